@@ -1,0 +1,87 @@
+package model
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// FactsVersion is the version of the Facts format that this build writes.
+const FactsVersion = 1
+
+// Facts is everything that was read of one host at one moment. It is written
+// to a bundle as facts/<host>.json.
+type Facts struct {
+	V        int       `json:"v"`
+	Host     string    `json:"host"` // the name the user gave
+	Hostname string    `json:"hostname"`
+	Taken    time.Time `json:"taken"`
+	BootID   string    `json:"boot_id"`
+	OS       string    `json:"os"`     // GOOS word: linux, windows, …
+	Kernel   string    `json:"kernel"` // release, e.g. 6.1.0-18-amd64
+	UID      int       `json:"uid"`    // who looked; 0 is root
+	CPUs     []int     `json:"cpus"`   // CPU numbers this host may run on (affinity mask)
+	NICs     []NIC     `json:"nics"`
+	Routes   []Route   `json:"routes"`
+	Mounts   []Mount   `json:"mounts"`
+	// Settings by setting id, as read, e.g.
+	// "linux.sysctl.net.ipv4.tcp_rmem" → "4096 131072 6291456".
+	Settings map[string]Fact[string] `json:"settings"`
+	// CouldNotSee lists views that were missing and what each would have shown.
+	CouldNotSee []Blind `json:"could_not_see,omitempty"`
+}
+
+// Blind is one view that was not to be had.
+type Blind struct {
+	What      string `json:"what"`       // e.g. "sender's tcp_info"
+	WouldShow string `json:"would_show"` // what it would have told
+	How       string `json:"how"`        // what the user can do to get it
+}
+
+// NIC is one network interface.
+type NIC struct {
+	Name   string       `json:"name"`
+	Device string       `json:"device"` // stable id: "pci:0000:3b:00.0", "mac:…" (permanent MAC) or, for an interface that has neither, "if:NAME"
+	Driver Fact[string] `json:"driver"`
+	// Speed is what the port negotiated. Virtual drivers report a constant
+	// that shapes nothing (veth 10 Gbit/s, tun 10 Mbit/s): for those the
+	// fact is Unsupported.
+	Speed  Fact[unit.BitRate] `json:"speed"`
+	Duplex Fact[string]       `json:"duplex"`
+	MTU    int                `json:"mtu"`
+	Up     bool               `json:"up"`
+	Addrs  []netip.Prefix     `json:"addrs"`
+	Qdisc  string             `json:"qdisc"`
+	// Features by the kernel's name (tx-tcp-segmentation,
+	// tx-generic-segmentation, rx-gro, …).
+	Features Fact[map[string]bool] `json:"features"`
+	PCI      Fact[PCISlot]         `json:"pci"`
+	NUMA     Fact[int]             `json:"numa"`
+}
+
+// PCISlot is the link between a NIC and its slot.
+type PCISlot struct {
+	Address  string  `json:"address"`
+	GTs      float64 `json:"gts"` // transfer rate now, GT/s
+	Lanes    int     `json:"lanes"`
+	MaxGTs   float64 `json:"max_gts"`
+	MaxLanes int     `json:"max_lanes"`
+}
+
+// Route is one IPv4 or IPv6 route of the main table.
+type Route struct {
+	Dst     netip.Prefix `json:"dst"`
+	Gateway netip.Addr   `json:"gateway"` // zero: on link
+	Dev     string       `json:"dev"`
+	Src     netip.Addr   `json:"src"`
+	MTU     int          `json:"mtu"` // 0: not locked by the route
+}
+
+// Mount is one mounted file system with the options in effect.
+type Mount struct {
+	Source  string            `json:"source"`
+	Point   string            `json:"point"`
+	Type    string            `json:"type"`
+	Options map[string]string `json:"options"`
+}

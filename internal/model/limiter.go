@@ -1,0 +1,66 @@
+package model
+
+// LimiterID is a word of the limiter vocabulary.
+type LimiterID string
+
+// The vocabulary: every verdict, fault and test uses these ids and no others.
+const (
+	ReceiverWindow    LimiterID = "receiver-window"
+	SendBuffer        LimiterID = "send-buffer"
+	PacketCost        LimiterID = "packet-cost"
+	MTUBlackhole      LimiterID = "mtu-blackhole"
+	PathLoss          LimiterID = "path-loss"
+	PathQueue         LimiterID = "path-queue"
+	LinkRate          LimiterID = "link-rate"
+	ApplicationSource LimiterID = "application-source"
+	ApplicationSink   LimiterID = "application-sink"
+	ReceiverCPU       LimiterID = "receiver-cpu"
+	SenderCPU         LimiterID = "sender-cpu"
+	Pacing            LimiterID = "pacing"
+	LocalQdisc        LimiterID = "local-qdisc"
+	Reordering        LimiterID = "reordering"
+	SACKOff           LimiterID = "sack-off"
+	Outage            LimiterID = "outage"
+	StartUp           LimiterID = "start-up"
+	NFSConcurrency    LimiterID = "nfs-concurrency"
+	ServerTime        LimiterID = "server-time"
+	Undetermined      LimiterID = "undetermined"
+	None              LimiterID = "none"
+)
+
+// Limiter is one row of the vocabulary.
+type Limiter struct {
+	ID             LimiterID
+	Where          Where
+	Signature      string // what can be observed
+	Counterfactual string // what removing it means
+	Confusable     []LimiterID
+	Fix            FixKind
+}
+
+// Limiters is the vocabulary as a table; docs/limiters.md prints it.
+func Limiters() []Limiter {
+	return []Limiter{
+		{ReceiverWindow, AtReceiver, "data in flight ≥ 0.9 of the advertised window, or rwnd-limited ≥ 10% of the time, with an empty receive queue", "a receive buffer of at least rate × RTT", []LimiterID{ApplicationSink, ReceiverCPU}, FixSetting},
+		{SendBuffer, AtSender, "sndbuf-limited ≥ 10% of the time, or the send queue fills the send buffer while the congestion window has room", "a send buffer of at least rate × RTT", []LimiterID{ApplicationSource}, FixSetting},
+		{PacketCost, AtSender, "a core is busy, mostly in system and softirq time, while wire-sized packets pass the stack one by one (segmentation offload off)", "segmentation offload on, or larger packets", []LimiterID{SenderCPU, ReceiverCPU}, FixSetting},
+		{MTUBlackhole, AtPath, "full-sized segments are retransmitted with growing backoff and never acknowledged, small ones pass; or probing has cut the MSS below the advertised one", "every hop carries the hosts' MTU", []LimiterID{Outage}, FixOperator},
+		{PathLoss, AtPath, "segments are lost while the queue is short (RTT near its minimum) and the window keeps being cut", "a path without loss", []LimiterID{PathQueue}, FixOperator},
+		{PathQueue, AtPath, "losses or a rate cut that come with the rate: a shallow queue or a policer", "a deeper queue, or sending below the policed rate", []LimiterID{PathLoss, LinkRate}, FixOperator},
+		{LinkRate, AtPath, "the rate stays put below the expected one with a standing queue (RTT above its minimum) and no window, buffer, CPU or application limit", "a faster slowest link", []LimiterID{PathQueue}, FixOperator},
+		{ApplicationSource, AtApplication, "the sender has nothing to send: not-sent near zero, send buffer not full, window unused", "a source that reads or produces faster", []LimiterID{SendBuffer, SenderCPU}, FixOperator},
+		{ApplicationSink, AtApplication, "received data waits in the receive queue while the reader does not run short of CPU", "an application that reads faster", []LimiterID{ReceiverWindow, ReceiverCPU}, FixOperator},
+		{ReceiverCPU, AtReceiver, "the reading task is runnable but waits for a CPU, or is throttled, most of the time", "a CPU for the reader", []LimiterID{ApplicationSink, LinkRate}, FixOperator},
+		{SenderCPU, AtSender, "the writing task is on a CPU or waits for one all the time, and the socket runs dry", "a CPU for the writer", []LimiterID{ApplicationSource, PacketCost}, FixOperator},
+		{Pacing, AtSender, "goodput equals a finite maximum pacing rate", "no, or a higher, SO_MAX_PACING_RATE", nil, FixOperator},
+		{LocalQdisc, AtSender, "the sender's own queueing discipline drops or holds back (overlimits)", "no shaper on the sender", []LimiterID{LinkRate}, FixOperator},
+		{Reordering, AtPath, "reordering is seen often and most retransmits turn out needless (DSACK)", "a path that keeps order", []LimiterID{PathLoss}, FixOperator},
+		{SACKOff, AtSender, "the connection lost segments and runs without SACK", "SACK on at both ends", []LimiterID{PathLoss}, FixSetting},
+		{Outage, AtPath, "nothing is acknowledged, of any size", "a path that carries packets", []LimiterID{MTUBlackhole}, FixOperator},
+		{StartUp, AtPath, "the transfer ended before slow start did", "a longer transfer, or a larger initial window", nil, FixNone},
+		{NFSConcurrency, AtSender, "RPCs wait for a slot, or slots × transfer size / RTT equals the goodput", "more slots, larger transfers or more connections", []LimiterID{ServerTime}, FixOperator},
+		{ServerTime, AtServer, "an RPC's time at the server is most of its life while the connection is idle", "a faster server or disk", []LimiterID{NFSConcurrency}, FixOperator},
+		{Undetermined, Nowhere, "the evidence names no limiter", "", nil, FixNone},
+		{None, Nowhere, "goodput ≥ 0.9 of the ceiling", "nothing to remove", nil, FixNone},
+	}
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// Workload is memory-to-memory TCP from one host to another.
+type Workload struct {
+	Sender   string        `json:"sender"`   // host name
+	Receiver string        `json:"receiver"` // host name
+	From     netip.Addr    `json:"from"`     // data address of the sender
+	To       netip.Addr    `json:"to"`       // data address of the receiver; the only address the sink binds
+	Streams  int           `json:"streams"`
+	Duration time.Duration `json:"duration"` // whole run, warm-up included
+	Warmup   time.Duration `json:"warmup"`   // left out of the goodput
+	// CC is the congestion control asked for by TCP_CONGESTION; empty
+	// leaves the host's default. What was in force is in the samples.
+	CC string `json:"cc"`
+	// Rate is what the source application produces; 0 is as fast as it can.
+	Rate unit.BitRate `json:"rate_bps,omitempty"`
+	// Discard drops received data in the kernel (MSG_TRUNC): faster than
+	// any real receiver, so results made with it are marked.
+	Discard bool `json:"discard,omitempty"`
+}
+
+// Run is one measured run. Its samples are kept beside it, per host.
+type Run struct {
+	Label    string    `json:"label"` // "diagnosis", "A/A 1a", "pair 3 baseline", …
+	Workload Workload  `json:"workload"`
+	Started  time.Time `json:"started"`
+	// Goodput is payload received after the warm-up over the time it took,
+	// as counted by the receiving worker.
+	Goodput  unit.BitRate     `json:"goodput_bps"`
+	Bytes    unit.Bytes       `json:"bytes"`
+	Window   time.Duration    `json:"window"` // the time Goodput is the mean of
+	Clocks   map[string]Clock `json:"clocks,omitempty"`
+	Warnings []Warning        `json:"warnings,omitempty"`
+	// Samples by host name; written to samples/<host>.jsonl.zst.
+	Samples map[string][]Sample `json:"-"`
+}
+
+// Clock relates a host's clock to the controller's.
+type Clock struct {
+	// Offset is host time minus controller time; Error bounds it (half the
+	// round trip of the exchange that gave it).
+	Offset time.Duration `json:"offset"`
+	Error  time.Duration `json:"error"`
+}
+
+// Finding is what a rule concluded from facts.
+type Finding struct {
+	Rule     string        `json:"rule"`
+	Severity string        `json:"severity"` // "high", "medium", "low", "info"
+	Host     string        `json:"host"`
+	Title    string        `json:"title"`
+	Observed string        `json:"observed"`
+	Bound    *unit.BitRate `json:"bound_bps"` // the goodput it caps at; null: no bound can be given
+	Fix      string        `json:"fix"`
+	Source   string        `json:"source"`
+}
+
+// Results is what a run of the loop left behind: results.json of a bundle.
+type Results struct {
+	Outcome
+	Command  string        `json:"command"`
+	Started  time.Time     `json:"started"`
+	Took     time.Duration `json:"took"`
+	Build    string        `json:"build"`
+	Topology string        `json:"topology"`           // one line, e.g. "client1 ── 1 Gbit/s, 10 ms RTT ── server1"
+	LeftOut  []string      `json:"left_out,omitempty"` // what this machine could not give
+	Hosts    []string      `json:"hosts"`
+	Findings []Finding     `json:"findings"`
+	Runs     []Run         `json:"runs"`
+	Changes  []Change      `json:"changes,omitempty"` // applied and undone
+	// Injected is what the lab had put in place, told only after the verdict.
+	Injected string `json:"injected,omitempty"`
+}

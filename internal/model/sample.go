@@ -1,0 +1,198 @@
+package model
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// SampleVersion is the version of the Sample format that this build writes.
+const SampleVersion = 1
+
+// Sample is one reading of one host's counters. All counters are cumulative
+// as the kernel keeps them; only differences between samples mean anything.
+type Sample struct {
+	V int `json:"v"`
+	// At is the moment of reading on the controller's clock, counted from
+	// the start of the run; HostAt is the host's own wall clock.
+	At      time.Duration `json:"at"`
+	HostAt  time.Time     `json:"host_at"`
+	Conns   []Conn        `json:"conns,omitempty"`
+	CPUs    []CPUTime     `json:"cpus,omitempty"`
+	Tasks   []Task        `json:"tasks,omitempty"`
+	NICs    []NICCount    `json:"nics,omitempty"`
+	Qdiscs  []QdiscCount  `json:"qdiscs,omitempty"`
+	Softnet []Softnet     `json:"softnet,omitempty"`
+	// SNMP counters, "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets", …
+	SNMP map[string]int64 `json:"snmp,omitempty"`
+	// Throttled is the CPU-quota throttling of this host's cgroup.
+	Throttled Fact[time.Duration] `json:"throttled"`
+	// NFS RPC statistics of the watched mount, from /proc/self/mountstats.
+	NFS *NFSCount `json:"nfs,omitempty"`
+}
+
+// Conn is one TCP connection as inet_diag shows it: struct tcp_info
+// (include/uapi/linux/tcp.h), queues and skmem. Sizes in bytes unless named
+// otherwise; sender-side windows in segments where the kernel counts so.
+type Conn struct {
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	Inode  uint32         `json:"inode,omitempty"`
+	CC     string         `json:"cc,omitempty"` // congestion control
+	// InfoLen is how many bytes of tcp_info the kernel gave; fields past
+	// it are zero because the kernel is older, not because they were zero.
+	InfoLen int `json:"info_len"`
+
+	State     uint8 `json:"state"`    // TCP_ESTABLISHED = 1 …
+	CAState   uint8 `json:"ca_state"` // Open 0, Disorder 1, CWR 2, Recovery 3, Loss 4
+	Backoff   uint8 `json:"backoff"`
+	Options   uint8 `json:"options"` // TCPI_OPT_TIMESTAMPS 1, SACK 2, WSCALE 4, ECN 8 …
+	SndWScale uint8 `json:"snd_wscale"`
+	RcvWScale uint8 `json:"rcv_wscale"`
+	// AppLimited: the last delivery rate sample was taken while the
+	// application had nothing to send (tcpi_delivery_rate_app_limited).
+	AppLimited bool `json:"app_limited"`
+
+	RTO          time.Duration `json:"rto"`
+	SndMSS       int           `json:"snd_mss"`
+	RcvMSS       int           `json:"rcv_mss"`
+	AdvMSS       int           `json:"advmss"`
+	PMTU         int           `json:"pmtu"`
+	Unacked      int           `json:"unacked"` // segments in flight
+	Sacked       int           `json:"sacked"`
+	Lost         int           `json:"lost"`
+	Retrans      int           `json:"retrans"` // retransmitted and still out
+	TotalRetrans int           `json:"total_retrans"`
+	Cwnd         int           `json:"cwnd"`     // segments
+	Ssthresh     int           `json:"ssthresh"` // segments
+	Reordering   int           `json:"reordering"`
+	ReordSeen    int           `json:"reord_seen"`
+	DSACKDups    int           `json:"dsack_dups"`
+	RTT          time.Duration `json:"rtt"`
+	RTTVar       time.Duration `json:"rttvar"`
+	MinRTT       time.Duration `json:"min_rtt"`
+	RcvRTT       time.Duration `json:"rcv_rtt"`
+	RcvSpace     int           `json:"rcv_space"`
+	RcvSsthresh  int           `json:"rcv_ssthresh"`
+
+	BytesAcked    int64        `json:"bytes_acked"`
+	BytesReceived int64        `json:"bytes_received"`
+	BytesSent     int64        `json:"bytes_sent"`
+	BytesRetrans  int64        `json:"bytes_retrans"`
+	SegsOut       int64        `json:"segs_out"`
+	SegsIn        int64        `json:"segs_in"`
+	DataSegsOut   int64        `json:"data_segs_out"`
+	DataSegsIn    int64        `json:"data_segs_in"` // wrong where super-packets arrive through TAP or AF_PACKET: compare bytes
+	NotSent       int64        `json:"notsent"`
+	Delivered     int64        `json:"delivered"`
+	DeliveryRate  unit.BitRate `json:"delivery_rate_bps"`
+	// PacingRate and MaxPacing in bits per second; negative is unlimited.
+	PacingRate unit.BitRate `json:"pacing_bps"`
+	MaxPacing  unit.BitRate `json:"max_pacing_bps"`
+
+	Busy          time.Duration `json:"busy"`
+	RwndLimited   time.Duration `json:"rwnd_limited"`
+	SndbufLimited time.Duration `json:"sndbuf_limited"`
+
+	SndWnd   int64 `json:"snd_wnd"` // the peer's advertised window
+	RcvWnd   int64 `json:"rcv_wnd"` // the window we advertise
+	RcvOOO   int64 `json:"rcv_ooo"`
+	TotalRTO int   `json:"total_rto"`
+
+	RecvQ int64 `json:"recv_q"` // received, not yet read by the application
+	SendQ int64 `json:"send_q"` // written, not yet acknowledged
+	// Skmem as SK_MEMINFO_*: rmem_alloc, rcvbuf, wmem_alloc, sndbuf,
+	// fwd_alloc, wmem_queued, optmem, backlog, drops.
+	RmemAlloc  int64 `json:"rmem_alloc"`
+	RcvBuf     int64 `json:"rcvbuf"`
+	SndBuf     int64 `json:"sndbuf"`
+	WmemQueued int64 `json:"wmem_queued"`
+	SockDrops  int64 `json:"sock_drops"`
+}
+
+// CPUTime is one core's cumulative time, from /proc/stat. Scope is "machine"
+// where the host shares its kernel with others (a namespace).
+type CPUTime struct {
+	CPU     int           `json:"cpu"`
+	User    time.Duration `json:"user"` // user + nice
+	System  time.Duration `json:"system"`
+	SoftIRQ time.Duration `json:"softirq"`
+	IRQ     time.Duration `json:"irq"`
+	Idle    time.Duration `json:"idle"`
+	IOWait  time.Duration `json:"iowait"`
+	Steal   time.Duration `json:"steal"`
+}
+
+// Task is one thread of an end of the watched connections.
+type Task struct {
+	PID  int           `json:"pid"`
+	TID  int           `json:"tid"`
+	Name string        `json:"name"`
+	CPU  time.Duration `json:"cpu"`  // on a CPU (schedstat 1)
+	Wait time.Duration `json:"wait"` // runnable, waiting for a CPU (schedstat 2)
+	Core int           `json:"core"` // where it ran last
+	// Conns are the inodes of the sockets its process holds that are of the run.
+	Conns []uint32 `json:"conns,omitempty"`
+}
+
+// NICCount is one interface's counters.
+type NICCount struct {
+	Name      string `json:"name"`
+	RxBytes   int64  `json:"rx_bytes"`
+	TxBytes   int64  `json:"tx_bytes"`
+	RxPackets int64  `json:"rx_packets"`
+	TxPackets int64  `json:"tx_packets"`
+	RxErrors  int64  `json:"rx_errors"`
+	TxErrors  int64  `json:"tx_errors"`
+	RxDropped int64  `json:"rx_dropped"`
+	TxDropped int64  `json:"tx_dropped"`
+	RxCRC     int64  `json:"rx_crc"`
+}
+
+// QdiscCount is one root queueing discipline's counters.
+type QdiscCount struct {
+	Dev        string `json:"dev"`
+	Kind       string `json:"kind"`
+	Bytes      int64  `json:"bytes"`
+	Packets    int64  `json:"packets"`
+	Drops      int64  `json:"drops"`
+	Overlimits int64  `json:"overlimits"`
+	Backlog    int64  `json:"backlog"` // bytes
+}
+
+// Softnet is one core's line of /proc/net/softnet_stat.
+type Softnet struct {
+	CPU       int   `json:"cpu"`
+	Processed int64 `json:"processed"`
+	Dropped   int64 `json:"dropped"`
+	Squeezed  int64 `json:"squeezed"`
+}
+
+// NFSCount is the part of one NFS mount's /proc/self/mountstats that the
+// diagnosis uses, per operation.
+type NFSCount struct {
+	Mount string           `json:"mount"`
+	Ops   map[string]NFSOp `json:"ops"` // READ, WRITE, …
+	// ServerReadBytes and ServerWriteBytes went over the wire.
+	ServerReadBytes  int64 `json:"server_read_bytes"`
+	ServerWriteBytes int64 `json:"server_write_bytes"`
+	// Slots in use and waiting, from the xprt line.
+	MaxSlots    int64 `json:"max_slots"`
+	BacklogUtil int64 `json:"backlog_util"`
+	SendingUtil int64 `json:"sending_util"`
+	PendingUtil int64 `json:"pending_util"`
+	Sends       int64 `json:"sends"`
+}
+
+// NFSOp is one operation's cumulative statistics.
+type NFSOp struct {
+	Ops       int64         `json:"ops"`
+	Trans     int64         `json:"trans"`
+	Timeouts  int64         `json:"timeouts"`
+	BytesSent int64         `json:"bytes_sent"`
+	BytesRecv int64         `json:"bytes_recv"`
+	Queue     time.Duration `json:"queue"` // waited before sending
+	RTT       time.Duration `json:"rtt"`   // sent to answered
+	Execute   time.Duration `json:"execute"`
+}

@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// MaxFile is the most that Root reads of, or writes to, one file, in bytes. No
+// file of /proc or /sys that linerate reads comes near it.
+const MaxFile = 1 << 20
+
+// Root is the directory that stands for "/": "/" on a running host, a
+// recorded tree in a test. The empty Root is "/".
+type Root string
+
+// Path maps an absolute slash-separated path to where it lies under r. ".."
+// cannot climb out of r; symbolic links are followed as they stand.
+func (r Root) Path(abs string) string {
+	base := string(r)
+	if base == "" {
+		base = "/"
+	}
+	return filepath.Join(base, filepath.FromSlash(path.Clean("/"+abs)))
+}
+
+// ReadFile returns a whole file. A file above MaxFile is an error, not a
+// truncated answer. Errors keep fs.ErrNotExist and fs.ErrPermission for
+// errors.Is and name the path.
+func (r Root) ReadFile(abs string) ([]byte, error) {
+	f, err := os.Open(r.Path(abs))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > MaxFile {
+		return nil, fmt.Errorf("read %s: larger than %d bytes", f.Name(), MaxFile)
+	}
+	return b, nil
+}
+
+// WriteFile writes b to a file that is there already, in one write call, as
+// the files of /proc/sys want it. It never creates a file: a setting that
+// the kernel does not have is an error (fs.ErrNotExist).
+func (r Root) WriteFile(abs string, b []byte) error {
+	if len(b) > MaxFile {
+		return fmt.Errorf("write %s: %d bytes are more than %d", r.Path(abs), len(b), MaxFile)
+	}
+	f, err := os.OpenFile(r.Path(abs), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
+}
+
+// ReadDir returns the sorted names in a directory.
+func (r Root) ReadDir(abs string) ([]string, error) {
+	entries, err := os.ReadDir(r.Path(abs))
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// Readlink returns what a symbolic link holds, unresolved.
+func (r Root) Readlink(abs string) (string, error) { return os.Readlink(r.Path(abs)) }

@@ -1,0 +1,65 @@
+package kernel
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRootStaysInside(t *testing.T) {
+	root := t.TempDir()
+	for abs, want := range map[string]string{
+		"/proc/stat":          "proc/stat",
+		"proc/stat":           "proc/stat",
+		"/../../etc/passwd":   "etc/passwd",
+		"/proc/../../sys//x/": "sys/x",
+	} {
+		if got := Root(root).Path(abs); got != filepath.Join(root, filepath.FromSlash(want)) {
+			t.Errorf("Path(%q) = %q, want %q under the root", abs, got, want)
+		}
+	}
+	if got := Root("").Path("/proc"); got != filepath.FromSlash("/proc") {
+		t.Errorf(`Root("").Path("/proc") = %q`, got)
+	}
+}
+
+func TestRootReadsAndWrites(t *testing.T) {
+	dir := t.TempDir()
+	root := Root(dir)
+	if err := root.WriteFile("/x", []byte("1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("WriteFile of a missing file: %v, want fs.ErrNotExist", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x"), []byte("longer than before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := root.WriteFile("/x", []byte("1\n")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := root.ReadFile("/x")
+	if err != nil || string(got) != "1\n" {
+		t.Errorf("ReadFile = %q, %v", got, err)
+	}
+	names, err := root.ReadDir("/")
+	if err != nil || !cmp.Equal(names, []string{"x"}) {
+		t.Errorf("ReadDir = %q, %v", names, err)
+	}
+}
+
+func TestRootRefusesHugeFiles(t *testing.T) {
+	dir := t.TempDir()
+	for size, ok := range map[int]bool{MaxFile: true, MaxFile + 1: false} {
+		if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Root(dir).ReadFile("/big"); (err == nil) != ok {
+			t.Errorf("ReadFile of %d bytes: %v", size, err)
+		}
+		if err := Root(dir).WriteFile("/big", make([]byte, size)); (err == nil) != ok {
+			t.Errorf("WriteFile of %d bytes: %v", size, err)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+// Package linerate holds no code of its own: its tests keep the house rules
+// of docs/design.md. It refuses to know what any room does.
+package linerate
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms in the order in which values flow. A room may import the ones before
+// it, never one after.
+var rooms = []string{
+	"unit", "model", "kernel", "facts", "guide", "rules", "tune", "load", "measure",
+	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
+}
+
+// bans are imports that only some rooms may have, each with the reason.
+var bans = []struct {
+	imports string   // import path, or prefix ending in "/"
+	allowed []string // rooms that may
+	why     string
+}{
+	{"os/exec", []string{"kernel"}, "starting a process is an effect on a production filer: one door, so that it can be audited and never goes through a shell"},
+	{"github.com/vishvananda/", []string{"kernel"}, "netlink is a door to the kernel; everything else reads facts from kernel"},
+	{"github.com/safchain/", []string{"kernel"}, "ethtool is a door to the kernel"},
+	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
+	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
+	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
+}
+
+// pure rooms see no clock, file or network: their results depend on their
+// arguments alone, so that tables and recordings can test them.
+var pure = map[string]bool{"unit": true, "model": true, "rules": true, "explain": true, "guide": true}
+
+// impure lists what the pure rooms may not import, and why.
+var impure = map[string]string{
+	"os":      "a file or the environment could change the answer",
+	"net":     "a name server could change the answer (net/netip is fine)",
+	"syscall": "the kernel could change the answer",
+	"os/exec": "another program could change the answer",
+}
+
+type source struct {
+	file string // relative to the root
+	room string // internal/<room>/…, or "" outside
+	ast  *ast.File
+	test bool
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var out []source
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || p == "tools") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		s := source{file: filepath.ToSlash(p), ast: f, test: strings.HasSuffix(p, "_test.go")}
+		if rest, ok := strings.CutPrefix(s.file, "internal/"); ok {
+			s.room, _, _ = strings.Cut(rest, "/")
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 10 {
+		t.Fatalf("found only %d Go files: is the test run from the root of the project?", len(out))
+	}
+	return out
+}
+
+func (s source) imports() []string {
+	var out []string
+	for _, i := range s.ast.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func TestRoomsImportOnlyEarlierRooms(t *testing.T) {
+	rank := map[string]int{}
+	for i, r := range rooms {
+		rank[r] = i
+	}
+	for _, s := range sources(t) {
+		if s.room == "" || s.test {
+			continue
+		}
+		if _, ok := rank[s.room]; !ok {
+			t.Errorf("%s: room %q is not on the map; add it to docs/design.md and to this list", s.file, s.room)
+			continue
+		}
+		for _, p := range s.imports() {
+			rest, ok := strings.CutPrefix(p, "linerate/internal/")
+			if !ok {
+				continue
+			}
+			other, _, _ := strings.Cut(rest, "/")
+			if other != s.room && rank[other] >= rank[s.room] {
+				t.Errorf("%s: %s imports %s: values flow the other way (facts → rules → plan → apply → load → measure → study → explain → report)", s.file, s.room, other)
+			}
+		}
+	}
+}
+
+func TestBannedImports(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.room == "" {
+			continue
+		}
+		for _, p := range s.imports() {
+			for _, b := range bans {
+				hit := p == b.imports || strings.HasSuffix(b.imports, "/") && strings.HasPrefix(p, b.imports)
+				if hit && !contains(b.allowed, s.room) {
+					t.Errorf("%s imports %s, which only %v may: %s", s.file, p, b.allowed, b.why)
+				}
+			}
+			if why, ok := impure[p]; ok && pure[s.room] {
+				t.Errorf("%s imports %s, but %s is pure: %s", s.file, p, s.room, why)
+			}
+		}
+	}
+}
+
+func TestPureRoomsReadNoClock(t *testing.T) {
+	clock := map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "Tick": true, "NewTimer": true, "NewTicker": true}
+	for _, s := range sources(t) {
+		if s.test || !pure[s.room] {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || !clock[sel.Sel.Name] {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name == "time" && id.Obj == nil {
+				t.Errorf("%s uses time.%s, but %s is pure: pass the time in", s.file, sel.Sel.Name, s.room)
+			}
+			return true
+		})
+	}
+}
+
+func TestEveryPackageHasADocComment(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		dir := path.Dir(s.file)
+		if s.test && dir != "." {
+			continue
+		}
+		documented[dir] = documented[dir] || s.ast.Doc != nil && len(s.ast.Doc.Text()) > 60
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s: no package comment that says what it does and what it refuses to do", dir)
+		}
+	}
+}
+
+func TestNoInitFunctionsAndNoVagueNames(t *testing.T) {
+	vague := map[string]bool{"util": true, "utils": true, "common": true, "helper": true, "helpers": true, "manager": true}
+	for _, s := range sources(t) {
+		if vague[s.ast.Name.Name] {
+			t.Errorf("%s: package name %q says nothing; name it after what it holds", s.file, s.ast.Name.Name)
+		}
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s: init() registers or computes behind the reader's back; use the explicit list", s.file)
+			}
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, s := range sources(t) {
+		b, err := os.ReadFile(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(b), "\n"); n > 500 && !s.test {
+			t.Errorf("%s has %d lines: is there a second subject in it?", s.file, n)
+		}
+	}
+}
+
+func TestMainIsShort(t *testing.T) {
+	b, err := os.ReadFile("cmd/linerate/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(b), "\n"); n > 30 {
+		t.Errorf("cmd/linerate/main.go has %d lines, want at most 30", n)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,25 @@
+# make check is what a change must pass before it is proposed; .ci/run adds the
+# race detector, cross-builds and the demos.
+.PHONY: build check test fmt golden bench
+
+build:
+	CGO_ENABLED=0 go build -o linerate ./cmd/linerate
+
+check: fmt
+	go vet ./...
+	cd tools && go build -o ../dist/ honnef.co/go/tools/cmd/staticcheck
+	dist/staticcheck ./...
+	go mod tidy -diff
+	go test ./...
+
+fmt:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "not gofmt-ed: $$bad"; exit 1; fi
+
+test:
+	go test ./...
+
+golden:
+	go test ./... -update
+
+bench:
+	go run ./bench/demo -n 20

@@ -1,0 +1,247 @@
+// Command demo runs `linerate demo` many times for each fault and prints how
+// often the limiter was named right, with the 95% Wilson interval. It is the
+// measure of the loop's honesty, not of its speed. It only starts the program
+// and reads what it prints; it knows nothing of how a limiter is found.
+//
+//	go run ./bench/demo -n 20            verdicts only (about 12 s a run)
+//	go run ./bench/demo -n 1 -proof      the whole loop, once per fault
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"linerate/internal/lab"
+	"linerate/internal/model"
+)
+
+type options struct {
+	n      int
+	faults string
+	proof  bool
+	uid    int
+	retry  int
+	binary string
+}
+
+type tally struct {
+	fault    string
+	want     model.LimiterID
+	right    int
+	runs     int
+	named    map[model.LimiterID]int
+	problems []string
+	seconds  []float64
+	ratios   []string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.n, "n", 20, "runs of each fault")
+	flag.StringVar(&o.faults, "faults", "", "comma-separated fault ids; empty is all")
+	flag.BoolVar(&o.proof, "proof", false, "run the whole loop with its proof, not just to the verdict")
+	flag.IntVar(&o.uid, "uid", 0, "run as this user id (needs root); 0 is whoever runs the bench")
+	flag.IntVar(&o.retry, "retry", 0, "a wrong run may be repeated so many times (for CI on noisy machines; printed)")
+	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, w io.Writer) error {
+	dir, err := os.MkdirTemp("", "linerate-bench-")
+	if err != nil {
+		return fmt.Errorf("make a place for the binary: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	if o.binary == "" {
+		o.binary = filepath.Join(dir, "linerate")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.binary, "./cmd/linerate").CombinedOutput(); err != nil {
+			return fmt.Errorf("build linerate: %w\n%s", err, out)
+		}
+	}
+	var tallies []*tally
+	for _, f := range chosen(o.faults) {
+		tallies = append(tallies, &tally{fault: f.ID, want: f.Limiter, named: map[model.LimiterID]int{}})
+	}
+	// Round by round, so that the machine's drift falls on every fault alike.
+	for i := 0; i < o.n && ctx.Err() == nil; i++ {
+		for _, t := range tallies {
+			for try := 0; ; try++ {
+				right := once(ctx, o, dir, t)
+				if right || try >= o.retry || ctx.Err() != nil {
+					break
+				}
+				fmt.Fprintf(w, "%s: not right, run again (%d of %d)\n", t.fault, try+1, o.retry)
+				t.runs--
+			}
+		}
+	}
+	return print(w, o, tallies)
+}
+
+func chosen(ids string) []lab.Fault {
+	var out []lab.Fault
+	for _, f := range lab.Faults() {
+		if ids == "" || strings.Contains(","+ids+",", ","+f.ID+",") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// once runs one demo and enters it into the tally.
+func once(ctx context.Context, o options, dir string, t *tally) bool {
+	t.runs++
+	args := []string{"demo", "--json", "--fault", t.fault}
+	if !o.proof {
+		args = append(args, "--no-proof")
+	}
+	started := time.Now()
+	out, err := demo(ctx, o, dir, args)
+	t.seconds = append(t.seconds, time.Since(started).Seconds())
+	if err != nil {
+		t.problems = append(t.problems, err.Error())
+		return false
+	}
+	t.named[out.Verdict.Limiter]++
+	if !out.Restored {
+		t.problems = append(t.problems, "not restored")
+	}
+	if out.Proof != nil && out.Proof.Ratio != nil {
+		t.ratios = append(t.ratios, fmt.Sprintf("%.2f [%.2f, %.2f] A/A %s", *out.Proof.Ratio, deref(out.Proof.CILow), deref(out.Proof.CIHigh), optional(out.Proof.AARatio)))
+	} else if out.Proof != nil {
+		t.ratios = append(t.ratios, fmt.Sprintf("from nothing, p %.4f", out.Proof.P))
+	}
+	if out.Verdict.Limiter != t.want {
+		return false
+	}
+	t.right++
+	return out.Restored
+}
+
+func demo(ctx context.Context, o options, dir string, args []string) (*model.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, 150*time.Second)
+	defer cancel()
+	home, err := os.MkdirTemp(dir, "home-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	cmd := exec.CommandContext(ctx, o.binary, args...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 15 * time.Second
+	if o.uid != 0 {
+		if err := os.Chown(home, o.uid, o.uid); err != nil {
+			return nil, err
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.uid)}}
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return nil, fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+	}
+	out := new(model.Outcome)
+	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+		return nil, fmt.Errorf("decode output: %w", err)
+	}
+	return out, nil
+}
+
+func print(w io.Writer, o options, tallies []*tally) error {
+	fmt.Fprintf(w, "\n| fault | limiter | named right | 95%% interval | median s | otherwise named | proof |\n|---|---|---|---|---|---|---|\n")
+	var wrong []string
+	for _, t := range tallies {
+		lo, hi := wilson(t.right, t.runs)
+		proof := "–"
+		if len(t.ratios) > 0 {
+			proof = strings.Join(t.ratios, "; ")
+		}
+		fmt.Fprintf(w, "| %s | %s | %d/%d | %.2f-%.2f | %.1f | %s | %s |\n", t.fault, t.want, t.right, t.runs, lo, hi, median(t.seconds), others(t), proof)
+		if t.right < t.runs || len(t.problems) > 0 {
+			wrong = append(wrong, t.fault)
+		}
+	}
+	for _, t := range tallies {
+		for _, p := range t.problems {
+			fmt.Fprintf(w, "%s: %s\n", t.fault, p)
+		}
+	}
+	if len(wrong) > 0 && o.n == 1 {
+		return errors.New("not right: " + strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+func others(t *tally) string {
+	var out []string
+	for id, n := range t.named {
+		if id != t.want {
+			out = append(out, fmt.Sprintf("%s %d", id, n))
+		}
+	}
+	sort.Strings(out)
+	if len(out) == 0 {
+		return "–"
+	}
+	return strings.Join(out, ", ")
+}
+
+// wilson is the 95% score interval of k successes in n (Wilson 1927).
+func wilson(k, n int) (lo, hi float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	p, m := float64(k)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return math.Max(0, mid-half), math.Min(1, mid+half)
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := append([]float64(nil), v...)
+	sort.Float64s(s)
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+func deref(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+func optional(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", *v)
+}

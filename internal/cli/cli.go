@@ -1,0 +1,132 @@
+// Package cli turns arguments into calls of the rooms before it: one file per
+// subcommand. It parses, wires, prints and maps errors to exit codes; it does
+// not measure, judge or change anything itself.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, documented in docs/exit-codes.md.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1   // something went wrong; everything was put back
+	ExitUsage       = 2   // the command line could not be understood
+	ExitNothing     = 3   // there was nothing to judge: an idle or local mount
+	ExitNotRestored = 4   // a change could not be put back: read the message
+	ExitInterrupted = 130 // Ctrl-C; everything was put back
+)
+
+// environment is what a command may use of the process: streams, variables
+// and the clock.
+type environment struct {
+	in     io.Reader
+	out    io.Writer
+	err    io.Writer
+	getenv func(string) string
+	now    func() time.Time
+	self   []string // argv of this very binary, for agents and lab hosts
+	json   bool
+	color  bool
+	width  int
+}
+
+// exitError carries an exit code through cobra.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func exit(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
+// Run executes one command line and returns the exit code. Errors are printed
+// to stderr as one line that begins with "linerate: ".
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(stderr, "linerate: find own binary: %v\n", err)
+		return ExitFailed
+	}
+	env := &environment{
+		in: stdin, out: stdout, err: stderr, getenv: os.Getenv, now: time.Now, self: []string{self},
+	}
+	env.color, env.width = terminal(stdout, env.getenv)
+	if code, ok := runRole(ctx, env, args); ok {
+		return code
+	}
+	root := rootCommand(env)
+	root.SetArgs(args)
+	return report(env, ctx, root.ExecuteContext(ctx))
+}
+
+// report prints err and chooses the exit code.
+func report(env *environment, ctx context.Context, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	var ee *exitError
+	code := ExitFailed
+	if errors.As(err, &ee) {
+		code = ee.code
+	}
+	if ctx.Err() != nil && code == ExitFailed {
+		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", firstLine(err))
+		return ExitInterrupted
+	}
+	fmt.Fprintf(env.err, "linerate: %v\n", err)
+	return code
+}
+
+func rootCommand(env *environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "linerate",
+		Short: "Find what keeps networked storage from running at line rate, fix it reversibly, prove the gain",
+		Long: `linerate finds what keeps networked storage and bulk transfer (NFS, SMB,
+iSCSI, plain TCP) from running at line rate, changes the host reversibly, and
+proves the gain.
+
+Start with one of these:
+  linerate demo                  the whole loop on two emulated hosts, in a minute
+  linerate explain /mnt/nas      watch a slow mount while you copy a file`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(env.in)
+	root.SetOut(env.out)
+	root.SetErr(env.err)
+	root.PersistentFlags().BoolVar(&env.json, "json", false, "print one JSON document (schemas: docs/json.md)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{ExitUsage, err} })
+	// A new subcommand is one file with a function like these and one line here.
+	root.AddCommand(
+		demoCommand(env),
+		explainCommand(env),
+		runsCommand(env),
+		reportCommand(env),
+		versionCommand(env),
+	)
+	return root
+}
+
+// usage makes an argument check fail with ExitUsage.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &exitError{ExitUsage, fmt.Errorf("%w; see linerate %s --help", err, cmd.Name())}
+		}
+		return nil
+	}
+}

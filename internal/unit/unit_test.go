@@ -1,0 +1,66 @@
+package unit
+
+import "testing"
+
+func TestBitRateString(t *testing.T) {
+	for in, want := range map[BitRate]string{
+		0: "0 bit/s", 941e6: "941 Mbit/s", 9.414e9: "9.41 Gbit/s", 999.7e6: "1 Gbit/s",
+		1e9: "1 Gbit/s", 10e9: "10 Gbit/s", 123: "123 bit/s", -5e6: "-5 Mbit/s", 33.3e3: "33.3 kbit/s",
+	} {
+		if got := in.String(); got != want {
+			t.Errorf("BitRate(%g) prints %q, want %q", float64(in), got, want)
+		}
+	}
+}
+
+func TestBytesString(t *testing.T) {
+	for in, want := range map[Bytes]string{
+		0: "0 B", 1023: "1023 B", 256 * KiB: "256 KiB", 4 * MiB: "4 MiB", 3 * GiB / 2: "1.5 GiB", -2 * KiB: "-2 KiB",
+	} {
+		if got := in.String(); got != want {
+			t.Errorf("Bytes(%d) prints %q, want %q", int64(in), got, want)
+		}
+	}
+}
+
+func TestParseBitRate(t *testing.T) {
+	for in, want := range map[string]BitRate{
+		"1Gbit": 1e9, "1 Gbit/s": 1e9, "2.5Gbps": 2.5e9, "100mbit": 1e8, "10 kbit/s": 1e4, "300Mbit": 3e8, "7bit": 7,
+	} {
+		if got, err := ParseBitRate(in); err != nil || got != want {
+			t.Errorf("ParseBitRate(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "1", "Gbit", "-1Gbit", "1GB", "1GB/s", "1 parsec", "NaNGbit", "1e400Gbit", "mb"} {
+		if got, err := ParseBitRate(in); err == nil {
+			t.Errorf("ParseBitRate(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for in, want := range map[string]Bytes{"1500": 1500, "256KiB": 256 * KiB, "4 MiB": 4 * MiB, "10GB": 10 * GB, "1.5KiB": 1536} {
+		if got, err := ParseBytes(in); err != nil || got != want {
+			t.Errorf("ParseBytes(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "-1", "1Gbit", "9999999999GiB", "4 mib"} {
+		if got, err := ParseBytes(in); err == nil {
+			t.Errorf("ParseBytes(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"1Gbit", "256KiB", "-", "1e5", "..", "1 Gbit/s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if r, err := ParseBitRate(s); err == nil && !(r >= 0) {
+			t.Errorf("ParseBitRate(%q) = %v, accepted", s, r)
+		}
+		if b, err := ParseBytes(s); err == nil && b < 0 {
+			t.Errorf("ParseBytes(%q) = %v, accepted", s, b)
+		}
+	})
+}

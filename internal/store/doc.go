@@ -1,0 +1,19 @@
+// Package store keeps what a run left behind as a bundle: one folder
+//
+//	<data>/runs/<id>/
+//	    manifest.json            format version, build, and the hash and size of every other file
+//	    facts/<host>.json        what was read of each host
+//	    samples/<host>.jsonl.zst the counters, one {"run","sample"} per line
+//	    results.json             the conclusions (model.Results)
+//	    report.html              the report, as rendered by the run itself
+//
+// A bundle is written into a hidden folder, synced, and renamed into place:
+// one that can be seen is complete. Open reads any version this build or an
+// older one wrote, checks every hash, and treats the folder as hostile:
+// sizes, names, links and decompressed lengths are bounded.
+//
+// It refuses to: overwrite a bundle, repair one, delete one (only the hidden
+// folder of a run whose process is gone is swept), draw conclusions, or vouch
+// for who wrote it; hashes find damage, not forgery. It knows no clock: the
+// time is a parameter.
+package store

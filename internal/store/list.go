@@ -1,0 +1,178 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// State tells whether a listed bundle can be opened.
+type State string
+
+// The states of a bundle in a list.
+const (
+	Complete State = "complete"
+	Damaged  State = "damaged" // a file is missing or is not what the manifest says
+	Newer    State = "newer"   // this build is too old for it
+)
+
+// Summary is one bundle in a list. Of a damaged one only ID, Path, State,
+// Why and, where the id tells, Created are set.
+type Summary struct {
+	ID      string          `json:"id"`
+	Path    string          `json:"path"`
+	Created time.Time       `json:"created"`
+	Command string          `json:"command"`
+	State   State           `json:"state"`
+	Why     string          `json:"why,omitempty"` // for every state but complete
+	Verdict string          `json:"verdict"`       // the verdict's line
+	Limiter model.LimiterID `json:"limiter"`
+	// ShareOfCeiling and Ratio are null where the run had none.
+	ShareOfCeiling *float64 `json:"share_of_ceiling"`
+	Ratio          *float64 `json:"ratio"`
+}
+
+// List returns the bundles below the data directory root, newest first. A
+// damaged one is listed as such; the error is for the folder as a whole, and
+// no folder yet is no bundle. Sizes and results.json are checked; the rest
+// is hashed by Open only, so that a list stays quick.
+func List(root string) ([]Summary, error) {
+	runs := filepath.Join(root, runsDir)
+	entries, err := os.ReadDir(runs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var out []Summary
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			out = append(out, summarize(filepath.Join(runs, e.Name())))
+		}
+	}
+	slices.SortFunc(out, func(a, b Summary) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+	})
+	return out, nil
+}
+
+func summarize(dir string) Summary {
+	s := Summary{ID: filepath.Base(dir), Path: dir, State: Complete, Created: idTime(filepath.Base(dir))}
+	m, r, err := glance(dir)
+	switch {
+	case errors.Is(err, ErrNewer):
+		s.State, s.Why = Newer, err.Error()
+		return s
+	case err != nil:
+		s.State, s.Why = Damaged, err.Error()
+		return s
+	}
+	s.Created, s.Command = m.Created, m.Command
+	s.Verdict, s.Limiter, s.ShareOfCeiling = r.Verdict.Line, r.Verdict.Limiter, r.Verdict.ShareOfCeiling
+	if r.Proof != nil {
+		s.Ratio = r.Proof.Ratio
+	}
+	return s
+}
+
+// glance reads the results and only looks at the size of the other files.
+func glance(dir string) (*Manifest, *model.Results, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	m, err := readManifest(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	var r *model.Results
+	for _, f := range m.Files {
+		info, err := root.Lstat(f.Name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if !info.Mode().IsRegular() || info.Size() != f.Size {
+			return nil, nil, fmt.Errorf("%w: %s is not the %d bytes the manifest says", ErrDamaged, f.Name, f.Size)
+		}
+		if f.Name != resultsName {
+			continue
+		}
+		raw, err := readVerified(root, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r, err = decodeResults(raw); err != nil {
+			return nil, nil, err
+		}
+	}
+	return m, r, nil
+}
+
+// idTime reads the time that an id starts with; zero when it has none.
+func idTime(id string) time.Time {
+	const layout = "20060102-150405"
+	t, err := time.Parse(layout, id[:min(len(id), len(layout))])
+	if err != nil {
+		return time.Time{} // a folder somebody renamed: it sorts last
+	}
+	return t
+}
+
+// Resolve turns what the user wrote for RUN into the folder of a bundle: an
+// id, the beginning of one id, "last" (the newest that is complete), or a
+// path. The error wraps ErrNotFound.
+func Resolve(root, ref string) (string, error) {
+	list, err := List(root)
+	if err != nil {
+		return "", err
+	}
+	if ref == "last" {
+		return newest(list)
+	}
+	var hits []Summary
+	for _, s := range list {
+		if s.ID == ref {
+			return s.Path, nil
+		}
+		if ref != "" && strings.HasPrefix(s.ID, ref) {
+			hits = append(hits, s)
+		}
+	}
+	if len(hits) == 1 {
+		return hits[0].Path, nil
+	}
+	if len(hits) > 1 {
+		return "", ambiguous(ref, hits)
+	}
+	if info, err := os.Stat(ref); err == nil && info.IsDir() {
+		return filepath.Clean(ref), nil
+	}
+	return "", fmt.Errorf("find run %q: %w: neither an id, the beginning of one, \"last\" nor a folder: see linerate runs", ref, ErrNotFound)
+}
+
+func newest(list []Summary) (string, error) {
+	for _, s := range list {
+		if s.State == Complete {
+			return s.Path, nil
+		}
+	}
+	return "", fmt.Errorf("find run \"last\": %w: there is no complete run yet: start with linerate demo", ErrNotFound)
+}
+
+func ambiguous(ref string, hits []Summary) error {
+	var ids []string
+	for _, h := range hits[:min(len(hits), 4)] {
+		ids = append(ids, h.ID)
+	}
+	return fmt.Errorf("find run %q: %w: %d ids start so (%s …): write more of it", ref, ErrNotFound, len(hits), strings.Join(ids, ", "))
+}

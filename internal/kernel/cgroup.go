@@ -1,0 +1,160 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Cgroup is one control group directory that a process can join.
+type Cgroup string
+
+// Hierarchy is one mounted cgroup tree and the caller's place in it.
+type Hierarchy struct {
+	Dir         string // of the group that the caller is in
+	V2          bool
+	Controllers []string // v1: of the tree; v2: handed to groups below Dir's root
+}
+
+// CgroupHierarchies finds the mounted trees from /proc/self/mountinfo and
+// /proc/self/cgroup below r (cgroups(7)). A tree in which the caller's own
+// group cannot be seen (it lies above what a container mounts) is taken at
+// its root.
+func CgroupHierarchies(r Root) ([]Hierarchy, error) {
+	mounts, err := r.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("find cgroups: %w", err)
+	}
+	groups, err := r.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, fmt.Errorf("find cgroups: %w", err)
+	}
+	own := parseOwnCgroups(string(groups))
+	var out []Hierarchy
+	for line := range strings.Lines(string(mounts)) {
+		if h, ok := parseCgroupMount(r, line, own); ok {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// parseOwnCgroups maps each controller ("" for v2) to the caller's group.
+func parseOwnCgroups(text string) map[string]string {
+	own := map[string]string{}
+	for line := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		for c := range strings.SplitSeq(f[1], ",") {
+			own[c] = f[2]
+		}
+	}
+	return own
+}
+
+func parseCgroupMount(r Root, line string, own map[string]string) (Hierarchy, bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	lf, rf := strings.Fields(left), strings.Fields(right)
+	if !ok || len(lf) < 5 || len(rf) < 3 {
+		return Hierarchy{}, false
+	}
+	point := r.Path(lf[4])
+	switch rf[0] {
+	case "cgroup2":
+		// Only controllers that every child of the root already gets count:
+		// handing out more would change the machine's settings.
+		b, err := os.ReadFile(filepath.Join(point, "cgroup.subtree_control"))
+		if err != nil {
+			return Hierarchy{}, false
+		}
+		return Hierarchy{Dir: point, V2: true, Controllers: strings.Fields(string(b))}, true
+	case "cgroup":
+		opts := strings.Split(rf[2], ",")
+		for _, c := range opts {
+			if group, ok := own[c]; ok && c != "" {
+				return Hierarchy{Dir: existingDir(filepath.Join(point, group), point), Controllers: opts}, true
+			}
+		}
+	}
+	return Hierarchy{}, false
+}
+
+func existingDir(dir, otherwise string) string {
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		return dir
+	}
+	return otherwise
+}
+
+// MakeCgroup makes group name in h, bound to cpus where h has the cpuset
+// controller. Nothing is left behind on error.
+func MakeCgroup(h Hierarchy, name string, cpus []int) (Cgroup, error) {
+	dir := filepath.Join(h.Dir, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make cgroup: %w", err)
+	}
+	if err := bindCgroup(h, dir, cpus); err != nil {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	return Cgroup(dir), nil
+}
+
+func bindCgroup(h Hierarchy, dir string, cpus []int) error {
+	has := false
+	for _, c := range h.Controllers {
+		has = has || c == "cpuset"
+	}
+	if !has {
+		return nil
+	}
+	mems := "cpuset.mems"
+	if !h.V2 { // a v1 group starts without memory nodes and takes no task until it has some
+		b, err := os.ReadFile(filepath.Join(h.Dir, mems))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, mems), b, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("set memory nodes of cgroup: %w", err)
+		}
+	}
+	var list []string
+	for _, c := range cpus {
+		list = append(list, strconv.Itoa(c))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cpuset.cpus"), []byte(strings.Join(list, ",")), 0); err != nil {
+		return fmt.Errorf("bind cgroup to CPUs: %w", err)
+	}
+	return nil
+}
+
+// Join moves process pid, with all its threads, into the group.
+func (c Cgroup) Join(pid int) error {
+	if err := os.WriteFile(filepath.Join(string(c), "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+		return fmt.Errorf("join cgroup: %w", err)
+	}
+	return nil
+}
+
+// Remove deletes the group. It is tried again until deadline, since a process
+// that was just ended leaves its group a little later. A group that does not
+// exist is no error.
+func (c Cgroup) Remove(deadline time.Duration) error {
+	const pause = 5 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		err := os.Remove(string(c))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if waited >= deadline {
+			return fmt.Errorf("remove cgroup: %w", err)
+		}
+		time.Sleep(pause)
+	}
+}

@@ -1,0 +1,156 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// PacketPort reads and writes whole frames of one interface, super-packets
+// included, each preceded by a VnetHeader. Frames come through a ring that is
+// shared with the kernel (packet(7), TPACKET_V2), so that neither the socket
+// buffer limits of an unprivileged user nor a late reader lose any. One
+// goroutine may read while another sends.
+type PacketPort struct {
+	fd    int
+	ring  []byte
+	next  int
+	drops uint64
+}
+
+// A frame slot holds the largest super-packet (64 KiB) with its headers; 15
+// slots fill a block of 255 pages, the most that wastes little of a
+// power-of-two allocation.
+const (
+	slotSize      = 17 * 4096
+	slotsPerBlock = 15
+	ringBlocks    = 20
+	blockSize     = slotSize * slotsPerBlock
+	ringSlots     = slotsPerBlock * ringBlocks
+)
+
+// OpenPacketPort opens interface name of the caller's network namespace. It
+// needs CAP_NET_RAW there.
+func OpenPacketPort(name string) (*PacketPort, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("open packet port %s: %w", name, err)
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open packet port %s: %w", name, err)
+	}
+	p := &PacketPort{fd: fd}
+	if err := p.setUp(ifi.Index); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("open packet port %s: %w", name, err)
+	}
+	return p, nil
+}
+
+func (p *PacketPort) setUp(ifindex int) error {
+	for _, o := range []struct {
+		name string
+		opt  int
+		val  int
+	}{
+		{"PACKET_VERSION", unix.PACKET_VERSION, unix.TPACKET_V2},
+		{"PACKET_VNET_HDR", unix.PACKET_VNET_HDR, 1},
+		{"PACKET_IGNORE_OUTGOING", unix.PACKET_IGNORE_OUTGOING, 1},
+		{"PACKET_QDISC_BYPASS", unix.PACKET_QDISC_BYPASS, 1},
+	} {
+		if err := unix.SetsockoptInt(p.fd, unix.SOL_PACKET, o.opt, o.val); err != nil {
+			return fmt.Errorf("set %s: %w", o.name, err)
+		}
+	}
+	req := unix.TpacketReq{Block_size: blockSize, Block_nr: ringBlocks, Frame_size: slotSize, Frame_nr: ringSlots}
+	if err := unix.SetsockoptTpacketReq(p.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &req); err != nil {
+		return fmt.Errorf("set PACKET_RX_RING: %w", err)
+	}
+	ring, err := unix.Mmap(p.fd, 0, blockSize*ringBlocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map ring: %w", err)
+	}
+	p.ring = ring
+	all := uint16(unix.ETH_P_ALL)
+	addr := &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: ifindex}
+	if err := unix.Bind(p.fd, addr); err != nil {
+		return errors.Join(fmt.Errorf("bind: %w", err), unix.Munmap(ring))
+	}
+	return nil
+}
+
+func (p *PacketPort) slot() (*unix.Tpacket2Hdr, []byte) {
+	b := p.ring[p.next*slotSize : (p.next+1)*slotSize]
+	return (*unix.Tpacket2Hdr)(unsafe.Pointer(&b[0])), b
+}
+
+// Next returns the oldest unread frame with its VnetHeader, or nil. The bytes
+// are the kernel's again after Release.
+func (p *PacketPort) Next() []byte {
+	h, b := p.slot()
+	if atomic.LoadUint32(&h.Status)&unix.TP_STATUS_USER == 0 {
+		return nil
+	}
+	start := int(h.Mac) - VnetHeaderLen
+	end := int(h.Mac) + int(h.Snaplen)
+	if start < 0 || end > len(b) {
+		return []byte{} // cannot be; an empty frame is counted as malformed
+	}
+	return b[start:end]
+}
+
+// Release gives the frame that Next returned back to the kernel.
+func (p *PacketPort) Release() {
+	h, _ := p.slot()
+	atomic.StoreUint32(&h.Status, unix.TP_STATUS_KERNEL)
+	p.next = (p.next + 1) % ringSlots
+}
+
+// Wait returns when there may be a frame to read or timeout is over.
+func (p *PacketPort) Wait(timeout time.Duration) error {
+	ts := unix.NsecToTimespec(int64(max(timeout, 0)))
+	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, &ts, nil)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("wait for frames: %w", err)
+	}
+	return nil
+}
+
+// Send transmits a frame that starts with its VnetHeader. ok is false when
+// the interface would not take it now.
+func (p *PacketPort) Send(frame []byte) (ok bool, err error) {
+	for {
+		_, err := unix.Write(p.fd, frame)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENETDOWN):
+			return false, nil
+		default:
+			return false, fmt.Errorf("send frame of %d bytes: %w", len(frame), err)
+		}
+	}
+}
+
+// Drops is how many frames the kernel could not put into the ring since the
+// port was opened.
+func (p *PacketPort) Drops() (uint64, error) {
+	// Reading resets the kernel's count.
+	st, err := unix.GetsockoptTpacketStats(p.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return 0, fmt.Errorf("read packet statistics: %w", err)
+	}
+	return atomic.AddUint64(&p.drops, uint64(st.Drops)), nil
+}
+
+// Close ends the port. No other method may be running.
+func (p *PacketPort) Close() error {
+	return errors.Join(unix.Munmap(p.ring), unix.Close(p.fd))
+}

@@ -1,0 +1,31 @@
+//go:build !linux
+
+package kernel
+
+import "time"
+
+// PacketPort is unsupported on this system.
+type PacketPort struct{}
+
+// OpenPacketPort is unsupported on this system.
+func OpenPacketPort(name string) (*PacketPort, error) {
+	return nil, noLinks("open packet port " + name)
+}
+
+// Next returns nothing.
+func (*PacketPort) Next() []byte { return nil }
+
+// Release does nothing.
+func (*PacketPort) Release() {}
+
+// Wait is unsupported on this system.
+func (*PacketPort) Wait(time.Duration) error { return noLinks("wait for frames") }
+
+// Send is unsupported on this system.
+func (*PacketPort) Send([]byte) (bool, error) { return false, noLinks("send frame") }
+
+// Drops is unsupported on this system.
+func (*PacketPort) Drops() (uint64, error) { return 0, noLinks("read packet statistics") }
+
+// Close does nothing.
+func (*PacketPort) Close() error { return nil }

@@ -1,0 +1,4 @@
+package kernel
+
+// OS says linux.
+func (Live) OS() string { return "linux" }

@@ -1,0 +1,75 @@
+package setter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Place is where a value lives: a setting id and, for a setting of a device,
+// the device as model.NIC.Device names it.
+type Place struct{ Setting, Target string }
+
+// String names the place for people.
+func (p Place) String() string {
+	if p.Target == "" {
+		return p.Setting
+	}
+	return p.Setting + " of " + p.Target
+}
+
+// Setter is one mechanism. Every implementation passes settertest.Conform.
+//
+// Values are strings in the setter's canonical form, so that two values are
+// the same exactly when the strings are. A value may have named parts
+// ("rx-gro=on"); it then speaks of those parts only.
+type Setter interface {
+	// Owns tells whether the setting id belongs to this mechanism.
+	Owns(setting string) bool
+	// Canonical returns value in canonical form, or why no such value exists.
+	Canonical(at Place, value string) (string, error)
+	// Read returns what is in force now, in canonical form and restricted
+	// to the parts that like names.
+	Read(ctx context.Context, at Place, like string) (string, error)
+	// Write asks the kernel for value. That it returns nil does not mean
+	// that the value is in force: read back.
+	Write(ctx context.Context, at Place, value string) error
+	// Shell says how a POSIX shell does the same without linerate.
+	Shell(at Place, like string) (Shell, error)
+}
+
+// Shell is a Place in POSIX shell.
+type Shell struct {
+	// Read is a command that prints the value in canonical form.
+	Read string
+	// Write is a command that writes the canonical value in "$value".
+	Write string
+}
+
+// ErrValue is the cause when a value or a setting name is malformed.
+var ErrValue = errors.New("malformed")
+
+// Quote makes s one word for a POSIX shell.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// maxValue bounds a value; the longest sysctl of the network is far below it.
+const maxValue = 4096
+
+// fields splits a value at white space and refuses anything that is not
+// printable ASCII: such bytes never are a setting's value and would only serve
+// to confuse a journal, a terminal or a shell.
+func fields(at Place, value string) ([]string, error) {
+	f := strings.Fields(value)
+	if len(f) == 0 || len(value) > maxValue {
+		return nil, fmt.Errorf("value of %s: %d bytes, want 1 to %d: %w", at, len(value), maxValue, ErrValue)
+	}
+	for _, word := range f {
+		for _, c := range []byte(word) {
+			if c <= ' ' || c > '~' {
+				return nil, fmt.Errorf("value %q of %s: not printable ASCII: %w", value, at, ErrValue)
+			}
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,74 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// Kind names an Event.
+type Kind string
+
+// The events of a worker, in their order. A source has no Listening.
+const (
+	Listening Kind = "listening" // Addr, PID
+	Connected Kind = "connected" // PID, TIDs, CC: all streams are up and proven
+	Started   Kind = "started"   // "go" was read
+	Finished  Kind = "result"    // Result; the last event of a run
+	Failed    Kind = "error"     // Error; the last event of a run that was none
+)
+
+// Event is one line of a worker's standard output.
+type Event struct {
+	V      int            `json:"v"`
+	Kind   Kind           `json:"event"`
+	Addr   netip.AddrPort `json:"addr,omitzero"`
+	PID    int            `json:"pid,omitempty"`
+	TIDs   []int          `json:"tids,omitempty"` // one per stream; empty where threads have no number
+	CC     string         `json:"cc,omitempty"`   // congestion control in force, where it can be read
+	Result *Result        `json:"result,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+// Result is what one worker moved.
+type Result struct {
+	// Bytes is everything read or written; BytesAfterWarmup what was moved
+	// in Window, which begins with the end of the warm-up.
+	Bytes            int64          `json:"bytes"`
+	BytesAfterWarmup int64          `json:"bytes_after_warmup"`
+	Window           time.Duration  `json:"window"`
+	Streams          []StreamResult `json:"streams"`
+	// Unacked is what a source had written and the peer's kernel had not
+	// acknowledged when the run ended; RecvSpace the receive buffers of a sink.
+	Unacked   int64 `json:"unacked,omitempty"`
+	RecvSpace int64 `json:"recv_space,omitempty"`
+	// Discard: the data was dropped in the kernel, which no real receiver does.
+	Discard bool `json:"discard,omitempty"`
+	// Refused counts connections that did not prove the token in time or
+	// came twice; Evicted those that gave way to newer ones at the cap.
+	Refused int `json:"refused,omitempty"`
+	Evicted int `json:"evicted,omitempty"`
+	// Early: the streams ended before the time was over.
+	Early bool `json:"early,omitempty"`
+}
+
+// StreamResult is one connection's part of a Result.
+type StreamResult struct {
+	Bytes            int64  `json:"bytes"`
+	BytesAfterWarmup int64  `json:"bytes_after_warmup"`
+	Error            string `json:"error,omitempty"` // what ended it before its time
+}
+
+func emit(w io.Writer, e Event) error {
+	e.V = SpecVersion
+	b, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write worker event: %w", err)
+	}
+	if _, err := w.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write worker event: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// block is the size of one write or read.
+const block = 1 << 20
+
+// stream is one connection and the thread that serves it.
+type stream struct {
+	wire  *wire
+	moved atomic.Int64
+	tid   int
+	err   error // valid once the session has ended
+	// Keeps one stream's counter out of another's cache line.
+	_ [64]byte
+}
+
+// session is the streams of one run.
+type session struct {
+	spec    Spec
+	streams []*stream
+	payload []byte        // what sources write, shared; sinks have a buffer each
+	gate    chan struct{} // closed at the start barrier
+	stopped chan struct{} // closed to end the streams
+	stop    atomic.Bool   // the same, for the loops
+	ended   chan struct{} // closed once all streams have ended
+	refused int
+	evicted int
+
+	closeOnce sync.Once
+	started   bool
+}
+
+func newSession(spec Spec) *session {
+	return &session{spec: spec, gate: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// take makes streams of proven connections, in the order of their numbers.
+func (s *session) take(conns []net.Conn) error {
+	for i, c := range conns {
+		w, err := newWire(c)
+		if err != nil {
+			for _, rest := range conns[i:] {
+				err = errors.Join(err, rest.Close())
+			}
+			return fmt.Errorf("prepare stream %d: %w", i, err)
+		}
+		s.streams = append(s.streams, &stream{wire: w})
+	}
+	return nil
+}
+
+// start brings up one locked, pinned thread per stream. Sinks read from now
+// on; sources wait for open.
+func (s *session) start(random io.Reader) error {
+	if s.spec.Role == Source {
+		b, err := newBuffer(block)
+		if err != nil {
+			return fmt.Errorf("get send buffer: %w", err)
+		}
+		// Random bytes, so that nothing on the way can compress them.
+		if _, err := io.ReadFull(random, b); err != nil {
+			return fmt.Errorf("fill send buffer: %w", err)
+		}
+		s.payload = b
+	}
+	ready := make(chan error, len(s.streams))
+	var wg sync.WaitGroup
+	for i, st := range s.streams {
+		wg.Go(func() { st.err = s.serve(st, i, ready) })
+	}
+	s.started = true
+	go func() { wg.Wait(); close(s.ended) }()
+	var err error
+	for range s.streams {
+		err = errors.Join(err, <-ready)
+	}
+	return err
+}
+
+// serve runs a stream on a thread of its own. The thread is pinned and so
+// must not serve others afterwards: it ends with the goroutine, because it is
+// never unlocked.
+func (s *session) serve(st *stream, i int, ready chan<- error) error {
+	runtime.LockOSThread()
+	if n := len(s.spec.CPUs); n > 0 {
+		if err := pinThread(s.spec.CPUs[i%n]); err != nil {
+			ready <- err
+			return err
+		}
+	}
+	st.tid = threadID()
+	if s.spec.Role == Sink {
+		buf, err := newBuffer(block)
+		ready <- err
+		if err != nil {
+			return err
+		}
+		err = s.read(st, buf)
+		return errors.Join(err, freeBuffer(buf))
+	}
+	ready <- nil
+	select {
+	case <-s.gate:
+		return s.write(st)
+	case <-s.stopped:
+		return nil
+	}
+}
+
+func (s *session) read(st *stream, buf []byte) error {
+	for !s.stop.Load() {
+		n, err := st.wire.recv(buf, s.spec.Discard)
+		st.moved.Add(int64(n))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) write(st *stream) error {
+	if s.spec.Rate > 0 {
+		return s.writePaced(st, newPace(float64(s.spec.Rate)/float64(s.spec.Streams)))
+	}
+	for !s.stop.Load() {
+		n, err := st.wire.send(s.payload)
+		st.moved.Add(int64(n))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePaced is an application that has its next chunk at a set time. A time
+// that was missed because the socket was full is not waited for again.
+func (s *session) writePaced(st *stream, p pace) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	start := time.Now()
+	for i := 0; ; i++ {
+		timer.Reset(time.Until(start.Add(p.due(i))))
+		select {
+		case <-timer.C:
+		case <-s.stopped:
+			return nil
+		}
+		for left := p.chunk; left > 0; {
+			if s.stop.Load() {
+				return nil
+			}
+			n, err := st.wire.send(s.payload[:left])
+			st.moved.Add(int64(n))
+			left -= n
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// pace is a schedule of chunks.
+type pace struct {
+	chunk int // bytes
+	every float64
+}
+
+// newPace gives the schedule of one stream at rate bits per second: a chunk
+// every 10 ms, but none below 1 KiB or above one block.
+func newPace(rate float64) pace {
+	chunk := min(max(int(rate/8*0.010), 1<<10), block)
+	return pace{chunk: chunk, every: float64(chunk) * 8 / rate * float64(time.Second)}
+}
+
+// due is when chunk i is ready, from the start. It counts from the start and
+// not from the chunk before, so that errors do not add up.
+func (p pace) due(i int) time.Duration { return time.Duration(float64(i+1) * p.every) }
+
+func (s *session) open() { close(s.gate) }
+
+// over tells whether all streams have ended.
+func (s *session) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitUntil returns at t, or before it once all streams have ended.
+func (s *session) waitUntil(ctx context.Context, t time.Time) error {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// drain lets the sources end the streams, so that the bytes of both ends can
+// be compared; it waits no longer than d.
+func (s *session) drain(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ended:
+	case <-ctx.Done():
+	}
+}
+
+// halt ends the threads and waits for them; one that waits for its socket
+// looks up within pollFor.
+func (s *session) halt() {
+	s.closeOnce.Do(func() {
+		s.stop.Store(true)
+		close(s.stopped)
+	})
+	if s.started {
+		<-s.ended
+	}
+}
+
+// close ends and frees everything. Queued data is thrown away: it must not
+// load the path of the next run.
+func (s *session) close() {
+	s.halt()
+	for _, st := range s.streams {
+		st.wire.close()
+	}
+	if s.payload != nil {
+		// Unmapping what was mapped whole cannot fail; the process ends anyway.
+		_ = freeBuffer(s.payload)
+		s.payload = nil
+	}
+}
+
+func (s *session) tids() []int {
+	var out []int
+	for _, st := range s.streams {
+		if st.tid != 0 {
+			out = append(out, st.tid)
+		}
+	}
+	return out
+}
+
+func (s *session) counts() []int64 {
+	out := make([]int64, len(s.streams))
+	for i, st := range s.streams {
+		out[i] = st.moved.Load()
+	}
+	return out
+}
+
+// firstError is what ended the streams; call it once they have ended.
+func (s *session) firstError() error {
+	for i, st := range s.streams {
+		if st.err != nil {
+			return fmt.Errorf("stream %d: %w", i, st.err)
+		}
+	}
+	return errors.New("all streams ended")
+}
+
+func (s *session) result(warm, end []int64) Result {
+	r := Result{Discard: s.spec.Discard && s.spec.Role == Sink, Refused: s.refused, Evicted: s.evicted}
+	for i, st := range s.streams {
+		sr := StreamResult{Bytes: st.moved.Load(), BytesAfterWarmup: end[i] - warm[i]}
+		// The peer ends a sink's stream when its time is over: no fault.
+		if st.err != nil && (s.spec.Role == Source || !errors.Is(st.err, errEnded)) {
+			sr.Error = st.err.Error()
+		}
+		r.Streams = append(r.Streams, sr)
+		r.Bytes += sr.Bytes
+		r.BytesAfterWarmup += sr.BytesAfterWarmup
+		if s.spec.Role == Source {
+			r.Unacked += st.wire.unacked()
+		} else {
+			r.RecvSpace += st.wire.recvSpace()
+		}
+	}
+	return r
+}

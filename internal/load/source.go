@@ -1,0 +1,93 @@
+package load
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// connectAll brings up the source's streams one after the other.
+func (w *worker) connectAll(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.lim.connect,
+		fmt.Errorf("no answer within %v: does the network let TCP through to that address?", w.lim.connect))
+	defer cancel()
+	var conns []net.Conn
+	for i := range w.spec.Streams {
+		c, err := w.connect(ctx, uint32(i))
+		if err != nil {
+			for _, c := range conns {
+				err = errors.Join(err, c.Close())
+			}
+			return fmt.Errorf("connect stream %d to %v: %w", i, w.spec.Peer, err)
+		}
+		conns = append(conns, c)
+	}
+	return s.take(conns)
+}
+
+// connect makes one proven connection. A sink that is flooded by others may
+// let go of a connection in the middle of the proof, so that is tried again.
+func (w *worker) connect(ctx context.Context, stream uint32) (net.Conn, error) {
+	var err error
+	for try := range 5 {
+		if err := pause(ctx, time.Duration(try*try)*20*time.Millisecond); err != nil {
+			return nil, err
+		}
+		var c net.Conn
+		if c, err = w.connectOnce(ctx, stream); err == nil {
+			return c, nil
+		}
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) &&
+			!errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("the sink closes the connection during the proof, as it does when the tokens differ: %w", err)
+}
+
+func (w *worker) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {
+	d := net.Dialer{
+		LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.spec.Bind, 0)),
+		Control:   setCongestion(w.spec.CC),
+		KeepAlive: -1, // a run is shorter than any keepalive
+	}
+	d.SetMultipathTCP(false) // it is TCP that is measured
+	c, err := d.DialContext(ctx, "tcp", w.spec.Peer.String())
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	err = c.SetDeadline(time.Now().Add(w.lim.proof))
+	if err == nil {
+		err = proveAsSource(c, rand.Reader, w.spec.Token, stream)
+	}
+	if err == nil {
+		err = c.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

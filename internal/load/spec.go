@@ -1,0 +1,151 @@
+package load
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// Role is what a worker does.
+type Role string
+
+// A Source connects and writes, a Sink listens and reads.
+const (
+	Source Role = "source"
+	Sink   Role = "sink"
+)
+
+// Bounds of a Spec.
+const (
+	MaxStreams  = 128
+	MaxConns    = 1024
+	MaxDuration = 24 * time.Hour
+	// MaxSpec is the longest Spec line, in bytes.
+	MaxSpec = 64 << 10
+)
+
+// SpecVersion is the version of Spec and Event that this build speaks.
+const SpecVersion = 1
+
+// Token is the secret of one run. It prints as a placeholder, so that no
+// message can carry it; only its JSON form, which goes down a worker's
+// standard input, holds the value.
+type Token [32]byte
+
+// NewToken draws a token from r, which is crypto/rand.Reader outside tests.
+func NewToken(r io.Reader) (Token, error) {
+	var t Token
+	if _, err := io.ReadFull(r, t[:]); err != nil {
+		return Token{}, fmt.Errorf("draw token: %w", err)
+	}
+	return t, nil
+}
+
+// String hides the token.
+func (t Token) String() string { return "token(hidden)" }
+
+// GoString hides the token from %#v.
+func (t Token) GoString() string { return t.String() }
+
+// MarshalText writes the token as hex.
+func (t Token) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, t[:]), nil }
+
+// UnmarshalText reads 64 hex digits. The error never repeats its input.
+func (t *Token) UnmarshalText(b []byte) error {
+	if len(b) != hex.EncodedLen(len(t)) {
+		return fmt.Errorf("read token: want %d hex digits, got %d bytes", hex.EncodedLen(len(t)), len(b))
+	}
+	if _, err := hex.Decode(t[:], b); err != nil {
+		return errors.New("read token: not hex digits")
+	}
+	return nil
+}
+
+// Spec is everything a worker is told.
+type Spec struct {
+	V    int  `json:"v"`
+	Role Role `json:"role"`
+	// Bind is the data address of this end, the only one used.
+	Bind netip.Addr `json:"bind"`
+	// Port is the sink's port; 0 lets the kernel pick. A source ignores it.
+	Port uint16 `json:"port,omitempty"`
+	// Peer is the sink to connect to; set for a source only.
+	Peer     netip.AddrPort `json:"peer,omitzero"`
+	Token    Token          `json:"token"`
+	Streams  int            `json:"streams"`
+	Duration time.Duration  `json:"duration"` // from "go", warm-up included
+	Warmup   time.Duration  `json:"warmup"`
+	CC       string         `json:"cc,omitempty"` // TCP_CONGESTION; empty: the host's default
+	// Rate is what the source produces over all streams; 0: no limit.
+	Rate    unit.BitRate `json:"rate_bps,omitempty"`
+	Discard bool         `json:"discard,omitempty"` // sink: drop in the kernel (MSG_TRUNC)
+	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
+	CPUs []int `json:"cpus,omitempty"`
+	// MaxConns caps connections open at once, unproven ones included;
+	// 0 is Streams + 32.
+	MaxConns int `json:"max_conns,omitempty"`
+	// Deadline bounds the life of the worker, whatever happens.
+	Deadline time.Duration `json:"deadline"`
+}
+
+// DecodeSpec reads one line; unknown fields, trailing data and values out of
+// bounds are errors.
+func DecodeSpec(line []byte) (Spec, error) {
+	var s Spec
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Spec{}, fmt.Errorf("read worker spec: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Spec{}, errors.New("read worker spec: data after the spec")
+	}
+	if s.MaxConns == 0 {
+		s.MaxConns = s.Streams + 32
+	}
+	if err := s.check(); err != nil {
+		return Spec{}, fmt.Errorf("read worker spec: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Spec) check() error {
+	switch {
+	case s.V != SpecVersion:
+		return fmt.Errorf("version %d, this build speaks %d", s.V, SpecVersion)
+	case s.Role != Source && s.Role != Sink:
+		return fmt.Errorf("role %q is neither source nor sink", s.Role)
+	case !s.Bind.IsValid() || s.Bind.IsUnspecified() || s.Bind.IsMulticast():
+		return errors.New("bind must be one data address of this host")
+	case s.Role == Source && (!s.Peer.IsValid() || s.Peer.Port() == 0):
+		return errors.New("a source needs the sink's address and port as peer")
+	case s.Token == Token{}:
+		return errors.New("no token")
+	case s.Streams < 1 || s.Streams > MaxStreams:
+		return fmt.Errorf("%d streams, want 1 to %d", s.Streams, MaxStreams)
+	}
+	return s.checkTimes()
+}
+
+func (s *Spec) checkTimes() error {
+	switch {
+	case s.Duration <= 0 || s.Duration > MaxDuration:
+		return fmt.Errorf("duration %v, want above 0 and at most %v", s.Duration, MaxDuration)
+	case s.Warmup < 0 || s.Warmup >= s.Duration:
+		return fmt.Errorf("warm-up %v, want at least 0 and below the duration %v", s.Warmup, s.Duration)
+	case s.Deadline <= 0 || s.Deadline > 2*MaxDuration:
+		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
+	case s.MaxConns < s.Streams || s.MaxConns > MaxConns:
+		return fmt.Errorf("cap of %d connections, want %d (the streams) to %d", s.MaxConns, s.Streams, MaxConns)
+	case s.Rate < 0 || s.Rate > 1e13:
+		return fmt.Errorf("rate %v, want 0 (no limit) to 10 Tbit/s", s.Rate)
+	}
+	return nil
+}

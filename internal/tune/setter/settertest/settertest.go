@@ -14,9 +14,9 @@ import (
 type Case struct {
 	Setter setter.Setter
 	At     setter.Place
-	A, B   string   // two canonical values that can both be in force
-	Messy  string   // A, written differently
-	Bad    []string // values that must be refused before anything is written
+	A, B   string         // two canonical values that can both be in force
+	Messy  string         // A, written differently
+	Bad    []string       // values that must be refused before anything is written
 	BadAt  []setter.Place // malformed, or of another mechanism
 	Absent []setter.Place // well-formed, but not on this host
 }

@@ -1,0 +1,223 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"path"
+	"slices"
+	"time"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// Watch says what of a host is to be sampled.
+type Watch struct {
+	// Addrs are the peers: every TCP connection to or from these addresses.
+	Addrs []netip.Addr `json:"addrs,omitempty"`
+	// Ports restricts further, to connections with one of these as local or
+	// remote port; empty is every port. Without Addrs and Ports no
+	// connection is watched.
+	Ports []uint16 `json:"ports,omitempty"`
+	// PIDs are the processes whose threads are sampled.
+	PIDs []int `json:"pids,omitempty"`
+	// FindOwners adds the processes that hold a watched connection.
+	FindOwners bool `json:"find_owners,omitempty"`
+	// NICs restricts the interfaces; empty is all that are up.
+	NICs []string `json:"nics,omitempty"`
+	// Mount is the mount point of the NFS mount to watch; empty is none.
+	Mount string `json:"mount,omitempty"`
+	// CgroupDir is the directory of the control group whose CPU quota is
+	// watched; empty is that of the watched processes, else the reader's own.
+	CgroupDir string `json:"cgroup_dir,omitempty"`
+}
+
+// Sampler reads one host's counters again and again. It is for one goroutine
+// at a time.
+type Sampler struct {
+	src   kernel.Source
+	watch Watch
+	now   func() time.Time
+
+	tasks  *taskReader
+	quota  quotaReader
+	links  []kernel.Link // watched interfaces, as of the last reading
+	blind  []model.Blind
+	missed map[string]bool // views already told to be missing
+}
+
+// NewSampler prepares to sample src. now is the host's wall clock. It reads
+// nothing yet.
+func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, error) {
+	if src.OS() != "linux" {
+		return nil, fmt.Errorf("sample this host: unsupported on %s, only Linux can be sampled so far: %w", src.OS(), errors.ErrUnsupported)
+	}
+	if w.Mount != "" {
+		w.Mount = path.Clean(w.Mount)
+	}
+	return &Sampler{
+		src: src, watch: w, now: now,
+		tasks: newTaskReader(src, w), quota: quotaReader{src: src}, missed: map[string]bool{},
+	}, nil
+}
+
+// Read takes one sample; At is left to the caller, who knows when the run
+// began. A view that cannot be had leaves its field empty and is told of once
+// by Blind; only when nothing at all can be read is there an error.
+func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
+	out := model.Sample{V: model.SampleVersion, HostAt: s.now()}
+	if err := ctx.Err(); err != nil {
+		return model.Sample{}, err
+	}
+	views := s.views()
+	var errs []error
+	for _, v := range views {
+		if err := v.read(ctx, &out); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", v.what, err))
+			s.miss(v.what, v.wouldShow, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return model.Sample{}, err
+	}
+	if len(errs) == len(views) {
+		return model.Sample{}, fmt.Errorf("sample this host: nothing can be read; see that /proc is mounted and readable: %w", errors.Join(errs...))
+	}
+	return out, nil
+}
+
+// Blind lists the views that were missing so far, in the order in which they
+// were missed.
+func (s *Sampler) Blind() []model.Blind { return slices.Clone(s.blind) }
+
+func (s *Sampler) miss(what, wouldShow string, err error) {
+	if s.missed[what] {
+		return
+	}
+	s.missed[what] = true
+	s.blind = append(s.blind, model.Blind{What: what, WouldShow: wouldShow, How: remedy(err)})
+}
+
+// view is one source of a sample.
+type view struct {
+	what      string
+	wouldShow string
+	read      func(ctx context.Context, out *model.Sample) error
+}
+
+// views lists what this watch asks for, in the order of reading: the tasks
+// are found by the connections, the queueing disciplines by the interfaces.
+func (s *Sampler) views() []view {
+	v := []view{
+		{"per-core CPU time", "whether a core is the limit, and in which kind of work", s.readCPUs},
+		{"softnet counters", "packets dropped or held back before the TCP stack", s.readSoftnet},
+		{"SNMP counters", "retransmits, timeouts, out-of-order and window events of the host", s.readSNMP},
+		{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs},
+		{"queueing discipline counters", "packets that this host's own queue dropped or held back", s.readQdiscs},
+		{"CPU quota", "whether a CPU quota held the processes back", s.readThrottled},
+	}
+	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
+		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
+	}
+	if len(s.watch.Addrs) > 0 || len(s.watch.Ports) > 0 {
+		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.readConns})
+	}
+	if s.watch.Mount != "" {
+		v = append(v, view{"NFS statistics of " + s.watch.Mount, "whether requests wait for a slot, the network or the server", s.readNFS})
+	}
+	return v
+}
+
+func (s *Sampler) readConns(ctx context.Context, out *model.Sample) (err error) {
+	out.Conns, err = s.src.TCPConns(ctx, kernel.TCPFilter{Addrs: s.watch.Addrs, Ports: s.watch.Ports})
+	return err
+}
+
+func (s *Sampler) readTasks(_ context.Context, out *model.Sample) (err error) {
+	out.Tasks, err = s.tasks.read(out.Conns)
+	return err
+}
+
+func (s *Sampler) readCPUs(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/stat")
+	if err != nil {
+		return err
+	}
+	out.CPUs, err = kernel.ParseStat(b)
+	return err
+}
+
+func (s *Sampler) readSoftnet(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/thread-self/net/softnet_stat")
+	if err != nil {
+		return err
+	}
+	out.Softnet, err = kernel.ParseSoftnet(b)
+	return err
+}
+
+// readSNMP reads through thread-self: /proc/net is the namespace of the
+// process's first thread.
+func (s *Sampler) readSNMP(_ context.Context, out *model.Sample) error {
+	counters := map[string]int64{}
+	for _, name := range []string{"snmp", "netstat"} {
+		b, err := s.src.ReadFile("/proc/thread-self/net/" + name)
+		if err != nil {
+			return err
+		}
+		if err := kernel.ParseNetstat(b, counters); err != nil {
+			return err
+		}
+	}
+	out.SNMP = counters
+	return nil
+}
+
+func (s *Sampler) readNICs(ctx context.Context, out *model.Sample) error {
+	links, err := s.src.Links(ctx)
+	s.links = slices.DeleteFunc(links, func(l kernel.Link) bool {
+		if len(s.watch.NICs) > 0 {
+			return !slices.Contains(s.watch.NICs, l.Name)
+		}
+		return !l.Up
+	})
+	for _, l := range s.links {
+		out.NICs = append(out.NICs, l.Count)
+	}
+	return err
+}
+
+func (s *Sampler) readQdiscs(ctx context.Context, out *model.Sample) error {
+	qdiscs, err := s.src.Qdiscs(ctx)
+	for _, l := range s.links {
+		if q, ok := qdiscs[l.Index]; ok {
+			q.Dev = l.Name
+			out.Qdiscs = append(out.Qdiscs, q)
+		}
+	}
+	return err
+}
+
+func (s *Sampler) readThrottled(_ context.Context, out *model.Sample) (err error) {
+	dir := s.watch.CgroupDir
+	if dir == "" {
+		dir, err = s.quota.find(slices.Sorted(maps.Keys(s.tasks.pids)))
+	}
+	if err != nil {
+		return err
+	}
+	out.Throttled, err = s.quota.read(dir)
+	return err
+}
+
+func (s *Sampler) readNFS(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/self/mountstats")
+	if err != nil {
+		return err
+	}
+	out.NFS, err = kernel.ParseMountstats(b, s.watch.Mount)
+	return err
+}

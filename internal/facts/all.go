@@ -1,0 +1,82 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// subject is one kind of fact.
+//
+// To add one: write SUBJECT.go with a reader that fills its fields of
+// model.Facts from a kernel.Source and returns an error only when nothing of
+// its subject can be seen; add a line to subjects; put what it reads into a
+// tree of testdata/hosts and run the tests with -update.
+type subject struct {
+	what      string // as it stands in CouldNotSee
+	wouldShow string
+	read      func(ctx context.Context, src kernel.Source, f *model.Facts) error
+}
+
+func subjects() []subject {
+	return []subject{
+		{"host identity", "which kernel this is and whether it restarted since", readHost},
+		{"process status", "which CPUs may be used, and who is looking", readStatus},
+		{"interfaces", "link speed, MTU, offloads and the slot of each NIC", readNICs},
+		{"routes", "which interface the data takes", readRoutes},
+		{"mounts", "which file systems come over the network, and their options", readMounts},
+		{"TCP settings", "what bounds the window and the buffers", readSysctls},
+	}
+}
+
+// Read looks at the host behind src. host is the name that the user gave it
+// and now the host's wall clock. What cannot be seen is listed in CouldNotSee;
+// it is an error only when nothing can, or on an operating system that
+// linerate cannot read yet.
+func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*model.Facts, error) {
+	if src.OS() != "linux" {
+		return nil, fmt.Errorf("read facts of %s: unsupported on %s, only Linux can be read so far: %w", host, src.OS(), errors.ErrUnsupported)
+	}
+	f := &model.Facts{V: model.FactsVersion, Host: host, Taken: now, OS: src.OS(), UID: -1, Settings: map[string]model.Fact[string]{}}
+	var errs []error
+	for _, s := range subjects() {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read facts of %s: %w", host, err)
+		}
+		if err := s.read(ctx, src, f); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.what, err))
+			f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: s.what, WouldShow: s.wouldShow, How: remedy(err)})
+		}
+	}
+	if len(errs) == len(subjects()) {
+		return nil, fmt.Errorf("read facts of %s: nothing can be read; see that /proc is mounted and readable there: %w", host, errors.Join(errs...))
+	}
+	return f, nil
+}
+
+// remedy is what the user can do about a view that failed.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "run as root on that host: " + err.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		return "mount /proc and /sys there: " + err.Error()
+	}
+	return err.Error()
+}
+
+// lost tells by the error of a read why there is no value.
+func lost[T any](err error) model.Fact[T] {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return model.Unknown[T](model.Denied, err.Error())
+	case errors.Is(err, fs.ErrNotExist):
+		return model.Unknown[T](model.Absent, err.Error())
+	}
+	return model.Unknown[T](model.Unsupported, err.Error())
+}

@@ -1,0 +1,66 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// sysctlID is the setting id of a sysctl, before its dotted name.
+const sysctlID = "linux.sysctl."
+
+// sysctls are the settings that bound, or explain, what TCP does.
+func sysctls() []string {
+	return []string{
+		"net.core.default_qdisc",
+		"net.core.netdev_budget",
+		"net.core.netdev_max_backlog",
+		"net.core.optmem_max",
+		"net.core.rmem_default",
+		"net.core.rmem_max",
+		"net.core.wmem_default",
+		"net.core.wmem_max",
+		"net.ipv4.tcp_adv_win_scale",
+		"net.ipv4.tcp_allowed_congestion_control",
+		"net.ipv4.tcp_available_congestion_control",
+		"net.ipv4.tcp_base_mss",
+		"net.ipv4.tcp_congestion_control",
+		"net.ipv4.tcp_dsack",
+		"net.ipv4.tcp_ecn",
+		"net.ipv4.tcp_limit_output_bytes",
+		"net.ipv4.tcp_mem",
+		"net.ipv4.tcp_min_tso_segs",
+		"net.ipv4.tcp_moderate_rcvbuf",
+		"net.ipv4.tcp_mtu_probing",
+		"net.ipv4.tcp_no_metrics_save",
+		"net.ipv4.tcp_notsent_lowat",
+		"net.ipv4.tcp_rmem",
+		"net.ipv4.tcp_sack",
+		"net.ipv4.tcp_slow_start_after_idle",
+		"net.ipv4.tcp_timestamps",
+		"net.ipv4.tcp_window_scaling",
+		"net.ipv4.tcp_wmem",
+	}
+}
+
+// readSysctls reads each of them; one that is absent or denied says so in its
+// fact. Only when none can be read is the whole view missing.
+func readSysctls(_ context.Context, src kernel.Source, f *model.Facts) error {
+	var errs []error
+	for _, name := range sysctls() {
+		b, err := src.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		if err != nil {
+			errs = append(errs, err)
+			f.Settings[sysctlID+name] = lost[string](err)
+			continue
+		}
+		f.Settings[sysctlID+name] = model.Known(strings.Join(strings.Fields(string(b)), " "))
+	}
+	if len(errs) == len(sysctls()) {
+		return errors.Join(errs...)
+	}
+	return nil
+}

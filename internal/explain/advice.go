@@ -1,0 +1,83 @@
+package explain
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// adviceFor tells an operator what removes a limiter that no setting of ours
+// removes.
+func adviceFor(s *scene, f *finding) string {
+	switch f.id {
+	case model.MTUBlackhole:
+		return blackholeAdvice(s, f)
+	case model.Outage:
+		return "find where packets stop: link, route, firewall between the two ends"
+	case model.PathLoss:
+		return "look for the hop that loses packets (error and discard counters of cables, transceivers and switch ports)"
+	case model.PathQueue:
+		return "give the slowest hop a deeper queue, or send below the policed rate"
+	case model.LinkRate:
+		return slowLinkAdvice(s)
+	case model.ApplicationSource:
+		return "make the sending application read or produce faster: it leaves the connection idle"
+	case model.ApplicationSink:
+		if f.cause == causeOwnCPU {
+			return "make the receiving application read faster: it computes all the time while data waits"
+		}
+		return "make the receiving application read faster: data waits while it does something else"
+	case model.ReceiverCPU, model.SenderCPU:
+		return cpuAdvice(f)
+	case model.Pacing:
+		return "the application sets SO_MAX_PACING_RATE: have it ask for more, or for none"
+	case model.LocalQdisc:
+		return "remove or raise the shaper of the sender's own interface (" + s.sender.qdisc + ")"
+	case model.Reordering:
+		return "make the path keep packets of one connection in order (hash by flow, not per packet)"
+	}
+	return ""
+}
+
+func blackholeAdvice(s *scene, f *finding) string {
+	hosts := ""
+	for _, e := range []*End{s.c.Sender, s.c.Receiver} {
+		if n := dataNIC(e); n != nil {
+			hosts += fmt.Sprintf(", %s has %d", e.Host, n.MTU)
+		}
+	}
+	mtu := s.snd.last.PMTU
+	if f.cause == causeProbed {
+		fits := s.snd.last.SndMSS + s.snd.last.PMTU - s.snd.last.AdvMSS
+		return fmt.Sprintf("packets of %d bytes vanish, about %d pass: make every hop carry the hosts' MTU, or lower it at both ends (path MTU in force %d%s)", mtu, fits, mtu, hosts)
+	}
+	return fmt.Sprintf("packets of %d bytes vanish on the way and nothing reports it: make every hop carry the hosts' MTU and pass ICMP \"fragmentation needed\", or lower the MTU of both ends (path MTU in force %d%s)", mtu, mtu, hosts)
+}
+
+func slowLinkAdvice(s *scene) string {
+	if known(s.ceiling) {
+		return fmt.Sprintf("the slowest hop carries %s of payload: find the hop whose link is slower than the ends' (negotiated speed, shaper, contract)", bits(s.total))
+	}
+	return fmt.Sprintf("the path carries %s of payload: compare it with the speed of the links on the way", bits(s.total))
+}
+
+func cpuAdvice(f *finding) string {
+	who := map[model.LimiterID]string{model.ReceiverCPU: "receiving", model.SenderCPU: "sending"}[f.id]
+	switch f.cause {
+	case causeQuota:
+		return "raise the CPU quota of the " + who + " task's cgroup"
+	case causeOwnCPU:
+		return "the " + who + " task needs all of its core: larger reads and writes, a faster core, or more streams on more cores"
+	}
+	return "give the " + who + " task a core of its own: other work keeps it waiting"
+}
+
+func restAdvice(id model.LimiterID) string {
+	switch id {
+	case model.None:
+		return "nothing to change: the path is at its ceiling"
+	case model.StartUp:
+		return "transfer more, or for longer, to see what the path carries"
+	}
+	return "gather what could not be seen, then look again"
+}

@@ -1,0 +1,82 @@
+package explain
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// nothingMoved is the verdict on a case without a transfer: a connection that
+// never came up, or silence.
+func nothingMoved(c Case) model.Verdict {
+	if f := neverConnected(c); f != nil {
+		return model.Verdict{Limiter: model.Outage, Where: model.AtPath, Confidence: 0.6, Evidence: f.evidence,
+			Fix: operator("", "find where the connection request stops: address, port, route, firewall")}
+	}
+	return model.Verdict{Limiter: model.Undetermined, Where: model.Nowhere, Confidence: 0,
+		Fix:   model.Fix{Kind: model.FixNone, Advice: "start the transfer (copy a large file) and watch again while it runs"},
+		Notes: []string{"no connection moved data while it was watched"}}
+}
+
+// neverConnected finds connection requests that were sent again and never answered.
+func neverConnected(c Case) *finding {
+	if c.Sender == nil {
+		return nil
+	}
+	n, again := 0, 0
+	for _, s := range c.Sender.Samples {
+		for _, x := range s.Conns {
+			if x.State == tcpSynSent && isPeer(c.Sender.Peer, x.Remote) {
+				n++
+				again = max(again, int(x.Backoff), x.TotalRetrans)
+			}
+		}
+	}
+	if again < 2 {
+		return nil
+	}
+	f := &finding{id: model.Outage}
+	f.say(c.Sender.Host, "syn_retransmits", float64(again), "segments", n, "the connection request was sent again %d times and never answered", again)
+	return f
+}
+
+// blind lists the views that were missing and would have told more.
+func blind(c Case) []model.Blind {
+	var out []model.Blind
+	if c.Sender == nil {
+		out = append(out, model.Blind{What: "the sending end", WouldShow: "whether it waits for data, buffer, window or CPU, and what the path loses", How: "log in at the sending end and watch both"})
+	}
+	if c.Receiver == nil {
+		out = append(out, model.Blind{What: "the receiving end", WouldShow: "its receive queue, its buffer limit and whether the reader gets a CPU", How: "log in at the receiving end and watch both"})
+	}
+	for _, e := range []*End{c.Sender, c.Receiver} {
+		if e != nil {
+			out = append(out, blindAt(e)...)
+		}
+	}
+	return out
+}
+
+func blindAt(e *End) []model.Blind {
+	var out []model.Blind
+	if e.Facts == nil {
+		out = append(out, model.Blind{What: "facts of " + e.Host, WouldShow: "interfaces, MTU and settings, so the ceiling and the exact fix", How: "look at the host again with privilege"})
+	} else {
+		out = append(out, e.Facts.CouldNotSee...)
+	}
+	tasks, cpus := 0, 0
+	for _, s := range e.Samples {
+		tasks += len(s.Tasks)
+		cpus += len(s.CPUs)
+	}
+	if len(e.Samples) < 2 {
+		return append(out, model.Blind{What: "counters of " + e.Host, WouldShow: "everything: only differences between samples mean something", How: fmt.Sprintf("watch for longer (%d samples were taken)", len(e.Samples))})
+	}
+	if tasks == 0 {
+		out = append(out, model.Blind{What: "the tasks that use the connections at " + e.Host, WouldShow: "whether they run short of CPU", How: "watch as root"})
+	}
+	if cpus == 0 {
+		out = append(out, model.Blind{What: "the cores of " + e.Host, WouldShow: "whether one is full", How: "let /proc/stat be read"})
+	}
+	return out
+}

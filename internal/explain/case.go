@@ -1,0 +1,104 @@
+package explain
+
+import (
+	"net/netip"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// End is what was seen of one end of the path. A nil *End was not seen at all.
+type End struct {
+	Host  string       `json:"host"`
+	Facts *model.Facts `json:"facts"` // nil: facts were not to be had
+	// Samples in the order they were taken, on the controller's clock.
+	Samples []model.Sample `json:"samples"`
+	// Peer is the other end's data address; when valid, connections to
+	// other addresses are left out.
+	Peer netip.Addr `json:"peer"`
+}
+
+// Case is everything a verdict may know.
+type Case struct {
+	Sender   *End `json:"sender"`
+	Receiver *End `json:"receiver"`
+	// LineRate as the operator or the topology states it; it beats the
+	// NICs' claim. Absent: the slowest physical NIC that carries the data.
+	LineRate model.Fact[unit.BitRate] `json:"line_rate"`
+	// Goodput as the receiving application counted it. Absent: computed
+	// from the connections' counters.
+	Goodput model.Fact[unit.BitRate] `json:"goodput"`
+	// Passive: the traffic was watched, not made by us.
+	Passive bool `json:"passive"`
+}
+
+// Watched makes the case of a single end from whose samples it is not known
+// yet which way the data goes: the end is the sender when its connections to
+// the peer had more acknowledged than they received.
+func Watched(e *End, lineRate model.Fact[unit.BitRate]) Case {
+	c := Case{LineRate: lineRate, Passive: true}
+	if sent, received := moved(e); sent >= received {
+		c.Sender = e
+	} else {
+		c.Receiver = e
+	}
+	return c
+}
+
+// moved is how many bytes the end's connections sent (and had acknowledged)
+// and received while they were watched.
+func moved(e *End) (sent, received int64) {
+	for _, t := range tracks(e) {
+		first, last := t.obs[0].c, t.obs[len(t.obs)-1].c
+		sent += last.BytesAcked - first.BytesAcked
+		received += last.BytesReceived - first.BytesReceived
+	}
+	return sent, received
+}
+
+// host is the end's name, or "" for an end that was not seen.
+func (e *End) host() string {
+	if e == nil {
+		return ""
+	}
+	return e.Host
+}
+
+// setting is a setting of the end as read, e.g. "linux.sysctl.net.ipv4.tcp_rmem".
+func (e *End) setting(id string) (string, bool) {
+	if e == nil || e.Facts == nil {
+		return "", false
+	}
+	return e.Facts.Settings[id].Get()
+}
+
+// nic is the interface that carries addr: the one that has it, or else the
+// only one that is up. nil when it cannot be told.
+func (e *End) nic(addr netip.Addr) *model.NIC {
+	if e == nil || e.Facts == nil {
+		return nil
+	}
+	var up []*model.NIC
+	for i := range e.Facts.NICs {
+		n := &e.Facts.NICs[i]
+		for _, p := range n.Addrs {
+			if p.Addr().Unmap() == addr.Unmap() {
+				return n
+			}
+		}
+		if n.Up && n.Name != "lo" {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 1 {
+		return up[0]
+	}
+	return nil
+}
+
+// oneKernel tells whether both ends report the same boot, so that per-core and
+// softnet counters are those of one machine and cannot be told apart.
+func (c Case) oneKernel() bool {
+	return c.Sender != nil && c.Receiver != nil && c.Sender.Facts != nil && c.Receiver.Facts != nil &&
+		c.Sender.Facts.BootID != "" && c.Sender.Facts.BootID == c.Receiver.Facts.BootID
+}

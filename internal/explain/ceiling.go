@@ -1,0 +1,150 @@
+package explain
+
+import (
+	"fmt"
+	"net/netip"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Bytes around the payload of a full TCP segment on Ethernet (IEEE 802.3,
+// RFC 791, 8200, 9293, 7323).
+const (
+	ipv4Header     = 20
+	ipv6Header     = 40
+	tcpHeader      = 20
+	timestampBytes = 12
+	ethernetHeader = 14
+	ipTCPHeaders   = ipv4Header + tcpHeader
+	// frameBytes: header 14, check sequence 4, preamble 8, gap 12.
+	frameBytes = 38
+
+	optTimestamps = 1
+)
+
+// CeilingInputs are the numbers the ceiling was computed from.
+type CeilingInputs struct {
+	LineRate   unit.BitRate `json:"line_rate_bps"`
+	From       string       `json:"from"` // who says so: "stated", or "NIC eth0 of client1"
+	MTU        int          `json:"mtu"`  // bytes; 0: derived from the segment size alone
+	MSS        int          `json:"mss"`  // payload of a full segment in bytes
+	Timestamps bool         `json:"timestamps"`
+	IPHeader   int          `json:"ip_header"` // 20 or 40
+}
+
+// CeilingResult is the most payload the path can carry. Rate is nil when that
+// is not known; Formula then says what was missing.
+type CeilingResult struct {
+	Rate    *unit.BitRate
+	Formula string
+	Inputs  CeilingInputs
+}
+
+// Ceiling is line rate × payload share of the wire frame,
+// (MTU − IP − TCP − options) / (MTU + 38), with the timestamp option as seen
+// on the connections and the MTU of the interfaces that carry the data, the
+// smaller of both ends. A segment size seen on the wire that is smaller than
+// the MTU allows counts instead.
+func Ceiling(c Case) CeilingResult {
+	in := ceilingInputs(c)
+	if !(in.LineRate > 0) || !known(float64(in.LineRate)) {
+		return CeilingResult{Formula: "line rate not known: state it, or look at both ends' interfaces", Inputs: in}
+	}
+	if in.MSS <= 0 {
+		return CeilingResult{Formula: "MTU not known: no interface and no connection told it", Inputs: in}
+	}
+	options := 0
+	if in.Timestamps {
+		options = timestampBytes
+	}
+	frame := in.MSS + in.IPHeader + tcpHeader + options + frameBytes
+	rate := in.LineRate * unit.BitRate(in.MSS) / unit.BitRate(frame)
+	formula := fmt.Sprintf("%s × %d / %d B (segment of MTU %d on Ethernet, %s) = %s",
+		in.LineRate, in.MSS, frame, in.MSS+in.IPHeader+tcpHeader+options, in.From, rate)
+	return CeilingResult{Rate: &rate, Formula: formula, Inputs: in}
+}
+
+func ceilingInputs(c Case) CeilingInputs {
+	in := CeilingInputs{IPHeader: ipv4Header, Timestamps: true}
+	o, haveConn := lastFull(c)
+	if haveConn {
+		in.Timestamps = o.Options&optTimestamps != 0
+		if a := o.Local.Addr(); a.Is6() && !a.Is4In6() {
+			in.IPHeader = ipv6Header
+		}
+	}
+	for _, e := range []*End{c.Sender, c.Receiver} {
+		n := dataNIC(e)
+		if n != nil && n.MTU > 0 && (in.MTU == 0 || n.MTU < in.MTU) {
+			in.MTU = n.MTU
+		}
+	}
+	options := 0
+	if in.Timestamps {
+		options = timestampBytes
+	}
+	if in.MTU > 0 {
+		in.MSS = in.MTU - in.IPHeader - tcpHeader - options
+	}
+	if seen := max(o.SndMSS, 0); c.Sender != nil && seen > 0 && (in.MSS <= 0 || seen < in.MSS) {
+		in.MSS = seen
+	} else if in.MSS <= 0 {
+		in.MSS = max(o.RcvMSS, 0)
+	}
+	in.LineRate, in.From = lineRate(c)
+	return in
+}
+
+// lineRate is the stated rate, else the slowest physical NIC on the way.
+func lineRate(c Case) (unit.BitRate, string) {
+	if r, ok := c.LineRate.Get(); ok {
+		return r, "stated"
+	}
+	var best unit.BitRate
+	from := ""
+	for _, e := range []*End{c.Sender, c.Receiver} {
+		n := dataNIC(e)
+		if n == nil {
+			continue
+		}
+		if r, ok := n.Speed.Get(); ok && r > 0 && (best == 0 || r < best) {
+			best, from = r, "NIC "+n.Name+" of "+e.Host
+		}
+	}
+	return best, from
+}
+
+// lastFull is the newest state of the connection that moved most.
+func lastFull(c Case) (model.Conn, bool) {
+	var best flow
+	found := false
+	for _, f := range flows(c) {
+		if !found || f.bytes() > best.bytes() {
+			best, found = f, true
+		}
+	}
+	switch {
+	case len(best.snd) > 0:
+		return best.snd[len(best.snd)-1].c, true
+	case len(best.rcv) > 0:
+		return best.rcv[len(best.rcv)-1].c, true
+	}
+	return model.Conn{}, false
+}
+
+// dataNIC is the interface of e that carries the watched connections.
+func dataNIC(e *End) *model.NIC {
+	if e == nil {
+		return nil
+	}
+	addr := netip.Addr{}
+	var most int64 = -1
+	for _, t := range tracks(e) {
+		a, b := t.obs[0].c, t.obs[len(t.obs)-1].c
+		if n := b.BytesAcked - a.BytesAcked + b.BytesReceived - a.BytesReceived; n > most {
+			addr, most = t.local.Addr(), n
+		}
+	}
+	return e.nic(addr)
+}

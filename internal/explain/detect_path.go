@@ -1,0 +1,268 @@
+package explain
+
+import (
+	"math"
+
+	"linerate/internal/model"
+)
+
+const (
+	// stalledBytes acknowledged over a whole recording: nothing of size passed.
+	stalledBytes = 20000
+	// fullSegments: having this many full segments acknowledged, the path
+	// carried the full size once.
+	fullSegments = 20
+	// probedMSS: the MSS in use is below the advertised one by more than
+	// options can explain.
+	probedMSS = 0.95
+	// standingQueue: RTT over minimum RTT from which a queue stands.
+	standingQueue = 1.12
+	// lossFloor: a retransmitted share below it is a stray event.
+	lossFloor = 2e-5
+)
+
+// seeStalled: full-sized segments go out again and again and are never
+// acknowledged. That the handshake and small segments passed tells a
+// blackhole of large packets from an outage.
+func seeStalled(s *scene) *finding {
+	v := s.snd
+	if v == nil || v.backoff < 2 || (v.acked >= stalledBytes && !(v.lossState > 0.5)) {
+		return nil
+	}
+	f := &finding{id: model.MTUBlackhole, host: s.c.Receiver.host(), margin: over(v.backoff, 1, 4), cap: 0.8}
+	ever := float64(v.last.BytesAcked)
+	h := s.c.Sender.host()
+	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again with the timeout doubled %.0f times and are never acknowledged", v.backoff)
+	f.say(h, "bytes_acked", ever, "bytes", v.n, "only %s were ever acknowledged, although the handshake passed", size(ever))
+	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "segments carry %d bytes", v.last.SndMSS)
+	if ever >= float64(fullSegments*v.last.SndMSS) {
+		f.id, f.cap = model.Outage, 0.7
+		f.or(model.MTUBlackhole, "ping the other end with the don't-fragment bit set, small and at the full MTU: if only the small ones return, the path's MTU shrank")
+		return f
+	}
+	if ever > 1 {
+		f.cap = 0.95 // small data passed on this very connection
+	}
+	f.or(model.Outage, "ping the other end with the don't-fragment bit set, small and at the full MTU: if the small ones do not return either, it is an outage")
+	return f
+}
+
+// seeCeiling: nothing to remove.
+func seeCeiling(s *scene) *finding {
+	share := ratio(s.total, s.ceiling)
+	if !(share >= atCeiling) {
+		return nil
+	}
+	f := &finding{id: model.None, margin: over(share, atCeiling, 0.97)}
+	f.say("", "share_of_ceiling", share, "ratio", s.n(), "goodput is %s of the ceiling", pct(share))
+	if s.snd != nil && s.snd.retrans > lossFloor {
+		f.notes = append(f.notes, "segments are lost ("+pct(s.snd.retrans)+" retransmitted) without holding the rate back")
+	}
+	if share > 1.05 {
+		f.cap = 0.5
+		f.notes = append(f.notes, "goodput is above the ceiling: the stated line rate is too low")
+	}
+	return f
+}
+
+// seeProbed: MTU probing (RFC 4821) cut the segment size after a blackhole,
+// while no router told a smaller MTU (the path MTU in force is still the
+// full one) and the peer accepts full segments.
+func seeProbed(s *scene) *finding {
+	v := s.snd
+	if v == nil || v.last.AdvMSS == 0 || float64(v.last.SndMSS) >= probedMSS*float64(v.last.AdvMSS) {
+		return nil
+	}
+	if s.rcv != nil && float64(s.rcv.last.AdvMSS) < probedMSS*float64(v.last.AdvMSS) {
+		return nil
+	}
+	full := v.last.PMTU >= v.last.AdvMSS+ipTCPHeaders
+	probed := s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0 || v.last.TotalRTO > 0
+	if !full || !probed {
+		return nil
+	}
+	f := &finding{id: model.MTUBlackhole, cause: causeProbed, margin: over(float64(v.last.SndMSS)/float64(v.last.AdvMSS), probedMSS, 0.8)}
+	h := s.c.Sender.host()
+	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
+	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
+	return f
+}
+
+// seeStartUp: over before it was steady.
+func seeStartUp(s *scene) *finding {
+	if s.minRTT == 0 || !s.span.fresh || s.span.whole >= startUpRTTs*s.minRTT {
+		return nil
+	}
+	trips := ratio(s.span.whole.Seconds(), s.minRTT.Seconds())
+	f := &finding{id: model.StartUp, margin: over(trips, startUpRTTs, startUpRTTs/2)}
+	f.say("", "duration_rtts", trips, "round trips", s.n(), "the transfer lasted %.0f round trips of %s", trips, ms(s.minRTT))
+	return f
+}
+
+// seeSACKOff: losses without selective acknowledgment, each of which costs a
+// round trip of its own (RFC 2018).
+func seeSACKOff(s *scene) *finding {
+	v := s.snd
+	if v == nil || v.last.Options == 0 || v.last.Options&optSACK != 0 || !(v.retrans > 0.001 || v.rtos > 0) {
+		return nil
+	}
+	f := &finding{id: model.SACKOff, host: s.c.Sender.host(), margin: over(v.retrans, 0.001, 0.02), cap: 0.8}
+	f.say(f.host, "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again on a connection without SACK", pct(v.retrans))
+	f.say(f.host, "timeouts", v.rtos, "timeouts", v.n, "%.0f retransmission timeouts", v.rtos)
+	f.or(model.PathLoss, "turn SACK on at both ends: losses that then still hold the rate back are the path's")
+	return f
+}
+
+// seeReordering: most retransmits turn out needless.
+func seeReordering(s *scene) *finding {
+	v := s.snd
+	needless := 0.0
+	if v != nil {
+		needless = ratio(v.dsacks, v.resent)
+	}
+	if v == nil || !(v.reordSeen >= 50) || !(needless >= 0.3) {
+		return nil
+	}
+	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8}
+	f.say(s.c.Sender.host(), "needless_retransmits", needless, "ratio", v.n, "%s of the retransmitted segments had arrived after all", pct(needless))
+	f.say(s.c.Sender.host(), "reordering_seen", v.reordSeen, "events", v.n, "reordering was seen %.0f times", v.reordSeen)
+	f.or(model.PathLoss, "send at a low paced rate: what is still retransmitted is lost, not late")
+	return f
+}
+
+// seePoliced: a congestion control that does not slow down for losses still
+// has its rate capped, with losses and no queue.
+func seePoliced(s *scene) *finding {
+	v := s.snd
+	if v == nil || !s.modelBased() || !(v.retrans >= 0.02) || !(v.queue < 1.15) {
+		return nil
+	}
+	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65}
+	f.pathEvidence(s)
+	f.or(model.PathLoss, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.LinkRate, "add a second stream: a policer or a link holds the sum, random loss does not")
+	f.unseenReader(s)
+	return f
+}
+
+// seeSlowLink: nothing at the ends holds the rate back and the path does not
+// carry more: it queues, or a model-based sender has measured its rate.
+func seeSlowLink(s *scene) *finding {
+	v := s.snd
+	if v == nil || v.acked == 0 || !(v.queue >= standingQueue || s.modelBased()) {
+		return nil
+	}
+	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85}
+	if !(v.queue >= standingQueue) {
+		f.cap = 0.7
+	}
+	f.pathEvidence(s)
+	if math.IsNaN(s.ceiling) {
+		f.cap = 0.5
+		f.notes = append(f.notes, "no line rate is known: the path carries this much, whether it should carry more cannot be said")
+	}
+	lost := s.ackLoss()
+	f.say("", "ack_loss_share", lost, "ratio", v.n, "%s of the acknowledgments do not come back", pct(lost))
+	f.or(model.PathQueue, "test the reverse direction, and add a second stream: a slow or policed reverse path looks the same from here")
+	f.unseenReader(s)
+	return f
+}
+
+// ackLoss is the share of the receiver's segments that the sender never saw,
+// unknown unless both ends of the flow were seen.
+func (s *scene) ackLoss() float64 {
+	if s.rcv == nil || s.snd == nil {
+		return unknown()
+	}
+	lost := 1 - ratio(float64(s.snd.last.SegsIn), float64(s.rcv.last.SegsOut))
+	if lost < 0.02 {
+		return unknown()
+	}
+	return lost
+}
+
+// seeLoss: a loss-based sender keeps cutting its window while the queue is short.
+func seeLoss(s *scene) *finding {
+	v := s.snd
+	if v == nil || s.modelBased() {
+		return nil
+	}
+	recovering := v.retrans <= lossFloor && v.early > 0 && v.cwndGrowth > 1.05
+	if !(v.retrans > lossFloor) && !recovering {
+		return nil
+	}
+	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8}
+	f.pathEvidence(s)
+	if want := responseRate(s); known(want) {
+		f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at this loss", bits(want))
+	}
+	if recovering {
+		f.cap = 0.45
+		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
+	}
+	if math.IsNaN(s.ceiling) {
+		f.cap = min(f.cap, 0.5)
+	}
+	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.unseenReader(s)
+	return f
+}
+
+// responseRate is the rate (bit/s) that cubic or reno, whichever is more,
+// reaches at the measured loss: RFC 8312 section 5.1 with C = 0.4, RFC 5348
+// section 3.1 in its simple form.
+func responseRate(s *scene) float64 {
+	v, rtt := s.snd, s.minRTT.Seconds()
+	if !(v.retrans > 0) || rtt <= 0 {
+		return unknown()
+	}
+	reno := math.Sqrt(1.5 / v.retrans)
+	cubic := 1.054 * math.Pow(rtt/v.retrans, 0.75)
+	return max(reno, cubic) * float64(v.last.SndMSS) * 8 / rtt
+}
+
+// seeNothing closes the list: what was seen is said, nothing is claimed.
+func seeNothing(s *scene) *finding {
+	f := &finding{id: model.Undetermined, cap: 0.3}
+	if s.snd != nil {
+		f.pathEvidence(s)
+		if s.snd.cwndGrowth > 1.05 {
+			f.notes = append(f.notes, "the congestion window is still growing: watch longer")
+		}
+		f.or(model.PathLoss, "watch for longer: each loss sets the congestion window back")
+		f.or(model.LinkRate, "add a second stream: if the sum stays the same, the path carries no more")
+		f.unseenReader(s)
+		return f
+	}
+	if s.rcv != nil {
+		h := s.c.Receiver.host()
+		f.say(h, "receive_queue_share", s.rcv.queued, "ratio", s.rcv.n, "the receive queue holds %s of the window: the reader keeps up", pct(s.rcv.queued))
+		f.say(h, "window_used", s.rcv.filled, "ratio", s.rcv.n, "%s of the advertised window is used", pct(s.rcv.filled))
+		for _, id := range []model.LimiterID{model.ApplicationSource, model.SenderCPU, model.SendBuffer, model.PathLoss, model.LinkRate} {
+			f.or(id, "log in at the sending end: its tcp_info tells")
+		}
+	}
+	return f
+}
+
+// pathEvidence adds what the sender saw of the path.
+func (f *finding) pathEvidence(s *scene) {
+	v, h := s.snd, s.c.Sender.host()
+	f.say(h, "rtt_over_min", v.queue, "ratio", v.n, "RTT is %.2f times its minimum of %s", v.queue, ms(s.minRTT))
+	f.say(h, "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again", pct(v.retrans))
+	f.say(h, "inflight_over_cwnd", v.inflight, "ratio", v.n, "data in flight is %s of the congestion window", pct(v.inflight))
+	if f.id == model.PathLoss && len(f.evidence) > 1 && v.retrans > lossFloor {
+		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+	}
+}
+
+// unseenReader adds what a starved reader would look like from here: like a
+// path that queues (only its run delay would tell).
+func (f *finding) unseenReader(s *scene) {
+	if s.c.Receiver == nil {
+		f.cap = min(f.cap, 0.5)
+		f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
+	}
+}
+
+const optSACK = 2

@@ -1,0 +1,110 @@
+package explain
+
+import "linerate/internal/model"
+
+const (
+	sndbufShare = 0.10
+	// dryShare and limitedShare: the socket has nothing to send.
+	dryShare     = 0.50
+	limitedShare = 0.90
+	// bufferFull: lower quartile of send queue over send buffer.
+	bufferFull  = 0.60
+	drainedMost = 0.10
+	pacedShare  = 0.85
+	// A qdisc that holds back or drops less often than this is not limiting.
+	overlimitsPerSecond = 10
+	qdiscDrops          = 10
+)
+
+// starvedOfData: the socket has little to send and the congestion window has
+// room. A full send buffer then is the limit; otherwise the application is.
+func (s *scene) starvedOfData() bool {
+	v := s.snd
+	return v != nil && (v.dry >= dryShare || v.appLimited >= limitedShare) && v.inflight < 0.9
+}
+
+func (s *scene) bufferIsFull() bool {
+	return s.snd.fill >= bufferFull && s.snd.drained < drainedMost
+}
+
+// seeSendBuffer: data in flight (which stays in the buffer until it is
+// acknowledged) fills the send buffer. The kernel's sndbuf_limited stays near
+// zero under loss-based control; there the full queue with room in the
+// congestion window tells.
+func seeSendBuffer(s *scene) *finding {
+	v := s.snd
+	if v == nil || v.queue >= queuedPath {
+		return nil
+	}
+	quiet := s.starvedOfData() && s.bufferIsFull()
+	if !(v.sndbuf >= sndbufShare) && !quiet {
+		return nil
+	}
+	f := &finding{id: model.SendBuffer, host: s.c.Sender.host(), cause: sendCause(s)}
+	f.margin = max(over(v.sndbuf, sndbufShare, 0.3), over(v.fillMid, bufferFull, 0.85))
+	if v.sndbuf >= sndbufShare {
+		f.say(f.host, "sndbuf_limited_share", v.sndbuf, "ratio", v.n, "the sender waits for room in its send buffer %s of the time", pct(v.sndbuf))
+	}
+	f.say(f.host, "send_queue_fill", v.fillMid, "ratio", v.n, "the send queue fills %s of the send buffer of %s", pct(v.fillMid), size(float64(v.last.SndBuf)))
+	f.say(f.host, "inflight_over_cwnd", v.inflight, "ratio", v.n, "data in flight is %s of the congestion window", pct(v.inflight))
+	return f
+}
+
+// sendCause finds who fixed the size of the send buffer.
+func sendCause(s *scene) cause {
+	max, ok := thirdOf(s.c.Sender, wmemSetting)
+	switch {
+	case !ok:
+		return causeUnknown
+	case float64(s.snd.last.SndBuf) >= nearLimit*float64(max):
+		return causeSysctl
+	}
+	return causeSocket
+}
+
+// seeSlowSource: the socket runs dry, its buffer is not full, its window is
+// not used, and the writer does not want for CPU.
+func seeSlowSource(s *scene) *finding {
+	v := s.snd
+	if !s.starvedOfData() || s.bufferIsFull() {
+		return nil
+	}
+	f := &finding{id: model.ApplicationSource, host: s.c.Sender.host()}
+	f.margin = max(over(v.dry, dryShare, 0.9), over(v.appLimited, limitedShare, 1)/2)
+	f.say(f.host, "notsent_dry_share", v.dry, "ratio", v.n, "the socket has nothing left to send in %s of the samples", pct(v.dry))
+	f.say(f.host, "app_limited_share", v.appLimited, "ratio", v.n, "the kernel marks the rate as application-limited in %s of the samples", pct(v.appLimited))
+	f.say(f.host, "send_queue_fill", v.fillMid, "ratio", v.n, "the send buffer is %s full", pct(v.fillMid))
+	f.taskEvidence(s.sender, "writer")
+	if !(s.sender.run >= 0) {
+		f.cap = 0.6
+		f.or(model.SenderCPU, "watch as root: the writer's CPU time and run delay tell")
+	}
+	return f
+}
+
+// seePacing: the rate is what SO_MAX_PACING_RATE allows.
+func seePacing(s *scene) *finding {
+	v := s.snd
+	if v == nil || !(v.rate >= pacedShare*v.maxPacing) {
+		return nil
+	}
+	f := &finding{id: model.Pacing, host: s.c.Sender.host(), margin: over(v.rate/v.maxPacing, pacedShare, 0.95)}
+	f.say(f.host, "rate_over_max_pacing", ratio(v.rate, v.maxPacing), "ratio", v.n, "the rate is %s of the socket's maximum pacing rate of %s", pct(v.rate/v.maxPacing), bits(v.maxPacing))
+	return f
+}
+
+// seeQdisc: the sender's own queueing discipline holds back or drops.
+func seeQdisc(s *scene) *finding {
+	h := s.sender
+	if s.snd == nil || h == nil {
+		return nil
+	}
+	perSecond := ratio(h.overlimits, s.span.whole.Seconds())
+	if !(perSecond >= overlimitsPerSecond) && !(h.qdrops >= qdiscDrops) {
+		return nil
+	}
+	f := &finding{id: model.LocalQdisc, host: s.c.Sender.host(), margin: max(over(perSecond, overlimitsPerSecond, 200), over(h.qdrops, qdiscDrops, 200))}
+	f.say(f.host, "qdisc_overlimits", perSecond, "1/s", h.n, "the sender's own %s qdisc holds packets back %.0f times a second", h.qdisc, perSecond)
+	f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
+	return f
+}

@@ -1,0 +1,151 @@
+package explain
+
+import "linerate/internal/model"
+
+const (
+	// rwndShare and windowFull: the sender is held by the peer's window.
+	// Model-based senders pace through most of that time, so a tenth is much.
+	rwndShare  = 0.10
+	windowFull = 0.90
+	// queuedShare of the window in the receive queue: the reader is behind.
+	queuedShare = 0.30
+	// queuedPath: with this much standing queue the window or buffer is
+	// full because the path is slow, and a larger one would only queue more.
+	queuedPath = 1.30
+	// unscaledMax is the largest window without scaling (65535), with room.
+	unscaledMax = 70000
+	// collapsed: the peer's window is mostly far below what it once was.
+	collapsed = 0.5
+	optWScale = 4
+	// nearLimit: a buffer this close to the sysctl's maximum is at it.
+	nearLimit = 0.95
+)
+
+// windowBound tells whether the peer's window holds the sender.
+func (s *scene) windowBound() bool {
+	return s.snd != nil && (s.snd.rwnd >= rwndShare || s.snd.window >= windowFull)
+}
+
+func (f *finding) windowEvidence(s *scene) {
+	v, h := s.snd, s.c.Sender.host()
+	f.say(h, "inflight_over_window", v.window, "ratio", v.n, "data in flight fills %s of the advertised window of %s", pct(v.window), size(v.wndMid))
+	f.say(h, "rwnd_limited_share", v.rwnd, "ratio", v.n, "the sender waits for the receive window %s of the time", pct(v.rwnd))
+	if len(f.evidence) == 2 && !(v.window >= windowFull) {
+		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+	}
+}
+
+func (s *scene) windowMargin() float64 {
+	return max(over(s.snd.rwnd, rwndShare, 0.4), over(s.snd.window, 0.85, 1))
+}
+
+// seeNoScaling: without the window scale option no window exceeds 64 KiB
+// (RFC 7323).
+func seeNoScaling(s *scene) *finding {
+	v := s.snd
+	if !s.windowBound() || v.last.Options == 0 || v.last.Options&optWScale != 0 || !(v.wndMax <= unscaledMax) {
+		return nil
+	}
+	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), cause: causeScaling, margin: s.windowMargin()}
+	f.windowEvidence(s)
+	f.say(s.c.Sender.host(), "window_scaling", 0, "option", v.n, "the connection runs without window scaling")
+	return f
+}
+
+// seeSlowReader: the window closes because received data waits to be read.
+// Without the receiving end a window that collapses is the sign.
+func seeSlowReader(s *scene) *finding {
+	if s.rcv != nil {
+		return slowReaderSeen(s)
+	}
+	if s.c.Receiver != nil || !s.windowBound() || !(s.snd.wndMid < collapsed*s.snd.wndMax) {
+		return nil
+	}
+	f := &finding{id: model.ApplicationSink, margin: over(s.snd.wndMid/s.snd.wndMax, collapsed, 0.1), cap: 0.55}
+	f.windowEvidence(s)
+	f.say(s.c.Sender.host(), "window_now_over_max", ratio(s.snd.wndMid, s.snd.wndMax), "ratio", s.snd.n, "the receiver once offered %s and now mostly %s", size(s.snd.wndMax), size(s.snd.wndMid))
+	f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
+	f.or(model.ReceiverWindow, "log in at the receiving end: its receive queue tells")
+	return f
+}
+
+func slowReaderSeen(s *scene) *finding {
+	r := s.rcv
+	bound := s.windowBound() || s.snd == nil
+	if !bound || !(r.queued >= queuedShare) {
+		return nil
+	}
+	f := &finding{id: model.ApplicationSink, host: s.c.Receiver.host(), margin: over(r.queued, queuedShare, 0.7)}
+	f.say(f.host, "receive_queue_share", r.queued, "ratio", r.n, "%s of received data waits in the receive queue (%s of the window)", size(r.recvQ), pct(r.queued))
+	if s.snd != nil {
+		f.windowEvidence(s)
+	}
+	f.taskEvidence(s.reader, "reader")
+	if !(s.reader.run >= 0) {
+		f.cap = 0.6
+		f.or(model.ReceiverCPU, "watch as root: the reader's CPU time and run delay tell")
+	}
+	if s.reader.run >= ownCPU {
+		f.cause = causeOwnCPU
+	}
+	return f
+}
+
+// seeReceiveBuffer: the window is full and the reader keeps up.
+func seeReceiveBuffer(s *scene) *finding {
+	if !s.windowBound() || s.snd.queue >= queuedPath {
+		return nil
+	}
+	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), margin: s.windowMargin()}
+	f.windowEvidence(s)
+	f.cause = receiveCause(s)
+	if s.rcv == nil {
+		f.cap = 0.6
+		f.or(model.ApplicationSink, "log in at the receiving end: a full receive queue tells")
+		f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
+		return f
+	}
+	f.rcvbufEvidence(s)
+	return f
+}
+
+func (f *finding) rcvbufEvidence(s *scene) {
+	r, h := s.rcv, s.c.Receiver.host()
+	f.say(h, "receive_queue_share", r.queued, "ratio", r.n, "the reader keeps up: the receive queue holds %s of the window", pct(r.queued))
+	f.say(h, "rcvbuf", float64(r.last.RcvBuf), "bytes", r.n, "the socket's receive buffer is %s", size(float64(r.last.RcvBuf)))
+}
+
+// seeReceiveBufferAlone is seeReceiveBuffer with only the receiving end seen:
+// a window's worth arrives per round trip, and the buffer is at its limit.
+func seeReceiveBufferAlone(s *scene) *finding {
+	r := s.rcv
+	if s.snd != nil || r == nil || !(r.filled >= 0.8) || !(r.queued < queuedShare) {
+		return nil
+	}
+	queue := ratio(r.rtt.Seconds(), s.minRTT.Seconds())
+	c := receiveCause(s)
+	if c == causeUnknown || c == causeSocket || !(queue < queuedPath) {
+		return nil
+	}
+	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), cause: c, margin: over(r.filled, 0.8, 1), cap: 0.65}
+	f.say(f.host, "window_used", r.filled, "ratio", r.n, "%s of the advertised window of %s arrives per round trip of %s", pct(r.filled), size(r.window), ms(r.rtt))
+	f.rcvbufEvidence(s)
+	f.or(model.SendBuffer, "log in at the sending end: its tcp_info tells")
+	f.or(model.PathLoss, "log in at the sending end: its tcp_info tells")
+	return f
+}
+
+// receiveCause finds who fixed the size of the receive buffer.
+func receiveCause(s *scene) cause {
+	e := s.c.Receiver
+	if s.rcv == nil {
+		return causeUnknown
+	}
+	if max, ok := thirdOf(e, rmemSetting); ok && float64(s.rcv.last.RcvBuf) >= nearLimit*float64(max) {
+		return causeSysctl
+	}
+	if v, ok := e.setting(moderateSetting); ok && v == "0" {
+		return causeAutotuning
+	}
+	return causeSocket
+}

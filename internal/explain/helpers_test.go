@@ -1,0 +1,26 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+type bitRate = unit.BitRate
+
+// withoutTasks is the case as an unprivileged user sees it: no schedstat of
+// others' tasks, no cgroup.
+func withoutTasks(c Case) Case {
+	for _, e := range []**End{&c.Sender, &c.Receiver} {
+		n := **e
+		n.Samples = slices.Clone(n.Samples)
+		for i := range n.Samples {
+			n.Samples[i].Tasks = nil
+			n.Samples[i].Throttled = model.Fact[time.Duration]{}
+		}
+		*e = &n
+	}
+	return c
+}

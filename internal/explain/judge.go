@@ -1,0 +1,206 @@
+package explain
+
+import (
+	"math"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Judge names the one limiter of the case. Each connection that took part is
+// judged by itself; they vote by the bytes they moved, and the connection that
+// moved most for the winner gives the evidence. The verdict is never blank:
+// with nothing to go by it is "undetermined" and says what was missing. All
+// its numbers are finite.
+//
+// Confidence is 0.6 + 0.35 × margin, where margin (0..1) is how far the
+// deciding feature lies past its threshold. It is capped where the signature
+// cannot be told from another one (each detector says so), where an unseen end
+// could refute it, and below ten samples; another limiter with a signature of
+// its own takes 0.1; and it is multiplied by the share of the bytes that agree.
+func Judge(c Case) model.Verdict {
+	ce := Ceiling(c)
+	scenes := look(c, ce)
+	var v model.Verdict
+	if len(scenes) == 0 {
+		v = nothingMoved(c)
+	} else {
+		v = elect(scenes)
+	}
+	v.Ceiling = ce.Rate
+	v.CouldNotSee = append(v.CouldNotSee, blind(c)...)
+	measure(&v, c, scenes)
+	if n := judgeNFS(c, v, ce); n != nil {
+		v = *n
+	}
+	clean(&v)
+	v.Line = Line(v)
+	return v
+}
+
+// look computes the features of every flow that took part.
+func look(c Case, ce CeilingResult) []*scene {
+	var out []*scene
+	fs := flows(c)
+	ceiling := unknown()
+	if ce.Rate != nil {
+		ceiling = float64(*ce.Rate)
+	}
+	for _, f := range fs {
+		sp := f.steady()
+		s := &scene{c: c, span: sp, minRTT: f.minRTT(), ceiling: ceiling, bytes: float64(f.bytes())}
+		s.snd = viewSender(f.snd, sp, s.minRTT)
+		s.rcv = viewReceiver(f.rcv, sp)
+		if s.snd == nil && s.rcv == nil {
+			continue
+		}
+		s.sender = viewHost(c.Sender, sp, dataNIC(c.Sender), true)
+		s.reader = viewHost(c.Receiver, sp, dataNIC(c.Receiver), false)
+		out = append(out, s)
+	}
+	total := goodput(c, out)
+	for _, s := range out {
+		s.total = total
+	}
+	return out
+}
+
+// goodput of all flows together in bit/s over the time from the first steady
+// moment to the last: as the receiving application counted it, else as the
+// receiving kernel did, else as acknowledged to the sender.
+func goodput(c Case, scenes []*scene) float64 {
+	if g, ok := c.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
+		return float64(g)
+	}
+	var moved, from, to float64
+	from = math.Inf(1)
+	for _, s := range scenes {
+		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
+		if s.rcv != nil {
+			moved += s.rcv.rate / 8 * s.rcv.dur.Seconds()
+		} else {
+			moved += s.snd.acked
+		}
+	}
+	if len(scenes) == 1 {
+		return scenes[0].rate()
+	}
+	if g := ratio(moved*8, to-from); known(g) {
+		return g
+	}
+	return 0
+}
+
+// rate of the flow alone, bit/s.
+func (s *scene) rate() float64 {
+	if s.rcv != nil {
+		return s.rcv.rate
+	}
+	return s.snd.rate
+}
+
+type ballot struct {
+	weight float64
+	scene  *scene
+	first  *finding
+	next   *finding
+}
+
+// elect lets the flows vote.
+func elect(scenes []*scene) model.Verdict {
+	votes := map[model.LimiterID]float64{}
+	var all float64
+	var ballots []ballot
+	for _, s := range scenes {
+		b := ballot{weight: max(s.bytes, 1), scene: s}
+		b.first, b.next = diagnose(s)
+		votes[b.first.id] += b.weight
+		all += b.weight
+		ballots = append(ballots, b)
+	}
+	var win ballot
+	for _, b := range ballots {
+		if win.first == nil || votes[b.first.id] > votes[win.first.id] ||
+			(b.first.id == win.first.id && b.weight > win.weight) {
+			win = b
+		}
+	}
+	return verdict(win, votes[win.first.id]/all, len(scenes))
+}
+
+func verdict(b ballot, agree float64, streams int) model.Verdict {
+	f := b.first
+	row := limiter(f.id)
+	v := model.Verdict{
+		Limiter: f.id, Where: row.Where, Host: f.host,
+		Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes,
+	}
+	v.Confidence = confidence(b, agree)
+	v.Fix = fixFor(b.scene, f)
+	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
+	if b.next != nil && len(b.next.evidence) > 0 {
+		v.Notes = append(v.Notes, "also seen, and likely next once this is gone: "+string(b.next.id)+" ("+b.next.evidence[0].What+")")
+	}
+	if streams > 1 && agree < 1 {
+		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of the bytes moved under this limiter")
+	}
+	return v
+}
+
+// fewSamples: below this many the features are coarse.
+const fewSamples = 10
+
+func confidence(b ballot, agree float64) float64 {
+	p := 0.6 + 0.35*b.first.margin
+	if b.next != nil {
+		p -= 0.1
+	}
+	if b.first.cap > 0 {
+		p = min(p, b.first.cap)
+	}
+	if n := b.scene.n(); n < fewSamples && b.first.id != model.StartUp {
+		p = min(p, 0.3+0.03*float64(n))
+	}
+	return math.Round(p*agree*100) / 100
+}
+
+func limiter(id model.LimiterID) model.Limiter {
+	for _, l := range model.Limiters() {
+		if l.ID == id {
+			return l
+		}
+	}
+	return model.Limiter{ID: id, Where: model.Nowhere, Fix: model.FixNone}
+}
+
+func measure(v *model.Verdict, c Case, scenes []*scene) {
+	v.Measured = unit.BitRate(goodput(c, scenes))
+	if v.Ceiling != nil && *v.Ceiling > 0 {
+		share := round(float64(v.Measured) / float64(*v.Ceiling))
+		v.ShareOfCeiling = &share
+	}
+}
+
+// clean drops whatever is not a finite number: a verdict is printed as JSON,
+// which has no other.
+func clean(v *model.Verdict) {
+	if !known(float64(v.Measured)) {
+		v.Measured = 0
+	}
+	if v.Ceiling != nil && !known(float64(*v.Ceiling)) {
+		v.Ceiling = nil
+	}
+	if v.Ceiling == nil || v.ShareOfCeiling == nil || !known(*v.ShareOfCeiling) {
+		v.ShareOfCeiling = nil
+	}
+	if g := v.ExpectedGain; g != nil && (!known(float64(g.Low)) || !known(float64(g.High))) {
+		v.ExpectedGain = nil
+	}
+	if !known(v.Confidence) {
+		v.Confidence = 0
+	}
+	v.Confidence = min(1, max(0, v.Confidence))
+	if v.Evidence == nil {
+		v.Evidence = []model.Evidence{}
+	}
+}

@@ -1,0 +1,156 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// scene is all a detector may look at: one flow, both hosts, the ceiling.
+// snd or rcv is nil when that side of the flow was not seen.
+type scene struct {
+	c       Case
+	span    span
+	minRTT  time.Duration
+	snd     *sndView
+	rcv     *rcvView
+	sender  *hostView // nil with its End
+	reader  *hostView
+	ceiling float64 // bit/s of payload for all flows together; NaN: not known
+	total   float64 // goodput of all flows together
+	bytes   float64 // moved by this flow: its weight in the vote
+}
+
+// atCeiling is the share of the ceiling from which a path counts as healthy.
+const atCeiling = 0.9
+
+// below tells that the path is not known to be at its ceiling.
+func (s *scene) below() bool { return !(s.total >= atCeiling*s.ceiling) }
+
+// missing is the share of the ceiling that is not reached; 0 when unknown.
+func (s *scene) missing() float64 { return over(s.total/s.ceiling, atCeiling, 0) }
+
+// n is the number of samples behind the flow's features.
+func (s *scene) n() int {
+	if s.snd != nil {
+		return s.snd.n
+	}
+	if s.rcv != nil {
+		return s.rcv.n
+	}
+	return 0
+}
+
+// mss is the payload of a full segment; 0 when neither end told.
+func (s *scene) mss() int {
+	if s.snd != nil && s.snd.last.SndMSS > 0 {
+		return s.snd.last.SndMSS
+	}
+	if s.rcv != nil {
+		return s.rcv.last.RcvMSS
+	}
+	return 0
+}
+
+// modelBased tells whether the congestion control sets its rate by a model of
+// the path rather than by losses: then losses alone do not slow it down.
+func (s *scene) modelBased() bool {
+	return s.snd != nil && strings.HasPrefix(s.snd.last.CC, "bbr")
+}
+
+// finding is what a detector saw when it fired.
+type finding struct {
+	id   model.LimiterID
+	host string
+	// cause tells variants of one limiter apart, for the fix.
+	cause cause
+	// margin is how far the deciding feature is past its threshold, 0..1.
+	margin   float64
+	evidence []model.Evidence
+	alts     []model.Alternative
+	notes    []string
+	// cap is the most confidence the signature alone can carry; 0: no cap.
+	cap float64
+}
+
+type cause string
+
+const (
+	causeSysctl     cause = "sysctl"      // the buffer is at the limit of tcp_rmem or tcp_wmem
+	causeSocket     cause = "socket"      // the application fixed the buffer
+	causeAutotuning cause = "autotuning"  // tcp_moderate_rcvbuf is 0
+	causeScaling    cause = "scaling"     // no window scaling
+	causeUnknown    cause = "not visible" // the end that holds the buffer was not seen
+	causeTx         cause = "tx"          // segmentation offload off at the sender
+	causeRx         cause = "rx"          // GRO off at the receiver
+	causeProbed     cause = "probed"      // MTU probing rescued the connection
+	causeQuota      cause = "quota"
+	causeOwnCPU     cause = "own cpu"
+)
+
+// say adds a piece of evidence; what is a format for args. A value that is
+// not finite is no evidence.
+func (f *finding) say(h string, metric string, v float64, u string, n int, what string, args ...any) {
+	if known(v) {
+		f.evidence = append(f.evidence, model.Evidence{
+			What: fmt.Sprintf(what, args...), Metric: metric, Value: round(v), Unit: u, Host: h, N: n})
+	}
+}
+
+// scoped marks the evidence of metric as the machine's, not the host's alone.
+func (f *finding) scoped(c Case, metrics ...string) {
+	if !c.oneKernel() {
+		return
+	}
+	for i := range f.evidence {
+		for _, m := range metrics {
+			if f.evidence[i].Metric == m {
+				f.evidence[i].Scope = "machine"
+			}
+		}
+	}
+}
+
+func (f *finding) or(id model.LimiterID, probe string) {
+	f.alts = append(f.alts, model.Alternative{Limiter: id, Probe: probe})
+}
+
+// round keeps four significant digits: counters do not carry more.
+func round(v float64) float64 {
+	if v == 0 || !known(v) {
+		return v
+	}
+	p := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))
+	if !known(p) || p == 0 || !known(v*p) {
+		return v
+	}
+	return math.Round(v*p) / p
+}
+
+// pct prints a share; a share that is not known prints as "an unknown share".
+func pct(v float64) string {
+	switch {
+	case !known(v):
+		return "an unknown share"
+	case v > 0 && v < 0.01:
+		return fmt.Sprintf("%.3g%%", v*100)
+	}
+	return fmt.Sprintf("%.0f%%", v*100)
+}
+
+func size(v float64) string {
+	if !known(v) || math.Abs(v) > math.MaxInt64/2 {
+		return "an unknown amount"
+	}
+	return unit.Bytes(v).String()
+}
+
+func bits(v float64) string { return unit.BitRate(v).String() }
+
+func ms(d time.Duration) string {
+	return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
+}

@@ -1,0 +1,164 @@
+package explain
+
+import (
+	"time"
+
+	"linerate/internal/model"
+)
+
+// sndView is what the sender's tcp_info says of one flow over its steady part.
+// Unknown features are NaN. Shares are of wall time or of the samples.
+type sndView struct {
+	n       int
+	last    model.Conn
+	dur     time.Duration
+	rate    float64 // acknowledged, bit/s
+	acked   float64 // bytes
+	retrans float64 // retransmitted share of the bytes sent
+	rtos    float64 // retransmission timeouts
+	resent  float64 // segments retransmitted
+	early   float64 // segments retransmitted before the steady part
+
+	minRTT time.Duration
+	queue  float64 // median of RTT over minimum RTT
+
+	rwnd, sndbuf, busy float64 // chronograph shares
+	window             float64 // median of data in flight over the peer's window
+	inflight           float64 // median of segments in flight over the congestion window
+	dry                float64 // share of samples with under two segments not yet sent
+	drained            float64 // share of samples with under two segments in the send queue
+	appLimited         float64 // share of samples
+	fill, fillMid      float64 // send queue over send buffer: lower quartile, median
+	lossState          float64 // share of samples in Loss
+	backoff            float64 // highest
+	wndMid, wndMax     float64 // the peer's window, bytes
+	cwndGrowth         float64 // congestion window: end over start of the steady part
+	maxPacing          float64 // bit/s, unknown when unlimited
+	reordSeen, dsacks  float64
+}
+
+// tcp_info fields past what an older kernel fills are zero, not measured:
+// offsets in struct tcp_info (include/uapi/linux/tcp.h).
+const (
+	infoChrono = 192 // busy, rwnd_limited, sndbuf_limited, since Linux 4.10
+	infoBytes  = 216 // bytes_sent, bytes_retrans, since 4.19
+	infoReord  = 224 // dsack_dups, reord_seen
+	infoSndWnd = 232 // since 5.4
+	infoRcvWnd = 236 // since 6.2
+)
+
+// has tells whether tcp_info reached as far as end; a length of 0 was not
+// recorded and then the fields are believed.
+func has(c model.Conn, end int) bool { return c.InfoLen == 0 || c.InfoLen >= end }
+
+func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
+	os := within(all, s)
+	if len(os) < 2 {
+		return nil
+	}
+	a, b := os[0].c, os[len(os)-1].c
+	v := &sndView{n: len(os), last: b, dur: os[len(os)-1].at - os[0].at, minRTT: minRTT}
+	v.acked = float64(b.BytesAcked - a.BytesAcked)
+	v.rate = v.acked * 8 / v.dur.Seconds()
+	v.resent = float64(max(0, b.TotalRetrans-a.TotalRetrans))
+	v.early = float64(max(0, a.TotalRetrans))
+	v.retrans, v.rtos, v.reordSeen, v.dsacks = losses(a, b, v.resent)
+	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
+	v.levels(os)
+	return v
+}
+
+func losses(a, b model.Conn, resent float64) (retrans, rtos, reord, dsacks float64) {
+	retrans = ratio(resent, float64(b.SegsOut-a.SegsOut))
+	if has(b, infoBytes) && b.BytesSent > a.BytesSent {
+		retrans = ratio(float64(b.BytesRetrans-a.BytesRetrans), float64(b.BytesSent-a.BytesSent))
+	}
+	rtos, reord, dsacks = float64(b.TotalRTO-a.TotalRTO), unknown(), unknown()
+	if has(b, infoReord) {
+		reord, dsacks = float64(b.ReordSeen-a.ReordSeen), float64(b.DSACKDups-a.DSACKDups)
+	}
+	return max(0, retrans), rtos, reord, dsacks
+}
+
+func chronographs(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float64) {
+	if !has(b, infoChrono) {
+		return unknown(), unknown(), unknown()
+	}
+	of := func(x, y time.Duration) float64 { return min(1, max(0, ratio((y-x).Seconds(), dur.Seconds()))) }
+	return of(a.RwndLimited, b.RwndLimited), of(a.SndbufLimited, b.SndbufLimited), of(a.Busy, b.Busy)
+}
+
+// levels fills the features that are levels at each sample.
+func (v *sndView) levels(os []obs) {
+	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
+	v.queue = median(each(os, func(o obs) float64 { return ratio(o.c.RTT.Seconds(), v.minRTT.Seconds()) }))
+	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
+	v.dry = share(os, func(o obs) bool { return o.c.NotSent < two(o.c) })
+	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
+	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
+	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
+	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
+	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
+	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
+	wnd := each(os, sndWnd)
+	v.window = median(each(os, func(o obs) float64 {
+		return ratio(float64(o.c.Unacked)*float64(o.c.SndMSS), sndWnd(o))
+	}))
+	v.wndMid, v.wndMax = median(wnd), quantile(wnd, 1)
+	v.cwndGrowth = ratio(float64(os[len(os)-1].c.Cwnd), float64(os[0].c.Cwnd))
+	v.maxPacing = unknown()
+	if p := float64(v.last.MaxPacing); p > 0 {
+		v.maxPacing = p
+	}
+}
+
+const caLoss = 4
+
+func sndWnd(o obs) float64 {
+	if !has(o.c, infoSndWnd) || (o.c.SndWnd == 0 && o.c.InfoLen == 0) {
+		return unknown()
+	}
+	return float64(o.c.SndWnd)
+}
+
+// rcvView is what the receiver's tcp_info says of one flow.
+type rcvView struct {
+	n      int
+	last   model.Conn
+	dur    time.Duration
+	rate   float64       // received in order, bit/s
+	queued float64       // median of the receive queue over receive queue + window
+	recvQ  float64       // median, bytes
+	window float64       // median of the advertised window, bytes
+	filled float64       // received per round trip over the advertised window
+	rtt    time.Duration // the receiver's estimate
+}
+
+func viewReceiver(all []obs, s span) *rcvView {
+	os := within(all, s)
+	if len(os) < 2 {
+		return nil
+	}
+	a, b := os[0].c, os[len(os)-1].c
+	v := &rcvView{n: len(os), last: b, dur: os[len(os)-1].at - os[0].at}
+	v.rate = float64(b.BytesReceived-a.BytesReceived) * 8 / v.dur.Seconds()
+	v.recvQ = median(each(os, func(o obs) float64 { return float64(o.c.RecvQ) }))
+	v.window = median(each(os, rcvWnd))
+	v.queued = median(each(os, func(o obs) float64 { return ratio(float64(o.c.RecvQ), float64(o.c.RecvQ)+rcvWnd(o)) }))
+	v.rtt = time.Duration(median(each(os, func(o obs) float64 { return float64(o.c.RcvRTT) })))
+	if v.rtt > 0 {
+		v.filled = ratio(v.rate/8*v.rtt.Seconds(), v.window)
+	} else {
+		v.filled = unknown()
+	}
+	return v
+}
+
+// rcvWnd is the advertised window. Kernels before 6.2 do not tell: then half
+// of the receive buffer stands in (tcp_adv_win_scale 1).
+func rcvWnd(o obs) float64 {
+	if !has(o.c, infoRcvWnd) || (o.c.RcvWnd == 0 && o.c.InfoLen == 0) {
+		return ratio(float64(o.c.RcvBuf)/2, 1)
+	}
+	return float64(o.c.RcvWnd)
+}

@@ -2,10 +2,13 @@ package kernel
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // Namespaces names the kernel namespaces that a new process gets of its own.
@@ -83,4 +86,9 @@ func Processes(proc string) ([]int, error) {
 		}
 	}
 	return pids, nil
+}
+
+// IsGone tells whether err says that a process or thread has ended.
+func IsGone(err error) bool {
+	return errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist)
 }

@@ -58,3 +58,31 @@ func RunInUserNamespace(cmd *exec.Cmd, sig <-chan os.Signal) error {
 	}()
 	return cmd.Wait()
 }
+
+// PrivateDir makes directory path, and those above it, unless it is there. It
+// must be this user's alone (mode 0700), or the error says so: what lies in a
+// directory of somebody else's cannot be trusted.
+func PrivateDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make private directory: %w", err)
+	}
+	st, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("make private directory: %w", err)
+	}
+	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !OwnedByMe(path) {
+		return fmt.Errorf("use %s as a private directory: it is not a directory of user %d with mode 0700; remove it or name another", path, os.Geteuid())
+	}
+	return nil
+}
+
+// OwnedByMe tells whether path itself, not what it may link to, is this
+// user's. What cannot be seen is not.
+func OwnedByMe(path string) bool {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
+}

@@ -1,0 +1,101 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"linerate/internal/kernel"
+)
+
+// port is one end of the emulated wire; kernel.PacketPort is the real one.
+type port interface {
+	Next() []byte
+	Release()
+	Wait(timeout time.Duration) error
+	Send(frame []byte) (ok bool, err error)
+}
+
+// direction carries frames from one port to another.
+type direction struct {
+	in, out port
+	shaper  *shaper
+	wanted  atomic.Pointer[Shape] // set by others, taken over by run
+	stop    atomic.Bool
+	clock   func() time.Duration // monotonic
+}
+
+func newDirection(in, out port, s Shape, seed uint64, clock func() time.Duration) *direction {
+	return &direction{in: in, out: out, shaper: newShaper(s, seed), clock: clock}
+}
+
+// Bounds of one turn: how long run may sleep without looking at stop, and how
+// many frames it sends before it empties the ring again.
+const (
+	longestWait  = 50 * time.Millisecond
+	sendsPerTurn = 16
+)
+
+// run forwards until stop is set or a port fails.
+func (d *direction) run() error {
+	for !d.stop.Load() {
+		if s := d.wanted.Swap(nil); s != nil {
+			d.shaper.reshape(d.clock(), *s)
+		}
+		for f := d.in.Next(); f != nil; f = d.in.Next() {
+			d.shaper.admit(d.clock(), f)
+			d.in.Release()
+		}
+		wait, err := d.sendDue()
+		if err != nil {
+			return err
+		}
+		if wait <= 0 {
+			continue
+		}
+		if err := d.in.Wait(wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendDue sends what is due and returns the time until the next one.
+func (d *direction) sendDue() (time.Duration, error) {
+	for range sendsPerTurn {
+		p, ok := d.shaper.next()
+		if !ok {
+			return longestWait, nil
+		}
+		now := d.clock()
+		if p.due > now {
+			return min(p.due-now, longestWait), nil
+		}
+		if late := int64(now - p.due); late > d.shaper.count.latest.Load() {
+			d.shaper.count.latest.Store(late)
+		}
+		sent, err := d.out.Send(p.frame)
+		if err != nil {
+			return 0, err
+		}
+		if !sent {
+			d.shaper.count.overrun.Add(1)
+		}
+		d.shaper.pop()
+	}
+	return 0, nil
+}
+
+// onOwnThread runs a direction on a thread of its own, on the given CPUs and
+// before ordinary tasks where that is permitted. notes says what was not.
+func (d *direction) onOwnThread(cpus []int, notes chan<- error) error {
+	runtime.LockOSThread() // never unlocked: the thread ends with its settings
+	var raised error
+	if err := kernel.SetNice(0, -20); err != nil {
+		raised = fmt.Errorf("priority of the emulated link: %w", err)
+	}
+	notes <- errors.Join(raised, kernel.PreciseTimers(), kernel.SetAffinity(cpus))
+	return d.run()
+}

@@ -1,0 +1,310 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/kernel"
+	"linerate/internal/unit"
+)
+
+// TestMain makes the test binary its own helpers, as linerate is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "lab-") {
+		os.Exit(subcommand(os.Args[1], os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+func subcommand(name string, args []string) int {
+	switch name {
+	case "lab-holder":
+		return HolderMain(os.Stdin, os.Stdout)
+	case "lab-link":
+		return LinkMain(os.Stdin, os.Stdout)
+	case "lab-enter":
+		return EnterMain(args)
+	case "lab-burn":
+		return BurnMain(args, os.Stdin, os.Stdout)
+	}
+	var err error
+	switch name {
+	case "lab-test-sink":
+		err = sink(args[0])
+	case "lab-test-source":
+		err = source(args)
+	case "lab-test-ping":
+		err = ping(args[0])
+	case "lab-test-echo":
+		err = echo(args[0])
+	case "lab-test-owner":
+		err = owner(args[0])
+	case "lab-test-user":
+		return asUser(args)
+	case "lab-test-seen":
+		err = seen()
+	default:
+		err = fmt.Errorf("unknown subcommand %s", name)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, name, err)
+		return 1
+	}
+	return 0
+}
+
+const testPort = "7001"
+
+// sink prints "ready", takes one connection and prints the bits per second
+// that arrived in each tenth of a second.
+func sink(addr string) error {
+	ln, err := net.Listen("tcp4", net.JoinHostPort(addr, testPort))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	c, err := ln.Accept()
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 1<<20)
+	var got int64
+	started := time.Now()
+	mark, atMark := started, int64(0)
+	for {
+		n, err := c.Read(buf)
+		got += int64(n)
+		now := time.Now()
+		if d := now.Sub(mark); d >= 100*time.Millisecond || err != nil {
+			fmt.Printf("%d %d\n", d.Nanoseconds(), got-atMark)
+			mark, atMark = now, got
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// source sends for args[1] with congestion control args[2].
+func source(args []string) error {
+	d, err := time.ParseDuration(args[1])
+	if err != nil {
+		return err
+	}
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	c, err := dialer.Dial("tcp4", net.JoinHostPort(args[0], testPort))
+	if err != nil {
+		return err
+	}
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var serr error
+	err = raw.Control(func(fd uintptr) {
+		serr = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, args[2])
+	})
+	if err != nil || serr != nil {
+		return fmt.Errorf("set congestion control: %w %w", err, serr)
+	}
+	end := time.Now().Add(d)
+	if err := c.SetWriteDeadline(end); err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for time.Now().Before(end) {
+		if _, err := c.Write(buf); err != nil {
+			break
+		}
+	}
+	return c.(*net.TCPConn).SetLinger(0)
+}
+
+func echo(addr string) error {
+	ln, err := net.Listen("tcp4", net.JoinHostPort(addr, testPort))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	c, err := ln.Accept()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(c, c)
+	return err
+}
+
+// ping prints the least of 20 round trips of one byte.
+func ping(addr string) error {
+	c, err := net.Dial("tcp4", net.JoinHostPort(addr, testPort))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	least := time.Hour
+	b := make([]byte, 1)
+	for range 20 {
+		t := time.Now()
+		if _, err := c.Write(b); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(c, b); err != nil {
+			return err
+		}
+		least = min(least, time.Since(t))
+	}
+	fmt.Println(least.Nanoseconds())
+	return nil
+}
+
+// seen prints what a process inside a host sees of it.
+func seen() error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir("/sys/class/net")
+	if err != nil {
+		return err
+	}
+	var nics []string
+	for _, e := range entries {
+		nics = append(nics, e.Name())
+	}
+	cpus, err := kernel.Affinity()
+	if err != nil {
+		return err
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"host": host, "nics": nics, "cpus": cpus, "wd": wd, "env": os.Getenv("HOSTNAME")})
+}
+
+// owner builds a lab, says so, and waits to be killed.
+func owner(state string) error {
+	l, err := Up(context.Background(), DefaultTopology(), selfOptions(state))
+	if err != nil {
+		return err
+	}
+	sleeper := kernel.Exec(context.Background(), append(l.Enter("server1"), "sleep", "1000")...)
+	if err := sleeper.Start(); err != nil {
+		return err
+	}
+	fmt.Println(l.id)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+func selfOptions(state string) Options {
+	return Options{Self: []string{"/proc/self/exe"}, StateDir: state}
+}
+
+// transfer runs one stream through the lab and returns its goodput after skip.
+func transfer(ctx context.Context, l *Lab, d, skip time.Duration) (unit.BitRate, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	to := l.Addr("server1").String()
+	rx := kernel.Exec(ctx, append(l.Enter("server1"), self, "lab-test-sink", to)...)
+	rx.Stderr = os.Stderr
+	out, err := rx.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := rx.Start(); err != nil {
+		return 0, err
+	}
+	sc := bufio.NewScanner(out)
+	if !sc.Scan() || sc.Text() != "ready" {
+		return 0, fmt.Errorf("sink: %q", sc.Text())
+	}
+	tx := kernel.Exec(ctx, append(l.Enter("client1"), self, "lab-test-source", to, d.String(), "cubic")...)
+	tx.Stderr = os.Stderr
+	if err := tx.Run(); err != nil {
+		_ = rx.Process.Kill()
+		return 0, fmt.Errorf("source: %w", err)
+	}
+	// A blackholed connection never tells its peer that it is gone.
+	timer := time.AfterFunc(2*time.Second, func() { _ = rx.Process.Kill() })
+	defer timer.Stop()
+	rate := meanRate(sc, d, skip)
+	_ = rx.Wait() // killed or not: what counts is what it printed
+	return rate, nil
+}
+
+// meanRate is what arrived between skip and d, over that time: silence counts.
+func meanRate(sc *bufio.Scanner, d, skip time.Duration) unit.BitRate {
+	var at time.Duration
+	var bytes int64
+	for sc.Scan() {
+		var ns, n int64
+		if _, err := fmt.Sscan(sc.Text(), &ns, &n); err != nil {
+			break
+		}
+		at += time.Duration(ns)
+		if at > skip && at <= d {
+			bytes += n
+		}
+	}
+	return unit.BitRate(float64(bytes) * 8 / (d - skip).Seconds())
+}
+
+// asUser builds a lab in a user namespace and measures in it; args are the
+// state directory and the fault.
+func asUser(args []string) int {
+	need, err := NeedUserNS()
+	if err == nil && need {
+		code, err := ReexecInUserNS(context.Background(), slices.Concat([]string{"/proc/self/exe", "lab-test-user"}, args), os.Stdin, os.Stdout, os.Stderr)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return code
+	}
+	if err == nil {
+		err = userRun(args[0], args[1])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func userRun(state, fault string) (err error) {
+	ctx := context.Background()
+	f, err := FindFault(fault)
+	if err != nil {
+		return err
+	}
+	l, err := Up(ctx, f.Topology(DefaultTopology()), selfOptions(state))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if derr := l.Down(ctx); err == nil {
+			err = derr
+		}
+	}()
+	if err := l.Inject(ctx, f); err != nil {
+		return err
+	}
+	rate, err := transfer(ctx, l, 3*time.Second, time.Second)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"rate": rate, "left_out": l.LeftOut()})
+}

@@ -90,10 +90,10 @@ func (f Features) Shell(at Place, like string) (Shell, error) {
 	}
 	names := slices.Sorted(maps.Keys(want))
 	return Shell{
-		Read: "if=$(" + find + `) && features=$(ethtool -k "$if") && ` +
+		Read: "dev=$(" + find + `) && features=$(ethtool -k "$dev") && ` +
 			"echo $(for name in " + strings.Join(names, " ") + "; do " +
 			`printf '%s\n' "$features" | sed -n ` + ethtoolNames + ` -e "s/^$name: \(on\).*/$name=\1/p" -e "s/^$name: \(off\).*/$name=\1/p"; done)`,
-		Write: "if=$(" + find + `) && ethtool -K "$if" $(echo "$value" | tr '=' ' ')`,
+		Write: "dev=$(" + find + `) && ethtool -K "$dev" $(echo "$value" | tr '=' ' ')`,
 	}, nil
 }
 

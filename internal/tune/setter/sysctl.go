@@ -67,9 +67,9 @@ func (s Sysctl) Shell(at Place, _ string) (Shell, error) {
 		return Shell{}, err
 	}
 	file := Quote(s.Root.Path(path))
-	// Unquoted on purpose: the shell's word splitting makes tabs one space.
+	// $now is unquoted on purpose: word splitting makes tabs one space.
 	return Shell{
-		Read:  "echo $(cat " + file + ")",
+		Read:  "now=$(cat " + file + `) && set -- $now && printf '%s\n' "$*"`,
 		Write: `printf '%s\n' "$value" > ` + file,
 	}, nil
 }

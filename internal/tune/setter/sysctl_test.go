@@ -93,7 +93,8 @@ func FuzzSysctlPath(f *testing.F) {
 		if err != nil {
 			return
 		}
-		file := strings.TrimSuffix(strings.TrimPrefix(sh.Read, "echo $(cat '"), "')")
+		_, file, _ := strings.Cut(sh.Write, " > '")
+		file = strings.TrimSuffix(file, "'")
 		if !strings.HasPrefix(file, "/proc/sys/net/") || path.Clean(file) != file || strings.ContainsAny(file, "'\n ") {
 			t.Errorf("%q reads %q", id, file)
 		}

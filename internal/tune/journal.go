@@ -1,0 +1,186 @@
+package tune
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// EntryVersion is the version of Entry that this build writes.
+const EntryVersion = 1
+
+// State is how far a change has come.
+type State string
+
+// A change is intended before the kernel is asked, applied once read back,
+// and ends as undone, or as closed when a reboot undid it. In conflict it
+// stays open: somebody else changed the value since.
+const (
+	Intended State = "intended"
+	Applied  State = "applied"
+	Conflict State = "conflict"
+	Undone   State = "undone"
+	Closed   State = "closed"
+)
+
+// Entry is one change as the journal has it: one JSON object per line. A
+// change keeps its Seq; its last line counts.
+type Entry struct {
+	V       int    `json:"v"`
+	Seq     int    `json:"seq"`
+	Plan    string `json:"plan"`
+	BootID  string `json:"boot_id"`
+	By      string `json:"by"`
+	Target  string `json:"target"` // NIC.Device, empty for a setting of the host
+	Setting string `json:"setting"`
+	Before  string `json:"before"`
+	Wanted  string `json:"wanted"`
+	After   string `json:"after"` // what the kernel accepted; empty while only intended
+	State   State  `json:"state"`
+}
+
+// open tells whether the change still has to be undone.
+func (e Entry) open() bool {
+	return e.State == Intended || e.State == Applied || e.State == Conflict
+}
+
+// ours is the value that our write left, as far as it is known.
+func (e Entry) ours() string {
+	if e.After != "" {
+		return e.After
+	}
+	return e.Wanted
+}
+
+// maxJournal bounds what is read: far more than a host's lifetime of studies.
+const maxJournal = 64 << 20
+
+// journal is the open file and the last line of every change.
+type journal struct {
+	file    *os.File
+	dir     string
+	size    int64 // up to here the file is whole lines
+	entries []Entry
+}
+
+// openJournal opens or creates the journal in dir. A last line without its end
+// is what a crash in the middle of an append leaves: nothing followed it, so it
+// is dropped. Any other damage is an error.
+func openJournal(dir string) (*journal, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	j := &journal{file: f, dir: dir}
+	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
+	if err == nil {
+		j.entries, j.size, err = parseJournal(b)
+	}
+	if err != nil {
+		return nil, errors.Join(damaged(dir, err), f.Close())
+	}
+	return j, nil
+}
+
+// readJournal is openJournal without creating or holding anything.
+func readJournal(dir string) ([]Entry, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	entries, _, err := parseJournal(b)
+	if err != nil {
+		return nil, damaged(dir, err)
+	}
+	return entries, nil
+}
+
+func damaged(dir string, err error) error {
+	return fmt.Errorf("read journal %s: %w: nothing was changed. If %s is there, run it: it restores what is open. Then move the journal away",
+		filepath.Join(dir, "journal.jsonl"), err, filepath.Join(dir, "undo.sh"))
+}
+
+// parseJournal returns the last line of every change in order of Seq, and the
+// length of the part that is whole lines.
+func parseJournal(b []byte) ([]Entry, int64, error) {
+	if len(b) > maxJournal {
+		return nil, 0, fmt.Errorf("larger than %d bytes", maxJournal)
+	}
+	whole := b[:bytes.LastIndexByte(b, '\n')+1]
+	var entries []Entry
+	for n, line := range bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n")) {
+		if len(whole) == 0 {
+			break
+		}
+		e, err := parseEntry(line)
+		if err != nil {
+			return nil, 0, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		switch {
+		case e.Seq == len(entries)+1:
+			entries = append(entries, e)
+		case e.Seq >= 1 && e.Seq <= len(entries) && sameChange(entries[e.Seq-1], e):
+			entries[e.Seq-1] = e
+		default:
+			return nil, 0, fmt.Errorf("line %d: change %d does not follow from the lines before", n+1, e.Seq)
+		}
+	}
+	return entries, int64(len(whole)), nil
+}
+
+func parseEntry(line []byte) (Entry, error) {
+	var e Entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		return Entry{}, fmt.Errorf("not a journal entry: %w", err)
+	}
+	if e.V != EntryVersion {
+		return Entry{}, fmt.Errorf("version %d, this linerate knows %d: use the one that wrote it", e.V, EntryVersion)
+	}
+	if !e.open() && e.State != Undone && e.State != Closed {
+		return Entry{}, fmt.Errorf("unknown state %q", e.State)
+	}
+	return e, nil
+}
+
+// sameChange tells whether b continues a: only After and State may differ.
+func sameChange(a, b Entry) bool {
+	a.After, a.State = b.After, b.State
+	return a == b
+}
+
+// put appends one line and syncs it. It writes at the end of the whole lines,
+// so a line that failed half way is overwritten by the next.
+func (j *journal) put(e Entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode journal entry: %w", err)
+	}
+	line = append(line, '\n')
+	if err := j.file.Truncate(j.size); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if _, err := j.file.WriteAt(line, j.size); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if err := j.file.Sync(); err != nil {
+		return fmt.Errorf("sync journal: %w", err)
+	}
+	if err := syncDir(j.dir); err != nil {
+		return fmt.Errorf("sync journal directory: %w", err)
+	}
+	j.size += int64(len(line))
+	if e.Seq == len(j.entries)+1 {
+		j.entries = append(j.entries, e)
+	} else {
+		j.entries[e.Seq-1] = e
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"linerate/internal/tune/setter"
+)
+
+const scriptName = "undo.sh"
+
+// writeScript makes undo.sh anew for everything that is open, or removes it
+// when nothing is. It is replaced in one step, so there is always a whole one.
+func (s *session) writeScript() error {
+	if err := s.step("script"); err != nil {
+		return err
+	}
+	path := filepath.Join(s.Dir, scriptName)
+	text, err := s.script()
+	if err != nil {
+		return fmt.Errorf("make %s: %w", path, err)
+	}
+	if text == "" {
+		for _, p := range []string{path, path + ".new"} { // .new: from a kill in the middle
+			if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove %s: %w", p, err)
+			}
+		}
+		return syncDir(s.Dir)
+	}
+	if err := writeSynced(path+".new", text); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return syncDir(s.Dir)
+}
+
+func writeSynced(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// script is undo.sh for the open entries of this boot, newest first; empty
+// when there are none.
+func (s *session) script() (string, error) {
+	var b strings.Builder
+	for _, e := range slices.Backward(s.journal.entries) {
+		if !e.open() || e.BootID != s.BootID {
+			continue
+		}
+		set, err := s.setter(e.Setting)
+		if err != nil {
+			return "", err
+		}
+		sh, err := set.Shell(place(e), e.Before)
+		if err != nil {
+			return "", err
+		}
+		q := setter.Quote
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() { %s; }\nrestore %s %s %s %s\n",
+			sh.Read, sh.Write, q(e.BootID), q(place(e).String()), q(e.ours()), q(e.Before))
+	}
+	if b.Len() == 0 {
+		return "", nil
+	}
+	return scriptHead + b.String() + "\nexit \"$failed\"\n", nil
+}
+
+// scriptHead does in shell what undoOne does. set -f: no value is a file
+// pattern.
+const scriptHead = `#!/bin/sh
+# Restores what linerate changed on this host, newest first. Needs no linerate:
+# a shell, and ethtool where a NIC's features were changed. A value that
+# somebody else changed since is left alone and shown; --force restores it too.
+set -fu
+PATH=$PATH:/usr/sbin:/sbin
+force=${1:-}
+failed=0
+boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
+
+restore() { # boot id, setting, ours, original
+	if [ "$1" != "$boot" ]; then
+		echo "$2: changed before the last restart, which undid it"
+		return
+	fi
+	if ! now=$(read_now); then
+		echo "$2: cannot be read" >&2
+		failed=1
+		return
+	fi
+	if [ "$now" = "$4" ]; then
+		echo "$2: has its original value $4"
+		return
+	fi
+	if [ "$now" != "$3" ] && [ "$force" != --force ]; then
+		echo "$2: changed by somebody else, left alone: ours $3, theirs $now, original $4" >&2
+		failed=1
+		return
+	fi
+	value=$4
+	if write_value && now=$(read_now) && [ "$now" = "$4" ]; then
+		echo "$2: restored to $4"
+	else
+		echo "$2: could not be restored to $4" >&2
+		failed=1
+	fi
+}
+`

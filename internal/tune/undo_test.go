@@ -1,0 +1,121 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestUndoRefusesWhatOthersChanged(t *testing.T) {
+	k := newKernel("fake.a", "fake.b")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a", "fake.b"))
+	k.values["fake.b"] = "theirs"
+	_, err := tn.Undo(context.Background(), "p1")
+	var c *ConflictError
+	if !errors.As(err, &c) || c.Ours != "new" || c.Theirs != "theirs" || c.Original != "old" {
+		t.Fatalf("%v, want a three-way", err)
+	}
+	for _, word := range []string{"fake.b", `"new"`, `"theirs"`, `"old"`, "undo.sh --force"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not say %s", err, word)
+		}
+	}
+	k.want(t, map[string]string{"fake.a": "old", "fake.b": "theirs"}) // the other one is restored
+	wantOpen(t, tn, 1)
+	if _, err := tn.Undo(context.Background(), ""); !errors.As(err, &c) {
+		t.Errorf("again: %v, want a three-way", err)
+	}
+	k.values["fake.b"] = "new" // the way out: back to ours
+	mustUndo(t, tn, "")
+	k.want(t, all("old", "fake.a", "fake.b"))
+	wantOpen(t, tn, 0)
+}
+
+func TestUndoWhenOthersRestoredIt(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	k.values["fake.a"] = "old"
+	mustUndo(t, tn, "")
+	if k.writes != 1 {
+		t.Errorf("%d writes, want none by undo", k.writes)
+	}
+	wantOpen(t, tn, 0)
+}
+
+func TestUndoAfterRebootClosesUnwritten(t *testing.T) {
+	k := newKernel("fake.a", "fake.b")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a", "fake.b"))
+	k.values = map[string]string{"fake.a": "default", "fake.b": "new"} // b: persisted by somebody
+	tn.BootID = "5f0c9f1e-0000-4000-8000-000000000002"
+	wantOpen(t, tn, 0)
+	res := mustUndo(t, tn, "")
+	if len(res.Entries) != 2 || res.Entries[0].State != Closed || k.writes != 2 {
+		t.Errorf("%+v, %d writes, want both closed and no write", res.Entries, k.writes)
+	}
+	if _, err := os.Stat(filepath.Join(tn.Dir, scriptName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("undo.sh is still there: %v", err)
+	}
+	if res := mustUndo(t, tn, ""); len(res.Entries) != 0 {
+		t.Errorf("closed twice: %+v", res.Entries)
+	}
+}
+
+func TestUndoOneFailureDoesNotStopTheRest(t *testing.T) {
+	k := newKernel("fake.a", "fake.b", "fake.c")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a", "fake.b", "fake.c"))
+	k.lies["fake.b"] = refuse
+	_, err := tn.Undo(context.Background(), "")
+	if !errors.Is(err, errRefused) {
+		t.Errorf("%v", err)
+	}
+	k.want(t, map[string]string{"fake.a": "old", "fake.b": "new", "fake.c": "old"})
+	wantOpen(t, tn, 1)
+	delete(k.lies, "fake.b")
+	mustUndo(t, tn, "")
+	wantOpen(t, tn, 0)
+}
+
+func TestUndoThatIsNotInForceIsAnError(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	k.lies["fake.a"] = ignore
+	var e *NotInForceError
+	if _, err := tn.Undo(context.Background(), ""); !errors.As(err, &e) {
+		t.Errorf("%v, want NotInForceError", err)
+	}
+	wantOpen(t, tn, 1)
+}
+
+func TestUndoStopsWhenAsked(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tn.Undo(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want canceled", err)
+	}
+	wantOpen(t, tn, 1)
+}
+
+func TestUndoWithoutMechanism(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a"))
+	tn.Setters = nil // an older linerate
+	if _, err := tn.Undo(context.Background(), ""); err == nil || !strings.Contains(err.Error(), "no mechanism") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(tn.Dir, scriptName)); err != nil {
+		t.Errorf("undo.sh is lost: %v", err)
+	}
+	wantOpen(t, tn, 1)
+}

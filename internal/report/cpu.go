@@ -1,0 +1,136 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/report/chart"
+)
+
+// cpuHost is what the cores and the worker threads of one host did in a run.
+type cpuHost struct {
+	Host  string
+	Cores []core
+	Tasks []task
+	Note  string
+}
+
+type core struct {
+	Name string
+	Busy string
+	SVG  template.HTML
+	busy float64
+}
+
+type task struct{ Name, Role, OnCPU, Waiting string }
+
+// maxCores is the most cores drawn per host: the busiest.
+const maxCores = 16
+
+// cpuLegend names the parts of every core's bar.
+func cpuLegend() []legend {
+	return []legend{{"p3", "user", ""}, {"p1", "system", ""}, {"p2", "softirq", ""}, {"p5", "irq and stolen", ""}}
+}
+
+// processors shows each host's cores over the measured part of the run.
+func processors(run model.Run, samples map[string][]model.Sample, facts map[string]*model.Facts) []cpuHost {
+	var out []cpuHost
+	for i, host := range sorted(samples) {
+		e := end{host, samples[host]}.after(run.Workload.Warmup)
+		if len(e.samples) < 2 {
+			continue
+		}
+		first, last := e.samples[0], e.samples[len(e.samples)-1]
+		h := cpuHost{Host: host, Cores: cores(i, host, first, last, facts[host]), Tasks: tasks(first, last)}
+		if len(h.Cores) == 0 && len(h.Tasks) == 0 {
+			continue
+		}
+		h.Note = fmt.Sprintf("Mean over %s, n = %d samples.", duration(last.At-first.At), len(e.samples))
+		if shared(host, samples, facts) {
+			h.Note += " Scope: machine. The hosts share one kernel, so a core's time includes everything else on this machine."
+		}
+		if len(h.Cores) > maxCores {
+			h.Note += fmt.Sprintf(" The %d busiest of %d cores.", maxCores, len(h.Cores))
+			h.Cores = h.Cores[:maxCores]
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// shared tells whether another host of the run has the same kernel.
+func shared(host string, samples map[string][]model.Sample, facts map[string]*model.Facts) bool {
+	mine := facts[host]
+	if mine == nil || mine.BootID == "" {
+		return false
+	}
+	for other := range samples {
+		if f := facts[other]; other != host && f != nil && f.BootID == mine.BootID {
+			return true
+		}
+	}
+	return false
+}
+
+func cores(n int, host string, first, last model.Sample, facts *model.Facts) []core {
+	before := map[int]model.CPUTime{}
+	for _, c := range first.CPUs {
+		before[c.CPU] = c
+	}
+	var out []core
+	for _, now := range last.CPUs {
+		was, ok := before[now.CPU]
+		if !ok || facts != nil && len(facts.CPUs) > 0 && !slices.Contains(facts.CPUs, now.CPU) {
+			continue
+		}
+		if c, ok := coreOf(fmt.Sprintf("cpu-%d-%d", n, now.CPU), host, was, now); ok {
+			out = append(out, c)
+		}
+	}
+	if len(out) > maxCores {
+		slices.SortStableFunc(out, func(a, b core) int { return cmp.Compare(b.busy, a.busy) })
+	}
+	return out
+}
+
+// coreOf turns the difference of two readings into shares of the core's time.
+func coreOf(id, host string, was, now model.CPUTime) (core, bool) {
+	d := func(a, b time.Duration) float64 { return float64(max(0, b-a)) }
+	user, system := d(was.User, now.User), d(was.System, now.System)
+	soft, hard := d(was.SoftIRQ, now.SoftIRQ), d(was.IRQ, now.IRQ)+d(was.Steal, now.Steal)
+	idle := d(was.Idle, now.Idle) + d(was.IOWait, now.IOWait)
+	all := user + system + soft + hard + idle
+	if all <= 0 {
+		return core{}, false
+	}
+	name := fmt.Sprintf("CPU %d", now.CPU)
+	parts := []chart.Part{{Name: "user", Class: "p3", Share: user / all}, {Name: "system", Class: "p1", Share: system / all},
+		{Name: "softirq", Class: "p2", Share: soft / all}, {Name: "irq and stolen", Class: "p5", Share: hard / all}}
+	busy := 1 - idle/all
+	fig := stackFigure(id, name+" of "+host+": share of time by kind", parts)
+	return core{Name: name, Busy: percent(busy), SVG: fig.SVG, busy: busy}, true
+}
+
+// tasks are the threads at the ends of the run's connections.
+func tasks(first, last model.Sample) []task {
+	before := map[int]model.Task{}
+	for _, t := range first.Tasks {
+		before[t.TID] = t
+	}
+	wall := float64(last.At - first.At)
+	var out []task
+	for _, now := range last.Tasks {
+		was, ok := before[now.TID]
+		cpu, wait := float64(now.CPU-was.CPU), float64(now.Wait-was.Wait)
+		if !ok || wall <= 0 || cpu < 0 || wait < 0 || cpu+wait < wall/1000 {
+			continue
+		}
+		out = append(out, task{Name: now.Name, Role: fmt.Sprintf("thread %d, last on CPU %d", now.TID, now.Core),
+			OnCPU: percent(cpu / wall), Waiting: percent(wait / wall)})
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+
+	"linerate/internal/model"
+	"linerate/internal/report/chart"
+	"linerate/internal/unit"
+)
+
+// rungView is one rung as the page shows it.
+type rungView struct {
+	model.Rung
+	MeasuredText string
+	CeilingText  string
+	Share        string
+	SVG          template.HTML
+}
+
+func ladderOf(r *model.Results) []rungView {
+	scale := ladderScale(r)
+	var out []rungView
+	for i, rung := range r.Ladder {
+		v := rungView{Rung: rung, MeasuredText: rate(rung.Measured), CeilingText: rate(rung.Ceiling)}
+		if s, ok := shareOf(rung); ok {
+			v.Share = percent(s)
+		}
+		if rung.Seen {
+			m := chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Figure: chart.Figure{
+				ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.MeasuredText + ", ceiling " + v.CeilingText}}
+			v.SVG = template.HTML(m.SVG()) // chart escapes every text
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// ladderScale is what every rung's bar is drawn to: the path's ceiling with
+// some room. Memory moves many times that and would leave nothing to see of
+// the rungs that matter, so it is cut off there.
+func ladderScale(r *model.Results) float64 {
+	if c := number(r.Verdict.Ceiling); c != nil && *c > 0 {
+		return *c * 1.15
+	}
+	most := 0.0
+	for _, rung := range r.Ladder {
+		for _, v := range []*float64{number(rung.Ceiling), number(rung.Measured)} {
+			if v != nil && rung.Seen {
+				most = max(most, *v)
+			}
+		}
+	}
+	return most * 1.05
+}
+
+// shareOf is measured over ceiling, where both are known.
+func shareOf(r model.Rung) (float64, bool) {
+	c, m := number(r.Ceiling), number(r.Measured)
+	if c == nil || m == nil || *c <= 0 {
+		return 0, false
+	}
+	return *m / *c, true
+}
+
+// number is a rate's value; nil when it is not known or not a number.
+func number(r *unit.BitRate) *float64 {
+	if r == nil || !finite(float64(*r)) {
+		return nil
+	}
+	v := float64(*r)
+	return &v
+}

@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/report/chart"
+	"linerate/internal/unit"
+)
+
+// proofView is the proof as the page shows it.
+type proofView struct {
+	*model.Proof
+	Headline string
+	Sentence string
+	Control  string
+	SVG      template.HTML
+	Unit     string
+	Legend   []legend
+	Groups   []group
+}
+
+// group sums up the runs of one kind.
+type group struct {
+	Name           string
+	N              int
+	Low, Mid, High string
+}
+
+func proofOf(p *model.Proof, ceiling *unit.BitRate) *proofView {
+	if p == nil {
+		return nil
+	}
+	v := &proofView{Proof: p, Headline: proofHeadline(p), Sentence: proofSentence(p), Control: controlSentence(p)}
+	for _, g := range []struct {
+		name  string
+		rates []unit.BitRate
+	}{{"A/A check (nothing changed)", p.AA}, {"baseline", p.Baseline}, {"with the change", p.Treated}} {
+		if s := spreadOf(g.rates); s.N > 0 {
+			v.Groups = append(v.Groups, group{g.name, s.N, s.Low.String(), s.Mid.String(), s.Top.String()})
+		}
+	}
+	v.SVG, v.Legend = pairsChart(p, ceiling)
+	return v
+}
+
+// proofHeadline is the outcome in a few words.
+func proofHeadline(p *model.Proof) string {
+	switch p.Effect {
+	case "gain", "loss":
+		if p.Ratio == nil {
+			return "Goodput came back: the baseline moved nothing, so there is no ratio"
+		}
+		return fmt.Sprintf("%s the goodput", factor(p.Ratio))
+	case "not in force":
+		return "The change was not in force: nothing is proved"
+	case "no effect":
+		return "No effect was found"
+	}
+	return "The outcome is " + unknown
+}
+
+// proofSentence is ratio, interval, p and n in one line.
+func proofSentence(p *model.Proof) string {
+	ratio := "no ratio (a baseline moved nothing)"
+	if p.Ratio != nil {
+		ratio = factor(p.Ratio)
+		if p.CILow != nil && p.CIHigh != nil {
+			ratio += fmt.Sprintf(" (95%% interval %s to %s)", factor(p.CILow), factor(p.CIHigh))
+		}
+	}
+	return fmt.Sprintf("%s, p = %s, n = %s", ratio, probability(p.P), plural(p.Pairs, "pair"))
+}
+
+// controlSentence is the A/A check in one line; empty when there was none.
+func controlSentence(p *model.Proof) string {
+	if p.AAPairs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("A/A check: %s, p = %s, n = %s", factor(p.AARatio), probability(p.AAP), plural(p.AAPairs, "pair"))
+}
+
+func pairsChart(p *model.Proof, ceiling *unit.BitRate) (template.HTML, []legend) {
+	n := min(len(p.Baseline), len(p.Treated))
+	if n == 0 && len(p.AA) < 2 {
+		return "", nil
+	}
+	most := max(float64(spreadOf(p.Baseline).Top), float64(spreadOf(p.Treated).Top), float64(spreadOf(p.AA).Top))
+	c := chart.Pairs{Figure: chart.Figure{ID: "pairs", Title: "Goodput of every pair", Desc: pairsDesc(p)}}
+	if ceiling != nil && finite(float64(*ceiling)) {
+		most = max(most, float64(*ceiling))
+	}
+	div, name := rateScale(most)
+	c.YUnit = name
+	if ceiling != nil && finite(float64(*ceiling)) {
+		c.Marks = []chart.Mark{{Y: float64(*ceiling) / div, Label: "ceiling " + ceiling.String()}}
+	}
+	for i := 0; i+1 < len(p.AA); i += 2 {
+		c.Pairs = append(c.Pairs, pairOf("A/A", p.AA[i], p.AA[i+1], div, true))
+	}
+	for i := range n {
+		c.Pairs = append(c.Pairs, pairOf(strconv.Itoa(i+1), p.Baseline[i], p.Treated[i], div, false))
+	}
+	keys := []legend{{"before", "baseline", ""}, {"after", "with the change", ""}}
+	if len(p.AA) > 1 {
+		keys = append(keys, legend{"control", "A/A: both the baseline", ""})
+	}
+	return template.HTML(c.SVG()), keys // chart escapes every text
+}
+
+func pairOf(label string, a, b unit.BitRate, div float64, control bool) chart.Pair {
+	names := [2]string{"baseline", "with the change"}
+	if control {
+		names = [2]string{"first", "second"}
+	}
+	return chart.Pair{Label: label, Before: float64(a) / div, After: float64(b) / div, Control: control,
+		BeforeDetail: label + " " + names[0] + ": " + a.String(), AfterDetail: label + " " + names[1] + ": " + b.String()}
+}
+
+func pairsDesc(p *model.Proof) string {
+	var parts []string
+	for i := range min(len(p.Baseline), len(p.Treated)) {
+		parts = append(parts, fmt.Sprintf("pair %d: %s to %s", i+1, p.Baseline[i], p.Treated[i]))
+	}
+	return strings.Join(parts, "; ") + ". " + proofSentence(p)
+}

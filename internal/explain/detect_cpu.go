@@ -46,10 +46,18 @@ func (f *finding) taskEvidence(v *hostView, role string) {
 	if v == nil {
 		return
 	}
-	f.say(v.end.Host, role+"_cpu_share", v.run, "ratio", v.n, "the %s is on a CPU %s of the time", role, pct(v.run))
-	f.say(v.end.Host, role+"_run_delay_share", v.wait, "ratio", v.n, "the %s is runnable without a CPU %s of the time", role, pct(v.wait))
 	if v.throttled > 0 {
-		f.say(v.end.Host, role+"_throttled_share", v.throttled, "ratio", v.n, "its CPU quota is used up %s of the time", pct(v.throttled))
+		f.say(v.end.Host, role+"_throttled_share", v.throttled, "ratio", v.n, "the %s's CPU quota is used up %s of the time", role, pct(v.throttled))
+	}
+	run := func() {
+		f.say(v.end.Host, role+"_cpu_share", v.run, "ratio", v.n, "the %s is on a CPU %s of the time", role, pct(v.run))
+	}
+	if v.run >= v.wait {
+		run()
+	}
+	f.say(v.end.Host, role+"_run_delay_share", v.wait, "ratio", v.n, "the %s is runnable without a CPU %s of the time", role, pct(v.wait))
+	if !(v.run >= v.wait) {
+		run()
 	}
 }
 
@@ -159,7 +167,7 @@ func seeReceiverCPU(s *scene) *finding {
 	if !known(s.ceiling) && !s.windowBound() && !(s.rcv.queued >= queuedShare) && !(s.snd != nil && s.snd.queue >= standingQueue) {
 		return nil
 	}
-	f := &finding{id: model.ReceiverCPU, host: s.reader.end.Host}
+	f := &finding{id: model.ReceiverCPU, host: s.reader.end.Host, costs: true}
 	f.margin = max(over(s.reader.throttled, quotaShare, 0.7), over(s.reader.wait, readerWait, 0.85), over(s.reader.run, ownCPU, 1))
 	f.taskEvidence(s.reader, "reader")
 	f.say(f.host, "receive_queue_share", s.rcv.queued, "ratio", s.rcv.n, "the receive queue holds %s of the window", pct(s.rcv.queued))

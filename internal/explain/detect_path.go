@@ -26,10 +26,10 @@ const (
 // blackhole of large packets from an outage.
 func seeStalled(s *scene) *finding {
 	v := s.snd
-	if v == nil || v.backoff < 2 || (v.acked >= stalledBytes && !(v.lossState > 0.5)) {
+	if v == nil || v.backoff < 2 || s.shrunk() || (v.acked >= stalledBytes && !(v.lossState > 0.5)) {
 		return nil
 	}
-	f := &finding{id: model.MTUBlackhole, host: s.c.Receiver.host(), margin: over(v.backoff, 1, 4), cap: 0.8}
+	f := &finding{id: model.MTUBlackhole, margin: over(v.backoff, 1, 4), cap: 0.8}
 	ever := float64(v.last.BytesAcked)
 	h := s.c.Sender.host()
 	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again with the timeout doubled %.0f times and are never acknowledged", v.backoff)
@@ -70,7 +70,7 @@ func seeCeiling(s *scene) *finding {
 // full one) and the peer accepts full segments.
 func seeProbed(s *scene) *finding {
 	v := s.snd
-	if v == nil || v.last.AdvMSS == 0 || float64(v.last.SndMSS) >= probedMSS*float64(v.last.AdvMSS) {
+	if v == nil || !s.shrunk() {
 		return nil
 	}
 	if s.rcv != nil && float64(s.rcv.last.AdvMSS) < probedMSS*float64(v.last.AdvMSS) {
@@ -86,6 +86,12 @@ func seeProbed(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
 	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
 	return f
+}
+
+// shrunk: the segment size in use is well below the one agreed.
+func (s *scene) shrunk() bool {
+	c := s.snd.last
+	return c.AdvMSS > 0 && float64(c.SndMSS) < probedMSS*float64(c.AdvMSS)
 }
 
 // seeStartUp: over before it was steady.
@@ -106,9 +112,10 @@ func seeSACKOff(s *scene) *finding {
 	if v == nil || v.last.Options == 0 || v.last.Options&optSACK != 0 || !(v.retrans > 0.001 || v.rtos > 0) {
 		return nil
 	}
-	f := &finding{id: model.SACKOff, host: s.c.Sender.host(), margin: over(v.retrans, 0.001, 0.02), cap: 0.8}
-	f.say(f.host, "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again on a connection without SACK", pct(v.retrans))
-	f.say(f.host, "timeouts", v.rtos, "timeouts", v.n, "%.0f retransmission timeouts", v.rtos)
+	f := &finding{id: model.SACKOff, margin: over(v.retrans, 0.001, 0.02), cap: 0.8, costs: true}
+	h := s.c.Sender.host()
+	f.say(h, "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again on a connection without SACK", pct(v.retrans))
+	f.say(h, "timeouts", v.rtos, "timeouts", v.n, "%.0f retransmission timeouts", v.rtos)
 	f.or(model.PathLoss, "turn SACK on at both ends: losses that then still hold the rate back are the path's")
 	return f
 }
@@ -123,7 +130,7 @@ func seeReordering(s *scene) *finding {
 	if v == nil || !(v.reordSeen >= 50) || !(needless >= 0.3) {
 		return nil
 	}
-	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8}
+	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8, costs: true}
 	f.say(s.c.Sender.host(), "needless_retransmits", needless, "ratio", v.n, "%s of the retransmitted segments had arrived after all", pct(needless))
 	f.say(s.c.Sender.host(), "reordering_seen", v.reordSeen, "events", v.n, "reordering was seen %.0f times", v.reordSeen)
 	f.or(model.PathLoss, "send at a low paced rate: what is still retransmitted is lost, not late")
@@ -137,7 +144,7 @@ func seePoliced(s *scene) *finding {
 	if v == nil || !s.modelBased() || !(v.retrans >= 0.02) || !(v.queue < 1.15) {
 		return nil
 	}
-	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65}
+	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65, costs: true}
 	f.pathEvidence(s)
 	f.or(model.PathLoss, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
 	f.or(model.LinkRate, "add a second stream: a policer or a link holds the sum, random loss does not")
@@ -152,13 +159,12 @@ func seeSlowLink(s *scene) *finding {
 	if v == nil || v.acked == 0 || !(v.queue >= standingQueue || s.modelBased()) {
 		return nil
 	}
-	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85}
+	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85, costs: true}
 	if !(v.queue >= standingQueue) {
 		f.cap = 0.7
 	}
 	f.pathEvidence(s)
 	if math.IsNaN(s.ceiling) {
-		f.cap = 0.5
 		f.notes = append(f.notes, "no line rate is known: the path carries this much, whether it should carry more cannot be said")
 	}
 	lost := s.ackLoss()
@@ -191,7 +197,7 @@ func seeLoss(s *scene) *finding {
 	if !(v.retrans > lossFloor) && !recovering {
 		return nil
 	}
-	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8}
+	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
 	if want := responseRate(s); known(want) {
 		f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at this loss", bits(want))
@@ -199,9 +205,6 @@ func seeLoss(s *scene) *finding {
 	if recovering {
 		f.cap = 0.45
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
-	}
-	if math.IsNaN(s.ceiling) {
-		f.cap = min(f.cap, 0.5)
 	}
 	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
 	f.unseenReader(s)
@@ -251,7 +254,7 @@ func (f *finding) pathEvidence(s *scene) {
 	f.say(h, "rtt_over_min", v.queue, "ratio", v.n, "RTT is %.2f times its minimum of %s", v.queue, ms(s.minRTT))
 	f.say(h, "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again", pct(v.retrans))
 	f.say(h, "inflight_over_cwnd", v.inflight, "ratio", v.n, "data in flight is %s of the congestion window", pct(v.inflight))
-	if f.id == model.PathLoss && len(f.evidence) > 1 && v.retrans > lossFloor {
+	if (f.id == model.PathLoss || f.id == model.PathQueue) && len(f.evidence) > 1 && v.retrans > lossFloor {
 		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
 	}
 }
@@ -259,9 +262,13 @@ func (f *finding) pathEvidence(s *scene) {
 // unseenReader adds what a starved reader would look like from here: like a
 // path that queues (only its run delay would tell).
 func (f *finding) unseenReader(s *scene) {
-	if s.c.Receiver == nil {
+	switch {
+	case s.c.Receiver == nil:
 		f.cap = min(f.cap, 0.5)
 		f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
+	case !(s.reader.run >= 0):
+		f.cap = min(f.cap, 0.6)
+		f.or(model.ReceiverCPU, "watch the receiving end as root: the reader's run delay tells")
 	}
 }
 

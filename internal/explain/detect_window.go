@@ -12,11 +12,15 @@ const (
 	// queuedPath: with this much standing queue the window or buffer is
 	// full because the path is slow, and a larger one would only queue more.
 	queuedPath = 1.30
+	// ample: a window or buffer that at the minimum round trip carries this
+	// much more than the ceiling does not hold the rate down.
+	ample = 1.5
 	// unscaledMax is the largest window without scaling (65535), with room.
 	unscaledMax = 70000
-	// collapsed: the peer's window is mostly far below what it once was.
-	collapsed = 0.5
-	optWScale = 4
+	// steadyWindow: a window at the limit of its buffer stays put; one that
+	// a slow reader holds back breathes by more than this.
+	steadyWindow = 0.90
+	optWScale    = 4
 	// nearLimit: a buffer this close to the sysctl's maximum is at it.
 	nearLimit = 0.95
 )
@@ -33,6 +37,12 @@ func (f *finding) windowEvidence(s *scene) {
 	if len(f.evidence) == 2 && !(v.window >= windowFull) {
 		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
 	}
+}
+
+// carries tells whether a window of that many bytes carries the known ceiling
+// with room to spare: a bound before a claim.
+func (s *scene) carries(bytes float64) bool {
+	return ratio(bytes*8, s.minRTT.Seconds()) >= ample*s.ceiling
 }
 
 func (s *scene) windowMargin() float64 {
@@ -53,17 +63,17 @@ func seeNoScaling(s *scene) *finding {
 }
 
 // seeSlowReader: the window closes because received data waits to be read.
-// Without the receiving end a window that collapses is the sign.
+// Without the receiving end a window that keeps moving is the sign.
 func seeSlowReader(s *scene) *finding {
 	if s.rcv != nil {
 		return slowReaderSeen(s)
 	}
-	if s.c.Receiver != nil || !s.windowBound() || !(s.snd.wndMid < collapsed*s.snd.wndMax) {
+	if s.c.Receiver != nil || !s.windowBound() || !(s.snd.wndSpread < steadyWindow) {
 		return nil
 	}
-	f := &finding{id: model.ApplicationSink, margin: over(s.snd.wndMid/s.snd.wndMax, collapsed, 0.1), cap: 0.55}
+	f := &finding{id: model.ApplicationSink, margin: over(s.snd.wndSpread, steadyWindow, 0.5), cap: 0.6}
 	f.windowEvidence(s)
-	f.say(s.c.Sender.host(), "window_now_over_max", ratio(s.snd.wndMid, s.snd.wndMax), "ratio", s.snd.n, "the receiver once offered %s and now mostly %s", size(s.snd.wndMax), size(s.snd.wndMid))
+	f.say(s.c.Sender.host(), "window_spread", s.snd.wndSpread, "ratio", s.snd.n, "the window keeps moving (its low tenth is %s of its high tenth), as behind a reader that lags", pct(s.snd.wndSpread))
 	f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
 	f.or(model.ReceiverWindow, "log in at the receiving end: its receive queue tells")
 	return f
@@ -93,14 +103,15 @@ func slowReaderSeen(s *scene) *finding {
 
 // seeReceiveBuffer: the window is full and the reader keeps up.
 func seeReceiveBuffer(s *scene) *finding {
-	if !s.windowBound() || s.snd.queue >= queuedPath {
+	if !s.windowBound() || s.snd.queue >= queuedPath || s.carries(s.snd.wndMid) {
 		return nil
 	}
 	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), margin: s.windowMargin()}
 	f.windowEvidence(s)
 	f.cause = receiveCause(s)
 	if s.rcv == nil {
-		f.cap = 0.6
+		f.cap = 0.65
+		f.say(s.c.Sender.host(), "window_spread", s.snd.wndSpread, "ratio", s.snd.n, "the window stays put (its low tenth is %s of its high tenth), as at the limit of a buffer", pct(s.snd.wndSpread))
 		f.or(model.ApplicationSink, "log in at the receiving end: a full receive queue tells")
 		f.or(model.ReceiverCPU, "log in at the receiving end: the reader's run delay tells")
 		return f

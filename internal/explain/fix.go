@@ -70,7 +70,7 @@ func windowFix(s *scene, f *finding) model.Fix {
 	case causeUnknown:
 		return operator(f.host, fmt.Sprintf("at the receiving end raise the receive buffer (tcp_rmem, or the application's SO_RCVBUF) to %s", needed(s)))
 	}
-	return operator(f.host, fmt.Sprintf("the application fixed its receive buffer (SO_RCVBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.rcv.last.RcvBuf)), needed(s)))
+	return operator(f.host, fmt.Sprintf("the application fixed its receive buffer (SO_RCVBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.rcv.last.RcvBuf)), asked(s)))
 }
 
 // scalingFix turns window scaling on at the end that has it off.
@@ -92,7 +92,7 @@ func sendFix(s *scene, f *finding) model.Fix {
 	case causeUnknown:
 		return operator(e.Host, "raise the send buffer (tcp_wmem, or the application's SO_SNDBUF) to "+needed(s))
 	}
-	return operator(e.Host, fmt.Sprintf("the application fixed its send buffer (SO_SNDBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.snd.last.SndBuf)), needed(s)))
+	return operator(e.Host, fmt.Sprintf("the application fixed its send buffer (SO_SNDBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.snd.last.SndBuf)), asked(s)))
 }
 
 // offloadFix turns on those of the segmentation features that are off.
@@ -151,8 +151,12 @@ func neededBytes(s *scene) float64 {
 	return rate / 8 * s.minRTT.Seconds() * bufferPerBDP * bufferRoom
 }
 
-func needed(s *scene) string {
-	n := neededBytes(s)
+func needed(s *scene) string { return atLeast(neededBytes(s)) }
+
+// asked is what an application has to ask for: the kernel doubles it (socket(7)).
+func asked(s *scene) string { return atLeast(neededBytes(s)/2) + ", which net.core must allow" }
+
+func atLeast(n float64) string {
 	if !known(n) || n <= 0 {
 		return "rate × round trip × 3"
 	}

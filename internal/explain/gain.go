@@ -18,6 +18,9 @@ func gainFor(s *scene, f *finding, fix model.Fix) *model.Gain {
 	case model.None, model.StartUp, model.Undetermined, model.Outage:
 		return nil
 	}
+	if fix.Kind != model.FixSetting && !known(s.ceiling) {
+		return nil
+	}
 	high, why := s.ceiling, "the ceiling of the link"
 	if b, w := s.bufferBound(fix); b > 0 && !(b >= high) {
 		high, why = b, w

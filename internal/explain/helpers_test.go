@@ -24,3 +24,16 @@ func withoutTasks(c Case) Case {
 	}
 	return c
 }
+
+// cut keeps the samples of both ends taken in [from, to).
+func cut(c Case, from, to time.Duration) Case {
+	for _, e := range []**End{&c.Sender, &c.Receiver} {
+		if *e == nil {
+			continue
+		}
+		n := **e
+		n.Samples = slices.DeleteFunc(slices.Clone(n.Samples), func(s model.Sample) bool { return s.At < from || s.At >= to })
+		*e = &n
+	}
+	return c
+}

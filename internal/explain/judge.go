@@ -147,6 +147,9 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	return v
 }
 
+// noCeilingCap is the most confidence in a limiter whose cost is not seen.
+const noCeilingCap = 0.5
+
 // fewSamples: below this many the features are coarse.
 const fewSamples = 10
 
@@ -157,6 +160,9 @@ func confidence(b ballot, agree float64) float64 {
 	}
 	if b.first.cap > 0 {
 		p = min(p, b.first.cap)
+	}
+	if b.first.costs && !known(b.scene.ceiling) {
+		p = min(p, noCeilingCap)
 	}
 	if n := b.scene.n(); n < fewSamples && b.first.id != model.StartUp {
 		p = min(p, 0.3+0.03*float64(n))

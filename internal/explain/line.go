@@ -22,7 +22,7 @@ func measuredPart(v model.Verdict) string {
 	if v.Ceiling == nil || v.ShareOfCeiling == nil {
 		return v.Measured.String() + " (ceiling not known)"
 	}
-	return fmt.Sprintf("%s (%.0f%%)", pair(v.Measured, *v.Ceiling, " of "), *v.ShareOfCeiling*100)
+	return fmt.Sprintf("%s (%s)", pair(v.Measured, *v.Ceiling, " of "), pct(*v.ShareOfCeiling))
 }
 
 func limiterPart(v model.Verdict) string {

@@ -75,6 +75,9 @@ type finding struct {
 	notes    []string
 	// cap is the most confidence the signature alone can carry; 0: no cap.
 	cap float64
+	// costs: the signature shows that something is amiss, but only goodput
+	// below a known ceiling shows that it costs anything.
+	costs bool
 }
 
 type cause string

@@ -32,6 +32,7 @@ type sndView struct {
 	lossState          float64 // share of samples in Loss
 	backoff            float64 // highest
 	wndMid, wndMax     float64 // the peer's window, bytes
+	wndSpread          float64 // its 10% over its 90% quantile: 1 is a window that stays put
 	cwndGrowth         float64 // congestion window: end over start of the steady part
 	maxPacing          float64 // bit/s, unknown when unlimited
 	reordSeen, dsacks  float64
@@ -105,6 +106,7 @@ func (v *sndView) levels(os []obs) {
 		return ratio(float64(o.c.Unacked)*float64(o.c.SndMSS), sndWnd(o))
 	}))
 	v.wndMid, v.wndMax = median(wnd), quantile(wnd, 1)
+	v.wndSpread = ratio(quantile(wnd, 0.1), quantile(wnd, 0.9))
 	v.cwndGrowth = ratio(float64(os[len(os)-1].c.Cwnd), float64(os[0].c.Cwnd))
 	v.maxPacing = unknown()
 	if p := float64(v.last.MaxPacing); p > 0 {

@@ -1,0 +1,114 @@
+package kerneltest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// Recorder passes every question on to a Source and keeps the answers. Read
+// the facts, or a sample, through it and Archive gives a host that answers
+// the same. Recordings name the host: look through one before it is shared.
+type Recorder struct {
+	kernel.Source
+	files map[string][]byte
+	ports map[string]kernel.Port
+}
+
+// NewRecorder records what is asked of src.
+func NewRecorder(src kernel.Source) *Recorder {
+	return &Recorder{Source: src, files: map[string][]byte{}, ports: map[string]kernel.Port{}}
+}
+
+// Archive is the txtar archive of all answers so far.
+func (r *Recorder) Archive() ([]byte, error) {
+	if len(r.ports) > 0 {
+		if err := keep(r, portsFile, r.ports); err != nil {
+			return nil, err
+		}
+	}
+	a := &txtar.Archive{}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		a.Files = append(a.Files, txtar.File{Name: name, Data: r.files[name]})
+	}
+	return txtar.Format(a), nil
+}
+
+// ReadFile reads and keeps a file.
+func (r *Recorder) ReadFile(abs string) ([]byte, error) {
+	b, err := r.Source.ReadFile(abs)
+	if err == nil {
+		r.files[key(abs)] = b
+	}
+	return b, err
+}
+
+// Readlink reads and keeps a symbolic link.
+func (r *Recorder) Readlink(abs string) (string, error) {
+	target, err := r.Source.Readlink(abs)
+	if err == nil {
+		r.files[key(abs)+linkMark] = []byte(target + "\n")
+	}
+	return target, err
+}
+
+func keep[T any](r *Recorder, file string, v T) error {
+	b, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		return fmt.Errorf("record %s: %w", file, err)
+	}
+	r.files[file] = append(b, '\n')
+	return nil
+}
+
+func kept[T any](r *Recorder, file string, v T, err error) (T, error) {
+	if err == nil {
+		err = keep(r, file, v)
+	}
+	return v, err
+}
+
+// TCPConns asks and keeps the answer.
+func (r *Recorder) TCPConns(ctx context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
+	v, err := r.Source.TCPConns(ctx, f)
+	return kept(r, connsFile, v, err)
+}
+
+// Links asks and keeps the answer.
+func (r *Recorder) Links(ctx context.Context) ([]kernel.Link, error) {
+	v, err := r.Source.Links(ctx)
+	return kept(r, linksFile, v, err)
+}
+
+// Addrs asks and keeps the answer.
+func (r *Recorder) Addrs(ctx context.Context) (map[int][]netip.Prefix, error) {
+	v, err := r.Source.Addrs(ctx)
+	return kept(r, addrsFile, v, err)
+}
+
+// Routes asks and keeps the answer.
+func (r *Recorder) Routes(ctx context.Context) ([]model.Route, error) {
+	v, err := r.Source.Routes(ctx)
+	return kept(r, routesFile, v, err)
+}
+
+// Qdiscs asks and keeps the answer.
+func (r *Recorder) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error) {
+	v, err := r.Source.Qdiscs(ctx)
+	return kept(r, qdiscsFile, v, err)
+}
+
+// Port asks and keeps the answer.
+func (r *Recorder) Port(ifname string) kernel.Port {
+	p := r.Source.Port(ifname)
+	r.ports[ifname] = p
+	return p
+}

@@ -1,0 +1,94 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Rule is one conclusion that can be drawn from the facts of one host. Check
+// fills all of a finding but Rule and Host.
+type Rule struct {
+	ID    string
+	Doc   string // one sentence: what it looks for and why that costs goodput
+	Check func(f *model.Facts, c Context) []model.Finding
+}
+
+// Context is what is known of the path the host is to fill; zero is unknown.
+type Context struct {
+	LineRate unit.BitRate  // what the path should carry
+	RTT      time.Duration // without load
+}
+
+// BDP is the bandwidth-delay product in bytes: what must be in flight to fill
+// the path. It is 0 when the path is not known.
+func (c Context) BDP() unit.Bytes {
+	return unit.Bytes(float64(c.LineRate) / 8 * c.RTT.Seconds())
+}
+
+// Severities, worst first.
+const (
+	High   = "high"
+	Medium = "medium"
+	Low    = "low"
+	Info   = "info"
+)
+
+// Check runs every rule and returns the findings, worst first.
+func Check(f *model.Facts, c Context) []model.Finding {
+	var out []model.Finding
+	for _, r := range All() {
+		for _, found := range r.Check(f, c) {
+			found.Rule, found.Host = r.ID, f.Host
+			out = append(out, found)
+		}
+	}
+	order := []string{High, Medium, Low, Info}
+	slices.SortStableFunc(out, func(a, b model.Finding) int {
+		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
+	})
+	return out
+}
+
+// perRTT is the rate at which n bytes in flight can move: n/RTT.
+func perRTT(n unit.Bytes, rtt time.Duration) *unit.BitRate {
+	r := unit.BitRate(float64(n) * 8 / rtt.Seconds())
+	return &r
+}
+
+const sysctlPrefix = "linux.sysctl.net.ipv4."
+
+// sysctl returns a net.ipv4 sysctl, and false when it could not be read.
+func sysctl(f *model.Facts, name string) (string, bool) {
+	v, ok := f.Settings[sysctlPrefix+name]
+	if !ok {
+		return "", false
+	}
+	return v.Get()
+}
+
+// triple returns the "min default max" in bytes of tcp_rmem or tcp_wmem.
+func triple(f *model.Facts, name string) (def, most unit.Bytes, ok bool) {
+	v, ok := sysctl(f, name)
+	words := strings.Fields(v)
+	if !ok || len(words) != 3 {
+		return 0, 0, false
+	}
+	d, err1 := strconv.ParseInt(words[1], 10, 64)
+	m, err2 := strconv.ParseInt(words[2], 10, 64)
+	return unit.Bytes(d), unit.Bytes(m), err1 == nil && err2 == nil && d > 0 && m > 0
+}
+
+// switchedOff is the finding list of a 0/1 sysctl: f if it reads "0".
+func switchedOff(facts *model.Facts, name string, f model.Finding) []model.Finding {
+	if v, ok := sysctl(facts, name); !ok || v != "0" {
+		return nil
+	}
+	f.Observed = fmt.Sprintf("net.ipv4.%s = 0", name)
+	return []model.Finding{f}
+}

@@ -1,0 +1,20 @@
+package rules
+
+import "linerate/internal/model"
+
+// sack: without selective acknowledgements one lost segment is repaired per
+// round trip.
+func sack() Rule {
+	return Rule{
+		ID:  "sack-off",
+		Doc: "Without SACK the sender repairs one loss per round trip and loses RACK-TLP: a few drops in a large window collapse the rate.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return switchedOff(f, "tcp_sack", model.Finding{
+				Severity: Medium,
+				Title:    "losses are repaired one per round trip",
+				Fix:      "set net.ipv4.tcp_sack to 1, its default; it acts on new connections",
+				Source:   "RFC 2018; RFC 8985",
+			})
+		},
+	}
+}

@@ -1,0 +1,30 @@
+package rules
+
+import "linerate/internal/model"
+
+// unscaledWindow is the largest window without window scaling: the field in
+// the TCP header has 16 bits (RFC 9293 section 3.1).
+const unscaledWindow = 65535
+
+// windowScaling: without it at most 64 KiB are in flight.
+func windowScaling() Rule {
+	return Rule{
+		ID:  "window-scaling-off",
+		Doc: "Without window scaling no more than 64 KiB can be in flight, in either direction.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			found := model.Finding{
+				Severity: Medium,
+				Title:    "windows are limited to 64 KiB",
+				Fix:      "set net.ipv4.tcp_window_scaling to 1, its default; it acts on new connections",
+				Source:   "RFC 7323 section 2",
+			}
+			if c.RTT > 0 {
+				found.Bound = perRTT(unscaledWindow, c.RTT)
+				if c.LineRate > *found.Bound {
+					found.Severity = High
+				}
+			}
+			return switchedOff(f, "tcp_window_scaling", found)
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// fastPort is the speed from which one core has to work for wire-sized packets.
+const fastPort = unit.Gbit
+
+// segmentation: without offload the stack is passed once per wire-sized packet.
+// Sending needs either TSO or GSO, receiving GRO.
+func segmentation() Rule {
+	return Rule{
+		ID:  "segmentation-offload-off",
+		Doc: "With segmentation offload off every wire-sized packet passes the whole stack: a core is busy long before a fast link is.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			var out []model.Finding
+			for _, n := range f.NICs {
+				speed := n.Speed.Or(c.LineRate)
+				features, ok := n.Features.Get()
+				if !ok || !n.Up || speed < fastPort {
+					continue
+				}
+				if off := singlePackets(features); len(off) > 0 {
+					out = append(out, segmentationFinding(n, speed, off))
+				}
+			}
+			return out
+		},
+	}
+}
+
+// singlePackets names the features whose absence makes packets pass one by one.
+func singlePackets(features map[string]bool) []string {
+	var off []string
+	tso, hasTSO := features["tx-tcp-segmentation"]
+	gso, hasGSO := features["tx-generic-segmentation"]
+	if hasTSO && hasGSO && !tso && !gso {
+		off = append(off, "tx-tcp-segmentation", "tx-generic-segmentation")
+	}
+	if gro, has := features["rx-gro"]; has && !gro && !features["rx-lro"] && !features["rx-gro-hw"] {
+		off = append(off, "rx-gro")
+	}
+	return off
+}
+
+func segmentationFinding(n model.NIC, speed unit.BitRate, off []string) model.Finding {
+	severity := Medium
+	if speed >= 5*unit.Gbit {
+		severity = High
+	}
+	return model.Finding{
+		Severity: severity,
+		Title:    n.Name + " passes packets one by one",
+		Observed: fmt.Sprintf("%s (%s): %s off", n.Name, speed, strings.Join(off, ", ")),
+		Fix:      fmt.Sprintf("turn on %s of %s", strings.Join(off, ", "), n.Name),
+		Source:   "Documentation/networking/segmentation-offloads.rst",
+	}
+}

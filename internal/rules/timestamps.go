@@ -1,0 +1,19 @@
+package rules
+
+import "linerate/internal/model"
+
+// timestamps: off saves 12 bytes per segment and costs protection.
+func timestamps() Rule {
+	return Rule{
+		ID:  "timestamps-off",
+		Doc: "Without TCP timestamps nothing protects against wrapped sequence numbers, which at 40 Gbit/s come around in 0.9 s.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return switchedOff(f, "tcp_timestamps", model.Finding{
+				Severity: Info,
+				Title:    "no protection against wrapped sequence numbers",
+				Fix:      "set net.ipv4.tcp_timestamps to 1, its default: what is gained without is 12 bytes per segment",
+				Source:   "RFC 7323 section 5",
+			})
+		},
+	}
+}

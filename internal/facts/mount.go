@@ -39,6 +39,9 @@ type MountInfo struct {
 	Proto       string `json:"proto"` // tcp, udp, rdma
 }
 
+// Server is where the mount's connections go.
+func (i MountInfo) Server() netip.AddrPort { return netip.AddrPortFrom(i.Addr, i.Port) }
+
 // Reasons for which a path has no network mount to explain, for errors.Is.
 var (
 	ErrLocal      = errors.New("a local file system")

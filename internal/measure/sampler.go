@@ -73,10 +73,13 @@ func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
 		return model.Sample{}, err
 	}
 	views := s.views()
-	var errs []error
+	var errs []error // one per view that gave nothing
 	for _, v := range views {
-		if err := v.read(ctx, &out); err != nil {
+		err := v.read(ctx, &out)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", v.what, err))
+		}
+		if err != nil && !errors.Is(err, errNobody) {
 			s.miss(v.what, v.wouldShow, err)
 		}
 	}
@@ -136,8 +139,15 @@ func (s *Sampler) readConns(ctx context.Context, out *model.Sample) (err error) 
 	return err
 }
 
+// errNobody: there is no process to look at, which is neither a view gained
+// nor one missed.
+var errNobody = errors.New("no watched process")
+
 func (s *Sampler) readTasks(_ context.Context, out *model.Sample) (err error) {
 	out.Tasks, err = s.tasks.read(out.Conns)
+	if err == nil && len(out.Tasks) == 0 {
+		return errNobody
+	}
 	return err
 }
 

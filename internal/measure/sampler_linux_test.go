@@ -1,0 +1,71 @@
+package measure
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"linerate/internal/kernel"
+)
+
+// The running kernel: our own connection, seen at both ends, with ourselves as
+// its owner.
+func TestSamplerLive(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	s, err := NewSampler(kernel.Live{}, Watch{Addrs: []netip.Addr{at.Addr()}, Ports: []uint16{at.Port()}, FindOwners: true}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Conns) != 2 {
+		t.Errorf("%d connections, want both ends", len(out.Conns))
+	}
+	ours := 0
+	for _, task := range out.Tasks {
+		if task.PID == os.Getpid() && len(task.Conns) == 2 && task.Name != "" {
+			ours++
+		}
+	}
+	if ours == 0 {
+		t.Errorf("our threads are not among %+v", out.Tasks)
+	}
+	if len(out.CPUs) == 0 || len(out.NICs) == 0 || len(out.Softnet) == 0 || out.SNMP["Tcp.OutSegs"] == 0 {
+		t.Errorf("sample without counters: %+v; blind to %+v", out, s.Blind())
+	}
+	if _, ok := out.SNMP["TcpExt.TCPTimeouts"]; !ok {
+		t.Error("no TcpExt.TCPTimeouts")
+	}
+}
+
+func BenchmarkSamplerLive(b *testing.B) {
+	s, err := NewSampler(kernel.Live{}, Watch{Ports: []uint16{1}, PIDs: []int{os.Getpid()}}, time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Read(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

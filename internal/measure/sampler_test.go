@@ -1,0 +1,198 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"linerate/internal/kernel/kerneltest"
+	"linerate/internal/model"
+)
+
+var updateSample = flag.Bool("update", false, "rewrite the golden files")
+
+const nfsClient = "../../testdata/hosts/nfs-client"
+
+func nfsHost(t *testing.T) *kerneltest.Host {
+	t.Helper()
+	h, err := kerneltest.Load(filepath.Join(nfsClient, "host.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func nfsWatch() Watch {
+	return Watch{
+		Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.20")}, Ports: []uint16{2049},
+		FindOwners: true, Mount: "/mnt/nas/",
+	}
+}
+
+func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
+
+func sampler(t *testing.T, h *kerneltest.Host, w Watch) *Sampler {
+	t.Helper()
+	s, err := NewSampler(h, w, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func read(t *testing.T, s *Sampler) model.Sample {
+	t.Helper()
+	out, err := s.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestSamplerGolden(t *testing.T) {
+	s := sampler(t, nfsHost(t), nfsWatch())
+	got, err := json.MarshalIndent(read(t, s), "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	file := filepath.Join(nfsClient, "sample.json")
+	if *updateSample {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if b := s.Blind(); len(b) != 0 {
+		t.Errorf("blind to %+v", b)
+	}
+}
+
+func TestSamplerWatchesOnlyWhatWasNamed(t *testing.T) {
+	out := read(t, sampler(t, nfsHost(t), Watch{NICs: []string{"ens1f1"}}))
+	if len(out.Conns) != 0 || len(out.Tasks) != 0 || out.NFS != nil {
+		t.Errorf("unasked: %+v %+v %+v", out.Conns, out.Tasks, out.NFS)
+	}
+	if len(out.NICs) != 1 || out.NICs[0].Name != "ens1f1" {
+		t.Errorf("interfaces %+v, want ens1f1 though it is down", out.NICs)
+	}
+	// Without watched processes the quota is the reader's own.
+	if got := out.Throttled; got.Value != 7*time.Microsecond {
+		t.Errorf("throttled %+v, want 7µs of user.slice", got)
+	}
+}
+
+// One view missing costs that view alone, and is told once.
+func TestSamplerSourcesFail(t *testing.T) {
+	for p, what := range map[string]string{
+		"/netlink/conns.json": "tcp_info", "/proc/stat": "per-core CPU time",
+		"/proc/thread-self/net/softnet_stat": "softnet counters", "/proc/thread-self/net/netstat": "SNMP counters",
+		"/netlink/links.json": "interface counters", "/netlink/qdiscs.json": "queueing discipline counters",
+		"/sys/fs/cgroup": "CPU quota", "/proc/self/mountstats": "NFS statistics of /mnt/nas", "/proc/900/task": "tasks of the connections",
+	} {
+		h := nfsHost(t)
+		h.Fail[p] = fs.ErrPermission
+		s := sampler(t, h, nfsWatch())
+		read(t, s)
+		read(t, s)
+		b := s.Blind()
+		if len(b) != 1 || b[0].What != what || !strings.HasPrefix(b[0].How, "run as root") {
+			t.Errorf("%s: blind to %+v, want %q once", p, b, what)
+		}
+	}
+}
+
+func TestSamplerNothing(t *testing.T) {
+	h := nfsHost(t)
+	h.Fail["/"] = fs.ErrPermission
+	if _, err := sampler(t, h, nfsWatch()).Read(context.Background()); err == nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "nothing can be read") {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := sampler(t, nfsHost(t), nfsWatch()).Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want cancelled", err)
+	}
+	h = nfsHost(t)
+	h.GOOS = "freebsd"
+	if _, err := NewSampler(h, Watch{}, noon); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v, want unsupported", err)
+	}
+}
+
+// Owners are looked for once per connection: later reads touch no open file.
+func TestSamplerFindsOwnersOnce(t *testing.T) {
+	h := nfsHost(t)
+	s := sampler(t, h, nfsWatch())
+	first := read(t, s)
+	h.Fail["/proc/900/fd"], h.Fail["/proc/1/fd"] = fs.ErrPermission, fs.ErrPermission
+	second := read(t, s)
+	if d := cmp.Diff(first.Tasks, second.Tasks); len(first.Tasks) != 2 || d != "" {
+		t.Errorf("%d tasks, -first +second:\n%s", len(first.Tasks), d)
+	}
+	if d := cmp.Diff([]uint32{5001}, first.Tasks[0].Conns); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if b := s.Blind(); len(b) != 0 {
+		t.Errorf("blind to %+v", b)
+	}
+}
+
+// The watched process ends: no task, no error, no complaint.
+func TestSamplerProcessEnds(t *testing.T) {
+	h := nfsHost(t)
+	s := sampler(t, h, Watch{PIDs: []int{900}})
+	if out := read(t, s); len(out.Tasks) != 2 {
+		t.Fatalf("tasks %+v", out.Tasks)
+	}
+	for name := range h.Files {
+		if strings.HasPrefix(name, "proc/900/") {
+			delete(h.Files, name)
+		}
+	}
+	if out := read(t, s); len(out.Tasks) != 0 {
+		t.Errorf("tasks %+v of a process that ended", out.Tasks)
+	}
+	if b := s.Blind(); len(b) != 0 {
+		t.Errorf("blind to %+v", b)
+	}
+}
+
+func TestSamplerQuota(t *testing.T) {
+	const v1 = "-- proc/self/cgroup --\n3:cpuset:/\n1:cpu,cpuacct:/far/box\n-- proc/self/mountinfo --\n" +
+		"31 23 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n32 23 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+	const stat = "-- proc/stat --\ncpu0 1 1 1 1 1 1 1 1\n"
+	for name, c := range map[string]struct {
+		archive string
+		dir     string
+		state   model.State
+		value   time.Duration
+	}{
+		"v1":                          {v1 + stat + "-- sys/fs/cgroup/cpu/far/box/cpu.stat --\nthrottled_time 1500\n", "", model.Present, 1500},
+		"a container shows its top":   {v1 + stat + "-- sys/fs/cgroup/cpu/cpu.stat --\nthrottled_time 9\n", "", model.Present, 9},
+		"the root of v2 has no quota": {stat + "-- proc/self/cgroup --\n0::/\n-- proc/self/mountinfo --\n25 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n-- cg/cpu.stat --\nusage_usec 1\n", "", model.Unsupported, 0},
+		"a named group":               {v1 + stat + "-- cg/x/cpu.stat --\nthrottled_usec 3\n", "/cg/x", model.Present, 3 * time.Microsecond},
+		"not mounted":                 {stat + "-- proc/self/cgroup --\n0::/\n-- proc/self/mountinfo --\n27 1 254:0 / / rw - ext4 /dev/vda rw\n", "", model.Absent, 0},
+	} {
+		out := read(t, sampler(t, kerneltest.Parse([]byte(c.archive)), Watch{CgroupDir: c.dir}))
+		if out.Throttled.State != c.state || out.Throttled.Value != c.value {
+			t.Errorf("%s: %+v, want %q %v", name, out.Throttled, c.state, c.value)
+		}
+	}
+}

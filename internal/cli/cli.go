@@ -44,7 +44,12 @@ type exitError struct {
 	err  error
 }
 
-func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
 func (e *exitError) Unwrap() error { return e.err }
 
 func exit(code int, format string, args ...any) error {
@@ -68,11 +73,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root := rootCommand(env)
 	root.SetArgs(args)
-	return report(env, ctx, root.ExecuteContext(ctx))
+	return exitCode(ctx, env, root.ExecuteContext(ctx))
 }
 
-// report prints err and chooses the exit code.
-func report(env *environment, ctx context.Context, err error) int {
+// exitCode prints err and chooses the exit code.
+func exitCode(ctx context.Context, env *environment, err error) int {
 	if err == nil {
 		return ExitOK
 	}
@@ -80,6 +85,9 @@ func report(env *environment, ctx context.Context, err error) int {
 	code := ExitFailed
 	if errors.As(err, &ee) {
 		code = ee.code
+	}
+	if err.Error() == "" { // a child has said it already
+		return code
 	}
 	if ctx.Err() != nil && code == ExitFailed {
 		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", firstLine(err))
@@ -102,7 +110,7 @@ Start with one of these:
   linerate explain /mnt/nas      watch a slow mount while you copy a file`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          usage(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(env.in)

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/host"
+	"linerate/internal/lab"
+	"linerate/internal/loop"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+type demoOptions struct {
+	fault   string
+	noProof bool
+	seed    uint64
+}
+
+func demoCommand(env *environment) *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "The whole loop on two emulated hosts: look, find the limiter, fix it, prove the gain, undo",
+		Long: `demo builds two emulated hosts joined by one link, puts one thing wrong without
+telling the rest of the program, and runs the loop: it looks at both hosts,
+computes the ceiling, runs TCP between them, names the limiter from evidence,
+applies the one fix, proves the gain with interleaved pairs, undoes it, writes a
+report and removes every trace. It takes less than a minute, touches nothing
+outside the namespaces it makes, and needs no root (an ordinary user's hosts
+live in a user namespace).
+
+Faults:
+` + faultList(),
+		Example: `  linerate demo                      draw one that a setting cures
+  linerate demo --fault loss         something only an operator can mend
+  linerate demo --fault none --json  a healthy path`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, o) },
+	}
+	cmd.Flags().StringVar(&o.fault, "fault", "", "what to put wrong; empty draws a curable one")
+	cmd.Flags().BoolVar(&o.noProof, "no-proof", false, "stop at the verdict: change nothing, prove nothing")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 0, "seed of the drawing and of the order of the runs; 0 draws one")
+	return cmd
+}
+
+func faultList() string {
+	var b strings.Builder
+	for _, f := range lab.Faults() {
+		fmt.Fprintf(&b, "  %-10s  %s\n", f.ID, f.Doc)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// runDemo is the story: choose, build, run the loop, take everything down,
+// and only then tell how it went.
+func runDemo(ctx context.Context, env *environment, o demoOptions) (err error) {
+	if o.seed == 0 {
+		if o.seed, err = randomSeed(); err != nil {
+			return err
+		}
+	}
+	fault, err := chooseFault(o.fault, o.seed)
+	if err != nil {
+		return err
+	}
+	if nested, err := inUserNS(ctx, env, o, fault); nested || err != nil {
+		return err
+	}
+	rec, err := demoInLab(ctx, env, o, fault)
+	if err != nil {
+		return err
+	}
+	return conclude(env, rec)
+}
+
+// demoInLab returns when the lab is gone, however it went.
+func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.Fault) (rec *loop.Record, err error) {
+	p := &progress{w: env.err, started: env.now(), now: env.now}
+	dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	opts := lab.Options{Self: env.self, StateDir: dir}
+	if err := sweep(ctx, p, opts); err != nil {
+		return nil, err
+	}
+	topology := fault.Topology(lab.DefaultTopology())
+	l, err := lab.Up(ctx, topology, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = closing(err, "take the lab down", l.Down) }()
+	p.say("built the lab: %s", topology)
+	for _, s := range l.LeftOut() {
+		p.say("left out: %s", s)
+	}
+	if err := l.Inject(ctx, fault); err != nil {
+		return nil, err
+	}
+	rec, err = demoLoop(ctx, env, l, fault, o, p)
+	if err != nil {
+		if rec != nil && !rec.Results.Restored {
+			return nil, &exitError{ExitNotRestored, err}
+		}
+		return nil, err
+	}
+	r := &rec.Results
+	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = "demo", version().String(), topology.String(), l.LeftOut(), fault.ID+": "+fault.Doc
+	r.Warnings = append(r.Warnings, linkWarnings(ctx, l)...)
+	return rec, nil
+}
+
+// demoLoop reaches both hosts and makes one pass.
+func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault, o demoOptions, p *progress) (_ *loop.Record, err error) {
+	hosts := l.Topology().Hosts
+	ends := make([]loop.End, len(hosts))
+	for i, name := range hosts {
+		c, err := host.Dial(ctx, labEndpoint(env, l, name), host.Options{Log: p.detail, Now: env.now})
+		if err != nil {
+			return nil, fmt.Errorf("reach %s: %w", name, err)
+		}
+		defer func() { _ = c.Close() }()
+		ends[i] = loop.End{Name: name, Addr: l.Addr(name), Agent: c}
+	}
+	pass := loop.Loop{
+		Sender: ends[0], Receiver: ends[1],
+		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate},
+		LineRate: model.Known(l.Topology().Rate),
+		Timing:   loop.DefaultTiming(),
+		Prove:    !o.noProof,
+		Seed:     o.seed,
+		Now:      env.now,
+		Progress: func(step string) { p.say("%s", step) },
+		Report:   func(v model.Verdict) { p.say("verdict: %s", v.Line) },
+	}
+	pass.Operator = &labOperator{lab: l, fault: fault, pass: &pass}
+	return pass.Run(ctx)
+}
+
+func labEndpoint(env *environment, l *lab.Lab, name string) host.Endpoint {
+	return host.Endpoint{Name: name, Argv: l.Enter(name), Self: env.self, Data: []netip.Addr{l.Addr(name)}, StateDir: l.StateDir(name)}
+}
+
+// labOperator lets the lab play the operator: it acts on the advice, and finds
+// something only if that is where the fault is.
+type labOperator struct {
+	lab    *lab.Lab
+	fault  lab.Fault
+	pass   *loop.Loop
+	rate   unit.BitRate
+	active bool
+}
+
+// Remove implements loop.Operator.
+func (o *labOperator) Remove(ctx context.Context, limiter model.LimiterID) (bool, error) {
+	if limiter != o.fault.Limiter {
+		return false, nil
+	}
+	if err := o.lab.Cure(ctx, o.fault); err != nil {
+		return false, err
+	}
+	o.active, o.rate = true, o.pass.Workload.Rate
+	o.pass.Workload.Rate = 0
+	return true, nil
+}
+
+// PutBack implements loop.Operator.
+func (o *labOperator) PutBack(ctx context.Context) error {
+	if !o.active {
+		return nil
+	}
+	o.active, o.pass.Workload.Rate = false, o.rate
+	return o.lab.Inject(ctx, o.fault)
+}
+
+func chooseFault(id string, seed uint64) (lab.Fault, error) {
+	var curable []lab.Fault
+	var ids []string
+	for _, f := range lab.Faults() {
+		if f.ID == id {
+			return f, nil
+		}
+		if f.FixKind == model.FixSetting {
+			curable = append(curable, f)
+		}
+		ids = append(ids, f.ID)
+	}
+	if id != "" {
+		return lab.Fault{}, exit(ExitUsage, "unknown fault %q; choose one of %s", id, strings.Join(ids, ", "))
+	}
+	return curable[seed%uint64(len(curable))], nil
+}
+
+func randomSeed() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:])>>12 | 1, nil
+}
+
+func sweep(ctx context.Context, p *progress, o lab.Options) error {
+	removed, err := lab.Sweep(ctx, o)
+	for _, r := range removed {
+		p.say("removed what an earlier run left: %s", r)
+	}
+	if err != nil {
+		return fmt.Errorf("remove what an earlier run left: %w", err)
+	}
+	return nil
+}
+
+// inUserNS runs the whole demo again inside a user namespace where this
+// process may not make namespaces itself. The seed and the fault are drawn
+// already, so that both see the same.
+func inUserNS(ctx context.Context, env *environment, o demoOptions, fault lab.Fault) (nested bool, err error) {
+	need, err := lab.NeedUserNS()
+	if err != nil || !need {
+		return false, err
+	}
+	argv := append(env.self, "demo", "--fault", fault.ID, "--seed", strconv.FormatUint(o.seed, 10))
+	if o.noProof {
+		argv = append(argv, "--no-proof")
+	}
+	if env.json {
+		argv = append(argv, "--json")
+	}
+	// An interrupt is passed on by the call; cancelling would kill instead.
+	code, err := lab.ReexecInUserNS(context.WithoutCancel(ctx), argv, env.in, env.out, env.err)
+	if err != nil {
+		return true, err
+	}
+	if code != ExitOK {
+		return true, &exitError{code: code} // the child has said why
+	}
+	return true, nil
+}
+
+// linkWarnings tells when the emulated link itself lost what it should not.
+func linkWarnings(ctx context.Context, l *lab.Lab) []model.Warning {
+	stats, ok, err := l.LinkStats(ctx)
+	switch {
+	case err != nil:
+		return []model.Warning{{ID: "link-unread", What: "the emulated link's own counters could not be read", Evidence: err.Error(), Next: "run the demo again before trusting it"}}
+	case ok && stats.RingDrops[0]+stats.RingDrops[1] > 0:
+		return []model.Warning{{
+			ID: "link-overrun", What: "the emulated link itself lost frames: this machine is too busy for its rate",
+			Evidence: fmt.Sprintf("%d frames", stats.RingDrops[0]+stats.RingDrops[1]), Next: "run the demo again on a quieter machine",
+		}}
+	}
+	return nil
+}
+
+// closing runs a clean-up that must happen although ctx may be done, and keeps
+// the first error first.
+func closing(err error, what string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if cerr := f(ctx); cerr != nil {
+		cerr = exit(ExitNotRestored, "%s: %w", what, cerr)
+		if err != nil {
+			return exit(ExitNotRestored, "%w; and then: %w", err, cerr)
+		}
+		return cerr
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// needRoot skips where namespaces cannot be made as root; CI runs as root.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: the emulated hosts of this test use namespaces and cgroups of the machine")
+	}
+}
+
+// program prepares the linerate binary with its own home.
+func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
+	return cmd
+}
+
+// home is a private place whose runtime directory the program may use.
+func home(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestDemoNamesTheWindowAndLeavesNothing(t *testing.T) {
+	needRoot(t)
+	dir := home(t)
+	before := look(t, filepath.Join(dir, "run"))
+	cmd := program(t, dir, "demo", "--json", "--fault", "window", "--no-proof")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var out model.Outcome
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v in %s", err, stdout.String())
+	}
+	if out.Verdict.Fix.Kind != model.FixSetting || out.Verdict.Limiter != model.ReceiverWindow {
+		t.Errorf("named %s (fix %s), want receiver-window and a setting\n%s", out.Verdict.Limiter, out.Verdict.Fix.Kind, stdout.String())
+	}
+	if !out.Restored || out.Proof != nil {
+		t.Errorf("restored %v, proof %v; want true and none", out.Restored, out.Proof)
+	}
+	if _, err := os.Stat(out.Report); err != nil {
+		t.Errorf("the report: %v", err)
+	}
+	wantNothingNew(t, before, filepath.Join(dir, "run"))
+}
+
+// Each stage that the demo announces is a place to be killed at. Whatever was
+// going on, no process, namespace, link or setting survives; what a cgroup or
+// a state file needs is done by the next start.
+func TestKillAtEachStageLeavesNothing(t *testing.T) {
+	needRoot(t)
+	for _, c := range []struct {
+		stage  string
+		signal syscall.Signal
+	}{
+		{"built the lab", syscall.SIGKILL},
+		{"looking at", syscall.SIGKILL},
+		{"running memory-to-memory", syscall.SIGKILL},
+		{"proving: run 1 of", syscall.SIGKILL},
+		{"(pair 1 treated)", syscall.SIGKILL},
+		{"built the lab", os.Interrupt.(syscall.Signal)},
+		{"running memory-to-memory", os.Interrupt.(syscall.Signal)},
+		{"(pair 1 treated)", os.Interrupt.(syscall.Signal)},
+	} {
+		t.Run(c.signal.String()+" at "+strings.Trim(c.stage, "()"), func(t *testing.T) {
+			dir := home(t)
+			run := filepath.Join(dir, "run")
+			before := look(t, run)
+			cmd := program(t, dir, "demo", "--fault", "window", "--seed", "1")
+			code := signalAt(t, cmd, c.stage, c.signal)
+			if c.signal == syscall.SIGKILL {
+				sweepByNextStart(t, dir)
+			} else if code != ExitInterrupted {
+				t.Errorf("exit code %d after an interrupt, want %d", code, ExitInterrupted)
+			}
+			wantNothingNew(t, before, run)
+		})
+	}
+}
+
+// signalAt starts cmd, waits until stderr shows stage, and sends sig.
+func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(100*time.Second, func() { _ = cmd.Process.Kill() }) // a hang must fail, not block
+	defer guard.Stop()
+	var seen []string
+	sent := false
+	for s := bufio.NewScanner(stderr); s.Scan(); {
+		seen = append(seen, s.Text())
+		if !sent && strings.Contains(s.Text(), stage) {
+			sent = true
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // the exit code is what the caller asks for
+	if !sent {
+		t.Fatalf("never came to %q:\n%s", stage, strings.Join(seen, "\n"))
+	}
+	if sig != syscall.SIGKILL {
+		t.Logf("last words: %s", seen[len(seen)-1])
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// sweepByNextStart starts the program once more: it begins by removing what a
+// killed run left.
+func sweepByNextStart(t *testing.T, dir string) {
+	t.Helper()
+	cmd := program(t, dir, "demo", "--fault", "none", "--no-proof")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the next start: %v\n%s", err, stderr.String())
+	}
+}

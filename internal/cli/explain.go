@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/facts"
+	"linerate/internal/kernel"
+	"linerate/internal/loop"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+type explainOptions struct {
+	attach   string
+	watch    time.Duration
+	lineRate string
+}
+
+// maxWatch keeps the promise of a verdict within 30 s.
+const maxWatch = 25 * time.Second
+
+func explainCommand(env *environment) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain [MOUNT]",
+		Short: "Watch a slow mount or connection while data moves, and name what limits it",
+		Long: `explain only watches: it puts no load on anything and changes nothing. It needs
+no root and no login on the server. Start copying a file, then run it: it reads
+this end's TCP connections to the server, the mount's RPC statistics, NICs and
+cores for some seconds, and prints one verdict, its evidence, and the ladder
+with the rungs it could not see and the step that would reveal each.
+
+From one end some causes look alike. Then it says which, and what would tell
+them apart, instead of guessing.`,
+		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
+  linerate explain --attach nas1:2049              any TCP connections to there
+  linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
+	}
+	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT instead of a mount")
+	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
+	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
+	return cmd
+}
+
+func runExplain(ctx context.Context, env *environment, o explainOptions, args []string) error {
+	rate, err := o.check(args)
+	if err != nil {
+		return err
+	}
+	p := &progress{w: env.err, started: env.now(), now: env.now}
+	target, err := explainTarget(ctx, o, args)
+	if err != nil {
+		return err
+	}
+	agent, err := dialLocal(ctx, env, p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = agent.Close() }()
+	p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
+	w := loop.Watch{
+		Agent: agent, Host: localName, Target: target, LineRate: rate, For: o.watch, Patience: maxWatch,
+		Now: env.now, Progress: func(s string) { p.say("%s", s) },
+	}
+	rec, err := w.Run(ctx)
+	var idle *loop.IdleError
+	if errors.As(err, &idle) {
+		return &exitError{ExitNothing, err}
+	}
+	if err != nil {
+		return err
+	}
+	rec.Results.Command, rec.Results.Build = "explain", version().String()
+	return conclude(env, rec)
+}
+
+// check validates what was typed and reads the line rate.
+func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
+	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
+	switch {
+	case len(args) == 0 && o.attach == "":
+		return none, exit(ExitUsage, "explain what? name a mount or use --attach HOST:PORT; see linerate explain --help")
+	case len(args) == 1 && o.attach != "":
+		return none, exit(ExitUsage, "explain either a mount or --attach HOST:PORT, not both")
+	case o.watch < time.Second || o.watch > maxWatch:
+		return none, exit(ExitUsage, "--for %s: choose between 1s and %s", o.watch, maxWatch)
+	case o.lineRate == "":
+		return none, nil
+	}
+	rate, err := unit.ParseBitRate(o.lineRate)
+	if err != nil {
+		return none, exit(ExitUsage, "--line-rate: %w", err)
+	}
+	if rate == 0 {
+		return none, exit(ExitUsage, "--line-rate: a link carries more than nothing")
+	}
+	return model.Known(rate), nil
+}
+
+// explainTarget finds out whom to watch: the peer of a mount, or the address
+// that was named.
+func explainTarget(ctx context.Context, o explainOptions, args []string) (loop.Target, error) {
+	if o.attach != "" {
+		return attachTarget(ctx, o.attach)
+	}
+	return mountTarget(ctx, args[0])
+}
+
+// attachTarget resolves HOST:PORT.
+func attachTarget(ctx context.Context, s string) (loop.Target, error) {
+	name, service, err := net.SplitHostPort(s)
+	port, perr := strconv.ParseUint(service, 10, 16)
+	if err != nil || perr != nil || name == "" || port == 0 {
+		return loop.Target{}, exit(ExitUsage, "--attach %q: want HOST:PORT, e.g. nas1:2049", s)
+	}
+	addrs, err := kernel.Resolve(ctx, name)
+	if err != nil {
+		return loop.Target{}, fmt.Errorf("--attach %s: %w; give its address instead", s, err)
+	}
+	return loop.Target{Name: s, Peers: addrs, Ports: []uint16{uint16(port)}}, nil
+}
+
+// mountTarget finds the server behind a mount, without touching the mount.
+func mountTarget(ctx context.Context, path string) (loop.Target, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return loop.Target{}, fmt.Errorf("find %s: %w", path, err)
+	}
+	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
+	var local *facts.MountError
+	if errors.As(err, &local) {
+		return loop.Target{}, &exitError{ExitNothing, err}
+	}
+	if err != nil {
+		return loop.Target{}, err
+	}
+	return loop.Target{Name: info.Mount.Point, Peers: []netip.Addr{info.Addr}, Ports: []uint16{info.Port}, Mount: nfsMount(info)}, nil
+}
+
+// nfsMount is the mount point where the kernel keeps RPC statistics for it.
+func nfsMount(info facts.MountInfo) string {
+	if strings.HasPrefix(info.Mount.Type, "nfs") {
+		return info.Mount.Point
+	}
+	return ""
+}

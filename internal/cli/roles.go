@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"linerate/internal/host"
+	"linerate/internal/lab"
+	"linerate/internal/load"
+)
+
+// runRole runs the process roles that linerate starts itself in: they are not
+// for users, so that they are no commands and have no help. It reports false
+// where args are a user's command.
+func runRole(ctx context.Context, env *environment, args []string) (code int, ok bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	// A Ctrl-C reaches the whole process group. Roles outlive it, so that the
+	// controller can still undo through its agents; they end with their stdin.
+	ctx = context.WithoutCancel(ctx)
+	roles := map[string]func() int{
+		"agent":      func() int { return agentRole(ctx, env, args[1:]) },
+		"worker":     func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
+		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
+		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
+		"lab-link":   func() int { return lab.LinkMain(env.in, env.out) },
+		"lab-burn":   func() int { return lab.BurnMain(args[1:], env.in, env.out) },
+	}
+	role, ok := roles[args[0]]
+	if !ok {
+		return 0, false
+	}
+	return role(), true
+}
+
+func outcome(env *environment, role string, err error) int {
+	if err != nil {
+		fmt.Fprintf(env.err, "linerate %s: %v\n", role, err)
+		return ExitFailed
+	}
+	return ExitOK
+}
+
+// agentRole serves one controller over stdin and stdout.
+func agentRole(ctx context.Context, env *environment, args []string) int {
+	dir, deployed, err := host.ParseAgentArgs(args)
+	if err != nil {
+		return outcome(env, "agent", err)
+	}
+	out, ok := env.out.(io.WriteCloser)
+	if !ok {
+		return outcome(env, "agent", errors.New("serve: stdout cannot be closed"))
+	}
+	return outcome(env, "agent", host.AgentMain(ctx, env.in, out, host.AgentOptions{
+		StateDir: dir, Deployed: deployed, Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
+	}))
+}
+
+// dialLocal starts an agent on this very host: the same code path as for any
+// other.
+func dialLocal(ctx context.Context, env *environment, p *progress) (*host.Client, error) {
+	return host.Dial(ctx, host.Endpoint{Name: localName, Self: env.self}, host.Options{Log: p.detail, Now: env.now})
+}
+
+// localName is what this host is called where the user named none.
+const localName = "localhost"

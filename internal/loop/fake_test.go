@@ -1,0 +1,155 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/tune"
+	"linerate/internal/unit"
+)
+
+const rmem = "linux.sysctl.net.ipv4.tcp_rmem"
+
+var (
+	sendAddr = netip.MustParseAddr("192.0.2.1")
+	recvAddr = netip.MustParseAddr("192.0.2.2")
+	errFake  = errors.New("the host went away")
+)
+
+// world is a pair of hosts whose receive buffer decides the goodput. Every
+// call to either host is counted; the failAt-th fails (0: none), and so do all
+// later ones but Undo where dead is false.
+type world struct {
+	calls  int
+	failAt int
+	cancel func() // called instead of failing, when set
+	value  string // of tcp_rmem on the receiver
+	before string // what an open journal entry would restore
+	stuck  bool   // the host does not take the value back
+	dumb   bool   // the change has no effect on the goodput
+}
+
+func (w *world) call(what string) error {
+	w.calls++
+	if w.failAt == 0 || w.calls != w.failAt {
+		return nil
+	}
+	if w.cancel != nil {
+		w.cancel()
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, errFake)
+}
+
+// goodput with the value in force; it drifts a little from run to run, as
+// real ones do.
+func (w *world) goodput() unit.BitRate {
+	drift := unit.BitRate(1 + 0.002*float64(w.calls%5))
+	if w.value == original || w.dumb {
+		return 120 * unit.Mbit * drift
+	}
+	return 930 * unit.Mbit * drift
+}
+
+const original = "4096 131072 262144"
+
+type fakeAgent struct {
+	w      *world
+	name   string
+	sender bool
+}
+
+func (a *fakeAgent) Clock(context.Context) (model.Clock, error) {
+	return model.Clock{Error: time.Microsecond}, a.w.call("clock")
+}
+
+func (a *fakeAgent) Facts(context.Context) (*model.Facts, error) {
+	f := &model.Facts{V: 1, Host: a.name, BootID: "boot", OS: "linux", CPUs: []int{0}, Settings: map[string]model.Fact[string]{
+		rmem: model.Known("4096 131072 6291456"),
+	}}
+	addr := sendAddr
+	if !a.sender {
+		addr, f.Settings[rmem] = recvAddr, model.Known(a.w.value)
+	}
+	f.NICs = []model.NIC{{Name: "eth0", Device: "if:eth0", MTU: 1500, Up: true, Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}}
+	return f, a.w.call("facts")
+}
+
+func (a *fakeAgent) Apply(_ context.Context, p model.Plan) (tune.Result, error) {
+	if err := a.w.call("apply"); err != nil {
+		return tune.Result{}, err
+	}
+	c := p.Changes[0]
+	if c.Setting != rmem || c.From != a.w.value || a.sender {
+		return tune.Result{}, fmt.Errorf("unexpected change %+v", c)
+	}
+	a.w.before, a.w.value = a.w.value, c.To
+	return tune.Result{Plan: p.ID}, nil
+}
+
+func (a *fakeAgent) Undo(context.Context, string) (tune.Result, error) {
+	if a.w.stuck {
+		return tune.Result{}, errors.New("somebody else changed it since")
+	}
+	if a.w.before != "" {
+		a.w.value, a.w.before = a.w.before, ""
+	}
+	return tune.Result{}, nil
+}
+
+func (a *fakeAgent) StartWorker(_ context.Context, s load.Spec) (measure.Worker, error) {
+	return &fakeWorker{a.w, s}, a.w.call("start worker")
+}
+
+func (a *fakeAgent) StartSampling(context.Context, measure.Watch, time.Duration) (func() ([]model.Sample, error), error) {
+	return func() ([]model.Sample, error) { return windowSamples(a.w, a.sender), a.w.call("stop sampling") }, a.w.call("start sampling")
+}
+
+type fakeWorker struct {
+	w    *world
+	spec load.Spec
+}
+
+func (k *fakeWorker) PID() int             { return 1 }
+func (k *fakeWorker) Addr() netip.AddrPort { return netip.AddrPortFrom(recvAddr, 5201) }
+func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
+	return load.Event{CC: "cubic"}, k.w.call("connected")
+}
+func (k *fakeWorker) Go(context.Context) error   { return k.w.call("go") }
+func (k *fakeWorker) Stop(context.Context) error { return nil }
+func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
+	bytes := int64(float64(k.w.goodput()) / 8)
+	return load.Result{Bytes: bytes, BytesAfterWarmup: bytes, Window: time.Second}, k.w.call("wait")
+}
+
+// windowSamples is what a connection looks like whose receiver advertises
+// 150 kB over 10 ms: the window is full all the time, the reader keeps up.
+func windowSamples(w *world, sender bool) []model.Sample {
+	var out []model.Sample
+	rate := float64(w.goodput()) / 8
+	for i := range 55 {
+		at := time.Duration(i) * 100 * time.Millisecond
+		c := model.Conn{
+			Local: netip.AddrPortFrom(sendAddr, 40000), Remote: netip.AddrPortFrom(recvAddr, 5201), State: 1, InfoLen: 280, CC: "cubic",
+			Options: 7, SndMSS: 1448, AdvMSS: 1448, RcvMSS: 536, PMTU: 1500, RTT: 10100 * time.Microsecond, MinRTT: 10 * time.Millisecond,
+			Unacked: 103, Cwnd: 240, Ssthresh: 1 << 30, SndWnd: 150000, RcvWnd: 64000, SndBuf: 1 << 20, SendQ: 700000, NotSent: 550000,
+			BytesAcked: int64(rate * at.Seconds()), Busy: at, RwndLimited: at * 95 / 100, MaxPacing: -1, PacingRate: 4e8, DeliveryRate: unit.BitRate(rate * 8),
+		}
+		if !sender {
+			c.Local, c.Remote = c.Remote, c.Local
+			c.BytesReceived, c.BytesAcked, c.SendQ, c.NotSent, c.Unacked, c.Busy, c.RwndLimited = c.BytesAcked, 0, 0, 0, 0, 0, 0
+			c.RcvWnd, c.SndWnd, c.RcvBuf, c.RcvMSS = 150000, 64000, 262144, 1448
+		}
+		out = append(out, model.Sample{
+			V: 1, HostAt: time.Unix(0, 0).Add(at), Conns: []model.Conn{c},
+			CPUs: []model.CPUTime{{CPU: 0, User: at / 50, System: at / 20, Idle: at * 93 / 100}},
+		})
+	}
+	return out
+}

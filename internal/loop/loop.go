@@ -1,0 +1,179 @@
+// Package loop runs linerate's one loop over two hosts: look at both, compute
+// the ceiling, run the workload, name the limiter from what was observed,
+// change the one thing, prove the gain with interleaved pairs, put it back.
+// It only strings the rooms together: it knows no namespace, no fault and no
+// way to reach a host, keeps nothing on disk, and never learns what a lab has
+// put in place.
+package loop
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/rules"
+	"linerate/internal/tune"
+	"linerate/internal/unit"
+)
+
+// Agent is what the loop asks of a host.
+type Agent interface {
+	measure.End
+	Facts(ctx context.Context) (*model.Facts, error)
+	Apply(ctx context.Context, p model.Plan) (tune.Result, error)
+	Undo(ctx context.Context, planID string) (tune.Result, error)
+}
+
+// End is one host of the path.
+type End struct {
+	Name  string
+	Addr  netip.Addr // data address
+	Agent Agent
+}
+
+// Operator acts where linerate cannot: a cable, a switch, an application. In
+// a lab the lab plays it.
+type Operator interface {
+	// Remove does what the advice for this limiter says. It reports whether
+	// it found the thing to remove.
+	Remove(ctx context.Context, limiter model.LimiterID) (found bool, err error)
+	// PutBack restores what Remove removed; without one it does nothing.
+	PutBack(ctx context.Context) error
+}
+
+// Timing of the runs.
+type Timing struct {
+	Diagnosis, DiagnosisWarmup time.Duration // the run that is judged
+	Pair, PairWarmup           time.Duration // each run of the proof
+	Pairs, AAPairs             int
+}
+
+// DefaultTiming fits the whole loop into less than a minute: cubic takes more
+// than 3 s to fall to its loss rate, so the judged run is longer than a pair's.
+func DefaultTiming() Timing {
+	return Timing{
+		Diagnosis: 5500 * time.Millisecond, DiagnosisWarmup: time.Second,
+		Pair: 1300 * time.Millisecond, PairWarmup: 400 * time.Millisecond,
+		Pairs: 8, AAPairs: 4,
+	}
+}
+
+// Loop is one pass over one path. Operator and Progress may be nil.
+type Loop struct {
+	Sender, Receiver End
+	Workload         model.Workload // CC, Streams, Rate; addresses and durations are filled in
+	LineRate         model.Fact[unit.BitRate]
+	Timing           Timing
+	Prove            bool
+	Operator         Operator
+	Seed             uint64 // of the proof's randomisation
+	Now              func() time.Time
+	Progress         func(step string)
+	Report           func(v model.Verdict) // called once, as soon as there is a verdict
+}
+
+// Record is all that a pass saw and concluded: the content of a bundle.
+type Record struct {
+	Results model.Results
+	Facts   map[string]*model.Facts
+}
+
+// Run makes the pass. The record is never nil: with an error it holds what was
+// seen before. Whatever Run changed it has put back when it returns, error or
+// not, unless Results.Restored is false.
+func (l *Loop) Run(ctx context.Context) (*Record, error) {
+	rec := &Record{Facts: map[string]*model.Facts{}}
+	r := &rec.Results
+	r.V, r.Restored = model.OutcomeVersion, true
+	r.Started = l.Now()
+	r.Hosts = []string{l.Sender.Name, l.Receiver.Name}
+	defer func() { r.Took = l.Now().Sub(r.Started) }()
+
+	l.say("looking at %s and %s", l.Sender.Name, l.Receiver.Name)
+	if err := l.look(ctx, rec.Facts); err != nil {
+		return rec, err
+	}
+	l.say("running memory-to-memory TCP from %s to %s for %s", l.Sender.Name, l.Receiver.Name, l.Timing.Diagnosis)
+	run, err := l.measure(ctx, "diagnosis", l.Timing.Diagnosis, l.Timing.DiagnosisWarmup)
+	if err != nil {
+		return rec, fmt.Errorf("run the workload: %w", err)
+	}
+	r.Runs = append(r.Runs, run)
+	r.Warnings = append(r.Warnings, run.Warnings...)
+	l.judge(rec, run)
+	if l.Report != nil {
+		l.Report(r.Verdict)
+	}
+	if !l.Prove {
+		return rec, nil
+	}
+	proveErr := l.prove(ctx, rec)
+	if err := l.checkRestored(ctx, rec); err != nil && proveErr == nil {
+		proveErr = err
+	}
+	return rec, proveErr
+}
+
+func (l *Loop) say(format string, args ...any) {
+	if l.Progress != nil {
+		l.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+func (l *Loop) look(ctx context.Context, into map[string]*model.Facts) error {
+	for _, e := range []End{l.Sender, l.Receiver} {
+		f, err := e.Agent.Facts(ctx)
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", e.Name, err)
+		}
+		into[e.Name] = f
+	}
+	return nil
+}
+
+func (l *Loop) measure(ctx context.Context, label string, duration, warmup time.Duration) (model.Run, error) {
+	w := l.Workload
+	w.Sender, w.Receiver = l.Sender.Name, l.Receiver.Name
+	w.From, w.To = l.Sender.Addr, l.Receiver.Addr
+	w.Duration, w.Warmup = duration, warmup
+	return measure.Run(ctx, w, measure.Ends{Sender: l.Sender.Agent, Receiver: l.Receiver.Agent},
+		measure.Options{Label: label, Interval: 100 * time.Millisecond, Now: l.Now})
+}
+
+// judge fills in the verdict, the ladder and the findings.
+func (l *Loop) judge(rec *Record, run model.Run) {
+	r := &rec.Results
+	c := explain.Case{
+		Sender:   l.seen(rec, run, l.Sender, l.Receiver),
+		Receiver: l.seen(rec, run, l.Receiver, l.Sender),
+		LineRate: l.LineRate,
+		Goodput:  model.Known(run.Goodput),
+	}
+	r.Verdict = explain.Judge(c)
+	r.Ladder = explain.Ladder(c, r.Verdict)
+	for _, e := range []End{l.Sender, l.Receiver} {
+		r.Findings = append(r.Findings, rules.Check(rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})...)
+	}
+}
+
+func (l *Loop) seen(rec *Record, run model.Run, e, peer End) *explain.End {
+	return &explain.End{Host: e.Name, Facts: rec.Facts[e.Name], Samples: run.Samples[e.Name], Peer: peer.Addr}
+}
+
+// minRTT is the smallest RTT that any connection saw; 0 when none was timed.
+func minRTT(samples []model.Sample) time.Duration {
+	var best time.Duration
+	for _, s := range samples {
+		for _, c := range s.Conns {
+			// The kernel's "not measured yet" is 2^32-1 µs.
+			if c.MinRTT > 0 && c.MinRTT < time.Minute && (best == 0 || c.MinRTT < best) {
+				best = c.MinRTT
+			}
+		}
+	}
+	return best
+}

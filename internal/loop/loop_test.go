@@ -1,0 +1,124 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+func newLoop(w *world) *Loop {
+	clock := time.Unix(0, 0)
+	return &Loop{
+		Sender:   End{Name: "client1", Addr: sendAddr, Agent: &fakeAgent{w, "client1", true}},
+		Receiver: End{Name: "server1", Addr: recvAddr, Agent: &fakeAgent{w, "server1", false}},
+		Workload: model.Workload{Streams: 1, CC: "cubic"}, LineRate: model.Known(unit.Gbit),
+		Timing: Timing{Diagnosis: 5500 * time.Millisecond, DiagnosisWarmup: time.Second, Pair: time.Second, Pairs: 8, AAPairs: 4},
+		Prove:  true, Seed: 7,
+		Now: func() time.Time { clock = clock.Add(time.Millisecond); return clock },
+	}
+}
+
+func TestTheLoopCuresAWindowProvesItAndPutsItBack(t *testing.T) {
+	w := &world{value: original}
+	rec, err := newLoop(w).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rec.Results
+	if r.Verdict.Limiter != model.ReceiverWindow || r.Verdict.Fix.Setting != rmem || r.Verdict.Fix.Host != "server1" {
+		t.Fatalf("verdict %s, fix %+v", r.Verdict.Limiter, r.Verdict.Fix)
+	}
+	if r.Proof == nil || r.Proof.Effect != "gain" || r.Proof.Pairs != 8 || *r.Proof.CILow < 5 || r.Proof.By != "linerate" {
+		t.Errorf("proof %+v", r.Proof)
+	}
+	if !r.Restored || w.value != original {
+		t.Errorf("restored %v, tcp_rmem is %q", r.Restored, w.value)
+	}
+	if want := 1 + 2*4 + 2*8; len(r.Runs) != want {
+		t.Errorf("%d runs are kept, want all %d", len(r.Runs), want)
+	}
+}
+
+func TestAChangeWithoutEffectIsSaidToHaveNone(t *testing.T) {
+	w := &world{value: original, dumb: true}
+	rec, err := newLoop(w).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := rec.Results.Proof; p == nil || p.Effect != "no effect" {
+		t.Errorf("proof %+v, want no effect", p)
+	}
+}
+
+// Every call to either host fails once, in turn, and once is the moment of a
+// Ctrl-C: the value is always put back.
+func TestEveryStepMayFail(t *testing.T) {
+	count := &world{value: original}
+	if _, err := newLoop(count).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= count.calls; i++ {
+		w := &world{value: original, failAt: i}
+		rec, err := newLoop(w).Run(context.Background())
+		if !errors.Is(err, errFake) {
+			t.Errorf("call %d failed and Run returned %v", i, err)
+		}
+		if w.value != original {
+			t.Errorf("call %d failed and tcp_rmem stayed %q", i, w.value)
+		}
+		if rec == nil {
+			t.Errorf("call %d failed and there is no record", i)
+		}
+
+		ctx, cancel := context.WithCancel(context.Background())
+		w = &world{value: original, failAt: i, cancel: cancel}
+		rec, err = newLoop(w).Run(ctx)
+		cancel()
+		if w.value != original {
+			t.Errorf("interrupted at call %d and tcp_rmem stayed %q", i, w.value)
+		}
+		if err == nil && !rec.Results.Restored {
+			t.Errorf("interrupted at call %d: no error and not restored", i)
+		}
+	}
+}
+
+func TestAnUndoThatIsRefusedIsNotCalledRestored(t *testing.T) {
+	w := &world{value: original, stuck: true}
+	rec, err := newLoop(w).Run(context.Background())
+	if err == nil || rec.Results.Restored {
+		t.Fatalf("error %v, restored %v; want an error and false", err, rec.Results.Restored)
+	}
+	if !strings.Contains(err.Error(), "somebody else changed it") || !strings.Contains(err.Error(), "server1") {
+		t.Errorf("the error names neither cause nor host: %v", err)
+	}
+}
+
+func TestWithoutProofNothingIsChanged(t *testing.T) {
+	w := &world{value: original}
+	l := newLoop(w)
+	l.Prove = false
+	rec, err := l.Run(context.Background())
+	if err != nil || rec.Results.Proof != nil || len(rec.Results.Changes) != 0 || len(rec.Results.Runs) != 1 {
+		t.Errorf("%v: proof %v, changes %v, runs %d", err, rec.Results.Proof, rec.Results.Changes, len(rec.Results.Runs))
+	}
+}
+
+func TestDifferencesAreFound(t *testing.T) {
+	nic := func(mtu int, tso bool) model.NIC {
+		return model.NIC{Name: "eth0", Device: "if:eth0", MTU: mtu, Features: model.Known(map[string]bool{"tx-tcp-segmentation": tso})}
+	}
+	before := &model.Facts{Settings: map[string]model.Fact[string]{rmem: model.Known("1 2 3")}, NICs: []model.NIC{nic(1500, true)}}
+	after := &model.Facts{Settings: map[string]model.Fact[string]{rmem: model.Unknown[string](model.Denied, "")}, NICs: []model.NIC{nic(9000, false)}}
+	if got := differences(before, after); len(got) != 3 {
+		t.Errorf("found %q, want three differences", got)
+	}
+	if got := differences(before, before); len(got) != 0 {
+		t.Errorf("found %q in two equal readings", got)
+	}
+}

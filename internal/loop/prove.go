@@ -1,0 +1,216 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/study"
+	"linerate/internal/unit"
+)
+
+// prove changes the one thing and measures what that gives, in interleaved
+// pairs. A limiter that neither linerate nor an operator can remove here is
+// left alone.
+func (l *Loop) prove(ctx context.Context, rec *Record) error {
+	t, by := l.treatment(rec)
+	if t == nil {
+		return nil
+	}
+	l.say("proving: %d A/A pairs, then %d randomised interleaved pairs of %s runs", l.Timing.AAPairs, l.Timing.Pairs, l.Timing.Pair)
+	measured := func(ctx context.Context, label string) (unit.BitRate, error) {
+		run, err := l.measure(ctx, label, l.Timing.Pair, l.Timing.PairWarmup)
+		if err != nil {
+			return 0, err
+		}
+		rec.Results.Runs = append(rec.Results.Runs, run)
+		return run.Goodput, nil
+	}
+	series, err := study.RunPairs(ctx, study.Options{
+		Pairs: l.Timing.Pairs, AAPairs: l.Timing.AAPairs, Seed: l.Seed, Undo: undoTimeout,
+		Progress: func(done, total int, label string) { l.say("proving: run %d of %d (%s)", done, total, label) },
+	}, t, measured)
+	if errors.Is(err, errNothingFound) {
+		rec.Results.Warnings = append(rec.Results.Warnings, model.Warning{
+			ID: "advice-found-nothing", What: "the operator followed the advice and found nothing to remove: doubt this verdict",
+			Evidence: string(rec.Results.Verdict.Limiter), Next: "look at the alternatives that the verdict names",
+		})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("prove the change: %w", err)
+	}
+	proof, err := study.Prove(series)
+	if err != nil {
+		return fmt.Errorf("judge the pairs: %w", err)
+	}
+	proof.By = by
+	proof.Treatment = t.String()
+	rec.Results.Proof = &proof
+	return nil
+}
+
+// undoTimeout bounds an undo that must run although the study was cancelled.
+const undoTimeout = 10 * time.Second
+
+// treatment chooses who acts on the verdict; nil when nobody can.
+func (l *Loop) treatment(rec *Record) (interface {
+	study.Treatment
+	fmt.Stringer
+}, string) {
+	v := rec.Results.Verdict
+	switch {
+	case v.Fix.Kind == model.FixSetting:
+		return &settingTreatment{loop: l, rec: rec, fix: v.Fix, why: v.Line}, "linerate"
+	case v.Fix.Kind == model.FixOperator && l.Operator != nil:
+		return &operatorTreatment{operator: l.Operator, limiter: v.Limiter, advice: v.Fix.Advice}, "lab operator"
+	}
+	return nil, ""
+}
+
+// settingTreatment applies one setting through the changed host's journal.
+type settingTreatment struct {
+	loop *Loop
+	rec  *Record
+	fix  model.Fix
+	why  string
+	n    int
+	open string // id of the applied plan
+}
+
+func (t *settingTreatment) String() string {
+	return fmt.Sprintf("%s on %s: %s → %s", t.fix.Setting, t.fix.Host, t.fix.From, t.fix.To)
+}
+
+func (t *settingTreatment) agent() (Agent, error) {
+	for _, e := range []End{t.loop.Sender, t.loop.Receiver} {
+		if e.Name == t.fix.Host {
+			return e.Agent, nil
+		}
+	}
+	return nil, fmt.Errorf("apply %s: the verdict names host %q, which is not of this path", t.fix.Setting, t.fix.Host)
+}
+
+// Apply implements study.Treatment.
+func (t *settingTreatment) Apply(ctx context.Context) error {
+	a, err := t.agent()
+	if err != nil {
+		return err
+	}
+	t.n++
+	change := model.Change{Setting: t.fix.Setting, Target: t.fix.Target, From: t.fix.From, To: t.fix.To, Why: t.why}
+	id := fmt.Sprintf("%s-%d", t.loop.Now().UTC().Format("20060102T150405"), t.n)
+	t.open = id
+	_, err = a.Apply(ctx, model.Plan{
+		V: model.PlanVersion, ID: id, Host: t.fix.Host,
+		BootID: t.rec.Facts[t.fix.Host].BootID, Changes: []model.Change{change},
+	})
+	if err != nil {
+		return err
+	}
+	if t.n == 1 {
+		t.rec.Results.Changes = append(t.rec.Results.Changes, change)
+	}
+	return nil
+}
+
+// Undo implements study.Treatment.
+func (t *settingTreatment) Undo(ctx context.Context) error {
+	if t.open == "" {
+		return nil
+	}
+	a, err := t.agent()
+	if err != nil {
+		return err
+	}
+	if _, err := a.Undo(ctx, t.open); err != nil {
+		t.rec.Results.Restored = false
+		return fmt.Errorf("undo %s on %s: %w", t.fix.Setting, t.fix.Host, err)
+	}
+	t.open = ""
+	return nil
+}
+
+// operatorTreatment lets somebody else act on the advice.
+type operatorTreatment struct {
+	operator Operator
+	limiter  model.LimiterID
+	advice   string
+}
+
+func (t *operatorTreatment) String() string { return t.advice }
+
+// Apply implements study.Treatment.
+func (t *operatorTreatment) Apply(ctx context.Context) error {
+	found, err := t.operator.Remove(ctx, t.limiter)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return errNothingFound
+	}
+	return nil
+}
+
+// errNothingFound: the operator followed the advice and found nothing wrong
+// there. The verdict is then wrong or the cause lies elsewhere.
+var errNothingFound = errors.New("the operator followed the advice and found nothing to remove")
+
+// Undo implements study.Treatment.
+func (t *operatorTreatment) Undo(ctx context.Context) error { return t.operator.PutBack(ctx) }
+
+// checkRestored looks at both hosts again and compares every setting and
+// feature with what was read before anything was changed.
+func (l *Loop) checkRestored(ctx context.Context, rec *Record) error {
+	if len(rec.Results.Changes) == 0 {
+		return nil
+	}
+	after := map[string]*model.Facts{}
+	if err := l.look(context.WithoutCancel(ctx), after); err != nil {
+		rec.Results.Restored = false
+		return fmt.Errorf("check that everything was put back: %w", err)
+	}
+	for host, before := range rec.Facts {
+		for _, d := range differences(before, after[host]) {
+			rec.Results.Restored = false
+			rec.Results.Warnings = append(rec.Results.Warnings, model.Warning{
+				ID: "not-restored", What: fmt.Sprintf("%s on %s", d, host),
+				Next: "set it back by hand, or run undo.sh beside the journal of that host",
+			})
+		}
+	}
+	if !rec.Results.Restored {
+		return fmt.Errorf("check that everything was put back: %d settings differ from before", len(rec.Results.Warnings))
+	}
+	return nil
+}
+
+// differences lists settings and NIC features that changed, sorted.
+func differences(before, after *model.Facts) []string {
+	var out []string
+	for id, b := range before.Settings {
+		if a := after.Settings[id]; a != b {
+			out = append(out, fmt.Sprintf("%s was %q and is %q", id, b.Value, a.Value))
+		}
+	}
+	now := map[string]model.NIC{}
+	for _, n := range after.NICs {
+		now[n.Device] = n
+	}
+	for _, n := range before.NICs {
+		a := now[n.Device]
+		if a.MTU != n.MTU {
+			out = append(out, fmt.Sprintf("MTU of %s was %d and is %d", n.Name, n.MTU, a.MTU))
+		}
+		for f, on := range n.Features.Value {
+			if a.Features.Value[f] != on {
+				out = append(out, fmt.Sprintf("feature %s of %s was %v and is %v", f, n.Name, on, !on))
+			}
+		}
+	}
+	sort.Strings(out)
+	return out
+}

@@ -1,0 +1,62 @@
+package tune
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"linerate/internal/guide"
+	"linerate/internal/model"
+)
+
+// NewPlan turns the fix of a verdict into the plan that changes it on the host
+// of f. It is pure: --dry-run prints it, Apply executes it. id names the plan
+// for Undo.
+//
+// It refuses (ErrPlan) a fix that is no setting or is for another host, a
+// setting that the guide does not know, a value that f shows to be another
+// than the fix was made for, and a value that would lower a running limit:
+// that must be asked for by name, not come out of a diagnosis.
+func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
+	fix := v.Fix
+	if fix.Kind != model.FixSetting {
+		return model.Plan{}, fmt.Errorf("%w: the fix is no setting (%s): %s", ErrPlan, fix.Kind, fix.Advice)
+	}
+	if fix.Host != f.Host {
+		return model.Plan{}, fmt.Errorf("%w: the fix is for %q, the facts are of %q", ErrPlan, fix.Host, f.Host)
+	}
+	known, ok := guide.Find(fix.Setting)
+	if !ok {
+		return model.Plan{}, fmt.Errorf("%w: the guide does not know %s, so its risk is not known", ErrPlan, fix.Setting)
+	}
+	if now, ok := f.Settings[fix.Setting].Get(); ok && strings.Join(strings.Fields(fix.From), " ") != now {
+		return model.Plan{}, fmt.Errorf("%w: %w", ErrPlan, &ChangedError{Where: fix.Setting, Planned: fix.From, Found: now})
+	}
+	if known.NeverLower && lowers(fix.From, fix.To) {
+		return model.Plan{}, fmt.Errorf("%w: %s would go from %q down to %q", ErrPlan, fix.Setting, fix.From, fix.To)
+	}
+	return model.Plan{
+		V: model.PlanVersion, ID: id, Host: f.Host, BootID: f.BootID,
+		Changes: []model.Change{{
+			Setting: fix.Setting, Target: fix.Target, From: fix.From, To: fix.To,
+			Why: v.Line, Source: strings.Join(known.Sources, "; "),
+		}},
+	}, nil
+}
+
+// lowers tells whether any number of a value becomes smaller. Values that are
+// not lists of as many numbers cannot be compared and count as lowered.
+func lowers(from, to string) bool {
+	a, b := strings.Fields(from), strings.Fields(to)
+	if len(a) != len(b) {
+		return true
+	}
+	for i := range a {
+		x, err1 := strconv.ParseInt(a[i], 10, 64)
+		y, err2 := strconv.ParseInt(b[i], 10, 64)
+		if err1 != nil || err2 != nil || y < x {
+			return true
+		}
+	}
+	return false
+}

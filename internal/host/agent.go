@@ -1,0 +1,204 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"linerate/internal/kernel"
+	"linerate/internal/tune"
+)
+
+// AgentOptions is what an agent's process gives it.
+type AgentOptions struct {
+	// StateDir holds the journal; empty is DefaultStateDir.
+	StateDir string
+	// Deployed: this binary was copied here for the session. It is kept in
+	// StateDir if changes are still open when the session ends.
+	Deployed bool
+	// Self is the argv by which this binary is started, for workers.
+	Self  []string
+	Build string
+	Now   func() time.Time // the host's wall clock; nil is time.Now
+	Log   io.Writer        // the agent's stderr; nil drops it
+}
+
+// DefaultStateDir is where an agent keeps its journal when it is not told:
+// /var/lib/linerate for root, else the user's XDG state directory.
+func DefaultStateDir(uid int, getenv func(string) string) (string, error) {
+	if uid == 0 {
+		return "/var/lib/linerate", nil
+	}
+	if d := getenv("XDG_STATE_HOME"); strings.HasPrefix(d, "/") {
+		return d + "/linerate", nil
+	}
+	if h := getenv("HOME"); h != "" {
+		return h + "/.local/state/linerate", nil
+	}
+	return "", errors.New("find state directory: neither XDG_STATE_HOME nor HOME is set")
+}
+
+// ParseAgentArgs reads the arguments of the hidden subcommand agent:
+// [--deployed] [STATEDIR].
+func ParseAgentArgs(args []string) (stateDir string, deployed bool, err error) {
+	if len(args) > 0 && args[0] == "--deployed" {
+		deployed, args = true, args[1:]
+	}
+	if len(args) > 1 || len(args) == 1 && !strings.HasPrefix(args[0], "/") {
+		return "", false, fmt.Errorf("read arguments of agent: want [--deployed] [absolute state directory], got %q", args)
+	}
+	if len(args) == 1 {
+		stateDir = args[0]
+	}
+	return stateDir, deployed, nil
+}
+
+// AgentMain is a whole agent: it serves JSON-RPC on stdin and stdout until
+// stdin ends or ctx does, and then stops all it has started.
+func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o AgentOptions) error {
+	// A controller that is gone must not kill the agent before it has
+	// stopped what it runs.
+	signal.Ignore(syscall.SIGPIPE)
+	a, err := newAgent(o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
+		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + 16,
+		NewContext: func() context.Context { return ctx },
+	})
+	a.push = srv.Notify
+	srv.Start(newLines(stdin, stdout))
+	served := make(chan error, 1)
+	go func() { served <- srv.Wait() }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		// The server may be stuck in a read of stdin: leave it to the end of
+		// the process.
+		err = context.Cause(ctx)
+	}
+	cancel()
+	return errors.Join(err, a.end())
+}
+
+type agent struct {
+	o       AgentOptions
+	src     kernel.Source
+	tuner   *tune.Tuner
+	push    func(ctx context.Context, method string, params any) error
+	workers table[*workerProc]
+	samples table[*sampling]
+}
+
+func newAgent(o AgentOptions) (*agent, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	if o.StateDir == "" {
+		d, err := DefaultStateDir(os.Getuid(), os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		o.StateDir = d
+	}
+	a := &agent{o: o, src: kernel.Live{}}
+	a.workers.max, a.workers.what = maxWorkers, "workers"
+	a.samples.max, a.samples.what = maxSamplers, "samplings"
+	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters()}
+	return a, nil
+}
+
+// end stops everything that was started, and keeps the binary where open
+// changes will need it.
+func (a *agent) end() error {
+	for _, s := range a.samples.drain() {
+		s.stop()
+	}
+	for _, w := range a.workers.drain() {
+		w.stop()
+	}
+	if a.o.Deployed {
+		return a.keepBinary()
+	}
+	return nil
+}
+
+// handlers is the list of methods; there are no others.
+type handlers map[string]jrpc2.Handler
+
+// Assign implements jrpc2.Assigner.
+func (h handlers) Assign(_ context.Context, method string) jrpc2.Handler { return h[method] }
+
+func (a *agent) methods() handlers {
+	h := handlers{
+		methodHello:      typed(a.hello),
+		methodClock:      typed(func(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }),
+		methodFacts:      typed(a.facts),
+		methodRead:       typed(a.readSetting),
+		methodApply:      typed(a.apply),
+		methodUndo:       typed(a.undo),
+		methodJournal:    typed(a.openJournal),
+		methodSample:     typed(a.startSampling),
+		methodSampleStop: typed(a.stopSampling),
+		methodWorker:     typed(a.startWorker),
+		methodConnected:  typed(a.workerConnected),
+		methodGo:         typed(a.workerGo),
+		methodWait:       typed(a.workerWait),
+		methodWorkerStop: typed(a.stopWorker),
+	}
+	return h
+}
+
+// typed makes a handler that refuses fields it does not know.
+func typed[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
+	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
+		var p P
+		if req.HasParams() {
+			if err := req.UnmarshalParams(jrpc2.StrictFields(&p)); err != nil {
+				return nil, err
+			}
+		}
+		r, err := f(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+func (a *agent) hello(context.Context, none) (Hello, error) {
+	h := Hello{
+		Protocol: Protocol, Build: a.o.Build, UID: os.Getuid(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Clock: a.o.Now(), BootID: a.bootID(),
+	}
+	for m := range a.methods() {
+		h.Capabilities = append(h.Capabilities, m)
+	}
+	slices.Sort(h.Capabilities)
+	return h, nil
+}
+
+// bootID tells one boot of the host from another; empty where there is none.
+func (a *agent) bootID() string {
+	b, err := a.src.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

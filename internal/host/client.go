@@ -1,0 +1,349 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+	"linerate/internal/tune"
+)
+
+// Endpoint is where an agent is to be run and how: the command
+// Argv… Self… "agent" [--deployed] [StateDir] has to carry the agent's stdin
+// and stdout.
+type Endpoint struct {
+	Name string   // what the user calls the host
+	Argv []string // gets to the host: empty here, lab-enter…, ssh…
+	Self []string // starts this program there
+	// Data are the host's data addresses, as far as the user named them.
+	Data []netip.Addr
+	// StateDir is the agent's; empty leaves it to the agent.
+	StateDir string
+	// Deployed: the program was copied there for this session.
+	Deployed bool
+
+	discard func(ctx context.Context) error
+}
+
+// Discard removes what was copied to the host for an Endpoint that is not
+// dialled; without such a copy it does nothing.
+func (e Endpoint) Discard(ctx context.Context) error {
+	if e.discard == nil {
+		return nil
+	}
+	return e.discard(ctx)
+}
+
+// command is the whole argv.
+func (e Endpoint) command() []string {
+	argv := slices.Concat(e.Argv, e.Self, []string{"agent"})
+	if e.Deployed {
+		argv = append(argv, "--deployed")
+	}
+	if e.StateDir != "" {
+		argv = append(argv, e.StateDir)
+	}
+	return argv
+}
+
+// Options of a Client.
+type Options struct {
+	Log func(line string) // gets what agents say on stderr; nil drops it
+	Now func() time.Time  // the controller's clock; nil is time.Now
+	// CallTimeout bounds each call that has no bound of its own; 0 is 30 s.
+	CallTimeout time.Duration
+}
+
+// Times of a Client.
+const (
+	helloTime  = 30 * time.Second // ssh's own connect timeout is below it
+	closeTime  = 5 * time.Second  // for an agent to end by itself
+	clockTries = 8
+)
+
+// Client is an agent at work on one host. Its methods may be called at once
+// from several goroutines; each returns when its context ends, and with one
+// clear error when the agent does.
+type Client struct {
+	ep    Endpoint
+	o     Options
+	hello Hello
+	rpc   *jrpc2.Client
+	stdin io.Closer
+	kill  func() error
+	errs  tail
+	ended chan struct{} // closed when the process is gone
+	how   error         // how it ended; for after ended
+
+	closeOnce sync.Once
+	closeErr  error
+
+	mu      sync.Mutex
+	samples map[int]*collected
+}
+
+// Dial starts an agent and greets it; if that fails, it discards what was
+// copied for it. The agent lives until Close, not only
+// until ctx ends. It is a process group of its own, so that the Ctrl-C meant
+// for the controller leaves it alive to undo what it did.
+func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.CallTimeout == 0 {
+		o.CallTimeout = 30 * time.Second
+	}
+	if len(ep.Self) == 0 {
+		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
+	}
+	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}}
+	if err := c.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), ep.Discard(ctx))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, helloTime, fmt.Errorf("no answer within %v", helloTime))
+	defer cancel()
+	err := c.call(ctx, methodHello, none{}, &c.hello)
+	if err == nil && c.hello.Protocol != Protocol {
+		err = fmt.Errorf("host %s: the agent speaks protocol %d (build %s), this linerate %d: use the same build on both", ep.Name, c.hello.Protocol, c.hello.Build, Protocol)
+	}
+	if err != nil {
+		closeErr := c.Close()
+		if errors.Is(err, errGone) {
+			closeErr = nil // the same again
+		}
+		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), closeErr, ep.Discard(ctx))
+	}
+	if ep.Deployed && c.hello.UID > 0 {
+		c.log(fmt.Sprintf("runs without privilege (uid %d, sudo -n is not allowed): it can look, but not change settings or see other users' processes", c.hello.UID))
+	}
+	return c, nil
+}
+
+func (c *Client) start() error {
+	cmd := kernel.Exec(context.Background(), c.ep.command()...)
+	cmd.SysProcAttr = ownGroup()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	said := &lineWriter{tail: &c.errs, log: c.log}
+	cmd.Stderr = said
+	// A child of a killed agent may hold stderr open: do not wait for it.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.stdin, c.kill = stdin, cmd.Process.Kill
+	received := make(chan struct{})
+	c.rpc = jrpc2.NewClient(&watched{lines: newLines(stdout, stdin), end: func() { close(received) }},
+		&jrpc2.ClientOptions{OnNotify: c.notified})
+	go func() {
+		// Wait closes stdout: let the last message be read before.
+		<-received
+		c.how = cmd.Wait()
+		said.flush()
+		close(c.ended)
+	}()
+	return nil
+}
+
+func (c *Client) log(line string) {
+	if c.o.Log != nil {
+		c.o.Log(c.ep.Name + ": " + line)
+	}
+}
+
+// watched tells when nothing more can be received.
+type watched struct {
+	*lines
+	once sync.Once
+	end  func()
+}
+
+// Recv implements channel.Channel.
+func (w *watched) Recv() ([]byte, error) {
+	b, err := w.lines.Recv()
+	if err != nil {
+		w.once.Do(w.end)
+	}
+	return b, err
+}
+
+// call makes one call and decodes its result, which may hold no field that we
+// do not know.
+func (c *Client) call(ctx context.Context, method string, params, result any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.CallTimeout, fmt.Errorf("no answer within %v", c.o.CallTimeout))
+	defer cancel()
+	return c.callUnbounded(ctx, method, params, result)
+}
+
+// callUnbounded is bounded by ctx alone.
+func (c *Client) callUnbounded(ctx context.Context, method string, params, result any) error {
+	type answer struct {
+		rsp *jrpc2.Response
+		err error
+	}
+	// In a goroutine, because sending to an agent that hangs would block
+	// beyond any context. Close ends it.
+	got := make(chan answer, 1)
+	go func() {
+		rsp, err := c.rpc.Call(ctx, method, params)
+		got <- answer{rsp, err}
+	}()
+	select {
+	case a := <-got:
+		if a.err != nil {
+			return c.explain(ctx, method, a.err)
+		}
+		d := json.NewDecoder(bytes.NewReader([]byte(a.rsp.ResultString())))
+		d.DisallowUnknownFields()
+		if err := d.Decode(result); err != nil {
+			return fmt.Errorf("host %s: %s: read the answer: %w", c.ep.Name, method, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return c.explain(ctx, method, ctx.Err())
+	}
+}
+
+// explain makes one clear error of what a call came to.
+func (c *Client) explain(ctx context.Context, method string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("host %s: %s: %w", c.ep.Name, method, context.Cause(ctx))
+	}
+	var answered *jrpc2.Error
+	if errors.As(err, &answered) && answered.Code != jrpc2.Cancelled && !c.rpc.IsStopped() {
+		return fmt.Errorf("host %s: %s", c.ep.Name, answered.Message)
+	}
+	select {
+	case <-c.ended:
+		return c.gone()
+	case <-time.After(closeTime):
+		return fmt.Errorf("host %s: %s: %w", c.ep.Name, method, err)
+	}
+}
+
+// errGone is the cause of every call's failure once the agent is no more.
+var errGone = errors.New("agent ended")
+
+// gone says how the agent ended; for after ended.
+func (c *Client) gone() error {
+	how := "it closed the connection"
+	if c.how != nil {
+		how = c.how.Error()
+	}
+	if last := c.errs.last(); last != "" {
+		how += ": " + last
+	}
+	return fmt.Errorf("host %s: %w (%s)", c.ep.Name, errGone, how)
+}
+
+// Close ends the agent and all it started, and returns when it is gone: at
+// once when it obeys, after a few seconds when it has to be killed.
+func (c *Client) Close() error {
+	c.closeOnce.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Client) close() error {
+	// An agent that ended before us leaves a broken pipe, which tells nothing.
+	_ = c.stdin.Close()
+	var err error
+	select {
+	case <-c.ended:
+	case <-time.After(closeTime):
+		err = fmt.Errorf("host %s: the agent did not end within %v and was killed", c.ep.Name, closeTime)
+		if kerr := c.kill(); kerr != nil {
+			err = errors.Join(err, kerr)
+		}
+		<-c.ended
+	}
+	// The agent is gone: what the library has to say about that is no news.
+	_ = c.rpc.Close()
+	if err == nil && c.how != nil {
+		return c.gone()
+	}
+	return err
+}
+
+// Name is what the user calls the host.
+func (c *Client) Name() string { return c.ep.Name }
+
+// Hello is how the agent introduced itself.
+func (c *Client) Hello() Hello { return c.hello }
+
+// Data are the host's data addresses, as far as the user named them.
+func (c *Client) Data() []netip.Addr { return slices.Clone(c.ep.Data) }
+
+// Facts looks at the host.
+func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
+	var f model.Facts
+	if err := c.call(ctx, methodFacts, factsParams{c.ep.Name}, &f); err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// ReadSetting reads the value of a setting that is in force; like names the
+// parts to read of a value that has parts.
+func (c *Client) ReadSetting(ctx context.Context, setting, target, like string) (string, error) {
+	var r readResult
+	err := c.call(ctx, methodRead, readParams{setting, target, like}, &r)
+	return r.Value, err
+}
+
+// Apply carries out a plan through the host's journal.
+func (c *Client) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
+	var r tune.Result
+	err := c.call(ctx, methodApply, p, &r)
+	return r, err
+}
+
+// Undo restores what a plan changed.
+func (c *Client) Undo(ctx context.Context, planID string) (tune.Result, error) {
+	var r tune.Result
+	err := c.call(ctx, methodUndo, undoParams{planID}, &r)
+	return r, err
+}
+
+// OpenJournal lists the changes of the host that are not undone.
+func (c *Client) OpenJournal(ctx context.Context) ([]tune.Entry, error) {
+	var r []tune.Entry
+	err := c.call(ctx, methodJournal, none{}, &r)
+	return r, err
+}
+
+// Clock measures the host's clock: of several exchanges it takes the one with
+// the shortest round trip, whose half bounds the error.
+func (c *Client) Clock(ctx context.Context) (model.Clock, error) {
+	best := time.Duration(-1)
+	var clock model.Clock
+	for range clockTries {
+		var r clockResult
+		before := c.o.Now()
+		if err := c.call(ctx, methodClock, none{}, &r); err != nil {
+			return model.Clock{}, err
+		}
+		rtt := c.o.Now().Sub(before)
+		if best < 0 || rtt < best {
+			best = rtt
+			clock = model.Clock{Offset: r.Now.Sub(before.Add(rtt / 2)), Error: rtt/2 + 1}
+		}
+	}
+	return clock, nil
+}

@@ -1,0 +1,11 @@
+// Package host reaches hosts and is what runs there. Local, in a lab and over
+// ssh are one thing: a command whose stdin and stdout carry JSON-RPC 2.0, one
+// message per line, with an agent at the far end that reads facts, applies
+// and undoes plans, samples counters and runs load workers.
+//
+// It refuses everything but these typed operations: an agent runs no command
+// that it is sent, reads no file that it is sent, opens no port, and ends,
+// with all it started, when its stdin does. Names that ssh could take for
+// options and messages above MaxMessage are refused. It keeps no ssh
+// configuration, keys or passwords of its own: that is the system's ssh.
+package host

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxMessage is the longest JSON-RPC message, in bytes: the facts of a large
+// host stay far below it, and no peer can make us hold more.
+const MaxMessage = 16 << 20
+
+// lines frames messages as lines, as a jrpc2 channel.
+type lines struct {
+	r   *bufio.Reader
+	w   io.WriteCloser
+	max int
+	buf []byte
+}
+
+func newLines(r io.Reader, w io.WriteCloser) *lines {
+	return &lines{r: bufio.NewReaderSize(r, 64<<10), w: w, max: MaxMessage}
+}
+
+// Send implements channel.Channel.
+func (l *lines) Send(msg []byte) error {
+	if len(msg) > l.max {
+		return fmt.Errorf("send message: %d bytes are more than %d", len(msg), l.max)
+	}
+	if bytes.IndexByte(msg, '\n') >= 0 {
+		return errors.New("send message: line break inside")
+	}
+	_, err := l.w.Write(append(msg[:len(msg):len(msg)], '\n'))
+	return err
+}
+
+// Recv implements channel.Channel. The end within a message is an error.
+func (l *lines) Recv() ([]byte, error) {
+	l.buf = l.buf[:0]
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(l.buf)+len(part) > l.max+1 {
+			return nil, fmt.Errorf("receive message: more than %d bytes", l.max)
+		}
+		l.buf = append(l.buf, part...)
+		switch {
+		case err == nil:
+			// The receiver keeps what it gets.
+			return bytes.Clone(l.buf[:len(l.buf)-1]), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(l.buf) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return nil, err
+		}
+	}
+}
+
+// Close implements channel.Channel.
+func (l *lines) Close() error { return l.w.Close() }

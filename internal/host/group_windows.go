@@ -1,0 +1,8 @@
+package host
+
+import "syscall"
+
+// ownGroup is what makes a process the leader of a group of its own.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}

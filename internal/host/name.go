@@ -1,0 +1,137 @@
+package host
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// Reach is how a host is got at.
+type Reach string
+
+// The ways to a host.
+const (
+	Local Reach = "local"
+	Lab   Reach = "lab"
+	SSH   Reach = "ssh"
+)
+
+// Name is a host, or a place on one, as the user writes it.
+type Name struct {
+	Reach Reach
+	User  string // SSH; empty leaves it to the user's ssh configuration
+	Host  string // SSH, Lab
+	Lab   string // Lab; empty is the only one there is
+	Path  string // absolute, but for Local as written; may be empty for SSH and Lab
+}
+
+// maxName bounds a name; a path on Linux has at most 4096 bytes.
+const maxName = 4096 + 512
+
+var (
+	userPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+	hostPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$`)
+)
+
+// ParseName reads "[user@]host[:/path]", "lab:[NAME/]host[:/path]" and local
+// paths, which begin with "/", "./" or "../" (or are "." or ".."). An IPv6
+// address as host stands in brackets. Whatever could be taken for an option or
+// holds a control character is refused.
+func ParseName(s string) (Name, error) {
+	if s == "" || len(s) > maxName {
+		return Name{}, fmt.Errorf("read host name: %d bytes, want 1 to %d", len(s), maxName)
+	}
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return Name{}, fmt.Errorf("read host name %q: control characters are not allowed", s)
+		}
+	}
+	if strings.HasPrefix(s, "-") {
+		return Name{}, fmt.Errorf("read host name %q: looks like an option; write ./%s for a file", s, s)
+	}
+	if s == "." || s == ".." || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") {
+		return Name{Reach: Local, Path: s}, nil
+	}
+	if rest, ok := strings.CutPrefix(s, "lab:"); ok {
+		return parseLab(s, rest)
+	}
+	return parseSSH(s)
+}
+
+func parseLab(whole, s string) (Name, error) {
+	n := Name{Reach: Lab}
+	place, path, hasPath := strings.Cut(s, ":")
+	if hasPath && !strings.HasPrefix(path, "/") {
+		return Name{}, fmt.Errorf("read host name %q: the path must be absolute, lab:host:/path", whole)
+	}
+	n.Path, n.Host = path, place
+	if lab, host, ok := strings.Cut(place, "/"); ok {
+		if !hostPattern.MatchString(lab) {
+			return Name{}, fmt.Errorf("read host name %q: %q is no name of a lab", whole, lab)
+		}
+		n.Lab, n.Host = lab, host
+	}
+	if !hostPattern.MatchString(n.Host) {
+		return Name{}, fmt.Errorf("read host name %q: %q is no name of a lab host", whole, n.Host)
+	}
+	return n, nil
+}
+
+func parseSSH(s string) (Name, error) {
+	n := Name{Reach: SSH}
+	rest := s
+	// A path may hold "@" and ":"; what comes before it may not hold "/".
+	head, _, _ := strings.Cut(rest, "/")
+	if user, _, ok := strings.Cut(head, "@"); ok {
+		if !userPattern.MatchString(user) {
+			return Name{}, fmt.Errorf("read host name %q: %q is no user name", s, user)
+		}
+		n.User, rest = user, rest[len(user)+1:]
+	}
+	if inner, ok := strings.CutPrefix(rest, "["); ok {
+		addr, after, ok := strings.Cut(inner, "]")
+		a, err := netip.ParseAddr(addr)
+		if !ok || err != nil || !a.Is6() || a.Zone() != "" && !hostPattern.MatchString(a.Zone()) {
+			return Name{}, fmt.Errorf("read host name %q: brackets are for an IPv6 address", s)
+		}
+		n.Host, rest = addr, after
+	} else {
+		host, _, _ := strings.Cut(rest, ":")
+		if !hostPattern.MatchString(host) {
+			return Name{}, fmt.Errorf("read host name %q: %q is no host name; write ./%s for a file", s, host, s)
+		}
+		n.Host, rest = host, rest[len(host):]
+	}
+	if rest == "" {
+		return n, nil
+	}
+	if !strings.HasPrefix(rest, ":/") {
+		return Name{}, fmt.Errorf("read host name %q: the path must be absolute, host:/path", s)
+	}
+	n.Path = rest[1:]
+	return n, nil
+}
+
+// String writes the name as ParseName reads it.
+func (n Name) String() string {
+	if n.Reach == Local {
+		return n.Path
+	}
+	s := n.Host
+	if strings.Contains(s, ":") {
+		s = "[" + s + "]"
+	}
+	switch {
+	case n.Reach == Lab && n.Lab != "":
+		s = "lab:" + n.Lab + "/" + s
+	case n.Reach == Lab:
+		s = "lab:" + s
+	case n.User != "":
+		s = n.User + "@" + s
+	}
+	if n.Path != "" {
+		s += ":" + n.Path
+	}
+	return s
+}

@@ -1,0 +1,245 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/kernel"
+)
+
+// Ssh reaches hosts with the system's ssh: the user's configuration, agent,
+// jump hosts and known hosts apply.
+type Ssh struct {
+	// Command is the ssh to run and options of the caller's, e.g. "ssh";
+	// empty is "ssh".
+	Command []string
+	// Binary is the local file to run on a host with this GOOS and GOARCH.
+	Binary func(goos, goarch string) (path string, err error)
+}
+
+// Times of an ssh session. The keepalives end a session whose host is gone.
+const (
+	sshConnect = 10 * time.Second
+	sshStep    = 2 * time.Minute // for one step, the copy of the binary included
+)
+
+// The scripts that run on the host, all of them. They are fixed but for the
+// directory, which mktemp made up and dirPattern holds to harmless letters:
+// nothing that a user writes ever reaches a shell. They stand in single
+// quotes, so that they mean the same to any login shell.
+const (
+	probeScript = `umask 077 && uname -s && uname -m && id -u && mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX"`
+	copyScript  = `cat > DIR/linerate && chmod 700 DIR/linerate && ` +
+		`if command -v sha256sum >/dev/null 2>&1; then sha256sum < DIR/linerate; ` +
+		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < DIR/linerate; ` +
+		`else echo none; fi`
+	readBackScript = `cat DIR/linerate`
+	removeScript   = `rm -rf DIR`
+	// The shell outlives the agent, whatever ends that, and cleans up. sudo
+	// is used where it asks for nothing.
+	runScript = `trap : HUP INT TERM PIPE; ` +
+		`if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; ` +
+		`then sudo -n DIR/linerate "$@"; else DIR/linerate "$@"; fi; s=$?; rm -rf DIR; exit $s`
+)
+
+var dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/-]*/linerate\.[A-Za-z0-9]{6,}$`)
+
+// Reach copies the binary to a private directory of the host, checks its
+// hash and returns the Endpoint that runs it. Once dialled, the directory
+// leaves with the agent; Endpoint.Discard removes it if it is never dialled.
+func (s Ssh) Reach(ctx context.Context, n Name, data []netip.Addr) (Endpoint, error) {
+	if n.Reach != SSH || !hostIsSafe(n) {
+		return Endpoint{}, fmt.Errorf("reach %q: not a host for ssh", n)
+	}
+	place, err := s.probe(ctx, n)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("reach %s by ssh: %w", n.Host, err)
+	}
+	ep := Endpoint{
+		Name: n.Host, Data: slices.Clone(data), Argv: s.argv(n),
+		Self: []string{script(runScript, place.dir), "linerate"}, Deployed: true,
+		discard: func(ctx context.Context) error { return s.remove(ctx, n, place.dir) },
+	}
+	if err := s.deploy(ctx, n, place); err != nil {
+		return Endpoint{}, errors.Join(fmt.Errorf("reach %s by ssh: %w", n.Host, err), ep.Discard(ctx))
+	}
+	return ep, nil
+}
+
+func hostIsSafe(n Name) bool {
+	a, err := netip.ParseAddr(n.Host)
+	return (n.User == "" || userPattern.MatchString(n.User)) && (hostPattern.MatchString(n.Host) || err == nil && a.Is6())
+}
+
+// argv is ssh up to the command.
+func (s Ssh) argv(n Name) []string {
+	argv := slices.Clone(s.Command)
+	if len(argv) == 0 {
+		argv = []string{"ssh"}
+	}
+	argv = append(argv, "-T",
+		"-o", "BatchMode=yes", "-o", "ConnectTimeout="+strconv.Itoa(int(sshConnect.Seconds())),
+		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
+		"-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no",
+		"-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none")
+	if n.User != "" {
+		argv = append(argv, "-l", n.User)
+	}
+	return append(argv, "--", n.Host)
+}
+
+// script is a fixed script for the host's login shell, whatever that is.
+func script(text, dir string) string {
+	return "exec sh -c '" + strings.ReplaceAll(text, "DIR", dir) + "'"
+}
+
+// run executes one fixed script on the host. It is the one place besides
+// Dial where ssh is started.
+func (s Ssh) run(ctx context.Context, n Name, command string, stdin io.Reader, stdout io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, sshStep)
+	defer cancel()
+	cmd := kernel.Exec(ctx, append(s.argv(n), command)...)
+	cmd.SysProcAttr = ownGroup()
+	var said tail
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &said
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if last := printable(said.last()); last != "" {
+			return fmt.Errorf("%w: %s", err, last)
+		}
+		return err
+	}
+	return nil
+}
+
+// place is where the binary goes.
+type place struct{ goos, goarch, uid, dir string }
+
+func (s Ssh) probe(ctx context.Context, n Name) (place, error) {
+	var out bytes.Buffer
+	if err := s.run(ctx, n, script(probeScript, ""), nil, &limited{w: &out, left: 4096}); err != nil {
+		return place{}, fmt.Errorf("log in and make a directory: %w (can you log in with: ssh -o BatchMode=yes %s ?)", err, n.Host)
+	}
+	return parseProbe(out.String())
+}
+
+// parseProbe reads what probeScript printed. A login shell that prints
+// greetings to stdout comes first; the last four lines are ours.
+func parseProbe(out string) (place, error) {
+	f := strings.Split(strings.TrimSpace(out), "\n")
+	if len(f) < 4 {
+		return place{}, fmt.Errorf("read what the host is: unexpected answer %q", printable(out))
+	}
+	f = f[len(f)-4:]
+	p := place{uid: f[2], dir: f[3]}
+	var ok bool
+	if p.goos, ok = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "SunOS": "illumos"}[f[0]]; !ok {
+		return place{}, fmt.Errorf("read what the host is: no linerate for system %q", printable(f[0]))
+	}
+	if p.goarch, ok = map[string]string{
+		"x86_64": "amd64", "amd64": "amd64", "i86pc": "amd64", "aarch64": "arm64", "arm64": "arm64",
+		"ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64",
+	}[f[1]]; !ok {
+		return place{}, fmt.Errorf("read what the host is: no linerate for machine %q", printable(f[1]))
+	}
+	if !dirPattern.MatchString(p.dir) || strings.Contains(p.dir, "/../") {
+		return place{}, fmt.Errorf("read where to copy to: unexpected directory %q", printable(p.dir))
+	}
+	return p, nil
+}
+
+// deploy copies the binary and makes sure that it arrived whole before
+// anything runs it.
+func (s Ssh) deploy(ctx context.Context, n Name, p place) error {
+	path, err := s.Binary(p.goos, p.goarch)
+	if err != nil {
+		return fmt.Errorf("find a linerate for %s/%s: %w", p.goos, p.goarch, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("copy the binary: %w", err)
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	sum := sha256.New()
+	var out bytes.Buffer
+	if err := s.run(ctx, n, script(copyScript, p.dir), io.TeeReader(f, sum), &limited{w: &out, left: 4096}); err != nil {
+		return fmt.Errorf("copy the binary: %w", err)
+	}
+	want := hex.EncodeToString(sum.Sum(nil))
+	got, err := s.hash(ctx, n, p, out.String())
+	if err != nil {
+		return fmt.Errorf("check the copied binary: %w", err)
+	}
+	if got != want {
+		return fmt.Errorf("check the copied binary: its hash on the host is %s, not %s: is the disk full, or does somebody else write there?", got, want)
+	}
+	return nil
+}
+
+// hash takes the host's own word for the hash, or where it has no tool for
+// that reads the file back. The copy itself is never asked: it would have to
+// run before it is checked.
+func (s Ssh) hash(ctx context.Context, n Name, p place, out string) (string, error) {
+	words := strings.Fields(out)
+	if len(words) == 0 {
+		return "", errors.New("no answer")
+	}
+	// "HASH  -" is what both tools print; a greeting may stand before it.
+	if len(words) >= 2 && words[len(words)-1] == "-" {
+		return printable(words[len(words)-2]), nil
+	}
+	if words[len(words)-1] != "none" {
+		return "", fmt.Errorf("unexpected answer %q", printable(out))
+	}
+	sum := sha256.New()
+	if err := s.run(ctx, n, script(readBackScript, p.dir), nil, sum); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func (s Ssh) remove(ctx context.Context, n Name, dir string) error {
+	ctx = context.WithoutCancel(ctx) // it must not stay because of a Ctrl-C
+	if err := s.run(ctx, n, script(removeScript, dir), nil, io.Discard); err != nil {
+		return fmt.Errorf("remove %s from %s: %w", dir, n.Host, err)
+	}
+	return nil
+}
+
+// limited passes on so many bytes and then fails: no host may fill our memory.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(b []byte) (int, error) {
+	if len(b) > l.left {
+		return 0, errors.New("the host says more than it was asked for")
+	}
+	l.left -= len(b)
+	return l.w.Write(b)
+}
+
+// printable is what of s may go to a terminal, cut to a line's length.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	return s[:min(len(s), 300)]
+}

@@ -1,0 +1,280 @@
+package measure
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sort"
+	"time"
+
+	"linerate/internal/load"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// End is one host of a run, as Run needs it. Calls end when their context
+// does; what they started is ended by Stop and stop.
+type End interface {
+	// Clock measures how far the host's clock is from the controller's.
+	Clock(ctx context.Context) (model.Clock, error)
+	// StartWorker returns once a sink listens or a source runs.
+	StartWorker(ctx context.Context, spec load.Spec) (Worker, error)
+	// StartSampling returns once the first sample is taken. stop ends it
+	// and returns all samples, At not filled in; it does not block for long.
+	StartSampling(ctx context.Context, w Watch, interval time.Duration) (stop func() ([]model.Sample, error), err error)
+}
+
+// Worker is one load generator on an End.
+type Worker interface {
+	PID() int
+	// Addr is where a sink listens; zero for a source.
+	Addr() netip.AddrPort
+	// Connected returns once all streams are up.
+	Connected(ctx context.Context) (load.Event, error)
+	// Go passes the start barrier.
+	Go(ctx context.Context) error
+	// Wait returns what was moved, once the run is over.
+	Wait(ctx context.Context) (load.Result, error)
+	// Stop ends the worker whatever it does, and is harmless after its end.
+	Stop(ctx context.Context) error
+}
+
+// Ends are the two hosts of a run.
+type Ends struct{ Sender, Receiver End }
+
+// Options of a run.
+type Options struct {
+	Label    string
+	Interval time.Duration    // between samples; 0 is 100 ms
+	Now      func() time.Time // the controller's clock; nil is time.Now
+}
+
+// Times that a run gives the ends, beyond its own duration.
+const (
+	setUpTime   = 30 * time.Second
+	graceTime   = 5 * time.Second
+	cleanUpTime = 5 * time.Second
+)
+
+// Run makes one run of w: sink, source and sampling come up, both ends pass
+// the start barrier, and the goodput is what the receiving worker counted
+// after the warm-up. A run that moved nothing is a run, with goodput 0. When
+// it returns, and however, no worker and no sampling is left; the run that
+// comes with an error holds what was known until then.
+func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run, error) {
+	if o.Interval == 0 {
+		o.Interval = 100 * time.Millisecond
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if w.Streams == 0 {
+		w.Streams = 1
+	}
+	r := &running{w: w, o: o, ends: ends, run: model.Run{Label: o.Label, Workload: w, Started: o.Now()}}
+	err := r.make(ctx)
+	err = errors.Join(err, r.cleanUp(ctx))
+	if err != nil {
+		return r.run, fmt.Errorf("run %q from %s to %s: %w", o.Label, w.Sender, w.Receiver, err)
+	}
+	return r.run, nil
+}
+
+// running is a run under way.
+type running struct {
+	w    model.Workload
+	o    Options
+	ends Ends
+	run  model.Run
+
+	sink, source Worker
+	cc           string // in force at the source
+	stops        []func() error
+	samples      map[string][]model.Sample
+}
+
+func (r *running) make(ctx context.Context) error {
+	if err := r.setUp(ctx); err != nil {
+		return err
+	}
+	r.run.Started = r.o.Now()
+	sent, got, err := r.move(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.stopSampling(); err != nil {
+		return err
+	}
+	r.run.Bytes, r.run.Window = unit.Bytes(got.BytesAfterWarmup), got.Window
+	if got.Window > 0 {
+		r.run.Goodput = unit.BitRate(float64(got.BytesAfterWarmup) * 8 / got.Window.Seconds())
+	}
+	r.run.Samples = map[string][]model.Sample{}
+	for host, s := range r.samples {
+		r.run.Samples[host] = place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
+	}
+	r.run.Warnings = r.doubts(sent, got)
+	return nil
+}
+
+// setUp brings both workers to the barrier and sampling under way.
+func (r *running) setUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, setUpTime, fmt.Errorf("the run did not come up within %v", setUpTime))
+	defer cancel()
+	token, err := load.NewToken(rand.Reader)
+	if err != nil {
+		return err
+	}
+	if err := r.readClocks(ctx); err != nil {
+		return err
+	}
+	if r.sink, err = r.ends.Receiver.StartWorker(ctx, r.spec(load.Sink, token, netip.AddrPort{})); err != nil {
+		return fmt.Errorf("start sink: %w", err)
+	}
+	if r.source, err = r.ends.Sender.StartWorker(ctx, r.spec(load.Source, token, r.sink.Addr())); err != nil {
+		return fmt.Errorf("start source: %w", err)
+	}
+	up, err := r.source.Connected(ctx)
+	if err != nil {
+		return fmt.Errorf("connect source: %w", err)
+	}
+	r.cc = up.CC
+	if _, err := r.sink.Connected(ctx); err != nil {
+		return fmt.Errorf("connect sink: %w", err)
+	}
+	return r.startSampling(ctx)
+}
+
+func (r *running) readClocks(ctx context.Context) error {
+	r.run.Clocks = map[string]model.Clock{}
+	for _, e := range r.hosts() {
+		c, err := e.end.Clock(ctx)
+		if err != nil {
+			return fmt.Errorf("read clock: %w", err)
+		}
+		r.run.Clocks[e.name] = c
+	}
+	return nil
+}
+
+type namedEnd struct {
+	name   string
+	end    End
+	worker Worker
+}
+
+func (r *running) hosts() []namedEnd {
+	return []namedEnd{{r.w.Sender, r.ends.Sender, r.source}, {r.w.Receiver, r.ends.Receiver, r.sink}}
+}
+
+func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) load.Spec {
+	s := load.Spec{
+		V: load.SpecVersion, Role: role, Bind: r.w.To, Peer: peer, Token: token,
+		Streams: r.w.Streams, Duration: r.w.Duration, Warmup: r.w.Warmup,
+		Deadline: r.w.Duration + setUpTime + 2*graceTime,
+	}
+	if role == load.Source {
+		s.Bind, s.CC, s.Rate = r.w.From, r.w.CC, r.w.Rate
+	} else {
+		s.Discard = r.w.Discard
+	}
+	return s
+}
+
+func (r *running) startSampling(ctx context.Context) error {
+	r.samples = map[string][]model.Sample{}
+	for _, e := range r.hosts() {
+		stop, err := e.end.StartSampling(ctx, Watch{
+			Addrs: []netip.Addr{r.w.From, r.w.To},
+			Ports: []uint16{r.sink.Addr().Port()},
+			PIDs:  []int{e.worker.PID()},
+		}, r.o.Interval)
+		if err != nil {
+			return fmt.Errorf("start sampling %s: %w", e.name, err)
+		}
+		r.stops = append(r.stops, func() error {
+			s, err := stop()
+			if err != nil {
+				return fmt.Errorf("sample %s: %w", e.name, err)
+			}
+			r.samples[e.name] = append(r.samples[e.name], s...)
+			return nil
+		})
+	}
+	return nil
+}
+
+func (r *running) stopSampling() error {
+	var err error
+	for _, stop := range r.stops {
+		err = errors.Join(err, stop())
+	}
+	r.stops = nil
+	return err
+}
+
+// move passes the barrier and waits for both results. The sink goes first:
+// the source then writes until after the sink has stopped counting.
+func (r *running) move(ctx context.Context) (sent, got load.Result, err error) {
+	within := r.w.Duration + graceTime
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v of the start", within))
+	defer cancel()
+	if err := r.sink.Go(ctx); err != nil {
+		return sent, got, fmt.Errorf("start sink: %w", err)
+	}
+	if err := r.source.Go(ctx); err != nil {
+		return sent, got, fmt.Errorf("start source: %w", err)
+	}
+	fromSink := make(chan error, 1)
+	go func() {
+		var err error
+		if got, err = r.sink.Wait(ctx); err != nil {
+			err = fmt.Errorf("sink: %w", err)
+			cancel() // without its count there is no run to wait for
+		}
+		fromSink <- err
+	}()
+	if sent, err = r.source.Wait(ctx); err != nil {
+		err = fmt.Errorf("source: %w", err)
+		cancel()
+	}
+	sinkErr := <-fromSink
+	if errors.Is(sinkErr, context.Canceled) && err != nil {
+		sinkErr = nil // only the echo of the source's end
+	} else if errors.Is(err, context.Canceled) && sinkErr != nil {
+		err = nil
+	}
+	return sent, got, errors.Join(err, sinkErr)
+}
+
+// cleanUp ends what is left, also when ctx is over.
+func (r *running) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	err := r.stopSampling()
+	for _, e := range r.hosts() {
+		if e.worker == nil {
+			continue
+		}
+		if serr := e.worker.Stop(ctx); serr != nil {
+			err = errors.Join(err, fmt.Errorf("stop worker on %s: %w", e.name, serr))
+		}
+	}
+	return err
+}
+
+// place puts samples on the controller's clock, counted from the start of the
+// run, in order, and leaves out what was read after its end.
+func place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
+	out := make([]model.Sample, 0, len(in))
+	for _, s := range in {
+		s.At = s.HostAt.Add(-c.Offset).Sub(start)
+		if s.At <= end {
+			out = append(out, s)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].At < out[j].At })
+	return out
+}

@@ -47,6 +47,17 @@ func SetNice(tid, nice int) error {
 	return nil
 }
 
+// RunFirst puts the calling thread before all ordinary tasks of the machine
+// (SCHED_RR at its lowest priority, sched(7)); a nice value would rank it within
+// its own session or control group only. It needs privilege.
+func RunFirst() error {
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}
+	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
+		return fmt.Errorf("set real-time priority: %w", err)
+	}
+	return nil
+}
+
 // PreciseTimers asks the kernel to end the calling thread's waits on time
 // rather than up to 50 µs late (PR_SET_TIMERSLACK, prctl(2)).
 func PreciseTimers() error {

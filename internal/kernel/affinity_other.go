@@ -24,6 +24,9 @@ func SetThreadAffinity(int, []int) error { return noAffinity("bind to CPUs") }
 // SetNice is unsupported on this system.
 func SetNice(int, int) error { return noAffinity("set nice value") }
 
+// RunFirst is unsupported on this system.
+func RunFirst() error { return noAffinity("set real-time priority") }
+
 // PreciseTimers is unsupported on this system.
 func PreciseTimers() error { return noAffinity("set timer slack") }
 

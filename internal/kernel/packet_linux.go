@@ -112,29 +112,37 @@ func (p *PacketPort) Release() {
 	p.next = (p.next + 1) % ringSlots
 }
 
-// Wait returns when there may be a frame to read or timeout is over.
-func (p *PacketPort) Wait(timeout time.Duration) error {
+// Wait returns when there may be a frame to read, if frames is set, or timeout
+// is over. The
+// calling goroutine keeps its processor meanwhile: handing it over and back
+// costs more than a frame does. So timeout bounds how long the collector of
+// the process may be held up, and GOMAXPROCS must leave room for others.
+func (p *PacketPort) Wait(timeout time.Duration, frames bool) error {
 	ts := unix.NsecToTimespec(int64(max(timeout, 0)))
-	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, &ts, nil)
-	if err != nil && !errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("wait for frames: %w", err)
+	fd, n := unix.PollFd{Fd: int32(p.fd), Events: unix.POLLIN}, uintptr(0)
+	if frames {
+		n = 1
+	}
+	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fd)), n, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	if errno != 0 && errno != unix.EINTR {
+		return fmt.Errorf("wait for frames: %w", errno)
 	}
 	return nil
 }
 
-// Send transmits a frame that starts with its VnetHeader. ok is false when
-// the interface would not take it now.
+// Send transmits a frame that starts with its VnetHeader; it does not block.
+// ok is false when the interface would not take it now.
 func (p *PacketPort) Send(frame []byte) (ok bool, err error) {
 	for {
-		_, err := unix.Write(p.fd, frame)
-		switch {
-		case err == nil:
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(p.fd), uintptr(unsafe.Pointer(&frame[0])), uintptr(len(frame)))
+		switch errno {
+		case 0:
 			return true, nil
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENETDOWN):
+		case unix.EINTR:
+		case unix.EAGAIN, unix.ENOBUFS, unix.ENETDOWN:
 			return false, nil
 		default:
-			return false, fmt.Errorf("send frame of %d bytes: %w", len(frame), err)
+			return false, fmt.Errorf("send frame of %d bytes: %w", len(frame), errno)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (*PacketPort) Next() []byte { return nil }
 func (*PacketPort) Release() {}
 
 // Wait is unsupported on this system.
-func (*PacketPort) Wait(time.Duration) error { return noLinks("wait for frames") }
+func (*PacketPort) Wait(time.Duration, bool) error { return noLinks("wait for frames") }
 
 // Send is unsupported on this system.
 func (*PacketPort) Send([]byte) (bool, error) { return false, noLinks("send frame") }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -165,6 +166,10 @@ func (l *Lab) makeCgroups(context.Context) error {
 		}
 		for _, h := range l.hosts {
 			g, err := kernel.MakeCgroup(tree, cgroupPrefix+l.id+"-"+h.name, h.cpus)
+			if errors.Is(err, fs.ErrPermission) {
+				l.leftOut = append(l.leftOut, "cgroup per host: not permitted; CPU affinity only")
+				return nil
+			}
 			if err != nil {
 				l.leftOut = append(l.leftOut, "cgroup per host: "+err.Error()+"; CPU affinity only")
 				return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"linerate/internal/kernel"
@@ -66,6 +68,12 @@ type link struct {
 // LinkMain is the hidden subcommand lab-link: a process in a network namespace
 // of its own that is the wire between two hosts. It returns the exit status.
 func LinkMain(stdin io.Reader, stdout io.Writer) int {
+	// The two directions keep a processor each; the rest is for requests.
+	// They make no garbage, so the collector need not run beside them until
+	// something is badly wrong.
+	runtime.GOMAXPROCS(4)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(3 * maxHeld)
 	l := &link{fault: make(chan error, 2)}
 	status := serveMain(stdin, stdout, map[string]handler{
 		"open":  op(l.open),

@@ -1,0 +1,182 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+func TestFaultsUseTheVocabulary(t *testing.T) {
+	limiters := map[model.LimiterID]model.Limiter{}
+	for _, l := range model.Limiters() {
+		limiters[l.ID] = l
+	}
+	var ids []string
+	for _, f := range Faults() {
+		ids = append(ids, f.ID)
+		l, ok := limiters[f.Limiter]
+		if !ok || l.Fix != f.FixKind {
+			t.Errorf("%s: limiter %q, fix %q; the vocabulary has %q", f.ID, f.Limiter, f.FixKind, l.Fix)
+		}
+		if f.Doc == "" || f.inject == nil || f.cure == nil {
+			t.Errorf("%s is not whole", f.ID)
+		}
+		if err := f.Topology(DefaultTopology()).check(); err != nil {
+			t.Errorf("%s: %v", f.ID, err)
+		}
+		if got, err := FindFault(f.ID); err != nil || got.ID != f.ID {
+			t.Errorf("find %s: %s, %v", f.ID, got.ID, err)
+		}
+	}
+	want := []string{"window", "sendbuf", "offload", "mtu", "loss", "slow-link", "app", "cpu", "none"}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := FindFault("nope"); err == nil || !strings.Contains(err.Error(), "window") {
+		t.Errorf("unknown fault: %v", err)
+	}
+}
+
+func TestTopologyRefuses(t *testing.T) {
+	for name, change := range map[string]func(*Topology){
+		"one host":     func(t *Topology) { t.Hosts = t.Hosts[:1] },
+		"twins":        func(t *Topology) { t.Hosts = []string{"a", "a"} },
+		"no rate":      func(t *Topology) { t.Rate = 0 },
+		"negative RTT": func(t *Topology) { t.RTT = -1 },
+		"long RTT":     func(t *Topology) { t.RTT = time.Hour },
+		"direct delay": func(t *Topology) { t.Direct = true },
+		"small MTU":    func(t *Topology) { t.MTU = 100 },
+		"large MTU":    func(t *Topology) { t.MTU = 65536 },
+	} {
+		topo := DefaultTopology()
+		change(&topo)
+		if _, err := Up(context.Background(), topo, Options{}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestTopologyShape(t *testing.T) {
+	topo := DefaultTopology()
+	if got, want := topo.String(), "client1 ── 1 Gbit/s, 10ms RTT, MTU 1500 ── server1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	want := Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 1_250_000}
+	if diff := cmp.Diff(want, topo.shape()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPlaceRoundTrip(t *testing.T) {
+	p := place{pid: 12, start: 34, host: "client1", lab: "lab-1-2-ab", cpus: []int{0, 3}, cgroups: []kernel.Cgroup{"/a", "/b"}}
+	argv := append(p.argv(), "cmd", "--flag")
+	if argv[0] != "lab-enter" {
+		t.Fatalf("argv %q", argv)
+	}
+	got, command, err := parsePlace(argv[1:])
+	if err != nil || !cmp.Equal(got, p, cmp.AllowUnexported(place{})) || !slices.Equal(command, []string{"cmd", "--flag"}) {
+		t.Errorf("%+v %q %v", got, command, err)
+	}
+	for _, bad := range [][]string{nil, {"--pid", "1"}, {"--pid", "0", "--", "x"}, {"--cpus", "a", "--pid", "1", "--", "x"}, {"--nope"}} {
+		if _, _, err := parsePlace(bad); err == nil {
+			t.Errorf("%q: accepted", bad)
+		}
+	}
+}
+
+func TestServeAnswers(t *testing.T) {
+	in := strings.NewReader(`{"op":"add","args":{"key":"a","value":"b"}}` + "\n" + `{"op":"add","args":3}` + "\n" + `{"op":"what"}` + "\n")
+	var out bytes.Buffer
+	err := serve(in, &out, map[string]handler{"add": op(func(a sysctlArgs) (string, error) { return a.Key + a.Value, nil })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 || lines[0] != `{"result":"ab"}` || !strings.Contains(lines[1], "decode arguments") || !strings.Contains(lines[2], `unknown operation \"what\"`) {
+		t.Errorf("%q", lines)
+	}
+	if err := serve(strings.NewReader("{"), &out, nil); err == nil {
+		t.Error("half a request was no error")
+	}
+}
+
+func TestLabOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"lab-1-22-0a":                     "lab-1-22-0a",
+		"linerate-lab-1-22-0a-client1":    "lab-1-22-0a",
+		"linerate-lab-1-22-0a-odd-name-1": "lab-1-22-0a",
+		"linerate-lab-1":                  "",
+		"something":                       "",
+	} {
+		if got, _ := labOf(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !ownerLives("lab-x-y-z") {
+		t.Error("an id that cannot be read counts as dead")
+	}
+}
+
+func TestEstablishedInodes(t *testing.T) {
+	const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 02004D0A:1B59 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0000000000000000 100 0 0 10 0
+   1: 02004D0A:1B59 01004D0A:8AE6 01 00000000:00000000 00:00000000 00000000     0        0 200 1 0000000000000000 20 4 30 10 -1
+   2: 01004D0A:1B59 01004D0A:8AE6 01 00000000:00000000 00:00000000 00000000     0        0 300 1 0000000000000000 20 4 30 10 -1
+   3: cut
+`
+	got, err := establishedInodes(strings.NewReader(tcp), hostAddr(1).Addr())
+	if err != nil || !cmp.Equal(got, map[string]bool{"socket:[200]": true}) {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+func TestNetemShape(t *testing.T) {
+	n, tbf := netemShape("sw1", Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, Loss: 0.001, Queue: 1_250_000})
+	if diff := cmp.Diff(kernel.Netem{Dev: "sw1", Delay: 5000, Loss: 0.001, Limit: netemLimit}, n); diff != "" {
+		t.Error(diff)
+	}
+	want := &kernel.TokenBucket{Dev: "sw1", Parent: kernel.NetemParent, Rate: unit.Gbit, Burst: 500_000, Limit: 1_250_000}
+	if diff := cmp.Diff(want, tbf); diff != "" {
+		t.Error(diff)
+	}
+	if _, tbf := netemShape("sw1", Shape{}); tbf != nil {
+		t.Errorf("unlimited rate is shaped: %+v", tbf)
+	}
+}
+
+func TestWithEnv(t *testing.T) {
+	got := withEnv([]string{"A=1", "B=2", "AB=3"}, "A=4")
+	if want := []string{"B=2", "AB=3", "A=4"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestStateDir(t *testing.T) {
+	tmp := t.TempDir()
+	env := map[string]string{"XDG_RUNTIME_DIR": filepath.Join(tmp, "run")}
+	get := func(k string) string { return env[k] }
+	if d, err := StateDir(get, 7, tmp); err != nil || d != filepath.Join(tmp, "run", "linerate") {
+		t.Errorf("%s %v", d, err)
+	}
+	if err := os.Chmod(filepath.Join(tmp, "run", "linerate"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := StateDir(get, 7, tmp); err != nil || d != filepath.Join(tmp, "linerate-7") {
+		t.Errorf("open to others: %s %v", d, err)
+	}
+	env = map[string]string{outerUID: "9"}
+	if d, err := StateDir(get, 0, tmp); err != nil || d != filepath.Join(tmp, "linerate-9") {
+		t.Errorf("in a user namespace: %s %v", d, err)
+	}
+}

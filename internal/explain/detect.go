@@ -38,6 +38,7 @@ func detectors() []detector {
 		{"slow source", true, seeSlowSource},
 		{"pacing", true, seePacing},
 		{"local qdisc", true, seeQdisc},
+		{"packet cost, core not full", false, seePacketCostLikely},
 		{"SACK off", true, seeSACKOff},
 		{"reordering", true, seeReordering},
 		{"policed or shallow queue", false, seePoliced},

@@ -23,7 +23,12 @@ const (
 	// coreFull and kernelWork: a core that has no time left and spends it
 	// in the network stack.
 	coreFull   = 0.85
-	kernelWork = 0.60
+	kernelWork = 0.50
+	// taskFull: running or waiting to run this much of the time.
+	taskFull = 0.80
+	// coreWorks: share of wall time in the kernel from which the cost of
+	// packets can matter.
+	coreWorks = 0.30
 )
 
 // starvedWriter tells whether the sending task has all the CPU it can get and
@@ -37,9 +42,30 @@ func (v *hostView) starvedReader() bool {
 	return v != nil && (v.throttled >= quotaShare || (v.wait >= readerWait && v.wait+v.run >= wantsCPU))
 }
 
-// stackBound tells whether the task's core is full with work of the kernel.
-func (v *hostView) stackBound() bool {
-	return v != nil && v.busy >= coreFull && v.kernel >= kernelWork && !(v.throttled >= quotaShare)
+// packetPressure is how clearly (0..1) the host has no time left for packets:
+// its core is full of kernel work, or its task gets no more of a core that
+// mostly works in the kernel, or packets were dropped before the stack took
+// them. Unknown when none of it is seen. Out of quota is another limiter.
+func (v *hostView) packetPressure() float64 {
+	if v == nil || v.throttled >= quotaShare {
+		return unknown()
+	}
+	best := unknown()
+	note := func(m float64) {
+		if !(m <= best) {
+			best = m
+		}
+	}
+	if v.kernel >= kernelWork && v.busy >= coreFull {
+		note(over(v.busy, coreFull, 0.97))
+	}
+	if v.kernel >= kernelWork && v.busy >= 2*coreWorks && v.run+v.wait >= taskFull {
+		note(over(v.run+v.wait, taskFull, 1) / 2)
+	}
+	if v.softDrops >= 1 {
+		note(0.5)
+	}
+	return best
 }
 
 func (f *finding) taskEvidence(v *hostView, role string) {
@@ -64,7 +90,10 @@ func (f *finding) taskEvidence(v *hostView, role string) {
 func (f *finding) coreEvidence(c Case, v *hostView) {
 	f.say(v.end.Host, "core_busy_share", v.busy, "ratio", v.n, "core %d is busy %s of the time, %s of it in the kernel's network stack", v.core, pct(v.busy), pct(v.kernel))
 	f.say(v.end.Host, "core_kernel_share", v.kernel, "ratio", v.n, "system, softirq and irq are %s of that core's work", pct(v.kernel))
-	f.scoped(c, "core_busy_share", "core_kernel_share")
+	if v.softDrops > 0 {
+		f.say(v.end.Host, "softnet_drops", v.softDrops, "1/s", v.n, "%.3g packets a second are dropped before the stack takes them", v.softDrops)
+	}
+	f.scoped(c, "core_busy_share", "core_kernel_share", "softnet_drops")
 }
 
 // segmentationFeatures by the kernel's names, in the order they are printed.
@@ -86,46 +115,61 @@ func (v *hostView) off(names []string) []string {
 	})
 }
 
-// seePacketCost: a core is full of kernel work because every wire-sized packet
-// passes the stack by itself. A task short of CPU for another reason leaves a
-// core that is idle (quota) or full of user time (another program).
+// seePacketCost: no CPU time is left while every wire-sized packet passes the
+// stack by itself. A task short of CPU for another reason leaves a core that
+// is idle (quota) or full of user time (another program).
 func seePacketCost(s *scene) *finding {
-	tx, rx := s.sender.off(txFeatures()), s.reader.off(rxFeatures())
-	full := s.fullCore()
-	if full == nil || (len(tx) == 0 && len(rx) == 0 && !s.singlePackets()) {
+	full, margin := s.sender, s.sender.packetPressure()
+	if m := s.reader.packetPressure(); m > margin || !known(margin) {
+		full, margin = s.reader, m
+	}
+	if !known(margin) {
 		return nil
 	}
-	f := &finding{id: model.PacketCost, margin: over(full.busy, coreFull, 0.97)}
+	return s.packetCost(full, margin, 0)
+}
+
+// seePacketCostLikely: as seePacketCost, with a core that is not quite full.
+// The rest of the time goes in handing packets from core to core, which also
+// reorders them; so it is asked once nothing else at the ends explains the
+// rate, and before the path is blamed.
+func seePacketCostLikely(s *scene) *finding {
+	for _, v := range []*hostView{s.sender, s.reader} {
+		if v != nil && v.busy*v.kernel >= coreWorks && len(s.sender.off(txFeatures())) > 0 && !(v.throttled >= quotaShare) {
+			f := s.packetCost(v, over(v.busy*v.kernel, coreWorks, 1), 0.6)
+			f.or(model.LinkRate, "turn segmentation offload on: if the rate stays, the path is the limit")
+			return f
+		}
+	}
+	return nil
+}
+
+// packetCost is the finding for the host whose CPU time has run out; nil when
+// packets do not pass one by one.
+func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
+	tx, rx := s.sender.off(txFeatures()), s.reader.off(rxFeatures())
+	f := &finding{id: model.PacketCost, margin: margin, cap: limit}
 	switch {
 	case len(tx) > 0:
 		f.host, f.cause = s.sender.end.Host, causeTx
 	case len(rx) > 0:
 		f.host, f.cause = s.reader.end.Host, causeRx
-	default:
+	case full.busy >= coreFull && s.singlePackets():
 		f.host, f.cause, f.cap = full.end.Host, causeUnknown, 0.55
 		f.or(model.SenderCPU, "read the NIC's offloads at both ends (ethtool -k)")
+	default:
+		return nil
 	}
 	f.coreEvidence(s.c, full)
-	if off := append(slices.Clone(tx), rx...); len(off) > 0 {
-		f.say(f.host, "offloads_off", float64(len(off)), "features", full.n, "%s off", strings.Join(off, " and ")+map[bool]string{true: " is", false: " are"}[len(off) == 1])
+	if off := append(tx, rx...); len(off) > 0 {
+		f.say(f.host, "offloads_off", float64(len(off)), "features", full.n, "segmentation offload is off: %s", strings.Join(off, ", "))
 	}
 	if s.sender != nil {
 		f.say(s.sender.end.Host, "bytes_per_packet", s.sender.packet, "bytes", s.sender.n, "packets leave with %.0f bytes each, %.0f a second", s.sender.packet, s.sender.packetRate)
 	}
 	f.taskEvidence(s.sender, "writer")
+	f.taskEvidence(s.reader, "reader")
 	return f
-}
-
-// fullCore is the end whose core is full of kernel work. The sender's is asked
-// first; over a veth pair it also does the receiver's softirq work.
-func (s *scene) fullCore() *hostView {
-	if s.sender.stackBound() {
-		return s.sender
-	}
-	if s.reader.stackBound() {
-		return s.reader
-	}
-	return nil
 }
 
 // singlePackets: the offloads could not be read, but packets of no more than
@@ -160,7 +204,7 @@ func seeReceiverCPU(s *scene) *finding {
 	if s.rcv == nil {
 		return nil
 	}
-	stack := s.reader.run >= ownCPU && s.reader.stackBound() && s.rcv.queued >= queuedShare
+	stack := s.reader.run >= ownCPU && s.reader.kernel >= kernelWork && s.rcv.queued >= queuedShare
 	if !s.reader.starvedReader() && !stack {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -37,3 +38,5 @@ func cut(c Case, from, to time.Duration) Case {
 	}
 	return c
 }
+
+func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

@@ -83,10 +83,10 @@ func goodput(c Case, scenes []*scene) float64 {
 		}
 	}
 	if len(scenes) == 1 {
-		return scenes[0].rate()
+		return max(0, scenes[0].rate())
 	}
 	if g := ratio(moved*8, to-from); known(g) {
-		return g
+		return max(0, g)
 	}
 	return 0
 }

@@ -21,6 +21,7 @@ type hostView struct {
 	busy       float64 // share of wall time not idle
 	kernel     float64 // system + softirq + irq share of the busy time
 	steal      float64 // share of wall time
+	softDrops  float64 // packets/s dropped before the stack, on the cores the end may use
 	qdrops     float64
 	overlimits float64
 	qdisc      string
@@ -43,7 +44,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		}
 	}
 	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		busy: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), core: -1}
+		busy: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -51,7 +52,9 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 	}
 	v.tasks(in)
 	v.quota(in)
-	v.cores(in)
+	allowed := v.allowedCores(in)
+	v.cores(in, allowed)
+	v.softnet(in, allowed)
 	v.packets(in, out)
 	return v
 }
@@ -107,8 +110,7 @@ func (v *hostView) quota(in []model.Sample) {
 
 // cores finds the busiest of the cores that the end's tasks ran on or, when
 // that is not known, may run on.
-func (v *hostView) cores(in []model.Sample) {
-	allowed := v.allowedCores(in)
+func (v *hostView) cores(in []model.Sample, allowed []int) {
 	first := map[int]model.CPUTime{}
 	for _, c := range in[0].CPUs {
 		first[c.CPU] = c
@@ -129,11 +131,27 @@ func (v *hostView) cores(in []model.Sample) {
 	}
 }
 
+func (v *hostView) softnet(in []model.Sample, allowed []int) {
+	count := func(s model.Sample) (sum float64) {
+		for _, x := range s.Softnet {
+			if len(allowed) == 0 || slices.Contains(allowed, x.CPU) {
+				sum += float64(x.Dropped)
+			}
+		}
+		return sum
+	}
+	a, b := in[0], in[len(in)-1]
+	if len(a.Softnet) > 0 && len(a.Softnet) == len(b.Softnet) {
+		v.softDrops = ratio(count(b)-count(a), wall(in))
+	}
+}
+
+// allowedCores are the cores the busiest task was seen on; -1 is not known.
 func (v *hostView) allowedCores(in []model.Sample) []int {
 	var ran []int
 	for _, s := range in {
 		for _, t := range s.Tasks {
-			if t.Name == v.task && !slices.Contains(ran, t.Core) {
+			if t.Name == v.task && t.Core >= 0 && !slices.Contains(ran, t.Core) {
 				ran = append(ran, t.Core)
 			}
 		}

@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"linerate/internal/model"
+)
+
+var update = flag.Bool("update", false, "write the generated documents")
+
+const limitersDoc = "../../docs/limiters.md"
+
+// limitersPage is the vocabulary as a page.
+func limitersPage() string {
+	var b strings.Builder
+	b.WriteString(`# The limiters
+
+Every verdict, fault and test of linerate uses these ids and no others. This
+page is generated from the table in ` + "`internal/model`" + `; after a change there run
+` + "`go test ./internal/explain -run TestLimitersPage -update`" + `.
+
+| limiter | where | what can be observed | what removing it takes | also looks like | who fixes it |
+|---|---|---|---|---|---|
+`)
+	for _, l := range model.Limiters() {
+		var like []string
+		for _, c := range l.Confusable {
+			like = append(like, "`"+string(c)+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", l.ID, l.Where, l.Signature, dash(l.Counterfactual), dash(strings.Join(like, ", ")), l.Fix)
+	}
+	b.WriteString("\n\"setting\": linerate changes it, proves the gain and can undo it. \"operator\": the verdict says what to do. \"none\": there is nothing to be done.\n")
+	return b.String()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return strings.ReplaceAll(s, "|", "\\|")
+}
+
+func TestLimitersPage(t *testing.T) {
+	want := limitersPage()
+	if *update {
+		if err := os.WriteFile(limitersDoc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(limitersDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s differs from the table in internal/model: run with -update", limitersDoc)
+	}
+}
+
+// TestVocabulary: every detector's limiter is in the table.
+func TestVocabulary(t *testing.T) {
+	for name, k := range faults() {
+		v := Judge(k.build())
+		if l := limiter(v.Limiter); l.Signature == "" || l.Where != v.Where {
+			t.Errorf("%s: %s at %s is not in the vocabulary", name, v.Limiter, v.Where)
+		}
+	}
+}

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"bufio"
 	_ "embed" // the page and its style are part of the binary
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"linerate/internal/model"
 )
@@ -25,6 +25,7 @@ type page struct {
 	Head       headView
 	Results    *model.Results
 	Evidence   []evidenceRow
+	GainText   string
 	Ladder     []rungView
 	Proof      *proofView
 	RunLabel   string
@@ -58,12 +59,16 @@ func HTML(w io.Writer, r *model.Results, samples map[string]map[string][]model.S
 	if err != nil {
 		return fmt.Errorf("read report template: %w", err)
 	}
-	out := bufio.NewWriter(w)
-	if err := t.Execute(out, pageOf(r, samples, facts)); err != nil {
-		return fmt.Errorf("write report: %w", err)
+	var page strings.Builder
+	if err := t.Execute(&page, pageOf(r, samples, facts)); err != nil {
+		return fmt.Errorf("render report: %w", err)
 	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write report: %w", err)
+	// The template escapes markup; what a terminal or a text direction would
+	// obey goes here, in one place, whatever field it came in.
+	for line := range strings.Lines(page.String()) {
+		if _, err := io.WriteString(w, plain(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
 	}
 	return nil
 }
@@ -77,6 +82,9 @@ func pageOf(r *model.Results, samples map[string]map[string][]model.Sample, fact
 	}
 	for _, e := range r.Verdict.Evidence {
 		p.Evidence = append(p.Evidence, evidenceRow{e.What, evidenceValue(e), e.Metric, e.Host, e.Scope, e.N})
+	}
+	if g := r.Verdict.ExpectedGain; g != nil {
+		p.GainText = rate(&g.Low) + " to " + rate(&g.High)
 	}
 	for _, f := range r.Findings {
 		p.Findings = append(p.Findings, findingRow{f, rate(f.Bound)})

@@ -12,28 +12,38 @@ import (
 // rungView is one rung as the page shows it.
 type rungView struct {
 	model.Rung
-	MeasuredText string
-	CeilingText  string
-	Share        string
-	SVG          template.HTML
+	Words string // measured of ceiling
+	Share string
+	SVG   template.HTML
 }
 
 func ladderOf(r *model.Results) []rungView {
 	scale := ladderScale(r)
 	var out []rungView
 	for i, rung := range r.Ladder {
-		v := rungView{Rung: rung, MeasuredText: rate(rung.Measured), CeilingText: rate(rung.Ceiling)}
+		v := rungView{Rung: rung, Words: rungWords(rung)}
 		if s, ok := shareOf(rung); ok {
 			v.Share = percent(s)
 		}
 		if rung.Seen {
 			m := chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Figure: chart.Figure{
-				ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.MeasuredText + ", ceiling " + v.CeilingText}}
+				ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.Words}}
 			v.SVG = template.HTML(m.SVG()) // chart escapes every text
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// rungWords is what a rung was measured to do, and could.
+func rungWords(r model.Rung) string {
+	switch {
+	case number(r.Measured) == nil:
+		return "not measured, ceiling " + rate(r.Ceiling)
+	case number(r.Ceiling) == nil:
+		return rate(r.Measured) + ", ceiling " + unknown
+	}
+	return rate(r.Measured) + " of " + rate(r.Ceiling)
 }
 
 // ladderScale is what every rung's bar is drawn to: the path's ceiling with

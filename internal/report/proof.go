@@ -34,13 +34,17 @@ func proofOf(p *model.Proof, ceiling *unit.BitRate) *proofView {
 	if p == nil {
 		return nil
 	}
-	v := &proofView{Proof: p, Headline: proofHeadline(p), Sentence: proofSentence(p), Control: controlSentence(p)}
+	v := &proofView{Proof: p, Headline: proofHeadline(p), Control: controlSentence(p)}
+	v.Sentence = proofSentence(p)
+	if p.Ratio != nil && (p.Effect == "gain" || p.Effect == "loss") {
+		v.Sentence = proofDetail(p)
+	}
 	for _, g := range []struct {
 		name  string
 		rates []unit.BitRate
 	}{{"A/A check (nothing changed)", p.AA}, {"baseline", p.Baseline}, {"with the change", p.Treated}} {
 		if s := spreadOf(g.rates); s.N > 0 {
-			v.Groups = append(v.Groups, group{g.name, s.N, s.Low.String(), s.Mid.String(), s.Top.String()})
+			v.Groups = append(v.Groups, group{g.name, s.N, rate(&s.Low), rate(&s.Mid), rate(&s.Top)})
 		}
 	}
 	v.SVG, v.Legend = pairsChart(p, ceiling)
@@ -65,14 +69,20 @@ func proofHeadline(p *model.Proof) string {
 
 // proofSentence is ratio, interval, p and n in one line.
 func proofSentence(p *model.Proof) string {
-	ratio := "no ratio (a baseline moved nothing)"
-	if p.Ratio != nil {
-		ratio = factor(p.Ratio)
-		if p.CILow != nil && p.CIHigh != nil {
-			ratio += fmt.Sprintf(" (95%% interval %s to %s)", factor(p.CILow), factor(p.CIHigh))
-		}
+	if p.Ratio == nil {
+		return "no ratio (a baseline moved nothing), " + proofDetail(p)
 	}
-	return fmt.Sprintf("%s, p = %s, n = %s", ratio, probability(p.P), plural(p.Pairs, "pair"))
+	return factor(p.Ratio) + ", " + proofDetail(p)
+}
+
+// proofDetail is proofSentence without the ratio, for places that have said
+// it already.
+func proofDetail(p *model.Proof) string {
+	tail := fmt.Sprintf("p = %s, n = %s", probability(p.P), plural(p.Pairs, "pair"))
+	if p.Ratio == nil || p.CILow == nil || p.CIHigh == nil {
+		return tail
+	}
+	return fmt.Sprintf("95%% interval %s to %s, %s", factor(p.CILow), factor(p.CIHigh), tail)
 }
 
 // controlSentence is the A/A check in one line; empty when there was none.
@@ -117,13 +127,13 @@ func pairOf(label string, a, b unit.BitRate, div float64, control bool) chart.Pa
 		names = [2]string{"first", "second"}
 	}
 	return chart.Pair{Label: label, Before: float64(a) / div, After: float64(b) / div, Control: control,
-		BeforeDetail: label + " " + names[0] + ": " + a.String(), AfterDetail: label + " " + names[1] + ": " + b.String()}
+		BeforeDetail: label + " " + names[0] + ": " + rate(&a), AfterDetail: label + " " + names[1] + ": " + rate(&b)}
 }
 
 func pairsDesc(p *model.Proof) string {
 	var parts []string
 	for i := range min(len(p.Baseline), len(p.Treated)) {
-		parts = append(parts, fmt.Sprintf("pair %d: %s to %s", i+1, p.Baseline[i], p.Treated[i]))
+		parts = append(parts, fmt.Sprintf("pair %d: %s to %s", i+1, rate(&p.Baseline[i]), rate(&p.Treated[i])))
 	}
 	return strings.Join(parts, "; ") + ". " + proofSentence(p)
 }

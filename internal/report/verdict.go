@@ -2,7 +2,6 @@ package report
 
 import (
 	"html/template"
-	"strings"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
@@ -104,9 +103,9 @@ func proofTile(r *model.Results) tile {
 	case p.Effect == "no effect" || p.Effect == "not in force" || p.Ratio == nil:
 		return tile{"Proof", p.Effect, proofSentence(p)}
 	case p.Effect == "loss":
-		return tile{"Proven loss", factor(p.Ratio), proofSentence(p)}
+		return tile{"Proven loss", factor(p.Ratio), proofDetail(p)}
 	}
-	return tile{"Proven gain", factor(p.Ratio), strings.TrimPrefix(proofSentence(p), factor(p.Ratio)+" ")}
+	return tile{"Proven gain", factor(p.Ratio), proofDetail(p)}
 }
 
 func fixOf(r *model.Results) fixView {

@@ -78,6 +78,9 @@ func (l Line) bounds() (lo, hi, top float64) {
 			top = max(top, m.Y)
 		}
 	}
+	if lo > 0 && lo < hi/2 {
+		lo = 0 // the time axis starts with the run, as every chart's beside it
+	}
 	return lo, hi, top
 }
 
@@ -91,11 +94,14 @@ func frame(c *canvas, x, y axis, xUnit, yUnit string) {
 	ticks := x.ticks()
 	for i, v := range ticks {
 		c.line("axis", x.at(v), plotBottom, x.at(v), plotBottom+4)
-		label := x.label(v)
+		label, anchor, at := x.label(v), "middle", x.at(v)
 		if i == len(ticks)-1 {
 			label += " " + xUnit
 		}
-		c.text("tick", "middle", x.at(v), plotBottom+19, label)
+		if at > plotRight-24 { // a centred label would leave the figure
+			anchor, at = "end", width-1
+		}
+		c.text("tick", anchor, at, plotBottom+19, label)
 	}
 	c.line("axis", plotLeft, plotBottom, plotRight, plotBottom)
 }

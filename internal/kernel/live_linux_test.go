@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -46,6 +47,34 @@ func loopback(t *testing.T) (client, server *net.TCPConn) {
 		buf = buf[:len(buf)-100]
 	}
 	return client, server
+}
+
+func TestTCPAgain(t *testing.T) {
+	ctx := context.Background()
+	client, server := loopback(t)
+	port := client.LocalAddr().(*net.TCPAddr).AddrPort().Port()
+	known, err := Live{}.TCPConns(ctx, TCPFilter{Ports: []uint16{port}})
+	if err != nil || len(known) != 2 {
+		t.Fatalf("%d connections, %v", len(known), err)
+	}
+	again, err := Live{}.TCPAgain(ctx, known)
+	if err != nil || len(again) != 2 {
+		t.Fatalf("%d connections, %v", len(again), err)
+	}
+	for i := range again {
+		if again[i].Local != known[i].Local || again[i].BytesReceived != known[i].BytesReceived || again[i].RcvBuf == 0 {
+			t.Errorf("%+v, want %+v", again[i], known[i])
+		}
+	}
+	// Both ends reset: neither is there any more.
+	for _, c := range []*net.TCPConn{client, server} {
+		if err := errors.Join(c.SetLinger(0), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err = (Live{}).TCPAgain(ctx, known); err != nil || len(again) != 0 {
+		t.Errorf("%+v, %v of connections that are closed", again, err)
+	}
 }
 
 func tcpInfo(t *testing.T, c *net.TCPConn) unix.TCPInfo {

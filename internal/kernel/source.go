@@ -25,6 +25,9 @@ type Source interface {
 	OS() string
 	// TCPConns lists TCP connections with their tcp_info.
 	TCPConns(ctx context.Context, f TCPFilter) ([]model.Conn, error)
+	// TCPAgain looks up connections that were listed before, which is a
+	// hundred times cheaper; those that are gone are left out.
+	TCPAgain(ctx context.Context, known []model.Conn) ([]model.Conn, error)
 	// Links lists the network interfaces with their counters.
 	Links(ctx context.Context) ([]Link, error)
 	// Addrs lists the addresses of every interface, by link index.

@@ -20,6 +20,11 @@ func (Live) TCPConns(context.Context, TCPFilter) ([]model.Conn, error) {
 	return nil, notHere("list TCP connections")
 }
 
+// TCPAgain is not available on this operating system yet.
+func (Live) TCPAgain(context.Context, []model.Conn) ([]model.Conn, error) {
+	return nil, notHere("look up TCP connections")
+}
+
 // Links is not available on this operating system yet.
 func (Live) Links(context.Context) ([]Link, error) { return nil, notHere("list interfaces") }
 

@@ -45,6 +45,7 @@ type Sampler struct {
 	tasks  *taskReader
 	quota  quotaReader
 	links  []kernel.Link // watched interfaces, as of the last reading
+	conns  connReader
 	blind  []model.Blind
 	missed map[string]bool // views already told to be missing
 }
@@ -60,7 +61,8 @@ func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, err
 	}
 	return &Sampler{
 		src: src, watch: w, now: now,
-		tasks: newTaskReader(src, w), quota: quotaReader{src: src}, missed: map[string]bool{},
+		tasks: newTaskReader(src, w), quota: quotaReader{src: src},
+		conns: connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}}, missed: map[string]bool{},
 	}, nil
 }
 
@@ -126,17 +128,12 @@ func (s *Sampler) views() []view {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
 	if len(s.watch.Addrs) > 0 || len(s.watch.Ports) > 0 {
-		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.readConns})
+		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
 	}
 	if s.watch.Mount != "" {
 		v = append(v, view{"NFS statistics of " + s.watch.Mount, "whether requests wait for a slot, the network or the server", s.readNFS})
 	}
 	return v
-}
-
-func (s *Sampler) readConns(ctx context.Context, out *model.Sample) (err error) {
-	out.Conns, err = s.src.TCPConns(ctx, kernel.TCPFilter{Addrs: s.watch.Addrs, Ports: s.watch.Ports})
-	return err
 }
 
 // errNobody: there is no process to look at, which is neither a view gained

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"linerate/internal/kernel"
 	"linerate/internal/kernel/kerneltest"
 	"linerate/internal/model"
 )
@@ -152,6 +153,53 @@ func TestSamplerFindsOwnersOnce(t *testing.T) {
 	if b := s.Blind(); len(b) != 0 {
 		t.Errorf("blind to %+v", b)
 	}
+}
+
+// counting tells how a sampler asked for connections.
+type counting struct {
+	*kerneltest.Host
+	lists, again int
+}
+
+func (c *counting) TCPConns(ctx context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
+	c.lists++
+	return c.Host.TCPConns(ctx, f)
+}
+
+func (c *counting) TCPAgain(ctx context.Context, known []model.Conn) ([]model.Conn, error) {
+	c.again++
+	return c.Host.TCPAgain(ctx, known)
+}
+
+func TestSamplerListsSeldom(t *testing.T) {
+	src := &counting{Host: nfsHost(t)}
+	now := noon()
+	s, err := NewSampler(src, nfsWatch(), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(what string, after time.Duration, lists, again, conns int) {
+		t.Helper()
+		now = now.Add(after)
+		src.lists, src.again = 0, 0
+		if out := read(t, s); src.lists != lists || src.again != again || len(out.Conns) != conns {
+			t.Errorf("%s: %d lists, %d lookups, %d connections", what, src.lists, src.again, len(out.Conns))
+		}
+	}
+	step("first", 0, 1, 0, 2)
+	step("does it agree", 100*time.Millisecond, 1, 0, 2)
+	step("steady", 100*time.Millisecond, 0, 1, 2)
+	step("a second later", time.Second, 1, 0, 2)
+	all := src.Files["netlink/conns.json"]
+	src.Files["netlink/conns.json"] = strings.ReplaceAll(all, "192.0.2.11:704", "192.0.2.11:705")
+	step("one is gone", 100*time.Millisecond, 1, 1, 2)
+	step("does it agree", 100*time.Millisecond, 1, 0, 2)
+	step("steady again", 100*time.Millisecond, 0, 1, 2)
+	step("the clock went back", -time.Hour, 1, 0, 2)
+	src.Files["netlink/conns.json"] = "[]"
+	step("all gone", 100*time.Millisecond, 1, 1, 0)
+	src.Files["netlink/conns.json"] = all
+	step("back", 100*time.Millisecond, 1, 0, 2)
 }
 
 // The watched process ends: no task, no error, no complaint.

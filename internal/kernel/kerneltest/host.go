@@ -152,6 +152,14 @@ func (h *Host) TCPConns(_ context.Context, f kernel.TCPFilter) ([]model.Conn, er
 	return slices.DeleteFunc(all, func(c model.Conn) bool { return !f.Match(c.Local, c.Remote) }), err
 }
 
+// TCPAgain returns the recorded connections that have the ends of known ones.
+func (h *Host) TCPAgain(_ context.Context, known []model.Conn) ([]model.Conn, error) {
+	all, err := canned[[]model.Conn](h, connsFile)
+	return slices.DeleteFunc(all, func(c model.Conn) bool {
+		return !slices.ContainsFunc(known, func(k model.Conn) bool { return k.Local == c.Local && k.Remote == c.Remote && k.Inode == c.Inode })
+	}), err
+}
+
 // Links returns the recorded interfaces.
 func (h *Host) Links(context.Context) ([]kernel.Link, error) {
 	return canned[[]kernel.Link](h, linksFile)

@@ -53,7 +53,7 @@ func constantSpeed(name string) bool {
 func speedOf(l kernel.Link, p kernel.Port) model.Fact[unit.BitRate] {
 	for _, name := range []string{l.Kind, p.Driver.Value} {
 		if constantSpeed(name) {
-			return model.Unknown[unit.BitRate](model.Unsupported, "a "+name+" interface has no speed of its own")
+			return model.Unknown[unit.BitRate](model.Unsupported, name+" interfaces have no speed of their own")
 		}
 	}
 	mbps, ok := p.Mbps.Get()

@@ -18,7 +18,12 @@ func readSlot(src kernel.Source, address string) (model.Fact[model.PCISlot], mod
 		return model.Unknown[model.PCISlot](model.Unsupported, why), model.Unknown[int](model.Unsupported, why)
 	}
 	dir := "/sys/bus/pci/devices/" + address + "/"
-	return readLink(src, dir, address), readNUMA(src, dir)
+	link := readLink(src, dir, address)
+	if _, err := src.ReadFile(dir + "numa_node"); err == nil && link.State == model.Absent {
+		// The device is there, its link is not: a conventional or virtual one.
+		link = model.Unknown[model.PCISlot](model.Unsupported, "the device has no PCIe link")
+	}
+	return link, readNUMA(src, dir)
 }
 
 func readLink(src kernel.Source, dir, address string) model.Fact[model.PCISlot] {

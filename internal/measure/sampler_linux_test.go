@@ -59,7 +59,23 @@ func TestSamplerLive(t *testing.T) {
 }
 
 func BenchmarkSamplerLive(b *testing.B) {
-	s, err := NewSampler(kernel.Live{}, Watch{Ports: []uint16{1}, PIDs: []int{os.Getpid()}}, time.Now)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer server.Close()
+	w := Watch{Ports: []uint16{l.Addr().(*net.TCPAddr).AddrPort().Port()}, PIDs: []int{os.Getpid()}}
+	s, err := NewSampler(kernel.Live{}, w, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,120 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+	"linerate/internal/tune/setter"
+	"linerate/internal/tune/setter/settertest"
+)
+
+// liveEnv marks the process that TestLive starts in namespaces of its own.
+const liveEnv = "LINERATE_TUNE_TEST_LIVE"
+
+// TestLive runs the live tests below on the running kernel, in a network
+// namespace that nobody else uses.
+func TestLive(t *testing.T) {
+	cmd := kernel.Exec(context.Background(), os.Args[0], "-test.run=^TestInNamespace", "-test.v")
+	cmd.Env = append(os.Environ(), liveEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInNamespaceUndo")) {
+		t.Errorf("in a namespace: %v\n%s", err, out)
+	}
+}
+
+type liveOffloads struct{}
+
+func (liveOffloads) Get(ifname string) (map[string]bool, error) { return kernel.ReadFeatures(ifname) }
+func (liveOffloads) Set(ifname string, on map[string]bool) error {
+	return kernel.SetFeatures(ifname, on)
+}
+func liveInterface(device string) (string, error) { return strings.TrimPrefix(device, "if:"), nil }
+func liveSetters() (s setter.Sysctl, f setter.Features) {
+	return setter.Sysctl{}, setter.Features{Offloads: liveOffloads{}, Interface: liveInterface}
+}
+
+func inNamespace(t *testing.T) {
+	t.Helper()
+	if os.Getenv(liveEnv) == "" {
+		t.Skip("runs inside TestLive")
+	}
+}
+
+const liveRmem, liveFeatures = "4096 131072 6291456", "tx-generic-segmentation=on tx-tcp-segmentation=on"
+
+func TestInNamespaceConform(t *testing.T) {
+	inNamespace(t)
+	addVeth(t, "conf0")
+	s, f := liveSetters()
+	settertest.Conform(t, settertest.Case{
+		Setter: s, At: setter.Place{Setting: rmem},
+		A: liveRmem, Messy: " 4096  131072\t6291456", B: "4096 131072 8388608",
+		Absent: []setter.Place{{Setting: "linux.sysctl.net.ipv4.tcp_no_such_thing"}},
+	})
+	settertest.Conform(t, settertest.Case{
+		Setter: f, At: setter.Place{Setting: setter.FeaturesSetting, Target: "if:conf0"},
+		A: liveFeatures, Messy: "tx-tcp-segmentation=on  tx-generic-segmentation=on", B: "tx-generic-segmentation=off tx-tcp-segmentation=off",
+		Absent: []setter.Place{{Setting: setter.FeaturesSetting, Target: "if:none0"}},
+	})
+}
+
+// addVeth makes a pair, which goes with the namespace.
+func addVeth(t *testing.T, name string) {
+	t.Helper()
+	if err := kernel.AddVeth(kernel.Veth{Name: name, Peer: name + "p", PeerPID: os.Getpid(), MTU: 1500}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInNamespaceUndo applies a plan to the running kernel and restores it by
+// Undo and by undo.sh.
+func TestInNamespaceUndo(t *testing.T) {
+	inNamespace(t)
+	if err := kernel.MountOwnSys(); err != nil {
+		t.Fatal(err)
+	}
+	addVeth(t, "undo0")
+	s, f := liveSetters()
+	ctx := context.Background()
+	places := []setter.Place{{Setting: rmem}, {Setting: setter.FeaturesSetting, Target: "if:undo0"}}
+	setters, original, changed := []setter.Setter{s, f}, []string{liveRmem, liveFeatures}, []string{"4096 131072 8388608", "tx-generic-segmentation=off tx-tcp-segmentation=off"}
+	id := thisBoot(t)
+	p := model.Plan{V: model.PlanVersion, ID: "live", BootID: id}
+	for i, at := range places {
+		if err := setters[i].Write(ctx, at, original[i]); err != nil {
+			t.Fatal(err)
+		}
+		p.Changes = append(p.Changes, model.Change{Setting: at.Setting, Target: at.Target, From: original[i], To: changed[i]})
+	}
+	check := func(when string, want []string) {
+		for i, at := range places {
+			if got, err := setters[i].Read(ctx, at, original[i]); got != want[i] {
+				t.Errorf("%s: %s is %q, %v, want %q", when, at, got, err, want[i])
+			}
+		}
+	}
+	tn := &Tuner{Dir: filepath.Join(t.TempDir(), "state"), BootID: id, Setters: setters}
+	mustApply(t, tn, p)
+	check("applied", changed)
+	mustUndo(t, tn, "live")
+	check("undone", original)
+	mustApply(t, tn, p)
+	out, err := runScript(filepath.Dir(tn.Dir))
+	if err != nil {
+		t.Errorf("undo.sh (does this machine have ethtool?): %v\n%s", err, out)
+	}
+	check("after undo.sh", original)
+	mustUndo(t, tn, "")
+}

@@ -46,6 +46,7 @@ func look(c Case, ce CeilingResult) []*scene {
 	if ce.Rate != nil {
 		ceiling = float64(*ce.Rate)
 	}
+	sendNIC, readNIC := dataNIC(c.Sender), dataNIC(c.Receiver)
 	for _, f := range fs {
 		sp := f.steady()
 		s := &scene{c: c, span: sp, minRTT: f.minRTT(), ceiling: ceiling, bytes: float64(f.bytes())}
@@ -54,8 +55,8 @@ func look(c Case, ce CeilingResult) []*scene {
 		if s.snd == nil && s.rcv == nil {
 			continue
 		}
-		s.sender = viewHost(c.Sender, sp, dataNIC(c.Sender), true)
-		s.reader = viewHost(c.Receiver, sp, dataNIC(c.Receiver), false)
+		s.sender = viewHost(c.Sender, sp, sendNIC, true)
+		s.reader = viewHost(c.Receiver, sp, readNIC, false)
 		out = append(out, s)
 	}
 	total := goodput(c, out)

@@ -28,9 +28,6 @@ type scene struct {
 // atCeiling is the share of the ceiling from which a path counts as healthy.
 const atCeiling = 0.9
 
-// below tells that the path is not known to be at its ceiling.
-func (s *scene) below() bool { return !(s.total >= atCeiling*s.ceiling) }
-
 // missing is the share of the ceiling that is not reached; 0 when unknown.
 func (s *scene) missing() float64 { return over(s.total/s.ceiling, atCeiling, 0) }
 

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
 )
+
+// Cmd is a process that Exec prepared, for those who may not import os/exec.
+type Cmd = exec.Cmd
 
 // Namespaces names the kernel namespaces that a new process gets of its own.
 type Namespaces struct {
@@ -21,7 +25,7 @@ type Namespaces struct {
 // ProcessStart returns when pid started, in clock ticks since boot (field 22
 // of /proc/PID/stat, proc(5)). Together with the boot id it tells a process
 // from a later one with the same number. The error is fs.ErrNotExist when
-// there is no such process.
+// there is no such process, or only its exit status is left of it.
 func ProcessStart(proc string, pid int) (uint64, error) {
 	b, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -44,6 +48,9 @@ func parseStart(stat []byte) (uint64, error) {
 	f := bytes.Fields(stat[i+1:])
 	if len(f) < 20 {
 		return 0, fmt.Errorf("%d fields after the name, want 20 or more", len(f))
+	}
+	if state := f[0][0]; state == 'Z' || state == 'X' {
+		return 0, fmt.Errorf("it has ended: %w", fs.ErrNotExist)
 	}
 	return strconv.ParseUint(string(f[19]), 10, 64)
 }

@@ -12,12 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InNewNamespaces makes cmd start in namespaces of its own.
+// InNewNamespaces makes cmd start in namespaces of its own (none of them is
+// fine too) and in a process group of its own, where the terminal's Ctrl-C does
+// not reach it: whoever started it still needs it to put things back.
 func InNewNamespaces(cmd *exec.Cmd, ns Namespaces) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Cloneflags |= ns.flags()
+	cmd.SysProcAttr.Setpgid = true
 }
 
 func (ns Namespaces) flags() uintptr {

@@ -88,7 +88,9 @@ func processesOf(id string) ([]int, error) {
 
 // Sweep removes what labs have left whose owner was killed: their processes,
 // cgroups and directories. It leaves alone a lab whose owner lives and one of
-// another user. removed names the labs.
+// another user. removed names the labs. An ordinary user calls it before
+// ReexecInUserNS: from inside, the processes of another user namespace cannot
+// be seen.
 func Sweep(_ context.Context, o Options) (removed []string, err error) {
 	ids, dirs, err := remains(o.StateDir)
 	if err != nil {

@@ -2,11 +2,9 @@ package lab
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -177,59 +175,6 @@ func TestEveryStepsFailureLeavesNothing(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	sameTraces(t, before, traces(t, state))
-}
-
-func TestSweepAfterKill(t *testing.T) {
-	needRights(t)
-	ctx := context.Background()
-	state := filepath.Join(t.TempDir(), "state")
-	living, err := Up(ctx, DefaultTopology(), selfOptions(state))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := kernel.Exec(ctx, "/proc/self/exe", "lab-test-owner", state)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	id, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	id = strings.TrimSpace(id)
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // it was killed
-	removed, err := Sweep(ctx, Options{StateDir: state})
-	if err != nil || !slices.Contains(removed, id) || slices.Contains(removed, living.id) {
-		t.Errorf("removed %q, %v; want %q only", removed, err, id)
-	}
-	if left := helpersOf(t, id); len(left) > 0 {
-		t.Errorf("processes %q of %s are left", left, id)
-	}
-	groups, err := filepath.Glob("/sys/fs/cgroup/*/" + cgroupPrefix + id + "*")
-	if err != nil || len(groups) > 0 {
-		t.Errorf("cgroups %q, %v", groups, err)
-	}
-	if entries, err := os.ReadDir(state); err != nil || len(entries) != 1 || entries[0].Name() != living.id {
-		t.Errorf("state has %v, %v; want the living lab", entries, err)
-	}
-	if _, _, err := living.LinkStats(ctx); err != nil {
-		t.Errorf("the living lab: %v", err)
-	}
-	if err := living.Down(ctx); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestHostSeesItself(t *testing.T) {
@@ -415,6 +360,9 @@ func TestTwoLabsAtOnce(t *testing.T) {
 
 func TestHelperThatDies(t *testing.T) {
 	l := upLab(t, DefaultTopology())
+	if pg, err := syscall.Getpgid(l.link.pid()); err != nil || pg != l.link.pid() {
+		t.Errorf("the link is in process group %d, %v: Ctrl-C would end it", pg, err)
+	}
 	if err := l.link.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -425,80 +373,27 @@ func TestHelperThatDies(t *testing.T) {
 	}
 }
 
-// TestAsUser builds the lab without any privilege: the same binary as user
-// 65534, which makes its own user namespace.
-func TestAsUser(t *testing.T) {
-	if os.Geteuid() == 0 {
-		needRights(t)
-	}
-	for _, fault := range []string{"none", "window", "cpu", "loss", "offload"} {
-		t.Run(fault, func(t *testing.T) {
-			exe, state := userFiles(t)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			cmd := kernel.Exec(ctx, exe, "lab-test-user", state, fault)
-			cmd.Dir = "/"
-			if os.Geteuid() == 0 {
-				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-			}
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			b, err := cmd.Output()
-			if err != nil {
-				if why := kernel.UserNamespaceRefusal("/proc"); why != "" {
-					t.Skip(why)
-				}
-				t.Fatalf("%v: %s", err, stderr.String())
-			}
-			var got struct {
-				Rate    unit.BitRate `json:"rate"`
-				LeftOut []string     `json:"left_out"`
-			}
-			if err := json.Unmarshal(b, &got); err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%s as a user: %s; left out: %q", fault, got.Rate, got.LeftOut)
-			if fault != "none" && fault != "offload" && got.Rate > 600*unit.Mbit {
-				t.Errorf("goodput %s", got.Rate)
-			}
-			if entries, err := os.ReadDir(state); err != nil || len(entries) > 0 {
-				t.Errorf("left %v, %v", entries, err)
-			}
-		})
-	}
-}
-
-// userFiles puts the test binary and a state directory where user 65534 can
-// use them.
-func userFiles(t *testing.T) (exe, state string) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "linerate-test-")
+// TestNetemMode takes what the kernel has: with netem the delay is there,
+// without it the error says so and nothing is left.
+func TestNetemMode(t *testing.T) {
+	needRights(t)
+	ctx := context.Background()
+	topo := DefaultTopology()
+	topo.Mode = LinkNetem
+	state := filepath.Join(t.TempDir(), "state")
+	before := traces(t, state)
+	l, err := Up(ctx, topo, selfOptions(state))
 	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+		if !strings.Contains(err.Error(), "netem") {
+			t.Errorf("no netem here: %v", err)
 		}
-	})
-	exe, state = filepath.Join(dir, "lab.test"), filepath.Join(dir, "state")
-	in, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
+		sameTraces(t, before, traces(t, state))
+		return
 	}
-	defer in.Close()
-	out, err := os.OpenFile(exe, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
+	if r, err := transfer(ctx, l, 1500*time.Millisecond, 500*time.Millisecond); err != nil || r > unit.Gbit || r < unit.Mbit {
+		t.Errorf("%s through netem, %v", r, err)
 	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close(), os.Chmod(dir, 0o755), os.Mkdir(state, 0o700)); err != nil {
-		t.Fatal(err)
+	if err := l.Down(ctx); err != nil {
+		t.Error(err)
 	}
-	if os.Geteuid() == 0 {
-		if err := os.Chown(state, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return exe, state
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -54,6 +55,24 @@ type LinkStats struct {
 	// port. Any is a warning: the link lost what it should not have.
 	RingDrops [2]int64      `json:"ring_drops"`
 	CPU       time.Duration `json:"cpu"` // used by the link process since its start
+}
+
+// Warnings are the doubts that these numbers raise about what was measured
+// over the link.
+func (s LinkStats) Warnings() []model.Warning {
+	var lost int64
+	for i := range s.Directions {
+		lost += s.RingDrops[i] + s.Directions[i].Overrun + s.Directions[i].Malformed
+	}
+	if lost == 0 {
+		return nil
+	}
+	return []model.Warning{{
+		ID:       "lab-link-dropped",
+		What:     fmt.Sprintf("the emulated link lost %d frames of its own accord: it came too late for them", lost),
+		Evidence: fmt.Sprintf("ring drops %v, latest frame sent %s late", s.RingDrops, max(s.Directions[0].LatestSend, s.Directions[1].LatestSend)),
+		Next:     "repeat the run on a machine that is less busy",
+	}}
 }
 
 // link is the state of a link process.

@@ -49,7 +49,11 @@ func subcommand(name string, args []string) int {
 	case "lab-test-echo":
 		err = echo(args[0])
 	case "lab-test-owner":
-		err = owner(args[0])
+		err = owner(args[0], args[1])
+	case "lab-test-user-owner":
+		return inUserNS(func() error { return owner(args[0], "") }, append([]string{name}, args...))
+	case "lab-test-sweep":
+		err = sweep(args[0])
 	case "lab-test-user":
 		return asUser(args)
 	case "lab-test-seen":
@@ -193,9 +197,21 @@ func seen() error {
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"host": host, "nics": nics, "cpus": cpus, "wd": wd, "env": os.Getenv("HOSTNAME")})
 }
 
-// owner builds a lab, says so, and waits to be killed.
-func owner(state string) error {
-	l, err := Up(context.Background(), DefaultTopology(), selfOptions(state))
+// owner builds a lab, stops after the named step or, without a name, once it is
+// up and something runs in it, says so, and waits to be killed.
+func owner(state, step string) error {
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	o := selfOptions(state)
+	o.afterStep = func(name string) error {
+		if name == step {
+			return waitForEnd(id)
+		}
+		return nil
+	}
+	l, err := Up(context.Background(), DefaultTopology(), o)
 	if err != nil {
 		return err
 	}
@@ -203,8 +219,19 @@ func owner(state string) error {
 	if err := sleeper.Start(); err != nil {
 		return err
 	}
-	fmt.Println(l.id)
-	_, err = io.Copy(io.Discard, os.Stdin)
+	return waitForEnd(l.id)
+}
+
+// waitForEnd prints the lab's id but for its random end, which differs here.
+func waitForEnd(id string) error {
+	fmt.Println(id[:strings.LastIndexByte(id, '-')])
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+func sweep(state string) error {
+	removed, err := Sweep(context.Background(), Options{StateDir: state})
+	fmt.Println(strings.Join(removed, " "))
 	return err
 }
 
@@ -266,16 +293,22 @@ func meanRate(sc *bufio.Scanner, d, skip time.Duration) unit.BitRate {
 // asUser builds a lab in a user namespace and measures in it; args are the
 // state directory and the fault.
 func asUser(args []string) int {
+	return inUserNS(func() error { return userRun(args[0], args[1]) }, append([]string{"lab-test-user"}, args...))
+}
+
+// inUserNS runs f, in a user namespace where that is needed, as this binary
+// with args.
+func inUserNS(f func() error, args []string) int {
 	need, err := NeedUserNS()
 	if err == nil && need {
-		code, err := ReexecInUserNS(context.Background(), slices.Concat([]string{"/proc/self/exe", "lab-test-user"}, args), os.Stdin, os.Stdout, os.Stderr)
+		code, err := ReexecInUserNS(context.Background(), slices.Concat([]string{"/proc/self/exe"}, args), os.Stdin, os.Stdout, os.Stderr)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return code
 	}
 	if err == nil {
-		err = userRun(args[0], args[1])
+		err = f()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -92,7 +91,7 @@ func serveMain(stdin io.Reader, stdout io.Writer, handlers map[string]handler) i
 // helper is the controller's side of a helper process.
 type helper struct {
 	name  string
-	cmd   *exec.Cmd
+	cmd   *kernel.Cmd
 	stdin io.WriteCloser
 	dec   *json.Decoder
 	said  *tail

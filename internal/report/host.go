@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,11 +67,19 @@ func hostsOf(r *model.Results, facts map[string]*model.Facts) hostTable {
 	t.Rows = hostRows(t.Hosts, facts)
 	for _, h := range t.Hosts {
 		for _, n := range facts[h].NICs {
+			if loopback(n) {
+				continue
+			}
 			t.NICs = append(t.NICs, nicOf(h, n))
 		}
 	}
 	t.Settings = settingRows(t.Hosts, facts, r)
 	return t
+}
+
+// loopback tells the interface that no path of a report leads over.
+func loopback(n model.NIC) bool {
+	return n.Name == "lo" || len(n.Addrs) > 0 && !slices.ContainsFunc(n.Addrs, func(p netip.Prefix) bool { return !p.Addr().IsLoopback() })
 }
 
 func hostRows(hosts []string, facts map[string]*model.Facts) []row {

@@ -36,6 +36,7 @@ type page struct {
 	Runs       []runRow
 	Provenance []pair
 	Doubts     []model.Warning
+	Changes    []model.Change
 	Findings   []findingRow
 }
 
@@ -75,13 +76,13 @@ func HTML(w io.Writer, r *model.Results, samples map[string]map[string][]model.S
 
 func pageOf(r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) page {
 	p := page{
-		Style: template.CSS(styleText), Title: "linerate: " + headline(r.Verdict),
+		Style: template.CSS(styleText), Title: "linerate: " + title(r.Verdict),
 		Command: r.Command, When: moment(r.Started), Results: r, Head: headOf(r),
 		Ladder: ladderOf(r), Proof: proofOf(r.Proof, r.Verdict.Ceiling),
-		Hosts: hostsOf(r, facts), Runs: runRows(r), Provenance: provenance(r), Doubts: doubts(r),
+		Hosts: hostsOf(r, facts), Runs: runRows(r), Provenance: provenance(r), Doubts: doubts(r), Changes: changesOf(r),
 	}
 	for _, e := range r.Verdict.Evidence {
-		p.Evidence = append(p.Evidence, evidenceRow{e.What, evidenceValue(e), e.Metric, e.Host, e.Scope, e.N})
+		p.Evidence = append(p.Evidence, evidenceRow{capital(e.What), evidenceValue(e), e.Metric, e.Host, e.Scope, e.N})
 	}
 	if g := r.Verdict.ExpectedGain; g != nil {
 		p.GainText = rate(&g.Low) + " to " + rate(&g.High)

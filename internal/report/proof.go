@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,6 @@ type proofView struct {
 	Sentence string
 	Control  string
 	SVG      template.HTML
-	Unit     string
 	Legend   []legend
 	Groups   []group
 }
@@ -83,6 +83,18 @@ func proofDetail(p *model.Proof) string {
 		return tail
 	}
 	return fmt.Sprintf("95%% interval %s to %s, %s", factor(p.CILow), factor(p.CIHigh), tail)
+}
+
+// changesOf are the run's changes; a reason that only repeats the verdict is
+// shortened, for the page has said it.
+func changesOf(r *model.Results) []model.Change {
+	out := slices.Clone(r.Changes)
+	for i := range out {
+		if out[i].Why == r.Verdict.Line {
+			out[i].Why = "the verdict above"
+		}
+	}
+	return out
 }
 
 // controlSentence is the A/A check in one line; empty when there was none.

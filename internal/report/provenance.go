@@ -123,6 +123,9 @@ func doubts(r *model.Results) []model.Warning {
 	all := slices.Clone(r.Warnings)
 	for _, run := range r.Runs {
 		for _, w := range run.Warnings {
+			if slices.Contains(r.Warnings, w) {
+				continue // the outcome has taken it over
+			}
 			w.What = run.Label + ": " + w.What
 			all = append(all, w)
 		}

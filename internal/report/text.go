@@ -71,6 +71,15 @@ func (t *terminal) verdict(r *model.Results) {
 		t.WriteString(t.style(sgrBold, l) + "\n")
 	}
 	t.WriteString("\n")
+	if v.Line == "" {
+		t.details(v)
+	}
+	t.para("confidence", percent(v.Confidence)+", "+evidenceWords(v), "")
+	t.fix(r)
+}
+
+// details says one by one what a verdict's line says at once.
+func (t *terminal) details(v model.Verdict) {
 	measured := rate(&v.Measured) + " of " + ceilingWords(v)
 	if v.ShareOfCeiling != nil {
 		measured = rate(&v.Measured) + ", " + percent(*v.ShareOfCeiling) + " of the ceiling of " + rate(v.Ceiling)
@@ -80,8 +89,7 @@ func (t *terminal) verdict(r *model.Results) {
 	if at := place(v); at != "" {
 		limiter += ", " + at
 	}
-	t.para("limiter", limiter+", confidence "+percent(v.Confidence), "")
-	t.fix(r)
+	t.para("limiter", limiter, "")
 }
 
 func (t *terminal) fix(r *model.Results) {
@@ -107,11 +115,7 @@ func (t *terminal) evidence(v model.Verdict) {
 		t.head("Evidence")
 	}
 	for _, e := range v.Evidence {
-		tail := fmt.Sprintf("  (%s, n = %d", e.Host, e.N)
-		if e.Scope != "" {
-			tail += ", scope: " + e.Scope
-		}
-		t.para("  "+padLeft(evidenceValue(e), labelWidth-4), e.What+tail+")", "")
+		t.para("  "+padLeft(evidenceValue(e), labelWidth-4), e.What+" ("+basis(e)+")", "")
 	}
 	for _, a := range v.Alternatives {
 		t.para("  or", fmt.Sprintf("%s: %s", a.Limiter, a.Probe), "")
@@ -122,6 +126,18 @@ func (t *terminal) evidence(v model.Verdict) {
 	for _, n := range v.Notes {
 		t.para("  note", n, "")
 	}
+}
+
+// basis is what an observation rests on.
+func basis(e model.Evidence) string {
+	s := fmt.Sprintf("n = %d", e.N)
+	if e.Host != "" {
+		s = e.Host + ", " + s
+	}
+	if e.Scope != "" {
+		s += ", scope: " + e.Scope
+	}
+	return s
 }
 
 func (t *terminal) ladder(r *model.Results) {
@@ -189,7 +205,7 @@ func (t *terminal) proof(r *model.Results) {
 	if r.Proof == nil {
 		if g := r.Verdict.ExpectedGain; g != nil {
 			t.head("Proof")
-			t.para("  none", fmt.Sprintf("expected without this limiter: %s to %s. %s", rate(&g.Low), rate(&g.High), g.Why), "")
+			t.para("  none", fmt.Sprintf("expected without this limiter: %s to %s (%s)", rate(&g.Low), rate(&g.High), g.Why), "")
 		}
 		return
 	}

@@ -14,7 +14,6 @@ import (
 // figure is one chart with its legend and what it was made from.
 type figure struct {
 	Title  string
-	Wide   bool
 	SVG    template.HTML
 	Legend []legend
 	Note   string

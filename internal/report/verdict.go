@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 
 	"linerate/internal/model"
@@ -9,7 +10,8 @@ import (
 
 // headView is the top of the page: what a reader in a hurry takes away.
 type headView struct {
-	Line  string
+	Title string
+	Line  string // the verdict's own words; empty where Title is all there is
 	Gauge template.HTML
 	Share string // empty: the ceiling is not known
 	Tiles []tile
@@ -33,7 +35,7 @@ type fixView struct {
 
 func headOf(r *model.Results) headView {
 	v := r.Verdict
-	h := headView{Line: headline(v), Fix: fixOf(r)}
+	h := headView{Title: title(v), Line: v.Line, Fix: fixOf(r)}
 	if v.ShareOfCeiling != nil && finite(*v.ShareOfCeiling) {
 		h.Share = percent(*v.ShareOfCeiling)
 	}
@@ -59,6 +61,27 @@ func headline(v model.Verdict) string {
 		line += " " + at
 	}
 	return line + ": " + rate(&v.Measured) + " of " + ceilingWords(v)
+}
+
+// title is the verdict for a reader who reads nothing else.
+func title(v model.Verdict) string {
+	share := ""
+	if v.ShareOfCeiling != nil && finite(*v.ShareOfCeiling) {
+		share = percent(*v.ShareOfCeiling) + " of its ceiling"
+	}
+	switch {
+	case v.Limiter == model.None && share != "":
+		return "Nothing to fix: the path runs at " + share
+	case v.Limiter == model.None:
+		return "Nothing to fix at " + rate(&v.Measured)
+	case v.Limiter == model.Undetermined || v.Limiter == "":
+		return "What limits this path to " + cmp.Or(share, rate(&v.Measured)) + " is not determined"
+	}
+	subject := limiterName(v.Limiter)
+	if v.Host != "" {
+		subject += " at " + v.Host
+	}
+	return subject + " holds the path to " + cmp.Or(share, rate(&v.Measured))
 }
 
 func ceilingWords(v model.Verdict) string {
@@ -95,7 +118,7 @@ func proofTile(r *model.Results) tile {
 	p := r.Proof
 	if p == nil {
 		if g := r.Verdict.ExpectedGain; g != nil {
-			return tile{"Expected with the fix", rate(&g.Low) + " to " + rate(&g.High), "not proved: " + g.Why}
+			return tile{"Expected with the fix", rate(&g.Low) + " to " + rate(&g.High), "not proved; " + g.Why}
 		}
 		return tile{"Proof", "none", "nothing was changed"}
 	}
@@ -110,14 +133,14 @@ func proofTile(r *model.Results) tile {
 
 func fixOf(r *model.Results) fixView {
 	f := r.Verdict.Fix
-	v := fixView{Kind: f.Kind, Setting: f.Setting, Target: f.Target, Host: f.Host, From: f.From, To: f.To, Advice: f.Advice}
+	v := fixView{Kind: f.Kind, Setting: f.Setting, Target: f.Target, Host: f.Host, From: f.From, To: f.To, Advice: capital(f.Advice)}
 	switch f.Kind {
 	case model.FixSetting:
 		v.Title = "Change one setting"
 	case model.FixOperator:
 		v.Title = "Something for the operator"
 	default:
-		v.Title = "Nothing to change"
+		v.Title = "No change needed"
 	}
 	v.State = fixState(r)
 	return v

@@ -111,7 +111,7 @@ func evidenceValue(e model.Evidence) string {
 	switch e.Unit {
 	case "share", "ratio of time":
 		return percent(e.Value)
-	case "":
+	case "", "ratio":
 		return sig(e.Value)
 	case "bps", "bit/s":
 		r := unit.BitRate(e.Value)
@@ -134,7 +134,7 @@ func limiterName(id model.LimiterID) string {
 	case "":
 		return unknown
 	case model.None:
-		return "none: at the ceiling"
+		return "None"
 	}
 	words := strings.Split(string(id), "-")
 	for i, w := range words {
@@ -148,6 +148,21 @@ func limiterName(id model.LimiterID) string {
 	}
 	words[0] = strings.ToUpper(words[0][:1]) + words[0][1:]
 	return strings.Join(words, " ")
+}
+
+// capital makes a sentence of advice or evidence start as one, unless its
+// first word is a name (eth0, tcp_rmem).
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	for _, r := range first {
+		if r < 'a' || r > 'z' {
+			return s
+		}
+	}
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // plural prints a count with its noun: 1 pair, 8 pairs.

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// condition is one thing that holds while a copy runs, and the limiters that
+// are right to name then. The link is the server's way out: the client sees it
+// as the network.
+type condition struct {
+	name   string
+	link   link
+	rmem   string // of the client; empty is the kernel's default
+	copies bool
+	// readAheadKB of the mount; 0 is the kernel's 128 KiB.
+	readAheadKB int
+	appRate     int64 // bytes/s that the application takes; 0 is unlimited
+	path        string
+	right       []model.LimiterID // empty: an error line is right
+}
+
+// deep is a read-ahead that keeps the path busy, in KiB: what is advised for
+// NFS since Linux 5.4 reads no more than 128 KiB ahead.
+const deep = 4096
+
+// conditions is the list; a new one is a new line.
+func conditions() []condition {
+	gigabit := link{Rate: 1000 * megabit, Delay: time.Millisecond, Queue: 1000, Segments: 44}
+	with := func(f func(*link)) link { l := gigabit; f(&l); return l }
+	return []condition{
+		{name: "plain", copies: true, path: nas, readAheadKB: deep, link: link{Queue: 1000, Segments: 44},
+			right: []model.LimiterID{model.None, model.SenderCPU, model.ReceiverCPU, model.PacketCost, model.NFSConcurrency, model.ServerTime}},
+		{name: "link-300", copies: true, path: nas, readAheadKB: deep,
+			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
+			right: []model.LimiterID{model.LinkRate, model.None}},
+		{name: "window", copies: true, path: nas, readAheadKB: deep, rmem: "4096 65536 131072",
+			link:  with(func(l *link) { l.Delay = 10 * time.Millisecond }),
+			right: []model.LimiterID{model.ReceiverWindow}},
+		{name: "loss", copies: true, path: nas, readAheadKB: deep,
+			link:  with(func(l *link) { l.Loss, l.Segments = 1, 1; l.Delay = 5 * time.Millisecond }),
+			right: []model.LimiterID{model.PathLoss}},
+		{name: "readahead", copies: true, path: nas,
+			link:  with(func(l *link) { l.Delay = 20 * time.Millisecond }),
+			right: []model.LimiterID{model.NFSConcurrency}},
+		{name: "slow-reader", copies: true, path: nas, readAheadKB: deep, appRate: 4e6,
+			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
+			right: []model.LimiterID{model.ApplicationSink, model.ApplicationSource}},
+		{name: "idle", path: nas, link: gigabit},
+		{name: "local", path: "/mnt/local", link: gigabit},
+		{name: "not-there", path: "/mnt/nowhere", link: gigabit},
+	}
+}
+
+// row is one line of the table.
+type row struct {
+	condition
+	uid     int
+	copied  float64 // bit/s
+	took    time.Duration
+	said    string
+	problem string // why what explain did is not right; empty: it is
+}
+
+// judge reads what explain printed. Where an error is right it has to be one
+// line with an exit code that is not 0.
+func (r *row) judge(res runResult, stdout, stderr []byte) {
+	r.took = res.Took
+	if len(r.right) == 0 || res.Exit != 0 {
+		r.said = fmt.Sprintf("exit %d: %s", res.Exit, bytes.TrimSpace(stderr))
+		lines := bytes.Count(bytes.TrimSpace(stderr), []byte("\n")) + 1
+		switch {
+		case len(r.right) > 0:
+			r.problem = "no verdict, " + r.said
+		case res.Exit == 0:
+			r.problem = "exit 0, want an error"
+		case lines != 1 || len(bytes.TrimSpace(stderr)) == 0:
+			r.problem = fmt.Sprintf("%d lines on stderr, want one", lines)
+		}
+		return
+	}
+	var o model.Outcome
+	if err := json.Unmarshal(stdout, &o); err != nil {
+		r.problem = fmt.Sprintf("print JSON: %v", err)
+		return
+	}
+	r.said = describe(o.Verdict)
+	if !slices.Contains(r.right, o.Verdict.Limiter) {
+		r.problem = fmt.Sprintf("named %s, want %v", o.Verdict.Limiter, r.right)
+	}
+}
+
+func describe(v model.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at %s", v.Limiter, v.Where)
+	if v.ShareOfCeiling != nil {
+		fmt.Fprintf(&b, ", %.0f%% of the ceiling", *v.ShareOfCeiling*100)
+	}
+	fmt.Fprintf(&b, ", measured %.1f Mbit/s, confidence %.2f", float64(v.Measured)/megabit, v.Confidence)
+	for i, a := range v.Alternatives {
+		fmt.Fprintf(&b, "%s%s", map[bool]string{true: "; or ", false: ", "}[i == 0], a.Limiter)
+	}
+	return b.String()
+}
+
+func (r *row) print(w io.Writer) {
+	mark := "right"
+	if r.problem != "" {
+		mark = "WRONG"
+	}
+	fmt.Fprintf(w, "%-12s %5d %9s  %-5s %5.1f  %s\n", r.name, r.uid, rate(r.copied), mark, r.took.Seconds(), r.said)
+	if r.problem != "" {
+		fmt.Fprintf(w, "%30s  %s\n", "", r.problem)
+	}
+}
+
+func rate(bps float64) string {
+	if bps == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f Mb/s", bps/megabit)
+}

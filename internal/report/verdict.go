@@ -156,7 +156,7 @@ func fixState(r *model.Results) string {
 	case len(r.Changes) == 0 && r.Proof == nil:
 		return "Nothing was changed."
 	case !r.Restored:
-		return "NOT restored: a change of this run is still in place. Run linerate undo."
+		return "NOT restored: a change of this run is still in place. Run the undo.sh that the command named when it ended."
 	case by == "lab operator":
 		return "Played by the lab operator for the proof, then taken back."
 	}

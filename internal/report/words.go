@@ -125,6 +125,9 @@ func evidenceValue(e model.Evidence) string {
 			return duration(time.Duration(e.Value * 1e9))
 		}
 	}
+	if !finite(e.Value) {
+		return unknown
+	}
 	return sig(e.Value) + " " + e.Unit
 }
 

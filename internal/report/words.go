@@ -32,6 +32,9 @@ func percent(v float64) string {
 		return unknown
 	}
 	p := v * 100
+	if p > 0 && p < 0.05 {
+		return "< 0.1%" // a little is not none
+	}
 	if p != 0 && math.Abs(p) < 9.95 {
 		return trim(strconv.FormatFloat(p, 'f', 1, 64)) + "%"
 	}

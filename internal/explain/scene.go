@@ -119,9 +119,10 @@ func (f *finding) or(id model.LimiterID, probe string) {
 	f.alts = append(f.alts, model.Alternative{Limiter: id, Probe: probe})
 }
 
-// round keeps four significant digits: counters do not carry more.
+// round keeps four significant digits of a computed value: it carries no more.
+// Whole numbers (buffer sizes, counts) are exact and stay so.
 func round(v float64) float64 {
-	if v == 0 || !known(v) {
+	if v == math.Trunc(v) || !known(v) {
 		return v
 	}
 	p := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))

@@ -150,6 +150,11 @@ func (s *session) writePaced(st *stream, p pace) error {
 	defer timer.Stop()
 	start := time.Now()
 	for i := 0; ; i++ {
+		// What the source could not hand over while it was held up is lost,
+		// not owed: a disk or a codec that was blocked does not catch up.
+		if late := time.Since(start.Add(p.due(i))); late > maxLate {
+			start = start.Add(late)
+		}
 		timer.Reset(time.Until(start.Add(p.due(i))))
 		select {
 		case <-timer.C:
@@ -169,6 +174,10 @@ func (s *session) writePaced(st *stream, p pace) error {
 		}
 	}
 }
+
+// maxLate is how far behind its schedule a slow source may be and still keep
+// it: enough for a timer that fires late, less than a queue would notice.
+const maxLate = 20 * time.Millisecond
 
 // pace is a schedule of chunks.
 type pace struct {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -140,12 +140,15 @@ func knownVersion(part string, have, known int) error {
 
 // footprint is about how much memory a decoded sample takes.
 func footprint(s *model.Sample) int64 {
-	n := int(unsafe.Sizeof(*s)) + 64*len(s.SNMP)
-	n += len(s.Conns)*int(unsafe.Sizeof(model.Conn{})) + len(s.CPUs)*int(unsafe.Sizeof(model.CPUTime{}))
-	n += len(s.NICs)*int(unsafe.Sizeof(model.NICCount{})) + len(s.Qdiscs)*int(unsafe.Sizeof(model.QdiscCount{}))
-	n += len(s.Softnet)*int(unsafe.Sizeof(model.Softnet{})) + len(s.Tasks)*int(unsafe.Sizeof(model.Task{}))
+	n := sizeOf[model.Sample]() + 64*len(s.SNMP)
+	n += len(s.Conns)*sizeOf[model.Conn]() + len(s.CPUs)*sizeOf[model.CPUTime]()
+	n += len(s.NICs)*sizeOf[model.NICCount]() + len(s.Qdiscs)*sizeOf[model.QdiscCount]()
+	n += len(s.Softnet)*sizeOf[model.Softnet]() + len(s.Tasks)*sizeOf[model.Task]()
 	if s.NFS != nil {
-		n += len(s.NFS.Ops) * int(unsafe.Sizeof(model.NFSOp{}))
+		n += len(s.NFS.Ops) * sizeOf[model.NFSOp]()
 	}
 	return int64(n)
 }
+
+// sizeOf is what one T takes in memory, without what it points to.
+func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }

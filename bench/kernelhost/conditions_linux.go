@@ -41,7 +41,7 @@ func conditions() []condition {
 		{name: "link-300", copies: true, path: nas, readAheadKB: deep,
 			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
 			right: []model.LimiterID{model.LinkRate, model.None}},
-		{name: "window", copies: true, path: nas, readAheadKB: deep, rmem: "4096 65536 131072",
+		{name: "window", copies: true, path: nas, readAheadKB: deep, rmem: "4096 131072 262144",
 			link:  with(func(l *link) { l.Delay = 10 * time.Millisecond }),
 			right: []model.LimiterID{model.ReceiverWindow}},
 		{name: "loss", copies: true, path: nas, readAheadKB: deep,

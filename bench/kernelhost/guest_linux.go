@@ -236,7 +236,7 @@ func withValue[A, V any](raw json.RawMessage, f func(A) (V, error)) (any, error)
 }
 
 // runArgs start a program in the guest; its output goes to
-// <work>/<Name>.out and .err.
+// <work>/<Name>.out and .err, the run bundles it left behind to <Name>.runs.
 type runArgs struct {
 	Name    string        `json:"name"`
 	Argv    []string      `json:"argv"`
@@ -280,5 +280,13 @@ func (g *guest) run(a runArgs) (runResult, error) {
 	if err := cmd.Wait(); cmd.ProcessState == nil {
 		return runResult{}, err
 	}
-	return runResult{Exit: cmd.ProcessState.ExitCode(), Took: time.Since(began)}, nil
+	res := runResult{Exit: cmd.ProcessState.ExitCode(), Took: time.Since(began)}
+	bundles := filepath.Join(home, ".local/share/linerate/runs")
+	if !exists(bundles) {
+		return res, nil
+	}
+	if err := os.CopyFS(filepath.Join(g.work, a.Name+".runs"), os.DirFS(bundles)); err != nil {
+		return res, err
+	}
+	return res, os.RemoveAll(bundles)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -119,8 +121,19 @@ func readAhead(point string, kb int) error {
 // remountNFS makes the client open a new connection: what TCP settings a
 // condition changed are those of the connection from its first packet.
 func remountNFS(a mountArgs) error {
-	if err := unix.Unmount(a.Point, 0); err != nil && err != unix.EINVAL {
+	if err := unix.Unmount(a.Point, 0); err != nil {
 		return fmt.Errorf("unmount %s: %w", a.Point, err)
 	}
-	return mountNFS(a)
+	const servers = "/proc/fs/nfsfs/servers"
+	for range 100 { // the kernel lets go of the connection after the mount
+		b, err := os.ReadFile(servers)
+		if err != nil {
+			return err
+		}
+		if strings.Count(string(b), "\n") <= 1 { // the heading
+			return mountNFS(a)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("unmount %s: the client keeps its connection to the server", a.Point)
 }

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"linerate/internal/kernel"
@@ -84,11 +85,13 @@ func startBurning(ip netip.Addr) error {
 	}
 	runtime.GOMAXPROCS(burners + 2)
 	ready := make(chan error, burners)
+	var turns atomic.Int64
 	for range burners {
 		go func() {
 			runtime.LockOSThread()
 			ready <- kernel.SetNice(0, burnerNice)
-			for { // it ends with the process
+			for n := 0; ; n++ { // it ends with the process
+				turns.Store(int64(n))
 			}
 		}()
 	}

@@ -263,7 +263,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Inject(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			with, err := transfer(ctx, l, 2500*time.Millisecond, time.Second)
+			with, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Cure(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			without, err := transfer(ctx, l, 2500*time.Millisecond, time.Second)
+			without, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}

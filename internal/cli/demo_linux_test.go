@@ -139,13 +139,11 @@ func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int
 }
 
 // sweepByNextStart starts the program once more: it begins by removing what a
-// killed run left.
+// killed run left. Once it has, it is interrupted.
 func sweepByNextStart(t *testing.T, dir string) {
 	t.Helper()
 	cmd := program(t, dir, "demo", "--fault", "none", "--no-proof")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the next start: %v\n%s", err, stderr.String())
+	if code := signalAt(t, cmd, "built the lab", os.Interrupt.(syscall.Signal)); code != ExitInterrupted {
+		t.Errorf("the next start: exit code %d after an interrupt, want %d", code, ExitInterrupted)
 	}
 }

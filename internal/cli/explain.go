@@ -71,7 +71,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	defer func() { _ = agent.Close() }()
 	p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
 	w := loop.Watch{
-		Agent: agent, Host: localName, Target: target, LineRate: rate, For: o.watch, Patience: maxWatch,
+		Agent: agent, Target: target, LineRate: rate, For: o.watch, Patience: maxWatch,
 		Now: env.now, Progress: func(s string) { p.say("%s", s) },
 	}
 	rec, err := w.Run(ctx)

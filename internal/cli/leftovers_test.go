@@ -103,12 +103,20 @@ func links(t *testing.T) []string {
 func cgroups() []string {
 	var out []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.Contains(d.Name(), "linerate") {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "linerate-lab-") && !alive(d.Name()) {
 			out = append(out, p)
 		}
 		return nil // a cgroup that vanished meanwhile is no trace
 	})
 	return out
+}
+
+// alive tells whether the owner of a lab's cgroup lives: other tests have labs
+// of their own at the same time. Names are linerate-lab-<pid>-….
+func alive(cgroup string) bool {
+	pid, _, _ := strings.Cut(strings.TrimPrefix(cgroup, "linerate-lab-"), "-")
+	_, err := os.Stat(filepath.Join("/proc", pid))
+	return err == nil
 }
 
 func files(dir string) []string {

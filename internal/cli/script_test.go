@@ -19,6 +19,12 @@ import (
 const asProgram = "LINERATE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if role := os.Getenv(copyRole); role != "" && len(os.Args) == 1 {
+		if err := plainCopy(role); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 	}

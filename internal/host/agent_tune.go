@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/creachadair/jrpc2"
+
 	"linerate/internal/facts"
 	"linerate/internal/kernel"
 	"linerate/internal/model"
@@ -61,7 +63,12 @@ func (a *agent) readSetting(ctx context.Context, p readParams) (readResult, erro
 }
 
 func (a *agent) apply(ctx context.Context, p model.Plan) (tune.Result, error) {
-	return a.tuner.Apply(ctx, p)
+	r, err := a.tuner.Apply(ctx, p)
+	var not *tune.NotInForceError
+	if errors.As(err, &not) {
+		return r, jrpc2.Errorf(codeNotInForce, "%v", err).WithData(not)
+	}
+	return r, err
 }
 
 func (a *agent) undo(ctx context.Context, p undoParams) (tune.Result, error) {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/channel"
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
@@ -91,6 +93,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	samples map[int]*collected
+	broken  error // what was wrong with the last message
 }
 
 // Dial starts an agent and greets it; if that fails, it discards what was
@@ -151,7 +154,7 @@ func (c *Client) start() error {
 	c.stdin, c.kill = stdin, cmd.Process.Kill
 	received := make(chan struct{})
 	c.rpc = jrpc2.NewClient(&watched{lines: newLines(stdout, stdin), end: func() { close(received) }},
-		&jrpc2.ClientOptions{OnNotify: c.notified})
+		&jrpc2.ClientOptions{OnNotify: c.notified, OnStop: c.stopped})
 	go func() {
 		// Wait closes stdout: let the last message be read before.
 		<-received
@@ -168,7 +171,17 @@ func (c *Client) log(line string) {
 	}
 }
 
-// watched tells when nothing more can be received.
+// stopped notes why the library gave up on the connection.
+func (c *Client) stopped(_ *jrpc2.Client, err error) {
+	if err == nil || errors.Is(err, io.EOF) || channel.IsErrClosing(err) || errors.Is(err, os.ErrClosed) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = err
+}
+
+// watched tells when nothing more will be received.
 type watched struct {
 	*lines
 	once sync.Once
@@ -182,6 +195,13 @@ func (w *watched) Recv() ([]byte, error) {
 		w.once.Do(w.end)
 	}
 	return b, err
+}
+
+// Close implements channel.Channel; the library also calls it when it cannot
+// read what it received.
+func (w *watched) Close() error {
+	w.once.Do(w.end)
+	return w.lines.Close()
 }
 
 // call makes one call and decodes its result, which may hold no field that we
@@ -228,7 +248,7 @@ func (c *Client) explain(ctx context.Context, method string, err error) error {
 	}
 	var answered *jrpc2.Error
 	if errors.As(err, &answered) && answered.Code != jrpc2.Cancelled && !c.rpc.IsStopped() {
-		return fmt.Errorf("host %s: %s", c.ep.Name, answered.Message)
+		return fmt.Errorf("host %s: %w", c.ep.Name, remote(answered))
 	}
 	select {
 	case <-c.ended:
@@ -238,13 +258,27 @@ func (c *Client) explain(ctx context.Context, method string, err error) error {
 	}
 }
 
+// remote gives an agent's error back its kind, where code branches on it.
+func remote(e *jrpc2.Error) error {
+	var not tune.NotInForceError
+	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
+		return &not
+	}
+	return errors.New(e.Message)
+}
+
 // errGone is the cause of every call's failure once the agent is no more.
 var errGone = errors.New("agent ended")
 
 // gone says how the agent ended; for after ended.
 func (c *Client) gone() error {
 	how := "it closed the connection"
-	if c.how != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.broken != nil:
+		how = "what it sent cannot be read: " + printable(c.broken.Error())
+	case c.how != nil:
 		how = c.how.Error()
 	}
 	if last := c.errs.last(); last != "" {

@@ -3,6 +3,8 @@ package host
 import (
 	"time"
 
+	"github.com/creachadair/jrpc2"
+
 	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -29,6 +31,10 @@ const (
 	methodWorkerStop = "worker.stop"      // idParams → none
 	notifySample     = "sample"           // samplePush, from the agent
 )
+
+// codeNotInForce marks a *tune.NotInForceError, which is the error's data: a
+// treatment without effect is an outcome of a study, not a failure of it.
+const codeNotInForce jrpc2.Code = 1
 
 // Hello is how an agent introduces itself.
 type Hello struct {

@@ -32,6 +32,7 @@ type world struct {
 	value  string // of tcp_rmem on the receiver
 	before string // what an open journal entry would restore
 	stuck  bool   // the host does not take the value back
+	clamps bool   // the kernel takes the write and keeps its own value
 	dumb   bool   // the change has no effect on the goodput
 }
 
@@ -88,6 +89,9 @@ func (a *fakeAgent) Apply(_ context.Context, p model.Plan) (tune.Result, error) 
 	c := p.Changes[0]
 	if c.Setting != rmem || c.From != a.w.value || a.sender {
 		return tune.Result{}, fmt.Errorf("unexpected change %+v", c)
+	}
+	if a.w.clamps {
+		return tune.Result{}, fmt.Errorf("apply: %w", &tune.NotInForceError{Where: c.Setting, Wanted: c.To, Got: c.From})
 	}
 	a.w.before, a.w.value = a.w.value, c.To
 	return tune.Result{Plan: p.ID}, nil

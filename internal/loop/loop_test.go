@@ -58,13 +58,18 @@ func TestAChangeWithoutEffectIsSaidToHaveNone(t *testing.T) {
 // Every call to either host fails once, in turn, and once is the moment of a
 // Ctrl-C: the value is always put back.
 func TestEveryStepMayFail(t *testing.T) {
+	short := func(w *world) *Loop {
+		l := newLoop(w)
+		l.Timing.AAPairs, l.Timing.Pairs = 1, 2
+		return l
+	}
 	count := &world{value: original}
-	if _, err := newLoop(count).Run(context.Background()); err != nil {
+	if _, err := short(count).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for i := 1; i <= count.calls; i++ {
 		w := &world{value: original, failAt: i}
-		rec, err := newLoop(w).Run(context.Background())
+		rec, err := short(w).Run(context.Background())
 		if !errors.Is(err, errFake) {
 			t.Errorf("call %d failed and Run returned %v", i, err)
 		}
@@ -77,7 +82,7 @@ func TestEveryStepMayFail(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(context.Background())
 		w = &world{value: original, failAt: i, cancel: cancel}
-		rec, err = newLoop(w).Run(ctx)
+		rec, err = short(w).Run(ctx)
 		cancel()
 		if w.value != original {
 			t.Errorf("interrupted at call %d and tcp_rmem stayed %q", i, w.value)
@@ -96,6 +101,20 @@ func TestAnUndoThatIsRefusedIsNotCalledRestored(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "somebody else changed it") || !strings.Contains(err.Error(), "server1") {
 		t.Errorf("the error names neither cause nor host: %v", err)
+	}
+}
+
+func TestAChangeThatIsNotInForceIsSaidToBeSo(t *testing.T) {
+	w := &world{value: original, clamps: true}
+	rec, err := newLoop(w).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := rec.Results.Proof; p == nil || p.Effect != "not in force" || p.Ratio != nil || len(p.Warnings) != 1 {
+		t.Errorf("proof %+v, want not in force and why", p)
+	}
+	if w.value != original || !rec.Results.Restored {
+		t.Errorf("tcp_rmem is %q, restored %v", w.value, rec.Results.Restored)
 	}
 }
 

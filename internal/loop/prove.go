@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/study"
+	"linerate/internal/tune"
 	"linerate/internal/unit"
 )
 
@@ -40,6 +41,11 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 		})
 		return nil
 	}
+	var not *tune.NotInForceError
+	if errors.As(err, &not) {
+		rec.Results.Proof = &model.Proof{Effect: study.NotInForce, By: by, Treatment: t.String(), Warnings: []string{not.Error()}}
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("prove the change: %w", err)
 	}
@@ -64,7 +70,7 @@ func (l *Loop) treatment(rec *Record) (interface {
 	v := rec.Results.Verdict
 	switch {
 	case v.Fix.Kind == model.FixSetting:
-		return &settingTreatment{loop: l, rec: rec, fix: v.Fix, why: v.Line}, "linerate"
+		return &settingTreatment{loop: l, rec: rec, fix: v.Fix}, "linerate"
 	case v.Fix.Kind == model.FixOperator && l.Operator != nil:
 		return &operatorTreatment{operator: l.Operator, limiter: v.Limiter, advice: v.Fix.Advice}, "lab operator"
 	}
@@ -76,7 +82,6 @@ type settingTreatment struct {
 	loop *Loop
 	rec  *Record
 	fix  model.Fix
-	why  string
 	n    int
 	open string // id of the applied plan
 }
@@ -101,18 +106,17 @@ func (t *settingTreatment) Apply(ctx context.Context) error {
 		return err
 	}
 	t.n++
-	change := model.Change{Setting: t.fix.Setting, Target: t.fix.Target, From: t.fix.From, To: t.fix.To, Why: t.why}
 	id := fmt.Sprintf("%s-%d", t.loop.Now().UTC().Format("20060102T150405"), t.n)
-	t.open = id
-	_, err = a.Apply(ctx, model.Plan{
-		V: model.PlanVersion, ID: id, Host: t.fix.Host,
-		BootID: t.rec.Facts[t.fix.Host].BootID, Changes: []model.Change{change},
-	})
+	plan, err := tune.NewPlan(id, t.rec.Facts[t.fix.Host], t.rec.Results.Verdict)
 	if err != nil {
 		return err
 	}
+	t.open = id
+	if _, err := a.Apply(ctx, plan); err != nil {
+		return err
+	}
 	if t.n == 1 {
-		t.rec.Results.Changes = append(t.rec.Results.Changes, change)
+		t.rec.Results.Changes = append(t.rec.Results.Changes, plan.Changes...)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (e *IdleError) Error() string {
 // Watch judges a transfer that runs anyway, from one end, without any load.
 type Watch struct {
 	Agent    Watcher
-	Host     string // this end's name
+	Host     string // this end's name; empty: its own host name
 	Target   Target
 	LineRate model.Fact[unit.BitRate]
 	For      time.Duration // how long to watch once data moves
@@ -72,12 +72,15 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	rec := &Record{Facts: map[string]*model.Facts{}}
 	r := &rec.Results
 	r.V, r.Restored, r.Started = model.OutcomeVersion, true, w.Now()
-	r.Hosts = []string{w.Host}
 	facts, err := w.Agent.Facts(ctx)
 	if err != nil {
 		return rec, fmt.Errorf("look at %s: %w", w.Host, err)
 	}
-	rec.Facts[w.Host] = facts
+	if w.Host == "" {
+		w.Host = facts.Hostname
+		facts.Host = facts.Hostname
+	}
+	rec.Facts[w.Host], r.Hosts = facts, []string{w.Host}
 	if err := w.awaitData(ctx); err != nil {
 		return rec, err
 	}
@@ -90,6 +93,7 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	if rate(max(sent, received), samples) < moving {
 		return rec, &IdleError{w.Target, w.For, conns}
 	}
+	w.Progress("judging")
 	run := model.Run{Label: "watched", Started: started, Window: w.For, Samples: map[string][]model.Sample{w.Host: samples}}
 	run.Bytes, run.Goodput = unit.Bytes(max(sent, received)), rate(max(sent, received), samples)
 	r.Runs = append(r.Runs, run)
@@ -142,6 +146,9 @@ func (w *Watch) sample(ctx context.Context, d time.Duration) ([]model.Sample, er
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.Target, err)
+	}
+	for i := range samples { // one host, one clock: its own
+		samples[i].At = samples[i].HostAt.Sub(samples[0].HostAt)
 	}
 	return samples, nil
 }

@@ -78,15 +78,15 @@ func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
 	var errs []error // one per view that gave nothing
 	for _, v := range views {
 		err := v.read(ctx, &out)
+		if cerr := ctx.Err(); cerr != nil { // stopped half way: nothing is missing
+			return model.Sample{}, cerr
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", v.what, err))
 		}
 		if err != nil && !errors.Is(err, errNobody) {
 			s.miss(v.what, v.wouldShow, err)
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return model.Sample{}, err
 	}
 	if len(errs) == len(views) {
 		return model.Sample{}, fmt.Errorf("sample this host: nothing can be read; see that /proc is mounted and readable: %w", errors.Join(errs...))

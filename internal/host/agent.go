@@ -170,8 +170,8 @@ func typed[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
 	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
 		var p P
 		if req.HasParams() {
-			if err := req.UnmarshalParams(jrpc2.StrictFields(&p)); err != nil {
-				return nil, err
+			if err := decodeStrict(req.ParamString(), &p); err != nil {
+				return nil, fmt.Errorf("read parameters: %w", err)
 			}
 		}
 		r, err := f(ctx, p)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -230,9 +229,7 @@ func (c *Client) callUnbounded(ctx context.Context, method string, params, resul
 		if a.err != nil {
 			return c.explain(ctx, method, a.err)
 		}
-		d := json.NewDecoder(bytes.NewReader([]byte(a.rsp.ResultString())))
-		d.DisallowUnknownFields()
-		if err := d.Decode(result); err != nil {
+		if err := decodeStrict(a.rsp.ResultString(), result); err != nil {
 			return fmt.Errorf("host %s: %s: read the answer: %w", c.ep.Name, method, err)
 		}
 		return nil

@@ -55,7 +55,7 @@ func (c *Client) notified(req *jrpc2.Request) {
 		c.log(fmt.Sprintf("unknown notification %q", req.Method()))
 		return
 	}
-	if err := req.UnmarshalParams(jrpc2.StrictFields(&p)); err != nil {
+	if err := decodeStrict(req.ParamString(), &p); err != nil {
 		c.log(fmt.Sprintf("read sample: %v", err))
 		return
 	}

@@ -3,9 +3,11 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // MaxMessage is the longest JSON-RPC message, in bytes: the facts of a large
@@ -56,6 +58,13 @@ func (l *lines) Recv() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// decodeStrict reads one JSON value and refuses fields that v does not have.
+func decodeStrict(s string, v any) error {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }
 
 // Close implements channel.Channel.

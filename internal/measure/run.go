@@ -61,8 +61,8 @@ const (
 // Run makes one run of w: sink, source and sampling come up, both ends pass
 // the start barrier, and the goodput is what the receiving worker counted
 // after the warm-up. A run that moved nothing is a run, with goodput 0. When
-// it returns, and however, no worker and no sampling is left; the run that
-// comes with an error holds what was known until then.
+// it returns, and however, no worker and no sampling is left; a run that comes
+// with an error has no goodput and no samples.
 func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run, error) {
 	if o.Interval == 0 {
 		o.Interval = 100 * time.Millisecond
@@ -74,7 +74,7 @@ func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run
 		w.Streams = 1
 	}
 	r := &running{w: w, o: o, ends: ends, run: model.Run{Label: o.Label, Workload: w, Started: o.Now()}}
-	err := r.make(ctx)
+	err := r.do(ctx)
 	err = errors.Join(err, r.cleanUp(ctx))
 	if err != nil {
 		return r.run, fmt.Errorf("run %q from %s to %s: %w", o.Label, w.Sender, w.Receiver, err)
@@ -95,7 +95,7 @@ type running struct {
 	samples      map[string][]model.Sample
 }
 
-func (r *running) make(ctx context.Context) error {
+func (r *running) do(ctx context.Context) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
@@ -138,6 +138,9 @@ func (r *running) setUp(ctx context.Context) error {
 	}
 	up, err := r.source.Connected(ctx)
 	if err != nil {
+		if _, cerr := r.ends.Receiver.Clock(ctx); cerr != nil {
+			return fmt.Errorf("connect source: %w", cerr) // it is the sink's host that failed
+		}
 		return fmt.Errorf("connect source: %w", err)
 	}
 	r.cc = up.CC

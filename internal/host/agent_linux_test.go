@@ -1,0 +1,384 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+)
+
+var loopback = netip.MustParseAddr("127.0.0.1")
+
+func TestHelloAndFacts(t *testing.T) {
+	c, _ := dial(t, "here")
+	h := c.Hello()
+	if h.Protocol != Protocol || h.OS != runtime.GOOS || h.UID != os.Getuid() || h.BootID == "" || h.Build != "test" || len(h.Capabilities) == 0 {
+		t.Errorf("hello: %+v", h)
+	}
+	f, err := c.Facts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Host != "here" || f.BootID != h.BootID {
+		t.Errorf("facts are of %q, boot %q", f.Host, f.BootID)
+	}
+	v, err := c.ReadSetting(t.Context(), "linux.sysctl.net.ipv4.tcp_rmem", "", "")
+	if err != nil || len(strings.Fields(v)) != 3 {
+		t.Errorf("tcp_rmem reads %q, %v", v, err)
+	}
+	open, err := c.OpenJournal(t.Context())
+	if err != nil || len(open) != 0 {
+		t.Errorf("journal of an untouched host: %v, %v", open, err)
+	}
+}
+
+func TestAgentRefuses(t *testing.T) {
+	c, _ := dial(t, "here")
+	ctx := t.Context()
+	var none struct{}
+	for name, tt := range map[string]struct {
+		method string
+		params any
+		want   string
+	}{
+		"a method it does not have": {"exec", map[string]any{"argv": []string{"id"}}, "method not found"},
+		"a field it does not know":  {methodFacts, map[string]any{"host": "x", "path": "/etc/shadow"}, "unknown field"},
+		"the library's own methods": {"rpc.serverInfo", nil, "method not found"},
+		"sampling too often":        {methodSample, sampleParams{Interval: time.Nanosecond}, "interval"},
+		"a worker that is not":      {methodGo, idParams{77}, "there is none"},
+		"a worker without a token":  {methodWorker, workerParams{load.Spec{V: 1, Role: load.Sink, Bind: loopback}}, "no token"},
+		"a file as a setting":       {methodRead, readParams{Setting: "linux.sysctl.kernel.core_pattern"}, "no mechanism"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.call(ctx, tt.method, tt.params, &none)
+			wantError(t, err, "host here", tt.want)
+		})
+	}
+}
+
+func TestAgentThatIsNone(t *testing.T) {
+	said := &logged{}
+	t.Run("dies", func(t *testing.T) {
+		t.Setenv(brokenEnv, "dies")
+		_, err := Dial(t.Context(), localEndpoint(t, "server1"), Options{Log: said.add})
+		wantError(t, err, "server1", "agent ended (exit status 1", "cannot be an agent")
+		if strings.Contains(err.Error()+said.String(), "\x1b") {
+			t.Error("an agent's stderr can steer the terminal")
+		}
+	})
+	t.Run("deaf", func(t *testing.T) {
+		t.Setenv(brokenEnv, "deaf")
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := Dial(ctx, localEndpoint(t, "server1"), Options{})
+		wantError(t, err, "server1", "killed")
+	})
+	t.Run("not there", func(t *testing.T) {
+		_, err := Dial(t.Context(), Endpoint{Name: "server1", Self: []string{"/nonexistent/linerate"}}, Options{})
+		wantError(t, err, "reach server1", "no such file")
+	})
+	t.Run("says more than JSON", func(t *testing.T) {
+		t.Setenv(brokenEnv, "chatty")
+		_, err := Dial(t.Context(), localEndpoint(t, "server1"), Options{})
+		wantError(t, err, "server1", "cannot be read")
+	})
+}
+
+// agentPID finds the agent by what it samples: it has no other name.
+func agentPID(t *testing.T, c *Client) int {
+	t.Helper()
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ppid int
+	if _, err := fmt.Sscan(strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+2:]))[1], &ppid); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ppid
+}
+
+func testSpec(role load.Role) load.Spec {
+	s := load.Spec{
+		V: load.SpecVersion, Role: role, Bind: loopback, Streams: 1,
+		Duration: time.Second, Warmup: 100 * time.Millisecond, Deadline: bound,
+	}
+	s.Token[0] = 1
+	return s
+}
+
+func TestAgentThatDiesHalfWay(t *testing.T) {
+	c, _ := dial(t, "server1")
+	pid := agentPID(t, c)
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { _, err := w.Wait(t.Context()); waited <- err }()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, <-waited, "host server1", "agent ended (signal: killed")
+	_, err = c.Facts(t.Context())
+	wantError(t, err, "host server1", "agent ended (signal: killed")
+	wantGone(t, w.PID())
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	c, _ := dial(t, "here")
+	pid := agentPID(t, c)
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.StartSampling(t.Context(), measure.Watch{PIDs: []int{w.PID()}}, 20*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	wantGone(t, pid)
+	wantGone(t, w.PID())
+	if err := c.Close(); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+}
+
+// wantGone waits for a process to end that was told to.
+func wantGone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(bound); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		// An orphan that nobody reaps is over as well.
+		if err != nil || strings.Contains(string(b), ") Z ") {
+			return
+		}
+	}
+	t.Errorf("process %d is still there", pid)
+}
+
+func TestInterruptOfTheControllerDoesNotReachTheAgent(t *testing.T) {
+	c, _ := dial(t, "here")
+	pid := agentPID(t, c)
+	group, err := syscall.Getpgid(pid)
+	if err != nil || group != pid {
+		t.Errorf("agent %d is of process group %d (%v): a Ctrl-C would end it before it has undone its changes", pid, group, err)
+	}
+}
+
+func TestWorkerThatIsKilled(t *testing.T) {
+	c, _ := dial(t, "server1")
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(w.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Connected(t.Context())
+	wantError(t, err, "host server1", fmt.Sprintf("worker %d ended", w.PID()), "killed")
+}
+
+func TestCallsEndWithTheirContext(t *testing.T) {
+	c, _ := dial(t, "server1")
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, fmt.Errorf("out of patience"))
+	defer cancel()
+	_, err = w.Wait(ctx)
+	wantError(t, err, "host server1", "out of patience")
+}
+
+// stopped is an agent that hangs: calls must not.
+func TestHangingAgent(t *testing.T) {
+	ep := localEndpoint(t, "server1")
+	c, err := Dial(t.Context(), ep, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := agentPID(t, c)
+	c.o.CallTimeout = 50 * time.Millisecond
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, err := c.Facts(t.Context())
+		wantError(t, err, "host server1", "no answer within")
+	}
+	wantError(t, c.Close(), "killed")
+	wantGone(t, pid)
+}
+
+func TestClockOfAHostThatIsOff(t *testing.T) {
+	const off = 5 * time.Second
+	t.Setenv(clockEnv, off.String())
+	c, _ := dial(t, "server1")
+	clock, err := c.Clock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := (clock.Offset - off).Abs(); d > clock.Error {
+		t.Errorf("offset %v ± %v, want %v", clock.Offset, clock.Error, off)
+	}
+	if clock.Error <= 0 || clock.Error > bound {
+		t.Errorf("error bound %v", clock.Error)
+	}
+	before := time.Now()
+	stop, err := c.StartSampling(t.Context(), measure.Watch{}, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, err := stop()
+	after := time.Now()
+	if err != nil || len(samples) == 0 {
+		t.Fatalf("%d samples, %v", len(samples), err)
+	}
+	for _, s := range samples {
+		at := s.HostAt.Add(-clock.Offset)
+		if at.Before(before.Add(-clock.Error)) || at.After(after.Add(clock.Error)) {
+			t.Errorf("a sample taken between %v and %v is put at %v ± %v", before, after, at, clock.Error)
+		}
+	}
+}
+
+func TestApplyAndUndoThroughTheAgent(t *testing.T) {
+	c, _ := dial(t, "here")
+	// A plan of another boot is refused before anything is touched: this
+	// test changes no host.
+	_, err := c.Apply(t.Context(), model.Plan{V: model.PlanVersion, ID: "p1", Host: "here", BootID: "another", Changes: []model.Change{
+		{Setting: "linux.sysctl.net.ipv4.tcp_rmem", From: "1 2 3", To: "1 2 3"},
+	}})
+	wantError(t, err, "host here")
+	if _, err := c.Undo(t.Context(), "p1"); err != nil {
+		t.Errorf("undoing a plan that changed nothing: %v", err)
+	}
+}
+
+func TestSamplesArriveInOrder(t *testing.T) {
+	c, _ := dial(t, "here")
+	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := c.StartSampling(t.Context(), measure.Watch{PIDs: []int{w.PID()}}, minInterval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if _, err := c.Clock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	samples, err := stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range samples[1:] {
+		if samples[i+1].HostAt.Before(samples[i].HostAt) {
+			t.Fatalf("sample %d is older than the one before", i+1)
+		}
+	}
+	if len(samples[0].Tasks) == 0 || len(samples[0].CPUs) == 0 {
+		t.Errorf("the first sample has no tasks or no cores: %+v", samples[0])
+	}
+	if _, err := stop(); err == nil {
+		t.Error("stopped the same sampling twice")
+	}
+}
+
+func TestAgentTakesNoMoreThanItCanBear(t *testing.T) {
+	c, _ := dial(t, "here")
+	for range maxSamplers {
+		if _, err := c.StartSampling(t.Context(), measure.Watch{}, time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := c.StartSampling(t.Context(), measure.Watch{}, time.Second)
+	wantError(t, err, "run already")
+}
+
+func TestKeepsTheBinaryWhileChangesAreOpen(t *testing.T) {
+	dir, self := t.TempDir(), filepath.Join(t.TempDir(), "linerate")
+	if err := os.WriteFile(self, []byte("a program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said := &strings.Builder{}
+	a, err := newAgent(AgentOptions{StateDir: dir, Deployed: true, Self: []string{self}, Log: said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, "linerate")
+	if _, err := os.Stat(kept); !os.IsNotExist(err) {
+		t.Fatalf("kept the binary although nothing is open: %v", err)
+	}
+	line := fmt.Sprintf(`{"v":1,"seq":1,"plan":"p","boot_id":%q,"by":"test","target":"","setting":"linux.sysctl.net.ipv4.tcp_rmem","before":"1 2 3","wanted":"1 2 4","after":"1 2 4","state":"applied"}`, a.bootID())
+	if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(line+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.keepBinary(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(kept)
+	if err != nil || string(b) != "a program" || !strings.Contains(said.String(), "1 changes are still open") {
+		t.Errorf("kept %q (%v), said %q", b, err, said)
+	}
+}
+
+// A controller that is killed closes the pipe and says nothing.
+func TestAgentEndsWithItsController(t *testing.T) {
+	ep := localEndpoint(t, "here")
+	cmd := exec.Command(ep.Self[0], "agent", ep.StateDir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rpc := jrpc2.NewClient(newLines(out, in), nil)
+	var r startedResult
+	if err := rpc.CallResult(t.Context(), methodWorker, workerParams{testSpec(load.Sink)}, &r); err != nil {
+		t.Fatal(err)
+	}
+	var id idResult
+	if err := rpc.CallResult(t.Context(), methodSample, sampleParams{measure.Watch{}, minInterval}, &id); err != nil {
+		t.Fatal(err)
+	}
+	// Both pipes at once, as when the process is gone.
+	out.Close()
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Logf("the agent ended with: %v", err)
+	}
+	wantGone(t, r.PID)
+}

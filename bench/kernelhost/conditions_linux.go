@@ -70,19 +70,19 @@ type row struct {
 }
 
 // judge reads what explain printed. Where an error is right it has to be one
-// line with an exit code that is not 0.
+// line, below what told of progress, with an exit code that is not 0.
 func (r *row) judge(res runResult, stdout, stderr []byte) {
 	r.took = res.Took
 	if len(r.right) == 0 || res.Exit != 0 {
-		r.said = fmt.Sprintf("exit %d: %s", res.Exit, bytes.TrimSpace(stderr))
-		lines := bytes.Count(bytes.TrimSpace(stderr), []byte("\n")) + 1
+		last := lastLine(stderr)
+		r.said = fmt.Sprintf("exit %d: %s", res.Exit, last)
 		switch {
 		case len(r.right) > 0:
-			r.problem = "no verdict, " + r.said
+			r.problem = "no verdict"
 		case res.Exit == 0:
 			r.problem = "exit 0, want an error"
-		case lines != 1 || len(bytes.TrimSpace(stderr)) == 0:
-			r.problem = fmt.Sprintf("%d lines on stderr, want one", lines)
+		case !strings.HasPrefix(last, "linerate: "):
+			r.problem = "the last line does not say what is wrong"
 		}
 		return
 	}
@@ -95,6 +95,11 @@ func (r *row) judge(res runResult, stdout, stderr []byte) {
 	if !slices.Contains(r.right, o.Verdict.Limiter) {
 		r.problem = fmt.Sprintf("named %s, want %v", o.Verdict.Limiter, r.right)
 	}
+}
+
+func lastLine(b []byte) string {
+	b = bytes.TrimSpace(b)
+	return string(b[bytes.LastIndexByte(b, '\n')+1:])
 }
 
 func describe(v model.Verdict) string {

@@ -25,6 +25,7 @@ type options struct {
 	record string
 	keep   bool
 	faults string
+	rate   string
 }
 
 // insideEnv tells the second start of the bench that it is in namespaces of
@@ -38,6 +39,10 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == copierArg {
 		copierMain(os.Args[2:])
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == labArg {
+		labMain(os.Args[2:])
 		return
 	}
 	o := parseFlags()
@@ -57,7 +62,7 @@ func main() {
 
 func parseFlags() options {
 	var o options
-	flag.BoolVar(&o.netem, "netem", false, "run `linerate demo` inside one kernel, whose links are netem")
+	flag.BoolVar(&o.netem, "netem", false, "run the loop inside one kernel, over a netem link")
 	flag.StringVar(&o.only, "only", "", "comma-separated conditions; empty is all")
 	flag.StringVar(&o.uids, "uids", "1000,0", "user ids to run explain as")
 	flag.DurationVar(&o.window, "window", 12*time.Second, "how long each copy is measured when explain is not run (-binary none)")
@@ -65,6 +70,7 @@ func parseFlags() options {
 	flag.StringVar(&o.record, "record", "", "directory that gets a recorded tree of the client during a copy")
 	flag.BoolVar(&o.keep, "keep", false, "keep the work directory with kernel logs and everything that was printed")
 	flag.StringVar(&o.faults, "faults", "loss,window,none,slow-link", "with -netem: the faults")
+	flag.StringVar(&o.rate, "rate", "1Gbit", "with -netem: rate of the link")
 	flag.Parse()
 	return o
 }

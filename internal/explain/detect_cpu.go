@@ -148,6 +148,12 @@ func seePacketCostLikely(s *scene) *finding {
 // packets do not pass one by one.
 func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 	tx, rx := s.sender.off(txFeatures()), s.reader.off(rxFeatures())
+	if s.sender.wholePackets(s.mss()) {
+		tx = nil
+	}
+	if s.reader.wholePackets(s.mss()) || full != s.reader {
+		rx = nil
+	}
 	f := &finding{id: model.PacketCost, margin: margin, cap: limit}
 	switch {
 	case len(tx) > 0:
@@ -172,9 +178,15 @@ func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 	return f
 }
 
+// wholePackets: super-packets were seen to pass, so the offload that a feature
+// says is off is not missed. Only a virtual NIC counts what the stack hands
+// it; a physical one counts what is on the wire, which says nothing.
+func (v *hostView) wholePackets(mss int) bool {
+	return v != nil && v.nic != nil && v.nic.Speed.State != model.Present && mss > 0 && v.packet >= 2*float64(mss+ipTCPHeaders)
+}
+
 // singlePackets: the offloads could not be read, but packets of no more than
-// one segment leave the sender. Only a virtual NIC counts what the stack
-// hands it; a physical one counts what is on the wire, which says nothing.
+// one segment leave the sender, as far as a virtual NIC shows it.
 func (s *scene) singlePackets() bool {
 	v := s.sender
 	if v == nil || v.nic == nil || v.nic.Features.State == model.Present || v.nic.Speed.State == model.Present || s.mss() == 0 {

@@ -83,7 +83,7 @@ func TestAgentThatIsNone(t *testing.T) {
 		t.Setenv(brokenEnv, "deaf")
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		_, err := Dial(ctx, localEndpoint(t, "server1"), Options{})
+		_, err := Dial(ctx, localEndpoint(t, "server1"), Options{closeTime: 100 * time.Millisecond})
 		wantError(t, err, "server1", "killed")
 	})
 	t.Run("not there", func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestHangingAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := agentPID(t, c)
-	c.o.CallTimeout = 50 * time.Millisecond
+	c.o.CallTimeout, c.o.closeTime = 50*time.Millisecond, 100*time.Millisecond
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

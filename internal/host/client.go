@@ -64,12 +64,13 @@ type Options struct {
 	Now func() time.Time  // the controller's clock; nil is time.Now
 	// CallTimeout bounds each call that has no bound of its own; 0 is 30 s.
 	CallTimeout time.Duration
+
+	closeTime time.Duration // for an agent to end by itself; 0 is 5 s
 }
 
 // Times of a Client.
 const (
 	helloTime  = 30 * time.Second // ssh's own connect timeout is below it
-	closeTime  = 5 * time.Second  // for an agent to end by itself
 	clockTries = 8
 )
 
@@ -105,6 +106,9 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	}
 	if o.CallTimeout == 0 {
 		o.CallTimeout = 30 * time.Second
+	}
+	if o.closeTime == 0 {
+		o.closeTime = 5 * time.Second
 	}
 	if len(ep.Self) == 0 {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
@@ -250,7 +254,7 @@ func (c *Client) explain(ctx context.Context, method string, err error) error {
 	select {
 	case <-c.ended:
 		return c.gone()
-	case <-time.After(closeTime):
+	case <-time.After(c.o.closeTime):
 		return fmt.Errorf("host %s: %s: %w", c.ep.Name, method, err)
 	}
 }
@@ -297,8 +301,8 @@ func (c *Client) close() error {
 	var err error
 	select {
 	case <-c.ended:
-	case <-time.After(closeTime):
-		err = fmt.Errorf("host %s: the agent did not end within %v and was killed", c.ep.Name, closeTime)
+	case <-time.After(c.o.closeTime):
+		err = fmt.Errorf("host %s: the agent did not end within %v and was killed", c.ep.Name, c.o.closeTime)
 		if kerr := c.kill(); kerr != nil {
 			err = errors.Join(err, kerr)
 		}

@@ -41,17 +41,17 @@ const (
 // quotes, so that they mean the same to any login shell.
 const (
 	probeScript = `umask 077 && uname -s && uname -m && id -u && mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX"`
-	copyScript  = `cat > DIR/linerate && chmod 700 DIR/linerate && ` +
-		`if command -v sha256sum >/dev/null 2>&1; then sha256sum < DIR/linerate; ` +
-		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < DIR/linerate; ` +
+	copyScript  = `cat > @DIR@/linerate && chmod 700 @DIR@/linerate && ` +
+		`if command -v sha256sum >/dev/null 2>&1; then sha256sum < @DIR@/linerate; ` +
+		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < @DIR@/linerate; ` +
 		`else echo none; fi`
-	readBackScript = `cat DIR/linerate`
-	removeScript   = `rm -rf DIR`
+	readBackScript = `cat @DIR@/linerate`
+	removeScript   = `rm -rf @DIR@`
 	// The shell outlives the agent, whatever ends that, and cleans up. sudo
 	// is used where it asks for nothing.
 	runScript = `trap : HUP INT TERM PIPE; ` +
 		`if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; ` +
-		`then sudo -n DIR/linerate "$@"; else DIR/linerate "$@"; fi; s=$?; rm -rf DIR; exit $s`
+		`then sudo -n @DIR@/linerate "$@"; else @DIR@/linerate "$@"; fi; s=$?; rm -rf @DIR@; exit $s`
 )
 
 var dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/-]*/linerate\.[A-Za-z0-9]{6,}$`)
@@ -102,7 +102,7 @@ func (s Ssh) argv(n Name) []string {
 
 // script is a fixed script for the host's login shell, whatever that is.
 func script(text, dir string) string {
-	return "exec sh -c '" + strings.ReplaceAll(text, "DIR", dir) + "'"
+	return "exec sh -c '" + strings.ReplaceAll(text, "@DIR@", dir) + "'"
 }
 
 // run executes one fixed script on the host. It is the one place besides

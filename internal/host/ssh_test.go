@@ -1,0 +1,90 @@
+package host
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseProbe(t *testing.T) {
+	got, err := parseProbe("Welcome!\n\nLinux\nx86_64\n1000\n/tmp/linerate.aB3dE6gH9j\n")
+	if want := (place{"linux", "amd64", "1000", "/tmp/linerate.aB3dE6gH9j"}); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	for name, out := range map[string]string{
+		"empty":               "",
+		"no system":           "Plan9\nx86_64\n0\n/tmp/linerate.aB3dE6gH9j\n",
+		"no machine":          "Linux\npdp11\n0\n/tmp/linerate.aB3dE6gH9j\n",
+		"a relative place":    "Linux\nx86_64\n0\ntmp/linerate.aB3dE6gH9j\n",
+		"a quote":             "Linux\nx86_64\n0\n/tmp/'/linerate.aB3dE6gH9j\n",
+		"a command":           "Linux\nx86_64\n0\n/tmp/$(id)/linerate.aB3dE6gH9j\n",
+		"a space":             "Linux\nx86_64\n0\n/tmp /linerate.aB3dE6gH9j\n",
+		"somewhere else":      "Linux\nx86_64\n0\n/home\n",
+		"out of the way":      "Linux\nx86_64\n0\n/tmp/../linerate.aB3dE6gH9j\n",
+		"a control character": "Linux\nx86_64\n0\n/tmp/\x1b[2J\n",
+	} {
+		if p, err := parseProbe(out); err == nil {
+			t.Errorf("%s: accepted as %+v", name, p)
+		} else if strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: the error can steer a terminal: %q", name, err)
+		}
+	}
+}
+
+func FuzzParseProbe(f *testing.F) {
+	f.Add("Linux\nx86_64\n0\n/tmp/linerate.aB3dE6gH9j\n")
+	f.Fuzz(func(t *testing.T, out string) {
+		p, err := parseProbe(out)
+		if err == nil && strings.ContainsAny(p.dir, " '\"`$;|&<>\\\n*?") {
+			t.Errorf("%q gives directory %q", out, p.dir)
+		}
+	})
+}
+
+func TestScriptsFitIntoSingleQuotes(t *testing.T) {
+	for _, s := range []string{probeScript, copyScript, readBackScript, removeScript, runScript} {
+		if strings.ContainsAny(s, "'\n") {
+			t.Errorf("script %q breaks out of its quotes", s)
+		}
+	}
+}
+
+func TestParseAgentArgs(t *testing.T) {
+	for _, tt := range []struct {
+		args     []string
+		dir      string
+		deployed bool
+		bad      bool
+	}{
+		{nil, "", false, false},
+		{[]string{"/var/lib/x"}, "/var/lib/x", false, false},
+		{[]string{"--deployed"}, "", true, false},
+		{[]string{"--deployed", "/x"}, "/x", true, false},
+		{[]string{"x"}, "", false, true},
+		{[]string{"/x", "/y"}, "", false, true},
+	} {
+		dir, deployed, err := ParseAgentArgs(tt.args)
+		if (err != nil) != tt.bad || !tt.bad && (dir != tt.dir || deployed != tt.deployed) {
+			t.Errorf("%q: %q, %v, %v", tt.args, dir, deployed, err)
+		}
+	}
+}
+
+func TestDefaultStateDir(t *testing.T) {
+	env := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
+	for _, tt := range []struct {
+		uid  int
+		env  map[string]string
+		want string
+	}{
+		{0, map[string]string{"HOME": "/root"}, "/var/lib/linerate"},
+		{1000, map[string]string{"HOME": "/home/a"}, "/home/a/.local/state/linerate"},
+		{1000, map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "/s"}, "/s/linerate"},
+		{1000, map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "s"}, "/home/a/.local/state/linerate"},
+		{1000, nil, ""},
+	} {
+		got, err := DefaultStateDir(tt.uid, env(tt.env))
+		if got != tt.want || (err != nil) != (tt.want == "") {
+			t.Errorf("uid %d, %v: %q, %v; want %q", tt.uid, tt.env, got, err, tt.want)
+		}
+	}
+}

@@ -271,3 +271,20 @@ func TestReadSpecRefuses(t *testing.T) {
 	wantError(t, runWorker(t.Context(), long, io.Discard, defaultLimits()), "longer than")
 	wantError(t, runWorker(t.Context(), strings.NewReader(""), io.Discard, defaultLimits()), "started by linerate")
 }
+
+// A path that swallows everything: the run ends when its time is over.
+func TestSinkThatGetsNothingEndsOnTime(t *testing.T) {
+	lim := defaultLimits()
+	lim.drain = 10 * time.Millisecond
+	k := startWorker(t, testSpec(Sink), lim)
+	source := testSpec(Source)
+	source.Peer = k.want(Listening).Addr
+	s := startWorker(t, source, defaultLimits())
+	k.want(Connected)
+	s.want(Connected)
+	k.begin()
+	res := k.result()
+	if res.Bytes != 0 || res.Window <= 0 || res.Early || res.Streams[0].Error != "" {
+		t.Errorf("result of an empty run: %+v", res)
+	}
+}

@@ -54,6 +54,18 @@ func startSSHD(t *testing.T, setEnv ...string) *sshd {
 		}
 	}
 	port := freePort(t)
+	s.configure(t, port, strings.Join(setEnv, " "))
+	s.serve(t, port)
+	if os.Getuid() != 0 {
+		if out, err := exec.Command("ssh", "-F", s.config, "server1", "true").CombinedOutput(); err != nil {
+			t.Skipf("user %s cannot log in by ssh, whatever the configuration (a locked account, or no shell): run as another, or as root: %s", userName(t), out)
+		}
+	}
+	return s
+}
+
+func (s *sshd) configure(t *testing.T, port int, setEnv string) {
+	t.Helper()
 	s.write(t, "sshd_config", fmt.Sprintf(`ListenAddress 127.0.0.1:%d
 HostKey %[2]s/host_key
 AuthorizedKeysFile %[2]s/user_key.pub
@@ -63,7 +75,7 @@ PasswordAuthentication no
 PermitRootLogin prohibit-password
 PidFile none
 SetEnv HOME=%[2]s TMPDIR=%[2]s/tmp %[3]s
-`, port, s.dir, strings.Join(setEnv, " ")))
+`, port, s.dir, setEnv))
 	pub, err := os.ReadFile(s.dir + "/host_key.pub")
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +92,6 @@ SetEnv HOME=%[2]s TMPDIR=%[2]s/tmp %[3]s
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
 `, port, s.dir, userName(t)))
-	s.serve(t, port)
-	return s
 }
 
 func (s *sshd) write(t *testing.T, name, text string) string {

@@ -23,6 +23,7 @@ type condition struct {
 	// readAheadKB of the mount; 0 is the kernel's 128 KiB.
 	readAheadKB int
 	appRate     int64 // bytes/s that the application takes; 0 is unlimited
+	disk        int64 // bytes/s that the server's disk gives; 0 is the speed of memory
 	path        string
 	right       []model.LimiterID // empty: an error line is right
 }
@@ -50,6 +51,8 @@ func conditions() []condition {
 		{name: "readahead", copies: true, path: nas,
 			link:  with(func(l *link) { l.Delay = 20 * time.Millisecond }),
 			right: []model.LimiterID{model.NFSConcurrency}},
+		{name: "slow-disk", copies: true, path: nas, readAheadKB: deep, link: gigabit, disk: 10e6,
+			right: []model.LimiterID{model.ServerTime}},
 		{name: "slow-reader", copies: true, path: nas, readAheadKB: deep, appRate: 4e6,
 			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
 			right: []model.LimiterID{model.ApplicationSink, model.ApplicationSource}},

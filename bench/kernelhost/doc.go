@@ -6,7 +6,7 @@
 // it runs the demo's loop inside one such kernel, over a netem link.
 //
 //	go run ./bench/kernelhost             every condition (about 8 min)
-//	go run ./bench/kernelhost -netem      the loop on a netem link, per fault (about 1 min)
+//	go run ./bench/kernelhost -netem      the loop on a netem link, per fault (about 2 min)
 //
 // It needs root and Debian's package user-mode-linux. It knows nothing of how
 // a limiter is found, and touches nothing outside its own namespaces, its work

@@ -39,6 +39,7 @@ type guest struct {
 	mu     sync.Mutex // of out
 	out    *os.File
 	copies copies
+	disk   disk
 }
 
 // guestMain is init of a guest: it never returns while the kernel runs.
@@ -207,6 +208,8 @@ func (g *guest) do(op string, args json.RawMessage) (any, error) {
 		return with(args, setSysctls)
 	case "serve-nfs":
 		return with(args, serveNFS)
+	case "throttle-disk":
+		return with(args, g.disk.throttle)
 	case "mount-nfs":
 		return with(args, mountNFS)
 	case "remount-nfs":

@@ -24,6 +24,18 @@ func asUser(uid int) *syscall.SysProcAttr {
 
 // loadModules loads kernel modules by name with what they depend on.
 func loadModules(names []string) error {
+	for _, name := range names {
+		if err := insertModuleWith(name, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertModuleWith reads the line "path/name.ko: path/dependency.ko …" of
+// modules.dep, whose last dependency has to be loaded first. The parameters
+// are the module's own.
+func insertModuleWith(name, params string) error {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return err
@@ -33,41 +45,30 @@ func loadModules(names []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := loadModule(dir, string(deps), name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// loadModule reads the line "path/name.ko: path/dependency.ko …" of
-// modules.dep, whose last dependency has to be loaded first.
-func loadModule(dir, deps, name string) error {
-	for line := range strings.Lines(deps) {
+	for line := range strings.Lines(string(deps)) {
 		path, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if !ok || filepath.Base(path) != name+".ko" {
 			continue
 		}
-		files := append([]string{path}, strings.Fields(rest)...)
-		slices.Reverse(files)
-		for _, f := range files {
-			if err := insertModule(filepath.Join(dir, f)); err != nil {
+		first := strings.Fields(rest)
+		slices.Reverse(first)
+		for _, f := range first {
+			if err := insertModule(filepath.Join(dir, f), ""); err != nil {
 				return err
 			}
 		}
-		return nil
+		return insertModule(filepath.Join(dir, path), params)
 	}
 	return fmt.Errorf("load module %s: not among the kernel's modules", name)
 }
 
-func insertModule(path string) error {
+func insertModule(path, params string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && err != unix.EEXIST {
+	if err := unix.FinitModule(int(f.Fd()), params, 0); err != nil && err != unix.EEXIST {
 		return fmt.Errorf("load module %s: %w", path, err)
 	}
 	return nil

@@ -33,12 +33,12 @@ type serveArgs struct {
 	Threads int    `json:"threads"`
 }
 
-// serveNFS exports one file from memory by the kernel's NFS 4 server. It does
+// serveNFS exports one file from a RAM disk by the kernel's NFS 4 server. It does
 // itself what rpc.nfsd, exportfs and rpc.mountd would: the export caches are
 // filled beforehand (fs/nfsd/export.c, net/sunrpc/svcauth_unix.c have the
 // formats), so that no daemon is asked.
 func serveNFS(a serveArgs) error {
-	if err := mount(exportDir, "tmpfs", "mode=755"); err != nil {
+	if err := ramDisk(exportDir, a.SizeMB+32); err != nil {
 		return err
 	}
 	if err := fill(filepath.Join(exportDir, "big"), a.SizeMB); err != nil {

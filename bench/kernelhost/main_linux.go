@@ -69,8 +69,8 @@ func parseFlags() options {
 	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one, none leaves explain out")
 	flag.StringVar(&o.record, "record", "", "directory that gets a recorded tree of the client during a copy")
 	flag.BoolVar(&o.keep, "keep", false, "keep the work directory with kernel logs and everything that was printed")
-	flag.StringVar(&o.faults, "faults", "loss,window,none,slow-link", "with -netem: the faults")
-	flag.StringVar(&o.rate, "rate", "1Gbit", "with -netem: rate of the link")
+	flag.StringVar(&o.faults, "faults", "none,loss,window,sendbuf,slow-link,mtu,app,cpu", "with -netem: the faults")
+	flag.StringVar(&o.rate, "rate", "400Mbit", "with -netem: rate of the link")
 	flag.Parse()
 	return o
 }

@@ -50,6 +50,9 @@ func labPass(ctx context.Context, args []string) (res netemResult, err error) {
 	}
 	topology := lab.DefaultTopology()
 	topology.Rate, topology.Mode = unit.BitRate(rate), lab.LinkNetem
+	// This kernel's timers come a tick of 10 ms late at times: what arrives
+	// then at once has to fit into the queue.
+	topology.Queue = unit.Bytes(rate / 8 * (topology.RTT + 20*time.Millisecond).Seconds())
 	topology = fault.Topology(topology)
 	res.Expected, res.Topology = fault.Limiter, topology.String()
 	l, err := lab.Up(ctx, topology, lab.Options{Self: []string{guestBin + "/linerate"}, StateDir: "/run/linerate-lab"})

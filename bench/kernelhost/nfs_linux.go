@@ -125,6 +125,9 @@ func (p pair) condition(ctx context.Context, o options, c condition) ([]row, err
 	if err := p.do(ctx, p.server, "shape", c.link, nil); err != nil {
 		return nil, err
 	}
+	if err := p.do(ctx, p.server, "throttle-disk", c.disk, nil); err != nil {
+		return nil, err
+	}
 	sysctls := map[string]string{"net/ipv4/tcp_rmem": c.rmem}
 	if c.rmem == "" {
 		sysctls["net/ipv4/tcp_rmem"] = "4096 131072 6291456"

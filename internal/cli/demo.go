@@ -73,7 +73,8 @@ func runDemo(ctx context.Context, env *environment, o demoOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &progress{w: env.err, started: env.now(), now: env.now}
+	p := newProgress(env)
+	defer p.end()
 	opts, err := sweep(ctx, env, p)
 	if err != nil {
 		return err

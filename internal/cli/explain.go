@@ -59,7 +59,8 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	if err != nil {
 		return err
 	}
-	p := &progress{w: env.err, started: env.now(), now: env.now}
+	p := newProgress(env)
+	defer p.end()
 	target, err := explainTarget(ctx, o, args)
 	if err != nil {
 		return err

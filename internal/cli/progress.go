@@ -3,23 +3,60 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
 
 // progress tells on stderr what goes on, each line with the seconds since the
-// start.
+// start. On a terminal, lines of the same work replace each other.
 type progress struct {
 	mu      sync.Mutex
 	w       io.Writer
 	started time.Time
 	now     func() time.Time
+	live    bool   // w is a terminal
+	width   int    // of it
+	work    string // what the line that may be replaced is about
+}
+
+func newProgress(env *environment) *progress {
+	live, width := isTerminal(env.err)
+	return &progress{w: env.err, started: env.now(), now: env.now, live: live, width: width}
 }
 
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.w, "%5.1fs  %s\n", p.now().Sub(p.started).Seconds(), fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	work, _, counted := strings.Cut(text, ": run ")
+	before, after := "", "\n"
+	if p.live && counted {
+		after = "" // the cursor stays behind the line
+		text = shorten(text, p.width-9)
+	}
+	switch {
+	case p.work == "":
+	case counted && p.work == work:
+		before = "\r\x1b[K"
+	default:
+		before = "\n"
+	}
+	p.work = ""
+	if after == "" {
+		p.work = work
+	}
+	fmt.Fprintf(p.w, "%s%5.1fs  %s%s", before, p.now().Sub(p.started).Seconds(), text, after)
+}
+
+// end closes a line that was left open.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.work != "" {
+		p.work = ""
+		fmt.Fprintln(p.w)
+	}
 }
 
 // detail prints what a room below had to say.

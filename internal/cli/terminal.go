@@ -14,6 +14,12 @@ const defaultWidth = 100
 // terminal tells whether to colour and how wide to print: colour only on a
 // terminal, never with NO_COLOR set (https://no-color.org) or TERM=dumb.
 func terminal(w io.Writer, getenv func(string) string) (color bool, width int) {
+	live, width := isTerminal(w)
+	return live && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", width
+}
+
+// isTerminal tells whether w is one, and its width.
+func isTerminal(w io.Writer) (bool, int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return false, defaultWidth
@@ -22,7 +28,7 @@ func terminal(w io.Writer, getenv func(string) string) (color bool, width int) {
 	if err != nil || width < 40 {
 		width = defaultWidth
 	}
-	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", width
+	return true, width
 }
 
 func firstLine(err error) string {

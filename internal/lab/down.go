@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"linerate/internal/kernel"
@@ -39,8 +40,17 @@ func (l *Lab) Down(ctx context.Context) error {
 		errs = append(errs, g.Remove(removeWithin))
 	}
 	l.groups = nil
-	errs = append(errs, os.RemoveAll(l.dir))
+	errs = append(errs, os.RemoveAll(l.dir), removeEmpty(l.opts.StateDir))
 	return errors.Join(errs...)
+}
+
+// removeEmpty removes a directory unless something is in it: another lab's.
+func removeEmpty(dir string) error {
+	err := os.Remove(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
+		return nil
+	}
+	return err
 }
 
 // endProcesses ends every process of lab id, known by its environment, and

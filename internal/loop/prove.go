@@ -32,7 +32,11 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	}
 	series, err := study.RunPairs(ctx, study.Options{
 		Pairs: l.Timing.Pairs, AAPairs: l.Timing.AAPairs, Seed: l.Seed, Undo: undoTimeout,
-		Progress: func(done, total int, label string) { l.say("proving: run %d of %d (%s)", done, total, label) },
+		Progress: func(done, total int, label string) {
+			if done < total {
+				l.say("proving: run %d of %d (%s)", done+1, total, label)
+			}
+		},
 	}, t, measured)
 	if errors.Is(err, errNothingFound) {
 		rec.Results.Warnings = append(rec.Results.Warnings, model.Warning{

@@ -114,7 +114,12 @@ func evidenceValue(e model.Evidence) string {
 	switch e.Unit {
 	case "share", "ratio of time":
 		return percent(e.Value)
-	case "", "ratio":
+	case "ratio":
+		if strings.Contains(e.Metric, "_over_") {
+			return sig(e.Value) + "×"
+		}
+		return percent(e.Value)
+	case "":
 		return sig(e.Value)
 	case "bps", "bit/s":
 		r := unit.BitRate(e.Value)

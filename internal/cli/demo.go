@@ -23,6 +23,7 @@ import (
 type demoOptions struct {
 	fault   string
 	noProof bool
+	discard bool
 	seed    uint64
 }
 
@@ -49,6 +50,7 @@ Faults:
 	}
 	cmd.Flags().StringVar(&o.fault, "fault", "", "what to put wrong; empty draws a curable one")
 	cmd.Flags().BoolVar(&o.noProof, "no-proof", false, "stop at the verdict: change nothing, prove nothing")
+	cmd.Flags().BoolVar(&o.discard, "discard", false, "let the sink drop what it receives in the kernel, as no real receiver does; results are marked")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 0, "seed of the drawing and of the order of the runs; 0 draws one")
 	return cmd
 }
@@ -112,7 +114,7 @@ func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.F
 		return nil, err
 	}
 	r := &rec.Results
-	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = "demo", version().String(), topology.String(), l.LeftOut(), fault.ID+": "+fault.Doc
+	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = fmt.Sprintf("demo --fault %s --seed %d", fault.ID, o.seed), version().String(), topology.String(), l.LeftOut(), fault.ID+": "+fault.Doc
 	r.Warnings = append(r.Warnings, linkWarnings(ctx, l)...)
 	return rec, nil
 }
@@ -131,7 +133,7 @@ func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault
 	}
 	pass := loop.Loop{
 		Sender: ends[0], Receiver: ends[1],
-		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate},
+		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate, Discard: o.discard},
 		LineRate: model.Known(l.Topology().Rate),
 		Timing:   loop.DefaultTiming(),
 		Prove:    !o.noProof,
@@ -232,6 +234,9 @@ func inUserNS(ctx context.Context, env *environment, o demoOptions, fault lab.Fa
 	argv := append(env.self, "demo", "--fault", fault.ID, "--seed", strconv.FormatUint(o.seed, 10))
 	if o.noProof {
 		argv = append(argv, "--no-proof")
+	}
+	if o.discard {
+		argv = append(argv, "--discard")
 	}
 	if env.json {
 		argv = append(argv, "--json")

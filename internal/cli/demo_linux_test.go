@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,8 +106,49 @@ func TestKillAtEachStageLeavesNothing(t *testing.T) {
 	}
 }
 
-// signalAt starts cmd, waits until stderr shows stage, and sends sig.
+// A host that dies half way is one clear line, exit code 1, and nothing left.
+func TestAHostThatDiesIsNamed(t *testing.T) {
+	needRoot(t)
+	dir := home(t)
+	run := filepath.Join(dir, "run")
+	before := look(t, run)
+	cmd := program(t, dir, "demo", "--fault", "window", "--no-proof")
+	code, said := actAt(t, cmd, "running memory-to-memory", func() {
+		for _, p := range ownProcesses(t) {
+			pid, what, _ := strings.Cut(p, " ")
+			if strings.Contains(what, " agent ") && strings.Contains(what, "server1") && !strings.Contains(what, "lab-enter") {
+				n, err := strconv.Atoi(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(n, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	last := said[len(said)-1]
+	if code != ExitFailed || !strings.HasPrefix(last, "linerate: ") || !strings.Contains(last, "server1") || !strings.Contains(last, "agent ended") {
+		t.Errorf("exit code %d, last words %q; want %d and a line that names the host", code, last, ExitFailed)
+	}
+	wantNothingNew(t, before, run)
+}
+
+// signalAt starts cmd, waits until stderr shows stage, sends sig, and returns
+// the exit code.
 func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int {
+	t.Helper()
+	code, _ := actAt(t, cmd, stage, func() {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return code
+}
+
+// actAt starts cmd, acts once stderr shows stage, and returns the exit code
+// and all that was said.
+func actAt(t *testing.T, cmd *exec.Cmd, stage string, act func()) (code int, said []string) {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -117,25 +159,19 @@ func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int
 	}
 	guard := time.AfterFunc(100*time.Second, func() { _ = cmd.Process.Kill() }) // a hang must fail, not block
 	defer guard.Stop()
-	var seen []string
-	sent := false
+	acted := false
 	for s := bufio.NewScanner(stderr); s.Scan(); {
-		seen = append(seen, s.Text())
-		if !sent && strings.Contains(s.Text(), stage) {
-			sent = true
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+		said = append(said, s.Text())
+		if !acted && strings.Contains(s.Text(), stage) {
+			acted = true
+			act()
 		}
 	}
 	_ = cmd.Wait() // the exit code is what the caller asks for
-	if !sent {
-		t.Fatalf("never came to %q:\n%s", stage, strings.Join(seen, "\n"))
+	if !acted {
+		t.Fatalf("never came to %q:\n%s", stage, strings.Join(said, "\n"))
 	}
-	if sig != syscall.SIGKILL {
-		t.Logf("last words: %s", seen[len(seen)-1])
-	}
-	return cmd.ProcessState.ExitCode()
+	return cmd.ProcessState.ExitCode(), said
 }
 
 // sweepByNextStart starts the program once more: it begins by removing what a

@@ -55,19 +55,19 @@ func plainCopy(role string) error {
 	}
 }
 
-// labWithCopy is a lab with a fault in which a plain TCP copy runs.
-func labWithCopy(t *testing.T, fault string) *lab.Lab {
+// bareLab is a lab with a fault in place.
+func bareLab(t *testing.T, fault string) *lab.Lab {
 	t.Helper()
 	t.Setenv(asProgram, "1")
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := filepath.Join(t.TempDir(), "state") // the lab makes it, private
 	f, err := lab.FindFault(fault)
 	if err != nil {
 		t.Fatal(err)
 	}
+	state := filepath.Join(t.TempDir(), "state") // the lab makes it, private
 	ctx := context.Background()
 	l, err := lab.Up(ctx, f.Topology(lab.DefaultTopology()), lab.Options{Self: []string{exe}, StateDir: state})
 	if err != nil {
@@ -79,6 +79,17 @@ func labWithCopy(t *testing.T, fault string) *lab.Lab {
 		}
 	})
 	if err := l.Inject(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// labWithCopy is a lab with a fault in which a plain TCP copy runs.
+func labWithCopy(t *testing.T, fault string) *lab.Lab {
+	t.Helper()
+	l := bareLab(t, fault)
+	exe, err := os.Executable()
+	if err != nil {
 		t.Fatal(err)
 	}
 	addr := net.JoinHostPort(l.Addr("server1").String(), "5201")

@@ -98,6 +98,7 @@ func (l *Loop) Run(ctx context.Context) (*Record, error) {
 		return rec, err
 	}
 	l.say("running memory-to-memory TCP from %s to %s for %s", l.Sender.Name, l.Receiver.Name, l.Timing.Diagnosis)
+	l.Workload.SenderCPUs, l.Workload.ReceiverCPUs = rec.Facts[l.Sender.Name].CPUs, rec.Facts[l.Receiver.Name].CPUs
 	run, err := l.measure(ctx, "diagnosis", l.Timing.Diagnosis, l.Timing.DiagnosisWarmup)
 	if err != nil {
 		return rec, fmt.Errorf("run the workload: %w", err)

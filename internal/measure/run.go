@@ -179,9 +179,9 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 		Deadline: r.w.Duration + setUpTime + 2*graceTime,
 	}
 	if role == load.Source {
-		s.Bind, s.CC, s.Rate = r.w.From, r.w.CC, r.w.Rate
+		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
 	} else {
-		s.Discard = r.w.Discard
+		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
 	}
 	return s
 }

@@ -21,6 +21,10 @@ type Workload struct {
 	CC string `json:"cc"`
 	// Rate is what the source application produces; 0 is as fast as it can.
 	Rate unit.BitRate `json:"rate_bps,omitempty"`
+	// SenderCPUs and ReceiverCPUs name the CPUs that the workers' streams are
+	// pinned to, in turn; empty leaves them to the scheduler.
+	SenderCPUs   []int `json:"sender_cpus,omitempty"`
+	ReceiverCPUs []int `json:"receiver_cpus,omitempty"`
 	// Discard drops received data in the kernel (MSG_TRUNC): faster than
 	// any real receiver, so results made with it are marked.
 	Discard bool `json:"discard,omitempty"`

@@ -24,8 +24,10 @@ type condition struct {
 	readAheadKB int
 	appRate     int64 // bytes/s that the application takes; 0 is unlimited
 	disk        int64 // bytes/s that the server's disk gives; 0 is the speed of memory
-	path        string
-	right       []model.LimiterID // empty: an error line is right
+	// atMost is the goodput in bit/s above which the condition cannot have held.
+	atMost float64
+	path   string
+	right  []model.LimiterID // empty: an error line is right
 }
 
 // deep is a read-ahead that keeps the path busy, in KiB: what is advised for
@@ -39,26 +41,34 @@ func conditions() []condition {
 	return []condition{
 		{name: "plain", copies: true, path: nas, readAheadKB: deep, link: link{Queue: 1000, Segments: 44},
 			right: []model.LimiterID{model.None, model.SenderCPU, model.ReceiverCPU, model.PacketCost, model.NFSConcurrency, model.ServerTime}},
-		{name: "link-300", copies: true, path: nas, readAheadKB: deep,
+		{name: "link-300", copies: true, atMost: 300 * megabit, path: nas, readAheadKB: deep,
 			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
 			right: []model.LimiterID{model.LinkRate, model.None}},
-		{name: "window", copies: true, path: nas, readAheadKB: deep, rmem: "4096 131072 262144",
+		{name: "window", copies: true, atMost: 100 * megabit, path: nas, readAheadKB: deep, rmem: "4096 131072 262144",
 			link:  with(func(l *link) { l.Delay = 10 * time.Millisecond }),
 			right: []model.LimiterID{model.ReceiverWindow}},
-		{name: "loss", copies: true, path: nas, readAheadKB: deep,
+		{name: "loss", copies: true, atMost: 80 * megabit, path: nas, readAheadKB: deep,
 			link:  with(func(l *link) { l.Loss, l.Segments = 1, 1; l.Delay = 5 * time.Millisecond }),
 			right: []model.LimiterID{model.PathLoss}},
-		{name: "readahead", copies: true, path: nas,
+		{name: "readahead", copies: true, atMost: 220 * megabit, path: nas,
 			link:  with(func(l *link) { l.Delay = 20 * time.Millisecond }),
 			right: []model.LimiterID{model.NFSConcurrency}},
-		{name: "slow-disk", copies: true, path: nas, readAheadKB: deep, link: gigabit, disk: 10e6,
+		{name: "slow-disk", copies: true, atMost: 90 * megabit, path: nas, readAheadKB: deep, link: gigabit, disk: 10e6,
 			right: []model.LimiterID{model.ServerTime}},
-		{name: "slow-reader", copies: true, path: nas, readAheadKB: deep, appRate: 4e6,
+		{name: "slow-reader", copies: true, atMost: 40 * megabit, path: nas, readAheadKB: deep, appRate: 4e6,
 			link:  with(func(l *link) { l.Rate, l.Queue = 300*megabit, 300 }),
 			right: []model.LimiterID{model.ApplicationSink, model.ApplicationSource}},
 		{name: "idle", path: nas, link: gigabit},
 		{name: "local", path: "/mnt/local", link: gigabit},
 		{name: "not-there", path: "/mnt/nowhere", link: gigabit},
+	}
+}
+
+// check tells when the condition was not in force: then explain is not to
+// blame, and not to be praised.
+func (r *row) check() {
+	if r.atMost > 0 && r.copied > r.atMost {
+		r.problem = fmt.Sprintf("the copy ran at %s: the condition did not hold", rate(r.copied))
 	}
 }
 

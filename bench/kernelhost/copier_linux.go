@@ -40,6 +40,9 @@ func copier(args []string) error {
 		return err
 	}
 	defer f.Close()
+	if err := again(f); err != nil { // an earlier copy may have left pages behind
+		return err
+	}
 	buf := make([]byte, 256<<10)
 	began, told := time.Now(), time.Now()
 	var total int64

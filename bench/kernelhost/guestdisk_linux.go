@@ -12,9 +12,8 @@ import (
 const (
 	ramDevice = "/dev/ram0"
 	blkioDir  = "/run/blkio"
-	// emptyPages written to pageCache empties it (1), without a word in the log (4).
-	emptyPages = "5"
-	pageCache  = "/proc/sys/vm/drop_caches"
+	// pageCache is emptied by a write of 1.
+	pageCache = "/proc/sys/vm/drop_caches"
 )
 
 // ramDisk makes a file system on a disk of memory: unlike tmpfs it can be
@@ -70,7 +69,7 @@ func (d *disk) forget(stop, done chan struct{}) {
 		case <-stop:
 			return
 		case <-tick.C:
-			if err := os.WriteFile(pageCache, []byte(emptyPages), 0); err != nil {
+			if err := os.WriteFile(pageCache, []byte("1"), 0); err != nil {
 				fmt.Fprintf(os.Stderr, "empty page cache: %v\n", err)
 			}
 		}

@@ -174,6 +174,7 @@ func (p pair) look(ctx context.Context, o options, c condition, uid int) (row, e
 	if moved.Took > 0 {
 		r.copied = float64(moved.Bytes) * 8 / moved.Took.Seconds()
 	}
+	r.check()
 	return r, nil
 }
 

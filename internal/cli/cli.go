@@ -61,7 +61,7 @@ func exit(code int, format string, args ...any) error {
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	self, err := os.Executable()
 	if err != nil {
-		fmt.Fprintf(stderr, "linerate: find own binary: %v\n", err)
+		fmt.Fprintf(stderr, "linerate: find own binary: %v; see that /proc is mounted and readable\n", err)
 		return ExitFailed
 	}
 	env := &environment{

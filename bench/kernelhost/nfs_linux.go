@@ -89,6 +89,7 @@ func runNFS(ctx context.Context, o options, work string) error {
 	if err != nil {
 		return err
 	}
+	header(os.Stdout)
 	var table []row
 	for _, c := range conditions {
 		rows, err := p.condition(ctx, o, c)
@@ -234,7 +235,6 @@ func header(w io.Writer) {
 
 // chosen are the conditions by name; none is all.
 func chosen(only string) ([]condition, error) {
-	header(os.Stdout)
 	all := conditions()
 	names := list(only)
 	if len(names) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -143,6 +144,9 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	var local *facts.MountError
 	if errors.As(err, &local) {
 		return loop.Target{}, &exitError{ExitNothing, err}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return loop.Target{}, fmt.Errorf("%s: no such path here; name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them", path)
 	}
 	if err != nil {
 		return loop.Target{}, err

@@ -18,6 +18,7 @@ type progress struct {
 	live    bool   // w is a terminal
 	width   int    // of it
 	work    string // what the line that may be replaced is about
+	told    map[string]bool
 }
 
 func newProgress(env *environment) *progress {
@@ -59,5 +60,16 @@ func (p *progress) end() {
 	}
 }
 
-// detail prints what a room below had to say.
-func (p *progress) detail(line string) { p.say("%s", line) }
+// detail prints what a room below had to say, once.
+func (p *progress) detail(line string) {
+	p.mu.Lock()
+	known := p.told[line]
+	if p.told == nil {
+		p.told = map[string]bool{}
+	}
+	p.told[line] = true
+	p.mu.Unlock()
+	if !known {
+		p.say("%s", line)
+	}
+}

@@ -66,6 +66,8 @@ func cpuAdvice(f *finding) string {
 	switch f.cause {
 	case causeQuota:
 		return "raise the CPU quota of the " + who + " task's cgroup"
+	case causeNoCore:
+		return "free CPU time at the " + who + " end: stop what else runs there, or let the NIC do more of the work (GRO, larger MTU)"
 	case causeOwnCPU:
 		return "the " + who + " task needs all of its core: larger reads and writes, a faster core, or more streams on more cores"
 	}

@@ -30,6 +30,7 @@ func detectors() []detector {
 		{"packet cost", true, seePacketCost},
 		{"sender CPU", true, seeSenderCPU},
 		{"receiver CPU", true, seeReceiverCPU},
+		{"no CPU left, sender unseen", true, seeFullCoreAlone},
 		{"window scaling", true, seeNoScaling},
 		{"slow reader", true, seeSlowReader},
 		{"receive buffer", true, seeReceiveBuffer},
@@ -43,7 +44,9 @@ func detectors() []detector {
 		{"reordering", true, seeReordering},
 		{"policed or shallow queue", false, seePoliced},
 		{"slow link", false, seeSlowLink},
+		{"slow link, sender unseen", false, seeSlowLinkAlone},
 		{"loss", false, seeLoss},
+		{"loss, sender unseen", false, seeLossAlone},
 		{"undetermined", false, seeNothing},
 	}
 }

@@ -137,6 +137,9 @@ func seePacketCostLikely(s *scene) *finding {
 	for _, v := range []*hostView{s.sender, s.reader} {
 		if v != nil && v.busy*v.kernel >= coreWorks && len(s.sender.off(txFeatures())) > 0 && !(v.throttled >= quotaShare) {
 			f := s.packetCost(v, over(v.busy*v.kernel, coreWorks, 1), 0.6)
+			if f == nil {
+				continue // packets pass in large pieces after all
+			}
 			f.or(model.LinkRate, "turn segmentation offload on: if the rate stays, the path is the limit")
 			return f
 		}

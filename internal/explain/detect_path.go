@@ -9,6 +9,11 @@ import (
 const (
 	// stalledBytes acknowledged over a whole recording: nothing of size passed.
 	stalledBytes = 20000
+	// resentMost of what went out went out again, and still waits.
+	resentMost = 0.3
+	// deepQueue and deepSegments: on a slow link few bytes are a long queue.
+	deepQueue    = 3.0
+	deepSegments = 16
 	// fullSegments: having this many full segments acknowledged, the path
 	// carried the full size once.
 	fullSegments = 20
@@ -26,13 +31,17 @@ const (
 // blackhole of large packets from an outage.
 func seeStalled(s *scene) *finding {
 	v := s.snd
-	if v == nil || v.backoff < 2 || s.shrunk() || (v.acked >= stalledBytes && !(v.lossState > 0.5)) {
+	if v == nil || !v.stalled() {
 		return nil
 	}
 	f := &finding{id: model.MTUBlackhole, margin: over(v.backoff, 1, 4), cap: 0.8}
+	if v.backoff < 2 {
+		f.cap = 0.6 // so far it may be a burst of losses
+	}
 	ever := float64(v.last.BytesAcked)
 	h := s.c.Sender.host()
 	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again with the timeout doubled %.0f times and are never acknowledged", v.backoff)
+	f.say(h, "segments_resent", v.resent, "segments", v.n, "%.0f segments were sent again", v.resent)
 	f.say(h, "bytes_acked", ever, "bytes", v.n, "only %s were ever acknowledged, although the handshake passed", size(ever))
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "segments carry %d bytes", v.last.SndMSS)
 	if ever >= float64(fullSegments*v.last.SndMSS) {
@@ -45,6 +54,16 @@ func seeStalled(s *scene) *finding {
 	}
 	f.or(model.Outage, "ping the other end with the don't-fragment bit set, small and at the full MTU: if the small ones do not return either, it is an outage")
 	return f
+}
+
+// stalled: the timeout doubled more than once and next to nothing was
+// acknowledged, or what little went out had to go out again.
+func (v *sndView) stalled() bool {
+	nothing := v.acked < max(stalledBytes, 3*float64(v.last.SndMSS))
+	if v.backoff >= 2 {
+		return nothing || v.lossState > 0.5
+	}
+	return nothing && v.resent >= 2 && v.retrans >= resentMost && v.last.Unacked > 0
 }
 
 // seeCeiling: nothing to remove.
@@ -156,11 +175,11 @@ func seePoliced(s *scene) *finding {
 // carry more: it queues, or a model-based sender has measured its rate.
 func seeSlowLink(s *scene) *finding {
 	v := s.snd
-	if v == nil || v.acked == 0 || !(v.queue >= standingQueue || s.modelBased()) {
+	if v == nil || v.acked == 0 || !(s.queues() || s.modelBased()) {
 		return nil
 	}
 	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85, costs: true}
-	if !(v.queue >= standingQueue) {
+	if !s.queues() {
 		f.cap = 0.7
 	}
 	f.pathEvidence(s)
@@ -172,6 +191,15 @@ func seeSlowLink(s *scene) *finding {
 	f.or(model.PathQueue, "test the reverse direction, and add a second stream: a slow or policed reverse path looks the same from here")
 	f.unseenReader(s)
 	return f
+}
+
+// queues: the round trip is well above its minimum, and by more than the
+// noise of a few packets.
+func (s *scene) queues() bool {
+	v := s.snd
+	bytes := (v.queue - 1) * s.minRTT.Seconds() * s.total / 8
+	deep := v.queue >= deepQueue && bytes >= float64(deepSegments*v.last.SndMSS)
+	return v.queue >= standingQueue && (bytes >= queueBytes || deep)
 }
 
 // ackLoss is the share of the receiver's segments that the sender never saw,
@@ -194,14 +222,13 @@ func seeLoss(s *scene) *finding {
 		return nil
 	}
 	recovering := v.retrans <= lossFloor && v.early > 0 && v.cwndGrowth > 1.05
-	if !(v.retrans > lossFloor) && !recovering {
+	if !(v.retrans > lossFloor) && !recovering || s.outrunsLoss() {
 		return nil
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
-	if want := responseRate(s); known(want) {
-		f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at this loss", bits(want))
-	}
+	want := s.sentResponse()
+	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
 	if recovering {
 		f.cap = 0.45
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
@@ -211,23 +238,26 @@ func seeLoss(s *scene) *finding {
 	return f
 }
 
-// responseRate is the rate (bit/s) that cubic or reno, whichever is more,
-// reaches at the measured loss: RFC 8312 section 5.1 with C = 0.4, RFC 5348
-// section 3.1 in its simple form.
-func responseRate(s *scene) float64 {
-	v, rtt := s.snd, s.minRTT.Seconds()
-	if !(v.retrans > 0) || rtt <= 0 {
-		return unknown()
-	}
-	reno := math.Sqrt(1.5 / v.retrans)
-	cubic := 1.054 * math.Pow(rtt/v.retrans, 0.75)
-	return max(reno, cubic) * float64(v.last.SndMSS) * 8 / rtt
+// sentResponse is lossResponse at the losses that the sender met.
+func (s *scene) sentResponse() float64 {
+	return s.lossResponse(s.snd.losses, float64(s.snd.last.SndMSS), s.snd.acked)
+}
+
+// outrunsLoss: the rate is far above what a loss-based sender could reach if
+// the losses held it back; a bound before the claim.
+func (s *scene) outrunsLoss() bool {
+	v := s.snd
+	return v.losses >= lateEvents && v.rate > aboveResponse*s.sentResponse()
 }
 
 // seeNothing closes the list: what was seen is said, nothing is claimed.
 func seeNothing(s *scene) *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	if s.snd != nil {
+		if v := s.snd; v.retrans > lossFloor && s.outrunsLoss() {
+			f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, s.sentResponse()), "ratio", v.n,
+				"segments are lost, but losses that random would allow no more than %s: they are not what holds the rate", bits(s.sentResponse()))
+		}
 		f.pathEvidence(s)
 		if s.snd.cwndGrowth > 1.05 {
 			f.notes = append(f.notes, "the congestion window is still growing: watch longer")

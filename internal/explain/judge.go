@@ -30,7 +30,7 @@ func Judge(c Case) model.Verdict {
 	v.Ceiling = ce.Rate
 	v.CouldNotSee = append(v.CouldNotSee, blind(c)...)
 	measure(&v, c, scenes)
-	if n := judgeNFS(c, v, ce); n != nil {
+	if n := judgeNFS(c, v, ce, scenes); n != nil {
 		v = *n
 	}
 	clean(&v)
@@ -51,12 +51,13 @@ func look(c Case, ce CeilingResult) []*scene {
 		sp := f.steady()
 		s := &scene{c: c, span: sp, minRTT: f.minRTT(), ceiling: ceiling, bytes: float64(f.bytes())}
 		s.snd = viewSender(f.snd, sp, s.minRTT)
-		s.rcv = viewReceiver(f.rcv, sp)
+		s.rcv = viewReceiver(f.rcv, sp, s.minRTT)
 		if s.snd == nil && s.rcv == nil {
 			continue
 		}
 		s.sender = viewHost(c.Sender, sp, sendNIC, true)
 		s.reader = viewHost(c.Receiver, sp, readNIC, false)
+		s.lateByHost()
 		out = append(out, s)
 	}
 	total := goodput(c, out)

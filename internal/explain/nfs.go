@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"math"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -9,6 +11,12 @@ import (
 const (
 	// nfsOps: fewer calls than this carry no mean worth judging.
 	nfsOps = 10
+	// asksLittle: with fewer calls of any kind under way on average, the
+	// client itself leaves the mount idle.
+	asksLittle = 0.7
+	// severalCalls: with fewer under way, an answer finds the path empty and
+	// what its request waits for is not a queue.
+	severalCalls = 1.5
 	// slotWait: share of a call's life spent before it is sent.
 	slotWait = 0.30
 	// serverShare: share of a call's life that neither the round trip nor
@@ -16,6 +24,12 @@ const (
 	serverShare = 0.50
 	// netShare: share of a call's time after sending that they do explain.
 	netShare = 0.60
+	// serverSilent: share of the samples in which nothing moves although
+	// calls are under way.
+	serverSilent = 0.20
+	// nfsOneEnd is the most confidence in a limiter of a mount: the server
+	// is not seen.
+	nfsOneEnd = 0.7
 )
 
 // nfsView is the busiest operation of the watched mount, as means per call.
@@ -24,73 +38,195 @@ type nfsView struct {
 	calls            float64
 	size             float64 // bytes a call carries
 	queue, rtt, life float64 // seconds: before sending, sent to answered, all
-	inflight         float64 // calls under way on average
+	inflight         float64 // calls of this operation sent and not answered, on average
+	asked            float64 // calls of any operation under way, waiting ones included
 	slots            int64
 	n                int
 }
 
-// judgeNFS says why an NFS client leaves its connections idle. It speaks up
-// only where the verdict v on the connections names no limiter of the network.
-func judgeNFS(c Case, v model.Verdict, ce CeilingResult) *model.Verdict {
+// mountView is a mount with what its connections show.
+type mountView struct {
+	nfsView
+	end    *End
+	net    float64 // minimum network round trip in seconds, 0 unknown
+	wire   float64 // a call's data at the ceiling, seconds; 0 unknown
+	silent float64 // share of samples in which nothing moves
+	spread float64 // of the receiving rate, unknown for a sender
+}
+
+// judgeNFS says why an NFS client leaves its connections idle. By Little's law
+// a call's time is calls under way × size / rate, whatever holds the rate: a
+// long time proves nothing, so a verdict v on the connections that names a
+// limiter of window, loss or link stays, and the server is blamed only when
+// nothing moves while calls are under way.
+func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model.Verdict {
 	switch v.Limiter {
-	case model.ApplicationSource, model.Undetermined, model.StartUp:
+	case model.None, model.Outage, model.MTUBlackhole, model.ReceiverCPU, model.SenderCPU, model.PacketCost:
+		return nil
+	}
+	m := viewMount(c, ce, scenes)
+	if m == nil {
+		return nil
+	}
+	var f *finding
+	switch {
+	case m.asked < asksLittle:
+		f = m.littleAsked()
+	case m.explains(v.Limiter):
+		return m.support(v)
 	default:
-		return nil
+		f = m.judge()
 	}
-	e, n := nfsEnd(c)
-	if n == nil {
-		return nil
-	}
-	net := netTime(c)
-	wire := 0.0
-	if ce.Rate != nil && *ce.Rate > 0 {
-		wire = n.size * 8 / float64(*ce.Rate)
-	}
-	f := n.judge(e, net, wire)
 	if f == nil {
 		return nil
 	}
-	out := model.Verdict{Limiter: f.id, Where: limiter(f.id).Where, Host: f.host, Evidence: f.evidence, Alternatives: f.alts,
-		Ceiling: v.Ceiling, ShareOfCeiling: v.ShareOfCeiling, Measured: v.Measured, CouldNotSee: v.CouldNotSee, Notes: v.Notes}
-	out.Confidence = min(0.6+0.35*f.margin, f.cap)
-	out.Fix = operator(f.host, nfsAdvice(f.id))
+	out := model.Verdict{Limiter: f.id, Where: m.where(f.id), Host: f.host, Evidence: f.evidence, Alternatives: f.alts,
+		Ceiling: v.Ceiling, ShareOfCeiling: v.ShareOfCeiling, Measured: v.Measured, CouldNotSee: v.CouldNotSee, Notes: f.notes}
+	out.Confidence = math.Round(min(0.6+0.35*f.margin, f.cap)*100) / 100
+	if f.id == model.Undetermined {
+		out.Fix = model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
+		return &out
+	}
+	out.Fix = operator(f.host, m.advice(f.id))
 	out.ExpectedGain = nfsGain(v)
 	return &out
 }
 
-// judge weighs where a call's life goes. net is the network round trip, wire
-// the time a call's data takes at the ceiling, in seconds; net 0 is unknown.
-func (n *nfsView) judge(e *End, net, wire float64) *finding {
-	server := n.rtt - net - wire
-	f := &finding{host: e.Host, cap: 0.7}
-	switch {
-	case n.queue >= slotWait*n.life:
-		f.id, f.margin = model.NFSConcurrency, over(n.queue/n.life, slotWait, 0.8)
-		f.say(e.Host, "nfs_queue_share", ratio(n.queue, n.life), "ratio", n.n, "%s calls wait %s of their life for a slot (%.1f under way, %d slots)", n.op, pct(n.queue/n.life), n.inflight, n.slots)
-		f.or(model.ServerTime, "mount with more slots or connections (nconnect): if the rate stays, the server is the limit")
-	case server >= serverShare*n.life:
-		f.id, f.host, f.margin = model.ServerTime, "", over(server/n.life, serverShare, 0.9)
-		f.say(e.Host, "nfs_server_share", ratio(server, n.life), "ratio", n.n, "a %s takes %.3g ms of which network and wire explain %.3g ms: the rest is the server's", n.op, n.rtt*1e3, (net+wire)*1e3)
-		f.or(model.PathLoss, "log in at the server: its tcp_info tells whether its sending is held back")
-		if net == 0 {
-			f.cap = 0.5
-		}
-	case net+wire >= netShare*n.rtt && net > wire:
-		f.id, f.margin = model.NFSConcurrency, over((net+wire)/n.rtt, netShare, 0.95)
-		f.say(e.Host, "nfs_inflight", n.inflight, "calls", n.n, "only %.1f %s calls of %s are under way, each a round trip of %.3g ms", n.inflight, n.op, size(n.size), net*1e3)
-		f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
-	default:
-		return nil
+// where is the limiter's place: a client that reads is the receiving end.
+func (m *mountView) where(id model.LimiterID) model.Where {
+	if id == model.NFSConcurrency && m.op == "READ" {
+		return model.AtReceiver
 	}
-	f.say(e.Host, "nfs_call_ms", n.rtt*1e3, "ms", n.n, "%.0f %s calls, %.3g ms each after sending", n.calls, n.op, n.rtt*1e3)
+	return limiter(id).Where
+}
+
+// explains tells whether the connections' limiter stands beside the calls: a
+// queue seen by a reader with one call at a time is the server's time.
+func (m *mountView) explains(id model.LimiterID) bool {
+	switch id {
+	case model.ApplicationSource, model.Undetermined, model.StartUp:
+		return false
+	case model.LinkRate:
+		return m.op != "READ" || m.inflight >= severalCalls
+	}
+	return true
+}
+
+// support adds what the calls say to the verdict on the connections.
+func (m *mountView) support(v model.Verdict) *model.Verdict {
+	f := &finding{}
+	m.callEvidence(f)
+	v.Evidence = append(v.Evidence, f.evidence...)
+	v.Confidence = min(v.Confidence, nfsOneEnd)
+	return &v
+}
+
+func (m *mountView) callEvidence(f *finding) {
+	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "%.2g %s calls of %s are under way on average", m.inflight, m.op, size(m.size))
+	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
+}
+
+// littleAsked: most of the time the client has no call under way.
+func (m *mountView) littleAsked() *finding {
+	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: over(m.asked, asksLittle, 0.3), cap: nfsOneEnd}
+	does, short, task := "reads", model.ReceiverCPU, "the reader's"
+	if m.op == "WRITE" {
+		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
+	}
+	f.say(m.end.Host, "nfs_asked", m.asked, "calls", m.n, "the application %s slowly: only %.2g calls are under way on average, so most of the time nothing is asked of the server", does, m.asked)
+	m.callEvidence(f)
+	f.or(model.NFSConcurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
+	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
 	return f
 }
 
-func nfsAdvice(id model.LimiterID) string {
-	if id == model.ServerTime {
-		return "look at the server: its disk, its load, its number of threads"
+// judge weighs where a call's life goes.
+func (m *mountView) judge() *finding {
+	server := m.rtt - m.net - m.wire
+	switch {
+	case m.net > m.wire && m.net+m.wire >= netShare*m.rtt:
+		return m.roundTrips()
+	case server < serverShare*m.life:
+		return nil
+	case m.inflight >= 1 && m.silent >= serverSilent:
+		return m.serverSilent(server)
+	case m.inflight >= severalCalls && m.spread <= oneRate:
+		return m.unexplained()
 	}
-	return "have more data under way: nconnect, larger rsize and wsize, more read-ahead, more slots, or several copies at once"
+	return m.serverLikely(server)
+}
+
+// roundTrips: each call is a network round trip, and few are under way.
+func (m *mountView) roundTrips() *finding {
+	f := &finding{id: model.NFSConcurrency, host: m.end.Host, cap: nfsOneEnd, margin: over((m.net+m.wire)/m.rtt, netShare, 0.95)}
+	if m.queue >= slotWait*m.life {
+		f.say(m.end.Host, "nfs_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s calls wait %s of their life for a slot (%.2g under way, %d slots), then each is a round trip of %s", m.op, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
+	}
+	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "only %.2g %s calls of %s are under way, each a round trip of %s", m.inflight, m.op, size(m.size), seconds(m.net))
+	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
+	f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
+	f.or(model.ServerTime, "mount with more slots or connections (nconnect): if the rate stays, the server is the limit")
+	return f
+}
+
+// serverSilent: calls are under way and yet nothing moves.
+func (m *mountView) serverSilent(server float64) *finding {
+	f := &finding{id: model.ServerTime, cap: nfsOneEnd, margin: over(m.silent, serverSilent, 0.5)}
+	if m.net == 0 {
+		f.cap = 0.5
+	}
+	f.say(m.end.Host, "silent_share", m.silent, "ratio", m.n, "nothing moves in %s of the samples although %.2g %s calls are under way", pct(m.silent), m.inflight, m.op)
+	m.serverEvidence(f, server)
+	return f
+}
+
+// serverLikely is what remains when neither a queue, losses nor a window
+// explain a call's time; the sending end may still.
+func (m *mountView) serverLikely(server float64) *finding {
+	f := &finding{id: model.ServerTime, cap: 0.45}
+	m.serverEvidence(f, server)
+	if m.op == "READ" {
+		f.or(model.LinkRate, "copy a file that the server has in memory: if the rate stays, it is not the server's disk")
+	}
+	f.or(model.NFSConcurrency, "copy several files at once: if the rate rises, it is not the link")
+	return f
+}
+
+func (m *mountView) serverEvidence(f *finding, server float64) {
+	f.say(m.end.Host, "nfs_server_share", ratio(server, m.life), "ratio", m.n, "a %s takes %s, of which network and wire explain %s", m.op, seconds(m.rtt), seconds(m.net+m.wire))
+	m.callEvidence(f)
+	if m.op == "READ" {
+		f.or(model.PathLoss, "log in at the server: its tcp_info tells whether its sending is held back")
+	}
+	f.or(model.SenderCPU, "log in at the server: its CPUs and the threads of its file service tell")
+}
+
+// unexplained: the path is in use all the time at one rate and nothing seen
+// from here says by what.
+func (m *mountView) unexplained() *finding {
+	f := &finding{id: model.Undetermined, cap: 0.3}
+	f.say(m.end.Host, "rate_spread", m.spread, "ratio", m.n, "data comes all the time at one rate, with no queue, loss or full window to be seen from here")
+	m.callEvidence(f)
+	f.or(model.LinkRate, "start a second copy from another server: if the sum stays the same, the path carries no more")
+	f.or(model.ServerTime, "copy a file that the server has in memory: if the rate rises, its disk is the limit")
+	f.or(model.SendBuffer, "log in at the server: its tcp_info tells")
+	return f
+}
+
+func (m *mountView) advice(id model.LimiterID) string {
+	switch id {
+	case model.ServerTime:
+		return "look at the server: its disk, its load, its number of threads"
+	case model.ApplicationSink:
+		return "make the application read faster, or read ahead: it leaves the mount idle"
+	case model.ApplicationSource:
+		return "make the application write faster: it leaves the mount idle"
+	}
+	more := []string{"nconnect", "larger rsize and wsize", "more slots", "several copies at once"}
+	if m.op == "READ" {
+		more = append([]string{"more read-ahead"}, more...)
+	}
+	return "have more data under way: " + strings.Join(more[:len(more)-1], ", ") + ", or " + more[len(more)-1]
 }
 
 func nfsGain(v model.Verdict) *model.Gain {
@@ -100,26 +236,47 @@ func nfsGain(v model.Verdict) *model.Gain {
 	return &model.Gain{Low: v.Measured, High: *v.Ceiling, Why: "the ceiling of the link; how near it comes depends on what is done"}
 }
 
-// nfsEnd is the end that has the mount, and its busiest operation.
-func nfsEnd(c Case) (*End, *nfsView) {
+// viewMount is the mount of the end that has one, nil when none was used.
+func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 	for _, e := range []*End{c.Sender, c.Receiver} {
 		if e == nil {
 			continue
 		}
-		if v := viewNFS(e.Samples); v != nil {
-			return e, v
+		n := viewNFS(e.Samples)
+		if n == nil {
+			continue
 		}
+		m := &mountView{nfsView: *n, end: e}
+		if ce.Rate != nil && *ce.Rate > 0 {
+			m.wire = n.size * 8 / float64(*ce.Rate)
+		}
+		m.connections(scenes)
+		return m
 	}
-	return nil, nil
+	return nil
 }
 
-// netTime is the minimum round trip of the connections in seconds, 0 unknown.
-func netTime(c Case) float64 {
-	var best time.Duration
-	for _, f := range flows(c) {
-		best = lower(best, f.minRTT())
+// connections takes from each what is least in favour of the server.
+func (m *mountView) connections(scenes []*scene) {
+	var net time.Duration
+	m.silent, m.spread = unknown(), unknown()
+	for _, s := range scenes {
+		net = lower(net, s.minRTT)
+		silent := unknown()
+		switch {
+		case s.rcv != nil:
+			silent = s.rcv.silent
+			if !(s.rcv.spread >= m.spread) {
+				m.spread = s.rcv.spread
+			}
+		case s.snd != nil:
+			silent = s.snd.silent
+		}
+		if !(silent >= m.silent) {
+			m.silent = silent
+		}
 	}
-	return best.Seconds()
+	m.net = net.Seconds()
 }
 
 func viewNFS(all []model.Sample) *nfsView {
@@ -140,12 +297,20 @@ func viewNFS(all []model.Sample) *nfsView {
 		return nil
 	}
 	var best *nfsView
-	for _, op := range []string{"READ", "WRITE"} {
+	asked := 0.0
+	for _, op := range sortedKeys(last.Ops) {
+		asked += max(0, (last.Ops[op].Execute-first.Ops[op].Execute).Seconds()) / (to - from).Seconds()
+		if op != "READ" && op != "WRITE" {
+			continue
+		}
 		v := nfsBetween(op, first.Ops[op], last.Ops[op], (to - from).Seconds())
 		if v != nil && (best == nil || v.calls*v.size > best.calls*best.size) {
 			v.slots, v.n = last.MaxSlots, n
 			best = v
 		}
+	}
+	if best != nil {
+		best.asked = asked
 	}
 	return best
 }

@@ -1,42 +1,107 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"linerate/internal/model"
 )
 
-// mounted makes the client of a slow NFS mount that reads: ops a second, and
+const readSize = 262144
+
+// mounted makes the client of an NFS mount that reads: calls a second, and
 // the three times of a call.
-func mounted(perSecond int64, queue, rtt, life time.Duration) Case {
-	c := Watched(knobs{rate: float64(perSecond) * 262144 * 8, rtt: 10 * time.Millisecond}.build().Receiver, model.Known(bitRate(1e9)))
+func mounted(perSecond int64, queue, rtt, life time.Duration, edits ...func(i int, s *model.Sample)) Case {
+	c := Watched(knobs{rate: float64(perSecond) * readSize * 8, rtt: 10 * time.Millisecond}.build().Receiver, model.Known(bitRate(1e9)))
 	for i := range c.Receiver.Samples {
+		s := &c.Receiver.Samples[i]
 		n := perSecond * int64(i) / 10
-		op := model.NFSOp{Ops: n, BytesRecv: n * 262144, BytesSent: n * 200, Queue: queue * time.Duration(n), RTT: rtt * time.Duration(n), Execute: life * time.Duration(n)}
-		c.Receiver.Samples[i].NFS = &model.NFSCount{Mount: "/mnt/nas", Ops: map[string]model.NFSOp{"READ": op}, MaxSlots: 64}
+		op := model.NFSOp{Ops: n, BytesRecv: n * readSize, BytesSent: n * 200, Queue: queue * time.Duration(n), RTT: rtt * time.Duration(n), Execute: life * time.Duration(n)}
+		s.NFS = &model.NFSCount{Mount: "/mnt/nas", Ops: map[string]model.NFSOp{"READ": op}, MaxSlots: 64}
+		for _, edit := range edits {
+			edit(i, s)
+		}
 	}
 	return c
 }
 
+// inBursts: nothing comes in half of the samples.
+func inBursts(i int, s *model.Sample) {
+	if i%2 == 1 {
+		s.Conns[0].BytesReceived -= (s.Conns[0].BytesReceived - 64<<20) / int64(i)
+	}
+}
+
+// requests of the client itself take this long.
+func requests(rtt time.Duration) func(int, *model.Sample) {
+	return func(i int, s *model.Sample) { asking(rtt)(i, &s.Conns[0]) }
+}
+
+func gaps(i int, s *model.Sample) { late(30)(i, &s.Conns[0]) }
+
 func TestNFS(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name string
+		c    Case
+		want model.LimiterID
+		most float64
+	}{
+		{"one call at a time, each a round trip", mounted(60, 0, 13*ms, 13*ms), model.NFSConcurrency, 0.7},
+		{"calls wait for a slot", mounted(100, 30*ms, 13*ms, 44*ms), model.NFSConcurrency, 0.7},
+		{"the server takes its time", mounted(20, 0, 300*ms, 300*ms, inBursts), model.ServerTime, 0.7},
+		{"one call at a time takes long", mounted(20, 0, 50*ms, 50*ms), model.ServerTime, 0.45},
+		{"many calls take long at one rate", mounted(20, 0, 300*ms, 300*ms, requests(10*ms)), model.Undetermined, 0.3},
+		{"many calls queue in a link", mounted(100, 0, 60*ms, 60*ms, requests(30*ms)), model.LinkRate, 0.65},
+		{"one call cannot queue behind itself", mounted(20, 0, 50*ms, 50*ms, requests(45*ms)), model.ServerTime, 0.45},
+		{"calls take long because of losses", mounted(10, 0, 400*ms, 400*ms, gaps), model.PathLoss, 0.65},
+		{"the application asks for little", mounted(20, 0, 12*ms, 12*ms, inBursts), model.ApplicationSink, 0.7},
+		{"too few calls", mounted(1, 0, 50*ms, 50*ms), model.Undetermined, 0.3},
+		{"the link is full", mounted(440, 0, 50*ms, 50*ms), model.None, 1},
+	} {
+		v := Judge(tc.c)
+		if v.Limiter != tc.want || v.Confidence > tc.most {
+			t.Errorf("%s: got %s (%.2f): %s", tc.name, v.Limiter, v.Confidence, v.Line)
+		}
+		if strings.Contains(v.Line, "e+") {
+			t.Errorf("%s: %s", tc.name, v.Line)
+		}
+		if v.Limiter == model.NFSConcurrency && (v.Host != "server1" || v.Where != model.AtReceiver) {
+			t.Errorf("%s: the client reads, yet the limiter is at %s (%s)", tc.name, v.Where, v.Host)
+		}
+		checkVerdict(t, tc.c, v)
+	}
+}
+
+// writing makes an NFS client that writes 1 MiB calls; idle: the connection
+// has nothing to send in that many of ten samples.
+func writing(perSecond int64, rtt time.Duration, idle int) Case {
+	c := Watched(knobs{rate: float64(perSecond * 8 << 20), rtt: 10 * time.Millisecond, notsent: -1, appLtd: true, sendQ: 1}.build().Sender, model.Known(bitRate(1e9)))
+	for i := range c.Sender.Samples {
+		s := &c.Sender.Samples[i]
+		n := perSecond * int64(i) / 10
+		op := model.NFSOp{Ops: n, BytesSent: n << 20, BytesRecv: n * 100, RTT: rtt * time.Duration(n), Execute: rtt * time.Duration(n)}
+		s.NFS = &model.NFSCount{Mount: "/mnt/nas", Ops: map[string]model.NFSOp{"WRITE": op}, MaxSlots: 64}
+		if i%10 < idle {
+			s.Conns[0].Unacked = 0
+		}
+	}
+	return c
+}
+
+func TestNFSWrite(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		c    Case
 		want model.LimiterID
 	}{
-		{"one call at a time, each a round trip", mounted(60, 0, 13*time.Millisecond, 13*time.Millisecond), model.NFSConcurrency},
-		{"calls wait for a slot", mounted(100, 30*time.Millisecond, 13*time.Millisecond, 44*time.Millisecond), model.NFSConcurrency},
-		{"the server takes its time", mounted(20, 0, 50*time.Millisecond, 50*time.Millisecond), model.ServerTime},
-		{"too few calls", mounted(1, 0, 50*time.Millisecond, 50*time.Millisecond), model.Undetermined},
-		{"the link is full", mounted(440, 0, 50*time.Millisecond, 50*time.Millisecond), model.None},
+		{"the server holds what it was given", writing(20, 300*time.Millisecond, 6), model.ServerTime},
+		{"the application writes little", writing(20, 20*time.Millisecond, 6), model.ApplicationSource},
 	} {
 		v := Judge(tc.c)
-		if v.Limiter != tc.want {
-			t.Errorf("%s: got %s: %s", tc.name, v.Limiter, v.Line)
-		}
-		if v.Confidence > 0.7 && v.Limiter != model.None {
-			t.Errorf("%s: one end seen, yet %.2f", tc.name, v.Confidence)
+		if v.Limiter != tc.want || v.Confidence > nfsOneEnd {
+			t.Errorf("%s: got %s (%.2f): %s", tc.name, v.Limiter, v.Confidence, v.Line)
 		}
 		checkVerdict(t, tc.c, v)
 	}

@@ -90,6 +90,7 @@ const (
 	causeProbed     cause = "probed"      // MTU probing rescued the connection
 	causeQuota      cause = "quota"
 	causeOwnCPU     cause = "own cpu"
+	causeNoCore     cause = "no core" // the whole host is out of CPU time
 )
 
 // say adds a piece of evidence; what is a format for args. A value that is
@@ -152,6 +153,17 @@ func size(v float64) string {
 
 func bits(v float64) string { return unit.BitRate(v).String() }
 
-func ms(d time.Duration) string {
-	return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
+func ms(d time.Duration) string { return seconds(d.Seconds()) }
+
+// seconds prints a time given in seconds with three digits, never as a power.
+func seconds(s float64) string {
+	switch {
+	case !known(s):
+		return "an unknown time"
+	case math.Abs(s) >= 99.95:
+		return fmt.Sprintf("%.0f s", s)
+	case math.Abs(s) >= 0.9995:
+		return fmt.Sprintf("%.3g s", s)
+	}
+	return fmt.Sprintf("%.3g ms", s*1e3)
 }

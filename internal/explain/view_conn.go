@@ -18,6 +18,8 @@ type sndView struct {
 	rtos    float64 // retransmission timeouts
 	resent  float64 // segments retransmitted
 	early   float64 // segments retransmitted before the steady part
+	losses  float64 // samples in which something was retransmitted
+	silent  float64 // share of samples with nothing in flight and nothing to send
 
 	minRTT time.Duration
 	queue  float64 // median of RTT over minimum RTT
@@ -44,6 +46,7 @@ const (
 	infoChrono = 192 // busy, rwnd_limited, sndbuf_limited, since Linux 4.10
 	infoBytes  = 216 // bytes_sent, bytes_retrans, since 4.19
 	infoReord  = 224 // dsack_dups, reord_seen
+	infoOOO    = 228 // rcv_ooopack, since 5.4
 	infoSndWnd = 232 // since 5.4
 	infoRcvWnd = 236 // since 6.2
 )
@@ -64,6 +67,11 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	v.resent = float64(max(0, b.TotalRetrans-a.TotalRetrans))
 	v.early = float64(max(0, a.TotalRetrans))
 	v.retrans, v.rtos, v.reordSeen, v.dsacks = losses(a, b, v.resent)
+	for i := 1; i < len(os); i++ {
+		if os[i].c.TotalRetrans > os[i-1].c.TotalRetrans {
+			v.losses++
+		}
+	}
 	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
 	v.levels(os)
 	return v
@@ -96,6 +104,7 @@ func (v *sndView) levels(os []obs) {
 	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
 	v.dry = share(os, func(o obs) bool { return o.c.NotSent < two(o.c) })
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
+	v.silent = share(os, func(o obs) bool { return o.c.Unacked == 0 && o.c.NotSent == 0 })
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
 	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
@@ -121,46 +130,4 @@ func sndWnd(o obs) float64 {
 		return unknown()
 	}
 	return float64(o.c.SndWnd)
-}
-
-// rcvView is what the receiver's tcp_info says of one flow.
-type rcvView struct {
-	n      int
-	last   model.Conn
-	dur    time.Duration
-	rate   float64       // received in order, bit/s
-	queued float64       // median of the receive queue over receive queue + window
-	recvQ  float64       // median, bytes
-	window float64       // median of the advertised window, bytes
-	filled float64       // received per round trip over the advertised window
-	rtt    time.Duration // the receiver's estimate
-}
-
-func viewReceiver(all []obs, s span) *rcvView {
-	os := within(all, s)
-	if len(os) < 2 {
-		return nil
-	}
-	a, b := os[0].c, os[len(os)-1].c
-	v := &rcvView{n: len(os), last: b, dur: os[len(os)-1].at - os[0].at}
-	v.rate = float64(b.BytesReceived-a.BytesReceived) * 8 / v.dur.Seconds()
-	v.recvQ = median(each(os, func(o obs) float64 { return float64(o.c.RecvQ) }))
-	v.window = median(each(os, rcvWnd))
-	v.queued = median(each(os, func(o obs) float64 { return ratio(float64(o.c.RecvQ), float64(o.c.RecvQ)+rcvWnd(o)) }))
-	v.rtt = time.Duration(median(each(os, func(o obs) float64 { return float64(o.c.RcvRTT) })))
-	if v.rtt > 0 {
-		v.filled = ratio(v.rate/8*v.rtt.Seconds(), v.window)
-	} else {
-		v.filled = unknown()
-	}
-	return v
-}
-
-// rcvWnd is the advertised window. Kernels before 6.2 do not tell: then half
-// of the receive buffer stands in (tcp_adv_win_scale 1).
-func rcvWnd(o obs) float64 {
-	if !has(o.c, infoRcvWnd) || (o.c.RcvWnd == 0 && o.c.InfoLen == 0) {
-		return ratio(float64(o.c.RcvBuf)/2, 1)
-	}
-	return float64(o.c.RcvWnd)
 }

@@ -19,6 +19,7 @@ type hostView struct {
 	// The busiest core that the task may run on.
 	core       int
 	busy       float64 // share of wall time not idle
+	least      float64 // the same of the core that is idle most
 	kernel     float64 // system + softirq + irq share of the busy time
 	steal      float64 // share of wall time
 	softDrops  float64 // packets/s dropped before the stack, on the cores the end may use
@@ -44,7 +45,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		}
 	}
 	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		busy: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
+		busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -125,6 +126,9 @@ func (v *hostView) cores(in []model.Sample, allowed []int) {
 		idle := (b.Idle - a.Idle + b.IOWait - a.IOWait).Seconds()
 		steal := (b.Steal - a.Steal).Seconds()
 		use := ratio(busy+steal, busy+steal+idle)
+		if known(use) && !(use >= v.least) {
+			v.least = use
+		}
 		if use >= 0 && !(use <= v.busy) {
 			v.core, v.busy, v.kernel, v.steal = b.CPU, use, ratio(kernel, busy), ratio(steal, busy+steal+idle)
 		}

@@ -31,6 +31,12 @@ func late(n int64) func(int, *model.Conn) {
 	return func(i int, x *model.Conn) { x.RcvOOO = n * int64(i) }
 }
 
+// dropping: the socket has no room for what comes.
+func dropping(i int, x *model.Conn) {
+	asking(20*time.Millisecond)(i, x)
+	x.SockDrops = int64(i)
+}
+
 // bursty: all of every fourth sample's bytes come at once.
 func bursty(i int, x *model.Conn) {
 	asking(20*time.Millisecond)(i, x)
@@ -58,7 +64,8 @@ func TestReceivingEndAlone(t *testing.T) {
 		{"gaps, and the rate they allow", reading(near, late(20)), model.PathLoss, 0.5},
 		{"gaps at a rate they would not allow", reading(knobs{rate: 900e6, rtt: 10 * time.Millisecond}, late(20)), model.Undetermined, 0.3},
 		{"too few gaps to matter", reading(knobs{rate: 900e6, rtt: 10 * time.Millisecond}, func(i int, x *model.Conn) { x.RcvOOO = int64(i / 20) }), model.Undetermined, 0.3},
-		{"no CPU time left", reading(busy, asking(20*time.Millisecond)), model.ReceiverCPU, 0.5},
+		{"no CPU time left", reading(busy, dropping), model.ReceiverCPU, 0.5},
+		{"cores full of work that takes nothing from the reader", reading(busy, asking(20*time.Millisecond)), model.LinkRate, 0.5},
 		{"a window on an old kernel", reading(knobs{rate: 64e6, rtt: 10 * time.Millisecond, rcvbuf: 262144, settings: map[string]string{rmemSetting: "4096 131072 262144"}}, old), model.ReceiverWindow, 0.65},
 	} {
 		v := Judge(tc.c)

@@ -60,7 +60,10 @@ func seeFullCoreAlone(s *scene) *finding {
 	if !s.alone() || v == nil || v.run >= 0 {
 		return nil
 	}
-	if !(v.least >= noTimeLeft) && !(v.busy >= noTimeLeft && v.kernel >= kernelWork) {
+	// Work of low priority fills every core and takes nothing from the reader:
+	// a reader that runs short of CPU reads unevenly, or drops.
+	short := s.rcv.drops > 0 || (s.rcv.spread > oneRate && !s.lossFits())
+	if !(v.least >= noTimeLeft && short) && !(v.busy >= noTimeLeft && v.kernel >= kernelWork) {
 		return nil
 	}
 	f := &finding{id: model.ReceiverCPU, host: v.end.Host, cause: causeNoCore, margin: over(v.busy, noTimeLeft, 1), cap: 0.5, costs: true}
@@ -91,6 +94,9 @@ func seeSlowLinkAlone(s *scene) *finding {
 	f.say(h, "rate_spread", r.spread, "ratio", r.n, "the rate stays put: its high tenth is %.2f times its low tenth, and no sample is without data", r.spread)
 	f.or(model.PathQueue, "add a second stream: a link or a policer holds the sum")
 	f.or(model.LocalQdisc, "log in at the sending end: its own queueing discipline would look the same from here")
+	if !(s.reader.run >= 0) {
+		f.or(model.ReceiverCPU, "watch as root: the reader's CPU time and run delay tell")
+	}
 	if !own {
 		f.or(model.SenderCPU, "log in at the sending end: a sender that stutters would look the same from here")
 	}
@@ -101,16 +107,10 @@ func seeSlowLinkAlone(s *scene) *finding {
 // lost, while no queue stands; and the rate is what a loss-based sender
 // reaches at so many losses.
 func seeLossAlone(s *scene) *finding {
-	r := s.rcv
-	if !s.alone() || !(r.late > 0) || s.queueHere() {
+	if !s.alone() || s.queueHere() || !s.lossFits() {
 		return nil
 	}
-	x := ratio(r.rate, s.lossResponse(r.lateIn*float64(r.n-1), float64(r.last.RcvMSS), r.rate/8*r.dur.Seconds()))
-	often := r.late >= lateShare && !(x > aboveResponse)
-	fits := r.lateIn*float64(r.n-1) >= lateEvents && x <= aboveResponse && x >= belowResponse
-	if !often && !fits {
-		return nil
-	}
+	r, x := s.rcv, s.overResponse()
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(r.late), -3, -1), cap: 0.65, costs: true}
 	h := s.c.Receiver.host()
 	f.say(h, "out_of_order_share", r.late, "ratio", r.n, "%s of the segments come after a gap: something before them was lost on the way", pct(r.late))
@@ -122,6 +122,27 @@ func seeLossAlone(s *scene) *finding {
 	f.or(model.Reordering, "log in at the sending end: retransmits that turn out needless tell")
 	f.or(model.SACKOff, "log in at the sending end: its connection's options tell")
 	return f
+}
+
+// gaps is the number of samples in which segments came out of order.
+func (v *rcvView) gaps() float64 { return v.lateIn * float64(v.n-1) }
+
+// overResponse is the rate over what a loss-based sender reaches at the
+// losses that the receiver saw.
+func (s *scene) overResponse() float64 {
+	r := s.rcv
+	return ratio(r.rate, s.lossResponse(r.gaps(), float64(r.last.RcvMSS), r.rate/8*r.dur.Seconds()))
+}
+
+// lossFits: the gaps are many, or as many as the rate needs; and the host did
+// not drop the segments itself.
+func (s *scene) lossFits() bool {
+	r, x := s.rcv, s.overResponse()
+	if r.drops > 0 && r.drops >= r.gaps() {
+		return false
+	}
+	often := r.late >= lateShare && !(x > aboveResponse)
+	return often || (r.gaps() >= lateEvents && x <= aboveResponse && x >= belowResponse)
 }
 
 // lossResponse is the rate (bit/s) that cubic or reno, whichever is more,

@@ -31,7 +31,7 @@ const (
 // blackhole of large packets from an outage.
 func seeStalled(s *scene) *finding {
 	v := s.snd
-	if v == nil || !v.stalled() {
+	if v == nil || !v.stalled(s.shrunk()) {
 		return nil
 	}
 	f := &finding{id: model.MTUBlackhole, margin: over(v.backoff, 1, 4), cap: 0.8}
@@ -57,11 +57,12 @@ func seeStalled(s *scene) *finding {
 }
 
 // stalled: the timeout doubled more than once and next to nothing was
-// acknowledged, or what little went out had to go out again.
-func (v *sndView) stalled() bool {
+// acknowledged, or what little went out had to go out again. A segment size
+// that probing cut is on its way out of a stall.
+func (v *sndView) stalled(shrunk bool) bool {
 	nothing := v.acked < max(stalledBytes, 3*float64(v.last.SndMSS))
 	if v.backoff >= 2 {
-		return nothing || v.lossState > 0.5
+		return nothing || (v.lossState > 0.5 && !shrunk)
 	}
 	return nothing && v.resent >= 2 && v.retrans >= resentMost && v.last.Unacked > 0
 }

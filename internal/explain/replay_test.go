@@ -91,8 +91,17 @@ func TestReplay(t *testing.T) {
 	for name, view := range map[string]func(Case) Case{
 		"sender only":   func(c Case) Case { c.Receiver = nil; return c },
 		"receiver only": func(c Case) Case { c.Sender = nil; return c },
-		"no line rate":  func(c Case) Case { c.LineRate = model.Fact[bitRate]{}; return c },
-		"no tasks":      withoutTasks,
+		"receiver only, no tasks": func(c Case) Case {
+			c = withoutTasks(c)
+			c.Sender = nil
+			return c
+		},
+		"receiver only, no line rate": func(c Case) Case {
+			c.Sender, c.LineRate = nil, model.Fact[bitRate]{}
+			return c
+		},
+		"no line rate": func(c Case) Case { c.LineRate = model.Fact[bitRate]{}; return c },
+		"no tasks":     withoutTasks,
 	} {
 		t.Run(name, func(t *testing.T) { r.narrowed(t, view) })
 	}

@@ -21,7 +21,7 @@ const (
 	// lateShare of the segments out of order, in lateEvents samples.
 	lateShare  = 0.01
 	lateEvents = 3
-	// A loss-based sender at a known loss reaches the rate of responseRate,
+	// A loss-based sender at a known loss reaches the rate of lossResponse,
 	// give or take this much (events too near each other count as one).
 	aboveResponse = 5
 	belowResponse = 0.1
@@ -115,7 +115,7 @@ func seeLossAlone(s *scene) *finding {
 	h := s.c.Receiver.host()
 	f.say(h, "out_of_order_share", r.late, "ratio", r.n, "%s of the segments come after a gap: something before them was lost on the way", pct(r.late))
 	f.say(h, "out_of_order_samples", r.lateIn, "ratio", r.n, "that happens in %s of the samples", pct(r.lateIn))
-	f.say(h, "response_ratio", x, "ratio", r.n, "the rate is %.2g times what a loss-based sender reaches at so many losses", x)
+	f.say(h, "response_ratio", x, "ratio", r.n, "the rate is %.2f times what a loss-based sender reaches at so many losses", x)
 	d, _ := s.delayHere()
 	f.say(h, "standing_delay", d*1e3, "ms", r.n, "no queue stands: the round trip stays %s above its minimum of %s", seconds(max(0, d)), ms(s.minRTT))
 	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")

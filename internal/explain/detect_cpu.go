@@ -174,7 +174,8 @@ func (s *scene) packetCost(full *hostView, margin, limit float64) *finding {
 		f.say(f.host, "offloads_off", float64(len(off)), "features", full.n, "segmentation offload is off: %s", strings.Join(off, ", "))
 	}
 	if s.sender != nil {
-		f.say(s.sender.end.Host, "bytes_per_packet", s.sender.packet, "bytes", s.sender.n, "packets leave with %.0f bytes each, %.0f a second", s.sender.packet, s.sender.packetRate)
+		f.say(s.sender.end.Host, "bytes_per_packet", s.sender.packet, "bytes", s.sender.n, "packets leave with %.0f bytes each", s.sender.packet)
+		f.say(s.sender.end.Host, "packets_per_second", s.sender.packetRate, "1/s", s.sender.n, "%.0f packets a second leave", s.sender.packetRate)
 	}
 	f.taskEvidence(s.sender, "writer")
 	f.taskEvidence(s.reader, "reader")

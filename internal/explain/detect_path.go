@@ -255,7 +255,8 @@ func (s *scene) outrunsLoss() bool {
 func seeNothing(s *scene) *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	if s.snd != nil {
-		if v := s.snd; v.retrans > lossFloor && s.outrunsLoss() {
+		lossy := s.snd.retrans > lossFloor && s.outrunsLoss()
+		if v := s.snd; lossy {
 			f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, s.sentResponse()), "ratio", v.n,
 				"segments are lost, but losses that random would allow no more than %s: they are not what holds the rate", bits(s.sentResponse()))
 		}
@@ -263,7 +264,11 @@ func seeNothing(s *scene) *finding {
 		if s.snd.cwndGrowth > 1.05 {
 			f.notes = append(f.notes, "the congestion window is still growing: watch longer")
 		}
-		f.or(model.PathLoss, "watch for longer: each loss sets the congestion window back")
+		if lossy {
+			f.or(model.PathQueue, "send at a low paced rate: losses that go come from a policer or a shallow queue")
+		} else {
+			f.or(model.PathLoss, "watch for longer: each loss sets the congestion window back")
+		}
 		f.or(model.LinkRate, "add a second stream: if the sum stays the same, the path carries no more")
 		f.unseenReader(s)
 		return f

@@ -127,18 +127,24 @@ func (f *finding) rcvbufEvidence(s *scene) {
 }
 
 // seeReceiveBufferAlone is seeReceiveBuffer with only the receiving end seen:
-// a window's worth arrives per round trip, and the buffer is at its limit.
+// a window's worth arrives per round trip, and at best the buffer is at its
+// limit. Left alone the kernel keeps a window of twice what arrives.
 func seeReceiveBufferAlone(s *scene) *finding {
 	r := s.rcv
 	if s.snd != nil || r == nil || !(r.filled >= 0.8) || !(r.queued < queuedShare) {
 		return nil
 	}
 	queue := ratio(r.rtt.Seconds(), s.minRTT.Seconds())
-	c := receiveCause(s)
-	if c == causeUnknown || c == causeSocket || !(queue < queuedPath) {
+	if !(queue < queuedPath) {
 		return nil
 	}
-	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), cause: c, margin: over(r.filled, 0.8, 1), cap: 0.65}
+	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), cause: receiveCause(s), margin: over(r.filled, 0.8, 1), cap: 0.65}
+	if _, read := thirdOf(s.c.Receiver, rmemSetting); !read {
+		f.cause = causeUnknown
+	}
+	if f.cause == causeUnknown || f.cause == causeSocket {
+		f.cap = 0.5 // nothing shows what would keep the buffer from growing
+	}
 	f.say(f.host, "window_used", r.filled, "ratio", r.n, "%s of the advertised window of %s arrives per round trip of %s", pct(r.filled), size(r.window), ms(r.rtt))
 	f.rcvbufEvidence(s)
 	f.or(model.SendBuffer, "log in at the sending end: its tcp_info tells")

@@ -122,7 +122,7 @@ func (m *mountView) support(v model.Verdict) *model.Verdict {
 }
 
 func (m *mountView) callEvidence(f *finding) {
-	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "%.2g %s calls of %s are under way on average", m.inflight, m.op, size(m.size))
+	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "%.1f %s calls of %s are under way on average", m.inflight, m.op, size(m.size))
 	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
 }
 
@@ -133,7 +133,7 @@ func (m *mountView) littleAsked() *finding {
 	if m.op == "WRITE" {
 		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
 	}
-	f.say(m.end.Host, "nfs_asked", m.asked, "calls", m.n, "the application %s slowly: only %.2g calls are under way on average, so most of the time nothing is asked of the server", does, m.asked)
+	f.say(m.end.Host, "nfs_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f calls are under way on average, so most of the time nothing is asked of the server", does, m.asked)
 	m.callEvidence(f)
 	f.or(model.NFSConcurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
 	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
@@ -160,9 +160,9 @@ func (m *mountView) judge() *finding {
 func (m *mountView) roundTrips() *finding {
 	f := &finding{id: model.NFSConcurrency, host: m.end.Host, cap: nfsOneEnd, margin: over((m.net+m.wire)/m.rtt, netShare, 0.95)}
 	if m.queue >= slotWait*m.life {
-		f.say(m.end.Host, "nfs_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s calls wait %s of their life for a slot (%.2g under way, %d slots), then each is a round trip of %s", m.op, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
+		f.say(m.end.Host, "nfs_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s calls wait %s of their life for a slot (%.1f under way, %d slots), then each is a round trip of %s", m.op, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
 	}
-	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "only %.2g %s calls of %s are under way, each a round trip of %s", m.inflight, m.op, size(m.size), seconds(m.net))
+	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "only %.1f %s calls of %s are under way, each a round trip of %s", m.inflight, m.op, size(m.size), seconds(m.net))
 	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
 	f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
 	f.or(model.ServerTime, "mount with more slots or connections (nconnect): if the rate stays, the server is the limit")
@@ -175,7 +175,7 @@ func (m *mountView) serverSilent(server float64) *finding {
 	if m.net == 0 {
 		f.cap = 0.5
 	}
-	f.say(m.end.Host, "silent_share", m.silent, "ratio", m.n, "nothing moves in %s of the samples although %.2g %s calls are under way", pct(m.silent), m.inflight, m.op)
+	f.say(m.end.Host, "silent_share", m.silent, "ratio", m.n, "nothing moves in %s of the samples although %.1f %s calls are under way", pct(m.silent), m.inflight, m.op)
 	m.serverEvidence(f, server)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 )
 
 // judgeJSON judges a case as it was decoded and checks what always holds.
@@ -36,10 +37,22 @@ func FuzzJudge(f *testing.F) {
 // TestNoise replaces numbers of every fault's samples by hostile ones.
 func TestNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	makers := map[string]func() Case{
+		"mount": func() Case {
+			return mounted(20, 0, 300*time.Millisecond, 300*time.Millisecond, inBursts, requests(30*time.Millisecond), gaps)
+		},
+		"writing mount": func() Case { return writing(20, 300*time.Millisecond, 6) },
+		"alone": func() Case {
+			return reading(knobs{rate: 20e6, rtt: 10 * time.Millisecond}, dropping)
+		},
+	}
 	for name, k := range faults() {
 		k.samples = 12
+		makers[name] = k.build
+	}
+	for _, name := range sortedKeys(makers) {
 		for range 50 {
-			c := k.build()
+			c := makers[name]()
 			spoil(r, reflect.ValueOf(&c), r.Float64()*r.Float64())
 			checkVerdict(t, c, Judge(c))
 			if t.Failed() {

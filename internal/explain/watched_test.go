@@ -58,6 +58,17 @@ func readWatched(t testing.TB, name string) Case {
 	return Watched(e, model.Fact[bitRate]{})
 }
 
+// A full window is one even where nothing tells what keeps it small.
+func TestWatchedWindowWithoutSettings(t *testing.T) {
+	c := readWatched(t, "window")
+	c.Receiver.Facts = nil
+	v := Judge(c)
+	if v.Limiter != model.ReceiverWindow || v.Confidence > 0.5 || v.Fix.Kind != model.FixOperator {
+		t.Errorf("got %s (%.2f): %s", v.Limiter, v.Confidence, v.Line)
+	}
+	checkVerdict(t, c, v)
+}
+
 // TestWatchedClient replays what explain saw of an NFS client alone: right, or right
 // among the alternatives and not sure of it.
 func TestWatchedClient(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,10 +101,28 @@ func MakeCgroup(h Hierarchy, name string, cpus []int) (Cgroup, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make cgroup: %w", err)
 	}
-	if err := bindCgroup(h, dir, cpus); err != nil {
+	if err := errors.Join(bindCgroup(h, dir, cpus), preferCgroup(h, dir)); err != nil {
 		return "", errors.Join(err, os.Remove(dir))
 	}
 	return Cgroup(dir), nil
+}
+
+// preferCgroup gives the group the greatest weight there is where h has the
+// cpu controller: an emulated host shall not be slow because this machine has
+// other work (Documentation/admin-guide/cgroup-v2.rst, cpu.weight; sched/core.c,
+// MAX_SHARES).
+func preferCgroup(h Hierarchy, dir string) error {
+	if !slices.Contains(h.Controllers, "cpu") {
+		return nil
+	}
+	file, weight := "cpu.shares", "262144"
+	if h.V2 {
+		file, weight = "cpu.weight", "10000"
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(weight), 0); err != nil {
+		return fmt.Errorf("set weight of cgroup: %w", err)
+	}
+	return nil
 }
 
 func bindCgroup(h Hierarchy, dir string, cpus []int) error {

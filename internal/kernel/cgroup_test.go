@@ -65,6 +65,13 @@ func TestMakeCgroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	weight := filepath.Join(string(g), "cpu.weight")
+	if b, err := os.ReadFile(weight); err != nil || string(b) != "10000" {
+		t.Errorf("the weight of the group is %q, %v", b, err)
+	}
+	if err := os.Remove(weight); err != nil { // a kernel's files go with their group
+		t.Fatal(err)
+	}
 	if err := g.Remove(0); err != nil {
 		t.Error(err)
 	}

@@ -104,11 +104,7 @@ func offloadFix(s *scene, f *finding) model.Fix {
 	case causeUnknown:
 		return operator(f.host, "see that segmentation offload is on at both ends (ethtool -k), or use larger frames")
 	}
-	// GRO of the same interface comes first by name and is mended with it.
-	off := v.off(append(rxFeatures(), names...))
-	if f.cause == causeRx {
-		off = v.off(names)
-	}
+	off := v.off(names)
 	fix := change(f.host, featuresSetting, strings.Join(off, "=off ")+"=off", strings.Join(off, "=on ")+"=on", "let packets pass the stack in large pieces")
 	fix.Target = v.nic.Device
 	return fix

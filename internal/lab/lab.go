@@ -245,7 +245,7 @@ func (l *Lab) joinDirectly(ctx context.Context) error {
 	if err := a.holder.call(ctx, "veth", pair, nil); err != nil {
 		return err
 	}
-	tbf := kernel.TokenBucket{Dev: hostInterface, Rate: l.topo.Rate, Burst: tbfBurst(l.topo.Rate), Limit: directQueue}
+	tbf := kernel.TokenBucket{Dev: hostInterface, Rate: tbfRate(l.topo.Rate, l.topo.MTU), Burst: tbfBurst(l.topo.Rate), Limit: directQueue}
 	for _, h := range l.hosts {
 		if err := h.holder.call(ctx, "shape", tbf, nil); err != nil {
 			l.note(leftOut{[]string{fmt.Sprintf("rate of the link: %v; it is as fast as the CPU allows", err)}})

@@ -225,7 +225,20 @@ func netemShape(dev string, s Shape) (kernel.Netem, *kernel.TokenBucket) {
 	if s.Rate <= 0 {
 		return n, nil
 	}
-	return n, &kernel.TokenBucket{Dev: dev, Parent: kernel.NetemParent, Rate: s.Rate, Burst: tbfBurst(s.Rate), Limit: s.Queue}
+	// Where timers are coarse (HZ=100 without high resolution) a tbf lets go
+	// two ticks' worth at once, which a queue of one BDP would drop.
+	slack := unit.Bytes(float64(s.Rate) / 8 * 0.020)
+	return n, &kernel.TokenBucket{Dev: dev, Parent: kernel.NetemParent, Rate: tbfRate(s.Rate, s.MTU), Burst: tbfBurst(s.Rate), Limit: s.Queue + slack}
+}
+
+// tbfRate is the rate to give a tbf for a link of the given rate: tbf counts
+// a frame without the wireOverhead of each (checksum, preamble and gap).
+func tbfRate(rate unit.BitRate, mtu int) unit.BitRate {
+	if mtu == 0 {
+		mtu = switchMTU
+	}
+	frame := float64(mtu + etherHeader)
+	return unit.BitRate(float64(rate) * frame / (frame + wireOverhead))
 }
 
 // tbfBurst is what a tbf must be able to send at once to reach its rate: 4 ms

@@ -44,10 +44,11 @@ func (l *Lab) Down(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a directory unless something is in it: another lab's.
+// removeEmpty removes a directory unless something is in it (another lab's) or
+// its parent does not let us (then somebody else made it for us).
 func removeEmpty(dir string) error {
 	err := os.Remove(dir)
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTEMPTY) {
 		return nil
 	}
 	return err

@@ -142,11 +142,13 @@ func TestEstablishedInodes(t *testing.T) {
 }
 
 func TestNetemShape(t *testing.T) {
-	n, tbf := netemShape("sw1", Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, Loss: 0.001, Queue: 1_250_000})
+	n, tbf := netemShape("sw1", Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, Loss: 0.001, MTU: 1500, Queue: 1_250_000})
 	if diff := cmp.Diff(kernel.Netem{Dev: "sw1", Delay: 5000, Loss: 0.001, Limit: netemLimit}, n); diff != "" {
 		t.Error(diff)
 	}
-	want := &kernel.TokenBucket{Dev: "sw1", Parent: kernel.NetemParent, Rate: unit.Gbit, Burst: 500_000, Limit: 1_250_000}
+	// 1514 of the 1538 bytes that a full frame takes on the wire; the queue
+	// and 20 ms more.
+	want := &kernel.TokenBucket{Dev: "sw1", Parent: kernel.NetemParent, Rate: unit.Gbit * 1514 / 1538, Burst: 500_000, Limit: 3_750_000}
 	if diff := cmp.Diff(want, tbf); diff != "" {
 		t.Error(diff)
 	}

@@ -179,6 +179,9 @@ func seeSlowLink(s *scene) *finding {
 	if v == nil || v.acked == 0 || !(s.queues() || s.modelBased()) {
 		return nil
 	}
+	if s.stolen() && !(v.spread <= steadyRate) {
+		return nil // a link's rate stays put; one that jumps about with the CPU is not the link's
+	}
 	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85, costs: true}
 	if !s.queues() {
 		f.cap = 0.7
@@ -192,6 +195,40 @@ func seeSlowLink(s *scene) *finding {
 	f.or(model.PathQueue, "test the reverse direction, and add a second stream: a slow or policed reverse path looks the same from here")
 	f.unseenReader(s)
 	return f
+}
+
+const (
+	// stealShare of a core's time taken by the hypervisor from which delays,
+	// queues and losses may be its doing.
+	stealShare = 0.03
+	// steadyRate is the spread of a rate that a link sets.
+	steadyRate = 1.25
+)
+
+// stolen: the hypervisor takes the CPU from an end. Its packets then wait for
+// the CPU, which reads like a queue of the path, and come in bursts.
+func (s *scene) stolen() bool { return s.stolenShare() >= stealShare }
+
+func (s *scene) stolenShare() (most float64) {
+	for _, v := range []*hostView{s.sender, s.reader} {
+		if v != nil && v.steal > most {
+			most = v.steal
+		}
+	}
+	return most
+}
+
+func (f *finding) stealEvidence(s *scene) {
+	if s.stolen() {
+		f.say("", "steal_share", s.stolenShare(), "ratio", s.n(), "the hypervisor takes %s of the time of the core in use", pct(s.stolenShare()))
+		f.notes = append(f.notes, "the machine under this virtual one is busy with other work: measure again when it is quieter")
+	}
+}
+
+// behindQueue: so much of a queue stands in the path that a window or buffer
+// which is full behind it is not the limit.
+func (s *scene) behindQueue() bool {
+	return s.snd.queue >= queuedPath && !(s.stolen() && s.snd.queue < 2)
 }
 
 // queues: the round trip is well above its minimum, and by more than the
@@ -226,6 +263,9 @@ func seeLoss(s *scene) *finding {
 	if !(v.retrans > lossFloor) && !recovering || s.outrunsLoss() {
 		return nil
 	}
+	if s.stolen() && v.rate > 2*s.sentResponse() {
+		return nil // queues that overflow after each pause lose packets too
+	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
 	want := s.sentResponse()
@@ -255,6 +295,7 @@ func (s *scene) outrunsLoss() bool {
 func seeNothing(s *scene) *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	if s.snd != nil {
+		f.stealEvidence(s)
 		lossy := s.snd.retrans > lossFloor && s.outrunsLoss()
 		if v := s.snd; lossy {
 			f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, s.sentResponse()), "ratio", v.n,

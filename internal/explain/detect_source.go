@@ -33,7 +33,7 @@ func (s *scene) bufferIsFull() bool {
 // congestion window tells.
 func seeSendBuffer(s *scene) *finding {
 	v := s.snd
-	if v == nil || v.queue >= queuedPath || s.carries(payloadShare*float64(v.last.SndBuf)) {
+	if v == nil || s.behindQueue() || s.carries(payloadShare*float64(v.last.SndBuf)) {
 		return nil
 	}
 	quiet := s.starvedOfData() && s.bufferIsFull()

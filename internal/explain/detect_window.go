@@ -103,7 +103,7 @@ func slowReaderSeen(s *scene) *finding {
 
 // seeReceiveBuffer: the window is full and the reader keeps up.
 func seeReceiveBuffer(s *scene) *finding {
-	if !s.windowBound() || s.snd.queue >= queuedPath || s.carries(s.snd.wndMid) {
+	if !s.windowBound() || s.behindQueue() || s.carries(s.snd.wndMid) {
 		return nil
 	}
 	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), margin: s.windowMargin()}

@@ -1,0 +1,37 @@
+package explain
+
+import (
+	"testing"
+	"time"
+)
+
+// Pauses of a virtual CPU look like a queue of the path: a rate that jumps
+// about while the hypervisor takes the core is not blamed on the link, a rate
+// that stays put still is, and a full window is not excused by such a queue.
+func TestStolenCPUIsNotALink(t *testing.T) {
+	make := func(steal, spread, queue float64) *scene {
+		return &scene{
+			minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.6e9, sender: &hostView{steal: steal, run: 0.1}, reader: &hostView{steal: 0, run: 0.1},
+			snd: &sndView{n: 40, acked: 3e8, rate: 0.6e9, queue: queue, spread: spread, minRTT: 10 * time.Millisecond},
+		}
+	}
+	for _, c := range []struct {
+		steal, spread, queue float64
+		link, behind         bool
+	}{
+		{0, 1.6, 1.5, true, true},
+		{0.18, 1.6, 1.5, false, false},
+		{0.18, 1.1, 1.5, true, false},
+		{0.18, 1.1, 3, true, true},
+		{unknown(), 1.6, 1.5, true, true},
+		{0.18, unknown(), 1.5, false, false},
+	} {
+		s := make(c.steal, c.spread, c.queue)
+		if got := seeSlowLink(s) != nil; got != c.link {
+			t.Errorf("steal %.2f, spread %.1f: link blamed %v, want %v", c.steal, c.spread, got, c.link)
+		}
+		if got := s.behindQueue(); got != c.behind {
+			t.Errorf("steal %.2f, queue %.1f: behind a queue %v, want %v", c.steal, c.queue, got, c.behind)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	"linerate/internal/load"
@@ -26,6 +27,7 @@ var (
 // call to either host is counted; the failAt-th fails (0: none), and so do all
 // later ones but Undo where dead is false.
 type world struct {
+	mu     sync.Mutex // both ends of a run are waited for at once
 	calls  int
 	failAt int
 	cancel func() // called instead of failing, when set
@@ -37,6 +39,8 @@ type world struct {
 }
 
 func (w *world) call(what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.calls++
 	if w.failAt == 0 || w.calls != w.failAt {
 		return nil
@@ -51,6 +55,8 @@ func (w *world) call(what string) error {
 // goodput with the value in force; it drifts a little from run to run, as
 // real ones do.
 func (w *world) goodput() unit.BitRate {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	drift := unit.BitRate(1 + 0.002*float64(w.calls%5))
 	if w.value == original || w.dumb {
 		return 120 * unit.Mbit * drift

@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -89,16 +88,17 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	for i := 0; i < o.n && ctx.Err() == nil; i++ {
 		for _, t := range tallies {
 			for try := 0; ; try++ {
+				known := len(t.problems)
 				right := once(ctx, o, dir, t)
 				if right || try >= o.retry || ctx.Err() != nil {
 					break
 				}
-				fmt.Fprintf(w, "%s: not right, run again (%d of %d)\n", t.fault, try+1, o.retry)
-				t.runs--
+				fmt.Fprintf(w, "%s: not right, run again (%d of %d) %s\n", t.fault, try+1, o.retry, strings.Join(t.problems[known:], "; "))
+				t.runs, t.problems = t.runs-1, t.problems[:known]
 			}
 		}
 	}
-	return print(w, o, tallies)
+	return print(w, tallies)
 }
 
 func chosen(ids string) []lab.Fault {
@@ -172,9 +172,9 @@ func demo(ctx context.Context, o options, dir string, args []string) (*model.Out
 	return out, nil
 }
 
-func print(w io.Writer, o options, tallies []*tally) error {
+func print(w io.Writer, tallies []*tally) error {
 	fmt.Fprintf(w, "\n| fault | limiter | named right | 95%% interval | median s | otherwise named | proof |\n|---|---|---|---|---|---|---|\n")
-	var wrong []string
+	var right, runs, problems int
 	for _, t := range tallies {
 		lo, hi := wilson(t.right, t.runs)
 		proof := "–"
@@ -182,17 +182,17 @@ func print(w io.Writer, o options, tallies []*tally) error {
 			proof = strings.Join(t.ratios, "; ")
 		}
 		fmt.Fprintf(w, "| %s | %s | %d/%d | %.2f-%.2f | %.1f | %s | %s |\n", t.fault, t.want, t.right, t.runs, lo, hi, median(t.seconds), others(t), proof)
-		if t.right < t.runs || len(t.problems) > 0 {
-			wrong = append(wrong, t.fault)
-		}
+		right, runs, problems = right+t.right, runs+t.runs, problems+len(t.problems)
 	}
 	for _, t := range tallies {
 		for _, p := range t.problems {
 			fmt.Fprintf(w, "%s: %s\n", t.fault, p)
 		}
 	}
-	if len(wrong) > 0 && o.n == 1 {
-		return errors.New("not right: " + strings.Join(wrong, ", "))
+	// A busy machine spoils single verdicts; it does not spoil most of them,
+	// and never what was to be put back.
+	if problems > 0 || 3*right < 2*runs {
+		return fmt.Errorf("%d of %d verdicts right, %d runs failed or were not restored", right, runs, problems)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type options struct {
 	uid    int
 	retry  int
 	binary string
+	keep   string
 }
 
 type tally struct {
@@ -56,6 +57,7 @@ func main() {
 	flag.IntVar(&o.uid, "uid", 0, "run as this user id (needs root); 0 is whoever runs the bench")
 	flag.IntVar(&o.retry, "retry", 0, "a wrong run may be repeated so many times (for CI on noisy machines; printed)")
 	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one")
+	flag.StringVar(&o.keep, "keep", "", "folder that keeps the bundles of the runs that were not right")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -119,7 +121,13 @@ func once(ctx context.Context, o options, dir string, t *tally) bool {
 		args = append(args, "--no-proof")
 	}
 	started := time.Now()
-	out, err := demo(ctx, o, dir, args)
+	home, err := os.MkdirTemp(dir, "home-")
+	if err != nil {
+		t.problems = append(t.problems, err.Error())
+		return false
+	}
+	defer os.RemoveAll(home)
+	out, err := demo(ctx, o, home, args)
 	t.seconds = append(t.seconds, time.Since(started).Seconds())
 	if err != nil {
 		t.problems = append(t.problems, err.Error())
@@ -135,20 +143,39 @@ func once(ctx context.Context, o options, dir string, t *tally) bool {
 		t.ratios = append(t.ratios, fmt.Sprintf("from nothing, p %.4f", out.Proof.P))
 	}
 	if out.Verdict.Limiter != t.want {
+		if err := keepRun(o.keep, home); err != nil {
+			t.problems = append(t.problems, err.Error())
+		}
 		return false
 	}
 	t.right++
 	return out.Restored
 }
 
-func demo(ctx context.Context, o options, dir string, args []string) (*model.Outcome, error) {
+// keepRun moves what a run wrote to the folder asked for, so that a wrong
+// verdict can be looked at.
+func keepRun(keep, home string) error {
+	if keep == "" {
+		return nil
+	}
+	runs, err := filepath.Glob(filepath.Join(home, "linerate", "runs", "*"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return fmt.Errorf("keep run: %w", err)
+	}
+	for _, r := range runs {
+		if err := os.CopyFS(filepath.Join(keep, filepath.Base(r)), os.DirFS(r)); err != nil {
+			return fmt.Errorf("keep run: %w", err)
+		}
+	}
+	return nil
+}
+
+func demo(ctx context.Context, o options, home string, args []string) (*model.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, 150*time.Second)
 	defer cancel()
-	home, err := os.MkdirTemp(dir, "home-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(home)
 	cmd := exec.CommandContext(ctx, o.binary, args...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

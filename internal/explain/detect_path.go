@@ -201,6 +201,9 @@ const (
 	// stealShare of a core's time taken by the hypervisor from which delays,
 	// queues and losses may be its doing.
 	stealShare = 0.03
+	// lossesSure: so many samples with losses are not a pause or two of the
+	// machine's.
+	lossesSure = 6
 	// steadyRate is the spread of a rate that a link sets.
 	steadyRate = 1.25
 )
@@ -263,7 +266,7 @@ func seeLoss(s *scene) *finding {
 	if !(v.retrans > lossFloor) && !recovering || s.outrunsLoss() {
 		return nil
 	}
-	if s.stolen() && v.rate > 2*s.sentResponse() {
+	if s.stolen() && (v.losses < lossesSure || v.rate > 2*s.sentResponse()) {
 		return nil // queues that overflow after each pause lose packets too
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}

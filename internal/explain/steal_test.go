@@ -35,3 +35,21 @@ func TestStolenCPUIsNotALink(t *testing.T) {
 		}
 	}
 }
+
+// One or two bursts of losses while the hypervisor takes the core are queues
+// that overflowed after a pause; many are the path's.
+func TestStolenCPUIsNotALossyPath(t *testing.T) {
+	for _, c := range []struct {
+		steal, losses float64
+		loss          bool
+	}{{0, 1, true}, {0.1, 1, false}, {0.1, 30, true}} {
+		s := &scene{
+			minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.1e9, sender: &hostView{steal: c.steal}, reader: &hostView{},
+			snd: &sndView{n: 40, acked: 2e7, rate: 0.03e9, queue: 1.05, retrans: 0.001, losses: c.losses},
+		}
+		s.snd.last.SndMSS = 1448
+		if got := seeLoss(s) != nil; got != c.loss {
+			t.Errorf("steal %.2f, %v samples with losses: path blamed %v, want %v", c.steal, c.losses, got, c.loss)
+		}
+	}
+}

@@ -90,19 +90,21 @@ func (p *PacketPort) slot() (*unix.Tpacket2Hdr, []byte) {
 	return (*unix.Tpacket2Hdr)(unsafe.Pointer(&b[0])), b
 }
 
-// Next returns the oldest unread frame with its VnetHeader, or nil. The bytes
-// are the kernel's again after Release.
-func (p *PacketPort) Next() []byte {
+// Next returns the oldest unread frame with its VnetHeader, or nil, and when
+// the kernel took it in by its wall clock. The bytes are the kernel's again
+// after Release.
+func (p *PacketPort) Next() (frame []byte, arrived time.Time) {
 	h, b := p.slot()
 	if atomic.LoadUint32(&h.Status)&unix.TP_STATUS_USER == 0 {
-		return nil
+		return nil, time.Time{}
 	}
+	arrived = time.Unix(int64(h.Sec), int64(h.Nsec))
 	start := int(h.Mac) - VnetHeaderLen
 	end := int(h.Mac) + int(h.Snaplen)
 	if start < 0 || end > len(b) {
-		return []byte{} // cannot be; an empty frame is counted as malformed
+		return []byte{}, arrived // cannot be; an empty frame is counted as malformed
 	}
-	return b[start:end]
+	return b[start:end], arrived
 }
 
 // Release gives the frame that Next returned back to the kernel.

@@ -13,7 +13,7 @@ func OpenPacketPort(name string) (*PacketPort, error) {
 }
 
 // Next returns nothing.
-func (*PacketPort) Next() []byte { return nil }
+func (*PacketPort) Next() ([]byte, time.Time) { return nil, time.Time{} }
 
 // Release does nothing.
 func (*PacketPort) Release() {}

@@ -12,7 +12,7 @@ import (
 
 // port is one end of the emulated wire; kernel.PacketPort is the real one.
 type port interface {
-	Next() []byte
+	Next() (frame []byte, arrived time.Time)
 	Release()
 	Wait(timeout time.Duration, frames bool) error
 	Send(frame []byte) (ok bool, err error)
@@ -25,6 +25,7 @@ type direction struct {
 	wanted  atomic.Pointer[Shape] // set by others, taken over by run
 	stop    atomic.Bool
 	clock   func() time.Duration // monotonic
+	last    time.Duration        // when the newest frame arrived
 }
 
 func newDirection(in, out port, s Shape, seed uint64, clock func() time.Duration) *direction {
@@ -48,10 +49,7 @@ func (d *direction) run() error {
 		if s := d.wanted.Swap(nil); s != nil {
 			d.shaper.reshape(d.clock(), *s)
 		}
-		for f := d.in.Next(); f != nil; f = d.in.Next() {
-			d.shaper.admit(d.clock(), f)
-			d.in.Release()
-		}
+		d.takeIn()
 		wait, err := d.sendDue()
 		if err != nil {
 			return err
@@ -64,6 +62,21 @@ func (d *direction) run() error {
 		}
 	}
 	return nil
+}
+
+// takeIn admits what has arrived, each frame at the time it came and not at
+// the time this thread got round to it: a machine that stops the thread for a
+// while must not turn what came meanwhile into one burst that overflows the
+// queue.
+func (d *direction) takeIn() {
+	behind := time.Now().UnixNano() - int64(d.clock())
+	for f, at := d.in.Next(); f != nil; f, at = d.in.Next() {
+		// Never before an earlier frame and never in the future, also when
+		// the wall clock is set meanwhile.
+		d.last = max(d.last, min(time.Duration(at.UnixNano()-behind), d.clock()))
+		d.shaper.admit(d.last, f)
+		d.in.Release()
+	}
 }
 
 // sendDue sends what is due and returns the time until the next one.

@@ -72,7 +72,7 @@ func TestTopologyShape(t *testing.T) {
 	if got, want := topo.String(), "client1 ── 1 Gbit/s, 10ms RTT, MTU 1500 ── server1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	want := Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 1_250_000}
+	want := Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 2_500_000}
 	if diff := cmp.Diff(want, topo.shape()); diff != "" {
 		t.Error(diff)
 	}

@@ -104,16 +104,22 @@ type fakePort struct {
 	sent   [][]byte
 	now    time.Duration
 	d      *direction
+	start  time.Time
+	age    time.Duration // of the next frame at start
+	apart  time.Duration // the next ones came so much later each
 }
 
-func (p *fakePort) Next() []byte {
+func (p *fakePort) Next() ([]byte, time.Time) {
 	if len(p.frames) == 0 {
-		return nil
+		return nil, time.Time{}
 	}
-	return p.frames[0]
+	return p.frames[0], p.start.Add(-p.age)
 }
 
-func (p *fakePort) Release() { p.frames = p.frames[1:] }
+func (p *fakePort) Release() {
+	p.frames = p.frames[1:]
+	p.age -= p.apart
+}
 
 func (p *fakePort) Wait(d time.Duration, _ bool) error {
 	p.waits = append(p.waits, d)
@@ -141,5 +147,22 @@ func TestDirectionWaitsForItsTime(t *testing.T) {
 	}
 	if late := d.shaper.count.snapshot().LatestSend; late != 0 {
 		t.Errorf("sent %s late", late)
+	}
+}
+
+// A thread that was held up for 20 ms finds frames that came in that time. The
+// wire sent them meanwhile: the queue was never full.
+func TestDirectionCountsTimeWhileItWasHeldUp(t *testing.T) {
+	p := &fakePort{now: time.Second, start: time.Now(), age: 20 * time.Millisecond, apart: time.Millisecond}
+	for range 20 {
+		p.frames = append(p.frames, tcpFrame(false, 10*1448, 1448, 0)) // 0.12 ms of wire each
+	}
+	d := newDirection(p, p, Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, Queue: 20 * 1538}, 1, func() time.Duration { return p.now })
+	p.d = d
+	if err := d.run(); err != nil {
+		t.Fatal(err)
+	}
+	if c := d.shaper.count.snapshot(); len(p.sent) != 20 || c.QueueDrops != 0 {
+		t.Errorf("%d frames passed, %d segments dropped; want 20 and none", len(p.sent), c.QueueDrops)
 	}
 }

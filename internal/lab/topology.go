@@ -17,7 +17,7 @@ type Topology struct {
 	Rate  unit.BitRate // of the link, each direction
 	RTT   time.Duration
 	MTU   int        // of the hosts' interfaces, and of the path while it is healthy
-	Queue unit.Bytes // in front of the link, each direction; 0: one rate × RTT, at least 256 KiB
+	Queue unit.Bytes // in front of the link, each direction; 0: two rate × RTT, at least 256 KiB
 	// Direct joins the hosts by one veth pair, shaped by the kernel's tbf,
 	// without delay: for rates at which the cost per packet is the matter.
 	Direct bool
@@ -61,11 +61,14 @@ func (t Topology) check() error {
 	return nil
 }
 
-// shape is one direction of the healthy link.
+// shape is one direction of the healthy link. Its queue takes a sender's whole
+// window at once twice over: a pause of the machine's bunches packets, and one
+// loss from that must not leave the window below what the path holds (a cubic
+// sender keeps 0.7 of it).
 func (t Topology) shape() Shape {
 	queue := t.Queue
 	if queue == 0 {
-		queue = max(minQueue, unit.Bytes(float64(t.Rate)/8*t.RTT.Seconds()))
+		queue = max(minQueue, unit.Bytes(2*float64(t.Rate)/8*t.RTT.Seconds()))
 	}
 	return Shape{Rate: t.Rate, Delay: t.RTT / 2, MTU: t.MTU, Queue: queue}
 }

@@ -1,0 +1,129 @@
+// Package topology describes emulated networks: hosts, switches and the links
+// between them, as a YAML file says it and as the program draws it. The papers'
+// networks are here by name. It is pure: it builds nothing, opens nothing and
+// knows no fault. What a lab could not build it refuses with file, line and
+// reason.
+package topology
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// Kind is what a host is made of.
+type Kind string
+
+// Kinds of hosts.
+const (
+	Namespace Kind = "namespace" // this kernel, in namespaces of its own
+	Kernel    Kind = "kernel"    // a kernel of its own (User-Mode Linux)
+	Device    Kind = "device"    // a machine of its own with emulated NICs (QEMU)
+)
+
+// Topology is one emulated network.
+type Topology struct {
+	Name  string
+	Title string // one line
+	Paper string // key of the paper it comes from: ATTO, DELL, NAPPIT, SFC, CIT; empty for a user's own
+	About string // a paragraph
+
+	Hosts    []Host
+	Switches []Switch
+	Links    []Link
+	Flow     Flow
+	// FullRate: the links have the paper's rates, not a tenth of them.
+	FullRate bool
+}
+
+// Flow is the traffic that the topology is about: what a demonstration or the
+// judge sends when it is not told otherwise. Data goes from the senders to the
+// receiver's interface.
+type Flow struct {
+	Senders  []string // hosts
+	Receiver string   // host
+	Via      string   // interface of the receiver, e.g. eth0
+}
+
+// Host is one emulated host.
+type Host struct {
+	Name       string
+	Kind       Kind
+	Interfaces []Interface // in the order of the file: eth0, eth1, …
+	Routes     []Route
+	Forward    bool // it routes between its interfaces
+	Memory     unit.Bytes
+	Disks      []Disk
+	Servers    []Server
+	Line       int // in the file
+}
+
+// Interface is a port of a host.
+type Interface struct {
+	Name string
+	Addr netip.Prefix
+	MTU  int
+}
+
+// Route sends To through Via. An invalid To is the default route.
+type Route struct {
+	To  netip.Prefix
+	Via netip.Addr
+}
+
+// Disk is a block of storage of a host, with the rate it can deliver; a Rate
+// of 0 is as fast as memory.
+type Disk struct {
+	Name string
+	Size unit.Bytes
+	Rate unit.BitRate
+}
+
+// Server is a storage server on a host.
+type Server struct {
+	Kind string // nfs, smb, iscsi, ssh
+	Disk string // of this host; empty is a directory in memory
+}
+
+// Switch forwards by MAC address. It drops frames whose packet is larger than
+// its MTU without a word, as real ones do.
+type Switch struct {
+	Name string
+	MTU  int
+	Line int
+}
+
+// End is one end of a link: an interface of a host, or a switch (no Interface).
+type End struct {
+	Node      string
+	Interface string
+}
+
+// Link joins two ends. Each direction has a shape of its own; AB leads from A
+// to B.
+type Link struct {
+	ID   string // e.g. client1-switch; names the link in commands
+	A, B End
+	AB   Shape
+	BA   Shape
+	Line int
+}
+
+// Shape is what one direction of a link does to packets. Rate and Queue count
+// wire bytes: each segment with its Ethernet header, checksum, preamble and gap.
+type Shape struct {
+	Rate   unit.BitRate  `json:"rate_bps"`
+	Delay  time.Duration `json:"delay_ns"`  // one way, after the queue
+	Jitter time.Duration `json:"jitter_ns"` // added to Delay, uniform in ±Jitter; it does not reorder
+	Loss   float64       `json:"loss"`      // share of segments lost after they used the wire
+	// LossBurst is the mean number of segments lost in a row (Gilbert); up to 1
+	// is each on its own.
+	LossBurst float64 `json:"loss_burst"`
+	Duplicate float64 `json:"duplicate"` // share of segments that arrive twice
+	// Reorder is the share of segments that leave ReorderBy late, behind later ones.
+	Reorder   float64       `json:"reorder"`
+	ReorderBy time.Duration `json:"reorder_by_ns"`
+	MTU       int           `json:"mtu"`   // the largest IP packet that passes; 0 is any
+	Queue     unit.Bytes    `json:"queue"` // waiting wire bytes; what is more is dropped at the tail
+}

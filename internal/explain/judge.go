@@ -17,7 +17,7 @@ import (
 // deciding feature lies past its threshold. It is capped where the signature
 // cannot be told from another one (each detector says so), where an unseen end
 // could refute it, and below ten samples; another limiter with a signature of
-// its own takes 0.1; and it is multiplied by the share of the bytes that agree.
+// its own takes 0.1, a hypervisor that takes the CPU caps it; and it is multiplied by the share of the bytes that agree.
 func Judge(c Case) model.Verdict {
 	ce := Ceiling(c)
 	scenes := look(c, ce)
@@ -140,6 +140,9 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	v.Confidence = confidence(b, agree)
 	v.Fix = fixFor(b.scene, f)
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
+	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {
+		v.Notes = append(v.Notes, "the hypervisor takes "+pct(s.stolenShare())+" of the time of the core in use: measure again when the machine under this virtual one is quieter")
+	}
 	if b.next != nil && len(b.next.evidence) > 0 {
 		v.Notes = append(v.Notes, "also seen, and likely next once this is gone: "+string(b.next.id)+" ("+b.next.evidence[0].What+")")
 	}
@@ -151,6 +154,14 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 
 // noCeilingCap is the most confidence in a limiter whose cost is not seen.
 const noCeilingCap = 0.5
+
+const (
+	// heavySteal: with so much of a core's time taken by the hypervisor
+	// whatever is seen may be its doing, and stealCap is the most confidence
+	// in anything else.
+	heavySteal = 0.25
+	stealCap   = 0.5
+)
 
 // fewSamples: below this many the features are coarse.
 const fewSamples = 10
@@ -165,6 +176,9 @@ func confidence(b ballot, agree float64) float64 {
 	}
 	if b.first.costs && !known(b.scene.ceiling) {
 		p = min(p, noCeilingCap)
+	}
+	if b.first.id != model.None && b.scene.stolenShare() >= heavySteal {
+		p = min(p, stealCap)
 	}
 	if n := b.scene.n(); n < fewSamples && b.first.id != model.StartUp {
 		p = min(p, 0.3+0.03*float64(n))

@@ -53,3 +53,24 @@ func TestStolenCPUIsNotALossyPath(t *testing.T) {
 		}
 	}
 }
+
+// A core full of kernel work is no cost of packets when next to none pass, and
+// nothing but a path at its ceiling is certain while the hypervisor takes the
+// core.
+func TestStolenCPUIsNotPackets(t *testing.T) {
+	s := &scene{total: 2e6, sender: &hostView{}, reader: &hostView{busy: 0.95, kernel: 0.67}, snd: &sndView{}}
+	s.snd.last.SndMSS = 1448
+	if s.packetsCost(s.reader) {
+		t.Error("170 packets a second fill a core")
+	}
+	s.total = 4e9
+	if !s.packetsCost(s.reader) {
+		t.Error("345000 packets a second cost nothing")
+	}
+	for steal, want := range map[float64]float64{0: 0.95, 0.5: stealCap} {
+		b := ballot{first: &finding{id: "receiver-window", margin: 1}, scene: &scene{sender: &hostView{steal: steal}, snd: &sndView{n: 40}}}
+		if got := confidence(b, 1); got != want {
+			t.Errorf("steal %.1f: confidence %v, want %v", steal, got, want)
+		}
+	}
+}

@@ -119,6 +119,13 @@ func (s *session) serve(st *stream, i int, ready chan<- error) error {
 }
 
 func (s *session) read(st *stream, buf []byte) error {
+	if s.spec.ReadRate > 0 {
+		return s.paced(newPace(float64(s.spec.ReadRate)/float64(s.spec.Streams)), func(n int) (int, error) {
+			n, err := st.wire.recv(buf[:n], s.spec.Discard)
+			st.moved.Add(int64(n))
+			return n, err
+		})
+	}
 	for !s.stop.Load() {
 		n, err := st.wire.recv(buf, s.spec.Discard)
 		st.moved.Add(int64(n))
@@ -130,28 +137,36 @@ func (s *session) read(st *stream, buf []byte) error {
 }
 
 func (s *session) write(st *stream) error {
+	size := len(s.payload)
+	if s.spec.WriteSize > 0 {
+		size = int(s.spec.WriteSize)
+	}
+	send := func(n int) (int, error) {
+		n, err := st.wire.send(s.payload[:min(n, size)])
+		st.moved.Add(int64(n))
+		return n, err
+	}
 	if s.spec.Rate > 0 {
-		return s.writePaced(st, newPace(float64(s.spec.Rate)/float64(s.spec.Streams)))
+		return s.paced(newPace(float64(s.spec.Rate)/float64(s.spec.Streams)), send)
 	}
 	for !s.stop.Load() {
-		n, err := st.wire.send(s.payload)
-		st.moved.Add(int64(n))
-		if err != nil {
+		if _, err := send(size); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writePaced is an application that has its next chunk at a set time. A time
-// that was missed because the socket was full is not waited for again.
-func (s *session) writePaced(st *stream, p pace) error {
+// paced is an application that has or takes its next chunk at a set time. A
+// time that was missed because the socket was full is not waited for again.
+// move moves up to n bytes.
+func (s *session) paced(p pace, move func(n int) (int, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	start := time.Now()
 	for i := 0; ; i++ {
-		// What the source could not hand over while it was held up is lost,
-		// not owed: a disk or a codec that was blocked does not catch up.
+		// What could not be moved while the other side held it up is lost, not
+		// owed: a disk or a codec that was blocked does not catch up.
 		if late := time.Since(start.Add(p.due(i))); late > maxLate {
 			start = start.Add(late)
 		}
@@ -165,8 +180,7 @@ func (s *session) writePaced(st *stream, p pace) error {
 			if s.stop.Load() {
 				return nil
 			}
-			n, err := st.wire.send(s.payload[:left])
-			st.moved.Add(int64(n))
+			n, err := move(left)
 			left -= n
 			if err != nil {
 				return err
@@ -175,7 +189,7 @@ func (s *session) writePaced(st *stream, p pace) error {
 	}
 }
 
-// maxLate is how far behind its schedule a slow source may be and still keep
+// maxLate is how far behind its schedule a slow application may be and still keep
 // it: enough for a timer that fires late, less than a queue would notice.
 const maxLate = 20 * time.Millisecond
 

@@ -15,7 +15,7 @@ import (
 // acceptAll listens until every stream has a proven connection, and then no
 // more.
 func (w *worker) acceptAll(ctx context.Context, s *session) error {
-	lc := net.ListenConfig{Control: setCongestion(w.spec.CC), KeepAlive: -1}
+	lc := net.ListenConfig{Control: w.spec.socketOptions(), KeepAlive: -1}
 	lc.SetMultipathTCP(false) // it is TCP that is measured
 	ln, err := lc.Listen(ctx, "tcp", netip.AddrPortFrom(w.spec.Bind, w.spec.Port).String())
 	if err != nil {

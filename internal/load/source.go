@@ -54,7 +54,7 @@ func (w *worker) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 func (w *worker) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {
 	d := net.Dialer{
 		LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.spec.Bind, 0)),
-		Control:   setCongestion(w.spec.CC),
+		Control:   w.spec.socketOptions(),
 		KeepAlive: -1, // a run is shorter than any keepalive
 	}
 	d.SetMultipathTCP(false) // it is TCP that is measured

@@ -86,6 +86,16 @@ type Spec struct {
 	// Rate is what the source produces over all streams; 0: no limit.
 	Rate    unit.BitRate `json:"rate_bps,omitempty"`
 	Discard bool         `json:"discard,omitempty"` // sink: drop in the kernel (MSG_TRUNC)
+	// ReadRate is what the sink takes in over all streams; 0: no limit.
+	ReadRate unit.BitRate `json:"read_rate_bps,omitempty"`
+	// SendBuffer (source) and RecvBuffer (sink) are asked for by SO_SNDBUF and
+	// SO_RCVBUF before the handshake; 0: the kernel's autotuning.
+	SendBuffer unit.Bytes `json:"send_buffer,omitempty"`
+	RecvBuffer unit.Bytes `json:"recv_buffer,omitempty"`
+	// MaxPacing is the source's SO_MAX_PACING_RATE for each stream; 0: none.
+	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
+	// WriteSize is what a source writes in one call; 0: 1 MiB, the most.
+	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
 	// MaxConns caps connections open at once, unproven ones included;
@@ -144,8 +154,23 @@ func (s *Spec) checkTimes() error {
 		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
 	case s.MaxConns < s.Streams || s.MaxConns > MaxConns:
 		return fmt.Errorf("cap of %d connections, want %d (the streams) to %d", s.MaxConns, s.Streams, MaxConns)
-	case s.Rate < 0 || s.Rate > 1e13:
-		return fmt.Errorf("rate %v, want 0 (no limit) to 10 Tbit/s", s.Rate)
+	}
+	return s.checkPace()
+}
+
+func (s *Spec) checkPace() error {
+	for name, r := range map[string]unit.BitRate{"rate": s.Rate, "read rate": s.ReadRate, "pacing rate": s.MaxPacing} {
+		if !(r >= 0 && r <= 1e13) {
+			return fmt.Errorf("%s %v, want 0 (no limit) to 10 Tbit/s", name, r)
+		}
+	}
+	for name, b := range map[string]unit.Bytes{"send buffer": s.SendBuffer, "receive buffer": s.RecvBuffer} {
+		if b < 0 || b > unit.GiB {
+			return fmt.Errorf("%s of %v, want 0 (autotuned) to 1 GiB", name, b)
+		}
+	}
+	if s.WriteSize < 0 || s.WriteSize > block {
+		return fmt.Errorf("writes of %v, want 0 (1 MiB) to 1 MiB", s.WriteSize)
 	}
 	return nil
 }

@@ -174,24 +174,41 @@ func (w *wire) congestion() string {
 	return cc
 }
 
-// setCongestion returns a net.Dialer.Control that asks for cc before the
-// handshake; nil leaves the host's default.
-func setCongestion(cc string) func(network, address string, c syscall.RawConn) error {
-	if cc == "" {
-		return nil
-	}
+// socketOptions returns a net.Dialer.Control that asks for the congestion
+// control, the buffers and the pacing before the handshake.
+func (s *Spec) socketOptions() func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var err error
-		if cerr := c.Control(func(fd uintptr) {
-			err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, cc)
-		}); cerr != nil {
+		if cerr := c.Control(func(fd uintptr) { err = s.setOptions(int(fd)) }); cerr != nil {
 			return cerr
 		}
-		if err == nil {
-			return nil
-		}
-		return fmt.Errorf("set congestion control %q: %w; this host has: %s", cc, err, congestionControls())
+		return err
 	}
+}
+
+func (s *Spec) setOptions(fd int) error {
+	if s.CC != "" {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, s.CC); err != nil {
+			return fmt.Errorf("set congestion control %q: %w; this host has: %s", s.CC, err, congestionControls())
+		}
+	}
+	for _, o := range []struct {
+		name  string
+		opt   int
+		value int
+	}{
+		{"send buffer", unix.SO_SNDBUF, int(s.SendBuffer)},
+		{"receive buffer", unix.SO_RCVBUF, int(s.RecvBuffer)},
+		{"pacing rate", unix.SO_MAX_PACING_RATE, int(min(s.MaxPacing/8, 1<<32-2))},
+	} {
+		if o.value <= 0 {
+			continue
+		}
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, o.opt, o.value); err != nil {
+			return fmt.Errorf("set %s of socket to %d bytes: %w", o.name, o.value, err)
+		}
+	}
+	return nil
 }
 
 // congestionControls is the list for an error message.

@@ -65,12 +65,12 @@ func (w *wire) unacked() int64     { return 0 }
 func (w *wire) recvSpace() int64   { return 0 }
 func (w *wire) congestion() string { return "" }
 
-func setCongestion(cc string) func(network, address string, c syscall.RawConn) error {
-	if cc == "" {
+func (s *Spec) socketOptions() func(network, address string, c syscall.RawConn) error {
+	if s.CC == "" && s.SendBuffer == 0 && s.RecvBuffer == 0 && s.MaxPacing == 0 {
 		return nil
 	}
 	return func(_, _ string, _ syscall.RawConn) error {
-		return fmt.Errorf("set congestion control %q: unsupported on %s; leave it to the host", cc, runtime.GOOS)
+		return fmt.Errorf("set congestion control, buffers or pacing of a socket: unsupported on %s; leave them to the host", runtime.GOOS)
 	}
 }
 

@@ -38,12 +38,16 @@ func TestSourceToSink(t *testing.T) {
 	tests := map[string]func(sink, source *Spec){
 		"as fast as it goes": func(_, _ *Spec) {},
 		"paced":              func(_, source *Spec) { source.Rate = 80 * unit.Mbit },
+		"slow reader":        func(sink, _ *Spec) { sink.ReadRate = 80 * unit.Mbit },
+		"small writes":       func(_, source *Spec) { source.WriteSize = 200 },
 		"one stream":         func(sink, source *Spec) { sink.Streams, source.Streams = 1, 1 },
 		"without warm-up":    func(sink, source *Spec) { sink.Warmup, source.Warmup = 0, 0 },
 	}
 	if runtime.GOOS == "linux" {
 		tests["discard"] = func(sink, _ *Spec) { sink.Discard = true }
 		tests["pinned"] = func(sink, source *Spec) { sink.CPUs, source.CPUs = oneCPU(t), oneCPU(t) }
+		tests["own buffers"] = func(sink, source *Spec) { sink.RecvBuffer, source.SendBuffer = 64*unit.KiB, 64*unit.KiB }
+		tests["held back by pacing"] = func(_, source *Spec) { source.MaxPacing = 100 * unit.Mbit }
 		tests["reno"] = func(_, source *Spec) { source.CC = "reno" }
 	}
 	for name, change := range tests {
@@ -54,7 +58,9 @@ func TestSourceToSink(t *testing.T) {
 			k.begin()
 			s.begin()
 			got, sent := k.result(), s.result()
-			if got.BytesAfterWarmup <= 0 || got.Bytes < got.BytesAfterWarmup || len(got.Streams) != sink.Streams {
+			// On a machine that held the sink up the window may be next to nothing.
+			idle := got.BytesAfterWarmup <= 0 && got.Window > sink.Duration/10
+			if idle || got.BytesAfterWarmup < 0 || got.Bytes < got.BytesAfterWarmup || len(got.Streams) != sink.Streams {
 				t.Errorf("sink's result makes no sense: %+v", got)
 			}
 			if got.Window <= 0 {

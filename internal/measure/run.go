@@ -180,8 +180,10 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
+		s.SendBuffer, s.MaxPacing, s.WriteSize = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize
 	} else {
 		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
+		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer
 	}
 	return s
 }

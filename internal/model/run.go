@@ -21,6 +21,16 @@ type Workload struct {
 	CC string `json:"cc"`
 	// Rate is what the source application produces; 0 is as fast as it can.
 	Rate unit.BitRate `json:"rate_bps,omitempty"`
+	// ReadRate is what the sink application takes in; 0 is as fast as it can.
+	ReadRate unit.BitRate `json:"read_rate_bps,omitempty"`
+	// SendBuffer and RecvBuffer are what the applications ask for by SO_SNDBUF
+	// and SO_RCVBUF (the kernel doubles it); 0 leaves them to autotuning.
+	SendBuffer unit.Bytes `json:"send_buffer,omitempty"`
+	RecvBuffer unit.Bytes `json:"recv_buffer,omitempty"`
+	// MaxPacing is the source's SO_MAX_PACING_RATE per stream; 0 is none.
+	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
+	// WriteSize is what the source hands over in one call; 0 is 1 MiB.
+	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// SenderCPUs and ReceiverCPUs name the CPUs that the workers' streams are
 	// pinned to, in turn; empty leaves them to the scheduler.
 	SenderCPUs   []int `json:"sender_cpus,omitempty"`

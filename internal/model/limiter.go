@@ -24,8 +24,11 @@ const (
 	StartUp           LimiterID = "start-up"
 	NFSConcurrency    LimiterID = "nfs-concurrency"
 	ServerTime        LimiterID = "server-time"
-	Undetermined      LimiterID = "undetermined"
-	None              LimiterID = "none"
+	// RequestConcurrency is NFSConcurrency of the other storage protocols.
+	RequestConcurrency LimiterID = "request-concurrency"
+	CongestionControl  LimiterID = "congestion-control"
+	Undetermined       LimiterID = "undetermined"
+	None               LimiterID = "none"
 )
 
 // Limiter is one row of the vocabulary.
@@ -60,6 +63,8 @@ func Limiters() []Limiter {
 		{StartUp, AtPath, "the transfer ended before slow start did", "a longer transfer, or a larger initial window", nil, FixNone},
 		{NFSConcurrency, AtSender, "RPCs wait for a slot, or slots × transfer size / RTT equals the goodput", "more slots, larger transfers or more connections", []LimiterID{ServerTime}, FixOperator},
 		{ServerTime, AtServer, "an RPC's time at the server is most of its life while the connection is idle", "a faster server or disk", []LimiterID{NFSConcurrency}, FixOperator},
+		{RequestConcurrency, AtSender, "iSCSI commands or SMB requests in flight × size / RTT equal the goodput, while the connection is idle in between", "a deeper queue, more credits or larger requests", []LimiterID{ServerTime}, FixOperator},
+		{CongestionControl, AtSender, "the congestion control in force needs many round trips to recover from losses so rare that another one would not notice them", "a congestion control that recovers faster", []LimiterID{PathLoss}, FixSetting},
 		{Undetermined, Nowhere, "the evidence names no limiter", "", nil, FixNone},
 		{None, Nowhere, "goodput ≥ 0.9 of the ceiling", "nothing to remove", nil, FixNone},
 	}

@@ -1,0 +1,103 @@
+package fault
+
+import (
+	"fmt"
+	"strings"
+
+	"linerate/internal/lab/topology"
+	"linerate/internal/model"
+)
+
+// Place is what a fault applies to.
+type Place string
+
+// The places. Sender and receiver are the ends of the topology's flow; a
+// server is the host that serves storage.
+const (
+	AtLink        Place = "link"
+	AtSwitch      Place = "switch"
+	AtSender      Place = "sender"
+	AtReceiver    Place = "receiver"
+	AtServer      Place = "server"
+	AtApplication Place = "application"
+)
+
+// Severity is one size of a fault.
+type Severity struct {
+	Name  string  `json:"name"` // mild, medium, severe; "on" where there is but one
+	Value float64 `json:"value"`
+	Text  string  `json:"text"` // the value for people, e.g. "0.1%"
+}
+
+// Road is the kind of path that a fault needs in order to show.
+type Road string
+
+// The roads.
+const (
+	// LongRoad has a delay that is worth a full window: 1 Gbit/s and 10 ms.
+	LongRoad Road = "long"
+	// JumboRoad is LongRoad at MTU 9000.
+	JumboRoad Road = "jumbo"
+	// FastRoad is short and faster than one core handles packets one by one.
+	FastRoad Road = "fast"
+)
+
+// Fault is one entry of the catalogue.
+type Fault struct {
+	ID             string
+	Doc            string // one line
+	AppliesTo      Place
+	Severities     []Severity // mild, medium, severe; one where there is but one
+	Limiter        model.LimiterID
+	Counterfactual string // what removing it means, one line
+	Confusable     []model.LimiterID
+	Workloads      []string // of tcp, nfs, smb, iscsi
+	HostKinds      []topology.Kind
+	FixKind        model.FixKind
+	// Road is where it shows.
+	Road Road
+	// Beside is what has to be wrong with the path as well for the fault to
+	// show, in words that Parse reads; it stays when the fault is removed.
+	Beside string
+	// Needs says what the lab must have besides two hosts and a link; empty
+	// is nothing.
+	Needs string
+
+	effects  func(v float64, s *site) ([]effect, error)
+	workload func(w *model.Workload, v float64, s *site)
+}
+
+// Find returns the fault with this id; the error lists those there are.
+func Find(id string) (Fault, error) {
+	var ids []string
+	for _, f := range Catalogue() {
+		if f.ID == id {
+			return f, nil
+		}
+		ids = append(ids, f.ID)
+	}
+	return Fault{}, fmt.Errorf("unknown fault %q: choose one of %s", id, strings.Join(ids, ", "))
+}
+
+// Severity returns the one of this name; an empty name is the middle one.
+func (f Fault) Severity(name string) (Severity, error) {
+	if name == "" {
+		return f.Severities[len(f.Severities)/2], nil
+	}
+	var names []string
+	for _, s := range f.Severities {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Severity{}, fmt.Errorf("fault %s has no severity %q: choose one of %s", f.ID, name, strings.Join(names, ", "))
+}
+
+// three severities, from the values and how they read.
+func three(mild, medium, severe float64, text func(float64) string) []Severity {
+	return []Severity{{"mild", mild, text(mild)}, {"medium", medium, text(medium)}, {"severe", severe, text(severe)}}
+}
+
+// only one size.
+func only(text string) []Severity { return []Severity{{"on", 1, text}} }

@@ -1,0 +1,141 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mountEntry is a line of /proc/mounts.
+type mountEntry struct {
+	source, point, kind string
+	options             []string
+}
+
+// findMount reads /proc/mounts of a host for the first mount whose type begins
+// with kind.
+func findMount(ctx context.Context, l Lab, host, kind string) (mountEntry, error) {
+	text, err := readHostFile(ctx, l, host, "/proc/mounts")
+	if err != nil {
+		return mountEntry{}, err
+	}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) >= 4 && strings.HasPrefix(f[2], kind) && f[2] != "nfsd" {
+			return mountEntry{f[0], f[1], f[2], strings.Split(f[3], ",")}, nil
+		}
+	}
+	return mountEntry{}, fmt.Errorf("%s has no %s mount: mount one first", host, kind)
+}
+
+// with returns the options with name=value in place of what name was.
+func (m mountEntry) with(name, value string) mountEntry {
+	option := name
+	if value != "" {
+		option += "=" + value
+	}
+	m.options = slices.DeleteFunc(slices.Clone(m.options), func(o string) bool {
+		n, _, _ := strings.Cut(o, "=")
+		return n == name
+	})
+	m.options = append(m.options, option)
+	return m
+}
+
+func (m mountEntry) mountArgv() []string {
+	return []string{"mount", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}
+}
+
+// again unmounts was and mounts m in its place; when that is refused, was is
+// mounted again.
+func (m mountEntry) again(ctx context.Context, l Lab, host string, was mountEntry) error {
+	if _, err := l.Run(ctx, host, "umount", was.point); err != nil {
+		return fmt.Errorf("unmount %s on %s: %w", was.point, host, err)
+	}
+	if _, err := l.Run(ctx, host, m.mountArgv()...); err != nil {
+		_, back := l.Run(context.WithoutCancel(ctx), host, was.mountArgv()...)
+		return errors.Join(fmt.Errorf("mount %s on %s: %w", m.point, host, err), back)
+	}
+	return nil
+}
+
+// mountChange is what a fault does to a mount: to its options, or to a
+// parameter of the module that the next mount reads.
+type mountChange struct {
+	options func(v float64, m mountEntry) mountEntry
+	file    string
+}
+
+func mountOption(names ...string) mountChange {
+	return mountChange{options: func(v float64, m mountEntry) mountEntry {
+		for _, n := range names {
+			m = m.with(n, strconv.Itoa(int(v)))
+		}
+		return m
+	}}
+}
+
+func mountFlag(name string) mountChange { return mountText(name, "") }
+
+func mountText(name, value string) mountChange {
+	return mountChange{options: func(_ float64, m mountEntry) mountEntry { return m.with(name, value) }}
+}
+
+func kernelParameter(file string) mountChange { return mountChange{file: file} }
+
+// remount applies a change to the first mount of that kind.
+func remount(kind string, c mountChange) func(float64, *site) ([]effect, error) {
+	return func(v float64, s *site) ([]effect, error) {
+		return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+			return c.apply(ctx, l, s.end.Node, kind, v)
+		}}, needKernel(s)
+	}
+}
+
+// apply changes the module's parameter before the mount is made again, also on
+// the way back: the mount reads it then and never later.
+func (c mountChange) apply(ctx context.Context, l Lab, host, kind string, v float64) (Undo, error) {
+	was, err := findMount(ctx, l, host, kind)
+	if err != nil {
+		return nil, err
+	}
+	is, fileBack := was, Undo(func(context.Context) error { return nil })
+	if c.options != nil {
+		is = c.options(v, was)
+	}
+	if c.file != "" {
+		if fileBack, err = hostFile(host, c.file, strconv.Itoa(int(v)))(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	if err := is.again(ctx, l, host, was); err != nil {
+		return nil, errors.Join(err, fileBack(context.WithoutCancel(ctx)))
+	}
+	return func(ctx context.Context) error {
+		if err := fileBack(ctx); err != nil {
+			return err
+		}
+		return was.again(ctx, l, host, is)
+	}, nil
+}
+
+// readAhead sets the read-ahead of the first NFS mount's backing device, which
+// has no name of its own: it is known by its device number.
+func readAhead(v float64, s *site) ([]effect, error) {
+	host := s.end.Node
+	return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+		m, err := findMount(ctx, l, host, "nfs")
+		if err != nil {
+			return nil, err
+		}
+		dev, err := l.Run(ctx, host, "mountpoint", "-d", m.point)
+		if err != nil {
+			return nil, fmt.Errorf("find device number of %s on %s: %w", m.point, host, err)
+		}
+		file := "/sys/class/bdi/" + strings.TrimSpace(string(dev)) + "/read_ahead_kb"
+		return hostFile(host, file, strconv.Itoa(int(v)))(ctx, l)
+	}}, needKernel(s)
+}

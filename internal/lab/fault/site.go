@@ -1,0 +1,285 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/lab/topology"
+	"linerate/internal/unit"
+)
+
+// site is where in a topology a fault acts: the ends of the flow and one
+// place on its way.
+type site struct {
+	topo             topology.Topology
+	sender, receiver topology.End // the interfaces that carry the data
+	road             []hop        // from sender to receiver
+	hop              hop          // the link acted on
+	end              topology.End // the host's interface acted on
+	sw               string       // the switch acted on
+}
+
+// hop is a link as the data crosses it: dir 0 is from its A to its B.
+type hop struct {
+	link topology.Link
+	dir  int
+}
+
+// ends of the hop in the direction of the data.
+func (h hop) ends() (from, to topology.End) {
+	if h.dir == 0 {
+		return h.link.A, h.link.B
+	}
+	return h.link.B, h.link.A
+}
+
+// shape of the hop in the direction of the data.
+func (h hop) shape() topology.Shape {
+	if h.dir == 0 {
+		return h.link.AB
+	}
+	return h.link.BA
+}
+
+// newSite finds the flow's way through the topology.
+func newSite(t topology.Topology) (*site, error) {
+	if len(t.Flow.Senders) == 0 || t.Flow.Receiver == "" {
+		return nil, fmt.Errorf("topology %s says nothing of a flow: name its senders and its receiver", t.Name)
+	}
+	road := findRoad(t, t.Flow.Senders[0], topology.End{Node: t.Flow.Receiver, Interface: t.Flow.Via})
+	if len(road) == 0 {
+		return nil, fmt.Errorf("topology %s: no way from %s to %s", t.Name, t.Flow.Senders[0], t.Flow.Receiver)
+	}
+	s := &site{topo: t, road: road, hop: road[0]}
+	s.sender, _ = road[0].ends()
+	_, s.receiver = road[len(road)-1].ends()
+	for _, h := range road {
+		if _, to := h.ends(); to.Interface == "" && s.sw == "" {
+			s.sw = to.Node
+		}
+	}
+	return s, nil
+}
+
+// findRoad is the way with the fewest links from host to an end (any interface
+// of its node where it names none). Switches and forwarding hosts pass traffic.
+func findRoad(t topology.Topology, from string, to topology.End) []hop {
+	type step struct {
+		node string
+		road []hop
+	}
+	seen := map[string]bool{from: true}
+	for queue := []step{{node: from}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, h := range hopsFrom(t, at.node) {
+			_, end := h.ends()
+			road := append(slices.Clone(at.road), h)
+			if end.Node == to.Node && (to.Interface == "" || end.Interface == to.Interface) {
+				return road
+			}
+			if !seen[end.Node] && passes(t, end.Node) {
+				seen[end.Node] = true
+				queue = append(queue, step{end.Node, road})
+			}
+		}
+	}
+	return nil
+}
+
+func hopsFrom(t topology.Topology, node string) []hop {
+	var out []hop
+	for _, l := range t.Links {
+		if l.A.Node == node {
+			out = append(out, hop{l, 0})
+		}
+		if l.B.Node == node {
+			out = append(out, hop{l, 1})
+		}
+	}
+	return out
+}
+
+func passes(t topology.Topology, node string) bool {
+	if h := findHost(t, node); h != nil {
+		return h.Forward
+	}
+	return true
+}
+
+func findHost(t topology.Topology, name string) *topology.Host {
+	i := slices.IndexFunc(t.Hosts, func(h topology.Host) bool { return h.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.Hosts[i]
+}
+
+// findInterface is the interface of an end; nil for an unknown one.
+func findInterface(t topology.Topology, e topology.End) *topology.Interface {
+	h := findHost(t, e.Node)
+	if h == nil {
+		return nil
+	}
+	i := slices.IndexFunc(h.Interfaces, func(n topology.Interface) bool { return n.Name == e.Interface })
+	if i < 0 {
+		return nil
+	}
+	return &h.Interfaces[i]
+}
+
+// rate of the slowest link on the way, and the round trip of the idle path.
+func (s *site) rate() unit.BitRate {
+	var slowest unit.BitRate
+	for _, h := range s.road {
+		if r := h.shape().Rate; r > 0 && (slowest == 0 || r < slowest) {
+			slowest = r
+		}
+	}
+	return slowest
+}
+
+func (s *site) rtt() time.Duration {
+	var d time.Duration
+	for _, h := range s.road {
+		d += h.link.AB.Delay + h.link.BA.Delay
+	}
+	return d
+}
+
+// mtu of the flow: the smaller of its two ends.
+func (s *site) mtu() int {
+	best := 1500
+	for i, e := range []topology.End{s.sender, s.receiver} {
+		if n := findInterface(s.topo, e); n != nil && n.MTU > 0 && (i == 0 || n.MTU < best) {
+			best = n.MTU
+		}
+	}
+	return best
+}
+
+// aim makes the site act where target says: "" is the fault's own place,
+// "link:ID", "switch:NAME", "host:NAME".
+func (s *site) aim(p Place, target string) error {
+	kind, name, _ := strings.Cut(target, ":")
+	switch {
+	case target == "":
+		return s.aimDefault(p)
+	case p == AtApplication:
+		return fmt.Errorf("an application fault has no target, got %q", target)
+	case kind != kindOf(p):
+		return fmt.Errorf("target %q: this fault applies to a %s: write %s:NAME", target, p, kindOf(p))
+	case p == AtLink:
+		return s.aimLink(name)
+	case p == AtSwitch:
+		return s.aimSwitch(name)
+	}
+	return s.aimHost(name)
+}
+
+// kindOf is the word before the colon of a target.
+func kindOf(p Place) string {
+	switch p {
+	case AtLink, AtSwitch:
+		return string(p)
+	}
+	return "host"
+}
+
+func (s *site) aimDefault(p Place) error {
+	switch p {
+	case AtSender:
+		s.end = s.sender
+	case AtReceiver, AtServer:
+		s.end = s.receiver
+	case AtSwitch:
+		if s.sw == "" {
+			return fmt.Errorf("topology %s has no switch between %s and %s: bring up one that has, e.g. cluster", s.topo.Name, s.sender.Node, s.receiver.Node)
+		}
+	}
+	if p == AtServer {
+		if h := s.serverHost(); h != "" {
+			return s.aimHost(h)
+		}
+	}
+	return nil
+}
+
+// serverHost is the first host that serves storage.
+func (s *site) serverHost() string {
+	for _, h := range s.topo.Hosts {
+		if len(h.Servers) > 0 {
+			return h.Name
+		}
+	}
+	return ""
+}
+
+// aimLink names a link; where the flow does not cross it, the data is taken to
+// go from its A to its B.
+func (s *site) aimLink(id string) error {
+	for _, h := range s.road {
+		if h.link.ID == id {
+			s.hop = h
+			return nil
+		}
+	}
+	for _, l := range s.topo.Links {
+		if l.ID == id {
+			s.hop = hop{l, 0}
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown link %q: topology %s has %s", id, s.topo.Name, strings.Join(linkIDs(s.topo), ", "))
+}
+
+func (s *site) aimSwitch(name string) error {
+	var names []string
+	for _, w := range s.topo.Switches {
+		if w.Name == name {
+			s.sw = name
+			return nil
+		}
+		names = append(names, w.Name)
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("unknown switch %q: topology %s has none", name, s.topo.Name)
+	}
+	return fmt.Errorf("unknown switch %q: topology %s has %s", name, s.topo.Name, strings.Join(names, ", "))
+}
+
+// aimHost takes the interface that carries the flow, else the host's first.
+func (s *site) aimHost(name string) error {
+	h := findHost(s.topo, name)
+	if h == nil {
+		return fmt.Errorf("unknown host %q: topology %s has %s", name, s.topo.Name, strings.Join(hostNames(s.topo), ", "))
+	}
+	for _, e := range []topology.End{s.sender, s.receiver} {
+		if e.Node == name {
+			s.end = e
+			return nil
+		}
+	}
+	if len(h.Interfaces) == 0 {
+		return fmt.Errorf("host %q of topology %s has no interface", name, s.topo.Name)
+	}
+	s.end = topology.End{Node: name, Interface: h.Interfaces[0].Name}
+	return nil
+}
+
+func linkIDs(t topology.Topology) []string {
+	var out []string
+	for _, l := range t.Links {
+		out = append(out, l.ID)
+	}
+	return out
+}
+
+func hostNames(t topology.Topology) []string {
+	var out []string
+	for _, h := range t.Hosts {
+		out = append(out, h.Name)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"linerate/internal/lab/topology"
+	"linerate/internal/model"
+)
+
+// storageFaults are those of storage protocols and servers. They need hosts
+// with a kernel of their own, whose NFS, CIFS and iSCSI this machine's kernel
+// need not have; where the lab has none they refuse.
+func storageFaults() []Fault {
+	onKernel := []topology.Kind{topology.Kernel}
+	return []Fault{
+		{ID: "nfs-few-threads", Doc: "the NFS server runs few threads", AppliesTo: AtServer, Limiter: model.ServerTime,
+			Severities: three(4, 2, 1, countText("threads")), Counterfactual: "as many threads as requests in flight",
+			Confusable: limiters(model.NFSConcurrency), Workloads: []string{"nfs"}, HostKinds: onKernel, FixKind: model.FixOperator,
+			Needs: "a kernel host that serves NFS", effects: kernelFile("/proc/fs/nfsd/threads")},
+		{ID: "nfs-few-slots", Doc: "the NFS client keeps few requests in flight", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
+			Severities: three(16, 4, 1, countText("slots")), Counterfactual: "slots × transfer size above rate × RTT",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts NFS", effects: remount("nfs", kernelParameter("/sys/module/nfs/parameters/max_session_slots"))},
+		{ID: "nfs-small-transfer", Doc: "the mount has a small rsize and wsize", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
+			Severities: three(64<<10, 16<<10, 4<<10, bytesText), Counterfactual: "transfers of 1 MiB",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts NFS", effects: remount("nfs", mountOption("rsize", "wsize"))},
+		{ID: "nconnect-ignored", Doc: "the mount uses one connection although more were asked for", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
+			Severities: only("nconnect 1"), Counterfactual: "one connection per core",
+			Confusable: limiters(model.ReceiverWindow), Workloads: []string{"nfs"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts NFS with nconnect", effects: remount("nfs", mountOption("nconnect"))},
+		{ID: "nfs-sync-writes", Doc: "the mount writes synchronously", AppliesTo: AtReceiver, Limiter: model.ServerTime,
+			Severities: only("sync"), Counterfactual: "writes that are gathered and committed later",
+			Confusable: limiters(model.NFSConcurrency), Workloads: []string{"nfs"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts NFS", effects: remount("nfs", mountFlag("sync"))},
+		{ID: "smb-signing", Doc: "each SMB message is signed, at the cost of CPU", AppliesTo: AtReceiver, Limiter: model.SenderCPU,
+			Severities: only("sec=ntlmsspi"), Counterfactual: "a mount that does not ask for signing, or a faster cipher",
+			Confusable: limiters(model.ReceiverCPU), Workloads: []string{"smb"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts SMB", effects: remount("cifs", mountText("sec", "ntlmsspi"))},
+		{ID: "smb-small-transfer", Doc: "the mount has a small rsize and wsize", AppliesTo: AtReceiver, Limiter: model.RequestConcurrency,
+			Severities: three(256<<10, 64<<10, 16<<10, bytesText), Counterfactual: "transfers of 4 MiB",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"smb"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts SMB", effects: remount("cifs", mountOption("rsize", "wsize"))},
+		{ID: "iscsi-queue-depth", Doc: "the initiator keeps few commands in flight", AppliesTo: AtReceiver, Limiter: model.RequestConcurrency,
+			Severities: three(8, 2, 1, countText("commands")), Counterfactual: "a queue depth × request size above rate × RTT",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"iscsi"}, HostKinds: onKernel,
+			Needs: "a kernel host with an iSCSI disk", effects: diskFile("queue_depth")},
+		{ID: "iscsi-small-request", Doc: "the initiator cuts requests into small commands", AppliesTo: AtReceiver, Limiter: model.RequestConcurrency,
+			Severities: three(128, 32, 4, countText("KiB a command")), Counterfactual: "commands of 1 MiB",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"iscsi"}, HostKinds: onKernel,
+			Needs: "a kernel host with an iSCSI disk", effects: diskFile("max_sectors_kb")},
+		{ID: "small-read-ahead", Doc: "the client reads ahead too little for the delay", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
+			Severities: three(512, 128, 16, countText("KiB")), Counterfactual: "read-ahead of at least rate × RTT",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel,
+			Needs: "a kernel host that mounts NFS", effects: readAhead},
+		{ID: "dirty-limit", Doc: "the writing client is stalled by a low limit of dirty pages", AppliesTo: AtSender, Limiter: model.ApplicationSource,
+			Severities: three(16<<20, 4<<20, 1<<20, bytesText), Counterfactual: "a dirty limit of several rate × RTT",
+			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
+			Needs: "a kernel host that writes", effects: kernelFile("/proc/sys/vm/dirty_bytes")},
+		{ID: "server-cpu", Doc: "other work takes the CPU from the storage server", AppliesTo: AtServer, Limiter: model.SenderCPU,
+			Severities: three(10, 5, 0, squeezeText), Counterfactual: "a CPU for the server",
+			Confusable: limiters(model.ServerTime, model.ApplicationSource), Workloads: []string{"nfs", "smb", "iscsi"},
+			HostKinds: []topology.Kind{topology.Namespace}, Needs: "a namespace host that serves storage", effects: squeezeServer},
+	}
+}
+
+func countText(of string) func(float64) string {
+	return func(v float64) string { return fmt.Sprintf("%.0f %s", v, of) }
+}
+
+// needKernel refuses where the host acted on has no kernel of its own.
+func needKernel(s *site) error {
+	h := findHost(s.topo, s.end.Node)
+	if h != nil && h.Kind == topology.Kernel {
+		return nil
+	}
+	return fmt.Errorf("%s shares this machine's kernel: bring the lab up with --kernel %s", s.end.Node, s.end.Node)
+}
+
+func squeezeServer(v float64, s *site) ([]effect, error) {
+	if s.serverHost() == "" {
+		return nil, errors.New("no host of this lab serves storage: bring up a topology that has a server, e.g. nas")
+	}
+	return squeeze(v, s)
+}
+
+// kernelFile writes v to a file of a kernel host.
+func kernelFile(file string) func(float64, *site) ([]effect, error) {
+	return func(v float64, s *site) ([]effect, error) {
+		return []effect{hostFile(s.end.Node, file, strconv.Itoa(int(v)))}, needKernel(s)
+	}
+}
+
+// hostFile writes a value to a file of a host and puts back what it read.
+func hostFile(host, file, value string) effect {
+	return func(ctx context.Context, l Lab) (Undo, error) {
+		old, err := readHostFile(ctx, l, host, file)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeHostFile(ctx, l, host, file, value); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error { return writeHostFile(ctx, l, host, file, old) }, nil
+	}
+}
+
+func readHostFile(ctx context.Context, l Lab, host, file string) (string, error) {
+	b, err := l.Run(ctx, host, "cat", file)
+	if err != nil {
+		return "", fmt.Errorf("read %s on %s: %w", file, host, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// writeHostFile hands the value over as an argument, not as part of a script.
+func writeHostFile(ctx context.Context, l Lab, host, file, value string) error {
+	if _, err := l.Run(ctx, host, "sh", "-c", `printf %s "$1" > "$2"`, "sh", value, file); err != nil {
+		return fmt.Errorf("write %q to %s on %s: %w", value, file, host, err)
+	}
+	return nil
+}
+
+// diskFile writes v to an attribute of the host's first iSCSI disk.
+func diskFile(attribute string) func(float64, *site) ([]effect, error) {
+	return func(v float64, s *site) ([]effect, error) {
+		host := s.end.Node
+		return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+			disk, err := iscsiDisk(ctx, l, host)
+			if err != nil {
+				return nil, err
+			}
+			dir := "device"
+			if attribute == "max_sectors_kb" {
+				dir = "queue"
+			}
+			return hostFile(host, path.Join("/sys/block", disk, dir, attribute), strconv.Itoa(int(v)))(ctx, l)
+		}}, needKernel(s)
+	}
+}
+
+// iscsiDisk is the name of the first disk whose path in /sys leads through an
+// iSCSI session.
+func iscsiDisk(ctx context.Context, l Lab, host string) (string, error) {
+	out, err := l.Run(ctx, host, "ls", "-l", "/sys/block")
+	if err != nil {
+		return "", fmt.Errorf("list disks of %s: %w", host, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if _, to, ok := strings.Cut(strings.TrimSpace(line), " -> "); ok && strings.Contains(to, "/session") {
+			return path.Base(to), nil
+		}
+	}
+	return "", fmt.Errorf("%s has no iSCSI disk: log in to a target first", host)
+}

@@ -1,0 +1,163 @@
+// Command diagnosis is the judge: it puts faults into a lab on purpose, one at
+// a time, lets the diagnosis look, and prints how often it named the one that
+// truly binds.
+//
+//	go run ./bench/diagnosis                 the whole matrix, about 25 minutes
+//	go run ./bench/diagnosis -quick          one of each kind, about 5 minutes
+//	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
+//	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
+//
+// The truth of a case is measured, not assumed: goodput is measured with the
+// fault and without it, in turns, in the same lab. Where taking it out brings
+// less than 5%, or not clear of the noise, the path counts as healthy, and
+// whatever the diagnosis blames is a false alarm. The diagnosis is told what
+// `linerate demo` tells it, the line rate of the path, and nothing else.
+//
+// It can be stopped at any time and started again with the same -results: each
+// case is a line of that file, and cases that are there are not run again. It
+// judges verdicts only; it neither proves fixes nor measures speed, and it
+// refuses to go on where a lab could not be taken down.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	quick   bool
+	repeats int
+	shard   string
+	seed    uint64
+	results string
+	only    string
+	print   bool
+}
+
+func main() {
+	if code, ok := asLinerate(); ok {
+		os.Exit(code)
+	}
+	var o options
+	flag.BoolVar(&o.quick, "quick", false, "one fault of each kind, at its middle severity, with cubic")
+	flag.IntVar(&o.repeats, "n", 1, "times that each case is run")
+	flag.StringVar(&o.shard, "shard", "1/1", "run every n-th case only, from the i-th: i/n")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the order of cases and of runs")
+	flag.StringVar(&o.results, "results", "diagnosis.jsonl", "file of results: a line for each case; cases in it are not run again")
+	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/")
+	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, flag.Args(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/diagnosis:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, files []string, w io.Writer) error {
+	if o.print {
+		return printFiles(files, w)
+	}
+	if len(files) > 0 {
+		return fmt.Errorf("unexpected argument %q: a table of files is printed with -print", files[0])
+	}
+	cases, err := chosen(o)
+	if err != nil {
+		return err
+	}
+	build, err := labBuilder(ctx)
+	if err != nil {
+		return err
+	}
+	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now}
+	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if err := runCases(ctx, j, cases, o.results); err != nil {
+		return err
+	}
+	return printFiles([]string{o.results}, w)
+}
+
+// chosen are the cases of the shard.
+func chosen(o options) ([]Case, error) {
+	var i, n int
+	if _, err := fmt.Sscanf(o.shard, "%d/%d", &i, &n); err != nil || n < 1 || i < 1 || i > n || o.shard != fmt.Sprintf("%d/%d", i, n) {
+		return nil, fmt.Errorf("shard %q: want i/n with i from 1 to n", o.shard)
+	}
+	if o.repeats < 1 {
+		return nil, fmt.Errorf("%d repeats: want 1 or more", o.repeats)
+	}
+	all := slices.DeleteFunc(matrix(o.quick, o.repeats), func(c Case) bool { return !c.matches(o.only) })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no case has %q in its key", o.only)
+	}
+	return shard(all, i, n, o.seed), nil
+}
+
+// runCases runs what the file does not hold yet.
+func runCases(ctx context.Context, j *judge, cases []Case, path string) (err error) {
+	before, err := readResults(path)
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, r := range before {
+		done[r.Key()] = r.Error == ""
+	}
+	cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return done[c.Key()] })
+	out, err := openJournal(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.close(), out.close()) }()
+	for i, c := range cases {
+		r, err := j.run(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Key(), err)
+		}
+		if err := out.add(r); err != nil {
+			return err
+		}
+		j.say("%d/%d %s", i+1, len(cases), r)
+	}
+	return nil
+}
+
+// String is the case in one line, for whoever waits.
+func (r Result) String() string {
+	if r.Error != "" {
+		return fmt.Sprintf("%s: not judged: %s", r.Key(), r.Error)
+	}
+	ratio := "from nothing"
+	if r.Ratio != nil {
+		ratio = fmt.Sprintf("x%.2f", *r.Ratio)
+	}
+	if r.Fault == healthy {
+		ratio = "-"
+	}
+	return fmt.Sprintf("%s: %s (%.2f) %s; without it %s; %s, %.1f s", r.Key(), r.Verdict, r.Confidence, r.Measured, ratio, judged(r), r.Seconds)
+}
+
+func printFiles(files []string, w io.Writer) error {
+	if len(files) == 0 {
+		return errors.New("name the files of results to print")
+	}
+	var all []Result
+	for _, f := range files {
+		r, err := readResults(f)
+		if err != nil {
+			return err
+		}
+		all = append(all, r...)
+	}
+	_, err := io.WriteString(w, "\n"+Table(all))
+	return err
+}

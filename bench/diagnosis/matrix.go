@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/lab/fault"
+	"linerate/internal/lab/topology"
+	"linerate/internal/unit"
+)
+
+// healthy as a fault is none at all.
+const healthy = "healthy"
+
+// Case is one cell of the matrix.
+type Case struct {
+	Fault    string        `json:"fault"`
+	Severity string        `json:"severity,omitempty"`
+	HostKind topology.Kind `json:"host_kind"`
+	Workload string        `json:"workload"`
+	CC       string        `json:"cc"`
+	Repeat   int           `json:"repeat"`
+
+	road fault.Road
+}
+
+// Key names the case in a file of results.
+func (c Case) Key() string {
+	return fmt.Sprintf("%s/%s/%s/%s/%s/%d", c.Fault, c.Severity, c.HostKind, c.Workload, c.CC, c.Repeat)
+}
+
+// matches tells whether the key has that in it.
+func (c Case) matches(part string) bool { return strings.Contains(c.Key(), part) }
+
+// matrix is every case that applies: each fault that TCP between namespace
+// hosts can show, at each severity with cubic and at the middle one with bbr;
+// between them paths with nothing wrong.
+func matrix(quick bool, repeats int) []Case {
+	var out []Case
+	for r := range repeats {
+		for _, f := range faults(quick) {
+			for _, s := range f.Severities {
+				middle := s == f.Severities[len(f.Severities)/2]
+				if middle || !quick {
+					out = append(out, newCase(f, s.Name, "cubic", r))
+				}
+				if middle && !quick {
+					out = append(out, newCase(f, s.Name, "bbr", r))
+				}
+			}
+		}
+		out = append(out, healthyCases(quick, r)...)
+	}
+	return out
+}
+
+func newCase(f fault.Fault, severity, cc string, repeat int) Case {
+	return Case{f.ID, severity, topology.Namespace, "tcp", cc, repeat, f.Road}
+}
+
+func healthyCases(quick bool, repeat int) []Case {
+	none := fault.Fault{ID: healthy, Road: fault.LongRoad}
+	out := []Case{newCase(none, "", "cubic", repeat)}
+	if quick {
+		return out
+	}
+	out = append(out, newCase(none, "", "bbr", repeat))
+	for _, road := range []fault.Road{fault.JumboRoad, fault.FastRoad} {
+		none.Road = road
+		out = append(out, newCase(none, string(road), "cubic", repeat))
+	}
+	return out
+}
+
+// faults that apply; the quick ones are the first of each limiter and place.
+func faults(quick bool) []fault.Fault {
+	type kind struct {
+		limiter any
+		place   fault.Place
+	}
+	seen := map[kind]bool{}
+	var out []fault.Fault
+	for _, f := range fault.Catalogue() {
+		k := kind{f.Limiter, f.AppliesTo}
+		if !applies(f) || quick && seen[k] {
+			continue
+		}
+		seen[k] = true
+		out = append(out, f)
+	}
+	return out
+}
+
+// applies tells whether the road that the fault asks for can show it.
+func applies(f fault.Fault) bool {
+	if !slices.Contains(f.Workloads, "tcp") || !slices.Contains(f.HostKinds, topology.Namespace) {
+		return false
+	}
+	_, err := fault.Parse([]string{f.ID}, road(f.Road))
+	return err == nil
+}
+
+// shard picks every n-th case, the i-th first, in an order drawn from the seed;
+// cases of one road stay together, since they share a lab.
+func shard(all []Case, i, n int, seed uint64) []Case {
+	var out []Case
+	for k, c := range all {
+		if k%n == i-1 {
+			out = append(out, c)
+		}
+	}
+	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(out), func(a, b int) { out[a], out[b] = out[b], out[a] })
+	slices.SortStableFunc(out, func(a, b Case) int { return rank(a.road) - rank(b.road) })
+	return out
+}
+
+func rank(r fault.Road) int {
+	return slices.Index([]fault.Road{fault.LongRoad, fault.JumboRoad, fault.FastRoad}, r)
+}
+
+// road is the topology of a kind of path. Queues take two rate × RTT, so that
+// nothing but a fault limits a healthy one.
+func road(r fault.Road) topology.Topology {
+	shape := topology.Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 2500 * unit.KB}
+	switch r {
+	case fault.JumboRoad:
+		shape.MTU, shape.Delay = 9000, 2500*time.Microsecond
+		return twoLinks(shape)
+	case fault.FastRoad:
+		shape.Rate, shape.Delay, shape.Queue = fastRate, 0, 4*unit.MB
+	}
+	t := topology.Topology{
+		Name: "judge-" + string(r), Title: "two hosts and one link",
+		Hosts: []topology.Host{aHost("client1", 1, shape.MTU), aHost("server1", 2, shape.MTU)},
+		Links: []topology.Link{{ID: "client1-server1", A: endOf("client1"), B: endOf("server1"), AB: shape, BA: shape}},
+	}
+	return flow(t)
+}
+
+// fastRate is more than a core here passes in packets of 1500 bytes one by one
+// through the emulated link.
+const fastRate = 5 * unit.Gbit
+
+// twoLinks has a switch in the middle; the two links' delays add up.
+func twoLinks(shape topology.Shape) topology.Topology {
+	sw := topology.End{Node: "switch1"}
+	return flow(topology.Topology{
+		Name: "judge-jumbo", Title: "two hosts and a switch",
+		Hosts:    []topology.Host{aHost("client1", 1, shape.MTU), aHost("server1", 2, shape.MTU)},
+		Switches: []topology.Switch{{Name: "switch1", MTU: shape.MTU}},
+		Links: []topology.Link{
+			{ID: "client1-switch1", A: endOf("client1"), B: sw, AB: shape, BA: shape},
+			{ID: "switch1-server1", A: sw, B: endOf("server1"), AB: shape, BA: shape},
+		},
+	})
+}
+
+func flow(t topology.Topology) topology.Topology {
+	t.Flow = topology.Flow{Senders: []string{"client1"}, Receiver: "server1", Via: "eth0"}
+	return t
+}
+
+func endOf(name string) topology.End { return topology.End{Node: name, Interface: "eth0"} }
+
+func aHost(name string, number byte, mtu int) topology.Host {
+	addr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, 0, number}), 24)
+	return topology.Host{Name: name, Kind: topology.Namespace, Interfaces: []topology.Interface{{Name: "eth0", Addr: addr, MTU: mtu}}}
+}

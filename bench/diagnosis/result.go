@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// resultVersion is the version of a line of results.
+const resultVersion = 1
+
+// Result is what came of one case: one line of the file of results.
+type Result struct {
+	V    int    `json:"v"`
+	Seed uint64 `json:"seed"`
+	Case
+	// Limiter is what the fault is an instance of.
+	Limiter model.LimiterID `json:"limiter"`
+	// Beside is what else was wrong, with the fault and without it.
+	Beside string `json:"beside,omitempty"`
+	// Binds: taking the fault out raised the goodput (see binds).
+	Binds   bool           `json:"binds"`
+	With    []unit.BitRate `json:"with_bps"`
+	Without []unit.BitRate `json:"without_bps"`
+	Ratio   *float64       `json:"ratio"` // without over with; null when nothing moved with the fault
+
+	Verdict      model.LimiterID   `json:"verdict"`
+	Alternatives []model.LimiterID `json:"alternatives,omitempty"`
+	Confidence   float64           `json:"confidence"`
+	Share        *float64          `json:"share_of_ceiling"`
+	Measured     unit.BitRate      `json:"measured_bps"`
+	// HealthyShare is the goodput without the fault over the ceiling.
+	HealthyShare *float64 `json:"healthy_share"`
+	Warnings     []string `json:"warnings,omitempty"`
+	Line         string   `json:"line"`
+	Build        string   `json:"build"`
+	Seconds      float64  `json:"seconds"`
+	Error        string   `json:"error,omitempty"` // the case could not be judged
+}
+
+// leastGain is the rise of goodput from which a fault counts as limiting.
+const leastGain = 1.05
+
+// binds tells whether taking the fault out raised the goodput by leastGain or
+// more, and clear of the noise: every run without it was better than any with.
+func binds(with, without []unit.BitRate) (ratio *float64, yes bool) {
+	if len(with) == 0 || len(without) == 0 {
+		return nil, false
+	}
+	clear := slices.Min(without) > slices.Max(with)
+	a, b := geometricMean(with), geometricMean(without)
+	if a <= 0 {
+		return nil, clear
+	}
+	r := b / a
+	return &r, clear && r >= leastGain
+}
+
+func geometricMean(v []unit.BitRate) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += math.Log(float64(x))
+	}
+	return math.Exp(sum / float64(len(v)))
+}
+
+// readResults reads the lines there are; of a case the last one counts. A last
+// line without an end was being written when the judge was killed: it is left
+// out, and that case is run again.
+func readResults(path string) ([]Result, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	return decodeResults(bufio.NewReader(f), path)
+}
+
+func decodeResults(r *bufio.Reader, name string) ([]Result, error) {
+	byKey := map[string]int{}
+	var out []Result
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+		var res Result
+		if err := json.Unmarshal(line, &res); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if res.V != resultVersion {
+			return nil, fmt.Errorf("%s:%d: version %d, this judge reads %d: start a new file", name, n, res.V, resultVersion)
+		}
+		if at, seen := byKey[res.Key()]; seen {
+			out[at] = res
+			continue
+		}
+		byKey[res.Key()] = len(out)
+		out = append(out, res)
+	}
+}
+
+// journal appends results to a file, one line each.
+type journal struct{ f *os.File }
+
+func openJournal(path string) (*journal, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open results: %w", err)
+	}
+	if err := dropPart(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("open results: %w", err), f.Close())
+	}
+	return &journal{f}, nil
+}
+
+// dropPart cuts off a last line that has no end and goes to the end.
+func dropPart(f *os.File) error {
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	whole := int64(0)
+	for i, c := range b {
+		if c == '\n' {
+			whole = int64(i + 1)
+		}
+	}
+	if err := f.Truncate(whole); err != nil {
+		return err
+	}
+	_, err = f.Seek(whole, io.SeekStart)
+	return err
+}
+
+func (j *journal) add(r Result) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	if _, err := j.f.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+func (j *journal) close() error { return j.f.Close() }

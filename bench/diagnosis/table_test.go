@@ -1,0 +1,78 @@
+package main
+
+import (
+	"flag"
+	"math"
+	"os"
+	"testing"
+
+	"linerate/internal/model"
+)
+
+var update = flag.Bool("update", false, "write the golden table")
+
+// someResults are one of each outcome.
+func someResults() []Result {
+	share := 0.5
+	res := func(id, severity, cc string, binds bool, limiter, verdict model.LimiterID, confidence float64, alternatives ...model.LimiterID) Result {
+		c := longCase(id, severity)
+		c.CC = cc
+		return Result{V: resultVersion, Seed: 1, Case: c, Limiter: limiter, Binds: binds, Verdict: verdict, Confidence: confidence, Alternatives: alternatives, Build: "abc"}
+	}
+	slow := res("slow-source", "mild", "cubic", false, model.ApplicationSource, model.LinkRate, 0.85)
+	slow.HealthyShare = &share
+	beside := res("sack-off", "on", "cubic", false, model.SACKOff, model.PathLoss, 0.7)
+	beside.Beside = "loss-random mild"
+	failed := res("jitter", "mild", "cubic", false, model.PathQueue, "", 0)
+	failed.Error = "the agent is gone"
+	return []Result{
+		res("loss-random", "mild", "cubic", true, model.PathLoss, model.PathLoss, 0.8),
+		res("loss-random", "medium", "cubic", true, model.PathLoss, model.PathQueue, 0.65, model.PathLoss),
+		res("loss-random", "severe", "cubic", true, model.PathLoss, model.LinkRate, 0.85, model.PathQueue, model.PathLoss),
+		res("loss-random", "medium", "bbr", false, model.PathLoss, model.None, 0.95),
+		res("small-queue", "mild", "cubic", true, model.PathQueue, model.None, 0.62),
+		res("small-queue", "severe", "bbr", true, model.PathQueue, model.Undetermined, 0.3, model.PathLoss),
+		res(healthy, "", "cubic", false, model.None, model.None, 0.95),
+		res("a-new-one", "on", "bbr", true, model.Pacing, model.Pacing, 1),
+		slow, beside, failed,
+	}
+}
+
+func TestTable(t *testing.T) {
+	const golden = "testdata/table.txt"
+	got := Table(someResults())
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	// The order of the lines says nothing.
+	backwards := someResults()
+	for i, j := 0, len(backwards)-1; i < j; i, j = i+1, j-1 {
+		backwards[i], backwards[j] = backwards[j], backwards[i]
+	}
+	if Table(backwards) != got {
+		t.Error("the table depends on the order of the results")
+	}
+}
+
+// TestWilson against the published example of 81 of 263 (Newcombe 1998).
+func TestWilson(t *testing.T) {
+	lo, hi := wilson(81, 263)
+	if math.Abs(lo-0.2553) > 5e-5 || math.Abs(hi-0.3662) > 5e-5 {
+		t.Errorf("%.4f-%.4f", lo, hi)
+	}
+	if lo, hi := wilson(0, 10); lo != 0 || hi < 0.27 || hi > 0.29 {
+		t.Errorf("%.4f-%.4f", lo, hi)
+	}
+}

@@ -1,0 +1,51 @@
+package topology
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+//go:embed builtin/*.yaml
+var files embed.FS
+
+// names of the papers' topologies, in the order of the documentation.
+func names() []string {
+	return []string{"back-to-back", "cluster", "base-san", "congested-san", "dual-homed", "wan-16ms", "two-pools", "nas"}
+}
+
+// Builtin are the papers' topologies with the papers' rates.
+func Builtin() ([]Topology, error) {
+	var out []Topology
+	var errs []error
+	for _, n := range names() {
+		t, err := Find(n)
+		out, errs = append(out, t), append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+// Find is a topology by its name; the error lists those there are.
+func Find(name string) (Topology, error) {
+	src, err := Source(name)
+	if err != nil {
+		return Topology{}, err
+	}
+	return Parse(name+".yaml", src)
+}
+
+// Source is the file of a topology, to be copied and edited.
+func Source(name string) ([]byte, error) {
+	b, err := files.ReadFile("builtin/" + name + ".yaml")
+	if err != nil || strings.ContainsAny(name, "/\\") {
+		return nil, fmt.Errorf("find topology %q: there are %s; a file of your own needs a path, ./%s.yaml", name, strings.Join(names(), ", "), name)
+	}
+	return b, nil
+}
+
+// Demo is what `linerate demo` builds: two hosts, 1 Gbit/s, 10 ms.
+func Demo() (Topology, error) {
+	t, err := Find("demo")
+	return t.Scaled(false), err
+}

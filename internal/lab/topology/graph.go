@@ -1,0 +1,271 @@
+package topology
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// String is the end as commands name it: client1.eth0, or switch.
+func (e End) String() string {
+	if e.Interface == "" {
+		return e.Node
+	}
+	return e.Node + "." + e.Interface
+}
+
+// String names the link by its ends.
+func (l Link) String() string { return l.A.String() + " - " + l.B.String() }
+
+func parseEnd(s string) End {
+	node, iface, _ := strings.Cut(s, ".")
+	return End{node, iface}
+}
+
+// linkID names a link by its nodes. A host's first interface needs no naming.
+func linkID(a, b End) string {
+	part := func(e End) string {
+		if e.Interface == "" || e.Interface == "eth0" {
+			return e.Node
+		}
+		return e.String()
+	}
+	return part(a) + "-" + part(b)
+}
+
+// Host finds a host by its name.
+func (t Topology) Host(name string) (Host, bool) {
+	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name })
+	if i < 0 {
+		return Host{}, false
+	}
+	return t.Hosts[i], true
+}
+
+// Link finds a link by its id.
+func (t Topology) Link(id string) (Link, bool) {
+	i := slices.IndexFunc(t.Links, func(l Link) bool { return l.ID == id })
+	if i < 0 {
+		return Link{}, false
+	}
+	return t.Links[i], true
+}
+
+func (t Topology) nodes() []string {
+	var out []string
+	for _, h := range t.Hosts {
+		out = append(out, h.Name)
+	}
+	for _, s := range t.Switches {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// Interface finds a host's interface.
+func (t Topology) Interface(host, name string) (Interface, bool) {
+	h, _ := t.Host(host)
+	i := slices.IndexFunc(h.Interfaces, func(i Interface) bool { return i.Name == name })
+	if i < 0 {
+		return Interface{}, false
+	}
+	return h.Interfaces[i], true
+}
+
+// MAC is the address of interface number iface of host number host: locally
+// administered, the same in every lab.
+func MAC(host, iface int) net.HardwareAddr {
+	return net.HardwareAddr{0x02, 0x4c, 0x52, 0, byte(iface), byte(host + 1)}
+}
+
+// Port is an interface of a host.
+type Port struct {
+	Host      string
+	Interface Interface
+}
+
+// String is the port as commands name it.
+func (p Port) String() string { return p.Host + "." + p.Interface.Name }
+
+// Segments groups the interfaces that reach one another without a router.
+func (t Topology) Segments() [][]Port {
+	group := map[string]int{}
+	find := func(s string) int {
+		if _, ok := group[s]; !ok {
+			group[s] = len(group)
+		}
+		return group[s]
+	}
+	for _, l := range t.Links {
+		a, b := find(l.A.String()), find(l.B.String())
+		for k, g := range group {
+			if g == b {
+				group[k] = a
+			}
+		}
+	}
+	var order []int
+	members := map[int][]Port{}
+	for _, h := range t.Hosts {
+		for _, i := range h.Interfaces {
+			g := find(h.Name + "." + i.Name)
+			if members[g] == nil {
+				order = append(order, g)
+			}
+			members[g] = append(members[g], Port{h.Name, i})
+		}
+	}
+	var out [][]Port
+	for _, g := range order {
+		out = append(out, members[g])
+	}
+	return out
+}
+
+// Hop is one link on a path and the direction in which it is taken.
+type Hop struct {
+	Link Link
+	Back bool // from B to A
+}
+
+// Shape is that of the direction taken.
+func (h Hop) Shape() Shape {
+	if h.Back {
+		return h.Link.BA
+	}
+	return h.Link.AB
+}
+
+// Path is the links that packets take from a host to another's interface,
+// over hosts that route where it needs them: the fewest.
+func (t Topology) Path(from, to, via string) ([]Hop, bool) {
+	type state struct {
+		at   string // a switch, or host.interface
+		hops []Hop
+	}
+	target := to + "." + via
+	var queue []state
+	seen := map[string]bool{}
+	leave := func(host string, hops []Hop) {
+		h, _ := t.Host(host)
+		for _, i := range h.Interfaces {
+			if at := host + "." + i.Name; !seen[at] {
+				seen[at] = true
+				queue = append(queue, state{at, hops})
+			}
+		}
+	}
+	leave(from, nil)
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		if s.at == target {
+			return s.hops, true
+		}
+		for _, l := range t.Links {
+			for _, hop := range []Hop{{l, false}, {l, true}} {
+				a, b := l.A, l.B
+				if hop.Back {
+					a, b = b, a
+				}
+				if a.String() != s.at || seen[b.String()] {
+					continue
+				}
+				seen[b.String()] = true
+				hops := append(slices.Clone(s.hops), hop)
+				queue = append(queue, state{b.String(), hops})
+				if h, ok := t.Host(b.Node); ok && h.Forward {
+					leave(b.Node, hops)
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+// Ceiling is what the path between a host and another's interface can carry:
+// its slowest link, the sum of its delays there and back, the smallest MTU of
+// the ends and the links.
+func (t Topology) Ceiling(from, to, via string) (rate unit.BitRate, rtt time.Duration, mtu int) {
+	hops, ok := t.Path(from, to, via)
+	if !ok || len(hops) == 0 {
+		return 0, 0, 0
+	}
+	i, _ := t.Interface(to, via)
+	mtu = i.MTU
+	if p, ok := t.Interface(from, first(hops).Interface); ok {
+		mtu = min(mtu, p.MTU)
+	}
+	for _, h := range hops {
+		s := h.Shape()
+		if rate == 0 || s.Rate < rate {
+			rate = s.Rate
+		}
+		rtt += h.Link.AB.Delay + h.Link.BA.Delay
+		if s.MTU > 0 {
+			mtu = min(mtu, s.MTU)
+		}
+	}
+	return rate, rtt, mtu
+}
+
+func first(hops []Hop) End {
+	if hops[0].Back {
+		return hops[0].Link.B
+	}
+	return hops[0].Link.A
+}
+
+// SourceInterface is the interface through which the path leaves a host.
+func (t Topology) SourceInterface(from, to, via string) (Interface, bool) {
+	hops, ok := t.Path(from, to, via)
+	if !ok || len(hops) == 0 {
+		return Interface{}, false
+	}
+	return t.Interface(from, first(hops).Interface)
+}
+
+// scale is how much slower than the paper's the links and disks of a lab are
+// unless the full rate is asked for: a 10 Gbit/s link in software takes a core.
+const scale = 10
+
+// Scaled is the topology with the paper's rates, or a tenth of them; disks
+// too, so that what limits stays the same. Queues that the file does not state
+// are sized for the rate: twice rate × RTT of the flow, at least 256 KiB. A
+// pause of the machine's bunches packets: then one loss must not leave a cubic
+// sender, which keeps 0.7 of its window, below what the path holds.
+func (t Topology) Scaled(full bool) Topology {
+	t.FullRate = full
+	factor := unit.BitRate(1)
+	if !full {
+		factor = scale
+	}
+	t.Hosts = slices.Clone(t.Hosts)
+	for i, h := range t.Hosts {
+		h.Disks = slices.Clone(h.Disks)
+		for j := range h.Disks {
+			h.Disks[j].Rate /= factor
+		}
+		t.Hosts[i] = h
+	}
+	t.Links = slices.Clone(t.Links)
+	var longest time.Duration
+	for _, s := range t.Flow.Senders {
+		_, rtt, _ := t.Ceiling(s, t.Flow.Receiver, t.Flow.Via)
+		longest = max(longest, rtt)
+	}
+	for i := range t.Links {
+		for _, s := range []*Shape{&t.Links[i].AB, &t.Links[i].BA} {
+			s.Rate /= factor
+			if s.Queue == 0 {
+				s.Queue = max(minQueue, unit.Bytes(2*float64(s.Rate)/8*longest.Seconds()))
+			}
+		}
+	}
+	return t
+}
+
+const minQueue = 256 * unit.KiB

@@ -31,7 +31,8 @@ type players struct {
 
 // newPlayers reaches the ends of the flow; reach says how.
 func newPlayers(ctx context.Context, t topology.Topology, reach func(host string) host.Endpoint, log func(string)) (*players, error) {
-	p := &players{line: t.Links[0].AB.Rate, cpus: map[string][]int{}}
+	p := &players{cpus: map[string][]int{}}
+	p.line, _, _ = t.Ceiling(t.Flow.Senders[0], t.Flow.Receiver, t.Flow.Via)
 	for i, name := range []string{t.Flow.Senders[0], t.Flow.Receiver} {
 		ep := reach(name)
 		c, err := host.Dial(ctx, ep, host.Options{Log: log, Now: time.Now})

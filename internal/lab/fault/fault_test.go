@@ -268,3 +268,32 @@ func TestEstablished(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// TestPapersTopologies: each has a flow that a fault of its path can be put in,
+// and those that are about a fault can be given it.
+func TestPapersTopologies(t *testing.T) {
+	all, err := topology.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topo := range all {
+		for _, f := range Catalogue() {
+			if _, err := Parse([]string{f.ID}, topo); f.Needs == "" && f.Road != JumboRoad && err != nil {
+				t.Errorf("%s in %s: %v", f.ID, topo.Name, err)
+			}
+		}
+	}
+	dual, err := topology.Find("dual-homed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := newFake(dual)
+	if _, err := (Injection{Fault: "wrong-route"}).Inject(context.Background(), lab); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"client1 10.30.9.20/32 via 10.30.1.1 dev eth0 = route", "router1 10.30.9.20/32 via 10.30.2.20 dev eth1 = route"} {
+		if !strings.Contains(lab.print(), want) {
+			t.Errorf("wrong-route: no %q in\n%s", want, lab.print())
+		}
+	}
+}

@@ -152,51 +152,68 @@ func localShaper(v float64, s *site) ([]effect, error) {
 		[]string{"tc", "qdisc", "del", "dev", s.end.Interface, "root"})}, nil
 }
 
-// otherPort is another interface of the host at e from which there is a way to
-// another port of the peer's than the one at peer; far is that one.
-func (s *site) otherPort(e, peer topology.End) (port, far topology.End, ok bool) {
+// otherRoad leads from another interface than e of its host to another one than
+// peer of the peer's.
+func (s *site) otherRoad(e, peer topology.End) []hop {
 	for _, h := range hopsFrom(s.topo, e.Node) {
 		from, next := h.ends()
 		if from.Interface == e.Interface || !passes(s.topo, next.Node) && next.Node != peer.Node {
 			continue
 		}
-		far = next
+		road := []hop{h}
 		if next.Node != peer.Node {
-			road := findRoad(s.topo, next.Node, topology.End{Node: peer.Node})
-			if len(road) == 0 {
+			rest := findRoad(s.topo, next.Node, topology.End{Node: peer.Node})
+			if len(rest) == 0 {
 				continue
 			}
-			_, far = road[len(road)-1].ends()
+			road = append(road, rest...)
 		}
-		if far != peer {
-			return from, far, true
+		if _, far := road[len(road)-1].ends(); far != peer {
+			return road
 		}
 	}
-	return port, far, false
+	return nil
 }
 
-// routeOver sends what is for the peer's address over another port.
-func (s *site) routeOver(e, peer topology.End) (effect, error) {
-	port, far, ok := s.otherPort(e, peer)
-	dst, via := findInterface(s.topo, peer), findInterface(s.topo, far)
-	if !ok || dst == nil || via == nil {
+// routeOver sends what is for the peer's address over the other road: each host
+// on it that forwards gets a route to the next.
+func (s *site) routeOver(e, peer topology.End) ([]effect, error) {
+	road, dst := s.otherRoad(e, peer), findInterface(s.topo, peer)
+	if len(road) == 0 || dst == nil {
 		return nil, fmt.Errorf("%s and %s have no second port each that would reach the other: bring up a topology that has, e.g. dual-homed", e.Node, peer.Node)
 	}
-	route := []string{dst.Addr.Addr().String() + "/32", "via", via.Addr.Addr().String(), "dev", port.Interface}
-	return command(e.Node, append([]string{"ip", "route", "add"}, route...), append([]string{"ip", "route", "del"}, route...)), nil
+	var out []effect
+	for i, h := range road {
+		from, _ := h.ends()
+		next := nextHost(road[i:])
+		via := findInterface(s.topo, next)
+		if from.Interface == "" || via == nil {
+			continue // a switch forwards without a route
+		}
+		route := []string{dst.Addr.Addr().String() + "/32", "via", via.Addr.Addr().String(), "dev", from.Interface}
+		out = append(out, command(from.Node, append([]string{"ip", "route", "add"}, route...), append([]string{"ip", "route", "del"}, route...)))
+	}
+	return out, nil
 }
 
-func wrongRoute(_ float64, s *site) ([]effect, error) {
-	e, err := s.routeOver(s.end, s.receiver)
-	return []effect{e}, err
+// nextHost is the first interface of a host on the way.
+func nextHost(road []hop) topology.End {
+	for _, h := range road {
+		if _, to := h.ends(); to.Interface != "" {
+			return to
+		}
+	}
+	return topology.End{}
 }
+
+func wrongRoute(_ float64, s *site) ([]effect, error) { return s.routeOver(s.end, s.receiver) }
 
 func asymmetricRoute(_ float64, s *site) ([]effect, error) {
-	e, err := s.routeOver(s.end, s.sender)
-	return []effect{
+	back, err := s.routeOver(s.end, s.sender)
+	return append([]effect{
 		sysctl(s.end.Node, "net.ipv4.conf.all.rp_filter", "1"),
-		sysctl(s.end.Node, "net.ipv4.conf."+s.end.Interface+".rp_filter", "1"), e,
-	}, err
+		sysctl(s.end.Node, "net.ipv4.conf."+s.end.Interface+".rp_filter", "1"),
+	}, back...), err
 }
 
 func arpFlux(_ float64, s *site) ([]effect, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
@@ -33,14 +32,6 @@ func (h hop) ends() (from, to topology.End) {
 		return h.link.A, h.link.B
 	}
 	return h.link.B, h.link.A
-}
-
-// shape of the hop in the direction of the data.
-func (h hop) shape() topology.Shape {
-	if h.dir == 0 {
-		return h.link.AB
-	}
-	return h.link.BA
 }
 
 // newSite finds the flow's way through the topology.
@@ -102,61 +93,29 @@ func hopsFrom(t topology.Topology, node string) []hop {
 }
 
 func passes(t topology.Topology, node string) bool {
-	if h := findHost(t, node); h != nil {
-		return h.Forward
-	}
-	return true
-}
-
-func findHost(t topology.Topology, name string) *topology.Host {
-	i := slices.IndexFunc(t.Hosts, func(h topology.Host) bool { return h.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &t.Hosts[i]
+	h, ok := t.Host(node)
+	return !ok || h.Forward
 }
 
 // findInterface is the interface of an end; nil for an unknown one.
 func findInterface(t topology.Topology, e topology.End) *topology.Interface {
-	h := findHost(t, e.Node)
-	if h == nil {
+	i, ok := t.Interface(e.Node, e.Interface)
+	if !ok {
 		return nil
 	}
-	i := slices.IndexFunc(h.Interfaces, func(n topology.Interface) bool { return n.Name == e.Interface })
-	if i < 0 {
-		return nil
-	}
-	return &h.Interfaces[i]
+	return &i
 }
 
-// rate of the slowest link on the way, and the round trip of the idle path.
+// rate of the slowest link on the way.
 func (s *site) rate() unit.BitRate {
-	var slowest unit.BitRate
-	for _, h := range s.road {
-		if r := h.shape().Rate; r > 0 && (slowest == 0 || r < slowest) {
-			slowest = r
-		}
-	}
-	return slowest
+	rate, _, _ := s.topo.Ceiling(s.sender.Node, s.receiver.Node, s.receiver.Interface)
+	return rate
 }
 
-func (s *site) rtt() time.Duration {
-	var d time.Duration
-	for _, h := range s.road {
-		d += h.link.AB.Delay + h.link.BA.Delay
-	}
-	return d
-}
-
-// mtu of the flow: the smaller of its two ends.
+// mtu of the way: the smallest of its ends and links.
 func (s *site) mtu() int {
-	best := 1500
-	for i, e := range []topology.End{s.sender, s.receiver} {
-		if n := findInterface(s.topo, e); n != nil && n.MTU > 0 && (i == 0 || n.MTU < best) {
-			best = n.MTU
-		}
-	}
-	return best
+	_, _, mtu := s.topo.Ceiling(s.sender.Node, s.receiver.Node, s.receiver.Interface)
+	return mtu
 }
 
 // aim makes the site act where target says: "" is the fault's own place,
@@ -225,11 +184,9 @@ func (s *site) aimLink(id string) error {
 			return nil
 		}
 	}
-	for _, l := range s.topo.Links {
-		if l.ID == id {
-			s.hop = hop{l, 0}
-			return nil
-		}
+	if l, ok := s.topo.Link(id); ok {
+		s.hop = hop{l, 0}
+		return nil
 	}
 	return fmt.Errorf("unknown link %q: topology %s has %s", id, s.topo.Name, strings.Join(linkIDs(s.topo), ", "))
 }
@@ -251,8 +208,8 @@ func (s *site) aimSwitch(name string) error {
 
 // aimHost takes the interface that carries the flow, else the host's first.
 func (s *site) aimHost(name string) error {
-	h := findHost(s.topo, name)
-	if h == nil {
+	h, ok := s.topo.Host(name)
+	if !ok {
 		return fmt.Errorf("unknown host %q: topology %s has %s", name, s.topo.Name, strings.Join(hostNames(s.topo), ", "))
 	}
 	for _, e := range []topology.End{s.sender, s.receiver} {

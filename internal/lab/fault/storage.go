@@ -75,8 +75,7 @@ func countText(of string) func(float64) string {
 
 // needKernel refuses where the host acted on has no kernel of its own.
 func needKernel(s *site) error {
-	h := findHost(s.topo, s.end.Node)
-	if h != nil && h.Kind == topology.Kernel {
+	if h, _ := s.topo.Host(s.end.Node); h.Kind == topology.Kernel {
 		return nil
 	}
 	return fmt.Errorf("%s shares this machine's kernel: bring the lab up with --kernel %s", s.end.Node, s.end.Node)

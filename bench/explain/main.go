@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
 
@@ -87,7 +88,11 @@ func bench(ctx context.Context, rounds int, only string, w io.Writer) error {
 }
 
 func round(ctx context.Context, binary, dir string, f lab.Fault, s *[2]score, w io.Writer) (err error) {
-	l, err := lab.Up(ctx, f.Topology(lab.DefaultTopology()), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
+	network, err := topology.Demo()
+	if err != nil {
+		return err
+	}
+	l, err := lab.Up(ctx, f.Topology(network), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
 	if err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func contains(list []model.LimiterID, id model.LimiterID) bool {
 
 // explain watches from inside host; the stated line rate is the topology's.
 func explain(ctx context.Context, l *lab.Lab, binary, dir, host, peer string) (model.Verdict, error) {
-	rate := strconv.FormatFloat(float64(l.Topology().Rate), 'f', 0, 64) + "bit"
+	rate := strconv.FormatFloat(float64(l.Topology().Links[0].AB.Rate), 'f', 0, 64) + "bit"
 	argv := append(l.Enter(host), binary, "explain", "--attach", peer, "--line-rate", rate, "--for", "6s", "--json")
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir)

@@ -13,6 +13,8 @@ import (
 
 	"linerate/internal/host"
 	"linerate/internal/lab"
+	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/topology"
 	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -48,14 +50,19 @@ func labPass(ctx context.Context, args []string) (res netemResult, err error) {
 	if err != nil {
 		return res, err
 	}
-	topology := lab.DefaultTopology()
-	topology.Rate, topology.Mode = unit.BitRate(rate), lab.LinkNetem
-	// This kernel's timers come a tick of 10 ms late at times: what arrives
-	// then at once has to fit into the queue.
-	topology.Queue = unit.Bytes(rate / 8 * (topology.RTT + 20*time.Millisecond).Seconds())
-	topology = fault.Topology(topology)
-	res.Expected, res.Topology = fault.Limiter, topology.String()
-	l, err := lab.Up(ctx, topology, lab.Options{Self: []string{guestBin + "/linerate"}, StateDir: "/run/linerate-lab"})
+	network, err := topology.Demo()
+	if err != nil {
+		return res, err
+	}
+	for _, s := range []*topology.Shape{&network.Links[0].AB, &network.Links[0].BA} {
+		s.Rate = unit.BitRate(rate)
+		// This kernel's timers come a tick of 10 ms late at times: what arrives
+		// then at once has to fit into the queue.
+		s.Queue = unit.Bytes(rate / 8 * (2*s.Delay + 20*time.Millisecond).Seconds())
+	}
+	network = fault.Topology(network)
+	res.Expected, res.Topology = fault.Limiter, network.String()
+	l, err := lab.Up(ctx, network, lab.Options{Self: []string{guestBin + "/linerate"}, StateDir: "/run/linerate-lab", Mode: fabric.ModeNetem})
 	if err != nil {
 		return res, err
 	}
@@ -70,7 +77,8 @@ func labPass(ctx context.Context, args []string) (res netemResult, err error) {
 // passOver reaches both hosts and makes one pass without a proof.
 func passOver(ctx context.Context, l *lab.Lab, fault lab.Fault, res *netemResult) error {
 	var ends [2]loop.End
-	for i, name := range l.Topology().Hosts {
+	for i, h := range l.Topology().Hosts {
+		name := h.Name
 		ep := host.Endpoint{
 			Name: name, Argv: l.Enter(name), Self: []string{guestBin + "/linerate"},
 			Data: []netip.Addr{l.Addr(name)}, StateDir: l.StateDir(name),
@@ -85,7 +93,7 @@ func passOver(ctx context.Context, l *lab.Lab, fault lab.Fault, res *netemResult
 	pass := loop.Loop{
 		Sender: ends[0], Receiver: ends[1],
 		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate},
-		LineRate: model.Known(l.Topology().Rate),
+		LineRate: model.Known(l.Topology().Links[0].AB.Rate),
 		Timing:   loop.DefaultTiming(),
 		Now:      time.Now,
 	}

@@ -15,6 +15,7 @@ import (
 
 	"linerate/internal/host"
 	"linerate/internal/lab"
+	"linerate/internal/lab/topology"
 	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -93,13 +94,17 @@ func runDemo(ctx context.Context, env *environment, o demoOptions) (err error) {
 
 // demoInLab returns when the lab is gone, however it went.
 func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.Fault, opts lab.Options, p *progress) (rec *loop.Record, err error) {
-	topology := fault.Topology(lab.DefaultTopology())
-	l, err := lab.Up(ctx, topology, opts)
+	base, err := topology.Demo()
+	if err != nil {
+		return nil, err
+	}
+	network := fault.Topology(base)
+	l, err := lab.Up(ctx, network, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = closing(err, "take the lab down", l.Down) }()
-	p.say("built the lab: %s", topology)
+	p.say("built the lab: %s", network)
 	for _, s := range l.LeftOut() {
 		p.say("left out: %s", s)
 	}
@@ -114,16 +119,17 @@ func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.F
 		return nil, err
 	}
 	r := &rec.Results
-	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = fmt.Sprintf("demo --fault %s --seed %d", fault.ID, o.seed), version().String(), topology.String(), l.LeftOut(), fault.ID+": "+fault.Doc
+	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = fmt.Sprintf("demo --fault %s --seed %d", fault.ID, o.seed), version().String(), network.String(), l.LeftOut(), fault.ID+": "+fault.Doc
 	r.Warnings = append(r.Warnings, linkWarnings(ctx, l)...)
 	return rec, nil
 }
 
 // demoLoop reaches both hosts and makes one pass.
 func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault, o demoOptions, p *progress) (_ *loop.Record, err error) {
-	hosts := l.Topology().Hosts
-	ends := make([]loop.End, len(hosts))
-	for i, name := range hosts {
+	network := l.Topology()
+	ends := make([]loop.End, len(network.Hosts))
+	for i, h := range network.Hosts {
+		name := h.Name
 		c, err := host.Dial(ctx, labEndpoint(env, l, name), host.Options{Log: p.detail, Now: env.now})
 		if err != nil {
 			return nil, fmt.Errorf("reach %s: %w", name, err)
@@ -134,7 +140,7 @@ func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault
 	pass := loop.Loop{
 		Sender: ends[0], Receiver: ends[1],
 		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate, Discard: o.discard},
-		LineRate: model.Known(l.Topology().Rate),
+		LineRate: model.Known(network.Links[0].AB.Rate),
 		Timing:   loop.DefaultTiming(),
 		Prove:    !o.noProof,
 		Seed:     o.seed,

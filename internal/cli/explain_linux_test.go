@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
 
@@ -67,9 +68,13 @@ func bareLab(t *testing.T, fault string) *lab.Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
+	network, err := topology.Demo()
+	if err != nil {
+		t.Fatal(err)
+	}
 	state := filepath.Join(t.TempDir(), "state") // the lab makes it, private
 	ctx := context.Background()
-	l, err := lab.Up(ctx, f.Topology(lab.DefaultTopology()), lab.Options{Self: []string{exe}, StateDir: state})
+	l, err := lab.Up(ctx, f.Topology(network), lab.Options{Self: []string{exe}, StateDir: state})
 	if err != nil {
 		t.Fatal(err)
 	}

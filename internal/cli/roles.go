@@ -8,6 +8,7 @@ import (
 
 	"linerate/internal/host"
 	"linerate/internal/lab"
+	"linerate/internal/lab/fabric"
 	"linerate/internal/lab/fault"
 	"linerate/internal/load"
 )
@@ -27,7 +28,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		"worker":          func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
 		"lab-holder":      func() int { return lab.HolderMain(env.in, env.out) },
 		"lab-enter":       func() int { return lab.EnterMain(args[1:]) },
-		"lab-link":        func() int { return lab.LinkMain(env.in, env.out) },
+		"lab-fabric":      func() int { return fabric.Main(env.in, env.out) },
 		"lab-burn":        func() int { return lab.BurnMain(args[1:], env.in, env.out) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}

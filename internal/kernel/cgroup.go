@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"linerate/internal/unit"
 )
 
 // Cgroup is one control group directory that a process can join.
@@ -151,6 +153,42 @@ func bindCgroup(h Hierarchy, dir string, cpus []int) error {
 		return fmt.Errorf("bind cgroup to CPUs: %w", err)
 	}
 	return nil
+}
+
+// LimitMemory bounds what the group's processes hold in memory, their page
+// cache included, where h has the memory controller.
+func (c Cgroup) LimitMemory(h Hierarchy, most unit.Bytes) error {
+	file := "memory.limit_in_bytes"
+	if h.V2 {
+		file = "memory.max"
+	}
+	if err := os.WriteFile(filepath.Join(string(c), file), []byte(strconv.FormatInt(int64(most), 10)), 0); err != nil {
+		return fmt.Errorf("limit memory of cgroup: %w", err)
+	}
+	return nil
+}
+
+// Processes are the ids of the processes in the group; none where there is no
+// such group.
+func (c Cgroup) Processes() ([]int, error) {
+	b, err := os.ReadFile(filepath.Join(string(c), "cgroup.procs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list processes of cgroup: %w", err)
+	}
+	var pids []int
+	for f := range strings.FieldsSeq(string(b)) {
+		pid, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, fmt.Errorf("list processes of cgroup %s: %w", c, err)
+		}
+		if pid > 0 { // 0 is a process of another pid namespace
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }
 
 // Join moves process pid, with all its threads, into the group.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -71,6 +72,19 @@ func setNeighbours(link netlink.Link, want Interface) error {
 		if err := netlink.NeighSet(n); err != nil {
 			return fmt.Errorf("set neighbour %s of %s: %w", ip, want.Name, err)
 		}
+	}
+	return nil
+}
+
+// AddRoute sends what is for to through via; a to that is not valid is the
+// default route.
+func AddRoute(to netip.Prefix, via netip.Addr) error {
+	r := &netlink.Route{Gw: via.AsSlice()}
+	if to.IsValid() {
+		r.Dst = &net.IPNet{IP: to.Masked().Addr().AsSlice(), Mask: net.CIDRMask(to.Bits(), to.Addr().BitLen())}
+	}
+	if err := netlink.RouteAdd(r); err != nil {
+		return fmt.Errorf("add route to %s via %s: %w", to, via, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"fmt"
+	"net/netip"
 	"runtime"
 )
 
@@ -19,6 +20,9 @@ func DeleteInterface(name string) error { return noLinks("remove interface " + n
 
 // SetInterface is unsupported on this system.
 func SetInterface(want Interface) error { return noLinks("set interface " + want.Name) }
+
+// AddRoute is unsupported on this system.
+func AddRoute(to netip.Prefix, _ netip.Addr) error { return noLinks("add route to " + to.String()) }
 
 // InterfaceNames is unsupported on this system.
 func InterfaceNames() ([]string, error) { return nil, noLinks("list interfaces") }

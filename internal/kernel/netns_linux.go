@@ -152,6 +152,15 @@ func Replace(argv, env []string) error {
 	return nil
 }
 
+// EndGroup ends a process group that the caller started, with SIGKILL. No such
+// group is no error.
+func EndGroup(pgid int) error {
+	if err := unix.Kill(-pgid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("end process group %d: %w", pgid, err)
+	}
+	return nil
+}
+
 // KillProcess ends pid with SIGKILL if it is still the one that started at
 // start. No such process is no error.
 func KillProcess(pid int, start uint64) error {

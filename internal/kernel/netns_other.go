@@ -28,5 +28,8 @@ func JoinNamespaces(int, uint64) error { return noNamespaces("enter namespaces")
 // Replace is unsupported on this system.
 func Replace([]string, []string) error { return noNamespaces("replace process") }
 
+// EndGroup is unsupported on this system.
+func EndGroup(int) error { return noNamespaces("end process group") }
+
 // KillProcess is unsupported on this system.
 func KillProcess(int, uint64) error { return noNamespaces("end process") }

@@ -19,6 +19,7 @@ import (
 type PacketPort struct {
 	fd    int
 	ring  []byte
+	slots int
 	next  int
 	drops uint64
 }
@@ -29,14 +30,12 @@ type PacketPort struct {
 const (
 	slotSize      = 17 * 4096
 	slotsPerBlock = 15
-	ringBlocks    = 20
 	blockSize     = slotSize * slotsPerBlock
-	ringSlots     = slotsPerBlock * ringBlocks
 )
 
-// OpenPacketPort opens interface name of the caller's network namespace. It
-// needs CAP_NET_RAW there.
-func OpenPacketPort(name string) (*PacketPort, error) {
+// OpenPacketPort opens interface name of the caller's network namespace, with a
+// ring of so many blocks of 1 MiB and 15 frames each. It needs CAP_NET_RAW there.
+func OpenPacketPort(name string, blocks int) (*PacketPort, error) {
 	ifi, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("open packet port %s: %w", name, err)
@@ -45,15 +44,15 @@ func OpenPacketPort(name string) (*PacketPort, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open packet port %s: %w", name, err)
 	}
-	p := &PacketPort{fd: fd}
-	if err := p.setUp(ifi.Index); err != nil {
+	p := &PacketPort{fd: fd, slots: slotsPerBlock * blocks}
+	if err := p.setUp(ifi.Index, blocks); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("open packet port %s: %w", name, err)
 	}
 	return p, nil
 }
 
-func (p *PacketPort) setUp(ifindex int) error {
+func (p *PacketPort) setUp(ifindex, blocks int) error {
 	for _, o := range []struct {
 		name string
 		opt  int
@@ -68,11 +67,11 @@ func (p *PacketPort) setUp(ifindex int) error {
 			return fmt.Errorf("set %s: %w", o.name, err)
 		}
 	}
-	req := unix.TpacketReq{Block_size: blockSize, Block_nr: ringBlocks, Frame_size: slotSize, Frame_nr: ringSlots}
+	req := unix.TpacketReq{Block_size: blockSize, Block_nr: uint32(blocks), Frame_size: slotSize, Frame_nr: uint32(p.slots)}
 	if err := unix.SetsockoptTpacketReq(p.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &req); err != nil {
 		return fmt.Errorf("set PACKET_RX_RING: %w", err)
 	}
-	ring, err := unix.Mmap(p.fd, 0, blockSize*ringBlocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	ring, err := unix.Mmap(p.fd, 0, blockSize*blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return fmt.Errorf("map ring: %w", err)
 	}
@@ -111,21 +110,33 @@ func (p *PacketPort) Next() (frame []byte, arrived time.Time) {
 func (p *PacketPort) Release() {
 	h, _ := p.slot()
 	atomic.StoreUint32(&h.Status, unix.TP_STATUS_KERNEL)
-	p.next = (p.next + 1) % ringSlots
+	p.next = (p.next + 1) % p.slots
+}
+
+// PacketPoller waits for frames on several ports.
+type PacketPoller struct{ fds []unix.PollFd }
+
+// NewPacketPoller waits for these ports.
+func NewPacketPoller(ports ...*PacketPort) *PacketPoller {
+	w := &PacketPoller{}
+	for _, p := range ports {
+		w.fds = append(w.fds, unix.PollFd{Fd: int32(p.fd), Events: unix.POLLIN})
+	}
+	return w
 }
 
 // Wait returns when there may be a frame to read, if frames is set, or timeout
-// is over. The
-// calling goroutine keeps its processor meanwhile: handing it over and back
-// costs more than a frame does. So timeout bounds how long the collector of
-// the process may be held up, and GOMAXPROCS must leave room for others.
-func (p *PacketPort) Wait(timeout time.Duration, frames bool) error {
+// is over. The calling goroutine keeps its processor meanwhile: handing it over
+// and back costs more than a frame does. So timeout bounds how long the
+// collector of the process may be held up, and GOMAXPROCS must leave room for
+// others.
+func (w *PacketPoller) Wait(timeout time.Duration, frames bool) error {
 	ts := unix.NsecToTimespec(int64(max(timeout, 0)))
-	fd, n := unix.PollFd{Fd: int32(p.fd), Events: unix.POLLIN}, uintptr(0)
+	n := uintptr(0)
 	if frames {
-		n = 1
+		n = uintptr(len(w.fds))
 	}
-	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fd)), n, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.fds[0])), n, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 	if errno != 0 && errno != unix.EINTR {
 		return fmt.Errorf("wait for frames: %w", errno)
 	}

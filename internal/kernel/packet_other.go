@@ -8,7 +8,7 @@ import "time"
 type PacketPort struct{}
 
 // OpenPacketPort is unsupported on this system.
-func OpenPacketPort(name string) (*PacketPort, error) {
+func OpenPacketPort(name string, _ int) (*PacketPort, error) {
 	return nil, noLinks("open packet port " + name)
 }
 
@@ -18,8 +18,14 @@ func (*PacketPort) Next() ([]byte, time.Time) { return nil, time.Time{} }
 // Release does nothing.
 func (*PacketPort) Release() {}
 
+// PacketPoller is unsupported on this system.
+type PacketPoller struct{}
+
+// NewPacketPoller waits for nothing.
+func NewPacketPoller(...*PacketPort) *PacketPoller { return &PacketPoller{} }
+
 // Wait is unsupported on this system.
-func (*PacketPort) Wait(time.Duration, bool) error { return noLinks("wait for frames") }
+func (*PacketPoller) Wait(time.Duration, bool) error { return noLinks("wait for frames") }
 
 // Send is unsupported on this system.
 func (*PacketPort) Send([]byte) (bool, error) { return false, noLinks("send frame") }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/wire"
 )
 
 // How a reader is starved. It needs but 2% of a core at 1 Gbit/s, so it must
@@ -38,22 +39,22 @@ func startBurner(_ context.Context, l *Lab) error {
 	if l.burner != nil {
 		return nil
 	}
-	h := l.hosts[1]
-	argv := append(l.Enter(h.name), l.opts.Self...)
-	argv = append(argv, "lab-burn", "--addr", h.addr.Addr().String())
-	b, err := startHelper("burner of "+h.name, argv, []string{labEnv + "=" + l.id}, kernel.Namespaces{})
+	name := l.topo.Flow.Receiver
+	argv := append(l.Enter(name), l.opts.Self...)
+	argv = append(argv, "lab-burn", "--addr", l.Addr(name).String())
+	b, err := wire.Start("burner of "+name, argv, l.env(), kernel.Namespaces{})
 	if err != nil {
 		return err
 	}
 	l.burner = b
-	return b.call(context.Background(), "start", struct{}{}, nil)
+	return b.Call(context.Background(), "start", struct{}{}, nil)
 }
 
 func stopBurner(_ context.Context, l *Lab) error {
 	if l.burner == nil {
 		return nil
 	}
-	err := l.burner.stop()
+	err := l.burner.Stop()
 	l.burner = nil
 	return err
 }
@@ -73,8 +74,8 @@ func BurnMain(args []string, stdin io.Reader, stdout io.Writer) int {
 		fmt.Fprintln(os.Stderr, fmt.Errorf("burn: %w", err))
 		return 1
 	}
-	return serveMain(stdin, stdout, map[string]handler{
-		"start": do(func(struct{}) error { return startBurning(ip) }),
+	return wire.Main(stdin, stdout, map[string]wire.Handler{
+		"start": wire.Do(func(struct{}) error { return startBurning(ip) }),
 	})
 }
 

@@ -24,18 +24,18 @@ const removeWithin = 5 * time.Second
 func (l *Lab) Down(ctx context.Context) error {
 	l.down = true
 	errs := []error{stopBurner(ctx, l)}
-	if l.link != nil {
-		errs = append(errs, l.link.stop())
-		l.link = nil
+	if l.fabric != nil {
+		errs = append(errs, l.fabric.Stop())
+		l.fabric = nil
 	}
 	for _, h := range l.hosts {
 		if h.holder != nil {
-			errs = append(errs, h.holder.stop())
+			errs = append(errs, h.holder.Stop())
 			h.holder = nil
 		}
 	}
 	l.hosts = nil
-	errs = append(errs, endProcesses(l.id))
+	errs = append(errs, endProcesses(l.id, l.groups))
 	for _, g := range l.groups {
 		errs = append(errs, g.Remove(removeWithin))
 	}
@@ -54,12 +54,17 @@ func removeEmpty(dir string) error {
 	return err
 }
 
-// endProcesses ends every process of lab id, known by its environment, and
-// waits until none is left.
-func endProcesses(id string) error {
+// endProcesses ends every process of lab id, known by its environment or, where
+// that was lost (a server that cleans it for its sessions), by its control
+// groups, and waits until none is left.
+func endProcesses(id string, groups []kernel.Cgroup) error {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		pids, err := processesOf(id)
+		for _, g := range groups {
+			more, gerr := g.Processes()
+			pids, err = append(pids, more...), errors.Join(err, gerr)
+		}
 		if err != nil {
 			return fmt.Errorf("end processes of %s: %w", id, err)
 		}
@@ -109,7 +114,7 @@ func Sweep(_ context.Context, o Options) (removed []string, err error) {
 	}
 	var errs []error
 	for _, id := range ids {
-		errs = append(errs, endProcesses(id))
+		errs = append(errs, endProcesses(id, groupsAmong(dirs[id])))
 		for _, d := range dirs[id] {
 			errs = append(errs, removeRemains(d))
 		}
@@ -119,6 +124,16 @@ func Sweep(_ context.Context, o Options) (removed []string, err error) {
 		return removed, fmt.Errorf("sweep labs: %w", err)
 	}
 	return removed, nil
+}
+
+func groupsAmong(dirs []string) []kernel.Cgroup {
+	var out []kernel.Cgroup
+	for _, d := range dirs {
+		if strings.HasPrefix(filepath.Base(d), cgroupPrefix) {
+			out = append(out, kernel.Cgroup(d))
+		}
+	}
+	return out
 }
 
 // remains lists labs without a living owner, and the directories of each.

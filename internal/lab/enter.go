@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/wire"
 )
 
 // place is where a command is to run: what Enter puts into its argv and
@@ -83,19 +83,7 @@ func enter(args []string) error {
 	if err := kernel.SetAffinity(p.cpus); err != nil {
 		return fmt.Errorf("enter lab host %s: %w", p.host, err)
 	}
-	return kernel.Replace(command, withEnv(os.Environ(), labEnv+"="+p.lab, hostEnv+"="+p.host))
-}
-
-// withEnv returns env with the NAME=value pairs in place of their namesakes.
-func withEnv(env []string, pairs ...string) []string {
-	var out []string
-	for _, e := range env {
-		name, _, _ := strings.Cut(e, "=")
-		if !slices.ContainsFunc(pairs, func(p string) bool { return strings.HasPrefix(p, name+"=") }) {
-			out = append(out, e)
-		}
-	}
-	return append(out, pairs...)
+	return kernel.Replace(command, wire.WithEnv(os.Environ(), labEnv+"="+p.lab, hostEnv+"="+p.host))
 }
 
 func formatCPUs(cpus []int) string {

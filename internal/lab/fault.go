@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -19,13 +20,14 @@ type Fault struct {
 	// it can. The workload applies it: the lab has no part in it.
 	SourceRate unit.BitRate
 
-	topology func(*Topology) // what the fault needs to show; nil: nothing
+	topology func(*topology.Topology) // what the fault needs to show; nil: nothing
 	inject   func(context.Context, *Lab) error
 	cure     func(context.Context, *Lab) error
 }
 
-// Topology is t as the fault needs it.
-func (f Fault) Topology(t Topology) Topology {
+// Topology is t, which has two hosts and one link, as the fault needs it.
+func (f Fault) Topology(t topology.Topology) topology.Topology {
+	t = t.Clone()
 	if f.topology != nil {
 		f.topology(&t)
 	}
@@ -58,18 +60,25 @@ func Faults() []Fault {
 		{ID: "sendbuf", Doc: "send buffer too small for the delay", Limiter: model.SendBuffer, FixKind: model.FixSetting,
 			inject: sysctlStep(0, "net.ipv4.tcp_wmem", tightWmem), cure: sysctlStep(0, "net.ipv4.tcp_wmem", defaultWmem)},
 		{ID: "offload", Doc: "segmentation offloads off at MTU 1500, so that every packet costs CPU", Limiter: model.PacketCost, FixKind: model.FixSetting,
-			topology: func(t *Topology) { t.Direct, t.RTT, t.Rate, t.MTU = true, 0, directRate, 1500 },
-			inject:   func(ctx context.Context, l *Lab) error { return l.offloads(ctx, false) },
-			cure:     func(ctx context.Context, l *Lab) error { return l.offloads(ctx, true) }},
+			topology: func(t *topology.Topology) {
+				s := topology.Shape{Rate: directRate}
+				t.Links[0].Direct, t.Links[0].AB, t.Links[0].BA = true, s, s
+			},
+			inject: func(ctx context.Context, l *Lab) error { return l.offloads(ctx, false) },
+			cure:   func(ctx context.Context, l *Lab) error { return l.offloads(ctx, true) }},
 		{ID: "mtu", Doc: "hosts send 9000-byte packets into a path that swallows what is over 1500", Limiter: model.MTUBlackhole, FixKind: model.FixOperator,
-			topology: func(t *Topology) { t.MTU = 9000 },
-			inject:   shapeStep(func(s *Shape) { s.MTU = blackholeMTU }), cure: healthyShape},
+			topology: func(t *topology.Topology) {
+				for _, h := range t.Hosts {
+					h.Interfaces[0].MTU = 9000
+				}
+			},
+			inject: shapeStep(func(s *topology.Shape) { s.MTU = blackholeMTU }), cure: healthyShape},
 		{ID: "loss", Doc: "the path loses one segment in a thousand", Limiter: model.PathLoss, FixKind: model.FixOperator,
 			inject: func(ctx context.Context, l *Lab) error {
-				return l.reshape(ctx, 0, func(s *Shape) { s.Loss = lossShare })
+				return l.Reshape(ctx, l.topo.Links[0].ID, 0, func(s *topology.Shape) { s.Loss = lossShare })
 			}, cure: healthyShape},
 		{ID: "slow-link", Doc: "the path carries 300 Mbit/s where 1 Gbit/s was promised", Limiter: model.LinkRate, FixKind: model.FixOperator,
-			inject: shapeStep(func(s *Shape) { s.Rate = slowRate }), cure: healthyShape},
+			inject: shapeStep(func(s *topology.Shape) { s.Rate = slowRate }), cure: healthyShape},
 		{ID: "app", Doc: "the sending application produces 300 Mbit/s", Limiter: model.ApplicationSource, FixKind: model.FixOperator,
 			SourceRate: 300 * unit.Mbit, inject: nothing, cure: nothing},
 		{ID: "cpu", Doc: "other work takes the CPU from the receiving application", Limiter: model.ReceiverCPU, FixKind: model.FixOperator,
@@ -117,14 +126,14 @@ func nothing(context.Context, *Lab) error { return nil }
 
 func sysctlStep(host int, key, value string) func(context.Context, *Lab) error {
 	return func(ctx context.Context, l *Lab) error {
-		return l.hosts[host].holder.call(ctx, "sysctl", sysctlArgs{key, value}, nil)
+		return l.hosts[host].holder.Call(ctx, "sysctl", sysctlArgs{key, value}, nil)
 	}
 }
 
-func shapeStep(change func(*Shape)) func(context.Context, *Lab) error {
+func shapeStep(change func(*topology.Shape)) func(context.Context, *Lab) error {
 	return func(ctx context.Context, l *Lab) error {
 		for dir := range 2 {
-			if err := l.reshape(ctx, dir, change); err != nil {
+			if err := l.Reshape(ctx, l.topo.Links[0].ID, dir, change); err != nil {
 				return err
 			}
 		}
@@ -133,33 +142,9 @@ func shapeStep(change func(*Shape)) func(context.Context, *Lab) error {
 }
 
 func healthyShape(ctx context.Context, l *Lab) error {
-	return shapeStep(func(s *Shape) { *s = l.topo.shape() })(ctx, l)
-}
-
-// reshape changes one direction of the link (0: from the first host).
-func (l *Lab) reshape(ctx context.Context, dir int, change func(*Shape)) error {
-	if l.link == nil {
-		return fmt.Errorf("the direct link of %s has nothing to change", l.topo)
-	}
-	s := l.shapes[dir]
-	change(&s)
-	if l.mode == LinkNetem {
-		if err := l.offloads(ctx, s.Loss == 0 && s.MTU >= l.topo.MTU); err != nil {
-			return err
-		}
-	}
-	if err := l.link.call(ctx, "shape", shapeArgs{dir, s}, nil); err != nil {
-		return err
-	}
-	l.shapes[dir] = s
-	return nil
-}
-
-// offloads switches segmentation and receive offload on both hosts.
-func (l *Lab) offloads(ctx context.Context, on bool) error {
-	want := map[string]bool{"tx-tcp-segmentation": on, "tx-generic-segmentation": on, "rx-gro": on}
-	for _, h := range l.hosts {
-		if err := h.holder.call(ctx, "features", featureArgs{hostInterface, want}, nil); err != nil {
+	link := l.topo.Links[0]
+	for dir, s := range []topology.Shape{link.AB, link.BA} {
+		if err := l.Reshape(ctx, link.ID, dir, func(to *topology.Shape) { *to = s }); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,14 @@
 package lab
 
 import (
+	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"strings"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/wire"
 )
 
 // setupArgs is the first request to a holder.
@@ -28,18 +32,65 @@ type featureArgs struct {
 	Want map[string]bool `json:"want"` // kernel feature names
 }
 
+type mtuArgs struct {
+	Dev string `json:"dev"`
+	MTU int    `json:"mtu"` // bytes
+}
+
+type routeArgs struct {
+	To  netip.Prefix `json:"to"` // not valid: the default route
+	Via netip.Addr   `json:"via"`
+}
+
 // HolderMain is the hidden subcommand lab-holder: a process that was started
 // in namespaces of its own, is one emulated host by keeping them alive, and
 // changes things inside on request. It returns the exit status.
 func HolderMain(stdin io.Reader, stdout io.Writer) int {
-	return serveMain(stdin, stdout, map[string]handler{
-		"setup":     op(setUpHost),
-		"interface": do(kernel.SetInterface),
-		"veth":      do(kernel.AddVeth),
-		"shape":     do(kernel.SetTokenBucket),
-		"sysctl":    do(func(a sysctlArgs) error { return writeSysctl(a.Key, a.Value) }),
-		"features":  do(func(a featureArgs) error { return kernel.SetFeatures(a.Dev, a.Want) }),
+	return wire.Main(stdin, stdout, map[string]wire.Handler{
+		"setup":         wire.Op(setUpHost),
+		"interface":     wire.Do(kernel.SetInterface),
+		"route":         wire.Do(func(a routeArgs) error { return kernel.AddRoute(a.To, a.Via) }),
+		"veth":          wire.Do(kernel.AddVeth),
+		"shape":         wire.Do(kernel.SetTokenBucket),
+		"sysctl":        wire.Do(func(a sysctlArgs) error { return writeSysctl(a.Key, a.Value) }),
+		"swap-sysctl":   wire.Op(swapSysctl),
+		"features":      wire.Do(func(a featureArgs) error { return kernel.SetFeatures(a.Dev, a.Want) }),
+		"swap-features": wire.Op(swapFeatures),
+		"swap-mtu":      wire.Op(swapMTU),
 	})
+}
+
+// swapSysctl writes a key and answers what it was.
+func swapSysctl(a sysctlArgs) (string, error) {
+	b, err := kernel.Root("/").ReadFile(sysctlPath(a.Key))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", a.Key, err)
+	}
+	return strings.TrimSpace(string(b)), writeSysctl(a.Key, a.Value)
+}
+
+// swapFeatures switches features and answers what those were.
+func swapFeatures(a featureArgs) (map[string]bool, error) {
+	all, err := kernel.ReadFeatures(a.Dev)
+	if err != nil {
+		return nil, err
+	}
+	old := map[string]bool{}
+	for name := range a.Want {
+		if on, ok := all[name]; ok {
+			old[name] = on
+		}
+	}
+	return old, kernel.SetFeatures(a.Dev, a.Want)
+}
+
+// swapMTU sets an MTU and answers what it was.
+func swapMTU(a mtuArgs) (int, error) {
+	i, err := net.InterfaceByName(a.Dev)
+	if err != nil {
+		return 0, fmt.Errorf("find interface %s: %w", a.Dev, err)
+	}
+	return i.MTU, kernel.SetInterface(kernel.Interface{Name: a.Dev, MTU: a.MTU})
 }
 
 func setUpHost(a setupArgs) (leftOut, error) {
@@ -63,6 +114,7 @@ func setUpHost(a setupArgs) (leftOut, error) {
 
 // writeSysctl writes a key of the network namespace that the process is in.
 func writeSysctl(key, value string) error {
-	path := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
-	return kernel.Root("/").WriteFile(path, []byte(value))
+	return kernel.Root("/").WriteFile(sysctlPath(key), []byte(value))
 }
+
+func sysctlPath(key string) string { return "/proc/sys/" + strings.ReplaceAll(key, ".", "/") }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
 
@@ -85,7 +87,7 @@ func sameTraces(t *testing.T, before, after map[string][]string) {
 	}
 }
 
-func upLab(t *testing.T, topo Topology) *Lab {
+func upLab(t *testing.T, topo topology.Topology) *Lab {
 	t.Helper()
 	needRights(t)
 	l, err := Up(context.Background(), topo, selfOptions(filepath.Join(t.TempDir(), "state")))
@@ -114,7 +116,7 @@ func TestUpDownLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := Up(ctx, fault.Topology(DefaultTopology()), selfOptions(state))
+			l, err := Up(ctx, fault.Topology(demoNet()), selfOptions(state))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +152,8 @@ func TestEveryStepsFailureLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken on purpose")
-	for _, topo := range []Topology{DefaultTopology(), offload.Topology(DefaultTopology())} {
-		for _, s := range (&Lab{topo: topo}).steps() {
+	for _, topo := range []topology.Topology{demoNet(), offload.Topology(demoNet())} {
+		for _, s := range (&Lab{}).steps() {
 			o := selfOptions(state)
 			o.afterStep = func(name string) error {
 				if name == s.name {
@@ -166,19 +168,19 @@ func TestEveryStepsFailureLeavesNothing(t *testing.T) {
 	}
 	o := selfOptions(state)
 	o.Self = []string{"/nonexistent"}
-	if _, err := Up(context.Background(), DefaultTopology(), o); err == nil {
+	if _, err := Up(context.Background(), demoNet(), o); err == nil {
 		t.Error("a lab was built without a binary")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Up(ctx, DefaultTopology(), selfOptions(state)); !errors.Is(err, context.Canceled) {
+	if _, err := Up(ctx, demoNet(), selfOptions(state)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	sameTraces(t, before, traces(t, state))
 }
 
 func TestHostSeesItself(t *testing.T) {
-	l := upLab(t, DefaultTopology())
+	l := upLab(t, demoNet())
 	for i, name := range []string{"client1", "server1"} {
 		cmd := kernel.Exec(context.Background(), append(l.Enter(name), "/proc/self/exe", "lab-test-seen")...)
 		cmd.Stderr = os.Stderr
@@ -208,7 +210,7 @@ func TestHostSeesItself(t *testing.T) {
 }
 
 func TestRoundTripTime(t *testing.T) {
-	l := upLab(t, DefaultTopology())
+	l := upLab(t, demoNet())
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	to := l.Addr("server1").String()
@@ -259,7 +261,7 @@ func TestFaultsBind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := upLab(t, f.Topology(DefaultTopology()))
+			l := upLab(t, f.Topology(demoNet()))
 			if err := l.Inject(ctx, f); err != nil {
 				t.Fatal(err)
 			}
@@ -286,12 +288,12 @@ func TestFaultsBind(t *testing.T) {
 func checkLink(t *testing.T, l *Lab, f Fault) {
 	t.Helper()
 	st, ok, err := l.LinkStats(context.Background())
-	if err != nil || !ok || st.Mode != LinkEmulator {
+	if err != nil || !ok || l.mode != fabric.ModeEmulator {
 		t.Fatalf("link statistics: %+v %v %v", st, ok, err)
 	}
-	d := st.Directions[0]
-	if st.RingDrops != [2]int64{} || d.Overrun+d.Malformed != 0 {
-		t.Errorf("the emulator lost frames itself: %+v", st)
+	d := st.Links[l.topo.Links[0].ID][0]
+	if w := st.Warnings(); len(w) > 0 {
+		t.Errorf("the fabric lost frames itself: %+v", w)
 	}
 	if (d.MTUDrops > 0) != (f.ID == "mtu") {
 		t.Errorf("dropped %d for their size", d.MTUDrops)
@@ -311,7 +313,7 @@ func TestOffloadFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := upLab(t, f.Topology(DefaultTopology()))
+	l := upLab(t, f.Topology(demoNet()))
 	before, err := transfer(ctx, l, 1500*time.Millisecond, 300*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
@@ -336,13 +338,14 @@ func TestOffloadFault(t *testing.T) {
 }
 
 func TestTwoLabsAtOnce(t *testing.T) {
-	a, b := upLab(t, DefaultTopology()), upLab(t, DefaultTopology())
+	a, b := upLab(t, demoNet()), upLab(t, demoNet())
 	ctx := context.Background()
 	for _, l := range []*Lab{a, b} {
 		if r, err := transfer(ctx, l, 500*time.Millisecond, 0); err != nil || r < unit.Mbit {
 			t.Errorf("%s: %s, %v", l.id, r, err)
 		}
 	}
+	link := b.topo.Links[0].ID
 	sb, _, err := b.LinkStats(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -353,17 +356,17 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	if r, err := transfer(ctx, b, 500*time.Millisecond, 0); err != nil || r < unit.Mbit {
 		t.Errorf("after the other's end: %s, %v", r, err)
 	}
-	if again, _, err := b.LinkStats(ctx); err != nil || again.Directions[0].Frames <= sb.Directions[0].Frames {
+	if again, _, err := b.LinkStats(ctx); err != nil || again.Links[link][0].Frames <= sb.Links[link][0].Frames {
 		t.Errorf("the link carried nothing: %+v, %v", again, err)
 	}
 }
 
 func TestHelperThatDies(t *testing.T) {
-	l := upLab(t, DefaultTopology())
-	if pg, err := syscall.Getpgid(l.link.pid()); err != nil || pg != l.link.pid() {
+	l := upLab(t, demoNet())
+	if pg, err := syscall.Getpgid(l.fabric.PID()); err != nil || pg != l.fabric.PID() {
 		t.Errorf("the link is in process group %d, %v: Ctrl-C would end it", pg, err)
 	}
-	if err := l.link.cmd.Process.Kill(); err != nil {
+	if err := syscall.Kill(l.fabric.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -378,11 +381,11 @@ func TestHelperThatDies(t *testing.T) {
 func TestNetemMode(t *testing.T) {
 	needRights(t)
 	ctx := context.Background()
-	topo := DefaultTopology()
-	topo.Mode = LinkNetem
 	state := filepath.Join(t.TempDir(), "state")
 	before := traces(t, state)
-	l, err := Up(ctx, topo, selfOptions(state))
+	o := selfOptions(state)
+	o.Mode = fabric.ModeNetem
+	l, err := Up(ctx, demoNet(), o)
 	if err != nil {
 		if !strings.Contains(err.Error(), "netem") {
 			t.Errorf("no netem here: %v", err)

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
 
@@ -36,8 +38,8 @@ func subcommand(name string, args []string) int {
 	switch name {
 	case "lab-holder":
 		return HolderMain(os.Stdin, os.Stdout)
-	case "lab-link":
-		return LinkMain(os.Stdin, os.Stdout)
+	case "lab-fabric":
+		return fabric.Main(os.Stdin, os.Stdout)
 	case "lab-enter":
 		return EnterMain(args)
 	case "lab-burn":
@@ -216,7 +218,7 @@ func owner(state, step string) error {
 		}
 		return nil
 	}
-	l, err := Up(context.Background(), DefaultTopology(), o)
+	l, err := Up(context.Background(), demoNet(), o)
 	if err != nil {
 		return err
 	}
@@ -238,6 +240,15 @@ func sweep(state string) error {
 	removed, err := Sweep(context.Background(), Options{StateDir: state})
 	fmt.Println(strings.Join(removed, " "))
 	return err
+}
+
+// demoNet is what linerate demo builds.
+func demoNet() topology.Topology {
+	t, err := topology.Demo()
+	if err != nil {
+		panic(err)
+	}
+	return t
 }
 
 func selfOptions(state string) Options {
@@ -328,7 +339,7 @@ func userRun(state, fault string) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := Up(ctx, f.Topology(DefaultTopology()), selfOptions(state))
+	l, err := Up(ctx, f.Topology(demoNet()), selfOptions(state))
 	if err != nil {
 		return err
 	}

@@ -1,20 +1,17 @@
 package lab
 
 import (
-	"bytes"
-	"context"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
-	"linerate/internal/unit"
 )
 
 func TestFaultsUseTheVocabulary(t *testing.T) {
@@ -32,8 +29,8 @@ func TestFaultsUseTheVocabulary(t *testing.T) {
 		if f.Doc == "" || f.inject == nil || f.cure == nil {
 			t.Errorf("%s is not whole", f.ID)
 		}
-		if err := f.Topology(DefaultTopology()).check(); err != nil {
-			t.Errorf("%s: %v", f.ID, err)
+		if rate, _, mtu := f.Topology(demoNet()).Ceiling("client1", "server1", "eth0"); rate <= 0 || mtu < 1500 {
+			t.Errorf("%s: its topology carries %s at MTU %d", f.ID, rate, mtu)
 		}
 		if got, err := FindFault(f.ID); err != nil || got.ID != f.ID {
 			t.Errorf("find %s: %s, %v", f.ID, got.ID, err)
@@ -45,36 +42,6 @@ func TestFaultsUseTheVocabulary(t *testing.T) {
 	}
 	if _, err := FindFault("nope"); err == nil || !strings.Contains(err.Error(), "window") {
 		t.Errorf("unknown fault: %v", err)
-	}
-}
-
-func TestTopologyRefuses(t *testing.T) {
-	for name, change := range map[string]func(*Topology){
-		"one host":     func(t *Topology) { t.Hosts = t.Hosts[:1] },
-		"twins":        func(t *Topology) { t.Hosts = []string{"a", "a"} },
-		"no rate":      func(t *Topology) { t.Rate = 0 },
-		"negative RTT": func(t *Topology) { t.RTT = -1 },
-		"long RTT":     func(t *Topology) { t.RTT = time.Hour },
-		"direct delay": func(t *Topology) { t.Direct = true },
-		"small MTU":    func(t *Topology) { t.MTU = 100 },
-		"large MTU":    func(t *Topology) { t.MTU = 65536 },
-	} {
-		topo := DefaultTopology()
-		change(&topo)
-		if _, err := Up(context.Background(), topo, Options{}); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
-func TestTopologyShape(t *testing.T) {
-	topo := DefaultTopology()
-	if got, want := topo.String(), "client1 ── 1 Gbit/s, 10ms RTT, MTU 1500 ── server1"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	want := Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 2_500_000}
-	if diff := cmp.Diff(want, topo.shape()); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -92,22 +59,6 @@ func TestPlaceRoundTrip(t *testing.T) {
 		if _, _, err := parsePlace(bad); err == nil {
 			t.Errorf("%q: accepted", bad)
 		}
-	}
-}
-
-func TestServeAnswers(t *testing.T) {
-	in := strings.NewReader(`{"op":"add","args":{"key":"a","value":"b"}}` + "\n" + `{"op":"add","args":3}` + "\n" + `{"op":"what"}` + "\n")
-	var out bytes.Buffer
-	err := serve(in, &out, map[string]handler{"add": op(func(a sysctlArgs) (string, error) { return a.Key + a.Value, nil })})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || lines[0] != `{"result":"ab"}` || !strings.Contains(lines[1], "decode arguments") || !strings.Contains(lines[2], `unknown operation \"what\"`) {
-		t.Errorf("%q", lines)
-	}
-	if err := serve(strings.NewReader("{"), &out, nil); err == nil {
-		t.Error("half a request was no error")
 	}
 }
 
@@ -135,32 +86,9 @@ func TestEstablishedInodes(t *testing.T) {
    2: 01004D0A:1B59 01004D0A:8AE6 01 00000000:00000000 00:00000000 00000000     0        0 300 1 0000000000000000 20 4 30 10 -1
    3: cut
 `
-	got, err := establishedInodes(strings.NewReader(tcp), hostAddr(1).Addr())
+	got, err := establishedInodes(strings.NewReader(tcp), netip.MustParseAddr("10.77.0.2"))
 	if err != nil || !cmp.Equal(got, map[string]bool{"socket:[200]": true}) {
 		t.Errorf("%v %v", got, err)
-	}
-}
-
-func TestNetemShape(t *testing.T) {
-	n, tbf := netemShape("sw1", Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, Loss: 0.001, MTU: 1500, Queue: 1_250_000})
-	if diff := cmp.Diff(kernel.Netem{Dev: "sw1", Delay: 5000, Loss: 0.001, Limit: netemLimit}, n); diff != "" {
-		t.Error(diff)
-	}
-	// 1514 of the 1538 bytes that a full frame takes on the wire; the queue
-	// and 20 ms more.
-	want := &kernel.TokenBucket{Dev: "sw1", Parent: kernel.NetemParent, Rate: unit.Gbit * 1514 / 1538, Burst: 500_000, Limit: 3_750_000}
-	if diff := cmp.Diff(want, tbf); diff != "" {
-		t.Error(diff)
-	}
-	if _, tbf := netemShape("sw1", Shape{}); tbf != nil {
-		t.Errorf("unlimited rate is shaped: %+v", tbf)
-	}
-}
-
-func TestWithEnv(t *testing.T) {
-	got := withEnv([]string{"A=1", "B=2", "AB=3"}, "A=4")
-	if want := []string{"B=2", "AB=3", "A=4"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestSweepAfterKill(t *testing.T) {
 	needRights(t)
 	ctx := context.Background()
 	state := filepath.Join(t.TempDir(), "state")
-	living, err := Up(ctx, DefaultTopology(), selfOptions(state))
+	living, err := Up(ctx, demoNet(), selfOptions(state))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/wire"
 )
 
 // outerUID carries the user's id into a user namespace, where it reads 0.
@@ -39,7 +40,7 @@ func ReexecInUserNS(ctx context.Context, argv []string, stdin io.Reader, stdout,
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	cmd.Env = withEnv(os.Environ(), outerUID+"="+strconv.Itoa(os.Geteuid()))
+	cmd.Env = wire.WithEnv(os.Environ(), outerUID+"="+strconv.Itoa(os.Geteuid()))
 	sig := make(chan os.Signal, 4)
 	signal.Notify(sig, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(sig)

@@ -19,6 +19,7 @@ type Config struct {
 	Links    []Link   `json:"links"`
 	CPUs     []int    `json:"cpus"` // the process stays on these
 	Seed     uint64   `json:"seed"` // of random losses and the like
+	Mode     Mode     `json:"mode,omitempty"`
 }
 
 // Port is an interface of the fabric's namespace that leads to a host.

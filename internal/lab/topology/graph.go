@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -34,6 +35,28 @@ func linkID(a, b End) string {
 		return e.String()
 	}
 	return part(a) + "-" + part(b)
+}
+
+// String is the topology in one line.
+func (t Topology) String() string {
+	if len(t.Hosts) != 2 || len(t.Links) != 1 {
+		return fmt.Sprintf("%s: %s (%d hosts)", t.Name, t.Title, len(t.Hosts))
+	}
+	l, mtu := t.Links[0], t.Hosts[0].Interfaces[0].MTU
+	rtt := "no delay"
+	if d := l.AB.Delay + l.BA.Delay; d > 0 {
+		rtt = d.String() + " RTT"
+	}
+	return fmt.Sprintf("%s ── %s, %s, MTU %d ── %s", l.A.Node, l.AB.Rate, rtt, mtu, l.B.Node)
+}
+
+// Clone is a copy that shares nothing that is changed.
+func (t Topology) Clone() Topology {
+	t.Hosts, t.Switches, t.Links = slices.Clone(t.Hosts), slices.Clone(t.Switches), slices.Clone(t.Links)
+	for i, h := range t.Hosts {
+		t.Hosts[i].Interfaces, t.Hosts[i].Disks = slices.Clone(h.Interfaces), slices.Clone(h.Disks)
+	}
+	return t
 }
 
 // Host finds a host by its name.
@@ -243,15 +266,12 @@ func (t Topology) Scaled(full bool) Topology {
 	if !full {
 		factor = scale
 	}
-	t.Hosts = slices.Clone(t.Hosts)
-	for i, h := range t.Hosts {
-		h.Disks = slices.Clone(h.Disks)
+	t = t.Clone()
+	for _, h := range t.Hosts {
 		for j := range h.Disks {
 			h.Disks[j].Rate /= factor
 		}
-		t.Hosts[i] = h
 	}
-	t.Links = slices.Clone(t.Links)
 	var longest time.Duration
 	for _, s := range t.Flow.Senders {
 		_, rtt, _ := t.Ceiling(s, t.Flow.Receiver, t.Flow.Via)
@@ -260,7 +280,7 @@ func (t Topology) Scaled(full bool) Topology {
 	for i := range t.Links {
 		for _, s := range []*Shape{&t.Links[i].AB, &t.Links[i].BA} {
 			s.Rate /= factor
-			if s.Queue == 0 {
+			if s.Queue == 0 && !t.Links[i].Direct {
 				s.Queue = max(minQueue, unit.Bytes(2*float64(s.Rate)/8*longest.Seconds()))
 			}
 		}

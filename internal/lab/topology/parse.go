@@ -106,7 +106,7 @@ func (r *reader) aSwitch(name string, n node) Switch {
 }
 
 func (r *reader) link(n node) Link {
-	r.known(n, append([]string{"between", "rtt", "there", "back"}, shapeKeys()...)...)
+	r.known(n, append([]string{"between", "rtt", "there", "back", "direct"}, shapeKeys()...)...)
 	l := Link{Line: n.line}
 	ends := n.get("between").items()
 	if len(ends) != 2 {
@@ -115,7 +115,8 @@ func (r *reader) link(n node) Link {
 	}
 	l.A, l.B = parseEnd(ends[0].text()), parseEnd(ends[1].text())
 	l.ID = linkID(l.A, l.B)
-	both := r.shape(n, Shape{MTU: 0})
+	l.Direct = n.get("direct").boolean()
+	both := r.shape(n, Shape{})
 	if rtt := n.get("rtt"); rtt.ok() {
 		both.Delay = rtt.duration() / 2
 	}

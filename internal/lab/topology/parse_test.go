@@ -74,6 +74,7 @@ func TestRefused(t *testing.T) {
 		{"  b: {", "  b: {routes: [{to: default, via: 10.9.0.1}], ", `no interface of the host is on that network`},
 		{"to: b,", "to: z,", `mine.yaml:1: flow: say from which hosts to which`},
 		{"from: [a]", "from: [b]", `has no way to`},
+		{"between: [a.eth0, sw]", "direct: true, between: [a.eth0, sw]", `a direct link joins two hosts`},
 		{"flow:", "flaw:", `there is no key "flaw"; did you mean flow?`},
 		{"name: mine", "name: [", `not YAML`},
 		{good, "", `want one YAML document`},

@@ -107,7 +107,11 @@ type Link struct {
 	A, B End
 	AB   Shape
 	BA   Shape
-	Line int
+	// Direct joins two hosts by one veth pair that the kernel's tbf shapes to
+	// the rate, without delay or queue of our own: for rates at which the cost
+	// per packet is the matter, and nothing else can be made to go wrong.
+	Direct bool
+	Line   int
 }
 
 // Shape is what one direction of a link does to packets. Rate and Queue count

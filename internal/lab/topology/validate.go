@@ -114,6 +114,9 @@ func (r *reader) checkLink(t *Topology, l Link) {
 	for _, e := range []End{l.A, l.B} {
 		r.checkEnd(t, l, e)
 	}
+	if l.Direct && (l.A.Interface == "" || l.B.Interface == "" || l.AB != (Shape{Rate: l.AB.Rate}) || l.AB != l.BA) {
+		r.line(l.Line, "link %s: a direct link joins two hosts and has a rate, nothing else", l)
+	}
 	if l.A == l.B {
 		r.line(l.Line, "link %s joins a thing with itself", l)
 	}

@@ -1,4 +1,9 @@
-package lab
+// Package wire lets one process ask another of the same program for things:
+// one JSON request per line on its standard input, one answer per line. A
+// process that serves ends when its input does, so that nothing outlives a
+// controller that was killed. It speaks no network and reads no untrusted
+// bytes: both ends are this program.
+package wire
 
 import (
 	"bufio"
@@ -9,15 +14,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"linerate/internal/kernel"
 )
 
-// A helper process (holder, link, burner) takes one JSON request per line on
-// its standard input and answers each with one line. It ends when its input
-// does, so that nothing outlives a controller that was killed.
 type request struct {
 	Op   string          `json:"op"`
 	Args json.RawMessage `json:"args"`
@@ -28,10 +32,11 @@ type response struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-type handler func(args json.RawMessage) (any, error)
+// Handler answers one kind of request.
+type Handler func(args json.RawMessage) (any, error)
 
-// op makes a handler of a typed function.
-func op[A, R any](f func(A) (R, error)) handler {
+// Op makes a Handler of a typed function.
+func Op[A, R any](f func(A) (R, error)) Handler {
 	return func(raw json.RawMessage) (any, error) {
 		var args A
 		if err := json.Unmarshal(raw, &args); err != nil {
@@ -41,13 +46,13 @@ func op[A, R any](f func(A) (R, error)) handler {
 	}
 }
 
-// do makes a handler of a typed function without a result.
-func do[A any](f func(A) error) handler {
-	return op(func(a A) (struct{}, error) { return struct{}{}, f(a) })
+// Do makes a Handler of a typed function without a result.
+func Do[A any](f func(A) error) Handler {
+	return Op(func(a A) (struct{}, error) { return struct{}{}, f(a) })
 }
 
 // serve answers requests until in ends.
-func serve(in io.Reader, out io.Writer, handlers map[string]handler) error {
+func serve(in io.Reader, out io.Writer, handlers map[string]Handler) error {
 	dec, enc := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
 		var req request
@@ -63,7 +68,7 @@ func serve(in io.Reader, out io.Writer, handlers map[string]handler) error {
 	}
 }
 
-func answer(req request, handlers map[string]handler) response {
+func answer(req request, handlers map[string]Handler) response {
 	h, ok := handlers[req.Op]
 	if !ok {
 		return response{Error: fmt.Sprintf("unknown operation %q", req.Op)}
@@ -79,8 +84,8 @@ func answer(req request, handlers map[string]handler) response {
 	return response{Result: b}
 }
 
-// serveMain is the body of a helper subcommand; it returns the exit status.
-func serveMain(stdin io.Reader, stdout io.Writer, handlers map[string]handler) int {
+// Main is the body of a helper subcommand; it returns the exit status.
+func Main(stdin io.Reader, stdout io.Writer, handlers map[string]Handler) int {
 	if err := serve(stdin, stdout, handlers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -88,8 +93,8 @@ func serveMain(stdin io.Reader, stdout io.Writer, handlers map[string]handler) i
 	return 0
 }
 
-// helper is the controller's side of a helper process.
-type helper struct {
+// Helper is the controller's side of a helper process.
+type Helper struct {
 	name  string
 	cmd   *kernel.Cmd
 	stdin io.WriteCloser
@@ -98,12 +103,12 @@ type helper struct {
 	mu    sync.Mutex // one request at a time
 }
 
-// startHelper starts argv. It outlives ctx of the caller: stop ends it.
-func startHelper(name string, argv, env []string, ns kernel.Namespaces) (*helper, error) {
+// Start starts argv. It outlives ctx of the caller: stop ends it.
+func Start(name string, argv, env []string, ns kernel.Namespaces) (*Helper, error) {
 	cmd := kernel.Exec(context.Background(), argv...)
-	cmd.Env = withEnv(os.Environ(), env...)
+	cmd.Env = WithEnv(os.Environ(), env...)
 	kernel.InNewNamespaces(cmd, ns)
-	h := &helper{name: name, cmd: cmd, said: &tail{}}
+	h := &Helper{name: name, cmd: cmd, said: &tail{}}
 	cmd.Stderr = h.said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -120,11 +125,12 @@ func startHelper(name string, argv, env []string, ns kernel.Namespaces) (*helper
 	return h, nil
 }
 
-func (h *helper) pid() int { return h.cmd.Process.Pid }
+// PID is the process id of the helper.
+func (h *Helper) PID() int { return h.cmd.Process.Pid }
 
-// call sends one request and waits for its answer. When ctx ends first the
-// helper is ended: its stream is in an unknown state.
-func (h *helper) call(ctx context.Context, op string, args, result any) error {
+// Call sends one request and waits for its answer. When ctx ends first the
+// Helper is ended: its stream is in an unknown state.
+func (h *Helper) Call(ctx context.Context, op string, args, result any) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	done := make(chan error, 1)
@@ -143,7 +149,7 @@ func (h *helper) call(ctx context.Context, op string, args, result any) error {
 	}
 }
 
-func (h *helper) exchange(op string, args, result any) error {
+func (h *Helper) exchange(op string, args, result any) error {
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return err
@@ -164,9 +170,9 @@ func (h *helper) exchange(op string, args, result any) error {
 	return json.Unmarshal(resp.Result, result)
 }
 
-// stop lets the helper end by itself and ends it when it does not within a
+// Stop lets the helper end by itself and ends it when it does not within a
 // second.
-func (h *helper) stop() error {
+func (h *Helper) Stop() error {
 	closed := h.stdin.Close()
 	if errors.Is(closed, os.ErrClosed) {
 		closed = nil
@@ -210,4 +216,16 @@ func (t *tail) suffix() string {
 		return ""
 	}
 	return ": " + string(s)
+}
+
+// WithEnv returns env with the NAME=value pairs in place of their namesakes.
+func WithEnv(env []string, pairs ...string) []string {
+	var out []string
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if !slices.ContainsFunc(pairs, func(p string) bool { return strings.HasPrefix(p, name+"=") }) {
+			out = append(out, e)
+		}
+	}
+	return append(out, pairs...)
 }

@@ -1,0 +1,211 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"slices"
+
+	"linerate/internal/kernel"
+	"linerate/internal/lab/topology"
+	"linerate/internal/lab/wire"
+)
+
+// host is an emulated host that is up.
+type host struct {
+	spec   topology.Host
+	index  int
+	holder *wire.Helper
+	start  uint64 // of the holder
+	cpus   []int
+	groups []kernel.Cgroup
+}
+
+func (h *host) mac(iface string) net.HardwareAddr {
+	i := slices.IndexFunc(h.spec.Interfaces, func(i topology.Interface) bool { return i.Name == iface })
+	return topology.MAC(h.index, i)
+}
+
+// place gives every host a core: the receiver of the flow one that no other
+// has, the senders the rest, and the links the last of three or more, or the
+// senders' of two: never the receiver's, which a fault may keep busy.
+func (l *Lab) place(cpus []int) {
+	n := len(cpus)
+	if n == 1 {
+		for _, h := range l.hosts {
+			h.cpus = cpus
+		}
+		l.fabricCPUs = cpus
+		return
+	}
+	rest := append([]int{cpus[0]}, cpus[2:]...)
+	l.fabricCPUs = rest[:1]
+	if len(rest) > 1 {
+		l.fabricCPUs, rest = rest[len(rest)-1:], rest[:len(rest)-1]
+	}
+	next := 0
+	for _, h := range l.hosts {
+		if h.spec.Name == l.topo.Flow.Receiver {
+			h.cpus = cpus[1:2]
+			continue
+		}
+		h.cpus = rest[next%len(rest) : next%len(rest)+1]
+		next++
+	}
+}
+
+const cgroupPrefix = "linerate-"
+
+// makeCgroups gives each host a group in every hierarchy that binds it to its
+// core, gives it weight, or bounds its memory. Where that is not permitted,
+// CPU affinity alone binds it.
+func (l *Lab) makeCgroups(context.Context) error {
+	trees, err := kernel.CgroupHierarchies("/")
+	if err != nil {
+		l.note("cgroup per host: " + err.Error() + "; CPU affinity only")
+		return nil
+	}
+	made := false
+	for _, tree := range trees {
+		for _, h := range l.hosts {
+			if !useful(tree, h.spec) {
+				continue
+			}
+			g, err := kernel.MakeCgroup(tree, cgroupPrefix+l.id+"-"+h.spec.Name, h.cpus)
+			if errors.Is(err, fs.ErrPermission) {
+				err = errors.New("not permitted")
+			}
+			if err != nil {
+				l.note("cgroup per host: " + err.Error() + "; CPU affinity only")
+				return nil
+			}
+			made = true
+			l.groups, h.groups = append(l.groups, g), append(h.groups, g)
+			if err := l.capMemory(tree, g, h.spec); err != nil {
+				return err
+			}
+		}
+	}
+	if !made {
+		l.note("cgroup per host: no cpuset or cpu controller to be had; CPU affinity only")
+	}
+	return nil
+}
+
+func useful(tree kernel.Hierarchy, h topology.Host) bool {
+	has := func(c string) bool { return slices.Contains(tree.Controllers, c) }
+	return has("cpuset") || has("cpu") || has("memory") && h.Memory > 0
+}
+
+// capMemory bounds what a host's processes use, their page cache included: a
+// client cannot hold in memory what it reads.
+func (l *Lab) capMemory(tree kernel.Hierarchy, g kernel.Cgroup, h topology.Host) error {
+	if h.Memory <= 0 || !slices.Contains(tree.Controllers, "memory") {
+		return nil
+	}
+	return g.LimitMemory(tree, h.Memory)
+}
+
+func (l *Lab) startHosts(ctx context.Context) error {
+	for _, h := range l.hosts {
+		all := kernel.Namespaces{Net: true, Mount: true, UTS: true}
+		holder, err := wire.Start("host "+h.spec.Name, l.self("lab-holder"), l.env(), all)
+		if err != nil {
+			return err
+		}
+		h.holder = holder
+		if h.start, err = kernel.ProcessStart("/proc", holder.PID()); err != nil {
+			return err
+		}
+		var out leftOut
+		if err := holder.Call(ctx, "setup", setupArgs{h.spec.Name, hostSysctls(h.spec)}, &out); err != nil {
+			return err
+		}
+		l.note(out.LeftOut...)
+	}
+	return nil
+}
+
+// hostSysctls makes hosts alike on any machine: the kernel's own defaults for
+// the TCP buffers, which a child namespace would inherit from the machine as
+// it was tuned, and no memory of one run in the next.
+func hostSysctls(h topology.Host) map[string]string {
+	out := map[string]string{
+		"net.ipv4.tcp_no_metrics_save": "1",
+		"net.ipv4.tcp_rmem":            defaultRmem,
+		"net.ipv4.tcp_wmem":            defaultWmem,
+	}
+	if h.Forward {
+		out["net.ipv4.ip_forward"] = "1"
+	}
+	return out
+}
+
+// Buffer sizes as net/ipv4/tcp.c sets them on a machine with memory enough.
+const (
+	defaultRmem = "4096 131072 6291456"
+	defaultWmem = "4096 16384 4194304"
+)
+
+func (l *Lab) setAddresses(ctx context.Context) error {
+	for _, h := range l.hosts {
+		for _, i := range h.spec.Interfaces {
+			want := kernel.Interface{Name: i.Name, MTU: i.MTU, Addr: i.Addr, Up: true, Neighbours: l.neighbours(h, i)}
+			quiet := sysctlArgs{"net.ipv6.conf." + i.Name + ".disable_ipv6", "1"}
+			// Without IPv6 in the kernel there is no such key, nor any noise.
+			_ = h.holder.Call(ctx, "sysctl", quiet, nil)
+			if err := h.holder.Call(ctx, "interface", want, nil); err != nil {
+				return err
+			}
+		}
+		for _, r := range h.spec.Routes {
+			if err := h.holder.Call(ctx, "route", routeArgs{r.To, r.Via}, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// neighbours are fixed where one cable joins two hosts, so that no ARP is
+// needed on a link that may be losing packets. Over a switch hosts ask.
+func (l *Lab) neighbours(h *host, i topology.Interface) map[netip.Addr]net.HardwareAddr {
+	me := topology.End{Node: h.spec.Name, Interface: i.Name}
+	for _, link := range l.topo.Links {
+		other := link.B
+		if link.B == me {
+			other = link.A
+		} else if link.A != me {
+			continue
+		}
+		if peer := l.host(other.Node); peer != nil {
+			to, _ := l.topo.Interface(other.Node, other.Interface)
+			return map[netip.Addr]net.HardwareAddr{to.Addr.Addr(): peer.mac(other.Interface)}
+		}
+	}
+	return nil
+}
+
+func (l *Lab) host(name string) *host {
+	for _, h := range l.hosts {
+		if h.spec.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+// find is host with an error that lists those there are.
+func (l *Lab) find(name string) (*host, error) {
+	if h := l.host(name); h != nil {
+		return h, nil
+	}
+	var names []string
+	for _, h := range l.hosts {
+		names = append(names, h.spec.Name)
+	}
+	return nil, fmt.Errorf("there is no host %q in this lab; there are %v", name, names)
+}

@@ -190,6 +190,9 @@ func (t *trial) hold(ctx context.Context, r *Result, draw *rand.Rand) error {
 		r.HealthyShare = r.Share
 		return nil
 	}
+	// The verdict is about that run: a truth that it does not share would
+	// judge it by another one's.
+	r.With = append(r.With, r.Measured)
 	for range truthPairs {
 		order := []bool{true, false}
 		draw.Shuffle(2, func(a, b int) { order[a], order[b] = order[b], order[a] })

@@ -8,10 +8,11 @@
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
 //
 // The truth of a case is measured, not assumed: goodput is measured with the
-// fault and without it, in turns, in the same lab. Where taking it out brings
-// less than 5%, or not clear of the noise, the path counts as healthy, and
-// whatever the diagnosis blames is a false alarm. The diagnosis is told what
-// `linerate demo` tells it, the line rate of the path, and nothing else.
+// fault and without it, in turns, in the same lab, and the judged run counts as
+// one of those with it. Where taking it out brings less than 5%, or not clear
+// of the noise, the path counts as healthy, and whatever the diagnosis blames
+// is a false alarm. The diagnosis is told what `linerate demo` tells it, the
+// line rate of the path, and nothing else.
 //
 // It can be stopped at any time and started again with the same -results: each
 // case is a line of that file, and cases that are there are not run again. It
@@ -74,7 +75,7 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	build, err := labBuilder(ctx)
+	build, err := labBuilder(ctx, o.seed)
 	if err != nil {
 		return err
 	}

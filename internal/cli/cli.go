@@ -122,6 +122,7 @@ Start with one of these:
 	root.AddCommand(
 		demoCommand(env),
 		explainCommand(env),
+		labCommand(env),
 		runsCommand(env),
 		reportCommand(env),
 		versionCommand(env),

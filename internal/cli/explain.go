@@ -16,6 +16,7 @@ import (
 
 	"linerate/internal/facts"
 	"linerate/internal/kernel"
+	"linerate/internal/load"
 	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -25,6 +26,10 @@ type explainOptions struct {
 	attach   string
 	watch    time.Duration
 	lineRate string
+	load     bool   // two hosts: traffic is allowed
+	via      string // two hosts: data address of the receiver
+	streams  int
+	cc       string
 }
 
 // maxWatch keeps the promise of a verdict within 30 s.
@@ -33,7 +38,7 @@ const maxWatch = 25 * time.Second
 func explainCommand(env *environment) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
-		Use:   "explain [MOUNT]",
+		Use:   "explain [MOUNT | SENDER RECEIVER]",
 		Short: "Watch a slow mount or connection while data moves, and name what limits it",
 		Long: `explain only watches: it puts no load on anything and changes nothing. It needs
 no root and no login on the server. Start copying a file, then run it: it reads
@@ -41,17 +46,27 @@ this end's TCP connections to the server, the mount's RPC statistics, NICs and
 cores for some seconds, and prints one verdict, its evidence, and the ladder
 with the rungs it could not see and the step that would reveal each.
 
+With two hosts it logs in to both (ssh, or the lab) and runs TCP between them for
+some seconds, if you allow it with --load: that tells causes apart which look
+alike from one end. It changes nothing on either.
+
 From one end some causes look alike. Then it says which, and what would tell
 them apart, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
   linerate explain --attach nas1:2049              any TCP connections to there
-  linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit`,
-		Args: usage(cobra.MaximumNArgs(1)),
+  linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit
+  linerate explain client1 root@nas1 --load --via 10.0.0.2 --line-rate 10Gbit
+  linerate explain lab:client1 lab:server1 --load`,
+		Args: usage(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT instead of a mount")
 	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
+	cmd.Flags().BoolVar(&o.load, "load", false, "two hosts: allow TCP at full speed between them without asking")
+	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, where its name leads elsewhere (a management port)")
+	cmd.Flags().IntVar(&o.streams, "streams", 1, "two hosts: TCP connections at once")
+	cmd.Flags().StringVar(&o.cc, "cc", "", "two hosts: congestion control to ask for; empty leaves the sender's default")
 	return cmd
 }
 
@@ -59,6 +74,9 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	rate, err := o.check(args)
 	if err != nil {
 		return err
+	}
+	if len(args) == 2 {
+		return explainPair(ctx, env, o, args, rate)
 	}
 	p := newProgress(env)
 	defer p.end()
@@ -94,8 +112,10 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 	switch {
 	case len(args) == 0 && o.attach == "":
 		return none, exit(ExitUsage, "explain what? name a mount or use --attach HOST:PORT; see linerate explain --help")
-	case len(args) == 1 && o.attach != "":
-		return none, exit(ExitUsage, "explain either a mount or --attach HOST:PORT, not both")
+	case len(args) > 0 && o.attach != "":
+		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach HOST:PORT, not more than one of them")
+	case o.streams < 1 || o.streams > load.MaxStreams:
+		return none, exit(ExitUsage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
 	case o.watch < time.Second || o.watch > maxWatch:
 		return none, exit(ExitUsage, "--for %s: choose between 1s and %s", o.watch, maxWatch)
 	case o.lineRate == "":

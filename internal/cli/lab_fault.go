@@ -35,7 +35,7 @@ func labFaultCommand(env *environment) *cobra.Command {
 		Args:  usage(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(labFaultCatalogueCommand(env))
+	cmd.AddCommand(labFaultAddCommand(env), labFaultListCommand(env), labFaultRemoveCommand(env), labFaultCatalogueCommand(env))
 	return cmd
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"linerate/internal/host"
 	"linerate/internal/lab"
@@ -29,6 +31,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		"lab-holder":      func() int { return lab.HolderMain(env.in, env.out) },
 		"lab-enter":       func() int { return lab.EnterMain(args[1:]) },
 		"lab-fabric":      func() int { return fabric.Main(env.in, env.out) },
+		"lab-keep":        func() int { return keepRole(ctx, env) },
 		"lab-burn":        func() int { return lab.BurnMain(args[1:], env.in, env.out) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
@@ -45,6 +48,23 @@ func outcome(env *environment, role string, err error) int {
 		return ExitFailed
 	}
 	return ExitOK
+}
+
+// keepRole holds a lab, in a user namespace where that is needed.
+func keepRole(ctx context.Context, env *environment) int {
+	need, err := lab.NeedUserNS()
+	if err == nil && need {
+		code, err := lab.ReexecInUserNS(ctx, append(slices.Clone(env.self), "lab-keep"), env.in, env.out, env.err)
+		if err != nil {
+			return outcome(env, "lab-keep", err)
+		}
+		return code
+	}
+	dir, derr := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	if err = errors.Join(err, derr); err != nil {
+		return outcome(env, "lab-keep", err)
+	}
+	return lab.KeepMain(ctx, lab.Options{Self: env.self, StateDir: dir}, env.in, env.out, env.now)
 }
 
 // agentRole serves one controller over stdin and stdout.

@@ -23,6 +23,14 @@ func InNewNamespaces(cmd *exec.Cmd, ns Namespaces) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
+// Detach makes cmd start in a session of its own, without the terminal.
+func Detach(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
+}
+
 func (ns Namespaces) flags() uintptr {
 	var f uintptr
 	if ns.Net {

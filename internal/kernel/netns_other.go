@@ -16,6 +16,9 @@ func noNamespaces(what string) error {
 // the functions that the process would call there return errors.
 func InNewNamespaces(*exec.Cmd, Namespaces) {}
 
+// Detach is unsupported on this system: it leaves cmd as it is.
+func Detach(*exec.Cmd) {}
+
 // SetHostname is unsupported on this system.
 func SetHostname(string) error { return noNamespaces("set host name") }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,10 +121,35 @@ func Sweep(_ context.Context, o Options) (removed []string, err error) {
 		}
 		removed = append(removed, id)
 	}
+	errs = append(errs, sweepSockets(o.StateDir))
 	if err := errors.Join(errs...); err != nil {
 		return removed, fmt.Errorf("sweep labs: %w", err)
 	}
 	return removed, nil
+}
+
+// sweepSockets removes those of keepers that were killed: nobody listens.
+func sweepSockets(stateDir string) error {
+	socks, err := filepath.Glob(filepath.Join(stateDir, "*"+socketSuffix))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range socks {
+		c, err := net.Dial("unix", s)
+		switch {
+		case err == nil:
+			_ = c.Close()
+		case errors.Is(err, syscall.ECONNREFUSED) && kernel.OwnedByMe(s):
+			errs = append(errs, os.Remove(s), os.Remove(strings.TrimSuffix(s, socketSuffix)+execSuffix))
+		}
+	}
+	for i, err := range errs {
+		if errors.Is(err, fs.ErrNotExist) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func groupsAmong(dirs []string) []kernel.Cgroup {

@@ -10,8 +10,8 @@ import (
 //go:embed builtin/*.yaml
 var files embed.FS
 
-// names of the papers' topologies, in the order of the documentation.
-func names() []string {
+// Names of the papers' topologies, in the order of the documentation.
+func Names() []string {
 	return []string{"back-to-back", "cluster", "base-san", "congested-san", "dual-homed", "wan-16ms", "two-pools", "nas"}
 }
 
@@ -19,7 +19,7 @@ func names() []string {
 func Builtin() ([]Topology, error) {
 	var out []Topology
 	var errs []error
-	for _, n := range names() {
+	for _, n := range Names() {
 		t, err := Find(n)
 		out, errs = append(out, t), append(errs, err)
 	}
@@ -39,7 +39,7 @@ func Find(name string) (Topology, error) {
 func Source(name string) ([]byte, error) {
 	b, err := files.ReadFile("builtin/" + name + ".yaml")
 	if err != nil || strings.ContainsAny(name, "/\\") {
-		return nil, fmt.Errorf("find topology %q: there are %s; a file of your own needs a path, ./%s.yaml", name, strings.Join(names(), ", "), name)
+		return nil, fmt.Errorf("find topology %q: there are %s; a file of your own needs a path, ./%s.yaml", name, strings.Join(Names(), ", "), name)
 	}
 	return b, nil
 }

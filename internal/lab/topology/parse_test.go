@@ -124,8 +124,8 @@ func TestBuiltin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, topo := range all {
-		if topo.Name != names()[i] || topo.Title == "" || topo.Paper == "" || topo.About == "" {
-			t.Errorf("%s: %q %q", names()[i], topo.Name, topo.Title)
+		if topo.Name != Names()[i] || topo.Title == "" || topo.Paper == "" || topo.About == "" {
+			t.Errorf("%s: %q %q", Names()[i], topo.Name, topo.Title)
 		}
 		if rate, _, mtu := topo.Ceiling(topo.Flow.Senders[0], topo.Flow.Receiver, topo.Flow.Via); rate == 0 || mtu == 0 {
 			t.Errorf("%s: ceiling of its flow is %s, MTU %d", topo.Name, rate, mtu)
@@ -165,7 +165,7 @@ func TestPathOverARouter(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
-	for _, n := range append(names(), "demo") {
+	for _, n := range append(Names(), "demo") {
 		src, err := Source(n)
 		if err != nil {
 			f.Fatal(err)

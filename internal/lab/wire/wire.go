@@ -51,8 +51,8 @@ func Do[A any](f func(A) error) Handler {
 	return Op(func(a A) (struct{}, error) { return struct{}{}, f(a) })
 }
 
-// serve answers requests until in ends.
-func serve(in io.Reader, out io.Writer, handlers map[string]Handler) error {
+// Serve answers requests until in ends.
+func Serve(in io.Reader, out io.Writer, handlers map[string]Handler) error {
 	dec, enc := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
 		var req request
@@ -86,7 +86,7 @@ func answer(req request, handlers map[string]Handler) response {
 
 // Main is the body of a helper subcommand; it returns the exit status.
 func Main(stdin io.Reader, stdout io.Writer, handlers map[string]Handler) int {
-	if err := serve(stdin, stdout, handlers); err != nil {
+	if err := Serve(stdin, stdout, handlers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -150,16 +150,36 @@ func (h *Helper) Call(ctx context.Context, op string, args, result any) error {
 }
 
 func (h *Helper) exchange(op string, args, result any) error {
+	err := exchange(h.stdin, h.dec, op, args, result)
+	var ended *endedError
+	if errors.As(err, &ended) {
+		return fmt.Errorf("%w%s", err, h.said.suffix())
+	}
+	return err
+}
+
+// Ask sends one request over a connection and waits for its answer.
+func Ask(conn io.ReadWriter, op string, args, result any) error {
+	return exchange(conn, json.NewDecoder(conn), op, args, result)
+}
+
+// endedError: the other side is gone, or does not speak this protocol.
+type endedError struct{ err error }
+
+func (e *endedError) Error() string { return "it has ended: " + e.err.Error() }
+func (e *endedError) Unwrap() error { return e.err }
+
+func exchange(to io.Writer, from *json.Decoder, op string, args, result any) error {
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(h.stdin).Encode(request{op, raw}); err != nil {
-		return fmt.Errorf("it has ended: %w%s", err, h.said.suffix())
+	if err := json.NewEncoder(to).Encode(request{op, raw}); err != nil {
+		return &endedError{err}
 	}
 	var resp response
-	if err := h.dec.Decode(&resp); err != nil {
-		return fmt.Errorf("it has ended: %w%s", err, h.said.suffix())
+	if err := from.Decode(&resp); err != nil {
+		return &endedError{err}
 	}
 	if resp.Error != "" {
 		return errors.New(resp.Error)

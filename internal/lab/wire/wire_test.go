@@ -11,7 +11,7 @@ func TestServeAnswers(t *testing.T) {
 	type pair struct{ Key, Value string }
 	in := strings.NewReader(`{"op":"add","args":{"key":"a","value":"b"}}` + "\n" + `{"op":"add","args":3}` + "\n" + `{"op":"what"}` + "\n")
 	var out bytes.Buffer
-	err := serve(in, &out, map[string]Handler{"add": Op(func(a pair) (string, error) { return a.Key + a.Value, nil })})
+	err := Serve(in, &out, map[string]Handler{"add": Op(func(a pair) (string, error) { return a.Key + a.Value, nil })})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestServeAnswers(t *testing.T) {
 	if len(lines) != 3 || lines[0] != `{"result":"ab"}` || !strings.Contains(lines[1], "decode arguments") || !strings.Contains(lines[2], `unknown operation \"what\"`) {
 		t.Errorf("%q", lines)
 	}
-	if err := serve(strings.NewReader("{"), &out, nil); err == nil {
+	if err := Serve(strings.NewReader("{"), &out, nil); err == nil {
 		t.Error("half a request was no error")
 	}
 }

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/lab"
+	"linerate/internal/lab/topology"
+	"linerate/internal/unit"
+)
+
+func labStatusCommand(env *environment) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the labs that are up: hosts, links and their counters, faults",
+		Example: "  linerate lab status\n  linerate lab status --name office --json",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runLabStatus(cmd.Context(), env, name) },
+	}
+	labName(cmd, env, &name)
+	return cmd
+}
+
+func runLabStatus(ctx context.Context, env *environment, name string) error {
+	dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	if err != nil {
+		return err
+	}
+	names, err := lab.Names(dir)
+	if err != nil {
+		return err
+	}
+	if name != "" || len(names) == 0 {
+		c, err := findLab(env, name)
+		if err != nil {
+			return err
+		}
+		names = []string{c.Name}
+	}
+	all := []lab.Status{}
+	for _, n := range names {
+		c, err := lab.Connect(dir, n)
+		if err != nil {
+			return err
+		}
+		s, err := c.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("ask lab %s: %w", n, err)
+		}
+		all = append(all, s)
+	}
+	if env.json {
+		return printJSON(env, all)
+	}
+	for _, s := range all {
+		if err := printLab(env.out, s, env.now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printLab(out io.Writer, s lab.Status, now time.Time) error {
+	rates := "a tenth of the paper's rates"
+	if s.FullRate {
+		rates = "the paper's rates"
+	}
+	fmt.Fprintf(out, "%s: %s (%s, up for %s)\n", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nHOST\tKIND\tINTERFACES\tCORES\tPID")
+	for _, h := range s.Hosts {
+		var ports []string
+		for _, p := range h.Ports {
+			ports = append(ports, fmt.Sprintf("%s %s mtu %d", p.Name, p.Address, p.MTU))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", h.Name, h.Kind, strings.Join(ports, ", "), strings.Trim(fmt.Sprint(h.CPUs), "[]"), h.PID)
+	}
+	fmt.Fprintln(w, "\nLINK\tTHERE\tBACK\tCARRIED\tDROPPED")
+	for _, l := range s.Links {
+		there, back := l.Counts[0], l.Counts[1]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s, %s\t%d, %d\n", l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes),
+			there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops)
+	}
+	if len(s.Faults) > 0 {
+		fmt.Fprintln(w, "\nFAULT\tWHAT\tLIMITER")
+	}
+	for _, f := range s.Faults {
+		fmt.Fprintf(w, "%d\t%s\t%s\n", f.Number, f.What, f.Limiter)
+	}
+	for _, l := range s.LeftOut {
+		fmt.Fprintf(w, "\nleft out: %s\n", l)
+	}
+	for _, x := range s.Warnings {
+		fmt.Fprintf(w, "\nwarning: %s (%s); %s\n", x.What, x.Evidence, x.Next)
+	}
+	return w.Flush()
+}
+
+// shapeText is one direction of a link in a few words.
+func shapeText(s topology.Shape) string {
+	out := s.Rate.String()
+	if s.Delay > 0 {
+		out += " +" + s.Delay.String()
+	}
+	if s.Jitter > 0 {
+		out += "±" + s.Jitter.String()
+	}
+	share := func(name string, v float64) {
+		if v > 0 {
+			out += fmt.Sprintf(" %s %.3g%%", name, 100*v)
+		}
+	}
+	share("loss", s.Loss)
+	share("duplicate", s.Duplicate)
+	share("reorder", s.Reorder)
+	if s.MTU > 0 {
+		out += fmt.Sprintf(" mtu %d", s.MTU)
+	}
+	return out
+}

@@ -1,0 +1,305 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"linerate/internal/kernel"
+	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/fault"
+	"linerate/internal/lab/topology"
+	"linerate/internal/lab/wire"
+	"linerate/internal/model"
+)
+
+// Order is what a keeper is told on its standard input: one JSON line.
+type Order struct {
+	Name     string `json:"name"`
+	File     string `json:"file"` // name of the topology's file, for messages
+	YAML     []byte `json:"yaml"`
+	FullRate bool   `json:"full_rate"`
+	Seed     uint64 `json:"seed"`
+}
+
+// News is what a keeper says on its standard output until the lab is up: one
+// JSON line each.
+type News struct {
+	Step  string `json:"step,omitempty"`
+	Error string `json:"error,omitempty"`
+	Up    bool   `json:"up,omitempty"`
+}
+
+// Status is all there is to know of a lab that is up.
+type Status struct {
+	Name     string          `json:"name"`
+	ID       string          `json:"id"`
+	Topology string          `json:"topology"`
+	Title    string          `json:"title"`
+	FullRate bool            `json:"full_rate"`
+	Since    time.Time       `json:"since"`
+	Hosts    []HostStatus    `json:"hosts"`
+	Links    []LinkStatus    `json:"links"`
+	Faults   []Injected      `json:"faults"`
+	LeftOut  []string        `json:"left_out"`
+	Flow     FlowStatus      `json:"flow"`
+	Warnings []model.Warning `json:"warnings"`
+}
+
+// HostStatus is one emulated host.
+type HostStatus struct {
+	Name     string        `json:"name"`
+	Kind     topology.Kind `json:"kind"`
+	PID      int           `json:"pid"` // of the process that keeps it alive
+	CPUs     []int         `json:"cpus"`
+	Data     string        `json:"data_address"`
+	Ports    []PortStatus  `json:"interfaces"`
+	StateDir string        `json:"state_dir"`
+}
+
+// PortStatus is an interface of a host.
+type PortStatus struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	MTU     int    `json:"mtu"` // as built
+}
+
+// LinkStatus is one link with its counters; index 0 leads from A to B.
+type LinkStatus struct {
+	ID     string                   `json:"id"`
+	A      string                   `json:"a"`
+	B      string                   `json:"b"`
+	Direct bool                     `json:"direct,omitempty"`
+	Shapes [2]topology.Shape        `json:"shapes"`
+	Counts [2]fabric.DirectionStats `json:"counts"`
+}
+
+// FlowStatus is what the topology is about, and what its path can carry.
+type FlowStatus struct {
+	From []string      `json:"from"`
+	To   string        `json:"to"`
+	Rate float64       `json:"rate_bps"`
+	RTT  time.Duration `json:"rtt_ns"`
+	MTU  int           `json:"mtu"`
+}
+
+// Injected is a fault that is in place.
+type Injected struct {
+	Number  int             `json:"number"`
+	What    string          `json:"what"`
+	Limiter model.LimiterID `json:"limiter"`
+	Since   time.Time       `json:"since"`
+
+	undo fault.Undo
+}
+
+// keeper holds a lab until it is told to take it down.
+type keeper struct {
+	mu     sync.Mutex // one request at a time
+	lab    *Lab
+	order  Order
+	since  time.Time
+	now    func() time.Time
+	faults []Injected
+	next   int
+	done   chan struct{} // closed once the lab is down
+	end    sync.Once
+}
+
+// KeepMain is the hidden subcommand lab-keep: it builds the lab that standard
+// input orders, tells how that goes on standard output, and then holds it
+// until it is told to take it down or gets a SIGTERM. It returns the exit
+// status.
+func KeepMain(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer, now func() time.Time) int {
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	say := func(n News) {
+		// Whoever started the lab may have gone; the lab stays.
+		_ = json.NewEncoder(stdout).Encode(n)
+	}
+	k, ln, err := startKeeper(ctx, o, stdin, say, now)
+	var ex net.Listener
+	if err == nil {
+		ex, err = listenExec(o.StateDir, k.order.Name)
+	}
+	if err != nil {
+		say(News{Error: err.Error()})
+		return 1
+	}
+	say(News{Up: true})
+	if c, ok := stdout.(io.Closer); ok {
+		_ = c.Close() // the end of the news
+	}
+	go accept(ln, k.serve)
+	go accept(ex, k.serveExec)
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+		err = k.takeDown(context.WithoutCancel(ctx))
+	}
+	if err = errors.Join(err, ln.Close(), ex.Close(), removeEmpty(o.StateDir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func startKeeper(ctx context.Context, o Options, stdin io.Reader, say func(News), now func() time.Time) (*keeper, net.Listener, error) {
+	line, err := bufio.NewReader(stdin).ReadBytes('\n')
+	if err != nil {
+		return nil, nil, fmt.Errorf("read order: %w", err)
+	}
+	k := &keeper{done: make(chan struct{}), next: 1, now: now}
+	if err := json.Unmarshal(line, &k.order); err != nil {
+		return nil, nil, fmt.Errorf("read order: %w", err)
+	}
+	t, err := topology.Parse(k.order.File, k.order.YAML)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := kernel.PrivateDir(o.StateDir); err != nil {
+		return nil, nil, err
+	}
+	ln, err := listen(o.StateDir, k.order.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Seed = k.order.Seed
+	o.Log = func(s string) { say(News{Step: s}) }
+	k.lab, err = Up(ctx, t.Scaled(k.order.FullRate), o)
+	if err != nil {
+		return nil, nil, errors.Join(err, ln.Close())
+	}
+	k.since = now()
+	return k, ln, nil
+}
+
+// Names of a keeper's sockets: for requests, and for commands that it starts
+// with the descriptors of whoever asks.
+const (
+	socketSuffix = ".sock"
+	execSuffix   = ".exec"
+)
+
+func socketPath(stateDir, name string) string { return filepath.Join(stateDir, name+socketSuffix) }
+
+// listen takes the name. A socket that nobody listens to any more is that of a
+// keeper that was killed.
+func listen(stateDir, name string) (net.Listener, error) {
+	path := socketPath(stateDir, name)
+	if c, err := net.Dial("unix", path); err == nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("a lab named %s is up already; take it down with: linerate lab down --name %s, or choose another name with --name", name, name)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("take the name %s: %w", name, err)
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("take the name %s: %w", name, err)
+	}
+	return ln, os.Chmod(path, 0o600)
+}
+
+func accept(ln net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return // closed: the lab is down
+		}
+		go serve(c)
+	}
+}
+
+func (k *keeper) serve(c net.Conn) {
+	defer c.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// A client that goes away in the middle is no fault of the lab's.
+	_ = wire.Serve(c, c, map[string]wire.Handler{
+		"status": wire.Op(func(struct{}) (Status, error) { return locked(k, func() (Status, error) { return k.status(ctx) }) }),
+		"enter": wire.Op(func(host string) ([]string, error) {
+			return locked(k, func() ([]string, error) { return k.enter(host) })
+		}),
+		"fault-add": wire.Op(func(args []string) (Injected, error) {
+			return locked(k, func() (Injected, error) { return k.addFault(ctx, args) })
+		}),
+		"fault-remove": wire.Op(func(n int) (Injected, error) {
+			return locked(k, func() (Injected, error) { return k.removeFault(ctx, n) })
+		}),
+		"down": wire.Do(func(struct{}) error { return k.takeDown(ctx) }),
+	})
+}
+
+func locked[T any](k *keeper, f func() (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return f()
+}
+
+// takeDown removes the lab; a second call waits for the first.
+func (k *keeper) takeDown(ctx context.Context) (err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.end.Do(func() {
+		err = k.lab.Down(context.WithoutCancel(ctx))
+		close(k.done)
+	})
+	return err
+}
+
+func (k *keeper) enter(host string) ([]string, error) {
+	if _, err := k.lab.find(host); err != nil {
+		return nil, err
+	}
+	return k.lab.Enter(host), nil
+}
+
+func (k *keeper) addFault(ctx context.Context, args []string) (Injected, error) {
+	in, err := fault.Parse(args, k.lab.Topology())
+	if err != nil {
+		return Injected{}, err
+	}
+	var w, plain model.Workload
+	if err := in.Workload(&w, k.lab.Topology()); err != nil {
+		return Injected{}, err
+	}
+	if fmt.Sprint(w) != fmt.Sprint(plain) {
+		return Injected{}, fmt.Errorf("fault %s is one of the application, not of the network or its hosts: a lab cannot hold it; the judge and the demo give it to their own workload", in.Fault)
+	}
+	undo, err := in.Inject(ctx, k.lab)
+	if err != nil {
+		return Injected{}, err
+	}
+	f := Injected{Number: k.next, What: in.String(), Limiter: in.Limiter(), Since: k.now(), undo: undo}
+	k.next++
+	k.faults = append(k.faults, f)
+	return f, nil
+}
+
+// removeFault takes a fault out. What was put in later and touches the same
+// thing goes first, or it would come back to life with what it had found.
+func (k *keeper) removeFault(ctx context.Context, number int) (Injected, error) {
+	for i, f := range k.faults {
+		if f.Number != number {
+			continue
+		}
+		if err := f.undo(ctx); err != nil {
+			return f, fmt.Errorf("remove fault %d (%s): %w", number, f.What, err)
+		}
+		k.faults = append(k.faults[:i], k.faults[i+1:]...)
+		return f, nil
+	}
+	return Injected{}, fmt.Errorf("there is no fault %d; see linerate lab fault list", number)
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// URL names what the server offers.
+func (s *Server) URL() string {
+	switch s.spec.Kind {
+	case NFS:
+		return fmt.Sprintf("nfs://%s/%s?version=%d", s.addr, shareName, s.nfsVersion())
+	case SMB:
+		return fmt.Sprintf("smb://%s/%s", s.addr, shareName)
+	case ISCSI:
+		return fmt.Sprintf("iscsi://%s/%s/1", s.at(iscsiPort), iscsiName)
+	}
+	return "ssh://root@" + s.addr.String()
+}
+
+func (s *Server) nfsVersion() int {
+	if s.spec.NFS.Version == 3 {
+		return 3
+	}
+	return 4
+}
+
+// Put is the command of a user-space client that copies the local file to name
+// on the share (libnfs-utils, smbclient, openssh-client). It is nil for iscsi,
+// which knows no files. To nfs it goes over NFSv3 always: libnfs 4.0 cannot
+// write more than a few kilobytes over NFSv4, nor replace a file.
+func (s *Server) Put(local, name string) []string {
+	switch s.spec.Kind {
+	case NFS:
+		return []string{"nfs-cp", local, s.nfsFile(name, 3)}
+	case SMB:
+		return s.smbclient(fmt.Sprintf(`put "%s" "%s"`, local, name))
+	case SSH:
+		return []string{"scp", "-q", "-F", s.path("ssh_config"), local, s.sshFile(name)}
+	}
+	return nil
+}
+
+// Get is Put the other way.
+func (s *Server) Get(name, local string) []string {
+	switch s.spec.Kind {
+	case NFS:
+		return []string{"nfs-cp", s.nfsFile(name, s.nfsVersion()), local}
+	case SMB:
+		return s.smbclient(fmt.Sprintf(`get "%s" "%s"`, name, local))
+	case SSH:
+		return []string{"scp", "-q", "-F", s.path("ssh_config"), s.sshFile(name), local}
+	}
+	return nil
+}
+
+// nfsFile asks as root by name: inside a user namespace the client would
+// otherwise send the number that it has outside.
+func (s *Server) nfsFile(name string, version int) string {
+	return fmt.Sprintf("nfs://%s/%s/%s?version=%d&uid=0&gid=0", s.addr, shareName, name, version)
+}
+
+// smbclient reads an empty configuration: not the machine's.
+func (s *Server) smbclient(command string) []string {
+	return []string{"smbclient", "--configfile=/dev/null", "-A", s.path("login"), "-c", command, fmt.Sprintf("//%s/%s", s.addr, shareName)}
+}
+
+func (s *Server) sshFile(name string) string {
+	return s.addr.String() + ":" + filepath.Join(s.spec.Share, name)
+}
+
+// SSH is the start of a command on the server's host, for a server of kind ssh;
+// the command is appended.
+func (s *Server) SSH() []string {
+	return []string{"ssh", "-F", s.path("ssh_config"), s.addr.String()}
+}
+
+// Mount is the command that mounts the share at dir with a kernel's own client:
+// nfs and smb only, and only where the kernel has one. options go into -o.
+func (s *Server) Mount(dir, options string) []string {
+	more := ""
+	if options != "" {
+		more = "," + options
+	}
+	switch s.spec.Kind {
+	case NFS:
+		return []string{"mount", "-t", "nfs", "-o", fmt.Sprintf("vers=%d,proto=tcp,nolock%s", s.nfsVersion(), more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
+	case SMB:
+		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.path("login") + more, fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
+	}
+	return nil
+}

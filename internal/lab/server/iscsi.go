@@ -1,0 +1,153 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+
+	"linerate/internal/unit"
+)
+
+// ISCSIOptions are what a fault changes about tgtd. Zero is its default.
+type ISCSIOptions struct {
+	BlockSize unit.Bytes // of the unit; 512 where it is 0
+	// Target holds text keys of RFC 7143, section 13, that the target
+	// negotiates, e.g. MaxRecvDataSegmentLength, FirstBurstLength,
+	// ImmediateData, InitialR2T.
+	Target []Param
+	// Sync writes to the disk before the answer: O_SYNC of the backing file.
+	Sync bool
+}
+
+// Param is one named parameter.
+type Param struct{ Name, Value string }
+
+const (
+	iscsiPort = 3260
+	iscsiName = "iqn.2026-01.lab.linerate:" + shareName
+	initiator = "iqn.2026-01.lab.linerate:probe"
+	tgtTarget = "1" // tgtd's number of the target
+)
+
+func (s *Server) planISCSI() (plan, error) {
+	at := s.at(iscsiPort)
+	return plan{
+		programs: []string{"tgtd", "tgtadm"},
+		packages: "tgt",
+		daemons:  [][]string{{"tgtd", "-f", "--iscsi", "portal=" + at}},
+		probe:    []string{"iscsi", at},
+		after:    s.tgtCommands(),
+		last:     []string{"iscsi", at, iscsiName},
+	}, nil
+}
+
+// tgtCommands make the target, as tgtadm(8) has it. The unit comes before
+// the initiators are let in, so that none finds a target without one.
+func (s *Server) tgtCommands() [][]string {
+	o := s.spec.ISCSI
+	adm := func(op, mode string, more ...string) []string {
+		return append([]string{"tgtadm", "--lld", "iscsi", "--op", op, "--mode", mode, "--tid", tgtTarget}, more...)
+	}
+	unitArgs := []string{"--lun", "1", "--backing-store", s.spec.Share}
+	if o.BlockSize > 0 {
+		unitArgs = append(unitArgs, "--blocksize", strconv.FormatInt(int64(o.BlockSize), 10))
+	}
+	if o.Sync {
+		unitArgs = append(unitArgs, "--bsoflags", "sync")
+	}
+	cmds := [][]string{adm("new", "target", "--targetname", iscsiName), adm("new", "logicalunit", unitArgs...)}
+	for _, p := range o.Target {
+		cmds = append(cmds, adm("update", "target", "--name", p.Name, "--value", p.Value))
+	}
+	return append(cmds, adm("bind", "target", "--initiator-address", "ALL"))
+}
+
+// Fields of RFC 7143, 11.12 and 11.13 (login).
+const (
+	iscsiHeader     = 48
+	opLogin         = 0x43 // immediate
+	opLoginReply    = 0x23
+	loginTransit    = 0x87 // from operational negotiation to full feature phase
+	isidRandom      = 0x80 // the kind of the session's identifier
+	longestPDU      = 1 << 16
+	iscsiStatusByte = 36
+)
+
+// iscsiExchange logs in to the target args[0]. Without one it only wants to see
+// that tgtd reads requests: while it has no target it hangs up on all of them.
+func iscsiExchange(c net.Conn, args []string) error {
+	if len(args) == 0 {
+		_, err := iscsiLogin(c, iscsiName)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	_, err := iscsiLogin(c, args[0])
+	return err
+}
+
+// iscsiLogin goes to the full feature phase of a session with target and
+// returns the last reply's header.
+func iscsiLogin(c net.Conn, target string) ([]byte, error) {
+	text := []byte("InitiatorName=" + initiator + "\x00SessionType=Normal\x00TargetName=" + target + "\x00")
+	const turns = 4 // a target may want to say its own keys first
+	for range turns {
+		reply, err := loginTurn(c, text)
+		if err != nil || reply[1]&loginTransit == loginTransit {
+			return reply, err
+		}
+		text = nil
+	}
+	return nil, fmt.Errorf("no end to the login after %d turns", turns)
+}
+
+func loginTurn(c net.Conn, text []byte) ([]byte, error) {
+	h := make([]byte, iscsiHeader)
+	h[0], h[1] = opLogin, loginTransit
+	putLength(h, len(text))
+	h[8] = isidRandom
+	if err := sendPDU(c, h, text); err != nil {
+		return nil, err
+	}
+	reply, _, err := readPDU(c)
+	if err != nil {
+		return nil, err
+	}
+	if reply[0]&0x3f != opLoginReply {
+		return nil, fmt.Errorf("answered login with opcode %#x", reply[0])
+	}
+	if class := reply[iscsiStatusByte]; class != 0 {
+		return nil, fmt.Errorf("login refused: status %d.%d", class, reply[iscsiStatusByte+1])
+	}
+	return reply, nil
+}
+
+// putLength sets the data segment's length, three bytes.
+func putLength(h []byte, n int) { h[5], h[6], h[7] = byte(n>>16), byte(n>>8), byte(n) }
+
+// sendPDU pads data to whole words, as section 11.1 asks.
+func sendPDU(c net.Conn, h, data []byte) error {
+	pad := make([]byte, (4-len(data)%4)%4)
+	buf := append(append(append([]byte{}, h...), data...), pad...)
+	_, err := c.Write(buf)
+	return err
+}
+
+func readPDU(r io.Reader) (h, data []byte, err error) {
+	h = make([]byte, iscsiHeader)
+	if _, err := io.ReadFull(r, h); err != nil {
+		return nil, nil, err
+	}
+	n := int(h[5])<<16 | int(h[6])<<8 | int(h[7])
+	if n > longestPDU || h[4] != 0 {
+		return nil, nil, fmt.Errorf("a PDU of %d bytes and %d extra words", n, h[4])
+	}
+	data = make([]byte, (n+3)/4*4)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, nil, err
+	}
+	return h, data[:n], nil
+}

@@ -1,0 +1,276 @@
+// Package server runs real storage servers in user space on emulated hosts:
+// nfs-ganesha, smbd, tgtd and sshd, as the distribution has them. Each lives
+// in one private directory and in a mount namespace where what it insists on
+// (/run, the user table) is its own; it is ready when its port has answered
+// with the protocol's own first exchange. The package also makes the disks
+// that they serve from, as slow as asked for.
+//
+// It refuses to read or write the machine's own configuration (/etc/samba,
+// /etc/exports, /etc/tgt, /var/lib/nfs, anybody's password), to install
+// anything, and to call something a disk that is only a slow processor.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"linerate/internal/kernel"
+)
+
+// Kind is a protocol with the server that speaks it.
+type Kind string
+
+// Kinds of servers.
+const (
+	NFS   Kind = "nfs"   // nfs-ganesha on a directory, NFSv4 and NFSv3
+	SMB   Kind = "smb"   // smbd on a directory
+	ISCSI Kind = "iscsi" // tgtd on a file
+	SSH   Kind = "ssh"   // sshd on the whole host
+)
+
+// Kinds lists what can be started.
+func Kinds() []Kind { return []Kind{NFS, SMB, ISCSI, SSH} }
+
+// Host is where a server runs: an emulated host.
+type Host interface {
+	Name() string
+	Addr() netip.Addr // of the data, where servers listen
+	Dir() string      // private to this host, absolute
+	// Start runs argv in the host until the host ends or Process.Stop.
+	Start(ctx context.Context, name string, argv ...string) (Process, error)
+	// Run runs argv in the host to its end and returns what it printed. An
+	// error holds what it said on stderr.
+	Run(ctx context.Context, argv ...string) ([]byte, error)
+}
+
+// Process is a command that Host.Start started.
+type Process interface {
+	Done() <-chan struct{} // closed when it has ended
+	// Stop ends the process group and waits. Of an ended process it is no error.
+	Stop() error
+}
+
+// Spec says which server to start.
+type Spec struct {
+	Kind Kind
+	// Share is an absolute path inside the host: the directory that nfs and smb
+	// serve and ssh copies to, or the file that is the unit of iscsi.
+	Share string
+	// Self starts this very program; the subcommand lab-probe is appended.
+	Self  []string
+	NFS   NFSOptions
+	SMB   SMBOptions
+	ISCSI ISCSIOptions
+}
+
+// Server is one that answers.
+type Server struct {
+	spec  Spec
+	addr  netip.Addr
+	dir   string
+	procs []Process // in the order they were started
+}
+
+// plan is all that starting a server takes, so that it can be shown and
+// tested without starting one.
+type plan struct {
+	programs []string          // that must be there
+	packages string            // Debian's packages with them
+	dirs     []string          // below the private directory
+	files    map[string]string // below the private directory
+	covers   []cover
+	before   [][]string // run to their end before the daemons
+	daemons  [][]string
+	probe    []string   // kind and arguments of lab-probe
+	after    [][]string // run to their end once the daemons answer
+	last     []string   // a second probe, after those; nil: none
+}
+
+// cover puts a part of the private directory over a path of the host, as the
+// server sees it.
+type cover struct{ over, with string }
+
+// answerWithin bounds the wait for a server: many times what any takes on a
+// busy machine.
+const answerWithin = 20 * time.Second
+
+// Start starts a server on h, bound to its data address, and returns when it
+// answers. On error nothing of it is left running.
+func Start(ctx context.Context, h Host, spec Spec) (*Server, error) {
+	s, err := start(ctx, h, spec)
+	if err != nil {
+		return nil, fmt.Errorf("start %s server on %s: %w", spec.Kind, h.Name(), err)
+	}
+	return s, nil
+}
+
+func start(ctx context.Context, h Host, spec Spec) (*Server, error) {
+	s := &Server{spec: spec, addr: h.Addr(), dir: filepath.Join(h.Dir(), "server-"+string(spec.Kind))}
+	p, err := s.plan()
+	if err != nil {
+		return nil, err
+	}
+	if err := findPrograms(p); err != nil {
+		return nil, err
+	}
+	if err := s.write(p); err != nil {
+		return nil, err
+	}
+	if err := s.launch(ctx, h, p); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) plan() (plan, error) {
+	if s.spec.Kind != SSH && !filepath.IsAbs(s.spec.Share) {
+		return plan{}, fmt.Errorf("share %q is not an absolute path", s.spec.Share)
+	}
+	// The path goes into configuration files that have no way to quote these.
+	if strings.ContainsAny(s.spec.Share, "\"\n\r\\;#%") {
+		return plan{}, fmt.Errorf("share %q has a quote, a line break or another character that servers' configurations give a meaning", s.spec.Share)
+	}
+	switch s.spec.Kind {
+	case NFS:
+		return s.planNFS()
+	case SMB:
+		return s.planSMB()
+	case ISCSI:
+		return s.planISCSI()
+	case SSH:
+		return s.planSSH()
+	}
+	return plan{}, fmt.Errorf("no such kind of server: %q; there are %v", s.spec.Kind, Kinds())
+}
+
+// binDirs are where programs are, whatever PATH the caller has: a user's lacks
+// the directories of daemons.
+var binDirs = [...]string{"/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
+
+func program(name string) (string, bool) {
+	for _, dir := range binDirs {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && !st.IsDir() {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+func findPrograms(p plan) error {
+	for _, name := range p.programs {
+		if _, ok := program(name); !ok {
+			return fmt.Errorf("%s is missing: %w", name, missing(p.packages))
+		}
+	}
+	return nil
+}
+
+// ErrMissing is the kind of error for a program that is not installed.
+var ErrMissing = errors.New("not installed")
+
+func missing(packages string) error {
+	return fmt.Errorf("%w; apt-get install --no-install-recommends %s", ErrMissing, packages)
+}
+
+func (s *Server) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+// write makes the private directory anew.
+func (s *Server) write(p plan) error {
+	if err := kernel.PrivateDir(filepath.Dir(s.dir)); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("clear private directory: %w", err)
+	}
+	for _, d := range append([]string{"", "log", "run"}, p.dirs...) {
+		if err := os.MkdirAll(s.path(d), 0o700); err != nil {
+			return fmt.Errorf("make private directory: %w", err)
+		}
+	}
+	for name, text := range p.files {
+		if err := os.WriteFile(s.path(name), []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write configuration: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) launch(ctx context.Context, h Host, p plan) error {
+	if err := s.runAll(ctx, h, p, p.before); err != nil {
+		return err
+	}
+	for _, argv := range p.daemons {
+		proc, err := h.Start(ctx, argv[0], s.private(p, argv)...)
+		if err != nil {
+			return err
+		}
+		s.procs = append(s.procs, proc)
+	}
+	if err := s.await(ctx, h, p, p.probe); err != nil {
+		return err
+	}
+	if err := s.runAll(ctx, h, p, p.after); err != nil {
+		return err
+	}
+	if p.last == nil {
+		return nil
+	}
+	return s.await(ctx, h, p, p.last)
+}
+
+func (s *Server) runAll(ctx context.Context, h Host, p plan, cmds [][]string) error {
+	for _, argv := range cmds {
+		if out, err := h.Run(ctx, s.private(p, argv)...); err != nil {
+			return fmt.Errorf("%s: %w: %s", argv[0], err, s.said(argv[0], out))
+		}
+	}
+	return nil
+}
+
+// private wraps argv so that it sees the private directory where it would
+// touch the machine's, and leaves its output in log/NAME. The paths are
+// arguments, so no character in them means anything to the shell.
+func (s *Server) private(p plan, argv []string) []string {
+	script, args := "set -e", []string{s.path("log", filepath.Base(argv[0]))}
+	for i, c := range append([]cover{{"/run", "run"}}, p.covers...) {
+		script += fmt.Sprintf(`; mount --bind "$%d" %s`, i+1, c.over)
+		args = append(args, s.path(c.with))
+	}
+	script += fmt.Sprintf(`; shift %d; exec "$@" >>"$0" 2>&1`, len(args)-1)
+	wrapped := append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script}, args...)
+	return append(wrapped, argv...)
+}
+
+// said is the end of what a command left in its log.
+func (s *Server) said(name string, otherwise []byte) string {
+	const tail = 600
+	b, err := os.ReadFile(s.path("log", filepath.Base(name)))
+	if err != nil || len(b) == 0 {
+		b = otherwise
+	}
+	return string(b[max(0, len(b)-tail):])
+}
+
+// Close ends the server. Its private directory stays for whoever wants to read
+// the logs; it goes with the host's. Open ssh sessions end with their
+// connections.
+func (s *Server) Close() error {
+	var errs []error
+	for i := len(s.procs) - 1; i >= 0; i-- {
+		errs = append(errs, s.procs[i].Stop())
+	}
+	s.procs = nil
+	return errors.Join(errs...)
+}
+
+// Logs is the directory with what the server has said.
+func (s *Server) Logs() string { return s.path("log") }

@@ -210,14 +210,16 @@ func TestBinds(t *testing.T) {
 		ratio         float64 // 0: none
 		yes           bool
 	}{
-		"clear":              {rates(100, 100), rates(110, 110), 1.1, true},
-		"too small":          {rates(100, 100), rates(104, 104), 1.04, false},
-		"within the noise":   {rates(100, 130), rates(120, 150), math.Sqrt(18000.0 / 13000), false},
-		"worse without":      {rates(110), rates(100), 100.0 / 110, false},
-		"from nothing":       {rates(0, 0), rates(900, 900), 0, true},
-		"half from nothing":  {rates(0, 50), rates(900, 900), 0, true},
-		"nothing either way": {rates(0), rates(0), 0, false},
-		"not measured":       {nil, nil, 0, false},
+		"clear":                       {rates(100, 100), rates(110, 110), 1.1, true},
+		"too small":                   {rates(100, 100), rates(104, 104), 1.04, false},
+		"within the noise":            {rates(100, 130), rates(104, 150), math.Sqrt(15600.0 / 13000), false},
+		"worse without":               {rates(110), rates(100), 100.0 / 110, false},
+		"strikes seldom":              {rates(80, 100, 100), rates(100, 100), math.Cbrt(1 / 0.8), true},
+		"spared the judged run":       {rates(100, 50, 50), rates(100, 101), math.Sqrt(1.01) / math.Cbrt(0.25), false},
+		"from nothing":                {rates(0, 0), rates(900, 900), 0, true},
+		"from nothing, not always so": {rates(0, 50), rates(900, 900), 0, true},
+		"nothing either way":          {rates(0), rates(0), 0, false},
+		"not measured":                {nil, nil, 0, false},
 	} {
 		ratio, yes := binds(c.with, c.without)
 		if yes != c.yes || (ratio == nil) != (c.ratio == 0) || ratio != nil && math.Abs(*ratio-c.ratio) > 1e-9 {

@@ -9,9 +9,9 @@
 //
 // The truth of a case is measured, not assumed: goodput is measured with the
 // fault and without it, in turns, in the same lab, and the judged run counts as
-// one of those with it. Where taking it out brings less than 5%, or not clear
-// of the noise, the path counts as healthy, and whatever the diagnosis blames
-// is a false alarm. The diagnosis is told what `linerate demo` tells it, the
+// one of those with it. Where taking it out brings less than 5%, or did not cost
+// the judged run as much, the path counts as healthy, and whatever the diagnosis
+// blames is a false alarm. The diagnosis is told what `linerate demo` tells it, the
 // line rate of the path, and nothing else.
 //
 // It can be stopped at any time and started again with the same -results: each

@@ -51,12 +51,15 @@ type Result struct {
 const leastGain = 1.05
 
 // binds tells whether taking the fault out raised the goodput by leastGain or
-// more, and clear of the noise: every run without it was better than any with.
+// more in the mean, and clear of the noise for the run that was judged, the
+// first one with the fault: each run without it was better by that much. A
+// fault may strike so seldom that other runs with it are spared.
 func binds(with, without []unit.BitRate) (ratio *float64, yes bool) {
 	if len(with) == 0 || len(without) == 0 {
 		return nil, false
 	}
-	clear := slices.Min(without) > slices.Max(with)
+	worst := slices.Min(without)
+	clear := worst > 0 && worst >= leastGain*with[0]
 	a, b := geometricMean(with), geometricMean(without)
 	if a <= 0 {
 		return nil, clear

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"linerate/internal/lab/topology"
 )
@@ -35,110 +37,129 @@ func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
 	return undo, nil
 }
 
-// reshape changes one direction of a link. The undo puts back only what
-// changed, so that two faults of one link can go in any order.
-func reshape(link string, dir int, change func(*topology.Shape)) effect {
+// errChanged: what a fault set is not as it left it, so that putting back what
+// was before would undo another change, and that one's undo bring this back.
+var errChanged = errors.New("it was changed again since: take that out first")
+
+// swap sets a value and returns what puts the old one back. set returns what
+// was there before. The kernel may round what it is given: what it took is read
+// by setting it once more.
+func swap[T any](ctx context.Context, set func(context.Context, T) (T, error), want T, same func(a, b T) bool) (Undo, error) {
+	old, err := set(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := set(ctx, want)
+	if err != nil {
+		_, back := set(context.WithoutCancel(ctx), old)
+		return nil, errors.Join(err, back)
+	}
+	return func(ctx context.Context) error {
+		now, err := set(ctx, old)
+		if err != nil || same(now, taken) {
+			return err
+		}
+		_, err = set(ctx, now)
+		return errors.Join(errChanged, err)
+	}, nil
+}
+
+// named says what an effect does in the errors of both its ways.
+func named(what string, e effect) effect {
 	return func(ctx context.Context, l Lab) (Undo, error) {
+		undo, err := e(ctx, l)
+		if err != nil {
+			return nil, fmt.Errorf("set %s: %w", what, err)
+		}
+		return func(ctx context.Context) error {
+			if err := undo(ctx); err != nil {
+				return fmt.Errorf("put %s back: %w", what, err)
+			}
+			return nil
+		}, nil
+	}
+}
+
+func equal[T comparable](a, b T) bool { return a == b }
+
+// reshape changes one direction of a link. The undo puts back only what
+// changed, so that faults of one link go in any order unless they set the same.
+func reshape(link string, dir int, change func(*topology.Shape)) effect {
+	return named("link "+link, func(ctx context.Context, l Lab) (Undo, error) {
 		before := l.Shapes(link)[dir]
 		after := before
 		change(&after)
 		if err := l.Reshape(ctx, link, dir, change); err != nil {
-			return nil, fmt.Errorf("change link %s: %w", link, err)
+			return nil, err
 		}
 		return func(ctx context.Context) error {
-			if err := l.Reshape(ctx, link, dir, func(s *topology.Shape) { putBack(s, before, after) }); err != nil {
-				return fmt.Errorf("put link %s back: %w", link, err)
+			now := l.Shapes(link)[dir]
+			if again := now; !putBack(&again, before, after) {
+				return errChanged
 			}
-			return nil
+			return l.Reshape(ctx, link, dir, func(s *topology.Shape) { putBack(s, before, after) })
 		}, nil
-	}
+	})
 }
 
 // putBack sets those fields of s that differ between before and after to what
-// they were before.
-func putBack(s *topology.Shape, before, after topology.Shape) {
-	restore(&s.Rate, before.Rate, after.Rate)
-	restore(&s.Delay, before.Delay, after.Delay)
-	restore(&s.Jitter, before.Jitter, after.Jitter)
-	restore(&s.Loss, before.Loss, after.Loss)
-	restore(&s.LossBurst, before.LossBurst, after.LossBurst)
-	restore(&s.Duplicate, before.Duplicate, after.Duplicate)
-	restore(&s.Reorder, before.Reorder, after.Reorder)
-	restore(&s.ReorderBy, before.ReorderBy, after.ReorderBy)
-	restore(&s.MTU, before.MTU, after.MTU)
-	restore(&s.Queue, before.Queue, after.Queue)
+// they were before. It reports whether they all were as after has them.
+func putBack(s *topology.Shape, before, after topology.Shape) bool {
+	return restore(&s.Rate, before.Rate, after.Rate) &&
+		restore(&s.Delay, before.Delay, after.Delay) &&
+		restore(&s.Jitter, before.Jitter, after.Jitter) &&
+		restore(&s.Loss, before.Loss, after.Loss) &&
+		restore(&s.LossBurst, before.LossBurst, after.LossBurst) &&
+		restore(&s.Duplicate, before.Duplicate, after.Duplicate) &&
+		restore(&s.Reorder, before.Reorder, after.Reorder) &&
+		restore(&s.ReorderBy, before.ReorderBy, after.ReorderBy) &&
+		restore(&s.MTU, before.MTU, after.MTU) &&
+		restore(&s.Queue, before.Queue, after.Queue)
 }
 
-func restore[T comparable](field *T, before, after T) {
-	if before != after {
-		*field = before
+func restore[T comparable](field *T, before, after T) bool {
+	if before == after {
+		return true
 	}
+	was := *field
+	*field = before
+	return was == after
 }
 
 // sysctl writes a key of a host.
 func sysctl(host, key, value string) effect {
-	return func(ctx context.Context, l Lab) (Undo, error) {
-		old, err := l.Sysctl(ctx, host, key, value)
-		if err != nil {
-			return nil, fmt.Errorf("set %s on %s: %w", key, host, err)
-		}
-		return func(ctx context.Context) error {
-			if _, err := l.Sysctl(ctx, host, key, old); err != nil {
-				return fmt.Errorf("put %s back to %q on %s: %w", key, old, host, err)
-			}
-			return nil
-		}, nil
-	}
+	return named(key+" on "+host, func(ctx context.Context, l Lab) (Undo, error) {
+		set := func(ctx context.Context, v string) (string, error) { return l.Sysctl(ctx, host, key, v) }
+		return swap(ctx, set, value, func(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) })
+	})
 }
 
-// features switches the named features of an interface off (or on).
+// features switches the named features of an interface on or off.
 func features(e topology.End, on bool, names ...string) effect {
 	want := map[string]bool{}
 	for _, n := range names {
 		want[n] = on
 	}
-	return func(ctx context.Context, l Lab) (Undo, error) {
-		old, err := l.Features(ctx, e.Node, e.Interface, want)
-		if err != nil {
-			return nil, fmt.Errorf("switch features of %s on %s: %w", e.Interface, e.Node, err)
+	return named("features of "+e.String(), func(ctx context.Context, l Lab) (Undo, error) {
+		set := func(ctx context.Context, w map[string]bool) (map[string]bool, error) {
+			return l.Features(ctx, e.Node, e.Interface, w)
 		}
-		return func(ctx context.Context) error {
-			if _, err := l.Features(ctx, e.Node, e.Interface, old); err != nil {
-				return fmt.Errorf("put features of %s on %s back: %w", e.Interface, e.Node, err)
-			}
-			return nil
-		}, nil
-	}
+		return swap(ctx, set, want, maps.Equal)
+	})
 }
 
 func hostMTU(e topology.End, mtu int) effect {
-	return func(ctx context.Context, l Lab) (Undo, error) {
-		old, err := l.SetMTU(ctx, e.Node, e.Interface, mtu)
-		if err != nil {
-			return nil, fmt.Errorf("set MTU of %s on %s to %d: %w", e.Interface, e.Node, mtu, err)
-		}
-		return func(ctx context.Context) error {
-			if _, err := l.SetMTU(ctx, e.Node, e.Interface, old); err != nil {
-				return fmt.Errorf("put MTU of %s on %s back to %d: %w", e.Interface, e.Node, old, err)
-			}
-			return nil
-		}, nil
-	}
+	return named("MTU of "+e.String(), func(ctx context.Context, l Lab) (Undo, error) {
+		set := func(ctx context.Context, mtu int) (int, error) { return l.SetMTU(ctx, e.Node, e.Interface, mtu) }
+		return swap(ctx, set, mtu, equal)
+	})
 }
 
 func switchMTU(sw string, mtu int) effect {
-	return func(ctx context.Context, l Lab) (Undo, error) {
-		old, err := l.SwitchMTU(ctx, sw, mtu)
-		if err != nil {
-			return nil, fmt.Errorf("set MTU of switch %s to %d: %w", sw, mtu, err)
-		}
-		return func(ctx context.Context) error {
-			if _, err := l.SwitchMTU(ctx, sw, old); err != nil {
-				return fmt.Errorf("put MTU of switch %s back to %d: %w", sw, old, err)
-			}
-			return nil
-		}, nil
-	}
+	return named("MTU of switch "+sw, func(ctx context.Context, l Lab) (Undo, error) {
+		set := func(ctx context.Context, mtu int) (int, error) { return l.SwitchMTU(ctx, sw, mtu) }
+		return swap(ctx, set, mtu, equal)
+	})
 }
 
 // running keeps a command running inside a host.

@@ -121,6 +121,38 @@ func TestFaultsOfOneLinkGoInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestSameThingTwice: of two faults that set the same, the later goes first.
+func TestSameThingTwice(t *testing.T) {
+	ctx := context.Background()
+	for _, words := range [][2]string{
+		{"loss-random severe", "loss-random mild"},
+		{"rcv-window-sysctl severe", "rcv-window-sysctl mild"},
+		{"host:client1 mtu=1400", "host:client1 mtu=1300"},
+		{"switch:switch1 mtu=1400", "switch:switch1 mtu=1300"},
+		{"host:client1 tso=off", "host:client1 tso=on"},
+	} {
+		lab := mounted(twoPorts(topology.Namespace))
+		before := lab.print()
+		var undo [2]Undo
+		for n, w := range words {
+			i, err := Parse(strings.Fields(w), lab.topo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if undo[n], err = i.Inject(ctx, lab); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both := lab.print()
+		if err := undo[0](ctx); !errors.Is(err, errChanged) || lab.print() != both {
+			t.Errorf("%s was taken out under %s: %v\n%s", words[0], words[1], err, lab.print())
+		}
+		if err := errors.Join(undo[1](ctx), undo[0](ctx)); err != nil || lab.print() != before {
+			t.Errorf("%v: %v, left\n%s", words, err, lab.print())
+		}
+	}
+}
+
 func TestCatalogueIsWhole(t *testing.T) {
 	known := map[model.LimiterID]bool{}
 	for _, l := range model.Limiters() {

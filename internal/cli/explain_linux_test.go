@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
@@ -22,8 +24,14 @@ import (
 // copy, such as any program would make: "sink ADDR" or "source ADDR".
 const copyRole = "LINERATE_TEST_COPY"
 
+// burstBytes is what the role "burst" sends and "count" takes in.
+const burstBytes = 4 << 20
+
 // plainCopy runs until its peer or its stdin ends.
 func plainCopy(role string) error {
+	if what, addr, _ := strings.Cut(role, " "); what == "count" || what == "burst" {
+		return countedCopy(what, addr)
+	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // its end is the signal
 		os.Exit(0)
@@ -54,6 +62,33 @@ func plainCopy(role string) error {
 			return err
 		}
 	}
+}
+
+// countedCopy moves burstBytes; the receiver says "ready", and then how many
+// bytes came in how many seconds from the first on.
+func countedCopy(what, addr string) error {
+	if what == "burst" {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Write(make([]byte, burstBytes))
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	c, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	n, err := io.Copy(io.Discard, c)
+	fmt.Println(n, time.Since(started).Seconds())
+	return err
 }
 
 // bareLab is a lab with a fault in place.

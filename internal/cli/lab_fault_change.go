@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/lab"
+	"linerate/internal/model"
 )
 
 func labFaultAddCommand(env *environment) *cobra.Command {
@@ -107,7 +108,16 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NUMBER\tWHAT\tLIMITER\tFOR")
 	for _, f := range s.Faults {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, f.What, f.Limiter, env.now().Sub(f.Since).Round(time.Second))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, f.What, claimed(f.Limiter), env.now().Sub(f.Since).Round(time.Second))
 	}
 	return w.Flush()
+}
+
+// claimed is the limiter of a fault of the catalogue; of what was set by hand
+// nothing is claimed.
+func claimed(id model.LimiterID) string {
+	if id == model.Undetermined {
+		return "–"
+	}
+	return string(id)
 }

@@ -90,8 +90,12 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 		fmt.Fprintf(env.out, "left out: %s\n", l)
 	}
 	first := s.Flow.From[0]
-	fmt.Fprintf(env.out, "Lab %s is up. Next:\n  linerate lab exec %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down\n",
-		o.name, first, labRef(o.name, first), labRef(o.name, s.Flow.To))
+	which := ""
+	if names, err := lab.Names(opts.StateDir); err == nil && len(names) > 1 {
+		which = " --name " + o.name
+	}
+	fmt.Fprintf(env.out, "Lab %s is up. Next:\n  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s\n",
+		o.name, which, first, labRef(o.name, first), labRef(o.name, s.Flow.To), which)
 	return nil
 }
 

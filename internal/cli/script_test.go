@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"linerate/internal/lab"
 )
 
 // asProgram in the environment makes the test binary stand for the linerate
@@ -47,12 +49,31 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
+			e.Defer(func() { endLabs(t, e.WorkDir) })
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exitcode": exitcode,
 		},
 	})
+}
+
+// endLabs takes down what a script that failed has left up.
+func endLabs(t *testing.T, dir string) {
+	state := filepath.Join(dir, "linerate")
+	names, err := lab.Names(state)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, n := range names {
+		c, err := lab.Connect(state, n)
+		if err == nil {
+			err = c.Down(context.Background())
+		}
+		if err != nil {
+			t.Errorf("take lab %s down: %v", n, err)
+		}
+	}
 }
 
 // exitcode WANT COMMAND… runs the command and checks its exit code; stdout and

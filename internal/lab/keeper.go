@@ -112,7 +112,8 @@ type keeper struct {
 	now    func() time.Time
 	faults []Injected
 	next   int
-	done   chan struct{} // closed once the lab is down
+	down   bool
+	done   chan struct{} // closed once whoever took the lab down knows
 	end    sync.Once
 }
 
@@ -222,8 +223,18 @@ func accept(ln net.Listener, serve func(net.Conn)) {
 	}
 }
 
+// serve answers one client. The connection of who takes the lab down stays open
+// until this process has ended, so that its end tells that nothing is left.
 func (k *keeper) serve(c net.Conn) {
-	defer c.Close()
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.down {
+			k.end.Do(func() { close(k.done) })
+			return
+		}
+		_ = c.Close()
+	}()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	// A client that goes away in the middle is no fault of the lab's.
@@ -249,14 +260,11 @@ func locked[T any](k *keeper, f func() (T, error)) (T, error) {
 }
 
 // takeDown removes the lab; a second call waits for the first.
-func (k *keeper) takeDown(ctx context.Context) (err error) {
+func (k *keeper) takeDown(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.end.Do(func() {
-		err = k.lab.Down(context.WithoutCancel(ctx))
-		close(k.done)
-	})
-	return err
+	k.down = true
+	return k.lab.Down(context.WithoutCancel(ctx))
 }
 
 func (k *keeper) enter(host string) ([]string, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func Connect(stateDir, name string) (*Client, error) {
 	case err != nil:
 		return nil, err
 	case len(names) == 0:
-		return nil, ErrNone
+		return nil, errors.Join(ErrNone, removeEmpty(stateDir))
 	case name == "" && len(names) > 1:
 		return nil, fmt.Errorf("several labs are up: say which with --name (%s)", strings.Join(names, ", "))
 	case name == "":
@@ -61,6 +62,10 @@ func Connect(stateDir, name string) (*Client, error) {
 }
 
 func (c *Client) ask(ctx context.Context, op string, args, result any) error {
+	return c.converse(ctx, func(conn net.Conn) error { return wire.Ask(conn, op, args, result) })
+}
+
+func (c *Client) converse(ctx context.Context, talk func(net.Conn) error) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", c.path)
 	if err != nil {
@@ -69,7 +74,7 @@ func (c *Client) ask(ctx context.Context, op string, args, result any) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	if err := wire.Ask(conn, op, args, result); err != nil {
+	if err := talk(conn); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -105,7 +110,20 @@ func (c *Client) RemoveFault(ctx context.Context, number int) (f Injected, err e
 
 // Down takes the lab down and returns when nothing is left of it.
 func (c *Client) Down(ctx context.Context) error {
-	return c.ask(ctx, "down", struct{}{}, nil)
+	return c.converse(ctx, func(conn net.Conn) error {
+		if err := wire.Ask(conn, "down", struct{}{}, nil); err != nil {
+			return err
+		}
+		// The keeper ends when it has heard that we know, and the connection
+		// when the keeper does.
+		if u, ok := conn.(*net.UnixConn); ok {
+			if err := u.CloseWrite(); err != nil {
+				return err
+			}
+		}
+		_, err := io.Copy(io.Discard, conn)
+		return err
+	})
 }
 
 // Keep starts argv, a keeper, apart from this process, its terminal and its

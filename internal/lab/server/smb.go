@@ -15,7 +15,7 @@ import (
 // SMBOptions are what a fault changes about smbd. Zero is its default.
 type SMBOptions struct {
 	Signing bool // every message is signed: server signing = mandatory
-	Encrypt bool // every message is encrypted: smb encrypt = required
+	Encrypt bool // every message is encrypted: server smb encrypt = required
 	// SocketOptions is smb.conf's parameter of that name, e.g. "SO_RCVBUF=65536".
 	SocketOptions string
 	// AIOSize is the request size from which smbd works asynchronously; a
@@ -56,7 +56,7 @@ func (s *Server) planSMB() (plan, error) {
 func (s *Server) smbConf() string {
 	o := s.spec.SMB
 	lines := []string{
-		"[global]", "server role = standalone server", "netbios name = LAB", "workgroup = LAB",
+		"[global]", "server role = standalone server", "netbios name = LAB", "workgroup = LINERATE",
 		"interfaces = " + s.addr.String(), "bind interfaces only = yes", fmt.Sprintf("smb ports = %d", smbPort),
 		"disable netbios = yes", "multicast dns register = no", "load printers = no", "printcap name = /dev/null",
 		"disable spoolss = yes", "usershare max shares = 0", "server min protocol = SMB2_10", "logging = file",
@@ -71,7 +71,7 @@ func (s *Server) smbConf() string {
 		lines = append(lines, "server signing = mandatory")
 	}
 	if o.Encrypt {
-		lines = append(lines, "smb encrypt = required")
+		lines = append(lines, "server smb encrypt = required")
 	}
 	if o.SocketOptions != "" {
 		lines = append(lines, "socket options = "+o.SocketOptions)

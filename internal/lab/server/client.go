@@ -27,8 +27,8 @@ func (s *Server) nfsVersion() int {
 
 // Put is the command of a user-space client that copies the local file to name
 // on the share (libnfs-utils, smbclient, openssh-client). It is nil for iscsi,
-// which knows no files. To nfs it goes over NFSv3 always: libnfs 4.0 cannot
-// write more than a few kilobytes over NFSv4, nor replace a file.
+// which knows no files. To nfs it goes over NFSv3 always: nfs-cp of libnfs 4.0
+// fails over NFSv4 for large files and for files that are there already.
 func (s *Server) Put(local, name string) []string {
 	switch s.spec.Kind {
 	case NFS:

@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -37,25 +38,34 @@ func (c Case) Key() string {
 func (c Case) matches(part string) bool { return strings.Contains(c.Key(), part) }
 
 // matrix is every case that applies: each fault that TCP between namespace
-// hosts can show, at each severity with cubic and at the middle one with bbr;
-// between them paths with nothing wrong.
+// hosts can show, at each severity with cubic and at the middle one with bbr
+// (see controls); between them paths with nothing wrong.
 func matrix(quick bool, repeats int) []Case {
 	var out []Case
 	for r := range repeats {
 		for _, f := range faults(quick) {
-			for _, s := range f.Severities {
-				middle := s == f.Severities[len(f.Severities)/2]
-				if middle || !quick {
-					out = append(out, newCase(f, s.Name, "cubic", r))
-				}
-				if middle && !quick {
-					out = append(out, newCase(f, s.Name, "bbr", r))
+			for _, sev := range f.Severities {
+				middle := sev == f.Severities[len(f.Severities)/2]
+				for i, cc := range controls(f) {
+					if middle && i == 0 || !quick && (middle || i == 0) {
+						out = append(out, newCase(f, sev.Name, cc, r))
+					}
 				}
 			}
 		}
 		out = append(out, healthyCases(quick, r)...)
 	}
 	return out
+}
+
+// controls are those that a fault is tried with, the main one first. Over ten
+// milliseconds cubic recovers no faster than reno does, so that a sender that
+// was made to use reno is held against bbr alone.
+func controls(f fault.Fault) []string {
+	if f.Limiter == model.CongestionControl {
+		return []string{"bbr"}
+	}
+	return []string{"cubic", "bbr"}
 }
 
 func newCase(f fault.Fault, severity, cc string, repeat int) Case {

@@ -36,7 +36,7 @@ func applicationFaults() []Fault {
 			Confusable: limiters(model.ApplicationSource),
 			workload:   func(w *model.Workload, v float64, _ *site) { w.WriteSize = unit.Bytes(v) }},
 		{ID: "congestion-control", Doc: "the sender recovers slowly from rare losses (reno)", Limiter: model.CongestionControl,
-			Severities: only("reno"), Counterfactual: "a control that recovers faster (cubic, bbr)",
+			Severities: only("reno"), Counterfactual: "a control that recovers faster, e.g. bbr",
 			Confusable: limiters(model.PathLoss), Beside: "loss-random mild",
 			workload: func(w *model.Workload, _ float64, _ *site) { w.CC = "reno" }},
 	}

@@ -110,7 +110,7 @@ const (
 	boxWidth  = 150
 	boxHeight = 46
 	rowStep   = 84
-	colStep   = 260
+	colStep   = 320
 	margin    = 24
 	titleRoom = 44
 )
@@ -137,17 +137,19 @@ func SVG(t Topology) []byte {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="8" fill="#fbfcfd" stroke="#d5dce3"/>`+"\n", width, height)
 	fmt.Fprintf(&b, `<text x="%d" y="28" font-size="15" font-weight="bold" fill="#24303c">%s</text>`+"\n", margin, html.EscapeString(t.Name+": "+t.Title))
+	var labels strings.Builder // above all else
 	for _, l := range t.Links {
-		drawLink(&b, t, l, at)
+		drawLink(&b, &labels, t, l, at)
 	}
 	for _, n := range nodes {
 		drawNode(&b, n)
 	}
+	b.WriteString(labels.String())
 	b.WriteString("</svg>\n")
 	return []byte(b.String())
 }
 
-func drawLink(b *strings.Builder, t Topology, l Link, at map[string]*drawn) {
+func drawLink(b, labels *strings.Builder, t Topology, l Link, at map[string]*drawn) {
 	from, to := at[l.A.Node], at[l.B.Node]
 	if from.column > to.column {
 		from, to = to, from
@@ -159,7 +161,7 @@ func drawLink(b *strings.Builder, t Topology, l Link, at map[string]*drawn) {
 	x1, x2 := from.x+boxWidth/2, to.x-boxWidth/2
 	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="%d"/>`+"\n", x1, from.y, x2, to.y, colour, thick)
 	// The label stands nearer to the end that has fewer lines.
-	share := 0.36
+	share := 0.45
 	if to.column-from.column > 1 || len(t.Links) == 1 {
 		share = 0.5
 	}
@@ -169,7 +171,7 @@ func drawLink(b *strings.Builder, t Topology, l Link, at map[string]*drawn) {
 	x, y := float64(x1)+share*float64(x2-x1), float64(from.y)+share*float64(to.y-from.y)
 	label := speed(l)
 	room := 6.4*float64(len([]rune(label))) + 8
-	fmt.Fprintf(b, `<rect x="%.0f" y="%.0f" width="%.0f" height="16" fill="#fbfcfd"/><text x="%.0f" y="%.0f" text-anchor="middle" fill="#4a5865">%s</text>`+"\n", x-room/2, y-8, room, x, y+4, html.EscapeString(label))
+	fmt.Fprintf(labels, `<rect x="%.0f" y="%.0f" width="%.0f" height="16" fill="#fbfcfd"/><text x="%.0f" y="%.0f" text-anchor="middle" fill="#4a5865">%s</text>`+"\n", x-room/2, y-8, room, x, y+4, html.EscapeString(label))
 }
 
 func degree(t Topology, node string) (n int) {
@@ -238,8 +240,25 @@ func (t Topology) layout() (nodes []*drawn, width, height int) {
 			n.y = titleRoom + (2*j+1)*(rows*rowStep)/(2*len(c))
 		}
 	}
+	t.besideSwitches(nodes)
 	width = 2*margin + boxWidth + (len(columns)-1)*colStep
 	return nodes, max(width, 480), height
+}
+
+// besideSwitches moves routers to the height of the switch they are on, out of
+// the way of lines that pass them.
+func (t Topology) besideSwitches(nodes []*drawn) {
+	at := map[string]*drawn{}
+	for _, n := range nodes {
+		at[n.name] = n
+	}
+	for _, h := range t.Hosts {
+		for _, l := range t.Links {
+			if h.Forward && l.A.Node == h.Name && at[l.B.Node].rounds {
+				at[h.Name].y = at[l.B.Node].y
+			}
+		}
+	}
 }
 
 // compact leaves out empty columns and groups the nodes by the rest.

@@ -185,6 +185,26 @@ func TestResumeRunsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestInterrupted: half a case leaves no line and no lab.
+func TestInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	downs := 0
+	j, _ := newJudge(&downs)
+	ctx, cancel := context.WithCancel(context.Background())
+	build := j.build
+	j.build = func(ctx context.Context, topo topology.Topology) (stage, error) {
+		cancel()
+		return build(ctx, topo)
+	}
+	err := runCases(ctx, j, []Case{longCase("loss-random", "mild")}, path)
+	if err == nil || !strings.Contains(err.Error(), "interrupted after 0 of 1 cases") || downs != 1 {
+		t.Errorf("%v, %d labs taken down", err, downs)
+	}
+	if got, err := readResults(path); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 func TestReadResultsRefuses(t *testing.T) {
 	for text, want := range map[string]string{"{}\n": ":1: version 0", "{\"v\":1}\nx\n": ":2: "} {
 		path := filepath.Join(t.TempDir(), "r.jsonl")

@@ -2,7 +2,7 @@
 // a time, lets the diagnosis look, and prints how often it named the one that
 // truly binds.
 //
-//	go run ./bench/diagnosis                 the whole matrix, about 25 minutes
+//	go run ./bench/diagnosis                 the whole matrix, about 26 minutes
 //	go run ./bench/diagnosis -quick          one of each kind, about 5 minutes
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
@@ -121,6 +121,9 @@ func runCases(ctx context.Context, j *judge, cases []Case, path string) (err err
 	defer func() { err = errors.Join(err, j.close(), out.close()) }()
 	for i, c := range cases {
 		r, err := j.run(ctx, c)
+		if ctx.Err() != nil {
+			return errors.Join(fmt.Errorf("interrupted after %d of %d cases; the same command goes on, -print %s shows what there is", i, len(cases), path), err)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Key(), err)
 		}

@@ -30,7 +30,7 @@ func hostValue(key, value string) (string, error) {
 		}
 		return value, nil
 	case sysctlName(key) == "":
-		return "", fmt.Errorf("unknown key %q of a host: it has mtu, %s, tcp_… (such as tcp_rmem) and any sysctl that begins with net. or vm.", key,
+		return "", fmt.Errorf("unknown key %q of a host: it has mtu, %s, tcp_… (such as tcp_rmem) and any sysctl of net.* or vm.*", key,
 			strings.Join(slices.Sorted(maps.Keys(featureKeys())), ", "))
 	case value == "":
 		return "", fmt.Errorf("%s: no value", key)

@@ -152,7 +152,7 @@ func explain(ctx context.Context, l *lab.Lab, binary, dir, host, peer string) (m
 	rate := strconv.FormatFloat(float64(l.Topology().Links[0].AB.Rate), 'f', 0, 64) + "bit"
 	argv := append(l.Enter(host), binary, "explain", "--attach", peer, "--line-rate", rate, "--for", "6s", "--json")
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir)
+	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
 	out, err := cmd.Output()
 	if err != nil {
 		var ee *exec.ExitError

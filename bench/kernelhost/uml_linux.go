@@ -189,6 +189,12 @@ func (m *machine) halt() {
 	if err := m.call(ctx, "halt", nil, nil); errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintf(os.Stderr, "kernelhost: %s did not halt; ending it\n", m.name)
 	}
+	// A kernel that is killed lets go of its processes, which then go on as
+	// the machine's own: it gets the time to end them itself.
+	select {
+	case <-m.gone:
+	case <-ctx.Done():
+	}
 	_ = m.cmd.Process.Kill() // it has ended already if it halted
 	_ = m.cmd.Wait()
 	m.line.Close()

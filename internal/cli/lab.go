@@ -28,7 +28,7 @@ namespaces it makes. See docs/lab.md.`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(labTopologiesCommand(env), labUpCommand(env), labDownCommand(env), labStatusCommand(env), labExecCommand(env), labFaultCommand(env))
+	cmd.AddCommand(labTopologiesCommand(env), labUpCommand(env), labDownCommand(env), labStatusCommand(env), labExecCommand(env), labRebootCommand(env), labFaultCommand(env))
 	return cmd
 }
 

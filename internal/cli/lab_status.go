@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
+	"linerate/internal/tune/setter"
 	"linerate/internal/unit"
 )
 
@@ -89,6 +90,12 @@ func printLab(out io.Writer, s lab.Status, now time.Time) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s, %s\t%d, %d\n", l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes),
 			there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := printServers(out, s); err != nil {
+		return err
+	}
 	if len(s.Faults) > 0 {
 		fmt.Fprintln(w, "\nFAULT\tWHAT\tLIMITER")
 	}
@@ -102,6 +109,37 @@ func printLab(out io.Writer, s lab.Status, now time.Time) error {
 		fmt.Fprintf(w, "\nwarning: %s (%s); %s\n", x.What, x.Evidence, x.Next)
 	}
 	return w.Flush()
+}
+
+// printServers lists them with the command by which a client reads a file.
+func printServers(out io.Writer, s lab.Status) error {
+	if len(s.Servers) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nSERVER\tURL\tREAD A FILE FROM IT, ON A CLIENT")
+	for _, x := range s.Servers {
+		get := "with an initiator such as iscsi-dd"
+		if len(x.Get) > 0 {
+			get = commandLine(x.Get)
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\n", x.Host, x.Kind, x.URL, get)
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// commandLine is argv as one types it.
+func commandLine(argv []string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@,+-"
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		odd := strings.ContainsFunc(a, func(r rune) bool { return !strings.ContainsRune(plain, r) })
+		if words[i] = a; a == "" || odd {
+			words[i] = setter.Quote(a)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // shapeText is one direction of a link in a few words.

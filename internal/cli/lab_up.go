@@ -23,6 +23,9 @@ type labUpOptions struct {
 	name     string
 	fullRate bool
 	seed     uint64
+	serve    []string
+	kernels  []string
+	devices  []string
 }
 
 func labUpCommand(env *environment) *cobra.Command {
@@ -35,6 +38,8 @@ linerate lab down. Link rates are a tenth of the paper's unless --full-rate is
 given: a 10 Gbit/s link in software takes a core.`,
 		Example: `  linerate lab up cluster
   linerate lab up ./mine.yaml --name office
+  linerate lab up nas --serve nas1=nfs,smb
+  linerate lab up back-to-back --kernel client1,server1
   linerate lab up wan-16ms --full-rate`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLabUp(cmd.Context(), env, o, args[0]) },
@@ -45,13 +50,50 @@ given: a 10 Gbit/s link in software takes a core.`,
 	cmd.Flags().StringVar(&o.name, "name", "", "what to call the lab; empty is the topology's name")
 	cmd.Flags().BoolVar(&o.fullRate, "full-rate", false, "the paper's link rates instead of a tenth")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of random losses and the like")
+	cmd.Flags().StringArrayVar(&o.serve, "serve", nil, "HOST=KIND[,KIND]: start real storage servers there: nfs, smb, iscsi, ssh")
+	cmd.Flags().StringSliceVar(&o.kernels, "kernel", nil, "hosts that get a kernel of their own (User-Mode Linux)")
+	cmd.Flags().StringSliceVar(&o.devices, "device", nil, "hosts that are whole machines with emulated NICs (QEMU): to look at and to tune, too slow to measure")
 	return cmd
+}
+
+func (o labUpOptions) kinds() map[string]topology.Kind {
+	out := map[string]topology.Kind{}
+	for _, h := range o.kernels {
+		out[h] = topology.Kernel
+	}
+	for _, h := range o.devices {
+		out[h] = topology.Device
+	}
+	return out
+}
+
+// parseServe reads --serve: hosts with their kinds of servers.
+func parseServe(args []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, a := range args {
+		name, kinds, ok := strings.Cut(a, "=")
+		if !ok || name == "" || kinds == "" {
+			return nil, exit(ExitUsage, "--serve %q: want HOST=KIND, such as nas1=nfs,smb", a)
+		}
+		out[name] = append(out[name], strings.Split(kinds, ",")...)
+	}
+	return out, nil
 }
 
 func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string) error {
 	file, yaml, t, err := readTopology(arg)
 	if err != nil {
 		return err
+	}
+	if t, err = t.WithKinds(o.kinds()); err != nil {
+		return &exitError{ExitUsage, err}
+	}
+	serve, err := parseServe(o.serve)
+	if err != nil {
+		return err
+	}
+	if t, err = t.Serve(serve); err != nil {
+		return &exitError{ExitUsage, err}
 	}
 	if o.name == "" {
 		o.name = t.Name
@@ -68,7 +110,7 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 	if names, err := lab.Names(opts.StateDir); err == nil && slices.Contains(names, o.name) {
 		return exit(ExitUsage, "a lab named %s is up already; take it down with linerate lab down --name %s, or give this one another name with --name", o.name, o.name)
 	}
-	order := lab.Order{Name: o.name, File: file, YAML: yaml, FullRate: o.fullRate, Seed: o.seed}
+	order := lab.Order{Name: o.name, File: file, YAML: yaml, FullRate: o.fullRate, Seed: o.seed, Serve: serve, Kinds: o.kinds()}
 	argv := append(slices.Clone(env.self), "lab-keep")
 	if err := lab.Keep(ctx, argv, order, func(step string) { p.say("%s", step) }); err != nil {
 		return fmt.Errorf("lab %s did not come up: %w", o.name, err)
@@ -88,6 +130,9 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 	fmt.Fprintf(env.out, "%s\n", topology.Text(t.Scaled(o.fullRate)))
 	for _, l := range s.LeftOut {
 		fmt.Fprintf(env.out, "left out: %s\n", l)
+	}
+	if err := printServers(env.out, s); err != nil {
+		return err
 	}
 	first := s.Flow.From[0]
 	which := ""
@@ -121,12 +166,39 @@ func readTopology(arg string) (file string, yaml []byte, t topology.Topology, er
 	if t, err = topology.Parse(file, yaml); err != nil {
 		return "", nil, t, &exitError{ExitUsage, err}
 	}
-	for _, h := range t.Hosts {
-		if h.Kind != topology.Namespace {
-			return "", nil, t, exit(ExitUsage, "%s:%d: host %s: %s hosts cannot be built yet; use kind: namespace", file, h.Line, h.Name, h.Kind)
-		}
-	}
 	return file, yaml, t, nil
+}
+
+func labRebootCommand(env *environment) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "reboot HOST",
+		Short: "Boot a host that has a kernel of its own again",
+		Long: `reboot boots a host of kind kernel or device again, and returns when it is up.
+What was set in it and not written to a file is gone, as on any machine.`,
+		Example: "  linerate lab up back-to-back --kernel server1\n  linerate lab reboot server1",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := findLab(env, name)
+			if err != nil {
+				return err
+			}
+			p := newProgress(env)
+			defer p.end()
+			p.say("rebooting %s", args[0])
+			if err := c.Reboot(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			p.end()
+			if env.json {
+				return printJSON(env, map[string]string{"rebooted": args[0]})
+			}
+			fmt.Fprintf(env.out, "%s is up again.\n", args[0])
+			return nil
+		},
+	}
+	labName(cmd, env, &name)
+	return cmd
 }
 
 func labDownCommand(env *environment) *cobra.Command {

@@ -12,6 +12,9 @@ import (
 	"linerate/internal/lab"
 	"linerate/internal/lab/fabric"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/guest"
+	"linerate/internal/lab/server"
+	"linerate/internal/lab/uml"
 	"linerate/internal/load"
 )
 
@@ -32,6 +35,12 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		"lab-enter":       func() int { return lab.EnterMain(args[1:]) },
 		"lab-fabric":      func() int { return fabric.Main(env.in, env.out) },
 		"lab-keep":        func() int { return keepRole(ctx, env) },
+		guest.InitRole:    func() int { return guest.InitMain(args[1:], env.getenv) },
+		guest.KeepRole:    func() int { return guest.KeepMain(ctx, env.in, env.out) },
+		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
+		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
+		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },
+		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
 		"lab-burn":        func() int { return lab.BurnMain(args[1:], env.in, env.out) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}

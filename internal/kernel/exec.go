@@ -2,11 +2,33 @@ package kernel
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 )
 
 // Exec prepares a process. It is the one place in linerate that can start
 // one: argv is executed as it stands, never through a shell.
 func Exec(ctx context.Context, argv ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, argv[0], argv[1:]...)
+}
+
+// FindProgram finds a program in a list of directories, as PATH has them. A
+// name with a slash is the program itself.
+func FindProgram(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		if st, err := os.Stat(file); err == nil && !st.IsDir() && st.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("find program %s: not in %s", name, path)
 }

@@ -20,6 +20,7 @@ type Namespaces struct {
 	Net   bool // interfaces, routes, net.* sysctls
 	Mount bool
 	UTS   bool // host name
+	PID   bool // the process is the first; all it leaves behind ends with it
 }
 
 // ProcessStart returns when pid started, in clock ticks since boot (field 22

@@ -39,6 +39,9 @@ func (ns Namespaces) flags() uintptr {
 	if ns.Mount {
 		f |= unix.CLONE_NEWNS
 	}
+	if ns.PID {
+		f |= unix.CLONE_NEWPID
+	}
 	if ns.UTS {
 		f |= unix.CLONE_NEWUTS
 	}

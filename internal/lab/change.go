@@ -1,14 +1,11 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
 )
 
@@ -53,48 +50,30 @@ func (l *Lab) Run(ctx context.Context, name string, argv ...string) ([]byte, err
 	if len(argv) == 0 {
 		return nil, errors.New("run in a host: no command")
 	}
-	command := append(l.Enter(name), l.program(argv)...)
-	cmd := kernel.Exec(ctx, command...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := serverHost{l, name}.Run(ctx, l.program(argv)...)
 	if err != nil {
-		return out, fmt.Errorf("run %s in %s: %w %s", argv[0], name, err, strings.TrimSpace(stderr.String()))
+		return out, fmt.Errorf("run %s in %s: %w", argv[0], name, err)
 	}
 	return out, nil
 }
 
 // Start starts a command inside a host that runs until stop, or until the lab
 // goes down. An argv[0] of fault.Self stands for this very program.
-func (l *Lab) Start(_ context.Context, name, what string, argv ...string) (stop func() error, err error) {
+func (l *Lab) Start(ctx context.Context, name, what string, argv ...string) (stop func() error, err error) {
 	if _, err := l.find(name); err != nil {
 		return nil, err
 	}
 	if len(argv) == 0 {
 		return nil, errors.New("start in a host: no command")
 	}
-	command := append(l.Enter(name), l.program(argv)...)
-	// It outlives the call that asked for it: stop, or the lab's end, ends it.
-	cmd := kernel.Exec(context.Background(), command...)
-	kernel.InNewNamespaces(cmd, kernel.Namespaces{}) // a process group of its own
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s in %s: %w", what, name, err)
+	p, err := serverHost{l, name}.Start(ctx, what, l.program(argv)...)
+	if err != nil {
+		return nil, err
 	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // it is ended by force, by design
-		close(ended)
-	}()
 	return func() error {
-		select {
-		case <-ended:
-			return nil
-		default:
-		}
-		if err := kernel.EndGroup(cmd.Process.Pid); err != nil {
+		if err := p.Stop(); err != nil {
 			return fmt.Errorf("end %s in %s: %w", what, name, err)
 		}
-		<-ended
 		return nil
 	}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/server"
 )
 
 // removeWithin is how long a process that was ended may take to be gone.
@@ -24,7 +25,7 @@ const removeWithin = 5 * time.Second
 // called again, and goes through to the end whatever fails on the way.
 func (l *Lab) Down(ctx context.Context) error {
 	l.down = true
-	errs := []error{stopBurner(ctx, l)}
+	errs := []error{stopBurner(ctx, l), l.stopServers()}
 	if l.fabric != nil {
 		errs = append(errs, l.fabric.Stop())
 		l.fabric = nil
@@ -33,6 +34,10 @@ func (l *Lab) Down(ctx context.Context) error {
 		if h.holder != nil {
 			errs = append(errs, h.holder.Stop())
 			h.holder = nil
+		}
+		if h.machine != nil {
+			errs = append(errs, h.machine.keeper.Stop())
+			h.machine = nil
 		}
 	}
 	l.hosts = nil
@@ -242,5 +247,10 @@ func removeRemains(dir string) error {
 	if strings.HasPrefix(filepath.Base(dir), cgroupPrefix) {
 		return kernel.Cgroup(dir).Remove(removeWithin)
 	}
-	return os.RemoveAll(dir)
+	hosts, err := filepath.Glob(filepath.Join(dir, "*"))
+	errs := []error{err}
+	for _, h := range hosts {
+		errs = append(errs, server.ReleaseDisks("/", h))
+	}
+	return errors.Join(append(errs, os.RemoveAll(dir))...)
 }

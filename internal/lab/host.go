@@ -22,6 +22,8 @@ type host struct {
 	start  uint64 // of the holder
 	cpus   []int
 	groups []kernel.Cgroup
+	// machine is that of a host with a kernel of its own; nil in a namespace.
+	machine *machine
 }
 
 func (h *host) mac(iface string) net.HardwareAddr {
@@ -103,7 +105,8 @@ func useful(tree kernel.Hierarchy, h topology.Host) bool {
 // capMemory bounds what a host's processes use, their page cache included: a
 // client cannot hold in memory what it reads.
 func (l *Lab) capMemory(tree kernel.Hierarchy, g kernel.Cgroup, h topology.Host) error {
-	if h.Memory <= 0 || !slices.Contains(tree.Controllers, "memory") {
+	// A kernel of its own has what it was given.
+	if h.Memory <= 0 || h.Kind != topology.Namespace || !slices.Contains(tree.Controllers, "memory") {
 		return nil
 	}
 	return g.LimitMemory(tree, h.Memory)
@@ -111,6 +114,9 @@ func (l *Lab) capMemory(tree kernel.Hierarchy, g kernel.Cgroup, h topology.Host)
 
 func (l *Lab) startHosts(ctx context.Context) error {
 	for _, h := range l.hosts {
+		if h.spec.Kind != topology.Namespace {
+			continue
+		}
 		all := kernel.Namespaces{Net: true, Mount: true, UTS: true}
 		holder, err := wire.Start("host "+h.spec.Name, l.self("lab-holder"), l.env(), all)
 		if err != nil {
@@ -120,12 +126,19 @@ func (l *Lab) startHosts(ctx context.Context) error {
 		if h.start, err = kernel.ProcessStart("/proc", holder.PID()); err != nil {
 			return err
 		}
-		var out leftOut
-		if err := holder.Call(ctx, "setup", setupArgs{h.spec.Name, hostSysctls(h.spec)}, &out); err != nil {
+		if err := l.setUp(ctx, h); err != nil {
 			return err
 		}
-		l.note(out.LeftOut...)
 	}
+	return nil
+}
+
+func (l *Lab) setUp(ctx context.Context, h *host) error {
+	var out leftOut
+	if err := h.holder.Call(ctx, "setup", setupArgs{h.spec.Name, hostSysctls(h.spec)}, &out); err != nil {
+		return err
+	}
+	l.note(out.LeftOut...)
 	return nil
 }
 
@@ -152,19 +165,26 @@ const (
 
 func (l *Lab) setAddresses(ctx context.Context) error {
 	for _, h := range l.hosts {
-		for _, i := range h.spec.Interfaces {
-			want := kernel.Interface{Name: i.Name, MTU: i.MTU, Addr: i.Addr, Up: true, Neighbours: l.neighbours(h, i)}
-			quiet := sysctlArgs{"net.ipv6.conf." + i.Name + ".disable_ipv6", "1"}
-			// Without IPv6 in the kernel there is no such key, nor any noise.
-			_ = h.holder.Call(ctx, "sysctl", quiet, nil)
-			if err := h.holder.Call(ctx, "interface", want, nil); err != nil {
-				return err
-			}
+		if err := l.addressHost(ctx, h); err != nil {
+			return err
 		}
-		for _, r := range h.spec.Routes {
-			if err := h.holder.Call(ctx, "route", routeArgs{r.To, r.Via}, nil); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+func (l *Lab) addressHost(ctx context.Context, h *host) error {
+	for _, i := range h.spec.Interfaces {
+		want := kernel.Interface{Name: i.Name, MTU: i.MTU, Addr: i.Addr, Up: true, Neighbours: l.neighbours(h, i)}
+		quiet := sysctlArgs{"net.ipv6.conf." + i.Name + ".disable_ipv6", "1"}
+		// Without IPv6 in the kernel there is no such key, nor any noise.
+		_ = h.holder.Call(ctx, "sysctl", quiet, nil)
+		if err := h.holder.Call(ctx, "interface", want, nil); err != nil {
+			return err
+		}
+	}
+	for _, r := range h.spec.Routes {
+		if err := h.holder.Call(ctx, "route", routeArgs{r.To, r.Via}, nil); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -30,6 +30,10 @@ type Order struct {
 	YAML     []byte `json:"yaml"`
 	FullRate bool   `json:"full_rate"`
 	Seed     uint64 `json:"seed"`
+	// Serve maps hosts to the kinds of servers they have beside the file's.
+	Serve map[string][]string `json:"serve,omitempty"`
+	// Kinds maps hosts to kinds other than the file's.
+	Kinds map[string]topology.Kind `json:"kinds,omitempty"`
 }
 
 // News is what a keeper says on its standard output until the lab is up: one
@@ -50,6 +54,7 @@ type Status struct {
 	Since    time.Time       `json:"since"`
 	Hosts    []HostStatus    `json:"hosts"`
 	Links    []LinkStatus    `json:"links"`
+	Servers  []ServerStatus  `json:"servers"`
 	Faults   []Injected      `json:"faults"`
 	LeftOut  []string        `json:"left_out"`
 	Flow     FlowStatus      `json:"flow"`
@@ -72,6 +77,19 @@ type PortStatus struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	MTU     int    `json:"mtu"` // as built
+}
+
+// ServerStatus is one storage server, and how clients get at it: commands in
+// which FILE is a file of the client and NAME one on the share.
+type ServerStatus struct {
+	Host  string   `json:"host"`
+	Kind  string   `json:"kind"`
+	URL   string   `json:"url"`
+	Share string   `json:"share"` // inside the host
+	Put   []string `json:"put,omitempty"`
+	Get   []string `json:"get,omitempty"`
+	Mount []string `json:"mount,omitempty"` // at DIR
+	Logs  string   `json:"logs"`
 }
 
 // LinkStatus is one link with its counters; index 0 leads from A to B.
@@ -100,6 +118,7 @@ type Injected struct {
 	Limiter model.LimiterID `json:"limiter"`
 	Since   time.Time       `json:"since"`
 
+	host string // whose kernel holds it
 	undo fault.Undo
 }
 
@@ -167,6 +186,12 @@ func startKeeper(ctx context.Context, o Options, stdin io.Reader, say func(News)
 	}
 	t, err := topology.Parse(k.order.File, k.order.YAML)
 	if err != nil {
+		return nil, nil, err
+	}
+	if t, err = t.WithKinds(k.order.Kinds); err != nil {
+		return nil, nil, err
+	}
+	if t, err = t.Serve(k.order.Serve); err != nil {
 		return nil, nil, err
 	}
 	if err := kernel.PrivateDir(o.StateDir); err != nil {
@@ -249,6 +274,9 @@ func (k *keeper) serve(c net.Conn) {
 		"fault-remove": wire.Op(func(n int) (Injected, error) {
 			return locked(k, func() (Injected, error) { return k.removeFault(ctx, n) })
 		}),
+		"reboot": wire.Op(func(host string) (struct{}, error) {
+			return locked(k, func() (struct{}, error) { return struct{}{}, k.reboot(ctx, host) })
+		}),
 		"down": wire.Do(func(struct{}) error { return k.takeDown(ctx) }),
 	})
 }
@@ -274,6 +302,17 @@ func (k *keeper) enter(host string) ([]string, error) {
 	return k.lab.Enter(host), nil
 }
 
+// reboot refuses where it would take a fault away that the lab's list then
+// still had.
+func (k *keeper) reboot(ctx context.Context, host string) error {
+	for _, f := range k.faults {
+		if f.host == host {
+			return fmt.Errorf("reboot %s: its kernel holds fault %d (%s), which would go with it; remove it first with: linerate lab fault remove %d", host, f.Number, f.What, f.Number)
+		}
+	}
+	return k.lab.Reboot(ctx, host)
+}
+
 func (k *keeper) addFault(ctx context.Context, args []string) (Injected, error) {
 	in, err := fault.Parse(args, k.lab.Topology())
 	if err != nil {
@@ -290,7 +329,7 @@ func (k *keeper) addFault(ctx context.Context, args []string) (Injected, error) 
 	if err != nil {
 		return Injected{}, err
 	}
-	f := Injected{Number: k.next, What: in.String(), Limiter: in.Limiter(), Since: k.now(), undo: undo}
+	f := Injected{Number: k.next, What: in.String(), Limiter: in.Limiter(), Since: k.now(), host: in.Host(k.lab.Topology()), undo: undo}
 	k.next++
 	k.faults = append(k.faults, f)
 	return f, nil

@@ -108,6 +108,12 @@ func (c *Client) RemoveFault(ctx context.Context, number int) (f Injected, err e
 	return f, err
 }
 
+// Reboot boots a host that has a kernel of its own again, and returns when it
+// is up.
+func (c *Client) Reboot(ctx context.Context, host string) error {
+	return c.ask(ctx, "reboot", host, nil)
+}
+
 // Down takes the lab down and returns when nothing is left of it.
 func (c *Client) Down(ctx context.Context) error {
 	return c.converse(ctx, func(conn net.Conn) error {

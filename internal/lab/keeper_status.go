@@ -5,13 +5,16 @@ import "context"
 func (k *keeper) status(ctx context.Context) (Status, error) {
 	l, t := k.lab, k.lab.Topology()
 	s := Status{Name: k.order.Name, ID: l.id, Topology: t.Name, Title: t.Title, FullRate: t.FullRate, Since: k.since,
-		Faults: append([]Injected{}, k.faults...), LeftOut: append([]string{}, l.LeftOut()...)}
+		Servers: []ServerStatus{}, Faults: append([]Injected{}, k.faults...), LeftOut: append([]string{}, l.LeftOut()...)}
 	for _, h := range l.hosts {
-		hs := HostStatus{Name: h.spec.Name, Kind: h.spec.Kind, PID: h.holder.PID(), CPUs: h.cpus, Data: l.Addr(h.spec.Name).String(), StateDir: l.StateDir(h.spec.Name)}
+		hs := HostStatus{Name: h.spec.Name, Kind: h.spec.Kind, PID: h.pid(), CPUs: h.cpus, Data: l.Addr(h.spec.Name).String(), StateDir: l.StateDir(h.spec.Name)}
 		for _, i := range h.spec.Interfaces {
 			hs.Ports = append(hs.Ports, PortStatus{i.Name, i.Addr.String(), i.MTU})
 		}
 		s.Hosts = append(s.Hosts, hs)
+	}
+	for _, x := range l.servers {
+		s.Servers = append(s.Servers, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR", ""), x.Logs()})
 	}
 	st, _, err := l.LinkStats(ctx)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/guest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/wire"
 )
@@ -20,7 +21,8 @@ import (
 // Options say how a lab is run.
 type Options struct {
 	// Self starts this very program, so that it can be its own helpers; the
-	// subcommands lab-holder, lab-enter, lab-fabric and lab-burn are appended.
+	// subcommands lab-holder, lab-enter, lab-fabric, lab-probe and lab-burn are
+	// appended.
 	Self []string
 	// StateDir is a private directory (see StateDir) for what must be found
 	// again after a kill.
@@ -45,6 +47,7 @@ type Lab struct {
 	mode       fabric.Mode
 	shapes     map[string][2]topology.Shape
 	burner     *wire.Helper
+	servers    []running
 	groups     []kernel.Cgroup
 	leftOut    []string
 	down       bool
@@ -80,7 +83,9 @@ func (l *Lab) steps() []step {
 		{"make cgroups", l.makeCgroups},
 		{"start hosts", l.startHosts},
 		{"join hosts", l.joinHosts},
+		{"boot kernels", l.bootMachines},
 		{"set addresses", l.setAddresses},
+		{"start servers", l.startServers},
 	}
 }
 
@@ -122,12 +127,12 @@ func (l *Lab) makeDirs(context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.findKernels(); err != nil {
+		return err
+	}
 	for i, h := range l.topo.Hosts {
-		if h.Kind != topology.Namespace {
-			return fmt.Errorf("host %s: a %s host cannot be built here", h.Name, h.Kind)
-		}
 		l.hosts = append(l.hosts, &host{spec: h, index: i})
-		if err := os.MkdirAll(l.StateDir(h.Name), 0o700); err != nil {
+		if err := os.MkdirAll(l.workDir(h.Name), 0o700); err != nil {
 			return err
 		}
 	}
@@ -137,7 +142,9 @@ func (l *Lab) makeDirs(context.Context) error {
 
 func (l *Lab) env() []string { return []string{labEnv + "=" + l.id} }
 
-func (l *Lab) self(sub string) []string { return append(slices.Clone(l.opts.Self), sub) }
+func (l *Lab) self0() []string { return slices.Clone(l.opts.Self) }
+
+func (l *Lab) self(sub string) []string { return append(l.self0(), sub) }
 
 // note adds what could not be had, once.
 func (l *Lab) note(lines ...string) {
@@ -155,8 +162,11 @@ func (l *Lab) Enter(name string) []string {
 	if h == nil {
 		return nil
 	}
+	if h.machine != nil {
+		return append(l.self(guest.RunRole), h.machine.socket, "--")
+	}
 	p := place{pid: h.holder.PID(), start: h.start, host: name, lab: l.id, cpus: h.cpus, cgroups: h.groups}
-	return append(slices.Clone(l.opts.Self), p.argv()...)
+	return append(l.self0(), p.argv()...)
 }
 
 // Addr is host's data address: of the interface that the topology's flow uses,
@@ -178,7 +188,15 @@ func (l *Lab) Addr(name string) netip.Addr {
 }
 
 // StateDir is where host keeps its journal. It goes with the lab.
-func (l *Lab) StateDir(name string) string { return filepath.Join(l.dir, name) }
+func (l *Lab) StateDir(name string) string {
+	if h := l.host(name); h != nil && h.spec.Kind != topology.Namespace {
+		return insideStateDir
+	}
+	return l.workDir(name)
+}
+
+// workDir is what the lab keeps for a host on this machine.
+func (l *Lab) workDir(name string) string { return filepath.Join(l.dir, name) }
 
 // LeftOut lists what this machine could not give, one line each.
 func (l *Lab) LeftOut() []string { return slices.Clone(l.leftOut) }

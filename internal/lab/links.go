@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
@@ -50,13 +51,25 @@ func (l *Lab) wiring() fabric.Config {
 		}
 		c.Links = append(c.Links, fabric.Link{ID: link.ID, A: link.A.String(), B: link.B.String(), Shapes: l.shapes[link.ID]})
 		for _, e := range []topology.End{link.A, link.B} {
-			if h := l.host(e.Node); h != nil {
-				v := kernel.Veth{Peer: e.Interface, PeerPID: h.holder.PID(), PeerMAC: h.mac(e.Interface)}
-				c.Ports = append(c.Ports, fabric.Port{Name: e.String(), Dev: fmt.Sprintf("port%d", len(c.Ports)), Veth: &v})
+			h := l.host(e.Node)
+			if h == nil {
+				continue
 			}
+			port := fabric.Port{Name: e.String(), Dev: l.portDev(e), Tap: h.spec.Kind != topology.Namespace}
+			if !port.Tap {
+				port.Veth = &kernel.Veth{Peer: e.Interface, PeerPID: h.holder.PID(), PeerMAC: h.mac(e.Interface)}
+			}
+			c.Ports = append(c.Ports, port)
 		}
 	}
 	return c
+}
+
+// portDev is what the fabric calls its end of an interface's cable.
+func (l *Lab) portDev(e topology.End) string {
+	h := l.host(e.Node)
+	at := slices.IndexFunc(h.spec.Interfaces, func(i topology.Interface) bool { return i.Name == e.Interface })
+	return fmt.Sprintf("port%d-%d", h.index, at)
 }
 
 // Size of a direct link's queue: some milliseconds at its rate.

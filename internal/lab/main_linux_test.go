@@ -17,7 +17,10 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/guest"
+	"linerate/internal/lab/server"
 	"linerate/internal/lab/topology"
+	"linerate/internal/lab/uml"
 	"linerate/internal/unit"
 )
 
@@ -42,6 +45,18 @@ func subcommand(name string, args []string) int {
 		return fabric.Main(os.Stdin, os.Stdout)
 	case "lab-enter":
 		return EnterMain(args)
+	case guest.InitRole:
+		return guest.InitMain(args, os.Getenv)
+	case guest.KeepRole:
+		return guest.KeepMain(context.Background(), os.Stdin, os.Stdout)
+	case guest.RunRole:
+		return guest.RunMain(context.Background(), args, os.Stdin, os.Stdout, os.Stderr)
+	case uml.BootRole:
+		return uml.BootMain(args, os.Stderr)
+	case server.KernelRole:
+		return server.KernelMain(context.Background(), args, os.Stderr)
+	case "lab-probe":
+		return server.ProbeMain(args, os.Stderr)
 	case "lab-burn":
 		return BurnMain(args, os.Stdin, os.Stdout)
 	}

@@ -26,9 +26,10 @@ type Config struct {
 type Port struct {
 	Name string `json:"name"` // e.g. client1.eth0
 	Dev  string `json:"dev"`  // interface in the fabric's namespace
-	// Veth makes the interface, with its peer in the host's namespace. nil: Dev
-	// is there already (a tap that a virtual machine has opened).
+	// Veth makes the interface, with its peer in the host's namespace.
 	Veth *kernel.Veth `json:"veth,omitempty"`
+	// Tap makes it for an emulated machine that will open it.
+	Tap bool `json:"tap,omitempty"`
 }
 
 // Switch forwards by MAC address among the links that end at it.

@@ -87,7 +87,7 @@ func (f *fabric) close() error {
 	}
 	var errs []error
 	for _, p := range f.config.Ports {
-		if p.Veth != nil {
+		if p.Veth != nil || p.Tap {
 			errs = append(errs, kernel.DeleteInterface(p.Dev))
 		}
 	}
@@ -95,7 +95,10 @@ func (f *fabric) close() error {
 }
 
 // portMTU lets any frame into the fabric; what passes is the shape's matter.
-const portMTU = 65535
+const (
+	portMTU = 65535
+	tapMTU  = 65521 // the most that drivers/net/tun.c takes
+)
 
 func (f *fabric) open(c Config) (Opened, error) {
 	f.config = c
@@ -104,6 +107,11 @@ func (f *fabric) open(c Config) (Opened, error) {
 			v := *p.Veth
 			v.Name, v.MTU = p.Dev, portMTU
 			if err := kernel.AddVeth(v); err != nil {
+				return Opened{}, err
+			}
+		}
+		if p.Tap {
+			if err := kernel.AddTap(p.Dev, tapMTU); err != nil {
 				return Opened{}, err
 			}
 		}

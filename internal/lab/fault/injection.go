@@ -143,6 +143,27 @@ func (i Injection) resolve(s *site) (Fault, Severity, error) {
 	return f, severity, nil
 }
 
+// Host is the host whose kernel holds the fault; empty where a link or a switch
+// does.
+func (i Injection) Host(t topology.Topology) string {
+	if i.Fault == "" {
+		name, _ := strings.CutPrefix(i.Target, "host:")
+		if name == i.Target {
+			return ""
+		}
+		return name
+	}
+	s, err := newSite(t)
+	if err != nil {
+		return ""
+	}
+	f, _, err := i.resolve(s)
+	if err != nil || f.AppliesTo == AtLink || f.AppliesTo == AtSwitch {
+		return ""
+	}
+	return s.end.Node
+}
+
 // Inject puts the fault into the lab and returns what takes it out. Where it
 // fails nothing of it is left. For a fault of an application there is nothing
 // to put in: it is the workload that Workload changes.

@@ -84,7 +84,10 @@ func (s *Server) Mount(dir, options string) []string {
 	}
 	switch s.spec.Kind {
 	case NFS:
-		return []string{"mount", "-t", "nfs", "-o", fmt.Sprintf("vers=%d,proto=tcp,nolock%s", s.nfsVersion(), more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
+		// The kernel is told all that a mount helper would find out, so that
+		// none is needed.
+		version := map[int]string{3: "3,mountproto=tcp,nolock", 4: "4.2,clientaddr=0.0.0.0"}[s.nfsVersion()]
+		return []string{"mount", "-i", "-t", "nfs", "-o", fmt.Sprintf("vers=%s,proto=tcp,addr=%s%s", version, s.addr, more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
 	case SMB:
 		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.path("login") + more, fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
 	}

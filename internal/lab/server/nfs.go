@@ -118,8 +118,8 @@ func block(name string, lines []string) string {
 // client gets nowhere.
 func nfsExchange(c net.Conn, args []string) error {
 	for _, version := range []uint32{4, 3} {
-		if _, err := rpcCall(c, nfsProgram, version, 0, nil); err != nil {
-			return fmt.Errorf("NFSv%d: %w", version, err)
+		if err := nfsNull(c, version); err != nil {
+			return err
 		}
 	}
 	if len(args) == 0 {
@@ -132,6 +132,13 @@ func nfsExchange(c net.Conn, args []string) error {
 		if err := tryOnce(args[0], func(c net.Conn, _ []string) error { return isMapped(c, program) }, nil); err != nil {
 			return fmt.Errorf("port mapper: %w", err)
 		}
+	}
+	return nil
+}
+
+func nfsNull(c net.Conn, version uint32) error {
+	if _, err := rpcCall(c, nfsProgram, version, 0, nil); err != nil {
+		return fmt.Errorf("NFSv%d: %w", version, err)
 	}
 	return nil
 }

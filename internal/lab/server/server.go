@@ -67,6 +67,8 @@ type Spec struct {
 	NFS   NFSOptions
 	SMB   SMBOptions
 	ISCSI ISCSIOptions
+	// Clients are the addresses that a kernel's own NFS server lets in.
+	Clients []netip.Addr
 }
 
 // Server is one that answers.
@@ -240,9 +242,15 @@ func (s *Server) runAll(ctx context.Context, h Host, p plan, cmds [][]string) er
 // touch the machine's, and leaves its output in log/NAME. The paths are
 // arguments, so no character in them means anything to the shell.
 func (s *Server) private(p plan, argv []string) []string {
-	script, args := "set -e", []string{s.path("log", filepath.Base(argv[0]))}
+	home := filepath.Dir(s.dir)
+	script, args := "set -e", []string{s.path("log", filepath.Base(argv[0])), home}
 	for i, c := range append([]cover{{"/run", "run"}}, p.covers...) {
-		script += fmt.Sprintf(`; mount --bind "$%d" %s`, i+1, c.over)
+		// Where the host's directory is itself below what is covered, it is put
+		// back in its place, with the disks that are mounted in it.
+		if strings.HasPrefix(home, c.over+"/") {
+			script += fmt.Sprintf(`; mkdir -p "$%[1]d${1#%[2]s}"; mount --rbind "$1" "$%[1]d${1#%[2]s}"`, i+2, c.over)
+		}
+		script += fmt.Sprintf(`; mount --rbind "$%d" %s`, i+2, c.over)
 		args = append(args, s.path(c.with))
 	}
 	script += fmt.Sprintf(`; shift %d; exec "$@" >>"$0" 2>&1`, len(args)-1)

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -55,9 +56,57 @@ func (t Topology) Clone() Topology {
 	t.Hosts, t.Switches, t.Links = slices.Clone(t.Hosts), slices.Clone(t.Switches), slices.Clone(t.Links)
 	for i, h := range t.Hosts {
 		t.Hosts[i].Interfaces, t.Hosts[i].Disks = slices.Clone(h.Interfaces), slices.Clone(h.Disks)
+		t.Hosts[i].Servers = slices.Clone(h.Servers)
 	}
 	return t
 }
+
+// Serve adds servers: of each host the kinds that it is to have beside those of
+// the file. They serve the host's first disk, or memory where it has none.
+func (t Topology) Serve(kinds map[string][]string) (Topology, error) {
+	t = t.Clone()
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name })
+		if i < 0 {
+			return t, fmt.Errorf("serve from %s: %s has no such host", name, t.Name)
+		}
+		h := &t.Hosts[i]
+		disk := ""
+		if len(h.Disks) > 0 {
+			disk = h.Disks[0].Name
+		}
+		for _, kind := range kinds[name] {
+			if !slices.Contains(serverKinds(), kind) {
+				return t, fmt.Errorf("serve from %s: there is no server %q; choose nfs, smb, iscsi or ssh", name, kind)
+			}
+			if slices.ContainsFunc(h.Servers, func(s Server) bool { return s.Kind == kind }) {
+				return t, fmt.Errorf("serve from %s: it has a server %s already", name, kind)
+			}
+			h.Servers = append(h.Servers, Server{kind, disk})
+		}
+	}
+	return t, nil
+}
+
+// WithKinds gives hosts other kinds than the file does.
+func (t Topology) WithKinds(kinds map[string]Kind) (Topology, error) {
+	t = t.Clone()
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name })
+		if i < 0 {
+			return t, fmt.Errorf("make %s a %s host: %s has no such host", name, kinds[name], t.Name)
+		}
+		t.Hosts[i].Kind = kinds[name]
+		for _, l := range t.Links {
+			if l.Direct && (l.A.Node == name || l.B.Node == name) {
+				return t, fmt.Errorf("make %s a %s host: link %s is direct, which joins namespaces only", name, kinds[name], l.ID)
+			}
+		}
+	}
+	return t, nil
+}
+
+func serverKinds() []string { return []string{"nfs", "smb", "iscsi", "ssh"} }
 
 // Host finds a host by its name.
 func (t Topology) Host(name string) (Host, bool) {

@@ -79,7 +79,11 @@ func (r *reader) host(name string, n node) Host {
 		h.Disks = append(h.Disks, Disk{Name: f.key, Size: f.value.get("size").bytes(defaultDisk), Rate: f.value.get("rate").rate()})
 	}
 	for _, item := range n.get("servers").items() {
-		h.Servers = append(h.Servers, r.server(name, item, h.Disks))
+		s := r.server(name, item, h.Disks)
+		if slices.ContainsFunc(h.Servers, func(o Server) bool { return o.Kind == s.Kind }) {
+			r.at(item, "host %s: a second %s server: its port is taken", name, s.Kind)
+		}
+		h.Servers = append(h.Servers, s)
 	}
 	return h
 }
@@ -91,7 +95,7 @@ func (r *reader) server(host string, n node, disks []Disk) Server {
 		r.known(n, "kind", "disk")
 		s = Server{Kind: n.get("kind").text(), Disk: n.get("disk").text()}
 	}
-	if kinds := []string{"nfs", "smb", "iscsi", "ssh"}; !slices.Contains(kinds, s.Kind) {
+	if !slices.Contains(serverKinds(), s.Kind) {
 		r.at(n, "host %s: there is no server %q; choose nfs, smb, iscsi or ssh", host, s.Kind)
 	}
 	if s.Disk != "" && !slices.ContainsFunc(disks, func(d Disk) bool { return d.Name == s.Disk }) {

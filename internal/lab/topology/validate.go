@@ -98,6 +98,9 @@ func (r *reader) checkHost(h Host) {
 		}
 	}
 	for _, d := range h.Disks {
+		if d.Name == "memory" || !labelPattern.MatchString(d.Name) {
+			r.line(h.Line, "host %s: disk %q: want a word, other than memory, which is the disk of hosts without one", h.Name, d.Name)
+		}
 		if d.Size < unit.MiB || d.Rate < 0 {
 			r.line(h.Line, "host %s: disk %s: want a size of at least 1 MiB", h.Name, d.Name)
 		}

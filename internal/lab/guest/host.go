@@ -1,0 +1,276 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/hashicorp/yamux"
+
+	"linerate/internal/kernel"
+	"linerate/internal/lab/wire"
+)
+
+// KeepRole is the hidden subcommand that keeps a host's kernel running.
+const KeepRole = "lab-guest"
+
+// Boot is what a keeper is told to start.
+type Boot struct {
+	Name string `json:"name"`
+	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless
+	// Cable names a socket that it listens on.
+	Argv   []string      `json:"argv"`
+	Env    []string      `json:"env"`
+	Cable  string        `json:"cable,omitempty"`
+	Socket string        `json:"socket"` // for commands, as RunMain wants it
+	Log    string        `json:"log"`    // file for what the kernel prints
+	Within time.Duration `json:"within"` // for the kernel to come up
+}
+
+// Operations of a keeper.
+const (
+	OpBoot = "boot" // of a Boot; answers when the host runs commands
+	OpHalt = "halt" // powers the host off, and ends what does not end
+)
+
+// KeepMain is a process that keeps one host's kernel running until its input
+// ends, with requests on stdin and answers on stdout (package wire). It returns
+// the exit status.
+func KeepMain(ctx context.Context, stdin io.Reader, stdout io.Writer) int {
+	k := &keeper{ctx: ctx}
+	code := wire.Main(stdin, stdout, map[string]wire.Handler{
+		OpBoot: wire.Do(k.boot),
+		OpHalt: wire.Do(func(struct{}) error { return k.halt() }),
+	})
+	if err := k.halt(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+type keeper struct {
+	ctx     context.Context
+	b       Boot
+	cmd     *kernel.Cmd
+	ended   chan struct{} // closed when the kernel has ended
+	session *yamux.Session
+	ln      net.Listener
+}
+
+func (k *keeper) boot(b Boot) error {
+	if k.cmd != nil {
+		return fmt.Errorf("boot %s: it is up", b.Name)
+	}
+	k.b = b
+	if err := k.start(); err != nil {
+		return errors.Join(fmt.Errorf("boot %s: %w%s", b.Name, err, k.lastWords()), k.halt())
+	}
+	return nil
+}
+
+func (k *keeper) start() error {
+	log, err := os.OpenFile(k.b.Log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := kernel.Exec(context.WithoutCancel(k.ctx), k.b.Argv...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), k.b.Env...), log, log
+	// A kernel of User-Mode Linux runs its processes under its eyes. If it is
+	// killed they go on without it, as processes of this machine, and what they
+	// then ask for happens here: powering off is one of those things. In a
+	// namespace whose first process the kernel is they end with it.
+	kernel.InNewNamespaces(cmd, kernel.Namespaces{PID: true})
+	var near io.ReadWriteCloser
+	if k.b.Cable == "" {
+		pair, far, err := kernel.SocketPair()
+		if err != nil {
+			return err
+		}
+		defer far.Close()
+		near, cmd.ExtraFiles = pair, []*os.File{far}
+	}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(err, closeAny(near))
+	}
+	k.cmd, k.ended = cmd, make(chan struct{})
+	ended := k.ended
+	go func() {
+		_ = cmd.Wait() // its last words are in its log
+		close(ended)
+	}()
+	return k.connect(near)
+}
+
+func closeAny(c io.Closer) error {
+	if c == nil {
+		return nil
+	}
+	return c.Close()
+}
+
+// connect waits for the host to listen at the other end of the cable.
+func (k *keeper) connect(near io.ReadWriteCloser) error {
+	ctx, cancel := context.WithTimeout(k.ctx, k.b.Within)
+	defer cancel()
+	type result struct {
+		cable io.ReadWriteCloser
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var err error
+		if near == nil {
+			near, err = dialUntil(ctx, k.b.Cable)
+		}
+		if err == nil {
+			err = awaitReady(near)
+		}
+		done <- result{near, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return errors.Join(r.err, closeAny(r.cable))
+		}
+		return k.serve(r.cable)
+	case <-k.ended:
+		return errors.New("the kernel ended")
+	case <-ctx.Done():
+		return fmt.Errorf("it did not come up within %v: %w", k.b.Within, ctx.Err())
+	}
+}
+
+// dialUntil connects once the kernel's emulator listens.
+func dialUntil(ctx context.Context, path string) (net.Conn, error) {
+	const pause = 10 * time.Millisecond
+	for {
+		c, err := net.Dial("unix", path)
+		if err == nil || ctx.Err() != nil {
+			return c, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// awaitReady reads to the end of the line that the host says first. What the
+// firmware or the kernel may have said before it is passed over.
+func awaitReady(r io.Reader) error {
+	var seen []byte
+	one := make([]byte, 1)
+	for !bytes.HasSuffix(seen, []byte(ready)) {
+		if _, err := io.ReadFull(r, one); err != nil {
+			return fmt.Errorf("await host: %w", err)
+		}
+		if seen = append(seen, one[0]); len(seen) > 1<<16 {
+			return fmt.Errorf("await host: it says %q", seen[:80])
+		}
+	}
+	return nil
+}
+
+// serve joins each connection to the socket with a stream of the cable.
+func (k *keeper) serve(cable io.ReadWriteCloser) error {
+	session, err := yamux.Client(cable, cableConfig())
+	if err != nil {
+		return errors.Join(err, cable.Close())
+	}
+	if err := os.Remove(k.b.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, session.Close())
+	}
+	ln, err := net.Listen("unix", k.b.Socket)
+	if err != nil {
+		return errors.Join(err, session.Close())
+	}
+	k.session, k.ln = session, ln
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return // halt closes it
+			}
+			go join(session, conn)
+		}
+	}()
+	return os.Chmod(k.b.Socket, 0o600)
+}
+
+func join(session *yamux.Session, conn net.Conn) {
+	defer conn.Close()
+	stream, err := session.Open()
+	if err != nil {
+		return // the end of the connection says it
+	}
+	defer stream.Close()
+	gone := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(stream, conn) // either end may go first
+		_ = stream.Close()
+		close(gone)
+	}()
+	_, _ = io.Copy(conn, stream) // as above
+	_ = conn.Close()
+	<-gone
+}
+
+// haltWithin is how long a host may take to write back what it has and power
+// off.
+const haltWithin = 5 * time.Second
+
+func (k *keeper) halt() error {
+	if k.cmd == nil {
+		return nil
+	}
+	var errs []error
+	if k.session != nil {
+		k.powerOff()
+		errs = append(errs, k.ln.Close())
+	}
+	select {
+	case <-k.ended:
+	case <-time.After(haltWithin):
+	}
+	errs = append(errs, kernel.EndGroup(k.cmd.Process.Pid))
+	<-k.ended
+	if k.session != nil {
+		_ = k.session.Close() // the other end has gone
+	}
+	k.cmd, k.session, k.ln = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// powerOff asks politely; halt ends a kernel that does not listen.
+func (k *keeper) powerOff() {
+	stream, err := k.session.Open()
+	if err != nil {
+		return
+	}
+	defer stream.Close()
+	if err := stream.SetDeadline(time.Now().Add(haltWithin)); err != nil {
+		return
+	}
+	b, err := json.Marshal(request{Off: true})
+	if err != nil {
+		return
+	}
+	if err := (&frames{w: stream}).send(kindRequest, b); err == nil {
+		_, _, _ = readFrame(stream) // until it has heard
+	}
+}
+
+// lastWords is the end of what the kernel printed.
+func (k *keeper) lastWords() string {
+	const tail = 600
+	b, err := os.ReadFile(k.b.Log)
+	if err != nil || len(bytes.TrimSpace(b)) == 0 {
+		return ""
+	}
+	return "; its console says: " + string(bytes.TrimSpace(b[max(0, len(b)-tail):]))
+}

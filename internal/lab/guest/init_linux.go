@@ -1,0 +1,271 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/kernel"
+)
+
+// InitRole is the hidden subcommand that a host's kernel starts as its first
+// process.
+const InitRole = "lab-init"
+
+// serveRole is what the first process starts to do the work: it itself only
+// buries the dead.
+const serveRole = "serve"
+
+// InitMain is the first process of a host, started by its kernel with the
+// parameters that Params made, in its environment. It never returns.
+func InitMain(args []string, getenv func(string) string) int {
+	if len(args) > 0 && args[0] == serveRole {
+		if err := serveInside(getenv); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+	if os.Getpid() != 1 {
+		fmt.Fprintln(os.Stderr, InitRole+": only a lab host's kernel starts this")
+		return 1
+	}
+	if err := initialise(getenv); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	unix.Sync()
+	err := unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	fmt.Fprintf(os.Stderr, "power off: %v\n", err)
+	select {}
+}
+
+func initialise(getenv func(string) string) error {
+	p, err := parseParams(getenv)
+	if err != nil {
+		return err
+	}
+	if err := enterRoot(p); err != nil {
+		return err
+	}
+	cmd := kernel.Exec(context.Background(), "/proc/self/exe", InitRole, serveRole)
+	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, os.Environ()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start commands: %w", err)
+	}
+	// Orphans come to the first process. It waits for all of them, so that it
+	// must not use what waits for one.
+	for {
+		pid, err := unix.Wait4(-1, nil, 0, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || pid == cmd.Process.Pid {
+			return err
+		}
+	}
+}
+
+// enterRoot makes the root that the host's processes see: the machine's tree
+// below a layer of the host's own, on its disk where it has one.
+func enterRoot(p Params) error {
+	if err := mountAll([]mountSpec{{"proc", "/proc", "proc", ""}, {"dev", "/dev", "devtmpfs", ""}, {"layer", layerDir, "tmpfs", "mode=755"}}); err != nil {
+		return err
+	}
+	if err := loadModules(p.Modules, []string{"overlay", "ext4"}); err != nil {
+		return err
+	}
+	upper := layerDir + "/upper"
+	if err := os.Mkdir(upper, 0o755); err != nil {
+		return err
+	}
+	if p.Disk != "" {
+		if err := mountAll([]mountSpec{{p.Disk, upper, "ext4", ""}}); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{upper + "/files", upper + "/work", layerDir + "/root"} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return err
+		}
+	}
+	root := layerDir + "/root"
+	data := fmt.Sprintf("lowerdir=/,upperdir=%s/files,workdir=%s/work", upper, upper)
+	if err := mountAll([]mountSpec{
+		{"root", root, "overlay", data}, {"proc", root + "/proc", "proc", ""}, {"sys", root + "/sys", "sysfs", ""},
+		{"dev", root + "/dev", "devtmpfs", ""}, {"run", root + "/run", "tmpfs", "mode=755"},
+	}); err != nil {
+		return err
+	}
+	if p.Keep != "" {
+		if err := os.MkdirAll(root+p.Keep, 0o700); err != nil {
+			return err
+		}
+		if err := unix.Mount(p.Keep, root+p.Keep, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("show %s: %w", p.Keep, err)
+		}
+	}
+	// The kernel's own threads share the first process's root: what they start
+	// (modprobe) sees this one, too.
+	if err := unix.Chroot(root); err != nil {
+		return fmt.Errorf("enter root: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	return afterRoot(p)
+}
+
+// layerDir is a directory that any tree has.
+const layerDir = "/mnt"
+
+type mountSpec struct{ what, dir, kind, data string }
+
+func mountAll(specs []mountSpec) error {
+	for _, m := range specs {
+		err := unix.Mount(m.what, m.dir, m.kind, 0, m.data)
+		if err != nil && !errors.Is(err, unix.EBUSY) { // the kernel may have mounted it itself
+			return fmt.Errorf("mount %s on %s: %w", m.kind, m.dir, err)
+		}
+	}
+	return nil
+}
+
+func afterRoot(p Params) error {
+	if err := os.MkdirAll("/dev/pts", 0o755); err != nil {
+		return err
+	}
+	if err := mountAll([]mountSpec{{"pts", "/dev/pts", "devpts", ""}}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll("/dev/shm", 0o1777); err != nil {
+		return err
+	}
+	if err := mountAll([]mountSpec{{"shm", "/dev/shm", "tmpfs", "mode=1777"}}); err != nil {
+		return err
+	}
+	if err := offerModules(p.Modules); err != nil {
+		return err
+	}
+	return nameInterfaces(p.Ports)
+}
+
+// nameInterfaces gives each interface the name that the topology has for it.
+func nameInterfaces(ports []Port) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return fmt.Errorf("list interfaces: %w", err)
+	}
+	for _, p := range ports {
+		found := false
+		for _, i := range all {
+			if i.HardwareAddr.String() != p.MAC {
+				continue
+			}
+			found = true
+			if i.Name == p.Name {
+				continue
+			}
+			if err := kernel.RenameInterface(i.Name, p.Name); err != nil {
+				return err
+			}
+		}
+		if !found {
+			return fmt.Errorf("name interface %s: none has address %s", p.Name, p.MAC)
+		}
+	}
+	return nil
+}
+
+// offerModules puts the kernel's modules where modprobe looks for them.
+func offerModules(dir string) error {
+	link := filepath.Join("/lib/modules", filepath.Base(dir))
+	if _, err := os.Stat(link); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll("/lib/modules", 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(dir, link)
+}
+
+// loadModules loads modules with what they depend on. One that the kernel has
+// built in is passed over.
+func loadModules(dir string, names []string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "modules.dep"))
+	if err != nil {
+		return fmt.Errorf("load modules: %w", err)
+	}
+	for _, name := range names {
+		for _, p := range moduleFiles(string(text), name) {
+			if err := insert(filepath.Join(dir, p)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func insert(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("load module: %w", err)
+	}
+	defer f.Close()
+	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("load module %s: %w", path, err)
+	}
+	return nil
+}
+
+// serveInside opens the cable and runs commands.
+func serveInside(getenv func(string) string) error {
+	p, err := parseParams(getenv)
+	if err != nil {
+		return err
+	}
+	line, err := os.OpenFile(p.Line, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return fmt.Errorf("open cable: %w", err)
+	}
+	if err := rawTerminal(line); err != nil {
+		return err
+	}
+	// The parameters were the kernel's; commands have those of who asks.
+	os.Clearenv()
+	return serve(cable{line})
+}
+
+// cable hides what a file has beside its bytes.
+type cable struct{ io.ReadWriteCloser }
+
+// rawTerminal has bytes pass as they are. It leaves the file to the poller: a
+// read that blocks its thread would hold up a host's only processor.
+func rawTerminal(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
+		if errors.Is(err, unix.ENOTTY) {
+			return // a virtio port has nothing to cook
+		}
+		if err == nil {
+			t.Iflag, t.Oflag, t.Lflag = 0, 0, 0
+			t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
+			err = unix.IoctlSetTermios(int(fd), unix.TCSETS, t)
+		}
+		failed = err
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("make %s raw: %w", f.Name(), err)
+	}
+	return nil
+}

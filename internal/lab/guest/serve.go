@@ -1,0 +1,167 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/yamux"
+
+	"linerate/internal/kernel"
+)
+
+// ready is what the host says when it listens: one line, before anything else
+// goes over the cable. Input that waits on a serial line while a kernel boots
+// gets it stuck.
+const ready = "linerate lab host ready\n"
+
+// cableConfig is for both ends. A host that is held up for long by a busy
+// machine is not dead: only the end of its kernel ends the session.
+func cableConfig() *yamux.Config {
+	c := yamux.DefaultConfig()
+	c.EnableKeepAlive = false
+	c.ConnectionWriteTimeout = 5 * time.Minute
+	c.StreamOpenTimeout = 0
+	c.LogOutput = io.Discard // its errors come back from the calls
+	return c
+}
+
+// serve runs commands for whoever holds the other end, until it is told to
+// power off or the cable ends.
+func serve(cable io.ReadWriteCloser) error {
+	if _, err := io.WriteString(cable, ready); err != nil {
+		return fmt.Errorf("say ready: %w", err)
+	}
+	session, err := yamux.Server(cable, cableConfig())
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	off := make(chan struct{})
+	var once sync.Once
+	go func() {
+		<-off
+		_ = session.Close() // all that is left is to power off
+	}()
+	for {
+		stream, err := session.Accept()
+		if err != nil {
+			select {
+			case <-off:
+				return nil
+			default:
+				return fmt.Errorf("serve commands: %w", err)
+			}
+		}
+		go func() {
+			defer stream.Close()
+			if answerStream(stream) {
+				once.Do(func() { close(off) })
+			}
+		}()
+	}
+}
+
+// answerStream runs one command; it reports true for a request to power off.
+func answerStream(stream io.ReadWriter) (off bool) {
+	out := &frames{w: stream}
+	k, b, err := readFrame(stream)
+	var r request
+	if err == nil && k != kindRequest {
+		err = fmt.Errorf("read request: a frame of kind %d", k)
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err == nil && !r.Off && len(r.Argv) == 0 {
+		err = errors.New("read request: no command")
+	}
+	e := exit{}
+	switch {
+	case err != nil:
+		e = exit{1, err.Error()}
+	case r.Off:
+	default:
+		e = runCommand(r, stream, out)
+	}
+	// Whoever asked may be gone.
+	_ = out.sendJSON(kindExit, e)
+	return r.Off
+}
+
+func runCommand(r request, in io.Reader, out *frames) exit {
+	path, err := lookPath(r)
+	if err != nil {
+		return exit{127, err.Error()}
+	}
+	cmd := kernel.Exec(context.Background(), path)
+	cmd.Args, cmd.Env = r.Argv, r.Env
+	if st, err := os.Stat(r.Dir); err == nil && st.IsDir() {
+		cmd.Dir = r.Dir
+	}
+	cmd.Stdout, cmd.Stderr = out.as(kindStdout), out.as(kindStderr)
+	// What a command leaves behind may hold its output open for ever.
+	cmd.WaitDelay = time.Second
+	kernel.InNewNamespaces(cmd, kernel.Namespaces{}) // a process group of its own
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return exit{1, err.Error()}
+	}
+	if err := cmd.Start(); err != nil {
+		return exit{126, fmt.Sprintf("start %s: %v", r.Argv[0], err)}
+	}
+	ended := make(chan struct{})
+	go feed(in, stdin, cmd.Process, ended)
+	err = cmd.Wait()
+	close(ended)
+	e := exit{Code: cmd.ProcessState.ExitCode()}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		e.Code = 128 + int(status.Signal()) // as shells tell it
+	}
+	if e.Code == 0 && err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		e = exit{1, err.Error()}
+	}
+	return e
+}
+
+// lookPath finds the command in the PATH of whoever asked, and where an
+// administrator has programs.
+func lookPath(r request) (string, error) {
+	search := ""
+	for _, e := range r.Env {
+		if len(e) > 5 && e[:5] == "PATH=" {
+			search = e[5:]
+		}
+	}
+	return kernel.FindProgram(r.Argv[0], search+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+}
+
+// feed gives the command its input and signals, and ends it when whoever
+// started it is gone.
+func feed(in io.Reader, stdin io.WriteCloser, p *os.Process, ended <-chan struct{}) {
+	for {
+		k, b, err := readFrame(in)
+		if err != nil {
+			select {
+			case <-ended: // its number may be another's by now
+			default:
+				_ = kernel.EndGroup(p.Pid) // it may end by itself meanwhile
+			}
+			return
+		}
+		switch {
+		case k == kindStdin && len(b) == 0:
+			_ = stdin.Close()
+		case k == kindStdin:
+			_, _ = stdin.Write(b) // a command need not read its input
+		case k == kindSignal && len(b) == 1:
+			_ = p.Signal(syscall.Signal(b[0])) // it may just have ended
+		}
+	}
+}

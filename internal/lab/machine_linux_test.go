@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/kernel"
+	"linerate/internal/lab/topology"
+	"linerate/internal/lab/uml"
+)
+
+// A host with a kernel of its own is a host like any other: its interfaces
+// have their names and addresses, what is set in it stays in it, commands run
+// in it with their streams and exit codes, and a reboot takes away what was not
+// written to a file.
+func TestKernelHost(t *testing.T) {
+	needRights(t)
+	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) {
+		t.Skip(err)
+	}
+	topo, err := topology.Find("back-to-back")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topo, err = topo.WithKinds(map[string]topology.Kind{"server1": topology.Kernel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	state := filepath.Join(t.TempDir(), "state")
+	before := traces(t, state)
+	l, err := Up(ctx, topo.Scaled(false), selfOptions(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		sameTraces(t, before, traces(t, state))
+	}()
+	inside := func(argv ...string) string {
+		t.Helper()
+		out, err := l.Run(ctx, "server1", argv...)
+		if err != nil {
+			t.Fatalf("%q: %v: %s", argv, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	for _, c := range []struct {
+		want string
+		argv []string
+	}{
+		{"server1", []string{"hostname"}},
+		{"9000", []string{"cat", "/sys/class/net/eth0/mtu"}},
+		{"4096 131072 6291456", []string{"sh", "-c", "echo $(cat /proc/sys/net/ipv4/tcp_rmem)"}},
+		{"overlay", []string{"findmnt", "-n", "-o", "FSTYPE", "/"}},
+	} {
+		if got := inside(c.argv...); got != c.want {
+			t.Errorf("%q: %q, want %q", c.argv, got, c.want)
+		}
+	}
+	if got, own := inside("uname", "-r"), release(ctx, t); got == own {
+		t.Errorf("the host has the machine's own kernel, %s", own)
+	}
+	if _, err := l.Run(ctx, "server1", "sh", "-c", "exit 7"); err == nil || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("exit 7: %v", err)
+	}
+	inside("sh", "-c", "echo kept > /etc/linerate-test; sysctl -qw net.ipv4.tcp_sack=0; sync")
+	if err := l.Reboot(ctx, "server1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := inside("cat", "/etc/linerate-test", "/proc/sys/net/ipv4/tcp_sack"); got != "kept\n1" {
+		t.Errorf("after a reboot: %q", got)
+	}
+	if rtt := roundTrip(ctx, t, l); rtt < 200*time.Microsecond {
+		t.Errorf("RTT %v, the link alone takes 200µs", rtt)
+	}
+	if err := l.Reboot(ctx, "client1"); err == nil || !strings.Contains(err.Error(), "--kernel client1") {
+		t.Errorf("reboot of a namespace: %v", err)
+	}
+}
+
+// release of this machine's kernel.
+func release(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	out, err := kernel.Exec(ctx, "uname", "-r").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}

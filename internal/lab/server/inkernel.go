@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+
+	"linerate/internal/unit"
+)
+
+// KernelRole is the hidden subcommand that makes a host's own kernel serve; it
+// runs inside that host: lab-kernel-serve JSON.
+const KernelRole = "lab-kernel-serve"
+
+// kernelSpec is what the role is told.
+type kernelSpec struct {
+	Kind    Kind         `json:"kind"`
+	Share   string       `json:"share"`
+	Addr    netip.Addr   `json:"addr"`
+	Clients []netip.Addr `json:"clients"`
+	Threads int          `json:"threads"`
+}
+
+// kernelThreads are as many as rpc.nfsd starts by itself.
+const kernelThreads = 8
+
+// StartInKernel is Start for a host with a kernel of its own: NFS 4.2 from the
+// kernel's server, iSCSI from its target (LIO). Of the options it takes
+// NFS.Threads; others are refused, as are other kinds.
+func StartInKernel(ctx context.Context, h Host, spec Spec) (*Server, error) {
+	s := &Server{spec: spec, addr: h.Addr()}
+	if err := s.startInKernel(ctx, h); err != nil {
+		return nil, fmt.Errorf("start %s server in the kernel of %s: %w", spec.Kind, h.Name(), err)
+	}
+	return s, nil
+}
+
+func (s *Server) startInKernel(ctx context.Context, h Host) error {
+	k := kernelSpec{s.spec.Kind, s.spec.Share, s.addr, s.spec.Clients, s.spec.NFS.Threads}
+	if k.Threads == 0 {
+		k.Threads = kernelThreads
+	}
+	rest := s.spec.NFS
+	rest.Threads = 0
+	if rest != (NFSOptions{}) || s.spec.ISCSI.BlockSize != 0 || s.spec.ISCSI.Target != nil || s.spec.ISCSI.Sync {
+		return fmt.Errorf("it takes no options but the number of threads")
+	}
+	probes := map[Kind][]string{
+		NFS:   {"nfs4", s.at(nfsPort)},
+		ISCSI: {"iscsi", s.at(iscsiPort), iscsiName},
+	}
+	probe, ok := probes[k.Kind]
+	if !ok {
+		return fmt.Errorf("a kernel serves nfs and iscsi; for %s use a namespace host", k.Kind)
+	}
+	b, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	if out, err := h.Run(ctx, slices.Concat(s.spec.Self, []string{KernelRole, string(b)})...); err != nil {
+		return fmt.Errorf("%w %s", err, out)
+	}
+	if out, err := h.Run(ctx, slices.Concat(s.spec.Self, []string{"lab-probe", answerWithin.String()}, probe)...); err != nil {
+		return fmt.Errorf("it does not answer: %w %s", err, out)
+	}
+	return nil
+}
+
+// MountDevice mounts a disk of a host with a kernel of its own, slowed to rate
+// (0 is as fast as it is) by the block layer of that kernel, and returns where.
+func MountDevice(ctx context.Context, h Host, device, name string, rate unit.BitRate) (string, error) {
+	dir := "/srv/" + name
+	cmds := [][]string{{"mkdir", "-p", dir}, {"mount", "-t", "ext4", "-o", "noatime", device, dir}}
+	if rate > 0 {
+		const groups = "/run/blkio"
+		number, err := h.Run(ctx, "cat", path.Join("/sys/block", path.Base(device), "dev"))
+		if err != nil {
+			return "", fmt.Errorf("make disk %s on %s: %w", name, h.Name(), err)
+		}
+		rule := fmt.Sprintf("%s %d", strings.TrimSpace(string(number)), int64(rate/8))
+		cmds = append(cmds, []string{"sh", "-c", `mountpoint -q "$0" || { mkdir -p "$0" && mount -t cgroup -o blkio blkio "$0"; }`, groups})
+		for _, f := range []string{"read", "write"} {
+			cmds = append(cmds, []string{"sh", "-c", `echo "$0" >"$1"`, rule, groups + "/blkio.throttle." + f + "_bps_device"})
+		}
+	}
+	for _, argv := range cmds {
+		if out, err := h.Run(ctx, argv...); err != nil {
+			return "", fmt.Errorf("make disk %s on %s: %s: %w %s", name, h.Name(), argv[0], err, out)
+		}
+	}
+	return dir, nil
+}

@@ -1,0 +1,151 @@
+// Package uml starts User-Mode Linux: a whole kernel as an ordinary process,
+// which is how a host of the lab gets a kernel, modules and a reboot of its
+// own where the machine has no hardware virtualisation. It says how to start
+// one; package guest keeps it running and speaks to it.
+//
+// The kernel's process sees the machine's tree read-only and can write to one
+// directory. It installs nothing.
+package uml
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"linerate/internal/kernel"
+	"linerate/internal/lab/guest"
+	"linerate/internal/unit"
+)
+
+// Kernel is an installed User-Mode Linux.
+type Kernel struct {
+	Program string
+	Modules string // directory with modules.dep
+}
+
+// ErrMissing is the kind of error where there is none.
+var ErrMissing = errors.New("not installed")
+
+// Find looks for it below root ("/") where Debian's package has it.
+func Find(root string) (Kernel, error) {
+	k := Kernel{Program: filepath.Join(root, "usr/bin/linux.uml")}
+	_, err := os.Stat(k.Program)
+	dirs, gerr := filepath.Glob(filepath.Join(root, "usr/lib/uml/modules/*/modules.dep"))
+	if err = errors.Join(err, gerr); err != nil || len(dirs) == 0 {
+		return k, fmt.Errorf("find User-Mode Linux: %w; apt-get install --no-install-recommends user-mode-linux e2fsprogs", ErrMissing)
+	}
+	slices.Sort(dirs)
+	k.Modules = filepath.Dir(dirs[len(dirs)-1])
+	return k, nil
+}
+
+// Port is an interface: the tap that carries its frames, in the network
+// namespace that the kernel is started in.
+type Port struct {
+	Name, Tap, MAC string
+	MTU            int
+}
+
+// Disk is a block device of the host; the first is /dev/ubdb.
+type Disk struct {
+	Name string
+	Size unit.Bytes
+}
+
+// Spec is a kernel to be started.
+type Spec struct {
+	Kernel Kernel
+	Name   string
+	Work   string // a directory for this kernel alone
+	Init   string // the program that becomes the first process (package guest)
+	Memory unit.Bytes
+	Ports  []Port
+	Keep   string // see guest.Params
+	Disks  []Disk // beside the one for what the host writes
+}
+
+// Names below Work.
+const (
+	memoryDir = "memory"
+	ownDisk   = "own"
+)
+
+// ownDiskSize bounds what a host may write; it takes what it writes.
+const ownDiskSize = 4 * unit.GiB
+
+func (s Spec) disks() []Disk { return append([]Disk{{ownDisk, ownDiskSize}}, s.Disks...) }
+
+func (s Spec) image(d Disk) string { return filepath.Join(s.Work, "disk-"+d.Name) }
+
+// Device is what the host calls its disk number n; 0 is the one for what it
+// writes.
+func Device(n int) string { return "/dev/ubd" + string(rune('a'+n)) }
+
+// Command is the command that starts it; descriptor 3 is the cable.
+func Command(s Spec) []string {
+	argv := []string{
+		s.Kernel.Program, fmt.Sprintf("mem=%dM", s.Memory/unit.MiB), "rootfstype=hostfs", "rootflags=/", "ro", "init=" + s.Init,
+		"con=null", "con0=null,fd:1", "ssl=null", "ssl0=fd:3", "umid=" + s.Name, "uml_dir=" + filepath.Join(s.Work, "uml"), "quiet",
+	}
+	p := guest.Params{Line: "/dev/ttyS0", Disk: Device(0), Modules: s.Kernel.Modules, Keep: s.Keep}
+	for i, d := range s.disks() {
+		argv = append(argv, fmt.Sprintf("ubd%d=%s", i, s.image(d)))
+	}
+	for i, port := range s.Ports {
+		// Sizes as in Documentation/virt/uml/user_mode_linux_howto_v2.rst: long
+		// vectors and receive offload for throughput.
+		argv = append(argv, fmt.Sprintf("vec%d:transport=tap,ifname=%s,depth=128,gro=1,mac=%s,mtu=%d", i, port.Tap, port.MAC, port.MTU))
+		p.Ports = append(p.Ports, guest.Port{MAC: port.MAC, Name: port.Name})
+	}
+	return append(argv, p.CommandLine()...)
+}
+
+// Env is what the command's environment needs: its memory is a file.
+func Env(s Spec) []string { return []string{"TMPDIR=" + filepath.Join(s.Work, memoryDir)} }
+
+// Prepare makes the directories and the disks, with file systems, that are not
+// there yet. A disk takes the room that is written to it.
+func Prepare(s Spec, run func(argv ...string) error) error {
+	for _, d := range []string{memoryDir, "uml"} {
+		if err := os.MkdirAll(filepath.Join(s.Work, d), 0o700); err != nil {
+			return fmt.Errorf("prepare kernel of %s: %w", s.Name, err)
+		}
+	}
+	for _, d := range s.disks() {
+		image := s.image(d)
+		if _, err := os.Stat(image); err == nil {
+			continue
+		}
+		for _, argv := range [][]string{
+			{"truncate", "-s", strconv.FormatInt(int64(d.Size), 10), image},
+			{"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "nodiscard", image},
+		} {
+			if err := run(argv...); err != nil {
+				return fmt.Errorf("prepare disk %s of %s: %w", d.Name, s.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// BootRole is the hidden subcommand that shuts a kernel's process in before it
+// starts: lab-boot WORK -- COMMAND...
+const BootRole = "lab-boot"
+
+// BootMain becomes the command that args name, in mounts where all but WORK is
+// read-only. It returns only on error, with the exit status.
+func BootMain(args []string, stderr io.Writer) int {
+	err := fmt.Errorf("boot kernel: want WORK -- COMMAND, have %q", args)
+	if len(args) > 2 && args[1] == "--" {
+		err = kernel.Confine(args[0], filepath.Join(args[0], memoryDir))
+	}
+	if err == nil {
+		err = kernel.Replace(args[2:], os.Environ())
+	}
+	fmt.Fprintln(stderr, err)
+	return 1
+}

@@ -40,7 +40,11 @@ func seeStalled(s *scene) *finding {
 	}
 	ever := float64(v.last.BytesAcked)
 	h := s.c.Sender.host()
-	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again with the timeout doubled %.0f times and are never acknowledged", v.backoff)
+	if v.backoff >= 1 {
+		f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again with the timeout doubled %.0f times and are never acknowledged", v.backoff)
+	} else {
+		f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "full-sized segments are sent again and are never acknowledged")
+	}
 	f.say(h, "segments_resent", v.resent, "segments", v.n, "%.0f segments were sent again", v.resent)
 	f.say(h, "bytes_acked", ever, "bytes", v.n, "only %s were ever acknowledged, although the handshake passed", size(ever))
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "segments carry %d bytes", v.last.SndMSS)

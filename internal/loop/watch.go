@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -90,7 +91,7 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 		return rec, err
 	}
 	sent, received, conns := moved(samples)
-	if rate(max(sent, received), samples) < moving {
+	if rate(max(sent, received), samples) < moving && !stuck(samples) {
 		return rec, &IdleError{w.Target, w.For, conns}
 	}
 	w.Progress("judging")
@@ -114,7 +115,7 @@ func (w *Watch) awaitData(ctx context.Context) error {
 			return err
 		}
 		sent, received, conns := moved(samples)
-		if rate(max(sent, received), samples) >= moving {
+		if rate(max(sent, received), samples) >= moving || stuck(samples) {
 			return nil
 		}
 		if waited := w.Now().Sub(started); waited+w.For >= w.Patience {
@@ -183,6 +184,15 @@ func moved(samples []model.Sample) (sent, received int64, conns int) {
 		received += max(0, l.BytesReceived-first[k].BytesReceived)
 	}
 	return sent, received, len(last)
+}
+
+// stuck: a connection is not idle but sends the same again and again, each time
+// after twice the wait (tcp_info's backoff), without an answer.
+func stuck(samples []model.Sample) bool {
+	if len(samples) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(samples[len(samples)-1].Conns, func(c model.Conn) bool { return c.Backoff >= 2 && c.Unacked > 0 })
 }
 
 func rate(bytes int64, samples []model.Sample) unit.BitRate {

@@ -19,7 +19,7 @@ test:
 	go test ./...
 
 golden:
-	go test ./internal/explain ./internal/facts ./internal/kernel ./internal/measure ./internal/report ./internal/report/chart ./internal/store -update
+	go test ./internal/explain ./internal/facts ./internal/kernel ./internal/measure ./internal/report ./internal/report/chart ./internal/store ./internal/lab/topology ./internal/lab/fault ./bench/diagnosis -update
 
 bench:
 	go run ./bench/demo -n 20

@@ -178,7 +178,7 @@ func (b bench) ask(ctx context.Context, into any, args ...string) error {
 	if err := os.MkdirAll(run, 0o700); err != nil {
 		return err
 	}
-	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+run, "XDG_DATA_HOME="+b.dir)
+	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+run, "XDG_DATA_HOME="+filepath.Join(b.dir, "data"))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

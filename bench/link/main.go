@@ -70,7 +70,7 @@ func run(ctx context.Context, w io.Writer) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/linerate").CombinedOutput(); err != nil {
 		return fmt.Errorf("build linerate: %w\n%s", err, out)
 	}
-	fmt.Fprintf(w, "| asked | goodput | of what the frames leave | idle RTT | RTT under load, at most | lost (95%% of what was asked) | CPU s per Gbit | late at most |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(w, "| asked | goodput | of what the frames leave | idle RTT | RTT under load, at most | lost (95%% of what was asked) | sent again | CPU s per Gbit | late at most |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows() {
 		if err := r.measure(ctx, binary, dir, w); err != nil {
 			return fmt.Errorf("%s %s: %w", r.rate, r.rtt, err)
@@ -165,9 +165,23 @@ func (r row) print(w io.Writer, run model.Run, before, after fabric.Stats) {
 	n, lost := float64(b.Segments-a.Segments-(b.QueueDrops-a.QueueDrops)), float64(b.Lost-a.Lost)
 	sd := 1.96 * math.Sqrt(r.loss*(1-r.loss)/n)
 	cpu := (after.CPU - before.CPU).Seconds() / (float64(b.WireBytes-a.WireBytes) * 8 / 1e9)
-	fmt.Fprintf(w, "| %s, %s, MTU %d, loss %.3g%% | %s | %.1f%% | %s | %s | %.4f%% (%.4f-%.4f%%) | %.4f | %s |\n", r.rate, r.rtt, r.mtu, 100*r.loss, run.Goodput, 100*share,
-		idle.Round(10*time.Microsecond), loaded.Round(10*time.Microsecond), 100*lost/n, 100*max(0, r.loss-sd), 100*(r.loss+sd), cpu, b.LatestSend.Round(10*time.Microsecond))
+	fmt.Fprintf(w, "| %s, %s, MTU %d, loss %.3g%% | %s | %.1f%% | %s | %s | %.4f%% (%.4f-%.4f%%) | %.4f%% | %.4f | %s |\n", r.rate, r.rtt, r.mtu, 100*r.loss, run.Goodput, 100*share,
+		idle.Round(10*time.Microsecond), loaded.Round(10*time.Microsecond), 100*lost/n, 100*max(0, r.loss-sd), 100*(r.loss+sd), 100*resent(run), cpu, b.LatestSend.Round(10*time.Microsecond))
 	for _, warning := range after.Warnings() {
 		fmt.Fprintf(w, "%s: %s\n", warning.What, warning.Evidence)
 	}
+}
+
+// resent is the share of the bytes that TCP sent again.
+func resent(run model.Run) float64 {
+	var first, last model.Conn
+	for _, s := range run.Samples["client1"] {
+		for _, c := range s.Conns {
+			if first.BytesSent == 0 {
+				first = c
+			}
+			last = c
+		}
+	}
+	return float64(last.BytesRetrans-first.BytesRetrans) / float64(max(1, last.BytesSent-first.BytesSent))
 }

@@ -15,6 +15,8 @@ import (
 type setupArgs struct {
 	Hostname string            `json:"hostname"`
 	Sysctls  map[string]string `json:"sysctls"`
+	// Own: the kernel is this host's alone, and so is its /sys.
+	Own bool `json:"own"`
 }
 
 // leftOut is what a helper could not do and the lab can do without.
@@ -95,7 +97,7 @@ func swapMTU(a mtuArgs) (int, error) {
 
 func setUpHost(a setupArgs) (leftOut, error) {
 	var out leftOut
-	if err := kernel.MountOwnSys(); err != nil {
+	if err := ownSys(a); err != nil {
 		out.LeftOut = append(out.LeftOut, "/sys per host: "+err.Error()+"; /sys shows this machine's interfaces")
 	}
 	if err := kernel.SetHostname(a.Hostname); err != nil {
@@ -110,6 +112,13 @@ func setUpHost(a setupArgs) (leftOut, error) {
 		}
 	}
 	return out, nil
+}
+
+func ownSys(a setupArgs) error {
+	if a.Own {
+		return nil
+	}
+	return kernel.MountOwnSys()
 }
 
 // writeSysctl writes a key of the network namespace that the process is in.

@@ -135,7 +135,7 @@ func (l *Lab) startHosts(ctx context.Context) error {
 
 func (l *Lab) setUp(ctx context.Context, h *host) error {
 	var out leftOut
-	if err := h.holder.Call(ctx, "setup", setupArgs{h.spec.Name, hostSysctls(h.spec)}, &out); err != nil {
+	if err := h.holder.Call(ctx, "setup", setupArgs{h.spec.Name, hostSysctls(h.spec), h.machine != nil}, &out); err != nil {
 		return err
 	}
 	l.note(out.LeftOut...)

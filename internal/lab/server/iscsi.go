@@ -92,7 +92,11 @@ func iscsiExchange(c net.Conn, args []string) error {
 // iscsiLogin goes to the full feature phase of a session with target and
 // returns the last reply's header.
 func iscsiLogin(c net.Conn, target string) ([]byte, error) {
-	text := []byte("InitiatorName=" + initiator + "\x00SessionType=Normal\x00TargetName=" + target + "\x00")
+	keys := append([]Param{{"InitiatorName", initiator}, {"SessionType", "Normal"}, {"TargetName", target}}, usualKeys()...)
+	var text []byte
+	for _, k := range keys {
+		text = append(text, k.Name+"="+k.Value+"\x00"...)
+	}
 	const turns = 4 // a target may want to say its own keys first
 	for range turns {
 		reply, err := loginTurn(c, text)
@@ -102,6 +106,18 @@ func iscsiLogin(c net.Conn, target string) ([]byte, error) {
 		text = nil
 	}
 	return nil, fmt.Errorf("no end to the login after %d turns", turns)
+}
+
+// usualKeys are all operational keys with the values that hold when nobody
+// speaks of them (RFC 7143, section 13): a target that is told them has nothing
+// left to ask.
+func usualKeys() []Param {
+	return []Param{
+		{"HeaderDigest", "None"}, {"DataDigest", "None"}, {"MaxRecvDataSegmentLength", "8192"}, {"MaxConnections", "1"},
+		{"InitialR2T", "Yes"}, {"ImmediateData", "Yes"}, {"MaxBurstLength", "262144"}, {"FirstBurstLength", "65536"},
+		{"DefaultTime2Wait", "2"}, {"DefaultTime2Retain", "20"}, {"MaxOutstandingR2T", "1"},
+		{"DataPDUInOrder", "Yes"}, {"DataSequenceInOrder", "Yes"}, {"ErrorRecoveryLevel", "0"},
+	}
 }
 
 func loginTurn(c net.Conn, text []byte) ([]byte, error) {

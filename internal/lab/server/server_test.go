@@ -52,8 +52,8 @@ func TestClients(t *testing.T) {
 		spec            Spec
 		url, put, mount string
 	}{
-		{Spec{Kind: NFS}, "nfs://10.0.0.2/share?version=4", "nfs-cp a nfs://10.0.0.2/share/b?version=3&uid=0&gid=0", "mount -t nfs -o vers=4,proto=tcp,nolock,ro 10.0.0.2:/share /mnt"},
-		{Spec{Kind: NFS, NFS: NFSOptions{Version: 3}}, "nfs://10.0.0.2/share?version=3", "nfs-cp a nfs://10.0.0.2/share/b?version=3&uid=0&gid=0", "mount -t nfs -o vers=3,proto=tcp,nolock,ro 10.0.0.2:/share /mnt"},
+		{Spec{Kind: NFS}, "nfs://10.0.0.2/share?version=4", "nfs-cp a nfs://10.0.0.2/share/b?version=3&uid=0&gid=0", "mount -i -t nfs -o vers=4.2,clientaddr=0.0.0.0,proto=tcp,addr=10.0.0.2,ro 10.0.0.2:/share /mnt"},
+		{Spec{Kind: NFS, NFS: NFSOptions{Version: 3}}, "nfs://10.0.0.2/share?version=3", "nfs-cp a nfs://10.0.0.2/share/b?version=3&uid=0&gid=0", "mount -i -t nfs -o vers=3,mountproto=tcp,nolock,proto=tcp,addr=10.0.0.2,ro 10.0.0.2:/share /mnt"},
 		{Spec{Kind: SMB}, "smb://10.0.0.2/share", `smbclient --configfile=/dev/null -A /lab/server1/server/login -c put "a" "b" //10.0.0.2/share`, "mount -t cifs -o credentials=/lab/server1/server/login,ro //10.0.0.2/share /mnt"},
 		{Spec{Kind: ISCSI}, "iscsi://10.0.0.2:3260/iqn.2026-01.lab.linerate:share/1", "", ""},
 		{Spec{Kind: SSH, Share: "/s"}, "ssh://root@10.0.0.2", "scp -q -F /lab/server1/server/ssh_config a 10.0.0.2:/s/b", ""},

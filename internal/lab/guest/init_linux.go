@@ -146,7 +146,7 @@ func afterRoot(p Params) error {
 	if err := os.MkdirAll("/dev/shm", 0o1777); err != nil {
 		return err
 	}
-	if err := mountAll([]mountSpec{{"shm", "/dev/shm", "tmpfs", "mode=1777"}}); err != nil {
+	if err := mountAll([]mountSpec{{"shm", "/dev/shm", "tmpfs", "mode=1777"}, {"cgroup", "/sys/fs/cgroup", "cgroup2", ""}}); err != nil {
 		return err
 	}
 	if err := offerModules(p.Modules); err != nil {

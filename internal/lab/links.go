@@ -26,7 +26,8 @@ func (l *Lab) joinHosts(ctx context.Context) error {
 	if len(c.Links) == 0 {
 		return nil
 	}
-	f, err := wire.Start("links", l.self("lab-fabric"), l.env(), kernel.Namespaces{Net: true})
+	// All three, as a host has them: kernels are started where the links are.
+	f, err := wire.Start("links", l.self("lab-fabric"), l.env(), kernel.Namespaces{Net: true, Mount: true, UTS: true})
 	if err != nil {
 		return err
 	}

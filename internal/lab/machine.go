@@ -86,8 +86,12 @@ func (l *Lab) prepareMachine(ctx context.Context, h *host) error {
 		return err
 	}
 	run := func(argv ...string) error {
-		cmd := kernel.Exec(ctx, argv...)
-		cmd.Env = wire.WithEnv(os.Environ(), append(l.env(), "PATH="+adminPath())...)
+		program, err := kernel.FindProgram(argv[0], adminPath())
+		if err != nil {
+			return fmt.Errorf("%w; apt-get install --no-install-recommends e2fsprogs", err)
+		}
+		cmd := kernel.Exec(ctx, append([]string{program}, argv[1:]...)...)
+		cmd.Env = wire.WithEnv(os.Environ(), l.env()...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", argv[0], err, out)
 		}

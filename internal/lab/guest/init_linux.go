@@ -128,7 +128,9 @@ type mountSpec struct{ what, dir, kind, data string }
 
 func mountAll(specs []mountSpec) error {
 	for _, m := range specs {
-		err := unix.Mount(m.what, m.dir, m.kind, 0, m.data)
+		// Where an ordinary user started the kernel root's files look like
+		// nobody's, and a set-user-id program of root's would become nobody.
+		err := unix.Mount(m.what, m.dir, m.kind, unix.MS_NOSUID, m.data)
 		if err != nil && !errors.Is(err, unix.EBUSY) { // the kernel may have mounted it itself
 			return fmt.Errorf("mount %s on %s: %w", m.kind, m.dir, err)
 		}

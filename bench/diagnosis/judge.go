@@ -41,7 +41,7 @@ type judge struct {
 const truthPairs = 2
 
 // caseTime bounds a case that hangs.
-const caseTime = 90 * time.Second
+const caseTime = 150 * time.Second
 
 // run judges a case. Its result says what went wrong with the case itself; the
 // error is for what makes going on useless.

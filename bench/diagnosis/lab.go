@@ -42,9 +42,17 @@ func labBuilder(ctx context.Context, seed uint64) (func(context.Context, topolog
 		if err != nil {
 			return nil, err
 		}
-		p, err := newPlayers(ctx, t, func(name string) host.Endpoint {
+		reach := func(name string) host.Endpoint {
 			return host.Endpoint{Name: name, Argv: l.Enter(name), Self: self, Data: []netip.Addr{l.Addr(name)}, StateDir: l.StateDir(name)}
-		}, nil)
+		}
+		if len(l.Servers()) > 0 {
+			s, err := newStorageStage(ctx, l, reach)
+			if err != nil {
+				return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))
+			}
+			return s, nil
+		}
+		p, err := newPlayers(ctx, t, reach, nil)
 		if err != nil {
 			return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))
 		}

@@ -2,8 +2,8 @@
 // a time, lets the diagnosis look, and prints how often it named the one that
 // truly binds.
 //
-//	go run ./bench/diagnosis                 the whole matrix, about 26 minutes
-//	go run ./bench/diagnosis -quick          one of each kind, about 5 minutes
+//	go run ./bench/diagnosis                 the whole matrix, about 45 minutes
+//	go run ./bench/diagnosis -quick          one of each kind, about 8 minutes
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
 //

@@ -39,7 +39,8 @@ func (c Case) matches(part string) bool { return strings.Contains(c.Key(), part)
 
 // matrix is every case that applies: each fault that TCP between namespace
 // hosts can show, at each severity with cubic and at the middle one with bbr
-// (see controls); between them paths with nothing wrong.
+// (see controls); each that a reader of NFS, SMB or iSCSI on a kernel host can
+// meet; between them paths with nothing wrong.
 func matrix(quick bool, repeats int) []Case {
 	var out []Case
 	for r := range repeats {
@@ -54,6 +55,7 @@ func matrix(quick bool, repeats int) []Case {
 			}
 		}
 		out = append(out, healthyCases(quick, r)...)
+		out = append(out, storageCases(quick, r)...)
 	}
 	return out
 }
@@ -136,12 +138,15 @@ func shard(all []Case, i, n int, seed uint64) []Case {
 }
 
 func rank(r fault.Road) int {
-	return slices.Index([]fault.Road{fault.LongRoad, fault.JumboRoad, fault.FastRoad}, r)
+	return slices.Index(append([]fault.Road{fault.LongRoad, fault.JumboRoad, fault.FastRoad}, storageRoads()...), r)
 }
 
 // road is the topology of a kind of path. Queues take two rate × RTT, so that
 // nothing but a fault limits a healthy one.
 func road(r fault.Road) topology.Topology {
+	if slices.Contains(storageRoads(), r) {
+		return storageRoad(r)
+	}
 	shape := topology.Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 2500 * unit.KB}
 	switch r {
 	case fault.JumboRoad:

@@ -19,6 +19,13 @@ func asLinerate() (code int, ok bool) {
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-") {
 		return 0, false
 	}
+	if os.Args[1] == readRole {
+		if err := readMain(os.Args[2:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), true

@@ -13,9 +13,7 @@ func (k *keeper) status(ctx context.Context) (Status, error) {
 		}
 		s.Hosts = append(s.Hosts, hs)
 	}
-	for _, x := range l.servers {
-		s.Servers = append(s.Servers, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR", ""), x.Logs()})
-	}
+	s.Servers = append(s.Servers, l.Servers()...)
 	st, _, err := l.LinkStats(ctx)
 	if err != nil {
 		return s, err

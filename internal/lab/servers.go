@@ -142,6 +142,26 @@ func (l *Lab) addresses() []netip.Addr {
 	return out
 }
 
+// Servers are those of this lab, in the order they were started.
+func (l *Lab) Servers() []ServerStatus {
+	var out []ServerStatus
+	for _, x := range l.servers {
+		out = append(out, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR", ""), x.Logs()})
+	}
+	return out
+}
+
+// SMBLogin is the file with the login of the lab's SMB server, as hosts see
+// it; empty where there is none.
+func (l *Lab) SMBLogin() string {
+	for _, x := range l.servers {
+		if x.kind == string(server.SMB) {
+			return x.Login()
+		}
+	}
+	return ""
+}
+
 // stopServers ends them and lets go of the disks. The mounts go with the
 // hosts, whoever still uses them.
 func (l *Lab) stopServers() error {

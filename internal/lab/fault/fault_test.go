@@ -24,7 +24,7 @@ func mounted(t topology.Topology) *fakeLab {
 	f := newFake(t)
 	f.answers["cat /proc/mounts"] = "proc /proc proc rw 0 0\n" +
 		"nas:/e /mnt/e nfs4 rw,vers=4.2,rsize=1048576,wsize=1048576,nconnect=4,addr=10.0.0.2 0 0\n" +
-		"//nas/s /mnt/s cifs rw,sec=none,rsize=4194304 0 0\n"
+		"//nas/s /mnt/s cifs rw,sec=none,rsize=4194304 0 0\n/dev/ubdb /srv/memory ext4 rw 0 0\n"
 	f.answers["ls -l /sys/block"] = "lrwxrwxrwx 1 root root 0 Nov 1 00:00 sda -> ../devices/platform/host0/session1/target0:0:0/0:0:0:0/block/sda\n"
 	f.answers["mountpoint -d /mnt/e"] = "0:47\n"
 	for _, h := range t.Hosts {
@@ -33,10 +33,11 @@ func mounted(t topology.Topology) *fakeLab {
 			"/sys/module/nfs/parameters/max_session_slots": "64", "/sys/block/sda/device/queue_depth": "32",
 			"/sys/block/sda/queue/max_sectors_kb": "1280", "/sys/class/bdi/0:47/read_ahead_kb": "15360",
 			"net.ipv4.conf.all.arp_ignore": "1", "eth0": "9000",
+			"/sys/block/ubdb/dev": "98:16", throttle: "98:16 0",
 		} {
 			f.state[h.Name+" "+k] = v
 		}
-		f.state[h.Name+" mount /mnt/e"] = "mount -t nfs4 -o rw,vers=4.2,rsize=1048576,wsize=1048576,nconnect=4,addr=10.0.0.2 nas:/e /mnt/e"
+		f.state[h.Name+" mount /mnt/e"] = "mount -i -t nfs4 -o rw,vers=4.2,rsize=1048576,wsize=1048576,nconnect=4,addr=10.0.0.2 nas:/e /mnt/e"
 		f.state[h.Name+" mount /mnt/s"] = "mount -t cifs -o rw,sec=none,rsize=4194304 //nas/s /mnt/s"
 	}
 	f.state["switch1"] = "9000"

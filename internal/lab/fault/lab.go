@@ -36,6 +36,13 @@ type Lab interface {
 	Start(ctx context.Context, host, name string, argv ...string) (stop func() error, err error)
 }
 
+// loginFile is a lab that has an SMB server of its own.
+type loginFile interface {
+	// SMBLogin is the file with the server's login, as hosts see it; empty
+	// where there is none.
+	SMBLogin() string
+}
+
 // Self as argv[0] of Lab.Run and Lab.Start is this very program.
 const Self = "linerate"
 

@@ -18,17 +18,27 @@ type mountEntry struct {
 // findMount reads /proc/mounts of a host for the first mount whose type begins
 // with kind.
 func findMount(ctx context.Context, l Lab, host, kind string) (mountEntry, error) {
+	return findMountIf(ctx, l, host, kind+" mount", func(m mountEntry) bool {
+		return strings.HasPrefix(m.kind, kind) && m.kind != "nfsd"
+	})
+}
+
+// findMountIf is the first mount that will do.
+func findMountIf(ctx context.Context, l Lab, host, what string, will func(mountEntry) bool) (mountEntry, error) {
 	text, err := readHostFile(ctx, l, host, "/proc/mounts")
 	if err != nil {
 		return mountEntry{}, err
 	}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) >= 4 && strings.HasPrefix(f[2], kind) && f[2] != "nfsd" {
-			return mountEntry{f[0], f[1], f[2], strings.Split(f[3], ",")}, nil
+		if len(f) < 4 {
+			continue
+		}
+		if m := (mountEntry{f[0], f[1], f[2], strings.Split(f[3], ",")}); will(m) {
+			return m, nil
 		}
 	}
-	return mountEntry{}, fmt.Errorf("%s has no %s mount: mount one first", host, kind)
+	return mountEntry{}, fmt.Errorf("%s has no %s: mount one first", host, what)
 }
 
 // with returns the options with name=value in place of what name was.
@@ -45,21 +55,77 @@ func (m mountEntry) with(name, value string) mountEntry {
 	return m
 }
 
-func (m mountEntry) mountArgv() []string {
+// mountArgv mounts it again. What the kernel lists of an NFS mount is all that
+// it needs; of an SMB mount it tells no password, which only the helper reads.
+func (m mountEntry) mountArgv(l Lab) []string {
+	if m.kind != "cifs" {
+		return []string{"mount", "-i", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}
+	}
+	if login, ok := l.(loginFile); ok && login.SMBLogin() != "" {
+		m = m.with("credentials", login.SMBLogin())
+	}
 	return []string{"mount", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}
 }
 
 // again unmounts was and mounts m in its place; when that is refused, was is
 // mounted again.
 func (m mountEntry) again(ctx context.Context, l Lab, host string, was mountEntry) error {
+	ahead, err := was.readAhead(ctx, l, host)
+	if err != nil {
+		return err
+	}
 	if _, err := l.Run(ctx, host, "umount", was.point); err != nil {
 		return fmt.Errorf("unmount %s on %s: %w", was.point, host, err)
 	}
-	if _, err := l.Run(ctx, host, m.mountArgv()...); err != nil {
-		_, back := l.Run(context.WithoutCancel(ctx), host, was.mountArgv()...)
-		return errors.Join(fmt.Errorf("mount %s on %s: %w", m.point, host, err), back)
+	_, err = l.Run(ctx, host, m.mountArgv(l)...)
+	mounted := err == nil
+	if mounted {
+		err = m.setReadAhead(ctx, l, host, ahead)
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	err, ctx = fmt.Errorf("mount %s on %s: %w", m.point, host, err), context.WithoutCancel(ctx)
+	if mounted {
+		_, off := l.Run(ctx, host, "umount", m.point)
+		err = errors.Join(err, off)
+	}
+	_, back := l.Run(ctx, host, was.mountArgv(l)...)
+	return errors.Join(err, back, was.setReadAhead(ctx, l, host, ahead))
+}
+
+// readAhead is the mount's own, in KiB; empty where it has none that can be
+// set. A mount that is made again begins with the kernel's.
+func (m mountEntry) readAhead(ctx context.Context, l Lab, host string) (string, error) {
+	if !strings.HasPrefix(m.kind, "nfs") {
+		return "", nil
+	}
+	file, err := m.readAheadFile(ctx, l, host)
+	if err != nil {
+		return "", err
+	}
+	return readHostFile(ctx, l, host, file)
+}
+
+func (m mountEntry) setReadAhead(ctx context.Context, l Lab, host, value string) error {
+	if value == "" {
+		return nil
+	}
+	file, err := m.readAheadFile(ctx, l, host)
+	if err != nil {
+		return err
+	}
+	return writeHostFile(ctx, l, host, file, value)
+}
+
+// readAheadFile belongs to the mount's backing device, which has no name of its
+// own: it is known by its device number.
+func (m mountEntry) readAheadFile(ctx context.Context, l Lab, host string) (string, error) {
+	dev, err := l.Run(ctx, host, "mountpoint", "-d", m.point)
+	if err != nil {
+		return "", fmt.Errorf("find device number of %s on %s: %w", m.point, host, err)
+	}
+	return "/sys/class/bdi/" + strings.TrimSpace(string(dev)) + "/read_ahead_kb", nil
 }
 
 // mountChange is what a fault does to a mount: to its options, or to a
@@ -122,8 +188,7 @@ func (c mountChange) apply(ctx context.Context, l Lab, host, kind string, v floa
 	}, nil
 }
 
-// readAhead sets the read-ahead of the first NFS mount's backing device, which
-// has no name of its own: it is known by its device number.
+// readAhead sets the read-ahead of the first NFS mount.
 func readAhead(v float64, s *site) ([]effect, error) {
 	host := s.end.Node
 	return []effect{func(ctx context.Context, l Lab) (Undo, error) {
@@ -131,11 +196,10 @@ func readAhead(v float64, s *site) ([]effect, error) {
 		if err != nil {
 			return nil, err
 		}
-		dev, err := l.Run(ctx, host, "mountpoint", "-d", m.point)
+		file, err := m.readAheadFile(ctx, l, host)
 		if err != nil {
-			return nil, fmt.Errorf("find device number of %s on %s: %w", m.point, host, err)
+			return nil, err
 		}
-		file := "/sys/class/bdi/" + strings.TrimSpace(string(dev)) + "/read_ahead_kb"
 		return hostFile(host, file, strconv.Itoa(int(v)))(ctx, l)
 	}}, needKernel(s)
 }

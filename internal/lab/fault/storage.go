@@ -56,8 +56,12 @@ func storageFaults() []Fault {
 			Needs: "a kernel host with an iSCSI disk", effects: diskFile("max_sectors_kb")},
 		{ID: "small-read-ahead", Doc: "the client reads ahead too little for the delay", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
 			Severities: three(512, 128, 16, countText("KiB")), Counterfactual: "read-ahead of at least rate × RTT",
-			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel,
+			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs"}, HostKinds: onKernel,
 			Needs: "a kernel host that mounts NFS", effects: readAhead},
+		{ID: "slow-disk", Doc: "the server's disk is slower than the link", AppliesTo: AtServer, Limiter: model.ServerTime,
+			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "a disk that gives at least the link's rate",
+			Confusable: limiters(model.NFSConcurrency, model.ApplicationSource), Workloads: []string{"nfs", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
+			Needs: "a kernel host that serves more than its memory holds", effects: slowDisk},
 		{ID: "dirty-limit", Doc: "the writing client is stalled by a low limit of dirty pages", AppliesTo: AtSender, Limiter: model.ApplicationSource,
 			Severities: three(16<<20, 4<<20, 1<<20, bytesText), Counterfactual: "a dirty limit of several rate × RTT",
 			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
@@ -67,6 +71,54 @@ func storageFaults() []Fault {
 			Confusable: limiters(model.ServerTime, model.ApplicationSource), Workloads: []string{"nfs", "smb", "iscsi"},
 			HostKinds: []topology.Kind{topology.Namespace}, Needs: "a namespace host that serves storage", effects: squeezeServer},
 	}
+}
+
+// slowDisk holds the device back from which the server serves: the block
+// layer's throttle of the root group, which the kernel's own servers are in
+// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+func slowDisk(v float64, s *site) ([]effect, error) {
+	if s.serverHost() == "" {
+		return nil, errors.New("no host of this lab serves storage: bring one up with --serve HOST=nfs")
+	}
+	host, rate := s.end.Node, int64(v*float64(s.rate())/8)
+	return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+		m, err := servedDisk(ctx, l, host)
+		if err != nil {
+			return nil, err
+		}
+		number, err := readHostFile(ctx, l, host, path.Join("/sys/block", path.Base(m.source), "dev"))
+		if err != nil {
+			return nil, err
+		}
+		was, err := readHostFile(ctx, l, host, throttle)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeHostFile(ctx, l, host, throttle, fmt.Sprint(number, " ", rate)); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error { return writeHostFile(ctx, l, host, throttle, ruleOf(was, number)) }, nil
+	}}, needKernel(s)
+}
+
+// servedDisk is the mount that a kernel host serves from.
+func servedDisk(ctx context.Context, l Lab, host string) (mountEntry, error) {
+	return findMountIf(ctx, l, host, "disk to serve from", func(m mountEntry) bool {
+		return m.kind == "ext4" && strings.HasPrefix(m.point, "/srv/")
+	})
+}
+
+// throttle is a file of the control group that a kernel host's disks are in.
+const throttle = "/run/blkio/blkio.throttle.read_bps_device"
+
+// ruleOf is a device's rule among those listed; none is a limit of 0.
+func ruleOf(rules, number string) string {
+	for line := range strings.Lines(rules) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == number {
+			return strings.Join(f, " ")
+		}
+	}
+	return number + " 0"
 }
 
 func countText(of string) func(float64) string {

@@ -62,8 +62,12 @@ func (s *Server) nfsFile(name string, version int) string {
 
 // smbclient reads an empty configuration: not the machine's.
 func (s *Server) smbclient(command string) []string {
-	return []string{"smbclient", "--configfile=/dev/null", "-A", s.path("login"), "-c", command, fmt.Sprintf("//%s/%s", s.addr, shareName)}
+	return []string{"smbclient", "--configfile=/dev/null", "-A", s.Login(), "-c", command, fmt.Sprintf("//%s/%s", s.addr, shareName)}
 }
+
+// Login is the file with the credentials of a server of kind smb, as smbclient
+// -A and mount.cifs read it.
+func (s *Server) Login() string { return s.path("login") }
 
 func (s *Server) sshFile(name string) string {
 	return s.addr.String() + ":" + filepath.Join(s.spec.Share, name)
@@ -89,7 +93,7 @@ func (s *Server) Mount(dir, options string) []string {
 		version := map[int]string{3: "3,mountproto=tcp,nolock", 4: "4.2,clientaddr=0.0.0.0"}[s.nfsVersion()]
 		return []string{"mount", "-i", "-t", "nfs", "-o", fmt.Sprintf("vers=%s,proto=tcp,addr=%s%s", version, s.addr, more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
 	case SMB:
-		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.path("login") + more, fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
+		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.Login() + more, fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
 	}
 	return nil
 }

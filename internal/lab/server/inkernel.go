@@ -74,15 +74,17 @@ func (s *Server) startInKernel(ctx context.Context, h Host) error {
 // (0 is as fast as it is) by the block layer of that kernel, and returns where.
 func MountDevice(ctx context.Context, h Host, device, name string, rate unit.BitRate) (string, error) {
 	dir := "/srv/" + name
-	cmds := [][]string{{"mkdir", "-p", dir}, {"mount", "-t", "ext4", "-o", "noatime", device, dir}}
+	const groups = "/run/blkio" // a fault may slow the disk, too
+	cmds := [][]string{
+		{"mkdir", "-p", dir, groups}, {"mount", "-t", "ext4", "-o", "noatime", device, dir},
+		{"sh", "-c", `mountpoint -q "$0" || mount -t cgroup -o blkio blkio "$0"`, groups},
+	}
 	if rate > 0 {
-		const groups = "/run/blkio"
 		number, err := h.Run(ctx, "cat", path.Join("/sys/block", path.Base(device), "dev"))
 		if err != nil {
 			return "", fmt.Errorf("make disk %s on %s: %w", name, h.Name(), err)
 		}
 		rule := fmt.Sprintf("%s %d", strings.TrimSpace(string(number)), int64(rate/8))
-		cmds = append(cmds, []string{"sh", "-c", `mountpoint -q "$0" || { mkdir -p "$0" && mount -t cgroup -o blkio blkio "$0"; }`, groups})
 		for _, f := range []string{"read", "write"} {
 			cmds = append(cmds, []string{"sh", "-c", `echo "$0" >"$1"`, rule, groups + "/blkio.throttle." + f + "_bps_device"})
 		}

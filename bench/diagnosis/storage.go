@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/host"
+	"linerate/internal/lab"
+	"linerate/internal/lab/fault"
+	"linerate/internal/lab/topology"
+	"linerate/internal/loop"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Roads with storage at their end: a client with a kernel of its own reads a
+// file, or a disk, of a server over and over.
+const (
+	nfsRoad   fault.Road = "nfs"
+	smbRoad   fault.Road = "smb"
+	iscsiRoad fault.Road = "iscsi"
+)
+
+func storageRoads() []fault.Road { return []fault.Road{nfsRoad, smbRoad, iscsiRoad} }
+
+// Sizes of a storage road. User-Mode Linux passes some 900 Mbit/s here; at less
+// than half of that the link is what limits a healthy path. The server cannot
+// keep in memory what is read, as one cannot whose data is worth a network.
+const (
+	storageRate   = 400 * unit.Mbit
+	storageMemory = 256 * unit.MiB
+	storageFile   = 384 // MiB
+	readAheadKB   = 4096
+)
+
+// storageRoad has the data flow from the server to the client. Samba has no
+// server in the kernel here, so that it runs in a namespace.
+func storageRoad(r fault.Road) topology.Topology {
+	shape := topology.Shape{Rate: storageRate, Delay: 2 * time.Millisecond, MTU: 9000, Queue: 512 * unit.KB}
+	client, server := aHost("client1", 1, shape.MTU), aHost("server1", 2, shape.MTU)
+	client.Kind, client.Memory = topology.Kernel, storageMemory
+	server.Servers = []topology.Server{{Kind: string(r)}}
+	if r != smbRoad {
+		server.Kind, server.Memory = topology.Kernel, storageMemory
+	}
+	t := topology.Topology{
+		Name: "judge-" + string(r), Title: "a client and a server of " + string(r),
+		Hosts: []topology.Host{client, server},
+		Links: []topology.Link{{ID: "client1-server1", A: endOf("client1"), B: endOf("server1"), AB: shape, BA: shape}},
+	}
+	t.Flow = topology.Flow{Senders: []string{"server1"}, Receiver: "client1", Via: "eth0"}
+	return t
+}
+
+// storageCases are the faults that name the road's workload, at each severity,
+// a few of TCP's that storage meets as well, and healthy paths; the quick ones
+// are the first of each limiter, severe.
+func storageCases(quick bool, repeat int) []Case {
+	var out []Case
+	for _, r := range storageRoads() {
+		seen := map[model.LimiterID]bool{}
+		for _, f := range fault.Catalogue() {
+			if !shows(f, r) || quick && seen[f.Limiter] {
+				continue
+			}
+			seen[f.Limiter] = true
+			for i, sev := range f.Severities {
+				if severe := i == len(f.Severities)-1; severe || !quick {
+					out = append(out, storageCase(f.ID, sev.Name, r, repeat))
+				}
+			}
+		}
+		for i := range healthyOften {
+			if i == 0 || !quick {
+				out = append(out, storageCase(healthy, string(r), r, healthyOften*repeat+i))
+			}
+		}
+	}
+	return out
+}
+
+func storageCase(id, severity string, r fault.Road, repeat int) Case {
+	return Case{Fault: id, Severity: severity, HostKind: topology.Kernel, Workload: string(r), CC: "cubic", Repeat: repeat, road: r}
+}
+
+// shows tells whether a reader can be held up by the fault.
+func shows(f fault.Fault, r fault.Road) bool {
+	onlyWriters := []string{"nfs-sync-writes", "dirty-limit"}
+	notMounted := []string{"nconnect-ignored"} // the judge's mounts ask for one connection
+	if slices.Contains(slices.Concat(onlyWriters, notMounted), f.ID) {
+		return false
+	}
+	if r == nfsRoad && slices.Contains([]string{"loss-random", "link-rate", "rcv-window-sysctl"}, f.ID) {
+		return true
+	}
+	if !slices.Contains(f.Workloads, string(r)) || slices.Contains(f.Workloads, "tcp") {
+		return false
+	}
+	_, err := fault.Parse([]string{f.ID}, storageRoad(r))
+	return err == nil
+}
+
+// storageStage is a lab whose workload is a reader of the server's storage. It
+// is judged as a user's copy is: from the client, while it runs.
+type storageStage struct {
+	*lab.Lab
+	agent  *host.Client
+	server netip.Addr
+	port   uint16
+	mount  string // of NFS; empty for others
+	file   string // what is read
+}
+
+func newStorageStage(ctx context.Context, l *lab.Lab, reach func(string) host.Endpoint) (stage, error) {
+	s := storageStage{Lab: l, server: l.Addr("server1")}
+	if err := s.prepare(ctx, l.Servers()[0]); err != nil {
+		return nil, fmt.Errorf("prepare storage: %w", err)
+	}
+	var err error
+	s.agent, err = host.Dial(ctx, reach("client1"), host.Options{Now: time.Now})
+	return s, err
+}
+
+// prepare fills the share and mounts it, or logs in to the disk.
+func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error {
+	const dir = "/mnt/judged"
+	fill := path.Join(srv.Share, "big")
+	commands := [][]string{{"mkdir", "-p", dir}, srv.Mount}
+	ahead := `echo "$1" >/sys/class/bdi/$(mountpoint -d "$0")/read_ahead_kb`
+	s.file = path.Join(dir, "big")
+	switch srv.Kind {
+	case "nfs":
+		s.port, s.mount = 2049, dir
+	case "smb":
+		s.port, ahead = 445, "true" // it reads ahead two requests of 4 MiB
+	case "iscsi":
+		s.port, s.file, fill = 3260, "/dev/sda", srv.Share
+		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
+		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
+		commands = [][]string{{"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
+		ahead = `echo "$1" >/sys/block/sda/queue/read_ahead_kb`
+	}
+	if _, err := s.Run(ctx, "server1", "dd", "if=/dev/zero", "of="+fill, "bs=1M", fmt.Sprint("count=", storageFile), "conv=notrunc,fsync", "status=none"); err != nil {
+		return err
+	}
+	for _, argv := range append(commands, []string{"sh", "-c", ahead, dir, fmt.Sprint(readAheadKB)}) {
+		for i := range argv {
+			if argv[i] == "DIR" {
+				argv[i] = dir
+			}
+		}
+		if _, err := s.Run(ctx, "client1", argv...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Down implements stage.
+func (s storageStage) Down(ctx context.Context) error {
+	return errors.Join(s.agent.Close(), s.Lab.Down(ctx))
+}
+
+// Diagnose implements stage: what `linerate explain MOUNT` does on the client.
+func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Results, error) {
+	stop, err := s.Start(ctx, "client1", "reader", s.reader(time.Minute, 0, w)...)
+	if err != nil {
+		return model.Results{}, err
+	}
+	watch := loop.Watch{
+		Agent: s.agent, Host: "client1", LineRate: model.Known(storageRate), For: 5 * time.Second, Patience: 20 * time.Second,
+		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount},
+		Now:    time.Now, Progress: func(string) {},
+	}
+	rec, err := watch.Run(ctx)
+	if err = errors.Join(err, stop()); err != nil {
+		return model.Results{}, fmt.Errorf("diagnose: %w", err)
+	}
+	return rec.Results, nil
+}
+
+// Measure implements stage.
+func (s storageStage) Measure(ctx context.Context, w model.Workload) (unit.BitRate, error) {
+	out, err := s.Run(ctx, "client1", s.reader(storageRun, storageWarmup, w)...)
+	if err != nil {
+		return 0, fmt.Errorf("measure the truth: %w", err)
+	}
+	var bytes, took int64
+	if _, err := fmt.Sscan(strings.TrimSpace(string(out)), &bytes, &took); err != nil || took <= 0 {
+		return 0, fmt.Errorf("measure the truth: the reader printed %q", out)
+	}
+	return unit.BitRate(float64(bytes) * 8 / time.Duration(took).Seconds()), nil
+}
+
+// A reader's first half second fills read-ahead and windows.
+const (
+	storageRun    = 2500 * time.Millisecond
+	storageWarmup = 500 * time.Millisecond
+)
+
+func (s storageStage) reader(d, warmup time.Duration, w model.Workload) []string {
+	return []string{fault.Self, readRole, s.file, d.String(), warmup.String(), fmt.Sprint(int64(w.ReadRate / 8))}
+}

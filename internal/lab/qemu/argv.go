@@ -27,7 +27,7 @@ const (
 // first, so that everything in there has a short name: a socket's path may not
 // be longer than 107 bytes, and commas in a path would end an option.
 func (s Spec) argv() []string {
-	a := []string{"env", "-C", s.Work, s.Kernel.QEMU,
+	a := []string{"/usr/bin/env", "-C", s.Work, s.Kernel.QEMU,
 		"-name", s.Name, "-nodefaults", "-no-user-config", "-display", "none",
 		// A machine that reboots or panics ends, instead of starting over unseen.
 		"-no-reboot",

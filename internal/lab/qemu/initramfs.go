@@ -1,6 +1,7 @@
 package qemu
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -61,13 +62,11 @@ func (k Kernel) loads() ([]load, error) {
 	return resolve(dep, parseBuiltin(b), wants())
 }
 
-// pack writes a compressed archive.
+// pack writes the archive as it is: to decompress it takes the emulated
+// processor longer than to read it.
 func (s Spec) pack(ctx context.Context, w io.Writer, loads []load) error {
-	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	a := &archive{w: zip}
+	buf := bufio.NewWriterSize(w, 1<<20)
+	a := &archive{w: buf}
 	for _, dir := range []string{"dev", "etc", "proc", "sys", modulesDir} {
 		a.dir(dir)
 	}
@@ -89,7 +88,7 @@ func (s Spec) pack(ctx context.Context, w io.Writer, loads []load) error {
 	if err := packInit(a, s.Init); err != nil {
 		return err
 	}
-	return errors.Join(a.Close(), zip.Close())
+	return errors.Join(a.Close(), buf.Flush())
 }
 
 // readModule returns a module as the kernel loads it. Distributions compress

@@ -47,7 +47,7 @@ type sight struct {
 	Nodes   int
 	CPUs    int
 	Boots   int  // counted in a file of its own
-	Init    bool // the running program is where Init says
+	Init    bool // the running program is at InitPath
 	Missing []string
 	NICs    map[string]nicSight // by MAC address
 }
@@ -127,7 +127,7 @@ func look() (sight, error) {
 	if s.Boots, err = countBoot("/var/lib/linerate-boots"); err != nil {
 		return s, err
 	}
-	st, err := os.Stat(Init)
+	st, err := os.Stat(InitPath)
 	s.Init = err == nil && st.Size() > 1<<20
 	for _, dir := range []string{"/proc/self", "/sys/class/net", "/dev/null", "/dev/pts", "/run", "/tmp", "/etc/passwd", "/sys/module/bonding"} {
 		if _, err := os.Stat(dir); err != nil {

@@ -22,6 +22,13 @@ func preparable(t *testing.T) Spec {
 		t.Fatal(err)
 	}
 	s := someSpec()
+	// As QEMU 7 answers.
+	s.Kernel.QEMU = filepath.Join(t.TempDir(), "qemu")
+	script := "#!/bin/sh\n[ \"$*\" = '-device help' ] && echo 'name \"e1000e\", bus PCI, desc \"…\"' && echo 'name \"vmxnet3\", bus PCI'\n"
+	write(t, s.Kernel.QEMU, []byte(script))
+	if err := os.Chmod(s.Kernel.QEMU, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s.Init, s.Work, s.Kernel.Modules = self, filepath.Join(t.TempDir(), "work"), t.TempDir()
 	var dep strings.Builder
 	for i, w := range wants() {
@@ -113,20 +120,11 @@ func (s Spec) mkdirAndPack(t *testing.T) error {
 // before it, as the kernel wants it.
 func (s Spec) unpack(t *testing.T) map[string]member {
 	t.Helper()
-	f, err := os.Open(filepath.Join(s.Work, initramfsFile))
+	b, err := os.ReadFile(filepath.Join(s.Work, initramfsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(zip); err != nil {
-		t.Fatal(err)
-	}
-	list, err := readCPIO(b.Bytes())
+	list, err := readCPIO(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +162,9 @@ func TestPrepareRefuses(t *testing.T) {
 		"prepare machine client1: memory":          func(s *Spec) { s.Memory = 0 },
 		"this kernel has no module virtio_pci":     func(s *Spec) { write(t, filepath.Join(s.Kernel.Modules, depFile), nil) },
 		"write initramfs: parse modules.dep: line": func(s *Spec) { write(t, filepath.Join(s.Kernel.Modules, depFile), []byte("x")) },
-		"read init":                       func(s *Spec) { s.Init = filepath.Join(s.Kernel.Modules, depFile) },
-		"this emulator has no igb, which": func(s *Spec) { s.NICs[0].Model, s.Kernel.QEMU = IGB, "/bin/false" },
+		"read init": func(s *Spec) { s.Init = filepath.Join(s.Kernel.Modules, depFile) },
+		"network card 0: this emulator has no igb, which came with QEMU 8": func(s *Spec) { s.NICs[0].Model = IGB },
+		"ask /bin/false for its devices":                                   func(s *Spec) { s.Kernel.QEMU = "/bin/false" },
 		"as a private directory: it is not": func(s *Spec) {
 			s.Work = t.TempDir()
 			if err := os.Chmod(s.Work, 0o755); err != nil {
@@ -178,5 +177,33 @@ func TestPrepareRefuses(t *testing.T) {
 		if _, err := Prepare(context.Background(), s); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want an error with %q", err, says)
 		}
+	}
+}
+
+func TestPrepareKeepsTheDisk(t *testing.T) {
+	if _, ok := program("mkfs.ext4", "/"); !ok {
+		t.Skip("mkfs.ext4 is not installed")
+	}
+	s := preparable(t)
+	for range 2 {
+		argv, err := Prepare(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.argv(), argv); diff != "" {
+			t.Error(diff)
+		}
+	}
+	disk := filepath.Join(s.Work, diskFile)
+	write(t, disk, []byte("its files"))
+	if _, err := Prepare(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(disk); err != nil || string(b) != "its files" {
+		t.Errorf("the disk was made anew: %d bytes, %v", len(b), err)
+	}
+	names, err := filepath.Glob(filepath.Join(s.Work, "*"))
+	if want := []string{disk, filepath.Join(s.Work, initramfsFile)}; err != nil || !cmp.Equal(want, names) {
+		t.Errorf("the private directory holds %v, %v", names, err)
 	}
 }

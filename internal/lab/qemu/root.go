@@ -9,8 +9,8 @@ import (
 	"linerate/internal/kernel"
 )
 
-// Init is where the running init can be executed from once EnterRoot is done.
-const Init = "/run/linerate/init"
+// InitPath is where the running init can be executed from once EnterRoot is done.
+const InitPath = "/run/linerate/init"
 
 // newRoot is where the machine's tree is put together, before it becomes its
 // root.
@@ -113,7 +113,7 @@ func mountSystem() error {
 // keepInit makes the running program a file of the new root: it is what starts
 // helpers of itself.
 func keepInit() error {
-	to := newRoot + Init
+	to := newRoot + InitPath
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}

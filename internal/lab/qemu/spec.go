@@ -103,6 +103,9 @@ func validateArgs(args []string) error {
 		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return r == '"' || r < ' ' || r > '~' }) {
 			return fmt.Errorf("argument %q of init: the kernel's command line carries only printable ASCII without double quotes", a)
 		}
+		if a == "--" {
+			return fmt.Errorf("argument %q of init: the kernel takes it for the end of them", a)
+		}
 		// The kernel splits at the first '=', and takes a quote after it only if
 		// the value starts there.
 		if name, _, ok := strings.Cut(a, "="); ok && strings.Contains(name, " ") {

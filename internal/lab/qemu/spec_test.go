@@ -30,7 +30,7 @@ func TestArgv(t *testing.T) {
 	if err := s.validate(); err != nil {
 		t.Fatal(err)
 	}
-	want := `env -C|/var/lab, the first/client1|/usr/bin/qemu
+	want := `/usr/bin/env|-C|/var/lab, the first/client1|/usr/bin/qemu
 -name|client1|-nodefaults|-no-user-config|-display|none
 -no-reboot
 -machine|q35|-accel|tcg,thread=multi|-cpu|max
@@ -52,7 +52,7 @@ func TestArgv(t *testing.T) {
 -device|pcie-root-port,id=port1,bus=node1,chassis=2,slot=2,x-speed=2_5,x-width=1
 -netdev|hubport,id=net1,hubid=1
 -device|vmxnet3,id=nic1,netdev=net1,bus=port1,mac=52:54:00:00:00:02,romfile=`
-	lines := strings.Split(strings.ReplaceAll(strings.Replace(want, "env -C", "env|-C", 1), "\n", "|"), "|")
+	lines := strings.Split(strings.ReplaceAll(want, "\n", "|"), "|")
 	if diff := cmp.Diff(lines, s.argv()); diff != "" {
 		t.Error(diff)
 	}
@@ -71,6 +71,7 @@ func TestSpecsAreRefused(t *testing.T) {
 		"1500 bytes":                       func(s *Spec) { s.InitArgs = []string{strings.Repeat("x", 1501)} },
 		"without double quotes":            func(s *Spec) { s.InitArgs = []string{`"`} },
 		`argument ""`:                      func(s *Spec) { s.InitArgs = []string{""} },
+		`argument "--"`:                    func(s *Spec) { s.InitArgs = []string{"a", "--"} },
 		"no blank before":                  func(s *Spec) { s.InitArgs = []string{"a b=c"} },
 		"card 1: MAC address":              func(s *Spec) { s.NICs[1].MAC = mac(1) },
 		"is no MAC":                        func(s *Spec) { s.NICs[1].MAC = net.HardwareAddr{1, 2, 3, 4, 5, 6} },

@@ -27,6 +27,10 @@ func Dial(ctx context.Context, work string) (net.Conn, error) {
 		if err == nil {
 			return c, nil
 		}
+		// Why ctx is done says more than that the attempt was cut short.
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
+		}
 		// No socket yet, or that of an emulator which has ended.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 			return nil, fmt.Errorf("dial control line: %w", err)
@@ -34,7 +38,7 @@ func Dial(ctx context.Context, work string) (net.Conn, error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("dial control line: %w: %w", context.Cause(ctx), err)
+			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
 		}
 	}
 }

@@ -1,0 +1,94 @@
+package qemu
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"linerate/internal/unit"
+)
+
+// Names in the private directory.
+const (
+	initramfsFile = "initramfs"
+	diskFile      = "disk.img"
+	controlSocket = "control"
+	consoleFile   = "console.log"
+)
+
+// Names by which the machine knows what the emulator gives it.
+const (
+	controlPort = "linerate.control" // a virtio-serial port
+	rootTag     = "root"             // a 9p file system
+	diskDevice  = "/dev/vda"         // the only disk
+)
+
+// argv is the command that boots s. It changes into the private directory
+// first, so that everything in there has a short name: a socket's path may not
+// be longer than 107 bytes, and commas in a path would end an option.
+func (s Spec) argv() []string {
+	a := []string{"/usr/bin/env", "-C", s.Work, s.Kernel.QEMU,
+		"-name", s.Name, "-nodefaults", "-no-user-config", "-display", "none",
+		// A machine that reboots or panics ends, instead of starting over unseen.
+		"-no-reboot",
+		"-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+		"-m", mebibytes(s.Memory), "-smp", "4,sockets=2,cores=2,threads=1",
+	}
+	for node, cpus := range []string{"0-1", "2-3"} {
+		a = append(a,
+			"-object", fmt.Sprintf("memory-backend-ram,id=memory%d,size=%s", node, mebibytes(s.Memory/2)),
+			"-numa", fmt.Sprintf("node,nodeid=%d,memdev=memory%d,cpus=%s", node, node, cpus))
+	}
+	a = append(a,
+		"-kernel", s.Kernel.Image, "-initrd", initramfsFile, "-append", s.commandLine(),
+		"-serial", "file:"+consoleFile,
+		"-chardev", "socket,id=control,path="+controlSocket+",server=on,wait=off",
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name="+controlPort,
+		// Flushes may be ignored: the image need not outlive a crash of the machine
+		// outside, and survives the emulator's death without them.
+		"-drive", "file="+diskFile+",format=raw,if=none,id=disk,cache=unsafe", "-device", "virtio-blk-pci,drive=disk",
+		"-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
+		"-device", "virtio-9p-pci,fsdev=root,mount_tag="+rootTag)
+	return append(a, s.nicArgs()...)
+}
+
+// nicArgs puts each card behind a port of its own, below the root bus of its
+// node: what hangs on the first bus has no node at all.
+func (s Spec) nicArgs() []string {
+	var a []string
+	for node, bus := range []int{32, 64} {
+		a = append(a, "-device", fmt.Sprintf("pxb-pcie,id=node%d,bus=pcie.0,bus_nr=%d,numa_node=%d", node, bus, node))
+	}
+	for i, n := range s.NICs {
+		// A hub of its own: carrier, and nobody else on the wire.
+		wire := fmt.Sprintf("hubport,id=net%d,hubid=%d", i, i)
+		if n.Tap != "" {
+			wire = fmt.Sprintf("tap,id=net%d,ifname=%s,script=no,downscript=no,vhost=off", i, n.Tap)
+		}
+		a = append(a,
+			"-device", fmt.Sprintf("pcie-root-port,id=port%d,bus=node%d,chassis=%d,slot=%d,x-speed=%s,x-width=%d",
+				i, n.Node, i+1, i+1, portSpeed(n.PortSpeed), max(n.PortWidth, 1)),
+			"-netdev", wire,
+			// Without its boot code: nobody boots from here.
+			"-device", fmt.Sprintf("%s,id=nic%d,netdev=net%d,bus=port%d,mac=%s,romfile=", n.Model, i, i, i, n.MAC))
+	}
+	return a
+}
+
+// commandLine is the kernel's. What follows "--" are the arguments of init.
+func (s Spec) commandLine() string {
+	line := "console=ttyS0 quiet panic=-1"
+	if len(s.InitArgs) == 0 {
+		return line
+	}
+	line += " --"
+	for _, a := range s.InitArgs {
+		if strings.Contains(a, " ") {
+			a = `"` + a + `"`
+		}
+		line += " " + a
+	}
+	return line
+}
+
+func mebibytes(b unit.Bytes) string { return strconv.FormatInt(int64(b/unit.MiB), 10) + "M" }

@@ -1,0 +1,66 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"linerate/internal/kernel"
+)
+
+// Dial connects to the control line of the machine in private directory work.
+// It waits for the emulator to start, until ctx is done; whoever started it ends
+// ctx when it ends. The connection reaches its end when the emulator does. What is
+// sent before the machine listens is kept for it.
+func Dial(ctx context.Context, work string) (net.Conn, error) {
+	const between = 10 * time.Millisecond
+	tick := time.NewTicker(between)
+	defer tick.Stop()
+	for {
+		c, err := dial(ctx, work)
+		if err == nil {
+			return c, nil
+		}
+		// Why ctx is done says more than that the attempt was cut short.
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
+		}
+		// No socket yet, or that of an emulator which has ended.
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("dial control line: %w", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// dial goes through the open directory, since a socket's path is limited to 107
+// bytes and the directory of a lab may be longer.
+func dial(ctx context.Context, work string) (net.Conn, error) {
+	dir, err := os.Open(work)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", filepath.Join("/proc/self/fd", fmt.Sprint(dir.Fd()), controlSocket))
+}
+
+// OpenControl opens the control line in the machine and waits until somebody
+// outside has dialled, or ctx is done. When they hang up a read says io.EOF.
+func OpenControl(ctx context.Context) (*os.File, error) {
+	f, err := kernel.OpenVirtioPort(ctx, controlPort)
+	if err != nil {
+		return nil, fmt.Errorf("open control line: %w", err)
+	}
+	return f, nil
+}

@@ -80,7 +80,11 @@ func labHost(ctx context.Context, env *environment, n host.Name) (host.Endpoint,
 		return host.Endpoint{}, err
 	}
 	argv := append(slices.Clone(env.self), "lab", "exec", "--name", c.Name, n.Host, "--")
-	return host.Endpoint{Name: n.Host, Argv: argv, Self: env.self, Data: data, StateDir: h.StateDir}, nil
+	self := env.self
+	if len(h.Program) > 0 {
+		self = h.Program
+	}
+	return host.Endpoint{Name: n.Host, Argv: argv, Self: self, Data: data, StateDir: h.StateDir}, nil
 }
 
 func hostOf(s lab.Status, name string) (lab.HostStatus, error) {

@@ -13,6 +13,7 @@ import (
 	"linerate/internal/lab/fabric"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/guest"
+	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/uml"
 	"linerate/internal/load"
@@ -29,14 +30,16 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 	// controller can still undo through its agents; they end with their stdin.
 	ctx = context.WithoutCancel(ctx)
 	roles := map[string]func() int{
-		"agent":           func() int { return agentRole(ctx, env, args[1:]) },
-		"worker":          func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
-		"lab-holder":      func() int { return lab.HolderMain(env.in, env.out) },
-		"lab-enter":       func() int { return lab.EnterMain(args[1:]) },
-		"lab-fabric":      func() int { return fabric.Main(env.in, env.out) },
-		"lab-keep":        func() int { return keepRole(ctx, env) },
-		guest.InitRole:    func() int { return guest.InitMain(args[1:], env.getenv) },
-		guest.KeepRole:    func() int { return guest.KeepMain(ctx, env.in, env.out) },
+		"agent":      func() int { return agentRole(ctx, env, args[1:]) },
+		"worker":     func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
+		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
+		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
+		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },
+		"lab-keep":   func() int { return keepRole(ctx, env) },
+		guest.InitRole: func() int {
+			return guest.InitMain(args[1:], env.getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
+		},
+		guest.KeepRole:    func() int { return guest.KeepMain(ctx, env.in, env.out, qemu.Dial) },
 		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
 		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
 		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },

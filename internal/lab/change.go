@@ -50,7 +50,7 @@ func (l *Lab) Run(ctx context.Context, name string, argv ...string) ([]byte, err
 	if len(argv) == 0 {
 		return nil, errors.New("run in a host: no command")
 	}
-	out, err := serverHost{l, name}.Run(ctx, l.program(argv)...)
+	out, err := serverHost{l, name}.Run(ctx, l.program(name, argv)...)
 	if err != nil {
 		return out, fmt.Errorf("run %s in %s: %w", argv[0], name, err)
 	}
@@ -66,7 +66,7 @@ func (l *Lab) Start(ctx context.Context, name, what string, argv ...string) (sto
 	if len(argv) == 0 {
 		return nil, errors.New("start in a host: no command")
 	}
-	p, err := serverHost{l, name}.Start(ctx, what, l.program(argv)...)
+	p, err := serverHost{l, name}.Start(ctx, what, l.program(name, argv)...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (l *Lab) Start(ctx context.Context, name, what string, argv ...string) (sto
 }
 
 // program puts this very program in the place of fault.Self.
-func (l *Lab) program(argv []string) []string {
+func (l *Lab) program(host string, argv []string) []string {
 	if argv[0] != fault.Self {
 		return argv
 	}
-	return slices.Concat(l.opts.Self, argv[1:])
+	return slices.Concat(l.Program(host), argv[1:])
 }

@@ -12,6 +12,7 @@ import (
 	"linerate/internal/kernel"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/wire"
+	"linerate/internal/unit"
 )
 
 // host is an emulated host that is up.
@@ -43,6 +44,15 @@ func (l *Lab) place(cpus []int) {
 		l.fabricCPUs = cpus
 		return
 	}
+	if n == 2 && l.fast() {
+		// Links this fast take a core for themselves; two hosts fit on another.
+		l.fabricCPUs = cpus[:1]
+		for _, h := range l.hosts {
+			h.cpus = cpus[1:]
+		}
+		l.note("a core per host: this machine has 2, and links of these rates take one; the hosts share the other")
+		return
+	}
 	rest := append([]int{cpus[0]}, cpus[2:]...)
 	l.fabricCPUs = rest[:1]
 	if len(rest) > 1 {
@@ -50,6 +60,10 @@ func (l *Lab) place(cpus []int) {
 	}
 	next := 0
 	for _, h := range l.hosts {
+		if h.spec.Kind == topology.Device {
+			h.cpus = cpus // four of its own, to look at and not to measure
+			continue
+		}
 		if h.spec.Name == l.topo.Flow.Receiver {
 			h.cpus = cpus[1:2]
 			continue
@@ -57,6 +71,17 @@ func (l *Lab) place(cpus []int) {
 		h.cpus = rest[next%len(rest) : next%len(rest)+1]
 		next++
 	}
+}
+
+// fast tells whether the links take most of a core: they pass some 10 Gbit/s
+// with one.
+func (l *Lab) fast() bool {
+	for _, link := range l.topo.Links {
+		if !link.Direct && max(link.AB.Rate, link.BA.Rate) >= 5*unit.Gbit {
+			return true
+		}
+	}
+	return false
 }
 
 const cgroupPrefix = "linerate-"

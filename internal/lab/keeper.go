@@ -70,6 +70,8 @@ type HostStatus struct {
 	Data     string        `json:"data_address"`
 	Ports    []PortStatus  `json:"interfaces"`
 	StateDir string        `json:"state_dir"`
+	// Program is this very program inside the host; empty: as outside.
+	Program []string `json:"program,omitempty"`
 }
 
 // PortStatus is an interface of a host.

@@ -1,6 +1,10 @@
 package lab
 
-import "context"
+import (
+	"context"
+
+	"linerate/internal/lab/topology"
+)
 
 func (k *keeper) status(ctx context.Context) (Status, error) {
 	l, t := k.lab, k.lab.Topology()
@@ -8,6 +12,9 @@ func (k *keeper) status(ctx context.Context) (Status, error) {
 		Servers: []ServerStatus{}, Faults: append([]Injected{}, k.faults...), LeftOut: append([]string{}, l.LeftOut()...)}
 	for _, h := range l.hosts {
 		hs := HostStatus{Name: h.spec.Name, Kind: h.spec.Kind, PID: h.pid(), CPUs: h.cpus, Data: l.Addr(h.spec.Name).String(), StateDir: l.StateDir(h.spec.Name)}
+		if h.spec.Kind == topology.Device {
+			hs.Program = l.Program(h.spec.Name)
+		}
 		for _, i := range h.spec.Interfaces {
 			hs.Ports = append(hs.Ports, PortStatus{i.Name, i.Addr.String(), i.MTU})
 		}

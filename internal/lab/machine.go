@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/guest"
+	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
 	"linerate/internal/lab/wire"
@@ -29,6 +31,7 @@ type machine struct {
 const (
 	// machineMemory is for a host whose file states none.
 	machineMemory = 512 * unit.MiB
+	deviceMemory  = 768 * unit.MiB
 	// bootWithin bounds the boot of a kernel: many times what it takes.
 	bootWithin = 60 * time.Second
 	// insideStateDir is where a host with a kernel of its own keeps its
@@ -45,8 +48,13 @@ func (l *Lab) findKernels() error {
 			if _, err := uml.Find("/"); err != nil {
 				return fmt.Errorf("host %s: %w", h.Name, err)
 			}
-		default:
-			return fmt.Errorf("host %s: a %s host cannot be built here", h.Name, h.Kind)
+		case topology.Device:
+			if _, err := qemu.Find(); err != nil {
+				return fmt.Errorf("host %s: %w", h.Name, err)
+			}
+			if len(h.Servers)+len(h.Disks) > 0 {
+				return fmt.Errorf("host %s: a device host is to look at and to tune: it has no servers or disks", h.Name)
+			}
 		}
 	}
 	return nil
@@ -81,9 +89,45 @@ func (l *Lab) bootMachines(ctx context.Context) error {
 
 // prepareMachine starts the keeper of h's kernel and makes what it boots from.
 func (l *Lab) prepareMachine(ctx context.Context, h *host) error {
-	spec, err := l.machineSpec(h)
+	work := filepath.Join(l.workDir(h.spec.Name), "kernel")
+	if err := os.MkdirAll(filepath.Join(work, uml.MemoryDir), 0o700); err != nil {
+		return err
+	}
+	command, boot, err := l.kernelCommand(ctx, h, work)
 	if err != nil {
 		return err
+	}
+	start, err := kernel.ProcessStart("/proc", l.fabric.PID())
+	if err != nil {
+		return err
+	}
+	// The kernel's process is in the links' network namespace, where its taps
+	// are, and on the host's core.
+	at := place{pid: l.fabric.PID(), start: start, host: h.spec.Name, lab: l.id, cpus: h.cpus, cgroups: h.groups}
+	boot.Argv = slices.Concat(l.self0(), at.argv(), l.self(uml.BootRole), []string{work, "--"}, command)
+	dir := l.workDir(h.spec.Name)
+	boot.Name, boot.Socket, boot.Log, boot.Within = h.spec.Name, filepath.Join(dir, "in"), filepath.Join(dir, "console.log"), bootWithin
+	m := &machine{socket: boot.Socket, boot: boot}
+	if m.keeper, err = wire.Start("kernel of "+h.spec.Name, l.self(guest.KeepRole), l.env(), kernel.Namespaces{}); err != nil {
+		return err
+	}
+	h.machine = m
+	return nil
+}
+
+// kernelCommand makes what h boots from, below work, and says how it boots.
+func (l *Lab) kernelCommand(ctx context.Context, h *host, work string) ([]string, guest.Boot, error) {
+	if h.spec.Kind == topology.Device {
+		spec, err := l.deviceSpec(h, work)
+		if err != nil {
+			return nil, guest.Boot{}, err
+		}
+		argv, err := qemu.Prepare(ctx, spec)
+		return argv, guest.Boot{Cable: work}, err
+	}
+	spec, err := l.machineSpec(h, work)
+	if err != nil {
+		return nil, guest.Boot{}, err
 	}
 	run := func(argv ...string) error {
 		program, err := kernel.FindProgram(argv[0], adminPath())
@@ -97,30 +141,33 @@ func (l *Lab) prepareMachine(ctx context.Context, h *host) error {
 		}
 		return nil
 	}
-	if err := uml.Prepare(spec, run); err != nil {
-		return err
-	}
-	start, err := kernel.ProcessStart("/proc", l.fabric.PID())
-	if err != nil {
-		return err
-	}
-	// The kernel's process is in the links' network namespace, where its taps
-	// are, and on the host's core.
-	at := place{pid: l.fabric.PID(), start: start, host: h.spec.Name, lab: l.id, cpus: h.cpus, cgroups: h.groups}
-	argv := append(l.self0(), at.argv()...)
-	argv = append(append(argv, l.self(uml.BootRole)...), spec.Work, "--")
-	argv = append(argv, uml.Command(spec)...)
-	dir := l.workDir(h.spec.Name)
-	m := &machine{socket: filepath.Join(dir, "in"), boot: guest.Boot{Name: h.spec.Name, Argv: argv, Env: uml.Env(spec),
-		Socket: filepath.Join(dir, "in"), Log: filepath.Join(dir, "console.log"), Within: bootWithin}}
-	if m.keeper, err = wire.Start("kernel of "+h.spec.Name, l.self(guest.KeepRole), l.env(), kernel.Namespaces{}); err != nil {
-		return err
-	}
-	h.machine = m
-	return nil
+	return uml.Command(spec), guest.Boot{Env: uml.Env(spec)}, uml.Prepare(spec, run)
 }
 
-func (l *Lab) machineSpec(h *host) (uml.Spec, error) {
+// deviceSpec is the machine that a device host is.
+func (l *Lab) deviceSpec(h *host, work string) (qemu.Spec, error) {
+	k, err := qemu.Find()
+	if err != nil {
+		return qemu.Spec{}, err
+	}
+	program, err := filepath.EvalSymlinks(l.opts.Self[0])
+	if err != nil {
+		return qemu.Spec{}, fmt.Errorf("find this program: %w", err)
+	}
+	s := qemu.Spec{Name: h.spec.Name, Memory: max(h.spec.Memory, deviceMemory), Kernel: k, Init: program, Work: work}
+	p := guest.Params{Line: guest.VirtioLine}
+	for _, i := range h.spec.Interfaces {
+		mac, card := h.mac(i.Name), i.Card
+		s.NICs = append(s.NICs, qemu.NIC{Model: cmp.Or(card.Model, qemu.E1000E), MAC: mac, Tap: l.portDev(topology.End{Node: h.spec.Name, Interface: i.Name}),
+			Node: card.Node, PortSpeed: card.PortSpeed, PortWidth: card.PortWidth})
+		p.Ports = append(p.Ports, guest.Port{MAC: mac.String(), Name: i.Name})
+	}
+	words := p.CommandLine()
+	s.InitArgs = append([]string{guest.InitRole}, words[:len(words)-1]...)
+	return s, nil
+}
+
+func (l *Lab) machineSpec(h *host, work string) (uml.Spec, error) {
 	k, err := uml.Find("/")
 	if err != nil {
 		return uml.Spec{}, err
@@ -129,7 +176,7 @@ func (l *Lab) machineSpec(h *host) (uml.Spec, error) {
 	if err != nil {
 		return uml.Spec{}, fmt.Errorf("find this program: %w", err)
 	}
-	s := uml.Spec{Kernel: k, Name: h.spec.Name, Work: filepath.Join(l.workDir(h.spec.Name), "kernel"), Init: program,
+	s := uml.Spec{Kernel: k, Name: h.spec.Name, Work: work, Init: program,
 		Memory: h.spec.Memory, Keep: l.dir}
 	for _, d := range disksOf(h.spec) {
 		s.Disks = append(s.Disks, uml.Disk{Name: d.Name, Size: d.Size})
@@ -146,12 +193,22 @@ func (l *Lab) machineSpec(h *host) (uml.Spec, error) {
 
 // startInside starts what serves a host's requests, inside its kernel.
 func (l *Lab) startInside(ctx context.Context, h *host) error {
-	holder, err := wire.Start("host "+h.spec.Name, append(l.Enter(h.spec.Name), l.self("lab-holder")...), l.env(), kernel.Namespaces{})
+	argv := slices.Concat(l.Enter(h.spec.Name), l.Program(h.spec.Name), []string{"lab-holder"})
+	holder, err := wire.Start("host "+h.spec.Name, argv, l.env(), kernel.Namespaces{})
 	if err != nil {
 		return err
 	}
 	h.holder = holder
 	return l.setUp(ctx, h)
+}
+
+// Program is how this very program is started inside a host: a device host has
+// a copy, since it does not see all of this machine's directories.
+func (l *Lab) Program(name string) []string {
+	if h := l.host(name); h != nil && h.spec.Kind == topology.Device {
+		return []string{qemu.InitPath}
+	}
+	return l.self0()
 }
 
 // Reboot boots a host with a kernel of its own again: what was set in it and

@@ -18,6 +18,7 @@ import (
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
 	"linerate/internal/lab/guest"
+	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
@@ -46,9 +47,9 @@ func subcommand(name string, args []string) int {
 	case "lab-enter":
 		return EnterMain(args)
 	case guest.InitRole:
-		return guest.InitMain(args, os.Getenv)
+		return guest.InitMain(args, os.Getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
 	case guest.KeepRole:
-		return guest.KeepMain(context.Background(), os.Stdin, os.Stdout)
+		return guest.KeepMain(context.Background(), os.Stdin, os.Stdout, qemu.Dial)
 	case guest.RunRole:
 		return guest.RunMain(context.Background(), args, os.Stdin, os.Stdout, os.Stderr)
 	case uml.BootRole:

@@ -24,7 +24,7 @@ const KeepRole = "lab-guest"
 type Boot struct {
 	Name string `json:"name"`
 	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless
-	// Cable names a socket that it listens on.
+	// Cable names what Dial is to reach.
 	Argv   []string      `json:"argv"`
 	Env    []string      `json:"env"`
 	Cable  string        `json:"cable,omitempty"`
@@ -39,11 +39,14 @@ const (
 	OpHalt = "halt" // powers the host off, and ends what does not end
 )
 
+// Dial reaches the cable of a machine that listens for it, once it does.
+type Dial func(ctx context.Context, cable string) (net.Conn, error)
+
 // KeepMain is a process that keeps one host's kernel running until its input
 // ends, with requests on stdin and answers on stdout (package wire). It returns
 // the exit status.
-func KeepMain(ctx context.Context, stdin io.Reader, stdout io.Writer) int {
-	k := &keeper{ctx: ctx}
+func KeepMain(ctx context.Context, stdin io.Reader, stdout io.Writer, dial Dial) int {
+	k := &keeper{ctx: ctx, dial: dial}
 	code := wire.Main(stdin, stdout, map[string]wire.Handler{
 		OpBoot: wire.Do(k.boot),
 		OpHalt: wire.Do(func(struct{}) error { return k.halt() }),
@@ -57,6 +60,7 @@ func KeepMain(ctx context.Context, stdin io.Reader, stdout io.Writer) int {
 
 type keeper struct {
 	ctx     context.Context
+	dial    Dial
 	b       Boot
 	cmd     *kernel.Cmd
 	ended   chan struct{} // closed when the kernel has ended
@@ -128,7 +132,7 @@ func (k *keeper) connect(near io.ReadWriteCloser) error {
 	go func() {
 		var err error
 		if near == nil {
-			near, err = dialUntil(ctx, k.b.Cable)
+			near, err = k.dial(ctx, k.b.Cable)
 		}
 		if err == nil {
 			err = awaitReady(near)
@@ -145,18 +149,6 @@ func (k *keeper) connect(near io.ReadWriteCloser) error {
 		return errors.New("the kernel ended")
 	case <-ctx.Done():
 		return fmt.Errorf("it did not come up within %v: %w", k.b.Within, ctx.Err())
-	}
-}
-
-// dialUntil connects once the kernel's emulator listens.
-func dialUntil(ctx context.Context, path string) (net.Conn, error) {
-	const pause = 10 * time.Millisecond
-	for {
-		c, err := net.Dial("unix", path)
-		if err == nil || ctx.Err() != nil {
-			return c, err
-		}
-		time.Sleep(pause)
 	}
 }
 

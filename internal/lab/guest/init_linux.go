@@ -22,11 +22,20 @@ const InitRole = "lab-init"
 // buries the dead.
 const serveRole = "serve"
 
+// Device is a machine that has ways of its own to a root and a cable (package
+// qemu).
+type Device struct {
+	EnterRoot func() error
+	Open      func(ctx context.Context) (*os.File, error)
+}
+
 // InitMain is the first process of a host, started by its kernel with the
-// parameters that Params made, in its environment. It never returns.
-func InitMain(args []string, getenv func(string) string) int {
+// parameters that Params made, in its environment or as arguments. It never
+// returns.
+func InitMain(args []string, getenv func(string) string, d Device) int {
+	getenv = merged(args, getenv)
 	if len(args) > 0 && args[0] == serveRole {
-		if err := serveInside(getenv); err != nil {
+		if err := serveInside(getenv, d); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -36,7 +45,7 @@ func InitMain(args []string, getenv func(string) string) int {
 		fmt.Fprintln(os.Stderr, InitRole+": only a lab host's kernel starts this")
 		return 1
 	}
-	if err := initialise(getenv); err != nil {
+	if err := initialise(args, getenv, d); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	unix.Sync()
@@ -45,15 +54,23 @@ func InitMain(args []string, getenv func(string) string) int {
 	select {}
 }
 
-func initialise(getenv func(string) string) error {
+func initialise(args []string, getenv func(string) string, d Device) error {
 	p, err := parseParams(getenv)
 	if err != nil {
 		return err
 	}
-	if err := enterRoot(p); err != nil {
+	if p.Line == VirtioLine {
+		err = d.EnterRoot()
+	} else {
+		err = enterRoot(p)
+	}
+	if err == nil {
+		err = nameInterfaces(p.Ports)
+	}
+	if err != nil {
 		return err
 	}
-	cmd := kernel.Exec(context.Background(), "/proc/self/exe", InitRole, serveRole)
+	cmd := kernel.Exec(context.Background(), append([]string{"/proc/self/exe", InitRole, serveRole}, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, os.Environ()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start commands: %w", err)
@@ -151,10 +168,7 @@ func afterRoot(p Params) error {
 	if err := mountAll([]mountSpec{{"shm", "/dev/shm", "tmpfs", "mode=1777"}, {"cgroup", "/sys/fs/cgroup", "cgroup2", ""}}); err != nil {
 		return err
 	}
-	if err := offerModules(p.Modules); err != nil {
-		return err
-	}
-	return nameInterfaces(p.Ports)
+	return offerModules(p.Modules)
 }
 
 // nameInterfaces gives each interface the name that the topology has for it.
@@ -226,17 +240,19 @@ func insert(path string) error {
 }
 
 // serveInside opens the cable and runs commands.
-func serveInside(getenv func(string) string) error {
+func serveInside(getenv func(string) string, d Device) error {
 	p, err := parseParams(getenv)
 	if err != nil {
 		return err
 	}
-	line, err := os.OpenFile(p.Line, os.O_RDWR|unix.O_NOCTTY, 0)
+	var line *os.File
+	if p.Line == VirtioLine {
+		line, err = d.Open(context.Background())
+	} else {
+		line, err = openSerial(p.Line)
+	}
 	if err != nil {
 		return fmt.Errorf("open cable: %w", err)
-	}
-	if err := rawTerminal(line); err != nil {
-		return err
 	}
 	// The parameters were the kernel's; commands have those of who asks.
 	os.Clearenv()
@@ -245,6 +261,17 @@ func serveInside(getenv func(string) string) error {
 
 // cable hides what a file has beside its bytes.
 type cable struct{ io.ReadWriteCloser }
+
+func openSerial(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := rawTerminal(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
 
 // rawTerminal has bytes pass as they are. It leaves the file to the poller: a
 // read that blocks its thread would hold up a host's only processor.
@@ -256,9 +283,6 @@ func rawTerminal(f *os.File) error {
 	var failed error
 	err = conn.Control(func(fd uintptr) {
 		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
-		if errors.Is(err, unix.ENOTTY) {
-			return // a virtio port has nothing to cook
-		}
 		if err == nil {
 			t.Iflag, t.Oflag, t.Lflag = 0, 0, 0
 			t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"context"
 	"fmt"
 	"os"
 )
@@ -11,8 +12,14 @@ import (
 // process.
 const InitRole = "lab-init"
 
+// Device is a machine that has ways of its own to a root and a cable.
+type Device struct {
+	EnterRoot func() error
+	Open      func(ctx context.Context) (*os.File, error)
+}
+
 // InitMain is unsupported on this system.
-func InitMain([]string, func(string) string) int {
+func InitMain([]string, func(string) string, Device) int {
 	fmt.Fprintln(os.Stderr, InitRole+": labs are for Linux only")
 	return 1
 }

@@ -10,7 +10,7 @@ import (
 // Params is what a host is told on its kernel's command line. No value has a
 // space in it.
 type Params struct {
-	Line    string // device of the cable, e.g. /dev/ttyS0
+	Line    string // device of the cable, e.g. /dev/ttyS0, or VirtioLine
 	Disk    string // device of the writable layer; empty: it is in memory
 	Modules string // directory with modules.dep, as the host sees it
 	// Keep is a directory of the machine's /run that the host sees, too: the
@@ -24,6 +24,9 @@ type Port struct {
 	MAC, Name string
 }
 
+// VirtioLine as the cable of a host: the machine that it is knows it.
+const VirtioLine = "virtio"
+
 // The kernel hands parameters that it does not know, with a value and without
 // a dot, to its first process as environment; those without a value become
 // arguments (Documentation/admin-guide/kernel-parameters.rst).
@@ -35,7 +38,8 @@ const (
 	varPorts   = "lab_ports"
 )
 
-// CommandLine is p for the end of a kernel's command line.
+// CommandLine is p for the end of a kernel's command line. As arguments of the
+// first process they are read in the same way.
 func (p Params) CommandLine() []string {
 	ports := make([]string, len(p.Ports))
 	for i, x := range p.Ports {
@@ -45,6 +49,18 @@ func (p Params) CommandLine() []string {
 	return []string{
 		varLine + "=" + p.Line, varDisk + "=" + p.Disk, varModules + "=" + p.Modules,
 		varKeep + "=" + p.Keep, varPorts + "=" + strings.Join(ports, ","), InitRole,
+	}
+}
+
+// merged looks for a parameter among the arguments, then in the environment.
+func merged(args []string, getenv func(string) string) func(string) string {
+	return func(name string) string {
+		for _, a := range args {
+			if value, ok := strings.CutPrefix(a, name+"="); ok {
+				return value
+			}
+		}
+		return getenv(name)
 	}
 }
 

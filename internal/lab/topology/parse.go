@@ -63,8 +63,8 @@ func (r *reader) host(name string, n node) Host {
 		}
 	}
 	for _, f := range n.get("interfaces").fields() {
-		r.known(f.value, "address", "mtu")
-		h.Interfaces = append(h.Interfaces, Interface{Name: f.key, Addr: f.value.get("address").prefix(), MTU: f.value.get("mtu").integer(defaultMTU)})
+		r.known(f.value, "address", "mtu", "nic", "numa", "pcie")
+		h.Interfaces = append(h.Interfaces, Interface{Name: f.key, Addr: f.value.get("address").prefix(), MTU: f.value.get("mtu").integer(defaultMTU), Card: r.card(f.value)})
 	}
 	for _, item := range n.get("routes").items() {
 		r.known(item, "to", "via")
@@ -86,6 +86,28 @@ func (r *reader) host(name string, n node) Host {
 		h.Servers = append(h.Servers, s)
 	}
 	return h
+}
+
+// card reads what an interface is on a device host.
+func (r *reader) card(n node) Card {
+	c := Card{Model: "e1000e", Node: n.get("numa").integer(0)}
+	if m := n.get("nic"); m.ok() {
+		c.Model = m.text()
+		if !slices.Contains([]string{"e1000e", "vmxnet3", "igb"}, c.Model) {
+			r.at(m, "nic %q: choose e1000e, vmxnet3 or igb", c.Model)
+		}
+	}
+	if c.Node != 0 && c.Node != 1 {
+		r.at(n.get("numa"), "numa %d: a device host has nodes 0 and 1", c.Node)
+	}
+	if p := n.get("pcie"); p.ok() {
+		r.known(p, "speed", "width")
+		c.PortSpeed, c.PortWidth = p.get("speed").number(), p.get("width").integer(1)
+		if !slices.Contains([]float64{2.5, 5, 8, 16}, c.PortSpeed) || !slices.Contains([]int{1, 2, 4, 8, 16}, c.PortWidth) {
+			r.at(p, "pcie: want a speed of 2.5, 5, 8 or 16 (GT/s) and a width of 1, 2, 4, 8 or 16 lanes")
+		}
+	}
+	return c
 }
 
 // server is a kind alone, or a kind and the disk it serves.

@@ -64,6 +64,18 @@ type Interface struct {
 	Name string
 	Addr netip.Prefix
 	MTU  int
+	Card Card
+}
+
+// Card is the network card of an interface, where its host is a device host;
+// other hosts have none. Zero values: an e1000e on node 0 in a port like itself.
+type Card struct {
+	Model string // e1000e, vmxnet3, igb
+	Node  int    // NUMA node, 0 or 1
+	// PortSpeed (GT/s) and PortWidth (lanes) are what the PCIe port above it can.
+	// The card is 2.5 GT/s x1: anything more is a port that trained below that.
+	PortSpeed float64
+	PortWidth int
 }
 
 // Route sends To through Via. An invalid To is the default route.

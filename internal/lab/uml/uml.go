@@ -68,11 +68,11 @@ type Spec struct {
 	Disks  []Disk // beside the one for what the host writes
 }
 
-// Names below Work.
-const (
-	memoryDir = "memory"
-	ownDisk   = "own"
-)
+// MemoryDir is the directory below Work where BootMain mounts a file system in
+// memory.
+const MemoryDir = "memory"
+
+const ownDisk = "own"
 
 // ownDiskSize bounds what a host may write; it takes what it writes.
 const ownDiskSize = 4 * unit.GiB
@@ -105,12 +105,12 @@ func Command(s Spec) []string {
 }
 
 // Env is what the command's environment needs: its memory is a file.
-func Env(s Spec) []string { return []string{"TMPDIR=" + filepath.Join(s.Work, memoryDir)} }
+func Env(s Spec) []string { return []string{"TMPDIR=" + filepath.Join(s.Work, MemoryDir)} }
 
 // Prepare makes the directories and the disks, with file systems, that are not
 // there yet. A disk takes the room that is written to it.
 func Prepare(s Spec, run func(argv ...string) error) error {
-	for _, d := range []string{memoryDir, "uml"} {
+	for _, d := range []string{MemoryDir, "uml"} {
 		if err := os.MkdirAll(filepath.Join(s.Work, d), 0o700); err != nil {
 			return fmt.Errorf("prepare kernel of %s: %w", s.Name, err)
 		}
@@ -141,7 +141,7 @@ const BootRole = "lab-boot"
 func BootMain(args []string, stderr io.Writer) int {
 	err := fmt.Errorf("boot kernel: want WORK -- COMMAND, have %q", args)
 	if len(args) > 2 && args[1] == "--" {
-		err = kernel.Confine(args[0], filepath.Join(args[0], memoryDir))
+		err = kernel.Confine(args[0], filepath.Join(args[0], MemoryDir))
 	}
 	if err == nil {
 		err = kernel.Replace(args[2:], os.Environ())

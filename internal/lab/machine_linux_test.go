@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
 )
@@ -78,7 +79,7 @@ func TestKernelHost(t *testing.T) {
 	if got := inside("cat", "/etc/linerate-test", "/proc/sys/net/ipv4/tcp_sack"); got != "kept\n1" {
 		t.Errorf("after a reboot: %q", got)
 	}
-	if rtt := roundTrip(ctx, t, l); rtt < 200*time.Microsecond {
+	if rtt := roundTrip(ctx, t, l, "client1", "server1"); rtt < 200*time.Microsecond {
 		t.Errorf("RTT %v, the link alone takes 200µs", rtt)
 	}
 	if err := l.Reboot(ctx, "client1"); err == nil || !strings.Contains(err.Error(), "--kernel client1") {
@@ -94,4 +95,52 @@ func release(ctx context.Context, t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// A device host has the cards, nodes and ports that its topology says, and its
+// frames cross the lab's links.
+func TestDeviceHost(t *testing.T) {
+	needRights(t)
+	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
+		t.Skip(err)
+	}
+	topo, err := topology.Find("dual-homed")
+	if err == nil {
+		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	state := filepath.Join(t.TempDir(), "state")
+	before := traces(t, state)
+	l, err := Up(ctx, topo.Scaled(false), selfOptions(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		sameTraces(t, before, traces(t, state))
+	}()
+	for file, want := range map[string]string{
+		"/sys/class/net/eth0/device/uevent":                "DRIVER=e1000e",
+		"/sys/class/net/eth1/device/uevent":                "DRIVER=vmxnet3",
+		"/sys/class/net/eth1/device/numa_node":             "1",
+		"/sys/devices/system/node/online":                  "0-1",
+		"/sys/class/net/eth0/device/../max_link_width":     "4",
+		"/sys/class/net/eth0/device/../current_link_width": "1",
+		"/sys/class/net/eth1/mtu":                          "9000",
+		"/proc/sys/kernel/hostname":                        "nas1",
+	} {
+		out, err := l.Run(ctx, "nas1", "cat", file)
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %q, %v; want %s", file, out, err, want)
+		}
+	}
+	if rtt := roundTrip(ctx, t, l, "client1", "nas1"); rtt < 200*time.Microsecond {
+		t.Errorf("RTT %v, the links alone take 200µs", rtt)
+	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"linerate/internal/lab/guest"
 )
 
 // Exit codes, documented in docs/exit-codes.md.
@@ -60,7 +62,8 @@ func exit(code int, format string, args ...any) error {
 // to stderr as one line that begins with "linerate: ".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	self, err := os.Executable()
-	if err != nil {
+	// The first process of a lab host has no /proc yet, and needs no name.
+	if err != nil && (len(args) == 0 || args[0] != guest.InitRole) {
 		fmt.Fprintf(stderr, "linerate: find own binary: %v; see that /proc is mounted and readable\n", err)
 		return ExitFailed
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,4 +32,18 @@ func FindProgram(name, path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("find program %s: not in %s", name, path)
+}
+
+// AdminEnv is env with the directories of administrators' programs in PATH:
+// whoever is root in a host wants them, and an ordinary user's PATH lacks them.
+func AdminEnv(env []string) []string {
+	const admin = "/usr/local/sbin:/usr/sbin:/sbin"
+	out := slices.Clone(env)
+	for i, e := range out {
+		if path, ok := strings.CutPrefix(e, "PATH="); ok {
+			out[i] = "PATH=" + strings.TrimPrefix(path+":"+admin, ":")
+			return out
+		}
+	}
+	return append(out, "PATH=/usr/local/bin:/usr/bin:/bin:"+admin)
 }

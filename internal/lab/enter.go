@@ -83,7 +83,7 @@ func enter(args []string) error {
 	if err := kernel.SetAffinity(p.cpus); err != nil {
 		return fmt.Errorf("enter lab host %s: %w", p.host, err)
 	}
-	return kernel.Replace(command, wire.WithEnv(os.Environ(), labEnv+"="+p.lab, hostEnv+"="+p.host))
+	return kernel.Replace(command, wire.WithEnv(kernel.AdminEnv(os.Environ()), labEnv+"="+p.lab, hostEnv+"="+p.host))
 }
 
 func formatCPUs(cpus []int) string {

@@ -123,7 +123,7 @@ func (l *Lab) kernelCommand(ctx context.Context, h *host, work string) ([]string
 			return nil, guest.Boot{}, err
 		}
 		argv, err := qemu.Prepare(ctx, spec)
-		return argv, guest.Boot{Cable: work}, err
+		return argv, guest.Boot{Cable: work, Console: filepath.Join(work, qemu.ConsoleLog)}, err
 	}
 	spec, err := l.machineSpec(h, work)
 	if err != nil {

@@ -222,3 +222,14 @@ func TestSignalsAndEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestTelling(t *testing.T) {
+	const console = "Booting\nlinerate: enter root: mount files: no such device\n[    5.3] Kernel panic - not syncing: Attempted to kill init!\n[    5.3] CPU: 0\nRAX: 00\n"
+	const want = "Booting\nlinerate: enter root: mount files: no such device\n[    5.3] Kernel panic - not syncing: Attempted to kill init!"
+	if got := telling(console); got != want {
+		t.Errorf("%q", got)
+	}
+	if got := telling("a line\n\n"); got != "a line" {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -29,7 +32,9 @@ type Boot struct {
 	Env    []string      `json:"env"`
 	Cable  string        `json:"cable,omitempty"`
 	Socket string        `json:"socket"` // for commands, as RunMain wants it
-	Log    string        `json:"log"`    // file for what the kernel prints
+	Log    string        `json:"log"`    // file for what the process prints
+	// Console is a file with what the kernel prints; empty: Log has it.
+	Console string `json:"console,omitempty"`
 	Within time.Duration `json:"within"` // for the kernel to come up
 }
 
@@ -259,10 +264,33 @@ func (k *keeper) powerOff() {
 
 // lastWords is the end of what the kernel printed.
 func (k *keeper) lastWords() string {
-	const tail = 600
-	b, err := os.ReadFile(k.b.Log)
-	if err != nil || len(bytes.TrimSpace(b)) == 0 {
+	b, err := os.ReadFile(cmp.Or(k.b.Console, k.b.Log))
+	if err != nil {
 		return ""
 	}
-	return "; its console says: " + string(bytes.TrimSpace(b[max(0, len(b)-tail):]))
+	words := telling(string(b))
+	if words == "" {
+		return ""
+	}
+	return "; its console says: " + words
+}
+
+// telling is the end of what was printed, without the registers and stacks of a
+// kernel that panics because its first process has ended: what that one said is
+// the reason.
+func telling(console string) string {
+	const tail = 600
+	var lines []string
+	for line := range strings.Lines(console) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "[") && !strings.Contains(line, "panic") && !strings.Contains(line, "rror") {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	if panics := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "Kernel panic") }); panics >= 0 {
+		lines = lines[:panics+1]
+	}
+	words := strings.Join(lines, "\n")
+	return words[max(0, len(words)-tail):]
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"linerate/internal/kernel"
 )
 
 // RunRole is the hidden subcommand that runs a command inside a host:
@@ -44,7 +46,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer conn.Close()
 	out := &frames{w: conn}
-	if err := out.sendJSON(kindRequest, request{Argv: args[2:], Env: os.Environ(), Dir: dir}); err != nil {
+	if err := out.sendJSON(kindRequest, request{Argv: args[2:], Env: kernel.AdminEnv(os.Environ()), Dir: dir}); err != nil {
 		return 1, fmt.Errorf("run in host: %w", err)
 	}
 	go pumpStdin(out, stdin)

@@ -8,12 +8,14 @@ import (
 	"linerate/internal/unit"
 )
 
+// ConsoleLog is the file in the private directory with what the kernel prints.
+const ConsoleLog = "console.log"
+
 // Names in the private directory.
 const (
 	initramfsFile = "initramfs"
 	diskFile      = "disk.img"
 	controlSocket = "control"
-	consoleFile   = "console.log"
 )
 
 // Names by which the machine knows what the emulator gives it.
@@ -41,7 +43,7 @@ func (s Spec) argv() []string {
 	}
 	a = append(a,
 		"-kernel", s.Kernel.Image, "-initrd", initramfsFile, "-append", s.commandLine(),
-		"-serial", "file:"+consoleFile,
+		"-serial", "file:"+ConsoleLog,
 		"-chardev", "socket,id=control,path="+controlSocket+",server=on,wait=off",
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name="+controlPort,
 		// Flushes may be ignored: the image need not outlive a crash of the machine

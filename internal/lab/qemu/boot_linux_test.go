@@ -155,7 +155,7 @@ func (m *running) wait(t *testing.T, cmd *exec.Cmd, said *bytes.Buffer) {
 }
 
 func (m *running) console() string {
-	b, err := os.ReadFile(filepath.Join(m.work, consoleFile))
+	b, err := os.ReadFile(filepath.Join(m.work, ConsoleLog))
 	if err != nil {
 		return err.Error()
 	}

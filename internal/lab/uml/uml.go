@@ -88,8 +88,10 @@ func Device(n int) string { return "/dev/ubd" + string(rune('a'+n)) }
 // Command is the command that starts it; descriptor 3 is the cable.
 func Command(s Spec) []string {
 	argv := []string{
-		s.Kernel.Program, fmt.Sprintf("mem=%dM", s.Memory/unit.MiB), "rootfstype=hostfs", "rootflags=/", "ro", "init=" + s.Init,
-		"con=null", "con0=null,fd:1", "ssl=null", "ssl0=fd:3", "umid=" + s.Name, "uml_dir=" + filepath.Join(s.Work, "uml"), "quiet",
+		// From its own directory, so that its sockets have short names: a path may
+		// not be longer than 107 bytes.
+		"/usr/bin/env", "-C", s.Work, s.Kernel.Program, fmt.Sprintf("mem=%dM", s.Memory/unit.MiB), "rootfstype=hostfs", "rootflags=/", "ro", "init=" + s.Init,
+		"con=null", "con0=null,fd:1", "ssl=null", "ssl0=fd:3", "umid=" + s.Name, "uml_dir=uml", "quiet",
 	}
 	p := guest.Params{Line: "/dev/ttyS0", Disk: Device(0), Modules: s.Kernel.Modules, Keep: s.Keep}
 	for i, d := range s.disks() {

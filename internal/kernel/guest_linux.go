@@ -63,8 +63,8 @@ func RenameInterface(from, to string) error {
 // Confine shuts the calling thread, which stays locked, in before it becomes an
 // emulated machine: mounts of its own, in which nothing can be written but what
 // is below dir, a file system in memory of its own at memory, a directory, and
-// no capability but to open a tap and to read files. Only Replace makes sense
-// afterwards.
+// no capability but to open a tap and to read files. What it starts is shut in
+// with it.
 func Confine(dir, memory string) error {
 	if err := lockTree(dir, memory); err != nil {
 		return err

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestKernelHost(t *testing.T) {
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state")
 	before := traces(t, state)
-	l, err := Up(ctx, topo.Scaled(false), selfOptions(state))
+	l, err := Up(ctx, topo.Scaled(false), plainOptions(t, state))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestDeviceHost(t *testing.T) {
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state")
 	before := traces(t, state)
-	l, err := Up(ctx, topo.Scaled(false), selfOptions(state))
+	l, err := Up(ctx, topo.Scaled(false), plainOptions(t, state))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,4 +144,20 @@ func TestDeviceHost(t *testing.T) {
 	if rtt := roundTrip(ctx, t, l, "client1", "nas1"); rtt < 200*time.Microsecond {
 		t.Errorf("RTT %v, the links alone take 200µs", rtt)
 	}
+}
+
+// plainOptions make a build of this program without the race detector the
+// hosts' own: the detector's memory has no room in a User-Mode Linux process.
+func plainOptions(t *testing.T, state string) Options {
+	t.Helper()
+	if !raced {
+		return selfOptions(state)
+	}
+	binary := filepath.Join(t.TempDir(), "lab.test")
+	cmd := kernel.Exec(t.Context(), "go", "test", "-c", "-o", binary, ".")
+	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build without the race detector: %v: %s", err, out)
+	}
+	return Options{Self: []string{binary}, StateDir: state}
 }

@@ -38,7 +38,7 @@ func TestStorageOfKernels(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	l, err := Up(ctx, topo.Scaled(false), selfOptions(filepath.Join(t.TempDir(), "state")))
+	l, err := Up(ctx, topo.Scaled(false), plainOptions(t, filepath.Join(t.TempDir(), "state")))
 	if errors.Is(err, server.ErrMissing) {
 		t.Skip(err)
 	}

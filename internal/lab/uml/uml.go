@@ -8,6 +8,7 @@
 package uml
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -138,16 +139,36 @@ func Prepare(s Spec, run func(argv ...string) error) error {
 // starts: lab-boot WORK -- COMMAND...
 const BootRole = "lab-boot"
 
-// BootMain becomes the command that args name, in mounts where all but WORK is
-// read-only. It returns only on error, with the exit status.
+// BootMain runs the command that args name in mounts where all but WORK is
+// read-only, with its descriptors 0 to 3, and returns its exit status. It stays
+// while the command runs: a kernel that panics aborts, which the first process
+// of a namespace would not hear.
 func BootMain(args []string, stderr io.Writer) int {
-	err := fmt.Errorf("boot kernel: want WORK -- COMMAND, have %q", args)
-	if len(args) > 2 && args[1] == "--" {
-		err = kernel.Confine(args[0], filepath.Join(args[0], MemoryDir))
+	if err := boot(args); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
 	}
-	if err == nil {
-		err = kernel.Replace(args[2:], os.Environ())
+	return 0
+}
+
+func boot(args []string) error {
+	if len(args) < 3 || args[1] != "--" {
+		return fmt.Errorf("boot kernel: want WORK -- COMMAND, have %q", args)
 	}
-	fmt.Fprintln(stderr, err)
-	return 1
+	// The thread that is shut in is the one that starts the command.
+	if err := kernel.Confine(args[0], filepath.Join(args[0], MemoryDir)); err != nil {
+		return fmt.Errorf("boot kernel: %w", err)
+	}
+	cmd := kernel.Exec(context.Background(), args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	const cable = 3
+	if f := os.NewFile(cable, "cable"); f != nil {
+		if _, err := f.Stat(); err == nil {
+			cmd.ExtraFiles = []*os.File{f}
+		}
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run kernel: %w", err)
+	}
+	return nil
 }

@@ -28,14 +28,14 @@ type Boot struct {
 	Name string `json:"name"`
 	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless
 	// Cable names what Dial is to reach.
-	Argv   []string      `json:"argv"`
-	Env    []string      `json:"env"`
-	Cable  string        `json:"cable,omitempty"`
-	Socket string        `json:"socket"` // for commands, as RunMain wants it
-	Log    string        `json:"log"`    // file for what the process prints
+	Argv   []string `json:"argv"`
+	Env    []string `json:"env"`
+	Cable  string   `json:"cable,omitempty"`
+	Socket string   `json:"socket"` // for commands, as RunMain wants it
+	Log    string   `json:"log"`    // file for what the process prints
 	// Console is a file with what the kernel prints; empty: Log has it.
-	Console string `json:"console,omitempty"`
-	Within time.Duration `json:"within"` // for the kernel to come up
+	Console string        `json:"console,omitempty"`
+	Within  time.Duration `json:"within"` // for the kernel to come up
 }
 
 // Operations of a keeper.

@@ -1,6 +1,8 @@
 // Command labs brings each built-in topology up and down again and again,
 // and loads its flow once: how long it takes, what is left behind (nothing),
 // how busy the slowest link gets and how busy this machine's cores are then.
+// Two more rows have hosts with kernels of their own, the last a quarter as
+// often.
 //
 //	go run ./bench/labs -n 20
 //
@@ -57,26 +59,46 @@ func run(ctx context.Context, n int, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "| topology | up and down | median up | longest up | median down | share of the ceiling | busiest core | left behind |\n|---|---|---|---|---|---|---|---|\n")
+	var variants []variant
 	for _, t := range all {
-		if err := b.topology(ctx, t.Name, n, w); err != nil {
-			return fmt.Errorf("%s: %w", t.Name, err)
+		variants = append(variants, variant{t.Name, nil, n})
+	}
+	variants = append(variants,
+		variant{"back-to-back", []string{"--kernel", "client1,server1", "--serve", "server1=nfs"}, n},
+		variant{"dual-homed", []string{"--device", "nas1"}, max(1, n/4)})
+	for _, v := range variants {
+		if err := b.topology(ctx, v, w); err != nil {
+			return fmt.Errorf("%s: %w", v, err)
 		}
 	}
 	return nil
 }
 
-func (b bench) topology(ctx context.Context, name string, n int, w io.Writer) error {
+// variant is a row: a topology, with options of lab up or as it is.
+type variant struct {
+	topology string
+	options  []string
+	times    int
+}
+
+func (v variant) String() string {
+	return strings.Join(append([]string{v.topology}, v.options...), " ")
+}
+
+func (b bench) topology(ctx context.Context, v variant, w io.Writer) error {
 	var up, down []time.Duration
-	var share, core float64
-	for i := range n {
+	load := "– | –" // what a kernel or a processor in software carries is no link's share
+	for i := range v.times {
 		started := time.Now()
-		if err := b.ask(ctx, nil, "lab", "up", name, "--json"); err != nil {
+		if err := b.ask(ctx, nil, append([]string{"lab", "up", v.topology, "--json"}, v.options...)...); err != nil {
 			return err
 		}
 		up = append(up, time.Since(started))
 		var err error
-		if i == 0 {
-			share, core, err = b.load(ctx, name)
+		if i == 0 && v.options == nil {
+			var share, core float64
+			share, core, err = b.load(ctx, v.topology)
+			load = fmt.Sprintf("%.1f%% | %.0f%%", 100*share, 100*core)
 		}
 		started = time.Now()
 		if err := errors.Join(err, b.ask(ctx, nil, "lab", "down", "--json")); err != nil {
@@ -91,7 +113,8 @@ func (b bench) topology(ctx context.Context, name string, n int, w io.Writer) er
 	slices.Sort(up)
 	slices.Sort(down)
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
-	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.1f%% | %.0f%% | %d |\n", name, n, ms(up[n/2]), ms(up[n-1]), ms(down[n/2]), 100*share, 100*core, left)
+	n := v.times
+	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %d |\n", v, n, ms(up[n/2]), ms(up[n-1]), ms(down[n/2]), load, left)
 	return nil
 }
 

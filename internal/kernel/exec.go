@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,3 +48,7 @@ func AdminEnv(env []string) []string {
 	}
 	return append(out, "PATH=/usr/local/bin:/usr/bin:/bin:"+admin)
 }
+
+// LeftBehind tells whether Wait gave up on what a command left behind, which
+// still held its output open (Cmd.WaitDelay).
+func LeftBehind(err error) bool { return errors.Is(err, exec.ErrWaitDelay) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/fault"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
@@ -141,8 +142,39 @@ func TestDeviceHost(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", file, out, err, want)
 		}
 	}
+	interrupts(ctx, t, l)
 	if rtt := roundTrip(ctx, t, l, "client1", "nas1"); rtt < 200*time.Microsecond {
 		t.Errorf("RTT %v, the links alone take 200µs", rtt)
+	}
+}
+
+// interrupts go to one core with the fault and where they went without it.
+func interrupts(ctx context.Context, t *testing.T, l *Lab) {
+	t.Helper()
+	where := func() string {
+		out, err := l.Run(ctx, "nas1", "sh", "-c", "cd /sys/class/net/eth1/device/msi_irqs && for i in *; do cat /proc/irq/$i/smp_affinity_list; done")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(out)), " ")
+	}
+	before := where()
+	in, err := fault.Parse([]string{"one-core-for-queues"}, l.Topology())
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := in.Inject(ctx, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := where(); len(got) < 3 || strings.Trim(got, "0 ") != "" {
+		t.Errorf("with the fault vectors go to %s", got)
+	}
+	if err := undo(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := where(); got != before {
+		t.Errorf("vectors went to %s, and go to %s afterwards", before, got)
 	}
 }
 

@@ -273,12 +273,16 @@ func selfOptions(state string) Options {
 
 // transfer runs one stream through the lab and returns its goodput after skip.
 func transfer(ctx context.Context, l *Lab, d, skip time.Duration) (unit.BitRate, error) {
+	return transferBetween(ctx, l, "client1", "server1", d, skip)
+}
+
+func transferBetween(ctx context.Context, l *Lab, client, server string, d, skip time.Duration) (unit.BitRate, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
-	to := l.Addr("server1").String()
-	rx := kernel.Exec(ctx, append(l.Enter("server1"), self, "lab-test-sink", to)...)
+	to := l.Addr(server).String()
+	rx := kernel.Exec(ctx, append(l.Enter(server), self, "lab-test-sink", to)...)
 	rx.Stderr = os.Stderr
 	out, err := rx.StdoutPipe()
 	if err != nil {
@@ -291,7 +295,7 @@ func transfer(ctx context.Context, l *Lab, d, skip time.Duration) (unit.BitRate,
 	if !sc.Scan() || sc.Text() != "ready" {
 		return 0, fmt.Errorf("sink: %q", sc.Text())
 	}
-	tx := kernel.Exec(ctx, append(l.Enter("client1"), self, "lab-test-source", to, d.String(), "cubic")...)
+	tx := kernel.Exec(ctx, append(l.Enter(client), self, "lab-test-source", to, d.String(), "cubic")...)
 	tx.Stderr = os.Stderr
 	if err := tx.Run(); err != nil {
 		_ = rx.Process.Kill()

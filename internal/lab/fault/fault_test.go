@@ -26,6 +26,7 @@ func mounted(t topology.Topology) *fakeLab {
 		"nas:/e /mnt/e nfs4 rw,vers=4.2,rsize=1048576,wsize=1048576,nconnect=4,addr=10.0.0.2 0 0\n" +
 		"//nas/s /mnt/s cifs rw,sec=none,rsize=4194304 0 0\n/dev/ubdb /srv/memory ext4 rw 0 0\n"
 	f.answers["ls -l /sys/block"] = "lrwxrwxrwx 1 root root 0 Nov 1 00:00 sda -> ../devices/platform/host0/session1/target0:0:0/0:0:0:0/block/sda\n"
+	f.answers["ls /sys/class/net/eth0/device/msi_irqs"] = "24\n25\n"
 	f.answers["mountpoint -d /mnt/e"] = "0:47\n"
 	for _, h := range t.Hosts {
 		for k, v := range map[string]string{
@@ -34,6 +35,7 @@ func mounted(t topology.Topology) *fakeLab {
 			"/sys/block/sda/queue/max_sectors_kb": "1280", "/sys/class/bdi/0:47/read_ahead_kb": "15360",
 			"net.ipv4.conf.all.arp_ignore": "1", "eth0": "9000",
 			"/sys/block/ubdb/dev": "98:16", throttle: "98:16 0",
+			"/proc/irq/24/smp_affinity_list": "1", "/proc/irq/25/smp_affinity_list": "0-3",
 		} {
 			f.state[h.Name+" "+k] = v
 		}

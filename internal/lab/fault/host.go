@@ -1,8 +1,10 @@
 package fault
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -69,6 +71,9 @@ func hostFaults() []Fault {
 		{ID: "arp-flux", Doc: "a host answers for all its addresses on every port, so that traffic comes in by the wrong one", AppliesTo: AtReceiver, Limiter: model.LinkRate,
 			Severities: only("arp_ignore 0, arp_announce 0"), Counterfactual: "each port answers for its own address",
 			Confusable: limiters(model.PathQueue), Road: LongRoad, Needs: "a receiver with two ports on one switch", effects: arpFlux},
+		{ID: "one-core-for-queues", Doc: "all interrupts of the card go to one core", AppliesTo: AtReceiver, Limiter: model.ReceiverCPU,
+			Severities: only("smp_affinity_list 0 for each vector"), Counterfactual: "a core for each queue",
+			Confusable: limiters(model.PacketCost), Road: LongRoad, HostKinds: []topology.Kind{topology.Device}, Needs: "a device host", effects: oneCore},
 	}
 }
 
@@ -233,4 +238,27 @@ func arpFlux(_ float64, s *site) ([]effect, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s has no two ports on one switch: describe such a topology in a file and bring that up", s.end.Node)
+}
+
+// oneCore sends each interrupt vector of the interface's card to core 0
+// (Documentation/core-api/irq/irq-affinity.rst).
+func oneCore(_ float64, s *site) ([]effect, error) {
+	host, nic := s.end.Node, s.end.Interface
+	if h, _ := s.topo.Host(host); h.Kind != topology.Device {
+		return nil, fmt.Errorf("%s has no card with interrupts of its own: bring the lab up with --device %s", host, host)
+	}
+	return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+		out, err := l.Run(ctx, host, "ls", "/sys/class/net/"+nic+"/device/msi_irqs")
+		if err != nil {
+			return nil, fmt.Errorf("list interrupts of %s on %s: %w", nic, host, err)
+		}
+		var vectors []effect
+		for irq := range strings.FieldsSeq(string(out)) {
+			vectors = append(vectors, hostFile(host, "/proc/irq/"+irq+"/smp_affinity_list", "0"))
+		}
+		if len(vectors) == 0 {
+			return nil, fmt.Errorf("%s on %s has no vectors of its own", nic, host)
+		}
+		return apply(ctx, l, vectors)
+	}}, nil
 }

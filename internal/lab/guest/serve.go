@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"syscall"
 	"time"
@@ -124,7 +123,7 @@ func runCommand(r request, in io.Reader, out *frames) exit {
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		e.Code = 128 + int(status.Signal()) // as shells tell it
 	}
-	if e.Code == 0 && err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+	if e.Code == 0 && err != nil && !kernel.LeftBehind(err) {
 		e = exit{1, err.Error()}
 	}
 	return e

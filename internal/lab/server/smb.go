@@ -40,7 +40,7 @@ func (s *Server) planSMB() (plan, error) {
 	return plan{
 		programs: []string{"smbd", "smbpasswd"},
 		packages: "samba",
-		dirs:     []string{"private", "state", "cache", "lock", "ncalrpc"},
+		dirs:     []string{"run/private", "run/state", "run/cache", "run/lock", "run/ncalrpc"},
 		files: map[string]string{
 			"smb.conf": s.smbConf(),
 			"secret":   secret + "\n" + secret + "\n",
@@ -61,11 +61,13 @@ func (s *Server) smbConf() string {
 		"disable netbios = yes", "multicast dns register = no", "load printers = no", "printcap name = /dev/null",
 		"disable spoolss = yes", "usershare max shares = 0", "server min protocol = SMB2_10", "logging = file",
 	}
+	// Below /run, which is the server's own: it makes sockets in these, and a
+	// socket's path may not be longer than 107 bytes.
 	for _, d := range []struct{ param, path string }{
-		{"private dir", "private"}, {"state directory", "state"}, {"cache directory", "cache"},
-		{"lock directory", "lock"}, {"pid directory", "run"}, {"ncalrpc dir", "ncalrpc"}, {"log file", "log/smbd.log"},
+		{"private dir", "/run/private"}, {"state directory", "/run/state"}, {"cache directory", "/run/cache"},
+		{"lock directory", "/run/lock"}, {"pid directory", "/run"}, {"ncalrpc dir", "/run/ncalrpc"}, {"log file", s.path("log/smbd.log")},
 	} {
-		lines = append(lines, d.param+" = "+s.path(d.path))
+		lines = append(lines, d.param+" = "+d.path)
 	}
 	if o.Signing {
 		lines = append(lines, "server signing = mandatory")

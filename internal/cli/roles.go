@@ -44,7 +44,6 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
 		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },
 		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
-		"lab-burn":        func() int { return lab.BurnMain(args[1:], env.in, env.out) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
 	role, ok := roles[args[0]]

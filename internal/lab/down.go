@@ -25,7 +25,7 @@ const removeWithin = 5 * time.Second
 // called again, and goes through to the end whatever fails on the way.
 func (l *Lab) Down(ctx context.Context) error {
 	l.down = true
-	errs := []error{stopBurner(ctx, l), l.stopServers()}
+	errs := []error{freeReader(ctx, l), l.stopServers()}
 	if l.fabric != nil {
 		errs = append(errs, l.fabric.Stop())
 		l.fabric = nil

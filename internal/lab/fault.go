@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -82,7 +83,7 @@ func Faults() []Fault {
 		{ID: "app", Doc: "the sending application produces 300 Mbit/s", Limiter: model.ApplicationSource, FixKind: model.FixOperator,
 			SourceRate: 300 * unit.Mbit, inject: nothing, cure: nothing},
 		{ID: "cpu", Doc: "other work takes the CPU from the receiving application", Limiter: model.ReceiverCPU, FixKind: model.FixOperator,
-			inject: startBurner, cure: stopBurner},
+			inject: squeezeReader, cure: freeReader},
 		{ID: "none", Doc: "nothing is wrong", Limiter: model.None, FixKind: model.FixNone, inject: nothing, cure: nothing},
 	}
 }
@@ -120,6 +121,25 @@ func (l *Lab) Cure(ctx context.Context, f Fault) error {
 		return fmt.Errorf("cure fault %s: %w", f.ID, err)
 	}
 	return nil
+}
+
+// squeezeReader starves the receiving application as the catalogue does.
+func squeezeReader(ctx context.Context, l *Lab) error {
+	if l.squeezed != nil {
+		return nil
+	}
+	undo, err := fault.Injection{Fault: "receiver-cpu", Severity: "medium"}.Inject(ctx, l)
+	l.squeezed = undo
+	return err
+}
+
+func freeReader(ctx context.Context, l *Lab) error {
+	if l.squeezed == nil {
+		return nil
+	}
+	undo := l.squeezed
+	l.squeezed = nil
+	return undo(ctx)
 }
 
 func nothing(context.Context, *Lab) error { return nil }

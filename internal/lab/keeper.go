@@ -133,7 +133,6 @@ type keeper struct {
 	now    func() time.Time
 	faults []Injected
 	next   int
-	down   bool
 	done   chan struct{} // closed once whoever took the lab down knows
 	end    sync.Once
 }
@@ -251,12 +250,12 @@ func accept(ln net.Listener, serve func(net.Conn)) {
 }
 
 // serve answers one client. The connection of who takes the lab down stays open
-// until this process has ended, so that its end tells that nothing is left.
+// until this process has ended, so that its end tells that nothing is left; that
+// of any other client that goes meanwhile must not end this process before.
 func (k *keeper) serve(c net.Conn) {
+	tookDown := false
 	defer func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if k.down {
+		if tookDown {
 			k.end.Do(func() { close(k.done) })
 			return
 		}
@@ -279,7 +278,10 @@ func (k *keeper) serve(c net.Conn) {
 		"reboot": wire.Op(func(host string) (struct{}, error) {
 			return locked(k, func() (struct{}, error) { return struct{}{}, k.reboot(ctx, host) })
 		}),
-		"down": wire.Do(func(struct{}) error { return k.takeDown(ctx) }),
+		"down": wire.Do(func(struct{}) error {
+			tookDown = true
+			return k.takeDown(ctx)
+		}),
 	})
 }
 
@@ -293,7 +295,6 @@ func locked[T any](k *keeper, f func() (T, error)) (T, error) {
 func (k *keeper) takeDown(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.down = true
 	return k.lab.Down(context.WithoutCancel(ctx))
 }
 

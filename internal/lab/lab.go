@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/fault"
 	"linerate/internal/lab/guest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/wire"
@@ -21,7 +22,7 @@ import (
 // Options say how a lab is run.
 type Options struct {
 	// Self starts this very program, so that it can be its own helpers; the
-	// subcommands lab-holder, lab-enter, lab-fabric, lab-probe and lab-burn are
+	// subcommands lab-holder, lab-enter, lab-fabric, lab-probe and the like are
 	// appended.
 	Self []string
 	// StateDir is a private directory (see StateDir) for what must be found
@@ -46,7 +47,7 @@ type Lab struct {
 	fabricCPUs []int
 	mode       fabric.Mode
 	shapes     map[string][2]topology.Shape
-	burner     *wire.Helper
+	squeezed   fault.Undo // what frees the reader; nil: nothing holds it
 	servers    []running
 	groups     []kernel.Cgroup
 	leftOut    []string

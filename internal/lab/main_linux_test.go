@@ -17,6 +17,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/fault"
 	"linerate/internal/lab/guest"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
@@ -58,8 +59,8 @@ func subcommand(name string, args []string) int {
 		return server.KernelMain(context.Background(), args, os.Stderr)
 	case "lab-probe":
 		return server.ProbeMain(args, os.Stderr)
-	case "lab-burn":
-		return BurnMain(args, os.Stdin, os.Stdout)
+	case fault.SqueezeRole:
+		return fault.SqueezeMain(context.Background(), args, os.Stderr)
 	}
 	var err error
 	switch name {

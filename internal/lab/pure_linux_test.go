@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,19 +75,6 @@ func TestLabOf(t *testing.T) {
 	}
 	if !ownerLives("lab-x-y-z") {
 		t.Error("an id that cannot be read counts as dead")
-	}
-}
-
-func TestEstablishedInodes(t *testing.T) {
-	const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 02004D0A:1B59 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 100 1 0000000000000000 100 0 0 10 0
-   1: 02004D0A:1B59 01004D0A:8AE6 01 00000000:00000000 00:00000000 00000000     0        0 200 1 0000000000000000 20 4 30 10 -1
-   2: 01004D0A:1B59 01004D0A:8AE6 01 00000000:00000000 00:00000000 00000000     0        0 300 1 0000000000000000 20 4 30 10 -1
-   3: cut
-`
-	got, err := establishedInodes(strings.NewReader(tcp), netip.MustParseAddr("10.77.0.2"))
-	if err != nil || !cmp.Equal(got, map[string]bool{"socket:[200]": true}) {
-		t.Errorf("%v %v", got, err)
 	}
 }
 

@@ -33,6 +33,13 @@ func Judge(c Case) model.Verdict {
 	if n := judgeNFS(c, v, ce, scenes); n != nil {
 		v = *n
 	}
+	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
+		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
+	}
+	if len(v.Causes) > 0 { // what the mount shows may have changed the first
+		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
+	}
+	v.Probe = probeFor(&v)
 	clean(&v)
 	v.Line = Line(v)
 	return v
@@ -127,7 +134,10 @@ func elect(scenes []*scene) model.Verdict {
 			win = b
 		}
 	}
-	return verdict(win, votes[win.first.id]/all, len(scenes))
+	v := verdict(win, votes[win.first.id]/all, len(scenes))
+	v.Measured = unit.BitRate(win.scene.total)
+	causesOf(&v, win)
+	return v
 }
 
 func verdict(b ballot, agree float64, streams int) model.Verdict {
@@ -142,9 +152,6 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
 	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {
 		v.Notes = append(v.Notes, "the hypervisor takes "+pct(s.stolenShare())+" of the time of the core in use: measure again when the machine under this virtual one is quieter")
-	}
-	if b.next != nil && len(b.next.evidence) > 0 {
-		v.Notes = append(v.Notes, "also seen, and likely next once this is gone: "+string(b.next.id)+" ("+b.next.evidence[0].What+")")
 	}
 	if streams > 1 && agree < 1 {
 		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of the bytes moved under this limiter")
@@ -224,5 +231,17 @@ func clean(v *model.Verdict) {
 	v.Confidence = min(1, max(0, v.Confidence))
 	if v.Evidence == nil {
 		v.Evidence = []model.Evidence{}
+	}
+	if v.Causes == nil {
+		v.Causes = []model.Cause{}
+	}
+	for i := range v.Causes {
+		c := &v.Causes[i]
+		if c.GainLow != nil && (!known(float64(*c.GainLow)) || !known(float64(*c.GainHigh))) {
+			c.GainLow, c.GainHigh = nil, nil
+		}
+	}
+	if n := v.NextLimit; n != nil && !known(float64(n.At)) {
+		v.NextLimit = nil
 	}
 }

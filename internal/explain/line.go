@@ -12,6 +12,13 @@ import (
 // with its first evidence, the fix, what it is expected to bring.
 func Line(v model.Verdict) string {
 	parts := []string{measuredPart(v) + ".", limiterPart(v)}
+	if n := v.NextLimit; n != nil && n.Limiter != model.None {
+		at := ""
+		if n.Host != "" {
+			at = " at " + n.Host
+		}
+		parts = append(parts, fmt.Sprintf("Next: %s%s, from about %s.", n.Limiter, at, n.At))
+	}
 	if p := fixPart(v); p != "" {
 		parts = append(parts, p)
 	}

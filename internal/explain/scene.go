@@ -75,6 +75,9 @@ type finding struct {
 	// costs: the signature shows that something is amiss, but only goodput
 	// below a known ceiling shows that it costs anything.
 	costs bool
+	// bound is the goodput of all flows together that this limiter allows,
+	// bit/s; unknown where it cannot be computed. It is set by outlook alone.
+	bound float64
 }
 
 type cause string

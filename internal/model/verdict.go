@@ -70,6 +70,11 @@ type Verdict struct {
 	Evidence       []Evidence    `json:"evidence"`
 	Fix            Fix           `json:"fix"`
 	ExpectedGain   *Gain         `json:"expected_gain"`
+	// Causes are all limiters that were found, in the order in which they
+	// bind; the first is Limiter. Empty when none was named.
+	Causes    []Cause    `json:"causes"`
+	NextLimit *NextLimit `json:"next_limit"` // null: not known
+	Probe     *Probe     `json:"probe"`      // null: nothing is confused with it
 	// Alternatives are limiters that the evidence does not tell from the
 	// named one, each with the probe that would.
 	Alternatives []Alternative `json:"alternatives,omitempty"`

@@ -1,0 +1,121 @@
+package explain
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// limiters of a verdict's causes, in their order.
+func causeIDs(v model.Verdict) []model.LimiterID {
+	var out []model.LimiterID
+	for _, c := range v.Causes {
+		out = append(out, c.Limiter)
+	}
+	return out
+}
+
+func TestCausesInTheOrderTheyBind(t *testing.T) {
+	smallWindow := map[string]string{rmemSetting: "4096 131072 262144"} // 128 KiB of window: 105 Mbit/s at 10 ms
+	smallBuffer := map[string]string{wmemSetting: "4096 16384 524288"}  // 384 KiB of payload: 315 Mbit/s
+	both := map[string]string{rmemSetting: "4096 131072 262144", wmemSetting: "4096 16384 524288"}
+	window := knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 128 << 10, rcvbuf: 262144}
+	for _, tt := range []struct {
+		name string
+		k    func() knobs
+		want []model.LimiterID
+		next float64 // bit/s, 0: the ceiling
+	}{
+		{"a window alone", func() knobs { k := window; k.settings = smallWindow; return k }, ids(model.ReceiverWindow), 0},
+		{"a window, then a send buffer", func() knobs { k := window; k.settings = both; return k }, ids(model.ReceiverWindow, model.SendBuffer), 314.6e6},
+		{"a window, then loss", func() knobs { k := window; k.settings, k.retrans = smallWindow, 1e-4; return k }, ids(model.ReceiverWindow, model.PathLoss), -1},
+		{"loss, then a window", func() knobs {
+			return knobs{rate: 0.05e9, rtt: 10 * time.Millisecond, retrans: 2e-3, settings: smallWindow, cwnd: 40, rcvbuf: 200000}
+		}, ids(model.PathLoss, model.ReceiverWindow), 104.9e6},
+		{"a window, then a reader that needs its core", func() knobs {
+			k := window
+			k.settings, k.run = smallWindow, [2]float64{0, 0.55}
+			return k
+		}, ids(model.ReceiverWindow, model.ReceiverCPU), 0.1e9 / 0.55},
+		{"a send buffer that is ample in the end", func() knobs {
+			k := window
+			k.settings = map[string]string{rmemSetting: smallWindow[rmemSetting], wmemSetting: "4096 16384 67108864"}
+			return k
+		}, ids(model.ReceiverWindow), 0},
+		{"a healthy path with a small send buffer", func() knobs { return knobs{settings: smallBuffer} }, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := Judge(tt.k().build())
+			if got := causeIDs(v); !slices.Equal(got, tt.want) {
+				t.Fatalf("causes %v, want %v; %s", got, tt.want, v.Line)
+			}
+			if tt.want == nil {
+				return
+			}
+			checkChain(t, v)
+			switch n := v.NextLimit; {
+			case n == nil:
+				t.Error("no next limit")
+			case tt.next == 0 && n.Limiter != model.None, tt.next != 0 && n.Limiter != tt.want[1]:
+				t.Errorf("next limit is %s", n.Limiter)
+			case tt.next > 0 && math.Abs(float64(n.At)/tt.next-1) > 0.02:
+				t.Errorf("next limit from %s, want %.4g bit/s", n.At, tt.next)
+			}
+			if named := strings.Contains(v.Line, "Next: "); named != (tt.next != 0) {
+				t.Errorf("the line: %s", v.Line)
+			}
+		})
+	}
+}
+
+// checkChain: the first cause is the verdict; gains are ranges that add up to
+// no more than the ceiling.
+func checkChain(t *testing.T, v model.Verdict) {
+	t.Helper()
+	if c := v.Causes[0]; c.Limiter != v.Limiter || c.Confidence != v.Confidence || c.Fix != v.Fix || len(c.Evidence) != len(v.Evidence) {
+		t.Errorf("the first cause is not the verdict: %+v", c)
+	}
+	for _, c := range v.Causes {
+		if c.GainLow == nil {
+			continue
+		}
+		if *c.GainLow < 0 || *c.GainLow > *c.GainHigh || v.Measured+*c.GainHigh > *v.Ceiling*1.0001 {
+			t.Errorf("%s: gain %s to %s on top of %s of %s", c.Limiter, c.GainLow, c.GainHigh, v.Measured, v.Ceiling)
+		}
+		if c.Confidence <= 0 || c.Confidence > 1 || len(c.Evidence) == 0 {
+			t.Errorf("%s: confidence %.2f, %d pieces of evidence", c.Limiter, c.Confidence, len(c.Evidence))
+		}
+	}
+}
+
+// A single recorded fault has one cause, or others that were seen as well:
+// nothing that is plainly absent is forecast.
+func TestRecordedSingleFaultsHaveOneCause(t *testing.T) {
+	for _, l := range readLabels(t) {
+		v := Judge(readRecording(t, l.Name))
+		if v.NextLimit != nil && v.NextLimit.Limiter != model.None {
+			t.Errorf("%s: %s", l.Name, v.Line)
+		}
+		if claimsNothing(v.Limiter) != (len(v.Causes) == 0) {
+			t.Errorf("%s: %s with %d causes", l.Name, v.Limiter, len(v.Causes))
+		}
+	}
+}
+
+func TestProbeTellsTheAlternativesApart(t *testing.T) {
+	v := model.Verdict{Limiter: model.PathLoss, Alternatives: []model.Alternative{
+		{Limiter: model.PathQueue, Probe: "send slowly"}, {Limiter: model.Reordering, Probe: "log in"}, {Limiter: model.LinkRate, Probe: "send slowly"}}}
+	p := probeFor(&v)
+	if p == nil || p.Do != "send slowly" || !slices.Equal(p.Between, ids(model.PathLoss, model.PathQueue, model.LinkRate)) {
+		t.Errorf("%+v", p)
+	}
+	if p := probeFor(&model.Verdict{Limiter: model.PathLoss}); p != nil {
+		t.Errorf("a probe between nothing: %+v", p)
+	}
+}
+
+func ids(v ...model.LimiterID) []model.LimiterID { return v }

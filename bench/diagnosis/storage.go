@@ -114,6 +114,8 @@ type storageStage struct {
 	server netip.Addr
 	port   uint16
 	mount  string // of NFS; empty for others
+	share  string // of SMB
+	disk   string // of iSCSI
 	file   string // what is read
 }
 
@@ -138,9 +140,9 @@ func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error 
 	case "nfs":
 		s.port, s.mount = 2049, dir
 	case "smb":
-		s.port, ahead = 445, "true" // it reads ahead two requests of 4 MiB
+		s.port, s.share, ahead = 445, fmt.Sprintf("//%s/share", s.server), "true" // it reads ahead two requests of 4 MiB
 	case "iscsi":
-		s.port, s.file, fill = 3260, "/dev/sda", srv.Share
+		s.port, s.disk, s.file, fill = 3260, "sda", "/dev/sda", srv.Share
 		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
 		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
 		commands = [][]string{{"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
@@ -175,7 +177,7 @@ func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Res
 	}
 	watch := loop.Watch{
 		Agent: s.agent, Host: "client1", LineRate: model.Known(storageRate), For: 5 * time.Second, Patience: 20 * time.Second,
-		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount},
+		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount, Share: s.share, Disk: s.disk},
 		Now:    time.Now, Progress: func(string) {},
 	}
 	rec, err := watch.Run(ctx)

@@ -309,6 +309,9 @@ func (r *Result) take(out model.Results) {
 	for _, a := range v.Alternatives {
 		r.Alternatives = append(r.Alternatives, a.Limiter)
 	}
+	for _, e := range v.Evidence {
+		r.Evidence = append(r.Evidence, fmt.Sprintf("%s=%g", e.Metric, e.Value))
+	}
 	for _, w := range out.Warnings {
 		r.Warnings = append(r.Warnings, w.ID)
 	}

@@ -145,7 +145,10 @@ func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error 
 		s.port, s.disk, s.file, fill = 3260, "sda", "/dev/sda", srv.Share
 		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
 		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
-		commands = [][]string{{"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
+		// The initiator asks for a receive buffer of 512 KiB, and net.core.rmem_max
+		// as it comes allows half a window: less than this road needs.
+		allow := "echo 4194304 >/proc/sys/net/core/rmem_max"
+		commands = [][]string{{"sh", "-c", allow}, {"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
 		ahead = `echo "$1" >/sys/block/sda/queue/read_ahead_kb`
 	}
 	if _, err := s.Run(ctx, "server1", "dd", "if=/dev/zero", "of="+fill, "bs=1M", fmt.Sprint("count=", storageFile), "conv=notrunc,fsync", "status=none"); err != nil {

@@ -58,6 +58,8 @@ func sendCause(s *scene) cause {
 		return causeUnknown
 	case float64(s.snd.last.SndBuf) >= nearLimit*float64(max):
 		return causeSysctl
+	case capped(s.c.Sender, wmemMaxSetting, s.snd.last.SndBuf):
+		return causeCapped
 	}
 	return causeSocket
 }

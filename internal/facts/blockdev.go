@@ -22,6 +22,9 @@ const iscsiPort = 3260
 // "sdb1", "dm-0"; "" for anything else. Links are followed; a node of
 // /dev/mapper that is no link is found by its name.
 func blockDevice(src kernel.Files, p string) string {
+	if !path.IsAbs(p) {
+		return "" // the source of a file system that has no device: "tmpfs"
+	}
 	for range maxStack {
 		target, err := src.Readlink(p)
 		if err != nil {

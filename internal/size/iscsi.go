@@ -11,12 +11,12 @@ import (
 // ISCSIInput describes a block workload over one iSCSI session. The lengths are
 // the negotiated values, of which each side offers one (RFC 7143 §13).
 type ISCSIInput struct {
-	QueueDepth int           `json:"queue_depth"`    // commands in flight
-	Block      unit.Bytes    `json:"block_bytes"`    // per command
-	Latency    time.Duration `json:"latency_ns"`     // of a command, round trip included
-	Write      bool          `json:"write"`          // false: reads
-	RTT        time.Duration `json:"rtt_ns"`         // 0: not given, no R2T time is added
-	MaxRecv    unit.Bytes    `json:"max_recv_bytes"` // MaxRecvDataSegmentLength of the side that receives
+	QueueDepth int           `json:"queue_depth,omitempty"` // commands in flight
+	Block      unit.Bytes    `json:"block_bytes"`           // per command
+	Latency    time.Duration `json:"latency_ns"`            // of a command, round trip included
+	Write      bool          `json:"write"`                 // false: reads
+	RTT        time.Duration `json:"rtt_ns,omitempty"`      // 0: not given, no R2T time is added
+	MaxRecv    unit.Bytes    `json:"max_recv_bytes"`        // MaxRecvDataSegmentLength of the side that receives
 	FirstBurst unit.Bytes    `json:"first_burst_bytes"`
 	MaxBurst   unit.Bytes    `json:"max_burst_bytes"`
 	InitialR2T bool          `json:"initial_r2t"` // true: no unsolicited data beyond the command itself
@@ -138,6 +138,7 @@ func ISCSIFor(in ISCSIInput) (Answer, error) {
 	if in.Rate == 0 {
 		return Answer{}, errors.New("size iscsi: in reverse, give the rate wanted")
 	}
+	in.QueueDepth = 0 // it is the answer
 	a := newReverse("iscsi", in)
 	t, text := in.command()
 	a.add("IOPS needed", float64(in.Rate)/8/float64(in.Block), PerSecond, "%s / (8 × %d B)", in.Rate, in.Block)

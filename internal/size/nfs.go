@@ -27,8 +27,8 @@ const (
 type NFSInput struct {
 	Version   string        `json:"version"` // 3 or 4.1 (4.2 is the same here)
 	RTT       time.Duration `json:"rtt_ns"`
-	Service   time.Duration `json:"service_ns"` // the server's time per call
-	Slots     int           `json:"slots"`      // calls in flight: per session (4.1), per connection (3)
+	Service   time.Duration `json:"service_ns,omitempty"` // the server's time per call
+	Slots     int           `json:"slots"`                // calls in flight: per session (4.1), per connection (3)
 	Transfer  unit.Bytes    `json:"transfer_bytes"`
 	Nconnect  int           `json:"nconnect"`
 	Window    unit.Bytes    `json:"window_bytes,omitempty"`    // per connection

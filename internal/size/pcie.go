@@ -36,9 +36,9 @@ const (
 
 // PCIeInput describes a slot and the ports of the adapter in it.
 type PCIeInput struct {
-	Gen     int          `json:"gen"`           // 1 to 5; in reverse 0 means each
-	Lanes   int          `json:"lanes"`         // as trained, not as the connector looks
-	Payload int          `json:"payload_bytes"` // Maximum Payload Size in force
+	Gen     int          `json:"gen,omitempty"`   // 1 to 5; in reverse 0 means each
+	Lanes   int          `json:"lanes,omitempty"` // as trained, not as the connector looks
+	Payload int          `json:"payload_bytes"`   // Maximum Payload Size in force
 	ECRC    bool         `json:"ecrc"`
 	Rate    unit.BitRate `json:"rate_bps,omitempty"` // of one port
 	Ports   int          `json:"ports"`

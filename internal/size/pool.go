@@ -12,8 +12,8 @@ import (
 // PoolInput describes a pool of equal groups of equal disks.
 type PoolInput struct {
 	Layout   string     `json:"layout"`
-	Vdevs    int        `json:"vdevs"` // groups, striped
-	Width    int        `json:"width"` // disks of a group
+	Vdevs    int        `json:"vdevs,omitempty"` // groups, striped
+	Width    int        `json:"width"`           // disks of a group
 	DiskSize unit.Bytes `json:"disk_bytes,omitempty"`
 	DiskRate ByteRate   `json:"disk_bytes_per_second"`
 	DiskIOPS float64    `json:"disk_iops"`
@@ -209,6 +209,7 @@ func PoolFor(in PoolInput) (Answer, error) {
 	if in.WantRate == 0 && in.WantIOPS == 0 {
 		return Answer{}, errors.New("size pool: in reverse, give the rate or the IOPS wanted, or both")
 	}
+	in.Vdevs = 0 // they are the answer
 	a := newReverse("pool", in)
 	vdevs := 0.0
 	var each []string

@@ -23,14 +23,14 @@ const (
 // RAMInput describes a ZFS server. Zero values are not given.
 type RAMInput struct {
 	RAM      unit.Bytes `json:"ram_bytes,omitempty"`
-	System   unit.Bytes `json:"system_bytes"`          // 0: 2 GB
-	Active   unit.Bytes `json:"active_bytes"`          // data in use
-	Record   unit.Bytes `json:"record_bytes"`          // average block of it
-	Dedup    unit.Bytes `json:"dedup_bytes,omitempty"` // unique data under dedup=on
-	Entry    int        `json:"ddt_entry_bytes"`       // memory of a dedup table entry; 0: 320
-	L2ARC    unit.Bytes `json:"l2arc_bytes,omitempty"` // cache device
-	L2Record unit.Bytes `json:"l2arc_record_bytes"`    // average block on it; 0: Record
-	L2Header int        `json:"l2arc_header_bytes"`    // memory per block there; 0: 128
+	System   unit.Bytes `json:"system_bytes"`           // 0: 2 GB
+	Active   unit.Bytes `json:"active_bytes,omitempty"` // data in use
+	Record   unit.Bytes `json:"record_bytes"`           // average block of it
+	Dedup    unit.Bytes `json:"dedup_bytes,omitempty"`  // unique data under dedup=on
+	Entry    int        `json:"ddt_entry_bytes"`        // memory of a dedup table entry; 0: 320
+	L2ARC    unit.Bytes `json:"l2arc_bytes,omitempty"`  // cache device
+	L2Record unit.Bytes `json:"l2arc_record_bytes"`     // average block on it; 0: Record
+	L2Header int        `json:"l2arc_header_bytes"`     // memory per block there; 0: 128
 }
 
 func (in *RAMInput) check() error {

@@ -56,6 +56,25 @@ func TestWindowThirdFromTwo(t *testing.T) {
 	}
 }
 
+// Packets of a memory write with a 64-bit address carry 24 B around the payload.
+func TestPCIePayload(t *testing.T) {
+	for _, c := range []struct {
+		in   PCIeInput
+		want float64
+	}{
+		{PCIeInput{Gen: 2, Lanes: 8, Payload: 256}, 32e9 * 256 / 280},
+		{PCIeInput{Gen: 3, Lanes: 8, Payload: 256}, 64e9 * 128 / 130 * 256 / 280},
+		{PCIeInput{Gen: 3, Lanes: 8, Payload: 128, ECRC: true}, 64e9 * 128 / 130 * 128 / 156},
+		{PCIeInput{Gen: 5, Lanes: 16, Payload: 512}, 512e9 * 128 / 130 * 512 / 536},
+	} {
+		c.in.Ports = 1
+		a, err := PCIe(c.in)
+		if got := value(t, a, err, "payload"); !near(got, c.want, 1e-12) {
+			t.Errorf("%+v: payload %g, want %g", c.in, got, c.want)
+		}
+	}
+}
+
 func TestPCIeReverse(t *testing.T) {
 	for _, c := range []struct {
 		in   PCIeInput

@@ -126,6 +126,7 @@ Start with one of these:
 		demoCommand(env),
 		explainCommand(env),
 		labCommand(env),
+		sizeCommand(env),
 		runsCommand(env),
 		reportCommand(env),
 		publishedCommand(env),

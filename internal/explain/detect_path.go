@@ -94,14 +94,14 @@ func seeCeiling(s *scene) *finding {
 // full one) and the peer accepts full segments.
 func seeProbed(s *scene) *finding {
 	v := s.snd
-	if v == nil || !s.shrunk() {
+	if v == nil || !s.shrunk() && !s.foundSmaller() {
 		return nil
 	}
 	if s.rcv != nil && float64(s.rcv.last.AdvMSS) < probedMSS*float64(v.last.AdvMSS) {
 		return nil
 	}
 	full := v.last.PMTU >= v.last.AdvMSS+ipTCPHeaders
-	probed := s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0 || v.last.TotalRTO > 0
+	probed := s.foundSmaller() || v.last.TotalRTO > 0 || s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 	if !full || !probed {
 		return nil
 	}
@@ -110,6 +110,13 @@ func seeProbed(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
 	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
 	return f
+}
+
+// foundSmaller: probing found a segment size that passes after timeouts of this
+// very connection, be it only a little below the one agreed.
+func (s *scene) foundSmaller() bool {
+	c := s.snd.last
+	return c.SndMSS < c.AdvMSS && c.TotalRTO > 0 && s.sender != nil && s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 }
 
 // shrunk: the segment size in use is well below the one agreed.

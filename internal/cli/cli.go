@@ -23,6 +23,7 @@ const (
 	ExitUsage       = 2   // the command line could not be understood
 	ExitNothing     = 3   // there was nothing to judge: an idle or local mount, no such published result
 	ExitNotRestored = 4   // a change could not be put back: read the message
+	ExitFound       = 5   // check --fail-on: there is such a finding
 	ExitInterrupted = 130 // Ctrl-C; everything was put back
 )
 
@@ -110,6 +111,7 @@ proves the gain.
 
 Start with one of these:
   linerate demo                  the whole loop on two emulated hosts, in a minute
+  linerate check                 what is wrong with this host
   linerate explain /mnt/nas      watch a slow mount while you copy a file`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -125,6 +127,7 @@ Start with one of these:
 	root.AddCommand(
 		demoCommand(env),
 		explainCommand(env),
+		checkCommand(env),
 		labCommand(env),
 		sizeCommand(env),
 		runsCommand(env),

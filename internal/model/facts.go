@@ -27,7 +27,19 @@ type Facts struct {
 	Mounts   []Mount   `json:"mounts"`
 	// Settings by setting id, as read, e.g.
 	// "linux.sysctl.net.ipv4.tcp_rmem" → "4096 131072 6291456".
-	Settings map[string]Fact[string] `json:"settings"`
+	Settings    map[string]Fact[string] `json:"settings"`
+	Uptime      Fact[time.Duration]     `json:"uptime,omitzero"`
+	Memory      Fact[unit.Bytes]        `json:"memory,omitzero"`
+	CPU         CPUInfo                 `json:"cpu,omitzero"`
+	NetCounters Fact[map[string]int64]  `json:"net_counters,omitzero"` // of TCP and IP, as "TcpExt.TCPTimeouts", since the host started
+	Storage     []NetMount              `json:"storage,omitempty"`
+	Disks       []Disk                  `json:"disks,omitempty"`
+	ISCSI       []ISCSISession          `json:"iscsi,omitempty"`
+	Arrays      []Array                 `json:"arrays,omitempty"`
+	ZFS         Fact[ZFS]               `json:"zfs,omitzero"`
+	Conntrack   Fact[Conntrack]         `json:"conntrack,omitzero"`
+	NFSD        Fact[NFSD]              `json:"nfsd,omitzero"`
+	Services    Fact[[]string]          `json:"services,omitzero"` // of the processes that rules know, those that run
 	// CouldNotSee lists views that were missing and what each would have shown.
 	CouldNotSee []Blind `json:"could_not_see,omitempty"`
 }
@@ -58,6 +70,29 @@ type NIC struct {
 	Features Fact[map[string]bool] `json:"features"`
 	PCI      Fact[PCISlot]         `json:"pci"`
 	NUMA     Fact[int]             `json:"numa"`
+
+	Kind       string           `json:"kind,omitempty"`   // bond, vlan, bridge, veth, …; empty for hardware
+	Master     string           `json:"master,omitempty"` // bond or bridge that it is a port of
+	Firmware   Fact[string]     `json:"firmware,omitzero"`
+	Ring       Fact[Ring]       `json:"ring,omitzero"`
+	Channels   Fact[Channels]   `json:"channels,omitzero"`
+	Coalesce   Fact[Coalesce]   `json:"coalesce,omitzero"`
+	Pause      Fact[Pause]      `json:"pause,omitzero"`
+	FEC        Fact[string]     `json:"fec,omitzero"` // RS, BaseR, Off, … in effect
+	Modes      Fact[LinkModes]  `json:"modes,omitzero"`
+	TxQueueLen Fact[int]        `json:"tx_queue_len,omitzero"`
+	RPFilter   Fact[int]        `json:"rp_filter,omitzero"`  // in effect: the larger of all's and its own
+	ARPIgnore  Fact[int]        `json:"arp_ignore,omitzero"` // likewise
+	Upstream   Fact[[]PCISlot]  `json:"upstream,omitzero"`   // links between the device and the root of the bus
+	Payload    Fact[PCIPayload] `json:"payload,omitzero"`
+	PCIErrors  Fact[int64]      `json:"pci_errors,omitzero"` // corrected, since the host started
+	LocalCPUs  Fact[[]int]      `json:"local_cpus,omitzero"`
+	IRQs       Fact[[]IRQ]      `json:"irqs,omitzero"`
+	Bond       Fact[Bond]       `json:"bond,omitzero"`
+	// Counters since the interface was made: those of
+	// /sys/class/net/*/statistics that are of use, carrier_changes,
+	// qdisc_drops, pause frames and FEC blocks.
+	Counters Fact[map[string]int64] `json:"counters,omitzero"`
 }
 
 // PCISlot is the link between a NIC and its slot.
@@ -76,6 +111,8 @@ type Route struct {
 	Dev     string       `json:"dev"`
 	Src     netip.Addr   `json:"src"`
 	MTU     int          `json:"mtu"` // 0: not locked by the route
+	Metric  int          `json:"metric,omitempty"`
+	Window  int          `json:"window,omitempty"` // bytes; 0: not limited by the route
 }
 
 // Mount is one mounted file system with the options in effect.
@@ -84,4 +121,5 @@ type Mount struct {
 	Point   string            `json:"point"`
 	Type    string            `json:"type"`
 	Options map[string]string `json:"options"`
+	Dev     string            `json:"dev,omitempty"` // major:minor
 }

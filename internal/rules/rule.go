@@ -39,16 +39,20 @@ const (
 	Info   = "info"
 )
 
+// Severities lists them, worst first.
+func Severities() []string { return []string{High, Medium, Low, Info} }
+
 // Check runs every rule and returns the findings, worst first.
 func Check(f *model.Facts, c Context) []model.Finding {
 	var out []model.Finding
+	c = c.complete(f)
 	for _, r := range All() {
 		for _, found := range r.Check(f, c) {
 			found.Rule, found.Host = r.ID, f.Host
 			out = append(out, found)
 		}
 	}
-	order := []string{High, Medium, Low, Info}
+	order := Severities()
 	slices.SortStableFunc(out, func(a, b model.Finding) int {
 		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
 	})

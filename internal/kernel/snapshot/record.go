@@ -1,12 +1,15 @@
-package kerneltest
+package snapshot
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -35,11 +38,37 @@ func (r *Recorder) Archive() ([]byte, error) {
 			return nil, err
 		}
 	}
+	return format(r.files), nil
+}
+
+func format(files map[string][]byte) []byte {
 	a := &txtar.Archive{}
-	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		a.Files = append(a.Files, txtar.File{Name: name, Data: r.files[name]})
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		a.Files = append(a.Files, txtar.File{Name: name, Data: files[name]})
 	}
-	return txtar.Format(a), nil
+	return txtar.Format(a)
+}
+
+// Shareable is the archive without what names the host (see Redact), and with
+// a manifest that shows when it was cut short.
+func (r *Recorder) Shareable(taken time.Time) ([]byte, error) {
+	if len(r.ports) > 0 {
+		if err := keep(r, portsFile, r.ports); err != nil {
+			return nil, err
+		}
+	}
+	files := Redact(r.files)
+	m := Manifest{V: 1, OS: r.OS(), Taken: taken.UTC()}
+	for _, f := range txtar.Parse(format(files)).Files { // as a reader will count
+		m.Files++
+		m.Bytes += len(f.Data)
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("record the manifest: %w", err)
+	}
+	files[manifestFile] = append(b, '\n')
+	return format(files), nil
 }
 
 // ReadFile reads and keeps a file.
@@ -48,7 +77,22 @@ func (r *Recorder) ReadFile(abs string) ([]byte, error) {
 	if err == nil {
 		r.files[key(abs)] = b
 	}
+	r.denied(abs, err)
 	return b, err
+}
+
+// ReadDir lists a directory. What it holds is kept as far as it is read; only a
+// refusal is kept of the list itself.
+func (r *Recorder) ReadDir(abs string) ([]string, error) {
+	names, err := r.Source.ReadDir(abs)
+	r.denied(abs, err)
+	return names, err
+}
+
+func (r *Recorder) denied(abs string, err error) {
+	if errors.Is(err, fs.ErrPermission) {
+		r.files[key(abs)+denyMark] = nil
+	}
 }
 
 // Readlink reads and keeps a symbolic link.

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/report"
+	"linerate/internal/rules"
+	"linerate/internal/unit"
+)
+
+type checkOptions struct {
+	snapshot, from string
+	rules          bool
+	format, failOn string
+	lineRate       string
+	rtt            time.Duration
+	context        rules.Context
+	threshold      int // index of failOn in rules.Severities; beyond it nothing fails
+	hosts          []string
+	name           string // of the recording, with --from
+}
+
+func checkCommand(env *environment) *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [HOST…]",
+		Short: "Look at hosts and say what is wrong with them, worst first, with the bound each thing puts on throughput",
+		Long: `check reads a host's NICs, slots, interrupts, CPUs, TCP settings, mounts, disks
+and services from /proc, /sys and netlink, and applies its rules to them. It puts
+no load on anything, changes nothing, sends nothing but what reaching another
+host takes, and needs no root; what root would add it says.
+
+Findings come worst first: what was seen, why it matters and the throughput that
+it bounds, the fix, and where that is written. A finding is a possibility;
+linerate explain tells which one limits a transfer now.
+
+A snapshot records what was read, without host names, MACs, public addresses,
+server and user names, for a bug report. Look through it before you share it.`,
+		Example: `  linerate check                              this host
+  linerate check nas1 client1 lab:server1     several, over ssh or in the lab
+  linerate check --line-rate 10Gbit --rtt 16ms    against a path that you know
+  linerate check --fail-on medium --json      for a cron job: exit code 5 if there is one
+  linerate check --snapshot /tmp/nas1         record this host for a bug report
+  linerate check --from /tmp/nas1             read the recording anywhere
+  linerate check --rules                      the rules`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(env, args); err != nil {
+				return err
+			}
+			return runCheck(cmd.Context(), env, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
+	f.StringVar(&o.from, "from", "", "read the recording in folder `DIR` instead of a host")
+	f.BoolVar(&o.rules, "rules", false, "list the rules")
+	f.StringVar(&o.format, "format", "text", "text, html or markdown")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
+	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; else the NIC of a storage connection tells")
+	f.DurationVar(&o.rtt, "rtt", 0, "round trip to the other end without load; else the storage connections tell")
+	return cmd
+}
+
+// check validates what was typed.
+func (o *checkOptions) check(env *environment, args []string) error {
+	o.hosts, o.threshold = args, len(rules.Severities())
+	modes := 0
+	for _, on := range []bool{o.snapshot != "", o.from != "", o.rules, len(args) > 0} {
+		if on {
+			modes++
+		}
+	}
+	switch {
+	case modes > 1:
+		return exit(ExitUsage, "check either hosts, --snapshot, --from or --rules, not more than one of them; see linerate check --help")
+	case !slices.Contains([]string{"text", "html", "markdown"}, o.format):
+		return exit(ExitUsage, "--format %q: choose text, html or markdown", o.format)
+	case env.json && o.format != "text":
+		return exit(ExitUsage, "--json and --format %s: choose one", o.format)
+	case o.rtt < 0:
+		return exit(ExitUsage, "--rtt %s: a round trip takes time", o.rtt)
+	}
+	if o.failOn != "" {
+		if o.threshold = slices.Index(rules.Severities(), o.failOn); o.threshold < 0 {
+			return exit(ExitUsage, "--fail-on %q: choose one of %s", o.failOn, strings.Join(rules.Severities(), ", "))
+		}
+	}
+	if o.lineRate != "" {
+		rate, err := unit.ParseBitRate(o.lineRate)
+		if err != nil || rate == 0 {
+			return exit(ExitUsage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
+		}
+		o.context.LineRate = rate
+	}
+	o.context.RTT = o.rtt
+	if o.from != "" {
+		o.name = filepath.Base(filepath.Clean(o.from))
+	}
+	return nil
+}
+
+func runCheck(ctx context.Context, env *environment, o checkOptions) error {
+	switch {
+	case o.rules:
+		return printRules(env)
+	case o.snapshot != "":
+		return recordSnapshot(ctx, env, o.snapshot)
+	}
+	c := report.Check{V: 1, Hosts: inspect(ctx, env, o), Pairs: []report.Pair{}}
+	if err := printCheck(env, o.format, c); err != nil {
+		return err
+	}
+	return o.outcome(c)
+}
+
+// outcome is the exit code: a host that could not be looked at comes before
+// what was found on others.
+func (o checkOptions) outcome(c report.Check) error {
+	var failed []string
+	found := 0
+	for _, h := range c.Hosts {
+		if h.Error != "" {
+			failed = append(failed, h.Name+": "+h.Error)
+		}
+		for _, f := range h.Findings {
+			if slices.Index(rules.Severities(), f.Severity) <= o.threshold && o.failOn != "" {
+				found++
+			}
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return exit(ExitFailed, "%d of %d hosts could not be looked at: %s", len(failed), len(c.Hosts), strings.Join(failed, "; "))
+	case found > 0:
+		return exit(ExitFound, "%d findings of severity %s or worse", found, o.failOn)
+	}
+	return nil
+}
+
+func printCheck(env *environment, format string, c report.Check) error {
+	switch {
+	case env.json:
+		return printJSON(env, c)
+	case format == "html":
+		return report.CheckHTML(env.out, c)
+	case format == "markdown":
+		return report.CheckMarkdown(env.out, c)
+	}
+	_, err := fmt.Fprint(env.out, checkText(env, c))
+	return err
+}

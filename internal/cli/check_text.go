@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"linerate/internal/model"
+	"linerate/internal/report"
+	"linerate/internal/rules"
+)
+
+// checkText is the answer for people.
+func checkText(env *environment, c report.Check) string {
+	var b strings.Builder
+	for i, h := range c.Hosts {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if h.Error != "" {
+			fmt.Fprintf(&b, "%s  not looked at: %s\n", report.Printable(h.Name), report.Printable(h.Error))
+			continue
+		}
+		for i, line := range wrapWords(report.Printable(h.Name+": "+hostLine(h.Facts)), env.width-2) {
+			b.WriteString([]string{"", "  "}[min(i, 1)] + line + "\n")
+		}
+		fmt.Fprintf(&b, "%s\n", countLine(h.Findings))
+		for _, f := range h.Findings {
+			writeFinding(&b, env, f)
+		}
+		writeBlind(&b, env, h.CouldNotSee)
+	}
+	return b.String()
+}
+
+// hostLine says which host this is, in a line.
+func hostLine(f *model.Facts) string {
+	parts := []string{strings.TrimSpace("Linux " + f.Kernel), fmt.Sprintf("%d CPUs", len(f.CPUs))}
+	for _, n := range f.NICs {
+		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
+			continue
+		}
+		what := n.Name
+		if speed, ok := n.Speed.Get(); ok {
+			what += " " + speed.String()
+		}
+		parts = append(parts, fmt.Sprintf("%s MTU %d", what, n.MTU))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countLine(found []report.CheckFinding) string {
+	var parts []string
+	for _, s := range rules.Severities() {
+		n := 0
+		for _, f := range found {
+			if f.Severity == s {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing found"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeFinding(b *strings.Builder, env *environment, f report.CheckFinding) {
+	title := f.Title
+	if f.Bound != nil {
+		title += " (" + f.Limit() + ")"
+	}
+	lines := wrapWords(report.Printable(title), max(env.width-10, 40))
+	fmt.Fprintf(b, "\n%s%s\n", paint(env, f.Severity), strings.Join(lines, "\n"+strings.Repeat(" ", 8)))
+	for _, row := range [][2]string{{"seen", f.Observed}, {"why", f.Why}, {"fix", f.Fix}, {"source", f.Source() + " [" + f.Rule + "]"}} {
+		for i, line := range wrapWords(report.Printable(row[1]), max(env.width-18, 40)) {
+			fmt.Fprintf(b, "        %-8s%s\n", []string{row[0], ""}[min(i, 1)], line)
+		}
+	}
+}
+
+// paint is the severity in eight columns, coloured on a terminal.
+func paint(env *environment, severity string) string {
+	text := fmt.Sprintf("%-8s", severity)
+	code := map[string]string{rules.High: "1;31", rules.Medium: "33", rules.Low: "36"}[severity]
+	if !env.color || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func writeBlind(b *strings.Builder, env *environment, list []model.Blind) {
+	if len(list) > 0 {
+		b.WriteString("\nNot seen\n")
+	}
+	for _, n := range list {
+		for i, line := range wrapWords(report.Printable(fmt.Sprintf("%s (%s): %s", n.What, n.WouldShow, n.How)), max(env.width-6, 40)) {
+			b.WriteString([]string{"  - ", "    "}[min(i, 1)] + line + "\n")
+		}
+	}
+}
+
+type ruleRow struct {
+	Rule string `json:"rule"`
+	Doc  string `json:"doc"`
+}
+
+// printRules lists the rules by name.
+func printRules(env *environment) error {
+	var list []ruleRow
+	for _, r := range rules.All() {
+		list = append(list, ruleRow{r.ID, r.Doc})
+	}
+	if env.json {
+		return printJSON(env, map[string]any{"v": 1, "rules": list})
+	}
+	slices.SortFunc(list, func(a, b ruleRow) int { return strings.Compare(a.Rule, b.Rule) })
+	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
+	for _, r := range list {
+		for i, line := range wrapWords(r.Doc, max(env.width-32, 40)) {
+			fmt.Fprintf(w, "%s\t%s\n", []string{r.Rule, ""}[min(i, 1)], line)
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,290 @@
+// Package snapshot records what is read of a host, takes out what names it, and
+// plays it back on any operating system: a txtar archive of /proc and /sys with
+// the answers of netlink and ethtool. It refuses to invent: what the archive
+// does not hold is not there, and what was denied is denied again. An archive
+// is outside text: nothing in it is trusted, its size is bounded.
+package snapshot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// Names of the canned answers in an archive; all are JSON.
+const (
+	linksFile  = "netlink/links.json"  // []kernel.Link
+	addrsFile  = "netlink/addrs.json"  // link index → []netip.Prefix
+	routesFile = "netlink/routes.json" // []model.Route
+	qdiscsFile = "netlink/qdiscs.json" // link index → model.QdiscCount
+	connsFile  = "netlink/conns.json"  // []model.Conn
+	portsFile  = "netlink/ports.json"  // interface name → kernel.Port
+)
+
+// Marks end the name of an archive member: of a symbolic link, whose text is the
+// target, and of what the recorder was not permitted to read.
+const (
+	linkMark = "@"
+	denyMark = "!"
+)
+
+// What an archive may hold at most. A host with a thousand CPUs needs a tenth.
+const (
+	maxArchive = 64 << 20 // bytes
+	maxMembers = 200_000
+)
+
+// FileName is the archive's name in a snapshot's folder.
+const FileName = "host.txtar"
+
+// ErrDamaged is the kind of error for an archive that is cut short or is none.
+var ErrDamaged = errors.New("damaged snapshot")
+
+// Host is a recorded host. It implements kernel.Source. Tests may change its
+// fields between reads.
+type Host struct {
+	// GOOS is what OS answers.
+	GOOS string
+	// Files by path without the leading slash, e.g. "proc/stat"; netlink
+	// answers lie under "netlink/".
+	Files map[string]string
+	// Fail makes every access to a path, and to all below it, fail. Netlink
+	// answers are under "/netlink/links.json" and so on.
+	Fail map[string]error
+
+	sorted []string // names of Files, for listings
+}
+
+var _ kernel.Source = (*Host)(nil)
+
+// Load reads a host from a txtar file. One that is no archive, is too large, or
+// holds less than its manifest says is an error of kind ErrDamaged; in the last
+// case the host is returned too, with what is left of it.
+func Load(file string) (*Host, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("load a recorded host: %w", err)
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	b, err := io.ReadAll(io.LimitReader(f, maxArchive+1))
+	if err != nil {
+		return nil, fmt.Errorf("load a recorded host: %w", err)
+	}
+	if len(b) > maxArchive {
+		return nil, fmt.Errorf("load a recorded host: %s is larger than %d MiB: %w", file, maxArchive>>20, ErrDamaged)
+	}
+	h := Parse(b)
+	if len(h.Files) == 0 || len(h.Files) > maxMembers {
+		return nil, fmt.Errorf("load a recorded host: %s holds %d files: %w", file, len(h.Files), ErrDamaged)
+	}
+	return h, h.complete()
+}
+
+// Parse makes a host of a txtar archive.
+func Parse(archive []byte) *Host {
+	h := &Host{GOOS: "linux", Files: map[string]string{}, Fail: map[string]error{}}
+	for _, f := range txtar.Parse(archive).Files {
+		if name, denied := strings.CutSuffix(f.Name, denyMark); denied {
+			h.Fail["/"+key(name)] = fs.ErrPermission
+			continue
+		}
+		h.Files[f.Name] = string(f.Data)
+	}
+	return h
+}
+
+// Manifest tells of a recording what its files cannot.
+type Manifest struct {
+	V     int       `json:"v"`
+	OS    string    `json:"os"`
+	Taken time.Time `json:"taken"`
+	Files int       `json:"files"` // without the manifest
+	Bytes int       `json:"bytes"` // of all of them
+}
+
+// manifestFile stands first by name, so that it survives a cut.
+const manifestFile = "manifest.json"
+
+// Manifest returns the recording's, and whether it has one.
+func (h *Host) Manifest() (Manifest, bool) {
+	m, err := canned[Manifest](h, manifestFile)
+	return m, err == nil && m.V == 1
+}
+
+// complete compares the files with the manifest. Archives made by hand have
+// none.
+func (h *Host) complete() error {
+	m, ok := h.Manifest()
+	if !ok {
+		return nil
+	}
+	files, size := len(h.Files)-1+len(h.Fail), 0
+	for name, text := range h.Files {
+		if name != manifestFile {
+			size += len(text)
+		}
+	}
+	if files < m.Files || size < m.Bytes {
+		return fmt.Errorf("the recording is cut short: %d of %d files, %d of %d bytes: %w", files, m.Files, size, m.Bytes, ErrDamaged)
+	}
+	return nil
+}
+
+// OS says what the host was told to be.
+func (h *Host) OS() string { return h.GOOS }
+
+func (h *Host) fail(op, abs string) error {
+	for dir := path.Clean("/" + abs); ; dir = path.Dir(dir) {
+		if err := h.Fail[dir]; err != nil {
+			return &fs.PathError{Op: op, Path: abs, Err: err}
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
+}
+
+func key(abs string) string { return strings.TrimPrefix(path.Clean("/"+abs), "/") }
+
+// ReadFile returns a file of the archive.
+func (h *Host) ReadFile(abs string) ([]byte, error) {
+	if err := h.fail("open", abs); err != nil {
+		return nil, err
+	}
+	text, ok := h.Files[key(abs)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: abs, Err: fs.ErrNotExist}
+	}
+	if len(text) > kernel.MaxFile && !strings.HasPrefix(key(abs), "netlink/") {
+		return nil, fmt.Errorf("read %s: larger than %d bytes", abs, kernel.MaxFile)
+	}
+	return []byte(text), nil
+}
+
+// ReadDir returns the sorted names below a directory.
+func (h *Host) ReadDir(abs string) ([]string, error) {
+	if err := h.fail("open", abs); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, rest := range h.below(key(abs) + "/") {
+		first, _, _ := strings.Cut(rest, "/")
+		names[strings.TrimSuffix(first, linkMark)] = true
+	}
+	if len(names) == 0 {
+		return nil, &fs.PathError{Op: "open", Path: abs, Err: fs.ErrNotExist}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// below lists what the names that begin with prefix go on with.
+func (h *Host) below(prefix string) []string {
+	if len(h.sorted) != len(h.Files) { // tests add and delete between reads
+		h.sorted = slices.Sorted(maps.Keys(h.Files))
+	}
+	from, _ := slices.BinarySearch(h.sorted, prefix)
+	var out []string
+	for _, name := range h.sorted[from:] {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok {
+			break
+		}
+		if _, there := h.Files[name]; there {
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// Readlink returns the target of a symbolic link. Like the kernel it answers
+// EINVAL for what is there and no link.
+func (h *Host) Readlink(abs string) (string, error) {
+	if err := h.fail("readlink", abs); err != nil {
+		return "", err
+	}
+	if target, ok := h.Files[key(abs)+linkMark]; ok {
+		return strings.TrimSuffix(target, "\n"), nil
+	}
+	_, isFile := h.Files[key(abs)]
+	if _, err := h.ReadDir(abs); err == nil || isFile {
+		return "", &fs.PathError{Op: "readlink", Path: abs, Err: syscall.EINVAL}
+	}
+	return "", &fs.PathError{Op: "readlink", Path: abs, Err: fs.ErrNotExist}
+}
+
+// canned decodes one JSON answer of the archive.
+func canned[T any](h *Host, file string) (T, error) {
+	var v T
+	b, err := h.ReadFile("/" + file)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return v, fmt.Errorf("decode %s of the recorded host: %w", file, err)
+	}
+	return v, nil
+}
+
+// TCPConns returns the recorded connections that f wants.
+func (h *Host) TCPConns(_ context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
+	all, err := canned[[]model.Conn](h, connsFile)
+	return slices.DeleteFunc(all, func(c model.Conn) bool { return !f.Match(c.Local, c.Remote) }), err
+}
+
+// TCPAgain returns the recorded connections that have the ends of known ones.
+func (h *Host) TCPAgain(_ context.Context, known []model.Conn) ([]model.Conn, error) {
+	all, err := canned[[]model.Conn](h, connsFile)
+	return slices.DeleteFunc(all, func(c model.Conn) bool {
+		return !slices.ContainsFunc(known, func(k model.Conn) bool { return k.Local == c.Local && k.Remote == c.Remote && k.Inode == c.Inode })
+	}), err
+}
+
+// Links returns the recorded interfaces.
+func (h *Host) Links(context.Context) ([]kernel.Link, error) {
+	return canned[[]kernel.Link](h, linksFile)
+}
+
+// Addrs returns the recorded addresses.
+func (h *Host) Addrs(context.Context) (map[int][]netip.Prefix, error) {
+	return canned[map[int][]netip.Prefix](h, addrsFile)
+}
+
+// Routes returns the recorded main table.
+func (h *Host) Routes(context.Context) ([]model.Route, error) {
+	return canned[[]model.Route](h, routesFile)
+}
+
+// Qdiscs returns the recorded root queueing disciplines.
+func (h *Host) Qdiscs(context.Context) (map[int]model.QdiscCount, error) {
+	return canned[map[int]model.QdiscCount](h, qdiscsFile)
+}
+
+// Port returns what the recorded driver told; every fact of an interface that
+// was not recorded is absent, or denied where Fail says so.
+func (h *Host) Port(ifname string) kernel.Port {
+	ports, err := canned[map[string]kernel.Port](h, portsFile)
+	if errors.Is(err, fs.ErrPermission) {
+		return kernel.Port{
+			Driver: model.Unknown[string](model.Denied, err.Error()), Mbps: model.Unknown[int](model.Denied, err.Error()),
+			Duplex:   model.Unknown[string](model.Denied, err.Error()),
+			Features: model.Unknown[map[string]bool](model.Denied, err.Error()),
+		}
+	}
+	return ports[ifname]
+}

@@ -1,0 +1,109 @@
+package snapshot
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRedact(t *testing.T) {
+	got := Redact(map[string][]byte{
+		"proc/sys/kernel/hostname":       []byte("secretbox\n"),
+		"proc/sys/kernel/osrelease":      []byte("5.15.0.105\n"),
+		"proc/sys/kernel/random/boot_id": []byte("3f6c2e1a-1111-4222-8333-444455556666\n"),
+		"netlink/addrs.json":             []byte(`{"2":["8.8.8.8/24","10.0.0.1/24","2a00:1450:4001::5/64","fd00::1/64"],"3":["8.8.8.9/24","192.0.2.4/24"]}`),
+		"netlink/links.json":             []byte(`{"perm_mac":"AC:1F:6B:01:02:03","bus_id":"0000:3b:00.0","name":"secretbox0"}`),
+		"netlink/ports.json":             []byte(`{"firmware":"9.20.1.7"}`),
+		"proc/self/mountinfo": []byte("90 22 0:60 / /mnt/nas rw - nfs4 corp-filer:/export rw,addr=8.8.8.8\n" +
+			"91 22 0:61 / /mnt/smb rw - cifs //corp-filer/share rw,username=alice,domain=CORP,addr=10.0.0.9\n" +
+			"92 22 0:62 / /run/user rw - tmpfs tmpfs rw\n"),
+		"proc/17/comm": []byte("secretd\n"),
+		"proc/18/comm": []byte("irqbalance\n"),
+		"sys/class/iscsi_session/session1/targetname": []byte("iqn.2019-05.corp.secret:lun0\n"),
+		"proc/net/bonding/bond0":                      []byte("Permanent HW addr: ac:1f:6b:01:02:03\n"),
+	})
+	all := ""
+	for name, b := range got {
+		all += name + "\n" + string(b) + "\n"
+	}
+	for _, bad := range []string{"secretbox\n", "3f6c2e1a", "8.8.8", "2a00", "ac:1f", "AC:1F", "corp", "alice", "CORP", "secretd", "tmpfs"} {
+		if strings.Contains(all, bad) {
+			t.Errorf("%q is still there:\n%s", bad, all)
+		}
+	}
+	for _, good := range []string{"5.15.0.105", "10.0.0.1/24", "fd00::1/64", "192.0.2.4/24", "0000:3b:00.0", "9.20.1.7", "/mnt/nas", ":/export", "irqbalance", "198.18.0.8/24", "198.18.0.9/24", "addr=198.18.0.8"} {
+		if !strings.Contains(all, good) {
+			t.Errorf("%q is gone:\n%s", good, all)
+		}
+	}
+	if links, bond := string(got["netlink/links.json"]), string(got["proc/net/bonding/bond0"]); !strings.Contains(links, "02:00:5e:00:00:01") || !strings.Contains(bond, "02:00:5e:00:00:01") {
+		t.Errorf("one MAC has two names: %s %s", links, bond)
+	}
+}
+
+func TestShareableAndLoad(t *testing.T) {
+	h := Parse([]byte("-- proc/a --\none\n-- proc/b! --\n-- proc/c@ --\n../d\n"))
+	r := NewRecorder(h)
+	for _, p := range []string{"/proc/a", "/proc/b", "/proc/none"} {
+		_, _ = r.ReadFile(p) // the recorder keeps what it gets
+	}
+	_, _ = r.Readlink("/proc/c")
+	b, err := r.Shareable(time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), FileName)
+	write := func(b []byte) {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(b)
+	again, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := again.ReadFile("/proc/a"); err != nil || string(text) != "one\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := again.ReadFile("/proc/b"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("denied file: %v", err)
+	}
+	if to, err := again.Readlink("/proc/c"); err != nil || to != "../d" {
+		t.Errorf("%q, %v", to, err)
+	}
+	if _, err := again.ReadFile("/proc/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent file: %v", err)
+	}
+	write(b[:len(b)-6])
+	if h, err := Load(file); !errors.Is(err, ErrDamaged) || h == nil {
+		t.Errorf("cut short: %v, %v", h, err)
+	}
+	write([]byte("\xff\x00 no archive"))
+	if h, err := Load(file); !errors.Is(err, ErrDamaged) || h != nil {
+		t.Errorf("no archive: %v, %v", h, err)
+	}
+}
+
+func TestLargeMember(t *testing.T) {
+	h := Parse([]byte("-- proc/a --\n" + strings.Repeat("x", 2<<20) + "\n"))
+	if _, err := h.ReadFile("/proc/a"); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("proc/self/mountinfo", "90 22 0:60 / /mnt rw - cifs //a/b rw,user=x\n", "h")
+	f.Add("netlink/addrs.json", `["2a00:1450::5/64","::ffff:8.8.8.8"]`, "(((")
+	f.Fuzz(func(t *testing.T, name, text, host string) {
+		out := Redact(map[string][]byte{name: []byte(text), "proc/sys/kernel/hostname": []byte(host)})
+		if len(out) > 2 {
+			t.Errorf("%d files of two", len(out))
+		}
+		_, _ = Parse(format(out)).ReadFile(name) // must not panic
+	})
+}

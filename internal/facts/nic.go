@@ -30,7 +30,10 @@ func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	for _, l := range links {
 		ports[l.Name] = src.Port(l.Name)
 	}
-	ids := kernel.DeviceIDs(links, ports)
+	ids, names := kernel.DeviceIDs(links, ports), map[int]string{0: ""}
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
 	for _, l := range links {
 		p := ports[l.Name]
 		n := model.NIC{
@@ -38,6 +41,8 @@ func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 			MTU: l.MTU, Up: l.Up, Addrs: addrs[l.Index], Qdisc: qdiscs[l.Index].Kind, Features: p.Features,
 		}
 		n.PCI, n.NUMA = readSlot(src, kernel.PCIAddress(l, p))
+		n.Master = names[l.Master]
+		fillDetail(src, &n, l, p, qdiscs[l.Index].Drops)
 		f.NICs = append(f.NICs, n)
 	}
 	return nil

@@ -12,9 +12,13 @@ import (
 // sysctlID is the setting id of a sysctl, before its dotted name.
 const sysctlID = "linux.sysctl."
 
+// moduleID is the setting id of a module's parameter, before MODULE.PARAMETER.
+const moduleID = "linux.module."
+
 // sysctls are the settings that bound, or explain, what TCP does.
 func sysctls() []string {
 	return []string{
+		"kernel.numa_balancing",
 		"net.core.default_qdisc",
 		"net.core.netdev_budget",
 		"net.core.netdev_max_backlog",
@@ -23,6 +27,7 @@ func sysctls() []string {
 		"net.core.rmem_max",
 		"net.core.wmem_default",
 		"net.core.wmem_max",
+		"net.ipv4.ip_forward",
 		"net.ipv4.tcp_adv_win_scale",
 		"net.ipv4.tcp_allowed_congestion_control",
 		"net.ipv4.tcp_available_congestion_control",
@@ -43,6 +48,9 @@ func sysctls() []string {
 		"net.ipv4.tcp_timestamps",
 		"net.ipv4.tcp_window_scaling",
 		"net.ipv4.tcp_wmem",
+		"sunrpc.tcp_max_slot_table_entries",
+		"sunrpc.tcp_slot_table_entries",
+		"vm.zone_reclaim_mode",
 	}
 }
 
@@ -58,6 +66,12 @@ func readSysctls(_ context.Context, src kernel.Source, f *model.Facts) error {
 			continue
 		}
 		f.Settings[sysctlID+name] = model.Known(strings.Join(strings.Fields(string(b)), " "))
+	}
+	for _, p := range []string{"nfs.max_session_slots", "pcie_aspm.policy"} {
+		module, name, _ := strings.Cut(p, ".")
+		if w := word(src, "/sys/module/"+module+"/parameters/"+name); w.State != model.Absent {
+			f.Settings[moduleID+p] = w
+		}
 	}
 	if len(errs) == len(sysctls()) {
 		return errors.Join(errs...)

@@ -20,11 +20,11 @@ const (
 )
 
 // parseDriver reads struct ethtool_drvinfo.
-func parseDriver(b []byte) (driver, bus string) {
+func parseDriver(b []byte) (driver, firmware, bus string) {
 	if len(b) < 4+5*ethNameLen {
-		return "", ""
+		return "", "", ""
 	}
-	return cString(b[4 : 4+ethNameLen]), cString(b[100 : 100+ethNameLen])
+	return cString(b[4 : 4+ethNameLen]), cString(b[68 : 68+ethNameLen]), cString(b[100 : 100+ethNameLen])
 }
 
 // parseSettings reads struct ethtool_cmd: the speed in Mbit/s, negative when

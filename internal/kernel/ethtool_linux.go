@@ -137,9 +137,14 @@ func (Live) Port(ifname string) Port {
 	if err := e.call(ifname, ethGetDriver, b); err != nil {
 		p.Driver = lost[string](err)
 	} else {
-		name, bus := parseDriver(b)
+		name, firmware, bus := parseDriver(b)
 		p.Driver, p.BusInfo = model.Known(name), bus
+		p.Firmware = model.Known(firmware)
+		if firmware == "" || firmware == "N/A" {
+			p.Firmware = model.Unknown[string](model.Unsupported, "the driver names no firmware")
+		}
 	}
+	p.fillEthnl(ifname)
 	p.Mbps, p.Duplex = e.settings(ifname)
 	f, err := e.features(ifname)
 	p.Features = model.Known(f)

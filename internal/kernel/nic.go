@@ -41,18 +41,18 @@ func DeviceIDs(links []Link, ports map[string]Port) map[string]string {
 // PCIAddress is where the interface's device sits, or "" when that is not on
 // a PCI bus.
 func PCIAddress(l Link, p Port) string {
-	if l.Bus == "pci" && isPCIAddress(l.BusID) {
+	if l.Bus == "pci" && IsPCIAddress(l.BusID) {
 		return l.BusID
 	}
-	if isPCIAddress(p.BusInfo) {
+	if IsPCIAddress(p.BusInfo) {
 		return p.BusInfo
 	}
 	return ""
 }
 
-// isPCIAddress checks for domain:bus:device.function in hexadecimal. The
+// IsPCIAddress checks for domain:bus:device.function in hexadecimal. The
 // answer becomes part of a path.
-func isPCIAddress(s string) bool {
+func IsPCIAddress(s string) bool {
 	f := strings.FieldsFunc(s, func(r rune) bool { return r == ':' || r == '.' })
 	if len(f) != 4 || len(f[0]) < 4 || len(f[1]) != 2 || len(f[2]) != 2 || len(f[3]) != 1 {
 		return false

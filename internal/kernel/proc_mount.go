@@ -22,7 +22,7 @@ func ParseMountinfo(b []byte) ([]model.Mount, error) {
 		if !ok || len(l) < 6 || len(r) < 2 {
 			return nil, fmt.Errorf("parse mountinfo line %q: want six fields, a dash and two", strings.TrimSpace(string(line)))
 		}
-		m := model.Mount{Type: r[0], Source: unescape(r[1]), Point: unescape(l[4]), Options: map[string]string{}}
+		m := model.Mount{Type: r[0], Source: unescape(r[1]), Point: unescape(l[4]), Dev: l[2], Options: map[string]string{}}
 		addOptions(m.Options, l[5])
 		if len(r) > 2 {
 			addOptions(m.Options, r[2])

@@ -131,8 +131,8 @@ func TestParseMountinfo(t *testing.T) {
 36 27 0:40 / /mnt/my\040nas rw,nosuid - nfs4 10.0.0.2:/a\134b rw,vers=4.2,rsize=1048576,addr=10.0.0.2
 `))
 	want := []model.Mount{
-		{Source: "/dev/vda", Point: "/", Type: "ext4", Options: map[string]string{"rw": "", "relatime": "", "discard": ""}},
-		{Source: `10.0.0.2:/a\b`, Point: "/mnt/my nas", Type: "nfs4", Options: map[string]string{"rw": "", "nosuid": "", "vers": "4.2", "rsize": "1048576", "addr": "10.0.0.2"}},
+		{Source: "/dev/vda", Point: "/", Type: "ext4", Dev: "254:0", Options: map[string]string{"rw": "", "relatime": "", "discard": ""}},
+		{Source: `10.0.0.2:/a\b`, Point: "/mnt/my nas", Type: "nfs4", Dev: "0:40", Options: map[string]string{"rw": "", "nosuid": "", "vers": "4.2", "rsize": "1048576", "addr": "10.0.0.2"}},
 	}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v -want +got:\n%s", err, d)

@@ -48,6 +48,8 @@ func linkOf(l netlink.Link) Link {
 		Bus:   a.ParentDevBus,
 		BusID: a.ParentDev,
 		Count: model.NICCount{Name: a.Name},
+
+		Master: a.MasterIndex, QueueLen: max(0, a.TxQLen),
 	}
 	if out.Kind == "device" {
 		out.Kind = "" // the library's word for an interface without IFLA_INFO_KIND
@@ -121,7 +123,7 @@ func (l Live) Routes(ctx context.Context) ([]model.Route, error) {
 
 // routesOf gives one Route per next hop.
 func routesOf(r netlink.Route, family int, names map[int]string) []model.Route {
-	base := model.Route{MTU: r.MTU, Gateway: addrOf(r.Gw), Src: addrOf(r.Src), Dev: names[r.LinkIndex]}
+	base := model.Route{MTU: r.MTU, Metric: r.Priority, Window: r.Window, Gateway: addrOf(r.Gw), Src: addrOf(r.Src), Dev: names[r.LinkIndex]}
 	dst, ok := prefixOf(r.Dst)
 	switch {
 	case ok:

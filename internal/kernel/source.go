@@ -52,7 +52,9 @@ type Link struct {
 	Kind  string `json:"kind,omitempty"` // veth, bridge, tun, …; empty for hardware
 	MTU   int    `json:"mtu"`
 	// Up: carrier and administrative state allow traffic.
-	Up bool `json:"up"`
+	Up       bool `json:"up"`
+	Master   int  `json:"master,omitempty"`    // index of the bond or bridge that it is a port of
+	QueueLen int  `json:"queue_len,omitempty"` // txqueuelen in packets; 0: not told, or none
 	// PermMAC is the address burnt into the device; empty where it has none.
 	PermMAC string `json:"perm_mac,omitempty"`
 	// Bus and BusID name the parent device, e.g. "pci" and "0000:3b:00.0".
@@ -70,4 +72,15 @@ type Port struct {
 	Mbps     model.Fact[int]             `json:"mbps"`
 	Duplex   model.Fact[string]          `json:"duplex"`
 	Features model.Fact[map[string]bool] `json:"features"`
+
+	Firmware model.Fact[string]          `json:"firmware,omitzero"`
+	Ring     model.Fact[model.Ring]      `json:"ring,omitzero"`
+	Channels model.Fact[model.Channels]  `json:"channels,omitzero"`
+	Coalesce model.Fact[model.Coalesce]  `json:"coalesce,omitzero"`
+	Pause    model.Fact[model.Pause]     `json:"pause,omitzero"`
+	FEC      model.Fact[string]          `json:"fec,omitzero"` // in effect
+	Modes    model.Fact[model.LinkModes] `json:"modes,omitzero"`
+	// Counters are pause frames and FEC blocks, by the names of ParseEthPause
+	// and ParseEthFEC.
+	Counters map[string]int64 `json:"counters,omitempty"`
 }

@@ -71,24 +71,23 @@ type NIC struct {
 	PCI      Fact[PCISlot]         `json:"pci"`
 	NUMA     Fact[int]             `json:"numa"`
 
-	Kind       string           `json:"kind,omitempty"`   // bond, vlan, bridge, veth, …; empty for hardware
-	Master     string           `json:"master,omitempty"` // bond or bridge that it is a port of
-	Firmware   Fact[string]     `json:"firmware,omitzero"`
-	Ring       Fact[Ring]       `json:"ring,omitzero"`
-	Channels   Fact[Channels]   `json:"channels,omitzero"`
-	Coalesce   Fact[Coalesce]   `json:"coalesce,omitzero"`
-	Pause      Fact[Pause]      `json:"pause,omitzero"`
-	FEC        Fact[string]     `json:"fec,omitzero"` // RS, BaseR, Off, … in effect
-	Modes      Fact[LinkModes]  `json:"modes,omitzero"`
-	TxQueueLen Fact[int]        `json:"tx_queue_len,omitzero"`
-	RPFilter   Fact[int]        `json:"rp_filter,omitzero"`  // in effect: the larger of all's and its own
-	ARPIgnore  Fact[int]        `json:"arp_ignore,omitzero"` // likewise
-	Upstream   Fact[[]PCISlot]  `json:"upstream,omitzero"`   // links between the device and the root of the bus
-	Payload    Fact[PCIPayload] `json:"payload,omitzero"`
-	PCIErrors  Fact[int64]      `json:"pci_errors,omitzero"` // corrected, since the host started
-	LocalCPUs  Fact[[]int]      `json:"local_cpus,omitzero"`
-	IRQs       Fact[[]IRQ]      `json:"irqs,omitzero"`
-	Bond       Fact[Bond]       `json:"bond,omitzero"`
+	Kind       string          `json:"kind,omitempty"`   // bond, vlan, bridge, veth, …; empty for hardware
+	Master     string          `json:"master,omitempty"` // bond or bridge that it is a port of
+	Firmware   Fact[string]    `json:"firmware,omitzero"`
+	Ring       Fact[Ring]      `json:"ring,omitzero"`
+	Channels   Fact[Channels]  `json:"channels,omitzero"`
+	Coalesce   Fact[Coalesce]  `json:"coalesce,omitzero"`
+	Pause      Fact[Pause]     `json:"pause,omitzero"`
+	FEC        Fact[string]    `json:"fec,omitzero"` // RS, BaseR, Off, … in effect
+	Modes      Fact[LinkModes] `json:"modes,omitzero"`
+	TxQueueLen Fact[int]       `json:"tx_queue_len,omitzero"`
+	RPFilter   Fact[int]       `json:"rp_filter,omitzero"`  // in effect: the larger of all's and its own
+	ARPIgnore  Fact[int]       `json:"arp_ignore,omitzero"` // likewise
+	Upstream   Fact[[]PCISlot] `json:"upstream,omitzero"`   // links between the device and the root of the bus
+	PCIErrors  Fact[int64]     `json:"pci_errors,omitzero"` // corrected, since the host started
+	LocalCPUs  Fact[[]int]     `json:"local_cpus,omitzero"`
+	IRQs       Fact[[]IRQ]     `json:"irqs,omitzero"`
+	Bond       Fact[Bond]      `json:"bond,omitzero"`
 	// Counters since the interface was made: those of
 	// /sys/class/net/*/statistics that are of use, carrier_changes,
 	// qdisc_drops, pause frames and FEC blocks.

@@ -70,13 +70,6 @@ type IRQ struct {
 	Count  int64 `json:"count"` // since it was set up
 }
 
-// PCIPayload is what a PCIe device moves per packet, in bytes.
-type PCIPayload struct {
-	Max         int `json:"max"`          // that the device supports
-	Set         int `json:"set"`          // that is in effect
-	ReadRequest int `json:"read_request"` // most that it asks for at once
-}
-
 // Bond is an aggregate of ports, as /proc/net/bonding tells.
 type Bond struct {
 	Mode       string     `json:"mode"` // "IEEE 802.3ad Dynamic link aggregation", …

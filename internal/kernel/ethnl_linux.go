@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/model"
+)
+
+// ethnl asks the generic netlink family "ethtool", which is there since Linux
+// 5.6 and tells everybody, in the calling thread's network namespace.
+type ethnl struct{ family uint16 }
+
+func openEthnl() (ethnl, error) {
+	f, err := netlink.GenlFamilyGet("ethtool")
+	if err != nil {
+		return ethnl{}, fmt.Errorf("find ethtool's netlink family (Linux 5.6): %w", unix.EOPNOTSUPP)
+	}
+	return ethnl{f.ID}, nil
+}
+
+// ask sends one command about an interface and returns the answer's payload.
+func (e ethnl) ask(ifname string, command uint8) ([]byte, error) {
+	req := nl.NewNetlinkRequest(int(e.family), 0)
+	req.AddData(&nl.Genlmsg{Command: command, Version: 1})
+	const nested = 1 << 15
+	header := nl.NewRtAttr(1|nested, nil)
+	header.AddRtAttr(2, nl.ZeroTerminated(ifname))
+	header.AddRtAttr(3, nl.Uint32Attr(ethnlCompactStats))
+	req.AddData(header)
+	msgs, err := req.Execute(unix.NETLINK_GENERIC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(msgs) != 1 {
+		return nil, fmt.Errorf("%d answers: %w", len(msgs), unix.EINVAL)
+	}
+	return msgs[0], nil
+}
+
+// answer asks and decodes.
+func answer[T any](e ethnl, ifname string, command uint8, parse func([]byte) (T, error)) model.Fact[T] {
+	b, err := e.ask(ifname, command)
+	if err != nil {
+		return lost[T](err)
+	}
+	v, err := parse(b)
+	if err != nil {
+		return model.Unknown[T](model.Unsupported, err.Error())
+	}
+	return model.Known(v)
+}
+
+// fillEthnl adds to p what only netlink tells.
+func (p *Port) fillEthnl(ifname string) {
+	e, err := openEthnl()
+	if err != nil {
+		p.Ring, p.Channels, p.Coalesce = lost[model.Ring](err), lost[model.Channels](err), lost[model.Coalesce](err)
+		p.Pause, p.FEC, p.Modes = lost[model.Pause](err), lost[string](err), lost[model.LinkModes](err)
+		return
+	}
+	p.Counters = map[string]int64{}
+	p.Ring = answer(e, ifname, ethnlRings, ParseEthRings)
+	p.Channels = answer(e, ifname, ethnlChannels, ParseEthChannels)
+	p.Coalesce = answer(e, ifname, ethnlCoalesce, ParseEthCoalesce)
+	p.Modes = answer(e, ifname, ethnlLinkModes, ParseEthLinkModes)
+	p.Pause = answer(e, ifname, ethnlPause, func(b []byte) (model.Pause, error) {
+		pause, counters, err := ParseEthPause(b)
+		maps.Copy(p.Counters, counters)
+		return pause, err
+	})
+	p.FEC = answer(e, ifname, ethnlFEC, func(b []byte) (string, error) {
+		mode, counters, err := ParseEthFEC(b)
+		maps.Copy(p.Counters, counters)
+		return mode, err
+	})
+	if p.FEC.State == model.Present && p.FEC.Value == "" {
+		p.FEC = model.Unknown[string](model.Unsupported, "the driver names no FEC in effect")
+	}
+}

@@ -18,8 +18,9 @@ const (
 	ethnlPause     = 21
 	ethnlFEC       = 29
 
-	genlHeaderLen     = 4
-	ethnlCompactStats = 1<<0 | 1<<2 // compact bit sets; with statistics
+	genlHeaderLen = 4
+	ethnlCompact  = 1 << 0 // bit sets as words
+	ethnlStats    = 1 << 2 // with statistics: refused by commands that have none
 )
 
 // ethnlAttrs collects the attributes of an answer by their number.

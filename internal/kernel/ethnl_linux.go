@@ -30,7 +30,11 @@ func (e ethnl) ask(ifname string, command uint8) ([]byte, error) {
 	const nested = 1 << 15
 	header := nl.NewRtAttr(1|nested, nil)
 	header.AddRtAttr(2, nl.ZeroTerminated(ifname))
-	header.AddRtAttr(3, nl.Uint32Attr(ethnlCompactStats))
+	flags := uint32(ethnlCompact)
+	if command == ethnlPause || command == ethnlFEC {
+		flags |= ethnlStats
+	}
+	header.AddRtAttr(3, nl.Uint32Attr(flags))
 	req.AddData(header)
 	msgs, err := req.Execute(unix.NETLINK_GENERIC, 0)
 	if err != nil {

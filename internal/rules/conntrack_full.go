@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// conntrackFull: when the table of followed connections is full, packets of new ones are dropped.
+func conntrackFull() Rule {
+	return Rule{
+		ID:  "conntrack-full",
+		Doc: "When the table of followed connections is full, packets of new ones are dropped.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			t, ok := f.Conntrack.Get()
+			if !ok || t.Max <= 0 || float64(t.Count) < 0.8*float64(t.Max) {
+				return nil
+			}
+			out := model.Finding{
+				Severity: Low, Title: "the table of followed connections is nearly full",
+				Observed: fmt.Sprintf("nf_conntrack: %d of %d", t.Count, t.Max),
+				Fix:      "exempt the storage network from tracking (notrack), or raise net.netfilter.nf_conntrack_max",
+				Source:   "Documentation/networking/nf_conntrack-sysctl.rst",
+			}
+			if float64(t.Count) >= 0.95*float64(t.Max) {
+				out.Severity = High
+			}
+			return []model.Finding{out}
+		},
+	}
+}

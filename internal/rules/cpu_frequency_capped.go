@@ -1,0 +1,28 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// frequencyCapped: cPUs are limited below what they can, and one core moves what one connection moves.
+func frequencyCapped() Rule {
+	return Rule{
+		ID:  "cpu-frequency-capped",
+		Doc: "CPUs are limited below what they can, and one core moves what one connection moves.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			limit, ok := f.CPU.CapKHz.Get()
+			most, ok2 := f.CPU.MaxKHz.Get()
+			if !ok || !ok2 || limit <= 0 || float64(limit) >= 0.8*float64(most) {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "the frequency of the CPUs is limited",
+				Observed: fmt.Sprintf("scaling_max_freq %d MHz of %d MHz", limit/1000, most/1000),
+				Fix:      "raise scaling_max_freq to cpuinfo_max_freq, or see which power profile lowered it",
+				Source:   "Documentation/admin-guide/pm/cpufreq.rst (scaling_max_freq)",
+			}}
+		},
+	}
+}

@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// diskScheduler: a scheduler that sorts and idles for spinning disks slows a device that needs neither.
+func diskScheduler() Rule {
+	return Rule{
+		ID:  "disk-scheduler",
+		Doc: "A scheduler that sorts and idles for spinning disks slows a device that needs neither.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachDisk(f, func(d model.Disk) *model.Finding {
+				s, ok := d.Scheduler.Get()
+				fast := d.Session != "" || strings.HasPrefix(d.Name, "nvme")
+				if !ok || s != "bfq" && s != "cfq" || !fast {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Low, Title: fmt.Sprintf("%s is scheduled by %s", d.Name, s),
+					Observed: fmt.Sprintf("%s: scheduler %s", d.Name, s),
+					Fix:      "set the scheduler of " + d.Name + " to none or mq-deadline",
+					Source:   "Documentation/block/switching-sched.rst; Documentation/block/bfq-iosched.rst",
+				}
+			})
+		},
+	}
+}

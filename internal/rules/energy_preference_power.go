@@ -1,0 +1,25 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// energyPreference: cPUs that were told to save energy above all stay slow under the bursts of network work.
+func energyPreference() Rule {
+	return Rule{
+		ID:  "energy-preference-power",
+		Doc: "CPUs that were told to save energy above all stay slow under the bursts of network work.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			p, ok := f.CPU.Preference.Get()
+			if !ok || p != "power" || fastest(f) < veryFast {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "the CPUs are told to save energy above all",
+				Observed: "energy_performance_preference power",
+				Fix:      "set it to balance_performance or performance",
+				Source:   "Documentation/admin-guide/pm/intel_pstate.rst (energy vs performance hints)",
+			}}
+		},
+	}
+}

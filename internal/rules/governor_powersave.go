@@ -1,0 +1,32 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// governorLowest: the governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.
+func governorLowest() Rule {
+	return Rule{
+		ID:  "governor-powersave",
+		Doc: "The governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			governors, ok := f.CPU.Governors.Get()
+			driver := f.CPU.Driver.Or("")
+			// The drivers of Intel and AMD that choose the frequency themselves use the
+			// word for something else.
+			if !ok || !slices.Contains(governors, "powersave") || driver == "" || strings.HasPrefix(driver, "intel_pstate") || strings.HasPrefix(driver, "amd-pstate") || strings.HasPrefix(driver, "amd_pstate") {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Medium, Title: "the CPUs are kept at their lowest frequency",
+				Observed: fmt.Sprintf("scaling driver %s, governor %s", driver, strings.Join(governors, ", ")),
+				Fix:      "set the governor to performance or schedutil",
+				Source:   "Documentation/admin-guide/pm/cpufreq.rst (powersave)",
+			}}
+		},
+	}
+}

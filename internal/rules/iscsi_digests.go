@@ -1,0 +1,30 @@
+package rules
+
+import (
+	"slices"
+
+	"linerate/internal/model"
+)
+
+// iscsiDigest: with digests a core computes a CRC over every byte of iSCSI; TCP and Ethernet check already.
+func iscsiDigest() Rule {
+	return Rule{
+		ID:  "iscsi-digests",
+		Doc: "With digests a core computes a CRC over every byte of iSCSI; TCP and Ethernet check already.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			var out []model.Finding
+			for _, s := range f.ISCSI {
+				if !slices.ContainsFunc(s.Conns, func(c model.ISCSIConn) bool { return c.DataDigest.Or(false) }) {
+					continue
+				}
+				out = append(out, model.Finding{
+					Severity: Low, Title: "a core checks each byte of " + s.Name,
+					Observed: s.Name + ": DataDigest CRC32C",
+					Fix:      "set node.conn[0].iscsi.DataDigest to None unless a device on the way is known to damage data",
+					Source:   "RFC 7143 section 13.1",
+				})
+			}
+			return out
+		},
+	}
+}

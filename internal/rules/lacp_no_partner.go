@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// lacpNoPartner: nobody answers LACP at the other end: the bond sends by one port only.
+func lacpNoPartner() Rule {
+	return Rule{
+		ID:  "lacp-no-partner",
+		Doc: "Nobody answers LACP at the other end: the bond sends by one port only.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
+				if !isLACP(b) || b.Partner != "00:00:00:00:00:00" {
+					return nil
+				}
+				speed := unit.BitRate(0)
+				for _, p := range b.Ports {
+					speed = max(speed, p.Speed)
+				}
+				out := &model.Finding{
+					Severity: High, Title: "the switch of " + n.Name + " does not speak LACP",
+					Observed: fmt.Sprintf("%s: mode %s, partner 00:00:00:00:00:00", n.Name, b.Mode),
+					Fix:      "configure an LACP group (not a static one) on its switch ports",
+					Source:   "IEEE 802.1AX; Documentation/networking/bonding.rst (802.3ad)",
+				}
+				if speed > 0 {
+					out.Bound = &speed
+					out.Observed += fmt.Sprintf("; one port carries %s", speed)
+				}
+				return out
+			})
+		},
+	}
+}

@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// nconnectLost: a mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.
+func nconnectLost() Rule {
+	return Rule{
+		ID:  "nconnect-not-in-effect",
+		Doc: "A mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				want, have := int(o.number("nconnect")), m.Conns.Or(0)
+				if !isNFS(m) || want < 2 || have < 1 || have >= want {
+					return nil
+				}
+				out := &model.Finding{
+					Severity: Medium, Title: fmt.Sprintf("%s has %d of %d connections", m.Point, have, want),
+					Observed: fmt.Sprintf("%s: nconnect=%d, but %d TCP connections to %s port %d", m.Point, want, have, m.Server, m.Port),
+					Fix:      "unmount all mounts of this server, then mount the first with nconnect",
+					Source:   "nfs(5) (nconnect); fs/nfs/client.c",
+				}
+				if m.Type == "nfs" {
+					out.Severity = Low
+					out.Observed += " (version 3 closes idle ones)"
+				}
+				return out
+			})
+		},
+	}
+}

@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// nfsUncached: without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.
+func nfsUncached() Rule {
+	return Rule{
+		ID:  "nfs-attributes-uncached",
+		Doc: "Without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				noac, zero := o.has("noac"), o["acregmax"] == "0" || o["actimeo"] == "0"
+				if !isNFS(m) || !noac && !zero {
+					return nil
+				}
+				out := &model.Finding{
+					Severity: Low, Title: m.Point + " asks the server about every file each time",
+					Observed: m.Point + ": attributes are not cached",
+					Fix:      "leave out noac and actimeo=0 unless several clients write the same files",
+					Source:   "nfs(5) (ac, noac)",
+				}
+				if noac {
+					out.Severity, out.Observed = Medium, m.Point+": mount option noac, so that writes are synchronous too"
+				}
+				return out
+			})
+		},
+	}
+}

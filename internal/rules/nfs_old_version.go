@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// nfsOld: old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.
+func nfsOld() Rule {
+	return Rule{
+		ID:  "nfs-old-version",
+		Doc: "Old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				vers := o["vers"]
+				if !isNFS(m) || vers != "2" && vers != "4.0" {
+					return nil
+				}
+				out := &model.Finding{
+					Severity: Info, Title: m.Point + " speaks NFS " + vers,
+					Observed: m.Point + ": vers=" + vers,
+					Fix:      "let client and server agree on 4.1 or later, or use 3",
+					Source:   "RFC 1094; RFC 8881 section 1.7",
+				}
+				if vers == "2" {
+					out.Severity = Medium
+				}
+				return out
+			})
+		},
+	}
+}

@@ -1,0 +1,28 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// nfsUDP: nFS over UDP loses a whole request with one fragment, and has no congestion control.
+func nfsUDP() Rule {
+	return Rule{
+		ID:  "nfs-over-udp",
+		Doc: "NFS over UDP loses a whole request with one fragment, and has no congestion control.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				if !isNFS(m) || m.Proto != "udp" {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Medium, Title: m.Point + " is mounted over UDP",
+					Observed: fmt.Sprintf("%s: proto=udp, rsize %d", m.Point, o.number("rsize")),
+					Fix:      "mount " + m.Point + " with proto=tcp",
+					Source:   "nfs(5) (using NFS over UDP on high-speed links); RFC 8900",
+				}
+			})
+		},
+	}
+}

@@ -1,0 +1,26 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// nfsSync: mounted sync, every write waits for the disk of the server.
+func nfsSync() Rule {
+	return Rule{
+		ID:  "nfs-sync",
+		Doc: "Mounted sync, every write waits for the disk of the server.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				if !isNFS(m) || !o.has("sync") {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Medium, Title: "every write to " + m.Point + " waits for the server's disk",
+					Observed: m.Point + ": mount option sync",
+					Fix:      "leave sync out unless each write must be on disk at once: fsync and close still wait",
+					Source:   "nfs(5) (sync)",
+				}
+			})
+		},
+	}
+}

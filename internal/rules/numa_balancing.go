@@ -1,0 +1,27 @@
+package rules
+
+import (
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// numaBalancing: automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.
+func numaBalancing() Rule {
+	return Rule{
+		ID:  "numa-balancing",
+		Doc: "Automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			v, ok := setting(f, "linux.sysctl.kernel.numa_balancing")
+			nodes, _ := f.CPU.Nodes.Get()
+			if !ok || v == "0" || len(nodes) < 2 || fastest(f) < 40*unit.Gbit {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Info, Title: "the kernel moves memory between NUMA nodes by itself",
+				Observed: "kernel.numa_balancing = " + v,
+				Fix:      "if you place movers on the NIC's node by hand, set it to 0",
+				Source:   "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
+			}}
+		},
+	}
+}

@@ -1,0 +1,36 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// oneSoftirqCore: one core took nearly all packets since the host started: the rate ends where that core does.
+func oneSoftirqCore() Rule {
+	return Rule{
+		ID:  "one-softirq-core",
+		Doc: "One core took nearly all packets since the host started: the rate ends where that core does.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			cores, ok := f.CPU.Softnet.Get()
+			if !ok || len(cores) < 2 || fastest(f) < veryFast {
+				return nil
+			}
+			sum, most := softnetSum(cores), cores[0]
+			for _, s := range cores {
+				if s.Processed > most.Processed {
+					most = s
+				}
+			}
+			if sum.Processed < 1e6 || float64(most.Processed) < 0.9*float64(sum.Processed) {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: fmt.Sprintf("CPU %d takes nearly all packets", most.CPU),
+				Observed: fmt.Sprintf("CPU %d processed %d of %d packets", most.CPU, most.Processed, sum.Processed),
+				Fix:      "spread the receive queues over cores, or the packets with receive packet steering (rps_cpus)",
+				Source:   "Documentation/networking/scaling.rst; net/core/net-procfs.c",
+			}}
+		},
+	}
+}

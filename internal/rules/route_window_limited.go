@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// routeWindow: a route with a window limit keeps every connection over it to that many bytes per round trip.
+func routeWindow() Rule {
+	return Rule{
+		ID:  "route-window-limited",
+		Doc: "A route with a window limit keeps every connection over it to that many bytes per round trip.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			var out []model.Finding
+			for _, r := range f.Routes {
+				if r.Window <= 0 {
+					continue
+				}
+				found := model.Finding{
+					Severity: Medium, Title: fmt.Sprintf("the route to %s limits the window", r.Dst),
+					Observed: fmt.Sprintf("route %s dev %s window %d", r.Dst, r.Dev, r.Window),
+					Fix:      "take the window out of the route",
+					Source:   "ip-route(8)",
+				}
+				if c.RTT > 0 {
+					found.Bound = perRTT(unit.Bytes(r.Window), c.RTT)
+					found.Observed += fmt.Sprintf(": %s per %v", unit.Bytes(r.Window), c.RTT)
+					if *found.Bound < c.LineRate {
+						found.Severity = High
+					}
+				}
+				out = append(out, found)
+			}
+			return out
+		},
+	}
+}

@@ -1,0 +1,29 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// slowClock: a clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.
+func slowClock() Rule {
+	return Rule{
+		ID:  "slow-clock",
+		Doc: "A clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			clock, ok := f.CPU.Clocksource.Get()
+			if !ok || clock != "hpet" && clock != "acpi_pm" {
+				return nil
+			}
+			out := model.Finding{
+				Severity: Low, Title: "the kernel's clock is slow to read",
+				Observed: "clocksource " + clock,
+				Fix:      "find in the kernel's log why tsc was given up (firmware, sockets out of step), repair that, and boot with it",
+				Source:   "Documentation/timers/timekeeping.rst; Documentation/virt/kvm/x86/timekeeping.rst",
+			}
+			if fastest(f) >= veryFast {
+				out.Severity = Medium
+			}
+			return []model.Finding{out}
+		},
+	}
+}

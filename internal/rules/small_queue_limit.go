@@ -1,0 +1,30 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// smallQueues: a low limit on what one socket may have in the transmit queue leaves a fast NIC idle between bursts.
+func smallQueues() Rule {
+	return Rule{
+		ID:  "small-queue-limit",
+		Doc: "A low limit on what one socket may have in the transmit queue leaves a fast NIC idle between bursts.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			v, ok := sysctl(f, "tcp_limit_output_bytes")
+			n, err := strconv.ParseInt(v, 10, 64)
+			if !ok || err != nil || n <= 0 || n >= 131072 || fastest(f) < veryFast {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "one connection may queue little at the NIC",
+				Observed: fmt.Sprintf("net.ipv4.tcp_limit_output_bytes = %s", unit.Bytes(n)),
+				Fix:      "raise it to its default, 1 MiB (4 MiB in later kernels)",
+				Source:   "Documentation/networking/ip-sysctl.rst (tcp_limit_output_bytes)",
+			}}
+		},
+	}
+}

@@ -1,0 +1,26 @@
+package rules
+
+import (
+	"linerate/internal/model"
+)
+
+// smbUncached: with cache=none every read of a program goes to the server as it stands, with no read-ahead.
+func smbUncached() Rule {
+	return Rule{
+		ID:  "smb-cache-none",
+		Doc: "With cache=none every read of a program goes to the server as it stands, with no read-ahead.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				if !isSMB(m) || o["cache"] != "none" {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Medium, Title: m.Point + " has neither cache nor read-ahead",
+					Observed: m.Point + ": cache=none",
+					Fix:      "mount " + m.Point + " with cache=strict, the default, unless programs read in large pieces themselves",
+					Source:   "mount.cifs(8) (cache)",
+				}
+			})
+		},
+	}
+}

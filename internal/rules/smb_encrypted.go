@@ -1,0 +1,28 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// smbEncrypted: with encryption a core works on every byte of SMB.
+func smbEncrypted() Rule {
+	return Rule{
+		ID:  "smb-encrypted",
+		Doc: "With encryption a core works on every byte of SMB.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				if !isSMB(m) || !o.has("seal") || speedTo(f, m) < veryFast {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Low, Title: "a core encrypts each byte of " + m.Point,
+					Observed: fmt.Sprintf("%s: seal, by a port of %s", m.Point, speedTo(f, m)),
+					Fix:      "keep it where the network is not trusted; spread it with multichannel",
+					Source:   "mount.cifs(8) (seal)",
+				}
+			})
+		},
+	}
+}

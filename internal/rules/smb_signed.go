@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// smbSigned: with signing a core computes a signature over every byte.
+func smbSigned() Rule {
+	return Rule{
+		ID:  "smb-signed",
+		Doc: "With signing a core computes a signature over every byte.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
+				sec := o["sec"]
+				signed := o.has("sign") || strings.HasPrefix(sec, "ntlm") && strings.HasSuffix(sec, "i") || sec == "krb5i"
+				if !isSMB(m) || !signed || o.has("seal") || speedTo(f, m) < veryFast {
+					return nil
+				}
+				return &model.Finding{
+					Severity: Low, Title: "a core signs each byte of " + m.Point,
+					Observed: fmt.Sprintf("%s: sec=%s, by a port of %s", m.Point, sec, speedTo(f, m)),
+					Fix:      "keep it unless the network is trusted; dialect 3.1.1 with AES-GMAC, and several channels, make it cheaper",
+					Source:   "mount.cifs(8) (sign); MS-SMB2 section 3.1.4.1",
+				}
+			})
+		},
+	}
+}

@@ -1,0 +1,30 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// zfsARC: a small ARC sends reads to the disks that memory could answer.
+func zfsARC() Rule {
+	return Rule{
+		ID:  "zfs-arc-small",
+		Doc: "A small ARC sends reads to the disks that memory could answer.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			z, ok := f.ZFS.Get()
+			memory, ok2 := f.Memory.Get()
+			most := z.ARC["c_max"]
+			if !ok || !ok2 || most <= 0 || float64(most) >= 0.25*float64(memory) {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "the ARC may use little of the memory",
+				Observed: fmt.Sprintf("c_max %s of %s", unit.Bytes(most), memory),
+				Fix:      "raise zfs_arc_max if this host is a filer; half of the memory is the usual default on Linux",
+				Source:   "zfs(4) (zfs_arc_max)",
+			}}
+		},
+	}
+}

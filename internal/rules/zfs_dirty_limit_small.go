@@ -1,0 +1,30 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// zfsDirty: zFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.
+func zfsDirty() Rule {
+	return Rule{
+		ID:  "zfs-dirty-limit-small",
+		Doc: "ZFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			z, _ := f.ZFS.Get()
+			n := options(z.Params).number("zfs_dirty_data_max")
+			need := unit.Bytes(float64(fastest(f)) / 8)
+			if n <= 0 || need <= 0 || unit.Bytes(n) >= need {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "ZFS takes less than a second of writes",
+				Observed: fmt.Sprintf("zfs_dirty_data_max %s; a port of %s brings %s per second", unit.Bytes(n), fastest(f), need),
+				Fix:      "raise zfs_dirty_data_max if the memory is there",
+				Source:   "zfs(4) (zfs_dirty_data_max, ZFS transaction delay)",
+			}}
+		},
+	}
+}

@@ -12,7 +12,7 @@ func backlogDrops() Rule {
 		ID:  "backlog-drops",
 		Doc: "Packets that wait for a core in the per-core backlog are dropped when it is full.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			cores, _ := f.CPU.Softnet.Get()
+			cores := f.CPU.Softnet.Or(nil)
 			sum := softnetSum(cores)
 			if sum.Dropped < 100 || float64(sum.Dropped) < 1e-5*float64(sum.Processed) {
 				return nil

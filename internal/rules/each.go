@@ -55,8 +55,7 @@ func fastest(f *model.Facts) unit.BitRate {
 
 // counter is a counter of an interface, and whether the driver has it.
 func counter(n model.NIC, name string) (int64, bool) {
-	all, _ := n.Counters.Get()
-	v, ok := all[name]
+	v, ok := n.Counters.Or(nil)[name]
 	return v, ok
 }
 

@@ -12,7 +12,7 @@ func numaBalancing() Rule {
 		Doc: "Automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := setting(f, "linux.sysctl.kernel.numa_balancing")
-			nodes, _ := f.CPU.Nodes.Get()
+			nodes := f.CPU.Nodes.Or(nil)
 			if !ok || v == "0" || len(nodes) < 2 || fastest(f) < 40*unit.Gbit {
 				return nil
 			}

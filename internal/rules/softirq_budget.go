@@ -12,7 +12,7 @@ func softirqBudget() Rule {
 		ID:  "softirq-budget",
 		Doc: "The kernel often stops taking packets because its time for it is used up, with packets still waiting.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			cores, _ := f.CPU.Softnet.Get()
+			cores := f.CPU.Softnet.Or(nil)
 			sum := softnetSum(cores)
 			if sum.Squeezed < 1000 || float64(sum.Squeezed) < 1e-3*float64(sum.Processed) {
 				return nil

@@ -13,7 +13,7 @@ func zfsIndex() Rule {
 		ID:  "zfs-cache-index-large",
 		Doc: "The index of a large L2ARC lives in the ARC and leaves it less room for data.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			z, _ := f.ZFS.Get()
+			z := f.ZFS.Or(model.ZFS{})
 			index, size := z.ARC["l2_hdr_size"], z.ARC["c_max"]
 			if size <= 0 || float64(index) < 0.1*float64(size) {
 				return nil

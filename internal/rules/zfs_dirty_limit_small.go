@@ -13,7 +13,7 @@ func zfsDirty() Rule {
 		ID:  "zfs-dirty-limit-small",
 		Doc: "ZFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			z, _ := f.ZFS.Get()
+			z := f.ZFS.Or(model.ZFS{})
 			n := options(z.Params).number("zfs_dirty_data_max")
 			need := unit.Bytes(float64(fastest(f)) / 8)
 			if n <= 0 || need <= 0 || unit.Bytes(n) >= need {

@@ -12,7 +12,7 @@ func zfsThrottle() Rule {
 		ID:  "zfs-memory-throttled",
 		Doc: "ZFS held back writes because memory was short.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			z, _ := f.ZFS.Get()
+			z := f.ZFS.Or(model.ZFS{})
 			n := z.ARC["memory_throttle_count"]
 			if n < 100 {
 				return nil

@@ -10,7 +10,7 @@ func zfsPrefetch() Rule {
 		ID:  "zfs-prefetch-off",
 		Doc: "Without prefetch ZFS reads a stream one record at a time.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			z, _ := f.ZFS.Get()
+			z := f.ZFS.Or(model.ZFS{})
 			if z.Params["zfs_prefetch_disable"] != "1" {
 				return nil
 			}

@@ -13,7 +13,7 @@ func zoneReclaim() Rule {
 		Doc: "With zone reclaim a node throws away cached files while other nodes have free memory.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := setting(f, "linux.sysctl.vm.zone_reclaim_mode")
-			nodes, _ := f.CPU.Nodes.Get()
+			nodes := f.CPU.Nodes.Or(nil)
 			if !ok || v == "0" || len(nodes) < 2 {
 				return nil
 			}

@@ -1,0 +1,176 @@
+package rules
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+func linkCases() []sick {
+	any0, any6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParseAddr("10.0.0.254")
+	feature := func(name string, on bool) func(*model.Facts) {
+		return nicWas(func(n *model.NIC) { n.Features.Value[name] = on })
+	}
+	return []sick{
+		{"port-downshifted", Medium, true, nicWas(func(n *model.NIC) { n.Speed = model.Known(unit.Gbit) }), nicWas(func(n *model.NIC) { n.Modes.Value.Peer = unit.Gbit })},
+		{"port-slower-than-it-can", Info, true, nicWas(func(n *model.NIC) { n.Speed, n.Modes.Value.Peer = model.Known(unit.Gbit), unit.Gbit }), nicWas(func(n *model.NIC) { n.Modes.Value.Supported = unit.Gbit })},
+		{"pause-received", Medium, false, count("rx_pause_frames", 1e7), count("rx_pause_frames", 1e7-1)},
+		{"pause-sent", Medium, false, count("tx_pause_frames", 1e7), count("tx_pause_frames", 1e7-1)},
+		{"crc-errors", Medium, false, count("rx_crc_errors", 1000), count("rx_crc_errors", 999)},
+		{"crc-errors", High, false, count("rx_crc_errors", 200000), count("rx_crc_errors", 9)},
+		{"fec-uncorrectable", Medium, false, count("fec_uncorrectable", 1000), count("fec_uncorrectable", 999)},
+		{"fec-off-with-errors", Medium, false, both(count("rx_crc_errors", 10), nicWas(func(n *model.NIC) { n.FEC = model.Known("Off") })), count("rx_crc_errors", 9)},
+		{"ring-overrun", Medium, false, count("rx_missed_errors", 10000), count("rx_missed_errors", 9999)},
+		{"link-flaps", Low, false, count("carrier_changes", 40), count("carrier_changes", 39)},
+		{"mtu-below-ethernet", Info, true, nicWas(func(n *model.NIC) { n.MTU = 1400 }), nicWas(func(n *model.NIC) { n.MTU = 1500 })},
+		{"mtu-differs-in-subnet", Medium, false, both(sharedNet, nicWas(func(n *model.NIC) { n.MTU = 9000 })), nicWas(func(n *model.NIC) { n.MTU = 1500 })},
+		{"bridge-port-mtu", Medium, false, func(f *model.Facts) {
+			f.NICs = append(f.NICs, model.NIC{Name: "br0", Kind: "bridge", Up: true, MTU: 9000})
+			p0(f).Master = "br0"
+		}, nicWas(func(n *model.NIC) { n.MTU = 9000 })},
+		{"route-mtu-below-link", Low, false, func(f *model.Facts) { f.Routes[0].MTU = 1400 }, func(f *model.Facts) { f.Routes[0].MTU = 1500 }},
+		{"route-window-limited", High, true, func(f *model.Facts) { f.Routes[0].Window = 65536 }, func(f *model.Facts) { f.Routes[0].Window = 0 }},
+		{"default-route-on-jumbo", Low, false, func(f *model.Facts) { f.NICs[1].MTU = 9000 }, func(f *model.Facts) { f.NICs[0].MTU = 9000 }},
+		{"same-subnet-arp-flux", Medium, false, sharedNet, func(f *model.Facts) { f.NICs[0].ARPIgnore, f.NICs[1].ARPIgnore = model.Known(1), model.Known(1) }},
+		{"strict-reverse-path", Medium, false, both(sharedNet, nicWas(func(n *model.NIC) { n.RPFilter = model.Known(1) })), nicWas(func(n *model.NIC) { n.RPFilter = model.Known(2) })},
+		{"two-default-routes", Low, false, func(f *model.Facts) { f.Routes = append(f.Routes, model.Route{Dst: any0, Gateway: any6, Dev: "p0"}) }, func(f *model.Facts) { f.Routes[1].Metric = 100 }},
+		{"checksum-offload-off", Low, false, feature("rx-checksum", false), feature("rx-checksum", true)},
+		{"checksum-offload-off", Medium, false, feature("tx-checksum-ip-generic", false), feature("tx-checksum-ipv4", true)},
+		{"scatter-gather-off", Medium, false, feature("tx-scatter-gather", false), feature("tx-scatter-gather", true)},
+		{"single-queue", Medium, false, nicWas(func(n *model.NIC) { n.Channels.Value.Combined = 1 }), nicWas(func(n *model.NIC) { n.Channels.Value.CombinedMax = 1 })},
+		{"interrupt-per-packet", Low, false, nicWas(func(n *model.NIC) { n.Coalesce.Value = model.Coalesce{} }), nicWas(func(n *model.NIC) { n.Coalesce.Value.RxUsecs = 8 })},
+		{"interrupt-delay-long", Low, false, nicWas(func(n *model.NIC) { n.Coalesce.Value = model.Coalesce{RxUsecs: 200} }), nicWas(func(n *model.NIC) { n.Coalesce.Value.RxUsecs = 199 })},
+		{"irq-off-node", Medium, false, nicWas(func(n *model.NIC) { n.LocalCPUs = model.Known([]int{4, 5, 6, 7}) }), nicWas(func(n *model.NIC) { n.IRQs.Value[0].CPUs = []int{4} })},
+		{"irqs-on-one-core", Medium, false, nicWas(func(n *model.NIC) { n.IRQs.Value[1].CPUs = []int{0} }), nicWas(func(n *model.NIC) { n.IRQs.Value[1].Count = 999 })},
+		{"tx-queue-short", Low, false, nicWas(func(n *model.NIC) { n.TxQueueLen, n.Qdisc = model.Known(99), "pfifo_fast" }), nicWas(func(n *model.NIC) { n.TxQueueLen = model.Known(100) })},
+		{"qdisc-drops", Low, false, count("qdisc_drops", 100000), count("qdisc_drops", 99999)},
+		{"qdisc-shapes", Medium, false, nicWas(func(n *model.NIC) { n.Qdisc = "tbf" }), nicWas(func(n *model.NIC) { n.Qdisc = "fq" })},
+		{"pcie-upstream-below-port", High, true, slotsUp(8, 1), slotsUp(8, 4)},
+		{"pcie-both-ports", Low, true, func(f *model.Facts) {
+			for i := range f.NICs {
+				f.NICs[i].PCI.Value.Lanes, f.NICs[i].PCI.Value.MaxLanes = 4, 4
+			}
+		}, func(f *model.Facts) { f.NICs[1].Up = false }},
+		{"pcie-errors", Low, false, nicWas(func(n *model.NIC) { n.PCIErrors = model.Known(int64(1000)) }), nicWas(func(n *model.NIC) { n.PCIErrors = model.Known(int64(999)) })},
+		{"bond-port-down", Medium, true, bond(func(b *model.Bond) { b.Ports[0].Up = false }), bondBack(func(b *model.Bond) { b.Ports[0].Up = true })},
+		{"lacp-split", High, true, bond(func(b *model.Bond) { b.Ports[0].Aggregator = "2" }), bondBack(func(b *model.Bond) { b.Mode = "load balancing (xor)" })},
+		{"lacp-no-partner", High, true, bond(func(b *model.Bond) { b.Partner = "00:00:00:00:00:00" }), bondBack(func(b *model.Bond) { b.Partner = "" })},
+		{"bond-hash-layer-two", Medium, false, bond(func(b *model.Bond) { b.Hash = "layer2" }), bondBack(func(b *model.Bond) { b.Hash = "layer2+3" })},
+		{"bond-round-robin", Low, false, bond(func(b *model.Bond) { b.Mode = "load balancing (round-robin)" }), bondBack(func(b *model.Bond) { b.Ports[0].Up = false })},
+		{"bond-speeds-differ", Medium, false, bond(func(b *model.Bond) { b.Ports[0].Speed = 10 * unit.Gbit }), bondBack(func(b *model.Bond) { b.Mode = "fault-tolerance (active-backup)" })},
+		{"bond-unmonitored", Low, false, bond(func(b *model.Bond) { b.MIIms = 0 }), bondBack(func(b *model.Bond) { b.ARPms = 100 })},
+		{"bond-port-flaps", Low, false, bond(func(b *model.Bond) { b.Ports[1].Failures = 10 }), bondBack(func(b *model.Bond) { b.Ports[1].Failures = 9 })},
+	}
+}
+
+func hostCases() []sick {
+	soft := func(change func(s []model.Softnet)) func(*model.Facts) {
+		return func(f *model.Facts) { change(f.CPU.Softnet.Value) }
+	}
+	run := func(names ...string) func(*model.Facts) {
+		return func(f *model.Facts) { f.Services = model.Known(names) }
+	}
+	fast := nicWas(func(n *model.NIC) {
+		n.Speed, n.PCI, n.Upstream = model.Known(40*unit.Gbit), model.Fact[model.PCISlot]{}, model.Fact[[]model.PCISlot]{}
+	})
+	track := func(c model.Conntrack) func(*model.Facts) {
+		return func(f *model.Facts) { f.Conntrack = model.Known(c) }
+	}
+	return []sick{
+		{"irqbalance-moves-irqs", Info, false, both(fast, run("irqbalance")), run()},
+		{"one-softirq-core", Low, false, soft(func(s []model.Softnet) { s[1].Processed = 5e5 }), soft(func(s []model.Softnet) { s[1].Processed = 6e5 })},
+		{"backlog-drops", Low, false, soft(func(s []model.Softnet) { s[0].Dropped = 101 }), soft(func(s []model.Softnet) { s[0].Dropped = 99 })},
+		{"softirq-budget", Low, false, soft(func(s []model.Softnet) { s[0].Squeezed = 10000 }), soft(func(s []model.Softnet) { s[0].Squeezed = 9999 })},
+		{"aspm-powersave", Low, false, put("module.pcie_aspm.policy", "default performance [powersave] powersupersave"), put("module.pcie_aspm.policy", "default [performance] powersave powersupersave")},
+		{"governor-powersave", Medium, false, cpu(func(c *model.CPUInfo) { c.Governors = model.Known([]string{"powersave"}) }), cpu(func(c *model.CPUInfo) { c.Driver = model.Known("intel_pstate") })},
+		{"governor-lags", Info, false, cpu(func(c *model.CPUInfo) { c.Governors = model.Known([]string{"ondemand"}) }), cpu(func(c *model.CPUInfo) { c.Governors = model.Known([]string{"schedutil"}) })},
+		{"energy-preference-power", Low, false, cpu(func(c *model.CPUInfo) { c.Preference = model.Known("power") }), cpu(func(c *model.CPUInfo) { c.Preference = model.Known("balance_power") })},
+		{"cpu-frequency-capped", Low, false, cpu(func(c *model.CPUInfo) { c.CapKHz = model.Known(int64(2.3e6)) }), cpu(func(c *model.CPUInfo) { c.CapKHz = model.Known(int64(2.4e6)) })},
+		{"turbo-off", Info, false, cpu(func(c *model.CPUInfo) { c.NoTurbo = model.Known(true) }), cpu(func(c *model.CPUInfo) { c.NoTurbo = model.Known(false) })},
+		{"deep-idle-states", Info, false, cpu(func(c *model.CPUInfo) { c.IdleExit = model.Known(100 * time.Microsecond) }), cpu(func(c *model.CPUInfo) { c.IdleExit = model.Known(99 * time.Microsecond) })},
+		{"slow-clock", Medium, false, cpu(func(c *model.CPUInfo) { c.Clocksource = model.Known("hpet") }), cpu(func(c *model.CPUInfo) { c.Clocksource = model.Known("kvm-clock") })},
+		{"numa-balancing", Info, false, fast, put("sysctl.kernel.numa_balancing", "0")},
+		{"zone-reclaim", Medium, false, put("sysctl.vm.zone_reclaim_mode", "1"), cpu(func(c *model.CPUInfo) { c.Nodes.Value = c.Nodes.Value[:1] })},
+		{"congestion-control-yields", Medium, false, put("sysctl.net.ipv4.tcp_congestion_control", "lp"), put("sysctl.net.ipv4.tcp_congestion_control", "bbr")},
+		{"congestion-control-reno", Medium, false, both(rtt(time.Millisecond), put("sysctl.net.ipv4.tcp_congestion_control", "reno")), rtt(100 * time.Microsecond)},
+		{"bbr-without-fq", Medium, false, func(f *model.Facts) {
+			f.Kernel, p0(f).Qdisc = "4.12.14-122", "pfifo_fast"
+			put("sysctl.net.ipv4.tcp_congestion_control", "bbr")(f)
+		}, func(f *model.Facts) { f.Kernel = "4.13.0" }},
+		{"slow-start-after-idle", Info, false, rtt(10 * time.Millisecond), rtt(9 * time.Millisecond)},
+		{"mtu-probing-off", Info, false, nicWas(func(n *model.NIC) { n.MTU = 9000 }), put("sysctl.net.ipv4.tcp_mtu_probing", "1")},
+		{"small-queue-limit", Low, false, put("sysctl.net.ipv4.tcp_limit_output_bytes", "131071"), put("sysctl.net.ipv4.tcp_limit_output_bytes", "131072")},
+		{"notsent-lowat-small", Low, false, put("sysctl.net.ipv4.tcp_notsent_lowat", "16384"), put("sysctl.net.ipv4.tcp_notsent_lowat", "4294967295")},
+		{"tcp-memory-pressure", Medium, false, netCount("TcpExt.TCPMemoryPressures", 1), netCount("TcpExt.TCPMemoryPressures", 0)},
+		{"receive-queue-pruned", Low, false, netCount("TcpExt.RcvPruned", 10000), netCount("TcpExt.RcvPruned", 9999)},
+		{"reverse-path-drops", Low, false, netCount("TcpExt.IPReversePathFilter", 100000), netCount("TcpExt.IPReversePathFilter", 99999)},
+		{"tcp-retransmissions", Low, false, netCount("Tcp.RetransSegs", 1e6), netCount("Tcp.RetransSegs", 1e6-1)},
+		{"tcp-retransmissions", Medium, false, netCount("Tcp.RetransSegs", 1e7), netCount("Tcp.OutSegs", 9e5)},
+		{"fragments-lost", Low, false, netCount("Ip.ReasmFails", 1000), netCount("Ip.ReasmFails", 999)},
+		{"tcp-checksum-errors", Low, false, netCount("Tcp.InCsumErrors", 1000), netCount("Tcp.InCsumErrors", 999)},
+		{"conntrack-full", High, false, track(model.Conntrack{Count: 95, Max: 100}), track(model.Conntrack{Count: 79, Max: 100})},
+		{"conntrack-drops", Medium, false, track(model.Conntrack{Max: 100, Drops: 100}), track(model.Conntrack{Max: 100, Drops: 99})},
+		{"conntrack-in-path", Info, false, track(model.Conntrack{Max: 100, Count: 1}), track(model.Conntrack{Max: 100})},
+		{"unneeded-services", Info, false, run("cupsd"), run("tuned")},
+		{"nfsd-threads-few", Low, false, func(f *model.Facts) { f.NFSD.Value.Threads = 8 }, func(f *model.Facts) { f.NFSD.Value.Threads = 9 }},
+		{"nfsd-udp", Low, false, func(f *model.Facts) { f.NFSD.Value.UDP = 100000 }, func(f *model.Facts) { f.NFSD.Value.UDP = 9999 }},
+	}
+}
+
+func storageCases() []sick {
+	nfs := func(change func(m *model.NetMount)) func(*model.Facts) {
+		return func(f *model.Facts) { change(&f.Storage[0]) }
+	}
+	smb := func(change func(m *model.NetMount)) func(*model.Facts) {
+		return func(f *model.Facts) { change(&f.Storage[1]) }
+	}
+	fast := nicWas(func(n *model.NIC) { n.Speed = model.Known(40 * unit.Gbit) })
+	return []sick{
+		{"nfs-over-udp", Medium, false, nfs(func(m *model.NetMount) { m.Proto = "udp" }), nfs(func(m *model.NetMount) { m.Proto = "tcp" })},
+		{"nfs-transfer-small", Low, false, option(0, "rsize", "131072"), option(0, "rsize", "262144")},
+		{"nfs-transfer-small", Medium, false, option(0, "wsize", "32768"), option(0, "wsize", "junk")},
+		{"nconnect-not-in-effect", Medium, false, nfs(func(m *model.NetMount) { m.Conns = model.Known(1) }), nfs(func(m *model.NetMount) { m.Conns = model.Known(0) })},
+		{"nfs-one-connection", Low, false, both(fast, both(without(0, "nconnect"), nfs(func(m *model.NetMount) { m.Conns = model.Known(1) }))), nfs(func(m *model.NetMount) { m.Conns = model.Known(2) })},
+		{"nfs-one-connection", Low, true, both(func(f *model.Facts) { bonded(f) }, both(without(0, "nconnect"), nfs(func(m *model.NetMount) { m.Conns = model.Known(1) }))), nfs(func(m *model.NetMount) { m.Conns = model.Known(2) })},
+		{"nfs-readahead-small", Medium, true, rtt(2 * time.Millisecond), rtt(time.Millisecond)},
+		{"nfs-slots", High, true, both(option(0, "rsize", "65536", "wsize", "65536"), rtt(2*time.Millisecond)), rtt(time.Millisecond)},
+		{"nfs-sync", Medium, false, option(0, "sync", ""), without(0, "sync")},
+		{"nfs-attributes-uncached", Medium, false, option(0, "noac", ""), without(0, "noac")},
+		{"nfs-attributes-uncached", Low, false, option(0, "acregmax", "0"), option(0, "acregmax", "60")},
+		{"nfs-encrypted", Info, false, option(0, "sec", "krb5p"), option(0, "sec", "krb5")},
+		{"nfs-old-version", Info, false, option(0, "vers", "4.0"), option(0, "vers", "3")},
+		{"nfs-old-version", Medium, false, option(0, "vers", "2"), option(0, "vers", "4.1")},
+		{"smb-old-dialect", High, false, option(1, "vers", "1.0"), option(1, "vers", "2.1")},
+		{"smb-old-dialect", Medium, false, option(1, "vers", "2.0"), option(1, "vers", "3.0")},
+		{"smb-signed", Low, false, option(1, "sec", "ntlmsspi"), option(1, "sec", "ntlmssp")},
+		{"smb-encrypted", Low, false, option(1, "seal", ""), without(1, "seal")},
+		{"smb-multichannel-not-in-effect", Medium, false, option(1, "max_channels", "4"), option(1, "max_channels", "2")},
+		{"smb-one-channel", Info, false, both(without(1, "multichannel"), smb(func(m *model.NetMount) { m.Conns = model.Known(1) })), option(1, "vers", "2.1")},
+		{"smb-cache-none", Medium, false, option(1, "cache", "none"), option(1, "cache", "loose")},
+		{"smb-transfer-small", Low, false, option(1, "rsize", "65536"), option(1, "rsize", "131072")},
+		{"iscsi-session-down", High, false, iscsiWas(func(s *model.ISCSISession) { s.State = "FAILED" }), iscsiWas(func(s *model.ISCSISession) { s.State = "" })},
+		{"iscsi-digests", Low, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(true) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].DataDigest = model.Known(false) })},
+		{"iscsi-segment-small", Low, false, iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8192)) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MaxSend = model.Known(int64(8193)) })},
+		{"iscsi-write-round-trip", Low, false, iscsiWas(func(s *model.ISCSISession) { s.InitialR2T, s.Immediate = model.Known(true), model.Known(false) }), iscsiWas(func(s *model.ISCSISession) { s.Immediate = model.Known(true) })},
+		{"iscsi-burst-small", Low, false, iscsiWas(func(s *model.ISCSISession) { s.MaxBurst = model.Known(int64(65535)) }), iscsiWas(func(s *model.ISCSISession) { s.MaxBurst = model.Known(int64(65536)) })},
+		{"iscsi-one-port", Low, true, func(f *model.Facts) { f.ISCSI[1].Conns[0].Local = f.ISCSI[0].Conns[0].Local }, func(f *model.Facts) { f.ISCSI[1].Conns[0].Local = netip.Addr{} }},
+		{"iscsi-not-multipathed", Medium, false, func(f *model.Facts) {
+			f.Disks, f.Services = append(f.Disks, model.Disk{Name: "sdc", Session: "session2"}), model.Known([]string{})
+		}, func(f *model.Facts) { f.Disks[1].Holders = []string{"dm-0"} }},
+		{"iscsi-queue-short", Medium, true, both(diskWas(func(d *model.Disk) { d.Depth = model.Known(1) }), iscsiWas(func(s *model.ISCSISession) { s.Conns[0].MinRTT = model.Known(time.Millisecond) })), diskWas(func(d *model.Disk) { d.Depth = model.Known(16) })},
+		{"disk-scheduler", Low, false, diskWas(func(d *model.Disk) { d.Scheduler = model.Known("bfq") }), diskWas(func(d *model.Disk) { d.Session = "" })},
+		{"disk-readahead-small", Low, false, diskWas(func(d *model.Disk) { d.Ahead = model.Known(unit.Bytes(32 << 10)) }), diskWas(func(d *model.Disk) { d.Ahead = model.Known(unit.Bytes(64 << 10)) })},
+		{"disk-queue-short", Low, false, diskWas(func(d *model.Disk) { d.Requests = model.Known(31) }), diskWas(func(d *model.Disk) { d.Requests = model.Known(32) })},
+		{"disk-request-small", Low, false, diskWas(func(d *model.Disk) { d.MaxRequest = model.Known(unit.Bytes(64 << 10)) }), diskWas(func(d *model.Disk) { d.HWRequest = model.Known(unit.Bytes(128 << 10)) })},
+		{"array-degraded", High, false, func(f *model.Facts) { f.Arrays[0].Degraded = model.Known(1) }, func(f *model.Facts) { f.Arrays[0].Degraded = model.Known(0) }},
+		{"array-rebuilding", Medium, false, func(f *model.Facts) { f.Arrays[0].Action = "recover" }, func(f *model.Facts) { f.Arrays[0].Action = "" }},
+		{"zfs-pool-state", High, false, zfsWas(func(z *model.ZFS) { z.Pools["tank"] = "DEGRADED" }), zfsWas(func(z *model.ZFS) { z.Pools["tank"] = "ONLINE" })},
+		{"zfs-prefetch-off", Medium, false, zfsWas(func(z *model.ZFS) { z.Params["zfs_prefetch_disable"] = "1" }), zfsWas(func(z *model.ZFS) { z.Params["zfs_prefetch_disable"] = "junk" })},
+		{"zfs-arc-small", Low, false, zfsWas(func(z *model.ZFS) { z.ARC["c_max"] = 16<<30 - 1 }), zfsWas(func(z *model.ZFS) { z.ARC["c_max"] = 16 << 30 })},
+		{"zfs-memory-throttled", Low, false, zfsWas(func(z *model.ZFS) { z.ARC["memory_throttle_count"] = 100 }), zfsWas(func(z *model.ZFS) { z.ARC["memory_throttle_count"] = 99 })},
+		{"zfs-cache-index-large", Low, false, zfsWas(func(z *model.ZFS) { z.ARC["l2_hdr_size"] = 4 << 30 }), zfsWas(func(z *model.ZFS) { z.ARC["l2_hdr_size"] = 3 << 30 })},
+		{"zfs-dirty-limit-small", Low, false, zfsWas(func(z *model.ZFS) { z.Params["zfs_dirty_data_max"] = "1073741824" }), zfsWas(func(z *model.ZFS) { z.Params["zfs_dirty_data_max"] = "junk" })},
+	}
+}

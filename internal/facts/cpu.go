@@ -127,7 +127,7 @@ func readNodes(src kernel.Files) model.Fact[[]model.Node] {
 	if err != nil {
 		return lost[[]model.Node](err)
 	}
-	var nodes []model.Node
+	nodes := []model.Node{}
 	for _, name := range numberedNames(names, "node") {
 		cpus, err := kernel.ParseCPUList(word(src, dir+"/"+name+"/cpulist").Value)
 		if err != nil {

@@ -55,6 +55,14 @@ func TestReadGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, filepath.Join(hosts, d.Name(), "facts.json"), append(got, '\n'))
+			// An agent sends them as JSON: what is there must come back.
+			var back model.Facts
+			if err := json.Unmarshal(got, &back); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := json.MarshalIndent(back, "", "\t"); err != nil || string(again) != string(got) {
+				t.Errorf("the facts do not survive JSON: %v", err)
+			}
 		})
 	}
 }

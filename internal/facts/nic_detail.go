@@ -50,6 +50,9 @@ func readCPUs(src kernel.Files, file string) model.Fact[[]int] {
 	if err != nil {
 		return model.Unknown[[]int](model.Unsupported, err.Error())
 	}
+	if len(cpus) == 0 {
+		return model.Unknown[[]int](model.Unsupported, file+" names no CPU")
+	}
 	return model.Known(cpus)
 }
 
@@ -80,7 +83,7 @@ func readUpstream(src kernel.Source, address string) model.Fact[[]model.PCISlot]
 	if err != nil {
 		return lost[[]model.PCISlot](err)
 	}
-	var out []model.PCISlot
+	out := []model.PCISlot{} // not nil: a fact that is there has a value
 	for e := range strings.SplitSeq(link, "/") {
 		if e == address || !kernel.IsPCIAddress(e) {
 			continue
@@ -99,7 +102,7 @@ func readIRQs(src kernel.Files, dir string) model.Fact[[]model.IRQ] {
 	if err != nil {
 		return lost[[]model.IRQ](err)
 	}
-	var out []model.IRQ
+	out := []model.IRQ{}
 	for _, name := range numberedNames(names, "") {
 		_ = word(src, dir+"msi_irqs/"+name) // so that a recording lists it
 		n, err := strconv.Atoi(name)

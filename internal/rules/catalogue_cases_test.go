@@ -34,7 +34,10 @@ func linkCases() []sick {
 		{"route-window-limited", High, true, func(f *model.Facts) { f.Routes[0].Window = 65536 }, func(f *model.Facts) { f.Routes[0].Window = 0 }},
 		{"default-route-on-jumbo", Low, false, func(f *model.Facts) { f.NICs[1].MTU = 9000 }, func(f *model.Facts) { f.NICs[0].MTU = 9000 }},
 		{"same-subnet-arp-flux", Medium, false, sharedNet, func(f *model.Facts) { f.NICs[0].ARPIgnore, f.NICs[1].ARPIgnore = model.Known(1), model.Known(1) }},
-		{"strict-reverse-path", Medium, false, both(sharedNet, nicWas(func(n *model.NIC) { n.RPFilter = model.Known(1) })), nicWas(func(n *model.NIC) { n.RPFilter = model.Known(2) })},
+		{"strict-reverse-path", Medium, false, both(sharedNet, func(f *model.Facts) {
+			f.NICs[1].RPFilter = model.Known(1)
+			f.Routes = append(f.Routes, model.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Dev: "p0"})
+		}), func(f *model.Facts) { f.Routes[1].Dev = "p1" }},
 		{"two-default-routes", Low, false, func(f *model.Facts) { f.Routes = append(f.Routes, model.Route{Dst: any0, Gateway: any6, Dev: "p0"}) }, func(f *model.Facts) { f.Routes[1].Metric = 100 }},
 		{"checksum-offload-off", Low, false, feature("rx-checksum", false), feature("rx-checksum", true)},
 		{"checksum-offload-off", Medium, false, feature("tx-checksum-ip-generic", false), feature("tx-checksum-ipv4", true)},

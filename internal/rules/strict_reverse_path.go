@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"linerate/internal/model"
 )
@@ -14,13 +15,21 @@ func strictReverse() Rule {
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, p := range sameSubnet(f) {
-				if p.a.RPFilter.Or(0) != 1 && p.b.RPFilter.Or(0) != 1 {
+				// Answers leave by the interface that the route of the subnet names:
+				// what arrives at the other one is dropped if that is strict.
+				second := p.b
+				if i := slices.IndexFunc(f.Routes, func(r model.Route) bool { return r.Dst == p.net }); i < 0 {
+					continue
+				} else if f.Routes[i].Dev == p.b.Name {
+					second = p.a
+				}
+				if mode, ok := second.RPFilter.Get(); !ok || mode != 1 || !p.net.Addr().Is4() {
 					continue
 				}
 				out = append(out, model.Finding{
-					Severity: Medium, Title: fmt.Sprintf("packets that arrive at the second of %s and %s are dropped", p.a.Name, p.b.Name),
-					Observed: fmt.Sprintf("both are in %s; rp_filter %d and %d", p.net, p.a.RPFilter.Or(0), p.b.RPFilter.Or(0)),
-					Fix:      "give each interface a subnet of its own, or set rp_filter to 2 (loose) on both",
+					Severity: Medium, Title: "packets that arrive at " + second.Name + " are dropped",
+					Observed: fmt.Sprintf("%s and %s are both in %s, answers leave by the other; rp_filter of %s is 1", p.a.Name, p.b.Name, p.net, second.Name),
+					Fix:      "give each interface a subnet of its own, or set rp_filter to 2 (loose)",
 					Source:   "RFC 3704 section 2; Documentation/networking/ip-sysctl.rst (rp_filter)",
 				})
 			}

@@ -1,0 +1,113 @@
+package facts
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"linerate/internal/kernel/kerneltest"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+const bondText = `Ethernet Channel Bonding Driver: v6.1.0
+
+Bonding Mode: IEEE 802.3ad Dynamic link aggregation
+Transmit Hash Policy: layer3+4 (1)
+MII Status: up
+MII Polling Interval (ms): 100
+
+802.3ad info
+Active Aggregator Info:
+	Aggregator ID: 1
+	Partner Mac Address: 00:00:00:00:00:00
+
+Slave Interface: ens2f0
+MII Status: up
+Speed: 10000 Mbps
+Duplex: full
+Link Failure Count: 3
+Aggregator ID: 1
+details partner lacp pdu:
+    system priority: 65535
+
+Slave Interface: ens2f1
+MII Status: down
+Speed: Unknown
+Duplex: Unknown
+Link Failure Count: 0
+Aggregator ID: 2
+`
+
+func TestParseBond(t *testing.T) {
+	got, err := parseBond(bondText)
+	want := model.Bond{
+		Mode: "IEEE 802.3ad Dynamic link aggregation", Hash: "layer3+4", MIIms: 100, Partner: "00:00:00:00:00:00", Aggregator: "1",
+		Ports: []model.BondPort{{Name: "ens2f0", Up: true, Speed: 10 * unit.Gbit, Duplex: "full", Failures: 3, Aggregator: "1"}, {Name: "ens2f1", Duplex: "Unknown", Aggregator: "2"}},
+	}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v -want +got:\n%s", err, d)
+	}
+	if _, err := parseBond("MII Status: up\n"); err == nil {
+		t.Error("no mode, no error")
+	}
+}
+
+func TestParseCounterFiles(t *testing.T) {
+	if d := parseNFSD("rc 0 1 2\nth 8 0 0.0\nnet 34 4 30 3\n"); d != (model.NFSD{Threads: 8, UDP: 4, TCP: 30}) {
+		t.Errorf("%+v", d)
+	}
+	if d := parseNFSD("th -1\nnet 1 -2 3 4\nth\n"); d != (model.NFSD{}) {
+		t.Errorf("%+v", d)
+	}
+	if n := parseConntrackStat("entries  found drop early_drop\n0001  02 0a 01\n0001 02 10\n"); n != 27 {
+		t.Errorf("%d drops", n)
+	}
+	if d := cmp.Diff(map[string]int64{"c_max": 134, "hits": 7}, parseARC("9 1 0x01\nname type data\nc_max 4 134\nhits 4 7\nother 4 1\nsize 4 -1\n")); d != "" {
+		t.Error(d)
+	}
+	for in, want := range map[string]string{"[mq-deadline] kyber none": "mq-deadline", "none": "none", "a [b": "b", "": ""} {
+		if got := parseScheduler(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if n := sumCounts("12,0,x,3"); n != 15 {
+		t.Errorf("%d", n)
+	}
+}
+
+func FuzzFactFiles(f *testing.F) {
+	f.Add(bondText)
+	f.Add("th 8 0 0.0\nnet 34 4 30 3\n")
+	f.Add("entries drop\n1 ffffffff\n")
+	f.Add("c_max 4 9223372036854775807\n")
+	f.Add("1,2,281474976710655")
+	f.Fuzz(func(t *testing.T, s string) {
+		if b, err := parseBond(s); err == nil && b.Mode == "" {
+			t.Error("a bond without a mode")
+		}
+		for name, v := range parseARC(s) {
+			if v < 0 {
+				t.Errorf("%s = %d", name, v)
+			}
+		}
+		if d := parseNFSD(s); d.Threads < 0 || d.UDP < 0 || parseConntrackStat(s) < 0 || sumCounts(s) < 0 {
+			t.Error("a negative counter")
+		}
+		if strings.Contains(parseScheduler(s), "[") && !strings.Contains(s, "[[") && strings.Count(s, "[") < 2 {
+			t.Errorf("scheduler %q", parseScheduler(s))
+		}
+		for _, h := range []string{"-- proc/meminfo --\n", "-- proc/uptime --\n"} {
+			src := parsed(h + s)
+			if m := readMemory(src); m.State == model.Present && m.Value <= 0 {
+				t.Errorf("memory %v", m)
+			}
+			if u := readUptime(src); u.State == model.Present && u.Value < 0 {
+				t.Errorf("uptime %v", u)
+			}
+		}
+	})
+}
+
+func parsed(archive string) *kerneltest.Host { return kerneltest.Parse([]byte(archive)) }

@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"linerate/internal/model"
+)
+
+// With -update the findings of the recorded hosts are rewritten; their facts are
+// kept by the tests of internal/facts.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// What the rules say of every recorded host, and that the healthy ones have
+// nothing above "info".
+func TestRecordedHosts(t *testing.T) {
+	healthy := map[string]bool{"vm-virtio": true, "zfs-filer-100g": true, "uml-nfs-client": true, "iscsi-client": true}
+	files, err := filepath.Glob("../../testdata/hosts/*/facts.json")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d recorded hosts, %v", len(files), err)
+	}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		name := filepath.Base(dir)
+		t.Run(name, func(t *testing.T) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f model.Facts
+			if err := json.Unmarshal(b, &f); err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, found := range Check(&f, Context{}) {
+				bound := ""
+				if found.Bound != nil {
+					bound = " | at most " + found.Bound.String()
+				}
+				fmt.Fprintf(&got, "%s %s | %s | %s%s\n", found.Severity, found.Rule, found.Title, found.Observed, bound)
+				if healthy[name] && found.Severity != Info {
+					t.Errorf("a healthy host has %+v", found)
+				}
+			}
+			golden(t, filepath.Join(dir, "findings.txt"), got.String())
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}

@@ -58,6 +58,12 @@ func factsOf(ctx context.Context, env *environment, name string, p *progress) (*
 	if err != nil {
 		return nil, err
 	}
+	if n.Path != "" {
+		return nil, fmt.Errorf("check %s: name a host without a path (nas1, user@nas1, lab:client1)", name)
+	}
+	if n.Reach != host.Lab && n.Host == thisHost && n.User == "" {
+		return facts.Read(ctx, kernel.Live{}, name, env.now())
+	}
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	a, err := dialHost(ctx, env, n, p)
@@ -83,8 +89,11 @@ func recordedFacts(ctx context.Context, o checkOptions) (*model.Facts, error) {
 		}
 	}
 	f, readErr := facts.Read(ctx, h, o.name, taken)
+	if readErr != nil && err != nil {
+		return nil, fmt.Errorf("%w; %w", readErr, err)
+	}
 	if readErr != nil {
-		return nil, errors.Join(err, readErr)
+		return nil, readErr
 	}
 	if err != nil {
 		f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: "the rest of the snapshot", WouldShow: "what lies behind the cut", How: err.Error() + "; record it again"})

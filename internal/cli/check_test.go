@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/report"
+)
+
+const recorded = "../../testdata/hosts/"
+
+func check(t *testing.T, args ...string) (out, said string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Run(context.Background(), append([]string{"check"}, args...), nil, &o, &e)
+	return o.String(), e.String(), code
+}
+
+func TestCheckRecordedHosts(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		out  []string // each in stdout
+		err  string   // in stderr
+	}{
+		{[]string{"--from", recorded + "mlx-40g"}, ExitOK, []string{"\n1 high, 1 info\n", "\nhigh    the slot of enp59s0 carries less than its port (40 Gbit/s) (at most 16 Gbit/s)\n", "[pcie-below-port]"}, ""},
+		{[]string{"--from", recorded + "zfs-filer-100g", "--fail-on", "low"}, ExitOK, []string{"1 info"}, ""},
+		{[]string{"--from", recorded + "zfs-filer-100g", "--fail-on", "info"}, ExitFound, []string{"1 info"}, "linerate: 1 findings of severity info or worse\n"},
+		{[]string{"--from", recorded + "mlx-40g", "--fail-on", "high"}, ExitFound, nil, "1 findings of severity high or worse"},
+		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "markdown"}, ExitOK, []string{"\n### high: the ports of bond0 are not in one group\n"}, ""},
+		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "html"}, ExitOK, []string{`<article class="high">`, "</html>"}, ""},
+		{[]string{"--from", recorded + "mlx-40g", "--line-rate", "40Gbit", "--rtt", "16ms"}, ExitOK, []string{"receive-buffer-below-bdp"}, ""},
+		{[]string{"--rules"}, ExitOK, []string{"\npcie-below-port "}, ""},
+		{[]string{"--rules", "--json"}, ExitOK, []string{`"rule": "sack-off"`}, ""},
+		{[]string{"--from", "nowhere"}, ExitFailed, []string{"nowhere  not looked at: "}, "1 of 1 hosts could not be looked at"},
+		{[]string{"--from", "a", "--rules"}, ExitUsage, nil, "not more than one"},
+		{[]string{"host1", "--snapshot", "a"}, ExitUsage, nil, "not more than one"},
+		{[]string{"--fail-on", "worse"}, ExitUsage, nil, "choose one of high, medium, low, info"},
+		{[]string{"--format", "pdf"}, ExitUsage, nil, "choose text, html or markdown"},
+		{[]string{"--line-rate", "fast"}, ExitUsage, nil, "such as 10Gbit"},
+		{[]string{"--rtt", "-1ms"}, ExitUsage, nil, "takes time"},
+		{[]string{"--json", "--format", "html"}, ExitUsage, nil, "choose one"},
+	} {
+		out, said, code := check(t, c.args...)
+		if code != c.code || !strings.Contains(said, c.err) || c.err == "" && said != "" {
+			t.Errorf("%v: exit code %d, want %d; stderr %q, want %q", c.args, code, c.code, said, c.err)
+		}
+		for _, want := range c.out {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v: no %q in:\n%s", c.args, want, out)
+			}
+		}
+	}
+}
+
+func TestCheckJSON(t *testing.T) {
+	out, _, code := check(t, "--json", "--from", recorded+"dtn-40g-sick")
+	var c report.Check
+	if err := json.Unmarshal([]byte(out), &c); err != nil || code != ExitOK {
+		t.Fatalf("exit code %d, %v", code, err)
+	}
+	if c.V != 1 || len(c.Hosts) != 1 || c.Pairs == nil || c.Hosts[0].Facts == nil || len(c.Hosts[0].Findings) < 20 {
+		t.Fatalf("%+v", c)
+	}
+	for _, f := range c.Hosts[0].Findings {
+		if f.Rule == "" || f.Title == "" || f.Observed == "" || f.Why == "" || f.Fix == "" || len(f.Sources) == 0 {
+			t.Errorf("a field is empty: %+v", f)
+		}
+	}
+}
+
+// Outside text may be cut, huge, or made to harm: an answer or an error, never
+// a panic, and nothing that moves a terminal's cursor.
+func TestCheckHostileSnapshots(t *testing.T) {
+	good, err := os.ReadFile(recorded + "dtn-40g-sick/host.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(good)
+	manifest := "-- manifest.json --\n{\"v\":1,\"os\":\"linux\",\"files\":400,\"bytes\":90000}\n"
+	for name, c := range map[string]struct {
+		text, out string
+		code      int
+	}{
+		"cut":         {manifest + text[:len(text)/2], "the rest of the snapshot", ExitOK},
+		"empty":       {"", "damaged snapshot", ExitFailed},
+		"no archive":  {"\xff\xfe\x00 hello", "damaged snapshot", ExitFailed},
+		"other":       {strings.Replace(manifest, "linux", "plan9", 1) + text, "unsupported on plan9", ExitFailed},
+		"cursor":      {strings.ReplaceAll(text, "ens4", "e\\u001b[2Js"), "e?[2Js", ExitOK},
+		"non-UTF-8":   {strings.ReplaceAll(text, "5.4.0", "\xff\xfe\x80"), "Linux ???", ExitOK},
+		"huge file":   {text + "-- proc/meminfo --\n" + strings.Repeat("MemTotal: 1 kB\n", 1<<20), "pcie-upstream-below-port", ExitOK},
+		"wild number": {strings.ReplaceAll(text, "1000000000", "9223372036854775807"), "pcie-upstream-below-port", ExitOK},
+		"negative":    {strings.ReplaceAll(text, "40000", "-40000"), "Linux 5.4.0", ExitOK},
+		"no links":    {strings.Replace(text, "netlink/links.json", "netlink/other.json", 1), "Not seen", ExitOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "host.txtar"), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, _, code := check(t, "--from", dir)
+			if code != c.code || !strings.Contains(out, c.out) || strings.ContainsAny(out, "\x1b\x00") {
+				t.Errorf("exit code %d, want %d with %q:\n%s", code, c.code, c.out, out)
+			}
+		})
+	}
+}
+
+// One of several that cannot be reached is named; the others are told.
+func TestCheckSeveralHosts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this host can be looked at on Linux only")
+	}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	out, said, code := check(t, "localhost", "lab:gone/h1")
+	if code != ExitFailed || !strings.Contains(out, "localhost: Linux") || !strings.Contains(out, "lab:gone/h1  not looked at: ") || !strings.Contains(said, "1 of 2 hosts could not be looked at: lab:gone/h1") {
+		t.Errorf("exit code %d\n%s%s", code, out, said)
+	}
+}
+
+func TestCheckSnapshot(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this host can be looked at on Linux only")
+	}
+	dir := filepath.Join(t.TempDir(), "rec")
+	start := time.Now()
+	if out, said, code := check(t, "--snapshot", dir); code != ExitOK || !strings.Contains(out, "--from "+dir) {
+		t.Fatalf("exit code %d, %q %q", code, out, said)
+	}
+	t.Logf("looked and recorded in %v", time.Since(start))
+	out, said, code := check(t, "--from", dir)
+	if code != ExitOK || !strings.HasPrefix(out, "rec: Linux") || strings.Contains(out, "the rest of the snapshot") {
+		t.Errorf("exit code %d, %q %q", code, out, said)
+	}
+	name, err := os.Hostname()
+	b, err2 := os.ReadFile(filepath.Join(dir, "host.txtar"))
+	if err != nil || err2 != nil || len(name) > 6 && bytes.Contains(b, []byte(name)) {
+		t.Errorf("the host's name is in the snapshot; %v, %v", err, err2)
+	}
+	if _, said, code := check(t, "--snapshot", dir); code != ExitUsage || !strings.Contains(said, "is there already") {
+		t.Errorf("exit code %d, %q", code, said)
+	}
+}

@@ -63,8 +63,8 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
-	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; else the NIC of a storage connection tells")
-	f.DurationVar(&o.rtt, "rtt", 0, "round trip to the other end without load; else the storage connections tell")
+	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt; else the storage connections tell")
+	f.DurationVar(&o.rtt, "rtt", 0, "round trip to the other end without load; with --line-rate")
 	return cmd
 }
 
@@ -99,7 +99,9 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		}
 		o.context.LineRate = rate
 	}
-	o.context.RTT = o.rtt
+	if o.context.RTT = o.rtt; (o.rtt > 0) != (o.context.LineRate > 0) {
+		return exit(ExitUsage, "a path has both a --line-rate and a --rtt: state both or neither")
+	}
 	if o.from != "" {
 		o.name = filepath.Base(filepath.Clean(o.from))
 	}

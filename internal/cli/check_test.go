@@ -45,6 +45,7 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--fail-on", "worse"}, ExitUsage, nil, "choose one of high, medium, low, info"},
 		{[]string{"--format", "pdf"}, ExitUsage, nil, "choose text, html or markdown"},
 		{[]string{"--line-rate", "fast"}, ExitUsage, nil, "such as 10Gbit"},
+		{[]string{"--rtt", "1ms"}, ExitUsage, nil, "state both or neither"},
 		{[]string{"--rtt", "-1ms"}, ExitUsage, nil, "takes time"},
 		{[]string{"--json", "--format", "html"}, ExitUsage, nil, "choose one"},
 	} {

@@ -26,6 +26,18 @@ func readBond(src kernel.Files, l kernel.Link) model.Fact[model.Bond] {
 	return model.Known(bond)
 }
 
+// lacpBlind says what an ordinary user cannot see of LACP bonds: the kernel
+// tells the partner only to who may administrate the network.
+func lacpBlind(f *model.Facts) {
+	for _, n := range f.NICs {
+		if b, ok := n.Bond.Get(); ok && strings.Contains(b.Mode, "802.3ad") && b.Partner == "" {
+			f.CouldNotSee = append(f.CouldNotSee, model.Blind{
+				What: "LACP partner of " + n.Name, WouldShow: "whether the switch speaks LACP", How: "run as root on that host",
+			})
+		}
+	}
+}
+
 // parseBond reads "key: value" lines; those after "Slave Interface:" are of
 // that port (drivers/net/bonding/bond_procfs.c).
 func parseBond(s string) (model.Bond, error) {

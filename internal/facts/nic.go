@@ -45,6 +45,7 @@ func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 		fillDetail(src, &n, l, p, qdiscs[l.Index].Drops)
 		f.NICs = append(f.NICs, n)
 	}
+	lacpBlind(f)
 	return nil
 }
 

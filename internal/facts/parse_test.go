@@ -54,6 +54,15 @@ func TestParseBond(t *testing.T) {
 	}
 }
 
+func TestLACPPartnerNeedsRoot(t *testing.T) {
+	for partner, blind := range map[string]int{"": 1, "02:00:5e:00:53:01": 0} {
+		f := &model.Facts{NICs: []model.NIC{{Name: "bond0", Bond: model.Known(model.Bond{Mode: "IEEE 802.3ad", Partner: partner})}}}
+		if lacpBlind(f); len(f.CouldNotSee) != blind {
+			t.Errorf("partner %q: %+v", partner, f.CouldNotSee)
+		}
+	}
+}
+
 func TestParseCounterFiles(t *testing.T) {
 	if d := parseNFSD("rc 0 1 2\nth 8 0 0.0\nnet 34 4 30 3\n"); d != (model.NFSD{Threads: 8, UDP: 4, TCP: 30}) {
 		t.Errorf("%+v", d)

@@ -34,6 +34,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"linerate/bench/steal"
 )
 
 type options struct {
@@ -84,7 +86,7 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now}
+	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now, cpu: steal.Now}
 	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if o.record != "" {
 		j.record = recorder(o.record)
@@ -128,7 +130,7 @@ func runCases(ctx context.Context, j *judge, cases []Case, path string) (err err
 	}
 	defer func() { err = errors.Join(err, j.close(), out.close()) }()
 	for i, c := range cases {
-		r, err := j.run(ctx, c)
+		r, err := j.runQuiet(ctx, c)
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("interrupted after %d of %d cases; the same command goes on, -print %s shows what there is", i, len(cases), path), err)
 		}

@@ -282,6 +282,7 @@ func seeLoss(s *scene) *finding {
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
+	f.placeLosses(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
 	if recovering {

@@ -128,6 +128,8 @@ Start with one of these:
 		labCommand(env),
 		runsCommand(env),
 		reportCommand(env),
+		guideCommand(env),
+		settingCommand(env),
 		versionCommand(env),
 	)
 	return root

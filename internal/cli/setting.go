@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/guide"
+)
+
+func settingCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "setting NAME",
+		Short: "Show what a setting does, its defaults, the advice on it, and its value here",
+		Long: `setting takes an id (linux.sysctl.net.ipv4.tcp_rmem), the system's own name
+(net.ipv4.tcp_rmem) or a short one (tcp_rmem). Where several systems have a
+name, this one's is taken and the others are listed.`,
+		Example: "  linerate setting tcp_rmem\n  linerate setting windows.tcp.chimney --json",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			found := guide.Search(args[0], runtime.GOOS)
+			if len(found) == 0 {
+				return exit(ExitUsage, "show setting %q: not known; near it are %s", args[0], strings.Join(guide.Near(args[0], 4), ", "))
+			}
+			view := settingOf(found)
+			if env.json {
+				return printJSON(env, view)
+			}
+			printSetting(env.out, view, env.width)
+			return nil
+		},
+	}
+}
+
+// settingView is a setting with what is known beside the guide's own entry.
+type settingView struct {
+	guide.Setting
+	Advice    []guide.Mention  `json:"advice"`
+	Conflicts []guide.Conflict `json:"conflicts,omitempty"`
+	// Current is the value here; SetBy the lines of this host's files that set it.
+	Current string       `json:"current,omitempty"`
+	SetBy   []guide.Item `json:"set_by"`
+	// Kernel is the release whose default Default is; both empty: not known.
+	Kernel  string         `json:"kernel,omitempty"`
+	Default *guide.Default `json:"default,omitempty"`
+	Also    []string       `json:"also,omitempty"` // other settings of that name
+}
+
+func settingOf(found []guide.Setting) settingView {
+	s := found[0]
+	v := settingView{Setting: s, Advice: guide.AdviceOn(s.ID), SetBy: []guide.Item{}}
+	if v.Advice == nil {
+		v.Advice = []guide.Mention{}
+	}
+	for _, c := range guide.Conflicts() {
+		if slices.Contains(c.Settings, s.ID) {
+			v.Conflicts = append(v.Conflicts, c)
+		}
+	}
+	for _, other := range found[1:] {
+		v.Also = append(v.Also, other.ID)
+	}
+	host, err := hostFiles("/", "")
+	if err != nil {
+		return v // a system without such files: the entry is all there is
+	}
+	v.Current = host.Now[s.Native()]
+	for _, it := range guide.Audit(host).Items {
+		if it.Setting == s.ID {
+			v.SetBy = append(v.SetBy, it)
+		}
+	}
+	if release, err := guide.ParseRelease(host.Kernel); err == nil && s.OS() == "linux" {
+		if d, ok := s.DefaultOn(release); ok {
+			v.Kernel, v.Default = host.Kernel, &d
+		}
+	}
+	return v
+}
+
+func printSetting(out io.Writer, v settingView, width int) {
+	const indent = "              "
+	field := func(name, text string) {
+		if text == "" {
+			return
+		}
+		var b strings.Builder
+		paragraph(&b, indent, text, width)
+		fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
+	}
+	fmt.Fprintf(out, "%s\n%s\n\n", v.ID, v.Title)
+	field("does", v.Does)
+	field("unit", v.Unit)
+	for _, d := range v.Defaults {
+		text := d.Value + onKernels(d.Kernel)
+		if d.Note != "" {
+			text += "; " + d.Note
+		}
+		if v.Default != nil && *v.Default == d && len(v.Defaults) > 1 {
+			text += "; this kernel's"
+		}
+		field("default", text)
+	}
+	field("here", here(v))
+	field("change it", v.ChangeWhen)
+	field("value", v.Value)
+	field("acts on", v.ActsOn)
+	field("risk", strings.TrimSuffix(v.Risk.Level+": "+v.Risk.Why, ": "))
+	field("trades", v.Trades)
+	field("instead", v.Instead)
+	field("sources", strings.Join(v.Sources, "; "))
+	if !v.Verified {
+		field("not verified", "from memory or the papers alone: "+v.Unverified)
+	} else {
+		field("not verified", v.Unverified)
+	}
+	field("also", strings.Join(v.Also, ", "))
+	for _, m := range v.Advice {
+		fmt.Fprintf(out, "\n%s (%s): %s%s: %s\n", m.Guide, m.Date, m.Value, onKernels(m.Kernels), m.Status)
+		paragraph(out, "  ", m.Why, width)
+	}
+	for _, c := range v.Conflicts {
+		fmt.Fprintf(out, "\nSources disagree: %s\n", c.Topic)
+		paragraph(out, "  ", c.One+". "+c.Other+". "+c.Do, width)
+	}
+}
+
+// here words the current value and who set it.
+func here(v settingView) string {
+	parts := []string{v.Current}
+	if v.Current == "" {
+		parts[0] = "not read here"
+	}
+	for _, it := range v.SetBy {
+		parts = append(parts, fmt.Sprintf("%s sets it to %s: %s", it.SetBy, it.Value, it.Status))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -78,12 +78,19 @@ func hostFiles(root, release string) (model.HostFiles, error) {
 	return host, nil
 }
 
-// knownSysctls are the Linux sysctls that the guide has, by dotted name.
+// knownSysctls are the Linux sysctls that the guide has, by all dotted names.
 func knownSysctls() []string {
 	var out []string
 	for _, s := range guide.All() {
-		if name, ok := strings.CutPrefix(s.ID, "linux.sysctl."); ok && !strings.Contains(name, ".IF.") {
-			out = append(out, name)
+		name, ok := strings.CutPrefix(s.ID, "linux.sysctl.")
+		if !ok || strings.Contains(name, ".IF.") {
+			continue
+		}
+		out = append(out, name)
+		for _, other := range s.Names {
+			if strings.Contains(other, ".") {
+				out = append(out, other)
+			}
 		}
 	}
 	return out
@@ -99,30 +106,20 @@ func printAudit(out io.Writer, r guide.Report, width int) {
 		fmt.Fprintf(out, "system %s\n", r.OS)
 	}
 	count := map[guide.Status]int{}
-	var strange []guide.Item
+	for _, it := range r.Items {
+		count[it.Status]++
+	}
 	for _, status := range guide.Statuses() {
+		if status == guide.NotKnown {
+			continue
+		}
 		for _, it := range r.Items {
-			if it.Status != status {
-				continue
+			if it.Status == status {
+				printItem(out, it, width)
 			}
-			count[status]++
-			if status == guide.NotKnown {
-				strange = append(strange, it)
-				continue
-			}
-			printItem(out, it, width)
 		}
 	}
-	if len(strange) > 0 {
-		names := make([]string, 0, len(strange))
-		for _, it := range strange {
-			names = append(names, it.Name+" = "+it.Value+" ("+it.SetBy+")")
-		}
-		fmt.Fprint(out, "\nnot known to the guide, so not judged\n")
-		for _, n := range names {
-			fmt.Fprintf(out, "  %s\n", n)
-		}
-	}
+	printNotKnown(out, r.Items)
 	for _, file := range slices.Sorted(maps.Keys(r.Unread)) {
 		fmt.Fprintf(out, "\nnot read: %s: %s\n", file, r.Unread[file])
 	}
@@ -131,6 +128,20 @@ func printAudit(out io.Writer, r guide.Report, width int) {
 		return
 	}
 	fmt.Fprintf(out, "\n%s\n", counted(count))
+}
+
+func printNotKnown(out io.Writer, items []guide.Item) {
+	first := true
+	for _, it := range items {
+		if it.Status != guide.NotKnown {
+			continue
+		}
+		if first {
+			fmt.Fprint(out, "\nnot judged, most of it because the guide does not know it\n")
+		}
+		first = false
+		fmt.Fprintf(out, "  %s = %s (%s)\n", it.Name, it.Value, it.SetBy)
+	}
 }
 
 func printItem(out io.Writer, it guide.Item, width int) {

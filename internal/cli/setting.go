@@ -83,27 +83,12 @@ func settingOf(found []guide.Setting) settingView {
 }
 
 func printSetting(out io.Writer, v settingView, width int) {
-	const indent = "              "
-	field := func(name, text string) {
-		if text == "" {
-			return
-		}
-		var b strings.Builder
-		paragraph(&b, indent, text, width)
-		fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
-	}
+	field := func(name, text string) { printField(out, name, text, width) }
 	fmt.Fprintf(out, "%s\n%s\n\n", v.ID, v.Title)
 	field("does", v.Does)
 	field("unit", v.Unit)
 	for _, d := range v.Defaults {
-		text := d.Value + onKernels(d.Kernel)
-		if d.Note != "" {
-			text += "; " + d.Note
-		}
-		if v.Default != nil && *v.Default == d && len(v.Defaults) > 1 {
-			text += "; this kernel's"
-		}
-		field("default", text)
+		field("default", defaultText(v, d))
 	}
 	field("here", here(v))
 	field("change it", v.ChangeWhen)
@@ -127,6 +112,28 @@ func printSetting(out io.Writer, v settingView, width int) {
 		fmt.Fprintf(out, "\nSources disagree: %s\n", c.Topic)
 		paragraph(out, "  ", c.One+". "+c.Other+". "+c.Do, width)
 	}
+}
+
+// printField prints a name and a text beside it; nothing for an empty text.
+func printField(out io.Writer, name, text string, width int) {
+	if text == "" {
+		return
+	}
+	const indent = "              "
+	var b strings.Builder
+	paragraph(&b, indent, text, width)
+	fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
+}
+
+func defaultText(v settingView, d guide.Default) string {
+	text := d.Value + onKernels(d.Kernel)
+	if d.Note != "" {
+		text += "; " + d.Note
+	}
+	if v.Default != nil && *v.Default == d && len(v.Defaults) > 1 {
+		text += "; this kernel's"
+	}
+	return text
 }
 
 // here words the current value and who set it.

@@ -71,9 +71,11 @@ const (
 
 // Audit judges what the files set. Items are in the order in which a start
 // puts them in force.
-func Audit(h model.HostFiles) Report {
-	b := openBook()
+func Audit(h model.HostFiles) Report { return openBook().audit(h) }
+
+func (b *book) audit(h model.HostFiles) Report {
 	all := collect(h)
+	last, before := b.neighbours(h.OS, all)
 	release, _ := ParseRelease(h.Kernel) // empty: not known
 	out := Report{V: 1, OS: h.OS, Kernel: h.Kernel, Items: []Item{}, Unread: h.Unread}
 	for i, p := range all {
@@ -87,13 +89,14 @@ func Audit(h model.HostFiles) Report {
 		}
 		v := b.judge(s, m, p, h, release)
 		it.Status, it.Why, it.Source = v.status, v.why, v.source
-		later, earlier := neighbours(b, h.OS, all, i)
-		if later >= 0 {
+		if by := all[last[i]]; last[i] != i {
 			it.InForce = false
-			it.RemovalRestores = fmt.Sprintf("nothing: %s:%d sets it to %s afterwards", all[later].file, all[later].line, all[later].value)
+			it.RemovalRestores = fmt.Sprintf("nothing: %s:%d sets it to %s afterwards", by.file, by.line, by.value)
 		} else {
-			it.RemovalRestores = restores(s, m, h, release, all, earlier)
-			it.Current = h.Now[strings.TrimPrefix(it.Setting, "linux.sysctl.")]
+			it.RemovalRestores = restores(s, m, release, all, before[i])
+			if strings.HasPrefix(p.id, "linux.sysctl.") {
+				it.Current = h.Now[p.name]
+			}
 		}
 		out.Items = append(out.Items, it)
 	}
@@ -112,21 +115,25 @@ func collect(h model.HostFiles) []placed {
 	return all
 }
 
-// neighbours finds the last line that sets the same thing after all[i], and
+// neighbours finds, for every line, the last one that sets the same thing, and
 // the nearest before it; -1 for none.
-func neighbours(b *book, os string, all []placed, i int) (later, earlier int) {
-	later, earlier = -1, -1
-	key := thing(b, os, all[i])
-	for j, p := range all {
-		switch {
-		case j == i || thing(b, os, p) != key:
-		case j > i:
-			later = j
-		default:
-			earlier = j
+func (b *book) neighbours(os string, all []placed) (last, before []int) {
+	last, before = make([]int, len(all)), make([]int, len(all))
+	seen := map[string][]int{}
+	for i, p := range all {
+		key := thing(b, os, p)
+		before[i] = -1
+		if list := seen[key]; len(list) > 0 {
+			before[i] = list[len(list)-1]
+		}
+		seen[key] = append(seen[key], i)
+	}
+	for _, list := range seen {
+		for _, i := range list {
+			last[i] = list[len(list)-1]
 		}
 	}
-	return later, earlier
+	return last, before
 }
 
 // thing is what a line sets: a setting, under one of its names, of one device.

@@ -238,6 +238,9 @@ func (s *Setting) opinionOn(value string, r Release) (Status, string) {
 	if st, why := s.lowered(numbers(value), numbers(d.Value), d); st != "" {
 		return st, why
 	}
+	if strings.HasPrefix(s.Value, "Leave") {
+		return Stale, "Better left at its default. " + s.ChangeWhen
+	}
 	return Valid, strings.TrimSpace("Worth it when: " + s.ChangeWhen + " " + s.carries(value))
 }
 
@@ -296,7 +299,7 @@ func (b *book) source(s *Setting, value string) string {
 }
 
 // restores says what holds when a line in force is removed.
-func restores(s *Setting, m match, h model.HostFiles, r Release, all []placed, earlier int) string {
+func restores(s *Setting, m match, r Release, all []placed, earlier int) string {
 	if earlier >= 0 {
 		return fmt.Sprintf("%s, from %s:%d", all[earlier].value, all[earlier].file, all[earlier].line)
 	}

@@ -41,60 +41,76 @@ func parseShell(text string, d dialect) []assignment {
 	return out
 }
 
-// commands splits a line into commands and those into words. ">" and ">>" are
-// words of their own; what follows a "#" at the start of a word is a comment.
+// splitter cuts a line into commands and those into words.
+type splitter struct {
+	out   [][]string
+	words []string
+	word  strings.Builder
+	in    bool // a word has begun, be it empty
+}
+
+func (s *splitter) endWord() {
+	if s.in {
+		s.words = append(s.words, s.word.String())
+	}
+	s.word.Reset()
+	s.in = false
+}
+
+func (s *splitter) endCommand() {
+	s.endWord()
+	if len(s.words) > 0 {
+		s.out = append(s.out, s.words)
+	}
+	s.words = nil
+}
+
+func (s *splitter) add(r rune) {
+	s.word.WriteRune(r)
+	s.in = true
+}
+
+// redirect makes ">" and ">>" one word ">".
+func (s *splitter) redirect() {
+	s.endWord()
+	if len(s.words) == 0 || s.words[len(s.words)-1] != ">" {
+		s.words = append(s.words, ">")
+	}
+}
+
+// commands splits a line. What follows a "#" at the start of a word is a
+// comment.
 func commands(line string, d dialect) [][]string {
-	var out [][]string
-	var words []string
-	var word strings.Builder
-	quote, in := rune(0), false
-	flush := func() {
-		if in {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		in = false
-	}
-	end := func() {
-		flush()
-		if len(words) > 0 {
-			out = append(out, words)
-		}
-		words = nil
-	}
-	escaped := false
+	var s splitter
+	quote, escaped := rune(0), false
 	for _, r := range line {
 		switch {
 		case escaped:
-			word.WriteRune(r)
-			escaped, in = false, true
+			s.add(r)
+			escaped = false
 		case r == '\\' && d == posix && quote != '\'':
 			escaped = true
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote != 0:
-			word.WriteRune(r)
+			s.add(r)
 		case r == '"' || r == '\'':
-			quote, in = r, true
+			quote, s.in = r, true
 		case r == ' ' || r == '\t':
-			flush()
-		case r == '#' && !in:
-			end()
-			return out
-		case r == ';' || r == '&' || r == '|' || r == '(' || r == ')':
-			end()
+			s.endWord()
+		case r == '#' && !s.in:
+			s.endCommand()
+			return s.out
+		case strings.ContainsRune(";&|()", r):
+			s.endCommand()
 		case r == '>':
-			flush()
-			if len(words) == 0 || words[len(words)-1] != ">" {
-				words = append(words, ">")
-			}
+			s.redirect()
 		default:
-			word.WriteRune(r)
-			in = true
+			s.add(r)
 		}
 	}
-	end()
-	return out
+	s.endCommand()
+	return s.out
 }
 
 // command reads one command. before is the one in front of a pipe.

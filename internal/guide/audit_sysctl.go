@@ -27,9 +27,34 @@ func sysctlLines(h model.HostFiles) []placed {
 		if tunedActive(h) != "" && (strings.HasPrefix(path, "/etc/") || strings.HasPrefix(path, "/run/")) && reapplies(h) {
 			at = stageSysctl2
 		}
-		out = append(out, place(path, at, parseSysctl(h.Files[path], h.OS))...)
+		list := parseSysctl(h.Files[path], h.OS)
+		if path == conf && systemd(h) {
+			unread(list)
+		}
+		out = append(out, place(path, at, list)...)
 	}
 	return out
+}
+
+// systemd tells whether the tree has any of its files.
+func systemd(h model.HostFiles) bool {
+	for path := range h.Files {
+		if strings.HasPrefix(path, "/usr/lib/systemd/") || strings.HasPrefix(path, "/lib/systemd/") {
+			return true
+		}
+	}
+	return false
+}
+
+// unread says of the lines of a sysctl.conf without a link who reads them.
+func unread(list []assignment) {
+	for i := range list {
+		note := "which sysctl --system reads, and systemd at a start does not: no link in sysctl.d leads to it"
+		if list[i].by != "" {
+			note = list[i].by + ", " + note
+		}
+		list[i].by = note
+	}
 }
 
 // reapplies tells whether TuneD sets the files of /etc and /run again.

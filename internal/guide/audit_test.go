@@ -16,9 +16,9 @@ func linux(files map[string]string) model.HostFiles {
 }
 
 // said is an audit in one line per item.
-func said(h model.HostFiles) []string {
+func said(b *book, h model.HostFiles) []string {
 	var out []string
-	for _, it := range Audit(h).Items {
+	for _, it := range b.audit(h).Items {
 		force := ""
 		if !it.InForce {
 			force = " shadowed"
@@ -33,6 +33,7 @@ func said(h model.HostFiles) []string {
 }
 
 func TestAudit(t *testing.T) {
+	b := openBook()
 	for name, c := range map[string]struct {
 		host model.HostFiles
 		want []string
@@ -147,7 +148,7 @@ func TestAudit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, said(c.host)); d != "" {
+			if d := cmp.Diff(c.want, said(b, c.host)); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
@@ -180,7 +181,7 @@ func TestDriverPackageIsNamed(t *testing.T) {
 		"/etc/modprobe.d/mlnx.conf": "options mlx4_en inline_thold=0\n",
 	})
 	h.Owners = map[string]string{"/etc/modprobe.d/mlnx.conf": "mlnx-ofed-kernel-utils"}
-	got := said(h)
+	got := said(openBook(), h)
 	want := []string{
 		"/etc/modprobe.d/mlnx.conf:1, package mlnx-ofed-kernel-utils mlx4_en inline_thold=0 not known",
 		"/etc/sysctl.conf:2, added by the Mellanox driver's installation, as its marks say net.ipv4.tcp_sack=0 harmful",

@@ -68,8 +68,9 @@ func FuzzParseFiles(f *testing.F) {
 // Whatever the files hold, the audit judges it and never fails.
 func FuzzAudit(f *testing.F) {
 	f.Add("net.ipv4.tcp_rmem=4096 87380 1\n", "6.18", "echo 20 > /proc/irq/1/smp_affinity\n")
+	b := openBook()
 	f.Fuzz(func(t *testing.T, sysctl, release, script string) {
-		r := Audit(model.HostFiles{OS: "linux", Kernel: release, Files: map[string]string{"/etc/sysctl.conf": sysctl, "/etc/rc.local": script, "/proc/cmdline": script}})
+		r := b.audit(model.HostFiles{OS: "linux", Kernel: release, Files: map[string]string{"/etc/sysctl.conf": sysctl, "/etc/rc.local": script, "/proc/cmdline": script}})
 		for _, it := range r.Items {
 			if it.Status == "" || it.Why == "" || it.RemovalRestores == "" {
 				t.Errorf("%+v", it)

@@ -121,6 +121,9 @@ func TestGuideCommands(t *testing.T) {
 		{[]string{"setting", "windows.tcp.chimney"}, ExitOK, "dell-bp1057 (2013-09): enabled: harmful", ""},
 		{[]string{"setting", "linux.ethtool.fec"}, ExitOK, "not verified  from memory or the papers alone: all of it", ""},
 		{[]string{"setting", "tcp_rmem", "--json"}, ExitOK, `"id": "linux.sysctl.net.ipv4.tcp_rmem"`, ""},
+		{[]string{"setting", "tcp_rmem", "--rate", "40Gbit", "--rtt", "16ms"}, ExitOK, "160000000, for one connection at 40 Gbit/s and 16ms", ""},
+		{[]string{"setting", "tcp_rmem", "--rate", "40Gbit"}, ExitUsage, "", "--rtt 16ms"},
+		{[]string{"setting", "linux.link.mtu", "--rate", "40Gbit", "--rtt", "16ms"}, ExitUsage, "", "its rule is: 9000"},
 		{[]string{"setting", "tcp_rmen"}, ExitUsage, "", "near it are tcp_rmem"},
 	} {
 		code, stdout, stderr := typed(t, c.args...)

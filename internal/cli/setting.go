@@ -6,20 +6,26 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/guide"
+	"linerate/internal/unit"
 )
 
 func settingCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
+	var rate string
+	var rtt time.Duration
+	cmd := &cobra.Command{
 		Use:   "setting NAME",
 		Short: "Show what a setting does, its defaults, the advice on it, and its value here",
 		Long: `setting takes an id (linux.sysctl.net.ipv4.tcp_rmem), the system's own name
 (net.ipv4.tcp_rmem) or a short one (tcp_rmem). Where several systems have a
-name, this one's is taken and the others are listed.`,
-		Example: "  linerate setting tcp_rmem\n  linerate setting windows.tcp.chimney --json",
+name, this one's is taken and the others are listed.
+
+Where the right value depends on the path, --rate and --rtt work it out.`,
+		Example: "  linerate setting tcp_rmem\n  linerate setting tcp_rmem --rate 40Gbit --rtt 16ms\n  linerate setting windows.tcp.chimney --json",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			found := guide.Search(args[0], runtime.GOOS)
@@ -27,6 +33,9 @@ name, this one's is taken and the others are listed.`,
 				return exit(ExitUsage, "show setting %q: not known; near it are %s", args[0], strings.Join(guide.Near(args[0], 4), ", "))
 			}
 			view := settingOf(found)
+			if err := forPath(&view, rate, rtt); err != nil {
+				return err
+			}
 			if env.json {
 				return printJSON(env, view)
 			}
@@ -34,6 +43,30 @@ name, this one's is taken and the others are listed.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
+	cmd.Flags().DurationVar(&rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
+	return cmd
+}
+
+// forPath works the value out for a path; neither flag: for none.
+func forPath(v *settingView, rate string, rtt time.Duration) error {
+	if rate == "" && rtt == 0 {
+		return nil
+	}
+	r, err := unit.ParseBitRate(rate)
+	if err != nil || r == 0 || rtt <= 0 {
+		return exit(ExitUsage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
+	}
+	d := v.Defaults[len(v.Defaults)-1]
+	if v.Default != nil {
+		d = *v.Default
+	}
+	value, ok := v.ValueFor(d, r, rtt)
+	if !ok {
+		return exit(ExitUsage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
+	}
+	v.ForPath = &pathValue{RateBPS: float64(r), RTT: rtt, Value: value, Default: value == d.Value}
+	return nil
 }
 
 // settingView is a setting with what is known beside the guide's own entry.
@@ -48,6 +81,15 @@ type settingView struct {
 	Kernel  string         `json:"kernel,omitempty"`
 	Default *guide.Default `json:"default,omitempty"`
 	Also    []string       `json:"also,omitempty"` // other settings of that name
+	ForPath *pathValue     `json:"for_path,omitempty"`
+}
+
+// pathValue is a value worked out for a path.
+type pathValue struct {
+	RateBPS float64       `json:"rate_bps"`
+	RTT     time.Duration `json:"rtt"`
+	Value   string        `json:"value"`
+	Default bool          `json:"is_default"` // the default reaches that far
 }
 
 func settingOf(found []guide.Setting) settingView {
@@ -93,6 +135,13 @@ func printSetting(out io.Writer, v settingView, width int) {
 	field("here", here(v))
 	field("change it", v.ChangeWhen)
 	field("value", v.Value)
+	if p := v.ForPath; p != nil {
+		text := fmt.Sprintf("%s, for one connection at %v and %v", p.Value, unit.BitRate(p.RateBPS), p.RTT)
+		if p.Default {
+			text += ": the default reaches that far"
+		}
+		field("that is", text)
+	}
 	field("acts on", v.ActsOn)
 	field("risk", strings.TrimSuffix(v.Risk.Level+": "+v.Risk.Why, ": "))
 	field("trades", v.Trades)

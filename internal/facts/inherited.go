@@ -26,7 +26,7 @@ func inheritedFiles() []string {
 func inheritedDirs() [][2]string {
 	out := [][2]string{
 		{"/etc/exports.d", ".exports"}, {"/etc/init.d", ""}, {"/etc/network/if-up.d", ""}, {"/etc/sysconfig/network-scripts", ""},
-		{"/etc/systemd/system", ".service"}, {"/etc/system.d", ""}, {"/etc/driver/drv", ".conf"}, {"/kernel/drv", ".conf"},
+		{"/etc/systemd/system", ".service"}, {"/etc/NetworkManager/system-connections", ".nmconnection"}, {"/etc/system.d", ""}, {"/etc/driver/drv", ".conf"}, {"/kernel/drv", ".conf"},
 		{"/Windows/System32/GroupPolicy/Machine/Scripts/Startup", ""},
 	}
 	for _, level := range []string{"0", "1", "2", "3", "4", "5", "6", "S"} {

@@ -46,6 +46,7 @@ type assignment struct {
 	device string
 	line   int
 	by     string // who wrote it, where the file tells
+	inert  bool   // there, and nothing runs it
 }
 
 // placed is an assignment with its file and its place in the order in which a
@@ -89,7 +90,9 @@ func (b *book) audit(h model.HostFiles) Report {
 		}
 		v := b.judge(s, m, p, h, release)
 		it.Status, it.Why, it.Source = v.status, v.why, v.source
-		if by := all[last[i]]; last[i] != i {
+		if p.inert {
+			it.InForce, it.RemovalRestores = false, "nothing: the line is not run"
+		} else if by := all[last[i]]; last[i] != i {
 			it.InForce = false
 			it.RemovalRestores = fmt.Sprintf("nothing: %s:%d sets it to %s afterwards", by.file, by.line, by.value)
 		} else {
@@ -121,8 +124,11 @@ func (b *book) neighbours(os string, all []placed) (last, before []int) {
 	last, before = make([]int, len(all)), make([]int, len(all))
 	seen := map[string][]int{}
 	for i, p := range all {
-		key := thing(b, os, p)
 		before[i] = -1
+		if p.inert {
+			continue
+		}
+		key := thing(b, os, p)
 		if list := seen[key]; len(list) > 0 {
 			before[i] = list[len(list)-1]
 		}

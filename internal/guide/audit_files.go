@@ -117,12 +117,30 @@ func scriptLines(h model.HostFiles) []placed {
 			continue
 		}
 		list, ok := parseScript(path, h.Files[path])
+		if strings.HasSuffix(path, "/sysctl_perf_tuning") {
+			driverScript(h, list)
+		}
 		if ok {
 			seen[target] = true
 			out = append(out, place(path, stageScript, list)...)
 		}
 	}
 	return out
+}
+
+// driverScript says of the Mellanox driver's script whether the driver runs it
+// at its start: RUN_SYSCTL in openib.conf.
+func driverScript(h model.HostFiles, list []assignment) {
+	runs := false
+	for _, e := range parseINI(h.Files["/etc/infiniband/openib.conf"]) {
+		runs = runs || e.key == "RUN_SYSCTL" && on(e.value) == "on"
+	}
+	for i := range list {
+		list[i].by, list[i].inert = "run by the Mellanox driver at its start", false
+		if !runs {
+			list[i].by, list[i].inert = "of the Mellanox driver, not run at a start: openib.conf has no RUN_SYSCTL=yes", true
+		}
+	}
 }
 
 // parseScript reads one file by the kind that its path tells; false: none that
@@ -138,11 +156,7 @@ func parseScript(path, text string) ([]assignment, bool) {
 	case strings.HasPrefix(path, "/Windows/"):
 		return parseShell(text, windows), true
 	case strings.HasSuffix(path, "/sysctl_perf_tuning"):
-		list := parseShell(text, posix)
-		for i := range list {
-			list[i].by = "which the Mellanox driver runs at its start where openib.conf has RUN_SYSCTL=yes"
-		}
-		return list, true
+		return parseShell(text, posix), true
 	case strings.HasPrefix(path, "/etc/rc"), strings.HasPrefix(path, "/etc/init.d/"), strings.HasPrefix(path, "/etc/network/if-up.d/"):
 		return parseShell(text, posix), true
 	}

@@ -62,13 +62,17 @@ func linkKeys() map[string][2]string {
 	}
 }
 
-// linkLines reads systemd's .link and .network files.
+// linkLines reads systemd's .link and .network files, and NetworkManager's
+// profiles.
 func linkLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, ending := range []string{".link", ".network"} {
 		for _, path := range byName(h, ending, "/etc/systemd/network", "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network") {
 			out = append(out, place(path, stageDevice, parseLink(h.Files[path]))...)
 		}
+	}
+	for _, path := range inFiles(h, "/etc/NetworkManager/system-connections", ".nmconnection") {
+		out = append(out, place(path, stageDevice, parseConnection(h.Files[path]))...)
 	}
 	return out
 }
@@ -93,6 +97,34 @@ func parseLink(text string) []assignment {
 	}
 	for i := range out {
 		out[i].device = strings.Join(matches, " ")
+	}
+	return out
+}
+
+// parseConnection reads MTU and ethtool options of a NetworkManager profile.
+func parseConnection(text string) []assignment {
+	var out []assignment
+	device := ""
+	for _, e := range parseINI(text) {
+		switch {
+		case e.section == "connection" && (e.key == "interface-name" || e.key == "id" && device == ""):
+			device = e.value
+		case e.section == "ethernet" && e.key == "mtu":
+			out = append(out, assignment{id: "linux.link.mtu", name: "mtu", value: e.value, line: e.line})
+		case e.section == "ethtool":
+			kind, what, ok := strings.Cut(e.key, "-")
+			if !ok {
+				continue
+			}
+			a := assignment{id: "linux.ethtool." + kind, name: kind + " " + what, value: e.value, line: e.line}
+			if kind == "feature" {
+				a.id, a.name, a.value = "linux.ethtool."+what, what, on(e.value)
+			}
+			out = append(out, a)
+		}
+	}
+	for i := range out {
+		out[i].device = device
 	}
 	return out
 }

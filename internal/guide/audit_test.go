@@ -102,17 +102,20 @@ func TestAudit(t *testing.T) {
 		},
 		"devices: links, udev, modules, scripts": {
 			linux(map[string]string{
-				"/etc/systemd/network/10-x.link":  "[Match]\nOriginalName=eth0\n[Link]\nRxBufferSize=4096\nTCPSegmentationOffload=no\n",
-				"/etc/udev/rules.d/9.rules":       `ACTION=="add", SUBSYSTEM=="net", ATTR{tx_queue_len}="10000", RUN+="/sbin/ethtool -K eth0 gro off"` + "\n",
-				"/etc/modprobe.d/a.conf":          "options sunrpc tcp_slot_table_entries=16\noptions mlx4_core log_num_mgm_entry_size=-1\n",
-				"/etc/rc.local":                   "sudo /sbin/sysctl -q -w net.ipv4.tcp_sack=0; echo 5000 >/proc/sys/net/core/netdev_max_backlog\nip link set dev eth0 mtu 9000 # jumbo\nsetpci -s 03:00.0 68.w=5936\n",
-				"/etc/systemd/system/nic.service": "[Service]\nExecStart=/bin/sh -c 'ethtool -A eth0 rx off tx off'\n",
+				"/etc/systemd/network/10-x.link":                        "[Match]\nOriginalName=eth0\n[Link]\nRxBufferSize=4096\nTCPSegmentationOffload=no\n",
+				"/etc/udev/rules.d/9.rules":                             `ACTION=="add", SUBSYSTEM=="net", ATTR{tx_queue_len}="10000", RUN+="/sbin/ethtool -K eth0 gro off"` + "\n",
+				"/etc/NetworkManager/system-connections/e.nmconnection": "[connection]\ninterface-name=eth1\n[ethtool]\nfeature-gro=false\nring-rx=4096\n",
+				"/etc/modprobe.d/a.conf":                                "options sunrpc tcp_slot_table_entries=16\noptions mlx4_core log_num_mgm_entry_size=-1\n",
+				"/etc/rc.local":                                         "sudo /sbin/sysctl -q -w net.ipv4.tcp_sack=0; echo 5000 >/proc/sys/net/core/netdev_max_backlog\nip link set dev eth0 mtu 9000 # jumbo\nsetpci -s 03:00.0 68.w=5936\n",
+				"/etc/systemd/system/nic.service":                       "[Service]\nExecStart=/bin/sh -c 'ethtool -A eth0 rx off tx off'\n",
 			}),
 			[]string{
 				"/etc/modprobe.d/a.conf:1 sunrpc tcp_slot_table_entries=16 stale",
 				"/etc/modprobe.d/a.conf:2 mlx4_core log_num_mgm_entry_size=-1 not known",
 				"/etc/systemd/network/10-x.link:4 ring rx@OriginalName=eth0=4096 valid",
 				"/etc/systemd/network/10-x.link:5 tso@OriginalName=eth0=off harmful",
+				"/etc/NetworkManager/system-connections/e.nmconnection:4 gro@eth1=off harmful",
+				"/etc/NetworkManager/system-connections/e.nmconnection:5 ring rx@eth1=4096 valid",
 				"/etc/udev/rules.d/9.rules:1 txqueuelen=10000 stale",
 				"/etc/udev/rules.d/9.rules:1 gro@eth0=off harmful",
 				"/etc/rc.local:1 net.ipv4.tcp_sack=0 harmful",
@@ -176,9 +179,10 @@ func TestRemovalRestoresTheNextLowerValue(t *testing.T) {
 
 func TestDriverPackageIsNamed(t *testing.T) {
 	h := linux(map[string]string{
-		"/etc/sysctl.conf":          "## MLXNET tuning parameters ##\nnet.ipv4.tcp_sack = 0\n## END MLXNET ##\nnet.core.rmem_max = 1\n",
-		"/sbin/sysctl_perf_tuning":  "\t/sbin/sysctl net.ipv4.tcp_sack >> $orig\n\t/sbin/sysctl -q -w net.ipv4.tcp_timestamps=0\n",
-		"/etc/modprobe.d/mlnx.conf": "options mlx4_en inline_thold=0\n",
+		"/etc/sysctl.conf":            "## MLXNET tuning parameters ##\nnet.ipv4.tcp_sack = 0\n## END MLXNET ##\nnet.core.rmem_max = 1\n",
+		"/sbin/sysctl_perf_tuning":    "\t/sbin/sysctl net.ipv4.tcp_sack >> $orig\n\t/sbin/sysctl -q -w net.ipv4.tcp_timestamps=0\n",
+		"/etc/modprobe.d/mlnx.conf":   "options mlx4_en inline_thold=0\n",
+		"/etc/infiniband/openib.conf": "ONBOOT=yes\nRUN_SYSCTL=yes\n",
 	})
 	h.Owners = map[string]string{"/etc/modprobe.d/mlnx.conf": "mlnx-ofed-kernel-utils"}
 	got := said(openBook(), h)
@@ -186,10 +190,15 @@ func TestDriverPackageIsNamed(t *testing.T) {
 		"/etc/modprobe.d/mlnx.conf:1, package mlnx-ofed-kernel-utils mlx4_en inline_thold=0 not known",
 		"/etc/sysctl.conf:2, added by the Mellanox driver's installation, as its marks say net.ipv4.tcp_sack=0 harmful",
 		"/etc/sysctl.conf:4 net.core.rmem_max=1 harmful",
-		"/sbin/sysctl_perf_tuning:2, which the Mellanox driver runs at its start where openib.conf has RUN_SYSCTL=yes net.ipv4.tcp_timestamps=0 harmful",
+		"/sbin/sysctl_perf_tuning:2, run by the Mellanox driver at its start net.ipv4.tcp_timestamps=0 harmful",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+	h.Files["/etc/infiniband/openib.conf"] = "RUN_SYSCTL=no\n"
+	last := Audit(h).Items[3]
+	if last.InForce || last.RemovalRestores != "nothing: the line is not run" {
+		t.Errorf("%+v", last)
 	}
 }
 

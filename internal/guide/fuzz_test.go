@@ -41,7 +41,8 @@ func FuzzParseModprobe(f *testing.F) {
 }
 
 func FuzzParseLink(f *testing.F) {
-	fuzzParser(f, parseLink, "[Match]\nName=e*\n[Link]\nMTUBytes=9000\nRxFlowControl=yes\n", "[Link\n=\n")
+	fuzzParser(f, func(s string) []assignment { return append(parseLink(s), parseConnection(s)...) },
+		"[connection]\nid=a\n[ethtool]\nring-rx=4096\nfeature-tso=false\n[ethernet]\nmtu=9000\n", "[Match]\nName=e*\n[Link]\nMTUBytes=9000\nRxFlowControl=yes\n", "[Link\n=\n")
 }
 
 func FuzzParseTuned(f *testing.F) {

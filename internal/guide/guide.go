@@ -28,6 +28,9 @@ type Setting struct {
 	Does       string    `yaml:"does" json:"does"`
 	ChangeWhen string    `yaml:"change_when" json:"change_when"`
 	Value      string    `yaml:"value" json:"value"` // rule for the new value
+	// TimesBDP is that rule as a number where it is one: the last number of the
+	// value is at least so many times rate × RTT.
+	TimesBDP float64 `yaml:"times_bdp" json:"times_bdp,omitempty"`
 	// NeverLower: no number of it may become smaller without being asked for.
 	NeverLower bool   `yaml:"never_lower" json:"never_lower,omitempty"`
 	ActsOn     string `yaml:"acts_on" json:"acts_on"`

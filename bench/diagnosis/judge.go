@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -18,8 +19,9 @@ import (
 type stage interface {
 	fault.Lab
 	// Diagnose runs the workload and judges it. It is told the line rate of
-	// the path and nothing of a fault.
-	Diagnose(ctx context.Context, w model.Workload) (model.Results, error)
+	// the path and nothing of a fault. With the verdict comes what it was
+	// concluded from.
+	Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error)
 	// Measure runs the workload for a short while; the goodput is all.
 	Measure(ctx context.Context, w model.Workload) (unit.BitRate, error)
 	Down(ctx context.Context) error
@@ -32,6 +34,8 @@ type judge struct {
 	name  string // of the build that is judged
 	now   func() time.Time
 	say   func(format string, args ...any)
+	// record keeps what a verdict was concluded from; nil: nothing is kept.
+	record func(Case, explain.Case) error
 
 	stage stage
 	road  fault.Road
@@ -67,7 +71,7 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 	if err := j.enter(ctx, c.road); err != nil {
 		return err
 	}
-	t := &trial{stage: j.stage, workload: model.Workload{Streams: 1, CC: c.CC}}
+	t := &trial{stage: j.stage, workload: model.Workload{Streams: 1, CC: c.CC}, record: j.record}
 	if c.Fault != healthy {
 		if err := t.aim(c, r); err != nil {
 			return err
@@ -125,6 +129,7 @@ type trial struct {
 	undo     []fault.Undo // of each fault; nil while it is out
 	beside   injector
 	workload model.Workload // without a fault
+	record   func(Case, explain.Case) error
 }
 
 // injector is a fault.Injection, or nothing.
@@ -223,12 +228,15 @@ func (t *trial) diagnose(ctx context.Context, s state, r *Result) error {
 	if err := t.put(ctx, s); err != nil {
 		return err
 	}
-	out, err := t.stage.Diagnose(ctx, w)
+	out, seen, err := t.stage.Diagnose(ctx, w)
 	if err != nil {
 		return err
 	}
 	r.take(out)
-	return nil
+	if t.record == nil {
+		return nil
+	}
+	return t.record(r.Case, seen)
 }
 
 // measure measures the goodput in a state.
@@ -308,6 +316,9 @@ func (r *Result) take(out model.Results) {
 	}
 	for _, a := range v.Alternatives {
 		r.Alternatives = append(r.Alternatives, a.Limiter)
+	}
+	for _, e := range v.Evidence {
+		r.Evidence = append(r.Evidence, fmt.Sprintf("%s=%g", e.Metric, e.Value))
 	}
 	for _, w := range out.Warnings {
 		r.Warnings = append(r.Warnings, w.ID)

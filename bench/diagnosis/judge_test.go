@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -11,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"linerate/internal/explain"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -49,9 +53,9 @@ func (s *fakeStage) goodput(w model.Workload) unit.BitRate {
 	return rate
 }
 
-func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results, error) {
+func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results, explain.Case, error) {
 	if s.broken {
-		return model.Results{}, errors.New("the agent is gone\nwith details")
+		return model.Results{}, explain.Case{}, errors.New("the agent is gone\nwith details")
 	}
 	ceiling := 950 * unit.Mbit
 	v := model.Verdict{Limiter: model.None, Confidence: 0.9, Measured: s.goodput(w), Ceiling: &ceiling}
@@ -59,7 +63,7 @@ func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results
 		v.Limiter = model.PathLoss
 		v.Alternatives = []model.Alternative{{Limiter: model.ApplicationSource}}
 	}
-	return model.Results{Outcome: model.Outcome{Verdict: v}}, nil
+	return model.Results{Outcome: model.Outcome{Verdict: v}}, explain.Case{LineRate: model.Known(unit.Gbit)}, nil
 }
 
 func (s *fakeStage) Measure(_ context.Context, w model.Workload) (unit.BitRate, error) {
@@ -172,6 +176,32 @@ func TestJudgeMeasuresPairs(t *testing.T) {
 	p.FirstOnly, p.OtherOnly = p.Both, p.Both
 	if r.Causes = []model.LimiterID{model.LinkRate, model.PathLoss}; judgedPair(r) != bothInOrder {
 		t.Errorf("two that bind alike: %s", judgedPair(r))
+	}
+}
+
+func TestRecord(t *testing.T) {
+	downs := 0
+	j, _ := newJudge(&downs)
+	dir := t.TempDir()
+	j.record = recorder(dir)
+	if _, err := j.run(context.Background(), longCase("loss-random", "severe")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "loss-random.severe.tcp.cubic.json.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if b, err = d.DecodeAll(b, nil); err != nil {
+		t.Fatal(err)
+	}
+	var got recording
+	if err := json.Unmarshal(b, &got); err != nil || got.Name != "loss-random.severe.tcp.cubic" || got.Case.LineRate.Or(0) != unit.Gbit {
+		t.Errorf("%v in %s", err, b)
 	}
 }
 

@@ -44,6 +44,7 @@ type options struct {
 	results string
 	only    string
 	print   bool
+	record  string
 }
 
 func main() {
@@ -57,6 +58,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the order of cases and of runs")
 	flag.StringVar(&o.results, "results", "diagnosis.jsonl", "file of results: a line for each case; cases in it are not run again")
 	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/")
+	flag.StringVar(&o.record, "record", "", "folder to keep what each verdict was concluded from in, as testdata/recordings has it")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,6 +86,9 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	}
 	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now}
 	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if o.record != "" {
+		j.record = recorder(o.record)
+	}
 	if err := runCases(ctx, j, cases, o.results); err != nil {
 		return err
 	}

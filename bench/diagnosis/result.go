@@ -53,6 +53,7 @@ type Result struct {
 	HealthyShare *float64 `json:"healthy_share"`
 	Warnings     []string `json:"warnings,omitempty"`
 	Line         string   `json:"line"`
+	Evidence     []string `json:"evidence,omitempty"` // metric=value
 	Build        string   `json:"build"`
 	Seconds      float64  `json:"seconds"`
 	Error        string   `json:"error,omitempty"` // the case could not be judged

@@ -63,13 +63,13 @@ func printGuides(env *environment) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "GUIDE\tDATE\tADVICE\tTITLE")
 	for _, s := range summaries() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, s.Date, counted(s.Statuses), s.Title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, s.Date, countStatuses(s.Statuses), s.Title)
 	}
 	return w.Flush()
 }
 
-// counted words a number per status, the worst first.
-func counted(n map[guide.Status]int) string {
+// countStatuses words a number per status, the worst first.
+func countStatuses(n map[guide.Status]int) string {
 	var parts []string
 	for _, s := range guide.Statuses() {
 		if n[s] > 0 {

@@ -127,7 +127,7 @@ func printAudit(out io.Writer, r guide.Report, width int) {
 		fmt.Fprint(out, "\nno inherited tuning: none of the files sets anything\n")
 		return
 	}
-	fmt.Fprintf(out, "\n%s\n", counted(count))
+	fmt.Fprintf(out, "\n%s\n", countStatuses(count))
 }
 
 func printNotKnown(out io.Writer, items []guide.Item) {

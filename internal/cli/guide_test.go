@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 	"linerate/internal/guide"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // typed runs a command line as a user would, and returns what it printed.
 func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {

@@ -119,3 +119,59 @@ func TestProbeTellsTheAlternativesApart(t *testing.T) {
 }
 
 func ids(v ...model.LimiterID) []model.LimiterID { return v }
+
+// A program that asks for more than net.core allows gets exactly twice that
+// (open-iscsi does so by default), and the setting is what to change.
+func TestBufferCappedByNetCore(t *testing.T) {
+	caps := map[string]string{rmemMaxSetting: "212992", wmemMaxSetting: "212992"}
+	window := knobs{rate: 0.16e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 200 << 10, rcvbuf: 425984, settings: caps}
+	for _, c := range []Case{window.build(), Watched(window.build().Receiver, model.Known(bitRate(1e9)))} {
+		v := Judge(c)
+		if v.Limiter != model.ReceiverWindow || v.Fix.Setting != rmemMaxSetting || v.Fix.From != "212992" || v.Fix.To != "2097152" || v.Fix.Host != "server1" {
+			t.Errorf("%s, fix %+v", v.Line, v.Fix)
+		}
+	}
+	buffer := knobs{rate: 0.16e9, rtt: 10 * time.Millisecond, sndbuf: 0.4, sndbufSz: 425984, sendQ: 400000, notsent: 200000, settings: caps}
+	if v := Judge(buffer.build()); v.Limiter != model.SendBuffer || v.Fix.Setting != wmemMaxSetting {
+		t.Errorf("%s, fix %+v", v.Line, v.Fix)
+	}
+	window.rcvbuf = 425986
+	if v := Judge(window.build()); v.Fix.Kind != model.FixOperator {
+		t.Errorf("a buffer of another size: %+v", v.Fix)
+	}
+}
+
+// A congestion window that is not used does not grow, and then looks full: the
+// send buffer is the limit all the same.
+func TestSendBufferBehindASmallCongestionWindow(t *testing.T) {
+	k := knobs{rate: 0.17e9, rtt: 10 * time.Millisecond, sndbufSz: 262144, sendQ: 220000, notsent: -1, cwnd: 147,
+		settings: map[string]string{wmemSetting: "4096 16384 262144"}}
+	c := k.build()
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].Conns[0].Unacked = 147
+	}
+	if v := Judge(c); v.Limiter != model.SendBuffer || v.Fix.Setting != wmemSetting {
+		t.Error(v.Line)
+	}
+}
+
+// Probing that finds a size only a little below the agreed one is a blackhole
+// too: the timeouts came first.
+func TestProbedALittleBelow(t *testing.T) {
+	k := knobs{rate: 0.26e9, rtt: 10 * time.Millisecond, retrans: 1.4e-3}
+	c := k.build()
+	for i := range c.Sender.Samples {
+		s := &c.Sender.Samples[i]
+		s.Conns[0].AdvMSS, s.Conns[0].SndMSS, s.Conns[0].PMTU, s.Conns[0].TotalRTO = 1448, 1440, 1500, 4
+		s.SNMP = map[string]int64{"TcpExt.TCPMTUPSuccess": int64(min(i, 1))}
+	}
+	if v := Judge(c); v.Limiter != model.MTUBlackhole {
+		t.Error(v.Line)
+	}
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].SNMP = nil
+	}
+	if v := Judge(c); v.Limiter == model.MTUBlackhole {
+		t.Errorf("without a probe that succeeded: %s", v.Line)
+	}
+}

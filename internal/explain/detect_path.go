@@ -94,14 +94,14 @@ func seeCeiling(s *scene) *finding {
 // full one) and the peer accepts full segments.
 func seeProbed(s *scene) *finding {
 	v := s.snd
-	if v == nil || !s.shrunk() {
+	if v == nil || !s.shrunk() && !s.foundSmaller() {
 		return nil
 	}
 	if s.rcv != nil && float64(s.rcv.last.AdvMSS) < probedMSS*float64(v.last.AdvMSS) {
 		return nil
 	}
 	full := v.last.PMTU >= v.last.AdvMSS+ipTCPHeaders
-	probed := s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0 || v.last.TotalRTO > 0
+	probed := s.foundSmaller() || v.last.TotalRTO > 0 || s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 	if !full || !probed {
 		return nil
 	}
@@ -110,6 +110,13 @@ func seeProbed(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
 	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
 	return f
+}
+
+// foundSmaller: probing found a segment size that passes after timeouts of this
+// very connection, be it only a little below the one agreed.
+func (s *scene) foundSmaller() bool {
+	c := s.snd.last
+	return c.SndMSS < c.AdvMSS && c.TotalRTO > 0 && s.sender != nil && s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 }
 
 // shrunk: the segment size in use is well below the one agreed.
@@ -157,7 +164,7 @@ func seeReordering(s *scene) *finding {
 	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8, costs: true}
 	f.say(s.c.Sender.host(), "needless_retransmits", needless, "ratio", v.n, "%s of the retransmitted segments had arrived after all", pct(needless))
 	f.say(s.c.Sender.host(), "reordering_seen", v.reordSeen, "events", v.n, "reordering was seen %.0f times", v.reordSeen)
-	f.or(model.PathLoss, "send at a low paced rate: what is still retransmitted is lost, not late")
+	f.or(model.PathLoss, "send at the same rate, evenly paced: what is still retransmitted is lost, not late")
 	return f
 }
 
@@ -170,7 +177,7 @@ func seePoliced(s *scene) *finding {
 	}
 	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65, costs: true}
 	f.pathEvidence(s)
-	f.or(model.PathLoss, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.PathLoss, pacedProbe)
 	f.or(model.LinkRate, "add a second stream: a policer or a link holds the sum, random loss does not")
 	f.unseenReader(s)
 	return f
@@ -281,7 +288,7 @@ func seeLoss(s *scene) *finding {
 		f.cap = 0.45
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
 	}
-	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.PathQueue, pacedProbe)
 	f.unseenReader(s)
 	return f
 }
@@ -313,7 +320,7 @@ func seeNothing(s *scene) *finding {
 			f.notes = append(f.notes, "the congestion window is still growing: watch longer")
 		}
 		if lossy {
-			f.or(model.PathQueue, "send at a low paced rate: losses that go come from a policer or a shallow queue")
+			f.or(model.PathQueue, pacedProbe)
 		} else {
 			f.or(model.PathLoss, "watch for longer: each loss sets the congestion window back")
 		}

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"linerate/internal/kernel"
@@ -19,9 +21,12 @@ type Watch struct {
 	// Addrs are the peers: every TCP connection to or from these addresses.
 	Addrs []netip.Addr `json:"addrs,omitempty"`
 	// Ports restricts further, to connections with one of these as local or
-	// remote port; empty is every port. Without Addrs and Ports no
+	// remote port; empty is every port. Without Addrs, Ports and OwnedBy no
 	// connection is watched.
 	Ports []uint16 `json:"ports,omitempty"`
+	// OwnedBy adds the connections that these processes and their descendants
+	// hold, whatever their ends.
+	OwnedBy []int `json:"owned_by,omitempty"`
 	// PIDs are the processes whose threads are sampled.
 	PIDs []int `json:"pids,omitempty"`
 	// FindOwners adds the processes that hold a watched connection.
@@ -30,6 +35,10 @@ type Watch struct {
 	NICs []string `json:"nics,omitempty"`
 	// Mount is the mount point of the NFS mount to watch; empty is none.
 	Mount string `json:"mount,omitempty"`
+	// Share is the SMB share to watch, //server/name; empty is none.
+	Share string `json:"share,omitempty"`
+	// Disk is the block device to watch, e.g. sda; empty is none.
+	Disk string `json:"disk,omitempty"`
 	// CgroupDir is the directory of the control group whose CPU quota is
 	// watched; empty is that of the watched processes, else the reader's own.
 	CgroupDir string `json:"cgroup_dir,omitempty"`
@@ -56,13 +65,16 @@ func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, err
 	if src.OS() != "linux" {
 		return nil, fmt.Errorf("sample this host: unsupported on %s, only Linux can be sampled so far: %w", src.OS(), errors.ErrUnsupported)
 	}
+	if strings.ContainsAny(w.Disk, "/\x00") || w.Disk == "." || w.Disk == ".." {
+		return nil, fmt.Errorf("sample this host: %q is no name of a disk, as sda is", w.Disk)
+	}
 	if w.Mount != "" {
 		w.Mount = path.Clean(w.Mount)
 	}
 	return &Sampler{
 		src: src, watch: w, now: now,
 		tasks: newTaskReader(src, w), quota: quotaReader{src: src},
-		conns: connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}}, missed: map[string]bool{},
+		conns: newConnReader(src, w), missed: map[string]bool{},
 	}, nil
 }
 
@@ -127,11 +139,17 @@ func (s *Sampler) views() []view {
 	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
-	if len(s.watch.Addrs) > 0 || len(s.watch.Ports) > 0 {
+	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
 	}
 	if s.watch.Mount != "" {
 		v = append(v, view{"NFS statistics of " + s.watch.Mount, "whether requests wait for a slot, the network or the server", s.readNFS})
+	}
+	if s.watch.Share != "" {
+		v = append(v, view{"SMB statistics of " + s.watch.Share, "how many requests are under way, and for how long", s.readSMB})
+	}
+	if s.watch.Disk != "" {
+		v = append(v, view{"statistics of the disk " + s.watch.Disk, "how many requests are under way, and for how long", s.readDisk})
 	}
 	return v
 }
@@ -227,4 +245,30 @@ func (s *Sampler) readNFS(_ context.Context, out *model.Sample) error {
 	}
 	out.NFS, err = kernel.ParseMountstats(b, s.watch.Mount)
 	return err
+}
+
+func (s *Sampler) readSMB(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/fs/cifs/Stats")
+	if err != nil {
+		return err
+	}
+	out.Requests, err = kernel.ParseCIFSStats(b, s.watch.Share)
+	return err
+}
+
+func (s *Sampler) readDisk(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/diskstats")
+	if err != nil {
+		return err
+	}
+	if out.Requests, err = kernel.ParseDiskstats(b, s.watch.Disk); err != nil {
+		return err
+	}
+	// Not every device has one: a RAID, a loop.
+	if b, err := s.src.ReadFile(path.Join("/sys/block", s.watch.Disk, "device/queue_depth")); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
+			out.Requests.Depth = n
+		}
+	}
+	return nil
 }

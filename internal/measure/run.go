@@ -133,7 +133,7 @@ func (r *running) do(ctx context.Context) error {
 func (r *running) keepSamples() {
 	r.run.Samples = map[string][]model.Sample{}
 	for host, s := range r.samples {
-		r.run.Samples[host] = place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
+		r.run.Samples[host] = Place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
 	}
 }
 
@@ -304,9 +304,9 @@ func (r *running) cleanUp(ctx context.Context) error {
 	return err
 }
 
-// place puts samples on the controller's clock, counted from the start of the
+// Place puts samples on the controller's clock, counted from the start of the
 // run, in order, and leaves out what was read after its end.
-func place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
+func Place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
 	out := make([]model.Sample, 0, len(in))
 	for _, s := range in {
 		s.At = s.HostAt.Add(-c.Offset).Sub(start)

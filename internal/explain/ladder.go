@@ -76,6 +76,10 @@ const drops = 0.8
 // rungs below predicted; empty when none does or none was predicted.
 func FirstDrop(ladder []model.Rung) string {
 	for _, r := range ladder {
+		switch r.Rung {
+		case RungMemory, RungLoopback, RungDisk, RungCached:
+			continue // what bounds them leaves out work that they must do
+		}
 		if !r.Seen || r.Measured == nil || r.Predicted == nil || *r.Predicted <= 0 || *r.Measured >= drops**r.Predicted {
 			continue
 		}

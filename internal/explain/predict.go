@@ -20,8 +20,9 @@ type Ground struct {
 	LineRate         model.Fact[unit.BitRate]
 	Streams          int           // of the rungs with N
 	RTT              time.Duration // the smallest seen; 0: not known
-	// Copy is what one core of a host copies, by host.
-	Copy map[string]unit.BitRate
+	// Copy is what one core of a host copies through memory, and CopyNear what
+	// it copies within its caches, by host.
+	Copy, CopyNear map[string]unit.BitRate
 	// Cost of TCP on a host's own loopback, by host.
 	Cost     map[string]CPUCost
 	Measured map[string]unit.BitRate // rungs measured so far, by name
@@ -59,17 +60,19 @@ func Expect(g Ground, rung string) Expectation {
 	e := g.ceiling(rung)
 	e.Predicted, e.From = least(g.bounds(rung))
 	if e.Predicted == nil {
-		e.From = nothingPredicts(rung)
+		e.From = g.nothingPredicts(rung)
 	}
 	return e
 }
 
-func nothingPredicts(rung string) string {
-	switch rung {
-	case RungMemory:
+func (g Ground) nothingPredicts(rung string) string {
+	switch {
+	case rung == RungMemory:
 		return "nothing below memory predicts it"
-	case RungDisk:
+	case rung == RungDisk:
 		return "no fact tells what the storage can do"
+	case (rung == RungWhole || rung == RungRAM) && (g.File == nil || g.File.Mount.Point == ""):
+		return "the client has no mount to predict"
 	}
 	return "neither facts nor the rungs below bound it"
 }
@@ -80,7 +83,7 @@ func (g Ground) ceiling(rung string) Expectation {
 	case RungMemory:
 		return Expectation{Formula: "not known: memory channels and their speed are not among the facts"}
 	case RungLoopback, RungCached:
-		return Expectation{Formula: "memory copy bandwidth, divided by the copies a byte takes on one core"}
+		return Expectation{Formula: "not known from facts alone: it follows from the memory rung"}
 	case RungDisk:
 		return Expectation{Formula: "sequential read rate of the server's storage"}
 	case RungReverse:
@@ -120,7 +123,11 @@ func (g Ground) bounds(rung string) []bound {
 		return g.network(g.Streams)
 	case RungCached:
 		if r, ok := g.Copy[g.Sender.host()]; ok {
-			return []bound{{r, fmt.Sprintf("a read from the cache is one copy: %s on %s", r, g.Sender.host())}}
+			// A copy takes three transfers a byte: read, read for ownership,
+			// write (McCalpin's STREAM counts two of them). A read into a small
+			// buffer takes the first alone.
+			r *= 3
+			return []bound{{r, fmt.Sprintf("a read from memory into a small buffer is a third of a memory copy's transfers: 3 × %s on %s = %s", r/3, g.Sender.host(), r)}}
 		}
 	case RungRAM, RungWhole:
 		return g.path()

@@ -72,7 +72,10 @@ const (
 )
 
 // memoryCopy copies one buffer to another, again and again.
-type memoryCopy struct{ from, to []byte }
+type memoryCopy struct {
+	from, to []byte
+	about    Alone
+}
 
 func (m *memoryCopy) prepare(context.Context) (Alone, error) {
 	cache, free := largestCache(), freeMemory()
@@ -93,23 +96,49 @@ func (m *memoryCopy) prepare(context.Context) (Alone, error) {
 	switch {
 	case cache == 0:
 		method += " (cache size not known)"
-	case size < copyCaches*cache:
-		method += fmt.Sprintf(" (no more than %.1f times the cache of %d MiB)", float64(size)/float64(cache), cache>>20)
+	case size < 2*cache:
+		method += fmt.Sprintf(" (only %.1f times its cache of %d MiB)", float64(size)/float64(cache), cache>>20)
 	}
-	return Alone{Method: method, Buffer: size}, nil
+	m.about = Alone{Method: method, Buffer: size}
+	return m.about, nil
 }
 
 // copyBlock is copied between two looks at the clock.
 const copyBlock = 4 << 20
 
+// cacheBlock fits into the second-level cache of any server of the last ten
+// years, twice; cachePart of the time goes to copying it.
+const (
+	cacheBlock = 256 << 10
+	cachePart  = 4
+)
+
+// move copies through memory first, and then within the caches: that bounds
+// what moves data in blocks, as sockets do.
 func (m *memoryCopy) move(ctx context.Context, until time.Time) (Result, error) {
+	r, err := m.copy(ctx, until.Add(-time.Until(until)/cachePart), len(m.from), copyBlock)
+	if err != nil {
+		return r, err
+	}
+	near, err := m.copy(ctx, until, cacheBlock, cacheBlock)
+	if err != nil {
+		return r, err
+	}
+	about := m.about
+	about.InCache = float64(near.Bytes) / near.Window.Seconds()
+	r.Alone = &about
+	return r, nil
+}
+
+// copy copies the first size bytes, block by block, again and again.
+func (m *memoryCopy) copy(ctx context.Context, until time.Time, size, block int) (Result, error) {
 	var r Result
 	start := time.Now()
-	for at := 0; ; at = (at + copyBlock) % len(m.from) {
+	for at := 0; ; at = (at + block) % size {
 		if ctx.Err() != nil {
 			return r, context.Cause(ctx)
 		}
-		r.Bytes += int64(copy(m.to[at:min(at+copyBlock, len(m.to))], m.from[at:]))
+		r.Bytes += int64(copy(m.to[at:at+block], m.from[at:]))
 		if now := time.Now(); !now.Before(until) {
 			r.Window = now.Sub(start)
 			return r, nil

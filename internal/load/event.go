@@ -47,6 +47,9 @@ type Alone struct {
 	Method string `json:"method"`
 	// Buffer is the size of each of a Copy's two buffers.
 	Buffer int64 `json:"buffer,omitempty"`
+	// InCache is what the same core copied between buffers that fit into its
+	// caches, in bytes per second.
+	InCache float64 `json:"in_cache,omitempty"`
 }
 
 // Result is what one worker moved.

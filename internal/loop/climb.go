@@ -114,7 +114,7 @@ func (c *Climb) begin(ctx context.Context) error {
 		Sender:   &explain.End{Host: c.Sender.Name, Facts: s, Peer: c.Receiver.Addr},
 		Receiver: &explain.End{Host: c.Receiver.Name, Facts: r, Peer: c.Sender.Addr},
 		LineRate: c.LineRate, Streams: c.Streams,
-		Copy: map[string]unit.BitRate{}, Cost: map[string]explain.CPUCost{}, Measured: map[string]unit.BitRate{},
+		Copy: map[string]unit.BitRate{}, CopyNear: map[string]unit.BitRate{}, Cost: map[string]explain.CPUCost{}, Measured: map[string]unit.BitRate{},
 	}
 	if e := c.Export; e != nil {
 		c.ground.File = &explain.FileGround{Mount: e.Mount, RAM: e.RAM}
@@ -249,7 +249,7 @@ func (r *rung) fill(into *model.Rung) {
 	case r.measured != nil:
 		into.Measured, into.Seen, into.How, into.Method = r.measured, true, "", r.method
 	case r.how != "" && !(into.Seen && into.Rung == explain.RungWhole): // which may have been watched instead
-		into.Measured, into.Seen, into.How = nil, false, r.how
+		into.Measured, into.Seen, into.How, into.Tried = nil, false, r.how, true
 	}
 }
 

@@ -50,8 +50,12 @@ func (c *Climb) copyMemory(ctx context.Context, e End) (unit.BitRate, string, er
 		return 0, "", err
 	}
 	rate := rateOf(res)
+	near := unit.BitRate(res.Alone.InCache * 8)
 	c.ground.Copy[e.Name] = rate
-	return rate, fmt.Sprintf("%s, %d cores may be used", res.Alone.Method, len(f.CPUs)), nil
+	if near > 0 {
+		c.ground.CopyNear[e.Name] = near
+	}
+	return rate, fmt.Sprintf("%s, %s within its caches, of %s", res.Alone.Method, near, plural(len(f.CPUs), "core")), nil
 }
 
 // smallWrite is a segment's payload: written one by one, they make the stack
@@ -167,7 +171,7 @@ func (c *Climb) streams(ctx context.Context, name string, judged bool) (model.Ru
 	if err := c.quiet(ctx); err != nil {
 		return model.Run{}, err
 	}
-	c.say("load: %d TCP streams at full speed from %s to %s for %v", w.Streams, from.Name, to.Name, d)
+	c.say("load: %s at full speed from %s to %s for %v", plural(w.Streams, "TCP stream"), from.Name, to.Name, d)
 	var run model.Run
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
 		run, err = c.tcp(ctx, label, from, to, w, d, warmup, each)
@@ -182,8 +186,15 @@ func (c *Climb) streams(ctx context.Context, name string, judged bool) (model.Ru
 		return run, err
 	}
 	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
-	c.reached(name, run.Goodput, fmt.Sprintf("%d memory-to-memory TCP streams from %s to %s for %v after %v of warm-up", w.Streams, from.Name, to.Name, d-warmup, warmup))
+	c.reached(name, run.Goodput, fmt.Sprintf("%s from %s to %s, memory to memory, for %v after %v of warm-up", plural(w.Streams, "TCP stream"), from.Name, to.Name, d-warmup, warmup))
 	return run, nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // passive watches what goes on between the hosts anyway.

@@ -100,7 +100,9 @@ type Rung struct {
 	Measured      *unit.BitRate `json:"measured_bps"`
 	Seen          bool          `json:"seen"`
 	Method        string        `json:"method,omitempty"` // of a measured rung: what was run
-	How           string        `json:"how,omitempty"`    // for an unseen rung: the step that would reveal it, or what stopped it
+	How           string        `json:"how,omitempty"`    // for an unseen rung: the step that would reveal it
+	// Tried: the rung was to be measured; How says what kept it from being.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // Proof is the outcome of interleaved pairs: treatment over baseline.

@@ -149,7 +149,12 @@ func (t *terminal) ladder(r *model.Results) {
 	for _, rung := range r.Ladder {
 		name = min(22, max(name, utf8.RuneCountInString(rung.Rung)))
 	}
-	scale := ladderScale(r)
+	scale, bar := ladderScale(r), 30 // one length for all, or they could not be compared
+	for _, rung := range r.Ladder {
+		if rung.Seen {
+			bar = min(bar, t.width-name-6-utf8.RuneCountInString(rungTail(rung)))
+		}
+	}
 	for _, rung := range r.Ladder {
 		label := "  " + pad(plain(rung.Rung), name) + "  "
 		if !rung.Seen {
@@ -157,7 +162,6 @@ func (t *terminal) ladder(r *model.Results) {
 			continue
 		}
 		tail := "  " + rungTail(rung)
-		bar := min(30, t.width-utf8.RuneCountInString(label+tail))
 		if bar < 6 { // a narrow terminal: no bar, and the numbers beneath
 			t.WriteString(strings.TrimRight(label, " ") + "\n")
 			for _, l := range wrap(strings.TrimSpace(tail), t.width-4) {

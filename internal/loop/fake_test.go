@@ -128,7 +128,7 @@ func (a *fakeAgent) StartSampling(context.Context, measure.Watch, time.Duration)
 // FollowSampling hands over samples that end now.
 func (a *fakeAgent) FollowSampling(_ context.Context, watch measure.Watch, _ time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
 	samples := windowSamples(a.w, a.sender)
-	shift := time.Now().Sub(samples[len(samples)-1].HostAt)
+	shift := time.Since(samples[len(samples)-1].HostAt)
 	for i := range samples {
 		s := &samples[i]
 		if s.NICs = a.w.busy.at(s.HostAt.Sub(time.Unix(0, 0))).NICs; len(watch.Addrs) == 0 {

@@ -18,7 +18,9 @@ import (
 // rooms in the order in which values flow. A room may import the ones before
 // it, never one after.
 var rooms = []string{
-	"unit", "model", "kernel", "facts", "guide", "rules", "tune", "load", "measure",
+	// published stands beside guide: what the papers measured is data like what
+	// they advise, and knows nothing but units.
+	"unit", "model", "kernel", "facts", "guide", "published", "rules", "tune", "load", "measure",
 	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
 }
 
@@ -38,7 +40,7 @@ var bans = []struct {
 
 // pure rooms see no clock, file or network: their results depend on their
 // arguments alone, so that tables and recordings can test them.
-var pure = map[string]bool{"unit": true, "model": true, "rules": true, "explain": true, "guide": true}
+var pure = map[string]bool{"unit": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true}
 
 // impure lists what the pure rooms may not import, and why.
 var impure = map[string]string{

@@ -68,7 +68,6 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 		return err
 	}
 	t := &trial{stage: j.stage, workload: model.Workload{Streams: 1, CC: c.CC}}
-	t.faulty = t.workload
 	if c.Fault != healthy {
 		if err := t.aim(c, r); err != nil {
 			return err
@@ -78,9 +77,14 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 	if err != nil {
 		return err
 	}
-	err = t.hold(ctx, r, rand.New(rand.NewPCG(j.seed, hash(c.Key()))))
+	draw := rand.New(rand.NewPCG(j.seed, hash(c.Key())))
+	if r.Pair != nil {
+		err = t.holdPair(ctx, r, draw)
+	} else {
+		err = t.hold(ctx, r, draw)
+	}
 	after := context.WithoutCancel(ctx)
-	return errors.Join(err, t.without(after), undoBeside(after))
+	return errors.Join(err, t.put(after, nothing), undoBeside(after))
 }
 
 // enter brings up the road's lab, unless it is the one that is up.
@@ -114,14 +118,13 @@ func (j *judge) close() error {
 	return nil
 }
 
-// trial is one fault in one lab.
+// trial is one fault, or two, in one lab.
 type trial struct {
 	stage    stage
-	fault    fault.Injection
+	faults   []fault.Injection
+	undo     []fault.Undo // of each fault; nil while it is out
 	beside   injector
-	workload model.Workload // without the fault
-	faulty   model.Workload // with it
-	undo     fault.Undo     // nil while the fault is out
+	workload model.Workload // without a fault
 }
 
 // injector is a fault.Injection, or nothing.
@@ -134,104 +137,180 @@ func (i injector) Inject(ctx context.Context, l fault.Lab) (fault.Undo, error) {
 	return i.injections[0].Inject(ctx, l)
 }
 
+// aim reads which faults the case is about.
 func (t *trial) aim(c Case, r *Result) error {
 	topo := t.stage.Topology()
-	var err error
-	if t.fault, err = fault.Parse([]string{c.Fault, c.Severity}, topo); err != nil {
-		return err
-	}
-	f, err := fault.Find(c.Fault)
-	if err != nil {
-		return err
-	}
-	r.Limiter, r.Beside = f.Limiter, f.Beside
-	if f.Beside != "" {
-		b, err := fault.Parse(strings.Fields(f.Beside), topo)
+	severities := strings.Split(c.Severity, beside)
+	for i, id := range strings.Split(c.Fault, beside) {
+		in, err := fault.Parse([]string{id, severities[i]}, topo)
 		if err != nil {
 			return err
 		}
-		t.beside.injections = []fault.Injection{b}
+		f, err := fault.Find(id)
+		if err != nil {
+			return err
+		}
+		t.faults, t.undo = append(t.faults, in), append(t.undo, nil)
+		if i == 1 {
+			r.Pair = &Pair{Limiter: f.Limiter}
+			break
+		}
+		r.Limiter, r.Beside = f.Limiter, f.Beside
+		if f.Beside != "" {
+			b, err := fault.Parse(strings.Fields(f.Beside), topo)
+			if err != nil {
+				return err
+			}
+			t.beside.injections = []fault.Injection{b}
+		}
 	}
-	return t.fault.Workload(&t.faulty, topo)
-}
-
-// with puts the fault in, without takes it out; both do nothing when it is so.
-func (t *trial) with(ctx context.Context) (err error) {
-	if t.undo == nil && t.fault.Fault != "" {
-		t.undo, err = t.fault.Inject(ctx, t.stage)
-	}
-	return err
-}
-
-func (t *trial) without(ctx context.Context) error {
-	if t.undo == nil {
-		return nil
-	}
-	if err := t.undo(ctx); err != nil {
-		return err
-	}
-	t.undo = nil
 	return nil
 }
 
-// hold asks for the verdict and then measures the truth, in pairs whose order
-// is drawn.
-func (t *trial) hold(ctx context.Context, r *Result, draw *rand.Rand) error {
-	if err := t.with(ctx); err != nil {
+// state is a set of the trial's faults, a bit for each.
+type state int
+
+// The states of a trial: bit i is fault i.
+const (
+	nothing state = 0
+	first   state = 1
+	other   state = 2
+	both    state = first | other
+)
+
+func (s state) has(i int) bool { return s&(1<<i) != 0 }
+
+// put leaves exactly the faults of the state in place.
+func (t *trial) put(ctx context.Context, want state) error {
+	for i := range t.faults {
+		switch {
+		case want.has(i) == (t.undo[i] != nil):
+		case want.has(i):
+			undo, err := t.faults[i].Inject(ctx, t.stage)
+			if err != nil {
+				return err
+			}
+			t.undo[i] = undo
+		default:
+			if err := t.undo[i](ctx); err != nil {
+				return err
+			}
+			t.undo[i] = nil
+		}
+	}
+	return nil
+}
+
+// workloadIn is the workload as the state's faults make the application run it.
+func (t *trial) workloadIn(s state) (model.Workload, error) {
+	w := t.workload
+	for i, f := range t.faults {
+		if s.has(i) {
+			if err := f.Workload(&w, t.stage.Topology()); err != nil {
+				return w, err
+			}
+		}
+	}
+	return w, nil
+}
+
+// diagnose asks for the verdict on a state.
+func (t *trial) diagnose(ctx context.Context, s state, r *Result) error {
+	w, err := t.workloadIn(s)
+	if err != nil {
 		return err
 	}
-	out, err := t.stage.Diagnose(ctx, t.faulty)
+	if err := t.put(ctx, s); err != nil {
+		return err
+	}
+	out, err := t.stage.Diagnose(ctx, w)
 	if err != nil {
 		return err
 	}
 	r.take(out)
-	if t.fault.Fault == "" {
+	return nil
+}
+
+// measure measures the goodput in a state.
+func (t *trial) measure(ctx context.Context, s state) (unit.BitRate, error) {
+	w, err := t.workloadIn(s)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.put(ctx, s); err != nil {
+		return 0, err
+	}
+	return t.stage.Measure(ctx, w)
+}
+
+// hold asks for the verdict and then measures the truth, in pairs of runs whose
+// order is drawn.
+func (t *trial) hold(ctx context.Context, r *Result, draw *rand.Rand) error {
+	in := state(1<<len(t.faults) - 1)
+	if err := t.diagnose(ctx, in, r); err != nil {
+		return err
+	}
+	if in == nothing {
 		r.Without = []unit.BitRate{r.Measured}
 		r.HealthyShare = r.Share
 		return nil
 	}
-	// The verdict is about that run: a truth that it does not share would
-	// judge it by another one's.
-	r.With = append(r.With, r.Measured)
-	for range truthPairs {
-		order := []bool{true, false}
-		draw.Shuffle(2, func(a, b int) { order[a], order[b] = order[b], order[a] })
-		for _, with := range order {
-			if err := t.measure(ctx, r, with); err != nil {
-				return err
-			}
-		}
-	}
-	r.Ratio, r.Binds = binds(r.With, r.Without)
-	if v := out.Verdict; v.Ceiling != nil && *v.Ceiling > 0 {
-		share := geometricMean(r.Without) / float64(*v.Ceiling)
-		r.HealthyShare = &share
-	}
-	return nil
-}
-
-func (t *trial) measure(ctx context.Context, r *Result, with bool) error {
-	change, w, into := t.without, t.workload, &r.Without
-	if with {
-		change, w, into = t.with, t.faulty, &r.With
-	}
-	if err := change(ctx); err != nil {
-		return err
-	}
-	goodput, err := t.stage.Measure(ctx, w)
+	truth, err := t.truth(ctx, draw, in, nothing)
 	if err != nil {
 		return err
 	}
-	*into = append(*into, goodput)
+	// The verdict is about that run: a truth that it does not share would
+	// judge it by another one's.
+	r.With, r.Without = append([]unit.BitRate{r.Measured}, truth[in]...), truth[nothing]
+	r.Ratio, r.Binds = binds(r.With, r.Without)
+	r.shareOf(r.Without)
 	return nil
+}
+
+// truth measures the goodput in each state truthPairs times, in an order that is
+// drawn.
+func (t *trial) truth(ctx context.Context, draw *rand.Rand, states ...state) (map[state][]unit.BitRate, error) {
+	out := map[state][]unit.BitRate{}
+	for range truthPairs {
+		draw.Shuffle(len(states), func(a, b int) { states[a], states[b] = states[b], states[a] })
+		for _, s := range states {
+			goodput, err := t.measure(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			out[s] = append(out[s], goodput)
+		}
+	}
+	return out, nil
+}
+
+// shareOf enters what the lab gave without a fault.
+func (r *Result) shareOf(without []unit.BitRate) {
+	if r.Ceiling != nil && *r.Ceiling > 0 {
+		share := geometricMean(without) / float64(*r.Ceiling)
+		r.HealthyShare = &share
+	}
 }
 
 // take enters what the diagnosis said.
 func (r *Result) take(out model.Results) {
 	v := out.Verdict
 	r.Verdict, r.Confidence, r.Share, r.Measured, r.Line = v.Limiter, v.Confidence, v.ShareOfCeiling, v.Measured, v.Line
+	r.Ceiling = v.Ceiling
+	for _, c := range v.Causes {
+		r.Causes = append(r.Causes, c.Limiter)
+	}
+	if v.NextLimit != nil {
+		r.Predicted = &v.NextLimit.At
+	}
+	if g := v.ExpectedGain; g != nil {
+		r.PredictedLow, r.PredictedHigh = &g.Low, &g.High
+	}
 	for _, a := range v.Alternatives {
 		r.Alternatives = append(r.Alternatives, a.Limiter)
+	}
+	for _, e := range v.Evidence {
+		r.Evidence = append(r.Evidence, fmt.Sprintf("%s=%g", e.Metric, e.Value))
 	}
 	for _, w := range out.Warnings {
 		r.Warnings = append(r.Warnings, w.ID)

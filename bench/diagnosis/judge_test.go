@@ -134,6 +134,47 @@ func TestJudgeMeasuresTheTruth(t *testing.T) {
 	}
 }
 
+func TestJudgeMeasuresPairs(t *testing.T) {
+	downs := 0
+	j, built := newJudge(&downs)
+	c := longCase("loss-random+link-rate", "medium+medium")
+	r, err := j.run(context.Background(), c)
+	if err != nil || r.Error != "" {
+		t.Fatal(err, r.Error)
+	}
+	p := r.Pair
+	if p == nil || r.Limiter != model.PathLoss || p.Limiter != model.LinkRate {
+		t.Fatalf("%+v", r)
+	}
+	for name, c := range map[string]struct {
+		got  []unit.BitRate
+		want unit.BitRate
+	}{"both": {p.Both, 100 * unit.Mbit}, "first only": {p.FirstOnly, 100 * unit.Mbit}, "other only": {p.OtherOnly, 500 * unit.Mbit}, "neither": {p.Neither, unit.Gbit}} {
+		if len(c.got) != truthPairs || c.got[0] != c.want || c.got[1] != c.want {
+			t.Errorf("%s: %v, want %s", name, c.got, c.want)
+		}
+	}
+	if s := (*built)[0]; s.shapes["client1-server1"] != newFakeStage(s.topo, &downs).shapes["client1-server1"] {
+		t.Errorf("the link was left as %+v", s.shapes)
+	}
+	for want, causes := range map[string][]model.LimiterID{
+		bothInOrder: {model.PathLoss, model.LinkRate}, bothReversed: {model.LinkRate, model.PathLoss},
+		firstBinding: {model.PathLoss}, otherOfTheTwo: {model.LinkRate}, neitherNamed: {model.Pacing},
+	} {
+		if r.Causes = causes; judgedPair(r) != want {
+			t.Errorf("%v: %s, want %s", causes, judgedPair(r), want)
+		}
+	}
+	p.FirstOnly = p.Neither
+	if got := judgedPair(r); got != oneCosts {
+		t.Errorf("a fault that costs nothing: %s", got)
+	}
+	p.FirstOnly, p.OtherOnly = p.Both, p.Both
+	if r.Causes = []model.LimiterID{model.LinkRate, model.PathLoss}; judgedPair(r) != bothInOrder {
+		t.Errorf("two that bind alike: %s", judgedPair(r))
+	}
+}
+
 // TestFailedCaseGetsANewLab: the error is a line of the results, and the lab
 // that may be in any state is not used again.
 func TestFailedCaseGetsANewLab(t *testing.T) {
@@ -206,7 +247,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestReadResultsRefuses(t *testing.T) {
-	for text, want := range map[string]string{"{}\n": ":1: version 0", "{\"v\":1}\nx\n": ":2: "} {
+	for text, want := range map[string]string{"{}\n": ":1: version 0", "{\"v\":2}\nx\n": ":2: "} {
 		path := filepath.Join(t.TempDir(), "r.jsonl")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -262,8 +303,8 @@ func TestMatrix(t *testing.T) {
 			t.Errorf("%s is in the quick matrix alone", c.Key())
 		}
 	}
-	// At 12 s a case, 18 s with storage: less than 45 minutes, and 8.
-	if len(all) < 80 || len(all) > 190 || len(quick) < 15 || len(quick) > 40 {
+	// At 12 s a case, 18 s with storage, 24 s of two faults: less than an hour, and 8 minutes.
+	if len(all) < 80 || len(all) > 215 || len(quick) < 15 || len(quick) > 40 {
 		t.Errorf("%d cases, %d quick ones", len(all), len(quick))
 	}
 	var parts []string

@@ -2,7 +2,7 @@
 // a time, lets the diagnosis look, and prints how often it named the one that
 // truly binds.
 //
-//	go run ./bench/diagnosis                 the whole matrix, about 45 minutes
+//	go run ./bench/diagnosis                 the whole matrix, about 55 minutes
 //	go run ./bench/diagnosis -quick          one of each kind, about 8 minutes
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
@@ -13,6 +13,9 @@
 // the judged run as much, the path counts as healthy, and whatever the diagnosis
 // blames is a false alarm. The diagnosis is told what `linerate demo` tells it, the
 // line rate of the path, and nothing else.
+//
+// Pairs of faults at once are measured in all four states; there the verdict's
+// causes must hold both, the one that binds now first.
 //
 // It can be stopped at any time and started again with the same -results: each
 // case is a line of that file, and cases that are there are not run again. It
@@ -147,7 +150,11 @@ func (r Result) String() string {
 	if r.Fault == healthy {
 		ratio = "-"
 	}
-	return fmt.Sprintf("%s: %s (%.2f) %s; without it %s; %s, %.1f s", r.Key(), r.Verdict, r.Confidence, r.Measured, ratio, judged(r), r.Seconds)
+	worth := string(judged(r))
+	if r.Pair != nil {
+		worth = judgedPair(r)
+	}
+	return fmt.Sprintf("%s: %s (%.2f) %s; without it %s; %s, %.1f s", r.Key(), r.Verdict, r.Confidence, r.Measured, ratio, worth, r.Seconds)
 }
 
 func printFiles(files []string, w io.Writer) error {

@@ -56,6 +56,9 @@ func matrix(quick bool, repeats int) []Case {
 		}
 		out = append(out, healthyCases(quick, r)...)
 		out = append(out, storageCases(quick, r)...)
+		if !quick {
+			out = append(out, pairCases(r)...)
+		}
 	}
 	return out
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // resultVersion is the version of a line of results.
-const resultVersion = 1
+const resultVersion = 2
 
 // Result is what came of one case: one line of the file of results.
 type Result struct {
@@ -33,15 +33,27 @@ type Result struct {
 	Without []unit.BitRate `json:"without_bps"`
 	Ratio   *float64       `json:"ratio"` // without over with; null when nothing moved with the fault
 
-	Verdict      model.LimiterID   `json:"verdict"`
+	// Pair is of a second fault beside the first.
+	Pair *Pair `json:"pair,omitempty"`
+
+	Verdict model.LimiterID `json:"verdict"`
+	// Causes are all that the verdict named, in its order.
+	Causes       []model.LimiterID `json:"causes,omitempty"`
 	Alternatives []model.LimiterID `json:"alternatives,omitempty"`
 	Confidence   float64           `json:"confidence"`
 	Share        *float64          `json:"share_of_ceiling"`
 	Measured     unit.BitRate      `json:"measured_bps"`
+	Ceiling      *unit.BitRate     `json:"ceiling_bps"`
+	// Predicted is the goodput without the named limiter as the verdict
+	// foretells it, PredictedLow and PredictedHigh the range that it states.
+	Predicted     *unit.BitRate `json:"predicted_bps"`
+	PredictedLow  *unit.BitRate `json:"predicted_low_bps"`
+	PredictedHigh *unit.BitRate `json:"predicted_high_bps"`
 	// HealthyShare is the goodput without the fault over the ceiling.
 	HealthyShare *float64 `json:"healthy_share"`
 	Warnings     []string `json:"warnings,omitempty"`
 	Line         string   `json:"line"`
+	Evidence     []string `json:"evidence,omitempty"` // metric=value
 	Build        string   `json:"build"`
 	Seconds      float64  `json:"seconds"`
 	Error        string   `json:"error,omitempty"` // the case could not be judged

@@ -114,6 +114,8 @@ type storageStage struct {
 	server netip.Addr
 	port   uint16
 	mount  string // of NFS; empty for others
+	share  string // of SMB
+	disk   string // of iSCSI
 	file   string // what is read
 }
 
@@ -138,12 +140,15 @@ func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error 
 	case "nfs":
 		s.port, s.mount = 2049, dir
 	case "smb":
-		s.port, ahead = 445, "true" // it reads ahead two requests of 4 MiB
+		s.port, s.share, ahead = 445, fmt.Sprintf("//%s/share", s.server), "true" // it reads ahead two requests of 4 MiB
 	case "iscsi":
-		s.port, s.file, fill = 3260, "/dev/sda", srv.Share
+		s.port, s.disk, s.file, fill = 3260, "sda", "/dev/sda", srv.Share
 		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
 		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
-		commands = [][]string{{"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
+		// The initiator asks for a receive buffer of 512 KiB, and net.core.rmem_max
+		// as it comes allows half a window: less than this road needs.
+		allow := "echo 4194304 >/proc/sys/net/core/rmem_max"
+		commands = [][]string{{"sh", "-c", allow}, {"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
 		ahead = `echo "$1" >/sys/block/sda/queue/read_ahead_kb`
 	}
 	if _, err := s.Run(ctx, "server1", "dd", "if=/dev/zero", "of="+fill, "bs=1M", fmt.Sprint("count=", storageFile), "conv=notrunc,fsync", "status=none"); err != nil {
@@ -175,7 +180,7 @@ func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Res
 	}
 	watch := loop.Watch{
 		Agent: s.agent, Host: "client1", LineRate: model.Known(storageRate), For: 5 * time.Second, Patience: 20 * time.Second,
-		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount},
+		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount, Share: s.share, Disk: s.disk},
 		Now:    time.Now, Progress: func(string) {},
 	}
 	rec, err := watch.Run(ctx)

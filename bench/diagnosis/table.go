@@ -89,7 +89,8 @@ func (t *tally) namedWrongly() string {
 // Table is what the results say. It depends on nothing else.
 func Table(results []Result) string {
 	var b strings.Builder
-	whole, failed := split(results)
+	all, failed := split(results)
+	whole := slices.DeleteFunc(slices.Clone(all), func(r Result) bool { return r.Pair != nil })
 	perFault(&b, whole)
 	total := perCC(&b, whole)
 	calibration(&b, whole)
@@ -97,13 +98,15 @@ func Table(results []Result) string {
 		len(whole), total.binding(), total.free(), 100*(leastGain-1), total.n[untold])
 	fmt.Fprintf(&b, "Named first: %s. In the first two: %s. False alarms: %s.\n",
 		share(total.n[named], total.binding()), share(total.n[named]+total.n[second], total.binding()), share(total.n[falseAlarm], total.free()))
-	if n := count(whole, func(r Result) bool { return r.HealthyShare != nil && *r.HealthyShare < poorLab }); n > 0 {
+	prediction(&b, whole)
+	pairs(&b, all)
+	if n := count(all, func(r Result) bool { return r.HealthyShare != nil && *r.HealthyShare < poorLab }); n > 0 {
 		fmt.Fprintf(&b, "In %d cases the lab without the fault gave less than %.0f%% of the ceiling; they count like any other.\n", n, 100*poorLab)
 	}
 	for _, r := range failed {
 		fmt.Fprintf(&b, "not judged: %s: %s\n", r.Key(), r.Error)
 	}
-	fmt.Fprintf(&b, "Build: %s. Seeds: %s.\n", distinct(whole, func(r Result) string { return r.Build }), distinct(whole, func(r Result) string { return fmt.Sprint(r.Seed) }))
+	fmt.Fprintf(&b, "Build: %s. Seeds: %s.\n", distinct(all, func(r Result) string { return r.Build }), distinct(all, func(r Result) string { return fmt.Sprint(r.Seed) }))
 	return b.String()
 }
 

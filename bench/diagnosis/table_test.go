@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 var update = flag.Bool("update", false, "write the golden table")
@@ -25,8 +26,15 @@ func someResults() []Result {
 	beside.Beside = "loss-random mild"
 	failed := res("jitter", "mild", "cubic", false, model.PathQueue, "", 0)
 	failed.Error = "the agent is gone"
+	foretold := res("loss-random", "mild", "cubic", true, model.PathLoss, model.PathLoss, 0.8)
+	at, low, high := 900*unit.Mbit, 100*unit.Mbit, 900*unit.Mbit
+	foretold.Without, foretold.Predicted, foretold.PredictedLow, foretold.PredictedHigh = []unit.BitRate{1000 * unit.Mbit}, &at, &low, &high
+	two := res("loss-random+pacing", "mild+medium", "cubic", true, model.PathLoss, model.PathLoss, 0.8)
+	two.Causes = []model.LimiterID{model.PathLoss, model.Pacing}
+	rate := func(v float64) []unit.BitRate { return []unit.BitRate{unit.BitRate(v)} }
+	two.Pair = &Pair{Limiter: model.Pacing, Both: rate(1e8), FirstOnly: rate(1.1e8), OtherOnly: rate(5e8), Neither: rate(9e8)}
 	return []Result{
-		res("loss-random", "mild", "cubic", true, model.PathLoss, model.PathLoss, 0.8),
+		foretold, two,
 		res("loss-random", "medium", "cubic", true, model.PathLoss, model.PathQueue, 0.65, model.PathLoss),
 		res("loss-random", "severe", "cubic", true, model.PathLoss, model.LinkRate, 0.85, model.PathQueue, model.PathLoss),
 		res("loss-random", "medium", "bbr", false, model.PathLoss, model.None, 0.95),

@@ -21,7 +21,7 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1   // something went wrong; everything was put back
 	ExitUsage       = 2   // the command line could not be understood
-	ExitNothing     = 3   // there was nothing to judge: an idle or local mount
+	ExitNothing     = 3   // there was nothing to judge: an idle or local mount, no such published result
 	ExitNotRestored = 4   // a change could not be put back: read the message
 	ExitInterrupted = 130 // Ctrl-C; everything was put back
 )
@@ -128,6 +128,7 @@ Start with one of these:
 		labCommand(env),
 		runsCommand(env),
 		reportCommand(env),
+		publishedCommand(env),
 		versionCommand(env),
 	)
 	return root

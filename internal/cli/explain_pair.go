@@ -147,13 +147,13 @@ func watchMount(ctx context.Context, env *environment, o explainOptions, client,
 		return nil, fmt.Errorf("watch %s on %s: its agent cannot", e.Mount.Point, client.Name)
 	}
 	p.say("watching %s on %s for a transfer, without load", e.Mount.Point, client.Name)
-	port, mount := uint16(2049), e.Mount.Point
+	port, mount, share := uint16(2049), e.Mount.Point, ""
 	if !strings.HasPrefix(e.Mount.Type, "nfs") {
-		port, mount = 445, ""
+		port, mount, share = 445, "", e.Mount.Source
 	}
 	w := loop.Watch{
 		Agent: agent, Host: client.Name, LineRate: rate, For: o.watch, Patience: o.watch + time.Second,
-		Target: loop.Target{Name: e.Mount.Point, Peers: []netip.Addr{server.Addr}, Ports: []uint16{port}, Mount: mount},
+		Target: loop.Target{Name: e.Mount.Point, Peers: []netip.Addr{server.Addr}, Ports: []uint16{port}, Mount: mount, Share: share},
 		Now:    env.now, Progress: func(s string) { p.say("%s", s) },
 	}
 	rec, err := w.Run(ctx)

@@ -119,3 +119,24 @@ func TestProbeTellsTheAlternativesApart(t *testing.T) {
 }
 
 func ids(v ...model.LimiterID) []model.LimiterID { return v }
+
+// A program that asks for more than net.core allows gets exactly twice that
+// (open-iscsi does so by default), and the setting is what to change.
+func TestBufferCappedByNetCore(t *testing.T) {
+	caps := map[string]string{rmemMaxSetting: "212992", wmemMaxSetting: "212992"}
+	window := knobs{rate: 0.16e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 200 << 10, rcvbuf: 425984, settings: caps}
+	for _, c := range []Case{window.build(), Watched(window.build().Receiver, model.Known(bitRate(1e9)))} {
+		v := Judge(c)
+		if v.Limiter != model.ReceiverWindow || v.Fix.Setting != rmemMaxSetting || v.Fix.From != "212992" || v.Fix.To != "2097152" || v.Fix.Host != "server1" {
+			t.Errorf("%s, fix %+v", v.Line, v.Fix)
+		}
+	}
+	buffer := knobs{rate: 0.16e9, rtt: 10 * time.Millisecond, sndbuf: 0.4, sndbufSz: 425984, sendQ: 400000, notsent: 200000, settings: caps}
+	if v := Judge(buffer.build()); v.Limiter != model.SendBuffer || v.Fix.Setting != wmemMaxSetting {
+		t.Errorf("%s, fix %+v", v.Line, v.Fix)
+	}
+	window.rcvbuf = 425986
+	if v := Judge(window.build()); v.Fix.Kind != model.FixOperator {
+		t.Errorf("a buffer of another size: %+v", v.Fix)
+	}
+}

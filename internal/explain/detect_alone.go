@@ -118,7 +118,7 @@ func seeLossAlone(s *scene) *finding {
 	f.say(h, "response_ratio", x, "ratio", r.n, "the rate is %.2f times what a loss-based sender reaches at so many losses", x)
 	d, _ := s.delayHere()
 	f.say(h, "standing_delay", d*1e3, "ms", r.n, "no queue stands: the round trip stays %s above its minimum of %s", seconds(max(0, d)), ms(s.minRTT))
-	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.PathQueue, pacedProbe)
 	f.or(model.Reordering, "log in at the sending end: retransmits that turn out needless tell")
 	f.or(model.SACKOff, "log in at the sending end: its connection's options tell")
 	return f

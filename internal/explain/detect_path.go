@@ -157,7 +157,7 @@ func seeReordering(s *scene) *finding {
 	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8, costs: true}
 	f.say(s.c.Sender.host(), "needless_retransmits", needless, "ratio", v.n, "%s of the retransmitted segments had arrived after all", pct(needless))
 	f.say(s.c.Sender.host(), "reordering_seen", v.reordSeen, "events", v.n, "reordering was seen %.0f times", v.reordSeen)
-	f.or(model.PathLoss, "send at a low paced rate: what is still retransmitted is lost, not late")
+	f.or(model.PathLoss, "send at the same rate, evenly paced: what is still retransmitted is lost, not late")
 	return f
 }
 
@@ -170,7 +170,7 @@ func seePoliced(s *scene) *finding {
 	}
 	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65, costs: true}
 	f.pathEvidence(s)
-	f.or(model.PathLoss, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.PathLoss, pacedProbe)
 	f.or(model.LinkRate, "add a second stream: a policer or a link holds the sum, random loss does not")
 	f.unseenReader(s)
 	return f
@@ -281,7 +281,7 @@ func seeLoss(s *scene) *finding {
 		f.cap = 0.45
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
 	}
-	f.or(model.PathQueue, "send at a low paced rate: losses that stay are random, losses that go come from a policer or a shallow queue")
+	f.or(model.PathQueue, pacedProbe)
 	f.unseenReader(s)
 	return f
 }
@@ -313,7 +313,7 @@ func seeNothing(s *scene) *finding {
 			f.notes = append(f.notes, "the congestion window is still growing: watch longer")
 		}
 		if lossy {
-			f.or(model.PathQueue, "send at a low paced rate: losses that go come from a policer or a shallow queue")
+			f.or(model.PathQueue, pacedProbe)
 		} else {
 			f.or(model.PathLoss, "watch for longer: each loss sets the congestion window back")
 		}

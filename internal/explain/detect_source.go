@@ -58,6 +58,8 @@ func sendCause(s *scene) cause {
 		return causeUnknown
 	case float64(s.snd.last.SndBuf) >= nearLimit*float64(max):
 		return causeSysctl
+	case capped(s.c.Sender, wmemMaxSetting, s.snd.last.SndBuf):
+		return causeCapped
 	}
 	return causeSocket
 }
@@ -105,6 +107,8 @@ func seeQdisc(s *scene) *finding {
 	}
 	f := &finding{id: model.LocalQdisc, host: s.c.Sender.host(), margin: max(over(perSecond, overlimitsPerSecond, 200), over(h.qdrops, qdiscDrops, 200))}
 	f.say(f.host, "qdisc_overlimits", perSecond, "1/s", h.n, "the sender's own %s qdisc holds packets back %.0f times a second", h.qdisc, perSecond)
-	f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
+	if h.qdrops > 0 {
+		f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
+	}
 	return f
 }

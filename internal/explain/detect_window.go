@@ -1,6 +1,10 @@
 package explain
 
-import "linerate/internal/model"
+import (
+	"strconv"
+
+	"linerate/internal/model"
+)
 
 const (
 	// rwndShare and windowFull: the sender is held by the peer's window.
@@ -142,7 +146,7 @@ func seeReceiveBufferAlone(s *scene) *finding {
 	if _, read := thirdOf(s.c.Receiver, rmemSetting); !read {
 		f.cause = causeUnknown
 	}
-	if f.cause == causeUnknown || f.cause == causeSocket {
+	if f.cause == causeUnknown || f.cause == causeSocket || f.cause == causeCapped {
 		f.cap = 0.5 // nothing shows what would keep the buffer from growing
 	}
 	f.say(f.host, "window_used", r.filled, "ratio", r.n, "%s of the advertised window of %s arrives per round trip of %s", pct(r.filled), size(r.window), ms(r.rtt))
@@ -164,5 +168,19 @@ func receiveCause(s *scene) cause {
 	if v, ok := e.setting(moderateSetting); ok && v == "0" {
 		return causeAutotuning
 	}
+	if capped(e, rmemMaxSetting, s.rcv.last.RcvBuf) {
+		return causeCapped
+	}
 	return causeSocket
+}
+
+// capped tells whether a buffer is as large as the setting allows a program to
+// ask for: the kernel doubles what it grants (net/core/sock.c).
+func capped(e *End, id string, buffer int64) bool {
+	v, ok := e.setting(id)
+	if !ok {
+		return false
+	}
+	most, err := strconv.ParseInt(v, 10, 64)
+	return err == nil && most > 0 && buffer == 2*most
 }

@@ -14,6 +14,8 @@ import (
 const (
 	rmemSetting     = "linux.sysctl.net.ipv4.tcp_rmem"
 	wmemSetting     = "linux.sysctl.net.ipv4.tcp_wmem"
+	rmemMaxSetting  = "linux.sysctl.net.core.rmem_max"
+	wmemMaxSetting  = "linux.sysctl.net.core.wmem_max"
 	moderateSetting = "linux.sysctl.net.ipv4.tcp_moderate_rcvbuf"
 	scalingSetting  = "linux.sysctl.net.ipv4.tcp_window_scaling"
 	sackSetting     = "linux.sysctl.net.ipv4.tcp_sack"
@@ -67,6 +69,8 @@ func windowFix(s *scene, f *finding) model.Fix {
 		return change(e.Host, moderateSetting, "0", "1", "let the kernel size receive buffers")
 	case causeScaling:
 		return scalingFix(s)
+	case causeCapped:
+		return allow(s, e, rmemMaxSetting)
 	case causeUnknown:
 		return operator(f.host, fmt.Sprintf("at the receiving end raise the receive buffer (tcp_rmem, or the application's SO_RCVBUF) to %s", needed(s)))
 	}
@@ -89,6 +93,8 @@ func sendFix(s *scene, f *finding) model.Fix {
 	case causeSysctl:
 		from, _ := e.setting(wmemSetting)
 		return change(e.Host, wmemSetting, from, raise(s, from), "let the send buffer grow to what the rate and the round trip need")
+	case causeCapped:
+		return allow(s, e, wmemMaxSetting)
 	case causeUnknown:
 		return operator(e.Host, "raise the send buffer (tcp_wmem, or the application's SO_SNDBUF) to "+needed(s))
 	}
@@ -135,6 +141,23 @@ func raise(s *scene, from string) string {
 	}
 	to = min((to+unit.MiB-1)/unit.MiB*unit.MiB, math.MaxInt32/unit.MiB*unit.MiB)
 	return strings.Join([]string{fields[0], fields[1], strconv.FormatInt(max(int64(to), running), 10)}, " ")
+}
+
+// allow lets programs have the buffer that they ask for. The kernel doubles what
+// it grants, so that half of what is needed is enough.
+func allow(s *scene, e *End, id string) model.Fix {
+	from, _ := e.setting(id)
+	running, err := strconv.ParseInt(from, 10, 64)
+	if err != nil {
+		return operator(e.Host, "raise "+id) // capped parsed it before
+	}
+	to := 2 * float64(running)
+	if n := neededBytes(s) / 2; n > to {
+		to = n
+	}
+	up := min(math.Ceil(to/float64(unit.MiB))*float64(unit.MiB), math.MaxInt32/2)
+	return change(e.Host, id, from, strconv.FormatInt(int64(up), 10),
+		"let programs have the buffer that they ask for; it is for connections opened after it: log in, or mount, again")
 }
 
 // neededBytes is the buffer that the ceiling (or, when there is none, the rate

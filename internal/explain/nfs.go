@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,10 @@ const (
 	nfsOneEnd = 0.7
 )
 
-// nfsView is the busiest operation of the watched mount, as means per call.
+// nfsView is the busiest operation of the watched mount, share or disk, as means
+// per call.
 type nfsView struct {
+	kind             words
 	op               string
 	calls            float64
 	size             float64 // bytes a call carries
@@ -48,6 +51,7 @@ type nfsView struct {
 type mountView struct {
 	nfsView
 	end    *End
+	window float64 // what the client advertises on all its connections, bytes; unknown when it sends
 	net    float64 // minimum network round trip in seconds, 0 unknown
 	wire   float64 // a call's data at the ceiling, seconds; 0 unknown
 	silent float64 // share of samples in which nothing moves
@@ -72,6 +76,8 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 	switch {
 	case m.asked < asksLittle:
 		f = m.littleAsked()
+	case v.Limiter == model.ReceiverWindow && m.fitsWindow():
+		f = m.judge()
 	case m.explains(v.Limiter):
 		return m.support(v)
 	default:
@@ -94,7 +100,7 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 
 // where is the limiter's place: a client that reads is the receiving end.
 func (m *mountView) where(id model.LimiterID) model.Where {
-	if id == model.NFSConcurrency && m.op == "READ" {
+	if id == m.kind.concurrency && m.op == "READ" {
 		return model.AtReceiver
 	}
 	return limiter(id).Where
@@ -121,9 +127,15 @@ func (m *mountView) support(v model.Verdict) *model.Verdict {
 	return &v
 }
 
+// fitsWindow: all that was asked for and has not come yet fits into the window
+// with room to spare, so that the window holds nothing back.
+func (m *mountView) fitsWindow() bool {
+	return m.op == "READ" && m.inflight*m.size < windowFull*m.window
+}
+
 func (m *mountView) callEvidence(f *finding) {
-	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "%.1f %s calls of %s are under way on average", m.inflight, m.op, size(m.size))
-	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
+	f.say(m.end.Host, m.kind.metric+"_inflight", m.inflight, "calls", m.n, "%.1f %s %s of %s are under way on average", m.inflight, m.op, m.kind.calls, size(m.size))
+	f.say(m.end.Host, m.kind.metric+"_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s %s, %s each after sending", m.calls, m.op, m.kind.calls, seconds(m.rtt))
 }
 
 // littleAsked: most of the time the client has no call under way.
@@ -133,9 +145,9 @@ func (m *mountView) littleAsked() *finding {
 	if m.op == "WRITE" {
 		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
 	}
-	f.say(m.end.Host, "nfs_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f calls are under way on average, so most of the time nothing is asked of the server", does, m.asked)
+	f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
 	m.callEvidence(f)
-	f.or(model.NFSConcurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
+	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
 	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
 	return f
 }
@@ -144,7 +156,7 @@ func (m *mountView) littleAsked() *finding {
 func (m *mountView) judge() *finding {
 	server := m.rtt - m.net - m.wire
 	switch {
-	case m.net > m.wire && m.net+m.wire >= netShare*m.rtt:
+	case (m.net > m.wire || m.inflight < severalCalls) && m.net+m.wire >= netShare*m.rtt:
 		return m.roundTrips()
 	case server < serverShare*m.life:
 		return nil
@@ -158,14 +170,14 @@ func (m *mountView) judge() *finding {
 
 // roundTrips: each call is a network round trip, and few are under way.
 func (m *mountView) roundTrips() *finding {
-	f := &finding{id: model.NFSConcurrency, host: m.end.Host, cap: nfsOneEnd, margin: over((m.net+m.wire)/m.rtt, netShare, 0.95)}
+	f := &finding{id: m.kind.concurrency, host: m.end.Host, cap: nfsOneEnd, margin: over((m.net+m.wire)/m.rtt, netShare, 0.95)}
 	if m.queue >= slotWait*m.life {
-		f.say(m.end.Host, "nfs_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s calls wait %s of their life for a slot (%.1f under way, %d slots), then each is a round trip of %s", m.op, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
+		f.say(m.end.Host, m.kind.metric+"_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s %s wait %s of their life for a slot (%.1f under way, %d slots), then each is a round trip of %s", m.op, m.kind.calls, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
 	}
-	f.say(m.end.Host, "nfs_inflight", m.inflight, "calls", m.n, "only %.1f %s calls of %s are under way, each a round trip of %s", m.inflight, m.op, size(m.size), seconds(m.net))
-	f.say(m.end.Host, "nfs_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s calls, %s each after sending", m.calls, m.op, seconds(m.rtt))
+	f.say(m.end.Host, m.kind.metric+"_inflight", m.inflight, "calls", m.n, "only %.1f %s %s of %s are under way, each a round trip of %s", m.inflight, m.op, m.kind.calls, size(m.size), seconds(m.net))
+	f.say(m.end.Host, m.kind.metric+"_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s %s, %s each after sending", m.calls, m.op, m.kind.calls, seconds(m.rtt))
 	f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
-	f.or(model.ServerTime, "mount with more slots or connections (nconnect): if the rate stays, the server is the limit")
+	f.or(model.ServerTime, m.kind.moreProbe+": if the rate stays, the server is the limit")
 	return f
 }
 
@@ -188,12 +200,12 @@ func (m *mountView) serverLikely(server float64) *finding {
 	if m.op == "READ" {
 		f.or(model.LinkRate, "copy a file that the server has in memory: if the rate stays, it is not the server's disk")
 	}
-	f.or(model.NFSConcurrency, "copy several files at once: if the rate rises, it is not the link")
+	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, it is not the link")
 	return f
 }
 
 func (m *mountView) serverEvidence(f *finding, server float64) {
-	f.say(m.end.Host, "nfs_server_share", ratio(server, m.life), "ratio", m.n, "a %s takes %s, of which network and wire explain %s", m.op, seconds(m.rtt), seconds(m.net+m.wire))
+	f.say(m.end.Host, m.kind.metric+"_server_share", ratio(server, m.life), "ratio", m.n, "a %s takes %s, of which network and wire explain %s", m.op, seconds(m.rtt), seconds(m.net+m.wire))
 	m.callEvidence(f)
 	if m.op == "READ" {
 		f.or(model.PathLoss, "log in at the server: its tcp_info tells whether its sending is held back")
@@ -222,7 +234,7 @@ func (m *mountView) advice(id model.LimiterID) string {
 	case model.ApplicationSource:
 		return "make the application write faster: it leaves the mount idle"
 	}
-	more := []string{"nconnect", "larger rsize and wsize", "more slots", "several copies at once"}
+	more := slices.Clone(m.kind.more)
 	if m.op == "READ" {
 		more = append([]string{"more read-ahead"}, more...)
 	}
@@ -243,6 +255,9 @@ func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 			continue
 		}
 		n := viewNFS(e.Samples)
+		if n == nil {
+			n = viewRequests(e.Samples)
+		}
 		if n == nil {
 			continue
 		}
@@ -266,6 +281,7 @@ func (m *mountView) connections(scenes []*scene) {
 		switch {
 		case s.rcv != nil:
 			silent = s.rcv.silent
+			m.window += s.rcv.window
 			if !(s.rcv.spread >= m.spread) {
 				m.spread = s.rcv.spread
 			}
@@ -320,7 +336,7 @@ func viewNFS(all []model.Sample) *nfsView {
 func nfsBetween(op string, a, b model.NFSOp, wall float64) *nfsView {
 	calls := float64(b.Ops - a.Ops)
 	mean := func(x, y time.Duration) float64 { return (y - x).Seconds() / calls }
-	v := &nfsView{op: op, calls: calls, queue: mean(a.Queue, b.Queue), rtt: mean(a.RTT, b.RTT), life: mean(a.Execute, b.Execute)}
+	v := &nfsView{kind: nfsWords(), op: op, calls: calls, queue: mean(a.Queue, b.Queue), rtt: mean(a.RTT, b.RTT), life: mean(a.Execute, b.Execute)}
 	v.size = float64(b.BytesSent-a.BytesSent+b.BytesRecv-a.BytesRecv) / calls
 	v.inflight = (b.RTT - a.RTT).Seconds() / wall
 	if calls < nfsOps || v.queue < 0 || v.rtt <= 0 || v.life <= 0 || v.size <= 0 {

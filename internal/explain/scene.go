@@ -85,6 +85,7 @@ type cause string
 const (
 	causeSysctl     cause = "sysctl"      // the buffer is at the limit of tcp_rmem or tcp_wmem
 	causeSocket     cause = "socket"      // the application fixed the buffer
+	causeCapped     cause = "capped"      // the application asked for more than net.core allows
 	causeAutotuning cause = "autotuning"  // tcp_moderate_rcvbuf is 0
 	causeScaling    cause = "scaling"     // no window scaling
 	causeUnknown    cause = "not visible" // the end that holds the buffer was not seen

@@ -82,12 +82,12 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 		return c.rec, err
 	}
 	c.inside(ctx)
-	kase, err := c.network(ctx)
+	found, err := c.network(ctx)
 	if err != nil {
 		return c.rec, err
 	}
 	if c.Export != nil {
-		kase = c.export(ctx, kase)
+		found = c.export(ctx, found)
 	}
 	if err := ctx.Err(); err != nil {
 		return c.rec, fmt.Errorf("climb the ladder: %w", context.Cause(ctx))
@@ -95,7 +95,7 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	if err := c.end(ctx); err != nil {
 		return c.rec, err
 	}
-	c.conclude(kase)
+	c.conclude(found)
 	return c.rec, nil
 }
 
@@ -180,15 +180,23 @@ func (c *Climb) missed(name string, err error) {
 		r = c.expect(name)
 	}
 	var stopped *measure.StoppedError
-	if errors.As(err, &stopped) && c.stopped == nil {
-		c.stopped = stopped
-		c.say("%s: %s", name, stopped)
-		c.rec.Results.Warnings = append(c.rec.Results.Warnings, model.Warning{
-			ID: "load-stopped", What: name + " was stopped, and no further load was put on anything",
-			Evidence: stopped.Why, Next: "run it again when the link is quiet and its counters of errors stand still",
-		})
+	if errors.As(err, &stopped) {
+		c.stop(name, stopped)
 	}
 	r.how = err.Error()
+}
+
+// stop ends all loading, for good.
+func (c *Climb) stop(what string, why *measure.StoppedError) {
+	if c.stopped != nil {
+		return
+	}
+	c.stopped = why
+	c.say("%s: %s", what, why)
+	c.rec.Results.Warnings = append(c.rec.Results.Warnings, model.Warning{
+		ID: "load-stopped", What: what + " was stopped, and no further load was put on anything",
+		Evidence: why.Why, Next: "run it again when the link is quiet and its counters of errors stand still",
+	})
 }
 
 // load runs one rung unless an earlier one was stopped, and notes its failure,
@@ -207,8 +215,8 @@ func (c *Climb) load(ctx context.Context, name string, run func(context.Context)
 	return err
 }
 
-// judgedCase is what the verdict of the network rests on.
-func (c *Climb) judgedCase(run model.Run, passive bool) explain.Case {
+// caseSeen is what one run showed of both ends.
+func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 	kase := explain.Case{
 		Sender: c.seen(c.rec, run, c.Sender, c.Receiver), Receiver: c.seen(c.rec, run, c.Receiver, c.Sender),
 		LineRate: c.LineRate, Passive: passive,
@@ -219,11 +227,11 @@ func (c *Climb) judgedCase(run model.Run, passive bool) explain.Case {
 	return kase
 }
 
-// conclude judges, lays out the ladder and checks the rules.
-func (c *Climb) conclude(kase explain.Case) {
+// conclude lays out the ladder and checks the rules.
+func (c *Climb) conclude(found judged) {
 	r := &c.rec.Results
-	r.Verdict = explain.Judge(kase)
-	r.Ladder = explain.Ladder(kase, r.Verdict)
+	r.Verdict = found.verdict
+	r.Ladder = explain.Ladder(found.kase, r.Verdict)
 	for i := range r.Ladder {
 		c.rungs[r.Ladder[i].Rung].fill(&r.Ladder[i])
 	}

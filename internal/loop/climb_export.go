@@ -17,8 +17,8 @@ import (
 )
 
 // export measures the server's storage and the path over the client's mount.
-// It returns what the verdict may rest on: the whole path, if it was measured.
-func (c *Climb) export(ctx context.Context, network explain.Case) explain.Case {
+// It returns what it was judged to be: the whole path, if its cause was found.
+func (c *Climb) export(ctx context.Context, found judged) judged {
 	file := c.chooseFile(ctx)
 	server := load.ReadSpec{Cache: load.Direct, Dir: c.Export.Path}
 	if file != "" {
@@ -28,15 +28,14 @@ func (c *Climb) export(ctx context.Context, network explain.Case) explain.Case {
 	_ = c.load(ctx, explain.RungDisk, func(ctx context.Context) error {
 		return c.serverRead(ctx, explain.RungDisk, &server)
 	})
-	kase := network
 	whole := explain.RungWhole
 	if c.Export.RAM {
 		whole = explain.RungRAM // the same read; what is missing then is the protocol's
 	}
 	_ = c.load(ctx, whole, func(ctx context.Context) error {
 		seen, err := c.mountRead(ctx, whole, file)
-		if err == nil && explain.Judge(seen).Limiter != model.Undetermined {
-			kase = seen
+		if j := judge(seen); err == nil && j.verdict.Limiter != model.Undetermined {
+			found = j
 		}
 		return err
 	})
@@ -47,7 +46,7 @@ func (c *Climb) export(ctx context.Context, network explain.Case) explain.Case {
 	_ = c.load(ctx, explain.RungCached, func(ctx context.Context) error {
 		return c.serverRead(ctx, explain.RungCached, &server)
 	})
-	return kase
+	return found
 }
 
 // chooseFile is the file to read, relative to the export: the user's, else the
@@ -162,7 +161,7 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 		return none, err
 	}
 	c.reached(name, run.Goodput, readMethod(c.Receiver.Name, res))
-	return c.judgedCase(run, true), nil
+	return c.caseSeen(run, true), nil
 }
 
 // mountPoint is the mount where the kernel keeps RPC statistics for it.
@@ -186,6 +185,9 @@ func (c *Climb) mountWatch(pid int) map[string]measure.Watch {
 		port = uint16(n)
 	}
 	client := measure.Watch{Addrs: []netip.Addr{c.Sender.Addr}, Ports: []uint16{port}, PIDs: []int{pid}, Mount: c.mountPoint()}
+	if m.Type == "cifs" || m.Type == "smb3" {
+		client.Share = m.Source
+	}
 	return map[string]measure.Watch{
 		c.Receiver.Name: client,
 		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, Ports: []uint16{port}, FindOwners: true},

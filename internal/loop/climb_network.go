@@ -102,38 +102,79 @@ func (c *Climb) tcp(ctx context.Context, label string, from, to End, w model.Wor
 		measure.Options{Label: label, Interval: sampleInterval, Now: c.Now, Each: each})
 }
 
-// network measures the rungs of the link, and returns what the verdict may
-// rest on.
-func (c *Climb) network(ctx context.Context) (explain.Case, error) {
-	judged := explain.RungStream
+// judged is a verdict and what it rests on.
+type judged struct {
+	kase    explain.Case
+	verdict model.Verdict
+}
+
+func judge(c explain.Case) judged { return judged{c, explain.Judge(c)} }
+
+// network measures the rungs of the link, and returns what it was judged to be.
+func (c *Climb) network(ctx context.Context) (judged, error) {
+	diagnosed := explain.RungStream
 	if c.Workload.Streams > 1 {
-		judged = explain.RungStreams
+		diagnosed = explain.RungStreams
 	}
 	if err := c.trickle(ctx); err != nil {
-		return explain.Case{}, err
+		return judged{}, err
 	}
-	var kase explain.Case
-	haveCase := false
+	var found judged
+	seen := false
 	for _, name := range []string{explain.RungStream, explain.RungStreams, explain.RungReverse} {
 		var run model.Run
 		err := c.load(ctx, name, func(ctx context.Context) (err error) {
-			run, err = c.streams(ctx, name, name == judged)
+			run, err = c.streams(ctx, name, name == diagnosed)
 			return err
 		})
-		if name != judged {
+		if name != diagnosed {
 			continue
 		}
-		if haveCase = len(run.Samples[c.Sender.Name]) >= leastSamples; haveCase {
-			kase = c.judgedCase(run, false)
-		}
 		if err != nil && c.stopped == nil {
-			return kase, fmt.Errorf("run the workload: %w", err)
+			return found, fmt.Errorf("run the workload: %w", err)
+		}
+		if seen = len(run.Samples[c.Sender.Name]) >= leastSamples; seen {
+			found = judge(c.caseSeen(run, false))
+		}
+		if seen && c.stopped == nil {
+			if err := c.paced(ctx, &found); err != nil {
+				return found, err
+			}
 		}
 	}
-	if !haveCase {
+	if !seen {
 		return c.passive(ctx)
 	}
-	return kase, nil
+	return found, nil
+}
+
+// paced runs the one experiment that would tell the named limiter from another
+// that looks like it, where it is one that sends no more than the diagnosis did.
+func (c *Climb) paced(ctx context.Context, j *judged) error {
+	plan, ok := explain.PlanPaced(j.kase, j.verdict)
+	if !ok {
+		return nil
+	}
+	c.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
+	w := c.Workload
+	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, c.Sender.Addr, c.Receiver.Addr
+	var run model.Run
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
+		run, err = c.tcp(ctx, "paced probe", c.Sender, c.Receiver, w, plan.Duration, plan.Warmup, each)
+		return err
+	})
+	var stopped *measure.StoppedError
+	if errors.As(err, &stopped) {
+		c.stop("the paced probe", stopped)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("run the paced probe: %w", err)
+	}
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
+	j.verdict = explain.AfterPaced(j.verdict, plan, c.caseSeen(run, false))
+	return nil
 }
 
 // leastSamples of a run that was stopped are worth judging.
@@ -155,7 +196,7 @@ func (c *Climb) trickle(ctx context.Context) error {
 }
 
 // streams runs one rung of the link.
-func (c *Climb) streams(ctx context.Context, name string, judged bool) (model.Run, error) {
+func (c *Climb) streams(ctx context.Context, name string, diagnosis bool) (model.Run, error) {
 	from, to, w := c.Sender, c.Receiver, c.Workload
 	if w.Streams = c.Streams; name == explain.RungStream {
 		w.Streams = 1
@@ -165,7 +206,7 @@ func (c *Climb) streams(ctx context.Context, name string, judged bool) (model.Ru
 	}
 	w.From, w.To = from.Addr, to.Addr
 	label, d, warmup := name, c.Rungs.Streams, c.Rungs.Streams/3
-	if judged {
+	if diagnosis {
 		label, d, warmup = "diagnosis", c.Timing.Diagnosis, c.Timing.DiagnosisWarmup
 	}
 	if err := c.quiet(ctx); err != nil {
@@ -198,7 +239,7 @@ func plural(n int, what string) string {
 }
 
 // passive watches what goes on between the hosts anyway.
-func (c *Climb) passive(ctx context.Context) (explain.Case, error) {
+func (c *Climb) passive(ctx context.Context) (judged, error) {
 	c.say("watching what moves between %s and %s anyway for %v, without load", c.Sender.Name, c.Receiver.Name, c.Rungs.Passive)
 	watch := map[string]measure.Watch{
 		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, FindOwners: true},
@@ -207,20 +248,20 @@ func (c *Climb) passive(ctx context.Context) (explain.Case, error) {
 	started := c.Now()
 	stop, err := c.sample(ctx, watch, func(string, model.Sample) {})
 	if err != nil {
-		return explain.Case{}, fmt.Errorf("watch both ends: %w", err)
+		return judged{}, fmt.Errorf("watch both ends: %w", err)
 	}
 	wait(ctx, c.Rungs.Passive)
 	samples, err := stop()
 	if err != nil {
-		return explain.Case{}, fmt.Errorf("watch both ends: %w", err)
+		return judged{}, fmt.Errorf("watch both ends: %w", err)
 	}
 	run := model.Run{Label: "watched", Started: started, Window: c.Rungs.Passive, Samples: samples}
 	sent, received, _ := moved(samples[c.Sender.Name])
 	run.Bytes, run.Goodput = unit.Bytes(max(sent, received)), rate(max(sent, received), samples[c.Sender.Name])
 	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
-	kase := c.judgedCase(run, true)
+	kase := c.caseSeen(run, true)
 	if received > sent {
 		kase.Sender, kase.Receiver = kase.Receiver, kase.Sender
 	}
-	return kase, nil
+	return judge(kase), nil
 }

@@ -85,6 +85,20 @@ func TestClimbMeasuresEveryRung(t *testing.T) {
 	}
 }
 
+// Losses that go when the sender paces itself are not the path's.
+func TestClimbRunsTheProbeThatTells(t *testing.T) {
+	c, said := climbing(&world{value: original, lossy: true}, nil)
+	rec, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rec.Results
+	if r.Verdict.Limiter != model.PathQueue || r.Verdict.Confidence < 0.9 {
+		t.Errorf("%.2f %s", r.Verdict.Confidence, r.Verdict.Line)
+	}
+	inOrder(t, *said, "load: telling", "N TCP streams: the model predicts")
+}
+
 // inOrder: something with the first text was said before the second.
 func inOrder(t *testing.T, said []string, first, second string) {
 	t.Helper()

@@ -39,6 +39,8 @@ type world struct {
 	mounts []model.Mount
 	busy   busy      // what the interfaces carry, beside the samples of the window
 	noRead load.Role // a worker of this role fails
+	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
+	paces  bool      // the run that goes on paces itself
 }
 
 func (w *world) call(what string) error {
@@ -118,6 +120,11 @@ func (a *fakeAgent) Undo(context.Context, string) (tune.Result, error) {
 }
 
 func (a *fakeAgent) StartWorker(_ context.Context, s load.Spec) (measure.Worker, error) {
+	if a.sender {
+		a.w.mu.Lock()
+		a.w.paces = s.MaxPacing > 0
+		a.w.mu.Unlock()
+	}
 	return &fakeWorker{a.w, s}, a.w.call("start worker")
 }
 
@@ -196,6 +203,14 @@ func windowSamples(w *world, sender bool) []model.Sample {
 			Options: 7, SndMSS: 1448, AdvMSS: 1448, RcvMSS: 536, PMTU: 1500, RTT: 10100 * time.Microsecond, MinRTT: 10 * time.Millisecond,
 			Unacked: 103, Cwnd: 240, Ssthresh: 1 << 30, SndWnd: 150000, RcvWnd: 64000, SndBuf: 1 << 20, SendQ: 700000, NotSent: 550000,
 			BytesAcked: int64(rate * at.Seconds()), Busy: at, RwndLimited: at * 95 / 100, MaxPacing: -1, PacingRate: 4e8, DeliveryRate: unit.BitRate(rate * 8),
+		}
+		if w.lossy {
+			c.SndWnd, c.Unacked, c.Cwnd, c.RwndLimited, c.RTT = 4<<20, 103, 103, 0, 10*time.Millisecond
+			c.SegsOut = c.BytesAcked / 1448
+			if !w.paces {
+				c.TotalRetrans, c.BytesSent = int(c.SegsOut/1000), c.BytesAcked
+				c.BytesRetrans = int64(c.TotalRetrans) * 1448
+			}
 		}
 		if !sender {
 			c.Local, c.Remote = c.Remote, c.Local

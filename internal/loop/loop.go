@@ -105,7 +105,9 @@ func (l *Loop) Run(ctx context.Context) (*Record, error) {
 	}
 	r.Runs = append(r.Runs, run)
 	r.Warnings = append(r.Warnings, run.Warnings...)
-	l.judge(rec, run)
+	if err := l.probe(ctx, rec, l.judge(rec, run)); err != nil {
+		return rec, err
+	}
 	if l.Report != nil {
 		l.Report(r.Verdict)
 	}
@@ -137,7 +139,10 @@ func (l *Loop) look(ctx context.Context, into map[string]*model.Facts) error {
 }
 
 func (l *Loop) measure(ctx context.Context, label string, duration, warmup time.Duration) (model.Run, error) {
-	w := l.Workload
+	return l.measureAs(ctx, l.Workload, label, duration, warmup)
+}
+
+func (l *Loop) measureAs(ctx context.Context, w model.Workload, label string, duration, warmup time.Duration) (model.Run, error) {
 	w.Sender, w.Receiver = l.Sender.Name, l.Receiver.Name
 	w.From, w.To = l.Sender.Addr, l.Receiver.Addr
 	w.Duration, w.Warmup = duration, warmup
@@ -145,20 +150,17 @@ func (l *Loop) measure(ctx context.Context, label string, duration, warmup time.
 		measure.Options{Label: label, Interval: 100 * time.Millisecond, Now: l.Now})
 }
 
-// judge fills in the verdict, the ladder and the findings.
-func (l *Loop) judge(rec *Record, run model.Run) {
+// judge fills in the verdict, the ladder and the findings, and returns what they
+// were concluded from.
+func (l *Loop) judge(rec *Record, run model.Run) explain.Case {
 	r := &rec.Results
-	c := explain.Case{
-		Sender:   l.seen(rec, run, l.Sender, l.Receiver),
-		Receiver: l.seen(rec, run, l.Receiver, l.Sender),
-		LineRate: l.LineRate,
-		Goodput:  model.Known(run.Goodput),
-	}
+	c := l.caseOf(rec, run)
 	r.Verdict = explain.Judge(c)
 	r.Ladder = explain.Ladder(c, r.Verdict)
 	for _, e := range []End{l.Sender, l.Receiver} {
 		r.Findings = append(r.Findings, rules.Check(rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})...)
 	}
+	return c
 }
 
 func (l *Loop) seen(rec *Record, run model.Run, e, peer End) *explain.End {

@@ -44,6 +44,37 @@ func TestTheLoopCuresAWindowProvesItAndPutsItBack(t *testing.T) {
 	}
 }
 
+// Losses that go when the sender paces itself are not the path's.
+func TestTheLoopRunsTheProbeThatTells(t *testing.T) {
+	w := &world{value: original, lossy: true}
+	l := newLoop(w)
+	l.Prove = false
+	rec, err := l.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rec.Results
+	if len(r.Runs) != 2 || r.Runs[1].Label != "paced probe" || r.Runs[1].Workload.MaxPacing == 0 {
+		t.Fatalf("no probe was run: %s", r.Verdict.Line)
+	}
+	if r.Verdict.Limiter != model.PathQueue || r.Verdict.Confidence < 0.9 {
+		t.Errorf("%.2f %s", r.Verdict.Confidence, r.Verdict.Line)
+	}
+	count := &world{value: original, lossy: true}
+	l = newLoop(count)
+	l.Prove = false
+	if _, err := l.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= count.calls; i++ {
+		l := newLoop(&world{value: original, lossy: true, failAt: i})
+		l.Prove = false
+		if _, err := l.Run(context.Background()); !errors.Is(err, errFake) {
+			t.Errorf("call %d failed and Run returned %v", i, err)
+		}
+	}
+}
+
 func TestAChangeWithoutEffectIsSaidToHaveNone(t *testing.T) {
 	w := &world{value: original, dumb: true}
 	rec, err := newLoop(w).Run(context.Background())

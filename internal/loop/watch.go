@@ -20,6 +20,8 @@ type Target struct {
 	Peers []netip.Addr // the other end
 	Ports []uint16     // of the service; empty is any
 	Mount string       // NFS mount point, for its RPC statistics
+	Share string       // SMB share, //server/name, for its request statistics
+	Disk  string       // block device of an iSCSI session, e.g. sda, likewise
 }
 
 func (t Target) String() string {
@@ -130,7 +132,8 @@ func (w *Watch) awaitData(ctx context.Context) error {
 
 func (w *Watch) sample(ctx context.Context, d time.Duration) ([]model.Sample, error) {
 	stop, err := w.Agent.StartSampling(ctx, measure.Watch{
-		Addrs: w.Target.Peers, Ports: w.Target.Ports, FindOwners: true, Mount: w.Target.Mount,
+		Addrs: w.Target.Peers, Ports: w.Target.Ports, FindOwners: true,
+		Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk,
 	}, sampleInterval)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.Target, err)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"linerate/internal/kernel"
@@ -30,6 +32,10 @@ type Watch struct {
 	NICs []string `json:"nics,omitempty"`
 	// Mount is the mount point of the NFS mount to watch; empty is none.
 	Mount string `json:"mount,omitempty"`
+	// Share is the SMB share to watch, //server/name; empty is none.
+	Share string `json:"share,omitempty"`
+	// Disk is the block device to watch, e.g. sda; empty is none.
+	Disk string `json:"disk,omitempty"`
 	// CgroupDir is the directory of the control group whose CPU quota is
 	// watched; empty is that of the watched processes, else the reader's own.
 	CgroupDir string `json:"cgroup_dir,omitempty"`
@@ -55,6 +61,9 @@ type Sampler struct {
 func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, error) {
 	if src.OS() != "linux" {
 		return nil, fmt.Errorf("sample this host: unsupported on %s, only Linux can be sampled so far: %w", src.OS(), errors.ErrUnsupported)
+	}
+	if strings.ContainsAny(w.Disk, "/\x00") || w.Disk == "." || w.Disk == ".." {
+		return nil, fmt.Errorf("sample this host: %q is no name of a disk, as sda is", w.Disk)
 	}
 	if w.Mount != "" {
 		w.Mount = path.Clean(w.Mount)
@@ -132,6 +141,12 @@ func (s *Sampler) views() []view {
 	}
 	if s.watch.Mount != "" {
 		v = append(v, view{"NFS statistics of " + s.watch.Mount, "whether requests wait for a slot, the network or the server", s.readNFS})
+	}
+	if s.watch.Share != "" {
+		v = append(v, view{"SMB statistics of " + s.watch.Share, "how many requests are under way, and for how long", s.readSMB})
+	}
+	if s.watch.Disk != "" {
+		v = append(v, view{"statistics of the disk " + s.watch.Disk, "how many requests are under way, and for how long", s.readDisk})
 	}
 	return v
 }
@@ -227,4 +242,30 @@ func (s *Sampler) readNFS(_ context.Context, out *model.Sample) error {
 	}
 	out.NFS, err = kernel.ParseMountstats(b, s.watch.Mount)
 	return err
+}
+
+func (s *Sampler) readSMB(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/fs/cifs/Stats")
+	if err != nil {
+		return err
+	}
+	out.Requests, err = kernel.ParseCIFSStats(b, s.watch.Share)
+	return err
+}
+
+func (s *Sampler) readDisk(_ context.Context, out *model.Sample) error {
+	b, err := s.src.ReadFile("/proc/diskstats")
+	if err != nil {
+		return err
+	}
+	if out.Requests, err = kernel.ParseDiskstats(b, s.watch.Disk); err != nil {
+		return err
+	}
+	// Not every device has one: a RAID, a loop.
+	if b, err := s.src.ReadFile(path.Join("/sys/block", s.watch.Disk, "device/queue_depth")); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
+			out.Requests.Depth = n
+		}
+	}
+	return nil
 }

@@ -30,6 +30,8 @@ type Sample struct {
 	Throttled Fact[time.Duration] `json:"throttled"`
 	// NFS RPC statistics of the watched mount, from /proc/self/mountstats.
 	NFS *NFSCount `json:"nfs,omitempty"`
+	// Requests of the watched SMB share or disk.
+	Requests *RequestCount `json:"requests,omitempty"`
 }
 
 // Conn is one TCP connection as inet_diag shows it: struct tcp_info
@@ -195,4 +197,28 @@ type NFSOp struct {
 	Queue     time.Duration `json:"queue"` // waited before sending
 	RTT       time.Duration `json:"rtt"`   // sent to answered
 	Execute   time.Duration `json:"execute"`
+}
+
+// What the requests of a RequestCount go to.
+const (
+	OfSMB  = "smb"
+	OfDisk = "disk" // a block device, e.g. of iSCSI
+)
+
+// RequestCount is what a client's kernel counts of its requests to one share or
+// block device.
+type RequestCount struct {
+	Of    string    `json:"of"`
+	Name  string    `json:"name"` // share or device
+	Read  RequestOp `json:"read"`
+	Write RequestOp `json:"write"`
+	// Depth is how many requests the device takes at once; 0: not told.
+	Depth int64 `json:"depth,omitempty"`
+}
+
+// RequestOp is one direction's cumulative statistics.
+type RequestOp struct {
+	Ops   int64         `json:"ops"`
+	Bytes int64         `json:"bytes"`
+	Time  time.Duration `json:"time"` // summed over requests, from their start to their end
 }

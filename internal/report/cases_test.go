@@ -49,6 +49,8 @@ func hostileRun() *model.Results {
 	v.Evidence[0] = model.Evidence{What: bad, Metric: bad, Value: math.NaN(), Unit: bad, Host: bad, Scope: bad}
 	v.Evidence[1].Value, v.Evidence[2].Value = math.Inf(1), math.Inf(-1)
 	v.ExpectedGain = &model.Gain{Low: nan, High: inf, Why: bad}
+	v.Causes[1] = model.Cause{Limiter: model.LimiterID(bad), Where: model.Where(bad), Host: bad, GainLow: &nan, GainHigh: &inf, Confidence: math.NaN(), Evidence: v.Evidence[:1], Fix: v.Fix}
+	v.NextLimit = &model.NextLimit{Limiter: model.LimiterID(bad), Host: bad, At: nan, Why: bad}
 	r.Ladder[0] = model.Rung{Rung: bad, Seen: true, Ceiling: &nan, Measured: &inf, Formula: bad}
 	r.Ladder[1] = model.Rung{Rung: bad, How: bad}
 	p := r.Proof

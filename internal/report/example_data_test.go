@@ -53,8 +53,13 @@ func windowVerdict() model.Verdict {
 		Fix: model.Fix{Kind: model.FixSetting, Setting: "linux.sysctl.net.ipv4.tcp_rmem", Host: "server1",
 			From: "4096 131072 262144", To: "4096 131072 6291456", Advice: "Let the receive buffer grow to at least rate × RTT (1.81 MiB here); the kernel still sizes it by need."},
 		ExpectedGain: &model.Gain{Low: 850 * unit.Mbit, High: 938 * unit.Mbit, Why: "The link is the next limit."},
-		CouldNotSee:  []model.Blind{{What: "queue inside the emulated link", WouldShow: "standing queue and drops", How: "Nothing to do: the link is not a host"}},
-		Notes:        []string{"Segmentation offload was on at both ends."}}
+		Causes: []model.Cause{{Limiter: model.ReceiverWindow, Where: model.AtReceiver, Host: "server1", GainLow: of(732 * unit.Mbit), GainHigh: of(820 * unit.Mbit), Confidence: 0.97},
+			{Limiter: model.SendBuffer, Where: model.AtSender, Host: "client1", GainLow: of(unit.BitRate(0)), GainHigh: of(68 * unit.Mbit), Confidence: 0.6,
+				Evidence: []model.Evidence{{What: "tcp_wmem lets a send buffer hold 3 MiB of data", Metric: "send_buffer_limit", Value: 3 << 20, Unit: "bytes", Host: "client1", N: 25}},
+				Fix:      model.Fix{Kind: model.FixSetting, Setting: "linux.sysctl.net.ipv4.tcp_wmem", Host: "client1", From: "4096 16384 4194304", To: "4096 16384 6291456"}}},
+		NextLimit:   &model.NextLimit{Limiter: model.SendBuffer, Host: "client1", At: 870 * unit.Mbit, Why: "tcp_wmem lets a send buffer hold 3 MiB of data"},
+		CouldNotSee: []model.Blind{{What: "queue inside the emulated link", WouldShow: "standing queue and drops", How: "Nothing to do: the link is not a host"}},
+		Notes:       []string{"Segmentation offload was on at both ends."}}
 }
 
 func windowLadder() []model.Rung {

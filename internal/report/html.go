@@ -26,6 +26,7 @@ type page struct {
 	Results    *model.Results
 	Evidence   []evidenceRow
 	GainText   string
+	Later      []causeView
 	Ladder     []rungView
 	Proof      *proofView
 	RunLabel   string
@@ -78,7 +79,7 @@ func pageOf(r *model.Results, samples map[string]map[string][]model.Sample, fact
 	p := page{
 		Style: template.CSS(styleText), Title: "linerate: " + title(r.Verdict),
 		Command: r.Command, When: moment(r.Started), Results: r, Head: headOf(r),
-		Ladder: ladderOf(r), Proof: proofOf(r.Proof, r.Verdict.Ceiling),
+		Later: laterCauses(r.Verdict), Ladder: ladderOf(r), Proof: proofOf(r.Proof, r.Verdict.Ceiling),
 		Hosts: hostsOf(r, facts), Runs: runRows(r), Provenance: provenance(r), Doubts: doubts(r), Changes: changesOf(r),
 	}
 	for _, e := range r.Verdict.Evidence {

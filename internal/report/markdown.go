@@ -29,6 +29,9 @@ func Markdown(w io.Writer, r *model.Results) error {
 		}
 		line("| %s | %s | %s | %d |", md(e.What), md(evidenceValue(e)), md(host), e.N)
 	}
+	for _, c := range laterCauses(v) {
+		line("\nThen: %s %s, %s: %s (confidence %s).", md(c.Limiter), md(c.Place), md(c.From), md(c.Evidence), md(c.Confidence))
+	}
 	markdownLadder(line, r)
 	if r.Proof != nil {
 		line("\nProof: %s (by %s). %s", md(proofSentence(r.Proof)), md(r.Proof.By), md(controlSentence(r.Proof)))

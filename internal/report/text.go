@@ -120,6 +120,9 @@ func (t *terminal) evidence(v model.Verdict) {
 	for _, a := range v.Alternatives {
 		t.para("  or", fmt.Sprintf("%s: %s", a.Limiter, a.Probe), "")
 	}
+	for _, c := range laterCauses(v) {
+		t.para("  then", c.Limiter+" "+c.Place+", "+c.From+": "+c.Evidence+" (confidence "+c.Confidence+")", "")
+	}
 	for _, b := range v.CouldNotSee {
 		t.para("  not seen", fmt.Sprintf("%s (would show %s): %s", b.What, b.WouldShow, b.How), sgrDim)
 	}

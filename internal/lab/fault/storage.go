@@ -66,9 +66,9 @@ func storageFaults() []Fault {
 			Severities: three(16<<20, 4<<20, 1<<20, bytesText), Counterfactual: "a dirty limit of several rate × RTT",
 			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
 			Needs: "a kernel host that writes", effects: kernelFile("/proc/sys/vm/dirty_bytes")},
-		{ID: "server-cpu", Doc: "other work takes the CPU from the storage server", AppliesTo: AtServer, Limiter: model.SenderCPU,
+		{ID: "server-cpu", Doc: "other work takes the CPU from the storage server", AppliesTo: AtServer, Limiter: model.ServerTime,
 			Severities: three(10, 5, 0, squeezeText), Counterfactual: "a CPU for the server",
-			Confusable: limiters(model.ServerTime, model.ApplicationSource), Workloads: []string{"nfs", "smb", "iscsi"},
+			Confusable: limiters(model.SenderCPU, model.ApplicationSource), Workloads: []string{"nfs", "smb", "iscsi"},
 			HostKinds: []topology.Kind{topology.Namespace}, Needs: "a namespace host that serves storage", effects: squeezeServer},
 	}
 }

@@ -1,0 +1,118 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// pacedProbe tells random losses from those of a queue that overflows and of a
+// policer: without bursts, at the mean rate that the path carried anyway,
+// neither has anything to drop.
+const pacedProbe = "send at the same rate, evenly paced: losses that stay are random, losses that go come from a policer or a shallow queue"
+
+const (
+	// pacedShare of the goodput is what the probe sends.
+	pacedRun = 0.9
+	// expectLosses is how many losses a probe must be long enough to expect:
+	// of so many random ones none at all are left once in 3000 times.
+	expectLosses = 8
+	// lossesStay and lossesGo are the shares of them that decide.
+	lossesStay = 0.35
+	lossesGo   = 0.1
+	// A probe takes at least as long as a window needs to settle, and no longer
+	// than an operator who waits for a verdict likes.
+	shortestProbe = 2 * time.Second
+	longestProbe  = 8 * time.Second
+	// settled is the confidence in a limiter that a probe has told from another.
+	settled = 0.9
+)
+
+// Paced is the run that the paced probe takes.
+type Paced struct {
+	Rate     unit.BitRate // per stream
+	Duration time.Duration
+	Warmup   time.Duration
+	Expect   float64 // segments lost after the warm-up, if they are lost at random
+}
+
+// PlanPaced plans the paced probe for a verdict that asks for one. There is no
+// plan where so few losses are to be expected that it would take too long.
+func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
+	if v.Probe == nil || v.Probe.Do != pacedProbe {
+		return Paced{}, false
+	}
+	p := Paced{Warmup: time.Second / 2}
+	lost, streams := 0.0, 0 // segments a second
+	for _, s := range look(c, Ceiling(c)) {
+		if s.snd == nil || s.mss() == 0 {
+			continue
+		}
+		streams++
+		perSecond := pacedRun * s.snd.rate / 8 / float64(s.mss())
+		lost += perSecond * s.snd.retrans
+		p.Rate += unit.BitRate(pacedRun * s.snd.rate)
+	}
+	if !(lost > 0) {
+		return Paced{}, false
+	}
+	p.Rate /= unit.BitRate(streams)
+	seconds := max(expectLosses/lost, shortestProbe.Seconds())
+	if seconds > longestProbe.Seconds() {
+		return Paced{}, false
+	}
+	p.Duration = time.Duration(seconds*float64(time.Second)) + p.Warmup
+	p.Expect = seconds * lost
+	return p, true
+}
+
+// AfterPaced is the verdict once the paced probe has run: c is what was seen of
+// it. What the probe does not settle stays as it was, with a note.
+func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
+	lost, moved := 0.0, 0.0
+	for _, s := range look(c, Ceiling(c)) {
+		if s.snd != nil {
+			lost += s.snd.resent
+			moved += s.snd.rate
+		}
+	}
+	from := ratio(lost, p.Expect)
+	e := finding{}
+	host := c.Sender.host()
+	switch asked := float64(p.Rate) * float64(len(flows(c))); {
+	case !(moved >= 0.8*asked):
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
+		return v
+	case from >= lossesStay:
+		e.say(host, "paced_losses", from, "ratio", int(p.Expect), "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, p.Expect)
+		v = settle(v, model.PathLoss, model.PathQueue, e.evidence)
+	case from <= lossesGo:
+		e.say(host, "paced_losses", from, "ratio", int(p.Expect), "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, p.Expect)
+		v = settle(v, model.PathQueue, model.PathLoss, e.evidence)
+	default:
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, p.Expect))
+		return v
+	}
+	v.Line = Line(v)
+	return v
+}
+
+// settle makes id the limiter and drops the one that it was told from.
+func settle(v model.Verdict, id, not model.LimiterID, evidence []model.Evidence) model.Verdict {
+	v.Evidence = append(slices.Clone(evidence), v.Evidence...)
+	v.Alternatives = slices.DeleteFunc(slices.Clone(v.Alternatives), func(a model.Alternative) bool { return a.Limiter == not || a.Limiter == id })
+	v.Probe = probeFor(&v)
+	if v.Limiter != id {
+		v.Limiter, v.Where, v.Host = id, limiter(id).Where, ""
+		v.Fix = operator("", adviceFor(nil, &finding{id: id}))
+	}
+	v.Confidence = max(v.Confidence, settled)
+	if len(v.Causes) > 0 {
+		first := firstCause(&v, float64(v.Measured))
+		v.Causes = append([]model.Cause{first}, slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c model.Cause) bool { return c.Limiter == id || c.Limiter == not })...)
+	}
+	return v
+}

@@ -1,0 +1,89 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// lossy is a stream of 100 Mbit/s that a loss-based sender cannot raise, at the
+// share of losses; its verdict asks for the paced probe.
+func lossy(share float64) knobs {
+	return knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, retrans: share, cwnd: 90}
+}
+
+func TestPlanPaced(t *testing.T) {
+	c := lossy(1e-3).build()
+	v := Judge(c)
+	p, ok := PlanPaced(c, v)
+	// 90 Mbit/s are 7770 segments a second, of which 7.8 are lost.
+	if !ok || p.Rate < 89e6 || p.Rate > 91e6 || p.Expect < 15 || p.Expect > 16 || p.Duration != shortestProbe+p.Warmup {
+		t.Fatalf("%v %+v for %s", ok, p, v.Line)
+	}
+	c = lossy(3e-4).build()
+	if p, ok := PlanPaced(c, Judge(c)); !ok || p.Expect < 7.9 || p.Expect > 8.1 || p.Duration < 3*time.Second || p.Duration > 5*time.Second {
+		t.Errorf("at fewer losses: %v %+v", ok, p)
+	}
+	c = lossy(4e-5).build()
+	if p, ok := PlanPaced(c, Judge(c)); ok {
+		t.Errorf("a probe of %s was planned", p.Duration)
+	}
+	c = knobs{}.build()
+	if _, ok := PlanPaced(c, Judge(c)); ok {
+		t.Error("a probe of a healthy path was planned")
+	}
+}
+
+func TestAfterPaced(t *testing.T) {
+	before := lossy(1e-3).build()
+	v := Judge(before)
+	p, ok := PlanPaced(before, v)
+	if v.Limiter != model.PathLoss || !ok {
+		t.Fatal(v.Line)
+	}
+	probe := func(rate, share float64) Case {
+		k := lossy(share)
+		k.rate, k.samples = rate, 25
+		return k.build()
+	}
+	for _, tt := range []struct {
+		name string
+		c    Case
+		want model.LimiterID
+		sure float64 // confidence
+		says string
+	}{
+		{"they stay", probe(0.09e9, 1e-3), model.PathLoss, settled, "losses stay"},
+		{"they go", probe(0.09e9, 0), model.PathQueue, settled, "losses go"},
+		{"some go", probe(0.09e9, 2.3e-4), model.PathLoss, v.Confidence, "settles nothing"},
+		{"it did not get that far", probe(0.05e9, 0), model.PathLoss, v.Confidence, "settles nothing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := AfterPaced(v, p, tt.c)
+			said := strings.Join(got.Notes, "; ")
+			if len(got.Evidence) > 0 {
+				said += got.Evidence[0].What
+			}
+			if got.Limiter != tt.want || got.Confidence != tt.sure || !strings.Contains(said, tt.says) {
+				t.Fatalf("%s %.2f: %s", got.Limiter, got.Confidence, said)
+			}
+			if got.Causes[0].Limiter != got.Limiter || got.Causes[0].Confidence != got.Confidence {
+				t.Errorf("the first cause is %+v", got.Causes[0])
+			}
+			if decided := tt.sure == settled; decided != (got.Probe == nil || got.Probe.Do != pacedProbe) {
+				t.Errorf("the probe that is left: %+v", got.Probe)
+			}
+			if !strings.Contains(got.Line, string(tt.want)) {
+				t.Error(got.Line)
+			}
+			if tt.want == model.PathQueue && !strings.Contains(got.Fix.Advice, "queue") {
+				t.Errorf("the advice: %s", got.Fix.Advice)
+			}
+		})
+	}
+	if v.Evidence[0].Metric == "paced_losses" {
+		t.Error("the verdict that was passed in has changed")
+	}
+}

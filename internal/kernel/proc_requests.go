@@ -1,0 +1,169 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// sectorBytes is the unit of /proc/diskstats, whatever the device's own
+// (Documentation/admin-guide/iostats.rst).
+const sectorBytes = 512
+
+// ParseDiskstats reads the requests of one block device from /proc/diskstats
+// (block/genhd.c). A request's time is from its allocation to its end, so that
+// time spent in the queue of the block layer is in it.
+func ParseDiskstats(b []byte, device string) (*model.RequestCount, error) {
+	for line := range bytes.Lines(b) {
+		f := strings.Fields(string(line))
+		if len(f) < 11 || f[2] != device {
+			continue
+		}
+		n, err := numbers(f[3:], 8) // reads, merged, sectors, ms; the same of writes
+		if err != nil {
+			return nil, fmt.Errorf("parse diskstats of %s: %w", device, err)
+		}
+		for _, v := range n {
+			if v < 0 || v > math.MaxInt64/sectorBytes {
+				return nil, fmt.Errorf("parse diskstats of %s: %d is no count", device, v)
+			}
+		}
+		return &model.RequestCount{Of: model.OfDisk, Name: device,
+			Read:  model.RequestOp{Ops: n[0], Bytes: n[2] * sectorBytes, Time: scaled(n[3], time.Millisecond)},
+			Write: model.RequestOp{Ops: n[4], Bytes: n[6] * sectorBytes, Time: scaled(n[7], time.Millisecond)},
+		}, nil
+	}
+	return nil, fmt.Errorf("parse diskstats: no device %s", device)
+}
+
+// SMB2 commands by number ([MS-SMB2] 2.2.1).
+const (
+	smb2Read  = "8"
+	smb2Write = "9"
+)
+
+// ParseCIFSStats reads the requests to one share from /proc/fs/cifs/Stats
+// (fs/smb/client/cifs_debug.c). Bytes and counts are the share's; times are those
+// of the connection to its server, which a kernel without CONFIG_CIFS_STATS2 does
+// not count: that is an error, since without them nothing can be said. share is
+// //server/name, in any case and with any slashes.
+func ParseCIFSStats(b []byte, share string) (*model.RequestCount, error) {
+	p := cifsParser{want: cifsShare(share)}
+	for line := range bytes.Lines(b) {
+		if err := p.line(strings.TrimSpace(string(line))); err != nil {
+			return nil, fmt.Errorf("parse cifs Stats: %w", err)
+		}
+	}
+	switch {
+	case p.found == nil:
+		return nil, fmt.Errorf("parse cifs Stats: no share %s", share)
+	case !p.timed:
+		return nil, fmt.Errorf("parse cifs Stats: this kernel does not count the time of requests (CONFIG_CIFS_STATS2)")
+	}
+	return p.found, nil
+}
+
+func cifsShare(s string) string { return strings.ToLower(strings.ReplaceAll(s, `\`, "/")) }
+
+// cifsParser goes through the file: for each server a table of commands, then
+// its shares.
+type cifsParser struct {
+	want        string
+	tick        time.Duration
+	timed       bool // found's server had a table
+	inTable     bool
+	read, write time.Duration // of the server whose shares follow
+	readOps     int64         // of that server: the times are a mean over its shares
+	writeOps    int64
+	inside      bool // in the share that is wanted
+	found       *model.RequestCount
+}
+
+func (p *cifsParser) line(l string) error {
+	f := strings.Fields(l)
+	switch {
+	case strings.HasPrefix(l, "Max requests in flight:"):
+		p.inside, p.inTable = false, false
+		p.read, p.write, p.readOps, p.writeOps = 0, 0, 0, 0
+	case strings.HasPrefix(l, "Total time spent processing by command."):
+		return p.unit(l)
+	case strings.HasPrefix(l, "SMB3 CMD"):
+		p.inTable = p.tick > 0
+	case len(f) == 2 && strings.HasSuffix(f[0], ")") && strings.HasPrefix(f[1], `\\`):
+		p.inside = cifsShare(f[1]) == p.want
+		if p.inside {
+			p.found = &model.RequestCount{Of: model.OfSMB, Name: p.want}
+			p.timed = p.inTable
+		}
+		return nil
+	case p.inTable && !p.inside && len(f) >= 3 && (f[0] == smb2Read || f[0] == smb2Write):
+		return p.command(f)
+	case p.inside:
+		return p.share(f)
+	}
+	return nil
+}
+
+// unit reads "… Time units are jiffies (250 per second)".
+func (p *cifsParser) unit(l string) error {
+	_, after, _ := strings.Cut(l, "(")
+	n, _, _ := strings.Cut(after, " ")
+	hz, err := strconv.ParseInt(n, 10, 64)
+	if err != nil || hz < 1 || hz > 100000 {
+		return fmt.Errorf("%q: want jiffies per second", l)
+	}
+	p.tick = time.Second / time.Duration(hz)
+	return nil
+}
+
+func (p *cifsParser) command(f []string) error {
+	n, err := numbers(f[1:], 2)
+	if err != nil || n[0] < 0 || n[1] < 0 {
+		return fmt.Errorf("command %s: %v", f[0], f)
+	}
+	if f[0] == smb2Read {
+		p.readOps, p.read = n[0], scaled(n[1], p.tick)
+	} else {
+		p.writeOps, p.write = n[0], scaled(n[1], p.tick)
+	}
+	return nil
+}
+
+// share reads one line of the share. Its requests' time is the server's, in the
+// share's part of them.
+func (p *cifsParser) share(f []string) error {
+	word := f0(f)
+	switch {
+	case word == "Bytes" && len(f) >= 6: // Bytes read: N Bytes written: N
+		r, rerr := strconv.ParseInt(f[2], 10, 64)
+		w, werr := strconv.ParseInt(f[5], 10, 64)
+		if rerr != nil || werr != nil {
+			return fmt.Errorf("%v: want two numbers", f)
+		}
+		p.found.Read.Bytes, p.found.Write.Bytes = r, w
+	case (word == "Reads:" || word == "Writes:") && len(f) >= 2:
+		n, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%v: want a number", f)
+		}
+		if word == "Reads:" {
+			p.found.Read.Ops, p.found.Read.Time = n, part(p.read, n, p.readOps)
+		} else {
+			p.found.Write.Ops, p.found.Write.Time = n, part(p.write, n, p.writeOps)
+		}
+	}
+	return nil
+}
+
+// part of a total time for n of all requests.
+func part(total time.Duration, n, all int64) time.Duration {
+	if n <= 0 || all <= 0 || n >= all {
+		return total
+	}
+	return time.Duration(float64(total) * float64(n) / float64(all))
+}

@@ -122,6 +122,9 @@ func (c *Climb) begin(ctx context.Context) error {
 	c.guard = newGuard(explain.Ceiling(explain.Case{Sender: c.ground.Sender, Receiver: c.ground.Receiver, LineRate: c.LineRate}).Inputs.LineRate,
 		&namedAddr{c.Sender.Name, s, c.Sender.Addr}, &namedAddr{c.Receiver.Name, r, c.Receiver.Addr})
 	for _, e := range c.ends() {
+		if c.guard.nics[e.Name] == nil {
+			c.note("no interface of %s has the address %s: other traffic there cannot be seen, and stops no load", e.Name, e.Addr)
+		}
 		clock, err := e.Agent.Clock(ctx)
 		if err != nil {
 			return fmt.Errorf("read clock of %s: %w", e.Name, err)
@@ -370,8 +373,16 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 	if err := w.Go(ctx); err != nil {
 		return res, err
 	}
+	// A mount whose server is gone keeps its reader for ever.
+	within := 2*spec.Duration + aloneGrace
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
+	defer cancel()
 	return w.Wait(ctx)
 }
+
+// aloneGrace is what a load without a peer may take beyond twice its time, for
+// one block that is slow to come.
+const aloneGrace = 15 * time.Second
 
 // rateOf is what a load without a peer moved per second, in bits.
 func rateOf(r load.Result) unit.BitRate {

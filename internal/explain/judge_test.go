@@ -129,7 +129,7 @@ func checkVerdict(t testing.TB, c Case, v model.Verdict) {
 	if (c.Sender == nil || c.Receiver == nil) && len(v.CouldNotSee) == 0 {
 		t.Error("an unseen end is not listed")
 	}
-	if n := len(Ladder(c, v)); n != 6 {
+	if n := len(Ladder(c, v)); n != 9 {
 		t.Errorf("%d rungs", n)
 	}
 }

@@ -76,9 +76,19 @@ type finding struct {
 	// costs: the signature shows that something is amiss, but only goodput
 	// below a known ceiling shows that it costs anything.
 	costs bool
+	// lift is by how much its removal raises the ceiling itself; 0: it does not.
+	lift float64
 	// bound is the goodput of all flows together that this limiter allows,
 	// bit/s; unknown where it cannot be computed. It is set by outlook alone.
 	bound float64
+}
+
+// ceilingWithout is the ceiling once the limiter is gone.
+func (s *scene) ceilingWithout(f *finding) float64 {
+	if f.lift > 0 {
+		return s.ceiling * f.lift
+	}
+	return s.ceiling
 }
 
 type cause string

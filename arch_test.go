@@ -16,11 +16,12 @@ import (
 )
 
 // rooms in the order in which values flow. A room may import the ones before
-// it, never one after.
+// it, never one after. size stands right after unit because its calculators
+// depend on numbers alone: no host, no facts.
 var rooms = []string{
 	// published stands beside guide: what the papers measured is data like what
 	// they advise, and knows nothing but units.
-	"unit", "model", "kernel", "facts", "guide", "published", "rules", "tune", "load", "measure",
+	"unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "load", "measure",
 	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
 }
 
@@ -34,13 +35,16 @@ var bans = []struct {
 	{"github.com/vishvananda/", []string{"kernel"}, "netlink is a door to the kernel; everything else reads facts from kernel"},
 	{"github.com/safchain/", []string{"kernel"}, "ethtool is a door to the kernel"},
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
+	{"linerate/internal/size", []string{"size", "cli"}, "the calculators answer questions of people; what a verdict is computed from is explain's own, with its inputs recorded"},
 	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
 	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
 }
 
 // pure rooms see no clock, file or network: their results depend on their
 // arguments alone, so that tables and recordings can test them.
-var pure = map[string]bool{"unit": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true}
+var pure = map[string]bool{
+	"unit": true, "size": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true,
+}
 
 // impure lists what the pure rooms may not import, and why.
 var impure = map[string]string{

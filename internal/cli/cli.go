@@ -126,8 +126,11 @@ Start with one of these:
 		demoCommand(env),
 		explainCommand(env),
 		labCommand(env),
+		sizeCommand(env),
 		runsCommand(env),
 		reportCommand(env),
+		guideCommand(env),
+		settingCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

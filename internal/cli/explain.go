@@ -3,19 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"net"
-	"net/netip"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/facts"
-	"linerate/internal/kernel"
 	"linerate/internal/load"
 	"linerate/internal/loop"
 	"linerate/internal/model"
@@ -47,6 +38,11 @@ this end's TCP connections to the server, the mount's RPC statistics, NICs and
 cores for some seconds, and prints one verdict, its evidence, and the ladder
 with the rungs it could not see and the step that would reveal each.
 
+What to watch is a path on an NFS or SMB mount, an iSCSI disk or a path on one,
+an address and port, or a process: of that the TCP connections that it and its
+descendants hold, and those to the storage that its open files lie on. With
+several peers the one that moves most data is judged and the others are named.
+
 With two hosts it logs in to both (ssh, or the lab) and, if you allow it with
 --load, climbs the ladder: memory, loopback, one TCP stream, several both ways,
 and with HOST:/export the server's disk and the whole path over the client's
@@ -58,7 +54,10 @@ transfer that runs is judged without any load.
 From one end some causes look alike. Then it says which, and what would tell
 them apart, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
+  linerate explain /dev/sdb                        an iSCSI disk, or a mount on one
   linerate explain --attach nas1:2049              any TCP connections to there
+  linerate explain --attach 4711                   the connections of a process
+  linerate explain --attach $(pgrep -n rsync)      those of the newest rsync
   linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit
   linerate explain client1 root@nas1 --load --via 10.0.0.2 --line-rate 10Gbit
   linerate explain client1 nas1:/export --load     reads the export's largest file
@@ -67,7 +66,7 @@ them apart, instead of guessing.`,
 		Args: usage(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
 	}
-	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT instead of a mount")
+	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().BoolVar(&o.load, "load", false, "two hosts: allow the loads of the ladder without asking")
@@ -88,18 +87,18 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	}
 	p := newProgress(env)
 	defer p.end()
-	target, err := explainTarget(ctx, o, args)
+	target, err := explainTarget(ctx, env, o, args)
 	if err != nil {
 		return err
 	}
-	agent, err := dialLocal(ctx, env, p)
+	agent, err := dialWatched(ctx, env, p, target)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = agent.Close() }()
 	p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
 	w := loop.Watch{
-		Agent: agent, Target: target, LineRate: rate, For: o.watch, Patience: maxWatch,
+		Agent: agent, Target: target.Target, LineRate: rate, For: o.watch, Patience: maxWatch,
 		Now: env.now, Progress: func(s string) { p.say("%s", s) },
 	}
 	rec, err := w.Run(ctx)
@@ -119,9 +118,9 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
 	switch {
 	case len(args) == 0 && o.attach == "":
-		return none, exit(ExitUsage, "explain what? name a mount or use --attach HOST:PORT; see linerate explain --help")
+		return none, exit(ExitUsage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
 	case len(args) > 0 && o.attach != "":
-		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach HOST:PORT, not more than one of them")
+		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach, not more than one of them")
 	case o.streams < 1 || o.streams > load.MaxStreams:
 		return none, exit(ExitUsage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
 	case o.watch < time.Second || o.watch > maxWatch:
@@ -137,55 +136,4 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 		return none, exit(ExitUsage, "--line-rate: a link carries more than nothing")
 	}
 	return model.Known(rate), nil
-}
-
-// explainTarget finds out whom to watch: the peer of a mount, or the address
-// that was named.
-func explainTarget(ctx context.Context, o explainOptions, args []string) (loop.Target, error) {
-	if o.attach != "" {
-		return attachTarget(ctx, o.attach)
-	}
-	return mountTarget(ctx, args[0])
-}
-
-// attachTarget resolves HOST:PORT.
-func attachTarget(ctx context.Context, s string) (loop.Target, error) {
-	name, service, err := net.SplitHostPort(s)
-	port, perr := strconv.ParseUint(service, 10, 16)
-	if err != nil || perr != nil || name == "" || port == 0 {
-		return loop.Target{}, exit(ExitUsage, "--attach %q: want HOST:PORT, e.g. nas1:2049", s)
-	}
-	addrs, err := kernel.Resolve(ctx, name)
-	if err != nil {
-		return loop.Target{}, fmt.Errorf("--attach %s: %w; give its address instead", s, err)
-	}
-	return loop.Target{Name: s, Peers: addrs, Ports: []uint16{uint16(port)}}, nil
-}
-
-// mountTarget finds the server behind a mount, without touching the mount.
-func mountTarget(ctx context.Context, path string) (loop.Target, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return loop.Target{}, fmt.Errorf("find %s: %w", path, err)
-	}
-	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
-	var local *facts.MountError
-	if errors.As(err, &local) {
-		return loop.Target{}, &exitError{ExitNothing, err}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return loop.Target{}, fmt.Errorf("%s: no such path here; name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them", path)
-	}
-	if err != nil {
-		return loop.Target{}, err
-	}
-	return loop.Target{Name: info.Mount.Point, Peers: []netip.Addr{info.Addr}, Ports: []uint16{info.Port}, Mount: nfsMount(info)}, nil
-}
-
-// nfsMount is the mount point where the kernel keeps RPC statistics for it.
-func nfsMount(info facts.MountInfo) string {
-	if strings.HasPrefix(info.Mount.Type, "nfs") {
-		return info.Mount.Point
-	}
-	return ""
 }

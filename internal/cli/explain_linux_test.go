@@ -11,10 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -22,6 +26,7 @@ import (
 
 // copyRole in the environment makes the test binary one end of a plain TCP
 // copy, such as any program would make: "sink ADDR" or "source ADDR".
+// "idle ADDR" only connects.
 const copyRole = "LINERATE_TEST_COPY"
 
 // burstBytes is what the role "burst" sends and "count" takes in.
@@ -55,6 +60,9 @@ func plainCopy(role string) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err
+	}
+	if what == "idle" {
+		select {} // until stdin ends
 	}
 	block := make([]byte, 256<<10)
 	for {
@@ -139,6 +147,123 @@ func labWithCopy(t *testing.T, fault string) *lab.Lab {
 	}
 	startCopy(t, l.Enter("client1"), exe, "source "+addr)
 	return l
+}
+
+// processIn finds the process that plays a role in a copy, by what it was
+// started with: how a user finds one with pgrep.
+func processIn(t *testing.T, role string) string {
+	t.Helper()
+	pids, err := kernel.Processes("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		env, err := kernel.ProcessEnv("/proc", pid)
+		if err != nil || !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, copyRole+"="+role+" ") }) {
+			continue
+		}
+		return strconv.Itoa(pid)
+	}
+	t.Fatalf("no process plays %s", role)
+	return ""
+}
+
+// explainHere runs linerate explain outside the lab, in this very namespace.
+func explainHere(t *testing.T, args ...string) (model.Outcome, int, string) {
+	t.Helper()
+	cmd := program(t, home(t), append([]string{"explain", "--json"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var out model.Outcome
+	if err == nil {
+		if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+			t.Fatalf("%v in %s", err, stdout.String())
+		}
+	}
+	t.Logf("exit %d, %s (%.2f) %q %s", cmd.ProcessState.ExitCode(), out.Verdict.Line, out.Verdict.Confidence, out.Verdict.Notes, strings.TrimSpace(stderr.String()))
+	return out, cmd.ProcessState.ExitCode(), stderr.String()
+}
+
+// A process in another network namespace is attached to from outside, by root;
+// both ends of a copy tell the same. In 2 s it is less sure, and says why.
+func TestExplainAttachesToAProcess(t *testing.T) {
+	needRoot(t)
+	labWithCopy(t, "window")
+	for role, watch := range map[string]string{"source": "2s", "sink": "6s"} {
+		out, code, _ := explainHere(t, "--attach", processIn(t, role), "--for", watch, "--line-rate", "1Gbit")
+		if code != 0 || out.Verdict.Limiter != model.ReceiverWindow {
+			t.Errorf("the %s: exit %d, named %s", role, code, out.Verdict.Limiter)
+		}
+		notes := strings.Join(out.Verdict.Notes, "\n")
+		if !strings.Contains(notes, "another network namespace") {
+			t.Errorf("the %s: notes %q", role, notes)
+		}
+		if brief := watch == "2s"; brief != strings.Contains(notes, "only: what comes and goes") || brief && out.Verdict.Confidence > 0.56 {
+			t.Errorf("the %s in %s: confidence %.2f, notes %q", role, watch, out.Verdict.Confidence, notes)
+		}
+	}
+}
+
+// Cores full of somebody else's user work are not the reader's limit unless it
+// is seen to wait; a process with an idle connection is nothing to judge.
+func TestExplainOnABusyOrIdleHost(t *testing.T) {
+	needRoot(t)
+	l := labWithCopy(t, "window")
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop) })
+	for range runtime.NumCPU() {
+		go func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	out, code, _ := explainHere(t, "--attach", processIn(t, "sink"), "--for", "5s", "--line-rate", "1Gbit")
+	if v := out.Verdict; code != 0 || v.Limiter == model.ReceiverCPU && v.Confidence > 0.5 && !waits(v) {
+		t.Errorf("exit %d, named %s (%.2f) with %+v", code, v.Limiter, v.Confidence, v.Evidence)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := net.JoinHostPort(l.Addr("server1").String(), "5202")
+	sink := startCopy(t, l.Enter("server1"), exe, "sink "+addr)
+	if _, err := io.ReadFull(sink, make([]byte, len("listening\n"))); err != nil {
+		t.Fatal(err)
+	}
+	startCopy(t, l.Enter("client1"), exe, "idle "+addr)
+	if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != ExitNothing || !strings.Contains(said, "start the copy") {
+		t.Errorf("an idle process: exit %d, %s", code, said)
+	}
+}
+
+// waits tells whether the evidence shows a reader that lacks a CPU.
+func waits(v model.Verdict) bool {
+	return slices.ContainsFunc(v.Evidence, func(e model.Evidence) bool {
+		return (e.Metric == "reader_run_delay_share" || e.Metric == "reader_throttled_share") && e.Value >= 0.3
+	})
+}
+
+// Errors in one line, and what to do.
+func TestExplainOfAProcessWithoutConnections(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = sleep.Process.Kill() // it may be over
+		_ = sleep.Wait()         // killed by design
+	})
+	_, code, said := explainHere(t, "--attach", strconv.Itoa(sleep.Process.Pid))
+	if code != ExitNothing || !strings.Contains(said, "holds no TCP connection") || !strings.Contains(said, "linerate explain MOUNT") || strings.Count(said, "\n") != 1 {
+		t.Errorf("exit %d: %s", code, said)
+	}
 }
 
 func startCopy(t *testing.T, enter []string, exe, role string) io.Reader {

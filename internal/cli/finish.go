@@ -91,4 +91,7 @@ func normalise(r *model.Results) {
 	if r.Verdict.Evidence == nil {
 		r.Verdict.Evidence = []model.Evidence{}
 	}
+	if r.Verdict.Causes == nil {
+		r.Verdict.Causes = []model.Cause{}
+	}
 }

@@ -273,8 +273,8 @@ func conditions(r published.Result, whole bool) []string {
 	if !whole {
 		return out
 	}
-	add(r.Block > 0, "%s blocks", size(r.Block))
-	add(r.File > 0, "%s files", size(r.File))
+	add(r.Block > 0, "%s blocks", plainBytes(r.Block))
+	add(r.File > 0, "%s files", plainBytes(r.File))
 	add(r.Threads == 1, "one stream")
 	add(r.Threads > 1, "%d in parallel", r.Threads)
 	add(r.Tool != "", "%s", r.Tool)
@@ -322,8 +322,8 @@ func people(s string) string {
 	return s + " clients"
 }
 
-// size prints bytes with the prefix that divides them: 75 MB, 256 KiB.
-func size(b unit.Bytes) string {
+// plainBytes prints bytes with the prefix that divides them: 75 MB, 256 KiB.
+func plainBytes(b unit.Bytes) string {
 	switch {
 	case b >= unit.MiB && b%unit.MiB == 0:
 		return fmt.Sprintf("%d MiB", b/unit.MiB)

@@ -43,6 +43,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
 		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
 		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },
+		netRole:           func() int { return outcome(env, netRole, netMain(args[1:])) },
 		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
@@ -91,12 +92,6 @@ func agentRole(ctx context.Context, env *environment, args []string) int {
 	return outcome(env, "agent", host.AgentMain(ctx, env.in, out, host.AgentOptions{
 		StateDir: dir, Deployed: deployed, Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
 	}))
-}
-
-// dialLocal starts an agent on this very host: the same code path as for any
-// other.
-func dialLocal(ctx context.Context, env *environment, p *progress) (*host.Client, error) {
-	return host.Dial(ctx, host.Endpoint{Name: localName, Self: env.self}, host.Options{Log: p.detail, Now: env.now})
 }
 
 // localName is what this host is called where the user named none.

@@ -140,3 +140,38 @@ func TestBufferCappedByNetCore(t *testing.T) {
 		t.Errorf("a buffer of another size: %+v", v.Fix)
 	}
 }
+
+// A congestion window that is not used does not grow, and then looks full: the
+// send buffer is the limit all the same.
+func TestSendBufferBehindASmallCongestionWindow(t *testing.T) {
+	k := knobs{rate: 0.17e9, rtt: 10 * time.Millisecond, sndbufSz: 262144, sendQ: 220000, notsent: -1, cwnd: 147,
+		settings: map[string]string{wmemSetting: "4096 16384 262144"}}
+	c := k.build()
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].Conns[0].Unacked = 147
+	}
+	if v := Judge(c); v.Limiter != model.SendBuffer || v.Fix.Setting != wmemSetting {
+		t.Error(v.Line)
+	}
+}
+
+// Probing that finds a size only a little below the agreed one is a blackhole
+// too: the timeouts came first.
+func TestProbedALittleBelow(t *testing.T) {
+	k := knobs{rate: 0.26e9, rtt: 10 * time.Millisecond, retrans: 1.4e-3}
+	c := k.build()
+	for i := range c.Sender.Samples {
+		s := &c.Sender.Samples[i]
+		s.Conns[0].AdvMSS, s.Conns[0].SndMSS, s.Conns[0].PMTU, s.Conns[0].TotalRTO = 1448, 1440, 1500, 4
+		s.SNMP = map[string]int64{"TcpExt.TCPMTUPSuccess": int64(min(i, 1))}
+	}
+	if v := Judge(c); v.Limiter != model.MTUBlackhole {
+		t.Error(v.Line)
+	}
+	for i := range c.Sender.Samples {
+		c.Sender.Samples[i].SNMP = nil
+	}
+	if v := Judge(c); v.Limiter == model.MTUBlackhole {
+		t.Errorf("without a probe that succeeded: %s", v.Line)
+	}
+}

@@ -22,6 +22,8 @@ const (
 	probedMSS = 0.95
 	// standingQueue: RTT over minimum RTT from which a queue stands.
 	standingQueue = 1.12
+	// rareLoss: below it bbr keeps the link full (measured up to 1%).
+	rareLoss = 0.01
 	// lossFloor: a retransmitted share below it is a stray event.
 	lossFloor = 2e-5
 )
@@ -94,14 +96,14 @@ func seeCeiling(s *scene) *finding {
 // full one) and the peer accepts full segments.
 func seeProbed(s *scene) *finding {
 	v := s.snd
-	if v == nil || !s.shrunk() {
+	if v == nil || !s.shrunk() && !s.foundSmaller() {
 		return nil
 	}
 	if s.rcv != nil && float64(s.rcv.last.AdvMSS) < probedMSS*float64(v.last.AdvMSS) {
 		return nil
 	}
 	full := v.last.PMTU >= v.last.AdvMSS+ipTCPHeaders
-	probed := s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0 || v.last.TotalRTO > 0
+	probed := s.foundSmaller() || v.last.TotalRTO > 0 || s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 	if !full || !probed {
 		return nil
 	}
@@ -110,6 +112,13 @@ func seeProbed(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
 	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
 	return f
+}
+
+// foundSmaller: probing found a segment size that passes after timeouts of this
+// very connection, be it only a little below the one agreed.
+func (s *scene) foundSmaller() bool {
+	c := s.snd.last
+	return c.SndMSS < c.AdvMSS && c.TotalRTO > 0 && s.sender != nil && s.sender.snmp["TcpExt.TCPMTUPSuccess"] > 0
 }
 
 // shrunk: the segment size in use is well below the one agreed.
@@ -275,6 +284,7 @@ func seeLoss(s *scene) *finding {
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
+	f.placeLosses(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
 	if recovering {
@@ -282,6 +292,9 @@ func seeLoss(s *scene) *finding {
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
 	}
 	f.or(model.PathQueue, pacedProbe)
+	if v.retrans < rareLoss {
+		f.or(model.CongestionControl, "send with a congestion control that goes by a model of the path (bbr), which so few losses do not slow down; "+v.last.CC+" is in force")
+	}
 	f.unseenReader(s)
 	return f
 }

@@ -19,8 +19,14 @@ const (
 // starvedOfData: the socket has little to send and the congestion window has
 // room. A full send buffer then is the limit; otherwise the application is.
 func (s *scene) starvedOfData() bool {
+	return s.nothingWaits() && s.snd.inflight < 0.9
+}
+
+// nothingWaits: all that was written is on its way. A congestion window that is
+// not used does not grow (RFC 7661), so that it may look full all the same.
+func (s *scene) nothingWaits() bool {
 	v := s.snd
-	return v != nil && (v.dry >= dryShare || v.appLimited >= limitedShare) && v.inflight < 0.9
+	return v != nil && (v.dry >= dryShare || v.appLimited >= limitedShare)
 }
 
 func (s *scene) bufferIsFull() bool {
@@ -36,7 +42,7 @@ func seeSendBuffer(s *scene) *finding {
 	if v == nil || s.behindQueue() || s.carries(payloadShare*float64(v.last.SndBuf)) {
 		return nil
 	}
-	quiet := s.starvedOfData() && s.bufferIsFull()
+	quiet := s.nothingWaits() && s.bufferIsFull()
 	if !(v.sndbuf >= sndbufShare) && !quiet {
 		return nil
 	}

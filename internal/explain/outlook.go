@@ -14,8 +14,9 @@ import (
 const (
 	// belowCeiling: a bound this near the ceiling (or above) will not be felt.
 	belowCeiling = 0.95
-	// refuted: a bound this far below what is measured has been disproved.
-	refuted = 0.9
+	// refuted: a bound this far below what is measured has been disproved. How
+	// much of a buffer is payload varies by a quarter.
+	refuted = 0.75
 	// busyEnough: from this share of its time on, a task's or core's work is
 	// taken to grow with the rate.
 	busyEnough = 0.5
@@ -40,7 +41,7 @@ func (s *scene) outlook(first *finding) []*finding {
 	var out []*finding
 	for _, see := range forecasters() {
 		f := see(s)
-		if f == nil || f.id == first.id || followsFrom(first.id, f.id) || !known(f.bound) || f.bound < refuted*s.total || f.bound >= belowCeiling*s.ceiling {
+		if f == nil || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) || !known(f.bound) || f.bound < refuted*s.total || f.bound >= belowCeiling*s.ceiling {
 			continue
 		}
 		f.bound = max(f.bound, s.total)

@@ -70,6 +70,7 @@ type finding struct {
 	evidence []model.Evidence
 	alts     []model.Alternative
 	notes    []string
+	advice   string // for an operator, where more is known than the limiter's usual
 	// cap is the most confidence the signature alone can carry; 0: no cap.
 	cap float64
 	// costs: the signature shows that something is amiss, but only goodput

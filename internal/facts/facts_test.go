@@ -45,6 +45,9 @@ func TestReadGolden(t *testing.T) {
 		t.Fatalf("%d recorded hosts, %v", len(dirs), err)
 	}
 	for _, d := range dirs {
+		if strings.HasPrefix(d.Name(), "papers-") { // trees of files, for the audit
+			continue
+		}
 		t.Run(d.Name(), func(t *testing.T) {
 			f, err := Read(context.Background(), load(t, d.Name()), d.Name(), taken())
 			if err != nil {
@@ -229,5 +232,5 @@ func FuzzFacts(f *testing.F) {
 func ExampleMountError() {
 	err := &MountError{Path: "/home", Kind: ErrLocal, Mount: model.Mount{Source: "/dev/sda1", Point: "/", Type: "ext4"}}
 	fmt.Println(err)
-	// Output: /home is on a local file system (ext4 on /dev/sda1, mounted at /): nothing crosses the network; name a path on an NFS or SMB mount, or use --attach HOST:PORT
+	// Output: /home is on a local file system (ext4 on /dev/sda1, mounted at /): nothing crosses the network; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT
 }

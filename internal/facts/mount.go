@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,15 +21,19 @@ func readMounts(_ context.Context, src kernel.Source, f *model.Facts) (err error
 	return err
 }
 
-func mountsOf(src kernel.Source) ([]model.Mount, error) {
-	b, err := src.ReadFile("/proc/self/mountinfo")
+func mountsOf(src kernel.Files) ([]model.Mount, error) { return mountTable(src, "self") }
+
+// mountTable is the mount table as process pid ("self" is the reader) sees it.
+func mountTable(src kernel.Files, pid string) ([]model.Mount, error) {
+	b, err := src.ReadFile("/proc/" + pid + "/mountinfo")
 	if err != nil {
 		return nil, err
 	}
 	return kernel.ParseMountinfo(b)
 }
 
-// MountInfo is the network mount that a path lies on, and its server.
+// MountInfo is the network mount, or iSCSI disk, that a path lies on, and its
+// server.
 type MountInfo struct {
 	Mount model.Mount `json:"mount"`
 	Addr  netip.Addr  `json:"addr"`
@@ -36,13 +41,24 @@ type MountInfo struct {
 	// PortAssumed: the mount does not tell its port; Port is the protocol's
 	// usual one.
 	PortAssumed bool   `json:"port_assumed,omitempty"`
-	Proto       string `json:"proto"` // tcp, udp, rdma
+	Proto       string `json:"proto"` // tcp, udp, rdma, or the driver of an iSCSI disk that passes no TCP
+	// More are further ends of the same storage: SMB multichannel, iSCSI
+	// multipath.
+	More []netip.AddrPort `json:"more,omitempty"`
+	// Device is the iSCSI disk, as "sdb1", that the path is or lies on;
+	// empty for a network file system.
+	Device string `json:"device,omitempty"`
+}
+
+// Servers are all ends that the data may go to, the first being Server.
+func (i MountInfo) Servers() []netip.AddrPort {
+	return append([]netip.AddrPort{i.Server()}, i.More...)
 }
 
 // Server is where the mount's connections go.
 func (i MountInfo) Server() netip.AddrPort { return netip.AddrPortFrom(i.Addr, i.Port) }
 
-// Reasons for which a path has no network mount to explain, for errors.Is.
+// Reasons for which a path has no network storage to explain, for errors.Is.
 var (
 	ErrLocal      = errors.New("a local file system")
 	ErrNotMounted = errors.New("not mounted yet")
@@ -62,7 +78,7 @@ func (e *MountError) Error() string {
 	what := fmt.Sprintf("%s is on %s (%s on %s, mounted at %s)", e.Path, e.Kind, e.Mount.Type, e.Mount.Source, e.Mount.Point)
 	switch {
 	case errors.Is(e.Kind, ErrLocal):
-		return what + ": nothing crosses the network; name a path on an NFS or SMB mount, or use --attach HOST:PORT"
+		return what + ": nothing crosses the network; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT"
 	case errors.Is(e.Kind, ErrNotMounted):
 		return fmt.Sprintf("%s is not mounted yet (autofs at %s): list it once, then try again", e.Path, e.Mount.Point)
 	}
@@ -72,10 +88,10 @@ func (e *MountError) Error() string {
 // Unwrap gives the kind.
 func (e *MountError) Unwrap() error { return e.Kind }
 
-// MountOf tells which network mount an absolute path lies on. It never
-// touches the mount itself, so a dead server does not hang it. For a path
-// that is not on a network mount with a known server the error is a
-// *MountError.
+// MountOf tells which network mount an absolute path lies on, or which iSCSI
+// disk it is or lies on. It never touches the mount itself, so a dead server
+// does not hang it. For a path that is on neither, or whose server is not
+// known, the error is a *MountError.
 func MountOf(ctx context.Context, src kernel.Source, p string) (MountInfo, error) {
 	if !path.IsAbs(p) {
 		return MountInfo{}, fmt.Errorf("find the mount of %q: want an absolute path", p)
@@ -91,11 +107,65 @@ func MountOf(ctx context.Context, src kernel.Source, p string) (MountInfo, error
 	if err != nil {
 		return MountInfo{}, fmt.Errorf("find the mount of %s: %w", p, err)
 	}
+	return storageOf(src, m, p)
+}
+
+// storageOf is the network storage behind path p on mount m.
+func storageOf(src kernel.Files, m model.Mount, p string) (MountInfo, error) {
 	info := MountInfo{Mount: m}
-	if kind := fillServer(&info); kind != nil {
+	kind := fillServer(&info)
+	if errors.Is(kind, ErrLocal) {
+		for _, at := range []string{p, m.Source} {
+			if fillDisk(src, &info, at) {
+				return info, nil
+			}
+		}
+	}
+	if kind != nil {
 		return MountInfo{}, &MountError{Path: p, Mount: m, Kind: kind}
 	}
+	if m.Type == "cifs" || m.Type == "smb3" {
+		addChannels(src, &info)
+	}
 	return info, nil
+}
+
+// fillDisk tells whether the path at is an iSCSI disk's.
+func fillDisk(src kernel.Files, i *MountInfo, at string) bool {
+	dev := blockDevice(src, at)
+	if dev == "" {
+		return false
+	}
+	ends, proto := portals(src, dev)
+	if len(ends) == 0 {
+		return false
+	}
+	i.Device, i.Proto = dev, proto
+	i.Addr, i.Port, i.More = ends[0].Addr(), ends[0].Port(), ends[1:]
+	return true
+}
+
+// addChannels adds what only the SMB client's debug text tells: further
+// addresses of the server that connections go to. Without the text there are
+// none.
+func addChannels(src kernel.Files, i *MountInfo) {
+	b, err := src.ReadFile("/proc/fs/cifs/DebugData")
+	if err != nil {
+		return
+	}
+	for _, s := range kernel.ParseCIFSDebugData(b) {
+		if s.Addr.WithZone("") != i.Addr.WithZone("") {
+			continue
+		}
+		if s.RDMA {
+			i.Proto = "rdma"
+		}
+		for _, a := range s.Also {
+			if p := netip.AddrPortFrom(a, i.Port); !slices.Contains(i.More, p) {
+				i.More = append(i.More, p)
+			}
+		}
+	}
 }
 
 // holder follows p link by link up to the first network mount; from there on

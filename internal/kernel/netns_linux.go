@@ -131,6 +131,30 @@ func JoinNamespaces(pid int, start uint64) error {
 	return nil
 }
 
+// JoinNetwork moves the calling thread, which stays locked, into the network
+// namespace of process pid, provided it is still the one that started at
+// start. Files, and with them /proc, stay those of the caller. Only Replace
+// makes sense afterwards.
+func JoinNetwork(pid int, start uint64) error {
+	runtime.LockOSThread()
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/ns/net", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open network namespace of process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	got, err := ProcessStart("/proc", pid)
+	if err != nil {
+		return err
+	}
+	if got != start {
+		return fmt.Errorf("enter network namespace of process %d: it is another process now", pid)
+	}
+	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace of process %d: %w", pid, err)
+	}
+	return nil
+}
+
 func openNamespaces(pid int, start uint64) ([]int, error) {
 	var fds []int
 	for _, kind := range []string{"net", "uts", "mnt"} {

@@ -28,6 +28,9 @@ func MountOwnSys() error { return noNamespaces("mount /sys") }
 // JoinNamespaces is unsupported on this system.
 func JoinNamespaces(int, uint64) error { return noNamespaces("enter namespaces") }
 
+// JoinNetwork is unsupported on this system.
+func JoinNetwork(int, uint64) error { return noNamespaces("enter network namespace") }
+
 // Replace is unsupported on this system.
 func Replace([]string, []string) error { return noNamespaces("replace process") }
 

@@ -156,10 +156,15 @@ func ParseSchedstat(b []byte) (cpu, wait time.Duration, err error) {
 
 // TaskStat is the part of /proc/PID/stat that linerate uses.
 type TaskStat struct {
-	Name string
-	Core int           // where it ran last
-	CPU  time.Duration // user and system, in ticks: for kernels without schedstat
+	Name   string
+	Core   int           // where it ran last
+	CPU    time.Duration // user and system, in ticks: for kernels without schedstat
+	Kernel bool          // a thread of the kernel, which holds no files
+	Ended  bool          // only its exit status is left of it
 }
+
+// kernelThread is PF_KTHREAD of include/linux/sched.h, in field 9 (flags).
+const kernelThread = 0x00200000
 
 // ParseTaskStat reads /proc/PID/task/TID/stat. The name stands in parentheses
 // and may hold any character, parentheses and spaces included.
@@ -177,7 +182,11 @@ func ParseTaskStat(b []byte) (TaskStat, error) {
 	if err != nil || core < 0 {
 		return TaskStat{}, fmt.Errorf("parse task stat: field 39 is %q, want a CPU number", f[36])
 	}
-	t := TaskStat{Name: string(b[open+1 : end]), Core: core}
+	flags, err := strconv.ParseUint(f[6], 10, 32)
+	if err != nil {
+		return TaskStat{}, fmt.Errorf("parse task stat: field 9 is %q, want flags", f[6])
+	}
+	t := TaskStat{Name: string(b[open+1 : end]), Core: core, Kernel: flags&kernelThread != 0, Ended: f[0] == "Z" || f[0] == "X"}
 	for _, i := range []int{11, 12} { // utime, stime
 		n, err := number(f[i])
 		if err != nil {

@@ -10,15 +10,15 @@ import (
 	"linerate/internal/unit"
 )
 
-// busy describes what an interface carries per second; everything grows at an
+// nicLoad is what an interface carries per second; everything grows at an
 // even pace.
-type busy struct {
+type nicLoad struct {
 	own, foreignIn, foreignOut unit.BitRate
 	errors, drops, packets     int64 // per second
 	old                        bool  // a kernel without bytes_sent
 }
 
-func (b busy) at(d time.Duration) model.Sample {
+func (b nicLoad) at(d time.Duration) model.Sample {
 	s := d.Seconds()
 	bytes := func(r unit.BitRate) int64 { return int64(float64(r) / 8 * s) }
 	own := bytes(b.own)
@@ -43,23 +43,23 @@ func TestGuard(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		link unit.BitRate
-		b    busy
+		b    nicLoad
 		want string // empty: the load goes on
 	}{
-		{"ours alone", unit.Gbit, busy{own: 940 * unit.Mbit}, ""},
-		{"ours alone, old kernel", unit.Gbit, busy{own: 940 * unit.Mbit, old: true}, ""},
-		{"nothing", unit.Gbit, busy{}, ""},
-		{"a little of others'", unit.Gbit, busy{own: 800 * unit.Mbit, foreignOut: 90 * unit.Mbit}, ""},
-		{"much of others', out", unit.Gbit, busy{own: 700 * unit.Mbit, foreignOut: 120 * unit.Mbit}, "120 Mbit/s of other traffic on eth0 of client1"},
-		{"much of others', in", unit.Gbit, busy{own: 700 * unit.Mbit, foreignIn: 120 * unit.Mbit}, "(120 Mbit/s in, 0 bit/s out), more than 10% of the link"},
-		{"others before we load", unit.Gbit, busy{foreignIn: 500 * unit.Mbit}, "500 Mbit/s of other traffic"},
-		{"link not known, ours alone", 0, busy{own: 940 * unit.Mbit}, ""},
-		{"link not known, a login", 0, busy{foreignIn: 2 * unit.Mbit}, ""},
-		{"link not known, others", 0, busy{foreignIn: 50 * unit.Mbit}, "state it with --line-rate"},
-		{"errors", unit.Gbit, busy{own: 900 * unit.Mbit, errors: 50}, "errors rise on eth0 of client1"},
-		{"one error", unit.Gbit, busy{own: 900 * unit.Mbit, errors: 2}, ""},
-		{"drops", unit.Gbit, busy{own: 900 * unit.Mbit, drops: 2000, packets: 80000}, "drops rise on eth0 of client1: 2"},
-		{"few drops", unit.Gbit, busy{own: 900 * unit.Mbit, drops: 200, packets: 80000}, ""},
+		{"ours alone", unit.Gbit, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"ours alone, old kernel", unit.Gbit, nicLoad{own: 940 * unit.Mbit, old: true}, ""},
+		{"nothing", unit.Gbit, nicLoad{}, ""},
+		{"a little of others'", unit.Gbit, nicLoad{own: 800 * unit.Mbit, foreignOut: 90 * unit.Mbit}, ""},
+		{"much of others', out", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignOut: 120 * unit.Mbit}, "120 Mbit/s of other traffic on eth0 of client1"},
+		{"much of others', in", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignIn: 120 * unit.Mbit}, "(120 Mbit/s in, 0 bit/s out), more than 10% of the link"},
+		{"others before we load", unit.Gbit, nicLoad{foreignIn: 500 * unit.Mbit}, "500 Mbit/s of other traffic"},
+		{"link not known, ours alone", 0, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"link not known, a login", 0, nicLoad{foreignIn: 2 * unit.Mbit}, ""},
+		{"link not known, others", 0, nicLoad{foreignIn: 50 * unit.Mbit}, "state it with --line-rate"},
+		{"errors", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 50}, "errors rise on eth0 of client1"},
+		{"one error", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 2}, ""},
+		{"drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 2000, packets: 80000}, "drops rise on eth0 of client1: 2"},
+		{"few drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 200, packets: 80000}, ""},
 	} {
 		g := guardOf(tc.link)
 		got := ""
@@ -81,7 +81,7 @@ func TestGuard(t *testing.T) {
 // nothing of it. A host that is not watched is none of its business.
 func TestGuardBeginsAnew(t *testing.T) {
 	g := guardOf(unit.Gbit)
-	b := busy{own: 900 * unit.Mbit}
+	b := nicLoad{own: 900 * unit.Mbit}
 	for at := time.Duration(0); at < 2*time.Second; at += 100 * time.Millisecond {
 		g.see("client1", b.at(at))
 	}
@@ -91,7 +91,7 @@ func TestGuardBeginsAnew(t *testing.T) {
 			t.Fatal(why)
 		}
 	}
-	if why := g.see("server1", busy{foreignIn: 1e9}.at(time.Second)); why != nil {
+	if why := g.see("server1", nicLoad{foreignIn: 1e9}.at(time.Second)); why != nil {
 		t.Error(why)
 	}
 }

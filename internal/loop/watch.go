@@ -17,11 +17,19 @@ import (
 // Target is what to watch from this end.
 type Target struct {
 	Name  string       // as the user named it
-	Peers []netip.Addr // the other end
+	Peers []netip.Addr // the other end; none are known beforehand of a process
 	Ports []uint16     // of the service; empty is any
 	Mount string       // NFS mount point, for its RPC statistics
 	Share string       // SMB share, //server/name, for its request statistics
 	Disk  string       // block device of an iSCSI session, e.g. sda, likewise
+	// PID is a process whose connections are watched, with its descendants';
+	// 0 is none. Peers are then servers of the storage it uses.
+	PID int
+	// Without is what to tell when there is no connection at all, and then
+	// none is waited for. Empty: one may come.
+	Without string
+	// Notes stand with the verdict.
+	Notes []string
 }
 
 func (t Target) String() string {
@@ -41,11 +49,17 @@ type Watcher interface {
 type IdleError struct {
 	Target Target
 	Waited time.Duration
-	Conns  int // connections that were there, idle
+	Conns  int  // connections that were there, idle
+	Ended  bool // the process is gone
 }
 
 func (e *IdleError) Error() string {
-	if e.Conns == 0 {
+	switch {
+	case e.Ended:
+		return fmt.Sprintf("watch %s: it ended before data moved; attach while the copy goes on", e.Target)
+	case e.Conns == 0 && e.Target.Without != "":
+		return fmt.Sprintf("watch %s: %s", e.Target, e.Target.Without)
+	case e.Conns == 0:
 		return fmt.Sprintf("watch %s: no TCP connection to there in %s; start the copy, then run this again while it goes on", e.Target, e.Waited.Round(time.Second))
 	}
 	return fmt.Sprintf("watch %s: idle, %d connections moved no data in %s; start the copy, then run this again while it goes on", e.Target, e.Conns, e.Waited.Round(time.Second))
@@ -61,6 +75,8 @@ type Watch struct {
 	Patience time.Duration // how long to wait for that, For included
 	Now      func() time.Time
 	Progress func(step string)
+
+	clock time.Duration // by how much the host's clock was set during the last sampling
 }
 
 const sampleInterval = 100 * time.Millisecond
@@ -92,16 +108,21 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return rec, err
 	}
-	sent, received, conns := moved(samples)
-	if rate(max(sent, received), samples) < moving && !stuck(samples) {
-		return rec, &IdleError{w.Target, w.For, conns}
+	peers := traffic(samples)
+	if idle(peers, samples) {
+		return rec, &IdleError{Target: w.Target, Waited: w.For, Conns: conns(peers), Ended: w.ended(samples)}
 	}
 	w.Progress("judging")
+	judged := peers[0]
+	if !slices.Contains(w.Target.Peers, judged.addr) {
+		forgetMount(samples)
+	}
 	run := model.Run{Label: "watched", Started: started, Window: w.For, Samples: map[string][]model.Sample{w.Host: samples}}
-	run.Bytes, run.Goodput = unit.Bytes(max(sent, received)), rate(max(sent, received), samples)
+	run.Bytes, run.Goodput = unit.Bytes(judged.bytes()), rate(judged.bytes(), samples)
 	r.Runs = append(r.Runs, run)
-	c := w.oneSided(facts, samples)
-	r.Verdict = explain.Judge(c)
+	c := explain.Watched(&explain.End{Host: w.Host, Facts: facts, Samples: samples, Peer: judged.addr}, w.LineRate)
+	r.Verdict = explain.Narrow(c, explain.Judge(c))
+	r.Verdict.Notes = append(r.Verdict.Notes, w.notes(peers, samples)...)
 	r.Ladder = explain.Ladder(c, r.Verdict)
 	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(samples)})
 	r.Took = w.Now().Sub(r.Started)
@@ -116,25 +137,29 @@ func (w *Watch) awaitData(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sent, received, conns := moved(samples)
-		if rate(max(sent, received), samples) >= moving || stuck(samples) {
+		peers := traffic(samples)
+		if !idle(peers, samples) {
 			return nil
 		}
-		if waited := w.Now().Sub(started); waited+w.For >= w.Patience {
-			return &IdleError{w.Target, waited, conns}
+		waited, n, ended := w.Now().Sub(started), conns(peers), w.ended(samples)
+		if waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
+			return &IdleError{w.Target, waited, n, ended}
 		}
 		if !told {
 			told = true
-			w.Progress(fmt.Sprintf("waiting for data to move (%d connections, idle): start the copy now", conns))
+			w.Progress(fmt.Sprintf("waiting for data to move (%d connections, idle): start the copy now", n))
 		}
 	}
 }
 
 func (w *Watch) sample(ctx context.Context, d time.Duration) ([]model.Sample, error) {
-	stop, err := w.Agent.StartSampling(ctx, measure.Watch{
-		Addrs: w.Target.Peers, Ports: w.Target.Ports, FindOwners: true,
-		Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk,
-	}, sampleInterval)
+	what := measure.Watch{Addrs: w.Target.Peers, Ports: w.Target.Ports, FindOwners: true,
+		Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk}
+	if w.Target.PID > 0 {
+		what.OwnedBy, what.PIDs = []int{w.Target.PID}, []int{w.Target.PID}
+	}
+	began := w.Now()
+	stop, err := w.Agent.StartSampling(ctx, what, sampleInterval)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.Target, err)
 	}
@@ -151,60 +176,6 @@ func (w *Watch) sample(ctx context.Context, d time.Duration) ([]model.Sample, er
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.Target, err)
 	}
-	for i := range samples { // one host, one clock: its own
-		samples[i].At = samples[i].HostAt.Sub(samples[0].HostAt)
-	}
+	w.clock = setClock(samples, w.Now().Sub(began))
 	return samples, nil
-}
-
-// oneSided is the case of this end alone; which way the data goes is read
-// from it.
-func (w *Watch) oneSided(facts *model.Facts, samples []model.Sample) explain.Case {
-	end := &explain.End{Host: w.Host, Facts: facts, Samples: samples}
-	if len(w.Target.Peers) > 0 {
-		end.Peer = w.Target.Peers[0]
-	}
-	return explain.Watched(end, w.LineRate)
-}
-
-// moved sums what each connection acknowledged and received between its first
-// and last appearance. conns counts connections seen at the end.
-func moved(samples []model.Sample) (sent, received int64, conns int) {
-	type ends struct{ local, remote netip.AddrPort }
-	first := map[ends]model.Conn{}
-	last := map[ends]model.Conn{}
-	for _, s := range samples {
-		for _, c := range s.Conns {
-			k := ends{c.Local, c.Remote}
-			if f, ok := first[k]; !ok || c.Inode != f.Inode {
-				first[k] = c
-			}
-			last[k] = c
-		}
-	}
-	for k, l := range last {
-		sent += max(0, l.BytesAcked-first[k].BytesAcked)
-		received += max(0, l.BytesReceived-first[k].BytesReceived)
-	}
-	return sent, received, len(last)
-}
-
-// stuck: a connection is not idle but sends the same again and again, each time
-// after twice the wait (tcp_info's backoff), without an answer.
-func stuck(samples []model.Sample) bool {
-	if len(samples) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(samples[len(samples)-1].Conns, func(c model.Conn) bool { return c.Backoff >= 2 && c.Unacked > 0 })
-}
-
-func rate(bytes int64, samples []model.Sample) unit.BitRate {
-	if len(samples) < 2 {
-		return 0
-	}
-	d := samples[len(samples)-1].HostAt.Sub(samples[0].HostAt)
-	if d <= 0 {
-		return 0
-	}
-	return unit.BitRate(float64(bytes) * 8 / d.Seconds())
 }

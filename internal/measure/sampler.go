@@ -21,9 +21,12 @@ type Watch struct {
 	// Addrs are the peers: every TCP connection to or from these addresses.
 	Addrs []netip.Addr `json:"addrs,omitempty"`
 	// Ports restricts further, to connections with one of these as local or
-	// remote port; empty is every port. Without Addrs and Ports no
+	// remote port; empty is every port. Without Addrs, Ports and OwnedBy no
 	// connection is watched.
 	Ports []uint16 `json:"ports,omitempty"`
+	// OwnedBy adds the connections that these processes and their descendants
+	// hold, whatever their ends.
+	OwnedBy []int `json:"owned_by,omitempty"`
 	// PIDs are the processes whose threads are sampled.
 	PIDs []int `json:"pids,omitempty"`
 	// FindOwners adds the processes that hold a watched connection.
@@ -71,7 +74,7 @@ func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, err
 	return &Sampler{
 		src: src, watch: w, now: now,
 		tasks: newTaskReader(src, w), quota: quotaReader{src: src},
-		conns: connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}}, missed: map[string]bool{},
+		conns: newConnReader(src, w), missed: map[string]bool{},
 	}, nil
 }
 
@@ -136,7 +139,7 @@ func (s *Sampler) views() []view {
 	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
-	if len(s.watch.Addrs) > 0 || len(s.watch.Ports) > 0 {
+	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
 	}
 	if s.watch.Mount != "" {

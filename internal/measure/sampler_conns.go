@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,10 +25,20 @@ const (
 type connReader struct {
 	src    kernel.Source
 	filter kernel.TCPFilter
+	owners []int // processes whose connections are watched too, with their descendants'
 	known  []model.Conn
 	steady bool
 	listed time.Time
 }
+
+func newConnReader(src kernel.Source, w Watch) connReader {
+	return connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}, owners: w.OwnedBy}
+}
+
+// asked tells whether any connection is to be watched at all.
+func (r *connReader) asked() bool { return r.filtered() || len(r.owners) > 0 }
+
+func (r *connReader) filtered() bool { return len(r.filter.Addrs) > 0 || len(r.filter.Ports) > 0 }
 
 func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 	if age := out.HostAt.Sub(r.listed); r.steady && len(r.known) > 0 && len(r.known) <= fewConns && age >= 0 && age < relist {
@@ -37,7 +48,7 @@ func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 			return nil
 		}
 	}
-	conns, err := r.src.TCPConns(ctx, r.filter)
+	conns, err := r.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,3 +59,39 @@ func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 	out.Conns = conns
 	return nil
 }
+
+// list gives the connections that the filter wants and those that the owners
+// hold.
+func (r *connReader) list(ctx context.Context) ([]model.Conn, error) {
+	if len(r.owners) == 0 {
+		return r.src.TCPConns(ctx, r.filter)
+	}
+	held, err := r.held()
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.src.TCPConns(ctx, kernel.TCPFilter{})
+	return slices.DeleteFunc(all, func(c model.Conn) bool {
+		return !(c.Inode != 0 && held[c.Inode]) && !(r.filtered() && r.filter.Match(c.Local, c.Remote))
+	}), err
+}
+
+// held are the inodes of the owners' sockets. An owner that ended holds none;
+// a descendant that is not ours to see is left out.
+func (r *connReader) held() (map[uint32]bool, error) {
+	held := map[uint32]bool{}
+	for _, owner := range r.owners {
+		for _, pid := range kernel.Family(r.src, owner) {
+			inodes, err := kernel.Sockets(r.src, pid)
+			if err != nil && pid == owner && !kernel.IsGone(err) {
+				return nil, errors.Join(errOwner, err)
+			}
+			for _, i := range inodes {
+				held[i] = true
+			}
+		}
+	}
+	return held, nil
+}
+
+var errOwner = errors.New("find the connections of a process")

@@ -23,9 +23,11 @@ const (
 	KB  Bytes = 1000
 	MB        = 1000 * KB
 	GB        = 1000 * MB
+	TB        = 1000 * GB
 	KiB Bytes = 1024
 	MiB       = 1024 * KiB
 	GiB       = 1024 * MiB
+	TiB       = 1024 * GiB
 
 	Kbit BitRate = 1e3
 	Mbit         = 1e6 * BitRate(1)
@@ -43,7 +45,7 @@ func (b Bytes) String() string {
 	for _, u := range []struct {
 		name string
 		size float64
-	}{{"GiB", float64(GiB)}, {"MiB", float64(MiB)}, {"KiB", float64(KiB)}} {
+	}{{"TiB", float64(TiB)}, {"GiB", float64(GiB)}, {"MiB", float64(MiB)}, {"KiB", float64(KiB)}} {
 		if v >= u.size {
 			return neg + sig3(v/u.size) + " " + u.name
 		}
@@ -101,10 +103,10 @@ func ParseBytes(s string) (Bytes, error) {
 		return 0, fmt.Errorf("parse size %q: want a number and a unit, such as 256KiB", s)
 	}
 	mult, ok := map[string]Bytes{
-		"": 1, "B": 1, "KB": KB, "kB": KB, "MB": MB, "GB": GB, "KiB": KiB, "MiB": MiB, "GiB": GiB,
+		"": 1, "B": 1, "KB": KB, "kB": KB, "MB": MB, "GB": GB, "TB": TB, "KiB": KiB, "MiB": MiB, "GiB": GiB, "TiB": TiB,
 	}[suffix]
 	if !ok {
-		return 0, fmt.Errorf("parse size %q: unit must be B, KB, MB, GB, KiB, MiB or GiB", s)
+		return 0, fmt.Errorf("parse size %q: unit must be B, KB, MB, GB, TB, KiB, MiB, GiB or TiB", s)
 	}
 	total := v * float64(mult)
 	if total >= math.MaxInt64 {

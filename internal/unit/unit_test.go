@@ -15,7 +15,7 @@ func TestBitRateString(t *testing.T) {
 
 func TestBytesString(t *testing.T) {
 	for in, want := range map[Bytes]string{
-		0: "0 B", 1023: "1023 B", 256 * KiB: "256 KiB", 4 * MiB: "4 MiB", 3 * GiB / 2: "1.5 GiB", -2 * KiB: "-2 KiB",
+		0: "0 B", 1023: "1023 B", 256 * KiB: "256 KiB", 4 * MiB: "4 MiB", 3 * GiB / 2: "1.5 GiB", 2 * TiB: "2 TiB", -2 * KiB: "-2 KiB",
 	} {
 		if got := in.String(); got != want {
 			t.Errorf("Bytes(%d) prints %q, want %q", int64(in), got, want)
@@ -39,7 +39,7 @@ func TestParseBitRate(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for in, want := range map[string]Bytes{"1500": 1500, "256KiB": 256 * KiB, "4 MiB": 4 * MiB, "10GB": 10 * GB, "1.5KiB": 1536} {
+	for in, want := range map[string]Bytes{"1500": 1500, "256KiB": 256 * KiB, "4 MiB": 4 * MiB, "10GB": 10 * GB, "10TB": 10 * TB, "1.5TiB": 1536 * GiB, "1.5KiB": 1536} {
 		if got, err := ParseBytes(in); err != nil || got != want {
 			t.Errorf("ParseBytes(%q) = %v, %v; want %v", in, got, err, want)
 		}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"linerate/internal/facts"
+	"linerate/internal/host"
+	"linerate/internal/kernel"
+	"linerate/internal/loop"
+)
+
+// watched is whom to watch, and from where.
+type watched struct {
+	loop.Target
+	// enter is the argv that leads an agent into the network namespace in
+	// which the connections are; empty where it is ours.
+	enter []string
+}
+
+// explainTarget finds out whom to watch: the server of a mount or disk, the
+// address that was named, or the peers of a process.
+func explainTarget(ctx context.Context, env *environment, o explainOptions, args []string) (watched, error) {
+	if o.attach == "" {
+		t, err := mountTarget(ctx, args[0])
+		return watched{Target: t}, err
+	}
+	if pid, ok := parsePID(o.attach); ok {
+		return processTarget(ctx, env, pid)
+	}
+	t, err := attachTarget(ctx, o.attach)
+	return watched{Target: t}, err
+}
+
+// parsePID takes a bare number for a process id: no host and port is one.
+func parsePID(s string) (int, bool) {
+	pid, err := strconv.ParseUint(s, 10, 31)
+	return int(pid), err == nil && pid > 0
+}
+
+// attachTarget resolves HOST:PORT.
+func attachTarget(ctx context.Context, s string) (loop.Target, error) {
+	name, service, err := net.SplitHostPort(s)
+	port, perr := strconv.ParseUint(service, 10, 16)
+	if err != nil || perr != nil || name == "" || port == 0 {
+		return loop.Target{}, exit(ExitUsage, "--attach %q: want HOST:PORT, e.g. nas1:2049, or the number of a process", s)
+	}
+	addrs, err := kernel.Resolve(ctx, name)
+	if err != nil {
+		return loop.Target{}, fmt.Errorf("--attach %s: %w; give its address instead", s, err)
+	}
+	return loop.Target{Name: s, Peers: addrs, Ports: []uint16{uint16(port)}}, nil
+}
+
+// mountTarget finds the server behind a mount or a disk, without touching it.
+func mountTarget(ctx context.Context, path string) (loop.Target, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return loop.Target{}, fmt.Errorf("find %s: %w", path, err)
+	}
+	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
+	var local *facts.MountError
+	if errors.As(err, &local) {
+		return loop.Target{}, &exitError{ExitNothing, err}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return loop.Target{}, fmt.Errorf("%s: no such path here; name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them, or an iSCSI disk", path)
+	}
+	if err != nil {
+		return loop.Target{}, err
+	}
+	if !passesTCP(info) {
+		return loop.Target{}, exit(ExitNothing, "%s: its data goes by %s, and linerate can watch TCP only; mount it over TCP to have it explained", storageName(info, abs), info.Proto)
+	}
+	t := loop.Target{Name: storageName(info, abs), Mount: nfsMount(info), Share: smbShare(info), Disk: info.Device}
+	addStorage(&t, info)
+	return t, anyPort(ctx, kernel.Live{}, &t, info)
+}
+
+func passesTCP(i facts.MountInfo) bool { return i.Proto == "tcp" }
+
+// storageName is the mount point, or the disk as the user named it.
+func storageName(i facts.MountInfo, path string) string {
+	if i.Device != "" {
+		return fmt.Sprintf("%s (iSCSI disk %s)", path, i.Device)
+	}
+	return i.Mount.Point
+}
+
+func addStorage(t *loop.Target, i facts.MountInfo) {
+	for _, at := range i.Servers() {
+		if !slices.Contains(t.Peers, at.Addr()) {
+			t.Peers = append(t.Peers, at.Addr())
+		}
+		if !slices.Contains(t.Ports, at.Port()) {
+			t.Ports = append(t.Ports, at.Port())
+		}
+	}
+}
+
+// anyPort lets every port count where the mount does not tell its own (SMB)
+// and the usual one has no connection.
+func anyPort(ctx context.Context, src kernel.Source, t *loop.Target, i facts.MountInfo) error {
+	if !i.PortAssumed {
+		return nil
+	}
+	conns, err := src.TCPConns(ctx, kernel.TCPFilter{Addrs: t.Peers})
+	if errors.Is(err, errors.ErrUnsupported) || len(conns) == 0 {
+		return nil // the agent says it
+	}
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", t, err)
+	}
+	usual := kernel.TCPFilter{Ports: t.Ports}
+	for _, c := range conns {
+		if usual.Match(c.Local, c.Remote) {
+			return nil
+		}
+	}
+	t.Ports = nil
+	t.Notes = append(t.Notes, fmt.Sprintf("the mount does not tell its port and nothing is connected to port %d: all connections to its server are watched", i.Port))
+	return nil
+}
+
+// nfsMount is the mount point where the kernel keeps RPC statistics for it.
+func nfsMount(info facts.MountInfo) string {
+	if strings.HasPrefix(info.Mount.Type, "nfs") {
+		return info.Mount.Point
+	}
+	return ""
+}
+
+// smbShare is the share where the kernel keeps request statistics for it.
+func smbShare(info facts.MountInfo) string {
+	if info.Mount.Type == "cifs" || info.Mount.Type == "smb3" {
+		return info.Mount.Source
+	}
+	return ""
+}
+
+// processTarget finds what a process moves its data through: its TCP
+// connections, and the servers of the storage that its open files lie on.
+func processTarget(ctx context.Context, env *environment, pid int) (watched, error) {
+	p, err := facts.ProcessOf(ctx, kernel.Live{}, pid)
+	if errors.Is(err, facts.ErrKernelThread) {
+		return watched{}, &exitError{ExitNothing, err}
+	}
+	if err != nil {
+		return watched{}, err
+	}
+	w := watched{Target: ofProcess(p)}
+	if p.Sockets == 0 && len(w.Peers) == 0 {
+		return w, exit(ExitNothing, "attach to %s: %s", p, w.Without)
+	}
+	if p.OtherNet {
+		w.Notes = append(w.Notes, p.String()+" is in another network namespace (a container): interfaces, routes and net.* settings are those of that namespace")
+		w.enter, err = enterNetwork(env, p, os.Geteuid())
+	}
+	return w, err
+}
+
+// ofProcess is the target that a process and its storage make.
+func ofProcess(p facts.Process) loop.Target {
+	t := loop.Target{Name: p.String(), PID: p.PID}
+	var on, other []string
+	for _, s := range p.Storage {
+		name := s.Mount.Point
+		if s.Device != "" {
+			name = "/dev/" + s.Device
+		}
+		if !passesTCP(s) {
+			other = append(other, name+" ("+s.Proto+")")
+			continue
+		}
+		on = append(on, name)
+		addStorage(&t, s)
+		t.Mount, t.Share, t.Disk = nfsMount(s), smbShare(s), s.Device
+	}
+	if len(on) != 1 || p.OtherMounts { // statistics are kept for one, by our name of it
+		t.Mount, t.Share, t.Disk = "", "", ""
+	}
+	if len(on) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%s has files open on %s: the connections to that storage were watched too; linerate explain %s watches it alone", p, strings.Join(on, " and "), on[0]))
+	}
+	t.Without = without(p, on, other)
+	return t
+}
+
+// without says why a process may have no TCP connection and what to do then.
+func without(p facts.Process, on, other []string) string {
+	out := "it holds no TCP connection"
+	if p.Sockets > 0 {
+		out += fmt.Sprintf(" (its %d sockets are of other kinds, or listen)", p.Sockets)
+	}
+	switch {
+	case len(on) > 0:
+		return out + ", and neither has the server of " + strings.Join(on, " and ") + ", on which its files lie; see that the mount works"
+	case len(other) > 0:
+		return out + "; its files lie on " + strings.Join(other, " and ") + ", which linerate cannot watch"
+	}
+	return out + " and no file on a network mount or iSCSI disk; attach to the process that copies, or name the mount: linerate explain MOUNT"
+}
+
+// netRole is the hidden subcommand that enters a process's network namespace.
+const netRole = "enter-net"
+
+// enterNetwork is how an agent gets into the network namespace of p, which
+// takes root: without it the error says so.
+func enterNetwork(env *environment, p facts.Process, uid int) ([]string, error) {
+	if uid != 0 {
+		return nil, fmt.Errorf("attach to %s: it is in another network namespace (a container); watch as root, or run linerate inside it", p)
+	}
+	start, err := kernel.ProcessStart("/proc", p.PID)
+	if err != nil {
+		return nil, fmt.Errorf("attach to %s: %w", p, err)
+	}
+	return slices.Concat(env.self, []string{netRole, strconv.Itoa(p.PID), strconv.FormatUint(start, 10)}), nil
+}
+
+// netMain is the role netRole: PID START COMMAND…. It returns only on error.
+func netMain(args []string) error {
+	if len(args) < 3 {
+		return errors.New("enter a network namespace: want PID START COMMAND")
+	}
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return fmt.Errorf("enter a network namespace: %w", err)
+	}
+	start, err := strconv.ParseUint(args[1], 10, 64)
+	if err != nil {
+		return fmt.Errorf("enter a network namespace: %w", err)
+	}
+	if err := kernel.JoinNetwork(pid, start); err != nil {
+		return err
+	}
+	return kernel.Replace(args[2:], os.Environ())
+}
+
+// dialWatched starts an agent on this host, in the network namespace of what
+// is watched.
+func dialWatched(ctx context.Context, env *environment, p *progress, w watched) (*host.Client, error) {
+	return host.Dial(ctx, host.Endpoint{Name: localName, Argv: w.enter, Self: env.self}, host.Options{Log: p.detail, Now: env.now})
+}

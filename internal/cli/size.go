@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/size"
+)
+
+func sizeCommand(env *environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "size",
+		Short: "Calculators: what a link, window, slot, pool or cache carries, and what a goal needs",
+		Long: `size computes ceilings from numbers and prints each result with its formula and
+the numbers put in. It looks at no host. With --reverse it turns round: --rate is
+then the goal, and the answer is what that goal needs.`,
+		Example: `  linerate size link --rate 10Gbit --mtu 9000
+  linerate size window --rate 40Gbit --rtt 16ms
+  linerate size pool --layout raidz2 --vdevs 4 --width 6 --disk-size 10TB
+  linerate size nfs --reverse --rate 40Gbit --rtt 500us`,
+		Args:              calculatorName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	// A new calculator is one file of internal/size, a function here and a line.
+	cmd.AddCommand(
+		sizeLinkCommand(env), sizeWindowCommand(env), sizePCIeCommand(env), sizeNFSCommand(env),
+		sizeISCSICommand(env), sizePoolCommand(env), sizeRAMCommand(env), sizeStreamsCommand(env),
+	)
+	return cmd
+}
+
+// calculatorName refuses an unknown calculator.
+func calculatorName(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return exit(ExitUsage, "unknown calculator %q; choose one of %s", args[0], strings.Join(names, ", "))
+}
+
+// calculate runs one direction of a calculator and prints the answer. Its
+// errors are all about the input.
+func calculate[In any](env *environment, in *In, forward, reverse func(In) (size.Answer, error)) *cobra.Command {
+	back := false
+	cmd := &cobra.Command{
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return exit(ExitUsage, "unexpected argument %q: inputs are flags; see %s --help", args[0], cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := forward
+			if back {
+				f = reverse
+			}
+			a, err := f(*in)
+			if err != nil {
+				return exit(ExitUsage, "%w; see %s --help", err, cmd.CommandPath())
+			}
+			if env.json {
+				return printJSON(env, a)
+			}
+			return printAnswer(env, a)
+		},
+	}
+	cmd.Flags().BoolVar(&back, "reverse", false, "compute what a goal needs")
+	return cmd
+}
+
+// printAnswer prints the results, then their formulas, then the notes.
+func printAnswer(env *environment, a size.Answer) error {
+	wide := 0
+	for _, r := range a.Results {
+		wide = max(wide, utf8.RuneCountInString(r.Name))
+	}
+	var b strings.Builder
+	for _, r := range a.Results {
+		fmt.Fprintf(&b, "%-*s  %s\n", wide, r.Name, r.Text())
+	}
+	b.WriteString("\nFormulas\n")
+	for _, r := range a.Results {
+		for i, line := range wrapWords(r.Formula, max(env.width-4-wide, 40)) {
+			fmt.Fprintf(&b, "  %-*s  %s\n", wide, []string{r.Name, ""}[min(i, 1)], line)
+		}
+	}
+	if len(a.Notes) > 0 {
+		b.WriteString("\nNotes\n")
+	}
+	for _, n := range a.Notes {
+		for i, line := range wrapWords(n, env.width-4) {
+			b.WriteString([]string{"  - ", "    "}[min(i, 1)] + line + "\n")
+		}
+	}
+	_, err := fmt.Fprint(env.out, b.String())
+	return err
+}
+
+// wrapWords breaks text into lines of at most n characters, but never a word.
+func wrapWords(text string, n int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > n {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + w)
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,165 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"linerate/internal/kernel"
+)
+
+// Process is a process with its descendants, as far as their open files tell
+// where they move data.
+type Process struct {
+	PID  int
+	Name string
+	// Sockets is how many descriptors of sockets they hold, of whatever kind.
+	Sockets int
+	// Storage are the network mounts and iSCSI disks that their open files
+	// lie on, as the process sees them, each once.
+	Storage []MountInfo
+	// OtherNet and OtherMounts: the process lives in another network or mount
+	// namespace than the reader's (a container).
+	OtherNet    bool
+	OtherMounts bool
+}
+
+// String is "process 4711 (rsync)".
+func (p Process) String() string {
+	if p.Name == "" {
+		return "process " + strconv.Itoa(p.PID)
+	}
+	return fmt.Sprintf("process %d (%s)", p.PID, p.Name)
+}
+
+// Reasons for which a process cannot be attached to, for errors.Is.
+var (
+	ErrNoProcess    = errors.New("no such process")
+	ErrKernelThread = errors.New("a thread of the kernel")
+	ErrPrivate      = errors.New("not permitted to read its open files")
+)
+
+// ProcessError says why nothing is known of a process. It unwraps to
+// ErrNoProcess, ErrKernelThread or ErrPrivate.
+type ProcessError struct {
+	Process Process
+	Kind    error
+}
+
+// Error names the process, the reason, and the next step.
+func (e *ProcessError) Error() string {
+	next := map[error]string{
+		ErrNoProcess:    "name one that runs, as ps -e lists them",
+		ErrKernelThread: "the connections of NFS, SMB and iSCSI mounts are the kernel's and no process holds them; name the mount or the disk instead: linerate explain MOUNT",
+		ErrPrivate:      "watch as root or as its user",
+	}
+	return fmt.Sprintf("attach to %s: %s; %s", e.Process, e.Kind, next[e.Kind])
+}
+
+// Unwrap gives the kind.
+func (e *ProcessError) Unwrap() error { return e.Kind }
+
+// ProcessOf looks at a process and its descendants through /proc. It touches
+// none of their files, so that a dead server does not hang it. For a process
+// that cannot be attached to the error is a *ProcessError.
+func ProcessOf(ctx context.Context, src kernel.Source, pid int) (Process, error) {
+	p := Process{PID: pid}
+	if src.OS() != "linux" {
+		return p, fmt.Errorf("attach to %s: unsupported on %s, only Linux shows a process's connections so far: %w", p, src.OS(), errors.ErrUnsupported)
+	}
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	b, err := src.ReadFile(procPath(pid, "stat"))
+	if kernel.IsGone(err) {
+		return p, &ProcessError{p, ErrNoProcess}
+	}
+	if err != nil {
+		return p, fmt.Errorf("attach to %s: %w", p, err)
+	}
+	stat, err := kernel.ParseTaskStat(b)
+	if err != nil {
+		return p, fmt.Errorf("attach to %s: %w", p, err)
+	}
+	p.Name = stat.Name
+	switch {
+	case stat.Ended:
+		return p, &ProcessError{p, ErrNoProcess}
+	case stat.Kernel:
+		return p, &ProcessError{p, ErrKernelThread}
+	}
+	return p, p.readFiles(src)
+}
+
+func procPath(pid int, name string) string { return path.Join("/proc", strconv.Itoa(pid), name) }
+
+// readFiles looks through the descriptors of the process and its descendants.
+// Only its own must be readable.
+func (p *Process) readFiles(src kernel.Files) error {
+	net, mnt := namespace(src, strconv.Itoa(p.PID), "net"), namespace(src, strconv.Itoa(p.PID), "mnt")
+	p.OtherNet = net != "" && net != namespace(src, "self", "net")
+	p.OtherMounts = mnt != "" && mnt != namespace(src, "self", "mnt")
+	var paths []string
+	for _, pid := range kernel.Family(src, p.PID) {
+		files, err := kernel.OpenFiles(src, pid)
+		if pid == p.PID {
+			switch {
+			case errors.Is(err, fs.ErrPermission):
+				return &ProcessError{*p, ErrPrivate}
+			case kernel.IsGone(err):
+				return &ProcessError{*p, ErrNoProcess}
+			case err != nil:
+				return fmt.Errorf("attach to %s: %w", p, err)
+			}
+		}
+		for _, f := range files {
+			if _, ok := kernel.ParseSocketLink(f); ok {
+				p.Sockets++
+			} else if strings.HasPrefix(f, "/") {
+				paths = append(paths, f)
+			}
+		}
+	}
+	p.findStorage(src, paths)
+	return nil
+}
+
+func namespace(src kernel.Files, pid, kind string) string {
+	target, err := src.Readlink("/proc/" + pid + "/ns/" + kind)
+	if err != nil {
+		return "" // not ours to see, and then its files are not either
+	}
+	return target
+}
+
+// findStorage finds what the open files lie on. A mount table that cannot be
+// read leaves it empty: sockets can still be watched.
+func (p *Process) findStorage(src kernel.Files, paths []string) {
+	mounts, err := mountTable(src, strconv.Itoa(p.PID))
+	if err != nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, f := range paths {
+		m, err := covering(mounts, path.Clean(f))
+		if err != nil {
+			continue
+		}
+		// A device is a file of /dev; its mount tells nothing.
+		key := m.Point
+		if strings.HasPrefix(f, "/dev/") {
+			key = f
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if info, err := storageOf(src, m, f); err == nil {
+			p.Storage = append(p.Storage, info)
+		}
+	}
+}

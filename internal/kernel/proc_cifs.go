@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+)
+
+// SMBSession is one session of the kernel's SMB client.
+type SMBSession struct {
+	Addr netip.Addr // of its first connection
+	// Also are the server's other addresses that carry connections of it
+	// (multichannel).
+	Also []netip.Addr
+	RDMA bool // it passes no TCP
+}
+
+// ParseCIFSDebugData reads the sessions of /proc/fs/cifs/DebugData. Its text is
+// for people and has changed from release to release, so only what has stayed
+// is looked for: "ConnectionId:" or "Number of credits:" of a server, the
+// "Address:" (or "Name:") of a session, and the "IPv4:", "IPv6:" and
+// "[CONNECTED]" of its interfaces (fs/smb/client/cifs_debug.c). A text without
+// these holds no session; that is no error.
+func ParseCIFSDebugData(b []byte) []SMBSession {
+	var out []SMBSession
+	var iface netip.Addr
+	rdma := false
+	for line := range bytes.Lines(b) {
+		text := strings.TrimSpace(string(line))
+		f := strings.Fields(text)
+		switch {
+		case len(f) == 0:
+		case len(f) > 1 && f[1] == "ConnectionId:":
+			rdma, iface = false, netip.Addr{}
+		case f[0] == "RDMA" && len(f) == 1:
+			rdma = true
+		case len(f) > 2 && strings.HasSuffix(f[0], ")") && (f[1] == "Address:" || f[1] == "Name:"):
+			if a, err := netip.ParseAddr(f[2]); err == nil {
+				out, iface = append(out, SMBSession{Addr: a.Unmap(), RDMA: rdma}), netip.Addr{}
+			}
+		case len(f) > 1 && (f[0] == "IPv4:" || f[0] == "IPv6:"):
+			iface = netip.Addr{}
+			if a, err := netip.ParseAddr(f[1]); err == nil {
+				iface = a.Unmap()
+			}
+		case text == "[CONNECTED]" && iface.IsValid() && len(out) > 0:
+			if s := &out[len(out)-1]; iface != s.Addr {
+				s.Also = append(s.Also, iface)
+			}
+			iface = netip.Addr{}
+		}
+	}
+	return out
+}

@@ -118,6 +118,7 @@ func TestFindExport(t *testing.T) {
 		{"the deeper one", []model.Mount{nfs("nas:/export/a", "/mnt/a", "10.0.0.2"), nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/export/a/b", "/mnt/a/b", "/export/a/b", false},
 		{"by an address the user named", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.9.9.9")}, "/export", "/mnt/nas", "/export", false},
 		{"IPv6 source", []model.Mount{nfs("[fd00::2]:/export", "/mnt/nas", "10.0.0.2")}, "/export", "/mnt/nas", "/export", false},
+		{"a root of its own", []model.Mount{nfs("nas:/ram", "/mnt/r", "10.0.0.2")}, "/export/ram/x", "/mnt/r/x", "/export/ram/x", true},
 		{"another server's", []model.Mount{nfs("other:/export", "/mnt/o", "10.0.0.3")}, "/export", "", "/export", false},
 		{"a name that begins alike", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/exports", "", "/exports", false},
 		{"loopback is no server", []model.Mount{nfs("localhost:/export", "/mnt/nas", "127.0.0.1")}, "/export", "", "/export", false},

@@ -60,7 +60,7 @@ func TestClimbInTheLab(t *testing.T) {
 		}
 	}
 	one := rungOf(t, out, "one TCP stream")
-	if one.Predicted == nil || !strings.HasPrefix(one.PredictedFrom, "tcp_rmem of lab:"+from+" 256 KiB × 0.5 / ") {
+	if one.Predicted == nil || !strings.HasPrefix(one.PredictedFrom, "tcp_rmem of lab:"+from+" 256 KiB × ") {
 		t.Errorf("one stream was predicted %v from %s", one.Predicted, one.PredictedFrom)
 	}
 	if out.Verdict.Limiter != model.ReceiverWindow || out.Verdict.Host != "lab:"+from {

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,7 +203,8 @@ func (g Ground) windows(n int) []bound {
 		out = append(out, bound{rate, fmt.Sprintf("%s%s / %s = %s", times, why, ms(g.RTT), rate)})
 	}
 	if limit, ok := thirdOf(g.Receiver, rmemSetting); ok {
-		add(float64(limit)*windowShare, fmt.Sprintf("tcp_rmem of %s %s × %g", g.Receiver.Host, unit.Bytes(limit), windowShare))
+		share := receiveShare(g.Receiver)
+		add(float64(limit)*share, fmt.Sprintf("tcp_rmem of %s %s × %g", g.Receiver.Host, unit.Bytes(limit), share))
 	}
 	if limit, ok := thirdOf(g.Sender, wmemSetting); ok {
 		add(float64(limit)*payloadShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), payloadShare))
@@ -211,6 +213,30 @@ func (g Ground) windows(n int) []bound {
 		add(65535, "window without scaling 64 KiB")
 	}
 	return out
+}
+
+// fullShare is the share of its buffer that a window reaches with full
+// segments since Linux 6.6, which finds it by what packets take in memory
+// (scaling_ratio of tcp_measure_rcv_mss, net/ipv4/tcp_input.c): about 1448 of
+// 2048 bytes, more with large packets.
+const fullShare = 0.75
+
+// receiveShare is the share of a receive buffer that is window. Before 6.6 it is
+// a setting (tcp_win_from_space, include/net/tcp.h).
+func receiveShare(e *End) float64 {
+	var major, minor int
+	if n, _ := fmt.Sscanf(e.Facts.Kernel, "%d.%d", &major, &minor); n == 2 && (major > 6 || major == 6 && minor >= 6) {
+		return fullShare
+	}
+	v, ok := e.setting("linux.sysctl.net.ipv4.tcp_adv_win_scale")
+	scale, err := strconv.Atoi(strings.TrimSpace(v))
+	switch {
+	case !ok || err != nil || scale < -31 || scale > 31:
+		return windowShare
+	case scale <= 0:
+		return math.Pow(2, float64(scale))
+	}
+	return 1 - math.Pow(2, -float64(scale))
 }
 
 // path is what bounds a read of the mounted export.

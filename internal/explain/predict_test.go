@@ -117,6 +117,21 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+func TestReceiveShare(t *testing.T) {
+	for _, tc := range []struct {
+		kernel, scale string
+		want          float64
+	}{
+		{"5.10.0-30-amd64", "1", 0.5}, {"5.10.0", "2", 0.75}, {"5.10.0", "-2", 0.25}, {"5.10.0", "0", 1}, {"5.10.0", "x", 0.5}, {"", "", 0.5},
+		{"6.5.9", "1", 0.5}, {"6.6.0", "1", 0.75}, {"6.12.1-arch", "1", 0.75}, {"7.0", "-2", 0.75},
+	} {
+		e := &End{Facts: &model.Facts{Kernel: tc.kernel, Settings: map[string]model.Fact[string]{"linux.sysctl.net.ipv4.tcp_adv_win_scale": model.Known(tc.scale)}}}
+		if got := receiveShare(e); got != tc.want {
+			t.Errorf("kernel %q, scale %q: %v, want %v", tc.kernel, tc.scale, got, tc.want)
+		}
+	}
+}
+
 func TestCeilingOfATaggedInterface(t *testing.T) {
 	c := knobs{}.build()
 	c.Sender.Facts.NICs[0].Driver = model.Known(vlanDriver)

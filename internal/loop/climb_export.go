@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"linerate/internal/explain"
 	"linerate/internal/load"
@@ -106,7 +107,7 @@ func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec
 
 // readMethod says what was read, where and how.
 func readMethod(host string, r load.Result) string {
-	s := fmt.Sprintf("%s on %s: %s of %s in %.2f s, %s", r.Alone.File, host, unit.Bytes(r.Bytes), unit.Bytes(r.Alone.Size), r.Window.Seconds(), r.Alone.Method)
+	s := fmt.Sprintf("%s on %s: %s of %s in %v, %s", r.Alone.File, host, unit.Bytes(r.Bytes), unit.Bytes(r.Alone.Size), r.Window.Round(100*time.Microsecond), r.Alone.Method)
 	if c := r.Alone.Cached; c != nil {
 		s += fmt.Sprintf("; %.0f%% of it was in memory before", *c*100)
 	}

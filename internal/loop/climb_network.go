@@ -256,14 +256,14 @@ func (c *Climb) passive(ctx context.Context) (judged, error) {
 		return judged{}, fmt.Errorf("watch both ends: %w", err)
 	}
 	run := model.Run{Label: "watched", Started: started, Window: c.Rungs.Passive, Samples: samples}
-	var sent, received int64
-	for _, p := range traffic(samples[c.Sender.Name]) {
-		sent, received = sent+p.sent, received+p.received
+	seen := peer{}
+	if peers := traffic(samples[c.Sender.Name]); len(peers) > 0 { // there is no other: only the receiver was watched
+		seen = peers[0]
 	}
-	run.Bytes, run.Goodput = unit.Bytes(max(sent, received)), rate(max(sent, received), samples[c.Sender.Name])
+	run.Bytes, run.Goodput = unit.Bytes(seen.bytes()), rate(seen.bytes(), samples[c.Sender.Name])
 	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
 	kase := c.caseSeen(run, true)
-	if received > sent {
+	if seen.received > seen.sent {
 		kase.Sender, kase.Receiver = kase.Receiver, kase.Sender
 	}
 	return judge(kase), nil

@@ -112,7 +112,7 @@ func inOrder(t *testing.T, said []string, first, second string) {
 
 // Others use the link: nothing at full speed is sent, and what moves is judged.
 func TestClimbStopsForOthers(t *testing.T) {
-	w := &world{value: original, busy: carried{foreignIn: 300 * unit.Mbit, foreignOut: 120 * unit.Mbit}, mounts: []model.Mount{nfsMount}}
+	w := &world{value: original, busy: nicLoad{foreignIn: 300 * unit.Mbit, foreignOut: 120 * unit.Mbit}, mounts: []model.Mount{nfsMount}}
 	c, said := climbing(w, &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas"})
 	rec, err := c.Run(t.Context())
 	if err != nil {

@@ -46,6 +46,8 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Exp
 			e.Mount, e.Dir, e.Path, deepest = m, path.Join(m.Point, rest), path.Clean(dir), served
 		} else if _, ok := below(served, e.Path); ok && e.Mount.Point == "" {
 			e.Mount, e.Dir, e.Path = m, m.Point, served
+		} else if rest, ok := belowPseudo(path.Clean(dir), served); ok && e.Mount.Point == "" {
+			e.Mount, e.Dir = m, path.Join(m.Point, rest)
 		}
 	}
 	return e
@@ -80,6 +82,17 @@ func below(p, dir string) (string, bool) {
 		return "", true
 	}
 	return strings.CutPrefix(p, dir+"/")
+}
+
+// belowPseudo is below for a server whose NFSv4 root is a directory of its own
+// (fsid=0, RFC 7530 section 7): what it serves as /share may be its
+// /srv/share. It only helps where no mount fits by its whole name.
+func belowPseudo(p, served string) (string, bool) {
+	if served == "/" {
+		return "", false
+	}
+	_, rest, ok := strings.Cut(p+"/", served+"/")
+	return strings.TrimSuffix(rest, "/"), ok
 }
 
 // inMemory tells whether a directory lies on a file system or a block device

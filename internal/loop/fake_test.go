@@ -37,7 +37,7 @@ type world struct {
 	clamps bool   // the kernel takes the write and keeps its own value
 	dumb   bool   // the change has no effect on the goodput
 	mounts []model.Mount
-	busy   carried   // what the interfaces carry, beside the samples of the window
+	busy   nicLoad   // what the interfaces carry, beside the samples of the window
 	noRead load.Role // a worker of this role fails
 	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
 	paces  bool      // the run that goes on paces itself

@@ -10,15 +10,15 @@ import (
 	"linerate/internal/unit"
 )
 
-// carried describes what an interface carries per second; everything grows at an
+// nicLoad is what an interface carries per second; everything grows at an
 // even pace.
-type carried struct {
+type nicLoad struct {
 	own, foreignIn, foreignOut unit.BitRate
 	errors, drops, packets     int64 // per second
 	old                        bool  // a kernel without bytes_sent
 }
 
-func (b carried) at(d time.Duration) model.Sample {
+func (b nicLoad) at(d time.Duration) model.Sample {
 	s := d.Seconds()
 	bytes := func(r unit.BitRate) int64 { return int64(float64(r) / 8 * s) }
 	own := bytes(b.own)
@@ -43,23 +43,23 @@ func TestGuard(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		link unit.BitRate
-		b    carried
+		b    nicLoad
 		want string // empty: the load goes on
 	}{
-		{"ours alone", unit.Gbit, carried{own: 940 * unit.Mbit}, ""},
-		{"ours alone, old kernel", unit.Gbit, carried{own: 940 * unit.Mbit, old: true}, ""},
-		{"nothing", unit.Gbit, carried{}, ""},
-		{"a little of others'", unit.Gbit, carried{own: 800 * unit.Mbit, foreignOut: 90 * unit.Mbit}, ""},
-		{"much of others', out", unit.Gbit, carried{own: 700 * unit.Mbit, foreignOut: 120 * unit.Mbit}, "120 Mbit/s of other traffic on eth0 of client1"},
-		{"much of others', in", unit.Gbit, carried{own: 700 * unit.Mbit, foreignIn: 120 * unit.Mbit}, "(120 Mbit/s in, 0 bit/s out), more than 10% of the link"},
-		{"others before we load", unit.Gbit, carried{foreignIn: 500 * unit.Mbit}, "500 Mbit/s of other traffic"},
-		{"link not known, ours alone", 0, carried{own: 940 * unit.Mbit}, ""},
-		{"link not known, a login", 0, carried{foreignIn: 2 * unit.Mbit}, ""},
-		{"link not known, others", 0, carried{foreignIn: 50 * unit.Mbit}, "state it with --line-rate"},
-		{"errors", unit.Gbit, carried{own: 900 * unit.Mbit, errors: 50}, "errors rise on eth0 of client1"},
-		{"one error", unit.Gbit, carried{own: 900 * unit.Mbit, errors: 2}, ""},
-		{"drops", unit.Gbit, carried{own: 900 * unit.Mbit, drops: 2000, packets: 80000}, "drops rise on eth0 of client1: 2"},
-		{"few drops", unit.Gbit, carried{own: 900 * unit.Mbit, drops: 200, packets: 80000}, ""},
+		{"ours alone", unit.Gbit, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"ours alone, old kernel", unit.Gbit, nicLoad{own: 940 * unit.Mbit, old: true}, ""},
+		{"nothing", unit.Gbit, nicLoad{}, ""},
+		{"a little of others'", unit.Gbit, nicLoad{own: 800 * unit.Mbit, foreignOut: 90 * unit.Mbit}, ""},
+		{"much of others', out", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignOut: 120 * unit.Mbit}, "120 Mbit/s of other traffic on eth0 of client1"},
+		{"much of others', in", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignIn: 120 * unit.Mbit}, "(120 Mbit/s in, 0 bit/s out), more than 10% of the link"},
+		{"others before we load", unit.Gbit, nicLoad{foreignIn: 500 * unit.Mbit}, "500 Mbit/s of other traffic"},
+		{"link not known, ours alone", 0, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"link not known, a login", 0, nicLoad{foreignIn: 2 * unit.Mbit}, ""},
+		{"link not known, others", 0, nicLoad{foreignIn: 50 * unit.Mbit}, "state it with --line-rate"},
+		{"errors", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 50}, "errors rise on eth0 of client1"},
+		{"one error", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 2}, ""},
+		{"drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 2000, packets: 80000}, "drops rise on eth0 of client1: 2"},
+		{"few drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 200, packets: 80000}, ""},
 	} {
 		g := guardOf(tc.link)
 		got := ""
@@ -81,7 +81,7 @@ func TestGuard(t *testing.T) {
 // nothing of it. A host that is not watched is none of its business.
 func TestGuardBeginsAnew(t *testing.T) {
 	g := guardOf(unit.Gbit)
-	b := carried{own: 900 * unit.Mbit}
+	b := nicLoad{own: 900 * unit.Mbit}
 	for at := time.Duration(0); at < 2*time.Second; at += 100 * time.Millisecond {
 		g.see("client1", b.at(at))
 	}
@@ -91,7 +91,7 @@ func TestGuardBeginsAnew(t *testing.T) {
 			t.Fatal(why)
 		}
 	}
-	if why := g.see("server1", carried{foreignIn: 1e9}.at(time.Second)); why != nil {
+	if why := g.see("server1", nicLoad{foreignIn: 1e9}.at(time.Second)); why != nil {
 		t.Error(why)
 	}
 }
@@ -118,6 +118,7 @@ func TestFindExport(t *testing.T) {
 		{"the deeper one", []model.Mount{nfs("nas:/export/a", "/mnt/a", "10.0.0.2"), nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/export/a/b", "/mnt/a/b", "/export/a/b", false},
 		{"by an address the user named", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.9.9.9")}, "/export", "/mnt/nas", "/export", false},
 		{"IPv6 source", []model.Mount{nfs("[fd00::2]:/export", "/mnt/nas", "10.0.0.2")}, "/export", "/mnt/nas", "/export", false},
+		{"a root of its own", []model.Mount{nfs("nas:/ram", "/mnt/r", "10.0.0.2")}, "/export/ram/x", "/mnt/r/x", "/export/ram/x", true},
 		{"another server's", []model.Mount{nfs("other:/export", "/mnt/o", "10.0.0.3")}, "/export", "", "/export", false},
 		{"a name that begins alike", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/exports", "", "/exports", false},
 		{"loopback is no server", []model.Mount{nfs("localhost:/export", "/mnt/nas", "127.0.0.1")}, "/export", "", "/export", false},

@@ -25,6 +25,7 @@ import (
 	"syscall"
 	"time"
 
+	"linerate/bench/steal"
 	"linerate/internal/lab"
 	"linerate/internal/model"
 )
@@ -109,12 +110,12 @@ const moreTries = 2
 func (t *tally) attempt(ctx context.Context, o options, dir string, w io.Writer) bool {
 	var r outcome
 	for try := 0; try <= moreTries+o.retry; try++ {
-		before := processorTime()
+		before := steal.Now()
 		r = once(ctx, o, dir, t)
 		if ctx.Err() != nil {
 			return false
 		}
-		if stolen := processorTime().stolenSince(before); stolen >= spoiledBy && r.err == nil {
+		if stolen := steal.Now().Since(before); stolen >= steal.Spoiled && r.err == nil {
 			t.spoiled[r.named]++
 			fmt.Fprintf(w, "%s: not counted (%s named): the hypervisor took %.0f%% of this machine's CPU\n", t.fault, r.named, 100*stolen)
 			r.skip = true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -11,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"linerate/bench/steal"
+	"linerate/internal/explain"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -49,9 +54,9 @@ func (s *fakeStage) goodput(w model.Workload) unit.BitRate {
 	return rate
 }
 
-func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results, error) {
+func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results, explain.Case, error) {
 	if s.broken {
-		return model.Results{}, errors.New("the agent is gone\nwith details")
+		return model.Results{}, explain.Case{}, errors.New("the agent is gone\nwith details")
 	}
 	ceiling := 950 * unit.Mbit
 	v := model.Verdict{Limiter: model.None, Confidence: 0.9, Measured: s.goodput(w), Ceiling: &ceiling}
@@ -59,7 +64,7 @@ func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results
 		v.Limiter = model.PathLoss
 		v.Alternatives = []model.Alternative{{Limiter: model.ApplicationSource}}
 	}
-	return model.Results{Outcome: model.Outcome{Verdict: v}}, nil
+	return model.Results{Outcome: model.Outcome{Verdict: v}}, explain.Case{LineRate: model.Known(unit.Gbit)}, nil
 }
 
 func (s *fakeStage) Measure(_ context.Context, w model.Workload) (unit.BitRate, error) {
@@ -88,7 +93,7 @@ func (s *fakeStage) Start(context.Context, string, string, ...string) (func() er
 func newJudge(downs *int) (*judge, *[]*fakeStage) {
 	var built []*fakeStage
 	clock := time.Unix(0, 0)
-	j := &judge{seed: 7, name: "test", say: func(string, ...any) {}}
+	j := &judge{seed: 7, name: "test", cpu: func() steal.Time { return steal.Time{} }, say: func(string, ...any) {}}
 	j.now = func() time.Time { clock = clock.Add(time.Second); return clock }
 	j.build = func(_ context.Context, t topology.Topology) (stage, error) {
 		built = append(built, newFakeStage(t, downs))
@@ -172,6 +177,32 @@ func TestJudgeMeasuresPairs(t *testing.T) {
 	p.FirstOnly, p.OtherOnly = p.Both, p.Both
 	if r.Causes = []model.LimiterID{model.LinkRate, model.PathLoss}; judgedPair(r) != bothInOrder {
 		t.Errorf("two that bind alike: %s", judgedPair(r))
+	}
+}
+
+func TestRecord(t *testing.T) {
+	downs := 0
+	j, _ := newJudge(&downs)
+	dir := t.TempDir()
+	j.record = recorder(dir)
+	if _, err := j.run(context.Background(), longCase("loss-random", "severe")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "loss-random.severe.tcp.cubic.json.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if b, err = d.DecodeAll(b, nil); err != nil {
+		t.Fatal(err)
+	}
+	var got recording
+	if err := json.Unmarshal(b, &got); err != nil || got.Name != "loss-random.severe.tcp.cubic" || got.Case.LineRate.Or(0) != unit.Gbit {
+		t.Errorf("%v in %s", err, b)
 	}
 }
 

@@ -34,6 +34,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"linerate/bench/steal"
 )
 
 type options struct {
@@ -44,6 +46,7 @@ type options struct {
 	results string
 	only    string
 	print   bool
+	record  string
 }
 
 func main() {
@@ -57,6 +60,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the order of cases and of runs")
 	flag.StringVar(&o.results, "results", "diagnosis.jsonl", "file of results: a line for each case; cases in it are not run again")
 	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/")
+	flag.StringVar(&o.record, "record", "", "folder to keep what each verdict was concluded from in, as testdata/recordings has it")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -82,8 +86,11 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now}
+	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now, cpu: steal.Now}
 	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if o.record != "" {
+		j.record = recorder(o.record)
+	}
 	if err := runCases(ctx, j, cases, o.results); err != nil {
 		return err
 	}
@@ -123,7 +130,7 @@ func runCases(ctx context.Context, j *judge, cases []Case, path string) (err err
 	}
 	defer func() { err = errors.Join(err, j.close(), out.close()) }()
 	for i, c := range cases {
-		r, err := j.run(ctx, c)
+		r, err := j.runQuiet(ctx, c)
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("interrupted after %d of %d cases; the same command goes on, -print %s shows what there is", i, len(cases), path), err)
 		}

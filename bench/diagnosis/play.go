@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/lab/topology"
 	"linerate/internal/loop"
@@ -60,19 +61,23 @@ func (p *players) leave() error {
 }
 
 // Diagnose implements stage: one pass of the loop up to the verdict.
-func (p *players) Diagnose(ctx context.Context, w model.Workload) (model.Results, error) {
+func (p *players) Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error) {
 	pass := loop.Loop{
 		Sender: p.sender, Receiver: p.receiver, Workload: w, LineRate: model.Known(p.line),
 		Timing: loop.DefaultTiming(), Now: time.Now,
 	}
 	rec, err := pass.Run(ctx)
 	if err != nil {
-		return model.Results{}, fmt.Errorf("diagnose: %w", err)
+		return model.Results{}, explain.Case{}, fmt.Errorf("diagnose: %w", err)
 	}
 	for name, f := range rec.Facts {
 		p.cpus[name] = f.CPUs
 	}
-	return rec.Results, nil
+	run := rec.Results.Runs[0]
+	end := func(e, peer loop.End) *explain.End {
+		return &explain.End{Host: e.Name, Facts: rec.Facts[e.Name], Samples: run.Samples[e.Name], Peer: peer.Addr}
+	}
+	return rec.Results, explain.Case{Sender: end(p.sender, p.receiver), Receiver: end(p.receiver, p.sender), LineRate: pass.LineRate}, nil
 }
 
 // Measure implements stage.

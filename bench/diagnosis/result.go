@@ -56,7 +56,9 @@ type Result struct {
 	Evidence     []string `json:"evidence,omitempty"` // metric=value
 	Build        string   `json:"build"`
 	Seconds      float64  `json:"seconds"`
-	Error        string   `json:"error,omitempty"` // the case could not be judged
+	// Stolen is the share of the machine's CPU that the hypervisor took meanwhile.
+	Stolen float64 `json:"stolen"`
+	Error  string  `json:"error,omitempty"` // the case could not be judged
 }
 
 // leastGain is the rise of goodput from which a fault counts as limiting.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/fault"
@@ -173,10 +174,10 @@ func (s storageStage) Down(ctx context.Context) error {
 }
 
 // Diagnose implements stage: what `linerate explain MOUNT` does on the client.
-func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Results, error) {
+func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error) {
 	stop, err := s.Start(ctx, "client1", "reader", s.reader(time.Minute, 0, w)...)
 	if err != nil {
-		return model.Results{}, err
+		return model.Results{}, explain.Case{}, err
 	}
 	watch := loop.Watch{
 		Agent: s.agent, Host: "client1", LineRate: model.Known(storageRate), For: 5 * time.Second, Patience: 20 * time.Second,
@@ -185,9 +186,10 @@ func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Res
 	}
 	rec, err := watch.Run(ctx)
 	if err = errors.Join(err, stop()); err != nil {
-		return model.Results{}, fmt.Errorf("diagnose: %w", err)
+		return model.Results{}, explain.Case{}, fmt.Errorf("diagnose: %w", err)
 	}
-	return rec.Results, nil
+	end := &explain.End{Host: "client1", Facts: rec.Facts["client1"], Samples: rec.Results.Runs[0].Samples["client1"], Peer: s.server}
+	return rec.Results, explain.Watched(end, watch.LineRate), nil
 }
 
 // Measure implements stage.

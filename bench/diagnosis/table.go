@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/bench/steal"
 	"linerate/internal/lab/fault"
 	"linerate/internal/model"
 )
@@ -102,6 +103,9 @@ func Table(results []Result) string {
 	pairs(&b, all)
 	if n := count(all, func(r Result) bool { return r.HealthyShare != nil && *r.HealthyShare < poorLab }); n > 0 {
 		fmt.Fprintf(&b, "In %d cases the lab without the fault gave less than %.0f%% of the ceiling; they count like any other.\n", n, 100*poorLab)
+	}
+	if n := count(all, func(r Result) bool { return r.Stolen >= steal.Spoiled }); n > 0 {
+		fmt.Fprintf(&b, "In %d cases the hypervisor took %.0f%% of the CPU or more, in every try; they count like any other.\n", n, 100*steal.Spoiled)
 	}
 	for _, r := range failed {
 		fmt.Fprintf(&b, "not judged: %s: %s\n", r.Key(), r.Error)

@@ -132,6 +132,8 @@ Start with one of these:
 		sizeCommand(env),
 		runsCommand(env),
 		reportCommand(env),
+		guideCommand(env),
+		settingCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

@@ -19,6 +19,7 @@ type explainOptions struct {
 	lineRate string
 	load     bool   // two hosts: traffic is allowed
 	via      string // two hosts: data address of the receiver
+	file     string // two hosts: file of the export to read
 	streams  int
 	cc       string
 }
@@ -42,9 +43,13 @@ an address and port, or a process: of that the TCP connections that it and its
 descendants hold, and those to the storage that its open files lie on. With
 several peers the one that moves most data is judged and the others are named.
 
-With two hosts it logs in to both (ssh, or the lab) and runs TCP between them for
-some seconds, if you allow it with --load: that tells causes apart which look
-alike from one end. It changes nothing on either.
+With two hosts it logs in to both (ssh, or the lab) and, if you allow it with
+--load, climbs the ladder: memory, loopback, one TCP stream, several both ways,
+and with HOST:/export the server's disk and the whole path over the client's
+mount. Before each rung it says what it loads and what the model predicts; a
+rung stops when others use more than 10% of the link. It writes no file and
+changes nothing on either host. With HOST:/export it first watches the mount: a
+transfer that runs is judged without any load.
 
 From one end some causes look alike. Then it says which, and what would tell
 them apart, instead of guessing.`,
@@ -55,6 +60,8 @@ them apart, instead of guessing.`,
   linerate explain --attach $(pgrep -n rsync)      those of the newest rsync
   linerate explain --attach 192.0.2.7:5201 --line-rate 10Gbit
   linerate explain client1 root@nas1 --load --via 10.0.0.2 --line-rate 10Gbit
+  linerate explain client1 nas1:/export --load     reads the export's largest file
+  linerate explain client1 nas1:/export --load --file images/big.iso
   linerate explain lab:client1 lab:server1 --load`,
 		Args: usage(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
@@ -62,7 +69,8 @@ them apart, instead of guessing.`,
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().BoolVar(&o.load, "load", false, "two hosts: allow TCP at full speed between them without asking")
+	cmd.Flags().BoolVar(&o.load, "load", false, "two hosts: allow the loads of the ladder without asking")
+	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")
 	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, where its name leads elsewhere (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "two hosts: TCP connections at once")
 	cmd.Flags().StringVar(&o.cc, "cc", "", "two hosts: congestion control to ask for; empty leaves the sender's default")
@@ -101,6 +109,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	if err != nil {
 		return err
 	}
+	addPlace(&rec.Results, rec.Facts, target.Target, rate)
 	rec.Results.Command, rec.Results.Build = "explain", version().String()
 	return conclude(env, rec)
 }

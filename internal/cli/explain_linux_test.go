@@ -328,7 +328,7 @@ func TestExplainNamesTheLimiterOfARunningCopyFromEitherEnd(t *testing.T) {
 	if code != 0 || to.Verdict.Limiter != model.ReceiverWindow {
 		t.Errorf("from the receiver: exit %d, named %s", code, to.Verdict.Limiter)
 	}
-	if len(from.Ladder) != 6 || from.Ladder[5].Rung != "whole path" || !from.Ladder[5].Seen {
+	if len(from.Ladder) != 9 || from.Ladder[8].Rung != "whole path" || !from.Ladder[8].Seen {
 		t.Errorf("the ladder: %+v", from.Ladder)
 	}
 	if _, err := os.Stat(filepath.Clean(from.Report)); err != nil {

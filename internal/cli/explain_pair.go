@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"linerate/internal/host"
 	"linerate/internal/kernel"
@@ -18,50 +21,152 @@ import (
 	"linerate/internal/unit"
 )
 
-// explainPair runs TCP between two hosts and judges it from both ends. It
-// changes nothing on either.
+// explainPair climbs the ladder between two hosts and judges it from both ends.
+// It changes nothing on either. With a path on the second host the first is its
+// client: a transfer that runs is watched, otherwise the export is read.
 func explainPair(ctx context.Context, env *environment, o explainOptions, args []string, rate model.Fact[unit.BitRate]) error {
-	names, err := pairNames(args)
+	names, err := pairNames(o, args)
 	if err != nil {
 		return err
 	}
-	if err := o.mayLoad(env, names); err != nil {
-		return err
+	if names[1].Path == "" { // with a path it is looked at first
+		if err := o.mayLoad(env, names); err != nil {
+			return err
+		}
 	}
 	p := newProgress(env)
 	defer p.end()
-	var agents []*host.Client
+	agents, err := dialAll(ctx, env, names, p)
 	defer func() {
 		for _, a := range agents {
 			_ = a.Close()
 		}
 	}()
-	for _, n := range names {
-		a, err := dialHost(ctx, env, n, p)
-		if err != nil {
-			return err
-		}
-		agents = append(agents, a)
-	}
-	from, to, err := dataPath(ctx, o, names, agents)
 	if err != nil {
 		return err
 	}
-	p.say("data path: %s (%s) → %s (%s)", args[0], from, args[1], to)
-	if rate.State != model.Present {
-		rate = statedRate(ctx, env, names, to, p)
-	}
-	pass := loop.Loop{
-		Sender: loop.End{Name: args[0], Addr: from, Agent: agents[0]}, Receiver: loop.End{Name: args[1], Addr: to, Agent: agents[1]},
-		Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
-		Now: env.now, Progress: func(s string) { p.say("%s", s) },
-	}
-	rec, err := pass.Run(ctx)
+	rec, err := climb(ctx, env, o, pair{names, args, agents}, rate, p)
 	if err != nil {
 		return err
 	}
 	rec.Results.Command, rec.Results.Build = "explain "+strings.Join(args, " "), version().String()
 	return conclude(env, rec)
+}
+
+// pair is two hosts that were reached, as the user named them.
+type pair struct {
+	names  []host.Name
+	args   []string
+	agents []*host.Client
+}
+
+// dialAll starts an agent on every host; with an error it returns those that
+// were started before.
+func dialAll(ctx context.Context, env *environment, names []host.Name, p *progress) (agents []*host.Client, err error) {
+	for _, n := range names {
+		a, err := dialHost(ctx, env, n, p)
+		if err != nil {
+			return agents, err
+		}
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
+	export, via, err := findExport(ctx, o, h)
+	if err != nil {
+		return nil, err
+	}
+	if o.via == "" {
+		o.via = via
+	}
+	from, to, err := dataPath(ctx, o, h.names, h.agents)
+	if err != nil {
+		return nil, err
+	}
+	if rate.State != model.Present {
+		rate = statedRate(ctx, env, h.names, to, p)
+	}
+	sender := loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]}
+	receiver := loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]}
+	if export != nil {
+		receiver.Name = strings.TrimSuffix(h.args[1], ":"+h.names[1].Path)
+		rec, err := watchMount(ctx, env, o, sender, receiver, export, rate, p)
+		if rec != nil || err != nil {
+			return rec, err
+		}
+		if err := o.mayLoad(env, h.names); err != nil {
+			return nil, err
+		}
+		sender, receiver = receiver, sender // as a read flows
+	}
+	p.say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
+	c := loop.Climb{
+		Loop: loop.Loop{
+			Sender: sender, Receiver: receiver,
+			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
+			Now: env.now, Progress: func(s string) { p.say("%s", s) },
+		},
+		Streams: o.streams, Export: export,
+	}
+	return c.Run(ctx)
+}
+
+// findExport is the export that the second name's path is; nil without one.
+// via is the address that the client has it mounted from.
+func findExport(ctx context.Context, o explainOptions, h pair) (export *loop.Export, via string, err error) {
+	dir := h.names[1].Path
+	if dir == "" {
+		return nil, "", nil
+	}
+	var f [2]*model.Facts
+	for i, a := range h.agents {
+		if f[i], err = a.Facts(ctx); err != nil {
+			return nil, "", fmt.Errorf("look at %s: %w", h.names[i], err)
+		}
+	}
+	also := h.agents[1].Data()
+	if a, err := netip.ParseAddr(o.via); err == nil {
+		also = append(also, a)
+	}
+	e := loop.FindExport(f[0], f[1], dir, also...)
+	e.File = o.file
+	return &e, e.Mount.Options["addr"], nil
+}
+
+// watchMount looks whether a transfer runs over the client's mount, and if so
+// judges it without any load. It returns nothing when the mount is idle.
+func watchMount(ctx context.Context, env *environment, o explainOptions, client, server loop.End, e *loop.Export, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
+	if e.Mount.Point == "" {
+		p.say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client.Name, e.Path, server.Name)
+		return nil, nil
+	}
+	agent, ok := client.Agent.(loop.Watcher)
+	if !ok {
+		return nil, fmt.Errorf("watch %s on %s: its agent cannot", e.Mount.Point, client.Name)
+	}
+	p.say("watching %s on %s for a transfer, without load", e.Mount.Point, client.Name)
+	port, mount, share := uint16(2049), e.Mount.Point, ""
+	if !strings.HasPrefix(e.Mount.Type, "nfs") {
+		port, mount, share = 445, "", e.Mount.Source
+	}
+	w := loop.Watch{
+		Agent: agent, Host: client.Name, LineRate: rate, For: o.watch, Patience: o.watch + time.Second,
+		Target: loop.Target{Name: e.Mount.Point, Peers: []netip.Addr{server.Addr}, Ports: []uint16{port}, Mount: mount, Share: share},
+		Now:    env.now, Progress: func(s string) { p.say("%s", s) },
+	}
+	rec, err := w.Run(ctx)
+	var idle *loop.IdleError
+	if errors.As(err, &idle) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec.Results.Verdict.Notes = append(rec.Results.Verdict.Notes,
+		fmt.Sprintf("a transfer runs over %s: it was watched, and no load was put on anything; run this again when it is over to climb the ladder", e.Mount.Point))
+	return rec, nil
 }
 
 // statedRate is what the description of a lab promises for its flow, as a port's
@@ -87,30 +192,48 @@ func statedRate(ctx context.Context, env *environment, names []host.Name, to net
 	return model.Known(unit.BitRate(s.Flow.Rate))
 }
 
-// pairNames reads the two hosts. A path has no place here: what is measured is
-// the network between them.
-func pairNames(args []string) ([]host.Name, error) {
+// pairNames reads the two hosts. A path belongs to the second, the server.
+func pairNames(o explainOptions, args []string) ([]host.Name, error) {
 	var out []host.Name
 	for _, a := range args {
 		n, err := host.ParseName(a)
 		if err != nil {
 			return nil, exit(ExitUsage, "%w", err)
 		}
-		if n.Path != "" {
-			return nil, exit(ExitUsage, "explain %s: name two hosts without a path (client1, user@nas1, lab:client1, localhost), or one mount", a)
-		}
 		out = append(out, n)
 	}
-	if out[0] == out[1] {
+	server := out[1]
+	server.Path = ""
+	switch {
+	case out[0].Path != "":
+		return nil, exit(ExitUsage, "explain %s %s: the client has no path; name two hosts (client1, user@nas1, lab:client1, localhost), the second with its export where that is to be read: nas1:/export", args[0], args[1])
+	case out[0] == server:
 		return nil, exit(ExitUsage, "explain %s %s: name two different hosts", args[0], args[1])
+	case out[1].Path != "" && !path.IsAbs(out[1].Path):
+		return nil, exit(ExitUsage, "explain %s: the export is an absolute path on the server, e.g. nas1:/export", args[1])
+	case o.file != "" && out[1].Path == "":
+		return nil, exit(ExitUsage, "--file %s: name the export that it lies in: %s:/export", o.file, args[1])
+	case o.file != "" && !filepath.IsLocal(o.file):
+		return nil, exit(ExitUsage, "--file %q: want a path below the export, e.g. images/big.iso", o.file)
 	}
 	return out, nil
 }
 
-// mayLoad asks before anything is sent: load on a production network is the
+// loads is what the ladder puts on hosts and link, before it is allowed to.
+func loads(names []host.Name) string {
+	t, r := loop.DefaultTiming(), loop.DefaultRungTime()
+	s := fmt.Sprintf("explain runs TCP at full speed between %s and %s for %s, and %s each in several streams both ways; before that a copy of memory (%s) and TCP inside each host (%s)",
+		names[0], names[1], t.Diagnosis, r.Streams, r.Copy, 2*r.Loopback)
+	if names[1].Path != "" {
+		s += fmt.Sprintf("; then it reads one file of the export, on the server and over the mount, for at most %s each", r.Read)
+	}
+	return s + ". It writes nothing and stops when others need the link"
+}
+
+// mayLoad asks before anything is loaded: load on a production network is the
 // user's to allow.
 func (o explainOptions) mayLoad(env *environment, names []host.Name) error {
-	what := fmt.Sprintf("explain runs TCP at full speed from %s to %s for %s", names[0], names[1], loop.DefaultTiming().Diagnosis)
+	what := loads(names)
 	if o.load {
 		return nil
 	}
@@ -124,7 +247,7 @@ func (o explainOptions) mayLoad(env *environment, names []host.Name) error {
 	fmt.Fprintf(env.err, "%s. Go on? [y/N] ", what)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
-		return exit(ExitNothing, "nothing was sent")
+		return exit(ExitNothing, "nothing was loaded")
 	}
 	return nil
 }

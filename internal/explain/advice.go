@@ -9,6 +9,9 @@ import (
 // adviceFor tells an operator what removes a limiter that no setting of ours
 // removes.
 func adviceFor(s *scene, f *finding) string {
+	if f.advice != "" {
+		return f.advice
+	}
 	switch f.id {
 	case model.MTUBlackhole:
 		return blackholeAdvice(s, f)

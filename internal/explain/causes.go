@@ -20,7 +20,7 @@ func causesOf(v *model.Verdict, b ballot) {
 		b.next.bound = unknown()
 		later = append(later, b.next)
 	}
-	v.NextLimit = s.nextLimit(later)
+	v.NextLimit = s.nextLimit(later, s.ceilingWithout(b.first))
 	if n, g := v.NextLimit, v.ExpectedGain; n != nil && n.Limiter != model.None && g != nil && n.At < g.High {
 		g.Low = max(v.Measured, min(g.Low, n.At))
 		g.Why += "; " + string(n.Limiter) + " may bind at " + n.At.String()
@@ -97,7 +97,7 @@ func (s *scene) gained(from float64, later []*finding) (lo, hi *unit.BitRate) {
 	return &none, &most
 }
 
-func (s *scene) nextLimit(later []*finding) *model.NextLimit {
+func (s *scene) nextLimit(later []*finding, ceiling float64) *model.NextLimit {
 	for _, f := range later {
 		if !known(f.bound) {
 			continue
@@ -108,10 +108,10 @@ func (s *scene) nextLimit(later []*finding) *model.NextLimit {
 		}
 		return &model.NextLimit{Limiter: f.id, Host: f.host, At: unit.BitRate(f.bound), Why: why}
 	}
-	if !known(s.ceiling) || s.ceiling <= s.total {
+	if !known(ceiling) || ceiling <= s.total {
 		return nil
 	}
-	return &model.NextLimit{Limiter: model.None, At: unit.BitRate(s.ceiling), Why: "the ceiling of the link"}
+	return &model.NextLimit{Limiter: model.None, At: unit.BitRate(ceiling), Why: "the ceiling of the link"}
 }
 
 // probeFor is the first alternative's probe with all that it tells apart.

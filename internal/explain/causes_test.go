@@ -120,6 +120,22 @@ func TestProbeTellsTheAlternativesApart(t *testing.T) {
 
 func ids(v ...model.LimiterID) []model.LimiterID { return v }
 
+// Without a known ceiling nothing far away is foretold.
+func TestNoLimitIsForetoldFarAway(t *testing.T) {
+	for settings, want := range map[string]model.LimiterID{"4096 16384 524288": model.SendBuffer, "4096 16384 67108864": ""} {
+		k := knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 128 << 10, rcvbuf: 262144, line: -1,
+			settings: map[string]string{rmemSetting: "4096 131072 262144", wmemSetting: settings}}
+		v := Judge(k.build())
+		var got model.LimiterID
+		if v.NextLimit != nil {
+			got = v.NextLimit.Limiter
+		}
+		if v.Limiter != model.ReceiverWindow || got != want {
+			t.Errorf("tcp_wmem %s: next is %q: %s", settings, got, v.Line)
+		}
+	}
+}
+
 // A program that asks for more than net.core allows gets exactly twice that
 // (open-iscsi does so by default), and the setting is what to change.
 func TestBufferCappedByNetCore(t *testing.T) {

@@ -20,8 +20,15 @@ const (
 	// frameBytes: header 14, check sequence 4, preamble 8, gap 12.
 	frameBytes = 38
 
+	// vlanTag: IEEE 802.1Q.
+	vlanTag = 4
+
 	optTimestamps = 1
 )
+
+// vlanDriver is how Linux names itself as the driver of a tagged interface
+// (net/8021q/vlan_dev.c).
+const vlanDriver = "802.1Q VLAN Support"
 
 // CeilingInputs are the numbers the ceiling was computed from.
 type CeilingInputs struct {
@@ -31,6 +38,7 @@ type CeilingInputs struct {
 	MSS        int          `json:"mss"`  // payload of a full segment in bytes
 	Timestamps bool         `json:"timestamps"`
 	IPHeader   int          `json:"ip_header"` // 20 or 40
+	VLAN       bool         `json:"vlan"`      // frames carry a tag
 }
 
 // CeilingResult is the most payload the path can carry. Rate is nil when that
@@ -59,9 +67,13 @@ func Ceiling(c Case) CeilingResult {
 		options = timestampBytes
 	}
 	frame := in.MSS + in.IPHeader + tcpHeader + options + frameBytes
+	on := "Ethernet"
+	if in.VLAN {
+		frame, on = frame+vlanTag, "Ethernet with a VLAN tag"
+	}
 	rate := in.LineRate * unit.BitRate(in.MSS) / unit.BitRate(frame)
-	formula := fmt.Sprintf("%s × %d / %d B (segment of MTU %d on Ethernet, %s) = %s",
-		in.LineRate, in.MSS, frame, in.MSS+in.IPHeader+tcpHeader+options, in.From, rate)
+	formula := fmt.Sprintf("%s × %d / %d B (segment of MTU %d on %s, %s) = %s",
+		in.LineRate, in.MSS, frame, in.MSS+in.IPHeader+tcpHeader+options, on, in.From, rate)
 	return CeilingResult{Rate: &rate, Formula: formula, Inputs: in}
 }
 
@@ -76,6 +88,9 @@ func ceilingInputs(c Case) CeilingInputs {
 	}
 	for _, e := range []*End{c.Sender, c.Receiver} {
 		n := dataNIC(e)
+		if n != nil && n.Driver.Or("") == vlanDriver {
+			in.VLAN = true
+		}
 		if n != nil && n.MTU > 0 && (in.MTU == 0 || n.MTU < in.MTU) {
 			in.MTU = n.MTU
 		}

@@ -24,6 +24,7 @@ type detector struct {
 func detectors() []detector {
 	return []detector{
 		{"stalled", true, seeStalled},
+		{"small MTU", true, seeSmallMTU},
 		{"at the ceiling", true, seeCeiling},
 		{"MTU probed", true, seeProbed},
 		{"start-up", true, seeStartUp},

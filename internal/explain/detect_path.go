@@ -22,6 +22,8 @@ const (
 	probedMSS = 0.95
 	// standingQueue: RTT over minimum RTT from which a queue stands.
 	standingQueue = 1.12
+	// rareLoss: below it bbr keeps the link full (measured up to 1%).
+	rareLoss = 0.01
 	// lossFloor: a retransmitted share below it is a stray event.
 	lossFloor = 2e-5
 )
@@ -282,6 +284,7 @@ func seeLoss(s *scene) *finding {
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
+	f.placeLosses(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
 	if recovering {
@@ -289,6 +292,9 @@ func seeLoss(s *scene) *finding {
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
 	}
 	f.or(model.PathQueue, pacedProbe)
+	if v.retrans < rareLoss {
+		f.or(model.CongestionControl, "send with a congestion control that goes by a model of the path (bbr), which so few losses do not slow down; "+v.last.CC+" is in force")
+	}
 	f.unseenReader(s)
 	return f
 }

@@ -14,7 +14,7 @@
 // both ends paired into connections), window.go (which part of a recording is
 // steady), view*.go (features), detect*.go (one small detector per limiter, in
 // the order of detectors()), fix.go and gain.go (what to do about it),
-// judge.go (the verdict), ladder.go and line.go (how it is told).
+// judge.go (the verdict), narrow.go (less of it after a brief look from one end), ladder.go and line.go (how it is told).
 //
 // To add a detector: write a function scene → *finding in a detect_*.go file,
 // add one line to detectors(), and a case to the tables in the tests.

@@ -42,6 +42,9 @@ func fixFor(s *scene, f *finding) model.Fix {
 	case model.SendBuffer:
 		return sendFix(s, f)
 	case model.PacketCost:
+		if f.advice != "" {
+			return operator(f.host, f.advice)
+		}
 		return offloadFix(s, f)
 	case model.SACKOff:
 		return sackFix(s)

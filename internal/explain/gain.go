@@ -21,7 +21,7 @@ func gainFor(s *scene, f *finding, fix model.Fix) *model.Gain {
 	if fix.Kind != model.FixSetting && !known(s.ceiling) {
 		return nil
 	}
-	high, why := s.ceiling, "the ceiling of the link"
+	high, why := s.ceilingWithout(f), "the ceiling of the link"
 	if b, w := s.bufferBound(fix); b > 0 && !(b >= high) {
 		high, why = b, w
 	}

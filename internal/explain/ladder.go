@@ -1,39 +1,89 @@
 package explain
 
-import "linerate/internal/model"
+import (
+	"fmt"
 
-// Ladder lays out the rungs from memory to the whole path; all six are always
+	"linerate/internal/model"
+)
+
+// Names of the rungs, in the order in which each builds on those before it.
+const (
+	RungMemory   = "memory"
+	RungLoopback = "local loopback"
+	RungStream   = "one TCP stream"
+	RungStreams  = "N TCP streams"
+	RungReverse  = "N TCP streams, reverse"
+	RungDisk     = "server disk"
+	RungCached   = "server disk, cached"
+	RungRAM      = "protocol on RAM"
+	RungWhole    = "whole path"
+)
+
+// Ladder lays out the rungs from memory to the whole path; all nine are always
 // there. A rung that this case did not measure says what would reveal it. The
 // cause of a slow transfer is at the first rung that drops.
 func Ladder(c Case, v model.Verdict) []model.Rung {
-	ce := Ceiling(c)
+	out := blank(c)
 	n := len(flows(c))
-	load := !c.Passive && n > 0
-	stream := model.Rung{Rung: "one TCP stream", Ceiling: ce.Rate, Formula: ce.Formula,
-		How: "run one memory-to-memory stream between both ends (needs a login at each)"}
-	streams := model.Rung{Rung: "N TCP streams", Ceiling: ce.Rate, Formula: ce.Formula,
-		How: "run several memory-to-memory streams at once: together they go around the limits of one window and one core"}
-	whole := model.Rung{Rung: "whole path", Ceiling: ce.Rate, Formula: ce.Formula,
-		How: "watch a real copy: linerate explain MOUNT while it runs"}
 	switch {
-	case load && n == 1:
-		reveal(&stream, v)
-	case load:
-		reveal(&streams, v)
-	case n > 0:
-		reveal(&whole, v)
+	case n == 0:
+	case c.Passive:
+		reveal(out, RungWhole, v)
+	case n == 1:
+		reveal(out, RungStream, v)
+	default:
+		reveal(out, RungStreams, v)
 	}
-	return []model.Rung{
-		{Rung: "memory", Formula: "copy bandwidth of both hosts, divided by the copies a byte takes", How: "measure a memory copy on the cores in use; it matters once the rungs below reach tens of Gbit/s"},
-		stream, streams,
-		{Rung: "server disk", Formula: "sequential read rate of the server's storage", How: "log in at the server and read the file there, past its cache"},
-		{Rung: "protocol on RAM", Ceiling: ce.Rate, Formula: ce.Formula, How: "export a RAM-backed directory from the server and copy from it: what is then missing is the protocol's"},
-		whole,
+	return out
+}
+
+// blank is the ladder before anything is measured.
+func blank(c Case) []model.Rung {
+	g := Ground{Sender: c.Sender, Receiver: c.Receiver, LineRate: c.LineRate}
+	var out []model.Rung
+	for _, r := range []struct{ rung, how string }{
+		{RungMemory, "measure a memory copy: linerate explain CLIENT SERVER --load does; it matters once the rungs below reach tens of Gbit/s"},
+		{RungLoopback, "run TCP inside each host: linerate explain CLIENT SERVER --load does"},
+		{RungStream, "run one memory-to-memory stream between both ends (needs a login at each)"},
+		{RungStreams, "run several memory-to-memory streams at once: together they go around the limits of one window and one core"},
+		{RungReverse, "run them the other way too: linerate explain CLIENT SERVER --load does"},
+		{RungDisk, "log in at the server and read the file there, past its cache: linerate explain CLIENT SERVER:/export --load"},
+		{RungCached, "read it there a second time, from its cache: linerate explain CLIENT SERVER:/export --load"},
+		{RungRAM, "export a RAM-backed directory from the server and copy from it: what is then missing is the protocol's"},
+		{RungWhole, "watch a real copy: linerate explain MOUNT while it runs"},
+	} {
+		e := g.ceiling(r.rung)
+		out = append(out, model.Rung{Rung: r.rung, Ceiling: e.Ceiling, Formula: e.Formula, How: r.how})
 	}
+	return out
 }
 
 // reveal marks a rung as measured.
-func reveal(r *model.Rung, v model.Verdict) {
-	rate := v.Measured
-	r.Measured, r.Seen, r.How = &rate, true, ""
+func reveal(ladder []model.Rung, name string, v model.Verdict) {
+	for i := range ladder {
+		if r := &ladder[i]; r.Rung == name {
+			rate := v.Measured
+			r.Measured, r.Seen, r.How = &rate, true, ""
+		}
+	}
+}
+
+// drops: a rung that reaches less than this share of its prediction falls short
+// of it by more than runs of seconds differ.
+const drops = 0.8
+
+// FirstDrop says which rung is the first to fall short of what facts and the
+// rungs below predicted; empty when none does or none was predicted.
+func FirstDrop(ladder []model.Rung) string {
+	for _, r := range ladder {
+		switch r.Rung {
+		case RungMemory, RungLoopback, RungDisk, RungCached:
+			continue // what bounds them leaves out work that they must do
+		}
+		if !r.Seen || r.Measured == nil || r.Predicted == nil || *r.Predicted <= 0 || *r.Measured >= drops**r.Predicted {
+			continue
+		}
+		return fmt.Sprintf("the first rung that falls short of its prediction is %s: %s measured, %s predicted from the rungs below", r.Rung, *r.Measured, *r.Predicted)
+	}
+	return ""
 }

@@ -36,7 +36,8 @@ func Narrow(c Case, v model.Verdict) model.Verdict {
 	if end == nil || c.Sender != nil && c.Receiver != nil || v.Limiter == model.Undetermined || len(end.Samples) == 0 {
 		return v
 	}
-	if d := end.Samples[len(end.Samples)-1].At - end.Samples[0].At; d < fullWatch {
+	// The first sample is a moment after the start, the last one before the end.
+	if d := (end.Samples[len(end.Samples)-1].At - end.Samples[0].At).Round(time.Second); d < fullWatch {
 		most := math.Round(100*(briefCap+briefPerSecond*max(0, d.Seconds()))) / 100
 		atMost(&v, most, fmt.Sprintf("watched for %s only: what comes and goes more slowly is not seen; watch for %s or more (--for 12s) to be surer", seconds(d.Seconds()), fullWatch))
 	}

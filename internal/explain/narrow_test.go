@@ -44,7 +44,7 @@ func TestBriefWatchIsLessSure(t *testing.T) {
 	if brief.Confidence >= full.Confidence || brief.Confidence > 0.55 || brief.Causes[0].Confidence != brief.Confidence {
 		t.Errorf("confidence %.2f of 2 s, %.2f of 12 s", brief.Confidence, full.Confidence)
 	}
-	if !noted(brief, "watched for 1.9 s only") || noted(full, "watched for") {
+	if !noted(brief, "watched for 2 s only") || noted(full, "watched for") {
 		t.Errorf("notes %q and %q", brief.Notes, full.Notes)
 	}
 	both := window(20)

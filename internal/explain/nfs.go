@@ -11,7 +11,7 @@ import (
 
 const (
 	// nfsOps: fewer calls than this carry no mean worth judging.
-	nfsOps = 10
+	nfsOps = 6
 	// asksLittle: with fewer calls of any kind under way on average, the
 	// client itself leaves the mount idle.
 	asksLittle = 0.7
@@ -25,6 +25,8 @@ const (
 	serverShare = 0.50
 	// netShare: share of a call's time after sending that they do explain.
 	netShare = 0.60
+	// allNet: share from which nothing else is left to explain it.
+	allNet = 0.90
 	// serverSilent: share of the samples in which nothing moves although
 	// calls are under way.
 	serverSilent = 0.20
@@ -76,6 +78,8 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 	switch {
 	case m.asked < asksLittle:
 		f = m.littleAsked()
+	case m.oneByOne():
+		f = m.roundTrips()
 	case v.Limiter == model.ReceiverWindow && m.fitsWindow():
 		f = m.judge()
 	case m.explains(v.Limiter):
@@ -125,6 +129,12 @@ func (m *mountView) support(v model.Verdict) *model.Verdict {
 	v.Evidence = append(v.Evidence, f.evidence...)
 	v.Confidence = min(v.Confidence, nfsOneEnd)
 	return &v
+}
+
+// oneByOne: each call takes what its data takes on an idle path, and the next one
+// waits for it. What is lost, or queues, would make calls take longer.
+func (m *mountView) oneByOne() bool {
+	return m.inflight < severalCalls && m.net > 0 && m.wire > 0 && m.net+m.wire >= allNet*m.rtt
 }
 
 // fitsWindow: all that was asked for and has not come yet fits into the window
@@ -219,6 +229,7 @@ func (m *mountView) unexplained() *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	f.say(m.end.Host, "rate_spread", m.spread, "ratio", m.n, "data comes all the time at one rate, with no queue, loss or full window to be seen from here")
 	m.callEvidence(f)
+	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, more has to be under way")
 	f.or(model.LinkRate, "start a second copy from another server: if the sum stays the same, the path carries no more")
 	f.or(model.ServerTime, "copy a file that the server has in memory: if the rate rises, its disk is the limit")
 	f.or(model.SendBuffer, "log in at the server: its tcp_info tells")

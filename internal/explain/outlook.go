@@ -41,7 +41,7 @@ func (s *scene) outlook(first *finding) []*finding {
 	var out []*finding
 	for _, see := range forecasters() {
 		f := see(s)
-		if f == nil || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) || !known(f.bound) || f.bound < refuted*s.total || f.bound >= belowCeiling*s.ceiling {
+		if f == nil || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
 			continue
 		}
 		f.bound = max(f.bound, s.total)
@@ -54,6 +54,17 @@ func (s *scene) outlook(first *finding) []*finding {
 		seen[f.id] = true
 		return twice
 	})
+}
+
+// soon tells whether a limit is one that a rise of the goodput will meet: not
+// disproved by what is measured, and below the ceiling. Where that is not known
+// no rise beyond what a blind fix would aim at is foretold.
+func (s *scene) soon(bound float64) bool {
+	most := belowCeiling * s.ceiling
+	if !known(most) {
+		most = blindGrowth * s.total
+	}
+	return known(bound) && bound >= refuted*s.total && bound < most
 }
 
 // perTrip is the goodput of all flows when each has so many bytes in flight.

@@ -42,6 +42,7 @@ func TestRequests(t *testing.T) {
 		{"the disk behind the server takes its time", requesting(model.OfDisk, 20, 1<<20, 300*ms, 128, inBursts), model.ServerTime, 0.7},
 		{"the application asks for little", requesting(model.OfSMB, 20, 1<<20, 15*ms, 0, inBursts), model.ApplicationSink, 0.7},
 		{"few requests and a small window that is not in the way", requesting(model.OfSMB, 80, 32768, 12*ms, 0, windowFull), model.RequestConcurrency, 0.7},
+		{"one at a time, and segments that came out of order", requesting(model.OfSMB, 50, 1<<20, 19*ms, 0, gaps), model.RequestConcurrency, 0.7},
 		{"too few requests", requesting(model.OfDisk, 1, 65536, 50*ms, 128), model.Undetermined, 0.3},
 		{"the link is full", requesting(model.OfDisk, 110, 1<<20, 70*ms, 128), model.None, 1},
 	} {

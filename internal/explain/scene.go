@@ -70,14 +70,25 @@ type finding struct {
 	evidence []model.Evidence
 	alts     []model.Alternative
 	notes    []string
+	advice   string // for an operator, where more is known than the limiter's usual
 	// cap is the most confidence the signature alone can carry; 0: no cap.
 	cap float64
 	// costs: the signature shows that something is amiss, but only goodput
 	// below a known ceiling shows that it costs anything.
 	costs bool
+	// lift is by how much its removal raises the ceiling itself; 0: it does not.
+	lift float64
 	// bound is the goodput of all flows together that this limiter allows,
 	// bit/s; unknown where it cannot be computed. It is set by outlook alone.
 	bound float64
+}
+
+// ceilingWithout is the ceiling once the limiter is gone.
+func (s *scene) ceilingWithout(f *finding) float64 {
+	if f.lift > 0 {
+		return s.ceiling * f.lift
+	}
+	return s.ceiling
 }
 
 type cause string

@@ -45,6 +45,9 @@ func TestReadGolden(t *testing.T) {
 		t.Fatalf("%d recorded hosts, %v", len(dirs), err)
 	}
 	for _, d := range dirs {
+		if strings.HasPrefix(d.Name(), "papers-") { // trees of files, for the audit
+			continue
+		}
 		t.Run(d.Name(), func(t *testing.T) {
 			f, err := Read(context.Background(), load(t, d.Name()), d.Name(), taken())
 			if err != nil {

@@ -1,62 +1,106 @@
 // Package guide is what linerate knows about settings without looking at a
 // host: what each does, its defaults, when to change it, by which rule, and
-// what that risks. It is data, embedded in the binary, for plans and reports
-// to quote. It knows no host and decides nothing; a setting that is not in it
-// is not changed.
+// what that risks; what papers and guides advise, and what has become of each
+// advice. It is data, embedded in the binary, for plans, reports and audits to
+// quote. An audit judges the texts of a host's files that it is given. The
+// package reads no host and changes nothing; a setting that is not in it is
+// neither changed nor judged.
 package guide
 
 import (
 	"bytes"
-	_ "embed" // settings.yaml
+	"embed"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
 
 // Setting is one entry.
 type Setting struct {
-	ID         string    `yaml:"id"`
-	Title      string    `yaml:"title"`
-	Unit       string    `yaml:"unit"`
-	Defaults   []Default `yaml:"defaults"`
-	Does       string    `yaml:"does"`
-	ChangeWhen string    `yaml:"change_when"`
-	Value      string    `yaml:"value"` // rule for the new value
+	ID         string    `yaml:"id" json:"id"`
+	Title      string    `yaml:"title" json:"title"`
+	Unit       string    `yaml:"unit" json:"unit"`
+	Defaults   []Default `yaml:"defaults" json:"defaults"`
+	Does       string    `yaml:"does" json:"does"`
+	ChangeWhen string    `yaml:"change_when" json:"change_when"`
+	Value      string    `yaml:"value" json:"value"` // rule for the new value
+	// TimesBDP is that rule as a number where it is one: the last number of the
+	// value is at least so many times rate × RTT.
+	TimesBDP float64 `yaml:"times_bdp" json:"times_bdp,omitempty"`
 	// NeverLower: no number of it may become smaller without being asked for.
-	NeverLower bool   `yaml:"never_lower"`
-	ActsOn     string `yaml:"acts_on"`
-	Risk       Risk   `yaml:"risk"`
+	NeverLower bool   `yaml:"never_lower" json:"never_lower,omitempty"`
+	ActsOn     string `yaml:"acts_on" json:"acts_on"`
+	Risk       Risk   `yaml:"risk" json:"risk"`
 	// Trades names what a change may cost beside performance (data safety,
 	// security); empty for most.
-	Trades   string   `yaml:"trades"`
-	Sources  []string `yaml:"sources"`
-	Verified bool     `yaml:"verified"` // read in the sources, not from memory
+	Trades   string   `yaml:"trades" json:"trades,omitempty"`
+	Sources  []string `yaml:"sources" json:"sources"`
+	Verified bool     `yaml:"verified" json:"verified"` // read in the sources, not from memory
+	// Unverified says what of the entry is from memory; empty: nothing.
+	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
+	// Names are other names a host has for it; WrongNames look like one and
+	// are none.
+	Names      []string `yaml:"names" json:"names,omitempty"`
+	WrongNames []string `yaml:"wrong_names" json:"wrong_names,omitempty"`
+	// Instead is the setting that does the work on Linux, or on the right side.
+	Instead string `yaml:"instead" json:"instead,omitempty"`
+	// Judge says what the audit thinks of values; the first that fits counts.
+	Judge []Judgement `yaml:"judge" json:"-"`
 }
 
 // Default is the value of a fresh system.
 type Default struct {
-	Kernel string `yaml:"kernel"`
-	Value  string `yaml:"value"`
+	Kernel string `yaml:"kernel" json:"kernel"` // a Range
+	Value  string `yaml:"value" json:"value"`
+	Note   string `yaml:"note" json:"note,omitempty"` // what the value depends on
 }
 
 // Risk of a change: low, medium or high.
 type Risk struct {
-	Level string `yaml:"level"`
-	Why   string `yaml:"why"`
+	Level string `yaml:"level" json:"level"`
+	Why   string `yaml:"why" json:"why,omitempty"`
 }
 
-//go:embed settings.yaml
-var settingsYAML []byte
+// Judgement is the audit's opinion on some values of a setting.
+type Judgement struct {
+	When   string `yaml:"when"`   // a Condition on the value
+	Kernel string `yaml:"kernel"` // a Range
+	Status Status `yaml:"status"`
+	Why    string `yaml:"why"`
+}
 
-// All returns every setting in the order of the file.
+// OS is the system a setting belongs to, in the word its id begins with;
+// "any", "switch" and "array" are no systems of hosts.
+func (s Setting) OS() string {
+	os, _, _ := strings.Cut(s.ID, ".")
+	return os
+}
+
+// Native is the name without system and mechanism, e.g. net.ipv4.tcp_rmem.
+func (s Setting) Native() string {
+	parts := strings.SplitN(s.ID, ".", 3)
+	return parts[len(parts)-1]
+}
+
+//go:embed settings/*.yaml advice/*.yaml
+var data embed.FS
+
+// All returns every setting, in the order of the files.
 func All() []Setting {
-	settings, err := parse(settingsYAML)
-	if err != nil {
-		// The file is part of the program and its tests parse it.
-		panic(fmt.Sprintf("embedded settings.yaml: %v", err))
+	var all []Setting
+	for _, file := range embedded("settings") {
+		settings, err := parse[[]Setting](file.text)
+		if err != nil {
+			// The files are part of the program and its tests parse them.
+			panic(fmt.Sprintf("embedded %s: %v", file.name, err))
+		}
+		all = append(all, settings...)
 	}
-	return settings
+	return all
 }
 
 // Find returns the setting with an id.
@@ -69,9 +113,31 @@ func Find(id string) (Setting, bool) {
 	return all[i], true
 }
 
-// parse reads the file and refuses fields it does not know.
-func parse(b []byte) ([]Setting, error) {
-	var settings []Setting
-	err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&settings)
-	return settings, err
+type embeddedFile struct {
+	name string
+	text []byte
+}
+
+// embedded returns the files of an embedded folder, by name.
+func embedded(dir string) []embeddedFile {
+	entries, err := fs.ReadDir(data, dir)
+	if err != nil {
+		panic(fmt.Sprintf("embedded %s: %v", dir, err))
+	}
+	var out []embeddedFile
+	for _, e := range entries {
+		b, err := data.ReadFile(path.Join(dir, e.Name()))
+		if err != nil {
+			panic(fmt.Sprintf("embedded %s: %v", e.Name(), err))
+		}
+		out = append(out, embeddedFile{e.Name(), b})
+	}
+	return out
+}
+
+// parse reads a file and refuses fields it does not know.
+func parse[T any](b []byte) (T, error) {
+	var v T
+	err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&v)
+	return v, err
 }

@@ -27,7 +27,8 @@ const stopTime = 5 * time.Second
 type collected struct {
 	mu   sync.Mutex
 	all  []samplePush
-	more chan struct{} // gets a token with each sample
+	each func(model.Sample) // nil: nobody follows
+	more chan struct{}      // gets a token with each sample
 }
 
 func (s *collected) put(p samplePush) {
@@ -35,10 +36,25 @@ func (s *collected) put(p samplePush) {
 	if len(s.all) < maxSamples {
 		s.all = append(s.all, p)
 	}
+	if s.each != nil {
+		s.each(p.Sample)
+	}
 	s.mu.Unlock()
 	select {
 	case s.more <- struct{}{}:
 	default:
+	}
+}
+
+// follow passes on what has arrived and what will.
+func (s *collected) follow(each func(model.Sample)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.each = each; each == nil {
+		return
+	}
+	for _, p := range s.all {
+		each(p.Sample)
 	}
 }
 
@@ -77,11 +93,17 @@ func (c *Client) collector(id int) *collected {
 
 // StartSampling implements measure.End.
 func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval time.Duration) (func() ([]model.Sample, error), error) {
+	return c.FollowSampling(ctx, w, interval, nil)
+}
+
+// FollowSampling implements measure.Follower.
+func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
 	var r idResult
 	if err := c.call(ctx, methodSample, sampleParams{w, interval}, &r); err != nil {
 		return nil, err
 	}
 	s := c.collector(r.ID)
+	s.follow(each)
 	return func() ([]model.Sample, error) {
 		// Not the caller's context: this has to happen when that is over.
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("no answer within %v", stopTime))

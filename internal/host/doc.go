@@ -4,8 +4,9 @@
 // and undoes plans, samples counters and runs load workers.
 //
 // It refuses everything but these typed operations: an agent runs no command
-// that it is sent, reads no file that it is sent, opens no port, and ends,
-// with all it started, when its stdin does. Names that ssh could take for
+// that it is sent, opens no port, and ends, with all it started, when its
+// stdin does. It tells nothing of a file that it is sent the name of but how
+// large it is and how fast it was read, and never writes one. Names that ssh could take for
 // options and messages above MaxMessage are refused. It keeps no ssh
 // configuration, keys or passwords of its own: that is the system's ssh.
 package host

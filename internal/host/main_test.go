@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 // Variables by which a test changes the agent that it starts.
 const (
 	clockEnv  = "LINERATE_TEST_CLOCK"  // how far the agent's clock is off
+	driftEnv  = "LINERATE_TEST_DRIFT"  // how many ppm it is fast
 	brokenEnv = "LINERATE_TEST_BROKEN" // a way in which the agent is no agent
 )
 
@@ -65,9 +67,17 @@ func role(ctx context.Context, name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	drift, err := strconv.ParseFloat("0"+os.Getenv(driftEnv), 64)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
 	return AgentMain(ctx, os.Stdin, os.Stdout, AgentOptions{
 		StateDir: dir, Deployed: deployed, Self: []string{self}, Build: "test", Log: os.Stderr,
-		Now: func() time.Time { return time.Now().Add(off) },
+		Now: func() time.Time {
+			now := time.Now()
+			return now.Add(off + time.Duration(float64(now.Sub(began))*drift/1e6))
+		},
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,71 @@ func TestRunBetweenTwoAgents(t *testing.T) {
 		if w.ID == "bytes-differ" || w.ID == "cc-differs" || w.ID == "ended-early" || w.ID == "strangers" {
 			t.Errorf("unexpected doubt: %+v", w)
 		}
+	}
+}
+
+// A clock that is 5 s off and runs fast is both measured and undone in the
+// samples' times.
+func TestRunMeasuresTheDrift(t *testing.T) {
+	for _, ppm := range []float64{200, 2000} {
+		t.Run(fmt.Sprintf("%.0f ppm", ppm), func(t *testing.T) { runAdrift(t, ppm) })
+	}
+}
+
+func runAdrift(t *testing.T, ppm float64) {
+	t.Setenv(driftEnv, fmt.Sprint(ppm))
+	e, _, _ := ends(t)
+	w := testWorkload(2 * time.Second)
+	run, err := measure.Run(t.Context(), w, e, measure.Options{Label: "x", Interval: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, c := range run.Clocks {
+		if c.Drift == nil || c.DriftError == nil {
+			t.Fatalf("%s: no drift in %+v", host, c)
+		}
+		if off := *c.Drift - ppm; max(off, -off) > *c.DriftError+20 {
+			t.Errorf("%s: drift %.0f ± %.0f ppm, want %.0f", host, *c.Drift, *c.DriftError, ppm)
+		}
+		s := run.Samples[host]
+		last := s[len(s)-1]
+		plain := last.HostAt.Add(-c.Offset).Sub(run.Started)
+		if shift := plain - last.At; ppm >= 2000 && shift <= 0 || shift.Abs() > 20*time.Millisecond {
+			t.Errorf("%s: the last sample, at %v, was shifted by %v for the drift", host, last.At, shift)
+		}
+	}
+	if off := run.Clocks["client1"].Offset; (off - 5*time.Second).Abs() > 10*time.Millisecond {
+		t.Errorf("client1 is %v off, want 5 s", off)
+	}
+}
+
+// A run that is stopped on purpose keeps what was seen, and both ends are
+// followed while it goes on.
+func TestRunStoppedOnPurposeKeepsItsSamples(t *testing.T) {
+	e, _, _ := ends(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	run, err := measure.Run(ctx, testWorkload(time.Minute), e, measure.Options{Label: "x", Interval: 50 * time.Millisecond,
+		Each: func(host string, s model.Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[host]++; seen["client1"] > 5 && seen["server1"] > 5 {
+				cancel(&measure.StoppedError{Why: "somebody needs the link"})
+			}
+		}})
+	var stopped *measure.StoppedError
+	if !errors.As(err, &stopped) || stopped.Why != "somebody needs the link" {
+		t.Fatalf("error %v", err)
+	}
+	for _, host := range []string{"client1", "server1"} {
+		if n := len(run.Samples[host]); n < 4 {
+			t.Errorf("%s: %d samples are kept", host, n)
+		}
+	}
+	if n := workersOf(t); len(n) != 0 {
+		t.Errorf("workers %v are left", n)
 	}
 }
 

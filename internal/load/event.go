@@ -14,7 +14,7 @@ type Kind string
 // The events of a worker, in their order. A source has no Listening.
 const (
 	Listening Kind = "listening" // Addr, PID
-	Connected Kind = "connected" // PID, TIDs, CC: all streams are up and proven
+	Connected Kind = "connected" // PID, TIDs, CC: all streams are up and proven; of a Copy or Read: Alone
 	Started   Kind = "started"   // "go" was read
 	Finished  Kind = "result"    // Result; the last event of a run
 	Failed    Kind = "error"     // Error; the last event of a run that was none
@@ -28,8 +28,28 @@ type Event struct {
 	PID    int            `json:"pid,omitempty"`
 	TIDs   []int          `json:"tids,omitempty"` // one per stream; empty where threads have no number
 	CC     string         `json:"cc,omitempty"`   // congestion control in force, where it can be read
+	Alone  *Alone         `json:"alone,omitempty"`
 	Result *Result        `json:"result,omitempty"`
 	Error  string         `json:"error,omitempty"`
+}
+
+// Alone is what a Copy or a Read is about to do, or has done.
+type Alone struct {
+	// File and Size are what is read.
+	File string `json:"file,omitempty"`
+	Size int64  `json:"size,omitempty"`
+	// Cached is the share of the file that lay in the page cache before it was
+	// read; nil: not known (mincore(2) tells the file's owner and root only).
+	Cached *float64 `json:"cached,omitempty"`
+	// ReadAhead of the file system, bytes; 0: not known.
+	ReadAhead int64 `json:"read_ahead,omitempty"`
+	// Method is how it is done, for people.
+	Method string `json:"method"`
+	// Buffer is the size of each of a Copy's two buffers.
+	Buffer int64 `json:"buffer,omitempty"`
+	// InCache is what the same core copied between buffers that fit into its
+	// caches, in bytes per second.
+	InCache float64 `json:"in_cache,omitempty"`
 }
 
 // Result is what one worker moved.
@@ -50,8 +70,10 @@ type Result struct {
 	// came twice; Evicted those that gave way to newer ones at the cap.
 	Refused int `json:"refused,omitempty"`
 	Evicted int `json:"evicted,omitempty"`
-	// Early: the streams ended before the time was over.
+	// Early: the streams, or the file, ended before the time was over.
 	Early bool `json:"early,omitempty"`
+	// Alone: what a Copy or a Read did.
+	Alone *Alone `json:"alone,omitempty"`
 }
 
 // StreamResult is one connection's part of a Result.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"linerate/internal/unit"
@@ -16,10 +17,25 @@ import (
 // Role is what a worker does.
 type Role string
 
-// A Source connects and writes, a Sink listens and reads.
+// A Source connects and writes, a Sink listens and reads. A Copy copies memory
+// on one core; a Read reads one file from its start on. Neither writes a file.
 const (
 	Source Role = "source"
 	Sink   Role = "sink"
+	Copy   Role = "copy"
+	Read   Role = "read"
+)
+
+// Cache says what a Read does about the host's page cache.
+type Cache string
+
+// Direct goes past it (O_DIRECT); Dropped asks the kernel to forget the file
+// first (posix_fadvise, DONTNEED) and then reads with its read-ahead, as an
+// application does; Kept reads a part of the file twice and times the second.
+const (
+	Direct  Cache = "direct"
+	Dropped Cache = "dropped"
+	Kept    Cache = "kept"
 )
 
 // Bounds of a Spec.
@@ -101,8 +117,37 @@ type Spec struct {
 	// MaxConns caps connections open at once, unproven ones included;
 	// 0 is Streams + 32.
 	MaxConns int `json:"max_conns,omitempty"`
+	// Read is what a Read reads; nil for every other role.
+	Read *ReadSpec `json:"read,omitempty"`
 	// Deadline bounds the life of the worker, whatever happens.
 	Deadline time.Duration `json:"deadline"`
+}
+
+// ReadSpec is what a Read is told.
+type ReadSpec struct {
+	// File is an absolute path; if empty, the largest regular file below Dir
+	// that may be read.
+	File  string `json:"file,omitempty"`
+	Dir   string `json:"dir,omitempty"`
+	Cache Cache  `json:"cache"`
+	// MaxBytes bounds the part that Kept reads; 0 is 256 MiB.
+	MaxBytes unit.Bytes `json:"max_bytes,omitempty"`
+}
+
+func (r *ReadSpec) check() error {
+	switch {
+	case r == nil:
+		return errors.New("a read needs a file or a directory")
+	case (r.File == "") == (r.Dir == ""):
+		return errors.New("name either a file or a directory")
+	case !filepath.IsAbs(r.File + r.Dir):
+		return fmt.Errorf("%q is no absolute path", r.File+r.Dir)
+	case r.Cache != Direct && r.Cache != Dropped && r.Cache != Kept:
+		return fmt.Errorf("cache %q is none of direct, dropped, kept", r.Cache)
+	case r.MaxBytes < 0 || r.MaxBytes > 64*unit.GiB:
+		return fmt.Errorf("%v to be read twice, want at most 64 GiB", r.MaxBytes)
+	}
+	return nil
 }
 
 // DecodeSpec reads one line; unknown fields, trailing data and values out of
@@ -117,7 +162,7 @@ func DecodeSpec(line []byte) (Spec, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("read worker spec: data after the spec")
 	}
-	if s.MaxConns == 0 {
+	if s.MaxConns == 0 && s.Streams > 0 {
 		s.MaxConns = s.Streams + 32
 	}
 	if err := s.check(); err != nil {
@@ -127,11 +172,39 @@ func DecodeSpec(line []byte) (Spec, error) {
 }
 
 func (s *Spec) check() error {
-	switch {
-	case s.V != SpecVersion:
+	if s.V != SpecVersion {
 		return fmt.Errorf("version %d, this build speaks %d", s.V, SpecVersion)
-	case s.Role != Source && s.Role != Sink:
-		return fmt.Errorf("role %q is neither source nor sink", s.Role)
+	}
+	switch s.Role {
+	case Source, Sink:
+		return s.checkStreams()
+	case Copy, Read:
+		return s.checkAlone()
+	}
+	return fmt.Errorf("role %q is none of source, sink, copy, read", s.Role)
+}
+
+// checkAlone is for the roles without a peer.
+func (s *Spec) checkAlone() error {
+	switch {
+	case s.Bind.IsValid() || s.Peer.IsValid() || s.Port != 0 || s.Streams != 0:
+		return fmt.Errorf("a %s has no peer", s.Role)
+	case s.Duration <= 0 || s.Duration > time.Minute:
+		return fmt.Errorf("duration %v, want above 0 and at most a minute", s.Duration)
+	case s.Deadline <= 0 || s.Deadline > MaxDuration:
+		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
+	case s.Role == Copy && s.Read != nil:
+		return errors.New("a copy reads no file")
+	case s.Role == Read:
+		return s.Read.check()
+	}
+	return nil
+}
+
+func (s *Spec) checkStreams() error {
+	switch {
+	case s.Read != nil:
+		return fmt.Errorf("a %s reads no file", s.Role)
 	case !s.Bind.IsValid() || s.Bind.IsUnspecified() || s.Bind.IsMulticast():
 		return errors.New("bind must be one data address of this host")
 	case s.Role == Source && (!s.Peer.IsValid() || s.Peer.Port() == 0):

@@ -29,7 +29,7 @@ var (
 )
 
 // WorkerMain is a whole worker: it reads a Spec line from stdin, brings its
-// streams up, waits for the line "go", moves data for the time asked, and
+// streams (or buffers, or file) up, waits for the line "go", moves data for the time asked, and
 // writes Events as JSON lines to stdout. The end of stdin stops it at once,
 // without a result and without an error. It raises GOMAXPROCS to the number
 // of streams and two, and expects to be the only work of its process.
@@ -50,7 +50,12 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	defer timer.Stop()
 	w := &worker{spec: spec, lim: lim, out: stdout, begin: make(chan struct{})}
 	go w.listenToParent(in, cancel)
-	res, err := w.run(ctx)
+	var res Result
+	if spec.Role == Copy || spec.Role == Read {
+		res, err = w.runAlone(ctx)
+	} else {
+		res, err = w.run(ctx)
+	}
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
 		return nil // whoever told us so asks for nothing more

@@ -36,8 +36,11 @@ type world struct {
 	stuck  bool   // the host does not take the value back
 	clamps bool   // the kernel takes the write and keeps its own value
 	dumb   bool   // the change has no effect on the goodput
-	lossy  bool   // the path loses one segment in a thousand of a sender that does not pace itself
-	paces  bool   // the run that goes on paces itself
+	mounts []model.Mount
+	busy   nicLoad   // what the interfaces carry, beside the samples of the window
+	noRead load.Role // a worker of this role fails
+	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
+	paces  bool      // the run that goes on paces itself
 }
 
 func (w *world) call(what string) error {
@@ -86,6 +89,7 @@ func (a *fakeAgent) Facts(context.Context) (*model.Facts, error) {
 	if !a.sender {
 		addr, f.Settings[rmem] = recvAddr, model.Known(a.w.value)
 	}
+	f.Mounts = a.w.mounts
 	f.NICs = []model.NIC{{Name: "eth0", Device: "if:eth0", MTU: 1500, Up: true, Addrs: []netip.Prefix{netip.PrefixFrom(addr, 24)}}}
 	return f, a.w.call("facts")
 }
@@ -128,6 +132,23 @@ func (a *fakeAgent) StartSampling(context.Context, measure.Watch, time.Duration)
 	return func() ([]model.Sample, error) { return windowSamples(a.w, a.sender), a.w.call("stop sampling") }, a.w.call("start sampling")
 }
 
+// FollowSampling hands over samples that end now.
+func (a *fakeAgent) FollowSampling(_ context.Context, watch measure.Watch, _ time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
+	samples := windowSamples(a.w, a.sender)
+	shift := time.Since(samples[len(samples)-1].HostAt)
+	for i := range samples {
+		s := &samples[i]
+		if s.NICs = a.w.busy.at(s.HostAt.Sub(time.Unix(0, 0))).NICs; len(watch.Addrs) == 0 {
+			s.Conns = nil
+		}
+		s.HostAt = s.HostAt.Add(shift)
+		if each != nil {
+			each(*s)
+		}
+	}
+	return func() ([]model.Sample, error) { return samples, a.w.call("stop following") }, a.w.call("follow")
+}
+
 type fakeWorker struct {
 	w    *world
 	spec load.Spec
@@ -136,13 +157,38 @@ type fakeWorker struct {
 func (k *fakeWorker) PID() int             { return 1 }
 func (k *fakeWorker) Addr() netip.AddrPort { return netip.AddrPortFrom(recvAddr, 5201) }
 func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
-	return load.Event{CC: "cubic"}, k.w.call("connected")
+	e := load.Event{CC: "cubic"}
+	if k.spec.Role == load.Copy || k.spec.Role == load.Read {
+		e.Alone = k.alone()
+	}
+	if k.w.noRead != "" && k.spec.Role == k.w.noRead {
+		return e, errFake
+	}
+	return e, k.w.call("connected")
 }
 func (k *fakeWorker) Go(context.Context) error   { return k.w.call("go") }
 func (k *fakeWorker) Stop(context.Context) error { return nil }
 func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 	bytes := int64(float64(k.w.goodput()) / 8)
+	if e := k.alone(); e != nil {
+		return load.Result{Bytes: 1e9, BytesAfterWarmup: 1e9, Window: time.Second, Alone: e}, k.w.call("wait")
+	}
 	return load.Result{Bytes: bytes, BytesAfterWarmup: bytes, Window: time.Second}, k.w.call("wait")
+}
+
+// alone is what a worker without a peer says of itself; nil for others.
+func (k *fakeWorker) alone() *load.Alone {
+	switch k.spec.Role {
+	case load.Copy:
+		return &load.Alone{Method: "copied", Buffer: 1 << 28, InCache: 4e9}
+	case load.Read:
+		file := k.spec.Read.File
+		if file == "" {
+			file = k.spec.Read.Dir + "/films/large"
+		}
+		return &load.Alone{File: file, Size: 1 << 30, Method: "read " + string(k.spec.Read.Cache), ReadAhead: 15 << 20}
+	}
+	return nil
 }
 
 // windowSamples is what a connection looks like whose receiver advertises

@@ -128,7 +128,7 @@ func TestNarrowAnswers(t *testing.T) {
 			c.SndWnd, c.Unacked, c.Cwnd = 300000, 207, 400
 			c.Busy, c.RwndLimited, c.NotSent, c.SendQ = time.Duration(n)*sampleInterval, time.Duration(n)*sampleInterval*95/100, 1<<20, 2<<20
 			return model.Sample{Conns: []model.Conn{c}}
-		}, "", model.ReceiverWindow, "watched for 1.9 s only", 2},
+		}, "", model.ReceiverWindow, "watched for 2 s only", 2},
 	} {
 		e := &end{sample: tc.sample}
 		rec, err := watchEnd(e, tc.target)

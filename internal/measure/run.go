@@ -49,6 +49,9 @@ type Options struct {
 	Label    string
 	Interval time.Duration    // between samples; 0 is 100 ms
 	Now      func() time.Time // the controller's clock; nil is time.Now
+	// Each gets every sample as it arrives, from several goroutines; the ends
+	// then have to be Followers. nil: nobody watches.
+	Each func(host string, s model.Sample)
 }
 
 // Times that a run gives the ends, beyond its own duration.
@@ -62,7 +65,8 @@ const (
 // the start barrier, and the goodput is what the receiving worker counted
 // after the warm-up. A run that moved nothing is a run, with goodput 0. When
 // it returns, and however, no worker and no sampling is left; a run that comes
-// with an error has no goodput and no samples.
+// with an error has no goodput, and samples only when it was stopped on purpose
+// (StoppedError).
 func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run, error) {
 	if o.Interval == 0 {
 		o.Interval = 100 * time.Millisecond
@@ -76,6 +80,11 @@ func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run
 	r := &running{w: w, o: o, ends: ends, run: model.Run{Label: o.Label, Workload: w, Started: o.Now()}}
 	err := r.do(ctx)
 	err = errors.Join(err, r.cleanUp(ctx))
+	var stopped *StoppedError
+	if errors.As(context.Cause(ctx), &stopped) {
+		r.keepSamples()
+		err = stopped // the rest of it is only the echo
+	}
 	if err != nil {
 		return r.run, fmt.Errorf("run %q from %s to %s: %w", o.Label, w.Sender, w.Receiver, err)
 	}
@@ -93,6 +102,7 @@ type running struct {
 	cc           string // in force at the source
 	stops        []func() error
 	samples      map[string][]model.Sample
+	clocksAt     map[string]time.Time // when the clocks were first read
 }
 
 func (r *running) do(ctx context.Context) error {
@@ -111,12 +121,20 @@ func (r *running) do(ctx context.Context) error {
 	if got.Window > 0 {
 		r.run.Goodput = unit.BitRate(float64(got.BytesAfterWarmup) * 8 / got.Window.Seconds())
 	}
-	r.run.Samples = map[string][]model.Sample{}
-	for host, s := range r.samples {
-		r.run.Samples[host] = place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
+	if err := r.readClocksAgain(ctx); err != nil {
+		return err
 	}
+	r.keepSamples()
 	r.run.Warnings = r.doubts(sent, got)
 	return nil
+}
+
+// keepSamples puts what was sampled on the controller's clock.
+func (r *running) keepSamples() {
+	r.run.Samples = map[string][]model.Sample{}
+	for host, s := range r.samples {
+		r.run.Samples[host] = Place(s, r.run.Clocks[host], r.run.Started, r.w.Duration)
+	}
 }
 
 // setUp brings both workers to the barrier and sampling under way.
@@ -151,13 +169,25 @@ func (r *running) setUp(ctx context.Context) error {
 }
 
 func (r *running) readClocks(ctx context.Context) error {
-	r.run.Clocks = map[string]model.Clock{}
+	r.run.Clocks, r.clocksAt = map[string]model.Clock{}, map[string]time.Time{}
 	for _, e := range r.hosts() {
 		c, err := e.end.Clock(ctx)
 		if err != nil {
 			return fmt.Errorf("read clock: %w", err)
 		}
-		r.run.Clocks[e.name] = c
+		r.run.Clocks[e.name], r.clocksAt[e.name] = c, r.o.Now()
+	}
+	return nil
+}
+
+// readClocksAgain tells the drift from what the clocks showed at the start.
+func (r *running) readClocksAgain(ctx context.Context) error {
+	for _, e := range r.hosts() {
+		c, err := e.end.Clock(ctx)
+		if err != nil {
+			return fmt.Errorf("read clock again: %w", err)
+		}
+		r.run.Clocks[e.name] = Drift(r.run.Clocks[e.name], c, r.o.Now().Sub(r.clocksAt[e.name]))
 	}
 	return nil
 }
@@ -191,11 +221,15 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 func (r *running) startSampling(ctx context.Context) error {
 	r.samples = map[string][]model.Sample{}
 	for _, e := range r.hosts() {
-		stop, err := e.end.StartSampling(ctx, Watch{
+		var each func(model.Sample)
+		if r.o.Each != nil {
+			each = func(s model.Sample) { r.o.Each(e.name, s) }
+		}
+		stop, err := follow(ctx, e.end, Watch{
 			Addrs: []netip.Addr{r.w.From, r.w.To},
 			Ports: []uint16{r.sink.Addr().Port()},
 			PIDs:  []int{e.worker.PID()},
-		}, r.o.Interval)
+		}, r.o.Interval, each)
 		if err != nil {
 			return fmt.Errorf("start sampling %s: %w", e.name, err)
 		}
@@ -270,12 +304,15 @@ func (r *running) cleanUp(ctx context.Context) error {
 	return err
 }
 
-// place puts samples on the controller's clock, counted from the start of the
+// Place puts samples on the controller's clock, counted from the start of the
 // run, in order, and leaves out what was read after its end.
-func place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
+func Place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
 	out := make([]model.Sample, 0, len(in))
 	for _, s := range in {
 		s.At = s.HostAt.Add(-c.Offset).Sub(start)
+		if c.Drift != nil {
+			s.At -= time.Duration(float64(s.At) * *c.Drift / 1e6)
+		}
 		if s.At <= end {
 			out = append(out, s)
 		}

@@ -40,7 +40,7 @@ type Watch struct {
 	// Disk is the block device to watch, e.g. sda; empty is none.
 	Disk string `json:"disk,omitempty"`
 	// CgroupDir is the directory of the control group whose CPU quota is
-	// watched; empty is that of the watched processes, else the reader's own.
+	// watched; empty is that of the watched processes.
 	CgroupDir string `json:"cgroup_dir,omitempty"`
 }
 
@@ -230,6 +230,9 @@ func (s *Sampler) readThrottled(_ context.Context, out *model.Sample) (err error
 	dir := s.watch.CgroupDir
 	if dir == "" {
 		dir, err = s.quota.find(slices.Sorted(maps.Keys(s.tasks.pids)))
+	}
+	if errors.Is(err, errNobody) {
+		out.Throttled = model.Unknown[time.Duration](model.Absent, "no process of the connections is known")
 	}
 	if err != nil {
 		return err

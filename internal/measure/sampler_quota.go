@@ -18,21 +18,21 @@ type quotaReader struct {
 	src    kernel.Source
 	mounts []model.Mount // of cgroup file systems, found once
 	dir    string        // found once processes are known
-	pid    int           // whose group dir is; 0 is the reader's own
+	pid    int           // whose group dir is
 }
 
-// find returns the directory of the group of the first process, or the
-// reader's own when there is none.
+// find returns the directory of the group of the first process. Without one
+// there is nobody whose quota counts: the connections are the kernel's, or
+// nobody may see whose they are.
 func (q *quotaReader) find(pids []int) (string, error) {
-	who, pid := "self", 0
-	if len(pids) > 0 {
-		pid = pids[0]
-		who = strconv.Itoa(pid)
+	if len(pids) == 0 {
+		return "", errNobody
 	}
+	pid := pids[0]
 	if q.dir != "" && q.pid == pid {
 		return q.dir, nil
 	}
-	b, err := q.src.ReadFile("/proc/" + who + "/cgroup")
+	b, err := q.src.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {
 		return "", err
 	}

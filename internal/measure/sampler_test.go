@@ -93,9 +93,9 @@ func TestSamplerWatchesOnlyWhatWasNamed(t *testing.T) {
 	if len(out.NICs) != 1 || out.NICs[0].Name != "ens1f1" {
 		t.Errorf("interfaces %+v, want ens1f1 though it is down", out.NICs)
 	}
-	// Without watched processes the quota is the reader's own.
-	if got := out.Throttled; got.Value != 7*time.Microsecond {
-		t.Errorf("throttled %+v, want 7µs of user.slice", got)
+	// Without watched processes no quota counts, least of all the reader's own.
+	if got := out.Throttled; got.State != model.Absent {
+		t.Errorf("throttled %+v, want none", got)
 	}
 }
 
@@ -223,9 +223,10 @@ func TestSamplerProcessEnds(t *testing.T) {
 }
 
 func TestSamplerQuota(t *testing.T) {
-	const v1 = "-- proc/self/cgroup --\n3:cpuset:/\n1:cpu,cpuacct:/far/box\n-- proc/self/mountinfo --\n" +
+	const v1 = "-- proc/7/cgroup --\n3:cpuset:/\n1:cpu,cpuacct:/far/box\n-- proc/self/mountinfo --\n" +
 		"31 23 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n32 23 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
-	const stat = "-- proc/stat --\ncpu0 1 1 1 1 1 1 1 1\n"
+	const stat = "-- proc/stat --\ncpu0 1 1 1 1 1 1 1 1\n-- proc/7/task/7/schedstat --\n1 2 3\n-- proc/7/task/7/stat --\n" +
+		"7 (x) S 1 42 42 0 -1 4194304 10 0 0 0 150 50 0 0 20 0 3 0 100 1000 10 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n"
 	for name, c := range map[string]struct {
 		archive string
 		dir     string
@@ -234,11 +235,11 @@ func TestSamplerQuota(t *testing.T) {
 	}{
 		"v1":                          {v1 + stat + "-- sys/fs/cgroup/cpu/far/box/cpu.stat --\nthrottled_time 1500\n", "", model.Present, 1500},
 		"a container shows its top":   {v1 + stat + "-- sys/fs/cgroup/cpu/cpu.stat --\nthrottled_time 9\n", "", model.Present, 9},
-		"the root of v2 has no quota": {stat + "-- proc/self/cgroup --\n0::/\n-- proc/self/mountinfo --\n25 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n-- cg/cpu.stat --\nusage_usec 1\n", "", model.Unsupported, 0},
+		"the root of v2 has no quota": {stat + "-- proc/7/cgroup --\n0::/\n-- proc/self/mountinfo --\n25 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n-- cg/cpu.stat --\nusage_usec 1\n", "", model.Unsupported, 0},
 		"a named group":               {v1 + stat + "-- cg/x/cpu.stat --\nthrottled_usec 3\n", "/cg/x", model.Present, 3 * time.Microsecond},
-		"not mounted":                 {stat + "-- proc/self/cgroup --\n0::/\n-- proc/self/mountinfo --\n27 1 254:0 / / rw - ext4 /dev/vda rw\n", "", model.Absent, 0},
+		"not mounted":                 {stat + "-- proc/7/cgroup --\n0::/\n-- proc/self/mountinfo --\n27 1 254:0 / / rw - ext4 /dev/vda rw\n", "", model.Absent, 0},
 	} {
-		out := read(t, sampler(t, kerneltest.Parse([]byte(c.archive)), Watch{CgroupDir: c.dir}))
+		out := read(t, sampler(t, kerneltest.Parse([]byte(c.archive)), Watch{CgroupDir: c.dir, PIDs: []int{7}}))
 		if out.Throttled.State != c.state || out.Throttled.Value != c.value {
 			t.Errorf("%s: %+v, want %q %v", name, out.Throttled, c.state, c.value)
 		}

@@ -62,6 +62,11 @@ type Clock struct {
 	// round trip of the exchange that gave it).
 	Offset time.Duration `json:"offset"`
 	Error  time.Duration `json:"error"`
+	// Drift is how much faster the host's clock runs than the controller's,
+	// in parts per million: the change of Offset over the time between two
+	// readings. DriftError bounds it. nil: read once only.
+	Drift      *float64 `json:"drift_ppm"`
+	DriftError *float64 `json:"drift_error_ppm"`
 }
 
 // Finding is what a rule concluded from facts.
@@ -89,6 +94,8 @@ type Results struct {
 	Findings []Finding     `json:"findings"`
 	Runs     []Run         `json:"runs"`
 	Changes  []Change      `json:"changes,omitempty"` // applied and undone
+	// Clocks by host, over the whole of a climb: from its start to its end.
+	Clocks map[string]Clock `json:"clocks,omitempty"`
 	// Injected is what the lab had put in place, told only after the verdict.
 	Injected string `json:"injected,omitempty"`
 }

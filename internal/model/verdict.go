@@ -88,14 +88,21 @@ type Alternative struct {
 	Probe   string    `json:"probe"`
 }
 
-// Rung is one step of the ladder.
+// Rung is one step of the ladder. Ceiling is what facts alone allow; Predicted
+// is the least of what facts and the rungs below allow, computed before the
+// rung was measured and kept as it was then. nil is not known.
 type Rung struct {
-	Rung     string        `json:"rung"`
-	Ceiling  *unit.BitRate `json:"ceiling_bps"`
-	Formula  string        `json:"formula"`
-	Measured *unit.BitRate `json:"measured_bps"`
-	Seen     bool          `json:"seen"`
-	How      string        `json:"how,omitempty"` // for an unseen rung: the step that would reveal it
+	Rung          string        `json:"rung"`
+	Ceiling       *unit.BitRate `json:"ceiling_bps"`
+	Formula       string        `json:"formula"`
+	Predicted     *unit.BitRate `json:"predicted_bps"`
+	PredictedFrom string        `json:"predicted_from,omitempty"` // with the numbers in it
+	Measured      *unit.BitRate `json:"measured_bps"`
+	Seen          bool          `json:"seen"`
+	Method        string        `json:"method,omitempty"` // of a measured rung: what was run
+	How           string        `json:"how,omitempty"`    // for an unseen rung: the step that would reveal it
+	// Tried: the rung was to be measured; How says what kept it from being.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // Proof is the outcome of interleaved pairs: treatment over baseline.

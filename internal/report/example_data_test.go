@@ -65,10 +65,11 @@ func windowVerdict() model.Verdict {
 func windowLadder() []model.Rung {
 	return []model.Rung{
 		{Rung: "memory", Measured: of(41.2 * unit.Gbit), Ceiling: of(46 * unit.Gbit), Formula: "memory copy rate of one core", Seen: true},
-		{Rung: "one TCP stream", Measured: of(118 * unit.Mbit), Ceiling: of(938 * unit.Mbit), Formula: "1 Gbit/s × (1500 − 52) ÷ (1500 + 38) per frame", Seen: true},
+		{Rung: "one TCP stream", Measured: of(118 * unit.Mbit), Ceiling: of(938 * unit.Mbit), Formula: "1 Gbit/s × (1500 − 52) ÷ (1500 + 38) per frame", Seen: true,
+			Predicted: of(105 * unit.Mbit), PredictedFrom: "tcp_rmem of server1 256 KiB × 0.5 / 10 ms = 105 Mbit/s; not bound by link goodput 938 Mbit/s", Method: "one TCP stream from client1 to server1, memory to memory, for 4.5s after 1s of warm-up"},
 		{Rung: "4 TCP streams", Measured: of(466 * unit.Mbit), Ceiling: of(938 * unit.Mbit), Formula: "as one stream; the link is shared", Seen: true},
 		{Rung: "server disk", How: "run with a path on the server: linerate explain client1 server1:/export --load"},
-		{Rung: "protocol on RAM", How: "export a tmpfs and give its path"},
+		{Rung: "protocol on RAM", How: "stopped: 230 Mbit/s of other traffic on eth0 of server1", Tried: true, Predicted: of(118 * unit.Mbit), PredictedFrom: "one connection, as one stream measured 118 Mbit/s"},
 		{Rung: "whole path", How: "linerate explain /mnt/nas while a file is copied"}}
 }
 

@@ -123,7 +123,7 @@ func TestPageSaysWhatAReaderNeeds(t *testing.T) {
 	page := render(t, cases()["window"])
 	for _, want := range []string{"13%", "Receiver window", "4096 131072 262144", "4096 131072 6291456", "7.60×", "p = 0.0078", "n = 8 pairs",
 		"A/A check: 1.00×", "Scope: machine", "denied: read-only in a namespace", "unsupported: a virtual interface", "absent: not a PCI device",
-		"linerate report 20261120-234501-demo-x7k2", "To see it: export a tmpfs", "-5 s from the controller", "pair 8 treated",
+		"linerate report 20261120-234501-demo-x7k2", "stopped: 230 Mbit/s of other traffic", "-5 s from the controller", "pair 8 treated",
 		"told after the verdict", "Applied for the proof, then undone", "None: 0 of"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

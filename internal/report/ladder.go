@@ -26,7 +26,7 @@ func ladderOf(r *model.Results) []rungView {
 			v.Share = percent(s)
 		}
 		if rung.Seen {
-			m := chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Figure: chart.Figure{
+			m := chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Mark: number(rung.Predicted), Figure: chart.Figure{
 				ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.Words}}
 			v.SVG = template.HTML(m.SVG()) // chart escapes every text
 		}
@@ -36,7 +36,9 @@ func ladderOf(r *model.Results) []rungView {
 }
 
 // rungWords is what a rung was measured to do, and could.
-func rungWords(r model.Rung) string {
+func rungWords(r model.Rung) string { return measuredWords(r) + predictedWords(r) }
+
+func measuredWords(r model.Rung) string {
 	switch {
 	case number(r.Measured) == nil:
 		return "not measured, ceiling " + rate(r.Ceiling)
@@ -44,6 +46,30 @@ func rungWords(r model.Rung) string {
 		return rate(r.Measured) + ", ceiling " + unknown
 	}
 	return rate(r.Measured) + " of " + rate(r.Ceiling)
+}
+
+// predictedWords is what the model said before the rung was measured.
+func predictedWords(r model.Rung) string {
+	if number(r.Predicted) == nil {
+		return ""
+	}
+	return ", predicted " + rate(r.Predicted)
+}
+
+// unseenWords says why a rung has no figure, and what it was predicted to do.
+func unseenWords(r model.Rung) string {
+	s := "not seen"
+	switch {
+	case r.How == "":
+	case r.Tried:
+		s += ": " + r.How
+	default:
+		s += "; to see it: " + r.How
+	}
+	if number(r.Predicted) != nil {
+		s += " (predicted " + rate(r.Predicted) + ")"
+	}
+	return s
 }
 
 // ladderScale is what every rung's bar is drawn to: the path's ceiling with

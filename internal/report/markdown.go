@@ -58,19 +58,26 @@ func markdownFix(line func(string, ...any), r *model.Results) {
 
 func markdownLadder(line func(string, ...any), r *model.Results) {
 	if len(r.Ladder) > 0 {
-		line("\n| rung | measured | ceiling | share |\n|---|---:|---:|---:|")
+		line("\n| rung | measured | predicted | ceiling | share |\n|---|---:|---:|---:|---:|")
 	}
 	for _, rung := range r.Ladder {
 		if !rung.Seen {
-			line("| %s | not seen | | %s |", md(rung.Rung), md(rung.How))
+			line("| %s | not seen | %s | | %s |", md(rung.Rung), predictedCell(rung), md(rung.How))
 			continue
 		}
 		share := ""
 		if s, ok := shareOf(rung); ok {
 			share = percent(s)
 		}
-		line("| %s | %s | %s | %s |", md(rung.Rung), rate(rung.Measured), rate(rung.Ceiling), share)
+		line("| %s | %s | %s | %s | %s |", md(rung.Rung), rate(rung.Measured), predictedCell(rung), rate(rung.Ceiling), share)
 	}
+}
+
+func predictedCell(r model.Rung) string {
+	if number(r.Predicted) == nil {
+		return ""
+	}
+	return rate(r.Predicted)
 }
 
 // md escapes a text for a Markdown line or table cell.

@@ -152,33 +152,47 @@ func (t *terminal) ladder(r *model.Results) {
 	for _, rung := range r.Ladder {
 		name = min(22, max(name, utf8.RuneCountInString(rung.Rung)))
 	}
-	scale := ladderScale(r)
+	scale, bar := ladderScale(r), 30 // one length for all, or they could not be compared
+	for _, rung := range r.Ladder {
+		if rung.Seen {
+			bar = min(bar, t.width-name-6-utf8.RuneCountInString(rungTail(rung)))
+		}
+	}
 	for _, rung := range r.Ladder {
 		label := "  " + pad(plain(rung.Rung), name) + "  "
 		if !rung.Seen {
 			t.unseen(label, rung)
 			continue
 		}
-		tail := "  " + rungWords(rung)
-		if s, ok := shareOf(rung); ok {
-			tail += ", " + percent(s)
-		}
-		bar := min(30, t.width-utf8.RuneCountInString(label+tail))
+		tail := "  " + rungTail(rung)
 		if bar < 6 { // a narrow terminal: no bar, and the numbers beneath
-			t.WriteString(strings.TrimRight(label, " ") + "\n  " + tail + "\n")
+			t.WriteString(strings.TrimRight(label, " ") + "\n")
+			for _, l := range wrap(strings.TrimSpace(tail), t.width-4) {
+				t.WriteString("    " + l + "\n")
+			}
 			continue
 		}
 		t.WriteString(label + drawBar(rung, scale, bar) + tail + "\n")
 	}
 }
 
+// rungTail is a rung in figures. A prediction that is the ceiling says nothing
+// new there.
+func rungTail(rung model.Rung) string {
+	s := measuredWords(rung)
+	if share, ok := shareOf(rung); ok {
+		s += ", " + percent(share)
+	}
+	p, c := number(rung.Predicted), number(rung.Ceiling)
+	if p == nil || c != nil && *p > 0.98**c {
+		return s
+	}
+	return s + predictedWords(rung)
+}
+
 // unseen draws a rung that was not looked at, with the step that would.
 func (t *terminal) unseen(label string, rung model.Rung) {
-	text := "not seen"
-	if rung.How != "" {
-		text += "; to see it: " + rung.How
-	}
-	for _, l := range wrap(plain(text), t.width-utf8.RuneCountInString(label)) {
+	for _, l := range wrap(plain(unseenWords(rung)), t.width-utf8.RuneCountInString(label)) {
 		t.WriteString(t.style(sgrDim, label+l) + "\n")
 		label = strings.Repeat(" ", utf8.RuneCountInString(label))
 	}

@@ -14,7 +14,8 @@ import (
 // for Undo.
 //
 // It refuses (ErrPlan) a fix that is no setting or is for another host, a
-// setting that the guide does not know, a value that f shows to be another
+// setting that the guide does not know, one that trades data safety or security
+// for speed, a value that f shows to be another
 // than the fix was made for, and a value that would lower a running limit:
 // that must be asked for by name, not come out of a diagnosis.
 func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
@@ -28,6 +29,9 @@ func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
 	known, ok := guide.Find(fix.Setting)
 	if !ok {
 		return model.Plan{}, fmt.Errorf("%w: the guide does not know %s, so its risk is not known", ErrPlan, fix.Setting)
+	}
+	if known.Trades != "" {
+		return model.Plan{}, fmt.Errorf("%w: %s trades %s: it is changed only by name, never by a diagnosis", ErrPlan, fix.Setting, known.Trades)
 	}
 	if now, ok := f.Settings[fix.Setting].Get(); ok && strings.Join(strings.Fields(fix.From), " ") != now {
 		return model.Plan{}, fmt.Errorf("%w: %w", ErrPlan, &ChangedError{Where: fix.Setting, Planned: fix.From, Found: now})

@@ -57,6 +57,7 @@ func TestNewPlanRefuses(t *testing.T) {
 		"another host":            func(v *model.Verdict) { v.Fix.Host = "client1" },
 		"a setting nobody knows":  func(v *model.Verdict) { v.Fix.Setting = "linux.sysctl.net.ipv4.tcp_magic" },
 		"a value that changed":    func(v *model.Verdict) { v.Fix.From = "4096 131072 6291456" },
+		"data safety":             func(v *model.Verdict) { v.Fix.Setting, v.Fix.From, v.Fix.To = "linux.exports.sync", "sync", "async" },
 		"a lower maximum":         func(v *model.Verdict) { v.Fix.To = "4096 131072 131072" },
 		"a lower default":         func(v *model.Verdict) { v.Fix.To = "4096 65536 8388608" },
 		"a value of other shape":  func(v *model.Verdict) { v.Fix.To = "8388608" },

@@ -150,7 +150,10 @@ func (h *Host) complete() error {
 func (h *Host) OS() string { return h.GOOS }
 
 func (h *Host) fail(op, abs string) error {
-	for dir := path.Clean("/" + abs); ; dir = path.Dir(dir) {
+	if !path.IsAbs(abs) {
+		return &fs.PathError{Op: op, Path: abs, Err: fs.ErrInvalid} // a host has no working directory
+	}
+	for dir := path.Clean(abs); ; dir = path.Dir(dir) {
 		if err := h.Fail[dir]; err != nil {
 			return &fs.PathError{Op: op, Path: abs, Err: err}
 		}

@@ -7,12 +7,13 @@ const (
 )
 
 // Meter is one horizontal bar: how much of a ceiling was measured, on a scale
-// shared with other meters. Classes: meter, track, ceiling, value, beyond.
+// shared with other meters. Classes: meter, track, ceiling, value, beyond, mark.
 type Meter struct {
 	Figure
 	Scale   float64  // the value at the right end
 	Ceiling *float64 // nil: not known
 	Value   *float64 // nil: not measured
+	Mark    *float64 // what was predicted; nil: nothing was
 }
 
 // SVG draws the meter. What lies beyond the scale is cut off with a gap.
@@ -22,6 +23,9 @@ func (m Meter) SVG() string {
 	c.rect("track", 0, 0, barWidth, barHeight, "")
 	m.bar(&c, "ceiling", m.Ceiling, 0, barHeight)
 	m.bar(&c, "value", m.Value, 4, barHeight-8)
+	if v := m.Mark; v != nil && finite(*v) && *v > 0 && finite(m.Scale) && *v <= m.Scale {
+		c.rect("mark", max(0, *v/m.Scale*barWidth-2), 0, 4, barHeight, "predicted")
+	}
 	return c.end()
 }
 

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/guide"
+	"linerate/internal/unit"
+)
+
+func settingCommand(env *environment) *cobra.Command {
+	var rate string
+	var rtt time.Duration
+	cmd := &cobra.Command{
+		Use:   "setting NAME",
+		Short: "Show what a setting does, its defaults, the advice on it, and its value here",
+		Long: `setting takes an id (linux.sysctl.net.ipv4.tcp_rmem), the system's own name
+(net.ipv4.tcp_rmem) or a short one (tcp_rmem). Where several systems have a
+name, this one's is taken and the others are listed.
+
+Where the right value depends on the path, --rate and --rtt work it out.`,
+		Example: "  linerate setting tcp_rmem\n  linerate setting tcp_rmem --rate 40Gbit --rtt 16ms\n  linerate setting windows.tcp.chimney --json",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			found := guide.Search(args[0], runtime.GOOS)
+			if len(found) == 0 {
+				return exit(ExitUsage, "show setting %q: not known; near it are %s", args[0], strings.Join(guide.Near(args[0], 4), ", "))
+			}
+			view := settingOf(found)
+			if err := forPath(&view, rate, rtt); err != nil {
+				return err
+			}
+			if env.json {
+				return printJSON(env, view)
+			}
+			printSetting(env.out, view, env.width)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
+	cmd.Flags().DurationVar(&rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
+	return cmd
+}
+
+// forPath works the value out for a path; neither flag: for none.
+func forPath(v *settingView, rate string, rtt time.Duration) error {
+	if rate == "" && rtt == 0 {
+		return nil
+	}
+	r, err := unit.ParseBitRate(rate)
+	if err != nil || r == 0 || rtt <= 0 {
+		return exit(ExitUsage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
+	}
+	d := v.Defaults[len(v.Defaults)-1]
+	if v.Default != nil {
+		d = *v.Default
+	}
+	value, ok := v.ValueFor(d, r, rtt)
+	if !ok {
+		return exit(ExitUsage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
+	}
+	v.ForPath = &pathValue{RateBPS: float64(r), RTT: rtt, Value: value, Default: value == d.Value}
+	return nil
+}
+
+// settingView is a setting with what is known beside the guide's own entry.
+type settingView struct {
+	guide.Setting
+	Advice    []guide.Mention  `json:"advice"`
+	Conflicts []guide.Conflict `json:"conflicts,omitempty"`
+	// Current is the value here; SetBy the lines of this host's files that set it.
+	Current string       `json:"current,omitempty"`
+	SetBy   []guide.Item `json:"set_by"`
+	// Kernel is the release whose default Default is; both empty: not known.
+	Kernel  string         `json:"kernel,omitempty"`
+	Default *guide.Default `json:"default,omitempty"`
+	Also    []string       `json:"also,omitempty"` // other settings of that name
+	ForPath *pathValue     `json:"for_path,omitempty"`
+}
+
+// pathValue is a value worked out for a path.
+type pathValue struct {
+	RateBPS float64       `json:"rate_bps"`
+	RTT     time.Duration `json:"rtt"`
+	Value   string        `json:"value"`
+	Default bool          `json:"is_default"` // the default reaches that far
+}
+
+func settingOf(found []guide.Setting) settingView {
+	s := found[0]
+	v := settingView{Setting: s, Advice: guide.AdviceOn(s.ID), SetBy: []guide.Item{}}
+	if v.Advice == nil {
+		v.Advice = []guide.Mention{}
+	}
+	for _, c := range guide.Conflicts() {
+		if slices.Contains(c.Settings, s.ID) {
+			v.Conflicts = append(v.Conflicts, c)
+		}
+	}
+	for _, other := range found[1:] {
+		v.Also = append(v.Also, other.ID)
+	}
+	host, err := hostFiles("/", "")
+	if err != nil {
+		return v // a system without such files: the entry is all there is
+	}
+	v.Current = host.Now[s.Native()]
+	for _, it := range guide.Audit(host).Items {
+		if it.Setting == s.ID {
+			v.SetBy = append(v.SetBy, it)
+		}
+	}
+	if release, err := guide.ParseRelease(host.Kernel); err == nil && s.OS() == "linux" {
+		if d, ok := s.DefaultOn(release); ok {
+			v.Kernel, v.Default = host.Kernel, &d
+		}
+	}
+	return v
+}
+
+func printSetting(out io.Writer, v settingView, width int) {
+	field := func(name, text string) { printField(out, name, text, width) }
+	fmt.Fprintf(out, "%s\n%s\n\n", v.ID, v.Title)
+	field("does", v.Does)
+	field("unit", v.Unit)
+	for _, d := range v.Defaults {
+		field("default", defaultText(v, d))
+	}
+	field("here", here(v))
+	field("change it", v.ChangeWhen)
+	field("value", v.Value)
+	if p := v.ForPath; p != nil {
+		text := fmt.Sprintf("%s, for one connection at %v and %v", p.Value, unit.BitRate(p.RateBPS), p.RTT)
+		if p.Default {
+			text += ": the default reaches that far"
+		}
+		field("that is", text)
+	}
+	field("acts on", v.ActsOn)
+	field("risk", strings.TrimSuffix(v.Risk.Level+": "+v.Risk.Why, ": "))
+	field("trades", v.Trades)
+	field("instead", v.Instead)
+	field("sources", strings.Join(v.Sources, "; "))
+	if !v.Verified {
+		field("not verified", "from memory or the papers alone: "+v.Unverified)
+	} else {
+		field("not verified", v.Unverified)
+	}
+	field("also", strings.Join(v.Also, ", "))
+	for _, m := range v.Advice {
+		fmt.Fprintf(out, "\n%s (%s): %s%s: %s\n", m.Guide, m.Date, m.Value, onKernels(m.Kernels), m.Status)
+		paragraph(out, "  ", m.Why, width)
+	}
+	for _, c := range v.Conflicts {
+		fmt.Fprintf(out, "\nSources disagree: %s\n", c.Topic)
+		paragraph(out, "  ", c.One+". "+c.Other+". "+c.Do, width)
+	}
+}
+
+// printField prints a name and a text beside it; nothing for an empty text.
+func printField(out io.Writer, name, text string, width int) {
+	if text == "" {
+		return
+	}
+	const indent = "              "
+	var b strings.Builder
+	paragraph(&b, indent, text, width)
+	fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
+}
+
+func defaultText(v settingView, d guide.Default) string {
+	text := d.Value + onKernels(d.Kernel)
+	if d.Note != "" {
+		text += "; " + d.Note
+	}
+	if v.Default != nil && *v.Default == d && len(v.Defaults) > 1 {
+		text += "; this kernel's"
+	}
+	return text
+}
+
+// here words the current value and who set it.
+func here(v settingView) string {
+	parts := []string{v.Current}
+	if v.Current == "" {
+		parts[0] = "not read here"
+	}
+	for _, it := range v.SetBy {
+		parts = append(parts, fmt.Sprintf("%s sets it to %s: %s", it.SetBy, it.Value, it.Status))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,310 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Ground is what is known of a path before its next rung is measured.
+type Ground struct {
+	// Sender and Receiver with facts, and samples of a trickle where there was
+	// one: they tell segment size, TCP options and the interfaces in use.
+	Sender, Receiver *End
+	LineRate         model.Fact[unit.BitRate]
+	Streams          int           // of the rungs with N
+	RTT              time.Duration // the smallest seen; 0: not known
+	// Copy is what one core of a host copies through memory, and CopyNear what
+	// it copies within its caches, by host.
+	Copy, CopyNear map[string]unit.BitRate
+	// Cost of TCP on a host's own loopback, by host.
+	Cost     map[string]CPUCost
+	Measured map[string]unit.BitRate // rungs measured so far, by name
+	File     *FileGround             // nil: no export is looked at
+}
+
+// FileGround is what is known of the export and the file that is read. The
+// server is the Sender, the client the Receiver.
+type FileGround struct {
+	Mount     model.Mount // of the client; zero: not mounted there
+	ReadAhead unit.Bytes  // of the client's mount; 0: not known
+	Slots     int64       // RPC slots of the mount; 0: not known
+	Cached    *float64    // share of the file in the server's memory before; nil: not known
+	RAM       bool        // the export lies in memory
+}
+
+// Expectation is what the model says of a rung before it is measured. Ceiling
+// comes from facts alone, Predicted also from the rungs below. nil: nothing
+// known bounds it; the texts then say what is missing.
+type Expectation struct {
+	Ceiling   *unit.BitRate
+	Formula   string
+	Predicted *unit.BitRate
+	From      string
+}
+
+// bound is one thing that a rate cannot exceed, with its numbers.
+type bound struct {
+	rate unit.BitRate
+	why  string
+}
+
+// Expect computes what the model says of a rung: the least of its bounds.
+func Expect(g Ground, rung string) Expectation {
+	e := g.ceiling(rung)
+	e.Predicted, e.From = least(g.bounds(rung))
+	if e.Predicted == nil {
+		e.From = g.nothingPredicts(rung)
+	}
+	return e
+}
+
+func (g Ground) nothingPredicts(rung string) string {
+	switch {
+	case rung == RungMemory:
+		return "nothing below memory predicts it"
+	case rung == RungDisk:
+		return "no fact tells what the storage can do"
+	case (rung == RungWhole || rung == RungRAM) && (g.File == nil || g.File.Mount.Point == ""):
+		return "the client has no mount to predict"
+	}
+	return "neither facts nor the rungs below bound it"
+}
+
+// ceiling is what facts alone say.
+func (g Ground) ceiling(rung string) Expectation {
+	switch rung {
+	case RungMemory:
+		return Expectation{Formula: "not known: memory channels and their speed are not among the facts"}
+	case RungLoopback, RungCached:
+		return Expectation{Formula: "not known from facts alone: it follows from the memory rung"}
+	case RungDisk:
+		return Expectation{Formula: "sequential read rate of the server's storage"}
+	case RungReverse:
+		g.Sender, g.Receiver = g.Receiver, g.Sender
+	}
+	ce := Ceiling(g.asCase())
+	if ce.Rate == nil {
+		return Expectation{Formula: ce.Formula}
+	}
+	links := append([]bound{{*ce.Rate, ce.Formula}}, g.slots()...)
+	if len(links) == 1 {
+		return Expectation{Ceiling: ce.Rate, Formula: ce.Formula}
+	}
+	rate, formula := least(links)
+	return Expectation{Ceiling: rate, Formula: formula}
+}
+
+func (g Ground) asCase() Case {
+	return Case{Sender: g.Sender, Receiver: g.Receiver, LineRate: g.LineRate}
+}
+
+// bounds lists what bounds a rung.
+func (g Ground) bounds(rung string) []bound {
+	switch rung {
+	case RungLoopback:
+		return g.copies()
+	case RungStream:
+		return g.network(1)
+	case RungStreams:
+		out := g.network(g.Streams)
+		if one, ok := g.Measured[RungStream]; ok {
+			out = append(out, bound{one * unit.BitRate(g.Streams), fmt.Sprintf("%d × one stream as measured, %s", g.Streams, one)})
+		}
+		return out
+	case RungReverse:
+		g.Sender, g.Receiver = g.Receiver, g.Sender
+		return g.network(g.Streams)
+	case RungCached:
+		if r, ok := g.Copy[g.Sender.host()]; ok {
+			// A copy takes three transfers a byte: read, read for ownership,
+			// write (McCalpin's STREAM counts two of them). A read into a small
+			// buffer takes the first alone.
+			r *= 3
+			return []bound{{r, fmt.Sprintf("a read from memory into a small buffer is a third of a memory copy's transfers: 3 × %s on %s = %s", r/3, g.Sender.host(), r)}}
+		}
+	case RungRAM, RungWhole:
+		return g.path()
+	}
+	return nil
+}
+
+// network is what bounds n streams.
+func (g Ground) network(n int) []bound {
+	var out []bound
+	if ce := Ceiling(g.asCase()); ce.Rate != nil {
+		out = append(out, bound{*ce.Rate, "link goodput " + ce.Formula})
+	}
+	out = append(out, g.slots()...)
+	out = append(out, g.windows(n)...)
+	return append(out, g.cores(n)...)
+}
+
+// tlpBytes are framing, sequence number, header with a 64-bit address and LCRC
+// around the payload of a memory write (PCI Express Base Specification); acks
+// and flow control come on top, so that this is an upper bound.
+const tlpBytes = 24
+
+// tlpPayload is the usual MaxPayload of servers; it is not among the facts.
+const tlpPayload = 256
+
+// slots is what the PCIe links of both data interfaces carry.
+func (g Ground) slots() []bound {
+	var out []bound
+	for _, e := range []*End{g.Sender, g.Receiver} {
+		n := dataNIC(e)
+		if n == nil {
+			continue
+		}
+		s, ok := n.PCI.Get()
+		if !ok || s.GTs <= 0 || s.Lanes <= 0 {
+			continue
+		}
+		coded := s.GTs * 1e9 * float64(s.Lanes) * coding(s.GTs)
+		rate := unit.BitRate(coded * tlpPayload / (tlpPayload + tlpBytes))
+		out = append(out, bound{rate, fmt.Sprintf("PCIe of %s on %s %g GT/s × %d × %.3f (coding) × %d/%d B (TLP) = %s",
+			n.Name, e.Host, s.GTs, s.Lanes, coding(s.GTs), tlpPayload, tlpPayload+tlpBytes, rate)})
+	}
+	return out
+}
+
+// coding is what the line code leaves: 8b/10b up to 5 GT/s, 128b/130b up to
+// 32 GT/s, 242 of 256 bytes of a flit above (PCI Express Base Specification).
+func coding(gts float64) float64 {
+	switch {
+	case gts <= 5:
+		return 0.8
+	case gts > 32:
+		return 242.0 / 256
+	}
+	return 128.0 / 130
+}
+
+// windows: n windows per round trip, as large as the hosts' settings let them
+// grow (tcp(7)), and 64 KiB each without window scaling (RFC 7323).
+func (g Ground) windows(n int) []bound {
+	if g.RTT <= 0 {
+		return nil
+	}
+	var out []bound
+	add := func(bytes float64, why string) {
+		rate := unit.BitRate(bytes * float64(n) * 8 / g.RTT.Seconds())
+		times := ""
+		if n > 1 {
+			times = fmt.Sprintf("%d × ", n)
+		}
+		out = append(out, bound{rate, fmt.Sprintf("%s%s / %s = %s", times, why, ms(g.RTT), rate)})
+	}
+	if limit, ok := thirdOf(g.Receiver, rmemSetting); ok {
+		share := receiveShare(g.Receiver)
+		add(float64(limit)*share, fmt.Sprintf("tcp_rmem of %s %s × %g", g.Receiver.Host, unit.Bytes(limit), share))
+	}
+	if limit, ok := thirdOf(g.Sender, wmemSetting); ok {
+		add(float64(limit)*payloadShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), payloadShare))
+	}
+	if o, ok := lastFull(g.asCase()); ok && o.Options != 0 && o.Options&optWScale == 0 {
+		add(65535, "window without scaling 64 KiB")
+	}
+	return out
+}
+
+// fullShare is the share of its buffer that a window reaches with full
+// segments since Linux 6.6, which finds it by what packets take in memory
+// (scaling_ratio of tcp_measure_rcv_mss, net/ipv4/tcp_input.c): about 1448 of
+// 2048 bytes, more with large packets.
+const fullShare = 0.75
+
+// receiveShare is the share of a receive buffer that is window. Before 6.6 it is
+// a setting (tcp_win_from_space, include/net/tcp.h).
+func receiveShare(e *End) float64 {
+	var major, minor int
+	if n, _ := fmt.Sscanf(e.Facts.Kernel, "%d.%d", &major, &minor); n == 2 && (major > 6 || major == 6 && minor >= 6) {
+		return fullShare
+	}
+	v, ok := e.setting("linux.sysctl.net.ipv4.tcp_adv_win_scale")
+	scale, err := strconv.Atoi(strings.TrimSpace(v))
+	switch {
+	case !ok || err != nil || scale < -31 || scale > 31:
+		return windowShare
+	case scale <= 0:
+		return math.Pow(2, float64(scale))
+	}
+	return 1 - math.Pow(2, -float64(scale))
+}
+
+// path is what bounds a read of the mounted export.
+func (g Ground) path() []bound {
+	f := g.File
+	if f == nil || f.Mount.Point == "" {
+		return nil
+	}
+	conns := mountNumber(f.Mount, "nconnect", 1)
+	var out []bound
+	one, haveOne := g.Measured[RungStream]
+	all, haveAll := g.Measured[RungStreams]
+	switch {
+	case conns > 1 && haveAll:
+		out = append(out, bound{all, fmt.Sprintf("%d connections, as %d streams measured %s", conns, g.Streams, all)})
+	case conns == 1 && haveOne:
+		out = append(out, bound{one, fmt.Sprintf("one connection, as one stream measured %s", one)})
+	default:
+		out = append(out, g.network(int(conns))...)
+	}
+	if disk, ok := g.Measured[RungDisk]; ok && !f.RAM && (f.Cached == nil || *f.Cached < 0.5) {
+		out = append(out, bound{disk, fmt.Sprintf("server disk as measured %s", disk)})
+	}
+	return append(out, g.calls()...)
+}
+
+// calls: so much data is asked for per round trip. Sequential reads are asked
+// for ahead of the reader, at most twice the read-ahead at a time: the part
+// being read and the next (mm/readahead.c).
+func (g Ground) calls() []bound {
+	f := g.File
+	if g.RTT <= 0 || !strings.HasPrefix(f.Mount.Type, "nfs") {
+		return nil
+	}
+	var out []bound
+	if rsize := mountNumber(f.Mount, "rsize", 0); rsize > 0 && f.Slots > 0 {
+		rate := unit.BitRate(float64(f.Slots*rsize) * 8 / g.RTT.Seconds())
+		out = append(out, bound{rate, fmt.Sprintf("NFS slots %d × rsize %s / %s = %s", f.Slots, unit.Bytes(rsize), ms(g.RTT), rate)})
+	}
+	if f.ReadAhead > 0 {
+		rate := unit.BitRate(2 * float64(f.ReadAhead) * 8 / g.RTT.Seconds())
+		out = append(out, bound{rate, fmt.Sprintf("2 × read-ahead %s / %s = %s", f.ReadAhead, ms(g.RTT), rate)})
+	}
+	return out
+}
+
+func mountNumber(m model.Mount, option string, other int64) int64 {
+	n, err := strconv.ParseInt(m.Options[option], 10, 64)
+	if err != nil || n <= 0 || n > 1<<40 {
+		return other
+	}
+	return n
+}
+
+// least is the smallest bound, and all of them in words, the smallest first.
+func least(all []bound) (*unit.BitRate, string) {
+	all = slices.DeleteFunc(slices.Clone(all), func(b bound) bool { return !(b.rate > 0) || !known(float64(b.rate)) })
+	if len(all) == 0 {
+		return nil, ""
+	}
+	slices.SortStableFunc(all, func(a, b bound) int { return cmp.Compare(a.rate, b.rate) })
+	rate := all[0].rate
+	if len(all) == 1 {
+		return &rate, all[0].why
+	}
+	var rest []string
+	for _, b := range all[1:] {
+		rest = append(rest, b.why)
+	}
+	return &rate, all[0].why + "; not bound by " + strings.Join(rest, "; ")
+}

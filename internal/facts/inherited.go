@@ -1,0 +1,200 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// inheritedFiles are single files in which systems keep tuning.
+func inheritedFiles() []string {
+	return []string{
+		"/etc/sysctl.conf", "/etc/rc.local", "/etc/rc.d/rc.local", "/etc/tuned/active_profile", "/etc/tuned/tuned-main.conf",
+		"/etc/network/interfaces", "/etc/fstab", "/etc/exports", "/etc/samba/smb.conf", "/etc/nfs.conf",
+		"/etc/default/grub", "/boot/grub/grub.conf", "/proc/cmdline", "/etc/system",
+		"/sbin/sysctl_perf_tuning", "/usr/sbin/sysctl_perf_tuning", "/etc/infiniband/openib.conf",
+	}
+}
+
+// inheritedDirs are folders of such files, with the ending they must have.
+func inheritedDirs() [][2]string {
+	out := [][2]string{
+		{"/etc/exports.d", ".exports"}, {"/etc/init.d", ""}, {"/etc/network/if-up.d", ""}, {"/etc/sysconfig/network-scripts", ""},
+		{"/etc/systemd/system", ".service"}, {"/etc/NetworkManager/system-connections", ".nmconnection"}, {"/etc/system.d", ""}, {"/etc/driver/drv", ".conf"}, {"/kernel/drv", ".conf"},
+		{"/Windows/System32/GroupPolicy/Machine/Scripts/Startup", ""},
+	}
+	for _, level := range []string{"0", "1", "2", "3", "4", "5", "6", "S"} {
+		out = append(out, [2]string{"/etc/rc" + level + ".d", ""}, [2]string{"/etc/rc.d/rc" + level + ".d", ""})
+	}
+	for _, base := range []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"} {
+		out = append(out, [2]string{base + "/sysctl.d", ".conf"}, [2]string{base + "/modprobe.d", ".conf"},
+			[2]string{base + "/systemd/network", ".link"}, [2]string{base + "/systemd/network", ".network"}, [2]string{base + "/udev/rules.d", ".rules"})
+	}
+	return out
+}
+
+// ReadInherited reads the texts in which a host, or a tree recorded of one,
+// keeps tuning, and the running values of the sysctls named. It judges
+// nothing. A tree without a single one of them is an error (fs.ErrNotExist):
+// it is no host's.
+func ReadInherited(src kernel.Files, sysctls []string) (model.HostFiles, error) {
+	r := inherited{src: src, out: model.HostFiles{
+		OS: "linux", Files: map[string]string{}, Links: map[string]string{}, Owners: map[string]string{},
+		Now: map[string]string{}, Unread: map[string]string{},
+	}}
+	for _, file := range inheritedFiles() {
+		r.file(file)
+	}
+	for _, d := range inheritedDirs() {
+		r.dir(d[0], d[1])
+	}
+	r.tuned()
+	r.system()
+	if len(r.out.Files) == 0 && r.out.Kernel == "" && len(r.out.Unread) == 0 {
+		return r.out, fmt.Errorf("read a host's settings: %w: no /etc with files of settings and no /proc/sys", fs.ErrNotExist)
+	}
+	r.running(sysctls)
+	r.owners()
+	return r.out, nil
+}
+
+type inherited struct {
+	src kernel.Files
+	out model.HostFiles
+}
+
+// file keeps one text. A link is followed by its text, so that one with an
+// absolute path stays in the tree; a link to /dev/null hides a name and counts
+// as an empty file.
+func (r *inherited) file(name string) {
+	at := name
+	for range 8 {
+		to, err := r.src.Readlink(at)
+		if err != nil {
+			break
+		}
+		if !path.IsAbs(to) {
+			to = path.Join(path.Dir(at), to)
+		}
+		at = path.Clean(to)
+	}
+	if at == "/dev/null" {
+		r.out.Files[name] = ""
+		return
+	}
+	b, err := r.src.ReadFile(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		if _, dir := r.src.ReadDir(at); dir != nil { // a folder is no file to miss
+			r.out.Unread[name] = err.Error()
+		}
+		return
+	}
+	r.out.Files[name] = string(b)
+	if at != name {
+		r.out.Links[name] = at
+	}
+}
+
+func (r *inherited) dir(dir, ending string) {
+	names, err := r.src.ReadDir(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			r.out.Unread[dir] = err.Error()
+		}
+		return
+	}
+	for _, n := range names {
+		if strings.HasSuffix(n, ending) {
+			r.file(path.Join(dir, n))
+		}
+	}
+}
+
+// tuned reads every profile, since profiles include each other.
+func (r *inherited) tuned() {
+	for _, dir := range []string{"/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"} {
+		names, err := r.src.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, n := range names {
+			if _, err := r.src.ReadDir(path.Join(dir, n)); err == nil {
+				r.file(path.Join(dir, n, "tuned.conf"))
+			}
+		}
+	}
+}
+
+// system tells the system of the tree by files that only it has.
+func (r *inherited) system() {
+	for file := range r.out.Files {
+		switch {
+		case file == "/etc/system" || strings.HasPrefix(file, "/kernel/drv/"):
+			r.out.OS = "illumos"
+		case strings.HasPrefix(file, "/Windows/"):
+			r.out.OS = "windows"
+		}
+	}
+	if _, err := r.src.ReadDir("/System/Library/CoreServices"); err == nil {
+		r.out.OS = "macos"
+	}
+	if b, err := r.src.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		r.out.OS, r.out.Kernel = "linux", strings.TrimSpace(string(b))
+	}
+}
+
+// running reads the values in force, where the tree has any.
+func (r *inherited) running(sysctls []string) {
+	for _, name := range sysctls {
+		b, err := r.src.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		if err == nil {
+			r.out.Now[name] = strings.Join(strings.Fields(string(b)), " ")
+		}
+	}
+	names, err := r.src.ReadDir("/proc/sys/net/ipv4")
+	if err != nil {
+		return
+	}
+	// A tree that holds a few of them was not recorded to tell what is missing.
+	if slices.Contains(names, "tcp_rmem") && len(names) > 50 {
+		r.out.TCPNames = names
+	}
+}
+
+// owners looks the files up in dpkg's lists. rpm's database is no text.
+func (r *inherited) owners() {
+	const dir = "/var/lib/dpkg/info"
+	names, err := r.src.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		pkg, ok := strings.CutSuffix(n, ".list")
+		if !ok {
+			continue
+		}
+		b, err := r.src.ReadFile(path.Join(dir, n))
+		if err != nil {
+			continue // a list of above a megabyte: kernel headers and the like
+		}
+		pkg, _, _ = strings.Cut(pkg, ":")
+		for line := range strings.Lines(string(b)) {
+			line = strings.TrimSpace(line)
+			// With /lib a link to /usr/lib, a list may have either.
+			for _, file := range []string{line, "/usr" + line, strings.TrimPrefix(line, "/usr")} {
+				if _, ok := r.out.Files[file]; ok {
+					r.out.Owners[file] = pkg
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package guide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Guide is a paper or a modern guide with what it advises.
+type Guide struct {
+	Key   string `yaml:"key" json:"key"`
+	Title string `yaml:"title" json:"title"`
+	By    string `yaml:"by" json:"by"`
+	Date  string `yaml:"date" json:"date"` // year, or year and month; "current" for what is kept up to date
+	OS    string `yaml:"os" json:"os"`     // what it was written for
+	About string `yaml:"about" json:"about"`
+	// Aliases are other names that a reader may type.
+	Aliases []string `yaml:"aliases" json:"aliases,omitempty"`
+	Advice  []Advice `yaml:"advice" json:"advice"`
+	Claims  []Claim  `yaml:"claims" json:"claims"`
+}
+
+// Advice is one recommendation and what has become of it.
+type Advice struct {
+	Setting string `yaml:"setting" json:"setting"`
+	Value   string `yaml:"value" json:"value"` // as the guide has it
+	Where   string `yaml:"where" json:"where"`
+	// Kernels is the range the status is for.
+	Kernels string `yaml:"kernels" json:"kernels"`
+	// If is the precondition under which it is worth anything; Rule the value
+	// to take instead of a constant.
+	If     string `yaml:"if" json:"if,omitempty"`
+	Rule   string `yaml:"rule" json:"rule,omitempty"`
+	Status Status `yaml:"status" json:"status"`
+	Why    string `yaml:"why" json:"why"`
+	// Mistakes are those of the paper that this entry corrects, e.g. caltech-1.
+	Mistakes []string `yaml:"mistakes" json:"mistakes,omitempty"`
+	// Unverified says what of the judgement is from memory; empty: nothing.
+	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
+}
+
+// Claim is a statement of a guide, not about a setting, that does not hold.
+type Claim struct {
+	Says       string   `yaml:"says" json:"says"`
+	Where      string   `yaml:"where" json:"where"`
+	Status     Status   `yaml:"status" json:"status"`
+	Why        string   `yaml:"why" json:"why"`
+	Mistakes   []string `yaml:"mistakes" json:"mistakes,omitempty"`
+	Unverified string   `yaml:"unverified" json:"unverified,omitempty"`
+}
+
+// Conflict is a question on which two sources contradict each other.
+type Conflict struct {
+	Topic    string   `yaml:"topic" json:"topic"`
+	Settings []string `yaml:"settings" json:"settings"`
+	One      string   `yaml:"one" json:"one"`
+	Other    string   `yaml:"other" json:"other"`
+	Do       string   `yaml:"do" json:"do"` // what follows from it
+}
+
+// conflictsFile is the one file of the folder that is no guide.
+const conflictsFile = "conflicts.yaml"
+
+// Guides returns the papers, then the modern guides.
+func Guides() []Guide {
+	var out []Guide
+	for _, f := range embedded("advice") {
+		if f.name == conflictsFile {
+			continue
+		}
+		g, err := parse[Guide](f.text)
+		if err != nil {
+			panic(fmt.Sprintf("embedded %s: %v", f.name, err))
+		}
+		out = append(out, g)
+	}
+	// By date, and what is kept up to date last.
+	slices.SortStableFunc(out, func(a, b Guide) int { return strings.Compare(a.Date, b.Date) })
+	return out
+}
+
+// FindGuide returns the guide with a key or an alias.
+func FindGuide(key string) (Guide, bool) {
+	for _, g := range Guides() {
+		if strings.EqualFold(g.Key, key) || slices.ContainsFunc(g.Aliases, func(a string) bool { return strings.EqualFold(a, key) }) {
+			return g, true
+		}
+	}
+	return Guide{}, false
+}
+
+// Conflicts returns the questions on which sources disagree.
+func Conflicts() []Conflict {
+	b, err := data.ReadFile("advice/" + conflictsFile)
+	if err != nil {
+		panic(fmt.Sprintf("embedded %s: %v", conflictsFile, err))
+	}
+	c, err := parse[[]Conflict](b)
+	if err != nil {
+		panic(fmt.Sprintf("embedded %s: %v", conflictsFile, err))
+	}
+	return c
+}
+
+// Mention is an advice with the guide that gives it.
+type Mention struct {
+	Guide string `json:"guide"`
+	Date  string `json:"date"`
+	Advice
+}
+
+// AdviceOn returns what the guides say about a setting.
+func AdviceOn(id string) []Mention {
+	var out []Mention
+	for _, g := range Guides() {
+		for _, a := range g.Advice {
+			if a.Setting == id {
+				out = append(out, Mention{g.Key, g.Date, a})
+			}
+		}
+	}
+	return out
+}

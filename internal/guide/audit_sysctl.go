@@ -1,0 +1,145 @@
+package guide
+
+import (
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// sysctlLines reads the sysctl files in the order of sysctl.d(5): by name over
+// all folders, where the folder of higher rank hides a name from the others.
+// /etc/sysctl.conf has its place by a link in sysctl.d, else it is last, as
+// sysctl --system has it. Where TuneD is active it reapplies /etc and /run
+// after its profile (reapply_sysctl in tuned-main.conf(5)), not /usr.
+func sysctlLines(h model.HostFiles) []placed {
+	const conf = "/etc/sysctl.conf"
+	paths := byName(h, ".conf", "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
+	linked := false
+	for _, p := range paths {
+		linked = linked || h.Links[p] == conf
+	}
+	if _, ok := h.Files[conf]; ok && !linked {
+		paths = append(paths, conf)
+	}
+	var out []placed
+	for _, path := range paths {
+		at := stageSysctl
+		if tunedActive(h) != "" && (strings.HasPrefix(path, "/etc/") || strings.HasPrefix(path, "/run/")) && reapplies(h) {
+			at = stageSysctl2
+		}
+		list := parseSysctl(h.Files[path], h.OS)
+		if path == conf && systemd(h) {
+			unread(list)
+		}
+		out = append(out, place(path, at, list)...)
+	}
+	return out
+}
+
+// systemd tells whether the tree has any of its files.
+func systemd(h model.HostFiles) bool {
+	for path := range h.Files {
+		if strings.HasPrefix(path, "/usr/lib/systemd/") || strings.HasPrefix(path, "/lib/systemd/") {
+			return true
+		}
+	}
+	return false
+}
+
+// unread says of the lines of a sysctl.conf without a link who reads them.
+func unread(list []assignment) {
+	for i := range list {
+		note := "which sysctl --system reads, and systemd at a start does not: no link in sysctl.d leads to it"
+		if list[i].by != "" {
+			note = list[i].by + ", " + note
+		}
+		list[i].by = note
+	}
+}
+
+// reapplies tells whether TuneD sets the files of /etc and /run again.
+func reapplies(h model.HostFiles) bool {
+	for _, e := range parseINI(h.Files["/etc/tuned/tuned-main.conf"]) {
+		if e.key == "reapply_sysctl" {
+			return on(e.value) == "on"
+		}
+	}
+	return true
+}
+
+// parseSysctl reads the lines NAME = VALUE of a sysctl file of a system. A
+// leading "-" (ignore errors) belongs to neither; a line with it and without a
+// value takes names out of a pattern and sets nothing.
+func parseSysctl(text, os string) []assignment {
+	var out []assignment
+	by, n := "", 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if line[0] == '#' || line[0] == ';' {
+			by = block(line, by)
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		name = sysctlName(strings.TrimPrefix(strings.TrimSpace(name), "-"))
+		if !ok || name == "" {
+			continue
+		}
+		out = append(out, assignment{id: os + ".sysctl." + name, name: name, value: canonical(unquote(value)), line: n, by: by})
+	}
+	return out
+}
+
+// block follows the marks that the Mellanox driver package leaves around the
+// lines it adds: "## MLXNET tuning parameters ##" … "## END MLXNET ##".
+func block(comment, by string) string {
+	words := strings.Fields(strings.Trim(comment, "#; "))
+	switch {
+	case len(words) >= 2 && words[0] == "END" && strings.HasPrefix(words[1], "MLX"):
+		return ""
+	case len(words) >= 2 && strings.HasPrefix(words[0], "MLX") && words[1] == "tuning":
+		return "added by the Mellanox driver's installation, as its marks say"
+	}
+	return by
+}
+
+// sysctlName gives a name its dots: with "/" first, dots and slashes change
+// places (sysctl.d(5)).
+func sysctlName(s string) string {
+	i := strings.IndexAny(s, "./")
+	if i < 0 || s[i] == '.' {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '/':
+			return '.'
+		case '.':
+			return '/'
+		}
+		return r
+	}, s)
+}
+
+// unquote trims space and one pair of quotes.
+func unquote(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		s = strings.TrimSpace(s[1 : len(s)-1])
+	}
+	return s
+}
+
+// on is a boolean in the words of ethtool; other words stay.
+func on(s string) string {
+	switch strings.ToLower(s) {
+	case "1", "yes", "true", "on":
+		return "on"
+	case "0", "no", "false", "off":
+		return "off"
+	}
+	return s
+}

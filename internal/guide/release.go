@@ -1,0 +1,106 @@
+package guide
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Release is the first numbers of a kernel's release, e.g. {6, 18, 44} of
+// "6.18.44-generic". The empty Release is not known.
+type Release []int
+
+// ParseRelease reads what /proc/sys/kernel/osrelease holds. What follows the
+// dotted numbers is left out.
+func ParseRelease(s string) (Release, error) {
+	s = strings.TrimSpace(s)
+	end := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end < 0 {
+		end = len(s)
+	}
+	var out Release
+	for _, part := range strings.Split(strings.TrimRight(s[:end], "."), ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, fmt.Errorf("parse kernel release %q: want numbers such as 6.18", s)
+		}
+		out = append(out, n)
+	}
+	if len(out) < 2 {
+		return nil, fmt.Errorf("parse kernel release %q: want numbers such as 6.18", s)
+	}
+	return out, nil
+}
+
+// before tells whether r is older than other; missing numbers count as zero.
+func (r Release) before(other Release) bool {
+	for i := range max(len(r), len(other)) {
+		if a, b := r.at(i), other.at(i); a != b {
+			return a < b
+		}
+	}
+	return false
+}
+
+func (r Release) at(i int) int {
+	if i < len(r) {
+		return r[i]
+	}
+	return 0
+}
+
+// Range is a span of releases: "any", "before 6.16", "6.16 and later", or
+// "4.20 to 6.5", ends included to their last number.
+type Range struct{ from, below Release }
+
+// ParseRange reads one.
+func ParseRange(s string) (Range, error) {
+	switch {
+	case s == "any":
+		return Range{}, nil
+	case strings.HasPrefix(s, "before "):
+		r, err := ParseRelease(strings.TrimPrefix(s, "before "))
+		return Range{below: r}, err
+	case strings.HasSuffix(s, " and later"):
+		r, err := ParseRelease(strings.TrimSuffix(s, " and later"))
+		return Range{from: r}, err
+	}
+	from, to, ok := strings.Cut(s, " to ")
+	if !ok {
+		return Range{}, fmt.Errorf(`parse kernel range %q: want any, "before X", "X and later" or "X to Y"`, s)
+	}
+	a, err := ParseRelease(from)
+	if err != nil {
+		return Range{}, err
+	}
+	b, err := ParseRelease(to)
+	if err != nil {
+		return Range{}, err
+	}
+	b[len(b)-1]++ // up to the last of that release
+	return Range{from: a, below: b}, nil
+}
+
+// Any tells whether every release is in it.
+func (g Range) Any() bool { return g.from == nil && g.below == nil }
+
+// Has tells whether a release is in it; one that is not known is only in the
+// range of all.
+func (g Range) Has(r Release) bool {
+	if len(r) == 0 {
+		return g.Any()
+	}
+	return (g.from == nil || !r.before(g.from)) && (g.below == nil || r.before(g.below))
+}
+
+// DefaultOn returns the default of a setting on a release, and whether there
+// is just one.
+func (s Setting) DefaultOn(r Release) (Default, bool) {
+	for _, d := range s.Defaults {
+		g, err := ParseRange(d.Kernel)
+		if err == nil && g.Has(r) {
+			return d, true
+		}
+	}
+	return Default{}, false
+}

@@ -1,0 +1,32 @@
+package guide
+
+// Status is what has become of an advice, or of a value found on a host.
+type Status string
+
+// The statuses. WrongClaim is for statements that are no settings: numbers,
+// mechanisms and methods of a paper. NotKnown is never a judgement.
+const (
+	Valid      Status = "valid"       // still right, under its precondition
+	Stale      Status = "stale"       // was right once; something better took its place
+	NoOp       Status = "no-op"       // changes nothing
+	Harmful    Status = "harmful"     // makes things worse, or gives up safety
+	WrongSide  Status = "wrong side"  // belongs to another system, or to the other end
+	WrongName  Status = "wrong name"  // no such setting, or not the one that was meant
+	WrongClaim Status = "wrong claim" // a statement that does not hold
+	NotKnown   Status = "not known"   // the guide has no entry
+)
+
+// Statuses lists them, the worst first.
+func Statuses() []Status {
+	return []Status{Harmful, WrongSide, WrongName, Stale, NoOp, WrongClaim, Valid, NotKnown}
+}
+
+// known tells whether data may use the status.
+func (s Status) known() bool {
+	for _, k := range Statuses() {
+		if s == k && s != NotKnown {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,37 @@
+package guide
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// ValueFor evaluates the setting's rule for a path of a rate and a round trip:
+// its share of rate × RTT, in bytes, as the last number of the default d; the
+// others stay. Where the default reaches that far, it is the value. false: the
+// rule is no such number. rate × RTT is what has to be in flight to fill a path
+// (RFC 7323 section 1.1); the shares are those of the entry's text.
+func (s Setting) ValueFor(d Default, rate unit.BitRate, rtt time.Duration) (value string, ok bool) {
+	if s.TimesBDP == 0 || rate <= 0 || rtt <= 0 {
+		return "", false
+	}
+	bytes := math.Ceil(s.TimesBDP * float64(rate) / 8 * rtt.Seconds())
+	if bytes > 1<<40 { // nobody's buffer: a slip in the units
+		return "", false
+	}
+	need := int64(bytes)
+	now := numbers(d.Value)
+	if len(now) == 0 {
+		return fmt.Sprint(need), true
+	}
+	last := len(now) - 1
+	now[last] = max(now[last], need)
+	words := make([]string, len(now))
+	for i, n := range now {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, " "), true
+}

@@ -1,0 +1,159 @@
+package load
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func aloneSpec(role Role, read *ReadSpec) Spec {
+	return Spec{V: SpecVersion, Role: role, Duration: 200 * time.Millisecond, Deadline: bound, Read: read}
+}
+
+// workAlone runs a worker without a peer to its end.
+func workAlone(t *testing.T, spec Spec) (Event, Result) {
+	t.Helper()
+	p := startWorker(t, spec, defaultLimits())
+	up := p.want(Connected)
+	p.begin()
+	p.want(Started)
+	e := p.want(Finished)
+	if err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+	return up, *e.Result
+}
+
+func TestCopyCountsWhatItCopied(t *testing.T) {
+	up, r := workAlone(t, aloneSpec(Copy, nil))
+	if up.Alone == nil || up.Alone.Buffer < tinyCopy || up.Alone.Method == "" {
+		t.Errorf("prepared %+v", up.Alone)
+	}
+	if r.Bytes < copyBlock || r.Bytes%copyBlock != 0 || r.Window < 100*time.Millisecond || r.Alone.InCache <= 0 || r.BytesAfterWarmup != r.Bytes {
+		t.Errorf("result %+v", r)
+	}
+}
+
+// tree has a large file, a larger one that is a link, a pipe's name and a small one.
+func tree(t *testing.T) (dir, large string, size int) {
+	t.Helper()
+	dir = t.TempDir()
+	large, size = filepath.Join(dir, "sub", "large"), 3<<20+777
+	for name, n := range map[string]int{"small": 100, "sub/medium": smallest + 1, "sub/large": size} {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, bytes.Repeat([]byte{7}, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/proc/kcore", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, large, size
+}
+
+func TestReadReadsTheLargestFileOnce(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file reads are Linux only")
+	}
+	dir, large, size := tree(t)
+	for _, cache := range []Cache{Dropped, Kept} {
+		up, r := workAlone(t, aloneSpec(Read, &ReadSpec{Dir: dir, Cache: cache}))
+		if up.Alone.File != large || up.Alone.Size != int64(size) {
+			t.Errorf("%s: took %+v", cache, up.Alone)
+		}
+		if r.Bytes != int64(size) || r.Window <= 0 || !r.Early || r.Alone.Method == "" {
+			t.Errorf("%s: %+v", cache, r)
+		}
+	}
+	before, err := os.Stat(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r := workAlone(t, aloneSpec(Read, &ReadSpec{File: large, Cache: Kept, MaxBytes: 1 << 20}))
+	if r.Bytes != 1<<20 {
+		t.Errorf("a part of 1 MiB: %d bytes", r.Bytes)
+	}
+	after, err := os.Stat(large)
+	if err != nil || after.ModTime() != before.ModTime() || after.Size() != before.Size() {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
+// Past the page cache, where the file system of the test's directory can.
+func TestReadDirect(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file reads are Linux only")
+	}
+	_, large, size := tree(t)
+	p := startWorker(t, aloneSpec(Read, &ReadSpec{File: large, Cache: Direct}), defaultLimits())
+	e := <-p.events
+	if e.Kind == Failed && strings.Contains(e.Error, "does not support O_DIRECT") {
+		t.Skip(e.Error)
+	}
+	if e.Kind != Connected || !strings.Contains(e.Alone.Method, "O_DIRECT") {
+		t.Fatalf("event %+v", e)
+	}
+	p.begin()
+	p.want(Started)
+	if r := p.want(Finished).Result; r.Bytes != int64(size) {
+		t.Errorf("%d bytes of %d", r.Bytes, size)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file reads are Linux only")
+	}
+	dir, _, _ := tree(t)
+	for _, tc := range []struct {
+		read ReadSpec
+		want string
+	}{
+		{ReadSpec{File: filepath.Join(dir, "link"), Cache: Direct}, "no regular file"},
+		{ReadSpec{File: "/dev/zero", Cache: Direct}, "no regular file"},
+		{ReadSpec{File: filepath.Join(dir, "small"), Cache: Direct}, "over before"},
+		{ReadSpec{File: filepath.Join(dir, "gone"), Cache: Direct}, "no such file"},
+		{ReadSpec{Dir: filepath.Join(dir, "small"), Cache: Direct}, "no directory"},
+		{ReadSpec{Dir: t.TempDir(), Cache: Direct}, "name one with --file"},
+	} {
+		p := startWorker(t, aloneSpec(Read, &tc.read), defaultLimits())
+		if e := <-p.events; e.Kind != Failed || !strings.Contains(e.Error, tc.want) {
+			t.Errorf("%+v: event %q %q, want an error with %q", tc.read, e.Kind, e.Error, tc.want)
+		}
+		wantError(t, p.end(), tc.want)
+	}
+}
+
+func TestSpecsWithoutAPeerAreChecked(t *testing.T) {
+	good := ReadSpec{Dir: "/x", Cache: Direct}
+	for _, tc := range []struct {
+		name string
+		edit func(*Spec)
+		want string
+	}{
+		{"both", func(s *Spec) { s.Read.File = "/y" }, "either a file or a directory"},
+		{"neither", func(s *Spec) { s.Read.Dir = "" }, "either a file or a directory"},
+		{"relative", func(s *Spec) { s.Read.Dir = "x" }, "no absolute path"},
+		{"cache", func(s *Spec) { s.Read.Cache = "write" }, "none of direct"},
+		{"peer", func(s *Spec) { s.Bind = loopback }, "has no peer"},
+		{"long", func(s *Spec) { s.Duration = time.Hour }, "at most a minute"},
+		{"no read", func(s *Spec) { s.Read = nil }, "needs a file"},
+		{"copy that reads", func(s *Spec) { s.Role = Copy }, "reads no file"},
+		{"role", func(s *Spec) { s.Role = "write" }, "is none of"},
+	} {
+		read := good
+		s := aloneSpec(Read, &read)
+		tc.edit(&s)
+		wantError(t, s.check(), tc.want)
+	}
+	s := testSpec(Sink)
+	s.Read = &good
+	wantError(t, s.check(), "reads no file")
+}

@@ -1,0 +1,396 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/rules"
+	"linerate/internal/unit"
+)
+
+// Climber is what climbing the ladder asks of a host.
+type Climber interface {
+	Agent
+	measure.Follower
+}
+
+// Climb measures the ladder between two hosts rung by rung, from memory to the
+// whole path. Before each rung the model says what it predicts, and what the
+// rung loads is said; a rung that shares the link stops when others need it.
+// It writes no file and changes no setting.
+type Climb struct {
+	Loop             // Sender, Receiver, Workload of the judged run, LineRate, Timing
+	Streams int      // of the rungs with N
+	Export  *Export  // nil: the network alone. Else the server is the Sender
+	Rungs   RungTime // zero is DefaultRungTime
+
+	rec      *Record
+	ground   explain.Ground
+	guard    *guard
+	rungs    map[string]*rung
+	notes    []string
+	stopped  *measure.StoppedError
+	clocks   map[string]model.Clock
+	clocksAt map[string]time.Time
+}
+
+// RungTime is how long each rung loads.
+type RungTime struct {
+	Copy, Loopback, Trickle, Streams, Read time.Duration
+	Quiet                                  time.Duration // looked at before each load on the link
+	Passive                                time.Duration // watched instead, when the link is in use
+}
+
+// DefaultRungTime keeps a whole climb within half a minute.
+func DefaultRungTime() RungTime {
+	return RungTime{Copy: 400 * time.Millisecond, Loopback: time.Second, Trickle: 700 * time.Millisecond,
+		Streams: 3 * time.Second, Read: 4 * time.Second, Quiet: 1200 * time.Millisecond, Passive: 5 * time.Second}
+}
+
+// rung is what became of one: the expectation from before it was measured.
+type rung struct {
+	expected explain.Expectation
+	measured *unit.BitRate
+	method   string
+	how      string // why it was not measured
+}
+
+// defaultStreams is N where the user named none.
+const defaultStreams = 4
+
+// Run climbs. The record is never nil. A rung that cannot be measured says
+// why and the climb goes on; only without any look at the path there is an
+// error.
+func (c *Climb) Run(ctx context.Context) (*Record, error) {
+	c.rec = &Record{Facts: map[string]*model.Facts{}}
+	r := &c.rec.Results
+	r.V, r.Restored, r.Started = model.OutcomeVersion, true, c.Now()
+	r.Hosts = []string{c.Sender.Name, c.Receiver.Name}
+	defer func() { r.Took = c.Now().Sub(r.Started) }()
+	c.say("looking at %s and %s", c.Sender.Name, c.Receiver.Name)
+	if err := c.look(ctx, c.rec.Facts); err != nil {
+		return c.rec, err
+	}
+	if err := c.begin(ctx); err != nil {
+		return c.rec, err
+	}
+	c.inside(ctx)
+	found, err := c.network(ctx)
+	if err != nil {
+		return c.rec, err
+	}
+	if c.Export != nil {
+		found = c.export(ctx, found)
+	}
+	if err := ctx.Err(); err != nil {
+		return c.rec, fmt.Errorf("climb the ladder: %w", context.Cause(ctx))
+	}
+	if err := c.end(ctx); err != nil {
+		return c.rec, err
+	}
+	c.conclude(found)
+	return c.rec, nil
+}
+
+// begin reads the clocks and lays the ground.
+func (c *Climb) begin(ctx context.Context) error {
+	if c.Rungs == (RungTime{}) {
+		c.Rungs = DefaultRungTime()
+	}
+	if c.Streams <= 1 {
+		c.Streams = defaultStreams
+	}
+	s, r := c.rec.Facts[c.Sender.Name], c.rec.Facts[c.Receiver.Name]
+	c.Workload.SenderCPUs, c.Workload.ReceiverCPUs = s.CPUs, r.CPUs
+	c.rungs, c.clocks, c.clocksAt = map[string]*rung{}, map[string]model.Clock{}, map[string]time.Time{}
+	c.ground = explain.Ground{
+		Sender:   &explain.End{Host: c.Sender.Name, Facts: s, Peer: c.Receiver.Addr},
+		Receiver: &explain.End{Host: c.Receiver.Name, Facts: r, Peer: c.Sender.Addr},
+		LineRate: c.LineRate, Streams: c.Streams,
+		Copy: map[string]unit.BitRate{}, CopyNear: map[string]unit.BitRate{}, Cost: map[string]explain.CPUCost{}, Measured: map[string]unit.BitRate{},
+	}
+	if e := c.Export; e != nil {
+		c.ground.File = &explain.FileGround{Mount: e.Mount, RAM: e.RAM}
+	}
+	c.guard = newGuard(explain.Ceiling(explain.Case{Sender: c.ground.Sender, Receiver: c.ground.Receiver, LineRate: c.LineRate}).Inputs.LineRate,
+		&namedAddr{c.Sender.Name, s, c.Sender.Addr}, &namedAddr{c.Receiver.Name, r, c.Receiver.Addr})
+	for _, e := range c.ends() {
+		if c.guard.nics[e.Name] == nil {
+			c.note("no interface of %s has the address %s: other traffic there cannot be seen, and stops no load", e.Name, e.Addr)
+		}
+		clock, err := e.Agent.Clock(ctx)
+		if err != nil {
+			return fmt.Errorf("read clock of %s: %w", e.Name, err)
+		}
+		c.clocks[e.Name], c.clocksAt[e.Name] = clock, c.Now()
+	}
+	return nil
+}
+
+func (c *Climb) ends() []End { return []End{c.Sender, c.Receiver} }
+
+// end reads the clocks again: their drift over the whole climb.
+func (c *Climb) end(ctx context.Context) error {
+	for _, e := range c.ends() {
+		again, err := e.Agent.Clock(ctx)
+		if err != nil {
+			return fmt.Errorf("read clock of %s again: %w", e.Name, err)
+		}
+		clock := measure.Drift(c.clocks[e.Name], again, c.Now().Sub(c.clocksAt[e.Name]))
+		c.clocks[e.Name] = clock
+		if clock.Drift != nil {
+			c.note("clock of %s: %v from this machine's (±%v), drifting %+.0f ± %.0f ppm; samples are placed on this machine's clock",
+				e.Name, clock.Offset.Round(time.Microsecond), clock.Error.Round(time.Microsecond), *clock.Drift, *clock.DriftError)
+		}
+	}
+	c.rec.Results.Clocks = c.clocks
+	return nil
+}
+
+func (c *Climb) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// rung is the entry of a rung, with what the model expects of it now.
+func (c *Climb) expect(name string) *rung {
+	r := &rung{expected: explain.Expect(c.ground, name)}
+	c.rungs[name] = r
+	if p := r.expected.Predicted; p != nil {
+		c.say("%s: the model predicts %s", name, *p)
+	}
+	return r
+}
+
+// reached notes what a rung was measured to do, for the rungs above it too.
+func (c *Climb) reached(name string, rate unit.BitRate, method string) {
+	r := c.rungs[name]
+	r.measured, r.method, r.how = &rate, method, ""
+	c.ground.Measured[name] = rate
+}
+
+// missed notes why a rung was not measured. After a rung that was stopped no
+// other one loads anything.
+func (c *Climb) missed(name string, err error) {
+	r := c.rungs[name]
+	if r == nil {
+		r = c.expect(name)
+	}
+	var stopped *measure.StoppedError
+	if errors.As(err, &stopped) {
+		c.stop(name, stopped)
+	}
+	r.how = err.Error()
+}
+
+// stop ends all loading, for good.
+func (c *Climb) stop(what string, why *measure.StoppedError) {
+	if c.stopped != nil {
+		return
+	}
+	c.stopped = why
+	c.say("%s: %s", what, why)
+	c.rec.Results.Warnings = append(c.rec.Results.Warnings, model.Warning{
+		ID: "load-stopped", What: what + " was stopped, and no further load was put on anything",
+		Evidence: why.Why, Next: "run it again when the link is quiet and its counters of errors stand still",
+	})
+}
+
+// load runs one rung unless an earlier one was stopped, and notes its failure,
+// which it returns.
+func (c *Climb) load(ctx context.Context, name string, run func(context.Context) error) error {
+	if c.stopped != nil {
+		err := fmt.Errorf("not loaded: an earlier rung was stopped (%s)", c.stopped.Why)
+		c.missed(name, err)
+		return err
+	}
+	c.expect(name)
+	err := run(ctx)
+	if err != nil {
+		c.missed(name, err)
+	}
+	return err
+}
+
+// caseSeen is what one run showed of both ends.
+func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
+	kase := explain.Case{
+		Sender: c.seen(c.rec, run, c.Sender, c.Receiver), Receiver: c.seen(c.rec, run, c.Receiver, c.Sender),
+		LineRate: c.LineRate, Passive: passive,
+	}
+	if run.Goodput > 0 {
+		kase.Goodput = model.Known(run.Goodput)
+	}
+	return kase
+}
+
+// conclude lays out the ladder and checks the rules.
+func (c *Climb) conclude(found judged) {
+	r := &c.rec.Results
+	r.Verdict = found.verdict
+	r.Ladder = explain.Ladder(found.kase, r.Verdict)
+	for i := range r.Ladder {
+		c.rungs[r.Ladder[i].Rung].fill(&r.Ladder[i])
+	}
+	if s := explain.FirstDrop(r.Ladder); s != "" {
+		r.Verdict.Notes = append(r.Verdict.Notes, s)
+	}
+	r.Verdict.Notes = append(r.Verdict.Notes, c.notes...)
+	for _, e := range c.ends() {
+		r.Findings = append(r.Findings, rules.Check(c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})...)
+	}
+}
+
+// fill completes the ladder's rung by what became of it; r may be nil.
+func (r *rung) fill(into *model.Rung) {
+	if r == nil {
+		return
+	}
+	if r.expected.Ceiling != nil {
+		into.Ceiling, into.Formula = r.expected.Ceiling, r.expected.Formula
+	}
+	into.Predicted, into.PredictedFrom = r.expected.Predicted, r.expected.From
+	switch {
+	case r.measured != nil:
+		into.Measured, into.Seen, into.How, into.Method = r.measured, true, "", r.method
+	case r.how != "" && !(into.Seen && into.Rung == explain.RungWhole): // which may have been watched instead
+		into.Measured, into.Seen, into.How, into.Tried = nil, false, r.how, true
+	}
+}
+
+// quiet looks at the link before it is loaded: whatever it carries is foreign.
+func (c *Climb) quiet(ctx context.Context) error {
+	_, err := c.lookFirst(ctx, nil)
+	return err
+}
+
+// lookFirst is quiet with more to watch.
+func (c *Climb) lookFirst(ctx context.Context, watch map[string]measure.Watch) (samples map[string][]model.Sample, err error) {
+	err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
+		stop, err := c.sample(ctx, watch, each)
+		if err != nil {
+			return err
+		}
+		wait(ctx, c.Rungs.Quiet)
+		samples, err = stop()
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	})
+	return samples, err
+}
+
+// guarded runs something that the guard may stop.
+func (c *Climb) guarded(ctx context.Context, run func(ctx context.Context, each func(host string, s model.Sample)) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.guard.begin()
+	err := run(ctx, func(host string, s model.Sample) {
+		if why := c.guard.see(host, s); why != nil {
+			cancel(why)
+		}
+	})
+	var stopped *measure.StoppedError
+	if errors.As(context.Cause(ctx), &stopped) {
+		return stopped
+	}
+	return err
+}
+
+// sample watches both ends; stop returns the samples on this machine's clock,
+// counted from now.
+func (c *Climb) sample(ctx context.Context, watch map[string]measure.Watch, each func(string, model.Sample)) (stop func() (map[string][]model.Sample, error), err error) {
+	stops := map[string]func() ([]model.Sample, error){}
+	start := c.Now()
+	stop = func() (map[string][]model.Sample, error) {
+		out := map[string][]model.Sample{}
+		var errs []error
+		for host, stop := range stops {
+			s, err := stop()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("sample %s: %w", host, err))
+				continue
+			}
+			out[host] = measure.Place(s, c.clocks[host], start, c.Now().Sub(start))
+		}
+		return out, errors.Join(errs...)
+	}
+	for _, e := range c.ends() {
+		s, err := e.Agent.(measure.Follower).FollowSampling(ctx, watch[e.Name], sampleInterval, func(s model.Sample) { each(e.Name, s) })
+		if err != nil {
+			_, serr := stop()
+			return nil, errors.Join(fmt.Errorf("sample %s: %w", e.Name, err), serr)
+		}
+		stops[e.Name] = s
+	}
+	return stop, nil
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// alone runs a load without a peer. ready is called when all is prepared and
+// nothing is loaded yet.
+func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up load.Event) error) (res load.Result, err error) {
+	spec.V, spec.Deadline = load.SpecVersion, spec.Duration+2*time.Minute
+	w, err := e.Agent.StartWorker(ctx, spec)
+	if err != nil {
+		return res, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if serr := w.Stop(ctx); err == nil {
+			err = serr
+		}
+	}()
+	up, err := w.Connected(ctx)
+	if err != nil {
+		return res, err
+	}
+	if up.Alone == nil {
+		return res, fmt.Errorf("%s does not say what it is about to load", e.Name)
+	}
+	if up.PID == 0 {
+		up.PID = w.PID()
+	}
+	if err := ready(up); err != nil {
+		return res, err
+	}
+	if err := w.Go(ctx); err != nil {
+		return res, err
+	}
+	// A mount whose server is gone keeps its reader for ever.
+	within := 2*spec.Duration + aloneGrace
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
+	defer cancel()
+	return w.Wait(ctx)
+}
+
+// aloneGrace is what a load without a peer may take beyond twice its time, for
+// one block that is slow to come.
+const aloneGrace = 15 * time.Second
+
+// rateOf is what a load without a peer moved per second, in bits.
+func rateOf(r load.Result) unit.BitRate {
+	if r.Window <= 0 {
+		return 0
+	}
+	return unit.BitRate(float64(r.Bytes) * 8 / r.Window.Seconds())
+}
+
+// loopbackAddr is where both ends of a local run are.
+func loopbackAddr() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }

@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// export measures the server's storage and the path over the client's mount.
+// It returns what it was judged to be: the whole path, if its cause was found.
+func (c *Climb) export(ctx context.Context, found judged) judged {
+	file := c.chooseFile(ctx)
+	server := load.ReadSpec{Cache: load.Direct, Dir: c.Export.Path}
+	if file != "" {
+		server.File, server.Dir = path.Join(c.Export.Path, file), ""
+	}
+	// A rung of storage that fails says so itself: the climb goes on.
+	_ = c.load(ctx, explain.RungDisk, func(ctx context.Context) error {
+		return c.serverRead(ctx, explain.RungDisk, &server)
+	})
+	whole := explain.RungWhole
+	if c.Export.RAM {
+		whole = explain.RungRAM // the same read; what is missing then is the protocol's
+	}
+	_ = c.load(ctx, whole, func(ctx context.Context) error {
+		seen, err := c.mountRead(ctx, whole, file)
+		if j := judge(seen); err == nil && j.verdict.Limiter != model.Undetermined {
+			found = j
+		}
+		return err
+	})
+	if !c.Export.RAM {
+		c.missed(explain.RungRAM, fmt.Errorf("%s lies on no tmpfs or RAM disk of %s; export one there and name it", c.Export.Path, c.Sender.Name))
+	}
+	server.Cache = load.Kept
+	_ = c.load(ctx, explain.RungCached, func(ctx context.Context) error {
+		return c.serverRead(ctx, explain.RungCached, &server)
+	})
+	return found
+}
+
+// chooseFile is the file to read, relative to the export: the user's, else the
+// largest that the client sees; empty leaves it to the server.
+func (c *Climb) chooseFile(ctx context.Context) string {
+	if c.Export.File != "" || c.Export.Mount.Point == "" || c.stopped != nil {
+		return c.Export.File
+	}
+	c.say("looking for the largest file below %s on %s", c.Export.Dir, c.Receiver.Name)
+	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &load.ReadSpec{Dir: c.Export.Dir, Cache: load.Dropped}}
+	found := ""
+	_, err := c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
+		rest, ok := below(up.Alone.File, c.Export.Dir)
+		if !ok {
+			return fmt.Errorf("%s is not below %s", up.Alone.File, c.Export.Dir)
+		}
+		found = rest
+		return errOnlyLooking
+	})
+	if err != nil && !errors.Is(err, errOnlyLooking) {
+		c.note("%s: %v", c.Receiver.Name, err)
+	}
+	return found
+}
+
+var errOnlyLooking = errors.New("only looking")
+
+// serverRead reads the file on the server.
+func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec) error {
+	if err := c.quiet(ctx); err != nil {
+		return err
+	}
+	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: what}
+	var res load.Result
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
+		stop, err := c.sample(ctx, nil, each)
+		if err != nil {
+			return err
+		}
+		res, err = c.alone(ctx, c.Sender, spec, func(up load.Event) error {
+			c.say("load: %s reads %s from its own disk for at most %v: %s", c.Sender.Name, up.Alone.File, spec.Duration, up.Alone.Method)
+			return nil
+		})
+		_, serr := stop()
+		return errors.Join(err, serr)
+	})
+	if err != nil {
+		return err
+	}
+	if name == explain.RungDisk {
+		c.ground.File.Cached = res.Alone.Cached
+		what.File, what.Dir = res.Alone.File, "" // the same for the rungs to come
+	}
+	c.reached(name, rateOf(res), readMethod(c.Sender.Name, res))
+	return nil
+}
+
+// readMethod says what was read, where and how.
+func readMethod(host string, r load.Result) string {
+	s := fmt.Sprintf("%s on %s: %s of %s in %v, %s", r.Alone.File, host, unit.Bytes(r.Bytes), unit.Bytes(r.Alone.Size), r.Window.Round(100*time.Microsecond), r.Alone.Method)
+	if c := r.Alone.Cached; c != nil {
+		s += fmt.Sprintf("; %.0f%% of it was in memory before", *c*100)
+	}
+	return s
+}
+
+// mountRead reads the file over the client's mount, watched from both ends.
+func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case, error) {
+	none := explain.Case{}
+	if c.Export.Mount.Point == "" {
+		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Path, c.Receiver.Name)
+	}
+	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: {Mount: c.mountPoint()}})
+	if err != nil {
+		return none, err
+	}
+	for _, s := range before[c.Receiver.Name] {
+		if s.NFS != nil {
+			c.ground.File.Slots = s.NFS.MaxSlots
+		}
+	}
+	what := load.ReadSpec{Cache: load.Dropped, Dir: c.Export.Dir}
+	if file != "" {
+		what.File, what.Dir = path.Join(c.Export.Dir, file), ""
+	}
+	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
+	run := model.Run{Label: name}
+	var res load.Result
+	err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
+		var stop func() (map[string][]model.Sample, error)
+		var err error
+		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
+			c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
+			c.expect(name) // with the mount's read-ahead
+			c.say("load: %s reads %s over its mount for at most %v: %s", c.Receiver.Name, up.Alone.File, spec.Duration, up.Alone.Method)
+			run.Started = c.Now()
+			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)
+			return err
+		})
+		if stop != nil {
+			var serr error
+			run.Samples, serr = stop()
+			err = errors.Join(err, serr)
+		}
+		return err
+	})
+	run.Bytes, run.Window, run.Goodput = unit.Bytes(res.Bytes), res.Window, rateOf(res)
+	if run.Samples != nil {
+		c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	}
+	if err != nil {
+		return none, err
+	}
+	c.reached(name, run.Goodput, readMethod(c.Receiver.Name, res))
+	return c.caseSeen(run, true), nil
+}
+
+// mountPoint is the mount where the kernel keeps RPC statistics for it.
+func (c *Climb) mountPoint() string {
+	if m := c.Export.Mount; strings.HasPrefix(m.Type, "nfs") {
+		return m.Point
+	}
+	return ""
+}
+
+// mountWatch is what of both ends is sampled while the mount is read. Other
+// readers of the mount cannot be told from ours by its connections; the look
+// before the rung is what finds them.
+func (c *Climb) mountWatch(pid int) map[string]measure.Watch {
+	port := uint16(2049)
+	m := c.Export.Mount
+	if !strings.HasPrefix(m.Type, "nfs") {
+		port = 445
+	}
+	if n, err := strconv.ParseUint(m.Options["port"], 10, 16); err == nil && n > 0 {
+		port = uint16(n)
+	}
+	client := measure.Watch{Addrs: []netip.Addr{c.Sender.Addr}, Ports: []uint16{port}, PIDs: []int{pid}, Mount: c.mountPoint()}
+	if m.Type == "cifs" || m.Type == "smb3" {
+		client.Share = m.Source
+	}
+	return map[string]measure.Watch{
+		c.Receiver.Name: client,
+		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, Ports: []uint16{port}, FindOwners: true},
+	}
+}

@@ -1,0 +1,270 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// inside measures what each host does by itself: memory and loopback. Of two
+// hosts the slower is the rung.
+func (c *Climb) inside(ctx context.Context) {
+	c.slower(ctx, explain.RungMemory, c.copyMemory)
+	c.slower(ctx, explain.RungLoopback, c.loopback)
+}
+
+// slower measures both hosts and keeps the lower rate.
+func (c *Climb) slower(ctx context.Context, name string, measured func(ctx context.Context, e End) (unit.BitRate, string, error)) {
+	c.expect(name)
+	var rate unit.BitRate
+	var methods []string
+	for _, e := range c.ends() {
+		r, method, err := measured(ctx, e)
+		if err != nil {
+			c.missed(name, fmt.Errorf("%s: %w", e.Name, err))
+			return
+		}
+		if rate == 0 || r < rate {
+			rate = r
+		}
+		methods = append(methods, fmt.Sprintf("%s %s: %s", e.Name, r, method))
+	}
+	c.reached(name, rate, strings.Join(methods, "; "))
+}
+
+func (c *Climb) copyMemory(ctx context.Context, e End) (unit.BitRate, string, error) {
+	f := c.rec.Facts[e.Name]
+	spec := load.Spec{Role: load.Copy, Duration: c.Rungs.Copy, CPUs: f.CPUs}
+	c.say("load: one core of %s copies memory for %v", e.Name, c.Rungs.Copy)
+	res, err := c.alone(ctx, e, spec, func(load.Event) error { return nil })
+	if err != nil {
+		return 0, "", err
+	}
+	rate := rateOf(res)
+	near := unit.BitRate(res.Alone.InCache * 8)
+	c.ground.Copy[e.Name] = rate
+	if near > 0 {
+		c.ground.CopyNear[e.Name] = near
+	}
+	return rate, fmt.Sprintf("%s, %s within its caches, of %s", res.Alone.Method, near, plural(len(f.CPUs), "core")), nil
+}
+
+// smallWrite is a segment's payload: written one by one, they make the stack
+// handle packets of that size.
+const smallWrite = 1448
+
+// loopback runs TCP inside a host, with large and with small packets: their
+// difference is what a packet costs.
+func (c *Climb) loopback(ctx context.Context, e End) (unit.BitRate, string, error) {
+	cpus := c.rec.Facts[e.Name].CPUs
+	w := model.Workload{Streams: 1, From: loopbackAddr(), To: loopbackAddr()}
+	method := "both ends on one core"
+	if len(cpus) > 0 {
+		w.SenderCPUs, w.ReceiverCPUs = cpus[:1], cpus[len(cpus)-1:]
+	}
+	if len(cpus) > 1 {
+		method = "each end on a core of its own"
+	}
+	var runs []explain.LoopRun
+	for _, size := range []unit.Bytes{0, smallWrite} {
+		w.WriteSize = size
+		c.say("load: TCP inside %s for %v", e.Name, c.Rungs.Loopback)
+		run, err := c.tcp(ctx, "loopback "+e.Name, e, e, w, c.Rungs.Loopback, c.Rungs.Loopback/4, nil)
+		if err != nil {
+			return 0, "", err
+		}
+		packet := unit.Bytes(64 << 10)
+		if size > 0 {
+			packet = size
+		}
+		runs = append(runs, explain.LoopRun{Rate: run.Goodput, Packet: packet, Share: explain.BusiestShare(run.Samples[e.Name], c.Rungs.Loopback/4)})
+	}
+	if cost, ok := explain.CostOf(runs[0], runs[1]); ok {
+		c.ground.Cost[e.Name] = cost
+		method += fmt.Sprintf(", the busier thread at %.3g ns/B and %.3g µs per packet", cost.PerByte*1e9, cost.PerPacket*1e6)
+	}
+	return runs[0].Rate, method, nil
+}
+
+// tcp is one run between two ends.
+func (c *Climb) tcp(ctx context.Context, label string, from, to End, w model.Workload, d, warmup time.Duration, each func(string, model.Sample)) (model.Run, error) {
+	w.Sender, w.Receiver, w.Duration, w.Warmup = from.Name, to.Name, d, warmup
+	return measure.Run(ctx, w, measure.Ends{Sender: from.Agent, Receiver: to.Agent},
+		measure.Options{Label: label, Interval: sampleInterval, Now: c.Now, Each: each})
+}
+
+// judged is a verdict and what it rests on.
+type judged struct {
+	kase    explain.Case
+	verdict model.Verdict
+}
+
+func judge(c explain.Case) judged { return judged{c, explain.Judge(c)} }
+
+// network measures the rungs of the link, and returns what it was judged to be.
+func (c *Climb) network(ctx context.Context) (judged, error) {
+	diagnosed := explain.RungStream
+	if c.Workload.Streams > 1 {
+		diagnosed = explain.RungStreams
+	}
+	if err := c.trickle(ctx); err != nil {
+		return judged{}, err
+	}
+	var found judged
+	seen := false
+	for _, name := range []string{explain.RungStream, explain.RungStreams, explain.RungReverse} {
+		var run model.Run
+		err := c.load(ctx, name, func(ctx context.Context) (err error) {
+			run, err = c.streams(ctx, name, name == diagnosed)
+			return err
+		})
+		if name != diagnosed {
+			continue
+		}
+		if err != nil && c.stopped == nil {
+			return found, fmt.Errorf("run the workload: %w", err)
+		}
+		if seen = len(run.Samples[c.Sender.Name]) >= leastSamples; seen {
+			found = judge(c.caseSeen(run, false))
+		}
+		if seen && c.stopped == nil {
+			if err := c.paced(ctx, &found); err != nil {
+				return found, err
+			}
+		}
+	}
+	if !seen {
+		return c.passive(ctx)
+	}
+	return found, nil
+}
+
+// paced runs the one experiment that would tell the named limiter from another
+// that looks like it, where it is one that sends no more than the diagnosis did.
+func (c *Climb) paced(ctx context.Context, j *judged) error {
+	plan, ok := explain.PlanPaced(j.kase, j.verdict)
+	if !ok {
+		return nil
+	}
+	c.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
+	w := c.Workload
+	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, c.Sender.Addr, c.Receiver.Addr
+	var run model.Run
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
+		run, err = c.tcp(ctx, "paced probe", c.Sender, c.Receiver, w, plan.Duration, plan.Warmup, each)
+		return err
+	})
+	var stopped *measure.StoppedError
+	if errors.As(err, &stopped) {
+		c.stop("the paced probe", stopped)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("run the paced probe: %w", err)
+	}
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
+	j.verdict = explain.AfterPaced(j.verdict, plan, c.caseSeen(run, false))
+	return nil
+}
+
+// leastSamples of a run that was stopped are worth judging.
+const leastSamples = 20
+
+// trickle sends next to nothing, to learn the round trip, segment size and
+// options of a connection before the link is loaded.
+func (c *Climb) trickle(ctx context.Context) error {
+	c.say("load: 1 Mbit/s from %s to %s for %v, to learn the round trip", c.Sender.Name, c.Receiver.Name, c.Rungs.Trickle)
+	w := model.Workload{Streams: 1, Rate: unit.Mbit, From: c.Sender.Addr, To: c.Receiver.Addr}
+	run, err := c.tcp(ctx, "trickle", c.Sender, c.Receiver, w, c.Rungs.Trickle, c.Rungs.Trickle/10, nil)
+	if err != nil {
+		return fmt.Errorf("learn the round trip: %w", err)
+	}
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	c.ground.Sender.Samples, c.ground.Receiver.Samples = run.Samples[c.Sender.Name], run.Samples[c.Receiver.Name]
+	c.ground.RTT = minRTT(run.Samples[c.Sender.Name])
+	return nil
+}
+
+// streams runs one rung of the link.
+func (c *Climb) streams(ctx context.Context, name string, diagnosis bool) (model.Run, error) {
+	from, to, w := c.Sender, c.Receiver, c.Workload
+	if w.Streams = c.Streams; name == explain.RungStream {
+		w.Streams = 1
+	}
+	if name == explain.RungReverse {
+		from, to, w.SenderCPUs, w.ReceiverCPUs = to, from, w.ReceiverCPUs, w.SenderCPUs
+	}
+	w.From, w.To = from.Addr, to.Addr
+	label, d, warmup := name, c.Rungs.Streams, c.Rungs.Streams/3
+	if diagnosis {
+		label, d, warmup = "diagnosis", c.Timing.Diagnosis, c.Timing.DiagnosisWarmup
+	}
+	if err := c.quiet(ctx); err != nil {
+		return model.Run{}, err
+	}
+	c.say("load: %s at full speed from %s to %s for %v", plural(w.Streams, "TCP stream"), from.Name, to.Name, d)
+	var run model.Run
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
+		run, err = c.tcp(ctx, label, from, to, w, d, warmup, each)
+		return err
+	})
+	var stopped *measure.StoppedError
+	if err != nil && !errors.As(err, &stopped) {
+		return run, err
+	}
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	if err != nil {
+		return run, err
+	}
+	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
+	c.reached(name, run.Goodput, fmt.Sprintf("%s from %s to %s, memory to memory, for %v after %v of warm-up", plural(w.Streams, "TCP stream"), from.Name, to.Name, d-warmup, warmup))
+	return run, nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// passive watches what goes on between the hosts anyway.
+func (c *Climb) passive(ctx context.Context) (judged, error) {
+	c.say("watching what moves between %s and %s anyway for %v, without load", c.Sender.Name, c.Receiver.Name, c.Rungs.Passive)
+	watch := map[string]measure.Watch{
+		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, FindOwners: true},
+		c.Receiver.Name: {Addrs: []netip.Addr{c.Sender.Addr}, FindOwners: true},
+	}
+	started := c.Now()
+	stop, err := c.sample(ctx, watch, func(string, model.Sample) {})
+	if err != nil {
+		return judged{}, fmt.Errorf("watch both ends: %w", err)
+	}
+	wait(ctx, c.Rungs.Passive)
+	samples, err := stop()
+	if err != nil {
+		return judged{}, fmt.Errorf("watch both ends: %w", err)
+	}
+	run := model.Run{Label: "watched", Started: started, Window: c.Rungs.Passive, Samples: samples}
+	seen := peer{}
+	if peers := traffic(samples[c.Sender.Name]); len(peers) > 0 { // there is no other: only the receiver was watched
+		seen = peers[0]
+	}
+	run.Bytes, run.Goodput = unit.Bytes(seen.bytes()), rate(seen.bytes(), samples[c.Sender.Name])
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	kase := c.caseSeen(run, true)
+	if seen.received > seen.sent {
+		kase.Sender, kase.Receiver = kase.Receiver, kase.Sender
+	}
+	return judge(kase), nil
+}

@@ -1,0 +1,133 @@
+package loop
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// nicLoad is what an interface carries per second; everything grows at an
+// even pace.
+type nicLoad struct {
+	own, foreignIn, foreignOut unit.BitRate
+	errors, drops, packets     int64 // per second
+	old                        bool  // a kernel without bytes_sent
+}
+
+func (b nicLoad) at(d time.Duration) model.Sample {
+	s := d.Seconds()
+	bytes := func(r unit.BitRate) int64 { return int64(float64(r) / 8 * s) }
+	own := bytes(b.own)
+	segs := own / 1448
+	c := model.Conn{Local: netip.AddrPortFrom(sendAddr, 40000), Remote: netip.AddrPortFrom(recvAddr, 5201), BytesSent: own, BytesAcked: own, SegsOut: segs, SegsIn: segs / 2}
+	if b.old {
+		c.BytesSent = 0
+	}
+	n := model.NICCount{Name: "eth0", TxBytes: own + segs*66 + bytes(b.foreignOut), RxBytes: segs/2*66 + bytes(b.foreignIn),
+		TxErrors: int64(float64(b.errors) * s), RxDropped: int64(float64(b.drops) * s), TxPackets: int64(float64(b.packets) * s)}
+	return model.Sample{HostAt: time.Unix(100, 0).Add(d), NICs: []model.NICCount{{Name: "lo", RxBytes: 1e12}, n}, Conns: []model.Conn{c}}
+}
+
+func guardOf(link unit.BitRate) *guard {
+	f := &model.Facts{NICs: []model.NIC{{Name: "lo"}, {Name: "eth0", Addrs: []netip.Prefix{netip.PrefixFrom(sendAddr, 24)}}}}
+	g := newGuard(link, &namedAddr{"client1", f, sendAddr})
+	g.begin()
+	return g
+}
+
+func TestGuard(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		link unit.BitRate
+		b    nicLoad
+		want string // empty: the load goes on
+	}{
+		{"ours alone", unit.Gbit, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"ours alone, old kernel", unit.Gbit, nicLoad{own: 940 * unit.Mbit, old: true}, ""},
+		{"nothing", unit.Gbit, nicLoad{}, ""},
+		{"a little of others'", unit.Gbit, nicLoad{own: 800 * unit.Mbit, foreignOut: 90 * unit.Mbit}, ""},
+		{"much of others', out", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignOut: 120 * unit.Mbit}, "120 Mbit/s of other traffic on eth0 of client1"},
+		{"much of others', in", unit.Gbit, nicLoad{own: 700 * unit.Mbit, foreignIn: 120 * unit.Mbit}, "(120 Mbit/s in, 0 bit/s out), more than 10% of the link"},
+		{"others before we load", unit.Gbit, nicLoad{foreignIn: 500 * unit.Mbit}, "500 Mbit/s of other traffic"},
+		{"link not known, ours alone", 0, nicLoad{own: 940 * unit.Mbit}, ""},
+		{"link not known, a login", 0, nicLoad{foreignIn: 2 * unit.Mbit}, ""},
+		{"link not known, others", 0, nicLoad{foreignIn: 50 * unit.Mbit}, "state it with --line-rate"},
+		{"errors", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 50}, "errors rise on eth0 of client1"},
+		{"one error", unit.Gbit, nicLoad{own: 900 * unit.Mbit, errors: 2}, ""},
+		{"drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 2000, packets: 80000}, "drops rise on eth0 of client1: 2"},
+		{"few drops", unit.Gbit, nicLoad{own: 900 * unit.Mbit, drops: 200, packets: 80000}, ""},
+	} {
+		g := guardOf(tc.link)
+		got := ""
+		for at := time.Duration(0); at <= 3*time.Second && got == ""; at += 100 * time.Millisecond {
+			if why := g.see("client1", tc.b.at(at)); why != nil {
+				got = why.Why
+				if at < guardSpan {
+					t.Errorf("%s: stopped after %v: %s", tc.name, at, got)
+				}
+			}
+		}
+		if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The next rung has connections of its own; the counters of the last one are
+// nothing of it. A host that is not watched is none of its business.
+func TestGuardBeginsAnew(t *testing.T) {
+	g := guardOf(unit.Gbit)
+	b := nicLoad{own: 900 * unit.Mbit}
+	for at := time.Duration(0); at < 2*time.Second; at += 100 * time.Millisecond {
+		g.see("client1", b.at(at))
+	}
+	g.begin()
+	for at := 5 * time.Second; at < 7*time.Second; at += 100 * time.Millisecond {
+		if why := g.see("client1", b.at(at)); why != nil {
+			t.Fatal(why)
+		}
+	}
+	if why := g.see("server1", nicLoad{foreignIn: 1e9}.at(time.Second)); why != nil {
+		t.Error(why)
+	}
+}
+
+func TestFindExport(t *testing.T) {
+	server := &model.Facts{
+		NICs:   []model.NIC{{Name: "lo", Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}}, {Name: "eth0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}},
+		Mounts: []model.Mount{{Point: "/", Type: "ext4"}, {Point: "/export", Type: "xfs", Source: "/dev/md0"}, {Point: "/export/ram", Type: "tmpfs"}, {Point: "/brd", Type: "ext4", Source: "/dev/ram0"}},
+	}
+	nfs := func(source, point, addr string) model.Mount {
+		return model.Mount{Source: source, Point: point, Type: "nfs4", Options: map[string]string{"addr": addr}}
+	}
+	for _, tc := range []struct {
+		name     string
+		mounts   []model.Mount
+		dir      string
+		at, path string // on the client, on the server
+		ram      bool
+	}{
+		{"mounted", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/export", "/mnt/nas", "/export", false},
+		{"below what is mounted", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/export/ram/x/", "/mnt/nas/ram/x", "/export/ram/x", true},
+		{"above what is mounted", []model.Mount{nfs("nas:/export/a", "/mnt/a", "10.0.0.2")}, "/export", "/mnt/a", "/export/a", false},
+		{"the root of NFSv4", []model.Mount{nfs("nas:/", "/mnt/all", "10.0.0.2")}, "/brd", "/mnt/all/brd", "/brd", true},
+		{"the deeper one", []model.Mount{nfs("nas:/export/a", "/mnt/a", "10.0.0.2"), nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/export/a/b", "/mnt/a/b", "/export/a/b", false},
+		{"by an address the user named", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.9.9.9")}, "/export", "/mnt/nas", "/export", false},
+		{"IPv6 source", []model.Mount{nfs("[fd00::2]:/export", "/mnt/nas", "10.0.0.2")}, "/export", "/mnt/nas", "/export", false},
+		{"a root of its own", []model.Mount{nfs("nas:/ram", "/mnt/r", "10.0.0.2")}, "/export/ram/x", "/mnt/r/x", "/export/ram/x", true},
+		{"another server's", []model.Mount{nfs("other:/export", "/mnt/o", "10.0.0.3")}, "/export", "", "/export", false},
+		{"a name that begins alike", []model.Mount{nfs("nas:/export", "/mnt/nas", "10.0.0.2")}, "/exports", "", "/exports", false},
+		{"loopback is no server", []model.Mount{nfs("localhost:/export", "/mnt/nas", "127.0.0.1")}, "/export", "", "/export", false},
+		{"a share", []model.Mount{{Source: "//nas/media", Point: "/mnt/m", Type: "cifs", Options: map[string]string{"addr": "10.0.0.2"}}}, "/media/films", "/mnt/m/films", "/media/films", false},
+		{"nothing", nil, "/export/ram", "", "/export/ram", true},
+	} {
+		e := FindExport(&model.Facts{Mounts: tc.mounts}, server, tc.dir, netip.MustParseAddr("10.9.9.9"))
+		if e.Dir != tc.at || e.Path != tc.path || e.RAM != tc.ram || (e.Mount.Point == "") != (tc.at == "") {
+			t.Errorf("%s: %+v, want %s as %s, RAM %v", tc.name, e, tc.path, tc.at, tc.ram)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// Follower is an End that hands over samples while they are being taken.
+type Follower interface {
+	// FollowSampling is StartSampling; each gets every sample as it arrives,
+	// in order, and has to return at once.
+	FollowSampling(ctx context.Context, w Watch, interval time.Duration, each func(model.Sample)) (stop func() ([]model.Sample, error), err error)
+}
+
+// StoppedError, as the cause of a run's context, ends the run on purpose: what
+// was sampled until then is kept in the run, which has no goodput.
+type StoppedError struct{ Why string }
+
+func (e *StoppedError) Error() string { return "stopped: " + e.Why }
+
+// follow samples an end, and passes each sample on if somebody asks for it.
+func follow(ctx context.Context, e End, w Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
+	if each == nil {
+		return e.StartSampling(ctx, w, interval)
+	}
+	f, ok := e.(Follower)
+	if !ok {
+		return nil, fmt.Errorf("watch the run while it goes on: %T cannot", e)
+	}
+	return f.FollowSampling(ctx, w, interval, each)
+}
+
+// Drift relates two readings of a host's clock, taken elapsed apart by the
+// controller's: the first with its drift in parts per million, and the bound
+// on that, half a round trip of each reading over the time between them. Too
+// short a time gives no drift.
+func Drift(first, second model.Clock, elapsed time.Duration) model.Clock {
+	if elapsed <= 0 {
+		return first
+	}
+	drift := float64(second.Offset-first.Offset) / float64(elapsed) * 1e6
+	bound := float64(first.Error+second.Error) / float64(elapsed) * 1e6
+	first.Drift, first.DriftError = &drift, &bound
+	return first
+}

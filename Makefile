@@ -19,7 +19,7 @@ test:
 	go test ./...
 
 golden:
-	go test ./internal/explain ./internal/facts ./internal/kernel ./internal/measure ./internal/report ./internal/report/chart ./internal/store ./internal/lab/topology ./internal/lab/fault ./bench/diagnosis -update
+	go test ./internal/explain ./internal/facts ./internal/kernel ./internal/measure ./internal/report ./internal/report/chart ./internal/rules ./internal/store ./internal/lab/topology ./internal/lab/fault ./bench/diagnosis -update
 	go test ./internal/cli -run 'Published|Size' -update
 
 bench:

@@ -76,7 +76,11 @@ func (r *redactor) text(s string, noAddrs bool) string {
 	s = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`).ReplaceAllStringFunc(s, r.mac)
 	s = regexp.MustCompile(`(?:iqn\.[0-9]{4}-[0-9]{2}\.|eui\.|naa\.)[^\s,"/]+`).ReplaceAllStringFunc(s, r.iqn)
 	if len(r.name) > 1 && r.name != "localhost" && r.name != "(none)" {
-		s = regexp.MustCompile(`\b`+regexp.QuoteMeta(r.name)+`\b`).ReplaceAllString(s, "host")
+		if whole, err := regexp.Compile(`\b` + regexp.QuoteMeta(r.name) + `\b`); err == nil {
+			s = whole.ReplaceAllString(s, "host")
+		} else { // a name that is not UTF-8
+			s = strings.ReplaceAll(s, r.name, "host")
+		}
 	}
 	if noAddrs {
 		return s

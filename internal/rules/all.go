@@ -34,7 +34,6 @@ func All() []Rule {
 		jumboDefault(),
 		arpFlux(),
 		strictReverse(),
-		twoDefaults(),
 		checksumOff(),
 		scatterGather(),
 		singleQueue(),

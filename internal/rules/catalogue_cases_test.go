@@ -9,7 +9,6 @@ import (
 )
 
 func linkCases() []sick {
-	any0, any6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParseAddr("10.0.0.254")
 	feature := func(name string, on bool) func(*model.Facts) {
 		return nicWas(func(n *model.NIC) { n.Features.Value[name] = on })
 	}
@@ -38,7 +37,6 @@ func linkCases() []sick {
 			f.NICs[1].RPFilter = model.Known(1)
 			f.Routes = append(f.Routes, model.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Dev: "p0"})
 		}), func(f *model.Facts) { f.Routes[1].Dev = "p1" }},
-		{"two-default-routes", Low, false, func(f *model.Facts) { f.Routes = append(f.Routes, model.Route{Dst: any0, Gateway: any6, Dev: "p0"}) }, func(f *model.Facts) { f.Routes[1].Metric = 100 }},
 		{"checksum-offload-off", Low, false, feature("rx-checksum", false), feature("rx-checksum", true)},
 		{"checksum-offload-off", Medium, false, feature("tx-checksum-ip-generic", false), feature("tx-checksum-ipv4", true)},
 		{"scatter-gather-off", Medium, false, feature("tx-scatter-gather", false), feature("tx-scatter-gather", true)},

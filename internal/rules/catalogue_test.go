@@ -234,7 +234,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 func TestDeniedFactsMakeRulesSilent(t *testing.T) {
 	plain := map[string]bool{
 		"mtu-below-ethernet": true, "mtu-differs-in-subnet": true, "bridge-port-mtu": true, "route-mtu-below-link": true, "route-window-limited": true, "default-route-on-jumbo": true,
-		"two-default-routes": true, "qdisc-shapes": true, "nfs-over-udp": true, "nfs-transfer-small": true, "nfs-sync": true, "nfs-attributes-uncached": true, "nfs-old-version": true,
+		"qdisc-shapes": true, "nfs-over-udp": true, "nfs-transfer-small": true, "nfs-sync": true, "nfs-attributes-uncached": true, "nfs-old-version": true,
 		"smb-old-dialect": true, "smb-cache-none": true, "smb-transfer-small": true, "iscsi-session-down": true, "iscsi-one-port": true, "array-rebuilding": true,
 	}
 	for _, c := range append(linkCases(), append(hostCases(), storageCases()...)...) {

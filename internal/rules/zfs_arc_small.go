@@ -19,12 +19,16 @@ func zfsARC() Rule {
 			if !ok || !ok2 || most <= 0 || float64(most) >= 0.25*float64(memory) {
 				return nil
 			}
-			return []model.Finding{{
-				Severity: Low, Title: "the ARC may use little of the memory",
+			out := model.Finding{
+				Severity: Info, Title: "the ARC may use little of the memory",
 				Observed: fmt.Sprintf("c_max %s of %s", unit.Bytes(most), memory),
-				Fix:      "raise zfs_arc_max if this host is a filer; half of the memory is the usual default on Linux",
+				Fix:      "raise zfs_arc_max if this host is a filer; half of the memory was long the default on Linux",
 				Source:   "zfs(4) (zfs_arc_max)",
-			}}
+			}
+			if _, serves := f.NFSD.Get(); serves {
+				out.Severity = Low
+			}
+			return []model.Finding{out}
 		},
 	}
 }

@@ -30,7 +30,7 @@ func Redact(files map[string][]byte) map[string][]byte {
 			text = "host\n"
 		case "proc/sys/kernel/random/boot_id":
 			text = "00000000-0000-4000-8000-000000000000\n"
-		case "proc/self/mountinfo", "proc/self/mountstats":
+		case "proc/self/mountinfo":
 			text = r.mounts(text)
 		}
 		if name != "proc/sys/kernel/osrelease" {
@@ -41,9 +41,12 @@ func Redact(files map[string][]byte) map[string][]byte {
 	return out
 }
 
-// dropped are processes that no rule asks about: their names are nobody's
-// business.
+// dropped are processes that no rule asks about, whose names are nobody's
+// business, and files that name others throughout.
 func dropped(name string, text []byte) bool {
+	if name == "proc/self/mountstats" {
+		return true // names servers throughout, and no rule reads it
+	}
 	pid, ok := strings.CutSuffix(name, "/comm")
 	if !ok {
 		return false
@@ -75,13 +78,6 @@ type redactor struct {
 func (r *redactor) text(s string, noAddrs bool) string {
 	s = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`).ReplaceAllStringFunc(s, r.mac)
 	s = regexp.MustCompile(`(?:iqn\.[0-9]{4}-[0-9]{2}\.|eui\.|naa\.)[^\s,"/]+`).ReplaceAllStringFunc(s, r.iqn)
-	if len(r.name) > 1 && r.name != "localhost" && r.name != "(none)" {
-		if whole, err := regexp.Compile(`\b` + regexp.QuoteMeta(r.name) + `\b`); err == nil {
-			s = whole.ReplaceAllString(s, "host")
-		} else { // a name that is not UTF-8
-			s = strings.ReplaceAll(s, r.name, "host")
-		}
-	}
 	if noAddrs {
 		return s
 	}
@@ -145,6 +141,19 @@ func isExample(a netip.Addr) bool {
 	return false
 }
 
+// hostless replaces the host's own name in a path or source. Elsewhere it is
+// left alone: a host may be named like a file of /proc, "vm".
+func (r *redactor) hostless(s string) string {
+	if len(r.name) < 2 || r.name == "localhost" || r.name == "(none)" {
+		return s
+	}
+	whole, err := regexp.Compile(`\b` + regexp.QuoteMeta(r.name) + `\b`)
+	if err != nil { // a name that is not UTF-8
+		return strings.ReplaceAll(s, r.name, "host")
+	}
+	return whole.ReplaceAllString(s, "host")
+}
+
 // mounts drops the lines of mounts that are no storage, and the names of
 // servers, users and domains in the rest.
 func (r *redactor) mounts(s string) string {
@@ -155,9 +164,15 @@ func (r *redactor) mounts(s string) string {
 			if slices.Contains([]string{"overlay", "tmpfs", "squashfs", "autofs", "fuse"}, kind) || strings.HasPrefix(kind, "fuse.") {
 				continue
 			}
+			source, options, _ := strings.Cut(rest, " ")
 			if kind == "nfs" || kind == "nfs4" || kind == "cifs" || kind == "smb3" {
-				source, options, _ := strings.Cut(rest, " ")
-				line = left + " - " + kind + " " + serverless(source) + " " + options
+				source = serverless(source)
+			}
+			line = r.hostless(left) + " - " + kind + " " + r.hostless(source)
+			if options != "" {
+				line += " " + options
+			} else if !strings.HasSuffix(line, "\n") {
+				line += "\n"
 			}
 		}
 		line = regexp.MustCompile(`\b(username|domain|user|cruid|mountaddr)=[^,\s]*`).ReplaceAllString(line, "$1=x")

@@ -45,6 +45,19 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// A host may be named like a file of /proc or a file system.
+func TestRedactOddHostNames(t *testing.T) {
+	for _, name := range []string{"vm", "net", "nfs4", "rw", "true", "eth0", "x"} {
+		got := Redact(map[string][]byte{
+			"proc/sys/kernel/hostname": []byte(name + "\n"), "proc/sys/vm/zone_reclaim_mode": []byte("0\n"), "proc/net/snmp": []byte("net vm\n"),
+			"netlink/links.json": []byte(`{"name":"eth0","up":true}`), "proc/self/mountinfo": []byte("90 22 0:60 / /mnt rw - nfs4 a:/b rw,vers=4.2\n"),
+		})
+		if string(got["proc/sys/vm/zone_reclaim_mode"]) != "0\n" || string(got["proc/net/snmp"]) != "net vm\n" || string(got["netlink/links.json"]) != `{"name":"eth0","up":true}` || !strings.Contains(string(got["proc/self/mountinfo"]), " - nfs4 server:/b rw,vers=4.2\n") {
+			t.Errorf("host %q: %q", name, got)
+		}
+	}
+}
+
 func TestShareableAndLoad(t *testing.T) {
 	h := Parse([]byte("-- proc/a --\none\n-- proc/b! --\n-- proc/c@ --\n../d\n"))
 	r := NewRecorder(h)

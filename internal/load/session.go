@@ -119,6 +119,9 @@ func (s *session) serve(st *stream, i int, ready chan<- error) error {
 }
 
 func (s *session) read(st *stream, buf []byte) error {
+	if s.spec.Exchange > 0 {
+		return s.answer(st, buf)
+	}
 	if s.spec.ReadRate > 0 {
 		return s.paced(newPace(float64(s.spec.ReadRate)/float64(s.spec.Streams)), func(n int) (int, error) {
 			n, err := st.wire.recv(buf[:n], s.spec.Discard)
@@ -137,6 +140,9 @@ func (s *session) read(st *stream, buf []byte) error {
 }
 
 func (s *session) write(st *stream) error {
+	if s.spec.Exchange > 0 {
+		return s.exchange(st)
+	}
 	size := len(s.payload)
 	if s.spec.WriteSize > 0 {
 		size = int(s.spec.WriteSize)

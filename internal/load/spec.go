@@ -112,6 +112,10 @@ type Spec struct {
 	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
 	// WriteSize is what a source writes in one call; 0: 1 MiB, the most.
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
+	// Exchange is the size of requests, each of which waits for the sink's
+	// answer before the next one (see exchange.go); 0: a stream of bytes. Both
+	// ends are told.
+	Exchange unit.Bytes `json:"exchange,omitempty"`
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
 	// MaxConns caps connections open at once, unproven ones included;
@@ -244,6 +248,9 @@ func (s *Spec) checkPace() error {
 	}
 	if s.WriteSize < 0 || s.WriteSize > block {
 		return fmt.Errorf("writes of %v, want 0 (1 MiB) to 1 MiB", s.WriteSize)
+	}
+	if wrong := s.checkExchange(); wrong != "" {
+		return errors.New(wrong)
 	}
 	return nil
 }

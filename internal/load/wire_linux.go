@@ -135,6 +135,14 @@ func (w *wire) wait(event int16) error {
 	return nil
 }
 
+// nagle turns Nagle's algorithm on, which Go's dialer turns off.
+func (w *wire) nagle() error {
+	if err := unix.SetsockoptInt(w.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 0); err != nil {
+		return fmt.Errorf("turn Nagle's algorithm on: %w", err)
+	}
+	return nil
+}
+
 // close resets the connection, which drops whatever is queued.
 func (w *wire) close() {
 	if w.fd < 0 {

@@ -52,6 +52,18 @@ func ending(err error) error {
 	return err
 }
 
+// nagle turns Nagle's algorithm on, which Go's dialer turns off.
+func (w *wire) nagle() error {
+	t, ok := w.c.(*net.TCPConn)
+	if !ok {
+		return fmt.Errorf("turn Nagle's algorithm on: %T is no TCP connection", w.c)
+	}
+	if err := t.SetNoDelay(false); err != nil {
+		return fmt.Errorf("turn Nagle's algorithm on: %w", err)
+	}
+	return nil
+}
+
 // close resets the connection, which drops whatever is queued.
 func (w *wire) close() {
 	if t, ok := w.c.(*net.TCPConn); ok {

@@ -40,6 +40,7 @@ func TestSourceToSink(t *testing.T) {
 		"paced":              func(_, source *Spec) { source.Rate = 80 * unit.Mbit },
 		"slow reader":        func(sink, _ *Spec) { sink.ReadRate = 80 * unit.Mbit },
 		"small writes":       func(_, source *Spec) { source.WriteSize = 200 },
+		"answered requests":  func(sink, source *Spec) { sink.Exchange, source.Exchange = 1024, 1024 },
 		"one stream":         func(sink, source *Spec) { sink.Streams, source.Streams = 1, 1 },
 		"without warm-up":    func(sink, source *Spec) { sink.Warmup, source.Warmup = 0, 0 },
 	}

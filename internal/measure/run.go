@@ -206,7 +206,7 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 	s := load.Spec{
 		V: load.SpecVersion, Role: role, Bind: r.w.To, Peer: peer, Token: token,
 		Streams: r.w.Streams, Duration: r.w.Duration, Warmup: r.w.Warmup,
-		Deadline: r.w.Duration + setUpTime + 2*graceTime,
+		Exchange: r.w.Exchange, Deadline: r.w.Duration + setUpTime + 2*graceTime,
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs

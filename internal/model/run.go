@@ -31,6 +31,9 @@ type Workload struct {
 	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
 	// WriteSize is what the source hands over in one call; 0 is 1 MiB.
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
+	// Exchange is the size of the source's requests when it writes each in two
+	// pieces and waits for the answer before the next; 0: it streams.
+	Exchange unit.Bytes `json:"exchange,omitempty"`
 	// SenderCPUs and ReceiverCPUs name the CPUs that the workers' streams are
 	// pinned to, in turn; empty leaves them to the scheduler.
 	SenderCPUs   []int `json:"sender_cpus,omitempty"`

@@ -173,8 +173,13 @@ func (l *Lab) setUp(ctx context.Context, h *host) error {
 func hostSysctls(h topology.Host) map[string]string {
 	out := map[string]string{
 		"net.ipv4.tcp_no_metrics_save": "1",
-		"net.ipv4.tcp_rmem":            defaultRmem,
-		"net.ipv4.tcp_wmem":            defaultWmem,
+		// Each port answers for its own address alone, as on a host with several
+		// in one network that is set up with care; the kernel's default is the
+		// fault arp-flux.
+		"net.ipv4.conf.all.arp_ignore":   "1",
+		"net.ipv4.conf.all.arp_announce": "2",
+		"net.ipv4.tcp_rmem":              defaultRmem,
+		"net.ipv4.tcp_wmem":              defaultWmem,
 	}
 	if h.Forward {
 		out["net.ipv4.ip_forward"] = "1"

@@ -230,10 +230,14 @@ func arpFlux(_ float64, s *site) ([]effect, error) {
 	}
 	for _, n := range wire {
 		if n > 1 {
+			// What was learned under the other rule is forgotten both ways: the
+			// first is undone last.
+			forget := command(s.sender.Node, []string{"ip", "neigh", "flush", "all"}, []string{"ip", "neigh", "flush", "all"})
 			return []effect{
+				forget,
 				sysctl(s.end.Node, "net.ipv4.conf.all.arp_ignore", "0"),
 				sysctl(s.end.Node, "net.ipv4.conf.all.arp_announce", "0"),
-				command(s.sender.Node, []string{"ip", "neigh", "flush", "all"}, []string{"ip", "neigh", "flush", "all"}),
+				forget,
 			}, nil
 		}
 	}

@@ -162,10 +162,29 @@ func processIn(t *testing.T, role string) string {
 		if err != nil || !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, copyRole+"="+role+" ") }) {
 			continue
 		}
+		awaitSocket(t, pid)
 		return strconv.Itoa(pid)
 	}
 	t.Fatalf("no process plays %s", role)
 	return ""
+}
+
+// awaitSocket returns once the process holds a socket: it was only just started.
+func awaitSocket(t *testing.T, pid int) {
+	t.Helper()
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		fds, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range fds {
+			if to, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+				return
+			}
+		}
+	}
+	t.Fatalf("process %d opens no socket", pid)
 }
 
 // explainHere runs linerate explain outside the lab, in this very namespace.

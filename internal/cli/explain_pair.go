@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/loop"
@@ -224,6 +225,7 @@ func loads(names []host.Name) string {
 	t, r := loop.DefaultTiming(), loop.DefaultRungTime()
 	s := fmt.Sprintf("explain runs TCP at full speed between %s and %s for %s, and %s each in several streams both ways; before that a copy of memory (%s) and TCP inside each host (%s)",
 		names[0], names[1], t.Diagnosis, r.Streams, r.Copy, 2*r.Loopback)
+	s += fmt.Sprintf("; where losses have two possible causes, TCP once more, evenly at the rate reached, for at most %s", explain.LongestPaced())
 	if names[1].Path != "" {
 		s += fmt.Sprintf("; then it reads one file of the export, on the server and over the mount, for at most %s each", r.Read)
 	}

@@ -27,16 +27,21 @@ const (
 	// than an operator who waits for a verdict likes.
 	shortestProbe = 2 * time.Second
 	longestProbe  = 8 * time.Second
+	probeWarmup   = time.Second / 2
 	// settled is the confidence in a limiter that a probe has told from another.
 	settled = 0.9
 )
+
+// LongestPaced is the most time that the paced probe takes: whoever allows load
+// is to know.
+func LongestPaced() time.Duration { return longestProbe + probeWarmup }
 
 // Paced is the run that the paced probe takes.
 type Paced struct {
 	Rate     unit.BitRate // per stream
 	Duration time.Duration
 	Warmup   time.Duration
-	Expect   float64 // segments lost after the warm-up, if they are lost at random
+	Share    float64 // of the segments, lost before
 }
 
 // PlanPaced plans the paced probe for a verdict that asks for one. There is no
@@ -45,15 +50,15 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	if v.Probe == nil || v.Probe.Do != pacedProbe {
 		return Paced{}, false
 	}
-	p := Paced{Warmup: time.Second / 2}
-	lost, streams := 0.0, 0 // segments a second
+	p := Paced{Warmup: probeWarmup}
+	lost, sent, streams := 0.0, 0.0, 0 // segments a second
 	for _, s := range look(c, Ceiling(c)) {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
 		streams++
 		perSecond := pacedRun * s.snd.rate / 8 / float64(s.mss())
-		lost += perSecond * s.snd.retrans
+		lost, sent = lost+perSecond*s.snd.retrans, sent+perSecond
 		p.Rate += unit.BitRate(pacedRun * s.snd.rate)
 	}
 	if !(lost > 0) {
@@ -65,35 +70,37 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 		return Paced{}, false
 	}
 	p.Duration = time.Duration(seconds*float64(time.Second)) + p.Warmup
-	p.Expect = seconds * lost
+	p.Share = lost / sent
 	return p, true
 }
 
 // AfterPaced is the verdict once the paced probe has run: c is what was seen of
 // it. What the probe does not settle stays as it was, with a note.
 func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
-	lost, moved := 0.0, 0.0
+	lost, expect, moved, n := 0.0, 0.0, 0.0, 0
 	for _, s := range look(c, Ceiling(c)) {
-		if s.snd != nil {
-			lost += s.snd.resent
-			moved += s.snd.rate
+		if s.snd == nil || s.mss() == 0 {
+			continue
 		}
+		lost += s.snd.resent
+		expect += p.Share * s.snd.acked / float64(s.mss())
+		moved, n = moved+s.snd.rate, n+s.n()
 	}
-	from := ratio(lost, p.Expect)
+	from := ratio(lost, expect)
 	e := finding{}
 	host := c.Sender.host()
 	switch asked := float64(p.Rate) * float64(len(flows(c))); {
-	case !(moved >= 0.8*asked):
+	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
 		return v
 	case from >= lossesStay:
-		e.say(host, "paced_losses", from, "ratio", int(p.Expect), "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, p.Expect)
+		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence)
 	case from <= lossesGo:
-		e.say(host, "paced_losses", from, "ratio", int(p.Expect), "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, p.Expect)
+		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, expect)
 		v = settle(v, model.PathQueue, model.PathLoss, e.evidence)
 	default:
-		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, p.Expect))
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, expect))
 		return v
 	}
 	v.Line = Line(v)

@@ -173,6 +173,19 @@ func (t *terminal) ladder(r *model.Results) {
 			continue
 		}
 		t.WriteString(label + drawBar(rung, scale, bar) + tail + "\n")
+		t.method(label, rung)
+	}
+}
+
+// method says what a rung rests on: without it a disk that was read from the
+// server's memory, or a virtual one, passes for a disk.
+func (t *terminal) method(label string, rung model.Rung) {
+	if rung.Method == "" {
+		return
+	}
+	indent := utf8.RuneCountInString(label)
+	for _, l := range wrap(plain(rung.Method), t.width-indent) {
+		t.WriteString(t.style(sgrDim, strings.Repeat(" ", indent)+l) + "\n")
 	}
 }
 

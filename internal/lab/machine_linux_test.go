@@ -33,7 +33,7 @@ func TestKernelHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state")
 	before := traces(t, state)
@@ -113,7 +113,7 @@ func TestDeviceHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state")
 	before := traces(t, state)

@@ -119,7 +119,20 @@ func (l *Lab) makeCgroups(context.Context) error {
 	if !made {
 		l.note("cgroup per host: no cpuset or cpu controller to be had; CPU affinity only")
 	}
+	l.noteUncapped(trees)
 	return nil
+}
+
+// noteUncapped says which hosts have more memory than was asked for.
+func (l *Lab) noteUncapped(trees []kernel.Hierarchy) {
+	if slices.ContainsFunc(trees, func(h kernel.Hierarchy) bool { return slices.Contains(h.Controllers, "memory") }) {
+		return
+	}
+	for _, h := range l.hosts {
+		if h.spec.Memory > 0 && h.spec.Kind == topology.Namespace {
+			l.note(fmt.Sprintf("memory of %s: no memory controller to be had; it is not capped at %v", h.spec.Name, h.spec.Memory))
+		}
+	}
 }
 
 func useful(tree kernel.Hierarchy, h topology.Host) bool {

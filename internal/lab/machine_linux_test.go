@@ -74,6 +74,10 @@ func TestKernelHost(t *testing.T) {
 	if _, err := l.Run(ctx, "server1", "sh", "-c", "exit 7"); err == nil || !strings.Contains(err.Error(), "exit status 7") {
 		t.Errorf("exit 7: %v", err)
 	}
+	// The unified hierarchy of cgroups caps memory as the older one does.
+	if got := residentIn(ctx, t, l, "server1", "lab-test-capped", "/root"); got > capOfTest || got == 0 {
+		t.Errorf("a process with %v holds %v of a file of %v", capOfTest, got, fileOfTest)
+	}
 	inside("sh", "-c", "echo kept > /etc/linerate-test; sysctl -qw net.ipv4.tcp_sack=0; sync")
 	if err := l.Reboot(ctx, "server1"); err != nil {
 		t.Fatal(err)

@@ -80,6 +80,10 @@ func subcommand(name string, args []string) int {
 		err = sweep(args[0])
 	case "lab-test-user":
 		return asUser(args)
+	case "lab-test-cache":
+		err = cache(args[0])
+	case "lab-test-capped":
+		err = capped(args[0])
 	case "lab-test-seen":
 		err = seen()
 	default:

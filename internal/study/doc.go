@@ -13,8 +13,11 @@
 // a pair's log-ratio is as likely to be x as -x, which random order within
 // identical pairs gives. No normal distribution is assumed.
 //
+// A study of many factors may end sooner, at looks that are planned before it
+// begins: Sequence spends one error rate over them.
+//
 // The statistics are pure. RunPairs drives the runs, but how a run is measured
 // and how a treatment is applied is given to it. The package refuses to test
-// more than MaxPairs pairs, to stop early, to add pairs afterwards, and to
+// more than MaxPairs pairs at once, to look where no look was planned, and to
 // give a ratio where a run moved nothing.
 package study

@@ -1,0 +1,113 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Margin is the ratio below which an effect is of no use to anybody: with the
+// whole interval inside, two states are called equivalent.
+const Margin = 1.02
+
+// Equivalent tells whether an interval of a log-ratio excludes every effect
+// larger than margin, a ratio above 1: the statement "no effect above 2%". An
+// interval that merely holds 0 says nothing of the kind.
+func Equivalent(lo, hi, margin float64) bool {
+	m := math.Log(margin)
+	return lo > -m && hi < m
+}
+
+// Holm adjusts the p-values of comparisons that were declared together, so that
+// the chance of one false finding among all of them is what one alone would
+// have (S. Holm, Scand. J. Statist. 6 (1979) 65). The order is kept.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case p[a] < p[b]:
+			return -1
+		case p[a] > p[b]:
+			return 1
+		}
+		return a - b
+	})
+	out, most := make([]float64, len(p)), 0.0
+	for rank, i := range order {
+		most = max(most, min(1, p[i]*float64(len(p)-rank)))
+		out[i] = most
+	}
+	return out
+}
+
+// Smallest is the smallest ratio above 1 that so many blocks show nine times
+// in ten, when the log-ratio of a block varies by spread (its standard
+// deviation) and the test is two-sided at level alpha: the normal
+// approximation (z(1-alpha/2)+z(0.9))*spread/sqrt(blocks), a little less than
+// what the sign-flip test needs with few blocks. Too few blocks to reject
+// anything give +Inf.
+func Smallest(spread float64, blocks int, alpha float64) float64 {
+	if blocks < 1 || math.Exp2(1-float64(blocks)) > alpha {
+		return math.Inf(1)
+	}
+	z := math.Sqrt2 * (math.Erfinv(1-alpha) + math.Erfinv(2*0.9-1))
+	return math.Exp(z * spread / math.Sqrt(float64(blocks)))
+}
+
+// Gate is the rule of the older protocol: a case counts when its runs agree.
+// Runs are made again until they do, which hides what the path really varies by;
+// it is here to be compared with.
+type Gate struct {
+	Runs   int     // that must agree
+	RSD    float64 // their largest standard deviation over their mean
+	Margin float64 // least relative difference to the baseline
+}
+
+// PaperGate is the gate of Dell's BP1057 (2013): three runs, all made again when
+// their relative standard deviation is above 1%, and only differences above 5%
+// acknowledged.
+func PaperGate() Gate { return Gate{Runs: 3, RSD: 0.01, Margin: 0.05} }
+
+// Gated is a case under a Gate.
+type Gated struct {
+	Kept      []float64
+	Discarded [][]float64 // every group of runs that did not agree, in order
+	Mean      float64
+	RSD       float64
+	Passed    bool
+}
+
+// Apply takes runs in groups, in the order they were made, and keeps the first
+// group that agrees. It refuses a gate that nothing can pass.
+func (g Gate) Apply(runs []float64) (Gated, error) {
+	if g.Runs < 2 || !(g.RSD > 0) {
+		return Gated{}, fmt.Errorf("gate runs: %d runs within %v: want at least 2 runs and a bound above 0", g.Runs, g.RSD)
+	}
+	var out Gated
+	for group := range slices.Chunk(runs, g.Runs) {
+		if len(group) < g.Runs {
+			break
+		}
+		m, rsd := spreadOf(group)
+		if rsd <= g.RSD {
+			out.Kept, out.Mean, out.RSD, out.Passed = group, m, rsd, true
+			return out, nil
+		}
+		out.Discarded = append(out.Discarded, group)
+	}
+	return out, nil
+}
+
+// spreadOf returns the mean and the relative standard deviation (n-1) of x;
+// a mean of 0 has no relative one.
+func spreadOf(x []float64) (m, rsd float64) {
+	m = mean(x)
+	sum := 0.0
+	for _, v := range x {
+		sum += (v - m) * (v - m)
+	}
+	return m, math.Sqrt(sum/float64(len(x)-1)) / m
+}

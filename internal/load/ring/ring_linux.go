@@ -3,8 +3,8 @@ package ring
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +26,8 @@ const (
 	featSingleMmap   = 1 << 0
 
 	enterGetEvents = 1 << 0
+	enterExtArg    = 1 << 3 // since 5.11
+	featExtArg     = 1 << 8
 
 	registerBuffers = 0
 	registerFiles   = 2
@@ -84,6 +86,8 @@ type Ring struct {
 	tail           uint32 // of what was pushed; sqTail is what the kernel may see
 	submitted      uint32
 	buffers        [][]byte
+	arg            getEventsArg // of a wait; in the Ring so that nothing is allocated
+	limit          unix.Timespec
 }
 
 // New makes a ring with room for depth operations that were pushed and not yet
@@ -108,8 +112,8 @@ func New(depth int) (*Ring, error) {
 		return nil, fmt.Errorf("make ring: %w", err)
 	}
 	r := &Ring{fd: fd}
-	if p.features&featSingleMmap == 0 {
-		return nil, errors.Join(fmt.Errorf("make ring: %w: the kernel is older than 5.4", ErrUnavailable), r.Close())
+	if p.features&featSingleMmap == 0 || p.features&featExtArg == 0 {
+		return nil, errors.Join(fmt.Errorf("make ring: %w: the kernel is older than 5.11", ErrUnavailable), r.Close())
 	}
 	if err := r.mmap(&p); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -223,27 +227,39 @@ func (r *Ring) Push(o Op) bool {
 	return true
 }
 
+// getEventsArg is struct io_uring_getevents_arg.
+type getEventsArg struct {
+	sigmask   uint64
+	sigmaskSz uint32
+	_         uint32
+	ts        uint64
+}
+
 // Enter submits what was pushed and lets completions arrive. It waits until at
-// least so many have; with 0 it does not wait. An interrupted wait returns
-// early and is no error.
-func (r *Ring) Enter(wait int) error {
+// least so many have, but no longer than limit; with 0 it does not wait. A wait
+// that was interrupted or took too long is no error: look what has arrived.
+func (r *Ring) Enter(wait int, limit time.Duration) error {
 	atomic.StoreUint32(r.sqTail, r.tail)
 	n := r.tail - r.submitted
 	var got uintptr
 	var no unix.Errno
 	if wait > 0 {
-		got, _, no = unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(n), uintptr(wait), enterGetEvents, 0, 0)
+		r.limit = unix.NsecToTimespec(int64(max(limit, 0)))
+		r.arg.ts = uint64(uintptr(unsafe.Pointer(&r.limit)))
+		got, _, no = unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(n), uintptr(wait),
+			enterGetEvents|enterExtArg, uintptr(unsafe.Pointer(&r.arg)), unsafe.Sizeof(r.arg))
 	} else {
 		// It cannot block, so the scheduler need not know.
 		got, _, no = unix.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(n), 0, enterGetEvents, 0, 0)
 	}
-	runtime.KeepAlive(r.buffers)
 	switch no {
 	case 0:
 		r.submitted += uint32(got)
 		return nil
-	case unix.EINTR, unix.EAGAIN, unix.EBUSY:
-		// Nothing was taken; the caller reaps and enters again.
+	case unix.EINTR, unix.EAGAIN, unix.EBUSY, unix.ETIME:
+		// What was not taken is offered again by the next call: the kernel's
+		// head tells how far it came.
+		r.submitted = atomic.LoadUint32(r.sqHead)
 		return nil
 	}
 	return fmt.Errorf("enter ring: %w", no)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,7 +61,7 @@ func (r *rig) run(t *testing.T, ops ...Op) map[uint64]int32 {
 	}
 	got := map[uint64]int32{}
 	for len(got) < len(ops) {
-		if err := r.Enter(1); err != nil {
+		if err := r.Enter(1, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		for c, ok := r.Next(); ok; c, ok = r.Next() {
@@ -116,7 +117,7 @@ func TestQueueGoesRound(t *testing.T) {
 		for next < 10_000 && r.Push(Op{Tag: next}) {
 			next++
 		}
-		if err := r.Enter(1); err != nil {
+		if err := r.Enter(1, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		for n := r.Arrived(); n > 0; n-- {
@@ -137,11 +138,36 @@ func TestQueueGoesRound(t *testing.T) {
 	}
 }
 
+// A wait ends when its time is over, with what was pushed submitted.
+func TestWaitEnds(t *testing.T) {
+	r := newRig(t, 4, 1)
+	if err := r.Enter(1, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Arrived(); n != 0 {
+		t.Errorf("%d completions of nothing", n)
+	}
+	r.Push(Op{Tag: 1})
+	r.Push(Op{Tag: 2})
+	if err := r.Enter(3, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Arrived(); n != 2 {
+		t.Errorf("%d of 2 have arrived", n)
+	}
+	for range 2 {
+		r.Next()
+	}
+	if got := r.run(t, Op{Tag: 3}); len(got) != 1 {
+		t.Errorf("after a wait that ended: %v", got)
+	}
+}
+
 func TestNoGarbage(t *testing.T) {
 	r := newRig(t, 8, 1)
 	if n := testing.AllocsPerRun(1000, func() {
 		r.Push(Op{Kind: Read, Len: part})
-		if err := r.Enter(1); err != nil {
+		if err := r.Enter(1, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		r.Next()

@@ -2,6 +2,8 @@
 
 package ring
 
+import "time"
+
 // Ring does not exist on this system.
 type Ring struct{}
 
@@ -18,7 +20,7 @@ func (*Ring) RegisterBuffers([][]byte) error { return ErrUnavailable }
 func (*Ring) Push(Op) bool { return false }
 
 // Enter is never reached: there is no ring.
-func (*Ring) Enter(int) error { return ErrUnavailable }
+func (*Ring) Enter(int, time.Duration) error { return ErrUnavailable }
 
 // Next is never reached: there is no ring.
 func (*Ring) Next() (Completion, bool) { return Completion{}, false }

@@ -68,7 +68,10 @@ func (p *Port) fillEthnl(ifname string) {
 		return
 	}
 	p.Counters = map[string]int64{}
-	p.Ring = answer(e, ifname, ethnlRings, ParseEthRings)
+	p.Ring = model.Unknown[model.Ring](model.Unsupported, unaskable(p.Driver.Value))
+	if p.Ring.Why == "" {
+		p.Ring = answer(e, ifname, ethnlRings, ParseEthRings)
+	}
 	p.Channels = answer(e, ifname, ethnlChannels, ParseEthChannels)
 	p.Coalesce = answer(e, ifname, ethnlCoalesce, ParseEthCoalesce)
 	p.Modes = answer(e, ifname, ethnlLinkModes, ParseEthLinkModes)

@@ -88,3 +88,10 @@ func FuzzParseEthnl(f *testing.F) {
 		}
 	})
 }
+
+// A question that ends a kernel is not asked.
+func TestUnaskable(t *testing.T) {
+	if unaskable("uml-vector") == "" || unaskable("mlx5_core") != "" || unaskable("") != "" {
+		t.Error("the wrong drivers are asked for their rings")
+	}
+}

@@ -1,0 +1,96 @@
+package block
+
+import (
+	"fmt"
+	"time"
+
+	"linerate/internal/load/shape"
+	"linerate/internal/unit"
+)
+
+// Engine is how requests reach the target.
+type Engine string
+
+// Auto is Ring where the system has one, else Calls. Calls are pread and
+// pwrite on a thread per request in flight. Null has no target.
+const (
+	Auto  Engine = "auto"
+	Ring  Engine = "ring"
+	Calls Engine = "calls"
+	Null  Engine = "null"
+)
+
+// Sync is how writes become durable.
+type Sync string
+
+// Every makes every write durable before it completes (O_DSYNC); After follows
+// each SyncEvery-th write of a worker by an fdatasync that waits in the queue
+// like a request; None leaves it to the target.
+const (
+	None  Sync = "none"
+	Every Sync = "every"
+	After Sync = "after"
+)
+
+// Spec is one run on one target.
+type Spec struct {
+	Path      string
+	Shape     shape.Shape
+	From      unit.Bytes // where the shape's area begins on the target
+	Threads   int
+	Depth     int // requests in flight per thread
+	Engine    Engine
+	Direct    bool // past the page cache (O_DIRECT)
+	Sync      Sync
+	SyncEvery int
+	Warmup    time.Duration // before the measured part; not counted
+	Duration  time.Duration // of the measured part
+	Seed      uint64
+	// Stuck is how long a request may take before the run is given up and the
+	// requests that are out are named; 0: a minute.
+	Stuck time.Duration
+	// Slack is how much random data a writer draws from besides the largest
+	// request, per request in flight: with more, a compressor with a long
+	// window finds nothing twice. 0: enough that a thread has 16 MiB.
+	Slack unit.Bytes
+}
+
+// Bounds of a Spec.
+const (
+	MaxThreads = 256
+	MaxDepth   = 1024
+)
+
+const defaultStuck = time.Minute
+
+// Check says why the run cannot be made.
+func (s Spec) Check() error {
+	if err := s.Shape.Check(); err != nil {
+		return err
+	}
+	switch {
+	case s.Threads < 1 || s.Threads > MaxThreads:
+		return fmt.Errorf("run workload: %d threads, want 1 to %d", s.Threads, MaxThreads)
+	case s.Depth < 1 || s.Depth > MaxDepth:
+		return fmt.Errorf("run workload: %d requests in flight per thread, want 1 to %d", s.Depth, MaxDepth)
+	case s.Duration <= 0 || s.Warmup < 0:
+		return fmt.Errorf("run workload: for %v after %v of warm-up: want a positive time", s.Duration, s.Warmup)
+	case s.Sync == After && s.SyncEvery < 1:
+		return fmt.Errorf("run workload: a sync after every %d writes", s.SyncEvery)
+	case s.Path == "" && s.Engine != Null:
+		return fmt.Errorf("run workload: no file or device")
+	case s.From < 0:
+		return fmt.Errorf("run workload: an area that begins at %d", s.From)
+	}
+	switch s.Engine {
+	case Auto, Ring, Calls, Null:
+	default:
+		return fmt.Errorf("run workload: engine %q: choose auto, ring, calls or null", s.Engine)
+	}
+	switch s.Sync {
+	case None, Every, After:
+	default:
+		return fmt.Errorf("run workload: sync %q: choose none, every or after", s.Sync)
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package block
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"linerate/internal/load/ring"
+	"linerate/internal/load/shape"
+)
+
+// slot is one request in flight.
+type slot struct {
+	due, started time.Duration
+	offset       int64
+	size         int
+	write, sync  bool
+	busy         bool
+}
+
+// worker is one locked thread with its queue.
+type worker struct {
+	spec   Spec
+	queue  queue
+	walk   *shape.Walk
+	data   *data
+	clock  func() time.Duration // since the common start
+	rec    *recorder
+	slots  []slot
+	free   []int
+	next   shape.Request
+	has    bool // next is drawn and not yet started
+	writes int  // since the last sync
+	idle   time.Duration
+	began  int64 // requests started
+	ended  int64
+	// think: when each slot may start again.
+	ready []time.Duration
+}
+
+// batch is how many completions are taken before the queue is filled again.
+// Taking all that have arrived lets the target run dry meanwhile; one at a time
+// enters the kernel more often than needed.
+const batch = 4
+
+func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Duration, depth int) *worker {
+	w := &worker{spec: s, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s.Warmup, s.Duration),
+		slots: make([]slot, depth), ready: make([]time.Duration, depth)}
+	for i := range depth {
+		w.free = append(w.free, depth-1-i)
+	}
+	return w
+}
+
+// errStuck is the cause when a request does not come back.
+var errStuck = errors.New("the target does not answer")
+
+// run works until the time is over, then waits for what is in flight.
+func (w *worker) run(ctx context.Context) error {
+	end := w.spec.Warmup + w.spec.Duration
+	for {
+		now := w.clock()
+		if now >= end || ctx.Err() != nil {
+			break
+		}
+		w.fill(now, end)
+		if err := w.enter(now, end); err != nil {
+			return err
+		}
+		if err := w.reap(batch); err != nil {
+			return err
+		}
+	}
+	// What is still out has been due within the run, and counts.
+	for len(w.free) < len(w.slots) {
+		if err := w.queue.Enter(1, w.patience(w.clock())); err != nil {
+			return err
+		}
+		if err := w.reap(len(w.slots)); err != nil {
+			return err
+		}
+		if err := w.stuck(w.clock()); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// fill starts requests that are due while there are slots.
+func (w *worker) fill(now, end time.Duration) {
+	for len(w.free) > 0 {
+		if !w.has {
+			w.next, w.has = w.walk.Next(), true
+		}
+		if w.next.Due > now || w.next.Due >= end {
+			return
+		}
+		i := w.free[len(w.free)-1]
+		if w.ready[i] > now {
+			return // thinks; slots come back in the order they were freed
+		}
+		if !w.start(i, now) {
+			return
+		}
+	}
+}
+
+// start pushes the next request from slot i.
+func (w *worker) start(i int, now time.Duration) bool {
+	s := &w.slots[i]
+	*s = slot{due: w.next.Due, started: now, offset: w.next.Offset, size: w.next.Size, write: w.next.Write, busy: true}
+	if w.spec.Shape.Arrivals == shape.Closed {
+		s.due = now
+	}
+	op := ring.Op{Kind: ring.Read, Len: s.size, Offset: int64(w.spec.From) + s.offset, Tag: uint64(i)}
+	switch {
+	case w.spec.Sync == After && w.writes >= w.spec.SyncEvery:
+		*s = slot{due: now, started: now, sync: true, busy: true}
+		op = ring.Op{Kind: ring.Fdatasync, Tag: uint64(i)}
+	case s.write:
+		op.Kind = ring.Write
+		op.From = w.data.write(i, op.Offset, s.size)
+	default:
+		op.From = w.data.read(i)
+	}
+	if !w.queue.Push(op) {
+		s.busy = false
+		return false
+	}
+	w.free = w.free[:len(w.free)-1]
+	w.began++
+	switch {
+	case s.sync:
+		w.writes = 0
+		return true
+	case s.write:
+		w.writes++
+	}
+	w.has = false
+	return true
+}
+
+// enter submits, and waits when there is nothing to reap and nothing to start.
+func (w *worker) enter(now, end time.Duration) error {
+	if w.queue.Arrived() > 0 {
+		return w.queue.Enter(0, 0)
+	}
+	limit := min(end-now, w.patience(now))
+	if n := len(w.free); n > 0 {
+		if w.has && w.next.Due > now {
+			limit = min(limit, w.next.Due-now)
+		}
+		if at := w.ready[w.free[n-1]]; at > now {
+			limit = min(limit, at-now)
+		}
+	}
+	if err := w.queue.Enter(1, max(limit, time.Microsecond)); err != nil {
+		return err
+	}
+	w.idle += w.clock() - now
+	return w.stuck(now)
+}
+
+// reap takes up to so many completions.
+func (w *worker) reap(most int) error {
+	for range most {
+		c, ok := w.queue.Next()
+		if !ok {
+			return nil
+		}
+		now := w.clock()
+		s := &w.slots[c.Tag]
+		s.busy = false
+		w.free = append(w.free, int(c.Tag))
+		w.ended++
+		w.ready[c.Tag] = now + w.spec.Shape.Think
+		switch {
+		case s.sync && c.Result >= 0:
+			if now >= w.rec.from {
+				if err := w.rec.syncs.add(now - s.started); err != nil {
+					return err
+				}
+			}
+		case s.sync:
+			w.rec.fail(Failure{Write: true, Errno: -int(c.Result)})
+		case int(c.Result) != s.size:
+			w.rec.fail(Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write, Errno: max(0, -int(c.Result)), Moved: max(0, int(c.Result))})
+		default:
+			if err := w.rec.done(s, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// patience is how long to wait before looking whether a request is stuck.
+func (w *worker) patience(time.Duration) time.Duration { return min(w.stuckAfter(), time.Second) }
+
+func (w *worker) stuckAfter() time.Duration {
+	if w.spec.Stuck > 0 {
+		return w.spec.Stuck
+	}
+	return defaultStuck
+}
+
+// StuckError names the requests that did not come back.
+type StuckError struct {
+	After time.Duration
+	Out   []Failure // without a result
+}
+
+// Error says how many, and the first of them.
+func (e *StuckError) Error() string {
+	f := e.Out[0]
+	kind := "read"
+	if f.Write {
+		kind = "write"
+	}
+	return fmt.Sprintf("%v for %v: %d requests are out, the first a %s at offset %d", errStuck, e.After, len(e.Out), kind, f.Offset)
+}
+
+// Unwrap tells that the target does not answer.
+func (e *StuckError) Unwrap() error { return errStuck }
+
+func (w *worker) stuck(now time.Duration) error {
+	after := w.stuckAfter()
+	var out []Failure
+	late := false
+	for _, s := range w.slots {
+		if s.busy {
+			late = late || now-s.started > after
+			out = append(out, Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write || s.sync})
+		}
+	}
+	if !late {
+		return nil
+	}
+	return &StuckError{after, out}
+}

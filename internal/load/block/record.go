@@ -52,6 +52,17 @@ type Second struct {
 	MaxLatency              time.Duration
 }
 
+func (t *Second) add(s *slot, latency time.Duration) {
+	t.MaxLatency = max(t.MaxLatency, latency)
+	if s.write {
+		t.Writes++
+		t.WrittenBytes += int64(s.size)
+	} else {
+		t.Reads++
+		t.ReadBytes += int64(s.size)
+	}
+}
+
 // Failure is a request that ended in an error, or short.
 type Failure struct {
 	Offset int64
@@ -70,19 +81,21 @@ type recorder struct {
 	seconds          []Second
 	failures         []Failure
 	failed           int64
-	from             time.Duration // where the measured part begins
+	from, whole      time.Duration // where the measured part begins, and its length
 }
 
 func newRecorder(warmup, duration time.Duration) *recorder {
 	return &recorder{
 		latency: [2]*Times{newTimes(), newTimes()}, service: [2]*Times{newTimes(), newTimes()}, syncs: newTimes(),
-		seconds:  make([]Second, int(duration/time.Second)+2),
+		seconds:  make([]Second, int((duration+time.Second-1)/time.Second)),
 		failures: make([]Failure, 0, maxFailures),
 		from:     warmup,
+		whole:    duration,
 	}
 }
 
-// done records a request that succeeded.
+// done records a request that succeeded. Its latency counts whenever it ends;
+// its bytes count when it ends within the measured part.
 func (r *recorder) done(s *slot, now time.Duration) error {
 	if now < r.from {
 		return nil
@@ -92,14 +105,8 @@ func (r *recorder) done(s *slot, now time.Duration) error {
 		kind = 1
 	}
 	latency := now - s.due
-	sec := &r.seconds[min(int((now-r.from)/time.Second), len(r.seconds)-1)]
-	sec.MaxLatency = max(sec.MaxLatency, latency)
-	if s.write {
-		sec.Writes++
-		sec.WrittenBytes += int64(s.size)
-	} else {
-		sec.Reads++
-		sec.ReadBytes += int64(s.size)
+	if i := int((now - r.from) / time.Second); now-r.from < r.whole {
+		r.seconds[i].add(s, latency)
 	}
 	if err := r.latency[kind].add(latency); err != nil {
 		return err

@@ -45,7 +45,10 @@ type Spec struct {
 	SyncEvery int
 	Warmup    time.Duration // before the measured part; not counted
 	Duration  time.Duration // of the measured part
-	Seed      uint64
+	// Requests after which the run ends, if that is sooner, over all threads;
+	// 0: no bound. A pass over an area is its blocks.
+	Requests int64
+	Seed     uint64
 	// Stuck is how long a request may take before the run is given up and the
 	// requests that are out are named; 0: a minute.
 	Stuck time.Duration
@@ -79,6 +82,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("run workload: a sync after every %d writes", s.SyncEvery)
 	case s.Path == "" && s.Engine != Null:
 		return fmt.Errorf("run workload: no file or device")
+	case s.Requests < 0:
+		return fmt.Errorf("run workload: %d requests", s.Requests)
 	case s.From < 0:
 		return fmt.Errorf("run workload: an area that begins at %d", s.From)
 	}

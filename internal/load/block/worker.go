@@ -33,7 +33,7 @@ type worker struct {
 	has    bool // next is drawn and not yet started
 	writes int  // since the last sync
 	idle   time.Duration
-	began  int64 // requests started
+	left   int64 // requests that may still be started; below 0: no bound
 	ended  int64
 	// think: when each slot may start again.
 	ready []time.Duration
@@ -46,7 +46,7 @@ const batch = 4
 
 func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Duration, depth int) *worker {
 	w := &worker{spec: s, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s.Warmup, s.Duration),
-		slots: make([]slot, depth), ready: make([]time.Duration, depth)}
+		left: -1, slots: make([]slot, depth), ready: make([]time.Duration, depth)}
 	for i := range depth {
 		w.free = append(w.free, depth-1-i)
 	}
@@ -61,7 +61,7 @@ func (w *worker) run(ctx context.Context) error {
 	end := w.spec.Warmup + w.spec.Duration
 	for {
 		now := w.clock()
-		if now >= end || ctx.Err() != nil {
+		if now >= end || ctx.Err() != nil || w.left == 0 {
 			break
 		}
 		w.fill(now, end)
@@ -89,7 +89,7 @@ func (w *worker) run(ctx context.Context) error {
 
 // fill starts requests that are due while there are slots.
 func (w *worker) fill(now, end time.Duration) {
-	for len(w.free) > 0 {
+	for len(w.free) > 0 && w.left != 0 {
 		if !w.has {
 			w.next, w.has = w.walk.Next(), true
 		}
@@ -129,15 +129,15 @@ func (w *worker) start(i int, now time.Duration) bool {
 		return false
 	}
 	w.free = w.free[:len(w.free)-1]
-	w.began++
-	switch {
-	case s.sync:
+	if s.sync {
 		w.writes = 0
 		return true
-	case s.write:
+	}
+	if s.write {
 		w.writes++
 	}
 	w.has = false
+	w.left--
 	return true
 }
 

@@ -26,7 +26,8 @@ type Walk struct {
 	blocks  uint64 // offsets that a request of the largest size can have
 	part, n uint64
 	at      uint64  // requests so far, of Sequential and Once
-	due     float64 // seconds
+	drawn   uint64  // requests so far, of Uniform
+	due     float64 // seconds, of Exponential
 	perm    permutation
 	zipf    zipf
 }
@@ -57,8 +58,9 @@ func (w *Walk) Next() Request {
 	r.Offset = int64(w.block()) * w.step
 	switch w.shape.Arrivals {
 	case Uniform:
-		r.Due = time.Duration((w.due + float64(w.part)/w.shape.Rate) * 1e9)
-		w.due += float64(w.n) / w.shape.Rate
+		// From the count, so that rounding does not add up over a long run.
+		r.Due = time.Duration(math.Round(float64(w.drawn*w.n+w.part) / w.shape.Rate * 1e9))
+		w.drawn++
 	case Exponential:
 		w.due -= math.Log(1-w.float()) * float64(w.n) / w.shape.Rate
 		r.Due = time.Duration(w.due * 1e9)

@@ -1,0 +1,222 @@
+package block
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/load/ring"
+	"linerate/internal/load/shape"
+)
+
+// Result is what a run did in its measured part.
+type Result struct {
+	Engine   Engine // that was used
+	Threads  int
+	Depth    int // in flight per thread
+	Measured time.Duration
+	// Latency and Service of reads and writes; Syncs are of both.
+	ReadLatency, WriteLatency, ReadService, WriteService, Syncs *Times
+	// Seconds of the measured part; the last may be short.
+	Seconds                 []Second
+	Reads, Writes           int64
+	ReadBytes, WrittenBytes int64
+	// Failed requests, from the start of the warm-up on, with the first of them.
+	Failed   int64
+	Failures []Failure
+	// Waited is how long the threads had nothing to do but wait for the
+	// target, added up: a generator that never waits is what limits the run.
+	Waited time.Duration
+	// CPU is what this process took in user mode and in the kernel during the
+	// whole run, warm-up included, and Requests what it was spent on. The
+	// kernel's own threads that work for a ring count as the process.
+	UserCPU, SystemCPU time.Duration
+	Requests           int64
+}
+
+// Run makes one run. The target is open already: opening it, and what that may
+// destroy, is the caller's. Null needs none. A ctx that ends stops the run after
+// what is in flight; the result is of what was measured until then.
+//
+// Errors: a Spec that cannot be had, *StuckError, ring.ErrUnavailable where a
+// ring was asked for by name, or what a queue answered. Requests that failed are
+// no error: they are counted in the Result.
+func Run(ctx context.Context, s Spec, t *Target) (Result, error) {
+	if err := s.Check(); err != nil {
+		return Result{}, err
+	}
+	if s.Engine == Auto {
+		s.Engine = choose()
+	}
+	threads, depth := s.Threads, s.Depth
+	if s.Engine == Calls {
+		threads, depth = s.Threads*s.Depth, 1
+	}
+	if threads > MaxThreads*4 {
+		return Result{}, fmt.Errorf("run workload: %d requests in flight need as many threads without io_uring, want at most %d", threads, MaxThreads*4)
+	}
+	// Each locked thread needs a place to run, and the runtime one beside.
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(before, threads+2))
+	defer runtime.GOMAXPROCS(before)
+	g, ctx := errgroup.WithContext(ctx)
+	begin := make(chan time.Time)
+	ready := make(chan struct{}, threads)
+	results := make([]outcome, threads)
+	for i := range threads {
+		g.Go(func() error {
+			err := one(ctx, s, t, i, threads, depth, ready, begin, &results[i])
+			if err != nil && errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		})
+	}
+	for range threads {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		}
+	}
+	user, system, err := processCPU()
+	if err != nil {
+		return Result{}, err
+	}
+	start := time.Now()
+	for range threads {
+		select {
+		case begin <- start:
+		case <-ctx.Done():
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return Result{}, err
+	}
+	res, err := sum(s, threads, depth, results)
+	user2, system2, cerr := processCPU()
+	res.UserCPU, res.SystemCPU = user2-user, system2-system
+	return res, errors.Join(err, cerr)
+}
+
+func choose() Engine {
+	r, err := ring.New(1)
+	if err != nil {
+		return Calls
+	}
+	if r.Close() != nil {
+		return Calls
+	}
+	return Ring
+}
+
+// outcome is what one thread leaves.
+type outcome struct {
+	rec      *recorder
+	waited   time.Duration
+	requests int64
+	until    time.Duration
+}
+
+// one runs one thread.
+func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, ready chan<- struct{}, begin <-chan time.Time, out *outcome) (err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d, err := newData(s, i, depth)
+	if err != nil {
+		return err
+	}
+	q, err := newQueue(s.Engine, t, d, depth)
+	if err != nil {
+		return errors.Join(err, d.free())
+	}
+	defer func() {
+		cerr := q.Close()
+		var stuck *StuckError
+		if errors.As(err, &stuck) {
+			return // the kernel still writes to the buffers: they must stay
+		}
+		err = errors.Join(err, cerr, d.free())
+	}()
+	ready <- struct{}{}
+	var start time.Time
+	select {
+	case start = <-begin:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	w := newWorker(s, q, shape.NewWalk(s.Shape, s.Seed, i, threads), d, func() time.Duration { return time.Since(start) }, depth)
+	if s.Requests > 0 {
+		w.left = (s.Requests + int64(threads-1-i)) / int64(threads)
+	}
+	err = w.run(ctx)
+	out.until = w.clock()
+	out.rec, out.waited, out.requests = w.rec, w.idle, w.ended
+	return err
+}
+
+func newQueue(e Engine, t *Target, d *data, depth int) (queue, error) {
+	switch e {
+	case Null:
+		return newNull(depth), nil
+	case Calls:
+		return &calls{file: t.file, buffer: d.memory}, nil
+	}
+	r, err := ring.New(depth)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(r.RegisterFiles([]int32{t.fd()}), r.RegisterBuffers([][]byte{d.memory})); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// sum adds the threads up.
+func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
+	r := Result{Engine: s.Engine, Threads: threads, Depth: depth, ReadLatency: newTimes(), WriteLatency: newTimes(),
+		ReadService: newTimes(), WriteService: newTimes(), Syncs: newTimes()}
+	for _, o := range outs {
+		if o.rec == nil {
+			continue // ended before it began
+		}
+		if err := errors.Join(r.ReadLatency.Merge(o.rec.latency[0]), r.WriteLatency.Merge(o.rec.latency[1]),
+			r.ReadService.Merge(o.rec.service[0]), r.WriteService.Merge(o.rec.service[1]), r.Syncs.Merge(o.rec.syncs)); err != nil {
+			return Result{}, err
+		}
+		r.Measured = max(r.Measured, min(o.until-s.Warmup, s.Duration))
+		r.Waited += o.waited
+		r.Requests += o.requests
+		r.Failed += o.rec.failed
+		r.Failures = append(r.Failures, o.rec.failures...)
+		r.addSeconds(o.rec.seconds)
+	}
+	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
+	for len(r.Seconds) > 0 && r.Seconds[len(r.Seconds)-1] == (Second{}) {
+		r.Seconds = r.Seconds[:len(r.Seconds)-1]
+	}
+	for _, sec := range r.Seconds {
+		r.Reads += sec.Reads
+		r.Writes += sec.Writes
+		r.ReadBytes += sec.ReadBytes
+		r.WrittenBytes += sec.WrittenBytes
+	}
+	return r, nil
+}
+
+func (r *Result) addSeconds(seconds []Second) {
+	for i, s := range seconds {
+		if i == len(r.Seconds) {
+			r.Seconds = append(r.Seconds, Second{})
+		}
+		t := &r.Seconds[i]
+		t.Reads += s.Reads
+		t.Writes += s.Writes
+		t.ReadBytes += s.ReadBytes
+		t.WrittenBytes += s.WrittenBytes
+		t.MaxLatency = max(t.MaxLatency, s.MaxLatency)
+	}
+}

@@ -1,0 +1,105 @@
+package block
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/unit"
+)
+
+// descriptor is an open file as system calls see it.
+type descriptor int
+
+func openTarget(s Spec, writes, destroy bool) (*Target, error) {
+	st, err := os.Stat(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	device, err := kindOf(st.Mode())
+	if err != nil {
+		return nil, err
+	}
+	flags := unix.O_CLOEXEC | unix.O_RDONLY
+	if writes {
+		flags = unix.O_CLOEXEC | unix.O_RDWR
+	}
+	if s.Direct {
+		flags |= unix.O_DIRECT
+	}
+	if s.Sync == Every {
+		flags |= unix.O_DSYNC
+	}
+	// On a block device O_EXCL asks whether the kernel uses it (open(2)).
+	if device && writes && !destroy {
+		flags |= unix.O_EXCL
+	}
+	fd, err := unix.Open(s.Path, flags, 0)
+	switch {
+	case device && errors.Is(err, unix.EBUSY):
+		return nil, ErrInUse
+	case s.Direct && errors.Is(err, unix.EINVAL):
+		return nil, fmt.Errorf("its file system knows no direct I/O: %w", err)
+	case err != nil:
+		return nil, err
+	}
+	t := &Target{Path: s.Path, Size: unit.Bytes(st.Size()), Device: device, file: descriptor(fd)}
+	if device {
+		if t.Size, err = deviceSize(fd); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+	}
+	return t, nil
+}
+
+// deviceSize asks a block device: BLKGETSIZE64 (include/uapi/linux/fs.h).
+func deviceSize(fd int) (unit.Bytes, error) {
+	var n uint64
+	if _, _, no := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.BLKGETSIZE64, uintptr(unsafe.Pointer(&n))); no != 0 {
+		return 0, fmt.Errorf("read size of device: %w", no)
+	}
+	return unit.Bytes(n), nil
+}
+
+func (d descriptor) handle() int32 { return int32(d) }
+func (d descriptor) close() error  { return unix.Close(int(d)) }
+
+func (d descriptor) readAt(b []byte, off int64) int32 {
+	return result(unix.Pread(int(d), b, off))
+}
+
+func (d descriptor) writeAt(b []byte, off int64) int32 {
+	return result(unix.Pwrite(int(d), b, off))
+}
+
+func (d descriptor) sync(data bool) int32 {
+	if data {
+		return result(0, unix.Fdatasync(int(d)))
+	}
+	return result(0, unix.Fsync(int(d)))
+}
+
+// result is a count, or an error number below 0.
+func result(n int, err error) int32 {
+	var no unix.Errno
+	switch {
+	case err == nil:
+		return int32(n)
+	case errors.As(err, &no):
+		return -int32(no)
+	}
+	return -int32(unix.EIO)
+}
+
+// processCPU is what this process has taken in user mode and in the kernel.
+func processCPU() (user, system time.Duration, err error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, 0, fmt.Errorf("read own CPU time: %w", err)
+	}
+	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano()), nil
+}

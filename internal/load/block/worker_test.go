@@ -1,0 +1,211 @@
+package block
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"linerate/internal/load/ring"
+	"linerate/internal/load/shape"
+	"linerate/internal/unit"
+)
+
+// world is a target in virtual time: each request takes serve, one after the
+// other, and nothing completes during a stall.
+type world struct {
+	now, free   time.Duration
+	serve       time.Duration
+	from, until time.Duration // of the stall
+	out         []pending
+	hang        bool
+}
+
+type pending struct {
+	tag  uint64
+	at   time.Duration
+	size int
+}
+
+func (w *world) clock() time.Duration { return w.now }
+
+func (w *world) Push(o ring.Op) bool {
+	start := max(w.now, w.free)
+	end := start + w.serve
+	if end > w.from && start < w.until {
+		end = w.until + w.serve
+	}
+	w.free = end
+	w.out = append(w.out, pending{o.Tag, end, o.Len})
+	return true
+}
+
+func (w *world) Enter(wait int, limit time.Duration) error {
+	if wait == 0 {
+		return nil
+	}
+	to := w.now + limit
+	if len(w.out) > 0 && !w.hang && w.out[0].at < to {
+		to = w.out[0].at
+	}
+	w.now = max(w.now, to)
+	return nil
+}
+
+func (w *world) Arrived() int {
+	n := 0
+	for _, p := range w.out {
+		if !w.hang && p.at <= w.now {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) Next() (ring.Completion, bool) {
+	if w.Arrived() == 0 {
+		return ring.Completion{}, false
+	}
+	p := w.out[0]
+	w.out = w.out[1:]
+	return ring.Completion{Tag: p.tag, Result: int32(p.size)}, true
+}
+
+func (w *world) Close() error { return nil }
+
+func run(t *testing.T, w *world, s Spec) (*worker, error) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := newData(s, 0, s.Depth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.free(); err != nil {
+			t.Error(err)
+		}
+	})
+	wk := newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth)
+	return wk, wk.run(context.Background())
+}
+
+func spec() Spec {
+	return Spec{Path: "x", Threads: 1, Depth: 4, Engine: Auto, Sync: None, Duration: 10 * time.Second,
+		Shape: shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Area: unit.MiB, Arrivals: shape.Closed}}
+}
+
+// Under a rate, a stall of 100 ms is 100 ms for the request that was due when it
+// began, and the rest of the stall for each that was due in it; the service time
+// shows it to four requests only.
+func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
+	s := spec()
+	s.Shape.Arrivals, s.Shape.Rate = shape.Uniform, 1000
+	w := &world{serve: 100 * time.Microsecond, from: 5 * time.Second, until: 5100 * time.Millisecond}
+	wk, err := run(t, w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The truth from the schedule: requests are due every millisecond and
+	// served in order.
+	var want []time.Duration
+	free := time.Duration(0)
+	for due := time.Duration(0); due < s.Duration; due += time.Millisecond {
+		start := max(due, free)
+		end := start + w.serve
+		if end > w.from && start < w.until {
+			end = w.until + w.serve
+		}
+		free = end
+		want = append(want, end-due)
+	}
+	slices.Sort(want)
+	got := wk.rec.latency[0]
+	if got.Count() != int64(len(want)) {
+		t.Fatalf("%d requests, want %d", got.Count(), len(want))
+	}
+	for _, q := range []float64{0.5, 0.99, 0.999} {
+		truth := want[int(math.Ceil(q*float64(len(want))))-1]
+		if v := got.Quantile(q); math.Abs(float64(v-truth)) > 0.01*float64(truth)+2 {
+			t.Errorf("the %v quantile is %v, from the schedule %v", q, v, truth)
+		}
+	}
+	if want := want[len(want)-1]; got.Max != want {
+		t.Errorf("the longest latency is %v, want %v", got.Max, want)
+	}
+	service := wk.rec.service[0]
+	if v := service.Quantile(0.999); v > time.Millisecond {
+		t.Errorf("the service time's quantile is %v: the stall held up four requests of 10000", v)
+	}
+	if wk.rec.seconds[5].MaxLatency != got.Max || wk.rec.seconds[4].MaxLatency > time.Millisecond {
+		t.Errorf("the stall is not in its second: %+v", wk.rec.seconds)
+	}
+}
+
+// Without a rate, as many requests as there is depth are out, and what ends
+// after the run does not count as its rate.
+func TestClosedLoop(t *testing.T) {
+	s := spec()
+	s.Duration, s.Warmup = 2*time.Second, time.Second
+	w := &world{serve: time.Millisecond}
+	wk, err := run(t, w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sec := range wk.rec.seconds {
+		if sec.Reads < 999 || sec.Reads > 1001 || sec.ReadBytes != sec.Reads*4096 {
+			t.Errorf("second %d: %+v", i, sec)
+		}
+	}
+	if got := wk.rec.latency[0].Quantile(0.5); got < 3900*time.Microsecond || got > 4100*time.Microsecond {
+		t.Errorf("latency %v of 4 requests of 1 ms that wait for each other", got)
+	}
+	if len(wk.free) != s.Depth {
+		t.Error("requests are still out")
+	}
+}
+
+func TestThinkTime(t *testing.T) {
+	s := spec()
+	s.Depth, s.Shape.Think = 1, 9*time.Millisecond
+	wk, err := run(t, &world{serve: time.Millisecond}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := wk.rec.latency[0].Count(); n < 999 || n > 1001 {
+		t.Errorf("%d requests of 1 ms with 9 ms of thought in 10 s", n)
+	}
+}
+
+// A request that does not come back ends the run and is named.
+func TestStuckTargetIsNamed(t *testing.T) {
+	s := spec()
+	s.Stuck = 3 * time.Second
+	s.Shape.Read = 0
+	_, err := run(t, &world{serve: time.Millisecond, hang: true}, s)
+	var stuck *StuckError
+	if !errors.As(err, &stuck) || len(stuck.Out) != 4 || !stuck.Out[0].Write {
+		t.Fatalf("%v", err)
+	}
+	for _, f := range stuck.Out {
+		if f.Offset < 0 || f.Offset >= int64(s.Shape.Area) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestSyncsFollowWrites(t *testing.T) {
+	s := spec()
+	s.Shape.Read, s.Sync, s.SyncEvery, s.Depth = 0, After, 4, 1
+	wk, err := run(t, &world{serve: time.Millisecond}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes, syncs := wk.rec.latency[1].Count(), wk.rec.syncs.Count()
+	if writes < 7990 || writes > 8010 || syncs < writes/4-1 || syncs > writes/4+1 {
+		t.Errorf("%d writes, %d syncs", writes, syncs)
+	}
+}

@@ -129,6 +129,7 @@ Start with one of these:
 		explainCommand(env),
 		checkCommand(env),
 		labCommand(env),
+		loadCommand(env),
 		sizeCommand(env),
 		runsCommand(env),
 		reportCommand(env),

@@ -47,9 +47,11 @@ func (t *Times) Count() int64 { return t.Histogram.TotalCount() }
 
 // Second is what was completed in one second of a run.
 type Second struct {
-	Reads, Writes           int64
-	ReadBytes, WrittenBytes int64
-	MaxLatency              time.Duration
+	Reads        int64         `json:"reads"`
+	Writes       int64         `json:"writes"`
+	ReadBytes    int64         `json:"read_bytes"`
+	WrittenBytes int64         `json:"written_bytes"`
+	MaxLatency   time.Duration `json:"max_latency_ns"`
 }
 
 func (t *Second) add(s *slot, latency time.Duration) {

@@ -33,7 +33,7 @@ func TestEveryEngineWritesWhatItSays(t *testing.T) {
 			s.Path, s.Engine, s.Threads = fileOf(t, unit.MiB+100), e, threads
 			s.Shape.Area, s.Shape.Pattern, s.Shape.Read = 0, shape.Once, 0
 			s.Shape.Sizes[0].Size, s.Seed, s.Duration, s.Requests = 16*unit.KiB, 77, time.Minute, 64
-			target, s, err := Open(s, "")
+			target, s, err := Open(s, s.Path)
 			if err != nil {
 				t.Fatal(err)
 			}

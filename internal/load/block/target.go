@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"linerate/internal/load/ring"
 	"linerate/internal/unit"
 )
 
@@ -39,13 +40,16 @@ var (
 	ErrInUse = errors.New("it is in use")
 	// ErrNotNamedTwice: writing to a device destroys what is on it.
 	ErrNotNamedTwice = errors.New("writing to a device destroys what is on it: name it a second time to allow that")
+	// ErrNotOurs: what the workload would overwrite was not written by an
+	// earlier run.
+	ErrNotOurs = errors.New("it holds data that no run of linerate has written, and the workload would overwrite it: name the file a second time to allow that")
 	// ErrShort: the file ends before the area does.
 	ErrShort = errors.New("it is too short")
 )
 
 // Open opens the target of a run. It creates and enlarges nothing. A workload
-// that writes to a device must name it a second time, as destroy; without
-// that, or where it only reads, nothing on it can change. An area of 0 in the
+// that writes to a device, or over data in a file that is not an earlier run's,
+// must name it a second time, as destroy. An area of 0 in the
 // Spec becomes what lies behind From, so the Spec is returned with the Target.
 func Open(s Spec, destroy string) (*Target, Spec, error) {
 	writes := s.Shape.Read < 1
@@ -69,7 +73,71 @@ func (t *Target) fit(s *Spec, writes bool, destroy string) error {
 	if s.Shape.Area <= 0 || s.From+s.Shape.Area > t.Size {
 		return fmt.Errorf("%w: it has %v, the workload needs %v from %v on", ErrShort, t.Size, s.Shape.Area, s.From)
 	}
+	if writes && destroy != s.Path {
+		return t.checkOurs(*s)
+	}
 	return nil
+}
+
+// Span is a part of a target.
+type Span struct{ From, Size unit.Bytes }
+
+// samples of each written part of an area that must be stamped to believe that
+// a run wrote it, and how many parts are looked at.
+const (
+	samples  = 16
+	maxParts = 256
+)
+
+// checkOurs refuses an area that holds somebody's data: whatever was written in
+// it must carry stamps wherever one looks.
+func (t *Target) checkOurs(s Spec) error {
+	holes, err := t.Holes(s)
+	if err != nil {
+		return err
+	}
+	b, err := ring.Memory(sector)
+	if err != nil {
+		return err
+	}
+	defer ring.Free(b) // unmapping what was mapped cannot fail
+	parts := between(holes, Span{s.From, s.Shape.Area})
+	if len(parts) > maxParts {
+		return ErrNotOurs
+	}
+	for _, p := range parts {
+		if err := t.checkStamps(p, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Target) checkStamps(p Span, b []byte) error {
+	last := (p.From + p.Size - 1) / sector * sector
+	for i := range unit.Bytes(samples + 1) {
+		at := min((p.From+p.Size*i/samples+sector-1)/sector*sector, last)
+		if n := t.file.readAt(b, int64(at)); n < 0 {
+			return fmt.Errorf("look at what it holds: %w", errorOf(-int(n)))
+		}
+		if stamp, ok := ReadStamp(b); !ok || stamp.Address != uint64(at) {
+			return ErrNotOurs
+		}
+	}
+	return nil
+}
+
+// between returns what holes leave of an area.
+func between(holes []Span, area Span) []Span {
+	var parts []Span
+	at, end := area.From, area.From+area.Size
+	for _, h := range append(holes, Span{From: end}) {
+		if h.From > at {
+			parts = append(parts, Span{at, h.From - at})
+		}
+		at = h.From + h.Size
+	}
+	return parts
 }
 
 // kindOf says whether a file is a device, and refuses what is neither file nor

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -102,4 +104,54 @@ func processCPU() (user, system time.Duration, err error) {
 		return 0, 0, fmt.Errorf("read own CPU time: %w", err)
 	}
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano()), nil
+}
+
+func errorOf(number int) error { return unix.Errno(number) }
+
+// Fetched is what this process has read from devices and servers so far, page
+// cache left out (read_bytes of /proc/self/io, proc(5)); below 0: not known.
+func Fetched() unit.Bytes {
+	b, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "read_bytes: "); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64); err == nil {
+				return unit.Bytes(n)
+			}
+		}
+	}
+	return -1
+}
+
+// Holes are the parts of a workload's area that were never written: reading
+// them moves nothing. A device, and a file system that does not tell, has none.
+func (t *Target) Holes(s Spec) ([]Span, error) {
+	if t.Device {
+		return nil, nil
+	}
+	fd, at, end := int(t.fd()), int64(s.From), int64(s.From+s.Shape.Area)
+	var holes []Span
+	for at < end {
+		data, err := unix.Seek(fd, at, unix.SEEK_DATA)
+		switch {
+		case errors.Is(err, unix.ENXIO): // no data from here on
+			data = end
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("look for holes in %s: %w", t.Path, err)
+		}
+		if data = min(data, end); data > at {
+			holes = append(holes, Span{unit.Bytes(at), unit.Bytes(data - at)})
+		}
+		if data == end {
+			break
+		}
+		if at, err = unix.Seek(fd, data, unix.SEEK_HOLE); err != nil {
+			return nil, fmt.Errorf("look for holes in %s: %w", t.Path, err)
+		}
+	}
+	return holes, nil
 }

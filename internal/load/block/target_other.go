@@ -63,3 +63,11 @@ func result(n int, err error) int32 {
 
 // processCPU is not told here.
 func processCPU() (user, system time.Duration, err error) { return 0, 0, nil }
+
+func errorOf(number int) error { return syscall.Errno(number) }
+
+// Fetched is not told here.
+func Fetched() unit.Bytes { return -1 }
+
+// Holes are not told here.
+func (t *Target) Holes(Spec) ([]Span, error) { return nil, nil }

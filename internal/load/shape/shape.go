@@ -37,30 +37,34 @@ const (
 
 // SizeShare is a request size and the share of requests that have it.
 type SizeShare struct {
-	Size  unit.Bytes
-	Share float64
+	Size  unit.Bytes `json:"bytes"`
+	Share float64    `json:"share"`
 }
 
 // Band is a part of the area, as shares of it from 0 to 1, and the share of
 // requests that go there.
-type Band struct{ From, To, Share float64 }
+type Band struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Share float64 `json:"share"`
+}
 
 // Shape is a workload on one area of a file or device.
 type Shape struct {
-	Pattern Pattern
-	Theta   float64 // of Zipf
+	Pattern Pattern `json:"pattern"`
+	Theta   float64 `json:"theta,omitempty"` // of Zipf
 	// Read is the share of requests that read, each drawn for itself: a mix is
 	// not a fixed sequence.
-	Read  float64
-	Sizes []SizeShare
-	Area  unit.Bytes // requests lie within [0, Area)
+	Read  float64     `json:"read_share"`
+	Sizes []SizeShare `json:"sizes"`
+	Area  unit.Bytes  `json:"area_bytes,omitempty"` // requests lie within [0, Area)
 	// Align is what every offset is a multiple of; 0: the smallest size.
-	Align unit.Bytes
+	Align unit.Bytes `json:"align_bytes,omitempty"`
 	// Hot bands, for Random; what they leave of the requests goes anywhere.
-	Hot      []Band
-	Rate     float64 // requests per second, over the whole workload; 0 with Closed
-	Arrivals Arrivals
-	Think    time.Duration // pause of a worker between a completion and its next request
+	Hot      []Band        `json:"hot,omitempty"`
+	Rate     float64       `json:"rate,omitempty"` // requests per second, over the whole workload; 0 with Closed
+	Arrivals Arrivals      `json:"arrivals"`
+	Think    time.Duration `json:"think_ns,omitempty"` // pause of a worker between a completion and its next request
 }
 
 // step is what offsets are multiples of.

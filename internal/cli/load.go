@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/load/named"
+)
+
+func loadCommand(env *environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "load",
+		Short: "Put a known load on a file or device and say what it took",
+		Long: `load runs one workload and reports its rates, latencies and CPU, with what speaks
+against the figures: whether this program was the limit, and how much came from
+the page cache. It writes to nothing but the target that was named.`,
+		Example: `  linerate load list
+  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	// A new family of loads is one file with a function like these and a line.
+	cmd.AddCommand(loadBlockCommand(env), loadListCommand(env))
+	return cmd
+}
+
+func loadListCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the workloads that have a name, with their papers",
+		Example: "  linerate load list\n  linerate load list --json",
+		Args:    usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			all := named.All()
+			if env.json {
+				return printJSON(env, all)
+			}
+			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
+			fmt.Fprintln(w, "WORKLOAD\tSHAPE\tIN FLIGHT\tSOURCE")
+			for _, n := range all {
+				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Name, n.About, n.Threads*n.Depth, n.Source)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func workloadNames() []string {
+	var names []string
+	for _, n := range named.All() {
+		names = append(names, n.Name)
+	}
+	return names
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/load/block"
+	"linerate/internal/load/named"
+	"linerate/internal/load/shape"
+	"linerate/internal/unit"
+)
+
+// blockFlags is the command line of load block.
+type blockFlags struct {
+	workload, pattern, sync string
+	size, area, from        unit.Bytes
+	read                    *float64
+	threads, depth          int
+	seconds, warmup, think  time.Duration
+	rate                    float64
+	arrivals, engine        string
+	direct, fill            bool
+	destroy                 string
+	seed                    uint64
+}
+
+func loadBlockCommand(env *environment) *cobra.Command {
+	var f blockFlags
+	cmd := &cobra.Command{
+		Use:   "block FILE|DEVICE",
+		Short: "Read and write blocks of a file or device",
+		Long: `block reads and writes blocks of one existing file or block device for a while.
+It creates and enlarges nothing. A workload that writes overwrites the target: a
+device, or a file with data that no earlier run has written, must then be named a
+second time with --destroy.
+
+Latency counts from when a request was due. With --rate, what a stall makes later
+requests wait is part of their latency.
+
+Blocks of a file that were never written cost nothing to read: such a file is
+refused unless --fill writes them first.`,
+		Example: `  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30
+  linerate load block /mnt/nas/testfile --pattern random --block 4k --qd 32 --direct
+  linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
+  linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.workload, "workload", "", "a workload by name (linerate load list); the flags below then change it")
+	flags.StringVar(&f.pattern, "pattern", "random", "sequential, random, once (each block once per pass) or zipf:EXPONENT")
+	flags.Var(share{&f.read}, "read", "part of the requests that read; default 100")
+	blockFlag(cmd, &f.size, "block", "size of a request; default 4 KiB")
+	blockFlag(cmd, &f.area, "area", "part of the target that is used, from --from on; default all")
+	blockFlag(cmd, &f.from, "from", "where that part begins")
+	flags.IntVar(&f.threads, "threads", 1, "threads")
+	flags.IntVar(&f.depth, "qd", 32, "requests in flight per thread")
+	timeFlag(cmd, &f.seconds, "for", "how long to measure; default 10s (--seconds N is the same in seconds)")
+	flags.Var(secondsFlag{&f.seconds}, "seconds", "how long to measure, in seconds")
+	timeFlag(cmd, &f.warmup, "warmup", "how long to run before that, not counted")
+	timeFlag(cmd, &f.think, "think", "pause between the end of a request and the next of its slot")
+	flags.Float64Var(&f.rate, "rate", 0, "requests per second, over all threads; 0: as fast as the target answers")
+	flags.StringVar(&f.arrivals, "arrivals", "exponential", "with --rate: exponential or uniform gaps")
+	flags.StringVar(&f.sync, "sync", "none", "none, every (O_DSYNC) or after:N (an fdatasync after every N writes)")
+	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
+	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
+	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
+	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
+	flags.Uint64Var(&f.seed, "seed", 1, "of offsets, mix and data: the same seed makes the same requests")
+	return completeFlags(cmd, map[string][]string{
+		"workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
+		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
+	}, "threads", "qd", "rate", "read", "seed", "seconds")
+}
+
+// blockFlag takes sizes as load generators do, too: 4k is 4096 bytes, as for
+// fio, vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
+func blockFlag(cmd *cobra.Command, to *unit.Bytes, name, help string) {
+	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(parseBlock)}, name, help)
+}
+
+func parseBlock(text string) (unit.Bytes, error) {
+	letters := map[string]string{"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}
+	if n := len(text); n > 1 {
+		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
+			text = text[:n-1] + u
+		}
+	}
+	return unit.ParseBytes(text)
+}
+
+// secondsFlag is a duration typed as a plain number of seconds.
+type secondsFlag struct{ to *time.Duration }
+
+func (s secondsFlag) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= 1e6) {
+		return fmt.Errorf("%q is no number of seconds above 0", text)
+	}
+	*s.to = time.Duration(v * float64(time.Second))
+	return nil
+}
+func (s secondsFlag) String() string { return "" }
+func (s secondsFlag) Type() string   { return "number" }
+
+// spec turns the flags into a run. A named workload gives what was not typed.
+func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, error) {
+	s := block.Spec{Path: path, Engine: block.Engine(f.engine), Direct: f.direct, From: f.from, Seed: f.seed,
+		Threads: f.threads, Depth: f.depth, Duration: f.seconds, Warmup: f.warmup, Sync: block.Sync(f.sync)}
+	name := "by hand"
+	s.Shape = shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}
+	typed := cmd.Flags().Changed
+	if f.workload != "" {
+		w, ok := named.Find(f.workload)
+		if !ok {
+			return s, "", exit(ExitUsage, "no workload is called %q; choose one of %s", f.workload, strings.Join(workloadNames(), ", "))
+		}
+		s.Shape, name = w.Shape, w.Name
+		if !typed("threads") {
+			s.Threads = w.Threads
+		}
+		if !typed("qd") {
+			s.Depth = w.Depth
+		}
+	}
+	if s.Duration == 0 {
+		s.Duration = 10 * time.Second
+	}
+	if typed("pattern") {
+		if err := f.setPattern(&s.Shape); err != nil {
+			return s, "", err
+		}
+	}
+	if f.read != nil {
+		s.Shape.Read = *f.read
+	}
+	if f.size > 0 {
+		s.Shape.Sizes = []shape.SizeShare{{Size: f.size, Share: 1}}
+	}
+	s.Shape.Area, s.Shape.Think = f.area, f.think
+	if f.rate != 0 {
+		s.Shape.Rate, s.Shape.Arrivals = f.rate, shape.Arrivals(f.arrivals)
+	}
+	if n, ok := strings.CutPrefix(f.sync, "after:"); ok {
+		every, err := strconv.Atoi(n)
+		if err != nil || every < 1 {
+			return s, "", exit(ExitUsage, "--sync %s: want a number above 0 after the colon", f.sync)
+		}
+		s.Sync, s.SyncEvery = block.After, every
+	}
+	return s, name, nil
+}
+
+func (f blockFlags) setPattern(s *shape.Shape) error {
+	s.Pattern, s.Theta = shape.Pattern(f.pattern), 0
+	if theta, ok := strings.CutPrefix(f.pattern, "zipf:"); ok {
+		v, err := strconv.ParseFloat(theta, 64)
+		if err != nil {
+			return exit(ExitUsage, "--pattern %s: want an exponent after the colon, such as zipf:0.99", f.pattern)
+		}
+		s.Pattern, s.Theta = shape.Zipf, v
+	}
+	return nil
+}
+
+// loadResult is what load … --json prints.
+type loadResult struct {
+	Load      block.Summary  `json:"load"`
+	Spec      loadSpec       `json:"spec"`
+	PerSecond []block.Second `json:"per_second"`
+	Hosts     []loadHost     `json:"hosts"`
+}
+
+// loadSpec is what was run.
+type loadSpec struct {
+	Target   string      `json:"target"`
+	Engine   string      `json:"engine"`
+	Direct   bool        `json:"direct"`
+	Sync     string      `json:"sync"`
+	Shape    shape.Shape `json:"shape"`
+	Threads  int         `json:"threads"`
+	Depth    int         `json:"depth"`
+	Duration int64       `json:"measured_ns"`
+	Seed     uint64      `json:"seed"`
+}
+
+// loadHost is a host that took part.
+type loadHost struct {
+	Name string `json:"name"`
+}
+
+// nullTime is how long the generator is tried alone before a run.
+const nullTime = 300 * time.Millisecond
+
+func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
+	s, name, err := f.spec(cmd, path)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	var t *block.Target
+	if s.Engine == block.Null {
+		if s.Shape.Area == 0 {
+			s.Shape.Area = unit.GiB
+		}
+	} else {
+		if t, s, err = block.Open(s, f.destroy); err != nil {
+			return openRefusal(err, path)
+		}
+		defer t.Close() // only descriptors: what was written is the kernel's since
+	}
+	if err := s.Check(); err != nil {
+		return exit(ExitUsage, "%w; see linerate load block --help", err)
+	}
+	p := newProgress(env)
+	defer p.end()
+	if t != nil {
+		if err := fillHoles(ctx, p, t, s, f.fill); err != nil {
+			return err
+		}
+	}
+	r, w, err := measureBlock(ctx, p, s, t, name)
+	if err != nil {
+		return err
+	}
+	sum, err := block.Summarise(name, r, w)
+	if err != nil {
+		return err
+	}
+	out := loadResult{Load: sum, PerSecond: r.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
+		Target: path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed,
+	}}
+	if env.json {
+		return printJSON(env, out)
+	}
+	return printLoad(env, out)
+}
+
+// openRefusal adds what to do.
+func openRefusal(err error, path string) error {
+	switch {
+	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
+		return exit(ExitUsage, "%w: --destroy %s", err, path)
+	case errors.Is(err, block.ErrInUse):
+		return exit(ExitUsage, "%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
+	case errors.Is(err, block.ErrShort):
+		return exit(ExitUsage, "%w; choose a smaller --area, or make the file longer", err)
+	}
+	return err
+}
+
+// measureBlock tries the generator alone, then the target.
+func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Target, name string) (block.Result, block.Witness, error) {
+	w := block.Witness{Fetched: -1}
+	alone, err := block.Run(ctx, block.NullSpec(s, nullTime), nil)
+	if err != nil {
+		return block.Result{}, w, err
+	}
+	if sec := alone.Measured.Seconds(); sec > 0 {
+		w.Null = float64(alone.Reads+alone.Writes) / sec
+	}
+	p.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
+	before := block.Fetched()
+	r, err := block.Run(ctx, s, t)
+	if after := block.Fetched(); before >= 0 && after >= before && s.Engine != block.Null {
+		w.Fetched = after - before
+	}
+	return r, w, err
+}
+
+// fillHoles refuses a file with parts that were never written, or writes them:
+// a read of such a part moves nothing.
+func fillHoles(ctx context.Context, p *progress, t *block.Target, s block.Spec, fill bool) error {
+	if s.Shape.Read <= 0 {
+		return nil
+	}
+	holes, err := t.Holes(s)
+	if err != nil || len(holes) == 0 {
+		return err
+	}
+	var n unit.Bytes
+	for _, h := range holes {
+		n += h.Size
+	}
+	if !fill {
+		return exit(ExitUsage, "read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+	}
+	p.say("fill %s: %v were never written", s.Path, n)
+	return block.Fill(ctx, s, holes)
+}

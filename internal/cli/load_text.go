@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"linerate/internal/load/block"
+	"linerate/internal/unit"
+)
+
+// printLoad prints what a load took, and then what speaks against it.
+func printLoad(env *environment, r loadResult) error {
+	l := r.Load
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
+	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v\n\n", l.IOPS, unit.Bytes(l.BytesPerS), time.Duration(r.Spec.Duration).Round(time.Millisecond))
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\tp50\tp99\tp99.9\tmax")
+	row := func(name string, q *block.Quantiles) {
+		if q != nil {
+			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\n", name, short(q.P50), short(q.P99), short(q.P999), short(q.Max))
+		}
+	}
+	row("latency", &l.Latency)
+	row("  of reads", l.Reads)
+	row("  of writes", l.Writes)
+	row("service time", &l.Service)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if l.CPUPerIO > 0 {
+		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (this process, kernel included)\n", l.CPUPerIO, l.CPUPerGB)
+	}
+	limited := "no"
+	if l.GeneratorLimited {
+		limited = "yes: these figures are this program's, not the target's"
+	}
+	fmt.Fprintf(&b, "\nGenerator limited: %s\n", limited)
+	for _, e := range l.Evidence {
+		fmt.Fprintf(&b, "  - %s\n", e)
+	}
+	if l.Failed > 0 {
+		fmt.Fprintf(&b, "\n%s failed\n", plural(int(l.Failed), "request"))
+		for _, f := range l.Failures[:min(len(l.Failures), 5)] {
+			fmt.Fprintf(&b, "  - %s\n", f)
+		}
+	}
+	_, err := fmt.Fprint(env.out, b.String())
+	return err
+}
+
+func engineText(s loadSpec) string {
+	words := map[string]string{"ring": "io_uring", "calls": "pread and pwrite", "null": "no target"}[s.Engine]
+	if s.Direct {
+		words += ", direct"
+	} else if s.Engine != "null" {
+		words += ", through the page cache"
+	}
+	return words
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// short prints nanoseconds with three digits.
+func short(ns int64) time.Duration {
+	d := time.Duration(ns)
+	for grain := time.Duration(1); ; grain *= 10 {
+		if d < 1000*grain {
+			return d.Round(grain)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package block
+
+import (
+	"fmt"
+	"time"
+
+	"linerate/internal/load/shape"
+	"linerate/internal/unit"
+)
+
+// Quantiles of a kind of time, in nanoseconds.
+type Quantiles struct {
+	P50  int64 `json:"p50"`
+	P99  int64 `json:"p99"`
+	P999 int64 `json:"p999"`
+	Max  int64 `json:"max"`
+}
+
+func quantiles(t *Times) Quantiles {
+	return Quantiles{int64(t.Quantile(0.5)), int64(t.Quantile(0.99)), int64(t.Quantile(0.999)), int64(t.Max)}
+}
+
+// Summary is a run in figures, with what speaks against them.
+type Summary struct {
+	Workload  string  `json:"workload"`
+	IOPS      float64 `json:"iops"`
+	BytesPerS float64 `json:"bytes_per_s"`
+	// Latency counts from when a request was due, service from when it was
+	// handed to the target; reads and writes together.
+	Latency Quantiles `json:"latency_ns"`
+	Service Quantiles `json:"service_ns"`
+	// Reads and Writes alone, where the run had both.
+	Reads  *Quantiles `json:"read_latency_ns,omitempty"`
+	Writes *Quantiles `json:"write_latency_ns,omitempty"`
+	// CPU of this process per request and per 10^9 bytes, user mode and kernel.
+	CPUPerIO float64 `json:"cpu_us_per_io"`
+	CPUPerGB float64 `json:"cpu_s_per_gb"`
+	// GeneratorLimited: the figures say what this program can do, not what the
+	// target can.
+	GeneratorLimited bool `json:"generator_limited"`
+	// FromCache is the share of what was read that no device or server sent;
+	// nil: not known, or nothing was read.
+	FromCache *float64 `json:"from_cache"`
+	Failed    int64    `json:"failed"`
+	Failures  []string `json:"failures,omitempty"`
+	Evidence  []string `json:"evidence"`
+}
+
+// Witness is what else was seen during a run.
+type Witness struct {
+	// Null is the rate that the same workload reaches on a target that does
+	// nothing; 0: not tried.
+	Null float64
+	// Fetched is what this process read from devices and servers during the
+	// run (read_bytes of /proc/self/io); below 0: not known.
+	Fetched unit.Bytes
+}
+
+const (
+	// generatorShare of the null target's rate from which the generator's own
+	// time is more of a request's than the target's.
+	generatorShare = 0.5
+	// waiting is the share of its time that a generator waits at least when
+	// the target is what it waits for.
+	waiting = 0.05
+	// mostlyCached is the share from which a result is the page cache's.
+	mostlyCached = 0.05
+)
+
+// Summarise turns a result into figures. It is pure.
+func Summarise(name string, r Result, w Witness) (Summary, error) {
+	latency, service := newTimes(), newTimes()
+	for _, m := range []struct{ into, from *Times }{
+		{latency, r.ReadLatency}, {latency, r.WriteLatency}, {service, r.ReadService}, {service, r.WriteService},
+	} {
+		if err := m.into.Merge(m.from); err != nil {
+			return Summary{}, err
+		}
+	}
+	s := Summary{Workload: name, Latency: quantiles(latency), Service: quantiles(service), Failed: r.Failed}
+	n, bytes := r.Reads+r.Writes, r.ReadBytes+r.WrittenBytes
+	if sec := r.Measured.Seconds(); sec > 0 {
+		s.IOPS, s.BytesPerS = float64(n)/sec, float64(bytes)/sec
+	}
+	if r.Reads > 0 && r.Writes > 0 {
+		reads, writes := quantiles(r.ReadLatency), quantiles(r.WriteLatency)
+		s.Reads, s.Writes = &reads, &writes
+	}
+	s.cpu(r, bytes)
+	s.generator(r, w)
+	s.cache(r, w)
+	for _, f := range r.Failures {
+		s.Failures = append(s.Failures, f.String())
+	}
+	return s, nil
+}
+
+// cpu spreads what the whole run took over all of its requests.
+func (s *Summary) cpu(r Result, bytes int64) {
+	total := (r.UserCPU + r.SystemCPU).Seconds()
+	if r.Requests == 0 || total == 0 {
+		return
+	}
+	s.CPUPerIO = total * 1e6 / float64(r.Requests)
+	if n := r.Reads + r.Writes; n > 0 && bytes > 0 {
+		s.CPUPerGB = total / float64(r.Requests) / (float64(bytes) / float64(n)) * 1e9
+	}
+}
+
+func (s *Summary) generator(r Result, w Witness) {
+	run := r.Measured.Seconds() * float64(r.Threads)
+	waited := 0.0
+	if run > 0 {
+		waited = r.Waited.Seconds() / run
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("the %s waited for the target %.0f%% of the time", count(r.Threads, "thread"), 100*min(waited, 1)))
+	if w.Null <= 0 {
+		s.Evidence = append(s.Evidence, "what the generator does alone was not measured")
+		return
+	}
+	share := s.IOPS / w.Null
+	s.GeneratorLimited = share >= generatorShare && waited < waiting
+	s.Evidence = append(s.Evidence, fmt.Sprintf("on a target that does nothing the same workload makes %.0f requests per second: this run reached %.0f%% of that", w.Null, 100*share))
+}
+
+func (s *Summary) cache(r Result, w Witness) {
+	if r.ReadBytes == 0 || w.Fetched < 0 {
+		return
+	}
+	// Read-ahead and the warm-up fetch more than the measured part reads.
+	share := max(0, 1-float64(w.Fetched)/float64(r.ReadBytes))
+	s.FromCache = &share
+	if share > mostlyCached {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%.0f%% of what was read came from this host's page cache, not from the target: a cached result", 100*share))
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// String says what failed and where.
+func (f Failure) String() string {
+	kind := "read"
+	if f.Write {
+		kind = "write"
+	}
+	if f.Errno == 0 {
+		return fmt.Sprintf("%s at offset %d: moved %d bytes only", kind, f.Offset, f.Moved)
+	}
+	return fmt.Sprintf("%s at offset %d: %v", kind, f.Offset, errorOf(f.Errno))
+}
+
+// NullSpec is the spec that measures the generator alone: the same requests on
+// a target that does nothing, for a while.
+func NullSpec(s Spec, d time.Duration) Spec {
+	s.Engine, s.Warmup, s.Duration, s.Requests = Null, 0, d, 0
+	s.Shape.Rate, s.Shape.Arrivals, s.Shape.Think = 0, shape.Closed, 0
+	return s
+}

@@ -7,9 +7,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +23,8 @@ import (
 var rooms = []string{
 	// published stands beside guide: what the papers measured is data like what
 	// they advise, and knows nothing but units.
-	"unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "load", "measure",
+	// probe stands before load: its datagrams are promised not to be one.
+	"unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
 	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
 }
 
@@ -34,8 +37,9 @@ var bans = []struct {
 	{"os/exec", []string{"kernel"}, "starting a process is an effect on a production filer: one door, so that it can be audited and never goes through a shell"},
 	{"github.com/vishvananda/", []string{"kernel"}, "netlink is a door to the kernel; everything else reads facts from kernel"},
 	{"github.com/safchain/", []string{"kernel"}, "ethtool is a door to the kernel"},
+	{"github.com/gosnmp/", []string{"kernel"}, "asking a switch is an effect on the network; credentials stay in one room"},
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
-	{"linerate/internal/size", []string{"size", "cli"}, "the calculators answer questions of people; what a verdict is computed from is explain's own, with its inputs recorded"},
+	{"linerate/internal/size", []string{"size", "cli", "rules", "explain"}, "the calculators answer questions of people; rules and explain take from it what a PCIe slot carries, so that the formula stands once, and nothing else: what a verdict is computed from is recorded with its inputs"},
 	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
 	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
 }
@@ -44,6 +48,12 @@ var bans = []struct {
 // arguments alone, so that tables and recordings can test them.
 var pure = map[string]bool{
 	"unit": true, "size": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true,
+}
+
+// isPure tells whether a file is of a pure room, or of the profiles: a value
+// rule has to give the same plan for the same host.
+func isPure(s source) bool {
+	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/")
 }
 
 // impure lists what the pure rooms may not import, and why.
@@ -146,7 +156,7 @@ func TestBannedImports(t *testing.T) {
 					t.Errorf("%s imports %s, which only %v may: %s", s.file, p, b.allowed, b.why)
 				}
 			}
-			if why, ok := impure[p]; ok && pure[s.room] {
+			if why, ok := impure[p]; ok && isPure(s) {
 				t.Errorf("%s imports %s, but %s is pure: %s", s.file, p, s.room, why)
 			}
 		}
@@ -156,7 +166,7 @@ func TestBannedImports(t *testing.T) {
 func TestPureRoomsReadNoClock(t *testing.T) {
 	clock := map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "Tick": true, "NewTimer": true, "NewTicker": true}
 	for _, s := range sources(t) {
-		if s.test || !pure[s.room] {
+		if s.test || !isPure(s) {
 			continue
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -229,6 +239,75 @@ func contains(list []string, s string) bool {
 		if l == s {
 			return true
 		}
+	}
+	return false
+}
+
+// readers are the packages that take bytes from a kernel, a program or a
+// recording: whatever parses them there is fuzzed.
+var readers = []string{"internal/kernel", "internal/kernel/snapshot", "internal/facts"}
+
+// unfuzzed are parsers that no fuzz target calls, each with the reason.
+var unfuzzed = map[string]string{
+	"ParseSockDiag":     "FuzzParseSockDiagDump hands it every message",
+	"parseTCPInfo":      "FuzzParseSockDiagDump, through ParseSockDiag",
+	"parseTCPInfoRates": "FuzzParseSockDiagDump, through ParseSockDiag",
+	"parseSkmem":        "FuzzParseSockDiagDump, through ParseSockDiag",
+}
+
+// Every function that is named as a parser and takes bytes or text is called by
+// a fuzz target of its package.
+func TestEveryParserIsFuzzed(t *testing.T) {
+	parsers, fuzzed := map[string]string{}, map[string]bool{}
+	for _, s := range sources(t) {
+		dir := path.Dir(s.file)
+		if !contains(readers, dir) {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			switch {
+			case s.test && strings.HasPrefix(f.Name.Name, "Fuzz"):
+				ast.Inspect(f, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						fuzzed[dir+"."+id.Name] = true
+					}
+					return true
+				})
+			case !s.test && strings.HasPrefix(strings.ToLower(f.Name.Name), "parse") && takesText(f):
+				parsers[dir+"."+f.Name.Name] = f.Name.Name
+			}
+		}
+	}
+	if len(parsers) < 30 {
+		t.Errorf("found only %d parsers: are they named otherwise now?", len(parsers))
+	}
+	for at, name := range parsers {
+		if !fuzzed[at] && unfuzzed[name] == "" {
+			t.Errorf("%s reads bytes from outside and no fuzz target of its package calls it", at)
+		}
+	}
+	for name := range unfuzzed {
+		if !slices.Contains(slices.Collect(maps.Values(parsers)), name) {
+			t.Errorf("%s is excused and not there", name)
+		}
+	}
+}
+
+// takesText tells whether the first parameter is bytes or a string.
+func takesText(f *ast.FuncDecl) bool {
+	if f.Type.Params.NumFields() == 0 {
+		return false
+	}
+	switch p := f.Type.Params.List[0].Type.(type) {
+	case *ast.Ident:
+		return p.Name == "string"
+	case *ast.ArrayType:
+		id, ok := p.Elt.(*ast.Ident)
+		return ok && id.Name == "byte"
 	}
 	return false
 }

@@ -81,7 +81,10 @@ func (j *judge) run(ctx context.Context, c Case) (Result, error) {
 	if err != nil {
 		// Whatever state that left the lab in, the next case gets another.
 		r.Error = firstLine(err)
-		return r, j.close()
+		if down := j.close(); down != nil {
+			return r, errors.Join(down, err) // why it was to be taken down tells more
+		}
+		return r, nil
 	}
 	return r, nil
 }

@@ -6,6 +6,7 @@
 //	go run ./bench/diagnosis -quick          one of each kind, about 8 minutes
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
+//	go run ./bench/diagnosis -record DIR -by-hand 'late=link:client1-server1 reorder=30%'
 //
 // The truth of a case is measured, not assumed: goodput is measured with the
 // fault and without it, in turns, in the same lab, and the judged run counts as
@@ -32,10 +33,12 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"linerate/bench/steal"
+	"linerate/internal/explain"
 )
 
 type options struct {
@@ -47,6 +50,7 @@ type options struct {
 	only    string
 	print   bool
 	record  string
+	byHand  string
 }
 
 func main() {
@@ -61,6 +65,7 @@ func main() {
 	flag.StringVar(&o.results, "results", "diagnosis.jsonl", "file of results: a line for each case; cases in it are not run again")
 	flag.StringVar(&o.only, "only", "", "only cases whose key has this in it, e.g. loss or /bbr/")
 	flag.StringVar(&o.record, "record", "", "folder to keep what each verdict was concluded from in, as testdata/recordings has it")
+	flag.StringVar(&o.byHand, "by-hand", "", "NAME=WORDS: show what is said of this alone, put wrong by the words of lab fault add, or by run:HOST COMMAND")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -90,6 +95,14 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if o.record != "" {
 		j.record = recorder(o.record)
+	}
+	if o.byHand != "" {
+		name, words, _ := strings.Cut(o.byHand, "=")
+		var keep func(string, explain.Case) error
+		if o.record != "" {
+			keep = keeper(o.record)
+		}
+		return byHand(ctx, j, name, words, keep)
 	}
 	if err := runCases(ctx, j, cases, o.results); err != nil {
 		return err

@@ -73,11 +73,7 @@ func (p *players) Diagnose(ctx context.Context, w model.Workload) (model.Results
 	for name, f := range rec.Facts {
 		p.cpus[name] = f.CPUs
 	}
-	run := rec.Results.Runs[0]
-	end := func(e, peer loop.End) *explain.End {
-		return &explain.End{Host: e.Name, Facts: rec.Facts[e.Name], Samples: run.Samples[e.Name], Peer: peer.Addr}
-	}
-	return rec.Results, explain.Case{Sender: end(p.sender, p.receiver), Receiver: end(p.receiver, p.sender), LineRate: pass.LineRate}, nil
+	return rec.Results, rec.Case, nil
 }
 
 // Measure implements stage.

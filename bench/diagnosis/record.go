@@ -10,6 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"linerate/internal/explain"
+	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // recording is what a verdict was concluded from, in the form of
@@ -23,8 +25,17 @@ type recording struct {
 // recorder keeps recordings in a folder, named by fault, severity, workload and
 // congestion control.
 func recorder(dir string) func(Case, explain.Case) error {
+	keep := keeper(dir)
 	return func(c Case, seen explain.Case) error {
-		name := strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC}, ".")
+		return keep(strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC}, "."), seen)
+	}
+}
+
+// keeper keeps recordings in a folder by their name. Goodput as the application
+// counted it is left out: a verdict does without.
+func keeper(dir string) func(name string, seen explain.Case) error {
+	return func(name string, seen explain.Case) error {
+		seen.Goodput = model.Fact[unit.BitRate]{}
 		b, err := json.Marshal(recording{1, name, seen})
 		if err != nil {
 			return fmt.Errorf("record %s: %w", name, err)

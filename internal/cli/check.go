@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/host"
+	"linerate/internal/kernel/snmp"
 	"linerate/internal/report"
 	"linerate/internal/rules"
 	"linerate/internal/unit"
@@ -22,10 +24,23 @@ type checkOptions struct {
 	lineRate       string
 	rtt            time.Duration
 	context        rules.Context
-	threshold      int // index of failOn in rules.Severities; beyond it nothing fails
+	lldp           time.Duration // 0: do not listen
+	switches       []string
+	login          string       // file
+	threshold      int          // index of failOn in rules.Severities; beyond it nothing fails
+	rate           unit.BitRate // as stated
 	hosts          []string
-	name           string // of the recording, with --from
+	name           string        // of the recording, with --from
+	watch          time.Duration // between two looks
+	always         bool          // the second look is wanted whatever the first one shows
 }
+
+// longestLook bounds --watch: longer than that is monitoring, which others do better.
+const longestLook = 10 * time.Minute
+
+// secondLook is how long counters are watched when the first look finds one that
+// may rise.
+const secondLook = 2 * time.Second
 
 func checkCommand(env *environment) *cobra.Command {
 	var o checkOptions
@@ -34,23 +49,39 @@ func checkCommand(env *environment) *cobra.Command {
 		Short: "Look at hosts and say what is wrong with them, worst first, with the bound each thing puts on throughput",
 		Long: `check reads a host's NICs, slots, interrupts, CPUs, TCP settings, mounts, disks
 and services from /proc, /sys and netlink, and applies its rules to them. It puts
-no load on anything, changes nothing, sends nothing but what reaching another
-host takes, and needs no root; what root would add it says.
+no load on anything, changes nothing, and needs no root; what root would add it
+says.
+
+Of several hosts it also looks at the way between each two: the interfaces that
+traffic really takes, the round trip, and the largest packet that arrives in each
+direction. For that some dozen UDP datagrams pass between the data addresses, a
+few hundred where large ones are lost, on ports that are open for that alone; the
+output says how many did. The data addresses are those of the fastest network
+that both hosts are in.
 
 Findings come worst first: what was seen, why it matters and the throughput that
 it bounds, the fix, and where that is written. A finding is a possibility;
 linerate explain tells which one limits a transfer now.
+
+Counters of errors count since the host started: what they show may be long over.
+Where one is not zero check looks again two seconds later, and what rose in
+between is a finding; what did not is at most for information. --watch 10s watches
+for longer, best while data moves; --watch 0 looks once.
 
 A snapshot records what was read, without host names, MACs, public addresses,
 server and user names, for a bug report. Look through it before you share it.`,
 		Example: `  linerate check                              this host
   linerate check nas1 client1 lab:server1     several, over ssh or in the lab
   linerate check --line-rate 10Gbit --rtt 16ms    against a path that you know
+  linerate check --watch 10s                  which counters of errors rise, while a copy runs
   linerate check --fail-on medium --json      for a cron job: exit code 5 if there is one
   linerate check --snapshot /tmp/nas1         record this host for a bug report
   linerate check --from /tmp/nas1             read the recording anywhere
+  linerate check --lldp 35s                   with what the switch says of this host's ports
+  linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
   linerate check --rules                      the rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.always = cmd.Flags().Changed("watch") && o.watch > 0
 			if err := o.check(env, args); err != nil {
 				return err
 			}
@@ -63,8 +94,12 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
-	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt; else the storage connections tell")
+	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; else the storage connections, or the ports, tell")
+	f.DurationVar(&o.watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
 	f.DurationVar(&o.rtt, "rtt", 0, "round trip to the other end without load; with --line-rate")
+	f.DurationVar(&o.lldp, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
+	f.StringArrayVar(&o.switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
+	f.StringVar(&o.login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+snmp.CommunityVariable+" has the community")
 	return cmd
 }
 
@@ -84,6 +119,14 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		return exit(ExitUsage, "--format %q: choose text, html or markdown", o.format)
 	case env.json && o.format != "text":
 		return exit(ExitUsage, "--json and --format %s: choose one", o.format)
+	case o.lldp < 0 || o.lldp > host.MaxHear:
+		return exit(ExitUsage, "--lldp %s: want at most %s; switches speak every 30 s", o.lldp, host.MaxHear)
+	case (o.lldp > 0 || len(o.switches) > 0) && (o.from != "" || o.snapshot != "" || o.rules):
+		return exit(ExitUsage, "--lldp and --switch look at running hosts, not at a recording or the rules")
+	case o.login != "" && len(o.switches) == 0:
+		return exit(ExitUsage, "--switch-login: name the switch with --switch")
+	case o.watch < 0 || o.watch > longestLook:
+		return exit(ExitUsage, "--watch %s: choose 0s to %s", o.watch, longestLook)
 	case o.rtt < 0:
 		return exit(ExitUsage, "--rtt %s: a round trip takes time", o.rtt)
 	}
@@ -99,8 +142,12 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		}
 		o.context.LineRate = rate
 	}
-	if o.context.RTT = o.rtt; (o.rtt > 0) != (o.context.LineRate > 0) {
-		return exit(ExitUsage, "a path has both a --line-rate and a --rtt: state both or neither")
+	o.rate = o.context.LineRate
+	if o.context.RTT = o.rtt; (o.rtt > 0) != (o.rate > 0) {
+		if o.rtt > 0 || len(args) < 2 {
+			return exit(ExitUsage, "a path has both a --line-rate and a --rtt: state both or neither (between several hosts the round trip is measured)")
+		}
+		o.context.LineRate = 0 // of the pairs alone
 	}
 	if o.from != "" {
 		o.name = filepath.Base(filepath.Clean(o.from))
@@ -113,9 +160,9 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 	case o.rules:
 		return printRules(env)
 	case o.snapshot != "":
-		return recordSnapshot(ctx, env, o.snapshot)
+		return recordSnapshot(ctx, env, o)
 	}
-	c := report.Check{V: 1, Hosts: inspect(ctx, env, o), Pairs: []report.Pair{}}
+	c := inspect(ctx, env, o)
 	if err := printCheck(env, o.format, c); err != nil {
 		return err
 	}
@@ -131,11 +178,10 @@ func (o checkOptions) outcome(c report.Check) error {
 		if h.Error != "" {
 			failed = append(failed, h.Name+": "+h.Error)
 		}
-		for _, f := range h.Findings {
-			if slices.Index(rules.Severities(), f.Severity) <= o.threshold && o.failOn != "" {
-				found++
-			}
-		}
+		found += o.severe(h.Findings)
+	}
+	for _, p := range c.Pairs {
+		found += o.severe(p.Findings)
 	}
 	switch {
 	case len(failed) > 0:
@@ -144,6 +190,17 @@ func (o checkOptions) outcome(c report.Check) error {
 		return exit(ExitFound, "%d findings of severity %s or worse", found, o.failOn)
 	}
 	return nil
+}
+
+// severe is how many findings are as severe as --fail-on or worse.
+func (o checkOptions) severe(found []report.CheckFinding) int {
+	n := 0
+	for _, f := range found {
+		if slices.Index(rules.Severities(), f.Severity) <= o.threshold && o.failOn != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func printCheck(env *environment, format string, c report.Check) error {

@@ -35,7 +35,7 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--from", recorded + "zfs-filer-100g", "--fail-on", "info"}, ExitFound, []string{"1 info"}, "linerate: 1 findings of severity info or worse\n"},
 		{[]string{"--from", recorded + "mlx-40g", "--fail-on", "high"}, ExitFound, nil, "1 findings of severity high or worse"},
 		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "markdown"}, ExitOK, []string{"\n### high: the ports of bond0 are not in one group\n"}, ""},
-		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "html"}, ExitOK, []string{`<article class="high">`, "</html>"}, ""},
+		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "html"}, ExitOK, []string{`<article class="high">`, "<h1>What is wrong with this host</h1>", `<p><strong>`, "</html>"}, ""},
 		{[]string{"--from", recorded + "mlx-40g", "--line-rate", "40Gbit", "--rtt", "16ms"}, ExitOK, []string{"receive-buffer-below-bdp"}, ""},
 		{[]string{"--rules"}, ExitOK, []string{"\npcie-below-port "}, ""},
 		{[]string{"--rules", "--json"}, ExitOK, []string{`"rule": "sack-off"`}, ""},
@@ -45,7 +45,14 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--fail-on", "worse"}, ExitUsage, nil, "choose one of high, medium, low, info"},
 		{[]string{"--format", "pdf"}, ExitUsage, nil, "choose text, html or markdown"},
 		{[]string{"--line-rate", "fast"}, ExitUsage, nil, "such as 10Gbit"},
+		{[]string{"a", "b", "--rtt", "1ms"}, ExitUsage, nil, "state both or neither"},
+		{[]string{"--line-rate", "10Gbit"}, ExitUsage, nil, "state both or neither"},
+		{[]string{"--lldp", "1h"}, ExitUsage, nil, "at most 5m"},
+		{[]string{"--lldp", "5s", "--rules"}, ExitUsage, nil, "look at running hosts"},
+		{[]string{"--switch-login", "f"}, ExitUsage, nil, "name the switch"},
 		{[]string{"--rtt", "1ms"}, ExitUsage, nil, "state both or neither"},
+		{[]string{"--watch", "-1s"}, ExitUsage, nil, "choose 0s to 10m"},
+		{[]string{"--watch", "1h"}, ExitUsage, nil, "choose 0s to 10m"},
 		{[]string{"--rtt", "-1ms"}, ExitUsage, nil, "takes time"},
 		{[]string{"--json", "--format", "html"}, ExitUsage, nil, "choose one"},
 	} {
@@ -58,6 +65,24 @@ func TestCheckRecordedHosts(t *testing.T) {
 				t.Errorf("%v: no %q in:\n%s", c.args, want, out)
 			}
 		}
+	}
+}
+
+// What check prints of every recorded host, to the letter.
+func TestCheckTexts(t *testing.T) {
+	files, err := filepath.Glob(recorded + "*/host.txtar")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d recorded hosts, %v", len(files), err)
+	}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			out, said, code := check(t, "--from", dir)
+			if code != ExitOK || said != "" {
+				t.Fatalf("exit code %d, %q", code, said)
+			}
+			goldenText(t, filepath.Join(dir, "check.txt"), out)
+		})
 	}
 }
 
@@ -84,7 +109,10 @@ func TestCheckHostileSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(good)
+	_, text, ok := strings.Cut(string(good), "\"bytes\":0}\n") // what follows the manifest
+	if !ok {
+		t.Fatal("the recording has no manifest")
+	}
 	manifest := "-- manifest.json --\n{\"v\":1,\"os\":\"linux\",\"files\":400,\"bytes\":90000}\n"
 	for name, c := range map[string]struct {
 		text, out string
@@ -114,13 +142,47 @@ func TestCheckHostileSnapshots(t *testing.T) {
 	}
 }
 
+// A second look that is cut, alien or huge leaves the first one as it is.
+func TestCheckHostileSecondLook(t *testing.T) {
+	first, err := os.ReadFile(recorded + "dtn-40g-sick/host.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(recorded + "dtn-40g-sick/again.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(again)
+	for name, c := range map[string]struct{ text, out string }{
+		"whole":        {text, "; counters watched for 10s"},
+		"no archive":   {"\xff\x00", "the second look of the snapshot (which counters rose)"},
+		"another host": {strings.Replace(text, "0000-4000-8000-000000000011", "0000-4000-8000-000000000099", 1), "perhaps long ago"},
+		"an hour back": {strings.Replace(text, "T12:00:10Z", "T11:00:00Z", 1), "perhaps long ago"},
+		"other ports":  {strings.ReplaceAll(text, "ens4", "ens5"), "ens5"},
+		"no counters":  {strings.ReplaceAll(text, "proc/net/", "proc/other/"), "medium  ens4 drops frames"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, b := range map[string][]byte{"host.txtar": first, "again.txtar": []byte(c.text)} {
+				if err := os.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, _, code := check(t, "--from", dir)
+			if code != ExitOK || !strings.Contains(out, c.out) || strings.ContainsAny(out, "\x1b\x00") {
+				t.Errorf("exit code %d, want %q:\n%s", code, c.out, out)
+			}
+		})
+	}
+}
+
 // One of several that cannot be reached is named; the others are told.
 func TestCheckSeveralHosts(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this host can be looked at on Linux only")
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	out, said, code := check(t, "localhost", "lab:gone/h1")
+	out, said, code := check(t, "--watch", "0", "localhost", "lab:gone/h1")
 	if code != ExitFailed || !strings.Contains(out, "localhost: Linux") || !strings.Contains(out, "lab:gone/h1  not looked at: ") || !strings.Contains(said, "1 of 2 hosts could not be looked at: lab:gone/h1") {
 		t.Errorf("exit code %d\n%s%s", code, out, said)
 	}
@@ -132,12 +194,12 @@ func TestCheckSnapshot(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "rec")
 	start := time.Now()
-	if out, said, code := check(t, "--snapshot", dir); code != ExitOK || !strings.Contains(out, "--from "+dir) {
+	if out, said, code := check(t, "--snapshot", dir, "--watch", "1ms"); code != ExitOK || !strings.Contains(out, "--from "+dir) {
 		t.Fatalf("exit code %d, %q %q", code, out, said)
 	}
 	t.Logf("looked and recorded in %v", time.Since(start))
 	out, said, code := check(t, "--from", dir)
-	if code != ExitOK || !strings.HasPrefix(out, "rec: Linux") || strings.Contains(out, "the rest of the snapshot") {
+	if code != ExitOK || !strings.HasPrefix(out, "rec: Linux") || !strings.Contains(out, "; counters watched for ") || strings.Contains(out, "the rest of the snapshot") {
 		t.Errorf("exit code %d, %q %q", code, out, said)
 	}
 	name, err := os.Hostname()

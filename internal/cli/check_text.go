@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/report"
@@ -22,51 +23,35 @@ func checkText(env *environment, c report.Check) string {
 			fmt.Fprintf(&b, "%s  not looked at: %s\n", report.Printable(h.Name), report.Printable(h.Error))
 			continue
 		}
-		for i, line := range wrapWords(report.Printable(h.Name+": "+hostLine(h.Facts)), env.width-2) {
+		for i, line := range wrapWords(report.Printable(h.Name+": "+h.About()), env.width-2) {
 			b.WriteString([]string{"", "  "}[min(i, 1)] + line + "\n")
 		}
-		fmt.Fprintf(&b, "%s\n", countLine(h.Findings))
+		fmt.Fprintf(&b, "%s%s\n", h.Count(), watchedFor(h))
 		for _, f := range h.Findings {
 			writeFinding(&b, env, f)
 		}
 		writeBlind(&b, env, h.CouldNotSee)
 	}
+	for _, p := range c.Pairs {
+		b.WriteString("\n")
+		for i, line := range wrapWords(report.Printable(p.Title()+": "+p.Line()), env.width-2) {
+			b.WriteString([]string{"", "  "}[min(i, 1)] + line + "\n")
+		}
+		fmt.Fprintf(&b, "%s\n", p.Count())
+		for _, f := range p.Findings {
+			writeFinding(&b, env, f)
+		}
+		writeBlind(&b, env, p.CouldNotSee)
+	}
 	return b.String()
 }
 
-// hostLine says which host this is, in a line.
-func hostLine(f *model.Facts) string {
-	parts := []string{strings.TrimSpace("Linux " + f.Kernel), fmt.Sprintf("%d CPUs", len(f.CPUs))}
-	for _, n := range f.NICs {
-		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
-			continue
-		}
-		what := n.Name
-		if speed, ok := n.Speed.Get(); ok {
-			what += " " + speed.String()
-		}
-		parts = append(parts, fmt.Sprintf("%s MTU %d", what, n.MTU))
+// watchedFor says that counters were watched.
+func watchedFor(h report.HostCheck) string {
+	if h.Watched <= 0 {
+		return ""
 	}
-	return strings.Join(parts, ", ")
-}
-
-func countLine(found []report.CheckFinding) string {
-	var parts []string
-	for _, s := range rules.Severities() {
-		n := 0
-		for _, f := range found {
-			if f.Severity == s {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing found"
-	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("; counters watched for %v", h.Watched.Round(100*time.Millisecond))
 }
 
 func writeFinding(b *strings.Builder, env *environment, f report.CheckFinding) {
@@ -113,6 +98,9 @@ type ruleRow struct {
 func printRules(env *environment) error {
 	var list []ruleRow
 	for _, r := range rules.All() {
+		list = append(list, ruleRow{r.ID, r.Doc})
+	}
+	for _, r := range rules.AllPairs() {
 		list = append(list, ruleRow{r.ID, r.Doc})
 	}
 	if env.json {

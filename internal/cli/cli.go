@@ -135,6 +135,9 @@ Start with one of these:
 		reportCommand(env),
 		guideCommand(env),
 		settingCommand(env),
+		tuneCommand(env),
+		profileCommand(env),
+		leaveCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

@@ -83,11 +83,15 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 		o.via = via
 	}
 	from, to, err := dataPath(ctx, o, h.names, h.agents)
-	if err != nil {
+	var unrouted *noRouteError
+	if err != nil && !errors.As(err, &unrouted) {
 		return nil, err
 	}
 	if rate.State != model.Present {
 		rate = statedRate(ctx, env, h.names, to, p)
+	}
+	if unrouted != nil {
+		return unroutedPair(ctx, env, h, rate, to, p)
 	}
 	sender := loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]}
 	receiver := loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]}
@@ -113,6 +117,22 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 	}
 	return c.Run(ctx)
 }
+
+// unroutedPair is what there is to say when the first host has no route to the
+// second.
+func unroutedPair(ctx context.Context, env *environment, h pair, rate model.Fact[unit.BitRate], to netip.Addr, p *progress) (*loop.Record, error) {
+	c := loop.Climb{Loop: loop.Loop{
+		Sender: loop.End{Name: h.args[0], Agent: h.agents[0]}, Receiver: loop.End{Name: strings.TrimSuffix(h.args[1], ":"+h.names[1].Path), Agent: h.agents[1]},
+		LineRate: rate, Now: env.now, Progress: func(s string) { p.say("%s", s) },
+	}}
+	return c.Unrouted(ctx, to)
+}
+
+// noRouteError: the main routing table leads nowhere near an address.
+type noRouteError struct{ to netip.Addr }
+
+// Error implements error.
+func (e *noRouteError) Error() string { return fmt.Sprintf("no route to %s", e.to) }
 
 // findExport is the export that the second name's path is; nil without one.
 // via is the address that the client has it mounted from.
@@ -330,22 +350,9 @@ func receiverAddr(ctx context.Context, o explainOptions, n host.Name, agent *hos
 // sourceFor is the sender's address towards a destination: the one its route
 // names, else that of the interface the route leads through.
 func sourceFor(f *model.Facts, to netip.Addr) (netip.Addr, error) {
-	best := -1
-	var route model.Route
-	for _, n := range f.NICs {
-		for _, p := range n.Addrs {
-			if p.Contains(to) && p.Bits() > best {
-				best, route = p.Bits(), model.Route{Dev: n.Name, Src: p.Addr()}
-			}
-		}
-	}
-	for _, r := range f.Routes {
-		if r.Dst.Contains(to) && r.Dst.Bits() > best {
-			best, route = r.Dst.Bits(), r
-		}
-	}
-	if best < 0 {
-		return netip.Addr{}, fmt.Errorf("no route to %s", to)
+	route, ok := f.RouteTo(to)
+	if !ok {
+		return netip.Addr{}, &noRouteError{to}
 	}
 	if route.Src.IsValid() {
 		return route.Src, nil

@@ -30,12 +30,13 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 	// controller can still undo through its agents; they end with their stdin.
 	ctx = context.WithoutCancel(ctx)
 	roles := map[string]func() int{
-		"agent":      func() int { return agentRole(ctx, env, args[1:]) },
-		"worker":     func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
-		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
-		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
-		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },
-		"lab-keep":   func() int { return keepRole(ctx, env) },
+		"agent":        func() int { return agentRole(ctx, env, args[1:]) },
+		host.WatchRole: func() int { return watchRole(ctx, env, args[1:]) },
+		"worker":       func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
+		"lab-holder":   func() int { return lab.HolderMain(env.in, env.out) },
+		"lab-enter":    func() int { return lab.EnterMain(args[1:]) },
+		"lab-fabric":   func() int { return fabric.Main(env.in, env.out) },
+		"lab-keep":     func() int { return keepRole(ctx, env) },
 		guest.InitRole: func() int {
 			return guest.InitMain(args[1:], env.getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
 		},
@@ -91,6 +92,17 @@ func agentRole(ctx context.Context, env *environment, args []string) int {
 	}
 	return outcome(env, "agent", host.AgentMain(ctx, env.in, out, host.AgentOptions{
 		StateDir: dir, Deployed: deployed, Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
+	}))
+}
+
+// watchRole is the dead-man of a plan that waits to be confirmed.
+func watchRole(ctx context.Context, env *environment, args []string) int {
+	out, ok := env.out.(io.WriteCloser)
+	if !ok {
+		return outcome(env, host.WatchRole, errors.New("watch: stdout cannot be closed"))
+	}
+	return outcome(env, host.WatchRole, host.WatchMain(ctx, args, out, host.AgentOptions{
+		Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
 	}))
 }
 

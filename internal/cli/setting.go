@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/guide"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -27,12 +29,12 @@ name, this one's is taken and the others are listed.
 Where the right value depends on the path, --rate and --rtt work it out.`,
 		Example: "  linerate setting tcp_rmem\n  linerate setting tcp_rmem --rate 40Gbit --rtt 16ms\n  linerate setting windows.tcp.chimney --json",
 		Args:    usage(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			found := guide.Search(args[0], runtime.GOOS)
 			if len(found) == 0 {
-				return exit(ExitUsage, "show setting %q: not known; near it are %s", args[0], strings.Join(guide.Near(args[0], 4), ", "))
+				return notKnown(args[0])
 			}
-			view := settingOf(found)
+			view := settingOf(cmd.Context(), found)
 			if err := forPath(&view, rate, rtt); err != nil {
 				return err
 			}
@@ -46,6 +48,15 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
 	cmd.Flags().DurationVar(&rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
 	return cmd
+}
+
+// notKnown says which names are like the one that was typed.
+func notKnown(name string) error {
+	near := guide.Near(name, 6)
+	if len(near) == 0 {
+		return exit(ExitUsage, "show setting %q: not known, and nothing is like it; linerate guide show GUIDE lists the settings of a guide", name)
+	}
+	return exit(ExitUsage, "show setting %q: not known; near it are %s", name, strings.Join(near, ", "))
 }
 
 // forPath works the value out for a path; neither flag: for none.
@@ -74,9 +85,12 @@ type settingView struct {
 	guide.Setting
 	Advice    []guide.Mention  `json:"advice"`
 	Conflicts []guide.Conflict `json:"conflicts,omitempty"`
-	// Current is the value here; SetBy the lines of this host's files that set it.
-	Current string       `json:"current,omitempty"`
-	SetBy   []guide.Item `json:"set_by"`
+	// Running are the values here, by device where it has any; Current that of
+	// a sysctl; SetBy the lines of this host's files that set it.
+	Running []model.Running `json:"running,omitempty"`
+	Current string          `json:"current,omitempty"`
+	SetBy   []guide.Item    `json:"set_by"`
+	ShownBy string          `json:"shown_by,omitempty"` // command that shows it
 	// Kernel is the release whose default Default is; both empty: not known.
 	Kernel  string         `json:"kernel,omitempty"`
 	Default *guide.Default `json:"default,omitempty"`
@@ -92,9 +106,9 @@ type pathValue struct {
 	Default bool          `json:"is_default"` // the default reaches that far
 }
 
-func settingOf(found []guide.Setting) settingView {
+func settingOf(ctx context.Context, found []guide.Setting) settingView {
 	s := found[0]
-	v := settingView{Setting: s, Advice: guide.AdviceOn(s.ID), SetBy: []guide.Item{}}
+	v := settingView{Setting: s, ShownBy: s.ShownBy(), Advice: guide.AdviceOn(s.ID), SetBy: []guide.Item{}}
 	if v.Advice == nil {
 		v.Advice = []guide.Mention{}
 	}
@@ -106,11 +120,14 @@ func settingOf(found []guide.Setting) settingView {
 	for _, other := range found[1:] {
 		v.Also = append(v.Also, other.ID)
 	}
-	host, err := hostFiles("/", "")
+	host, err := filesHere(ctx)
 	if err != nil {
 		return v // a system without such files: the entry is all there is
 	}
-	v.Current = host.Now[s.Native()]
+	v.Running = guide.Current(host, s)
+	if len(v.Running) == 1 && v.Running[0].Device == "" {
+		v.Current = v.Running[0].Value
+	}
 	for _, it := range guide.Audit(host).Items {
 		if it.Setting == s.ID {
 			v.SetBy = append(v.SetBy, it)
@@ -187,12 +204,75 @@ func defaultText(v settingView, d guide.Default) string {
 
 // here words the current value and who set it.
 func here(v settingView) string {
-	parts := []string{v.Current}
-	if v.Current == "" {
-		parts[0] = "not read here"
+	var parts []string
+	switch {
+	case v.Current != "":
+		parts = append(parts, v.Current)
+	case len(v.Running) > 0:
+		parts = append(parts, runningText(v.Running)...)
+	default:
+		parts = append(parts, notHere(v))
 	}
 	for _, it := range v.SetBy {
 		parts = append(parts, fmt.Sprintf("%s sets it to %s: %s", it.SetBy, it.Value, it.Status))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// runningText words the values by device, devices of the same values together.
+func runningText(all []model.Running) []string {
+	var devices []string
+	values := map[string][]string{} // by device
+	for _, r := range all {
+		if values[r.Device] == nil {
+			devices = append(devices, r.Device)
+		}
+		name := r.Name[strings.LastIndexByte(r.Name, ' ')+1:] // "ring rx": the setting's title has the ring
+		values[r.Device] = append(values[r.Device], name+" "+r.Value)
+	}
+	var order []string
+	who := map[string][]string{}
+	for _, d := range devices {
+		text := strings.Join(values[d], ", ")
+		if who[text] == nil {
+			order = append(order, text)
+		}
+		who[text] = append(who[text], d)
+	}
+	const shown = 6
+	for i, text := range order {
+		list := who[text]
+		if more := len(list) - shown; more > 0 {
+			list = append(list[:shown:shown], fmt.Sprintf("%d more", more))
+		}
+		if names := strings.Join(list, ", "); names != "" {
+			order[i] = names + ": " + text
+		}
+	}
+	return order
+}
+
+// notHere says why there is no value, and what would show it.
+func notHere(v settingView) string {
+	os, text := v.OS(), "not read here"
+	goos := map[string]string{"darwin": "macos", "solaris": "illumos"}[runtime.GOOS]
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	switch {
+	case os == "switch" || os == "array":
+		return "a setting of the " + os + "; its own console shows it"
+	case os != goos && os != "any":
+		text = "a setting of " + guide.SystemName(os) + ", which this host is not"
+	case strings.HasPrefix(v.ID, "linux.mount."):
+		text = "no such mount here, or the mount does not say"
+	case strings.HasPrefix(v.ID, "linux.zfsmodule."):
+		text = "the ZFS module is not loaded here"
+	case strings.HasPrefix(v.ID, "linux.ethtool."), strings.HasPrefix(v.ID, "linux.cpu."):
+		text = "no device here tells it"
+	}
+	if v.ShownBy != "" {
+		text += "; shown by: " + v.ShownBy
+	}
+	return text
 }

@@ -118,6 +118,7 @@ func TestTheLoopRunsOverARealSSH(t *testing.T) {
 	}
 	near := host.Endpoint{Name: "client1", Argv: l.Enter("client1"), Self: []string{exe}, StateDir: l.StateDir("client1")}
 	var ends []loop.End
+	var behind *host.Client // ssh
 	for _, ep := range []host.Endpoint{near, far} {
 		c, err := host.Dial(ctx, ep, host.Options{Log: func(s string) { t.Log(s) }})
 		if err != nil {
@@ -129,6 +130,7 @@ func TestTheLoopRunsOverARealSSH(t *testing.T) {
 			}
 		})
 		ends = append(ends, loop.End{Name: ep.Name, Agent: c})
+		behind = c
 	}
 	ends[0].Addr, ends[1].Addr = l.Addr("client1"), l.Addr("server1")
 	timing := loop.DefaultTiming()
@@ -146,5 +148,10 @@ func TestTheLoopRunsOverARealSSH(t *testing.T) {
 	}
 	if n := len(rec.Results.Runs[0].Samples[ends[1].Name]); n < 10 {
 		t.Errorf("%d samples of the host behind ssh", n)
+	}
+	// What the audit asks for, too, is that host's own.
+	files, err := behind.Files(ctx)
+	if limit := files.Now["net.ipv4.tcp_rmem"]; err != nil || !strings.HasSuffix(limit, " 262144") {
+		t.Errorf("behind ssh tcp_rmem is %q; %v", limit, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // reading is the receiving end alone of what k describes; edit changes its
@@ -44,6 +45,12 @@ func bursty(i int, x *model.Conn) {
 	x.BytesReceived += step*int64(i/4*4) - step*int64(i)
 }
 
+// promised is the case with a stated line rate.
+func promised(c Case) Case {
+	c.LineRate = model.Known(unit.Gbit)
+	return c
+}
+
 func TestReceivingEndAlone(t *testing.T) {
 	slow := knobs{rate: 300e6, rtt: 20 * time.Millisecond}
 	near := knobs{rate: 20e6, rtt: 10 * time.Millisecond}
@@ -56,8 +63,9 @@ func TestReceivingEndAlone(t *testing.T) {
 		want    model.LimiterID
 		maxConf float64
 	}{
-		{"a queue stands, by its own requests", reading(slow, asking(20*time.Millisecond)), model.LinkRate, 0.5},
-		{"a queue stands, by the data", reading(slow, func(int, *model.Conn) {}), model.LinkRate, 0.5},
+		{"a queue stands, by its own requests", promised(reading(slow, asking(20*time.Millisecond))), model.LinkRate, 0.65},
+		{"a queue stands, and nobody says what for", reading(slow, asking(20*time.Millisecond)), model.Undetermined, 0.3},
+		{"a queue stands, by the data", promised(reading(slow, func(int, *model.Conn) {})), model.LinkRate, 0.5},
 		{"its own requests meet no queue", reading(slow, asking(10*time.Millisecond)), model.Undetermined, 0.3},
 		{"a few packets are no queue", reading(near, asking(13*time.Millisecond)), model.Undetermined, 0.3},
 		{"what comes in bursts is not the link's", reading(slow, bursty), model.Undetermined, 0.3},
@@ -65,7 +73,7 @@ func TestReceivingEndAlone(t *testing.T) {
 		{"gaps at a rate they would not allow", reading(knobs{rate: 900e6, rtt: 10 * time.Millisecond}, late(20)), model.Undetermined, 0.3},
 		{"too few gaps to matter", reading(knobs{rate: 900e6, rtt: 10 * time.Millisecond}, func(i int, x *model.Conn) { x.RcvOOO = int64(i / 20) }), model.Undetermined, 0.3},
 		{"no CPU time left", reading(busy, dropping), model.ReceiverCPU, 0.5},
-		{"cores full of work that takes nothing from the reader", reading(busy, asking(20*time.Millisecond)), model.LinkRate, 0.5},
+		{"cores full of work that takes nothing from the reader", promised(reading(busy, asking(20*time.Millisecond))), model.LinkRate, 0.65},
 		{"a window on an old kernel", reading(knobs{rate: 64e6, rtt: 10 * time.Millisecond, rcvbuf: 262144, settings: map[string]string{rmemSetting: "4096 131072 262144"}}, old), model.ReceiverWindow, 0.65},
 	} {
 		v := Judge(tc.c)

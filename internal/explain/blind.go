@@ -10,7 +10,7 @@ import (
 // never came up, or silence.
 func nothingMoved(c Case) model.Verdict {
 	if f := neverConnected(c); f != nil {
-		return model.Verdict{Limiter: model.Outage, Where: model.AtPath, Confidence: 0.6, Evidence: f.evidence,
+		return model.Verdict{Limiter: model.Outage, Where: model.AtPath, Confidence: sureOfSilence, Evidence: f.evidence, Alternatives: f.alts,
 			Fix: operator("", "find where the connection request stops: address, port, route, firewall")}
 	}
 	return model.Verdict{Limiter: model.Undetermined, Where: model.Nowhere, Confidence: 0,
@@ -24,11 +24,12 @@ func neverConnected(c Case) *finding {
 		return nil
 	}
 	n, again := 0, 0
+	var last model.Conn
 	for _, s := range c.Sender.Samples {
 		for _, x := range s.Conns {
 			if x.State == tcpSynSent && isPeer(c.Sender.Peer, x.Remote) {
 				n++
-				again = max(again, int(x.Backoff), x.TotalRetrans)
+				again, last = max(again, int(x.Backoff), x.TotalRetrans), x
 			}
 		}
 	}
@@ -36,7 +37,8 @@ func neverConnected(c Case) *finding {
 		return nil
 	}
 	f := &finding{id: model.Outage}
-	f.say(c.Sender.Host, "syn_retransmits", float64(again), "segments", n, "the connection request was sent again %d times and never answered", again)
+	f.say(c.Sender.Host, "syn_retransmits", float64(again), "segments", n, "the connection request from %s to %s was sent again %d times and never answered", last.Local.Addr(), last.Remote, again)
+	f.or(model.ConnectionRefused, fmt.Sprintf("ping %s and connect to a port of it that is known to be open: if either answers, a firewall drops requests to port %d; if none does, the path or the host is down", last.Remote.Addr(), last.Remote.Port()))
 	return f
 }
 

@@ -30,6 +30,15 @@ type Case struct {
 	Goodput model.Fact[unit.BitRate] `json:"goodput"`
 	// Passive: the traffic was watched, not made by us.
 	Passive bool `json:"passive"`
+	// Unreached is what came instead of a connection; nil: one came up, or none
+	// was tried. OtherWay is then the counter-check.
+	Unreached *model.Unreached `json:"unreached,omitempty"`
+	OtherWay  *OtherWay        `json:"other_way,omitempty"`
+}
+
+// OtherWay is how a connection from the receiver to the sender fared.
+type OtherWay struct {
+	Up bool `json:"up"` // it came up: packets pass both ways
 }
 
 // Watched makes the case of a single end from whose samples it is not known

@@ -47,6 +47,8 @@ func followsFrom(first, id model.LimiterID) bool {
 		seen = []model.LimiterID{model.ReceiverWindow, model.ReceiverCPU}
 	case model.ApplicationSource:
 		seen = []model.LimiterID{model.SenderCPU}
+	case model.CongestionControl:
+		seen = []model.LimiterID{model.PathLoss}
 	}
 	return slices.Contains(seen, id)
 }

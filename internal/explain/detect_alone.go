@@ -121,6 +121,7 @@ func seeLossAlone(s *scene) *finding {
 	f.or(model.PathQueue, pacedProbe)
 	f.or(model.Reordering, "log in at the sending end: retransmits that turn out needless tell")
 	f.or(model.SACKOff, "log in at the sending end: its connection's options tell")
+	f.placeLosses(s, r.gaps())
 	return f
 }
 

@@ -96,7 +96,8 @@ func (f *finding) coreEvidence(c Case, v *hostView) {
 	if v.softDrops > 0 {
 		f.say(v.end.Host, "softnet_drops", v.softDrops, "1/s", v.n, "%.3g packets a second are dropped before the stack takes them", v.softDrops)
 	}
-	f.scoped(c, "core_busy_share", "core_kernel_share", "softnet_drops")
+	f.squeezeEvidence(v)
+	f.scoped(c, "core_busy_share", "core_kernel_share", "softnet_drops", "softirq_squeezed")
 }
 
 // segmentationFeatures by the kernel's names, in the order they are printed.

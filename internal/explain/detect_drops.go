@@ -25,12 +25,47 @@ func dropPlaces(s *scene) []dropPlace {
 	if n := dataNIC(s.c.Receiver); n != nil {
 		out = append(out,
 			dropPlace{s.c.Receiver, "nic_rx_crc", "%d frames came damaged to " + n.Name, "look at the cable, the transceiver and the switch port of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.RxCRC })},
+			dropPlace{s.c.Receiver, "nic_rx_missed", "%d frames found no room in the receive ring of " + n.Name, ringAdvice(n), nic(n.Name, func(c model.NICCount) int64 { return c.RxMissed })},
 			dropPlace{s.c.Receiver, "nic_rx_dropped", "%d packets were dropped by " + n.Name + " on their way in", "give " + n.Name + " more receive buffers (ring) or its softirq more CPU", nic(n.Name, func(c model.NICCount) int64 { return c.RxDropped + c.RxErrors - c.RxCRC })})
 	}
 	if n := dataNIC(s.c.Sender); n != nil {
-		out = append(out, dropPlace{s.c.Sender, "nic_tx_dropped", "%d packets were dropped by " + n.Name + " on their way out", "look at the driver and the queue of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.TxDropped + c.TxErrors })})
+		out = append(out, dropPlace{s.c.Sender, "nic_tx_dropped", "%d packets were dropped by " + n.Name + " on their way out", "look at the driver and the queue of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.TxDropped + c.TxErrors })},
+			dropPlace{s.c.Sender, "qdisc_drops", "%d packets were dropped by the queueing discipline of " + n.Name, "give the queueing discipline of " + n.Name + " more room (limit), or send less into it", qdiscGrowth(n.Name)})
+	}
+	if s.c.Receiver != nil {
+		out = append(out, dropPlace{s.c.Receiver, "socket_drops", "%d segments were dropped at the receiving sockets, which had no room for them", "let the receiving application read sooner, raise tcp_rmem there, and see that the host has TCP memory left (net.ipv4.tcp_mem)", snmpDrops})
+		if !s.c.oneKernel() { // which would count the sender's too
+			out = append(out, dropPlace{s.c.Receiver, "softnet_drops_total", "%d packets were dropped before the stack took them", "spread the packets over more cores (queues, rps_cpus), then raise net.core.netdev_max_backlog", softnetGrowth})
+		}
 	}
 	return out
+}
+
+func snmpDrops(a, b model.Sample) int64 {
+	return socketDrops(growth([]model.Sample{a, b}))
+}
+
+func softnetGrowth(a, b model.Sample) (n int64) {
+	if len(a.Softnet) != len(b.Softnet) {
+		return 0
+	}
+	for i := range b.Softnet {
+		n += max(0, b.Softnet[i].Dropped-a.Softnet[i].Dropped)
+	}
+	return n
+}
+
+func qdiscGrowth(dev string) func(a, b model.Sample) int64 {
+	return func(a, b model.Sample) (n int64) {
+		for _, x := range a.Qdiscs {
+			for _, y := range b.Qdiscs {
+				if x.Dev == dev && y.Dev == dev {
+					n += max(0, y.Drops-x.Drops)
+				}
+			}
+		}
+		return n
+	}
 }
 
 func nicGrowth(a, b model.Sample, name string, pick func(model.NICCount) int64) int64 {
@@ -50,10 +85,13 @@ func nicGrowth(a, b model.Sample, name string, pick func(model.NICCount) int64) 
 	return max(0, y-x)
 }
 
+// placedCap is the most confidence once a counter shows where segments are lost.
+const placedCap = 0.9
+
 // placeLosses tells at which host the lost segments went, where a counter there
-// grew along with them: that host is then where to look.
-func (f *finding) placeLosses(s *scene) {
-	lost := s.snd.resent
+// grew along with them: that host is then where to look, and what would
+// otherwise look the same is ruled out. lost is how many went at least.
+func (f *finding) placeLosses(s *scene, lost float64) {
 	if !(lost >= lateEvents) {
 		return
 	}
@@ -66,8 +104,10 @@ func (f *finding) placeLosses(s *scene) {
 		if float64(n) < dropShare*lost {
 			continue
 		}
-		f.host, f.advice = p.end.Host, p.advice
+		f.host, f.advice, f.cap, f.alts = p.end.Host, p.advice, max(f.cap, placedCap), nil
 		f.say(p.end.Host, p.metric, float64(n), "packets", len(in), p.what+" while %.0f segments were lost", n, lost)
+		last := len(f.evidence) - 1 // it is what decides
+		f.evidence = append([]model.Evidence{f.evidence[last]}, f.evidence[:last]...)
 		return
 	}
 }

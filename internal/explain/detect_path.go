@@ -24,6 +24,9 @@ const (
 	standingQueue = 1.12
 	// rareLoss: below it bbr keeps the link full (measured up to 1%).
 	rareLoss = 0.01
+	// burstyCap is the most confidence in random loss when losses come in bursts,
+	// as those of a queue that overflows do.
+	burstyCap = 0.6
 	// lossFloor: a retransmitted share below it is a stray event.
 	lossFloor = 2e-5
 )
@@ -156,32 +159,37 @@ func seeSACKOff(s *scene) *finding {
 // seeReordering: most retransmits turn out needless.
 func seeReordering(s *scene) *finding {
 	v := s.snd
-	needless := 0.0
-	if v != nil {
-		needless = ratio(v.dsacks, v.resent)
-	}
-	if v == nil || !(v.reordSeen >= 50) || !(needless >= 0.3) {
+	if v == nil || !v.late() {
 		return nil
 	}
-	f := &finding{id: model.Reordering, margin: over(needless, 0.3, 0.8), cap: 0.8, costs: true}
+	needless := ratio(v.dsacks, v.resent)
+	f := &finding{id: model.Reordering, margin: over(needless, needlessShare, 0.8), cap: 0.8, costs: true}
 	f.say(s.c.Sender.host(), "needless_retransmits", needless, "ratio", v.n, "%s of the retransmitted segments had arrived after all", pct(needless))
 	f.say(s.c.Sender.host(), "reordering_seen", v.reordSeen, "events", v.n, "reordering was seen %.0f times", v.reordSeen)
 	f.or(model.PathLoss, "send at the same rate, evenly paced: what is still retransmitted is lost, not late")
 	return f
 }
 
+// late: what was sent again had arrived after all. Segments later than the sender
+// waits for any are not seen to be out of order: then that is all that tells.
+func (v *sndView) late() bool {
+	needless := ratio(v.dsacks, v.resent)
+	return v.reordSeen >= reorderingEvents && needless >= needlessShare || v.dsacks >= spuriousEvents && needless >= spuriousShare
+}
+
 // seePoliced: a congestion control that does not slow down for losses still
 // has its rate capped, with losses and no queue.
 func seePoliced(s *scene) *finding {
 	v := s.snd
-	if v == nil || !s.modelBased() || !(v.retrans >= 0.02) || !(v.queue < 1.15) {
+	if v == nil || !s.modelBased() || !(v.retrans >= policedShare) || !(v.queue < policedQueue) {
 		return nil
 	}
-	f := &finding{id: model.PathQueue, margin: over(v.retrans, 0.02, 0.06), cap: 0.65, costs: true}
+	f := &finding{id: model.PathQueue, margin: over(v.retrans, policedShare, 0.06), cap: 0.65, costs: true}
 	f.pathEvidence(s)
 	f.or(model.PathLoss, pacedProbe)
 	f.or(model.LinkRate, "add a second stream: a policer or a link holds the sum, random loss does not")
 	f.unseenReader(s)
+	f.placeLosses(s, v.resent)
 	return f
 }
 
@@ -284,9 +292,11 @@ func seeLoss(s *scene) *finding {
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
 	f.pathEvidence(s)
-	f.placeLosses(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
+	if s.pattern() == patternBursty {
+		f.cap = burstyCap
+	}
 	if recovering {
 		f.cap = 0.45
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
@@ -296,6 +306,7 @@ func seeLoss(s *scene) *finding {
 		f.or(model.CongestionControl, "send with a congestion control that goes by a model of the path (bbr), which so few losses do not slow down; "+v.last.CC+" is in force")
 	}
 	f.unseenReader(s)
+	f.placeLosses(s, v.resent)
 	return f
 }
 
@@ -353,6 +364,9 @@ func (f *finding) pathEvidence(s *scene) {
 	f.say(h, "inflight_over_cwnd", v.inflight, "ratio", v.n, "data in flight is %s of the congestion window", pct(v.inflight))
 	if (f.id == model.PathLoss || f.id == model.PathQueue) && len(f.evidence) > 1 && v.retrans > lossFloor {
 		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+	}
+	if tellsPattern(f.id) {
+		f.patternEvidence(s)
 	}
 }
 

@@ -22,15 +22,11 @@ const (
 	featuresSetting = "linux.ethtool.features"
 )
 
-// A buffer holds packets with their bookkeeping: of a receive buffer about
-// half is window (tcp_adv_win_scale 1), of a send buffer three quarters
-// payload. bufferPerBDP × bufferRoom is what a new limit is sized by, since
-// the round trip grows under load.
+// bufferPerBDP × bufferRoom is what a new limit is sized by: a buffer holds
+// packets with their bookkeeping, and the round trip grows under load.
 const (
 	bufferPerBDP = 2.0
 	bufferRoom   = 1.5
-	windowShare  = 0.5
-	payloadShare = 0.75
 	blindGrowth  = 4 // without a known rate: this times the running limit
 )
 
@@ -48,7 +44,14 @@ func fixFor(s *scene, f *finding) model.Fix {
 		return offloadFix(s, f)
 	case model.SACKOff:
 		return sackFix(s)
-	case model.None, model.StartUp, model.Undetermined:
+	case model.CongestionControl:
+		return controlFix(s)
+	case model.Undetermined:
+		if len(f.alts) > 0 {
+			return model.Fix{Kind: model.FixNone, Advice: f.alts[0].Probe}
+		}
+		return model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
+	case model.None, model.StartUp:
 		return model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
 	}
 	return operator(f.host, adviceFor(s, f))

@@ -45,7 +45,7 @@ func (s *scene) bufferBound(fix model.Fix) (float64, string) {
 		e    *End
 		id   string
 		part float64
-	}{{s.c.Receiver, rmemSetting, windowShare}, {s.c.Sender, wmemSetting, payloadShare}} {
+	}{{s.c.Receiver, rmemSetting, s.windowShare()}, {s.c.Sender, wmemSetting, payloadShare}} {
 		limit, ok := thirdOf(b.e, b.id)
 		if fix.Setting == b.id {
 			limit, ok = thirdNumber(fix.To)

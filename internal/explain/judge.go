@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"math"
 
 	"linerate/internal/model"
@@ -19,6 +20,9 @@ import (
 // could refute it, and below ten samples; another limiter with a signature of
 // its own takes 0.1, a hypervisor that takes the CPU caps it; and it is multiplied by the share of the bytes that agree.
 func Judge(c Case) model.Verdict {
+	if c.Unreached != nil {
+		return judgeUnreached(c)
+	}
 	ce := Ceiling(c)
 	scenes := look(c, ce)
 	var v model.Verdict
@@ -33,6 +37,9 @@ func Judge(c Case) model.Verdict {
 	if n := judgeNFS(c, v, ce, scenes); n != nil {
 		v = *n
 	}
+	if v.Limiter == model.LinkRate && ce.Rate == nil {
+		fullPath(&v)
+	}
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
@@ -43,6 +50,25 @@ func Judge(c Case) model.Verdict {
 	clean(&v)
 	v.Line = Line(v)
 	return v
+}
+
+// fullCap is the most confidence in a path that is full of nobody knows what.
+const fullCap = 0.3
+
+// fullPath makes of "the path carries no more" what that is worth where nobody
+// said how much it should: a path that is full is a healthy one, or one whose
+// slowest hop is too slow.
+func fullPath(v *model.Verdict) {
+	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two is to carry (--line-rate 10Gbit): at %s of payload nothing is wrong if that is it, and a hop is slow if it is more", v.Measured)}}}
+	f.say("", "path_full", float64(v.Measured), "bit/s", 0, "the path is full at %s, and whether it should carry more is not known", v.Measured)
+	if len(v.Evidence) > 0 {
+		f.evidence[0].N = v.Evidence[0].N
+	}
+	v.Evidence = append(f.evidence, v.Evidence...)
+	v.Alternatives = append(f.alts, v.Alternatives...)
+	v.Limiter, v.Where, v.Host, v.Confidence = model.Undetermined, model.Nowhere, "", min(v.Confidence, fullCap)
+	v.Fix = model.Fix{Kind: model.FixNone, Advice: f.alts[0].Probe}
+	v.ExpectedGain, v.Causes, v.NextLimit = nil, nil, nil
 }
 
 // look computes the features of every flow that took part.

@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 		{name: "loss", fault: "loss", want: model.PathLoss},
 		{name: "outage", fault: "blackhole", want: model.Outage, maxConf: 0.7},
 		{name: "blackhole", fault: "blackhole", edit: smallOnly, want: model.MTUBlackhole},
-		{name: "no ceiling is never at the ceiling", fault: "none", edit: noCeiling, want: model.LinkRate, maxConf: 0.5},
+		{name: "no ceiling is never at the ceiling", fault: "none", edit: noCeiling, want: model.Undetermined, maxConf: 0.3},
 		{name: "no facts", fault: "window", edit: noFacts, want: model.ReceiverWindow},
 		{name: "counters only once", fault: "none", edit: func(c *Case) { *c = cut(*c, 0, 50*time.Millisecond) }, want: model.Undetermined, maxConf: 0.01},
 		{name: "no samples", fault: "none", edit: func(c *Case) { *c = cut(*c, 0, 0) }, want: model.Undetermined, maxConf: 0.01},

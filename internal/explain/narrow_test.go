@@ -115,3 +115,27 @@ func TestNarrowOnlyLowers(t *testing.T) {
 		}
 	}
 }
+
+// Without a known line rate a path that is full is not called slow: what would
+// have to be stated is, with the rate that it carries.
+func TestFullPathWithoutALineRate(t *testing.T) {
+	for name, k := range map[string]knobs{
+		"cubic": {line: -1}, "bbr": {line: -1, cc: "bbr", rtt: 10500 * time.Microsecond},
+		"a slow one": {line: -1, rate: 300e6},
+	} {
+		c := k.build()
+		v := Judge(c)
+		checkVerdict(t, c, v)
+		if v.Limiter != model.Undetermined || v.Confidence > 0.3 || !strings.Contains(v.Line, "the path is full at") || !strings.Contains(v.Line, "--line-rate") ||
+			len(v.Alternatives) == 0 || v.Alternatives[0].Limiter != model.LinkRate || len(v.Causes) > 0 || v.NextLimit != nil {
+			t.Errorf("%s: %s (%.2f) %s", name, v.Limiter, v.Confidence, v.Line)
+		}
+	}
+	for _, name := range []string{"healthy.cubic", "healthy.bbr", "tsoff.cubic", "lowat1.bbr"} {
+		c := readRecording(t, name)
+		c.LineRate = model.Fact[bitRate]{}
+		if v := Judge(c); v.Limiter != model.Undetermined || v.Confidence > 0.5 {
+			t.Errorf("%s: %s (%.2f) %s", name, v.Limiter, v.Confidence, v.Line)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func (s *scene) outlook(first *finding) []*finding {
 	var out []*finding
 	for _, see := range forecasters() {
 		f := see(s)
+		if f != nil && f.id == model.PathLoss && first.id == model.CongestionControl {
+			continue // a control that losses do not slow down takes their bound with it
+		}
 		if f == nil || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
 			continue
 		}
@@ -82,7 +85,7 @@ func willFillReceiveBuffer(s *scene) *finding {
 	if !ok || s.rcv == nil {
 		return nil
 	}
-	window := float64(limit) * windowShare
+	window := float64(limit) * s.windowShare()
 	f := forecast(model.ReceiverWindow, s.c.Receiver.Host, s.perTrip(window), sureOfSetting)
 	f.cause = causeSysctl
 	if s.snd != nil && s.snd.last.Options != 0 && s.snd.last.Options&optWScale == 0 {
@@ -116,7 +119,7 @@ func willLose(s *scene) *finding {
 	switch {
 	case v.last.Options != 0 && v.last.Options&optSACK == 0:
 		id = model.SACKOff
-	case v.reordSeen >= 50 && ratio(v.dsacks, v.resent) >= 0.3:
+	case v.late():
 		id = model.Reordering
 	}
 	f := forecast(id, "", s.sentResponse()*float64(max(1, len(flows(s.c)))), sureOfResponse)

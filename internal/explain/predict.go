@@ -3,13 +3,13 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"linerate/internal/model"
+	calc "linerate/internal/size"
 	"linerate/internal/unit"
 )
 
@@ -147,14 +147,6 @@ func (g Ground) network(n int) []bound {
 	return append(out, g.cores(n)...)
 }
 
-// tlpBytes are framing, sequence number, header with a 64-bit address and LCRC
-// around the payload of a memory write (PCI Express Base Specification); acks
-// and flow control come on top, so that this is an upper bound.
-const tlpBytes = 24
-
-// tlpPayload is the usual MaxPayload of servers; it is not among the facts.
-const tlpPayload = 256
-
 // slots is what the PCIe links of both data interfaces carry.
 func (g Ground) slots() []bound {
 	var out []bound
@@ -167,24 +159,12 @@ func (g Ground) slots() []bound {
 		if !ok || s.GTs <= 0 || s.Lanes <= 0 {
 			continue
 		}
-		coded := s.GTs * 1e9 * float64(s.Lanes) * coding(s.GTs)
-		rate := unit.BitRate(coded * tlpPayload / (tlpPayload + tlpBytes))
+		payload := n.Payload.Or(model.PCIPayload{Payload: calc.UsualPayload}).Payload
+		rate := calc.SlotPayload(calc.SlotRate(s.GTs, s.Lanes), payload)
 		out = append(out, bound{rate, fmt.Sprintf("PCIe of %s on %s %g GT/s × %d × %.3f (coding) × %d/%d B (TLP) = %s",
-			n.Name, e.Host, s.GTs, s.Lanes, coding(s.GTs), tlpPayload, tlpPayload+tlpBytes, rate)})
+			n.Name, e.Host, s.GTs, s.Lanes, calc.LineCode(s.GTs), payload, payload+calc.PacketOverhead, rate)})
 	}
 	return out
-}
-
-// coding is what the line code leaves: 8b/10b up to 5 GT/s, 128b/130b up to
-// 32 GT/s, 242 of 256 bytes of a flit above (PCI Express Base Specification).
-func coding(gts float64) float64 {
-	switch {
-	case gts <= 5:
-		return 0.8
-	case gts > 32:
-		return 242.0 / 256
-	}
-	return 128.0 / 130
 }
 
 // windows: n windows per round trip, as large as the hosts' settings let them
@@ -203,8 +183,8 @@ func (g Ground) windows(n int) []bound {
 		out = append(out, bound{rate, fmt.Sprintf("%s%s / %s = %s", times, why, ms(g.RTT), rate)})
 	}
 	if limit, ok := thirdOf(g.Receiver, rmemSetting); ok {
-		share := receiveShare(g.Receiver)
-		add(float64(limit)*share, fmt.Sprintf("tcp_rmem of %s %s × %g", g.Receiver.Host, unit.Bytes(limit), share))
+		share := windowShare(g.Receiver, Ceiling(g.asCase()).Inputs.MSS)
+		add(float64(limit)*share, fmt.Sprintf("tcp_rmem of %s %s × %.2g", g.Receiver.Host, unit.Bytes(limit), share))
 	}
 	if limit, ok := thirdOf(g.Sender, wmemSetting); ok {
 		add(float64(limit)*payloadShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), payloadShare))
@@ -213,30 +193,6 @@ func (g Ground) windows(n int) []bound {
 		add(65535, "window without scaling 64 KiB")
 	}
 	return out
-}
-
-// fullShare is the share of its buffer that a window reaches with full
-// segments since Linux 6.6, which finds it by what packets take in memory
-// (scaling_ratio of tcp_measure_rcv_mss, net/ipv4/tcp_input.c): about 1448 of
-// 2048 bytes, more with large packets.
-const fullShare = 0.75
-
-// receiveShare is the share of a receive buffer that is window. Before 6.6 it is
-// a setting (tcp_win_from_space, include/net/tcp.h).
-func receiveShare(e *End) float64 {
-	var major, minor int
-	if n, _ := fmt.Sscanf(e.Facts.Kernel, "%d.%d", &major, &minor); n == 2 && (major > 6 || major == 6 && minor >= 6) {
-		return fullShare
-	}
-	v, ok := e.setting("linux.sysctl.net.ipv4.tcp_adv_win_scale")
-	scale, err := strconv.Atoi(strings.TrimSpace(v))
-	switch {
-	case !ok || err != nil || scale < -31 || scale > 31:
-		return windowShare
-	case scale <= 0:
-		return math.Pow(2, float64(scale))
-	}
-	return 1 - math.Pow(2, -float64(scale))
 }
 
 // path is what bounds a read of the mounted export.

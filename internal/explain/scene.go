@@ -104,6 +104,7 @@ const (
 	causeRx         cause = "rx"          // GRO off at the receiver
 	causeProbed     cause = "probed"      // MTU probing rescued the connection
 	causeQuota      cause = "quota"
+	causeOneCore    cause = "one core" // all packets pass one core, others idle
 	causeOwnCPU     cause = "own cpu"
 	causeNoCore     cause = "no core" // the whole host is out of CPU time
 )

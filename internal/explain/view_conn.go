@@ -19,7 +19,9 @@ type sndView struct {
 	resent  float64 // segments retransmitted
 	early   float64 // segments retransmitted before the steady part
 	losses  float64 // samples in which something was retransmitted
-	silent  float64 // share of samples with nothing in flight and nothing to send
+	// dispersion of the retransmissions: 1 is random, n about n at a time.
+	dispersion float64
+	silent     float64 // share of samples with nothing in flight and nothing to send
 
 	minRTT time.Duration
 	queue  float64 // median of RTT over minimum RTT
@@ -75,7 +77,7 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	}
 	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
 	v.levels(os)
-	v.spread = rateSpread(os)
+	v.spread, v.dispersion = rateSpread(os), dispersion(os)
 	return v
 }
 

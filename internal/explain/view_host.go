@@ -29,6 +29,7 @@ type hostView struct {
 	packet     float64 // bytes per packet at the NIC that carries the data, data direction
 	packetRate float64 // packets/s there
 	nic        *model.NIC
+	packets    packetView
 	snmp       map[string]int64 // growth over the whole recording
 }
 
@@ -45,7 +46,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		}
 	}
 	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
+		packets: viewPackets(nil, nil, nil), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -56,7 +57,8 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 	allowed := v.allowedCores(in)
 	v.cores(in, allowed)
 	v.softnet(in, allowed)
-	v.packets(in, out)
+	v.carried(in, out)
+	v.packets = viewPackets(in, nic, e.Facts)
 	return v
 }
 
@@ -192,7 +194,7 @@ func (v *hostView) qdiscs(all []model.Sample, nic *model.NIC) {
 	}
 }
 
-func (v *hostView) packets(in []model.Sample, out bool) {
+func (v *hostView) carried(in []model.Sample, out bool) {
 	if v.nic == nil {
 		return
 	}

@@ -90,8 +90,8 @@ func ownDelay(os []obs, minRTT time.Duration) float64 {
 }
 
 // rcvWnd is the advertised window. Kernels before 6.2 do not tell: then the
-// most they would advertise stands in, or half of the receive buffer
-// (tcp_adv_win_scale 1).
+// most they would advertise stands in, or what they offer of a receive buffer by
+// default.
 func rcvWnd(o obs) float64 {
 	switch {
 	case has(o.c, infoRcvWnd) && (o.c.RcvWnd != 0 || o.c.InfoLen != 0):
@@ -99,7 +99,7 @@ func rcvWnd(o obs) float64 {
 	case o.c.RcvSsthresh > 0:
 		return float64(o.c.RcvSsthresh)
 	}
-	return ratio(float64(o.c.RcvBuf)/2, 1)
+	return ratio(float64(o.c.RcvBuf)*oldShare, 1)
 }
 
 // lateByHost takes the host's count of segments out of order where the

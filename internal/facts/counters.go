@@ -75,9 +75,10 @@ func readConntrack(_ context.Context, src kernel.Source, f *model.Facts) error {
 	return nil
 }
 
-// parseConntrackStat adds up the columns drop and early_drop of
-// /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal
-// numbers per CPU (net/netfilter/nf_conntrack_standalone.c).
+// parseConntrackStat adds up the column drop of /proc/net/stat/nf_conntrack: a
+// line of names, then one of hexadecimal numbers per CPU
+// (net/netfilter/nf_conntrack_standalone.c). What early_drop counts are entries
+// that made room for others, not packets.
 func parseConntrackStat(s string) int64 {
 	var names []string
 	var sum int64
@@ -88,7 +89,7 @@ func parseConntrackStat(s string) int64 {
 			continue
 		}
 		for i, name := range names {
-			if i >= len(f) || name != "drop" && name != "early_drop" {
+			if i >= len(f) || name != "drop" {
 				continue
 			}
 			if v, err := strconv.ParseUint(f[i], 16, 32); err == nil {

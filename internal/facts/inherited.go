@@ -5,11 +5,19 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
+)
+
+// What is kept of a host's files at most. A host with every package of a
+// distribution stays below a tenth.
+const (
+	maxInherited      = 4000    // files
+	maxInheritedBytes = 4 << 20 // of their kept lines
 )
 
 // inheritedFiles are single files in which systems keep tuning.
@@ -25,9 +33,19 @@ func inheritedFiles() []string {
 // inheritedDirs are folders of such files, with the ending they must have.
 func inheritedDirs() [][2]string {
 	out := [][2]string{
-		{"/etc/exports.d", ".exports"}, {"/etc/init.d", ""}, {"/etc/network/if-up.d", ""}, {"/etc/sysconfig/network-scripts", ""},
-		{"/etc/systemd/system", ".service"}, {"/etc/NetworkManager/system-connections", ".nmconnection"}, {"/etc/system.d", ""}, {"/etc/driver/drv", ".conf"}, {"/kernel/drv", ".conf"},
+		{"/etc/exports.d", ".exports"}, {"/etc/init.d", ""}, {"/etc/network/if-up.d", ""}, {"/etc/network/interfaces.d", ""},
+		{"/etc/sysconfig/network-scripts", ""}, {"/etc/sysconfig/network", ""},
+		{"/etc/systemd/system", ".service"}, {"/etc/system.d", ""}, {"/etc/driver/drv", ".conf"}, {"/kernel/drv", ".conf"},
+		{"/etc/netplan", ".yaml"}, {"/run/netplan", ".yaml"}, {"/lib/netplan", ".yaml"},
 		{"/Windows/System32/GroupPolicy/Machine/Scripts/Startup", ""},
+	}
+	for _, base := range []string{"/etc", "/run", "/usr/lib"} {
+		out = append(out, [2]string{base + "/NetworkManager/system-connections", ".nmconnection"})
+	}
+	for _, base := range []string{"/etc", "/usr/lib"} {
+		for _, at := range []string{"", "/pre-up.d", "/no-wait.d"} {
+			out = append(out, [2]string{base + "/NetworkManager/dispatcher.d" + at, ""})
+		}
 	}
 	for _, level := range []string{"0", "1", "2", "3", "4", "5", "6", "S"} {
 		out = append(out, [2]string{"/etc/rc" + level + ".d", ""}, [2]string{"/etc/rc.d/rc" + level + ".d", ""})
@@ -40,10 +58,13 @@ func inheritedDirs() [][2]string {
 }
 
 // ReadInherited reads the texts in which a host, or a tree recorded of one,
-// keeps tuning, and the running values of the sysctls named. It judges
-// nothing. A tree without a single one of them is an error (fs.ErrNotExist):
-// it is no host's.
-func ReadInherited(src kernel.Files, sysctls []string) (model.HostFiles, error) {
+// keeps tuning, and the running values of the sysctls and module parameters
+// named (MODULE.PARAMETER). Which files, is fixed here: nobody who asks can
+// have another one read. Lines that set nothing are left blank, so that no
+// password, key or name of a server goes along. It judges nothing. A tree
+// without a single one of the files is an error (fs.ErrNotExist): it is no
+// host's.
+func ReadInherited(src kernel.Files, sysctls, parameters []string) (model.HostFiles, error) {
 	r := inherited{src: src, out: model.HostFiles{
 		OS: "linux", Files: map[string]string{}, Links: map[string]string{}, Owners: map[string]string{},
 		Now: map[string]string{}, Unread: map[string]string{},
@@ -59,33 +80,35 @@ func ReadInherited(src kernel.Files, sysctls []string) (model.HostFiles, error) 
 	if len(r.out.Files) == 0 && r.out.Kernel == "" && len(r.out.Unread) == 0 {
 		return r.out, fmt.Errorf("read a host's settings: %w: no /etc with files of settings and no /proc/sys", fs.ErrNotExist)
 	}
-	r.running(sysctls)
+	r.sysctls(sysctls)
+	r.running(parameters)
 	r.owners()
 	return r.out, nil
 }
 
 type inherited struct {
-	src kernel.Files
-	out model.HostFiles
+	src   kernel.Files
+	out   model.HostFiles
+	bytes int // kept so far
 }
 
 // file keeps one text. A link is followed by its text, so that one with an
 // absolute path stays in the tree; a link to /dev/null hides a name and counts
 // as an empty file.
 func (r *inherited) file(name string) {
-	at := name
-	for range 8 {
-		to, err := r.src.Readlink(at)
-		if err != nil {
-			break
-		}
-		if !path.IsAbs(to) {
-			to = path.Join(path.Dir(at), to)
-		}
-		at = path.Clean(to)
-	}
-	if at == "/dev/null" {
+	at := r.follow(name)
+	switch {
+	case at == "/dev/null":
 		r.out.Files[name] = ""
+		return
+	case at != name && !ofItsKind(name, at):
+		if _, err := r.src.ReadFile(at); errors.Is(err, fs.ErrNotExist) {
+			return // it leads nowhere
+		}
+		r.out.Unread[name] = "a link to " + at + ", which is no file of settings: not followed"
+		return
+	case len(r.out.Files) >= maxInherited || r.bytes >= maxInheritedBytes:
+		r.out.Unread["more files"] = fmt.Sprintf("no more than %d files or %d MiB of settings are read", maxInherited, maxInheritedBytes>>20)
 		return
 	}
 	b, err := r.src.ReadFile(at)
@@ -98,10 +121,43 @@ func (r *inherited) file(name string) {
 		}
 		return
 	}
-	r.out.Files[name] = string(b)
+	text := settingLines(name, string(b))
+	if strings.HasSuffix(path.Dir(name), "/system-connections") && !regexp.MustCompile(`(?m)^(mtu|ring-|coalesce-|feature-|pause-|channels-)`).MatchString(text) {
+		return // a profile that sets nothing: its name may be a wireless network's
+	}
+	r.bytes += len(text)
+	r.out.Files[name] = text
 	if at != name {
 		r.out.Links[name] = at
 	}
+}
+
+// follow returns where a name leads.
+func (r *inherited) follow(name string) string {
+	at := name
+	for range 8 {
+		to, err := r.src.Readlink(at)
+		if err != nil {
+			break
+		}
+		if !path.IsAbs(to) {
+			to = path.Join(path.Dir(at), to)
+		}
+		at = path.Clean(to)
+	}
+	return at
+}
+
+// ofItsKind tells whether a link leads to one of the files that are read
+// anyway, or to one with the same ending elsewhere. A link to a key or to
+// /etc/shadow is not followed.
+func ofItsKind(name, at string) bool {
+	if slices.Contains(inheritedFiles(), at) || path.Ext(name) != "" && path.Ext(at) == path.Ext(name) {
+		return true
+	}
+	return slices.ContainsFunc(inheritedDirs(), func(d [2]string) bool {
+		return path.Dir(at) == d[0] && strings.HasSuffix(at, d[1])
+	}) || path.Dir(at) == "/etc/rc.d/init.d"
 }
 
 func (r *inherited) dir(dir, ending string) {
@@ -113,10 +169,16 @@ func (r *inherited) dir(dir, ending string) {
 		return
 	}
 	for _, n := range names {
-		if strings.HasSuffix(n, ending) {
+		if strings.HasSuffix(n, ending) && interfaceFile(dir, n) {
 			r.file(path.Join(dir, n))
 		}
 	}
+}
+
+// interfaceFile leaves out what lies beside the interfaces' files of network
+// scripts: keys of wireless networks among it.
+func interfaceFile(dir, name string) bool {
+	return !strings.HasPrefix(dir, "/etc/sysconfig/") || strings.HasPrefix(name, "ifcfg-")
 }
 
 // tuned reads every profile, since profiles include each other.
@@ -152,21 +214,33 @@ func (r *inherited) system() {
 	}
 }
 
-// running reads the values in force, where the tree has any.
-func (r *inherited) running(sysctls []string) {
-	for _, name := range sysctls {
-		b, err := r.src.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
-		if err == nil {
-			r.out.Now[name] = strings.Join(strings.Fields(string(b)), " ")
+// sysctls reads the values in force, where the tree has any.
+func (r *inherited) sysctls(names []string) {
+	interfaces, _ := r.src.ReadDir("/proc/sys/net/ipv4/conf") // none: nothing to read
+	for _, name := range names {
+		before, leaf, each := strings.Cut(name, ".IF.")
+		if !each {
+			r.sysctl(name, "/proc/sys/"+strings.ReplaceAll(name, ".", "/"))
+			continue
+		}
+		for _, dev := range interfaces {
+			// A dot in a name of an interface is a slash in that of its sysctl.
+			r.sysctl(before+"."+strings.ReplaceAll(dev, ".", "/")+"."+leaf, path.Join("/proc/sys", strings.ReplaceAll(before, ".", "/"), dev, leaf))
 		}
 	}
-	names, err := r.src.ReadDir("/proc/sys/net/ipv4")
+	all, err := r.src.ReadDir("/proc/sys/net/ipv4")
 	if err != nil {
 		return
 	}
 	// A tree that holds a few of them was not recorded to tell what is missing.
-	if slices.Contains(names, "tcp_rmem") && len(names) > 50 {
-		r.out.TCPNames = names
+	if slices.Contains(all, "tcp_rmem") && len(all) > 50 {
+		r.out.TCPNames = all
+	}
+}
+
+func (r *inherited) sysctl(name, file string) {
+	if b, err := r.src.ReadFile(file); err == nil {
+		r.out.Now[name] = strings.Join(strings.Fields(string(b)), " ")
 	}
 }
 
@@ -175,6 +249,7 @@ func (r *inherited) owners() {
 	const dir = "/var/lib/dpkg/info"
 	names, err := r.src.ReadDir(dir)
 	if err != nil {
+		r.noOwners()
 		return
 	}
 	for _, n := range names {
@@ -195,6 +270,16 @@ func (r *inherited) owners() {
 					r.out.Owners[file] = pkg
 				}
 			}
+		}
+	}
+}
+
+// noOwners says of a host of rpm's that the owners are not known.
+func (r *inherited) noOwners() {
+	for _, dir := range []string{"/usr/lib/sysimage/rpm", "/var/lib/rpm"} {
+		if _, err := r.src.ReadDir(dir); err == nil {
+			r.out.NoOwners = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE tells"
+			return
 		}
 	}
 }

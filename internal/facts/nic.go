@@ -46,6 +46,7 @@ func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 		f.NICs = append(f.NICs, n)
 	}
 	lacpBlind(f)
+	payloadBlind(f)
 	return nil
 }
 

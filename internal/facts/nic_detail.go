@@ -28,6 +28,8 @@ func fillDetail(src kernel.Source, n *model.NIC, l kernel.Link, p kernel.Port, d
 	n.LocalCPUs = readCPUs(src, dir+"local_cpulist")
 	n.IRQs = readIRQs(src, dir)
 	n.PCIErrors = readAER(src, dir)
+	n.PCIID = readPCIID(src, dir)
+	n.Payload = readPayload(src, dir)
 }
 
 // inEffect is an IPv4 setting of an interface: the larger of all's and its
@@ -111,8 +113,10 @@ func readIRQs(src kernel.Files, dir string) model.Fact[[]model.IRQ] {
 		}
 		irq := model.IRQ{Number: n, Count: sumCounts(word(src, "/sys/kernel/irq/"+name+"/per_cpu_count").Value)}
 		cpus := readCPUs(src, "/proc/irq/"+name+"/effective_affinity_list")
+		allowed := readCPUs(src, "/proc/irq/"+name+"/smp_affinity_list")
+		irq.Allowed = allowed.Value
 		if cpus.State != model.Present || len(cpus.Value) == 0 {
-			cpus = readCPUs(src, "/proc/irq/"+name+"/smp_affinity_list")
+			cpus = allowed
 		}
 		if cpus.State == model.Denied {
 			return model.Unknown[[]model.IRQ](model.Denied, cpus.Why)

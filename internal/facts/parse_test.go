@@ -70,7 +70,7 @@ func TestParseCounterFiles(t *testing.T) {
 	if d := parseNFSD("th -1\nnet 1 -2 3 4\nth\n"); d != (model.NFSD{}) {
 		t.Errorf("%+v", d)
 	}
-	if n := parseConntrackStat("entries  found drop early_drop\n0001  02 0a 01\n0001 02 10\n"); n != 27 {
+	if n := parseConntrackStat("entries  found drop early_drop\n0001  02 0a 01\n0001 02 10\n"); n != 26 {
 		t.Errorf("%d drops", n)
 	}
 	if d := cmp.Diff(map[string]int64{"c_max": 134, "hits": 7}, parseARC("9 1 0x01\nname type data\nc_max 4 134\nhits 4 7\nother 4 1\nsize 4 -1\n")); d != "" {
@@ -103,6 +103,9 @@ func FuzzFactFiles(f *testing.F) {
 		}
 		if d := parseNFSD(s); d.Threads < 0 || d.UDP < 0 || parseConntrackStat(s) < 0 || sumCounts(s) < 0 {
 			t.Error("a negative counter")
+		}
+		if v, err := parseLinkSpeed(s); err == nil && !(v > 0 && v <= 1000) {
+			t.Errorf("link speed %g", v)
 		}
 		if strings.Contains(parseScheduler(s), "[") && !strings.Contains(s, "[[") && strings.Count(s, "[") < 2 {
 			t.Errorf("scheduler %q", parseScheduler(s))

@@ -16,17 +16,25 @@ const established = 1
 // system. It touches no mount.
 func readStorage(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	var want kernel.TCPFilter
+	asked := readFstab(src)
 	for _, m := range f.Mounts {
 		i := MountInfo{Mount: m}
 		if err := fillServer(&i); err != nil {
 			continue
 		}
 		n := model.NetMount{Point: m.Point, Type: m.Type, Server: i.Addr, Port: i.Port, Proto: i.Proto, Dev: routeDev(f, i.Addr)}
+		n.Asked = asked[m.Point]
+		if m.Type == "cifs" || m.Type == "smb3" {
+			addChannels(src, &i)
+		}
+		for _, e := range i.More {
+			n.More = append(n.More, e.Addr())
+		}
 		if m.Type == "nfs" || m.Type == "nfs4" {
 			n.Ahead = kib(src, "/sys/class/bdi/"+m.Dev+"/read_ahead_kb")
 		}
 		f.Storage = append(f.Storage, n)
-		want.Addrs, want.Ports = append(want.Addrs, i.Addr), append(want.Ports, i.Port)
+		want.Addrs, want.Ports = append(append(want.Addrs, i.Addr), n.More...), append(want.Ports, i.Port)
 	}
 	if len(f.Storage) == 0 {
 		return nil
@@ -49,7 +57,8 @@ func countConns(n *model.NetMount, conns []model.Conn) {
 	count := 0
 	var sources []netip.Addr
 	for _, c := range conns {
-		if c.State != established || c.Remote.Port() != n.Port || c.Remote.Addr().Unmap().WithZone("") != n.Server.WithZone("") {
+		to := c.Remote.Addr().Unmap().WithZone("")
+		if c.State != established || c.Remote.Port() != n.Port || to != n.Server.WithZone("") && !slices.Contains(n.More, to) {
 			continue
 		}
 		count++

@@ -3,6 +3,9 @@ package facts
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"linerate/internal/kernel"
@@ -50,6 +53,10 @@ func sysctls() []string {
 		"net.ipv4.tcp_wmem",
 		"sunrpc.tcp_max_slot_table_entries",
 		"sunrpc.tcp_slot_table_entries",
+		"vm.dirty_background_bytes",
+		"vm.dirty_background_ratio",
+		"vm.dirty_bytes",
+		"vm.dirty_ratio",
 		"vm.zone_reclaim_mode",
 	}
 }
@@ -74,7 +81,9 @@ func readSysctls(_ context.Context, src kernel.Source, f *model.Facts) error {
 		}
 	}
 	if len(errs) == len(sysctls()) {
-		return errors.Join(errs...)
+		// One that was refused says more than those that are not there.
+		first := errs[max(0, slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrPermission) }))]
+		return fmt.Errorf("none of %d settings can be read, such as %w", len(errs), first)
 	}
 	return nil
 }

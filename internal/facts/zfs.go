@@ -10,13 +10,15 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 const zfsStats = "/proc/spl/kstat/zfs"
 
-// readZFS reads what the module tells without its tools. Properties of file
-// systems (sync, recordsize, dedup) are not there: those it names as not seen.
-func readZFS(_ context.Context, src kernel.Source, f *model.Facts) error {
+// readZFS reads what the module tells, and what only its tools do: properties of
+// file systems (sync, recordsize, dedup) and of pools. The tools are asked only
+// where the module is loaded; they would load it.
+func readZFS(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	b, err := src.ReadFile(zfsStats + "/arcstats")
 	if errors.Is(err, fs.ErrNotExist) {
 		f.ZFS = lost[model.ZFS](err)
@@ -40,12 +42,134 @@ func readZFS(_ context.Context, src kernel.Source, f *model.Facts) error {
 			z.Pools[pool] = state
 		}
 	}
+	err = askZFS(ctx, src, &z)
 	f.ZFS = model.Known(z)
+	if err == nil {
+		return nil
+	}
 	f.CouldNotSee = append(f.CouldNotSee, model.Blind{
-		What: "ZFS properties", WouldShow: "sync, recordsize, compression and dedup of each file system",
-		How: "the module shows them to its own tools only: zfs get sync,recordsize,compression,dedup",
+		What: "ZFS properties", WouldShow: "sync, recordsize, compression and dedup of each file system, and how full each pool is", How: "zfs get and zpool get tell them on that host: " + err.Error(),
 	})
 	return nil
+}
+
+// askZFS asks the tools.
+func askZFS(ctx context.Context, src kernel.Source, z *model.ZFS) error {
+	sets, err := src.Ask(ctx, kernel.ZFSProperties)
+	if err == nil {
+		z.Datasets = parseDatasets(string(sets))
+	}
+	pools, err2 := src.Ask(ctx, kernel.PoolProperties)
+	if err2 != nil {
+		return errors.Join(err, err2)
+	}
+	z.Store = parsePools(string(pools))
+	devices, err3 := src.Ask(ctx, kernel.PoolDevices)
+	if err3 == nil {
+		addPoolDevices(z.Store, string(devices))
+	}
+	return errors.Join(err, err3)
+}
+
+// eachProperty hands on the lines "name TAB property TAB value TAB source".
+func eachProperty(s string, take func(name, property, value string)) {
+	for line := range strings.Lines(s) {
+		if f := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(f) >= 3 {
+			take(f[0], f[1], f[2])
+		}
+	}
+}
+
+// parseDatasets reads zfs-get(8), -H -p.
+func parseDatasets(s string) []model.ZFSDataset {
+	at := map[string]int{}
+	var out []model.ZFSDataset
+	eachProperty(s, func(name, property, value string) {
+		if _, ok := at[name]; !ok {
+			at[name] = len(out)
+			out = append(out, model.ZFSDataset{Name: name})
+		}
+		d := &out[at[name]]
+		switch property {
+		case "type":
+			d.Volume = value == "volume"
+		case "sync":
+			d.Sync = value
+		case "recordsize", "volblocksize":
+			if n, err := strconv.ParseUint(value, 10, 40); err == nil {
+				d.Record = unit.Bytes(n)
+			}
+		case "dedup":
+			d.Dedup = value
+		case "compression":
+			d.Compression = value
+		case "logbias":
+			d.LogBias = value
+		case "primarycache":
+			d.Cache = value
+		case "sharenfs", "sharesmb":
+			d.Shared = d.Shared || value != "off" && value != "-"
+		}
+	})
+	return out
+}
+
+// parsePools reads zpool-get(8), -H -p.
+func parsePools(s string) map[string]model.ZFSPool {
+	out := map[string]model.ZFSPool{}
+	whole := func(value string) model.Fact[int] {
+		n, err := strconv.ParseUint(strings.TrimSuffix(value, "%"), 10, 31)
+		if err != nil {
+			return model.Unknown[int](model.Unsupported, "zpool tells no number")
+		}
+		return model.Known(int(n))
+	}
+	eachProperty(s, func(name, property, value string) {
+		p := out[name]
+		switch property {
+		case "capacity":
+			p.Capacity = whole(value)
+		case "fragmentation":
+			p.Fragments = whole(value)
+		case "ashift":
+			p.Ashift = whole(value)
+		case "dedupratio":
+			if r, err := strconv.ParseFloat(strings.TrimSuffix(value, "x"), 64); err == nil && r >= 1 && r < 1e6 {
+				p.Dedup = model.Known(r)
+			}
+		}
+		out[name] = p
+	})
+	return out
+}
+
+// addPoolDevices reads zpool-list(8), -v -H -p: pools flush left, the groups
+// "logs" and "cache" among their devices, indented or flush by version.
+func addPoolDevices(pools map[string]model.ZFSPool, s string) {
+	name := ""
+	for line := range strings.Lines(s) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		p, known := pools[f[0]]
+		switch {
+		case known && !strings.HasPrefix(line, "\t") && !strings.HasPrefix(line, " "):
+			name = f[0]
+			continue
+		case f[0] == "logs" || f[0] == "log":
+			p = pools[name]
+			p.Log = true
+		case f[0] == "cache":
+			p = pools[name]
+			p.Cache = true
+		default:
+			continue
+		}
+		if name != "" {
+			pools[name] = p
+		}
+	}
 }
 
 // parseARC reads those lines "name type data" of arcstats that rules look at

@@ -23,18 +23,22 @@ type Item struct {
 	RemovalRestores string `json:"removal_restores"`
 	// InForce: no later line sets it again.
 	InForce bool `json:"in_force"`
-	// Current is the running value, where it was read; Unverified what of the
+	// Current is the running value, where it was read, and Holds whether it is
+	// the line's: "yes" or "no"; empty: not compared. Unverified is what of the
 	// guide's entry is from memory.
 	Current    string `json:"current,omitempty"`
+	Holds      string `json:"holds,omitempty"`
 	Unverified string `json:"unverified,omitempty"`
 }
 
 // Report is the audit of one host.
 type Report struct {
-	V      int               `json:"v"`
-	OS     string            `json:"os"`
-	Kernel string            `json:"kernel"` // empty: not known, so defaults by version are not compared
-	Items  []Item            `json:"items"`
+	V      int    `json:"v"`
+	OS     string `json:"os"`
+	Kernel string `json:"kernel"` // empty: not known, so defaults by version are not compared
+	Items  []Item `json:"items"`
+	// Owners says why a file may belong to a package that is not named.
+	Owners string            `json:"owners,omitempty"`
 	Unread map[string]string `json:"unread,omitempty"`
 }
 
@@ -78,7 +82,7 @@ func (b *book) audit(h model.HostFiles) Report {
 	all := collect(h)
 	last, before := b.neighbours(h.OS, all)
 	release, _ := ParseRelease(h.Kernel) // empty: not known
-	out := Report{V: 1, OS: h.OS, Kernel: h.Kernel, Items: []Item{}, Unread: h.Unread}
+	out := Report{V: 1, OS: h.OS, Kernel: h.Kernel, Items: []Item{}, Owners: h.NoOwners, Unread: h.Unread}
 	for i, p := range all {
 		s, m := b.resolve(h.OS, p.id)
 		it := Item{
@@ -97,8 +101,8 @@ func (b *book) audit(h model.HostFiles) Report {
 			it.RemovalRestores = fmt.Sprintf("nothing: %s:%d sets it to %s afterwards", by.file, by.line, by.value)
 		} else {
 			it.RemovalRestores = restores(s, m, release, all, before[i])
-			if strings.HasPrefix(p.id, "linux.sysctl.") {
-				it.Current = h.Now[p.name]
+			if m != matchNoName && m != matchOtherOS {
+				it.Current, it.Holds = inForce(h, p)
 			}
 		}
 		out.Items = append(out.Items, it)
@@ -110,7 +114,7 @@ func (b *book) audit(h model.HostFiles) Report {
 func collect(h model.HostFiles) []placed {
 	var all []placed
 	for _, read := range []func(model.HostFiles) []placed{
-		bootLines, moduleLines, linkLines, udevLines, sysctlLines, tunedLines, mountLines, scriptLines, illumosLines,
+		bootLines, moduleLines, linkLines, netplanLines, udevLines, sysctlLines, tunedLines, mountLines, scriptLines, illumosLines,
 	} {
 		all = append(all, read(h)...)
 	}
@@ -148,7 +152,11 @@ func thing(b *book, os string, p placed) string {
 	if s, _ := b.resolve(os, p.id); s != nil {
 		id = s.ID
 	}
-	return id + "\x00" + strings.ToLower(p.name) + "\x00" + p.device
+	device := oneDevice(p.device)
+	if device == "?" {
+		device = p.device
+	}
+	return id + "\x00" + strings.ToLower(p.name) + "\x00" + device
 }
 
 // setBy says which line sets it and whose the file is.

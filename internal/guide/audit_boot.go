@@ -32,16 +32,36 @@ func bootLines(h model.HostFiles) []placed {
 }
 
 // parseArguments picks the arguments that bear on throughput out of a kernel
-// command line; the many others are no tuning.
+// command line: memory, IOMMU and idle states, sysctl.NAME (Linux 5.8 and
+// later) and MODULE.PARAMETER. The many others are no tuning.
 func parseArguments(text string, line int) []assignment {
 	var out []assignment
 	for _, word := range strings.Fields(text) {
 		key, value, ok := strings.Cut(word, "=")
-		if ok && slices.Contains([]string{"mem", "ramdisk_size", "iommu", "intel_iommu", "amd_iommu", "processor.max_cstate", "intel_idle.max_cstate"}, key) {
+		if !ok {
+			continue
+		}
+		module, parameter, dotted := strings.Cut(key, ".")
+		switch {
+		case slices.Contains([]string{"mem", "ramdisk_size", "iommu", "intel_iommu", "amd_iommu", "processor.max_cstate", "intel_idle.max_cstate"}, key):
 			out = append(out, assignment{id: "linux.boot." + key, name: key, value: value, line: line})
+		case module == "sysctl" && dotted && parameter != "":
+			name := sysctlName(parameter)
+			out = append(out, assignment{id: "linux.sysctl." + name, name: name, value: value, line: line})
+		case dotted && parameter != "" && slices.Contains(dataModules(), strings.ReplaceAll(module, "-", "_")):
+			a := moduleOption(module, parameter, value)
+			a.line = line
+			out = append(out, a)
 		}
 	}
 	return out
+}
+
+// dataModules are the modules that data passes through whose options are told
+// from the many on a command line: NIC drivers, storage, congestion control.
+func dataModules() []string {
+	return strings.Fields(`zfs sunrpc nfs nfsd lockd cifs nvme nvme_core nvme_tcp iscsi_tcp libiscsi tcp_cubic tcp_bbr bonding
+		mlx4_core mlx4_en mlx5_core ixgbe ixgbevf i40e iavf ice igb igc e1000e bnx2x bnxt_en cxgb4 sfc ena qede tg3 be2net atlantic virtio_net vmxnet3 r8169`)
 }
 
 // moduleLines reads modprobe.d.

@@ -147,9 +147,9 @@ func driverScript(h model.HostFiles, list []assignment) {
 // runs anything.
 func parseScript(path, text string) ([]assignment, bool) {
 	switch {
-	case path == "/etc/network/interfaces":
+	case path == "/etc/network/interfaces", strings.HasPrefix(path, "/etc/network/interfaces.d/"):
 		return parseInterfaces(text), true
-	case strings.HasPrefix(path, "/etc/sysconfig/network-scripts/ifcfg-"):
+	case strings.HasPrefix(path, "/etc/sysconfig/network") && strings.HasPrefix(base(path), "ifcfg-"):
 		return parseIfcfg(strings.TrimPrefix(base(path), "ifcfg-"), text), true
 	case strings.HasSuffix(path, ".service"):
 		return parseUnit(text), true
@@ -157,7 +157,8 @@ func parseScript(path, text string) ([]assignment, bool) {
 		return parseShell(text, windows), true
 	case strings.HasSuffix(path, "/sysctl_perf_tuning"):
 		return parseShell(text, posix), true
-	case strings.HasPrefix(path, "/etc/rc"), strings.HasPrefix(path, "/etc/init.d/"), strings.HasPrefix(path, "/etc/network/if-up.d/"):
+	case strings.HasPrefix(path, "/etc/rc"), strings.HasPrefix(path, "/etc/init.d/"), strings.HasPrefix(path, "/etc/network/if-up.d/"),
+		strings.Contains(path, "/NetworkManager/dispatcher.d/"):
 		return parseShell(text, posix), true
 	}
 	return nil, false
@@ -188,7 +189,7 @@ func parseInterfaces(text string) []assignment {
 	return out
 }
 
-// parseIfcfg reads the network scripts of Red Hat systems.
+// parseIfcfg reads the network scripts of Red Hat and SUSE systems.
 func parseIfcfg(device, text string) []assignment {
 	var out []assignment
 	for _, e := range parseINI(text) {
@@ -196,8 +197,8 @@ func parseIfcfg(device, text string) []assignment {
 		switch e.key {
 		case "MTU":
 			list = linkWords(device, []string{"mtu", e.value})
-		case "ETHTOOL_OPTS":
-			opts := strings.NewReplacer("${DEVICE}", device, "$DEVICE", device).Replace(e.value)
+		case "ETHTOOL_OPTS", "ETHTOOL_OPTIONS": // of Red Hat, of SUSE
+			opts := strings.NewReplacer("${DEVICE}", device, "$DEVICE", device, " iface ", " "+device+" ").Replace(e.value)
 			for _, one := range strings.Split(opts, ";") {
 				list = append(list, parseShell("ethtool "+one, posix)...)
 			}

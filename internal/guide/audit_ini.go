@@ -68,11 +68,16 @@ func linkLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, ending := range []string{".link", ".network"} {
 		for _, path := range byName(h, ending, "/etc/systemd/network", "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network") {
-			out = append(out, place(path, stageDevice, parseLink(h.Files[path]))...)
+			if !ofNetplan(path) {
+				out = append(out, place(path, stageDevice, parseLink(h.Files[path]))...)
+			}
 		}
 	}
-	for _, path := range inFiles(h, "/etc/NetworkManager/system-connections", ".nmconnection") {
-		out = append(out, place(path, stageDevice, parseConnection(h.Files[path]))...)
+	const connections = "/NetworkManager/system-connections"
+	for _, path := range byName(h, ".nmconnection", "/etc"+connections, "/run"+connections, "/usr/lib"+connections) {
+		if !ofNetplan(path) {
+			out = append(out, place(path, stageDevice, parseConnection(h.Files[path]))...)
+		}
 	}
 	return out
 }
@@ -109,7 +114,7 @@ func parseConnection(text string) []assignment {
 		switch {
 		case e.section == "connection" && (e.key == "interface-name" || e.key == "id" && device == ""):
 			device = e.value
-		case e.section == "ethernet" && e.key == "mtu":
+		case (e.section == "ethernet" || e.section == "802-3-ethernet") && e.key == "mtu":
 			out = append(out, assignment{id: "linux.link.mtu", name: "mtu", value: e.value, line: e.line})
 		case e.section == "ethtool":
 			kind, what, ok := strings.Cut(e.key, "-")

@@ -77,11 +77,9 @@ func (b *book) resolve(os, id string) (*Setting, match) {
 	if i, ok := b.wrong[name]; ok {
 		return &b.settings[i], matchNoName
 	}
-	if leaf, ok := perInterface(name); ok {
-		for _, which := range []string{"IF", "all"} {
-			if i, ok := b.byID["linux.sysctl.net.ipv4.conf."+which+"."+leaf]; ok {
-				return b.settle(os, i)
-			}
+	for _, general := range General(id) {
+		if i, ok := b.byID[general]; ok {
+			return b.settle(os, i)
 		}
 	}
 	// Another of its names, of the same system first.
@@ -106,6 +104,17 @@ func (b *book) settle(os string, i int) (*Setting, match) {
 		return s, matchExact
 	}
 	return s, matchOtherOS
+}
+
+// General are the ids under which the guide may know a setting of one
+// interface (linux.sysctl.net.ipv4.conf.eth0.arp_filter): that of any, then
+// that of all together. None for other settings.
+func General(id string) []string {
+	leaf, ok := perInterface(strings.TrimPrefix(id, "linux.sysctl."))
+	if !ok {
+		return nil
+	}
+	return []string{"linux.sysctl.net.ipv4.conf.IF." + leaf, "linux.sysctl.net.ipv4.conf.all." + leaf}
 }
 
 // perInterface returns the last part of net.ipv4.conf.IF.LEAF.
@@ -146,7 +155,7 @@ func (b *book) judge(s *Setting, m match, p placed, h model.HostFiles, r Release
 		o.status, o.why = WrongName, fmt.Sprintf("The system has no such name; it is %s. %s", strings.Join(s.Names, " or "), s.Does)
 		return o
 	case matchOtherOS:
-		o.status, o.why = WrongSide, "A setting of "+b.systems(s)+", which "+systemName(h.OS)+" does not have."
+		o.status, o.why = WrongSide, "A setting of "+b.systems(s)+", which "+SystemName(h.OS)+" does not have."
 		if s.Instead != "" {
 			o.why += " What does it here is " + s.Instead + "."
 		}
@@ -202,7 +211,7 @@ func maskCPUs(mask string) string {
 func (b *book) systems(s *Setting) string {
 	var out []string
 	for _, i := range b.byName[strings.ToLower(s.Native())] {
-		if name := systemName(b.settings[i].OS()); !slices.Contains(out, name) {
+		if name := SystemName(b.settings[i].OS()); !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
@@ -300,7 +309,7 @@ func (b *book) source(s *Setting, value string) string {
 
 // restores says what holds when a line in force is removed.
 func restores(s *Setting, m match, r Release, all []placed, earlier int) string {
-	if earlier >= 0 {
+	if earlier >= 0 && (s == nil || m == matchExact) {
 		return fmt.Sprintf("%s, from %s:%d", all[earlier].value, all[earlier].file, all[earlier].line)
 	}
 	switch {
@@ -333,8 +342,8 @@ func defaults(s *Setting) string {
 	return strings.Join(out, "; ")
 }
 
-// systemName is a system's own spelling.
-func systemName(os string) string {
+// SystemName is the own spelling of the system that an id begins with.
+func SystemName(os string) string {
 	if name, ok := map[string]string{
 		"linux": "Linux", "macos": "macOS", "freebsd": "FreeBSD", "windows": "Windows", "onefs": "OneFS",
 	}[os]; ok {

@@ -67,6 +67,9 @@ func reapplies(h model.HostFiles) bool {
 	return true
 }
 
+// printedForm is said of a line "NAME: VALUE", which some guides print.
+const printedForm = "in the form that BSD's sysctl prints, which no sysctl reads from a file"
+
 // parseSysctl reads the lines NAME = VALUE of a sysctl file of a system. A
 // leading "-" (ignore errors) belongs to neither; a line with it and without a
 // value takes names out of a pattern and sets nothing.
@@ -84,6 +87,10 @@ func parseSysctl(text, os string) []assignment {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
+		if name, value, as := strings.Cut(line, ": "); as && !ok && strings.Contains(name, ".") && !strings.ContainsAny(name, " \t") {
+			out = append(out, assignment{id: os + ".sysctl." + name, name: name, value: canonical(value), line: n, by: printedForm, inert: true})
+			continue
+		}
 		name = sysctlName(strings.TrimPrefix(strings.TrimSpace(name), "-"))
 		if !ok || name == "" {
 			continue
@@ -136,9 +143,9 @@ func unquote(s string) string {
 // on is a boolean in the words of ethtool; other words stay.
 func on(s string) string {
 	switch strings.ToLower(s) {
-	case "1", "yes", "true", "on":
+	case "1", "y", "yes", "true", "on":
 		return "on"
-	case "0", "no", "false", "off":
+	case "0", "n", "no", "false", "off":
 		return "off"
 	}
 	return s

@@ -61,9 +61,11 @@ func FuzzParseFiles(f *testing.F) {
 		out = append(out, parseDriver("ixgbe", s)...)
 		out = append(out, parseInterfaces(s)...)
 		out = append(out, parseIfcfg("eth0", s)...)
+		out = append(out, parseNetplan(s)...)
 		return append(out, parseUnit(s)...)
 	}, "a:/b /c nfs rsize=1,udp 0 0\n", "/srv *(rw,async) h\n", "set a:b=c\n", "a = 1;\n", "iface e inet\nmtu 9000\nup ethtool -G $IFACE rx 1\n",
-		"MTU=9000\nETHTOOL_OPTS=\"-G ${DEVICE} rx 1; -K eth0 gro off\"\n", "[Service]\nExecStart=-/bin/sh -c 'sysctl -w a=1'\n", "[global]\nsocket options = x\n")
+		"MTU=9000\nETHTOOL_OPTS=\"-G ${DEVICE} rx 1; -K eth0 gro off\"\n", "[Service]\nExecStart=-/bin/sh -c 'sysctl -w a=1'\n", "[global]\nsocket options = x\n",
+		"network:\n  ethernets:\n    eth0:\n      mtu: 9000\n      generic-receive-offload: false\n")
 }
 
 // Whatever the files hold, the audit judges it and never fails.

@@ -16,6 +16,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"linerate/internal/kernel"
+	"linerate/internal/probe"
 	"linerate/internal/tune"
 )
 
@@ -76,7 +77,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
-		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + 16,
+		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + maxProbes + 16,
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
@@ -101,6 +102,7 @@ type agent struct {
 	push    func(ctx context.Context, method string, params any) error
 	workers table[*workerProc]
 	samples table[*sampling]
+	probes  table[*probe.Socket]
 }
 
 func newAgent(o AgentOptions) (*agent, error) {
@@ -120,7 +122,9 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a := &agent{o: o, src: kernel.Live{}}
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
-	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters()}
+	a.probes.max, a.probes.what = maxProbes, "probes"
+	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now}
+	a.tuner.DeadMan, a.tuner.Persisting = a.deadMan(), a.persisting
 	return a, nil
 }
 
@@ -133,10 +137,14 @@ func (a *agent) end() error {
 	for _, w := range a.workers.drain() {
 		w.stop()
 	}
-	if a.o.Deployed {
-		return a.keepBinary()
+	var errs []error
+	for _, p := range a.probes.drain() {
+		errs = append(errs, p.Close())
 	}
-	return nil
+	if a.o.Deployed {
+		errs = append(errs, a.keepBinary())
+	}
+	return errors.Join(errs...)
 }
 
 // handlers is the list of methods; there are no others.
@@ -150,10 +158,17 @@ func (a *agent) methods() handlers {
 		methodHello:      typed(a.hello),
 		methodClock:      typed(func(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }),
 		methodFacts:      typed(a.facts),
+		methodFiles:      typed(a.files),
 		methodRead:       typed(a.readSetting),
 		methodApply:      typed(a.apply),
 		methodUndo:       typed(a.undo),
+		methodConfirm:    typed(a.confirm),
+		methodPersist:    typed(a.persist),
+		methodWaiting:    typed(a.waiting),
+		methodProbe:      typed(probePath),
 		methodJournal:    typed(a.openJournal),
+		methodHistory:    typed(func(context.Context, none) ([]tune.Entry, error) { return a.tuner.History() }),
+		methodLeave:      typed(a.leave),
 		methodSample:     typed(a.startSampling),
 		methodSampleStop: typed(a.stopSampling),
 		methodWorker:     typed(a.startWorker),
@@ -161,6 +176,13 @@ func (a *agent) methods() handlers {
 		methodGo:         typed(a.workerGo),
 		methodWait:       typed(a.workerWait),
 		methodWorkerStop: typed(a.stopWorker),
+		methodProbeOpen:  typed(a.openProbe),
+		methodProbeSend:  typed(a.sendProbe),
+		methodProbeAwait: typed(a.awaitProbe),
+		methodProbeEcho:  typed(a.echoProbe),
+		methodProbeClose: typed(a.closeProbe),
+		methodToward:     typed(a.lookToward),
+		methodSwitch:     typed(a.hearSwitches),
 	}
 	return h
 }

@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -39,6 +41,10 @@ func TestHelloAndFacts(t *testing.T) {
 	if err != nil || len(strings.Fields(v)) != 3 {
 		t.Errorf("tcp_rmem reads %q, %v", v, err)
 	}
+	files, err := c.Files(t.Context())
+	if err != nil || files.OS != "linux" || files.Kernel == "" || files.Now["net.ipv4.tcp_rmem"] != strings.Join(strings.Fields(v), " ") {
+		t.Errorf("files: %s %s, tcp_rmem %q; %v", files.OS, files.Kernel, files.Now["net.ipv4.tcp_rmem"], err)
+	}
 	open, err := c.OpenJournal(t.Context())
 	if err != nil || len(open) != 0 {
 		t.Errorf("journal of an untouched host: %v, %v", open, err)
@@ -56,6 +62,7 @@ func TestAgentRefuses(t *testing.T) {
 	}{
 		"a method it does not have": {"exec", map[string]any{"argv": []string{"id"}}, "method not found"},
 		"a field it does not know":  {methodFacts, map[string]any{"host": "x", "path": "/etc/shadow"}, "unknown field"},
+		"to read a named file":      {methodFiles, map[string]any{"path": "/etc/shadow"}, "unknown field"},
 		"the library's own methods": {"rpc.serverInfo", nil, "method not found"},
 		"sampling too often":        {methodSample, sampleParams{Interval: time.Nanosecond}, "interval"},
 		"a worker that is not":      {methodGo, idParams{77}, "there is none"},
@@ -198,6 +205,30 @@ func TestWorkerThatIsKilled(t *testing.T) {
 	}
 	_, err = w.Connected(t.Context())
 	wantError(t, err, "host server1", fmt.Sprintf("worker %d ended", w.PID()), "killed")
+}
+
+// What keeps a connection from coming up arrives as what it is.
+func TestNobodyListens(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := testSpec(load.Source)
+	spec.Peer = netip.MustParseAddrPort(ln.Addr().String())
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := dial(t, "client1")
+	w, err := c.StartWorker(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Connected(t.Context())
+	var not *load.UnreachedError
+	if !errors.As(err, &not) || not.How != model.Refused || not.To != spec.Peer || not.From != spec.Bind {
+		t.Errorf("%v (%+v)", err, not)
+	}
+	wantError(t, err, "host client1", "refused")
 }
 
 func TestCallsEndWithTheirContext(t *testing.T) {

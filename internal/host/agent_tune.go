@@ -6,50 +6,30 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/creachadair/jrpc2"
 
 	"linerate/internal/facts"
+	"linerate/internal/guide"
 	"linerate/internal/kernel"
 	"linerate/internal/model"
 	"linerate/internal/tune"
+	"linerate/internal/tune/deadman"
 	"linerate/internal/tune/setter"
 )
 
 // setters is the list of mechanisms by which an agent changes its host.
-func (a *agent) setters() []setter.Setter {
-	return []setter.Setter{
-		setter.Sysctl{Root: "/"},
-		setter.Features{Offloads: offloads{}, Interface: a.interfaceOf},
-	}
-}
-
-// offloads is the kernel's ethtool as the setter wants it.
-type offloads struct{}
-
-// Get implements setter.Offloads.
-func (offloads) Get(ifname string) (map[string]bool, error) { return kernel.ReadFeatures(ifname) }
-
-// Set implements setter.Offloads.
-func (offloads) Set(ifname string, on map[string]bool) error { return kernel.SetFeatures(ifname, on) }
-
-// interfaceOf finds the present name of a device.
-func (a *agent) interfaceOf(device string) (string, error) {
-	f, err := facts.Read(context.Background(), a.src, "this host", a.o.Now())
-	if err != nil {
-		return "", fmt.Errorf("find device %s: %w", device, err)
-	}
-	for _, n := range f.NICs {
-		if n.Device == device {
-			return n.Name, nil
-		}
-	}
-	return "", fmt.Errorf("find device %s: this host has %d interfaces, none of them is it", device, len(f.NICs))
-}
+func (a *agent) setters() []setter.Setter { return Setters(a.src) }
 
 func (a *agent) facts(ctx context.Context, p factsParams) (*model.Facts, error) {
 	return facts.Read(ctx, a.src, p.Host, a.o.Now())
+}
+
+// files reads the host's files of settings. It takes no parameters: which files
+// and values, is fixed in facts and in the guide.
+func (a *agent) files(ctx context.Context, _ none) (model.HostFiles, error) {
+	return facts.ReadHostFiles(ctx, a.src, guide.Sysctls(), guide.Parameters())
 }
 
 func (a *agent) readSetting(ctx context.Context, p readParams) (readResult, error) {
@@ -59,7 +39,7 @@ func (a *agent) readSetting(ctx context.Context, p readParams) (readResult, erro
 			return readResult{v}, err
 		}
 	}
-	return readResult{}, fmt.Errorf("read setting %q: this linerate has no mechanism for it", p.Setting)
+	return readResult{}, fmt.Errorf("read setting %q: this linerate has no mechanism for it; like it are %s", p.Setting, strings.Join(guide.NearIDs(p.Setting, 3), ", "))
 }
 
 func (a *agent) apply(ctx context.Context, p model.Plan) (tune.Result, error) {
@@ -71,8 +51,39 @@ func (a *agent) apply(ctx context.Context, p model.Plan) (tune.Result, error) {
 	return r, err
 }
 
-func (a *agent) undo(ctx context.Context, p undoParams) (tune.Result, error) {
-	return a.tuner.Undo(ctx, p.Plan)
+func (a *agent) undo(ctx context.Context, r tune.UndoRequest) (tune.Result, error) {
+	return a.tuner.UndoWith(ctx, r)
+}
+
+func (a *agent) confirm(ctx context.Context, p planParams) (none, error) {
+	return none{}, a.tuner.Confirm(ctx, p.Plan)
+}
+
+func (a *agent) persist(ctx context.Context, p persistParams) ([]tune.FileChange, error) {
+	return a.tuner.Persist(ctx, p.Plan, p.Dry)
+}
+
+// maxPacket is what the length field of IPv4 can say (RFC 791 section 3.1).
+const maxPacket = 65535
+
+func probePath(ctx context.Context, p probeParams) (none, error) {
+	if !p.To.IsValid() || p.Size < 1 || p.Size > maxPacket {
+		return none{}, fmt.Errorf("probe path: %d octets to %s: want 1 to %d to an address", p.Size, p.To, maxPacket)
+	}
+	return none{}, kernel.PingWhole(ctx, p.To, p.Size)
+}
+
+func (a *agent) waiting(context.Context, none) (waitingResult, error) {
+	w, ok, err := a.tuner.Waiting()
+	if !ok {
+		return waitingResult{}, err
+	}
+	return waitingResult{&w}, err
+}
+
+// leave also keeps this agent from keeping its binary at its end.
+func (a *agent) leave(ctx context.Context, _ none) (tune.LeaveResult, error) {
+	return a.tuner.Leave(ctx)
 }
 
 func (a *agent) openJournal(context.Context, none) ([]tune.Entry, error) {
@@ -90,15 +101,57 @@ func (a *agent) keepBinary() error {
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	if len(a.o.Self) == 0 {
-		return fmt.Errorf("keep binary for %d open changes: own path is not known", len(open))
-	}
-	kept := filepath.Join(a.o.StateDir, "linerate")
-	if err := copyFile(kept, a.o.Self[0]); err != nil {
+	kept, err := a.copyBinary()
+	if err != nil {
 		return fmt.Errorf("keep binary for %d open changes: %w", len(open), err)
 	}
 	_, err = fmt.Fprintf(a.o.Log, "%d changes are still open; kept %s to undo them\n", len(open), kept)
 	return err
+}
+
+// copyBinary copies this binary into the state directory. One that is there
+// may be running: it is replaced, not written over.
+func (a *agent) copyBinary() (string, error) {
+	if len(a.o.Self) == 0 {
+		return "", errors.New("own path is not known")
+	}
+	kept := a.tuner.KeptBinary()
+	return kept, copyFile(kept, a.o.Self[0])
+}
+
+// WatchRole is the subcommand by which a dead-man starts this binary.
+const WatchRole = "tune-watch"
+
+// deadMan starts watchers from a binary that is still there when the session
+// is not: an agent that was copied to the host keeps its copy.
+func (a *agent) deadMan() tune.DeadMan {
+	return deadman.Starter{
+		Program: func() ([]string, error) {
+			if !a.o.Deployed {
+				return a.o.Self, nil
+			}
+			kept, err := a.copyBinary()
+			return []string{kept}, err
+		},
+		Role: WatchRole, StateDir: a.o.StateDir,
+	}
+}
+
+// WatchMain is the dead-man's process: args are the state directory and the
+// plan. It says on out that it watches, closes it, and undoes the plan when its
+// time is over and nobody has confirmed it.
+func WatchMain(ctx context.Context, args []string, out io.WriteCloser, o AgentOptions) error {
+	w, err := deadman.ParseArgs(args)
+	if err != nil {
+		return err
+	}
+	o.StateDir = w.StateDir
+	a, err := newAgent(o)
+	if err != nil {
+		return err
+	}
+	a.tuner.By = "linerate dead-man"
+	return deadman.Main(ctx, a.tuner, w, out)
 }
 
 // copyFile writes an executable file beside its place and moves it there

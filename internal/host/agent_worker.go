@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/creachadair/jrpc2"
+
 	"linerate/internal/kernel"
 	"linerate/internal/load"
 )
@@ -139,6 +141,8 @@ func (w *workerProc) await(ctx context.Context, k load.Kind) (load.Event, error)
 	for {
 		e, found, news := w.look(k)
 		switch {
+		case found && e.Kind == load.Failed && e.Unreached != nil:
+			return e, fmt.Errorf("worker: %w", &load.UnreachedError{Unreached: *e.Unreached})
 		case found && e.Kind == load.Failed:
 			return e, fmt.Errorf("worker: %s", e.Error)
 		case found:
@@ -180,7 +184,12 @@ func (a *agent) workerConnected(ctx context.Context, p idParams) (load.Event, er
 	if err != nil {
 		return load.Event{}, err
 	}
-	return w.await(ctx, load.Connected)
+	e, err := w.await(ctx, load.Connected)
+	var not *load.UnreachedError
+	if errors.As(err, &not) {
+		return e, jrpc2.Errorf(codeUnreached, "%v", err).WithData(not)
+	}
+	return e, err
 }
 
 func (a *agent) workerGo(_ context.Context, p idParams) (none, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 
 	"linerate/internal/kernel"
+	"linerate/internal/load"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 )
@@ -265,6 +266,10 @@ func remote(e *jrpc2.Error) error {
 	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
 		return &not
 	}
+	var unreached load.UnreachedError
+	if e.Code == codeUnreached && json.Unmarshal(e.Data, &unreached) == nil {
+		return &unreached
+	}
 	return errors.New(e.Message)
 }
 
@@ -334,33 +339,20 @@ func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
 	return &f, nil
 }
 
+// Files reads the host's files of settings, and the values in force of what
+// they set.
+func (c *Client) Files(ctx context.Context) (model.HostFiles, error) {
+	var h model.HostFiles
+	err := c.call(ctx, methodFiles, none{}, &h)
+	return h, err
+}
+
 // ReadSetting reads the value of a setting that is in force; like names the
 // parts to read of a value that has parts.
 func (c *Client) ReadSetting(ctx context.Context, setting, target, like string) (string, error) {
 	var r readResult
 	err := c.call(ctx, methodRead, readParams{setting, target, like}, &r)
 	return r.Value, err
-}
-
-// Apply carries out a plan through the host's journal.
-func (c *Client) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
-	var r tune.Result
-	err := c.call(ctx, methodApply, p, &r)
-	return r, err
-}
-
-// Undo restores what a plan changed.
-func (c *Client) Undo(ctx context.Context, planID string) (tune.Result, error) {
-	var r tune.Result
-	err := c.call(ctx, methodUndo, undoParams{planID}, &r)
-	return r, err
-}
-
-// OpenJournal lists the changes of the host that are not undone.
-func (c *Client) OpenJournal(ctx context.Context) ([]tune.Entry, error) {
-	var r []tune.Entry
-	err := c.call(ctx, methodJournal, none{}, &r)
-	return r, err
 }
 
 // Clock measures the host's clock: of several exchanges it takes the one with

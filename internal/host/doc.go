@@ -4,7 +4,8 @@
 // and undoes plans, samples counters and runs load workers.
 //
 // It refuses everything but these typed operations: an agent runs no command
-// that it is sent, opens no port, and ends, with all it started, when its
+// that it is sent, opens no port but for a probe that answers one
+// peer for two minutes at most, and ends, with all it started, when its
 // stdin does. It tells nothing of a file that it is sent the name of but how
 // large it is and how fast it was read, and never writes one. Names that ssh could take for
 // options and messages above MaxMessage are refused. It keeps no ssh

@@ -1,13 +1,17 @@
 package host
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/creachadair/jrpc2"
 
+	"linerate/internal/kernel"
 	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/probe"
+	"linerate/internal/tune"
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
@@ -18,10 +22,17 @@ const (
 	methodHello      = "hello"            // none → Hello
 	methodClock      = "clock"            // none → clockResult
 	methodFacts      = "facts"            // factsParams → model.Facts
+	methodFiles      = "files"            // none → model.HostFiles
 	methodRead       = "setting.read"     // readParams → readResult
 	methodApply      = "plan.apply"       // model.Plan → tune.Result
-	methodUndo       = "plan.undo"        // undoParams → tune.Result
+	methodUndo       = "plan.undo"        // tune.UndoRequest → tune.Result
+	methodConfirm    = "plan.confirm"     // planParams → none
+	methodPersist    = "plan.persist"     // persistParams → []tune.FileChange
+	methodWaiting    = "plan.waiting"     // none → waitingResult
+	methodProbe      = "path.probe"       // probeParams → none
 	methodJournal    = "journal.open"     // none → []tune.Entry
+	methodHistory    = "journal.history"  // none → []tune.Entry
+	methodLeave      = "leave"            // none → tune.LeaveResult
 	methodSample     = "sample.start"     // sampleParams → idResult
 	methodSampleStop = "sample.stop"      // idParams → sampledResult
 	methodWorker     = "worker.start"     // workerParams → startedResult
@@ -29,12 +40,23 @@ const (
 	methodGo         = "worker.go"        // idParams → none
 	methodWait       = "worker.wait"      // idParams → load.Result
 	methodWorkerStop = "worker.stop"      // idParams → none
+	methodProbeOpen  = "probe.open"       // probe.Spec → openedResult
+	methodProbeSend  = "probe.send"       // sendProbeParams → probe.Sent
+	methodProbeAwait = "probe.await"      // awaitProbeParams → probe.Heard
+	methodProbeEcho  = "probe.echo"       // echoProbeParams → rttResult
+	methodProbeClose = "probe.close"      // idParams → none
+	methodToward     = "path.toward"      // towardParams → probe.Toward
+	methodSwitch     = "switch.hear"      // hearParams → Plugged
 	notifySample     = "sample"           // samplePush, from the agent
 )
 
 // codeNotInForce marks a *tune.NotInForceError, which is the error's data: a
 // treatment without effect is an outcome of a study, not a failure of it.
 const codeNotInForce jrpc2.Code = 1
+
+// codeUnreached marks a *load.UnreachedError, which is the error's data: it is
+// diagnosed, not reported.
+const codeUnreached jrpc2.Code = 2
 
 // Hello is how an agent introduces itself.
 type Hello struct {
@@ -68,8 +90,24 @@ type readResult struct {
 	Value string `json:"value"`
 }
 
-type undoParams struct {
+type planParams struct {
 	Plan string `json:"plan"`
+}
+
+type persistParams struct {
+	Plan string `json:"plan"`
+	Dry  bool   `json:"dry,omitempty"`
+}
+
+// probeParams ask for packets of Size octets that nobody may fragment.
+type probeParams struct {
+	To   netip.Addr `json:"to"`
+	Size int        `json:"size"`
+}
+
+// waitingResult is the plan that waits for its confirmation, if one does.
+type waitingResult struct {
+	Waiting *tune.Waiting `json:"waiting,omitempty"`
 }
 
 type idParams struct {
@@ -109,4 +147,46 @@ type startedResult struct {
 	ID        int        `json:"id"`
 	PID       int        `json:"pid"`
 	Listening load.Event `json:"listening"`
+}
+
+// openedResult is an open probe, and the port that it hears on.
+type openedResult struct {
+	ID   int    `json:"id"`
+	Port uint16 `json:"port"`
+}
+
+type sendProbeParams struct {
+	ID    int         `json:"id"`
+	Batch probe.Batch `json:"batch"`
+}
+
+type awaitProbeParams struct {
+	ID    int         `json:"id"`
+	Await probe.Await `json:"await"`
+}
+
+type echoProbeParams struct {
+	ID   int        `json:"id"`
+	Echo probe.Echo `json:"echo"`
+}
+
+type rttResult struct {
+	RTT model.RTT `json:"rtt"`
+}
+
+type hearParams struct {
+	For time.Duration `json:"for"` // 0: tell the hardware addresses alone
+}
+
+// Plugged is what can be heard of the switches that a host is plugged into.
+type Plugged struct {
+	Heard []kernel.Heard    `json:"heard"`
+	MACs  map[string]string `json:"macs"` // by interface
+	// Denied says what privilege was missing to hear.
+	Denied string `json:"denied,omitempty"`
+}
+
+type towardParams struct {
+	From netip.Addr `json:"from"`
+	To   netip.Addr `json:"to"`
 }

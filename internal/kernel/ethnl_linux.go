@@ -89,3 +89,20 @@ func (p *Port) fillEthnl(ifname string) {
 		p.FEC = model.Unknown[string](model.Unsupported, "the driver names no FEC in effect")
 	}
 }
+
+// Pauses asks through netlink (Linux 5.8 has the counters).
+func (Live) Pauses(ifname string) *model.PauseCount {
+	e, err := openEthnl()
+	if err != nil {
+		return nil
+	}
+	b, err := e.ask(ifname, ethnlPause)
+	if err != nil {
+		return nil
+	}
+	_, counters, err := ParseEthPause(b)
+	if err != nil {
+		return nil
+	}
+	return Port{Counters: counters}.Pauses()
+}

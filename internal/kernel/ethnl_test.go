@@ -95,3 +95,28 @@ func TestUnaskable(t *testing.T) {
 		t.Error("the wrong drivers are asked for their rings")
 	}
 }
+
+func TestVmxnet3Step(t *testing.T) {
+	for mtu, want := range map[int]int64{1500: 32, 3054: 32, 3055: 64, 9000: 96} {
+		if got := vmxnet3Step(mtu); got != want {
+			t.Errorf("MTU %d: %d, want %d", mtu, got, want)
+		}
+	}
+}
+
+func TestEthValues(t *testing.T) {
+	g := ethGroups()[EthCoalesce]
+	values, err := ethValues(g, map[string]int64{"rx-usecs": 8, "adaptive-rx": 1})
+	if err != nil || len(values) != 2 || values[0].kind != 11 || len(values[0].v) != 1 || values[1].kind != 2 || u32(values[1].v, 0) != 8 {
+		t.Errorf("%+v, %v", values, err)
+	}
+	b := ethAnswer(attr(values[0].kind, values[0].v), attr(values[1].kind, values[1].v))
+	if got, err := parseEthGroup(g, b); err != nil || len(got) != 2 || got["rx-usecs"] != 8 || got["adaptive-rx"] != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []map[string]int64{{"rx-usecs": -1}, {"rx-usecs": 1 << 32}, {"adaptive-rx": 2}, {"mini": 1}} {
+		if _, err := ethValues(g, bad); err == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
+}

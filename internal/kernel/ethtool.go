@@ -14,7 +14,11 @@ const (
 	ethGetSetInfo   = 0x37
 	ethGetFeatures  = 0x3a
 	ethSetFeatures  = 0x3b
-	ethSetOfStrings = 4 // ETH_SS_FEATURES
+	ethGetRxRings   = 0x2d
+	ethGetRxIndir   = 0x38
+	ethSetRxIndir   = 0x39
+	ethSetOfStrings = 4       // ETH_SS_FEATURES
+	maxRSSTable     = 1 << 16 // far above any card's
 	ethNameLen      = 32
 	ethMaxFeatures  = 1024
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,3 +53,22 @@ func AdminEnv(env []string) []string {
 // LeftBehind tells whether Wait gave up on what a command left behind, which
 // still held its output open (Cmd.WaitDelay).
 func LeftBehind(err error) bool { return errors.Is(err, exec.ErrWaitDelay) }
+
+// Run starts a program of the system's own directories, in the C locale, and
+// returns what it printed. A program that is not there is fs.ErrNotExist; one
+// that failed is an error with what it wrote to stderr.
+func Run(ctx context.Context, argv ...string) ([]byte, error) {
+	const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	program, err := FindProgram(argv[0], path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	cmd := Exec(ctx, append([]string{program}, argv[1:]...)...)
+	cmd.Env = []string{"PATH=" + path, "LC_ALL=C"}
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return out, fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, strings.Join(strings.Fields(string(failed.Stderr)), " "))
+	}
+	return out, err
+}

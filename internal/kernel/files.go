@@ -61,6 +61,12 @@ func (r Root) WriteFile(abs string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// Exists tells whether there is anything by that name, as far as it may be seen.
+func (r Root) Exists(abs string) bool {
+	_, err := os.Lstat(r.Path(abs))
+	return err == nil
+}
+
 // ReadDir returns the sorted names in a directory.
 func (r Root) ReadDir(abs string) ([]string, error) {
 	entries, err := os.ReadDir(r.Path(abs))
@@ -76,3 +82,31 @@ func (r Root) ReadDir(abs string) ([]string, error) {
 
 // Readlink returns what a symbolic link holds, unresolved.
 func (r Root) Readlink(abs string) (string, error) { return os.Readlink(r.Path(abs)) }
+
+// ReplaceFile puts b in the place of a file that is there, in one step: whoever
+// reads it sees all of the old one or all of the new one, whatever happens
+// meanwhile. Mode and, as far as the process may, owner are kept; a symbolic
+// link stays and what it leads to is replaced.
+func (r Root) ReplaceFile(abs string, b []byte) (err error) {
+	file, err := filepath.EvalSymlinks(r.Path(abs))
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".linerate-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), keepOwner(f, info), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -63,3 +63,28 @@ func TestRootRefusesHugeFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "etc.conf")
+	if err := os.WriteFile(file, []byte("old\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("etc.conf", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Root(dir).ReplaceFile("/link", []byte("new\n")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	info, statErr := os.Lstat(file)
+	if err != nil || statErr != nil || string(b) != "new\n" || info.Mode() != 0o640 {
+		t.Errorf("%q %v %v, %v", b, info.Mode(), err, statErr)
+	}
+	if err := Root(dir).ReplaceFile("/none", []byte("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if names, err := Root(dir).ReadDir("/"); err != nil || len(names) != 2 {
+		t.Errorf("left behind: %q, %v", names, err)
+	}
+}

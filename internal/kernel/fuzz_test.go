@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -109,6 +110,26 @@ func FuzzEthtool(f *testing.F) {
 		parseFeatures(names, b)
 		if req, err := featureRequest(names, map[string]bool{name: true}); err == nil && len(req) < 8 {
 			t.Errorf("request of %d bytes", len(req))
+		}
+	})
+}
+
+func FuzzParseOwnCgroups(f *testing.F) {
+	f.Add("4:memory,cpu:/a/b\n0::/user.slice\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for controller, path := range parseOwnCgroups(text) {
+			if path != "" && !strings.Contains(text, path) || !strings.Contains(text, controller) {
+				t.Errorf("%q: %q was made up", controller, path)
+			}
+		}
+	})
+}
+
+func FuzzParseVnet(f *testing.F) {
+	f.Add(make([]byte, VnetHeaderLen))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, ok := ParseVnet(b); ok != (len(b) >= VnetHeaderLen) {
+			t.Errorf("%d bytes: %v", len(b), ok)
 		}
 	})
 }

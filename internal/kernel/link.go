@@ -46,3 +46,35 @@ type Netem struct {
 	Loss  float64 // share of packets, 0..1
 	Limit uint32  // packets that may be under way
 }
+
+// LinkState is what can be set on an interface, and what would change with it.
+type LinkState struct {
+	MTU            int // bytes
+	MinMTU, MaxMTU int // that the driver takes, bytes; 0: not told
+	TxQueueLen     int // packets
+	IPv6           bool
+	Above          []LinkAbove
+}
+
+// LinkAbove is an interface made on another one (a VLAN, a macvlan).
+type LinkAbove struct {
+	Name string
+	MTU  int
+}
+
+// Qdisc is the queueing discipline at the root of an interface.
+type Qdisc struct {
+	// Kind is its name, empty while the interface is down.
+	Kind string
+	// Ours: SetQdisc put it there. Default: the kernel did, by
+	// net.core.default_qdisc and the driver. Neither: somebody configured it.
+	Ours, Default bool
+	// Below are disciplines on the interface that somebody configured, and
+	// that would go with the root.
+	Below []string
+	// MaxRate bounds each connection of an fq, in bytes/s; NoMaxRate: not.
+	MaxRate uint32
+}
+
+// NoMaxRate is the MaxRate of an fq without a bound.
+const NoMaxRate = 1<<32 - 1

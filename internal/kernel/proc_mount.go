@@ -22,7 +22,7 @@ func ParseMountinfo(b []byte) ([]model.Mount, error) {
 		if !ok || len(l) < 6 || len(r) < 2 {
 			return nil, fmt.Errorf("parse mountinfo line %q: want six fields, a dash and two", strings.TrimSpace(string(line)))
 		}
-		m := model.Mount{Type: r[0], Source: unescape(r[1]), Point: unescape(l[4]), Dev: l[2], Options: map[string]string{}}
+		m := model.Mount{Type: r[0], Source: Unescape(r[1]), Point: Unescape(l[4]), Dev: l[2], Options: map[string]string{}}
 		addOptions(m.Options, l[5])
 		if len(r) > 2 {
 			addOptions(m.Options, r[2])
@@ -35,13 +35,13 @@ func ParseMountinfo(b []byte) ([]model.Mount, error) {
 func addOptions(into map[string]string, list string) {
 	for o := range strings.SplitSeq(list, ",") {
 		if k, v, _ := strings.Cut(o, "="); k != "" {
-			into[unescape(k)] = unescape(v)
+			into[Unescape(k)] = Unescape(v)
 		}
 	}
 }
 
-// unescape undoes \040 for a space, \011 tab, \012 newline, \134 backslash.
-func unescape(s string) string {
+// Unescape undoes the escapes of /proc/mounts and fstab(5): \040 for a space, \011 tab, \012 newline, \134 backslash.
+func Unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
@@ -94,7 +94,7 @@ func mountstatsHead(f []string) (point string, nfs bool) {
 	if len(f) < 8 || f[2] != "mounted" || f[5] != "with" {
 		return "", false
 	}
-	return path.Clean(unescape(f[4])), f[7] == "nfs" || f[7] == "nfs4"
+	return path.Clean(Unescape(f[4])), f[7] == "nfs" || f[7] == "nfs4"
 }
 
 func mountstatsLine(c *model.NFSCount, f []string) error {

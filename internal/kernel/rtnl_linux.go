@@ -64,7 +64,7 @@ func linkOf(l netlink.Link) Link {
 			RxPackets: int64(s.RxPackets), TxPackets: int64(s.TxPackets),
 			RxErrors: int64(s.RxErrors), TxErrors: int64(s.TxErrors),
 			RxDropped: int64(s.RxDropped), TxDropped: int64(s.TxDropped),
-			RxCRC: int64(s.RxCrcErrors),
+			RxCRC: int64(s.RxCrcErrors), RxMissed: int64(max(s.RxMissedErrors, s.RxFifoErrors)), // drivers count the same in either or both
 		}
 	}
 	return out

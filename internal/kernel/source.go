@@ -36,9 +36,15 @@ type Source interface {
 	Routes(ctx context.Context) ([]model.Route, error)
 	// Qdiscs lists the root queueing disciplines, by link index.
 	Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error)
+	// Ask puts a question to an administrator's program of the host. One that
+	// is not there is fs.ErrNotExist.
+	Ask(ctx context.Context, t Tool) ([]byte, error)
 	// Port asks an interface's driver about it. What the driver does not
 	// tell is a fact without a value, never an error.
 	Port(ifname string) Port
+	// Pauses reads an interface's pause frames; nil where the driver does not
+	// tell. It is cheap enough to ask every second.
+	Pauses(ifname string) *model.PauseCount
 }
 
 // Live is the running host, seen from the calling thread's namespaces. Its
@@ -83,4 +89,14 @@ type Port struct {
 	// Counters are pause frames and FEC blocks, by the names of ParseEthPause
 	// and ParseEthFEC.
 	Counters map[string]int64 `json:"counters,omitempty"`
+}
+
+// Pauses are the pause frames among the counters; nil: not told.
+func (p Port) Pauses() *model.PauseCount {
+	rx, haveRx := p.Counters["rx_pause_frames"]
+	tx, haveTx := p.Counters["tx_pause_frames"]
+	if !haveRx && !haveTx {
+		return nil
+	}
+	return &model.PauseCount{Rx: rx, Tx: tx}
 }

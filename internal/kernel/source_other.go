@@ -52,6 +52,9 @@ func (Live) Port(string) Port {
 	}
 }
 
+// Pauses is not available on this operating system yet.
+func (Live) Pauses(string) *model.PauseCount { return nil }
+
 // ReadFeatures is not available on this operating system yet.
 func ReadFeatures(string) (map[string]bool, error) { return nil, notHere("read offload features") }
 

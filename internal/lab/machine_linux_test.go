@@ -74,6 +74,7 @@ func TestKernelHost(t *testing.T) {
 	if _, err := l.Run(ctx, "server1", "sh", "-c", "exit 7"); err == nil || !strings.Contains(err.Error(), "exit status 7") {
 		t.Errorf("exit 7: %v", err)
 	}
+	sameDefaults(ctx, t, l, "server1", 20)
 	// The unified hierarchy of cgroups caps memory as the older one does.
 	if got := residentIn(ctx, t, l, "server1", "lab-test-capped", "/root"); got > capOfTest || got == 0 {
 		t.Errorf("a process with %v holds %v of a file of %v", capOfTest, got, fileOfTest)
@@ -146,6 +147,7 @@ func TestDeviceHost(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", file, out, err, want)
 		}
 	}
+	sameDefaults(ctx, t, l, "nas1", 20)
 	interrupts(ctx, t, l)
 	if rtt := roundTrip(ctx, t, l, "client1", "nas1"); rtt < 200*time.Microsecond {
 		t.Errorf("RTT %v, the links alone take 200µs", rtt)

@@ -33,6 +33,15 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if len(os.Args) > 1 && os.Args[1] == deviceRole {
+		// Tests that run inside a machine of the lab, as its own.
+		if err := os.Setenv(deviceEnv, "1"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Args = []string{os.Args[0], "-test.run=^TestInDevice", "-test.v"}
+		os.Exit(m.Run())
+	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "lab-") {
 		os.Exit(subcommand(os.Args[1], os.Args[2:]))
 	}

@@ -2,10 +2,13 @@ package load
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"time"
+
+	"linerate/internal/model"
 )
 
 // Kind names an Event.
@@ -31,6 +34,18 @@ type Event struct {
 	Alone  *Alone         `json:"alone,omitempty"`
 	Result *Result        `json:"result,omitempty"`
 	Error  string         `json:"error,omitempty"`
+	// Unreached goes with an Error that is a connection that did not come up.
+	Unreached *model.Unreached `json:"unreached,omitempty"`
+}
+
+// failed is the last event of a worker that ended with err.
+func failed(err error) Event {
+	e := Event{Kind: Failed, Error: err.Error()}
+	var not *UnreachedError
+	if errors.As(err, &not) {
+		e.Unreached = &not.Unreached
+	}
+	return e
 }
 
 // Alone is what a Copy or a Read is about to do, or has done.

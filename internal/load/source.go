@@ -10,12 +10,14 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"linerate/internal/model"
 )
 
 // connectAll brings up the source's streams one after the other.
 func (w *worker) connectAll(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.lim.connect,
-		fmt.Errorf("no answer within %v: does the network let TCP through to that address?", w.lim.connect))
+		fmt.Errorf("%w (within %v)", errUnanswered, w.lim.connect))
 	defer cancel()
 	var conns []net.Conn
 	for i := range w.spec.Streams {
@@ -58,11 +60,15 @@ func (w *worker) connectOnce(ctx context.Context, stream uint32) (net.Conn, erro
 		KeepAlive: -1, // a run is shorter than any keepalive
 	}
 	d.SetMultipathTCP(false) // it is TCP that is measured
+	began := time.Now()
 	c, err := d.DialContext(ctx, "tcp", w.spec.Peer.String())
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if how, ok := refusal(err); ok {
+		return nil, &UnreachedError{model.Unreached{How: how, From: w.spec.Bind, To: w.spec.Peer, Waited: time.Since(began), Text: err.Error()}}
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.Close() })

@@ -41,7 +41,7 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	in := bufio.NewReaderSize(stdin, MaxSpec)
 	spec, err := readSpec(in)
 	if err != nil {
-		return errors.Join(err, emit(stdout, Event{Kind: Failed, Error: err.Error()}))
+		return errors.Join(err, emit(stdout, failed(err)))
 	}
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), spec.Streams+2))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,7 +60,7 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	case errors.Is(context.Cause(ctx), errStopped):
 		return nil // whoever told us so asks for nothing more
 	case err != nil:
-		return errors.Join(err, emit(stdout, Event{Kind: Failed, Error: err.Error()}))
+		return errors.Join(err, emit(stdout, failed(err)))
 	}
 	return emit(stdout, Event{Kind: Finished, Result: &res})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -176,8 +177,11 @@ func TestSourceEndsWhenNobodyListens(t *testing.T) {
 	spec.Peer = netip.MustParseAddrPort(ln.Addr().String())
 	ln.Close()
 	s := startWorker(t, spec, defaultLimits())
-	s.want(Failed)
+	e := s.want(Failed)
 	wantError(t, s.end(), "connect stream 0 to "+spec.Peer.String())
+	if runtime.GOOS == "linux" && (e.Unreached == nil || e.Unreached.How != model.Refused || e.Unreached.To != spec.Peer || e.Unreached.From != spec.Bind) {
+		t.Errorf("told %+v", e.Unreached)
+	}
 }
 
 func TestUnknownCongestionControlNamesTheOnesThereAre(t *testing.T) {

@@ -86,7 +86,7 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return c.rec, err
 	}
-	if c.Export != nil {
+	if c.Export != nil && found.verdict.Limiter != model.Outage { // a mount whose server is gone keeps its readers
 		found = c.export(ctx, found)
 	}
 	if err := ctx.Err(); err != nil {
@@ -218,14 +218,13 @@ func (c *Climb) load(ctx context.Context, name string, run func(context.Context)
 	return err
 }
 
-// caseSeen is what one run showed of both ends.
+// caseSeen is what one run showed of both ends; one that was stopped has no
+// goodput of its own.
 func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
-	kase := explain.Case{
-		Sender: c.seen(c.rec, run, c.Sender, c.Receiver), Receiver: c.seen(c.rec, run, c.Receiver, c.Sender),
-		LineRate: c.LineRate, Passive: passive,
-	}
-	if run.Goodput > 0 {
-		kase.Goodput = model.Known(run.Goodput)
+	kase := c.caseOf(c.rec, run)
+	kase.Passive = passive
+	if run.Goodput <= 0 {
+		kase.Goodput = model.Fact[unit.BitRate]{}
 	}
 	return kase
 }

@@ -117,7 +117,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 		diagnosed = explain.RungStreams
 	}
 	if err := c.trickle(ctx); err != nil {
-		return judged{}, err
+		return c.unreachedOr(ctx, err)
 	}
 	var found judged
 	seen := false
@@ -131,7 +131,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 			continue
 		}
 		if err != nil && c.stopped == nil {
-			return found, fmt.Errorf("run the workload: %w", err)
+			return c.unreachedOr(ctx, fmt.Errorf("run the workload: %w", err))
 		}
 		if seen = len(run.Samples[c.Sender.Name]) >= leastSamples; seen {
 			found = judge(c.caseSeen(run, false))
@@ -148,33 +148,33 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 	return found, nil
 }
 
-// paced runs the one experiment that would tell the named limiter from another
-// that looks like it, where it is one that sends no more than the diagnosis did.
-func (c *Climb) paced(ctx context.Context, j *judged) error {
-	plan, ok := explain.PlanPaced(j.kase, j.verdict)
+// unreachedOr judges err if it says that no connection came up, and returns it
+// otherwise.
+func (c *Climb) unreachedOr(ctx context.Context, err error) (judged, error) {
+	j, ok := c.unreached(ctx, c.rec, err)
 	if !ok {
-		return nil
+		return judged{}, err
 	}
-	c.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
-	w := c.Workload
-	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, c.Sender.Addr, c.Receiver.Addr
-	var run model.Run
-	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
-		run, err = c.tcp(ctx, "paced probe", c.Sender, c.Receiver, w, plan.Duration, plan.Warmup, each)
-		return err
+	c.down(*j.kase.Unreached)
+	return j, nil
+}
+
+// paced is the paced probe under guard: one that has to stop settles nothing.
+func (c *Climb) paced(ctx context.Context, j *judged) error {
+	v, err := c.Loop.paced(ctx, c.rec, *j, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
+		err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
+			run, err = c.tcp(ctx, pacedLabel, c.Sender, c.Receiver, w, d, warmup, each)
+			return err
+		})
+		return run, err
 	})
 	var stopped *measure.StoppedError
 	if errors.As(err, &stopped) {
 		c.stop("the paced probe", stopped)
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("run the paced probe: %w", err)
-	}
-	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
-	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
-	j.verdict = explain.AfterPaced(j.verdict, plan, c.caseSeen(run, false))
-	return nil
+	j.verdict = v
+	return err
 }
 
 // leastSamples of a run that was stopped are worth judging.

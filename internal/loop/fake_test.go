@@ -41,6 +41,9 @@ type world struct {
 	noRead load.Role // a worker of this role fails
 	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
 	paces  bool      // the run that goes on paces itself
+	// What comes instead of a connection to the receiver, and to the sender;
+	// empty: it comes up.
+	unreached, unreachedBack model.Refusal
 }
 
 func (w *world) call(what string) error {
@@ -160,6 +163,9 @@ func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
 	e := load.Event{CC: "cubic"}
 	if k.spec.Role == load.Copy || k.spec.Role == load.Read {
 		e.Alone = k.alone()
+	}
+	if how := map[netip.Addr]model.Refusal{sendAddr: k.w.unreached, recvAddr: k.w.unreachedBack}[k.spec.Bind]; k.spec.Role == load.Source && how != "" {
+		return e, &load.UnreachedError{Unreached: model.Unreached{How: how, From: k.spec.Bind, To: k.spec.Peer, Text: "as told"}}
 	}
 	if k.w.noRead != "" && k.spec.Role == k.w.noRead {
 		return e, errFake

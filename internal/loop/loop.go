@@ -80,6 +80,8 @@ type Loop struct {
 type Record struct {
 	Results model.Results
 	Facts   map[string]*model.Facts
+	// Case is what a Loop's verdict was first concluded from, before any probe.
+	Case explain.Case
 }
 
 // Run makes the pass. The record is never nil: with an error it holds what was
@@ -100,6 +102,13 @@ func (l *Loop) Run(ctx context.Context) (*Record, error) {
 	l.say("running memory-to-memory TCP from %s to %s for %s", l.Sender.Name, l.Receiver.Name, l.Timing.Diagnosis)
 	l.Workload.SenderCPUs, l.Workload.ReceiverCPUs = rec.Facts[l.Sender.Name].CPUs, rec.Facts[l.Receiver.Name].CPUs
 	run, err := l.measure(ctx, "diagnosis", l.Timing.Diagnosis, l.Timing.DiagnosisWarmup)
+	if j, ok := l.unreached(ctx, rec, err); ok {
+		r.Verdict, r.Ladder = j.verdict, explain.Ladder(j.kase, j.verdict)
+		if l.Report != nil {
+			l.Report(r.Verdict)
+		}
+		return rec, nil
+	}
 	if err != nil {
 		return rec, fmt.Errorf("run the workload: %w", err)
 	}
@@ -155,7 +164,7 @@ func (l *Loop) measureAs(ctx context.Context, w model.Workload, label string, du
 func (l *Loop) judge(rec *Record, run model.Run) explain.Case {
 	r := &rec.Results
 	c := l.caseOf(rec, run)
-	r.Verdict = explain.Judge(c)
+	r.Verdict, rec.Case = explain.Judge(c), c
 	r.Ladder = explain.Ladder(c, r.Verdict)
 	for _, e := range []End{l.Sender, l.Receiver} {
 		r.Findings = append(r.Findings, rules.Check(rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})...)

@@ -3,34 +3,49 @@ package loop
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"linerate/internal/explain"
 	"linerate/internal/model"
 )
 
+// pacedLabel is what the paced probe's run is called in a bundle.
+const pacedLabel = "paced probe"
+
+// runner makes one run of a workload, for so long.
+type runner func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error)
+
 // probe runs the one experiment that would tell the named limiter from another
-// that looks like it, where it is one that this loop may run: it sends no more
-// than the diagnosis did.
+// that looks like it.
 func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
-	r := &rec.Results
-	if r.Verdict.Probe == nil {
-		return nil
-	}
-	plan, ok := explain.PlanPaced(c, r.Verdict)
-	if !ok {
-		return nil
-	}
-	l.say("telling %s from what looks like it: sending evenly at %s for %s", r.Verdict.Limiter, plan.Rate, plan.Duration.Round(100e6))
-	w := l.Workload
-	w.MaxPacing, w.Rate = plan.Rate, 0
-	run, err := l.measureAs(ctx, w, "paced probe", plan.Duration, plan.Warmup)
+	v, err := l.paced(ctx, rec, judged{c, rec.Results.Verdict}, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error) {
+		return l.measureAs(ctx, w, pacedLabel, d, warmup)
+	})
 	if err != nil {
-		return fmt.Errorf("run the paced probe: %w", err)
+		return err
 	}
-	r.Runs = append(r.Runs, run)
-	r.Warnings = append(r.Warnings, run.Warnings...)
-	r.Verdict = explain.AfterPaced(r.Verdict, plan, l.caseOf(rec, run))
+	rec.Results.Verdict = v
 	return nil
+}
+
+// paced is the verdict after the paced probe, where the verdict asks for that
+// one and losses enough are to be expected of it; otherwise it comes back as it
+// was. The probe sends no more than the diagnosis did.
+func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (model.Verdict, error) {
+	plan, ok := explain.PlanPaced(j.kase, j.verdict)
+	if !ok {
+		return j.verdict, nil
+	}
+	l.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
+	w := l.Workload
+	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, l.Sender.Addr, l.Receiver.Addr
+	got, err := run(ctx, w, plan.Duration, plan.Warmup)
+	if err != nil {
+		return j.verdict, fmt.Errorf("run the paced probe: %w", err)
+	}
+	rec.Results.Runs = append(rec.Results.Runs, got)
+	rec.Results.Warnings = append(rec.Results.Warnings, got.Warnings...)
+	return explain.AfterPaced(j.verdict, plan, l.caseOf(rec, got)), nil
 }
 
 // caseOf is what one run showed of both ends.

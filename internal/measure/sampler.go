@@ -54,6 +54,7 @@ type Sampler struct {
 	tasks  *taskReader
 	quota  quotaReader
 	links  []kernel.Link // watched interfaces, as of the last reading
+	paused time.Time     // when pause frames were last asked for
 	conns  connReader
 	blind  []model.Blind
 	missed map[string]bool // views already told to be missing
@@ -209,11 +210,22 @@ func (s *Sampler) readNICs(ctx context.Context, out *model.Sample) error {
 		}
 		return !l.Up
 	})
+	ask := out.HostAt.Sub(s.paused).Abs() >= pauseEvery
 	for _, l := range s.links {
+		if ask && l.Kind == "" && (l.BusID != "" || l.PermMAC != "") { // software has no flow control
+			l.Count.Pause = s.src.Pauses(l.Name)
+		}
 		out.NICs = append(out.NICs, l.Count)
+	}
+	if ask {
+		s.paused = out.HostAt
 	}
 	return err
 }
+
+// pauseEvery is how often drivers are asked for pause frames: some ask their
+// firmware.
+const pauseEvery = time.Second
 
 func (s *Sampler) readQdiscs(ctx context.Context, out *model.Sample) error {
 	qdiscs, err := s.src.Qdiscs(ctx)

@@ -39,7 +39,8 @@ type Facts struct {
 	ZFS         Fact[ZFS]               `json:"zfs,omitzero"`
 	Conntrack   Fact[Conntrack]         `json:"conntrack,omitzero"`
 	NFSD        Fact[NFSD]              `json:"nfsd,omitzero"`
-	Services    Fact[[]string]          `json:"services,omitzero"` // of the processes that rules know, those that run
+	Services    Fact[[]string]          `json:"services,omitzero"`  // of the processes that rules know, those that run
+	Switches    []SwitchPort            `json:"switches,omitempty"` // filled where it was asked for
 	// CouldNotSee lists views that were missing and what each would have shown.
 	CouldNotSee []Blind `json:"could_not_see,omitempty"`
 }
@@ -71,23 +72,25 @@ type NIC struct {
 	PCI      Fact[PCISlot]         `json:"pci"`
 	NUMA     Fact[int]             `json:"numa"`
 
-	Kind       string          `json:"kind,omitempty"`   // bond, vlan, bridge, veth, …; empty for hardware
-	Master     string          `json:"master,omitempty"` // bond or bridge that it is a port of
-	Firmware   Fact[string]    `json:"firmware,omitzero"`
-	Ring       Fact[Ring]      `json:"ring,omitzero"`
-	Channels   Fact[Channels]  `json:"channels,omitzero"`
-	Coalesce   Fact[Coalesce]  `json:"coalesce,omitzero"`
-	Pause      Fact[Pause]     `json:"pause,omitzero"`
-	FEC        Fact[string]    `json:"fec,omitzero"` // RS, BaseR, Off, … in effect
-	Modes      Fact[LinkModes] `json:"modes,omitzero"`
-	TxQueueLen Fact[int]       `json:"tx_queue_len,omitzero"`
-	RPFilter   Fact[int]       `json:"rp_filter,omitzero"`  // in effect: the larger of all's and its own
-	ARPIgnore  Fact[int]       `json:"arp_ignore,omitzero"` // likewise
-	Upstream   Fact[[]PCISlot] `json:"upstream,omitzero"`   // links between the device and the root of the bus
-	PCIErrors  Fact[int64]     `json:"pci_errors,omitzero"` // corrected, since the host started
-	LocalCPUs  Fact[[]int]     `json:"local_cpus,omitzero"`
-	IRQs       Fact[[]IRQ]     `json:"irqs,omitzero"`
-	Bond       Fact[Bond]      `json:"bond,omitzero"`
+	Kind       string           `json:"kind,omitempty"`   // bond, vlan, bridge, veth, …; empty for hardware
+	Master     string           `json:"master,omitempty"` // bond or bridge that it is a port of
+	Firmware   Fact[string]     `json:"firmware,omitzero"`
+	Ring       Fact[Ring]       `json:"ring,omitzero"`
+	Channels   Fact[Channels]   `json:"channels,omitzero"`
+	Coalesce   Fact[Coalesce]   `json:"coalesce,omitzero"`
+	Pause      Fact[Pause]      `json:"pause,omitzero"`
+	FEC        Fact[string]     `json:"fec,omitzero"` // RS, BaseR, Off, … in effect
+	Modes      Fact[LinkModes]  `json:"modes,omitzero"`
+	TxQueueLen Fact[int]        `json:"tx_queue_len,omitzero"`
+	RPFilter   Fact[int]        `json:"rp_filter,omitzero"`  // in effect: the larger of all's and its own
+	ARPIgnore  Fact[int]        `json:"arp_ignore,omitzero"` // likewise
+	Upstream   Fact[[]PCISlot]  `json:"upstream,omitzero"`   // links between the device and the root of the bus
+	PCIErrors  Fact[int64]      `json:"pci_errors,omitzero"` // corrected, since the host started
+	PCIID      Fact[PCIID]      `json:"pci_id,omitzero"`
+	Payload    Fact[PCIPayload] `json:"pci_payload,omitzero"`
+	LocalCPUs  Fact[[]int]      `json:"local_cpus,omitzero"`
+	IRQs       Fact[[]IRQ]      `json:"irqs,omitzero"`
+	Bond       Fact[Bond]       `json:"bond,omitzero"`
 	// Counters since the interface was made: those of
 	// /sys/class/net/*/statistics that are of use, carrier_changes,
 	// qdisc_drops, pause frames and FEC blocks.
@@ -103,6 +106,20 @@ type PCISlot struct {
 	MaxLanes int     `json:"max_lanes"`
 }
 
+// PCIID says which chip a device is.
+type PCIID struct {
+	Vendor   uint16 `json:"vendor"`
+	Device   uint16 `json:"device"`
+	Revision uint8  `json:"revision"`
+}
+
+// PCIPayload is how much a PCIe packet of a device holds, in bytes.
+type PCIPayload struct {
+	Payload     int `json:"payload"`      // in effect (MaxPayload of lspci)
+	PayloadMax  int `json:"payload_max"`  // that the device can
+	ReadRequest int `json:"read_request"` // most that it asks of memory at once (MaxReadReq)
+}
+
 // Route is one IPv4 or IPv6 route of the main table.
 type Route struct {
 	Dst     netip.Prefix `json:"dst"`
@@ -112,6 +129,27 @@ type Route struct {
 	MTU     int          `json:"mtu"` // 0: not locked by the route
 	Metric  int          `json:"metric,omitempty"`
 	Window  int          `json:"window,omitempty"` // bytes; 0: not limited by the route
+}
+
+// RouteTo is the way to an address: the most specific of the connected networks
+// and the routes of the main table; false: there is none. Src is the zero
+// address where the route names none.
+func (f *Facts) RouteTo(to netip.Addr) (Route, bool) {
+	best := -1
+	var route Route
+	for _, n := range f.NICs {
+		for _, p := range n.Addrs {
+			if p.Contains(to) && p.Bits() > best {
+				best, route = p.Bits(), Route{Dst: p.Masked(), Dev: n.Name, Src: p.Addr()}
+			}
+		}
+	}
+	for _, r := range f.Routes {
+		if r.Dst.Contains(to) && r.Dst.Bits() > best {
+			best, route = r.Dst.Bits(), r
+		}
+	}
+	return route, best >= 0
 }
 
 // Mount is one mounted file system with the options in effect.

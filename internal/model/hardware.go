@@ -65,9 +65,10 @@ type LinkModes struct {
 
 // IRQ is one interrupt of a NIC.
 type IRQ struct {
-	Number int   `json:"number"`
-	CPUs   []int `json:"cpus"`  // where it is delivered
-	Count  int64 `json:"count"` // since it was set up
+	Number  int   `json:"number"`
+	CPUs    []int `json:"cpus"`              // where it is delivered
+	Allowed []int `json:"allowed,omitempty"` // where it may be delivered; empty: not told
+	Count   int64 `json:"count"`             // since it was set up
 }
 
 // Bond is an aggregate of ports, as /proc/net/bonding tells.
@@ -118,11 +119,15 @@ type NetMount struct {
 	Server  netip.Addr       `json:"server"`
 	Port    uint16           `json:"port"`
 	Proto   string           `json:"proto"`
-	Dev     string           `json:"dev"`   // interface of the route to the server; empty: not known
-	Conns   Fact[int]        `json:"conns"` // TCP connections to the server's port now; mounts of one server share them
+	More    []netip.Addr     `json:"more,omitempty"` // further addresses of the server with connections of this mount
+	Dev     string           `json:"dev"`            // interface of the route to the server; empty: not known
+	Conns   Fact[int]        `json:"conns"`          // TCP connections to the server's port now; mounts of one server share them
 	Sources int              `json:"sources"`
 	MinRTT  Fact[Nanos]      `json:"min_rtt"`
 	Ahead   Fact[unit.Bytes] `json:"read_ahead"`
+	// Asked is how many connections /etc/fstab asks for (nconnect,
+	// max_channels); the kernel keeps only what it made of it.
+	Asked Fact[int] `json:"asked,omitzero"`
 }
 
 // Nanos is a duration; the name says the unit that JSON has it in.
@@ -180,6 +185,33 @@ type ZFS struct {
 	ARC     map[string]int64  `json:"arc"`    // selected arcstats
 	Params  map[string]string `json:"params"` // module parameters
 	Pools   map[string]string `json:"pools"`  // state by name
+	// What only the tools tell; empty where they are not there.
+	Datasets []ZFSDataset       `json:"datasets,omitempty"`
+	Store    map[string]ZFSPool `json:"store,omitempty"` // by pool
+}
+
+// ZFSDataset is a file system or volume with the properties that bear on
+// throughput, in effect (inherited or its own). Empty is not told.
+type ZFSDataset struct {
+	Name        string     `json:"name"`
+	Volume      bool       `json:"volume"`
+	Sync        string     `json:"sync"`   // standard, always, disabled
+	Record      unit.Bytes `json:"record"` // recordsize, or volblocksize of a volume
+	Dedup       string     `json:"dedup"`
+	Compression string     `json:"compression"`
+	LogBias     string     `json:"logbias"`
+	Cache       string     `json:"primarycache"`
+	Shared      bool       `json:"shared"` // by its own property, over NFS or SMB
+}
+
+// ZFSPool is what zpool tells of a pool.
+type ZFSPool struct {
+	Capacity  Fact[int]     `json:"capacity"`      // percent used
+	Fragments Fact[int]     `json:"fragmentation"` // percent
+	Ashift    Fact[int]     `json:"ashift"`        // 0: each device its own
+	Dedup     Fact[float64] `json:"dedup_ratio"`
+	Log       bool          `json:"log"`   // it has a device for the intent log
+	Cache     bool          `json:"cache"` // it has a device for the second-level cache
 }
 
 // Conntrack is the table of followed connections.

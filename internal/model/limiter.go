@@ -21,9 +21,13 @@ const (
 	Reordering        LimiterID = "reordering"
 	SACKOff           LimiterID = "sack-off"
 	Outage            LimiterID = "outage"
-	StartUp           LimiterID = "start-up"
-	NFSConcurrency    LimiterID = "nfs-concurrency"
-	ServerTime        LimiterID = "server-time"
+	// ConnectionRefused is a path that carries packets, but not this connection.
+	ConnectionRefused LimiterID = "connection-refused"
+	// FlowControl is Ethernet's, not TCP's.
+	FlowControl    LimiterID = "flow-control"
+	StartUp        LimiterID = "start-up"
+	NFSConcurrency LimiterID = "nfs-concurrency"
+	ServerTime     LimiterID = "server-time"
 	// RequestConcurrency is NFSConcurrency of the other storage protocols.
 	RequestConcurrency LimiterID = "request-concurrency"
 	CongestionControl  LimiterID = "congestion-control"
@@ -53,13 +57,15 @@ func Limiters() []Limiter {
 		{LinkRate, AtPath, "the rate stays put below the expected one with a standing queue (RTT above its minimum) and no window, buffer, CPU or application limit", "a faster slowest link", []LimiterID{PathQueue}, FixOperator},
 		{ApplicationSource, AtApplication, "the sender has nothing to send: not-sent near zero, send buffer not full, window unused", "a source that reads or produces faster", []LimiterID{SendBuffer, SenderCPU}, FixOperator},
 		{ApplicationSink, AtApplication, "received data waits in the receive queue while the reader does not run short of CPU", "an application that reads faster", []LimiterID{ReceiverWindow, ReceiverCPU}, FixOperator},
-		{ReceiverCPU, AtReceiver, "the reading task is runnable but waits for a CPU, or is throttled, most of the time", "a CPU for the reader", []LimiterID{ApplicationSink, LinkRate}, FixOperator},
+		{ReceiverCPU, AtReceiver, "the reading task is runnable but waits for a CPU, or is throttled, most of the time; or one core is full with the softirq work of all packets while others idle", "a CPU for the reader", []LimiterID{ApplicationSink, LinkRate}, FixOperator},
 		{SenderCPU, AtSender, "the writing task is on a CPU or waits for one all the time, and the socket runs dry", "a CPU for the writer", []LimiterID{ApplicationSource, PacketCost}, FixOperator},
 		{Pacing, AtSender, "goodput equals a finite maximum pacing rate", "no, or a higher, SO_MAX_PACING_RATE", nil, FixOperator},
 		{LocalQdisc, AtSender, "the sender's own queueing discipline drops or holds back (overlimits)", "no shaper on the sender", []LimiterID{LinkRate}, FixOperator},
 		{Reordering, AtPath, "reordering is seen often and most retransmits turn out needless (DSACK)", "a path that keeps order", []LimiterID{PathLoss}, FixOperator},
 		{SACKOff, AtSender, "the connection lost segments and runs without SACK", "SACK on at both ends", []LimiterID{PathLoss}, FixSetting},
-		{Outage, AtPath, "nothing is acknowledged, of any size", "a path that carries packets", []LimiterID{MTUBlackhole}, FixOperator},
+		{Outage, AtPath, "nothing is acknowledged, of any size", "a path that carries packets", []LimiterID{MTUBlackhole, ConnectionRefused}, FixOperator},
+		{ConnectionRefused, AtReceiver, "a connection request is refused (RST or ICMP), kept in by the sender itself, or not answered while connections the other way come up", "a firewall that lets the connection through, or a service that listens", []LimiterID{Outage}, FixOperator},
+		{FlowControl, AtPath, "pause frames stop the sender's port, often enough to explain what is missing (IEEE 802.3 Annex 31B)", "a port that takes packets as fast as they come", []LimiterID{LinkRate, PathQueue}, FixOperator},
 		{StartUp, AtPath, "the transfer ended before slow start did", "a longer transfer, or a larger initial window", nil, FixNone},
 		{NFSConcurrency, AtSender, "RPCs wait for a slot, or slots × transfer size / RTT equals the goodput", "more slots, larger transfers or more connections", []LimiterID{ServerTime}, FixOperator},
 		{ServerTime, AtServer, "an RPC's time at the server is most of its life while the connection is idle", "a faster server or disk", []LimiterID{NFSConcurrency}, FixOperator},

@@ -150,6 +150,17 @@ type NICCount struct {
 	RxDropped int64  `json:"rx_dropped"`
 	TxDropped int64  `json:"tx_dropped"`
 	RxCRC     int64  `json:"rx_crc"`
+	// RxMissed are frames that found no room in the receive ring.
+	RxMissed int64 `json:"rx_missed,omitempty"`
+	// Pause frames; nil in samples that did not ask, and where the driver does
+	// not tell.
+	Pause *PauseCount `json:"pause,omitempty"`
+}
+
+// PauseCount are Ethernet flow control's frames (IEEE 802.3 Annex 31B).
+type PauseCount struct {
+	Rx int64 `json:"rx"` // told to stop
+	Tx int64 `json:"tx"` // told the other side to
 }
 
 // QdiscCount is one root queueing discipline's counters.

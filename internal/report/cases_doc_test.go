@@ -21,8 +21,9 @@ const (
 )
 
 // caseBlock is what stands in the page for a recording: a marker with its
-// name, and what the program prints of it.
-var caseBlock = regexp.MustCompile("(?s)<!-- recording: ([a-zA-Z0-9_.-]+) -->\n```\n.*?```\n")
+// name, and what the program prints of it; "from the receiver" is what that end
+// alone shows.
+var caseBlock = regexp.MustCompile("(?s)<!-- recording: ([a-zA-Z0-9_./-]+)( from the receiver)? -->\n```\n.*?```\n")
 
 // TestCasesPage: each transcript in the page is what this build says of its
 // recording, and every limiter that a verdict may name has one.
@@ -33,10 +34,10 @@ func TestCasesPage(t *testing.T) {
 	}
 	shown := map[model.LimiterID]bool{}
 	want := caseBlock.ReplaceAllFunc(page, func(block []byte) []byte {
-		name := string(caseBlock.FindSubmatch(block)[1])
-		text, id := transcript(t, name)
+		m := caseBlock.FindSubmatch(block)
+		text, id := transcript(t, string(m[1]), len(m[2]) > 0)
 		shown[id] = true
-		return []byte("<!-- recording: " + name + " -->\n```\n" + text + "```\n")
+		return []byte("<!-- recording: " + string(m[1]) + string(m[2]) + " -->\n```\n" + text + "```\n")
 	})
 	if *update {
 		if err := os.WriteFile(casesDoc, want, 0o644); err != nil {
@@ -53,7 +54,7 @@ func TestCasesPage(t *testing.T) {
 }
 
 // transcript is what the program prints of a recording.
-func transcript(t *testing.T, name string) (string, model.LimiterID) {
+func transcript(t *testing.T, name string, receiverOnly bool) (string, model.LimiterID) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(recordings, name+".json.zst"))
 	if err != nil {
@@ -69,6 +70,9 @@ func transcript(t *testing.T, name string) (string, model.LimiterID) {
 	}
 	if err := json.NewDecoder(d).Decode(&rec); err != nil {
 		t.Fatalf("%s: %v", name, err)
+	}
+	if receiverOnly {
+		rec.Case.Sender = nil
 	}
 	v := explain.Judge(rec.Case)
 	term := &terminal{width: 84}

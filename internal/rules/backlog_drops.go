@@ -6,22 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// backlogDrops: packets that wait for a core in the per-core backlog are dropped when it is full.
+// backlogDrops: the queue of a core (of packets that another core steered to it,
+// or of a driver without NAPI) was full.
 func backlogDrops() Rule {
 	return Rule{
-		ID:  "backlog-drops",
-		Doc: "Packets that wait for a core in the per-core backlog are dropped when it is full.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			cores := f.CPU.Softnet.Or(nil)
-			sum := softnetSum(cores)
-			if sum.Dropped < 100 || float64(sum.Dropped) < 1e-5*float64(sum.Processed) {
+		ID:     "backlog-drops",
+		Doc:    "Packets that wait for a core in the per-core backlog are dropped when it is full.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 100, 1e-5, ofCores(func(s model.Softnet) int64 { return s.Dropped }))
+			if t == nil {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "packets were dropped before a core got to them",
-				Observed: fmt.Sprintf("softnet: %d of %d packets dropped since the host started", sum.Dropped, sum.Processed),
+				Severity: t.severity(Low), Title: "packets were dropped before a core got to them",
+				Observed: fmt.Sprintf("softnet: %d of %d packets dropped %s", t.bad, t.all, t.over(sinceBoot)),
 				Fix:      "spread receive work over more cores; then raise net.core.netdev_max_backlog",
-				Source:   "Documentation/admin-guide/sysctl/net.rst (netdev_max_backlog)",
+				Source:   "Documentation/admin-guide/sysctl/net.rst (netdev_max_backlog); net/core/dev.c (enqueue_to_backlog)",
 			}}
 		},
 	}

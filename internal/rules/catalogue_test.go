@@ -3,6 +3,7 @@ package rules
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,10 +52,13 @@ func server() *model.Facts {
 			{Point: "/n", Type: "nfs4", Server: netip.MustParseAddr("10.0.0.2"), Port: 2049, Proto: "tcp", Dev: "p0", Conns: model.Known(4), MinRTT: model.Known(100 * time.Microsecond), Ahead: model.Known(unit.Bytes(128 << 10))},
 			{Point: "/s", Type: "cifs", Server: netip.MustParseAddr("10.0.0.3"), Port: 445, Proto: "tcp", Dev: "p0", Conns: model.Known(2), MinRTT: model.Known(100 * time.Microsecond)},
 		},
-		Disks:    []model.Disk{{Name: "sdb", Session: "session1", Scheduler: model.Known("mq-deadline"), Ahead: model.Known(unit.Bytes(128 << 10)), Requests: model.Known(256), MaxRequest: model.Known(unit.Bytes(512 << 10)), HWRequest: model.Known(unit.Bytes(1 << 20)), Depth: model.Known(32)}},
-		ISCSI:    []model.ISCSISession{session("session1", "10.0.0.1", "10.0.0.5"), session("session2", "10.0.1.1", "10.0.1.5")},
-		Arrays:   []model.Array{{Name: "md0", Level: "raid6", Degraded: model.Known(0), Action: "idle"}},
-		ZFS:      model.Known(model.ZFS{ARC: map[string]int64{"c_max": 32 << 30, "l2_hdr_size": 1 << 20}, Params: map[string]string{"zfs_prefetch_disable": "0", "zfs_dirty_data_max": "4294967296"}, Pools: map[string]string{"tank": "ONLINE"}}),
+		Disks:  []model.Disk{{Name: "sdb", Session: "session1", Scheduler: model.Known("mq-deadline"), Ahead: model.Known(unit.Bytes(128 << 10)), Requests: model.Known(256), MaxRequest: model.Known(unit.Bytes(512 << 10)), HWRequest: model.Known(unit.Bytes(1 << 20)), Depth: model.Known(32)}},
+		ISCSI:  []model.ISCSISession{session("session1", "10.0.0.1", "10.0.0.5"), session("session2", "10.0.1.1", "10.0.1.5")},
+		Arrays: []model.Array{{Name: "md0", Level: "raid6", Degraded: model.Known(0), Action: "idle"}},
+		ZFS: model.Known(model.ZFS{ARC: map[string]int64{"c_max": 32 << 30, "l2_hdr_size": 1 << 20}, Params: map[string]string{"zfs_prefetch_disable": "0", "zfs_dirty_data_max": "4294967296"}, Pools: map[string]string{"tank": "ONLINE"}, Version: "2.3.1-1",
+			Datasets: []model.ZFSDataset{{Name: "tank/media", Sync: "standard", Record: 1 << 20, Dedup: "off", Cache: "all", Shared: true}, {Name: "tank/vm", Volume: true, Sync: "standard", Record: 16 << 10, Dedup: "off", Cache: "metadata"}},
+			Store:    map[string]model.ZFSPool{"tank": {Capacity: model.Known(60), Fragments: model.Known(12), Dedup: model.Known(1.0), Log: true}},
+		}),
 		NFSD:     model.Known(model.NFSD{Threads: 64, TCP: 1e6}),
 		Services: model.Known([]string{"multipathd"}), Conntrack: model.Known(model.Conntrack{Max: 262144}),
 		Settings: map[string]model.Fact[string]{
@@ -173,7 +177,12 @@ func TestCatalogue(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			f := server()
 			c.set(f)
-			got := only(Check(f, Context{}), c.rule)
+			var looks Context
+			if counts(c.rule) {
+				looks.Earlier = begun()
+				f.Taken = looks.Earlier.Taken.Add(10 * time.Second)
+			}
+			got := only(Check(f, looks), c.rule)
 			if len(got) == 0 {
 				t.Fatalf("silent; others: %+v", Check(f, Context{}))
 			}
@@ -183,12 +192,42 @@ func TestCatalogue(t *testing.T) {
 			if c.bound != (got[0].Bound != nil) || got[0].Bound != nil && *got[0].Bound <= 0 {
 				t.Errorf("bound %v, want one: %v", got[0].Bound, c.bound)
 			}
+			if counts(c.rule) {
+				once := only(Check(f, Context{}), c.rule)
+				if len(once) != 1 || once[0].Severity != Info {
+					t.Errorf("by one look alone: %+v, want one for information", once)
+				}
+			}
 			c.unset(f)
 			if still := only(Check(f, Context{}), c.rule); len(still) > 0 {
 				t.Errorf("speaks still: %+v", still)
 			}
 		})
 	}
+}
+
+func counts(rule string) bool {
+	return slices.ContainsFunc(All(), func(r Rule) bool { return r.ID == rule && r.Counts })
+}
+
+// begun is the healthy host as its counters began.
+func begun() *model.Facts {
+	f := server()
+	for i := range f.NICs {
+		for name := range f.NICs[i].Counters.Value {
+			f.NICs[i].Counters.Value[name] = 0
+		}
+		f.NICs[i].PCIErrors = model.Known(int64(0))
+	}
+	bonded(f).Ports[1].Failures = 0
+	f.NICs[2].Counters = model.Fact[map[string]int64]{}
+	for name := range f.NetCounters.Value {
+		f.NetCounters.Value[name] = 0
+	}
+	for i := range f.CPU.Softnet.Value {
+		f.CPU.Softnet.Value[i] = model.Softnet{CPU: i}
+	}
+	return f
 }
 
 func only(list []model.Finding, rule string) []model.Finding {
@@ -235,7 +274,7 @@ func TestDeniedFactsMakeRulesSilent(t *testing.T) {
 	plain := map[string]bool{
 		"mtu-below-ethernet": true, "mtu-differs-in-subnet": true, "bridge-port-mtu": true, "route-mtu-below-link": true, "route-window-limited": true, "default-route-on-jumbo": true,
 		"qdisc-shapes": true, "nfs-over-udp": true, "nfs-transfer-small": true, "nfs-sync": true, "nfs-attributes-uncached": true, "nfs-old-version": true,
-		"smb-old-dialect": true, "smb-cache-none": true, "smb-transfer-small": true, "iscsi-session-down": true, "iscsi-one-port": true, "array-rebuilding": true,
+		"smb-old-dialect": true, "smb-cache-none": true, "smb-transfer-small": true, "iscsi-session-down": true, "iscsi-one-port": true, "smb-signed": true, "route-detour": true, "array-rebuilding": true,
 	}
 	for _, c := range append(linkCases(), append(hostCases(), storageCases()...)...) {
 		f := server()
@@ -270,5 +309,22 @@ func deny(v reflect.Value) {
 				v.SetMapIndex(k, reflect.ValueOf(model.Unknown[string](model.Denied, "no")))
 			}
 		}
+	}
+}
+
+// around sends a part of p0's network by p1.
+func around(f *model.Facts) {
+	f.Routes = append(f.Routes, model.Route{Dst: netip.MustParsePrefix("10.0.0.2/32"), Gateway: netip.MustParseAddr("10.0.1.254"), Dev: "p1"})
+}
+
+func dataset(change func(d *model.ZFSDataset)) func(*model.Facts) {
+	return func(f *model.Facts) { change(&f.ZFS.Value.Datasets[0]) }
+}
+
+func pool(change func(p *model.ZFSPool)) func(*model.Facts) {
+	return func(f *model.Facts) {
+		p := f.ZFS.Value.Store["tank"]
+		change(&p)
+		f.ZFS.Value.Store["tank"] = p
 	}
 }

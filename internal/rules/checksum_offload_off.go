@@ -10,7 +10,7 @@ import (
 func checksumOff() Rule {
 	return Rule{
 		ID:  "checksum-offload-off",
-		Doc: "Without checksum offload a core reads every byte once more, and segmentation offload does not work.",
+		Doc: "Without checksum offload a core reads every byte once more; without that of sending, segmentation offload does not work either.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				on, ok := n.Features.Get()
@@ -23,7 +23,7 @@ func checksumOff() Rule {
 				out := &model.Finding{
 					Severity: Low, Title: "a core computes the checksums of " + n.Name,
 					Fix:    "turn on rx and tx checksum offload of " + n.Name,
-					Source: "Documentation/networking/checksum-offloads.rst",
+					Source: "Documentation/networking/checksum-offloads.rst; net/core/dev.c (netdev_fix_features)",
 				}
 				switch {
 				case (hasTx || hasV4) && !tx && !v4:

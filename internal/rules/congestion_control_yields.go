@@ -4,21 +4,21 @@ import (
 	"linerate/internal/model"
 )
 
-// ccYields: this congestion control gives way to all other traffic on purpose.
+// ccYields: controls that lose against the usual ones.
 func ccYields() Rule {
 	return Rule{
 		ID:  "congestion-control-yields",
-		Doc: "This congestion control gives way to all other traffic on purpose.",
+		Doc: "TCP-LP uses only what others leave, by design; Vegas backs off as soon as a queue forms, so that loss-based traffic beside it takes its share.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_congestion_control")
 			if !ok || v != "lp" && v != "vegas" {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Medium, Title: "new connections give way to all others",
+				Severity: Medium, Title: "new connections give way to others",
 				Observed: "net.ipv4.tcp_congestion_control = " + v,
 				Fix:      "set it to cubic, its default, unless this host is to use only what is left over",
-				Source:   "net/ipv4/Kconfig (TCP_CONG_LP, TCP_CONG_VEGAS)",
+				Source:   "net/ipv4/Kconfig (TCP_CONG_LP, TCP_CONG_VEGAS); RFC 6297 (less-than-best-effort transport)",
 			}}
 		},
 	}

@@ -6,21 +6,25 @@ import (
 	"linerate/internal/model"
 )
 
-// conntrackDrops: connection tracking dropped packets.
+// conntrackDrops: packets that connection tracking could not make an entry for.
 func conntrackDrops() Rule {
 	return Rule{
-		ID:  "conntrack-drops",
-		Doc: "Connection tracking dropped packets.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			t, ok := f.Conntrack.Get()
-			if !ok || t.Drops < 100 {
+		ID:     "conntrack-drops",
+		Doc:    "Connection tracking dropped packets, because its table was full or an entry could not be made.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 100, 0, func(f *model.Facts) (int64, int64, bool) {
+				t, ok := f.Conntrack.Get()
+				return t.Drops, 0, ok
+			})
+			if t == nil {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Medium, Title: "connection tracking dropped packets",
-				Observed: fmt.Sprintf("nf_conntrack: %d packets dropped since the host started", t.Drops),
+				Severity: t.severity(Medium), Title: "connection tracking dropped packets",
+				Observed: fmt.Sprintf("nf_conntrack: %d packets dropped %s", t.bad, t.over(sinceBoot)),
 				Fix:      "exempt the storage network from tracking (notrack), or raise net.netfilter.nf_conntrack_max",
-				Source:   "Documentation/networking/nf_conntrack-sysctl.rst; net/netfilter/nf_conntrack_standalone.c",
+				Source:   "conntrack(8) (statistics: drop); net/netfilter/nf_conntrack_standalone.c (ct_cpu_seq_show)",
 			}}
 		},
 	}

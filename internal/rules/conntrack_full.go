@@ -10,7 +10,7 @@ import (
 func conntrackFull() Rule {
 	return Rule{
 		ID:  "conntrack-full",
-		Doc: "When the table of followed connections is full, packets of new ones are dropped.",
+		Doc: "When the table of followed connections is full, packets of new ones are dropped: nothing new connects, and what lost its entry stalls.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			t, ok := f.Conntrack.Get()
 			if !ok || t.Max <= 0 || float64(t.Count) < 0.8*float64(t.Max) {
@@ -23,7 +23,7 @@ func conntrackFull() Rule {
 				Source:   "Documentation/networking/nf_conntrack-sysctl.rst",
 			}
 			if float64(t.Count) >= 0.95*float64(t.Max) {
-				out.Severity = High
+				out.Severity = Medium
 			}
 			return []model.Finding{out}
 		},

@@ -10,16 +10,19 @@ import (
 func diskRequests() Rule {
 	return Rule{
 		ID:  "disk-queue-short",
-		Doc: "A short request queue makes writers wait and leaves little to merge.",
+		Doc: "A request queue shorter than what the device takes at once keeps it from being busy, and leaves little to merge.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				n, ok := d.Requests.Get()
-				if !ok || n <= 0 || n >= 32 {
+				depth, ok2 := d.Depth.Get()
+				// A device that takes one request at a time has a short queue by
+				// right: twice its depth is the default (block/blk-mq-sched.c).
+				if !ok || !ok2 || n <= 0 || n >= 32 || n >= depth {
 					return nil
 				}
 				return &model.Finding{
 					Severity: Low, Title: "the request queue of " + d.Name + " is short",
-					Observed: fmt.Sprintf("%s: nr_requests %d", d.Name, n),
+					Observed: fmt.Sprintf("%s: nr_requests %d, the device takes %d at once", d.Name, n, depth),
 					Fix:      "set nr_requests of " + d.Name + " back to its default",
 					Source:   "Documentation/ABI/stable/sysfs-block (nr_requests)",
 				}

@@ -11,7 +11,7 @@ import (
 func diskScheduler() Rule {
 	return Rule{
 		ID:  "disk-scheduler",
-		Doc: "A scheduler that sorts and idles for spinning disks slows a device that needs neither.",
+		Doc: "BFQ costs CPU time for each request and may wait for the next one of the same program, which a remote disk or flash does not need.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				s, ok := d.Scheduler.Get()

@@ -190,6 +190,14 @@ func speedTo(f *model.Facts, m model.NetMount) unit.BitRate {
 	return 0
 }
 
+// pathSpeed is speedTo, or else the rate that the path is said to have.
+func pathSpeed(f *model.Facts, c Context, m model.NetMount) unit.BitRate {
+	if speed := speedTo(f, m); speed > 0 {
+		return speed
+	}
+	return c.LineRate
+}
+
 // eachBond collects what look finds of the bonds that are up.
 func eachBond(f *model.Facts, look func(n model.NIC, b model.Bond) *model.Finding) []model.Finding {
 	return eachNIC(f, func(n model.NIC) *model.Finding {

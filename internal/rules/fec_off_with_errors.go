@@ -7,23 +7,26 @@ import (
 	"linerate/internal/unit"
 )
 
-// fecOff: a fast link without forward error correction loses frames that it would have repaired.
+// fecOff: a port of 25 Gbit/s and more that counts damaged frames with FEC off.
+// Links of 25GBASE-R may go without on short cables, so that off alone is no
+// fault.
 func fecOff() Rule {
 	return Rule{
-		ID:  "fec-off-with-errors",
-		Doc: "A fast link without forward error correction loses frames that it would have repaired.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		ID:     "fec-off-with-errors",
+		Doc:    "A fast link without forward error correction loses frames that it would have repaired.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				mode, ok := n.FEC.Get()
-				bad, _ := counter(n, "rx_crc_errors")
-				if !ok || mode != "Off" || n.Speed.Or(0) < 25*unit.Gbit || bad < 10 {
+				t := c.tally(f, 10, damagedShare/100, ofPort(n, "rx_packets", "rx_crc_errors"))
+				if !ok || mode != "Off" || n.Speed.Or(0) < 25*unit.Gbit || t == nil {
 					return nil
 				}
 				return &model.Finding{
-					Severity: Medium, Title: n.Name + " has errors and corrects none",
-					Observed: fmt.Sprintf("%s at %s: FEC off, %d frames with a wrong checksum", n.Name, n.Speed.Value, bad),
+					Severity: t.severity(Medium), Title: n.Name + " has errors and corrects none",
+					Observed: fmt.Sprintf("%s at %s: FEC off, %d frames with a wrong checksum %s", n.Name, n.Speed.Value, t.bad, t.over(sinceSetUp)),
 					Fix:      "turn on the FEC that module and switch support, the same at both ends",
-					Source:   "IEEE 802.3 clauses 91 and 108",
+					Source:   "IEEE 802.3 clauses 91 (RS-FEC), 108 (25GBASE-R RS-FEC) and 110 (cables that need none)",
 				}
 			})
 		},

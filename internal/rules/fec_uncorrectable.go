@@ -6,22 +6,24 @@ import (
 	"linerate/internal/model"
 )
 
-// fecUncorrectable: forward error correction gives up on blocks: the frames in them are lost, and the link is near its end.
+// fecUncorrectable: blocks with more wrong symbols than the code repairs.
 func fecUncorrectable() Rule {
 	return Rule{
-		ID:  "fec-uncorrectable",
-		Doc: "Forward error correction gives up on blocks: the frames in them are lost, and the link is near its end.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		ID:     "fec-uncorrectable",
+		Doc:    "Forward error correction gives up on blocks: the frames in them are lost.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
-				bad, ok := counter(n, "fec_uncorrectable")
-				if !ok || bad < 1000 {
+				// A link counts some while it comes up.
+				t := c.tally(f, 1000, 0, ofPort(n, "rx_packets", "fec_uncorrectable"))
+				if t == nil {
 					return nil
 				}
 				return &model.Finding{
-					Severity: Medium, Title: "error correction gives up on " + n.Name,
-					Observed: fmt.Sprintf("%s: %d blocks beyond repair since it was set up", n.Name, bad),
+					Severity: t.severity(Medium), Title: "error correction gives up on " + n.Name,
+					Observed: fmt.Sprintf("%s: %d blocks beyond repair %s", n.Name, t.bad, t.over(sinceSetUp)),
 					Fix:      "clean or replace the optics or the cable of " + n.Name,
-					Source:   "IEEE 802.3 clause 91; Documentation/networking/ethtool-netlink.rst (FEC statistics)",
+					Source:   "IEEE 802.3 clause 30.5.1.1.18 (aFECUncorrectableBlocks); Documentation/networking/ethtool-netlink.rst (FEC_GET)",
 				}
 			})
 		},

@@ -6,25 +6,22 @@ import (
 	"linerate/internal/model"
 )
 
-// fragmentsLost: fragments that never become whole are lost packets: NFS over UDP, or a tunnel above its MTU.
+// fragmentsLost: of the fragments that arrive many never become a packet.
 func fragmentsLost() Rule {
 	return Rule{
-		ID:  "fragments-lost",
-		Doc: "Fragments that never become whole are lost packets: NFS over UDP, or a tunnel above its MTU.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			count, ok := f.NetCounters.Get()
-			if !ok {
-				return nil
-			}
-			bad, all := count["Ip.ReasmFails"], count["Ip.ReasmReqds"]
-			if bad < 1000 || float64(bad) < 0.01*float64(all) {
+		ID:     "fragments-lost",
+		Doc:    "Fragments that never become whole are lost packets: NFS over UDP, or a tunnel above its MTU.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 1000, 0.01, ofStack("Ip.ReasmReqds", "Ip.ReasmFails"))
+			if t == nil || t.all == 0 {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "fragments do not come together",
-				Observed: fmt.Sprintf("%d of %d fragments were in vain", bad, all),
+				Severity: t.severity(Low), Title: "fragments do not come together",
+				Observed: fmt.Sprintf("%d failed reassemblies at %d fragments %s", t.bad, t.all, t.over(sinceBoot)),
 				Fix:      "use TCP, or an MTU that every hop can carry, so that nothing is fragmented",
-				Source:   "RFC 8900; RFC 4963 (reassembly errors at high rates)",
+				Source:   "RFC 4293 (ipSystemStatsReasmFails); RFC 8900; RFC 4963 (reassembly errors at high rates)",
 			}}
 		},
 	}

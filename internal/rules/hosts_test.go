@@ -21,9 +21,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // What the rules say of every recorded host, and that the healthy ones have
 // nothing above "info".
 func TestRecordedHosts(t *testing.T) {
-	healthy := map[string]bool{"vm-virtio": true, "zfs-filer-100g": true, "uml-nfs-client": true, "iscsi-client": true}
+	// How many findings above "info" a healthy one may have: the emulator's clock
+	// is slow.
+	healthy := map[string]int{
+		"vm-virtio": 0, "zfs-filer-100g": 0, "uml-nfs-client": 0, "iscsi-client": 0, "bnxt-25g": 0, "uml-storage-client": 0, "uml-storage-server": 0,
+		"qemu-e1000e-vmxnet3": 1,
+	}
 	files, err := filepath.Glob("../../testdata/hosts/*/facts.json")
-	if err != nil || len(files) < 8 {
+	if err != nil || len(files) < 12 {
 		t.Fatalf("%d recorded hosts, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -39,15 +44,19 @@ func TestRecordedHosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got strings.Builder
+			above := 0
 			for _, found := range Check(&f, Context{}) {
 				bound := ""
 				if found.Bound != nil {
 					bound = " | at most " + found.Bound.String()
 				}
 				fmt.Fprintf(&got, "%s %s | %s | %s%s\n", found.Severity, found.Rule, found.Title, found.Observed, bound)
-				if healthy[name] && found.Severity != Info {
-					t.Errorf("a healthy host has %+v", found)
+				if found.Severity != Info {
+					above++
 				}
+			}
+			if most, ok := healthy[name]; ok && above > most {
+				t.Errorf("a healthy host has %d findings above info:\n%s", above, got.String())
 			}
 			golden(t, filepath.Join(dir, "findings.txt"), got.String())
 		})

@@ -10,7 +10,7 @@ import (
 func interruptPerPacket() Rule {
 	return Rule{
 		ID:  "interrupt-per-packet",
-		Doc: "A fast port that interrupts for each packet spends its core on interrupts.",
+		Doc: "Without coalescing a fast port interrupts for each packet until its core polls: time that is missing below full load.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				co, ok := n.Coalesce.Get()
@@ -21,7 +21,7 @@ func interruptPerPacket() Rule {
 					Severity: Low, Title: n.Name + " interrupts for each packet",
 					Observed: fmt.Sprintf("%s (%s): adaptive-rx off, rx-usecs 0, rx-frames %d", n.Name, n.Speed.Value, co.RxFrames),
 					Fix:      "turn on adaptive-rx of " + n.Name + ", or set rx-usecs to 8 or so (ethtool -C)",
-					Source:   "ethtool(8), coalesce; Documentation/networking/ethtool-netlink.rst",
+					Source:   "ethtool(8) (--coalesce); Documentation/networking/napi.rst (interrupt coalescing)",
 				}
 			})
 		},

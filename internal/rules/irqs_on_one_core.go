@@ -14,29 +14,56 @@ func irqsOneCore() Rule {
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				irqs, ok := n.IRQs.Get()
-				if !ok || len(f.CPUs) < 2 || n.Speed.Or(0) < veryFast {
+				speed, known := n.Speed.Get()
+				if !ok || len(f.CPUs) < 2 || known && speed < veryFast {
 					return nil
 				}
-				core, busy := -1, 0
-				for _, q := range irqs {
-					if q.Count < busyIRQ {
-						continue
-					}
-					if len(q.CPUs) != 1 || core >= 0 && q.CPUs[0] != core {
-						return nil
-					}
-					core, busy = q.CPUs[0], busy+1
-				}
-				if busy < 2 {
+				core, busy, pinned := oneCore(irqs)
+				if core < 0 {
 					return nil
 				}
-				return &model.Finding{
+				out := &model.Finding{
 					Severity: Medium, Title: fmt.Sprintf("CPU %d serves all queues of %s", core, n.Name),
-					Observed: fmt.Sprintf("%s (%s): %d busy interrupts, all go to CPU %d", n.Name, n.Speed.Value, busy, core),
+					Observed: fmt.Sprintf("%s: %d busy interrupts, all go to CPU %d", n.Name, busy, core),
 					Fix:      "spread them, one queue per core (smp_affinity_list), or run irqbalance",
 					Source:   "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst",
 				}
+				if busy < 2 {
+					out.Observed = fmt.Sprintf("%s: %d interrupts, all set to CPU %d alone", n.Name, pinned, core)
+				}
+				if !known || busy < 2 { // a virtual port, whose rate nobody tells, or one that is idle
+					out.Severity = Low
+				}
+				return out
 			})
 		},
 	}
+}
+
+// oneCore is the core that all busy interrupts go to, if there are two or more;
+// or else that all are set to alone, of three or more (two queues and a vector
+// for the link), which no driver does by itself. -1 is none.
+func oneCore(irqs []model.IRQ) (core, busy, pinned int) {
+	core, allowed := -1, -1
+	spread, free := false, len(irqs) < 3
+	for _, q := range irqs {
+		if q.Count >= busyIRQ {
+			spread = spread || len(q.CPUs) != 1 || core >= 0 && q.CPUs[0] != core
+			busy++
+			if !spread {
+				core = q.CPUs[0]
+			}
+		}
+		free = free || len(q.Allowed) != 1 || allowed >= 0 && q.Allowed[0] != allowed
+		if !free {
+			allowed = q.Allowed[0]
+		}
+	}
+	switch {
+	case busy >= 2 && !spread:
+		return core, busy, 0
+	case busy < 2 && !free:
+		return allowed, busy, len(irqs)
+	}
+	return -1, busy, 0
 }

@@ -14,12 +14,12 @@ func lacpNoPartner() Rule {
 		Doc: "Nobody answers LACP at the other end: the bond sends by one port only.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
-				if !isLACP(b) || b.Partner != "00:00:00:00:00:00" {
+				if !isLACP(b) || b.Partner != "00:00:00:00:00:00" || upPorts(b) == 0 {
 					return nil
 				}
-				speed := unit.BitRate(0)
+				speed, known := unit.BitRate(0), true
 				for _, p := range b.Ports {
-					speed = max(speed, p.Speed)
+					speed, known = max(speed, p.Speed), known && (p.Speed > 0 || !p.Up)
 				}
 				out := &model.Finding{
 					Severity: High, Title: "the switch of " + n.Name + " does not speak LACP",
@@ -27,7 +27,7 @@ func lacpNoPartner() Rule {
 					Fix:      "configure an LACP group (not a static one) on its switch ports",
 					Source:   "IEEE 802.1AX; Documentation/networking/bonding.rst (802.3ad)",
 				}
-				if speed > 0 {
+				if known && speed > 0 {
 					out.Bound = &speed
 					out.Observed += fmt.Sprintf("; one port carries %s", speed)
 				}

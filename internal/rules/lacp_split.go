@@ -17,10 +17,10 @@ func lacpSplit() Rule {
 				if !isLACP(b) {
 					return nil
 				}
-				groups, speed := map[string]unit.BitRate{}, unit.BitRate(0)
+				groups, speed, known := map[string]unit.BitRate{}, unit.BitRate(0), true
 				for _, p := range b.Ports {
 					if p.Up && p.Aggregator != "" {
-						groups[p.Aggregator] += p.Speed
+						groups[p.Aggregator], known = groups[p.Aggregator]+p.Speed, known && p.Speed > 0
 						speed = max(speed, groups[p.Aggregator])
 					}
 				}
@@ -33,7 +33,7 @@ func lacpSplit() Rule {
 					Fix:      "put all its switch ports into one LACP group with the same key and speed",
 					Source:   "IEEE 802.1AX; Documentation/networking/bonding.rst (802.3ad)",
 				}
-				if speed > 0 {
+				if known {
 					out.Bound = &speed
 					out.Observed += fmt.Sprintf("; one of them carries %s at most", speed)
 				}

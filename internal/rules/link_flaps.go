@@ -6,24 +6,33 @@ import (
 	"linerate/internal/model"
 )
 
-// linkFlaps: a link that goes down again and again stops every transfer over it for seconds.
+// flapsADay is how many changes of a link in a day are many.
+const flapsADay = 4
+
+// linkFlaps: carrier changes, against the time that the host is up; or any while
+// it is watched.
 func linkFlaps() Rule {
 	return Rule{
-		ID:  "link-flaps",
-		Doc: "A link that goes down again and again stops every transfer over it for seconds.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		ID:     "link-flaps",
+		Doc:    "A link that goes down again and again stops every transfer over it for seconds.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
-				changes, ok := counter(n, "carrier_changes")
 				up, known := f.Uptime.Get()
-				if !ok || !known || changes < 20 || float64(changes) < 4*max(1, up.Hours()/24) {
+				t := c.tally(f, 20, 0, ofPort(n, "rx_packets", "carrier_changes"))
+				if t == nil || t.gap == 0 && (!known || float64(t.bad) < flapsADay*max(1, up.Hours()/24)) {
 					return nil
 				}
-				return &model.Finding{
-					Severity: Low, Title: "the link of " + n.Name + " comes and goes",
-					Observed: fmt.Sprintf("%s: the carrier changed %d times in %.0f hours", n.Name, changes, up.Hours()),
+				out := &model.Finding{
+					Severity: Info, Title: "the link of " + n.Name + " comes and goes",
+					Observed: fmt.Sprintf("%s: the carrier changed %d times in %.0f hours", n.Name, t.bad, up.Hours()),
 					Fix:      "check the cable, the module and power saving (EEE) at both ends of " + n.Name,
 					Source:   "Documentation/ABI/testing/sysfs-class-net (carrier_changes)",
 				}
+				if t.gap > 0 {
+					out.Severity, out.Observed = Medium, fmt.Sprintf("%s: the carrier changed %d times %s", n.Name, t.bad, t.over(""))
+				}
+				return out
 			})
 		},
 	}

@@ -12,7 +12,7 @@ func nfsSlots() Rule {
 	return Rule{
 		ID:  "nfs-slots",
 		Doc: "No more requests are under way than there are slots: slots × size / round trip is all that a mount can move.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				slots, name := int64(0), ""
 				if vers := o["vers"]; vers == "4.1" || vers == "4.2" {
@@ -28,12 +28,12 @@ func nfsSlots() Rule {
 					return nil
 				}
 				bound := perRTT(unit.Bytes(slots*size), rtt)
-				if *bound >= speedTo(f, m) {
+				if *bound >= pathSpeed(f, c, m) {
 					return nil
 				}
 				return &model.Finding{
-					Severity: High, Title: m.Point + " has too few slots for this path", Bound: bound,
-					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v", m.Point, name, slots, unit.Bytes(size), slots, unit.Bytes(size), rtt),
+					Severity: Medium, Title: m.Point + " has too few slots for this path", Bound: bound,
+					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v (the setting of now; a mount keeps what held when it was made)", m.Point, name, slots, unit.Bytes(size), slots, unit.Bytes(size), rtt),
 					Fix:      "raise " + name + " on the client (and the slots the server offers), and mount again; larger rsize and wsize do the same",
 					Source:   "RFC 8881 section 2.10.6; Documentation/admin-guide/kernel-parameters.txt (nfs.max_session_slots)",
 				}

@@ -11,7 +11,7 @@ import (
 func notsentLowat() Rule {
 	return Rule{
 		ID:  "notsent-lowat-small",
-		Doc: "With a low mark for unsent data every program is woken for small pieces, which costs a core on a fast path.",
+		Doc: "With a low mark for unsent data programs are woken for small pieces: more switches between them and the kernel, hardly less goodput.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_notsent_lowat")
 			n, err := strconv.ParseUint(v, 10, 32)
@@ -19,7 +19,7 @@ func notsentLowat() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "senders are woken for small pieces",
+				Severity: Info, Title: "senders are woken for small pieces",
 				Observed: fmt.Sprintf("net.ipv4.tcp_notsent_lowat = %d bytes", n),
 				Fix:      "leave it at its default, or 128 KiB and more on hosts that move bulk data",
 				Source:   "Documentation/networking/ip-sysctl.rst (tcp_notsent_lowat)",

@@ -10,7 +10,7 @@ import (
 func oneSoftirqCore() Rule {
 	return Rule{
 		ID:  "one-softirq-core",
-		Doc: "One core took nearly all packets since the host started: the rate ends where that core does.",
+		Doc: "One core took nearly all packets: a single connection does that, and then the rate ends where that core does; with many connections they are not spread.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			cores, ok := f.CPU.Softnet.Get()
 			if !ok || len(cores) < 2 || fastest(f) < veryFast {
@@ -26,7 +26,7 @@ func oneSoftirqCore() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: fmt.Sprintf("CPU %d takes nearly all packets", most.CPU),
+				Severity: Info, Title: fmt.Sprintf("CPU %d takes nearly all packets", most.CPU),
 				Observed: fmt.Sprintf("CPU %d processed %d of %d packets", most.CPU, most.Processed, sum.Processed),
 				Fix:      "spread the receive queues over cores, or the packets with receive packet steering (rps_cpus)",
 				Source:   "Documentation/networking/scaling.rst; net/core/net-procfs.c",

@@ -6,24 +6,40 @@ import (
 	"linerate/internal/model"
 )
 
-// pauseReceived: a port that receives many pause frames spends time standing still, and so does everybody behind the same switch buffer.
+// oftenPaused is how many pause frames a second are much. Each stops a port for
+// up to 65535 quanta of 512 bit times (IEEE 802.3 Annex 31B): 3.4 ms at
+// 10 Gbit/s, so that a hundred may cost a third of the time.
+const oftenPaused = 100
+
+// pauseFinding is of either direction; seen is how it reads.
+func pauseFinding(t *tally, n model.NIC, title, seen, packets, fix string) *model.Finding {
+	out := &model.Finding{
+		Severity: t.severity(Low), Title: title,
+		Observed: fmt.Sprintf("%s: %d pause frames %s and %d packets %s %s", n.Name, t.bad, seen, t.all, packets, t.over(sinceSetUp)),
+		Fix:      fix,
+		Source:   "IEEE 802.3 Annex 31B; Documentation/networking/statistics.rst (pause)",
+	}
+	if t.perSecond() >= oftenPaused {
+		out.Severity = Medium
+	}
+	return out
+}
+
+// pauseReceived: the link partner stops this port, and with it everything that
+// leaves by it.
 func pauseReceived() Rule {
 	return Rule{
-		ID:  "pause-received",
-		Doc: "A port that receives many pause frames spends time standing still, and so does everybody behind the same switch buffer.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		ID:     "pause-received",
+		Doc:    "A port that receives pause frames stands still for a while after each, whoever the switch wants to protect.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
-				frames, ok := counter(n, "rx_pause_frames")
-				packets, _ := counter(n, "rx_packets")
-				if !ok || frames < 1000 || float64(frames) < 0.01*float64(packets) {
+				t := c.tally(f, 1000, 1e-4, ofPort(n, "tx_packets", "rx_pause_frames"))
+				if t == nil {
 					return nil
 				}
-				return &model.Finding{
-					Severity: Medium, Title: n.Name + " is often told to stop",
-					Observed: fmt.Sprintf("%s: %d pause frames received and %d packets received since it was set up", n.Name, frames, packets),
-					Fix:      "find the receiver that the switch protects (a slow port, a full disk array) and give it room, or turn flow control off on the path",
-					Source:   "IEEE 802.3 Annex 31B",
-				}
+				return pauseFinding(t, n, n.Name+" is often told to stop", "received", "sent",
+					"find the receiver that the switch protects (a slow port, a full disk array) and give it room, or turn flow control off on the path")
 			})
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
 
@@ -23,14 +24,14 @@ func pcieBoth() Rule {
 					continue
 				}
 				done[card] = true
-				capacity, sum, names := PCIeRate(slot.GTs, slot.Lanes), unit.BitRate(0), []string{}
+				capacity, sum, names := size.SlotRate(slot.GTs, slot.Lanes), unit.BitRate(0), []string{}
 				for _, o := range f.NICs {
 					other, _, _ := strings.Cut(o.PCI.Or(model.PCISlot{}).Address, ".")
 					if speed, known := o.Speed.Get(); known && o.Up && other == card {
 						sum, names = sum+speed, append(names, o.Name)
 					}
 				}
-				if len(names) < 2 || capacity*tlpShare >= sum {
+				if len(names) < 2 || afterHeaders(n, capacity) >= sum {
 					continue
 				}
 				out = append(out, model.Finding{

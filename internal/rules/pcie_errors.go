@@ -6,22 +6,30 @@ import (
 	"linerate/internal/model"
 )
 
-// pcieErrors: the PCIe link of a NIC repairs errors again and again: each is sent once more, and the link may fall back.
+// pcieErrors: errors that the PCIe link repaired by sending again.
 func pcieErrors() Rule {
 	return Rule{
-		ID:  "pcie-errors",
-		Doc: "The PCIe link of a NIC repairs errors again and again: each is sent once more, and the link may fall back.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
+		ID:     "pcie-errors",
+		Doc:    "The PCIe link of a NIC repairs errors again and again: each packet is sent once more, and the link may fall back.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
-				bad, ok := n.PCIErrors.Get()
-				if !ok || bad < 1000 {
+				t := c.tally(f, 1000, 0, func(f *model.Facts) (int64, int64, bool) {
+					port := nicNamed(f, n.Name)
+					if port == nil || port.Device != n.Device {
+						return 0, 0, false
+					}
+					bad, ok := port.PCIErrors.Get()
+					return bad, 0, ok
+				})
+				if t == nil {
 					return nil
 				}
 				return &model.Finding{
-					Severity: Low, Title: "the PCIe link of " + n.Name + " has errors",
-					Observed: fmt.Sprintf("%s: %d corrected errors since the host started", n.Name, bad),
+					Severity: t.severity(Low), Title: "the PCIe link of " + n.Name + " has errors",
+					Observed: fmt.Sprintf("%s: %d corrected errors %s", n.Name, t.bad, t.over(sinceBoot)),
 					Fix:      "reseat the card, try another slot or riser; look at ASPM",
-					Source:   "Documentation/PCI/pcieaer-howto.rst",
+					Source:   "Documentation/PCI/pcieaer-howto.rst; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
 				}
 			})
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 )
 
 // pcieUpstream: a link between the slot of a NIC and the root of the bus carries less than the port: it trained low, or the slot hangs behind a narrow bridge.
@@ -20,9 +21,9 @@ func pcieUpstream() Rule {
 					return nil
 				}
 				for _, l := range links {
-					capacity := PCIeRate(l.GTs, l.Lanes)
-					narrower := own.Lanes == 0 || capacity < PCIeRate(own.GTs, own.Lanes) // else pcie-below-port tells
-					if l.Lanes <= 0 || !narrower || capacity*tlpShare >= speed {
+					capacity := size.SlotRate(l.GTs, l.Lanes)
+					narrower := own.Lanes == 0 || capacity < size.SlotRate(own.GTs, own.Lanes) // else pcie-below-port tells
+					if l.Lanes <= 0 || !narrower || afterHeaders(n, capacity) >= speed {
 						continue
 					}
 					return &model.Finding{

@@ -14,15 +14,21 @@ import (
 // Rule is one conclusion that can be drawn from the facts of one host. Check
 // fills all of a finding but Rule and Host.
 type Rule struct {
-	ID    string
-	Doc   string // one sentence: what it looks for and why that costs goodput
-	Check func(f *model.Facts, c Context) []model.Finding
+	ID  string
+	Doc string // one sentence: what it looks for and why that costs goodput
+	// Counts: it concludes from counters, so that a second look tells whether
+	// what it saw still happens.
+	Counts bool
+	Check  func(f *model.Facts, c Context) []model.Finding
 }
 
-// Context is what is known of the path the host is to fill; zero is unknown.
+// Context is what is known beside the facts; zero is unknown.
 type Context struct {
 	LineRate unit.BitRate  // what the path should carry
 	RTT      time.Duration // without load
+	// Earlier is an earlier look at the same host: what counters rose by in
+	// between is what happens now.
+	Earlier *model.Facts
 }
 
 // BDP is the bandwidth-delay product in bytes: what must be in flight to fill

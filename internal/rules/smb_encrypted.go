@@ -17,7 +17,7 @@ func smbEncrypted() Rule {
 					return nil
 				}
 				return &model.Finding{
-					Severity: Low, Title: "a core encrypts each byte of " + m.Point,
+					Severity: Info, Title: "a core encrypts each byte of " + m.Point,
 					Observed: fmt.Sprintf("%s: seal, by a port of %s", m.Point, speedTo(f, m)),
 					Fix:      "keep it where the network is not trusted; spread it with multichannel",
 					Source:   "mount.cifs(8) (seal)",

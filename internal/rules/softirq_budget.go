@@ -6,22 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// softirqBudget: the kernel often stops taking packets because its time for it is used up, with packets still waiting.
+// softirqBudget: the third column of softnet_stat, net_rx_action ended with work
+// left. It is no loss yet: the rest waits for the next round.
 func softirqBudget() Rule {
 	return Rule{
-		ID:  "softirq-budget",
-		Doc: "The kernel often stops taking packets because its time for it is used up, with packets still waiting.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			cores := f.CPU.Softnet.Or(nil)
-			sum := softnetSum(cores)
-			if sum.Squeezed < 1000 || float64(sum.Squeezed) < 1e-3*float64(sum.Processed) {
+		ID:     "softirq-budget",
+		Doc:    "The kernel often stops taking packets because its time for it is used up, with packets still waiting.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 1000, 1e-3, ofCores(func(s model.Softnet) int64 { return s.Squeezed }))
+			if t == nil {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "the kernel runs out of time for packets",
-				Observed: fmt.Sprintf("softnet: stopped early %d times over %d packets", sum.Squeezed, sum.Processed),
+				Severity: t.severity(Low), Title: "the kernel runs out of time for packets",
+				Observed: fmt.Sprintf("softnet: stopped early %d times over %d packets %s", t.bad, t.all, t.over(sinceBoot)),
 				Fix:      "spread receive work over more cores; then raise net.core.netdev_budget and netdev_budget_usecs",
-				Source:   "Documentation/admin-guide/sysctl/net.rst (netdev_budget)",
+				Source:   "Documentation/admin-guide/sysctl/net.rst (netdev_budget); net/core/dev.c (net_rx_action, time_squeeze)",
 			}}
 		},
 	}

@@ -33,6 +33,17 @@ func strictReverse() Rule {
 					Source:   "RFC 3704 section 2; Documentation/networking/ip-sysctl.rst (rp_filter)",
 				})
 			}
+			for _, d := range detours(f) {
+				if mode, ok := d.port.RPFilter.Get(); !ok || mode != 1 || !d.route.Dst.Addr().Is4() {
+					continue
+				}
+				out = append(out, model.Finding{
+					Severity: High, Title: fmt.Sprintf("what %s sends to %s is dropped", d.route.Dst, d.port.Name),
+					Observed: fmt.Sprintf("answers to %s leave by %s, though %s is on its network; rp_filter of %s is 1", d.route.Dst, d.via.Name, d.port.Name, d.port.Name),
+					Fix:      fmt.Sprintf("take the route to %s by %s away, or set rp_filter of %s to 2 (loose)", d.route.Dst, d.via.Name, d.port.Name),
+					Source:   "RFC 3704 section 2.2; Documentation/networking/ip-sysctl.rst (rp_filter)",
+				})
+			}
 			return out
 		},
 	}

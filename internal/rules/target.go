@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // byTarget groups the iSCSI sessions that are logged in and have connections
@@ -54,4 +55,17 @@ func sessionRTT(f *model.Facts, name string) time.Duration {
 		}
 	}
 	return least
+}
+
+// sessionSpeed is the speed of the port that a session leaves by, or else of the
+// fastest or of the path; 0 where it is not known.
+func sessionSpeed(f *model.Facts, c Context, name string) unit.BitRate {
+	for _, s := range f.ISCSI {
+		for _, conn := range s.Conns {
+			if n := nicWith(f, conn.Local); n != nil && s.Name == name {
+				return n.Speed.Or(c.LineRate)
+			}
+		}
+	}
+	return max(fastest(f), c.LineRate)
 }

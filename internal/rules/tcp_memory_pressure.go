@@ -6,27 +6,28 @@ import (
 	"linerate/internal/model"
 )
 
-// memoryPressure: when all sockets together use too much memory the kernel shrinks every window.
+// memoryPressure: the kernel entered memory pressure for TCP.
 func memoryPressure() Rule {
 	return Rule{
-		ID:  "tcp-memory-pressure",
-		Doc: "When all sockets together use too much memory the kernel shrinks every window.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			count, ok := f.NetCounters.Get()
-			if !ok {
-				return nil
-			}
-			n := count["TcpExt.TCPMemoryPressures"]
-			if n == 0 {
+		ID:     "tcp-memory-pressure",
+		Doc:    "When all sockets together use more memory than tcp_mem allows, the kernel lets no buffer grow.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 1, 0, ofStack("", "TcpExt.TCPMemoryPressures"))
+			if t == nil {
 				return nil
 			}
 			limits, _ := sysctl(f, "tcp_mem")
-			return []model.Finding{{
-				Severity: Medium, Title: "TCP ran short of memory",
-				Observed: fmt.Sprintf("TCPMemoryPressures %d since the host started; net.ipv4.tcp_mem = %q pages", n, limits),
+			out := model.Finding{
+				Severity: Info, Title: "TCP ran short of memory",
+				Observed: fmt.Sprintf("TCPMemoryPressures %d %s; net.ipv4.tcp_mem = %q pages", t.bad, t.over(sinceBoot), limits),
 				Fix:      "raise the second and third number of net.ipv4.tcp_mem; find what holds so many full sockets",
-				Source:   "Documentation/networking/ip-sysctl.rst (tcp_mem)",
-			}}
+				Source:   "tcp(7) (tcp_mem); Documentation/networking/ip-sysctl.rst (tcp_mem)",
+			}
+			if t.gap > 0 { // each is an episode of many packets
+				out.Severity = Medium
+			}
+			return []model.Finding{out}
 		},
 	}
 }

@@ -6,30 +6,27 @@ import (
 	"linerate/internal/model"
 )
 
-// retransmissions: much of what this host sends it sends twice: somewhere on its paths segments are lost.
+// retransmissions: over all connections of the host, wherever they lead.
 func retransmissions() Rule {
 	return Rule{
-		ID:  "tcp-retransmissions",
-		Doc: "Much of what this host sends it sends twice: somewhere on its paths segments are lost.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			count, ok := f.NetCounters.Get()
-			if !ok {
+		ID:     "tcp-retransmissions",
+		Doc:    "Much of what this host sends it sends twice: somewhere on its paths segments are lost.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 1000, 1e-3, ofStack("Tcp.OutSegs", "Tcp.RetransSegs"))
+			if t == nil || t.gap == 0 && t.all < 1e6 || t.all < settled {
 				return nil
 			}
-			again, sent := count["Tcp.RetransSegs"], count["Tcp.OutSegs"]
-			if sent < 1e6 || float64(again) < 1e-3*float64(sent) {
-				return nil
+			full := Low
+			if t.share() >= 0.01 {
+				full = Medium
 			}
-			out := model.Finding{
-				Severity: Low, Title: "segments are sent again and again",
-				Observed: fmt.Sprintf("%d of %d segments were retransmissions (%.2f%%), over all paths since the host started", again, sent, 100*float64(again)/float64(sent)),
+			return []model.Finding{{
+				Severity: t.severity(full), Title: "segments are sent again and again",
+				Observed: fmt.Sprintf("%d retransmissions beside %d segments (%.2f%%), over all paths, %s", t.bad, t.all, 100*t.share(), t.over(sinceBoot)),
 				Fix:      "find the path with ss -ti, or watch a slow transfer with linerate explain",
-				Source:   "RFC 4898 (SegsRetrans); Documentation/networking/snmp_counter.rst (TcpRetransSegs)",
-			}
-			if float64(again) >= 0.01*float64(sent) {
-				out.Severity = Medium
-			}
-			return []model.Finding{out}
+				Source:   "RFC 4022 (tcpRetransSegs, tcpOutSegs); Mathis et al., CCR 27(3), 1997 (rate against loss)",
+			}}
 		},
 	}
 }

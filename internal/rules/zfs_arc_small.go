@@ -22,7 +22,7 @@ func zfsARC() Rule {
 			out := model.Finding{
 				Severity: Info, Title: "the ARC may use little of the memory",
 				Observed: fmt.Sprintf("c_max %s of %s", unit.Bytes(most), memory),
-				Fix:      "raise zfs_arc_max if this host is a filer; half of the memory was long the default on Linux",
+				Fix:      "raise zfs_arc_max if this host is a filer; half of the memory was the default on Linux up to OpenZFS 2.2, nearly all of it since 2.3",
 				Source:   "zfs(4) (zfs_arc_max)",
 			}
 			if _, serves := f.NFSD.Get(); serves {

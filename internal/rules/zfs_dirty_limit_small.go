@@ -20,9 +20,9 @@ func zfsDirty() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "ZFS takes less than a second of writes",
+				Severity: Info, Title: "ZFS takes less than a second of writes",
 				Observed: fmt.Sprintf("zfs_dirty_data_max %s; a port of %s brings %s per second", unit.Bytes(n), fastest(f), need),
-				Fix:      "raise zfs_dirty_data_max if the memory is there",
+				Fix:      "do writers stop and go while the disks are idle in between? Then raise zfs_dirty_data_max, if the memory is there",
 				Source:   "zfs(4) (zfs_dirty_data_max, ZFS transaction delay)",
 			}}
 		},

@@ -6,20 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsThrottle: zFS held back writes because memory was short.
+// zfsThrottle: transactions that waited because the kernel was short of memory.
 func zfsThrottle() Rule {
 	return Rule{
-		ID:  "zfs-memory-throttled",
-		Doc: "ZFS held back writes because memory was short.",
-		Check: func(f *model.Facts, _ Context) []model.Finding {
-			z := f.ZFS.Or(model.ZFS{})
-			n := z.ARC["memory_throttle_count"]
-			if n < 100 {
+		ID:     "zfs-memory-throttled",
+		Doc:    "ZFS held back writes because memory was short.",
+		Counts: true,
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			t := c.tally(f, 100, 0, func(f *model.Facts) (int64, int64, bool) {
+				z, ok := f.ZFS.Get()
+				return z.ARC["memory_throttle_count"], 0, ok
+			})
+			if t == nil {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "ZFS held back for want of memory",
-				Observed: fmt.Sprintf("memory_throttle_count %d since the module was loaded", n),
+				Severity: t.severity(Low), Title: "ZFS held back for want of memory",
+				Observed: fmt.Sprintf("memory_throttle_count %d %s", t.bad, t.over("since the module was loaded")),
 				Fix:      "leave more memory free: lower zfs_arc_max or move other programs off this host",
 				Source:   "zfs(4) (zfs_arc_lotsfree_percent); module/zfs/arc.c (arc_memory_throttle)",
 			}}

@@ -22,15 +22,16 @@ func generations() []generation {
 
 // coded is the rate of lanes after the line code, which is counted once.
 func (g generation) coded(lanes int) float64 {
-	return g.perLane * float64(lanes) * float64(g.data) / float64(g.raw)
+	return float64(SlotRate(g.perLane/1e9, lanes))
 }
 
-// packetOverhead of a memory write with a 64-bit address: framing and sequence
+// PacketOverhead, in bytes, of a memory write with a 64-bit address: framing and sequence
 // number 4, header 16, link check sum 4. (Generations 1 and 2: start 1, sequence
 // 2, end 1; from 3 on a start token of 4.) Read completions have a header of 12.
-// ECRC, which is optional, adds 4.
+// ECRC, which is optional, adds 4. Neugebauer et al., SIGCOMM 2018, section 3, take
+// the same.
 const (
-	packetOverhead = 24
+	PacketOverhead = 24
 	endToEndCRC    = 4
 )
 
@@ -45,7 +46,7 @@ type PCIeInput struct {
 }
 
 func (in PCIeInput) packet() int {
-	p := in.Payload + packetOverhead
+	p := in.Payload + PacketOverhead
 	if in.ECRC {
 		p += endToEndCRC
 	}

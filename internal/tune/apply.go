@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/tune/file"
 	"linerate/internal/tune/setter"
 )
 
@@ -19,41 +21,60 @@ type step struct {
 	set      setter.Setter
 	at       setter.Place
 	from, to string
+	origin   string // Entry.Origin
 }
 
 // Apply executes a plan: all of it, or, when any step fails, none of it. A
 // change that this plan already made and that is still in force is left as it
-// is, so applying twice is applying once.
+// is, so applying twice is applying once. The changes are made in the order of
+// Order.
 //
-// Errors: ErrPlan (not executable as it stands), ErrBusy, *ChangedError (a
-// value is no longer what was planned on; nothing was touched),
-// *NotInForceError (the kernel did not do what was asked), or what a mechanism
-// answered; joined with what went wrong while undoing.
+// Where the plan is to be confirmed, the dead-man is armed and known to be
+// alive before the first write, and Result.Deadline says until when. It stays
+// armed when a failed plan could not be put back in full.
+//
+// Errors: ErrPlan (not executable as it stands), ErrBusy, ErrUnconfirmed,
+// *ChangedError (a value is no longer what was planned on; nothing was
+// touched), *NotInForceError (the kernel did not do what was asked), or what a
+// mechanism answered; joined with what went wrong while undoing.
 func (t *Tuner) Apply(ctx context.Context, p model.Plan) (res Result, err error) {
+	res.Plan = p.ID
 	steps, err := t.check(p)
 	if err != nil {
-		return Result{Plan: p.ID}, err
+		return res, err
 	}
 	s, err := t.begin()
 	if err != nil {
-		return Result{Plan: p.ID}, err
+		return res, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
+	if err := s.unconfirmed(ctx, p.ID); err != nil {
+		return res, err
+	}
 	todo, err := s.pending(ctx, p.ID, steps)
 	if err != nil {
-		return Result{Plan: p.ID}, err
+		return res, err
 	}
-	res = Result{Plan: p.ID}
-	for _, st := range todo {
+	if len(todo) > 0 {
+		if err := s.arm(ctx, p); err != nil {
+			return res, err
+		}
+	}
+	for i, st := range todo {
 		e, err := s.applyOne(ctx, p, st)
 		if e.Seq > 0 {
 			res.Entries = append(res.Entries, e)
 		}
+		if err == nil {
+			err = s.follow(ctx, st, todo[i+1:])
+		}
 		if err != nil {
-			return s.rollback(ctx, res, err)
+			return s.rollback(ctx, p, res, err)
 		}
 	}
-	return res, nil
+	res.Changes = outcomes(p, s.journal.entries, s.BootID)
+	res.Deadline, err = s.extend(p)
+	return res, err
 }
 
 // check refuses what no kernel needs to be asked about.
@@ -69,7 +90,7 @@ func (t *Tuner) check(p model.Plan) ([]step, error) {
 	}
 	seen := map[setter.Place]bool{}
 	var steps []step
-	for _, c := range p.Changes {
+	for _, c := range Order(p.Changes) {
 		st, err := t.checkChange(c)
 		if err != nil {
 			return nil, fmt.Errorf("%w %s: %w", ErrPlan, p.ID, err)
@@ -147,8 +168,9 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 		return Entry{}, err
 	}
 	e := Entry{
-		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: s.By,
+		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: s.By, At: s.now(),
 		Target: st.at.Target, Setting: st.at.Setting, Before: before, Wanted: st.to, State: Intended,
+		Origin: st.origin, Persisted: strings.HasPrefix(st.at.Setting, file.Prefix),
 	}
 	if err := s.put(e); err != nil {
 		return Entry{}, err
@@ -171,14 +193,63 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 	return e, nil
 }
 
+// follow takes up what a write did to the settings of the same device that are
+// still to be changed: new channels come with a new RSS table.
+func (s *session) follow(ctx context.Context, done step, todo []step) error {
+	for i := range todo {
+		if done.at.Target == "" || todo[i].at.Target != done.at.Target {
+			continue
+		}
+		now, err := s.read(ctx, todo[i].set, todo[i].at, todo[i].from)
+		if err != nil {
+			return err
+		}
+		if now == todo[i].from {
+			continue
+		}
+		if todo[i].origin == "" {
+			todo[i].origin = todo[i].from
+		}
+		todo[i].from = now
+	}
+	return nil
+}
+
 // rollback undoes what this call of Apply did.
-func (s *session) rollback(ctx context.Context, res Result, cause error) (Result, error) {
+func (s *session) rollback(ctx context.Context, p model.Plan, res Result, cause error) (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 	defer cancel()
 	undone, err := s.undo(ctx, res.Entries)
 	res.Entries = undone
+	res.Changes = outcomes(p, s.journal.entries, s.BootID)
 	if err != nil {
 		err = fmt.Errorf("undo what was done so far: %w", err)
 	}
-	return res, errors.Join(cause, err)
+	return res, errors.Join(cause, err, s.disarmUndone(ctx))
+}
+
+// outcomes says what became of each change of a plan.
+func outcomes(p model.Plan, entries []Entry, bootID string) []Outcome {
+	out := make([]Outcome, len(p.Changes))
+	for i, c := range p.Changes {
+		out[i] = Outcome{Setting: c.Setting, Target: c.Target, Effective: "no"}
+		for _, e := range entries {
+			if e.Plan == p.ID && e.Open(bootID) && e.Setting == c.Setting && e.Target == c.Target {
+				out[i].Applied = e.State == Applied && e.After == e.Wanted
+			}
+		}
+		if out[i].Applied {
+			out[i].Effective = effective(c)
+		}
+	}
+	return out
+}
+
+// effective tells from what a change needs whether it is in effect once it is
+// applied.
+func effective(c model.Change) string {
+	if c.Needs == "" || c.Needs == model.NeedsFlap {
+		return "yes"
+	}
+	return "later: " + c.Needs
 }

@@ -19,7 +19,7 @@ func TestApplyAndUndo(t *testing.T) {
 	tn := tuner(t, k)
 	res := mustApply(t, tn, plan("fake.a", "fake.b"))
 	k.want(t, all("new", "fake.a", "fake.b"))
-	want := Entry{V: 1, Seq: 2, Plan: "p1", BootID: boot, By: "test", Setting: "fake.b", Before: "old", Wanted: "new", After: "new", State: Applied}
+	want := Entry{V: 2, Seq: 2, Plan: "p1", BootID: boot, By: "test", Setting: "fake.b", Before: "old", Wanted: "new", After: "new", State: Applied, At: fixedClock()}
 	if d := cmp.Diff(want, res.Entries[1]); d != "" {
 		t.Error(d)
 	}
@@ -46,14 +46,14 @@ func TestJournalFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"v":1,"seq":1,"plan":"p1","boot_id":"` + boot + `","by":"test","target":"pci:0000:3b:00.0","setting":"fake.a","before":"old","wanted":"new","after":"","state":"intended"}
-{"v":1,"seq":1,"plan":"p1","boot_id":"` + boot + `","by":"test","target":"pci:0000:3b:00.0","setting":"fake.a","before":"old","wanted":"new","after":"new","state":"applied"}
+	want := `{"v":2,"seq":1,"plan":"p1","boot_id":"` + boot + `","by":"test","target":"pci:0000:3b:00.0","setting":"fake.a","before":"old","wanted":"new","after":"","state":"intended","at":"2026-11-21T12:00:00Z"}
+{"v":2,"seq":1,"plan":"p1","boot_id":"` + boot + `","by":"test","target":"pci:0000:3b:00.0","setting":"fake.a","before":"old","wanted":"new","after":"new","state":"applied","at":"2026-11-21T12:00:00Z"}
 `
 	if d := cmp.Diff(want, string(b)); d != "" {
 		t.Error(d)
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(b[:strings.IndexByte(string(b), '\n')], &fields); err != nil || len(fields) != 11 {
+	if err := json.Unmarshal(b[:strings.IndexByte(string(b), '\n')], &fields); err != nil || len(fields) != 12 {
 		t.Errorf("%d fields, %v", len(fields), err)
 	}
 }
@@ -180,7 +180,7 @@ func TestRollbackSurvivesCancel(t *testing.T) {
 func TestOneProcessAtATime(t *testing.T) {
 	k := newKernel("fake.a")
 	tn := tuner(t, k)
-	tn.fault = func(string) error {
+	tn.Fault = func(string) error {
 		other := &Tuner{Dir: tn.Dir, BootID: boot, Setters: tn.Setters}
 		if _, err := other.Undo(context.Background(), ""); !errors.Is(err, ErrBusy) {
 			t.Errorf("a second process: %v, want ErrBusy", err)
@@ -188,7 +188,7 @@ func TestOneProcessAtATime(t *testing.T) {
 		return nil
 	}
 	mustApply(t, tn, plan("fake.a"))
-	tn.fault = nil
+	tn.Fault = nil
 	mustUndo(t, tn, "")
 }
 

@@ -41,7 +41,7 @@ func record(t *testing.T, lie func(*fakeKernel, string, string) error) []moment 
 		out = append(out, m)
 		return nil
 	}
-	tn.fault = take
+	tn.Fault = take
 	_, err := tn.Apply(context.Background(), plan("fake.a", "fake.b", "fake.c"))
 	if (err != nil) != (lie != nil) {
 		t.Fatalf("apply: %v", err)
@@ -72,14 +72,27 @@ func TestUndoFromEveryCut(t *testing.T) {
 	}
 }
 
+// inMemory is a directory where a sync costs nothing, if there is one.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "linerate-tune-test-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 func checkUndoFrom(t *testing.T, name string, values map[string]string, journal []byte) {
 	t.Helper()
 	k := newKernel()
 	k.values = maps.Clone(values)
 	tn := tuner(t, k)
-	if err := os.Mkdir(tn.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	tn.Dir = inMemory(t)
 	if err := os.WriteFile(filepath.Join(tn.Dir, "journal.jsonl"), journal, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +137,8 @@ func TestCrashBeforeAClampIsRecorded(t *testing.T) {
 			k.want(t, all("old", "fake.a", "fake.b", "fake.c"))
 		}
 	}
-	if conflicts != 2 { // before the read-back, and before its record
-		t.Errorf("%d conflicts, want 2", conflicts)
+	if conflicts != 3 { // after the write, before the read-back, and before its record
+		t.Errorf("%d conflicts, want 3", conflicts)
 	}
 }
 
@@ -138,7 +151,7 @@ func TestEveryStepFails(t *testing.T) {
 			k := newKernel("fake.a", "fake.b")
 			tn := tuner(t, k)
 			calls, failed := 0, ""
-			tn.fault = func(step string) error {
+			tn.Fault = func(step string) error {
 				calls++
 				if calls == n || forGood && calls > n {
 					failed += step + " "
@@ -156,7 +169,7 @@ func TestEveryStepFails(t *testing.T) {
 			if !forGood {
 				k.want(t, all("old", "fake.a", "fake.b"))
 			}
-			tn.fault = nil
+			tn.Fault = nil
 			mustUndo(t, tn, "")
 			k.want(t, all("old", "fake.a", "fake.b"))
 			wantOpen(t, tn, 0)
@@ -170,7 +183,7 @@ func TestFullDiskDoesNotKeepAValue(t *testing.T) {
 	k := newKernel("fake.a")
 	tn := tuner(t, k)
 	full := errors.New("no space left on device")
-	tn.fault = func(step string) error {
+	tn.Fault = func(step string) error {
 		if step == "journal applied" || step == "journal undone" || step == "script" && k.values["fake.a"] == "new" {
 			return full
 		}
@@ -186,12 +199,12 @@ func TestFullDiskDoesNotKeepAValue(t *testing.T) {
 // itself before step n of applying a plan to files that stand for /proc/sys.
 const killEnv = "LINERATE_TUNE_TEST_KILL"
 
-var sysctls = []string{"linux.sysctl.net.ipv4.tcp_rmem", "linux.sysctl.net.core.rmem_max"}
+var sysctls = []string{"linux.sysctl.net.ipv4.tcp_words", "linux.sysctl.net.core.words"}
 
 func sysctlTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"ipv4/tcp_rmem", "core/rmem_max"} {
+	for _, name := range []string{"ipv4/tcp_words", "core/words"} {
 		path := filepath.Join(dir, "proc/sys/net", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -218,7 +231,7 @@ func sysctlPlan(bootID string) model.Plan {
 func sysctlValues(t *testing.T, dir string) string {
 	t.Helper()
 	var out []byte
-	for _, name := range []string{"ipv4/tcp_rmem", "core/rmem_max"} {
+	for _, name := range []string{"ipv4/tcp_words", "core/words"} {
 		b, err := os.ReadFile(filepath.Join(dir, "proc/sys/net", name))
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +248,7 @@ func TestKilledChild(t *testing.T) {
 		return // not a child: TestKill9 is the test
 	}
 	tn := sysctlTuner(os.Getenv(killEnv + "_DIR"))
-	tn.fault = func(string) error {
+	tn.Fault = func(string) error {
 		if n--; n == 0 {
 			self, err := os.FindProcess(os.Getpid())
 			if err != nil {

@@ -3,13 +3,37 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrBusy: another process works on the same state directory.
 var ErrBusy = errors.New("another linerate is changing or restoring settings here: wait for it to end and try again")
 
+// BusyError is ErrBusy with the name of who is at it, as far as it is known.
+type BusyError struct{ Holder Holder }
+
+// Error names the process.
+func (e *BusyError) Error() string {
+	if e.Holder.PID == 0 {
+		return ErrBusy.Error()
+	}
+	return fmt.Sprintf("%v (process %d, %s, since %s)", ErrBusy, e.Holder.PID, e.Holder.By, e.Holder.Since.Format(time.RFC3339))
+}
+
+// Unwrap makes it an ErrBusy.
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
 // ErrPlan: the plan cannot be executed on this host as it stands.
 var ErrPlan = errors.New("refused plan")
+
+// ErrUnconfirmed: a plan waits for its confirmation.
+var ErrUnconfirmed = errors.New("a plan waits to be confirmed")
+
+// ErrTooLate: the host undid the plan before it was confirmed.
+var ErrTooLate = errors.New("too late to confirm")
+
+// ErrOpen: changes are still in force.
+var ErrOpen = errors.New("changes are still open")
 
 // ChangedError: a value is not what it was when the plan was made.
 type ChangedError struct{ Where, Planned, Found string }
@@ -33,5 +57,5 @@ type ConflictError struct{ Where, Ours, Theirs, Original, Script string }
 // Error shows the three values and the ways out.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s was changed by somebody else and is left alone: ours %q, theirs %q, original %q. "+
-		"To have the original, run %s --force, or set either value by hand; then undo again", e.Where, e.Ours, e.Theirs, e.Original, e.Script)
+		"To have the original, undo with --force, or run %s --force, or set either value by hand and undo again", e.Where, e.Ours, e.Theirs, e.Original, e.Script)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/tune/setter"
@@ -85,9 +86,11 @@ func vanish(k *fakeKernel, id, _ string) error { k.gone[id] = true; return nil }
 
 const boot = "5f0c9f1e-0000-4000-8000-000000000001"
 
+func fixedClock() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
 func tuner(t *testing.T, k setter.Setter) *Tuner {
 	t.Helper()
-	return &Tuner{Dir: t.TempDir() + "/state", BootID: boot, By: "test", Setters: []setter.Setter{k}}
+	return &Tuner{Dir: t.TempDir() + "/state", BootID: boot, By: "test", Setters: []setter.Setter{k}, Now: fixedClock}
 }
 
 // plan changes every id from old to new.

@@ -9,10 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
-// EntryVersion is the version of Entry that this build writes.
-const EntryVersion = 1
+// EntryVersion is the version of Entry that this build writes. Version 1 had
+// neither times nor files: a linerate that knows only that one must not close
+// the entry of a file because the host was restarted, so it refuses this one.
+const EntryVersion = 2
+
+const journalName = "journal.jsonl"
 
 // State is how far a change has come.
 type State string
@@ -42,7 +47,18 @@ type Entry struct {
 	Wanted  string `json:"wanted"`
 	After   string `json:"after"` // what the kernel accepted; empty while only intended
 	State   State  `json:"state"`
+	// Origin is what it was before the plan, where the plan's own earlier
+	// changes moved it to Before: to have it there is to have it restored.
+	Origin string `json:"origin,omitempty"`
+	// Persisted: the change outlives a restart, as that of a file does.
+	Persisted bool      `json:"persisted,omitempty"`
+	At        time.Time `json:"at,omitzero"`    // when it was intended
+	Ended     time.Time `json:"ended,omitzero"` // when it was undone or closed
 }
+
+// Open tells whether the change still has to be undone on a host that runs
+// since bootID: a runtime value of an earlier boot was undone by the restart.
+func (e Entry) Open(bootID string) bool { return e.open() && (e.Persisted || e.BootID == bootID) }
 
 // open tells whether the change still has to be undone.
 func (e Entry) open() bool {
@@ -72,7 +88,7 @@ type journal struct {
 // is what a crash in the middle of an append leaves: nothing followed it, so it
 // is dropped. Any other damage is an error.
 func openJournal(dir string) (*journal, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "journal.jsonl"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -89,7 +105,7 @@ func openJournal(dir string) (*journal, error) {
 
 // readJournal is openJournal without creating or holding anything.
 func readJournal(dir string) ([]Entry, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+	b, err := os.ReadFile(filepath.Join(dir, journalName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -105,7 +121,7 @@ func readJournal(dir string) ([]Entry, error) {
 
 func damaged(dir string, err error) error {
 	return fmt.Errorf("read journal %s: %w: nothing was changed. If %s is there, run it: it restores what is open. Then move the journal away",
-		filepath.Join(dir, "journal.jsonl"), err, filepath.Join(dir, "undo.sh"))
+		filepath.Join(dir, journalName), err, filepath.Join(dir, "undo.sh"))
 }
 
 // parseJournal returns the last line of every change in order of Seq, and the
@@ -141,8 +157,8 @@ func parseEntry(line []byte) (Entry, error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return Entry{}, fmt.Errorf("not a journal entry: %w", err)
 	}
-	if e.V != EntryVersion {
-		return Entry{}, fmt.Errorf("version %d, this linerate knows %d: use the one that wrote it", e.V, EntryVersion)
+	if e.V < 1 || e.V > EntryVersion {
+		return Entry{}, fmt.Errorf("version %d, this linerate knows 1 to %d: use the one that wrote it", e.V, EntryVersion)
 	}
 	if !e.open() && e.State != Undone && e.State != Closed {
 		return Entry{}, fmt.Errorf("unknown state %q", e.State)
@@ -150,9 +166,12 @@ func parseEntry(line []byte) (Entry, error) {
 	return e, nil
 }
 
-// sameChange tells whether b continues a: only After and State may differ.
+// sameChange tells whether b continues a: only After, State and Ended may differ.
 func sameChange(a, b Entry) bool {
-	a.After, a.State = b.After, b.State
+	if !a.At.Equal(b.At) {
+		return false
+	}
+	a.After, a.State, a.At, a.Ended = b.After, b.State, b.At, b.Ended
 	return a == b
 }
 

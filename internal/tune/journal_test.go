@@ -27,7 +27,7 @@ func TestJournalDamage(t *testing.T) {
 		{"zeros after a power cut", line1 + string(make([]byte, 100)), 1, ""},
 		{"a damaged line in the middle", line1[:20] + "\n" + line1, 0, "line 1: not a journal entry"},
 		{"an empty line", "\n" + line1, 0, "line 1"},
-		{"of a later version", strings.Replace(line1, `"v":1`, `"v":2`, 1), 0, "version 2"},
+		{"of a later version", strings.Replace(line1, `"v":1`, `"v":3`, 1), 0, "version 3"},
 		{"unknown state", strings.Replace(line1, "intended", "perhaps", 1), 0, "unknown state"},
 		{"a missing change", second, 0, "line 1: change 2 does not follow"},
 		{"a change that changed", line1 + strings.Replace(applied, `"before":"old"`, `"before":"x"`, 1), 0, "line 2: change 1 does not follow"},

@@ -3,6 +3,7 @@ package tune
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func TestLive(t *testing.T) {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInNamespaceUndo")) {
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInNamespaceUndo")) || !bytes.Contains(out, []byte("--- PASS: TestInNamespaceReadOnlyEtc")) {
 		t.Errorf("in a namespace: %v\n%s", err, out)
 	}
 }
@@ -116,5 +117,48 @@ func TestInNamespaceUndo(t *testing.T) {
 		t.Errorf("undo.sh (does this machine have ethtool?): %v\n%s", err, out)
 	}
 	check("after undo.sh", original)
+	mustUndo(t, tn, "")
+}
+
+func mounted(t *testing.T, m kernel.Mount) {
+	t.Helper()
+	if err := m.Do(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(m.Target, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A real disk that is full: nothing is changed. The journal's file system has
+// room for its directory, not for an entry.
+func TestInNamespaceFullDisk(t *testing.T) {
+	inNamespace(t)
+	dir := sysctlTree(t)
+	tn := sysctlTuner(dir)
+	mounted(t, kernel.Mount{Source: "full", Target: tn.Dir, Type: "tmpfs", Options: "size=16k,mode=700"})
+	if err := os.WriteFile(filepath.Join(tn.Dir, "theirs"), make([]byte, 16<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tn.Apply(context.Background(), sysctlPlan(boot)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, want no space left", err)
+	}
+	if got := sysctlValues(t, dir); got != "old value;old value;" {
+		t.Errorf("left %s", got)
+	}
+}
+
+// A read-only /etc is seen before anything is written or recorded.
+func TestInNamespaceReadOnlyEtc(t *testing.T) {
+	inNamespace(t)
+	dir, tn := persisting(t, boot)
+	mounted(t, kernel.Mount{Source: "none", Target: filepath.Join(dir, "etc"), Type: "tmpfs", ReadOnly: true})
+	mustApply(t, tn, sysctlPlan(boot))
+	if _, err := tn.Persist(context.Background(), "p1", false); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "nothing was written") {
+		t.Errorf("%v, want read-only", err)
+	}
+	wantOpen(t, tn, 2)
 	mustUndo(t, tn, "")
 }

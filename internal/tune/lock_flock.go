@@ -35,3 +35,8 @@ func syncDir(dir string) error {
 
 // private tells whether only the owner can get at the directory.
 func private(info os.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+
+// diskFull tells whether a write failed for want of room.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

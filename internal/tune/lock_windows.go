@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock or fails with ErrBusy: a file opened without sharing
-// is its holder's alone until the process ends, however it ends.
+// lockFile takes the lock or fails with ErrBusy: a file that is shared for
+// reading only is its holder's alone to write until the process ends, however it ends.
 func lockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	const sharingViolation = syscall.Errno(32)
 	if errors.Is(err, sharingViolation) {
 		return nil, ErrBusy
@@ -31,3 +31,9 @@ func syncDir(string) error { return nil }
 // private cannot be told from mode bits here; the directory's access list is
 // inherited from the user's profile.
 func private(os.FileInfo) bool { return true }
+
+// diskFull tells whether a write failed for want of room.
+func diskFull(err error) bool {
+	const diskFull, handleDiskFull = syscall.Errno(112), syscall.Errno(39)
+	return errors.Is(err, diskFull) || errors.Is(err, handleDiskFull)
+}

@@ -33,13 +33,22 @@ func (s *session) writeScript() error {
 		}
 		return syncDir(s.Dir)
 	}
-	if err := writeSynced(path+".new", text); err != nil {
+	if err := replaceFile(path, text); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// replaceFile has the whole new text at path, or the whole old one, whatever
+// happens.
+func replaceFile(path, text string) error {
+	if err := writeSynced(path+".new", text); err != nil {
+		return err
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	return syncDir(s.Dir)
+	return syncDir(filepath.Dir(path))
 }
 
 func writeSynced(path, text string) error {
@@ -51,15 +60,14 @@ func writeSynced(path, text string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// script is undo.sh for the open entries of this boot, newest first; empty
-// when there are none.
+// script is undo.sh for what is open, newest first; empty when nothing is.
 func (s *session) script() (string, error) {
 	var b strings.Builder
 	for _, e := range slices.Backward(s.journal.entries) {
-		if !e.open() || e.BootID != s.BootID {
+		if !e.Open(s.BootID) {
 			continue
 		}
-		set, err := s.setter(e.Setting)
+		set, err := s.mechanism(e.Setting)
 		if err != nil {
 			return "", err
 		}
@@ -68,13 +76,21 @@ func (s *session) script() (string, error) {
 			return "", err
 		}
 		q := setter.Quote
-		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() { %s; }\nrestore %s %s %s %s\n",
-			sh.Read, sh.Write, q(e.BootID), q(place(e).String()), q(e.ours()), q(e.Before))
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() { %s; }\nrestore %s %s %s %s %s\n",
+			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
 	}
 	if b.Len() == 0 {
 		return "", nil
 	}
 	return scriptHead + b.String() + "\nexit \"$failed\"\n", nil
+}
+
+// bootOf is the boot that an entry is of for undo.sh; empty is any.
+func bootOf(e Entry) string {
+	if e.Persisted {
+		return ""
+	}
+	return e.BootID
 }
 
 // scriptHead does in shell what undoOne does. set -f: no value is a file
@@ -89,8 +105,8 @@ force=${1:-}
 failed=0
 boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
 
-restore() { # boot id, setting, ours, original
-	if [ "$1" != "$boot" ]; then
+restore() { # boot id, setting, ours, original, original before the plan itself moved it
+	if [ -n "$1" ] && [ "$1" != "$boot" ]; then
 		echo "$2: changed before the last restart, which undid it"
 		return
 	fi
@@ -99,8 +115,8 @@ restore() { # boot id, setting, ours, original
 		failed=1
 		return
 	fi
-	if [ "$now" = "$4" ]; then
-		echo "$2: has its original value $4"
+	if [ "$now" = "$4" ] || { [ -n "$5" ] && [ "$now" = "$5" ]; }; then
+		echo "$2: has its original value $now"
 		return
 	fi
 	if [ "$now" != "$3" ] && [ "$force" != --force ]; then

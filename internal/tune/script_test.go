@@ -44,7 +44,7 @@ func TestScriptRestoresAtEveryStep(t *testing.T) {
 	tn := sysctlTuner(dir)
 	tn.BootID = id
 	runs := 0
-	tn.fault = func(step string) error {
+	tn.Fault = func(step string) error {
 		before := sysctlValues(t, dir)
 		if before == "old value;old value;" {
 			return nil
@@ -65,7 +65,7 @@ func TestScriptRestoresAtEveryStep(t *testing.T) {
 
 func setValues(t *testing.T, dir string, values []string) {
 	t.Helper()
-	for i, name := range []string{"ipv4/tcp_rmem", "core/rmem_max"} {
+	for i, name := range []string{"ipv4/tcp_words", "core/words"} {
 		if err := os.WriteFile(filepath.Join(dir, "proc/sys/net", name), []byte(values[i]+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -115,14 +115,14 @@ func TestScriptOfAnEarlierBootWritesNothing(t *testing.T) {
 
 func TestScriptSaysWhatFails(t *testing.T) {
 	dir, _ := applied(t, thisBoot(t))
-	if err := os.Remove(filepath.Join(dir, "proc/sys/net/core/rmem_max")); err != nil {
+	if err := os.Remove(filepath.Join(dir, "proc/sys/net/core/words")); err != nil {
 		t.Fatal(err)
 	}
 	out, err := runScript(dir)
-	if err == nil || !strings.Contains(out, "rmem_max: cannot be read") {
+	if err == nil || !strings.Contains(out, "words: cannot be read") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if !strings.Contains(out, "tcp_rmem: restored to old value") {
+	if !strings.Contains(out, "tcp_words: restored to old value") {
 		t.Errorf("the other value was not restored\n%s", out)
 	}
 }

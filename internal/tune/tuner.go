@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"linerate/internal/kernel"
+	"linerate/internal/tune/persist"
 	"linerate/internal/tune/setter"
 )
 
@@ -16,10 +19,20 @@ type Tuner struct {
 	BootID  string // of the running kernel
 	By      string // who changes, for the journal, e.g. "linerate demo"
 	Setters []setter.Setter
+	Now     func() time.Time // the host's wall clock; nil is time.Now
+	// DeadMan watches over plans that want to be confirmed; without one such
+	// plans are refused.
+	DeadMan DeadMan
+	// Root is where the files of Persist are; empty is "/". Persisting tells
+	// who sets up this host's interfaces; without it, sysctls, modules and
+	// mounts can be made permanent.
+	Root       kernel.Root
+	Persisting func(ctx context.Context) (persist.Host, error)
 
-	// fault stands for what can go wrong: tests make it fail, or kill the
-	// process, before any step that touches the disk or the kernel.
-	fault func(step string) error
+	// Fault stands for what can go wrong: tests and benches make it fail, or
+	// end the process, before any step that touches the disk or the kernel,
+	// and ("after …") when the step is done.
+	Fault func(step string) error
 }
 
 // Result is what Apply or Undo did.
@@ -28,10 +41,34 @@ type Result struct {
 	// Entries are the changes it handled as the journal has them now, in the
 	// order they were handled.
 	Entries []Entry
+	// Changes is what became of each change of the plan, in the plan's order;
+	// of Apply only.
+	Changes []Outcome
+	// Deadline is until when Confirm must come, by the host's clock; zero
+	// when nobody waits for it.
+	Deadline time.Time
+	// Notes are what the user has to know of the outcome, a sentence each.
+	Notes []string
 }
 
-// Open returns the changes that were made since the host started and are not
-// undone yet, oldest first. It takes no lock: while another process works it
+// Outcome is what became of one change.
+type Outcome struct {
+	Setting string `json:"setting"`
+	Target  string `json:"target,omitempty"`
+	// Applied: the value was read back as it was wanted.
+	Applied bool `json:"applied"`
+	// Effective is "yes", "no", "later: WHY" or "unknown: WHY".
+	Effective string `json:"effective"`
+	// Observed is what was seen on the wire; filled in by who puts load on it.
+	Observed string `json:"observed"`
+}
+
+// History returns every change that the journal has, oldest first, those that
+// are undone or closed too. It takes no lock.
+func (t *Tuner) History() ([]Entry, error) { return readJournal(t.Dir) }
+
+// Open returns the changes that are in force and not undone yet, oldest first:
+// those made since the host started and those that outlive a restart. It takes no lock: while another process works it
 // sees what is on disk.
 func (t *Tuner) Open() ([]Entry, error) {
 	all, err := readJournal(t.Dir)
@@ -40,7 +77,7 @@ func (t *Tuner) Open() ([]Entry, error) {
 	}
 	var open []Entry
 	for _, e := range all {
-		if e.open() && e.BootID == t.BootID {
+		if e.Open(t.BootID) {
 			open = append(open, e)
 		}
 	}
@@ -52,6 +89,11 @@ type session struct {
 	*Tuner
 	lock    *os.File
 	journal *journal
+	force   bool // restore what somebody else changed since
+	// presume that an unknown value is ours where the process that wrote it
+	// did not live to read it back: a kernel that clamps makes it so.
+	presume bool
+	notes   []string
 }
 
 func (t *Tuner) begin() (*session, error) {
@@ -68,7 +110,7 @@ func (t *Tuner) begin() (*session, error) {
 	if !private(info) {
 		return nil, fmt.Errorf("use state directory %s: others may enter it (mode %v): chmod 700 it, or name another", t.Dir, info.Mode().Perm())
 	}
-	lock, err := lockFile(filepath.Join(t.Dir, "lock"))
+	lock, err := takeLock(filepath.Join(t.Dir, lockName), t.By, t.now())
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory %s: %w", t.Dir, err)
 	}
@@ -81,12 +123,22 @@ func (t *Tuner) begin() (*session, error) {
 
 func (s *session) end() error { return errors.Join(s.journal.file.Close(), s.lock.Close()) }
 
+func (t *Tuner) now() time.Time {
+	if t.Now == nil {
+		return time.Now().UTC()
+	}
+	return t.Now().UTC()
+}
+
 // put records an entry.
 func (s *session) put(e Entry) error {
 	if err := s.step("journal " + string(e.State)); err != nil {
 		return err
 	}
-	return s.journal.put(e)
+	if err := s.journal.put(e); err != nil {
+		return err
+	}
+	return s.step("after journal " + string(e.State))
 }
 
 func (s *session) read(ctx context.Context, set setter.Setter, at setter.Place, like string) (string, error) {
@@ -100,17 +152,29 @@ func (s *session) write(ctx context.Context, set setter.Setter, at setter.Place,
 	if err := s.step("write"); err != nil {
 		return err
 	}
-	return set.Write(ctx, at, value)
+	if err := set.Write(ctx, at, value); err != nil {
+		return err
+	}
+	return s.step("after write")
 }
 
 func (t *Tuner) step(name string) error {
-	if t.fault == nil {
+	if t.Fault == nil {
 		return nil
 	}
-	return t.fault(name)
+	return t.Fault(name)
 }
 
-// setter returns the mechanism of a setting.
+// mechanism also knows the files that Persist has written. No plan may name
+// them: setter is for plans.
+func (t *Tuner) mechanism(setting string) (setter.Setter, error) {
+	if f := t.fileSetter(); f.Owns(setting) {
+		return f, nil
+	}
+	return t.setter(setting)
+}
+
+// setter returns the mechanism of a setting that a plan may change.
 func (t *Tuner) setter(setting string) (setter.Setter, error) {
 	for _, s := range t.Setters {
 		if s.Owns(setting) {

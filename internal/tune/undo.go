@@ -8,29 +8,64 @@ import (
 	"slices"
 )
 
+// UndoRequest says what is to be restored.
+type UndoRequest struct {
+	Plan string `json:"plan,omitempty"` // its id; empty is every plan
+	// To is a checkpoint, the seq of a journal entry: only what is newer is
+	// restored. 0 is the state before the first change.
+	To int `json:"to,omitempty"`
+	// Force restores a value also where somebody else changed it since.
+	Force bool `json:"force,omitempty"`
+}
+
 // Undo restores what a plan changed, newest first; an empty planID means
-// everything that is open. Undoing twice, or what was never applied, does
-// nothing. Entries of an earlier boot are closed without a write: the reboot
-// undid them. An entry that cannot be restored does not keep the others from
-// being restored.
+// everything that is open. See UndoWith.
+func (t *Tuner) Undo(ctx context.Context, planID string) (Result, error) {
+	return t.UndoWith(ctx, UndoRequest{Plan: planID})
+}
+
+// UndoWith restores what r names, newest first. Undoing twice, or what was
+// never applied, does nothing. Runtime values of an earlier boot are closed
+// without a write: the reboot undid them; files are restored whatever the
+// boot. An entry that cannot be restored does not keep the others from being
+// restored. A dead-man that waits for what was restored is disarmed.
 //
 // Errors: ErrBusy, *ConflictError for each value that somebody else changed
 // since, or what a mechanism answered; joined.
-func (t *Tuner) Undo(ctx context.Context, planID string) (res Result, err error) {
-	res.Plan = planID
+func (t *Tuner) UndoWith(ctx context.Context, r UndoRequest) (res Result, err error) {
+	res.Plan = r.Plan
 	s, err := t.begin()
 	if err != nil {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
+	if r.To < 0 || r.To > len(s.journal.entries) {
+		return res, fmt.Errorf("undo to checkpoint %d: the journal has 1 to %d, and 0 for all of it", r.To, len(s.journal.entries))
+	}
+	s.force = r.Force
+	res.Entries, err = s.undo(ctx, s.open(r))
+	res.Notes = s.notes
+	return res, errors.Join(err, s.disarmUndone(ctx))
+}
+
+// open lists the open entries that r names, oldest first.
+func (s *session) open(r UndoRequest) []Entry {
 	var mine []Entry
 	for _, e := range s.journal.entries {
-		if e.open() && (planID == "" || e.Plan == planID) {
+		if e.open() && (r.Plan == "" || e.Plan == r.Plan) && e.Seq > r.To {
 			mine = append(mine, e)
 		}
 	}
-	res.Entries, err = s.undo(ctx, mine)
-	return res, err
+	return mine
+}
+
+// disarmUndone disarms the dead-man when nothing is left for it to undo.
+func (s *session) disarmUndone(ctx context.Context) error {
+	w, ok, err := readWaiting(s.Dir)
+	if err != nil || !ok || len(s.open(UndoRequest{Plan: w.Plan})) > 0 {
+		return err
+	}
+	return s.disarm(ctx, w.Plan)
 }
 
 // undo restores entries backwards and brings undo.sh up to date.
@@ -46,17 +81,17 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 		done = append(done, e)
 		errs = append(errs, err)
 	}
-	if len(entries) > 0 {
-		errs = append(errs, s.writeScript())
-	}
+	// Also when there was nothing to do: a process that was killed may have
+	// undone all and not have come to this.
+	errs = append(errs, s.writeScript())
 	return done, errors.Join(errs...)
 }
 
 func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
-	if e.BootID != s.BootID {
+	if !e.Open(s.BootID) {
 		return s.settle(e, Closed)
 	}
-	set, err := s.setter(e.Setting)
+	set, err := s.mechanism(e.Setting)
 	if err != nil {
 		return e, fmt.Errorf("undo: %w", err)
 	}
@@ -65,11 +100,11 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 	if err != nil {
 		return e, fmt.Errorf("undo: %w", err)
 	}
-	switch now {
-	case e.Before:
+	if now == e.Before || e.Origin != "" && now == e.Origin {
 		return s.settle(e, Undone)
-	case e.ours():
-	default:
+	}
+	known := now == e.ours() || s.presume && e.State == Intended
+	if !known && !s.force {
 		e, err := s.settle(e, Conflict)
 		return e, errors.Join(err, &ConflictError{
 			Where: at.String(), Ours: e.ours(), Theirs: now, Original: e.Before, Script: filepath.Join(s.Dir, scriptName),
@@ -94,5 +129,12 @@ func (s *session) settle(e Entry, state State) (Entry, error) {
 		return e, nil
 	}
 	e.State = state
-	return e, s.put(e)
+	if e.open() {
+		return e, s.put(e)
+	}
+	e.Ended = s.now()
+	if e.Persisted && e.BootID != s.BootID {
+		s.notes = append(s.notes, place(e).String()+" is as it was; what it has set since the restart stays in force until the next")
+	}
+	return e, errors.Join(s.tidy(e), s.put(e))
 }

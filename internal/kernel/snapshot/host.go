@@ -35,6 +35,8 @@ const (
 	qdiscsFile = "netlink/qdiscs.json" // link index → model.QdiscCount
 	connsFile  = "netlink/conns.json"  // []model.Conn
 	portsFile  = "netlink/ports.json"  // interface name → kernel.Port
+
+	hostFilesFile = "audit/files.json" // model.HostFiles
 )
 
 // Marks end the name of an archive member: of a symbolic link, whose text is the
@@ -52,6 +54,10 @@ const (
 
 // FileName is the archive's name in a snapshot's folder.
 const FileName = "host.txtar"
+
+// SecondName is that of a second look at the same host, a while later: what
+// counters rose by in between is what happens now.
+const SecondName = "again.txtar"
 
 // ErrDamaged is the kind of error for an archive that is cut short or is none.
 var ErrDamaged = errors.New("damaged snapshot")
@@ -125,6 +131,20 @@ const manifestFile = "manifest.json"
 func (h *Host) Manifest() (Manifest, bool) {
 	m, err := canned[Manifest](h, manifestFile)
 	return m, err == nil && m.V == 1
+}
+
+// HostFiles returns the recorded files of settings. fs.ErrNotExist: the
+// recording has none.
+func (h *Host) HostFiles() (model.HostFiles, error) {
+	var f model.HostFiles
+	text, ok := h.Files[hostFilesFile]
+	if !ok {
+		return f, fmt.Errorf("read the recorded files of settings: %w", fs.ErrNotExist)
+	}
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return f, fmt.Errorf("read the recorded files of settings: %w", err)
+	}
+	return f, nil
 }
 
 // complete compares the files with the manifest. Archives made by hand have
@@ -258,6 +278,14 @@ func (h *Host) TCPAgain(_ context.Context, known []model.Conn) ([]model.Conn, er
 	}), err
 }
 
+// toolFile is where the answer of a program lies in an archive.
+func toolFile(t kernel.Tool) string { return "tools/" + string(t) }
+
+// Ask returns the recorded answer of a program.
+func (h *Host) Ask(_ context.Context, t kernel.Tool) ([]byte, error) {
+	return h.ReadFile("/" + toolFile(t))
+}
+
 // Links returns the recorded interfaces.
 func (h *Host) Links(context.Context) ([]kernel.Link, error) {
 	return canned[[]kernel.Link](h, linksFile)
@@ -277,6 +305,9 @@ func (h *Host) Routes(context.Context) ([]model.Route, error) {
 func (h *Host) Qdiscs(context.Context) (map[int]model.QdiscCount, error) {
 	return canned[map[int]model.QdiscCount](h, qdiscsFile)
 }
+
+// Pauses returns the pause frames that the recorded driver told.
+func (h *Host) Pauses(ifname string) *model.PauseCount { return h.Port(ifname).Pauses() }
 
 // Port returns what the recorded driver told; every fact of an interface that
 // was not recorded is absent, or denied where Fail says so.

@@ -104,6 +104,9 @@ func (r *Recorder) Readlink(abs string) (string, error) {
 	return target, err
 }
 
+// KeepHostFiles keeps what was read of the host's files of settings.
+func (r *Recorder) KeepHostFiles(h model.HostFiles) error { return keep(r, hostFilesFile, h) }
+
 func keep[T any](r *Recorder, file string, v T) error {
 	b, err := json.MarshalIndent(v, "", "\t")
 	if err != nil {
@@ -124,6 +127,16 @@ func kept[T any](r *Recorder, file string, v T, err error) (T, error) {
 func (r *Recorder) TCPConns(ctx context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
 	v, err := r.Source.TCPConns(ctx, f)
 	return kept(r, connsFile, v, err)
+}
+
+// Ask asks and keeps the answer.
+func (r *Recorder) Ask(ctx context.Context, t kernel.Tool) ([]byte, error) {
+	b, err := r.Source.Ask(ctx, t)
+	if err == nil {
+		r.files[toolFile(t)] = b
+	}
+	r.denied("/"+toolFile(t), err)
+	return b, err
 }
 
 // Links asks and keeps the answer.

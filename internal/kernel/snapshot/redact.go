@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -8,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"linerate/internal/model"
 )
 
 // Redact returns a copy of a recording without what names the host or its
@@ -32,8 +36,18 @@ func Redact(files map[string][]byte) map[string][]byte {
 			text = "00000000-0000-4000-8000-000000000000\n"
 		case "proc/self/mountinfo":
 			text = r.mounts(text)
+		case "etc/fstab":
+			text = askedOnly(text)
 		}
-		if name != "proc/sys/kernel/osrelease" {
+		if strings.HasSuffix(name, "/config") && strings.HasPrefix(name, "sys/bus/pci/") {
+			// The extended space holds a serial number that is made of the MAC.
+			text = hex.EncodeToString(files[name][:min(256, len(files[name]))]) + "\n"
+		}
+		switch name {
+		case "proc/sys/kernel/osrelease":
+		case hostFilesFile:
+			text = r.hostFiles(text)
+		default:
 			text = r.text(text, name == portsFile)
 		}
 		out[r.text(name, true)] = []byte(text)
@@ -64,6 +78,25 @@ func Services() []string {
 		"irqbalance", "multipathd", "iscsid", "tuned", "lldpd",
 		"avahi-daemon", "bluetoothd", "cupsd", "ModemManager", "packagekitd", "gdm", "gdm3", "lightdm", "sddm", "gnome-shell", "Xorg", "tracker-miner-f",
 	}
+}
+
+// hostFiles redacts the texts of files as texts, not as JSON, whose escapes
+// hide where a name begins.
+func (r *redactor) hostFiles(s string) string {
+	var h model.HostFiles
+	if json.Unmarshal([]byte(s), &h) != nil {
+		return "" // nothing that could not be looked through goes out
+	}
+	for _, m := range []map[string]string{h.Files, h.Unread} {
+		for name, text := range m {
+			m[name] = r.text(text, false)
+		}
+	}
+	b, err := json.MarshalIndent(h, "", "\t")
+	if err != nil {
+		return ""
+	}
+	return string(b) + "\n"
 }
 
 type redactor struct {
@@ -177,6 +210,26 @@ func (r *redactor) mounts(s string) string {
 		}
 		line = regexp.MustCompile(`\b(username|domain|user|cruid|mountaddr)=[^,\s]*`).ReplaceAllString(line, "$1=x")
 		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// askedOnly keeps of a table of file systems which network mounts ask for how
+// many connections: the rest names servers and holds passwords.
+func askedOnly(s string) string {
+	var out strings.Builder
+	for line := range strings.Lines(s) {
+		f := strings.Fields(line)
+		if len(f) < 4 || strings.HasPrefix(f[0], "#") || !slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3"}, f[2]) {
+			continue
+		}
+		kept := []string{"rw"}
+		for o := range strings.SplitSeq(f[3], ",") {
+			if name, _, _ := strings.Cut(o, "="); slices.Contains([]string{"nconnect", "max_channels", "multichannel"}, name) {
+				kept = append(kept, o)
+			}
+		}
+		fmt.Fprintf(&out, "%s %s %s %s\n", serverless(f[0]), f[1], f[2], strings.Join(kept, ","))
 	}
 	return out.String()
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"linerate/internal/model"
 )
 
 func TestRedact(t *testing.T) {
@@ -119,4 +123,33 @@ func FuzzRedact(f *testing.F) {
 		}
 		_, _ = Parse(format(out)).ReadFile(name) // must not panic
 	})
+}
+
+// The files of settings come back as they went in, but for what names somebody.
+func TestHostFiles(t *testing.T) {
+	r := NewRecorder(&Host{GOOS: "linux", Files: map[string]string{}})
+	kept := model.HostFiles{OS: "linux", Kernel: "6.18.44", Files: map[string]string{
+		"/etc/rc.local": "ip link set eth0 mtu 9000\nping 8.8.4.4\nx 3c:ec:ef:01:02:03\n",
+	}, Running: []model.Running{{Setting: "linux.link.mtu", Name: "mtu", Device: "eth0", Value: "9000"}}}
+	if err := r.KeepHostFiles(kept); err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.Shareable(time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(b).HostFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Files["/etc/rc.local"] = "ip link set eth0 mtu 9000\nping 198.18.0.4\nx 02:00:5e:00:00:01\n"
+	if d := cmp.Diff(kept, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if _, err := (&Host{}).HostFiles(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a recording without files: %v", err)
+	}
+	if _, err := (&Host{Files: map[string]string{hostFilesFile: "{"}}).HostFiles(); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a damaged one: %v", err)
+	}
 }

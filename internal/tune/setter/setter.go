@@ -50,6 +50,13 @@ type Shell struct {
 // ErrValue is the cause when a value or a setting name is malformed.
 var ErrValue = errors.New("malformed")
 
+// ErrUnsupported is the cause when the host, or its device, has no such thing.
+var ErrUnsupported = errors.ErrUnsupported
+
+// ErrSideEffect is the cause when a write would change more than the setting
+// itself, in a way that writing the old value again does not undo.
+var ErrSideEffect = errors.New("refused, for it could not be undone")
+
 // Quote makes s one word for a POSIX shell.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

@@ -3,23 +3,45 @@ package setter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"linerate/internal/kernel"
 )
 
-// sysctlPrefix is what the ids of this mechanism begin with. Only the network
-// part of the tree is open: others hold things like kernel.core_pattern, by
-// which a plan could run a program.
-const sysctlPrefix = "linux.sysctl.net."
+// sysctlPrefix is what the ids of this mechanism begin with.
+const sysctlPrefix = "linux.sysctl."
 
-// Sysctl reads and writes the kernel's network sysctls, e.g.
+// sysctlOpen tells which parts of the tree are open. Others hold things like
+// kernel.core_pattern, by which a plan could run a program.
+func sysctlOpen(setting string) bool {
+	name, ok := strings.CutPrefix(setting, sysctlPrefix)
+	return ok && (strings.HasPrefix(name, "net.") || slices.Contains([]string{
+		"kernel.numa_balancing", "sunrpc.tcp_max_slot_table_entries", "sunrpc.tcp_slot_table_entries",
+		"vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs", "vm.min_free_kbytes", "vm.swappiness", "vm.vfs_cache_pressure", "vm.zone_reclaim_mode",
+	}, name))
+}
+
+// Sysctl reads and writes the kernel's sysctls for network and memory, e.g.
 // linux.sysctl.net.ipv4.tcp_rmem, under Root. Values are words with one space
-// between them. What it sees is the network namespace of the process.
-type Sysctl struct{ Root kernel.Root }
+// between them; numbers are decimal, and those of the settings that linerate
+// knows within what the kernel takes. What it sees is the network namespace of
+// the process: SysctlScope tells what that means for a setting.
+type Sysctl struct {
+	Root kernel.Root
+	// Tree, if not nil, is where the files are instead of Root.
+	Tree Tree
+}
+
+func (s Sysctl) tree() Tree {
+	if s.Tree != nil {
+		return s.Tree
+	}
+	return s.Root
+}
 
 // Owns implements Setter.
-func (Sysctl) Owns(setting string) bool { return strings.HasPrefix(setting, sysctlPrefix) }
+func (Sysctl) Owns(setting string) bool { return sysctlOpen(setting) }
 
 // Canonical implements Setter.
 func (Sysctl) Canonical(at Place, value string) (string, error) {
@@ -27,7 +49,10 @@ func (Sysctl) Canonical(at Place, value string) (string, error) {
 		return "", err
 	}
 	words, err := fields(at, value)
-	return strings.Join(words, " "), err
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(words, " "), sysctlFits(at, words)
 }
 
 // Read implements Setter. A sysctl has one part, so like does not matter.
@@ -36,7 +61,7 @@ func (s Sysctl) Read(_ context.Context, at Place, _ string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := s.Root.ReadFile(path)
+	b, err := s.tree().ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", at, err)
 	}
@@ -54,8 +79,8 @@ func (s Sysctl) Write(_ context.Context, at Place, value string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Root.WriteFile(path, []byte(value+"\n")); err != nil {
-		return fmt.Errorf("write %q to %s: %w", value, at, err)
+	if err := s.tree().WriteFile(path, []byte(value+"\n")); err != nil {
+		return fmt.Errorf("write %q to %s%s: %w", value, at, sysctlHint(at.Setting, err), err)
 	}
 	return nil
 }
@@ -66,7 +91,7 @@ func (s Sysctl) Shell(at Place, _ string) (Shell, error) {
 	if err != nil {
 		return Shell{}, err
 	}
-	file := Quote(s.Root.Path(path))
+	file := Quote(s.tree().Path(path))
 	// $now is unquoted on purpose: word splitting makes tabs one space.
 	return Shell{
 		Read:  "now=$(cat " + file + `) && set -- $now && printf '%s\n' "$*"`,
@@ -80,9 +105,9 @@ var perInterface = [...]string{"net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.nei
 
 // sysctlPath maps an id to its file below /proc/sys.
 func sysctlPath(at Place) (string, error) {
-	name := strings.TrimPrefix(at.Setting, "linux.sysctl.")
-	if !strings.HasPrefix(at.Setting, sysctlPrefix) || at.Target != "" {
-		return "", fmt.Errorf("sysctl %s: want linux.sysctl.net.… and no device: %w", at, ErrValue)
+	name := strings.TrimPrefix(at.Setting, sysctlPrefix)
+	if !sysctlOpen(at.Setting) || at.Target != "" {
+		return "", fmt.Errorf("sysctl %s: want linux.sysctl.net.… (or one of the few open ones of vm, kernel and sunrpc) and no device: %w", at, ErrValue)
 	}
 	parts := strings.Split(name, ".")
 	for _, dir := range perInterface {

@@ -3,10 +3,14 @@
 package settertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"strings"
 	"testing"
 
+	"linerate/internal/kernel"
 	"linerate/internal/tune/setter"
 )
 
@@ -19,6 +23,20 @@ type Case struct {
 	Bad    []string       // values that must be refused before anything is written
 	BadAt  []setter.Place // malformed, or of another mechanism
 	Absent []setter.Place // well-formed, but not on this host
+
+	// What follows is for mechanisms tried on a fake host.
+
+	// Rounds are values that the kernel makes others of: wanted, read back.
+	Rounds map[string]string
+	// Rest prints everything that a write could touch beside the value: when A
+	// is in force again, it is as it was.
+	Rest func() string
+	// Refuse has the host refuse every write with err; nil ends that.
+	Refuse func(err error)
+	// Vanish takes the device away in the middle of the next write.
+	Vanish func()
+	// RunShell: what Shell says works on the fake host too.
+	RunShell bool
 }
 
 // Conform runs the family's tests.
@@ -30,6 +48,80 @@ func Conform(t *testing.T, c Case) {
 	t.Run("bad places are refused", c.badPlaces)
 	t.Run("absent places are errors", c.absent)
 	t.Run("shell", c.shell)
+	t.Run("what the kernel rounds is read as it is", c.rounds)
+	if c.Rest != nil {
+		t.Run("nothing else stays changed", c.rest)
+	}
+	if c.Refuse != nil {
+		t.Run("refused writes change nothing and say why", c.refused)
+	}
+	if c.Vanish != nil {
+		t.Run("a device that goes half way", c.vanished)
+	}
+}
+
+func (c Case) rounds(t *testing.T) {
+	c.write(t, c.A)
+	for wanted, accepted := range c.Rounds {
+		c.write(t, wanted)
+		if got, err := c.Setter.Read(context.Background(), c.At, wanted); err != nil || got != accepted {
+			t.Errorf("wrote %q, read %q, %v, want %q", wanted, got, err, accepted)
+		}
+		c.write(t, c.A)
+		if got := c.read(t); got != c.A {
+			t.Errorf("after %q and back: %q, want %q", wanted, got, c.A)
+		}
+	}
+}
+
+func (c Case) rest(t *testing.T) {
+	c.write(t, c.A)
+	before := c.Rest()
+	for _, v := range []string{c.B, c.B, c.A, c.A} {
+		c.write(t, v)
+	}
+	if after := c.Rest(); after != before {
+		t.Errorf("set and set back, other things stay changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+func (c Case) refused(t *testing.T) {
+	c.write(t, c.A)
+	before := ""
+	if c.Rest != nil {
+		before = c.Rest()
+	}
+	for _, cause := range []error{fs.ErrPermission, errors.ErrUnsupported} {
+		c.Refuse(cause)
+		if err := c.Setter.Write(context.Background(), c.At, c.B); !errors.Is(err, cause) || !strings.Contains(err.Error(), c.At.Setting) {
+			t.Errorf("error %v, want one that names %s and keeps the cause %v", err, c.At.Setting, cause)
+		}
+		c.Refuse(nil)
+		if got := c.read(t); got != c.A {
+			t.Errorf("refused, and yet %q is in force, want %q", got, c.A)
+		}
+	}
+	if c.Rest != nil && c.Rest() != before {
+		t.Errorf("refused, and yet other things changed:\n%s\nbefore:\n%s", c.Rest(), before)
+	}
+}
+
+// vanished is the last of the tests, for the device does not come back.
+func (c Case) vanished(t *testing.T) {
+	c.write(t, c.A)
+	c.Vanish()
+	// Whether the write itself fails depends on when the device went.
+	if err := c.Setter.Write(context.Background(), c.At, c.B); err != nil && !strings.Contains(err.Error(), c.At.Setting) {
+		t.Errorf("write: error %v does not name %s", err, c.At.Setting)
+	}
+	for range 2 { // undo and undo again
+		if v, err := c.Setter.Read(context.Background(), c.At, c.A); err == nil {
+			t.Errorf("read %q of a device that is gone", v)
+		}
+		if err := c.Setter.Write(context.Background(), c.At, c.A); err == nil {
+			t.Error("wrote to a device that is gone")
+		}
+	}
 }
 
 func (c Case) owns(t *testing.T) {
@@ -113,8 +205,36 @@ func (c Case) absent(t *testing.T) {
 func (c Case) shell(t *testing.T) {
 	sh, err := c.Setter.Shell(c.At, c.A)
 	if err != nil || sh.Read == "" || sh.Write == "" {
-		t.Errorf("Shell = %+v, %v", sh, err)
+		t.Fatalf("Shell = %+v, %v", sh, err)
 	}
+	if !c.RunShell {
+		return
+	}
+	c.write(t, c.B)
+	sh, err = c.Setter.Shell(c.At, c.A)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "set -fu; "+sh.Read); got != c.B {
+		t.Errorf("the shell reads %q, want %q:\n%s", got, c.B, sh.Read)
+	}
+	run(t, "set -fu; value="+setter.Quote(c.A)+"; "+sh.Write)
+	if got := c.read(t); got != c.A {
+		t.Errorf("the shell wrote %q, read is %q:\n%s", c.A, got, sh.Write)
+	}
+}
+
+// run executes a script the way undo.sh would.
+func run(t *testing.T, script string) string {
+	t.Helper()
+	cmd := kernel.Exec(context.Background(), "/bin/sh", "-c", script)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%s: %v\n%s", script, err, &stderr)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func (c Case) write(t *testing.T, v string) {

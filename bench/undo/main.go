@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if code, ok := role(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "undo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("undo", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	hosts := flags.String("hosts", "fake,namespaces", "kinds of hosts, of fake and namespaces")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	began := time.Now()
+	all := &table{progress: progress}
+	kinds := map[string]func(context.Context, *table) error{
+		"fake":       func(ctx context.Context, t *table) error { return fakeCases(ctx, t, 1) },
+		"namespaces": realCases,
+	}
+	for _, kind := range strings.Split(*hosts, ",") {
+		cases, ok := kinds[kind]
+		if !ok {
+			return fmt.Errorf("no hosts of kind %q: want fake or namespaces", kind)
+		}
+		if err := cases(ctx, all); err != nil {
+			return err
+		}
+	}
+	all.print(out, time.Since(began))
+	if all.broken > 0 {
+		return fmt.Errorf("%d of %d cases did not end as they began", all.broken, all.cases)
+	}
+	return nil
+}
+
+// scratch is a directory for cases, in memory where there is room: they sync
+// at every step, and what they test is not the disk.
+func scratch() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "linerate-bench-undo-*")
+	if err != nil {
+		return os.MkdirTemp("", "linerate-bench-undo-*")
+	}
+	return dir, nil
+}
+
+// fakeCases runs one of every so many cases against the fake host.
+func fakeCases(ctx context.Context, all *table, every int) error {
+	for _, p := range plans() {
+		for i, what := range mishaps() {
+			// Each mishap begins elsewhere, so that a sample meets many steps.
+			for step := 1 + i*every/len(mishaps()); ; step += every {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				reached, err := fakeCase(all, oneCase{plan: p, step: step, what: what})
+				if err != nil {
+					return err
+				}
+				if !reached {
+					break // past the last step
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fakeCase runs one case in a directory of its own.
+func fakeCase(all *table, c oneCase) (reached bool, err error) {
+	dir, err := scratch()
+	if err != nil {
+		return false, err
+	}
+	o, failed := runFake(dir, c)
+	if err := removeAll(dir, failed); err != nil {
+		return false, err
+	}
+	if failed == nil && !o.reached {
+		return false, nil
+	}
+	all.add("fake host", c.plan.name, c.what, c.step, o, failed)
+	return o.reached, nil
+}
+
+func removeAll(dir string, failed error) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove %s: %w (the case: %w)", dir, err, failed)
+	}
+	return nil
+}
+
+// difference is the lines that differ.
+func difference(want, got string) string {
+	have := map[string]bool{}
+	for _, l := range strings.Split(got, "\n") {
+		have[l] = true
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(want, "\n") {
+		if !have[l] {
+			fmt.Fprintf(&b, "- %s\n", l)
+		}
+		delete(have, l)
+	}
+	for _, l := range strings.Split(got, "\n") {
+		if have[l] {
+			fmt.Fprintf(&b, "+ %s\n", l)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// table counts cases by host and plan.
+type table struct {
+	progress      io.Writer
+	rows          []*row
+	cases, broken int
+}
+
+// row is one plan on one host.
+type row struct {
+	host, plan     string
+	steps          int // of the plan's life
+	count          map[mishap]int
+	forced, broken int
+}
+
+const maxShown = 20
+
+func (t *table) add(host, plan string, what mishap, step int, o outcome, err error) {
+	r := t.row(host, plan)
+	r.steps = max(r.steps, step)
+	r.count[what]++
+	t.cases++
+	if o.forced {
+		r.forced++
+	}
+	if err == nil {
+		return
+	}
+	r.broken++
+	t.broken++
+	if t.broken <= maxShown {
+		fmt.Fprintf(t.progress, "BROKEN: %s, %s, %s at step %d (%s): %v\n", host, plan, what, step, o.name, err)
+	}
+}
+
+func (t *table) row(host, plan string) *row {
+	for _, r := range t.rows {
+		if r.host == host && r.plan == plan {
+			return r
+		}
+	}
+	r := &row{host: host, plan: plan, count: map[mishap]int{}}
+	t.rows = append(t.rows, r)
+	fmt.Fprintf(t.progress, "%s: %s\n", host, plan)
+	return r
+}
+
+func (t *table) print(out io.Writer, took time.Duration) {
+	fmt.Fprint(out, "| host | plan | steps |")
+	line := "|---|---|---|"
+	for _, m := range mishaps() {
+		fmt.Fprintf(out, " %s |", m)
+		line += "---|"
+	}
+	fmt.Fprintf(out, " three-way, then --force | not as it was |\n%s---|---|\n", line)
+	for _, r := range t.rows {
+		fmt.Fprintf(out, "| %s | %s | %d |", r.host, r.plan, r.steps)
+		for _, m := range mishaps() {
+			fmt.Fprintf(out, " %d |", r.count[m])
+		}
+		fmt.Fprintf(out, " %d | %d |\n", r.forced, r.broken)
+	}
+	fmt.Fprintf(out, "\n%d cases, %d not as it was, %v\n", t.cases, t.broken, took.Round(time.Second))
+}

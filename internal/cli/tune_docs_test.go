@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"linerate/internal/tune/profile"
+)
+
+// jsonFields collects the JSON names of a type and of everything of ours in it.
+func jsonFields(t reflect.Type, into map[string]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		jsonFields(t.Elem(), into)
+	case reflect.Struct:
+		if !strings.HasPrefix(t.PkgPath(), "linerate/") {
+			return
+		}
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" || !f.IsExported() {
+				continue
+			}
+			if name != "" {
+				into[name] = true
+			}
+			jsonFields(f.Type, into)
+		}
+	}
+}
+
+// Each field that tune, profile and leave print stands in their part of the
+// page.
+func TestTuneFieldsAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, ok := strings.Cut(string(raw), "\n## tune\n")
+	if !ok {
+		t.Fatal("docs/json.md has no part on tune")
+	}
+	part, _, _ = strings.Cut(part, "\n## version\n")
+	said := map[string]bool{}
+	for _, span := range regexp.MustCompile("`[^`\n]+`").FindAllString(part, -1) {
+		for _, word := range regexp.MustCompile("[a-z0-9_]+").FindAllString(span, -1) {
+			said[word] = true
+		}
+	}
+	names := map[string]bool{}
+	for _, v := range []any{planDocument{}, panelDocument{}, confirmation{}, undone{}, historyDocument{}, left{}, profileSummary{}, profile.Profile{}, profile.Difference{}} {
+		jsonFields(reflect.TypeOf(v), names)
+	}
+	if len(names) < 50 {
+		t.Fatalf("found only %d fields", len(names))
+	}
+	for name := range names {
+		if !said[name] {
+			t.Errorf("docs/json.md does not say what %q is", name)
+		}
+	}
+}
+
+// The manual of the profile form has every quantity, in the program's words.
+func TestQuantitiesAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/profiles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range profile.Quantities() {
+		if row := "| `" + q.Name + "` | " + q.Doc + " |"; !strings.Contains(string(raw), row) {
+			t.Errorf("docs/profiles.md lacks %s", row)
+		}
+	}
+	for _, name := range profile.Names() {
+		if !strings.Contains(string(raw), "`"+name+"`") {
+			t.Errorf("docs/profiles.md lacks the profile %s", name)
+		}
+	}
+}
+
+func TestValuesWithPartsShowWhatChanges(t *testing.T) {
+	for _, c := range [][3]string{
+		{"1", "0", "1 → 0"},
+		{"a=1 b=2 c=3", "a=1 b=4 c=3", "b=2 → 4"},
+		{"a=1 b=2", "a=2 b=3", "a=1 → 2, b=2 → 3"},
+		{"a=1", "b=1", "a=1 → b=1"},
+		{"v0=0 v1=1", "0-1", "v0=0 v1=1 → 0-1"},
+		{"4096 1 2", "4096 1 3", "4096 1 2 → 4096 1 3"},
+	} {
+		if got := change(c[0], c[1]); got != c[2] {
+			t.Errorf("%s to %s: %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func TestCellsBreak(t *testing.T) {
+	for text, want := range map[string]string{
+		"4096 131072 6291456":   "4096|131072|6291456",
+		"  net.ipv4.tcp_rmem":   "  net.ipv4|  .tcp_rme|  m",
+		"same":                  "same",
+		"":                      "",
+		"* x":                   "* x",
+		"ab cd":                 "ab cd",
+		"abcdefghijklmnopqrstu": "abcdefghij|klmnopqrst|u",
+	} {
+		if got := strings.Join(breakCell(text, 10), "|"); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestDiffLines(t *testing.T) {
+	got := strings.Join(diffLines("a\nb\nc\n", "a\nx\nc\n"), "|") + "/" + strings.Join(diffLines("", "new\n"), "|") + "/" + strings.Join(diffLines("same\n", "same\n"), "|")
+	if got != "- b|+ x/+ new/" {
+		t.Error(got)
+	}
+}
+
+func TestSettingIDs(t *testing.T) {
+	for name, want := range map[string]string{
+		"tcp_rmem":                       "linux.sysctl.net.ipv4.tcp_rmem",
+		"net.ipv4.tcp_rmem":              "linux.sysctl.net.ipv4.tcp_rmem",
+		"linux.sysctl.net.ipv4.tcp_rmem": "linux.sysctl.net.ipv4.tcp_rmem",
+		"link.mtu":                       "linux.link.mtu",
+		"any.zfs.sync":                   "any.zfs.sync",
+		"net.ipv4.conf.eth0.arp_filter":  "linux.sysctl.net.ipv4.conf.eth0.arp_filter",
+	} {
+		if got, err := settingID(name); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+		}
+	}
+	// Names that are another setting's must not be taken for it.
+	for _, name := range []string{"windows.adapter.jumbo", "nothing", ""} {
+		if got, err := settingID(name); err == nil {
+			t.Errorf("%s is taken for %s", name, got)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"linerate/internal/host"
+	"linerate/internal/kernel"
+	"linerate/internal/loop"
+	"linerate/internal/model"
+	"linerate/internal/tune/profile"
+	"linerate/internal/tune/setter"
+)
+
+// drafted is a host that was looked at, with the rows of a plan.
+type drafted struct {
+	o       tuneOptions
+	name    string // of the host, as the user typed it
+	agent   *host.Client
+	peer    *host.Client // nil: none was reached
+	peerTo  netip.Addr
+	facts   *model.Facts
+	path    profile.Path
+	profile profile.Profile
+	why     string // the profile is this one
+	rows    []profile.Row
+	mine    map[profile.Place]string // what the user's own profile wants
+	now     func() time.Time
+}
+
+func (d *drafted) close() {
+	for _, c := range []*host.Client{d.agent, d.peer} {
+		if c != nil {
+			_ = c.Close() // it has told what we want to know
+		}
+	}
+}
+
+// draft reaches the host, and the peer if there is one, looks at both, reads
+// the settings of the profile and evaluates its rules. The caller closes it.
+func draft(ctx context.Context, env *environment, o tuneOptions) (d *drafted, err error) {
+	p := newProgress(env)
+	defer p.end()
+	d = &drafted{o: o, name: o.host.String(), now: env.now}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if d.agent, err = dialHost(ctx, env, o.host, p); err != nil {
+		return d, err
+	}
+	if d.facts, err = d.agent.Facts(ctx); err != nil {
+		return d, fmt.Errorf("look at %s: %w", d.name, err)
+	}
+	if err = d.findPath(ctx, env, p); err != nil {
+		return d, err
+	}
+	if err = d.chooseProfile(); err != nil {
+		return d, err
+	}
+	d.rows = d.evaluate(ctx, d.profile, o.typed)
+	d.validate()
+	if o.own != nil {
+		d.mine = map[profile.Place]string{}
+		for _, r := range d.evaluate(ctx, *o.own, nil) {
+			d.mine[r.Place] = r.To
+		}
+	}
+	return d, d.typedErrors()
+}
+
+// chooseProfile takes the one that was named, none where values were typed, else
+// the one that fits best.
+func (d *drafted) chooseProfile() error {
+	switch {
+	case d.o.base != nil:
+		d.profile = *d.o.base
+		return nil
+	case len(d.o.typed) > 0:
+		return nil // what was typed, alone
+	}
+	name := "transfer-node-lan"
+	d.why = "nothing on it tells what it is for; --profile names another"
+	if fits := profile.Fits(d.facts); len(fits) > 0 {
+		name, d.why = fits[0].Name, fits[0].Why
+		if len(fits) > 1 {
+			d.why += "; " + fits[1].Name + " fits too: " + fits[1].Why
+		}
+	}
+	p, ok := profile.Builtin(name)
+	if !ok {
+		return fmt.Errorf("choose a profile: there is no %s", name)
+	}
+	d.profile = p
+	return nil
+}
+
+// evaluate reads what a profile speaks of and evaluates it.
+func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profile.Set) []profile.Row {
+	s := profile.Subject{Facts: d.facts, Path: d.path}
+	now := map[profile.Ask]profile.Reading{}
+	for _, a := range profile.Asks(p, sets, s) {
+		v, err := d.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
+		if err != nil {
+			now[a] = profile.Reading{Missing: strings.TrimPrefix(firstLine(err), "host "+d.agent.Name()+": ")}
+			continue
+		}
+		now[a] = profile.Reading{Value: v}
+	}
+	return profile.Make(p, sets, s, now)
+}
+
+// validate lets the mechanisms say which values no kernel would take, before
+// anything is applied.
+func (d *drafted) validate() {
+	for i, r := range d.rows {
+		if !r.Change {
+			continue
+		}
+		to, err := canonical(setter.Place{Setting: r.Setting, Target: r.Target}, r.To)
+		if err != nil {
+			d.rows[i].Change, d.rows[i].Why = false, firstLine(err)
+			continue
+		}
+		d.rows[i].To = to
+	}
+}
+
+func canonical(at setter.Place, value string) (string, error) {
+	for _, s := range host.Setters(kernel.Live{}) {
+		if s.Owns(at.Setting) {
+			return s.Canonical(at, value)
+		}
+	}
+	return "", fmt.Errorf("linerate has no mechanism for %s", at.Setting)
+}
+
+// typedErrors: what was typed and cannot be done is the user's to correct, not
+// a line of a plan.
+func (d *drafted) typedErrors() error {
+	for _, r := range d.rows {
+		if !r.Typed || r.Change || r.To != "" && r.To == r.Now {
+			continue
+		}
+		return exit(ExitUsage, "--set %s: %s", shortName(r.Setting, r.Device), r.Why)
+	}
+	return nil
+}
+
+// findPath fills in the path: to the peer that was named, else to the storage
+// that the host has mounted; then what was stated.
+func (d *drafted) findPath(ctx context.Context, env *environment, p *progress) error {
+	d.path = profile.PathOf(d.facts)
+	if d.o.peer != nil {
+		if err := d.toPeer(ctx, env, p); err != nil {
+			return err
+		}
+	}
+	if d.o.dev != "" {
+		path, err := d.path.Choose(d.facts, d.o.dev)
+		if err != nil {
+			return exit(ExitUsage, "--dev: %v", err)
+		}
+		d.path = path
+	}
+	if d.o.rate > 0 {
+		d.path.Rate, d.path.RateFrom = d.o.rate, "stated"
+	}
+	if d.o.rtt > 0 {
+		d.path.RTT, d.path.RTTFrom = d.o.rtt, "stated"
+	}
+	d.path.Streams = d.o.streams
+	return nil
+}
+
+// toPeer looks at the other end and times the round trip, unless it was
+// stated: then a peer that cannot be reached is not looked at, and said so.
+func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) error {
+	stated := d.o.rtt > 0
+	to, facts, err := d.reachPeer(ctx, env, p)
+	if err != nil && !(stated && to.IsValid()) {
+		if !stated {
+			err = fmt.Errorf("%w; where you cannot log in to %s, state --rtt and --line-rate instead", err, d.o.to)
+		}
+		return err
+	}
+	if err != nil {
+		p.say("not looked at %s: %v", d.o.to, firstLine(err))
+	}
+	d.path, d.peerTo = profile.PathTo(d.facts, to, d.o.to, facts), to
+	if d.path.Rate == 0 {
+		d.labRate(ctx, env, p)
+	}
+	if stated {
+		return nil
+	}
+	rtt, _, err := d.trickle(ctx, p)
+	if err != nil {
+		return err
+	}
+	d.path.RTT, d.path.RTTFrom = rtt, "measured"
+	return nil
+}
+
+// labRate takes the rate that a lab states for its data path: its interfaces
+// are virtual and have no speed.
+func (d *drafted) labRate(ctx context.Context, env *environment, p *progress) {
+	rate := statedRate(ctx, env, []host.Name{d.o.host, *d.o.peer}, d.peerTo, p)
+	if rate.State != model.Present {
+		own, err := sourceFor(d.facts, d.peerTo)
+		if err != nil {
+			return // no way there: the path says so
+		}
+		rate = statedRate(ctx, env, []host.Name{*d.o.peer, d.o.host}, own, p)
+	}
+	if r, ok := rate.Get(); ok {
+		d.path.Rate, d.path.RateFrom = r, "as the lab states it"
+	}
+}
+
+// reachPeer returns the peer's data address, as far as it can be told, and its
+// facts.
+func (d *drafted) reachPeer(ctx context.Context, env *environment, p *progress) (netip.Addr, *model.Facts, error) {
+	agent, err := dialHost(ctx, env, *d.o.peer, p)
+	if err != nil {
+		to, resolveErr := d.resolve(ctx)
+		if resolveErr != nil {
+			return to, nil, errors.Join(err, resolveErr)
+		}
+		return to, nil, err
+	}
+	d.peer = agent
+	to, err := receiverAddr(ctx, explainOptions{via: d.o.via}, *d.o.peer, agent)
+	if err != nil {
+		return to, nil, err
+	}
+	facts, err := agent.Facts(ctx)
+	if err != nil {
+		return to, nil, fmt.Errorf("look at %s: %w", d.o.to, err)
+	}
+	return to, facts, nil
+}
+
+// resolve finds the address of a peer that nobody can log in to.
+func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
+	if d.o.via != "" {
+		a, err := netip.ParseAddr(d.o.via)
+		if err != nil {
+			return a, exit(ExitUsage, "--via %q: want an address, e.g. 10.0.0.2", d.o.via)
+		}
+		return a, nil
+	}
+	addrs, err := kernel.Resolve(ctx, d.o.peer.Host)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return addrs[0], nil
+}
+
+// trickle times the round trip to the peer, and returns the connection that it
+// was timed on.
+func (d *drafted) trickle(ctx context.Context, p *progress) (time.Duration, model.Conn, error) {
+	from, err := sourceFor(d.facts, d.peerTo)
+	if err != nil {
+		return 0, model.Conn{}, fmt.Errorf("find the data path from %s: %w", d.name, err)
+	}
+	p.say("timing the round trip to %s (%s): 1 Mbit/s for a second", d.o.to, d.peerTo)
+	return loop.RoundTrip(ctx, loop.End{Name: d.name, Addr: from, Agent: d.agent}, loop.End{Name: d.o.to, Addr: d.peerTo, Agent: d.peer}, d.now)
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/host"
+	"linerate/internal/report"
+	"linerate/internal/tune"
+)
+
+func tuneHistoryCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "history [HOST]",
+		Short: "List every change that linerate made on a host, and what became of it",
+		Example: `  linerate tune history nas1
+  linerate tune history nas1 --json`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := tuneHost(args)
+			if err != nil {
+				return err
+			}
+			return changing(cmd.Context(), env, n, func(c *host.Client) error { return history(cmd.Context(), env, n, c) })
+		},
+	}
+}
+
+// historyDocument is what tune history prints with --json.
+type historyDocument struct {
+	V       int          `json:"v"`
+	Host    string       `json:"host"`
+	Waiting *waitingView `json:"waiting"` // the plan that waits to be confirmed; null: none
+	Changes []tune.Entry `json:"changes"`
+}
+
+type waitingView struct {
+	Plan     string    `json:"plan_id"`
+	Deadline time.Time `json:"deadline"`
+}
+
+func history(ctx context.Context, env *environment, n host.Name, c *host.Client) error {
+	all, err := c.History(ctx)
+	if err != nil {
+		return err
+	}
+	doc := historyDocument{V: 1, Host: n.String(), Changes: all}
+	if doc.Changes == nil {
+		doc.Changes = []tune.Entry{}
+	}
+	w, ok, err := c.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	if ok {
+		doc.Waiting = &waitingView{w.Plan, w.Deadline}
+	}
+	if env.json {
+		return printJSON(env, doc)
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(env.out, "%s: no change of linerate's was made there, or linerate has left it\n", n)
+		return nil
+	}
+	return writeHistory(env.out, doc)
+}
+
+func writeHistory(out io.Writer, doc historyDocument) error {
+	plan := ""
+	for _, e := range doc.Changes {
+		if e.Plan != plan {
+			plan = e.Plan
+			if _, err := fmt.Fprintf(out, "%s, by %s\n", report.Printable(plan), report.Printable(e.By)); err != nil {
+				return err
+			}
+		}
+		when := strings.Repeat(" ", len(time.DateTime))
+		if !e.At.IsZero() {
+			when = e.At.UTC().Format(time.DateTime)
+		}
+		after := e.After
+		if after == "" {
+			after = e.Wanted
+		}
+		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, shortName(e.Setting, e.Target), change(e.Before, after))
+		if _, err := fmt.Fprintln(out, report.Printable(text)); err != nil {
+			return err
+		}
+	}
+	if doc.Waiting != nil {
+		fmt.Fprintf(out, "%s waits to be confirmed until %s UTC; else the host undoes it\n", doc.Waiting.Plan, doc.Waiting.Deadline.UTC().Format(time.TimeOnly))
+	}
+	return nil
+}
+
+// fileView is a file of the host that makes settings outlive a restart.
+type fileView struct {
+	Path     string   `json:"path"` // empty: no file can; note says why
+	Existed  bool     `json:"existed"`
+	Before   string   `json:"before"`
+	After    string   `json:"after"`
+	Settings []string `json:"settings"`
+	Note     string   `json:"note,omitempty"`
+}
+
+func fileViews(files []tune.FileChange) []fileView {
+	out := []fileView{}
+	for _, f := range files {
+		out = append(out, fileView{f.Path, f.Existed, f.Before, f.After, f.Settings, f.Note})
+	}
+	return out
+}
+
+// writeFiles shows each file with the lines that went and came.
+func writeFiles(out io.Writer, files []fileView) {
+	for _, f := range files {
+		if f.Path == "" {
+			fmt.Fprintf(out, "\nno file for %s: %s\n", report.Printable(strings.Join(f.Settings, ", ")), report.Printable(f.Note))
+			continue
+		}
+		what := "new"
+		if f.Existed {
+			what = "changed"
+		}
+		fmt.Fprintf(out, "\n%s (%s)\n", report.Printable(f.Path), what)
+		for _, l := range diffLines(f.Before, f.After) {
+			fmt.Fprintln(out, "  "+report.Printable(l))
+		}
+		if f.Note != "" {
+			fmt.Fprintln(out, "  "+report.Printable(f.Note))
+		}
+	}
+}
+
+// diffLines are the lines that only one of two texts has: "-" and "+", in
+// order, between what both begin and end with.
+func diffLines(before, after string) []string {
+	a, b := textLines(before), textLines(after)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	var out []string
+	for _, l := range a {
+		out = append(out, "- "+l)
+	}
+	for _, l := range b {
+		out = append(out, "+ "+l)
+	}
+	return out
+}
+
+func textLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}

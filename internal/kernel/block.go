@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// BlockIDs names every block device of a host in a way that survives another
+// order of discovery, by its name now: "wwid:…", "dm:…" or "md:…" (an id that
+// the device or its volume carries), "serial:…", "at:…" (where it is plugged
+// in, a path of /sys), or "block:NAME" for a device that has none of them or
+// shares it. Runs of blanks in an id become "_".
+func BlockIDs(src Files) (map[string]string, error) {
+	names, err := src.ReadDir("/sys/block")
+	if err != nil {
+		return nil, fmt.Errorf("list block devices: %w", err)
+	}
+	ids, users := map[string]string{}, map[string]int{}
+	for _, name := range names {
+		id := blockID(src, name)
+		ids[name] = id
+		users[id]++
+	}
+	for name, id := range ids {
+		if users[id] == 1 {
+			continue
+		}
+		// Paths to one disk share its id.
+		if ids[name] = blockPlace(src, name); ids[name] == "" {
+			ids[name] = blockName + name
+		}
+	}
+	return ids, nil
+}
+
+const blockName = "block:"
+
+// BlockIDFiles are the files below /sys/block/NAME that hold an id, in order of
+// preference, by the prefix of the id.
+func BlockIDFiles() [][2]string {
+	return [][2]string{{"wwid", "wwid"}, {"wwid", "device/wwid"}, {"dm", "dm/uuid"}, {"md", "md/uuid"}, {"serial", "serial"}, {"serial", "device/serial"}}
+}
+
+func blockID(src Files, name string) string {
+	for _, f := range BlockIDFiles() {
+		b, err := src.ReadFile("/sys/block/" + name + "/" + f[1])
+		if s := strings.Join(strings.Fields(string(b)), "_"); err == nil && s != "" {
+			return f[0] + ":" + s
+		}
+	}
+	if at := blockPlace(src, name); at != "" {
+		return at
+	}
+	return blockName + name
+}
+
+// blockPlace is "at:" and where a device is plugged in, empty for one that
+// software made.
+func blockPlace(src Files, name string) string {
+	link, err := src.Readlink("/sys/block/" + name)
+	_, at, ok := strings.Cut(link, "devices/")
+	if err != nil || !ok || strings.HasPrefix(at, "virtual/") || path.Base(at) != name {
+		return ""
+	}
+	return "at:" + strings.TrimSuffix(path.Dir(at), "/block")
+}
+
+// FindBlock returns the name that a block device of BlockIDs has now. The kinds
+// may be mixed: a disk that got a second path goes by its place since.
+func FindBlock(src Files, id string) (string, error) {
+	ids, err := BlockIDs(src)
+	if err != nil {
+		return "", fmt.Errorf("find block device %s: %w", id, err)
+	}
+	for name, have := range ids {
+		if have == id || id == blockName+name || strings.HasPrefix(id, "at:") && blockPlace(src, name) == id {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("find block device %s: none of this host's %d is it, or several are", id, len(ids))
+}

@@ -1,0 +1,103 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Tool is a question that only an administrator's program answers. Each is one
+// fixed argv that reads and changes nothing.
+type Tool string
+
+// The questions.
+const (
+	// ZFSProperties asks for those properties of file systems and volumes that
+	// bear on throughput, as "name<TAB>property<TAB>value<TAB>source" with plain
+	// numbers (zfs-get(8), -H -p).
+	ZFSProperties Tool = "zfs-get"
+	// PoolProperties asks likewise for the pools' (zpool-get(8)).
+	PoolProperties Tool = "zpool-get"
+	// PoolDevices asks for the devices of each pool, indented below it
+	// (zpool-list(8), -v -H -p).
+	PoolDevices Tool = "zpool-list"
+)
+
+// argv is the program and its arguments; nil for a question there is not.
+func (t Tool) argv() []string {
+	switch t {
+	case ZFSProperties:
+		return []string{"zfs", "get", "-H", "-p", "-t", "filesystem,volume", "type,sync,recordsize,volblocksize,dedup,compression,logbias,primarycache,sharenfs,sharesmb"}
+	case PoolProperties:
+		return []string{"zpool", "get", "-H", "-p", "health,capacity,fragmentation,ashift,dedupratio"}
+	case PoolDevices:
+		return []string{"zpool", "list", "-v", "-H", "-p", "-o", "name"}
+	}
+	return nil
+}
+
+// toolWithin bounds the time for one answer: a pool that stands still must not
+// hold up the rest.
+const toolWithin = 5 * time.Second
+
+// toolDirs are where administrators' programs lie; PATH is not looked at, since
+// it may be a user's and this may be root.
+const toolDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Ask puts the question to the program on this host. A program that is not
+// there is fs.ErrNotExist. The answer is at most MaxFile bytes.
+func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
+	argv := t.argv()
+	if argv == nil {
+		return nil, fmt.Errorf("ask %q: no such question", t)
+	}
+	program := ""
+	for _, dir := range filepath.SplitList(toolDirs) {
+		file := filepath.Join(dir, argv[0])
+		if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			program = file
+			break
+		}
+	}
+	if program == "" || l.Root != "" && l.Root != "/" {
+		return nil, fmt.Errorf("ask %s: %w", argv[0], fs.ErrNotExist)
+	}
+	ctx, cancel := context.WithTimeout(ctx, toolWithin)
+	defer cancel()
+	cmd := Exec(ctx, append([]string{program}, argv[1:]...)...)
+	out, said := &limited{most: MaxFile}, &limited{most: 4096}
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = []string{"LC_ALL=C", "PATH=" + toolDirs}, "/", out, said, time.Second
+	if err := cmd.Run(); err != nil {
+		line, _, _ := bytes.Cut(bytes.TrimSpace(said.Bytes()), []byte("\n"))
+		if bytes.Contains(bytes.ToLower(line), []byte("permission denied")) {
+			err = errors.Join(fs.ErrPermission, err)
+		}
+		return nil, fmt.Errorf("ask %s: %w: %s", argv[0], err, line)
+	}
+	if out.over {
+		return nil, fmt.Errorf("ask %s: the answer is larger than %d bytes", argv[0], MaxFile)
+	}
+	return out.Bytes(), nil
+}
+
+// limited keeps what fits and swallows the rest, so that the program ends.
+type limited struct {
+	bytes.Buffer
+	most int
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := l.most - l.Len()
+	if len(p) > room {
+		l.over = true
+		_, _ = l.Buffer.Write(p[:max(0, room)]) // a Buffer's Write cannot fail
+		return len(p), nil
+	}
+	return l.Buffer.Write(p)
+}

@@ -1,0 +1,62 @@
+package model
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// Pair is what is known of two hosts and of the path between their data
+// addresses, before any load.
+type Pair struct {
+	A, B       PairEnd
+	Rate       Fact[unit.BitRate] // what one connection of the path should carry, as stated or as the ports meant have it
+	RTT        Fact[RTT]          // without load
+	AToB, BToA Crossing
+}
+
+// PairEnd is one of the two.
+type PairEnd struct {
+	Name    string
+	Facts   *Facts
+	Addr    netip.Addr // data address
+	Meant   string     // interface that owns it
+	Leaving Fact[Leaving]
+	MACs    Fact[map[string]string] // hardware addresses by interface
+}
+
+// Leaving is how a host sends to the other's data address, as the kernel's
+// routing answers with all tables and rules applied.
+type Leaving struct {
+	Interface string     `json:"interface"`
+	MTU       int        `json:"mtu"`     // of that interface, bytes of IP packet
+	Gateway   netip.Addr `json:"gateway"` // zero: on link
+	// NextMAC is who answers for the next hop by the neighbour table; empty:
+	// the table does not tell.
+	NextMAC string `json:"next_mac,omitempty"`
+}
+
+// Crossing is what became of probes in one direction. Sizes are bytes of IP
+// packet, headers included.
+type Crossing struct {
+	Through Fact[bool] // small datagrams arrive
+	// ArrivedBy are the far end's interfaces that they came in by.
+	ArrivedBy []string
+	PathMTU   Fact[int] // largest that arrived with the don't-fragment bit set
+	Tried     int       // largest that the sender's interface allows; PathMTU is that, or less
+	// Told is the MTU that an ICMP message reported, and ToldBy who sent it;
+	// 0: what did not arrive vanished without one.
+	Told   int
+	ToldBy netip.Addr
+}
+
+// RTT is the round trip of small datagrams, turn-around at the far end taken
+// out.
+type RTT struct {
+	Min    time.Duration `json:"min_ns"`
+	Median time.Duration `json:"median_ns"`
+	Max    time.Duration `json:"max_ns"`
+	N      int           `json:"n"` // answers
+	Sent   int           `json:"sent"`
+}

@@ -1,0 +1,61 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// littleDirty is a limit of unwritten data that a port of 1 Gbit/s fills in half
+// a second.
+const littleDirty = 64 * unit.MiB
+
+// dirtyLimit: writers are held back once so much is dirty or being written. What
+// is on its way to a server counts, so that no more than that is under way.
+func dirtyLimit() Rule {
+	return Rule{
+		ID:  "dirty-limit-small",
+		Doc: "Programs that write are stopped once so much data is not on disk or at the server yet: with a low limit they stop again and again.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			limit, how := dirtyBytes(f)
+			if limit <= 0 || limit >= littleDirty {
+				return nil
+			}
+			out := model.Finding{
+				Severity: Low, Title: "writers are stopped after little data",
+				Observed: fmt.Sprintf("%s: at most %s unwritten", how, limit),
+				Fix:      "set vm.dirty_ratio to 20, its default, which turns vm.dirty_bytes off; or vm.dirty_bytes to a second of line rate and more",
+				Source:   "Documentation/admin-guide/sysctl/vm.rst (dirty_bytes, dirty_ratio); mm/page-writeback.c (balance_dirty_pages)",
+			}
+			for _, m := range f.Storage {
+				rtt, speed := m.MinRTT.Or(0), pathSpeed(f, c, m)
+				if rtt <= 0 || speed <= 0 || *perRTT(limit, rtt) >= speed {
+					continue
+				}
+				out.Severity, out.Bound = Medium, perRTT(limit, rtt)
+				out.Observed += fmt.Sprintf("; writes to %s carry %s / %v", m.Point, limit, rtt)
+				break
+			}
+			return []model.Finding{out}
+		},
+	}
+}
+
+// dirtyBytes is the limit in force: dirty_bytes, or else a share of the memory,
+// of which what is available is less than all.
+func dirtyBytes(f *model.Facts) (unit.Bytes, string) {
+	v, ok := setting(f, "linux.sysctl.vm.dirty_bytes")
+	if !ok {
+		return 0, ""
+	}
+	if n := decimal(v); n > 0 {
+		return unit.Bytes(n), "vm.dirty_bytes = " + v
+	}
+	ratio, ok := setting(f, "linux.sysctl.vm.dirty_ratio")
+	memory, ok2 := f.Memory.Get()
+	if n := decimal(ratio); ok && ok2 && n > 0 {
+		return memory * unit.Bytes(n) / 100, fmt.Sprintf("vm.dirty_ratio = %d of %s", n, memory)
+	}
+	return 0, ""
+}

@@ -1,0 +1,40 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// pairPause: one end uses Ethernet flow control, the other does not.
+func pairPause() PairRule {
+	return PairRule{
+		ID:  "pair-pause-one-end",
+		Doc: "Ethernet flow control works at one end only: the switch is told to wait by one host and drops for the other.",
+		Check: func(p *model.Pair) []model.Finding {
+			a, b := meant(&p.A), meant(&p.B)
+			if a == nil || b == nil || !onLink(&p.A) || !onLink(&p.B) {
+				return nil
+			}
+			x, ok := a.Pause.Get()
+			y, ok2 := b.Pause.Get()
+			if !ok || !ok2 || (x.Rx || x.Tx) == (y.Rx || y.Tx) {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low,
+				Title:    fmt.Sprintf("flow control is on at one of %s and %s", p.A.Name, p.B.Name),
+				Observed: fmt.Sprintf("%s %s: receive %s, send %s; %s %s: receive %s, send %s", p.A.Name, a.Name, onOff(x.Rx), onOff(x.Tx), p.B.Name, b.Name, onOff(y.Rx), onOff(y.Tx)),
+				Fix:      "decide for the storage network as a whole, hosts and switch ports: ethtool -A DEVICE rx on tx on (or off) at both",
+				Source:   "IEEE 802.3 annex 31B; ATTO, 10 Gigabit Ethernet Network Adapter Configuration Guide",
+			}}
+		},
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

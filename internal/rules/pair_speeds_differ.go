@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// pairSpeeds: the ports of the two ends differ in speed.
+func pairSpeeds() PairRule {
+	return PairRule{
+		ID:  "pair-speeds-differ",
+		Doc: "The ports of the two ends have different speeds: the slower bounds the path, and bursts of the faster wait, or are lost, in the switch before it.",
+		Check: func(p *model.Pair) []model.Finding {
+			a, b := meant(&p.A), meant(&p.B)
+			x, y := portSpeed(a), portSpeed(b)
+			if x == 0 || y == 0 || x == y {
+				return nil
+			}
+			slow := min(x, y)
+			return []model.Finding{{
+				Severity: Info,
+				Title:    fmt.Sprintf("the ports of %s and %s differ in speed", p.A.Name, p.B.Name),
+				Observed: fmt.Sprintf("%s %s runs %s, %s %s runs %s", p.A.Name, a.Name, x, p.B.Name, b.Name, y),
+				Bound:    &slow,
+				Fix:      "none where that is meant; see that the switch's buffer, or flow control, takes the bursts",
+				Source:   "IEEE 802.3 annex 31B",
+			}}
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+
+	"linerate/internal/model"
+)
+
+// detour is a route that leads part of a port's own subnet through another one.
+type detour struct {
+	route model.Route
+	port  model.NIC // that has the subnet
+	via   model.NIC // that the route uses
+}
+
+// detours finds them among the interfaces that are up. Routes as long as the
+// subnet are two ports in it, which other rules look at.
+func detours(f *model.Facts) []detour {
+	var out []detour
+	for _, r := range f.Routes {
+		via := nicNamed(f, r.Dev)
+		if via == nil || !via.Up || !r.Dst.IsValid() {
+			continue
+		}
+		for _, n := range f.NICs {
+			if !n.Up || n.Name == via.Name || n.Master != "" || n.Name == "lo" {
+				continue
+			}
+			for _, p := range n.Addrs {
+				if p.IsValid() && !p.IsSingleIP() && !p.Addr().IsLinkLocalUnicast() && p.Bits() < r.Dst.Bits() && p.Contains(r.Dst.Addr()) {
+					out = append(out, detour{r, n, *via})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// routeDetour: a host that is on a port's own wire is reached through another.
+func routeDetour() Rule {
+	return Rule{
+		ID:  "route-detour",
+		Doc: "A route sends traffic for a host on one port's own network out by another port: the fast port stays idle, and answers may come another way.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			var out []model.Finding
+			for _, d := range detours(f) {
+				found := model.Finding{
+					Severity: Low, Title: fmt.Sprintf("traffic to %s goes by %s, though %s is on its network", d.route.Dst, d.via.Name, d.port.Name),
+					Observed: fmt.Sprintf("route %s dev %s; %s has an address of that network", d.route.Dst, d.via.Name, d.port.Name),
+					Fix:      fmt.Sprintf("ip route del %s dev %s, unless %s is meant to be spared", d.route.Dst, d.via.Name, d.port.Name),
+					Source:   "RFC 1812 section 5.2.4.3 (longest match); ip-route(8)",
+				}
+				slow, ok := d.via.Speed.Get()
+				if fast, ok2 := d.port.Speed.Get(); ok && ok2 && slow < fast {
+					found.Severity, found.Bound = Medium, &slow
+					found.Observed += fmt.Sprintf("; %s runs at %s, %s at %s", d.via.Name, slow, d.port.Name, fast)
+				}
+				out = append(out, found)
+			}
+			return out
+		},
+	}
+}

@@ -1,0 +1,157 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// tally is what a counter of bad events tells, among all events of its kind.
+type tally struct {
+	bad, all int64
+	gap      time.Duration // between the two looks; 0: the counter's whole life
+}
+
+// settled is how many events a pair of looks must have seen for a counter that
+// did not move to count as quiet.
+const settled = 1000
+
+// certain is how many bad events between two looks make a finding of full
+// severity; fewer may be chance (a Poisson count of 10 lies within 4.8 and 18.4
+// at 95%: Garwood, Biometrika 28, 1936).
+const certain = 10
+
+// tally judges a counter. Between two looks it must rise, and by at least share
+// of all events: what happened before is no finding. With one look only, or when
+// next to nothing passed in between, the whole life of the counter must show
+// least bad events and that share, and the finding is for information. read
+// gives the counter and the events it is a part of; all may be 0 where share is.
+func (c Context) tally(f *model.Facts, least int64, share float64, read func(*model.Facts) (bad, all int64, ok bool)) *tally {
+	bad, all, ok := read(f)
+	if !ok {
+		return nil
+	}
+	if gap := c.gap(f); gap > 0 {
+		bad0, all0, ok := read(c.Earlier)
+		if rise, passed := bad-bad0, all-all0; ok && rise >= 0 && passed >= 0 {
+			if rise > 0 && float64(rise) >= share*float64(passed) {
+				return &tally{rise, passed, gap}
+			}
+			if rise > 0 || passed >= settled || share == 0 {
+				return nil
+			}
+		}
+	}
+	if bad < least || bad <= 0 || float64(bad) < share*float64(all) {
+		return nil
+	}
+	return &tally{bad: bad, all: all}
+}
+
+// gap is the time between the two looks; 0 where there was one, or where the
+// host restarted in between and its counters began anew.
+func (c Context) gap(f *model.Facts) time.Duration {
+	if c.Earlier == nil || c.Earlier.BootID != f.BootID {
+		return 0
+	}
+	return max(0, f.Taken.Sub(c.Earlier.Taken))
+}
+
+// severity is full for what is seen to happen, low while that may be chance, and
+// info for what may be long over.
+func (t *tally) severity(full string) string {
+	switch {
+	case t.gap == 0:
+		return Info
+	case t.bad < certain:
+		return Low
+	}
+	return full
+}
+
+// share is the part of all events that was bad; 0 where that is not known.
+func (t *tally) share() float64 {
+	if t.all <= 0 {
+		return 0
+	}
+	return float64(t.bad) / float64(t.all)
+}
+
+// perSecond is the rate of bad events; 0 without a second look.
+func (t *tally) perSecond() float64 {
+	if t.gap <= 0 {
+		return 0
+	}
+	return float64(t.bad) / t.gap.Seconds()
+}
+
+// over says over which time was counted. since is where the counter began.
+func (t *tally) over(since string) string {
+	if t.gap > 0 {
+		return fmt.Sprintf("in %v", t.gap.Round(100*time.Millisecond))
+	}
+	return since + ", perhaps long ago: linerate check --watch 10s tells whether it rises"
+}
+
+// Where counters begin.
+const (
+	sinceBoot  = "since the host started"
+	sinceSetUp = "since the port was set up"
+)
+
+// ofPort reads counters of one port: of several names for the same event the
+// largest (drivers count in either or in both).
+func ofPort(n model.NIC, all string, bad ...string) func(*model.Facts) (int64, int64, bool) {
+	return func(f *model.Facts) (int64, int64, bool) {
+		port := nicNamed(f, n.Name)
+		if port == nil || port.Device != n.Device {
+			return 0, 0, false
+		}
+		most, seen := int64(0), false
+		for _, name := range bad {
+			if v, ok := counter(*port, name); ok {
+				most, seen = max(most, v), true
+			}
+		}
+		total, ok := counter(*port, all)
+		return most, total, seen && ok
+	}
+}
+
+// ofStack reads counters of /proc/net/snmp and netstat: the sum of those that
+// are bad, and the one they are a part of ("" is none).
+func ofStack(all string, bad ...string) func(*model.Facts) (int64, int64, bool) {
+	return func(f *model.Facts) (int64, int64, bool) {
+		count, ok := f.NetCounters.Get()
+		sum := int64(0)
+		for _, name := range bad {
+			sum += count[name]
+		}
+		return sum, count[all], ok
+	}
+}
+
+// ofCores reads what the cores counted of packets.
+func ofCores(bad func(model.Softnet) int64) func(*model.Facts) (int64, int64, bool) {
+	return func(f *model.Facts) (int64, int64, bool) {
+		cores, ok := f.CPU.Softnet.Get()
+		sum := int64(0)
+		for _, s := range cores {
+			sum += bad(s)
+		}
+		return sum, softnetSum(cores).Processed, ok
+	}
+}
+
+// WantsSecondLook tells whether a counter of this host is such that only a
+// second look tells whether it still rises.
+func WantsSecondLook(f *model.Facts) bool {
+	c := Context{}.complete(f)
+	for _, r := range All() {
+		if r.Counts && len(r.Check(f, c)) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,26 @@
+package rules
+
+import "linerate/internal/model"
+
+// zfsUncached: with primarycache off for data prefetch has nowhere to put what
+// it reads, too.
+func zfsUncached() Rule {
+	return Rule{
+		ID:  "zfs-data-uncached",
+		Doc: "With primarycache=metadata or none ZFS keeps no file data in memory: each read goes to the disks, and it does not read ahead.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			names, n := datasetsWith(f, func(d model.ZFSDataset) bool {
+				return !d.Volume && (d.Cache == "metadata" || d.Cache == "none")
+			})
+			if n == 0 {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Low, Title: "ZFS keeps file data out of memory",
+				Observed: "primarycache is not all: " + names,
+				Fix:      "set primarycache=all unless the programs above cache by themselves, as databases do",
+				Source:   "zfsprops(7) (primarycache); module/zfs/dbuf.c (DBUF_IS_CACHEABLE in dbuf_read)",
+			}}
+		},
+	}
+}

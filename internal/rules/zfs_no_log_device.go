@@ -1,0 +1,41 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// zfsNoLog: NFS servers commit what clients ask to be safe; without a log device
+// that goes to the disks of the pool. Pools of flash do well without, so that it
+// is a question.
+func zfsNoLog() Rule {
+	return Rule{
+		ID:  "zfs-no-log-device",
+		Doc: "Without a log device of its own a pool of spinning disks writes what must be safe at once to those disks, in between all else.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			if _, serves := f.NFSD.Get(); !serves || !slices.ContainsFunc(f.Disks, func(d model.Disk) bool { return d.Rotational.Or(false) }) {
+				return nil
+			}
+			var pools []string
+			store := f.ZFS.Or(model.ZFS{}).Store
+			for _, name := range slices.Sorted(maps.Keys(store)) {
+				standard := func(d model.ZFSDataset) bool { return poolOf(d) == name && d.Sync == "standard" }
+				if _, n := datasetsWith(f, standard); n > 0 && !store[name].Log {
+					pools = append(pools, name)
+				}
+			}
+			if len(pools) == 0 {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Info, Title: "synchronous writes go to the pool's own disks",
+				Observed: "no log device: " + strings.Join(pools, ", ") + "; this host serves NFS and has spinning disks",
+				Fix:      "do clients write with fsync or sync? Then a log device with power-loss protection helps; streams that commit at the end gain little",
+				Source:   "zpoolconcepts(7) (intent log); zfsprops(7) (sync)",
+			}}
+		},
+	}
+}

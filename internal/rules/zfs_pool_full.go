@@ -1,0 +1,40 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"linerate/internal/model"
+)
+
+// zfsFull: from some fill on the allocator searches long for room, and what it
+// finds is in pieces. Where that begins depends on the pool; the last tenth is
+// where metaslabs are loaded by best fit (metaslab_df_free_pct is 4%).
+func zfsFull() Rule {
+	return Rule{
+		ID:  "zfs-pool-full",
+		Doc: "In a pool that is nearly full ZFS searches long for room and finds it in small pieces: writes slow down, and so will reads of what was written so.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			var out []model.Finding
+			store := f.ZFS.Or(model.ZFS{}).Store
+			for _, name := range slices.Sorted(maps.Keys(store)) {
+				used, ok := store[name].Capacity.Get()
+				if !ok || used < 90 {
+					continue
+				}
+				found := model.Finding{
+					Severity: Low, Title: "pool " + name + " is nearly full",
+					Observed: fmt.Sprintf("%s: %d%% used, %d%% of the free space in pieces", name, used, store[name].Fragments.Or(0)),
+					Fix:      "delete, move or add disks until a tenth or more is free",
+					Source:   "module/zfs/metaslab.c (metaslab_df_free_pct); OpenZFS documentation, workload tuning (free space)",
+				}
+				if used >= 96 {
+					found.Severity = Medium
+				}
+				out = append(out, found)
+			}
+			return out
+		},
+	}
+}

@@ -1,0 +1,165 @@
+package deadman
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"linerate/internal/kernel"
+	"linerate/internal/tune"
+)
+
+// Starter is a tune.DeadMan.
+type Starter struct {
+	// Program is the argv by which linerate is started on this host, now and
+	// when the session that armed it is gone.
+	Program func() ([]string, error)
+	// Role is the subcommand that ends in Main; its arguments are those of
+	// ParseArgs.
+	Role     string
+	StateDir string // absolute
+	// Root is where /run, /proc are; empty is "/". Path is where systemctl
+	// and systemd-run are looked for; empty is the usual places.
+	Root kernel.Root
+	Path string
+}
+
+// armTime bounds how long a watcher may take to say that it watches.
+const armTime = 20 * time.Second
+
+// The words by which a watcher answers.
+const (
+	watching = "watching"
+	checked  = "would watch"
+	checkArg = "--check"
+)
+
+// Arm implements tune.DeadMan.
+func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) error {
+	argv, err := s.Program()
+	if err != nil {
+		return err
+	}
+	if len(argv) == 0 || !filepath.IsAbs(s.StateDir) {
+		return fmt.Errorf("start a watcher: program %q, state directory %q: want both by their full path", argv, s.StateDir)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, armTime, fmt.Errorf("no answer within %v", armTime))
+	defer cancel()
+	argv = append(append([]string{}, argv...), s.Role)
+	if s.systemd() {
+		return s.armUnit(ctx, argv, plan, within)
+	}
+	return s.armChild(ctx, append(argv, s.StateDir, plan))
+}
+
+// Disarm implements tune.DeadMan. A child ends by itself when it sees that the
+// record is gone.
+func (s Starter) Disarm(ctx context.Context, plan string) error {
+	if !s.systemd() {
+		return nil
+	}
+	return s.disarmUnit(ctx, plan)
+}
+
+// armChild starts the watcher in a session of its own, with nothing of ours but
+// a pipe on which it says that it is there.
+func (s Starter) armChild(ctx context.Context, argv []string) error {
+	cmd := kernel.Exec(context.WithoutCancel(ctx), argv...)
+	cmd.Dir, cmd.Env = "/", environment(os.Environ())
+	cmd.SysProcAttr = ownSession()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close() // only read: a close that fails loses nothing
+	cmd.Stdout = w
+	err = cmd.Start()
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("start a watcher: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // reaps it, if it ends before us
+	said := make(chan string, 1)
+	go func() { said <- firstLine(r) }()
+	var how error
+	select {
+	case line := <-said:
+		if line == watching {
+			return alive(cmd.Process.Pid)
+		}
+		how = fmt.Errorf("it said %q", line)
+	case <-ctx.Done():
+		how = context.Cause(ctx)
+	}
+	_ = cmd.Process.Kill() // may have ended by itself
+	return fmt.Errorf("start a watcher: %w (%w)", how, <-ended)
+}
+
+// environment keeps nothing of the session's that could end with it.
+func environment(env []string) []string {
+	var out []string
+	for _, e := range env {
+		if !strings.HasPrefix(e, "SSH_") && !strings.HasPrefix(e, "TMPDIR=") && !strings.HasPrefix(e, "XDG_RUNTIME_DIR=") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func firstLine(r io.Reader) string {
+	const most = 200
+	line, err := bufio.NewReader(io.LimitReader(r, most)).ReadString('\n')
+	if err != nil && line == "" {
+		return "nothing: " + err.Error()
+	}
+	return strings.TrimSpace(line)
+}
+
+// Args are what a Starter puts after its Role.
+type Args struct {
+	// Check only sees whether the watcher could do its work.
+	Check          bool
+	StateDir, Plan string
+}
+
+// ParseArgs reads [--check] STATEDIR PLAN.
+func ParseArgs(args []string) (Args, error) {
+	a := Args{Check: len(args) > 0 && args[0] == checkArg}
+	rest := args
+	if a.Check {
+		rest = args[1:]
+	}
+	if len(rest) != 2 || !filepath.IsAbs(rest[0]) || rest[1] == "" {
+		return Args{}, fmt.Errorf("read arguments of the watcher: want [%s] STATEDIR PLAN, got %q", checkArg, args)
+	}
+	a.StateDir, a.Plan = rest[0], rest[1]
+	return a, nil
+}
+
+// Main is the watcher. It says on out that it watches, closes it, and returns
+// when there is nothing left to watch. For a plan that waits no more it does
+// nothing.
+func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error {
+	w, ok, err := t.Waiting()
+	if err != nil || !ok || w.Plan != a.Plan {
+		return errors.Join(err, out.Close())
+	}
+	word := watching
+	if a.Check {
+		word = checked
+	}
+	_, err = fmt.Fprintln(out, word)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("watch plan %s: %w", a.Plan, err)
+	}
+	if a.Check {
+		return nil
+	}
+	return t.Watch(ctx, a.Plan)
+}

@@ -1,0 +1,89 @@
+package tune
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const lockName = "lock"
+
+// lockRetries bounds the tries to lock a directory that Leave removes at the
+// same time.
+const lockRetries = 3
+
+// Holder is who holds the lock of a state directory.
+type Holder struct {
+	PID   int       `json:"pid"`
+	By    string    `json:"by"`
+	Since time.Time `json:"since"`
+}
+
+// takeLock locks the file and writes into it who holds it. It fails with a
+// *BusyError, which is ErrBusy, when somebody else does.
+func takeLock(path, by string, now time.Time) (*os.File, error) {
+	for range lockRetries {
+		f, err := lockFile(path)
+		if errors.Is(err, ErrBusy) {
+			return nil, &BusyError{Holder: readHolder(path)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !stillThere(f, path) { // Leave removed it in between
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now}); err != nil {
+			return nil, errors.Join(fmt.Errorf("name the holder: %w", err), f.Close())
+		}
+		return f, nil
+	}
+	return nil, errors.New("the lock is removed again and again")
+}
+
+func stillThere(f *os.File, path string) bool {
+	held, err1 := f.Stat()
+	named, err2 := os.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(held, named)
+}
+
+// writeHolder is for people only: the lock itself is the kernel's. A disk that
+// is full must not keep a change from being undone.
+func writeHolder(f *os.File, h Holder) error {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(append(b, '\n'), 0); err != nil && !diskFull(err) {
+		return err
+	}
+	return nil
+}
+
+// maxHolder bounds what is read of a lock.
+const maxHolder = 4 << 10
+
+// readHolder returns the zero Holder where the lock names none: its holder is
+// about to write it, or its disk is full.
+func readHolder(path string) Holder {
+	f, err := os.Open(path)
+	if err != nil {
+		return Holder{}
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	b, err := io.ReadAll(io.LimitReader(f, maxHolder))
+	var h Holder
+	if err != nil || json.Unmarshal(b, &h) != nil {
+		return Holder{}
+	}
+	return h
+}

@@ -1,0 +1,171 @@
+package profile
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"linerate/internal/model"
+	"linerate/internal/rules"
+	"linerate/internal/unit"
+)
+
+// PathTo is the path from a host to an address, with what the other end's
+// facts tell of its port; peer is nil for a host that was not looked at. The
+// round trip is the caller's to fill in.
+func PathTo(f *model.Facts, to netip.Addr, name string, peer *model.Facts) Path {
+	p := Path{Peer: name}
+	if r, ok := f.RouteTo(to); ok {
+		p.Dev = r.Dev
+	}
+	own := named(f, p.Dev)
+	p.take(own, "this end's")
+	far := withAddr(peer, to)
+	if far == nil {
+		if p.Rate > 0 {
+			p.RateFrom += "; the other end was not looked at"
+		}
+		return p
+	}
+	p.PeerMTU = far.MTU
+	if rate := rules.PortRate(*far); rate > 0 && (p.Rate == 0 || rate < p.Rate) {
+		p.take(far, name+"'s")
+	}
+	return p
+}
+
+// take notes the rate of a port.
+func (p *Path) take(n *model.NIC, whose string) {
+	if n == nil {
+		return
+	}
+	if rate := rules.PortRate(*n); rate > 0 {
+		p.Rate, p.RateFrom = rate, whose+" "+n.Name
+	}
+}
+
+// PathOf is the path that a host's own storage connections tell: over them
+// both the interface and the smallest round trip were seen. Where there are
+// none it is the one interface that can carry data, if there is just one.
+func PathOf(f *model.Facts) Path {
+	if c, m := rules.StoragePath(f); m != nil {
+		return Path{
+			Peer: m.Server.String(), Dev: m.Dev, Rate: c.LineRate, RateFrom: "this end's " + m.Dev + "; the other end was not looked at",
+			RTT: c.RTT, RTTFrom: "the smallest that the connections of " + m.Point + " saw",
+		}
+	}
+	if p, ok := sessionPath(f); ok {
+		return p
+	}
+	p := Path{}
+	if n := onlyPort(f); n != nil {
+		p.Dev = n.Name
+		p.take(n, "this end's")
+	}
+	return p
+}
+
+// sessionPath is that of the iSCSI connection with most to be in flight.
+func sessionPath(f *model.Facts) (Path, bool) {
+	var best Path
+	var most unit.Bytes
+	for _, s := range f.ISCSI {
+		for _, c := range s.Conns {
+			p := PathTo(f, c.Portal.Addr(), c.Portal.Addr().String(), nil)
+			p.RTT, p.RTTFrom = c.MinRTT.Or(0), "the smallest that "+s.Name+" saw"
+			if bdp := (rules.Context{LineRate: p.Rate, RTT: p.RTT}).BDP(); bdp > most {
+				best, most = p, bdp
+			}
+		}
+	}
+	return best, most > 0
+}
+
+// onlyPort is the one interface that is up, has an address and stands on no
+// other; nil: there are several, or none.
+func onlyPort(f *model.Facts) *model.NIC {
+	var found *model.NIC
+	for i, n := range f.NICs {
+		if !n.Up || n.Name == "lo" || n.Master != "" || len(n.Addrs) == 0 {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &f.NICs[i]
+	}
+	return found
+}
+
+// Choose takes the interface that the user named. With a path that leads
+// through another, that path is not the one that was meant.
+func (p Path) Choose(f *model.Facts, dev string) (Path, error) {
+	n := named(f, dev)
+	if n == nil {
+		var have []string
+		for _, n := range f.NICs {
+			have = append(have, n.Name)
+		}
+		return p, fmt.Errorf("there is no interface %q on %s; there are %v", dev, f.Host, have)
+	}
+	if p.Dev != dev {
+		p = Path{Dev: dev}
+		p.take(n, "this end's")
+	}
+	return p, nil
+}
+
+func named(f *model.Facts, dev string) *model.NIC {
+	i := slices.IndexFunc(f.NICs, func(n model.NIC) bool { return n.Name == dev && dev != "" })
+	if i < 0 {
+		return nil
+	}
+	return &f.NICs[i]
+}
+
+func withAddr(f *model.Facts, a netip.Addr) *model.NIC {
+	if f == nil {
+		return nil
+	}
+	i := slices.IndexFunc(f.NICs, func(n model.NIC) bool {
+		return slices.ContainsFunc(n.Addrs, func(p netip.Prefix) bool { return p.Addr() == a })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &f.NICs[i]
+}
+
+// Fit is a built-in profile that fits a host, and what shows that it does.
+type Fit struct{ Name, Why string }
+
+// Fits lists the built-in profiles that fit what a host does, the surest
+// first: by its mounts, sessions, pools and servers. None: it shows nothing of
+// the kind.
+func Fits(f *model.Facts) []Fit {
+	var out []Fit
+	if z, ok := f.ZFS.Get(); ok && len(z.Pools) > 0 {
+		out = append(out, Fit{"zfs-filer", fmt.Sprintf("it has %d ZFS pools", len(z.Pools))})
+	}
+	if d, ok := f.NFSD.Get(); ok && d.Threads > 0 {
+		out = append(out, Fit{"nfs-server", fmt.Sprintf("it serves NFS with %d threads", d.Threads)})
+	}
+	if len(f.ISCSI) > 0 {
+		out = append(out, Fit{"iscsi-initiator", fmt.Sprintf("it has %d iSCSI sessions", len(f.ISCSI))})
+	}
+	nfs, smb := 0, 0
+	for _, m := range f.Storage {
+		if m.Type == "cifs" || m.Type == "smb3" {
+			smb++
+		} else {
+			nfs++
+		}
+	}
+	if nfs > 0 {
+		out = append(out, Fit{"nfs-client", fmt.Sprintf("it mounts NFS (%d)", nfs)})
+	}
+	if smb > 0 {
+		out = append(out, Fit{"media-client", fmt.Sprintf("it mounts SMB (%d)", smb)})
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package profile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// Place is a setting of the host, or of one of its devices by model.NIC.Device.
+type Place struct{ Setting, Target string }
+
+// target is a device that a line is for, with the name it has now; both empty
+// for a setting of the host as a whole.
+type target struct {
+	id, name string
+	also     []string // what findings call it beside its name
+}
+
+// ofPort tells whether a setting belongs to the hardware of a port, so that for
+// a bond it is set at each of its ports.
+func ofPort(setting string) bool {
+	return hasPrefix(setting, "linux.ethtool.", "linux.irq.", "linux.queue.")
+}
+
+// ofInterface tells whether a setting belongs to an interface.
+func ofInterface(setting string) bool {
+	return ofPort(setting) || hasPrefix(setting, "linux.link.", "linux.tc.")
+}
+
+func hasPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// targets are the devices that a setting is for: the port that carries the
+// data, of a bond its ports; the mounts of the kind; the disks that come over
+// the network. named says otherwise.
+func (s Subject) targets(setting, named string) ([]target, error) {
+	switch {
+	case named != "":
+		return s.named(setting, named)
+	case ofInterface(setting):
+		return s.ports(setting)
+	case hasPrefix(setting, "linux.bdi.", "linux.mount.nfs."):
+		return s.mounts("NFS", "nfs", "nfs4")
+	case hasPrefix(setting, "linux.mount.cifs."):
+		return s.mounts("SMB", "cifs", "smb3")
+	case hasPrefix(setting, "linux.block."):
+		return s.disks()
+	case hasPrefix(setting, "linux.iscsi."):
+		return s.nodes()
+	case hasPrefix(setting, "any.zfs."):
+		return nil, &UnknownError{"which data set is meant is not known", "name it: --set " + setting + "@POOL/DATASET=VALUE"}
+	}
+	return []target{{}}, nil
+}
+
+func (s Subject) ports(setting string) ([]target, error) {
+	n := s.nic()
+	if n == nil {
+		return nil, noDevice()
+	}
+	var out []target
+	for _, port := range s.Facts.NICs {
+		if port.Master == n.Name && ofPort(setting) {
+			out = append(out, target{id: port.Device, name: port.Name})
+		}
+	}
+	if len(out) == 0 {
+		out = []target{{id: n.Device, name: n.Name}}
+	}
+	return out, nil
+}
+
+func (s Subject) mounts(what string, kinds ...string) ([]target, error) {
+	var out []target
+	for _, m := range s.Facts.Mounts {
+		if slices.Contains(kinds, m.Type) {
+			out = append(out, target{id: mountTarget + m.Point, name: m.Point})
+		}
+	}
+	if len(out) == 0 {
+		return nil, &UnknownError{"no " + what + " is mounted here", "mount it first"}
+	}
+	return out, nil
+}
+
+// disks are those that came by an iSCSI session.
+func (s Subject) disks() ([]target, error) {
+	var out []target
+	for _, d := range s.Facts.Disks {
+		if d.Session != "" {
+			out = append(out, target{id: blockTarget + d.Name, name: d.Name})
+		}
+	}
+	if len(out) == 0 {
+		return nil, &UnknownError{"no disk here comes over iSCSI", "name one with --set SETTING@block:NAME=VALUE"}
+	}
+	return out, nil
+}
+
+// nodes are the targets that the host is logged in to, by the portal of each
+// connection, as open-iscsi's records have them.
+func (s Subject) nodes() ([]target, error) {
+	var out []target
+	for _, session := range s.Facts.ISCSI {
+		also := []string{session.Name}
+		for _, d := range s.Facts.Disks {
+			if d.Session == session.Name {
+				also = append(also, d.Name)
+			}
+		}
+		for _, c := range session.Conns {
+			id := nodeTarget + session.Target + "," + c.Portal.String()
+			if !slices.ContainsFunc(out, func(t target) bool { return t.id == id }) {
+				out = append(out, target{id, strings.TrimPrefix(id, nodeTarget), also})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, &UnknownError{"there is no iSCSI session here", "log in first"}
+	}
+	return out, nil
+}
+
+// What the ids of devices begin with that are no interfaces; the mechanisms of
+// package setter read them.
+const (
+	mountTarget = "mount:"
+	blockTarget = "block:"
+	nodeTarget  = "iscsi:"
+	zfsTarget   = "zfs:"
+)
+
+// kindOf is what the ids of a setting's devices begin with; empty: its
+// mechanism knows.
+func kindOf(setting string) string {
+	switch {
+	case hasPrefix(setting, "linux.bdi.", "linux.mount."):
+		return mountTarget
+	case hasPrefix(setting, "linux.block."):
+		return blockTarget
+	case hasPrefix(setting, "linux.iscsi."):
+		return nodeTarget
+	case hasPrefix(setting, "any.zfs."):
+		return zfsTarget
+	}
+	return ""
+}
+
+// near lists the CPUs of the NIC's NUMA node as the kernel does; empty: they
+// are not known.
+func (s Subject) near() string {
+	n := s.nic()
+	if n == nil {
+		return ""
+	}
+	return cpuList(n.LocalCPUs.Or(nil))
+}
+
+// cpuList writes "0-3,8".
+func cpuList(cpus []int) string {
+	cpus = slices.Sorted(slices.Values(cpus))
+	var out []string
+	for i := 0; i < len(cpus); {
+		last := i
+		for last+1 < len(cpus) && cpus[last+1] == cpus[last]+1 {
+			last++
+		}
+		text := strconv.Itoa(cpus[i])
+		if last > i {
+			text += "-" + strconv.Itoa(cpus[last])
+		}
+		out = append(out, text)
+		i = last + 1
+	}
+	return strings.Join(out, ",")
+}
+
+// named finds an interface by its name or id. What is no interface is left to
+// the mechanism of the setting.
+func (s Subject) named(setting, name string) ([]target, error) {
+	i := slices.IndexFunc(s.Facts.NICs, func(n model.NIC) bool { return n.Name == name || n.Device == name })
+	if i >= 0 {
+		return []target{{id: s.Facts.NICs[i].Device, name: s.Facts.NICs[i].Name}}, nil
+	}
+	if !ofInterface(setting) {
+		id := name
+		if !strings.Contains(id[:min(len(id), len("serial:"))], ":") {
+			id = kindOf(setting) + name
+		}
+		return []target{{id: id, name: name}}, nil
+	}
+	var have []string
+	for _, n := range s.Facts.NICs {
+		have = append(have, n.Name)
+	}
+	return nil, &UnknownError{"there is no interface " + name, "there are " + strings.Join(have, ", ")}
+}

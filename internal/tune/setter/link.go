@@ -1,0 +1,157 @@
+package setter
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"linerate/internal/kernel"
+)
+
+// Ids of this mechanism.
+const (
+	MTUSetting        = "linux.link.mtu"
+	TxQueueLenSetting = "linux.link.txqueuelen"
+)
+
+// Links is how an interface is read and changed; the kernel package implements
+// it by rtnetlink.
+type Links interface {
+	Read(ifname string) (kernel.LinkState, error)
+	SetMTU(ifname string, mtu int) error
+	SetTxQueueLen(ifname string, packets int) error
+}
+
+// Link sets the MTU (bytes) and the transmit queue length (packets) of an
+// interface. It refuses an MTU that would change more than itself, for what
+// else goes with it does not come back with it: below 1280 bytes IPv6 leaves
+// the interface and takes its addresses along (RFC 8200 section 5,
+// net/ipv6/addrconf.c), and interfaces that stand on this one shrink too
+// (net/8021q/vlan.c).
+type Link struct {
+	Links Links
+	// Interface finds the present interface name of a model.NIC.Device.
+	Interface func(device string) (ifname string, err error)
+}
+
+// linkLimits are the bounds of include/uapi/linux/if_ether.h (ETH_MIN_MTU,
+// ETH_MAX_MTU). The queue's are our own: a FIFO takes memory for all of it at
+// once (net/sched/sch_generic.c, pfifo_fast_init).
+func linkLimits(setting string) (limits, bool) {
+	l, ok := map[string]limits{MTUSetting: {68, 65535, false}, TxQueueLenSetting: {0, 1_000_000, false}}[setting]
+	return l, ok
+}
+
+const minIPv6MTU = 1280
+
+// Owns implements Setter.
+func (Link) Owns(setting string) bool { _, ok := linkLimits(setting); return ok }
+
+// Canonical implements Setter.
+func (Link) Canonical(at Place, value string) (string, error) {
+	l, err := linkPlace(at)
+	if err != nil {
+		return "", err
+	}
+	return oneNumber(at, value, l)
+}
+
+func linkPlace(at Place) (limits, error) {
+	l, ok := linkLimits(at.Setting)
+	if !ok {
+		return l, fmt.Errorf("link %s: want %s or %s: %w", at, MTUSetting, TxQueueLenSetting, ErrValue)
+	}
+	_, err := shellInterface(at.Target)
+	return l, err
+}
+
+// Read implements Setter.
+func (l Link) Read(_ context.Context, at Place, _ string) (string, error) {
+	_, now, err := l.state(at)
+	if err != nil {
+		return "", err
+	}
+	if at.Setting == MTUSetting {
+		return strconv.Itoa(now.MTU), nil
+	}
+	return strconv.Itoa(now.TxQueueLen), nil
+}
+
+func (l Link) state(at Place) (string, kernel.LinkState, error) {
+	if _, err := linkPlace(at); err != nil {
+		return "", kernel.LinkState{}, err
+	}
+	ifname, err := l.Interface(at.Target)
+	if err != nil {
+		return "", kernel.LinkState{}, fmt.Errorf("find the interface of %s: %w", at.Target, err)
+	}
+	now, err := l.Links.Read(ifname)
+	if err != nil {
+		return "", now, fmt.Errorf("read %s (now %s): %w", at, ifname, err)
+	}
+	return ifname, now, nil
+}
+
+// Write implements Setter.
+func (l Link) Write(_ context.Context, at Place, value string) error {
+	value, err := l.Canonical(at, value)
+	if err != nil {
+		return err
+	}
+	ifname, now, err := l.state(at)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return fmt.Errorf("write %q to %s: %w", value, at, err)
+	}
+	set := l.Links.SetTxQueueLen
+	if at.Setting == MTUSetting {
+		if err := mtuAllowed(now, n); err != nil {
+			return fmt.Errorf("write %s to %s (now %s): %w", value, at, ifname, err)
+		}
+		set = l.Links.SetMTU
+	}
+	if err := set(ifname, n); err != nil {
+		return fmt.Errorf("write %s to %s (now %s): %w", value, at, ifname, err)
+	}
+	return nil
+}
+
+func mtuAllowed(now kernel.LinkState, mtu int) error {
+	if now.MinMTU > 0 && mtu < now.MinMTU || now.MaxMTU > 0 && mtu > now.MaxMTU {
+		return fmt.Errorf("the device takes %d to %d bytes: %w", now.MinMTU, now.MaxMTU, ErrValue)
+	}
+	if mtu < minIPv6MTU && now.MTU >= minIPv6MTU && now.IPv6 {
+		return fmt.Errorf("below %d bytes IPv6 leaves the interface, and its addresses and routes would not come back with the MTU: remove its IPv6 addresses first, or stay above: %w", minIPv6MTU, ErrSideEffect)
+	}
+	for _, up := range now.Above {
+		if up.MTU > mtu {
+			return fmt.Errorf("%s stands on it with MTU %d, which would shrink and not grow back: lower that first: %w", up.Name, up.MTU, ErrSideEffect)
+		}
+	}
+	return nil
+}
+
+// Shell implements Setter.
+func (Link) Shell(at Place, _ string) (Shell, error) {
+	if _, err := linkPlace(at); err != nil {
+		return Shell{}, err
+	}
+	find, err := shellInterface(at.Target)
+	if err != nil {
+		return Shell{}, err
+	}
+	file, word := "mtu", "mtu"
+	if at.Setting == TxQueueLenSetting {
+		file, word = "tx_queue_len", "txqueuelen"
+	}
+	// In a user namespace the kernel takes a queue length by rtnetlink only
+	// (net/core/net-sysfs.c, tx_queue_len_store); ip is not everywhere.
+	return Shell{
+		Read: "dev=$(" + find + `) && cat "/sys/class/net/$dev/` + file + `"`,
+		Write: "dev=$(" + find + `) && { { printf '%s\n' "$value" > "/sys/class/net/$dev/` + file + `"; } 2>/dev/null || ` +
+			`ip link set dev "$dev" ` + word + ` "$value"; }`,
+	}, nil
+}

@@ -1,0 +1,54 @@
+package setter
+
+import "strings"
+
+// Nature is what a user has to know of changing a setting beside its value.
+type Nature struct {
+	// Needs is what it takes, or brings, in words: "link flap", "new mount";
+	// empty for nothing.
+	Needs string
+	// Cuts: it can cut off whoever works on the host over that interface.
+	Cuts bool
+	// Outlasts: the value outlives a restart of the host, for it is kept in a
+	// file or on disk. What is undone by a restart is not undone for these.
+	Outlasts bool
+	// Scope is what one value holds for: a device, a route, a mount, a
+	// dataset, a node (of iSCSI), ScopeNamespace or ScopeMachine.
+	Scope string
+}
+
+// NatureOf tells the nature of a setting of this package's mechanisms, by the
+// beginning of its id; the longest that fits counts.
+func NatureOf(setting string) Nature {
+	var out Nature
+	length := 0
+	for prefix, n := range natures() {
+		if strings.HasPrefix(setting, prefix) && len(prefix) > length {
+			out, length = n, len(prefix)
+		}
+	}
+	if strings.HasPrefix(setting, sysctlPrefix) {
+		out.Scope = SysctlScope(setting)
+	}
+	return out
+}
+
+func natures() map[string]Nature {
+	const flap, login, mount = "link flap", "new login", "new mount"
+	return map[string]Nature{
+		sysctlPrefix:                    {},
+		sysctlPrefix + "net.ipv4.conf.": {Cuts: true}, sysctlPrefix + "net.ipv6.": {Cuts: true}, sysctlPrefix + "net.ipv4.ip_": {Cuts: true},
+		sysctlPrefix + "sunrpc.": {Needs: mount},
+		MTUSetting:               {Needs: flap, Cuts: true, Scope: "device"},
+		TxQueueLenSetting:        {Scope: "device"},
+		FeaturesSetting:          {Cuts: true, Scope: "device"}, // some drivers reset the link for some
+		ethtoolPrefix + "ring":   {Needs: flap, Cuts: true, Scope: "device"}, ethtoolPrefix + "channels": {Needs: flap, Cuts: true, Scope: "device"},
+		ethtoolPrefix + "pause": {Needs: flap, Cuts: true, Scope: "device"}, ethtoolPrefix + "coalesce": {Scope: "device"}, RSSSetting: {Scope: "device"},
+		"linux.tc.": {Scope: "device"}, routePrefix: {Cuts: true, Scope: "route"}, queuePrefix: {Scope: "device"}, IRQSetting: {Scope: "device"},
+		"linux.cpu.": {Scope: ScopeMachine}, blockPrefix: {Scope: "device"}, ReadAheadSetting: {Scope: "mount"},
+		NFSDThreadsSetting: {Scope: ScopeNamespace}, NFSDMaxBlockSetting: {Needs: "the NFS server stopped", Scope: ScopeMachine},
+		modulePrefix: {Scope: ScopeMachine}, zfsPrefix: {Scope: ScopeMachine}, IRQBalanceSetting: {Scope: ScopeMachine},
+		zfsPropertyPrefix: {Outlasts: true, Scope: "dataset"}, iscsiPrefix: {Needs: login, Outlasts: true, Scope: "node"},
+		sambaPrefix: {Needs: "new SMB sessions", Outlasts: true, Scope: ScopeMachine}, mountOptionPrefix: {Needs: mount, Scope: "mount"},
+	}
+}

@@ -156,6 +156,7 @@ func ParseSchedstat(b []byte) (cpu, wait time.Duration, err error) {
 
 // TaskStat is the part of /proc/PID/stat that linerate uses.
 type TaskStat struct {
+	State  string // the kernel's letter, as proc(5) has them
 	Name   string
 	Core   int           // where it ran last
 	CPU    time.Duration // user and system, in ticks: for kernels without schedstat
@@ -186,7 +187,7 @@ func ParseTaskStat(b []byte) (TaskStat, error) {
 	if err != nil {
 		return TaskStat{}, fmt.Errorf("parse task stat: field 9 is %q, want flags", f[6])
 	}
-	t := TaskStat{Name: string(b[open+1 : end]), Core: core, Kernel: flags&kernelThread != 0, Ended: f[0] == "Z" || f[0] == "X"}
+	t := TaskStat{Name: string(b[open+1 : end]), Core: core, Kernel: flags&kernelThread != 0, State: f[0], Ended: f[0] == "Z" || f[0] == "X"}
 	for _, i := range []int{11, 12} { // utime, stime
 		n, err := number(f[i])
 		if err != nil {

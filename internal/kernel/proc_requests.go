@@ -19,26 +19,41 @@ const sectorBytes = 512
 // (block/genhd.c). A request's time is from its allocation to its end, so that
 // time spent in the queue of the block layer is in it.
 func ParseDiskstats(b []byte, device string) (*model.RequestCount, error) {
+	d, err := findDisk(b, device, func(f []string) bool { return f[2] == device })
+	if err != nil {
+		return nil, err
+	}
+	return &model.RequestCount{Of: model.OfDisk, Name: d.Name, Read: d.Read, Write: d.Write}, nil
+}
+
+// ParseDiskOf reads the block device of a number, "8:16", from /proc/diskstats.
+func ParseDiskOf(b []byte, number string) (*model.DiskCount, error) {
+	return findDisk(b, number, func(f []string) bool { return f[0]+":"+f[1] == number })
+}
+
+// findDisk reads the first line that is the one.
+func findDisk(b []byte, what string, is func(fields []string) bool) (*model.DiskCount, error) {
 	for line := range bytes.Lines(b) {
 		f := strings.Fields(string(line))
-		if len(f) < 11 || f[2] != device {
+		if len(f) < 13 || !is(f) {
 			continue
 		}
-		n, err := numbers(f[3:], 8) // reads, merged, sectors, ms; the same of writes
+		// Reads, merged, sectors, ms; the same of writes; under way; ms in use.
+		n, err := numbers(f[3:], 10)
 		if err != nil {
-			return nil, fmt.Errorf("parse diskstats of %s: %w", device, err)
+			return nil, fmt.Errorf("parse diskstats of %s: %w", what, err)
 		}
 		for _, v := range n {
 			if v < 0 || v > math.MaxInt64/sectorBytes {
-				return nil, fmt.Errorf("parse diskstats of %s: %d is no count", device, v)
+				return nil, fmt.Errorf("parse diskstats of %s: %d is no count", what, v)
 			}
 		}
-		return &model.RequestCount{Of: model.OfDisk, Name: device,
+		return &model.DiskCount{Name: f[2], Busy: scaled(n[9], time.Millisecond),
 			Read:  model.RequestOp{Ops: n[0], Bytes: n[2] * sectorBytes, Time: scaled(n[3], time.Millisecond)},
 			Write: model.RequestOp{Ops: n[4], Bytes: n[6] * sectorBytes, Time: scaled(n[7], time.Millisecond)},
 		}, nil
 	}
-	return nil, fmt.Errorf("parse diskstats: no device %s", device)
+	return nil, fmt.Errorf("parse diskstats: no device %s", what)
 }
 
 // SMB2 commands by number ([MS-SMB2] 2.2.1).

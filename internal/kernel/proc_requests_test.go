@@ -94,6 +94,18 @@ func TestParseDiskstats(t *testing.T) {
 	}
 }
 
+func TestParseDiskOf(t *testing.T) {
+	got, err := ParseDiskOf([]byte(diskstats), "8:0")
+	if err != nil || got.Name != "sda" || got.Read.Bytes != 512<<20 || got.Busy <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, number := range []string{"8", "0:0", "8:00", ""} {
+		if got, err := ParseDiskOf([]byte(diskstats), number); err == nil {
+			t.Errorf("%q gave %+v", number, got)
+		}
+	}
+}
+
 func FuzzParseRequests(f *testing.F) {
 	f.Add([]byte(cifsStats))
 	f.Add([]byte(diskstats))

@@ -87,7 +87,7 @@ func TestParseNetstat(t *testing.T) {
 func TestParseTask(t *testing.T) {
 	stat := "42 (a) b (c)) S 1 42 42 0 -1 4194304 10 0 0 0 150 50 0 0 20 0 3 0 100 1000 10 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n"
 	got, err := ParseTaskStat([]byte(stat))
-	if want := (TaskStat{Name: "a) b (c)", Core: 3, CPU: 2 * time.Second}); err != nil || got != want {
+	if want := (TaskStat{State: "S", Name: "a) b (c)", Core: 3, CPU: 2 * time.Second}); err != nil || got != want {
 		t.Errorf("stat: %+v, %v, want %+v", got, err, want)
 	}
 	cpu, wait, err := ParseSchedstat([]byte("1500 2500 3\n"))

@@ -39,9 +39,18 @@ type Watch struct {
 	Share string `json:"share,omitempty"`
 	// Disk is the block device to watch, e.g. sda; empty is none.
 	Disk string `json:"disk,omitempty"`
+	// Serves is the storage that the host serves; nil is none.
+	Serves *Serving `json:"serves,omitempty"`
 	// CgroupDir is the directory of the control group whose CPU quota is
 	// watched; empty is that of the watched processes.
 	CgroupDir string `json:"cgroup_dir,omitempty"`
+}
+
+// Serving is storage that a host serves to others.
+type Serving struct {
+	// Disk is the number of the block device behind it, "8:16"; empty where it
+	// lies on none of its own (tmpfs, ZFS).
+	Disk string `json:"disk,omitempty"`
 }
 
 // Sampler reads one host's counters again and again. It is for one goroutine
@@ -133,13 +142,15 @@ func (s *Sampler) views() []view {
 		{"per-core CPU time", "whether a core is the limit, and in which kind of work", s.readCPUs},
 		{"softnet counters", "packets dropped or held back before the TCP stack", s.readSoftnet},
 		{"SNMP counters", "retransmits, timeouts, out-of-order and window events of the host", s.readSNMP},
-		{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs},
 		{"queueing discipline counters", "packets that this host's own queue dropped or held back", s.readQdiscs},
 		{"CPU quota", "whether a CPU quota held the processes back", s.readThrottled},
 	}
 	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
+	// Right after the connections: what an interface carries beyond them is others'
+	// traffic, and on a busy host much passes between two readings.
+	v = slices.Insert(v, 0, view{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs})
 	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
 	}
@@ -151,6 +162,9 @@ func (s *Sampler) views() []view {
 	}
 	if s.watch.Disk != "" {
 		v = append(v, view{"statistics of the disk " + s.watch.Disk, "how many requests are under way, and for how long", s.readDisk})
+	}
+	if s.watch.Serves != nil {
+		v = append(v, view{"the storage that this host serves", "whether its disk, or the threads of its NFS server, are what requests wait for", s.readServer})
 	}
 	return v
 }

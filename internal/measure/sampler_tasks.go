@@ -23,6 +23,7 @@ type taskReader struct {
 	had  bool             // some thread was read before
 	pids map[int][]uint32 // watched processes and the watched sockets they hold
 	seen map[uint32]bool  // connections whose owner was looked for
+	nfsd bool             // the threads of the kernel's NFS server were looked for
 }
 
 func newTaskReader(src kernel.Source, w Watch) *taskReader {
@@ -80,6 +81,39 @@ func (r *taskReader) assign(conns []model.Conn) error {
 		candidates = all
 	}
 	return r.scan(candidates, fresh)
+}
+
+// mostNFSD bounds the threads of the kernel's NFS server that are followed: a
+// sample of more would be a load of its own.
+const mostNFSD = 256
+
+// addNFSD adds the threads of the kernel's NFS server, once. They hold no socket
+// that could be found: the kernel's own are nobody's.
+func (r *taskReader) addNFSD() error {
+	if r.nfsd {
+		return nil
+	}
+	r.nfsd = true
+	pids, err := r.processes()
+	if err != nil {
+		return err
+	}
+	found := 0
+	for _, pid := range pids {
+		b, err := r.src.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			continue // it ended
+		}
+		st, err := kernel.ParseTaskStat(b)
+		if err != nil || !st.Kernel || st.Name != "nfsd" || found == mostNFSD {
+			continue
+		}
+		if _, ok := r.pids[pid]; !ok {
+			r.pids[pid] = nil
+		}
+		found++
+	}
+	return nil
 }
 
 func (r *taskReader) processes() ([]int, error) {
@@ -166,7 +200,7 @@ func (r *taskReader) thread(dir string) (model.Task, error) {
 	if err != nil {
 		return model.Task{}, err
 	}
-	t := model.Task{Name: st.Name, Core: st.Core, CPU: st.CPU}
+	t := model.Task{Name: st.Name, Core: st.Core, CPU: st.CPU, State: st.State}
 	b, err = r.src.ReadFile(dir + "/schedstat")
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil

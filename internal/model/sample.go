@@ -32,6 +32,8 @@ type Sample struct {
 	NFS *NFSCount `json:"nfs,omitempty"`
 	// Requests of the watched SMB share or disk.
 	Requests *RequestCount `json:"requests,omitempty"`
+	// Server is what a host that serves storage counts of its own work.
+	Server *ServerCount `json:"server,omitempty"`
 }
 
 // Conn is one TCP connection as inet_diag shows it: struct tcp_info
@@ -134,6 +136,9 @@ type Task struct {
 	CPU  time.Duration `json:"cpu"`  // on a CPU (schedstat 1)
 	Wait time.Duration `json:"wait"` // runnable, waiting for a CPU (schedstat 2)
 	Core int           `json:"core"` // where it ran last
+	// State is the kernel's letter for what it did at that moment, as proc(5)
+	// has them: R runs or wants to, S sleeps, D waits for a disk.
+	State string `json:"state,omitempty"`
 	// Conns are the inodes of the sockets its process holds that are of the run.
 	Conns []uint32 `json:"conns,omitempty"`
 }
@@ -232,4 +237,33 @@ type RequestOp struct {
 	Ops   int64         `json:"ops"`
 	Bytes int64         `json:"bytes"`
 	Time  time.Duration `json:"time"` // summed over requests, from their start to their end
+}
+
+// ServerCount is what a host that serves storage shows of its own work.
+type ServerCount struct {
+	// Blocked is how many tasks of the whole machine waited for a disk at that
+	// moment (procs_blocked of /proc/stat).
+	Blocked int64 `json:"blocked"`
+	// Disk is the device that the served directory lies on; nil where it lies
+	// on none that keeps counters (tmpfs, ZFS).
+	Disk *DiskCount `json:"disk,omitempty"`
+	// NFSD is the kernel's NFS server; nil where it does not run.
+	NFSD *NFSDCount `json:"nfsd,omitempty"`
+}
+
+// DiskCount is one block device's cumulative counters, from /proc/diskstats.
+type DiskCount struct {
+	Name  string        `json:"name"`
+	Read  RequestOp     `json:"read"`
+	Write RequestOp     `json:"write"`
+	Busy  time.Duration `json:"busy"` // with at least one request in it
+}
+
+// NFSDCount is what the kernel's NFS server counts.
+type NFSDCount struct {
+	Threads int64 `json:"threads"`
+	// Arrived is how often a connection had something to read, Woken how often
+	// a thread stood idle to read it: the difference found all threads in use.
+	Arrived int64 `json:"arrived"`
+	Woken   int64 `json:"woken"`
 }

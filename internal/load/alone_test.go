@@ -86,6 +86,19 @@ func TestReadReadsTheLargestFileOnce(t *testing.T) {
 	}
 }
 
+// In several places at once each byte is read once, and all stop with the first
+// that is through.
+func TestReadInSeveralPlaces(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file reads are Linux only")
+	}
+	_, large, size := tree(t)
+	_, r := workAlone(t, aloneSpec(Read, &ReadSpec{File: large, Cache: Dropped, Readers: 4}))
+	if r.Bytes <= 0 || r.Bytes > int64(size)+4<<20 || r.Window <= 0 || !r.Early {
+		t.Errorf("%d bytes of %d: %+v", r.Bytes, size, r)
+	}
+}
+
 // Past the page cache, where the file system of the test's directory can.
 func TestReadDirect(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -118,6 +131,7 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{ReadSpec{File: filepath.Join(dir, "link"), Cache: Direct}, "no regular file"},
 		{ReadSpec{File: "/dev/zero", Cache: Direct}, "no regular file"},
+		{ReadSpec{File: "/dev/zero", Cache: Direct, Device: true}, "no regular file"},
 		{ReadSpec{File: filepath.Join(dir, "small"), Cache: Direct}, "over before"},
 		{ReadSpec{File: filepath.Join(dir, "gone"), Cache: Direct}, "no such file"},
 		{ReadSpec{Dir: filepath.Join(dir, "small"), Cache: Direct}, "no directory"},
@@ -142,6 +156,9 @@ func TestSpecsWithoutAPeerAreChecked(t *testing.T) {
 		{"neither", func(s *Spec) { s.Read.Dir = "" }, "either a file or a directory"},
 		{"relative", func(s *Spec) { s.Read.Dir = "x" }, "no absolute path"},
 		{"cache", func(s *Spec) { s.Read.Cache = "write" }, "none of direct"},
+		{"readers", func(s *Spec) { s.Read.Readers = MaxReaders + 1 }, "at most 16"},
+		{"readers that keep", func(s *Spec) { s.Read.Readers, s.Read.Cache = 2, Kept }, "one where the cache is kept"},
+		{"a device that is looked for", func(s *Spec) { s.Read.Device = true }, "named, not looked for"},
 		{"peer", func(s *Spec) { s.Bind = loopback }, "has no peer"},
 		{"long", func(s *Spec) { s.Duration = time.Hour }, "at most a minute"},
 		{"no read", func(s *Spec) { s.Read = nil }, "needs a file"},

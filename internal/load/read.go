@@ -97,26 +97,50 @@ func (r *fileRead) openFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("find the file to read: %w", err)
 	}
-	if !info.Mode().IsRegular() {
+	if !r.allowed(info.Mode()) {
 		return fmt.Errorf("read %s: it is no regular file (%s)", path, info.Mode().Type())
 	}
 	f, err := openQuietly(path)
 	if err != nil {
 		return fmt.Errorf("open the file to read: %w", err)
 	}
-	info, err = f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("read %s: it is no regular file any more", path)
-	case info.Size() < smallest:
-		err = fmt.Errorf("read %s: %v are over before they can be timed; name a larger file", path, unit.Bytes(info.Size()))
+	size, err := r.sizeOf(f)
+	if err == nil && size < smallest {
+		err = fmt.Errorf("read %s: %v are over before they can be timed; name a larger file", path, unit.Bytes(size))
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	r.f, r.about.File, r.about.Size = f, path, info.Size()
+	r.f, r.about.File, r.about.Size = f, path, size
 	return nil
+}
+
+// allowed: regular files, and block devices where one was named. Whatever else
+// there is may act when it is read.
+func (r *fileRead) allowed(m fs.FileMode) bool {
+	return m.IsRegular() || r.spec.Device && m&fs.ModeDevice != 0 && m&fs.ModeCharDevice == 0
+}
+
+// sizeOf what was opened; a device's is where its end is.
+func (r *fileRead) sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !r.allowed(info.Mode()) {
+		return 0, fmt.Errorf("read %s: it is no regular file any more", f.Name())
+	}
+	if info.Mode().IsRegular() {
+		return info.Size(), nil
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find the size of %s: %w", f.Name(), err)
+	}
+	return size, nil
 }
 
 type sized struct {
@@ -168,6 +192,9 @@ func largest(ctx context.Context, dir string) ([]sized, error) {
 
 func (r *fileRead) move(ctx context.Context, until time.Time) (Result, error) {
 	most := r.about.Size
+	if r.spec.Readers > 1 {
+		return r.moveMany(ctx, until)
+	}
 	if r.spec.Cache == Kept {
 		most = min(most, cmp.Or(int64(r.spec.MaxBytes), keepDefault))
 		first, err := r.pass(ctx, until, most)

@@ -41,6 +41,7 @@ const (
 // Bounds of a Spec.
 const (
 	MaxStreams  = 128
+	MaxReaders  = 16
 	MaxConns    = 1024
 	MaxDuration = 24 * time.Hour
 	// MaxSpec is the longest Spec line, in bytes.
@@ -134,6 +135,11 @@ type ReadSpec struct {
 	File  string `json:"file,omitempty"`
 	Dir   string `json:"dir,omitempty"`
 	Cache Cache  `json:"cache"`
+	// Device: File may be a block device as well.
+	Device bool `json:"device,omitempty"`
+	// Readers read at once, each a part of the file of its own; 0 is one. Kept
+	// has one only.
+	Readers int `json:"readers,omitempty"`
 	// MaxBytes bounds the part that Kept reads; 0 is 256 MiB.
 	MaxBytes unit.Bytes `json:"max_bytes,omitempty"`
 }
@@ -148,6 +154,10 @@ func (r *ReadSpec) check() error {
 		return fmt.Errorf("%q is no absolute path", r.File+r.Dir)
 	case r.Cache != Direct && r.Cache != Dropped && r.Cache != Kept:
 		return fmt.Errorf("cache %q is none of direct, dropped, kept", r.Cache)
+	case r.Readers < 0 || r.Readers > MaxReaders || r.Readers > 1 && r.Cache == Kept:
+		return fmt.Errorf("%d readers, want at most %d, and one where the cache is kept", r.Readers, MaxReaders)
+	case r.Device && r.File == "":
+		return errors.New("a device is named, not looked for")
 	case r.MaxBytes < 0 || r.MaxBytes > 64*unit.GiB:
 		return fmt.Errorf("%v to be read twice, want at most 64 GiB", r.MaxBytes)
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +28,16 @@ const (
 	netShare = 0.60
 	// allNet: share from which nothing else is left to explain it.
 	allNet = 0.90
+	// turnShare of a call's time is the round trip at least, and unusedShare of
+	// the time that the link is not used, where calls go out in turns.
+	turnShare   = 0.20
+	unusedShare = 0.50
+	// seldomDry: a path that holds back the server always finds something waiting
+	// to be sent there; below this share of the samples without is noise.
+	seldomDry = 0.10
+	// inTurnsCap is the most confidence in that, since a server that takes as
+	// long as a round trip looks the same.
+	inTurnsCap = 0.6
 	// serverSilent: share of the samples in which nothing moves although
 	// calls are under way.
 	serverSilent = 0.20
@@ -58,6 +69,8 @@ type mountView struct {
 	wire   float64 // a call's data at the ceiling, seconds; 0 unknown
 	silent float64 // share of samples in which nothing moves
 	spread float64 // of the receiving rate, unknown for a sender
+	dry    float64 // share of the samples in which the sender has nothing waiting; unknown unless seen
+	used   float64 // goodput over the ceiling; unknown without one
 }
 
 // judgeNFS says why an NFS client leaves its connections idle. By Little's law
@@ -75,17 +88,18 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 		return nil
 	}
 	var f *finding
+	server := viewServer(c, m)
 	switch {
 	case m.asked < asksLittle:
 		f = m.littleAsked()
-	case m.oneByOne():
+	case server == nil && (m.oneByOne() || m.inTurns()):
 		f = m.roundTrips()
 	case v.Limiter == model.ReceiverWindow && m.fitsWindow():
-		f = m.judge()
+		f = m.weigh(server, float64(v.Measured))
 	case m.explains(v.Limiter):
-		return m.support(v)
+		return m.support(v, server != nil)
 	default:
-		f = m.judge()
+		f = m.weigh(server, float64(v.Measured))
 	}
 	if f == nil {
 		return nil
@@ -97,9 +111,17 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 		out.Fix = model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
 		return &out
 	}
-	out.Fix = operator(f.host, m.advice(f.id))
+	out.Fix = operator(f.host, cmp.Or(f.advice, m.advice(f.id)))
 	out.ExpectedGain = nfsGain(v)
 	return &out
+}
+
+// weigh is the finding with the server in view, or without.
+func (m *mountView) weigh(server *serverView, goodput float64) *finding {
+	if server != nil {
+		return m.judgeSeen(server, goodput)
+	}
+	return m.judge()
 }
 
 // where is the limiter's place: a client that reads is the receiving end.
@@ -111,23 +133,29 @@ func (m *mountView) where(id model.LimiterID) model.Where {
 }
 
 // explains tells whether the connections' limiter stands beside the calls: a
-// queue seen by a reader with one call at a time is the server's time.
+// queue seen by a reader with one call at a time is the server's time, and no
+// path holds back a sender that has nothing waiting to be sent.
 func (m *mountView) explains(id model.LimiterID) bool {
 	switch id {
 	case model.ApplicationSource, model.Undetermined, model.StartUp:
 		return false
-	case model.LinkRate:
-		return m.op != "READ" || m.inflight >= severalCalls
+	case model.LinkRate, model.PathLoss, model.PathQueue, model.Reordering, model.CongestionControl:
+		if m.dry >= seldomDry {
+			return false
+		}
+		return id != model.LinkRate || m.op != "READ" || m.inflight >= severalCalls
 	}
 	return true
 }
 
 // support adds what the calls say to the verdict on the connections.
-func (m *mountView) support(v model.Verdict) *model.Verdict {
+func (m *mountView) support(v model.Verdict, bothEnds bool) *model.Verdict {
 	f := &finding{}
 	m.callEvidence(f)
 	v.Evidence = append(v.Evidence, f.evidence...)
-	v.Confidence = min(v.Confidence, nfsOneEnd)
+	if !bothEnds {
+		v.Confidence = min(v.Confidence, nfsOneEnd)
+	}
 	return &v
 }
 
@@ -135,6 +163,17 @@ func (m *mountView) support(v model.Verdict) *model.Verdict {
 // waits for it. What is lost, or queues, would make calls take longer.
 func (m *mountView) oneByOne() bool {
 	return m.inflight < severalCalls && m.net > 0 && m.wire > 0 && m.net+m.wire >= allNet*m.rtt
+}
+
+// inTurns: the path carries what is under way and then waits for the next to be
+// asked for: the round trip fills the time in which the link is not used, or
+// calls wait for a slot longer than they take. A server, or a slower link, that is
+// behind takes much longer than a round trip.
+func (m *mountView) inTurns() bool {
+	if !(m.net >= turnShare*m.rtt) {
+		return false
+	}
+	return m.net >= unusedShare*(1-m.used)*m.rtt || m.queue >= serverShare*m.life
 }
 
 // fitsWindow: all that was asked for and has not come yet fits into the window
@@ -185,6 +224,10 @@ func (m *mountView) roundTrips() *finding {
 		f.say(m.end.Host, m.kind.metric+"_queue_share", ratio(m.queue, m.life), "ratio", m.n, "%s %s wait %s of their life for a slot (%.1f under way, %d slots), then each is a round trip of %s", m.op, m.kind.calls, pct(m.queue/m.life), m.inflight, m.slots, seconds(m.net))
 	}
 	f.say(m.end.Host, m.kind.metric+"_inflight", m.inflight, "calls", m.n, "only %.1f %s %s of %s are under way, each a round trip of %s", m.inflight, m.op, m.kind.calls, size(m.size), seconds(m.net))
+	if m.net+m.wire < netShare*m.rtt {
+		f.cap = inTurnsCap
+		f.say(m.end.Host, "link_used_share", m.used, "ratio", m.n, "the link is used %s of the time, and the round trip is %s of a %s", pct(m.used), pct(m.net/m.rtt), m.op)
+	}
 	f.say(m.end.Host, m.kind.metric+"_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s %s, %s each after sending", m.calls, m.op, m.kind.calls, seconds(m.rtt))
 	f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
 	f.or(model.ServerTime, m.kind.moreProbe+": if the rate stays, the server is the limit")
@@ -245,8 +288,13 @@ func (m *mountView) advice(id model.LimiterID) string {
 	case model.ApplicationSource:
 		return "make the application write faster: it leaves the mount idle"
 	}
-	more := slices.Clone(m.kind.more)
-	if m.op == "READ" {
+	return moreAdvice(m.kind, m.op == "READ")
+}
+
+// moreAdvice is what puts more under way.
+func moreAdvice(w words, reads bool) string {
+	more := slices.Clone(w.more)
+	if reads {
 		more = append([]string{"more read-ahead"}, more...)
 	}
 	return "have more data under way: " + strings.Join(more[:len(more)-1], ", ") + ", or " + more[len(more)-1]
@@ -272,9 +320,10 @@ func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 		if n == nil {
 			continue
 		}
-		m := &mountView{nfsView: *n, end: e}
+		m := &mountView{nfsView: *n, end: e, used: unknown(), dry: unknown()}
 		if ce.Rate != nil && *ce.Rate > 0 {
 			m.wire = n.size * 8 / float64(*ce.Rate)
+			m.used = goodput(c, scenes) / float64(*ce.Rate)
 		}
 		m.connections(scenes)
 		return m
@@ -288,6 +337,9 @@ func (m *mountView) connections(scenes []*scene) {
 	m.silent, m.spread = unknown(), unknown()
 	for _, s := range scenes {
 		net = lower(net, s.minRTT)
+		if s.snd != nil && !(s.snd.dry >= m.dry) {
+			m.dry = s.snd.dry
+		}
 		silent := unknown()
 		switch {
 		case s.rcv != nil:

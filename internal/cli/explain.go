@@ -43,6 +43,10 @@ an address and port, or a process: of that the TCP connections that it and its
 descendants hold, and those to the storage that its open files lie on. With
 several peers the one that moves most data is judged and the others are named.
 
+Where nothing moves, --load lets it read by itself: the largest file below the
+path, the file, or the disk that you name; and, where that leaves open whether
+more under way would help, the same in four places at once. It writes nothing.
+
 With two hosts it logs in to both (ssh, or the lab) and, if you allow it with
 --load, climbs the ladder: memory, loopback, one TCP stream, several both ways,
 and with HOST:/export the server's disk and the whole path over the client's
@@ -54,6 +58,7 @@ transfer that runs is judged without any load.
 From one end some causes look alike. Then it says which, and what would tell
 them apart, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
+  linerate explain /mnt/nas/film.mov --load        read it yourself
   linerate explain /dev/sdb                        an iSCSI disk, or a mount on one
   linerate explain --attach nas1:2049              any TCP connections to there
   linerate explain --attach 4711                   the connections of a process
@@ -69,7 +74,7 @@ them apart, instead of guessing.`,
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().BoolVar(&o.load, "load", false, "two hosts: allow the loads of the ladder without asking")
+	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: of two hosts the ladder's, without asking; of a mount, a file on it or a disk, reading it where nothing moves")
 	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")
 	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, where its name leads elsewhere (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "two hosts: TCP connections at once")
@@ -96,10 +101,19 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 		return err
 	}
 	defer func() { _ = agent.Close() }()
-	p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
+	if o.load {
+		p.say("watching %s for a transfer; where nothing moves it is read for %s, and nothing is changed", target, o.watch)
+	} else {
+		p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
+	}
 	w := loop.Watch{
 		Agent: agent, Target: target.Target, LineRate: rate, For: o.watch, Patience: maxWatch,
 		Now: env.now, Progress: func(s string) { p.say("%s", s) },
+	}
+	if o.load {
+		if w.Read, err = readOf(args[0]); err != nil {
+			return err
+		}
 	}
 	rec, err := w.Run(ctx)
 	var idle *loop.IdleError
@@ -122,6 +136,8 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 		return none, exit(ExitUsage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
 	case len(args) > 0 && o.attach != "":
 		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach, not more than one of them")
+	case o.attach != "" && o.load:
+		return none, exit(ExitUsage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
 	case o.streams < 1 || o.streams > load.MaxStreams:
 		return none, exit(ExitUsage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
 	case o.watch < time.Second || o.watch > maxWatch:

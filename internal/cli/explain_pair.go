@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"linerate/internal/explain"
 	"linerate/internal/host"
@@ -157,32 +156,22 @@ func findExport(ctx context.Context, o explainOptions, h pair) (export *loop.Exp
 }
 
 // watchMount looks whether a transfer runs over the client's mount, and if so
-// judges it without any load. It returns nothing when the mount is idle.
+// judges it from both ends without any load. It returns nothing when the mount is idle.
 func watchMount(ctx context.Context, env *environment, o explainOptions, client, server loop.End, e *loop.Export, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
 	if e.Mount.Point == "" {
 		p.say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client.Name, e.Path, server.Name)
 		return nil, nil
 	}
-	agent, ok := client.Agent.(loop.Watcher)
-	if !ok {
-		return nil, fmt.Errorf("watch %s on %s: its agent cannot", e.Mount.Point, client.Name)
+	p.say("watching %s from both ends for a transfer, without load", e.Mount.Point)
+	c := loop.Climb{
+		Loop: loop.Loop{
+			Sender: server, Receiver: client, LineRate: rate,
+			Now: env.now, Progress: func(s string) { p.say("%s", s) },
+		},
+		Export: e,
 	}
-	p.say("watching %s on %s for a transfer, without load", e.Mount.Point, client.Name)
-	port, mount, share := uint16(2049), e.Mount.Point, ""
-	if !strings.HasPrefix(e.Mount.Type, "nfs") {
-		port, mount, share = 445, "", e.Mount.Source
-	}
-	w := loop.Watch{
-		Agent: agent, Host: client.Name, LineRate: rate, For: o.watch, Patience: o.watch + time.Second,
-		Target: loop.Target{Name: e.Mount.Point, Peers: []netip.Addr{server.Addr}, Ports: []uint16{port}, Mount: mount, Share: share},
-		Now:    env.now, Progress: func(s string) { p.say("%s", s) },
-	}
-	rec, err := w.Run(ctx)
-	var idle *loop.IdleError
-	if errors.As(err, &idle) {
-		return nil, nil
-	}
-	if err != nil {
+	rec, err := c.WatchExport(ctx, o.watch)
+	if rec == nil || err != nil {
 		return nil, err
 	}
 	rec.Results.Verdict.Notes = append(rec.Results.Verdict.Notes,

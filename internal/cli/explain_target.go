@@ -15,6 +15,7 @@ import (
 	"linerate/internal/facts"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
+	"linerate/internal/load"
 	"linerate/internal/loop"
 )
 
@@ -83,6 +84,26 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	t := loop.Target{Name: storageName(info, abs), Mount: nfsMount(info), Share: smbShare(info), Disk: info.Device}
 	addStorage(&t, info)
 	return t, anyPort(ctx, kernel.Live{}, &t, info)
+}
+
+// readOf is how to read what was named: a file, a disk, or the largest file below
+// a directory.
+func readOf(name string) (*load.ReadSpec, error) {
+	p, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		p, err = filepath.Abs(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	info, err := os.Stat(p)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case info.IsDir():
+		return &load.ReadSpec{Dir: p, Cache: load.Dropped}, nil
+	}
+	return &load.ReadSpec{File: p, Device: !info.Mode().IsRegular(), Cache: load.Dropped}, nil
 }
 
 func passesTCP(i facts.MountInfo) bool { return i.Proto == "tcp" }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -34,6 +35,7 @@ type Climb struct {
 	rec      *Record
 	ground   explain.Ground
 	guard    *guard
+	read     load.ReadSpec // of the mount, once it was read
 	rungs    map[string]*rung
 	notes    []string
 	stopped  *measure.StoppedError
@@ -134,7 +136,11 @@ func (c *Climb) begin(ctx context.Context) error {
 	return nil
 }
 
-func (c *Climb) ends() []End { return []End{c.Sender, c.Receiver} }
+// ends are those that are seen: both, or of a mount that is read without a login
+// on its server the client.
+func (c *Climb) ends() []End {
+	return slices.DeleteFunc([]End{c.Sender, c.Receiver}, func(e End) bool { return e.Agent == nil })
+}
 
 // end reads the clocks again: their drift over the whole climb.
 func (c *Climb) end(ctx context.Context) error {
@@ -356,7 +362,7 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 			err = serr
 		}
 	}()
-	up, err := w.Connected(ctx)
+	up, err := connectedWithin(ctx, w, aloneGrace)
 	if err != nil {
 		return res, err
 	}
@@ -379,8 +385,20 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 	return w.Wait(ctx)
 }
 
-// aloneGrace is what a load without a peer may take beyond twice its time, for
-// one block that is slow to come.
+// connectedWithin waits for a worker to be ready. One that opens a file on a mount
+// whose server is gone never is.
+func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (load.Event, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("not ready to read within %v: is its server or disk gone?", d))
+	defer cancel()
+	up, err := w.Connected(ctx)
+	if err != nil && ctx.Err() != nil {
+		return up, context.Cause(ctx)
+	}
+	return up, err
+}
+
+// aloneGrace is what a load without a peer may take to get ready, and beyond twice
+// its time, for one block that is slow to come.
 const aloneGrace = 15 * time.Second
 
 // rateOf is what a load without a peer moved per second, in bits.

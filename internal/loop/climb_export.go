@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"linerate/internal/explain"
@@ -22,7 +19,10 @@ import (
 func (c *Climb) export(ctx context.Context, found judged) judged {
 	file := c.chooseFile(ctx)
 	server := load.ReadSpec{Cache: load.Direct, Dir: c.Export.Path}
-	if file != "" {
+	switch {
+	case c.Export.Disk != "": // the path is what the unit is served from
+		server.File, server.Dir, server.Device = c.Export.Path, "", true
+	case file != "":
 		server.File, server.Dir = path.Join(c.Export.Path, file), ""
 	}
 	// A rung of storage that fails says so itself: the climb goes on.
@@ -35,10 +35,13 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 	}
 	_ = c.load(ctx, whole, func(ctx context.Context) error {
 		seen, err := c.mountRead(ctx, whole, file)
-		if j := judge(seen); err == nil && j.verdict.Limiter != model.Undetermined {
+		if err != nil {
+			return err
+		}
+		if j := c.moreReaders(ctx, whole, judge(seen)); j.verdict.Limiter != model.Undetermined || len(j.verdict.Alternatives) > 0 {
 			found = j
 		}
-		return err
+		return nil
 	})
 	if !c.Export.RAM {
 		c.missed(explain.RungRAM, fmt.Errorf("%s lies on no tmpfs or RAM disk of %s; export one there and name it", c.Export.Path, c.Sender.Name))
@@ -53,7 +56,7 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 // chooseFile is the file to read, relative to the export: the user's, else the
 // largest that the client sees; empty leaves it to the server.
 func (c *Climb) chooseFile(ctx context.Context) string {
-	if c.Export.File != "" || c.Export.Mount.Point == "" || c.stopped != nil {
+	if c.Export.File != "" || c.Export.Mount.Point == "" || c.Export.Disk != "" || c.stopped != nil {
 		return c.Export.File
 	}
 	c.say("looking for the largest file below %s on %s", c.Export.Dir, c.Receiver.Name)
@@ -120,7 +123,7 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 	if c.Export.Mount.Point == "" {
 		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Path, c.Receiver.Name)
 	}
-	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: {Mount: c.mountPoint()}})
+	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: {Mount: c.Export.clientWatch(c.Sender.Addr).Mount}})
 	if err != nil {
 		return none, err
 	}
@@ -130,19 +133,36 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 		}
 	}
 	what := load.ReadSpec{Cache: load.Dropped, Dir: c.Export.Dir}
-	if file != "" {
+	switch {
+	case c.Export.Disk != "":
+		what.File, what.Dir, what.Device = c.Export.Dir, "", true
+	case file != "":
 		what.File, what.Dir = path.Join(c.Export.Dir, file), ""
 	}
+	run, res, err := c.readMount(ctx, name, what)
+	if err != nil {
+		return none, err
+	}
+	c.reached(name, run.Goodput, readMethod(c.Receiver.Name, res))
+	what.File, what.Dir = res.Alone.File, ""
+	c.read = what
+	return c.caseSeen(run, true), nil
+}
+
+// readMount runs one read of the client over its mount, with both ends watched.
+func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) (model.Run, load.Result, error) {
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
 	run := model.Run{Label: name}
 	var res load.Result
-	err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
 		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
-			c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
-			c.expect(name) // with the mount's read-ahead
-			c.say("load: %s reads %s over its mount for at most %v: %s", c.Receiver.Name, up.Alone.File, spec.Duration, up.Alone.Method)
+			if what.Readers <= 1 {
+				c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
+				c.expect(name) // with the mount's read-ahead
+			}
+			c.say("load: %s reads %s over its mount %sfor at most %v: %s", c.Receiver.Name, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)
 			run.Started = c.Now()
 			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)
 			return err
@@ -158,39 +178,23 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 	if run.Samples != nil {
 		c.rec.Results.Runs = append(c.rec.Results.Runs, run)
 	}
-	if err != nil {
-		return none, err
-	}
-	c.reached(name, run.Goodput, readMethod(c.Receiver.Name, res))
-	return c.caseSeen(run, true), nil
+	return run, res, err
 }
 
-// mountPoint is the mount where the kernel keeps RPC statistics for it.
-func (c *Climb) mountPoint() string {
-	if m := c.Export.Mount; strings.HasPrefix(m.Type, "nfs") {
-		return m.Point
+func inPlaces(readers int) string {
+	if readers <= 1 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("in %d places at once ", readers)
 }
 
-// mountWatch is what of both ends is sampled while the mount is read. Other
-// readers of the mount cannot be told from ours by its connections; the look
+// mountWatch is what of both ends is sampled while process pid reads the mount; 0
+// is whoever does. Other readers of the mount cannot be told from ours by its connections; the look
 // before the rung is what finds them.
 func (c *Climb) mountWatch(pid int) map[string]measure.Watch {
-	port := uint16(2049)
-	m := c.Export.Mount
-	if !strings.HasPrefix(m.Type, "nfs") {
-		port = 445
+	client := c.Export.clientWatch(c.Sender.Addr)
+	if client.FindOwners = true; pid > 0 {
+		client.PIDs, client.FindOwners = []int{pid}, false
 	}
-	if n, err := strconv.ParseUint(m.Options["port"], 10, 16); err == nil && n > 0 {
-		port = uint16(n)
-	}
-	client := measure.Watch{Addrs: []netip.Addr{c.Sender.Addr}, Ports: []uint16{port}, PIDs: []int{pid}, Mount: c.mountPoint()}
-	if m.Type == "cifs" || m.Type == "smb3" {
-		client.Share = m.Source
-	}
-	return map[string]measure.Watch{
-		c.Receiver.Name: client,
-		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, Ports: []uint16{port}, FindOwners: true},
-	}
+	return map[string]measure.Watch{c.Receiver.Name: client, c.Sender.Name: c.Export.serverWatch(c.Receiver.Addr)}
 }

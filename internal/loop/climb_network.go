@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -236,35 +235,4 @@ func plural(n int, what string) string {
 		return "one " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// passive watches what goes on between the hosts anyway.
-func (c *Climb) passive(ctx context.Context) (judged, error) {
-	c.say("watching what moves between %s and %s anyway for %v, without load", c.Sender.Name, c.Receiver.Name, c.Rungs.Passive)
-	watch := map[string]measure.Watch{
-		c.Sender.Name:   {Addrs: []netip.Addr{c.Receiver.Addr}, FindOwners: true},
-		c.Receiver.Name: {Addrs: []netip.Addr{c.Sender.Addr}, FindOwners: true},
-	}
-	started := c.Now()
-	stop, err := c.sample(ctx, watch, func(string, model.Sample) {})
-	if err != nil {
-		return judged{}, fmt.Errorf("watch both ends: %w", err)
-	}
-	wait(ctx, c.Rungs.Passive)
-	samples, err := stop()
-	if err != nil {
-		return judged{}, fmt.Errorf("watch both ends: %w", err)
-	}
-	run := model.Run{Label: "watched", Started: started, Window: c.Rungs.Passive, Samples: samples}
-	seen := peer{}
-	if peers := traffic(samples[c.Sender.Name]); len(peers) > 0 { // there is no other: only the receiver was watched
-		seen = peers[0]
-	}
-	run.Bytes, run.Goodput = unit.Bytes(seen.bytes()), rate(seen.bytes(), samples[c.Sender.Name])
-	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
-	kase := c.caseSeen(run, true)
-	if seen.received > seen.sent {
-		kase.Sender, kase.Receiver = kase.Receiver, kase.Sender
-	}
-	return judge(kase), nil
 }

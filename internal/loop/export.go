@@ -4,8 +4,10 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
+	"linerate/internal/measure"
 	"linerate/internal/model"
 )
 
@@ -17,12 +19,22 @@ type Export struct {
 	Dir   string      // on the client
 	File  string      // to read, relative to both; empty: the largest there is
 	RAM   bool        // the server keeps it in memory
+	// Device is the number of the block device that it lies on at the server,
+	// "8:16"; empty where that has none of its own.
+	Device string
+	// Disk is the client's block device, as sda, where the directory is what a
+	// unit of iSCSI is served from; Dir is then the device's file.
+	Disk string
 }
 
 // FindExport looks through the facts of both ends for the client's mount of a
 // directory of the server, which has these addresses too.
 func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Export {
-	e := Export{Path: path.Clean(dir), RAM: inMemory(server, dir)}
+	on := lies(server, dir)
+	e := Export{Path: path.Clean(dir), RAM: inMemory(on)}
+	if major, _, _ := strings.Cut(on.Dev, ":"); major != "0" { // 0 is of no device: tmpfs, ZFS, btrfs
+		e.Device = on.Dev
+	}
 	addrs := also
 	for _, n := range server.NICs {
 		for _, p := range n.Addrs {
@@ -50,7 +62,68 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Exp
 			e.Mount, e.Dir = m, path.Join(m.Point, rest)
 		}
 	}
+	if e.Mount.Point == "" {
+		e.findDisk(client, addrs)
+	}
 	return e
+}
+
+// findDisk looks for the disk of a session to one of the addresses. With more
+// than one it cannot be told which of them is the server's directory.
+func (e *Export) findDisk(client *model.Facts, addrs []netip.Addr) {
+	for _, s := range client.ISCSI {
+		i := slices.IndexFunc(s.Conns, func(c model.ISCSIConn) bool { return slices.Contains(addrs, c.Portal.Addr().Unmap()) })
+		if i < 0 {
+			continue
+		}
+		for _, d := range client.Disks {
+			if d.Session != s.Name {
+				continue
+			}
+			if e.Disk != "" {
+				e.Disk, e.Dir, e.Mount = "", "", model.Mount{}
+				return
+			}
+			dev := "/dev/" + d.Name
+			e.Disk, e.Dir = d.Name, dev
+			e.Mount = model.Mount{Source: s.Target, Point: dev, Type: iscsiType, Options: map[string]string{
+				"addr": s.Conns[i].Portal.Addr().Unmap().String(), "port": strconv.Itoa(int(s.Conns[i].Portal.Port()))}}
+		}
+	}
+}
+
+// iscsiType stands for a file system's type where the client has a disk.
+const iscsiType = "iscsi"
+
+// clientWatch is what of the client shows its transfers of this export.
+func (e *Export) clientWatch(server netip.Addr) measure.Watch {
+	w := measure.Watch{Addrs: []netip.Addr{server}, Ports: []uint16{e.port()}, Disk: e.Disk}
+	switch {
+	case strings.HasPrefix(e.Mount.Type, "nfs"):
+		w.Mount = e.Mount.Point
+	case e.Mount.Type == "cifs" || e.Mount.Type == "smb3":
+		w.Share = e.Mount.Source
+	}
+	return w
+}
+
+// serverWatch is what of the server shows how it serves this export.
+func (e *Export) serverWatch(client netip.Addr) measure.Watch {
+	return measure.Watch{Addrs: []netip.Addr{client}, Ports: []uint16{e.port()}, FindOwners: true, Serves: &measure.Serving{Disk: e.Device}}
+}
+
+// port is the mount's, or the protocol's usual one.
+func (e *Export) port() uint16 {
+	if n, err := strconv.ParseUint(e.Mount.Options["port"], 10, 16); err == nil && n > 0 {
+		return uint16(n)
+	}
+	switch {
+	case strings.HasPrefix(e.Mount.Type, "nfs"):
+		return 2049
+	case e.Mount.Type == iscsiType:
+		return 3260
+	}
+	return 445
 }
 
 // servedDir is the server's name of what is mounted: HOST:/DIR of NFS, and the
@@ -95,15 +168,18 @@ func belowPseudo(p, served string) (string, bool) {
 	return strings.TrimSuffix(rest, "/"), ok
 }
 
-// inMemory tells whether a directory lies on a file system or a block device
-// that is memory.
-func inMemory(f *model.Facts, dir string) bool {
-	var best model.Mount
+// lies is the mount of a host that a directory lies on.
+func lies(f *model.Facts, dir string) (best model.Mount) {
 	for _, m := range f.Mounts {
 		if _, ok := below(path.Clean(dir), path.Clean(m.Point)); ok && len(m.Point) >= len(best.Point) {
 			best = m
 		}
 	}
-	return best.Type == "tmpfs" || best.Type == "ramfs" ||
-		strings.HasPrefix(best.Source, "/dev/ram") || strings.HasPrefix(best.Source, "/dev/zram")
+	return best
+}
+
+// inMemory tells whether a file system or its block device is memory.
+func inMemory(m model.Mount) bool {
+	return m.Type == "tmpfs" || m.Type == "ramfs" ||
+		strings.HasPrefix(m.Source, "/dev/ram") || strings.HasPrefix(m.Source, "/dev/zram")
 }

@@ -40,6 +40,7 @@ type world struct {
 	busy   nicLoad   // what the interfaces carry, beside the samples of the window
 	noRead load.Role // a worker of this role fails
 	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
+	still  bool      // nothing moves
 	paces  bool      // the run that goes on paces itself
 	// What comes instead of a connection to the receiver, and to the sender;
 	// empty: it comes up.
@@ -202,6 +203,9 @@ func (k *fakeWorker) alone() *load.Alone {
 func windowSamples(w *world, sender bool) []model.Sample {
 	var out []model.Sample
 	rate := float64(w.goodput()) / 8
+	if w.still {
+		rate = 0
+	}
 	for i := range 55 {
 		at := time.Duration(i) * 100 * time.Millisecond
 		c := model.Conn{

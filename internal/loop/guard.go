@@ -147,7 +147,7 @@ func (w *nicWatch) own(conns []model.Conn) (rx, tx, segsIn, segsOut int64) {
 		p, ok := w.conns[k]
 		w.conns[k] = c
 		if !ok || c.Inode != p.Inode {
-			continue
+			p = model.Conn{} // it began since the reading before
 		}
 		rx += max(0, c.BytesReceived-p.BytesReceived)
 		tx += max(0, sent(c)-sent(p))

@@ -77,6 +77,20 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// What a connection moved before it was first seen is ours as well: it began since
+// the reading before, which on a busy host is long ago.
+func TestGuardCountsABeginningConnection(t *testing.T) {
+	g := guardOf(unit.Gbit)
+	before := nicLoad{}.at(0)
+	before.Conns = nil
+	g.see("client1", before)
+	for at := 500 * time.Millisecond; at < 3*time.Second; at += 100 * time.Millisecond {
+		if why := g.see("client1", nicLoad{own: 940 * unit.Mbit}.at(at)); why != nil {
+			t.Fatal(why)
+		}
+	}
+}
+
 // The next rung has connections of its own; the counters of the last one are
 // nothing of it. A host that is not watched is none of its business.
 func TestGuardBeginsAnew(t *testing.T) {

@@ -2,12 +2,14 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
 	"linerate/internal/explain"
+	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/rules"
@@ -75,6 +77,9 @@ type Watch struct {
 	Patience time.Duration // how long to wait for that, For included
 	Now      func() time.Time
 	Progress func(step string)
+	// Read is what to read where nothing moves; nil: nothing is loaded, and a
+	// copy is waited for.
+	Read *load.ReadSpec
 
 	clock time.Duration // by how much the host's clock was set during the last sampling
 }
@@ -100,7 +105,12 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 		facts.Host = facts.Hostname
 	}
 	rec.Facts[w.Host], r.Hosts = facts, []string{w.Host}
-	if err := w.awaitData(ctx); err != nil {
+	err = w.awaitData(ctx)
+	var nothing *IdleError
+	if w.Read != nil && errors.As(err, &nothing) {
+		return rec, w.readItself(ctx, rec)
+	}
+	if err != nil {
 		return rec, err
 	}
 	started := w.Now()
@@ -109,6 +119,9 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 		return rec, err
 	}
 	peers := traffic(samples)
+	if w.Read != nil && idle(peers, samples) { // what moved at first was the end of something
+		return rec, w.readItself(ctx, rec)
+	}
 	if idle(peers, samples) {
 		return rec, &IdleError{Target: w.Target, Waited: w.For, Conns: conns(peers), Ended: w.ended(samples)}
 	}
@@ -142,7 +155,7 @@ func (w *Watch) awaitData(ctx context.Context) error {
 			return nil
 		}
 		waited, n, ended := w.Now().Sub(started), conns(peers), w.ended(samples)
-		if waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
+		if w.Read != nil || waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
 			return &IdleError{w.Target, waited, n, ended}
 		}
 		if !told {

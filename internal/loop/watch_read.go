@@ -1,0 +1,117 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"linerate/internal/explain"
+	"linerate/internal/load"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/rules"
+)
+
+// readItself reads the target and judges that, since nothing else moves. Where
+// the verdict leaves open whether more under way would help, it reads in several
+// places at once as well. Others' traffic stops it.
+func (w *Watch) readItself(ctx context.Context, rec *Record) error {
+	agent, ok := w.Agent.(Agent)
+	if _, follows := w.Agent.(measure.Follower); !ok || !follows {
+		return fmt.Errorf("read %s: the agent of %s cannot", w.Target, w.Host)
+	}
+	r, facts := &rec.Results, rec.Facts[w.Host]
+	from, ok := w.dataAddr(facts)
+	if !ok {
+		return fmt.Errorf("read %s: no interface of %s leads to %s, so that others' traffic could not be seen", w.Target, w.Host, w.Target.Peers[0])
+	}
+	here := explain.End{Host: w.Host, Facts: facts, Peer: w.Target.Peers[0]}
+	c := &Climb{Loop: Loop{Receiver: End{Name: w.Host, Addr: from.addr, Agent: agent}, LineRate: w.LineRate, Now: w.Now, Progress: w.Progress},
+		Rungs: DefaultRungTime(), rec: rec}
+	c.guard = newGuard(explain.Ceiling(explain.Case{Receiver: &here, LineRate: w.LineRate}).Inputs.LineRate, from)
+	c.Rungs.Read = w.For
+	if err := c.quiet(ctx); err != nil {
+		return fmt.Errorf("read %s: %w", w.Target, err)
+	}
+	kase, what, err := w.readOnce(ctx, c, *w.Read)
+	if err != nil {
+		return err
+	}
+	r.Verdict = explain.Narrow(kase, explain.Judge(kase))
+	if plan, ok := explain.PlanReaders(kase, r.Verdict); ok {
+		w.readMore(ctx, c, what, plan)
+	}
+	r.Verdict.Notes = append(r.Verdict.Notes, w.Target.Notes...)
+	r.Ladder = explain.Ladder(kase, r.Verdict)
+	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(kase.Receiver.Samples)})
+	r.Took = w.Now().Sub(r.Started)
+	return nil
+}
+
+// dataAddr is this end's address towards the target: that of the interface in
+// whose network it is, or that the route leads through.
+func (w *Watch) dataAddr(f *model.Facts) (*namedAddr, bool) {
+	to, dev, best := w.Target.Peers[0], "", -1
+	for _, r := range f.Routes {
+		if r.Dst.Contains(to) && r.Dst.Bits() > best {
+			dev, best = r.Dev, r.Dst.Bits()
+		}
+	}
+	for _, n := range f.NICs {
+		for _, p := range n.Addrs {
+			if p.Contains(to) && p.Bits() >= best || n.Name == dev && p.Addr().Is4() == to.Is4() {
+				return &namedAddr{w.Host, f, p.Addr().Unmap()}, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// readMore runs the probe with several readers; what fails is a note.
+func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan explain.Readers) {
+	v := &c.rec.Results.Verdict
+	what.Readers = plan.Readers
+	c.say("telling %s from what looks like it: reading in %d places at once", v.Limiter, plan.Readers)
+	kase, _, err := w.readOnce(ctx, c, what)
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the probe with %d readers settles nothing: %v", plan.Readers, err))
+		return
+	}
+	*v = explain.AfterReaders(*v, plan, kase)
+}
+
+// readOnce reads, watched from this end; the spec that comes back names the file.
+func (w *Watch) readOnce(ctx context.Context, c *Climb, what load.ReadSpec) (explain.Case, load.ReadSpec, error) {
+	run := model.Run{Label: "read"}
+	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
+	watch := measure.Watch{Addrs: w.Target.Peers, Ports: w.Target.Ports, Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk}
+	var res load.Result
+	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
+		var stop func() (map[string][]model.Sample, error)
+		var err error
+		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
+			c.say("load: %s reads %s %sfor at most %v: %s", w.Host, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)
+			run.Started, watch.PIDs = c.Now(), []int{up.PID}
+			stop, err = c.sample(ctx, map[string]measure.Watch{w.Host: watch}, each)
+			return err
+		})
+		if stop != nil {
+			var serr error
+			run.Samples, serr = stop()
+			err = errors.Join(err, serr)
+		}
+		return err
+	})
+	if err != nil {
+		return explain.Case{}, what, fmt.Errorf("read %s: %w", w.Target, err)
+	}
+	run.Window, run.Goodput = res.Window, rateOf(res)
+	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	what.File, what.Dir = res.Alone.File, ""
+	end := &explain.End{Host: w.Host, Facts: c.rec.Facts[w.Host], Samples: run.Samples[w.Host], Peer: w.Target.Peers[0]}
+	if peers := traffic(end.Samples); len(peers) > 0 && slices.Contains(w.Target.Peers, peers[0].addr) {
+		end.Peer = peers[0].addr
+	}
+	return explain.Case{Receiver: end, LineRate: w.LineRate, Goodput: model.Known(run.Goodput), Passive: true}, what, nil
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type stage interface {
 	fault.Lab
 	// Diagnose runs the workload and judges it. It is told the line rate of
 	// the path and nothing of a fault. With the verdict comes what it was
-	// concluded from.
+	// concluded from; of storage, which is judged from the client, that holds
+	// the server's end besides.
 	Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error)
 	// Measure runs the workload for a short while; the goodput is all.
 	Measure(ctx context.Context, w model.Workload) (unit.BitRate, error)
@@ -255,6 +257,9 @@ func (t *trial) diagnose(ctx context.Context, s state, r *Result) error {
 		return err
 	}
 	r.take(out)
+	if slices.Contains(storageRoads(), r.road) && seen.Sender != nil && seen.Receiver != nil {
+		r.WithServer = secondView(explain.Judge(seen))
+	}
 	if t.record == nil {
 		return nil
 	}

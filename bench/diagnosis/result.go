@@ -53,12 +53,31 @@ type Result struct {
 	HealthyShare *float64 `json:"healthy_share"`
 	Warnings     []string `json:"warnings,omitempty"`
 	Line         string   `json:"line"`
-	Evidence     []string `json:"evidence,omitempty"` // metric=value
-	Build        string   `json:"build"`
-	Seconds      float64  `json:"seconds"`
+	// WithServer is the verdict on the same run with the server in view as well;
+	// nil where only one view was judged.
+	WithServer *SecondView `json:"with_server,omitempty"`
+	Evidence   []string    `json:"evidence,omitempty"` // metric=value
+	Build      string      `json:"build"`
+	Seconds    float64     `json:"seconds"`
 	// Stolen is the share of the machine's CPU that the hypervisor took meanwhile.
 	Stolen float64 `json:"stolen"`
 	Error  string  `json:"error,omitempty"` // the case could not be judged
+}
+
+// SecondView is a verdict on the run that a Result is about, seen otherwise.
+type SecondView struct {
+	Verdict      model.LimiterID   `json:"verdict"`
+	Alternatives []model.LimiterID `json:"alternatives,omitempty"`
+	Confidence   float64           `json:"confidence"`
+	Line         string            `json:"line"`
+	Evidence     []string          `json:"evidence,omitempty"`
+}
+
+// secondView enters a verdict.
+func secondView(v model.Verdict) *SecondView {
+	var r Result
+	r.take(model.Results{Outcome: model.Outcome{Verdict: v}})
+	return &SecondView{r.Verdict, r.Alternatives, r.Confidence, r.Line, r.Evidence}
 }
 
 // leastGain is the rise of goodput from which a fault counts as limiting.

@@ -111,23 +111,26 @@ func shows(f fault.Fault, r fault.Road) bool {
 // is judged as a user's copy is: from the client, while it runs.
 type storageStage struct {
 	*lab.Lab
-	agent  *host.Client
+	agent  *host.Client // of the client
+	far    *host.Client // of the server
+	share  string       // of the server, inside it
 	server netip.Addr
-	port   uint16
-	mount  string // of NFS; empty for others
-	share  string // of SMB
-	disk   string // of iSCSI
 	file   string // what is read
 }
 
 func newStorageStage(ctx context.Context, l *lab.Lab, reach func(string) host.Endpoint) (stage, error) {
-	s := storageStage{Lab: l, server: l.Addr("server1")}
+	s := storageStage{Lab: l, server: l.Addr("server1"), share: l.Servers()[0].Share}
 	if err := s.prepare(ctx, l.Servers()[0]); err != nil {
 		return nil, fmt.Errorf("prepare storage: %w", err)
 	}
 	var err error
-	s.agent, err = host.Dial(ctx, reach("client1"), host.Options{Now: time.Now})
-	return s, err
+	if s.agent, err = host.Dial(ctx, reach("client1"), host.Options{Now: time.Now}); err != nil {
+		return nil, err
+	}
+	if s.far, err = host.Dial(ctx, reach("server1"), host.Options{Now: time.Now}); err != nil {
+		return nil, errors.Join(err, s.agent.Close())
+	}
+	return s, nil
 }
 
 // prepare fills the share and mounts it, or logs in to the disk.
@@ -138,12 +141,10 @@ func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error 
 	ahead := `echo "$1" >/sys/class/bdi/$(mountpoint -d "$0")/read_ahead_kb`
 	s.file = path.Join(dir, "big")
 	switch srv.Kind {
-	case "nfs":
-		s.port, s.mount = 2049, dir
 	case "smb":
-		s.port, s.share, ahead = 445, fmt.Sprintf("//%s/share", s.server), "true" // it reads ahead two requests of 4 MiB
+		ahead = "true" // it reads ahead two requests of 4 MiB
 	case "iscsi":
-		s.port, s.disk, s.file, fill = 3260, "sda", "/dev/sda", srv.Share
+		s.file, fill = "/dev/sda", srv.Share
 		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
 		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
 		// The initiator asks for a receive buffer of 512 KiB, and net.core.rmem_max
@@ -170,26 +171,56 @@ func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error 
 
 // Down implements stage.
 func (s storageStage) Down(ctx context.Context) error {
-	return errors.Join(s.agent.Close(), s.Lab.Down(ctx))
+	return errors.Join(s.agent.Close(), s.far.Close(), s.Lab.Down(ctx))
 }
 
-// Diagnose implements stage: what `linerate explain MOUNT` does on the client.
+// Diagnose implements stage: what `linerate explain CLIENT SERVER:/export` does
+// while a reader runs. The verdict is the one that the client's end alone gives.
 func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error) {
+	none := explain.Case{}
 	stop, err := s.Start(ctx, "client1", "reader", s.reader(time.Minute, 0, w)...)
 	if err != nil {
-		return model.Results{}, explain.Case{}, err
+		return model.Results{}, none, err
 	}
-	watch := loop.Watch{
-		Agent: s.agent, Host: "client1", LineRate: model.Known(storageRate), For: 5 * time.Second, Patience: 20 * time.Second,
-		Target: loop.Target{Name: "the storage", Peers: []netip.Addr{s.server}, Ports: []uint16{s.port}, Mount: s.mount, Share: s.share, Disk: s.disk},
-		Now:    time.Now, Progress: func(string) {},
-	}
-	rec, err := watch.Run(ctx)
+	rec, err := s.watch(ctx)
 	if err = errors.Join(err, stop()); err != nil {
-		return model.Results{}, explain.Case{}, fmt.Errorf("diagnose: %w", err)
+		return model.Results{}, none, fmt.Errorf("diagnose: %w", err)
 	}
-	end := &explain.End{Host: "client1", Facts: rec.Facts["client1"], Samples: rec.Results.Runs[0].Samples["client1"], Peer: s.server}
-	return rec.Results, explain.Watched(end, watch.LineRate), nil
+	if rec == nil {
+		return model.Results{}, none, errors.New("diagnose: nothing moved")
+	}
+	run := rec.Results.Runs[0]
+	end := func(name string, peer netip.Addr) *explain.End {
+		return &explain.End{Host: name, Facts: rec.Facts[name], Samples: run.Samples[name], Peer: peer}
+	}
+	client, server := end("client1", s.server), end("server1", s.Addr("client1"))
+	line := model.Known(storageRate)
+	alone := explain.Watched(client, line)
+	out := rec.Results
+	out.Verdict = explain.Narrow(alone, explain.Judge(alone))
+	return out, explain.Case{Sender: server, Receiver: client, LineRate: line, Passive: true, Goodput: model.Known(run.Goodput)}, nil
+}
+
+// watch looks at both ends of the transfer that runs.
+func (s storageStage) watch(ctx context.Context) (*loop.Record, error) {
+	client, err := s.agent.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server, err := s.far.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	export := loop.FindExport(client, server, s.share, s.server)
+	c := loop.Climb{
+		Loop: loop.Loop{
+			Sender:   loop.End{Name: "server1", Addr: s.server, Agent: s.far},
+			Receiver: loop.End{Name: "client1", Addr: s.Addr("client1"), Agent: s.agent},
+			LineRate: model.Known(storageRate), Now: time.Now,
+		},
+		Export: &export,
+	}
+	return c.WatchExport(ctx, 5*time.Second)
 }
 
 // Measure implements stage.

@@ -100,6 +100,7 @@ func Table(results []Result) string {
 	fmt.Fprintf(&b, "Named first: %s. In the first two: %s. False alarms: %s.\n",
 		share(total.n[named], total.binding()), share(total.n[named]+total.n[second], total.binding()), share(total.n[falseAlarm], total.free()))
 	prediction(&b, whole)
+	withServer(&b, whole)
 	pairs(&b, all)
 	if n := count(all, func(r Result) bool { return r.HealthyShare != nil && *r.HealthyShare < poorLab }); n > 0 {
 		fmt.Fprintf(&b, "In %d cases the lab without the fault gave less than %.0f%% of the ceiling; they count like any other.\n", n, 100*poorLab)
@@ -113,6 +114,34 @@ func Table(results []Result) string {
 	fmt.Fprintf(&b, "Build: %s. Seeds: %s.\n", distinct(all, func(r Result) string { return r.Build }), distinct(all, func(r Result) string { return fmt.Sprint(r.Seed) }))
 	return b.String()
 }
+
+// withServer tells of the same runs with the server in view.
+func withServer(b *strings.Builder, results []Result) {
+	var seen []Result
+	for _, r := range results {
+		if w := r.WithServer; w != nil {
+			r.Verdict, r.Alternatives, r.Confidence = w.Verdict, w.Alternatives, w.Confidence
+			// Which of the server's parts is slow is seen there, and is a verdict
+			// of its own where it is the CPU.
+			if r.Limiter == model.ServerTime && r.Fault == serverCPU && r.Verdict == model.SenderCPU {
+				r.Verdict = r.Limiter
+			}
+			seen = append(seen, r)
+		}
+	}
+	if len(seen) == 0 {
+		return
+	}
+	b.WriteString("\nThe same runs with the server in view:\n\n")
+	perFault(b, seen)
+	total := perCC(b, seen)
+	calibration(b, seen)
+	fmt.Fprintf(b, "\nNamed first: %s. In the first two: %s. False alarms: %s.\n",
+		share(total.n[named], total.binding()), share(total.n[named]+total.n[second], total.binding()), share(total.n[falseAlarm], total.free()))
+}
+
+// serverCPU is the fault that takes the CPU from a server.
+const serverCPU = "server-cpu"
 
 // poorLab: a lab that gives less than this of its own ceiling was held up.
 const poorLab = 0.85

@@ -26,6 +26,8 @@ const (
 	// of itself: of its own tasks and disk, and of the machine as a whole.
 	seenCap    = 0.95
 	machineCap = 0.85
+	// crowdedCap is the most confidence in too little under way where much is.
+	crowdedCap = 0.45
 )
 
 // serverView is what the serving host shows of its own work. Unknown is NaN.
@@ -200,6 +202,9 @@ func (m *mountView) judgeSeen(v *serverView, goodput float64) *finding {
 		f.margin = over(cpu, serverWorks, 0.9)
 		f.advice = "give the server's file service more CPU: " + v.cpuName()
 		v.cpuEvidence(f)
+		if !v.own { // what fills the cores may take nothing from the service
+			f.cap = unseenTaskCap
+		}
 	case v.threads > 0 && v.noThread >= threadsShort && float64(v.threads) <= math.Ceil(m.inflight):
 		f.margin, f.cap = over(v.noThread, threadsShort, 0.9), machineCap
 		f.advice = fmt.Sprintf("start more NFS threads on the server than %d (/proc/fs/nfsd/threads; RPCNFSDCOUNT, or threads= in nfs.conf)", v.threads)
@@ -228,6 +233,12 @@ func (m *mountView) serverIdle(v *serverView, disk, cpu float64) *finding {
 	v.diskEvidence(f)
 	v.cpuEvidence(f)
 	m.callEvidence(f)
+	if m.inflight >= severalCalls && m.net < turnShare*m.rtt {
+		// They take much longer than a round trip although the server stands idle:
+		// something between the two that neither shows.
+		f.cap = crowdedCap
+		f.or(model.LinkRate, m.kind.moreProbe+": if the rate stays, it is not what is under way")
+	}
 	f.or(model.ApplicationSource, "copy with several files or readers at once: if the rate rises, the application asked for too little")
 	return f
 }

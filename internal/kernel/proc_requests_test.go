@@ -117,5 +117,8 @@ func FuzzParseRequests(f *testing.F) {
 				}
 			}
 		}
+		if d, err := ParseDiskOf(b, "8:0"); err == nil && (d.Busy < 0 || d.Read.Bytes < 0 || d.Write.Bytes < 0) {
+			t.Errorf("gave %+v", d)
+		}
 	})
 }

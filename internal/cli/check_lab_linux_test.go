@@ -14,7 +14,7 @@ import (
 
 // checkLab looks at all hosts of a lab. The path is that of the long road of the
 // catalogue.
-func checkLab(t *testing.T, u labUser, topo topology.Topology, args ...string) []report.HostCheck {
+func checkLab(t testing.TB, u labUser, topo topology.Topology, args ...string) []report.HostCheck {
 	t.Helper()
 	args = append([]string{"check", "--json", "--watch", "0"}, args...)
 	for _, h := range topo.Hosts {
@@ -39,7 +39,7 @@ func costly(h report.HostCheck) []report.CheckFinding {
 }
 
 // healthyHosts: nothing is wrong with a host of a lab in which nothing is wrong.
-func healthyHosts(t *testing.T, u labUser, topo topology.Topology) {
+func healthyHosts(t testing.TB, u labUser, topo topology.Topology) {
 	t.Helper()
 	for _, h := range checkLab(t, u, topo) {
 		for _, f := range costly(h) {

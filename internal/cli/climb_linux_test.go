@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 )
 
-func (u labUser) climb(t *testing.T, args ...string) (out model.Outcome, said string) {
+func (u labUser) climb(t testing.TB, args ...string) (out model.Outcome, said string) {
 	t.Helper()
 	cmd := u.command(append([]string{"explain", "--json", "--load"}, args...)...)
 	var stdout, stderr bytes.Buffer
@@ -31,7 +32,7 @@ func (u labUser) climb(t *testing.T, args ...string) (out model.Outcome, said st
 	return out, stderr.String()
 }
 
-func rungOf(t *testing.T, out model.Outcome, name string) model.Rung {
+func rungOf(t testing.TB, out model.Outcome, name string) model.Rung {
 	t.Helper()
 	i := slices.IndexFunc(out.Ladder, func(r model.Rung) bool { return r.Rung == name })
 	if i < 0 {
@@ -44,92 +45,96 @@ func rungOf(t *testing.T, out model.Outcome, name string) model.Rung {
 // prediction of a stream knows of the small window before it runs.
 func TestClimbInTheLab(t *testing.T) {
 	needRoot(t)
-	u := newLabUser(t, 0)
-	u.run(t, "lab", "up", "wan-16ms")
-	s := u.status(t, "wan-16ms")
-	from, to := s.Flow.From[0], s.Flow.To
-	u.run(t, "lab", "exec", from, "--", "sh", "-c", "echo '4096 131072 262144' >/proc/sys/net/ipv4/tcp_rmem")
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "film"), bytes.Repeat([]byte("x"), 16<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, said := u.climb(t, "lab:"+from, "lab:"+to+":"+dir)
-	for _, name := range []string{"memory", "local loopback", "one TCP stream", "N TCP streams", "N TCP streams, reverse", "server disk, cached"} {
-		if r := rungOf(t, out, name); !r.Seen || r.Measured == nil || *r.Measured <= 0 || r.Method == "" {
-			t.Errorf("%+v", r)
+	labtest.Tries(t, 3, func(t testing.TB) {
+		u := newLabUser(t, 0)
+		u.run(t, "lab", "up", "wan-16ms")
+		s := u.status(t, "wan-16ms")
+		from, to := s.Flow.From[0], s.Flow.To
+		u.run(t, "lab", "exec", from, "--", "sh", "-c", "echo '4096 131072 262144' >/proc/sys/net/ipv4/tcp_rmem")
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "film"), bytes.Repeat([]byte("x"), 16<<20), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	}
-	one := rungOf(t, out, "one TCP stream")
-	if one.Predicted == nil || !strings.HasPrefix(one.PredictedFrom, "tcp_rmem of lab:"+from+" 256 KiB × ") {
-		t.Errorf("one stream was predicted %v from %s", one.Predicted, one.PredictedFrom)
-	}
-	if out.Verdict.Limiter != model.ReceiverWindow || out.Verdict.Host != "lab:"+from {
-		t.Errorf("named %s at %s", out.Verdict.Limiter, out.Verdict.Host)
-	}
-	disk := rungOf(t, out, "server disk")
-	if disk.Seen != strings.Contains(disk.Method, "O_DIRECT") || !disk.Seen && !strings.Contains(disk.How, "O_DIRECT") {
-		t.Errorf("server disk: %+v", disk)
-	}
-	if whole := rungOf(t, out, "whole path"); whole.Seen || !strings.Contains(whole.How, "mount lab:"+to+":"+dir+" on lab:"+from) {
-		t.Errorf("whole path: %+v", whole)
-	}
-	predicted, loaded := strings.Index(said, "one TCP stream: the model predicts"), strings.Index(said, "load: one TCP stream at full speed from lab:"+to)
-	if predicted < 0 || loaded < predicted {
-		t.Errorf("the prediction is not said before the load:\n%s", said)
-	}
+		out, said := u.climb(t, "lab:"+from, "lab:"+to+":"+dir)
+		for _, name := range []string{"memory", "local loopback", "one TCP stream", "N TCP streams", "N TCP streams, reverse", "server disk, cached"} {
+			if r := rungOf(t, out, name); !r.Seen || r.Measured == nil || *r.Measured <= 0 || r.Method == "" {
+				t.Errorf("%+v", r)
+			}
+		}
+		one := rungOf(t, out, "one TCP stream")
+		if one.Predicted == nil || !strings.HasPrefix(one.PredictedFrom, "tcp_rmem of lab:"+from+" 256 KiB × ") {
+			t.Errorf("one stream was predicted %v from %s", one.Predicted, one.PredictedFrom)
+		}
+		if out.Verdict.Limiter != model.ReceiverWindow || out.Verdict.Host != "lab:"+from {
+			t.Errorf("named %s at %s", out.Verdict.Limiter, out.Verdict.Host)
+		}
+		disk := rungOf(t, out, "server disk")
+		if disk.Seen != strings.Contains(disk.Method, "O_DIRECT") || !disk.Seen && !strings.Contains(disk.How, "O_DIRECT") {
+			t.Errorf("server disk: %+v", disk)
+		}
+		if whole := rungOf(t, out, "whole path"); whole.Seen || !strings.Contains(whole.How, "mount lab:"+to+":"+dir+" on lab:"+from) {
+			t.Errorf("whole path: %+v", whole)
+		}
+		predicted, loaded := strings.Index(said, "one TCP stream: the model predicts"), strings.Index(said, "load: one TCP stream at full speed from lab:"+to)
+		if predicted < 0 || loaded < predicted {
+			t.Errorf("the prediction is not said before the load:\n%s", said)
+		}
+	})
 }
 
 // A copy runs between the hosts: it is left alone, and judged.
 func TestClimbLeavesOthersTheLink(t *testing.T) {
 	needRoot(t)
-	u := newLabUser(t, 0)
-	u.run(t, "lab", "up", "back-to-back")
-	addr := u.status(t, "back-to-back").Flow.To
-	copyEnd := func(host, role string) *exec.Cmd {
-		cmd := u.command("lab", "exec", host, "--", selfPath())
-		cmd.Env = append(cmd.Env, copyRole+"="+role)
-		stdin, err := cmd.StdinPipe()
+	labtest.Tries(t, 3, func(t testing.TB) {
+		u := newLabUser(t, 0)
+		u.run(t, "lab", "up", "back-to-back")
+		addr := u.status(t, "back-to-back").Flow.To
+		copyEnd := func(host, role string) *exec.Cmd {
+			cmd := u.command("lab", "exec", host, "--", selfPath())
+			cmd.Env = append(cmd.Env, copyRole+"="+role)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = stdin.Close() // it is the end of the copy, whatever Close says
+				_ = cmd.Wait()
+			})
+			return cmd
+		}
+		for _, h := range u.status(t, "back-to-back").Hosts {
+			if h.Name == addr {
+				addr = h.Data
+			}
+		}
+		sink := copyEnd("server1", "sink "+addr+":7007")
+		listening, err := sink.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			_ = stdin.Close() // it is the end of the copy, whatever Close says
-			_ = cmd.Wait()
-		})
-		return cmd
-	}
-	for _, h := range u.status(t, "back-to-back").Hosts {
-		if h.Name == addr {
-			addr = h.Data
+		if err := sink.Start(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	sink := copyEnd("server1", "sink "+addr+":7007")
-	listening, err := sink.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sink.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := listening.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyEnd("client1", "source "+addr+":7007").Start(); err != nil {
-		t.Fatal(err)
-	}
-	out, said := u.climb(t, "lab:client1", "lab:server1")
-	if strings.Contains(said, "full speed") {
-		t.Errorf("the link was loaded:\n%s", said)
-	}
-	if !slices.ContainsFunc(out.Warnings, func(w model.Warning) bool { return w.ID == "load-stopped" }) {
-		t.Errorf("no warning: %+v", out.Warnings)
-	}
-	for _, name := range []string{"one TCP stream", "N TCP streams", "N TCP streams, reverse"} {
-		if r := rungOf(t, out, name); r.Seen || !strings.Contains(r.How, "of other traffic on eth0") {
-			t.Errorf("%+v", r)
+		if _, err := listening.Read(make([]byte, 16)); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if whole := rungOf(t, out, "whole path"); !whole.Seen || *whole.Measured < 500e6 || out.Verdict.Limiter == model.Undetermined {
-		t.Errorf("the copy was not judged: %+v, %s", whole, out.Verdict.Line)
-	}
+		if err := copyEnd("client1", "source "+addr+":7007").Start(); err != nil {
+			t.Fatal(err)
+		}
+		out, said := u.climb(t, "lab:client1", "lab:server1")
+		if strings.Contains(said, "full speed") {
+			t.Errorf("the link was loaded:\n%s", said)
+		}
+		if !slices.ContainsFunc(out.Warnings, func(w model.Warning) bool { return w.ID == "load-stopped" }) {
+			t.Errorf("no warning: %+v", out.Warnings)
+		}
+		for _, name := range []string{"one TCP stream", "N TCP streams", "N TCP streams, reverse"} {
+			if r := rungOf(t, out, name); r.Seen || !strings.Contains(r.How, "of other traffic on eth0") {
+				t.Errorf("%+v", r)
+			}
+		}
+		if whole := rungOf(t, out, "whole path"); !whole.Seen || *whole.Measured < 500e6 || out.Verdict.Limiter == model.Undetermined {
+			t.Errorf("the copy was not judged: %+v, %s", whole, out.Verdict.Line)
+		}
+	})
 }

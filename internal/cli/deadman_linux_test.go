@@ -89,7 +89,7 @@ func TestABrokenMTUGivesTheHostBack(t *testing.T) {
 	}
 }
 
-func nicOf(t *testing.T, f *model.Facts, addr netip.Addr) model.NIC {
+func nicOf(t testing.TB, f *model.Facts, addr netip.Addr) model.NIC {
 	t.Helper()
 	for _, n := range f.NICs {
 		for _, a := range n.Addrs {
@@ -102,7 +102,7 @@ func nicOf(t *testing.T, f *model.Facts, addr netip.Addr) model.NIC {
 	return model.NIC{}
 }
 
-func mtuOf(ctx context.Context, t *testing.T, l *lab.Lab, nic string) string {
+func mtuOf(ctx context.Context, t testing.TB, l *lab.Lab, nic string) string {
 	t.Helper()
 	out, err := l.Run(ctx, "server1", "cat", "/sys/class/net/"+nic+"/mtu")
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 )
 
 // needRoot skips where namespaces cannot be made as root; CI runs as root.
-func needRoot(t *testing.T) {
+func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: the emulated hosts of this test use namespaces and cgroups of the machine")
@@ -25,7 +26,7 @@ func needRoot(t *testing.T) {
 }
 
 // program prepares the linerate binary with its own home.
-func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+func program(t testing.TB, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -37,7 +38,7 @@ func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 }
 
 // home is a private place whose runtime directory the program may use.
-func home(t *testing.T) string {
+func home(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "run"), 0o700); err != nil {
@@ -50,25 +51,27 @@ func TestDemoNamesTheWindowAndLeavesNothing(t *testing.T) {
 	needRoot(t)
 	dir := home(t)
 	before := look(t, filepath.Join(dir, "run"))
-	cmd := program(t, dir, "demo", "--json", "--fault", "window", "--no-proof")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	var out model.Outcome
-	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
-		t.Fatalf("%v in %s", err, stdout.String())
-	}
-	if out.Verdict.Fix.Kind != model.FixSetting || out.Verdict.Limiter != model.ReceiverWindow {
-		t.Errorf("named %s (fix %s), want receiver-window and a setting\n%s", out.Verdict.Limiter, out.Verdict.Fix.Kind, stdout.String())
-	}
-	if !out.Restored || out.Proof != nil {
-		t.Errorf("restored %v, proof %v; want true and none", out.Restored, out.Proof)
-	}
-	if _, err := os.Stat(out.Report); err != nil {
-		t.Errorf("the report: %v", err)
-	}
+	labtest.Tries(t, 3, func(a testing.TB) {
+		cmd := program(t, dir, "demo", "--json", "--fault", "window", "--no-proof")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			a.Fatalf("%v\n%s", err, stderr.String())
+		}
+		var out model.Outcome
+		if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+			a.Fatalf("%v in %s", err, stdout.String())
+		}
+		if out.Verdict.Fix.Kind != model.FixSetting || out.Verdict.Limiter != model.ReceiverWindow {
+			a.Errorf("named %s (fix %s), want receiver-window and a setting\n%s", out.Verdict.Limiter, out.Verdict.Fix.Kind, stdout.String())
+		}
+		if !out.Restored || out.Proof != nil { // whatever was named
+			t.Errorf("restored %v, proof %v; want true and none", out.Restored, out.Proof)
+		}
+		if _, err := os.Stat(out.Report); err != nil {
+			t.Errorf("the report: %v", err)
+		}
+	})
 	wantNothingNew(t, before, filepath.Join(dir, "run"))
 }
 
@@ -136,7 +139,7 @@ func TestAHostThatDiesIsNamed(t *testing.T) {
 
 // signalAt starts cmd, waits until stderr shows stage, sends sig, and returns
 // the exit code.
-func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int {
+func signalAt(t testing.TB, cmd *exec.Cmd, stage string, sig syscall.Signal) int {
 	t.Helper()
 	code, _ := actAt(t, cmd, stage, func() {
 		if err := cmd.Process.Signal(sig); err != nil {
@@ -148,7 +151,7 @@ func signalAt(t *testing.T, cmd *exec.Cmd, stage string, sig syscall.Signal) int
 
 // actAt starts cmd, acts once stderr shows stage, and returns the exit code
 // and all that was said.
-func actAt(t *testing.T, cmd *exec.Cmd, stage string, act func()) (code int, said []string) {
+func actAt(t testing.TB, cmd *exec.Cmd, stage string, act func()) (code int, said []string) {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -176,7 +179,7 @@ func actAt(t *testing.T, cmd *exec.Cmd, stage string, act func()) (code int, sai
 
 // sweepByNextStart starts the program once more: it begins by removing what a
 // killed run left. Once it has, it is interrupted.
-func sweepByNextStart(t *testing.T, dir string) {
+func sweepByNextStart(t testing.TB, dir string) {
 	t.Helper()
 	cmd := program(t, dir, "demo", "--fault", "none", "--no-proof")
 	if code := signalAt(t, cmd, "built the lab", os.Interrupt.(syscall.Signal)); code != ExitInterrupted {

@@ -19,12 +19,13 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
 
 // bareLab is a lab with a fault in place.
-func bareLab(t *testing.T, fault string) *lab.Lab {
+func bareLab(t testing.TB, fault string) *lab.Lab {
 	t.Helper()
 	t.Setenv(asProgram, "1")
 	exe, err := os.Executable()
@@ -57,7 +58,7 @@ func bareLab(t *testing.T, fault string) *lab.Lab {
 }
 
 // labWithCopy is a lab with a fault in which a plain TCP copy runs.
-func labWithCopy(t *testing.T, fault string) *lab.Lab {
+func labWithCopy(t testing.TB, fault string) *lab.Lab {
 	t.Helper()
 	l := bareLab(t, fault)
 	exe, err := os.Executable()
@@ -75,7 +76,7 @@ func labWithCopy(t *testing.T, fault string) *lab.Lab {
 
 // processIn finds the process that plays a role in a copy, by what it was
 // started with: how a user finds one with pgrep.
-func processIn(t *testing.T, role string) string {
+func processIn(t testing.TB, role string) string {
 	t.Helper()
 	pids, err := kernel.Processes("/proc")
 	if err != nil {
@@ -94,7 +95,7 @@ func processIn(t *testing.T, role string) string {
 }
 
 // awaitSocket returns once the process holds a socket: it was only just started.
-func awaitSocket(t *testing.T, pid int) {
+func awaitSocket(t testing.TB, pid int) {
 	t.Helper()
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -112,7 +113,7 @@ func awaitSocket(t *testing.T, pid int) {
 }
 
 // explainHere runs linerate explain outside the lab, in this very namespace.
-func explainHere(t *testing.T, args ...string) (model.Outcome, int, string) {
+func explainHere(t testing.TB, args ...string) (model.Outcome, int, string) {
 	t.Helper()
 	cmd := program(t, home(t), append([]string{"explain", "--json"}, args...)...)
 	var stdout, stderr bytes.Buffer
@@ -132,57 +133,61 @@ func explainHere(t *testing.T, args ...string) (model.Outcome, int, string) {
 // both ends of a copy tell the same. In 2 s it is less sure, and says why.
 func TestExplainAttachesToAProcess(t *testing.T) {
 	needRoot(t)
-	labWithCopy(t, "window")
-	for role, watch := range map[string]string{"source": "2s", "sink": "6s"} {
-		out, code, _ := explainHere(t, "--attach", processIn(t, role), "--for", watch, "--line-rate", "1Gbit")
-		if code != 0 || out.Verdict.Limiter != model.ReceiverWindow {
-			t.Errorf("the %s: exit %d, named %s", role, code, out.Verdict.Limiter)
+	labtest.Tries(t, 3, func(t testing.TB) {
+		labWithCopy(t, "window")
+		for role, watch := range map[string]string{"source": "2s", "sink": "6s"} {
+			out, code, _ := explainHere(t, "--attach", processIn(t, role), "--for", watch, "--line-rate", "1Gbit")
+			if code != 0 || out.Verdict.Limiter != model.ReceiverWindow {
+				t.Errorf("the %s: exit %d, named %s", role, code, out.Verdict.Limiter)
+			}
+			notes := strings.Join(out.Verdict.Notes, "\n")
+			if !strings.Contains(notes, "another network namespace") {
+				t.Errorf("the %s: notes %q", role, notes)
+			}
+			if brief := watch == "2s"; brief != strings.Contains(notes, "only: what comes and goes") || brief && out.Verdict.Confidence > 0.56 {
+				t.Errorf("the %s in %s: confidence %.2f, notes %q", role, watch, out.Verdict.Confidence, notes)
+			}
 		}
-		notes := strings.Join(out.Verdict.Notes, "\n")
-		if !strings.Contains(notes, "another network namespace") {
-			t.Errorf("the %s: notes %q", role, notes)
-		}
-		if brief := watch == "2s"; brief != strings.Contains(notes, "only: what comes and goes") || brief && out.Verdict.Confidence > 0.56 {
-			t.Errorf("the %s in %s: confidence %.2f, notes %q", role, watch, out.Verdict.Confidence, notes)
-		}
-	}
+	})
 }
 
 // Cores full of somebody else's user work are not the reader's limit unless it
 // is seen to wait; a process with an idle connection is nothing to judge.
 func TestExplainOnABusyOrIdleHost(t *testing.T) {
 	needRoot(t)
-	l := labWithCopy(t, "window")
-	stop := make(chan struct{})
-	t.Cleanup(func() { close(stop) })
-	for range runtime.NumCPU() {
-		go func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
+	labtest.Tries(t, 3, func(t testing.TB) {
+		l := labWithCopy(t, "window")
+		stop := make(chan struct{})
+		t.Cleanup(func() { close(stop) })
+		for range runtime.NumCPU() {
+			go func() {
+				for n := 0; ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
 				}
-			}
-		}()
-	}
-	out, code, _ := explainHere(t, "--attach", processIn(t, "sink"), "--for", "5s", "--line-rate", "1Gbit")
-	if v := out.Verdict; code != 0 || v.Limiter == model.ReceiverCPU && v.Confidence > 0.5 && !waits(v) {
-		t.Errorf("exit %d, named %s (%.2f) with %+v", code, v.Limiter, v.Confidence, v.Evidence)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := net.JoinHostPort(l.Addr("server1").String(), "5202")
-	sink := startCopy(t, l.Enter("server1"), exe, "sink "+addr)
-	if _, err := io.ReadFull(sink, make([]byte, len("listening\n"))); err != nil {
-		t.Fatal(err)
-	}
-	startCopy(t, l.Enter("client1"), exe, "idle "+addr)
-	if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != ExitNothing || !strings.Contains(said, "start the copy") {
-		t.Errorf("an idle process: exit %d, %s", code, said)
-	}
+			}()
+		}
+		out, code, _ := explainHere(t, "--attach", processIn(t, "sink"), "--for", "5s", "--line-rate", "1Gbit")
+		if v := out.Verdict; code != 0 || v.Limiter == model.ReceiverCPU && v.Confidence > 0.5 && !waits(v) {
+			t.Errorf("exit %d, named %s (%.2f) with %+v", code, v.Limiter, v.Confidence, v.Evidence)
+		}
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := net.JoinHostPort(l.Addr("server1").String(), "5202")
+		sink := startCopy(t, l.Enter("server1"), exe, "sink "+addr)
+		if _, err := io.ReadFull(sink, make([]byte, len("listening\n"))); err != nil {
+			t.Fatal(err)
+		}
+		startCopy(t, l.Enter("client1"), exe, "idle "+addr)
+		if _, code, said := explainHere(t, "--attach", processIn(t, "idle"), "--for", "24s"); code != ExitNothing || !strings.Contains(said, "start the copy") {
+			t.Errorf("an idle process: exit %d, %s", code, said)
+		}
+	})
 }
 
 // waits tells whether the evidence shows a reader that lacks a CPU.
@@ -209,7 +214,7 @@ func TestExplainOfAProcessWithoutConnections(t *testing.T) {
 	}
 }
 
-func startCopy(t *testing.T, enter []string, exe, role string) io.Reader {
+func startCopy(t testing.TB, enter []string, exe, role string) io.Reader {
 	t.Helper()
 	argv := append(append([]string{}, enter...), exe)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -234,7 +239,7 @@ func startCopy(t *testing.T, enter []string, exe, role string) io.Reader {
 }
 
 // explainIn runs linerate explain inside a host of the lab.
-func explainIn(t *testing.T, l *lab.Lab, host string, args ...string) (model.Outcome, int) {
+func explainIn(t testing.TB, l *lab.Lab, host string, args ...string) (model.Outcome, int) {
 	t.Helper()
 	p := program(t, home(t), append([]string{"explain", "--json"}, args...)...)
 	argv := append(append([]string{}, l.Enter(host)...), p.Args...)
@@ -259,24 +264,26 @@ func explainIn(t *testing.T, l *lab.Lab, host string, args ...string) (model.Out
 
 func TestExplainNamesTheLimiterOfARunningCopyFromEitherEnd(t *testing.T) {
 	needRoot(t)
-	l := labWithCopy(t, "window")
-	from, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":5201", "--for", "4s", "--line-rate", "1Gbit")
-	if code != 0 || from.Verdict.Limiter != model.ReceiverWindow {
-		t.Errorf("from the sender: exit %d, named %s", code, from.Verdict.Limiter)
-	}
-	if len(from.Verdict.CouldNotSee) == 0 {
-		t.Error("from the sender: does not say that the receiver was not seen")
-	}
-	to, code := explainIn(t, l, "server1", "--attach", l.Addr("client1").String()+":5201", "--for", "4s", "--line-rate", "1Gbit")
-	if code != 0 || to.Verdict.Limiter != model.ReceiverWindow {
-		t.Errorf("from the receiver: exit %d, named %s", code, to.Verdict.Limiter)
-	}
-	if len(from.Ladder) != 9 || from.Ladder[8].Rung != "whole path" || !from.Ladder[8].Seen {
-		t.Errorf("the ladder: %+v", from.Ladder)
-	}
-	if _, err := os.Stat(filepath.Clean(from.Report)); err != nil {
-		t.Errorf("the report: %v", err)
-	}
+	labtest.Tries(t, 3, func(t testing.TB) {
+		l := labWithCopy(t, "window")
+		from, code := explainIn(t, l, "client1", "--attach", l.Addr("server1").String()+":5201", "--for", "4s", "--line-rate", "1Gbit")
+		if code != 0 || from.Verdict.Limiter != model.ReceiverWindow {
+			t.Errorf("from the sender: exit %d, named %s", code, from.Verdict.Limiter)
+		}
+		if len(from.Verdict.CouldNotSee) == 0 {
+			t.Error("from the sender: does not say that the receiver was not seen")
+		}
+		to, code := explainIn(t, l, "server1", "--attach", l.Addr("client1").String()+":5201", "--for", "4s", "--line-rate", "1Gbit")
+		if code != 0 || to.Verdict.Limiter != model.ReceiverWindow {
+			t.Errorf("from the receiver: exit %d, named %s", code, to.Verdict.Limiter)
+		}
+		if len(from.Ladder) != 9 || from.Ladder[8].Rung != "whole path" || !from.Ladder[8].Seen {
+			t.Errorf("the ladder: %+v", from.Ladder)
+		}
+		if _, err := os.Stat(filepath.Clean(from.Report)); err != nil {
+			t.Errorf("the report: %v", err)
+		}
+	})
 }
 
 func TestExplainSaysWhenThereIsNothingToWatch(t *testing.T) {

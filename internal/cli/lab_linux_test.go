@@ -23,7 +23,7 @@ type labUser struct {
 	exe string
 }
 
-func newLabUser(t *testing.T, uid int) labUser {
+func newLabUser(t testing.TB, uid int) labUser {
 	t.Helper()
 	u := labUser{t.TempDir(), uid, selfPath()}
 	if uid != 0 {
@@ -73,7 +73,7 @@ func (u labUser) try(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-func (u labUser) run(t *testing.T, args ...string) string {
+func (u labUser) run(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := u.try(args...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (u labUser) run(t *testing.T, args ...string) string {
 	return out
 }
 
-func (u labUser) status(t *testing.T, name string) lab.Status {
+func (u labUser) status(t testing.TB, name string) lab.Status {
 	t.Helper()
 	var all []lab.Status
 	if err := json.Unmarshal([]byte(u.run(t, "lab", "status", "--name", name, "--json")), &all); err != nil || len(all) != 1 {
@@ -114,7 +114,7 @@ func TestTopologiesConform(t *testing.T) {
 	}
 }
 
-func checkConforms(t *testing.T, u labUser, topo topology.Topology, s lab.Status) {
+func checkConforms(t testing.TB, u labUser, topo topology.Topology, s lab.Status) {
 	t.Helper()
 	if len(s.Hosts) != len(topo.Hosts) || len(s.Links) != len(topo.Links) {
 		t.Fatalf("%s: %d hosts and %d links, want %d and %d", topo.Name, len(s.Hosts), len(s.Links), len(topo.Hosts), len(topo.Links))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type explainOptions struct {
 	load     bool   // two hosts: traffic is allowed
 	via      string // two hosts: data address of the receiver
 	file     string // two hosts: file of the export to read
+	write    string // directory on the mount to write a file in
 	streams  int
 	cc       string
 }
@@ -45,20 +47,24 @@ several peers the one that moves most data is judged and the others are named.
 
 Where nothing moves, --load lets it read by itself: the largest file below the
 path, the file, or the disk that you name; and, where that leaves open whether
-more under way would help, the same in four places at once. It writes nothing.
+more under way would help, the same in four places at once. It writes nothing,
+unless --write names a directory: then it writes one new file there, flushes it,
+and removes it.
 
 With two hosts it logs in to both (ssh, or the lab) and, if you allow it with
 --load, climbs the ladder: memory, loopback, one TCP stream, several both ways,
 and with HOST:/export the server's disk and the whole path over the client's
 mount. Before each rung it says what it loads and what the model predicts; a
-rung stops when others use more than 10% of the link. It writes no file and
-changes nothing on either host. With HOST:/export it first watches the mount: a
+rung stops when others use more than 10% of the link. It changes nothing on
+either host, and writes no file but the one that --write allows. With HOST:/export it first watches the mount: a
 transfer that runs is judged without any load.
 
 From one end some causes look alike. Then it says which, and what would tell
 them apart, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
   linerate explain /mnt/nas/film.mov --load        read it yourself
+  linerate explain /mnt/nas --load --write /mnt/nas/scratch
+                                                   write a file there instead
   linerate explain /dev/sdb                        an iSCSI disk, or a mount on one
   linerate explain --attach nas1:2049              any TCP connections to there
   linerate explain --attach 4711                   the connections of a process
@@ -67,6 +73,7 @@ them apart, instead of guessing.`,
   linerate explain client1 root@nas1 --load --via 10.0.0.2 --line-rate 10Gbit
   linerate explain client1 nas1:/export --load     reads the export's largest file
   linerate explain client1 nas1:/export --load --file images/big.iso
+  linerate explain client1 nas1:/export --load --write /mnt/nas/scratch
   linerate explain lab:client1 lab:server1 --load`,
 		Args: usage(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
@@ -76,6 +83,7 @@ them apart, instead of guessing.`,
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: of two hosts the ladder's, without asking; of a mount, a file on it or a disk, reading it where nothing moves")
 	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")
+	cmd.Flags().StringVar(&o.write, "write", "", "with --load: also write a new file in this directory of the mount, at most 4 GiB and a tenth of what is free, and remove it")
 	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, where its name leads elsewhere (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "two hosts: TCP connections at once")
 	cmd.Flags().StringVar(&o.cc, "cc", "", "two hosts: congestion control to ask for; empty leaves the sender's default")
@@ -102,7 +110,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	}
 	defer func() { _ = agent.Close() }()
 	if o.load {
-		p.say("watching %s for a transfer; where nothing moves it is read for %s, and nothing is changed", target, o.watch)
+		p.say("watching %s for a transfer; where nothing moves %s, and nothing is changed", target, o.ownLoad())
 	} else {
 		p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
 	}
@@ -110,10 +118,14 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 		Agent: agent, Target: target.Target, LineRate: rate, For: o.watch, Patience: maxWatch,
 		Now: env.now, Progress: func(s string) { p.say("%s", s) },
 	}
-	if o.load {
-		if w.Read, err = readOf(args[0]); err != nil {
-			return err
-		}
+	switch {
+	case o.write != "":
+		w.Write, err = writeBelow(ctx, o.write, target)
+	case o.load:
+		w.Read, err = readOf(args[0])
+	}
+	if err != nil {
+		return err
 	}
 	rec, err := w.Run(ctx)
 	var idle *loop.IdleError
@@ -128,6 +140,14 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	return conclude(env, rec)
 }
 
+// ownLoad is what one host does where nothing moves.
+func (o explainOptions) ownLoad() string {
+	if o.write != "" {
+		return "a file is written below " + o.write + " and removed"
+	}
+	return fmt.Sprintf("it is read for %s", o.watch)
+}
+
 // check validates what was typed and reads the line rate.
 func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
@@ -138,6 +158,8 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach, not more than one of them")
 	case o.attach != "" && o.load:
 		return none, exit(ExitUsage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
+	case o.write != "" && (o.attach != "" || len(args) == 1 && !o.load):
+		return none, exit(ExitUsage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
 	case o.streams < 1 || o.streams > load.MaxStreams:
 		return none, exit(ExitUsage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
 	case o.watch < time.Second || o.watch > maxWatch:

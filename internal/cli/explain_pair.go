@@ -112,7 +112,7 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
 			Now: env.now, Progress: func(s string) { p.say("%s", s) },
 		},
-		Streams: o.streams, Export: export,
+		Streams: o.streams, Export: export, Write: o.write,
 	}
 	return c.Run(ctx)
 }
@@ -221,6 +221,8 @@ func pairNames(o explainOptions, args []string) ([]host.Name, error) {
 		return nil, exit(ExitUsage, "explain %s %s: name two different hosts", args[0], args[1])
 	case out[1].Path != "" && !path.IsAbs(out[1].Path):
 		return nil, exit(ExitUsage, "explain %s: the export is an absolute path on the server, e.g. nas1:/export", args[1])
+	case o.write != "" && (out[1].Path == "" || !path.IsAbs(o.write)):
+		return nil, exit(ExitUsage, "--write %s: name the export, %s:/export, and an absolute path on %s's mount of it", o.write, args[1], args[0])
 	case o.file != "" && out[1].Path == "":
 		return nil, exit(ExitUsage, "--file %s: name the export that it lies in: %s:/export", o.file, args[1])
 	case o.file != "" && !filepath.IsLocal(o.file):
@@ -230,7 +232,7 @@ func pairNames(o explainOptions, args []string) ([]host.Name, error) {
 }
 
 // loads is what the ladder puts on hosts and link, before it is allowed to.
-func loads(names []host.Name) string {
+func (o explainOptions) loads(names []host.Name) string {
 	t, r := loop.DefaultTiming(), loop.DefaultRungTime()
 	s := fmt.Sprintf("explain runs TCP at full speed between %s and %s for %s, and %s each in several streams both ways; before that a copy of memory (%s) and TCP inside each host (%s)",
 		names[0], names[1], t.Diagnosis, r.Streams, r.Copy, 2*r.Loopback)
@@ -238,13 +240,16 @@ func loads(names []host.Name) string {
 	if names[1].Path != "" {
 		s += fmt.Sprintf("; then it reads one file of the export, on the server and over the mount, for at most %s each", r.Read)
 	}
+	if o.write != "" {
+		return s + fmt.Sprintf("; then it writes a new file below %s on %s for at most %s and removes it. It stops when others need the link", o.write, names[0], r.Read)
+	}
 	return s + ". It writes nothing and stops when others need the link"
 }
 
 // mayLoad asks before anything is loaded: load on a production network is the
 // user's to allow.
 func (o explainOptions) mayLoad(env *environment, names []host.Name) error {
-	what := loads(names)
+	what := o.loads(names)
 	if o.load {
 		return nil
 	}

@@ -106,6 +106,26 @@ func readOf(name string) (*load.ReadSpec, error) {
 	return &load.ReadSpec{File: p, Device: !info.Mode().IsRegular(), Cache: load.Dropped}, nil
 }
 
+// writeBelow is the directory to write in: it has to lie on what is watched.
+func writeBelow(ctx context.Context, dir string, w watched) (string, error) {
+	p, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		p, err = filepath.Abs(p)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write below %s: %w", dir, err)
+	}
+	m, err := facts.MountOf(ctx, kernel.Live{}, p)
+	var local *facts.MountError
+	if err != nil && !errors.As(err, &local) {
+		return "", err
+	}
+	if err != nil || w.Mount+w.Share == "" || nfsMount(m) != w.Mount || smbShare(m) != w.Share {
+		return "", exit(ExitUsage, "--write %s: it does not lie on %s; nothing was written", dir, w.Name)
+	}
+	return p, nil
+}
+
 func passesTCP(i facts.MountInfo) bool { return i.Proto == "tcp" }
 
 // storageName is the mount point, or the disk as the user named it.

@@ -17,6 +17,9 @@ const (
 	RungCached   = "server disk, cached"
 	RungRAM      = "protocol on RAM"
 	RungWhole    = "whole path"
+	// RungWrite is the whole path the other way. It is on the ladder only where
+	// a directory to write to was named.
+	RungWrite = "whole path, writing"
 )
 
 // Ladder lays out the rungs from memory to the whole path; all nine are always
@@ -35,6 +38,12 @@ func Ladder(c Case, v model.Verdict) []model.Rung {
 		reveal(out, RungStreams, v)
 	}
 	return out
+}
+
+// Writing is the rung of a write: measured or not it stands last.
+func Writing(g Ground) model.Rung {
+	e := g.ceiling(RungWrite)
+	return model.Rung{Rung: RungWrite, Ceiling: e.Ceiling, Formula: e.Formula}
 }
 
 // blank is the ladder before anything is measured.

@@ -87,7 +87,7 @@ func (g Ground) ceiling(rung string) Expectation {
 		return Expectation{Formula: "not known from facts alone: it follows from the memory rung"}
 	case RungDisk:
 		return Expectation{Formula: "sequential read rate of the server's storage"}
-	case RungReverse:
+	case RungReverse, RungWrite:
 		g.Sender, g.Receiver = g.Receiver, g.Sender
 	}
 	ce := Ceiling(g.asCase())
@@ -132,6 +132,12 @@ func (g Ground) bounds(rung string) []bound {
 		}
 	case RungRAM, RungWhole:
 		return g.path()
+	case RungWrite:
+		// As the data of N streams the other way goes; what the server's storage
+		// takes is not known from what it gives.
+		if r, ok := g.Measured[RungReverse]; ok {
+			return []bound{{r, fmt.Sprintf("N streams from the client as measured, %s", r)}}
+		}
 	}
 	return nil
 }

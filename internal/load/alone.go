@@ -28,8 +28,11 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 		}
 	}
 	var a alone = &memoryCopy{}
-	if w.spec.Role == Read {
+	switch w.spec.Role {
+	case Read:
 		a = &fileRead{spec: *w.spec.Read}
+	case Write:
+		a = &fileWrite{spec: *w.spec.Write}
 	}
 	defer func() {
 		if cerr := a.close(); err == nil {

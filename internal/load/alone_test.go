@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -163,7 +164,9 @@ func TestSpecsWithoutAPeerAreChecked(t *testing.T) {
 		{"long", func(s *Spec) { s.Duration = time.Hour }, "at most a minute"},
 		{"no read", func(s *Spec) { s.Read = nil }, "needs a file"},
 		{"copy that reads", func(s *Spec) { s.Role = Copy }, "reads no file"},
-		{"role", func(s *Spec) { s.Role = "write" }, "is none of"},
+		{"write that reads", func(s *Spec) { s.Role = Write }, "reads no file"},
+		{"read that writes", func(s *Spec) { s.Write = &WriteSpec{Dir: "/x"} }, "writes no file"},
+		{"role", func(s *Spec) { s.Role = "erase" }, "is none of"},
 	} {
 		read := good
 		s := aloneSpec(Read, &read)
@@ -173,4 +176,83 @@ func TestSpecsWithoutAPeerAreChecked(t *testing.T) {
 	s := testSpec(Sink)
 	s.Read = &good
 	wantError(t, s.check(), "reads no file")
+}
+
+// A write makes a file of its own, private and unlike itself anywhere, bounded,
+// and leaves nothing behind, stopped half way or not.
+func TestWriteLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	spec := aloneSpec(Write, nil)
+	spec.Write = &WriteSpec{Dir: dir, MaxBytes: 5<<20 + 3}
+	spec.Duration = 30 * time.Second
+	p := startWorker(t, spec, defaultLimits())
+	up := p.want(Connected)
+	info, err := os.Stat(up.Alone.File)
+	if err != nil || filepath.Dir(up.Alone.File) != dir || runtime.GOOS == "linux" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%+v: %v, %v", up.Alone, info, err)
+	}
+	p.begin()
+	p.want(Started)
+	r := p.want(Finished).Result
+	if err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+	if r.Bytes != 5<<20+3 || r.Window <= 0 || !r.Early || r.BytesAfterWarmup != r.Bytes {
+		t.Errorf("%+v", r)
+	}
+	wantEmpty(t, dir)
+	spec.Write.MaxBytes = 0
+	p = startWorker(t, spec, defaultLimits())
+	p.want(Connected)
+	if err := errors.Join(p.stdin.Close(), p.end()); err != nil { // told to stop before it began
+		t.Fatal(err)
+	}
+	wantEmpty(t, dir)
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "gone"), "/no/such"} {
+		w := &fileWrite{spec: WriteSpec{Dir: dir}}
+		if _, err := w.prepare(t.Context()); err == nil || w.f != nil {
+			t.Errorf("%s was accepted: %v", dir, err)
+		}
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range []*WriteSpec{nil, {Dir: "relative"}, {Dir: "/x", MaxBytes: -1}, {Dir: "/x", MaxBytes: 65 << 30}} {
+		spec := aloneSpec(Write, nil)
+		spec.Write = s
+		if err := spec.check(); err == nil {
+			t.Errorf("%+v was accepted", s)
+		}
+	}
+}
+
+// No 4 KiB of what is written come twice.
+func TestWrittenDataIsNotFoundTwice(t *testing.T) {
+	w := &fileWrite{buf: make([]byte, block)}
+	fill(w.buf)
+	seen := map[string]bool{}
+	for range 3 {
+		for b := w.next(block); len(b) > 0; b = b[pageStamp:] {
+			page := string(b[:pageStamp])
+			if seen[page] {
+				t.Fatal("the same 4 KiB came twice")
+			}
+			seen[page] = true
+		}
+	}
 }

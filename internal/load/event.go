@@ -48,9 +48,9 @@ func failed(err error) Event {
 	return e
 }
 
-// Alone is what a Copy or a Read is about to do, or has done.
+// Alone is what a Copy, a Read or a Write is about to do, or has done.
 type Alone struct {
-	// File and Size are what is read.
+	// File and Size are what is read, or is written and how large it may get.
 	File string `json:"file,omitempty"`
 	Size int64  `json:"size,omitempty"`
 	// Cached is the share of the file that lay in the page cache before it was
@@ -87,7 +87,7 @@ type Result struct {
 	Evicted int `json:"evicted,omitempty"`
 	// Early: the streams, or the file, ended before the time was over.
 	Early bool `json:"early,omitempty"`
-	// Alone: what a Copy or a Read did.
+	// Alone: what a Copy, a Read or a Write did.
 	Alone *Alone `json:"alone,omitempty"`
 }
 

@@ -18,12 +18,14 @@ import (
 type Role string
 
 // A Source connects and writes, a Sink listens and reads. A Copy copies memory
-// on one core; a Read reads one file from its start on. Neither writes a file.
+// on one core; a Read reads one file from its start on; a Write writes a new
+// file, which it removes. No other writes a file.
 const (
 	Source Role = "source"
 	Sink   Role = "sink"
 	Copy   Role = "copy"
 	Read   Role = "read"
+	Write  Role = "write"
 )
 
 // Cache says what a Read does about the host's page cache.
@@ -124,6 +126,8 @@ type Spec struct {
 	MaxConns int `json:"max_conns,omitempty"`
 	// Read is what a Read reads; nil for every other role.
 	Read *ReadSpec `json:"read,omitempty"`
+	// Write is where a Write writes; nil for every other role.
+	Write *WriteSpec `json:"write,omitempty"`
 	// Deadline bounds the life of the worker, whatever happens.
 	Deadline time.Duration `json:"deadline"`
 }
@@ -192,10 +196,10 @@ func (s *Spec) check() error {
 	switch s.Role {
 	case Source, Sink:
 		return s.checkStreams()
-	case Copy, Read:
+	case Copy, Read, Write:
 		return s.checkAlone()
 	}
-	return fmt.Errorf("role %q is none of source, sink, copy, read", s.Role)
+	return fmt.Errorf("role %q is none of source, sink, copy, read, write", s.Role)
 }
 
 // checkAlone is for the roles without a peer.
@@ -207,18 +211,22 @@ func (s *Spec) checkAlone() error {
 		return fmt.Errorf("duration %v, want above 0 and at most a minute", s.Duration)
 	case s.Deadline <= 0 || s.Deadline > MaxDuration:
 		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
-	case s.Role == Copy && s.Read != nil:
-		return errors.New("a copy reads no file")
+	case s.Role != Read && s.Read != nil:
+		return fmt.Errorf("a %s reads no file", s.Role)
+	case s.Role != Write && s.Write != nil:
+		return fmt.Errorf("a %s writes no file", s.Role)
 	case s.Role == Read:
 		return s.Read.check()
+	case s.Role == Write:
+		return s.Write.check()
 	}
 	return nil
 }
 
 func (s *Spec) checkStreams() error {
 	switch {
-	case s.Read != nil:
-		return fmt.Errorf("a %s reads no file", s.Role)
+	case s.Read != nil || s.Write != nil:
+		return fmt.Errorf("a %s reads no file and writes none", s.Role)
 	case !s.Bind.IsValid() || s.Bind.IsUnspecified() || s.Bind.IsMulticast():
 		return errors.New("bind must be one data address of this host")
 	case s.Role == Source && (!s.Peer.IsValid() || s.Peer.Port() == 0):

@@ -51,7 +51,7 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	w := &worker{spec: spec, lim: lim, out: stdout, begin: make(chan struct{})}
 	go w.listenToParent(in, cancel)
 	var res Result
-	if spec.Role == Copy || spec.Role == Read {
+	if spec.Role == Copy || spec.Role == Read || spec.Role == Write {
 		res, err = w.runAlone(ctx)
 	} else {
 		res, err = w.run(ctx)

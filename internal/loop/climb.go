@@ -25,11 +25,12 @@ type Climber interface {
 // Climb measures the ladder between two hosts rung by rung, from memory to the
 // whole path. Before each rung the model says what it predicts, and what the
 // rung loads is said; a rung that shares the link stops when others need it.
-// It writes no file and changes no setting.
+// It changes no setting, and writes no file but one below Write.
 type Climb struct {
 	Loop             // Sender, Receiver, Workload of the judged run, LineRate, Timing
 	Streams int      // of the rungs with N
 	Export  *Export  // nil: the network alone. Else the server is the Sender
+	Write   string   // directory on the client's mount of Export to write a file in; empty: none
 	Rungs   RungTime // zero is DefaultRungTime
 
 	rec      *Record
@@ -240,6 +241,9 @@ func (c *Climb) conclude(found judged) {
 	r := &c.rec.Results
 	r.Verdict = found.verdict
 	r.Ladder = explain.Ladder(found.kase, r.Verdict)
+	if c.Write != "" {
+		r.Ladder = append(r.Ladder, explain.Writing(c.ground))
+	}
 	for i := range r.Ladder {
 		c.rungs[r.Ladder[i].Rung].fill(&r.Ladder[i])
 	}

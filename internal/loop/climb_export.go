@@ -46,6 +46,9 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 	if !c.Export.RAM {
 		c.missed(explain.RungRAM, fmt.Errorf("%s lies on no tmpfs or RAM disk of %s; export one there and name it", c.Export.Path, c.Sender.Name))
 	}
+	if c.Write != "" {
+		_ = c.load(ctx, explain.RungWrite, c.mountWrite)
+	}
 	server.Cache = load.Kept
 	_ = c.load(ctx, explain.RungCached, func(ctx context.Context) error {
 		return c.serverRead(ctx, explain.RungCached, &server)
@@ -117,6 +120,11 @@ func readMethod(host string, r load.Result) string {
 	return s
 }
 
+// writeMethod says what was written, where and how.
+func writeMethod(host string, r load.Result) string {
+	return fmt.Sprintf("%s on %s: %s in %v, %s", r.Alone.File, host, unit.Bytes(r.Bytes), r.Window.Round(100*time.Microsecond), r.Alone.Method)
+}
+
 // mountRead reads the file over the client's mount, watched from both ends.
 func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case, error) {
 	none := explain.Case{}
@@ -152,17 +160,25 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 // readMount runs one read of the client over its mount, with both ends watched.
 func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) (model.Run, load.Result, error) {
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
+	return c.overMount(ctx, name, spec, func(up load.Event) {
+		if what.Readers <= 1 {
+			c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
+			c.expect(name) // with the mount's read-ahead
+		}
+		c.say("load: %s reads %s over its mount %sfor at most %v: %s", c.Receiver.Name, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)
+	})
+}
+
+// overMount runs a load of the client over its mount, with both ends watched.
+// ready hears what it is about to do.
+func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, ready func(up load.Event)) (model.Run, load.Result, error) {
 	run := model.Run{Label: name}
 	var res load.Result
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
 		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
-			if what.Readers <= 1 {
-				c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
-				c.expect(name) // with the mount's read-ahead
-			}
-			c.say("load: %s reads %s over its mount %sfor at most %v: %s", c.Receiver.Name, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)
+			ready(up)
 			run.Started = c.Now()
 			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)
 			return err

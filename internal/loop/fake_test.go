@@ -162,7 +162,7 @@ func (k *fakeWorker) PID() int             { return 1 }
 func (k *fakeWorker) Addr() netip.AddrPort { return netip.AddrPortFrom(recvAddr, 5201) }
 func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
 	e := load.Event{CC: "cubic"}
-	if k.spec.Role == load.Copy || k.spec.Role == load.Read {
+	if k.spec.Role == load.Copy || k.spec.Role == load.Read || k.spec.Role == load.Write {
 		e.Alone = k.alone()
 	}
 	if how := map[netip.Addr]model.Refusal{sendAddr: k.w.unreached, recvAddr: k.w.unreachedBack}[k.spec.Bind]; k.spec.Role == load.Source && how != "" {
@@ -188,6 +188,8 @@ func (k *fakeWorker) alone() *load.Alone {
 	switch k.spec.Role {
 	case load.Copy:
 		return &load.Alone{Method: "copied", Buffer: 1 << 28, InCache: 4e9}
+	case load.Write:
+		return &load.Alone{File: k.spec.Write.Dir + "/linerate-write-1", Size: 1 << 30, Method: "written"}
 	case load.Read:
 		file := k.spec.Read.File
 		if file == "" {

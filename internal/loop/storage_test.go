@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/explain"
 	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -92,6 +93,63 @@ func TestWatchReadsItself(t *testing.T) {
 		return strings.HasPrefix(s, "load: client1 reads /mnt/nas/films/large for at most")
 	}) {
 		t.Errorf("the load is not said: %q", said)
+	}
+}
+
+// With leave to write, and only below what is watched, a file is written instead.
+func TestWatchWritesItself(t *testing.T) {
+	w := &world{value: original, still: true}
+	var said []string
+	watch := Watch{Agent: &fakeAgent{w, "client1", false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
+		Target: Target{Name: "/mnt/nas", Peers: []netip.Addr{sendAddr}}, Now: time.Now, Write: "/mnt/nas/scratch",
+		Progress: func(s string) { said = append(said, s) }}
+	rec, err := watch.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := rec.Results; len(r.Runs) != 1 || r.Runs[0].Label != "write" || r.Runs[0].Goodput != 8e9 || r.Verdict.Line == "" {
+		t.Errorf("%+v", r)
+	}
+	if !slices.ContainsFunc(said, func(s string) bool {
+		return strings.HasPrefix(s, "load: client1 writes /mnt/nas/scratch/linerate-write-1 for at most")
+	}) {
+		t.Errorf("the load is not said: %q", said)
+	}
+}
+
+// The climb writes where it was told to, once, after the mount was read; nowhere
+// else, and not without being told.
+func TestClimbWrites(t *testing.T) {
+	for _, c := range []struct {
+		dir, how string
+		written  bool
+	}{
+		{"/mnt/nas/scratch", "", true},
+		{"/mnt/nasty", "does not lie on /mnt/nas", false},
+		{"/home", "does not lie on /mnt/nas", false},
+		{"", "", false},
+	} {
+		w := &world{value: original, mounts: []model.Mount{nfsMount}}
+		climb, said := climbing(w, &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas"})
+		climb.Write = c.dir
+		rec, err := climb.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := 0
+		for _, s := range *said {
+			if strings.Contains(s, " writes ") {
+				writes++
+			}
+		}
+		last := rec.Results.Ladder[len(rec.Results.Ladder)-1]
+		noted := slices.ContainsFunc(rec.Results.Verdict.Notes, func(s string) bool { return strings.HasPrefix(s, "writing: ") })
+		if (writes == 1) != c.written || (last.Rung == explain.RungWrite) != (c.dir != "") || noted != c.written {
+			t.Errorf("%q: %d writes, last rung %+v, notes %q", c.dir, writes, last, rec.Results.Verdict.Notes)
+		}
+		if c.dir != "" && (last.Seen != c.written || !strings.Contains(last.How, c.how)) {
+			t.Errorf("%q: %+v", c.dir, last)
+		}
 	}
 }
 

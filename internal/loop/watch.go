@@ -80,9 +80,14 @@ type Watch struct {
 	// Read is what to read where nothing moves; nil: nothing is loaded, and a
 	// copy is waited for.
 	Read *load.ReadSpec
+	// Write is a directory on the target to write a file in instead; empty: none.
+	Write string
 
 	clock time.Duration // by how much the host's clock was set during the last sampling
 }
+
+// mayLoad: there is something to do where nothing moves.
+func (w *Watch) mayLoad() bool { return w.Read != nil || w.Write != "" }
 
 const sampleInterval = 100 * time.Millisecond
 
@@ -107,8 +112,8 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	rec.Facts[w.Host], r.Hosts = facts, []string{w.Host}
 	err = w.awaitData(ctx)
 	var nothing *IdleError
-	if w.Read != nil && errors.As(err, &nothing) {
-		return rec, w.readItself(ctx, rec)
+	if w.mayLoad() && errors.As(err, &nothing) {
+		return rec, w.loadItself(ctx, rec)
 	}
 	if err != nil {
 		return rec, err
@@ -119,8 +124,8 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 		return rec, err
 	}
 	peers := traffic(samples)
-	if w.Read != nil && idle(peers, samples) { // what moved at first was the end of something
-		return rec, w.readItself(ctx, rec)
+	if w.mayLoad() && idle(peers, samples) { // what moved at first was the end of something
+		return rec, w.loadItself(ctx, rec)
 	}
 	if idle(peers, samples) {
 		return rec, &IdleError{Target: w.Target, Waited: w.For, Conns: conns(peers), Ended: w.ended(samples)}
@@ -155,7 +160,7 @@ func (w *Watch) awaitData(ctx context.Context) error {
 			return nil
 		}
 		waited, n, ended := w.Now().Sub(started), conns(peers), w.ended(samples)
-		if w.Read != nil || waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
+		if w.mayLoad() || waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
 			return &IdleError{w.Target, waited, n, ended}
 		}
 		if !told {

@@ -13,18 +13,19 @@ import (
 	"linerate/internal/rules"
 )
 
-// readItself reads the target and judges that, since nothing else moves. Where
-// the verdict leaves open whether more under way would help, it reads in several
-// places at once as well. Others' traffic stops it.
-func (w *Watch) readItself(ctx context.Context, rec *Record) error {
+// loadItself reads the target, or writes a file below it, and judges that, since
+// nothing else moves. Where the verdict on a read leaves open whether more under
+// way would help, it reads in several places at once as well. Others' traffic
+// stops it.
+func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	agent, ok := w.Agent.(Agent)
 	if _, follows := w.Agent.(measure.Follower); !ok || !follows {
-		return fmt.Errorf("read %s: the agent of %s cannot", w.Target, w.Host)
+		return fmt.Errorf("load %s: the agent of %s cannot", w.Target, w.Host)
 	}
 	r, facts := &rec.Results, rec.Facts[w.Host]
 	from, ok := w.dataAddr(facts)
 	if !ok {
-		return fmt.Errorf("read %s: no interface of %s leads to %s, so that others' traffic could not be seen", w.Target, w.Host, w.Target.Peers[0])
+		return fmt.Errorf("load %s: no interface of %s leads to %s, so that others' traffic could not be seen", w.Target, w.Host, w.Target.Peers[0])
 	}
 	here := explain.End{Host: w.Host, Facts: facts, Peer: w.Target.Peers[0]}
 	c := &Climb{Loop: Loop{Receiver: End{Name: w.Host, Addr: from.addr, Agent: agent}, LineRate: w.LineRate, Now: w.Now, Progress: w.Progress},
@@ -32,19 +33,19 @@ func (w *Watch) readItself(ctx context.Context, rec *Record) error {
 	c.guard = newGuard(explain.Ceiling(explain.Case{Receiver: &here, LineRate: w.LineRate}).Inputs.LineRate, from)
 	c.Rungs.Read = w.For
 	if err := c.quiet(ctx); err != nil {
-		return fmt.Errorf("read %s: %w", w.Target, err)
+		return fmt.Errorf("load %s: %w", w.Target, err)
 	}
-	kase, what, err := w.readOnce(ctx, c, *w.Read)
+	kase, what, err := w.loadOnce(ctx, c, w.spec(c.Rungs))
 	if err != nil {
 		return err
 	}
 	r.Verdict = explain.Narrow(kase, explain.Judge(kase))
-	if plan, ok := explain.PlanReaders(kase, r.Verdict); ok {
+	if plan, ok := explain.PlanReaders(kase, r.Verdict); ok && w.Write == "" {
 		w.readMore(ctx, c, what, plan)
 	}
 	r.Verdict.Notes = append(r.Verdict.Notes, w.Target.Notes...)
 	r.Ladder = explain.Ladder(kase, r.Verdict)
-	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(kase.Receiver.Samples)})
+	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(r.Runs[0].Samples[w.Host])})
 	r.Took = w.Now().Sub(r.Started)
 	return nil
 }
@@ -73,7 +74,7 @@ func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan
 	v := &c.rec.Results.Verdict
 	what.Readers = plan.Readers
 	c.say("telling %s from what looks like it: reading in %d places at once", v.Limiter, plan.Readers)
-	kase, _, err := w.readOnce(ctx, c, what)
+	kase, _, err := w.loadOnce(ctx, c, load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what})
 	if err != nil {
 		v.Notes = append(v.Notes, fmt.Sprintf("the probe with %d readers settles nothing: %v", plan.Readers, err))
 		return
@@ -81,17 +82,38 @@ func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan
 	*v = explain.AfterReaders(*v, plan, kase)
 }
 
-// readOnce reads, watched from this end; the spec that comes back names the file.
-func (w *Watch) readOnce(ctx context.Context, c *Climb, what load.ReadSpec) (explain.Case, load.ReadSpec, error) {
-	run := model.Run{Label: "read"}
-	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
+// spec is what to load with.
+func (w *Watch) spec(t RungTime) load.Spec {
+	if w.Write != "" {
+		return load.Spec{Role: load.Write, Duration: t.Read, Write: &load.WriteSpec{Dir: w.Write}}
+	}
+	return load.Spec{Role: load.Read, Duration: t.Read, Read: w.Read}
+}
+
+// announce says what is about to be loaded.
+func (w *Watch) announce(c *Climb, spec load.Spec, about *load.Alone) {
+	if spec.Role == load.Write {
+		c.say("load: %s writes %s for at most %v and removes it: %s", w.Host, about.File, spec.Duration, about.Method)
+		return
+	}
+	c.say("load: %s reads %s %sfor at most %v: %s", w.Host, about.File, inPlaces(spec.Read.Readers), spec.Duration, about.Method)
+}
+
+// loadOnce reads or writes, watched from this end; what comes back of a read
+// names the file.
+func (w *Watch) loadOnce(ctx context.Context, c *Climb, spec load.Spec) (explain.Case, load.ReadSpec, error) {
+	run := model.Run{Label: string(spec.Role)}
+	what := load.ReadSpec{}
+	if spec.Read != nil {
+		what = *spec.Read
+	}
 	watch := measure.Watch{Addrs: w.Target.Peers, Ports: w.Target.Ports, Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk}
 	var res load.Result
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
 		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
-			c.say("load: %s reads %s %sfor at most %v: %s", w.Host, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)
+			w.announce(c, spec, up.Alone)
 			run.Started, watch.PIDs = c.Now(), []int{up.PID}
 			stop, err = c.sample(ctx, map[string]measure.Watch{w.Host: watch}, each)
 			return err
@@ -104,7 +126,7 @@ func (w *Watch) readOnce(ctx context.Context, c *Climb, what load.ReadSpec) (exp
 		return err
 	})
 	if err != nil {
-		return explain.Case{}, what, fmt.Errorf("read %s: %w", w.Target, err)
+		return explain.Case{}, what, fmt.Errorf("%s %s: %w", spec.Role, w.Target, err)
 	}
 	run.Window, run.Goodput = res.Window, rateOf(res)
 	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
@@ -113,5 +135,9 @@ func (w *Watch) readOnce(ctx context.Context, c *Climb, what load.ReadSpec) (exp
 	if peers := traffic(end.Samples); len(peers) > 0 && slices.Contains(w.Target.Peers, peers[0].addr) {
 		end.Peer = peers[0].addr
 	}
-	return explain.Case{Receiver: end, LineRate: w.LineRate, Goodput: model.Known(run.Goodput), Passive: true}, what, nil
+	kase := explain.Case{Receiver: end, LineRate: w.LineRate, Goodput: model.Known(run.Goodput), Passive: true}
+	if spec.Role == load.Write {
+		kase.Sender, kase.Receiver = end, nil
+	}
+	return kase, what, nil
 }

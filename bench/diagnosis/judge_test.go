@@ -188,7 +188,7 @@ func TestRecord(t *testing.T) {
 	if _, err := j.run(context.Background(), longCase("loss-random", "severe")); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "loss-random.severe.tcp.cubic.json.zst"))
+	b, err := os.ReadFile(filepath.Join(dir, "loss-random.severe.tcp.cubic.0.json.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got recording
-	if err := json.Unmarshal(b, &got); err != nil || got.Name != "loss-random.severe.tcp.cubic" || got.Case.LineRate.Or(0) != unit.Gbit {
+	if err := json.Unmarshal(b, &got); err != nil || got.Name != "loss-random.severe.tcp.cubic.0" || got.Case.LineRate.Or(0) != unit.Gbit {
 		t.Errorf("%v in %s", err, b)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -27,7 +28,7 @@ type recording struct {
 func recorder(dir string) func(Case, explain.Case) error {
 	keep := keeper(dir)
 	return func(c Case, seen explain.Case) error {
-		return keep(strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC}, "."), seen)
+		return keep(strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC, strconv.Itoa(c.Repeat)}, "."), seen)
 	}
 }
 
@@ -48,7 +49,11 @@ func keeper(dir string) func(name string, seen explain.Case) error {
 		if err := enc.Close(); err != nil {
 			return fmt.Errorf("record %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".json.zst"), b, 0o644); err != nil {
+		err = os.MkdirAll(dir, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name+".json.zst"), b, 0o644)
+		}
+		if err != nil {
 			return fmt.Errorf("record %s: %w", name, err)
 		}
 		return nil

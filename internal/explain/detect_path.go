@@ -200,7 +200,7 @@ func seeSlowLink(s *scene) *finding {
 	if v == nil || v.acked == 0 || !(s.queues() || s.modelBased()) {
 		return nil
 	}
-	if s.stolen() && !(v.spread <= steadyRate) {
+	if (s.stolen() || s.sender != nil && s.sender.least >= noTimeLeft) && !(v.spread <= steadyRate) {
 		return nil // a link's rate stays put; one that jumps about with the CPU is not the link's
 	}
 	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85, costs: true}

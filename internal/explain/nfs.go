@@ -70,6 +70,8 @@ type mountView struct {
 	silent float64 // share of samples in which nothing moves
 	spread float64 // of the receiving rate, unknown for a sender
 	dry    float64 // share of the samples in which the sender has nothing waiting; unknown unless seen
+	steady float64 // spread of the rate as the sender sees it; unknown unless seen
+	resent float64 // share of the bytes that were sent again; unknown unless seen
 	used   float64 // goodput over the ceiling; unknown without one
 }
 
@@ -80,15 +82,18 @@ type mountView struct {
 // nothing moves while calls are under way.
 func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model.Verdict {
 	switch v.Limiter {
-	case model.None, model.Outage, model.MTUBlackhole, model.ReceiverCPU, model.SenderCPU, model.PacketCost:
+	case model.None, model.Outage, model.MTUBlackhole, model.PacketCost:
 		return nil
 	}
 	m := viewMount(c, ce, scenes)
 	if m == nil {
 		return nil
 	}
-	var f *finding
 	server := viewServer(c, m)
+	if (v.Limiter == model.ReceiverCPU || v.Limiter == model.SenderCPU) && !server.lacksCPU(v.Host) {
+		return nil
+	}
+	var f *finding
 	switch {
 	case m.asked < asksLittle:
 		f = m.littleAsked()
@@ -96,6 +101,11 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 		f = m.roundTrips()
 	case v.Limiter == model.ReceiverWindow && m.fitsWindow():
 		f = m.weigh(server, float64(v.Measured))
+	case m.busyServer(server, v.Limiter):
+		if f = m.weigh(server, float64(v.Measured)); f != nil {
+			f.cap = min(f.cap, inTurnsCap)
+			f.or(v.Limiter, "read the same from the server's memory while its cores are free: if the rate stays, it is the path's")
+		}
 	case m.explains(v.Limiter):
 		return m.support(v, server != nil)
 	default:
@@ -144,8 +154,21 @@ func (m *mountView) explains(id model.LimiterID) bool {
 			return false
 		}
 		return id != model.LinkRate || m.op != "READ" || m.inflight >= severalCalls
+	case model.ReceiverCPU, model.SenderCPU: // of the server's service
+		return false
 	}
 	return true
+}
+
+// busyServer: no core of the server has time left for what it serves, and what
+// the connections show of the path is what such a server does to them: a round
+// trip that waits for its CPU, and a few losses. A slow link's rate stays put.
+func (m *mountView) busyServer(v *serverView, id model.LimiterID) bool {
+	switch id {
+	case model.LinkRate, model.PathLoss, model.PathQueue, model.CongestionControl:
+		return v != nil && v.cpu >= noTimeLeft && v.starved() >= wantsAll && m.steady > linkSteady && m.resent < fewResent
+	}
+	return false
 }
 
 // support adds what the calls say to the verdict on the connections.
@@ -320,7 +343,7 @@ func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 		if n == nil {
 			continue
 		}
-		m := &mountView{nfsView: *n, end: e, used: unknown(), dry: unknown()}
+		m := &mountView{nfsView: *n, end: e, used: unknown(), dry: unknown(), steady: unknown(), resent: unknown()}
 		if ce.Rate != nil && *ce.Rate > 0 {
 			m.wire = n.size * 8 / float64(*ce.Rate)
 			m.used = goodput(c, scenes) / float64(*ce.Rate)
@@ -337,8 +360,8 @@ func (m *mountView) connections(scenes []*scene) {
 	m.silent, m.spread = unknown(), unknown()
 	for _, s := range scenes {
 		net = lower(net, s.minRTT)
-		if s.snd != nil && !(s.snd.dry >= m.dry) {
-			m.dry = s.snd.dry
+		if s.snd != nil {
+			m.sender(s.snd)
 		}
 		silent := unknown()
 		switch {
@@ -356,6 +379,19 @@ func (m *mountView) connections(scenes []*scene) {
 		}
 	}
 	m.net = net.Seconds()
+}
+
+// sender takes the same from what a sender sees.
+func (m *mountView) sender(v *sndView) {
+	if !(v.dry >= m.dry) {
+		m.dry = v.dry
+	}
+	if !(v.spread >= m.steady) {
+		m.steady = v.spread
+	}
+	if !(v.retrans <= m.resent) {
+		m.resent = v.retrans
+	}
 }
 
 func viewNFS(all []model.Sample) *nfsView {

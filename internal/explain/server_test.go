@@ -136,3 +136,26 @@ func TestReadersProbe(t *testing.T) {
 		t.Error("planned without a mount")
 	}
 }
+
+// Recorded readers of real servers, judged with the server in view and from the
+// client alone. Many small requests keep the server's tasks waiting for each
+// other, which is no lack of CPU; a server whose cores are full makes its
+// connections look like a slow or a lossy path.
+func TestRecordedServers(t *testing.T) {
+	for name, want := range map[string][2]model.LimiterID{ // both ends, the client alone
+		"nfs-small-transfer.severe.nfs": {model.NFSConcurrency, model.NFSConcurrency},
+		"server-cpu.severe.nfs":         {model.ServerTime, model.ServerTime},
+		"server-cpu.severe.iscsi":       {model.ServerTime, model.ServerTime},
+		"server-cpu.severe.smb":         {model.ServerTime, model.ServerTime},
+		"link-rate.medium.nfs":          {model.LinkRate, model.LinkRate},
+	} {
+		c := readRecording(t, "storage/"+name+".cubic")
+		if v := Judge(c); v.Limiter != want[0] || v.Limiter == model.ServerTime && v.Host != c.Sender.Host {
+			t.Errorf("%s: %s at %q, want %s: %s", name, v.Limiter, v.Host, want[0], v.Line)
+		}
+		c.Sender = nil
+		if v := Judge(c); v.Limiter != want[1] || v.Confidence > nfsOneEnd {
+			t.Errorf("%s from the client: %s (%.2f), want %s: %s", name, v.Limiter, v.Confidence, want[1], v.Line)
+		}
+	}
+}

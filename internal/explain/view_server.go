@@ -26,6 +26,11 @@ const (
 	// of itself: of its own tasks and disk, and of the machine as a whole.
 	seenCap    = 0.95
 	machineCap = 0.85
+	// linkSteady is the spread of the rate that a link sets while the sender's
+	// cores are full, and fewResent the share of bytes sent again that such a
+	// sender brings about itself.
+	linkSteady = 1.10
+	fewResent  = 0.004
 	// crowdedCap is the most confidence in too little under way where much is.
 	crowdedCap = 0.45
 )
@@ -42,6 +47,7 @@ type serverView struct {
 	cpu      float64 // share of the time that its least busy core is busy
 	run      float64 // share of the time that the service's tasks are on a CPU, all together
 	wait     float64 // the same of being runnable without one
+	one      float64 // both, of the task that waits most
 	task     string  // that waits most
 	threads  int64   // of the kernel's NFS server; 0: it does not run
 	noThread float64 // share of the arrivals that found none idle
@@ -58,7 +64,7 @@ func viewServer(c Case, m *mountView) *serverView {
 		return nil
 	}
 	in := end.Samples
-	v := &serverView{end: end, n: len(in), waits: unknown(), disk: unknown(), moved: unknown(), cpu: unknown(), run: unknown(), wait: unknown(), noThread: unknown()}
+	v := &serverView{end: end, n: len(in), waits: unknown(), disk: unknown(), moved: unknown(), cpu: unknown(), run: unknown(), wait: unknown(), one: unknown(), noThread: unknown()}
 	h := &hostView{busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown()}
 	var allowed []int
 	if end.Facts != nil {
@@ -99,10 +105,10 @@ func (v *serverView) tasks(in []model.Sample) {
 	d, most := wall(in), 0.0
 	for _, tid := range sortedKeys(all) {
 		t := all[tid]
-		v.run += max(0, (t.last.CPU-t.first.CPU).Seconds()/d)
-		w := max(0, (t.last.Wait-t.first.Wait).Seconds()/d)
+		r, w := max(0, (t.last.CPU-t.first.CPU).Seconds()/d), max(0, (t.last.Wait-t.first.Wait).Seconds()/d)
+		v.run += r
 		if v.wait += w; w >= most {
-			most, v.task = w, t.last.Name
+			most, v.one, v.task = w, r+w, t.last.Name
 		}
 	}
 }
@@ -162,10 +168,17 @@ func (v *serverView) waitsForDisk(goodput float64) float64 {
 
 // starved is the share of the time that the service wants a CPU, where it does
 // not get the half of what it wants or all the cores are not enough; without its
-// tasks that no core has time left.
+// tasks that no core has time left. Where cores have time left, many tasks wait
+// for each other when a burst of requests wakes them all: then it is the one task
+// that counts, which only a bound on its share of the CPU keeps waiting.
 func (v *serverView) starved() float64 {
 	wants := v.run + v.wait
+	if v.cpu < noTimeLeft {
+		wants = v.one
+	}
 	switch {
+	case v.cpu >= noTimeLeft && wants >= serverWorks && v.wait >= getsShort*wants:
+		return min(1, max(wantsAll, wants))
 	case known(wants) && wants >= wantsAll && v.wait >= getsShort*wants:
 		return min(1, wants)
 	case known(wants):
@@ -176,6 +189,12 @@ func (v *serverView) starved() float64 {
 		return min(v.cpu, serverWorks) / 2
 	}
 	return unknown()
+}
+
+// lacksCPU: the task without a CPU that the connections showed on a host is this
+// server's service.
+func (v *serverView) lacksCPU(host string) bool {
+	return v != nil && v.own && v.end.Host == host && v.starved() >= wantsAll
 }
 
 func (v *serverView) cores() int {

@@ -36,6 +36,9 @@ type FileGround struct {
 	Mount     model.Mount // of the client; zero: not mounted there
 	ReadAhead unit.Bytes  // of the client's mount; 0: not known
 	Slots     int64       // RPC slots of the mount; 0: not known
+	Disk      string      // of the client, where a unit of iSCSI is read; empty: a mount is
+	Depth     int64       // commands that the disk takes at once; 0: not known
+	Credits   int64       // of an SMB session; 0: not known
 	Cached    *float64    // share of the file in the server's memory before; nil: not known
 	RAM       bool        // the export lies in memory
 }
@@ -225,24 +228,50 @@ func (g Ground) path() []bound {
 	return append(out, g.calls()...)
 }
 
-// calls: so much data is asked for per round trip. Sequential reads are asked
-// for ahead of the reader, at most twice the read-ahead at a time: the part
-// being read and the next (mm/readahead.c).
+// creditBytes is what one SMB credit stands for ([MS-SMB2] 3.1.5.2).
+const creditBytes = 64 << 10
+
+// calls: so much data is asked for per round trip, which is the least that a
+// request takes. Sequential reads are asked for ahead of the reader, at most twice
+// the read-ahead at a time: the part being read and the next (mm/readahead.c).
 func (g Ground) calls() []bound {
 	f := g.File
-	if g.RTT <= 0 || !strings.HasPrefix(f.Mount.Type, "nfs") {
+	if g.RTT <= 0 {
 		return nil
 	}
 	var out []bound
-	if rsize := mountNumber(f.Mount, "rsize", 0); rsize > 0 && f.Slots > 0 {
-		rate := unit.BitRate(float64(f.Slots*rsize) * 8 / g.RTT.Seconds())
-		out = append(out, bound{rate, fmt.Sprintf("NFS slots %d × rsize %s / %s = %s", f.Slots, unit.Bytes(rsize), ms(g.RTT), rate)})
+	add := func(n, size int64, what, of string) {
+		if n > 0 && size > 0 {
+			rate := unit.BitRate(float64(n) * float64(size) * 8 / g.RTT.Seconds())
+			out = append(out, bound{rate, fmt.Sprintf("%s %d × %s %s / %s = %s", what, n, of, unit.Bytes(size), ms(g.RTT), rate)})
+		}
+	}
+	switch {
+	case strings.HasPrefix(f.Mount.Type, "nfs"):
+		add(f.Slots, mountNumber(f.Mount, "rsize", 0), "NFS slots", "rsize")
+	case f.Disk != "":
+		add(f.Depth, int64(g.largestRequest(f.Disk)), "iSCSI queue depth", "request")
+	case f.Credits > 0:
+		add(f.Credits, creditBytes, "SMB credits", "a credit's")
 	}
 	if f.ReadAhead > 0 {
 		rate := unit.BitRate(2 * float64(f.ReadAhead) * 8 / g.RTT.Seconds())
 		out = append(out, bound{rate, fmt.Sprintf("2 × read-ahead %s / %s = %s", f.ReadAhead, ms(g.RTT), rate)})
 	}
 	return out
+}
+
+// largestRequest is what the client asks of a disk in one command.
+func (g Ground) largestRequest(disk string) unit.Bytes {
+	if g.Receiver == nil || g.Receiver.Facts == nil {
+		return 0
+	}
+	for _, d := range g.Receiver.Facts.Disks {
+		if d.Name == disk {
+			return d.MaxRequest.Or(0)
+		}
+	}
+	return 0
 }
 
 func mountNumber(m model.Mount, option string, other int64) int64 {

@@ -99,6 +99,15 @@ func TestExpect(t *testing.T) {
 			g.File.Slots, g.File.ReadAhead = 64, 128*unit.KiB
 			g.Measured[RungStream] = 900 * unit.Mbit
 		}, RungWhole, 2 * 131072 * 8 / 0.010, "2 × read-ahead 128 KiB / 10 ms = 210 Mbit/s"},
+		{"a shallow iSCSI queue", knobs{}, func(g *Ground) {
+			g.File = &FileGround{Mount: model.Mount{Source: "iqn.x", Point: "/dev/sdb", Type: "iscsi"}, Disk: "sdb", Depth: 4}
+			g.Receiver.Facts.Disks = []model.Disk{{Name: "sdb", MaxRequest: model.Known(64 * unit.KiB)}}
+			g.Measured[RungStream] = 900 * unit.Mbit
+		}, RungWhole, 4 * 65536 * 8 / 0.010, "iSCSI queue depth 4 × request 64 KiB / 10 ms = 210 Mbit/s"},
+		{"few SMB credits", knobs{}, func(g *Ground) {
+			g.File = &FileGround{Mount: model.Mount{Source: "//nas/share", Point: "/mnt/nas", Type: "cifs"}, Credits: 10}
+			g.Measured[RungStream] = 900 * unit.Mbit
+		}, RungWhole, 10 * 65536 * 8 / 0.010, "SMB credits 10 × a credit's 64 KiB / 10 ms = 524 Mbit/s"},
 	} {
 		g := ground(tc.k)
 		if tc.edit != nil {

@@ -13,7 +13,14 @@ type SMBSession struct {
 	// (multichannel).
 	Also []netip.Addr
 	RDMA bool // it passes no TCP
+	// Credits that the server had granted and no request held just then, over
+	// all its connections; 0: not told. A request takes one for each 64 KiB
+	// ([MS-SMB2] 3.1.5.2).
+	Credits int64
 }
+
+// maxCredits bounds what is believed of one connection: they are 16 bits each.
+const maxCredits = 1 << 20
 
 // ParseCIFSDebugData reads the sessions of /proc/fs/cifs/DebugData. Its text is
 // for people and has changed from release to release, so only what has stayed
@@ -24,19 +31,28 @@ type SMBSession struct {
 func ParseCIFSDebugData(b []byte) []SMBSession {
 	var out []SMBSession
 	var iface netip.Addr
-	rdma := false
+	rdma, credits, known := false, int64(0), false
 	for line := range bytes.Lines(b) {
 		text := strings.TrimSpace(string(line))
 		f := strings.Fields(text)
 		switch {
 		case len(f) == 0:
 		case len(f) > 1 && f[1] == "ConnectionId:":
-			rdma, iface = false, netip.Addr{}
+			rdma, iface, credits, known = false, netip.Addr{}, 0, false
+		case len(f) > 3 && f[0] == "Number" && f[2] == "credits:":
+			n, err := number(f[3])
+			switch {
+			case err != nil || n < 0 || n > maxCredits:
+			case known: // of one more channel of the session
+				out[len(out)-1].Credits += n
+			default:
+				credits = n
+			}
 		case f[0] == "RDMA" && len(f) == 1:
 			rdma = true
 		case len(f) > 2 && strings.HasSuffix(f[0], ")") && (f[1] == "Address:" || f[1] == "Name:"):
 			if a, err := netip.ParseAddr(f[2]); err == nil {
-				out, iface = append(out, SMBSession{Addr: a.Unmap(), RDMA: rdma}), netip.Addr{}
+				out, iface, known = append(out, SMBSession{Addr: a.Unmap(), RDMA: rdma, Credits: credits}), netip.Addr{}, true
 			}
 		case len(f) > 1 && (f[0] == "IPv4:" || f[0] == "IPv6:"):
 			iface = netip.Addr{}

@@ -14,12 +14,12 @@ func TestParseCIFSDebugData(t *testing.T) {
 	}
 	got := ParseCIFSDebugData(b)
 	want := []SMBSession{
-		{Addr: netip.MustParseAddr("192.0.2.20"), Also: []netip.Addr{netip.MustParseAddr("198.51.100.20"), netip.MustParseAddr("2001:db8::20")}},
-		{Addr: netip.MustParseAddr("2001:db8::30"), RDMA: true},
-		{Addr: netip.MustParseAddr("192.0.2.40")},
+		{Addr: netip.MustParseAddr("192.0.2.20"), Also: []netip.Addr{netip.MustParseAddr("198.51.100.20"), netip.MustParseAddr("2001:db8::20")}, Credits: 8190 + 510},
+		{Addr: netip.MustParseAddr("2001:db8::30"), RDMA: true, Credits: 8190},
+		{Addr: netip.MustParseAddr("192.0.2.40"), Credits: 50},
 	}
 	same := slices.EqualFunc(got, want, func(a, b SMBSession) bool {
-		return a.Addr == b.Addr && a.RDMA == b.RDMA && slices.Equal(a.Also, b.Also)
+		return a.Addr == b.Addr && a.RDMA == b.RDMA && a.Credits == b.Credits && slices.Equal(a.Also, b.Also)
 	})
 	if !same {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -120,7 +120,7 @@ func (c *Climb) begin(ctx context.Context) error {
 		Copy: map[string]unit.BitRate{}, CopyNear: map[string]unit.BitRate{}, Cost: map[string]explain.CPUCost{}, Measured: map[string]unit.BitRate{},
 	}
 	if e := c.Export; e != nil {
-		c.ground.File = &explain.FileGround{Mount: e.Mount, RAM: e.RAM}
+		c.ground.File = &explain.FileGround{Mount: e.Mount, RAM: e.RAM, Disk: e.Disk}
 	}
 	c.guard = newGuard(explain.Ceiling(explain.Case{Sender: c.ground.Sender, Receiver: c.ground.Receiver, LineRate: c.LineRate}).Inputs.LineRate,
 		&namedAddr{c.Sender.Name, s, c.Sender.Addr}, &namedAddr{c.Receiver.Name, r, c.Receiver.Addr})

@@ -131,13 +131,16 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 	if c.Export.Mount.Point == "" {
 		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Path, c.Receiver.Name)
 	}
-	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: {Mount: c.Export.clientWatch(c.Sender.Addr).Mount}})
+	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: c.Export.requests()})
 	if err != nil {
 		return none, err
 	}
 	for _, s := range before[c.Receiver.Name] {
 		if s.NFS != nil {
 			c.ground.File.Slots = s.NFS.MaxSlots
+		}
+		if q := s.Requests; q != nil {
+			c.ground.File.Depth, c.ground.File.Credits = q.Depth, q.Credits
 		}
 	}
 	what := load.ReadSpec{Cache: load.Dropped, Dir: c.Export.Dir}

@@ -95,6 +95,13 @@ func (e *Export) findDisk(client *model.Facts, addrs []netip.Addr) {
 // iscsiType stands for a file system's type where the client has a disk.
 const iscsiType = "iscsi"
 
+// requests is what of the client counts its requests, and no connection: whatever
+// moves then is somebody else's.
+func (e *Export) requests() measure.Watch {
+	w := e.clientWatch(netip.Addr{})
+	return measure.Watch{Mount: w.Mount, Share: w.Share, Disk: w.Disk}
+}
+
 // clientWatch is what of the client shows its transfers of this export.
 func (e *Export) clientWatch(server netip.Addr) measure.Watch {
 	w := measure.Watch{Addrs: []netip.Addr{server}, Ports: []uint16{e.port()}, Disk: e.Disk}

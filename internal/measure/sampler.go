@@ -65,8 +65,10 @@ type Sampler struct {
 	links  []kernel.Link // watched interfaces, as of the last reading
 	paused time.Time     // when pause frames were last asked for
 	conns  connReader
-	blind  []model.Blind
-	missed map[string]bool // views already told to be missing
+	// granted are the credits of the watched share's session, once read.
+	granted *int64
+	blind   []model.Blind
+	missed  map[string]bool // views already told to be missing
 }
 
 // NewSampler prepares to sample src. now is the host's wall clock. It reads
@@ -281,8 +283,30 @@ func (s *Sampler) readSMB(_ context.Context, out *model.Sample) error {
 	if err != nil {
 		return err
 	}
-	out.Requests, err = kernel.ParseCIFSStats(b, s.watch.Share)
-	return err
+	if out.Requests, err = kernel.ParseCIFSStats(b, s.watch.Share); err != nil {
+		return err
+	}
+	out.Requests.Credits = s.credits()
+	return nil
+}
+
+// credits are read once: the text is long where many files are open, and what
+// is of interest is what the server grants to a client that asks for little.
+func (s *Sampler) credits() int64 {
+	if s.granted == nil {
+		s.granted = new(int64)
+		b, err := s.src.ReadFile("/proc/fs/cifs/DebugData")
+		if err != nil {
+			return 0 // then it is not told
+		}
+		all := kernel.ParseCIFSDebugData(b)
+		for _, c := range all {
+			if len(all) == 1 || slices.Contains(s.watch.Addrs, c.Addr) {
+				*s.granted = c.Credits
+			}
+		}
+	}
+	return *s.granted
 }
 
 func (s *Sampler) readDisk(_ context.Context, out *model.Sample) error {

@@ -230,6 +230,9 @@ type RequestCount struct {
 	Write RequestOp `json:"write"`
 	// Depth is how many requests the device takes at once; 0: not told.
 	Depth int64 `json:"depth,omitempty"`
+	// Credits are what an SMB server had granted and no request held when the
+	// sampling began, 64 KiB each; 0: not told.
+	Credits int64 `json:"credits,omitempty"`
 }
 
 // RequestOp is one direction's cumulative statistics.

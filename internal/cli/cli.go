@@ -127,6 +127,7 @@ Start with one of these:
 	root.AddCommand(
 		demoCommand(env),
 		explainCommand(env),
+		fixCommand(env),
 		checkCommand(env),
 		labCommand(env),
 		loadCommand(env),

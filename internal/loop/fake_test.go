@@ -33,15 +33,17 @@ type world struct {
 	cancel func() // called instead of failing, when set
 	value  string // of tcp_rmem on the receiver
 	before string // what an open journal entry would restore
-	stuck  bool   // the host does not take the value back
-	clamps bool   // the kernel takes the write and keeps its own value
-	dumb   bool   // the change has no effect on the goodput
-	mounts []model.Mount
-	busy   nicLoad   // what the interfaces carry, beside the samples of the window
-	noRead load.Role // a worker of this role fails
-	lossy  bool      // the path loses one segment in a thousand of a sender that does not pace itself
-	still  bool      // nothing moves
-	paces  bool      // the run that goes on paces itself
+	// confirmed is the plan that was kept last.
+	confirmed string
+	stuck     bool // the host does not take the value back
+	clamps    bool // the kernel takes the write and keeps its own value
+	dumb      bool // the change has no effect on the goodput
+	mounts    []model.Mount
+	busy      nicLoad   // what the interfaces carry, beside the samples of the window
+	noRead    load.Role // a worker of this role fails
+	lossy     bool      // the path loses one segment in a thousand of a sender that does not pace itself
+	still     bool      // nothing moves
+	paces     bool      // the run that goes on paces itself
 	// What comes instead of a connection to the receiver, and to the sender;
 	// empty: it comes up.
 	unreached, unreachedBack model.Refusal
@@ -121,6 +123,14 @@ func (a *fakeAgent) Undo(context.Context, string) (tune.Result, error) {
 		a.w.value, a.w.before = a.w.before, ""
 	}
 	return tune.Result{}, nil
+}
+
+func (a *fakeAgent) Confirm(_ context.Context, plan string) error {
+	if err := a.w.call("confirm"); err != nil {
+		return err
+	}
+	a.w.confirmed = plan
+	return nil
 }
 
 func (a *fakeAgent) StartWorker(_ context.Context, s load.Spec) (measure.Worker, error) {

@@ -71,9 +71,12 @@ type Loop struct {
 	Prove            bool
 	Operator         Operator
 	Seed             uint64 // of the proof's randomisation
-	Now              func() time.Time
-	Progress         func(step string)
-	Report           func(v model.Verdict) // called once, as soon as there is a verdict
+	// DeadMan has a host undo a change of the proof by itself when nobody did so
+	// in that time; 0: only changes that can cut the operator off.
+	DeadMan  time.Duration
+	Now      func() time.Time
+	Progress func(step string)
+	Report   func(v model.Verdict) // called once, as soon as there is a verdict
 }
 
 // Record is all that a pass saw and concluded: the content of a bundle.

@@ -115,7 +115,7 @@ func (t *settingTreatment) Apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.open = id
+	t.open, plan.ConfirmWithin = id, t.loop.DeadMan
 	if _, err := a.Apply(ctx, plan); err != nil {
 		return err
 	}

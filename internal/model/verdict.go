@@ -142,6 +142,22 @@ type Outcome struct {
 	Restored bool      `json:"restored"`
 	Report   string    `json:"report"`
 	Warnings []Warning `json:"warnings"`
+	// Steps are what a fix tried, in order, and Ended why it tried no more. All
+	// that was not kept was put back.
+	Steps []FixStep `json:"steps,omitempty"`
+	Ended string    `json:"ended,omitempty"`
+}
+
+// FixStep is one limiter that a fix met, and the change that it tried.
+type FixStep struct {
+	Verdict Verdict `json:"verdict"`
+	Change  *Change `json:"change"` // null: none was tried
+	Host    string  `json:"host,omitempty"`
+	Proof   *Proof  `json:"proof"`
+	// Plan is the id by which a kept change is undone.
+	Plan string `json:"plan,omitempty"`
+	Kept bool   `json:"kept"`
+	Why  string `json:"why"` // it was kept, put back, or not tried
 }
 
 // OutcomeVersion is the version of Outcome that this build writes.

@@ -29,6 +29,7 @@ type page struct {
 	Later      []causeView
 	Ladder     []rungView
 	Proof      *proofView
+	Steps      []stepRow
 	RunLabel   string
 	Figures    []figure
 	CPU        []cpuHost
@@ -79,7 +80,7 @@ func pageOf(r *model.Results, samples map[string]map[string][]model.Sample, fact
 	p := page{
 		Style: template.CSS(styleText), Title: "linerate: " + title(r.Verdict),
 		Command: r.Command, When: moment(r.Started), Results: r, Head: headOf(r),
-		Later: laterCauses(r.Verdict), Ladder: ladderOf(r), Proof: proofOf(r.Proof, r.Verdict.Ceiling),
+		Later: laterCauses(r.Verdict), Ladder: ladderOf(r), Proof: proofOf(r.Proof, r.Verdict.Ceiling), Steps: stepsOf(r),
 		Hosts: hostsOf(r, facts), Runs: runRows(r), Provenance: provenance(r), Doubts: doubts(r), Changes: changesOf(r),
 	}
 	for _, e := range r.Verdict.Evidence {

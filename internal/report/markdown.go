@@ -33,6 +33,7 @@ func Markdown(w io.Writer, r *model.Results) error {
 		line("\nThen: %s %s, %s: %s (confidence %s).", md(c.Limiter), md(c.Place), md(c.From), md(c.Evidence), md(c.Confidence))
 	}
 	markdownLadder(line, r)
+	markdownSteps(line, r)
 	if r.Proof != nil {
 		line("\nProof: %s (by %s). %s", md(proofSentence(r.Proof)), md(r.Proof.By), md(controlSentence(r.Proof)))
 	}

@@ -37,6 +37,7 @@ func Text(w io.Writer, r *model.Results, color bool, width int) error {
 	t.evidence(r.Verdict)
 	t.ladder(r)
 	t.proof(r)
+	t.steps(r)
 	t.doubts(r)
 	t.closing(r)
 	if _, err := io.WriteString(w, t.String()); err != nil {

@@ -1,0 +1,237 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/study"
+	"linerate/internal/tune"
+)
+
+// Fix climbs from one limiter of a path to the next: it names what holds the
+// path back, changes that one thing, proves the gain by interleaved pairs, keeps
+// what earned it and puts back what did not, and goes on until what is left is
+// the link, an operator's, not to be told apart, or asks for more than it may
+// do. Changes that a later one made needless are taken out again at the end.
+//
+// It changes nothing that trades data safety or security, and nothing that Ask
+// does not allow. Every change goes through the journal of its host, which
+// undoes it by itself if this process dies in the middle of a proof.
+type Fix struct {
+	Loop
+	Budget time.Duration // no step begins that would end after it
+	// Ask allows a change before it is tried; nil allows all.
+	Ask func(v model.Verdict) (bool, error)
+
+	rec   *Record
+	tried map[string]bool
+	plans int
+}
+
+// Keeper is what Fix asks of a host beside an Agent.
+type Keeper interface {
+	Agent
+	Confirm(ctx context.Context, planID string) error
+}
+
+const (
+	// keepWithin is how long a host waits for the word that a kept change left it
+	// reachable.
+	keepWithin = time.Minute
+	// proofDeadMan is how long a host lets a change of a proof stand by itself: a
+	// run, and what starting one may take on a busy machine.
+	proofDeadMan = 2 * time.Minute
+	// maxSteps bounds a climb whose verdicts never come to an end.
+	maxSteps = 12
+)
+
+// Run fixes the path. The record is never nil; its verdict is that on the path
+// as it is in the end. What is kept is in Results.Steps, with the plan by which
+// it is undone.
+func (f *Fix) Run(ctx context.Context) (*Record, error) {
+	f.DeadMan, f.Prove, f.tried = proofDeadMan, false, map[string]bool{}
+	f.rec = &Record{Facts: map[string]*model.Facts{}}
+	started := f.Now()
+	err := f.climb(ctx, started)
+	if err == nil {
+		err = f.prune(ctx, started)
+	}
+	r := &f.rec.Results
+	r.V, r.Started, r.Hosts, r.Took = model.OutcomeVersion, started, []string{f.Sender.Name, f.Receiver.Name}, f.Now().Sub(started)
+	return f.rec, err
+}
+
+func (f *Fix) climb(ctx context.Context, started time.Time) error {
+	for n := 1; ; n++ {
+		rec, err := f.Loop.Run(ctx)
+		f.take(n, rec)
+		if err != nil {
+			return err
+		}
+		if f.end(rec.Results.Verdict, n, started) {
+			return nil
+		}
+		more, err := f.try(ctx, n, rec)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// take makes a pass the newest look at the path; the runs of all stay.
+func (f *Fix) take(n int, rec *Record) {
+	old := f.rec.Results
+	for i := range rec.Results.Runs {
+		rec.Results.Runs[i].Label = fmt.Sprintf("step %d: %s", n, rec.Results.Runs[i].Label)
+	}
+	rec.Results.Runs = append(old.Runs, rec.Results.Runs...)
+	rec.Results.Changes = old.Changes
+	rec.Results.Steps, rec.Results.Ended = old.Steps, old.Ended
+	if n > 1 {
+		rec.Results.Restored = rec.Results.Restored && old.Restored
+	}
+	f.rec = rec
+}
+
+// end tells whether the climb is over, and says why.
+func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
+	r := &f.rec.Results
+	switch {
+	case v.Limiter == model.None:
+		r.Ended = "nothing holds the path back any more: " + v.Line
+	case v.Limiter == model.Undetermined || v.Limiter == model.StartUp:
+		r.Ended = "what limits the path now cannot be told: " + v.Line
+	case v.Fix.Kind != model.FixSetting:
+		r.Ended = "what limits the path now is an operator's: " + v.Fix.Advice
+	case f.tried[fixKey(v.Fix)]:
+		r.Ended = fmt.Sprintf("%s on %s was tried and is named again: nothing else is known to help", v.Fix.Setting, v.Fix.Host)
+	case n > maxSteps:
+		r.Ended = fmt.Sprintf("%d steps were made", maxSteps)
+	case f.Now().Sub(started)+f.proofTime() > f.Budget:
+		r.Ended = fmt.Sprintf("the budget of %s does not hold another proof, of about %s", f.Budget, f.proofTime().Round(time.Second))
+	default:
+		return false
+	}
+	if v.Limiter != model.None {
+		r.Steps = append(r.Steps, model.FixStep{Verdict: v, Host: v.Fix.Host, Why: r.Ended})
+	}
+	f.say("%s", r.Ended)
+	return true
+}
+
+func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setting + " " + x.To }
+
+// proofTime is what one proof takes: its runs, and the look that follows.
+func (f *Fix) proofTime() time.Duration {
+	const around = 300 * time.Millisecond // starting and ending a run
+	return time.Duration(2*(f.Timing.Pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
+}
+
+// try proves the change that a verdict asks for, and keeps it or not. false ends
+// the climb.
+func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error) {
+	v := rec.Results.Verdict
+	f.tried[fixKey(v.Fix)] = true
+	step := model.FixStep{Verdict: v, Host: v.Fix.Host}
+	plan, err := tune.NewPlan(f.planID(), rec.Facts[v.Fix.Host], v)
+	if errors.Is(err, tune.ErrPlan) { // it needs asking by name, or a value that is not there
+		step.Why = "not tried: " + err.Error()
+		f.rec.Results.Ended = step.Why
+		f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	step.Change = &plan.Changes[0]
+	if f.Ask != nil {
+		yes, err := f.Ask(v)
+		if err != nil {
+			return false, err
+		}
+		if !yes {
+			step.Why = "not tried: you declined it"
+			f.rec.Results.Ended = step.Why
+			f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+			return false, nil
+		}
+	}
+	from := len(rec.Results.Runs)
+	err = f.prove(ctx, rec)
+	for i := from; i < len(rec.Results.Runs); i++ {
+		rec.Results.Runs[i].Label = fmt.Sprintf("step %d: %s", n, rec.Results.Runs[i].Label)
+	}
+	if err == nil {
+		err = f.checkRestored(ctx, rec)
+	}
+	if err != nil {
+		return false, err
+	}
+	step.Proof, rec.Results.Proof = rec.Results.Proof, nil
+	return true, f.decide(ctx, plan, step)
+}
+
+func (f *Fix) planID() string {
+	f.plans++
+	return fmt.Sprintf("fix-%s-%d", f.Now().UTC().Format("20060102T150405"), f.plans)
+}
+
+// decide keeps a change that earned it.
+func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) error {
+	p := step.Proof
+	switch {
+	case p == nil:
+		step.Why = "not tried: nobody here can make this change"
+	case p.Effect != study.Gain:
+		step.Why = "put back: " + p.Effect
+	default:
+		if err := f.keep(ctx, plan); err != nil {
+			step.Why = "put back: " + err.Error()
+			f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+			return fmt.Errorf("keep %s on %s: %w", step.Change.Setting, step.Host, err)
+		}
+		step.Kept, step.Plan, step.Why = true, plan.ID, "kept: it earned its place"
+	}
+	f.say("%s on %s: %s", step.Change.Setting, step.Host, step.Why)
+	f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+	return nil
+}
+
+// keep applies a change for good. The host gives itself back unless both ends
+// still answer afterwards.
+func (f *Fix) keep(ctx context.Context, plan model.Plan) error {
+	k, err := f.keeper(plan.Host)
+	if err != nil {
+		return err
+	}
+	plan.ConfirmWithin = keepWithin
+	_, err = k.Apply(ctx, plan)
+	if err == nil {
+		err = f.look(ctx, map[string]*model.Facts{})
+	}
+	if err == nil {
+		err = k.Confirm(ctx, plan.ID)
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		defer cancel()
+		_, undoErr := k.Undo(ctx, plan.ID)
+		if undoErr != nil {
+			f.rec.Results.Restored = false
+		}
+		return errors.Join(err, undoErr)
+	}
+	return nil
+}
+
+func (f *Fix) keeper(host string) (Keeper, error) {
+	for _, e := range []End{f.Sender, f.Receiver} {
+		if k, ok := e.Agent.(Keeper); ok && e.Name == host {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("the agent of %s cannot keep a change", host)
+}

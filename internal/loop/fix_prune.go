@@ -1,0 +1,131 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/study"
+	"linerate/internal/unit"
+)
+
+// prune takes out what was kept and is not needed beside what was kept later.
+// The last one was proved beside all the others and stays.
+func (f *Fix) prune(ctx context.Context, started time.Time) error {
+	steps := f.rec.Results.Steps
+	last := -1
+	for i, s := range steps {
+		if s.Kept {
+			last = i
+		}
+	}
+	for i := range steps[:max(0, last)] {
+		if !steps[i].Kept || f.changedAgain(steps, i) {
+			continue
+		}
+		if f.Now().Sub(started)+f.proofTime() > f.Budget {
+			f.rec.Results.Warnings = append(f.rec.Results.Warnings, model.Warning{ID: "not-pruned",
+				What: "whether all of the kept changes are needed was not tried: the budget is spent", Next: "run it again with a larger --budget"})
+			return nil
+		}
+		if err := f.pruneOne(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changedAgain: a later step changed the same setting, so this one cannot be
+// taken out by itself.
+func (f *Fix) changedAgain(steps []model.FixStep, i int) bool {
+	for _, s := range steps[i+1:] {
+		if s.Kept && s.Host == steps[i].Host && s.Change.Setting == steps[i].Change.Setting && s.Change.Target == steps[i].Change.Target {
+			return true
+		}
+	}
+	return false
+}
+
+// pruneOne runs pairs with and without one kept change.
+func (f *Fix) pruneOne(ctx context.Context, i int) error {
+	s := &f.rec.Results.Steps[i]
+	k, err := f.keeper(s.Host)
+	if err != nil {
+		return err
+	}
+	t := &without{fix: f, keeper: k, step: s}
+	f.say("is %s on %s still needed? %d pairs with and without it", s.Change.Setting, s.Host, f.Timing.Pairs)
+	series, err := study.RunPairs(ctx, study.Options{Pairs: f.Timing.Pairs, Seed: f.Seed + uint64(i) + 1, Undo: undoTimeout}, t,
+		func(ctx context.Context, label string) (unit.BitRate, error) {
+			run, err := f.measure(ctx, fmt.Sprintf("without %s: %s", s.Change.Setting, label), f.Timing.Pair, f.Timing.PairWarmup)
+			return run.Goodput, err
+		})
+	if err != nil {
+		return fmt.Errorf("see whether %s on %s is needed: %w", s.Change.Setting, s.Host, err)
+	}
+	proof, err := study.Prove(series)
+	if err != nil {
+		return fmt.Errorf("judge the pairs without %s: %w", s.Change.Setting, err)
+	}
+	if !needless(proof) {
+		return nil
+	}
+	if _, err := k.Undo(ctx, s.Plan); err != nil {
+		f.rec.Results.Restored = false
+		return fmt.Errorf("take %s on %s out: %w", s.Change.Setting, s.Host, err)
+	}
+	s.Kept, s.Plan, s.Why = false, "", "taken out at the end: beside what was kept later the path does without it"
+	f.say("%s on %s: %s", s.Change.Setting, s.Host, s.Why)
+	return nil
+}
+
+// needless: without the change the path is no slower, by more than nobody would
+// notice.
+func needless(p model.Proof) bool {
+	if p.CILow == nil || p.CIHigh == nil {
+		return false
+	}
+	return p.Effect == study.Gain || study.Equivalent(math.Log(*p.CILow), math.Log(*p.CIHigh), study.Margin)
+}
+
+// without is the treatment "this change is not there".
+type without struct {
+	fix    *Fix
+	keeper Keeper
+	step   *model.FixStep
+	out    bool
+}
+
+// Apply implements study.Treatment.
+func (t *without) Apply(ctx context.Context) error {
+	t.out = true
+	_, err := t.keeper.Undo(ctx, t.step.Plan)
+	return err
+}
+
+// Undo implements study.Treatment: it makes the change again.
+func (t *without) Undo(ctx context.Context) error {
+	if !t.out {
+		return nil
+	}
+	facts, err := t.keeper.Facts(ctx)
+	if err != nil {
+		return fmt.Errorf("make %s again: %w", t.step.Change.Setting, err)
+	}
+	plan := model.Plan{V: model.PlanVersion, ID: t.fix.planID(), Host: facts.Host, BootID: facts.BootID, Changes: []model.Change{*t.step.Change}, ConfirmWithin: keepWithin}
+	_, err = t.keeper.Apply(ctx, plan)
+	if err == nil {
+		err = t.keeper.Confirm(ctx, plan.ID)
+	}
+	if err != nil {
+		_, undoErr := t.keeper.Undo(ctx, plan.ID)
+		t.step.Kept = false
+		t.step.Why = "lost: it could not be made again"
+		return errors.Join(fmt.Errorf("make %s again: %w", t.step.Change.Setting, err), undoErr)
+	}
+	t.out, t.step.Plan = false, plan.ID
+	return nil
+}

@@ -55,7 +55,16 @@ func TestMemoryCap(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	dir := t.TempDir()
+	// Not below /tmp, which is often memory: the files would fill it.
+	dir, err := os.MkdirTemp("/var/tmp", "linerate-memory-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	}()
 	capped := residentIn(ctx, t, l, "client1", "lab-test-cache", dir)
 	free := residentIn(ctx, t, l, "server1", "lab-test-cache", dir)
 	if capped > capOfTest || free != fileOfTest {

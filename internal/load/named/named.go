@@ -36,7 +36,7 @@ func Find(name string) (Workload, bool) {
 // All lists the workloads in the order of their papers.
 func All() []Workload {
 	const dell = "Dell BP1057 (2013), section 3 and appendix C: eight volumes, five threads each, here on one target"
-	const nappit = "napp-it, ZFS tuning for 10 Gbit Ethernet (2016), filebench"
+	const nappit = "napp-it, ZFS storage principles for high performance SMB file servers (undated; it names Dec 2015, 8 Jan 2016 and Pro 2016.05), filebench"
 	return []Workload{
 		{
 			Name: "dell-8k-random", About: "8 KiB at random, two reads to a write, by chance and not in turns", Source: dell,

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -72,7 +74,7 @@ refused unless --fill writes them first.`,
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
 	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of offsets, mix and data: the same seed makes the same requests")
+	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
 		"workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
 		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
@@ -188,6 +190,9 @@ type loadSpec struct {
 	Depth    int         `json:"depth"`
 	Duration int64       `json:"measured_ns"`
 	Seed     uint64      `json:"seed"`
+	// Run names the run in what it wrote, and Filled what was written before it.
+	Run    string `json:"run,omitempty"`
+	Filled string `json:"filled,omitempty"`
 }
 
 // loadHost is a host that took part.
@@ -201,6 +206,9 @@ const nullTime = 300 * time.Millisecond
 func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
 	s, name, err := f.spec(cmd, path)
 	if err != nil {
+		return err
+	}
+	if s.Run, err = runNumber(); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -220,27 +228,67 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	}
 	p := newProgress(env)
 	defer p.end()
+	filled := ""
 	if t != nil {
-		if err := fillHoles(ctx, p, t, s, f.fill); err != nil {
-			return err
+		if filled, err = fillHoles(ctx, p, t, s, f.fill); err != nil {
+			return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 		}
 	}
 	r, w, err := measureBlock(ctx, p, s, t, name)
-	if err != nil {
-		return err
+	if err != nil && (ctx.Err() == nil || r.ReadLatency == nil) {
+		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}
-	sum, err := block.Summarise(name, r, w)
-	if err != nil {
-		return err
+	sum, serr := block.Summarise(name, r, w)
+	if serr != nil {
+		return serr
 	}
+	sum.Interrupted = err != nil
 	out := loadResult{Load: sum, PerSecond: r.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
 		Target: path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: filled,
 	}}
-	if env.json {
-		return printJSON(env, out)
+	if s.Shape.Read < 1 && t != nil {
+		out.Spec.Run = runName(s.Run)
 	}
-	return printLoad(env, out)
+	if perr := printLoad(env, out); perr != nil {
+		return perr
+	}
+	switch {
+	case err != nil:
+		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
+	case sum.Requests == 0 && sum.Failed > 0:
+		return exit(ExitFailed, "load %s: no request succeeded; the first failed so: %s", path, sum.Failures[0])
+	}
+	return nil
+}
+
+// runNumber draws what names a run in the data that it writes.
+func runNumber() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw number of run: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
+}
+
+// runName is how a run's number is printed.
+func runName(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+// interruptedLoad is the end of a load by Ctrl-C: it has changed no setting, and
+// what it has written cannot be taken back.
+func interruptedLoad(ctx context.Context, err error, path string, wrote bool) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	stays := "nothing was written"
+	if wrote {
+		stays = "what was written to " + path + " stays"
+	}
+	var stuck *block.StuckError
+	if errors.As(err, &stuck) {
+		stays += fmt.Sprintf(" (%v)", stuck)
+	}
+	return exit(ExitInterrupted, "interrupted; %s", stays)
 }
 
 // openRefusal adds what to do.
@@ -258,7 +306,7 @@ func openRefusal(err error, path string) error {
 
 // measureBlock tries the generator alone, then the target.
 func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Target, name string) (block.Result, block.Witness, error) {
-	w := block.Witness{Fetched: -1}
+	w := block.Witness{Occupied: -1}
 	alone, err := block.Run(ctx, block.NullSpec(s, nullTime), nil)
 	if err != nil {
 		return block.Result{}, w, err
@@ -267,31 +315,35 @@ func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Targe
 		w.Null = float64(alone.Reads+alone.Writes) / sec
 	}
 	p.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
-	before := block.Fetched()
 	r, err := block.Run(ctx, s, t)
-	if after := block.Fetched(); before >= 0 && after >= before && s.Engine != block.Null {
-		w.Fetched = after - before
+	if t != nil {
+		w.Size, w.Occupied = t.Size, t.Occupied()
 	}
 	return r, w, err
 }
 
 // fillHoles refuses a file with parts that were never written, or writes them:
-// a read of such a part moves nothing.
-func fillHoles(ctx context.Context, p *progress, t *block.Target, s block.Spec, fill bool) error {
+// a read of such a part moves nothing. It returns the name that the filling has
+// in its stamps, empty where there was none.
+func fillHoles(ctx context.Context, p *progress, t *block.Target, s block.Spec, fill bool) (string, error) {
 	if s.Shape.Read <= 0 {
-		return nil
+		return "", nil
 	}
 	holes, err := t.Holes(s)
 	if err != nil || len(holes) == 0 {
-		return err
+		return "", err
 	}
 	var n unit.Bytes
 	for _, h := range holes {
 		n += h.Size
 	}
 	if !fill {
-		return exit(ExitUsage, "read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+		return "", exit(ExitUsage, "read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+	}
+	// Data of its own: a run that wrote the same would find its work done.
+	if s.Run, err = runNumber(); err != nil {
+		return "", err
 	}
 	p.say("fill %s: %v were never written", s.Path, n)
-	return block.Fill(ctx, s, holes)
+	return runName(s.Run), block.Fill(ctx, s, holes)
 }

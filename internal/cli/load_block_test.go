@@ -1,6 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"linerate/internal/unit"
@@ -18,6 +24,58 @@ func TestBlockSizes(t *testing.T) {
 	for _, text := range []string{"", "k", "4q", "-4k", "NaNk"} {
 		if got, err := positive(parseBlock)(text); err == nil {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// seen calls f once a text was written.
+type seen struct {
+	bytes.Buffer
+	text string
+	f    func()
+}
+
+func (s *seen) Write(b []byte) (int, error) {
+	n, err := s.Buffer.Write(b)
+	if strings.Contains(s.String(), s.text) {
+		s.f()
+	}
+	return n, err
+}
+
+// Ctrl-C: what was measured is shown and marked, and nobody is told that what
+// was written was put back.
+func TestInterruptedLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ read, stays string }{{"0", "what was written to " + file + " stays"}, {"100", "nothing was written"}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		stderr := &seen{text: "in flight, for", f: cancel}
+		var stdout bytes.Buffer
+		args := []string{"load", "block", file, "--seconds", "600", "--read", c.read, "--json"}
+		if code := Run(ctx, args, strings.NewReader(""), &stdout, stderr); code != ExitInterrupted {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		var got struct {
+			Load struct {
+				Interrupted bool
+			}
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &got); err != nil || !got.Load.Interrupted {
+			t.Errorf("%v: %s", err, stdout.String())
+		}
+		if text := stderr.String(); !strings.Contains(text, "linerate: interrupted; "+c.stays) || strings.Contains(text, "put back") {
+			t.Errorf("%s", text)
+		}
+		// The file is whole for the run that reads.
+		if code := Run(context.Background(), []string{"load", "block", file, "--seconds", "0.1", "--fill"}, strings.NewReader(""), &stdout, &bytes.Buffer{}); code != ExitOK {
+			t.Fatalf("exit code %d", code)
 		}
 	}
 }

@@ -12,22 +12,18 @@ import (
 
 // printLoad prints what a load took, and then what speaks against it.
 func printLoad(env *environment, r loadResult) error {
+	if env.json {
+		return printJSON(env, r)
+	}
 	l := r.Load
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
-	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v\n\n", l.IOPS, unit.Bytes(l.BytesPerS), time.Duration(r.Spec.Duration).Round(time.Millisecond))
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\tp50\tp99\tp99.9\tmax")
-	row := func(name string, q *block.Quantiles) {
-		if q != nil {
-			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\n", name, short(q.P50), short(q.P99), short(q.P999), short(q.Max))
-		}
+	measured := time.Duration(r.Spec.Duration).Round(time.Millisecond)
+	if l.Interrupted {
+		fmt.Fprintf(&b, "Interrupted: these figures are of the %v that were measured\n", measured)
 	}
-	row("latency", &l.Latency)
-	row("  of reads", l.Reads)
-	row("  of writes", l.Writes)
-	row("service time", &l.Service)
-	if err := w.Flush(); err != nil {
+	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, plural(int(l.Requests), "request"))
+	if err := quantileTable(&b, l); err != nil {
 		return err
 	}
 	if l.CPUPerIO > 0 {
@@ -47,8 +43,45 @@ func printLoad(env *environment, r loadResult) error {
 			fmt.Fprintf(&b, "  - %s\n", f)
 		}
 	}
+	if r.Spec.Run != "" {
+		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s\n", r.Spec.Run)
+	}
 	_, err := fmt.Fprint(env.out, b.String())
 	return err
+}
+
+// quantileTable prints the times of a load. A thousandth of fewer requests than
+// that is the slowest of them, and is marked.
+func quantileTable(b *strings.Builder, l block.Summary) error {
+	if l.Latency == nil {
+		fmt.Fprintln(b, "No request succeeded: there are no times.")
+		return nil
+	}
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\tp50\tp99\tp99.9\tmax\trequests")
+	few := false
+	row := func(name string, q *block.Quantiles) {
+		if q == nil {
+			return
+		}
+		mark := ""
+		if q.N < block.ThousandthFrom {
+			mark, few = "*", true
+		}
+		fmt.Fprintf(w, "%s\t%v\t%v\t%v%s\t%v\t%d\n", name, short(q.P50), short(q.P99), short(q.P999), mark, short(q.Max), q.N)
+	}
+	row("latency", l.Latency)
+	row("  of reads", l.Reads)
+	row("  of writes", l.Writes)
+	row("service time", l.Service)
+	row("syncs", l.Syncs)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if few {
+		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", block.ThousandthFrom)
+	}
+	return nil
 }
 
 func engineText(s loadSpec) string {

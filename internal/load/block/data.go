@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"time"
 
 	"linerate/internal/load/ring"
 	"linerate/internal/unit"
@@ -12,31 +13,57 @@ import (
 
 // Stamp is what the first bytes of every sector of 4 KiB that a run writes say
 // (and of every request, where that is smaller): which run wrote it, where it
-// belongs, and with which of the run's requests. Three words little-endian and a
-// fourth that mixes them, so that a stamp is told from chance.
+// belongs, with which of the run's requests and when, and what follows. Five
+// words little-endian and a sixth that mixes them, so that a stamp is told from
+// chance.
 type Stamp struct {
 	Run     uint64
 	Address uint64 // of the sector on the target
-	Request uint64 // of the thread's writes, from 1; in the upper 8 bits the thread
+	Request uint64 // of the thread's writes, from 1; in the upper 16 bits the thread
+	// Part says what the bytes after the stamp are: in the lower 32 bits which
+	// sector of the thread's data, in the upper ones how many bytes from the
+	// stamp's first on belong to it.
+	Part uint64
+	Time uint64 // when the request was handed over, nanoseconds since 1970
 }
 
 // StampSize is the length of a stamp in bytes, and sector what it is put on.
 const (
-	StampSize = 32
+	StampSize = 48
 	sector    = 4096
 )
 
+// threadShift is where the thread's number begins in Stamp.Request.
+const threadShift = 48
+
+// Thread is the thread that wrote it.
+func (s Stamp) Thread() int { return int(s.Request >> threadShift) }
+
+// Number is which of the thread's writes it was, from 1.
+func (s Stamp) Number() uint64 { return s.Request & (1<<threadShift - 1) }
+
+// Covers is how many bytes from the stamp's first on belong to it.
+func (s Stamp) Covers() int { return int(s.Part >> 32) }
+
+// Written is when the request was handed over.
+func (s Stamp) Written() time.Time { return time.Unix(0, int64(s.Time)) }
+
 // put writes the stamp at the beginning of b.
 func (s Stamp) put(b []byte) {
+	_ = b[StampSize-1]
 	binary.LittleEndian.PutUint64(b, s.Run)
 	binary.LittleEndian.PutUint64(b[8:], s.Address)
 	binary.LittleEndian.PutUint64(b[16:], s.Request)
-	binary.LittleEndian.PutUint64(b[24:], s.check())
+	binary.LittleEndian.PutUint64(b[24:], s.Part)
+	binary.LittleEndian.PutUint64(b[32:], s.Time)
+	binary.LittleEndian.PutUint64(b[40:], s.check())
 }
 
 func (s Stamp) check() uint64 {
 	hi, lo := bits.Mul64(s.Run^0x9e3779b97f4a7c15, s.Address^0xbf58476d1ce4e5b9)
 	hi, lo = bits.Mul64(hi^lo^s.Request, 0x94d049bb133111eb)
+	hi, lo = bits.Mul64(hi^lo^s.Part, 0xd6e8feb86659fd93)
+	hi, lo = bits.Mul64(hi^lo^s.Time, 0xa0761d6478bd642f)
 	return hi ^ lo
 }
 
@@ -45,45 +72,73 @@ func ReadStamp(b []byte) (Stamp, bool) {
 	if len(b) < StampSize {
 		return Stamp{}, false
 	}
-	s := Stamp{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
-	return s, binary.LittleEndian.Uint64(b[24:]) == s.check()
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	s := Stamp{word(0), word(1), word(2), word(3), word(4)}
+	return s, word(5) == s.check() && s.Covers() >= StampSize && s.Covers() <= sector
+}
+
+// payload writes sector i of a thread's random data to b, whose length is a
+// multiple of 8. It depends on the run, the thread and i alone, so that whoever
+// reads a stamp knows what has to follow it.
+func payload(b []byte, run uint64, thread int, i uint32) {
+	rng := rand.NewPCG(run, 1<<63|uint64(thread)<<32|uint64(i))
+	for ; len(b) >= 8; b = b[8:] {
+		binary.LittleEndian.PutUint64(b, rng.Uint64())
+	}
 }
 
 // data is the memory of a thread: for each request in flight a part with random
 // bytes, from which a write takes a piece at another place every time. Nothing
 // in it compresses, and no two sectors that are written are alike: each has its
-// own stamp.
+// own stamp, and those of different runs have other data besides, so that a
+// target that knows what it holds already (a deduplicating one, or one that skips
+// a write of the same bytes, as ZFS's nopwrite does) gains nothing by it.
 type data struct {
 	memory []byte
 	part   int // bytes per slot
-	most   int // of a request
 	shifts uint64
 	rng    *rand.PCG
 	stamp  Stamp
+	thread int
 }
 
-// shift is the grain of the pieces: what O_DIRECT asks of an address in memory.
-const shift = 4096
+// shift is the grain of the pieces: what O_DIRECT asks of an address in memory,
+// and a sector, so that stamps fall on stamps.
+const shift = sector
 
-// leastData is what the parts of a thread have together.
-const leastData = 16 * unit.MiB
+// leastData is what the parts of a thread have together, and mostData those of
+// all threads, unless requests are large.
+const (
+	leastData = 16 * unit.MiB
+	mostData  = 512 * unit.MiB
+)
+
+// piece is the largest request in whole shifts.
+func (s Spec) piece() unit.Bytes { return (s.Shape.Largest() + shift - 1) / shift * shift }
+
+// part is the memory that one request in flight has.
+func (s Spec) part() unit.Bytes {
+	if s.Shape.Read >= 1 {
+		return s.piece()
+	}
+	slack := s.Slack
+	if slack == 0 {
+		slack = min(leastData/unit.Bytes(s.Depth), mostData/unit.Bytes(s.Depth*s.Threads))
+	}
+	return s.piece() + slack/shift*shift
+}
 
 func newData(s Spec, thread, depth int) (*data, error) {
-	most := (int(s.Shape.Largest()) + shift - 1) / shift * shift
-	slack := int(s.Slack)
-	if slack == 0 && s.Shape.Read < 1 {
-		slack = int(leastData) / depth
-	}
-	slack = slack / shift * shift
-	d := &data{part: most + slack, most: most, shifts: uint64(slack/shift) + 1, rng: rand.NewPCG(s.Seed, 1<<32+uint64(thread))}
-	d.stamp = Stamp{Run: s.Seed, Request: uint64(thread) << 56}
+	part := int(s.part())
+	d := &data{part: part, shifts: uint64(part-int(s.piece()))/shift + 1, rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
+	d.stamp = Stamp{Run: s.Run, Request: uint64(thread) << threadShift}
 	var err error
 	if d.memory, err = ring.Memory(d.part * depth); err != nil {
 		return nil, fmt.Errorf("get buffers of thread %d: %w", thread, err)
 	}
 	if s.Shape.Read < 1 {
-		for i := 0; i+8 <= len(d.memory); i += 8 {
-			binary.LittleEndian.PutUint64(d.memory[i:], d.rng.Uint64())
+		for i := 0; i < len(d.memory)/sector; i++ {
+			payload(d.memory[i*sector:(i+1)*sector], s.Run, thread, uint32(i))
 		}
 	}
 	return d, nil
@@ -92,20 +147,26 @@ func newData(s Spec, thread, depth int) (*data, error) {
 // read is where slot i reads to.
 func (d *data) read(i int) int { return i * d.part }
 
-// write prepares what slot i writes at an offset of the target and says where
-// it lies.
-func (d *data) write(i int, offset int64, size int) int {
+// write prepares what slot i writes at an offset of the target, at a time, and
+// says where it lies.
+func (d *data) write(i int, offset int64, size int, at time.Duration) int {
 	from := i * d.part
 	if d.shifts > 1 {
 		n, _ := bits.Mul64(d.rng.Uint64(), d.shifts)
 		from += int(n) * shift
 	}
 	d.stamp.Request++
+	stamp := d.stamp
+	stamp.Time += uint64(at)
 	for at := 0; at+StampSize <= size; at += sector {
-		d.stamp.Address = uint64(offset) + uint64(at)
-		d.stamp.put(d.memory[from+at:])
+		stamp.Address = uint64(offset) + uint64(at)
+		stamp.Part = uint64(min(sector, size-at))<<32 | uint64((from+at)/sector)
+		stamp.put(d.memory[from+at:])
 	}
 	return from
 }
+
+// began says when the run did: times of stamps count from it.
+func (d *data) began(t time.Time) { d.stamp.Time = uint64(t.UnixNano()) }
 
 func (d *data) free() error { return ring.Free(d.memory) }

@@ -15,7 +15,8 @@ const fillBlock = unit.MiB
 
 // Fill writes parts of a file once, in order, with data that neither compresses
 // nor repeats, and makes it durable. Give it the Holes of a Target: what lies
-// elsewhere is not touched.
+// elsewhere is not touched. The Spec's Run names the filling in its stamps. A
+// ctx that ends is an error: the parts are not filled then.
 func Fill(ctx context.Context, s Spec, holes []Span) error {
 	for _, h := range holes {
 		whole := h.Size / fillBlock * fillBlock
@@ -34,7 +35,7 @@ func fillOne(ctx context.Context, run Spec, part Span, size unit.Bytes) (err err
 	if part.Size == 0 {
 		return nil
 	}
-	s := Spec{Path: run.Path, From: part.From, Threads: 1, Depth: 8, Engine: Auto, Sync: None, Seed: run.Seed, Duration: 24 * time.Hour,
+	s := Spec{Path: run.Path, From: part.From, Threads: 1, Depth: 8, Engine: Auto, Sync: None, Seed: run.Seed, Run: run.Run, Duration: 24 * time.Hour,
 		Requests: int64(part.Size / size),
 		Shape:    shape.Shape{Pattern: shape.Sequential, Sizes: []shape.SizeShare{{Size: size, Share: 1}}, Area: part.Size, Arrivals: shape.Closed}}
 	t, s, err := Open(s, "")

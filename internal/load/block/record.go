@@ -82,7 +82,7 @@ type recorder struct {
 	syncs            *Times
 	seconds          []Second
 	failures         []Failure
-	failed           int64
+	failed, unbegun  int64
 	from, whole      time.Duration // where the measured part begins, and its length
 }
 
@@ -114,6 +114,17 @@ func (r *recorder) done(s *slot, now time.Duration) error {
 		return err
 	}
 	return r.service[kind].add(now - s.started)
+}
+
+// missed records a request that was due and never began, with the least that
+// its latency can have been. It has no service time, and no part in the rates.
+func (r *recorder) missed(write bool, waited time.Duration) error {
+	r.unbegun++
+	kind := 0
+	if write {
+		kind = 1
+	}
+	return r.latency[kind].add(waited)
 }
 
 func (r *recorder) fail(f Failure) {

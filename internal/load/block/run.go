@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"linerate/internal/load/ring"
 	"linerate/internal/load/shape"
+	"linerate/internal/unit"
 )
 
 // Result is what a run did in its measured part.
@@ -25,6 +27,10 @@ type Result struct {
 	Seconds                 []Second
 	Reads, Writes           int64
 	ReadBytes, WrittenBytes int64
+	// NotStarted requests were due within the run and never began, because the
+	// target held every slot; Latency has them with what they had waited when
+	// the run was over. A service time they have not.
+	NotStarted int64
 	// Failed requests, from the start of the warm-up on, with the first of them.
 	Failed   int64
 	Failures []Failure
@@ -36,11 +42,17 @@ type Result struct {
 	// kernel's own threads that work for a ring count as the process.
 	UserCPU, SystemCPU time.Duration
 	Requests           int64
+	// Fetched is what this process read from devices and servers during the
+	// measured part, page cache left out; below 0: not known.
+	Fetched unit.Bytes
+	// NoRing says why Auto did not use a ring; empty: it did.
+	NoRing string
 }
 
 // Run makes one run. The target is open already: opening it, and what that may
 // destroy, is the caller's. Null needs none. A ctx that ends stops the run after
-// what is in flight; the result is of what was measured until then.
+// what is in flight; the Result, of what was measured until then, comes with
+// the cause as error.
 //
 // Errors: a Spec that cannot be had, *StuckError, ring.ErrUnavailable where a
 // ring was asked for by name, or what a queue answered. Requests that failed are
@@ -49,9 +61,23 @@ func Run(ctx context.Context, s Spec, t *Target) (Result, error) {
 	if err := s.Check(); err != nil {
 		return Result{}, err
 	}
-	if s.Engine == Auto {
-		s.Engine = choose()
+	if s.Engine != Auto {
+		return runOn(ctx, s, t)
 	}
+	s.Engine = Ring
+	r, err := runOn(ctx, s, t)
+	if !errors.Is(err, ring.ErrUnavailable) {
+		return r, err
+	}
+	// A ring is refused before any request was made.
+	why := err
+	s.Engine = Calls
+	r, err = runOn(ctx, s, t)
+	r.NoRing = why.Error()
+	return r, err
+}
+
+func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	threads, depth := s.Threads, s.Depth
 	if s.Engine == Calls {
 		threads, depth = s.Threads*s.Depth, 1
@@ -63,15 +89,15 @@ func Run(ctx context.Context, s Spec, t *Target) (Result, error) {
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(before, threads+2))
 	defer runtime.GOMAXPROCS(before)
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := errgroup.WithContext(parent)
 	begin := make(chan time.Time)
 	ready := make(chan struct{}, threads)
 	results := make([]outcome, threads)
 	for i := range threads {
 		g.Go(func() error {
 			err := one(ctx, s, t, i, threads, depth, ready, begin, &results[i])
-			if err != nil && errors.Is(err, context.Canceled) {
-				return nil
+			if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+				return nil // the echo of another thread's end, or of the caller's
 			}
 			return err
 		})
@@ -87,30 +113,60 @@ func Run(ctx context.Context, s Spec, t *Target) (Result, error) {
 		return Result{}, err
 	}
 	start := time.Now()
+	fetched := fetchedWithin(t, s.Warmup, s.Duration)
 	for range threads {
 		select {
 		case begin <- start:
 		case <-ctx.Done():
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return Result{}, err
-	}
+	werr := g.Wait()
+	got := fetched()
 	res, err := sum(s, threads, depth, results)
 	user2, system2, cerr := processCPU()
-	res.UserCPU, res.SystemCPU = user2-user, system2-system
-	return res, errors.Join(err, cerr)
+	res.UserCPU, res.SystemCPU, res.Fetched = user2-user, system2-system, got
+	if werr == nil && stopped(results) {
+		werr = context.Cause(parent)
+	}
+	return res, errors.Join(werr, err, cerr)
 }
 
-func choose() Engine {
-	r, err := ring.New(1)
-	if err != nil {
-		return Calls
+// stopped tells whether a thread ended before its time, or never began.
+func stopped(outs []outcome) bool {
+	return slices.ContainsFunc(outs, func(o outcome) bool { return o.stopped || o.rec == nil })
+}
+
+// fetchedWithin starts to watch what this process fetches from devices and
+// servers in the measured part of a run: the warm-up's share must not hide what
+// the page cache gave. The function it returns ends that and tells; below 0: not
+// known.
+func fetchedWithin(t *Target, warmup, measured time.Duration) func() unit.Bytes {
+	if t == nil || !t.accounted() {
+		return func() unit.Bytes { return -1 }
 	}
-	if r.Close() != nil {
-		return Calls
+	over, told := make(chan struct{}), make(chan unit.Bytes, 1)
+	start := time.Now()
+	at := func(d time.Duration) unit.Bytes {
+		timer := time.NewTimer(time.Until(start.Add(d)))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-over:
+		}
+		return Fetched()
 	}
-	return Ring
+	go func() {
+		from := Fetched()
+		if warmup > 0 {
+			from = at(warmup)
+		}
+		to := at(warmup + measured)
+		if from < 0 || to < from {
+			to, from = -1, 0
+		}
+		told <- to - from
+	}()
+	return func() unit.Bytes { close(over); return <-told }
 }
 
 // outcome is what one thread leaves.
@@ -119,6 +175,7 @@ type outcome struct {
 	waited   time.Duration
 	requests int64
 	until    time.Duration
+	stopped  bool
 }
 
 // one runs one thread.
@@ -152,8 +209,9 @@ func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, ready ch
 	if s.Requests > 0 {
 		w.left = (s.Requests + int64(threads-1-i)) / int64(threads)
 	}
+	d.began(start)
 	err = w.run(ctx)
-	out.until = w.clock()
+	out.until, out.stopped = w.clock(), w.stopped
 	out.rec, out.waited, out.requests = w.rec, w.idle, w.ended
 	return err
 }
@@ -191,6 +249,7 @@ func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
 		r.Waited += o.waited
 		r.Requests += o.requests
 		r.Failed += o.rec.failed
+		r.NotStarted += o.rec.unbegun
 		r.Failures = append(r.Failures, o.rec.failures...)
 		r.addSeconds(o.rec.seconds)
 	}

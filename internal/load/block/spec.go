@@ -1,6 +1,7 @@
 package block
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,7 +49,11 @@ type Spec struct {
 	// Requests after which the run ends, if that is sooner, over all threads;
 	// 0: no bound. A pass over an area is its blocks.
 	Requests int64
-	Seed     uint64
+	// Seed is of offsets, sizes, mix and arrivals: the same seed makes the same
+	// requests. Run is of what is written and names the run in its stamps: it
+	// must be another one every time (draw it from crypto/rand), or a target
+	// that has seen the data before need not write it. 0 goes with reads only.
+	Seed, Run uint64
 	// Stuck is how long a request may take before the run is given up and the
 	// requests that are out are named; 0: a minute.
 	Stuck time.Duration
@@ -64,7 +69,19 @@ const (
 	MaxDepth   = 1024
 )
 
-const defaultStuck = time.Minute
+// Bounds of the memory that requests in flight have. The kernel registers no
+// buffer above 1 GiB with a ring (io_sqe_buffer_register, io_uring/rsrc.c).
+const (
+	MaxThreadMemory = unit.GiB
+	MaxMemory       = 2 * unit.GiB
+)
+
+// defaultStuck is what a request may take, stoppedStuck what it still may once
+// the run was told to end.
+const (
+	defaultStuck = time.Minute
+	stoppedStuck = 5 * time.Second
+)
 
 // Check says why the run cannot be made.
 func (s Spec) Check() error {
@@ -84,8 +101,13 @@ func (s Spec) Check() error {
 		return fmt.Errorf("run workload: no file or device")
 	case s.Requests < 0:
 		return fmt.Errorf("run workload: %d requests", s.Requests)
+	case s.Run == 0 && s.Shape.Read < 1:
+		return errors.New("run workload: a run that writes needs a number of its own")
 	case s.From < 0:
 		return fmt.Errorf("run workload: an area that begins at %d", s.From)
+	}
+	if err := s.checkMemory(); err != nil {
+		return err
 	}
 	switch s.Engine {
 	case Auto, Ring, Calls, Null:
@@ -96,6 +118,20 @@ func (s Spec) Check() error {
 	case None, Every, After:
 	default:
 		return fmt.Errorf("run workload: sync %q: choose none, every or after", s.Sync)
+	}
+	return nil
+}
+
+func (s Spec) checkMemory() error {
+	if s.Slack < 0 || s.Slack > MaxThreadMemory {
+		return fmt.Errorf("run workload: %v of data besides a request, want 0 to %v", s.Slack, MaxThreadMemory)
+	}
+	one := s.part() * unit.Bytes(s.Depth)
+	switch all := one * unit.Bytes(s.Threads); {
+	case one > MaxThreadMemory:
+		return fmt.Errorf("run workload: %d requests in flight of up to %v need %v of memory per thread, want at most %v", s.Depth, s.Shape.Largest(), one, MaxThreadMemory)
+	case all > MaxMemory:
+		return fmt.Errorf("run workload: %d threads with %d requests in flight of up to %v need %v of memory, want at most %v", s.Threads, s.Depth, s.Shape.Largest(), all, MaxMemory)
 	}
 	return nil
 }

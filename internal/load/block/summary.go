@@ -10,36 +10,55 @@ import (
 
 // Quantiles of a kind of time, in nanoseconds.
 type Quantiles struct {
+	N    int64 `json:"n"` // how many requests they are of
 	P50  int64 `json:"p50"`
 	P99  int64 `json:"p99"`
 	P999 int64 `json:"p999"`
 	Max  int64 `json:"max"`
 }
 
-func quantiles(t *Times) Quantiles {
-	return Quantiles{int64(t.Quantile(0.5)), int64(t.Quantile(0.99)), int64(t.Quantile(0.999)), int64(t.Max)}
+// quantiles are nil where there is nothing that they could be of.
+func quantiles(t *Times) *Quantiles {
+	if t.Count() == 0 {
+		return nil
+	}
+	return &Quantiles{t.Count(), int64(t.Quantile(0.5)), int64(t.Quantile(0.99)), int64(t.Quantile(0.999)), int64(t.Max)}
 }
+
+// ThousandthFrom is how many requests a 99.9th percentile takes: of fewer it
+// is the slowest of them.
+const ThousandthFrom = 1000
 
 // Summary is a run in figures, with what speaks against them.
 type Summary struct {
-	Workload  string  `json:"workload"`
-	IOPS      float64 `json:"iops"`
-	BytesPerS float64 `json:"bytes_per_s"`
+	Workload string `json:"workload"`
+	// Interrupted: the run was stopped before its time, and the figures are of
+	// what was measured until then.
+	Interrupted bool    `json:"interrupted,omitempty"`
+	IOPS        float64 `json:"iops"`
+	BytesPerS   float64 `json:"bytes_per_s"`
+	// Requests are those that succeeded, after the warm-up.
+	Requests int64 `json:"requests"`
+	// NotStarted were due and never began: see Result.
+	NotStarted int64 `json:"not_started"`
 	// Latency counts from when a request was due, service from when it was
-	// handed to the target; reads and writes together.
-	Latency Quantiles `json:"latency_ns"`
-	Service Quantiles `json:"service_ns"`
+	// handed to the target; reads and writes together. nil: none succeeded.
+	Latency *Quantiles `json:"latency_ns"`
+	Service *Quantiles `json:"service_ns"`
 	// Reads and Writes alone, where the run had both.
 	Reads  *Quantiles `json:"read_latency_ns,omitempty"`
 	Writes *Quantiles `json:"write_latency_ns,omitempty"`
+	// Syncs that followed writes; they are no requests.
+	Syncs *Quantiles `json:"sync_latency_ns,omitempty"`
 	// CPU of this process per request and per 10^9 bytes, user mode and kernel.
 	CPUPerIO float64 `json:"cpu_us_per_io"`
 	CPUPerGB float64 `json:"cpu_s_per_gb"`
 	// GeneratorLimited: the figures say what this program can do, not what the
 	// target can.
 	GeneratorLimited bool `json:"generator_limited"`
-	// FromCache is the share of what was read that no device or server sent;
-	// nil: not known, or nothing was read.
+	// FromCache is the least share of what was read that no device or server
+	// sent (what was read ahead hides some); nil: not known, or nothing was
+	// read.
 	FromCache *float64 `json:"from_cache"`
 	Failed    int64    `json:"failed"`
 	Failures  []string `json:"failures,omitempty"`
@@ -51,9 +70,9 @@ type Witness struct {
 	// Null is the rate that the same workload reaches on a target that does
 	// nothing; 0: not tried.
 	Null float64
-	// Fetched is what this process read from devices and servers during the
-	// run (read_bytes of /proc/self/io); below 0: not known.
-	Fetched unit.Bytes
+	// Size of the file, and the room that it Occupies after the run; below 0:
+	// not known, or it is a device.
+	Size, Occupied unit.Bytes
 }
 
 const (
@@ -65,6 +84,9 @@ const (
 	waiting = 0.05
 	// mostlyCached is the share from which a result is the page cache's.
 	mostlyCached = 0.05
+	// whole is the share of its size that a file occupies at least where nothing
+	// in it is a hole or compressed.
+	whole = 0.95
 )
 
 // Summarise turns a result into figures. It is pure.
@@ -77,18 +99,20 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 			return Summary{}, err
 		}
 	}
-	s := Summary{Workload: name, Latency: quantiles(latency), Service: quantiles(service), Failed: r.Failed}
+	s := Summary{Workload: name, Latency: quantiles(latency), Service: quantiles(service), Syncs: quantiles(r.Syncs),
+		Requests: service.Count(), NotStarted: r.NotStarted, Failed: r.Failed}
 	n, bytes := r.Reads+r.Writes, r.ReadBytes+r.WrittenBytes
 	if sec := r.Measured.Seconds(); sec > 0 {
 		s.IOPS, s.BytesPerS = float64(n)/sec, float64(bytes)/sec
 	}
 	if r.Reads > 0 && r.Writes > 0 {
-		reads, writes := quantiles(r.ReadLatency), quantiles(r.WriteLatency)
-		s.Reads, s.Writes = &reads, &writes
+		s.Reads, s.Writes = quantiles(r.ReadLatency), quantiles(r.WriteLatency)
 	}
 	s.cpu(r, bytes)
 	s.generator(r, w)
-	s.cache(r, w)
+	s.schedule(r)
+	s.cache(r)
+	s.sparse(r, w)
 	for _, f := range r.Failures {
 		s.Failures = append(s.Failures, f.String())
 	}
@@ -123,16 +147,44 @@ func (s *Summary) generator(r Result, w Witness) {
 	s.Evidence = append(s.Evidence, fmt.Sprintf("on a target that does nothing the same workload makes %.0f requests per second: this run reached %.0f%% of that", w.Null, 100*share))
 }
 
-func (s *Summary) cache(r Result, w Witness) {
-	if r.ReadBytes == 0 || w.Fetched < 0 {
+// schedule says what the target was behind with when the run was over.
+func (s *Summary) schedule(r Result) {
+	if r.NotStarted > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s due within the run never began: the target held every one of the %d in flight. They count in the latency with what they had waited when the run was over, which is the least it can have been",
+			requestsThatWere(r.NotStarted), r.Threads*r.Depth))
+	}
+	if r.NoRing != "" {
+		s.Evidence = append(s.Evidence, "requests went through pread and pwrite on a thread each, since io_uring refused: "+r.NoRing)
+	}
+}
+
+func requestsThatWere(n int64) string {
+	if n == 1 {
+		return "one request that was"
+	}
+	return fmt.Sprintf("%d requests that were", n)
+}
+
+func (s *Summary) cache(r Result) {
+	if r.ReadBytes == 0 || r.Fetched < 0 {
 		return
 	}
-	// Read-ahead and the warm-up fetch more than the measured part reads.
-	share := max(0, 1-float64(w.Fetched)/float64(r.ReadBytes))
+	// What was read ahead and not asked for counts as fetched too, so that the
+	// share is the least it can be.
+	share := max(0, 1-float64(r.Fetched)/float64(r.ReadBytes))
 	s.FromCache = &share
 	if share > mostlyCached {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%.0f%% of what was read came from this host's page cache, not from the target: a cached result", 100*share))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("at least %.0f%% of what was read came from this host's page cache, not from the target: a cached result", 100*share))
 	}
+}
+
+// sparse tells a file whose reads may cost nothing although its file system
+// shows no holes (NFS 3 and 4.1, and SMB cannot).
+func (s *Summary) sparse(r Result, w Witness) {
+	if r.ReadBytes == 0 || w.Occupied < 0 || float64(w.Occupied) >= whole*float64(w.Size) {
+		return
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("the file occupies only %v of its %v: it is sparse or compressed, and reading such a part costs less than its bytes", w.Occupied, w.Size))
 }
 
 func count(n int, what string) string {

@@ -42,7 +42,8 @@ var (
 	ErrNotNamedTwice = errors.New("writing to a device destroys what is on it: name it a second time to allow that")
 	// ErrNotOurs: what the workload would overwrite was not written by an
 	// earlier run.
-	ErrNotOurs = errors.New("it holds data that no run of linerate has written, and the workload would overwrite it: name the file a second time to allow that")
+	ErrNotOurs  = errors.New("it holds data that no run of linerate has written, and the workload would overwrite it: name the file a second time to allow that")
+	errReplaced = errors.New("another file was put in its place while it was opened")
 	// ErrShort: the file ends before the area does.
 	ErrShort = errors.New("it is too short")
 )

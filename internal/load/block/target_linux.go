@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/kernel"
 	"linerate/internal/unit"
 )
 
@@ -49,6 +51,9 @@ func openTarget(s Spec, writes, destroy bool) (*Target, error) {
 	case err != nil:
 		return nil, err
 	}
+	if err := sameFile(fd, st); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
 	t := &Target{Path: s.Path, Size: unit.Bytes(st.Size()), Device: device, file: descriptor(fd)}
 	if device {
 		if t.Size, err = deviceSize(fd); err != nil {
@@ -56,6 +61,25 @@ func openTarget(s Spec, writes, destroy bool) (*Target, error) {
 		}
 	}
 	return t, nil
+}
+
+// sameFile refuses an open file that is not the one that was looked at: somebody
+// has put another in its place meanwhile, and it may be a device.
+func sameFile(fd int, looked os.FileInfo) error {
+	// A second descriptor, so that the file that looks can be closed.
+	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("look at what was opened: %w", err)
+	}
+	f := os.NewFile(uintptr(other), looked.Name())
+	st, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("look at what was opened: %w", err)
+	}
+	if !os.SameFile(st, looked) {
+		return errReplaced
+	}
+	return nil
 }
 
 // deviceSize asks a block device: BLKGETSIZE64 (include/uapi/linux/fs.h).
@@ -111,7 +135,7 @@ func errorOf(number int) error { return unix.Errno(number) }
 // Fetched is what this process has read from devices and servers so far, page
 // cache left out (read_bytes of /proc/self/io, proc(5)); below 0: not known.
 func Fetched() unit.Bytes {
-	b, err := os.ReadFile("/proc/self/io")
+	b, err := kernel.Root("/").ReadFile("/proc/self/io")
 	if err != nil {
 		return -1
 	}
@@ -123,6 +147,31 @@ func Fetched() unit.Bytes {
 		}
 	}
 	return -1
+}
+
+// notAccounted are file systems whose reads do not count as read_bytes of the
+// process that asks, since they come neither from a block device (submit_bio,
+// block/blk-core.c) nor by a client that counts for itself (nfs_readahead,
+// fs/nfs/read.c): magic numbers of statfs(2).
+var notAccounted = []int64{0x65735546 /* FUSE */, 0x01021997 /* 9P */, 0x00c0ffee /* hostfs */, 0x786f4256 /* VirtualBox */}
+
+// accounted tells whether Fetched sees what is read of the target.
+func (t *Target) accounted() bool {
+	var st unix.Statfs_t
+	if t.Device {
+		return true
+	}
+	return unix.Fstatfs(int(t.fd()), &st) == nil && !slices.Contains(notAccounted, int64(st.Type))
+}
+
+// Occupied is the room that a file takes on its file system (st_blocks, in 512
+// bytes as stat(2) has it); below 0: not known, or a device.
+func (t *Target) Occupied() unit.Bytes {
+	var st unix.Stat_t
+	if t.Device || unix.Fstat(int(t.fd()), &st) != nil {
+		return -1
+	}
+	return unit.Bytes(st.Blocks) * 512
 }
 
 // Holes are the parts of a workload's area that were never written: reading

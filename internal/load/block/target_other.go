@@ -38,6 +38,12 @@ func openTarget(s Spec, writes, _ bool) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(opened, st) {
+		if err == nil {
+			err = errReplaced
+		}
+		return nil, errors.Join(err, f.Close())
+	}
 	return &Target{Path: s.Path, Size: unit.Bytes(st.Size()), file: descriptor{f}}, nil
 }
 
@@ -68,6 +74,11 @@ func errorOf(number int) error { return syscall.Errno(number) }
 
 // Fetched is not told here.
 func Fetched() unit.Bytes { return -1 }
+
+func (t *Target) accounted() bool { return false }
+
+// Occupied is not told here.
+func (t *Target) Occupied() unit.Bytes { return -1 }
 
 // Holes are not told here.
 func (t *Target) Holes(Spec) ([]Span, error) { return nil, nil }

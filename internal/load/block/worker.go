@@ -37,6 +37,11 @@ type worker struct {
 	ended  int64
 	// think: when each slot may start again.
 	ready []time.Duration
+	// parted is when the run was over and a slot was free: what was due before
+	// and had not begun, did not.
+	parted time.Duration
+	// stopped: the run was told to end before its time.
+	stopped bool
 }
 
 // batch is how many completions are taken before the queue is filled again.
@@ -56,12 +61,12 @@ func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Dur
 // errStuck is the cause when a request does not come back.
 var errStuck = errors.New("the target does not answer")
 
-// run works until the time is over, then waits for what is in flight.
+// run works until the time is over, or ctx is, then waits for what is in flight.
 func (w *worker) run(ctx context.Context) error {
 	end := w.spec.Warmup + w.spec.Duration
 	for {
 		now := w.clock()
-		if now >= end || ctx.Err() != nil || w.left == 0 {
+		if w.stopped = ctx.Err() != nil; w.stopped || now >= end || w.left == 0 {
 			break
 		}
 		w.fill(now, end)
@@ -72,7 +77,16 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		}
 	}
-	// What is still out has been due within the run, and counts.
+	if err := w.drain(); err != nil {
+		return err
+	}
+	return w.count(ctx, end)
+}
+
+// drain waits for what is still out: it has been due within the run, and counts.
+func (w *worker) drain() error {
+	w.parted = w.clock()
+	full := len(w.free) == 0
 	for len(w.free) < len(w.slots) {
 		if err := w.queue.Enter(1, w.patience(w.clock())); err != nil {
 			return err
@@ -83,8 +97,36 @@ func (w *worker) run(ctx context.Context) error {
 		if err := w.stuck(w.clock()); err != nil {
 			return err
 		}
+		if full && len(w.free) > 0 {
+			full, w.parted = false, w.clock() // no request could have begun sooner
+		}
 	}
-	return context.Cause(ctx)
+	return nil
+}
+
+// count records what was due within the run and never began, because the target
+// held every slot: leaving it out would be to forget the worst latencies. Each
+// has waited at least until the run was over.
+func (w *worker) count(ctx context.Context, end time.Duration) error {
+	if w.spec.Shape.Arrivals == shape.Closed || w.left == 0 {
+		return nil
+	}
+	until := min(end, w.parted)
+	for n := 0; ; n++ {
+		if !w.has {
+			w.next, w.has = w.walk.Next(), true
+		}
+		if w.next.Due >= until {
+			return nil
+		}
+		if err := w.rec.missed(w.next.Write, w.parted-w.next.Due); err != nil {
+			return err
+		}
+		w.has = false
+		if n%(1<<16) == 0 && n > 0 && ctx.Err() != nil {
+			return nil // what was not counted is as late as what was
+		}
+	}
 }
 
 // fill starts requests that are due while there are slots.
@@ -96,14 +138,29 @@ func (w *worker) fill(now, end time.Duration) {
 		if w.next.Due > now || w.next.Due >= end {
 			return
 		}
-		i := w.free[len(w.free)-1]
+		i := w.rested()
 		if w.ready[i] > now {
-			return // thinks; slots come back in the order they were freed
+			return // thinks
 		}
 		if !w.start(i, now) {
 			return
 		}
 	}
+}
+
+// rested puts the free slot that may start first on top of the others and
+// returns it. Without a think time all may start, and the last one freed, whose
+// buffer is still in the cache, is on top already.
+func (w *worker) rested() int {
+	top := len(w.free) - 1
+	if w.spec.Shape.Think > 0 {
+		for k, i := range w.free {
+			if w.ready[i] < w.ready[w.free[top]] {
+				w.free[k], w.free[top] = w.free[top], i
+			}
+		}
+	}
+	return w.free[top]
 }
 
 // start pushes the next request from slot i.
@@ -120,7 +177,7 @@ func (w *worker) start(i int, now time.Duration) bool {
 		op = ring.Op{Kind: ring.Fdatasync, Tag: uint64(i)}
 	case s.write:
 		op.Kind = ring.Write
-		op.From = w.data.write(i, op.Offset, s.size)
+		op.From = w.data.write(i, op.Offset, s.size, now)
 	default:
 		op.From = w.data.read(i)
 	}
@@ -147,11 +204,11 @@ func (w *worker) enter(now, end time.Duration) error {
 		return w.queue.Enter(0, 0)
 	}
 	limit := min(end-now, w.patience(now))
-	if n := len(w.free); n > 0 {
+	if len(w.free) > 0 {
 		if w.has && w.next.Due > now {
 			limit = min(limit, w.next.Due-now)
 		}
-		if at := w.ready[w.free[n-1]]; at > now {
+		if at := w.ready[w.rested()]; at > now {
 			limit = min(limit, at-now)
 		}
 	}
@@ -173,7 +230,9 @@ func (w *worker) reap(most int) error {
 		s := &w.slots[c.Tag]
 		s.busy = false
 		w.free = append(w.free, int(c.Tag))
-		w.ended++
+		if !s.sync {
+			w.ended++
+		}
 		w.ready[c.Tag] = now + w.spec.Shape.Think
 		switch {
 		case s.sync && c.Result >= 0:
@@ -199,10 +258,14 @@ func (w *worker) reap(most int) error {
 func (w *worker) patience(time.Duration) time.Duration { return min(w.stuckAfter(), time.Second) }
 
 func (w *worker) stuckAfter() time.Duration {
-	if w.spec.Stuck > 0 {
-		return w.spec.Stuck
+	after := w.spec.Stuck
+	if after == 0 {
+		after = defaultStuck
 	}
-	return defaultStuck
+	if w.stopped {
+		after = min(after, stoppedStuck)
+	}
+	return after
 }
 
 // StuckError names the requests that did not come back.

@@ -77,6 +77,12 @@ func (w *world) Close() error { return nil }
 
 func run(t *testing.T, w *world, s Spec) (*worker, error) {
 	t.Helper()
+	wk := workerOn(t, w, s)
+	return wk, wk.run(context.Background())
+}
+
+func workerOn(t *testing.T, w *world, s Spec) *worker {
+	t.Helper()
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +95,11 @@ func run(t *testing.T, w *world, s Spec) (*worker, error) {
 			t.Error(err)
 		}
 	})
-	wk := newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth)
-	return wk, wk.run(context.Background())
+	return newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth)
 }
 
 func spec() Spec {
-	return Spec{Path: "x", Threads: 1, Depth: 4, Engine: Auto, Sync: None, Duration: 10 * time.Second,
+	return Spec{Path: "x", Threads: 1, Depth: 4, Engine: Auto, Sync: None, Duration: 10 * time.Second, Run: 5,
 		Shape: shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Area: unit.MiB, Arrivals: shape.Closed}}
 }
 
@@ -177,6 +182,66 @@ func TestThinkTime(t *testing.T) {
 	}
 	if n := wk.rec.latency[0].Count(); n < 999 || n > 1001 {
 		t.Errorf("%d requests of 1 ms with 9 ms of thought in 10 s", n)
+	}
+}
+
+// Each of several requests in flight pauses for itself.
+func TestThinkTimeOfSeveralSlots(t *testing.T) {
+	s := spec()
+	s.Shape.Think = 9 * time.Millisecond
+	// One at a time takes 0.1 to 0.4 ms, so that a slot's round is at most
+	// 9.4 ms and at least 9.1.
+	wk, err := run(t, &world{serve: 100 * time.Microsecond}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := wk.rec.latency[0].Count(); n < 4240 || n > 4400 {
+		t.Errorf("%d requests of 4 slots with 9 ms of thought in 10 s", n)
+	}
+}
+
+// A target that answers half as fast as requests are due has the other half of
+// them waiting when the run is over: they count, with what they have waited.
+func TestRequestsThatNeverBeganCount(t *testing.T) {
+	s := spec()
+	s.Shape.Arrivals, s.Shape.Rate = shape.Uniform, 1000
+	wk, err := run(t, &world{serve: 2 * time.Millisecond}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, begun := wk.rec.latency[0], wk.rec.service[0].Count()
+	if all.Count() != 10000 || wk.rec.unbegun != 10000-begun || begun < 4990 || begun > 5010 {
+		t.Fatalf("%d requests, %d begun, %d not, of 10000 that were due", all.Count(), begun, wk.rec.unbegun)
+	}
+	// The k-th is due after k ms and ends after 2(k+1) ms, so the slowest that
+	// began took 5 s; those that did not are due from 5 s on and had waited 5 s
+	// to nothing when it was over. Half took at least 2.5 s.
+	if p50 := all.Quantile(0.5); p50 < 2400*time.Millisecond || p50 > 2600*time.Millisecond {
+		t.Errorf("the median is %v, want 2.5 s", p50)
+	}
+	if p99 := all.Quantile(0.99); p99 < 4900*time.Millisecond || p99 > 5010*time.Millisecond {
+		t.Errorf("p99 is %v, want 4.95 s", p99)
+	}
+}
+
+// A run that is stopped counts what was due until then, and no more.
+func TestStoppedRunCountsUntilItsEnd(t *testing.T) {
+	s := spec()
+	s.Shape.Arrivals, s.Shape.Rate = shape.Uniform, 1000
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &world{serve: 2 * time.Millisecond}
+	wk := workerOn(t, w, s)
+	wk.clock = func() time.Duration {
+		if w.now >= 2*time.Second {
+			cancel()
+		}
+		return w.now
+	}
+	if err := wk.run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := wk.rec.latency[0].Count(); n < 1995 || n > 2010 {
+		t.Errorf("%d requests were due in 2 s of 1000 a second", n)
 	}
 }
 

@@ -108,6 +108,8 @@ func New(depth int) (*Ring, error) {
 	switch {
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
 		return nil, fmt.Errorf("make ring: %w: %w", ErrUnavailable, err)
+	case errors.Is(err, unix.ENOMEM): // until 5.11 its own memory counts as locked
+		return nil, fmt.Errorf("make ring: %w: %w: %s", ErrUnavailable, err, lockedAdvice)
 	case err != nil:
 		return nil, fmt.Errorf("make ring: %w", err)
 	}
@@ -120,6 +122,10 @@ func New(depth int) (*Ring, error) {
 	}
 	return r, nil
 }
+
+// lockedAdvice: the pages of registered buffers count as locked, and without
+// CAP_IPC_LOCK a user may have RLIMIT_MEMLOCK of them (io_uring_register(2)).
+const lockedAdvice = "this user may not lock that much memory (ulimit -l)"
 
 func setup(depth uint32, p *params) (int, error) {
 	fd, _, no := unix.Syscall(unix.SYS_IO_URING_SETUP, uintptr(depth), uintptr(unsafe.Pointer(p)), 0)
@@ -192,10 +198,13 @@ func (r *Ring) RegisterBuffers(buffers [][]byte) error {
 
 func (r *Ring) register(what uintptr, at unsafe.Pointer, n int, name string) error {
 	_, _, no := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), what, uintptr(at), uintptr(n), 0, 0)
-	if no != 0 {
-		return fmt.Errorf("register %s with ring: %w", name, no)
+	switch no {
+	case 0:
+		return nil
+	case unix.ENOMEM:
+		return fmt.Errorf("register %s with ring: %w: %w: %s", name, ErrUnavailable, no, lockedAdvice)
 	}
-	return nil
+	return fmt.Errorf("register %s with ring: %w", name, no)
 }
 
 // Push puts an operation in the queue, to be submitted by the next Enter. It

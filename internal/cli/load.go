@@ -17,12 +17,13 @@ func loadCommand(env *environment) *cobra.Command {
 against the figures: whether this program was the limit, and how much came from
 the page cache. It writes to nothing but the target that was named.`,
 		Example: `  linerate load list
-  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30`,
+  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30
+  linerate load verify /mnt/nas/testfile`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	// A new family of loads is one file with a function like these and a line.
-	cmd.AddCommand(loadBlockCommand(env), loadListCommand(env))
+	cmd.AddCommand(loadBlockCommand(env), loadVerifyCommand(env), loadListCommand(env))
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type blockFlags struct {
 	rate                    float64
 	arrivals, engine        string
 	direct, fill            bool
-	destroy                 string
+	destroy, journal        string
 	seed                    uint64
 }
 
@@ -50,6 +50,7 @@ refused unless --fill writes them first.`,
 		Example: `  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30
   linerate load block /mnt/nas/testfile --pattern random --block 4k --qd 32 --direct
   linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
+  linerate load block /mnt/nas/testfile --read 50 --journal run.journal
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
@@ -73,6 +74,7 @@ refused unless --fill writes them first.`,
 	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
 	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
+	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
@@ -234,7 +236,14 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 			return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 		}
 	}
+	kept, err := keepJournal(f.journal, &s, t)
+	if err != nil {
+		return err
+	}
 	r, w, err := measureBlock(ctx, p, s, t, name)
+	if jerr := kept.end(env, t, err); jerr != nil {
+		return errors.Join(jerr, err)
+	}
 	if err != nil && (ctx.Err() == nil || r.ReadLatency == nil) {
 		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}

@@ -96,6 +96,7 @@ func payload(b []byte, run uint64, thread int, i uint32) {
 type data struct {
 	memory []byte
 	part   int // bytes per slot
+	reads  int // the first of them, which reads go to where there are writes too
 	shifts uint64
 	rng    *rand.PCG
 	stamp  Stamp
@@ -125,12 +126,19 @@ func (s Spec) part() unit.Bytes {
 	if slack == 0 {
 		slack = min(leastData/unit.Bytes(s.Depth), mostData/unit.Bytes(s.Depth*s.Threads))
 	}
-	return s.piece() + slack/shift*shift
+	part := s.piece() + slack/shift*shift
+	if s.Shape.Read > 0 {
+		part += s.piece() // reads must not land in what writes draw from
+	}
+	return part
 }
 
 func newData(s Spec, thread, depth int) (*data, error) {
-	part := int(s.part())
-	d := &data{part: part, shifts: uint64(part-int(s.piece()))/shift + 1, rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
+	d := &data{part: int(s.part()), rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
+	if s.Shape.Read > 0 && s.Shape.Read < 1 {
+		d.reads = int(s.piece())
+	}
+	d.shifts = uint64(d.part-d.reads-int(s.piece()))/shift + 1
 	d.stamp = Stamp{Run: s.Run, Request: uint64(thread) << threadShift}
 	var err error
 	if d.memory, err = ring.Memory(d.part * depth); err != nil {
@@ -150,7 +158,7 @@ func (d *data) read(i int) int { return i * d.part }
 // write prepares what slot i writes at an offset of the target, at a time, and
 // says where it lies.
 func (d *data) write(i int, offset int64, size int, at time.Duration) int {
-	from := i * d.part
+	from := i*d.part + d.reads
 	if d.shifts > 1 {
 		n, _ := bits.Mul64(d.rng.Uint64(), d.shifts)
 		from += int(n) * shift

@@ -61,6 +61,8 @@ type Spec struct {
 	// request, per request in flight: with more, a compressor with a long
 	// window finds nothing twice. 0: enough that a thread has 16 MiB.
 	Slack unit.Bytes
+	// Journal is told what the target acknowledged; nil: nobody is.
+	Journal *Journal
 }
 
 // Bounds of a Spec.

@@ -34,6 +34,14 @@ func (t *Target) Close() error {
 	return nil
 }
 
+// Sync makes durable what was written to the target.
+func (t *Target) Sync() error {
+	if no := t.file.sync(false); no < 0 {
+		return fmt.Errorf("sync %s: %w", t.Path, errorOf(-int(no)))
+	}
+	return nil
+}
+
 // Refusals of Open.
 var (
 	// ErrInUse: the device is mounted, or the kernel uses it otherwise.
@@ -44,6 +52,8 @@ var (
 	// earlier run.
 	ErrNotOurs  = errors.New("it holds data that no run of linerate has written, and the workload would overwrite it: name the file a second time to allow that")
 	errReplaced = errors.New("another file was put in its place while it was opened")
+	// ErrNoDirect: the page cache cannot be passed by here.
+	ErrNoDirect = errors.New("its file system knows no direct I/O")
 	// ErrShort: the file ends before the area does.
 	ErrShort = errors.New("it is too short")
 )

@@ -47,7 +47,7 @@ func openTarget(s Spec, writes, destroy bool) (*Target, error) {
 	case device && errors.Is(err, unix.EBUSY):
 		return nil, ErrInUse
 	case s.Direct && errors.Is(err, unix.EINVAL):
-		return nil, fmt.Errorf("its file system knows no direct I/O: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNoDirect, err)
 	case err != nil:
 		return nil, err
 	}
@@ -172,6 +172,18 @@ func (t *Target) Occupied() unit.Bytes {
 		return -1
 	}
 	return unit.Bytes(st.Blocks) * 512
+}
+
+// Forget asks the kernel to drop what the page cache holds of the target, once
+// that is durable (posix_fadvise, DONTNEED).
+func (t *Target) Forget() error {
+	if err := t.Sync(); err != nil {
+		return err
+	}
+	if err := unix.Fadvise(int(t.fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		return fmt.Errorf("drop the page cache of %s: %w", t.Path, err)
+	}
+	return nil
 }
 
 // Holes are the parts of a workload's area that were never written: reading

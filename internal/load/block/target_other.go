@@ -4,6 +4,7 @@ package block
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -16,8 +17,11 @@ import (
 type descriptor struct{ *os.File }
 
 func openTarget(s Spec, writes, _ bool) (*Target, error) {
-	if s.Direct || s.Sync == Every {
-		return nil, errors.New("direct and synchronous I/O are built for Linux only")
+	if s.Direct {
+		return nil, fmt.Errorf("%w: it is built for Linux only", ErrNoDirect)
+	}
+	if s.Sync == Every {
+		return nil, errors.New("synchronous I/O is built for Linux only")
 	}
 	st, err := os.Stat(s.Path)
 	if err != nil {
@@ -79,6 +83,9 @@ func (t *Target) accounted() bool { return false }
 
 // Occupied is not told here.
 func (t *Target) Occupied() unit.Bytes { return -1 }
+
+// Forget is not to be had here.
+func (t *Target) Forget() error { return errors.New("this system is not asked to drop its page cache") }
 
 // Holes are not told here.
 func (t *Target) Holes(Spec) ([]Span, error) { return nil, nil }

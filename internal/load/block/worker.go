@@ -17,6 +17,7 @@ type slot struct {
 	size         int
 	write, sync  bool
 	busy         bool
+	request      uint64 // of its stamp, if it writes
 }
 
 // worker is one locked thread with its queue.
@@ -42,6 +43,8 @@ type worker struct {
 	parted time.Duration
 	// stopped: the run was told to end before its time.
 	stopped bool
+	// blocked: the next request waits for a block that has a write in flight.
+	blocked bool
 }
 
 // batch is how many completions are taken before the queue is filled again.
@@ -69,6 +72,7 @@ func (w *worker) run(ctx context.Context) error {
 		if w.stopped = ctx.Err() != nil; w.stopped || now >= end || w.left == 0 {
 			break
 		}
+		w.blocked = false
 		w.fill(now, end)
 		if err := w.enter(now, end); err != nil {
 			return err
@@ -175,13 +179,20 @@ func (w *worker) start(i int, now time.Duration) bool {
 	case w.spec.Sync == After && w.writes >= w.spec.SyncEvery:
 		*s = slot{due: now, started: now, sync: true, busy: true}
 		op = ring.Op{Kind: ring.Fdatasync, Tag: uint64(i)}
+	case s.write && w.spec.Journal != nil && !w.spec.Journal.claim(s.offset, s.size):
+		s.busy, w.blocked = false, true
+		return false
 	case s.write:
 		op.Kind = ring.Write
 		op.From = w.data.write(i, op.Offset, s.size, now)
+		s.request = w.data.stamp.Request
 	default:
 		op.From = w.data.read(i)
 	}
 	if !w.queue.Push(op) {
+		if s.write && w.spec.Journal != nil {
+			w.spec.Journal.release(s.offset, s.size)
+		}
 		s.busy = false
 		return false
 	}
@@ -204,6 +215,9 @@ func (w *worker) enter(now, end time.Duration) error {
 		return w.queue.Enter(0, 0)
 	}
 	limit := min(end-now, w.patience(now))
+	if w.blocked { // by another thread's write, perhaps, which nothing here tells of
+		limit = min(limit, blockedFor)
+	}
 	if len(w.free) > 0 {
 		if w.has && w.next.Due > now {
 			limit = min(limit, w.next.Due-now)
@@ -218,6 +232,10 @@ func (w *worker) enter(now, end time.Duration) error {
 	w.idle += w.clock() - now
 	return w.stuck(now)
 }
+
+// blockedFor is how long a thread waits before it asks again for a block that
+// another has in flight.
+const blockedFor = 50 * time.Microsecond
 
 // reap takes up to so many completions.
 func (w *worker) reap(most int) error {
@@ -234,6 +252,9 @@ func (w *worker) reap(most int) error {
 			w.ended++
 		}
 		w.ready[c.Tag] = now + w.spec.Shape.Think
+		if w.spec.Journal != nil && s.write {
+			w.spec.Journal.ended(s.offset, s.size, s.request, int(c.Result) == s.size)
+		}
 		switch {
 		case s.sync && c.Result >= 0:
 			if now >= w.rec.from {

@@ -67,8 +67,8 @@ type Shape struct {
 	Think    time.Duration `json:"think_ns,omitempty"` // pause of a worker between a completion and its next request
 }
 
-// step is what offsets are multiples of.
-func (s Shape) step() unit.Bytes {
+// Step is what offsets are multiples of.
+func (s Shape) Step() unit.Bytes {
 	if s.Align > 0 {
 		return s.Align
 	}
@@ -156,7 +156,7 @@ func (s Shape) checkPattern() error {
 		if !(b.From >= 0 && b.From < b.To && b.To <= 1) || !(b.Share > 0) {
 			return fmt.Errorf("hot band %v to %v with share %v: want 0 <= from < to <= 1 and a share above 0", b.From, b.To, b.Share)
 		}
-		if unit.Bytes((b.To-b.From)*float64(s.Area)) < s.Largest()+s.step() {
+		if unit.Bytes((b.To-b.From)*float64(s.Area)) < s.Largest()+s.Step() {
 			return fmt.Errorf("hot band %v to %v holds no request", b.From, b.To)
 		}
 		sum += b.Share

@@ -35,7 +35,7 @@ type Walk struct {
 // NewWalk starts the walk of part p of n, 0 <= p < n. The shape must pass its
 // Check.
 func NewWalk(s Shape, seed uint64, p, n int) *Walk {
-	w := &Walk{shape: s, rng: rand.NewPCG(seed, uint64(p)), step: int64(s.step()), part: uint64(p), n: uint64(n)}
+	w := &Walk{shape: s, rng: rand.NewPCG(seed, uint64(p)), step: int64(s.Step()), part: uint64(p), n: uint64(n)}
 	w.blocks = uint64((int64(s.Area)-int64(s.Largest()))/w.step) + 1
 	if s.Pattern == Once || s.Pattern == Sequential {
 		// Requests that do not overlap.

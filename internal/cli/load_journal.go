@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"linerate/internal/load/block"
+)
+
+// journalFile is where a run's journal goes. A nil one is none.
+type journalFile struct {
+	file    *os.File
+	journal *block.Journal
+}
+
+// keepJournal makes the journal of a run, and its file before the run begins: a
+// run whose journal has no place would be for nothing.
+func keepJournal(path string, s *block.Spec, t *block.Target) (*journalFile, error) {
+	switch {
+	case path == "":
+		return nil, nil
+	case t == nil || s.Shape.Read >= 1:
+		return nil, exit(ExitUsage, "--journal goes with a workload that writes to a target")
+	}
+	var err error
+	if s.Journal, err = block.NewJournal(*s); err != nil {
+		return nil, exit(ExitUsage, "%w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, exit(ExitUsage, "keep journal: %s is there already: choose another name", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep journal: %w", err)
+	}
+	return &journalFile{f, s.Journal}, nil
+}
+
+// end writes the journal, after a sync: only what had to be durable can be
+// demanded back. A target that does not answer is not waited for again.
+func (k *journalFile) end(env *environment, t *block.Target, ran error) error {
+	if k == nil {
+		return nil
+	}
+	var stuck *block.StuckError
+	if !errors.As(ran, &stuck) {
+		k.journal.Synced = t.Sync() == nil // if it fails, the journal says that none succeeded
+	}
+	k.journal.Ended = env.now().UTC()
+	_, err := k.journal.WriteTo(k.file)
+	if err = errors.Join(err, k.file.Sync(), k.file.Close()); err != nil {
+		return fmt.Errorf("keep journal: %w", err)
+	}
+	return nil
+}

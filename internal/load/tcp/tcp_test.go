@@ -1,0 +1,94 @@
+package tcp
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// steady is a run of 4 s with a second of warm-up, in which a stream moves 10^9
+// bytes a second but for the third second, when it rests.
+func steady() model.Run {
+	from, to := netip.MustParseAddrPort("10.0.0.1:4000"), netip.MustParseAddrPort("10.0.0.2:5000")
+	r := model.Run{Goodput: 8e9 * 2 / 3, Bytes: 2e9, Window: 3 * time.Second,
+		Workload: model.Workload{Sender: "a", Receiver: "b", Warmup: time.Second, Duration: 4 * time.Second}, Samples: map[string][]model.Sample{}}
+	for at := time.Duration(0); at < 4*time.Second; at += 130 * time.Millisecond {
+		moved := min(at, 2*time.Second) + max(0, at-3*time.Second)
+		n := moved.Nanoseconds()
+		r.Samples["a"] = append(r.Samples["a"], model.Sample{At: at,
+			Conns: []model.Conn{{Local: from, Remote: to, CC: "cubic", BytesAcked: n, BytesReceived: 72, Busy: at, RwndLimited: at / 2, RTT: time.Millisecond, TotalRetrans: int(at / time.Second)}},
+			Tasks: []model.Task{{PID: 7, TID: 7, CPU: 0}, {PID: 7, TID: 8, CPU: at / 4}},
+			CPUs:  []model.CPUTime{{User: at / 4, SoftIRQ: at / 8, Idle: at / 2}, {CPU: 1, IRQ: at / 8}}})
+		r.Samples["b"] = append(r.Samples["b"], model.Sample{At: at,
+			Conns: []model.Conn{{Local: to, Remote: from, BytesReceived: n, BytesAcked: 72}},
+			Tasks: []model.Task{{PID: 9, TID: 9, CPU: at}}})
+	}
+	return r
+}
+
+func known(p *float64, want float64) bool { return p != nil && near(*p, want) }
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*math.Abs(b) }
+
+func TestSummarise(t *testing.T) {
+	f := Summarise(steady())
+	rate := 2e9 / 3 // bytes per second
+	if !known(f.Sender.Threads, 0.25/rate*1e9) || !known(f.Sender.SoftIRQ, 0.25/rate*1e9) || !known(f.Sender.Busy, 0.5/rate*1e9) || !near(f.Sender.Busiest, 0.25) {
+		t.Errorf("sender %+v", f.Sender)
+	}
+	if !known(f.Receiver.Threads, 1/rate*1e9) || f.Receiver.SoftIRQ != nil || f.Receiver.Busy != nil {
+		t.Errorf("receiver %+v", f.Receiver)
+	}
+	// Between two samples the rest begins and ends: interpolation is off by that.
+	want := []int64{1e9, 0, 1e9}
+	if len(f.PerSecond) != 3 || !slices.EqualFunc(f.PerSecond, want, func(a, b int64) bool { return math.Abs(float64(a-b)) < 0.1e9 }) {
+		t.Errorf("per second %v, want about %v", f.PerSecond, want)
+	}
+	if len(f.Streams) != 1 {
+		t.Fatalf("%+v", f.Streams)
+	}
+	s := f.Streams[0]
+	if s.CC != "cubic" || !near(s.Busy, 1) || !near(s.RwndLimited, 0.5) || s.SndbufLimited != 0 || s.Retrans != 2 || s.RTT != time.Millisecond {
+		t.Errorf("%+v", s)
+	}
+	limited, evidence := f.GeneratorLimited()
+	if !limited || !strings.Contains(strings.Join(evidence, "\n"), "the busiest thread that receives took 100% of a core of b") {
+		t.Errorf("%v, %q", limited, evidence)
+	}
+}
+
+// Inside one host both sockets of a connection are seen: the one that writes is
+// the stream.
+func TestLoopbackStreamsAreSeenOnce(t *testing.T) {
+	r := steady()
+	for i := range r.Samples["a"] {
+		r.Samples["a"][i].Conns = append(r.Samples["a"][i].Conns, r.Samples["b"][i].Conns...)
+	}
+	if f := Summarise(r); len(f.Streams) != 1 || f.Streams[0].CC != "cubic" {
+		t.Errorf("%+v", f.Streams)
+	}
+}
+
+// What was not sampled is not known, and not zero.
+func TestSummariseWithoutSamples(t *testing.T) {
+	r := steady()
+	r.Samples = nil
+	f := Summarise(r)
+	if f.Sender.Threads != nil || f.Receiver.SoftIRQ != nil || len(f.PerSecond) != 0 || f.PerSecond == nil || f.Streams == nil {
+		t.Errorf("%+v", f)
+	}
+	if limited, evidence := f.GeneratorLimited(); limited || len(evidence) != 2 || !strings.Contains(evidence[0], "not known") {
+		t.Errorf("%v, %q", limited, evidence)
+	}
+	// A run that moved nothing has no cost per byte.
+	r = steady()
+	r.Goodput = 0
+	if f := Summarise(r); f.Sender.Threads != nil {
+		t.Errorf("%+v", f.Sender)
+	}
+}

@@ -279,3 +279,9 @@ func (r *Result) addSeconds(seconds []Second) {
 		t.MaxLatency = max(t.MaxLatency, s.MaxLatency)
 	}
 }
+
+// ProcessCPU is what this process has taken so far, kernel included.
+func ProcessCPU() (time.Duration, error) {
+	user, system, err := processCPU()
+	return user + system, err
+}

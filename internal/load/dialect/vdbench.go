@@ -1,0 +1,418 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/load/shape"
+	"linerate/internal/unit"
+)
+
+// VdbenchOptions are what a parameter file does not know.
+type VdbenchOptions struct {
+	// Map replaces luns, as \\.\PhysicalDrive1 by /dev/sdb.
+	Map map[string]string
+	// Size replaces the size of every sd; 0: none is replaced.
+	Size unit.Bytes
+}
+
+// Defaults of vdbench (Vdbench Users Guide 5.04, parameter definitions).
+const (
+	vdThreads  = 8
+	vdXfer     = 4 * unit.KiB
+	vdElapsed  = 30 * time.Second
+	vdInterval = time.Second
+)
+
+// sd is a storage definition, wd a workload on some of them.
+type sd struct {
+	target Target
+	direct bool
+}
+
+type wd struct {
+	name   string
+	line   int
+	sds    []string
+	sizes  []shape.SizeShare
+	read   float64
+	random bool
+	skew   float64 // below 0: not given
+	direct bool
+}
+
+// vdbench is a parameter file that is being read.
+type vdbench struct {
+	o     VdbenchOptions
+	sds   map[string]sd
+	wds   map[string]wd
+	order struct{ sds, wds []string }
+	jobs  []Job
+}
+
+// Vdbench translates a parameter file: each rate, and each value of a for… list,
+// of each rd is a job. Workloads of one rd become one mix, drawn by chance.
+//
+// Errors are *Error.
+func Vdbench(text string, o VdbenchOptions) ([]Job, error) {
+	all, err := definitions(text)
+	if err != nil {
+		return nil, err
+	}
+	v := &vdbench{o: o, sds: map[string]sd{}, wds: map[string]wd{}}
+	for _, d := range all {
+		do := map[string]func(definition) error{"hd": v.hd, "sd": v.sd, "wd": v.wd, "rd": v.rd}[d.kind]
+		if err := do(d); err != nil {
+			return nil, err
+		}
+	}
+	if len(v.jobs) == 0 {
+		return nil, wrong(0, "the file defines no run (rd=)")
+	}
+	return v.jobs, nil
+}
+
+// hd: this host is the only one.
+func (v *vdbench) hd(d definition) error {
+	for _, w := range d.words {
+		if w.name != "system" || w.values[0] != "localhost" {
+			return wrong(w.line, "hd=%s: %s=%s is not supported: the load runs on this host alone", d.name, w.name, w.values[0])
+		}
+	}
+	return nil
+}
+
+// here accepts words that choose hosts where there is one.
+func here(w word) bool { return w.name == "host" || w.name == "hd" }
+
+func (v *vdbench) sd(d definition) error {
+	s := sd{target: Target{Name: d.name, Depth: vdThreads}}
+	for _, w := range d.words {
+		var err error
+		switch value := w.values[0]; {
+		case here(w):
+		case w.name == "lun":
+			s.target.Path = value
+		case w.name == "size":
+			s.target.Size, err = parseSize(value, 1)
+		case w.name == "threads":
+			s.target.Depth, err = parseCount(value, 1024)
+		case w.name == "openflags":
+			s.direct, err = openFlags(w)
+		default:
+			err = fmt.Errorf("it is not supported")
+		}
+		if err != nil {
+			return wrong(w.line, "sd=%s: %s=%s: %v", d.name, w.name, strings.Join(w.values, ","), err)
+		}
+	}
+	if to, ok := v.o.Map[s.target.Path]; ok {
+		s.target.Path = to
+	}
+	if v.o.Size > 0 {
+		s.target.Size = v.o.Size
+	}
+	switch {
+	case s.target.Path == "":
+		return wrong(d.line, "sd=%s has no lun=", d.name)
+	case strings.HasPrefix(s.target.Path, `\\`):
+		return wrong(d.line, "sd=%s: lun=%s is no path of this host: say what stands for it with --map %s=PATH", d.name, s.target.Path, s.target.Path)
+	}
+	v.sds[d.name] = s
+	if v.order.sds = append(v.order.sds, d.name); len(v.order.sds) > maxTargets {
+		return wrong(d.line, "more than %d sds", maxTargets)
+	}
+	return nil
+}
+
+func openFlags(w word) (direct bool, err error) {
+	for _, f := range w.values {
+		if f = strings.ToLower(f); f != "o_direct" && f != "directio" {
+			return false, fmt.Errorf("%s is not supported: want o_direct or directio", f)
+		}
+	}
+	return true, nil
+}
+
+func (v *vdbench) wd(d definition) error {
+	x := wd{name: d.name, line: d.line, sizes: one(vdXfer), read: 1, random: true, skew: -1, sds: slices.Clone(v.order.sds)}
+	for _, w := range d.words {
+		var err error
+		switch value := w.values[0]; {
+		case here(w):
+		case w.name == "sd":
+			if x.sds, err = namesOf(w, v.order.sds); err != nil {
+				return err
+			}
+		case w.name == "xfersize":
+			x.sizes, err = sizesOf(w.values)
+		case w.name == "rdpct" || w.name == "readpct":
+			x.read, err = parsePercent(value)
+		case w.name == "seekpct":
+			x.random, err = seekOf(value)
+		case w.name == "skew":
+			x.skew, err = parsePercent(value)
+		case w.name == "openflags":
+			x.direct, err = openFlags(w)
+		case (w.name == "rhpct" || w.name == "whpct") && value == "0":
+		default:
+			err = fmt.Errorf("it is not supported")
+		}
+		if err != nil {
+			return wrong(w.line, "wd=%s: %s=%s: %v", d.name, w.name, strings.Join(w.values, ","), err)
+		}
+	}
+	if len(x.sds) == 0 {
+		return wrong(d.line, "wd=%s has no sd", d.name)
+	}
+	v.wds[d.name] = x
+	v.order.wds = append(v.order.wds, d.name)
+	return nil
+}
+
+// sizesOf is one size, or sizes with the percentage that each has.
+func sizesOf(values []string) ([]shape.SizeShare, error) {
+	if len(values) == 1 {
+		n, err := parseSize(values[0], 1)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("a request of no bytes")
+		}
+		return one(n), err
+	}
+	if len(values)%2 != 0 {
+		return nil, fmt.Errorf("want sizes with percentages, as (8k,50,64k,50)")
+	}
+	var out []shape.SizeShare
+	for i := 0; i < len(values); i += 2 {
+		n, err := parseSize(values[i], 1)
+		if err != nil {
+			return nil, err
+		}
+		p, err := parsePercent(values[i+1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shape.SizeShare{Size: n, Share: p})
+	}
+	return out, nil
+}
+
+func seekOf(s string) (random bool, err error) {
+	switch strings.ToLower(s) {
+	case "100", "random":
+		return true, nil
+	case "0", "sequential", "seq":
+		return false, nil
+	}
+	return false, fmt.Errorf("want random (100) or sequential (0): a mix of both is not supported")
+}
+
+// mix makes one shape of the workloads of a run.
+func (v *vdbench) mix(line int, names []string) (shape.Shape, []string, bool, error) {
+	first := v.wds[names[0]]
+	s := shape.Shape{Pattern: shape.Sequential, Sizes: first.sizes, Read: first.read, Arrivals: shape.Closed}
+	if first.random {
+		s.Pattern = shape.Random
+	}
+	direct := first.direct
+	if len(names) == 1 {
+		return s, first.sds, direct, nil
+	}
+	shares, err := v.shares(line, names)
+	if err != nil {
+		return s, nil, false, err
+	}
+	s.Read = 0
+	sizes, sameSizes, sameRead := map[unit.Bytes]float64{}, true, true
+	for i, n := range names {
+		x := v.wds[n]
+		switch {
+		case !slices.Equal(x.sds, first.sds):
+			return s, nil, false, wrong(x.line, "wd=%s has other sds than wd=%s of the same run: that is not supported", n, first.name)
+		case !x.random || !first.random:
+			return s, nil, false, wrong(x.line, "wd=%s and wd=%s in one run, and not both at random: that is not supported", first.name, n)
+		}
+		direct = direct || x.direct
+		s.Read += shares[i] * x.read
+		sameSizes, sameRead = sameSizes && slices.Equal(x.sizes, first.sizes), sameRead && x.read == first.read
+		for _, z := range x.sizes {
+			sizes[z.Size] += shares[i] * z.Share
+		}
+	}
+	if !sameSizes && !sameRead {
+		return s, nil, false, wrong(line, "workloads of one run that differ in xfersize and in rdpct are not supported")
+	}
+	if !sameSizes {
+		s.Sizes = nil
+		for _, n := range slices.Sorted(maps.Keys(sizes)) {
+			s.Sizes = append(s.Sizes, shape.SizeShare{Size: n, Share: sizes[n]})
+		}
+	}
+	s.Read = math.Round(s.Read*1e9) / 1e9
+	return s, first.sds, direct, nil
+}
+
+// shares of the requests that workloads have: as skew= says; those without it
+// share what is left.
+func (v *vdbench) shares(line int, names []string) ([]float64, error) {
+	left, without := 1.0, 0
+	for _, n := range names {
+		if s := v.wds[n].skew; s >= 0 {
+			left -= s
+		} else {
+			without++
+		}
+	}
+	if left < -1e-9 || without == 0 && left > 1e-9 {
+		return nil, wrong(line, "the skews of a run's workloads add up to %.4g%%, not 100%%", 100*(1-left))
+	}
+	var out []float64
+	for _, n := range names {
+		s := v.wds[n].skew
+		if s < 0 {
+			s = left / float64(without)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// rd is a run definition: it becomes jobs.
+func (v *vdbench) rd(d definition) error {
+	r := vdRun{elapsed: vdElapsed, interval: vdInterval, warmup: -1, arrivals: shape.Exponential, rates: []float64{0}, wds: slices.Clone(v.order.wds)}
+	for _, w := range d.words {
+		if w.name == "wd" {
+			var err error
+			if r.wds, err = namesOf(w, v.order.wds); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.word(w); err != nil {
+			return wrong(w.line, "rd=%s: %s=%s: %v", d.name, w.name, strings.Join(w.values, ","), err)
+		}
+	}
+	switch {
+	case len(r.wds) == 0:
+		return wrong(d.line, "rd=%s has no wd", d.name)
+	case r.elapsed <= 0 || r.warmup < 0 && r.elapsed <= r.interval:
+		return wrong(d.line, "rd=%s: nothing is left of elapsed=%v but the first interval of %v, which does not count", d.name, r.elapsed, r.interval)
+	}
+	s, sds, direct, err := v.mix(d.line, r.wds)
+	if err != nil {
+		return err
+	}
+	for _, rate := range r.rates {
+		for _, threads := range r.each(r.threads) {
+			v.jobs = append(v.jobs, v.job(d.name, r, s, sds, direct || r.direct, rate, threads))
+		}
+	}
+	if len(v.jobs) > maxJobs {
+		return wrong(d.line, "more than %d runs", maxJobs)
+	}
+	return nil
+}
+
+// vdRun is what a run definition says.
+type vdRun struct {
+	elapsed, interval, warmup time.Duration
+	arrivals                  shape.Arrivals
+	rates                     []float64 // 0: max
+	threads                   []int
+	wds                       []string
+	direct                    bool
+}
+
+func (r *vdRun) each(list []int) []int {
+	if len(list) == 0 {
+		return []int{0}
+	}
+	return list
+}
+
+func (r *vdRun) word(w word) (err error) {
+	value := w.values[0]
+	switch w.name {
+	case "iorate":
+		r.rates, err = ratesOf(w.values)
+	case "elapsed":
+		r.elapsed, err = parseTime(value)
+	case "interval":
+		r.interval, err = parseTime(value)
+	case "warmup":
+		r.warmup, err = parseTime(value)
+	case "threads", "forthreads":
+		r.threads = nil
+		for _, t := range w.values {
+			n, err := parseCount(t, 1024)
+			if err != nil {
+				return err
+			}
+			r.threads = append(r.threads, n)
+		}
+	case "distribution":
+		switch strings.ToLower(value) {
+		case "exponential", "e":
+			r.arrivals = shape.Exponential
+		case "deterministic", "d":
+			r.arrivals = shape.Uniform
+		default:
+			return fmt.Errorf("want exponential or deterministic")
+		}
+	case "openflags":
+		r.direct, err = openFlags(w)
+	default:
+		return fmt.Errorf("it is not supported")
+	}
+	return err
+}
+
+func ratesOf(values []string) ([]float64, error) {
+	var out []float64
+	for _, v := range values {
+		if strings.EqualFold(v, "max") {
+			out = append(out, 0)
+			continue
+		}
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(n >= 1 && n <= 1e8) {
+			return nil, fmt.Errorf("want max or requests per second (a curve is not supported)")
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (v *vdbench) job(name string, r vdRun, s shape.Shape, sds []string, direct bool, rate float64, threads int) Job {
+	j := Job{Name: name, Shape: s, Direct: direct}
+	if rate > 0 {
+		j.Name += fmt.Sprintf(" at %g/s", rate)
+		j.Shape.Rate, j.Shape.Arrivals = rate, r.arrivals
+	}
+	for _, n := range sds {
+		t := v.sds[n].target
+		if threads > 0 {
+			t.Depth = threads
+		}
+		j.Direct = j.Direct || v.sds[n].direct
+		j.Targets = append(j.Targets, t)
+		j.Notes = append(j.Notes, fmt.Sprintf("%s is %s, %d in flight", n, t.Path, t.Depth))
+	}
+	if len(r.threads) > 1 {
+		j.Name += fmt.Sprintf(" with %d threads", threads)
+	}
+	if j.Warmup, j.Duration = r.warmup, r.elapsed; r.warmup < 0 {
+		// The first interval does not count.
+		j.Warmup, j.Duration = r.interval, r.elapsed-r.interval
+		j.Notes = append(j.Notes, fmt.Sprintf("no warmup=: the first interval of %v does not count", r.interval))
+	}
+	if len(r.wds) > 1 {
+		j.Notes = append(j.Notes, fmt.Sprintf("%s become one mix, drawn by chance", strings.Join(r.wds, ", ")))
+	}
+	return j
+}

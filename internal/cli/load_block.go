@@ -324,7 +324,10 @@ func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Targe
 		w.Null = float64(alone.Reads+alone.Writes) / sec
 	}
 	p.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
+	seen, done := p.watch(name, s.Warmup+s.Duration)
+	s.Progress = seen
 	r, err := block.Run(ctx, s, t)
+	done()
 	if t != nil {
 		w.Size, w.Occupied = t.Size, t.Occupied()
 	}

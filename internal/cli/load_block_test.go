@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/unit"
 )
@@ -77,5 +78,38 @@ func TestInterruptedLoad(t *testing.T) {
 		if code := Run(context.Background(), []string{"load", "block", file, "--seconds", "0.1", "--fill"}, strings.NewReader(""), &stdout, &bytes.Buffer{}); code != ExitOK {
 			t.Fatalf("exit code %d", code)
 		}
+	}
+}
+
+func TestRunText(t *testing.T) {
+	got := runText(500, 500*4096, 3*time.Millisecond, 500*time.Millisecond, 7600*time.Millisecond)
+	if want := "1000 requests/s, 3.91 MiB/s, longest 3ms, 8s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := runText(0, 0, 0, time.Second, -time.Second); got != "0 requests/s, 0 B/s" {
+		t.Errorf("%q", got)
+	}
+}
+
+// On a terminal the line of a run is replaced; in a log nothing is said.
+func TestTick(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{w: &b, now: func() time.Time { return time.Unix(0, 0) }, started: time.Unix(0, 0), live: true, width: 60}
+	p.tick("load", "1")
+	p.tick("load", "2")
+	p.tick("other", "3")
+	p.say("done")
+	if want := "  0.0s  load: 1\r\x1b[K  0.0s  load: 2\n  0.0s  other: 3\n  0.0s  done\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	b.Reset()
+	p.live = false
+	if p.tick("load", "4"); b.Len() > 0 {
+		t.Errorf("%q", b.String())
+	}
+	if seen, done := p.watch("load", time.Second); seen != nil {
+		t.Error("a run is to tell of itself, and nobody watches")
+	} else {
+		done()
 	}
 }

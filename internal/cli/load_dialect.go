@@ -279,7 +279,16 @@ func (r *jobRunner) measure(ctx context.Context, j dialect.Job, specs []block.Sp
 		how = "for " + (j.Warmup + specs[0].Duration).String()
 	}
 	r.p.say("%s: %s, %s", j.Name, plural(len(specs), "target"), how)
+	left := j.Warmup + specs[0].Duration
+	if j.Duration == 0 {
+		left = 0 // a pass takes as long as it does
+	}
+	seen, done := r.p.watch(j.Name, left)
+	for i := range specs {
+		specs[i].Progress = seen
+	}
 	res, _, err := block.RunMany(ctx, specs, targets)
+	done()
 	if err != nil {
 		return out, err
 	}

@@ -1,6 +1,59 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"linerate/internal/load/block"
+	"linerate/internal/unit"
+)
+
+// watchEvery is how often the line of a load is renewed.
+const watchEvery = 500 * time.Millisecond
+
+// watch shows a run while it goes on, on a terminal: rate, longest latency and
+// time left. It returns what the run is to tell, nil where nobody watches, and
+// what ends it.
+func (p *progress) watch(work string, takes time.Duration) (*block.Progress, func()) {
+	if !p.live {
+		return nil, func() {}
+	}
+	seen, over, ended := &block.Progress{}, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		began, last := p.now(), p.now()
+		var requests, bytes int64
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+			now := p.now()
+			r, b, longest := seen.Look()
+			p.tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began)))
+			requests, bytes, last = r, b, now
+		}
+	}()
+	return seen, func() { close(over); <-ended }
+}
+
+// runText is what has happened in a while.
+func runText(requests, bytes int64, longest, while, left time.Duration) string {
+	if while <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.0f requests/s, %v/s", float64(requests)/while.Seconds(), unit.Bytes(float64(bytes)/while.Seconds()))
+	if longest > 0 {
+		text += fmt.Sprintf(", longest %v", short(int64(longest)))
+	}
+	if left > 0 {
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return text
+}
 
 // tick replaces the line about the same work. Where nobody watches a terminal it
 // says nothing: a log has no use for it.

@@ -63,6 +63,8 @@ type Spec struct {
 	Slack unit.Bytes
 	// Journal is told what the target acknowledged; nil: nobody is.
 	Journal *Journal
+	// Progress is told what was completed while the run goes on; nil: nobody is.
+	Progress *Progress
 }
 
 // Bounds of a Spec.

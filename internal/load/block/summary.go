@@ -209,7 +209,7 @@ func (f Failure) String() string {
 // NullSpec is the spec that measures the generator alone: the same requests on
 // a target that does nothing, for a while.
 func NullSpec(s Spec, d time.Duration) Spec {
-	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal = Null, 0, d, 0, nil
+	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal, s.Progress = Null, 0, d, 0, nil, nil
 	s.Shape.Rate, s.Shape.Arrivals, s.Shape.Think = 0, shape.Closed, 0
 	return s
 }

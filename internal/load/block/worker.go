@@ -45,6 +45,7 @@ type worker struct {
 	stopped bool
 	// blocked: the next request waits for a block that has a write in flight.
 	blocked bool
+	seen    seen
 }
 
 // batch is how many completions are taken before the queue is filled again.
@@ -79,6 +80,9 @@ func (w *worker) run(ctx context.Context) error {
 		}
 		if err := w.reap(batch); err != nil {
 			return err
+		}
+		if w.spec.Progress != nil {
+			w.seen.tell(w.spec.Progress)
 		}
 	}
 	if err := w.drain(); err != nil {
@@ -270,6 +274,7 @@ func (w *worker) reap(most int) error {
 			if err := w.rec.done(s, now); err != nil {
 				return err
 			}
+			w.seen.add(s.size, now-s.due)
 		}
 	}
 	return nil

@@ -274,3 +274,24 @@ func TestSyncsFollowWrites(t *testing.T) {
 		t.Errorf("%d writes, %d syncs", writes, syncs)
 	}
 }
+
+// Whoever watches sees what was completed, and the longest latency since the
+// last look.
+func TestProgress(t *testing.T) {
+	s := spec()
+	s.Progress = &Progress{}
+	wk, err := run(t, &world{serve: time.Millisecond, from: 5 * time.Second, until: 6 * time.Second}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, bytes, longest := s.Progress.Look()
+	if n := wk.rec.latency[0].Count(); requests > n || requests < n-int64(s.Depth) || bytes != requests*4096 {
+		t.Errorf("%d requests and %d bytes of %d", requests, bytes, n)
+	}
+	if longest != wk.rec.latency[0].Max {
+		t.Errorf("longest %v, want %v", longest, wk.rec.latency[0].Max)
+	}
+	if _, _, again := s.Progress.Look(); again != 0 {
+		t.Errorf("nothing since: %v", again)
+	}
+}

@@ -37,7 +37,7 @@ func (p *progress) watch(work string, takes time.Duration) (*block.Progress, fun
 			requests, bytes, last = r, b, now
 		}
 	}()
-	return seen, func() { close(over); <-ended }
+	return seen, func() { close(over); <-ended; p.end() }
 }
 
 // runText is what has happened in a while.

@@ -104,6 +104,7 @@ func runVerify(ctx context.Context, env *environment, f verifyFlags, path string
 	v, err := block.Verify(ctx, t, block.Span{From: s.From, Size: s.Shape.Area}, j, func(n unit.Bytes) {
 		p.tick("verify "+path, fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.Shape.Area)))
 	})
+	p.end()
 	if err != nil {
 		return interruptedLoad(ctx, err, path, false)
 	}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -73,4 +75,43 @@ func (p *progress) tick(work, text string) {
 	}
 	p.work = work
 	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.started).Seconds(), shorten(work+": "+text, p.width-9))
+}
+
+// watchTCP shows what arrives at a receiver, on a terminal. What it returns gets
+// the samples of both hosts; nil where nobody watches.
+func (p *progress) watchTCP(work, receiver string, takes time.Duration) func(host string, s model.Sample) {
+	if !p.live {
+		return nil
+	}
+	var mu sync.Mutex
+	var began, at time.Time
+	var before int64
+	return func(host string, s model.Sample) {
+		mu.Lock()
+		defer mu.Unlock()
+		var got int64
+		for _, c := range s.Conns {
+			got += c.BytesReceived
+		}
+		switch {
+		case host != receiver || len(s.Conns) == 0:
+			return
+		case began.IsZero():
+			began, at, before = s.HostAt, s.HostAt, got
+			return
+		case s.HostAt.Sub(at) < watchEvery:
+			return
+		}
+		p.tick(work, arrivalText(got-before, s.HostAt.Sub(at), takes-s.HostAt.Sub(began)))
+		at, before = s.HostAt, got
+	}
+}
+
+// arrivalText is what has arrived in a while.
+func arrivalText(bytes int64, while, left time.Duration) string {
+	text := unit.BitRate(float64(bytes) * 8 / while.Seconds()).String()
+	if left > 0 {
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return text
 }

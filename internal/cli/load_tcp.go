@@ -138,7 +138,8 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 		directions = append(directions, ends.swapped())
 	}
 	p.say("data path: %s (%s) → %s (%s), %s for %v", directions[0].names[0], directions[0].addrs[0], directions[0].names[1], directions[0].addrs[1], plural(f.streams, "stream"), w.Duration)
-	runs, err := moveTCP(ctx, env, w, directions)
+	runs, err := moveTCP(ctx, env, p, w, directions)
+	p.end()
 	if err != nil {
 		if ctx.Err() != nil {
 			return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
@@ -197,7 +198,7 @@ func dialTCP(ctx context.Context, env *environment, f tcpFlags, names []host.Nam
 }
 
 // moveTCP makes the runs of all directions at once.
-func moveTCP(ctx context.Context, env *environment, w model.Workload, directions []tcpEnds) ([]model.Run, error) {
+func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workload, directions []tcpEnds) ([]model.Run, error) {
 	runs, errs := make([]model.Run, len(directions)), make([]error, len(directions))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -206,7 +207,8 @@ func moveTCP(ctx context.Context, env *environment, w model.Workload, directions
 		w := w
 		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
 		wg.Go(func() {
-			runs[i], errs[i] = measure.Run(ctx, w, measure.Ends{Sender: d.agents[0], Receiver: d.agents[1]}, measure.Options{Label: "load", Now: env.now})
+			runs[i], errs[i] = measure.Run(ctx, w, measure.Ends{Sender: d.agents[0], Receiver: d.agents[1]}, measure.Options{
+				Label: "load", Now: env.now, Each: p.watchTCP(d.names[0], d.names[1], w.Duration)})
 			if errs[i] != nil {
 				cancel() // one direction alone is another load than what was asked for
 			}

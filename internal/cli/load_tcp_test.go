@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"math"
 	"testing"
+	"time"
 
 	"linerate/internal/load/tcp"
+	"linerate/internal/model"
 )
 
 // The interrupts of a machine count once, however many ends and directions have
@@ -44,5 +47,26 @@ func TestSecondsOfBothDirections(t *testing.T) {
 	r := tcpResult{Directions: []tcp.Figures{{PerSecond: []int64{1, 2, 3}}, {PerSecond: []int64{10, 20}}}}
 	if r.perSecond(); len(r.PerSecond) != 2 || r.PerSecond[0].Bytes != 11 || r.PerSecond[1].Bytes != 22 {
 		t.Errorf("%v", r.PerSecond)
+	}
+}
+
+// The line shows what arrives at the receiver, between samples that are far
+// enough apart.
+func TestWatchTCP(t *testing.T) {
+	var b bytes.Buffer
+	start := time.Unix(1e9, 0)
+	p := &progress{w: &b, now: func() time.Time { return start }, started: start, live: true, width: 60}
+	watch := p.watchTCP("a", "b", 10*time.Second)
+	for i := range 11 {
+		at := start.Add(time.Duration(i) * 100 * time.Millisecond)
+		watch("a", model.Sample{HostAt: at, Conns: []model.Conn{{BytesReceived: 72}}})
+		watch("b", model.Sample{HostAt: at, Conns: []model.Conn{{BytesReceived: int64(i) * 12_500_000}}})
+	}
+	if want := "  0.0s  a: 1 Gbit/s, 10s left\r\x1b[K  0.0s  a: 1 Gbit/s, 9s left"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	p.live = false
+	if p.watchTCP("a", "b", time.Second) != nil {
+		t.Error("nobody watches, and samples are asked for")
 	}
 }

@@ -257,12 +257,21 @@ func TestWithoutLockedMemory(t *testing.T) {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
-	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS")) {
+	out, err := cmd.CombinedOutput()
+	if err == nil && bytes.Contains(out, []byte("--- SKIP")) {
+		t.Skipf("%s", out)
+	}
+	if err != nil || !bytes.Contains(out, []byte("--- PASS")) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 func runWithoutLockedMemory(t *testing.T, path string) {
+	if r, err := ring.New(1); err != nil {
+		t.Skipf("no ring for this user: %v", err)
+	} else if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 	limit := unix.Rlimit{Cur: 16 << 10, Max: 16 << 10}
 	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit); err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func TestContentIsFresh(t *testing.T) {
 
 func TestStoppedRunLeavesNothing(t *testing.T) {
 	s := small(t)
-	s.Frames = 100000
+	s.Frames = 10000
 	s.Format.Bytes = 4096
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
@@ -200,6 +200,7 @@ func TestVerdicts(t *testing.T) {
 		"a drop":                {func(_ *Spec, r *Result) { r.Streams[1][30].Dropped = true }, 0, Drops, ""},
 		"a failure":             {func(_ *Spec, r *Result) { r.Streams[1][30].Failed, r.Errors = true, []error{errors.New("EIO")} }, 0, Drops, "frames failed: EIO"},
 		"the page cache":        {func(_ *Spec, r *Result) { r.Flush = time.Second }, 0, Behind, "hid that much, and the buffer holds 80ms"},
+		"the target's cache":    {func(s *Spec, r *Result) { s.Direct, r.Flush = true, time.Second }, 0, Sustained, "a cache of the target has taken"},
 		"a short flush":         {func(_ *Spec, r *Result) { r.Flush = 80 * time.Millisecond }, 0, Sustained, ""},
 		"the line":              {func(*Spec, *Result) {}, 399 * unit.Mbit, Impossible, "and the line carries 399 Mbit/s"},
 		"just the line":         {func(*Spec, *Result) {}, 400 * unit.Mbit, Sustained, ""},

@@ -12,8 +12,8 @@ import (
 // Verdict is what a format is on a target.
 type Verdict string
 
-// Sustained: every frame in time. Drops: some were not. Behind: the page cache
-// took what the storage did not, which would have shown in a longer recording.
+// Sustained: every frame in time. Drops: some were not. Behind: this host's page
+// cache took what the storage did not, which would have shown in a longer recording.
 // Impossible: the streams need more than the line carries, whatever the storage.
 const (
 	Sustained  Verdict = "sustained"
@@ -119,11 +119,14 @@ func (o *Summary) judge(s Spec, r Result, line unit.BitRate) {
 		return
 	case o.Dropped+o.Failed > 0:
 		o.Verdict = Drops
-	case r.Flush > behind:
+	case r.Flush > behind && !s.Direct:
 		o.Verdict = Behind
 		o.Evidence = append(o.Evidence, fmt.Sprintf("after the last frame it took %v until the storage had all of them: the page cache hid that much, and the buffer holds %v", r.Flush.Round(time.Millisecond), behind))
 	default:
 		o.Verdict = Sustained
+	}
+	if s.Direct && r.Flush > behind {
+		o.Evidence = append(o.Evidence, fmt.Sprintf("the sync at the end took %v: a cache of the target has taken what it had not stored", r.Flush.Round(time.Millisecond)))
 	}
 	o.Evidence = append(o.Evidence, "the streams ask for "+asks)
 }

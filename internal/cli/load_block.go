@@ -210,19 +210,12 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil {
 		return err
 	}
-	if s.Run, err = runNumber(); err != nil {
-		return err
-	}
 	ctx := cmd.Context()
-	var t *block.Target
-	if s.Engine == block.Null {
-		if s.Shape.Area == 0 {
-			s.Shape.Area = unit.GiB
-		}
-	} else {
-		if t, s, err = block.Open(s, f.destroy); err != nil {
-			return openRefusal(err, path)
-		}
+	t, s, err := openBlock(s, f.destroy)
+	if err != nil {
+		return openRefusal(err, path)
+	}
+	if t != nil {
 		defer t.Close() // only descriptors: what was written is the kernel's since
 	}
 	if err := s.Check(); err != nil {
@@ -247,26 +240,46 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil && (ctx.Err() == nil || r.ReadLatency == nil) {
 		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}
-	sum, serr := block.Summarise(name, r, w)
-	if serr != nil {
-		return serr
+	return reportBlock(ctx, env, s, name, filled, r, w, err)
+}
+
+// openBlock opens the target; the engine that has none gets an area to work on.
+func openBlock(s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+	var err error
+	if s.Run, err = runNumber(); err != nil {
+		return nil, s, err
 	}
-	sum.Interrupted = err != nil
+	if s.Engine != block.Null {
+		return block.Open(s, destroy)
+	}
+	if s.Shape.Area == 0 {
+		s.Shape.Area = unit.GiB
+	}
+	return nil, s, nil
+}
+
+// reportBlock prints a run; ran is what it ended with, as by Ctrl-C.
+func reportBlock(ctx context.Context, env *environment, s block.Spec, name, filled string, r block.Result, w block.Witness, ran error) error {
+	sum, err := block.Summarise(name, r, w)
+	if err != nil {
+		return err
+	}
+	sum.Interrupted = ran != nil
 	out := loadResult{Load: sum, PerSecond: r.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
-		Target: path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
+		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
 		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: filled,
 	}}
-	if s.Shape.Read < 1 && t != nil {
+	if s.Shape.Read < 1 && s.Engine != block.Null {
 		out.Spec.Run = runName(s.Run)
 	}
-	if perr := printLoad(env, out); perr != nil {
-		return perr
+	if err := printLoad(env, out); err != nil {
+		return err
 	}
 	switch {
-	case err != nil:
-		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
+	case ran != nil:
+		return interruptedLoad(ctx, ran, s.Path, s.Shape.Read < 1)
 	case sum.Requests == 0 && sum.Failed > 0:
-		return exit(ExitFailed, "load %s: no request succeeded; the first failed so: %s", path, sum.Failures[0])
+		return exit(ExitFailed, "load %s: no request succeeded; the first failed so: %s", s.Path, sum.Failures[0])
 	}
 	return nil
 }

@@ -274,21 +274,7 @@ func (r *jobRunner) measure(ctx context.Context, j dialect.Job, specs []block.Sp
 	if err != nil {
 		return out, err
 	}
-	how := "one pass"
-	if j.Duration > 0 {
-		how = "for " + (j.Warmup + specs[0].Duration).String()
-	}
-	r.p.say("%s: %s, %s", j.Name, plural(len(specs), "target"), how)
-	left := j.Warmup + specs[0].Duration
-	if j.Duration == 0 {
-		left = 0 // a pass takes as long as it does
-	}
-	seen, done := r.p.watch(j.Name, left)
-	for i := range specs {
-		specs[i].Progress = seen
-	}
-	res, _, err := block.RunMany(ctx, specs, targets)
-	done()
+	res, err := r.many(ctx, j, specs, targets)
 	if err != nil {
 		return out, err
 	}
@@ -310,16 +296,37 @@ func (r *jobRunner) measure(ctx context.Context, j dialect.Job, specs []block.Sp
 	if err != nil {
 		return out, err
 	}
+	out.loadResult = loadResult{Load: sum, PerSecond: res.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: jobSpec(j, specs, res)}
+	return out, nil
+}
+
+// many makes the runs of a job at once, and shows them.
+func (r *jobRunner) many(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (block.Result, error) {
+	how, left := "one pass", time.Duration(0) // a pass takes as long as it does
+	if j.Duration > 0 {
+		left = j.Warmup + specs[0].Duration
+		how = "for " + left.String()
+	}
+	r.p.say("%s: %s, %s", j.Name, plural(len(specs), "target"), how)
+	seen, done := r.p.watch(j.Name, left)
+	defer done()
+	for i := range specs {
+		specs[i].Progress = seen
+	}
+	res, _, err := block.RunMany(ctx, specs, targets)
+	return res, err
+}
+
+// jobSpec is what was run, of all targets together.
+func jobSpec(j dialect.Job, specs []block.Spec, r block.Result) loadSpec {
 	shape := specs[0].Shape
 	shape.Rate = j.Shape.Rate
-	out.loadResult = loadResult{Load: sum, PerSecond: res.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
-		Target: plural(len(specs), "target"), Engine: string(res.Engine), Direct: j.Direct, Sync: string(specs[0].Sync), Shape: shape,
-		Threads: res.Threads, Depth: res.Depth, Duration: int64(res.Measured), Seed: specs[0].Seed,
-	}}
+	s := loadSpec{Target: plural(len(specs), "target"), Engine: string(r.Engine), Direct: j.Direct, Sync: string(specs[0].Sync), Shape: shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: specs[0].Seed}
 	if len(specs) == 1 {
-		out.Spec.Target = specs[0].Path
+		s.Target = specs[0].Path
 	}
-	return out, nil
+	return s
 }
 
 func printJob(env *environment, r jobResult) error {

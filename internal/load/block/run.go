@@ -90,8 +90,7 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	runtime.GOMAXPROCS(max(before, threads+2))
 	defer runtime.GOMAXPROCS(before)
 	g, ctx := errgroup.WithContext(parent)
-	begin := make(chan time.Time)
-	ready := make(chan struct{}, threads)
+	begin, ready := make(chan time.Time), make(chan struct{}, threads)
 	results := make([]outcome, threads)
 	for i := range threads {
 		g.Go(func() error {

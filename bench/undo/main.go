@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	began := time.Now()
-	all := &table{progress: progress}
+	all := newTable(progress)
 	kinds := map[string]func(context.Context, *table) error{
 		"fake":       func(ctx context.Context, t *table) error { return fakeCases(ctx, t, 1) },
 		"namespaces": realCases,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -22,6 +23,22 @@ type row struct {
 }
 
 const maxShown = 20
+
+// shared lets the table and what copies a child's words write to the same
+// place: os/exec does the latter from a goroutine of its own.
+type shared struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(b)
+}
+
+func newTable(progress io.Writer) *table { return &table{progress: &shared{out: progress}} }
 
 func (t *table) add(host, plan string, what mishap, step int, o outcome, err error) {
 	r := t.row(host, plan)

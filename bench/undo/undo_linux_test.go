@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 // A sample of the bench: what is true of all cases is true of these.
 func TestSample(t *testing.T) {
 	var said bytes.Buffer
-	all := &table{progress: &said}
+	all := newTable(&said)
 	if err := fakeCases(t.Context(), all, 35); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestSample(t *testing.T) {
 // And on the running kernel, with processes that are really killed.
 func TestSampleOnARealKernel(t *testing.T) {
 	var said bytes.Buffer
-	all := &table{progress: &said}
+	all := newTable(&said)
 	if err := realSample(t.Context(), all, 60); err != nil {
 		t.Fatalf("%v\n%s", err, said.String())
 	}

@@ -170,7 +170,7 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 	e := Entry{
 		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: s.By, At: s.now(),
 		Target: st.at.Target, Setting: st.at.Setting, Before: before, Wanted: st.to, State: Intended,
-		Origin: st.origin, Persisted: strings.HasPrefix(st.at.Setting, file.Prefix),
+		Origin: st.origin, Persisted: outlasts(st.at.Setting),
 	}
 	if err := s.put(e); err != nil {
 		return Entry{}, err
@@ -191,6 +191,12 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 		return e, &NotInForceError{Where: st.at.String(), Wanted: st.to, Got: after}
 	}
 	return e, nil
+}
+
+// outlasts tells whether a change is still there after a restart of the host:
+// that of a file, and of what its mechanism keeps on disk by itself.
+func outlasts(setting string) bool {
+	return strings.HasPrefix(setting, file.Prefix) || setter.NatureOf(setting).Outlasts
 }
 
 // follow takes up what a write did to the settings of the same device that are

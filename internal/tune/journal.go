@@ -50,7 +50,8 @@ type Entry struct {
 	// Origin is what it was before the plan, where the plan's own earlier
 	// changes moved it to Before: to have it there is to have it restored.
 	Origin string `json:"origin,omitempty"`
-	// Persisted: the change outlives a restart, as that of a file does.
+	// Persisted: the change outlives a restart, as that of a file does, and
+	// that of a ZFS property, which its pool keeps.
 	Persisted bool      `json:"persisted,omitempty"`
 	At        time.Time `json:"at,omitzero"`    // when it was intended
 	Ended     time.Time `json:"ended,omitzero"` // when it was undone or closed

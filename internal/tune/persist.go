@@ -74,7 +74,7 @@ func (s *session) inForce(planID string) ([]persist.Value, error) {
 	}
 	var values []persist.Value
 	for _, e := range s.journal.entries {
-		if e.Plan == planID && e.Open(s.BootID) && !e.Persisted && e.State == Applied {
+		if e.Plan == planID && e.Open(s.BootID) && !strings.HasPrefix(e.Setting, file.Prefix) && e.State == Applied {
 			values = append(values, persist.Value{Setting: e.Setting, Target: e.Target, Value: e.After})
 		}
 	}

@@ -125,9 +125,9 @@ func TestOrder(t *testing.T) {
 		{Setting: "linux.link.mtu", Target: "b"}, {Setting: "linux.sysctl.net.core.rmem_max"}, {Setting: "linux.ethtool.channels", Target: "a"},
 		{Setting: "linux.irq.affinity", Target: "b"}, {Setting: "linux.service.irqbalance"}, {Setting: "linux.link.mtu", Target: "a"}, {Setting: "linux.ethtool.channels", Target: "b"},
 		{Setting: "linux.sysctl.net.ipv4.tcp_congestion_control"}, {Setting: "linux.sysctl.net.core.default_qdisc"}, {Setting: "linux.cpu.governor"}, {Setting: "linux.unheard.of"},
-		{Setting: "linux.ethtool.features", Target: "a"},
+		{Setting: "linux.ethtool.features", Target: "a"}, {Setting: "linux.ethtool.rss", Target: "a", To: "default"}, {Setting: "any.zfs.recordsize", Target: "zfs:tank"},
 	}
-	want := "channels:b mtu:b channels:a mtu:a features:a irqbalance: rss:b affinity:b governor: default_qdisc: rmem_max: tcp_rmem: tcp_congestion_control: of: rsize:/mnt"
+	want := "channels:b mtu:b rss:a channels:a mtu:a features:a irqbalance: rss:b affinity:b governor: default_qdisc: rmem_max: tcp_rmem: tcp_congestion_control: of: recordsize:zfs:tank rsize:/mnt"
 	for range 2 {
 		ids = Order(ids)
 		var got []string

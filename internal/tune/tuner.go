@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"linerate/internal/guide"
 	"linerate/internal/kernel"
 	"linerate/internal/tune/persist"
 	"linerate/internal/tune/setter"
@@ -181,7 +183,7 @@ func (t *Tuner) setter(setting string) (setter.Setter, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("setting %s: this linerate has no mechanism for it on this host", setting)
+	return nil, fmt.Errorf("setting %q: this linerate has no mechanism for it; like it are %s", setting, strings.Join(guide.NearIDs(setting, 3), ", "))
 }
 
 func place(e Entry) setter.Place { return setter.Place{Setting: e.Setting, Target: e.Target} }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"linerate/internal/tune/file"
 )
 
 // UndoRequest says what is to be restored.
@@ -133,7 +136,7 @@ func (s *session) settle(e Entry, state State) (Entry, error) {
 		return e, s.put(e)
 	}
 	e.Ended = s.now()
-	if e.Persisted && e.BootID != s.BootID {
+	if state == Undone && strings.HasPrefix(e.Setting, file.Prefix) && e.BootID != s.BootID {
 		s.notes = append(s.notes, place(e).String()+" is as it was; what it has set since the restart stays in force until the next")
 	}
 	return e, errors.Join(s.tidy(e), s.put(e))

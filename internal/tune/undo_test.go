@@ -119,3 +119,41 @@ func TestUndoWithoutMechanism(t *testing.T) {
 	}
 	wantOpen(t, tn, 1)
 }
+
+// What a pool, a record of open-iscsi or smb.conf keeps is not undone by a
+// restart: it is put back after one, as a file is.
+func TestUndoAfterRebootRestoresWhatOutlastsIt(t *testing.T) {
+	k := keeper{newKernel("fake.a", "any.zfs.recordsize")}
+	tn := tuner(t, k)
+	mustApply(t, tn, plan("fake.a", "any.zfs.recordsize"))
+	if files, err := tn.Persist(context.Background(), "p1", true); err != nil || len(files) != 2 || files[1].Path != "" || !strings.Contains(files[1].Note, "permanent by itself") {
+		t.Errorf("persist: %+v, %v", files, err)
+	}
+	k.values["fake.a"] = "old"
+	tn.BootID = "5f0c9f1e-0000-4000-8000-000000000002"
+	wantOpen(t, tn, 1)
+	script, err := os.ReadFile(filepath.Join(tn.Dir, scriptName))
+	if err != nil || !strings.Contains(string(script), "restore '' 'any.zfs.recordsize'") {
+		t.Errorf("undo.sh would leave it: %v\n%s", err, script)
+	}
+	res := mustUndo(t, tn, "")
+	if len(res.Entries) != 2 || res.Entries[0].State != Undone || res.Entries[1].State != Closed || len(res.Notes) != 0 {
+		t.Errorf("%+v", res)
+	}
+	k.want(t, all("old", "fake.a", "any.zfs.recordsize"))
+}
+
+// keeper is a kernel and a pool.
+type keeper struct{ *fakeKernel }
+
+func (k keeper) Owns(id string) bool {
+	return k.fakeKernel.Owns(id) || strings.HasPrefix(id, "any.zfs.")
+}
+
+func TestUnknownSettingNamesItsLike(t *testing.T) {
+	tn := tuner(t, newKernel())
+	_, err := tn.Apply(context.Background(), plan("linux.sysctl.net.ipv4.tcp_rmen"))
+	if !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), "linux.sysctl.net.ipv4.tcp_rmem") {
+		t.Errorf("%v", err)
+	}
+}

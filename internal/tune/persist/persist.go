@@ -86,7 +86,7 @@ type rendering struct {
 }
 
 func (r *rendering) value(v Value) error {
-	id := strings.TrimPrefix(v.Setting, "linux.")
+	_, id, _ := strings.Cut(v.Setting, ".") // its system: linux, or any for ZFS
 	mechanism, _, _ := strings.Cut(id, ".")
 	switch mechanism {
 	case "sysctl":

@@ -81,9 +81,9 @@ func TestRender(t *testing.T) {
 				"[Match]\nPath=pci-0000:3b:00.0\n\n[Link]\nMTUBytes=9000\nNamePolicy=keep kernel\nMACAddressPolicy=persistent\n"},
 		},
 		{
-			name: "what cannot be kept", values: []Value{{"linux.link.mtu", "pci:0000:99:00.0", "9000"}, {"linux.zfs.recordsize", "tank", "1M"}, {"linux.cpu.governor", "", "performance"}},
+			name: "what cannot be kept", values: []Value{{"linux.link.mtu", "pci:0000:99:00.0", "9000"}, {"any.zfs.recordsize", "tank", "1M"}, {"linux.cpu.governor", "", "performance"}},
 			refuse: []Refused{
-				{"linux.link.mtu of pci:0000:99:00.0", "the device is not there now"}, {"linux.zfs.recordsize of tank", "it is permanent by itself: it is kept where it was set"},
+				{"linux.link.mtu of pci:0000:99:00.0", "the device is not there now"}, {"any.zfs.recordsize of tank", "it is permanent by itself: it is kept where it was set"},
 				{"linux.cpu.governor", "no file is known that sets it when the host starts: apply the plan again after a restart"},
 			},
 		},

@@ -160,8 +160,8 @@ func (e Ethtool) tableFollows(ifname string) error {
 	if err != nil {
 		return nil // no table, so none to lose
 	}
-	if form, err := tableForm(r, rssDefault); err != nil || form != rssDefault {
-		return fmt.Errorf("the RSS table was set by hand and would be lost: put %s to %s first, which is recorded and comes back: %w", RSSSetting, rssDefault, ErrSideEffect)
+	if form, err := tableForm(r, RSSDefault); err != nil || form != RSSDefault {
+		return fmt.Errorf("the RSS table was set by hand and would be lost: put %s to %s first, which is recorded and comes back: %w", RSSSetting, RSSDefault, ErrSideEffect)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 // RSSSetting is the one id of this mechanism.
 const RSSSetting = "linux.ethtool.rss"
 
-const rssDefault = "default"
+// RSSDefault is the value that leaves the table to the kernel.
+const RSSDefault = "default"
 
 // Tables is how the RSS table of an interface is read and written; the kernel
 // package implements it. An empty table has the kernel make its own.
@@ -51,8 +52,8 @@ func (RSS) Canonical(at Place, value string) (string, error) {
 	}
 	kind, list, ok := strings.Cut(words[0], "=")
 	switch {
-	case len(words) == 1 && words[0] == rssDefault:
-		return rssDefault, nil
+	case len(words) == 1 && words[0] == RSSDefault:
+		return RSSDefault, nil
 	case len(words) == 1 && kind == "equal" && ok:
 		_, err := numberIn(at, "equal", list, limits{1, 1 << 16, false})
 		return words[0], err
@@ -135,7 +136,7 @@ func tableForm(r kernel.RSS, like string) (string, error) {
 	case weights != nil && (kind == "weight" || !even):
 		return "weight=" + strings.Join(weights, ","), nil
 	case even && int(n) == min(r.Rings, len(r.Table)) && kind != "equal":
-		return rssDefault, nil
+		return RSSDefault, nil
 	case even:
 		return "equal=" + strconv.Itoa(int(n)), nil
 	}
@@ -175,7 +176,7 @@ func (s RSS) Write(_ context.Context, at Place, value string) error {
 // tableOf is the table that a value stands for on this device.
 func tableOf(at Place, value string, r kernel.RSS) ([]uint32, error) {
 	kind, list, _ := strings.Cut(value, "=")
-	if kind == rssDefault {
+	if kind == RSSDefault {
 		return nil, nil
 	}
 	if kind == "equal" {

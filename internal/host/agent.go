@@ -124,7 +124,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now}
-	a.tuner.DeadMan, a.tuner.Persisting = a.deadMan(), a.persisting
+	a.tuner.DeadMan, a.tuner.Persisting, a.tuner.Interfaces = a.deadMan(), a.persisting, a.interfaces
 	return a, nil
 }
 

@@ -78,5 +78,5 @@ func FindBlock(src Files, id string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("find block device %s: none of this host's %d is it, or several are", id, len(ids))
+	return "", fmt.Errorf("find block device %s: none of this host's %d is it, or several are: %w", id, len(ids), ErrNoDevice)
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -12,6 +13,10 @@ const (
 	deviceMAC = "mac:"
 	deviceIf  = "if:"
 )
+
+// ErrNoDevice is the cause when a device that was named is not there (any
+// more).
+var ErrNoDevice = errors.New("no such device")
 
 // DeviceIDs names the device behind each interface in a way that survives a
 // renamed interface: "pci:0000:3b:00.0", or "mac:…" with the permanent
@@ -85,5 +90,5 @@ func FindDevice(ctx context.Context, src Source, device string) (string, error) 
 			return l.Name, nil
 		}
 	}
-	return "", fmt.Errorf("find device %s: no interface of this host belongs to it; ids are pci:ADDRESS, mac:PERMANENT-ADDRESS or if:NAME", device)
+	return "", fmt.Errorf("find device %s: no interface of this host belongs to it; ids are pci:ADDRESS, mac:PERMANENT-ADDRESS or if:NAME: %w", device, ErrNoDevice)
 }

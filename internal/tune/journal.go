@@ -52,9 +52,12 @@ type Entry struct {
 	Origin string `json:"origin,omitempty"`
 	// Persisted: the change outlives a restart, as that of a file does, and
 	// that of a ZFS property, which its pool keeps.
-	Persisted bool      `json:"persisted,omitempty"`
-	At        time.Time `json:"at,omitzero"`    // when it was intended
-	Ended     time.Time `json:"ended,omitzero"` // when it was undone or closed
+	Persisted bool `json:"persisted,omitempty"`
+	// Index is the kernel's number of the interface that Target or Setting
+	// names by nothing but its name, during that boot; 0: they name none.
+	Index int       `json:"ifindex,omitempty"`
+	At    time.Time `json:"at,omitzero"`    // when it was intended
+	Ended time.Time `json:"ended,omitzero"` // when it was undone or closed
 }
 
 // Open tells whether the change still has to be undone on a host that runs

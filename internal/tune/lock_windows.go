@@ -25,6 +25,8 @@ func lockFile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
+func unlockFile(f *os.File) error { return f.Close() }
+
 // syncDir does nothing: Windows cannot sync a directory, NTFS journals names.
 func syncDir(string) error { return nil }
 

@@ -67,6 +67,7 @@ func (s *session) script() (string, error) {
 		if !e.Open(s.BootID) {
 			continue
 		}
+		q := setter.Quote
 		set, err := s.mechanism(e.Setting)
 		if err != nil {
 			return "", err
@@ -75,7 +76,9 @@ func (s *session) script() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		q := setter.Quote
+		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
+			sh.Read = fmt.Sprintf("same_interface %s %d && { %s; }", q(name), e.Index, sh.Read)
+		}
 		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() { %s; }\nrestore %s %s %s %s %s\n",
 			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
 	}
@@ -104,6 +107,12 @@ PATH=$PATH:/usr/sbin:/sbin
 force=${1:-}
 failed=0
 boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
+
+same_interface() { # name, number: another one may have the name by now
+	[ "$(cat "/sys/class/net/$1/ifindex" 2>/dev/null)" = "$2" ] && return
+	echo "$1 is not the interface that it was, which has the number $2 in 'ip link': renamed, or gone" >&2
+	return 1
+}
 
 restore() { # boot id, setting, ours, original, original before the plan itself moved it
 	if [ -n "$1" ] && [ "$1" != "$boot" ]; then

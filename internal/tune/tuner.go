@@ -31,6 +31,11 @@ type Tuner struct {
 	Root       kernel.Root
 	Persisting func(ctx context.Context) (persist.Host, error)
 
+	// Interfaces lists the names of this host's interfaces by the kernel's
+	// number, so that one that was renamed is found and another of its name is
+	// not written to; nil: nobody renames any.
+	Interfaces func(ctx context.Context) (map[int]string, error)
+
 	// Fault stands for what can go wrong: tests and benches make it fail, or
 	// end the process, before any step that touches the disk or the kernel,
 	// and ("after …") when the step is done.
@@ -118,12 +123,12 @@ func (t *Tuner) begin() (*session, error) {
 	}
 	j, err := openJournal(t.Dir)
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlockFile(lock))
 	}
 	return &session{Tuner: t, lock: lock, journal: j}, nil
 }
 
-func (s *session) end() error { return errors.Join(s.journal.file.Close(), s.lock.Close()) }
+func (s *session) end() error { return errors.Join(s.journal.file.Close(), unlockFile(s.lock)) }
 
 func (t *Tuner) now() time.Time {
 	if t.Now == nil {

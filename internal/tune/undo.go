@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linerate/internal/tune/file"
+	"linerate/internal/tune/setter"
 )
 
 // UndoRequest says what is to be restored.
@@ -98,10 +99,13 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 	if err != nil {
 		return e, fmt.Errorf("undo: %w", err)
 	}
-	at := place(e)
-	now, err := s.read(ctx, set, at, e.Before)
+	at, now, err := s.found(ctx, set, e)
+	if err != nil && vanished(err) && s.force {
+		s.notes = append(s.notes, place(e).String()+" is gone with its device: nothing was written")
+		return s.settle(e, Closed)
+	}
 	if err != nil {
-		return e, fmt.Errorf("undo: %w", err)
+		return e, undoError(err)
 	}
 	if now == e.Before || e.Origin != "" && now == e.Origin {
 		return s.settle(e, Undone)
@@ -124,6 +128,23 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 		return e, fmt.Errorf("undo: %w", &NotInForceError{Where: at.String(), Wanted: e.Before, Got: now})
 	}
 	return s.settle(e, Undone)
+}
+
+// found is where the value of an entry is, and what it is.
+func (s *session) found(ctx context.Context, set setter.Setter, e Entry) (setter.Place, string, error) {
+	at, err := s.locate(ctx, e)
+	if err != nil {
+		return at, "", err
+	}
+	now, err := s.read(ctx, set, at, e.Before)
+	return at, now, err
+}
+
+func undoError(err error) error {
+	if vanished(err) {
+		return fmt.Errorf("undo: %w. Undo again when it is back; if it never will be, its value is gone with it: --force closes the entry", err)
+	}
+	return fmt.Errorf("undo: %w", err)
 }
 
 // settle records a new state.

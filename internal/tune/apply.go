@@ -59,6 +59,7 @@ func (t *Tuner) Apply(ctx context.Context, p model.Plan) (res Result, err error)
 		if err := s.arm(ctx, p); err != nil {
 			return res, err
 		}
+		res.Notes = s.notes
 	}
 	for i, st := range todo {
 		e, err := s.applyOne(ctx, p, st)

@@ -17,8 +17,9 @@ import (
 // its connection or on its parents. The watcher calls Tuner.Watch.
 type DeadMan interface {
 	// Arm starts the watcher and returns once it is known to be alive. It
-	// is to act after within at the latest.
-	Arm(ctx context.Context, plan string, within time.Duration) error
+	// is to act after within at the latest. The notes are what the user has
+	// to know of how independent it is.
+	Arm(ctx context.Context, plan string, within time.Duration) (notes []string, err error)
 	// Disarm takes away what Arm left. The watcher does nothing any more by
 	// then: that its record is gone tells it so.
 	Disarm(ctx context.Context, plan string) error
@@ -113,7 +114,9 @@ func (s *session) armStep(ctx context.Context, plan string, within time.Duration
 	if err := s.step("arm"); err != nil {
 		return err
 	}
-	return s.DeadMan.Arm(ctx, plan, within)
+	notes, err := s.DeadMan.Arm(ctx, plan, within)
+	s.notes = append(s.notes, notes...)
+	return err
 }
 
 // extend lets the time for the confirmation begin now that all is applied. If

@@ -14,8 +14,8 @@ import (
 	"linerate/internal/model"
 )
 
-func (asleep) Arm(context.Context, string, time.Duration) error { return nil }
-func (asleep) Disarm(context.Context, string) error             { return nil }
+func (asleep) Arm(context.Context, string, time.Duration) ([]string, error) { return nil, nil }
+func (asleep) Disarm(context.Context, string) error                         { return nil }
 
 func TestUndoToACheckpoint(t *testing.T) {
 	k := newKernel("fake.a", "fake.b", "fake.c")

@@ -1,11 +1,13 @@
 package deadman
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +28,8 @@ const (
 	rootEnv   = "LINERATE_DEADMAN_TEST_ROOT"
 	killEnv   = "LINERATE_DEADMAN_TEST_KILL"
 	withinEnv = "LINERATE_DEADMAN_TEST_WITHIN"
+	// realCgroupsEnv: the machine's own are left, not those of the tree.
+	realCgroupsEnv = "LINERATE_DEADMAN_TEST_CGROUPS"
 )
 
 func TestMain(m *testing.M) {
@@ -49,9 +53,17 @@ func role(name string, args []string) error {
 		}
 		return Main(context.Background(), t, a, os.Stdout)
 	}
+	if os.Getenv(realCgroupsEnv) != "" {
+		s := t.DeadMan.(Starter)
+		s.Root = "/"
+		t.DeadMan = s
+	}
 	within, err := time.ParseDuration(os.Getenv(withinEnv))
 	if err != nil {
 		return err
+	}
+	if os.Getenv(killEnv) == hang {
+		t.Setters = []setter.Setter{hanger{t.Setters[0]}}
 	}
 	if n, err := strconv.Atoi(os.Getenv(killEnv)); err == nil {
 		t.Setters = []setter.Setter{&killer{Setter: t.Setters[0], left: n}}
@@ -78,6 +90,19 @@ func (k *killer) die() {
 			select {}
 		}
 	}
+}
+
+// hanger hangs after its first write.
+const hang = "hang"
+
+type hanger struct{ setter.Setter }
+
+func (h hanger) Write(ctx context.Context, at setter.Place, value string) error {
+	if err := h.Setter.Write(ctx, at, value); err != nil {
+		return err
+	}
+	fmt.Println("hangs")
+	select {}
 }
 
 const boot = "5f0c9f1e-0000-4000-8000-000000000001"
@@ -261,6 +286,95 @@ func TestAppliersThatAreKilled(t *testing.T) {
 			return err == nil && len(open) == 0 && values(t, root) == "1 1 1"
 		})
 	}
+}
+
+// Whoever applies hangs in the middle of the plan, with the lock: the watcher
+// ends it and puts everything back.
+func TestAnApplierThatHangs(t *testing.T) {
+	root := host(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := kernel.Exec(t.Context(), self, applyRole)
+	cmd.Env = append(os.Environ(), killEnv+"="+hang, withinEnv+"=100ms")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "hangs\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the applier: %v", err)
+	}
+	eventually(t, "undone", func() bool {
+		open, err := tuner(root).Open()
+		return err == nil && len(open) == 0 && values(t, root) == "1 1 1"
+	})
+	eventually(t, "the watcher ends", func() bool { return len(watchers(t, root)) == 0 })
+}
+
+// A service manager ends a session by its control group: by what it lists, and
+// by cgroup.kill. The watcher is not in it any more.
+func TestTheGroupOfTheSessionEnds(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it makes a control group")
+	}
+	if (Starter{}).systemd() {
+		t.Skip("this machine's systemd would be asked, which TestSystemd plays")
+	}
+	root, group := host(t), sessionGroup(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(realCgroupsEnv, "1")
+	cmd := kernel.Exec(t.Context(), "/bin/sh", "-c", `echo $$ > "$1"/cgroup.procs && exec "$2" `+applyRole, "sh", string(group), self)
+	cmd.Env = append(os.Environ(), withinEnv+"=2s")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	pids, err := group.Processes()
+	if err != nil || len(pids) > 0 {
+		t.Errorf("still in the session's group: %v, %v", pids, err)
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "undone", func() bool { return values(t, root) == "1 1 1" })
+	eventually(t, "the watcher ends", func() bool { return len(watchers(t, root)) == 0 })
+}
+
+// sessionGroup makes a control group as a login manager does.
+func sessionGroup(t *testing.T) kernel.Cgroup {
+	t.Helper()
+	all, err := kernel.CgroupHierarchies("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all {
+		if !h.V2 && !slices.ContainsFunc(h.Controllers, func(c string) bool { return strings.HasPrefix(c, "name=") }) {
+			continue
+		}
+		group := kernel.Cgroup(filepath.Join(h.Dir, fmt.Sprintf("linerate-test-%d.scope", os.Getpid())))
+		if err := os.Mkdir(string(group), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := group.Remove(bound); err != nil {
+				t.Error(err)
+			}
+		})
+		return group
+	}
+	t.Fatal("this machine has no control groups of version 2, and no named ones")
+	return ""
 }
 
 func TestNothingChangesWithoutAWatcher(t *testing.T) {

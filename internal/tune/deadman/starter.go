@@ -41,19 +41,19 @@ const (
 )
 
 // Arm implements tune.DeadMan.
-func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) error {
+func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) (notes []string, err error) {
 	argv, err := s.Program()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(argv) == 0 || !filepath.IsAbs(s.StateDir) {
-		return fmt.Errorf("start a watcher: program %q, state directory %q: want both by their full path", argv, s.StateDir)
+		return nil, fmt.Errorf("start a watcher: program %q, state directory %q: want both by their full path", argv, s.StateDir)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, armTime, fmt.Errorf("no answer within %v", armTime))
 	defer cancel()
 	argv = append(append([]string{}, argv...), s.Role)
 	if s.systemd() {
-		return s.armUnit(ctx, argv, plan, within)
+		return nil, s.armUnit(ctx, argv, plan, within)
 	}
 	return s.armChild(ctx, append(argv, s.StateDir, plan))
 }
@@ -68,20 +68,21 @@ func (s Starter) Disarm(ctx context.Context, plan string) error {
 }
 
 // armChild starts the watcher in a session of its own, with nothing of ours but
-// a pipe on which it says that it is there.
-func (s Starter) armChild(ctx context.Context, argv []string) error {
+// a pipe on which it says that it is there, and takes it out of the control
+// groups by which the session that started it could be ended.
+func (s Starter) armChild(ctx context.Context, argv []string) (notes []string, err error) {
 	cmd := kernel.Exec(context.WithoutCancel(ctx), argv...)
 	cmd.Dir, cmd.Env = "/", environment(os.Environ())
 	cmd.SysProcAttr = ownSession()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close() // only read: a close that fails loses nothing
 	cmd.Stdout = w
 	err = cmd.Start()
 	if err = errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("start a watcher: %w", err)
+		return nil, fmt.Errorf("start a watcher: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // reaps it, if it ends before us
@@ -91,14 +92,27 @@ func (s Starter) armChild(ctx context.Context, argv []string) error {
 	select {
 	case line := <-said:
 		if line == watching {
-			return alive(cmd.Process.Pid)
+			return s.detach(cmd.Process.Pid)
 		}
 		how = fmt.Errorf("it said %q", line)
 	case <-ctx.Done():
 		how = context.Cause(ctx)
 	}
 	_ = cmd.Process.Kill() // may have ended by itself
-	return fmt.Errorf("start a watcher: %w (%w)", how, <-ended)
+	return nil, fmt.Errorf("start a watcher: %w (%w)", how, <-ended)
+}
+
+// detach is the last of what makes a watcher independent.
+func (s Starter) detach(pid int) (notes []string, err error) {
+	stuck, err := kernel.LeaveSessionGroups(s.Root, pid)
+	if err != nil {
+		stuck = []string{err.Error()}
+	}
+	for _, group := range stuck {
+		notes = append(notes, "the process that would undo an unconfirmed plan could not leave a control group of this session, "+group+
+			": whatever ends that group ends it too (logind does with KillUserProcesses=yes)")
+	}
+	return notes, alive(pid)
 }
 
 // environment keeps nothing of the session's that could end with it.

@@ -135,7 +135,13 @@ func (f *fakeLab) Run(_ context.Context, host string, argv ...string) ([]byte, e
 		return []byte(f.state[host+" "+argv[1]]), nil
 	case argv[0] == "sh":
 		f.steps-- // the one step is counted by set
+		if argv[5] == dirtyBytes && argv[4] == "0" {
+			return nil, errors.New("sh: write error: Invalid argument")
+		}
 		_, err := f.set(host+" "+argv[5], argv[4])
+		if other := map[string]string{dirtyBytes: dirtyRatio, dirtyRatio: dirtyBytes}[argv[5]]; other != "" && err == nil {
+			f.state[host+" "+other] = "0"
+		}
 		return nil, err
 	case strings.HasPrefix(line, "ip route add"):
 		f.state[host+" "+strings.Join(argv[3:], " ")] = "route"

@@ -30,7 +30,7 @@ func mounted(t topology.Topology) *fakeLab {
 	f.answers["mountpoint -d /mnt/e"] = "0:47\n"
 	for _, h := range t.Hosts {
 		for k, v := range map[string]string{
-			"net.ipv4.tcp_rmem": "4096 131072 6291456", "/proc/fs/nfsd/threads": "8", "/proc/sys/vm/dirty_bytes": "0",
+			"net.ipv4.tcp_rmem": "4096 131072 6291456", "/proc/fs/nfsd/threads": "8", dirtyBytes: "0", dirtyRatio: "20",
 			"/sys/module/nfs/parameters/max_session_slots": "64", "/sys/block/sda/device/queue_depth": "32",
 			"/sys/block/sda/queue/max_sectors_kb": "1280", "/sys/class/bdi/0:47/read_ahead_kb": "15360",
 			"net.ipv4.conf.all.arp_ignore": "1", "eth0": "9000",
@@ -72,6 +72,22 @@ func TestEveryFaultGoesInAndOut(t *testing.T) {
 				t.Errorf("%s: taking it out left\n%s\nwant\n%s", i, got, before)
 			}
 		}
+	}
+}
+
+// A limit that was set in bytes comes back in bytes.
+func TestDirtyLimitInBytes(t *testing.T) {
+	lab := mounted(twoPorts(topology.Kernel))
+	for _, h := range lab.topo.Hosts {
+		lab.state[h.Name+" "+dirtyBytes], lab.state[h.Name+" "+dirtyRatio] = "33554432", "0"
+	}
+	before := lab.print()
+	undo, err := Injection{Fault: "dirty-limit"}.Inject(t.Context(), lab)
+	if err != nil || lab.print() == before {
+		t.Fatalf("%v", err)
+	}
+	if err := undo(t.Context()); err != nil || lab.print() != before {
+		t.Errorf("%v\n%s", err, lab.print())
 	}
 }
 

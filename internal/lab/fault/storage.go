@@ -65,7 +65,7 @@ func storageFaults() []Fault {
 		{ID: "dirty-limit", Doc: "the writing client is stalled by a low limit of dirty pages", AppliesTo: AtSender, Limiter: model.ApplicationSource,
 			Severities: three(16<<20, 4<<20, 1<<20, bytesText), Counterfactual: "a dirty limit of several rate × RTT",
 			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs", "smb", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
-			Needs: "a kernel host that writes", effects: kernelFile("/proc/sys/vm/dirty_bytes")},
+			Needs: "a kernel host that writes", effects: dirtyLimit},
 		{ID: "server-cpu", Doc: "other work takes the CPU from the storage server", AppliesTo: AtServer, Limiter: model.ServerTime,
 			Severities: three(10, 5, 0, squeezeText), Counterfactual: "a CPU for the server",
 			Confusable: limiters(model.SenderCPU, model.ApplicationSource), Workloads: []string{"nfs", "smb", "iscsi"},
@@ -159,6 +159,34 @@ func hostFile(host, file, value string) effect {
 		}
 		return func(ctx context.Context) error { return writeHostFile(ctx, l, host, file, old) }, nil
 	}
+}
+
+// The two spellings of one bound: writing either sets the other to 0, and of
+// bytes no 0 is taken (mm/page-writeback.c, dirty_bytes_handler).
+const (
+	dirtyBytes = "/proc/sys/vm/dirty_bytes"
+	dirtyRatio = "/proc/sys/vm/dirty_ratio"
+)
+
+// dirtyLimit bounds what may be written and not yet sent, in bytes, and puts
+// back that spelling which was in force.
+func dirtyLimit(v float64, s *site) ([]effect, error) {
+	host := s.end.Node
+	return []effect{func(ctx context.Context, l Lab) (Undo, error) {
+		file := dirtyBytes
+		was, err := readHostFile(ctx, l, host, dirtyBytes)
+		if err == nil && was == "0" {
+			file = dirtyRatio
+			was, err = readHostFile(ctx, l, host, dirtyRatio)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := writeHostFile(ctx, l, host, dirtyBytes, strconv.Itoa(int(v))); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error { return writeHostFile(ctx, l, host, file, was) }, nil
+	}}, needKernel(s)
 }
 
 func readHostFile(ctx context.Context, l Lab, host, file string) (string, error) {

@@ -22,9 +22,14 @@ func readDisks(_ context.Context, src kernel.Source, f *model.Facts) error {
 		return err
 	}
 	whole := regexp.MustCompile(diskName)
+	ids, _ := kernel.BlockIDs(src) // a recording may lack them: then its disks go by their names
 	for _, name := range names {
 		if whole.MatchString(name) {
-			f.Disks = append(f.Disks, readDisk(src, name))
+			d := readDisk(src, name)
+			if ids[name] != kernel.BlockByName(name) {
+				d.Device = ids[name]
+			}
+			f.Disks = append(f.Disks, d)
 		}
 	}
 	return nil

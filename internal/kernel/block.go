@@ -36,6 +36,9 @@ func BlockIDs(src Files) (map[string]string, error) {
 
 const blockName = "block:"
 
+// BlockByName is the id of a device of which nothing but its name is known.
+func BlockByName(name string) string { return blockName + name }
+
 // BlockIDFiles are the files below /sys/block/NAME that hold an id, in order of
 // preference, by the prefix of the id.
 func BlockIDFiles() [][2]string {

@@ -135,7 +135,10 @@ type Nanos = time.Duration
 
 // Disk is a block device.
 type Disk struct {
-	Name       string           `json:"name"`
+	Name string `json:"name"`
+	// Device names it in a way that survives another order of discovery, as
+	// kernel.BlockIDs has it; empty where nothing but the name is known.
+	Device     string           `json:"device,omitempty"`
 	Rotational Fact[bool]       `json:"rotational"`
 	Scheduler  Fact[string]     `json:"scheduler"`
 	Ahead      Fact[unit.Bytes] `json:"read_ahead"`

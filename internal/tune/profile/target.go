@@ -91,13 +91,22 @@ func (s Subject) disks() ([]target, error) {
 	var out []target
 	for _, d := range s.Facts.Disks {
 		if d.Session != "" {
-			out = append(out, target{id: blockTarget + d.Name, name: d.Name})
+			out = append(out, target{id: diskID(d), name: d.Name})
 		}
 	}
 	if len(out) == 0 {
 		return nil, &UnknownError{"no disk here comes over iSCSI", "name one with --set SETTING@block:NAME=VALUE"}
 	}
 	return out, nil
+}
+
+// diskID is what a disk goes by in a plan: its name may be another disk's after
+// a restart, or a replugged cable.
+func diskID(d model.Disk) string {
+	if d.Device != "" {
+		return d.Device
+	}
+	return blockTarget + d.Name
 }
 
 // nodes are the targets that the host is logged in to, by the portal of each
@@ -178,12 +187,19 @@ func cpuList(cpus []int) string {
 	return strings.Join(out, ",")
 }
 
-// named finds an interface by its name or id. What is no interface is left to
+// named finds an interface or a disk by its name or id. What is no interface is left to
 // the mechanism of the setting.
 func (s Subject) named(setting, name string) ([]target, error) {
 	i := slices.IndexFunc(s.Facts.NICs, func(n model.NIC) bool { return n.Name == name || n.Device == name })
 	if i >= 0 {
 		return []target{{id: s.Facts.NICs[i].Device, name: s.Facts.NICs[i].Name}}, nil
+	}
+	if hasPrefix(setting, "linux.block.") {
+		for _, d := range s.Facts.Disks {
+			if name == d.Name || name == blockTarget+d.Name {
+				return []target{{id: diskID(d), name: d.Name}}, nil
+			}
+		}
 	}
 	if !ofInterface(setting) {
 		id := name

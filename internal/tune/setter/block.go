@@ -84,8 +84,15 @@ func blockWord(at Place, s string) (string, error) {
 	return strconv.FormatInt(n, 10), err
 }
 
-// Write implements Setter.
+// Write implements Setter. By its name alone it takes a device only if that has
+// nothing better to go by.
 func (b Block) Write(ctx context.Context, at Place, value string) error {
+	if name, ok := strings.CutPrefix(at.Target, kernel.BlockByName("")); ok {
+		ids, err := kernel.BlockIDs(b.of(at).tree)
+		if id := ids[name]; err == nil && id != "" && id != at.Target {
+			return fmt.Errorf("write %q to %s: the name may be another disk's when this is to be undone: name it %s: %w", value, at, id, ErrValue)
+		}
+	}
 	if at.Setting == BlockScheduler {
 		if err := requestsFollow(b.of(at), at, value); err != nil {
 			return fmt.Errorf("write %q to %s: %w", value, at, err)

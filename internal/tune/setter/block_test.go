@@ -110,6 +110,26 @@ func TestBlockConforms(t *testing.T) {
 	}
 }
 
+// A disk that has an id is not written to by its name, which may be another's
+// when it is put back.
+func TestBlockByNameOnlyWithoutAnID(t *testing.T) {
+	tree := blockTree(t)
+	b := setter.NewBlock(tree)
+	before := tree.All()
+	for _, name := range []string{"sda", "sdc", "nvme0n1", "vda"} {
+		at := setter.Place{Setting: "linux.block.read_ahead_kb", Target: "block:" + name}
+		if v, err := b.Read(t.Context(), at, ""); v != "128" || err != nil {
+			t.Errorf("%s: read %q, %v", at, v, err)
+		}
+		if err := b.Write(t.Context(), at, "4096"); !errors.Is(err, setter.ErrValue) || !strings.Contains(err.Error(), ": name it ") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	if tree.All() != before {
+		t.Error("something was written")
+	}
+}
+
 // A scheduler chooses nr_requests anew: one set by hand would be lost.
 func TestSchedulerKeepsRequests(t *testing.T) {
 	tree := blockTree(t)

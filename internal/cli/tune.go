@@ -224,6 +224,7 @@ func tunePlanCommand(env *environment) *cobra.Command {
 		Short: "Show the exact changes that apply would make, with their reasons, risks and sources; changes nothing",
 		Example: `  linerate tune plan nas1 --profile nfs-server --to client1
   linerate tune plan --profile transfer-node-wan --rtt 16ms --line-rate 40Gbit
+  linerate tune plan nas1 --profile nfs-server --persist      the files of --persist too
   linerate tune plan nas1 --profile nfs-server --set tcp_slow_start_after_idle=1 --json`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -235,6 +236,7 @@ func tunePlanCommand(env *environment) *cobra.Command {
 	}
 	o.subjectFlags(cmd.Flags())
 	o.setFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&o.persist, "persist", false, "show the files too by which it would outlive a restart")
 	return cmd
 }
 
@@ -244,7 +246,11 @@ func runPlan(ctx context.Context, env *environment, o tuneOptions) error {
 		return err
 	}
 	defer d.close()
-	return printPlan(env, d.plan())
+	doc, err := d.planWithFiles(ctx)
+	if err != nil {
+		return err
+	}
+	return printPlan(env, doc)
 }
 
 func runPanel(ctx context.Context, env *environment, o tuneOptions) error {

@@ -14,6 +14,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/report"
 	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
@@ -82,32 +83,44 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 		return err
 	}
 	defer d.close()
-	doc := d.plan()
+	doc, err := d.planWithFiles(ctx)
+	if err != nil {
+		return err
+	}
 	if len(doc.Plan) == 0 || o.dry {
 		doc.DryRun = o.dry
 		return printPlan(env, doc)
 	}
-	if uid := d.agent.Hello().UID; uid > 0 {
-		return exit(ExitFailed, "change settings of %s: it takes root, and we are user %d there; log in as root, allow sudo -n, or run linerate tune plan", d.name, uid)
+	if err := d.mayChange(); err != nil {
+		return err
 	}
-	p, err := d.modelPlan()
+	if len(doc.Files) > 0 && !env.json { // before anything is written
+		fmt.Fprintf(env.out, "Files that keep it over a restart:\n")
+		writeFiles(env.out, doc.Files)
+		fmt.Fprintln(env.out)
+	}
+	made, err := d.apply(ctx)
 	if err != nil {
 		return err
 	}
-	res, err := d.agent.Apply(ctx, p)
-	if err != nil {
-		return afterFailure(ctx, d.agent, p.ID, fmt.Errorf("apply the plan: %w", err))
-	}
-	d.report(ctx, env, &doc, p, res)
-	if o.persist && res.Deadline.IsZero() {
-		files, err := d.agent.Persist(ctx, p.ID, false)
-		if err != nil {
+	d.report(ctx, env, &doc, made)
+	if o.persist {
+		if doc.Written, err = made.persist(ctx); err != nil {
 			_ = printPlan(env, doc) // what was done is told before what was not
-			return fmt.Errorf("make it outlive a restart: %w; the running values are changed: linerate tune undo%s restores them", err, hostArgument(o.host))
+			return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", err, doc.undo)
 		}
-		doc.Files = fileViews(files)
 	}
 	return printPlan(env, doc)
+}
+
+// mayChange refuses where the agents are not root.
+func (d *drafted) mayChange() error {
+	for _, e := range d.ends() {
+		if uid := e.agent.Hello().UID; uid > 0 {
+			return exit(ExitFailed, "change settings of %s: it takes root, and we are user %d there; log in as root, allow sudo -n, or run linerate tune plan", e.name, uid)
+		}
+	}
+	return nil
 }
 
 func printPlan(env *environment, doc planDocument) error {
@@ -130,13 +143,16 @@ func (d *drafted) modelPlan() (model.Plan, error) {
 	}
 	for _, r := range d.rows {
 		if r.Change {
-			p.Changes = append(p.Changes, model.Change{
-				Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To, Why: r.Why, Source: r.Source,
-				Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts,
-			})
+			p.Changes = append(p.Changes, changeOf(r))
 		}
 	}
 	return p, nil
+}
+
+func changeOf(r profile.Row) model.Change {
+	return model.Change{
+		Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To, Why: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts,
+	}
 }
 
 // afterFailure tells whether what failed left anything behind.
@@ -161,20 +177,23 @@ func afterFailure(ctx context.Context, agent *host.Client, plan string, cause er
 
 // report fills in what became of each change, and what a new connection to the
 // peer shows of it.
-func (d *drafted) report(ctx context.Context, env *environment, doc *planDocument, p model.Plan, res tune.Result) {
-	doc.ID, doc.Notes = p.ID, res.Notes
-	if !res.Deadline.IsZero() {
-		doc.Deadline = &res.Deadline
+func (d *drafted) report(ctx context.Context, env *environment, doc *planDocument, made *application) {
+	doc.ID, doc.Notes = made.id(), made.notes
+	if !made.deadline.IsZero() {
+		doc.Deadline = &made.deadline
 		doc.confirm = "linerate tune confirm" + hostArgument(d.o.host)
 		if d.o.persist {
 			doc.confirm += " --persist"
 		}
 	}
 	doc.undo = "linerate tune undo" + hostArgument(d.o.host)
+	if d.far != nil {
+		doc.undo += "; linerate tune undo" + hostArgument(*d.o.peer)
+	}
 	seen := d.observe(ctx, env)
 	for i := range doc.Plan {
 		l := &doc.Plan[i]
-		for _, c := range res.Changes {
+		for _, c := range made.outcomes[l.Host] {
 			if c.Setting == l.Setting && c.Target == l.Target {
 				l.Applied, l.Effective, l.Observed = &c.Applied, c.Effective, c.Observed
 				if l.Observed == "" {
@@ -321,7 +340,7 @@ func confirm(ctx context.Context, env *environment, n host.Name, c *host.Client,
 		if err != nil {
 			return fmt.Errorf("make %s outlive a restart: %w", plan, err)
 		}
-		doc.Files = fileViews(files)
+		doc.Files = fileViews(n.String(), files)
 	}
 	if env.json {
 		return printJSON(env, doc)

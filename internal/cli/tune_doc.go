@@ -21,8 +21,10 @@ type planDocument struct {
 	// Of an application.
 	ID       string     `json:"plan_id,omitempty"`
 	Deadline *time.Time `json:"deadline,omitempty"` // for the confirmation, by the host's clock; none: nothing waits for one
-	Files    []fileView `json:"files,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
+	// Files are what --persist writes, or would; Written: it has.
+	Files   []fileView `json:"files,omitempty"`
+	Written bool       `json:"written,omitempty"`
 
 	confirm, undo string // commands
 }
@@ -90,18 +92,25 @@ func (d *drafted) plan() planDocument {
 	doc := planDocument{V: 1, Host: d.name, Profile: d.profile.Name, Chosen: d.why, Path: d.view(), Plan: []planLine{}, Refused: []refusal{}}
 	for _, r := range d.rows {
 		if r.Change {
-			doc.Plan = append(doc.Plan, planLine{
-				Setting: r.Setting, Host: d.name, Target: r.Target, Device: r.Device, From: r.Now, To: r.To,
-				Reason: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Trades: r.Trades, Cuts: r.Cuts, Typed: r.Typed,
-			})
+			doc.Plan = append(doc.Plan, lineOf(d.name, r))
 			continue
 		}
 		doc.Refused = append(doc.Refused, refusal{Setting: r.Setting, Why: r.Why, Device: r.Device, Value: r.Now, so: r.To != "" && r.To == r.Now})
+	}
+	if d.far != nil {
+		doc.Plan = append(doc.Plan, lineOf(d.o.to, *d.far))
 	}
 	for _, r := range d.profile.Rejected {
 		doc.Refused = append(doc.Refused, refusal{Setting: r.Setting, Why: r.Why, Value: r.Value, Source: r.Source, Paper: true})
 	}
 	return doc
+}
+
+func lineOf(host string, r profile.Row) planLine {
+	return planLine{
+		Setting: r.Setting, Host: host, Target: r.Target, Device: r.Device, From: r.Now, To: r.To,
+		Reason: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Trades: r.Trades, Cuts: r.Cuts, Typed: r.Typed,
+	}
 }
 
 // panelDocument is what tune prints with --json.

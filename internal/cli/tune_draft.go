@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/guide"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/loop"
@@ -24,6 +25,8 @@ type drafted struct {
 	peer    *host.Client // nil: none was reached
 	peerTo  netip.Addr
 	facts   *model.Facts
+	there   *model.Facts // of the peer; nil: it was not looked at
+	far     *profile.Row // what the peer's port gets with ours; nil: nothing
 	path    profile.Path
 	profile profile.Profile
 	why     string // the profile is this one
@@ -65,6 +68,7 @@ func draft(ctx context.Context, env *environment, o tuneOptions) (d *drafted, er
 	}
 	d.rows = d.evaluate(ctx, d.profile, o.typed)
 	d.validate()
+	d.findFar()
 	if o.own != nil {
 		d.mine = map[profile.Place]string{}
 		for _, r := range d.evaluate(ctx, *o.own, nil) {
@@ -137,7 +141,7 @@ func canonical(at setter.Place, value string) (string, error) {
 			return s.Canonical(at, value)
 		}
 	}
-	return "", fmt.Errorf("linerate has no mechanism for %s", at.Setting)
+	return "", fmt.Errorf("linerate has no mechanism for %s; like it are %s", at.Setting, strings.Join(guide.NearIDs(at.Setting, 3), ", "))
 }
 
 // typedErrors: what was typed and cannot be done is the user's to correct, not
@@ -192,7 +196,7 @@ func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) err
 	if err != nil {
 		p.say("not looked at %s: %v", d.o.to, firstLine(err))
 	}
-	d.path, d.peerTo = profile.PathTo(d.facts, to, d.o.to, facts), to
+	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.o.to, facts), to, facts
 	if d.path.Rate == 0 {
 		d.labRate(ctx, env, p)
 	}

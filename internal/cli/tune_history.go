@@ -100,6 +100,7 @@ func writeHistory(out io.Writer, doc historyDocument) error {
 
 // fileView is a file of the host that makes settings outlive a restart.
 type fileView struct {
+	Host     string   `json:"host"`
 	Path     string   `json:"path"` // empty: no file can; note says why
 	Existed  bool     `json:"existed"`
 	Before   string   `json:"before"`
@@ -108,10 +109,10 @@ type fileView struct {
 	Note     string   `json:"note,omitempty"`
 }
 
-func fileViews(files []tune.FileChange) []fileView {
+func fileViews(host string, files []tune.FileChange) []fileView {
 	out := []fileView{}
 	for _, f := range files {
-		out = append(out, fileView{f.Path, f.Existed, f.Before, f.After, f.Settings, f.Note})
+		out = append(out, fileView{host, f.Path, f.Existed, f.Before, f.After, f.Settings, f.Note})
 	}
 	return out
 }
@@ -127,7 +128,7 @@ func writeFiles(out io.Writer, files []fileView) {
 		if f.Existed {
 			what = "changed"
 		}
-		fmt.Fprintf(out, "\n%s (%s)\n", report.Printable(f.Path), what)
+		fmt.Fprintf(out, "\n%s on %s (%s)\n", report.Printable(f.Path), report.Printable(f.Host), what)
 		for _, l := range diffLines(f.Before, f.After) {
 			fmt.Fprintln(out, "  "+report.Printable(l))
 		}

@@ -26,9 +26,13 @@ func planText(doc planDocument, width int) string {
 	header(&b, doc.Host, doc.Profile, doc.Chosen, doc.Path, width)
 	fmt.Fprintf(&b, "\n%s\n", countOf(len(doc.Plan), "change", "changes"))
 	for _, l := range doc.Plan {
-		writeLine(&b, l, width)
+		writeLine(&b, l, doc.Host, width)
 	}
 	if doc.ID == "" {
+		if len(doc.Files) > 0 {
+			b.WriteString("\nFiles that --persist would write\n")
+			writeFiles(&b, doc.Files)
+		}
 		writeRefused(&b, doc.Refused, width)
 		return b.String()
 	}
@@ -38,8 +42,17 @@ func planText(doc planDocument, width int) string {
 
 // writeOutcome says what is to be done after an application.
 func writeOutcome(b *strings.Builder, doc planDocument, width int) {
-	writeFiles(b, doc.Files)
 	b.WriteString("\n")
+	for _, f := range doc.Files {
+		if f.Path == "" {
+			continue
+		}
+		what := "to be written with the confirmation: "
+		if doc.Written {
+			what = "written: "
+		}
+		paragraph(b, "", report.Printable(what+f.Path+" on "+f.Host), width)
+	}
 	for _, n := range doc.Notes {
 		paragraph(b, "", report.Printable(n), width)
 	}
@@ -59,8 +72,13 @@ func countOf(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func writeLine(out io.Writer, l planLine, width int) {
-	fmt.Fprintf(out, "\n  %s\n", report.Printable(shortName(l.Setting, l.Device)))
+// writeLine names the host of a line only where it is not the plan's.
+func writeLine(out io.Writer, l planLine, host string, width int) {
+	name := shortName(l.Setting, l.Device)
+	if l.Host != host {
+		name += " on " + l.Host
+	}
+	fmt.Fprintf(out, "\n  %s\n", report.Printable(name))
 	paragraph(out, "    ", report.Printable(change(l.From, l.To)), width)
 	for _, text := range []string{
 		"why: " + l.Reason, "from: " + l.Source, labelled("risk: ", l.Risk), labelled("needs: ", l.Needs), labelled("TRADES ", l.Trades), cutsNote(l.Cuts),

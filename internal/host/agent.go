@@ -164,6 +164,7 @@ func (a *agent) methods() handlers {
 		methodUndo:       typed(a.undo),
 		methodConfirm:    typed(a.confirm),
 		methodPersist:    typed(a.persist),
+		methodPlanFiles:  typed(a.planFiles),
 		methodWaiting:    typed(a.waiting),
 		methodProbe:      typed(probePath),
 		methodJournal:    typed(a.openJournal),

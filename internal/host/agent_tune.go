@@ -76,6 +76,10 @@ func (a *agent) persist(ctx context.Context, p persistParams) ([]tune.FileChange
 	return a.tuner.Persist(ctx, p.Plan, p.Dry)
 }
 
+func (a *agent) planFiles(ctx context.Context, p model.Plan) ([]tune.FileChange, error) {
+	return a.tuner.Files(ctx, p)
+}
+
 // maxPacket is what the length field of IPv4 can say (RFC 791 section 3.1).
 const maxPacket = 65535
 

@@ -58,6 +58,14 @@ func (c *Client) Persist(ctx context.Context, planID string, dry bool) ([]tune.F
 	return r, err
 }
 
+// PlanFiles says which files would make a plan outlive a restart that was not
+// applied yet. It changes nothing.
+func (c *Client) PlanFiles(ctx context.Context, p model.Plan) ([]tune.FileChange, error) {
+	var r []tune.FileChange
+	err := c.call(ctx, methodPlanFiles, p, &r)
+	return r, err
+}
+
 // Undo restores what a plan changed.
 func (c *Client) Undo(ctx context.Context, planID string) (tune.Result, error) {
 	return c.UndoWith(ctx, tune.UndoRequest{Plan: planID})

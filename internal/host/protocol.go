@@ -28,6 +28,7 @@ const (
 	methodUndo       = "plan.undo"        // tune.UndoRequest → tune.Result
 	methodConfirm    = "plan.confirm"     // planParams → none
 	methodPersist    = "plan.persist"     // persistParams → []tune.FileChange
+	methodPlanFiles  = "plan.files"       // model.Plan → []tune.FileChange
 	methodWaiting    = "plan.waiting"     // none → waitingResult
 	methodProbe      = "path.probe"       // probeParams → none
 	methodJournal    = "journal.open"     // none → []tune.Entry

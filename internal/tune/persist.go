@@ -48,21 +48,47 @@ func (t *Tuner) Persist(ctx context.Context, planID string, dry bool) (changes [
 	if err != nil {
 		return nil, err
 	}
-	host := persist.Host{}
-	if t.Persisting != nil {
-		if host, err = t.Persisting(ctx); err != nil {
-			return nil, fmt.Errorf("see how this host keeps settings: %w", err)
-		}
-	}
-	host.Read = s.fileText
-	files, refused, err := persist.Render(values, host)
-	if err != nil {
-		return nil, err
-	}
-	if changes, err = s.describe(files, refused); err != nil || dry || len(files) == 0 {
+	files, changes, err := s.render(ctx, values)
+	if err != nil || dry || len(files) == 0 {
 		return changes, err
 	}
 	return changes, s.writeFiles(ctx, planID, files)
+}
+
+// Files says which files would make a plan outlive a restart that was not
+// applied yet, with what each holds and would hold. It changes nothing and
+// takes no lock.
+//
+// Errors: ErrPlan, or what kept a file from being read.
+func (t *Tuner) Files(ctx context.Context, p model.Plan) ([]FileChange, error) {
+	steps, err := t.check(p)
+	if err != nil {
+		return nil, err
+	}
+	var values []persist.Value
+	for _, st := range steps {
+		values = append(values, persist.Value{Setting: st.at.Setting, Target: st.at.Target, Value: st.to})
+	}
+	_, changes, err := t.render(ctx, values)
+	return changes, err
+}
+
+// render makes the files of values; nothing is written.
+func (t *Tuner) render(ctx context.Context, values []persist.Value) ([]persist.File, []FileChange, error) {
+	host := persist.Host{}
+	if t.Persisting != nil {
+		var err error
+		if host, err = t.Persisting(ctx); err != nil {
+			return nil, nil, fmt.Errorf("see how this host keeps settings: %w", err)
+		}
+	}
+	host.Read = t.fileText
+	files, refused, err := persist.Render(values, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := t.describe(files, refused)
+	return files, changes, err
 }
 
 // inForce lists what a plan changed of the running kernel.
@@ -97,10 +123,10 @@ func (t *Tuner) fileText(path string) (string, bool, error) {
 	return string(b), err == nil, err
 }
 
-func (s *session) describe(files []persist.File, refused []persist.Refused) ([]FileChange, error) {
+func (t *Tuner) describe(files []persist.File, refused []persist.Refused) ([]FileChange, error) {
 	out := []FileChange{}
 	for _, f := range files {
-		before, existed, err := s.fileText(f.Path)
+		before, existed, err := t.fileText(f.Path)
 		if err != nil {
 			return nil, err
 		}

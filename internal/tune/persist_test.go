@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -63,10 +64,19 @@ func TestPersistAndUndo(t *testing.T) {
 	if _, err := tn.Persist(ctx, "p1", false); !errors.Is(err, ErrPlan) {
 		t.Errorf("a plan that never was: %v", err)
 	}
+	p := sysctlPlan(boot)
+	planned, err := tn.Files(ctx, p)
+	if err != nil || etc(t, dir) != before {
+		t.Errorf("before it is applied: %v", err)
+	}
+	p.Changes[0].To = ""
+	if _, err := tn.Files(ctx, p); !errors.Is(err, ErrPlan) {
+		t.Errorf("files of a plan that nobody could apply: %v", err)
+	}
 	mustApply(t, tn, sysctlPlan(boot))
 	dry, err := tn.Persist(ctx, "p1", true)
-	if err != nil || len(dry) != 1 || dry[0].Existed || etc(t, dir) != before {
-		t.Fatalf("dry: %+v, %v", dry, err)
+	if err != nil || len(dry) != 1 || dry[0].Existed || etc(t, dir) != before || !reflect.DeepEqual(dry, planned) {
+		t.Fatalf("dry: %+v, %v, planned %+v", dry, err, planned)
 	}
 	wantOpen(t, tn, 2)
 	done, err := tn.Persist(ctx, "p1", false)

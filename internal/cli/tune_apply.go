@@ -185,6 +185,9 @@ func (d *drafted) report(ctx context.Context, env *environment, doc *planDocumen
 		if d.o.persist {
 			doc.confirm += " --persist"
 		}
+		if len(made.made) > 1 {
+			doc.waits = "the rest"
+		}
 	}
 	doc.undo = "linerate tune undo" + hostArgument(d.o.host)
 	if d.far != nil {

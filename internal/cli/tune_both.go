@@ -54,6 +54,7 @@ func (d *drafted) findFar() {
 	n := d.there.NICs[i]
 	far.Target, far.Device, far.Now, far.Default, far.Typed = n.Device, n.Name, strconv.Itoa(n.MTU), "", false
 	far.Why = "the other end of the path has to take what this end sends: both get it, or neither"
+	far.Source = "goes with " + shortName(own.Setting, own.Device) + " of " + d.name
 	d.far = &far
 }
 

@@ -27,6 +27,7 @@ type planDocument struct {
 	Written bool       `json:"written,omitempty"`
 
 	confirm, undo string // commands
+	waits         string // what waits to be confirmed, if it is not all of it
 }
 
 // pathView is the path that the values are for.

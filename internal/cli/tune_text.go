@@ -57,7 +57,7 @@ func writeOutcome(b *strings.Builder, doc planDocument, width int) {
 		paragraph(b, "", report.Printable(n), width)
 	}
 	if doc.Deadline != nil {
-		paragraph(b, "", fmt.Sprintf("Confirm until %s UTC by the host's clock, else the host undoes all of it: %s", doc.Deadline.UTC().Format(time.TimeOnly), doc.confirm), width)
+		paragraph(b, "", fmt.Sprintf("Confirm until %s UTC by the host's clock, else the host undoes %s: %s", doc.Deadline.UTC().Format(time.TimeOnly), or(doc.waits, "all of it"), doc.confirm), width)
 	}
 	paragraph(b, "", "To have everything as it was: "+doc.undo, width)
 }

@@ -28,23 +28,25 @@ func main() {
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("undo", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	hosts := flags.String("hosts", "fake,namespaces", "kinds of hosts, of fake and namespaces")
+	hosts := flags.String("hosts", "fake,namespaces,devices,kernels", "kinds of hosts, of fake, namespaces, devices and kernels")
+	every := flags.Int("every", 1, "one of so many steps of each plan")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *every < 1 {
+		return fmt.Errorf("-every %d: want 1 or more", *every)
+	}
 	began := time.Now()
 	all := newTable(progress)
-	kinds := map[string]func(context.Context, *table) error{
-		"fake":       func(ctx context.Context, t *table) error { return fakeCases(ctx, t, 1) },
-		"namespaces": realCases,
-	}
+	kinds := realKinds("")
+	kinds["fake"] = fakeCases
 	for _, kind := range strings.Split(*hosts, ",") {
 		cases, ok := kinds[kind]
 		if !ok {
-			return fmt.Errorf("no hosts of kind %q: want fake or namespaces", kind)
+			return fmt.Errorf("no hosts of kind %q: want fake, namespaces, devices or kernels", kind)
 		}
-		if err := cases(ctx, all); err != nil {
-			return err
+		if err := cases(ctx, all, *every); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
 		}
 	}
 	all.print(out, time.Since(began))

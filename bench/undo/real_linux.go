@@ -7,34 +7,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"linerate/internal/cli"
 	"linerate/internal/kernel"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 	"linerate/internal/tune/setter"
 )
 
-// Roles of this program in namespaces of its own.
+// Roles of this program on the host that it is tried on.
 const (
-	insideRole = "inside" // every case, one after the other
-	actRole    = "act"    // the process that is killed: DIR PLAN STEP MISHAP
+	insideRole = "inside" // every case, one after the other: KIND EVERY
+	actRole    = "act"    // the process that is killed: KIND DIR PLAN STEP MISHAP
 )
 
+// role runs this program as one of its own processes, or as one of the lab's,
+// which are linerate's: those begin with no dash.
 func role(args []string) (int, bool) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return 0, false
+	}
 	var err error
 	switch {
-	case len(args) == 2 && args[0] == insideRole:
-		err = inside(args[1])
-	case len(args) == 5 && args[0] == actRole:
+	case len(args) == 3 && args[0] == insideRole:
+		err = inside(args[1], args[2])
+	case len(args) == 6 && args[0] == actRole:
 		err = act(args[1:])
+	case len(args) == 2 && args[0] == rebootRole:
+		err = rebootMain(args[1], os.Stdout)
 	default:
-		return 0, false
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		return cli.Run(ctx, args, os.Stdin, os.Stdout, os.Stderr), true
 	}
 	if errors.Is(err, errFailed) {
 		return failedCode, true
@@ -49,6 +59,72 @@ func role(args []string) (int, bool) {
 // failedCode is how a process ends whose step failed as it should.
 const failedCode = 7
 
+// realHost is a kernel to run cases on, seen from inside.
+type realHost struct {
+	setUp func() error
+	tuner func(dir string) (*tune.Tuner, error)
+	plans func() ([]planned, error) // without what they change from
+	state func(dir string) (string, error)
+}
+
+func realHosts() map[string]realHost {
+	return map[string]realHost{
+		namespaceKind: {namespaceSetUp, namespaceTuner, namespacePlans, namespaceState},
+		deviceKind:    {func() error { return nil }, deviceTuner, devicePlans, deviceState},
+	}
+}
+
+// realKinds are the kinds of real hosts by the word of -hosts. self is this
+// program as hosts of a lab are to run it; empty is as it is.
+func realKinds(self string) map[string]func(context.Context, *table, int) error {
+	return map[string]func(context.Context, *table, int) error{
+		"namespaces": namespaceCases, "devices": deviceCases(self), "kernels": kernelCases(self),
+	}
+}
+
+func findReal(kind string) (realHost, error) {
+	h, ok := realHosts()[kind]
+	if !ok {
+		return h, fmt.Errorf("no host of kind %q", kind)
+	}
+	return h, nil
+}
+
+// readPlans are the plans with the values that are to be changed.
+func (h realHost) readPlans(dir string) ([]planned, error) {
+	t, err := h.tuner(dir)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.plans()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range out {
+		if err := readFrom(t, p.changes); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// readFrom fills in what changes are made from.
+func readFrom(t *tune.Tuner, changes []model.Change) error {
+	for i, c := range changes {
+		for _, s := range t.Setters {
+			if !s.Owns(c.Setting) {
+				continue
+			}
+			from, err := s.Read(context.Background(), setter.Place{Setting: c.Setting, Target: c.Target}, c.To)
+			if err != nil {
+				return err
+			}
+			changes[i].From = from
+		}
+	}
+	return nil
+}
+
 // report is one case as the process inside tells it.
 type report struct {
 	Plan   string `json:"plan"`
@@ -58,127 +134,51 @@ type report struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// realCases runs cases on this machine's kernel, in namespaces of their own.
-func realCases(ctx context.Context, all *table) error { return realSample(ctx, all, 1) }
-
-func realSample(ctx context.Context, all *table, every int) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := kernel.Exec(ctx, self, insideRole, strconv.Itoa(every))
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	cmd.Stderr = all.progress
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("make namespaces: %w", err)
-	}
+// addReports reads the lines that a process inside prints.
+func addReports(all *table, host string, out io.Reader) error {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var r report
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return errors.Join(fmt.Errorf("read %q: %w", lines.Text(), err), cmd.Cancel(), cmd.Wait())
+			return fmt.Errorf("read %q: %w", lines.Text(), err)
 		}
 		var failed error
 		if r.Error != "" {
 			failed = errors.New(r.Error)
 		}
-		all.add("namespace", r.Plan, r.What, r.Step, outcome{forced: r.Forced}, failed)
+		all.add(host, r.Plan, r.What, r.Step, outcome{forced: r.Forced}, failed)
 	}
-	return errors.Join(lines.Err(), cmd.Wait())
+	return lines.Err()
 }
 
-const (
-	card     = "undo0"
-	realRmem = "linux.sysctl.net.ipv4.tcp_rmem"
-)
-
-// realPlans read the values of the namespace that they are to change.
-func realPlans(t *tune.Tuner) ([]planned, error) {
-	windows := []model.Change{
-		{Setting: realRmem, To: "4096 131072 8388608"}, {Setting: "linux.sysctl.net.ipv4.tcp_wmem", To: "4096 16384 8388608"},
-		{Setting: "linux.sysctl.net.ipv4.tcp_notsent_lowat", To: "131072"},
-	}
-	offloads := []model.Change{
-		{Setting: setter.FeaturesSetting, Target: "if:" + card, To: "tx-generic-segmentation=off tx-tcp-segmentation=off"},
-		{Setting: "linux.sysctl.net.ipv4.conf." + card + ".rp_filter", To: "2"},
-	}
-	out := []planned{
-		{name: "windows", changes: windows, persist: true}, {name: "offloads", changes: offloads},
-		{name: "both", changes: append(append([]model.Change{}, windows...), offloads...), persist: true},
-	}
-	for _, p := range out {
-		for i, c := range p.changes {
-			for _, s := range t.Setters {
-				if !s.Owns(c.Setting) {
-					continue
-				}
-				from, err := s.Read(context.Background(), setter.Place{Setting: c.Setting, Target: c.Target}, c.To)
-				if err != nil {
-					return nil, err
-				}
-				p.changes[i].From = from
-			}
-		}
-	}
-	return out, nil
-}
-
-type offloads struct{}
-
-// Get implements setter.Offloads.
-func (offloads) Get(ifname string) (map[string]bool, error) { return kernel.ReadFeatures(ifname) }
-
-// Set implements setter.Offloads.
-func (offloads) Set(ifname string, on map[string]bool) error { return kernel.SetFeatures(ifname, on) }
-
-func realTuner(dir string) *tune.Tuner {
-	find := func(device string) (string, error) { return strings.TrimPrefix(device, "if:"), nil }
-	return &tune.Tuner{
-		Dir: filepath.Join(dir, "state"), BootID: firstBoot, By: "bench", Root: kernel.Root(dir),
-		Setters: []setter.Setter{setter.Sysctl{}, setter.Features{Offloads: offloads{}, Interface: find}},
-	}
-}
-
-// inside runs one of every so many cases in the namespace that it is in.
-func inside(every string) error {
+// inside runs one of every so many cases on the host that it is on.
+func inside(kind, every string) error {
 	n, err := strconv.Atoi(every)
 	if err != nil {
 		return err
 	}
-	if err := kernel.MountOwnSys(); err != nil {
+	h, err := findReal(kind)
+	if err != nil {
 		return err
 	}
-	if err := kernel.AddVeth(kernel.Veth{Name: card, Peer: card + "p", PeerPID: os.Getpid(), MTU: 1500}); err != nil {
+	if err := h.setUp(); err != nil {
 		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	plans, err := realPlans(realTuner("/nonexistent"))
+	plans, err := h.readPlans("/nonexistent")
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(os.Stdout)
 	for _, p := range plans {
-		for _, what := range []mishap{fails, killed, runTwice, undoTwice} {
-			for step := 1; ; step += n {
-				c := oneCase{plan: p, step: step, what: what}
-				reached, forced, err := realCase(self, c)
-				if err == nil && !reached {
+		for i, what := range []mishap{fails, killed, runTwice, undoTwice} {
+			for step := 1 + i*n/4; ; step += n {
+				r, reached := h.one(self, kind, oneCase{plan: p, step: step, what: what})
+				if !reached && r.Error == "" {
 					break
-				}
-				r := report{Plan: p.name, What: what, Step: step, Forced: forced}
-				if err != nil {
-					r.Error = err.Error()
 				}
 				if err := out.Encode(r); err != nil {
 					return err
@@ -189,9 +189,18 @@ func inside(every string) error {
 	return nil
 }
 
+func (h realHost) one(self, kind string, c oneCase) (report, bool) {
+	reached, forced, err := h.realCase(self, kind, c)
+	r := report{Plan: c.plan.name, What: c.what, Step: c.step, Forced: forced}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r, reached
+}
+
 // realCase has another process do it, which is killed at the step, and then
 // undoes.
-func realCase(self string, c oneCase) (reached, forced bool, err error) {
+func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, err error) {
 	dir, err := scratch()
 	if err != nil {
 		return false, false, err
@@ -200,25 +209,28 @@ func realCase(self string, c oneCase) (reached, forced bool, err error) {
 	if err := os.MkdirAll(filepath.Join(dir, "etc/sysctl.d"), 0o755); err != nil {
 		return false, false, err
 	}
-	first, err := realState(dir)
+	first, err := h.state(dir)
 	if err != nil {
 		return false, false, err
 	}
-	cmd := kernel.Exec(context.Background(), self, actRole, dir, c.plan.name, strconv.Itoa(c.step), string(c.what))
+	cmd := kernel.Exec(context.Background(), self, actRole, kind, dir, c.plan.name, strconv.Itoa(c.step), string(c.what))
 	cmd.Stdout, cmd.Stderr = io.Discard, os.Stderr
 	failed := cmd.Run()
 	switch {
 	case failed == nil:
-		return false, false, sameState(dir, first)
+		return false, false, h.sameState(dir, first)
 	case cmd.ProcessState.ExitCode() == failedCode:
 	case cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
 		return true, false, fmt.Errorf("the process ended by itself: %w", failed)
 	}
-	t := realTuner(dir)
+	t, err := h.tuner(dir)
+	if err != nil {
+		return true, false, err
+	}
 	if c.what == runTwice {
 		var conflict *tune.ConflictError
 		var changed *tune.ChangedError
-		if _, err := t.Apply(context.Background(), c.model(firstBoot)); err != nil && !errors.As(err, &changed) && !errors.As(err, &conflict) {
+		if _, err := t.Apply(context.Background(), c.model(t.BootID)); err != nil && !errors.As(err, &changed) && !errors.As(err, &conflict) {
 			return true, false, fmt.Errorf("apply again: %w", err)
 		}
 	}
@@ -234,11 +246,11 @@ func realCase(self string, c oneCase) (reached, forced bool, err error) {
 	if _, err := t.Leave(context.Background()); err != nil {
 		return true, o.forced, err
 	}
-	return true, o.forced, sameState(dir, first)
+	return true, o.forced, h.sameState(dir, first)
 }
 
-func sameState(dir, first string) error {
-	now, err := realState(dir)
+func (h realHost) sameState(dir, first string) error {
+	now, err := h.state(dir)
 	if err != nil {
 		return err
 	}
@@ -250,67 +262,45 @@ func sameState(dir, first string) error {
 
 // act is the process that does not live long.
 func act(args []string) error {
-	step, err := strconv.Atoi(args[2])
+	h, err := findReal(args[0])
 	if err != nil {
 		return err
 	}
-	t := realTuner(args[0])
-	plans, err := realPlans(t)
+	plans, err := h.readPlans(args[1])
 	if err != nil {
 		return err
 	}
 	for _, p := range plans {
-		if p.name != args[1] {
+		if p.name != args[2] {
 			continue
 		}
-		c := oneCase{plan: p, step: step, what: mishap(args[3])}
-		n := 0
-		t.Fault = func(string) error {
-			if n++; n != step {
-				return nil
-			}
-			if c.what == fails {
-				return errFailed
-			}
-			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
-				return err
-			}
-			select {} // the signal is on its way
-		}
-		return c.do(t)
-	}
-	return fmt.Errorf("no plan %q", args[1])
-}
-
-// volatile are values below /proc/sys/net that change by themselves.
-var volatile = map[string]bool{"/proc/sys/net/netfilter/nf_conntrack_count": true, "/proc/sys/net/ipv4/route/flush": true, "/proc/sys/net/ipv6/route/flush": true}
-
-// realState is every value of the namespace's network, the card's features,
-// and every file of /etc.
-func realState(dir string) (string, error) {
-	var b strings.Builder
-	err := filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || volatile[path] {
+		step, err := strconv.Atoi(args[3])
+		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EIO) {
-			return nil // written to only, or not for this namespace
+		t, err := h.tuner(args[1])
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(&b, "%s %q\n", path, text)
-		return err
-	})
-	if err != nil {
-		return "", err
+		return oneCase{plan: p, step: step, what: mishap(args[4])}.mortally(t)
 	}
-	have, err := kernel.ReadFeatures(card)
-	if err != nil {
-		return "", err
+	return fmt.Errorf("no plan %q", args[2])
+}
+
+// mortally lives the whole life of a plan, or up to the step.
+func (c oneCase) mortally(t *tune.Tuner) error {
+	n := 0
+	t.Fault = func(string) error {
+		if n++; n != c.step {
+			return nil
+		}
+		if c.what == fails {
+			return errFailed
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			return err
+		}
+		select {} // the signal is on its way
 	}
-	text, err := json.Marshal(have) // sorted by name
-	if err != nil {
-		return "", err
-	}
-	tree, err := treeState(filepath.Join(dir, "etc"))
-	return b.String() + string(text) + "\n" + tree, err
+	return c.do(t)
 }

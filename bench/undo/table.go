@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -85,5 +86,24 @@ func (t *table) print(out io.Writer, took time.Duration) {
 		}
 		fmt.Fprintf(out, " %d | %d |\n", r.forced, r.broken)
 	}
-	fmt.Fprintf(out, "\n%d cases, %d not as it was, %v\n", t.cases, t.broken, took.Round(time.Second))
+	fmt.Fprintf(out, "\n%d cases (%s), %d not as it was, %v\n", t.cases, t.kinds(), t.broken, took.Round(time.Second))
+}
+
+// kinds counts the cases of each kind of host, in the order they came.
+func (t *table) kinds() string {
+	var hosts []string
+	count := map[string]int{}
+	for _, r := range t.rows {
+		if count[r.host] == 0 {
+			hosts = append(hosts, r.host)
+		}
+		for _, n := range r.count {
+			count[r.host] += n
+		}
+	}
+	var out []string
+	for _, h := range hosts {
+		out = append(out, fmt.Sprintf("%s %d", h, count[h]))
+	}
+	return strings.Join(out, ", ")
 }

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"linerate/internal/lab"
+	"linerate/internal/lab/fault"
+	"linerate/internal/lab/topology"
+)
+
+const kernelKind = "kernel host"
+
+// rebooter is a host that is really restarted.
+type rebooter struct {
+	lab    *lab.Lab
+	name   string
+	pool   []string
+	stable map[string]bool // lines of its state that two plain boots share
+	boot   string
+}
+
+// kernelCases kill the process that applies a plan and makes it permanent, and
+// restart the kernel; then undo, and restart once more.
+func kernelCases(self string) func(context.Context, *table, int) error {
+	return func(ctx context.Context, all *table, every int) error {
+		return inLab(ctx, self, "back-to-back", "server1", topology.Kernel, func(ctx context.Context, l *lab.Lab) error {
+			r, err := newRebooter(ctx, l, "server1")
+			if err != nil {
+				return err
+			}
+			for _, plan := range []string{keptPlan, runtimePlan} {
+				if err := r.plan(ctx, all, plan, every); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func newRebooter(ctx context.Context, l *lab.Lab, name string) (*rebooter, error) {
+	r := &rebooter{lab: l, name: name, stable: map[string]bool{}}
+	first, err := r.ask(ctx, rebootOrder{Phase: poolPhase})
+	if err != nil {
+		return nil, err
+	}
+	r.pool = first.Pool
+	if len(r.pool) < perSlot {
+		return nil, fmt.Errorf("%s has %d settings to try, want %d", name, len(r.pool), perSlot)
+	}
+	if err := r.reboot(ctx); err != nil {
+		return nil, err
+	}
+	second, err := r.ask(ctx, rebootOrder{Phase: statePhase})
+	if err != nil {
+		return nil, err
+	}
+	again := map[string]bool{}
+	for line := range strings.Lines(second.State) {
+		again[line] = true
+	}
+	for line := range strings.Lines(first.State) {
+		if again[line] {
+			r.stable[line] = true
+		}
+	}
+	for _, id := range r.pool {
+		if !r.has("/proc/sys/" + strings.ReplaceAll(strings.TrimPrefix(id, "linux.sysctl."), ".", "/") + " ") {
+			return nil, fmt.Errorf("%s of %s is another after each restart", id, name)
+		}
+	}
+	return r, nil
+}
+
+func (r *rebooter) has(prefix string) bool {
+	for line := range r.stable {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// ask has this program do a phase inside.
+func (r *rebooter) ask(ctx context.Context, o rebootOrder) (a rebootAnswer, err error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return a, err
+	}
+	out, err := r.lab.Run(ctx, r.name, fault.Self, rebootRole, string(text))
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", o.Phase, err)
+	}
+	if err := json.Unmarshal(out, &a); err != nil {
+		return a, fmt.Errorf("%s: read %q: %w", o.Phase, out, err)
+	}
+	if a.BootID == "" || a.BootID == r.boot {
+		return a, fmt.Errorf("%s: boot id %q, as before the restart", o.Phase, a.BootID)
+	}
+	return a, nil
+}
+
+// reboot also remembers which boot it ended.
+func (r *rebooter) reboot(ctx context.Context) error {
+	out, err := r.lab.Run(ctx, r.name, "cat", "/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return err
+	}
+	r.boot = strings.TrimSpace(string(out))
+	return r.lab.Reboot(ctx, r.name)
+}
+
+// plan runs one of every so many steps of a plan, as many at a time as there
+// are settings for.
+func (r *rebooter) plan(ctx context.Context, all *table, plan string, every int) error {
+	for step := 1; ; {
+		var cases []rebootCase
+		for slot := 0; (slot+1)*perSlot <= len(r.pool); slot++ {
+			cases = append(cases, rebootCase{Slot: slot, Plan: plan, Step: step, Settings: r.pool[slot*perSlot : (slot+1)*perSlot]})
+			step += every
+		}
+		more, err := r.batch(ctx, all, cases)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// batch is one restart for all cases, and one more to see what is left. It
+// tells whether the plan has more steps.
+func (r *rebooter) batch(ctx context.Context, all *table, cases []rebootCase) (more bool, err error) {
+	r.boot = ""
+	lived, err := r.ask(ctx, rebootOrder{Phase: livePhase, Cases: cases})
+	if err != nil {
+		return false, err
+	}
+	if err := r.reboot(ctx); err != nil {
+		return false, err
+	}
+	undone, err := r.ask(ctx, rebootOrder{Phase: undoPhase, Cases: cases})
+	if err != nil {
+		return false, err
+	}
+	if err := r.reboot(ctx); err != nil {
+		return false, err
+	}
+	last, err := r.ask(ctx, rebootOrder{Phase: statePhase})
+	if err != nil {
+		return false, err
+	}
+	if len(lived.Outcome) != len(cases) || len(undone.Outcome) != len(cases) {
+		return false, errors.New("not every case has an outcome")
+	}
+	missing := r.missing(last.State)
+	for i, c := range cases {
+		if !lived.Outcome[i].Reached {
+			return false, nil
+		}
+		all.add(kernelKind, c.Plan, reboots, c.Step, outcome{}, c.judge(undone.Outcome[i], missing))
+	}
+	return true, nil
+}
+
+// judge tells what is wrong with a case.
+func (c rebootCase) judge(done rebootDone, missing []string) error {
+	if done.Error != "" {
+		return errors.New(done.Error)
+	}
+	for _, line := range missing {
+		for _, id := range c.Settings {
+			if strings.HasPrefix(line, "/proc/sys/"+strings.ReplaceAll(strings.TrimPrefix(id, "linux.sysctl."), ".", "/")+" ") {
+				return fmt.Errorf("not there after the last restart: %s", line)
+			}
+		}
+	}
+	if c.Slot == 0 && len(missing) > 0 { // counted once
+		return fmt.Errorf("not there after the last restart: %q", missing)
+	}
+	return nil
+}
+
+// missing are the lines of the first state that are not in this one.
+func (r *rebooter) missing(state string) []string {
+	now := map[string]bool{}
+	for line := range strings.Lines(state) {
+		now[line] = true
+	}
+	var out []string
+	for line := range r.stable {
+		if !now[line] {
+			out = append(out, line)
+		}
+	}
+	return out
+}

@@ -414,6 +414,11 @@ func undo(ctx context.Context, env *environment, n host.Name, c *host.Client, r 
 	if err != nil {
 		return afterFailure(ctx, c, r.Plan, err)
 	}
+	if len(res.Entries) == 0 && r.Plan != "" {
+		if err := planKnown(ctx, c, n, r.Plan); err != nil {
+			return err
+		}
+	}
 	doc := undone{V: 1, Host: n.String(), Changes: res.Entries, Notes: res.Notes}
 	if doc.Changes == nil {
 		doc.Changes = []tune.Entry{}
@@ -434,6 +439,21 @@ func undo(ctx context.Context, env *environment, n host.Name, c *host.Client, r 
 		paragraph(env.out, "", report.Printable(note), env.width)
 	}
 	return nil
+}
+
+// planKnown refuses a plan that the host never had: who mistypes its name must
+// not believe that it is undone.
+func planKnown(ctx context.Context, c *host.Client, n host.Name, plan string) error {
+	all, err := c.History(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.Plan == plan {
+			return nil
+		}
+	}
+	return exit(ExitUsage, "%s has no plan %q in its history: linerate tune history%s lists them", n, plan, hostArgument(n))
 }
 
 // entryLine words what became of a change.

@@ -151,7 +151,24 @@ func (d *drafted) typedErrors() error {
 		if !r.Typed || r.Change || r.To != "" && r.To == r.Now {
 			continue
 		}
+		if err := d.malformed(r); err != nil {
+			return exit(ExitUsage, "--set %s: %v", shortName(r.Setting, r.Device), err)
+		}
 		return exit(ExitUsage, "--set %s: %s", shortName(r.Setting, r.Device), r.Why)
+	}
+	return nil
+}
+
+// malformed tells what is wrong with a value as it was typed; nil where it is a
+// rule, or the fault is elsewhere.
+func (d *drafted) malformed(r profile.Row) error {
+	for _, x := range d.o.typed {
+		if x.Setting != r.Setting || x.Device != "" && x.Device != r.Device && x.Device != r.Target || strings.ContainsAny(x.Value, "{}") {
+			continue
+		}
+		if _, err := canonical(setter.Place{Setting: r.Setting, Target: r.Target}, x.Value); errors.Is(err, setter.ErrValue) {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -81,5 +83,5 @@ func FindBlock(src Files, id string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("find block device %s: none of this host's %d is it, or several are: %w", id, len(ids), ErrNoDevice)
+	return "", fmt.Errorf("find block device %s: none of this host's is it, or several are; it has %s: %w", id, strings.Join(slices.Sorted(maps.Keys(ids)), ", "), ErrNoDevice)
 }

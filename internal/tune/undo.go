@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,13 +40,19 @@ func (t *Tuner) Undo(ctx context.Context, planID string) (Result, error) {
 // since, or what a mechanism answered; joined.
 func (t *Tuner) UndoWith(ctx context.Context, r UndoRequest) (res Result, err error) {
 	res.Plan = r.Plan
+	if _, err := os.Stat(t.Dir); errors.Is(err, fs.ErrNotExist) && r.To == 0 {
+		return res, nil // nothing was ever changed: nothing is left behind for it
+	}
 	s, err := t.begin()
 	if err != nil {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
-	if r.To < 0 || r.To > len(s.journal.entries) {
-		return res, fmt.Errorf("undo to checkpoint %d: the journal has 1 to %d, and 0 for all of it", r.To, len(s.journal.entries))
+	switch n := len(s.journal.entries); {
+	case r.To > 0 && n == 0:
+		return res, fmt.Errorf("undo to checkpoint %d: the journal is empty", r.To)
+	case r.To < 0 || r.To > n:
+		return res, fmt.Errorf("undo to checkpoint %d: the journal has 1 to %d, and 0 for all of it", r.To, n)
 	}
 	s.force = r.Force
 	res.Entries, err = s.undo(ctx, s.open(r))

@@ -150,6 +150,20 @@ func (k keeper) Owns(id string) bool {
 	return k.fakeKernel.Owns(id) || strings.HasPrefix(id, "any.zfs.")
 }
 
+// Where nothing was ever changed, undoing leaves nothing behind.
+func TestUndoOfNothing(t *testing.T) {
+	tn := tuner(t, newKernel())
+	if res := mustUndo(t, tn, ""); len(res.Entries) != 0 {
+		t.Errorf("%+v", res)
+	}
+	if _, err := os.Stat(tn.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left %s: %v", tn.Dir, err)
+	}
+	if _, err := tn.UndoWith(context.Background(), UndoRequest{To: 5}); err == nil || !strings.Contains(err.Error(), "the journal is empty") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestUnknownSettingNamesItsLike(t *testing.T) {
 	tn := tuner(t, newKernel())
 	_, err := tn.Apply(context.Background(), plan("linux.sysctl.net.ipv4.tcp_rmen"))

@@ -103,7 +103,7 @@ func mountedAt(tree Tree, at Place) (model.Mount, error) {
 		}
 	}
 	if on.Point == "" {
-		return on, fmt.Errorf("nothing is mounted at %s: %w (%w)", point, kernel.ErrNoDevice, ErrUnsupported)
+		return on, fmt.Errorf("nothing is mounted at %s: %w", point, kernel.ErrNoDevice)
 	}
 	return on, nil
 }

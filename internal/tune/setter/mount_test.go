@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"linerate/internal/kernel"
 	"linerate/internal/tune/setter"
 	"linerate/internal/tune/setter/settertest"
 )
@@ -41,7 +42,7 @@ func TestMountNeedsANewMount(t *testing.T) {
 		}
 	}
 	for at, want := range map[setter.Place]error{
-		place("nfs.rsize", "mount:/"): setter.ErrUnsupported, place("nfs.rsize", "mount:/mnt/none"): setter.ErrUnsupported, place("cifs.rsize", "mount:/mnt/nas"): setter.ErrUnsupported,
+		place("nfs.rsize", "mount:/"): setter.ErrUnsupported, place("nfs.rsize", "mount:/mnt/none"): kernel.ErrNoDevice, place("cifs.rsize", "mount:/mnt/nas"): setter.ErrUnsupported,
 		place("nfs.exec", "mount:/mnt/nas"): setter.ErrValue, place("nfs.rsize", "/mnt/nas"): setter.ErrValue, {Setting: "linux.mount.nfs"}: setter.ErrValue,
 	} {
 		if v, err := m.Read(context.Background(), at, ""); !errors.Is(err, want) {

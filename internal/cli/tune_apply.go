@@ -463,7 +463,7 @@ func entryLine(e tune.Entry) string {
 	case tune.Undone:
 		return fmt.Sprintf("%3d  %s: %s again", e.Seq, name, change(e.After, e.Before))
 	case tune.Closed:
-		return fmt.Sprintf("%3d  %s: a restart of the host had undone it", e.Seq, name)
+		return fmt.Sprintf("%3d  %s: nothing to write: a restart of the host undid it, or it is gone with its device", e.Seq, name)
 	}
 	return fmt.Sprintf("%3d  %s: %s", e.Seq, name, e.State)
 }

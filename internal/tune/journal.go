@@ -23,7 +23,7 @@ const journalName = "journal.jsonl"
 type State string
 
 // A change is intended before the kernel is asked, applied once read back,
-// and ends as undone, or as closed when a reboot undid it. In conflict it
+// and ends as undone, or as closed when a reboot undid it or its device is gone. In conflict it
 // stays open: somebody else changed the value since.
 const (
 	Intended State = "intended"

@@ -90,18 +90,19 @@ func writeBlind(b *strings.Builder, env *environment, list []model.Blind) {
 }
 
 type ruleRow struct {
-	Rule string `json:"rule"`
-	Doc  string `json:"doc"`
+	Rule     string            `json:"rule"`
+	Doc      string            `json:"doc"`
+	Limiters []model.LimiterID `json:"limiters,omitempty"`
 }
 
 // printRules lists the rules by name.
 func printRules(env *environment) error {
 	var list []ruleRow
 	for _, r := range rules.All() {
-		list = append(list, ruleRow{r.ID, r.Doc})
+		list = append(list, ruleRow{r.ID, r.Doc, r.Limits})
 	}
 	for _, r := range rules.AllPairs() {
-		list = append(list, ruleRow{r.ID, r.Doc})
+		list = append(list, ruleRow{r.ID, r.Doc, r.Limits})
 	}
 	if env.json {
 		return printJSON(env, map[string]any{"v": 1, "rules": list})

@@ -1,6 +1,9 @@
 package explain
 
-import "linerate/internal/model"
+import (
+	"linerate/internal/model"
+	calc "linerate/internal/size"
+)
 
 const (
 	sndbufShare = 0.10
@@ -39,7 +42,7 @@ func (s *scene) bufferIsFull() bool {
 // congestion window tells.
 func seeSendBuffer(s *scene) *finding {
 	v := s.snd
-	if v == nil || s.behindQueue() || s.carries(payloadShare*float64(v.last.SndBuf)) {
+	if v == nil || s.behindQueue() || s.carries(calc.SendShare*float64(v.last.SndBuf)) {
 		return nil
 	}
 	quiet := s.nothingWaits() && s.bufferIsFull()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
+	calc "linerate/internal/size"
 	"linerate/internal/unit"
 )
 
@@ -45,7 +46,7 @@ func (s *scene) bufferBound(fix model.Fix) (float64, string) {
 		e    *End
 		id   string
 		part float64
-	}{{s.c.Receiver, rmemSetting, s.windowShare()}, {s.c.Sender, wmemSetting, payloadShare}} {
+	}{{s.c.Receiver, rmemSetting, s.windowShare()}, {s.c.Sender, wmemSetting, calc.SendShare}} {
 		limit, ok := thirdOf(b.e, b.id)
 		if fix.Setting == b.id {
 			limit, ok = thirdNumber(fix.To)
@@ -53,7 +54,7 @@ func (s *scene) bufferBound(fix model.Fix) (float64, string) {
 		if !ok || s.minRTT <= 0 {
 			continue
 		}
-		rate := float64(limit) * b.part * 8 / s.minRTT.Seconds() * float64(max(1, len(flows(s.c))))
+		rate := float64(calc.PerRoundTrip(float64(limit)*b.part, s.minRTT)) * float64(max(1, len(flows(s.c))))
 		if !(rate >= best) {
 			best, why = rate, fmt.Sprintf("%s of %s at %s", b.id, size(float64(limit)), ms(s.minRTT))
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"linerate/internal/model"
+	calc "linerate/internal/size"
 )
 
 // What comes after the first limiter: the model evaluated without it. Each
@@ -89,7 +90,7 @@ func willFillReceiveBuffer(s *scene) *finding {
 	f := forecast(model.ReceiverWindow, s.c.Receiver.Host, s.perTrip(window), sureOfSetting)
 	f.cause = causeSysctl
 	if s.snd != nil && s.snd.last.Options != 0 && s.snd.last.Options&optWScale == 0 {
-		f.bound, f.cause = s.perTrip(min(window, 65535)), causeScaling
+		f.bound, f.cause = s.perTrip(min(window, calc.UnscaledWindow)), causeScaling
 	}
 	f.say(f.host, "window_limit", window, "bytes", s.n(), "tcp_rmem lets the receive window grow to %s, which at %s carries %s", size(window), ms(s.minRTT), bits(f.bound))
 	return f
@@ -101,7 +102,7 @@ func willFillSendBuffer(s *scene) *finding {
 	if !ok || s.snd == nil {
 		return nil
 	}
-	payload := float64(limit) * payloadShare
+	payload := float64(limit) * calc.SendShare
 	f := forecast(model.SendBuffer, s.c.Sender.Host, s.perTrip(payload), sureOfSetting)
 	f.cause = causeSysctl
 	f.say(f.host, "send_buffer_limit", payload, "bytes", s.n(), "tcp_wmem lets a send buffer hold %s of data, which at %s carries %s", size(payload), ms(s.minRTT), bits(f.bound))

@@ -35,6 +35,7 @@ type Ground struct {
 type FileGround struct {
 	Mount     model.Mount // of the client; zero: not mounted there
 	ReadAhead unit.Bytes  // of the client's mount; 0: not known
+	Block     unit.Bytes  // what the reader asks for at once; 0: not known
 	Slots     int64       // RPC slots of the mount; 0: not known
 	Disk      string      // of the client, where a unit of iSCSI is read; empty: a mount is
 	Depth     int64       // commands that the disk takes at once; 0: not known
@@ -184,7 +185,7 @@ func (g Ground) windows(n int) []bound {
 	}
 	var out []bound
 	add := func(bytes float64, why string) {
-		rate := unit.BitRate(bytes * float64(n) * 8 / g.RTT.Seconds())
+		rate := calc.PerRoundTrip(bytes*float64(n), g.RTT)
 		times := ""
 		if n > 1 {
 			times = fmt.Sprintf("%d × ", n)
@@ -196,10 +197,10 @@ func (g Ground) windows(n int) []bound {
 		add(float64(limit)*share, fmt.Sprintf("tcp_rmem of %s %s × %.2g", g.Receiver.Host, unit.Bytes(limit), share))
 	}
 	if limit, ok := thirdOf(g.Sender, wmemSetting); ok {
-		add(float64(limit)*payloadShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), payloadShare))
+		add(float64(limit)*calc.SendShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), calc.SendShare))
 	}
 	if o, ok := lastFull(g.asCase()); ok && o.Options != 0 && o.Options&optWScale == 0 {
-		add(65535, "window without scaling 64 KiB")
+		add(calc.UnscaledWindow, "window without scaling 64 KiB")
 	}
 	return out
 }
@@ -232,31 +233,36 @@ func (g Ground) path() []bound {
 const creditBytes = 64 << 10
 
 // calls: so much data is asked for per round trip, which is the least that a
-// request takes. Sequential reads are asked for ahead of the reader, at most twice
-// the read-ahead at a time: the part being read and the next (mm/readahead.c).
+// request takes: by all slots together, and on behalf of one reader.
 func (g Ground) calls() []bound {
 	f := g.File
 	if g.RTT <= 0 {
 		return nil
 	}
 	var out []bound
-	add := func(n, size int64, what, of string) {
+	add := func(n int64, size unit.Bytes, what, of string) {
 		if n > 0 && size > 0 {
-			rate := unit.BitRate(float64(n) * float64(size) * 8 / g.RTT.Seconds())
-			out = append(out, bound{rate, fmt.Sprintf("%s %d × %s %s / %s = %s", what, n, of, unit.Bytes(size), ms(g.RTT), rate)})
+			rate := calc.PerRoundTrip(float64(calc.SlotsInFlight(n, size)), g.RTT)
+			out = append(out, bound{rate, fmt.Sprintf("%s %d × %s %s / %s = %s", what, n, of, size, ms(g.RTT), rate)})
 		}
 	}
+	request := unit.Bytes(mountNumber(f.Mount, "rsize", 0)) // the largest
 	switch {
 	case strings.HasPrefix(f.Mount.Type, "nfs"):
-		add(f.Slots, mountNumber(f.Mount, "rsize", 0), "NFS slots", "rsize")
+		add(f.Slots, request, "NFS slots", "rsize")
 	case f.Disk != "":
-		add(f.Depth, int64(g.largestRequest(f.Disk)), "iSCSI queue depth", "request")
+		request = g.largestRequest(f.Disk)
+		add(f.Depth, request, "iSCSI queue depth", "request")
 	case f.Credits > 0:
 		add(f.Credits, creditBytes, "SMB credits", "a credit's")
 	}
 	if f.ReadAhead > 0 {
-		rate := unit.BitRate(2 * float64(f.ReadAhead) * 8 / g.RTT.Seconds())
-		out = append(out, bound{rate, fmt.Sprintf("2 × read-ahead %s / %s = %s", f.ReadAhead, ms(g.RTT), rate)})
+		window, what := calc.AheadWindow(f.ReadAhead, f.Block, request), "read-ahead"
+		if window > f.ReadAhead {
+			what = fmt.Sprintf("reads of %s in requests of at most %s, ahead", f.Block, request)
+		}
+		rate := calc.PerRoundTrip(float64(calc.AheadInFlight(window)), g.RTT)
+		out = append(out, bound{rate, fmt.Sprintf("2 × %s %s / %s = %s", what, window, ms(g.RTT), rate)})
 	}
 	return out
 }

@@ -108,6 +108,11 @@ func TestExpect(t *testing.T) {
 			g.File = &FileGround{Mount: model.Mount{Source: "//nas/share", Point: "/mnt/nas", Type: "cifs"}, Credits: 10}
 			g.Measured[RungStream] = 900 * unit.Mbit
 		}, RungWhole, 10 * 65536 * 8 / 0.010, "SMB credits 10 × a credit's 64 KiB / 10 ms = 524 Mbit/s"},
+		{"little read-ahead, large reads", knobs{}, func(g *Ground) {
+			g.File = nfsMounted(map[string]string{"rsize": "262144"})
+			g.File.Slots, g.File.ReadAhead, g.File.Block = 64, 128*unit.KiB, unit.MiB
+			g.Measured[RungStream] = 900 * unit.Mbit
+		}, RungWhole, 2 * 262144 * 8 / 0.010, "2 × reads of 1 MiB in requests of at most 256 KiB, ahead 256 KiB / 10 ms = 419 Mbit/s"},
 	} {
 		g := ground(tc.k)
 		if tc.edit != nil {

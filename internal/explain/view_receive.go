@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	calc "linerate/internal/size"
 )
 
 // rcvView is what the receiver's tcp_info says of one flow.
@@ -99,7 +100,7 @@ func rcvWnd(o obs) float64 {
 	case o.c.RcvSsthresh > 0:
 		return float64(o.c.RcvSsthresh)
 	}
-	return ratio(float64(o.c.RcvBuf)*oldShare, 1)
+	return ratio(float64(o.c.RcvBuf)*calc.UsualShare, 1)
 }
 
 // lateByHost takes the host's count of segments out of order where the

@@ -58,6 +58,8 @@ type Alone struct {
 	Cached *float64 `json:"cached,omitempty"`
 	// ReadAhead of the file system, bytes; 0: not known.
 	ReadAhead int64 `json:"read_ahead,omitempty"`
+	// Block is how much is read at once, bytes.
+	Block int64 `json:"block,omitempty"`
 	// Method is how it is done, for people.
 	Method string `json:"method"`
 	// Buffer is the size of each of a Copy's two buffers.

@@ -53,6 +53,7 @@ func (r *fileRead) prepare(ctx context.Context) (Alone, error) {
 	case Kept:
 		r.about.Method = "second read of what the first left in the page cache"
 	}
+	r.about.Block = int64(size)
 	var err error
 	r.buf, err = newBuffer(size)
 	return r.about, err

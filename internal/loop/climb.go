@@ -252,7 +252,7 @@ func (c *Climb) conclude(found judged) {
 	}
 	r.Verdict.Notes = append(r.Verdict.Notes, c.notes...)
 	for _, e := range c.ends() {
-		r.Findings = append(r.Findings, rules.Check(c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})...)
+		find(r, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
 	}
 }
 

@@ -165,7 +165,7 @@ func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) 
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
 	return c.overMount(ctx, name, spec, func(up load.Event) {
 		if what.Readers <= 1 {
-			c.ground.File.ReadAhead = unit.Bytes(up.Alone.ReadAhead)
+			c.ground.File.ReadAhead, c.ground.File.Block = unit.Bytes(up.Alone.ReadAhead), unit.Bytes(up.Alone.Block)
 			c.expect(name) // with the mount's read-ahead
 		}
 		c.say("load: %s reads %s over its mount %sfor at most %v: %s", c.Receiver.Name, up.Alone.File, inPlaces(what.Readers), spec.Duration, up.Alone.Method)

@@ -170,7 +170,7 @@ func (l *Loop) judge(rec *Record, run model.Run) explain.Case {
 	r.Verdict, rec.Case = explain.Judge(c), c
 	r.Ladder = explain.Ladder(c, r.Verdict)
 	for _, e := range []End{l.Sender, l.Receiver} {
-		r.Findings = append(r.Findings, rules.Check(rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})...)
+		find(r, rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})
 	}
 	return c
 }

@@ -142,7 +142,7 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	r.Verdict = explain.Narrow(c, explain.Judge(c))
 	r.Verdict.Notes = append(r.Verdict.Notes, w.notes(peers, samples)...)
 	r.Ladder = explain.Ladder(c, r.Verdict)
-	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(samples)})
+	find(r, facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(samples)})
 	r.Took = w.Now().Sub(r.Started)
 	return rec, nil
 }

@@ -45,7 +45,7 @@ func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	}
 	r.Verdict.Notes = append(r.Verdict.Notes, w.Target.Notes...)
 	r.Ladder = explain.Ladder(kase, r.Verdict)
-	r.Findings = rules.Check(facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(r.Runs[0].Samples[w.Host])})
+	find(r, facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(r.Runs[0].Samples[w.Host])})
 	r.Took = w.Now().Sub(r.Started)
 	return nil
 }

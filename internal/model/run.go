@@ -80,8 +80,11 @@ type Finding struct {
 	Title    string        `json:"title"`
 	Observed string        `json:"observed"`
 	Bound    *unit.BitRate `json:"bound_bps"` // the goodput it caps at; null: no bound can be given
-	Fix      string        `json:"fix"`
-	Source   string        `json:"source"`
+	// Limiters are those that a verdict may name where this is what binds; empty:
+	// it holds back no transfer by itself.
+	Limiters []LimiterID `json:"limiters,omitempty"`
+	Fix      string      `json:"fix"`
+	Source   string      `json:"source"`
 }
 
 // Results is what a run of the loop left behind: results.json of a bundle.

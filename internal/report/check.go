@@ -131,13 +131,15 @@ type CheckFinding struct {
 	Observed string        `json:"observed"`
 	Why      string        `json:"why"`
 	Bound    *unit.BitRate `json:"bound_bps"`
-	Fix      string        `json:"fix"`
-	Sources  []string      `json:"sources"`
+	// Limiters are what linerate explain may name where this is what binds.
+	Limiters []model.LimiterID `json:"limiters,omitempty"`
+	Fix      string            `json:"fix"`
+	Sources  []string          `json:"sources"`
 }
 
 // NewCheckFinding adds to a finding why it matters.
 func NewCheckFinding(f model.Finding, why string) CheckFinding {
-	return CheckFinding{f.Rule, f.Severity, f.Title, f.Observed, why, f.Bound, f.Fix, strings.Split(f.Source, "; ")}
+	return CheckFinding{f.Rule, f.Severity, f.Title, f.Observed, why, f.Bound, f.Limiters, f.Fix, strings.Split(f.Source, "; ")}
 }
 
 // Limit is the bound in words, as "at most 15.8 Gbit/s"; empty without one.

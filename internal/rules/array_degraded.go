@@ -9,8 +9,9 @@ import (
 // arrayDegraded: an array with a disk missing reads what is lost from all others, and has little or no redundancy left.
 func arrayDegraded() Rule {
 	return Rule{
-		ID:  "array-degraded",
-		Doc: "An array with a disk missing reads what is lost from all others, and has little or no redundancy left.",
+		ID:     "array-degraded",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "An array with a disk missing reads what is lost from all others, and has little or no redundancy left.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, a := range f.Arrays {

@@ -9,8 +9,9 @@ import (
 // arrayRebuilding: while an array rebuilds or checks itself its disks are shared with that work.
 func arrayRebuilding() Rule {
 	return Rule{
-		ID:  "array-rebuilding",
-		Doc: "While an array rebuilds or checks itself its disks are shared with that work.",
+		ID:     "array-rebuilding",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "While an array rebuilds or checks itself its disks are shared with that work.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, a := range f.Arrays {

@@ -9,8 +9,9 @@ import (
 // receiveAutotuning: without it a receive buffer stays at its default.
 func receiveAutotuning() Rule {
 	return Rule{
-		ID:  "receive-autotuning-off",
-		Doc: "With receive buffer autotuning off every receive buffer stays at its default, however long the path.",
+		ID:     "receive-autotuning-off",
+		Limits: []model.LimiterID{model.ReceiverWindow},
+		Doc:    "With receive buffer autotuning off every receive buffer stays at its default, however long the path.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			found := model.Finding{
 				Severity: Medium,

@@ -11,6 +11,7 @@ import (
 func backlogDrops() Rule {
 	return Rule{
 		ID:     "backlog-drops",
+		Limits: []model.LimiterID{model.PathLoss, model.ReceiverCPU},
 		Doc:    "Packets that wait for a core in the per-core backlog are dropped when it is full.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -9,8 +9,9 @@ import (
 // bbrPacing: bBR before Linux 4.13 paces only with the queueing discipline fq; without it, it sends bursts that the path drops.
 func bbrPacing() Rule {
 	return Rule{
-		ID:  "bbr-without-fq",
-		Doc: "BBR before Linux 4.13 paces only with the queueing discipline fq; without it, it sends bursts that the path drops.",
+		ID:     "bbr-without-fq",
+		Limits: []model.LimiterID{model.PathQueue},
+		Doc:    "BBR before Linux 4.13 paces only with the queueing discipline fq; without it, it sends bursts that the path drops.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_congestion_control")
 			if !ok || v != "bbr" || !olderThan(f.Kernel, 4, 13) {

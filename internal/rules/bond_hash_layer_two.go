@@ -9,8 +9,9 @@ import (
 // bondHash: a hash of MAC addresses puts all connections to one server, or to one router, on the same port.
 func bondHash() Rule {
 	return Rule{
-		ID:  "bond-hash-layer-two",
-		Doc: "A hash of MAC addresses puts all connections to one server, or to one router, on the same port.",
+		ID:     "bond-hash-layer-two",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A hash of MAC addresses puts all connections to one server, or to one router, on the same port.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if b.Hash != "layer2" || upPorts(b) < 2 {

@@ -11,8 +11,9 @@ import (
 // bondPortDown: a bond with a port down carries less, and the next failure ends it.
 func bondPortDown() Rule {
 	return Rule{
-		ID:  "bond-port-down",
-		Doc: "A bond with a port down carries less, and the next failure ends it.",
+		ID:     "bond-port-down",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A bond with a port down carries less, and the next failure ends it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				var sum unit.BitRate

@@ -11,6 +11,7 @@ import (
 func bondPortFlaps() Rule {
 	return Rule{
 		ID:     "bond-port-flaps",
+		Limits: []model.LimiterID{model.Outage},
 		Doc:    "A port of a bond loses its link again and again; each time its connections move and stall.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -10,8 +10,9 @@ import (
 // bondRoundRobin: round robin sends the segments of one connection over several ports: they arrive out of order, which TCP takes for loss.
 func bondRoundRobin() Rule {
 	return Rule{
-		ID:  "bond-round-robin",
-		Doc: "Round robin sends the segments of one connection over several ports: they arrive out of order, which TCP takes for loss.",
+		ID:     "bond-round-robin",
+		Limits: []model.LimiterID{model.Reordering},
+		Doc:    "Round robin sends the segments of one connection over several ports: they arrive out of order, which TCP takes for loss.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if !strings.Contains(b.Mode, "round-robin") || upPorts(b) < 2 {

@@ -11,8 +11,9 @@ import (
 // bondSpeeds: the ports of a bond run at different speeds: the hash gives each as many connections, so the slow one holds some back; LACP leaves it out.
 func bondSpeeds() Rule {
 	return Rule{
-		ID:  "bond-speeds-differ",
-		Doc: "The ports of a bond run at different speeds: the hash gives each as many connections, so the slow one holds some back; LACP leaves it out.",
+		ID:     "bond-speeds-differ",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "The ports of a bond run at different speeds: the hash gives each as many connections, so the slow one holds some back; LACP leaves it out.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				var least, most unit.BitRate

@@ -9,8 +9,9 @@ import (
 // bondUnmonitored: a bond that watches no link goes on sending into a dead port.
 func bondUnmonitored() Rule {
 	return Rule{
-		ID:  "bond-unmonitored",
-		Doc: "A bond that watches no link goes on sending into a dead port.",
+		ID:     "bond-unmonitored",
+		Limits: []model.LimiterID{model.Outage},
+		Doc:    "A bond that watches no link goes on sending into a dead port.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if b.MIIms > 0 || b.ARPms > 0 || len(b.Ports) < 2 {

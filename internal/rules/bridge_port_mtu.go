@@ -9,8 +9,9 @@ import (
 // bridgePortMTU: a bridge drops frames that are larger than the MTU of the port they are to leave by; it does not fragment.
 func bridgePortMTU() Rule {
 	return Rule{
-		ID:  "bridge-port-mtu",
-		Doc: "A bridge drops frames that are larger than the MTU of the port they are to leave by; it does not fragment.",
+		ID:     "bridge-port-mtu",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "A bridge drops frames that are larger than the MTU of the port they are to leave by; it does not fragment.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachNIC(f, func(n model.NIC) *model.Finding {
 				b := nicNamed(f, n.Master)

@@ -9,8 +9,9 @@ import (
 // checksumOff: without checksum offload a core reads every byte once more, and segmentation offload does not work.
 func checksumOff() Rule {
 	return Rule{
-		ID:  "checksum-offload-off",
-		Doc: "Without checksum offload a core reads every byte once more; without that of sending, segmentation offload does not work either.",
+		ID:     "checksum-offload-off",
+		Limits: []model.LimiterID{model.PacketCost},
+		Doc:    "Without checksum offload a core reads every byte once more; without that of sending, segmentation offload does not work either.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				on, ok := n.Features.Get()

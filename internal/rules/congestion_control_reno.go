@@ -9,8 +9,9 @@ import (
 // ccReno: reno gains one segment per round trip: after a loss on a long fast path it needs minutes to fill it again.
 func ccReno() Rule {
 	return Rule{
-		ID:  "congestion-control-reno",
-		Doc: "Reno gains one segment per round trip: after a loss on a long fast path it needs minutes to fill it again.",
+		ID:     "congestion-control-reno",
+		Limits: []model.LimiterID{model.CongestionControl},
+		Doc:    "Reno gains one segment per round trip: after a loss on a long fast path it needs minutes to fill it again.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_congestion_control")
 			window := float64(c.BDP()) / 1448

@@ -7,8 +7,9 @@ import (
 // ccYields: controls that lose against the usual ones.
 func ccYields() Rule {
 	return Rule{
-		ID:  "congestion-control-yields",
-		Doc: "TCP-LP uses only what others leave, by design; Vegas backs off as soon as a queue forms, so that loss-based traffic beside it takes its share.",
+		ID:     "congestion-control-yields",
+		Limits: []model.LimiterID{model.CongestionControl},
+		Doc:    "TCP-LP uses only what others leave, by design; Vegas backs off as soon as a queue forms, so that loss-based traffic beside it takes its share.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_congestion_control")
 			if !ok || v != "lp" && v != "vegas" {

@@ -10,6 +10,7 @@ import (
 func conntrackDrops() Rule {
 	return Rule{
 		ID:     "conntrack-drops",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "Connection tracking dropped packets, because its table was full or an entry could not be made.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

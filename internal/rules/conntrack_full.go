@@ -9,8 +9,9 @@ import (
 // conntrackFull: when the table of followed connections is full, packets of new ones are dropped.
 func conntrackFull() Rule {
 	return Rule{
-		ID:  "conntrack-full",
-		Doc: "When the table of followed connections is full, packets of new ones are dropped: nothing new connects, and what lost its entry stalls.",
+		ID:     "conntrack-full",
+		Limits: []model.LimiterID{model.ConnectionRefused},
+		Doc:    "When the table of followed connections is full, packets of new ones are dropped: nothing new connects, and what lost its entry stalls.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			t, ok := f.Conntrack.Get()
 			if !ok || t.Max <= 0 || float64(t.Count) < 0.8*float64(t.Max) {

@@ -9,8 +9,9 @@ import (
 // conntrackOn: a firewall follows every connection: each packet is looked up, also on the storage network.
 func conntrackOn() Rule {
 	return Rule{
-		ID:  "conntrack-in-path",
-		Doc: "A firewall follows every connection: each packet is looked up, also on the storage network.",
+		ID:     "conntrack-in-path",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "A firewall follows every connection: each packet is looked up, also on the storage network.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			t, ok := f.Conntrack.Get()
 			if !ok || t.Count == 0 || fastest(f) < veryFast {

@@ -9,8 +9,9 @@ import (
 // frequencyCapped: cPUs are limited below what they can, and one core moves what one connection moves.
 func frequencyCapped() Rule {
 	return Rule{
-		ID:  "cpu-frequency-capped",
-		Doc: "CPUs are limited below what they can, and one core moves what one connection moves.",
+		ID:     "cpu-frequency-capped",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "CPUs are limited below what they can, and one core moves what one connection moves.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			limit, ok := f.CPU.CapKHz.Get()
 			most, ok2 := f.CPU.MaxKHz.Get()

@@ -15,6 +15,7 @@ const damagedShare = 1e-6
 func crcErrors() Rule {
 	return Rule{
 		ID:     "crc-errors",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "Frames arrive damaged: a bad cable, module or connector loses them, and each loss makes TCP slow down.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -9,8 +9,9 @@ import (
 // jumboDefault: the default route leads through the jumbo network: traffic to the Internet mixes with storage and depends on path MTU discovery, which firewalls break.
 func jumboDefault() Rule {
 	return Rule{
-		ID:  "default-route-on-jumbo",
-		Doc: "The default route leads through the jumbo network: traffic to the Internet mixes with storage and depends on path MTU discovery, which firewalls break.",
+		ID:     "default-route-on-jumbo",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "The default route leads through the jumbo network: traffic to the Internet mixes with storage and depends on path MTU discovery, which firewalls break.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, r := range f.Routes {

@@ -15,8 +15,9 @@ const littleDirty = 64 * unit.MiB
 // is on its way to a server counts, so that no more than that is under way.
 func dirtyLimit() Rule {
 	return Rule{
-		ID:  "dirty-limit-small",
-		Doc: "Programs that write are stopped once so much data is not on disk or at the server yet: with a low limit they stop again and again.",
+		ID:     "dirty-limit-small",
+		Limits: []model.LimiterID{model.ApplicationSource},
+		Doc:    "Programs that write are stopped once so much data is not on disk or at the server yet: with a low limit they stop again and again.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			limit, how := dirtyBytes(f)
 			if limit <= 0 || limit >= littleDirty {

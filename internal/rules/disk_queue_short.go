@@ -9,8 +9,9 @@ import (
 // diskRequests: a short request queue makes writers wait and leaves little to merge.
 func diskRequests() Rule {
 	return Rule{
-		ID:  "disk-queue-short",
-		Doc: "A request queue shorter than what the device takes at once keeps it from being busy, and leaves little to merge.",
+		ID:     "disk-queue-short",
+		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
+		Doc:    "A request queue shorter than what the device takes at once keeps it from being busy, and leaves little to merge.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				n, ok := d.Requests.Get()

@@ -9,8 +9,9 @@ import (
 // diskReadahead: with little read-ahead a sequential reader waits for the disk after every few KiB.
 func diskReadahead() Rule {
 	return Rule{
-		ID:  "disk-readahead-small",
-		Doc: "With little read-ahead a sequential reader waits for the disk after every few KiB.",
+		ID:     "disk-readahead-small",
+		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
+		Doc:    "With little read-ahead a sequential reader waits for the disk after every few KiB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				ahead, ok := d.Ahead.Get()

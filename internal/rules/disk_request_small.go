@@ -9,8 +9,9 @@ import (
 // diskRequestSize: a low limit on the size of requests splits large reads and writes.
 func diskRequestSize() Rule {
 	return Rule{
-		ID:  "disk-request-small",
-		Doc: "A low limit on the size of requests splits large reads and writes.",
+		ID:     "disk-request-small",
+		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
+		Doc:    "A low limit on the size of requests splits large reads and writes.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				size, ok := d.MaxRequest.Get()

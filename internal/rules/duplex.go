@@ -9,8 +9,9 @@ import (
 // duplex: a port that sends or receives, never both.
 func duplex() Rule {
 	return Rule{
-		ID:  "half-duplex",
-		Doc: "A half-duplex port collides with its own acknowledgements; one end was set by hand, the other negotiates.",
+		ID:     "half-duplex",
+		Limits: []model.LimiterID{model.LinkRate, model.PathLoss},
+		Doc:    "A half-duplex port collides with its own acknowledgements; one end was set by hand, the other negotiates.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, n := range f.NICs {

@@ -7,8 +7,9 @@ import (
 // energyPreference: cPUs that were told to save energy above all stay slow under the bursts of network work.
 func energyPreference() Rule {
 	return Rule{
-		ID:  "energy-preference-power",
-		Doc: "CPUs that were told to save energy above all stay slow under the bursts of network work.",
+		ID:     "energy-preference-power",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "CPUs that were told to save energy above all stay slow under the bursts of network work.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			p, ok := f.CPU.Preference.Get()
 			if !ok || p != "power" || fastest(f) < veryFast {

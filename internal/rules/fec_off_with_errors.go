@@ -13,6 +13,7 @@ import (
 func fecOff() Rule {
 	return Rule{
 		ID:     "fec-off-with-errors",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "A fast link without forward error correction loses frames that it would have repaired.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

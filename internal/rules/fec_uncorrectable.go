@@ -10,6 +10,7 @@ import (
 func fecUncorrectable() Rule {
 	return Rule{
 		ID:     "fec-uncorrectable",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "Forward error correction gives up on blocks: the frames in them are lost.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -10,6 +10,7 @@ import (
 func fragmentsLost() Rule {
 	return Rule{
 		ID:     "fragments-lost",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "Fragments that never become whole are lost packets: NFS over UDP, or a tunnel above its MTU.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -10,8 +10,9 @@ import (
 // governorLags: governors that follow the load let a core run slow at the start of each burst.
 func governorLags() Rule {
 	return Rule{
-		ID:  "governor-lags",
-		Doc: "Governors that follow the load let a core run slow at the start of each burst.",
+		ID:     "governor-lags",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "Governors that follow the load let a core run slow at the start of each burst.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			governors, ok := f.CPU.Governors.Get()
 			if !ok || fastest(f) < veryFast || !slices.Contains(governors, "ondemand") && !slices.Contains(governors, "conservative") {

@@ -11,8 +11,9 @@ import (
 // governorLowest: the governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.
 func governorLowest() Rule {
 	return Rule{
-		ID:  "governor-powersave",
-		Doc: "The governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.",
+		ID:     "governor-powersave",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "The governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			governors, ok := f.CPU.Governors.Get()
 			driver := f.CPU.Driver.Or("")

@@ -9,8 +9,9 @@ import (
 // interruptPerPacket: a fast port that interrupts for each packet spends its core on interrupts.
 func interruptPerPacket() Rule {
 	return Rule{
-		ID:  "interrupt-per-packet",
-		Doc: "Without coalescing a fast port interrupts for each packet until its core polls: time that is missing below full load.",
+		ID:     "interrupt-per-packet",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "Without coalescing a fast port interrupts for each packet until its core polls: time that is missing below full load.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				co, ok := n.Coalesce.Get()

@@ -11,8 +11,9 @@ import (
 // irqOffNode: interrupts of a NIC are served on another NUMA node: every packet crosses the link between the sockets.
 func irqOffNode() Rule {
 	return Rule{
-		ID:  "irq-off-node",
-		Doc: "Interrupts of a NIC are served on another NUMA node: every packet crosses the link between the sockets.",
+		ID:     "irq-off-node",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "Interrupts of a NIC are served on another NUMA node: every packet crosses the link between the sockets.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				local, ok := n.LocalCPUs.Get()

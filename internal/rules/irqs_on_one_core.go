@@ -9,8 +9,9 @@ import (
 // irqsOneCore: all queues of a fast port interrupt one core: it is busy long before the link is.
 func irqsOneCore() Rule {
 	return Rule{
-		ID:  "irqs-on-one-core",
-		Doc: "All queues of a fast port interrupt one core: it is busy long before the link is.",
+		ID:     "irqs-on-one-core",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "All queues of a fast port interrupt one core: it is busy long before the link is.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				irqs, ok := n.IRQs.Get()

@@ -9,8 +9,9 @@ import (
 // iscsiBurst: a small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.
 func iscsiBurst() Rule {
 	return Rule{
-		ID:  "iscsi-burst-small",
-		Doc: "A small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.",
+		ID:     "iscsi-burst-small",
+		Limits: []model.LimiterID{model.RequestConcurrency},
+		Doc:    "A small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, s := range f.ISCSI {

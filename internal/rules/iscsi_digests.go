@@ -9,8 +9,9 @@ import (
 // iscsiDigest: with digests a core computes a CRC over every byte of iSCSI; TCP and Ethernet check already.
 func iscsiDigest() Rule {
 	return Rule{
-		ID:  "iscsi-digests",
-		Doc: "With digests a core computes a CRC over every byte of iSCSI: dear without an instruction for it, cheap with one; it finds damage that TCP's checksum misses.",
+		ID:     "iscsi-digests",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "With digests a core computes a CRC over every byte of iSCSI: dear without an instruction for it, cheap with one; it finds damage that TCP's checksum misses.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, s := range f.ISCSI {

@@ -10,8 +10,9 @@ import (
 // iscsiMultipath: two paths to one target whose disks are not joined: each disk uses one path, and the same data appears twice.
 func iscsiMultipath() Rule {
 	return Rule{
-		ID:  "iscsi-not-multipathed",
-		Doc: "Two paths to one target whose disks are not joined: each disk uses one path, and the same data appears twice.",
+		ID:     "iscsi-not-multipathed",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Two paths to one target whose disks are not joined: each disk uses one path, and the same data appears twice.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for target, list := range byTarget(f) {

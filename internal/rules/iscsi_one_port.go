@@ -9,8 +9,9 @@ import (
 // iscsiOnePort: several sessions to one target that all leave by one port carry no more than one session.
 func iscsiOnePort() Rule {
 	return Rule{
-		ID:  "iscsi-one-port",
-		Doc: "Several sessions to one target that all leave by one port carry no more than one session.",
+		ID:     "iscsi-one-port",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Several sessions to one target that all leave by one port carry no more than one session.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for target, list := range byTarget(f) {

@@ -14,8 +14,9 @@ const shortQueue = 16
 // iscsiQueue: no more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.
 func iscsiQueue() Rule {
 	return Rule{
-		ID:  "iscsi-queue-short",
-		Doc: "No more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.",
+		ID:     "iscsi-queue-short",
+		Limits: []model.LimiterID{model.RequestConcurrency},
+		Doc:    "No more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachDisk(f, func(d model.Disk) *model.Finding {
 				depth, ok := d.Depth.Get()

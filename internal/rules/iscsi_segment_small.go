@@ -10,8 +10,9 @@ import (
 // iscsiSegment: data segments of 8 KiB, the protocol default, cost a header and an interrupt for every few KiB.
 func iscsiSegment() Rule {
 	return Rule{
-		ID:  "iscsi-segment-small",
-		Doc: "Data segments of 8 KiB, the protocol default, cost a header and an interrupt for every few KiB.",
+		ID:     "iscsi-segment-small",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "Data segments of 8 KiB, the protocol default, cost a header and an interrupt for every few KiB.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, s := range f.ISCSI {

@@ -9,8 +9,9 @@ import (
 // iscsiDown: a path to an iSCSI target is down: its disks wait, or the other paths carry all.
 func iscsiDown() Rule {
 	return Rule{
-		ID:  "iscsi-session-down",
-		Doc: "A path to an iSCSI target is down: its disks wait, or the other paths carry all.",
+		ID:     "iscsi-session-down",
+		Limits: []model.LimiterID{model.Outage, model.LinkRate},
+		Doc:    "A path to an iSCSI target is down: its disks wait, or the other paths carry all.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, s := range f.ISCSI {

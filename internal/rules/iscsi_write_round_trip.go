@@ -7,8 +7,9 @@ import (
 // iscsiR2T: every write first asks for leave: one more round trip each.
 func iscsiR2T() Rule {
 	return Rule{
-		ID:  "iscsi-write-round-trip",
-		Doc: "Every write first asks for leave: one more round trip each.",
+		ID:     "iscsi-write-round-trip",
+		Limits: []model.LimiterID{model.RequestConcurrency},
+		Doc:    "Every write first asks for leave: one more round trip each.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, s := range f.ISCSI {

@@ -10,8 +10,9 @@ import (
 // lacpSplit: the ports of an LACP bond are in different groups: only one of the groups carries data.
 func lacpSplit() Rule {
 	return Rule{
-		ID:  "lacp-split",
-		Doc: "The ports of an LACP bond are in different groups: only one of the groups carries data.",
+		ID:     "lacp-split",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "The ports of an LACP bond are in different groups: only one of the groups carries data.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if !isLACP(b) {

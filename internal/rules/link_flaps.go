@@ -14,6 +14,7 @@ const flapsADay = 4
 func linkFlaps() Rule {
 	return Rule{
 		ID:     "link-flaps",
+		Limits: []model.LimiterID{model.Outage},
 		Doc:    "A link that goes down again and again stops every transfer over it for seconds.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

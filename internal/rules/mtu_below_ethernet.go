@@ -10,8 +10,9 @@ import (
 // mtuBelow: an MTU below 1500 spends more of the link on headers and more CPU on packets; tunnels need it, plain Ethernet does not.
 func mtuBelow() Rule {
 	return Rule{
-		ID:  "mtu-below-ethernet",
-		Doc: "An MTU below 1500 spends more of the link on headers and more CPU on packets; tunnels need it, plain Ethernet does not.",
+		ID:     "mtu-below-ethernet",
+		Limits: []model.LimiterID{model.LinkRate, model.PacketCost},
+		Doc:    "An MTU below 1500 spends more of the link on headers and more CPU on packets; tunnels need it, plain Ethernet does not.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				if n.MTU <= 0 || n.MTU >= 1500 || len(n.Addrs) == 0 {

@@ -9,8 +9,9 @@ import (
 // mtuDiffers: interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.
 func mtuDiffers() Rule {
 	return Rule{
-		ID:  "mtu-differs-in-subnet",
-		Doc: "Interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.",
+		ID:     "mtu-differs-in-subnet",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "Interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, p := range sameSubnet(f) {

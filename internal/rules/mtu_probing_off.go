@@ -9,8 +9,9 @@ import (
 // mtuProbing: with jumbo frames and no MTU probing a switch that drops them in silence stalls a connection for good.
 func mtuProbing() Rule {
 	return Rule{
-		ID:  "mtu-probing-off",
-		Doc: "With jumbo frames and no MTU probing a switch that drops them in silence stalls a connection for good.",
+		ID:     "mtu-probing-off",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "With jumbo frames and no MTU probing a switch that drops them in silence stalls a connection for good.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_mtu_probing")
 			if !ok || v != "0" {

@@ -9,8 +9,9 @@ import (
 // nconnectLost: a mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.
 func nconnectLost() Rule {
 	return Rule{
-		ID:  "nconnect-not-in-effect",
-		Doc: "A mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.",
+		ID:     "nconnect-not-in-effect",
+		Limits: []model.LimiterID{model.ReceiverWindow, model.ReceiverCPU},
+		Doc:    "A mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				// The kernel prints the connections of the client it shares, not what

@@ -7,8 +7,9 @@ import (
 // nfsUncached: without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.
 func nfsUncached() Rule {
 	return Rule{
-		ID:  "nfs-attributes-uncached",
-		Doc: "Without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.",
+		ID:     "nfs-attributes-uncached",
+		Limits: []model.LimiterID{model.NFSConcurrency},
+		Doc:    "Without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				noac, zero := o.has("noac"), o["acregmax"] == "0" || o["actimeo"] == "0"

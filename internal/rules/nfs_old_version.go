@@ -7,8 +7,9 @@ import (
 // nfsOld: old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.
 func nfsOld() Rule {
 	return Rule{
-		ID:  "nfs-old-version",
-		Doc: "Old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.",
+		ID:     "nfs-old-version",
+		Limits: []model.LimiterID{model.NFSConcurrency},
+		Doc:    "Old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				vers := o["vers"]

@@ -11,8 +11,9 @@ import (
 // nfsOneConnection: one TCP connection is served by one core at each end, and by one port of a bond.
 func nfsOneConnection() Rule {
 	return Rule{
-		ID:  "nfs-one-connection",
-		Doc: "One TCP connection is served by one core at each end, and by one port of a bond.",
+		ID:     "nfs-one-connection",
+		Limits: []model.LimiterID{model.LinkRate, model.ReceiverCPU},
+		Doc:    "One TCP connection is served by one core at each end, and by one port of a bond.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				n := nicNamed(f, m.Dev)

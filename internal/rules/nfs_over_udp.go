@@ -9,8 +9,9 @@ import (
 // nfsUDP: nFS over UDP loses a whole request with one fragment, and has no congestion control.
 func nfsUDP() Rule {
 	return Rule{
-		ID:  "nfs-over-udp",
-		Doc: "NFS over UDP loses a whole request with one fragment, and has no congestion control.",
+		ID:     "nfs-over-udp",
+		Limits: []model.LimiterID{model.PathLoss},
+		Doc:    "NFS over UDP loses a whole request with one fragment, and has no congestion control.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isNFS(m) || m.Proto != "udp" {

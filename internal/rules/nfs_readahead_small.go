@@ -4,14 +4,16 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
 
-// nfsReadahead: the kernel asks the server for no more than the read-ahead at once: on a path with delay one reader then waits most of the time.
+// nfsReadahead: two windows of read-ahead against what must be under way.
 func nfsReadahead() Rule {
 	return Rule{
-		ID:  "nfs-readahead-small",
-		Doc: "The kernel asks the server for no more than the read-ahead at once: on a path with delay one reader then waits most of the time.",
+		ID:     "nfs-readahead-small",
+		Limits: []model.LimiterID{model.NFSConcurrency},
+		Doc:    "The kernel asks the server for no more than the read-ahead at once: on a path with delay one reader then waits most of the time.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				ahead, ok := m.Ahead.Get()
@@ -20,19 +22,19 @@ func nfsReadahead() Rule {
 				if !isNFS(m) || !ok || !ok2 || rtt <= 0 || speed <= 0 {
 					return nil
 				}
+				rsize := unit.Bytes(o.number("rsize"))
+				// small is what a program has that reads less than the read-ahead at a
+				// time, large what any program can have.
+				small, large := size.AheadInFlight(size.AheadWindow(ahead, 0, rsize)), size.AheadInFlight(size.AheadMost(ahead, rsize))
 				out := &model.Finding{
 					Severity: Medium, Title: "one reader of " + m.Point + " cannot fill the path",
-					Fix:    fmt.Sprintf("raise the read-ahead of %s (nfsrahead, or /sys/class/bdi/…/read_ahead_kb) to %s or more", m.Point, 2*unit.Bytes(float64(speed)/8*rtt.Seconds())),
-					Source: "nfsrahead(5); mm/readahead.c (page_cache_sync_ra, page_cache_async_ra); Linux 5.4 lowered the default to 128 KiB",
+					Fix:    fmt.Sprintf("raise the read-ahead of %s (nfsrahead, or /sys/class/bdi/…/read_ahead_kb) to %s or more", m.Point, 2*size.InFlight(speed, rtt)),
+					Source: "nfsrahead(5); mm/readahead.c (page_cache_sync_ra, page_cache_async_ra); mm/fadvise.c; Linux 5.4 lowered the default to 128 KiB",
 				}
-				// Two windows are under way, the one being read and the next. A program
-				// that asks for more at once gets windows of up to a request's size; twice
-				// that is allowed for.
-				small, large := 2*ahead, 4*max(ahead, unit.Bytes(o.number("rsize")))
 				switch {
 				case *perRTT(large, rtt) < speed:
 					out.Bound = perRTT(large, rtt)
-					out.Observed = fmt.Sprintf("%s: read-ahead %s, at most %s under way: %s / %v", m.Point, ahead, large, large, rtt)
+					out.Observed = fmt.Sprintf("%s: read-ahead %s, rsize %s, at most %s under way for one reader: %s / %v", m.Point, ahead, rsize, large, large, rtt)
 				case *perRTT(small, rtt) < speed/2:
 					out.Severity, out.Title = Low, "one reader of "+m.Point+" may not fill the path"
 					out.Observed = fmt.Sprintf("%s: read-ahead %s: a program that reads less than that at a time has 2 × %s / %v = %s", m.Point, ahead, ahead, rtt, *perRTT(small, rtt))

@@ -4,14 +4,16 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
 
 // nfsSlots: no more requests are under way than there are slots: slots × size / round trip is all that a mount can move.
 func nfsSlots() Rule {
 	return Rule{
-		ID:  "nfs-slots",
-		Doc: "No more requests are under way than there are slots: slots × size / round trip is all that a mount can move.",
+		ID:     "nfs-slots",
+		Limits: []model.LimiterID{model.NFSConcurrency},
+		Doc:    "No more requests are under way than there are slots: slots × size / round trip is all that a mount can move.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				slots, name := int64(0), ""
@@ -22,18 +24,18 @@ func nfsSlots() Rule {
 					v, _ := setting(f, "linux.sysctl.sunrpc.tcp_max_slot_table_entries")
 					slots, name = decimal(v)*max(1, o.number("nconnect")), "sunrpc.tcp_max_slot_table_entries × connections"
 				}
-				size := max(o.number("rsize"), o.number("wsize"))
+				transfer := max(o.number("rsize"), o.number("wsize"))
 				rtt, ok := m.MinRTT.Get()
-				if !isNFS(m) || m.Proto != "tcp" || !ok || rtt <= 0 || slots <= 0 || size <= 0 {
+				if !isNFS(m) || m.Proto != "tcp" || !ok || rtt <= 0 || slots <= 0 || transfer <= 0 {
 					return nil
 				}
-				bound := perRTT(unit.Bytes(slots*size), rtt)
+				bound := perRTT(size.SlotsInFlight(slots, unit.Bytes(transfer)), rtt)
 				if *bound >= pathSpeed(f, c, m) {
 					return nil
 				}
 				return &model.Finding{
 					Severity: Medium, Title: m.Point + " has too few slots for this path", Bound: bound,
-					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v (the setting of now; a mount keeps what held when it was made)", m.Point, name, slots, unit.Bytes(size), slots, unit.Bytes(size), rtt),
+					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v (the setting of now; a mount keeps what held when it was made)", m.Point, name, slots, unit.Bytes(transfer), slots, unit.Bytes(transfer), rtt),
 					Fix:      "raise " + name + " on the client (and the slots the server offers), and mount again; larger rsize and wsize do the same",
 					Source:   "RFC 8881 section 2.10.6; Documentation/admin-guide/kernel-parameters.txt (nfs.max_session_slots)",
 				}

@@ -7,8 +7,9 @@ import (
 // nfsSync: mounted sync, every write waits for the disk of the server.
 func nfsSync() Rule {
 	return Rule{
-		ID:  "nfs-sync",
-		Doc: "Mounted sync, every write waits for the disk of the server.",
+		ID:     "nfs-sync",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "Mounted sync, every write waits for the disk of the server.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isNFS(m) || !o.has("sync") {

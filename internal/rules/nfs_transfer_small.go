@@ -9,8 +9,9 @@ import (
 // nfsTransfer: small NFS transfers cost a request, and its round trip and CPU time, for every few KiB.
 func nfsTransfer() Rule {
 	return Rule{
-		ID:  "nfs-transfer-small",
-		Doc: "Small NFS transfers cost a request, and its round trip and CPU time, for every few KiB.",
+		ID:     "nfs-transfer-small",
+		Limits: []model.LimiterID{model.NFSConcurrency},
+		Doc:    "Small NFS transfers cost a request, and its round trip and CPU time, for every few KiB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				size := min(o.number("rsize"), o.number("wsize"))

@@ -9,8 +9,9 @@ import (
 // nfsdUDP: clients reach this NFS server over UDP, which loses whole requests with one fragment.
 func nfsdUDP() Rule {
 	return Rule{
-		ID:  "nfsd-udp",
-		Doc: "Clients reach this NFS server over UDP, which loses whole requests with one fragment.",
+		ID:     "nfsd-udp",
+		Limits: []model.LimiterID{model.PathLoss},
+		Doc:    "Clients reach this NFS server over UDP, which loses whole requests with one fragment.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			d, ok := f.NFSD.Get()
 			if !ok || d.UDP < 10000 || d.UDP*10 < d.TCP {

@@ -10,8 +10,9 @@ import (
 // notsentLowat: with a low mark for unsent data every program is woken for small pieces, which costs a core on a fast path.
 func notsentLowat() Rule {
 	return Rule{
-		ID:  "notsent-lowat-small",
-		Doc: "With a low mark for unsent data programs are woken for small pieces: more switches between them and the kernel, hardly less goodput.",
+		ID:     "notsent-lowat-small",
+		Limits: []model.LimiterID{model.SenderCPU},
+		Doc:    "With a low mark for unsent data programs are woken for small pieces: more switches between them and the kernel, hardly less goodput.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_notsent_lowat")
 			n, err := strconv.ParseUint(v, 10, 32)

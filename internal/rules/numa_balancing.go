@@ -8,8 +8,9 @@ import (
 // numaBalancing: automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.
 func numaBalancing() Rule {
 	return Rule{
-		ID:  "numa-balancing",
-		Doc: "Automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.",
+		ID:     "numa-balancing",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "Automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := setting(f, "linux.sysctl.kernel.numa_balancing")
 			nodes := f.CPU.Nodes.Or(nil)

@@ -9,8 +9,9 @@ import (
 // oneSoftirqCore: one core took nearly all packets since the host started: the rate ends where that core does.
 func oneSoftirqCore() Rule {
 	return Rule{
-		ID:  "one-softirq-core",
-		Doc: "One core took nearly all packets: a single connection does that, and then the rate ends where that core does; with many connections they are not spread.",
+		ID:     "one-softirq-core",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "One core took nearly all packets: a single connection does that, and then the rate ends where that core does; with many connections they are not spread.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			cores, ok := f.CPU.Softnet.Get()
 			if !ok || len(cores) < 2 || fastest(f) < veryFast {

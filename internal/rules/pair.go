@@ -9,12 +9,13 @@ import (
 )
 
 // PairRule is one conclusion that can be drawn from two hosts and the probes
-// between them. Check fills all of a finding but Rule; Host is the end to act
+// between them. Check fills all of a finding but Rule and Limiters; Host is the end to act
 // at, empty where that is the network between.
 type PairRule struct {
-	ID    string
-	Doc   string // one sentence: what it looks for and why that costs goodput
-	Check func(p *model.Pair) []model.Finding
+	ID     string
+	Doc    string            // one sentence: what it looks for and why that costs goodput
+	Limits []model.LimiterID // as of Rule
+	Check  func(p *model.Pair) []model.Finding
 }
 
 // CheckPair runs every pair rule and returns the findings, worst first.
@@ -22,7 +23,7 @@ func CheckPair(p *model.Pair) []model.Finding {
 	var out []model.Finding
 	for _, r := range AllPairs() {
 		for _, found := range r.Check(p) {
-			found.Rule = r.ID
+			found.Rule, found.Limiters = r.ID, r.Limits
 			out = append(out, found)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 // pairARPFlux: another port of the far host answers for its data address.
 func pairARPFlux() PairRule {
 	return PairRule{
-		ID:  "pair-arp-flux",
-		Doc: "Another port of the host answers ARP for its data address, so that what is sent to one port arrives at another.",
+		ID:     "pair-arp-flux",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Another port of the host answers ARP for its data address, so that what is sent to one port arrives at another.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				l, own := inFlux(from, to)

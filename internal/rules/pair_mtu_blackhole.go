@@ -10,8 +10,9 @@ import (
 // and no ICMP message tells the sender (RFC 2923 section 2.1).
 func pairBlackHole() PairRule {
 	return PairRule{
-		ID:  "pair-mtu-blackhole",
-		Doc: "Packets that both ends may send vanish on the way without an ICMP message: small ones pass, so connections open, and hang when data flows.",
+		ID:     "pair-mtu-blackhole",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "Packets that both ends may send vanish on the way without an ICMP message: small ones pass, so connections open, and hang when data flows.",
 		Check: func(p *model.Pair) []model.Finding {
 			out := eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				mtu, ok := c.PathMTU.Get()

@@ -9,8 +9,9 @@ import (
 // pairMTUDiffers: the ends of one network have unequal MTUs.
 func pairMTUDiffers() PairRule {
 	return PairRule{
-		ID:  "pair-mtu-differs",
-		Doc: "The two ends of one network have different MTUs: TCP falls back to the smaller by its MSS, everything else (UDP, IPsec) loses the large packets without a message.",
+		ID:     "pair-mtu-differs",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "The two ends of one network have different MTUs: TCP falls back to the smaller by its MSS, everything else (UDP, IPsec) loses the large packets without a message.",
 		Check: func(p *model.Pair) []model.Finding {
 			a, b := meant(&p.A), meant(&p.B)
 			if a == nil || b == nil || a.MTU == b.MTU || !onLink(&p.A) || !onLink(&p.B) {

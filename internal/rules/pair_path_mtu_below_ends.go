@@ -9,8 +9,9 @@ import (
 // pairPathMTU: a hop has a smaller MTU than the ends, and says so.
 func pairPathMTU() PairRule {
 	return PairRule{
-		ID:  "pair-path-mtu-below-ends",
-		Doc: "A hop on the way carries smaller packets than both ends: TCP learns it, but the larger MTU of the ends gains nothing on this path.",
+		ID:     "pair-path-mtu-below-ends",
+		Limits: []model.LimiterID{model.PacketCost},
+		Doc:    "A hop on the way carries smaller packets than both ends: TCP learns it, but the larger MTU of the ends gains nothing on this path.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				mtu, ok := c.PathMTU.Get()

@@ -10,8 +10,9 @@ import (
 // must drop it, as its route back is by another interface.
 func pairReversePath() PairRule {
 	return PairRule{
-		ID:  "pair-reverse-path-drops",
-		Doc: "Nothing that one host sends arrives at the other, whose route back leads out of another interface while its reverse path filter is strict: it drops all of it.",
+		ID:     "pair-reverse-path-drops",
+		Limits: []model.LimiterID{model.Outage},
+		Doc:    "Nothing that one host sends arrives at the other, whose route back leads out of another interface while its reverse path filter is strict: it drops all of it.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				through, ok := c.Through.Get()

@@ -10,8 +10,9 @@ import (
 // data address.
 func pairSlowPort() PairRule {
 	return PairRule{
-		ID:  "pair-wrong-port",
-		Doc: "Traffic for the other host leaves by another interface than the fastest one that both have a network on: a route sends it over the wrong, often slower, port.",
+		ID:     "pair-wrong-port",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Traffic for the other host leaves by another interface than the fastest one that both have a network on: a route sends it over the wrong, often slower, port.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				l, wrong := wrongPort(from, to)

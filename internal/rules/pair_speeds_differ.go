@@ -9,8 +9,9 @@ import (
 // pairSpeeds: the ports of the two ends differ in speed.
 func pairSpeeds() PairRule {
 	return PairRule{
-		ID:  "pair-speeds-differ",
-		Doc: "The ports of the two ends have different speeds: the slower bounds the path, and bursts of the faster wait, or are lost, in the switch before it.",
+		ID:     "pair-speeds-differ",
+		Limits: []model.LimiterID{model.LinkRate, model.PathQueue},
+		Doc:    "The ports of the two ends have different speeds: the slower bounds the path, and bursts of the faster wait, or are lost, in the switch before it.",
 		Check: func(p *model.Pair) []model.Finding {
 			a, b := meant(&p.A), meant(&p.B)
 			x, y := portSpeed(a), portSpeed(b)

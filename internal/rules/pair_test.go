@@ -80,7 +80,7 @@ func TestPairRules(t *testing.T) {
 		"no neighbour": {set: func(p *model.Pair) { p.A.Leaving.Value.NextMAC = "" }},
 		"window": {func(p *model.Pair) {
 			p.B.Facts.Settings["linux.sysctl.net.ipv4.tcp_rmem"] = model.Known("4096 87380 125000")
-		}, "pair-receive-window-below-bdp", High, unit.Gbit, "h2", "10 Gbit/s at the measured 1ms need"},
+		}, "pair-receive-window-below-bdp", High, unit.Gbit, "h2", "10 Gbit/s at 1ms need 1.19 MiB in flight; the round trip is measured"},
 		"tight window": {func(p *model.Pair) {
 			p.B.Facts.Settings["linux.sysctl.net.ipv4.tcp_rmem"] = model.Known("4096 87380 2000000")
 		}, "pair-receive-window-below-bdp", Medium, 16 * unit.Gbit, "h2", ""},

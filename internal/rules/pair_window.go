@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
-	"linerate/internal/unit"
 )
 
 // pairBDP is what must be in flight to fill the path, and false where rate or
@@ -20,15 +19,15 @@ func pairBDP(p *model.Pair) (Context, bool) {
 // measured. The rules of one host judge its mounts' path.
 func pairReceiveWindow() PairRule {
 	return PairRule{
-		ID:    "pair-receive-window-below-bdp",
-		Doc:   "The largest receive window that a host can offer is smaller than the rate of the path times its measured round trip: one connection cannot fill it.",
-		Check: windows("tcp_rmem", "offers its peer at most a window of about half of", "RFC 7323 section 1.1; net/ipv4/tcp_input.c; Documentation/networking/ip-sysctl.rst", 2),
+		ID:     "pair-receive-window-below-bdp",
+		Limits: []model.LimiterID{model.ReceiverWindow},
+		Doc:    "The largest receive window that a host can offer is smaller than the rate of the path times its measured round trip: one connection cannot fill it.",
+		Check:  pairBuffers("tcp_rmem", receiveBufferSource, receiveSide),
 	}
 }
 
-// windows compares the largest buffer of a kind with share × BDP: about half of
-// a receive buffer is window.
-func windows(name, does, source string, share unit.Bytes) func(p *model.Pair) []model.Finding {
+// pairBuffers compares a buffer of each end with the path.
+func pairBuffers(name, source string, side func(f *model.Facts) (buffer, bool)) func(p *model.Pair) []model.Finding {
 	return func(p *model.Pair) []model.Finding {
 		c, ok := pairBDP(p)
 		if !ok {
@@ -38,22 +37,18 @@ func windows(name, does, source string, share unit.Bytes) func(p *model.Pair) []
 			if end.Facts == nil {
 				return nil
 			}
-			_, most, ok := triple(end.Facts, name)
-			bdp := c.BDP()
-			if !ok || most >= share*bdp {
+			b, ok := side(end.Facts)
+			if !ok {
 				return nil
 			}
-			found := &model.Finding{
-				Severity: Medium, Host: end.Name,
-				Title:    fmt.Sprintf("%s of %s may be too small for this path", name, end.Name),
-				Observed: fmt.Sprintf("%s %s %s; %s at the measured %v need %s in flight", end.Name, does, most, c.LineRate, c.RTT, bdp),
-				Bound:    perRTT(most, c.RTT),
-				Fix:      fmt.Sprintf("raise the maximum of net.ipv4.%s on %s to at least %s", name, end.Name, share*bdp),
-				Source:   source,
+			found := b.against(c)
+			if found == nil {
+				return nil
 			}
-			if most < bdp {
-				found.Severity, found.Title = High, fmt.Sprintf("%s of %s is too small for this path", name, end.Name)
-			}
+			found.Host, found.Source = end.Name, source
+			found.Title = fmt.Sprintf("%s of %s %s", name, end.Name, found.Title)
+			found.Observed = fmt.Sprintf("%s: net.ipv4.%s allows %s; the round trip is measured", end.Name, name, found.Observed)
+			found.Fix = fmt.Sprintf("raise the maximum of net.ipv4.%s on %s to at least %s", name, end.Name, b.need(c.BDP()))
 			return found
 		})
 	}

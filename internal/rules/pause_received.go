@@ -30,6 +30,7 @@ func pauseFinding(t *tally, n model.NIC, title, seen, packets, fix string) *mode
 func pauseReceived() Rule {
 	return Rule{
 		ID:     "pause-received",
+		Limits: []model.LimiterID{model.FlowControl},
 		Doc:    "A port that receives pause frames stands still for a while after each, whoever the switch wants to protect.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -7,6 +7,7 @@ import "linerate/internal/model"
 func pauseSent() Rule {
 	return Rule{
 		ID:     "pause-sent",
+		Limits: []model.LimiterID{model.FlowControl},
 		Doc:    "A port that sends pause frames stops the switch, and with it everybody behind the same buffer.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

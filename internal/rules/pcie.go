@@ -11,8 +11,9 @@ import (
 // pcieSlot: the link between NIC and slot against the speed of the port.
 func pcieSlot() Rule {
 	return Rule{
-		ID:  "pcie-below-port",
-		Doc: "The PCIe link of a NIC carries less than its port: a wrong slot, a riser, or a link that trained low.",
+		ID:     "pcie-below-port",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "The PCIe link of a NIC carries less than its port: a wrong slot, a riser, or a link that trained low.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, n := range f.NICs {

@@ -12,8 +12,9 @@ import (
 // pcieBoth: the ports of one card share its slot: each fits, together they do not.
 func pcieBoth() Rule {
 	return Rule{
-		ID:  "pcie-both-ports",
-		Doc: "The ports of one card share its slot: each fits, together they do not.",
+		ID:     "pcie-both-ports",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "The ports of one card share its slot: each fits, together they do not.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			done := map[string]bool{}

@@ -10,6 +10,7 @@ import (
 func pcieErrors() Rule {
 	return Rule{
 		ID:     "pcie-errors",
+		Limits: []model.LimiterID{model.LinkRate},
 		Doc:    "The PCIe link of a NIC repairs errors again and again: each packet is sent once more, and the link may fall back.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

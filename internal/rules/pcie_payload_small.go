@@ -11,8 +11,9 @@ import (
 // their headers take what the port needs.
 func pciePayload() Rule {
 	return Rule{
-		ID:  "pcie-payload-small",
-		Doc: "With small PCIe packets their headers take a larger share of the slot: a sixth at 128 bytes, a twelfth at 256.",
+		ID:     "pcie-payload-small",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "With small PCIe packets their headers take a larger share of the slot: a sixth at 128 bytes, a twelfth at 256.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				p, ok := n.Payload.Get()

@@ -10,8 +10,9 @@ import (
 // pcieUpstream: a link between the slot of a NIC and the root of the bus carries less than the port: it trained low, or the slot hangs behind a narrow bridge.
 func pcieUpstream() Rule {
 	return Rule{
-		ID:  "pcie-upstream-below-port",
-		Doc: "A link between the slot of a NIC and the root of the bus carries less than the port: it trained low, or the slot hangs behind a narrow bridge.",
+		ID:     "pcie-upstream-below-port",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A link between the slot of a NIC and the root of the bus carries less than the port: it trained low, or the slot hangs behind a narrow bridge.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				speed, known := n.Speed.Get()

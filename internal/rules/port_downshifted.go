@@ -9,8 +9,9 @@ import (
 // portDownshifted: both ends of a link offer a higher speed than it runs at: the cable or a connector does not carry it.
 func portDownshifted() Rule {
 	return Rule{
-		ID:  "port-downshifted",
-		Doc: "Both ends of a link offer a higher speed than it runs at: the cable or a connector does not carry it.",
+		ID:     "port-downshifted",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Both ends of a link offer a higher speed than it runs at: the cable or a connector does not carry it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				m, ok := n.Modes.Get()

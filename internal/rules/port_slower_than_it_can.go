@@ -9,8 +9,9 @@ import (
 // portSlower: a port runs below its own highest speed, as a port of 10 Gbit/s does at a switch of 1 Gbit/s.
 func portSlower() Rule {
 	return Rule{
-		ID:  "port-slower-than-it-can",
-		Doc: "A port runs below its own highest speed, as a port of 10 Gbit/s does at a switch of 1 Gbit/s.",
+		ID:     "port-slower-than-it-can",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A port runs below its own highest speed, as a port of 10 Gbit/s does at a switch of 1 Gbit/s.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				m, ok := n.Modes.Get()

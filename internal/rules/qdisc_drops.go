@@ -10,6 +10,7 @@ import (
 func qdiscDrops() Rule {
 	return Rule{
 		ID:     "qdisc-drops",
+		Limits: []model.LimiterID{model.LocalQdisc},
 		Doc:    "This host drops packets in its own queue before they reach the wire.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

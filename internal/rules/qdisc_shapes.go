@@ -10,8 +10,9 @@ import (
 // qdiscShapes: a queueing discipline that shapes, delays or drops on purpose caps everything that leaves by its interface.
 func qdiscShapes() Rule {
 	return Rule{
-		ID:  "qdisc-shapes",
-		Doc: "A queueing discipline that shapes, delays or drops on purpose caps everything that leaves by its interface.",
+		ID:     "qdisc-shapes",
+		Limits: []model.LimiterID{model.LocalQdisc},
+		Doc:    "A queueing discipline that shapes, delays or drops on purpose caps everything that leaves by its interface.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachNIC(f, func(n model.NIC) *model.Finding {
 				if !slices.Contains([]string{"tbf", "netem", "htb", "hfsc", "cbq"}, n.Qdisc) || len(n.Addrs) == 0 {

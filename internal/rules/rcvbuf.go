@@ -4,33 +4,88 @@ import (
 	"fmt"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
+	"linerate/internal/unit"
 )
 
 // receiveBuffer: the largest receive buffer against what must be in flight.
-// About half of the buffer is window (scaling_ratio in net/ipv4/tcp_input.c
-// starts there, tcp_adv_win_scale 1 before 6.6); the window never exceeds it.
 func receiveBuffer() Rule {
 	return Rule{
-		ID:  "receive-buffer-below-bdp",
-		Doc: "The largest TCP receive buffer is smaller than rate × RTT: as a receiver this host closes the window before the path is full.",
+		ID:     "receive-buffer-below-bdp",
+		Limits: []model.LimiterID{model.ReceiverWindow},
+		Doc:    "The largest TCP receive buffer is smaller than rate × RTT: as a receiver this host closes the window before the path is full.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
-			_, most, ok := triple(f, "tcp_rmem")
-			bdp := c.BDP()
-			if !ok || bdp == 0 || most >= 2*bdp {
+			b, ok := receiveSide(f)
+			if !ok {
 				return nil
 			}
-			found := model.Finding{
-				Severity: Medium,
-				Title:    "the receive buffer may be too small for this path",
-				Observed: fmt.Sprintf("net.ipv4.tcp_rmem allows %s, of which about half is window; %s at %v need %s in flight", most, c.LineRate, c.RTT, bdp),
-				Bound:    perRTT(most, c.RTT),
-				Fix:      fmt.Sprintf("raise the maximum of net.ipv4.tcp_rmem to at least %s", 2*bdp),
-				Source:   "RFC 7323 section 1.1; net/ipv4/tcp_input.c; Documentation/networking/ip-sysctl.rst",
+			found := b.against(c)
+			if found == nil {
+				return nil
 			}
-			if most < bdp {
-				found.Severity, found.Title = High, "the receive buffer is too small for this path"
-			}
-			return []model.Finding{found}
+			found.Title = "the receive buffer " + found.Title
+			found.Observed = fmt.Sprintf("net.ipv4.tcp_rmem allows %s", found.Observed)
+			found.Fix = fmt.Sprintf("raise the maximum of net.ipv4.tcp_rmem to at least %s", b.need(c.BDP()))
+			found.Source = receiveBufferSource
+			return []model.Finding{*found}
 		},
 	}
+}
+
+const receiveBufferSource = "RFC 7323 section 1.1; net/ipv4/tcp_input.c; Documentation/networking/ip-sysctl.rst"
+
+// buffer is the largest buffer of one direction of TCP.
+type buffer struct {
+	most  unit.Bytes
+	share float64 // that is usually payload in flight
+	// bound is the share that is never exceeded: 1 where the kernel's own
+	// arithmetic does not fix it.
+	bound float64
+	what  string // the share in words
+}
+
+// receiveSide: the window never exceeds the kernel's share of the buffer. From
+// Linux 6.6 on that depends on the driver, so that only the whole bounds it.
+func receiveSide(f *model.Facts) (buffer, bool) {
+	_, most, ok := triple(f, "tcp_rmem")
+	scale, _ := sysctl(f, "tcp_adv_win_scale")
+	share, sure := size.WindowShare(f.Kernel, scale, 0)
+	if sure {
+		return buffer{most, share, share, fmt.Sprintf("%.0f%% of it window (tcp_adv_win_scale %s)", 100*share, scale)}, ok
+	}
+	return buffer{most, size.UsualShare, 1, "of which about half is window"}, ok
+}
+
+// sendSide: what is sent stays in the send buffer until it is acknowledged,
+// together with the kernel's bookkeeping (skb truesize), which may be less than
+// usual but never nothing.
+func sendSide(f *model.Facts) (buffer, bool) {
+	_, most, ok := triple(f, "tcp_wmem")
+	return buffer{most, size.SendShare, 1, "of which about three quarters are payload"}, ok
+}
+
+// need is the buffer that has room for so many bytes in flight, and for as many
+// again while lost ones are repaired (tcp_rcv_space_adjust and tcp_sndbuf_expand
+// of net/ipv4/tcp_input.c double for that).
+func (b buffer) need(flight unit.Bytes) unit.Bytes {
+	return max(2*flight, unit.Bytes(float64(flight)/b.share))
+}
+
+// against compares what fits into the buffer with what must be in flight; nil
+// where it is enough or the path is not known. Title and Observed are the ends
+// of sentences.
+func (b buffer) against(c Context) *model.Finding {
+	bdp := c.BDP()
+	if bdp == 0 || float64(b.most)*b.share >= float64(bdp) {
+		return nil
+	}
+	most := unit.Bytes(float64(b.most) * b.bound)
+	found := &model.Finding{
+		Severity: Medium, Title: "may be too small for this path", Bound: perRTT(most, c.RTT),
+		Observed: fmt.Sprintf("%s, %s; %s at %v need %s in flight", b.most, b.what, c.LineRate, c.RTT, bdp),
+	}
+	if most < bdp {
+		found.Severity, found.Title = High, "is too small for this path"
+	}
+	return found
 }

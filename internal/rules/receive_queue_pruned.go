@@ -10,6 +10,7 @@ import (
 func queuePruned() Rule {
 	return Rule{
 		ID:     "receive-queue-pruned",
+		Limits: []model.LimiterID{model.PathLoss, model.ApplicationSink},
 		Doc:    "The kernel threw away data it had received, for want of room in a socket; it has to be sent again.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

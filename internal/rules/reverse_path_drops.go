@@ -10,6 +10,7 @@ import (
 func reversePathDrops() Rule {
 	return Rule{
 		ID:     "reverse-path-drops",
+		Limits: []model.LimiterID{model.Outage},
 		Doc:    "Packets were dropped because their answer would leave by another interface.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

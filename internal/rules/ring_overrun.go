@@ -10,6 +10,7 @@ import (
 func ringOverrun() Rule {
 	return Rule{
 		ID:     "ring-overrun",
+		Limits: []model.LimiterID{model.PathLoss, model.ReceiverCPU},
 		Doc:    "The NIC drops frames because its receive ring is full: the host fetches them too late.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

@@ -39,8 +39,9 @@ func detours(f *model.Facts) []detour {
 // routeDetour: a host that is on a port's own wire is reached through another.
 func routeDetour() Rule {
 	return Rule{
-		ID:  "route-detour",
-		Doc: "A route sends traffic for a host on one port's own network out by another port: the fast port stays idle, and answers may come another way.",
+		ID:     "route-detour",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A route sends traffic for a host on one port's own network out by another port: the fast port stays idle, and answers may come another way.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, d := range detours(f) {

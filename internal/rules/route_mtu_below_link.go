@@ -9,8 +9,9 @@ import (
 // routeMTU: a route that lowers the MTU undoes jumbo frames for all that goes by it.
 func routeMTU() Rule {
 	return Rule{
-		ID:  "route-mtu-below-link",
-		Doc: "A route that lowers the MTU undoes jumbo frames for all that goes by it.",
+		ID:     "route-mtu-below-link",
+		Limits: []model.LimiterID{model.PacketCost},
+		Doc:    "A route that lowers the MTU undoes jumbo frames for all that goes by it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, r := range f.Routes {

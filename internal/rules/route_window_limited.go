@@ -10,8 +10,9 @@ import (
 // routeWindow: a route with a window limit keeps every connection over it to that many bytes per round trip.
 func routeWindow() Rule {
 	return Rule{
-		ID:  "route-window-limited",
-		Doc: "A route with a window limit keeps every connection over it to that many bytes per round trip.",
+		ID:     "route-window-limited",
+		Limits: []model.LimiterID{model.ReceiverWindow},
+		Doc:    "A route with a window limit keeps every connection over it to that many bytes per round trip.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, r := range f.Routes {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/size"
 	"linerate/internal/unit"
 )
 
@@ -16,6 +17,9 @@ import (
 type Rule struct {
 	ID  string
 	Doc string // one sentence: what it looks for and why that costs goodput
+	// Limits are the limiters that linerate explain may name where what this rule
+	// finds is what binds a transfer; empty: it holds back no transfer by itself.
+	Limits []model.LimiterID
 	// Counts: it concludes from counters, so that a second look tells whether
 	// what it saw still happens.
 	Counts bool
@@ -34,7 +38,7 @@ type Context struct {
 // BDP is the bandwidth-delay product in bytes: what must be in flight to fill
 // the path. It is 0 when the path is not known.
 func (c Context) BDP() unit.Bytes {
-	return unit.Bytes(float64(c.LineRate) / 8 * c.RTT.Seconds())
+	return size.InFlight(c.LineRate, c.RTT)
 }
 
 // Severities, worst first.
@@ -54,7 +58,7 @@ func Check(f *model.Facts, c Context) []model.Finding {
 	c = c.complete(f)
 	for _, r := range All() {
 		for _, found := range r.Check(f, c) {
-			found.Rule, found.Host = r.ID, f.Host
+			found.Rule, found.Host, found.Limiters = r.ID, f.Host, r.Limits
 			out = append(out, found)
 		}
 	}
@@ -67,7 +71,7 @@ func Check(f *model.Facts, c Context) []model.Finding {
 
 // perRTT is the rate at which n bytes in flight can move: n/RTT.
 func perRTT(n unit.Bytes, rtt time.Duration) *unit.BitRate {
-	r := unit.BitRate(float64(n) * 8 / rtt.Seconds())
+	r := size.PerRoundTrip(float64(n), rtt)
 	return &r
 }
 

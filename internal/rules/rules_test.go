@@ -3,6 +3,7 @@ package rules
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,5 +176,41 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 			t.Errorf("rule %+v: want a new id in kebab-case, a sentence and a check", r)
 		}
 		seen[r.ID] = true
+	}
+}
+
+// Findings and verdicts speak of limiters in one language: model's. A rule that
+// gives a bound says which limiter that bound is of.
+func TestLimitersAreOfTheVocabulary(t *testing.T) {
+	known := map[model.LimiterID]bool{}
+	for _, l := range model.Limiters() {
+		known[l.ID] = l.Where != model.Nowhere
+	}
+	check := func(rule string, ids []model.LimiterID) {
+		for i, id := range ids {
+			if !known[id] || slices.Contains(ids[:i], id) {
+				t.Errorf("%s: %q is no limiter, or named twice", rule, id)
+			}
+		}
+	}
+	limits := map[string][]model.LimiterID{}
+	for _, r := range All() {
+		check(r.ID, r.Limits)
+		limits[r.ID] = r.Limits
+	}
+	for _, r := range AllPairs() {
+		check(r.ID, r.Limits)
+	}
+	for _, c := range append(linkCases(), append(hostCases(), storageCases()...)...) {
+		f := server()
+		c.set(f)
+		for _, found := range only(Check(f, Context{}), c.rule) {
+			if found.Bound != nil && len(found.Limiters) == 0 {
+				t.Errorf("%s bounds throughput and names no limiter", c.rule)
+			}
+			if !slices.Equal(found.Limiters, limits[c.rule]) {
+				t.Errorf("%s: its finding names %v, the rule %v", c.rule, found.Limiters, limits[c.rule])
+			}
+		}
 	}
 }

@@ -6,8 +6,9 @@ import "linerate/internal/model"
 // round trip.
 func sack() Rule {
 	return Rule{
-		ID:  "sack-off",
-		Doc: "Without SACK the sender repairs one loss per round trip and loses RACK-TLP: a few drops in a large window collapse the rate.",
+		ID:     "sack-off",
+		Limits: []model.LimiterID{model.SACKOff},
+		Doc:    "Without SACK the sender repairs one loss per round trip and loses RACK-TLP: a few drops in a large window collapse the rate.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return switchedOff(f, "tcp_sack", model.Finding{
 				Severity: Medium,

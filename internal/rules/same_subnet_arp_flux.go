@@ -9,8 +9,9 @@ import (
 // arpFlux: two interfaces in one subnet answer ARP for each other: traffic for both arrives at one of them, and may move.
 func arpFlux() Rule {
 	return Rule{
-		ID:  "same-subnet-arp-flux",
-		Doc: "Two interfaces in one subnet answer ARP for each other: traffic for both arrives at one of them, and may move.",
+		ID:     "same-subnet-arp-flux",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "Two interfaces in one subnet answer ARP for each other: traffic for both arrives at one of them, and may move.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, p := range sameSubnet(f) {

@@ -1,16 +1,16 @@
 package rules
 
-import "linerate/internal/model"
-
-// unscaledWindow is the largest window without window scaling: the field in
-// the TCP header has 16 bits (RFC 9293 section 3.1).
-const unscaledWindow = 65535
+import (
+	"linerate/internal/model"
+	"linerate/internal/size"
+)
 
 // windowScaling: without it at most 64 KiB are in flight.
 func windowScaling() Rule {
 	return Rule{
-		ID:  "window-scaling-off",
-		Doc: "Without window scaling no more than 64 KiB can be in flight, in either direction.",
+		ID:     "window-scaling-off",
+		Limits: []model.LimiterID{model.ReceiverWindow},
+		Doc:    "Without window scaling no more than 64 KiB can be in flight, in either direction.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			found := model.Finding{
 				Severity: Medium,
@@ -19,7 +19,7 @@ func windowScaling() Rule {
 				Source:   "RFC 7323 section 2",
 			}
 			if c.RTT > 0 {
-				found.Bound = perRTT(unscaledWindow, c.RTT)
+				found.Bound = perRTT(size.UnscaledWindow, c.RTT)
 				if c.LineRate > *found.Bound {
 					found.Severity = High
 				}

@@ -9,8 +9,9 @@ import (
 // scatterGather: without scatter-gather every frame is copied into one piece before it is sent, and segmentation offload does not work.
 func scatterGather() Rule {
 	return Rule{
-		ID:  "scatter-gather-off",
-		Doc: "Without scatter-gather every frame is copied into one piece before it is sent, and segmentation offload does not work.",
+		ID:     "scatter-gather-off",
+		Limits: []model.LimiterID{model.PacketCost},
+		Doc:    "Without scatter-gather every frame is copied into one piece before it is sent, and segmentation offload does not work.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				on, ok := n.Features.Get()

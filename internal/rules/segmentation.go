@@ -15,8 +15,9 @@ const fastPort = unit.Gbit
 // Sending needs either TSO or GSO, receiving GRO.
 func segmentation() Rule {
 	return Rule{
-		ID:  "segmentation-offload-off",
-		Doc: "With segmentation offload off every wire-sized packet passes the whole stack: a core is busy long before a fast link is.",
+		ID:     "segmentation-offload-off",
+		Limits: []model.LimiterID{model.PacketCost},
+		Doc:    "With segmentation offload off every wire-sized packet passes the whole stack: a core is busy long before a fast link is.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, n := range f.NICs {

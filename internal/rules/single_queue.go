@@ -9,8 +9,9 @@ import (
 // singleQueue: a fast port with one receive queue keeps one core busy while the others wait.
 func singleQueue() Rule {
 	return Rule{
-		ID:  "single-queue",
-		Doc: "A fast port with one receive queue keeps one core busy while the others wait.",
+		ID:     "single-queue",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "A fast port with one receive queue keeps one core busy while the others wait.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				ch, ok := n.Channels.Get()

@@ -7,8 +7,9 @@ import (
 // slowClock: a clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.
 func slowClock() Rule {
 	return Rule{
-		ID:  "slow-clock",
-		Doc: "A clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.",
+		ID:     "slow-clock",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "A clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			clock, ok := f.CPU.Clocksource.Get()
 			if !ok || clock != "hpet" && clock != "acpi_pm" {

@@ -10,8 +10,9 @@ import (
 // idleRestart: a connection that was idle for a moment starts slowly again: on a long path every burst pays for it.
 func idleRestart() Rule {
 	return Rule{
-		ID:  "slow-start-after-idle",
-		Doc: "A connection that was idle for a moment starts slowly again: on a long path every burst pays for it.",
+		ID:     "slow-start-after-idle",
+		Limits: []model.LimiterID{model.StartUp},
+		Doc:    "A connection that was idle for a moment starts slowly again: on a long path every burst pays for it.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_slow_start_after_idle")
 			if !ok || v != "1" || c.RTT < 10*time.Millisecond {

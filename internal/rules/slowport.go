@@ -11,8 +11,9 @@ import (
 // on a cable with a broken pair.
 func slowPort() Rule {
 	return Rule{
-		ID:  "slow-port",
-		Doc: "A port negotiated 100 Mbit/s or less: mostly a damaged cable or a port set by hand.",
+		ID:     "slow-port",
+		Limits: []model.LimiterID{model.LinkRate},
+		Doc:    "A port negotiated 100 Mbit/s or less: mostly a damaged cable or a port set by hand.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, n := range f.NICs {

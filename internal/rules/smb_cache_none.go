@@ -7,8 +7,9 @@ import (
 // smbUncached: with cache=none every read of a program goes to the server as it stands, with no read-ahead.
 func smbUncached() Rule {
 	return Rule{
-		ID:  "smb-cache-none",
-		Doc: "With cache=none every read of a program goes to the server as it stands, with no read-ahead.",
+		ID:     "smb-cache-none",
+		Limits: []model.LimiterID{model.RequestConcurrency},
+		Doc:    "With cache=none every read of a program goes to the server as it stands, with no read-ahead.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isSMB(m) || o["cache"] != "none" {

@@ -9,8 +9,9 @@ import (
 // smbEncrypted: with encryption a core works on every byte of SMB.
 func smbEncrypted() Rule {
 	return Rule{
-		ID:  "smb-encrypted",
-		Doc: "With encryption a core works on every byte of SMB.",
+		ID:     "smb-encrypted",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "With encryption a core works on every byte of SMB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isSMB(m) || !o.has("seal") || speedTo(f, m) < veryFast {

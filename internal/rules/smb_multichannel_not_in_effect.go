@@ -9,8 +9,9 @@ import (
 // smbChannels: a mount asked for several channels and has fewer: the server offers no more addresses, or no multichannel.
 func smbChannels() Rule {
 	return Rule{
-		ID:  "smb-multichannel-not-in-effect",
-		Doc: "A mount asked for several channels and has fewer: the server offers no more addresses, or no multichannel.",
+		ID:     "smb-multichannel-not-in-effect",
+		Limits: []model.LimiterID{model.LinkRate, model.ReceiverCPU},
+		Doc:    "A mount asked for several channels and has fewer: the server offers no more addresses, or no multichannel.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				shown, asked := int(o.number("max_channels")), m.Asked.Or(0)

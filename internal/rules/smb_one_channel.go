@@ -11,8 +11,9 @@ import (
 // smbOneChannel: one SMB connection is served by one core at each end; multichannel opens several.
 func smbOneChannel() Rule {
 	return Rule{
-		ID:  "smb-one-channel",
-		Doc: "One SMB connection is served by one core at each end; multichannel opens several.",
+		ID:     "smb-one-channel",
+		Limits: []model.LimiterID{model.LinkRate, model.ReceiverCPU},
+		Doc:    "One SMB connection is served by one core at each end; multichannel opens several.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isSMB(m) || o.has("multichannel") || !strings.HasPrefix(o["vers"], "3") || m.Conns.Or(0) != 1 || speedTo(f, m) < 25*unit.Gbit {

@@ -10,8 +10,9 @@ import (
 // smbSigned: with signing a core computes a signature over every byte.
 func smbSigned() Rule {
 	return Rule{
-		ID:  "smb-signed",
-		Doc: "With signing a core computes a signature over every byte.",
+		ID:     "smb-signed",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "With signing a core computes a signature over every byte.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				sec := o["sec"]

@@ -9,8 +9,9 @@ import (
 // smbTransfer: small SMB transfers cost a request, and its round trip and CPU time, for every few KiB.
 func smbTransfer() Rule {
 	return Rule{
-		ID:  "smb-transfer-small",
-		Doc: "Small SMB transfers cost a request, and its round trip and CPU time, for every few KiB.",
+		ID:     "smb-transfer-small",
+		Limits: []model.LimiterID{model.RequestConcurrency},
+		Doc:    "Small SMB transfers cost a request, and its round trip and CPU time, for every few KiB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				size := min(o.number("rsize"), o.number("wsize"))

@@ -11,6 +11,7 @@ import (
 func softirqBudget() Rule {
 	return Rule{
 		ID:     "softirq-budget",
+		Limits: []model.LimiterID{model.ReceiverCPU},
 		Doc:    "The kernel often stops taking packets because its time for it is used up, with packets still waiting.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

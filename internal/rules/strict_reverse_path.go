@@ -10,8 +10,9 @@ import (
 // strictReverse: with strict reverse path filtering a packet is dropped when its answer would leave by another interface, as with two interfaces in one subnet.
 func strictReverse() Rule {
 	return Rule{
-		ID:  "strict-reverse-path",
-		Doc: "With strict reverse path filtering a packet is dropped when its answer would leave by another interface, as with two interfaces in one subnet.",
+		ID:     "strict-reverse-path",
+		Limits: []model.LimiterID{model.Outage},
+		Doc:    "With strict reverse path filtering a packet is dropped when its answer would leave by another interface, as with two interfaces in one subnet.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, p := range sameSubnet(f) {

@@ -12,8 +12,9 @@ import (
 // switchGroup: host and switch do not agree on which ports form a group.
 func switchGroup() Rule {
 	return Rule{
-		ID:  "switch-lag-mismatch",
-		Doc: "Host and switch do not agree on which ports are aggregated: frames for one port arrive at another, or all traffic keeps to one.",
+		ID:     "switch-lag-mismatch",
+		Limits: []model.LimiterID{model.LinkRate, model.PathLoss},
+		Doc:    "Host and switch do not agree on which ports are aggregated: frames for one port arrive at another, or all traffic keeps to one.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			out := eachSwitchPort(f, func(n *model.NIC, p model.SwitchPort) *model.Finding {
 				g, ok := p.Group.Get()

@@ -13,8 +13,9 @@ const frameExtra = 18
 // switchMTU: the switch port says that it carries less than the host sends.
 func switchMTU() Rule {
 	return Rule{
-		ID:  "switch-mtu-below-port",
-		Doc: "The switch port says that it carries smaller frames than the host sends: large ones are dropped without a message.",
+		ID:     "switch-mtu-below-port",
+		Limits: []model.LimiterID{model.MTUBlackhole},
+		Doc:    "The switch port says that it carries smaller frames than the host sends: large ones are dropped without a message.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachSwitchPort(f, func(n *model.NIC, p model.SwitchPort) *model.Finding {
 				mtu, ok := p.MTU.Get()

@@ -9,8 +9,9 @@ import (
 // switchDiscards: the switch drops frames at the host's port, now.
 func switchDiscards() Rule {
 	return Rule{
-		ID:  "switch-port-discards",
-		Doc: "The switch dropped or damaged frames at the host's port between two looks: its buffer is too small for the bursts, or the cable is bad.",
+		ID:     "switch-port-discards",
+		Limits: []model.LimiterID{model.PathQueue, model.PathLoss},
+		Doc:    "The switch dropped or damaged frames at the host's port between two looks: its buffer is too small for the bursts, or the cable is bad.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachSwitchPort(f, func(n *model.NIC, p model.SwitchPort) *model.Finding {
 				rose := p.Rose.Or(nil)

@@ -10,6 +10,7 @@ import (
 func checksumErrors() Rule {
 	return Rule{
 		ID:     "tcp-checksum-errors",
+		Limits: []model.LimiterID{model.PathLoss},
 		Doc:    "Segments arrive with a wrong checksum though their frames were whole: memory or a device on the way damages data.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

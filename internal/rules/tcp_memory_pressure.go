@@ -10,6 +10,7 @@ import (
 func memoryPressure() Rule {
 	return Rule{
 		ID:     "tcp-memory-pressure",
+		Limits: []model.LimiterID{model.ReceiverWindow, model.SendBuffer},
 		Doc:    "When all sockets together use more memory than tcp_mem allows, the kernel lets no buffer grow.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

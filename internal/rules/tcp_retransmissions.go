@@ -10,6 +10,7 @@ import (
 func retransmissions() Rule {
 	return Rule{
 		ID:     "tcp-retransmissions",
+		Limits: []model.LimiterID{model.PathLoss, model.PathQueue},
 		Doc:    "Much of what this host sends it sends twice: somewhere on its paths segments are lost.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

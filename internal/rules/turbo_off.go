@@ -7,8 +7,9 @@ import (
 // turboOff: without turbo one busy core runs slower than it could while the others idle.
 func turboOff() Rule {
 	return Rule{
-		ID:  "turbo-off",
-		Doc: "Without turbo one busy core runs slower than it could while the others idle.",
+		ID:     "turbo-off",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "Without turbo one busy core runs slower than it could while the others idle.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			if off, ok := f.CPU.NoTurbo.Get(); !ok || !off || fastest(f) < veryFast {
 				return nil

@@ -9,8 +9,9 @@ import (
 // txQueueShort: a short transmit queue drops what a fast sender hands down in one burst.
 func txQueueShort() Rule {
 	return Rule{
-		ID:  "tx-queue-short",
-		Doc: "A short transmit queue drops what a fast sender hands down in one burst.",
+		ID:     "tx-queue-short",
+		Limits: []model.LimiterID{model.LocalQdisc},
+		Doc:    "A short transmit queue drops what a fast sender hands down in one burst.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				length, ok := n.TxQueueLen.Get()

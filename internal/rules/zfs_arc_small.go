@@ -10,8 +10,9 @@ import (
 // zfsARC: a small ARC sends reads to the disks that memory could answer.
 func zfsARC() Rule {
 	return Rule{
-		ID:  "zfs-arc-small",
-		Doc: "A small ARC sends reads to the disks that memory could answer.",
+		ID:     "zfs-arc-small",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "A small ARC sends reads to the disks that memory could answer.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z, ok := f.ZFS.Get()
 			memory, ok2 := f.Memory.Get()

@@ -10,8 +10,9 @@ import (
 // zfsIndex: the index of a large L2ARC lives in the ARC and leaves it less room for data.
 func zfsIndex() Rule {
 	return Rule{
-		ID:  "zfs-cache-index-large",
-		Doc: "The index of a large L2ARC lives in the ARC and leaves it less room for data.",
+		ID:     "zfs-cache-index-large",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "The index of a large L2ARC lives in the ARC and leaves it less room for data.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z := f.ZFS.Or(model.ZFS{})
 			index, size := z.ARC["l2_hdr_size"], z.ARC["c_max"]

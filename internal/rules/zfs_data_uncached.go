@@ -6,8 +6,9 @@ import "linerate/internal/model"
 // it reads, too.
 func zfsUncached() Rule {
 	return Rule{
-		ID:  "zfs-data-uncached",
-		Doc: "With primarycache=metadata or none ZFS keeps no file data in memory: each read goes to the disks, and it does not read ahead.",
+		ID:     "zfs-data-uncached",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "With primarycache=metadata or none ZFS keeps no file data in memory: each read goes to the disks, and it does not read ahead.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool {
 				return !d.Volume && (d.Cache == "metadata" || d.Cache == "none")

@@ -8,8 +8,9 @@ import (
 // fit into memory, lies on the disks.
 func zfsDedup() Rule {
 	return Rule{
-		ID:  "zfs-dedup-on",
-		Doc: "With dedup each block written is looked up in a table of all blocks: once that no longer fits into memory, each write reads disks first.",
+		ID:     "zfs-dedup-on",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "With dedup each block written is looked up in a table of all blocks: once that no longer fits into memory, each write reads disks first.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool { return d.Dedup != "" && d.Dedup != "off" && d.Dedup != "-" })
 			if n == 0 {

@@ -10,8 +10,9 @@ import (
 // zfsDirty: zFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.
 func zfsDirty() Rule {
 	return Rule{
-		ID:  "zfs-dirty-limit-small",
-		Doc: "ZFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.",
+		ID:     "zfs-dirty-limit-small",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "ZFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z := f.ZFS.Or(model.ZFS{})
 			n := options(z.Params).number("zfs_dirty_data_max")

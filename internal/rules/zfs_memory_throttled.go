@@ -10,6 +10,7 @@ import (
 func zfsThrottle() Rule {
 	return Rule{
 		ID:     "zfs-memory-throttled",
+		Limits: []model.LimiterID{model.ServerTime},
 		Doc:    "ZFS held back writes because memory was short.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {

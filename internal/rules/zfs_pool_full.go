@@ -13,8 +13,9 @@ import (
 // where metaslabs are loaded by best fit (metaslab_df_free_pct is 4%).
 func zfsFull() Rule {
 	return Rule{
-		ID:  "zfs-pool-full",
-		Doc: "In a pool that is nearly full ZFS searches long for room and finds it in small pieces: writes slow down, and so will reads of what was written so.",
+		ID:     "zfs-pool-full",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "In a pool that is nearly full ZFS searches long for room and finds it in small pieces: writes slow down, and so will reads of what was written so.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			store := f.ZFS.Or(model.ZFS{}).Store

@@ -10,8 +10,9 @@ import (
 // zfsPool: a pool that is not whole reads around its missing disks, or stands still.
 func zfsPool() Rule {
 	return Rule{
-		ID:  "zfs-pool-state",
-		Doc: "A pool that is not whole reads around its missing disks, or stands still.",
+		ID:     "zfs-pool-state",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "A pool that is not whole reads around its missing disks, or stands still.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z, ok := f.ZFS.Get()
 			if !ok {

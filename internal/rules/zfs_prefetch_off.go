@@ -7,8 +7,9 @@ import (
 // zfsPrefetch: without prefetch ZFS reads a stream one record at a time.
 func zfsPrefetch() Rule {
 	return Rule{
-		ID:  "zfs-prefetch-off",
-		Doc: "Without prefetch ZFS reads a stream one record at a time.",
+		ID:     "zfs-prefetch-off",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "Without prefetch ZFS reads a stream one record at a time.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z := f.ZFS.Or(model.ZFS{})
 			if z.Params["zfs_prefetch_disable"] != "1" {

@@ -15,8 +15,9 @@ const smallRecord = 64 * unit.KiB
 // often a request for each.
 func zfsRecord() Rule {
 	return Rule{
-		ID:  "zfs-record-small",
-		Doc: "A file system with a small recordsize cuts streams into many small pieces, each with its own checksum and disk request.",
+		ID:     "zfs-record-small",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "A file system with a small recordsize cuts streams into many small pieces, each with its own checksum and disk request.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			small := func(d model.ZFSDataset) bool { return !d.Volume && d.Record > 0 && d.Record < smallRecord }
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool { return small(d) && d.Shared })

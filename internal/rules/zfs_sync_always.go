@@ -6,8 +6,9 @@ import "linerate/internal/model"
 // before it is answered, whether or not anybody asked for that.
 func zfsSyncAlways() Rule {
 	return Rule{
-		ID:  "zfs-sync-always",
-		Doc: "With sync=always each write waits until it is on the intent log, also those that nobody asked to be safe yet.",
+		ID:     "zfs-sync-always",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "With sync=always each write waits until it is on the intent log, also those that nobody asked to be safe yet.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			store := f.ZFS.Or(model.ZFS{}).Store
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool { return d.Sync == "always" })

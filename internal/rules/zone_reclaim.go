@@ -9,8 +9,9 @@ import (
 // zoneReclaim: with zone reclaim a node throws away cached files while other nodes have free memory.
 func zoneReclaim() Rule {
 	return Rule{
-		ID:  "zone-reclaim",
-		Doc: "With zone reclaim a node throws away cached files while other nodes have free memory.",
+		ID:     "zone-reclaim",
+		Limits: []model.LimiterID{model.ServerTime},
+		Doc:    "With zone reclaim a node throws away cached files while other nodes have free memory.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := setting(f, "linux.sysctl.vm.zone_reclaim_mode")
 			nodes := f.CPU.Nodes.Or(nil)

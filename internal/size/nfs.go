@@ -96,10 +96,10 @@ func NFS(in NFSInput) (Answer, error) {
 	}
 	a := newAnswer("nfs", in)
 	slots, text := in.slots()
-	a.add("slots", float64(slots)*float64(in.Transfer)*8/in.call(), BitsPerSecond,
+	a.add("slots", float64(PerRoundTrip(float64(SlotsInFlight(int64(slots), in.Transfer)), in.RTT+in.Service)), BitsPerSecond,
 		"%s × %d B × 8 / %s", text, in.Transfer, in.callText())
 	if in.Window > 0 {
-		a.add("TCP windows", float64(in.Nconnect)*float64(in.Window)*8/in.RTT.Seconds(), BitsPerSecond,
+		a.add("TCP windows", float64(PerRoundTrip(float64(in.Nconnect)*float64(in.Window), in.RTT)), BitsPerSecond,
 			"%s × %d B × 8 / %s", amount(float64(in.Nconnect), "connection"), in.Window, seconds(in.RTT.Seconds()))
 	}
 	if in.Rate > 0 {
@@ -107,8 +107,8 @@ func NFS(in NFSInput) (Answer, error) {
 	}
 	addCeiling(a)
 	if in.ReadAhead > 0 {
-		a.add("one reader with small reads", float64(in.ReadAhead)*8/in.call(), BitsPerSecond,
-			"%d B × 8 / %s", in.ReadAhead, in.callText())
+		a.add("one reader with small reads", float64(PerRoundTrip(float64(AheadInFlight(in.ReadAhead)), in.RTT+in.Service)), BitsPerSecond,
+			"2 × %d B × 8 / %s", in.ReadAhead, in.callText())
 	}
 	nfsNotes(a, in)
 	return *a, nil
@@ -141,7 +141,7 @@ func nfsNotes(a *Answer, in NFSInput) {
 		a.note("The Linux client ends at an rsize and wsize of %s.", maxTransfer)
 	}
 	if in.ReadAhead > 0 {
-		a.note("One reader: buffered and sequential, with reads no larger than the read-ahead, of which at most one window is in flight. Larger reads (up to rsize), more files and direct I/O go beyond it. Linux sets 128 KiB from 5.4 on, before 15 × rsize; it has an optimum, not a maximum.")
+		a.note("One reader: buffered and sequential, with reads no larger than the read-ahead, of which at most two windows are in flight: the one being read and the next. Larger reads (up to rsize), programs that announce a sequential read (posix_fadvise, as cp does), more files and direct I/O go beyond it. Linux sets 128 KiB from 5.4 on, before 15 × rsize; it has an optimum, not a maximum.")
 	}
 	a.note("The time per call must be measured under the load in question: queues add to it (mountstats shows RTT and execution time per call).")
 }

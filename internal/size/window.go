@@ -66,7 +66,7 @@ func Window(in WindowInput) (Answer, error) {
 		buffers(a, bdp, in.Share)
 		wrap(a, in.Rate)
 	case in.RTT > 0 && in.Window > 0 && in.Rate == 0:
-		rate := float64(in.Window) * 8 / rtt
+		rate := float64(PerRoundTrip(float64(in.Window), in.RTT))
 		a.add("rate of one connection", rate, BitsPerSecond, "%s × 8 / %s", in.windowText(), seconds(rtt))
 		wrap(a, unit.BitRate(rate))
 	case in.Rate > 0 && in.Window > 0 && in.RTT == 0:
@@ -115,7 +115,7 @@ func WindowFor(in WindowInput) (Answer, error) {
 	bdp := float64(in.Rate) * rtt / 8
 	a.add("data in flight", bdp, Bytes, "%s × %s / 8", in.Rate, seconds(rtt))
 	if in.Window > 0 {
-		one := float64(in.Window) * 8 / rtt
+		one := float64(PerRoundTrip(float64(in.Window), in.RTT))
 		a.add("rate of one connection", one, BitsPerSecond, "%s × 8 / %s", in.windowText(), seconds(rtt))
 		a.add("connections needed", atLeast(bdp/float64(in.Window)), Count, "⌈%.0f B / %s⌉", bdp, in.windowText())
 	} else {

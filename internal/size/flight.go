@@ -1,0 +1,56 @@
+package size
+
+import (
+	"time"
+
+	"linerate/internal/unit"
+)
+
+// The formulas of this file bound what findings, verdicts and the calculators
+// say of a path alike: each stands here and nowhere else.
+
+// UnscaledWindow is the largest window without window scaling in bytes: the field
+// in the TCP header has 16 bits (RFC 9293 §3.1).
+const UnscaledWindow = 65535
+
+// PerRoundTrip is what so many bytes under way carry: bytes × 8 / RTT (Little's
+// law; for a TCP window RFC 7323 §1.1). Without a round trip nothing bounds it,
+// and the answer is 0.
+func PerRoundTrip(bytes float64, rtt time.Duration) unit.BitRate {
+	if rtt <= 0 {
+		return 0
+	}
+	return unit.BitRate(bytes * 8 / rtt.Seconds())
+}
+
+// InFlight is what must be under way to fill a path: rate × RTT / 8, the
+// bandwidth-delay product. It is 0 where the path is not known.
+func InFlight(rate unit.BitRate, rtt time.Duration) unit.Bytes {
+	return unit.Bytes(float64(rate) / 8 * rtt.Seconds())
+}
+
+// SlotsInFlight is what all slots of an NFS mount have under way together, in
+// bytes: so many calls, each with a transfer (RFC 8881 §2.10.6).
+func SlotsInFlight(slots int64, transfer unit.Bytes) unit.Bytes {
+	return unit.Bytes(slots) * transfer
+}
+
+// AheadWindow is how much of a file the kernel asks for at a time on behalf of
+// one sequential reader of page cache: the read-ahead, or, where a program reads
+// more than that at once, what it reads, up to the largest request of the device
+// (of an NFS mount the rsize): mm/readahead.c, page_cache_sync_ra and
+// page_cache_async_ra with bdi->io_pages. 0 of read or request is not known, and
+// counts as small.
+func AheadWindow(ahead, read, request unit.Bytes) unit.Bytes {
+	return max(ahead, min(read, request))
+}
+
+// AheadMost is AheadWindow for whatever program: one may read as much at once as
+// it likes, and posix_fadvise(SEQUENTIAL), which cp gives, doubles the read-ahead
+// (mm/fadvise.c, generic_fadvise).
+func AheadMost(ahead, request unit.Bytes) unit.Bytes { return max(2*ahead, request) }
+
+// AheadInFlight is what one sequential reader has under way at most: the window
+// that it reads and the next one, which is asked for when it comes to the first
+// page of this one (mm/readahead.c, the page marked PG_readahead).
+func AheadInFlight(window unit.Bytes) unit.Bytes { return 2 * window }

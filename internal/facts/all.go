@@ -42,6 +42,7 @@ func subjects() []subject {
 		{"RAID arrays", "missing disks and rebuilds", false, readArrays},
 		{"ZFS", "its cache and the state of its pools", false, readZFS},
 		{"connection tracking", "whether a firewall follows each connection", false, readConntrack},
+		{"firewall rules", "how many rules each packet passes", false, readFirewall},
 		{"NFS server", "how many threads serve", false, readNFSD},
 		{"processes", "services that move interrupts or join paths", false, readServices},
 	}

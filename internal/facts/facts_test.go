@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,4 +242,35 @@ func ExampleMountError() {
 	err := &MountError{Path: "/home", Kind: ErrLocal, Mount: model.Mount{Source: "/dev/sda1", Point: "/", Type: "ext4"}}
 	fmt.Println(err)
 	// Output: /home is on a local file system (ext4 on /dev/sda1, mounted at /): nothing crosses the network; name a path on an NFS or SMB mount or an iSCSI disk, or use --attach HOST:PORT
+}
+
+// The packet filter tells only root: a refusal stands among what was not seen, a
+// filter that is not loaded does not.
+func TestFirewall(t *testing.T) {
+	h := load(t, "vm-virtio")
+	read := func() *model.Facts {
+		t.Helper()
+		f, err := Read(context.Background(), h, "h", time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	blind := func(f *model.Facts) bool {
+		return slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool {
+			return b.What == "firewall rules" && strings.Contains(b.How, "root")
+		})
+	}
+	if f := read(); f.Firewall.State != model.Absent || blind(f) {
+		t.Errorf("not loaded: %+v, %+v", f.Firewall, f.CouldNotSee)
+	}
+	h.Fail["/netlink/firewall.json"] = fs.ErrPermission
+	if f := read(); f.Firewall.State != model.Denied || !blind(f) {
+		t.Errorf("denied: %+v, %+v", f.Firewall, f.CouldNotSee)
+	}
+	delete(h.Fail, "/netlink/firewall.json")
+	h.Files["netlink/firewall.json"] = `[{"by":"nf_tables","family":"inet","table":"t","chain":"c","hook":"input","rules":7,"before":2}]`
+	if f := read(); len(f.Firewall.Value) != 1 || f.Firewall.Value[0].Rules != 7 || *f.Firewall.Value[0].Before != 2 {
+		t.Errorf("%+v", f.Firewall)
+	}
 }

@@ -36,6 +36,9 @@ type Source interface {
 	Routes(ctx context.Context) ([]model.Route, error)
 	// Qdiscs lists the root queueing disciplines, by link index.
 	Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error)
+	// Firewall lists what the packet filter has in the way of packets. A filter
+	// that is not loaded is fs.ErrNotExist, and is not loaded by asking.
+	Firewall(ctx context.Context) ([]model.FirewallChain, error)
 	// Ask puts a question to an administrator's program of the host. One that
 	// is not there is fs.ErrNotExist.
 	Ask(ctx context.Context, t Tool) ([]byte, error)

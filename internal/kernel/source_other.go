@@ -41,6 +41,11 @@ func (Live) Qdiscs(context.Context) (map[int]model.QdiscCount, error) {
 	return nil, notHere("list queueing disciplines")
 }
 
+// Firewall is not available on this operating system yet.
+func (Live) Firewall(context.Context) ([]model.FirewallChain, error) {
+	return nil, notHere("list firewall rules")
+}
+
 // Port is not available on this operating system yet: every fact says so.
 func (Live) Port(string) Port {
 	why := notHere("ask the driver").Error()

@@ -38,6 +38,7 @@ type Facts struct {
 	Arrays      []Array                 `json:"arrays,omitempty"`
 	ZFS         Fact[ZFS]               `json:"zfs,omitzero"`
 	Conntrack   Fact[Conntrack]         `json:"conntrack,omitzero"`
+	Firewall    Fact[[]FirewallChain]   `json:"firewall,omitzero"`
 	NFSD        Fact[NFSD]              `json:"nfsd,omitzero"`
 	Services    Fact[[]string]          `json:"services,omitzero"`  // of the processes that rules know, those that run
 	Switches    []SwitchPort            `json:"switches,omitempty"` // filled where it was asked for

@@ -230,3 +230,22 @@ type NFSD struct {
 	UDP     int64 `json:"udp"` // packets since it started
 	TCP     int64 `json:"tcp"`
 }
+
+// FirewallChain is what packets of this host pass at one hook of the packet
+// filter: a base chain of nf_tables, or a whole table of the older iptables.
+type FirewallChain struct {
+	By     string `json:"by"`     // nf_tables or ip_tables
+	Family string `json:"family"` // inet, ip, ip6, netdev, bridge, arp
+	Table  string `json:"table"`
+	Chain  string `json:"chain,omitempty"` // empty: Rules is of the whole table
+	Hook   string `json:"hook,omitempty"`  // ingress, prerouting, input, forward, output, postrouting
+	Device string `json:"device,omitempty"`
+	Policy string `json:"policy,omitempty"` // accept or drop
+	Rules  int    `json:"rules"`            // without those of chains that it jumps to
+	// Before is how many rules stand before the one that accepts what belongs to
+	// a known connection; nil: there is no such rule, and each packet passes
+	// rules until one matches.
+	Before *int `json:"before,omitempty"`
+	// Queues: a rule hands packets to a program (queue, NFQUEUE).
+	Queues bool `json:"queues,omitempty"`
+}

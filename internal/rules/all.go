@@ -135,6 +135,8 @@ func All() []Rule {
 		conntrackFull(),
 		conntrackDrops(),
 		conntrackOn(),
+		firewallMany(),
+		firewallQueues(),
 		unneeded(),
 		switchMTU(),
 		switchDiscards(),

@@ -128,6 +128,12 @@ func hostCases() []sick {
 		{"tcp-retransmissions", Medium, false, netCount("Tcp.RetransSegs", 1e7), netCount("Tcp.OutSegs", 9e5)},
 		{"fragments-lost", Low, false, netCount("Ip.ReasmFails", 1000), netCount("Ip.ReasmFails", 999)},
 		{"tcp-checksum-errors", Low, false, netCount("Tcp.InCsumErrors", 1000), netCount("Tcp.InCsumErrors", 999)},
+		{"firewall-rules-many", Low, false, chain(model.FirewallChain{Family: "inet", Hook: "input", Rules: 100}), chain(model.FirewallChain{Family: "inet", Hook: "input", Rules: 99})},
+		{"firewall-rules-many", Low, false, func(f *model.Facts) {
+			f.Firewall = model.Known([]model.FirewallChain{{Family: "ip", Table: "raw", Rules: 60}, {Family: "inet", Hook: "output", Rules: 40}})
+		}, func(f *model.Facts) { f.Firewall.Value[1].Hook = "forward" }},
+		{"firewall-rules-many", Low, false, chain(model.FirewallChain{Family: "inet", Hook: "input", Rules: 500}), func(f *model.Facts) { f.Firewall.Value[0].Before = new(int) }},
+		{"firewall-queues-packets", Info, false, chain(model.FirewallChain{Family: "ip", Hook: "input", Queues: true}), chain(model.FirewallChain{Family: "ip", Hook: "forward", Queues: true})},
 		{"conntrack-full", Medium, false, track(model.Conntrack{Count: 95, Max: 100}), track(model.Conntrack{Count: 79, Max: 100})},
 		{"conntrack-drops", Medium, false, track(model.Conntrack{Max: 100, Drops: 100}), track(model.Conntrack{Max: 100, Drops: 99})},
 		{"conntrack-in-path", Info, false, track(model.Conntrack{Max: 100, Count: 1}), track(model.Conntrack{Max: 100})},

@@ -328,3 +328,7 @@ func pool(change func(p *model.ZFSPool)) func(*model.Facts) {
 		f.ZFS.Value.Store["tank"] = p
 	}
 }
+
+func chain(c model.FirewallChain) func(*model.Facts) {
+	return func(f *model.Facts) { f.Firewall = model.Known([]model.FirewallChain{c}) }
+}

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -212,5 +214,16 @@ func TestLimitersAreOfTheVocabulary(t *testing.T) {
 				t.Errorf("%s: its finding names %v, the rule %v", c.rule, found.Limiters, limits[c.rule])
 			}
 		}
+	}
+}
+
+// README says how many rules there are.
+func TestReadmeCountsTheRules(t *testing.T) {
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("| %d [rules](docs/check.md)", len(All())+len(AllPairs())); !strings.Contains(string(b), want) {
+		t.Errorf("README.md has no %q in its row on check", want)
 	}
 }

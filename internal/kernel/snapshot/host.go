@@ -36,6 +36,8 @@ const (
 	connsFile  = "netlink/conns.json"  // []model.Conn
 	portsFile  = "netlink/ports.json"  // interface name → kernel.Port
 
+	firewallFile = "netlink/firewall.json" // []model.FirewallChain
+
 	hostFilesFile = "audit/files.json" // model.HostFiles
 )
 
@@ -304,6 +306,11 @@ func (h *Host) Routes(context.Context) ([]model.Route, error) {
 // Qdiscs returns the recorded root queueing disciplines.
 func (h *Host) Qdiscs(context.Context) (map[int]model.QdiscCount, error) {
 	return canned[map[int]model.QdiscCount](h, qdiscsFile)
+}
+
+// Firewall returns the recorded chains.
+func (h *Host) Firewall(context.Context) ([]model.FirewallChain, error) {
+	return canned[[]model.FirewallChain](h, firewallFile)
 }
 
 // Pauses returns the pause frames that the recorded driver told.

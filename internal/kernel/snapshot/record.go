@@ -163,6 +163,13 @@ func (r *Recorder) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error)
 	return kept(r, qdiscsFile, v, err)
 }
 
+// Firewall asks and keeps the answer.
+func (r *Recorder) Firewall(ctx context.Context) ([]model.FirewallChain, error) {
+	v, err := r.Source.Firewall(ctx)
+	r.denied("/"+firewallFile, err)
+	return kept(r, firewallFile, v, err)
+}
+
 // Port asks and keeps the answer.
 func (r *Recorder) Port(ifname string) kernel.Port {
 	p := r.Source.Port(ifname)

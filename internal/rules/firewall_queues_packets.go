@@ -1,0 +1,35 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+// firewallQueues: packets that wait for a program. For information, since it
+// does not show whether storage traffic gets to the rule.
+func firewallQueues() Rule {
+	return Rule{
+		ID:     "firewall-queues-packets",
+		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
+		Doc:    "A rule of the firewall hands packets to a program and waits for its word: that costs two switches between kernel and program for each, and drops what the program does not keep up with.",
+		Check: func(f *model.Facts, _ Context) []model.Finding {
+			var where []string
+			for _, c := range f.Firewall.Or(nil) {
+				if c.Queues && c.Hook != "forward" && c.Family != "bridge" && c.Family != "arp" {
+					where = append(where, fmt.Sprintf("%s %s %s (%s)", c.Family, c.Table, c.Chain, c.Hook))
+				}
+			}
+			if len(where) == 0 {
+				return nil
+			}
+			return []model.Finding{{
+				Severity: Info, Title: "the firewall hands packets to a program",
+				Observed: "a rule queues in " + strings.Join(where, ", ") + "; whether storage traffic matches it does not show",
+				Fix:      "accept the storage network in a rule before that one",
+				Source:   "nft(8) (queue statement); iptables-extensions(8) (NFQUEUE)",
+			}}
+		},
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"linerate/internal/kernel"
@@ -57,6 +58,8 @@ func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*
 		return nil, fmt.Errorf("read facts of %s: unsupported on %s, only Linux can be read so far: %w", host, src.OS(), errors.ErrUnsupported)
 	}
 	f := &model.Facts{V: model.FactsVersion, Host: host, Taken: now, OS: src.OS(), UID: -1, Settings: map[string]model.Fact[string]{}}
+	noted := &noting{Source: src}
+	src = noted
 	var errs []error
 	seen := false
 	for _, s := range subjects() {
@@ -70,10 +73,28 @@ func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*
 			f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: s.what, WouldShow: s.wouldShow, How: remedy(err)})
 		}
 	}
+	f.CouldNotSee = append(f.CouldNotSee, noted.large...)
 	if !seen {
 		return nil, fmt.Errorf("read facts of %s: nothing can be read; see that /proc is mounted and readable there: %w", host, errors.Join(errs...))
 	}
 	return f, nil
+}
+
+// noting is a source that notes the files that were too large to be read: some
+// readers do without a file, and nobody would hear of it.
+type noting struct {
+	kernel.Source
+	large []model.Blind
+}
+
+// ReadFile reads from the source.
+func (n *noting) ReadFile(name string) ([]byte, error) {
+	b, err := n.Source.ReadFile(name)
+	known := func(b model.Blind) bool { return b.What == name }
+	if errors.Is(err, kernel.ErrHugeFile) && !slices.ContainsFunc(n.large, known) {
+		n.large = append(n.large, model.Blind{What: name, WouldShow: "what rules read in it", How: "no host that linerate knows has so much in it: " + err.Error()})
+	}
+	return b, err
 }
 
 // remedy is what the user can do about a view that failed.

@@ -274,3 +274,44 @@ func TestFirewall(t *testing.T) {
 		t.Errorf("%+v", f.Firewall)
 	}
 }
+
+// withFile is a recorded host of which one file is that of a directory.
+type withFile struct {
+	*kerneltest.Host
+	root kernel.Root
+	name string
+}
+
+func (w withFile) ReadFile(abs string) ([]byte, error) {
+	if abs == w.name {
+		return w.root.ReadFile("/file")
+	}
+	return w.Host.ReadFile(abs)
+}
+
+// A file of /proc or /sys that is 100 MB large takes no more with it than what it
+// would have told, and is named.
+func TestReadAHundredMegabytes(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(100<<20), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h := load(t, "dtn-40g-sick")
+	for _, name := range []string{
+		"/proc/self/mountinfo", "/proc/net/netstat", "/proc/net/snmp", "/proc/self/status", "/proc/uptime", "/proc/sys/kernel/osrelease",
+		"/proc/net/softnet_stat", "/proc/meminfo", "/proc/sys/net/ipv4/tcp_rmem",
+	} {
+		got, err := Read(context.Background(), withFile{h, kernel.Root(dir), name}, "h", taken())
+		if err != nil || len(got.NICs) == 0 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !slices.ContainsFunc(got.CouldNotSee, func(b model.Blind) bool { return b.What == name && strings.Contains(b.How, "larger than") }) {
+			t.Errorf("%s: %+v", name, got.CouldNotSee)
+		}
+	}
+}

@@ -13,6 +13,9 @@ import (
 // file of /proc or /sys that linerate reads comes near it.
 const MaxFile = 1 << 20
 
+// ErrHugeFile is the kind of error for a file beyond MaxFile.
+var ErrHugeFile = fmt.Errorf("larger than %d bytes", MaxFile)
+
 // Root is the directory that stands for "/": "/" on a running host, a
 // recorded tree in a test. The empty Root is "/".
 type Root string
@@ -41,7 +44,7 @@ func (r Root) ReadFile(abs string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > MaxFile {
-		return nil, fmt.Errorf("read %s: larger than %d bytes", f.Name(), MaxFile)
+		return nil, fmt.Errorf("read %s: %w", f.Name(), ErrHugeFile)
 	}
 	return b, nil
 }

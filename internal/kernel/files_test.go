@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +63,28 @@ func TestRootRefusesHugeFiles(t *testing.T) {
 		if err := Root(dir).WriteFile("/big", make([]byte, size)); (err == nil) != ok {
 			t.Errorf("WriteFile of %d bytes: %v", size, err)
 		}
+	}
+}
+
+// A file of 100 MB is refused, and only as much of it is read as may be.
+func TestRootRefusesAHundredMegabytes(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "meminfo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(100<<20), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b, err := Root(dir).ReadFile("/meminfo")
+	runtime.ReadMemStats(&after)
+	if err == nil || len(b) > 0 || !strings.Contains(err.Error(), "meminfo: larger than") {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16*MaxFile {
+		t.Errorf("%d bytes were allocated for it", took)
 	}
 }
 

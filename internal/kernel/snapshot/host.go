@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -185,7 +186,15 @@ func (h *Host) fail(op, abs string) error {
 	}
 }
 
-func key(abs string) string { return strings.TrimPrefix(path.Clean("/"+abs), "/") }
+// key is a path's name in an archive. Bytes that are no UTF-8 are replaced as JSON
+// replaces them, so that an interface's files are found by its recorded name.
+func key(abs string) string {
+	name := strings.TrimPrefix(path.Clean("/"+abs), "/")
+	if !utf8.ValidString(name) {
+		name = string([]rune(name))
+	}
+	return name
+}
 
 // ReadFile returns a file of the archive.
 func (h *Host) ReadFile(abs string) ([]byte, error) {
@@ -197,7 +206,7 @@ func (h *Host) ReadFile(abs string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "open", Path: abs, Err: fs.ErrNotExist}
 	}
 	if len(text) > kernel.MaxFile && !strings.HasPrefix(key(abs), "netlink/") {
-		return nil, fmt.Errorf("read %s: larger than %d bytes", abs, kernel.MaxFile)
+		return nil, fmt.Errorf("read %s: %w", abs, kernel.ErrHugeFile)
 	}
 	return []byte(text), nil
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -151,5 +152,29 @@ func TestHostFiles(t *testing.T) {
 	}
 	if _, err := (&Host{Files: map[string]string{hostFilesFile: "{"}}).HostFiles(); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a damaged one: %v", err)
+	}
+}
+
+// A recorded interface whose name is no UTF-8 still has its files: names in JSON
+// and names of files are replaced alike.
+func TestNamesThatAreNoUTF8(t *testing.T) {
+	name := "e\xff\xfe\x80th"
+	var asJSON string
+	if b, err := json.Marshal(name); err != nil || json.Unmarshal(b, &asJSON) != nil || asJSON == name {
+		t.Fatalf("%q, %v", asJSON, err)
+	}
+	live := &Host{GOOS: "linux", Files: map[string]string{}, Fail: map[string]error{}}
+	dir := "/proc/sys/net/ipv4/conf/"
+	live.Files[strings.TrimPrefix(dir, "/")+string([]rune(name))+"/rp_filter"] = "2\n"
+	r := NewRecorder(live)
+	if b, err := r.ReadFile(dir + name + "/rp_filter"); err != nil || string(b) != "2\n" {
+		t.Fatalf("%q, %v", b, err)
+	}
+	b, err := r.Archive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Parse(b).ReadFile(dir + asJSON + "/rp_filter"); err != nil || string(got) != "2\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

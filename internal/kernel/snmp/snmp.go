@@ -178,9 +178,30 @@ func (s *Session) Walk(column string) ([]Row, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask switch %s for %s: %w", s.g.Target, column, err)
+		return nil, fmt.Errorf("ask switch %s for %s: %w%s", net.JoinHostPort(s.g.Target, strconv.Itoa(int(s.g.Port))), column, err, s.hint(err))
 	}
 	return out, nil
+}
+
+// hint is what may be behind a failure. Version 2c has no word for a wrong
+// community, and of version 3 a library's words say little.
+func (s *Session) hint(err error) string {
+	if s.g.Version == gosnmp.Version2c {
+		if errors.Is(err, gosnmp.ErrMaxRetriesExceeded) {
+			return "; it is silent where the community is wrong, SNMP is off, or a list of addresses or a firewall keeps this host out"
+		}
+		return ""
+	}
+	text := err.Error()
+	for _, e := range []error{gosnmp.ErrUnknownUsername, gosnmp.ErrWrongDigest, gosnmp.ErrUnknownSecurityLevel, gosnmp.ErrDecryption, errors.New("not authentic")} {
+		if errors.Is(err, e) || strings.Contains(text, e.Error()) {
+			return "; see that user, auth, privacy and both secrets are those that the switch has"
+		}
+	}
+	if errors.Is(err, gosnmp.ErrMaxRetriesExceeded) {
+		return "; it is silent where a privacy secret is wrong, SNMP is off, or a firewall keeps this host out"
+	}
+	return ""
 }
 
 // Close ends the session.

@@ -123,7 +123,7 @@ func TestWalkWithAWrongCommunity(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Walk("1.3.6.1.2.1.2.2.1.4"); err == nil || !strings.Contains(err.Error(), "ask switch 127.0.0.1") || strings.Contains(err.Error(), "secret") {
+	if _, err := s.Walk("1.3.6.1.2.1.2.2.1.4"); err == nil || !strings.Contains(err.Error(), "ask switch 127.0.0.1:") || !strings.Contains(err.Error(), "the community is wrong") || strings.Contains(err.Error(), "secret") {
 		t.Error(err)
 	}
 }

@@ -91,13 +91,13 @@ func TestAgentOfNetSNMP(t *testing.T) {
 		login Login
 		fails string
 	}{
-		"community":          {Login{Community: "hush"}, ""},
-		"signed, encrypted":  {Login{User: "reader", Auth: "sha256", AuthSecret: "authsecret1", Privacy: "aes", PrivacySecret: "privsecret1"}, ""},
-		"signed":             {Login{User: "signer", Auth: "sha", AuthSecret: "authsecret2"}, ""},
-		"wrong community":    {Login{Community: "wrongsecret"}, "the community is wrong"},
-		"wrong secret":       {Login{User: "reader", Auth: "sha256", AuthSecret: "wrongsecret", Privacy: "aes", PrivacySecret: "privsecret1"}, "those that the switch has"},
-		"wrong protocol":     {Login{User: "reader", Auth: "sha512", AuthSecret: "wrongsecret", Privacy: "aes", PrivacySecret: "privsecret1"}, "those that the switch has"},
-		"nobody":             {Login{User: "nobody", Auth: "sha256", AuthSecret: "wrongsecret"}, "those that the switch has"},
+		"community":         {Login{Community: "hush"}, ""},
+		"signed, encrypted": {Login{User: "reader", Auth: "sha256", AuthSecret: "authsecret1", Privacy: "aes", PrivacySecret: "privsecret1"}, ""},
+		"signed":            {Login{User: "signer", Auth: "sha", AuthSecret: "authsecret2"}, ""},
+		"wrong community":   {Login{Community: "wrongsecret"}, "the community is wrong"},
+		"wrong secret":      {Login{User: "reader", Auth: "sha256", AuthSecret: "wrongsecret", Privacy: "aes", PrivacySecret: "privsecret1"}, "those that the switch has"},
+		"wrong protocol":    {Login{User: "reader", Auth: "sha512", AuthSecret: "wrongsecret", Privacy: "aes", PrivacySecret: "privsecret1"}, "those that the switch has"},
+		"nobody":            {Login{User: "nobody", Auth: "sha256", AuthSecret: "wrongsecret"}, "those that the switch has"},
 	} {
 		rows, err := walk(t, at, c.login)
 		if c.fails != "" {

@@ -1,9 +1,10 @@
 // Command check times `linerate check` on this machine, as root and as an
-// ordinary user, and holds it against the faults of the lab that only hosts with
-// kernels of their own can have: whether each is found while it is there, and
-// nothing while nothing is wrong.
+// ordinary user, and holds it against the lab: how many findings hosts have while
+// nothing is wrong, of every topology and with kernels and devices of their own,
+// and whether each fault that inspection can see is found while it is there.
 //
-//	go run ./bench/check -n 20          # as root; -labs=false times only
+//	go run ./bench/check -n 20                  # as root, about five minutes
+//	go run ./bench/check -part time,healthy     # parts: time, healthy, namespaces, pairs, kernels, devices
 //
 // It only starts the program and reads what it prints.
 package main
@@ -28,11 +29,11 @@ import (
 
 func main() {
 	n := flag.Int("n", 20, "times that this machine is looked at")
-	labs := flag.Bool("labs", true, "set the faults of hosts with kernels of their own")
+	parts := flag.String("part", strings.Join(partNames(), ","), "what to do")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *n, *labs, os.Stdout); err != nil {
+	if err := run(ctx, *n, strings.Split(*parts, ","), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/check:", err)
 		os.Exit(1)
 	}
@@ -40,7 +41,12 @@ func main() {
 
 type bench struct{ binary, dir string }
 
-func run(ctx context.Context, n int, labs bool, w io.Writer) error {
+func run(ctx context.Context, n int, parts []string, w io.Writer) error {
+	for _, p := range parts {
+		if !slices.Contains(partNames(), p) {
+			return fmt.Errorf("no part %q; choose of %s", p, strings.Join(partNames(), ", "))
+		}
+	}
 	dir, err := os.MkdirTemp("/var/tmp", "linerate-bench-") // hosts of labs have a /tmp of their own
 	if err != nil {
 		return fmt.Errorf("make a place for the binary: %w", err)
@@ -53,30 +59,61 @@ func run(ctx context.Context, n int, labs bool, w io.Writer) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "| looked at as | times | median | longest | not seen |\n|---|---|---|---|---|\n")
+	for _, p := range []struct {
+		name, head string
+		do         func(ctx context.Context, w io.Writer) error
+	}{
+		{"time", "| looked at as | times | median | longest | not seen |\n|---|---|---|---|---|\n", func(ctx context.Context, w io.Writer) error { return b.times(ctx, w, n) }},
+		{"healthy", "| nothing wrong with | hosts | most findings above info on one | which |\n|---|---|---|---|\n", b.healthy},
+		{"namespaces", faultHead, b.namespaces},
+		{"pairs", faultHead, b.pairs},
+		{"kernels", faultHead, b.kernels},
+		{"devices", faultHead, b.devices},
+	} {
+		if !slices.Contains(parts, p.name) {
+			continue
+		}
+		fmt.Fprintf(w, "%s", p.head)
+		if err := p.do(ctx, w); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+const faultHead = "| fault | on | found by | while it is there | findings above info before, after |\n|---|---|---|---|---|\n"
+
+func partNames() []string {
+	return []string{"time", "healthy", "namespaces", "pairs", "kernels", "devices"}
+}
+
+type finding struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+}
+
+type answer struct {
+	Hosts []struct {
+		Name        string    `json:"name"`
+		Error       string    `json:"error"`
+		Findings    []finding `json:"findings"`
+		CouldNotSee []struct {
+			What string `json:"what"`
+		} `json:"could_not_see"`
+	} `json:"hosts"`
+	Pairs []struct {
+		Findings []finding `json:"findings"`
+	} `json:"pairs"`
+}
+
+func (b bench) times(ctx context.Context, w io.Writer, n int) error {
 	for _, uid := range []uint32{0, 65534} {
 		if err := b.time(ctx, w, n, uid); err != nil {
 			return err
 		}
 	}
-	if !labs {
-		return nil
-	}
-	fmt.Fprintf(w, "\n| fault | on | found by | while it is there | before and after |\n|---|---|---|---|---|\n")
-	return b.storage(ctx, w)
-}
-
-type answer struct {
-	Hosts []struct {
-		Name     string `json:"name"`
-		Findings []struct {
-			Rule     string `json:"rule"`
-			Severity string `json:"severity"`
-		} `json:"findings"`
-		CouldNotSee []struct {
-			What string `json:"what"`
-		} `json:"could_not_see"`
-	} `json:"hosts"`
+	return nil
 }
 
 // time looks at this machine n times.
@@ -101,112 +138,6 @@ func (b bench) time(ctx context.Context, w io.Writer, n int, uid uint32) error {
 	return nil
 }
 
-// storageFaults are those of kernels, each with the host it is put into and the
-// rule that must tell of it.
-func storageFaults() [][3]string {
-	return [][3]string{
-		{"nfs-few-threads mild", "client2", "nfsd-threads-few"},
-		{"nfs-few-slots severe", "client1", "nfs-slots"},
-		{"nfs-small-transfer mild", "client1", "nfs-transfer-small"},
-		{"nfs-sync-writes on", "client1", "nfs-sync"},
-		{"smb-signing on", "client1", "smb-signed"},
-		{"smb-small-transfer mild", "client1", "smb-transfer-small"},
-		{"iscsi-queue-depth mild", "client1", "iscsi-queue-short"},
-		{"iscsi-small-request medium", "client1", "disk-request-small"},
-		{"small-read-ahead medium", "client1", "nfs-readahead-small"},
-	}
-}
-
-// storage brings up a client with NFS, SMB and iSCSI over 10 ms and sets the
-// faults one by one.
-func (b bench) storage(ctx context.Context, w io.Writer) (err error) {
-	if _, err := b.run(ctx, "lab", "up", "nas", "--kernel", "client1,client2", "--serve", "nas1=smb", "--serve", "client2=nfs,iscsi"); err != nil {
-		return err
-	}
-	defer func() {
-		_, down := b.run(context.WithoutCancel(ctx), "lab", "down", "--all")
-		err = errors.Join(err, down)
-	}()
-	if _, err := b.run(ctx, "lab", "fault", "add", "link:client1-switch", "delay=5ms"); err != nil {
-		return err
-	}
-	logins, err := filepath.Glob(filepath.Join(b.dir, "run/linerate/*/nas1/server-smb/login"))
-	if err != nil || len(logins) != 1 {
-		return fmt.Errorf("find the SMB login: %d, %w", len(logins), err)
-	}
-	mount := `mkdir -p /mnt/nfs /mnt/smb && mount -i -t nfs -o vers=4.2,addr=10.60.0.2 10.60.0.2:/share /mnt/nfs &&
-mount -t cifs -o credentials="$0",addr=10.60.0.100 //10.60.0.100/share /mnt/smb && modprobe -a iscsi_tcp sd_mod &&
-iscsistart -i iqn.2026-01.lab.linerate:client1 -t iqn.2026-01.lab.linerate:share -g 1 -a 10.60.0.2 -p 3260 &&
-for i in $(seq 100); do ls /sys/block | grep -q ^sd && exit; sleep 0.1; done; exit 1`
-	if _, err := b.run(ctx, "lab", "exec", "client1", "--", "sh", "-c", mount, logins[0]); err != nil {
-		return err
-	}
-	for _, f := range storageFaults() {
-		if err := b.fault(ctx, w, f[0], f[1], f[2]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fault sets one and looks before, while and after.
-func (b bench) fault(ctx context.Context, w io.Writer, fault, host, rule string) error {
-	before, err := b.rules(ctx, host)
-	if err != nil {
-		return err
-	}
-	words := append([]string{"lab", "fault", "add", "--json"}, append(strings.Fields(fault), "at", "host:"+host)...)
-	var in struct {
-		Number int `json:"number"`
-	}
-	out, err := b.run(ctx, words...)
-	if err == nil {
-		err = json.Unmarshal(out, &in)
-	}
-	if err != nil {
-		return err
-	}
-	during, err := b.rules(ctx, host)
-	if err != nil {
-		return err
-	}
-	if _, err := b.run(ctx, "lab", "fault", "remove", fmt.Sprint(in.Number)); err != nil {
-		return err
-	}
-	after, err := b.rules(ctx, host)
-	if err != nil {
-		return err
-	}
-	costly := func(m map[string]string) (n int) {
-		for _, severity := range m {
-			if severity != "info" {
-				n++
-			}
-		}
-		return n
-	}
-	severity := during[rule]
-	if severity == "" {
-		severity = "NOT FOUND"
-	}
-	fmt.Fprintf(w, "| `%s` | %s | `%s` | %s | %d, %d findings |\n", fault, host, rule, severity, costly(before), costly(after))
-	return nil
-}
-
-// rules are those that speak of a host, with their severities.
-func (b bench) rules(ctx context.Context, host string) (map[string]string, error) {
-	var a answer
-	err := b.answer(b.command(ctx, "lab", "exec", host, "--", b.binary, "check", "--watch", "0", "--json", "--line-rate", "1Gbit", "--rtt", "10ms"), &a)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, f := range a.Hosts[0].Findings {
-		out[f.Rule] = f.Severity
-	}
-	return out, nil
-}
-
 func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, b.binary, args...)
 	run := filepath.Join(b.dir, "run")
@@ -220,8 +151,13 @@ func (b bench) answer(cmd *exec.Cmd, into *answer) error {
 	if err == nil {
 		err = json.Unmarshal(out, into)
 	}
-	if err == nil && len(into.Hosts) != 1 {
-		err = fmt.Errorf("%d hosts, want one", len(into.Hosts))
+	if err == nil && len(into.Hosts) == 0 {
+		err = errors.New("no hosts")
+	}
+	for _, h := range into.Hosts {
+		if err == nil && h.Error != "" {
+			err = fmt.Errorf("%s: %s", h.Name, h.Error)
+		}
 	}
 	return err
 }

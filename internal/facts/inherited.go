@@ -244,7 +244,8 @@ func (r *inherited) sysctl(name, file string) {
 	}
 }
 
-// owners looks the files up in dpkg's lists. rpm's database is no text.
+// owners looks the files up in dpkg's lists. rpm's database is no text: a running
+// host is asked (addOwners).
 func (r *inherited) owners() {
 	const dir = "/var/lib/dpkg/info"
 	names, err := r.src.ReadDir(dir)
@@ -274,11 +275,14 @@ func (r *inherited) owners() {
 	}
 }
 
+// noRPM is what is said where rpm cannot be asked.
+const noRPM = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE tells"
+
 // noOwners says of a host of rpm's that the owners are not known.
 func (r *inherited) noOwners() {
 	for _, dir := range []string{"/usr/lib/sysimage/rpm", "/var/lib/rpm"} {
 		if _, err := r.src.ReadDir(dir); err == nil {
-			r.out.NoOwners = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE tells"
+			r.out.NoOwners = noRPM
 			return
 		}
 	}

@@ -2,11 +2,15 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
@@ -166,10 +170,49 @@ func ReadHostFiles(ctx context.Context, src kernel.Source, sysctls, parameters [
 	if h.OS != "linux" {
 		return h, nil // the other systems' interfaces are not asked
 	}
+	if o, ok := src.(ownerTeller); ok && h.NoOwners == noRPM {
+		addOwners(ctx, o, &h)
+	}
 	if err := addPorts(ctx, src, &h); err != nil {
 		h.Unread["the interfaces' settings in force"] = err.Error()
 	}
 	return h, nil
+}
+
+// ownerTeller is a source that tells whose package a file is.
+type ownerTeller interface {
+	Owner(ctx context.Context, file string) (string, error)
+}
+
+// ownersWithin bounds the time for all questions to rpm, which takes some ten
+// milliseconds for each.
+const ownersWithin = 5 * time.Second
+
+// addOwners asks rpm for the owner of each file that was read. What it does not
+// tell in time stays unknown, and is said.
+func addOwners(ctx context.Context, o ownerTeller, h *model.HostFiles) {
+	ctx, cancel := context.WithTimeout(ctx, ownersWithin)
+	defer cancel()
+	if h.Owners == nil {
+		h.Owners = map[string]string{}
+	}
+	for _, file := range slices.Sorted(maps.Keys(h.Files)) {
+		if strings.HasPrefix(file, "/proc/") || strings.HasPrefix(file, "/sys/") {
+			continue
+		}
+		pkg, err := o.Owner(ctx, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return // no rpm there: as before
+		}
+		if err != nil {
+			h.NoOwners = "rpm did not tell the owner of " + file + " and what follows: " + err.Error()
+			return
+		}
+		if pkg != "" {
+			h.Owners[file] = pkg
+		}
+	}
+	h.NoOwners = ""
 }
 
 // addPorts adds the values in force of every interface, in the words of

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
+	"linerate/internal/kernel/kerneltest"
 	"linerate/internal/model"
 )
 
@@ -209,5 +211,42 @@ func TestRunningValues(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got.Running); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// rpmHost is a recorded host whose rpm answers.
+type rpmHost struct {
+	*kerneltest.Host
+	owner func(file string) (string, error)
+}
+
+func (h rpmHost) Owner(_ context.Context, file string) (string, error) { return h.owner(file) }
+
+func TestOwnersOfRPM(t *testing.T) {
+	h := load(t, "vm-virtio")
+	h.Files["var/lib/rpm/rpmdb.sqlite"] = "SQLite format 3"
+	h.Files["etc/sysctl.d/90-mine.conf"] = "net.ipv4.tcp_sack = 0\n"
+	h.Files["usr/lib/sysctl.d/50-theirs.conf"] = "net.ipv4.tcp_timestamps = 0\n"
+	for name, c := range map[string]struct {
+		owner func(file string) (string, error)
+		want  string // of the packages' file
+		says  string // why others may have an owner; empty: nothing
+	}{
+		"answers": {func(file string) (string, error) {
+			if strings.HasPrefix(file, "/usr/") {
+				return "tuned", nil
+			}
+			return "", nil
+		}, "tuned", ""},
+		"no rpm": {func(string) (string, error) { return "", fs.ErrNotExist }, "", "rpm -qf FILE tells"},
+		"fails":  {func(string) (string, error) { return "", errors.New("database is locked") }, "", "database is locked"},
+	} {
+		got, err := ReadHostFiles(context.Background(), rpmHost{h, c.owner}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Owners["/usr/lib/sysctl.d/50-theirs.conf"] != c.want || got.Owners["/etc/sysctl.d/90-mine.conf"] != "" || (got.NoOwners != "") != (c.says != "") || !strings.Contains(got.NoOwners, c.says) {
+			t.Errorf("%s: %v, %q", name, got.Owners, got.NoOwners)
+		}
 	}
 }

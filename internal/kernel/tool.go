@@ -56,6 +56,34 @@ func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
 	if argv == nil {
 		return nil, fmt.Errorf("ask %q: no such question", t)
 	}
+	return l.ask(ctx, argv)
+}
+
+// Owner asks rpm(8) which package a file belongs to; empty: none. A host without
+// rpm is fs.ErrNotExist.
+func (l Live) Owner(ctx context.Context, file string) (string, error) {
+	b, err := l.ask(ctx, []string{"rpm", "-q", "--queryformat", `%{NAME}\n`, "-f", "--", file})
+	return ParseOwner(b, file, err)
+}
+
+// ParseOwner reads rpm's answer: a package a line, or that there is none, which
+// rpm takes for a failure.
+func ParseOwner(b []byte, file string, err error) (string, error) {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	if bytes.HasPrefix(first, []byte("file "+file+" is not owned")) {
+		return "", nil
+	}
+	if err == nil && (len(first) == 0 || bytes.ContainsAny(first, " /\x00")) {
+		err = fmt.Errorf("ask rpm: %q is no package", first)
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(first), nil
+}
+
+// ask runs a program that reads; what it printed comes with an error, too.
+func (l Live) ask(ctx context.Context, argv []string) ([]byte, error) {
 	program := ""
 	for _, dir := range filepath.SplitList(toolDirs) {
 		file := filepath.Join(dir, argv[0])
@@ -77,7 +105,7 @@ func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
 		if bytes.Contains(bytes.ToLower(line), []byte("permission denied")) {
 			err = errors.Join(fs.ErrPermission, err)
 		}
-		return nil, fmt.Errorf("ask %s: %w: %s", argv[0], err, line)
+		return out.Bytes(), fmt.Errorf("ask %s: %w: %s", argv[0], err, line)
 	}
 	if out.over {
 		return nil, fmt.Errorf("ask %s: the answer is larger than %d bytes", argv[0], MaxFile)

@@ -51,7 +51,7 @@ func receiveSide(f *model.Facts) (buffer, bool) {
 	scale, _ := sysctl(f, "tcp_adv_win_scale")
 	share, sure := size.WindowShare(f.Kernel, scale, 0)
 	if sure {
-		return buffer{most, share, share, fmt.Sprintf("%.0f%% of it window (tcp_adv_win_scale %s)", 100*share, scale)}, ok
+		return buffer{most, share, share, fmt.Sprintf("of which %.0f%% is window (tcp_adv_win_scale %s)", 100*share, scale)}, ok
 	}
 	return buffer{most, size.UsualShare, 1, "of which about half is window"}, ok
 }

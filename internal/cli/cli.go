@@ -149,7 +149,7 @@ Start with one of these:
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return &exitError{ExitUsage, fmt.Errorf("%w; see linerate %s --help", err, cmd.Name())}
+			return &exitError{ExitUsage, fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 		}
 		return nil
 	}

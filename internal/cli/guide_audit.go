@@ -195,6 +195,9 @@ func printAudit(out io.Writer, r guide.Report, width int) {
 			}
 		}
 	}
+	if n := len(r.Items); n > 0 && count[guide.NotKnown] == n {
+		fmt.Fprint(out, "\nnothing inherited that the guide has an opinion on\n")
+	}
 	printNotKnown(out, r.Items, width)
 	if r.Owners != "" {
 		fmt.Fprintln(out)

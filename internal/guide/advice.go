@@ -89,6 +89,23 @@ func FindGuide(key string) (Guide, bool) {
 	return Guide{}, false
 }
 
+// NearGuides returns the keys of up to n guides that are most like what was typed:
+// those with it in their name, title or author first.
+func NearGuides(name string, n int) []string {
+	best := map[string]int{}
+	for _, g := range Guides() {
+		best[g.Key] = 1000
+		for _, word := range append([]string{g.Key, g.Title, g.By}, g.Aliases...) {
+			d := 1 + away(name, word)
+			if part := squeezed(name); len(part) > 1 && strings.Contains(squeezed(word), part) {
+				d = 0
+			}
+			best[g.Key] = min(best[g.Key], d)
+		}
+	}
+	return nearest(best, n)
+}
+
 // Conflicts returns the questions on which sources disagree.
 func Conflicts() []Conflict {
 	b, err := data.ReadFile("advice/" + conflictsFile)

@@ -34,7 +34,7 @@ func nfsReadahead() Rule {
 				switch {
 				case *perRTT(large, rtt) < speed:
 					out.Bound = perRTT(large, rtt)
-					out.Observed = fmt.Sprintf("%s: read-ahead %s, rsize %s, at most %s under way for one reader: %s / %v", m.Point, ahead, rsize, large, large, rtt)
+					out.Observed = fmt.Sprintf("%s: read-ahead %s, rsize %s: at most 2 × %s under way for one reader, %s / %v", m.Point, ahead, rsize, size.AheadMost(ahead, rsize), large, rtt)
 				case *perRTT(small, rtt) < speed/2:
 					out.Severity, out.Title = Low, "one reader of "+m.Point+" may not fill the path"
 					out.Observed = fmt.Sprintf("%s: read-ahead %s: a program that reads less than that at a time has 2 × %s / %v = %s", m.Point, ahead, ahead, rtt, *perRTT(small, rtt))

@@ -166,7 +166,7 @@ func (g Ground) slots() []bound {
 			continue
 		}
 		s, ok := n.PCI.Get()
-		if !ok || s.GTs <= 0 || s.Lanes <= 0 {
+		if !ok || s.GTs <= 0 || s.Lanes <= 0 || s.Tunnel {
 			continue
 		}
 		payload := n.Payload.Or(model.PCIPayload{Payload: calc.UsualPayload}).Payload

@@ -32,6 +32,7 @@ func subjects() []subject {
 		{"host identity", "which kernel this is and whether it restarted since", true, readHost},
 		{"process status", "which CPUs may be used, and who is looking", true, readStatus},
 		{"interfaces", "link speed, MTU, offloads and the slot of each NIC", true, readNICs},
+		{"Thunderbolt", "how fast the cable of an outside adapter is", false, readThunderbolt},
 		{"routes", "which interface the data takes", true, readRoutes},
 		{"mounts", "which file systems come over the network, and their options", true, readMounts},
 		{"TCP settings", "what bounds the window and the buffers", true, readSysctls},

@@ -123,3 +123,56 @@ func FuzzFactFiles(f *testing.F) {
 }
 
 func parsed(archive string) *kerneltest.Host { return kerneltest.Parse([]byte(archive)) }
+
+// An adapter at the end of a Thunderbolt cable: the kernel marks its links since
+// 5.14, before that the speed of its bridge gives it away.
+func TestThunderbolt(t *testing.T) {
+	const tree = `-- sys/bus/thunderbolt/devices/0-0/tx_speed --
+40.0 Gb/s
+-- sys/bus/thunderbolt/devices/0-0/tx_lanes --
+2
+-- sys/bus/thunderbolt/devices/0-301/tx_speed --
+10.0 Gb/s
+-- sys/bus/thunderbolt/devices/0-301/tx_lanes --
+2
+-- sys/bus/thunderbolt/devices/0-301/vendor_name --
+ATTO
+-- sys/bus/thunderbolt/devices/0-301/device_name --
+NS 2101
+-- sys/bus/thunderbolt/devices/0-1/tx_speed --
+fast
+-- sys/bus/pci/devices/0000:05:00.0/removable --
+removable
+-- sys/bus/pci/devices/0000:01:00.0/removable --
+fixed
+`
+	nic := func(address string, gts float64) model.NIC {
+		up := model.PCISlot{Address: "0000:02:00.0", GTs: gts, Lanes: 4}
+		return model.NIC{PCI: model.Known(model.PCISlot{Address: address, GTs: 8, Lanes: 4}), Upstream: model.Known([]model.PCISlot{up})}
+	}
+	f := &model.Facts{NICs: []model.NIC{nic("0000:05:00.0", 8), nic("0000:01:00.0", 2.5), nic("0000:09:00.0", 8)}}
+	if err := readThunderbolt(t.Context(), parsed(tree), f); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]model.ThunderboltDevice{{Name: "0-301", Product: "ATTO NS 2101", Rate: 20 * unit.Gbit}}, f.Thunderbolt); d != "" {
+		t.Error(d)
+	}
+	for i, want := range [][2]bool{{true, false}, {false, true}, {false, false}} {
+		if got := [2]bool{f.NICs[i].PCI.Value.Tunnel, f.NICs[i].Upstream.Value[0].Tunnel}; got != want {
+			t.Errorf("card %d: %v, want %v", i, got, want)
+		}
+	}
+	g := &model.Facts{NICs: []model.NIC{nic("0000:01:00.0", 2.5)}}
+	if err := readThunderbolt(t.Context(), parsed("-- proc/uptime --\n1 1\n"), g); err != nil || g.NICs[0].Upstream.Value[0].Tunnel || len(g.Thunderbolt) > 0 {
+		t.Errorf("a host without Thunderbolt: %+v, %v", g, err)
+	}
+}
+
+func FuzzParseLaneSpeed(f *testing.F) {
+	f.Add("20.0 Gb/s")
+	f.Fuzz(func(t *testing.T, s string) {
+		if v, err := parseLaneSpeed(s); err == nil && !(v > 0 && v <= 1000*unit.Gbit) {
+			t.Errorf("%q: %v", s, v)
+		}
+	})
+}

@@ -38,6 +38,7 @@ type Facts struct {
 	Arrays      []Array                 `json:"arrays,omitempty"`
 	ZFS         Fact[ZFS]               `json:"zfs,omitzero"`
 	Conntrack   Fact[Conntrack]         `json:"conntrack,omitzero"`
+	Thunderbolt []ThunderboltDevice     `json:"thunderbolt,omitempty"`
 	Firewall    Fact[[]FirewallChain]   `json:"firewall,omitzero"`
 	NFSD        Fact[NFSD]              `json:"nfsd,omitzero"`
 	Services    Fact[[]string]          `json:"services,omitzero"`  // of the processes that rules know, those that run
@@ -105,6 +106,9 @@ type PCISlot struct {
 	Lanes    int     `json:"lanes"`
 	MaxGTs   float64 `json:"max_gts"`
 	MaxLanes int     `json:"max_lanes"`
+	// Tunnel: it leads through Thunderbolt or USB4, and the numbers above are not
+	// what it carries.
+	Tunnel bool `json:"tunnel,omitempty"`
 }
 
 // PCIID says which chip a device is.

@@ -249,3 +249,10 @@ type FirewallChain struct {
 	// Queues: a rule hands packets to a program (queue, NFQUEUE).
 	Queues bool `json:"queues,omitempty"`
 }
+
+// ThunderboltDevice is what is plugged into a Thunderbolt or USB4 port.
+type ThunderboltDevice struct {
+	Name    string       `json:"name"` // by domain and route, e.g. 0-1
+	Product string       `json:"product,omitempty"`
+	Rate    unit.BitRate `json:"rate_bps"` // of all its lanes, one direction
+}

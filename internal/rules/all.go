@@ -51,6 +51,7 @@ func All() []Rule {
 		qdiscShapes(),
 		pcieUpstream(),
 		pciePayload(),
+		thunderboltSlow(),
 		pcieBoth(),
 		pcieErrors(),
 		aspm(),

@@ -57,6 +57,11 @@ func linkCases() []sick {
 		{"tx-queue-short", Low, false, nicWas(func(n *model.NIC) { n.TxQueueLen, n.Qdisc = model.Known(99), "pfifo_fast" }), nicWas(func(n *model.NIC) { n.TxQueueLen = model.Known(100) })},
 		{"qdisc-drops", Low, false, count("qdisc_drops", 100000), count("qdisc_drops", 99999)},
 		{"qdisc-shapes", Medium, false, nicWas(func(n *model.NIC) { n.Qdisc = "tbf" }), nicWas(func(n *model.NIC) { n.Qdisc = "fq" })},
+		{"thunderbolt-below-port", High, true, func(f *model.Facts) {
+			f.Thunderbolt = []model.ThunderboltDevice{{Name: "0-1", Rate: 20 * unit.Gbit}, {Name: "0-3", Rate: 10 * unit.Gbit}}
+			slotsUp(2.5, 4)(f)
+			f.NICs[0].Upstream.Value[0].Tunnel = true
+		}, func(f *model.Facts) { f.Thunderbolt[0].Rate = 40 * unit.Gbit }},
 		{"pcie-upstream-below-port", High, true, slotsUp(8, 1), slotsUp(8, 4)},
 		{"pcie-both-ports", Low, true, func(f *model.Facts) {
 			for i := range f.NICs {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -331,4 +332,31 @@ func pool(change func(p *model.ZFSPool)) func(*model.Facts) {
 
 func chain(c model.FirewallChain) func(*model.Facts) {
 	return func(f *model.Facts) { f.Firewall = model.Known([]model.FirewallChain{c}) }
+}
+
+// What the links of a tunnel say of their speed is believed by no rule.
+func TestLinksOfATunnel(t *testing.T) {
+	f := server()
+	for i := range f.NICs {
+		f.NICs[i].PCI.Value.GTs, f.NICs[i].PCI.Value.Lanes = 2.5, 1
+		f.NICs[i].Upstream = model.Known([]model.PCISlot{{Address: "0000:3a:00.0", GTs: 2.5, Lanes: 4, MaxGTs: 2.5, MaxLanes: 4}})
+	}
+	of := func() string {
+		var ids []string
+		for _, found := range Check(f, Context{}) {
+			if strings.HasPrefix(found.Rule, "pcie-") {
+				ids = append(ids, found.Rule)
+			}
+		}
+		return strings.Join(ids, " ")
+	}
+	if got := of(); got != "pcie-below-port pcie-below-port pcie-both-ports" {
+		t.Fatalf("links of a board: %q", got)
+	}
+	for i := range f.NICs {
+		f.NICs[i].PCI.Value.Tunnel, f.NICs[i].Upstream.Value[0].Tunnel = true, true
+	}
+	if got := of(); got != "" {
+		t.Errorf("links of a tunnel: %q", got)
+	}
 }

@@ -18,7 +18,7 @@ func pcieSlot() Rule {
 			var out []model.Finding
 			for _, n := range f.NICs {
 				slot, ok := n.PCI.Get()
-				if !ok || slot.GTs <= 0 || slot.Lanes <= 0 {
+				if !ok || slot.GTs <= 0 || slot.Lanes <= 0 || slot.Tunnel {
 					continue
 				}
 				if found, ok := checkSlot(n, slot); ok {

@@ -21,7 +21,7 @@ func pcieBoth() Rule {
 			for _, n := range f.NICs {
 				slot, ok := n.PCI.Get()
 				card, _, _ := strings.Cut(slot.Address, ".")
-				if !ok || slot.Lanes <= 0 || done[card] {
+				if !ok || slot.Lanes <= 0 || slot.Tunnel || done[card] {
 					continue
 				}
 				done[card] = true

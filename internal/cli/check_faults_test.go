@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"linerate/internal/lab/fault"
@@ -74,7 +77,12 @@ func TestFaultsInSight(t *testing.T) {
 	for id := range seen {
 		t.Errorf("%s is no fault of the catalogue", id)
 	}
-	if n < 20 {
-		t.Errorf("inspection sees %d faults", n)
+	b, err := os.ReadFile("../../docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("Of the catalogue's %d faults one host's settings show %d:", len(fault.Catalogue()), n)
+	if n < 20 || !strings.Contains(string(b), want) {
+		t.Errorf("docs/check.md has no %q", want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // thunderboltDevice is the name of what is plugged in, by domain and route; 0 is
 // the host's own router (Documentation/admin-guide/thunderbolt.rst).
-var thunderboltDevice = regexp.MustCompile(`^[0-9]+-[1-9a-f][0-9a-f]*$`)
+const thunderboltDevice = `^[0-9]+-[1-9a-f][0-9a-f]*$`
 
 // readThunderbolt lists what is plugged into Thunderbolt and USB4 ports, and marks
 // the PCIe links that are a tunnel through one: what such a link says of its speed
@@ -27,8 +27,9 @@ func readThunderbolt(_ context.Context, src kernel.Source, f *model.Facts) error
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	device := regexp.MustCompile(thunderboltDevice)
 	for _, name := range names {
-		if !thunderboltDevice.MatchString(name) {
+		if !device.MatchString(name) {
 			continue
 		}
 		speed, err := parseLaneSpeed(word(src, dir+"/"+name+"/tx_speed").Or(""))

@@ -2,6 +2,7 @@ package guide
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -147,5 +148,20 @@ func TestSearch(t *testing.T) {
 	}
 	if got := Search("delayed_ack", "darwin"); len(got) < 2 || got[0].OS() != "macos" {
 		t.Errorf("delayed_ack on a Mac: %v", got)
+	}
+}
+
+// README says how much the guide holds.
+func TestReadmeCountsTheGuide(t *testing.T) {
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("| %d settings, ", len(All())); !strings.Contains(string(b), want) {
+		t.Errorf("README.md has no %q in its row on guide", want)
+	}
+	// The five papers; what else there is are guides.
+	if n := len(Guides()) - 5; n != 9 || !strings.Contains(string(b), "five papers and nine guides") {
+		t.Errorf("%d guides beside the papers: say so in README.md and here", n)
 	}
 }

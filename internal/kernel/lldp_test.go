@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"reflect"
 	"strings"
 	"testing"
@@ -56,6 +57,21 @@ func TestParseLLDP(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// What lldpd 1.0.16 sent for a veth whose other end is a host's.
+func TestParseLLDPOfLldpd(t *testing.T) {
+	b, err := hex.DecodeString("020704" + "22df86186732" + "040703" + "22df86186732" +
+		"060200040a096c6f63616c686f73740c0861207377697463680e04009c0080100c05010a09090202000000020010181102fe80000000000000" +
+		"20df86fffe1867320200000002000803737730fe0900120f030100000000fe0900120f0100800000360000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	want := LLDP{Chassis: "22:df:86:18:67:32", Port: "22:df:86:18:67:32", Seconds: 4, PortAbout: "sw0", System: "localhost", SystemAbout: "a switch", Aggregated: &no}
+	if got, err := ParseLLDP(b); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

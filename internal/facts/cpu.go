@@ -25,6 +25,7 @@ func readCPU(_ context.Context, src kernel.Source, f *model.Facts) error {
 	readFrequency(src, f)
 	f.CPU.IdleExit = readIdle(src)
 	f.CPU.Nodes = readNodes(src)
+	f.CPU.Times = readTimes(src)
 	b, err := src.ReadFile("/proc/net/softnet_stat")
 	if err != nil {
 		f.CPU.Softnet = lost[[]model.Softnet](err)
@@ -37,6 +38,19 @@ func readCPU(_ context.Context, src kernel.Source, f *model.Facts) error {
 	}
 	f.CPU.Softnet = model.Known(s)
 	return nil
+}
+
+// readTimes reads what each CPU spent its time on.
+func readTimes(src kernel.Files) model.Fact[[]model.CPUTime] {
+	b, err := src.ReadFile("/proc/stat")
+	if err != nil {
+		return lost[[]model.CPUTime](err)
+	}
+	t, err := kernel.ParseStat(b)
+	if err != nil {
+		return model.Unknown[[]model.CPUTime](model.Unsupported, err.Error())
+	}
+	return model.Known(t)
 }
 
 func readUptime(src kernel.Files) model.Fact[time.Duration] {

@@ -104,6 +104,7 @@ type CPUInfo struct {
 	Clocksource Fact[string]        `json:"clocksource,omitzero"` // tsc, kvm-clock, hpet, …
 	Nodes       Fact[[]Node]        `json:"nodes,omitzero"`       // NUMA
 	Softnet     Fact[[]Softnet]     `json:"softnet,omitzero"`     // counters since the host started
+	Times       Fact[[]CPUTime]     `json:"times,omitzero"`       // since the host started; of the whole machine, also inside a container
 }
 
 // Node is one NUMA node.

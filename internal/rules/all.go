@@ -44,6 +44,7 @@ func All() []Rule {
 		irqsOneCore(),
 		irqbalanceMoves(),
 		oneSoftirqCore(),
+		softirqCore(),
 		backlogDrops(),
 		softirqBudget(),
 		txQueueShort(),

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// A core is full from fullCore on and full of packets where softIRQs and
+// interrupts are mostWork of that, as linerate explain judges it. One that is
+// idle for idleCore of the time could have taken some.
+const (
+	fullCore = 0.85
+	mostWork = 0.5
+	idleCore = 0.5
+)
+
+// softirqCore: one core without time left for packets, between two looks.
+func softirqCore() Rule {
+	return Rule{
+		ID:     "softirq-core-full",
+		Limits: []model.LimiterID{model.ReceiverCPU},
+		Doc:    "One core spends all its time on packets while others idle: no more get in, however fast the link.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			full, share, idle := busiestOfPackets(f, c.Earlier)
+			if full == nil || idle == 0 {
+				return nil
+			}
+			gap := f.Taken.Sub(c.Earlier.Taken).Round(100 * time.Millisecond)
+			return []model.Finding{{
+				Severity: Medium, Title: fmt.Sprintf("CPU %d has no time left for packets", full.CPU),
+				Observed: fmt.Sprintf("CPU %d: %.0f%% of %v in softirqs and interrupts, %.0f%% idle; CPUs that idle more than half of it: %d", full.CPU, 100*share, gap, 100*idleShare(*full), idle),
+				Fix:      "spread the receive queues over cores (interrupts, channels), or the packets of one queue with receive packet steering (rps_cpus); one connection alone needs larger frames, GRO or a faster core",
+				Source:   "Documentation/networking/scaling.rst; proc_stat(5)",
+			}}
+		},
+	}
+}
+
+// busiestOfPackets is the core that is full of packets between two looks, with the
+// share that they take of it, and how many others idle; nil: there is none, or
+// less than a second in between.
+func busiestOfPackets(f, earlier *model.Facts) (*model.CPUTime, float64, int) {
+	if earlier == nil {
+		return nil, 0, 0
+	}
+	before := map[int]model.CPUTime{}
+	for _, t := range earlier.CPU.Times.Or(nil) {
+		before[t.CPU] = t
+	}
+	var full *model.CPUTime
+	most, idle := 0.0, 0
+	for _, t := range f.CPU.Times.Or(nil) {
+		was, ok := before[t.CPU]
+		t.User, t.System, t.SoftIRQ, t.IRQ = t.User-was.User, t.System-was.System, t.SoftIRQ-was.SoftIRQ, t.IRQ-was.IRQ
+		t.Idle, t.IOWait, t.Steal = t.Idle-was.Idle, t.IOWait-was.IOWait, t.Steal-was.Steal
+		if !ok || min(t.User, t.System, t.SoftIRQ, t.IRQ, t.Idle) < 0 || wall(t) < time.Second {
+			continue // it was offline, or started anew
+		}
+		if idleShare(t) >= idleCore {
+			idle++
+		}
+		packets := (t.SoftIRQ + t.IRQ).Seconds() / wall(t).Seconds()
+		if 1-idleShare(t) >= fullCore && packets >= mostWork && packets > most {
+			full, most = &t, packets
+		}
+	}
+	return full, most, idle
+}
+
+func wall(t model.CPUTime) time.Duration {
+	return t.User + t.System + t.SoftIRQ + t.IRQ + t.Idle + max(0, t.IOWait) + max(0, t.Steal)
+}
+
+func idleShare(t model.CPUTime) float64 {
+	return (t.Idle + max(0, t.IOWait)).Seconds() / wall(t).Seconds()
+}

@@ -116,7 +116,7 @@ func hostCases() []sick {
 		}, func(f *model.Facts) { f.Kernel = "4.13.0" }},
 		{"slow-start-after-idle", Info, false, rtt(10 * time.Millisecond), rtt(9 * time.Millisecond)},
 		{"mtu-probing-off", Info, false, nicWas(func(n *model.NIC) { n.MTU = 9000 }), put("sysctl.net.ipv4.tcp_mtu_probing", "1")},
-		{"small-queue-limit", Low, false, put("sysctl.net.ipv4.tcp_limit_output_bytes", "131071"), put("sysctl.net.ipv4.tcp_limit_output_bytes", "131072")},
+		{"small-queue-limit", Info, false, put("sysctl.net.ipv4.tcp_limit_output_bytes", "131071"), put("sysctl.net.ipv4.tcp_limit_output_bytes", "131072")},
 		{"notsent-lowat-small", Info, false, put("sysctl.net.ipv4.tcp_notsent_lowat", "16384"), put("sysctl.net.ipv4.tcp_notsent_lowat", "4294967295")},
 		{"dirty-limit-small", Low, false, put("sysctl.vm.dirty_bytes", "67108863"), put("sysctl.vm.dirty_bytes", "67108864")},
 		{"dirty-limit-small", Low, false, both(put("sysctl.vm.dirty_bytes", "0"), both(put("sysctl.vm.dirty_ratio", "1"), func(f *model.Facts) { f.Memory = model.Known(unit.Bytes(4 << 30)) })), put("sysctl.vm.dirty_ratio", "5")},

@@ -8,11 +8,12 @@ import (
 	"linerate/internal/unit"
 )
 
-// smallQueues: a low limit on what one socket may have in the transmit queue leaves a fast NIC idle between bursts.
+// smallQueues: a limit below the lowest that was ever a default, 128 KiB. For
+// information: only with drivers that tell late what they have sent does it cost.
 func smallQueues() Rule {
 	return Rule{
 		ID:  "small-queue-limit",
-		Doc: "A low limit on what one socket may have in the transmit queue leaves a fast NIC idle between bursts.",
+		Doc: "A low limit on what one socket may have in the transmit queue leaves a NIC idle whose driver tells late what it has sent.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_limit_output_bytes")
 			n, err := strconv.ParseInt(v, 10, 64)
@@ -20,10 +21,10 @@ func smallQueues() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "one connection may queue little at the NIC",
+				Severity: Info, Title: "one connection may queue little at the NIC",
 				Observed: fmt.Sprintf("net.ipv4.tcp_limit_output_bytes = %s", unit.Bytes(n)),
 				Fix:      "raise it to its default, 1 MiB (4 MiB in later kernels)",
-				Source:   "Documentation/networking/ip-sysctl.rst (tcp_limit_output_bytes)",
+				Source:   "Documentation/networking/ip-sysctl.rst (tcp_limit_output_bytes); Linux commit 98e09386c0ef (drivers that complete late need it, others do not)",
 			}}
 		},
 	}

@@ -247,6 +247,8 @@ type FirewallChain struct {
 	// a known connection; nil: there is no such rule, and each packet passes
 	// rules until one matches.
 	Before *int `json:"before,omitempty"`
+	// Cut: there are more rules than were read, in this chain or in others.
+	Cut bool `json:"cut,omitempty"`
 	// Queues: a rule hands packets to a program (queue, NFQUEUE).
 	Queues bool `json:"queues,omitempty"`
 }

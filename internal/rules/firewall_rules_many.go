@@ -28,7 +28,7 @@ func firewallMany() Rule {
 			}
 			return []model.Finding{{
 				Severity: Low, Title: "each packet passes many rules of the firewall",
-				Observed: fmt.Sprintf("%d rules on the way of a packet %s, those of chains jumped to not counted", n, way),
+				Observed: fmt.Sprintf("at least %d rules on the way of a packet %s; those of chains jumped to are not counted", n, way),
 				Fix:      "accept the storage network (its interface or subnet, or known connections) in the first rule; put lists of addresses into a set",
 				Source:   "P. Sutter, Benchmarking nftables, developers.redhat.com 2017-04-11; Universitat de València, nftables vs pf (packets per second against rules); nft(8) (sets)",
 			}}

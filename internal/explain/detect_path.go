@@ -203,6 +203,9 @@ func seeSlowLink(s *scene) *finding {
 	if (s.stolen() || s.sender != nil && s.sender.least >= noTimeLeft) && !(v.spread <= steadyRate) {
 		return nil // a link's rate stays put; one that jumps about with the CPU is not the link's
 	}
+	if v.top >= carried*s.ceiling {
+		return nil // it carries all that it should at times: what comes and goes holds the rate back
+	}
 	f := &finding{id: model.LinkRate, margin: max(over(v.queue, standingQueue, 1.5), s.missing()), cap: 0.85, costs: true}
 	if !s.queues() {
 		f.cap = 0.7
@@ -225,6 +228,9 @@ const (
 	// lossesSure: so many samples with losses are not a pause or two of the
 	// machine's.
 	lossesSure = 6
+	// carried is the share of the ceiling that a path reaches at times whose links
+	// are not slow.
+	carried = 0.95
 	// steadyRate is the spread of a rate that a link sets.
 	steadyRate = 1.25
 )

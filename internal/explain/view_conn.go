@@ -26,6 +26,7 @@ type sndView struct {
 	minRTT time.Duration
 	queue  float64 // median of RTT over minimum RTT
 	spread float64 // of the rate between samples: its 90% over its 25% quantile
+	top    float64 // that 90% quantile, bit/s
 
 	rwnd, sndbuf, busy float64 // chronograph shares
 	window             float64 // median of data in flight over the peer's window
@@ -77,17 +78,20 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	}
 	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
 	v.levels(os)
-	v.spread, v.dispersion = rateSpread(os), dispersion(os)
+	v.spread, v.top = rateSpread(os)
+	v.dispersion = dispersion(os)
 	return v
 }
 
-// rateSpread is unknown below three samples. 1 is a rate that stays put.
-func rateSpread(os []obs) float64 {
+// rateSpread is unknown below three samples. 1 is a rate that stays put; top is
+// what a tenth of the samples reach.
+func rateSpread(os []obs) (spread, top float64) {
 	var rates []float64
 	for i := 1; i < len(os); i++ {
 		rates = append(rates, ratio(float64(os[i].c.BytesAcked-os[i-1].c.BytesAcked), (os[i].at-os[i-1].at).Seconds()))
 	}
-	return ratio(quantile(rates, 0.9), quantile(rates, 0.25))
+	high := quantile(rates, 0.9)
+	return ratio(high, quantile(rates, 0.25)), 8 * high
 }
 
 func losses(a, b model.Conn, resent float64) (retrans, rtos, reord, dsacks float64) {

@@ -136,7 +136,7 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 	v := rec.Results.Verdict
 	f.tried[fixKey(v.Fix)] = true
 	step := model.FixStep{Verdict: v, Host: v.Fix.Host}
-	plan, err := tune.NewPlan(f.planID(), rec.Facts[v.Fix.Host], v)
+	plan, err := planOf(f.planID(), rec)
 	if errors.Is(err, tune.ErrPlan) { // it needs asking by name, or a value that is not there
 		step.Why = "not tried: " + err.Error()
 		f.rec.Results.Ended = step.Why
@@ -188,7 +188,7 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 	case p.Effect != study.Gain:
 		step.Why = "put back: " + p.Effect
 	default:
-		if err := f.keep(ctx, plan); err != nil {
+		if err := f.keep(ctx, step.Host, plan); err != nil {
 			step.Why = "put back: " + err.Error()
 			f.rec.Results.Steps = append(f.rec.Results.Steps, step)
 			return fmt.Errorf("keep %s on %s: %w", step.Change.Setting, step.Host, err)
@@ -202,8 +202,8 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 
 // keep applies a change for good. The host gives itself back unless both ends
 // still answer afterwards.
-func (f *Fix) keep(ctx context.Context, plan model.Plan) error {
-	k, err := f.keeper(plan.Host)
+func (f *Fix) keep(ctx context.Context, end string, plan model.Plan) error {
+	k, err := f.keeper(end)
 	if err != nil {
 		return err
 	}
@@ -227,11 +227,11 @@ func (f *Fix) keep(ctx context.Context, plan model.Plan) error {
 	return nil
 }
 
-func (f *Fix) keeper(host string) (Keeper, error) {
+func (f *Fix) keeper(end string) (Keeper, error) {
 	for _, e := range []End{f.Sender, f.Receiver} {
-		if k, ok := e.Agent.(Keeper); ok && e.Name == host {
+		if k, ok := e.Agent.(Keeper); ok && e.Name == end {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("the agent of %s cannot keep a change", host)
+	return nil, fmt.Errorf("the agent of %s cannot keep a change", end)
 }

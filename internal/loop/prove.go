@@ -111,7 +111,7 @@ func (t *settingTreatment) Apply(ctx context.Context) error {
 	}
 	t.n++
 	id := fmt.Sprintf("%s-%d", t.loop.Now().UTC().Format("20060102T150405"), t.n)
-	plan, err := tune.NewPlan(id, t.rec.Facts[t.fix.Host], t.rec.Results.Verdict)
+	plan, err := planOf(id, t.rec)
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,18 @@ func (t *settingTreatment) Apply(ctx context.Context) error {
 		t.rec.Results.Changes = append(t.rec.Results.Changes, plan.Changes...)
 	}
 	return nil
+}
+
+// planOf is the plan of the verdict's fix. An end goes by the name that it was
+// reached by, lab:server1, and its facts by its own.
+func planOf(id string, rec *Record) (model.Plan, error) {
+	v := rec.Results.Verdict
+	f := rec.Facts[v.Fix.Host]
+	if f == nil {
+		return model.Plan{}, fmt.Errorf("plan %s: the verdict names host %q, which is not of this path", v.Fix.Setting, v.Fix.Host)
+	}
+	v.Fix.Host = f.Host
+	return tune.NewPlan(id, f, v)
 }
 
 // Undo implements study.Treatment.

@@ -29,7 +29,9 @@ func guideDefaults(t *testing.T, release string) map[string]guide.Default {
 			continue
 		}
 		for _, n := range append([]string{name}, s.Names...) {
-			if strings.Contains(n, ".") {
+			// Of a limit in bytes or as a ratio only one is in force; the other is 0.
+			other := strings.HasSuffix(n, "_bytes") && strings.HasSuffix(name, "_ratio")
+			if strings.Contains(n, ".") && !other {
 				out[strings.ReplaceAll(strings.ReplaceAll(n, ".IF.", ".eth0."), ".", "/")] = d
 			}
 		}

@@ -93,10 +93,15 @@ func payload(b []byte, run uint64, thread int, i uint32) {
 // own stamp, and those of different runs have other data besides, so that a
 // target that knows what it holds already (a deduplicating one, or one that skips
 // a write of the same bytes, as ZFS's nopwrite does) gains nothing by it.
+//
+// Reads have memory of their own before that, side by side: they must not land in
+// what writes draw from, and the less memory they touch, the more of it is in the
+// cache.
 type data struct {
 	memory []byte
-	part   int // bytes per slot
-	reads  int // the first of them, which reads go to where there are writes too
+	piece  int // bytes per slot that reads go to
+	writes int // where the parts begin that writes draw from
+	part   int // bytes of each
 	shifts uint64
 	rng    *rand.PCG
 	stamp  Stamp
@@ -108,44 +113,49 @@ type data struct {
 const shift = sector
 
 // leastData is what the parts of a thread have together, and mostData those of
-// all threads, unless requests are large.
+// all threads, unless requests are large. It is more than a file system or an
+// array compresses at once (ZFS's records are at most 16 MiB and usually 1), and
+// little enough to stay in a processor's cache.
 const (
-	leastData = 16 * unit.MiB
+	leastData = 4 * unit.MiB
 	mostData  = 512 * unit.MiB
 )
 
 // piece is the largest request in whole shifts.
 func (s Spec) piece() unit.Bytes { return (s.Shape.Largest() + shift - 1) / shift * shift }
 
-// part is the memory that one request in flight has.
-func (s Spec) part() unit.Bytes {
+// reads and writes are the memory that a request in flight has of each kind.
+func (s Spec) reads() unit.Bytes {
+	if s.Shape.Read <= 0 {
+		return 0
+	}
+	return s.piece()
+}
+
+func (s Spec) writes() unit.Bytes {
 	if s.Shape.Read >= 1 {
-		return s.piece()
+		return 0
 	}
 	slack := s.Slack
 	if slack == 0 {
 		slack = min(leastData/unit.Bytes(s.Depth), mostData/unit.Bytes(s.Depth*s.Threads))
 	}
-	part := s.piece() + slack/shift*shift
-	if s.Shape.Read > 0 {
-		part += s.piece() // reads must not land in what writes draw from
-	}
-	return part
+	return s.piece() + slack/shift*shift
 }
 
+// part is the memory that one request in flight has.
+func (s Spec) part() unit.Bytes { return s.reads() + s.writes() }
+
 func newData(s Spec, thread, depth int) (*data, error) {
-	d := &data{part: int(s.part()), rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
-	if s.Shape.Read > 0 && s.Shape.Read < 1 {
-		d.reads = int(s.piece())
-	}
-	d.shifts = uint64(d.part-d.reads-int(s.piece()))/shift + 1
+	d := &data{piece: int(s.reads()), writes: int(s.reads()) * depth, part: int(s.writes()), rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
+	d.shifts = uint64(max(0, d.part-int(s.piece())))/shift + 1
 	d.stamp = Stamp{Run: s.Run, Request: uint64(thread) << threadShift}
 	var err error
-	if d.memory, err = ring.Memory(d.part * depth); err != nil {
+	if d.memory, err = ring.Memory(int(s.part()) * depth); err != nil {
 		return nil, fmt.Errorf("get buffers of thread %d: %w", thread, err)
 	}
 	if s.Shape.Read < 1 {
-		for i := 0; i < len(d.memory)/sector; i++ {
+		for i := d.writes / sector; i < len(d.memory)/sector; i++ {
 			payload(d.memory[i*sector:(i+1)*sector], s.Run, thread, uint32(i))
 		}
 	}
@@ -153,12 +163,12 @@ func newData(s Spec, thread, depth int) (*data, error) {
 }
 
 // read is where slot i reads to.
-func (d *data) read(i int) int { return i * d.part }
+func (d *data) read(i int) int { return i * d.piece }
 
 // write prepares what slot i writes at an offset of the target, at a time, and
 // says where it lies.
 func (d *data) write(i int, offset int64, size int, at time.Duration) int {
-	from := i*d.part + d.reads
+	from := d.writes + i*d.part
 	if d.shifts > 1 {
 		n, _ := bits.Mul64(d.rng.Uint64(), d.shifts)
 		from += int(n) * shift

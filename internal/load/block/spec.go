@@ -59,7 +59,7 @@ type Spec struct {
 	Stuck time.Duration
 	// Slack is how much random data a writer draws from besides the largest
 	// request, per request in flight: with more, a compressor with a long
-	// window finds nothing twice. 0: enough that a thread has 16 MiB.
+	// window finds nothing twice. 0: enough that a thread has 4 MiB.
 	Slack unit.Bytes
 	// Journal is told what the target acknowledged; nil: nobody is.
 	Journal *Journal

@@ -134,12 +134,14 @@ func pool() ([]string, error) {
 		if err != nil {
 			continue // written to only, or no number
 		}
-		err = s.Write(context.Background(), at, next)
-		got, readErr := s.Read(context.Background(), at, "")
-		if err := errors.Join(readErr, s.Write(context.Background(), at, now)); err != nil {
+		if s.Write(context.Background(), at, next) != nil {
+			continue // read only, or not this number
+		}
+		got, err := s.Read(context.Background(), at, "")
+		if err := errors.Join(err, s.Write(context.Background(), at, now)); err != nil {
 			return nil, err
 		}
-		if err == nil && got == next {
+		if got == next {
 			out = append(out, at.Setting)
 		}
 	}

@@ -12,7 +12,7 @@
 // process that applies is really killed with SIGKILL: this machine's, in
 // namespaces; a device host of the lab (rings, coalescing, pause frames and
 // interrupts of an e1000e); a kernel host of the lab, which is really restarted
-// after the kill and once more after undoing. It refuses to touch the machine
+// under the process, and once more after undoing. It refuses to touch the machine
 // itself: every value it changes is the fake's, a namespace's or a lab host's,
 // every file lies below a directory of its own.
 package main

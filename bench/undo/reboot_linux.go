@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
@@ -26,7 +28,7 @@ const rebootRole = "reboot"
 // restarted.
 const (
 	poolPhase  = "pool"  // which settings can be changed here
-	livePhase  = "live"  // every case's process, up to where it is killed
+	livePhase  = "live"  // every case's process, up to its step
 	diePhase   = "die"   // that process
 	undoPhase  = "undo"  // what starts the system reads its files; then undo
 	statePhase = "state" // likewise; then what the host is
@@ -173,17 +175,30 @@ func liveOut(cases []rebootCase) ([]rebootDone, error) {
 			return nil, err
 		}
 		cmd := kernel.Exec(context.Background(), self, rebootRole, string(order))
-		cmd.Stderr = os.Stderr
-		err = cmd.Run()
-		if err != nil && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			return nil, fmt.Errorf("%s, step %d ended by itself: %w", c.Plan, c.Step, err)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives us
+		said, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
 		}
-		out = append(out, rebootDone{Reached: err != nil})
+		if err != nil {
+			return nil, err
+		}
+		line, _ := bufio.NewReader(said).ReadString('\n') // an end without a word is told by Wait
+		if line != atTheStep {
+			if err := cmd.Wait(); err != nil {
+				return nil, fmt.Errorf("%s, step %d ended by itself: %w", c.Plan, c.Step, err)
+			}
+		}
+		out = append(out, rebootDone{Reached: line == atTheStep})
 	}
 	return out, nil
 }
 
-// die applies the plan and makes it permanent, and is killed on the way.
+// atTheStep is the last word of a process whose kernel is then taken away.
+const atTheStep = "at the step\n"
+
+// die applies the plan and makes it permanent, and stops on the way: the restart
+// takes its kernel away from under it, as a loss of power does.
 func (c rebootCase) die() error {
 	t, err := c.tuner()
 	if err != nil {
@@ -197,7 +212,19 @@ func (c rebootCase) die() error {
 		}
 		p.changes = append(p.changes, model.Change{Setting: id, From: from, To: to})
 	}
-	return oneCase{plan: p, step: c.Step, what: reboots}.mortally(t)
+	n := 0
+	t.Fault = func(string) error {
+		if n++; n != c.Step {
+			return nil
+		}
+		if _, err := fmt.Print(atTheStep); err != nil {
+			return err
+		}
+		for {
+			time.Sleep(time.Hour)
+		}
+	}
+	return oneCase{plan: p}.do(t)
 }
 
 // startSystem does what sysctl.d(5) says the system does when it starts.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
-	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/uml"
 )
 
@@ -78,21 +77,5 @@ func TestSampleOnAKernelHost(t *testing.T) {
 	}
 	if all.cases < 6 || all.broken > 0 || len(all.rows) != 2 {
 		t.Errorf("%d cases, %d broken\n%s", all.cases, all.broken, said.String())
-	}
-}
-
-// And on the drivers of cards.
-func TestSampleOnADeviceHost(t *testing.T) {
-	self := program(t)
-	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
-		t.Skip(err)
-	}
-	var said bytes.Buffer
-	all := newTable(&said)
-	if err := deviceCases(self)(t.Context(), all, 40); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
-	}
-	if all.cases < 6 || all.broken > 0 || len(all.rows) != 5 {
-		t.Errorf("%d cases, %d broken in %d plans\n%s", all.cases, all.broken, len(all.rows), said.String())
 	}
 }

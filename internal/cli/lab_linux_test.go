@@ -55,7 +55,7 @@ func newLabUser(t testing.TB, uid int) labUser {
 
 func (u labUser) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(u.exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_RUNTIME_DIR="+u.dir, "HOME="+u.dir, "XDG_DATA_HOME="+u.dir, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_RUNTIME_DIR="+u.dir, "HOME="+u.dir, "XDG_DATA_HOME="+u.dir, "GORACE="+raceExit)
 	cmd.Dir = "/"
 	if u.uid != 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(u.uid), Gid: uint32(u.uid)}}

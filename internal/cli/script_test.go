@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	if err := os.Setenv("GORACE", raceExit); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"linerate": main})
 }
 
@@ -39,6 +42,10 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// raceExit: with the race detector a program waits a second before it ends, and the
+// tests start hundreds.
+const raceExit = "atexit_sleep_ms=0"
 
 // The scripts are the commands' transcripts: what a user types and sees.
 func TestScripts(t *testing.T) {
@@ -68,6 +75,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv(asProgram, "1")
+			e.Setenv("GORACE", raceExit)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)

@@ -95,7 +95,7 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 		return err
 	}
 	rec, err := fixPath(ctx, env, o, pair{names, args, agents}, rate, p)
-	return concludeFix(env, rec, args, err)
+	return concludeFix(ctx, env, rec, args, err)
 }
 
 func fixPath(ctx context.Context, env *environment, o fixOptions, h pair, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
@@ -148,7 +148,7 @@ func askFix(env *environment, x model.Fix) (bool, error) {
 
 // concludeFix keeps the bundle, also of a climb that was cut short: what was kept
 // before stands.
-func concludeFix(env *environment, rec *loop.Record, args []string, err error) error {
+func concludeFix(ctx context.Context, env *environment, rec *loop.Record, args []string, err error) error {
 	if rec == nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func concludeFix(env *environment, rec *loop.Record, args []string, err error) e
 		code := ExitFailed
 		if errors.As(err, &coded) {
 			code = coded.code
-		} else if errors.Is(err, context.Canceled) {
+		} else if ctx.Err() != nil {
 			code = ExitInterrupted
 		}
 		return &exitError{code, fmt.Errorf("%w; what had earned its place before is kept: linerate tune undo %s puts it back", err, kept)}

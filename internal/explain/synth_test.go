@@ -2,6 +2,7 @@ package explain
 
 import (
 	"net/netip"
+	"testing"
 	"time"
 
 	"linerate/internal/model"
@@ -143,4 +144,29 @@ func (k knobs) receiver(at time.Duration, local, remote netip.AddrPort) model.Co
 	return model.Conn{Local: local, Remote: remote, CC: k.cc, InfoLen: 248, State: tcpEstablished, Options: 7,
 		SndMSS: 1448, RcvMSS: 1448, AdvMSS: 1448, PMTU: 1500, RcvRTT: k.rtt, MinRTT: k.minRTT, BytesReceived: k.moved(at),
 		RcvWnd: k.wnd, RecvQ: k.recvQ, RcvBuf: k.rcvbuf, MaxPacing: -1}
+}
+
+// A path that carries its full rate at times is not too slow: what comes and goes
+// holds it back. At the same mean, steady, it is.
+func TestNoSlowLinkThatCarriesItAllAtTimes(t *testing.T) {
+	steady := knobs{rate: 0.75e9, rtt: 18 * time.Millisecond}.build()
+	if v := Judge(steady); v.Limiter != model.LinkRate {
+		t.Fatalf("steady: %s", v.Line)
+	}
+	c := knobs{rate: 0.75e9, rtt: 18 * time.Millisecond}.build()
+	moved := int64(64 << 20)
+	for i := range c.Sender.Samples {
+		if i > 0 {
+			rate := 0.64e9
+			if i%10 < 4 {
+				rate = healthy
+			}
+			moved += int64(rate / 8 / 10)
+		}
+		c.Sender.Samples[i].Conns[0].BytesAcked = moved
+		c.Receiver.Samples[i].Conns[0].BytesReceived = moved
+	}
+	if v := Judge(c); v.Limiter == model.LinkRate {
+		t.Errorf("named the link: %s", v.Line)
+	}
 }

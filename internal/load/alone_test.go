@@ -223,7 +223,11 @@ func TestWriteRefuses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{file, filepath.Join(file, "gone"), "/no/such"} {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "gone"), "/no/such", link} {
 		w := &fileWrite{spec: WriteSpec{Dir: dir}}
 		if _, err := w.prepare(t.Context()); err == nil || w.f != nil {
 			t.Errorf("%s was accepted: %v", dir, err)

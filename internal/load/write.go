@@ -61,6 +61,10 @@ func (w *fileWrite) prepare(context.Context) (Alone, error) {
 	if info, err := os.Stat(w.spec.Dir); err != nil || !info.IsDir() {
 		return Alone{}, fmt.Errorf("write below %s: %w", w.spec.Dir, cmp.Or(err, errors.New("no directory")))
 	}
+	// A link may lead off the storage that is meant.
+	if real, err := filepath.EvalSymlinks(w.spec.Dir); err != nil || real != filepath.Clean(w.spec.Dir) {
+		return Alone{}, fmt.Errorf("write below %s: it is, or passes through, a symbolic link: name what it leads to; nothing was written", w.spec.Dir)
+	}
 	w.most = cmp.Or(int64(w.spec.MaxBytes), writeDefault)
 	if free, ok := freeSpace(w.spec.Dir); ok {
 		w.most = min(w.most, free/freePart)

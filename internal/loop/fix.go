@@ -89,6 +89,7 @@ func (f *Fix) take(n int, rec *Record) {
 	}
 	rec.Results.Runs = append(old.Runs, rec.Results.Runs...)
 	rec.Results.Changes = old.Changes
+	rec.Results.Warnings = append(old.Warnings, rec.Results.Warnings...)
 	rec.Results.Steps, rec.Results.Ended = old.Steps, old.Ended
 	if n > 1 {
 		rec.Results.Restored = rec.Results.Restored && old.Restored

@@ -125,11 +125,12 @@ func TestClimbWrites(t *testing.T) {
 		written  bool
 	}{
 		{"/mnt/nas/scratch", "", true},
+		{"/mnt/nas/inner/x", "does not lie on /mnt/nas", false}, // another mount
 		{"/mnt/nasty", "does not lie on /mnt/nas", false},
 		{"/home", "does not lie on /mnt/nas", false},
 		{"", "", false},
 	} {
-		w := &world{value: original, mounts: []model.Mount{nfsMount}}
+		w := &world{value: original, mounts: []model.Mount{nfsMount, {Source: "/dev/sdz", Point: "/mnt/nas/inner", Type: "ext4"}}}
 		climb, said := climbing(w, &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas"})
 		climb.Write = c.dir
 		rec, err := climb.Run(t.Context())

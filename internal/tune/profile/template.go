@@ -245,11 +245,10 @@ func (n *number) raise(floor string) {
 // wanted is what the word asks for, within the cap; nil: it is no number.
 func (w word) wanted(env environment, limit *expression, limitEnv environment) (*number, error) {
 	if w.formula == nil {
-		v, err := strconv.ParseInt(w.literal, 10, 64)
-		if err != nil {
-			return nil, nil //nolint:nilerr // a word, not a number that went wrong
+		if v, err := strconv.ParseInt(w.literal, 10, 64); err == nil {
+			return &number{formula: w.literal, wanted: v, got: v}, nil
 		}
-		return &number{formula: w.literal, wanted: v, got: v}, nil
+		return nil, nil // a word
 	}
 	v, err := whole(*w.formula, env)
 	if err != nil {

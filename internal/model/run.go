@@ -104,4 +104,6 @@ type Results struct {
 	Clocks map[string]Clock `json:"clocks,omitempty"`
 	// Injected is what the lab had put in place, told only after the verdict.
 	Injected string `json:"injected,omitempty"`
+	// Study is what a controlled experiment found; of a study's bundle only.
+	Study *Study `json:"study,omitempty"`
 }

@@ -1,0 +1,136 @@
+package model
+
+import "time"
+
+// Study is a controlled experiment and what it found: in results.json of its
+// bundle, and what study show --json prints.
+type Study struct {
+	V        int           `json:"v"`
+	Name     string        `json:"name"`
+	Question string        `json:"question"`
+	File     StudyFile     `json:"file"` // as it was run, defaults filled in
+	Protocol string        `json:"protocol"`
+	Primary  string        `json:"primary"`
+	Started  time.Time     `json:"started"`
+	Took     time.Duration `json:"took_ns"`
+	// Runs are all that were made, in their order, also those that do not count.
+	Runs        []StudyRun        `json:"runs"`
+	Comparisons []StudyComparison `json:"comparisons"`
+	// Discarded are the groups of runs that protocol "paper" made again.
+	Discarded []StudyDiscarded `json:"discarded"`
+	// Recommended are the settings that earned it: a gain of the primary outcome,
+	// after correction for all factors of it.
+	Recommended []StudyAdvice `json:"recommended"`
+	// Reverted is every change that was made, each put back unless Restored is
+	// false.
+	Reverted []StudyAdvice `json:"reverted"`
+	Restored bool          `json:"restored"`
+	Ended    string        `json:"ended"`    // why no more runs were made
+	Complete bool          `json:"complete"` // every comparison came to its end
+	// Assumptions are what the conclusions rest on; Threats what speaks against
+	// them in this very study.
+	Assumptions []string  `json:"assumptions"`
+	Threats     []Warning `json:"threats"`
+}
+
+// StudyVersion is the version of Study that this build writes.
+const StudyVersion = 1
+
+// StudyRun is one run of one workload in one state.
+type StudyRun struct {
+	N     int    `json:"n"`     // from 1, in the order they were made
+	Label string `json:"label"` // of the run's samples in the bundle
+	Stage string `json:"stage"` // "a/a", "compare", "reference"
+	Block int    `json:"block"` // from 1 within a comparison; of "paper": the group of runs
+	// Factor and Level are empty for the baseline.
+	Factor   string        `json:"factor,omitempty"`
+	Level    string        `json:"level,omitempty"`
+	Against  string        `json:"against,omitempty"` // of a baseline run: "factor level" that it stands beside
+	Workload string        `json:"workload"`
+	Started  time.Time     `json:"started"`
+	Took     time.Duration `json:"took_ns"` // with all that is around it
+	// Value is the outcome, in Unit ("bit/s", "1/s"). null: the run failed.
+	Value *float64 `json:"value"`
+	Unit  string   `json:"unit"`
+	// Counted: it entered a comparison. Why says what kept it out.
+	Counted bool   `json:"counted"`
+	Why     string `json:"why,omitempty"`
+	// Retransmitted is the share of segments that were sent again; null: not seen.
+	Retransmitted *float64 `json:"retransmitted"`
+	// CPU is the busy share of each host's cores, 0..1, by host; Softirq the part
+	// of it in interrupts. What several hosts share is marked in Scope.
+	CPU     map[string]float64 `json:"cpu,omitempty"`
+	Softirq map[string]float64 `json:"softirq,omitempty"`
+	Scope   string             `json:"scope,omitempty"` // "machine" where CPU is of all hosts together
+	// PerCore is the busy share of each core, by host.
+	PerCore map[string][]float64 `json:"per_core,omitempty"`
+	// PerSecond is the outcome in each second, in Unit.
+	PerSecond []float64 `json:"per_second,omitempty"`
+	// PerClient is the outcome of each client, by host.
+	PerClient map[string]float64 `json:"per_client,omitempty"`
+	// Latency from the intended start; 0: not measured.
+	P50      time.Duration `json:"p50_ns,omitempty"`
+	P99      time.Duration `json:"p99_ns,omitempty"`
+	Max      time.Duration `json:"max_ns,omitempty"`
+	Warnings []Warning     `json:"warnings,omitempty"`
+}
+
+// Conclusions of a comparison.
+const (
+	StudyGain         = "gain"
+	StudyLoss         = "loss"
+	StudyNoEffect     = "no effect above margin" // the whole interval lies within the margin
+	StudyUndecided    = "undecided"              // neither shown nor excluded
+	StudyNotInForce   = "not in force"           // the treatment did not take effect
+	StudyNotTried     = "not tried"
+	StudyNotConverged = "runs never agreed" // of "paper"
+)
+
+// StudyComparison is what was found of one level of one factor on one workload.
+type StudyComparison struct {
+	Factor     string        `json:"factor"`
+	Level      string        `json:"level"`
+	Workload   string        `json:"workload"`
+	Primary    bool          `json:"primary"` // false: exploratory
+	N          int           `json:"n"`       // blocks, or of "paper" runs kept
+	Made       int           `json:"made"`    // runs made for it, counted or not
+	Took       time.Duration `json:"took_ns"`
+	Baseline   float64       `json:"baseline"` // mean outcome beside it, in Unit
+	Treated    float64       `json:"treated"`
+	Unit       string        `json:"unit"`
+	Ratio      *float64      `json:"ratio"` // treated over baseline; null: nothing to divide by
+	CILow      *float64      `json:"ci_low"`
+	CIHigh     *float64      `json:"ci_high"`   // null: unbounded, or of "paper"
+	P          *float64      `json:"p"`         // of this comparison alone; null of "paper"
+	PHolm      *float64      `json:"p_holm"`    // after correction; null: exploratory
+	Effective  *bool         `json:"effective"` // the treatment was seen in force; null: not looked
+	Conclusion string        `json:"conclusion"`
+	Why        string        `json:"why,omitempty"`
+	// Smallest is the smallest ratio that so many blocks would have shown nine
+	// times in ten.
+	Smallest *float64 `json:"smallest"`
+}
+
+// StudyDiscarded is a group of runs that did not agree.
+type StudyDiscarded struct {
+	Factor   string    `json:"factor"`
+	Level    string    `json:"level"`
+	Workload string    `json:"workload"`
+	Runs     []int     `json:"runs"` // StudyRun.N
+	Values   []float64 `json:"values"`
+	RSD      float64   `json:"rsd"`
+}
+
+// StudyAdvice is one setting with what it was and what it should be.
+type StudyAdvice struct {
+	Host    string `json:"host"`
+	Setting string `json:"setting"` // empty: Instruct
+	Target  string `json:"target,omitempty"`
+	Default string `json:"default"` // the kernel's own; empty: not known
+	Before  string `json:"before"`
+	Value   string `json:"value"`
+	// Instruct is an operator's change.
+	Instruct string `json:"instruct,omitempty"`
+	Factor   string `json:"factor"`
+	Why      string `json:"why"`
+}

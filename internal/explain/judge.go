@@ -148,7 +148,7 @@ func elect(scenes []*scene) model.Verdict {
 	var ballots []ballot
 	for _, s := range scenes {
 		b := ballot{weight: max(s.bytes, 1), scene: s}
-		b.first, b.next = diagnose(s)
+		b.first, b.next = s.capFirst(diagnose(s))
 		votes[b.first.id] += b.weight
 		all += b.weight
 		ballots = append(ballots, b)

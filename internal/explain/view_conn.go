@@ -42,6 +42,10 @@ type sndView struct {
 	cwndGrowth         float64 // congestion window: end over start of the steady part
 	maxPacing          float64 // bit/s, unknown when unlimited
 	reordSeen, dsacks  float64
+	// fed is the rate while there was nothing left to send and room in the
+	// congestion window, bit/s: what the writer then produced. Unknown where such
+	// intervals are few or do not agree.
+	fed float64
 }
 
 // tcp_info fields past what an older kernel fills are zero, not measured:
@@ -80,7 +84,32 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 	v.levels(os)
 	v.spread, v.top = rateSpread(os)
 	v.dispersion = dispersion(os)
+	v.fed = fed(all)
 	return v
+}
+
+const (
+	// fedLeast intervals tell what a writer produces, and fedSpread is the most
+	// that their 90% quantile may be above their 10% quantile.
+	fedLeast  = 5
+	fedSpread = 1.15
+)
+
+func fed(os []obs) float64 {
+	// A buffer half full of data in flight may be what the writer waits for.
+	idle := func(c model.Conn) bool {
+		return c.NotSent < 2*int64(max(c.SndMSS, 1)) && c.Unacked < c.Cwnd && c.SendQ < c.SndBuf/2
+	}
+	var rates []float64
+	for i := 1; i < len(os); i++ {
+		if a, b := os[i-1], os[i]; idle(a.c) && idle(b.c) {
+			rates = append(rates, ratio(8*float64(b.c.BytesAcked-a.c.BytesAcked), (b.at-a.at).Seconds()))
+		}
+	}
+	if len(rates) < fedLeast || !(quantile(rates, 0.9) <= fedSpread*quantile(rates, 0.1)) {
+		return unknown()
+	}
+	return median(rates)
 }
 
 // rateSpread is unknown below three samples. 1 is a rate that stays put; top is

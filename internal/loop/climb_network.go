@@ -126,6 +126,10 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 			run, err = c.streams(ctx, name, name == diagnosed)
 			return err
 		})
+		if plan, ok := explain.PlanSeveral(found.verdict, 1); ok && name == explain.RungStreams && diagnosed == explain.RungStream && err == nil {
+			plan.Streams = c.Streams // this rung is the probe
+			found.verdict = explain.AfterSeveral(found.verdict, plan, c.caseSeen(run, false))
+		}
 		if name != diagnosed {
 			continue
 		}

@@ -25,8 +25,38 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 		return err
 	}
 	rec.Results.Verdict = v
+	if l.Prove { // the proof shows how far the path goes without this limiter
+		return nil
+	}
+	return l.several(ctx, rec)
+}
+
+// severalLabel is what the run with several connections is called in a bundle.
+const severalLabel = "several connections"
+
+// several sees what holds the path back once no limit of a single connection
+// does.
+func (l *Loop) several(ctx context.Context, rec *Record) error {
+	plan, ok := explain.PlanSeveral(rec.Results.Verdict, max(1, l.Workload.Streams))
+	if !ok {
+		return nil
+	}
+	l.say("load: what binds next: %d connections at once for %s", plan.Streams, severalTime)
+	w := l.Workload
+	w.Streams = plan.Streams
+	run, err := l.measureAs(ctx, w, severalLabel, severalTime, severalWarmup)
+	if err != nil {
+		return fmt.Errorf("run several connections: %w", err)
+	}
+	rec.Results.Runs = append(rec.Results.Runs, run)
+	rec.Results.Verdict = explain.AfterSeveral(rec.Results.Verdict, plan, l.caseOf(rec, run))
 	return nil
 }
+
+const (
+	severalTime   = 3 * time.Second
+	severalWarmup = time.Second
+)
 
 // paced is the verdict after the paced probe, where the verdict asks for that
 // one and losses enough are to be expected of it; otherwise it comes back as it

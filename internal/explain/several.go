@@ -1,0 +1,95 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// What holds each connection back by itself hides what all of them meet
+// together: a link that is too slow, a core that is too busy. Several connections
+// at once bring that to light.
+
+const (
+	// severalMost is how many connections the probe takes at most.
+	severalMost = 16
+	// severalBeyond: together they could carry so much more than the ceiling.
+	severalBeyond = 1.3
+	// severalMore: what they reach must be that much above the one run before;
+	// two runs of a path differ by up to a tenth.
+	severalMore = 1.15
+	// severalSure is the least confidence in the probe's own verdict.
+	severalSure = 0.5
+)
+
+// Several is the run of the probe with several connections.
+type Several struct {
+	Streams int
+	Before  unit.BitRate // goodput of the run that was judged
+}
+
+// PlanSeveral plans the probe for a verdict that names a limit of each
+// connection by itself. streams is how many there were.
+func PlanSeveral(v model.Verdict, streams int) (Several, bool) {
+	switch v.Limiter {
+	case model.ReceiverWindow, model.SendBuffer, model.Pacing:
+	default:
+		return Several{}, false
+	}
+	if v.Ceiling == nil || v.Measured <= 0 || streams < 1 || streams >= severalMost {
+		return Several{}, false
+	}
+	each := float64(v.Measured) / float64(streams)
+	n := math.Ceil(severalBeyond * float64(*v.Ceiling) / each)
+	p := Several{Streams: int(min(n, severalMost)), Before: v.Measured}
+	return p, p.Streams > streams
+}
+
+// AfterSeveral is the verdict once several connections have run: c is what was
+// seen of them. A limiter that holds them back together is what binds next, at
+// what they reached; where they fill the link, nothing does before its ceiling.
+func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
+	next := Judge(c)
+	if len(v.Causes) == 0 || next.Ceiling == nil || !(float64(next.Measured) >= severalMore*float64(p.Before)) {
+		return v
+	}
+	how := fmt.Sprintf("%d connections at once reach %s", p.Streams, next.Measured)
+	switch {
+	case next.Limiter == model.None:
+		v.NextLimit = &model.NextLimit{Limiter: model.None, At: *next.Ceiling, Why: how}
+		return v
+	case claimsNothing(next.Limiter), next.Limiter == v.Limiter, next.Confidence < severalSure, followsFrom(v.Limiter, next.Limiter):
+		return v
+	}
+	most := max(0, *next.Ceiling-next.Measured)
+	found := model.Cause{
+		Limiter: next.Limiter, Where: next.Where, Host: next.Host, Confidence: next.Confidence, Fix: next.Fix, GainLow: new(unit.BitRate), GainHigh: &most,
+		Evidence: append([]model.Evidence{{What: how, Metric: "several_connections", Value: float64(next.Measured), Unit: "bit/s", Host: c.Sender.host(), N: p.Streams}}, next.Evidence...),
+	}
+	return withCause(v, found, next.Measured, how)
+}
+
+// withCause adds a cause that binds from the goodput at, or puts it in place of
+// what was only foretold of its limiter.
+func withCause(v model.Verdict, found model.Cause, at unit.BitRate, how string) model.Verdict {
+	rest := slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(x model.Cause) bool { return x.Limiter == found.Limiter })
+	place := len(rest)
+	if n := v.NextLimit; n == nil || n.At >= at || n.Limiter == found.Limiter {
+		place = 0
+		v.NextLimit = &model.NextLimit{Limiter: found.Limiter, Host: found.Host, At: at, Why: how}
+	}
+	if g := v.ExpectedGain; place == 0 && g != nil && at < g.High {
+		now := *g
+		now.Low, now.High = max(v.Measured, min(now.Low, at)), max(v.Measured, at)
+		now.Why += fmt.Sprintf("; %s binds at %s", found.Limiter, at)
+		v.ExpectedGain = &now
+	}
+	v.Causes = append([]model.Cause{v.Causes[0]}, slices.Insert(rest, place, found)...)
+	first := firstCause(&v, float64(v.Measured))
+	v.Causes[0].GainLow, v.Causes[0].GainHigh = first.GainLow, first.GainHigh
+	v.Line = Line(v)
+	return v
+}

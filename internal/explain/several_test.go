@@ -1,0 +1,108 @@
+package explain
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// windowed is a window of 125 KiB, always full, on a path of 10 ms.
+func windowed() knobs {
+	return knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, wnd: 125 << 10, rcvbuf: 256 << 10, full: true, rwnd: 0.95}
+}
+
+func TestSeveralShowWhatTheyMeetTogether(t *testing.T) {
+	slow := knobs{rate: 0.45e9, rtt: 18 * time.Millisecond, streams: 8}
+	full := knobs{rate: healthy, rtt: 12 * time.Millisecond, streams: 8}
+	for _, c := range []struct {
+		name   string
+		probe  knobs
+		causes []model.LimiterID
+		next   model.LimiterID
+	}{
+		{"a slow link behind it", slow, []model.LimiterID{model.ReceiverWindow, model.LinkRate}, model.LinkRate},
+		{"nothing behind it", full, []model.LimiterID{model.ReceiverWindow}, model.None},
+	} {
+		v := Judge(windowed().build())
+		if v.Limiter != model.ReceiverWindow {
+			t.Fatalf("%s: %s", c.name, v.Line)
+		}
+		plan, ok := PlanSeveral(v, 1)
+		if !ok || plan.Streams < 8 {
+			t.Fatalf("%s: planned %+v %v", c.name, plan, ok)
+		}
+		got := AfterSeveral(v, plan, c.probe.build())
+		var ids []model.LimiterID
+		for _, x := range got.Causes {
+			ids = append(ids, x.Limiter)
+		}
+		if !slices.Equal(ids, c.causes) || got.NextLimit == nil || got.NextLimit.Limiter != c.next {
+			t.Errorf("%s: causes %v, next %+v", c.name, ids, got.NextLimit)
+		}
+		if g := got.ExpectedGain; g != nil && g.High > got.NextLimit.At {
+			t.Errorf("%s: more is expected, %s, than the next limit allows, %s", c.name, g.High, got.NextLimit.At)
+		}
+	}
+}
+
+func TestNoSeveralForWhatIsShared(t *testing.T) {
+	v := Judge(knobs{rate: 0.45e9, rtt: 18 * time.Millisecond}.build())
+	if _, ok := PlanSeveral(v, 1); ok {
+		t.Errorf("planned for %s", v.Limiter)
+	}
+	if _, ok := PlanSeveral(Judge(windowed().build()), severalMost); ok {
+		t.Error("planned although as many ran already")
+	}
+}
+
+// At so much of a fixed limit random losses cost less than the limit does (see
+// evenMatch); far below it they cost more.
+func TestLossesOrALimitFirst(t *testing.T) {
+	for _, c := range []struct {
+		rate  float64
+		first model.LimiterID
+		then  model.LimiterID
+	}{
+		{0.205e9, model.SendBuffer, model.PathLoss},
+		{0.150e9, model.PathLoss, model.SendBuffer},
+	} {
+		// 380 KiB hold 75% of data, which 10 ms carry at 233 Mbit/s.
+		k := knobs{rate: c.rate, rtt: 10200 * time.Microsecond, retrans: 0.0002, cwnd: 140, sndbufSz: 380 << 10, settings: map[string]string{wmemSetting: "4096 16384 389120"}}
+		v := Judge(k.build())
+		if len(v.Causes) < 2 || v.Causes[0].Limiter != c.first || v.Causes[1].Limiter != c.then {
+			t.Errorf("%g: %s, causes %+v", c.rate, v.Line, v.Causes)
+		}
+		if v.Limiter != v.Causes[0].Limiter {
+			t.Errorf("%g: the verdict names %s", c.rate, v.Limiter)
+		}
+	}
+}
+
+// A writer behind losses: what it produces is seen while the losses let everything
+// through.
+func TestASlowSourceBehindLosses(t *testing.T) {
+	c := knobs{rate: 0.14e9, rtt: 10200 * time.Microsecond, retrans: 0.0002, cwnd: 120}.build()
+	moved := int64(64 << 20)
+	for i := range c.Sender.Samples {
+		x := &c.Sender.Samples[i].Conns[0]
+		rate := 0.13e9
+		if i < 12 {
+			rate, x.NotSent, x.Cwnd, x.SendQ = 0.2e9, 0, 400, int64(x.Unacked)*1448
+		}
+		if i > 0 {
+			moved += int64(rate / 8 / 10)
+		}
+		x.BytesAcked = moved
+		c.Receiver.Samples[i].Conns[0].BytesReceived = moved
+	}
+	v := Judge(c)
+	if len(v.Causes) < 2 || v.Causes[0].Limiter != model.PathLoss || v.Causes[1].Limiter != model.ApplicationSource {
+		t.Errorf("%s: causes %+v", v.Line, v.Causes)
+	}
+	if n := v.NextLimit; n == nil || n.At < 190*unit.Mbit || n.At > 210*unit.Mbit {
+		t.Errorf("next: %+v", n)
+	}
+}

@@ -39,6 +39,9 @@ func seeStalled(s *scene) *finding {
 	if v == nil || !v.stalled(s.shrunk()) {
 		return nil
 	}
+	if f := s.stuckHere(); f != nil {
+		return f
+	}
 	f := &finding{id: model.MTUBlackhole, margin: over(v.backoff, 1, 4), cap: 0.8}
 	if v.backoff < 2 {
 		f.cap = 0.6 // so far it may be a burst of losses
@@ -62,6 +65,24 @@ func seeStalled(s *scene) *finding {
 		f.cap = 0.95 // small data passed on this very connection
 	}
 	f.or(model.Outage, "ping the other end with the don't-fragment bit set, small and at the full MTU: if the small ones do not return either, it is an outage")
+	return f
+}
+
+// stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send
+// a segment again whose first copy has not left the host (__tcp_retransmit_skb in
+// net/ipv4/tcp_output.c), but does double the timeout: what is lost is lost here,
+// and says nothing of the path.
+func (s *scene) stuckHere() *finding {
+	v := s.snd
+	if !(v.backoff >= 2) || float64(v.last.TotalRetrans) >= v.backoff {
+		return nil
+	}
+	h := s.c.Sender.host()
+	f := &finding{id: model.LocalQdisc, host: h, margin: over(v.backoff, 1, 4), cap: 0.8,
+		advice: "packets do not leave this host: look at its transmit queue (tc -s qdisc, ethtool -S) and at the kernel's log for a stalled one (transmit queue timed out); set the interface down and up, and see to its driver"}
+	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "the timeout doubled %.0f times and only %d segments were sent again: the first copies have not left the host", v.backoff, v.last.TotalRetrans)
+	f.say(h, "bytes_acked", float64(v.last.BytesAcked), "bytes", v.n, "%s were acknowledged before", size(float64(v.last.BytesAcked)))
+	f.or(model.Outage, "capture at the sender's own interface: a segment that is seen there has left the host")
 	return f
 }
 

@@ -106,3 +106,22 @@ func TestASlowSourceBehindLosses(t *testing.T) {
 		t.Errorf("next: %+v", n)
 	}
 }
+
+// A sender that backs off without sending anything again has not got rid of the
+// first copies: no path is to blame.
+func TestStuckBeforeItLeaves(t *testing.T) {
+	for _, c := range []struct {
+		resent int
+		want   model.LimiterID
+	}{{0, model.LocalQdisc}, {1, model.LocalQdisc}, {5, model.Outage}} {
+		k := knobs{rate: 1, rtt: 10 * time.Millisecond, backoff: 5}.build()
+		for i := range k.Sender.Samples {
+			x := &k.Sender.Samples[i].Conns[0]
+			x.BytesAcked, x.TotalRetrans, x.Unacked, x.Cwnd = 40000, c.resent, 10, 1
+			k.Receiver.Samples[i].Conns[0].BytesReceived = 40000
+		}
+		if v := Judge(k); v.Limiter != c.want {
+			t.Errorf("%d sent again: %s", c.resent, v.Line)
+		}
+	}
+}

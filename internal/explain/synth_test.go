@@ -134,7 +134,7 @@ func (k knobs) sender(at time.Duration, local, remote netip.AddrPort) model.Conn
 		c.Unacked, c.Cwnd = int(k.wnd/1448), 2*int(k.wnd/1448)
 	}
 	c.SendQ = orInt(k.sendQ, int64(c.Unacked)*1448+c.NotSent)
-	c.TotalRetrans = int(k.retrans * float64(segs))
+	c.TotalRetrans = max(k.backoff, int(k.retrans*float64(segs)))
 	c.BytesRetrans = int64(k.retrans * float64(c.BytesSent))
 	c.Busy, c.RwndLimited, c.SndbufLimited = at, time.Duration(k.rwnd*float64(at)), time.Duration(k.sndbuf*float64(at))
 	return c

@@ -52,7 +52,7 @@ const (
 // as it is in the end. What is kept is in Results.Steps, with the plan by which
 // it is undone.
 func (f *Fix) Run(ctx context.Context) (*Record, error) {
-	f.DeadMan, f.Prove, f.tried = proofDeadMan, false, map[string]bool{}
+	f.DeadMan, f.Prove, f.climbs, f.tried = proofDeadMan, false, true, map[string]bool{}
 	f.rec = &Record{Facts: map[string]*model.Facts{}}
 	started := f.Now()
 	err := f.climb(ctx, started)

@@ -77,6 +77,8 @@ type Loop struct {
 	Now      func() time.Time
 	Progress func(step string)
 	Report   func(v model.Verdict) // called once, as soon as there is a verdict
+
+	climbs bool // what binds next is found out by removing what binds now
 }
 
 // Record is all that a pass saw and concluded: the content of a bundle.

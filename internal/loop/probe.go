@@ -25,7 +25,7 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 		return err
 	}
 	rec.Results.Verdict = v
-	if l.Prove { // the proof shows how far the path goes without this limiter
+	if l.Prove || l.climbs { // the proof shows how far the path goes without this limiter
 		return nil
 	}
 	return l.several(ctx, rec)

@@ -11,7 +11,7 @@ import (
 	"linerate/internal/tune"
 )
 
-// Fix climbs from one limiter of a path to the next: it names what holds the
+// Fix climbs from one limiter of a path, or of a mount, to the next: it names what holds the
 // path back, changes that one thing, proves the gain by interleaved pairs, keeps
 // what earned it and puts back what did not, and goes on until what is left is
 // the link, an operator's, not to be told apart, or asks for more than it may
@@ -25,6 +25,10 @@ type Fix struct {
 	Budget time.Duration // no step begins that would end after it
 	// Ask allows a change before it is tried; nil allows all.
 	Ask func(v model.Verdict) (bool, error)
+	// Export is what the Receiver reads from the Sender over its mount; nil: the
+	// network path alone is fixed.
+	Export *Export
+	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
 
 	rec   *Record
 	tried map[string]bool
@@ -66,7 +70,7 @@ func (f *Fix) Run(ctx context.Context) (*Record, error) {
 
 func (f *Fix) climb(ctx context.Context, started time.Time) error {
 	for n := 1; ; n++ {
-		rec, err := f.Loop.Run(ctx)
+		rec, err := f.pass(ctx)
 		f.take(n, rec)
 		if err != nil {
 			return err
@@ -79,6 +83,38 @@ func (f *Fix) climb(ctx context.Context, started time.Time) error {
 			return err
 		}
 	}
+}
+
+// pass looks at the path once: by memory-to-memory TCP, or over the mount, by the
+// ladder, which then also makes the runs of a proof.
+func (f *Fix) pass(ctx context.Context) (*Record, error) {
+	if f.Export == nil {
+		return f.Loop.Run(ctx)
+	}
+	c := &Climb{Loop: f.Loop, Export: f.Export, Rungs: f.Rungs}
+	c.over = nil
+	rec, err := c.Run(ctx)
+	if err == nil && f.Report != nil {
+		f.Report(rec.Results.Verdict)
+	}
+	f.over = c.readAgain
+	return rec, err
+}
+
+// readAgain reads over the mount what the climb has read, for as long as a run of
+// a proof takes.
+func (c *Climb) readAgain(ctx context.Context, label string) (model.Run, error) {
+	if c.read.File == "" {
+		return model.Run{}, errors.New("nothing was read over the mount")
+	}
+	if c.stopped != nil {
+		return model.Run{}, c.stopped
+	}
+	c.Rungs.Read = c.Timing.Pair + c.Timing.PairWarmup
+	kept := len(c.rec.Results.Runs)
+	run, _, err := c.readMount(ctx, label, c.read)
+	c.rec.Results.Runs = c.rec.Results.Runs[:kept] // the proof keeps it
+	return run, err
 }
 
 // take makes a pass the newest look at the path; the runs of all stay.
@@ -127,7 +163,10 @@ func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setti
 
 // proofTime is what one proof takes: its runs, and the look that follows.
 func (f *Fix) proofTime() time.Duration {
-	const around = 300 * time.Millisecond // starting and ending a run
+	around := 300 * time.Millisecond // starting and ending a run
+	if f.Export != nil {
+		around = 2 * time.Second // dropping the file from the page cache as well
+	}
 	return time.Duration(2*(f.Timing.Pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
 }
 

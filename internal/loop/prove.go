@@ -23,7 +23,7 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	}
 	l.say("proving: %d A/A pairs, then %d randomised interleaved pairs of %s runs", l.Timing.AAPairs, l.Timing.Pairs, l.Timing.Pair)
 	measured := func(ctx context.Context, label string) (unit.BitRate, error) {
-		run, err := l.measure(ctx, label, l.Timing.Pair, l.Timing.PairWarmup)
+		run, err := l.pair(ctx, label)
 		if err != nil {
 			return 0, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -31,6 +32,7 @@ type Fix struct {
 	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
 
 	rec   *Record
+	again func(ctx context.Context, label string) (model.Run, error) // reads over the mount
 	tried map[string]bool
 	plans int
 }
@@ -97,8 +99,23 @@ func (f *Fix) pass(ctx context.Context) (*Record, error) {
 	if err == nil && f.Report != nil {
 		f.Report(rec.Results.Verdict)
 	}
-	f.over = c.readAgain
+	if err == nil {
+		f.Workload.SenderCPUs, f.Workload.ReceiverCPUs = rec.Facts[f.Sender.Name].CPUs, rec.Facts[f.Receiver.Name].CPUs
+	}
+	f.again = c.readAgain
 	return rec, err
+}
+
+// proveBy chooses what a change is proved by. What a connection has been given
+// stays with it when the setting goes back, so that runs over a mount, whose
+// connection outlives them all, cannot tell with from without: settings of TCP and
+// of interfaces are proved by connections of their own, from the server to the
+// client; those of the mount and of the server's file service by reading.
+func (f *Fix) proveBy(setting string) {
+	f.over = nil
+	if f.Export != nil && (strings.HasPrefix(setting, "linux.bdi.") || strings.HasPrefix(setting, "linux.nfsd.")) {
+		f.over = f.again
+	}
 }
 
 // readAgain reads over the mount what the climb has read, for as long as a run of
@@ -200,6 +217,7 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 		}
 	}
 	from := len(rec.Results.Runs)
+	f.proveBy(v.Fix.Setting)
 	err = f.prove(ctx, rec)
 	for i := from; i < len(rec.Results.Runs); i++ {
 		rec.Results.Runs[i].Label = fmt.Sprintf("step %d: %s", n, rec.Results.Runs[i].Label)

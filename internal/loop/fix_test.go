@@ -57,13 +57,18 @@ func TestFixOfAMount(t *testing.T) {
 	pairs := 0
 	for _, run := range r.Runs {
 		if strings.Contains(run.Label, "pair") {
-			if pairs++; run.Workload.Duration != 0 {
-				t.Errorf("%s is memory-to-memory TCP", run.Label)
+			if pairs++; run.Workload.From != sendAddr { // a window that has grown stays with the mount's connection
+				t.Errorf("%s was not made by a connection of its own", run.Label)
 			}
 		}
 	}
 	if pairs != 16 {
 		t.Errorf("%d runs of pairs are kept, want 16", pairs)
+	}
+	for setting, mount := range map[string]bool{rmem: false, "linux.bdi.nfs_readahead": true, "linux.nfsd.threads": true, "linux.link.mtu": false} {
+		if f.proveBy(setting); (f.over != nil) != mount {
+			t.Errorf("%s is proved over the mount: %v", setting, f.over != nil)
+		}
 	}
 	if !slices.ContainsFunc(r.Ladder, func(x model.Rung) bool { return x.Rung == "whole path" && x.Seen }) {
 		t.Errorf("no ladder of the mount: %+v", r.Ladder)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,9 +114,14 @@ func (f *Fix) pass(ctx context.Context) (*Record, error) {
 // client; those of the mount and of the server's file service by reading.
 func (f *Fix) proveBy(setting string) {
 	f.over = nil
-	if f.Export != nil && (strings.HasPrefix(setting, "linux.bdi.") || strings.HasPrefix(setting, "linux.nfsd.")) {
+	if f.Export != nil && readOver(setting) {
 		f.over = f.again
 	}
+}
+
+// readOver: a setting of the mount itself, or of what serves it.
+func readOver(setting string) bool {
+	return strings.HasPrefix(setting, "linux.bdi.") || strings.HasPrefix(setting, "linux.nfsd.")
 }
 
 // readAgain reads over the mount what the climb has read, for as long as a run of
@@ -158,6 +164,8 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 		r.Ended = "nothing holds the path back any more: " + v.Line
 	case v.Limiter == model.Undetermined || v.Limiter == model.StartUp:
 		r.Ended = "what limits the path now cannot be told: " + v.Line
+	case f.olderThan(v):
+		r.Ended = fmt.Sprintf("the connection of %s is older than what was kept and shows the same limit: mount it anew, then run this again", f.Export.Mount.Point)
 	case v.Fix.Kind != model.FixSetting:
 		r.Ended = "what limits the path now is an operator's: " + v.Fix.Advice
 	case f.tried[fixKey(v.Fix)]:
@@ -174,6 +182,14 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 	}
 	f.say("%s", r.Ended)
 	return true
+}
+
+// olderThan tells whether a mount still shows a limit that was removed for new
+// connections.
+func (f *Fix) olderThan(v model.Verdict) bool {
+	return f.Export != nil && slices.ContainsFunc(f.rec.Results.Steps, func(s model.FixStep) bool {
+		return s.Kept && s.Verdict.Limiter == v.Limiter && s.Verdict.Host == v.Host && !readOver(s.Change.Setting)
+	})
 }
 
 func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setting + " " + x.To }

@@ -65,6 +65,9 @@ func TestFixOfAMount(t *testing.T) {
 	if pairs != 16 {
 		t.Errorf("%d runs of pairs are kept, want 16", pairs)
 	}
+	if !f.olderThan(r.Steps[0].Verdict) || f.olderThan(model.Verdict{Limiter: model.PathLoss}) {
+		t.Error("whether the mount's connection is older than what was kept is not seen")
+	}
 	for setting, mount := range map[string]bool{rmem: false, "linux.bdi.nfs_readahead": true, "linux.nfsd.threads": true, "linux.link.mtu": false} {
 		if f.proveBy(setting); (f.over != nil) != mount {
 			t.Errorf("%s is proved over the mount: %v", setting, f.over != nil)

@@ -86,7 +86,11 @@ func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format string)
 	case "text":
 		return report.Text(buf, b.Results, env.color, env.width)
 	case "markdown":
-		return report.Markdown(buf, b.Results)
+		samples, err := b.Samples()
+		if err != nil {
+			return err
+		}
+		return report.Markdown(buf, b.Results, samples, b.Facts)
 	case "html":
 		samples, err := b.Samples()
 		if err != nil {

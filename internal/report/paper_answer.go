@@ -151,7 +151,7 @@ func (w *paperWriter) tiles() []tile {
 	all := primaries(w.s)
 	gains := with(all, model.StudyGain)
 	open := len(with(all, model.StudyUndecided, model.StudyNotConverged, model.StudyNotInForce, model.StudyNotTried))
-	first := tile{"Earned it", fmt.Sprintf("%d of %d", len(gains), len(all)), "changes, on " + w.s.Primary}
+	first := tile{"Changes pay", fmt.Sprintf("%d of %d", len(gains), len(all)), "on " + w.s.Primary}
 	if open > 0 {
 		first.Note += fmt.Sprintf("; %d without an answer", open)
 	}

@@ -34,6 +34,11 @@ func TestPaperGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name+".md", buf.Bytes())
+		buf.Reset()
+		if err := Text(&buf, c.results, false, 100); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", buf.Bytes())
 	}
 }
 

@@ -158,7 +158,7 @@ func unitOf(w int) string {
 // run makes one run of a workload.
 func (m *maker) run(stage string, block int, e effect, against string, w int, ratio float64) *model.StudyRun {
 	m.n++
-	noise := 0.008
+	noise := 0.006
 	if e.wide || against != "" && m.wide(against) {
 		noise = 0.05
 	}

@@ -3,6 +3,7 @@ package studytest
 import (
 	"math"
 	"net/netip"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -127,7 +128,7 @@ func Host(name, addr, lanes string) *model.Facts {
 	if lanes == "4" {
 		pci.Lanes = 4
 	}
-	return &model.Facts{V: 1, Host: name, Hostname: name[len("root@"):], Taken: start, BootID: "b-" + name, OS: "linux", Kernel: "6.12.48+deb13-amd64", CPUs: []int{0, 1, 2, 3, 4, 5, 6, 7},
+	return &model.Facts{V: 1, Host: name, Hostname: name[strings.LastIndexAny(name, "@:")+1:], Taken: start, BootID: "b-" + name, OS: "linux", Kernel: "6.12.48+deb13-amd64", CPUs: []int{0, 1, 2, 3, 4, 5, 6, 7},
 		Memory: model.Known(unit.Bytes(64 << 30)), CPU: model.CPUInfo{Nodes: model.Known([]model.Node{{ID: 0, CPUs: []int{0, 1, 2, 3}}, {ID: 1, CPUs: []int{4, 5, 6, 7}}})},
 		NICs: []model.NIC{{Name: "eth0", Device: "pci:0000:3b:00.0", Driver: model.Known("ixgbe"), Speed: model.Known(10 * unit.Gbit), Duplex: model.Known("full"), MTU: 1500, Up: true,
 			Addrs: []netip.Prefix{netip.MustParsePrefix(addr + "/24")}, Qdisc: "mq", PCI: model.Known(pci), NUMA: model.Known(0)}},

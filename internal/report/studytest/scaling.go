@@ -12,8 +12,26 @@ import (
 )
 
 // Clients is a study of one to five clients that read from one server.
-func Clients() Example {
-	rng := rand.New(rand.NewPCG(3, 5))
+func Clients() Example { return cluster(280e6, 3) }
+
+// ClientsAgain is the same study on another day: the server has a newer kernel
+// and one setting more, one client alone gets less, and so more clients bring
+// more.
+func ClientsAgain() Example {
+	e := cluster(250e6, 4)
+	f := e.Facts["lab:server1"]
+	f.Kernel, f.NICs[0].MTU = "6.18.2-amd64", 9000
+	f.Settings["linux.sysctl.net.ipv4.tcp_congestion_control"] = model.Known("bbr")
+	e.Results.Started = start.Add(72 * time.Hour)
+	e.Results.Study.Started = e.Results.Started
+	e.Results.Report = "/home/ada/.local/share/linerate/runs/20261124-093000-study-m7qa/report.html"
+	return e
+}
+
+// cluster is a study of clients each of which alone gets one bit/s.
+func cluster(one float64, seed uint64) Example {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	total := func(n int) float64 { return min(940e6, one*float64(n)) }
 	hosts := map[string]string{"server1": "lab:server1"}
 	w := model.StudyWorkload{Name: "reads", Kind: "tcp", Senders: []string{"server1"}, Streams: 1, Clients: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	f := model.StudyFactor{Name: "clients"}
@@ -35,7 +53,7 @@ func Clients() Example {
 		if n > 1 {
 			e = effect{factor: "clients", level: strconv.Itoa(n)}
 		}
-		m.clients(e, n)
+		m.clients(e, n, total(n))
 	}
 	for n := 2; n <= 5; n++ {
 		ratio := total(n) / total(1)
@@ -45,16 +63,16 @@ func Clients() Example {
 	s.Took = m.at
 	r := &model.Results{Outcome: model.Outcome{V: 1, Restored: true, Verdict: model.Verdict{Ceiling: of(941 * unit.Mbit)}}, Command: "study run cluster.yaml", Started: start, Took: s.Took, Build: "v0.3.0 (67a79e4)",
 		Topology: "server1 ── 1 Gbit/s, switch ── client1 … client5", Hosts: []string{"lab:server1"}, Study: s}
-	return Example{r, samples("lab:server1", 200*time.Microsecond), nil}
+	r.Warnings, r.Report = []model.Warning{}, "/home/ada/.local/share/linerate/runs/20261121-093000-study-c5rt/report.html"
+	r.Hosts = []string{"lab:server1", "lab:client1"}
+	return Example{r, samples("lab:server1", 200*time.Microsecond), map[string]*model.Facts{"lab:server1": Host("lab:server1", "10.7.0.2", "8"), "lab:client1": Host("lab:client1", "10.7.0.1", "8")}}
 }
 
-// total is what n clients get together, in bit/s.
-func total(n int) float64 { return min(940e6, 280e6*float64(n)) }
-
-func (m *maker) clients(e effect, n int) {
+// clients makes the runs with n clients that together get so many bit/s.
+func (m *maker) clients(e effect, n int, total float64) {
 	for b := 1; b <= 8; b++ {
 		m.n++
-		value := total(n) * (1 + 0.01*m.rng.NormFloat64())
+		value := total * (1 + 0.01*m.rng.NormFloat64())
 		r := model.StudyRun{N: m.n, Label: fmt.Sprintf("run %d", m.n), Stage: "compare", Block: b, Factor: e.factor, Level: e.level, Workload: "reads", Started: start.Add(m.at), Took: 13 * time.Second,
 			Value: &value, Unit: "bit/s", Counted: true, Retransmitted: of(0.0), PerClient: map[string]float64{}, CPU: map[string]float64{}, Scope: "machine"}
 		for i := 1; i <= n; i++ {

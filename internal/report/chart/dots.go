@@ -60,7 +60,7 @@ func (d Dots) axes() (x, y axis) {
 	if low > ylo {
 		low -= y.step
 	}
-	return newAxis(xlo-0.5, xhi+0.5, plotLeft, plotRight, 8, false), newAxis(low, y.hi, plotBottom, plotTop, 5, true)
+	return newAxis(xlo-0.5, xhi+0.5, plotLeft, plotRight, 5, false), newAxis(low, y.hi, plotBottom, plotTop, 5, true)
 }
 
 func ends(vs []float64) (lo, hi float64) {

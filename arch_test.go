@@ -40,6 +40,7 @@ var bans = []struct {
 	{"github.com/gosnmp/", []string{"kernel"}, "asking a switch is an effect on the network; credentials stay in one room"},
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
 	{"linerate/internal/size", []string{"size", "cli", "rules", "explain"}, "the calculators answer questions of people; rules and explain take from it what a slot, a buffer, slots and read-ahead carry (slot.go, buffer.go, flight.go), so that each formula stands once, and no answers: what a verdict is computed from is recorded with its inputs"},
+	{"github.com/parquet-go/", []string{"report"}, "one export knows that format; nothing of linerate's own is kept in it"},
 	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
 	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
 }
@@ -50,10 +51,10 @@ var pure = map[string]bool{
 	"unit": true, "size": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true,
 }
 
-// isPure tells whether a file is of a pure room, or of the profiles: a value
-// rule has to give the same plan for the same host.
+// isPure tells whether a file is of a pure room, of the profiles (a value rule
+// has to give the same plan for the same host), or of what compares two runs.
 func isPure(s source) bool {
-	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/")
+	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/") || strings.HasPrefix(s.file, "internal/report/compare/")
 }
 
 // impure lists what the pure rooms may not import, and why.

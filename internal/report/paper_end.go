@@ -53,29 +53,25 @@ func (w *paperWriter) threats() paperSection {
 // everyRun is the raw record.
 func (w *paperWriter) everyRun() paperSection {
 	t := paperTable{Fold: "All " + plural(len(w.s.Runs), "run"), Caption: "Every run in the order it was made",
-		Head: cols("#Run", "#At", "Stage", "#Block", "State", "Workload", "#Outcome", "#Retransmitted", "#CPU, busiest host", "#Took", "Counted")}
+		Head: cols("#Run", "#At", "Stage", "#Block", "State", "Workload", "#Outcome", "#Sent again", "#CPU, busiest host", "Remarks")}
 	for _, r := range w.s.Runs {
 		at := ""
 		if !r.Started.IsZero() && !w.started().IsZero() {
 			at = "+" + duration(r.Started.Sub(w.started()))
 		}
-		counted := entry{Text: "yes"}
+		counted := entry{}
 		if !r.Counted {
-			counted = entry{Text: "no", Sub: r.Why, Class: "missing"}
+			counted = entry{Text: "not counted", Sub: r.Why, Class: "missing"}
 		}
 		for _, x := range r.Warnings {
 			counted.Sub = strings.TrimPrefix(counted.Sub+"; "+x.What, "; ")
-		}
-		name := entry{Text: w.stateOf(r).name()}
-		if r.Against != "" {
-			name.Sub = "beside " + r.Against
 		}
 		re := unknown
 		if r.Retransmitted != nil {
 			re = fine(*r.Retransmitted)
 		}
-		t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(r.N)}, {Text: at}, {Text: r.Stage}, {Text: strconv.Itoa(r.Block)}, name, {Text: r.Workload},
-			{Text: runOutcome(r), Class: "strong"}, {Text: re}, {Text: busiestHost(r)}, {Text: duration(r.Took)}, counted})
+		t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(r.N)}, {Text: at}, {Text: r.Stage}, {Text: strconv.Itoa(r.Block)}, {Text: w.stateOf(r).name()}, {Text: r.Workload},
+			{Text: runOutcome(r), Class: "strong"}, {Text: re}, {Text: busiestHost(r)}, counted})
 	}
 	if len(t.Rows) == 0 {
 		return paperSection{}

@@ -51,10 +51,10 @@ var pure = map[string]bool{
 	"unit": true, "size": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true,
 }
 
-// isPure tells whether a file is of a pure room, of the profiles (a value rule
-// has to give the same plan for the same host), or of what compares two runs.
+// isPure tells whether a file is of a pure room, or of the profiles: a value
+// rule has to give the same plan for the same host.
 func isPure(s source) bool {
-	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/") || strings.HasPrefix(s.file, "internal/report/compare/")
+	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/")
 }
 
 // impure lists what the pure rooms may not import, and why.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,29 @@ import (
 	"linerate/internal/unit"
 )
 
-// fieldsOf are the fields of a workload in a state: as the file gives them,
-// changed by the state's levels. A state of a factorial design names its
-// factors and levels joined by " × ", each in its place.
+// receiveBuffer is the setting that bounds the window where no workload asks for
+// a buffer.
+const receiveBuffer = "linux.sysctl.net.ipv4.tcp_rmem"
+
+// levelsOf are the levels that a state combines: one, or one of each factor that
+// its name joins.
+func (w *paperWriter) levelsOf(x state) []model.StudyLevel {
+	if l, ok := levelOf(w.s, x); ok {
+		return []model.StudyLevel{l}
+	}
+	factors, levels := strings.Split(x.Factor, " × "), strings.Split(x.Level, " × ")
+	var out []model.StudyLevel
+	for i := range min(len(factors), len(levels)) {
+		if l, ok := levelOf(w.s, state{Factor: factors[i], Level: levels[i]}); ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// fieldsOf are the numbers of a workload in a state that figures are drawn by:
+// streams, clients, recv_buffer, and tcp_rmem, the most that the receiver's
+// kernel gives a buffer.
 func (w *paperWriter) fieldsOf(x state, workload string) map[string]string {
 	out := map[string]string{}
 	for _, l := range w.s.File.Workloads {
@@ -31,17 +50,29 @@ func (w *paperWriter) fieldsOf(x state, workload string) map[string]string {
 		if l.RecvBuffer > 0 {
 			out["recv_buffer"] = strconv.FormatInt(int64(l.RecvBuffer), 10)
 		}
+		for _, h := range l.Receivers {
+			if f := w.factsOf(h); f != nil {
+				out["tcp_rmem"] = lastWord(f.Settings[receiveBuffer].Value)
+			}
+		}
 	}
-	factors, levels := strings.Split(x.Factor, " × "), strings.Split(x.Level, " × ")
-	if l, ok := levelOf(w.s, x); ok {
+	for _, l := range slices.Concat(w.s.File.Baseline, w.levelsOf(x)) {
 		maps.Copy(out, l.Workload)
-	} else if len(factors) == len(levels) {
-		for i := range factors {
-			l, _ := levelOf(w.s, state{Factor: factors[i], Level: levels[i]})
-			maps.Copy(out, l.Workload)
+		for _, set := range l.Set {
+			if set.Setting == receiveBuffer {
+				out["tcp_rmem"] = lastWord(set.Value)
+			}
 		}
 	}
 	return out
+}
+
+func lastWord(s string) string {
+	f := strings.Fields(s)
+	if len(f) == 0 {
+		return ""
+	}
+	return f[len(f)-1]
 }
 
 // numberOf reads a field: a plain number, or a size in bytes.
@@ -95,7 +126,7 @@ func (w *paperWriter) along(workload, field string) []atPoint {
 	for _, x := range w.states {
 		f := w.fieldsOf(x, workload)
 		v, ok := numberOf(f[field])
-		if !ok || !onlyField(w.s, x, base, f, field) {
+		if !ok || !w.onlyField(x, base, f, field) {
 			continue
 		}
 		if runs := w.counted(x, workload); len(runs) > 0 {
@@ -109,9 +140,13 @@ func (w *paperWriter) along(workload, field string) []atPoint {
 	return out
 }
 
-func onlyField(s *model.Study, x state, base, fields map[string]string, field string) bool {
-	if l, ok := levelOf(s, x); ok && (len(l.Set) > 0 || l.Instruct != "") {
-		return false
+// onlyField tells whether a state differs from the baseline in that field of the
+// workload and in nothing else.
+func (w *paperWriter) onlyField(x state, base, fields map[string]string, field string) bool {
+	for _, l := range w.levelsOf(x) {
+		if len(l.Set) > 0 || l.Instruct != "" {
+			return false
+		}
 	}
 	for k, v := range fields {
 		if k != field && base[k] != v {
@@ -219,75 +254,4 @@ func (w *paperWriter) scalingRows(t *paperTable, workload, field string, points 
 		t.Rows = append(t.Rows, []entry{{Text: workload}, {Text: field}, {Text: sig(p.x), Class: "strong"}, {Text: outcome(v.Mean, u), Class: "strong"},
 			{Text: outcome(v.Low, u) + " to " + outcome(v.Top, u)}, {Text: each}, {Text: fmt.Sprint(v.N)}, {Text: of}})
 	}
-}
-
-// heat is the table of streams × window: measured, and what window over round
-// trip allows.
-func (w *paperWriter) heat() paperSection {
-	s := paperSection{Title: "Streams and window"}
-	for _, name := range workloadNames(w.s) {
-		fields := w.varied(name, 2)
-		if !slices.Contains(fields, "streams") || !slices.Contains(fields, "recv_buffer") {
-			continue
-		}
-		rtt, n := w.rtt()
-		t := paperTable{Heat: true, Caption: name + ": mean outcome by number of streams (down) and receive buffer asked for (across); below each the share of what streams × window ÷ round trip allows"}
-		w.heatRows(&t, name, rtt, n)
-		t.Notes = []string{"The stronger the shade, the more."}
-		if n > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("Bound: streams × window ÷ %s, the least round trip that a connection of this study saw (n = %d readings); RFC 7323, section 1. A share above 100%% says that the kernel lent more window than was asked for; where the link's ceiling is lower than the bound, that binds.", duration(rtt), n))
-		} else {
-			t.Notes = append(t.Notes, "No round trip was recorded, so the bound of window over round trip cannot be told.")
-		}
-		s.Blocks = append(s.Blocks, w.table(t))
-	}
-	return s
-}
-
-func (w *paperWriter) heatRows(t *paperTable, workload string, rtt model.Nanos, readings int) {
-	type at struct{ streams, window float64 }
-	cells := map[at][]model.StudyRun{}
-	streams, windows := map[float64]bool{}, map[float64]bool{}
-	for _, x := range w.states {
-		f := w.fieldsOf(x, workload)
-		n, ok1 := numberOf(f["streams"])
-		b, ok2 := numberOf(f["recv_buffer"])
-		if runs := w.counted(x, workload); ok1 && ok2 && len(runs) > 0 {
-			cells[at{n, b}] = append(cells[at{n, b}], runs...)
-			streams[n], windows[b] = true, true
-		}
-	}
-	top := 0.0
-	for _, runs := range cells {
-		top = max(top, spanOf(valuesOf(runs, outcomeValue)).Mean)
-	}
-	t.Head = []column{{Name: "Streams"}}
-	for _, b := range slices.Sorted(maps.Keys(windows)) {
-		t.Head = append(t.Head, column{Name: unit.Bytes(b).String(), Num: true})
-	}
-	for _, n := range slices.Sorted(maps.Keys(streams)) {
-		row := []entry{{Text: sig(n), Class: "strong"}}
-		for _, b := range slices.Sorted(maps.Keys(windows)) {
-			runs := cells[at{n, b}]
-			v := spanOf(valuesOf(runs, outcomeValue))
-			if v.N == 0 {
-				row = append(row, entry{Text: "–", Class: "missing"})
-				continue
-			}
-			e := entry{Text: outcome(v.Mean, runs[0].Unit), Class: shade(v.Mean / top), Sub: fmt.Sprintf("n = %d", v.N)}
-			if readings > 0 && rtt > 0 {
-				e.Sub = fmt.Sprintf("%s of %s, n = %d", percent(v.Mean/(n*b*8/rtt.Seconds())), unit.BitRate(n*b*8/rtt.Seconds()), v.N)
-			}
-			row = append(row, e)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-}
-
-// shade is the class of a share of the largest: h0 … h9.
-func shade(share float64) string {
-	if !finite(share) {
-		return ""
-	}
-	return "h" + strconv.Itoa(int(math.Max(0, math.Min(9, math.Floor(share*10)))))
 }

@@ -46,7 +46,7 @@ func headlineOf(s *model.Study) string {
 	head := ""
 	switch {
 	case len(all) == 0:
-		return "Nothing was compared"
+		return noiseHeadline(s)
 	case len(gains) == 1:
 		head = fmt.Sprintf("One of %d changes pays: %s (%s on %s)", len(all), prose(gains[0]), change(gains[0].Ratio), s.Primary)
 	case len(gains) > 1:
@@ -65,9 +65,19 @@ func headlineOf(s *model.Study) string {
 	return head
 }
 
+// noiseHeadline is the answer of a study that compares nothing: how much equal
+// runs differ.
+func noiseHeadline(s *model.Study) string {
+	a := aaOf(s, s.Primary)
+	if a.n == 0 {
+		return "Nothing was compared"
+	}
+	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, percent(a.noise), plural(a.n, "pair"))
+}
+
 // named and prose are the state that was compared, in a table and in a sentence.
-func named(c model.StudyComparison) string { return state{Factor: c.Factor, Level: c.Level}.name() }
-func prose(c model.StudyComparison) string { return state{Factor: c.Factor, Level: c.Level}.prose() }
+func named(c model.StudyComparison) string { return state{c.Factor, c.Level}.name() }
+func prose(c model.StudyComparison) string { return state{c.Factor, c.Level}.prose() }
 
 // maxItems is how many findings of a kind the first lines list.
 const maxItems = 8
@@ -76,9 +86,9 @@ const maxItems = 8
 // and adds what was seen on the other workloads.
 func answersOf(s *model.Study) []answer {
 	all := primaries(s)
-	none := "Did nothing"
-	if m := marginText(s); m != "" {
-		none = "Did nothing (no effect above " + m + ")"
+	none := "Did nothing (" + conclusionWords(s, model.StudyNoEffect) + ")"
+	if s.Protocol == "paper" {
+		none = "Showed " + conclusionWords(s, model.StudyNoEffect) + ", which this protocol ignores; it excludes no effect"
 	}
 	var out []answer
 	for _, g := range []struct {
@@ -92,7 +102,7 @@ func answersOf(s *model.Study) []answer {
 		a := answer{Class: g.class, Name: g.name}
 		for i, c := range byRatio(with(all, g.of...)) {
 			if i == maxItems && len(with(all, g.of...)) > maxItems+1 {
-				a.Items = append(a.Items, fmt.Sprintf("and %d more, in the table of every comparison", len(with(all, g.of...))-maxItems))
+				a.Items = append(a.Items, fmt.Sprintf("and %d more, in the table of the primary outcome", len(with(all, g.of...))-maxItems))
 				break
 			}
 			a.Items = append(a.Items, answerItem(s, c))
@@ -136,6 +146,9 @@ func exploratory(s *model.Study) []answer {
 	}
 	if len(a.Items) == 0 {
 		return nil
+	}
+	if n := len(a.Items); n > maxItems+1 {
+		a.Items = append(a.Items[:maxItems], fmt.Sprintf("and %d more, in the table of each workload", n-maxItems))
 	}
 	return []answer{a}
 }

@@ -42,11 +42,14 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	}
 	hundred := 100.0
 	id, beside := fmt.Sprintf("effect-%d", i), [3]string{"Baseline", "the baseline configuration", "of the baseline runs beside it, baseline = 100%"}
+	if w.paperProtocol() {
+		beside[2] = "of the baseline, measured once = 100%"
+	}
 	if w.crossed() {
 		beside[2] = "of the cases that have the same factor as the baseline has it = 100%"
 	}
 	if steps {
-		id, beside = fmt.Sprintf("steps-%d", i), [3]string{"State before", "the state before each step of the baseline", "of the runs in the state before, beside it = 100%"}
+		id, beside = fmt.Sprintf("steps-%d", i), [3]string{"State before", "the state before each step of the baseline", "of the state before = 100%"}
 	}
 	b := chart.Bars{Unit: "%", Ref: &hundred, Top: 120, Rows: []chart.Bar{{Label: beside[0], Text: "100%", Class: "b5", Value: &hundred}}}
 	if m := w.s.File.Protocol.Margin; finite(m) && m > 1 {
@@ -102,6 +105,9 @@ func (w *paperWriter) barText(c model.StudyComparison) string {
 	word := c.Conclusion
 	if c.Conclusion == model.StudyNoEffect {
 		word = "no effect"
+		if w.paperProtocol() {
+			word = "within margin"
+		}
 	}
 	if c.Ratio == nil || c.Conclusion == model.StudyNotInForce || c.Conclusion == model.StudyNotTried {
 		return word

@@ -121,7 +121,7 @@ func (w *paperWriter) caseTable() block {
 		t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(len(t.Rows) + 1)}, {Text: factor, Class: "strong"}, {Text: level}, {Text: what}, {Text: by}, {Text: made}, {Text: counted}})
 	}
 	for _, l := range w.s.File.Baseline {
-		if x := (state{Factor: stepFactor, Level: l.Name}); !slices.Contains(w.states, x) {
+		if x := (state{stepFactor, l.Name}); !slices.Contains(w.states, x) {
 			add("Step of the baseline", l.Name, levelWords(l), by(l), nil)
 		}
 	}
@@ -136,6 +136,8 @@ func (w *paperWriter) caseTable() block {
 		switch {
 		case x.Factor == "":
 			add(x.name(), "", w.baselineWords(x), "", runs)
+		case x.Factor == stepFactor && len(runs) == 0:
+			add("Step of the baseline", l.Name, levelWords(l), by(l), nil) // its runs are the baseline's
 		case listed && len(runs) == 0 && w.crossed():
 			// a level that the cases combine, and no case of its own
 		case x.Factor == stepFactor:
@@ -154,13 +156,10 @@ func by(l model.StudyLevel) string {
 	return "linerate"
 }
 
-// baselineWords says what is in force in the baseline, or before a step of it.
+// baselineWords says what is in force in the baseline, or before its first step.
 func (w *paperWriter) baselineWords(x state) string {
-	switch steps := len(w.s.File.Baseline); {
-	case steps == 0 || x.Lacks >= steps:
+	if x == asFound || len(w.s.File.Baseline) == 0 {
 		return "nothing: as the hosts were found"
-	case x.Lacks > 0:
-		return "the state after " + w.s.File.Baseline[steps-x.Lacks-1].Name
 	}
 	return "the state after all steps"
 }
@@ -259,7 +258,7 @@ func (w *paperWriter) ordered() []model.StudyComparison {
 
 // place is where a comparison's state stands in the order of states.
 func (w *paperWriter) place(c model.StudyComparison) int {
-	return slices.Index(w.states, state{Factor: c.Factor, Level: c.Level})
+	return slices.Index(w.states, state{c.Factor, c.Level})
 }
 
 // positive prints an outcome; zero is one that was never measured.

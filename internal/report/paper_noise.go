@@ -198,7 +198,7 @@ func (w *paperWriter) discarded() []block {
 			for i, n := range d.Runs {
 				runs += comma(i) + strconv.Itoa(n)
 			}
-			t.Rows = append(t.Rows, []entry{{Text: state{Factor: d.Factor, Level: d.Level}.name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
+			t.Rows = append(t.Rows, []entry{{Text: state{d.Factor, d.Level}.name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
 		}
 		out = append(out, w.table(t))
 	}

@@ -27,7 +27,7 @@ func (w *paperWriter) levelsOf(x state) []model.StudyLevel {
 	factors, levels := strings.Split(x.Factor, " × "), strings.Split(x.Level, " × ")
 	var out []model.StudyLevel
 	for i := range min(len(factors), len(levels)) {
-		if l, ok := levelOf(w.s, state{Factor: factors[i], Level: levels[i]}); ok {
+		if l, ok := levelOf(w.s, state{factors[i], levels[i]}); ok {
 			out = append(out, l)
 		}
 	}

@@ -62,7 +62,7 @@ func (w *paperWriter) earned(a model.StudyAdvice) (model.StudyComparison, bool) 
 		if c.Factor != a.Factor {
 			continue
 		}
-		l, ok := levelOf(w.s, state{Factor: c.Factor, Level: c.Level})
+		l, ok := levelOf(w.s, state{c.Factor, c.Level})
 		if !ok || a.Instruct != "" && l.Instruct == a.Instruct {
 			return c, true
 		}

@@ -14,30 +14,35 @@ import (
 // baseline, each with the state before it.
 const stepFactor = "baseline"
 
-// state is one level of one factor, the baseline (no factor), or the baseline
-// without its last steps. A state of several factors has their names and levels
-// joined by " × ", in the order of the file.
-type state struct {
-	Factor, Level string
-	Lacks         int // steps of the baseline that were not in force; of a state without factor only
-}
+// state is one level of one factor; the baseline (neither); or what came before
+// it: the hosts as they were found, and each step but the last, whose state is
+// the baseline. A state of several factors has their names and levels joined by
+// " × ", in the order of the file.
+type state struct{ Factor, Level string }
 
-// stateOf is the state that a run was made in. all is how many steps the
-// baseline has.
+// asFound is the state before the first step of a baseline.
+var asFound = state{Level: "as found"}
+
+// stateOf is the state that a run was made in, whatever it was made for. all is
+// how many steps the baseline has.
 func stateOf(s *model.Study, r model.StudyRun, all int) state {
 	switch {
-	case r.Factor != "":
-		return state{Factor: r.Factor, Level: r.Level}
-	case len(r.Levels) == 0:
-		return state{Lacks: max(0, all-r.Steps)}
-	}
-	var names, levels []string
-	for _, f := range s.File.Factors {
-		if l, ok := r.Levels[f.Name]; ok {
-			names, levels = append(names, f.Name), append(levels, l)
+	case len(r.Levels) > 0:
+		var names, levels []string
+		for _, f := range s.File.Factors {
+			if l, ok := r.Levels[f.Name]; ok {
+				names, levels = append(names, f.Name), append(levels, l)
+			}
 		}
+		return state{strings.Join(names, " × "), strings.Join(levels, " × ")}
+	case r.Factor != "" && r.Factor != stepFactor:
+		return state{r.Factor, r.Level}
+	case r.Steps >= all:
+		return state{}
+	case r.Steps > 0 && r.Steps <= len(s.File.Baseline):
+		return state{stepFactor, s.File.Baseline[r.Steps-1].Name}
 	}
-	return state{Factor: strings.Join(names, " × "), Level: strings.Join(levels, " × ")}
+	return asFound
 }
 
 // baselineSteps is how many steps of the baseline were in force in the fullest run.
@@ -49,15 +54,15 @@ func baselineSteps(s *model.Study) int {
 	return most
 }
 
-func (s state) baseline() bool { return s.Factor == "" && s.Lacks == 0 }
+func (s state) baseline() bool { return s == state{} }
 
 // name is how a state stands in tables and figures.
 func (s state) name() string {
 	switch {
 	case s.baseline():
 		return "Baseline"
-	case s.Factor == "":
-		return "Baseline without its last " + plural(s.Lacks, "step")
+	case s == asFound:
+		return "As found"
 	case s.Factor == stepFactor:
 		return "Step: " + s.Level
 	case s.Level == "" || s.Level == s.Factor:
@@ -71,44 +76,42 @@ func (s state) prose() string {
 	switch {
 	case s.baseline():
 		return "the baseline"
-	case s.Factor == "":
-		return "the " + strings.ToLower(s.name())
+	case s == asFound:
+		return "the hosts as they were found"
 	case s.Factor == stepFactor:
 		return "the step " + s.Level
 	}
 	return strings.TrimSpace(s.Factor + " " + s.Level)
 }
 
-// statesOf are all states of a study: the baseline, then the levels as the file
-// lists them, then what else was compared or run.
+// statesOf are all states of a study: what led to the baseline, the baseline,
+// then the levels as the file lists them, then what else was compared or run.
 func statesOf(s *model.Study) []state {
-	out := []state{{}}
+	var out []state
+	all := baselineSteps(s)
 	add := func(x state) {
 		if !slices.Contains(out, x) {
 			out = append(out, x)
 		}
 	}
-	all := baselineSteps(s)
-	for _, r := range s.Runs {
-		if r.Factor == "" && len(r.Levels) == 0 {
-			add(stateOf(s, r, all))
-		}
+	if occurs(s, asFound, all) {
+		add(asFound)
 	}
-	slices.SortFunc(out, func(a, b state) int { return b.Lacks - a.Lacks })
 	for _, l := range s.File.Baseline {
-		if x := (state{Factor: stepFactor, Level: l.Name}); occurs(s, x, all) {
+		if x := (state{stepFactor, l.Name}); occurs(s, x, all) {
 			add(x)
 		}
 	}
+	add(state{})
 	for _, f := range s.File.Factors {
 		for _, l := range f.Levels {
-			if x := (state{Factor: f.Name, Level: l.Name}); occurs(s, x, all) {
+			if x := (state{f.Name, l.Name}); occurs(s, x, all) {
 				add(x)
 			}
 		}
 	}
 	for _, c := range s.Comparisons {
-		add(state{Factor: c.Factor, Level: c.Level})
+		add(state{c.Factor, c.Level})
 	}
 	for _, r := range s.Runs {
 		add(stateOf(s, r, all))
@@ -319,10 +322,14 @@ func marginText(s *model.Study) string {
 
 // conclusionWords is a conclusion with the margin put in.
 func conclusionWords(s *model.Study, c string) string {
-	if m := marginText(s); c == model.StudyNoEffect && m != "" {
-		return "no effect above " + m
+	m := marginText(s)
+	switch {
+	case c != model.StudyNoEffect || m == "":
+		return c
+	case s.Protocol == "paper": // three runs exclude nothing
+		return "no difference beyond " + m
 	}
-	return c
+	return "no effect above " + m
 }
 
 // levelOf is a level of the study file, or a step of its baseline; false for

@@ -68,7 +68,7 @@ func TestPaperSaysWhatAReaderNeeds(t *testing.T) {
 			"A/A: pairs of runs", "Threats to validity", "Seed of every order", "linerate report 20261121-093000-study-k4wd --format csv", "move the adapter of client1 to the ×8 slot", "Dell BP1057, tables 4 and 5"},
 		"study-paper":   {"It has no randomised order, no interval and no test", "Groups of runs that did not agree", "8.3%", "margin ± 5%"},
 		"study-clients": {"goodput as clients are added", "linear from the first", "ceiling 941 Mbit/s", "Scope: machine"},
-		"study-windows": {"streams (down)", "least round trip that a connection of this study saw", "13.1 Mbit/s"},
+		"study-windows": {"streams (down)", "the least that a connection of this study saw", "13.1 Mbit/s"},
 	} {
 		page := render(t, papers()[name])
 		for _, want := range wants {

@@ -134,6 +134,7 @@ Start with one of these:
 		sizeCommand(env),
 		runsCommand(env),
 		reportCommand(env),
+		compareCommand(env),
 		guideCommand(env),
 		settingCommand(env),
 		tuneCommand(env),

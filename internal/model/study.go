@@ -43,9 +43,14 @@ type StudyRun struct {
 	Stage string `json:"stage"` // "a/a", "compare", "reference"
 	Block int    `json:"block"` // from 1 within a comparison; of "paper": the group of runs
 	// Factor and Level are empty for the baseline.
-	Factor   string        `json:"factor,omitempty"`
-	Level    string        `json:"level,omitempty"`
-	Against  string        `json:"against,omitempty"` // of a baseline run: "factor level" that it stands beside
+	Factor  string `json:"factor,omitempty"`
+	Level   string `json:"level,omitempty"`
+	Against string `json:"against,omitempty"` // of a baseline run: "factor level" that it stands beside
+	// Levels are the levels of all factors that are not at their baseline, by
+	// factor: of designs that vary several at once; Factor is then empty.
+	Levels map[string]string `json:"levels,omitempty"`
+	// Steps is how many steps of the file's baseline were in force.
+	Steps    int           `json:"steps,omitempty"`
 	Workload string        `json:"workload"`
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"took_ns"` // with all that is around it
@@ -55,6 +60,9 @@ type StudyRun struct {
 	// Counted: it entered a comparison. Why says what kept it out.
 	Counted bool   `json:"counted"`
 	Why     string `json:"why,omitempty"`
+	// Effective: the treatment was seen in force during the run; null: not looked,
+	// or nothing was changed.
+	Effective *bool `json:"effective,omitempty"`
 	// Retransmitted is the share of segments that were sent again; null: not seen.
 	Retransmitted *float64 `json:"retransmitted"`
 	// CPU is the busy share of each host's cores, 0..1, by host; Softirq the part

@@ -25,7 +25,7 @@ const (
 // end or the budget does not reach the next planned look of anything.
 //
 // A/A blocks come first. Then as many comparisons as the budget allows are taken
-// to their first look, in the order of the file: the easy ones in turn, in rounds
+// to their first look that can show anything, in the order of the file: the easy ones in turn, in rounds
 // of random order, so that they share whatever drifts; steps of the baseline and
 // hard factors each to its look at once. From then on the budget goes to whatever
 // is nearest to a decision, since two comparisons decided are worth more than
@@ -47,30 +47,53 @@ func (d *Drive) pick(left time.Duration) *comparison {
 			open = append(open, c)
 		}
 	}
+	if len(open) == 0 {
+		return nil
+	}
 	if c := d.first(open, left); c != nil {
 		return c
 	}
 	return d.nearest(open, holm)
 }
 
-// toLook is the time to the next planned look of a comparison.
+// useful is after how many blocks the first look is that can show an effect, once
+// p is corrected for all that was declared: 8 blocks cannot give a p below 0.0078.
+// To take a comparison less far decides nothing but that there is no effect.
+func (d *Drive) useful() int {
+	declared := 0
+	for _, e := range d.found {
+		if e.primary {
+			declared++
+		}
+	}
+	for _, look := range d.seq.Looks {
+		if math.Exp2(1-float64(look.Blocks)) <= look.Spent/float64(declared) {
+			return look.Blocks
+		}
+	}
+	return d.file.Protocol.Looks[0]
+}
+
+// toLook is the time to the next planned look of a comparison that can decide
+// something.
 func (d *Drive) toLook(c *comparison) time.Duration {
-	n := c.done()
+	n, useful := c.done(), d.useful()
 	for _, look := range d.file.Protocol.Looks {
-		if look > n {
+		if look > n && look >= useful {
 			return time.Duration(look-n) * d.blockTime(c)
 		}
 	}
 	return 0
 }
 
-// first chooses among the comparisons that have not been looked at yet; nil:
+// first chooses among the comparisons that no useful look was taken at yet; nil:
 // there is none for which the budget reaches.
 func (d *Drive) first(open []*comparison, left time.Duration) *comparison {
 	var active []*comparison
+	useful := d.useful()
 	for _, begun := range []bool{true, false} {
 		for _, c := range open {
-			if c.done() < d.file.Protocol.Looks[0] && (c.done() > 0) == begun && d.toLook(c) <= left {
+			if c.done() < useful && (c.done() > 0) == begun && d.toLook(c) <= left {
 				active = append(active, c)
 				left -= d.toLook(c)
 			}
@@ -106,7 +129,7 @@ func (d *Drive) nearest(open []*comparison, holm map[*effect]float64) *compariso
 	var best *comparison
 	least := math.Inf(1)
 	for _, c := range open {
-		if c.done() < d.file.Protocol.Looks[0] {
+		if c.done() < d.useful() {
 			continue
 		}
 		if !slices.Contains(d.file.Protocol.Looks, c.done()) {

@@ -196,6 +196,10 @@ func (r *reader) overlaps(t table, f *model.StudyFile) {
 				t.problem("factors", "%s and %s both set %s: make them levels of one factor", one.Name, other.Name, what)
 			}
 		}
+		base := model.StudyFactor{Levels: f.Baseline}
+		if what := shared(base, one); what != "" {
+			t.problem("factors", "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
+		}
 	}
 }
 

@@ -109,6 +109,7 @@ func TestParseRefuses(t *testing.T) {
 		{"factor twice", "name: streams", "name: buffers", "line 9", "two are called"},
 		{"factor of a kept name", "name: streams", "name: baseline", "line 9", "kept"},
 		{"two factors of one thing", "workload: {streams: 4, recv_buffer: 1MiB}", "set: {client: {linux.sysctl.net.ipv4.tcp_rmem: 4096 131072 4194304}}", "line 9", "both set"},
+		{"a factor and the baseline", "linux.sysctl.net.ipv4.tcp_rmem: 4096  131072 33554432", "linux.link.mtu: 1500", "line 9", "the baseline both set"},
 		{"field of another kind", "workload: {streams: 4, recv_buffer: 1MiB}", "workload: {depth: 4, streams: 2}", "line 21", "no workload"},
 		{"level beside the primary", "workload: {streams: 4, recv_buffer: 1MiB}", "workload: {depth: 4}", "line 9", "primary"},
 		{"wrong number", "streams: 4,", "streams: many,", "line 21", "whole number"},

@@ -94,3 +94,24 @@ func TestOutlineOfOthers(t *testing.T) {
 		t.Error("no noise at all")
 	}
 }
+
+// Every template can be planned, and its budget concludes something.
+func TestTemplatesCanBePlanned(t *testing.T) {
+	for _, x := range file.Templates() {
+		f, err := file.Parse(x.Name, []byte(x.Text))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		p := outline(t, f)
+		if len(p.Problems) > 0 {
+			t.Errorf("%s: %+v", x.Name, p.Problems)
+		}
+		if p.LeastRuns == 0 || p.Least <= 0 || p.Most < p.Least || len(p.Cases) == 0 {
+			t.Errorf("%s: %+v", x.Name, p)
+		}
+		for _, l := range p.Looks {
+			t.Logf("%s: %d blocks after %v", x.Name, l.Blocks, l.After)
+		}
+	}
+}

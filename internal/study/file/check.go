@@ -2,6 +2,7 @@ package file
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -43,41 +44,72 @@ func (c *Checker) Path(host string) (profile.Path, error) {
 	if via, err := netip.ParseAddr(c.File.Via); err == nil && f != nil {
 		return profile.PathTo(f, via, c.File.Via, nil), nil
 	}
-	found := map[string]profile.Path{}
-	for name, peer := range c.Facts {
-		if name == host || peer == nil || f == nil || !c.together(host, name) {
-			continue
-		}
-		for _, n := range peer.NICs {
-			for _, a := range n.Addrs {
-				if p, ok := c.over(f, a.Addr(), name, peer); ok {
-					found[p.Dev] = p
-				}
-			}
-		}
-	}
+	found := c.ways(host)
 	if len(found) == 0 && f != nil {
 		return profile.PathOf(f), nil
 	}
 	if len(found) != 1 {
 		return profile.Path{}, fmt.Errorf("%s reaches the others over %d networks: name the device, SETTING@DEVICE, or give the study's via: ADDRESS", host, len(found))
 	}
-	for _, p := range found {
-		return p, nil
-	}
-	return profile.Path{}, nil
+	return found[0].path, nil
 }
 
-// over is the path to an address that is on a network of the host's own.
-func (c *Checker) over(f *model.Facts, to netip.Addr, name string, peer *model.Facts) (profile.Path, bool) {
+// way is a network of a host's own over which it reaches another of the study.
+type way struct {
+	path  profile.Path
+	route model.Route
+}
+
+func (c *Checker) ways(host string) []way {
+	var found []way
+	f := c.Facts[host]
+	for _, name := range slices.Sorted(maps.Keys(c.Facts)) {
+		peer := c.Facts[name]
+		if name == host || peer == nil || f == nil || !c.together(host, name) {
+			continue
+		}
+		for _, n := range peer.NICs {
+			for _, a := range n.Addrs {
+				w, ok := over(f, a.Addr(), name, peer)
+				if ok && !slices.ContainsFunc(found, func(x way) bool { return x.path.Dev == w.path.Dev }) {
+					found = append(found, w)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// over is the way to an address that is on a network of the host's own.
+func over(f *model.Facts, to netip.Addr, name string, peer *model.Facts) (way, bool) {
 	if to.IsLoopback() || to.IsLinkLocalUnicast() {
-		return profile.Path{}, false
+		return way{}, false
 	}
 	r, ok := f.RouteTo(to)
 	if !ok || r.Dev == "lo" || r.Gateway.IsValid() && !r.Gateway.IsUnspecified() {
-		return profile.Path{}, false
+		return way{}, false
 	}
-	return profile.PathTo(f, to, name, peer), true
+	return way{profile.PathTo(f, to, name, peer), r}, true
+}
+
+// route is the target of a setting of the route to the others: that to via, or
+// that of the one network that they are on.
+func (c *Checker) route(host string) (string, error) {
+	f := c.Facts[host]
+	r, ok := model.Route{}, false
+	if via, err := netip.ParseAddr(c.File.Via); err == nil {
+		r, ok = f.RouteTo(via)
+	} else if found := c.ways(host); len(found) == 1 {
+		r, ok = found[0].route, true
+	}
+	if !ok {
+		return "", fmt.Errorf("which route leads from %s to the others is not known: name it, SETTING@route:10.0.0.0/24", host)
+	}
+	target := "route:" + r.Dst.String()
+	if r.Metric > 0 {
+		target += fmt.Sprintf("@%d", r.Metric)
+	}
+	return target, nil
 }
 
 // together tells whether two hosts are the two ends of a workload.
@@ -93,6 +125,13 @@ func (c *Checker) Places(s model.StudySetting) ([]profile.Place, error) {
 	f := c.Facts[s.Host]
 	if f == nil {
 		return nil, fmt.Errorf("place %s: %s was not looked at", s.Setting, s.Host)
+	}
+	if strings.HasPrefix(s.Setting, "linux.route.") && s.Target == "" {
+		target, err := c.route(s.Host)
+		if err != nil {
+			return nil, fmt.Errorf("place %s: %w", s.Setting, err)
+		}
+		return []profile.Place{{Setting: s.Setting, Target: target}}, nil
 	}
 	path := profile.Path{}
 	if setter.NatureOf(s.Setting).Scope == "device" && s.Target == "" {

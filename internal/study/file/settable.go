@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,10 +62,7 @@ func placeholder(s model.StudySetting) (string, error) {
 	n := setter.NatureOf(s.Setting)
 	switch {
 	case strings.HasPrefix(s.Setting, "linux.route."):
-		if s.Target == "" {
-			return "", fmt.Errorf("%s: name the route: %s@route:10.0.0.0/24", s.Setting, s.Setting)
-		}
-		return s.Target, nil
+		return cmp.Or(s.Target, "route:10.0.0.0/24"), nil
 	case strings.HasPrefix(s.Setting, "linux.block."):
 		return "block:sda", nil
 	case strings.HasPrefix(s.Setting, "linux.iscsi."):

@@ -244,13 +244,29 @@ func (r *reader) pairs(t table, w model.StudyWorkload) {
 			t.problem("senders", "workload %s: %s sends to itself", w.Name, s)
 		}
 	}
-	if many := max(len(w.Senders), len(w.Receivers)); w.Clients > many {
-		t.problem("clients", "workload %s: %d of %d", w.Name, w.Clients, many)
-	}
-	if w.RecvBuffer+w.SendBuffer > 0 && w.Exchange > 0 {
-		t.problem("exchange", "workload %s: requests that wait for answers do not fill a buffer; take recv_buffer and send_buffer out", w.Name)
+	if why := incoherent(w); why != "" {
+		t.r.problem(t.line, "workload %s: %s", w.Name, why)
 	}
 }
+
+// incoherent says what of a tcp workload does not go together, as the load
+// generator sees it.
+func incoherent(w model.StudyWorkload) string {
+	many := max(len(w.Senders), len(w.Receivers))
+	switch {
+	case w.Clients > many:
+		return fmt.Sprintf("clients: %d of %d", w.Clients, many)
+	case w.Exchange > 0 && w.Exchange < leastExchange:
+		return fmt.Sprintf("exchange: requests have %v at least", leastExchange)
+	case w.Exchange > 0 && (w.Rate > 0 || w.WriteSize > 0):
+		return "exchange: requests that wait for an answer have neither a rate nor a write_size"
+	}
+	return ""
+}
+
+// leastExchange is the smallest request of the load generator, which writes it
+// in two pieces.
+const leastExchange unit.Bytes = 256
 
 // Applies tells whether a level's changes are of this workload's kind. A level
 // that is not leaves the workload as it is, and is not compared on it.
@@ -278,8 +294,8 @@ func Change(w model.StudyWorkload, changes map[string]string) (model.StudyWorklo
 			return w, fmt.Errorf("change %s of workload %s: %w", key, w.Name, err)
 		}
 	}
-	if many := max(len(w.Senders), len(w.Receivers)); w.Clients > many {
-		return w, fmt.Errorf("change clients of workload %s: %d of %d", w.Name, w.Clients, many)
+	if why := incoherent(w); why != "" {
+		return w, fmt.Errorf("change workload %s: %s", w.Name, why)
 	}
 	return w, nil
 }

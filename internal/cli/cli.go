@@ -139,6 +139,7 @@ Start with one of these:
 		tuneCommand(env),
 		profileCommand(env),
 		leaveCommand(env),
+		studyCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

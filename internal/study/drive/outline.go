@@ -42,7 +42,7 @@ func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, er
 		p.Least += time.Duration(first) * d.blockTime(c)
 		p.LeastRuns += first * c.runsPerBlock() * len(c.workloads)
 	}
-	if f.Protocol.Name == file.Linerate {
+	if f.Protocol.Name == file.Linerate && len(d.found) > 0 {
 		d.planLooks(&p)
 		d.within(&p)
 	}
@@ -189,7 +189,6 @@ func (d *Drive) budgetProblems(p *model.StudyPlan) {
 	w := p.Within
 	next := fmt.Sprintf("give it %v (--budget), declare fewer factors, or make runs shorter", w.Enough.Round(time.Minute))
 	switch {
-	case w.Of == 0: // an A/A study
 	case w.Enough == 0:
 		p.Problems = append(p.Problems, model.StudyPlanProblem{Fatal: true,
 			What: fmt.Sprintf("no planned look can show anything after correction for %d comparisons", w.Of), Next: "declare fewer factors, or looks after more blocks"})

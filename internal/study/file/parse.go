@@ -161,7 +161,7 @@ func (r *reader) hosts(t table) map[string]string {
 			m.problem(name, "want 1 to 63 letters, digits, dots, dashes and underscores as a host's name in this file")
 		}
 		if where == "" || strings.HasPrefix(where, "-") || strings.ContainsFunc(where, control) {
-			m.problem(name, "%q: say how the host is reached: lab:client1, root@nas1, or . for this one", where)
+			m.problem(name, "%q: say how the host is reached: lab:client1, root@nas1, or localhost for this one", where)
 		}
 		for other, place := range out {
 			if place == where {

@@ -1,6 +1,8 @@
 package file
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,5 +54,29 @@ func TestHolds(t *testing.T) {
 	}
 	if _, _, err := Holds(factsOf(), model.StudyVerify{Fact: "nic.driver", Is: "ixgbe"}); err == nil {
 		t.Error("a fact that nobody can see holds")
+	}
+}
+
+// docs/study.md lists the facts, and each template.
+func TestDocsListFactsAndTemplates(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/study.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for name, reads := range FactNames() {
+		if !strings.Contains(page, "| `"+name+"` | "+reads+" |") {
+			t.Errorf("docs/study.md does not say that %s reads %q", name, reads)
+		}
+	}
+	for _, x := range Templates() {
+		if !strings.Contains(page, "`"+x.Name+"`") {
+			t.Errorf("docs/study.md does not name the template %s", x.Name)
+		}
+	}
+	for _, key := range slices.Concat(fileKeys(), factorKeys(), levelKeys(), verifyKeys(), workloadKeys(), protocolKeys(), Designs()) {
+		if !strings.Contains(page, key) {
+			t.Errorf("docs/study.md does not speak of %s", key)
+		}
 	}
 }

@@ -35,12 +35,12 @@ const (
 // acknowledged. That the handshake and small segments passed tells a
 // blackhole of large packets from an outage.
 func seeStalled(s *scene) *finding {
+	if f := s.stuckHere(); f != nil {
+		return f
+	}
 	v := s.snd
 	if v == nil || !v.stalled(s.shrunk()) {
 		return nil
-	}
-	if f := s.stuckHere(); f != nil {
-		return f
 	}
 	f := &finding{id: model.MTUBlackhole, margin: over(v.backoff, 1, 4), cap: 0.8}
 	if v.backoff < 2 {
@@ -71,18 +71,28 @@ func seeStalled(s *scene) *finding {
 // stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send
 // a segment again whose first copy has not left the host (__tcp_retransmit_skb in
 // net/ipv4/tcp_output.c), but does double the timeout: what is lost is lost here,
-// and says nothing of the path.
+// and says nothing of the path. A receiver that cannot send acknowledges nothing.
 func (s *scene) stuckHere() *finding {
 	v := s.snd
-	if !(v.backoff >= 2) || float64(v.last.TotalRetrans) >= v.backoff {
-		return nil
+	switch {
+	case s.rcv != nil && s.rcv.rate == 0 && stuck(s.rcv.last, float64(s.rcv.last.Backoff)):
+		return s.stuckAt(s.c.Receiver, s.rcv.last, float64(s.rcv.last.Backoff), s.rcv.n)
+	case v != nil && v.stalled(s.shrunk()) && stuck(v.last, v.backoff):
+		return s.stuckAt(s.c.Sender, v.last, v.backoff, v.n)
 	}
-	h := s.c.Sender.host()
-	f := &finding{id: model.LocalQdisc, host: h, margin: over(v.backoff, 1, 4), cap: 0.8,
+	return nil
+}
+
+func stuck(c model.Conn, backoff float64) bool {
+	return backoff >= 2 && float64(c.TotalRetrans) < backoff
+}
+
+func (s *scene) stuckAt(e *End, c model.Conn, backoff float64, n int) *finding {
+	f := &finding{id: model.LocalQdisc, host: e.host(), margin: over(backoff, 1, 4), cap: 0.8,
 		advice: "packets do not leave this host: look at its transmit queue (tc -s qdisc, ethtool -S) and at the kernel's log for a stalled one (transmit queue timed out); set the interface down and up, and see to its driver"}
-	f.say(h, "rto_backoff", v.backoff, "doublings", v.n, "the timeout doubled %.0f times and only %d segments were sent again: the first copies have not left the host", v.backoff, v.last.TotalRetrans)
-	f.say(h, "bytes_acked", float64(v.last.BytesAcked), "bytes", v.n, "%s were acknowledged before", size(float64(v.last.BytesAcked)))
-	f.or(model.Outage, "capture at the sender's own interface: a segment that is seen there has left the host")
+	f.say(f.host, "rto_backoff", backoff, "doublings", n, "the timeout doubled %.0f times and only %d segments were sent again: the first copies have not left the host", backoff, c.TotalRetrans)
+	f.say(f.host, "bytes_acked", float64(c.BytesAcked), "bytes", n, "%s were acknowledged before", size(float64(c.BytesAcked)))
+	f.or(model.Outage, "capture at this host's own interface: a segment that is seen there has left the host")
 	return f
 }
 

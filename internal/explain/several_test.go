@@ -120,8 +120,21 @@ func TestStuckBeforeItLeaves(t *testing.T) {
 			x.BytesAcked, x.TotalRetrans, x.Unacked, x.Cwnd = 40000, c.resent, 10, 1
 			k.Receiver.Samples[i].Conns[0].BytesReceived = 40000
 		}
-		if v := Judge(k); v.Limiter != c.want {
+		v := Judge(k)
+		if v.Limiter != c.want || c.want == model.LocalQdisc && v.Host != "client1" {
 			t.Errorf("%d sent again: %s", c.resent, v.Line)
+		}
+		// The same at the receiver, whose acknowledgments do not come then.
+		if c.want != model.LocalQdisc {
+			continue
+		}
+		for i := range k.Sender.Samples {
+			k.Sender.Samples[i].Conns[0].TotalRetrans = 66
+			x := &k.Receiver.Samples[i].Conns[0]
+			x.Backoff, x.TotalRetrans = 5, c.resent
+		}
+		if v := Judge(k); v.Limiter != model.LocalQdisc || v.Host != "server1" {
+			t.Errorf("%d sent again by the receiver: %s", c.resent, v.Line)
 		}
 	}
 }

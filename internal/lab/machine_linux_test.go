@@ -62,6 +62,7 @@ func TestKernelHost(t *testing.T) {
 		{"server1", []string{"hostname"}},
 		{"9000", []string{"cat", "/sys/class/net/eth0/mtu"}},
 		{"4096 131072 6291456", []string{"sh", "-c", "echo $(cat /proc/sys/net/ipv4/tcp_rmem)"}},
+		{"16384", []string{"cat", "/proc/sys/vm/min_free_kbytes"}},
 		{"overlay", []string{"findmnt", "-n", "-o", "FSTYPE", "/"}},
 	} {
 		if got := inside(c.argv...); got != c.want {

@@ -104,8 +104,15 @@ func Command(s Spec) []string {
 		argv = append(argv, fmt.Sprintf("vec%d:transport=tap,ifname=%s,depth=128,gro=1,mac=%s,mtu=%d", i, port.Tap, port.MAC, port.MTU))
 		p.Ports = append(p.Ports, guest.Port{MAC: port.MAC, Name: port.Name})
 	}
+	// When a receive buffer cannot be had at once the driver of these interfaces
+	// (arch/um/drivers/vector_kern.c) takes the interface for broken and sends
+	// nothing any more: a page cache that fills the memory must leave some.
+	argv = append(argv, fmt.Sprintf("sysctl.vm.min_free_kbytes=%d", leaveFree/unit.KiB))
 	return append(argv, p.CommandLine()...)
 }
+
+// leaveFree was enough for hosts of 256 MiB that read files larger than that.
+const leaveFree = 16 * unit.MiB
 
 // Env is what the command's environment needs: its memory is a file.
 func Env(s Spec) []string { return []string{"TMPDIR=" + filepath.Join(s.Work, MemoryDir)} }

@@ -40,6 +40,7 @@ func TestCommand(t *testing.T) {
 	for _, want := range []string{
 		"mem=512M", "ro", "init=/usr/bin/linerate", "ssl0=fd:3", "ubd0=/run/lab/nas1/kernel/disk-own", "ubd1=/run/lab/nas1/kernel/disk-pool",
 		"vec0:transport=tap,ifname=port1-0,depth=128,gro=1,mac=02:4c:52:00:00:02,mtu=9000", "lab_ports=02:4c:52:00:00:02=eth0", "lab_disk=/dev/ubda",
+		"sysctl.vm.min_free_kbytes=16384",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)

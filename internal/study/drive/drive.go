@@ -104,7 +104,7 @@ func New(f model.StudyFile) (*Drive, error) {
 	if f.Protocol.Seed == 0 {
 		return nil, errors.New("begin study: the file has no seed: draw one before the first run, and keep it")
 	}
-	d := &Drive{file: f, took: map[string][]time.Duration{}}
+	d := &Drive{file: f, runs: []model.StudyRun{}, took: map[string][]time.Duration{}}
 	if f.Protocol.Name == file.Linerate {
 		var err error
 		if d.seq, err = study.NewSequence(f.Protocol.Alpha, f.Protocol.Seed, f.Protocol.Looks...); err != nil {
@@ -129,6 +129,9 @@ func (d *Drive) Add(r model.StudyRun) error {
 	if s == nil {
 		return fmt.Errorf("add run %d: the study has no %s in block %d of %q %q: the study file is not the one that these runs were made by",
 			r.N, r.Stage, r.Block, r.Factor+r.Against, r.Level)
+	}
+	if r.Value != nil && (!(*r.Value >= 0) || math.IsInf(*r.Value, 1)) {
+		return fmt.Errorf("add run %d: an outcome of %v: want a finite number, at least 0", r.N, *r.Value)
 	}
 	d.runs = append(d.runs, r)
 	s.of.took += r.Took
@@ -177,15 +180,19 @@ func (d *Drive) slot(r model.StudyRun) *slot {
 // model.StudyUndecided. A design that varies several factors at once cannot go
 // on without one of their levels, and ends with it.
 func (d *Drive) GiveUp(factor, level, conclusion, why string) error {
+	found := false
 	for _, c := range d.units {
-		if c.crossed() && (factor == "" || c.has(factor, level)) {
+		switch {
+		case c.crossed() && c.has(factor, level):
 			c.lost = append(c.lost, lost{factor, level, conclusion, why})
-			return nil
-		}
-		if c.factor == factor && c.level == level && !c.aa() {
+			found = true
+		case c.factor == factor && c.level == level && factor != "": // of "paper" one for each workload
 			c.giveUp(conclusion, why)
-			return nil
+			found = true
 		}
+	}
+	if found {
+		return nil
 	}
 	return fmt.Errorf("give up %s %s: the study compares no such level", factor, level)
 }

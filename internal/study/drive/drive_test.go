@@ -211,6 +211,13 @@ func TestAddRefusesRunsOfAnotherStudy(t *testing.T) {
 			t.Errorf("%s was taken", name)
 		}
 	}
+	for _, v := range []float64{-1, math.NaN(), math.Inf(1)} {
+		bad := good
+		bad.Value = &v
+		if err := d.Add(bad); err == nil {
+			t.Errorf("an outcome of %v was taken", v)
+		}
+	}
 	if err := d.Add(good); err != nil {
 		t.Error(err)
 	}
@@ -500,5 +507,65 @@ func TestThreats(t *testing.T) {
 	}
 	if ids != "drift autocorrelation " {
 		t.Errorf("%s", ids)
+	}
+}
+
+// Whatever the runs do, a study ends, and what it says of itself holds together.
+func TestAnyStudyEnds(t *testing.T) {
+	files := []model.StudyFile{fileOf(3), crossedFile(), paperFile(), sequenceFile(), fileOf(0)}
+	files[0].Factors[1].Hard = true
+	for i := range 150 {
+		rng := rand.New(rand.NewPCG(uint64(i), 21))
+		f := files[i%len(files)]
+		f.Protocol.Seed = uint64(i + 1)
+		if rng.IntN(2) == 0 {
+			f.Budget = time.Duration(rng.IntN(3600)) * time.Second
+		}
+		d := begin(t, f)
+		d.draws = 64
+		wild := path{noise: steady(math.Pow(10, -3*rng.Float64()), uint64(i)), steps: []float64{0, 0}, took: time.Duration(rng.IntN(20)) * time.Second}
+		spent := time.Duration(0)
+		for n := 1; ; n++ {
+			w, ok := d.Next(spent)
+			if !ok {
+				break
+			}
+			r := wild.run(w, n)
+			switch rng.IntN(40) {
+			case 0:
+				r.Counted, r.Why = false, "disturbed"
+			case 1:
+				r.Value = nil
+			case 2:
+				*r.Value = 0
+			case 3:
+				if w.Factor != "" && rng.IntN(8) == 0 {
+					if err := d.GiveUp(w.Factor, w.Level, model.StudyNotTried, "skipped"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			spent += r.Took
+			if err := d.Add(r); err != nil {
+				t.Fatalf("study %d: %v", i, err)
+			}
+			if n > 5000 {
+				t.Fatalf("study %d does not end", i)
+			}
+		}
+		s := findings(t, d)
+		for _, c := range s.Comparisons {
+			bounds := c.CILow != nil && c.CIHigh != nil && c.Ratio != nil
+			switch {
+			case c.Conclusion == "", bounds && (*c.CILow > *c.Ratio+1e-9 || *c.CIHigh < *c.Ratio-1e-9):
+				t.Errorf("study %d: %+v", i, c)
+			case c.Conclusion == model.StudyGain && bounds && *c.CILow <= 1, c.Conclusion == model.StudyLoss && bounds && *c.CIHigh >= 1:
+				t.Errorf("study %d: an interval holds no effect, and it is a %s: %+v", i, c.Conclusion, c)
+			case c.PHolm != nil && *c.PHolm < *c.P:
+				t.Errorf("study %d: corrected downwards: %+v", i, c)
+			case s.Complete && c.Conclusion == model.StudyNotTried && c.Why == "":
+				t.Errorf("study %d: %+v", i, c)
+			}
+		}
 	}
 }

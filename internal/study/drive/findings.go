@@ -24,7 +24,7 @@ func (d *Drive) Findings(s *model.Study) (err error) {
 	s.Recommended = d.recommended(s.Comparisons)
 	s.Ended, s.Complete = d.Ended()
 	s.Assumptions = d.assumptions()
-	s.Threats = append(s.Threats, d.threats(s.Comparisons)...)
+	s.Threats = slices.Concat([]model.Warning{}, s.Threats, d.threats(s.Comparisons))
 	return nil
 }
 

@@ -492,6 +492,29 @@ func TestExploratory(t *testing.T) {
 	}
 }
 
+// An A/A study says what the path varies by, and what that lets be seen.
+func TestIdenticalRuns(t *testing.T) {
+	f := fileOf(0)
+	f.Protocol.AA = 20
+	d := begin(t, f)
+	finish(t, d, path{noise: steady(0.03, 31), took: 8 * time.Second})
+	s := findings(t, d)
+	if len(s.AA) != 1 || s.AA[0].N != 20 || !s.Complete || len(s.Comparisons) != 0 {
+		t.Fatalf("%+v", s)
+	}
+	aa := s.AA[0]
+	if *aa.Noise < 0.02 || *aa.Noise > 0.045 || math.Abs(*aa.Ratio-1) > 0.03 || *aa.P < 0.05 || len(aa.Looks) != 4 {
+		t.Errorf("noise %v, ratio %v, p %v, %v", *aa.Noise, *aa.Ratio, *aa.P, aa.Looks)
+	}
+	p, err := Outline(fileOf(1), *aa.Noise, "measured")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := *aa.Looks[2].Smallest, *p.Looks[2].Smallest; math.Abs(got-want) > 1e-12 || aa.Looks[2].After != 40*8*time.Second {
+		t.Errorf("%v after %v, a plan has %v", got, aa.Looks[2].After, want)
+	}
+}
+
 func TestThreats(t *testing.T) {
 	f := fileOf(2)
 	f.Budget = 2*8*8*time.Second + 70*time.Second

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/study"
@@ -20,6 +21,7 @@ func (d *Drive) Findings(s *model.Study) (err error) {
 	if s.Comparisons, err = d.Comparisons(); err != nil {
 		return err
 	}
+	s.AA = d.identical()
 	s.Discarded = d.discarded()
 	s.Recommended = d.recommended(s.Comparisons)
 	s.Ended, s.Complete = d.Ended()
@@ -177,6 +179,35 @@ func (d *Drive) paper(e *effect, c *model.StudyComparison) {
 	default:
 		c.Conclusion = model.StudyNoEffect
 	}
+}
+
+// identical is what the A/A blocks of each workload show. The log-ratio of a block
+// varies by the noise of a run times the root of 2.
+func (d *Drive) identical() []model.StudyAA {
+	out := []model.StudyAA{}
+	for _, w := range d.file.Workloads {
+		blocks, logs := d.aaBlocks(w.Name)
+		if blocks == 0 {
+			continue
+		}
+		aa := model.StudyAA{Workload: w.Name, N: blocks, Looks: []model.StudyPlanLook{}}
+		if len(logs) == blocks {
+			p := study.SignFlip(logs)
+			aa.Ratio, aa.P = exp(mean(logs)), &p
+		}
+		if len(logs) > 1 {
+			noise := deviation(logs) / math.Sqrt2
+			aa.Noise = &noise
+			for _, look := range d.seq.Looks {
+				aa.Looks = append(aa.Looks, model.StudyPlanLook{
+					Blocks: look.Blocks, After: time.Duration(2*look.Blocks) * d.runTime(w.Name),
+					Smallest: exp(math.Log(study.Smallest(noise*math.Sqrt2, look.Blocks, look.Spent))),
+				})
+			}
+		}
+		out = append(out, aa)
+	}
+	return out
 }
 
 // discarded are the groups of runs that did not agree.

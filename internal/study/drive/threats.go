@@ -89,9 +89,9 @@ func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
 	return out
 }
 
-// AA are the log-ratios of the A/A blocks of a workload.
-func (d *Drive) AA(workload string) []float64 {
-	var out []float64
+// aaBlocks are the complete A/A blocks of a workload, and the log-ratios of those
+// in which something moved.
+func (d *Drive) aaBlocks(workload string) (blocks int, logs []float64) {
 	for _, c := range d.units {
 		if !c.aa() {
 			continue
@@ -99,23 +99,27 @@ func (d *Drive) AA(workload string) []float64 {
 		for _, b := range c.blocks {
 			var pair []float64
 			for _, s := range b.slots {
-				if s.filled && s.want.Workload == workload && s.value > 0 {
+				if s.filled && s.want.Workload == workload {
 					pair = append(pair, s.value)
 				}
 			}
-			if len(pair) == 2 {
-				out = append(out, math.Log(pair[1]/pair[0]))
+			if len(pair) < 2 {
+				continue
+			}
+			blocks++
+			if pair[0] > 0 && pair[1] > 0 {
+				logs = append(logs, math.Log(pair[1]/pair[0]))
 			}
 		}
 	}
-	return out
+	return blocks, logs
 }
 
 func (d *Drive) aaThreats() []model.Warning {
 	if d.file.Protocol.Name == file.Paper {
 		return []model.Warning{{ID: "no-aa", What: "this protocol runs no A/A check: what the path does by itself is not known", Next: "run it with protocol linerate"}}
 	}
-	logs := d.AA(d.file.Primary)
+	_, logs := d.aaBlocks(d.file.Primary)
 	if len(logs) < 2 {
 		return []model.Warning{{ID: "no-aa", What: "no A/A check was made on " + d.file.Primary + ": what the path does by itself is not known", Next: "set aa: 4 in the protocol"}}
 	}

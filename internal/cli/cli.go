@@ -128,6 +128,7 @@ Start with one of these:
 		demoCommand(env),
 		explainCommand(env),
 		fixCommand(env),
+		studyCommand(env),
 		checkCommand(env),
 		labCommand(env),
 		loadCommand(env),

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -136,7 +137,7 @@ func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, bus
 		total := used + c.Idle - b.Idle + c.IOWait - b.IOWait + c.Steal - b.Steal
 		share := 0.0
 		if total > 0 {
-			share = min(1, float64(used)/float64(total))
+			share = math.Round(1e4*min(1, float64(used)/float64(total))) / 1e4 // a sample has no more
 		}
 		cores = append(cores, share)
 		work, all = work+used, all+total

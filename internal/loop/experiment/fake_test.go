@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/block"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -52,6 +53,7 @@ type world struct {
 	stubborn       bool // connections keep their own congestion control
 	restart        int  // at this call client1 is restarted
 	cancel         func()
+	log            []string // what workers did
 	cancelAt       int
 	rows           map[string][]profile.Row // of plans, which take long to work out
 }
@@ -74,7 +76,7 @@ func newWorld() *world {
 		return &fakeHost{name: name, addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), boot: 1, kernel: "6.1.0", fact: "ixgbe",
 			values: map[string]string{rmem: smallRmem, cc: "reno", setter.MTUSetting + " if:eth0": "1500"}}
 	}
-	return &world{now: moment, rows: map[string][]profile.Row{}, hosts: map[string]*fakeHost{"client": host(1, "client"), "server": host(2, "server")}}
+	return &world{now: moment, rows: map[string][]profile.Row{}, hosts: map[string]*fakeHost{"client": host(1, "client"), "server": host(2, "server"), "other": host(3, "other")}}
 }
 
 // step is one thing that the controller does; h is nil where it is to its disk.
@@ -354,11 +356,17 @@ type fakeWorker struct {
 
 func (k *fakeWorker) PID() int             { return 1 }
 func (k *fakeWorker) Addr() netip.AddrPort { return netip.AddrPortFrom(k.a.h.addr, 5201) }
+func (k *fakeWorker) did(what string) {
+	k.a.w.mu.Lock()
+	defer k.a.w.mu.Unlock()
+	k.a.w.log = append(k.a.w.log, what)
+}
 func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
+	k.did("connected")
 	return load.Event{CC: "reno"}, k.a.step()
 }
-func (k *fakeWorker) Go(context.Context) error   { return k.a.step() }
-func (k *fakeWorker) Stop(context.Context) error { return nil }
+func (k *fakeWorker) Go(context.Context) error   { k.did("go"); return k.a.step() }
+func (k *fakeWorker) Stop(context.Context) error { k.did("stop"); return nil }
 func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 	if err := k.a.step(); err != nil {
 		return load.Result{}, err
@@ -366,6 +374,11 @@ func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 	k.a.w.mu.Lock()
 	defer k.a.w.mu.Unlock()
 	n := int64(k.a.w.goodput() / 8)
+	if b := k.spec.Block; b != nil {
+		q := &block.Quantiles{N: 100, P50: 1e6, P99: int64(b.Depth) * 1e6, Max: 9e6}
+		return load.Result{Bytes: 100 * int64(b.Size), Window: time.Second, Block: &load.BlockResult{
+			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q}, Seconds: []block.Second{{Reads: 100}}}}, nil
+	}
 	return load.Result{Bytes: n, BytesAfterWarmup: n, Window: time.Second}, nil
 }
 

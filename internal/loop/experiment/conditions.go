@@ -21,6 +21,8 @@ const (
 	foreignShare = 0.01
 	// foreignFloor is what a login and our own samples may need.
 	foreignFloor = 5 * unit.Mbit
+	// sampleSkew is how far apart the parts of one sample may be read.
+	sampleSkew = 10 * time.Millisecond
 	// risingErrors on an interface during a run are a cable's, or a port's. Drops
 	// are not counted here: they may be the treatment's doing.
 	risingErrors = 10
@@ -36,6 +38,8 @@ const (
 	// it, IPv4 or IPv6, TCP with timestamps.
 	headerV4 = 14 + 20 + 20 + 12
 	headerV6 = 14 + 40 + 20 + 12
+
+	loopbackName = "lo"
 )
 
 // ready looks at every host before a run: up, the same kernel as before, and its
@@ -136,8 +140,8 @@ func (x *Experiment) clock(host string, c model.Clock) (why []string) {
 func (m *work) traffic(h *Host) (why []string) {
 	nic := m.links[h]
 	samples := m.samplesOf(h)
-	if nic == nil || len(samples) < 2 {
-		return nil
+	if nic == nil || nic.Name == loopbackName || len(samples) < 2 {
+		return nil // what the loopback carries it counts twice, and nobody else's wire is in it
 	}
 	first, ok1 := countOf(samples[0], nic.Name)
 	last, ok2 := countOf(samples[len(samples)-1], nic.Name)
@@ -152,7 +156,7 @@ func (m *work) traffic(h *Host) (why []string) {
 	per := func(b int64) unit.BitRate { return unit.BitRate(float64(max(0, b)) * 8 / span) }
 	carried := max(per(last.RxBytes-first.RxBytes), per(last.TxBytes-first.TxBytes))
 	// Each pair is sampled by itself, a moment before or after the interface.
-	apart := unit.BitRate(2 * float64(len(m.pairs)-1) * sampleEvery.Seconds() / span)
+	apart := unit.BitRate((2*float64(len(m.pairs)-1)*sampleEvery.Seconds() + sampleSkew.Seconds()) / span)
 	limit := max(foreignFloor, foreignShare*max(carried, nic.Speed.Or(0))) + apart*carried
 	// Virtual interfaces count super-packets with one header, so that our own
 	// headers are overrated by at most a twentieth: foreign is what is left all the

@@ -112,8 +112,9 @@ type Outcome struct {
 }
 
 // maxInARow runs that do not count, one after the other, end a study: what keeps
-// them from counting does not go away by itself.
-const maxInARow = 6
+// them from counting does not go away by itself. The director gives a level up
+// after five, so that these are of three at least.
+const maxInARow = 12
 
 // restoreTime bounds putting everything back, which also happens after the study
 // was cancelled.

@@ -141,7 +141,7 @@ func TestRunsThatDoNotCount(t *testing.T) {
 	w = newWorld()
 	w.foreign = 1000
 	out, err = begun(t, w, example(), t.TempDir(), "").Run(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "6 runs in a row") || !out.Restored || len(out.Runs) != maxInARow {
+	if err == nil || !strings.Contains(err.Error(), "12 runs in a row") || !out.Restored || len(out.Runs) != maxInARow {
 		t.Errorf("after %d runs, restored %v: %v", len(out.Runs), out.Restored, err)
 	}
 }

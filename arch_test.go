@@ -52,9 +52,12 @@ var pure = map[string]bool{
 }
 
 // isPure tells whether a file is of a pure room, or of the profiles: a value
-// rule has to give the same plan for the same host.
+// rule has to give the same plan for the same host; or of what a study is asked
+// and concludes: a study that was interrupted is continued by playing its runs
+// again, which must lead to the same place.
 func isPure(s source) bool {
-	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/")
+	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/") ||
+		strings.HasPrefix(s.file, "internal/study/file/") || strings.HasPrefix(s.file, "internal/study/drive/")
 }
 
 // impure lists what the pure rooms may not import, and why.

@@ -128,6 +128,7 @@ Start with one of these:
 		demoCommand(env),
 		explainCommand(env),
 		fixCommand(env),
+		studyCommand(env),
 		checkCommand(env),
 		labCommand(env),
 		loadCommand(env),
@@ -140,6 +141,7 @@ Start with one of these:
 		tuneCommand(env),
 		profileCommand(env),
 		leaveCommand(env),
+		studyCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

@@ -1,12 +1,31 @@
 package host
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"linerate/internal/guide"
 	"linerate/internal/kernel"
+	"linerate/internal/tune/setter"
 )
+
+// What a file is checked against is what a host can do.
+func TestCheckersAreTheMechanisms(t *testing.T) {
+	var have, want []string
+	for _, s := range setter.Checkers() {
+		have = append(have, reflect.TypeOf(s).String())
+	}
+	for _, s := range Setters(kernel.Live{}) {
+		want = append(want, reflect.TypeOf(s).String())
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		t.Errorf("checkers are\n%v, mechanisms\n%v", have, want)
+	}
+}
 
 // What linerate can set is described, and by one mechanism; and the other way
 // round what the guide describes of these kinds can be set.

@@ -18,6 +18,8 @@ type Study struct {
 	Comparisons []StudyComparison `json:"comparisons"`
 	// Discarded are the groups of runs that protocol "paper" made again.
 	Discarded []StudyDiscarded `json:"discarded"`
+	// AA is what identical runs differ by, of each workload that had A/A blocks.
+	AA []StudyAA `json:"aa"`
 	// Recommended are the settings that earned it: a gain of the primary outcome,
 	// after correction for all factors of it.
 	Recommended []StudyAdvice `json:"recommended"`
@@ -117,6 +119,20 @@ type StudyComparison struct {
 	// Smallest is the smallest ratio that so many blocks would have shown nine
 	// times in ten.
 	Smallest *float64 `json:"smallest"`
+}
+
+// StudyAA is what two identical runs in a row differ by: what the path does by
+// itself.
+type StudyAA struct {
+	Workload string   `json:"workload"`
+	N        int      `json:"n"`     // A/A blocks
+	Ratio    *float64 `json:"ratio"` // second over first run, on average; null: a run moved nothing
+	P        *float64 `json:"p"`     // that the order makes no difference
+	// Noise is the relative standard deviation of a single run, as the blocks show
+	// it: without what drifts slowly. null: fewer than two blocks.
+	Noise *float64 `json:"noise"`
+	// Looks are what the planned looks of one comparison show at this noise.
+	Looks []StudyPlanLook `json:"looks"`
 }
 
 // StudyDiscarded is a group of runs that did not agree.

@@ -214,3 +214,18 @@ func (s Subject) named(setting, name string) ([]target, error) {
 	}
 	return nil, &UnknownError{"there is no interface " + name, "there are " + strings.Join(have, ", ")}
 }
+
+// Resolve finds where a setting is set on a host: the device that was named, or
+// without a name the one that a profile would take; several where it is a bond's
+// ports, or all mounts of a kind. An UnknownError says what is not known.
+func (s Subject) Resolve(setting, device string) ([]Place, error) {
+	at, err := s.targets(setting, device)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Place, 0, len(at))
+	for _, t := range at {
+		out = append(out, Place{setting, t.id})
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/model"
+	"linerate/internal/report"
+	"linerate/internal/study/file"
+)
+
+func studyCommand(env *environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study",
+		Short: "Controlled experiments: which setting pays, by how much, and what did nothing",
+		Long: `A study compares settings, loads and an operator's changes in randomised blocks,
+with planned looks, corrected for everything that was declared, and puts back
+whatever it changed. docs/study.md explains its file.`,
+		Example: `  linerate study new                           the templates, by paper and by question
+  linerate study new which-settings-pay > s.yaml
+  linerate study plan s.yaml                   what would be run and changed, how long, what it could see
+  linerate study run s.yaml                    make it; Ctrl-C is safe, and resume goes on
+  linerate study show last                     what it found, or has found so far`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(studyNewCommand(env), studyPlanCommand(env), studyRunCommand(env), studyResumeCommand(env),
+		studyShowCommand(env), studyListCommand(env), studySchemaCommand(env))
+	return cmd
+}
+
+func studyNewCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "new [TEMPLATE]",
+		Short: "Print a study file to begin with; without a name, list the templates",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		Example: `  linerate study new
+  linerate study new dell-x520 > x520.yaml
+  linerate study new is-it-noise > noise.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				t, err := file.FindTemplate(args[0])
+				if err != nil {
+					return exit(ExitUsage, "%v; linerate study new lists all", err)
+				}
+				if env.json {
+					return printJSON(env, t)
+				}
+				_, err = io.WriteString(env.out, t.Text)
+				return err
+			}
+			list := file.Templates()
+			for i := range list {
+				list[i].Text = ""
+			}
+			if env.json {
+				return printJSON(env, list)
+			}
+			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
+			fmt.Fprintln(w, "TEMPLATE\tQUESTION")
+			for _, t := range list {
+				fmt.Fprintf(w, "%s\t%s\n", t.Name, report.Printable(t.Question))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func studySchemaCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of study files, for editors that check and complete",
+		Args:  usage(cobra.NoArgs),
+		Example: `  linerate study schema > ~/.config/linerate/study.schema.json
+  # yaml-language-server: $schema=study.schema.json      as the first line of a study file`,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := env.out.Write(file.Schema())
+			return err
+		},
+	}
+}
+
+// maxStudyFile bounds what is read of a file; the parser bounds it too.
+const maxStudyFile = 1 << 20
+
+// readStudyFile reads and checks a study file. budget, if not 0, stands above the
+// file's.
+func readStudyFile(name string, budget time.Duration) (model.StudyFile, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		code := ExitFailed
+		if errors.Is(err, fs.ErrNotExist) {
+			code = ExitUsage
+		}
+		return model.StudyFile{}, exit(code, "read study: %v; linerate study new prints a file to begin with", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxStudyFile))
+	if err != nil {
+		return model.StudyFile{}, fmt.Errorf("read study %s: %w", name, err)
+	}
+	s, err := file.Parse(name, text)
+	if err != nil {
+		return model.StudyFile{}, exit(ExitUsage, "%v", err)
+	}
+	if budget > 0 {
+		s.Budget = budget
+	}
+	return s, nil
+}

@@ -1,0 +1,218 @@
+package drive
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/study"
+	"linerate/internal/study/file"
+)
+
+// comparison is what blocks are made for: a level beside the baseline; the
+// baseline beside itself (A/A); all cases of a crossed design at once; or of
+// protocol "paper" a case.
+type comparison struct {
+	file          *model.StudyFile
+	factor, level string
+	steps         int // in force in its treated runs
+	beside        int // steps in force in the runs beside
+	hard          bool
+	workloads     []string // on which the level changes something
+	cases         []study.Case
+	paper         bool
+
+	blocks    []block
+	out, why  string // given up
+	lost      []lost // levels of a crossed design
+	made      int
+	took      time.Duration
+	unit      map[string]string // of the outcomes, by workload
+	reference *comparison       // of protocol "paper": what the case is compared with
+}
+
+// lost is a level that was given up in a crossed design.
+type lost struct{ factor, level, conclusion, why string }
+
+// block is some runs that belong together, in the order they are to be made.
+type block struct{ slots []*slot }
+
+// slot is the place of one run.
+type slot struct {
+	want      Want
+	of        *comparison
+	filled    bool
+	value     float64
+	n         int // of the run
+	tries     int // runs that did not count
+	effective *bool
+}
+
+// next is the first slot without a run; nil: the block is done.
+func (b block) next() *slot {
+	for _, s := range b.slots {
+		if !s.filled {
+			return s
+		}
+	}
+	return nil
+}
+
+// takes tells whether a run can be of this comparison.
+func (c *comparison) takes(r model.StudyRun) bool {
+	switch {
+	case c.aa() || r.Stage == StageAA:
+		return c.aa() && r.Stage == StageAA
+	case c.crossed():
+		return true
+	case c.paper:
+		return c.factor == r.Factor && c.level == r.Level && c.steps == r.Steps && c.workloads[0] == r.Workload
+	}
+	return c.factor == r.Factor && c.level == r.Level || r.Against == c.String()
+}
+
+// open is the first slot that the run fits in; nil: there is none.
+func (b block) open(r model.StudyRun) *slot {
+	for _, s := range b.slots {
+		if !s.filled && s.want.same(r) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (c *comparison) aa() bool      { return c.factor == "" && c.cases == nil && !c.paper }
+func (c *comparison) crossed() bool { return c.cases != nil }
+func (c *comparison) over() bool    { return c.out != "" }
+
+func (c *comparison) giveUp(conclusion, why string) {
+	if c.out == "" {
+		c.out, c.why = conclusion, why
+	}
+}
+
+func (c *comparison) has(factor, level string) bool {
+	i := slices.IndexFunc(c.file.Factors, func(f model.StudyFactor) bool { return f.Name == factor })
+	return i >= 0 && slices.ContainsFunc(c.file.Factors[i].Levels, func(l model.StudyLevel) bool { return l.Name == level })
+}
+
+// done is how many blocks are complete.
+func (c *comparison) done() int {
+	n := 0
+	for _, b := range c.blocks {
+		if b.next() == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// String is the comparison in words, as in StudyRun.Against.
+func (c *comparison) String() string { return c.factor + " " + c.level }
+
+// comparisons are those that a file declares, in its order.
+func comparisons(f model.StudyFile) ([]*comparison, error) {
+	last := len(f.Baseline)
+	if f.Protocol.Name == file.Paper {
+		return paperCases(f), nil
+	}
+	var out []*comparison
+	if f.Protocol.AA > 0 {
+		out = append(out, &comparison{file: &f, steps: last, beside: last, workloads: workloadsOf(f, nil)})
+	}
+	if file.Crossed(f.Protocol.Design) {
+		cases, err := file.Cases(f)
+		if err != nil {
+			return nil, err
+		}
+		return append(out, &comparison{file: &f, steps: last, beside: last, workloads: workloadsOf(f, nil), cases: cases}), nil
+	}
+	if f.Protocol.Design == file.Sequence {
+		for i, step := range f.Baseline {
+			out = append(out, &comparison{
+				file: &f, factor: file.StepFactor, level: step.Name, steps: i + 1, beside: i, hard: true, workloads: workloadsOf(f, step.Workload),
+			})
+		}
+	}
+	for _, x := range f.Factors {
+		for _, l := range x.Levels {
+			out = append(out, &comparison{
+				file: &f, factor: x.Name, level: l.Name, steps: last, beside: last, hard: x.Hard || x.Operator, workloads: workloadsOf(f, l.Workload),
+			})
+		}
+	}
+	return out, nil
+}
+
+// workloadsOf are the workloads on which a level's changes change something.
+func workloadsOf(f model.StudyFile, changes map[string]string) []string {
+	var out []string
+	for _, w := range f.Workloads {
+		if len(changes) == 0 || file.Applies(w, changes) {
+			out = append(out, w.Name)
+		}
+	}
+	return out
+}
+
+// block draws the n-th block, from 1 on. It depends on the file and n alone.
+func (c *comparison) block(n int) block {
+	rng := random(c.file.Protocol.Seed, "block of "+c.String(), n)
+	var b block
+	add := func(w Want) { b.slots = append(b.slots, &slot{want: w, of: c}) }
+	workloads := slices.Clone(c.workloads)
+	rng.Shuffle(len(workloads), func(i, j int) { workloads[i], workloads[j] = workloads[j], workloads[i] })
+	switch {
+	case c.paper:
+		c.group(n, add)
+	case c.crossed():
+		for _, state := range study.Order(file.Factors(*c.file), c.cases, rng) {
+			for _, w := range workloads {
+				add(Want{Stage: StageCompare, Block: n, Levels: c.levelsOf(state), Workload: w, Steps: c.steps})
+			}
+		}
+	case c.aa():
+		for range 2 {
+			for _, w := range workloads {
+				add(Want{Stage: StageAA, Block: n, Workload: w, Steps: c.steps})
+			}
+		}
+	default:
+		for _, treated := range []bool{c.treatedFirst(n), !c.treatedFirst(n)} {
+			for _, w := range workloads {
+				want := Want{Stage: StageCompare, Block: n, Against: c.String(), Workload: w, Steps: c.beside}
+				if treated {
+					want = Want{Stage: StageCompare, Block: n, Factor: c.factor, Level: c.level, Workload: w, Steps: c.steps}
+				}
+				add(want)
+			}
+		}
+	}
+	return b
+}
+
+// treatedFirst tells the order within a block: balanced between two looks, else
+// random, so that a steady drift cancels.
+func (c *comparison) treatedFirst(n int) bool {
+	from, stage := 0, 0
+	for _, look := range c.file.Protocol.Looks {
+		if n <= look {
+			return study.Schedule(look-from, random(c.file.Protocol.Seed, fmt.Sprintf("order of %s", c), stage))[n-1-from]
+		}
+		from, stage = look, stage+1
+	}
+	return false
+}
+
+// levelsOf names the levels of a case that are not the baseline's; empty, not
+// nil, for the baseline, so that it is known to be of a crossed design.
+func (c *comparison) levelsOf(state study.Case) map[string]string {
+	out := map[string]string{}
+	for i, l := range state {
+		if l > 0 {
+			out[c.file.Factors[i].Name] = c.file.Factors[i].Levels[l-1].Name
+		}
+	}
+	return out
+}

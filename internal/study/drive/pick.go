@@ -1,0 +1,252 @@
+package drive
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/study"
+	"linerate/internal/study/file"
+)
+
+// What a run takes beside its warm-up and its measured part until the study has
+// runs of its own to go by: connecting, looking at counters on both sides, the
+// change and its undoing.
+const (
+	runOverhead = 2 * time.Second
+	// hardOverhead is the same for a link flap, and handsOverhead for an operator.
+	hardOverhead  = 10 * time.Second
+	handsOverhead = 10 * time.Minute
+)
+
+// pick chooses what the next block is made for; nil: nothing, for all came to its
+// end or the budget does not reach the next planned look of anything.
+//
+// A/A blocks come first. Then as many comparisons as the budget allows are taken
+// to their first look that can show anything, in the order of the file: the easy ones in turn, in rounds
+// of random order, so that they share whatever drifts; steps of the baseline and
+// hard factors each to its look at once. From then on the budget goes to whatever
+// is nearest to a decision, since two comparisons decided are worth more than
+// four half done.
+func (d *Drive) pick(left time.Duration) *comparison {
+	holm := d.holm(deciding)
+	var open []*comparison
+	for _, c := range d.units {
+		if d.settled(c, holm) {
+			continue
+		}
+		if c.aa() || c.paper {
+			if left < d.blockTime(c) {
+				return nil
+			}
+			return c
+		}
+		if !c.stuck() && d.toLook(c) <= left {
+			open = append(open, c)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	if c := d.first(open, left); c != nil {
+		return c
+	}
+	return d.nearest(open, holm)
+}
+
+// useful is after how many blocks the first look is that can show an effect, once
+// p is corrected for all that was declared: 8 blocks cannot give a p below 0.0078.
+// To take a comparison less far decides nothing but that there is no effect.
+func (d *Drive) useful() int {
+	declared := 0
+	for _, e := range d.found {
+		if e.primary {
+			declared++
+		}
+	}
+	for _, look := range d.seq.Looks {
+		if math.Exp2(1-float64(look.Blocks)) <= look.Spent/float64(declared) {
+			return look.Blocks
+		}
+	}
+	return d.file.Protocol.Looks[0]
+}
+
+// toLook is the time to the next planned look of a comparison that can decide
+// something.
+func (d *Drive) toLook(c *comparison) time.Duration {
+	n, useful := c.done(), d.useful()
+	for _, look := range d.file.Protocol.Looks {
+		if look > n && look >= useful {
+			return time.Duration(look-n) * d.blockTime(c)
+		}
+	}
+	return 0
+}
+
+// first chooses among the comparisons that no useful look was taken at yet; nil:
+// there is none for which the budget reaches.
+func (d *Drive) first(open []*comparison, left time.Duration) *comparison {
+	var active []*comparison
+	useful := d.useful()
+	for _, begun := range []bool{true, false} {
+		for _, c := range open {
+			if c.done() < useful && (c.done() > 0) == begun && d.toLook(c) <= left {
+				active = append(active, c)
+				left -= d.toLook(c)
+			}
+		}
+	}
+	if len(active) == 0 {
+		return nil
+	}
+	for _, c := range d.units { // steps first, and what is hard to change in one go
+		if c.hard && slices.Contains(active, c) && (c.done() > 0 || c.factor == file.StepFactor) {
+			return c
+		}
+	}
+	easy := slices.DeleteFunc(slices.Clone(active), func(c *comparison) bool { return c.hard })
+	if len(easy) == 0 {
+		return active[0]
+	}
+	round := math.MaxInt
+	for _, c := range easy {
+		round = min(round, c.done())
+	}
+	easy = slices.DeleteFunc(easy, func(c *comparison) bool { return c.done() > round })
+	// One draw for the round, so that asking again gives the same.
+	order := random(d.file.Protocol.Seed, "round", round).Perm(len(d.units))
+	return slices.MinFunc(easy, func(a, b *comparison) int {
+		return order[slices.Index(d.units, a)] - order[slices.Index(d.units, b)]
+	})
+}
+
+// nearest is the open comparison that is nearest to a decision, in time; what is
+// begun towards a look comes before all.
+func (d *Drive) nearest(open []*comparison, holm map[*effect]float64) *comparison {
+	var best *comparison
+	least := math.Inf(1)
+	for _, c := range open {
+		if c.done() < d.useful() {
+			continue
+		}
+		if !slices.Contains(d.file.Protocol.Looks, c.done()) {
+			return c
+		}
+		far := d.blocksToGo(c, holm) * d.blockTime(c).Seconds()
+		if best == nil || far < least {
+			best, least = c, far
+		}
+	}
+	return best
+}
+
+// blocksToGo predicts how many more blocks decide the first undecided effect of
+// a comparison, from its last look: the reach of a look, study.Smallest, shrinks as one
+// over the root of the blocks, and a decision is there when the mean is farther
+// than that from zero, or from either end of the margin within.
+func (d *Drive) blocksToGo(c *comparison, holm map[*effect]float64) float64 {
+	least := math.Inf(1)
+	for _, e := range d.found {
+		if e.of != c || !e.primary || d.verdict(e, holm[e]) != model.StudyUndecided {
+			continue
+		}
+		if !e.ratio {
+			continue
+		}
+		n, m := float64(e.blocks), math.Log(d.file.Protocol.Margin)
+		half := math.Log(study.Smallest(e.spread, e.blocks, d.file.Protocol.Alpha))
+		need := math.Inf(1)
+		if centre := math.Abs(e.mean); centre > 0 {
+			need = n * (half / centre) * (half / centre)
+		}
+		if inside := m - math.Abs(e.mean); inside > 0 {
+			need = min(need, n*(half/inside)*(half/inside))
+		}
+		least = min(least, need-n)
+	}
+	return max(least, 1)
+}
+
+// blockTime is what a block of a comparison is expected to take.
+func (d *Drive) blockTime(c *comparison) time.Duration {
+	total := c.changeTime()
+	for _, w := range c.workloads {
+		total += time.Duration(c.runsPerBlock()) * d.runTime(w)
+	}
+	return total
+}
+
+// runsPerBlock is how many runs of each workload a block has.
+func (c *comparison) runsPerBlock() int {
+	switch {
+	case c.paper:
+		return c.file.Protocol.Runs
+	case c.crossed():
+		return len(c.cases)
+	}
+	return 2
+}
+
+// longest is the longest of its runs.
+func (d *Drive) longest(c *comparison) time.Duration {
+	most := time.Duration(0)
+	for _, w := range c.workloads {
+		most = max(most, d.runTime(w))
+	}
+	return most
+}
+
+// changeTime is what the changes within one block take beside its runs.
+func (c *comparison) changeTime() time.Duration {
+	if c.factor == file.StepFactor {
+		return hardOverhead
+	}
+	total := time.Duration(0)
+	for _, f := range c.file.Factors {
+		mine := c.factor == f.Name || c.crossed()
+		switch {
+		case mine && f.Operator:
+			total += handsOverhead
+		case mine && f.Hard:
+			total += hardOverhead
+		}
+	}
+	return total
+}
+
+// runTime is the median of what the runs of a workload took so far; before there
+// are any, what the file says.
+func (d *Drive) runTime(workload string) time.Duration {
+	if took := d.took[workload]; len(took) > 0 {
+		return took[len(took)/2]
+	}
+	for _, w := range d.file.Workloads {
+		if w.Name == workload {
+			return w.Warmup + w.Duration + runOverhead
+		}
+	}
+	return runOverhead
+}
+
+// Ended says why Next has no run to make, and whether every comparison came to
+// its end.
+func (d *Drive) Ended() (why string, complete bool) {
+	holm := d.holm(deciding)
+	complete = true
+	for _, c := range d.units {
+		if c.stuck() {
+			return fmt.Sprintf("level %s of %s could not be tried, and design %s needs all of them", c.lost[0].level, c.lost[0].factor, d.file.Protocol.Design), false
+		}
+		complete = complete && d.settled(c, holm)
+	}
+	switch {
+	case complete:
+		return "every comparison came to its end", true
+	case d.file.Budget > 0:
+		return fmt.Sprintf("the budget of %v does not reach another planned look", d.file.Budget), false
+	}
+	return "it was stopped", false
+}

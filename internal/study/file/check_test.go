@@ -1,0 +1,132 @@
+package file
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// hostsOf are two hosts on one network, each with a port beside it.
+func hostsOf() map[string]*model.Facts {
+	host := func(name, addr, other string) *model.Facts {
+		return &model.Facts{
+			Host: name, OS: "linux", Kernel: "6.1.0-18-amd64",
+			NICs: []model.NIC{
+				{Name: "lo", Up: true, Addrs: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}},
+				{Name: "mgmt0", Device: "mac:02:00:00:00:00:01", Up: true, Addrs: []netip.Prefix{netip.MustParsePrefix(other)}},
+				{Name: "eth0", Device: "pci:0000:3b:00.0", Up: true, MTU: 1500, Addrs: []netip.Prefix{netip.MustParsePrefix(addr)}, Speed: model.Known(10 * unit.Gbit),
+					Features: model.Known(map[string]bool{"rx-gro": true}), Ring: model.Unknown[model.Ring](model.Unsupported, "veth has none"),
+					PCI: model.Known(model.PCISlot{Lanes: 4, MaxLanes: 8, GTs: 8})},
+			},
+			Settings: map[string]model.Fact[string]{
+				"linux.sysctl.net.ipv4.tcp_available_congestion_control": model.Known("reno cubic"),
+				"linux.sysctl.net.core.rmem_max":                         model.Unknown[string](model.Denied, "read-only here"),
+			},
+		}
+	}
+	return map[string]*model.Facts{"client": host("lab:client1", "10.0.0.1/24", "192.168.7.1/32"), "server": host("lab:server1", "10.0.0.2/24", "192.168.8.1/32")}
+}
+
+func checkerOf(t *testing.T, factors string) *Checker {
+	t.Helper()
+	text := "v: 1\nname: t\nhosts: {client: lab:client1, server: lab:server1}\nfactors:\n" + factors +
+		"workloads: [{name: bulk, senders: [server], receivers: [client]}]\n"
+	f, err := Parse("t", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewChecker(f, hostsOf())
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct{ name, factors, want string }{
+		{"fine", "- {name: a, levels: [{name: x, set: {client: {linux.link.mtu: 9000}, server: {linux.link.mtu: 9000}}}]}\n", ""},
+		{"no such device", "- {name: a, levels: [{name: x, set: {client: {linux.link.mtu@eth9: 9000}}}]}\n", "there is no interface eth9"},
+		{"no such feature", "- {name: a, levels: [{name: x, set: {client: {linux.ethtool.features: rx-lro=on}}}]}\n", "no feature rx-lro"},
+		{"no rings", "- {name: a, levels: [{name: x, set: {client: {linux.ethtool.ring: rx=4096}}}]}\n", "veth has none"},
+		{"read-only", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.core.rmem_max: 4194304}}}]}\n", "read-only here"},
+		{"no bbr", "- {name: a, levels: [{name: x, set: {server: {linux.sysctl.net.ipv4.tcp_congestion_control: bbr}}}]}\n", "there is no bbr"},
+		{"no mount", "- {name: a, levels: [{name: x, set: {client: {linux.bdi.nfs_readahead: 1024}}}]}\n", "no NFS is mounted"},
+		{"security", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.ipv4.tcp_timestamps: 0}}}]}\n", "trades data safety"},
+		{"already so", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.ipv4.tcp_sack: 1}}}]}\n", "nothing to compare"},
+		{"workload already so", "- {name: a, levels: [{name: x, workload: {streams: 1}}]}\n", "nothing to compare"},
+		{"cannot be verified", "- {name: a, operator: true, levels: [{name: x, instruct: do, back: undo, verify: {host: server, fact: nic.firmware, is: 3}}]}\n", "could not be verified"},
+		{"done already", "- {name: a, operator: true, levels: [{name: x, instruct: do, back: undo, verify: {host: server, fact: nic.slot.width@eth0, is: 4}}]}\n", "reads 4 already"},
+	} {
+		k := checkerOf(t, c.factors)
+		for _, a := range k.Asks() {
+			k.Now[a] = "1500"
+			if strings.HasSuffix(a.Setting, "tcp_sack") {
+				k.Now[a] = "1"
+			}
+		}
+		got := k.Problems()
+		if c.want == "" {
+			if len(got) != 0 {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+			continue
+		}
+		if len(got) != 1 || !strings.Contains(got[0].What, c.want) || got[0].Next == "" || got[0].Fatal != (c.name != "security") {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestCheckNeedsRootAndItsSystem(t *testing.T) {
+	k := checkerOf(t, "- {name: a, levels: [{name: x, set: {client: {linux.link.mtu: 9000}, server: {linux.link.mtu: 9000}}}]}\n")
+	k.Facts["client"].UID = 1000
+	k.Facts["server"].OS = "windows"
+	got := k.Problems()
+	if len(got) != 2 || !strings.Contains(got[0].What, "without root") || !strings.Contains(got[1].What, "runs windows") {
+		t.Errorf("%+v", got)
+	}
+	delete(k.Facts, "client")
+	delete(k.Facts, "server")
+	if got := k.Problems(); len(got) != 0 {
+		t.Errorf("of hosts that nobody looked at: %+v", got)
+	}
+}
+
+func TestChangesAndAsks(t *testing.T) {
+	k := checkerOf(t, "- {name: a, levels: [{name: x, set: {client: {linux.link.mtu: 9000}, server: {linux.link.mtu@eth0: 9000}}}]}\n")
+	asks := k.Asks()
+	want := []Ask{{"client", "linux.link.mtu", "pci:0000:3b:00.0", "9000"}, {"server", "linux.link.mtu", "pci:0000:3b:00.0", "9000"}}
+	if !slices.Equal(asks, want) {
+		t.Errorf("%+v", asks)
+	}
+	k.Now[asks[0]] = "1500"
+	got := k.Changes()
+	if len(got) != 2 || got[0].Now != "1500" || got[0].Target != "eth0" || got[0].Needs != "link flap" || !got[0].Cuts || got[1].Now != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Two networks between the hosts: which one carries the data is not guessed.
+func TestPathIsNotGuessed(t *testing.T) {
+	k := checkerOf(t, "- {name: a, levels: [{name: x, set: {client: {linux.link.mtu: 9000}}}]}\n")
+	for i, name := range []string{"client", "server"} {
+		k.Facts[name].NICs[1].Addrs = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 7, byte(i + 1)}), 24)}
+	}
+	if got := k.Problems(); len(got) != 1 || !strings.Contains(got[0].What, "2 networks") {
+		t.Errorf("%+v", got)
+	}
+	k.File.Via = "10.0.0.2"
+	if got := k.Problems(); len(got) != 0 {
+		t.Errorf("with via: %+v", got)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	f := hostsOf()["client"]
+	if got := Default(f, "linux.link.mtu"); got == "" {
+		t.Error("the default MTU is not known")
+	}
+	if got := Default(f, "linux.nonsense"); got != "" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,222 @@
+package file
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+func factorKeys() []string {
+	return []string{"name", "why", "source", "operator", "hard", "levels"}
+}
+
+func levelKeys() []string {
+	return []string{"name", "set", "workload", "instruct", "back", "verify"}
+}
+
+func verifyKeys() []string { return []string{"host", "fact", "is"} }
+
+// levels reads factors and steps, which name hosts and change workloads.
+type levels struct {
+	*reader
+	hosts     map[string]string
+	workloads []model.StudyWorkload
+}
+
+func (l levels) factor(v value) model.StudyFactor {
+	t := l.mapping(v, "factor", factorKeys())
+	f := model.StudyFactor{
+		Name: t.text("name"), Why: t.text("why"), Source: t.text("source"), Operator: t.boolean("operator"), Hard: t.boolean("hard"),
+	}
+	l.nameOf(t, "factor", f.Name)
+	names := []string{}
+	for _, v := range t.list("levels") {
+		level := l.level(v, f.Operator)
+		names = append(names, level.Name)
+		f.Levels = append(f.Levels, level)
+	}
+	if len(f.Levels) == 0 {
+		t.problem("levels", "factor %s has none; list what it is compared with (the baseline is not listed)", f.Name)
+	}
+	l.distinct(t, "levels", names)
+	return f
+}
+
+// step reads a step of the baseline. An operator's work is one too; it is done
+// once, before the first run.
+func (l levels) step(v value) model.StudyLevel {
+	t := l.mapping(v, "step", levelKeys())
+	return l.filled(t, t.has("instruct"))
+}
+
+func (l levels) level(v value, operator bool) model.StudyLevel {
+	return l.filled(l.mapping(v, "level", levelKeys()), operator)
+}
+
+func (l levels) filled(t table, operator bool) model.StudyLevel {
+	x := model.StudyLevel{Name: t.text("name"), Instruct: t.text("instruct"), Back: t.text("back")}
+	l.nameOf(t, "level", x.Name)
+	if t.has("set") {
+		x.Set = l.settings(t.at["set"])
+	}
+	if t.has("workload") {
+		x.Workload = l.changes(t.at["workload"])
+	}
+	if t.has("verify") {
+		x.Verify = l.verify(t.at["verify"])
+	}
+	ways := 0
+	for _, is := range []bool{len(x.Set) > 0, len(x.Workload) > 0, x.Instruct != ""} {
+		if is {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1 && len(l.problems) == 0:
+		l.problem(t.line, "level %s: give it exactly one of set (settings of hosts), workload (fields of the load) and instruct (what an operator does)", x.Name)
+	case operator != (x.Instruct != ""):
+		l.problem(t.line, "level %s: what hands change has operator: true at its factor and instruct at its level, or neither", x.Name)
+	case x.Instruct != "" && x.Verify == nil:
+		l.problem(t.line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study would measure what nobody did; docs/study.md lists the facts", x.Name)
+	case x.Instruct != "" && x.Back == "":
+		l.problem(t.line, "level %s: say with back: how the operator undoes it", x.Name)
+	case x.Instruct == "" && (x.Verify != nil || x.Back != ""):
+		l.problem(t.line, "level %s: verify and back belong to instruct; what linerate changes it reads back and undoes by itself", x.Name)
+	}
+	return x
+}
+
+// settings reads set: {host: {setting[@device]: value}}.
+func (l levels) settings(v value) []model.StudySetting {
+	var out []model.StudySetting
+	hosts := l.mapping(v, "set", nil)
+	for _, host := range hosts.keys {
+		l.host(hosts.where(host), host)
+		of := l.mapping(hosts.at[host], host, nil)
+		for _, key := range of.keys {
+			s := model.StudySetting{Host: host, Value: of.text(key)}
+			s.Setting, s.Target, _ = strings.Cut(key, "@")
+			canonical, err := l.canonical(s)
+			if err != nil {
+				l.problem(of.where(key), "%v", err)
+			}
+			s.Value = canonical
+			for _, other := range out {
+				if Same(s, other) {
+					l.problem(of.where(key), "%s is set twice on %s; take one out", s.Setting, host)
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *reader) declared(line int, hosts map[string]string, name string) {
+	if _, ok := hosts[name]; !ok {
+		r.problem(line, "host %q is not one of hosts: add it there, or take one of %s", name, strings.Join(sorted(hosts), ", "))
+	}
+}
+
+func (l levels) host(line int, name string) { l.declared(line, l.hosts, name) }
+
+func sorted(hosts map[string]string) []string {
+	out := make([]string, 0, len(hosts))
+	for name := range hosts {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// changes reads workload: {streams: 4}. Each must fit at least one workload.
+func (l levels) changes(v value) map[string]string {
+	t := l.mapping(v, "workload", changeKeys())
+	out := map[string]string{}
+	for _, key := range t.keys {
+		out[key] = t.text(key)
+	}
+	fits, why := len(l.workloads) == 0, error(nil)
+	for _, w := range l.workloads {
+		if !Applies(w, out) {
+			continue
+		}
+		fits = true
+		if _, err := Change(w, out); err != nil {
+			why = err
+		}
+	}
+	switch {
+	case why != nil:
+		l.problem(v.line, "%v", why)
+	case !fits:
+		l.problem(v.line, "workload: no workload of this file has %s", strings.Join(t.keys, " and "))
+	}
+	return out
+}
+
+func (l levels) verify(v value) *model.StudyVerify {
+	t := l.mapping(v, "verify", verifyKeys())
+	x := &model.StudyVerify{Host: t.text("host"), Fact: t.text("fact"), Is: t.text("is")}
+	l.host(t.where("host"), x.Host)
+	if x.Is == "" {
+		t.problem("is", "say what the fact reads once the change is made")
+	}
+	if err := knownFact(x.Fact); err != nil {
+		t.problem("fact", "%v", err)
+	}
+	return x
+}
+
+// reach checks that factors bear on the primary workload, for by its outcome
+// they are judged, and that no two set the same thing.
+func (r *reader) reach(t table, f *model.StudyFile) {
+	i := slices.IndexFunc(f.Workloads, func(w model.StudyWorkload) bool { return w.Name == f.Primary })
+	if i < 0 {
+		return
+	}
+	for _, x := range f.Factors {
+		for _, level := range x.Levels {
+			if len(level.Workload) > 0 && !Applies(f.Workloads[i], level.Workload) {
+				t.problem("factors", "level %s of %s changes nothing of the primary workload %s; declare another primary, or make it a study of its own", level.Name, x.Name, f.Primary)
+			}
+		}
+	}
+	r.overlaps(t, f)
+}
+
+// overlaps finds two factors that set the same thing: in a crossed design they
+// would undo each other, and in no design can their effects be told apart.
+func (r *reader) overlaps(t table, f *model.StudyFile) {
+	for i, one := range f.Factors {
+		for _, other := range f.Factors[i+1:] {
+			if what := shared(one, other); what != "" {
+				t.problem("factors", "%s and %s both set %s: make them levels of one factor", one.Name, other.Name, what)
+			}
+		}
+		base := model.StudyFactor{Levels: f.Baseline}
+		if what := shared(base, one); what != "" {
+			t.problem("factors", "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
+		}
+	}
+}
+
+func shared(one, other model.StudyFactor) string {
+	for _, a := range one.Levels {
+		for _, b := range other.Levels {
+			for _, s := range a.Set {
+				if slices.ContainsFunc(b.Set, func(o model.StudySetting) bool { return Same(s, o) }) {
+					return fmt.Sprintf("%s on %s", s.Setting, s.Host)
+				}
+			}
+			for key := range a.Workload {
+				if _, ok := b.Workload[key]; ok {
+					return key + " of the workload"
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,6 +13,7 @@ import (
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/shape"
+	"linerate/internal/load/storage"
 	"linerate/internal/unit"
 )
 
@@ -28,7 +27,7 @@ type blockFlags struct {
 	rate                    float64
 	arrivals, engine        string
 	direct, fill            bool
-	destroy, journal        string
+	destroy, journal, on    string
 	seed                    uint64
 }
 
@@ -51,6 +50,7 @@ refused unless --fill writes them first.`,
   linerate load block /mnt/nas/testfile --pattern random --block 4k --qd 32 --direct
   linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
   linerate load block /mnt/nas/testfile --read 50 --journal run.journal
+  linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
@@ -75,6 +75,7 @@ refused unless --fill writes them first.`,
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
 	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
 	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
+	onFlag(cmd, &f.on, "the target is a path on each of them, with %h for the host's name")
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
@@ -179,6 +180,8 @@ type loadResult struct {
 	Spec      loadSpec       `json:"spec"`
 	PerSecond []block.Second `json:"per_second"`
 	Hosts     []loadHost     `json:"hosts"`
+	// Together is of several hosts that began at one instant.
+	Together *togetherFigures `json:"together,omitempty"`
 }
 
 // loadSpec is what was run.
@@ -200,20 +203,25 @@ type loadSpec struct {
 // loadHost is a host that took part.
 type loadHost struct {
 	Name string `json:"name"`
+	*hostFigures
 }
-
-// nullTime is how long the generator is tried alone before a run.
-const nullTime = 300 * time.Millisecond
 
 func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
 	s, name, err := f.spec(cmd, path)
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	t, s, err := openBlock(s, f.destroy)
+	if f.on != "" {
+		return runBlockOn(cmd.Context(), env, f, s, name)
+	}
+	return runBlockHere(cmd.Context(), env, f, s, name)
+}
+
+func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
+	path := s.Path
+	t, s, err := storage.OpenTarget(s, f.destroy)
 	if err != nil {
-		return openRefusal(err, path)
+		return refused(err)
 	}
 	if t != nil {
 		defer t.Close() // only descriptors: what was written is the kernel's since
@@ -223,55 +231,36 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	}
 	p := newProgress(env)
 	defer p.end()
-	filled := ""
+	m := storage.Measured{Spec: s}
 	if t != nil {
-		if filled, err = fillHoles(ctx, p, t, s, f.fill); err != nil {
-			return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
+		if m.Filled, err = storage.FillHoles(ctx, p.hooks(), t, s, f.fill); err != nil {
+			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
 		}
 	}
 	kept, err := keepJournal(f.journal, &s, t)
 	if err != nil {
 		return err
 	}
-	r, w, err := measureBlock(ctx, p, s, t, name)
+	m.Spec = s
+	err = m.Measure(ctx, p.hooks(), t, name)
 	if jerr := kept.end(env, t, err); jerr != nil {
 		return errors.Join(jerr, err)
 	}
-	if err != nil && (ctx.Err() == nil || r.ReadLatency == nil) {
+	if err != nil && (ctx.Err() == nil || m.Result.ReadLatency == nil) {
 		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}
-	return reportBlock(ctx, env, s, name, filled, r, w, err)
-}
-
-// openBlock opens the target; the engine that has none gets an area to work on.
-func openBlock(s block.Spec, destroy string) (*block.Target, block.Spec, error) {
-	var err error
-	if s.Run, err = runNumber(); err != nil {
-		return nil, s, err
-	}
-	if s.Engine != block.Null {
-		return block.Open(s, destroy)
-	}
-	if s.Shape.Area == 0 {
-		s.Shape.Area = unit.GiB
-	}
-	return nil, s, nil
+	return reportBlock(ctx, env, m, name, err)
 }
 
 // reportBlock prints a run; ran is what it ended with, as by Ctrl-C.
-func reportBlock(ctx context.Context, env *environment, s block.Spec, name, filled string, r block.Result, w block.Witness, ran error) error {
-	sum, err := block.Summarise(name, r, w)
+func reportBlock(ctx context.Context, env *environment, m storage.Measured, name string, ran error) error {
+	out, err := blockResult(m, name)
 	if err != nil {
 		return err
 	}
+	s, sum := m.Spec, &out.Load
 	sum.Interrupted = ran != nil
-	out := loadResult{Load: sum, PerSecond: r.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
-		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: filled,
-	}}
-	if s.Shape.Read < 1 && s.Engine != block.Null {
-		out.Spec.Run = runName(s.Run)
-	}
+	out.Hosts = []loadHost{{Name: "local"}}
 	if err := printLoad(env, out); err != nil {
 		return err
 	}
@@ -284,17 +273,19 @@ func reportBlock(ctx context.Context, env *environment, s block.Spec, name, fill
 	return nil
 }
 
-// runNumber draws what names a run in the data that it writes.
-func runNumber() (uint64, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, fmt.Errorf("draw number of run: %w", err)
+// blockResult is a run in figures, without its hosts.
+func blockResult(m storage.Measured, name string) (loadResult, error) {
+	r, s := m.Result, m.Spec
+	sum, err := block.Summarise(name, r, m.Witness)
+	out := loadResult{Load: sum, PerSecond: r.Seconds, Spec: loadSpec{
+		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled,
+	}}
+	if s.Shape.Read < 1 && s.Engine != block.Null {
+		out.Spec.Run = storage.RunName(s.Run)
 	}
-	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
+	return out, err
 }
-
-// runName is how a run's number is printed.
-func runName(n uint64) string { return fmt.Sprintf("%016x", n) }
 
 // interruptedLoad is the end of a load by Ctrl-C: it has changed no setting, and
 // what it has written cannot be taken back.
@@ -313,62 +304,16 @@ func interruptedLoad(ctx context.Context, err error, path string, wrote bool) er
 	return exit(ExitInterrupted, "interrupted; %s", stays)
 }
 
-// openRefusal adds what to do.
-func openRefusal(err error, path string) error {
-	switch {
-	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
-		return exit(ExitUsage, "%w: --destroy %s", err, path)
-	case errors.Is(err, block.ErrInUse):
-		return exit(ExitUsage, "%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
-	case errors.Is(err, block.ErrShort):
-		return exit(ExitUsage, "%w; choose a smaller --area, or make the file longer", err)
+// refused makes a refusal of the target a wrong command line.
+func refused(err error) error {
+	var r *storage.RefusalError
+	if errors.As(err, &r) {
+		return &exitError{ExitUsage, err}
 	}
 	return err
 }
 
-// measureBlock tries the generator alone, then the target.
-func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Target, name string) (block.Result, block.Witness, error) {
-	w := block.Witness{Occupied: -1}
-	alone, err := block.Run(ctx, block.NullSpec(s, nullTime), nil)
-	if err != nil {
-		return block.Result{}, w, err
-	}
-	if sec := alone.Measured.Seconds(); sec > 0 {
-		w.Null = float64(alone.Reads+alone.Writes) / sec
-	}
-	p.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
-	seen, done := p.watch(name, s.Warmup+s.Duration)
-	s.Progress = seen
-	r, err := block.Run(ctx, s, t)
-	done()
-	if t != nil {
-		w.Size, w.Occupied = t.Size, t.Occupied()
-	}
-	return r, w, err
-}
-
-// fillHoles refuses a file with parts that were never written, or writes them:
-// a read of such a part moves nothing. It returns the name that the filling has
-// in its stamps, empty where there was none.
-func fillHoles(ctx context.Context, p *progress, t *block.Target, s block.Spec, fill bool) (string, error) {
-	if s.Shape.Read <= 0 {
-		return "", nil
-	}
-	holes, err := t.Holes(s)
-	if err != nil || len(holes) == 0 {
-		return "", err
-	}
-	var n unit.Bytes
-	for _, h := range holes {
-		n += h.Size
-	}
-	if !fill {
-		return "", exit(ExitUsage, "read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
-	}
-	// Data of its own: a run that wrote the same would find its work done.
-	if s.Run, err = runNumber(); err != nil {
-		return "", err
-	}
-	p.say("fill %s: %v were never written", s.Path, n)
-	return runName(s.Run), block.Fill(ctx, s, holes)
+// hooks show a load on storage.
+func (p *progress) hooks() storage.Hooks {
+	return storage.Hooks{Say: func(text string) { p.say("%s", text) }, Watch: p.watch}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
+	"linerate/internal/load/storage"
 	"linerate/internal/unit"
 )
 
@@ -72,6 +72,7 @@ which is removed at the end.
 Without -I and with files that fit into memory the figures are the page cache's, as
 they are iozone's: the result says so.`,
 		Example: `  linerate load iozone /mnt/nas -- -i 0 -i 1 -r 4k -s 4g -t 4 -e
+  linerate load iozone /mnt/nas --on client1,client2 -- -i 0 -i 1 -r 1m -s 4g
   linerate load iozone /mnt/nas --json -- -i 0 -i 1 -i 2 -r 1m -s 1g -I`,
 		Args: usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +83,7 @@ they are iozone's: the result says so.`,
 			return runJobs(cmd.Context(), env, o, jobs, args[0])
 		},
 	}
+	onFlag(cmd, &o.on, "DIR is a path on each of them")
 	return completeFlags(cmd, nil)
 }
 
@@ -119,6 +121,7 @@ type jobOptions struct {
 	seconds time.Duration
 	destroy []string
 	fill    bool
+	on      string // hosts; empty: this one
 }
 
 // readText reads a parameter file; dialect bounds its size.
@@ -147,184 +150,76 @@ type jobResult struct {
 func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect.Job, dir string) (err error) {
 	p := newProgress(env)
 	defer p.end()
-	r := &jobRunner{env: env, p: p, o: o}
+	if o.on != "" {
+		return runJobsOn(ctx, env, p, o, jobs, dir)
+	}
+	r := &storage.Jobs{Hooks: p.hooks(), Size: o.size, For: o.seconds, Destroy: o.destroy, Fill: o.fill}
 	if dir != "" {
-		if r.root, err = os.MkdirTemp(dir, "linerate-load-"); err != nil {
-			return fmt.Errorf("make files: %w", err)
+		remove, err := r.MakeRoot(dir)
+		if err != nil {
+			return err
 		}
-		defer func() {
-			if rerr := os.RemoveAll(r.root); rerr != nil {
-				err = errors.Join(err, fmt.Errorf("remove what was written: %w: remove %s by hand", rerr, r.root))
-			}
-		}()
+		defer func() { err = errors.Join(err, remove()) }()
 	}
 	out := jobsResult{Runs: []jobResult{}}
 	for _, j := range jobs {
-		var one jobResult
-		if one, err = r.run(ctx, j); err != nil {
+		var m storage.Measured
+		var specs []block.Spec
+		if m, specs, err = r.Run(ctx, j); err != nil {
 			break
 		}
-		out.Runs = append(out.Runs, one)
-		if !env.json {
-			if err := printJob(env, one); err != nil {
-				return err
-			}
+		one, serr := jobFigures(j, m, len(specs))
+		if err = serr; err != nil {
+			break
+		}
+		one.Hosts = []loadHost{{Name: "local"}}
+		if err = out.add(env, one); err != nil {
+			return err
 		}
 	}
-	if env.json && len(out.Runs) > 0 {
-		if perr := printJSON(env, out); perr != nil {
-			return perr
-		}
+	if perr := out.print(env); perr != nil {
+		return perr
 	}
 	where := "the targets"
 	if dir != "" && ctx.Err() != nil {
 		return exit(ExitInterrupted, "interrupted; what was written below %s was removed", dir)
 	}
-	return interruptedLoad(ctx, err, where, true)
+	return interruptedLoad(ctx, refused(err), where, true)
 }
 
-// jobRunner makes runs on targets that exist, or in a directory of its own.
-type jobRunner struct {
-	env  *environment
-	p    *progress
-	o    jobOptions
-	root string
+// add takes a run in, and prints it where people read along.
+func (r *jobsResult) add(env *environment, one jobResult) error {
+	r.Runs = append(r.Runs, one)
+	if env.json {
+		return nil
+	}
+	return printJob(env, one)
 }
 
-func (r *jobRunner) run(ctx context.Context, j dialect.Job) (out jobResult, err error) {
-	out.Notes = append([]string{}, j.Notes...)
-	var specs []block.Spec
-	var targets []*block.Target
-	defer func() {
-		for _, t := range targets {
-			_ = t.Close() // only descriptors: what was written is the kernel's since
-		}
-	}()
-	for i, target := range j.Targets {
-		s, err := r.spec(j, target, i)
-		if err != nil {
-			return out, err
-		}
-		t, s, err := block.Open(s, r.named(s.Path))
-		if err != nil {
-			return out, openRefusal(err, target.Path)
-		}
-		targets = append(targets, t)
-		if j.Duration == 0 {
-			s.Requests = int64(s.Shape.Area / s.Shape.Largest())
-		}
-		if err := s.Check(); err != nil {
-			return out, exit(ExitUsage, "%s: %w", j.Name, err)
-		}
-		if _, err := fillHoles(ctx, r.p, t, s, r.o.fill || r.root != ""); err != nil {
-			return out, err
-		}
-		specs = append(specs, s)
+// print prints all runs where a program reads them.
+func (r *jobsResult) print(env *environment) error {
+	if !env.json || len(r.Runs) == 0 {
+		return nil
 	}
-	return r.measure(ctx, j, specs, targets, out)
+	return printJSON(env, r)
 }
 
-// named is the second name of a target: of a file that was made for the run it
-// needs none.
-func (r *jobRunner) named(path string) string {
-	if r.root != "" {
-		return path
-	}
-	for _, d := range r.o.destroy {
-		if d == path {
-			return d
-		}
-	}
-	return ""
-}
-
-// spec is what a target of a job gets, with its part of the rate.
-func (r *jobRunner) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) {
-	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None,
-		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1}
-	s.Shape.Area, s.Shape.Rate = t.Size, j.Shape.Rate/float64(len(j.Targets))
-	if j.Durable {
-		s.Sync = block.Every
-	}
-	if s.Duration == 0 {
-		s.Duration = passTime
-	} else if r.o.seconds > 0 {
-		s.Duration = r.o.seconds
-	}
-	var err error
-	if s.Run, err = runNumber(); err != nil || r.root == "" {
-		return s, err
-	}
-	if r.o.size > 0 {
-		s.Shape.Area = r.o.size
-	}
-	s.Path = filepath.Join(r.root, t.Path)
-	f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return s, fmt.Errorf("make file: %w", err)
-	}
-	return s, errors.Join(f.Truncate(int64(s.Shape.Area)), f.Close())
-}
-
-// passTime bounds a pass over a file.
-const passTime = 24 * time.Hour
-
-func (r *jobRunner) measure(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target, out jobResult) (jobResult, error) {
-	null, err := block.Run(ctx, block.NullSpec(specs[0], nullTime), nil)
-	if err != nil {
-		return out, err
-	}
-	res, err := r.many(ctx, j, specs, targets)
-	if err != nil {
-		return out, err
-	}
-	if j.Flush {
-		began := time.Now()
-		for _, t := range targets {
-			if err := t.Sync(); err != nil {
-				return out, err
-			}
-		}
-		out.Flush = time.Since(began)
-		res.Flushed(out.Flush)
-	}
-	w := block.Witness{Occupied: -1}
-	if sec := null.Measured.Seconds(); sec > 0 {
-		w.Null = float64(null.Reads+null.Writes) / sec * float64(len(specs))
-	}
-	sum, err := block.Summarise(j.Name, res, w)
-	if err != nil {
-		return out, err
-	}
-	out.loadResult = loadResult{Load: sum, PerSecond: res.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: jobSpec(j, specs, res)}
-	return out, nil
-}
-
-// many makes the runs of a job at once, and shows them.
-func (r *jobRunner) many(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (block.Result, error) {
-	how, left := "one pass", time.Duration(0) // a pass takes as long as it does
-	if j.Duration > 0 {
-		left = j.Warmup + specs[0].Duration
-		how = "for " + left.String()
-	}
-	r.p.say("%s: %s, %s", j.Name, plural(len(specs), "target"), how)
-	seen, done := r.p.watch(j.Name, left)
-	defer done()
-	for i := range specs {
-		specs[i].Progress = seen
-	}
-	res, _, err := block.RunMany(ctx, specs, targets)
-	return res, err
+// jobFigures are a run's figures, of so many targets together.
+func jobFigures(j dialect.Job, m storage.Measured, targets int) (jobResult, error) {
+	one := jobResult{Notes: append([]string{}, j.Notes...), Flush: m.Flush}
+	sum, err := block.Summarise(j.Name, m.Result, m.Witness)
+	one.loadResult = loadResult{Load: sum, PerSecond: m.Result.Seconds, Spec: jobSpec(j, m, targets)}
+	return one, err
 }
 
 // jobSpec is what was run, of all targets together.
-func jobSpec(j dialect.Job, specs []block.Spec, r block.Result) loadSpec {
-	shape := specs[0].Shape
+func jobSpec(j dialect.Job, m storage.Measured, targets int) loadSpec {
+	shape, r := m.Spec.Shape, m.Result
 	shape.Rate = j.Shape.Rate
-	s := loadSpec{Target: plural(len(specs), "target"), Engine: string(r.Engine), Direct: j.Direct, Sync: string(specs[0].Sync), Shape: shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: specs[0].Seed}
-	if len(specs) == 1 {
-		s.Target = specs[0].Path
+	s := loadSpec{Target: plural(targets, "target"), Engine: string(r.Engine), Direct: j.Direct, Sync: string(m.Spec.Sync), Shape: shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: m.Spec.Seed}
+	if targets == 1 {
+		s.Target = m.Spec.Path
 	}
 	return s
 }

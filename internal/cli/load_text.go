@@ -26,8 +26,17 @@ func printLoad(env *environment, r loadResult) error {
 	if err := quantileTable(&b, l); err != nil {
 		return err
 	}
+	if r.Together != nil {
+		if err := hostTable(&b, r.Hosts, r.Together); err != nil {
+			return err
+		}
+	}
+	who := "this process"
+	if r.Together != nil {
+		who = "this program on all hosts"
+	}
 	if l.CPUPerIO > 0 {
-		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (this process, kernel included)\n", l.CPUPerIO, l.CPUPerGB)
+		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (%s, kernel included)\n", l.CPUPerIO, l.CPUPerGB, who)
 	}
 	limited := "no"
 	if l.GeneratorLimited {

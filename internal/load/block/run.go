@@ -21,6 +21,8 @@ type Result struct {
 	Threads  int
 	Depth    int // in flight per thread
 	Measured time.Duration
+	// Took is from the start, warm-up included, until the last request ended.
+	Took time.Duration
 	// Latency and Service of reads and writes; Syncs are of both.
 	ReadLatency, WriteLatency, ReadService, WriteService, Syncs *Times
 	// Seconds of the measured part; the last may be short.
@@ -89,7 +91,9 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(before, threads+2))
 	defer runtime.GOMAXPROCS(before)
-	g, ctx := errgroup.WithContext(parent)
+	own, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	g, ctx := errgroup.WithContext(own)
 	begin, ready := make(chan time.Time), make(chan struct{}, threads)
 	results := make([]outcome, threads)
 	for i := range threads {
@@ -107,9 +111,16 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 		case <-ctx.Done():
 		}
 	}
+	if s.Begin != nil && ctx.Err() == nil {
+		if err := s.Begin(ctx); err != nil {
+			cancel(err)
+			return Result{}, errors.Join(err, g.Wait())
+		}
+	}
 	user, system, err := processCPU()
 	if err != nil {
-		return Result{}, err
+		cancel(err)
+		return Result{}, errors.Join(err, g.Wait())
 	}
 	start := time.Now()
 	fetched := fetchedWithin(t, s.Warmup, s.Duration)
@@ -245,6 +256,7 @@ func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
 			return Result{}, err
 		}
 		r.Measured = max(r.Measured, min(o.until-s.Warmup, s.Duration))
+		r.Took = max(r.Took, o.until)
 		r.Waited += o.waited
 		r.Requests += o.requests
 		r.Failed += o.rec.failed
@@ -253,6 +265,11 @@ func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
 		r.addSeconds(o.rec.seconds)
 	}
 	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Errno != 0 {
+			f.Why = errorOf(f.Errno).Error()
+		}
+	}
 	for len(r.Seconds) > 0 && r.Seconds[len(r.Seconds)-1] == (Second{}) {
 		r.Seconds = r.Seconds[:len(r.Seconds)-1]
 	}

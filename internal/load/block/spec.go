@@ -1,6 +1,7 @@
 package block
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -62,9 +63,13 @@ type Spec struct {
 	// window finds nothing twice. 0: enough that a thread has 4 MiB.
 	Slack unit.Bytes
 	// Journal is told what the target acknowledged; nil: nobody is.
-	Journal *Journal
+	Journal *Journal `json:"-"`
 	// Progress is told what was completed while the run goes on; nil: nobody is.
-	Progress *Progress
+	Progress *Progress `json:"-"`
+	// Begin is called once, when every thread is ready, and returns when the run
+	// is to begin: at a barrier that several hosts pass. Its error ends the run
+	// before any request was made. nil: the run begins at once.
+	Begin func(context.Context) error `json:"-"`
 }
 
 // Bounds of a Spec.

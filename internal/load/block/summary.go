@@ -203,13 +203,17 @@ func (f Failure) String() string {
 	if f.Errno == 0 {
 		return fmt.Sprintf("%s at offset %d: moved %d bytes only", kind, f.Offset, f.Moved)
 	}
-	return fmt.Sprintf("%s at offset %d: %v", kind, f.Offset, errorOf(f.Errno))
+	why := f.Why
+	if why == "" {
+		why = errorOf(f.Errno).Error()
+	}
+	return fmt.Sprintf("%s at offset %d: %s", kind, f.Offset, why)
 }
 
 // NullSpec is the spec that measures the generator alone: the same requests on
 // a target that does nothing, for a while.
 func NullSpec(s Spec, d time.Duration) Spec {
-	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal, s.Progress = Null, 0, d, 0, nil, nil
+	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal, s.Progress, s.Begin = Null, 0, d, 0, nil, nil, nil
 	s.Shape.Rate, s.Shape.Arrivals, s.Shape.Think = 0, shape.Closed, 0
 	return s
 }

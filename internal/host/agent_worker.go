@@ -20,7 +20,7 @@ import (
 
 // Bounds of an agent's workers.
 const (
-	maxWorkers  = 8
+	maxWorkers  = 64               // the ends of as many directions at once
 	workerStart = 10 * time.Second // for a sink to listen
 	workerStop  = 2 * time.Second  // for a worker to end by itself before it is killed
 	maxEvent    = 1 << 20

@@ -52,6 +52,9 @@ type Options struct {
 	// Each gets every sample as it arrives, from several goroutines; the ends
 	// then have to be Followers. nil: nobody watches.
 	Each func(host string, s model.Sample)
+	// Barrier is called once both ends are ready, and returns when the run is to
+	// begin: with others at the same time. nil: at once.
+	Barrier func(ctx context.Context) error
 }
 
 // Times that a run gives the ends, beyond its own duration.
@@ -108,6 +111,11 @@ type running struct {
 func (r *running) do(ctx context.Context) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
+	}
+	if r.o.Barrier != nil {
+		if err := r.o.Barrier(ctx); err != nil {
+			return fmt.Errorf("wait for the others: %w", err)
+		}
 	}
 	r.run.Started = r.o.Now()
 	sent, got, err := r.move(ctx)

@@ -20,6 +20,8 @@ import (
 type Figures struct {
 	From    string        `json:"from"` // hosts
 	To      string        `json:"to"`
+	Source  netip.Addr    `json:"from_addr"` // data addresses
+	Target  netip.Addr    `json:"to_addr"`
 	Goodput float64       `json:"goodput_bps"` // payload, received after the warm-up
 	Bytes   int64         `json:"bytes"`
 	Window  time.Duration `json:"window_ns"` // what Goodput is the mean of
@@ -64,7 +66,7 @@ type Stream struct {
 
 // Summarise is pure.
 func Summarise(r model.Run) Figures {
-	f := Figures{From: r.Workload.Sender, To: r.Workload.Receiver, Goodput: float64(r.Goodput), Bytes: int64(r.Bytes), Window: r.Window,
+	f := Figures{From: r.Workload.Sender, To: r.Workload.Receiver, Source: r.Workload.From, Target: r.Workload.To, Goodput: float64(r.Goodput), Bytes: int64(r.Bytes), Window: r.Window,
 		PerSecond: []int64{}, Streams: []Stream{}}
 	sent, got := after(r.Samples[f.From], r.Workload.Warmup), after(r.Samples[f.To], r.Workload.Warmup)
 	f.Sender, f.Receiver = end(f.From, sent, f.Goodput/8), end(f.To, got, f.Goodput/8)

@@ -49,8 +49,8 @@ func reachLoads(ctx context.Context, env *environment, p *progress, on string) (
 	}
 	h = &hostLoads{p: p}
 	h.agents, err = dialAll(ctx, env, names, p)
-	for i, a := range h.agents {
-		h.names, h.short = append(h.names, a.Name()), append(h.short, names[i].Host)
+	for i := range h.agents {
+		h.names, h.short = append(h.names, names[i].String()), append(h.short, names[i].Host)
 	}
 	return h, func() {
 		for _, a := range h.agents {
@@ -69,7 +69,7 @@ const (
 func (h *hostLoads) begin(ctx context.Context, t storage.Task) error {
 	h.loads = nil
 	for i, a := range h.agents {
-		l, err := a.StartStorage(ctx, h.own(t, i))
+		l, err := a.StartStorage(ctx, h.names[i], h.own(t, i))
 		if err != nil {
 			return errors.Join(err, h.end(ctx))
 		}

@@ -14,21 +14,23 @@ import (
 // the phase it is in.
 type StorageLoad struct {
 	c     *Client
+	name  string
 	id    int
 	phase int
 }
 
-// StartStorage starts a load on storage, which goes as far as the barrier.
-func (c *Client) StartStorage(ctx context.Context, t storage.Task) (*StorageLoad, error) {
+// StartStorage starts a load on storage, which goes as far as the barrier. Loads
+// that begin together have names of their own.
+func (c *Client) StartStorage(ctx context.Context, name string, t storage.Task) (*StorageLoad, error) {
 	var r idResult
 	if err := c.call(ctx, methodStorage, t, &r); err != nil {
 		return nil, err
 	}
-	return &StorageLoad{c: c, id: r.ID}, nil
+	return &StorageLoad{c: c, name: name, id: r.ID}, nil
 }
 
 // Name implements measure.Party.
-func (s *StorageLoad) Name() string { return s.c.ep.Name }
+func (s *StorageLoad) Name() string { return s.name }
 
 // Clock implements measure.Party.
 func (s *StorageLoad) Clock(ctx context.Context) (model.Clock, error) { return s.c.Clock(ctx) }

@@ -43,7 +43,7 @@ func TestStorageBeginsTogether(t *testing.T) {
 	var loads []*StorageLoad
 	var parties []measure.Party
 	for _, c := range []*Client{a, b} {
-		l, err := c.StartStorage(t.Context(), storageTask(emptyFile(t, 1<<20)))
+		l, err := c.StartStorage(t.Context(), c.Name(), storageTask(emptyFile(t, 1<<20)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestStorageInterrupted(t *testing.T) {
 	c, _ := dial(t, "here")
 	task := storageTask(emptyFile(t, 1<<20))
 	task.Block.Spec.Duration = time.Minute
-	l, err := c.StartStorage(t.Context(), task)
+	l, err := c.StartStorage(t.Context(), c.Name(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("somebody's data ", 1<<12)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.StartStorage(t.Context(), storageTask(path))
+	l, err := c.StartStorage(t.Context(), c.Name(), storageTask(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	} {
 		task := storageTask(path)
 		bad(&task)
-		if _, err := c.StartStorage(t.Context(), task); err == nil {
+		if _, err := c.StartStorage(t.Context(), c.Name(), task); err == nil {
 			t.Errorf("an agent takes on %+v", task)
 		}
 	}
@@ -128,7 +128,7 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err = c.StartStorage(t.Context(), storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs}, Deadline: time.Minute}); err != nil {
+	if l, err = c.StartStorage(t.Context(), c.Name(), storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs}, Deadline: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {

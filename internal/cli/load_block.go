@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,11 @@ type blockFlags struct {
 	rate                    float64
 	arrivals, engine        string
 	direct, fill            bool
-	destroy, journal, on    string
+	journal, on             string
+	with, withWorkload      string
+	destroy                 []string
+	runs                    int
+	dropCache               bool
 	seed                    uint64
 }
 
@@ -51,6 +57,7 @@ refused unless --fill writes them first.`,
   linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
   linerate load block /mnt/nas/testfile --read 50 --journal run.journal
   linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
+  linerate load block /pool1/f --with /pool2/f --block 1m --pattern sequential --direct
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
@@ -73,13 +80,17 @@ refused unless --fill writes them first.`,
 	flags.StringVar(&f.sync, "sync", "none", "none, every (O_DSYNC) or after:N (an fdatasync after every N writes)")
 	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
-	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
+	flags.StringArrayVar(&f.destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
 	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
+	flags.StringVar(&f.with, "with", "", "a second target: each alone and both at once, --runs times, and what they cost each other")
+	flags.StringVar(&f.withWorkload, "with-workload", "", "the second target's workload by name; default: the first one's")
+	flags.IntVar(&f.runs, "runs", 0, "how often; default once, or 3 with --with")
+	flags.BoolVar(&f.dropCache, "drop-cache", false, "have this host's page cache forget the target before each run")
 	onFlag(cmd, &f.on, "the target is a path on each of them, with %h for the host's name")
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
-		"workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
+		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
 		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
 	}, "threads", "qd", "rate", "read", "seed", "seconds")
 }
@@ -182,6 +193,9 @@ type loadResult struct {
 	Hosts     []loadHost     `json:"hosts"`
 	// Together is of several hosts that began at one instant.
 	Together *togetherFigures `json:"together,omitempty"`
+	// Runs are all that were made, where there were several: Load is the one in the
+	// middle.
+	Runs []oneRun `json:"runs,omitempty"`
 }
 
 // loadSpec is what was run.
@@ -198,6 +212,8 @@ type loadSpec struct {
 	// Run names the run in what it wrote, and Filled what was written before it.
 	Run    string `json:"run,omitempty"`
 	Filled string `json:"filled,omitempty"`
+	// Dropped: this host's page cache was asked to forget the target before.
+	Dropped bool `json:"cache_dropped,omitempty"`
 }
 
 // loadHost is a host that took part.
@@ -211,15 +227,36 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil {
 		return err
 	}
-	if f.on != "" {
+	switch {
+	case f.runs < 0 || f.runs > maxRuns:
+		return exit(ExitUsage, "--runs %d: want 1 to %d", f.runs, maxRuns)
+	case f.with == "" && f.withWorkload != "":
+		return exit(ExitUsage, "--with-workload is about a second target: name it with --with")
+	case f.with != "":
+		f.runs = cmp.Or(f.runs, 3)
+		return runBlockWith(cmd.Context(), env, f, s, name)
+	case f.runs > 1 && (f.on != "" || f.journal != ""):
+		return exit(ExitUsage, "--runs %d goes with neither --on nor --journal", f.runs)
+	case f.on != "":
 		return runBlockOn(cmd.Context(), env, f, s, name)
 	}
 	return runBlockHere(cmd.Context(), env, f, s, name)
 }
 
+// named is the second name of a target, empty where it was named once.
+func (f blockFlags) named(path string) string {
+	if slices.Contains(f.destroy, path) {
+		return path
+	}
+	return ""
+}
+
+// maxRuns bounds what is kept of runs.
+const maxRuns = 100
+
 func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
 	path := s.Path
-	t, s, err := storage.OpenTarget(s, f.destroy)
+	t, s, err := storage.OpenTarget(s, f.named(s.Path))
 	if err != nil {
 		return refused(err)
 	}
@@ -231,9 +268,9 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 	}
 	p := newProgress(env)
 	defer p.end()
-	m := storage.Measured{Spec: s}
+	filled := ""
 	if t != nil {
-		if m.Filled, err = storage.FillHoles(ctx, p.hooks(), t, s, f.fill); err != nil {
+		if filled, err = storage.FillHoles(ctx, p.hooks(), t, s, f.fill); err != nil {
 			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
 		}
 	}
@@ -241,24 +278,54 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 	if err != nil {
 		return err
 	}
-	m.Spec = s
-	err = m.Measure(ctx, p.hooks(), t, name)
+	runs, err := f.repeat(ctx, p, t, s, name)
 	if jerr := kept.end(env, t, err); jerr != nil {
 		return errors.Join(jerr, err)
 	}
-	if err != nil && (ctx.Err() == nil || m.Result.ReadLatency == nil) {
+	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
 		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}
-	return reportBlock(ctx, env, m, name, err)
+	for i := range runs {
+		runs[i].Filled = filled
+	}
+	return reportBlock(ctx, env, runs, name, err)
 }
 
-// reportBlock prints a run; ran is what it ended with, as by Ctrl-C.
-func reportBlock(ctx context.Context, env *environment, m storage.Measured, name string, ran error) error {
-	out, err := blockResult(m, name)
+// repeat makes the runs one after the other. The last one may have been stopped
+// before its time.
+func (f blockFlags) repeat(ctx context.Context, p *progress, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
+	for i := range max(f.runs, 1) {
+		m := storage.Measured{Spec: s}
+		if i > 0 { // what an earlier run wrote is no work for this one
+			if m.Spec.Run, err = storage.RunNumber(); err != nil {
+				return runs, err
+			}
+		}
+		if f.dropCache && t != nil {
+			if err := t.Forget(); err != nil {
+				return runs, err
+			}
+			m.Dropped = true
+		}
+		err = m.Measure(ctx, p.hooks(), t, name)
+		if m.Result.ReadLatency != nil {
+			runs = append(runs, m)
+		}
+		if err != nil {
+			return runs, err
+		}
+	}
+	return runs, nil
+}
+
+// reportBlock prints runs: the one in the middle, and what the others were; ran is
+// what the last ended with, as by Ctrl-C.
+func reportBlock(ctx context.Context, env *environment, runs []storage.Measured, name string, ran error) error {
+	out, err := blockRuns(runs, name)
 	if err != nil {
 		return err
 	}
-	s, sum := m.Spec, &out.Load
+	s, sum := runs[0].Spec, &out.Load
 	sum.Interrupted = ran != nil
 	out.Hosts = []loadHost{{Name: "local"}}
 	if err := printLoad(env, out); err != nil {
@@ -273,13 +340,43 @@ func reportBlock(ctx context.Context, env *environment, m storage.Measured, name
 	return nil
 }
 
+// oneRun is a run of several.
+type oneRun struct {
+	IOPS      float64          `json:"iops"`
+	BytesPerS float64          `json:"bytes_per_s"`
+	Latency   *block.Quantiles `json:"latency_ns"`
+	FromCache *float64         `json:"from_cache"`
+	Failed    int64            `json:"failed"`
+}
+
+// blockRuns shows the run in the middle, by bytes per second; of an even number
+// the slower of the two.
+func blockRuns(runs []storage.Measured, name string) (loadResult, error) {
+	var all []loadResult
+	var list []oneRun
+	for _, m := range runs {
+		r, err := blockResult(m, name)
+		if err != nil {
+			return r, err
+		}
+		all = append(all, r)
+		list = append(list, oneRun{r.Load.IOPS, r.Load.BytesPerS, r.Load.Latency, r.Load.FromCache, r.Load.Failed})
+	}
+	slices.SortFunc(all, func(a, b loadResult) int { return cmp.Compare(a.Load.BytesPerS, b.Load.BytesPerS) })
+	out := all[(len(all)-1)/2]
+	if len(runs) > 1 {
+		out.Runs = list
+	}
+	return out, nil
+}
+
 // blockResult is a run in figures, without its hosts.
 func blockResult(m storage.Measured, name string) (loadResult, error) {
 	r, s := m.Result, m.Spec
 	sum, err := block.Summarise(name, r, m.Witness)
 	out := loadResult{Load: sum, PerSecond: r.Seconds, Spec: loadSpec{
 		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled, Dropped: m.Dropped,
 	}}
 	if s.Shape.Read < 1 && s.Engine != block.Null {
 		out.Spec.Run = storage.RunName(s.Run)

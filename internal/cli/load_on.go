@@ -282,7 +282,7 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 		return err
 	}
 	takes := s.Warmup + s.Duration
-	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.destroy, Fill: f.fill}, Deadline: takes + 24*time.Hour}
+	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Deadline: takes + 24*time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ func printLoad(env *environment, r loadResult) error {
 	if err := quantileTable(&b, l); err != nil {
 		return err
 	}
+	if err := runTable(&b, r.Runs); err != nil {
+		return err
+	}
 	if r.Together != nil {
 		if err := hostTable(&b, r.Hosts, r.Together); err != nil {
 			return err
@@ -90,6 +93,29 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 	if few {
 		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", block.ThousandthFrom)
 	}
+	return nil
+}
+
+// runTable prints the runs that the one above is the middle of.
+func runTable(b *strings.Builder, runs []oneRun) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nRUN\tREQUESTS/S\tPER SECOND\tP50\tP99\tMAX")
+	least, most := runs[0].BytesPerS, runs[0].BytesPerS
+	for i, r := range runs {
+		least, most = min(least, r.BytesPerS), max(most, r.BytesPerS)
+		if r.Latency == nil {
+			fmt.Fprintf(w, "%d\t%.0f\t%v\t–\t–\t–\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS))
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%.0f\t%v\t%v\t%v\t%v\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS), short(r.Latency.P50), short(r.Latency.P99), short(r.Latency.Max))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "The figures above are of the run in the middle; the %d ranged from %v to %v per second\n", len(runs), unit.Bytes(least), unit.Bytes(most))
 	return nil
 }
 

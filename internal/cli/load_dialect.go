@@ -122,6 +122,7 @@ type jobOptions struct {
 	destroy []string
 	fill    bool
 	on      string // hosts; empty: this one
+	table   bool   // at the end, of all runs
 }
 
 // readText reads a parameter file; dialect bounds its size.
@@ -177,7 +178,7 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 			return err
 		}
 	}
-	if perr := out.print(env); perr != nil {
+	if perr := out.print(env, o); perr != nil {
 		return perr
 	}
 	where := "the targets"
@@ -196,9 +197,14 @@ func (r *jobsResult) add(env *environment, one jobResult) error {
 	return printJob(env, one)
 }
 
-// print prints all runs where a program reads them.
-func (r *jobsResult) print(env *environment) error {
-	if !env.json || len(r.Runs) == 0 {
+// print prints all runs where a program reads them, and where people do the table.
+func (r *jobsResult) print(env *environment, o jobOptions) error {
+	switch {
+	case len(r.Runs) == 0:
+		return nil
+	case !env.json && o.table:
+		return r.table(env)
+	case !env.json:
 		return nil
 	}
 	return printJSON(env, r)

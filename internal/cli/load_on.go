@@ -373,7 +373,7 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 			return err
 		}
 	}
-	if perr := out.print(env); perr != nil {
+	if perr := out.print(env, o); perr != nil {
 		return perr
 	}
 	err = errors.Join(err, h.end(ctx))

@@ -26,6 +26,7 @@ type blockFlags struct {
 	read                    *float64
 	threads, depth          int
 	seconds, warmup, think  time.Duration
+	steady                  time.Duration
 	rate                    float64
 	arrivals, engine        string
 	direct, fill            bool
@@ -58,6 +59,7 @@ refused unless --fill writes them first.`,
   linerate load block /mnt/nas/testfile --read 50 --journal run.journal
   linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
   linerate load block /pool1/f --with /pool2/f --block 1m --pattern sequential --direct
+  linerate load block /dev/sdx --read 0 --steady 1m --seconds 300 --direct --destroy /dev/sdx
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
@@ -74,6 +76,7 @@ refused unless --fill writes them first.`,
 	timeFlag(cmd, &f.seconds, "for", "how long to measure; default 10s (--seconds N is the same in seconds)")
 	flags.Var(secondsFlag{&f.seconds}, "seconds", "how long to measure, in seconds")
 	timeFlag(cmd, &f.warmup, "warmup", "how long to run before that, not counted")
+	timeFlag(cmd, &f.steady, "steady", "before that, run rounds of this length until five in a row are steady (SNIA SSS PTS; it uses 1m)")
 	timeFlag(cmd, &f.think, "think", "pause between the end of a request and the next of its slot")
 	flags.Float64Var(&f.rate, "rate", 0, "requests per second, over all threads; 0: as fast as the target answers")
 	flags.StringVar(&f.arrivals, "arrivals", "exponential", "with --rate: exponential or uniform gaps")
@@ -163,6 +166,9 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	if f.rate != 0 {
 		s.Shape.Rate, s.Shape.Arrivals = f.rate, shape.Arrivals(f.arrivals)
 	}
+	if f.steady > 0 {
+		s.Steady = &block.Steady{Round: f.steady}
+	}
 	if n, ok := strings.CutPrefix(f.sync, "after:"); ok {
 		every, err := strconv.Atoi(n)
 		if err != nil || every < 1 {
@@ -190,7 +196,9 @@ type loadResult struct {
 	Load      block.Summary  `json:"load"`
 	Spec      loadSpec       `json:"spec"`
 	PerSecond []block.Second `json:"per_second"`
-	Hosts     []loadHost     `json:"hosts"`
+	// Each is how many seconds a point of PerSecond is: more than one in long runs.
+	Each  int        `json:"per_second_each_s"`
+	Hosts []loadHost `json:"hosts"`
 	// Together is of several hosts that began at one instant.
 	Together *togetherFigures `json:"together,omitempty"`
 	// Runs are all that were made, where there were several: Load is the one in the
@@ -374,7 +382,8 @@ func blockRuns(runs []storage.Measured, name string) (loadResult, error) {
 func blockResult(m storage.Measured, name string) (loadResult, error) {
 	r, s := m.Result, m.Spec
 	sum, err := block.Summarise(name, r, m.Witness)
-	out := loadResult{Load: sum, PerSecond: r.Seconds, Spec: loadSpec{
+	points, each := block.Bound(r.Seconds, block.MaxPoints)
+	out := loadResult{Load: sum, PerSecond: points, Each: each, Spec: loadSpec{
 		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
 		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled, Dropped: m.Dropped,
 	}}

@@ -214,7 +214,8 @@ func (r *jobsResult) print(env *environment, o jobOptions) error {
 func jobFigures(j dialect.Job, m storage.Measured, targets int) (jobResult, error) {
 	one := jobResult{Notes: append([]string{}, j.Notes...), Flush: m.Flush}
 	sum, err := block.Summarise(j.Name, m.Result, m.Witness)
-	one.loadResult = loadResult{Load: sum, PerSecond: m.Result.Seconds, Spec: jobSpec(j, m, targets)}
+	points, each := block.Bound(m.Result.Seconds, block.MaxPoints)
+	one.loadResult = loadResult{Load: sum, PerSecond: points, Each: each, Spec: jobSpec(j, m, targets)}
 	return one, err
 }
 

@@ -281,6 +281,9 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 	if err != nil {
 		return err
 	}
+	if s.Steady != nil {
+		return exit(ExitUsage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
+	}
 	takes := s.Warmup + s.Duration
 	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Deadline: takes + 24*time.Hour}
 	if err := h.begin(ctx, task); err != nil {

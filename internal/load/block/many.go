@@ -115,6 +115,9 @@ func (r *Result) merge(o Result) error {
 	if r.NoRing == "" {
 		r.NoRing = o.NoRing
 	}
+	if r.Settled == nil || o.Settled != nil && !o.Settled.Reached {
+		r.Settled = o.Settled // the one that says less
+	}
 	r.Threads += o.Threads
 	r.Measured = max(r.Measured, o.Measured)
 	r.Took = max(r.Took, o.Took)

@@ -162,8 +162,13 @@ func (m *Measured) Measure(ctx context.Context, h Hooks, t *block.Target, name s
 		return err
 	}
 	s := m.Spec
-	h.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
-	seen, done := h.watch(name, s.Warmup+s.Duration)
+	takes, first := s.Warmup+s.Duration, ""
+	if s.Steady != nil {
+		takes = 0 // as long as it does
+		first = fmt.Sprintf(", once %d rounds of %v are steady", block.SteadyWindow, s.Steady.Round)
+	}
+	h.say("%s on %s: %d in flight, for %v%s", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration, first)
+	seen, done := h.watch(name, takes)
 	s.Progress, s.Begin = seen, h.Begin
 	m.Result, err = block.Run(ctx, s, t)
 	done()

@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -204,6 +206,8 @@ type loadResult struct {
 	// Runs are all that were made, where there were several: Load is the one in the
 	// middle.
 	Runs []oneRun `json:"runs,omitempty"`
+	// Report is where the bundle's page lies; empty: it could not be kept.
+	Report string `json:"report,omitempty"`
 }
 
 // loadSpec is what was run.
@@ -296,7 +300,7 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 	for i := range runs {
 		runs[i].Filled = filled
 	}
-	return reportBlock(ctx, env, runs, name, err)
+	return reportBlock(ctx, env, p, runs, name, err)
 }
 
 // repeat makes the runs one after the other. The last one may have been stopped
@@ -328,7 +332,7 @@ func (f blockFlags) repeat(ctx context.Context, p *progress, t *block.Target, s 
 
 // reportBlock prints runs: the one in the middle, and what the others were; ran is
 // what the last ended with, as by Ctrl-C.
-func reportBlock(ctx context.Context, env *environment, runs []storage.Measured, name string, ran error) error {
+func reportBlock(ctx context.Context, env *environment, p *progress, runs []storage.Measured, name string, ran error) error {
 	out, err := blockRuns(runs, name)
 	if err != nil {
 		return err
@@ -336,7 +340,7 @@ func reportBlock(ctx context.Context, env *environment, runs []storage.Measured,
 	s, sum := runs[0].Spec, &out.Load
 	sum.Interrupted = ran != nil
 	out.Hosts = []loadHost{{Name: "local"}}
-	if err := printLoad(env, out); err != nil {
+	if err := concludeBlock(ctx, env, p, out, nil); err != nil {
 		return err
 	}
 	switch {
@@ -346,6 +350,20 @@ func reportBlock(ctx context.Context, env *environment, runs []storage.Measured,
 		return exit(ExitFailed, "load %s: no request succeeded; the first failed so: %s", s.Path, sum.Failures[0])
 	}
 	return nil
+}
+
+// concludeBlock keeps and prints a load on blocks, of this host or of several.
+func concludeBlock(ctx context.Context, env *environment, p *progress, out loadResult, agents []*host.Client) error {
+	text, err := loadText(out)
+	if err != nil {
+		return err
+	}
+	var hosts []string
+	for _, h := range out.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	return concludeLoad(ctx, env, p, loadRecord{kind: "block", command: "load block " + out.Spec.Target, line: loadLine(out), text: text, value: &out,
+		series: []model.LoadSeries{bytesPerSecond(out.Load.Workload, out.PerSecond, out.Each)}, hosts: hosts, agents: agents})
 }
 
 // oneRun is a run of several.

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
 	"linerate/internal/load/storage"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -47,7 +49,7 @@ How words were taken is part of the result.`,
 			if err != nil {
 				return exit(ExitUsage, "%s: %w", args[0], err)
 			}
-			o.destroy = destroy
+			o.destroy, o.command = destroy, "load vdbench "+args[0]
 			return runJobs(cmd.Context(), env, o, jobs, "")
 		},
 	}
@@ -80,6 +82,7 @@ they are iozone's: the result says so.`,
 			if err != nil {
 				return exit(ExitUsage, "%w", err)
 			}
+			o.command = "load iozone " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, jobs, args[0])
 		},
 	}
@@ -107,6 +110,7 @@ removed at the end.`,
 			if err != nil {
 				return exit(ExitUsage, "%s: %w", args[1], err)
 			}
+			o.command = "load filebench " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, []dialect.Job{j}, args[0])
 		},
 	}
@@ -123,6 +127,7 @@ type jobOptions struct {
 	fill    bool
 	on      string // hosts; empty: this one
 	table   bool   // at the end, of all runs
+	command string // as the user typed it
 }
 
 // readText reads a parameter file; dialect bounds its size.
@@ -136,7 +141,12 @@ func readText(path string) (string, error) {
 
 // jobsResult is what load vdbench, iozone and filebench print with --json.
 type jobsResult struct {
-	Runs []jobResult `json:"runs"`
+	Runs   []jobResult `json:"runs"`
+	Report string      `json:"report,omitempty"`
+
+	text   string
+	hosts  []string
+	agents []*host.Client // of hosts; none: this one
 }
 
 type jobResult struct {
@@ -162,7 +172,7 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 		}
 		defer func() { err = errors.Join(err, remove()) }()
 	}
-	out := jobsResult{Runs: []jobResult{}}
+	out := jobsResult{Runs: []jobResult{}, hosts: []string{"local"}}
 	for _, j := range jobs {
 		var m storage.Measured
 		var specs []block.Spec
@@ -178,7 +188,7 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 			return err
 		}
 	}
-	if perr := out.print(env, o); perr != nil {
+	if perr := out.conclude(ctx, env, p, o); perr != nil {
 		return perr
 	}
 	where := "the targets"
@@ -190,24 +200,44 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 
 // add takes a run in, and prints it where people read along.
 func (r *jobsResult) add(env *environment, one jobResult) error {
-	r.Runs = append(r.Runs, one)
+	text, err := jobText(one)
+	if err != nil {
+		return err
+	}
+	r.Runs, r.text = append(r.Runs, one), r.text+text
 	if env.json {
 		return nil
 	}
-	return printJob(env, one)
+	_, err = fmt.Fprint(env.out, text)
+	return err
 }
 
-// print prints all runs where a program reads them, and where people do the table.
-func (r *jobsResult) print(env *environment, o jobOptions) error {
-	switch {
-	case len(r.Runs) == 0:
-		return nil
-	case !env.json && o.table:
-		return r.table(env)
-	case !env.json:
+// conclude keeps all runs. Where a program reads, they are printed now; people are
+// shown the table.
+func (r *jobsResult) conclude(ctx context.Context, env *environment, p *progress, o jobOptions) error {
+	if len(r.Runs) == 0 {
 		return nil
 	}
-	return printJSON(env, r)
+	if o.table {
+		table, err := r.table()
+		if err != nil {
+			return err
+		}
+		r.text += table
+		if !env.json {
+			if _, err := fmt.Fprint(env.out, table); err != nil {
+				return err
+			}
+		}
+	}
+	var series []model.LoadSeries
+	var lines []string
+	for _, run := range r.Runs {
+		series = append(series, bytesPerSecond(run.Load.Workload, run.PerSecond, run.Each))
+		lines = append(lines, fmt.Sprintf("%s %v/s", run.Load.Workload, unit.Bytes(run.Load.BytesPerS)))
+	}
+	return concludeLoad(ctx, env, p, loadRecord{kind: "jobs", command: o.command, line: strings.Join(lines[:min(len(lines), 6)], ", "), text: r.text, shown: true,
+		value: r, series: series, hosts: r.hosts, agents: r.agents})
 }
 
 // jobFigures are a run's figures, of so many targets together.
@@ -231,11 +261,13 @@ func jobSpec(j dialect.Job, m storage.Measured, targets int) loadSpec {
 	return s
 }
 
-func printJob(env *environment, r jobResult) error {
-	if err := printLoad(env, r.loadResult); err != nil {
-		return err
+func jobText(r jobResult) (string, error) {
+	text, err := loadText(r.loadResult)
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
+	b.WriteString(text)
 	if r.Flush > 0 {
 		fmt.Fprintf(&b, "The sync at the end took %v of the time\n", r.Flush.Round(time.Millisecond))
 	}
@@ -243,6 +275,5 @@ func printJob(env *environment, r jobResult) error {
 		fmt.Fprintf(&b, "  - %s\n", n)
 	}
 	fmt.Fprintln(&b)
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }

@@ -99,17 +99,17 @@ func runFile(ctx context.Context, env *environment, f fileFlags, dir string) err
 	if err != nil {
 		return err
 	}
-	return runJobs(ctx, env, jobOptions{on: f.on, table: true}, jobs, dir)
+	return runJobs(ctx, env, jobOptions{on: f.on, table: true, command: "load file " + dir}, jobs, dir)
 }
 
 // table prints bytes per second of each test by the number of threads.
-func (r *jobsResult) table(env *environment) error {
+func (r *jobsResult) table() (string, error) {
 	var tests, threads []string
 	rate := map[[2]string]float64{}
 	for _, run := range r.Runs {
 		test, n, ok := strings.Cut(strings.TrimPrefix(run.Load.Workload, "iozone "), ", ")
 		if !ok {
-			return nil // one number of threads: it stands above
+			return "", nil // one number of threads: it stands above
 		}
 		if !slices.Contains(tests, test) {
 			tests = append(tests, test)
@@ -119,7 +119,8 @@ func (r *jobsResult) table(env *environment) error {
 		}
 		rate[[2]string{test, n}] = run.Load.BytesPerS
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', tabwriter.AlignRight)
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "per second\t%s\t\n", strings.Join(tests, "\t"))
 	for _, n := range threads {
 		fmt.Fprintf(w, "%s\t", n)
@@ -128,5 +129,6 @@ func (r *jobsResult) table(env *environment) error {
 		}
 		fmt.Fprintln(w)
 	}
-	return w.Flush()
+	err := w.Flush()
+	return b.String(), err
 }

@@ -14,6 +14,7 @@ import (
 	"linerate/internal/load/frames"
 	"linerate/internal/load/storage"
 	"linerate/internal/measure"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -131,7 +132,7 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 	}
 	out := c.result(args[0])
 	out.Load.Interrupted = err != nil && ctx.Err() != nil
-	if perr := printFrames(env, out); perr != nil {
+	if perr := c.conclude(ctx, out, args[0]); perr != nil {
 		return perr
 	}
 	return framesRefusal(ctx, err, args[0])
@@ -238,6 +239,7 @@ type framesResult struct {
 	Hosts     []loadHost      `json:"hosts"`
 	// Together is of several hosts that began at one instant.
 	Together *togetherFigures `json:"together,omitempty"`
+	Report   string           `json:"report,omitempty"`
 }
 
 type framesLoad struct {
@@ -317,10 +319,28 @@ func listFormats(env *environment) error {
 	return w.Flush()
 }
 
-func printFrames(env *environment, r framesResult) error {
-	if env.json {
-		return printJSON(env, r)
+// conclude keeps and prints what was found.
+func (c *framesRun) conclude(ctx context.Context, r framesResult, dir string) error {
+	text, err := framesText(r)
+	if err != nil {
+		return err
 	}
+	course := model.LoadSeries{Name: "frames in time", Unit: "frames", Each: 1, Values: []float64{}}
+	for _, s := range r.PerSecond {
+		course.Values = append(course.Values, float64(s.Frames))
+	}
+	rec := loadRecord{kind: "frames", command: "load frames " + dir, text: text, value: &r, series: []model.LoadSeries{course},
+		line: fmt.Sprintf("%s %s of %s at %.5g fps: %s", r.Frames.Mode, plural(r.Frames.Streams, "stream"), r.Frames.Name, r.Frames.FPS, r.Frames.Verdict)}
+	for _, h := range r.Hosts {
+		rec.hosts = append(rec.hosts, h.Name)
+	}
+	if c.hosts != nil {
+		rec.agents = c.hosts.agents
+	}
+	return concludeLoad(ctx, c.env, c.p, rec)
+}
+
+func framesText(r framesResult) (string, error) {
 	f, l := r.Frames, r.Load
 	var b strings.Builder
 	how := "past the page cache"
@@ -349,15 +369,14 @@ func printFrames(env *environment, r framesResult) error {
 			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%d\n", q.name, short(q.P50), short(q.P99), short(q.Max), q.N)
 		}
 		if err := w.Flush(); err != nil {
-			return err
+			return "", err
 		}
 	}
 	fmt.Fprintln(&b)
 	for _, e := range l.Evidence {
 		fmt.Fprintf(&b, "  - %s\n", e)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 func verdictText(f framesFigures) string {

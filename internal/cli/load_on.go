@@ -313,7 +313,7 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 	out.Spec.Target, out.Spec.Seed = s.Path, s.Seed
 	out.Hosts, out.Together, out.Load.Interrupted, out.Spec.Run = hosts, together, interrupted, ""
 	out.Load.Evidence = append(out.Load.Evidence, hostEvidence(hosts)...)
-	if err := printLoad(env, out); err != nil || !interrupted {
+	if err := concludeBlock(ctx, env, p, out, h.agents); err != nil || !interrupted {
 		return err
 	}
 	return interruptedLoad(ctx, context.Canceled, s.Path, s.Shape.Read < 1)
@@ -366,7 +366,7 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}
-	out := jobsResult{Runs: []jobResult{}}
+	out := jobsResult{Runs: []jobResult{}, agents: h.agents, hosts: h.names}
 	for _, j := range jobs {
 		var one jobResult
 		if one, err = h.job(ctx, env, j); err != nil {
@@ -376,7 +376,7 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 			return err
 		}
 	}
-	if perr := out.print(env, o); perr != nil {
+	if perr := out.conclude(ctx, env, p, o); perr != nil {
 		return perr
 	}
 	err = errors.Join(err, h.end(ctx))

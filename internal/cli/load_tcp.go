@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +134,29 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 		}
 		return err
 	}
-	return printTCP(env, summariseTCP(runs, directions, f))
+	return concludeTCP(ctx, env, p, args, directions, runs, summariseTCP(runs, directions, f))
+}
+
+// concludeTCP keeps and prints the load.
+func concludeTCP(ctx context.Context, env *environment, p *progress, args []string, directions []tcpEnds, runs []model.Run, r tcpResult) error {
+	text, err := tcpText(r)
+	if err != nil {
+		return err
+	}
+	course := model.LoadSeries{Name: "payload received", Unit: "bit/s", Each: 1, Values: []float64{}}
+	for _, s := range r.PerSecond {
+		course.Values = append(course.Values, float64(s.Bytes)*8)
+	}
+	rec := loadRecord{kind: "tcp", command: "load tcp " + strings.Join(args, " "), text: text, value: &r, series: []model.LoadSeries{course}, runs: runs,
+		line: fmt.Sprintf("TCP %s: %v in %s of %s", strings.Join(args, " to "), unit.BitRate(r.Load.Goodput), plural(len(directions), "direction"), plural(r.Spec.Streams, "stream"))}
+	for _, d := range directions {
+		for i, a := range d.agents {
+			if !slices.Contains(rec.agents, a) {
+				rec.agents, rec.hosts = append(rec.agents, a), append(rec.hosts, d.names[i])
+			}
+		}
+	}
+	return concludeLoad(ctx, env, p, rec)
 }
 
 // tcpResult is what load tcp --json prints.
@@ -144,6 +167,7 @@ type tcpResult struct {
 	// PerSecond is payload of all directions.
 	PerSecond []tcpSecond `json:"per_second"`
 	Hosts     []loadHost  `json:"hosts"`
+	Report    string      `json:"report,omitempty"`
 
 	machines [][2]string // of each direction's ends
 }
@@ -249,10 +273,7 @@ func (r *tcpResult) cpu() {
 	}
 }
 
-func printTCP(env *environment, r tcpResult) error {
-	if env.json {
-		return printJSON(env, r)
-	}
+func tcpText(r tcpResult) (string, error) {
 	var b strings.Builder
 	for _, d := range r.Directions {
 		fmt.Fprintf(&b, "%s → %s: %v received over %v\n", d.From, d.To, unit.BitRate(d.Goodput), d.Window.Round(time.Millisecond))
@@ -261,7 +282,7 @@ func printTCP(env *environment, r tcpResult) error {
 		fmt.Fprintf(&b, "together: %v\n", unit.BitRate(r.Load.Goodput))
 	}
 	if err := tcpTables(&b, r); err != nil {
-		return err
+		return "", err
 	}
 	limited := "no"
 	if r.Load.GeneratorLimited {
@@ -278,6 +299,5 @@ func printTCP(env *environment, r tcpResult) error {
 		}
 		fmt.Fprintf(&b, "\n  %s\n", w.Next)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }

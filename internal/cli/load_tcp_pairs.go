@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -198,12 +199,18 @@ func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workloa
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	meet := newRendezvous(len(directions))
+	label := func(i int) string {
+		if len(directions) == 1 {
+			return "load"
+		}
+		return fmt.Sprintf("load %d", i+1)
+	}
 	watch := p.watchTCP(len(directions), w.Duration)
 	var wg sync.WaitGroup
 	for i, d := range directions {
 		w := w
 		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
-		o := measure.Options{Label: "load", Now: env.now, Barrier: meet.wait}
+		o := measure.Options{Label: label(i), Now: env.now, Barrier: meet.wait}
 		if watch != nil {
 			o.Each = func(host string, s model.Sample) {
 				if host == w.Receiver {

@@ -10,11 +10,18 @@ import (
 	"linerate/internal/unit"
 )
 
-// printLoad prints what a load took, and then what speaks against it.
-func printLoad(env *environment, r loadResult) error {
-	if env.json {
-		return printJSON(env, r)
+// loadLine is a load in one line.
+func loadLine(r loadResult) string {
+	l := r.Load
+	line := fmt.Sprintf("%s on %s: %.0f requests/s, %v/s", l.Workload, r.Spec.Target, l.IOPS, unit.Bytes(l.BytesPerS))
+	if l.Latency != nil {
+		line += fmt.Sprintf(", p99 %v", short(l.Latency.P99))
 	}
+	return line
+}
+
+// loadText prints what a load took, and then what speaks against it.
+func loadText(r loadResult) (string, error) {
 	l := r.Load
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
@@ -24,14 +31,14 @@ func printLoad(env *environment, r loadResult) error {
 	}
 	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, plural(int(l.Requests), "request"))
 	if err := quantileTable(&b, l); err != nil {
-		return err
+		return "", err
 	}
 	if err := runTable(&b, r.Runs); err != nil {
-		return err
+		return "", err
 	}
 	if r.Together != nil {
 		if err := hostTable(&b, r.Hosts, r.Together); err != nil {
-			return err
+			return "", err
 		}
 	}
 	who := "this process"
@@ -58,8 +65,7 @@ func printLoad(env *environment, r loadResult) error {
 	if r.Spec.Run != "" {
 		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s\n", r.Spec.Run)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 // quantileTable prints the times of a load. A thousandth of fewer requests than

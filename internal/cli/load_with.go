@@ -21,6 +21,7 @@ type withResult struct {
 	Kept        float64  `json:"kept_of_sum"`
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Evidence    []string `json:"evidence"`
+	Report      string   `json:"report,omitempty"`
 }
 
 type withTarget struct {
@@ -83,7 +84,12 @@ func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.S
 		out.Targets[i] = withTarget{t.Spec.Path, t.Name, storage.Interfere(rounds, i)}
 	}
 	out.judge()
-	if perr := printWith(env, out); perr != nil {
+	text, terr := withText(out)
+	if terr != nil {
+		return terr
+	}
+	line := fmt.Sprintf("%s and %s together kept %.0f%% of what each moved alone (%s)", s.Path, f.with, 100*out.Kept, plural(len(rounds), "round"))
+	if perr := concludeLoad(ctx, env, p, loadRecord{kind: "pools", command: "load block " + s.Path + " --with " + f.with, line: line, text: text, value: &out, hosts: []string{"local"}}); perr != nil {
 		return perr
 	}
 	return interruptedLoad(ctx, err, where, wrote)
@@ -130,10 +136,7 @@ func (r *withResult) judge() {
 	}
 }
 
-func printWith(env *environment, r withResult) error {
-	if env.json {
-		return printJSON(env, r)
-	}
+func withText(r withResult) (string, error) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "TARGET\tWORKLOAD\tALONE\tRANGE\tTOGETHER\tRANGE\tKEPT\tRANGE\tP99 ALONE\tTOGETHER")
@@ -147,14 +150,13 @@ func printWith(env *environment, r withResult) error {
 			unit.Bytes(x.Together), span(x.TogetherRange), 100*x.Kept, 100*x.KeptRange[0], 100*x.KeptRange[1], p99[0], p99[1])
 	}
 	if err := w.Flush(); err != nil {
-		return err
+		return "", err
 	}
 	fmt.Fprintf(&b, "\nTogether they moved %.0f%% of what each moved alone, added up (medians of %s)\n", 100*r.Kept, plural(len(r.Rounds), "round"))
 	for _, e := range r.Evidence {
 		fmt.Fprintf(&b, "  - %s\n", e)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 func span(r [2]float64) string { return fmt.Sprintf("%v–%v", unit.Bytes(r[0]), unit.Bytes(r[1])) }

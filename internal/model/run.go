@@ -106,4 +106,6 @@ type Results struct {
 	Injected string `json:"injected,omitempty"`
 	// Study is what a controlled experiment found; of a study's bundle only.
 	Study *Study `json:"study,omitempty"`
+	// Load is what a load did; of a load's bundle only.
+	Load *Load `json:"load,omitempty"`
 }

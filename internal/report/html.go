@@ -58,6 +58,9 @@ type findingRow struct {
 // was drawn from are charted. facts are by host. Both may be empty; what
 // cannot be shown then is said. It fails only when w does.
 func HTML(w io.Writer, r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) error {
+	if r.Load != nil {
+		return loadHTML(w, r)
+	}
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("read report template: %w", err)

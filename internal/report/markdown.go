@@ -11,6 +11,9 @@ import (
 // Markdown writes the outcome for an issue or a wiki page (CommonMark with
 // tables). It fails only when w does.
 func Markdown(w io.Writer, r *model.Results) error {
+	if r.Load != nil {
+		return loadMarkdown(w, r)
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	v := r.Verdict

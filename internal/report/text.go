@@ -32,6 +32,9 @@ type terminal struct {
 // With color the verdict is bold and what was not seen is dim; without it
 // there is no escape sequence at all. It fails only when w does.
 func Text(w io.Writer, r *model.Results, color bool, width int) error {
+	if r.Load != nil {
+		return loadText(w, r)
+	}
 	t := &terminal{color: color, width: min(max(width, 40), 120)}
 	t.verdict(r)
 	t.evidence(r.Verdict)

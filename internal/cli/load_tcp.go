@@ -21,7 +21,11 @@ type tcpFlags struct {
 	seconds, warmup time.Duration
 	rate, pace      unit.BitRate
 	congestion, via string
-	write           unit.Bytes
+	write           string
+	writeSize       unit.Bytes // of write; 0: the most
+	sendCPUs        string
+	recvCPUs        string
+	zeroCopy        bool
 	discard         bool
 	reverse, both   bool
 }
@@ -59,7 +63,10 @@ in use, give it a --rate.`,
 	rateFlag(cmd, &f.rate, "rate", "what the sending program produces, over all streams, as an application with so much to send; default: as fast as it goes")
 	rateFlag(cmd, &f.pace, "pacing", "what the kernel sends at most on each stream (SO_MAX_PACING_RATE)")
 	flags.StringVar(&f.congestion, "congestion", "", "congestion control of the streams; default: the host's")
-	blockFlag(cmd, &f.write, "write", "size of a write; default 1 MiB, the most")
+	flags.StringVar(&f.write, "write", "", "size of a write, default 1 MiB, the most; search tries sizes from 16 KiB on first")
+	flags.BoolVar(&f.zeroCopy, "zerocopy", false, "send without a copy (MSG_ZEROCOPY), as far as the kernel and the card do")
+	flags.StringVar(&f.sendCPUs, "sender-cpus", cpusAuto, "CPUs that send, as 0-3,8; auto: those near the card where it has some; any: all")
+	flags.StringVar(&f.recvCPUs, "receiver-cpus", cpusAuto, "likewise of the receiving end")
 	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
 	flags.BoolVar(&f.reverse, "reverse", false, "from the second host to the first")
 	flags.BoolVar(&f.both, "both", false, "in both directions at once")
@@ -77,7 +84,7 @@ func noneOrTwo(_ *cobra.Command, args []string) error {
 // workload is what one direction does; the ends are left out.
 func (f tcpFlags) workload() (model.Workload, error) {
 	w := model.Workload{Streams: f.streams, Duration: f.seconds, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
-		MaxPacing: f.pace, WriteSize: f.write, Discard: f.discard}
+		MaxPacing: f.pace, WriteSize: f.writeSize, Discard: f.discard, ZeroCopy: f.zeroCopy}
 	if w.Duration == 0 {
 		w.Duration = 10 * time.Second
 	}
@@ -86,8 +93,6 @@ func (f tcpFlags) workload() (model.Workload, error) {
 		return w, exit(ExitUsage, "--reverse --both: both directions at once have no reverse")
 	case w.Streams < 1 || w.Streams > maxTCPStreams:
 		return w, exit(ExitUsage, "--streams %d: want 1 to %d", w.Streams, maxTCPStreams)
-	case w.WriteSize > unit.MiB:
-		return w, exit(ExitUsage, "--write %v: want at most 1 MiB", w.WriteSize)
 	case w.Duration < time.Second || w.Duration > maxTCPTime:
 		return w, exit(ExitUsage, "--for %v: want 1s to %v", w.Duration, maxTCPTime)
 	}
@@ -104,6 +109,9 @@ const (
 )
 
 func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) error {
+	if err := f.setWrite(); err != nil {
+		return err
+	}
 	w, err := f.workload()
 	if err != nil {
 		return err
@@ -126,15 +134,32 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 	for _, d := range directions {
 		p.say("data path: %s (%s) → %s (%s), %s for %v", d.names[0], d.addrs[0], d.names[1], d.addrs[1], plural(f.streams, "stream"), w.Duration)
 	}
+	directions, err = placeTCP(ctx, f, directions)
+	if err != nil {
+		return err
+	}
+	var tries []writeTry
+	if f.write == writeSearch {
+		if w.WriteSize, tries, err = searchWrite(ctx, env, p, w, directions); err != nil {
+			return tcpEnd(ctx, err)
+		}
+	}
 	runs, err := moveTCP(ctx, env, p, w, directions)
 	p.end()
 	if err != nil {
-		if ctx.Err() != nil {
-			return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
-		}
-		return err
+		return tcpEnd(ctx, err)
 	}
-	return concludeTCP(ctx, env, p, args, directions, runs, summariseTCP(runs, directions, f))
+	out := summariseTCP(runs, directions, f)
+	out.searched(tries)
+	return concludeTCP(ctx, env, p, args, directions, runs, out)
+}
+
+// tcpEnd is the end of a load that has no figures.
+func tcpEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
+	}
+	return err
 }
 
 // concludeTCP keeps and prints the load.
@@ -201,20 +226,26 @@ type tcpSpec struct {
 	From       netip.Addr    `json:"from"` // of the first direction; Directions have all
 	To         netip.Addr    `json:"to"`
 	Both       bool          `json:"both,omitempty"`
+	ZeroCopy   bool          `json:"zero_copy,omitempty"`
+	// Placed are the CPUs of each direction's ends, where they are not all.
+	Placed []tcpPlace `json:"placed,omitempty"`
+	Tried  []writeTry `json:"write_tries,omitempty"`
 }
 
 func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult {
 	w := runs[0].Workload
 	r := tcpResult{Load: tcpLoad{Workload: "tcp", Warnings: []model.Warning{}}, PerSecond: []tcpSecond{}, Hosts: []loadHost{},
-		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, f.write, f.discard, w.From, w.To, f.both}}
+		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, w.WriteSize, f.discard, w.From, w.To, f.both, f.zeroCopy, nil, nil}}
 	for _, n := range tcpHosts(directions) {
 		r.Hosts = append(r.Hosts, loadHost{Name: n})
 	}
 	for i, run := range runs {
 		d := tcp.Summarise(run)
 		r.machines = append(r.machines, directions[i].machines())
+		r.place(directions[i])
 		r.Directions = append(r.Directions, d)
 		r.Load.Goodput += d.Goodput
+		r.zeroCopy(d)
 		limited, evidence := d.GeneratorLimited()
 		r.Load.GeneratorLimited = r.Load.GeneratorLimited || limited
 		r.Load.Evidence = append(r.Load.Evidence, evidence...)

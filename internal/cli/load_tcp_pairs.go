@@ -73,10 +73,11 @@ type tcpEnds struct {
 	names  [2]string
 	addrs  [2]netip.Addr
 	agents [2]*host.Client
+	cpus   [2][]int // empty: any
 }
 
 func (e tcpEnds) swapped() tcpEnds {
-	return tcpEnds{[2]string{e.names[1], e.names[0]}, [2]netip.Addr{e.addrs[1], e.addrs[0]}, [2]*host.Client{e.agents[1], e.agents[0]}}
+	return tcpEnds{names: [2]string{e.names[1], e.names[0]}, addrs: [2]netip.Addr{e.addrs[1], e.addrs[0]}, agents: [2]*host.Client{e.agents[1], e.agents[0]}}
 }
 
 // machines are the kernels that the ends run on, by the id of their boot.
@@ -163,10 +164,10 @@ func (p tcpPair) ends(ctx context.Context, f tcpFlags, agents [2]*host.Client) (
 			}
 		}
 		name := p.names[0].String()
-		return tcpEnds{[2]string{name + " sending", name + " receiving"}, [2]netip.Addr{to, to}, agents}, nil
+		return tcpEnds{names: [2]string{name + " sending", name + " receiving"}, addrs: [2]netip.Addr{to, to}, agents: agents}, nil
 	}
 	from, to, err := dataPath(ctx, explainOptions{via: f.via}, p.names[:], agents[:])
-	return tcpEnds{p.args, [2]netip.Addr{from, to}, agents}, err
+	return tcpEnds{names: p.args, addrs: [2]netip.Addr{from, to}, agents: agents}, err
 }
 
 // rendezvous is where the runs of several directions wait for each other.
@@ -210,6 +211,7 @@ func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workloa
 	for i, d := range directions {
 		w := w
 		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
+		w.SenderCPUs, w.ReceiverCPUs = d.cpus[0], d.cpus[1]
 		o := measure.Options{Label: label(i), Now: env.now, Barrier: meet.wait}
 		if watch != nil {
 			o.Each = func(host string, s model.Sample) {

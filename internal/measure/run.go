@@ -126,6 +126,9 @@ func (r *running) do(ctx context.Context) error {
 		return err
 	}
 	r.run.Bytes, r.run.Window = unit.Bytes(got.BytesAfterWarmup), got.Window
+	for _, st := range sent.Streams {
+		r.run.ZeroSends, r.run.ZeroCopied = r.run.ZeroSends+st.ZeroSends, r.run.ZeroCopied+st.ZeroCopied
+	}
 	if got.Window > 0 {
 		r.run.Goodput = unit.BitRate(float64(got.BytesAfterWarmup) * 8 / got.Window.Seconds())
 	}
@@ -218,7 +221,7 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
-		s.SendBuffer, s.MaxPacing, s.WriteSize = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize
+		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy
 	} else {
 		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
 		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer

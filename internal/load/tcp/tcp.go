@@ -31,6 +31,15 @@ type Figures struct {
 	Sender    End      `json:"sender"`
 	Receiver  End      `json:"receiver"`
 	Streams   []Stream `json:"streams"`
+	// ZeroCopy is what became of the sends without a copy; nil: none were asked for.
+	ZeroCopy *ZeroCopy `json:"zero_copy,omitempty"`
+}
+
+// ZeroCopy counts sends by MSG_ZEROCOPY that the kernel has told the end of, and
+// those of them that it copied all the same.
+type ZeroCopy struct {
+	Sends  int64 `json:"sends"`
+	Copied int64 `json:"copied"`
 }
 
 // End is what one host took, after the warm-up.
@@ -72,6 +81,9 @@ func Summarise(r model.Run) Figures {
 	f.Sender, f.Receiver = end(f.From, sent, f.Goodput/8), end(f.To, got, f.Goodput/8)
 	f.PerSecond = append(f.PerSecond, seconds(got, r.Workload.Warmup, r.Workload.Duration)...)
 	f.Streams = append(f.Streams, streams(sent)...)
+	if r.Workload.ZeroCopy {
+		f.ZeroCopy = &ZeroCopy{r.ZeroSends, r.ZeroCopied}
+	}
 	return f
 }
 

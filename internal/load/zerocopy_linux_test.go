@@ -67,6 +67,8 @@ func TestZeroCopyOnLoopback(t *testing.T) {
 	k.want(Connected)
 	k.begin()
 	s.begin()
+	k.want(Started)
+	s.want(Started)
 	got, sent := k.want(Finished).Result, s.want(Finished).Result
 	if got == nil || sent == nil || got.BytesAfterWarmup == 0 {
 		t.Fatalf("received %+v, sent %+v", got, sent)

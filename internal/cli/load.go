@@ -23,7 +23,7 @@ the page cache. It writes to nothing but the target that was named.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	// A new family of loads is one file with a function like these and a line.
-	cmd.AddCommand(loadTCPCommand(env), loadBlockCommand(env), loadVerifyCommand(env), loadFramesCommand(env),
+	cmd.AddCommand(loadTCPCommand(env), loadBlockCommand(env), loadVerifyCommand(env), loadFramesCommand(env), loadFileCommand(env),
 		loadVdbenchCommand(env), loadIozoneCommand(env), loadFilebenchCommand(env), loadListCommand(env))
 	return cmd
 }

@@ -1,20 +1,23 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/shape"
+	"linerate/internal/load/storage"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -25,10 +28,15 @@ type blockFlags struct {
 	read                    *float64
 	threads, depth          int
 	seconds, warmup, think  time.Duration
+	steady                  time.Duration
 	rate                    float64
 	arrivals, engine        string
 	direct, fill            bool
-	destroy, journal        string
+	journal, on             string
+	with, withWorkload      string
+	destroy                 []string
+	runs                    int
+	dropCache               bool
 	seed                    uint64
 }
 
@@ -51,6 +59,9 @@ refused unless --fill writes them first.`,
   linerate load block /mnt/nas/testfile --pattern random --block 4k --qd 32 --direct
   linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
   linerate load block /mnt/nas/testfile --read 50 --journal run.journal
+  linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
+  linerate load block /pool1/f --with /pool2/f --block 1m --pattern sequential --direct
+  linerate load block /dev/sdx --read 0 --steady 1m --seconds 300 --direct --destroy /dev/sdx
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
@@ -67,18 +78,24 @@ refused unless --fill writes them first.`,
 	timeFlag(cmd, &f.seconds, "for", "how long to measure; default 10s (--seconds N is the same in seconds)")
 	flags.Var(secondsFlag{&f.seconds}, "seconds", "how long to measure, in seconds")
 	timeFlag(cmd, &f.warmup, "warmup", "how long to run before that, not counted")
+	timeFlag(cmd, &f.steady, "steady", "before that, run rounds of this length until five in a row are steady (SNIA SSS PTS; it uses 1m)")
 	timeFlag(cmd, &f.think, "think", "pause between the end of a request and the next of its slot")
 	flags.Float64Var(&f.rate, "rate", 0, "requests per second, over all threads; 0: as fast as the target answers")
 	flags.StringVar(&f.arrivals, "arrivals", "exponential", "with --rate: exponential or uniform gaps")
 	flags.StringVar(&f.sync, "sync", "none", "none, every (O_DSYNC) or after:N (an fdatasync after every N writes)")
 	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
-	flags.StringVar(&f.destroy, "destroy", "", "the device again: what is on it may be destroyed")
+	flags.StringArrayVar(&f.destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
 	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
+	flags.StringVar(&f.with, "with", "", "a second target: each alone and both at once, --runs times, and what they cost each other")
+	flags.StringVar(&f.withWorkload, "with-workload", "", "the second target's workload by name; default: the first one's")
+	flags.IntVar(&f.runs, "runs", 0, "how often; default once, or 3 with --with")
+	flags.BoolVar(&f.dropCache, "drop-cache", false, "have this host's page cache forget the target before each run")
+	onFlag(cmd, &f.on, "the target is a path on each of them, with %h for the host's name")
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
-		"workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
+		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
 		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
 	}, "threads", "qd", "rate", "read", "seed", "seconds")
 }
@@ -151,6 +168,9 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	if f.rate != 0 {
 		s.Shape.Rate, s.Shape.Arrivals = f.rate, shape.Arrivals(f.arrivals)
 	}
+	if f.steady > 0 {
+		s.Steady = &block.Steady{Round: f.steady}
+	}
 	if n, ok := strings.CutPrefix(f.sync, "after:"); ok {
 		every, err := strconv.Atoi(n)
 		if err != nil || every < 1 {
@@ -178,7 +198,16 @@ type loadResult struct {
 	Load      block.Summary  `json:"load"`
 	Spec      loadSpec       `json:"spec"`
 	PerSecond []block.Second `json:"per_second"`
-	Hosts     []loadHost     `json:"hosts"`
+	// Each is how many seconds a point of PerSecond is: more than one in long runs.
+	Each  int        `json:"per_second_each_s"`
+	Hosts []loadHost `json:"hosts"`
+	// Together is of several hosts that began at one instant.
+	Together *togetherFigures `json:"together,omitempty"`
+	// Runs are all that were made, where there were several: Load is the one in the
+	// middle.
+	Runs []oneRun `json:"runs,omitempty"`
+	// Report is where the bundle's page lies; empty: it could not be kept.
+	Report string `json:"report,omitempty"`
 }
 
 // loadSpec is what was run.
@@ -195,25 +224,53 @@ type loadSpec struct {
 	// Run names the run in what it wrote, and Filled what was written before it.
 	Run    string `json:"run,omitempty"`
 	Filled string `json:"filled,omitempty"`
+	// Dropped: this host's page cache was asked to forget the target before.
+	Dropped bool `json:"cache_dropped,omitempty"`
 }
 
 // loadHost is a host that took part.
 type loadHost struct {
 	Name string `json:"name"`
+	*hostFigures
 }
-
-// nullTime is how long the generator is tried alone before a run.
-const nullTime = 300 * time.Millisecond
 
 func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
 	s, name, err := f.spec(cmd, path)
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	t, s, err := openBlock(s, f.destroy)
+	switch {
+	case f.runs < 0 || f.runs > maxRuns:
+		return exit(ExitUsage, "--runs %d: want 1 to %d", f.runs, maxRuns)
+	case f.with == "" && f.withWorkload != "":
+		return exit(ExitUsage, "--with-workload is about a second target: name it with --with")
+	case f.with != "":
+		f.runs = cmp.Or(f.runs, 3)
+		return runBlockWith(cmd.Context(), env, f, s, name)
+	case f.runs > 1 && (f.on != "" || f.journal != ""):
+		return exit(ExitUsage, "--runs %d goes with neither --on nor --journal", f.runs)
+	case f.on != "":
+		return runBlockOn(cmd.Context(), env, f, s, name)
+	}
+	return runBlockHere(cmd.Context(), env, f, s, name)
+}
+
+// named is the second name of a target, empty where it was named once.
+func (f blockFlags) named(path string) string {
+	if slices.Contains(f.destroy, path) {
+		return path
+	}
+	return ""
+}
+
+// maxRuns bounds what is kept of runs.
+const maxRuns = 100
+
+func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
+	path := s.Path
+	t, s, err := storage.OpenTarget(s, f.named(s.Path))
 	if err != nil {
-		return openRefusal(err, path)
+		return refused(err)
 	}
 	if t != nil {
 		defer t.Close() // only descriptors: what was written is the kernel's since
@@ -225,54 +282,65 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	defer p.end()
 	filled := ""
 	if t != nil {
-		if filled, err = fillHoles(ctx, p, t, s, f.fill); err != nil {
-			return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
+		if filled, err = storage.FillHoles(ctx, p.hooks(), t, s, f.fill); err != nil {
+			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
 		}
 	}
 	kept, err := keepJournal(f.journal, &s, t)
 	if err != nil {
 		return err
 	}
-	r, w, err := measureBlock(ctx, p, s, t, name)
+	runs, err := f.repeat(ctx, p, t, s, name)
 	if jerr := kept.end(env, t, err); jerr != nil {
 		return errors.Join(jerr, err)
 	}
-	if err != nil && (ctx.Err() == nil || r.ReadLatency == nil) {
+	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
 		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
 	}
-	return reportBlock(ctx, env, s, name, filled, r, w, err)
+	for i := range runs {
+		runs[i].Filled = filled
+	}
+	return reportBlock(ctx, env, p, runs, name, err)
 }
 
-// openBlock opens the target; the engine that has none gets an area to work on.
-func openBlock(s block.Spec, destroy string) (*block.Target, block.Spec, error) {
-	var err error
-	if s.Run, err = runNumber(); err != nil {
-		return nil, s, err
+// repeat makes the runs one after the other. The last one may have been stopped
+// before its time.
+func (f blockFlags) repeat(ctx context.Context, p *progress, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
+	for i := range max(f.runs, 1) {
+		m := storage.Measured{Spec: s}
+		if i > 0 { // what an earlier run wrote is no work for this one
+			if m.Spec.Run, err = storage.RunNumber(); err != nil {
+				return runs, err
+			}
+		}
+		if f.dropCache && t != nil {
+			if err := t.Forget(); err != nil {
+				return runs, err
+			}
+			m.Dropped = true
+		}
+		err = m.Measure(ctx, p.hooks(), t, name)
+		if m.Result.ReadLatency != nil {
+			runs = append(runs, m)
+		}
+		if err != nil {
+			return runs, err
+		}
 	}
-	if s.Engine != block.Null {
-		return block.Open(s, destroy)
-	}
-	if s.Shape.Area == 0 {
-		s.Shape.Area = unit.GiB
-	}
-	return nil, s, nil
+	return runs, nil
 }
 
-// reportBlock prints a run; ran is what it ended with, as by Ctrl-C.
-func reportBlock(ctx context.Context, env *environment, s block.Spec, name, filled string, r block.Result, w block.Witness, ran error) error {
-	sum, err := block.Summarise(name, r, w)
+// reportBlock prints runs: the one in the middle, and what the others were; ran is
+// what the last ended with, as by Ctrl-C.
+func reportBlock(ctx context.Context, env *environment, p *progress, runs []storage.Measured, name string, ran error) error {
+	out, err := blockRuns(runs, name)
 	if err != nil {
 		return err
 	}
+	s, sum := runs[0].Spec, &out.Load
 	sum.Interrupted = ran != nil
-	out := loadResult{Load: sum, PerSecond: r.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: loadSpec{
-		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: filled,
-	}}
-	if s.Shape.Read < 1 && s.Engine != block.Null {
-		out.Spec.Run = runName(s.Run)
-	}
-	if err := printLoad(env, out); err != nil {
+	out.Hosts = []loadHost{{Name: "local"}}
+	if err := concludeBlock(ctx, env, p, out, nil); err != nil {
 		return err
 	}
 	switch {
@@ -284,17 +352,64 @@ func reportBlock(ctx context.Context, env *environment, s block.Spec, name, fill
 	return nil
 }
 
-// runNumber draws what names a run in the data that it writes.
-func runNumber() (uint64, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, fmt.Errorf("draw number of run: %w", err)
+// concludeBlock keeps and prints a load on blocks, of this host or of several.
+func concludeBlock(ctx context.Context, env *environment, p *progress, out loadResult, agents []*host.Client) error {
+	text, err := loadText(out)
+	if err != nil {
+		return err
 	}
-	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
+	var hosts []string
+	for _, h := range out.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	return concludeLoad(ctx, env, p, loadRecord{kind: "block", command: "load block " + out.Spec.Target, line: loadLine(out), text: text, value: &out,
+		series: []model.LoadSeries{bytesPerSecond(out.Load.Workload, out.PerSecond, out.Each)}, hosts: hosts, agents: agents})
 }
 
-// runName is how a run's number is printed.
-func runName(n uint64) string { return fmt.Sprintf("%016x", n) }
+// oneRun is a run of several.
+type oneRun struct {
+	IOPS      float64          `json:"iops"`
+	BytesPerS float64          `json:"bytes_per_s"`
+	Latency   *block.Quantiles `json:"latency_ns"`
+	FromCache *float64         `json:"from_cache"`
+	Failed    int64            `json:"failed"`
+}
+
+// blockRuns shows the run in the middle, by bytes per second; of an even number
+// the slower of the two.
+func blockRuns(runs []storage.Measured, name string) (loadResult, error) {
+	var all []loadResult
+	var list []oneRun
+	for _, m := range runs {
+		r, err := blockResult(m, name)
+		if err != nil {
+			return r, err
+		}
+		all = append(all, r)
+		list = append(list, oneRun{r.Load.IOPS, r.Load.BytesPerS, r.Load.Latency, r.Load.FromCache, r.Load.Failed})
+	}
+	slices.SortFunc(all, func(a, b loadResult) int { return cmp.Compare(a.Load.BytesPerS, b.Load.BytesPerS) })
+	out := all[(len(all)-1)/2]
+	if len(runs) > 1 {
+		out.Runs = list
+	}
+	return out, nil
+}
+
+// blockResult is a run in figures, without its hosts.
+func blockResult(m storage.Measured, name string) (loadResult, error) {
+	r, s := m.Result, m.Spec
+	sum, err := block.Summarise(name, r, m.Witness)
+	points, each := block.Bound(r.Seconds, block.MaxPoints)
+	out := loadResult{Load: sum, PerSecond: points, Each: each, Spec: loadSpec{
+		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled, Dropped: m.Dropped,
+	}}
+	if s.Shape.Read < 1 && s.Engine != block.Null {
+		out.Spec.Run = storage.RunName(s.Run)
+	}
+	return out, err
+}
 
 // interruptedLoad is the end of a load by Ctrl-C: it has changed no setting, and
 // what it has written cannot be taken back.
@@ -313,62 +428,16 @@ func interruptedLoad(ctx context.Context, err error, path string, wrote bool) er
 	return exit(ExitInterrupted, "interrupted; %s", stays)
 }
 
-// openRefusal adds what to do.
-func openRefusal(err error, path string) error {
-	switch {
-	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
-		return exit(ExitUsage, "%w: --destroy %s", err, path)
-	case errors.Is(err, block.ErrInUse):
-		return exit(ExitUsage, "%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
-	case errors.Is(err, block.ErrShort):
-		return exit(ExitUsage, "%w; choose a smaller --area, or make the file longer", err)
+// refused makes a refusal of the target a wrong command line.
+func refused(err error) error {
+	var r *storage.RefusalError
+	if errors.As(err, &r) {
+		return &exitError{ExitUsage, err}
 	}
 	return err
 }
 
-// measureBlock tries the generator alone, then the target.
-func measureBlock(ctx context.Context, p *progress, s block.Spec, t *block.Target, name string) (block.Result, block.Witness, error) {
-	w := block.Witness{Occupied: -1}
-	alone, err := block.Run(ctx, block.NullSpec(s, nullTime), nil)
-	if err != nil {
-		return block.Result{}, w, err
-	}
-	if sec := alone.Measured.Seconds(); sec > 0 {
-		w.Null = float64(alone.Reads+alone.Writes) / sec
-	}
-	p.say("%s on %s: %d in flight, for %v", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration)
-	seen, done := p.watch(name, s.Warmup+s.Duration)
-	s.Progress = seen
-	r, err := block.Run(ctx, s, t)
-	done()
-	if t != nil {
-		w.Size, w.Occupied = t.Size, t.Occupied()
-	}
-	return r, w, err
-}
-
-// fillHoles refuses a file with parts that were never written, or writes them:
-// a read of such a part moves nothing. It returns the name that the filling has
-// in its stamps, empty where there was none.
-func fillHoles(ctx context.Context, p *progress, t *block.Target, s block.Spec, fill bool) (string, error) {
-	if s.Shape.Read <= 0 {
-		return "", nil
-	}
-	holes, err := t.Holes(s)
-	if err != nil || len(holes) == 0 {
-		return "", err
-	}
-	var n unit.Bytes
-	for _, h := range holes {
-		n += h.Size
-	}
-	if !fill {
-		return "", exit(ExitUsage, "read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
-	}
-	// Data of its own: a run that wrote the same would find its work done.
-	if s.Run, err = runNumber(); err != nil {
-		return "", err
-	}
-	p.say("fill %s: %v were never written", s.Path, n)
-	return runName(s.Run), block.Fill(ctx, s, holes)
+// hooks show a load on storage.
+func (p *progress) hooks() storage.Hooks {
+	return storage.Hooks{Say: func(text string) { p.say("%s", text) }, Watch: p.watch}
 }

@@ -47,6 +47,7 @@ func (s *seen) Write(b []byte) (int, error) {
 // Ctrl-C: what was measured is shown and marked, and nobody is told that what
 // was written was put back.
 func TestInterruptedLoad(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	file := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
+	"linerate/internal/load/storage"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -47,7 +49,7 @@ How words were taken is part of the result.`,
 			if err != nil {
 				return exit(ExitUsage, "%s: %w", args[0], err)
 			}
-			o.destroy = destroy
+			o.destroy, o.command = destroy, "load vdbench "+args[0]
 			return runJobs(cmd.Context(), env, o, jobs, "")
 		},
 	}
@@ -72,6 +74,7 @@ which is removed at the end.
 Without -I and with files that fit into memory the figures are the page cache's, as
 they are iozone's: the result says so.`,
 		Example: `  linerate load iozone /mnt/nas -- -i 0 -i 1 -r 4k -s 4g -t 4 -e
+  linerate load iozone /mnt/nas --on client1,client2 -- -i 0 -i 1 -r 1m -s 4g
   linerate load iozone /mnt/nas --json -- -i 0 -i 1 -i 2 -r 1m -s 1g -I`,
 		Args: usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,9 +82,11 @@ they are iozone's: the result says so.`,
 			if err != nil {
 				return exit(ExitUsage, "%w", err)
 			}
+			o.command = "load iozone " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, jobs, args[0])
 		},
 	}
+	onFlag(cmd, &o.on, "DIR is a path on each of them")
 	return completeFlags(cmd, nil)
 }
 
@@ -105,6 +110,7 @@ removed at the end.`,
 			if err != nil {
 				return exit(ExitUsage, "%s: %w", args[1], err)
 			}
+			o.command = "load filebench " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, []dialect.Job{j}, args[0])
 		},
 	}
@@ -119,6 +125,9 @@ type jobOptions struct {
 	seconds time.Duration
 	destroy []string
 	fill    bool
+	on      string // hosts; empty: this one
+	table   bool   // at the end, of all runs
+	command string // as the user typed it
 }
 
 // readText reads a parameter file; dialect bounds its size.
@@ -132,7 +141,12 @@ func readText(path string) (string, error) {
 
 // jobsResult is what load vdbench, iozone and filebench print with --json.
 type jobsResult struct {
-	Runs []jobResult `json:"runs"`
+	Runs   []jobResult `json:"runs"`
+	Report string      `json:"report,omitempty"`
+
+	text   string
+	hosts  []string
+	agents []*host.Client // of hosts; none: this one
 }
 
 type jobResult struct {
@@ -147,193 +161,113 @@ type jobResult struct {
 func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect.Job, dir string) (err error) {
 	p := newProgress(env)
 	defer p.end()
-	r := &jobRunner{env: env, p: p, o: o}
-	if dir != "" {
-		if r.root, err = os.MkdirTemp(dir, "linerate-load-"); err != nil {
-			return fmt.Errorf("make files: %w", err)
-		}
-		defer func() {
-			if rerr := os.RemoveAll(r.root); rerr != nil {
-				err = errors.Join(err, fmt.Errorf("remove what was written: %w: remove %s by hand", rerr, r.root))
-			}
-		}()
+	if o.on != "" {
+		return runJobsOn(ctx, env, p, o, jobs, dir)
 	}
-	out := jobsResult{Runs: []jobResult{}}
+	r := &storage.Jobs{Hooks: p.hooks(), Size: o.size, For: o.seconds, Destroy: o.destroy, Fill: o.fill}
+	if dir != "" {
+		remove, err := r.MakeRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+	}
+	out := jobsResult{Runs: []jobResult{}, hosts: []string{"local"}}
 	for _, j := range jobs {
-		var one jobResult
-		if one, err = r.run(ctx, j); err != nil {
+		var m storage.Measured
+		var specs []block.Spec
+		if m, specs, err = r.Run(ctx, j); err != nil {
 			break
 		}
-		out.Runs = append(out.Runs, one)
-		if !env.json {
-			if err := printJob(env, one); err != nil {
-				return err
-			}
+		one, serr := jobFigures(j, m, len(specs))
+		if err = serr; err != nil {
+			break
+		}
+		one.Hosts = []loadHost{{Name: "local"}}
+		if err = out.add(env, one); err != nil {
+			return err
 		}
 	}
-	if env.json && len(out.Runs) > 0 {
-		if perr := printJSON(env, out); perr != nil {
-			return perr
-		}
+	if perr := out.conclude(ctx, env, p, o); perr != nil {
+		return perr
 	}
 	where := "the targets"
 	if dir != "" && ctx.Err() != nil {
 		return exit(ExitInterrupted, "interrupted; what was written below %s was removed", dir)
 	}
-	return interruptedLoad(ctx, err, where, true)
+	return interruptedLoad(ctx, refused(err), where, true)
 }
 
-// jobRunner makes runs on targets that exist, or in a directory of its own.
-type jobRunner struct {
-	env  *environment
-	p    *progress
-	o    jobOptions
-	root string
+// add takes a run in, and prints it where people read along.
+func (r *jobsResult) add(env *environment, one jobResult) error {
+	text, err := jobText(one)
+	if err != nil {
+		return err
+	}
+	r.Runs, r.text = append(r.Runs, one), r.text+text
+	if env.json {
+		return nil
+	}
+	_, err = fmt.Fprint(env.out, text)
+	return err
 }
 
-func (r *jobRunner) run(ctx context.Context, j dialect.Job) (out jobResult, err error) {
-	out.Notes = append([]string{}, j.Notes...)
-	var specs []block.Spec
-	var targets []*block.Target
-	defer func() {
-		for _, t := range targets {
-			_ = t.Close() // only descriptors: what was written is the kernel's since
-		}
-	}()
-	for i, target := range j.Targets {
-		s, err := r.spec(j, target, i)
+// conclude keeps all runs. Where a program reads, they are printed now; people are
+// shown the table.
+func (r *jobsResult) conclude(ctx context.Context, env *environment, p *progress, o jobOptions) error {
+	if len(r.Runs) == 0 {
+		return nil
+	}
+	if o.table {
+		table, err := r.table()
 		if err != nil {
-			return out, err
+			return err
 		}
-		t, s, err := block.Open(s, r.named(s.Path))
-		if err != nil {
-			return out, openRefusal(err, target.Path)
-		}
-		targets = append(targets, t)
-		if j.Duration == 0 {
-			s.Requests = int64(s.Shape.Area / s.Shape.Largest())
-		}
-		if err := s.Check(); err != nil {
-			return out, exit(ExitUsage, "%s: %w", j.Name, err)
-		}
-		if _, err := fillHoles(ctx, r.p, t, s, r.o.fill || r.root != ""); err != nil {
-			return out, err
-		}
-		specs = append(specs, s)
-	}
-	return r.measure(ctx, j, specs, targets, out)
-}
-
-// named is the second name of a target: of a file that was made for the run it
-// needs none.
-func (r *jobRunner) named(path string) string {
-	if r.root != "" {
-		return path
-	}
-	for _, d := range r.o.destroy {
-		if d == path {
-			return d
-		}
-	}
-	return ""
-}
-
-// spec is what a target of a job gets, with its part of the rate.
-func (r *jobRunner) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) {
-	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None,
-		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1}
-	s.Shape.Area, s.Shape.Rate = t.Size, j.Shape.Rate/float64(len(j.Targets))
-	if j.Durable {
-		s.Sync = block.Every
-	}
-	if s.Duration == 0 {
-		s.Duration = passTime
-	} else if r.o.seconds > 0 {
-		s.Duration = r.o.seconds
-	}
-	var err error
-	if s.Run, err = runNumber(); err != nil || r.root == "" {
-		return s, err
-	}
-	if r.o.size > 0 {
-		s.Shape.Area = r.o.size
-	}
-	s.Path = filepath.Join(r.root, t.Path)
-	f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return s, fmt.Errorf("make file: %w", err)
-	}
-	return s, errors.Join(f.Truncate(int64(s.Shape.Area)), f.Close())
-}
-
-// passTime bounds a pass over a file.
-const passTime = 24 * time.Hour
-
-func (r *jobRunner) measure(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target, out jobResult) (jobResult, error) {
-	null, err := block.Run(ctx, block.NullSpec(specs[0], nullTime), nil)
-	if err != nil {
-		return out, err
-	}
-	res, err := r.many(ctx, j, specs, targets)
-	if err != nil {
-		return out, err
-	}
-	if j.Flush {
-		began := time.Now()
-		for _, t := range targets {
-			if err := t.Sync(); err != nil {
-				return out, err
+		r.text += table
+		if !env.json {
+			if _, err := fmt.Fprint(env.out, table); err != nil {
+				return err
 			}
 		}
-		out.Flush = time.Since(began)
-		res.Flushed(out.Flush)
 	}
-	w := block.Witness{Occupied: -1}
-	if sec := null.Measured.Seconds(); sec > 0 {
-		w.Null = float64(null.Reads+null.Writes) / sec * float64(len(specs))
+	var series []model.LoadSeries
+	var lines []string
+	for _, run := range r.Runs {
+		series = append(series, bytesPerSecond(run.Load.Workload, run.PerSecond, run.Each))
+		lines = append(lines, fmt.Sprintf("%s %v/s", run.Load.Workload, unit.Bytes(run.Load.BytesPerS)))
 	}
-	sum, err := block.Summarise(j.Name, res, w)
-	if err != nil {
-		return out, err
-	}
-	out.loadResult = loadResult{Load: sum, PerSecond: res.Seconds, Hosts: []loadHost{{Name: "local"}}, Spec: jobSpec(j, specs, res)}
-	return out, nil
+	return concludeLoad(ctx, env, p, loadRecord{kind: "jobs", command: o.command, line: strings.Join(lines[:min(len(lines), 6)], ", "), text: r.text, shown: true,
+		value: r, series: series, hosts: r.hosts, agents: r.agents})
 }
 
-// many makes the runs of a job at once, and shows them.
-func (r *jobRunner) many(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (block.Result, error) {
-	how, left := "one pass", time.Duration(0) // a pass takes as long as it does
-	if j.Duration > 0 {
-		left = j.Warmup + specs[0].Duration
-		how = "for " + left.String()
-	}
-	r.p.say("%s: %s, %s", j.Name, plural(len(specs), "target"), how)
-	seen, done := r.p.watch(j.Name, left)
-	defer done()
-	for i := range specs {
-		specs[i].Progress = seen
-	}
-	res, _, err := block.RunMany(ctx, specs, targets)
-	return res, err
+// jobFigures are a run's figures, of so many targets together.
+func jobFigures(j dialect.Job, m storage.Measured, targets int) (jobResult, error) {
+	one := jobResult{Notes: append([]string{}, j.Notes...), Flush: m.Flush}
+	sum, err := block.Summarise(j.Name, m.Result, m.Witness)
+	points, each := block.Bound(m.Result.Seconds, block.MaxPoints)
+	one.loadResult = loadResult{Load: sum, PerSecond: points, Each: each, Spec: jobSpec(j, m, targets)}
+	return one, err
 }
 
 // jobSpec is what was run, of all targets together.
-func jobSpec(j dialect.Job, specs []block.Spec, r block.Result) loadSpec {
-	shape := specs[0].Shape
+func jobSpec(j dialect.Job, m storage.Measured, targets int) loadSpec {
+	shape, r := m.Spec.Shape, m.Result
 	shape.Rate = j.Shape.Rate
-	s := loadSpec{Target: plural(len(specs), "target"), Engine: string(r.Engine), Direct: j.Direct, Sync: string(specs[0].Sync), Shape: shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: specs[0].Seed}
-	if len(specs) == 1 {
-		s.Target = specs[0].Path
+	s := loadSpec{Target: plural(targets, "target"), Engine: string(r.Engine), Direct: j.Direct, Sync: string(m.Spec.Sync), Shape: shape,
+		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: m.Spec.Seed}
+	if targets == 1 {
+		s.Target = m.Spec.Path
 	}
 	return s
 }
 
-func printJob(env *environment, r jobResult) error {
-	if err := printLoad(env, r.loadResult); err != nil {
-		return err
+func jobText(r jobResult) (string, error) {
+	text, err := loadText(r.loadResult)
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
+	b.WriteString(text)
 	if r.Flush > 0 {
 		fmt.Fprintf(&b, "The sync at the end took %v of the time\n", r.Flush.Round(time.Millisecond))
 	}
@@ -341,6 +275,5 @@ func printJob(env *environment, r jobResult) error {
 		fmt.Fprintf(&b, "  - %s\n", n)
 	}
 	fmt.Fprintln(&b)
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }

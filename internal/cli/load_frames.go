@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/load/frames"
+	"linerate/internal/load/storage"
+	"linerate/internal/measure"
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -23,6 +26,7 @@ type frameFlags struct {
 	play, perFrame       bool
 	buffered, list       bool
 	line                 unit.BitRate
+	on                   string
 }
 
 func loadFramesCommand(env *environment) *cobra.Command {
@@ -57,6 +61,7 @@ where the file system allows that.`,
 	flags.BoolVar(&f.buffered, "buffered", false, "through the page cache")
 	flags.BoolVar(&f.list, "list", false, "list the formats, and do nothing else")
 	rateFlag(cmd, &f.line, "line-rate", "what the link carries: streams that need more are impossible, and not tried")
+	onFlag(cmd, &f.on, "DIR is a path on each of them, and --streams are of each")
 	var names []string
 	for _, x := range frames.Formats() {
 		names = append(names, x.Name)
@@ -87,7 +92,7 @@ func (f frameFlags) spec(dir string) (s frames.Spec, most int, err error) {
 		f.seconds = 10 * time.Second
 	}
 	s.Frames = int(f.seconds.Seconds()*s.Rate.PerSecond() + 0.5)
-	if s.Run, err = runNumber(); err != nil {
+	if s.Run, err = storage.RunNumber(); err != nil {
 		return s, 0, err
 	}
 	if err := s.Check(); err != nil {
@@ -110,6 +115,13 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 	p := newProgress(env)
 	defer p.end()
 	c := &framesRun{env: env, p: p, line: f.line}
+	if f.on != "" {
+		end, err := c.on(ctx, f.on)
+		defer end()
+		if err != nil {
+			return err
+		}
+	}
 	if most > s.Streams {
 		err = c.search(ctx, s, most)
 	} else {
@@ -120,7 +132,7 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 	}
 	out := c.result(args[0])
 	out.Load.Interrupted = err != nil && ctx.Err() != nil
-	if perr := printFrames(env, out); perr != nil {
+	if perr := c.conclude(ctx, out, args[0]); perr != nil {
 		return perr
 	}
 	return framesRefusal(ctx, err, args[0])
@@ -154,6 +166,8 @@ type framesRun struct {
 	took      frames.Result
 	notDirect bool
 	tries     []framesTry
+	hosts     *hostLoads // nil: this one
+	start     *measure.Start
 }
 
 // framesTry is one number of streams that was tried.
@@ -168,14 +182,15 @@ type framesTry struct {
 func (c *framesRun) once(ctx context.Context, s frames.Spec) (frames.Verdict, error) {
 	var r frames.Result
 	var err error
-	if c.line == 0 || s.Asks() <= c.line {
+	all := s
+	if c.hosts != nil {
+		all.Streams *= len(c.hosts.agents)
+	}
+	if c.line != 0 && all.Asks() > c.line {
+		s = all
+	} else {
 		s.Direct = s.Direct && !c.notDirect
-		say := func(text string) { c.p.say("%s", text) }
-		r, err = frames.Run(ctx, s, say)
-		if errors.Is(err, frames.ErrNoDirect) {
-			c.notDirect, s.Direct = true, false
-			r, err = frames.Run(ctx, s, say)
-		}
+		r, s, err = c.run(ctx, s)
 		if err != nil && (ctx.Err() == nil || len(r.Streams) == 0) {
 			return "", err
 		}
@@ -186,6 +201,21 @@ func (c *framesRun) once(ctx context.Context, s frames.Spec) (frames.Verdict, er
 	}
 	c.tries = append(c.tries, framesTry{s.Streams, sum.Dropped + sum.Failed, sum.Verdict})
 	return sum.Verdict, err
+}
+
+// run makes a run here, or on all hosts at once: then the Spec that comes back has
+// the streams of all of them.
+func (c *framesRun) run(ctx context.Context, s frames.Spec) (frames.Result, frames.Spec, error) {
+	if c.hosts != nil {
+		return c.runOn(ctx, s)
+	}
+	say := func(text string) { c.p.say("%s", text) }
+	r, err := frames.Run(ctx, s, say)
+	if errors.Is(err, frames.ErrNoDirect) {
+		c.notDirect, s.Direct = true, false
+		r, err = frames.Run(ctx, s, say)
+	}
+	return r, s, err
 }
 
 func (c *framesRun) search(ctx context.Context, s frames.Spec, most int) error {
@@ -207,6 +237,9 @@ type framesResult struct {
 	Frames    framesFigures   `json:"frames"`
 	PerSecond []frames.Second `json:"per_second"`
 	Hosts     []loadHost      `json:"hosts"`
+	// Together is of several hosts that began at one instant.
+	Together *togetherFigures `json:"together,omitempty"`
+	Report   string           `json:"report,omitempty"`
 }
 
 type framesLoad struct {
@@ -258,6 +291,12 @@ func (c *framesRun) result(dir string) framesResult {
 		v := r.CPU.Seconds() / moved * 1e9
 		out.Load.CPUPerGB = &v
 	}
+	if c.start != nil {
+		out.Hosts, out.Together = nil, &togetherFigures{Spread: c.start.Spread, Error: c.start.Error}
+		for _, n := range c.hosts.names {
+			out.Hosts = append(out.Hosts, loadHost{Name: n})
+		}
+	}
 	if sum.Verdict == frames.Sustained {
 		out.Frames.Sustained = s.Streams
 	}
@@ -280,10 +319,28 @@ func listFormats(env *environment) error {
 	return w.Flush()
 }
 
-func printFrames(env *environment, r framesResult) error {
-	if env.json {
-		return printJSON(env, r)
+// conclude keeps and prints what was found.
+func (c *framesRun) conclude(ctx context.Context, r framesResult, dir string) error {
+	text, err := framesText(r)
+	if err != nil {
+		return err
 	}
+	course := model.LoadSeries{Name: "frames in time", Unit: "frames", Each: 1, Values: []float64{}}
+	for _, s := range r.PerSecond {
+		course.Values = append(course.Values, float64(s.Frames))
+	}
+	rec := loadRecord{kind: "frames", command: "load frames " + dir, text: text, value: &r, series: []model.LoadSeries{course},
+		line: fmt.Sprintf("%s %s of %s at %.5g fps: %s", r.Frames.Mode, plural(r.Frames.Streams, "stream"), r.Frames.Name, r.Frames.FPS, r.Frames.Verdict)}
+	for _, h := range r.Hosts {
+		rec.hosts = append(rec.hosts, h.Name)
+	}
+	if c.hosts != nil {
+		rec.agents = c.hosts.agents
+	}
+	return concludeLoad(ctx, c.env, c.p, rec)
+}
+
+func framesText(r framesResult) (string, error) {
 	f, l := r.Frames, r.Load
 	var b strings.Builder
 	how := "past the page cache"
@@ -312,15 +369,14 @@ func printFrames(env *environment, r framesResult) error {
 			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%d\n", q.name, short(q.P50), short(q.P99), short(q.Max), q.N)
 		}
 		if err := w.Flush(); err != nil {
-			return err
+			return "", err
 		}
 	}
 	fmt.Fprintln(&b)
 	for _, e := range l.Evidence {
 		fmt.Fprintf(&b, "  - %s\n", e)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 func verdictText(f framesFigures) string {

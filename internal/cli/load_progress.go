@@ -77,33 +77,41 @@ func (p *progress) tick(work, text string) {
 	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.started).Seconds(), shorten(work+": "+text, p.width-9))
 }
 
-// watchTCP shows what arrives at a receiver, on a terminal. What it returns gets
-// the samples of both hosts; nil where nobody watches.
-func (p *progress) watchTCP(work, receiver string, takes time.Duration) func(host string, s model.Sample) {
+// watchTCP shows what arrives at the receivers of so many directions, on a
+// terminal. What it returns gets the samples of a direction's receiver; nil where
+// nobody watches.
+func (p *progress) watchTCP(directions int, takes time.Duration) func(direction int, s model.Sample) {
 	if !p.live {
 		return nil
 	}
 	var mu sync.Mutex
 	var began, at time.Time
 	var before int64
-	return func(host string, s model.Sample) {
+	got := make([]int64, directions)
+	return func(direction int, s model.Sample) {
 		mu.Lock()
 		defer mu.Unlock()
-		var got int64
+		if len(s.Conns) == 0 {
+			return
+		}
+		got[direction] = 0
 		for _, c := range s.Conns {
-			got += c.BytesReceived
+			got[direction] += c.BytesReceived
 		}
+		var all int64
+		for _, n := range got {
+			all += n
+		}
+		now := p.now()
 		switch {
-		case host != receiver || len(s.Conns) == 0:
-			return
 		case began.IsZero():
-			began, at, before = s.HostAt, s.HostAt, got
+			began, at, before = now, now, all
 			return
-		case s.HostAt.Sub(at) < watchEvery:
+		case now.Sub(at) < watchEvery:
 			return
 		}
-		p.tick(work, arrivalText(got-before, s.HostAt.Sub(at), takes-s.HostAt.Sub(began)))
-		at, before = s.HostAt, got
+		p.tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began)))
+		at, before = now, all
 	}
 }
 

@@ -2,18 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/host"
 	"linerate/internal/load/tcp"
-	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -24,7 +21,11 @@ type tcpFlags struct {
 	seconds, warmup time.Duration
 	rate, pace      unit.BitRate
 	congestion, via string
-	write           unit.Bytes
+	write           string
+	writeSize       unit.Bytes // of write; 0: the most
+	sendCPUs        string
+	recvCPUs        string
+	zeroCopy        bool
 	discard         bool
 	reverse, both   bool
 }
@@ -32,12 +33,16 @@ type tcpFlags struct {
 func loadTCPCommand(env *environment) *cobra.Command {
 	f := tcpFlags{warmup: time.Second}
 	cmd := &cobra.Command{
-		Use:   "tcp [SENDER RECEIVER]",
+		Use:   "tcp [SENDER[,SENDER…] RECEIVER[,RECEIVER…]]",
 		Short: "Move bytes from memory to memory over TCP, and say what both ends took for it",
 		Long: `tcp moves bytes from the memory of one host to that of another as fast as they
 go, or at a rate, and counts what arrives. Both hosts are reached as by explain: a
 program runs on each for as long as the load does, and leaves nothing. Without hosts,
 and with localhost twice, it is this host's loopback.
+
+Several hosts on one side send to, or receive from, the one on the other; as many on
+both sides are pairs, the first with the first. All begin once all are connected.
+--streams, --rate and --pacing are of each pair and direction.
 
 It binds the data address and one port of the kernel's choice, and lets in only who
 knows the run's token. It takes no notice of what else the link carries: on a network
@@ -45,6 +50,7 @@ in use, give it a --rate.`,
 		Example: `  linerate load tcp
   linerate load tcp client1 nas1 --streams 4 --seconds 10
   linerate load tcp client1 nas1 --via 10.0.0.2 --both --rate 5Gbit
+  linerate load tcp client1,client2,client3 nas1 --streams 2
   linerate load tcp localhost localhost --congestion cubic --json`,
 		Args: usage(noneOrTwo),
 		RunE: func(cmd *cobra.Command, args []string) error { return runTCP(cmd.Context(), env, f, args) },
@@ -57,7 +63,10 @@ in use, give it a --rate.`,
 	rateFlag(cmd, &f.rate, "rate", "what the sending program produces, over all streams, as an application with so much to send; default: as fast as it goes")
 	rateFlag(cmd, &f.pace, "pacing", "what the kernel sends at most on each stream (SO_MAX_PACING_RATE)")
 	flags.StringVar(&f.congestion, "congestion", "", "congestion control of the streams; default: the host's")
-	blockFlag(cmd, &f.write, "write", "size of a write; default 1 MiB, the most")
+	flags.StringVar(&f.write, "write", "", "size of a write, default 1 MiB, the most; search tries sizes from 16 KiB on first")
+	flags.BoolVar(&f.zeroCopy, "zerocopy", false, "send without a copy (MSG_ZEROCOPY), as far as the kernel and the card do")
+	flags.StringVar(&f.sendCPUs, "sender-cpus", cpusAuto, "CPUs that send, as 0-3,8; auto: those near the card where it has some; any: all")
+	flags.StringVar(&f.recvCPUs, "receiver-cpus", cpusAuto, "likewise of the receiving end")
 	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
 	flags.BoolVar(&f.reverse, "reverse", false, "from the second host to the first")
 	flags.BoolVar(&f.both, "both", false, "in both directions at once")
@@ -67,7 +76,7 @@ in use, give it a --rate.`,
 
 func noneOrTwo(_ *cobra.Command, args []string) error {
 	if len(args) != 0 && len(args) != 2 {
-		return fmt.Errorf("name two hosts, or none for this host's loopback: got %d", len(args))
+		return fmt.Errorf("name senders and receivers, or none for this host's loopback: got %d words", len(args))
 	}
 	return nil
 }
@@ -75,7 +84,7 @@ func noneOrTwo(_ *cobra.Command, args []string) error {
 // workload is what one direction does; the ends are left out.
 func (f tcpFlags) workload() (model.Workload, error) {
 	w := model.Workload{Streams: f.streams, Duration: f.seconds, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
-		MaxPacing: f.pace, WriteSize: f.write, Discard: f.discard}
+		MaxPacing: f.pace, WriteSize: f.writeSize, Discard: f.discard, ZeroCopy: f.zeroCopy}
 	if w.Duration == 0 {
 		w.Duration = 10 * time.Second
 	}
@@ -84,8 +93,6 @@ func (f tcpFlags) workload() (model.Workload, error) {
 		return w, exit(ExitUsage, "--reverse --both: both directions at once have no reverse")
 	case w.Streams < 1 || w.Streams > maxTCPStreams:
 		return w, exit(ExitUsage, "--streams %d: want 1 to %d", w.Streams, maxTCPStreams)
-	case w.WriteSize > unit.MiB:
-		return w, exit(ExitUsage, "--write %v: want at most 1 MiB", w.WriteSize)
 	case w.Duration < time.Second || w.Duration > maxTCPTime:
 		return w, exit(ExitUsage, "--for %v: want 1s to %v", w.Duration, maxTCPTime)
 	}
@@ -97,21 +104,14 @@ func (f tcpFlags) workload() (model.Workload, error) {
 // the whole run into memory.
 const (
 	maxTCPStreams = 128
+	maxTCPPairs   = 16
 	maxTCPTime    = time.Hour
 )
 
-// tcpEnds are the two hosts of a load, with their data addresses.
-type tcpEnds struct {
-	names  [2]string
-	addrs  [2]netip.Addr
-	agents [2]*host.Client
-}
-
-func (e tcpEnds) swapped() tcpEnds {
-	return tcpEnds{[2]string{e.names[1], e.names[0]}, [2]netip.Addr{e.addrs[1], e.addrs[0]}, [2]*host.Client{e.agents[1], e.agents[0]}}
-}
-
 func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) error {
+	if err := f.setWrite(); err != nil {
+		return err
+	}
 	w, err := f.workload()
 	if err != nil {
 		return err
@@ -119,108 +119,69 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 	if len(args) == 0 {
 		args = []string{thisHost, thisHost}
 	}
-	names, err := tcpNames(args)
+	pairs, err := tcpPairs(args)
 	if err != nil {
 		return err
 	}
 	p := newProgress(env)
 	defer p.end()
-	ends, done, err := dialTCP(ctx, env, f, names, args, p)
+	ends, done, err := dialTCP(ctx, env, f, pairs, p)
 	defer done()
 	if err != nil {
 		return err
 	}
-	directions := []tcpEnds{ends}
-	switch {
-	case f.reverse:
-		directions[0] = ends.swapped()
-	case f.both:
-		directions = append(directions, ends.swapped())
+	directions := f.directions(ends)
+	for _, d := range directions {
+		p.say("data path: %s (%s) → %s (%s), %s for %v", d.names[0], d.addrs[0], d.names[1], d.addrs[1], plural(f.streams, "stream"), w.Duration)
 	}
-	p.say("data path: %s (%s) → %s (%s), %s for %v", directions[0].names[0], directions[0].addrs[0], directions[0].names[1], directions[0].addrs[1], plural(f.streams, "stream"), w.Duration)
+	directions, err = placeTCP(ctx, f, directions)
+	if err != nil {
+		return err
+	}
+	var tries []writeTry
+	if f.write == writeSearch {
+		if w.WriteSize, tries, err = searchWrite(ctx, env, p, w, directions); err != nil {
+			return tcpEnd(ctx, err)
+		}
+	}
 	runs, err := moveTCP(ctx, env, p, w, directions)
 	p.end()
 	if err != nil {
-		if ctx.Err() != nil {
-			return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
-		}
+		return tcpEnd(ctx, err)
+	}
+	out := summariseTCP(runs, directions, f)
+	out.searched(tries)
+	return concludeTCP(ctx, env, p, args, directions, runs, out)
+}
+
+// tcpEnd is the end of a load that has no figures.
+func tcpEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
+	}
+	return err
+}
+
+// concludeTCP keeps and prints the load.
+func concludeTCP(ctx context.Context, env *environment, p *progress, args []string, directions []tcpEnds, runs []model.Run, r tcpResult) error {
+	text, err := tcpText(r)
+	if err != nil {
 		return err
 	}
-	return printTCP(env, summariseTCP(runs, ends, f))
-}
-
-func tcpNames(args []string) ([]host.Name, error) {
-	var out []host.Name
-	for _, a := range args {
-		if a == "local" {
-			a = thisHost
-		}
-		n, err := host.ParseName(a)
-		switch {
-		case err != nil:
-			return nil, exit(ExitUsage, "%w", err)
-		case n.Path != "" || n.Reach == host.Local:
-			return nil, exit(ExitUsage, "%s: name a host, without a path", a)
-		}
-		out = append(out, n)
+	course := model.LoadSeries{Name: "payload received", Unit: "bit/s", Each: 1, Values: []float64{}}
+	for _, s := range r.PerSecond {
+		course.Values = append(course.Values, float64(s.Bytes)*8)
 	}
-	return out, nil
-}
-
-// dialTCP reaches both hosts, one agent where they are the same, and finds the
-// data path between them. done ends the agents.
-func dialTCP(ctx context.Context, env *environment, f tcpFlags, names []host.Name, args []string, p *progress) (e tcpEnds, done func(), err error) {
-	same := names[0] == names[1]
-	if same {
-		names = names[:1]
-	}
-	agents, err := dialAll(ctx, env, names, p)
-	done = func() {
-		for _, a := range agents {
-			_ = a.Close() // the figures are in hand; an agent that hangs is killed
-		}
-	}
-	if err != nil {
-		return e, done, err
-	}
-	if same {
-		to := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		if f.via != "" {
-			if to, err = netip.ParseAddr(f.via); err != nil {
-				return e, done, exit(ExitUsage, "--via %q: want an address of this host", f.via)
+	rec := loadRecord{kind: "tcp", command: "load tcp " + strings.Join(args, " "), text: text, value: &r, series: []model.LoadSeries{course}, runs: runs,
+		line: fmt.Sprintf("TCP %s: %v in %s of %s", strings.Join(args, " to "), unit.BitRate(r.Load.Goodput), plural(len(directions), "direction"), plural(r.Spec.Streams, "stream"))}
+	for _, d := range directions {
+		for i, a := range d.agents {
+			if !slices.Contains(rec.agents, a) {
+				rec.agents, rec.hosts = append(rec.agents, a), append(rec.hosts, d.names[i])
 			}
 		}
-		name := names[0].String()
-		return tcpEnds{[2]string{name + " sending", name + " receiving"}, [2]netip.Addr{to, to}, [2]*host.Client{agents[0], agents[0]}}, done, nil
 	}
-	from, to, err := dataPath(ctx, explainOptions{via: f.via}, names, agents)
-	return tcpEnds{[2]string{args[0], args[1]}, [2]netip.Addr{from, to}, [2]*host.Client{agents[0], agents[1]}}, done, err
-}
-
-// moveTCP makes the runs of all directions at once.
-func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workload, directions []tcpEnds) ([]model.Run, error) {
-	runs, errs := make([]model.Run, len(directions)), make([]error, len(directions))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	for i, d := range directions {
-		w := w
-		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
-		wg.Go(func() {
-			runs[i], errs[i] = measure.Run(ctx, w, measure.Ends{Sender: d.agents[0], Receiver: d.agents[1]}, measure.Options{
-				Label: "load", Now: env.now, Each: p.watchTCP(d.names[0], d.names[1], w.Duration)})
-			if errs[i] != nil {
-				cancel() // one direction alone is another load than what was asked for
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return nil, err
-		}
-	}
-	return runs, errors.Join(errs...)
+	return concludeLoad(ctx, env, p, rec)
 }
 
 // tcpResult is what load tcp --json prints.
@@ -231,6 +192,9 @@ type tcpResult struct {
 	// PerSecond is payload of all directions.
 	PerSecond []tcpSecond `json:"per_second"`
 	Hosts     []loadHost  `json:"hosts"`
+	Report    string      `json:"report,omitempty"`
+
+	machines [][2]string // of each direction's ends
 }
 
 type tcpLoad struct {
@@ -259,41 +223,41 @@ type tcpSpec struct {
 	Congestion string        `json:"congestion,omitempty"`
 	Write      unit.Bytes    `json:"write_bytes,omitempty"`
 	Discard    bool          `json:"discard,omitempty"`
-	From       netip.Addr    `json:"from"`
+	From       netip.Addr    `json:"from"` // of the first direction; Directions have all
 	To         netip.Addr    `json:"to"`
 	Both       bool          `json:"both,omitempty"`
+	ZeroCopy   bool          `json:"zero_copy,omitempty"`
+	// Placed are the CPUs of each direction's ends, where they are not all.
+	Placed []tcpPlace `json:"placed,omitempty"`
+	Tried  []writeTry `json:"write_tries,omitempty"`
 }
 
-func summariseTCP(runs []model.Run, e tcpEnds, f tcpFlags) tcpResult {
+func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult {
 	w := runs[0].Workload
 	r := tcpResult{Load: tcpLoad{Workload: "tcp", Warnings: []model.Warning{}}, PerSecond: []tcpSecond{}, Hosts: []loadHost{},
-		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, f.write, f.discard, w.From, w.To, f.both}}
-	for _, n := range e.names {
+		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, w.WriteSize, f.discard, w.From, w.To, f.both, f.zeroCopy, nil, nil}}
+	for _, n := range tcpHosts(directions) {
 		r.Hosts = append(r.Hosts, loadHost{Name: n})
 	}
-	for _, run := range runs {
+	for i, run := range runs {
 		d := tcp.Summarise(run)
+		r.machines = append(r.machines, directions[i].machines())
+		r.place(directions[i])
 		r.Directions = append(r.Directions, d)
 		r.Load.Goodput += d.Goodput
+		r.zeroCopy(d)
 		limited, evidence := d.GeneratorLimited()
 		r.Load.GeneratorLimited = r.Load.GeneratorLimited || limited
 		r.Load.Evidence = append(r.Load.Evidence, evidence...)
 		r.Load.Warnings = append(r.Load.Warnings, run.Warnings...)
 	}
 	if len(runs) > 1 {
-		r.Load.Evidence = append(r.Load.Evidence, "both directions run at once: a machine's time is that of both, and stands beside the bytes of each")
+		r.Load.Evidence = append(r.Load.Evidence, "several directions run at once: a machine's time is that of all of them, and stands beside the bytes of each")
 	}
 	r.Load.BytesPerS = r.Load.Goodput / 8
 	r.perSecond()
-	r.cpu(sameMachine(e))
+	r.cpu()
 	return r
-}
-
-// sameMachine tells whether both ends run on one kernel: its interrupts then
-// are those of both.
-func sameMachine(e tcpEnds) bool {
-	a, b := e.agents[0].Hello().BootID, e.agents[1].Hello().BootID
-	return a == b && a != ""
 }
 
 // perSecond adds the directions up, as far as all of them are known.
@@ -311,19 +275,24 @@ func (r *tcpResult) perSecond() {
 	}
 }
 
-// cpu weighs what each direction took by its bytes. On one machine the
-// interrupts that both ends see are the same ones, in every direction.
-func (r *tcpResult) cpu(same bool) {
+// cpu adds up what each end's threads took, and the interrupts of each machine
+// once: every direction that it has a part in sees the same ones.
+func (r *tcpResult) cpu() {
 	threads, softirq, knownThreads, knownIRQ := 0.0, 0.0, r.Load.Goodput > 0, r.Load.Goodput > 0
+	counted := map[string]bool{}
 	for i, d := range r.Directions {
+		if d.Goodput <= 0 {
+			continue // nothing stands beside bytes that did not come
+		}
 		part := d.Goodput / r.Load.Goodput
 		for k, e := range []tcp.End{d.Sender, d.Receiver} {
 			if knownThreads = knownThreads && e.Threads != nil; knownThreads {
 				threads += part * *e.Threads
 			}
 			knownIRQ = knownIRQ && e.SoftIRQ != nil
-			if i == 0 && (k == 0 || !same) && knownIRQ {
+			if machine := r.machines[i][k]; knownIRQ && !counted[machine] {
 				softirq += part * *e.SoftIRQ
+				counted[machine] = true
 			}
 		}
 	}
@@ -335,10 +304,7 @@ func (r *tcpResult) cpu(same bool) {
 	}
 }
 
-func printTCP(env *environment, r tcpResult) error {
-	if env.json {
-		return printJSON(env, r)
-	}
+func tcpText(r tcpResult) (string, error) {
 	var b strings.Builder
 	for _, d := range r.Directions {
 		fmt.Fprintf(&b, "%s → %s: %v received over %v\n", d.From, d.To, unit.BitRate(d.Goodput), d.Window.Round(time.Millisecond))
@@ -347,7 +313,7 @@ func printTCP(env *environment, r tcpResult) error {
 		fmt.Fprintf(&b, "together: %v\n", unit.BitRate(r.Load.Goodput))
 	}
 	if err := tcpTables(&b, r); err != nil {
-		return err
+		return "", err
 	}
 	limited := "no"
 	if r.Load.GeneratorLimited {
@@ -364,6 +330,5 @@ func printTCP(env *environment, r tcpResult) error {
 		}
 		fmt.Fprintf(&b, "\n  %s\n", w.Next)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,22 +26,25 @@ func TestCPUOfBothEnds(t *testing.T) {
 		same         bool
 		threads, irq float64
 	}{{true, 0.4, 1.5}, {false, 0.4, 3}} {
-		r := tcpResult{Directions: directions}
+		r := tcpResult{Directions: directions, machines: [][2]string{{"a", "b"}, {"b", "a"}}}
+		if c.same {
+			r.machines = [][2]string{{"a", "a"}, {"a", "a"}}
+		}
 		r.Load.Goodput = 32e9
-		r.cpu(c.same)
+		r.cpu()
 		if math.Abs(*r.Load.CPUPerGB-c.threads) > 1e-9 || math.Abs(*r.Load.SoftIRQPerGB-c.irq) > 1e-9 {
 			t.Errorf("on one machine %v: %v, %v", c.same, *r.Load.CPUPerGB, *r.Load.SoftIRQPerGB)
 		}
 	}
 	directions[1].Receiver = tcp.End{}
-	r := tcpResult{Directions: directions}
+	r := tcpResult{Directions: directions, machines: [][2]string{{"a", "b"}, {"b", "a"}}}
 	r.Load.Goodput = 32e9
-	if r.cpu(false); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
+	if r.cpu(); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
 		t.Errorf("an end that is not known: %v, %v", r.Load.CPUPerGB, r.Load.SoftIRQPerGB)
 	}
 	// Nothing moved: no cost per byte.
-	r = tcpResult{Directions: []tcp.Figures{{}}}
-	if r.cpu(true); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
+	r = tcpResult{Directions: []tcp.Figures{{}}, machines: [][2]string{{"a", "a"}}}
+	if r.cpu(); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
 		t.Error("a cost per byte of no bytes")
 	}
 }
@@ -50,23 +56,64 @@ func TestSecondsOfBothDirections(t *testing.T) {
 	}
 }
 
-// The line shows what arrives at the receiver, between samples that are far
+// The line shows what arrives at all receivers, between samples that are far
 // enough apart.
 func TestWatchTCP(t *testing.T) {
 	var b bytes.Buffer
 	start := time.Unix(1e9, 0)
-	p := &progress{w: &b, now: func() time.Time { return start }, started: start, live: true, width: 60}
-	watch := p.watchTCP("a", "b", 10*time.Second)
+	now := start
+	p := &progress{w: &b, now: func() time.Time { return now }, started: start, live: true, width: 60}
+	watch := p.watchTCP(2, 10*time.Second)
 	for i := range 11 {
-		at := start.Add(time.Duration(i) * 100 * time.Millisecond)
-		watch("a", model.Sample{HostAt: at, Conns: []model.Conn{{BytesReceived: 72}}})
-		watch("b", model.Sample{HostAt: at, Conns: []model.Conn{{BytesReceived: int64(i) * 12_500_000}}})
+		now = start.Add(time.Duration(i) * 100 * time.Millisecond)
+		watch(0, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}, {BytesReceived: 0}}})
+		watch(1, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}}})
+		watch(1, model.Sample{}) // before they are up
 	}
-	if want := "  0.0s  a: 1 Gbit/s, 10s left\r\x1b[K  0.0s  a: 1 Gbit/s, 9s left"; b.String() != want {
+	if want := "  0.5s  arrives: 720 Mbit/s, 10s left\r\x1b[K  1.0s  arrives: 800 Mbit/s, 9s left"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 	p.live = false
-	if p.watchTCP("a", "b", time.Second) != nil {
+	if p.watchTCP(1, time.Second) != nil {
 		t.Error("nobody watches, and samples are asked for")
+	}
+}
+
+func TestTCPPairs(t *testing.T) {
+	for _, c := range []struct{ senders, receivers, want string }{
+		{"a", "b", "a>b"}, {"a,b", "nas", "a>nas b>nas"}, {"nas", "a,b", "nas>a nas>b"}, {"a,b", "c,d", "a>c b>d"}, {"local", "local", "localhost>localhost"},
+		{"a,b", "c,d,e", ""}, {"a,a", "c", ""}, {"a,b", "b", ""}, {"a:/x", "b", ""}, {"a,", "b", ""},
+	} {
+		pairs, err := tcpPairs([]string{c.senders, c.receivers})
+		var got []string
+		for _, p := range pairs {
+			got = append(got, p.names[0].String()+">"+p.names[1].String())
+		}
+		if text := strings.Join(got, " "); text != c.want || (err == nil) == (c.want == "") {
+			t.Errorf("%s %s: %q, %v; want %q", c.senders, c.receivers, text, err, c.want)
+		}
+	}
+}
+
+// Nobody begins before all have come.
+func TestRendezvous(t *testing.T) {
+	r := newRendezvous(2)
+	ctx, cancel := context.WithCancel(t.Context())
+	came := make(chan error)
+	go func() { came <- r.wait(t.Context()) }()
+	cancel()
+	select {
+	case err := <-came:
+		t.Fatalf("one begins alone: %v", err)
+	default:
+	}
+	if err := r.wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-came; err != nil {
+		t.Error(err)
+	}
+	if err := newRendezvous(2).wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("whose load was cancelled still waits: %v", err)
 	}
 }

@@ -10,11 +10,18 @@ import (
 	"linerate/internal/unit"
 )
 
-// printLoad prints what a load took, and then what speaks against it.
-func printLoad(env *environment, r loadResult) error {
-	if env.json {
-		return printJSON(env, r)
+// loadLine is a load in one line.
+func loadLine(r loadResult) string {
+	l := r.Load
+	line := fmt.Sprintf("%s on %s: %.0f requests/s, %v/s", l.Workload, r.Spec.Target, l.IOPS, unit.Bytes(l.BytesPerS))
+	if l.Latency != nil {
+		line += fmt.Sprintf(", p99 %v", short(l.Latency.P99))
 	}
+	return line
+}
+
+// loadText prints what a load took, and then what speaks against it.
+func loadText(r loadResult) (string, error) {
 	l := r.Load
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
@@ -24,10 +31,22 @@ func printLoad(env *environment, r loadResult) error {
 	}
 	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, plural(int(l.Requests), "request"))
 	if err := quantileTable(&b, l); err != nil {
-		return err
+		return "", err
+	}
+	if err := runTable(&b, r.Runs); err != nil {
+		return "", err
+	}
+	if r.Together != nil {
+		if err := hostTable(&b, r.Hosts, r.Together); err != nil {
+			return "", err
+		}
+	}
+	who := "this process"
+	if r.Together != nil {
+		who = "this program on all hosts"
 	}
 	if l.CPUPerIO > 0 {
-		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (this process, kernel included)\n", l.CPUPerIO, l.CPUPerGB)
+		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (%s, kernel included)\n", l.CPUPerIO, l.CPUPerGB, who)
 	}
 	limited := "no"
 	if l.GeneratorLimited {
@@ -46,8 +65,7 @@ func printLoad(env *environment, r loadResult) error {
 	if r.Spec.Run != "" {
 		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s\n", r.Spec.Run)
 	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 // quantileTable prints the times of a load. A thousandth of fewer requests than
@@ -81,6 +99,29 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 	if few {
 		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", block.ThousandthFrom)
 	}
+	return nil
+}
+
+// runTable prints the runs that the one above is the middle of.
+func runTable(b *strings.Builder, runs []oneRun) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nRUN\tREQUESTS/S\tPER SECOND\tP50\tP99\tMAX")
+	least, most := runs[0].BytesPerS, runs[0].BytesPerS
+	for i, r := range runs {
+		least, most = min(least, r.BytesPerS), max(most, r.BytesPerS)
+		if r.Latency == nil {
+			fmt.Fprintf(w, "%d\t%.0f\t%v\t–\t–\t–\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS))
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%.0f\t%v\t%v\t%v\t%v\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS), short(r.Latency.P50), short(r.Latency.P99), short(r.Latency.Max))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "The figures above are of the run in the middle; the %d ranged from %v to %v per second\n", len(runs), unit.Bytes(least), unit.Bytes(most))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"linerate/internal/load/block"
 	"linerate/internal/load/shape"
+	"linerate/internal/load/storage"
 	"linerate/internal/unit"
 )
 
@@ -97,7 +98,7 @@ func runVerify(ctx context.Context, env *environment, f verifyFlags, path string
 	defer p.end()
 	t, s, doubt, err := openPastCache(s)
 	if err != nil {
-		return openRefusal(err, path)
+		return refused(storage.Refusal(err, path))
 	}
 	defer t.Close() // it was only read
 	p.say("verify %s: %v from %d on", path, s.Shape.Area, int64(s.From))
@@ -157,7 +158,7 @@ func (f verifyFlags) result(v block.Verdict, s block.Spec, j *block.Journal) ver
 		out.Verify.Places = []block.Place{}
 	}
 	for _, r := range v.Runs {
-		out.Runs = append(out.Runs, verifyRun{runName(r.Run), r.Bytes, r.First.UTC(), r.Last.UTC()})
+		out.Runs = append(out.Runs, verifyRun{storage.RunName(r.Run), r.Bytes, r.First.UTC(), r.Last.UTC()})
 	}
 	say := func(format string, args ...any) {
 		out.Verify.Evidence = append(out.Verify.Evidence, fmt.Sprintf(format, args...))
@@ -168,7 +169,7 @@ func (f verifyFlags) result(v block.Verdict, s block.Spec, j *block.Journal) ver
 	case j == nil:
 		say("that no later write is missing, only a journal of the run tells (load block --journal)")
 	default:
-		out.Journal = &verifyJournal{f.journal, runName(j.Run), j.Ended, j.Synced, int64(j.Acknowledged()) * int64(j.Block)}
+		out.Journal = &verifyJournal{f.journal, storage.RunName(j.Run), j.Ended, j.Synced, int64(j.Acknowledged()) * int64(j.Block)}
 		if !j.Synced {
 			say("no sync succeeded after the last write of the run: a target that has lost power since may have lost what it acknowledged without a fault")
 		}

@@ -58,7 +58,7 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
 			if err != nil {
 				return err
 			}
-			return refused(p)
+			return refusedPlan(p)
 		},
 	}
 	cmd.Flags().BoolVar(&o.offline, "offline", false, "look at no host: judge the file alone")
@@ -67,8 +67,8 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
 	return cmd
 }
 
-// refused is the error of a plan that study run would not begin.
-func refused(p model.StudyPlan) error {
+// refusedPlan is the error of a plan that study run would not begin.
+func refusedPlan(p model.StudyPlan) error {
 	n := 0
 	for _, x := range p.Problems {
 		if x.Fatal {

@@ -178,7 +178,7 @@ func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
 	if err := printStudyPlan(&aside, s.file, plan); err != nil {
 		return err
 	}
-	if err := refused(plan); err != nil || o.yes {
+	if err := refusedPlan(plan); err != nil || o.yes {
 		return err
 	}
 	fmt.Fprint(s.env.err, "Begin? [y/N] ")

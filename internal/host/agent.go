@@ -77,7 +77,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
-		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + maxProbes + 16,
+		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + maxProbes + 2*maxStores + 16,
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
@@ -103,6 +103,7 @@ type agent struct {
 	workers table[*workerProc]
 	samples table[*sampling]
 	probes  table[*probe.Socket]
+	stores  table[*storageProc]
 }
 
 func newAgent(o AgentOptions) (*agent, error) {
@@ -123,6 +124,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
+	a.stores.max, a.stores.what = maxStores, "storage loads"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now}
 	a.tuner.DeadMan, a.tuner.Persisting, a.tuner.Interfaces = a.deadMan(), a.persisting, a.interfaces
 	return a, nil
@@ -136,6 +138,9 @@ func (a *agent) end() error {
 	}
 	for _, w := range a.workers.drain() {
 		w.stop()
+	}
+	for _, s := range a.stores.drain() {
+		s.stop()
 	}
 	var errs []error
 	for _, p := range a.probes.drain() {
@@ -184,6 +189,13 @@ func (a *agent) methods() handlers {
 		methodProbeClose: typed(a.closeProbe),
 		methodToward:     typed(a.lookToward),
 		methodSwitch:     typed(a.hearSwitches),
+
+		methodStorage:      typed(a.startStorage),
+		methodStorageEvent: typed(a.storageEvent),
+		methodStorageArm:   typed(a.armStorage),
+		methodStorageSeen:  typed(a.storageSeen),
+		methodStorageStop:  typed(a.stopStorage),
+		methodStorageEnd:   typed(a.endStorage),
 	}
 	return h
 }

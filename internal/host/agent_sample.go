@@ -8,8 +8,9 @@ import (
 	"linerate/internal/measure"
 )
 
-// maxSamplers bounds the samplings that run at once.
-const maxSamplers = 4
+// maxSamplers bounds the samplings that run at once: one per direction of a load
+// that this host has an end of.
+const maxSamplers = 64
 
 // minInterval keeps the looking from becoming a load of its own.
 const minInterval = 10 * time.Millisecond

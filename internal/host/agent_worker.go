@@ -20,21 +20,26 @@ import (
 
 // Bounds of an agent's workers.
 const (
-	maxWorkers  = 8
+	maxWorkers  = 64               // the ends of as many directions at once
 	workerStart = 10 * time.Second // for a sink to listen
 	workerStop  = 2 * time.Second  // for a worker to end by itself before it is killed
 	maxEvent    = 1 << 20
 	maxTail     = 2 << 10 // of stderr, for the message
 )
 
-// workerProc is a worker process and what it has said.
-type workerProc struct {
+// process is one that this agent has started to make load.
+type process struct {
 	pid    int
 	stdin  io.WriteCloser
 	cancel context.CancelFunc
 	errs   tail
 	ended  chan struct{} // closed when the process is gone
 	endErr error         // for after ended
+}
+
+// workerProc is a worker process and what it has said.
+type workerProc struct {
+	process
 
 	mu     sync.Mutex
 	rest   []byte
@@ -68,25 +73,35 @@ func (a *agent) startWorker(ctx context.Context, p workerParams) (startedResult,
 
 // spawnWorker starts the process and hands it its Spec.
 func spawnWorker(argv []string, spec load.Spec, log io.Writer) (*workerProc, error) {
-	line, err := json.Marshal(spec)
+	w := &workerProc{news: make(chan struct{})}
+	if err := w.spawn(argv, spec, w, log, workerStop); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// spawn starts the process and hands it its task, a line of JSON. Told to end, it
+// is killed if it has not after some time.
+func (w *process) spawn(argv []string, task any, stdout, log io.Writer, ends time.Duration) error {
+	line, err := json.Marshal(task)
 	if err != nil {
-		return nil, fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &workerProc{cancel: cancel, ended: make(chan struct{}), news: make(chan struct{})}
+	w.cancel, w.ended = cancel, make(chan struct{})
 	cmd := kernel.Exec(ctx, argv...)
 	if w.stdin, err = cmd.StdinPipe(); err != nil {
 		cancel()
-		return nil, fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
-	cmd.Stdout = w
+	cmd.Stdout = stdout
 	cmd.Stderr = io.MultiWriter(&w.errs, log)
 	// The end of its input stops a worker; it is killed if it does not obey.
 	cmd.Cancel = w.stdin.Close
-	cmd.WaitDelay = workerStop
+	cmd.WaitDelay = ends
 	if err := cmd.Start(); err != nil {
 		cancel()
-		return nil, fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker: %w", err)
 	}
 	w.pid = cmd.Process.Pid
 	go func() {
@@ -95,9 +110,9 @@ func spawnWorker(argv []string, spec load.Spec, log io.Writer) (*workerProc, err
 	}()
 	if _, err := w.stdin.Write(append(line, '\n')); err != nil {
 		w.stop()
-		return nil, errors.Join(fmt.Errorf("start worker: hand it its spec: %w", err), w.why())
+		return errors.Join(fmt.Errorf("start worker: hand it its task: %w", err), w.why())
 	}
-	return w, nil
+	return nil
 }
 
 // Write takes the worker's stdout apart. A line that is too long or no event
@@ -162,7 +177,7 @@ func (w *workerProc) await(ctx context.Context, k load.Kind) (load.Event, error)
 }
 
 // why says how a worker ended that should not have; for after ended.
-func (w *workerProc) why() error {
+func (w *process) why() error {
 	how := "it ended without a result"
 	if w.endErr != nil {
 		how = w.endErr.Error()
@@ -174,7 +189,7 @@ func (w *workerProc) why() error {
 }
 
 // stop ends the worker and waits until it is gone.
-func (w *workerProc) stop() {
+func (w *process) stop() {
 	w.cancel()
 	<-w.ended
 }

@@ -7,7 +7,8 @@
 // that it is sent, opens no port but for a probe that answers one
 // peer for two minutes at most, and ends, with all it started, when its
 // stdin does. It tells nothing of a file that it is sent the name of but how
-// large it is and how fast it was read, and never writes one. Names that ssh could take for
-// options and messages above MaxMessage are refused. It keeps no ssh
+// large it is and how fast it was read or written, and writes to one only as a load
+// on storage that was asked for by name, under the refusals of load/storage. Names
+// that ssh could take for options and messages above MaxMessage are refused. It keeps no ssh
 // configuration, keys or passwords of its own: that is the system's ssh.
 package host

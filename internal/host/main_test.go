@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/storage"
 )
 
 // Variables by which a test changes the agent that it starts.
@@ -25,7 +26,7 @@ const (
 
 // TestMain makes the test binary a linerate with the roles agent and worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != "worker" {
+	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != "worker" && os.Args[1] != StorageRole {
 		// The race detector makes every process wait a second at its end.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 			panic(err)
@@ -43,7 +44,10 @@ func TestMain(m *testing.M) {
 }
 
 func role(ctx context.Context, name string, args []string) error {
-	if name == "worker" {
+	switch name {
+	case StorageRole:
+		return storage.WorkerMain(ctx, os.Stdin, os.Stdout)
+	case "worker":
 		return load.WorkerMain(ctx, os.Stdin, os.Stdout)
 	}
 	switch os.Getenv(brokenEnv) {

@@ -8,6 +8,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/load"
+	"linerate/internal/load/storage"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/probe"
@@ -19,36 +20,42 @@ const Protocol = 1
 
 // Methods of an agent, each with its parameters and result.
 const (
-	methodHello      = "hello"            // none → Hello
-	methodClock      = "clock"            // none → clockResult
-	methodFacts      = "facts"            // factsParams → model.Facts
-	methodFiles      = "files"            // none → model.HostFiles
-	methodRead       = "setting.read"     // readParams → readResult
-	methodApply      = "plan.apply"       // model.Plan → tune.Result
-	methodUndo       = "plan.undo"        // tune.UndoRequest → tune.Result
-	methodConfirm    = "plan.confirm"     // planParams → none
-	methodPersist    = "plan.persist"     // persistParams → []tune.FileChange
-	methodPlanFiles  = "plan.files"       // model.Plan → []tune.FileChange
-	methodWaiting    = "plan.waiting"     // none → waitingResult
-	methodProbe      = "path.probe"       // probeParams → none
-	methodJournal    = "journal.open"     // none → []tune.Entry
-	methodHistory    = "journal.history"  // none → []tune.Entry
-	methodLeave      = "leave"            // none → tune.LeaveResult
-	methodSample     = "sample.start"     // sampleParams → idResult
-	methodSampleStop = "sample.stop"      // idParams → sampledResult
-	methodWorker     = "worker.start"     // workerParams → startedResult
-	methodConnected  = "worker.connected" // idParams → load.Event
-	methodGo         = "worker.go"        // idParams → none
-	methodWait       = "worker.wait"      // idParams → load.Result
-	methodWorkerStop = "worker.stop"      // idParams → none
-	methodProbeOpen  = "probe.open"       // probe.Spec → openedResult
-	methodProbeSend  = "probe.send"       // sendProbeParams → probe.Sent
-	methodProbeAwait = "probe.await"      // awaitProbeParams → probe.Heard
-	methodProbeEcho  = "probe.echo"       // echoProbeParams → rttResult
-	methodProbeClose = "probe.close"      // idParams → none
-	methodToward     = "path.toward"      // towardParams → probe.Toward
-	methodSwitch     = "switch.hear"      // hearParams → Plugged
-	notifySample     = "sample"           // samplePush, from the agent
+	methodHello        = "hello"            // none → Hello
+	methodClock        = "clock"            // none → clockResult
+	methodFacts        = "facts"            // factsParams → model.Facts
+	methodFiles        = "files"            // none → model.HostFiles
+	methodRead         = "setting.read"     // readParams → readResult
+	methodApply        = "plan.apply"       // model.Plan → tune.Result
+	methodUndo         = "plan.undo"        // tune.UndoRequest → tune.Result
+	methodConfirm      = "plan.confirm"     // planParams → none
+	methodPersist      = "plan.persist"     // persistParams → []tune.FileChange
+	methodPlanFiles    = "plan.files"       // model.Plan → []tune.FileChange
+	methodWaiting      = "plan.waiting"     // none → waitingResult
+	methodProbe        = "path.probe"       // probeParams → none
+	methodJournal      = "journal.open"     // none → []tune.Entry
+	methodHistory      = "journal.history"  // none → []tune.Entry
+	methodLeave        = "leave"            // none → tune.LeaveResult
+	methodSample       = "sample.start"     // sampleParams → idResult
+	methodSampleStop   = "sample.stop"      // idParams → sampledResult
+	methodWorker       = "worker.start"     // workerParams → startedResult
+	methodConnected    = "worker.connected" // idParams → load.Event
+	methodGo           = "worker.go"        // idParams → none
+	methodWait         = "worker.wait"      // idParams → load.Result
+	methodWorkerStop   = "worker.stop"      // idParams → none
+	methodProbeOpen    = "probe.open"       // probe.Spec → openedResult
+	methodProbeSend    = "probe.send"       // sendProbeParams → probe.Sent
+	methodProbeAwait   = "probe.await"      // awaitProbeParams → probe.Heard
+	methodProbeEcho    = "probe.echo"       // echoProbeParams → rttResult
+	methodProbeClose   = "probe.close"      // idParams → none
+	methodToward       = "path.toward"      // towardParams → probe.Toward
+	methodSwitch       = "switch.hear"      // hearParams → Plugged
+	methodStorage      = "storage.start"    // storage.Task → idResult
+	methodStorageEvent = "storage.event"    // eventParams → storage.Event
+	methodStorageArm   = "storage.arm"      // armParams → none
+	methodStorageSeen  = "storage.seen"     // idParams → storage.Work
+	methodStorageStop  = "storage.stop"     // idParams → none
+	methodStorageEnd   = "storage.end"      // idParams → none
+	notifySample       = "sample"           // samplePush, from the agent
 )
 
 // codeNotInForce marks a *tune.NotInForceError, which is the error's data: a
@@ -173,6 +180,20 @@ type echoProbeParams struct {
 
 type rttResult struct {
 	RTT model.RTT `json:"rtt"`
+}
+
+// eventParams ask for the first event of one of these kinds in a phase, or for
+// the one that tells that there will be none.
+type eventParams struct {
+	ID    int          `json:"id"`
+	Kind  storage.Kind `json:"kind"`
+	Phase int          `json:"phase"`
+}
+
+// armParams have a phase begin at an instant of the agent's clock.
+type armParams struct {
+	ID int       `json:"id"`
+	At time.Time `json:"at"`
 }
 
 type hearParams struct {

@@ -100,6 +100,10 @@ type StreamResult struct {
 	Bytes            int64  `json:"bytes"`
 	BytesAfterWarmup int64  `json:"bytes_after_warmup"`
 	Error            string `json:"error,omitempty"` // what ended it before its time
+	// ZeroSends are the sends without a copy that the kernel has told the end of, and
+	// ZeroCopied those of them that it copied all the same.
+	ZeroSends  int64 `json:"zero_sends,omitempty"`
+	ZeroCopied int64 `json:"zero_copied,omitempty"`
 }
 
 func emit(w io.Writer, e Event) error {

@@ -78,8 +78,8 @@ func (s *Spec) checkExchange() string {
 		return ""
 	case s.Exchange < leastExchange || s.Exchange > block:
 		return "requests of " + s.Exchange.String() + ", want " + unit.Bytes(leastExchange).String() + " to 1 MiB"
-	case s.Rate > 0 || s.ReadRate > 0 || s.WriteSize > 0:
-		return "requests that wait for an answer have neither a rate nor a size of writes"
+	case s.Rate > 0 || s.ReadRate > 0 || s.WriteSize > 0 || s.ZeroCopy:
+		return "requests that wait for an answer have neither a rate nor a size of writes, and are copied"
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ type stream struct {
 	moved atomic.Int64
 	tid   int
 	err   error // valid once the session has ended
+	zero  zeroCopies
 	// Keeps one stream's counter out of another's cache line.
 	_ [64]byte
 }
@@ -147,8 +148,18 @@ func (s *session) write(st *stream) error {
 	if s.spec.WriteSize > 0 {
 		size = int(s.spec.WriteSize)
 	}
+	if s.spec.ZeroCopy {
+		if err := st.wire.askZeroCopy(); err != nil {
+			return err
+		}
+	}
 	send := func(n int) (int, error) {
-		n, err := st.wire.send(s.payload[:min(n, size)])
+		var err error
+		if s.spec.ZeroCopy {
+			n, err = st.wire.sendZero(s.payload[:min(n, size)], &st.zero)
+		} else {
+			n, err = st.wire.send(s.payload[:min(n, size)])
+		}
 		st.moved.Add(int64(n))
 		return n, err
 	}
@@ -314,6 +325,11 @@ func (s *session) result(warm, end []int64) Result {
 		// The peer ends a sink's stream when its time is over: no fault.
 		if st.err != nil && (s.spec.Role == Source || !errors.Is(st.err, errEnded)) {
 			sr.Error = st.err.Error()
+		}
+		if s.spec.ZeroCopy && s.spec.Role == Source {
+			// A socket that cannot tell any more has counted what it could.
+			_ = st.wire.completions(&st.zero)
+			sr.ZeroSends, sr.ZeroCopied = st.zero.done, st.zero.copied
 		}
 		r.Streams = append(r.Streams, sr)
 		r.Bytes += sr.Bytes

@@ -117,6 +117,8 @@ type Spec struct {
 	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
 	// WriteSize is what a source writes in one call; 0: 1 MiB, the most.
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
+	// ZeroCopy sends pages as they are (MSG_ZEROCOPY), as far as the kernel does.
+	ZeroCopy bool `json:"zero_copy,omitempty"`
 	// Exchange is the size of requests, each of which waits for the sink's
 	// answer before the next one (see exchange.go); 0: a stream of bytes. Both
 	// ends are told.

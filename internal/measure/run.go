@@ -52,10 +52,9 @@ type Options struct {
 	// Each gets every sample as it arrives, from several goroutines; the ends
 	// then have to be Followers. nil: nobody watches.
 	Each func(host string, s model.Sample)
-	// Ready is called when both ends are up and before the start barrier; runs that
-	// are to begin at one instant wait for each other there. An error ends the run.
-	// nil: nobody is waited for.
-	Ready func(ctx context.Context) error
+	// Barrier is called once both ends are ready, and returns when the run is to
+	// begin: with others at the same time. nil: at once.
+	Barrier func(ctx context.Context) error
 }
 
 // Times that a run gives the ends, beyond its own duration.
@@ -113,9 +112,9 @@ func (r *running) do(ctx context.Context) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
-	if r.o.Ready != nil {
-		if err := r.o.Ready(ctx); err != nil {
-			return err
+	if r.o.Barrier != nil {
+		if err := r.o.Barrier(ctx); err != nil {
+			return fmt.Errorf("wait for the others: %w", err)
 		}
 	}
 	r.run.Started = r.o.Now()
@@ -127,6 +126,9 @@ func (r *running) do(ctx context.Context) error {
 		return err
 	}
 	r.run.Bytes, r.run.Window = unit.Bytes(got.BytesAfterWarmup), got.Window
+	for _, st := range sent.Streams {
+		r.run.ZeroSends, r.run.ZeroCopied = r.run.ZeroSends+st.ZeroSends, r.run.ZeroCopied+st.ZeroCopied
+	}
 	if got.Window > 0 {
 		r.run.Goodput = unit.BitRate(float64(got.BytesAfterWarmup) * 8 / got.Window.Seconds())
 	}
@@ -219,7 +221,7 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
-		s.SendBuffer, s.MaxPacing, s.WriteSize = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize
+		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy
 	} else {
 		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
 		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer

@@ -127,7 +127,7 @@ func (s *stage) run(ctx context.Context) (model.Run, error) {
 		Streams: 1, Duration: time.Second, Warmup: 500 * time.Millisecond, CC: "cubic", Rate: 5,
 	}
 	ends := Ends{&fakeEnd{s, "client1", 5 * time.Second}, &fakeEnd{s, "server1", -time.Hour}}
-	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }, Ready: s.ready})
+	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }, Barrier: s.ready})
 }
 
 func TestRun(t *testing.T) {

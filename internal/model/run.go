@@ -31,6 +31,8 @@ type Workload struct {
 	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
 	// WriteSize is what the source hands over in one call; 0 is 1 MiB.
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
+	// ZeroCopy sends pages as they are (MSG_ZEROCOPY).
+	ZeroCopy bool `json:"zero_copy,omitempty"`
 	// Exchange is the size of the source's requests when it writes each in two
 	// pieces and waits for the answer before the next; 0: it streams.
 	Exchange unit.Bytes `json:"exchange,omitempty"`
@@ -55,6 +57,10 @@ type Run struct {
 	Window   time.Duration    `json:"window"` // the time Goodput is the mean of
 	Clocks   map[string]Clock `json:"clocks,omitempty"`
 	Warnings []Warning        `json:"warnings,omitempty"`
+	// ZeroSends is how many of the source's sends without a copy the kernel has told
+	// the end of, and ZeroCopied those that it copied all the same.
+	ZeroSends  int64 `json:"zero_sends,omitempty"`
+	ZeroCopied int64 `json:"zero_copied,omitempty"`
 	// Samples by host name; written to samples/<host>.jsonl.zst.
 	Samples map[string][]Sample `json:"-"`
 }
@@ -106,4 +112,6 @@ type Results struct {
 	Injected string `json:"injected,omitempty"`
 	// Study is what a controlled experiment found; of a study's bundle only.
 	Study *Study `json:"study,omitempty"`
+	// Load is what a load did; of a load's bundle only.
+	Load *Load `json:"load,omitempty"`
 }

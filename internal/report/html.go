@@ -62,6 +62,9 @@ func HTML(w io.Writer, r *model.Results, samples map[string]map[string][]model.S
 	if r.Study != nil {
 		return paperHTML(w, r, samples, facts)
 	}
+	if r.Load != nil {
+		return loadHTML(w, r)
+	}
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("read report template: %w", err)

@@ -15,6 +15,9 @@ func Markdown(w io.Writer, r *model.Results, samples map[string]map[string][]mod
 	if r.Study != nil {
 		return paperMarkdown(w, r, samples, facts)
 	}
+	if r.Load != nil {
+		return loadMarkdown(w, r)
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	v := r.Verdict

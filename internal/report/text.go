@@ -33,6 +33,9 @@ type terminal struct {
 // there is no escape sequence at all. Of a study it is the answer and what it
 // rests on. It fails only when w does.
 func Text(w io.Writer, r *model.Results, color bool, width int) error {
+	if r.Load != nil {
+		return loadText(w, r)
+	}
 	t := &terminal{color: color, width: min(max(width, 40), 120)}
 	if r.Study != nil {
 		t.study(r)

@@ -12,8 +12,8 @@ import (
 )
 
 // RunMany makes a run on each of several targets at once, and adds them up. The
-// runs begin within some milliseconds of each other, once all are under way. One
-// that fails ends the others.
+// runs begin together, once all are under way; the first Spec's Begin is called
+// then. One that fails ends the others.
 //
 // The sum's CPU and Fetched are the process's, as each run saw them: they are
 // not added. Errors are Run's, with the target's name.
@@ -41,7 +41,12 @@ func RunMany(parent context.Context, specs []Spec, targets []*Target) (Result, [
 	defer cancel()
 	results, errs := make([]Result, len(specs)), make([]error, len(specs))
 	var wg sync.WaitGroup
+	g := &gathering{left: len(specs), all: make(chan struct{})}
+	if len(specs) > 0 {
+		g.begin = specs[0].Begin
+	}
 	for i, s := range specs {
+		s.Begin = g.wait
 		wg.Go(func() {
 			if results[i], errs[i] = Run(ctx, s, targets[i]); errs[i] != nil {
 				cancel()
@@ -50,6 +55,35 @@ func RunMany(parent context.Context, specs []Spec, targets []*Target) (Result, [
 	}
 	wg.Wait()
 	return added(parent, specs, results, errs)
+}
+
+// gathering is where the runs of one process wait for each other.
+type gathering struct {
+	begin func(context.Context) error // nil: none
+	mu    sync.Mutex
+	left  int
+	all   chan struct{} // closed once the last one is there, and begin has returned
+	err   error         // for after all
+}
+
+// wait is the Begin of each run.
+func (g *gathering) wait(ctx context.Context) error {
+	g.mu.Lock()
+	g.left--
+	last := g.left == 0
+	g.mu.Unlock()
+	if last {
+		if g.begin != nil {
+			g.err = g.begin(ctx)
+		}
+		close(g.all)
+	}
+	select {
+	case <-g.all:
+		return g.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // added sums runs up, and leaves out errors that are only the echo of another.
@@ -81,8 +115,12 @@ func (r *Result) merge(o Result) error {
 	if r.NoRing == "" {
 		r.NoRing = o.NoRing
 	}
+	if r.Settled == nil || o.Settled != nil && !o.Settled.Reached {
+		r.Settled = o.Settled // the one that says less
+	}
 	r.Threads += o.Threads
 	r.Measured = max(r.Measured, o.Measured)
+	r.Took = max(r.Took, o.Took)
 	r.addSeconds(o.Seconds)
 	r.Reads += o.Reads
 	r.Writes += o.Writes
@@ -103,6 +141,20 @@ func (r *Result) merge(o Result) error {
 	return err
 }
 
+// AddHost adds the run of another host that ran at the same time: other than
+// targets of one process, hosts have CPUs and counters of their own.
+func (r *Result) AddHost(o Result) error {
+	user, system, fetched := r.UserCPU+o.UserCPU, r.SystemCPU+o.SystemCPU, r.Fetched+o.Fetched
+	if r.ReadLatency != nil && (r.Fetched < 0 || o.Fetched < 0) {
+		fetched = -1
+	}
+	if err := r.merge(o); err != nil {
+		return err
+	}
+	r.UserCPU, r.SystemCPU, r.Fetched = user, system, fetched
+	return nil
+}
+
 // Flushed makes durable what the runs wrote and adds the time that took to the
 // measured part, as of tools that count a flush.
-func (r *Result) Flushed(took time.Duration) { r.Measured += took }
+func (r *Result) Flushed(took time.Duration) { r.Measured, r.Took = r.Measured+took, r.Took+took }

@@ -71,6 +71,7 @@ type Failure struct {
 	Write  bool
 	Errno  int // 0: it moved fewer bytes than asked for
 	Moved  int
+	Why    string // what Errno means where it happened
 }
 
 // maxFailures that are kept; the rest are counted.

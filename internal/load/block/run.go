@@ -21,6 +21,8 @@ type Result struct {
 	Threads  int
 	Depth    int // in flight per thread
 	Measured time.Duration
+	// Took is from the start, warm-up included, until the last request ended.
+	Took time.Duration
 	// Latency and Service of reads and writes; Syncs are of both.
 	ReadLatency, WriteLatency, ReadService, WriteService, Syncs *Times
 	// Seconds of the measured part; the last may be short.
@@ -45,6 +47,8 @@ type Result struct {
 	// Fetched is what this process read from devices and servers during the
 	// measured part, page cache left out; below 0: not known.
 	Fetched unit.Bytes
+	// Settled is how the target settled before; nil: it was not asked to.
+	Settled *Settled
 	// NoRing says why Auto did not use a ring; empty: it did.
 	NoRing string
 }
@@ -89,12 +93,18 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(before, threads+2))
 	defer runtime.GOMAXPROCS(before)
-	g, ctx := errgroup.WithContext(parent)
+	if s.Steady != nil && s.Progress == nil {
+		s.Progress = &Progress{}
+	}
+	phase := newPhases(s)
+	own, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	g, ctx := errgroup.WithContext(own)
 	begin, ready := make(chan time.Time), make(chan struct{}, threads)
 	results := make([]outcome, threads)
 	for i := range threads {
 		g.Go(func() error {
-			err := one(ctx, s, t, i, threads, depth, ready, begin, &results[i])
+			err := one(ctx, s, t, i, threads, depth, phase, ready, begin, &results[i])
 			if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 				return nil // the echo of another thread's end, or of the caller's
 			}
@@ -107,27 +117,54 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 		case <-ctx.Done():
 		}
 	}
+	if s.Begin != nil && ctx.Err() == nil {
+		if err := s.Begin(ctx); err != nil {
+			cancel(err)
+			return Result{}, errors.Join(err, g.Wait())
+		}
+	}
 	user, system, err := processCPU()
 	if err != nil {
-		return Result{}, err
+		cancel(err)
+		return Result{}, errors.Join(err, g.Wait())
 	}
 	start := time.Now()
-	fetched := fetchedWithin(t, s.Warmup, s.Duration)
+	fetched := fetchedWithin(t, start, phase, s.Duration)
 	for range threads {
 		select {
 		case begin <- start:
 		case <-ctx.Done():
 		}
 	}
+	settled, done := settling(ctx, s, phase, start)
 	werr := g.Wait()
+	cancel(nil)
+	<-done
 	got := fetched()
-	res, err := sum(s, threads, depth, results)
+	res, err := sum(s, threads, depth, results, time.Duration(phase.from.Load()))
+	res.Settled = settled
 	user2, system2, cerr := processCPU()
 	res.UserCPU, res.SystemCPU, res.Fetched = user2-user, system2-system, got
 	if werr == nil && stopped(results) {
 		werr = context.Cause(parent)
 	}
 	return res, errors.Join(werr, err, cerr)
+}
+
+// settling has the target settle where that is asked for. done is closed when the
+// Settled is whole.
+func settling(ctx context.Context, s Spec, p *phases, start time.Time) (settled *Settled, done chan struct{}) {
+	done = make(chan struct{})
+	if s.Steady == nil {
+		close(done)
+		return nil, done
+	}
+	settled = &Settled{}
+	go func() {
+		defer close(done)
+		p.settle(ctx, s, start, settled)
+	}()
+	return settled, done
 }
 
 // stopped tells whether a thread ended before its time, or never began.
@@ -139,12 +176,11 @@ func stopped(outs []outcome) bool {
 // servers in the measured part of a run: the warm-up's share must not hide what
 // the page cache gave. The function it returns ends that and tells; below 0: not
 // known.
-func fetchedWithin(t *Target, warmup, measured time.Duration) func() unit.Bytes {
+func fetchedWithin(t *Target, start time.Time, p *phases, measured time.Duration) func() unit.Bytes {
 	if t == nil || !t.accounted() {
 		return func() unit.Bytes { return -1 }
 	}
 	over, told := make(chan struct{}), make(chan unit.Bytes, 1)
-	start := time.Now()
 	at := func(d time.Duration) unit.Bytes {
 		timer := time.NewTimer(time.Until(start.Add(d)))
 		defer timer.Stop()
@@ -155,15 +191,20 @@ func fetchedWithin(t *Target, warmup, measured time.Duration) func() unit.Bytes 
 		return Fetched()
 	}
 	go func() {
-		from := Fetched()
-		if warmup > 0 {
-			from = at(warmup)
+		begun := Fetched()
+		select {
+		case <-p.known:
+		case <-over:
 		}
-		to := at(warmup + measured)
-		if from < 0 || to < from {
-			to, from = -1, 0
+		from := time.Duration(p.from.Load())
+		if from > 0 {
+			begun = at(from)
 		}
-		told <- to - from
+		to := at(from + measured)
+		if begun < 0 || to < begun {
+			to, begun = -1, 0
+		}
+		told <- to - begun
 	}()
 	return func() unit.Bytes { close(over); return <-told }
 }
@@ -178,7 +219,7 @@ type outcome struct {
 }
 
 // one runs one thread.
-func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, ready chan<- struct{}, begin <-chan time.Time, out *outcome) (err error) {
+func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, phase *phases, ready chan<- struct{}, begin <-chan time.Time, out *outcome) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := newData(s, i, depth)
@@ -204,7 +245,7 @@ func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, ready ch
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	w := newWorker(s, q, shape.NewWalk(s.Shape, s.Seed, i, threads), d, func() time.Duration { return time.Since(start) }, depth)
+	w := newWorker(s, q, shape.NewWalk(s.Shape, s.Seed, i, threads), d, func() time.Duration { return time.Since(start) }, depth, phase)
 	if s.Requests > 0 {
 		w.left = (s.Requests + int64(threads-1-i)) / int64(threads)
 	}
@@ -233,7 +274,7 @@ func newQueue(e Engine, t *Target, d *data, depth int) (queue, error) {
 }
 
 // sum adds the threads up.
-func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
+func sum(s Spec, threads, depth int, outs []outcome, from time.Duration) (Result, error) {
 	r := Result{Engine: s.Engine, Threads: threads, Depth: depth, ReadLatency: newTimes(), WriteLatency: newTimes(),
 		ReadService: newTimes(), WriteService: newTimes(), Syncs: newTimes()}
 	for _, o := range outs {
@@ -244,7 +285,8 @@ func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
 			r.ReadService.Merge(o.rec.service[0]), r.WriteService.Merge(o.rec.service[1]), r.Syncs.Merge(o.rec.syncs)); err != nil {
 			return Result{}, err
 		}
-		r.Measured = max(r.Measured, min(o.until-s.Warmup, s.Duration))
+		r.Measured = max(r.Measured, min(o.until-from, s.Duration))
+		r.Took = max(r.Took, o.until)
 		r.Waited += o.waited
 		r.Requests += o.requests
 		r.Failed += o.rec.failed
@@ -253,6 +295,11 @@ func sum(s Spec, threads, depth int, outs []outcome) (Result, error) {
 		r.addSeconds(o.rec.seconds)
 	}
 	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
+	for i := range r.Failures {
+		if f := &r.Failures[i]; f.Errno != 0 {
+			f.Why = errorOf(f.Errno).Error()
+		}
+	}
 	for len(r.Seconds) > 0 && r.Seconds[len(r.Seconds)-1] == (Second{}) {
 		r.Seconds = r.Seconds[:len(r.Seconds)-1]
 	}
@@ -270,12 +317,7 @@ func (r *Result) addSeconds(seconds []Second) {
 		if i == len(r.Seconds) {
 			r.Seconds = append(r.Seconds, Second{})
 		}
-		t := &r.Seconds[i]
-		t.Reads += s.Reads
-		t.Writes += s.Writes
-		t.ReadBytes += s.ReadBytes
-		t.WrittenBytes += s.WrittenBytes
-		t.MaxLatency = max(t.MaxLatency, s.MaxLatency)
+		r.Seconds[i].merge(s)
 	}
 }
 

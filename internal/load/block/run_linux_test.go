@@ -353,3 +353,31 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A run that is to settle first measures only what comes after, however long the
+// rounds took; one that never settles is measured all the same, and says so.
+func TestSteadyRun(t *testing.T) {
+	s := spec()
+	s.Engine, s.Run, s.Threads = Null, 7, 2
+	s.Duration, s.Steady = 200*time.Millisecond, &Steady{Round: 50 * time.Millisecond, Most: 8}
+	r, err := Run(t.Context(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Settled.Rates); n < SteadyWindow || n > 8 || r.Settled.Reached != (r.Settled.Range <= steadyRange && r.Settled.Slope <= steadySlope) {
+		t.Errorf("%+v", r.Settled)
+	}
+	if r.Measured <= 0 || r.Measured > s.Duration || r.Took < s.Duration+5*s.Steady.Round {
+		t.Errorf("measured %v of %v", r.Measured, r.Took)
+	}
+	if n := r.ReadLatency.Count() + r.WriteLatency.Count(); n == 0 || n >= r.Requests {
+		t.Errorf("%d of %d requests are measured", n, r.Requests)
+	}
+	// Told to end while it settles: nothing was measured.
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Steady.Round, s.Begin = time.Minute, func(context.Context) error { cancel(); return nil }
+	r, err = Run(ctx, s, nil)
+	if !errors.Is(err, context.Canceled) || r.Measured != 0 || r.Settled.Reached || r.Reads+r.Writes != 0 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}

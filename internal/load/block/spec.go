@@ -1,6 +1,7 @@
 package block
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -46,6 +47,9 @@ type Spec struct {
 	SyncEvery int
 	Warmup    time.Duration // before the measured part; not counted
 	Duration  time.Duration // of the measured part
+	// Steady has the target settle after the warm-up, before it is measured; nil: it
+	// need not.
+	Steady *Steady
 	// Requests after which the run ends, if that is sooner, over all threads;
 	// 0: no bound. A pass over an area is its blocks.
 	Requests int64
@@ -62,9 +66,13 @@ type Spec struct {
 	// window finds nothing twice. 0: enough that a thread has 4 MiB.
 	Slack unit.Bytes
 	// Journal is told what the target acknowledged; nil: nobody is.
-	Journal *Journal
+	Journal *Journal `json:"-"`
 	// Progress is told what was completed while the run goes on; nil: nobody is.
-	Progress *Progress
+	Progress *Progress `json:"-"`
+	// Begin is called once, when every thread is ready, and returns when the run
+	// is to begin: at a barrier that several hosts pass. Its error ends the run
+	// before any request was made. nil: the run begins at once.
+	Begin func(context.Context) error `json:"-"`
 }
 
 // Bounds of a Spec.
@@ -109,6 +117,9 @@ func (s Spec) Check() error {
 		return errors.New("run workload: a run that writes needs a number of its own")
 	case s.From < 0:
 		return fmt.Errorf("run workload: an area that begins at %d", s.From)
+	}
+	if s.Steady != nil && (s.Steady.Round <= 0 || s.Steady.Round > time.Hour || s.Steady.Most < 0 || s.Steady.Most > MaxRounds || s.Requests > 0) {
+		return fmt.Errorf("run workload: rounds of %v until the target is steady: want above 0 to an hour, at most %d, and no end by requests", s.Steady.Round, MaxRounds)
 	}
 	if err := s.checkMemory(); err != nil {
 		return err

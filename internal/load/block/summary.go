@@ -60,9 +60,13 @@ type Summary struct {
 	// sent (what was read ahead hides some); nil: not known, or nothing was
 	// read.
 	FromCache *float64 `json:"from_cache"`
-	Failed    int64    `json:"failed"`
-	Failures  []string `json:"failures,omitempty"`
-	Evidence  []string `json:"evidence"`
+	// Steady is how the target settled before it was measured; nil: not asked.
+	Steady *Settled `json:"steady,omitempty"`
+	// Change is where the run became another one; nil: it did not.
+	Change   *Change  `json:"change,omitempty"`
+	Failed   int64    `json:"failed"`
+	Failures []string `json:"failures,omitempty"`
+	Evidence []string `json:"evidence"`
 }
 
 // Witness is what else was seen during a run.
@@ -113,6 +117,7 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 	s.schedule(r)
 	s.cache(r)
 	s.sparse(r, w)
+	s.series(r)
 	for _, f := range r.Failures {
 		s.Failures = append(s.Failures, f.String())
 	}
@@ -187,6 +192,31 @@ func (s *Summary) sparse(r Result, w Witness) {
 	s.Evidence = append(s.Evidence, fmt.Sprintf("the file occupies only %v of its %v: it is sparse or compressed, and reading such a part costs less than its bytes", w.Occupied, w.Size))
 }
 
+// series says whether the target had settled, and whether it changed while it was
+// measured: a mean over two levels is neither of them.
+func (s *Summary) series(r Result) {
+	if s.Steady = r.Settled; s.Steady != nil {
+		how := fmt.Sprintf("%d rounds of %v: of the last %d the range is %.0f%% and the slope %.0f%% of the mean (steady: at most 20%% and 10%%, SNIA SSS PTS)",
+			len(s.Steady.Rates), s.Steady.Round, SteadyWindow, 100*s.Steady.Range, 100*s.Steady.Slope)
+		switch {
+		case s.Steady.Reached:
+			s.Evidence = append(s.Evidence, "steady before it was measured, after "+how)
+		case len(s.Steady.Rates) < SteadyWindow:
+			s.Evidence = append(s.Evidence, fmt.Sprintf("stopped after %d of at least %d rounds: not steady", len(s.Steady.Rates), SteadyWindow))
+		default:
+			s.Evidence = append(s.Evidence, "NOT steady: after "+how)
+		}
+	}
+	if s.Change = FindChange(r.Seconds); s.Change != nil {
+		c := s.Change
+		word := "fell"
+		if c.Behind > c.Before {
+			word = "rose"
+		}
+		s.Evidence = append(s.Evidence, fmt.Sprintf("it %s from %v to %v per second after %v (%ds): the mean is of two levels, and neither", word, unit.Bytes(c.Before), unit.Bytes(c.Behind), c.After, c.At))
+	}
+}
+
 func count(n int, what string) string {
 	if n == 1 {
 		return "one " + what
@@ -203,13 +233,17 @@ func (f Failure) String() string {
 	if f.Errno == 0 {
 		return fmt.Sprintf("%s at offset %d: moved %d bytes only", kind, f.Offset, f.Moved)
 	}
-	return fmt.Sprintf("%s at offset %d: %v", kind, f.Offset, errorOf(f.Errno))
+	why := f.Why
+	if why == "" {
+		why = errorOf(f.Errno).Error()
+	}
+	return fmt.Sprintf("%s at offset %d: %s", kind, f.Offset, why)
 }
 
 // NullSpec is the spec that measures the generator alone: the same requests on
 // a target that does nothing, for a while.
 func NullSpec(s Spec, d time.Duration) Spec {
-	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal, s.Progress = Null, 0, d, 0, nil, nil
+	s.Engine, s.Warmup, s.Duration, s.Requests, s.Journal, s.Progress, s.Begin, s.Steady = Null, 0, d, 0, nil, nil, nil, nil
 	s.Shape.Rate, s.Shape.Arrivals, s.Shape.Think = 0, shape.Closed, 0
 	return s
 }

@@ -46,6 +46,7 @@ type worker struct {
 	// blocked: the next request waits for a block that has a write in flight.
 	blocked bool
 	seen    seen
+	phases  *phases
 }
 
 // batch is how many completions are taken before the queue is filled again.
@@ -53,8 +54,8 @@ type worker struct {
 // enters the kernel more often than needed.
 const batch = 4
 
-func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Duration, depth int) *worker {
-	w := &worker{spec: s, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s.Warmup, s.Duration),
+func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Duration, depth int, p *phases) *worker {
+	w := &worker{spec: s, phases: p, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s.Warmup, s.Duration),
 		left: -1, slots: make([]slot, depth), ready: make([]time.Duration, depth)}
 	for i := range depth {
 		w.free = append(w.free, depth-1-i)
@@ -67,9 +68,12 @@ var errStuck = errors.New("the target does not answer")
 
 // run works until the time is over, or ctx is, then waits for what is in flight.
 func (w *worker) run(ctx context.Context) error {
-	end := w.spec.Warmup + w.spec.Duration
+	end := w.phase()
 	for {
 		now := w.clock()
+		if w.spec.Steady != nil {
+			end = w.phase()
+		}
 		if w.stopped = ctx.Err() != nil; w.stopped || now >= end || w.left == 0 {
 			break
 		}
@@ -89,6 +93,12 @@ func (w *worker) run(ctx context.Context) error {
 		return err
 	}
 	return w.count(ctx, end)
+}
+
+// phase learns where the measured part begins, and returns where it ends.
+func (w *worker) phase() time.Duration {
+	w.rec.from = time.Duration(w.phases.from.Load())
+	return w.rec.from + w.spec.Duration
 }
 
 // drain waits for what is still out: it has been due within the run, and counts.

@@ -95,7 +95,7 @@ func workerOn(t *testing.T, w *world, s Spec) *worker {
 			t.Error(err)
 		}
 	})
-	return newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth)
+	return newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth, newPhases(s))
 }
 
 func spec() Spec {

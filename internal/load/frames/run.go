@@ -19,7 +19,7 @@ var ErrNoDirect = errors.New("the file system knows no direct I/O")
 // Result is how the streams went.
 type Result struct {
 	Streams [][]Frame
-	Errors  []error       // of streams with failed frames, the first of each
+	Errors  []string      // of streams with failed frames, the first of each
 	Took    time.Duration // from the start until the last stream was done
 	// Flush is how long it took after that to make durable what was recorded.
 	Flush time.Duration
@@ -94,6 +94,11 @@ func (e *run) do(ctx context.Context) (r Result, err error) {
 	if e.spec.Play {
 		if r.Kept, err = e.prepare(ctx); err != nil {
 			return r, e.closeUnlessStuck(err)
+		}
+	}
+	if e.spec.Begin != nil {
+		if err := e.spec.Begin(ctx); err != nil {
+			return r, errors.Join(err, e.close())
 		}
 	}
 	fetched := block.Fetched()
@@ -173,7 +178,7 @@ func (e *run) streams(parent context.Context, r *Result) error {
 	s := schedule{e.spec.Rate, e.spec.Frames, e.spec.Buffer}
 	var mu sync.Mutex
 	frames := make([][]Frame, len(e.files))
-	var failed []error
+	var failed []string
 	err := e.all(ctx, func(f *files) error {
 		do := s.record
 		if e.spec.Play {
@@ -184,7 +189,7 @@ func (e *run) streams(parent context.Context, r *Result) error {
 		defer mu.Unlock()
 		frames[f.stream] = got
 		if err != nil {
-			failed = append(failed, fmt.Errorf("stream %d: %w", f.stream, err))
+			failed = append(failed, fmt.Sprintf("stream %d: %v", f.stream, err))
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -23,6 +24,9 @@ type Spec struct {
 	Run      uint64
 	// Stuck is how long a frame may take before the run is given up; 0: a minute.
 	Stuck time.Duration
+	// Begin is called once all is prepared, and returns when the streams are to
+	// begin: at a barrier that several hosts pass. nil: they begin at once.
+	Begin func(context.Context) error `json:"-"`
 }
 
 // Bounds of a Spec.

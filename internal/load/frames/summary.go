@@ -133,7 +133,7 @@ func (o *Summary) judge(s Spec, r Result, line unit.BitRate) {
 
 func (o *Summary) doubt(s Spec, r Result) {
 	for _, err := range r.Errors {
-		o.Evidence = append(o.Evidence, "frames failed: "+err.Error())
+		o.Evidence = append(o.Evidence, "frames failed: "+err)
 	}
 	if all := r.Took * time.Duration(max(len(r.Streams), 1)); all > 0 && !s.Play {
 		share := r.Making.Seconds() / all.Seconds()

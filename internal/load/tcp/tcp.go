@@ -20,6 +20,8 @@ import (
 type Figures struct {
 	From    string        `json:"from"` // hosts
 	To      string        `json:"to"`
+	Source  netip.Addr    `json:"from_addr"` // data addresses
+	Target  netip.Addr    `json:"to_addr"`
 	Goodput float64       `json:"goodput_bps"` // payload, received after the warm-up
 	Bytes   int64         `json:"bytes"`
 	Window  time.Duration `json:"window_ns"` // what Goodput is the mean of
@@ -29,6 +31,15 @@ type Figures struct {
 	Sender    End      `json:"sender"`
 	Receiver  End      `json:"receiver"`
 	Streams   []Stream `json:"streams"`
+	// ZeroCopy is what became of the sends without a copy; nil: none were asked for.
+	ZeroCopy *ZeroCopy `json:"zero_copy,omitempty"`
+}
+
+// ZeroCopy counts sends by MSG_ZEROCOPY that the kernel has told the end of, and
+// those of them that it copied all the same.
+type ZeroCopy struct {
+	Sends  int64 `json:"sends"`
+	Copied int64 `json:"copied"`
 }
 
 // End is what one host took, after the warm-up.
@@ -64,12 +75,15 @@ type Stream struct {
 
 // Summarise is pure.
 func Summarise(r model.Run) Figures {
-	f := Figures{From: r.Workload.Sender, To: r.Workload.Receiver, Goodput: float64(r.Goodput), Bytes: int64(r.Bytes), Window: r.Window,
+	f := Figures{From: r.Workload.Sender, To: r.Workload.Receiver, Source: r.Workload.From, Target: r.Workload.To, Goodput: float64(r.Goodput), Bytes: int64(r.Bytes), Window: r.Window,
 		PerSecond: []int64{}, Streams: []Stream{}}
 	sent, got := after(r.Samples[f.From], r.Workload.Warmup), after(r.Samples[f.To], r.Workload.Warmup)
 	f.Sender, f.Receiver = end(f.From, sent, f.Goodput/8), end(f.To, got, f.Goodput/8)
 	f.PerSecond = append(f.PerSecond, seconds(got, r.Workload.Warmup, r.Workload.Duration)...)
 	f.Streams = append(f.Streams, streams(sent)...)
+	if r.Workload.ZeroCopy {
+		f.ZeroCopy = &ZeroCopy{r.ZeroSends, r.ZeroCopied}
+	}
 	return f
 }
 

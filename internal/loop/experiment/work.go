@@ -92,7 +92,7 @@ func (x *Experiment) measure(ctx context.Context, label string, w model.StudyWor
 	for i, p := range m.pairs {
 		wg.Go(func() {
 			m.runs[i], errs[i] = measure.Run(ctx, x.workload(w, p), measure.Ends{Sender: p.from.agent, Receiver: p.to.agent},
-				measure.Options{Label: label, Interval: sampleEvery, Now: x.Now, Ready: together.wait})
+				measure.Options{Label: label, Interval: sampleEvery, Now: x.Now, Barrier: together.wait})
 			if errs[i] != nil {
 				cancel(errs[i]) // fewer clients are another workload than what was asked for
 			}

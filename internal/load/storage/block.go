@@ -1,0 +1,188 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"linerate/internal/load/block"
+	"linerate/internal/unit"
+)
+
+// Hooks are what whoever asked for a load does meanwhile; nil ones do nothing.
+type Hooks struct {
+	// Say is told what is being done.
+	Say func(text string)
+	// Filling is told that a target is being filled.
+	Filling func(text string)
+	// Watch returns what the run is to tell of itself, nil: nothing, and what is
+	// called when it is over.
+	Watch func(work string, takes time.Duration) (*block.Progress, func())
+	// Begin returns when the run is to begin (see block.Spec).
+	Begin func(context.Context) error
+}
+
+func (h Hooks) say(format string, args ...any) {
+	if h.Say != nil {
+		h.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+func (h Hooks) watch(work string, takes time.Duration) (*block.Progress, func()) {
+	if h.Watch == nil {
+		return nil, func() {}
+	}
+	return h.Watch(work, takes)
+}
+
+// Measured is a run with what else was seen of it.
+type Measured struct {
+	Result  block.Result  `json:"result"`
+	Witness block.Witness `json:"witness"`
+	Spec    block.Spec    `json:"spec"` // as it was run, its area known
+	// Filled names what was written before the run; empty: nothing was.
+	Filled string `json:"filled,omitempty"`
+	// Flush is what a sync at the end took, which is part of the measured time.
+	Flush time.Duration `json:"flush_ns,omitempty"`
+	// Dropped: the page cache was asked to forget the target before.
+	Dropped bool `json:"dropped,omitempty"`
+}
+
+// NullTime is how long the generator is tried alone before a run.
+const NullTime = 300 * time.Millisecond
+
+// OpenTarget opens the target of a run, which it names in its stamps. A refusal
+// says what to do.
+func OpenTarget(s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+	var err error
+	if s.Run, err = RunNumber(); err != nil {
+		return nil, s, err
+	}
+	if s.Engine != block.Null {
+		t, s, err := block.Open(s, destroy)
+		return t, s, Refusal(err, s.Path)
+	}
+	if s.Shape.Area == 0 {
+		s.Shape.Area = unit.GiB // the engine without a target gets an area to work on
+	}
+	return nil, s, nil
+}
+
+// Refusal adds what to do to what block.Open answered.
+func Refusal(err error, path string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
+		return refuse("%w: --destroy %s", err, path)
+	case errors.Is(err, block.ErrInUse):
+		return refuse("%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
+	case errors.Is(err, block.ErrShort):
+		return refuse("%w; choose a smaller --area, or make the file longer", err)
+	}
+	return err
+}
+
+// FillHoles refuses a file with parts that were never written, or writes them:
+// a read of such a part moves nothing. It returns the name that the filling has
+// in its stamps, empty where there was none.
+func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill bool) (string, error) {
+	if s.Shape.Read <= 0 {
+		return "", nil
+	}
+	holes, err := t.Holes(s)
+	if err != nil || len(holes) == 0 {
+		return "", err
+	}
+	var n unit.Bytes
+	for _, h := range holes {
+		n += h.Size
+	}
+	if !fill {
+		return "", refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+	}
+	// Data of its own: a run that wrote the same would find its work done.
+	if s.Run, err = RunNumber(); err != nil {
+		return "", err
+	}
+	h.say("fill %s: %v were never written", s.Path, n)
+	if h.Filling != nil {
+		h.Filling(s.Path)
+	}
+	return RunName(s.Run), block.Fill(ctx, s, holes)
+}
+
+// RunNumber draws what names a run in the data that it writes.
+func RunNumber() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw number of run: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
+}
+
+// RunName is how a run's number is printed.
+func RunName(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+// Block opens the target, fills it if that was asked for, and runs the workload.
+// A ctx that ends stops the run: what was measured comes with the cause.
+func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
+	t, s, err := OpenTarget(task.Spec, task.Destroy)
+	if err != nil {
+		return Measured{}, err
+	}
+	if t != nil {
+		defer t.Close() // only descriptors: what was written is the kernel's since
+	}
+	if err := s.Check(); err != nil {
+		return Measured{}, refuse("%w; see linerate load block --help", err)
+	}
+	m := Measured{Spec: s}
+	if t != nil {
+		if m.Filled, err = FillHoles(ctx, h, t, s, task.Fill); err != nil {
+			return m, err
+		}
+	}
+	if task.DropCache && t != nil {
+		if err := t.Forget(); err != nil {
+			return m, err
+		}
+		m.Dropped = true
+	}
+	return m, m.Measure(ctx, h, t, task.Name)
+}
+
+// Measure tries the generator alone, then makes the run of the Spec.
+func (m *Measured) Measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
+	m.Witness = block.Witness{Occupied: -1}
+	if m.Witness.Null, err = alone(ctx, m.Spec); err != nil {
+		return err
+	}
+	s := m.Spec
+	takes, first := s.Warmup+s.Duration, ""
+	if s.Steady != nil {
+		takes = 0 // as long as it does
+		first = fmt.Sprintf(", once %d rounds of %v are steady", block.SteadyWindow, s.Steady.Round)
+	}
+	h.say("%s on %s: %d in flight, for %v%s", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration, first)
+	seen, done := h.watch(name, takes)
+	s.Progress, s.Begin = seen, h.Begin
+	m.Result, err = block.Run(ctx, s, t)
+	done()
+	if t != nil {
+		m.Witness.Size, m.Witness.Occupied = t.Size, t.Occupied()
+	}
+	return err
+}
+
+// alone is the rate of the generator on a target that does nothing.
+func alone(ctx context.Context, s block.Spec) (float64, error) {
+	r, err := block.Run(ctx, block.NullSpec(s, NullTime), nil)
+	if err != nil || r.Measured <= 0 {
+		return 0, err
+	}
+	return float64(r.Reads+r.Writes) / r.Measured.Seconds(), nil
+}

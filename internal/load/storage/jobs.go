@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"linerate/internal/load/block"
+	"linerate/internal/load/dialect"
+	"linerate/internal/unit"
+)
+
+// passTime bounds a pass over a file.
+const passTime = 24 * time.Hour
+
+// Jobs makes runs on targets that exist, or in a directory of its own.
+type Jobs struct {
+	Hooks
+	Size    unit.Bytes    // used of each target, whatever its job says; 0: as that says
+	For     time.Duration // measured, whatever the job says; 0: as that says
+	Destroy []string      // targets that were named twice
+	Fill    bool
+	root    string
+}
+
+// MakeRoot makes the directory that files are made in. remove takes it away.
+func (r *Jobs) MakeRoot(dir string) (remove func() error, err error) {
+	if r.root, err = os.MkdirTemp(dir, "linerate-load-"); err != nil {
+		return nil, fmt.Errorf("make files: %w", err)
+	}
+	return func() error {
+		if err := os.RemoveAll(r.root); err != nil {
+			return fmt.Errorf("remove what was written: %w: remove %s by hand", err, r.root)
+		}
+		return nil
+	}, nil
+}
+
+// Run makes one run. The Specs are what each target got.
+func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []block.Spec, err error) {
+	var targets []*block.Target
+	defer func() {
+		for _, t := range targets {
+			_ = t.Close() // only descriptors: what was written is the kernel's since
+		}
+	}()
+	for i, target := range j.Targets {
+		s, err := r.spec(j, target, i)
+		if err != nil {
+			return m, nil, err
+		}
+		t, s, err := block.Open(s, r.named(s.Path))
+		if err != nil {
+			return m, nil, Refusal(err, target.Path)
+		}
+		targets = append(targets, t)
+		if j.Duration == 0 {
+			s.Requests = int64(s.Shape.Area / s.Shape.Largest())
+		}
+		if err := s.Check(); err != nil {
+			return m, nil, refuse("%s: %w", j.Name, err)
+		}
+		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
+			return m, nil, err
+		}
+		specs = append(specs, s)
+	}
+	return r.measure(ctx, j, specs, targets)
+}
+
+// named is the second name of a target: of a file that was made for the run it
+// needs none.
+func (r *Jobs) named(path string) string {
+	if r.root != "" || slices.Contains(r.Destroy, path) {
+		return path
+	}
+	return ""
+}
+
+// spec is what a target of a job gets, with its part of the rate.
+func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) {
+	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None,
+		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1}
+	s.Shape.Area, s.Shape.Rate = t.Size, j.Shape.Rate/float64(len(j.Targets))
+	if j.Durable {
+		s.Sync = block.Every
+	}
+	if s.Duration == 0 {
+		s.Duration = passTime
+	} else if r.For > 0 {
+		s.Duration = r.For
+	}
+	var err error
+	if s.Run, err = RunNumber(); err != nil || r.root == "" {
+		return s, err
+	}
+	if r.Size > 0 {
+		s.Shape.Area = r.Size
+	}
+	s.Path = filepath.Join(r.root, filepath.Base(t.Path))
+	f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return s, fmt.Errorf("make file: %w", err)
+	}
+	return s, errors.Join(f.Truncate(int64(s.Shape.Area)), f.Close())
+}
+
+func (r *Jobs) measure(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (Measured, []block.Spec, error) {
+	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
+	null, err := alone(ctx, specs[0])
+	if err != nil {
+		return m, specs, err
+	}
+	m.Witness.Null = null * float64(len(specs))
+	if m.Result, err = r.many(ctx, j, specs, targets); err != nil || !j.Flush {
+		return m, specs, err
+	}
+	began := time.Now()
+	for _, t := range targets {
+		if err := t.Sync(); err != nil {
+			return m, specs, err
+		}
+	}
+	m.Flush = time.Since(began)
+	m.Result.Flushed(m.Flush)
+	return m, specs, nil
+}
+
+// many makes the runs of a job at once, and shows them.
+func (r *Jobs) many(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (block.Result, error) {
+	how, left := "one pass", time.Duration(0) // a pass takes as long as it does
+	if j.Duration > 0 {
+		left = j.Warmup + specs[0].Duration
+		how = "for " + left.String()
+	}
+	n := fmt.Sprintf("%d targets", len(specs))
+	if len(specs) == 1 {
+		n = "1 target"
+	}
+	r.say("%s: %s, %s", j.Name, n, how)
+	seen, done := r.watch(j.Name, left)
+	defer done()
+	specs = slices.Clone(specs)
+	for i := range specs {
+		specs[i].Progress = seen
+	}
+	specs[0].Begin = r.Begin
+	res, _, err := block.RunMany(ctx, specs, targets)
+	return res, err
+}

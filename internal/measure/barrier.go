@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// Party is a load on one host that begins together with those on others.
+type Party interface {
+	Name() string
+	// Clock measures how far the host's clock is from the controller's.
+	Clock(ctx context.Context) (model.Clock, error)
+	// Ready returns once the load waits at the barrier.
+	Ready(ctx context.Context) error
+	// Arm has the load begin at an instant of its own host's clock, and returns
+	// when it has taken that on.
+	Arm(ctx context.Context, at time.Time) error
+	// Began is when it did, by its own host's clock.
+	Began(ctx context.Context) (time.Time, error)
+	// Stop ends the load whatever it does, and is harmless after its end.
+	Stop(ctx context.Context) error
+}
+
+// Start is how parties began together.
+type Start struct {
+	At     time.Time // the instant that was agreed on, by the controller's clock
+	Clocks map[string]model.Clock
+	// Began is when each host did, from At on; the host's clock is known to
+	// Clocks[host].Error only.
+	Began map[string]time.Duration
+	// Spread is from the first to the last of them, and Error how wrong that may be.
+	Spread, Error time.Duration
+}
+
+// Times of a barrier.
+const (
+	// armLead is how far ahead the instant is, besides what the clocks' exchange
+	// takes: whoever has not agreed by half of it, does not come.
+	armLead  = time.Second
+	beganFor = 10 * time.Second
+)
+
+// Together brings all parties to one instant. now is the controller's clock.
+// ready bounds the way to the barrier; 0: it takes as long as it does.
+//
+// A party that does not come is named in the error, and the others are stopped
+// before they begin: nothing is started then.
+func Together(ctx context.Context, parties []Party, ready time.Duration, now func() time.Time) (Start, error) {
+	s := Start{Clocks: map[string]model.Clock{}, Began: map[string]time.Duration{}}
+	arrive := ctx
+	if ready > 0 {
+		var cancel context.CancelFunc
+		arrive, cancel = context.WithTimeoutCause(ctx, ready, fmt.Errorf("it was not ready within %v", ready))
+		defer cancel()
+	}
+	if err := each(arrive, parties, func(p Party, ctx context.Context) error { return p.Ready(ctx) }); err != nil {
+		return s, halt(ctx, parties, fmt.Errorf("begin together: nothing was started: %w", err))
+	}
+	worst := time.Duration(0)
+	for _, p := range parties {
+		c, err := p.Clock(ctx)
+		if err != nil {
+			return s, halt(ctx, parties, fmt.Errorf("begin together: nothing was started: read clock of %s: %w", p.Name(), err))
+		}
+		s.Clocks[p.Name()], worst = c, max(worst, c.Error)
+	}
+	lead := armLead + 16*worst
+	s.At = now().Add(lead)
+	agree, cancel := context.WithTimeoutCause(ctx, lead/2, fmt.Errorf("it did not agree on the start within %v", lead/2))
+	defer cancel()
+	err := each(agree, parties, func(p Party, ctx context.Context) error { return p.Arm(ctx, s.At.Add(s.Clocks[p.Name()].Offset)) })
+	if err != nil {
+		return s, halt(ctx, parties, fmt.Errorf("begin together: nothing was started: %w", err))
+	}
+	return s, s.began(ctx, parties, s.At.Sub(now())+beganFor)
+}
+
+// began asks when each did.
+func (s *Start) began(ctx context.Context, parties []Party, within time.Duration) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("it did not begin within %v of the start", beganFor))
+	defer cancel()
+	var mu sync.Mutex
+	at := map[string]time.Time{}
+	if err := each(bounded, parties, func(p Party, ctx context.Context) error {
+		t, err := p.Began(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		at[p.Name()] = t
+		return err
+	}); err != nil {
+		return halt(ctx, parties, fmt.Errorf("begin together: %w", err))
+	}
+	var first, last, e1, e2 time.Duration
+	for i, p := range parties {
+		c := s.Clocks[p.Name()]
+		d := at[p.Name()].Add(-c.Offset).Sub(s.At)
+		s.Began[p.Name()] = d
+		if i == 0 || d < first {
+			first, e1 = d, c.Error
+		}
+		if i == 0 || d > last {
+			last, e2 = d, c.Error
+		}
+	}
+	s.Spread, s.Error = last-first, e1+e2
+	return nil
+}
+
+// errOther is why those are not waited for any more that did nothing wrong.
+var errOther = errors.New("another host failed")
+
+// each asks all at once, and names who fails; the others are not waited for then.
+func each(ctx context.Context, parties []Party, do func(Party, context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, len(parties))
+	var wg sync.WaitGroup
+	for i, p := range parties {
+		wg.Go(func() {
+			if err := do(p, ctx); err != nil && !errors.Is(err, errOther) {
+				errs[i] = fmt.Errorf("%s: %w", p.Name(), err)
+				cancel(errOther)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// halt stops all of them, also when ctx is over.
+func halt(ctx context.Context, parties []Party, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	for _, p := range parties {
+		if err := p.Stop(ctx); err != nil {
+			why = errors.Join(why, fmt.Errorf("%s: %w", p.Name(), err))
+		}
+	}
+	return why
+}

@@ -1,0 +1,27 @@
+package model
+
+import "encoding/json"
+
+// LoadVersion is the version of Load that this build writes.
+const LoadVersion = 1
+
+// Load is what a load did that was asked for by itself: in results.json of its
+// bundle.
+type Load struct {
+	V    int    `json:"v"`
+	Kind string `json:"kind"` // "block", "tcp", "frames", "jobs", "pools"
+	Line string `json:"line"` // the result in one line
+	Text string `json:"text"` // what the command printed
+	// Series are the rates over time, empty where a load has none.
+	Series []LoadSeries `json:"series"`
+	// Data is what the command prints with --json, but for the place of the report.
+	Data json.RawMessage `json:"data"`
+}
+
+// LoadSeries is a rate over time, one value for so many seconds.
+type LoadSeries struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"` // "B/s", "bit/s", "frames"
+	Each   int       `json:"each_s"`
+	Values []float64 `json:"values"`
+}

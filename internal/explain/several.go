@@ -21,6 +21,10 @@ const (
 	// severalMore: what they reach must be that much above the one run before;
 	// two runs of a path differ by up to a tenth.
 	severalMore = 1.15
+	// severalQueue times the shortest round trip: the connections wait in a queue.
+	severalQueue = 1.5
+	// severalSureOfLink: a core that every packet passes would look the same.
+	severalSureOfLink = 0.65
 	// severalSure is the least confidence in the probe's own verdict.
 	severalSure = 0.5
 )
@@ -29,6 +33,7 @@ const (
 type Several struct {
 	Streams int
 	Before  unit.BitRate // goodput of the run that was judged
+	Each    unit.BitRate // of one of its connections
 }
 
 // PlanSeveral plans the probe for a verdict that names a limit of each
@@ -44,7 +49,7 @@ func PlanSeveral(v model.Verdict, streams int) (Several, bool) {
 	}
 	each := float64(v.Measured) / float64(streams)
 	n := math.Ceil(severalBeyond * float64(*v.Ceiling) / each)
-	p := Several{Streams: int(min(n, severalMost)), Before: v.Measured}
+	p := Several{Streams: int(min(n, severalMost)), Before: v.Measured, Each: unit.BitRate(each)}
 	return p, p.Streams > streams
 }
 
@@ -61,6 +66,8 @@ func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
 	case next.Limiter == model.None:
 		v.NextLimit = &model.NextLimit{Limiter: model.None, At: *next.Ceiling, Why: how}
 		return v
+	case p.queues(next, c):
+		next = sharedLink(next, c, how)
 	case claimsNothing(next.Limiter), next.Limiter == v.Limiter, next.Confidence < severalSure, followsFrom(v.Limiter, next.Limiter):
 		return v
 	}
@@ -70,6 +77,35 @@ func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
 		Evidence: append([]model.Evidence{{What: how, Metric: "several_connections", Value: float64(next.Measured), Unit: "bit/s", Host: c.Sender.host(), N: p.Streams}}, next.Evidence...),
 	}
 	return withCause(v, found, next.Measured, how)
+}
+
+// queues: together they carry much less than each by itself would, and their round
+// trips show that they wait for each other. What holds each back still shows, so
+// that the verdict on the probe alone may name that, or nothing.
+func (p Several) queues(next model.Verdict, c Case) bool {
+	alone := float64(p.Streams) * float64(p.Each)
+	if !claimsNothing(next.Limiter) && next.Limiter != model.ReceiverWindow && next.Limiter != model.SendBuffer {
+		return false
+	}
+	if !(float64(next.Measured) < refuted*min(alone, float64(*next.Ceiling))) {
+		return false
+	}
+	var queue []float64
+	for _, s := range look(c, Ceiling(c)) {
+		if s.snd != nil {
+			queue = append(queue, s.snd.queue)
+		}
+	}
+	return median(queue) >= severalQueue
+}
+
+// sharedLink is the verdict on connections that queue for the same link.
+func sharedLink(next model.Verdict, c Case, how string) model.Verdict {
+	e := finding{}
+	e.say(c.Sender.host(), "several_queue", float64(next.Measured), "bit/s", len(c.Sender.Samples), "%s, less than each by itself would add up to, and wait for each other on the way", how)
+	next.Limiter, next.Where, next.Host, next.Confidence, next.Evidence = model.LinkRate, limiter(model.LinkRate).Where, "", severalSureOfLink, e.evidence
+	next.Fix = operator("", adviceFor(nil, &finding{id: model.LinkRate}))
+	return next
 }
 
 // withCause adds a cause that binds from the goodput at, or puts it in place of

@@ -16,6 +16,8 @@ func windowed() knobs {
 
 func TestSeveralShowWhatTheyMeetTogether(t *testing.T) {
 	slow := knobs{rate: 0.45e9, rtt: 18 * time.Millisecond, streams: 8}
+	// Small send buffers hold each back beside the queue that they share.
+	queued := knobs{rate: 0.45e9, rtt: 37 * time.Millisecond, streams: 8, sndbuf: 0.6, sndbufSz: 256 << 10, cwnd: 400, notsent: -1, sendQ: 250 << 10, settings: map[string]string{wmemSetting: "4096 16384 262144"}}
 	full := knobs{rate: healthy, rtt: 12 * time.Millisecond, streams: 8}
 	for _, c := range []struct {
 		name   string
@@ -24,6 +26,7 @@ func TestSeveralShowWhatTheyMeetTogether(t *testing.T) {
 		next   model.LimiterID
 	}{
 		{"a slow link behind it", slow, []model.LimiterID{model.ReceiverWindow, model.LinkRate}, model.LinkRate},
+		{"a slow link, and buffers that still show", queued, []model.LimiterID{model.ReceiverWindow, model.LinkRate}, model.LinkRate},
 		{"nothing behind it", full, []model.LimiterID{model.ReceiverWindow}, model.None},
 	} {
 		v := Judge(windowed().build())

@@ -84,7 +84,9 @@ func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
 // that the verdict on the probe alone may name that, or nothing.
 func (p Several) queues(next model.Verdict, c Case) bool {
 	alone := float64(p.Streams) * float64(p.Each)
-	if !claimsNothing(next.Limiter) && next.Limiter != model.ReceiverWindow && next.Limiter != model.SendBuffer {
+	switch next.Limiter {
+	case model.Undetermined, model.StartUp, model.ReceiverWindow, model.SendBuffer, model.PathLoss: // losses of a queue that overflows
+	default:
 		return false
 	}
 	if !(float64(next.Measured) < refuted*min(alone, float64(*next.Ceiling))) {

@@ -62,7 +62,7 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 	w := tabwriter.NewWriter(&page, 0, 8, 2, ' ', 0)
 	row := func(cells ...string) {
 		for i, s := range cells {
-			cells[i] = report.Plain(s)
+			cells[i] = report.Printable(s)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
@@ -98,7 +98,7 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 		return fmt.Errorf("write comparison: %w", err)
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintf(&page, "\nnote: %s\n", report.Plain(n))
+		fmt.Fprintf(&page, "\nnote: %s\n", report.Printable(n))
 	}
 	for line := range strings.Lines(page.String()) {
 		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {

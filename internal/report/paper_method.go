@@ -239,6 +239,7 @@ func (w *paperWriter) effectTable(workload string) paperTable {
 	t.Caption = workload + ", " + role + ". Ratio is treated over baseline; Smallest is the smallest effect that so many blocks would have shown nine times in ten."
 	if w.paperProtocol() {
 		t.Caption = workload + ". Ratio is treated over baseline; protocol paper has no interval and no test."
+		t.drop("Interval", "p", "Smallest")
 	}
 	return t
 }

@@ -247,6 +247,9 @@ func (w *paperWriter) settingTable() (paperTable, bool) {
 		rec := entry{Text: "as it was"}
 		for _, r := range w.s.Recommended {
 			if k == (settingKey{r.Host, r.Setting, r.Target}) {
+				if rec.Class != "" {
+					r.Value = rec.Text + "; " + r.Value
+				}
 				rec = entry{Text: r.Value, Class: "mono strong"}
 			}
 		}

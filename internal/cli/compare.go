@@ -70,30 +70,9 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 	row()
 	row("A", c.A.ID, c.A.Started.UTC().Format("2006-01-02 15:04 UTC"), c.A.Command)
 	row("B", c.B.ID, c.B.Started.UTC().Format("2006-01-02 15:04 UTC"), c.B.Command)
-	if c.Gain != nil {
-		row()
-		row("PROOF", "A", "B", "B OVER A", "")
-		row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
-	}
-	if len(c.Rung) > 0 {
-		row()
-		row("RUNG", "A", "B", "B OVER A")
-		for _, r := range c.Rung {
-			row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
-		}
-	}
+	printMeasured(row, c)
 	printEffects(row, c)
-	if len(c.Changed) > 0 {
-		row()
-		row("HOST", "WHAT DIFFERS", "A", "B")
-		for _, d := range c.Changed {
-			row(dashed(d.Host), d.What, d.A, d.B)
-		}
-	}
-	if len(c.Changed) == 0 {
-		row()
-		row("Nothing that was recorded of hosts and settings differs.")
-	}
+	printChanged(row, c.Changed)
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("write comparison: %w", err)
 	}
@@ -106,6 +85,34 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 		}
 	}
 	return nil
+}
+
+// printMeasured prints proofs and rungs.
+func printMeasured(row func(...string), c compare.Comparison) {
+	if c.Gain != nil {
+		row()
+		row("PROOF", "A", "B", "B OVER A", "")
+		row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
+	}
+	if len(c.Rung) > 0 {
+		row()
+		row("RUNG", "A", "B", "B OVER A")
+		for _, r := range c.Rung {
+			row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
+		}
+	}
+}
+
+func printChanged(row func(...string), changed []compare.Difference) {
+	row()
+	if len(changed) == 0 {
+		row("Nothing that was recorded of hosts and settings differs.")
+		return
+	}
+	row("HOST", "WHAT DIFFERS", "A", "B")
+	for _, d := range changed {
+		row(dashed(d.Host), d.What, d.A, d.B)
+	}
 }
 
 func printEffects(row func(...string), c compare.Comparison) {

@@ -54,10 +54,11 @@ var pure = map[string]bool{
 // isPure tells whether a file is of a pure room, or of the profiles: a value
 // rule has to give the same plan for the same host; or of what a study is asked
 // and concludes: a study that was interrupted is continued by playing its runs
-// again, which must lead to the same place.
+// again, which must lead to the same place; or of what sets two runs side by side.
 func isPure(s source) bool {
 	return pure[s.room] || strings.HasPrefix(s.file, "internal/tune/profile/") ||
-		strings.HasPrefix(s.file, "internal/study/file/") || strings.HasPrefix(s.file, "internal/study/drive/")
+		strings.HasPrefix(s.file, "internal/study/file/") || strings.HasPrefix(s.file, "internal/study/drive/") ||
+		strings.HasPrefix(s.file, "internal/report/compare/")
 }
 
 // impure lists what the pure rooms may not import, and why.

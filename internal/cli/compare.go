@@ -62,7 +62,7 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 	w := tabwriter.NewWriter(&page, 0, 8, 2, ' ', 0)
 	row := func(cells ...string) {
 		for i, s := range cells {
-			cells[i] = report.Plain(s)
+			cells[i] = report.Printable(s)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
@@ -70,6 +70,25 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 	row()
 	row("A", c.A.ID, c.A.Started.UTC().Format("2006-01-02 15:04 UTC"), c.A.Command)
 	row("B", c.B.ID, c.B.Started.UTC().Format("2006-01-02 15:04 UTC"), c.B.Command)
+	printMeasured(row, c)
+	printEffects(row, c)
+	printChanged(row, c.Changed)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write comparison: %w", err)
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(&page, "\nnote: %s\n", report.Printable(n))
+	}
+	for line := range strings.Lines(page.String()) {
+		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return fmt.Errorf("write comparison: %w", err)
+		}
+	}
+	return nil
+}
+
+// printMeasured prints proofs and rungs.
+func printMeasured(row func(...string), c compare.Comparison) {
 	if c.Gain != nil {
 		row()
 		row("PROOF", "A", "B", "B OVER A", "")
@@ -82,30 +101,18 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 			row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
 		}
 	}
-	printEffects(row, c)
-	if len(c.Changed) > 0 {
-		row()
-		row("HOST", "WHAT DIFFERS", "A", "B")
-		for _, d := range c.Changed {
-			row(dashed(d.Host), d.What, d.A, d.B)
-		}
-	}
-	if len(c.Changed) == 0 {
-		row()
+}
+
+func printChanged(row func(...string), changed []compare.Difference) {
+	row()
+	if len(changed) == 0 {
 		row("Nothing that was recorded of hosts and settings differs.")
+		return
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
+	row("HOST", "WHAT DIFFERS", "A", "B")
+	for _, d := range changed {
+		row(dashed(d.Host), d.What, d.A, d.B)
 	}
-	for _, n := range c.Notes {
-		fmt.Fprintf(&page, "\nnote: %s\n", report.Plain(n))
-	}
-	for line := range strings.Lines(page.String()) {
-		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {
-			return fmt.Errorf("write comparison: %w", err)
-		}
-	}
-	return nil
 }
 
 func printEffects(row func(...string), c compare.Comparison) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"html/template"
+	"slices"
 
 	"linerate/internal/model"
 )
@@ -138,4 +139,17 @@ func cols(names ...string) []column {
 		out = append(out, column{Name: n})
 	}
 	return out
+}
+
+// drop takes columns out by their names.
+func (t *paperTable) drop(names ...string) {
+	for i := len(t.Head) - 1; i >= 0; i-- {
+		if !slices.Contains(names, t.Head[i].Name) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j] = slices.Delete(t.Rows[j], i, i+1)
+		}
+	}
 }

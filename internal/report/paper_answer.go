@@ -55,6 +55,8 @@ func headlineOf(s *model.Study) string {
 		head = "Not decided: no change of " + s.Primary + " was shown, and none excluded"
 	case len(open) > 0:
 		head = fmt.Sprintf("No change was shown to pay on %s; %d of %d are not decided", s.Primary, len(open), len(all))
+	case len(with(all, model.StudyNotInForce, model.StudyNotTried)) > 0 && len(losses) == 0:
+		head = fmt.Sprintf("No change was shown to pay on %s; %d of %d were not measured", s.Primary, len(with(all, model.StudyNotInForce, model.StudyNotTried)), len(all))
 	default:
 		head = fmt.Sprintf("None of %s pays on %s", plural(len(all), "change"), s.Primary)
 	}

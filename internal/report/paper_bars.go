@@ -40,28 +40,15 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	if len(cs) == 0 {
 		return paperFigure{}, false
 	}
+	beside := w.besides(steps)
 	hundred := 100.0
-	id, beside := fmt.Sprintf("effect-%d", i), [3]string{"Baseline", "the baseline configuration", "of the baseline runs beside it, baseline = 100%"}
-	if w.paperProtocol() {
-		beside[2] = "of the baseline, measured once = 100%"
-	}
-	if w.crossed() {
-		beside[2] = "of the cases that have the same factor as the baseline has it = 100%"
-	}
-	if steps {
-		id, beside = fmt.Sprintf("steps-%d", i), [3]string{"State before", "the state before each step of the baseline", "of the state before = 100%"}
-	}
-	b := chart.Bars{Unit: "%", Ref: &hundred, Top: 120, Rows: []chart.Bar{{Label: beside[0], Text: "100%", Class: "b5", Value: &hundred}}}
+	b := chart.Bars{Unit: "%", Ref: &hundred, Top: 120, Rows: []chart.Bar{{Label: beside.label, Text: "100%", Class: "b5", Value: &hundred}}}
 	if m := w.s.File.Protocol.Margin; finite(m) && m > 1 {
 		b.Band = &[2]float64{100 / m, 100 * m}
 	}
 	desc := ""
 	for _, c := range cs {
-		row := chart.Bar{Label: named(c), Class: conclusionClass(c.Conclusion), Value: hundredfold(c.Ratio), Low: hundredfold(c.CILow), High: hundredfold(c.CIHigh),
-			Span: c.CILow != nil || c.CIHigh != nil, Text: w.barText(c), Title: named(c) + ": " + w.barText(c)}
-		if c.Conclusion == model.StudyNotInForce || c.Conclusion == model.StudyNotTried {
-			row.Value = nil
-		}
+		row := w.bar(c)
 		b.Rows = append(b.Rows, row)
 		desc += row.Title + ". "
 	}
@@ -69,16 +56,43 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	if cs[0].Primary {
 		role = "primary outcome"
 	}
-	f := paperFigure{Caption: name + " (" + role + "): " + outcomeName(cs[0].Unit) + " relative to " + beside[1], Legend: w.effectLegend(cs)}
-	b.Figure = chart.Figure{ID: id, Title: f.Caption, Desc: desc}
+	f := paperFigure{Caption: name + " (" + role + "): " + outcomeName(cs[0].Unit) + " relative to " + beside.caption, Legend: w.effectLegend(cs)}
+	b.Figure = chart.Figure{ID: fmt.Sprintf("%s-%d", beside.id, i), Title: f.Caption, Desc: desc}
 	f.Panels = []panel{{SVG: template.HTML(b.SVG())}} // chart escapes every text
-	f.Note = "Relative to the mean " + beside[2] + "; n = " + w.nRange(cs) + "."
+	f.Note = "Relative to the mean " + beside.note + "; n = " + w.nRange(cs) + "."
 	if w.paperProtocol() {
 		f.Note += " This protocol gives no interval."
-	} else if !slices.ContainsFunc(cs, func(c model.StudyComparison) bool { return c.Primary }) {
+	} else if !cs[0].Primary {
 		f.Note += " Not corrected for the number of comparisons."
 	}
 	return f, true
+}
+
+// besides says what the bars are relative to: id, the label of the 100% bar, and
+// the words for caption and note.
+func (w *paperWriter) besides(steps bool) (b struct{ id, label, caption, note string }) {
+	b.id, b.label, b.caption = "effect", "Baseline", "the baseline configuration"
+	switch {
+	case steps:
+		b.id, b.label, b.caption, b.note = "steps", "State before", "the state before each step of the baseline", "of the state before = 100%"
+	case w.crossed():
+		b.note = "of the cases that have the same factor as the baseline has it = 100%"
+	case w.paperProtocol():
+		b.note = "of the baseline, measured once = 100%"
+	default:
+		b.note = "of the baseline runs beside it, baseline = 100%"
+	}
+	return b
+}
+
+// bar is the row of one comparison; one that was not measured has text only.
+func (w *paperWriter) bar(c model.StudyComparison) chart.Bar {
+	row := chart.Bar{Label: named(c), Class: conclusionClass(c.Conclusion), Value: hundredfold(c.Ratio), Low: hundredfold(c.CILow), High: hundredfold(c.CIHigh),
+		Span: c.CILow != nil || c.CIHigh != nil, Text: w.barText(c), Title: named(c) + ": " + w.barText(c)}
+	if c.Conclusion == model.StudyNotInForce || c.Conclusion == model.StudyNotTried {
+		row.Value = nil
+	}
+	return row
 }
 
 func outcomeName(u string) string {

@@ -198,18 +198,20 @@ func levelWords(l model.StudyLevel) string {
 // table behind them.
 func (w *paperWriter) effects() paperSection {
 	s := paperSection{Title: "Effect of each change", Break: true}
-	var figs []paperFigure
-	for i, name := range workloadNames(w.s) {
-		for _, steps := range []bool{true, false} {
+	for _, steps := range []bool{true, false} {
+		var figs []paperFigure
+		for i, name := range workloadNames(w.s) {
 			if f, ok := w.bars(i, name, steps); ok {
 				figs = append(figs, w.figure(f))
 			}
 		}
+		if len(figs) > 0 {
+			s.Blocks = append(s.Blocks, block{Figures: figs})
+		}
 	}
-	if len(figs) == 0 {
+	if len(s.Blocks) == 0 {
 		return paperSection{}
 	}
-	s.Blocks = append(s.Blocks, block{Figures: figs})
 	for _, name := range workloadNames(w.s) {
 		if t := w.effectTable(name); len(t.Rows) > 0 {
 			s.Blocks = append(s.Blocks, w.table(t))
@@ -239,6 +241,7 @@ func (w *paperWriter) effectTable(workload string) paperTable {
 	t.Caption = workload + ", " + role + ". Ratio is treated over baseline; Smallest is the smallest effect that so many blocks would have shown nine times in ten."
 	if w.paperProtocol() {
 		t.Caption = workload + ". Ratio is treated over baseline; protocol paper has no interval and no test."
+		t.drop("Interval", "p", "Smallest")
 	}
 	return t
 }

@@ -51,7 +51,11 @@ func (w *paperWriter) recommendation() paperSection {
 		t.Rows = append(t.Rows, []entry{settingEntry(a), {Text: a.Host}, valueEntry(a.Default), valueEntry(a.Before),
 			{Text: a.Value, Class: "mono strong"}, {Text: gain, Class: "strong"}, {Text: ci}, {Text: n}, {Text: a.Why, Sub: a.Factor}})
 	}
-	t.Notes = []string{"Default is the kernel's own, before what this host found when the study began. All were put back: apply them with linerate tune."}
+	state := "Every change of the study was put back: none of these is in force by it. To apply them: linerate tune."
+	if !w.s.Restored {
+		state = "NOT every change of the study was put back: see what was changed."
+	}
+	t.Notes = []string{"Default is the kernel's own value, Before what was found when the study began. " + state}
 	s.Blocks = append(s.Blocks, w.table(t))
 	return s
 }
@@ -247,6 +251,9 @@ func (w *paperWriter) settingTable() (paperTable, bool) {
 		rec := entry{Text: "as it was"}
 		for _, r := range w.s.Recommended {
 			if k == (settingKey{r.Host, r.Setting, r.Target}) {
+				if rec.Class != "" {
+					r.Value = rec.Text + "; " + r.Value
+				}
 				rec = entry{Text: r.Value, Class: "mono strong"}
 			}
 		}

@@ -88,3 +88,23 @@ func TestAnUnrestoredStudyIsSaid(t *testing.T) {
 }
 
 func nans() (nan, inf float64) { return math.NaN(), math.Inf(1) }
+
+func TestALongStudyMakesNoHeavyPage(t *testing.T) {
+	e := studytest.Adapter("linerate")
+	s := e.Results.Study
+	for i := range s.Runs {
+		for range 1180 {
+			s.Runs[i].PerSecond = append(s.Runs[i].PerSecond, 1e9)
+		}
+	}
+	n := len(s.Runs)
+	for i := range 2000 {
+		r := s.Runs[i%n]
+		r.N = n + i
+		s.Runs = append(s.Runs, r)
+	}
+	page := render(t, renderCase{e.Results, e.Samples, e.Facts})
+	if len(page) > 3_000_000 || !strings.Contains(page, "evenly chosen") {
+		t.Errorf("%d bytes", len(page))
+	}
+}

@@ -12,6 +12,13 @@ import (
 	"linerate/internal/report/chart"
 )
 
+// Bounds of a small chart: more lines or points than these are not told apart
+// and would only make the page heavy.
+const (
+	maxLines       = 24
+	maxSmallPoints = 160
+)
+
 // overTime shows the outcome second by second: every run of a state as a thin
 // line, their median as a thick one, all states of a workload on the same axes.
 func (w *paperWriter) overTime() paperSection {
@@ -45,22 +52,31 @@ func (w *paperWriter) seconds(i int, workload string) (paperFigure, bool) {
 	}
 	div, name := outcomeScale(top, u)
 	f := paperFigure{Caption: workload + ": " + outcomeName(u) + " in each second, in " + name,
-		Legend: []legend{{"thinkey", "each counted run", ""}, {"s1", "their median", ""}}, Note: "All panels of this figure have the same axes. A point stands for the second that ends there."}
+		Legend: []legend{{"thinkey", "each counted run", ""}, {"s1", "their median", ""}}, Note: "All panels of this figure have the same axes. A point stands for the second that ends there, in long runs for the mean of several."}
+	most := 1 // runs that one thin line stands for
 	for j, x := range w.states {
 		runs := w.counted(x, workload)
 		c := chart.Small{XUnit: "s", Right: right, Top: top / div}
-		for _, r := range runs {
-			if len(r.PerSecond) > 0 {
+		n, every := 0, 1+(len(runs)-1)/maxLines
+		for k, r := range runs {
+			if len(r.PerSecond) == 0 {
+				continue
+			}
+			if n++; k%every == 0 {
 				c.Runs = append(c.Runs, secondPoints(r.PerSecond, div))
 			}
 		}
-		if len(c.Runs) == 0 {
+		if n == 0 {
 			continue
 		}
+		most = max(most, every)
 		c.Mid = secondPoints(medianCourse(runs), div)
-		title := fmt.Sprintf("%s, n = %d", x.name(), len(c.Runs))
+		title := fmt.Sprintf("%s, n = %d", x.name(), n)
 		c.Figure = chart.Figure{ID: fmt.Sprintf("seconds-%d-%d", i, j), Title: title, Desc: courseWords(runs)}
 		f.Panels = append(f.Panels, panel{title, template.HTML(c.SVG())}) // chart escapes every text
+	}
+	if most > 1 {
+		f.Note += fmt.Sprintf(" Of states with more than %d runs some are drawn, evenly chosen; the medians are of all.", maxLines)
 	}
 	return f, len(f.Panels) > 0
 }
@@ -70,7 +86,7 @@ func secondPoints(vs []float64, div float64) []chart.Point {
 	for i, v := range vs {
 		out = append(out, chart.Point{X: float64(i + 1), Y: v / div})
 	}
-	out, _ = thin(out)
+	out, _ = thinTo(out, maxSmallPoints)
 	return out
 }
 

@@ -163,8 +163,10 @@ const maxPoints = 600
 
 // thin averages neighbouring points so that at most maxPoints are left, and
 // tells how many readings each stands for.
-func thin(points []chart.Point) ([]chart.Point, int) {
-	k := (len(points) + maxPoints - 1) / maxPoints
+func thin(points []chart.Point) ([]chart.Point, int) { return thinTo(points, maxPoints) }
+
+func thinTo(points []chart.Point, most int) ([]chart.Point, int) {
+	k := (len(points) + most - 1) / most
 	if k <= 1 {
 		return points, 1
 	}

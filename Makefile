@@ -20,7 +20,7 @@ test:
 
 golden:
 	go test ./internal/explain ./internal/facts ./internal/kernel ./internal/measure ./internal/report ./internal/report/chart ./internal/rules ./internal/store ./internal/lab/topology ./internal/lab/fault ./bench/diagnosis -update
-	go test ./internal/cli -run 'Published|Size' -update
+	go test ./internal/cli -run 'Published|Size|Compare' -update
 
 bench:
 	go run ./bench/demo -n 20

@@ -40,6 +40,7 @@ var bans = []struct {
 	{"github.com/gosnmp/", []string{"kernel"}, "asking a switch is an effect on the network; credentials stay in one room"},
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
 	{"linerate/internal/size", []string{"size", "cli", "rules", "explain"}, "the calculators answer questions of people; rules and explain take from it what a slot, a buffer, slots and read-ahead carry (slot.go, buffer.go, flight.go), so that each formula stands once, and no answers: what a verdict is computed from is recorded with its inputs"},
+	{"github.com/parquet-go/", []string{"report"}, "one export knows that format; nothing of linerate's own is kept in it"},
 	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
 	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
 }

@@ -30,20 +30,22 @@ const defaultBudget = 20 * time.Minute
 func fixCommand(env *environment) *cobra.Command {
 	var o fixOptions
 	cmd := &cobra.Command{
-		Use:   "fix SENDER RECEIVER",
+		Use:   "fix SENDER RECEIVER | CLIENT SERVER:/EXPORT",
 		Short: "Find what limits a path, change it, prove the gain, keep or undo, and go on to the next limit",
 		Long: `fix logs in to two hosts (ssh, or the lab) and runs memory-to-memory TCP between
-them. It names the one thing that limits the path, changes that, and measures
-randomised pairs of runs with and without the change. What earned its place is
-kept, what did not is put back. Then it looks again, until what is left is the
-link, something that only an operator can do, or nothing that it can tell. At the
-end, what a later change made needless is taken out again.
+them, or reads an export that the first has mounted from the second. It names the
+one thing that limits the path, changes that, and measures randomised pairs of runs
+with and without the change. What earned its place is kept, what did not is put
+back. Then it looks again, until what is left is the link, something that only an
+operator can do, or nothing that it can tell. At the end, what a later change made
+needless is taken out again.
 
 It asks before each change, unless --yes is given; it never changes what trades
 data safety or security for speed. Each host keeps a journal: linerate tune undo
 HOST puts back all that was kept, and a host undoes a change by itself when this
 program dies in the middle of a proof or the change cuts it off.`,
 		Example: `  linerate fix client1 nas1 --line-rate 10Gbit
+  linerate fix client1 nas1:/export
   linerate fix lab:client1 lab:server1 --yes
   linerate fix client1 root@nas1 --via 10.0.0.2 --budget 5m
   linerate tune undo nas1                          put back what was kept`,
@@ -56,6 +58,7 @@ program dies in the middle of a proof or the change cuts it off.`,
 	cmd.Flags().StringVar(&o.via, "via", "", "the receiver's data address, where its name leads elsewhere (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "TCP connections at once")
 	cmd.Flags().StringVar(&o.cc, "cc", "", "congestion control to ask for; empty leaves the sender's default")
+	cmd.Flags().StringVar(&o.file, "file", "", "file to read, relative to the export; empty is the largest there is")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 0, "seed of the order of the runs; 0 draws one")
 	return cmd
 }
@@ -71,8 +74,6 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 		return err
 	}
 	switch {
-	case names[1].Path != "":
-		return exit(ExitUsage, "fix %s %s: it fixes the network path: name two hosts; what limits a mount linerate explain %s %s tells", args[0], args[1], args[0], args[1])
 	case o.budget <= 0 || o.budget > 24*time.Hour:
 		return exit(ExitUsage, "--budget %s: choose up to 24h", o.budget)
 	case !o.yes && !asksHere(env):
@@ -99,6 +100,16 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 }
 
 func fixPath(ctx context.Context, env *environment, o fixOptions, h pair, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
+	export, via, err := findExport(ctx, o.explainOptions, h)
+	if err != nil {
+		return nil, err
+	}
+	if export != nil && export.Mount.Point == "" {
+		return nil, exit(ExitUsage, "fix %s %s: %s has not mounted it: mount it, or name the two hosts alone to fix the network between them", h.args[0], h.args[1], h.args[0])
+	}
+	if o.via == "" {
+		o.via = via
+	}
 	from, to, err := dataPath(ctx, o.explainOptions, h.names, h.agents)
 	if err != nil {
 		return nil, err
@@ -106,16 +117,20 @@ func fixPath(ctx context.Context, env *environment, o fixOptions, h pair, rate m
 	if rate.State != model.Present {
 		rate = statedRate(ctx, env, h.names, to, p)
 	}
-	p.say("data path: %s (%s) → %s (%s)", h.args[0], from, h.args[1], to)
+	sender, receiver := loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]}, loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]}
+	if export != nil { // as a read flows
+		receiver.Name = strings.TrimSuffix(h.args[1], ":"+h.names[1].Path)
+		sender, receiver = receiver, sender
+	}
+	p.say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
 	f := loop.Fix{
 		Loop: loop.Loop{
-			Sender:   loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]},
-			Receiver: loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]},
+			Sender: sender, Receiver: receiver,
 			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
 			Seed: o.seed, Now: env.now, Progress: func(s string) { p.say("%s", s) },
 			Report: func(v model.Verdict) { p.say("verdict: %s", v.Line) },
 		},
-		Budget: o.budget,
+		Budget: o.budget, Export: export,
 	}
 	if !o.yes {
 		f.Ask = func(v model.Verdict) (bool, error) { return askFix(env, v.Fix) }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,43 +10,49 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/report"
+	"linerate/internal/report/data"
 	"linerate/internal/store"
 )
 
 type reportOptions struct {
 	output string
 	format string
+	table  string
 }
 
 func reportCommand(env *environment) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Render the report of a recorded run again",
+		Short: "Render the report of a recorded run again, or write its data",
 		Long: `report reads a bundle, checks its hashes and renders its report again, with this
 build's renderer. RUN is an id of linerate runs, the beginning of one, "last",
-or the path of a bundle.`,
-		Example: `  linerate report last                      the conclusions, on the terminal
-  linerate report last -o report.html       one self-contained page
-  linerate report 20261120-2345 --format markdown`,
+or the path of a bundle.
+
+The report of a study is a white paper: question and answer first, then the
+set-up, the method, every figure with the table behind it, what did nothing,
+and every run (docs/report.md). --format csv and parquet write one table of the
+data, "runs" unless --table names another; an unknown name lists those there are.`,
+		Example: `  linerate report last                             the conclusions, on the terminal
+  linerate report last -o report.html              one self-contained page
+  linerate report 20261120-2345 --format md
+  linerate report last --format csv --table comparisons -o comparisons.csv
+  linerate report last --table connections -o connections.parquet`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return runReport(env, args[0], o) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this file instead of stdout")
-	cmd.Flags().StringVar(&o.format, "format", "", "text, html or markdown; by default text, or what the ending of --output says")
+	cmd.Flags().StringVar(&o.format, "format", "", "text, html, md, json, csv or parquet; by default text, or what the ending of --output says")
+	cmd.Flags().StringVar(&o.table, "table", "", "of csv and parquet: which table (default \"runs\")")
 	return cmd
 }
 
 func runReport(env *environment, ref string, o reportOptions) error {
-	root, err := store.DataDir(env.getenv)
-	if err != nil {
-		return err
+	f := format(o)
+	if o.table != "" && f != "csv" && f != "parquet" {
+		return exit(ExitUsage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
 	}
-	dir, err := store.Resolve(root, ref)
-	if err != nil {
-		return err
-	}
-	b, err := store.Open(dir)
+	b, err := openRun(env, ref)
 	if err != nil {
 		return err
 	}
@@ -53,12 +60,14 @@ func runReport(env *environment, ref string, o reportOptions) error {
 		return printJSON(env, b.Results)
 	}
 	var buf bytes.Buffer
-	if err := render(env, &buf, b, format(o)); err != nil {
+	if err := render(env, &buf, b, f, o.table); err != nil {
 		return err
 	}
 	if o.output == "" {
-		_, err := env.out.Write(buf.Bytes())
-		return err
+		if _, err := env.out.Write(buf.Bytes()); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+		return nil
 	}
 	if err := os.WriteFile(o.output, buf.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -67,32 +76,75 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	return nil
 }
 
+// openRun finds and opens the bundle that the user named.
+func openRun(env *environment, ref string) (*store.Bundle, error) {
+	root, err := store.DataDir(env.getenv)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := store.Resolve(root, ref)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(dir)
+}
+
 // format is what was asked for, else what the file's ending says, else text.
 func format(o reportOptions) string {
-	if o.format != "" {
+	switch {
+	case o.format == "markdown":
+		return "md"
+	case o.format != "":
 		return o.format
 	}
-	switch filepath.Ext(o.output) {
+	switch end := filepath.Ext(o.output); end {
 	case ".html", ".htm":
 		return "html"
-	case ".md":
-		return "markdown"
+	case ".md", ".json", ".csv", ".parquet":
+		return end[1:]
 	}
 	return "text"
 }
 
-func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format string) error {
+func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format, table string) error {
 	switch format {
 	case "text":
 		return report.Text(buf, b.Results, env.color, env.width)
-	case "markdown":
-		return report.Markdown(buf, b.Results)
-	case "html":
-		samples, err := b.Samples()
-		if err != nil {
+	case "json":
+		e := json.NewEncoder(buf)
+		e.SetIndent("", "  ")
+		return e.Encode(b.Results)
+	case "csv", "parquet":
+		return renderTable(buf, b, format, table)
+	case "md", "html":
+	default:
+		return exit(ExitUsage, "unknown format %q; choose text, html, md, json, csv or parquet", format)
+	}
+	samples, err := b.Samples()
+	if err != nil {
+		return err
+	}
+	if format == "md" {
+		return report.Markdown(buf, b.Results, samples, b.Facts)
+	}
+	return report.HTML(buf, b.Results, samples, b.Facts)
+}
+
+// renderTable writes one table. The samples are read only where it is made of
+// them.
+func renderTable(buf *bytes.Buffer, b *store.Bundle, format, table string) error {
+	t, err := data.Find(b.Results, table)
+	if err != nil {
+		return &exitError{ExitUsage, fmt.Errorf("%w; choose one with --table", err)}
+	}
+	var samples store.Samples
+	if t.Counters {
+		if samples, err = b.Samples(); err != nil {
 			return err
 		}
-		return report.HTML(buf, b.Results, samples, b.Facts)
 	}
-	return exit(ExitUsage, "unknown format %q; choose text, html or markdown", format)
+	if format == "parquet" {
+		return t.Parquet(buf, b.Results, data.Samples(samples))
+	}
+	return t.CSV(buf, b.Results, data.Samples(samples))
 }

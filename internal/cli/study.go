@@ -25,11 +25,14 @@ with planned looks, corrected for everything that was declared, and puts back
 whatever it changed. docs/study.md explains its file.`,
 		Example: `  linerate study new                           the templates, by paper and by question
   linerate study new which-settings-pay > s.yaml
-  linerate study plan s.yaml                   what would be run and changed, how long, what it could see`,
+  linerate study plan s.yaml                   what would be run and changed, how long, what it could see
+  linerate study run s.yaml                    make it; Ctrl-C is safe, and resume goes on
+  linerate study show last                     what it found, or has found so far`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(studyNewCommand(env), studyPlanCommand(env), studySchemaCommand(env))
+	cmd.AddCommand(studyNewCommand(env), studyPlanCommand(env), studyRunCommand(env), studyResumeCommand(env),
+		studyShowCommand(env), studyListCommand(env), studySchemaCommand(env))
 	return cmd
 }
 

@@ -33,6 +33,8 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 		a = &fileRead{spec: *w.spec.Read}
 	case Write:
 		a = &fileWrite{spec: *w.spec.Write}
+	case Block:
+		a = &blockLoad{spec: *w.spec.Block, warmup: w.spec.Warmup, length: w.spec.Duration}
 	}
 	defer func() {
 		if cerr := a.close(); err == nil {

@@ -91,6 +91,8 @@ type Result struct {
 	Early bool `json:"early,omitempty"`
 	// Alone: what a Copy, a Read or a Write did.
 	Alone *Alone `json:"alone,omitempty"`
+	// Block: what a Block did.
+	Block *BlockResult `json:"block,omitempty"`
 }
 
 // StreamResult is one connection's part of a Result.

@@ -19,13 +19,15 @@ type Role string
 
 // A Source connects and writes, a Sink listens and reads. A Copy copies memory
 // on one core; a Read reads one file from its start on; a Write writes a new
-// file, which it removes. No other writes a file.
+// file, which it removes; a Block makes requests on a file or device. No other
+// writes a file.
 const (
 	Source Role = "source"
 	Sink   Role = "sink"
 	Copy   Role = "copy"
 	Read   Role = "read"
 	Write  Role = "write"
+	Block  Role = "block"
 )
 
 // Cache says what a Read does about the host's page cache.
@@ -128,6 +130,8 @@ type Spec struct {
 	Read *ReadSpec `json:"read,omitempty"`
 	// Write is where a Write writes; nil for every other role.
 	Write *WriteSpec `json:"write,omitempty"`
+	// Block is what a Block does; nil for every other role.
+	Block *BlockSpec `json:"block,omitempty"`
 	// Deadline bounds the life of the worker, whatever happens.
 	Deadline time.Duration `json:"deadline"`
 }
@@ -196,10 +200,10 @@ func (s *Spec) check() error {
 	switch s.Role {
 	case Source, Sink:
 		return s.checkStreams()
-	case Copy, Read, Write:
+	case Copy, Read, Write, Block:
 		return s.checkAlone()
 	}
-	return fmt.Errorf("role %q is none of source, sink, copy, read, write", s.Role)
+	return fmt.Errorf("role %q is none of source, sink, copy, read, write, block", s.Role)
 }
 
 // checkAlone is for the roles without a peer.
@@ -207,14 +211,20 @@ func (s *Spec) checkAlone() error {
 	switch {
 	case s.Bind.IsValid() || s.Peer.IsValid() || s.Port != 0 || s.Streams != 0:
 		return fmt.Errorf("a %s has no peer", s.Role)
-	case s.Duration <= 0 || s.Duration > time.Minute:
-		return fmt.Errorf("duration %v, want above 0 and at most a minute", s.Duration)
+	case s.Role != Block && (s.Duration <= 0 || s.Duration > time.Minute || s.Warmup != 0):
+		return fmt.Errorf("duration %v with %v of warm-up, want above 0 and at most a minute, without", s.Duration, s.Warmup)
+	case s.Role == Block && (s.Warmup < 0 || s.Duration <= s.Warmup || s.Duration > MaxDuration):
+		return fmt.Errorf("duration %v with %v of warm-up, want above that and at most %v", s.Duration, s.Warmup, MaxDuration)
 	case s.Deadline <= 0 || s.Deadline > MaxDuration:
 		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
 	case s.Role != Read && s.Read != nil:
 		return fmt.Errorf("a %s reads no file", s.Role)
 	case s.Role != Write && s.Write != nil:
 		return fmt.Errorf("a %s writes no file", s.Role)
+	case s.Role != Block && s.Block != nil:
+		return fmt.Errorf("a %s makes no requests", s.Role)
+	case s.Role == Block:
+		return s.Block.check()
 	case s.Role == Read:
 		return s.Read.check()
 	case s.Role == Write:
@@ -225,7 +235,7 @@ func (s *Spec) checkAlone() error {
 
 func (s *Spec) checkStreams() error {
 	switch {
-	case s.Read != nil || s.Write != nil:
+	case s.Read != nil || s.Write != nil || s.Block != nil:
 		return fmt.Errorf("a %s reads no file and writes none", s.Role)
 	case !s.Bind.IsValid() || s.Bind.IsUnspecified() || s.Bind.IsMulticast():
 		return errors.New("bind must be one data address of this host")

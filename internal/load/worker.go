@@ -51,9 +51,10 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	w := &worker{spec: spec, lim: lim, out: stdout, begin: make(chan struct{})}
 	go w.listenToParent(in, cancel)
 	var res Result
-	if spec.Role == Copy || spec.Role == Read || spec.Role == Write {
+	switch spec.Role {
+	case Copy, Read, Write, Block:
 		res, err = w.runAlone(ctx)
-	} else {
+	default:
 		res, err = w.run(ctx)
 	}
 	switch {

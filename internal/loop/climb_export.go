@@ -40,6 +40,7 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 		}
 		if j := c.moreReaders(ctx, whole, judge(seen)); j.verdict.Limiter != model.Undetermined || len(j.verdict.Alternatives) > 0 {
 			found = j
+			found.verdict = explain.MoreAhead(found.verdict, c.ground)
 		}
 		return nil
 	})

@@ -14,14 +14,18 @@ import (
 	"linerate/internal/unit"
 )
 
+func shortRungs() RungTime {
+	const ms = time.Millisecond
+	return RungTime{Copy: ms, Loopback: ms, Trickle: ms, Streams: ms, Read: ms, Quiet: ms, Passive: ms}
+}
+
 // climbing is a climb over fake hosts, and what it says.
 func climbing(w *world, e *Export) (*Climb, *[]string) {
 	said := &[]string{}
 	l := newLoop(w)
 	l.Now, l.Prove = time.Now, false
 	l.Progress = func(s string) { *said = append(*said, s) }
-	ms := time.Millisecond
-	return &Climb{Loop: *l, Export: e, Rungs: RungTime{Copy: ms, Loopback: ms, Trickle: ms, Streams: ms, Read: ms, Quiet: ms, Passive: ms}}, said
+	return &Climb{Loop: *l, Export: e, Rungs: shortRungs()}, said
 }
 
 func rungNamed(t *testing.T, r model.Results, name string) model.Rung {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -11,7 +13,7 @@ import (
 	"linerate/internal/tune"
 )
 
-// Fix climbs from one limiter of a path to the next: it names what holds the
+// Fix climbs from one limiter of a path, or of a mount, to the next: it names what holds the
 // path back, changes that one thing, proves the gain by interleaved pairs, keeps
 // what earned it and puts back what did not, and goes on until what is left is
 // the link, an operator's, not to be told apart, or asks for more than it may
@@ -25,8 +27,13 @@ type Fix struct {
 	Budget time.Duration // no step begins that would end after it
 	// Ask allows a change before it is tried; nil allows all.
 	Ask func(v model.Verdict) (bool, error)
+	// Export is what the Receiver reads from the Sender over its mount; nil: the
+	// network path alone is fixed.
+	Export *Export
+	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
 
 	rec   *Record
+	again func(ctx context.Context, label string) (model.Run, error) // reads over the mount
 	tried map[string]bool
 	plans int
 }
@@ -66,7 +73,7 @@ func (f *Fix) Run(ctx context.Context) (*Record, error) {
 
 func (f *Fix) climb(ctx context.Context, started time.Time) error {
 	for n := 1; ; n++ {
-		rec, err := f.Loop.Run(ctx)
+		rec, err := f.pass(ctx)
 		f.take(n, rec)
 		if err != nil {
 			return err
@@ -79,6 +86,58 @@ func (f *Fix) climb(ctx context.Context, started time.Time) error {
 			return err
 		}
 	}
+}
+
+// pass looks at the path once: by memory-to-memory TCP, or over the mount, by the
+// ladder, which then also makes the runs of a proof.
+func (f *Fix) pass(ctx context.Context) (*Record, error) {
+	if f.Export == nil {
+		return f.Loop.Run(ctx)
+	}
+	c := &Climb{Loop: f.Loop, Export: f.Export, Rungs: f.Rungs}
+	c.over = nil
+	rec, err := c.Run(ctx)
+	if err == nil && f.Report != nil {
+		f.Report(rec.Results.Verdict)
+	}
+	if err == nil {
+		f.Workload.SenderCPUs, f.Workload.ReceiverCPUs = rec.Facts[f.Sender.Name].CPUs, rec.Facts[f.Receiver.Name].CPUs
+	}
+	f.again = c.readAgain
+	return rec, err
+}
+
+// proveBy chooses what a change is proved by. What a connection has been given
+// stays with it when the setting goes back, so that runs over a mount, whose
+// connection outlives them all, cannot tell with from without: settings of TCP and
+// of interfaces are proved by connections of their own, from the server to the
+// client; those of the mount and of the server's file service by reading.
+func (f *Fix) proveBy(setting string) {
+	f.over = nil
+	if f.Export != nil && readOver(setting) {
+		f.over = f.again
+	}
+}
+
+// readOver: a setting of the mount itself, or of what serves it.
+func readOver(setting string) bool {
+	return strings.HasPrefix(setting, "linux.bdi.") || strings.HasPrefix(setting, "linux.nfsd.")
+}
+
+// readAgain reads over the mount what the climb has read, for as long as a run of
+// a proof takes.
+func (c *Climb) readAgain(ctx context.Context, label string) (model.Run, error) {
+	if c.read.File == "" {
+		return model.Run{}, errors.New("nothing was read over the mount")
+	}
+	if c.stopped != nil {
+		return model.Run{}, c.stopped
+	}
+	c.Rungs.Read = c.Timing.Pair + c.Timing.PairWarmup
+	kept := len(c.rec.Results.Runs)
+	run, _, err := c.readMount(ctx, label, c.read)
+	c.rec.Results.Runs = c.rec.Results.Runs[:kept] // the proof keeps it
+	return run, err
 }
 
 // take makes a pass the newest look at the path; the runs of all stay.
@@ -105,6 +164,8 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 		r.Ended = "nothing holds the path back any more: " + v.Line
 	case v.Limiter == model.Undetermined || v.Limiter == model.StartUp:
 		r.Ended = "what limits the path now cannot be told: " + v.Line
+	case f.olderThan(v):
+		r.Ended = fmt.Sprintf("the connection of %s is older than what was kept and shows the same limit: mount it anew, then run this again", f.Export.Mount.Point)
 	case v.Fix.Kind != model.FixSetting:
 		r.Ended = "what limits the path now is an operator's: " + v.Fix.Advice
 	case f.tried[fixKey(v.Fix)]:
@@ -123,11 +184,22 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 	return true
 }
 
+// olderThan tells whether a mount still shows a limit that was removed for new
+// connections.
+func (f *Fix) olderThan(v model.Verdict) bool {
+	return f.Export != nil && slices.ContainsFunc(f.rec.Results.Steps, func(s model.FixStep) bool {
+		return s.Kept && s.Verdict.Limiter == v.Limiter && s.Verdict.Host == v.Host && !readOver(s.Change.Setting)
+	})
+}
+
 func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setting + " " + x.To }
 
 // proofTime is what one proof takes: its runs, and the look that follows.
 func (f *Fix) proofTime() time.Duration {
-	const around = 300 * time.Millisecond // starting and ending a run
+	around := 300 * time.Millisecond // starting and ending a run
+	if f.Export != nil {
+		around = 2 * time.Second // dropping the file from the page cache as well
+	}
 	return time.Duration(2*(f.Timing.Pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
 }
 
@@ -161,6 +233,7 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 		}
 	}
 	from := len(rec.Results.Runs)
+	f.proveBy(v.Fix.Setting)
 	err = f.prove(ctx, rec)
 	for i := from; i < len(rec.Results.Runs); i++ {
 		rec.Results.Runs[i].Label = fmt.Sprintf("step %d: %s", n, rec.Results.Runs[i].Label)

@@ -56,11 +56,12 @@ func (f *Fix) pruneOne(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	f.proveBy(s.Change.Setting)
 	t := &without{fix: f, keeper: k, step: s}
 	f.say("is %s on %s still needed? %d pairs with and without it", s.Change.Setting, s.Host, f.Timing.Pairs)
 	series, err := study.RunPairs(ctx, study.Options{Pairs: f.Timing.Pairs, Seed: f.Seed + uint64(i) + 1, Undo: undoTimeout}, t,
 		func(ctx context.Context, label string) (unit.BitRate, error) {
-			run, err := f.measure(ctx, fmt.Sprintf("without %s: %s", s.Change.Setting, label), f.Timing.Pair, f.Timing.PairWarmup)
+			run, err := f.pair(ctx, fmt.Sprintf("without %s: %s", s.Change.Setting, label))
 			return run.Goodput, err
 		})
 	if err != nil {

@@ -40,6 +40,65 @@ func TestFixKeepsWhatEarnedItAndEnds(t *testing.T) {
 	}
 }
 
+// Of a mount the same, by reading over it.
+func TestFixOfAMount(t *testing.T) {
+	w := &world{value: original, mounts: []model.Mount{nfsMount}}
+	f := newFix(w)
+	f.Export, f.Rungs = &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas", File: "film"}, shortRungs()
+	f.Now = time.Now
+	rec, err := f.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rec.Results
+	if len(r.Steps) == 0 || !r.Steps[0].Kept || r.Steps[0].Proof.Effect != study.Gain || r.Steps[0].Change.Setting != rmem || w.value != cured {
+		t.Fatalf("ended %q after %+v", r.Ended, r.Steps)
+	}
+	pairs := 0
+	for _, run := range r.Runs {
+		if strings.Contains(run.Label, "pair") {
+			if pairs++; run.Workload.From != sendAddr { // a window that has grown stays with the mount's connection
+				t.Errorf("%s was not made by a connection of its own", run.Label)
+			}
+		}
+	}
+	if pairs != 16 {
+		t.Errorf("%d runs of pairs are kept, want 16", pairs)
+	}
+	if !f.olderThan(r.Steps[0].Verdict) || f.olderThan(model.Verdict{Limiter: model.PathLoss}) {
+		t.Error("whether the mount's connection is older than what was kept is not seen")
+	}
+	for setting, mount := range map[string]bool{rmem: false, "linux.bdi.nfs_readahead": true, "linux.nfsd.threads": true, "linux.link.mtu": false} {
+		if f.proveBy(setting); (f.over != nil) != mount {
+			t.Errorf("%s is proved over the mount: %v", setting, f.over != nil)
+		}
+	}
+	if !slices.ContainsFunc(r.Ladder, func(x model.Rung) bool { return x.Rung == "whole path" && x.Seen }) {
+		t.Errorf("no ladder of the mount: %+v", r.Ladder)
+	}
+}
+
+// Calls to either host fail: what was not kept is put back.
+func TestFixOfAMountMayFailAnywhere(t *testing.T) {
+	run := func(w *world) error {
+		f := newFix(w)
+		f.Rungs, f.Now = shortRungs(), time.Now
+		f.Export, f.Timing.AAPairs, f.Timing.Pairs = &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas", File: "film"}, 1, 2
+		_, err := f.Run(t.Context())
+		return err
+	}
+	count := &world{value: original, mounts: []model.Mount{nfsMount}}
+	if err := run(count); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= count.calls; i += 7 { // some hundred calls, each of a whole climb
+		w := &world{value: original, mounts: []model.Mount{nfsMount}, failAt: i}
+		if err := run(w); err != nil && w.value != original && w.confirmed == "" {
+			t.Errorf("call %d failed (%v) and tcp_rmem stayed %q", i, err, w.value)
+		}
+	}
+}
+
 // What brings nothing is put back, and named again it ends the climb.
 func TestFixPutsBackWhatBroughtNothing(t *testing.T) {
 	w := &world{value: original, dumb: true}

@@ -79,6 +79,8 @@ type Loop struct {
 	Report   func(v model.Verdict) // called once, as soon as there is a verdict
 
 	climbs bool // what binds next is found out by removing what binds now
+	// over makes a run of the proof in another way than by the workload.
+	over func(ctx context.Context, label string) (model.Run, error)
 }
 
 // Record is all that a pass saw and concluded: the content of a bundle.
@@ -154,6 +156,14 @@ func (l *Loop) look(ctx context.Context, into map[string]*model.Facts) error {
 
 func (l *Loop) measure(ctx context.Context, label string, duration, warmup time.Duration) (model.Run, error) {
 	return l.measureAs(ctx, l.Workload, label, duration, warmup)
+}
+
+// pair is one run of a proof.
+func (l *Loop) pair(ctx context.Context, label string) (model.Run, error) {
+	if l.over != nil {
+		return l.over(ctx, label)
+	}
+	return l.measure(ctx, label, l.Timing.Pair, l.Timing.PairWarmup)
 }
 
 func (l *Loop) measureAs(ctx context.Context, w model.Workload, label string, duration, warmup time.Duration) (model.Run, error) {

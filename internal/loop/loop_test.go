@@ -183,10 +183,10 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 	before := &model.Facts{Settings: map[string]model.Fact[string]{rmem: model.Known("1 2 3")}, NICs: []model.NIC{nic(1500, true)}}
 	after := &model.Facts{Settings: map[string]model.Fact[string]{rmem: model.Unknown[string](model.Denied, "")}, NICs: []model.NIC{nic(9000, false)}}
-	if got := differences(before, after); len(got) != 3 {
+	if got := Differences(before, after); len(got) != 3 {
 		t.Errorf("found %q, want three differences", got)
 	}
-	if got := differences(before, before); len(got) != 0 {
+	if got := Differences(before, before); len(got) != 0 {
 		t.Errorf("found %q in two equal readings", got)
 	}
 }

@@ -23,7 +23,7 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	}
 	l.say("proving: %d A/A pairs, then %d randomised interleaved pairs of %s runs", l.Timing.AAPairs, l.Timing.Pairs, l.Timing.Pair)
 	measured := func(ctx context.Context, label string) (unit.BitRate, error) {
-		run, err := l.measure(ctx, label, l.Timing.Pair, l.Timing.PairWarmup)
+		run, err := l.pair(ctx, label)
 		if err != nil {
 			return 0, err
 		}
@@ -194,7 +194,7 @@ func (l *Loop) checkRestored(ctx context.Context, rec *Record) error {
 		return fmt.Errorf("check that everything was put back: %w", err)
 	}
 	for host, before := range rec.Facts {
-		for _, d := range differences(before, after[host]) {
+		for _, d := range Differences(before, after[host]) {
 			rec.Results.Restored = false
 			rec.Results.Warnings = append(rec.Results.Warnings, model.Warning{
 				ID: "not-restored", What: fmt.Sprintf("%s on %s", d, host),
@@ -208,8 +208,8 @@ func (l *Loop) checkRestored(ctx context.Context, rec *Record) error {
 	return nil
 }
 
-// differences lists settings and NIC features that changed, sorted.
-func differences(before, after *model.Facts) []string {
+// Differences lists settings and NIC features that changed, sorted.
+func Differences(before, after *model.Facts) []string {
 	var out []string
 	for id, b := range before.Settings {
 		if a := after.Settings[id]; a != b {

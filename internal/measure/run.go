@@ -52,6 +52,10 @@ type Options struct {
 	// Each gets every sample as it arrives, from several goroutines; the ends
 	// then have to be Followers. nil: nobody watches.
 	Each func(host string, s model.Sample)
+	// Ready is called when both ends are up and before the start barrier; runs that
+	// are to begin at one instant wait for each other there. An error ends the run.
+	// nil: nobody is waited for.
+	Ready func(ctx context.Context) error
 }
 
 // Times that a run gives the ends, beyond its own duration.
@@ -108,6 +112,11 @@ type running struct {
 func (r *running) do(ctx context.Context) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
+	}
+	if r.o.Ready != nil {
+		if err := r.o.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	r.run.Started = r.o.Now()
 	sent, got, err := r.move(ctx)

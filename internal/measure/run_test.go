@@ -26,6 +26,7 @@ type stage struct {
 	specs  map[load.Role]load.Spec
 	start  time.Time
 	live   int // workers and samplings under way
+	ready  func(context.Context) error
 }
 
 func newStage() *stage {
@@ -126,7 +127,7 @@ func (s *stage) run(ctx context.Context) (model.Run, error) {
 		Streams: 1, Duration: time.Second, Warmup: 500 * time.Millisecond, CC: "cubic", Rate: 5,
 	}
 	ends := Ends{&fakeEnd{s, "client1", 5 * time.Second}, &fakeEnd{s, "server1", -time.Hour}}
-	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }})
+	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }, Ready: s.ready})
 }
 
 func TestRun(t *testing.T) {
@@ -299,5 +300,24 @@ func TestDoubtGenerator(t *testing.T) {
 		if got := doubtGenerator("h", tt.samples, 7, 300*time.Millisecond); (len(got) == 1) != tt.want {
 			t.Errorf("%s: %+v, want a doubt: %v", name, got, tt.want)
 		}
+	}
+}
+
+// Runs that wait for each other have everything up before they do, and one whose
+// others never come leaves nothing behind.
+func TestReadyComesBeforeTheBarrier(t *testing.T) {
+	s := newStage()
+	never := errors.New("the others never came")
+	s.ready = func(context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.live != 4 || slices.ContainsFunc(s.log, func(l string) bool { return strings.HasSuffix(l, " go") }) {
+			t.Errorf("ready with %d under way, after %q", s.live, s.log)
+		}
+		return never
+	}
+	_, err := s.run(t.Context())
+	if !errors.Is(err, never) || s.live != 0 {
+		t.Errorf("%d left under way: %v", s.live, err)
 	}
 }

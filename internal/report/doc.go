@@ -1,6 +1,7 @@
 // Package report renders what a run concluded, for the three places it is
 // read in: one self-contained HTML page with charts (HTML), the terminal
-// (Text), and an issue or a wiki (Markdown). Every figure carries its unit and
+// (Text), and an issue or a wiki (Markdown). Of a study the page is its white
+// paper. Every figure carries its unit and
 // how many readings are behind it; what is not known is printed as not known,
 // with the reason, and never as a number.
 //

@@ -56,14 +56,23 @@ type findingRow struct {
 // charts are in it, there is no script, and nothing refers to the network.
 // samples are by run label and host; only those of the run that the verdict
 // was drawn from are charted. facts are by host. Both may be empty; what
-// cannot be shown then is said. It fails only when w does.
+// cannot be shown then is said. Of a study it is the white paper. It fails only
+// when w does.
 func HTML(w io.Writer, r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) error {
+	if r.Study != nil {
+		return paperHTML(w, r, samples, facts)
+	}
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("read report template: %w", err)
 	}
+	return execute(w, t, pageOf(r, samples, facts))
+}
+
+// execute fills a page's template and writes it.
+func execute(w io.Writer, t *template.Template, data any) error {
 	var page strings.Builder
-	if err := t.Execute(&page, pageOf(r, samples, facts)); err != nil {
+	if err := t.Execute(&page, data); err != nil {
 		return fmt.Errorf("render report: %w", err)
 	}
 	// The template escapes markup; what a terminal or a text direction would

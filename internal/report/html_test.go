@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,7 +31,8 @@ func cases() map[string]renderCase {
 	bad := hostileRun()
 	odd := map[string]map[string][]model.Sample{"diagnosis": {bad.Hosts[0]: {{}, {At: -time.Hour}, {At: 0, Conns: make([]model.Conn, 2)},
 		{At: time.Second, Conns: make([]model.Conn, 3), CPUs: []model.CPUTime{{}}, Tasks: []model.Task{{Name: bad.Hosts[0]}}}}}}
-	return map[string]renderCase{
+	out := papers()
+	maps.Copy(out, map[string]renderCase{
 		"window":        {r, samples, facts},
 		"passive":       {watched, map[string]map[string][]model.Sample{"watched": {"client1": one["diagnosis"]["server1"]}}, nil},
 		"healthy":       {healthyRun(), nil, nil},
@@ -38,7 +40,8 @@ func cases() map[string]renderCase {
 		"hostile":       {bad, odd, map[string]*model.Facts{bad.Hosts[0]: {NICs: []model.NIC{{Name: bad.Hosts[0]}}}, "nil": nil}},
 		"no samples":    {windowResults(), map[string]map[string][]model.Sample{}, facts},
 		"single sample": {windowResults(), map[string]map[string][]model.Sample{"diagnosis": {"client1": samples["diagnosis"]["client1"][:1]}}, facts},
-	}
+	})
+	return out
 }
 
 func render(t *testing.T, c renderCase) string {

@@ -79,15 +79,23 @@ func ladderScale(r *model.Results) float64 {
 	if c := number(r.Verdict.Ceiling); c != nil && *c > 0 {
 		return *c * 1.15
 	}
+	if most := mostOf(r.Ladder, func(name string) bool { return name != "memory" && name != "local loopback" }); most > 0 {
+		return most * 1.05
+	}
+	return mostOf(r.Ladder, func(string) bool { return true }) * 1.05
+}
+
+// mostOf is the largest figure of the seen rungs whose name is taken.
+func mostOf(ladder []model.Rung, take func(string) bool) float64 {
 	most := 0.0
-	for _, rung := range r.Ladder {
+	for _, rung := range ladder {
 		for _, v := range []*float64{number(rung.Ceiling), number(rung.Measured)} {
-			if v != nil && rung.Seen {
+			if v != nil && rung.Seen && take(rung.Rung) {
 				most = max(most, *v)
 			}
 		}
 	}
-	return most * 1.05
+	return most
 }
 
 // shareOf is measured over ceiling, where both are known.

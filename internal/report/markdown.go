@@ -9,8 +9,12 @@ import (
 )
 
 // Markdown writes the outcome for an issue or a wiki page (CommonMark with
-// tables). It fails only when w does.
-func Markdown(w io.Writer, r *model.Results) error {
+// tables); of a study the white paper. samples and facts are as for HTML and bear
+// on a study only. It fails only when w does.
+func Markdown(w io.Writer, r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) error {
+	if r.Study != nil {
+		return paperMarkdown(w, r, samples, facts)
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	v := r.Verdict

@@ -18,6 +18,10 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
+// Plain is what a command prints of a text from a bundle: one line without
+// anything that a terminal would obey.
+func Plain(s string) string { return plain(s) }
+
 // wrap breaks a text into lines of at most width characters, at spaces; a
 // longer word, such as a path, stays whole.
 func wrap(s string, width int) []string {

@@ -30,9 +30,14 @@ type terminal struct {
 // Text writes the outcome for a terminal of width columns: the verdict in one
 // line, its evidence beneath, the ladder, the proof and where the report is.
 // With color the verdict is bold and what was not seen is dim; without it
-// there is no escape sequence at all. It fails only when w does.
+// there is no escape sequence at all. Of a study it is the answer and what it
+// rests on. It fails only when w does.
 func Text(w io.Writer, r *model.Results, color bool, width int) error {
 	t := &terminal{color: color, width: min(max(width, 40), 120)}
+	if r.Study != nil {
+		t.study(r)
+		return t.write(w)
+	}
 	t.verdict(r)
 	t.evidence(r.Verdict)
 	t.ladder(r)
@@ -40,6 +45,10 @@ func Text(w io.Writer, r *model.Results, color bool, width int) error {
 	t.steps(r)
 	t.doubts(r)
 	t.closing(r)
+	return t.write(w)
+}
+
+func (t *terminal) write(w io.Writer) error {
 	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

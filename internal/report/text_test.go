@@ -38,7 +38,7 @@ func TestTextGolden(t *testing.T) {
 func TestMarkdownGolden(t *testing.T) {
 	for name, r := range map[string]*model.Results{"window.md": windowResults(), "passive.md": passiveRun(), "empty.md": {}} {
 		var buf bytes.Buffer
-		if err := Markdown(&buf, r); err != nil {
+		if err := Markdown(&buf, r, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, buf.Bytes())
@@ -68,7 +68,7 @@ func TestTextAndMarkdownDefuseHostileNames(t *testing.T) {
 	if err := Text(&text, r, false, 80); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&mark, r); err != nil {
+	if err := Markdown(&mark, r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"\x1b", "\x00", "\u202e", "\r"} {

@@ -12,6 +12,9 @@
 // older one wrote, checks every hash, and treats the folder as hostile:
 // sizes, names, links and decompressed lengths are bounded.
 //
+// A study that goes on keeps its state in <data>/studies/<id>/ (see StudyState), so
+// that it can be taken up after its process died.
+//
 // It refuses to: overwrite a bundle, repair one, delete one (only the hidden
 // folder of a run whose process is gone is swept), draw conclusions, or vouch
 // for who wrote it; hashes find damage, not forgery. It knows no clock: the

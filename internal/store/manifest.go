@@ -18,8 +18,9 @@ const Version = 1
 const (
 	maxManifest = 1 << 20
 	maxFiles    = 2048
-	maxJSON     = 4 << 20   // results.json, one facts file
-	maxAllJSON  = 16 << 20  // all of them together
+	maxJSON     = 4 << 20   // one facts file
+	maxResults  = 16 << 20  // results.json: a study of 4000 runs has some 4 KB of each
+	maxAllJSON  = 32 << 20  // all of these together
 	maxReport   = 64 << 20  // report.html
 	maxSamples  = 256 << 20 // one samples file, compressed
 )
@@ -114,7 +115,7 @@ func (m *Manifest) check() error {
 		if f.Size < 0 || f.Size > sizeLimit(f.Name) {
 			return fmt.Errorf("gives %q %d bytes, more than the %d allowed", f.Name, f.Size, sizeLimit(f.Name))
 		}
-		if sizeLimit(f.Name) == maxJSON {
+		if strings.HasSuffix(f.Name, ".json") {
 			total += f.Size
 		}
 	}
@@ -133,6 +134,8 @@ func sizeLimit(name string) int64 {
 		return maxManifest
 	case name == reportName:
 		return maxReport
+	case name == resultsName:
+		return maxResults
 	case strings.HasSuffix(name, samplesExt):
 		return maxSamples
 	}

@@ -69,3 +69,6 @@ func (a axis) label(v float64) string {
 	}
 	return s
 }
+
+// sigLabel prints a number that was chosen by people: 1, 16, 2.5.
+func sigLabel(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

@@ -39,6 +39,19 @@ func figures() map[string]string {
 		"meter-odd":    Meter{Figure: id("m"), Scale: nan, Ceiling: ptr(inf), Value: ptr(-1)}.SVG(),
 		"stack": Stack{Figure: id("s"), Parts: []Part{{"rwnd-limited", "p1", 0.98, "98%"}, {"odd", "p2", nan, ""},
 			{"other", "p3", 0.5, ""}}}.SVG(),
+		"bars": Bars{Figure: id("b"), Unit: "%", Ref: ptr(100), Band: &[2]float64{98, 102}, Top: 120, Rows: []Bar{
+			{Label: "Baseline", Text: "100%", Class: "b5", Value: ptr(100)},
+			{Label: "a name that is much longer than what there is room for " + hostile, Text: "112% gain", Class: `b1" onload="`, Value: ptr(112), Low: ptr(109), High: ptr(114), Span: true, Title: hostile},
+			{Label: "no upper bound", Class: "b4", Value: ptr(101), Low: ptr(-3), Span: true}, {Label: "none"}, {Label: "odd", Value: ptr(nan), High: ptr(inf), Span: true}}}.SVG(),
+		"bars-empty": Bars{Figure: id("be"), Ref: ptr(nan), Band: &[2]float64{nan, inf}}.SVG(),
+		"trend": Trend{Figure: id("t"), XUnit: "clients", YUnit: "Mbit/s", Marks: []Mark{{941, "ceiling"}, {nan, ""}}, Curves: []Curve{
+			{"all", "s1", []Spot{{1, 280, 270, 285, hostile}, {2, 560, 555, 570, ""}, {5, 940, 940, 940, ""}, {nan, 1, 1, 1, ""}, {6, inf, 1, 1, ""}}}, {"each", "s2", []Spot{{1, 280, nan, inf, ""}}}}}.SVG(),
+		"trend-empty": Trend{Figure: id("te")}.SVG(),
+		"dots": Dots{Figure: id("d"), XUnit: "run", YUnit: "%", Marks: []Mark{{100, ""}}, Dots: []Dot{{1, 99.1, "before", hostile}, {2, 112, "after", ""}, {3, 100.4, "control", ""},
+			{4, 71, "out", ""}, {5, nan, "before", ""}}}.SVG(),
+		"dots-empty":  Dots{Figure: id("de")}.SVG(),
+		"small":       Small{Figure: id("sm"), XUnit: "s", Right: 3, Top: 10, Runs: [][]Point{wave, {{1, 9}, {2, 8.5}, {3, 9.1}}}, Mid: []Point{{1, 9}, {2, nan}, {3, 9}}}.SVG(),
+		"small-empty": Small{Figure: id("se")}.SVG(),
 	}
 }
 

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/report"
+	"linerate/internal/report/compare"
+	"linerate/internal/store"
+)
+
+func compareCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare RUN_A RUN_B",
+		Short: "Set two recorded runs side by side: what differs, and what changed between them",
+		Long: `compare reads two bundles of any version and sets B beside A. Of two studies:
+each change, with both ratios and their intervals, and whether they differ. Of
+two other runs: rate, limiter and ladder, rung by rung. Of any two: what was not
+the same in hosts, settings and kernels. RUN is what report takes.
+
+Two single runs give no significance, and none is claimed. The exit code is 0
+however they compare, and 3 where they measured nothing in common.`,
+		Example: `  linerate compare 20261120-2345 last
+  linerate compare 20261120-2345 last --json`,
+		Args: usage(cobra.ExactArgs(2)),
+		RunE: func(_ *cobra.Command, args []string) error { return runCompare(env, args[0], args[1]) },
+	}
+}
+
+func runCompare(env *environment, first, second string) error {
+	a, err := openRun(env, first)
+	if err != nil {
+		return err
+	}
+	b, err := openRun(env, second)
+	if err != nil {
+		return err
+	}
+	side := func(b *store.Bundle) compare.Side {
+		return compare.Side{ID: b.ID(), Results: b.Results, Facts: b.Facts}
+	}
+	c := compare.Compare(side(a), side(b))
+	if env.json {
+		err = printJSON(env, c)
+	} else {
+		err = printComparison(env.out, c)
+	}
+	if err == nil && !c.Same {
+		return &exitError{ExitNothing, errors.New("compare: the two measured nothing in common; what differs between their hosts is listed")}
+	}
+	return err
+}
+
+func printComparison(out io.Writer, c compare.Comparison) error {
+	var page strings.Builder
+	w := tabwriter.NewWriter(&page, 0, 8, 2, ' ', 0)
+	row := func(cells ...string) {
+		for i, s := range cells {
+			cells[i] = report.Plain(s)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	row(c.Line)
+	row()
+	row("A", c.A.ID, c.A.Started.UTC().Format("2006-01-02 15:04 UTC"), c.A.Command)
+	row("B", c.B.ID, c.B.Started.UTC().Format("2006-01-02 15:04 UTC"), c.B.Command)
+	if c.Gain != nil {
+		row()
+		row("PROOF", "A", "B", "B OVER A", "")
+		row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
+	}
+	if len(c.Rung) > 0 {
+		row()
+		row("RUNG", "A", "B", "B OVER A")
+		for _, r := range c.Rung {
+			row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
+		}
+	}
+	printEffects(row, c)
+	if len(c.Changed) > 0 {
+		row()
+		row("HOST", "WHAT DIFFERS", "A", "B")
+		for _, d := range c.Changed {
+			row(dashed(d.Host), d.What, d.A, d.B)
+		}
+	}
+	if len(c.Changed) == 0 {
+		row()
+		row("Nothing that was recorded of hosts and settings differs.")
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write comparison: %w", err)
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(&page, "\nnote: %s\n", report.Plain(n))
+	}
+	for line := range strings.Lines(page.String()) {
+		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return fmt.Errorf("write comparison: %w", err)
+		}
+	}
+	return nil
+}
+
+func printEffects(row func(...string), c compare.Comparison) {
+	if len(c.Baselines) > 0 {
+		row()
+		row("BASELINE", "A", "B", "B OVER A")
+		for _, b := range c.Baselines {
+			row(b.Workload, fmt.Sprintf("%s, n = %d", compare.Outcome(b.A, b.Unit), b.NA), fmt.Sprintf("%s, n = %d", compare.Outcome(b.B, b.Unit), b.NB), compare.Percent(b.Ratio))
+		}
+	}
+	if len(c.Effects) == 0 {
+		return
+	}
+	row()
+	row("CHANGE", "WORKLOAD", "A", "B", "B OVER A", "")
+	for _, e := range c.Effects {
+		row(strings.TrimSpace(e.Factor+" "+e.Level), e.Workload, effect(e.A), effect(e.B), ratioOver(e), conclusion(e))
+	}
+}
+
+// effect is what one side found, with its interval.
+func effect(f *compare.Found) string {
+	if f == nil {
+		return "–"
+	}
+	if f.Ratio == nil {
+		return f.Conclusion
+	}
+	text := compare.Percent(f.Ratio)
+	if f.CILow != nil && f.CIHigh != nil {
+		text += " (" + compare.Percent(f.CILow) + " to " + compare.Percent(f.CIHigh) + ")"
+	}
+	return text + ", n = " + strconv.Itoa(f.N)
+}
+
+func ratioOver(e compare.Effect) string {
+	if e.Ratio == nil {
+		return "–"
+	}
+	text := compare.Percent(e.Ratio)
+	if e.CILow != nil && e.CIHigh != nil {
+		text += " (" + compare.Percent(e.CILow) + " to " + compare.Percent(e.CIHigh) + ")"
+	}
+	return text
+}
+
+func conclusion(e compare.Effect) string {
+	if e.Why == "" {
+		return e.Conclusion
+	}
+	return e.Conclusion + ": " + e.Why
+}
+
+func dashed(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"linerate/internal/host"
+	"linerate/internal/loop/experiment"
+	"linerate/internal/model"
+)
+
+// studyHosts reaches the hosts of a study, and keeps the newest agent of each.
+type studyHosts struct {
+	env    *environment
+	p      *progress
+	file   model.StudyFile
+	agents map[string]*host.Client // by the file's name
+}
+
+// names of the hosts, in order.
+func (s *studyHosts) names() []string { return slices.Sorted(maps.Keys(s.file.Hosts)) }
+
+// dial reaches a host by its name in the file.
+func (s *studyHosts) dial(ctx context.Context, name string) (*host.Client, error) {
+	n, err := host.ParseName(s.file.Hosts[name])
+	switch {
+	case err != nil:
+		return nil, exit(ExitUsage, "host %s: %w", name, err)
+	case n.Path != "" || n.Reach == host.Local:
+		return nil, exit(ExitUsage, "host %s: %s: name a host, without a path", name, s.file.Hosts[name])
+	}
+	c, err := dialHost(ctx, s.env, n, s.p)
+	if err != nil {
+		return nil, err
+	}
+	s.agents[name] = c
+	return c, nil
+}
+
+// all are the hosts as an experiment wants them.
+func (s *studyHosts) all() []*experiment.Host {
+	var out []*experiment.Host
+	for _, name := range s.names() {
+		out = append(out, &experiment.Host{Name: name, At: s.file.Hosts[name], Dial: func(ctx context.Context) (experiment.Agent, error) {
+			c, err := s.dial(ctx, name)
+			if err != nil {
+				return nil, err // and no *host.Client that is nil
+			}
+			return c, nil
+		}})
+	}
+	return out
+}
+
+// route is the data path between two hosts of the study.
+func (s *studyHosts) route(ctx context.Context, from, to *experiment.Host) (a, b netip.Addr, err error) {
+	var names []host.Name
+	for _, h := range []*experiment.Host{from, to} {
+		n, err := host.ParseName(h.At)
+		if err != nil {
+			return a, b, err
+		}
+		names = append(names, n)
+	}
+	return dataPath(ctx, explainOptions{via: s.file.Via}, names, []*host.Client{s.agents[from.Name], s.agents[to.Name]})
+}

@@ -1,0 +1,166 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"linerate/internal/load"
+	"linerate/internal/load/shape"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/study/file"
+)
+
+// Times that a load without a peer gets beyond its own: for a file to be opened on
+// a mount whose server is slow, and for what is out at the end.
+const (
+	aloneGrace = 15 * time.Second
+	stopTime   = 5 * time.Second
+)
+
+// measureAlone makes one run of a workload on files or devices, on all its hosts
+// at one instant.
+func (x *Experiment) measureAlone(ctx context.Context, label string, w model.StudyWorkload) (m *work, err error) {
+	m = &work{kind: w.Kind, links: map[*Host]*model.NIC{}}
+	for _, name := range w.Hosts {
+		h, err := x.host(name)
+		if err != nil {
+			return nil, err
+		}
+		m.alone = append(m.alone, aloneRun{host: h})
+	}
+	if n := w.Clients; n > 0 {
+		m.alone = m.alone[:min(n, len(m.alone))]
+	}
+	defer func() {
+		for i := range m.alone {
+			err = errors.Join(err, m.alone[i].end(ctx))
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	together := newBarrier(len(m.alone))
+	errs := make([]error, len(m.alone))
+	var wg sync.WaitGroup
+	for i := range m.alone {
+		wg.Go(func() {
+			if errs[i] = m.alone[i].make(ctx, specOf(w, x.File.Protocol.Seed), together); errs[i] != nil {
+				cancel(errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return m, fmt.Errorf("%s of %s: %w", label, w.Name, cause)
+	}
+	return m, nil
+}
+
+// specOf is what the worker of a workload without a peer is told.
+func specOf(w model.StudyWorkload, seed uint64) load.Spec {
+	s := load.Spec{V: load.SpecVersion, Duration: w.Duration, Deadline: 2*(w.Warmup+w.Duration) + 2*aloneGrace}
+	if w.Kind == file.Block {
+		s.Role, s.Warmup, s.Duration = load.Block, w.Warmup, w.Warmup+w.Duration
+		s.Block = &load.BlockSpec{Path: w.Path, Pattern: shape.Pattern(w.Pattern), Read: w.Read, Size: w.Block, Threads: w.Threads, Depth: w.Depth,
+			Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
+		return s
+	}
+	cache := load.Dropped
+	if w.Direct {
+		cache = load.Direct
+	}
+	s.Role, s.Read = load.Read, &load.ReadSpec{File: w.Path, Cache: cache, Device: true, Readers: w.Threads}
+	return s
+}
+
+// make brings the load of one host up, waits for the others, and makes it.
+func (a *aloneRun) make(ctx context.Context, spec load.Spec, together *barrier) (err error) {
+	up, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))
+	defer cancel()
+	if a.worker, err = a.host.agent.StartWorker(up, spec); err != nil {
+		return fmt.Errorf("start the load on %s: %w", a.host.Name, err)
+	}
+	e, err := a.worker.Connected(up)
+	if err != nil {
+		return fmt.Errorf("prepare the load on %s: %w", a.host.Name, err)
+	}
+	pid := e.PID
+	if pid == 0 {
+		pid = a.worker.PID()
+	}
+	if a.stop, err = a.host.agent.StartSampling(up, measure.Watch{PIDs: []int{pid}}, sampleEvery); err != nil {
+		return fmt.Errorf("sample %s: %w", a.host.Name, err)
+	}
+	if err := together.wait(up); err != nil {
+		return err
+	}
+	if err := a.worker.Go(ctx); err != nil {
+		return fmt.Errorf("start the load on %s: %w", a.host.Name, err)
+	}
+	within := 2*spec.Duration + aloneGrace
+	ctx, done := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
+	defer done()
+	if a.res, err = a.worker.Wait(ctx); err != nil {
+		return fmt.Errorf("load %s: %w", a.host.Name, err)
+	}
+	return nil
+}
+
+// end stops what is left of a run, also when ctx is over, and takes its samples.
+func (a *aloneRun) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	var errs []error
+	if a.stop != nil {
+		samples, err := a.stop()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sample %s: %w", a.host.Name, err))
+		}
+		for _, s := range samples {
+			s.At = s.HostAt.Sub(samples[0].HostAt)
+			a.samples = append(a.samples, s)
+		}
+		a.stop = nil
+	}
+	if a.worker != nil {
+		if err := a.worker.Stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop the load on %s: %w", a.host.Name, err))
+		}
+		a.worker = nil
+	}
+	return errors.Join(errs...)
+}
+
+// value is the outcome of one host, and notes its latencies: of several hosts the
+// worst, since percentiles of different hosts cannot be added up.
+func (a *aloneRun) value(run *model.StudyRun) float64 {
+	b := a.res.Block
+	v := 0.0
+	if b == nil {
+		if a.res.Window > 0 {
+			v = float64(a.res.Bytes) * 8 / a.res.Window.Seconds()
+		}
+	} else {
+		run.Unit, v = perSecond, b.Summary.IOPS
+		if l := b.Summary.Latency; l != nil {
+			run.P50, run.P99, run.Max = max(run.P50, time.Duration(l.P50)), max(run.P99, time.Duration(l.P99)), max(run.Max, time.Duration(l.Max))
+		}
+		for i, s := range b.Seconds {
+			if i == len(run.PerSecond) {
+				run.PerSecond = append(run.PerSecond, 0)
+			}
+			run.PerSecond[i] += float64(s.Reads + s.Writes)
+		}
+		if b.Summary.Failed > 0 {
+			run.Warnings = append(run.Warnings, model.Warning{ID: "requests-failed", What: fmt.Sprintf("%d requests failed on %s", b.Summary.Failed, a.host.Name),
+				Evidence: fmt.Sprint(b.Summary.Failures), Next: "look at the disk and its kernel log"})
+		}
+	}
+	if run.PerClient != nil {
+		run.PerClient[a.host.Name] = v
+	}
+	return v
+}

@@ -1,0 +1,283 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/store"
+	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
+	"linerate/internal/tune/setter"
+)
+
+// keepWithin is how long a host waits for the word that what is to be kept left
+// it reachable.
+const keepWithin = time.Minute
+
+// change makes a layer on all its hosts. With an error some may be changed: the
+// caller undoes what l.made says.
+func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload) error {
+	plans, err := x.plansOf(ctx, *l, w)
+	if err != nil {
+		return err
+	}
+	for _, m := range plans {
+		if err := x.Record.Put(store.StudyEntry{Kind: store.StudyPlanned, At: x.Now(), Plan: m.plan.ID, Host: m.host.Name,
+			Changes: m.plan.Changes, Factor: l.factor, Level: l.level.Name}); err != nil {
+			return &recordError{err}
+		}
+	}
+	for _, m := range plans {
+		l.made = append(l.made, m) // also one that fails may be made in part, as far as we know
+		if _, err := m.host.agent.Apply(ctx, m.plan); err != nil {
+			return x.refused(ctx, m, *l, err)
+		}
+		x.note(*l, m)
+	}
+	if err := x.whole(ctx, *l, w); err != nil {
+		return err
+	}
+	if !l.keep {
+		return nil
+	}
+	for _, m := range plans {
+		if err := m.host.agent.Confirm(ctx, m.plan.ID); err != nil {
+			return fmt.Errorf("keep %s %s on %s: %w", l.factor, l.level.Name, m.host.Name, err)
+		}
+	}
+	return nil
+}
+
+// refused tells a host that answers that it cannot make a change from one that
+// does not answer.
+func (x *Experiment) refused(ctx context.Context, m made, l layer, err error) error {
+	err = fmt.Errorf("set %s on %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), m.host.Name, err)
+	var not *tune.NotInForceError
+	if errors.As(err, &not) {
+		return &notInForceError{why: err.Error()}
+	}
+	if _, cerr := m.host.agent.Clock(ctx); cerr != nil || ctx.Err() != nil {
+		return err
+	}
+	if now, ferr := m.host.agent.Facts(ctx); ferr != nil || now.BootID != m.plan.BootID {
+		return err // it was restarted: that is no property of the treatment
+	}
+	return &notInForceError{why: err.Error()}
+}
+
+// plansOf is what each host has to do for a layer.
+func (x *Experiment) plansOf(ctx context.Context, l layer, w model.StudyWorkload) ([]made, error) {
+	var out []made
+	for _, h := range x.Hosts {
+		var sets []profile.Set
+		for _, s := range l.level.Set {
+			if s.Host == h.Name {
+				sets = append(sets, profile.Set{Setting: s.Setting, Device: s.Target, Value: s.Value})
+			}
+		}
+		if len(sets) == 0 {
+			continue
+		}
+		p, err := x.planOf(ctx, h, sets, l, w)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Changes) > 0 {
+			out = append(out, made{h, p})
+		}
+	}
+	if len(out) == 0 && l.factor != "" {
+		return nil, &notInForceError{why: fmt.Sprintf("nothing to change: %s %s is what runs already", l.factor, l.level.Name)}
+	}
+	return out, nil
+}
+
+// planOf reads what runs on a host and plans what is to be set.
+func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l layer, w model.StudyWorkload) (model.Plan, error) {
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("look at %s: %w", h.Name, err)
+	}
+	subject := profile.Subject{Facts: f, Path: x.pathOf(ctx, h, f, w)}
+	now := map[profile.Ask]profile.Reading{}
+	for _, a := range profile.Asks(profile.Profile{}, sets, subject) {
+		v, err := h.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
+		if err != nil {
+			if _, cerr := h.agent.Clock(ctx); cerr != nil {
+				return model.Plan{}, fmt.Errorf("read %s of %s: %w", a.Setting, h.Name, err) // it is the host, not the setting
+			}
+			now[a] = profile.Reading{Missing: err.Error()}
+			continue
+		}
+		now[a] = profile.Reading{Value: v}
+	}
+	x.plans++
+	p := model.Plan{V: model.PlanVersion, ID: fmt.Sprintf("%s-%d", x.ID, x.plans), Host: f.Host, BootID: f.BootID, ConfirmWithin: deadMan(w)}
+	if l.keep {
+		p.ConfirmWithin = keepWithin
+	}
+	for _, r := range x.rowsOf(h, l, sets, subject, now) {
+		switch {
+		case r.Change:
+			p.Changes = append(p.Changes, model.Change{Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To,
+				Why: "study " + x.File.Name + ": " + strings.TrimSpace(l.factor+" "+l.level.Name), Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts})
+		case r.To == "" || r.To != r.Now:
+			return p, &notInForceError{why: fmt.Sprintf("set %s on %s: %s", r.Setting, h.Name, r.Why)}
+		}
+	}
+	return p, nil
+}
+
+// rowsOf are the rows of a plan, worked out once for the same layer on a host in the
+// same state.
+func (x *Experiment) rowsOf(h *Host, l layer, sets []profile.Set, s profile.Subject, now map[profile.Ask]profile.Reading) []profile.Row {
+	key := fmt.Sprint(h.Name, l.key, s.Path, now) // fmt prints maps in the order of their keys
+	if x.rows == nil {
+		x.rows = map[string][]profile.Row{}
+	}
+	if _, ok := x.rows[key]; !ok {
+		x.rows[key] = profile.Make(profile.Profile{}, sets, s, now)
+	}
+	return x.rows[key]
+}
+
+// pathOf is the path on which a host's values are to be set where no device is
+// named: that to its peer in the workload.
+func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts, w model.StudyWorkload) profile.Path {
+	for _, p := range x.pairs(w) {
+		from, to, err := x.route(ctx, p)
+		switch {
+		case err != nil:
+		case p.from == h:
+			return profile.PathTo(f, to, p.to.Name, nil)
+		case p.to == h:
+			return profile.PathTo(f, from, p.from.Name, nil)
+		}
+	}
+	return profile.PathOf(f)
+}
+
+// note that a change was made, once for each value.
+func (x *Experiment) note(l layer, m made) {
+	for _, c := range m.plan.Changes {
+		a := model.StudyAdvice{Host: m.host.Name, Setting: c.Setting, Target: c.Target, Before: c.From, Value: c.To, Factor: l.factor, Why: l.level.Name}
+		if !slices.Contains(x.reverted, a) {
+			x.reverted = append(x.reverted, a)
+		}
+	}
+}
+
+// whole sees to it that a change of the MTU is made on both ends of every path,
+// and that what both then send gets through.
+func (x *Experiment) whole(ctx context.Context, l layer, w model.StudyWorkload) error {
+	touched := map[*Host]bool{}
+	for _, m := range l.made {
+		for _, c := range m.plan.Changes {
+			touched[m.host] = touched[m.host] || c.Setting == setter.MTUSetting
+		}
+	}
+	for _, p := range x.pairs(w) {
+		if !touched[p.from] && !touched[p.to] {
+			continue
+		}
+		from, to, err := x.route(ctx, p)
+		if err != nil {
+			return err
+		}
+		a, err := mtuAt(ctx, p.from, from)
+		if err != nil {
+			return err
+		}
+		b, err := mtuAt(ctx, p.to, to)
+		if err != nil {
+			return err
+		}
+		if a != b {
+			return &notInForceError{why: fmt.Sprintf("the MTU is %d on %s and %d on %s: both ends of a path have it, or neither: set it on both", a, p.from.Name, b, p.to.Name)}
+		}
+		for _, way := range []struct {
+			h  *Host
+			to netip.Addr
+		}{{p.from, to}, {p.to, from}} {
+			if err := way.h.agent.ProbePath(ctx, way.to, a); err != nil {
+				return &notInForceError{why: fmt.Sprintf("packets of %d octets do not get from %s to %s: %v", a, way.h.Name, way.to, err)}
+			}
+		}
+	}
+	return nil
+}
+
+// mtuAt is the MTU of the interface that has an address.
+func mtuAt(ctx context.Context, h *Host, addr netip.Addr) (int, error) {
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", h.Name, err)
+	}
+	if n := nicAt(f, addr); n != nil {
+		return n.MTU, nil
+	}
+	return 0, fmt.Errorf("look at %s: no interface has the address %s any more", h.Name, addr)
+}
+
+// nicAt is the interface that has an address; nil: none has.
+func nicAt(f *model.Facts, addr netip.Addr) *model.NIC {
+	for i, n := range f.NICs {
+		if slices.ContainsFunc(n.Addrs, func(p netip.Prefix) bool { return p.Addr().Unmap() == addr.Unmap() }) {
+			return &f.NICs[i]
+		}
+	}
+	return nil
+}
+
+// stillInForce reads every value that was changed once more: a host may have
+// undone it, or somebody changed it during the run.
+func (x *Experiment) stillInForce(ctx context.Context) error {
+	for _, l := range x.stack {
+		for _, m := range l.made {
+			for _, c := range m.plan.Changes {
+				if x.covered(m.host, c, l) {
+					continue
+				}
+				v, err := m.host.agent.ReadSetting(ctx, c.Setting, c.Target, c.To)
+				if err != nil {
+					return fmt.Errorf("read %s of %s after the run: %w", c.Setting, m.host.Name, err)
+				}
+				if !sameValue(v, c.To) {
+					return fmt.Errorf("%s of %s was %q during the study and %q after the run: somebody changed it", c.Setting, m.host.Name, c.To, v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// covered tells whether a layer above sets the same thing to something else.
+func (x *Experiment) covered(h *Host, c model.Change, below layer) bool {
+	above := false
+	for _, l := range x.stack {
+		if above && slices.ContainsFunc(l.made, func(m made) bool {
+			return m.host == h && slices.ContainsFunc(m.plan.Changes, func(o model.Change) bool { return o.Setting == c.Setting && o.Target == c.Target })
+		}) {
+			return true
+		}
+		above = above || l.key == below.key
+	}
+	return false
+}
+
+// sameValue compares values that may be written with other spaces or, of several
+// parts, in another order.
+func sameValue(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	if slices.ContainsFunc(x, func(s string) bool { return strings.Contains(s, "=") }) {
+		slices.Sort(x)
+		slices.Sort(y)
+	}
+	return slices.Equal(x, y)
+}

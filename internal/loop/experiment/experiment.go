@@ -1,0 +1,321 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/store"
+	"linerate/internal/study/drive"
+	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
+)
+
+// Agent is what an experiment asks of a host.
+type Agent interface {
+	measure.End
+	Facts(ctx context.Context) (*model.Facts, error)
+	ReadSetting(ctx context.Context, setting, target, like string) (string, error)
+	Apply(ctx context.Context, p model.Plan) (tune.Result, error)
+	Confirm(ctx context.Context, planID string) error
+	Undo(ctx context.Context, planID string) (tune.Result, error)
+	OpenJournal(ctx context.Context) ([]tune.Entry, error)
+	ProbePath(ctx context.Context, to netip.Addr, size int) error
+	Close() error
+}
+
+// Host is one host of a study.
+type Host struct {
+	Name string // as the study file has it
+	At   string // how it is reached, e.g. lab:client1; its facts go by it
+	// Dial reaches it, also again after its agent died.
+	Dial func(ctx context.Context) (Agent, error)
+
+	agent Agent
+	first *model.Facts // as it was before anything was changed, maybe in an earlier session
+	base  *model.Facts // as it was when this session began, or after a restart
+	last  *model.Facts // as it was before the newest run
+}
+
+// Director decides what is run next from what was run so far: a drive.Drive.
+type Director interface {
+	Add(r model.StudyRun) error
+	Next(spent time.Duration) (drive.Want, bool)
+	GiveUp(factor, level, conclusion, why string) error
+	Ended() (why string, complete bool)
+}
+
+// Record keeps what happens, on disk before the study goes on.
+type Record interface {
+	Put(e store.StudyEntry) error
+	PutFacts(f *model.Facts) error
+	Facts(host string) (*model.Facts, error)
+	PutSamples(label string, samples map[string][]model.Sample) error
+}
+
+// Operator changes by hand what linerate cannot.
+type Operator interface {
+	// Do asks for something to be done, and returns when it is said to be: false
+	// when it is not going to be.
+	Do(ctx context.Context, instruct string) (done bool, err error)
+}
+
+// Experiment is one study under way. Every field but Operator, Say, After and Past
+// is needed.
+type Experiment struct {
+	ID       string // begins the id of every plan, so that its changes are known again
+	File     model.StudyFile
+	Hosts    []*Host
+	Director Director
+	Record   Record
+	Operator Operator // nil: nobody is there, and what takes hands is not tried
+	// Route is the data path between two hosts of the study, by their names.
+	Route func(ctx context.Context, from, to *Host) (a, b netip.Addr, err error)
+	Now   func() time.Time
+	Say   func(what string)
+	// After gets every run once it is on record; nil: nobody does.
+	After func(r model.StudyRun)
+	// Past is what is on record of a study that is taken up again.
+	Past *store.StudyPast
+	// Anew goes on although the hosts are not what they were: what was measured
+	// before does not count any more.
+	Anew bool
+
+	runs     []model.StudyRun // on record
+	told     []model.StudyRun // of them those that the director is told of
+	stack    []layer
+	plans    int
+	routes   map[[2]string][2]netip.Addr
+	reverted []model.StudyAdvice
+	clocks   map[string]clockSeen
+	skipped  map[string]bool          // operator levels that are not going to be made
+	patience time.Duration            // with a host that does not answer; 0: redialTime
+	rows     map[string][]profile.Row // worked out before
+}
+
+// Outcome is what a study came to.
+type Outcome struct {
+	Runs  []model.StudyRun
+	Facts map[string]*model.Facts // of the first look, by Host.At
+	// Reverted are the changes that were made; all were put back where Restored.
+	Reverted []model.StudyAdvice
+	Restored bool
+	Left     []string // what is not as it was
+	Ended    string
+}
+
+// maxInARow runs that do not count, one after the other, end a study: what keeps
+// them from counting does not go away by itself. The director gives a level up
+// after five, so that these are of three at least.
+const maxInARow = 12
+
+// restoreTime bounds putting everything back, which also happens after the study
+// was cancelled.
+const restoreTime = 2 * time.Minute
+
+// Run makes the study. The outcome is never nil and holds all runs on record.
+// However it ends, every change was undone and compared with the first look,
+// unless Restored is false; Left says what is not as it was.
+//
+// Errors: *ChangedHostError, a study that is cancelled, runs that never count, a
+// host that cannot be reached any more, a record that cannot be written.
+func (x *Experiment) Run(ctx context.Context) (out *Outcome, err error) {
+	x.routes, x.skipped, x.clocks = map[[2]string][2]netip.Addr{}, map[string]bool{}, map[string]clockSeen{}
+	out = &Outcome{Facts: map[string]*model.Facts{}}
+	defer x.hangUp()
+	defer func() { err = x.conclude(ctx, out, err) }()
+	if err := x.begin(ctx); err != nil {
+		return out, err
+	}
+	out.Ended, err = x.drive(ctx)
+	return out, err
+}
+
+// drive makes one run after the other until there is none to be made.
+func (x *Experiment) drive(ctx context.Context) (ended string, err error) {
+	var spent time.Duration
+	for _, r := range x.runs {
+		spent += r.Took
+	}
+	for inARow := 0; ; {
+		want, more := x.Director.Next(spent)
+		if !more {
+			why, _ := x.Director.Ended()
+			return why, nil
+		}
+		run, err := x.one(ctx, want.Run())
+		if err != nil {
+			return "", err
+		}
+		if err := x.keep(run); err != nil {
+			return "", err
+		}
+		spent += run.Took
+		if inARow++; run.Counted || x.settled(run) {
+			inARow = 0
+			continue
+		}
+		x.say("run %d does not count: %s", run.N, run.Why)
+		if inARow >= maxInARow {
+			return "", fmt.Errorf("make run %d: %d runs in a row do not count, the last because %s: see to that, then linerate study resume %s goes on", run.N, inARow, run.Why, x.ID)
+		}
+	}
+}
+
+// keep writes a run down and has the director know of it.
+func (x *Experiment) keep(run model.StudyRun) error {
+	if err := x.Record.Put(store.StudyEntry{Kind: store.StudyRan, At: x.Now(), Run: &run}); err != nil {
+		return err
+	}
+	x.runs = append(x.runs, run)
+	if err := x.Director.Add(run); err != nil {
+		return err
+	}
+	if x.After != nil {
+		x.After(run)
+	}
+	return nil
+}
+
+// settled tells whether a run failed for what its level is: it is not made again.
+func (x *Experiment) settled(r model.StudyRun) bool {
+	return r.Effective != nil && !*r.Effective || x.skipped[r.Factor+" "+r.Level]
+}
+
+// one makes one run, whatever becomes of it. The error is for the study as a
+// whole: it cannot go on.
+func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRun, error) {
+	run.N = len(x.runs) + 1
+	run.Label, run.Started = fmt.Sprintf("run %d", run.N), x.Now()
+	err := x.attempt(ctx, &run)
+	run.Took = x.Now().Sub(run.Started)
+	var not *notInForceError
+	switch {
+	case err == nil:
+		return run, nil
+	case ctx.Err() != nil:
+		return run, context.Cause(ctx)
+	case errors.As(err, &not) && not.skipped:
+		if err := x.Director.GiveUp(not.factor, not.level, model.StudyNotTried, not.why); err != nil {
+			return run, err
+		}
+	case errors.As(err, &not):
+		no := false
+		run.Effective, run.Value = &no, nil
+	}
+	run.Counted, run.Why = false, err.Error()
+	var unkept *recordError
+	var baseless *baselineError
+	if errors.As(err, &unkept) || errors.As(err, &baseless) {
+		return run, err
+	}
+	return run, x.recover(ctx)
+}
+
+// attempt puts the hosts into the state of a run and makes it. What it returns
+// keeps the run from counting.
+func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
+	want, w, err := x.wanted(run)
+	if err != nil {
+		return err
+	}
+	if err := x.reach(ctx, want, w); err != nil {
+		return err
+	}
+	if err := x.ready(ctx); err != nil {
+		return err
+	}
+	x.say("%s", describe(*run, w))
+	m, err := x.measure(ctx, run.Label, w)
+	if err != nil {
+		return err
+	}
+	m.fill(run, w)
+	if err := x.Record.PutSamples(run.Label, m.thinned()); err != nil {
+		return &recordError{err}
+	}
+	if why := x.doubt(m); why != "" {
+		run.Why = why
+		return nil
+	}
+	if err := x.stillInForce(ctx); err != nil {
+		run.Why = err.Error()
+		return nil
+	}
+	if len(run.Levels) > 0 || run.Factor != "" {
+		seen, why := x.inForce(m, w, run)
+		run.Effective = &seen
+		if run.Why = why; !seen {
+			return nil
+		}
+	}
+	run.Counted = true
+	return nil
+}
+
+// recordError is a record that cannot be written: without it nothing may go on.
+type recordError struct{ err error }
+
+// Error implements error.
+func (e *recordError) Error() string { return e.err.Error() }
+
+// Unwrap implements errors.Is.
+func (e *recordError) Unwrap() error { return e.err }
+
+// notInForceError: the treatment of a run cannot be had, or, where it is skipped,
+// nobody is there to make it.
+type notInForceError struct {
+	why           string
+	skipped       bool
+	factor, level string // that are skipped
+}
+
+// Error implements error.
+func (e *notInForceError) Error() string { return e.why }
+
+func describe(r model.StudyRun, w model.StudyWorkload) string {
+	what := "baseline"
+	switch {
+	case r.Factor != "":
+		what = r.Factor + " " + r.Level
+	case len(r.Levels) > 0:
+		var all []string
+		for _, f := range slices.Sorted(maps.Keys(r.Levels)) {
+			all = append(all, f+" "+r.Levels[f])
+		}
+		what = strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s block %d: run %d of %s for %s: %s", r.Stage, r.Block, r.N, w.Name, w.Warmup+w.Duration, what)
+}
+
+func (x *Experiment) say(format string, args ...any) {
+	if x.Say != nil {
+		x.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+func (x *Experiment) host(name string) (*Host, error) {
+	for _, h := range x.Hosts {
+		if h.Name == name {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("find host %q: the study has none of that name", name)
+}
+
+// hangUp ends all agents.
+func (x *Experiment) hangUp() {
+	for _, h := range x.Hosts {
+		if h.agent != nil {
+			_ = h.agent.Close() // all that mattered was answered; one that hangs is killed
+			h.agent = nil
+		}
+	}
+}

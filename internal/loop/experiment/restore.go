@@ -1,0 +1,381 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/loop"
+	"linerate/internal/model"
+	"linerate/internal/store"
+	"linerate/internal/study/file"
+	"linerate/internal/tune"
+)
+
+// ChangedHostError: a host is not what it was when the study was begun, so that
+// what was measured before cannot be compared with what would be measured now.
+type ChangedHostError struct {
+	Host string
+	What []string
+}
+
+// Error implements error.
+func (e *ChangedHostError) Error() string {
+	return fmt.Sprintf("%s is not what it was when the study was begun: %s", e.Host, strings.Join(e.What, "; "))
+}
+
+// NotRestoredError: something is not as it was before the study.
+type NotRestoredError struct{ Left []string }
+
+// Error implements error.
+func (e *NotRestoredError) Error() string {
+	return "put everything back: " + strings.Join(e.Left, "; ") + ": linerate tune undo HOST, or undo.sh beside the journal of that host, restores what linerate changed"
+}
+
+// Times for a host that does not answer: an ssh connection that broke is there
+// again at once, a restart takes longer.
+const (
+	redialTime = 3 * time.Minute
+	redialWait = 3 * time.Second
+)
+
+// begin reaches the hosts, undoes what an earlier session of this study left, and
+// looks at them.
+func (x *Experiment) begin(ctx context.Context) error {
+	for _, h := range x.Hosts {
+		a, err := h.Dial(ctx)
+		if err != nil {
+			return fmt.Errorf("reach %s: %w", h.Name, err)
+		}
+		h.agent = a
+	}
+	x.remember()
+	for _, h := range x.Hosts {
+		if err := x.undoAll(ctx, h); err != nil {
+			return err
+		}
+	}
+	for _, h := range x.Hosts {
+		if err := x.look(ctx, h); err != nil {
+			return err
+		}
+	}
+	if err := x.compare(ctx); err != nil {
+		return err
+	}
+	return x.tell()
+}
+
+// tell the director what was run before.
+func (x *Experiment) tell() error {
+	for _, r := range x.told {
+		if err := x.Director.Add(r); err != nil {
+			return err
+		}
+		if x.skipped[r.Factor+" "+r.Level] {
+			if err := x.Director.GiveUp(r.Factor, r.Level, model.StudyNotTried, r.Why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remember takes up what is on record. What was measured before the study was begun
+// anew stays on record, and is nothing to the director.
+func (x *Experiment) remember() {
+	if x.Past == nil {
+		return
+	}
+	x.runs = x.Past.Runs()
+	var told []model.StudyRun
+	for _, e := range x.Past.Entries {
+		switch e.Kind {
+		case store.StudyPlanned:
+			if n, err := strconv.Atoi(strings.TrimPrefix(e.Plan, x.ID+"-")); err == nil {
+				x.plans = max(x.plans, n)
+			}
+			if h, err := x.host(e.Host); err == nil {
+				x.note(layer{factor: e.Factor, level: model.StudyLevel{Name: e.Level}}, made{h, model.Plan{Changes: e.Changes}})
+			}
+		case store.StudyAsked:
+			x.skipped[e.Factor+" "+e.Level] = e.Skipped
+		case store.StudyRan:
+			told = append(told, *e.Run)
+		case store.StudyAnew:
+			told = nil
+		}
+	}
+	x.told = told
+}
+
+// undoAll undoes whatever this study has open on a host, newest first.
+func (x *Experiment) undoAll(ctx context.Context, h *Host) error {
+	open, err := h.agent.OpenJournal(ctx)
+	if err != nil {
+		return fmt.Errorf("see what is changed on %s: %w", h.Name, err)
+	}
+	slices.SortFunc(open, func(a, b tune.Entry) int { return cmp.Compare(b.Seq, a.Seq) })
+	done := map[string]bool{}
+	for _, e := range open {
+		if !strings.HasPrefix(e.Plan, x.ID+"-") || done[e.Plan] {
+			continue
+		}
+		done[e.Plan] = true
+		if _, err := h.agent.Undo(ctx, e.Plan); err != nil {
+			return fmt.Errorf("undo %s on %s: %w", e.Plan, h.Name, err)
+		}
+	}
+	return nil
+}
+
+// look takes the first look at a host, or reads the one on record.
+func (x *Experiment) look(ctx context.Context, h *Host) error {
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", h.Name, err)
+	}
+	h.last, h.base = f, f
+	if x.Past != nil {
+		if h.first, err = x.Record.Facts(h.At); err != nil {
+			return err
+		}
+	}
+	if h.first != nil {
+		return nil
+	}
+	h.first = f
+	if err := x.Record.PutFacts(f); err != nil {
+		return &recordError{err}
+	}
+	return nil
+}
+
+// compare what the hosts are with what they were: what an operator had changed is
+// taken back first.
+func (x *Experiment) compare(ctx context.Context) error {
+	for _, f := range x.File.Factors {
+		for _, l := range f.Levels {
+			if err := x.leftByHand(ctx, f, l); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range x.Hosts {
+		what := changedHost(h.first, h.last)
+		if len(what) == 0 {
+			continue
+		}
+		if !x.Anew {
+			return &ChangedHostError{h.Name, what}
+		}
+		why := (&ChangedHostError{h.Name, what}).Error()
+		if err := x.Record.Put(store.StudyEntry{Kind: store.StudyAnew, At: x.Now(), Why: why}); err != nil {
+			return err
+		}
+		for i := range x.runs {
+			x.runs[i].Counted, x.runs[i].Why = false, cmp.Or(x.runs[i].Why, why)
+		}
+		x.told = nil
+		h.first = h.last
+		if err := x.Record.PutFacts(h.last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftByHand has an operator take back a level that an earlier session left.
+func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l model.StudyLevel) error {
+	if l.Instruct == "" || l.Verify == nil {
+		return nil
+	}
+	h, err := x.host(l.Verify.Host)
+	if err != nil {
+		return err
+	}
+	if was, _, err := file.Holds(h.first, *l.Verify); err != nil || was {
+		return nil // it cannot be told, or it was so before the study
+	}
+	if is, _, err := file.Holds(h.last, *l.Verify); err != nil || !is {
+		return nil
+	}
+	if err := x.back(ctx, layer{factor: f.Name, level: l}); err != nil {
+		return err
+	}
+	h.last, err = h.agent.Facts(ctx)
+	return err
+}
+
+// changedHost lists what makes a host another one for a study.
+func changedHost(was, now *model.Facts) []string {
+	var out []string
+	if was.Kernel != now.Kernel {
+		out = append(out, fmt.Sprintf("its kernel was %s and is %s", was.Kernel, now.Kernel))
+	}
+	is := map[string]model.NIC{}
+	for _, n := range now.NICs {
+		is[n.Device] = n
+	}
+	for _, n := range was.NICs {
+		m, ok := is[n.Device]
+		switch {
+		case len(n.Addrs) == 0:
+		case !ok:
+			out = append(out, n.Name+" is gone")
+		case m.Driver != n.Driver:
+			out = append(out, fmt.Sprintf("the driver of %s was %s and is %s", n.Name, n.Driver.Or("not known"), m.Driver.Or("not known")))
+		case m.Firmware != n.Firmware:
+			out = append(out, fmt.Sprintf("the firmware of %s was %s and is %s", n.Name, n.Firmware.Or("not known"), m.Firmware.Or("not known")))
+		}
+	}
+	return append(out, loop.Differences(was, now)...)
+}
+
+// recover brings the hosts back to the ground after a run that failed, so that the
+// next begins from a state that is known.
+func (x *Experiment) recover(ctx context.Context) error {
+	x.forget()
+	for _, h := range x.Hosts {
+		if err := x.answering(ctx, h); err != nil {
+			return err
+		}
+		if err := x.undoAll(ctx, h); err != nil {
+			return err
+		}
+		f, err := h.agent.Facts(ctx)
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", h.Name, err)
+		}
+		if f.BootID != h.base.BootID {
+			x.say("%s was restarted", h.Name)
+			h.base = f
+		}
+		h.last = f
+	}
+	hands := 0
+	for hands < len(x.stack) && x.stack[hands].level.Instruct != "" {
+		hands++
+	}
+	x.stack = x.stack[:hands]
+	return x.compareQuietly()
+}
+
+// compareQuietly is compare without an operator: what they did stands.
+func (x *Experiment) compareQuietly() error {
+	if len(x.stack) > 0 {
+		return nil // what hands changed is a difference
+	}
+	for _, h := range x.Hosts {
+		if what := changedHost(h.first, h.last); len(what) > 0 {
+			return &ChangedHostError{h.Name, what}
+		}
+	}
+	return nil
+}
+
+// answering reaches a host again whose agent died.
+func (x *Experiment) answering(ctx context.Context, h *Host) error {
+	_, err := h.agent.Clock(ctx)
+	if err == nil {
+		return nil
+	}
+	x.say("%s does not answer (%v): reaching it again", h.Name, err)
+	_ = h.agent.Close() // it is gone, or is killed
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(x.patience, redialTime), fmt.Errorf("reach %s again: no answer: what was changed there it undoes by itself, or linerate study resume %s does", h.Name, x.ID))
+	defer cancel()
+	for {
+		a, err := h.Dial(ctx)
+		if err == nil {
+			h.agent = a
+			return nil
+		}
+		select {
+		case <-time.After(redialWait):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// conclude puts everything back, however the study ended, and fills in the
+// outcome.
+func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) error {
+	hands := cause == nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
+	defer cancel()
+	out.Runs, out.Reverted = x.runs, x.reverted
+	for _, h := range x.Hosts {
+		if h.agent != nil {
+			out.Left = append(out.Left, x.putBack(ctx, h)...)
+		}
+		if h.first != nil {
+			out.Facts[h.At] = h.first
+		}
+	}
+	for _, l := range slices.Backward(x.stack) {
+		if l.level.Instruct == "" {
+			continue
+		}
+		if !hands {
+			out.Left = append(out.Left, fmt.Sprintf("%s %s was made by hand and stands: %s", l.factor, l.level.Name, cmp.Or(l.level.Back, "take back: "+l.level.Instruct)))
+			continue
+		}
+		// A person takes the time that a person takes.
+		if err := x.back(context.WithoutCancel(ctx), l); err != nil {
+			out.Left = append(out.Left, err.Error())
+		}
+	}
+	for _, h := range x.Hosts {
+		out.Left = append(out.Left, x.differs(ctx, h, out)...)
+	}
+	x.stack = nil
+	if out.Restored = len(out.Left) == 0; !out.Restored {
+		return errors.Join(cause, &NotRestoredError{out.Left})
+	}
+	return cause
+}
+
+// putBack undoes all of this study on a host.
+func (x *Experiment) putBack(ctx context.Context, h *Host) []string {
+	err := x.undoAll(ctx, h)
+	if err == nil {
+		return nil
+	}
+	if aerr := x.answering(ctx, h); aerr != nil {
+		return []string{aerr.Error()}
+	}
+	if err = x.undoAll(ctx, h); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// differs compares a host with the first look at it.
+func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []string {
+	if h.agent == nil || h.first == nil || len(x.reverted) == 0 && len(x.stack) == 0 {
+		return nil // nothing was changed there
+	}
+	f, err := h.agent.Facts(ctx)
+	if err != nil && len(out.Left) > 0 {
+		return nil // that it does not answer is said
+	}
+	if err != nil {
+		if err = x.answering(ctx, h); err == nil {
+			f, err = h.agent.Facts(ctx)
+		}
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("look whether %s is as it was: %v", h.Name, err)}
+	}
+	var left []string
+	for _, d := range loop.Differences(h.first, f) {
+		left = append(left, d+" on "+h.Name)
+	}
+	return left
+}

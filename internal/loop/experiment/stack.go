@@ -1,0 +1,313 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/store"
+	"linerate/internal/study/file"
+)
+
+// layer is a part of the state that the hosts are in. Layers lie on each other:
+// one can only be taken away when none is on top of it.
+type layer struct {
+	key    string // tells whether two layers are the same
+	factor string // empty: a step of the baseline
+	// level is what an operator does; of other layers its Set is made.
+	level model.StudyLevel
+	// keep: it holds over many runs, so that the host is told to keep it. Others
+	// the host undoes by itself when nobody does.
+	keep bool
+	made []made
+}
+
+// made is a plan that a host has carried out.
+type made struct {
+	host *Host
+	plan model.Plan
+}
+
+// wanted is what a run asks for: layers from the ground up, the treatment on top,
+// and its workload.
+func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, error) {
+	i := slices.IndexFunc(x.File.Workloads, func(w model.StudyWorkload) bool { return w.Name == run.Workload })
+	if i < 0 {
+		return nil, model.StudyWorkload{}, fmt.Errorf("find workload %q: the study has none of that name", run.Workload)
+	}
+	if run.Steps > len(x.File.Baseline) {
+		return nil, model.StudyWorkload{}, fmt.Errorf("make %d steps of the baseline: it has %d", run.Steps, len(x.File.Baseline))
+	}
+	w := x.File.Workloads[i]
+	// What hands made lies at the ground: it is to outlast a run that failed.
+	var steps, hands, hard, easy []layer
+	var err error
+	for _, s := range x.File.Baseline[:run.Steps] {
+		if w, err = adjusted(w, s); err != nil {
+			return nil, w, err
+		}
+		next := layer{key: "step " + s.Name, level: s, keep: true}
+		switch {
+		case s.Instruct != "":
+			hands = append(hands, next)
+		case len(s.Set) > 0:
+			steps = append(steps, next)
+		}
+	}
+	for _, f := range x.File.Factors {
+		l, ok, err := levelOf(f, run)
+		if err == nil && ok {
+			w, err = adjusted(w, l)
+		}
+		if err != nil {
+			return nil, w, err
+		}
+		next := layer{key: f.Name + " " + l.Name, factor: f.Name, level: l, keep: true}
+		switch {
+		case !ok:
+		case l.Instruct != "":
+			hands = append(hands, next)
+		case len(l.Set) > 0 && f.Hard:
+			hard = append(hard, next)
+		case len(l.Set) > 0:
+			easy = append(easy, next)
+		}
+	}
+	return slices.Concat(hands, steps, hard, merged(easy)), w, nil
+}
+
+// merged makes one layer of those that are changed together: a host waits for the
+// word on one plan at a time.
+func merged(easy []layer) []layer {
+	if len(easy) == 0 {
+		return nil
+	}
+	one := layer{}
+	for _, l := range easy {
+		one.key += l.key + ";"
+		one.factor = strings.TrimPrefix(one.factor+", "+l.factor, ", ")
+		one.level.Name = strings.TrimPrefix(one.level.Name+", "+l.level.Name, ", ")
+		one.level.Set = append(one.level.Set, l.level.Set...)
+	}
+	return []layer{one}
+}
+
+// levelOf is the level that a run has of a factor; false: that of the baseline.
+func levelOf(f model.StudyFactor, run *model.StudyRun) (model.StudyLevel, bool, error) {
+	name := run.Levels[f.Name]
+	if f.Name == run.Factor {
+		name = run.Level
+	}
+	if name == "" {
+		return model.StudyLevel{}, false, nil
+	}
+	for _, l := range f.Levels {
+		if l.Name == name {
+			return l, true, nil
+		}
+	}
+	return model.StudyLevel{}, false, fmt.Errorf("find level %q: factor %s has none of that name", name, f.Name)
+}
+
+func adjusted(w model.StudyWorkload, l model.StudyLevel) (model.StudyWorkload, error) {
+	if len(l.Workload) == 0 || !file.Applies(w, l.Workload) {
+		return w, nil
+	}
+	out, err := file.Change(w, l.Workload)
+	if err != nil {
+		return w, fmt.Errorf("change workload %s for level %s: %w", w.Name, l.Name, err)
+	}
+	return out, nil
+}
+
+// reach brings the hosts from the state they are in to another. What both have in
+// common from the ground up stays.
+func (x *Experiment) reach(ctx context.Context, want []layer, w model.StudyWorkload) error {
+	same := 0
+	for same < len(want) && same < len(x.stack) && want[same].key == x.stack[same].key {
+		same++
+	}
+	if err := x.takeDown(ctx, same); err != nil {
+		return err
+	}
+	for _, l := range want[same:] {
+		if err := x.put(ctx, l, w); err != nil {
+			return err
+		}
+	}
+	return x.refresh(ctx, w)
+}
+
+// takeDown takes layers away from the top until only so many are left.
+func (x *Experiment) takeDown(ctx context.Context, left int) error {
+	for len(x.stack) > left {
+		top := x.stack[len(x.stack)-1]
+		var err error
+		if top.level.Instruct != "" {
+			err = x.back(ctx, top)
+		} else {
+			err = x.undo(ctx, top)
+		}
+		if err != nil {
+			return err
+		}
+		x.stack = x.stack[:len(x.stack)-1]
+	}
+	return nil
+}
+
+// put lays one more layer on.
+func (x *Experiment) put(ctx context.Context, l layer, w model.StudyWorkload) error {
+	var not *notInForceError
+	if l.level.Instruct != "" {
+		err := x.byHand(ctx, l)
+		switch {
+		case err == nil:
+			x.stack = append(x.stack, l)
+		case l.factor == "" && errors.As(err, &not):
+			return &baselineError{l.level.Name, err}
+		}
+		return err
+	}
+	err := x.change(ctx, &l, w)
+	if l.factor == "" && errors.As(err, &not) {
+		err = &baselineError{l.level.Name, err}
+	}
+	if err == nil {
+		x.stack = append(x.stack, l)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
+	defer cancel()
+	if uerr := x.undo(ctx, l); uerr != nil {
+		x.stack = append(x.stack, l) // its rest is on the hosts: the next try takes it down
+		return errors.Join(err, uerr)
+	}
+	return err
+}
+
+// baselineError: a step of the baseline cannot be had, so there is nothing to
+// compare with.
+type baselineError struct {
+	step string
+	err  error
+}
+
+// Error implements error.
+func (e *baselineError) Error() string {
+	return fmt.Sprintf("make step %s of the baseline: %v", e.step, e.err)
+}
+
+// undo takes back what a layer changed, the host that was changed last first.
+func (x *Experiment) undo(ctx context.Context, l layer) error {
+	var errs []error
+	for _, m := range slices.Backward(l.made) {
+		if _, err := m.host.agent.Undo(ctx, m.plan.ID); err != nil {
+			errs = append(errs, fmt.Errorf("undo %s on %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), m.host.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deadMan is how long a host lets a treatment stand by itself: a run, and what
+// bringing one up may take on a busy machine.
+func deadMan(w model.StudyWorkload) time.Duration { return 2*(w.Warmup+w.Duration) + 2*time.Minute }
+
+// refresh lets the time begin anew after which a host undoes its treatment by
+// itself, and makes a treatment again that it has undone meanwhile.
+func (x *Experiment) refresh(ctx context.Context, w model.StudyWorkload) error {
+	if len(x.stack) == 0 || x.stack[len(x.stack)-1].keep {
+		return nil
+	}
+	top := x.stack[len(x.stack)-1]
+	for i := range top.made {
+		m := &top.made[i]
+		m.plan.ConfirmWithin = deadMan(w)
+		if _, err := m.host.agent.Apply(ctx, m.plan); err != nil {
+			return fmt.Errorf("keep %s %s on %s: %w", top.factor, top.level.Name, m.host.Name, err)
+		}
+	}
+	return nil
+}
+
+// byHand has an operator make a level, unless it is made already, and goes on
+// only when that is seen.
+func (x *Experiment) byHand(ctx context.Context, l layer) error {
+	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	for {
+		is, now, err := x.verified(ctx, *l.level.Verify)
+		if err != nil {
+			return fmt.Errorf("see whether %s is made: %w", name, err)
+		}
+		if is {
+			return nil
+		}
+		done := false
+		if x.Operator != nil && !x.skipped[l.key] {
+			instruct := fmt.Sprintf("%s: %s (%s of %s is %q and has to be %q)", name, l.level.Instruct, l.level.Verify.Fact, l.level.Verify.Host, now, l.level.Verify.Is)
+			if done, err = x.Operator.Do(ctx, instruct); err != nil {
+				return err
+			}
+		}
+		if err := x.Record.Put(store.StudyEntry{Kind: store.StudyAsked, At: x.Now(), Factor: l.factor, Level: l.level.Name, Skipped: !done}); err != nil {
+			return &recordError{err}
+		}
+		if x.skipped[l.key] = !done; !done {
+			return &notInForceError{why: "not tried: nobody makes it by hand", skipped: true, factor: l.factor, level: l.level.Name}
+		}
+		x.forget() // links and addresses may be others now
+	}
+}
+
+// back has an operator take a level back, until that is seen.
+func (x *Experiment) back(ctx context.Context, l layer) error {
+	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	for {
+		is, _, err := x.verified(ctx, *l.level.Verify)
+		if err != nil {
+			return fmt.Errorf("see whether %s is taken back: %w", name, err)
+		}
+		if !is {
+			return nil
+		}
+		instruct := l.level.Back
+		if instruct == "" {
+			instruct = "take back: " + l.level.Instruct
+		}
+		if x.Operator == nil {
+			return fmt.Errorf("take back %s: it takes somebody's hands: %s", name, instruct)
+		}
+		done, err := x.Operator.Do(ctx, name+": "+instruct)
+		if err != nil {
+			return err
+		}
+		if !done {
+			return fmt.Errorf("take back %s: the operator left it as it is: %s", name, instruct)
+		}
+		x.forget()
+	}
+}
+
+// verified looks at the fact by which an operator's change is seen. A fact that the
+// host does not show, as of a mount that is not there yet, is not so.
+func (x *Experiment) verified(ctx context.Context, v model.StudyVerify) (is bool, now string, err error) {
+	h, err := x.host(v.Host)
+	if err != nil {
+		return false, "", err
+	}
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return false, "", fmt.Errorf("look at %s: %w", h.Name, err)
+	}
+	if is, now, err = file.Holds(f, v); err != nil {
+		return false, "not to be seen: " + err.Error(), nil
+	}
+	return is, now, nil
+}
+
+// forget what was found of the ways between the hosts.
+func (x *Experiment) forget() { clear(x.routes) }

@@ -1,0 +1,238 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+
+	"linerate/internal/model"
+	"linerate/internal/report/chart"
+)
+
+// ladder is the way from memory to storage, where the study climbed it.
+func (w *paperWriter) ladder() paperSection {
+	rungs := ladderOf(w.r)
+	if len(rungs) == 0 {
+		return paperSection{}
+	}
+	f := paperFigure{Caption: "The ladder: each rung adds one part of the way from memory to storage", Rows: true, Legend: []legend{{"value", "measured", ""}, {"ceiling", "ceiling", ""}, {"mark", "predicted", ""}}}
+	t := paperTable{Fold: "The numbers behind this figure", Caption: "Rungs of the ladder", Head: cols("Rung", "#Measured", "#Predicted", "#Ceiling", "#Share", "How")}
+	for _, r := range rungs {
+		if r.Seen {
+			f.Panels = append(f.Panels, panel{r.Rung.Rung + ": " + r.Words, r.SVG})
+			t.Rows = append(t.Rows, []entry{{Text: r.Rung.Rung, Class: "strong"}, {Text: rate(r.Measured)}, {Text: predictedCell(r.Rung)}, {Text: rate(r.Ceiling)}, {Text: r.Share}, {Text: r.Method, Sub: r.Formula}})
+			continue
+		}
+		t.Rows = append(t.Rows, []entry{{Text: r.Rung.Rung, Class: "strong"}, {Text: "not seen", Class: "missing"}, {Text: predictedCell(r.Rung)}, {}, {}, {Text: unseenWords(r.Rung)}})
+	}
+	s := paperSection{Title: "The ladder"}
+	if len(f.Panels) > 0 {
+		s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
+	}
+	s.Blocks = append(s.Blocks, w.table(t))
+	return s
+}
+
+// nothing lists what a reader can stop trying, and what they still cannot know.
+func (w *paperWriter) nothing() paperSection {
+	s := paperSection{Title: "What did nothing, cost something, or has no answer"}
+	t := paperTable{Caption: "Changes of the primary outcome that are not recommended, and why", Head: cols("Change", "Came to", "#Ratio", "#Interval", "#n", "#Would have seen", "Why")}
+	rest := slices.DeleteFunc(primaries(w.s), func(c model.StudyComparison) bool { return c.Conclusion == model.StudyGain })
+	for _, c := range rest {
+		t.Rows = append(t.Rows, []entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion)}, {Text: dash(c.Ratio, relative)}, {Text: orDash(interval(c.CILow, c.CIHigh, relative))},
+			{Text: strconv.Itoa(c.N)}, {Text: dash(c.Smallest, change)}, {Text: w.whyNot(c)}})
+	}
+	if len(t.Rows) == 0 {
+		return paperSection{}
+	}
+	s.Blocks = append(s.Blocks, w.table(t))
+	return s
+}
+
+func (w *paperWriter) whyNot(c model.StudyComparison) string {
+	if c.Why != "" {
+		return c.Why
+	}
+	m := marginText(w.s)
+	switch c.Conclusion {
+	case model.StudyNoEffect:
+		if w.paperProtocol() {
+			return "the difference is within the margin of " + m + "; this protocol has no interval, so an effect is not excluded"
+		}
+		return "the whole interval lies within ± " + m + ": an effect of use is excluded"
+	case model.StudyUndecided:
+		return "neither an effect was shown nor one above " + m + " excluded: more blocks would decide"
+	case model.StudyNotInForce:
+		return "the host did not take the change, so nothing was measured of it"
+	case model.StudyNotTried:
+		return "no run was made with it"
+	case model.StudyNotConverged:
+		return "its runs never agreed among themselves"
+	case model.StudyLoss:
+		return "it makes the primary outcome worse"
+	}
+	return ""
+}
+
+// aa is what the A/A runs of a workload say: two equal runs side by side.
+type aa struct {
+	n      int       // pairs
+	noise  float64   // root mean square of the log-ratios, as a share
+	mean   float64   // their geometric mean ratio
+	ratios []float64 // second over first
+}
+
+// aaOf pairs the A/A runs of a block in the order they were made.
+func aaOf(s *model.Study, workload string) aa {
+	byBlock := map[int][]model.StudyRun{}
+	var blocks []int
+	for _, r := range s.Runs {
+		if r.Stage != "a/a" || r.Workload != workload || r.Value == nil || !finite(*r.Value) || *r.Value <= 0 || r.Why != "" {
+			continue
+		}
+		if byBlock[r.Block] == nil {
+			blocks = append(blocks, r.Block)
+		}
+		byBlock[r.Block] = append(byBlock[r.Block], r)
+	}
+	out := aa{}
+	sum, squares := 0.0, 0.0
+	for _, b := range blocks {
+		runs := byBlock[b]
+		for i := 0; i+1 < len(runs); i += 2 {
+			l := math.Log(*runs[i+1].Value / *runs[i].Value)
+			sum, squares = sum+l, squares+l*l
+			out.ratios = append(out.ratios, math.Exp(l))
+		}
+	}
+	if out.n = len(out.ratios); out.n > 0 {
+		out.noise, out.mean = math.Exp(math.Sqrt(squares/float64(out.n)))-1, math.Exp(sum/float64(out.n))
+	}
+	return out
+}
+
+// noise is how much equal runs differ, which runs were thrown out, and all of
+// them in the order they were made.
+func (w *paperWriter) noise() paperSection {
+	s := paperSection{Title: "Noise: equal runs, discarded runs, drift", Break: true}
+	var figs []paperFigure
+	t := paperTable{Caption: "A/A: pairs of runs between which nothing was changed. What they differ by is noise; a mean away from 100% would put the study in doubt.",
+		Head: cols("Workload", "#Pairs", "#Mean ratio", "#Range of ratios", "#Typical difference")}
+	for i, name := range workloadNames(w.s) {
+		if f, ok := w.inOrder(i, name); ok {
+			figs = append(figs, w.figure(f))
+		}
+		if a := aaOf(w.s, name); a.n > 0 {
+			r := spanOf(a.ratios)
+			t.Rows = append(t.Rows, []entry{{Text: name, Class: "strong"}, {Text: strconv.Itoa(a.n)}, {Text: relative(&a.mean)}, {Text: relative(&r.Low) + " to " + relative(&r.Top)}, {Text: percent(a.noise)}})
+		}
+	}
+	if len(figs) > 0 {
+		s.Blocks = append(s.Blocks, block{Figures: figs})
+	}
+	if len(t.Rows) > 0 {
+		s.Blocks = append(s.Blocks, w.table(t))
+	} else {
+		s.Blocks = append(s.Blocks, block{Note: "No A/A runs were made, so the noise of this set-up is not known from equal runs."})
+	}
+	s.Blocks = append(s.Blocks, w.discarded()...)
+	return s
+}
+
+// inOrder shows every run of a workload where it was made: a drift shows as a
+// slope of the baseline, a disturbance as a dip of neighbours.
+func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
+	base := spanOf(valuesOf(w.counted(state{}, workload), outcomeValue))
+	if base.N == 0 || base.Mean <= 0 {
+		return paperFigure{}, false
+	}
+	d := chart.Dots{XUnit: "run", YUnit: "%", Marks: []chart.Mark{{Y: 100}}}
+	n := map[string]int{}
+	for _, r := range w.s.Runs {
+		if r.Workload != workload || r.Value == nil {
+			continue
+		}
+		class := "after"
+		switch {
+		case r.Why != "" || !r.Counted && r.Stage != "a/a":
+			class = "out"
+		case r.Stage == "a/a":
+			class = "control"
+		case w.stateOf(r).baseline():
+			class = "before"
+		}
+		n[class]++
+		rel := *r.Value / base.Mean
+		d.Dots = append(d.Dots, chart.Dot{X: float64(r.N), Y: rel * 100, Class: class, Title: fmt.Sprintf("run %d, %s: %s", r.N, w.stateOf(r).name(), relative(&rel))})
+	}
+	f := paperFigure{Caption: workload + ": every run in the order it was made, relative to the mean of the baseline", Note: "The vertical axis need not start at zero."}
+	for _, l := range []legend{{"before", "baseline", ""}, {"after", "with a change", ""}, {"control", "A/A", ""}, {"crosskey", "not counted", ""}} {
+		key := l.Class
+		if key == "crosskey" {
+			key = "out"
+		}
+		if n[key] > 0 {
+			l.Value = fmt.Sprintf("n = %d", n[key])
+			f.Legend = append(f.Legend, l)
+		}
+	}
+	f.Legend = append(f.Legend, legend{"s5", "mean of the baseline", fmt.Sprintf("n = %d", base.N)})
+	d.Figure = chart.Figure{ID: fmt.Sprintf("order-%d", i), Title: f.Caption, Desc: plural(len(d.Dots), "run")}
+	f.Panels = []panel{{SVG: template.HTML(d.SVG())}} // chart escapes every text
+	return f, true
+}
+
+// discarded are the runs that do not count, each with what kept it out.
+func (w *paperWriter) discarded() []block {
+	var out []block
+	if len(w.s.Discarded) > 0 {
+		t := paperTable{Caption: "Groups of runs that did not agree and were made again. They are kept here because making runs again until they agree favours what agrees.",
+			Head: cols("Change", "Workload", "Runs", "Values", "#RSD")}
+		for _, d := range w.s.Discarded {
+			values, runs := "", ""
+			for i, v := range d.Values {
+				values += comma(i) + outcome(v, w.unitOf(d.Workload))
+			}
+			for i, n := range d.Runs {
+				runs += comma(i) + strconv.Itoa(n)
+			}
+			t.Rows = append(t.Rows, []entry{{Text: state{d.Factor, d.Level}.name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
+		}
+		out = append(out, w.table(t))
+	}
+	t := paperTable{Caption: "Runs that were not counted, and what kept them out", Head: cols("#Run", "State", "Workload", "#Outcome", "Why")}
+	for _, r := range w.s.Runs {
+		if !r.Counted && r.Why != "" {
+			t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(r.N)}, {Text: w.stateOf(r).name(), Class: "strong"}, {Text: r.Workload}, {Text: runOutcome(r)}, {Text: r.Why}})
+		}
+	}
+	if len(t.Rows) > 0 {
+		return append(out, w.table(t))
+	}
+	return append(out, block{Note: "No run was left out."})
+}
+
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ", "
+}
+
+func (w *paperWriter) unitOf(workload string) string {
+	for _, r := range w.s.Runs {
+		if r.Workload == workload {
+			return r.Unit
+		}
+	}
+	return ""
+}
+
+func runOutcome(r model.StudyRun) string {
+	if r.Value == nil {
+		return "failed"
+	}
+	return outcome(*r.Value, r.Unit)
+}

@@ -1,0 +1,321 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// setupView draws the hosts of a study: those that send on the left, those
+// that receive on the right, what lies between in the middle.
+type setupView struct {
+	Left, Right []hostCard
+	Wire        string
+	Role        [2]string
+	Alone       bool // no host sends to another: storage of one host
+}
+
+// hostCard is one host of the drawing.
+type hostCard struct {
+	Name, Reach string
+	System      string
+	CPU         string
+	NICs        []nicCard
+}
+
+// nicCard is one interface: speed, MTU, slot.
+type nicCard struct{ Name, Speed, MTU, Slot string }
+
+// recommendation is what a reader sets: only what earned it.
+func (w *paperWriter) recommendation() paperSection {
+	s := paperSection{Title: "Recommended settings"}
+	if len(w.s.Recommended) == 0 {
+		why := "No setting earned a recommendation: a gain of the primary outcome, after correction for all changes that were tried, is what it takes."
+		s.Blocks = append(s.Blocks, block{Text: why})
+		return s
+	}
+	t := paperTable{Caption: "Recommended configuration. Only what earned it is listed: a gain on " + w.s.Primary + " that stands after correction for all changes tried.",
+		Head: cols("Setting", "Host", "Default", "Before", "Recommended", "#Gain", "#Interval", "#n", "Why")}
+	for _, a := range w.s.Recommended {
+		gain, ci, n := "", "", ""
+		if c, ok := w.earned(a); ok {
+			gain, ci, n = change(c.Ratio), interval(c.CILow, c.CIHigh, change), fmt.Sprint(c.N)
+			if ci == "" {
+				ci = "none: of protocol " + w.s.Protocol
+			}
+		}
+		t.Rows = append(t.Rows, []entry{settingEntry(a), {Text: a.Host}, valueEntry(a.Default), valueEntry(a.Before),
+			{Text: a.Value, Class: "mono strong"}, {Text: gain, Class: "strong"}, {Text: ci}, {Text: n}, {Text: a.Why, Sub: a.Factor}})
+	}
+	t.Notes = []string{"Default is the kernel's own, before what this host found when the study began. All were put back: apply them with linerate tune."}
+	s.Blocks = append(s.Blocks, w.table(t))
+	return s
+}
+
+// earned is the comparison that a recommendation rests on.
+func (w *paperWriter) earned(a model.StudyAdvice) (model.StudyComparison, bool) {
+	for _, c := range byRatio(with(primaries(w.s), model.StudyGain)) {
+		if c.Factor != a.Factor {
+			continue
+		}
+		l, ok := levelOf(w.s, state{c.Factor, c.Level})
+		if !ok || a.Instruct != "" && l.Instruct == a.Instruct {
+			return c, true
+		}
+		for _, set := range l.Set {
+			if set.Host == a.Host && set.Setting == a.Setting && set.Target == a.Target && set.Value == a.Value {
+				return c, true
+			}
+		}
+	}
+	return model.StudyComparison{}, false
+}
+
+func settingEntry(a model.StudyAdvice) entry {
+	if a.Setting == "" {
+		return entry{Text: a.Instruct}
+	}
+	return entry{Text: a.Setting, Sub: a.Target, Class: "mono"}
+}
+
+func valueEntry(v string) entry {
+	if v == "" {
+		return entry{Text: unknown, Class: "missing"}
+	}
+	return entry{Text: v, Class: "mono"}
+}
+
+// setup draws the hosts and lists what each setting was.
+func (w *paperWriter) setup() paperSection {
+	s := paperSection{Title: "Set-up"}
+	v := w.drawn()
+	s.Blocks = append(s.Blocks, block{Setup: &v}, block{Note: "Hosts and interfaces as they were found, before the steps of the baseline."})
+	if t, ok := w.settingTable(); ok {
+		s.Blocks = append(s.Blocks, w.table(t))
+	}
+	return s
+}
+
+func (w *paperWriter) drawn() setupView {
+	left, right := w.roles()
+	v := setupView{Wire: w.r.Topology, Role: [2]string{"sends", "receives"}, Alone: len(right) == 0}
+	for _, h := range left {
+		v.Left = append(v.Left, w.card(h))
+	}
+	for _, h := range right {
+		v.Right = append(v.Right, w.card(h))
+	}
+	if rtt, n := w.rtt(); n > 0 {
+		text := "least round trip " + duration(rtt)
+		if v.Wire == "" {
+			v.Wire = text
+		} else {
+			v.Wire += ", " + text
+		}
+	}
+	return v
+}
+
+// roles are the hosts by what they do in the first workload that moves data
+// between hosts; the others stand on the left.
+func (w *paperWriter) roles() (left, right []string) {
+	for _, l := range w.s.File.Workloads {
+		for _, h := range l.Receivers {
+			if !slices.Contains(right, h) && !slices.Contains(left, h) {
+				right = append(right, h)
+			}
+		}
+		for _, h := range slices.Concat(l.Senders, l.Hosts) {
+			if !slices.Contains(right, h) && !slices.Contains(left, h) {
+				left = append(left, h)
+			}
+		}
+	}
+	for _, h := range sorted(w.s.File.Hosts) {
+		if !slices.Contains(left, h) && !slices.Contains(right, h) {
+			left = append(left, h)
+		}
+	}
+	return left, right
+}
+
+// factsOf finds a host's facts by its name in the file or by how it is reached.
+func (w *paperWriter) factsOf(host string) *model.Facts {
+	if f := w.facts[host]; f != nil {
+		return f
+	}
+	return w.facts[w.s.File.Hosts[host]]
+}
+
+// maxNICs is how many interfaces a card of the drawing lists; the table of
+// hosts has all.
+const maxNICs = 3
+
+func (w *paperWriter) card(host string) hostCard {
+	c := hostCard{Name: host, Reach: w.s.File.Hosts[host]}
+	f := w.factsOf(host)
+	if f == nil {
+		c.System = "no facts of it were kept"
+		return c
+	}
+	c.System = strings.TrimSpace(f.OS + " " + f.Kernel)
+	c.CPU = plural(len(f.CPUs), "CPU")
+	if nodes, ok := f.CPU.Nodes.Get(); ok && len(nodes) > 1 {
+		c.CPU += fmt.Sprintf(" in %d NUMA nodes", len(nodes))
+	}
+	if m, ok := f.Memory.Get(); ok {
+		c.CPU += ", " + m.String() + " of memory"
+	}
+	more := 0
+	for _, n := range f.NICs {
+		if loopback(n) || !n.Up {
+			continue
+		}
+		if len(c.NICs) == maxNICs {
+			more++
+			continue
+		}
+		c.NICs = append(c.NICs, nicCardOf(n))
+	}
+	if more > 0 {
+		c.NICs = append(c.NICs, nicCard{Name: fmt.Sprintf("and %d more", more)})
+	}
+	return c
+}
+
+func nicCardOf(n model.NIC) nicCard {
+	c := nicCard{Name: n.Name, MTU: fmt.Sprintf("MTU %d", n.MTU), Speed: "speed " + unknown}
+	if v, ok := n.Speed.Get(); ok {
+		c.Speed = v.String()
+	}
+	if d, ok := n.Driver.Get(); ok {
+		c.Name += " (" + d + ")"
+	}
+	if p, ok := n.PCI.Get(); ok {
+		c.Slot = fmt.Sprintf("PCIe %s GT/s ×%d", sig(p.GTs), p.Lanes)
+		if p.GTs < p.MaxGTs || p.Lanes < p.MaxLanes {
+			c.Slot += fmt.Sprintf(" of %s GT/s ×%d", sig(p.MaxGTs), p.MaxLanes)
+		}
+		c.Slot += ", slot " + p.Address
+	}
+	if node, ok := n.NUMA.Get(); ok && node >= 0 {
+		c.Slot = strings.TrimPrefix(c.Slot+fmt.Sprintf(", NUMA node %d", node), ", ")
+	}
+	return c
+}
+
+// settingKey is one setting of one device of one host.
+type settingKey struct{ host, setting, target string }
+
+// settingTable lists everything that the study could change: default, before,
+// in the baseline, tried, recommended.
+func (w *paperWriter) settingTable() (paperTable, bool) {
+	t := paperTable{Caption: "Settings of the study: the kernel's default, what was found, what the baseline had, what was tried, what is recommended",
+		Head: cols("Setting", "Host", "Default", "Before", "Baseline", "Tried", "Recommended")}
+	known := map[settingKey]model.StudyAdvice{}
+	for _, a := range slices.Concat(w.s.Reverted, w.s.Recommended) {
+		known[settingKey{a.Host, a.Setting, a.Target}] = a
+	}
+	base, tried, order := map[settingKey]string{}, map[settingKey][]string{}, []settingKey(nil)
+	note := func(x model.StudySetting) settingKey {
+		k := settingKey{x.Host, x.Setting, x.Target}
+		if !slices.Contains(order, k) {
+			order = append(order, k)
+		}
+		return k
+	}
+	for _, l := range w.s.File.Baseline {
+		for _, x := range l.Set {
+			base[note(x)] = x.Value
+		}
+	}
+	for _, f := range w.s.File.Factors {
+		for _, l := range f.Levels {
+			for _, x := range l.Set {
+				k := note(x)
+				tried[k] = append(tried[k], x.Value)
+			}
+		}
+	}
+	for _, k := range order {
+		a := known[k]
+		before := cmp.Or(a.Before, w.read(k))
+		rec := entry{Text: "as it was"}
+		for _, r := range w.s.Recommended {
+			if k == (settingKey{r.Host, r.Setting, r.Target}) {
+				rec = entry{Text: r.Value, Class: "mono strong"}
+			}
+		}
+		t.Rows = append(t.Rows, []entry{{Text: k.setting, Sub: k.target, Class: "mono"}, {Text: k.host}, valueEntry(a.Default), valueEntry(before),
+			valueEntry(cmp.Or(base[k], before)), {Text: strings.Join(tried[k], "; "), Class: "mono"}, rec})
+	}
+	return t, len(order) > 0
+}
+
+// read is the value that the look before the study found; empty: not known.
+func (w *paperWriter) read(k settingKey) string {
+	f := w.factsOf(k.host)
+	if f == nil {
+		return ""
+	}
+	v, _ := f.Settings[k.setting].Get()
+	return v
+}
+
+// rtt is the least round trip that any connection of any run saw, and of how
+// many readings.
+func (w *paperWriter) rtt() (least model.Nanos, n int) {
+	for _, byHost := range w.samples {
+		for _, samples := range byHost {
+			for _, s := range samples {
+				for _, c := range s.Conns {
+					if c.MinRTT <= 0 {
+						continue
+					}
+					if n == 0 || c.MinRTT < least {
+						least = c.MinRTT
+					}
+					n++
+				}
+			}
+		}
+	}
+	return least, n
+}
+
+// workloadLine says in one line what a workload does.
+func workloadLine(l model.StudyWorkload) string {
+	var parts []string
+	switch l.Kind {
+	case "tcp":
+		parts = append(parts, "TCP from memory to memory, "+strings.Join(l.Senders, ", ")+" → "+strings.Join(l.Receivers, ", "))
+		if l.Clients > 0 {
+			parts = append(parts, fmt.Sprintf("%d of them at once", l.Clients))
+		}
+		parts = append(parts, plural(max(1, l.Streams), "stream")+" each")
+	case "read":
+		parts = append(parts, "reads "+l.Path+" in order on "+strings.Join(l.Hosts, ", "))
+	default:
+		parts = append(parts, cmp.Or(l.Pattern, l.Kind)+" on "+l.Path+" of "+strings.Join(l.Hosts, ", "), fmt.Sprintf("%d%% reads", l.Read))
+	}
+	add := func(on bool, text string) {
+		if on {
+			parts = append(parts, text)
+		}
+	}
+	add(l.Block > 0, "blocks of "+l.Block.String())
+	add(l.Depth > 0, fmt.Sprintf("depth %d", l.Depth))
+	add(l.Threads > 0, plural(l.Threads, "thread"))
+	add(l.Direct, "past the page cache")
+	add(l.Congestion != "", "congestion control "+l.Congestion)
+	add(l.RecvBuffer > 0, "receive buffer "+l.RecvBuffer.String())
+	add(l.SendBuffer > 0, "send buffer "+l.SendBuffer.String())
+	add(l.WriteSize > 0, "writes of "+l.WriteSize.String())
+	add(l.Exchange > 0, "requests of "+l.Exchange.String()+" that wait for their answer")
+	add(l.Rate > 0, "limited to "+unit.BitRate(l.Rate).String())
+	return strings.Join(parts, ", ")
+}

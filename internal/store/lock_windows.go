@@ -1,0 +1,26 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// lockFile takes a lock or fails with ErrBusy: a file that is shared for reading
+// only is its holder's alone to write until the process ends.
+func lockFile(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	const sharingViolation = syscall.Errno(32)
+	if errors.Is(err, sharingViolation) {
+		return nil, ErrBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return os.NewFile(uintptr(h), path), nil
+}

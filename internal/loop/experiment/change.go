@@ -32,6 +32,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 			Changes: m.plan.Changes, Factor: l.factor, Level: l.level.Name}); err != nil {
 			return &recordError{err}
 		}
+		x.original(m.host, m.plan.Changes)
 	}
 	for _, m := range plans {
 		l.made = append(l.made, m) // also one that fails may be made in part, as far as we know

@@ -88,16 +88,17 @@ type Experiment struct {
 	// before does not count any more.
 	Anew bool
 
-	runs     []model.StudyRun // on record
-	told     []model.StudyRun // of them those that the director is told of
-	stack    []layer
-	plans    int
-	routes   map[[2]string][2]netip.Addr
-	reverted []model.StudyAdvice
-	clocks   map[string]clockSeen
-	skipped  map[string]bool          // operator levels that are not going to be made
-	patience time.Duration            // with a host that does not answer; 0: redialTime
-	rows     map[string][]profile.Row // worked out before
+	runs      []model.StudyRun // on record
+	told      []model.StudyRun // of them those that the director is told of
+	stack     []layer
+	plans     int
+	routes    map[[2]string][2]netip.Addr
+	reverted  []model.StudyAdvice
+	originals map[place]string // what settings were before the study changed them
+	clocks    map[string]clockSeen
+	skipped   map[string]bool          // operator levels that are not going to be made
+	patience  time.Duration            // with a host that does not answer; 0: redialTime
+	rows      map[string][]profile.Row // worked out before
 }
 
 // Outcome is what a study came to.

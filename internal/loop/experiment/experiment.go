@@ -97,6 +97,7 @@ type Experiment struct {
 	originals map[place]string // what settings were before the study changed them
 	clocks    map[string]clockSeen
 	skipped   map[string]bool          // operator levels that are not going to be made
+	waited    time.Duration            // for hands, during this run: no time of the budget
 	patience  time.Duration            // with a host that does not answer; 0: redialTime
 	rows      map[string][]profile.Row // worked out before
 }
@@ -194,9 +195,9 @@ func (x *Experiment) settled(r model.StudyRun) bool {
 // whole: it cannot go on.
 func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRun, error) {
 	run.N = len(x.runs) + 1
-	run.Label, run.Started = fmt.Sprintf("run %d", run.N), x.Now()
+	run.Label, run.Started, x.waited = fmt.Sprintf("run %d", run.N), x.Now(), 0
 	err := x.attempt(ctx, &run)
-	run.Took = x.Now().Sub(run.Started)
+	run.Took = x.Now().Sub(run.Started) - x.waited
 	var not *notInForceError
 	switch {
 	case err == nil:

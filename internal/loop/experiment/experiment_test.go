@@ -267,6 +267,48 @@ func TestRestartedHost(t *testing.T) {
 	}
 }
 
+// A setting that facts do not show is compared too: one that somebody changed while
+// the study was interrupted, and one that does not come back at the end.
+func TestSettingsThatFactsDoNotShow(t *testing.T) {
+	const probing = "linux.sysctl.net.ipv4.tcp_mtu_probing"
+	f := example()
+	f.Factors[1].Levels[0].Set[0] = model.StudySetting{Host: "server", Setting: probing, Value: "1"}
+	w, root := newWorld(), t.TempDir()
+	w.hosts["server"].values[probing] = "0"
+	x := begun(t, w, f, root, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	x.After = func(r model.StudyRun) {
+		if r.Factor == "cc" {
+			cancel()
+		}
+	}
+	if out, err := x.Run(ctx); err == nil || !out.Restored {
+		t.Fatalf("restored %v: %v", out.Restored, err)
+	}
+	closeState(t, x)
+	w.hosts["server"].values[probing] = "2"
+	y := begun(t, w, f, root, x.ID)
+	var changed *ChangedHostError
+	if _, err := y.Run(context.Background()); !errors.As(err, &changed) || !strings.Contains(err.Error(), probing+` was "0" and is "2"`) {
+		t.Fatalf("changed meanwhile: %v", err)
+	}
+	closeState(t, y)
+	w.hosts["server"].values[probing] = "0"
+	z := begun(t, w, f, root, x.ID)
+	z.After = func(model.StudyRun) {
+		for i := range w.hosts["server"].journal { // an undo that restores something else
+			if e := &w.hosts["server"].journal[i]; e.Setting == probing {
+				e.Before = "3"
+			}
+		}
+	}
+	out, err := z.Run(context.Background())
+	var not *NotRestoredError
+	if !errors.As(err, &not) || out.Restored || !strings.Contains(err.Error(), probing) {
+		t.Errorf("restored %v: %v", out.Restored, err)
+	}
+}
+
 func TestAnotherKernelHalfWay(t *testing.T) {
 	w, root := newWorld(), t.TempDir()
 	id, _ := dies(t, w, root, 200)

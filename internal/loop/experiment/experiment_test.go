@@ -206,7 +206,7 @@ func TestKilledAnywhereAndResumed(t *testing.T) {
 // Wherever an agent dies the host is reached again, and the study goes on.
 func TestAgentDiesAnywhere(t *testing.T) {
 	rows := newWorld().rows
-	for at := 3; ; at += 7 {
+	for at := 3; ; at += 11 {
 		w := newWorld()
 		w.rows = rows
 		before := w.state()

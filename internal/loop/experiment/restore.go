@@ -404,26 +404,35 @@ func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []strin
 	if h.agent == nil || h.first == nil || len(x.reverted) == 0 && len(x.stack) == 0 {
 		return nil // nothing was changed there
 	}
-	f, err := h.agent.Facts(ctx)
+	left, err := x.comparedWithFirst(ctx, h)
 	if err != nil && len(out.Left) > 0 {
 		return nil // that it does not answer is said
 	}
 	if err != nil {
 		if err = x.answering(ctx, h); err == nil {
-			f, err = h.agent.Facts(ctx)
+			left, err = x.comparedWithFirst(ctx, h)
 		}
 	}
 	if err != nil {
 		return []string{fmt.Sprintf("look whether %s is as it was: %v", h.Name, err)}
 	}
+	return left
+}
+
+// comparedWithFirst lists what of a host is not as it was at the first look.
+func (x *Experiment) comparedWithFirst(ctx context.Context, h *Host) ([]string, error) {
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	others, err := x.otherwise(ctx, h)
 	if err != nil {
-		return []string{"look whether all is as it was: " + err.Error()}
+		return nil, err
 	}
 	var left []string
 	for _, d := range append(loop.Differences(h.first, f), others...) {
 		left = append(left, d+" on "+h.Name)
 	}
 	slices.Sort(left)
-	return slices.Compact(left)
+	return slices.Compact(left), nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -35,8 +36,19 @@ func (s *studyHosts) dial(ctx context.Context, name string) (*host.Client, error
 	if err != nil {
 		return nil, err
 	}
+	if uid := c.Hello().UID; uid > 0 && s.changes(name) {
+		return nil, errors.Join(exit(ExitFailed, "change settings of %s: it takes root, and we are user %d there; log in as root, or allow sudo -n", name, uid), c.Close())
+	}
 	s.agents[name] = c
 	return c, nil
+}
+
+// changes tells whether the study sets anything on a host.
+func (s *studyHosts) changes(name string) bool {
+	sets := func(l model.StudyLevel) bool {
+		return slices.ContainsFunc(l.Set, func(x model.StudySetting) bool { return x.Host == name })
+	}
+	return slices.ContainsFunc(s.file.Baseline, sets) || slices.ContainsFunc(s.file.Factors, func(f model.StudyFactor) bool { return slices.ContainsFunc(f.Levels, sets) })
 }
 
 // all are the hosts as an experiment wants them.

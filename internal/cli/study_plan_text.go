@@ -49,17 +49,21 @@ func printStudyPlan(env *environment, f model.StudyFile, p model.StudyPlan) erro
 
 // orderOf says in which order things are run.
 func orderOf(p model.StudyPlan) string {
+	first := ""
+	if len(p.Cases) > 0 && p.Cases[0].Name == "A/A" {
+		first = "A/A first; then "
+	}
 	switch {
 	case p.Protocol == file.Paper:
 		return "the cases in this order, groups of runs that have to agree"
 	case len(p.Looks) == 0:
 		return "pairs of identical runs"
 	case file.Crossed(p.Design):
-		return "A/A first; then blocks of all cases, in random order within each"
+		return first + "blocks of all cases, in random order within each"
 	case p.Design == file.Sequence:
-		return "A/A first; then the steps of the baseline one after the other; then the rest in turn, both sides of a block side by side in random order"
+		return first + "the steps of the baseline one after the other; then the rest in turn, both sides of a block side by side in random order"
 	}
-	return "A/A first; then in turn, both sides of a block side by side in random order"
+	return first + "in turn, both sides of a block side by side in random order"
 }
 
 func printCases(out io.Writer, p model.StudyPlan) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/store"
 	"linerate/internal/study/drive"
+	"linerate/internal/study/file"
 )
 
 type studyOptions struct {
@@ -240,7 +242,8 @@ func (s *studyAtWork) work(ctx context.Context, o studyOptions, root string) err
 
 // after tells what is known so far, when that changes.
 func (s *studyAtWork) after(r model.StudyRun) {
-	if r.Factor == "" && r.Against == "" && len(r.Levels) == 0 || !r.Counted {
+	// Only a planned look can say something new, and to look costs time of the CPU.
+	if !r.Counted || s.file.Protocol.Name == file.Linerate && !slices.Contains(s.file.Protocol.Looks, r.Block) {
 		return
 	}
 	all, err := s.drive.Comparisons()

@@ -169,6 +169,7 @@ func (s Sequence) p(values []float64, mu float64, k int) float64 {
 func (s Sequence) extend(sums, next []float64, rng *rand.Rand) (out []float64, drawn bool) {
 	if len(next) <= 12 && len(sums)<<len(next) <= maxExact {
 		t := total(next)
+		out = make([]float64, 0, len(sums)<<len(next))
 		for _, a := range subsetSums(next) {
 			for _, b := range sums {
 				out = append(out, b+t-2*a)
@@ -176,6 +177,7 @@ func (s Sequence) extend(sums, next []float64, rng *rand.Rand) (out []float64, d
 		}
 		return out, false
 	}
+	out = make([]float64, 0, s.Draws)
 	for range s.Draws {
 		sum, signs := sums[rng.IntN(len(sums))], rng.Uint64()
 		for i, v := range next {
@@ -211,28 +213,60 @@ func reject(sums []float64, most, zero float64) (int, []float64) {
 	for i, v := range sums {
 		far[i] = math.Abs(v)
 	}
-	slices.Sort(far)
-	n := len(far)
+	// One more than may go: where that one is of the last group, the group stays.
+	top := largest(far, min(len(far), int(most)+1))
+	n := len(top)
 	for end := n; end > 0; {
-		at := far[end-1]
-		for end > 0 && far[end-1] >= at-zero {
+		at := top[end-1]
+		for end > 0 && top[end-1] >= at-zero {
 			end--
 		}
-		if float64(len(far)-end) > most {
+		if float64(len(top)-end) > most {
 			break
 		}
 		n = end
 	}
-	if n == len(far) {
+	if n == len(top) {
 		return 0, sums
 	}
-	left := make([]float64, 0, n)
+	left := make([]float64, 0, len(far)-len(top)+n)
 	for _, v := range sums {
-		if math.Abs(v) < far[n] {
+		if math.Abs(v) < top[n] {
 			left = append(left, v)
 		}
 	}
 	return len(sums) - len(left), left
+}
+
+// largest returns the m largest of x, sorted; x is left in another order (C. A. R.
+// Hoare, Comm. ACM 4 (1961) 321). To sort all of them would take most of a look.
+func largest(x []float64, m int) []float64 {
+	k := len(x) - m
+	for lo, hi := 0, len(x)-1; lo < hi; {
+		pivot, i, j := x[lo+(hi-lo)/2], lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for x[j] > pivot {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			lo = hi
+		}
+	}
+	slices.Sort(x[k:])
+	return x[k:]
 }
 
 func shifted(x []float64, mu float64) []float64 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -203,5 +204,20 @@ func TestIntervalCovers(t *testing.T) {
 	}
 	if missed > studies/10 {
 		t.Errorf("%d of %d intervals missed the effect", missed, studies)
+	}
+}
+
+func TestLargest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 42))
+	for n := range 60 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(rng.IntN(12)) // with ties
+		}
+		sorted := slices.Sorted(slices.Values(x))
+		m := rng.IntN(n + 1)
+		if got := largest(x, m); !slices.Equal(got, sorted[n-m:]) {
+			t.Errorf("the %d largest of %v: %v", m, sorted, got)
+		}
 	}
 }

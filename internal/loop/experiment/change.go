@@ -32,6 +32,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 			Changes: m.plan.Changes, Factor: l.factor, Level: l.level.Name}); err != nil {
 			return &recordError{err}
 		}
+		x.original(m.host, m.plan.Changes)
 	}
 	for _, m := range plans {
 		l.made = append(l.made, m) // also one that fails may be made in part, as far as we know
@@ -40,7 +41,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 		}
 		x.note(*l, m)
 	}
-	if err := x.whole(ctx, *l, w); err != nil {
+	if err := x.whole(ctx, *l); err != nil {
 		return err
 	}
 	if !l.keep {
@@ -104,7 +105,7 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("look at %s: %w", h.Name, err)
 	}
-	subject := profile.Subject{Facts: f, Path: x.pathOf(ctx, h, f, w)}
+	subject := profile.Subject{Facts: f, Path: x.pathOf(ctx, h, f)}
 	now := map[profile.Ask]profile.Reading{}
 	for _, a := range profile.Asks(profile.Profile{}, sets, subject) {
 		v, err := h.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
@@ -148,9 +149,9 @@ func (x *Experiment) rowsOf(h *Host, l layer, sets []profile.Set, s profile.Subj
 }
 
 // pathOf is the path on which a host's values are to be set where no device is
-// named: that to its peer in the workload.
-func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts, w model.StudyWorkload) profile.Path {
-	for _, p := range x.pairs(w) {
+// named: that to its peer in the study.
+func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts) profile.Path {
+	for _, p := range x.everyPair() {
 		from, to, err := x.route(ctx, p)
 		switch {
 		case err != nil:
@@ -175,14 +176,14 @@ func (x *Experiment) note(l layer, m made) {
 
 // whole sees to it that a change of the MTU is made on both ends of every path,
 // and that what both then send gets through.
-func (x *Experiment) whole(ctx context.Context, l layer, w model.StudyWorkload) error {
+func (x *Experiment) whole(ctx context.Context, l layer) error {
 	touched := map[*Host]bool{}
 	for _, m := range l.made {
 		for _, c := range m.plan.Changes {
 			touched[m.host] = touched[m.host] || c.Setting == setter.MTUSetting
 		}
 	}
-	for _, p := range x.pairs(w) {
+	for _, p := range x.everyPair() {
 		if !touched[p.from] && !touched[p.to] {
 			continue
 		}

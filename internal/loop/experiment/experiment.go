@@ -88,16 +88,18 @@ type Experiment struct {
 	// before does not count any more.
 	Anew bool
 
-	runs     []model.StudyRun // on record
-	told     []model.StudyRun // of them those that the director is told of
-	stack    []layer
-	plans    int
-	routes   map[[2]string][2]netip.Addr
-	reverted []model.StudyAdvice
-	clocks   map[string]clockSeen
-	skipped  map[string]bool          // operator levels that are not going to be made
-	patience time.Duration            // with a host that does not answer; 0: redialTime
-	rows     map[string][]profile.Row // worked out before
+	runs      []model.StudyRun // on record
+	told      []model.StudyRun // of them those that the director is told of
+	stack     []layer
+	plans     int
+	routes    map[[2]string][2]netip.Addr
+	reverted  []model.StudyAdvice
+	originals map[place]string // what settings were before the study changed them
+	clocks    map[string]clockSeen
+	skipped   map[string]bool          // operator levels that are not going to be made
+	waited    time.Duration            // for hands, during this run: no time of the budget
+	patience  time.Duration            // with a host that does not answer; 0: redialTime
+	rows      map[string][]profile.Row // worked out before
 }
 
 // Outcome is what a study came to.
@@ -193,9 +195,9 @@ func (x *Experiment) settled(r model.StudyRun) bool {
 // whole: it cannot go on.
 func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRun, error) {
 	run.N = len(x.runs) + 1
-	run.Label, run.Started = fmt.Sprintf("run %d", run.N), x.Now()
+	run.Label, run.Started, x.waited = fmt.Sprintf("run %d", run.N), x.Now(), 0
 	err := x.attempt(ctx, &run)
-	run.Took = x.Now().Sub(run.Started)
+	run.Took = x.Now().Sub(run.Started) - x.waited
 	var not *notInForceError
 	switch {
 	case err == nil:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/model"
+	"linerate/internal/study/file"
 )
 
 func TestStudyIsMadeAndPutBack(t *testing.T) {
@@ -205,7 +206,7 @@ func TestKilledAnywhereAndResumed(t *testing.T) {
 // Wherever an agent dies the host is reached again, and the study goes on.
 func TestAgentDiesAnywhere(t *testing.T) {
 	rows := newWorld().rows
-	for at := 3; ; at += 7 {
+	for at := 3; ; at += 11 {
 		w := newWorld()
 		w.rows = rows
 		before := w.state()
@@ -264,6 +265,48 @@ func TestRestartedHost(t *testing.T) {
 	}
 	if d := cmp.Diff(before, w.state()); d != "" {
 		t.Error(d)
+	}
+}
+
+// A setting that facts do not show is compared too: one that somebody changed while
+// the study was interrupted, and one that does not come back at the end.
+func TestSettingsThatFactsDoNotShow(t *testing.T) {
+	const probing = "linux.sysctl.net.ipv4.tcp_mtu_probing"
+	f := example()
+	f.Factors[1].Levels[0].Set[0] = model.StudySetting{Host: "server", Setting: probing, Value: "1"}
+	w, root := newWorld(), t.TempDir()
+	w.hosts["server"].values[probing] = "0"
+	x := begun(t, w, f, root, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	x.After = func(r model.StudyRun) {
+		if r.Factor == "cc" {
+			cancel()
+		}
+	}
+	if out, err := x.Run(ctx); err == nil || !out.Restored {
+		t.Fatalf("restored %v: %v", out.Restored, err)
+	}
+	closeState(t, x)
+	w.hosts["server"].values[probing] = "2"
+	y := begun(t, w, f, root, x.ID)
+	var changed *ChangedHostError
+	if _, err := y.Run(context.Background()); !errors.As(err, &changed) || !strings.Contains(err.Error(), probing+` was "0" and is "2"`) {
+		t.Fatalf("changed meanwhile: %v", err)
+	}
+	closeState(t, y)
+	w.hosts["server"].values[probing] = "0"
+	z := begun(t, w, f, root, x.ID)
+	z.After = func(model.StudyRun) {
+		for i := range w.hosts["server"].journal { // an undo that restores something else
+			if e := &w.hosts["server"].journal[i]; e.Setting == probing {
+				e.Before = "3"
+			}
+		}
+	}
+	out, err := z.Run(context.Background())
+	var not *NotRestoredError
+	if !errors.As(err, &not) || out.Restored || !strings.Contains(err.Error(), probing) {
+		t.Errorf("restored %v: %v", out.Restored, err)
 	}
 }
 
@@ -390,6 +433,71 @@ func TestInterruptedWithHandsIn(t *testing.T) {
 	}
 	if first := o.asked[from]; !strings.Contains(first, "load the old driver") {
 		t.Errorf("asked first: %q", first)
+	}
+}
+
+// Steps of the baseline are compared one after the other, each with the state before
+// it, and all hold beneath the factors that follow.
+func TestSequence(t *testing.T) {
+	w, f := newWorld(), example()
+	f.Protocol.Design = file.Sequence
+	f.Baseline = append(f.Baseline, model.StudyLevel{Name: "buffers", Set: f.Factors[0].Levels[0].Set})
+	f.Factors = f.Factors[1:2]
+	before := w.state()
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err != nil || !out.Restored {
+		t.Fatalf("restored %v: %v", out.Restored, err)
+	}
+	if d := cmp.Diff(before, w.state()); d != "" {
+		t.Error(d)
+	}
+	seen := map[string]int{}
+	for _, r := range out.Runs {
+		want := 1e8
+		if r.Steps == 2 {
+			want = 9e8
+		}
+		if !r.Counted || *r.Value < 0.9*want || *r.Value > 1.1*want || r.Factor != "" && (r.Effective == nil || !*r.Effective) {
+			t.Errorf("%+v: %v", r, *r.Value)
+		}
+		seen[strings.TrimSpace(r.Factor+" "+r.Level)]++
+	}
+	if seen[file.StepFactor+" jumbo"] != 2 || seen[file.StepFactor+" buffers"] != 2 || seen["cc cubic"] != 2 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// A crossed design varies several factors at once: what is changed together on one
+// host is one plan, under one dead-man.
+func TestFactorial(t *testing.T) {
+	w, f := newWorld(), example()
+	f.Protocol.Design = file.Factorial
+	f.Factors[1].Hard = false
+	f.Factors[2].Levels[0] = model.StudyLevel{Name: "probing", Set: []model.StudySetting{{Host: "server", Setting: "linux.sysctl.net.ipv4.tcp_mtu_probing", Value: "1"}}}
+	w.hosts["server"].values["linux.sysctl.net.ipv4.tcp_mtu_probing"] = "0"
+	before := w.state()
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err != nil || !out.Restored {
+		t.Fatalf("restored %v: %v", out.Restored, err)
+	}
+	if d := cmp.Diff(before, w.state()); d != "" {
+		t.Error(d)
+	}
+	together := 0
+	for _, r := range out.Runs {
+		want := 1e8
+		if r.Levels["buffers"] == "large" {
+			want = 9e8
+		}
+		if !r.Counted || *r.Value < 0.9*want || *r.Value > 1.1*want {
+			t.Errorf("%+v: %v", r, *r.Value)
+		}
+		if len(r.Levels) == 3 {
+			together++
+		}
+	}
+	if together != 2 || len(out.Runs) != 16 {
+		t.Errorf("%d of %d runs have all three", together, len(out.Runs))
 	}
 }
 

@@ -101,6 +101,7 @@ func (x *Experiment) remember() {
 				x.plans = max(x.plans, n)
 			}
 			if h, err := x.host(e.Host); err == nil {
+				x.original(h, e.Changes)
 				x.note(layer{factor: e.Factor, level: model.StudyLevel{Name: e.Level}}, made{h, model.Plan{Changes: e.Changes}})
 			}
 		case store.StudyAsked:
@@ -108,7 +109,7 @@ func (x *Experiment) remember() {
 		case store.StudyRan:
 			told = append(told, *e.Run)
 		case store.StudyAnew:
-			told = nil
+			told, x.originals = nil, nil
 		}
 	}
 	x.told = told
@@ -167,8 +168,11 @@ func (x *Experiment) compare(ctx context.Context) error {
 		}
 	}
 	for _, h := range x.Hosts {
-		what := changedHost(h.first, h.last)
-		if len(what) == 0 {
+		what, err := x.otherwise(ctx, h)
+		if err != nil {
+			return err
+		}
+		if what = append(changedHost(h.first, h.last), what...); len(what) == 0 {
 			continue
 		}
 		if !x.Anew {
@@ -181,13 +185,52 @@ func (x *Experiment) compare(ctx context.Context) error {
 		for i := range x.runs {
 			x.runs[i].Counted, x.runs[i].Why = false, cmp.Or(x.runs[i].Why, why)
 		}
-		x.told = nil
+		x.told, x.originals = nil, nil
 		h.first = h.last
 		if err := x.Record.PutFacts(h.last); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// original notes what a setting was before the study changed it first.
+func (x *Experiment) original(h *Host, changes []model.Change) {
+	if x.originals == nil {
+		x.originals = map[place]string{}
+	}
+	for _, c := range changes {
+		at := place{h, c.Setting, c.Target}
+		if _, ok := x.originals[at]; !ok {
+			x.originals[at] = c.From
+		}
+	}
+}
+
+// place is one setting on one host.
+type place struct {
+	host            *Host
+	setting, target string
+}
+
+// otherwise lists what of a host's settings that the study has changed is not as it
+// was before: facts show only some settings.
+func (x *Experiment) otherwise(ctx context.Context, h *Host) ([]string, error) {
+	var out []string
+	for at, was := range x.originals {
+		if at.host != h {
+			continue
+		}
+		now, err := h.agent.ReadSetting(ctx, at.setting, at.target, was)
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w", at.setting, h.Name, err)
+		}
+		if !sameValue(now, was) {
+			out = append(out, fmt.Sprintf("%s was %q and is %q", strings.TrimSpace(at.setting+" "+at.target), was, now))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // leftByHand has an operator take back a level that an earlier session left.
@@ -361,21 +404,35 @@ func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []strin
 	if h.agent == nil || h.first == nil || len(x.reverted) == 0 && len(x.stack) == 0 {
 		return nil // nothing was changed there
 	}
-	f, err := h.agent.Facts(ctx)
+	left, err := x.comparedWithFirst(ctx, h)
 	if err != nil && len(out.Left) > 0 {
 		return nil // that it does not answer is said
 	}
 	if err != nil {
 		if err = x.answering(ctx, h); err == nil {
-			f, err = h.agent.Facts(ctx)
+			left, err = x.comparedWithFirst(ctx, h)
 		}
 	}
 	if err != nil {
 		return []string{fmt.Sprintf("look whether %s is as it was: %v", h.Name, err)}
 	}
+	return left
+}
+
+// comparedWithFirst lists what of a host is not as it was at the first look.
+func (x *Experiment) comparedWithFirst(ctx context.Context, h *Host) ([]string, error) {
+	f, err := h.agent.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others, err := x.otherwise(ctx, h)
+	if err != nil {
+		return nil, err
+	}
 	var left []string
-	for _, d := range loop.Differences(h.first, f) {
+	for _, d := range append(loop.Differences(h.first, f), others...) {
 		left = append(left, d+" on "+h.Name)
 	}
-	return left
+	slices.Sort(left)
+	return slices.Compact(left), nil
 }

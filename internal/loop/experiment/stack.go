@@ -249,7 +249,7 @@ func (x *Experiment) byHand(ctx context.Context, l layer) error {
 		done := false
 		if x.Operator != nil && !x.skipped[l.key] {
 			instruct := fmt.Sprintf("%s: %s (%s of %s is %q and has to be %q)", name, l.level.Instruct, l.level.Verify.Fact, l.level.Verify.Host, now, l.level.Verify.Is)
-			if done, err = x.Operator.Do(ctx, instruct); err != nil {
+			if done, err = x.ask(ctx, instruct); err != nil {
 				return err
 			}
 		}
@@ -261,6 +261,13 @@ func (x *Experiment) byHand(ctx context.Context, l layer) error {
 		}
 		x.forget() // links and addresses may be others now
 	}
+}
+
+// ask the operator, who takes the time that a person takes.
+func (x *Experiment) ask(ctx context.Context, instruct string) (bool, error) {
+	since := x.Now()
+	defer func() { x.waited += x.Now().Sub(since) }()
+	return x.Operator.Do(ctx, instruct)
 }
 
 // back has an operator take a level back, until that is seen.
@@ -281,7 +288,7 @@ func (x *Experiment) back(ctx context.Context, l layer) error {
 		if x.Operator == nil {
 			return fmt.Errorf("take back %s: it takes somebody's hands: %s", name, instruct)
 		}
-		done, err := x.Operator.Do(ctx, name+": "+instruct)
+		done, err := x.ask(ctx, name+": "+instruct)
 		if err != nil {
 			return err
 		}

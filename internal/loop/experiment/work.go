@@ -43,6 +43,20 @@ func (x *Experiment) pairs(w model.StudyWorkload) []pair {
 	return out
 }
 
+// everyPair is every way that data takes in this study, whatever the workload.
+func (x *Experiment) everyPair() []pair {
+	var out []pair
+	for _, w := range x.File.Workloads {
+		w.Clients = 0
+		for _, p := range x.pairs(w) {
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
 // route is the data path of a pair, looked for once.
 func (x *Experiment) route(ctx context.Context, p pair) (from, to netip.Addr, err error) {
 	key := [2]string{p.from.Name, p.to.Name}

@@ -3,6 +3,7 @@ package drive
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"linerate/internal/model"
@@ -36,10 +37,10 @@ func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, er
 	for _, c := range d.units {
 		p.Cases = append(p.Cases, d.planCase(c))
 		blocks := c.mostBlocks()
-		p.Most += time.Duration(blocks) * d.blockTime(c)
+		p.Most += time.Duration(blocks) * d.wholeTime(c)
 		p.MostRuns += blocks * c.runsPerBlock() * len(c.workloads)
 		first := d.firstBlocks(c)
-		p.Least += time.Duration(first) * d.blockTime(c)
+		p.Least += time.Duration(first) * d.wholeTime(c)
 		p.LeastRuns += first * c.runsPerBlock() * len(c.workloads)
 	}
 	if f.Protocol.Name == file.Linerate && len(d.found) > 0 {
@@ -51,7 +52,7 @@ func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, er
 }
 
 func (d *Drive) planCase(c *comparison) model.StudyPlanCase {
-	x := model.StudyPlanCase{Name: c.String(), Workloads: c.workloads, Block: c.runsPerBlock() * len(c.workloads), Most: c.mostBlocks(), Hard: c.hard, Takes: d.blockTime(c)}
+	x := model.StudyPlanCase{Name: c.String(), Workloads: c.workloads, Block: c.runsPerBlock() * len(c.workloads), Most: c.mostBlocks(), Hard: c.hard, Takes: d.wholeTime(c)}
 	switch {
 	case c.aa():
 		x.Name = "A/A"
@@ -123,7 +124,7 @@ func (d *Drive) planLooks(p *model.StudyPlan) {
 	for _, look := range d.seq.Looks {
 		after := time.Duration(0)
 		for _, c := range d.units {
-			after += time.Duration(min(look.Blocks, c.mostBlocks())) * d.blockTime(c)
+			after += time.Duration(min(look.Blocks, c.mostBlocks())) * d.wholeTime(c)
 		}
 		p.Looks = append(p.Looks, model.StudyPlanLook{Blocks: look.Blocks, After: after, Smallest: d.smallest(p.Noise, look, look.Blocks)})
 	}
@@ -160,7 +161,7 @@ func (d *Drive) within(p *model.StudyPlan) {
 	}
 	for _, look := range p.Looks {
 		if look.Smallest != nil {
-			w.Enough = look.After
+			w.Enough = d.budgetFor(d.units, look.Blocks)
 			break
 		}
 	}
@@ -170,19 +171,36 @@ func (d *Drive) within(p *model.StudyPlan) {
 // deepest is the last look that all compared reach within the budget.
 func (d *Drive) deepest(p *model.StudyPlan, compared []*comparison) {
 	for i, look := range d.seq.Looks {
-		total := time.Duration(0)
-		for _, c := range d.units {
-			if c.aa() {
-				total += time.Duration(c.mostBlocks()) * d.blockTime(c)
-			}
-		}
-		for _, c := range compared {
-			total += time.Duration(look.Blocks) * d.blockTime(c)
-		}
-		if total <= d.left(0) {
+		if d.budgetFor(compared, look.Blocks) <= d.left(0) {
 			p.Within.Blocks, p.Within.Smallest = look.Blocks, p.Looks[i].Smallest
 		}
 	}
+}
+
+// budgetFor is the budget in which these comparisons come to so many blocks each,
+// with the A/A blocks before them.
+func (d *Drive) budgetFor(compared []*comparison, blocks int) time.Duration {
+	total := time.Duration(0)
+	for _, c := range d.units {
+		switch {
+		case c.aa():
+			total += time.Duration(c.mostBlocks()) * d.blockTime(c)
+		case slices.Contains(compared, c):
+			total += time.Duration(blocks) * d.blockTime(c)
+		}
+	}
+	return total
+}
+
+// wholeTime is what a block takes with the operator's work.
+func (d *Drive) wholeTime(c *comparison) time.Duration {
+	total := d.blockTime(c)
+	for _, f := range c.varied() {
+		if f.Operator {
+			total += handsOverhead
+		}
+	}
+	return total
 }
 
 func (d *Drive) budgetProblems(p *model.StudyPlan) {

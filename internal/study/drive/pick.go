@@ -16,7 +16,8 @@ import (
 // change and its undoing.
 const (
 	runOverhead = 2 * time.Second
-	// hardOverhead is the same for a link flap, and handsOverhead for an operator.
+	// hardOverhead is the same for a link flap, and handsOverhead for an operator,
+	// whose time is none of the budget's.
 	hardOverhead  = 10 * time.Second
 	handsOverhead = 10 * time.Minute
 )
@@ -170,7 +171,7 @@ func (d *Drive) blocksToGo(c *comparison, holm map[*effect]float64) float64 {
 	return max(least, 1)
 }
 
-// blockTime is what a block of a comparison is expected to take.
+// blockTime is what a block of a comparison is expected to take of the budget.
 func (d *Drive) blockTime(c *comparison) time.Duration {
 	total := c.changeTime()
 	for _, w := range c.workloads {
@@ -199,22 +200,30 @@ func (d *Drive) longest(c *comparison) time.Duration {
 	return most
 }
 
-// changeTime is what the changes within one block take beside its runs.
+// changeTime is what the changes within one block take of the budget beside its
+// runs.
 func (c *comparison) changeTime() time.Duration {
-	if c.factor == file.StepFactor {
-		return hardOverhead
-	}
 	total := time.Duration(0)
-	for _, f := range c.file.Factors {
-		mine := c.factor == f.Name || c.crossed()
-		switch {
-		case mine && f.Operator:
-			total += handsOverhead
-		case mine && f.Hard:
+	for _, f := range c.varied() {
+		if f.Hard && !f.Operator {
 			total += hardOverhead
 		}
 	}
+	if c.factor == file.StepFactor {
+		total += hardOverhead
+	}
 	return total
+}
+
+// varied are the factors that change within a block.
+func (c *comparison) varied() []model.StudyFactor {
+	var out []model.StudyFactor
+	for _, f := range c.file.Factors {
+		if c.factor == f.Name || c.crossed() {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // runTime is the median of what the runs of a workload took so far; before there

@@ -1,0 +1,121 @@
+//go:build linux
+
+// Command prove makes studies in the lab as a user does, with the program as it is
+// built, and holds what they found against what has to come out.
+//
+//	go run ./bench/prove -part wan        # streams × window, against window / RTT
+//	go run ./bench/prove -part clients    # one to five clients of one server
+//	go run ./bench/prove -part dell       # DELL's sequence, by the paper's protocol and by ours
+//
+// It needs root. It touches nothing but its own labs, and says so where a figure
+// is of a machine that had no time for it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"linerate/internal/model"
+	"linerate/internal/store"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	part := flag.String("part", "wan", "wan, clients or dell")
+	binary := flag.String("binary", "", "a linerate that is built already; empty builds one")
+	flag.Parse()
+	if err := run(ctx, os.Stdout, *part, *binary); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/prove:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is a place of its own for labs, studies and results.
+type bench struct {
+	dir, binary string
+	log         io.Writer
+}
+
+func run(ctx context.Context, w io.Writer, part, binary string) (err error) {
+	parts := map[string]func(bench, context.Context, io.Writer) error{"wan": bench.wan, "clients": bench.clients, "dell": bench.dell}
+	work, ok := parts[part]
+	if !ok {
+		return fmt.Errorf("-part %s: choose wan, clients or dell", part)
+	}
+	dir, err := os.MkdirTemp("", "linerate-bench-")
+	if err != nil {
+		return fmt.Errorf("make a place for the results: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := bench{dir, binary, os.Stderr}
+	if b.binary == "" {
+		b.binary = filepath.Join(dir, "linerate")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
+			return fmt.Errorf("build linerate: %w\n%s", err, out)
+		}
+	}
+	return work(b, ctx, w)
+}
+
+func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, b.binary, args...)
+	cmd.Env = append(os.Environ(), "HOME="+b.dir, "XDG_DATA_HOME="+b.dir, "XDG_RUNTIME_DIR="+b.dir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it puts everything back
+	return cmd
+}
+
+// inLab has a lab up for as long as work takes.
+func (b bench) inLab(ctx context.Context, topology string, work func() error) (err error) {
+	if out, err := b.command(ctx, "lab", "up", topology).CombinedOutput(); err != nil {
+		return fmt.Errorf("bring up %s: %w\n%s", topology, err, out)
+	}
+	defer func() {
+		out, derr := b.command(context.WithoutCancel(ctx), "lab", "down").CombinedOutput()
+		if derr != nil {
+			err = errors.Join(err, fmt.Errorf("take %s down: %w\n%s", topology, derr, out))
+		}
+	}()
+	return work()
+}
+
+// study makes one study and returns it with the samples of its runs.
+func (b bench) study(ctx context.Context, name, text string, args ...string) (*model.Study, store.Samples, error) {
+	file := filepath.Join(b.dir, name+".yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, nil, err
+	}
+	cmd := b.command(ctx, append([]string{"study", "run", file, "--yes", "--json", "--seed", "1"}, args...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, b.log
+	if err := cmd.Run(); err != nil {
+		return nil, nil, fmt.Errorf("study %s: %w", name, err)
+	}
+	var s model.Study
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		return nil, nil, fmt.Errorf("read what study %s found: %w", name, err)
+	}
+	if !s.Restored {
+		return nil, nil, fmt.Errorf("study %s has not put everything back", name)
+	}
+	dir, err := store.Resolve(filepath.Join(b.dir, "linerate"), "last")
+	if err != nil {
+		return nil, nil, err
+	}
+	bundle, err := store.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	samples, err := bundle.Samples()
+	return &s, samples, err
+}

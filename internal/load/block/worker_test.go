@@ -21,6 +21,7 @@ type world struct {
 	from, until time.Duration // of the stall
 	out         []pending
 	hang        bool
+	bad         int64 // the offset that gives an error; 0: none does
 }
 
 type pending struct {
@@ -28,6 +29,9 @@ type pending struct {
 	at   time.Duration
 	size int
 }
+
+// eio is what the bad offset answers (EIO).
+const eio = 5
 
 func (w *world) clock() time.Duration { return w.now }
 
@@ -38,7 +42,11 @@ func (w *world) Push(o ring.Op) bool {
 		end = w.until + w.serve
 	}
 	w.free = end
-	w.out = append(w.out, pending{o.Tag, end, o.Len})
+	answer := o.Len
+	if w.bad > 0 && o.Offset == w.bad {
+		answer = -eio
+	}
+	w.out = append(w.out, pending{o.Tag, end, answer})
 	return true
 }
 
@@ -293,5 +301,29 @@ func TestProgress(t *testing.T) {
 	}
 	if _, _, again := s.Progress.Look(); again != 0 {
 		t.Errorf("nothing since: %v", again)
+	}
+}
+
+// An error at one offset is counted and located; the run goes on over all others,
+// to its end, and the errors are in neither rate nor latency.
+func TestErrorAtOneOffset(t *testing.T) {
+	s := spec()
+	s.Shape.Pattern, s.Shape.Rate, s.Shape.Arrivals, s.Duration = shape.Sequential, 0, shape.Closed, time.Second
+	s.Shape.Area = 16 * s.Shape.Sizes[0].Size
+	bad := int64(5 * s.Shape.Sizes[0].Size)
+	w := &world{serve: time.Millisecond, bad: bad}
+	k, err := run(t, w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := k.rec.latency[0].Count() + k.rec.latency[1].Count()
+	passes := k.ended / 16
+	if passes < 10 || k.rec.failed < passes || k.rec.failed > passes+1 || good != k.ended-k.rec.failed {
+		t.Errorf("%d requests in %d passes: %d failed, %d succeeded", k.ended, passes, k.rec.failed, good)
+	}
+	for _, f := range k.rec.failures {
+		if f.Offset != bad || f.Errno != eio {
+			t.Fatalf("%+v, want errors at %d only", f, bad)
+		}
 	}
 }

@@ -327,3 +327,24 @@ func TestErrorAtOneOffset(t *testing.T) {
 		}
 	}
 }
+
+// The loop of a worker makes no garbage: a collection would be in the latencies.
+func TestLoopAllocatesNothing(t *testing.T) {
+	s := spec()
+	s.Shape.Rate, s.Shape.Arrivals, s.Duration, s.Shape.Read = 0, shape.Closed, 100*time.Millisecond, 0.5
+	s.Run = 7
+	long := s
+	long.Duration = 400 * time.Millisecond
+	allocations := func(s Spec) float64 {
+		return testing.AllocsPerRun(3, func() {
+			if _, err := run(t, &world{serve: 50 * time.Microsecond, out: make([]pending, 0, 1<<16)}, s); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	// What is made before and after the loop is the same for both; the fake makes some
+	// for itself.
+	if few, many := allocations(s), allocations(long); many-few > 50 {
+		t.Errorf("%.0f allocations in 100 ms, %.0f in 400 ms, of 8000 requests", few, many)
+	}
+}

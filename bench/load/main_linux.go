@@ -1,12 +1,15 @@
-// Command load holds load block against fio, in pairs that take turns: requests
-// per second and CPU per request of one thread with 32 requests in flight, as
-// ratios. Both use io_uring with registered files and buffers, and both keep
-// latencies.
+// Command load holds load block against fio and load tcp against iperf3, in pairs
+// that take turns: requests per second and CPU per request of one thread with 32
+// requests in flight, Gbit/s and CPU per GB, as ratios. Against fio both use io_uring
+// with registered files and buffers, and both keep latencies. The honesty bench holds
+// the latencies of both against a schedule of stalls that is known.
 //
 //	go run ./bench/load -dir /var/tmp
+//	go run ./bench/load -only tcp
+//	sudo unshare -m go run ./bench/load -only honest     # it mounts a file
 //
-// It needs fio, io_uring and 1 GiB of room, and says so if it has not got them. It
-// touches a file of its own only, and removes that.
+// It needs fio or iperf3, io_uring and 1 GiB of room, and says so if it has not got
+// them. It touches files of its own only, and removes them.
 package main
 
 import (
@@ -33,11 +36,12 @@ func main() {
 	pairs := flag.Int("pairs", 5, "pairs per row")
 	seconds := flag.Int("seconds", 2, "of each run")
 	size := flag.String("size", "512m", "of the file; it has to fit into memory for the cached rows")
+	only := flag.String("only", "", "block, tcp or honest; default: block and tcp")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	b := &bench{dir: *dir, pairs: *pairs, seconds: *seconds, size: *size, out: os.Stdout}
-	if err := b.run(ctx); err != nil {
+	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/load:", err)
 		os.Exit(1)
 	}
@@ -83,11 +87,7 @@ type bench struct {
 	startup        time.Duration // CPU of fio that does one request
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
-	version, err := exec.CommandContext(ctx, "fio", "--version").Output()
-	if err != nil {
-		return fmt.Errorf("find the peer: %w: install fio", err)
-	}
+func (b *bench) run(ctx context.Context, only string) (err error) {
 	work, err := os.MkdirTemp(b.dir, "linerate-bench-")
 	if err != nil {
 		return err
@@ -96,6 +96,25 @@ func (b *bench) run(ctx context.Context) (err error) {
 	b.binary, b.file = filepath.Join(work, "linerate"), filepath.Join(work, "file")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
 		return fmt.Errorf("build linerate: %w\n%s", err, out)
+	}
+	switch only {
+	case "":
+		return errors.Join(b.block(ctx), b.tcp(ctx))
+	case "block":
+		return b.block(ctx)
+	case "tcp":
+		return b.tcp(ctx)
+	case "honest":
+		return b.honest(ctx)
+	}
+	return fmt.Errorf("-only %s: choose block, tcp or honest", only)
+}
+
+// block holds load block against fio.
+func (b *bench) block(ctx context.Context) error {
+	version, err := exec.CommandContext(ctx, "fio", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("find the peer: %w: install fio", err)
 	}
 	if err := b.prepare(ctx); err != nil {
 		return err
@@ -261,6 +280,7 @@ func (b *bench) ours(ctx context.Context, r row, also ...string) (figures, error
 		args = append(args, "--direct")
 	}
 	cmd := exec.CommandContext(ctx, b.binary, append(args, also...)...)
+	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(filepath.Dir(b.file), "data")) // its bundles go with the file
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

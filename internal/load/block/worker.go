@@ -325,16 +325,21 @@ func (e *StuckError) Unwrap() error { return errStuck }
 
 func (w *worker) stuck(now time.Duration) error {
 	after := w.stuckAfter()
-	var out []Failure
-	late := false
+	for i := range w.slots {
+		if w.slots[i].busy && now-w.slots[i].started > after {
+			return &StuckError{after, w.out()}
+		}
+	}
+	return nil
+}
+
+// out are the requests in flight. It is garbage, which the loop must not make: only
+// for a run that is over.
+func (w *worker) out() (out []Failure) {
 	for _, s := range w.slots {
 		if s.busy {
-			late = late || now-s.started > after
 			out = append(out, Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write || s.sync})
 		}
 	}
-	if !late {
-		return nil
-	}
-	return &StuckError{after, out}
+	return out
 }

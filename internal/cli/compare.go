@@ -21,8 +21,9 @@ func compareCommand(env *environment) *cobra.Command {
 		Short: "Set two recorded runs side by side: what differs, and what changed between them",
 		Long: `compare reads two bundles of any version and sets B beside A. Of two studies:
 each change, with both ratios and their intervals, and whether they differ. Of
-two other runs: rate, limiter and ladder, rung by rung. Of any two: what was not
-the same in hosts, settings and kernels. RUN is what report takes.
+two loads: every figure that both gave. Of two other runs: rate, limiter and
+ladder, rung by rung. Of any two: what was not the same in hosts, settings and
+kernels. RUN is what report takes.
 
 Two single runs give no significance, and none is claimed. The exit code is 0
 however they compare, and 3 where they measured nothing in common.`,
@@ -87,12 +88,19 @@ func printComparison(out io.Writer, c compare.Comparison) error {
 	return nil
 }
 
-// printMeasured prints proofs and rungs.
+// printMeasured prints proofs, figures of loads, and rungs.
 func printMeasured(row func(...string), c compare.Comparison) {
 	if c.Gain != nil {
 		row()
 		row("PROOF", "A", "B", "B OVER A", "")
 		row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
+	}
+	if len(c.Figures) > 0 {
+		row()
+		row("FIGURE", "A", "B", "B OVER A")
+		for _, f := range c.Figures {
+			row(f.What, compare.Outcome(f.A, ""), compare.Outcome(f.B, ""), compare.Percent(f.Ratio))
+		}
 	}
 	if len(c.Rung) > 0 {
 		row()

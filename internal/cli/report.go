@@ -32,7 +32,8 @@ or the path of a bundle.
 The report of a study is a white paper: question and answer first, then the
 set-up, the method, every figure with the table behind it, what did nothing,
 and every run (docs/report.md). --format csv and parquet write one table of the
-data, "runs" unless --table names another; an unknown name lists those there are.`,
+data, "runs" (of a load "series") unless --table names another; an unknown name
+lists those there are.`,
 		Example: `  linerate report last                             the conclusions, on the terminal
   linerate report last -o report.html              one self-contained page
   linerate report 20261120-2345 --format md
@@ -43,7 +44,7 @@ data, "runs" unless --table names another; an unknown name lists those there are
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this file instead of stdout")
 	cmd.Flags().StringVar(&o.format, "format", "", "text, html, md, json, csv or parquet; by default text, or what the ending of --output says")
-	cmd.Flags().StringVar(&o.table, "table", "", "of csv and parquet: which table (default \"runs\")")
+	cmd.Flags().StringVar(&o.table, "table", "", "of csv and parquet: which table (an unknown name lists them)")
 	return cmd
 }
 

@@ -27,6 +27,8 @@ type Comparison struct {
 	Rate *Rate   `json:"rate"` // null: not both have a verdict
 	Rung []Rung  `json:"ladder"`
 	Gain *Effect `json:"proof"` // null: not both were proved
+	// Figures are the numbers that two loads of one kind both gave.
+	Figures []Figure `json:"figures"`
 	// Effects are the comparisons of two studies, in the order of A's.
 	Effects   []Effect     `json:"effects"`
 	Baselines []Baseline   `json:"baselines"`
@@ -38,7 +40,7 @@ type Comparison struct {
 type Run struct {
 	ID      string    `json:"id"`
 	Command string    `json:"command"`
-	Kind    string    `json:"kind"` // "study" or "run"
+	Kind    string    `json:"kind"` // "study", "load" or "run"
 	Started time.Time `json:"started"`
 	Build   string    `json:"build"`
 }
@@ -61,6 +63,15 @@ type Rung struct {
 	A     *unit.BitRate `json:"a_bps"` // null: not measured
 	B     *unit.BitRate `json:"b_bps"`
 	Ratio *float64      `json:"ratio"`
+}
+
+// Figure is a number that both loads gave, by its path in what the load's command
+// prints with --json, whose unit it has.
+type Figure struct {
+	What  string   `json:"what"`
+	A     float64  `json:"a"`
+	B     float64  `json:"b"`
+	Ratio *float64 `json:"ratio"` // null: A is 0
 }
 
 // Conclusions about an effect that both sides looked at.
@@ -123,25 +134,31 @@ type Difference struct {
 
 // Compare sets b beside a.
 func Compare(a, b Side) Comparison {
-	c := Comparison{V: Version, A: run(a), B: run(b), Rung: []Rung{}, Effects: []Effect{}, Baselines: []Baseline{}, Changed: changed(a, b), Notes: []string{}}
+	c := Comparison{V: Version, A: run(a), B: run(b), Rung: []Rung{}, Figures: []Figure{}, Effects: []Effect{}, Baselines: []Baseline{}, Changed: changed(a, b), Notes: []string{}}
 	switch sa, sb := a.Results.Study, b.Results.Study; {
 	case sa != nil && sb != nil:
 		c.studies(sa, sb)
+	case a.Results.Load != nil && b.Results.Load != nil:
+		c.loads(a.Results.Load, b.Results.Load)
 	case sa == nil && sb == nil:
 		c.runs(a.Results, b.Results)
-	default:
-		c.Notes = append(c.Notes, "one is a study and the other a single run: only their hosts can be set side by side")
+	}
+	if k, l := c.A.Kind, c.B.Kind; k != l {
+		c.Notes = append(c.Notes, "A is a "+k+" and B a "+l+": only what was recorded of their hosts can be set side by side")
 	}
 	c.ladders(a.Results.Ladder, b.Results.Ladder)
-	c.Same = c.Rate != nil || c.Gain != nil || len(c.Rung) > 0 || measured(c.Effects) || len(c.Baselines) > 0
+	c.Same = c.Rate != nil || len(c.Figures) > 0 || c.Gain != nil || len(c.Rung) > 0 || measured(c.Effects) || len(c.Baselines) > 0
 	c.Line = line(c)
 	return c
 }
 
 func run(s Side) Run {
 	r := Run{ID: s.ID, Command: s.Results.Command, Kind: "run", Started: s.Results.Started, Build: s.Results.Build}
-	if s.Results.Study != nil {
+	switch {
+	case s.Results.Study != nil:
 		r.Kind = "study"
+	case s.Results.Load != nil:
+		r.Kind = "load"
 	}
 	return r
 }

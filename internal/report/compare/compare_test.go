@@ -157,3 +157,25 @@ func TestProofsOfOtherChangesAreNotCompared(t *testing.T) {
 		t.Errorf("%+v", c.Gain)
 	}
 }
+
+func TestLoads(t *testing.T) {
+	load := func(kind, data string) Side {
+		return Side{kind, &model.Results{Load: &model.Load{Kind: kind, Data: []byte(data)}}, nil}
+	}
+	a := load("block", `{"load":{"workload":"x","iops":1000,"latency_ns":{"p99":2e6},"failures":[1]},"spec":{"depth": 5}}`)
+	c := Compare(a, load("block", `{"load":{"workload":"x","iops":1500,"latency_ns":{"p99":1e6},"failures":[2]},"spec":{"depth":5}}`))
+	if len(c.Figures) != 2 || c.Figures[0].What != "iops" || *c.Figures[0].Ratio != 1.5 || c.Figures[1].What != "latency_ns.p99" || *c.Figures[1].Ratio != 0.5 || !c.Same || len(c.Changed) != 0 {
+		t.Errorf("%+v", c)
+	}
+	if !strings.Contains(strings.Join(c.Notes, " "), "no significance") {
+		t.Errorf("%q", c.Notes)
+	}
+	if c := Compare(a, load("block", `{"load":{"iops":1},"spec":{"depth":6}}`)); len(c.Changed) != 1 || !strings.Contains(strings.Join(c.Notes, " "), "did not run the same") {
+		t.Errorf("%+v", c)
+	}
+	for _, b := range []Side{load("tcp", `{"load":{"iops":1}}`), load("block", `nonsense`), load("block", `{"load":[1]}`)} {
+		if c := Compare(a, b); c.Same || len(c.Figures) != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -24,6 +24,8 @@ func line(c Comparison) string {
 		return rateLine(*c.Rate)
 	case len(c.Effects) > 0:
 		return effectLine(c.Effects)
+	case len(c.Figures) > 0:
+		return fmt.Sprintf("%d figures of two loads, one run each", len(c.Figures))
 	case len(c.Rung) > 0:
 		return fmt.Sprintf("%d rungs were measured on both sides, once each", len(c.Rung))
 	}

@@ -33,6 +33,25 @@ func runs(all []model.Run) writer {
 	return out
 }
 
+type point struct {
+	Name  string  `parquet:"name"`
+	From  int64   `parquet:"from_s"` // of the measured part
+	To    int64   `parquet:"to_s"`
+	Value float64 `parquet:"value"` // mean over that time
+	Unit  string  `parquet:"unit"`
+}
+
+func series(l *model.Load) writer {
+	var out rows[point]
+	for _, s := range l.Series {
+		each := int64(max(1, s.Each))
+		for i, v := range s.Values {
+			out = append(out, point{s.Name, int64(i) * each, (int64(i) + 1) * each, v, s.Unit})
+		}
+	}
+	return out
+}
+
 func address(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""

@@ -41,6 +41,9 @@ func Tables(r *model.Results) []Table {
 		{"cpus", "one CPU at one moment, cumulative times", true, func(r *model.Results, s Samples) writer { return cpus(labels(r, s), s) }},
 		{"interfaces", "one network interface at one moment, cumulative counters", true, func(r *model.Results, s Samples) writer { return interfaces(labels(r, s), s) }},
 	}
+	if r.Load != nil {
+		return []Table{{"series", "the rate of a load over some seconds", false, func(r *model.Results, _ Samples) writer { return series(r.Load) }}}
+	}
 	if r.Study == nil {
 		return append([]Table{{"runs", "one run", false, func(r *model.Results, _ Samples) writer { return runs(r.Runs) }}}, counters...)
 	}

@@ -156,7 +156,7 @@ hosts: {client: lab:client1, server: lab:server1}
 baseline:
   - {name: jumbo, set: {client: {linux.link.mtu: 9000}, server: {linux.link.mtu: 9000}}}
 factors:
-  - {name: receive-coalescing, levels: [{name: "off", set: {client: {linux.ethtool.features: rx-gro=off}}}]}
+  - {name: one-core, levels: [{name: rss-off, set: {client: {linux.queue.rps_cpus: "1"}}}]}
   - {name: window-autotuning, levels: [{name: "off", set: {client: {linux.sysctl.net.ipv4.tcp_moderate_rcvbuf: "0"}}}]}
   - {name: nagle, levels: [{name: "off", set: {server: {linux.sysctl.net.ipv4.tcp_autocorking: "0"}}}]}
   - {name: send-offload, levels: [{name: "off", set: {server: {linux.ethtool.features: tx-tcp-segmentation=off tx-generic-segmentation=off}}}]}

@@ -94,7 +94,8 @@ type paperWriter struct {
 	facts           map[string]*model.Facts
 	samples         map[string]map[string][]model.Sample
 	states          []state
-	steps           int // that the baseline has
+	steps           int          // that the baseline has
+	dropped         map[int]bool // runs of groups that did not agree
 	figures, tables int
 }
 
@@ -103,6 +104,7 @@ type paperWriter struct {
 func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) paper {
 	w := &paperWriter{r: r, s: r.Study, facts: facts, samples: samples}
 	w.states, w.steps = statesOf(w.s), baselineSteps(w.s)
+	w.dropped = droppedRuns(w.s)
 	p := paper{Name: w.s.Name, Question: w.s.Question, Command: r.Command, When: moment(w.started()), Build: r.Build,
 		Headline: headlineOf(w.s), Answer: answersOf(w.s), Tiles: w.tiles(), Doubts: doubts(r)}
 	for _, make := range []func() paperSection{

@@ -52,11 +52,13 @@ func headlineOf(s *model.Study) string {
 	case len(gains) > 1:
 		head = fmt.Sprintf("%d of %d changes pay, most of all %s (%s on %s)", len(gains), len(all), prose(gains[0]), change(gains[0].Ratio), s.Primary)
 	case len(open) == len(all):
-		head = "Not decided: no change of " + s.Primary + " was shown, and none excluded"
+		head = "Not decided: no effect on " + s.Primary + " was shown, and none excluded"
 	case len(open) > 0:
 		head = fmt.Sprintf("No change was shown to pay on %s; %d of %d are not decided", s.Primary, len(open), len(all))
 	case len(with(all, model.StudyNotInForce, model.StudyNotTried)) > 0 && len(losses) == 0:
 		head = fmt.Sprintf("No change was shown to pay on %s; %d of %d were not measured", s.Primary, len(with(all, model.StudyNotInForce, model.StudyNotTried)), len(all))
+	case len(all) == 1:
+		head = fmt.Sprintf("%s does not pay on %s", prose(all[0]), s.Primary)
 	default:
 		head = fmt.Sprintf("None of %s pays on %s", plural(len(all), "change"), s.Primary)
 	}
@@ -171,9 +173,9 @@ func (w *paperWriter) tiles() []tile {
 		first.Note += fmt.Sprintf("; %d without an answer", open)
 	}
 	out := []tile{first}
-	counted := 0
+	counted, dropped := 0, droppedRuns(w.s)
 	for _, r := range w.s.Runs {
-		if r.Counted {
+		if r.Counted && !dropped[r.N] {
 			counted++
 		}
 	}

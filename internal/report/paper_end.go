@@ -63,6 +63,9 @@ func (w *paperWriter) everyRun() paperSection {
 		if !r.Counted {
 			counted = entry{Text: "not counted", Sub: r.Why, Class: "missing"}
 		}
+		if w.dropped[r.N] {
+			counted = entry{Text: "discarded", Sub: "its group did not agree", Class: "missing"}
+		}
 		for _, x := range r.Warnings {
 			counted.Sub = strings.TrimPrefix(counted.Sub+"; "+x.What, "; ")
 		}

@@ -112,7 +112,7 @@ func (w *paperWriter) caseTable() block {
 		if runs != nil {
 			n := 0
 			for _, r := range runs {
-				if r.Counted {
+				if r.Counted && !w.dropped[r.N] {
 					n++
 				}
 			}

@@ -141,10 +141,34 @@ func (w *paperWriter) noise() paperSection {
 	return s
 }
 
+// baseline is what the baseline did; where its runs never agreed, all of them.
+func (w *paperWriter) baseline(workload string) span {
+	if s := spanOf(valuesOf(w.counted(state{}, workload), outcomeValue)); s.N > 0 {
+		return s
+	}
+	var all []float64
+	for _, r := range w.s.Runs {
+		if r.Workload == workload && r.Value != nil && w.stateOf(r).baseline() {
+			all = append(all, *r.Value)
+		}
+	}
+	return spanOf(all)
+}
+
+// stateOfGroup is the state that a group of runs was made in.
+func (w *paperWriter) stateOfGroup(d model.StudyDiscarded) state {
+	for _, r := range w.s.Runs {
+		if slices.Contains(d.Runs, r.N) {
+			return w.stateOf(r)
+		}
+	}
+	return state{d.Factor, d.Level}
+}
+
 // inOrder shows every run of a workload where it was made: a drift shows as a
 // slope of the baseline, a disturbance as a dip of neighbours.
 func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
-	base := spanOf(valuesOf(w.counted(state{}, workload), outcomeValue))
+	base := w.baseline(workload)
 	if base.N == 0 || base.Mean <= 0 {
 		return paperFigure{}, false
 	}
@@ -156,7 +180,7 @@ func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
 		}
 		class := "after"
 		switch {
-		case r.Why != "" || !r.Counted && r.Stage != "a/a":
+		case w.dropped[r.N] || r.Why != "" || !r.Counted && r.Stage != "a/a":
 			class = "out"
 		case r.Stage == "a/a":
 			class = "control"
@@ -198,7 +222,7 @@ func (w *paperWriter) discarded() []block {
 			for i, n := range d.Runs {
 				runs += comma(i) + strconv.Itoa(n)
 			}
-			t.Rows = append(t.Rows, []entry{{Text: state{d.Factor, d.Level}.name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
+			t.Rows = append(t.Rows, []entry{{Text: w.stateOfGroup(d).name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
 		}
 		out = append(out, w.table(t))
 	}

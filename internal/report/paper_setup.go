@@ -147,12 +147,17 @@ func (w *paperWriter) roles() (left, right []string) {
 	return left, right
 }
 
-// factsOf finds a host's facts by its name in the file or by how it is reached.
+// factsOf finds a host's facts by its name in the file or by how it is reached,
+// with or without the user that it is reached as or the lab that it is in.
 func (w *paperWriter) factsOf(host string) *model.Facts {
-	if f := w.facts[host]; f != nil {
-		return f
+	reach := w.s.File.Hosts[host]
+	_, address, _ := strings.Cut(reach, "@")
+	for _, name := range []string{host, reach, address, strings.TrimPrefix(reach, "lab:")} {
+		if f := w.facts[name]; f != nil {
+			return f
+		}
 	}
-	return w.facts[w.s.File.Hosts[host]]
+	return nil
 }
 
 // maxNICs is how many interfaces a card of the drawing lists; the table of
@@ -246,11 +251,14 @@ func (w *paperWriter) settingTable() (paperTable, bool) {
 		}
 	}
 	for _, k := range order {
-		a := known[k]
+		a, ok := known[k]
+		if !ok && k.target == "" {
+			a = w.resolved(k)
+		}
 		before := cmp.Or(a.Before, w.read(k))
 		rec := entry{Text: "as it was"}
 		for _, r := range w.s.Recommended {
-			if k == (settingKey{r.Host, r.Setting, r.Target}) {
+			if k.host == r.Host && k.setting == r.Setting && (k.target == r.Target || k.target == "") {
 				if rec.Class != "" {
 					r.Value = rec.Text + "; " + r.Value
 				}
@@ -261,6 +269,24 @@ func (w *paperWriter) settingTable() (paperTable, bool) {
 			valueEntry(cmp.Or(base[k], before)), {Text: strings.Join(tried[k], "; "), Class: "mono"}, rec})
 	}
 	return t, len(order) > 0
+}
+
+// resolved is what was written for a setting of a device that the file did not
+// name; empty where several devices were written.
+func (w *paperWriter) resolved(k settingKey) model.StudyAdvice {
+	var out model.StudyAdvice
+	for _, a := range w.s.Reverted {
+		if a.Host != k.host || a.Setting != k.setting || a.Target == "" {
+			continue
+		}
+		if out.Target != "" && out.Target != a.Target {
+			return model.StudyAdvice{}
+		}
+		if out.Target == "" { // the first write has the value that was found
+			out = a
+		}
+	}
+	return out
 }
 
 // read is the value that the look before the study found; empty: not known.

@@ -156,8 +156,20 @@ func workloadNames(s *model.Study) []string {
 func (w *paperWriter) counted(x state, workload string) []model.StudyRun {
 	var out []model.StudyRun
 	for _, r := range w.s.Runs {
-		if r.Workload == workload && r.Counted && r.Value != nil && finite(*r.Value) && r.Stage != "a/a" && w.stateOf(r) == x {
+		if r.Workload == workload && r.Counted && r.Value != nil && finite(*r.Value) && r.Stage != "a/a" && !w.dropped[r.N] && w.stateOf(r) == x {
 			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// droppedRuns are those of groups that did not agree: they were made again, and
+// no conclusion rests on them.
+func droppedRuns(s *model.Study) map[int]bool {
+	out := map[int]bool{}
+	for _, d := range s.Discarded {
+		for _, n := range d.Runs {
+			out[n] = true
 		}
 	}
 	return out

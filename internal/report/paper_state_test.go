@@ -110,9 +110,10 @@ func TestTheAnswerDoesNotClaimWhatWasNotShown(t *testing.T) {
 	}
 	for want, s := range map[string]*model.Study{
 		"Nothing was compared": with("linerate"),
-		"Not decided: no change of w was shown, and none excluded":  with("linerate", model.StudyUndecided, model.StudyUndecided),
+		"Not decided: no effect on w was shown, and none excluded":  with("linerate", model.StudyUndecided, model.StudyUndecided),
 		"No change was shown to pay on w; 1 of 2 are not decided":   with("linerate", model.StudyNoEffect, model.StudyUndecided),
 		"None of 2 changes pays on w":                               with("linerate", model.StudyNoEffect, model.StudyNoEffect),
+		"f loss does not pay on w; f loss costs +20%":               with("linerate", model.StudyLoss),
 		"One of 2 changes pays: f gain (+20% on w)":                 with("linerate", model.StudyGain, model.StudyNoEffect),
 		"No change was shown to pay on w; 2 of 2 were not measured": with("linerate", model.StudyNotInForce, model.StudyNotTried),
 	} {
@@ -161,5 +162,33 @@ func TestScalingTakesOnlyWhatVariesTheNumber(t *testing.T) {
 	points := w.along("w", "streams")
 	if len(points) != 3 || points[2].x != 4 || len(points[2].runs) != 1 {
 		t.Errorf("%+v", points)
+	}
+}
+
+func TestRunsOfGroupsThatDidNotAgreeAreNotCounted(t *testing.T) {
+	v := 1.0
+	run := func(n int) model.StudyRun {
+		return model.StudyRun{N: n, Workload: "w", Value: &v, Counted: true, Unit: "bit/s"}
+	}
+	s := &model.Study{Protocol: "paper", Primary: "w", Runs: []model.StudyRun{run(1), run(2), run(3), run(4)}, Discarded: []model.StudyDiscarded{{Workload: "w", Runs: []int{1, 2}, Values: []float64{1, 2}}}}
+	w := &paperWriter{r: &model.Results{}, s: s, states: statesOf(s), dropped: droppedRuns(s)}
+	if got := w.counted(state{}, "w"); len(got) != 2 || got[0].N != 3 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.tiles()[1]; got.Value != "4" || !strings.HasPrefix(got.Note, "2 counted") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFactsAreFoundByNameOrReach(t *testing.T) {
+	f := map[string]*model.Facts{"192.0.2.1": {Hostname: "a"}, "client1": {Hostname: "b"}, "root@nas1": {Hostname: "c"}}
+	w := &paperWriter{facts: f, s: &model.Study{File: model.StudyFile{Hosts: map[string]string{"x": "root@192.0.2.1", "y": "lab:client1", "z": "root@nas1", "none": "elsewhere"}}}}
+	for host, want := range map[string]string{"x": "a", "y": "b", "z": "c"} {
+		if got := w.factsOf(host); got == nil || got.Hostname != want {
+			t.Errorf("%s: %+v", host, got)
+		}
+	}
+	if got := w.factsOf("none"); got != nil {
+		t.Errorf("%+v", got)
 	}
 }

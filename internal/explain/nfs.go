@@ -336,9 +336,10 @@ func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 		if e == nil {
 			continue
 		}
-		n := viewNFS(e.Samples)
+		seen := whileActive(e.Samples, scenes)
+		n := viewNFS(seen)
 		if n == nil {
-			n = viewRequests(e.Samples)
+			n = viewRequests(seen)
 		}
 		if n == nil {
 			continue
@@ -352,6 +353,27 @@ func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
 		return m
 	}
 	return nil
+}
+
+// whileActive leaves out the samples before the first and after the last of the
+// flows: a transfer that ended while it was watched asks for nothing any more, and
+// is no slow application for that. A sample at either side stays.
+func whileActive(all []model.Sample, scenes []*scene) []model.Sample {
+	if len(scenes) == 0 {
+		return all
+	}
+	from, to := scenes[0].span.to-scenes[0].span.whole, scenes[0].span.to
+	for _, s := range scenes[1:] {
+		from, to = min(from, s.span.to-s.span.whole), max(to, s.span.to)
+	}
+	first, last := 0, len(all)
+	for first+1 < len(all) && all[first+1].At < from {
+		first++
+	}
+	for last-1 > first && all[last-2].At > to {
+		last--
+	}
+	return all[first:last]
 }
 
 // connections takes from each what is least in favour of the server.

@@ -106,3 +106,19 @@ func TestNFSWrite(t *testing.T) {
 		checkVerdict(t, tc.c, v)
 	}
 }
+
+// A reader that is done before the watching ends asks for nothing since then: that
+// makes it no slow reader.
+func TestATransferThatEndsEarlyIsNoSlowReader(t *testing.T) {
+	const ms, done = time.Millisecond, 12
+	c := mounted(60, 0, 13*ms, 13*ms)
+	for i := range c.Receiver.Samples {
+		if i > done {
+			s := &c.Receiver.Samples[i]
+			s.Conns[0].BytesReceived, s.NFS = c.Receiver.Samples[done].Conns[0].BytesReceived, c.Receiver.Samples[done].NFS
+		}
+	}
+	if v := Judge(c); v.Limiter != model.NFSConcurrency {
+		t.Errorf("%s", v.Line)
+	}
+}

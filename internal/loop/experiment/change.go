@@ -123,7 +123,7 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 	if l.keep {
 		p.ConfirmWithin = keepWithin
 	}
-	for _, r := range x.rowsOf(h, l, sets, subject, now) {
+	for _, r := range x.rowsOf(h, sets, subject, now) {
 		switch {
 		case r.Change:
 			p.Changes = append(p.Changes, model.Change{Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To,
@@ -135,10 +135,10 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 	return p, nil
 }
 
-// rowsOf are the rows of a plan, worked out once for the same layer on a host in the
-// same state.
-func (x *Experiment) rowsOf(h *Host, l layer, sets []profile.Set, s profile.Subject, now map[profile.Ask]profile.Reading) []profile.Row {
-	key := fmt.Sprint(h.Name, l.key, s.Path, now) // fmt prints maps in the order of their keys
+// rowsOf are the rows of a plan, worked out once for the same values on a host in the
+// same state: that reads the whole catalogue.
+func (x *Experiment) rowsOf(h *Host, sets []profile.Set, s profile.Subject, now map[profile.Ask]profile.Reading) []profile.Row {
+	key := fmt.Sprint(h.Name, sets, s.Path, now) // fmt prints maps in the order of their keys
 	if x.rows == nil {
 		x.rows = map[string][]profile.Row{}
 	}

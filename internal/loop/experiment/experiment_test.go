@@ -165,10 +165,8 @@ func dies(t *testing.T, w *world, root string, at int) (id string, died bool) {
 // taken up again, whether the hosts have undone their part by themselves or not,
 // and no run on record is made twice.
 func TestKilledAnywhereAndResumed(t *testing.T) {
-	rows := newWorld().rows
 	for at := 1; ; at++ {
 		w := newWorld()
-		w.rows = rows
 		before := w.state()
 		root := t.TempDir()
 		id, died := dies(t, w, root, at)
@@ -205,10 +203,8 @@ func TestKilledAnywhereAndResumed(t *testing.T) {
 
 // Wherever an agent dies the host is reached again, and the study goes on.
 func TestAgentDiesAnywhere(t *testing.T) {
-	rows := newWorld().rows
-	for at := 3; ; at += 11 {
+	for at := 3; ; at += 23 {
 		w := newWorld()
-		w.rows = rows
 		before := w.state()
 		w.goneAt = at
 		x := begun(t, w, example(), t.TempDir(), "")
@@ -233,10 +229,8 @@ func TestAgentDiesAnywhere(t *testing.T) {
 
 // Ctrl-C at any step puts everything back.
 func TestCancelledAnywhere(t *testing.T) {
-	rows := newWorld().rows
-	for at := 1; ; at += 3 {
+	for at := 1; ; at += 13 {
 		w := newWorld()
-		w.rows = rows
 		before := w.state()
 		ctx, cancel := context.WithCancel(context.Background())
 		w.cancel, w.cancelAt = cancel, at

@@ -58,6 +58,9 @@ type world struct {
 	rows           map[string][]profile.Row // of plans, which take long to work out
 }
 
+// workedOut are rows of plans of all tests: they are the same, and take long.
+var workedOut = map[string][]profile.Row{}
+
 type fakeHost struct {
 	name    string
 	addr    netip.Addr
@@ -76,7 +79,7 @@ func newWorld() *world {
 		return &fakeHost{name: name, addr: netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), boot: 1, kernel: "6.1.0", fact: "ixgbe",
 			values: map[string]string{rmem: smallRmem, cc: "reno", setter.MTUSetting + " if:eth0": "1500"}}
 	}
-	return &world{now: moment, rows: map[string][]profile.Row{}, hosts: map[string]*fakeHost{"client": host(1, "client"), "server": host(2, "server"), "other": host(3, "other")}}
+	return &world{now: moment, rows: workedOut, hosts: map[string]*fakeHost{"client": host(1, "client"), "server": host(2, "server"), "other": host(3, "other")}}
 }
 
 // step is one thing that the controller does; h is nil where it is to its disk.

@@ -537,7 +537,7 @@ func TestThreats(t *testing.T) {
 func TestAnyStudyEnds(t *testing.T) {
 	files := []model.StudyFile{fileOf(3), crossedFile(), paperFile(), sequenceFile(), fileOf(0)}
 	files[0].Factors[1].Hard = true
-	for i := range 150 {
+	for i := range 150 / fewer {
 		rng := rand.New(rand.NewPCG(uint64(i), 21))
 		f := files[i%len(files)]
 		f.Protocol.Seed = uint64(i + 1)

@@ -46,7 +46,7 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
 			if err != nil {
 				return err
 			}
-			p, err := planStudy(cmd.Context(), env, f, o, noise, from)
+			p, f, err := planStudy(cmd.Context(), env, f, o, noise, from)
 			if err != nil {
 				return err
 			}
@@ -95,18 +95,21 @@ func (o planOptions) noiseOf() (noise float64, from string, err error) {
 	return x, "--noise", nil
 }
 
-// planStudy is the plan, checked against the hosts that can be reached.
-func planStudy(ctx context.Context, env *environment, f model.StudyFile, o planOptions, noise float64, from string) (model.StudyPlan, error) {
-	p, err := drive.Outline(f, noise, from)
-	if err != nil {
-		return p, err
-	}
+// planStudy is the plan, checked against the hosts that can be reached, and the
+// study without what is in force on them already.
+func planStudy(ctx context.Context, env *environment, f model.StudyFile, o planOptions, noise float64, from string) (model.StudyPlan, model.StudyFile, error) {
 	c := file.NewChecker(f, map[string]*model.Facts{})
+	var seen []model.StudyPlanProblem
 	if !o.offline {
 		unreached, done := lookForStudy(ctx, env, f, c)
 		defer done()
-		p.Problems = append(p.Problems, unreached...)
+		seen = append(unreached, c.LeaveOut()...)
 	}
+	p, err := drive.Outline(c.File, noise, from)
+	if err != nil {
+		return p, f, err
+	}
+	p.Problems = append(p.Problems, seen...)
 	for name := range c.Facts {
 		p.Looked = append(p.Looked, name)
 	}
@@ -122,7 +125,7 @@ func planStudy(ctx context.Context, env *environment, f model.StudyFile, o planO
 		}
 		return 1
 	})
-	return p, nil
+	return p, c.File, nil
 }
 
 // seenHost is a host of a study that was looked at, or why it was not.

@@ -170,10 +170,11 @@ func (s *studyAtWork) read(o studyOptions, path string) error {
 
 // agree shows the plan and asks whether to begin.
 func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
-	plan, err := planStudy(ctx, s.env, s.file, planOptions{}, drive.DefaultNoise, "assumed; nothing was measured yet")
+	plan, trimmed, err := planStudy(ctx, s.env, s.file, planOptions{}, drive.DefaultNoise, "assumed; nothing was measured yet")
 	if err != nil {
 		return err
 	}
+	s.file, s.hosts.file = trimmed, trimmed
 	aside := *s.env // stdout is for the answer alone
 	aside.out = s.env.err
 	s.p.end()

@@ -130,3 +130,26 @@ func TestDefault(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What is in force already is left out, unless nothing would be left.
+func TestLeaveOut(t *testing.T) {
+	const sack, mtu = "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.ipv4.tcp_sack: 1}}}]}\n", "- {name: b, levels: [{name: y, set: {client: {linux.link.mtu: 9000}, server: {linux.link.mtu: 9000}}}]}\n"
+	for _, c := range []struct {
+		factors     string
+		left, notes int
+	}{{sack + mtu, 1, 1}, {mtu, 1, 0}, {sack, 1, 0}} {
+		k := checkerOf(t, c.factors)
+		for _, a := range k.Asks() {
+			if k.Now[a] = "1500"; strings.HasSuffix(a.Setting, "tcp_sack") {
+				k.Now[a] = "1"
+			}
+		}
+		notes := k.LeaveOut()
+		if len(notes) != c.notes || len(k.File.Factors) != c.left {
+			t.Errorf("%q: %d factors left, %+v", c.factors, len(k.File.Factors), notes)
+		}
+		if c.notes == 1 && (notes[0].Fatal || k.File.Factors[0].Name != "b" || len(k.Problems()) != 0) {
+			t.Errorf("%q: %+v, then %+v", c.factors, notes, k.Problems())
+		}
+	}
+}

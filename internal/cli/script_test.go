@@ -65,6 +65,7 @@ func TestMachines(t *testing.T) {
 	with := p.Setup
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
+		e.Setenv("LINERATE", filepath.Join(dir, "linerate")) // inside of hosts, which see this tree
 		return with(e)
 	}
 	testscript.Run(t, p)

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -44,10 +45,13 @@ func main() {
 	}
 }
 
-// road is a lab, the rate of its link, and the faults that it is for.
+// road is a lab, the rate of its link, and the faults that it is for. With a mount the
+// path is read over.
 type road struct {
 	lab   []string
+	file  string // a topology of its own
 	rate  string
+	mount bool
 	cases [][]string
 }
 
@@ -69,9 +73,12 @@ func roads() []road {
 		}
 	}
 	short := road{lab: []string{"back-to-back", "--full-rate"}, rate: "10Gbit", cases: [][]string{
-		{"offloads-off medium"}, {"offloads-off severe"}, {"host-mtu medium"}, {"offloads-off medium", "host-mtu medium"},
+		{"offloads-off mild"}, {"offloads-off medium"}, {"offloads-off severe"}, {"host-mtu medium"}, {"offloads-off medium", "host-mtu medium"},
 	}}
-	return []road{long, short}
+	mounted := road{file: mountLab, rate: "400Mbit", mount: true, cases: [][]string{
+		{"small-read-ahead medium"}, {"small-read-ahead severe"},
+	}}
+	return []road{long, short, mounted}
 }
 
 func run(ctx context.Context, only string, w io.Writer) error {
@@ -137,15 +144,81 @@ func (u user) run(ctx context.Context, into any, args ...string) error {
 
 const from, to = "lab:client1", "lab:server1"
 
-// rate is what one stream reaches.
-func (u user) rate(ctx context.Context) (unit.BitRate, error) {
+// reach is what one stream, or one reader over the mount, reaches.
+func (r road) reach(ctx context.Context, u user) (unit.BitRate, error) {
 	var o struct {
 		Load struct {
 			Bytes float64 `json:"bytes_per_s"`
 		} `json:"load"`
 	}
-	err := u.run(ctx, &o, "load", "tcp", from, to, "--for", "3s", "--warmup", "2s", "--json")
+	args := []string{"load", "tcp", from, to, "--for", "3s", "--warmup", "2s", "--json"}
+	if r.mount {
+		args = []string{"load", "block", readFile, "--on", from, "--pattern", "sequential", "--block", "256k", "--qd", "1", "--drop-cache", "--for", "4s", "--warmup", "1s", "--json"}
+	}
+	err := u.run(ctx, &o, args...)
 	return unit.BitRate(8 * o.Load.Bytes), err
+}
+
+// command is what the user types who does not know what is wrong.
+func (r road) command() []string {
+	if r.mount {
+		return []string{"fix", from, to + ":/share", "--file", "big", "--yes", "--json", "--line-rate", r.rate}
+	}
+	return []string{"fix", from, to, "--yes", "--json", "--line-rate", r.rate}
+}
+
+// mountLab is a client and a server of NFS with kernels of their own, whose link
+// carries less than half of what they can, and whose server cannot keep in memory
+// what is read.
+const mountLab = `name: fix-nfs
+title: a client and a server of NFS
+hosts:
+  client1: {memory: 256MiB, interfaces: {eth0: {address: 10.77.0.1/24, mtu: 9000}}}
+  server1: {memory: 256MiB, servers: [nfs], interfaces: {eth0: {address: 10.77.0.2/24, mtu: 9000}}}
+links:
+  - {between: [client1.eth0, server1.eth0], rate: 400Mbit/s, rtt: 16ms, mtu: 9216}
+flow: {from: [server1], to: client1, via: eth0}
+`
+
+const readFile = "/mnt/nas/big"
+
+// up brings the lab up; over a mount a file of 384 MiB, which the server wrote, is read
+// with a read-ahead of 4 MiB.
+func (r road) up(ctx context.Context, u user) error {
+	lab := r.lab
+	if r.file != "" {
+		path := filepath.Join(u.home, "lab.yaml")
+		if err := os.WriteFile(path, []byte(r.file), 0o600); err != nil {
+			return err
+		}
+		lab = []string{path, "--full-rate", "--kernel", "client1,server1"}
+	}
+	if err := u.run(ctx, nil, append([]string{"lab", "up"}, lab...)...); err != nil {
+		return err
+	}
+	if !r.mount {
+		return nil
+	}
+	var labs []struct {
+		Servers []struct {
+			Share string `json:"share"`
+		} `json:"servers"`
+	}
+	if err := u.run(ctx, &labs, "lab", "status", "--json"); err != nil {
+		return err
+	}
+	if len(labs) != 1 || len(labs[0].Servers) != 1 {
+		return fmt.Errorf("find the share: one lab with one server is expected, there are %d labs", len(labs))
+	}
+	for _, step := range [][]string{
+		{"server1", "dd if=/dev/zero of=" + filepath.Join(labs[0].Servers[0].Share, "big") + " bs=1M count=384 conv=fsync status=none"},
+		{"client1", "mkdir -p /mnt/nas && mount -i -t nfs -o vers=4.2,addr=10.77.0.2 10.77.0.2:/share /mnt/nas && echo 4096 >/sys/class/bdi/$(mountpoint -d /mnt/nas)/read_ahead_kb"},
+	} {
+		if err := u.run(ctx, nil, "lab", "exec", step[0], "--", "sh", "-c", step[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
@@ -163,10 +236,10 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 		defer cancel()
 		err = errors.Join(err, u.run(ctx, nil, "lab", "down", "--all"), os.RemoveAll(home))
 	}()
-	if err := u.run(ctx, nil, append([]string{"lab", "up"}, r.lab...)...); err != nil {
+	if err := r.up(ctx, u); err != nil {
 		return o, err
 	}
-	if o.healthy, err = u.rate(ctx); err != nil {
+	if o.healthy, err = r.reach(ctx, u); err != nil {
 		return o, err
 	}
 	for _, f := range faults {
@@ -174,12 +247,12 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 			return o, err
 		}
 	}
-	if o.before, err = u.rate(ctx); err != nil {
+	if o.before, err = r.reach(ctx, u); err != nil {
 		return o, err
 	}
 	var done model.Outcome
 	began := time.Now()
-	if err := u.run(ctx, &done, "fix", from, to, "--yes", "--json", "--line-rate", r.rate); err != nil {
+	if err := u.run(ctx, &done, r.command()...); err != nil {
 		return o, err
 	}
 	o.took, o.steps, o.ended = time.Since(began), len(done.Steps), done.Ended
@@ -188,6 +261,6 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 			o.kept++
 		}
 	}
-	o.after, err = u.rate(ctx)
+	o.after, err = r.reach(ctx, u)
 	return o, err
 }

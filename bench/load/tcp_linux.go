@@ -1,14 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+
 	"strings"
 	"time"
 )
@@ -26,85 +28,99 @@ func iperfStyles() map[string][]string {
 	return map[string][]string{"defaults": nil, "1 MiB writes": {"-l", "1M"}, "zero copy": {"-Z"}, "zero copy, 1 MiB": {"-Z", "-l", "1M"}}
 }
 
+// ownStyles are ways to run load tcp.
+func ownStyles() map[string][]string {
+	return map[string][]string{"defaults": nil, "sendfile": {"--sendfile"}}
+}
+
+// fastest is the style that moved most by the median of three turns.
+func fastest(styles map[string][]string, run func(style string) (tcpFigures, error)) (string, error) {
+	got := map[string][]float64{}
+	for range 3 {
+		for name := range styles {
+			f, err := run(name)
+			if err != nil {
+				return "", err
+			}
+			got[name] = append(got[name], f.rate)
+		}
+	}
+	return best(got), nil
+}
+
+// tcpRow is a number of streams and what the receivers do with what arrives.
+type tcpRow struct {
+	streams int
+	discard bool // dropped in the kernel
+}
+
+func (r tcpRow) String() string {
+	if r.discard {
+		return fmt.Sprintf("%d, dropped in the kernel", r.streams)
+	}
+	return fmt.Sprint(r.streams)
+}
+
 // tcp holds load tcp against iperf3 on loopback.
 func (b *bench) tcp(ctx context.Context) error {
 	version, err := exec.CommandContext(ctx, "iperf3", "--version").Output()
 	if err != nil {
 		return fmt.Errorf("find the peer: %w: install iperf3", err)
 	}
-	first, _, _ := strings.Cut(string(version), "\n")
-	fmt.Fprintf(b.out, "\n%s, loopback, cubic at both, %d pairs of %d s, medians of ratios linerate / iperf3 with their range; CPU is the whole machine's, interrupts included\n\n", first, b.pairs, b.seconds)
-	fmt.Fprintln(b.out, "| streams | iperf3 Gbit/s | ratio of Gbit/s | ratio of CPU per GB | iperf3 ran |\n|---|---|---|---|---|")
-	for _, streams := range []int{1, 4} {
-		best, style := 0.0, ""
-		for name := range iperfStyles() {
-			f, err := b.iperf(ctx, streams, name)
-			if err != nil {
-				return err
-			}
-			if f.rate > best {
-				best, style = f.rate, name
-			}
-		}
-		var peers, rates, cpus []float64
-		for i := range b.pairs {
-			var own, peer tcpFigures
-			runs := []func() error{
-				func() (err error) { own, err = b.ownTCP(ctx, streams); return err },
-				func() (err error) { peer, err = b.iperf(ctx, streams, style); return err },
-			}
-			for k := range runs {
-				if err := runs[(k+i)%2](); err != nil {
-					return err
-				}
-			}
-			peers, rates, cpus = append(peers, peer.rate), append(rates, own.rate/peer.rate), append(cpus, own.cpu/peer.cpu)
-		}
-		fmt.Fprintf(b.out, "| %d | %.1f | %s | %s | %s |\n", streams, median(peers), spread(rates), spread(cpus), style)
-	}
-	return b.skipCopy(ctx)
-}
-
-// skipCopy says what cannot be compared: receivers that drop in the kernel.
-func (b *bench) skipCopy(ctx context.Context) error {
 	help, err := exec.CommandContext(ctx, "iperf3", "--help").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("iperf3 --help: %w", err)
 	}
+	rows, missing := []tcpRow{{1, false}, {4, false}, {1, true}, {4, true}}, error(nil)
 	if !strings.Contains(string(help), "skip-rx-copy") {
-		fmt.Fprintln(b.out, "\n--discard is not compared: this iperf3 has no --skip-rx-copy (3.17 has)")
+		rows, missing = rows[:2], errors.New("the rows of --discard: this iperf3 has no --skip-rx-copy to hold it against: put one of 3.17 or later first on PATH")
 	}
-	return nil
+	first, _, _ := strings.Cut(string(version), "\n")
+	fmt.Fprintf(b.out, "\n%s, loopback, cubic at both, %d pairs of %d s, medians of ratios linerate / iperf3 with their range; CPU is the whole machine's, interrupts included\n\n", first, b.pairs, b.wholeSeconds())
+	fmt.Fprintln(b.out, "| streams | iperf3 Gbit/s | ratio of Gbit/s | ratio of CPU per GB | iperf3 ran | linerate ran | pairs repeated | others took |\n|---|---|---|---|---|---|---|---|")
+	errs := []error{missing}
+	for _, r := range rows {
+		if err := b.tcpRow(ctx, r); err != nil {
+			errs = append(errs, fmt.Errorf("%v streams: %w", r, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// busyTime is what the machine's cores have done so far (proc_stat(5)).
-func busyTime() (time.Duration, error) {
-	stat, err := os.ReadFile("/proc/stat")
+// wholeSeconds is how long a run over TCP takes: iperf3 knows no parts of seconds.
+func (b *bench) wholeSeconds() int { return max(1, int(math.Ceil(b.length.Seconds()))) }
+
+func (b *bench) tcpRow(ctx context.Context, r tcpRow) error {
+	style, err := fastest(iperfStyles(), func(name string) (tcpFigures, error) { return b.iperf(ctx, r, name) })
 	if err != nil {
-		return 0, err
+		return err
 	}
-	line, _, _ := strings.Cut(string(stat), "\n")
-	words := strings.Fields(line)
-	if len(words) < 8 || words[0] != "cpu" {
-		return 0, errors.New("read /proc/stat: no line of all cores")
+	way, err := fastest(ownStyles(), func(name string) (tcpFigures, error) { return b.ownTCP(ctx, r, name) })
+	if err != nil {
+		return err
 	}
-	ticks := int64(0)
-	for i, w := range words[1:8] { // user nice system idle iowait irq softirq
-		n, err := strconv.ParseInt(w, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read /proc/stat: %w", err)
-		}
-		if i != 3 && i != 4 {
-			ticks += n
-		}
+	var peers, rates, cpus []float64
+	var own, peer tcpFigures
+	t, err := b.turns([]func() error{
+		func() (err error) { own, err = b.ownTCP(ctx, r, way); return err },
+		func() (err error) { peer, err = b.iperf(ctx, r, style); return err },
+	}, func() {
+		peers, rates, cpus = append(peers, peer.rate), append(rates, own.rate/peer.rate), append(cpus, own.cpu/peer.cpu)
+	})
+	if err != nil {
+		return err
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil // USER_HZ is 100
+	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, median(peers), spread(rates), spread(cpus), style, way, t)
+	return nil
 }
 
 // iperf runs the peer once: a server for one client, of which the first second
 // does not count. The machine is looked at within the rest.
-func (b *bench) iperf(ctx context.Context, streams int, style string) (f tcpFigures, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.seconds+10)*time.Second)
+func (b *bench) iperf(ctx context.Context, r tcpRow, style string) (f tcpFigures, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.wholeSeconds()+10)*time.Second)
 	defer cancel()
 	server := exec.CommandContext(ctx, "iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", tcpPort)
 	if err := server.Start(); err != nil {
@@ -114,15 +130,18 @@ func (b *bench) iperf(ctx context.Context, streams int, style string) (f tcpFigu
 	if err := listening(ctx); err != nil {
 		return f, err
 	}
-	args := append([]string{"-c", "127.0.0.1", "-p", tcpPort, "-P", fmt.Sprint(streams), "-t", fmt.Sprint(b.seconds), "-O", "1", "-C", "cubic", "-J"}, iperfStyles()[style]...)
+	args := append([]string{"-c", "127.0.0.1", "-p", tcpPort, "-P", fmt.Sprint(r.streams), "-t", fmt.Sprint(b.wholeSeconds()), "-O", "1", "-C", "cubic", "-J"}, iperfStyles()[style]...)
+	if r.discard {
+		args = append(args, "--skip-rx-copy")
+	}
 	type look struct {
-		busy time.Duration
-		err  error
+		cores
+		err error
 	}
 	looks := make(chan look, 2)
 	began := time.Now()
-	for _, at := range []time.Duration{1200 * time.Millisecond, time.Duration(b.seconds)*time.Second + 800*time.Millisecond} {
-		time.AfterFunc(time.Until(began.Add(at)), func() { busy, err := busyTime(); looks <- look{busy, err} })
+	for _, at := range []time.Duration{1200 * time.Millisecond, time.Duration(b.wholeSeconds())*time.Second + 800*time.Millisecond} {
+		time.AfterFunc(time.Until(began.Add(at)), func() { c, err := lookAtCores(); looks <- look{c, err} })
 	}
 	out, err := exec.CommandContext(ctx, "iperf3", args...).Output()
 	if err != nil {
@@ -140,10 +159,10 @@ func (b *bench) iperf(ctx context.Context, streams int, style string) (f tcpFigu
 		}
 	}
 	if err := json.Unmarshal(out, &got); err != nil || got.End.Received.Rate <= 0 {
-		return f, fmt.Errorf("read what iperf3 says: %w: %.300s", err, out)
+		return f, fmt.Errorf("read what iperf3 says: %w: %.300s", cmp.Or(err, errors.New("it received nothing")), out)
 	}
 	f.rate = got.End.Received.Rate / 1e9
-	moved := f.rate / 8 * (float64(b.seconds) - 0.4) // 10^9 bytes between the looks
+	moved := f.rate / 8 * (float64(b.wholeSeconds()) - 0.4) // 10^9 bytes between the looks
 	f.cpu = (two.busy - one.busy).Abs().Seconds() / moved
 	return f, nil
 }
@@ -168,8 +187,13 @@ func listening(ctx context.Context) error {
 }
 
 // ownTCP runs load tcp once.
-func (b *bench) ownTCP(ctx context.Context, streams int) (f tcpFigures, err error) {
-	cmd := exec.CommandContext(ctx, b.binary, "load", "tcp", "--streams", fmt.Sprint(streams), "--seconds", fmt.Sprint(b.seconds), "--congestion", "cubic", "--json")
+func (b *bench) ownTCP(ctx context.Context, r tcpRow, style string) (f tcpFigures, err error) {
+	args := []string{"load", "tcp", "--streams", fmt.Sprint(r.streams), "--seconds", fmt.Sprint(b.wholeSeconds()), "--congestion", "cubic", "--json"}
+	args = append(args, ownStyles()[style]...)
+	if r.discard {
+		args = append(args, "--discard")
+	}
+	cmd := exec.CommandContext(ctx, b.binary, args...)
 	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(filepath.Dir(b.file), "data"))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -188,7 +212,7 @@ func (b *bench) ownTCP(ctx context.Context, streams int) (f tcpFigures, err erro
 		}
 	}
 	if err := json.Unmarshal(out, &got); err != nil || len(got.Directions) != 1 || got.Directions[0].Sender.Busy == nil {
-		return f, fmt.Errorf("read what linerate says: %w: %.300s", err, out)
+		return f, fmt.Errorf("read what linerate says: %w: %.300s", cmp.Or(err, errors.New("the rate of one direction and what the machine took for it are wanted")), out)
 	}
 	return tcpFigures{got.Load.Goodput / 1e9, *got.Directions[0].Sender.Busy}, nil
 }

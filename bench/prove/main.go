@@ -4,10 +4,13 @@
 // built, and holds what they found against what has to come out.
 //
 //	go run ./bench/prove -part wan        # streams × window, against window / RTT
-//	go run ./bench/prove -part clients    # one to five clients of one server
+//	go run ./bench/prove -part clients    # one to five NFS clients of one server, six kernels
 //	go run ./bench/prove -part dell       # DELL's sequence, by the paper's protocol and by ours
 //
-// It needs root. It touches nothing but its own labs, and says so where a figure
+// dell makes eight studies, some 30 minutes; with -keep DIR they may be made one by
+// one (-only dell-read-reference, …), and the tables are of what is there.
+//
+// It needs root, and for clients the packages of docs/lab.md. It touches nothing but its own labs, and says so where a figure
 // is of a machine that had no time for it.
 package main
 
@@ -23,7 +26,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -33,9 +38,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	part := flag.String("part", "wan", "wan, clients or dell")
-	binary := flag.String("binary", "", "a linerate that is built already; empty builds one")
+	b := bench{log: os.Stderr}
+	flag.StringVar(&b.binary, "binary", "", "a linerate that is built already; empty builds one")
+	flag.DurationVar(&b.reference, "reference", 15*time.Minute, "of dell: time for the runs that tell the true effects")
+	flag.StringVar(&b.keep, "keep", "", "of dell: a directory with what was made before; what is missing there is made and kept")
+	only := flag.String("only", "", "of dell: make these alone, e.g. dell-read-paper,dell-read-linerate, beside what is kept")
 	flag.Parse()
-	if err := run(ctx, os.Stdout, *part, *binary); err != nil {
+	if *only != "" {
+		b.only = strings.Split(*only, ",")
+	}
+	if err := b.run(ctx, os.Stdout, *part); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/prove:", err)
 		os.Exit(1)
 	}
@@ -45,9 +57,12 @@ func main() {
 type bench struct {
 	dir, binary string
 	log         io.Writer
+	reference   time.Duration
+	keep        string
+	only        []string
 }
 
-func run(ctx context.Context, w io.Writer, part, binary string) (err error) {
+func (b bench) run(ctx context.Context, w io.Writer, part string) (err error) {
 	parts := map[string]func(bench, context.Context, io.Writer) error{"wan": bench.wan, "clients": bench.clients, "dell": bench.dell}
 	work, ok := parts[part]
 	if !ok {
@@ -58,7 +73,7 @@ func run(ctx context.Context, w io.Writer, part, binary string) (err error) {
 		return fmt.Errorf("make a place for the results: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := bench{dir, binary, os.Stderr}
+	b.dir = dir
 	if b.binary == "" {
 		b.binary = filepath.Join(dir, "linerate")
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
@@ -76,8 +91,8 @@ func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // inLab has a lab up for as long as work takes.
-func (b bench) inLab(ctx context.Context, topology string, work func() error) (err error) {
-	if out, err := b.command(ctx, "lab", "up", topology).CombinedOutput(); err != nil {
+func (b bench) inLab(ctx context.Context, topology string, work func() error, flags ...string) (err error) {
+	if out, err := b.command(ctx, append([]string{"lab", "up", topology}, flags...)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("bring up %s: %w\n%s", topology, err, out)
 	}
 	defer func() {
@@ -87,6 +102,15 @@ func (b bench) inLab(ctx context.Context, topology string, work func() error) (e
 		}
 	}()
 	return work()
+}
+
+// inOwnLab is inLab of a topology that is written here, at its full rates.
+func (b bench) inOwnLab(ctx context.Context, topology string, work func() error) error {
+	file := filepath.Join(b.dir, "lab.yaml")
+	if err := os.WriteFile(file, []byte(topology), 0o600); err != nil {
+		return err
+	}
+	return b.inLab(ctx, file, work, "--full-rate")
 }
 
 // study makes one study and returns it with the samples of its runs.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/uml"
@@ -70,12 +72,26 @@ func TestSampleOnAKernelHost(t *testing.T) {
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) {
 		t.Skip(err)
 	}
-	var said bytes.Buffer
-	all := newTable(&said)
-	if err := kernelCases(self)(t.Context(), all, 9); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
+	// A kernel host that stands still (seen once, right after it was up: nothing in it
+	// ran and nothing reached it) is the emulator's fault and not an undo's.
+	const each = 5 * time.Minute
+	for range 2 {
+		var said bytes.Buffer
+		all := newTable(&said)
+		ctx, cancel := context.WithTimeout(t.Context(), each)
+		err := kernelCases(self)(ctx, all, 9)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+		cancel()
+		switch {
+		case late:
+			t.Logf("not done within %v: %v\n%s", each, err, said.String())
+			continue
+		case err != nil:
+			t.Fatalf("%v\n%s", err, said.String())
+		case all.cases < 6 || all.broken > 0 || len(all.rows) != 2:
+			t.Errorf("%d cases, %d broken\n%s", all.cases, all.broken, said.String())
+		}
+		return
 	}
-	if all.cases < 6 || all.broken > 0 || len(all.rows) != 2 {
-		t.Errorf("%d cases, %d broken\n%s", all.cases, all.broken, said.String())
-	}
+	t.Errorf("no kernel host came through within %v", each)
 }

@@ -108,7 +108,11 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NUMBER\tWHAT\tLIMITER\tFOR")
 	for _, f := range s.Faults {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, f.What, claimed(f.Limiter), env.now().Sub(f.Since).Round(time.Second))
+		what := f.What
+		if f.By != "" {
+			what += " (by study " + f.By + ")"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, what, claimed(f.Limiter), env.now().Sub(f.Since).Round(time.Second))
 	}
 	return w.Flush()
 }

@@ -24,7 +24,8 @@ import (
 // blockFlags is the command line of load block.
 type blockFlags struct {
 	workload, pattern, sync string
-	size, area, from        unit.Bytes
+	sizes                   string
+	area, from              unit.Bytes
 	read                    *float64
 	threads, depth          int
 	seconds, warmup, think  time.Duration
@@ -38,6 +39,9 @@ type blockFlags struct {
 	runs                    int
 	dropCache               bool
 	seed                    uint64
+	stuck                   time.Duration
+	compress, dedup         float64
+	ram                     unit.Bytes
 }
 
 func loadBlockCommand(env *environment) *cobra.Command {
@@ -62,15 +66,16 @@ refused unless --fill writes them first.`,
   linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
   linerate load block /pool1/f --with /pool2/f --block 1m --pattern sequential --direct
   linerate load block /dev/sdx --read 0 --steady 1m --seconds 300 --direct --destroy /dev/sdx
-  linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json`,
+  linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json
+  linerate load block ./f --pattern zoned:60/10:30/20:8/30:2/40 --block 4k/60:64k/30:1m/10`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runBlock(cmd, env, f, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.workload, "workload", "", "a workload by name (linerate load list); the flags below then change it")
-	flags.StringVar(&f.pattern, "pattern", "random", "sequential, random, once (each block once per pass) or zipf:EXPONENT")
+	flags.StringVar(&f.pattern, "pattern", "random", "sequential, random, once (each block once per pass), zipf:EXPONENT or zoned:90/10:10/90 (percent of the requests / of the space, zone by zone)")
 	flags.Var(share{&f.read}, "read", "part of the requests that read; default 100")
-	blockFlag(cmd, &f.size, "block", "size of a request; default 4 KiB")
+	flags.StringVar(&f.sizes, "block", "4k", "size of a request, or sizes with the percentage that each has: 4k/60:64k/30:1m/10")
 	blockFlag(cmd, &f.area, "area", "part of the target that is used, from --from on; default all")
 	blockFlag(cmd, &f.from, "from", "where that part begins")
 	flags.IntVar(&f.threads, "threads", 1, "threads")
@@ -92,28 +97,22 @@ refused unless --fill writes them first.`,
 	flags.IntVar(&f.runs, "runs", 0, "how often; default once, or 3 with --with")
 	flags.BoolVar(&f.dropCache, "drop-cache", false, "have this host's page cache forget the target before each run")
 	onFlag(cmd, &f.on, "the target is a path on each of them, with %h for the host's name")
+	flags.Float64Var(&f.compress, "compress", 1, "ratio by which what is written compresses; default: not at all")
+	flags.Float64Var(&f.dedup, "dedup", 1, "how often each block of what is written comes again on average; default: never")
+	stuckFlag(cmd, &f.stuck)
+	ramFlag(cmd, &f.ram)
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
-		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1"}, "sync": {"none", "every", "after:1"},
+		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1", "zoned:90/10:10/90"}, "sync": {"none", "every", "after:1"},
 		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
-	}, "threads", "qd", "rate", "read", "seed", "seconds")
+	}, "threads", "qd", "rate", "read", "seed", "seconds", "compress", "dedup")
 }
 
 // blockFlag takes sizes as load generators do, too: 4k is 4096 bytes, as for
 // fio, vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
 func blockFlag(cmd *cobra.Command, to *unit.Bytes, name, help string) {
-	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(parseBlock)}, name, help)
-}
-
-func parseBlock(text string) (unit.Bytes, error) {
-	letters := map[string]string{"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}
-	if n := len(text); n > 1 {
-		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
-			text = text[:n-1] + u
-		}
-	}
-	return unit.ParseBytes(text)
+	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(shape.ParseSize)}, name, help)
 }
 
 // secondsFlag is a duration typed as a plain number of seconds.
@@ -133,7 +132,7 @@ func (s secondsFlag) Type() string   { return "number" }
 // spec turns the flags into a run. A named workload gives what was not typed.
 func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, error) {
 	s := block.Spec{Path: path, Engine: block.Engine(f.engine), Direct: f.direct, From: f.from, Seed: f.seed,
-		Threads: f.threads, Depth: f.depth, Duration: f.seconds, Warmup: f.warmup, Sync: block.Sync(f.sync)}
+		Threads: f.threads, Depth: f.depth, Duration: f.seconds, Warmup: f.warmup, Stuck: f.stuck, Sync: block.Sync(f.sync), Compress: f.compress, Dedup: f.dedup}
 	name := "by hand"
 	s.Shape = shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}
 	typed := cmd.Flags().Changed
@@ -154,15 +153,19 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 		s.Duration = 10 * time.Second
 	}
 	if typed("pattern") {
-		if err := f.setPattern(&s.Shape); err != nil {
-			return s, "", err
+		var err error
+		if s.Shape.Pattern, s.Shape.Theta, s.Shape.Hot, err = shape.ParsePattern(f.pattern); err != nil {
+			return s, "", exit(ExitUsage, "--%w", err)
 		}
 	}
 	if f.read != nil {
 		s.Shape.Read = *f.read
 	}
-	if f.size > 0 {
-		s.Shape.Sizes = []shape.SizeShare{{Size: f.size, Share: 1}}
+	if typed("block") {
+		var err error
+		if s.Shape.Sizes, err = shape.ParseSizes(f.sizes); err != nil {
+			return s, "", exit(ExitUsage, "--block %w", err)
+		}
 	}
 	s.Shape.Area, s.Shape.Think = f.area, f.think
 	if f.rate != 0 {
@@ -179,18 +182,6 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 		s.Sync, s.SyncEvery = block.After, every
 	}
 	return s, name, nil
-}
-
-func (f blockFlags) setPattern(s *shape.Shape) error {
-	s.Pattern, s.Theta = shape.Pattern(f.pattern), 0
-	if theta, ok := strings.CutPrefix(f.pattern, "zipf:"); ok {
-		v, err := strconv.ParseFloat(theta, 64)
-		if err != nil {
-			return exit(ExitUsage, "--pattern %s: want an exponent after the colon, such as zipf:0.99", f.pattern)
-		}
-		s.Pattern, s.Theta = shape.Zipf, v
-	}
-	return nil
 }
 
 // loadResult is what load … --json prints.
@@ -221,6 +212,9 @@ type loadSpec struct {
 	Depth    int         `json:"depth"`
 	Duration int64       `json:"measured_ns"`
 	Seed     uint64      `json:"seed"`
+	// Compress and Dedup are the ratios that were asked for.
+	Compress float64 `json:"compress,omitempty"`
+	Dedup    float64 `json:"dedup,omitempty"`
 	// Run names the run in what it wrote, and Filled what was written before it.
 	Run    string `json:"run,omitempty"`
 	Filled string `json:"filled,omitempty"`
@@ -239,9 +233,13 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil {
 		return err
 	}
+	// What the cache holds already is not charged to who is limited now.
+	f.dropCache = f.dropCache || f.ram > 0
 	switch {
 	case f.runs < 0 || f.runs > maxRuns:
 		return exit(ExitUsage, "--runs %d: want 1 to %d", f.runs, maxRuns)
+	case f.dedup > 1 && f.journal != "":
+		return exit(ExitUsage, "--dedup %v --journal: what is written twice carries no stamp that a journal could be held against; --compress goes with one", f.dedup)
 	case f.with == "" && f.withWorkload != "":
 		return exit(ExitUsage, "--with-workload is about a second target: name it with --with")
 	case f.with != "":
@@ -266,11 +264,11 @@ func (f blockFlags) named(path string) string {
 // maxRuns bounds what is kept of runs.
 const maxRuns = 100
 
-func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
+func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) (err error) {
 	path := s.Path
-	t, s, err := storage.OpenTarget(s, f.named(s.Path))
+	t, s, err := storage.OpenTarget(ctx, s, f.named(s.Path))
 	if err != nil {
-		return refused(err)
+		return interruptedLoad(ctx, refused(err), path, false)
 	}
 	if t != nil {
 		defer t.Close() // only descriptors: what was written is the kernel's since
@@ -280,9 +278,14 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 	}
 	p := newProgress(env)
 	defer p.end()
+	hooks, unlimited, err := p.limited(f.ram)
+	if err != nil {
+		return refused(err)
+	}
+	defer func() { err = errors.Join(err, unlimited()) }()
 	filled := ""
 	if t != nil {
-		if filled, err = storage.FillHoles(ctx, p.hooks(), t, s, f.fill); err != nil {
+		if filled, err = storage.FillHoles(ctx, hooks, t, s, f.fill); err != nil {
 			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
 		}
 	}
@@ -290,12 +293,12 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 	if err != nil {
 		return err
 	}
-	runs, err := f.repeat(ctx, p, t, s, name)
-	if jerr := kept.end(env, t, err); jerr != nil {
-		return errors.Join(jerr, err)
+	runs, err := f.repeat(ctx, hooks, t, s, name)
+	if jerr := kept.end(env, t, err, s.Stuck); jerr != nil {
+		return adviseStuck(errors.Join(jerr, err))
 	}
 	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
-		return interruptedLoad(ctx, err, path, s.Shape.Read < 1)
+		return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
 	}
 	for i := range runs {
 		runs[i].Filled = filled
@@ -305,7 +308,7 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 
 // repeat makes the runs one after the other. The last one may have been stopped
 // before its time.
-func (f blockFlags) repeat(ctx context.Context, p *progress, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
+func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
 	for i := range max(f.runs, 1) {
 		m := storage.Measured{Spec: s}
 		if i > 0 { // what an earlier run wrote is no work for this one
@@ -314,12 +317,12 @@ func (f blockFlags) repeat(ctx context.Context, p *progress, t *block.Target, s 
 			}
 		}
 		if f.dropCache && t != nil {
-			if err := t.Forget(); err != nil {
+			if err := block.Within(ctx, storage.SyncTime(s.Stuck), "drop the page cache of "+s.Path, t.Forget); err != nil {
 				return runs, err
 			}
 			m.Dropped = true
 		}
-		err = m.Measure(ctx, p.hooks(), t, name)
+		err = m.Measure(ctx, h, t, name)
 		if m.Result.ReadLatency != nil {
 			runs = append(runs, m)
 		}
@@ -407,25 +410,19 @@ func blockResult(m storage.Measured, name string) (loadResult, error) {
 	}}
 	if s.Shape.Read < 1 && s.Engine != block.Null {
 		out.Spec.Run = storage.RunName(s.Run)
+		out.Spec.ratios(s)
 	}
 	return out, err
 }
 
-// interruptedLoad is the end of a load by Ctrl-C: it has changed no setting, and
-// what it has written cannot be taken back.
-func interruptedLoad(ctx context.Context, err error, path string, wrote bool) error {
-	if ctx.Err() == nil {
-		return err
+// ratios notes by how much what was written compresses and is the same, if at all.
+func (l *loadSpec) ratios(s block.Spec) {
+	if s.Compress > 1 {
+		l.Compress = s.Compress
 	}
-	stays := "nothing was written"
-	if wrote {
-		stays = "what was written to " + path + " stays"
+	if s.Dedup > 1 {
+		l.Dedup = s.Dedup
 	}
-	var stuck *block.StuckError
-	if errors.As(err, &stuck) {
-		stays += fmt.Sprintf(" (%v)", stuck)
-	}
-	return exit(ExitInterrupted, "interrupted; %s", stays)
 }
 
 // refused makes a refusal of the target a wrong command line.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/load/block"
+	"linerate/internal/load/shape"
 	"linerate/internal/unit"
 )
 
@@ -18,12 +20,12 @@ func TestBlockSizes(t *testing.T) {
 		"4k": 4096, "256K": 256 * unit.KiB, "8m": 8 * unit.MiB, "1.5g": 1536 * unit.MiB, "2T": 2 * unit.TiB,
 		"4KB": 4000, "4KiB": 4096, "512B": 512,
 	} {
-		if got, err := parseBlock(text); err != nil || got != want {
+		if got, err := shape.ParseSize(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "k", "4q", "-4k", "NaNk"} {
-		if got, err := positive(parseBlock)(text); err == nil {
+		if got, err := positive(shape.ParseSize)(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
@@ -83,11 +85,11 @@ func TestInterruptedLoad(t *testing.T) {
 }
 
 func TestRunText(t *testing.T) {
-	got := runText(500, 500*4096, 3*time.Millisecond, 500*time.Millisecond, 7600*time.Millisecond)
-	if want := "1000 requests/s, 3.91 MiB/s, longest 3ms, 8s left"; got != want {
+	got := runText(500, 500*4096, 3*time.Millisecond, 500*time.Millisecond, 7600*time.Millisecond, block.ByTarget)
+	if want := "1000 requests/s, 3.91 MiB/s, longest 3ms, 8s left, held by the target"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := runText(0, 0, 0, time.Second, -time.Second); got != "0 requests/s, 0 B/s" {
+	if got := runText(0, 0, 0, time.Second, -time.Second, ""); got != "0 requests/s, 0 B/s" {
 		t.Errorf("%q", got)
 	}
 }

@@ -58,6 +58,8 @@ How words were taken is part of the result.`,
 	blockFlag(cmd, &o.size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.seconds, "for", "measure so long, whatever the file says")
 	cmd.Flags().BoolVar(&o.fill, "fill", false, "write the blocks that were never written first")
+	stuckFlag(cmd, &o.stuck)
+	ramFlag(cmd, &o.ram)
 	return completeFlags(cmd, nil)
 }
 
@@ -87,6 +89,8 @@ they are iozone's: the result says so.`,
 		},
 	}
 	onFlag(cmd, &o.on, "DIR is a path on each of them")
+	stuckFlag(cmd, &o.stuck)
+	ramFlag(cmd, &o.ram)
 	return completeFlags(cmd, nil)
 }
 
@@ -116,6 +120,8 @@ removed at the end.`,
 	}
 	blockFlag(cmd, &o.size, "size", "make the file so large, whatever the workload file says")
 	timeFlag(cmd, &o.seconds, "for", "measure so long, whatever the workload file says; default there and else 60s")
+	stuckFlag(cmd, &o.stuck)
+	ramFlag(cmd, &o.ram)
 	return completeFlags(cmd, nil)
 }
 
@@ -127,6 +133,8 @@ type jobOptions struct {
 	fill    bool
 	on      string // hosts; empty: this one
 	table   bool   // at the end, of all runs
+	stuck   time.Duration
+	ram     unit.Bytes
 	command string // as the user typed it
 }
 
@@ -153,7 +161,11 @@ type jobResult struct {
 	loadResult
 	// Flush is the part of the measured time that a sync at the end took.
 	Flush time.Duration `json:"flush_ns,omitempty"`
-	Notes []string      `json:"notes"`
+	// Curve is its place on a curve; nil: it is on none.
+	Curve *curvePoint `json:"curve,omitempty"`
+	Notes []string    `json:"notes"`
+
+	rates string // of dialect.Job
 }
 
 // runJobs makes the runs one after the other. dir is where files are made, empty
@@ -164,38 +176,61 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 	if o.on != "" {
 		return runJobsOn(ctx, env, p, o, jobs, dir)
 	}
-	r := &storage.Jobs{Hooks: p.hooks(), Size: o.size, For: o.seconds, Destroy: o.destroy, Fill: o.fill}
+	hooks, unlimited, err := p.limited(o.ram)
+	if err != nil {
+		return refused(err)
+	}
+	defer func() { err = errors.Join(err, unlimited()) }()
+	r := &storage.Jobs{Hooks: hooks, Size: o.size, For: o.seconds, Destroy: o.destroy, Fill: o.fill, Stuck: o.stuck}
 	if dir != "" {
-		remove, err := r.MakeRoot(dir)
+		remove, err := r.MakeRoot(ctx, dir)
 		if err != nil {
-			return err
+			return adviseStuck(err)
 		}
 		defer func() { err = errors.Join(err, remove()) }()
 	}
 	out := jobsResult{Runs: []jobResult{}, hosts: []string{"local"}}
-	for _, j := range jobs {
-		var m storage.Measured
-		var specs []block.Spec
-		if m, specs, err = r.Run(ctx, j); err != nil {
-			break
-		}
-		one, serr := jobFigures(j, m, len(specs))
-		if err = serr; err != nil {
-			break
-		}
-		one.Hosts = []loadHost{{Name: "local"}}
-		if err = out.add(env, one); err != nil {
-			return err
-		}
-	}
+	err = out.make(ctx, env, r, jobs)
 	if perr := out.conclude(ctx, env, p, o); perr != nil {
-		return perr
+		return errors.Join(perr, err)
 	}
 	where := "the targets"
 	if dir != "" && ctx.Err() != nil {
 		return exit(ExitInterrupted, "interrupted; what was written below %s was removed", dir)
 	}
 	return interruptedLoad(ctx, refused(err), where, true)
+}
+
+// make makes the runs; those on a curve at their part of what the run before them
+// reached without a rate.
+func (r *jobsResult) make(ctx context.Context, env *environment, on *storage.Jobs, jobs []dialect.Job) error {
+	largest := 0.0
+	for _, j := range jobs {
+		if j.Curve != nil && j.Curve.Percent > 0 {
+			if j.Shape.Rate = j.Curve.Rate(largest); j.Shape.Rate <= 0 {
+				return fmt.Errorf("%s: without a rate %.3g requests per second were made: too few to take a part of", j.Name, largest)
+			}
+		}
+		m, specs, err := on.Run(ctx, j)
+		if err != nil {
+			return err
+		}
+		one, err := jobFigures(j, m, len(specs))
+		if err != nil {
+			return err
+		}
+		if j.Curve != nil {
+			if j.Curve.Percent == 0 {
+				largest = one.Load.IOPS
+			}
+			one.Curve = &curvePoint{Percent: j.Curve.Percent, Largest: largest, Asked: j.Shape.Rate}
+		}
+		one.Hosts, one.rates = []loadHost{{Name: "local"}}, j.Rates
+		if err := r.add(env, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add takes a run in, and prints it where people read along.
@@ -218,11 +253,14 @@ func (r *jobsResult) conclude(ctx context.Context, env *environment, p *progress
 	if len(r.Runs) == 0 {
 		return nil
 	}
-	if o.table {
-		table, err := r.table()
-		if err != nil {
-			return err
-		}
+	table, err := r.rateTable()
+	if err == nil && o.table {
+		table, err = r.table()
+	}
+	if err != nil {
+		return err
+	}
+	if table != "" {
 		r.text += table
 		if !env.json {
 			if _, err := fmt.Fprint(env.out, table); err != nil {

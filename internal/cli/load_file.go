@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,8 @@ type fileFlags struct {
 	tests                       []string
 	direct, durable, flush      bool
 	on                          string
+	stuck                       time.Duration
+	ram                         unit.Bytes
 }
 
 func loadFileCommand(env *environment) *cobra.Command {
@@ -49,6 +52,8 @@ With --on every host runs so many threads, and all begin each test at one instan
 	flags.BoolVarP(&f.durable, "durable", "o", false, "every write is durable before it completes (O_DSYNC)")
 	flags.BoolVarP(&f.flush, "flush", "e", false, "a sync after the last write is part of the time")
 	onFlag(cmd, &f.on, "DIR is a path on each of them, and --threads are of each")
+	stuckFlag(cmd, &f.stuck)
+	ramFlag(cmd, &f.ram)
 	return completeFlags(cmd, map[string][]string{"like": {"iozone"}, "test": {"0", "1", "2"}}, "threads", "record", "size")
 }
 
@@ -99,7 +104,7 @@ func runFile(ctx context.Context, env *environment, f fileFlags, dir string) err
 	if err != nil {
 		return err
 	}
-	return runJobs(ctx, env, jobOptions{on: f.on, table: true, command: "load file " + dir}, jobs, dir)
+	return runJobs(ctx, env, jobOptions{on: f.on, stuck: f.stuck, ram: f.ram, table: true, command: "load file " + dir}, jobs, dir)
 }
 
 // table prints bytes per second of each test by the number of threads.

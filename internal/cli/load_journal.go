@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/load/storage"
 )
 
 // journalFile is where a run's journal goes. A nil one is none.
@@ -39,18 +42,25 @@ func keepJournal(path string, s *block.Spec, t *block.Target) (*journalFile, err
 
 // end writes the journal, after a sync: only what had to be durable can be
 // demanded back. A target that does not answer is not waited for again.
-func (k *journalFile) end(env *environment, t *block.Target, ran error) error {
+func (k *journalFile) end(env *environment, t *block.Target, ran error, stuckAfter time.Duration) error {
 	if k == nil {
 		return nil
 	}
 	var stuck *block.StuckError
+	var unsynced error
 	if !errors.As(ran, &stuck) {
-		k.journal.Synced = t.Sync() == nil // if it fails, the journal says that none succeeded
+		// If it fails, the journal says that none succeeded. It may have to write back
+		// all that memory held.
+		err := block.Within(context.Background(), storage.SyncTime(stuckAfter), "sync "+t.Path, t.Sync)
+		k.journal.Synced = err == nil
+		if errors.As(err, &stuck) {
+			unsynced = err
+		}
 	}
 	k.journal.Ended = env.now().UTC()
 	_, err := k.journal.WriteTo(k.file)
 	if err = errors.Join(err, k.file.Sync(), k.file.Close()); err != nil {
 		return fmt.Errorf("keep journal: %w", err)
 	}
-	return nil
+	return unsynced
 }

@@ -169,7 +169,7 @@ func (h *hostLoads) follow(ctx context.Context, work string, takes time.Duration
 			}
 			all := h.seen(ctx)
 			now := h.p.now()
-			h.p.tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began)))
+			h.p.tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began), ""))
 			before, last = all, now
 		}
 	}()
@@ -244,6 +244,9 @@ func (h *hostLoads) gather(name string, start measure.Start, parts []storage.Mea
 		}
 		all.Witness.Null += m.Witness.Null
 		all.Flush = max(all.Flush, m.Flush)
+		if mem := m.Witness.Memory; mem != nil && (all.Witness.Memory == nil || mem.Peak > all.Witness.Memory.Peak) {
+			all.Witness.Memory = mem // each host's, and the most that one has taken
+		}
 		f := &hostFigures{sum.IOPS, sum.BytesPerS, sum.Latency, sum.Service, sum.FromCache, sum.Failed, sum.GeneratorLimited, timesOf(start, h.names[i], m.Result.Took)}
 		hosts = append(hosts, loadHost{h.names[i], f})
 		together.done(f.Done)
@@ -285,7 +288,7 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 		return exit(ExitUsage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
 	}
 	takes := s.Warmup + s.Duration
-	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Deadline: takes + 24*time.Hour}
+	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Memory: f.ram, Deadline: takes + 24*time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}
@@ -362,7 +365,7 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 	if err != nil {
 		return err
 	}
-	task := storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs, Size: o.size}, Deadline: 48 * time.Hour}
+	task := storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs, Size: o.size, Stuck: o.stuck}, Memory: o.ram, Deadline: 48 * time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 // watchEvery is how often the line of a load is renewed.
 const watchEvery = 500 * time.Millisecond
 
-// watch shows a run while it goes on, on a terminal: rate, longest latency and
-// time left. It returns what the run is to tell, nil where nobody watches, and
-// what ends it.
+// watch shows a run while it goes on, on a terminal: rate, longest latency, time left
+// and what holds it. It returns what the run is to tell, nil where nobody watches,
+// and what ends it.
 func (p *progress) watch(work string, takes time.Duration) (*block.Progress, func()) {
 	if !p.live {
 		return nil, func() {}
@@ -35,7 +35,7 @@ func (p *progress) watch(work string, takes time.Duration) (*block.Progress, fun
 			}
 			now := p.now()
 			r, b, longest := seen.Look()
-			p.tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began)))
+			p.tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began), seen.LimitedBy(now.Sub(last))))
 			requests, bytes, last = r, b, now
 		}
 	}()
@@ -43,7 +43,7 @@ func (p *progress) watch(work string, takes time.Duration) (*block.Progress, fun
 }
 
 // runText is what has happened in a while.
-func runText(requests, bytes int64, longest, while, left time.Duration) string {
+func runText(requests, bytes int64, longest, while, left time.Duration, by string) string {
 	if while <= 0 {
 		return ""
 	}
@@ -53,6 +53,9 @@ func runText(requests, bytes int64, longest, while, left time.Duration) string {
 	}
 	if left > 0 {
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	if by != "" {
+		text += ", held by " + by
 	}
 	return text
 }

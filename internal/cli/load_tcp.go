@@ -26,6 +26,7 @@ type tcpFlags struct {
 	sendCPUs        string
 	recvCPUs        string
 	zeroCopy        bool
+	sendFile        bool
 	discard         bool
 	reverse, both   bool
 }
@@ -65,6 +66,7 @@ in use, give it a --rate.`,
 	flags.StringVar(&f.congestion, "congestion", "", "congestion control of the streams; default: the host's")
 	flags.StringVar(&f.write, "write", "", "size of a write, default 1 MiB, the most; search tries sizes from 16 KiB on first")
 	flags.BoolVar(&f.zeroCopy, "zerocopy", false, "send without a copy (MSG_ZEROCOPY), as far as the kernel and the card do")
+	flags.BoolVar(&f.sendFile, "sendfile", false, "send a file from memory (sendfile), which copies nothing, on loopback neither")
 	flags.StringVar(&f.sendCPUs, "sender-cpus", cpusAuto, "CPUs that send, as 0-3,8; auto: those near the card where it has some; any: all")
 	flags.StringVar(&f.recvCPUs, "receiver-cpus", cpusAuto, "likewise of the receiving end")
 	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
@@ -84,11 +86,13 @@ func noneOrTwo(_ *cobra.Command, args []string) error {
 // workload is what one direction does; the ends are left out.
 func (f tcpFlags) workload() (model.Workload, error) {
 	w := model.Workload{Streams: f.streams, Duration: f.seconds, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
-		MaxPacing: f.pace, WriteSize: f.writeSize, Discard: f.discard, ZeroCopy: f.zeroCopy}
+		MaxPacing: f.pace, WriteSize: f.writeSize, Discard: f.discard, ZeroCopy: f.zeroCopy, SendFile: f.sendFile}
 	if w.Duration == 0 {
 		w.Duration = 10 * time.Second
 	}
 	switch {
+	case f.zeroCopy && f.sendFile:
+		return w, exit(ExitUsage, "--zerocopy --sendfile: two ways to send without a copy: choose one")
 	case f.reverse && f.both:
 		return w, exit(ExitUsage, "--reverse --both: both directions at once have no reverse")
 	case w.Streams < 1 || w.Streams > maxTCPStreams:
@@ -227,6 +231,7 @@ type tcpSpec struct {
 	To         netip.Addr    `json:"to"`
 	Both       bool          `json:"both,omitempty"`
 	ZeroCopy   bool          `json:"zero_copy,omitempty"`
+	SendFile   bool          `json:"send_file,omitempty"`
 	// Placed are the CPUs of each direction's ends, where they are not all.
 	Placed []tcpPlace `json:"placed,omitempty"`
 	Tried  []writeTry `json:"write_tries,omitempty"`
@@ -235,7 +240,7 @@ type tcpSpec struct {
 func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult {
 	w := runs[0].Workload
 	r := tcpResult{Load: tcpLoad{Workload: "tcp", Warnings: []model.Warning{}}, PerSecond: []tcpSecond{}, Hosts: []loadHost{},
-		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, w.WriteSize, f.discard, w.From, w.To, f.both, f.zeroCopy, nil, nil}}
+		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, w.WriteSize, f.discard, w.From, w.To, f.both, f.zeroCopy, f.sendFile, nil, nil}}
 	for _, n := range tcpHosts(directions) {
 		r.Hosts = append(r.Hosts, loadHost{Name: n})
 	}
@@ -250,6 +255,9 @@ func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult 
 		r.Load.GeneratorLimited = r.Load.GeneratorLimited || limited
 		r.Load.Evidence = append(r.Load.Evidence, evidence...)
 		r.Load.Warnings = append(r.Load.Warnings, run.Warnings...)
+	}
+	if f.sendFile {
+		r.Load.Evidence = append(r.Load.Evidence, "what was sent is a file in memory (sendfile): a program that writes what it has made takes a copy more")
 	}
 	if len(runs) > 1 {
 		r.Load.Evidence = append(r.Load.Evidence, "several directions run at once: a machine's time is that of all of them, and stands beside the bytes of each")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/host"
+	"linerate/internal/load/shape"
 	"linerate/internal/load/tcp"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -27,7 +28,7 @@ func (f *tcpFlags) setWrite() (err error) {
 	if f.write == "" || f.write == writeSearch {
 		return nil
 	}
-	if f.writeSize, err = positive(parseBlock)(f.write); err != nil || f.writeSize > unit.MiB {
+	if f.writeSize, err = positive(shape.ParseSize)(f.write); err != nil || f.writeSize > unit.MiB {
 		return exit(ExitUsage, "--write %s: want a size up to 1 MiB, or search", f.write)
 	}
 	return nil

@@ -63,9 +63,21 @@ func loadText(r loadResult) (string, error) {
 		}
 	}
 	if r.Spec.Run != "" {
-		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s\n", r.Spec.Run)
+		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s%s\n", r.Spec.Run, ratioWords(r.Spec))
 	}
 	return b.String(), nil
+}
+
+// ratioWords says what data were asked for.
+func ratioWords(s loadSpec) string {
+	words := ""
+	if s.Compress > 1 {
+		words += fmt.Sprintf("; it compresses by %.3g", s.Compress)
+	}
+	if s.Dedup > 1 {
+		words += fmt.Sprintf("; each block comes %.3g times on average, and those that come again are without a stamp", s.Dedup)
+	}
+	return words
 }
 
 // quantileTable prints the times of a load. A thousandth of fewer requests than
@@ -91,6 +103,9 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 	row("latency", l.Latency)
 	row("  of reads", l.Reads)
 	row("  of writes", l.Writes)
+	for _, z := range l.Sizes {
+		row(fmt.Sprintf("  of %v (%v/s)", unit.Bytes(z.Bytes), unit.Bytes(z.BytesPerS)), z.Latency)
+	}
 	row("service time", l.Service)
 	row("syncs", l.Syncs)
 	if err := w.Flush(); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,14 @@ writes are found as well.`,
 	cmd.Flags().StringVar(&f.journal, "journal", "", "the journal that load block kept of the run")
 	blockFlag(cmd, &f.area, "area", "part of the target that is looked at, from --from on; default all, or the journal's")
 	blockFlag(cmd, &f.from, "from", "where that part begins")
+	stuckFlag(cmd, &f.stuck)
 	return completeFlags(cmd, nil)
 }
 
 type verifyFlags struct {
 	journal    string
 	area, from unit.Bytes
+	stuck      time.Duration
 }
 
 // verifyResult is what load verify --json prints.
@@ -96,13 +99,13 @@ func runVerify(ctx context.Context, env *environment, f verifyFlags, path string
 	}
 	p := newProgress(env)
 	defer p.end()
-	t, s, doubt, err := openPastCache(s)
+	t, s, doubt, err := f.open(ctx, s)
 	if err != nil {
-		return refused(storage.Refusal(err, path))
+		return interruptedLoad(ctx, refused(storage.Refusal(err, path)), path, false)
 	}
 	defer t.Close() // it was only read
 	p.say("verify %s: %v from %d on", path, s.Shape.Area, int64(s.From))
-	v, err := block.Verify(ctx, t, block.Span{From: s.From, Size: s.Shape.Area}, j, func(n unit.Bytes) {
+	v, err := block.Verify(ctx, t, block.Span{From: s.From, Size: s.Shape.Area}, j, f.stuck, func(n unit.Bytes) {
 		p.tick("verify "+path, fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.Shape.Area)))
 	})
 	p.end()
@@ -132,6 +135,20 @@ func (f verifyFlags) read() (*block.Journal, error) {
 		return nil, exit(ExitUsage, "%s: %w", f.journal, err)
 	}
 	return j, nil
+}
+
+// open opens the target, and gives up on one that does not answer.
+func (f verifyFlags) open(ctx context.Context, s block.Spec) (*block.Target, block.Spec, string, error) {
+	var t *block.Target
+	opened, doubt := s, ""
+	err := block.Within(ctx, cmp.Or(f.stuck, block.StuckAfter), "open "+s.Path, func() (err error) {
+		t, opened, doubt, err = openPastCache(s)
+		return err
+	})
+	if err != nil {
+		return nil, s, "", err // the others are whoever's still opens it
+	}
+	return t, opened, doubt, nil
 }
 
 // openPastCache opens a target so that it is the target that is read, and says

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (f blockFlags) withTask(first storage.BlockTask) (storage.BlockTask, error)
 }
 
 // runBlockWith runs two targets, each alone and both at once.
-func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
+func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) (err error) {
 	switch {
 	case f.on != "" || f.journal != "":
 		return exit(ExitUsage, "--with goes with neither --on nor --journal")
@@ -73,7 +74,12 @@ func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.S
 	}
 	p := newProgress(env)
 	defer p.end()
-	rounds, err := storage.Pools(ctx, p.hooks(), [2]storage.BlockTask{first, second}, f.runs, nil)
+	hooks, unlimited, err := p.limited(f.ram)
+	if err != nil {
+		return refused(err)
+	}
+	defer func() { err = errors.Join(err, unlimited()) }()
+	rounds, err := storage.Pools(ctx, hooks, [2]storage.BlockTask{first, second}, f.runs, nil)
 	wrote := s.Shape.Read < 1 || second.Spec.Shape.Read < 1
 	where := s.Path + " and " + f.with
 	if len(rounds) == 0 || err != nil && ctx.Err() == nil {
@@ -84,6 +90,9 @@ func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.S
 		out.Targets[i] = withTarget{t.Spec.Path, t.Name, storage.Interfere(rounds, i)}
 	}
 	out.judge()
+	if hooks.Memory != nil {
+		out.Evidence = append(out.Evidence, fmt.Sprintf("this program and what the page cache held for it had at most %v of memory", f.ram))
+	}
 	text, terr := withText(out)
 	if terr != nil {
 		return terr

@@ -91,27 +91,27 @@ func studySchemaCommand(env *environment) *cobra.Command {
 const maxStudyFile = 1 << 20
 
 // readStudyFile reads and checks a study file. budget, if not 0, stands above the
-// file's.
-func readStudyFile(name string, budget time.Duration) (model.StudyFile, error) {
+// file's. The text comes with it.
+func readStudyFile(name string, budget time.Duration) (model.StudyFile, []byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		code := ExitFailed
 		if errors.Is(err, fs.ErrNotExist) {
 			code = ExitUsage
 		}
-		return model.StudyFile{}, exit(code, "read study: %v; linerate study new prints a file to begin with", err)
+		return model.StudyFile{}, nil, exit(code, "read study: %v; linerate study new prints a file to begin with", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxStudyFile))
 	if err != nil {
-		return model.StudyFile{}, fmt.Errorf("read study %s: %w", name, err)
+		return model.StudyFile{}, nil, fmt.Errorf("read study %s: %w", name, err)
 	}
 	s, err := file.Parse(name, text)
 	if err != nil {
-		return model.StudyFile{}, exit(ExitUsage, "%v", err)
+		return model.StudyFile{}, nil, exit(ExitUsage, "%v", err)
 	}
 	if budget > 0 {
 		s.Budget = budget
 	}
-	return s, nil
+	return s, text, nil
 }

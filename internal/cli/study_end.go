@@ -100,7 +100,7 @@ func studyResults(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*
 func studyLine(s *model.Study) string {
 	gains, decided := "", 0
 	for _, c := range s.Comparisons {
-		if !c.Primary {
+		if !c.Primary || c.Conclusion == model.StudyInForce {
 			continue
 		}
 		if c.Conclusion != model.StudyUndecided && c.Conclusion != model.StudyNotTried && c.Conclusion != model.StudyNotConverged {
@@ -119,7 +119,7 @@ func studyLine(s *model.Study) string {
 func primaries(s *model.Study) int {
 	n := 0
 	for _, c := range s.Comparisons {
-		if c.Primary {
+		if c.Primary && c.Conclusion != model.StudyInForce {
 			n++
 		}
 	}

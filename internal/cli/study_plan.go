@@ -38,7 +38,7 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
   linerate study plan x520.yaml --offline --noise 5%     without looking at the hosts; for a noisier path
   linerate study plan x520.yaml --budget 30m --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := readStudyFile(args[0], o.budget)
+			f, text, err := readStudyFile(args[0], o.budget)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
 			if err != nil {
 				return err
 			}
-			p, f, err := planStudy(cmd.Context(), env, f, o, noise, from)
+			p, f, err := planStudy(cmd.Context(), env, f, text, o, noise, from)
 			if err != nil {
 				return err
 			}
@@ -96,9 +96,10 @@ func (o planOptions) noiseOf() (noise float64, from string, err error) {
 }
 
 // planStudy is the plan, checked against the hosts that can be reached, and the
-// study without what is in force on them already.
-func planStudy(ctx context.Context, env *environment, f model.StudyFile, o planOptions, noise float64, from string) (model.StudyPlan, model.StudyFile, error) {
+// study without what is in force on them already. text is the file's.
+func planStudy(ctx context.Context, env *environment, f model.StudyFile, text []byte, o planOptions, noise float64, from string) (model.StudyPlan, model.StudyFile, error) {
 	c := file.NewChecker(f, map[string]*model.Facts{})
+	c.Lines = file.LinesOf(text)
 	var seen []model.StudyPlanProblem
 	if !o.offline {
 		unreached, done := lookForStudy(ctx, env, f, c)
@@ -108,6 +109,11 @@ func planStudy(ctx context.Context, env *environment, f model.StudyFile, o planO
 	p, err := drive.Outline(c.File, noise, from)
 	if err != nil {
 		return p, f, err
+	}
+	for i := range p.Problems {
+		if o.budget == 0 && strings.HasPrefix(p.Problems[i].What, "the budget") { // and no flag's
+			p.Problems[i].Line = c.Lines.Budget
+		}
 	}
 	p.Problems = append(p.Problems, seen...)
 	for name := range c.Facts {
@@ -162,7 +168,7 @@ func lookForStudy(ctx context.Context, env *environment, f model.StudyFile, c *f
 	for _, s := range seen {
 		if s.err != nil {
 			problems = append(problems, model.StudyPlanProblem{
-				What: fmt.Sprintf("%s was not looked at: %s", s.name, firstLine(s.err)), Next: "see that it can be reached; nothing of the plan was checked against it",
+				Line: c.Lines.Hosts[s.name], What: fmt.Sprintf("%s was not looked at: %s", s.name, firstLine(s.err)), Next: "see that it can be reached; nothing of the plan was checked against it",
 			})
 			continue
 		}
@@ -170,11 +176,14 @@ func lookForStudy(ctx context.Context, env *environment, f model.StudyFile, c *f
 	}
 	for _, a := range c.Asks() {
 		// What cannot be read is not known: the check says what follows.
-		if v, err := agents[a.Host].ReadSetting(ctx, a.Setting, a.Target, a.Like); err == nil {
+		if v, err := agents[a.Host].ReadSetting(ctx, a.Setting, a.Target, a.Like); err != nil {
+			c.Unread[a] = firstLine(err)
+		} else {
 			c.Now[a] = v
 		}
 	}
-	return problems, done
+	problems = append(problems, rehearseStudy(ctx, f, c.Lines, agents)...)
+	return append(problems, checkStudyLab(ctx, env, f, c.Lines)...), done
 }
 
 func (s *seenHost) look(ctx context.Context, env *environment, reach string, p *progress) {

@@ -42,6 +42,9 @@ func printStudyPlan(env *environment, f model.StudyFile, p model.StudyPlan) erro
 		if x.Fatal {
 			label = "refused"
 		}
+		if x.Line > 0 {
+			label += fmt.Sprintf(", line %d", x.Line)
+		}
 		paragraph(out, "  ", report.Printable(fmt.Sprintf("%s: %s. Next: %s.", label, x.What, x.Next)), env.width)
 	}
 	return nil
@@ -106,13 +109,30 @@ func printPlannedChanges(out io.Writer, p model.StudyPlan) error {
 }
 
 func printHands(out io.Writer, p model.StudyPlan, width int) {
-	for i, h := range p.Operator {
-		if i == 0 {
-			fmt.Fprint(out, "\nThe operator is asked to\n")
+	said := map[bool]bool{}
+	for _, lab := range []bool{false, true} {
+		for _, h := range p.Operator {
+			if lab != (h.Lab != "") {
+				continue
+			}
+			if !said[lab] {
+				fmt.Fprint(out, map[bool]string{false: "\nThe operator is asked to\n", true: "\nThe lab does in the operator's place\n"}[lab])
+			}
+			said[lab] = true
+			paragraph(out, "  ", report.Printable(handsText(h)), width)
 		}
-		paragraph(out, "  ", report.Printable(fmt.Sprintf("%s %s: %s; back: %s. At most %d times in all. Seen by %s of %s: %s.",
-			h.Factor, h.Level, h.Instruct, h.Back, h.Times, h.Verify.Fact, h.Verify.Host, h.Verify.Is)), width)
 	}
+}
+
+func handsText(h model.StudyPlanHands) string {
+	what, seen := h.Instruct+"; back: "+h.Back, "by its own list of what is put in"
+	if h.Lab != "" {
+		what = h.Lab + " (for: " + h.Instruct + ")"
+	}
+	if h.Verify.Fact != "" {
+		seen = fmt.Sprintf("by %s of %s: %s", h.Verify.Fact, h.Verify.Host, h.Verify.Is)
+	}
+	return fmt.Sprintf("%s %s: %s. At most %d times in all. Seen %s.", h.Factor, h.Level, what, h.Times, seen)
 }
 
 func printLooks(out io.Writer, p model.StudyPlan, width int) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -150,15 +149,12 @@ func (o studyOptions) check(env *environment) error {
 
 // read reads the study file, with what the command line says otherwise.
 func (s *studyAtWork) read(o studyOptions, path string) error {
-	f, err := readStudyFile(path, o.budget)
-	if err != nil {
+	var err error
+	if s.file, s.raw, err = readStudyFile(path, o.budget); err != nil {
 		return err
 	}
-	if s.file = f; o.seed != 0 {
+	if o.seed != 0 {
 		s.file.Protocol.Seed = o.seed
-	}
-	if s.raw, err = os.ReadFile(path); err != nil {
-		return fmt.Errorf("read study %s: %w", path, err)
 	}
 	if s.file.Protocol.Seed == 0 {
 		if s.file.Protocol.Seed, err = randomSeed(); err != nil {
@@ -170,7 +166,7 @@ func (s *studyAtWork) read(o studyOptions, path string) error {
 
 // agree shows the plan and asks whether to begin.
 func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
-	plan, trimmed, err := planStudy(ctx, s.env, s.file, planOptions{}, drive.DefaultNoise, "assumed; nothing was measured yet")
+	plan, trimmed, err := planStudy(ctx, s.env, s.file, s.raw, planOptions{budget: o.budget}, drive.DefaultNoise, "assumed; nothing was measured yet")
 	if err != nil {
 		return err
 	}
@@ -226,6 +222,9 @@ func (s *studyAtWork) work(ctx context.Context, o studyOptions, root string) err
 	x := &experiment.Experiment{
 		ID: s.state.ID(), File: s.file, Hosts: s.hosts.all(), Director: s.drive, Record: s.state, Route: s.hosts.route,
 		Now: s.env.now, Say: func(what string) { s.p.say("%s", what) }, After: s.after, Past: s.past, Anew: o.anew,
+	}
+	if x.Lab, err = labOfStudy(s.env, s.file); err != nil {
+		return err
 	}
 	if asksHere(s.env) {
 		x.Operator = &terminalOperator{s.env, s.p}

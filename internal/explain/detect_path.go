@@ -84,7 +84,7 @@ func (s *scene) stuckHere() *finding {
 }
 
 func stuck(c model.Conn, backoff float64) bool {
-	return backoff >= 2 && float64(c.TotalRetrans) < backoff
+	return backoff >= 2 && c.Unacked > 0 && float64(c.TotalRetrans) < backoff
 }
 
 func (s *scene) stuckAt(e *End, c model.Conn, backoff float64, n int) *finding {
@@ -101,7 +101,9 @@ func (s *scene) stuckAt(e *End, c model.Conn, backoff float64, n int) *finding {
 // that probing cut is on its way out of a stall.
 func (v *sndView) stalled(shrunk bool) bool {
 	nothing := v.acked < max(stalledBytes, 3*float64(v.last.SndMSS))
-	if v.backoff >= 2 {
+	// Probes of a window that the reader closed double the same timeout
+	// (tcp_send_probe0 in net/ipv4/tcp_output.c): then nothing is in flight.
+	if v.backoff >= 2 && v.last.Unacked > 0 {
 		return nothing || (v.lossState > 0.5 && !shrunk)
 	}
 	return nothing && v.resent >= 2 && v.retrans >= resentMost && v.last.Unacked > 0

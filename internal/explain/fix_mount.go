@@ -46,3 +46,21 @@ func MoreAhead(v model.Verdict, g Ground) model.Verdict {
 	v.Line = Line(v)
 	return v
 }
+
+const (
+	threadsSetting = "linux.nfsd.threads"
+	// fewestThreads, threadsPerCPU and mostThreads are what a server that is short of
+	// threads gets, as profile nfs-server says: each waits for a disk most of the time
+	// (SFC, methodology; nfs.conf(5)).
+	fewestThreads, threadsPerCPU, mostThreads = 64, 4, 256
+)
+
+// threadsFix gives the kernel's NFS server more threads; a server that has so many
+// needs somebody who knows why they are not enough.
+func (v *serverView) threadsFix(advice string) model.Fix {
+	to := min(mostThreads, max(fewestThreads, threadsPerCPU*int64(v.cores())))
+	if to <= v.threads {
+		return operator(v.end.Host, advice)
+	}
+	return change(v.end.Host, threadsSetting, fmt.Sprint(v.threads), fmt.Sprint(to), advice)
+}

@@ -122,6 +122,9 @@ func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model
 		return &out
 	}
 	out.Fix = operator(f.host, cmp.Or(f.advice, m.advice(f.id)))
+	if f.cause == causeThreads {
+		out.Fix = server.threadsFix(f.advice)
+	}
 	out.ExpectedGain = nfsGain(v)
 	return &out
 }

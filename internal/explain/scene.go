@@ -105,6 +105,7 @@ const (
 	causeProbed     cause = "probed"      // MTU probing rescued the connection
 	causeQuota      cause = "quota"
 	causeOneCore    cause = "one core" // all packets pass one core, others idle
+	causeThreads    cause = "threads"  // the kernel's NFS server has no idle thread
 	causeOwnCPU     cause = "own cpu"
 	causeNoCore     cause = "no core" // the whole host is out of CPU time
 )

@@ -75,6 +75,9 @@ func TestServerInView(t *testing.T) {
 				t.Errorf("named at %q", v.Host)
 			}
 			checkVerdict(t, tc.c, v)
+			if short := strings.Contains(tc.says, "NFS threads"); short != (v.Fix.Kind == model.FixSetting) || short && (v.Fix.Setting != "linux.nfsd.threads" || v.Fix.From != "1" || v.Fix.To != "64" || v.Fix.Host != "client1") {
+				t.Errorf("fix %+v", v.Fix)
+			}
 		})
 	}
 }

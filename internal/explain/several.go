@@ -74,7 +74,7 @@ func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
 	most := max(0, *next.Ceiling-next.Measured)
 	found := model.Cause{
 		Limiter: next.Limiter, Where: next.Where, Host: next.Host, Confidence: next.Confidence, Fix: next.Fix, GainLow: new(unit.BitRate), GainHigh: &most,
-		Evidence: append([]model.Evidence{{What: how, Metric: "several_connections", Value: float64(next.Measured), Unit: "bit/s", Host: c.Sender.host(), N: p.Streams}}, next.Evidence...),
+		Evidence: append([]model.Evidence{{What: how, Metric: "several_connections", Value: float64(next.Measured), Unit: "bit/s", Host: c.Sender.host(), N: len(c.Sender.Samples)}}, next.Evidence...),
 	}
 	return withCause(v, found, next.Measured, how)
 }

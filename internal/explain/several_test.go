@@ -134,10 +134,28 @@ func TestStuckBeforeItLeaves(t *testing.T) {
 		for i := range k.Sender.Samples {
 			k.Sender.Samples[i].Conns[0].TotalRetrans = 66
 			x := &k.Receiver.Samples[i].Conns[0]
-			x.Backoff, x.TotalRetrans = 5, c.resent
+			x.Backoff, x.TotalRetrans, x.Unacked = 5, c.resent, 5
 		}
 		if v := Judge(k); v.Limiter != model.LocalQdisc || v.Host != "server1" {
 			t.Errorf("%d sent again by the receiver: %s", c.resent, v.Line)
 		}
+	}
+}
+
+// A reader that stopped closes the window. The probes of it double the timeout and
+// are no segments sent again: nothing is in flight that could be stuck or lost.
+func TestAClosedWindowIsNoStuckHost(t *testing.T) {
+	c := knobs{rate: 1, rtt: 10 * time.Millisecond, backoff: 5}.build()
+	for i := range c.Sender.Samples {
+		x := &c.Sender.Samples[i].Conns[0]
+		x.TotalRetrans, x.BytesRetrans, x.Unacked, x.SndWnd, x.NotSent, x.RwndLimited = 0, 0, 0, 0, 1<<20, x.Busy
+		y := &c.Receiver.Samples[i].Conns[0]
+		y.RcvWnd, y.RecvQ, y.RcvBuf = 0, 6<<20, 6<<20
+	}
+	switch v := Judge(c); v.Limiter {
+	case model.LocalQdisc, model.MTUBlackhole, model.Outage:
+		t.Errorf("%.2f %s", v.Confidence, v.Line)
+	default:
+		t.Logf("%.2f %s", v.Confidence, v.Line)
 	}
 }

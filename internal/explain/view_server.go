@@ -225,7 +225,7 @@ func (m *mountView) judgeSeen(v *serverView, goodput float64) *finding {
 			f.cap = unseenTaskCap
 		}
 	case v.threads > 0 && v.noThread >= threadsShort && float64(v.threads) <= math.Ceil(m.inflight):
-		f.margin, f.cap = over(v.noThread, threadsShort, 0.9), machineCap
+		f.margin, f.cap, f.cause = over(v.noThread, threadsShort, 0.9), machineCap, causeThreads
 		f.advice = fmt.Sprintf("start more NFS threads on the server than %d (/proc/fs/nfsd/threads; RPCNFSDCOUNT, or threads= in nfs.conf)", v.threads)
 		v.threadEvidence(f)
 	default:

@@ -163,6 +163,7 @@ func (a *agent) methods() handlers {
 		methodHello:      typed(a.hello),
 		methodClock:      typed(func(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }),
 		methodFacts:      typed(a.facts),
+		methodThermal:    typed(a.thermal),
 		methodFiles:      typed(a.files),
 		methodRead:       typed(a.readSetting),
 		methodApply:      typed(a.apply),

@@ -231,6 +231,33 @@ func TestNobodyListens(t *testing.T) {
 	wantError(t, err, "host client1", "refused")
 }
 
+// A load that a host cannot make says so with its kind: a host has no congestion
+// control of this name, and there is no such file.
+func TestRefusedLoadsKeepTheirKind(t *testing.T) {
+	sink, _ := dial(t, "server1")
+	to, err := sink.StartWorker(t.Context(), testSpec(load.Sink))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := testSpec(load.Source)
+	source.Peer, source.CC = to.Addr(), "no-such-cc"
+	read := testSpec(load.Read)
+	read.Bind, read.Streams, read.Warmup, read.Token = netip.Addr{}, 0, 0, load.Token{}
+	read.Read = &load.ReadSpec{File: filepath.Join(t.TempDir(), "none"), Cache: load.Dropped, Readers: 1}
+	for want, spec := range map[string]load.Spec{"no-such-cc": source, "none": read} {
+		c, _ := dial(t, "client1")
+		w, err := c.StartWorker(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Connected(t.Context())
+		var no *load.RefusedError
+		if !errors.As(err, &no) || !strings.Contains(no.Text, want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestCallsEndWithTheirContext(t *testing.T) {
 	c, _ := dial(t, "server1")
 	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))

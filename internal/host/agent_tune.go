@@ -26,6 +26,12 @@ func (a *agent) facts(ctx context.Context, p factsParams) (*model.Facts, error) 
 	return facts.Read(ctx, a.src, p.Host, a.o.Now())
 }
 
+// thermal reads how warm the host is. It is no part of the facts: a disk's sensor
+// takes a request to the disk.
+func (a *agent) thermal(context.Context, none) (model.Thermal, error) {
+	return facts.ReadThermal(a.src), nil
+}
+
 // files reads the host's files of settings. It takes no parameters: which files
 // and values, is fixed in facts and in the guide.
 func (a *agent) files(ctx context.Context, _ none) (model.HostFiles, error) {

@@ -158,6 +158,8 @@ func (w *workerProc) await(ctx context.Context, k load.Kind) (load.Event, error)
 		switch {
 		case found && e.Kind == load.Failed && e.Unreached != nil:
 			return e, fmt.Errorf("worker: %w", &load.UnreachedError{Unreached: *e.Unreached})
+		case found && e.Kind == load.Failed && e.Refused:
+			return e, fmt.Errorf("worker: %w", &load.RefusedError{Text: e.Error})
 		case found && e.Kind == load.Failed:
 			return e, fmt.Errorf("worker: %s", e.Error)
 		case found:
@@ -203,6 +205,10 @@ func (a *agent) workerConnected(ctx context.Context, p idParams) (load.Event, er
 	var not *load.UnreachedError
 	if errors.As(err, &not) {
 		return e, jrpc2.Errorf(codeUnreached, "%v", err).WithData(not)
+	}
+	var no *load.RefusedError
+	if errors.As(err, &no) {
+		return e, jrpc2.Errorf(codeRefused, "%v", err).WithData(no)
 	}
 	return e, err
 }

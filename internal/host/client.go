@@ -270,6 +270,10 @@ func remote(e *jrpc2.Error) error {
 	if e.Code == codeUnreached && json.Unmarshal(e.Data, &unreached) == nil {
 		return &unreached
 	}
+	var refused load.RefusedError
+	if e.Code == codeRefused && json.Unmarshal(e.Data, &refused) == nil {
+		return &refused
+	}
 	return errors.New(e.Message)
 }
 
@@ -337,6 +341,13 @@ func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
 		return nil, err
 	}
 	return &f, nil
+}
+
+// Thermal reads how warm the host is.
+func (c *Client) Thermal(ctx context.Context) (model.Thermal, error) {
+	var t model.Thermal
+	err := c.call(ctx, methodThermal, none{}, &t)
+	return t, err
 }
 
 // Files reads the host's files of settings, and the values in force of what

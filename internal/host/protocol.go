@@ -23,6 +23,7 @@ const (
 	methodHello        = "hello"            // none → Hello
 	methodClock        = "clock"            // none → clockResult
 	methodFacts        = "facts"            // factsParams → model.Facts
+	methodThermal      = "thermal"          // none → model.Thermal
 	methodFiles        = "files"            // none → model.HostFiles
 	methodRead         = "setting.read"     // readParams → readResult
 	methodApply        = "plan.apply"       // model.Plan → tune.Result
@@ -65,6 +66,10 @@ const codeNotInForce jrpc2.Code = 1
 // codeUnreached marks a *load.UnreachedError, which is the error's data: it is
 // diagnosed, not reported.
 const codeUnreached jrpc2.Code = 2
+
+// codeRefused marks a *load.RefusedError, which is the error's data: to ask again
+// would change nothing.
+const codeRefused jrpc2.Code = 3
 
 // Hello is how an agent introduces itself.
 type Hello struct {

@@ -119,6 +119,7 @@ type Injected struct {
 	What    string          `json:"what"`
 	Limiter model.LimiterID `json:"limiter"`
 	Since   time.Time       `json:"since"`
+	By      string          `json:"by,omitempty"` // a study that put it in, and takes it out; empty: somebody
 
 	host string // whose kernel holds it
 	undo fault.Undo
@@ -270,7 +271,13 @@ func (k *keeper) serve(c net.Conn) {
 			return locked(k, func() ([]string, error) { return k.enter(host) })
 		}),
 		"fault-add": wire.Op(func(args []string) (Injected, error) {
-			return locked(k, func() (Injected, error) { return k.addFault(ctx, args) })
+			return locked(k, func() (Injected, error) { return k.addFault(ctx, "", args) })
+		}),
+		"fault-add-by": wire.Op(func(o faultOrder) (Injected, error) {
+			return locked(k, func() (Injected, error) { return k.addFault(ctx, o.By, o.Args) })
+		}),
+		"fault-check": wire.Op(func(args []string) (struct{}, error) {
+			return locked(k, func() (struct{}, error) { _, err := k.parseFault(args); return struct{}{}, err })
 		}),
 		"fault-remove": wire.Op(func(n int) (Injected, error) {
 			return locked(k, func() (Injected, error) { return k.removeFault(ctx, n) })
@@ -316,23 +323,45 @@ func (k *keeper) reboot(ctx context.Context, host string) error {
 	return k.lab.Reboot(ctx, host)
 }
 
-func (k *keeper) addFault(ctx context.Context, args []string) (Injected, error) {
+// faultOrder is a fault with who puts it in.
+type faultOrder struct {
+	By   string   `json:"by"`
+	Args []string `json:"args"`
+}
+
+// parseFault reads a fault that this lab can hold.
+func (k *keeper) parseFault(args []string) (fault.Injection, error) {
 	in, err := fault.Parse(args, k.lab.Topology())
 	if err != nil {
-		return Injected{}, err
+		return in, err
 	}
 	var w, plain model.Workload
 	if err := in.Workload(&w, k.lab.Topology()); err != nil {
-		return Injected{}, err
+		return in, err
 	}
 	if fmt.Sprint(w) != fmt.Sprint(plain) {
-		return Injected{}, fmt.Errorf("fault %s is one of the application, not of the network or its hosts: a lab cannot hold it; the judge and the demo give it to their own workload", in.Fault)
+		return in, fmt.Errorf("fault %s is one of the application, not of the network or its hosts: a lab cannot hold it; the judge and the demo give it to their own workload", in.Fault)
+	}
+	return in, nil
+}
+
+// addFault puts a fault in. Of one and the same user's (by) there is one: to ask
+// again after a connection broke adds no second.
+func (k *keeper) addFault(ctx context.Context, by string, args []string) (Injected, error) {
+	for _, f := range k.faults {
+		if by != "" && f.By == by {
+			return f, nil
+		}
+	}
+	in, err := k.parseFault(args)
+	if err != nil {
+		return Injected{}, err
 	}
 	undo, err := in.Inject(ctx, k.lab)
 	if err != nil {
 		return Injected{}, err
 	}
-	f := Injected{Number: k.next, What: in.String(), Limiter: in.Limiter(), Since: k.now(), host: in.Host(k.lab.Topology()), undo: undo}
+	f := Injected{Number: k.next, What: in.String(), Limiter: in.Limiter(), Since: k.now(), By: by, host: in.Host(k.lab.Topology()), undo: undo}
 	k.next++
 	k.faults = append(k.faults, f)
 	return f, nil

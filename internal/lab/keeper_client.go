@@ -102,6 +102,18 @@ func (c *Client) AddFault(ctx context.Context, args []string) (f Injected, err e
 	return f, err
 }
 
+// AddFaultBy is AddFault by somebody who has to find it again: a study. A second
+// one by the same adds nothing and returns the first.
+func (c *Client) AddFaultBy(ctx context.Context, by string, args []string) (f Injected, err error) {
+	err = c.ask(ctx, "fault-add-by", faultOrder{by, args}, &f)
+	return f, err
+}
+
+// CheckFault says why a fault could not be put in; it changes nothing.
+func (c *Client) CheckFault(ctx context.Context, args []string) error {
+	return c.ask(ctx, "fault-check", args, nil)
+}
+
 // RemoveFault takes a fault out by its number.
 func (c *Client) RemoveFault(ctx context.Context, number int) (f Injected, err error) {
 	err = c.ask(ctx, "fault-remove", number, &f)

@@ -2,9 +2,12 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"syscall"
 	"time"
 )
 
@@ -42,6 +45,9 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 		}
 	}()
 	about, err := a.prepare(ctx)
+	if err != nil && ctx.Err() == nil && !passing(err) {
+		return Result{}, &RefusedError{err.Error()}
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -161,4 +167,11 @@ func (m *memoryCopy) close() error {
 		}
 	}
 	return nil
+}
+
+// passing tells an error of a server or a disk that may be back the next time, and of
+// a host that is short of something now, from one that comes again each time.
+func passing(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENOTCONN,
+		syscall.EAGAIN, syscall.EINTR, syscall.EBUSY, syscall.ENOMEM, syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE}, func(e error) bool { return errors.Is(err, e) })
 }

@@ -3,10 +3,12 @@ package load
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -257,6 +259,17 @@ func TestWrittenDataIsNotFoundTwice(t *testing.T) {
 				t.Fatal("the same 4 KiB came twice")
 			}
 			seen[page] = true
+		}
+	}
+}
+
+// A server that is away is no reason to call a load one that the host cannot make.
+func TestPassing(t *testing.T) {
+	for err, want := range map[error]bool{
+		syscall.EIO: true, syscall.ESTALE: true, syscall.ENOSPC: true, syscall.ENOENT: false, syscall.EACCES: false, errors.New("smaller than a request"): false,
+	} {
+		if got := passing(fmt.Errorf("open the file: %w", err)); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
 		}
 	}
 }

@@ -11,19 +11,20 @@ import (
 
 	requests "linerate/internal/load/block" // block is this package's size of a write
 	"linerate/internal/load/shape"
-	"linerate/internal/unit"
 )
 
-// BlockSpec is what a Block is told: requests of one size on one file or device,
-// as many at once as Threads × Depth, each made when one before it is done.
+// BlockSpec is what a Block is told: requests on one file or device, as many at
+// once as Threads × Depth, each made when one before it is done.
 type BlockSpec struct {
-	Path    string        `json:"path"` // absolute
-	Pattern shape.Pattern `json:"pattern"`
-	Read    int           `json:"read"` // percent of the requests
-	Size    unit.Bytes    `json:"size"`
-	Threads int           `json:"threads"`
-	Depth   int           `json:"depth"`
-	Direct  bool          `json:"direct,omitempty"` // past the page cache
+	Path    string            `json:"path"` // absolute
+	Pattern shape.Pattern     `json:"pattern"`
+	Theta   float64           `json:"theta,omitempty"` // of Zipf
+	Hot     []shape.Band      `json:"hot,omitempty"`
+	Read    int               `json:"read"` // percent of the requests
+	Sizes   []shape.SizeShare `json:"sizes"`
+	Threads int               `json:"threads"`
+	Depth   int               `json:"depth"`
+	Direct  bool              `json:"direct,omitempty"` // past the page cache
 	// Destroy is Path again where what is on it may be overwritten.
 	Destroy string `json:"destroy,omitempty"`
 	Seed    uint64 `json:"seed"` // of the offsets
@@ -66,8 +67,8 @@ func (b *blockLoad) prepare(context.Context) (Alone, error) {
 	s := requests.Spec{
 		Path: b.spec.Path, Threads: b.spec.Threads, Depth: b.spec.Depth, Engine: requests.Auto, Direct: b.spec.Direct, Sync: requests.None,
 		Warmup: b.warmup, Duration: b.length - b.warmup, Seed: b.spec.Seed, Run: binary.LittleEndian.Uint64(number[:]) | 1,
-		Shape: shape.Shape{Pattern: b.spec.Pattern, Read: float64(b.spec.Read) / 100, Arrivals: shape.Closed,
-			Sizes: []shape.SizeShare{{Size: b.spec.Size, Share: 1}}},
+		Shape: shape.Shape{Pattern: b.spec.Pattern, Theta: b.spec.Theta, Hot: b.spec.Hot, Read: float64(b.spec.Read) / 100,
+			Arrivals: shape.Closed, Sizes: b.spec.Sizes},
 	}
 	t, s, err := requests.Open(s, b.spec.Destroy)
 	if err != nil {
@@ -90,8 +91,8 @@ func (b *blockLoad) prepare(context.Context) (Alone, error) {
 	if s.Direct {
 		how = "past the page cache"
 	}
-	return Alone{File: s.Path, Size: int64(t.Size), Block: int64(b.spec.Size),
-		Method: fmt.Sprintf("%s requests of %v, %d%% of them reads, %d at once, %s", s.Shape.Pattern, b.spec.Size, b.spec.Read, s.Threads*s.Depth, how)}, nil
+	return Alone{File: s.Path, Size: int64(t.Size), Block: int64(s.Shape.Largest()),
+		Method: fmt.Sprintf("%s requests of %s, %d%% of them reads, %d at once, %s", s.Shape.Pattern, shape.SizesText(s.Shape.Sizes), b.spec.Read, s.Threads*s.Depth, how)}, nil
 }
 
 // move ends by the length of the run, not by a time: latencies of requests that

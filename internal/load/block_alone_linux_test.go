@@ -28,7 +28,7 @@ func blockSpecOf(t *testing.T, filled bool) Spec {
 	}
 	s := aloneSpec(Block, nil)
 	s.Warmup = 50 * time.Millisecond
-	s.Block = &BlockSpec{Path: path, Pattern: shape.Random, Read: 100, Size: 4 * unit.KiB, Threads: 2, Depth: 2, Seed: 5}
+	s.Block = &BlockSpec{Path: path, Pattern: shape.Random, Read: 100, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Threads: 2, Depth: 2, Seed: 5}
 	return s
 }
 

@@ -36,6 +36,8 @@ type Event struct {
 	Error  string         `json:"error,omitempty"`
 	// Unreached goes with an Error that is a connection that did not come up.
 	Unreached *model.Unreached `json:"unreached,omitempty"`
+	// Refused goes with an Error that is a RefusedError.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // failed is the last event of a worker that ended with err.
@@ -45,6 +47,8 @@ func failed(err error) Event {
 	if errors.As(err, &not) {
 		e.Unreached = &not.Unreached
 	}
+	var no *RefusedError
+	e.Refused = errors.As(err, &no)
 	return e
 }
 

@@ -4,7 +4,8 @@ import "linerate/internal/unit"
 
 // An exchange is a request that is written in two pieces, as a program writes
 // that sends a header and then what follows it, and that waits for the answer
-// before the next one. Nagle's algorithm (RFC 1122, section 4.2.3.4) is left on:
+// before the next one. Nagle's algorithm (RFC 1122, section 4.2.3.4) is left on,
+// unless Spec.NoDelay turns it off:
 // where the second piece is small, it stays with the sender until the first one is
 // acknowledged, which the receiver delays because it has nothing to answer yet.
 
@@ -17,8 +18,10 @@ const (
 
 // exchange makes one request after the other until the session is stopped.
 func (s *session) exchange(st *stream) error {
-	if err := st.wire.nagle(); err != nil {
-		return err
+	if !s.spec.NoDelay { // a new connection of Go's has the algorithm off
+		if err := st.wire.nagle(); err != nil {
+			return err
+		}
 	}
 	answer := make([]byte, 1)
 	for !s.stop.Load() {

@@ -23,6 +23,10 @@ const (
 	smallest    = 1 << 20 // below that a read is over before it can be timed
 	directBlock = 8 << 20 // one O_DIRECT read: large enough for every disk of an array to have a part
 	keepDefault = 256 << 20
+	// readBlock is one read through the page cache. It is what cp reads in (coreutils
+	// 9.5, src/ioblksize.h): a larger one would hide a read-ahead that is too small for
+	// the delay, for the kernel asks at once for all that a read wants.
+	readBlock = 256 << 10
 )
 
 // fileRead reads one file from its start on, in order.
@@ -39,7 +43,7 @@ func (r *fileRead) prepare(ctx context.Context) (Alone, error) {
 	}
 	r.about.Cached = cachedShare(r.f, r.about.Size)
 	r.about.ReadAhead = readAhead(r.f)
-	size := block
+	size := readBlock
 	switch r.spec.Cache {
 	case Direct:
 		if err := setDirect(r.f); err != nil {

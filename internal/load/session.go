@@ -31,6 +31,7 @@ type session struct {
 	spec    Spec
 	streams []*stream
 	payload []byte        // what sources write, shared; sinks have a buffer each
+	file    *memoryFile   // the same as a file; nil: it is written
 	gate    chan struct{} // closed at the start barrier
 	stopped chan struct{} // closed to end the streams
 	stop    atomic.Bool   // the same, for the loops
@@ -74,6 +75,11 @@ func (s *session) start(random io.Reader) error {
 			return fmt.Errorf("fill send buffer: %w", err)
 		}
 		s.payload = b
+		if s.spec.SendFile {
+			if s.file, err = newMemoryFile(b); err != nil {
+				return err
+			}
+		}
 	}
 	ready := make(chan error, len(s.streams))
 	var wg sync.WaitGroup
@@ -155,9 +161,12 @@ func (s *session) write(st *stream) error {
 	}
 	send := func(n int) (int, error) {
 		var err error
-		if s.spec.ZeroCopy {
+		switch {
+		case s.file != nil:
+			n, err = st.wire.sendFile(s.file, min(n, size))
+		case s.spec.ZeroCopy:
 			n, err = st.wire.sendZero(s.payload[:min(n, size)], &st.zero)
-		} else {
+		default:
 			n, err = st.wire.send(s.payload[:min(n, size)])
 		}
 		st.moved.Add(int64(n))
@@ -288,6 +297,7 @@ func (s *session) close() {
 		_ = freeBuffer(s.payload)
 		s.payload = nil
 	}
+	s.file.close()
 }
 
 func (s *session) tids() []int {

@@ -119,10 +119,16 @@ type Spec struct {
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// ZeroCopy sends pages as they are (MSG_ZEROCOPY), as far as the kernel does.
 	ZeroCopy bool `json:"zero_copy,omitempty"`
+	// SendFile sends a file that lies in memory (sendfile(2)), which copies nothing,
+	// on loopback neither.
+	SendFile bool `json:"send_file,omitempty"`
 	// Exchange is the size of requests, each of which waits for the sink's
 	// answer before the next one (see exchange.go); 0: a stream of bytes. Both
 	// ends are told.
 	Exchange unit.Bytes `json:"exchange,omitempty"`
+	// NoDelay has an exchange's pieces sent at once (TCP_NODELAY). Streams have it
+	// anyway.
+	NoDelay bool `json:"no_delay,omitempty"`
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
 	// MaxConns caps connections open at once, unproven ones included;

@@ -17,6 +17,14 @@ func (e *UnreachedError) Error() string {
 	return fmt.Sprintf("connect %v to %v: %s", e.From, e.To, e.Text)
 }
 
+// RefusedError: this host cannot make the load as it was asked for, however often
+// it is asked: a congestion control that it has not, a file that is not there. It
+// comes before anything was moved.
+type RefusedError struct{ Text string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Text }
+
 // errUnanswered ends the wait for connections.
 var errUnanswered = errors.New("no answer: does the network let TCP through to that address?")
 

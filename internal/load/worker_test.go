@@ -42,8 +42,11 @@ func TestSourceToSink(t *testing.T) {
 		"slow reader":        func(sink, _ *Spec) { sink.ReadRate = 80 * unit.Mbit },
 		"small writes":       func(_, source *Spec) { source.WriteSize = 200 },
 		"answered requests":  func(sink, source *Spec) { sink.Exchange, source.Exchange = 1024, 1024 },
-		"one stream":         func(sink, source *Spec) { sink.Streams, source.Streams = 1, 1 },
-		"without warm-up":    func(sink, source *Spec) { sink.Warmup, source.Warmup = 0, 0 },
+		"requests at once": func(sink, source *Spec) {
+			sink.Exchange, source.Exchange, source.NoDelay = 1024, 1024, true
+		},
+		"one stream":      func(sink, source *Spec) { sink.Streams, source.Streams = 1, 1 },
+		"without warm-up": func(sink, source *Spec) { sink.Warmup, source.Warmup = 0, 0 },
 	}
 	if runtime.GOOS == "linux" {
 		tests["discard"] = func(sink, _ *Spec) { sink.Discard = true }

@@ -38,12 +38,15 @@ type world struct {
 	stuck     bool // the host does not take the value back
 	clamps    bool // the kernel takes the write and keeps its own value
 	dumb      bool // the change has no effect on the goodput
-	mounts    []model.Mount
-	busy      nicLoad   // what the interfaces carry, beside the samples of the window
-	noRead    load.Role // a worker of this role fails
-	lossy     bool      // the path loses one segment in a thousand of a sender that does not pace itself
-	still     bool      // nothing moves
-	paces     bool      // the run that goes on paces itself
+	// gain of the change when it is made for the n-th time; nil: much, always.
+	gain    func(n int) float64
+	applied int
+	mounts  []model.Mount
+	busy    nicLoad   // what the interfaces carry, beside the samples of the window
+	noRead  load.Role // a worker of this role fails
+	lossy   bool      // the path loses one segment in a thousand of a sender that does not pace itself
+	still   bool      // nothing moves
+	paces   bool      // the run that goes on paces itself
 	// What comes instead of a connection to the receiver, and to the sender;
 	// empty: it comes up.
 	unreached, unreachedBack model.Refusal
@@ -69,8 +72,11 @@ func (w *world) goodput() unit.BitRate {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	drift := unit.BitRate(1 + 0.002*float64(w.calls%5))
-	if w.value == original || w.dumb {
+	switch {
+	case w.value == original || w.dumb:
 		return 120 * unit.Mbit * drift
+	case w.gain != nil:
+		return 120 * unit.Mbit * drift * unit.BitRate(w.gain(w.applied))
 	}
 	return 930 * unit.Mbit * drift
 }
@@ -112,6 +118,7 @@ func (a *fakeAgent) Apply(_ context.Context, p model.Plan) (tune.Result, error) 
 		return tune.Result{}, fmt.Errorf("apply: %w", &tune.NotInForceError{Where: c.Setting, Wanted: c.To, Got: c.From})
 	}
 	a.w.before, a.w.value = a.w.value, c.To
+	a.w.applied++
 	return tune.Result{Plan: p.ID}, nil
 }
 

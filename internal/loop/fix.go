@@ -14,7 +14,7 @@ import (
 )
 
 // Fix climbs from one limiter of a path, or of a mount, to the next: it names what holds the
-// path back, changes that one thing, proves the gain by interleaved pairs, keeps
+// path back, changes that one thing, proves the gain by interleaved pairs with planned looks, keeps
 // what earned it and puts back what did not, and goes on until what is left is
 // the link, an operator's, not to be told apart, or asks for more than it may
 // do. Changes that a later one made needless are taken out again at the end.
@@ -32,6 +32,7 @@ type Fix struct {
 	Export *Export
 	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
 
+	looks []int // of a proof, as far as the budget holds them
 	rec   *Record
 	again func(ctx context.Context, label string) (model.Run, error) // reads over the mount
 	tried map[string]bool
@@ -60,7 +61,10 @@ const (
 // it is undone.
 func (f *Fix) Run(ctx context.Context) (*Record, error) {
 	f.DeadMan, f.Prove, f.climbs, f.tried = proofDeadMan, false, true, map[string]bool{}
-	f.rec = &Record{Facts: map[string]*model.Facts{}}
+	f.rec, f.looks = &Record{Facts: map[string]*model.Facts{}}, f.Timing.Looks
+	if len(f.looks) == 0 {
+		f.looks = study.PlannedBlocks()
+	}
 	started := f.Now()
 	err := f.climb(ctx, started)
 	if err == nil {
@@ -172,8 +176,8 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 		r.Ended = fmt.Sprintf("%s on %s was tried and is named again: nothing else is known to help", v.Fix.Setting, v.Fix.Host)
 	case n > maxSteps:
 		r.Ended = fmt.Sprintf("%d steps were made", maxSteps)
-	case f.Now().Sub(started)+f.proofTime() > f.Budget:
-		r.Ended = fmt.Sprintf("the budget of %s does not hold another proof, of about %s", f.Budget, f.proofTime().Round(time.Second))
+	case !f.planLooks(started):
+		r.Ended = fmt.Sprintf("the budget of %s does not hold another proof, of about %s", f.Budget, f.proofTime(f.looks[0]).Round(time.Second))
 	default:
 		return false
 	}
@@ -194,13 +198,25 @@ func (f *Fix) olderThan(v model.Verdict) bool {
 
 func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setting + " " + x.To }
 
-// proofTime is what one proof takes: its runs, and the look that follows.
-func (f *Fix) proofTime() time.Duration {
+// planLooks plans the looks of the next proof: those that the budget holds. false:
+// not even the first.
+func (f *Fix) planLooks(started time.Time) bool {
+	left, n := f.Budget-f.Now().Sub(started), 0
+	for n < len(f.looks) && f.proofTime(f.looks[n]) <= left {
+		n++
+	}
+	f.Timing.Looks = f.looks[:n]
+	return n > 0
+}
+
+// proofTime is what a proof of so many pairs takes: its runs, and the look at the
+// path that follows.
+func (f *Fix) proofTime(pairs int) time.Duration {
 	around := 300 * time.Millisecond // starting and ending a run
 	if f.Export != nil {
 		around = 2 * time.Second // dropping the file from the page cache as well
 	}
-	return time.Duration(2*(f.Timing.Pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
+	return time.Duration(2*(pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
 }
 
 // try proves the change that a verdict asks for, and keeps it or not. false ends
@@ -260,7 +276,7 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 	case p == nil:
 		step.Why = "not tried: nobody here can make this change"
 	case p.Effect != study.Gain:
-		step.Why = "put back: " + p.Effect
+		step.Why = "put back: " + putBack(p)
 	default:
 		if err := f.keep(ctx, step.Host, plan); err != nil {
 			step.Why = "put back: " + err.Error()
@@ -272,6 +288,17 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 	f.say("%s on %s: %s", step.Change.Setting, step.Host, step.Why)
 	f.rec.Results.Steps = append(f.rec.Results.Steps, step)
 	return nil
+}
+
+// putBack says what a proof showed of a change that did not earn its place.
+func putBack(p *model.Proof) string {
+	switch p.Effect {
+	case study.NoEffectAbove:
+		return fmt.Sprintf("it brings no more than %.0f%%", 100*(study.Margin-1))
+	case study.Undecided:
+		return fmt.Sprintf("%d pairs show no effect and exclude none", p.Pairs)
+	}
+	return p.Effect
 }
 
 // keep applies a change for good. The host gives itself back unless both ends

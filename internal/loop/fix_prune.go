@@ -26,7 +26,7 @@ func (f *Fix) prune(ctx context.Context, started time.Time) error {
 		if !steps[i].Kept || f.changedAgain(steps, i) {
 			continue
 		}
-		if f.Now().Sub(started)+f.proofTime() > f.Budget {
+		if !f.planLooks(started) {
 			f.rec.Results.Warnings = append(f.rec.Results.Warnings, model.Warning{ID: "not-pruned",
 				What: "whether all of the kept changes are needed was not tried: the budget is spent", Next: "run it again with a larger --budget"})
 			return nil
@@ -58,18 +58,14 @@ func (f *Fix) pruneOne(ctx context.Context, i int) error {
 	}
 	f.proveBy(s.Change.Setting)
 	t := &without{fix: f, keeper: k, step: s}
-	f.say("is %s on %s still needed? %d pairs with and without it", s.Change.Setting, s.Host, f.Timing.Pairs)
-	series, err := study.RunPairs(ctx, study.Options{Pairs: f.Timing.Pairs, Seed: f.Seed + uint64(i) + 1, Undo: undoTimeout}, t,
+	f.say("is %s on %s still needed?", s.Change.Setting, s.Host)
+	proof, err := f.pairs(ctx, study.Options{Seed: f.Seed + uint64(i) + 1, Undo: undoTimeout}, t,
 		func(ctx context.Context, label string) (unit.BitRate, error) {
 			run, err := f.pair(ctx, fmt.Sprintf("without %s: %s", s.Change.Setting, label))
 			return run.Goodput, err
 		})
 	if err != nil {
 		return fmt.Errorf("see whether %s on %s is needed: %w", s.Change.Setting, s.Host, err)
-	}
-	proof, err := study.Prove(series)
-	if err != nil {
-		return fmt.Errorf("judge the pairs without %s: %w", s.Change.Setting, err)
 	}
 	if !needless(proof) {
 		return nil

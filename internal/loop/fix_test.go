@@ -83,7 +83,7 @@ func TestFixOfAMountMayFailAnywhere(t *testing.T) {
 	run := func(w *world) error {
 		f := newFix(w)
 		f.Rungs, f.Now = shortRungs(), time.Now
-		f.Export, f.Timing.AAPairs, f.Timing.Pairs = &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas", File: "film"}, 1, 2
+		f.Export, f.Timing.AAPairs, f.Timing.Looks = &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas", File: "film"}, 1, []int{2}
 		_, err := f.Run(t.Context())
 		return err
 	}
@@ -107,11 +107,39 @@ func TestFixPutsBackWhatBroughtNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rec.Results
-	if len(r.Steps) != 2 || r.Steps[0].Kept || r.Steps[0].Why != "put back: no effect" || r.Steps[1].Change != nil || !strings.Contains(r.Ended, "was tried and is named again") {
+	if len(r.Steps) != 2 || r.Steps[0].Kept || r.Steps[0].Why != "put back: it brings no more than 2%" || r.Steps[1].Change != nil || !strings.Contains(r.Ended, "was tried and is named again") {
 		t.Errorf("ended %q after %+v", r.Ended, r.Steps)
 	}
 	if w.value != original || w.before != "" {
 		t.Errorf("tcp_rmem is %q", w.value)
+	}
+}
+
+// What the first look cannot tell the later ones do, as far as the budget goes; what
+// none tells is put back.
+func TestFixLooksAgain(t *testing.T) {
+	for _, c := range []struct {
+		budget time.Duration
+		pairs  int
+		kept   bool
+	}{{time.Hour, 12, true}, {42 * time.Second, 8, false}} {
+		// One pair of the first eight goes the other way: no look at eight can show an effect.
+		w := &world{value: original, gain: func(n int) float64 {
+			if n == 2 {
+				return 0.5
+			}
+			return 1.5
+		}}
+		f := newFix(w)
+		f.Budget = c.budget
+		rec, err := f.Run(t.Context())
+		if err != nil || len(rec.Results.Steps) == 0 || rec.Results.Steps[0].Proof == nil {
+			t.Fatalf("%v, ended %q", err, rec.Results.Ended)
+		}
+		s := rec.Results.Steps[0]
+		if s.Kept != c.kept || s.Proof.Pairs != c.pairs {
+			t.Errorf("budget %v: %d pairs of %v, kept %v: %s", c.budget, s.Proof.Pairs, s.Proof.Looks, s.Kept, s.Why)
+		}
 	}
 }
 
@@ -140,7 +168,7 @@ func TestFixTouchesNothing(t *testing.T) {
 func TestEveryStepOfAFixMayFail(t *testing.T) {
 	short := func(w *world) *Fix {
 		f := newFix(w)
-		f.Timing.AAPairs, f.Timing.Pairs = 0, 6
+		f.Timing.AAPairs, f.Timing.Looks = 0, []int{6}
 		return f
 	}
 	whole := &world{value: original}
@@ -167,7 +195,7 @@ func TestFixTakesOutWhatIsNotNeeded(t *testing.T) {
 	for _, needed := range []bool{true, false} {
 		w := &world{value: original, dumb: !needed}
 		f := newFix(w)
-		f.rec, f.tried = &Record{Facts: map[string]*model.Facts{}}, map[string]bool{}
+		f.rec, f.tried, f.looks = &Record{Facts: map[string]*model.Facts{}}, map[string]bool{}, []int{8, 12}
 		agent := f.Receiver.Agent
 		change := model.Change{Setting: rmem, From: original, To: cured}
 		if _, err := agent.Apply(t.Context(), model.Plan{ID: "first", Changes: []model.Change{change}}); err != nil {

@@ -50,6 +50,7 @@ type Timing struct {
 	Diagnosis, DiagnosisWarmup time.Duration // the run that is judged
 	Pair, PairWarmup           time.Duration // each run of the proof
 	Pairs, AAPairs             int
+	Looks                      []int // pairs after which a proof may end; none: after Pairs alone
 }
 
 // DefaultTiming fits the whole loop into less than a minute: cubic takes more

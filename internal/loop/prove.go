@@ -21,7 +21,6 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	if t == nil {
 		return nil
 	}
-	l.say("proving: %d A/A pairs, then %d randomised interleaved pairs of %s runs", l.Timing.AAPairs, l.Timing.Pairs, l.Timing.Pair)
 	measured := func(ctx context.Context, label string) (unit.BitRate, error) {
 		run, err := l.pair(ctx, label)
 		if err != nil {
@@ -30,8 +29,8 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 		rec.Results.Runs = append(rec.Results.Runs, run)
 		return run.Goodput, nil
 	}
-	series, err := study.RunPairs(ctx, study.Options{
-		Pairs: l.Timing.Pairs, AAPairs: l.Timing.AAPairs, Seed: l.Seed, Undo: undoTimeout,
+	proof, err := l.pairs(ctx, study.Options{
+		AAPairs: l.Timing.AAPairs, Seed: l.Seed, Undo: undoTimeout,
 		Progress: func(done, total int, label string) {
 			if done < total {
 				l.say("proving: run %d of %d (%s)", done+1, total, label)
@@ -53,14 +52,30 @@ func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	if err != nil {
 		return fmt.Errorf("prove the change: %w", err)
 	}
-	proof, err := study.Prove(series)
-	if err != nil {
-		return fmt.Errorf("judge the pairs: %w", err)
-	}
 	proof.By = by
 	proof.Treatment = t.String()
 	rec.Results.Proof = &proof
 	return nil
+}
+
+// pairs makes a proof: of a fixed number of pairs, or of as many as the planned
+// looks ask for.
+func (l *Loop) pairs(ctx context.Context, o study.Options, t study.Treatment, m study.Measure) (model.Proof, error) {
+	if len(l.Timing.Looks) == 0 {
+		l.say("proving: %d A/A pairs, then %d randomised interleaved pairs of %s runs", o.AAPairs, l.Timing.Pairs, l.Timing.Pair)
+		o.Pairs = l.Timing.Pairs
+		series, err := study.RunPairs(ctx, o, t, m)
+		if err != nil {
+			return model.Proof{}, err
+		}
+		return study.Prove(series)
+	}
+	l.say("proving: %d A/A pairs, then randomised interleaved pairs of %s runs, with looks after %v", o.AAPairs, l.Timing.Pair, l.Timing.Looks)
+	seq, err := study.NewSequence(study.SequenceAlpha, o.Seed, l.Timing.Looks...)
+	if err != nil {
+		return model.Proof{}, err
+	}
+	return study.RunLooks(ctx, o, seq, t, m)
 }
 
 // undoTimeout bounds an undo that must run although the study was cancelled.

@@ -40,8 +40,9 @@ type Start struct {
 // Times of a barrier.
 const (
 	// armLead is how far ahead the instant is, besides what the clocks' exchange
-	// takes: whoever has not agreed by half of it, does not come.
-	armLead  = time.Second
+	// takes: whoever has not agreed by three quarters of it, does not come. A guest on
+	// a busy machine took more than half a second.
+	armLead  = 2 * time.Second
 	beganFor = 10 * time.Second
 )
 
@@ -71,7 +72,8 @@ func Together(ctx context.Context, parties []Party, ready time.Duration, now fun
 	}
 	lead := armLead + 16*worst
 	s.At = now().Add(lead)
-	agree, cancel := context.WithTimeoutCause(ctx, lead/2, fmt.Errorf("it did not agree on the start within %v", lead/2))
+	soon := lead * 3 / 4
+	agree, cancel := context.WithTimeoutCause(ctx, soon, fmt.Errorf("it did not agree on the start within %v", soon))
 	defer cancel()
 	err := each(agree, parties, func(p Party, ctx context.Context) error { return p.Arm(ctx, s.At.Add(s.Clocks[p.Name()].Offset)) })
 	if err != nil {

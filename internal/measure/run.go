@@ -217,11 +217,11 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 	s := load.Spec{
 		V: load.SpecVersion, Role: role, Bind: r.w.To, Peer: peer, Token: token,
 		Streams: r.w.Streams, Duration: r.w.Duration, Warmup: r.w.Warmup,
-		Exchange: r.w.Exchange, Deadline: r.w.Duration + setUpTime + 2*graceTime,
+		Exchange: r.w.Exchange, NoDelay: r.w.NoDelay, Deadline: r.w.Duration + setUpTime + 2*graceTime,
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
-		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy
+		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy, s.SendFile = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy, r.w.SendFile
 	} else {
 		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
 		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer

@@ -33,9 +33,13 @@ type Workload struct {
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// ZeroCopy sends pages as they are (MSG_ZEROCOPY).
 	ZeroCopy bool `json:"zero_copy,omitempty"`
+	// SendFile sends a file that lies in memory (sendfile(2)).
+	SendFile bool `json:"send_file,omitempty"`
 	// Exchange is the size of the source's requests when it writes each in two
 	// pieces and waits for the answer before the next; 0: it streams.
 	Exchange unit.Bytes `json:"exchange,omitempty"`
+	// NoDelay turns Nagle's algorithm off, which such requests have on.
+	NoDelay bool `json:"no_delay,omitempty"`
 	// SenderCPUs and ReceiverCPUs name the CPUs that the workers' streams are
 	// pinned to, in turn; empty leaves them to the scheduler.
 	SenderCPUs   []int `json:"sender_cpus,omitempty"`

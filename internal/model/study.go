@@ -93,6 +93,7 @@ const (
 	StudyUndecided    = "undecided"              // neither shown nor excluded
 	StudyNotInForce   = "not in force"           // the treatment did not take effect
 	StudyNotTried     = "not tried"
+	StudyInForce      = "in force already"  // before anything was changed: not compared
 	StudyNotConverged = "runs never agreed" // of "paper"
 )
 

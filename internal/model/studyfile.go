@@ -19,8 +19,11 @@ type StudyFile struct {
 	Via   string            `json:"via,omitempty"` // data address of every receiver; empty: found by its name
 	// Baseline are steps that are applied in their order before the first run and
 	// hold for the whole study, whose baseline is the state after the last one.
-	Baseline  []StudyLevel    `json:"baseline,omitempty"`
-	Factors   []StudyFactor   `json:"factors"`
+	Baseline []StudyLevel  `json:"baseline,omitempty"`
+	Factors  []StudyFactor `json:"factors"`
+	// LeftOut are the levels that were taken out before the study began, since
+	// every value of them was in force already. No key of a study file.
+	LeftOut   []StudyFactor   `json:"left_out,omitempty"`
 	Workloads []StudyWorkload `json:"workloads"`
 	Primary   string          `json:"primary"` // name of the workload whose outcome is the declared one
 	Protocol  StudyProtocol   `json:"protocol"`
@@ -54,6 +57,9 @@ type StudyLevel struct {
 	Instruct string       `json:"instruct,omitempty"`
 	Back     string       `json:"back,omitempty"`
 	Verify   *StudyVerify `json:"verify,omitempty"` // required beside Instruct
+	// Lab is what a lab does in the operator's place where all hosts are of one, in
+	// the words of lab fault add; Verify may then be missing.
+	Lab []string `json:"lab,omitempty"`
 }
 
 // StudySetting is one setting of the catalogue on one host of the study.
@@ -87,6 +93,7 @@ type StudyWorkload struct {
 	SendBuffer unit.Bytes    `json:"send_buffer,omitempty"`
 	WriteSize  unit.Bytes    `json:"write_size,omitempty"`
 	Exchange   unit.Bytes    `json:"exchange,omitempty"`
+	NoDelay    bool          `json:"nodelay,omitempty"` // Nagle's algorithm off, which exchanges have on
 	Rate       unit.BitRate  `json:"rate_bps,omitempty"`
 	Duration   time.Duration `json:"duration_ns"` // measured part
 	Warmup     time.Duration `json:"warmup_ns"`
@@ -94,12 +101,15 @@ type StudyWorkload struct {
 	Hosts   []string   `json:"hosts,omitempty"`
 	Path    string     `json:"path,omitempty"`
 	Pattern string     `json:"pattern,omitempty"`
-	Read    int        `json:"read,omitempty"` // percent
-	Block   unit.Bytes `json:"block,omitempty"`
-	Depth   int        `json:"depth,omitempty"`
-	Threads int        `json:"threads,omitempty"`
-	Direct  bool       `json:"direct,omitempty"`
-	Destroy string     `json:"destroy,omitempty"` // the path again: what is on it may be destroyed
+	Read    int        `json:"read,omitempty"`  // percent
+	Block   unit.Bytes `json:"block,omitempty"` // with a Mix its largest size
+	// Mix is the sizes of requests with the percentage that each has, where there
+	// are several: 4k/60:64k/40.
+	Mix     string `json:"mix,omitempty"`
+	Depth   int    `json:"depth,omitempty"`
+	Threads int    `json:"threads,omitempty"`
+	Direct  bool   `json:"direct,omitempty"`
+	Destroy string `json:"destroy,omitempty"` // the path again: what is on it may be destroyed
 }
 
 // StudyProtocol is how a study comes to its conclusions.

@@ -85,6 +85,8 @@ type StudyPlanHands struct {
 	Instruct string      `json:"instruct"`
 	Back     string      `json:"back"`
 	Verify   StudyVerify `json:"verify"`
+	// Lab is what the lab does in the operator's place; empty: it takes hands.
+	Lab string `json:"lab,omitempty"`
 	// Times is how often in all, there and back, if no comparison ends sooner.
 	Times int `json:"times"`
 }
@@ -92,7 +94,8 @@ type StudyPlanHands struct {
 // StudyPlanProblem is something about the study that would go wrong, or that
 // its user has to know.
 type StudyPlanProblem struct {
-	Fatal bool   `json:"fatal"` // study run refuses to begin
+	Fatal bool   `json:"fatal"`          // study run refuses to begin
+	Line  int    `json:"line,omitempty"` // of the study file; 0: of none in particular
 	What  string `json:"what"`
 	Next  string `json:"next"`
 }

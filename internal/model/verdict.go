@@ -108,14 +108,15 @@ type Rung struct {
 // Proof is the outcome of interleaved pairs: treatment over baseline.
 type Proof struct {
 	Pairs     int            `json:"pairs"`
-	Ratio     *float64       `json:"ratio"` // geometric mean; null when a baseline moved nothing
+	Looks     []int          `json:"looks,omitempty"` // pairs after which it might end, planned beforehand; absent: after Pairs alone
+	Ratio     *float64       `json:"ratio"`           // geometric mean; null when a baseline moved nothing
 	CILow     *float64       `json:"ci_low"`
 	CIHigh    *float64       `json:"ci_high"`
 	P         float64        `json:"p"`
 	AARatio   *float64       `json:"aa_ratio"`
 	AAPairs   int            `json:"aa_pairs"`
 	AAP       float64        `json:"aa_p"`
-	Effect    string         `json:"effect"` // "gain", "loss", "no effect", "not in force"
+	Effect    string         `json:"effect"` // "gain", "loss", "no effect", "not in force"; with looks also StudyNoEffect and StudyUndecided
 	By        string         `json:"by"`     // "linerate", or "lab operator" where the lab played the operator
 	Treatment string         `json:"treatment"`
 	Baseline  []unit.BitRate `json:"baseline_bps"`

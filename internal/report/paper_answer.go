@@ -10,9 +10,17 @@ import (
 	"linerate/internal/model"
 )
 
-// primaries are the comparisons of the declared outcome.
+// primaries are the comparisons of the declared outcome; what was left out of the
+// study is none.
 func primaries(s *model.Study) []model.StudyComparison {
-	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c model.StudyComparison) bool { return !c.Primary })
+	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c model.StudyComparison) bool { return !c.Primary || c.Conclusion == model.StudyInForce })
+}
+
+// inForce are the levels that were left out, since the hosts had them already.
+func inForce(s *model.Study) []model.StudyComparison {
+	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c model.StudyComparison) bool {
+		return !c.Primary || c.Conclusion != model.StudyInForce
+	})
 }
 
 func with(cs []model.StudyComparison, conclusions ...string) []model.StudyComparison {
@@ -95,6 +103,7 @@ func answersOf(s *model.Study) []answer {
 		none = "Showed " + conclusionWords(s, model.StudyNoEffect) + ", which this protocol ignores; it excludes no effect"
 	}
 	var out []answer
+	all = append(all, inForce(s)...)
 	for _, g := range []struct {
 		class, name string
 		of          []string
@@ -102,6 +111,7 @@ func answersOf(s *model.Study) []answer {
 		{"b1", "Pays", []string{model.StudyGain}}, {"b2", "Costs", []string{model.StudyLoss}}, {"b3", none, []string{model.StudyNoEffect}},
 		{"b4", "Not decided", []string{model.StudyUndecided, model.StudyNotConverged}},
 		{"b4", "Was not in force, so nothing is known of it", []string{model.StudyNotInForce}}, {"b4", "Not tried", []string{model.StudyNotTried}},
+		{"b4", "In force already, so not compared", []string{model.StudyInForce}},
 	} {
 		a := answer{Class: g.class, Name: g.name}
 		for i, c := range byRatio(with(all, g.of...)) {
@@ -128,7 +138,7 @@ func answerItem(s *model.Study, c model.StudyComparison) string {
 		}
 		text += ", n = " + fmt.Sprint(c.N)
 	}
-	if c.Why != "" && c.Conclusion != model.StudyGain && c.Conclusion != model.StudyNoEffect {
+	if c.Why != "" && c.Conclusion != model.StudyGain && c.Conclusion != model.StudyNoEffect && c.Conclusion != model.StudyInForce {
 		text += ": " + c.Why
 	}
 	return text

@@ -89,7 +89,7 @@ func (w *paperWriter) besides(steps bool) (b struct{ id, label, caption, note st
 func (w *paperWriter) bar(c model.StudyComparison) chart.Bar {
 	row := chart.Bar{Label: named(c), Class: conclusionClass(c.Conclusion), Value: hundredfold(c.Ratio), Low: hundredfold(c.CILow), High: hundredfold(c.CIHigh),
 		Span: c.CILow != nil || c.CIHigh != nil, Text: w.barText(c), Title: named(c) + ": " + w.barText(c)}
-	if c.Conclusion == model.StudyNotInForce || c.Conclusion == model.StudyNotTried {
+	if unmeasured(c) {
 		row.Value = nil
 	}
 	return row
@@ -123,10 +123,15 @@ func (w *paperWriter) barText(c model.StudyComparison) string {
 			word = "within margin"
 		}
 	}
-	if c.Ratio == nil || c.Conclusion == model.StudyNotInForce || c.Conclusion == model.StudyNotTried {
+	if c.Ratio == nil || unmeasured(c) {
 		return word
 	}
 	return relative(c.Ratio) + " " + word
+}
+
+// unmeasured tells whether a comparison has no outcome, whatever runs were made.
+func unmeasured(c model.StudyComparison) bool {
+	return slices.Contains([]string{model.StudyNotInForce, model.StudyNotTried, model.StudyInForce}, c.Conclusion)
 }
 
 // nRange is how many blocks the comparisons rest on: 8, or 8 to 20 blocks.

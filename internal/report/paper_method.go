@@ -122,7 +122,7 @@ func (w *paperWriter) caseTable() block {
 	}
 	for _, l := range w.s.File.Baseline {
 		if x := (state{stepFactor, l.Name}); !slices.Contains(w.states, x) {
-			add("Step of the baseline", l.Name, levelWords(l), by(l), nil)
+			add("Step of the baseline", l.Name, levelWords(l), w.by(l), nil)
 		}
 	}
 	for _, x := range w.states {
@@ -137,23 +137,45 @@ func (w *paperWriter) caseTable() block {
 		case x.Factor == "":
 			add(x.name(), "", w.baselineWords(x), "", runs)
 		case x.Factor == stepFactor && len(runs) == 0:
-			add("Step of the baseline", l.Name, levelWords(l), by(l), nil) // its runs are the baseline's
+			add("Step of the baseline", l.Name, levelWords(l), w.by(l), nil) // its runs are the baseline's
 		case listed && len(runs) == 0 && w.crossed():
 			// a level that the cases combine, and no case of its own
+		case w.leftOut(x):
+			add(x.Factor, x.Level, levelWords(l), "in force already", runs)
 		case x.Factor == stepFactor:
-			add("Step of the baseline", l.Name, levelWords(l), by(l), runs)
+			add("Step of the baseline", l.Name, levelWords(l), w.by(l), runs)
 		default:
-			add(x.Factor, x.Level, levelWords(l), by(l), runs)
+			add(x.Factor, x.Level, levelWords(l), w.by(l), runs)
 		}
 	}
 	return w.table(t)
 }
 
-func by(l model.StudyLevel) string {
-	if l.Instruct != "" {
+func (w *paperWriter) by(l model.StudyLevel) string {
+	switch {
+	case len(l.Lab) > 0 && inLab(w.s.File.Hosts):
+		return "the lab"
+	case l.Instruct != "":
 		return "operator"
 	}
 	return "linerate"
+}
+
+// inLab tells whether all hosts are a lab's.
+func inLab(hosts map[string]string) bool {
+	for _, at := range hosts {
+		if !strings.HasPrefix(at, "lab:") {
+			return false
+		}
+	}
+	return true
+}
+
+// leftOut tells whether a level was in force before the study, and so no part of it.
+func (w *paperWriter) leftOut(x state) bool {
+	return slices.ContainsFunc(w.s.Comparisons, func(c model.StudyComparison) bool {
+		return c.Conclusion == model.StudyInForce && c.Factor == x.Factor && c.Level == x.Level
+	})
 }
 
 // baselineWords says what is in force in the baseline, or before its first step.
@@ -184,6 +206,9 @@ func levelWords(l model.StudyLevel) string {
 	}
 	if l.Instruct != "" {
 		out = append(out, l.Instruct)
+	}
+	if len(l.Lab) > 0 {
+		out = append(out, "in a lab: "+strings.Join(l.Lab, " "))
 	}
 	if l.Verify != nil {
 		out = append(out, "seen by "+l.Verify.Fact+" of "+l.Verify.Host+" = "+l.Verify.Is)
@@ -236,7 +261,7 @@ func (w *paperWriter) effectTable(workload string) paperTable {
 		}
 		t.Rows = append(t.Rows, []entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion), Sub: c.Why}, {Text: dash(c.Ratio, relative), Class: "strong"},
 			{Text: orDash(interval(c.CILow, c.CIHigh, relative))}, {Text: positive(c.Baseline, c.Unit)}, {Text: positive(c.Treated, c.Unit)}, {Text: strconv.Itoa(c.N)}, p,
-			{Text: dash(c.Smallest, change)}, {Text: yesNo(c.Effective)}})
+			{Text: dash(c.Smallest, change)}, {Text: inForceCell(c)}})
 	}
 	t.Caption = workload + ", " + role + ". Ratio is treated over baseline; Smallest is the smallest effect that so many blocks would have shown nine times in ten."
 	if w.paperProtocol() {
@@ -244,6 +269,14 @@ func (w *paperWriter) effectTable(workload string) paperTable {
 		t.drop("Interval", "p", "Smallest")
 	}
 	return t
+}
+
+// inForceCell says whether a treatment was seen in force.
+func inForceCell(c model.StudyComparison) string {
+	if c.Conclusion == model.StudyInForce {
+		return "before"
+	}
+	return yesNo(c.Effective)
 }
 
 // ordered are the comparisons by workload, then state.

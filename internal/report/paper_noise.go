@@ -40,6 +40,7 @@ func (w *paperWriter) nothing() paperSection {
 	s := paperSection{Title: "What did nothing, cost something, or has no answer"}
 	t := paperTable{Caption: "Changes of the primary outcome that are not recommended, and why", Head: cols("Change", "Came to", "#Ratio", "#Interval", "#n", "#Would have seen", "Why")}
 	rest := slices.DeleteFunc(primaries(w.s), func(c model.StudyComparison) bool { return c.Conclusion == model.StudyGain })
+	rest = append(rest, inForce(w.s)...)
 	for _, c := range rest {
 		t.Rows = append(t.Rows, []entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion)}, {Text: dash(c.Ratio, relative)}, {Text: orDash(interval(c.CILow, c.CIHigh, relative))},
 			{Text: strconv.Itoa(c.N)}, {Text: dash(c.Smallest, change)}, {Text: w.whyNot(c)}})

@@ -46,7 +46,7 @@ func (w *paperWriter) fieldsOf(x state, workload string) map[string]string {
 		if l.Streams > 0 {
 			out["streams"] = strconv.Itoa(l.Streams)
 		}
-		out["clients"] = strconv.Itoa(cmp.Or(l.Clients, max(len(l.Senders), len(l.Receivers))))
+		out["clients"] = strconv.Itoa(cmp.Or(l.Clients, max(len(l.Senders), len(l.Receivers), len(l.Hosts))))
 		if l.RecvBuffer > 0 {
 			out["recv_buffer"] = strconv.FormatInt(int64(l.RecvBuffer), 10)
 		}

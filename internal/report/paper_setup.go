@@ -340,7 +340,9 @@ func workloadLine(l model.StudyWorkload) string {
 			parts = append(parts, text)
 		}
 	}
-	add(l.Block > 0, "blocks of "+l.Block.String())
+	add(l.Clients > 0 && l.Kind != "tcp", fmt.Sprintf("%d of them at once", l.Clients))
+	add(l.Block > 0 && l.Mix == "", "blocks of "+l.Block.String())
+	add(l.Mix != "", "blocks of "+l.Mix+" (size/percent)")
 	add(l.Depth > 0, fmt.Sprintf("depth %d", l.Depth))
 	add(l.Threads > 0, plural(l.Threads, "thread"))
 	add(l.Direct, "past the page cache")
@@ -349,6 +351,7 @@ func workloadLine(l model.StudyWorkload) string {
 	add(l.SendBuffer > 0, "send buffer "+l.SendBuffer.String())
 	add(l.WriteSize > 0, "writes of "+l.WriteSize.String())
 	add(l.Exchange > 0, "requests of "+l.Exchange.String()+" that wait for their answer")
+	add(l.NoDelay, "Nagle's algorithm off")
 	add(l.Rate > 0, "limited to "+unit.BitRate(l.Rate).String())
 	return strings.Join(parts, ", ")
 }

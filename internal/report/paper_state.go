@@ -347,13 +347,14 @@ func conclusionWords(s *model.Study, c string) string {
 // levelOf is a level of the study file, or a step of its baseline; false for
 // what it does not list.
 func levelOf(s *model.Study, x state) (model.StudyLevel, bool) {
-	levels := s.File.Baseline
+	levels := slices.Clone(s.File.Baseline)
 	if x.Factor != stepFactor {
-		i := slices.IndexFunc(s.File.Factors, func(f model.StudyFactor) bool { return f.Name == x.Factor })
-		if i < 0 {
-			return model.StudyLevel{}, false
+		levels = nil
+		for _, f := range slices.Concat(s.File.Factors, s.File.LeftOut) {
+			if f.Name == x.Factor {
+				levels = append(levels, f.Levels...)
+			}
 		}
-		levels = s.File.Factors[i].Levels
 	}
 	i := slices.IndexFunc(levels, func(l model.StudyLevel) bool { return l.Name == x.Level })
 	if i < 0 {

@@ -63,6 +63,10 @@ func proofHeadline(p *model.Proof) string {
 		return "The change was not in force: nothing is proved"
 	case "no effect":
 		return "No effect was found"
+	case model.StudyNoEffect:
+		return "No effect of more than 2% is left to find"
+	case model.StudyUndecided:
+		return "Undecided: no effect was shown, and none excluded"
 	}
 	return "The outcome is " + unknown
 }

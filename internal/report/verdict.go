@@ -123,7 +123,7 @@ func proofTile(r *model.Results) tile {
 		return tile{"Proof", "none", "nothing was changed"}
 	}
 	switch {
-	case p.Effect == "no effect" || p.Effect == "not in force" || p.Ratio == nil:
+	case p.Effect != "gain" && p.Effect != "loss" || p.Ratio == nil:
 		return tile{"Proof", p.Effect, proofSentence(p)}
 	case p.Effect == "loss":
 		return tile{"Proven loss", factor(p.Ratio), proofDetail(p)}

@@ -40,16 +40,9 @@ type Series struct{ Pairs, AA []Pair }
 // test is made on differences. It refuses series that no study leaves behind:
 // no pair, more than MaxPairs, a goodput that is negative or not a number.
 func Prove(s Series) (model.Proof, error) {
-	if err := check(s); err != nil {
+	p, err := describe(s, MaxPairs)
+	if err != nil {
 		return model.Proof{}, err
-	}
-	p := model.Proof{Pairs: len(s.Pairs), AAPairs: len(s.AA), P: 1, AAP: 1, Effect: NoEffect}
-	for _, pair := range s.Pairs {
-		p.Baseline = append(p.Baseline, unit.BitRate(pair.Baseline))
-		p.Treated = append(p.Treated, unit.BitRate(pair.Treated))
-	}
-	for _, pair := range s.AA {
-		p.AA = append(p.AA, unit.BitRate(pair.Baseline), unit.BitRate(pair.Treated))
 	}
 	if len(s.Pairs) < 6 {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d pairs cannot show an effect at p <= %.2g: run at least 6", len(s.Pairs), Alpha))
@@ -63,9 +56,26 @@ func Prove(s Series) (model.Proof, error) {
 	return p, nil
 }
 
-func check(s Series) error {
-	if n := len(s.Pairs); n == 0 || n > MaxPairs {
-		return fmt.Errorf("prove treatment: %d pairs, want 1 to %d", n, MaxPairs)
+// describe fills in what was measured, in at most so many pairs, and concludes
+// nothing.
+func describe(s Series, most int) (model.Proof, error) {
+	if err := check(s, most); err != nil {
+		return model.Proof{}, err
+	}
+	p := model.Proof{Pairs: len(s.Pairs), AAPairs: len(s.AA), P: 1, AAP: 1, Effect: NoEffect}
+	for _, pair := range s.Pairs {
+		p.Baseline = append(p.Baseline, unit.BitRate(pair.Baseline))
+		p.Treated = append(p.Treated, unit.BitRate(pair.Treated))
+	}
+	for _, pair := range s.AA {
+		p.AA = append(p.AA, unit.BitRate(pair.Baseline), unit.BitRate(pair.Treated))
+	}
+	return p, nil
+}
+
+func check(s Series, most int) error {
+	if n := len(s.Pairs); n == 0 || n > most {
+		return fmt.Errorf("prove treatment: %d pairs, want 1 to %d", n, most)
 	}
 	if n := len(s.AA); n > MaxPairs {
 		return fmt.Errorf("prove treatment: %d A/A pairs, want at most %d", n, MaxPairs)
@@ -101,12 +111,9 @@ func proveRatio(p *model.Proof, logs []float64) {
 
 // proveDifference tests treated minus baseline where no ratio exists.
 func proveDifference(p *model.Proof, pairs []Pair) {
-	diffs := make([]float64, len(pairs))
-	for i, pair := range pairs {
-		diffs[i] = pair.Treated - pair.Baseline
-	}
+	diffs := differences(pairs)
 	p.P = SignFlip(diffs)
-	p.Warnings = append(p.Warnings, "a run moved nothing, so there is no ratio: the test is on differences")
+	p.Warnings = append(p.Warnings, noRatio)
 	switch {
 	case p.P > Alpha:
 	case mean(diffs) > 0:
@@ -114,6 +121,16 @@ func proveDifference(p *model.Proof, pairs []Pair) {
 	default:
 		p.Effect = Loss
 	}
+}
+
+const noRatio = "a run moved nothing, so there is no ratio: the test is on differences"
+
+func differences(pairs []Pair) []float64 {
+	diffs := make([]float64, len(pairs))
+	for i, pair := range pairs {
+		diffs[i] = pair.Treated - pair.Baseline
+	}
+	return diffs
 }
 
 // checkAA fills the A/A figures and says where they cast doubt on the effect.
@@ -133,7 +150,7 @@ func checkAA(p *model.Proof, aa []Pair) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("identical runs differ by a factor of %.3g: something changes the path while it is measured", *p.AARatio))
 	}
 	spread := maxAbs(logs)
-	if p.Effect != NoEffect && p.CILow != nil && math.Log(*p.CILow) >= -spread && math.Log(*p.CIHigh) <= spread {
+	if (p.Effect == Gain || p.Effect == Loss) && p.CILow != nil && math.Log(*p.CILow) >= -spread && math.Log(*p.CIHigh) <= spread {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the effect lies within what identical runs differ by (factor %.3g): repeat the study on a quieter path", math.Exp(spread)))
 	}
 }

@@ -29,7 +29,7 @@ type Measure func(ctx context.Context, label string) (unit.BitRate, error)
 
 // Options fix a study before its first run.
 type Options struct {
-	Pairs   int           // 1 to MaxPairs
+	Pairs   int           // 1 to MaxPairs; RunLooks has its own
 	AAPairs int           // 0 to MaxPairs
 	Seed    uint64        // of the order within pairs; recorded, so that a study can be repeated
 	Undo    time.Duration // how long an undo may take, also after ctx is done
@@ -58,27 +58,50 @@ func Schedule(n int, rng *rand.Rand) []bool {
 // Series: half a study proves nothing. Errors of the run and of the undo are
 // joined.
 func RunPairs(ctx context.Context, o Options, t Treatment, m Measure) (Series, error) {
-	if o.Pairs < 1 || o.Pairs > MaxPairs || o.AAPairs < 0 || o.AAPairs > MaxPairs || o.Undo <= 0 {
-		return Series{}, fmt.Errorf("run study: %d pairs, %d A/A pairs, undo in %v: want 1 to %d, 0 to %d and a positive time", o.Pairs, o.AAPairs, o.Undo, MaxPairs, MaxPairs)
+	if err := o.check(MaxPairs); err != nil {
+		return Series{}, err
 	}
 	l := &loop{Options: o, treatment: t, measure: m}
 	var s Series
-	for i := range o.AAPairs {
-		p, err := l.aaPair(ctx, i+1)
-		if err != nil {
-			return Series{}, err
-		}
-		s.AA = append(s.AA, p)
+	if err := l.aaPairs(ctx, &s); err != nil {
+		return Series{}, err
 	}
-	for i, first := range Schedule(o.Pairs, rand.New(rand.NewPCG(o.Seed, 0))) {
-		p, err := l.pair(ctx, i+1, first)
-		if err != nil {
-			return Series{}, err
-		}
-		s.Pairs = append(s.Pairs, p)
+	if err := l.pairs(ctx, &s, o.Pairs, rand.New(rand.NewPCG(o.Seed, 0))); err != nil {
+		return Series{}, err
 	}
 	l.report("")
 	return s, nil
+}
+
+// aaPairs makes the A/A pairs.
+func (l *loop) aaPairs(ctx context.Context, s *Series) error {
+	for i := range l.AAPairs {
+		p, err := l.aaPair(ctx, i+1)
+		if err != nil {
+			return err
+		}
+		s.AA = append(s.AA, p)
+	}
+	return nil
+}
+
+// pairs makes n more, of which half begin with the treated run.
+func (l *loop) pairs(ctx context.Context, s *Series, n int, rng *rand.Rand) error {
+	for _, first := range Schedule(n, rng) {
+		p, err := l.pair(ctx, len(s.Pairs)+1, first)
+		if err != nil {
+			return err
+		}
+		s.Pairs = append(s.Pairs, p)
+	}
+	return nil
+}
+
+func (o Options) check(most int) error {
+	if o.Pairs < 1 || o.Pairs > most || o.AAPairs < 0 || o.AAPairs > MaxPairs || o.Undo <= 0 {
+		return fmt.Errorf("run study: %d pairs, %d A/A pairs, undo in %v: want 1 to %d, 0 to %d and a positive time", o.Pairs, o.AAPairs, o.Undo, most, MaxPairs)
+	}
+	return nil
 }
 
 type loop struct {

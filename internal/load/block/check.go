@@ -86,7 +86,7 @@ func (r *reader) meet(s Stamp, at int) piece {
 	} else {
 		content = make([]byte, sector)
 	}
-	payload(content, s.Run, s.Thread(), uint32(s.Part))
+	payload(content, s.Run, s.Thread(), uint32(s.Part), s.Random())
 	s.put(content)
 	p := piece{s, at, content}
 	r.met = append(r.met, p)

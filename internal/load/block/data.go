@@ -21,8 +21,9 @@ type Stamp struct {
 	Address uint64 // of the sector on the target
 	Request uint64 // of the thread's writes, from 1; in the upper 16 bits the thread
 	// Part says what the bytes after the stamp are: in the lower 32 bits which
-	// sector of the thread's data, in the upper ones how many bytes from the
-	// stamp's first on belong to it.
+	// sector of the thread's data, in the next 16 how many bytes from the stamp's
+	// first on belong to it, and in the last 16 how many of a sector are random,
+	// before zeroes that a compressor takes out; 0: all.
 	Part uint64
 	Time uint64 // when the request was handed over, nanoseconds since 1970
 }
@@ -43,7 +44,15 @@ func (s Stamp) Thread() int { return int(s.Request >> threadShift) }
 func (s Stamp) Number() uint64 { return s.Request & (1<<threadShift - 1) }
 
 // Covers is how many bytes from the stamp's first on belong to it.
-func (s Stamp) Covers() int { return int(s.Part >> 32) }
+func (s Stamp) Covers() int { return int(s.Part >> 32 & 0xffff) }
+
+// Random is how many bytes of its sector are random.
+func (s Stamp) Random() int {
+	if n := int(s.Part >> 48); n > 0 {
+		return n
+	}
+	return sector
+}
 
 // Written is when the request was handed over.
 func (s Stamp) Written() time.Time { return time.Unix(0, int64(s.Time)) }
@@ -74,25 +83,26 @@ func ReadStamp(b []byte) (Stamp, bool) {
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	s := Stamp{word(0), word(1), word(2), word(3), word(4)}
-	return s, word(5) == s.check() && s.Covers() >= StampSize && s.Covers() <= sector
+	return s, word(5) == s.check() && s.Covers() >= StampSize && s.Covers() <= sector && s.Random() >= StampSize && s.Random() <= sector
 }
 
-// payload writes sector i of a thread's random data to b, whose length is a
-// multiple of 8. It depends on the run, the thread and i alone, so that whoever
-// reads a stamp knows what has to follow it.
-func payload(b []byte, run uint64, thread int, i uint32) {
+// payload writes sector i of a thread's data to b, whose length is a multiple of 8:
+// so many random bytes, and zeroes. They depend on the run, the thread and i alone, so
+// that whoever reads a stamp knows what has to follow it.
+func payload(b []byte, run uint64, thread int, i uint32, random int) {
+	clear(b[random:])
 	rng := rand.NewPCG(run, 1<<63|uint64(thread)<<32|uint64(i))
-	for ; len(b) >= 8; b = b[8:] {
+	for b = b[:random]; len(b) >= 8; b = b[8:] {
 		binary.LittleEndian.PutUint64(b, rng.Uint64())
 	}
 }
 
 // data is the memory of a thread: for each request in flight a part with random
-// bytes, from which a write takes a piece at another place every time. Nothing
-// in it compresses, and no two sectors that are written are alike: each has its
-// own stamp, and those of different runs have other data besides, so that a
-// target that knows what it holds already (a deduplicating one, or one that skips
-// a write of the same bytes, as ZFS's nopwrite does) gains nothing by it.
+// bytes, from which a write takes a piece at another place every time. Unless a ratio
+// was asked for, nothing in it compresses, and no two sectors that are written are
+// alike: each has its own stamp, and those of different runs have other data besides,
+// so that a target that knows what it holds already (a deduplicating one, or one that
+// skips a write of the same bytes, as ZFS's nopwrite does) gains nothing by it.
 //
 // Reads have memory of their own before that, side by side: they must not land in
 // what writes draw from, and the less memory they touch, the more of it is in the
@@ -106,6 +116,11 @@ type data struct {
 	rng    *rand.PCG
 	stamp  Stamp
 	thread int
+	random int // bytes of each sector
+	// same is where the pieces lie that are written again and again, without stamps,
+	// and again the part of the writes that takes one of them.
+	same  int
+	again float64
 }
 
 // shift is the grain of the pieces: what O_DIRECT asks of an address in memory,
@@ -143,6 +158,31 @@ func (s Spec) writes() unit.Bytes {
 	return s.piece() + slack/shift*shift
 }
 
+// samePieces is how many different pieces a thread writes again and again, where
+// some of what is written is to be found twice.
+const samePieces = 8
+
+// Memory is what all requests in flight have.
+func (s Spec) Memory() unit.Bytes { return s.ofThread() * unit.Bytes(s.Threads) }
+
+// ofThread is what a thread has of it.
+func (s Spec) ofThread() unit.Bytes {
+	n := s.part() * unit.Bytes(s.Depth)
+	if s.Dedup > 1 && s.Shape.Read < 1 {
+		n += samePieces * s.piece()
+	}
+	return n
+}
+
+// random is how many bytes of a sector are random, so that the rest compresses to
+// next to nothing and the whole by the ratio asked for.
+func (s Spec) random() int {
+	if s.Compress <= 1 {
+		return sector
+	}
+	return max(StampSize, int(sector/s.Compress)/8*8)
+}
+
 // part is the memory that one request in flight has.
 func (s Spec) part() unit.Bytes { return s.reads() + s.writes() }
 
@@ -150,13 +190,18 @@ func newData(s Spec, thread, depth int) (*data, error) {
 	d := &data{piece: int(s.reads()), writes: int(s.reads()) * depth, part: int(s.writes()), rng: rand.NewPCG(s.Run, 1<<32+uint64(thread)), thread: thread}
 	d.shifts = uint64(max(0, d.part-int(s.piece())))/shift + 1
 	d.stamp = Stamp{Run: s.Run, Request: uint64(thread) << threadShift}
+	d.random, d.same = s.random(), int(s.part())*depth
+	if s.Dedup > 1 {
+		d.again = 1 - 1/s.Dedup
+	}
+	s.Depth = depth
 	var err error
-	if d.memory, err = ring.Memory(int(s.part()) * depth); err != nil {
+	if d.memory, err = ring.Memory(int(s.ofThread())); err != nil {
 		return nil, fmt.Errorf("get buffers of thread %d: %w", thread, err)
 	}
 	if s.Shape.Read < 1 {
 		for i := d.writes / sector; i < len(d.memory)/sector; i++ {
-			payload(d.memory[i*sector:(i+1)*sector], s.Run, thread, uint32(i))
+			payload(d.memory[i*sector:(i+1)*sector], s.Run, thread, uint32(i), d.random)
 		}
 	}
 	return d, nil
@@ -168,6 +213,11 @@ func (d *data) read(i int) int { return i * d.piece }
 // write prepares what slot i writes at an offset of the target, at a time, and
 // says where it lies.
 func (d *data) write(i int, offset int64, size int, at time.Duration) int {
+	if d.again > 0 && float64(d.rng.Uint64()>>11)/(1<<53) < d.again {
+		piece := (len(d.memory) - d.same) / samePieces
+		n, _ := bits.Mul64(d.rng.Uint64(), samePieces)
+		return d.same + int(n)*piece
+	}
 	from := d.writes + i*d.part
 	if d.shifts > 1 {
 		n, _ := bits.Mul64(d.rng.Uint64(), d.shifts)
@@ -179,6 +229,9 @@ func (d *data) write(i int, offset int64, size int, at time.Duration) int {
 	for at := 0; at+StampSize <= size; at += sector {
 		stamp.Address = uint64(offset) + uint64(at)
 		stamp.Part = uint64(min(sector, size-at))<<32 | uint64((from+at)/sector)
+		if d.random < sector {
+			stamp.Part |= uint64(d.random) << 48
+		}
 		stamp.put(d.memory[from+at:])
 	}
 	return from

@@ -28,7 +28,7 @@ func RunMany(parent context.Context, specs []Spec, targets []*Target) (Result, [
 			n *= s.Depth
 		}
 		threads += n
-		memory += s.part() * unit.Bytes(s.Depth*s.Threads)
+		memory += s.Memory()
 	}
 	if memory > MaxMemory {
 		return Result{}, nil, fmt.Errorf("run workload: all targets together need %v of memory, want at most %v", memory, MaxMemory)
@@ -111,7 +111,7 @@ func (r *Result) merge(o Result) error {
 			ReadService: newTimes(), WriteService: newTimes(), Syncs: newTimes()}
 	}
 	err := errors.Join(r.ReadLatency.Merge(o.ReadLatency), r.WriteLatency.Merge(o.WriteLatency), r.ReadService.Merge(o.ReadService),
-		r.WriteService.Merge(o.WriteService), r.Syncs.Merge(o.Syncs))
+		r.WriteService.Merge(o.WriteService), r.Syncs.Merge(o.Syncs), r.addSizes(o.Sizes))
 	if r.NoRing == "" {
 		r.NoRing = o.NoRing
 	}

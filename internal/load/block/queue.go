@@ -33,7 +33,11 @@ func (n *null) Push(o ring.Op) bool {
 	if n.used == len(n.done) {
 		return false
 	}
-	n.done[(n.head+n.used)%len(n.done)] = ring.Completion{Tag: o.Tag, Result: int32(o.Len)}
+	i := n.head + n.used
+	if i >= len(n.done) {
+		i -= len(n.done)
+	}
+	n.done[i] = ring.Completion{Tag: o.Tag, Result: int32(o.Len)}
 	n.used++
 	return true
 }
@@ -52,7 +56,9 @@ func (n *null) Next() (ring.Completion, bool) {
 		return ring.Completion{}, false
 	}
 	c := n.done[n.head]
-	n.head = (n.head + 1) % len(n.done)
+	if n.head++; n.head == len(n.done) {
+		n.head = 0
+	}
 	n.used--
 	return c, true
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"linerate/internal/load/shape"
 )
 
 // Longest is the largest latency that a histogram holds; a longer one counts
@@ -22,9 +24,9 @@ type Times struct {
 
 func newTimes() *Times { return &Times{Histogram: hdrhistogram.New(1, int64(Longest), digits)} }
 
-func (t *Times) add(d time.Duration) error {
+func (t *Times) add(d time.Duration, n int64) error {
 	t.Max = max(t.Max, d)
-	return t.Histogram.RecordValue(int64(min(max(d, 1), Longest)))
+	return t.Histogram.RecordValues(int64(min(max(d, 1), Longest)), n)
 }
 
 // Merge adds what o holds.
@@ -54,15 +56,23 @@ type Second struct {
 	MaxLatency   time.Duration `json:"max_latency_ns"`
 }
 
-func (t *Second) add(s *slot, latency time.Duration) {
-	t.MaxLatency = max(t.MaxLatency, latency)
-	if s.write {
-		t.Writes++
-		t.WrittenBytes += int64(s.size)
+func (t *Second) add(a *alike) {
+	t.MaxLatency = max(t.MaxLatency, a.latency)
+	if a.write {
+		t.Writes += a.n
+		t.WrittenBytes += a.bytes
 	} else {
-		t.Reads++
-		t.ReadBytes += int64(s.size)
+		t.Reads += a.n
+		t.ReadBytes += a.bytes
 	}
+}
+
+// alike are requests of one kind and size that succeeded and took the same time, as
+// those do that were handed over together and were seen to have ended together.
+type alike struct {
+	latency, service time.Duration
+	n, bytes, size   int64 // size is of each
+	write            bool
 }
 
 // Failure is a request that ended in an error, or short.
@@ -77,55 +87,94 @@ type Failure struct {
 // maxFailures that are kept; the rest are counted.
 const maxFailures = 100
 
+// OfSize is what was completed of the requests of one size, in the measured part.
+type OfSize struct {
+	Size     int64  `json:"size_bytes"`
+	Requests int64  `json:"requests"`
+	Latency  *Times `json:"latency"` // of those that ended later, too
+}
+
 // recorder is what one thread has seen. Nothing in it grows during a run.
 type recorder struct {
-	latency, service [2]*Times // read, write
-	syncs            *Times
-	seconds          []Second
-	failures         []Failure
-	failed, unbegun  int64
-	from, whole      time.Duration // where the measured part begins, and its length
+	latency [2]*Times // read, write
+	// service is latency where a request is due when it starts.
+	service         [2]*Times
+	syncs           *Times
+	sizes           []OfSize // none where all requests have one
+	seconds         []Second
+	failures        []Failure
+	failed, unbegun int64
+	from, whole     time.Duration // where the measured part begins, and its length
 }
 
-func newRecorder(warmup, duration time.Duration) *recorder {
-	return &recorder{
-		latency: [2]*Times{newTimes(), newTimes()}, service: [2]*Times{newTimes(), newTimes()}, syncs: newTimes(),
-		seconds:  make([]Second, int((duration+time.Second-1)/time.Second)),
+func newRecorder(s Spec) *recorder {
+	r := &recorder{
+		sizes:   newSizes(s.Shape.Sizes),
+		latency: [2]*Times{newTimes(), newTimes()}, syncs: newTimes(),
+		seconds:  make([]Second, int((s.Duration+time.Second-1)/time.Second)),
 		failures: make([]Failure, 0, maxFailures),
-		from:     warmup,
-		whole:    duration,
+		from:     s.Warmup,
+		whole:    s.Duration,
 	}
+	r.service = r.latency
+	if s.Shape.Arrivals != shape.Closed {
+		r.service = [2]*Times{newTimes(), newTimes()}
+	}
+	return r
 }
 
-// done records a request that succeeded. Its latency counts whenever it ends;
-// its bytes count when it ends within the measured part.
-func (r *recorder) done(s *slot, now time.Duration) error {
+// newSizes keeps requests of several sizes apart.
+func newSizes(sizes []shape.SizeShare) (out []OfSize) {
+	if len(sizes) < 2 {
+		return nil
+	}
+	for _, z := range sizes {
+		out = append(out, OfSize{Size: int64(z.Size), Latency: newTimes()})
+	}
+	return out
+}
+
+// done records requests that succeeded and were seen to have ended now. Their
+// latency counts whenever that is; their bytes count when it is within the measured
+// part, in that second.
+func (r *recorder) done(a *alike, now time.Duration) error {
 	if now < r.from {
 		return nil
 	}
-	kind := 0
-	if s.write {
-		kind = 1
+	if now-r.from < r.whole {
+		r.seconds[int((now-r.from)/time.Second)].add(a)
 	}
-	latency := now - s.due
-	if i := int((now - r.from) / time.Second); now-r.from < r.whole {
-		r.seconds[i].add(s, latency)
+	for k := range r.sizes {
+		if r.sizes[k].Size != a.size {
+			continue
+		}
+		if now-r.from < r.whole {
+			r.sizes[k].Requests += a.n
+		}
+		if err := r.sizes[k].Latency.add(a.latency, a.n); err != nil {
+			return err
+		}
 	}
-	if err := r.latency[kind].add(latency); err != nil {
+	kind := kindOfRequest(a.write)
+	if err := r.latency[kind].add(a.latency, a.n); err != nil || r.service[kind] == r.latency[kind] {
 		return err
 	}
-	return r.service[kind].add(now - s.started)
+	return r.service[kind].add(a.service, a.n)
+}
+
+// kindOfRequest is where reads and writes stand in what is kept of both.
+func kindOfRequest(write bool) int {
+	if write {
+		return 1
+	}
+	return 0
 }
 
 // missed records a request that was due and never began, with the least that
 // its latency can have been. It has no service time, and no part in the rates.
 func (r *recorder) missed(write bool, waited time.Duration) error {
 	r.unbegun++
-	kind := 0
-	if write {
-		kind = 1
-	}
-	return r.latency[kind].add(waited)
+	return r.latency[kindOfRequest(write)].add(waited, 1)
 }
 
 func (r *recorder) fail(f Failure) {

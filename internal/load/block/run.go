@@ -26,7 +26,9 @@ type Result struct {
 	// Latency and Service of reads and writes; Syncs are of both.
 	ReadLatency, WriteLatency, ReadService, WriteService, Syncs *Times
 	// Seconds of the measured part; the last may be short.
-	Seconds                 []Second
+	Seconds []Second
+	// Sizes is what was done of each, where there were several.
+	Sizes                   []OfSize
 	Reads, Writes           int64
 	ReadBytes, WrittenBytes int64
 	// NotStarted requests were due within the run and never began, because the
@@ -96,7 +98,7 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	if s.Steady != nil && s.Progress == nil {
 		s.Progress = &Progress{}
 	}
-	phase := newPhases(s)
+	phase, held := newPhases(s), &watch{spec: s}
 	own, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	g, ctx := errgroup.WithContext(own)
@@ -104,7 +106,7 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 	results := make([]outcome, threads)
 	for i := range threads {
 		g.Go(func() error {
-			err := one(ctx, s, t, i, threads, depth, phase, ready, begin, &results[i])
+			err := one(ctx, s, t, i, threads, depth, phase, held, ready, begin, &results[i])
 			if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 				return nil // the echo of another thread's end, or of the caller's
 			}
@@ -116,6 +118,10 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 		case <-ready:
 		case <-ctx.Done():
 		}
+	}
+	// Not before: where no ring is to be had, calls take its place.
+	if s.Progress != nil && s.Engine != Calls && ctx.Err() == nil {
+		s.Progress.threads.Add(int64(threads))
 	}
 	if s.Begin != nil && ctx.Err() == nil {
 		if err := s.Begin(ctx); err != nil {
@@ -137,10 +143,18 @@ func runOn(parent context.Context, s Spec, t *Target) (Result, error) {
 		}
 	}
 	settled, done := settling(ctx, s, phase, start)
-	werr := g.Wait()
+	left, werr := held.wait(ctx, g)
 	cancel(nil)
 	<-done
 	got := fetched()
+	if left != nil {
+		t.abandon()
+		return Result{}, left
+	}
+	if stuck := gatherStuck(results); stuck != nil {
+		t.abandon()
+		werr = stuck
+	}
 	res, err := sum(s, threads, depth, results, time.Duration(phase.from.Load()))
 	res.Settled = settled
 	user2, system2, cerr := processCPU()
@@ -216,10 +230,11 @@ type outcome struct {
 	requests int64
 	until    time.Duration
 	stopped  bool
+	stuck    *StuckError
 }
 
 // one runs one thread.
-func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, phase *phases, ready chan<- struct{}, begin <-chan time.Time, out *outcome) (err error) {
+func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, phase *phases, held *watch, ready chan<- struct{}, begin <-chan time.Time, out *outcome) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := newData(s, i, depth)
@@ -250,7 +265,9 @@ func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, phase *p
 		w.left = (s.Requests + int64(threads-1-i)) / int64(threads)
 	}
 	d.began(start)
+	held.add(w)
 	err = w.run(ctx)
+	errors.As(err, &out.stuck) // it is returned, too
 	out.until, out.stopped = w.clock(), w.stopped
 	out.rec, out.waited, out.requests = w.rec, w.idle, w.ended
 	return err
@@ -285,6 +302,9 @@ func sum(s Spec, threads, depth int, outs []outcome, from time.Duration) (Result
 			r.ReadService.Merge(o.rec.service[0]), r.WriteService.Merge(o.rec.service[1]), r.Syncs.Merge(o.rec.syncs)); err != nil {
 			return Result{}, err
 		}
+		if err := r.addSizes(o.rec.sizes); err != nil {
+			return Result{}, err
+		}
 		r.Measured = max(r.Measured, min(o.until-from, s.Duration))
 		r.Took = max(r.Took, o.until)
 		r.Waited += o.waited
@@ -310,6 +330,23 @@ func sum(s Spec, threads, depth int, outs []outcome, from time.Duration) (Result
 		r.WrittenBytes += sec.WrittenBytes
 	}
 	return r, nil
+}
+
+// addSizes adds what was done of each size, which another thread, target or host may
+// have in another order.
+func (r *Result) addSizes(sizes []OfSize) error {
+	for _, z := range sizes {
+		i := slices.IndexFunc(r.Sizes, func(o OfSize) bool { return o.Size == z.Size })
+		if i < 0 {
+			i = len(r.Sizes)
+			r.Sizes = append(r.Sizes, OfSize{Size: z.Size, Latency: newTimes()})
+		}
+		r.Sizes[i].Requests += z.Requests
+		if err := r.Sizes[i].Latency.Merge(z.Latency); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Result) addSeconds(seconds []Second) {

@@ -59,12 +59,16 @@ type Spec struct {
 	// that has seen the data before need not write it. 0 goes with reads only.
 	Seed, Run uint64
 	// Stuck is how long a request may take before the run is given up and the
-	// requests that are out are named; 0: a minute.
+	// requests that are out are named; 0: StuckAfter.
 	Stuck time.Duration
 	// Slack is how much random data a writer draws from besides the largest
 	// request, per request in flight: with more, a compressor with a long
 	// window finds nothing twice. 0: enough that a thread has 4 MiB.
 	Slack unit.Bytes
+	// Compress is the ratio by which what is written compresses, in sectors of 4 KiB;
+	// Dedup how often each block of it is written on average. 0 and 1: neither.
+	// What is written so more than once carries no stamp, and cannot be verified.
+	Compress, Dedup float64
 	// Journal is told what the target acknowledged; nil: nobody is.
 	Journal *Journal `json:"-"`
 	// Progress is told what was completed while the run goes on; nil: nobody is.
@@ -88,12 +92,8 @@ const (
 	MaxMemory       = 2 * unit.GiB
 )
 
-// defaultStuck is what a request may take, stoppedStuck what it still may once
-// the run was told to end.
-const (
-	defaultStuck = time.Minute
-	stoppedStuck = 5 * time.Second
-)
+// stoppedStuck is what a request still may take once the run was told to end.
+const stoppedStuck = 5 * time.Second
 
 // Check says why the run cannot be made.
 func (s Spec) Check() error {
@@ -115,11 +115,16 @@ func (s Spec) Check() error {
 		return fmt.Errorf("run workload: %d requests", s.Requests)
 	case s.Run == 0 && s.Shape.Read < 1:
 		return errors.New("run workload: a run that writes needs a number of its own")
+	case s.Stuck < 0:
+		return fmt.Errorf("run workload: requests that may take %v", s.Stuck)
 	case s.From < 0:
 		return fmt.Errorf("run workload: an area that begins at %d", s.From)
 	}
 	if s.Steady != nil && (s.Steady.Round <= 0 || s.Steady.Round > time.Hour || s.Steady.Most < 0 || s.Steady.Most > MaxRounds || s.Requests > 0) {
 		return fmt.Errorf("run workload: rounds of %v until the target is steady: want above 0 to an hour, at most %d, and no end by requests", s.Steady.Round, MaxRounds)
+	}
+	if err := s.checkRatios(); err != nil {
+		return err
 	}
 	if err := s.checkMemory(); err != nil {
 		return err
@@ -137,11 +142,34 @@ func (s Spec) Check() error {
 	return nil
 }
 
+// MaxRatio is the largest ratio by which data compress, or are the same: a stamp of
+// 48 bytes in each sector does not.
+const MaxRatio = 64
+
+func (s Spec) checkRatios() error {
+	for name, ratio := range map[string]float64{"compress": s.Compress, "deduplicate": s.Dedup} {
+		if ratio != 0 && !(ratio >= 1 && ratio <= MaxRatio) {
+			return fmt.Errorf("run workload: data that %s by %v: want a ratio from 1 to %d", name, ratio, MaxRatio)
+		}
+	}
+	if s.Compress > 1 {
+		for _, z := range s.Shape.Sizes {
+			if z.Size%sector != 0 {
+				return fmt.Errorf("run workload: requests of %v compress by no ratio of their own: want multiples of 4 KiB", z.Size)
+			}
+		}
+	}
+	if s.Dedup > 1 && s.Journal != nil {
+		return errors.New("run workload: what is written twice carries no stamp, so that a journal has nothing to be held against")
+	}
+	return nil
+}
+
 func (s Spec) checkMemory() error {
 	if s.Slack < 0 || s.Slack > MaxThreadMemory {
 		return fmt.Errorf("run workload: %v of data besides a request, want 0 to %v", s.Slack, MaxThreadMemory)
 	}
-	one := s.part() * unit.Bytes(s.Depth)
+	one := s.ofThread()
 	switch all := one * unit.Bytes(s.Threads); {
 	case one > MaxThreadMemory:
 		return fmt.Errorf("run workload: %d requests in flight of up to %v need %v of memory per thread, want at most %v", s.Depth, s.Shape.Largest(), one, MaxThreadMemory)

@@ -48,6 +48,8 @@ type Summary struct {
 	// Reads and Writes alone, where the run had both.
 	Reads  *Quantiles `json:"read_latency_ns,omitempty"`
 	Writes *Quantiles `json:"write_latency_ns,omitempty"`
+	// Sizes is what was done of each, where requests had several.
+	Sizes []SizeSummary `json:"sizes,omitempty"`
 	// Syncs that followed writes; they are no requests.
 	Syncs *Quantiles `json:"sync_latency_ns,omitempty"`
 	// CPU of this process per request and per 10^9 bytes, user mode and kernel.
@@ -62,6 +64,8 @@ type Summary struct {
 	FromCache *float64 `json:"from_cache"`
 	// Steady is how the target settled before it was measured; nil: not asked.
 	Steady *Settled `json:"steady,omitempty"`
+	// Memory is what the generator and its page cache were held to; nil: to nothing.
+	Memory *Memory `json:"memory,omitempty"`
 	// Change is where the run became another one; nil: it did not.
 	Change   *Change  `json:"change,omitempty"`
 	Failed   int64    `json:"failed"`
@@ -69,11 +73,29 @@ type Summary struct {
 	Evidence []string `json:"evidence"`
 }
 
+// SizeSummary is the requests of one size.
+type SizeSummary struct {
+	Bytes     int64   `json:"bytes"` // of each
+	Requests  int64   `json:"requests"`
+	BytesPerS float64 `json:"bytes_per_s"`
+	// Latency as in Summary; nil: none succeeded.
+	Latency *Quantiles `json:"latency_ns"`
+}
+
+// Memory is a limit on what a process and the page cache for it have.
+type Memory struct {
+	Most unit.Bytes `json:"most_bytes"`
+	Peak unit.Bytes `json:"peak_bytes"` // 0: not told
+	V2   bool       `json:"v2"`         // of the control group
+}
+
 // Witness is what else was seen during a run.
 type Witness struct {
 	// Null is the rate that the same workload reaches on a target that does
 	// nothing; 0: not tried.
 	Null float64
+	// Memory is what this process and its page cache were held to; nil: to nothing.
+	Memory *Memory
 	// Size of the file, and the room that it Occupies after the run; below 0:
 	// not known, or it is a device.
 	Size, Occupied unit.Bytes
@@ -108,6 +130,9 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 	n, bytes := r.Reads+r.Writes, r.ReadBytes+r.WrittenBytes
 	if sec := r.Measured.Seconds(); sec > 0 {
 		s.IOPS, s.BytesPerS = float64(n)/sec, float64(bytes)/sec
+		for _, z := range r.Sizes {
+			s.Sizes = append(s.Sizes, SizeSummary{z.Size, z.Requests, float64(z.Size*z.Requests) / sec, quantiles(z.Latency)})
+		}
 	}
 	if r.Reads > 0 && r.Writes > 0 {
 		s.Reads, s.Writes = quantiles(r.ReadLatency), quantiles(r.WriteLatency)
@@ -116,6 +141,7 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 	s.generator(r, w)
 	s.schedule(r)
 	s.cache(r)
+	s.memory(w)
 	s.sparse(r, w)
 	s.series(r)
 	for _, f := range r.Failures {
@@ -181,6 +207,21 @@ func (s *Summary) cache(r Result) {
 	if share > mostlyCached {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("at least %.0f%% of what was read came from this host's page cache, not from the target: a cached result", 100*share))
 	}
+}
+
+// memory says what the page cache had.
+func (s *Summary) memory(w Witness) {
+	if s.Memory = w.Memory; s.Memory == nil {
+		return
+	}
+	version, took := "v1", ""
+	if s.Memory.V2 {
+		version = "v2"
+	}
+	if s.Memory.Peak > 0 {
+		took = fmt.Sprintf("; they took up to %v", s.Memory.Peak)
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("this program and what the page cache held for it had at most %v of memory (a control group of %s)%s", s.Memory.Most, version, took))
 }
 
 // sparse tells a file whose reads may cost nothing although its file system

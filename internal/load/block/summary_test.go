@@ -17,7 +17,7 @@ func resultOf(t *testing.T, reads int) Result {
 		ReadLatency: newTimes(), WriteLatency: newTimes(), ReadService: newTimes(), WriteService: newTimes(), Syncs: newTimes(),
 		Reads: int64(reads), ReadBytes: int64(reads) * 4096, Requests: int64(reads), UserCPU: 10 * time.Millisecond}
 	for range reads {
-		if err := errors.Join(r.ReadLatency.add(time.Millisecond), r.ReadService.add(time.Millisecond)); err != nil {
+		if err := errors.Join(r.ReadLatency.add(time.Millisecond, 1), r.ReadService.add(time.Millisecond, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 func TestSummaryCountsWhatItsFiguresAreOf(t *testing.T) {
 	r := resultOf(t, 1000)
 	for range 10 {
-		if err := r.Syncs.add(3 * time.Millisecond); err != nil {
+		if err := r.Syncs.add(3*time.Millisecond, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

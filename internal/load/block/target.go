@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 
 	"linerate/internal/load/ring"
 	"linerate/internal/unit"
@@ -15,6 +16,8 @@ type Target struct {
 	Size   unit.Bytes
 	Device bool // a block device
 	file   openFile
+	// abandoned: requests are out that may never come back.
+	abandoned atomic.Bool
 }
 
 // openFile is what the system's part gives.
@@ -26,8 +29,20 @@ type openFile interface {
 
 func (t *Target) fd() int32 { return t.file.handle() }
 
-// Close closes the target.
+// abandon leaves the target as it is: to close or sync what does not answer would
+// wait for it.
+func (t *Target) abandon() {
+	if t != nil {
+		t.abandoned.Store(true)
+	}
+}
+
+// Close closes the target; one that was abandoned keeps its descriptor until the
+// process ends.
 func (t *Target) Close() error {
+	if t.abandoned.Load() {
+		return nil
+	}
 	if err := t.file.close(); err != nil {
 		return fmt.Errorf("close %s: %w", t.Path, err)
 	}

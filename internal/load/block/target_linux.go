@@ -168,7 +168,7 @@ func (t *Target) accounted() bool {
 // bytes as stat(2) has it); below 0: not known, or a device.
 func (t *Target) Occupied() unit.Bytes {
 	var st unix.Stat_t
-	if t.Device || unix.Fstat(int(t.fd()), &st) != nil {
+	if t.Device || t.abandoned.Load() || unix.Fstat(int(t.fd()), &st) != nil {
 		return -1
 	}
 	return unit.Bytes(st.Blocks) * 512

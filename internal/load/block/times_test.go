@@ -10,7 +10,7 @@ import (
 func TestTimesTravel(t *testing.T) {
 	a := newTimes()
 	for i := range 100_000 {
-		if err := a.add(time.Duration(i*i) + 17); err != nil {
+		if err := a.add(time.Duration(i*i)+17, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,14 +45,14 @@ const (
 // a time; nil: nobody is.
 //
 // The area must begin at a multiple of 512 bytes; so must what runs wrote in it.
-// An error is that the target cannot be looked at at all; a part that cannot be
-// read is a Place.
-func Verify(ctx context.Context, t *Target, area Span, j *Journal, done func(unit.Bytes)) (Verdict, error) {
+// An error is that the target cannot be looked at at all, or a *StuckError where a
+// read takes longer than stuck (0: StuckAfter); a part that cannot be read is a Place.
+func Verify(ctx context.Context, t *Target, area Span, j *Journal, stuck time.Duration, done func(unit.Bytes)) (Verdict, error) {
 	part, err := partOf(area, j)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("verify %s: %w", t.Path, err)
 	}
-	v := &verifying{target: t, area: area, part: part, journal: j, done: done}
+	v := &verifying{target: t, area: area, part: part, journal: j, done: done, stuck: cmp.Or(stuck, StuckAfter)}
 	n := int((area.Size + part - 1) / part)
 	v.tallies = make([]*tally, n)
 	g, ctx := errgroup.WithContext(ctx)
@@ -85,6 +86,7 @@ type verifying struct {
 	part    unit.Bytes
 	journal *Journal
 	tallies []*tally // by part
+	stuck   time.Duration
 
 	mu     sync.Mutex
 	looked unit.Bytes
@@ -97,17 +99,37 @@ func (v *verifying) read(ctx context.Context, first, n int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ring.Free(b)) }()
+	defer func() {
+		var stuck *StuckError
+		if !errors.As(err, &stuck) { // else the kernel may still write to it
+			err = errors.Join(err, ring.Free(b))
+		}
+	}()
 	for i := first; i < len(v.tallies); i += n {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		from := v.area.From + unit.Bytes(i)*v.part
 		to := min(from+v.part, v.area.From+v.area.Size)
-		v.tallies[i] = v.one(b, int64(from), int64(to))
+		if v.tallies[i], err = v.within(ctx, b, int64(from), int64(to)); err != nil {
+			return err
+		}
 		v.tell(to - from)
 	}
 	return nil
+}
+
+// within looks at a part, and gives up on a target that does not answer.
+func (v *verifying) within(ctx context.Context, b []byte, from, to int64) (*tally, error) {
+	var t *tally
+	err := Within(ctx, v.stuck, "read", func() error { t = v.one(b, from, to); return nil })
+	var stuck *StuckError
+	if errors.As(err, &stuck) {
+		v.target.abandon()
+		stuck.Out = []Outstanding{{Offset: from, Size: int(to - from), Age: stuck.After}}
+		return nil, err
+	}
+	return t, err
 }
 
 func (v *verifying) tell(n unit.Bytes) {

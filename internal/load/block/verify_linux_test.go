@@ -44,7 +44,7 @@ func verified(t *testing.T, path string, j *Journal) Verdict {
 		area = Span{j.From, j.Area}
 	}
 	var looked unit.Bytes
-	v, err := Verify(context.Background(), target, area, j, func(n unit.Bytes) { looked = n })
+	v, err := Verify(context.Background(), target, area, j, 0, func(n unit.Bytes) { looked = n })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +71,7 @@ func TestVerifyProvesWhatRunsWrite(t *testing.T) {
 		"from somewhere":      func(s *Spec) { s.From, s.Shape.Area = 512, 100*unit.KiB },
 		"with reads and sync": func(s *Spec) { s.Shape.Read, s.Sync, s.SyncEvery = 0.5, After, 7 },
 		"direct":              func(s *Spec) { s.Direct = true },
+		"compressible":        func(s *Spec) { s.Compress, s.Shape.Sizes = 4, one(16*unit.KiB) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec()
@@ -223,7 +224,7 @@ func TestVerifyGoesOnBehindAnError(t *testing.T) {
 	defer target.Close()
 	target.file = failing{target.file, 40 * 16384, 41 * 16384}
 	for _, j := range []*Journal{nil, j} {
-		v, err := Verify(context.Background(), target, Span{0, unit.MiB}, j, nil)
+		v, err := Verify(context.Background(), target, Span{0, unit.MiB}, j, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

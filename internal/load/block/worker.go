@@ -2,8 +2,7 @@ package block
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"sync"
 	"time"
 
 	"linerate/internal/load/ring"
@@ -22,6 +21,9 @@ type slot struct {
 
 // worker is one locked thread with its queue.
 type worker struct {
+	// mu is held but while the thread is in its queue, where it may be for as long as
+	// the target likes: whoever gets it then may look at the slots.
+	mu     sync.Mutex
 	spec   Spec
 	queue  queue
 	walk   *shape.Walk
@@ -45,29 +47,49 @@ type worker struct {
 	stopped bool
 	// blocked: the next request waits for a block that has a write in flight.
 	blocked bool
-	seen    seen
-	phases  *phases
+	// taken is how many completions were taken last, 0 after a wait; pushed how many
+	// requests were started since; inline: as many were over at once, last time.
+	taken, pushed int
+	inline        bool
+	alike         [2]alike // of the completions that are being taken
+	// closed and syncs are of the Spec: asked for every request.
+	closed, syncs bool
+	seen          seen
+	phases        *phases
 }
 
-// batch is how many completions are taken before the queue is filled again.
-// Taking all that have arrived lets the target run dry meanwhile; one at a time
-// enters the kernel more often than needed.
-const batch = 4
+// apace is the most completions of a target that answers by and by that are taken
+// before the queue is filled again: taking all that have arrived lets it run dry
+// meanwhile, one at a time enters the kernel more often than needed.
+const apace = 8
+
+// take is how many completions to take before the queue is filled again. Who had
+// to wait has a target with little left to do: it gets its next request at once,
+// then twice as many each time, up to apace. Where requests are over by the time
+// that they are handed over (the page cache), nobody runs dry, and all are taken but
+// one: with none left it would have to wait to find out that they are over.
+func (w *worker) take() int {
+	most := apace
+	if w.inline {
+		most = len(w.slots) - 1
+	}
+	w.taken = max(1, min(2*w.taken, most))
+	return w.taken
+}
 
 func newWorker(s Spec, q queue, walk *shape.Walk, d *data, clock func() time.Duration, depth int, p *phases) *worker {
-	w := &worker{spec: s, phases: p, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s.Warmup, s.Duration),
-		left: -1, slots: make([]slot, depth), ready: make([]time.Duration, depth)}
+	w := &worker{spec: s, phases: p, queue: q, walk: walk, data: d, clock: clock, rec: newRecorder(s),
+		closed: s.Shape.Arrivals == shape.Closed, syncs: s.Sync == After, alike: [2]alike{1: {write: true}}, left: -1, slots: make([]slot, depth), ready: make([]time.Duration, depth)}
 	for i := range depth {
 		w.free = append(w.free, depth-1-i)
 	}
 	return w
 }
 
-// errStuck is the cause when a request does not come back.
-var errStuck = errors.New("the target does not answer")
-
 // run works until the time is over, or ctx is, then waits for what is in flight.
 func (w *worker) run(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	end := w.phase()
 	for {
 		now := w.clock()
@@ -77,12 +99,14 @@ func (w *worker) run(ctx context.Context) error {
 		if w.stopped = ctx.Err() != nil; w.stopped || now >= end || w.left == 0 {
 			break
 		}
+		// One look at the clock is for all that has arrived by then and for what
+		// follows it.
+		if err := w.reap(w.take(), now); err != nil {
+			return err
+		}
 		w.blocked = false
 		w.fill(now, end)
 		if err := w.enter(now, end); err != nil {
-			return err
-		}
-		if err := w.reap(batch); err != nil {
 			return err
 		}
 		if w.spec.Progress != nil {
@@ -106,17 +130,18 @@ func (w *worker) drain() error {
 	w.parted = w.clock()
 	full := len(w.free) == 0
 	for len(w.free) < len(w.slots) {
-		if err := w.queue.Enter(1, w.patience(w.clock())); err != nil {
+		if err := w.toQueue(1, w.patience(w.clock())); err != nil {
 			return err
 		}
-		if err := w.reap(len(w.slots)); err != nil {
+		now := w.clock()
+		if err := w.reap(len(w.slots), now); err != nil {
 			return err
 		}
-		if err := w.stuck(w.clock()); err != nil {
+		if err := w.stuck(now); err != nil {
 			return err
 		}
 		if full && len(w.free) > 0 {
-			full, w.parted = false, w.clock() // no request could have begun sooner
+			full, w.parted = false, now // no request could have begun sooner
 		}
 	}
 	return nil
@@ -126,7 +151,7 @@ func (w *worker) drain() error {
 // held every slot: leaving it out would be to forget the worst latencies. Each
 // has waited at least until the run was over.
 func (w *worker) count(ctx context.Context, end time.Duration) error {
-	if w.spec.Shape.Arrivals == shape.Closed || w.left == 0 {
+	if w.closed || w.left == 0 {
 		return nil
 	}
 	until := min(end, w.parted)
@@ -184,13 +209,16 @@ func (w *worker) rested() int {
 // start pushes the next request from slot i.
 func (w *worker) start(i int, now time.Duration) bool {
 	s := &w.slots[i]
-	*s = slot{due: w.next.Due, started: now, offset: w.next.Offset, size: w.next.Size, write: w.next.Write, busy: true}
-	if w.spec.Shape.Arrivals == shape.Closed {
+	// Field by field: a whole slot would be put together elsewhere and copied in larger
+	// pieces than it was written in, which holds up the processor.
+	s.due, s.started, s.offset, s.size = w.next.Due, now, w.next.Offset, w.next.Size
+	s.write, s.sync, s.busy, s.request = w.next.Write, false, true, 0
+	if w.closed {
 		s.due = now
 	}
 	op := ring.Op{Kind: ring.Read, Len: s.size, Offset: int64(w.spec.From) + s.offset, Tag: uint64(i)}
 	switch {
-	case w.spec.Sync == After && w.writes >= w.spec.SyncEvery:
+	case w.syncs && w.writes >= w.spec.SyncEvery:
 		*s = slot{due: now, started: now, sync: true, busy: true}
 		op = ring.Op{Kind: ring.Fdatasync, Tag: uint64(i)}
 	case s.write && w.spec.Journal != nil && !w.spec.Journal.claim(s.offset, s.size):
@@ -211,6 +239,7 @@ func (w *worker) start(i int, now time.Duration) bool {
 		return false
 	}
 	w.free = w.free[:len(w.free)-1]
+	w.pushed++
 	if s.sync {
 		w.writes = 0
 		return true
@@ -225,8 +254,12 @@ func (w *worker) start(i int, now time.Duration) bool {
 
 // enter submits, and waits when there is nothing to reap and nothing to start.
 func (w *worker) enter(now, end time.Duration) error {
-	if w.queue.Arrived() > 0 {
-		return w.queue.Enter(0, 0)
+	pushed := w.pushed
+	w.pushed = 0
+	if arrived := w.queue.Arrived(); arrived > 0 {
+		err := w.toQueue(0, 0)
+		w.inline = pushed > 0 && w.queue.Arrived()-arrived >= pushed
+		return err
 	}
 	limit := min(end-now, w.patience(now))
 	if w.blocked { // by another thread's write, perhaps, which nothing here tells of
@@ -240,10 +273,13 @@ func (w *worker) enter(now, end time.Duration) error {
 			limit = min(limit, at-now)
 		}
 	}
-	if err := w.queue.Enter(1, max(limit, time.Microsecond)); err != nil {
+	if err := w.toQueue(1, max(limit, time.Microsecond)); err != nil {
 		return err
 	}
-	w.idle += w.clock() - now
+	w.taken = 0
+	waited := w.clock() - now
+	w.idle += waited
+	w.seen.waited(waited, len(w.free) == 0 || w.blocked)
 	return w.stuck(now)
 }
 
@@ -251,95 +287,68 @@ func (w *worker) enter(now, end time.Duration) error {
 // another has in flight.
 const blockedFor = 50 * time.Microsecond
 
-// reap takes up to so many completions.
-func (w *worker) reap(most int) error {
-	for range most {
+// reap takes up to so many completions, which had arrived by now.
+func (w *worker) reap(most int, now time.Duration) error {
+	// What a look at the clock found is all there is to be taken by it.
+	for range min(most, w.queue.Arrived()) {
 		c, ok := w.queue.Next()
 		if !ok {
-			return nil
+			break
 		}
-		now := w.clock()
 		s := &w.slots[c.Tag]
 		s.busy = false
 		w.free = append(w.free, int(c.Tag))
-		if !s.sync {
-			w.ended++
+		if w.spec.Shape.Think > 0 {
+			w.ready[c.Tag] = now + w.spec.Shape.Think
 		}
-		w.ready[c.Tag] = now + w.spec.Shape.Think
+		if !s.sync && int(c.Result) == s.size {
+			a := &w.alike[kindOfRequest(s.write)]
+			if latency, service := now-s.due, now-s.started; a.latency != latency || a.service != service || a.size != int64(s.size) {
+				if err := w.record(a, now); err != nil {
+					return err
+				}
+				a.latency, a.service, a.size = latency, service, int64(s.size)
+			}
+			a.n++
+			a.bytes += int64(s.size)
+		} else if err := w.odd(s, int(c.Result), now); err != nil {
+			return err
+		}
 		if w.spec.Journal != nil && s.write {
 			w.spec.Journal.ended(s.offset, s.size, s.request, int(c.Result) == s.size)
 		}
-		switch {
-		case s.sync && c.Result >= 0:
-			if now >= w.rec.from {
-				if err := w.rec.syncs.add(now - s.started); err != nil {
-					return err
-				}
-			}
-		case s.sync:
-			w.rec.fail(Failure{Write: true, Errno: -int(c.Result)})
-		case int(c.Result) != s.size:
-			w.rec.fail(Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write, Errno: max(0, -int(c.Result)), Moved: max(0, int(c.Result))})
-		default:
-			if err := w.rec.done(s, now); err != nil {
-				return err
-			}
-			w.seen.add(s.size, now-s.due)
-		}
 	}
+	if err := w.record(&w.alike[0], now); err != nil {
+		return err
+	}
+	return w.record(&w.alike[1], now)
+}
+
+// record takes in requests that were alike.
+func (w *worker) record(a *alike, now time.Duration) error {
+	if a.n == 0 {
+		return nil
+	}
+	w.ended += a.n
+	w.seen.add(a)
+	err := w.rec.done(a, now)
+	a.n, a.bytes = 0, 0
+	return err
+}
+
+// odd takes in a sync, or a request that failed or moved too little.
+func (w *worker) odd(s *slot, result int, now time.Duration) error {
+	switch {
+	case s.sync && result >= 0:
+		if now < w.rec.from {
+			return nil
+		}
+		return w.rec.syncs.add(now-s.started, 1)
+	case s.sync:
+		w.rec.fail(Failure{Write: true, Errno: -result})
+		return nil
+	}
+	w.ended++
+	w.rec.fail(Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write, Errno: max(0, -result), Moved: max(0, result)})
 	return nil
-}
-
-// patience is how long to wait before looking whether a request is stuck.
-func (w *worker) patience(time.Duration) time.Duration { return min(w.stuckAfter(), time.Second) }
-
-func (w *worker) stuckAfter() time.Duration {
-	after := w.spec.Stuck
-	if after == 0 {
-		after = defaultStuck
-	}
-	if w.stopped {
-		after = min(after, stoppedStuck)
-	}
-	return after
-}
-
-// StuckError names the requests that did not come back.
-type StuckError struct {
-	After time.Duration
-	Out   []Failure // without a result
-}
-
-// Error says how many, and the first of them.
-func (e *StuckError) Error() string {
-	f := e.Out[0]
-	kind := "read"
-	if f.Write {
-		kind = "write"
-	}
-	return fmt.Sprintf("%v for %v: %d requests are out, the first a %s at offset %d", errStuck, e.After, len(e.Out), kind, f.Offset)
-}
-
-// Unwrap tells that the target does not answer.
-func (e *StuckError) Unwrap() error { return errStuck }
-
-func (w *worker) stuck(now time.Duration) error {
-	after := w.stuckAfter()
-	for i := range w.slots {
-		if w.slots[i].busy && now-w.slots[i].started > after {
-			return &StuckError{after, w.out()}
-		}
-	}
-	return nil
-}
-
-// out are the requests in flight. It is garbage, which the loop must not make: only
-// for a run that is over.
-func (w *worker) out() (out []Failure) {
-	for _, s := range w.slots {
-		if s.busy {
-			out = append(out, Failure{Offset: int64(w.spec.From) + s.offset, Write: s.write || s.sync})
-		}
-	}
-	return out
 }

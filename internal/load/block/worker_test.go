@@ -91,6 +91,17 @@ func run(t *testing.T, w *world, s Spec) (*worker, error) {
 
 func workerOn(t *testing.T, w *world, s Spec) *worker {
 	t.Helper()
+	return workerOnQueue(t, w, w.clock, s)
+}
+
+func runOnQueue(t *testing.T, q queue, clock func() time.Duration, s Spec) (*worker, error) {
+	t.Helper()
+	w := workerOnQueue(t, q, clock, s)
+	return w, w.run(context.Background())
+}
+
+func workerOnQueue(t *testing.T, q queue, clock func() time.Duration, s Spec) *worker {
+	t.Helper()
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +114,7 @@ func workerOn(t *testing.T, w *world, s Spec) *worker {
 			t.Error(err)
 		}
 	})
-	return newWorker(s, w, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, w.clock, s.Depth, newPhases(s))
+	return newWorker(s, q, shape.NewWalk(s.Shape, s.Seed, 0, 1), d, clock, s.Depth, newPhases(s))
 }
 
 func spec() Spec {
@@ -304,6 +315,38 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// What holds a run is where its threads' time goes.
+func TestLimitedBy(t *testing.T) {
+	held := func(rate float64, engine Engine) string {
+		s := spec()
+		s.Progress, s.Duration, s.Shape.Rate, s.Shape.Arrivals = &Progress{}, time.Second, rate, shape.Uniform
+		if rate == 0 {
+			s.Shape.Arrivals = shape.Closed
+		}
+		if _, err := run(t, &world{serve: time.Millisecond}, s); err != nil {
+			t.Fatal(err)
+		}
+		if engine != Calls { // as a run says of itself
+			s.Progress.threads.Add(1)
+		}
+		return s.Progress.LimitedBy(s.Duration)
+	}
+	if got := held(0, Ring); got != ByTarget {
+		t.Errorf("all requests out: held by %q", got)
+	}
+	if got := held(100, Ring); got != ByRate {
+		t.Errorf("one in 10 ms, which takes 1: held by %q", got)
+	}
+	if got := held(0, Calls); got != "" {
+		t.Errorf("threads that wait in the kernel: held by %q", got)
+	}
+	busy := &Progress{}
+	busy.threads.Add(1)
+	if got := busy.LimitedBy(time.Second); got != ByHost {
+		t.Errorf("a thread that never waits: held by %q", got)
+	}
+}
+
 // An error at one offset is counted and located; the run goes on over all others,
 // to its end, and the errors are in neither rate nor latency.
 func TestErrorAtOneOffset(t *testing.T) {
@@ -346,5 +389,78 @@ func TestLoopAllocatesNothing(t *testing.T) {
 	// for itself.
 	if few, many := allocations(s), allocations(long); many-few > 50 {
 		t.Errorf("%.0f allocations in 100 ms, %.0f in 400 ms, of 8000 requests", few, many)
+	}
+}
+
+// waves is a target that answers all that it has at once, and only when somebody
+// waits for it; or, if inline, whatever it is given, at once. It notes how much it is
+// given each time.
+type waves struct {
+	inline     bool
+	now        time.Duration
+	given      int // since the last Enter
+	out, ready []ring.Completion
+	handed     []int
+	waited     []bool
+}
+
+func (w *waves) clock() time.Duration { return w.now }
+
+func (w *waves) Push(o ring.Op) bool {
+	w.given++
+	w.out = append(w.out, ring.Completion{Tag: o.Tag, Result: int32(o.Len)})
+	return true
+}
+
+func (w *waves) Enter(wait int, _ time.Duration) error {
+	w.handed, w.waited = append(w.handed, w.given), append(w.waited, wait > 0)
+	w.given = 0
+	w.now += time.Microsecond
+	if wait > 0 || w.inline {
+		w.ready, w.out = append(w.ready, w.out...), nil
+	}
+	return nil
+}
+
+func (w *waves) Arrived() int { return len(w.ready) }
+
+func (w *waves) Next() (ring.Completion, bool) {
+	if len(w.ready) == 0 {
+		return ring.Completion{}, false
+	}
+	c := w.ready[0]
+	w.ready = w.ready[1:]
+	return c, true
+}
+
+func (w *waves) Close() error { return nil }
+
+// A target that has run dry gets a request at once and more each time; one that
+// answers at once gets as much as there may be in flight.
+func TestQueueIsFilledAsTheTargetAnswers(t *testing.T) {
+	s := spec()
+	s.Depth, s.Duration = 32, 100*time.Microsecond
+	for _, c := range []struct {
+		name   string
+		inline bool
+		want   []int
+	}{
+		{"in waves", false, []int{32, 1, 2, 4, 8, 8, 8, 1, 1, 2, 4, 8, 8, 8, 1}},
+		// What it was first given had arrived by a wait, which says nothing.
+		{"at once", true, []int{32, 1, 2, 4, 8, 16, 31, 31, 31}},
+	} {
+		w := &waves{inline: c.inline}
+		if _, err := runOnQueue(t, w, w.clock, s); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := w.handed[:len(c.want)]; !slices.Equal(got, c.want) {
+			t.Errorf("%s: handed over %v, want %v", c.name, got, c.want)
+		}
+		for i := range c.want[:len(c.want)-1] {
+			if w.waited[i] != (i == 0 || !c.inline && (i == 7 || i == 14)) {
+				t.Errorf("%s: waited %v at handing over %v", c.name, w.waited[:i+1], w.handed[:i+1])
+				break
+			}
+		}
 	}
 }

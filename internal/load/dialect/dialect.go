@@ -8,6 +8,7 @@ package dialect
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +30,30 @@ type Job struct {
 	Direct   bool
 	Durable  bool // every write before it completes (O_DSYNC)
 	Flush    bool // a sync after the last write is part of the time
+	// Rates names a row of jobs that differ in their rate alone; empty: none.
+	Rates string
+	// Curve is the job's place on a curve, nil: it is on none. Its rate is known
+	// once the job before it has found the largest one.
+	Curve *Curve
 	// Notes say how words of the peer were taken.
 	Notes []string
+}
+
+// Curve is a point of a curve of latency against rate: a percentage of what the
+// workload reaches without a rate. 0: the job that finds this out.
+type Curve struct {
+	Percent float64 `json:"percent"`
+}
+
+// Rate is the rate of a point, from the largest that was found, rounded up as
+// vdbench does: to hundreds above 1000 per second, else to tens (set_iorate,
+// Vdb/RD_entry.java of vdbench 5.04.06).
+func (c Curve) Rate(largest float64) float64 {
+	r := math.Floor(math.Round(largest) * math.Floor(c.Percent) / 100)
+	if r > 1000 {
+		return 100 * math.Ceil(r/100)
+	}
+	return 10 * math.Ceil(r/10)
 }
 
 // Target is a file or device.

@@ -94,6 +94,58 @@ b at 50/s with 4 threads: random read 0.75 exponential 50 2m0s after 10s direct 
 	}
 }
 
+// A curve is a run without a rate and then one at each percentage of what that
+// reached; lists and ranges of rates are a run each.
+func TestVdbenchRates(t *testing.T) {
+	base := "sd=s,lun=/x\nwd=w\nrd=r,"
+	for text, want := range map[string]string{
+		"iorate=curve": "curve 0 closed, curve 10 exponential, curve 50 exponential, curve 70 exponential, curve 80 exponential, curve 90 exponential, curve 100 exponential",
+		"iorate=curve,curve=(50,100),distribution=d": "curve 0 closed, curve 50 uniform, curve 100 uniform",
+		"curve=(10-40,10,120),iorate=curve":          "curve 0 closed, curve 10 exponential, curve 20 exponential, curve 30 exponential, curve 40 exponential, curve 120 exponential",
+		"iorate=(100,max,300)":                       "100 exponential, 0 closed, 300 exponential",
+		"iorate=(100-450,100)":                       "100 exponential, 200 exponential, 300 exponential, 400 exponential",
+		"iorate=(5,100-800,d)":                       "5 exponential, 100 exponential, 200 exponential, 400 exponential, 800 exponential",
+		"iorate=(800-150,d)":                         "800 exponential, 400 exponential, 200 exponential",
+		"iorate=curve,curve=(100),forthreads=(1,2)":  "curve 0 closed, curve 100 exponential, curve 0 closed, curve 100 exponential",
+		"iorate=100":                                 "100 exponential",
+	} {
+		jobs, err := Vdbench(base+text, VdbenchOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, j := range jobs {
+			line := fmt.Sprintf("%g %s", j.Shape.Rate, j.Shape.Arrivals)
+			if j.Curve != nil {
+				line = fmt.Sprintf("curve %g %s", j.Curve.Percent, j.Shape.Arrivals)
+			}
+			got = append(got, line)
+			if (j.Rates != "") != (len(jobs) > 1) {
+				t.Errorf("%s: %s is of the row %q", text, j.Name, j.Rates)
+			}
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", text, all, want)
+		}
+	}
+	jobs, err := Vdbench(base+"iorate=curve,curve=(100),forthreads=(1,2)", VdbenchOptions{})
+	if err != nil || jobs[0].Rates != jobs[1].Rates || jobs[1].Rates == jobs[2].Rates || jobs[3].Name != "r at 100% with 2 threads" {
+		t.Errorf("%+v, %v", jobs, err)
+	}
+}
+
+// A point's rate is rounded up to hundreds, or to tens.
+func TestCurveRate(t *testing.T) {
+	for _, c := range []struct{ largest, percent, want float64 }{
+		{12345.4, 10, 1300}, {12345.4, 100, 12400}, {1010, 99, 1000}, {10000, 50, 5000}, {333, 50, 170}, {5, 10, 0}, {73, 100, 80},
+	} {
+		if got := (Curve{c.percent}).Rate(c.largest); got != c.want {
+			t.Errorf("%g%% of %g: %g, want %g", c.percent, c.largest, got, c.want)
+		}
+	}
+}
+
 // Workloads of one read share but different sizes become one mix of sizes.
 func TestVdbenchMixesSizes(t *testing.T) {
 	jobs, err := Vdbench("sd=s,lun=/x\nwd=a,xfersize=4k,rdpct=50,skew=25\nwd=b,xfersize=64k,rdpct=50\nrd=r,wd=(a,b),iorate=max", VdbenchOptions{})
@@ -108,33 +160,43 @@ func TestVdbenchMixesSizes(t *testing.T) {
 func TestVdbenchRefusesByNameAndLine(t *testing.T) {
 	base := "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\n"
 	for text, want := range map[string]string{
-		"":                                  "defines no run",
-		"sd=sd1,lun=/x":                     "defines no run",
-		"fsd=f,anchor=/x":                   "line 1: fsd= is not supported",
-		"messagescan=no":                    "line 1: messagescan= is not supported",
-		"\n\nhd=two,system=nas1":            "line 3: hd=two: system=nas1 is not supported",
-		"sd=sd1,lun=/x,hitarea=1m":          "line 1: sd=sd1: hitarea=1m: it is not supported",
-		"sd=sd1,size=1m":                    "line 1: sd=sd1 has no lun=",
-		`sd=sd1,lun=\\.\PhysicalDrive7`:     `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
-		"sd=sd1,lun=/x,size=1q":             `"1q" is no size`,
-		"sd=sd1,lun=/x,threads=0":           `"0" is no number from 1`,
-		"sd=sd1,lun=/x,":                    "line 1: the definition has no end",
-		"sd=sd1,nothing":                    `line 1: "nothing" is no parameter`,
-		base + "wd=wd2,sd=sd9":              "line 3: sd=sd9 is not defined before",
-		base + "wd=wd2,sd=(sd1-sd3)":        "line 3: sd=sd1-sd3: sd2 is not defined before",
-		base + "wd=wd2,seekpct=50":          "line 3: wd=wd2: seekpct=50: want random (100) or sequential (0)",
-		base + "wd=wd2,rhpct=20":            "line 3: wd=wd2: rhpct=20: it is not supported",
-		base + "wd=wd2,rdpct=120":           "is no percentage",
-		base + "wd=wd2,xfersize=(4k,50,8k)": "want sizes with percentages",
-		base + "wd=wd2,xfersize=0":          "a request of no bytes",
-		base + "rd=r,iorate=curve":          "line 3: rd=r: iorate=curve: want max or requests per second",
-		base + "rd=r,maxdata=5g":            "line 3: rd=r: maxdata=5g: it is not supported",
-		base + "rd=r,wd=wd7":                "line 3: wd=wd7 is not defined before",
-		base + "rd=r,elapsed=5,interval=5":  "nothing is left of elapsed",
-		base + "rd=r,distribution=uniform":  "want exponential or deterministic",
-		base + "wd=wd2,sd=sd1,xfersize=8k,rdpct=0\nrd=r,wd=wd*":                  "line 4: workloads of one run that differ in xfersize and in rdpct",
-		base + "wd=wd2,sd=sd1,seekpct=0\nrd=r,wd=(wd1,wd2)":                      "line 3: wd=wd1 and wd=wd2 in one run, and not both at random",
-		base + "sd=sd2,lun=/y\nwd=wd2,sd=sd2\nrd=r":                              "line 4: wd=wd2 has other sds",
+		"":                                                      "defines no run",
+		"sd=sd1,lun=/x":                                         "defines no run",
+		"fsd=f,anchor=/x":                                       "line 1: fsd= is not supported",
+		"messagescan=no":                                        "line 1: messagescan= is not supported",
+		"\n\nhd=two,system=nas1":                                "line 3: hd=two: system=nas1 is not supported",
+		"sd=sd1,lun=/x,hitarea=1m":                              "line 1: sd=sd1: hitarea=1m: it is not supported",
+		"sd=sd1,size=1m":                                        "line 1: sd=sd1 has no lun=",
+		`sd=sd1,lun=\\.\PhysicalDrive7`:                         `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
+		"sd=sd1,lun=/x,size=1q":                                 `"1q" is no size`,
+		"sd=sd1,lun=/x,threads=0":                               `"0" is no number from 1`,
+		"sd=sd1,lun=/x,":                                        "line 1: the definition has no end",
+		"sd=sd1,nothing":                                        `line 1: "nothing" is no parameter`,
+		base + "wd=wd2,sd=sd9":                                  "line 3: sd=sd9 is not defined before",
+		base + "wd=wd2,sd=(sd1-sd3)":                            "line 3: sd=sd1-sd3: sd2 is not defined before",
+		base + "wd=wd2,seekpct=50":                              "line 3: wd=wd2: seekpct=50: want random (100) or sequential (0)",
+		base + "wd=wd2,rhpct=20":                                "line 3: wd=wd2: rhpct=20: it is not supported",
+		base + "wd=wd2,rdpct=120":                               "is no percentage",
+		base + "wd=wd2,xfersize=(4k,50,8k)":                     "want sizes with percentages",
+		base + "wd=wd2,xfersize=0":                              "a request of no bytes",
+		base + "rd=r,iorate=(curve,100)":                        `line 3: rd=r: iorate=curve,100: "curve": want max, curve, or requests per second`,
+		base + "rd=r,iorate=(100-900)":                          "the range 100-900 has no step: write (100-900,80) or (100-900,d)",
+		base + "rd=r,iorate=(900-100,100)":                      `the range from 900 to 100 has the step "100": want a number above 0, or d`,
+		base + "rd=r,iorate=(100-900,0)":                        `has the step "0"`,
+		base + "rd=r,iorate=(1-1000000,1)":                      "more than 1000 values",
+		base + "rd=r,iorate=(max-900,10)":                       "a range is of numbers",
+		base + "rd=r,iorate=-50":                                "want max, curve, or requests per second",
+		base + "rd=r,iorate=curve,curve=0":                      "want whole percentages from 1 to 1000",
+		base + "rd=r,iorate=curve,curve=(10,x)":                 "want whole percentages",
+		base + "rd=r,iorate=max,curve=(10,100)":                 "line 3: rd=r: curve= says which points a curve has: add iorate=curve",
+		base + "rd=r,iorate=curve,stopcurve=5":                  "line 3: rd=r: stopcurve=5: it is not supported",
+		base + "rd=r,maxdata=5g":                                "line 3: rd=r: maxdata=5g: it is not supported",
+		base + "rd=r,wd=wd7":                                    "line 3: wd=wd7 is not defined before",
+		base + "rd=r,elapsed=5,interval=5":                      "nothing is left of elapsed",
+		base + "rd=r,distribution=uniform":                      "want exponential or deterministic",
+		base + "wd=wd2,sd=sd1,xfersize=8k,rdpct=0\nrd=r,wd=wd*": "line 4: workloads of one run that differ in xfersize and in rdpct",
+		base + "wd=wd2,sd=sd1,seekpct=0\nrd=r,wd=(wd1,wd2)":     "line 3: wd=wd1 and wd=wd2 in one run, and not both at random",
+		base + "sd=sd2,lun=/y\nwd=wd2,sd=sd2\nrd=r":             "line 4: wd=wd2 has other sds",
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=30\nrd=r,wd=(wd2,wd3)": "line 5: the skews",
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=10\nrd=r,wd=(wd2,wd3)": "the skews of a run's workloads add up to 90%",
 	} {

@@ -215,7 +215,8 @@ func (r *Ring) Push(o Op) bool {
 		return false
 	}
 	e := &r.sqes[r.tail&r.sqMask]
-	*e = sqe{fd: int32(o.File), flags: fixedFile, userData: o.Tag}
+	*e = sqe{}
+	e.fd, e.flags, e.userData = int32(o.File), fixedFile, o.Tag
 	switch o.Kind {
 	case Read, Write:
 		b := r.buffers[o.Buffer][o.From : o.From+o.Len]

@@ -12,7 +12,8 @@ import (
 // Pattern is the order in which blocks are touched.
 type Pattern string
 
-// Sequential goes from the first block to the last and starts again. Random
+// Sequential goes from the first block to the last and starts again; requests of
+// several sizes follow right behind each other. Random
 // draws every block anew, with replacement. Once touches each block exactly
 // once per pass, in random order. Zipf draws with replacement, the k-th most
 // popular block with a share proportional to 1/k^Theta; popularity is spread
@@ -58,7 +59,8 @@ type Shape struct {
 	Read  float64     `json:"read_share"`
 	Sizes []SizeShare `json:"sizes"`
 	Area  unit.Bytes  `json:"area_bytes,omitempty"` // requests lie within [0, Area)
-	// Align is what every offset is a multiple of; 0: the smallest size.
+	// Align is what every offset is a multiple of; 0: the smallest size, but for
+	// Sequential, which leaves nothing out between requests of several sizes.
 	Align unit.Bytes `json:"align_bytes,omitempty"`
 	// Hot bands, for Random; what they leave of the requests goes anywhere.
 	Hot      []Band        `json:"hot,omitempty"`
@@ -106,8 +108,8 @@ func (s Shape) Check() error {
 }
 
 func (s Shape) checkSizes() error {
-	if len(s.Sizes) == 0 {
-		return errors.New("no request size")
+	if len(s.Sizes) == 0 || len(s.Sizes) > MaxSizes {
+		return fmt.Errorf("%d request sizes, want 1 to %d", len(s.Sizes), MaxSizes)
 	}
 	sum := 0.0
 	for _, z := range s.Sizes {

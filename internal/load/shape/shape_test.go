@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Shape){
-		"no request size":          func(s *Shape) { s.Sizes = nil },
+		"0 request sizes":          func(s *Shape) { s.Sizes = nil },
 		"add up to 0.5":            func(s *Shape) { s.Sizes[0].Share = 0.5 },
 		"a request of 0 bytes":     func(s *Shape) { s.Sizes[0].Size = 0 },
 		"smaller than a request":   func(s *Shape) { s.Area = 4096 },

@@ -30,6 +30,12 @@ type Walk struct {
 	due     float64 // seconds, of Exponential
 	perm    permutation
 	zipf    zipf
+	// What is asked for every request, found out once: the size where there is one
+	// only (else 0), and whether a block is drawn from everywhere.
+	size1  int
+	plain  bool
+	closed bool
+	stream *stream // of Sequential with several sizes
 }
 
 // NewWalk starts the walk of part p of n, 0 <= p < n. The shape must pass its
@@ -41,6 +47,13 @@ func NewWalk(s Shape, seed uint64, p, n int) *Walk {
 		// Requests that do not overlap.
 		w.step = int64(s.Largest())
 		w.blocks = uint64(int64(s.Area) / w.step)
+	}
+	if len(s.Sizes) == 1 {
+		w.size1 = int(s.Sizes[0].Size)
+	}
+	w.plain, w.closed = s.Pattern == Random && len(s.Hot) == 0, s.Arrivals == Closed
+	if s.Pattern == Sequential && len(s.Sizes) > 1 {
+		w.stream = newStream(s, seed, p, n)
 	}
 	w.perm = newPermutation(w.blocks, seed)
 	if s.Pattern == Zipf {
@@ -54,8 +67,21 @@ func (w *Walk) Blocks() int64 { return int64(w.blocks) }
 
 // Next is the next request.
 func (w *Walk) Next() Request {
-	r := Request{Size: w.size(), Write: w.shape.Read < 1 && (w.shape.Read <= 0 || w.float() >= w.shape.Read)}
-	r.Offset = int64(w.block()) * w.step
+	r := Request{Size: w.size1, Write: w.shape.Read < 1 && (w.shape.Read <= 0 || w.float() >= w.shape.Read)}
+	switch {
+	case w.stream != nil:
+		r.Offset, r.Size = w.stream.next()
+	case w.plain && r.Size > 0:
+		r.Offset = int64(w.below(w.blocks)) * w.step
+	default:
+		if r.Size == 0 {
+			r.Size = size(w.shape.Sizes, w.rng)
+		}
+		r.Offset = int64(w.block()) * w.step
+	}
+	if w.closed {
+		return r
+	}
 	switch w.shape.Arrivals {
 	case Uniform:
 		// From the count, so that rounding does not add up over a long run.
@@ -68,24 +94,25 @@ func (w *Walk) Next() Request {
 	return r
 }
 
-func (w *Walk) float() float64 { return float64(w.rng.Uint64()>>11) * 0x1p-53 }
+func (w *Walk) float() float64 { return float(w.rng) }
+
+// float is from 0 to below 1.
+func float(rng *rand.PCG) float64 { return float64(rng.Uint64()>>11) * 0x1p-53 }
 
 func (w *Walk) below(n uint64) uint64 {
 	hi, _ := bits.Mul64(w.rng.Uint64(), n) // the bias is below n/2^64
 	return hi
 }
 
-func (w *Walk) size() int {
-	if len(w.shape.Sizes) == 1 {
-		return int(w.shape.Sizes[0].Size)
-	}
-	u := w.float()
-	for _, z := range w.shape.Sizes {
+// size draws one of several sizes.
+func size(of []SizeShare, rng *rand.PCG) int {
+	u := float(rng)
+	for _, z := range of {
 		if u -= z.Share; u < 0 {
 			return int(z.Size)
 		}
 	}
-	return int(w.shape.Sizes[len(w.shape.Sizes)-1].Size)
+	return int(of[len(of)-1].Size)
 }
 
 func (w *Walk) block() uint64 {
@@ -109,8 +136,9 @@ func (w *Walk) random() uint64 {
 		u := w.float()
 		for _, b := range w.shape.Hot {
 			if u -= b.Share; u < 0 {
-				from := uint64(math.Ceil(b.From * float64(w.blocks)))
-				to := max(uint64(b.To*float64(w.blocks)), from+1)
+				// Bands that touch share no offset, and leave none out.
+				from := min(uint64(math.Ceil(b.From*float64(w.blocks))), w.blocks-1)
+				to := max(uint64(math.Ceil(b.To*float64(w.blocks))), from+1)
 				return from + w.below(to-from)
 			}
 		}

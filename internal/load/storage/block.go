@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -23,6 +24,8 @@ type Hooks struct {
 	Watch func(work string, takes time.Duration) (*block.Progress, func())
 	// Begin returns when the run is to begin (see block.Spec).
 	Begin func(context.Context) error
+	// Memory is the limit that the process has put on itself; nil: none.
+	Memory func() *block.Memory
 }
 
 func (h Hooks) say(format string, args ...any) {
@@ -56,19 +59,33 @@ const NullTime = 300 * time.Millisecond
 
 // OpenTarget opens the target of a run, which it names in its stamps. A refusal
 // says what to do.
-func OpenTarget(s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var err error
 	if s.Run, err = RunNumber(); err != nil {
 		return nil, s, err
 	}
 	if s.Engine != block.Null {
-		t, s, err := block.Open(s, destroy)
+		t, s, err := open(ctx, s, destroy)
 		return t, s, Refusal(err, s.Path)
 	}
 	if s.Shape.Area == 0 {
 		s.Shape.Area = unit.GiB // the engine without a target gets an area to work on
 	}
 	return nil, s, nil
+}
+
+// open opens a target, and gives up on one whose server does not answer.
+func open(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+	var t *block.Target
+	opened := s
+	err := block.Within(ctx, cmp.Or(s.Stuck, block.StuckAfter), "open "+s.Path, func() (err error) {
+		t, opened, err = block.Open(s, destroy)
+		return err
+	})
+	if err != nil {
+		return nil, s, err // t and opened are whoever's still opens it
+	}
+	return t, opened, nil
 }
 
 // Refusal adds what to do to what block.Open answered.
@@ -93,7 +110,8 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 	if s.Shape.Read <= 0 {
 		return "", nil
 	}
-	holes, err := t.Holes(s)
+	var holes []block.Span
+	err := block.Within(ctx, cmp.Or(s.Stuck, block.StuckAfter), "look for holes in "+s.Path, func() (err error) { holes, err = t.Holes(s); return err })
 	if err != nil || len(holes) == 0 {
 		return "", err
 	}
@@ -130,7 +148,7 @@ func RunName(n uint64) string { return fmt.Sprintf("%016x", n) }
 // Block opens the target, fills it if that was asked for, and runs the workload.
 // A ctx that ends stops the run: what was measured comes with the cause.
 func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
-	t, s, err := OpenTarget(task.Spec, task.Destroy)
+	t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
 	if err != nil {
 		return Measured{}, err
 	}
@@ -158,6 +176,9 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 // Measure tries the generator alone, then makes the run of the Spec.
 func (m *Measured) Measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
 	m.Witness = block.Witness{Occupied: -1}
+	if err := h.roomFor(m.Spec); err != nil {
+		return err
+	}
 	if m.Witness.Null, err = alone(ctx, m.Spec); err != nil {
 		return err
 	}
@@ -172,6 +193,7 @@ func (m *Measured) Measure(ctx context.Context, h Hooks, t *block.Target, name s
 	s.Progress, s.Begin = seen, h.Begin
 	m.Result, err = block.Run(ctx, s, t)
 	done()
+	m.Witness.Memory = h.memory()
 	if t != nil {
 		m.Witness.Size, m.Witness.Occupied = t.Size, t.Occupied()
 	}

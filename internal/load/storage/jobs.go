@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,10 @@ import (
 	"linerate/internal/unit"
 )
 
+// SyncTime bounds a sync, which may have to write back all that memory held, and the
+// removal of files, where one request may take as long as stuck (0: block.StuckAfter).
+func SyncTime(stuck time.Duration) time.Duration { return 10 * cmp.Or(stuck, block.StuckAfter) }
+
 // passTime bounds a pass over a file.
 const passTime = 24 * time.Hour
 
@@ -24,36 +29,61 @@ type Jobs struct {
 	For     time.Duration // measured, whatever the job says; 0: as that says
 	Destroy []string      // targets that were named twice
 	Fill    bool
-	root    string
+	// Stuck is how long the target may take to answer; 0: block.StuckAfter.
+	Stuck time.Duration
+	root  string
+	left  bool // what was made, since its server does not answer
 }
 
-// MakeRoot makes the directory that files are made in. remove takes it away.
-func (r *Jobs) MakeRoot(dir string) (remove func() error, err error) {
-	if r.root, err = os.MkdirTemp(dir, "linerate-load-"); err != nil {
+// MakeRoot makes the directory that files are made in. remove takes it away; from a
+// server that does not answer it takes nothing, and says what is left there.
+func (r *Jobs) MakeRoot(ctx context.Context, dir string) (remove func() error, err error) {
+	made := make(chan string, 1)
+	err = r.within(ctx, "make files below "+dir, func() error {
+		root, err := os.MkdirTemp(dir, "linerate-load-")
+		made <- root
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("make files: %w", err)
 	}
+	r.root = <-made
 	return func() error {
-		if err := os.RemoveAll(r.root); err != nil {
-			return fmt.Errorf("remove what was written: %w: remove %s by hand", err, r.root)
+		err := error(nil)
+		if !r.left {
+			err = block.Within(context.WithoutCancel(ctx), SyncTime(r.Stuck), "remove what was written", func() error { return os.RemoveAll(r.root) })
+		}
+		if err != nil || r.left {
+			return errors.Join(err, fmt.Errorf("%s is left: remove it by hand once its server answers", r.root))
 		}
 		return nil
 	}, nil
+}
+
+// within gives up on what does not come back.
+func (r *Jobs) within(ctx context.Context, doing string, f func() error) error {
+	return block.Within(ctx, cmp.Or(r.Stuck, block.StuckAfter), doing, f)
 }
 
 // Run makes one run. The Specs are what each target got.
 func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []block.Spec, err error) {
 	var targets []*block.Target
 	defer func() {
+		var stuck *block.StuckError
+		r.left = r.left || errors.As(err, &stuck)
 		for _, t := range targets {
 			_ = t.Close() // only descriptors: what was written is the kernel's since
 		}
 	}()
 	for i, target := range j.Targets {
 		s, err := r.spec(j, target, i)
+		if err == nil {
+			err = r.within(ctx, "make "+s.Path, func() error { return r.file(s) })
+		}
 		if err != nil {
 			return m, nil, err
 		}
-		t, s, err := block.Open(s, r.named(s.Path))
+		t, s, err := open(ctx, s, r.named(s.Path))
 		if err != nil {
 			return m, nil, Refusal(err, target.Path)
 		}
@@ -66,6 +96,11 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 		}
 		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
 			return m, nil, err
+		}
+		if r.Memory != nil && r.root == "" { // what is cached already is not of this process
+			if err := block.Within(ctx, SyncTime(r.Stuck), "drop the page cache of "+s.Path, t.Forget); err != nil {
+				return m, nil, err
+			}
 		}
 		specs = append(specs, s)
 	}
@@ -83,7 +118,7 @@ func (r *Jobs) named(path string) string {
 
 // spec is what a target of a job gets, with its part of the rate.
 func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) {
-	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None,
+	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None, Stuck: r.Stuck,
 		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1}
 	s.Shape.Area, s.Shape.Rate = t.Size, j.Shape.Rate/float64(len(j.Targets))
 	if j.Durable {
@@ -102,26 +137,40 @@ func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) 
 		s.Shape.Area = r.Size
 	}
 	s.Path = filepath.Join(r.root, filepath.Base(t.Path))
+	return s, nil
+}
+
+// file makes the file of a run, where runs make theirs.
+func (r *Jobs) file(s block.Spec) error {
+	if r.root == "" {
+		return nil
+	}
 	f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return s, fmt.Errorf("make file: %w", err)
+		return fmt.Errorf("make file: %w", err)
 	}
-	return s, errors.Join(f.Truncate(int64(s.Shape.Area)), f.Close())
+	return errors.Join(f.Truncate(int64(s.Shape.Area)), f.Close())
 }
 
 func (r *Jobs) measure(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (Measured, []block.Spec, error) {
 	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
+	if err := r.roomFor(specs...); err != nil {
+		return m, specs, err
+	}
 	null, err := alone(ctx, specs[0])
 	if err != nil {
 		return m, specs, err
 	}
 	m.Witness.Null = null * float64(len(specs))
-	if m.Result, err = r.many(ctx, j, specs, targets); err != nil || !j.Flush {
+	m.Result, err = r.many(ctx, j, specs, targets)
+	m.Witness.Memory = r.memory()
+	if err != nil || !j.Flush {
 		return m, specs, err
 	}
 	began := time.Now()
 	for _, t := range targets {
-		if err := t.Sync(); err != nil {
+		// What is written back may take its time.
+		if err := block.Within(ctx, SyncTime(r.Stuck), "sync "+t.Path, t.Sync); err != nil {
 			return m, specs, err
 		}
 	}

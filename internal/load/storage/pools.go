@@ -39,6 +39,9 @@ func Pools(ctx context.Context, h Hooks, tasks [2]BlockTask, rounds int, each fu
 	if err := p.open(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.roomFor(p.specs[:]...); err != nil {
+		return nil, err
+	}
 	for n := range rounds {
 		r, err := p.round(ctx, n)
 		if err != nil {
@@ -71,7 +74,7 @@ func (p *pools) close() error {
 
 func (p *pools) open(ctx context.Context) error {
 	for i, task := range p.tasks {
-		t, s, err := OpenTarget(task.Spec, task.Destroy)
+		t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
 		if err != nil {
 			return err
 		}

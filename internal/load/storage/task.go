@@ -31,6 +31,9 @@ type Task struct {
 	Block  *BlockTask   `json:"block,omitempty"`
 	Frames *frames.Spec `json:"frames,omitempty"`
 	Jobs   *JobsTask    `json:"jobs,omitempty"`
+	// Memory that the worker and what the page cache holds for it have at most; 0: no
+	// limit.
+	Memory unit.Bytes `json:"memory_bytes,omitempty"`
 	// Deadline bounds the life of the worker, whatever happens.
 	Deadline time.Duration `json:"deadline_ns"`
 }
@@ -50,6 +53,8 @@ type JobsTask struct {
 	Dir  string        `json:"dir"` // an existing directory; files are made in one of their own below it
 	Jobs []dialect.Job `json:"jobs"`
 	Size unit.Bytes    `json:"size,omitempty"` // of each file, whatever the jobs say; 0: as they say
+	// Stuck is how long the target may take to answer; 0: block.StuckAfter.
+	Stuck time.Duration `json:"stuck_ns,omitempty"`
 }
 
 // DecodeTask reads one line; unknown fields and values out of bounds are errors.
@@ -87,6 +92,8 @@ func (t *Task) Check() error {
 		return fmt.Errorf("version %d, this build speaks %d", t.V, Version)
 	case n != 1:
 		return fmt.Errorf("%d things to do, want one", n)
+	case t.Memory < 0:
+		return fmt.Errorf("memory of %d bytes", t.Memory)
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("%q is no absolute path", path)
 	case t.Deadline <= 0 || t.Deadline > maxDuration:

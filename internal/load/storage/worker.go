@@ -159,6 +159,10 @@ func until(ctx context.Context, t time.Time) error {
 
 func (w *worker) run(ctx context.Context, t Task) error {
 	h := Hooks{Begin: w.begin, Filling: func(path string) { _ = w.emit(Event{Kind: Filling, Text: path}) }, Watch: w.watch}
+	return limited(t.Memory, &h, func() error { return w.load(ctx, t, h) })
+}
+
+func (w *worker) load(ctx context.Context, t Task, h Hooks) error {
 	switch {
 	case t.Block != nil:
 		m, err := Block(ctx, *t.Block, h)
@@ -211,8 +215,8 @@ func (w *worker) frames(ctx context.Context, s frames.Spec) error {
 }
 
 func (w *worker) jobs(ctx context.Context, t JobsTask, h Hooks) (err error) {
-	r := &Jobs{Hooks: h, Size: t.Size}
-	remove, err := r.MakeRoot(t.Dir)
+	r := &Jobs{Hooks: h, Size: t.Size, Stuck: t.Stuck}
+	remove, err := r.MakeRoot(ctx, t.Dir)
 	if err != nil {
 		return err
 	}

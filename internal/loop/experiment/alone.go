@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"linerate/internal/load"
-	"linerate/internal/load/shape"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/study/file"
@@ -19,6 +18,10 @@ import (
 const (
 	aloneGrace = 15 * time.Second
 	stopTime   = 5 * time.Second
+	// sampleAlone is how often its hosts are sampled. There are no connections to
+	// watch, the load counts by itself, and on a slow host a look costs what the
+	// load needs.
+	sampleAlone = 500 * time.Millisecond
 )
 
 // measureAlone makes one run of a workload on files or devices, on all its hosts
@@ -42,12 +45,16 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	spec, err := specOf(w, x.File.Protocol.Seed)
+	if err != nil {
+		return m, err
+	}
 	together := newBarrier(len(m.alone))
 	errs := make([]error, len(m.alone))
 	var wg sync.WaitGroup
 	for i := range m.alone {
 		wg.Go(func() {
-			if errs[i] = m.alone[i].make(ctx, specOf(w, x.File.Protocol.Seed), together); errs[i] != nil {
+			if errs[i] = m.alone[i].make(ctx, spec, together); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})
@@ -60,20 +67,24 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 }
 
 // specOf is what the worker of a workload without a peer is told.
-func specOf(w model.StudyWorkload, seed uint64) load.Spec {
+func specOf(w model.StudyWorkload, seed uint64) (load.Spec, error) {
 	s := load.Spec{V: load.SpecVersion, Duration: w.Duration, Deadline: 2*(w.Warmup+w.Duration) + 2*aloneGrace}
 	if w.Kind == file.Block {
+		of, err := file.ShapeOf(w)
+		if err != nil {
+			return s, fmt.Errorf("load of %s: %w", w.Name, err)
+		}
 		s.Role, s.Warmup, s.Duration = load.Block, w.Warmup, w.Warmup+w.Duration
-		s.Block = &load.BlockSpec{Path: w.Path, Pattern: shape.Pattern(w.Pattern), Read: w.Read, Size: w.Block, Threads: w.Threads, Depth: w.Depth,
-			Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
-		return s
+		s.Block = &load.BlockSpec{Path: w.Path, Pattern: of.Pattern, Theta: of.Theta, Hot: of.Hot, Read: w.Read, Sizes: of.Sizes,
+			Threads: w.Threads, Depth: w.Depth, Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
+		return s, nil
 	}
 	cache := load.Dropped
 	if w.Direct {
 		cache = load.Direct
 	}
 	s.Role, s.Read = load.Read, &load.ReadSpec{File: w.Path, Cache: cache, Device: true, Readers: w.Threads}
-	return s
+	return s, nil
 }
 
 // make brings the load of one host up, waits for the others, and makes it.
@@ -91,7 +102,7 @@ func (a *aloneRun) make(ctx context.Context, spec load.Spec, together *barrier) 
 	if pid == 0 {
 		pid = a.worker.PID()
 	}
-	if a.stop, err = a.host.agent.StartSampling(up, measure.Watch{PIDs: []int{pid}}, sampleEvery); err != nil {
+	if a.stop, err = a.host.agent.StartSampling(up, measure.Watch{PIDs: []int{pid}}, sampleAlone); err != nil {
 		return fmt.Errorf("sample %s: %w", a.host.Name, err)
 	}
 	if err := together.wait(up); err != nil {
@@ -163,4 +174,28 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 		run.PerClient[a.host.Name] = v
 	}
 	return v
+}
+
+// Rehearse has a host get ready for a workload that only reads files or devices,
+// and lets go of it before anything is read: what the host cannot make is then
+// known before a study begins. A *load.RefusedError says why it cannot; workloads
+// over TCP, and those that may write, are not rehearsed.
+func Rehearse(ctx context.Context, host interface {
+	StartWorker(ctx context.Context, s load.Spec) (measure.Worker, error)
+}, w model.StudyWorkload) error {
+	if w.Kind == file.TCP || w.Destroy != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))
+	defer cancel()
+	spec, err := specOf(w, 1)
+	if err != nil {
+		return err
+	}
+	worker, err := host.StartWorker(ctx, spec)
+	if err != nil {
+		return fmt.Errorf("start workload %s: %w", w.Name, err)
+	}
+	_, err = worker.Connected(ctx)
+	return errors.Join(err, worker.Stop(context.WithoutCancel(ctx)))
 }

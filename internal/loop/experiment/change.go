@@ -151,17 +151,26 @@ func (x *Experiment) rowsOf(h *Host, sets []profile.Set, s profile.Subject, now 
 // pathOf is the path on which a host's values are to be set where no device is
 // named: that to its peer in the study.
 func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts) profile.Path {
+	if peer, at := x.peerOf(ctx, h); peer != nil {
+		return profile.PathTo(f, at, peer.Name, nil)
+	}
+	return profile.PathOf(f)
+}
+
+// peerOf is the host at the other end of a host's path, and its data address; nil:
+// it has none in this study.
+func (x *Experiment) peerOf(ctx context.Context, h *Host) (*Host, netip.Addr) {
 	for _, p := range x.everyPair() {
 		from, to, err := x.route(ctx, p)
 		switch {
 		case err != nil:
 		case p.from == h:
-			return profile.PathTo(f, to, p.to.Name, nil)
+			return p.to, to
 		case p.to == h:
-			return profile.PathTo(f, from, p.from.Name, nil)
+			return p.from, from
 		}
 	}
-	return profile.PathOf(f)
+	return nil, netip.Addr{}
 }
 
 // note that a change was made, once for each value.

@@ -55,6 +55,10 @@ func (x *Experiment) ready(ctx context.Context) error {
 				return
 			}
 			h.last = f
+			if h.warm, err = h.agent.Thermal(ctx); err != nil {
+				errs[i] = fmt.Errorf("look how warm %s is: %w", h.Name, err)
+				return
+			}
 			errs[i] = sound(h.Name, h.base, f)
 		})
 	}
@@ -212,14 +216,16 @@ func headerOf(a netip.Addr) int64 {
 
 // cpu doubts a host whose time went elsewhere. Hosts that share a kernel show the
 // time of all of them, and of whatever else is on that machine: nothing can be
-// said of one.
+// said of one. What reads a mount or a disk has threads of the kernel working for it,
+// which nothing tells from those that work for others: there only programs count, by
+// the time that they spend outside the kernel.
 func (m *work) cpu(h *Host) (why []string) {
 	samples := m.samplesOf(h)
 	if m.oneKernel() || len(samples) < 2 {
 		return nil
 	}
 	first, last := samples[0], samples[len(samples)-1]
-	var all, used, irq, stolen time.Duration
+	var all, used, user, irq, stolen time.Duration
 	before := map[int]model.CPUTime{}
 	for _, c := range first.CPUs {
 		before[c.CPU] = c
@@ -227,6 +233,7 @@ func (m *work) cpu(h *Host) (why []string) {
 	for _, c := range last.CPUs {
 		b := before[c.CPU]
 		used += usedOf(c) - usedOf(b)
+		user += c.User - b.User
 		irq += c.SoftIRQ + c.IRQ - b.SoftIRQ - b.IRQ
 		stolen += c.Steal - b.Steal
 		all += usedOf(c) - usedOf(b) + c.Idle - b.Idle + c.IOWait - b.IOWait + c.Steal - b.Steal
@@ -238,7 +245,11 @@ func (m *work) cpu(h *Host) (why []string) {
 		why = append(why, fmt.Sprintf("%.0f%% of the time of %s went to other machines on its hypervisor", 100*s, h.Name))
 	}
 	ours, known := tasksOf(samples)
-	if f := float64(used-irq-ours) / float64(all); known && f > foreignCPU {
+	foreign := used - irq - ours
+	if m.kind != file.TCP {
+		foreign = user - ours
+	}
+	if f := float64(foreign) / float64(all); known && f > foreignCPU {
 		why = append(why, fmt.Sprintf("other programs took %.0f%% of the cores of %s", 100*f, h.Name))
 	}
 	return why

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -22,6 +23,7 @@ import (
 type Agent interface {
 	measure.End
 	Facts(ctx context.Context) (*model.Facts, error)
+	Thermal(ctx context.Context) (model.Thermal, error)
 	ReadSetting(ctx context.Context, setting, target, like string) (string, error)
 	Apply(ctx context.Context, p model.Plan) (tune.Result, error)
 	Confirm(ctx context.Context, planID string) error
@@ -39,9 +41,10 @@ type Host struct {
 	Dial func(ctx context.Context) (Agent, error)
 
 	agent Agent
-	first *model.Facts // as it was before anything was changed, maybe in an earlier session
-	base  *model.Facts // as it was when this session began, or after a restart
-	last  *model.Facts // as it was before the newest run
+	first *model.Facts  // as it was before anything was changed, maybe in an earlier session
+	base  *model.Facts  // as it was when this session began, or after a restart
+	last  *model.Facts  // as it was before the newest run
+	warm  model.Thermal // as it was then
 }
 
 // Director decides what is run next from what was run so far: a drive.Drive.
@@ -67,8 +70,19 @@ type Operator interface {
 	Do(ctx context.Context, instruct string) (done bool, err error)
 }
 
-// Experiment is one study under way. Every field but Operator, Say, After and Past
-// is needed.
+// Lab changes in a lab what hands change elsewhere. What it makes it keeps by the
+// name that it was made under, so that a study which was killed finds it again.
+type Lab interface {
+	// Make makes a change in the words of the file; nothing where it is made.
+	Make(ctx context.Context, name string, words []string) error
+	// Made are the names of what is made.
+	Made(ctx context.Context) ([]string, error)
+	// TakeBack takes back what was made under a name; nothing where it is not made.
+	TakeBack(ctx context.Context, name string) error
+}
+
+// Experiment is one study under way. Every field but Operator, Lab, Say, After and
+// Past is needed.
 type Experiment struct {
 	ID       string // begins the id of every plan, so that its changes are known again
 	File     model.StudyFile
@@ -76,6 +90,7 @@ type Experiment struct {
 	Director Director
 	Record   Record
 	Operator Operator // nil: nobody is there, and what takes hands is not tried
+	Lab      Lab      // nil: the hosts are not those of one lab
 	// Route is the data path between two hosts of the study, by their names.
 	Route func(ctx context.Context, from, to *Host) (a, b netip.Addr, err error)
 	Now   func() time.Time
@@ -237,14 +252,17 @@ func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
 	x.say("%s", describe(*run, w))
 	m, err := x.measure(ctx, run.Label, w)
 	if err != nil {
-		return err
+		return x.refusedLoad(run, err)
 	}
 	m.fill(run, w)
 	if err := x.Record.PutSamples(run.Label, m.thinned()); err != nil {
 		return &recordError{err}
 	}
-	if why := x.doubt(m); why != "" {
-		run.Why = why
+	warmth, err := x.tooWarm(ctx, m)
+	if err != nil {
+		return err
+	}
+	if run.Why = joined(x.doubt(m), warmth); run.Why != "" {
 		return nil
 	}
 	if err := x.stillInForce(ctx); err != nil {
@@ -260,6 +278,24 @@ func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
 	}
 	run.Counted = true
 	return nil
+}
+
+// refusedLoad tells a load that a host cannot make from one that went wrong. Where
+// the level changes the load that is what the level came to; the baseline's load is
+// the study's, which cannot go on without it.
+func (x *Experiment) refusedLoad(run *model.StudyRun, err error) error {
+	var no *load.RefusedError
+	if !errors.As(err, &no) {
+		return err
+	}
+	changes := func(f model.StudyFactor) bool {
+		l, ok, lerr := levelOf(f, run)
+		return lerr == nil && ok && len(l.Workload) > 0
+	}
+	if slices.ContainsFunc(x.File.Factors, changes) {
+		return &notInForceError{why: err.Error()}
+	}
+	return &baselineError{"workload " + run.Workload, err}
 }
 
 // recordError is a record that cannot be written: without it nothing may go on.

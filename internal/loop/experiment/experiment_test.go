@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,10 @@ func TestTreatmentsThatCannotBeHad(t *testing.T) {
 		}, "buffers", "runs already"},
 		{"the connections run another", func(w *world, _ *model.StudyFile) { w.stubborn = true }, "cc", "the connection runs reno"},
 		{"nobody knows the setting", func(_ *world, f *model.StudyFile) { f.Factors[1].Levels[0].Set[0].Setting = "linux.sysctl.net.no_such" }, "cc", "no_such"},
+		{"the host cannot make the load of the level", func(w *world, f *model.StudyFile) {
+			w.lacks = "vegas"
+			f.Factors[1].Levels[0] = model.StudyLevel{Name: "vegas", Workload: map[string]string{"congestion": "vegas"}}
+		}, "cc", "no such file"},
 		{"an MTU on one end alone", func(_ *world, f *model.StudyFile) {
 			f.Baseline = nil
 			f.Factors[1].Levels[0].Set = []model.StudySetting{{Host: "server", Setting: "linux.link.mtu", Value: "9000"}}
@@ -112,6 +117,20 @@ func TestBaselineThatCannotBeHad(t *testing.T) {
 	out, err := begun(t, w, example(), t.TempDir(), "").Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "step jumbo of the baseline") || !out.Restored {
 		t.Errorf("restored %v, %v", out.Restored, err)
+	}
+	if d := cmp.Diff(before, w.state()); d != "" {
+		t.Error(d)
+	}
+}
+
+// A load that a host cannot make ends the study with its first run, and says so.
+func TestLoadThatCannotBeHad(t *testing.T) {
+	w, f := newWorld(), example()
+	w.lacks, f.Workloads[0].Congestion = "vegas", "vegas"
+	before := w.state()
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "workload bulk of the baseline") || !strings.Contains(err.Error(), "congestion control") || !out.Restored || len(out.Runs) != 0 {
+		t.Errorf("%d runs, restored %v, %v", len(out.Runs), out.Restored, err)
 	}
 	if d := cmp.Diff(before, w.state()); d != "" {
 		t.Error(d)
@@ -558,5 +577,20 @@ func TestDescribe(t *testing.T) {
 		if got := describe(c.r, w); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// A setting of a route without a target is of the route to the other end.
+func TestRouteOfTheStudy(t *testing.T) {
+	const quick = "linux.route.quickack"
+	w, f := newWorld(), example()
+	f.Factors[1].Levels[0].Set[0] = model.StudySetting{Host: "server", Setting: quick, Value: "1"}
+	w.hosts["server"].values[quick+" route:192.0.2.0/24@7"] = "unset"
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err != nil || !out.Restored || len(values(out.Runs)["cc"]) != 2 {
+		t.Fatalf("restored %v, %v: %v", out.Restored, values(out.Runs), err)
+	}
+	if !slices.ContainsFunc(out.Reverted, func(a model.StudyAdvice) bool { return a.Setting == quick && a.Target == "route:192.0.2.0/24@7" }) {
+		t.Errorf("%+v", out.Reverted)
 	}
 }

@@ -50,8 +50,11 @@ type world struct {
 	blackhole      bool // the path swallows packets above 1500
 	foreign        int  // so many runs see traffic that is not ours
 	noEffect       bool // the buffers do not matter
-	stubborn       bool // connections keep their own congestion control
-	restart        int  // at this call client1 is restarted
+	throttle       int  // so many runs throttle a CPU of the server
+	throttled      int64
+	lacks          string // a congestion control that workers ask for in vain
+	stubborn       bool   // connections keep their own congestion control
+	restart        int    // at this call client1 is restarted
 	cancel         func()
 	log            []string // what workers did
 	cancelAt       int
@@ -199,6 +202,7 @@ func (a *fakeAgent) Facts(context.Context) (*model.Facts, error) {
 		Settings: map[string]model.Fact[string]{rmem: model.Known(a.h.values[rmem]), cc: model.Known(a.h.values[cc])},
 		NICs: []model.NIC{{Name: "eth0", Device: "if:eth0", MTU: mtu, Up: true, Driver: model.Known(a.h.fact),
 			Addrs: []netip.Prefix{netip.PrefixFrom(a.h.addr, 24)}}},
+		Routes: []model.Route{{Dst: netip.PrefixFrom(a.h.addr, 24).Masked(), Dev: "eth0", Metric: 7}},
 	}, err
 }
 
@@ -253,6 +257,18 @@ func (a *fakeAgent) Apply(_ context.Context, p model.Plan) (tune.Result, error) 
 		a.h.waiting = p.ID
 	}
 	return tune.Result{Plan: p.ID}, nil
+}
+
+func (a *fakeAgent) Thermal(context.Context) (model.Thermal, error) {
+	if err := a.step(); err != nil {
+		return model.Thermal{}, err
+	}
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	if a.h.name != "server" {
+		return model.Thermal{}, nil
+	}
+	return model.Thermal{Throttled: map[string]int64{"cpu0 core": a.w.throttled}}, nil
 }
 
 func (a *fakeAgent) Confirm(_ context.Context, plan string) error {
@@ -340,6 +356,10 @@ func (a *fakeAgent) samples() []model.Sample {
 		end.BytesReceived = bytes
 		end.SegsIn, end.SegsOut = end.SegsOut, end.SegsIn
 	}
+	if w.throttle > 0 && !sends {
+		w.throttle--
+		w.throttled++
+	}
 	foreign := int64(0)
 	if w.foreign > 0 && !sends {
 		w.foreign--
@@ -366,6 +386,9 @@ func (k *fakeWorker) did(what string) {
 }
 func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
 	k.did("connected")
+	if k.spec.CC != "" && k.spec.CC == k.a.w.lacks {
+		return load.Event{}, fmt.Errorf("worker: %w", &load.RefusedError{Text: "set congestion control: no such file or directory"})
+	}
 	return load.Event{CC: "reno"}, k.a.step()
 }
 func (k *fakeWorker) Go(context.Context) error   { k.did("go"); return k.a.step() }
@@ -379,7 +402,7 @@ func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 	n := int64(k.a.w.goodput() / 8)
 	if b := k.spec.Block; b != nil {
 		q := &block.Quantiles{N: 100, P50: 1e6, P99: int64(b.Depth) * 1e6, Max: 9e6}
-		return load.Result{Bytes: 100 * int64(b.Size), Window: time.Second, Block: &load.BlockResult{
+		return load.Result{Bytes: 100 * int64(b.Sizes[0].Size), Window: time.Second, Block: &load.BlockResult{
 			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q}, Seconds: []block.Second{{Reads: 100}}}}, nil
 	}
 	return load.Result{Bytes: n, BytesAfterWarmup: n, Window: time.Second}, nil

@@ -60,6 +60,9 @@ func (x *Experiment) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := x.clearLab(ctx); err != nil {
+		return err
+	}
 	for _, h := range x.Hosts {
 		if err := x.look(ctx, h); err != nil {
 			return err
@@ -361,8 +364,11 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 			out.Facts[h.At] = h.first
 		}
 	}
+	if err := x.clearLab(ctx); err != nil {
+		out.Left = append(out.Left, err.Error())
+	}
 	for _, l := range slices.Backward(x.stack) {
-		if l.level.Instruct == "" {
+		if l.level.Instruct == "" || x.byLab(l) {
 			continue
 		}
 		if !hands {

@@ -156,6 +156,11 @@ func (x *Experiment) takeDown(ctx context.Context, left int) error {
 			return err
 		}
 		x.stack = x.stack[:len(x.stack)-1]
+		if top.level.Instruct != "" {
+			if err := x.anewBase(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -168,14 +173,15 @@ func (x *Experiment) put(ctx context.Context, l layer, w model.StudyWorkload) er
 		switch {
 		case err == nil:
 			x.stack = append(x.stack, l)
+			return x.anewBase(ctx)
 		case l.factor == "" && errors.As(err, &not):
-			return &baselineError{l.level.Name, err}
+			return &baselineError{"step " + l.level.Name, err}
 		}
 		return err
 	}
 	err := x.change(ctx, &l, w)
 	if l.factor == "" && errors.As(err, &not) {
-		err = &baselineError{l.level.Name, err}
+		err = &baselineError{"step " + l.level.Name, err}
 	}
 	if err == nil {
 		x.stack = append(x.stack, l)
@@ -190,16 +196,16 @@ func (x *Experiment) put(ctx context.Context, l layer, w model.StudyWorkload) er
 	return err
 }
 
-// baselineError: a step of the baseline cannot be had, so there is nothing to
-// compare with.
+// baselineError: a step of the baseline, or the load, cannot be had, so there is
+// nothing to compare with.
 type baselineError struct {
-	step string
+	step string // "step NAME", "workload NAME"
 	err  error
 }
 
 // Error implements error.
 func (e *baselineError) Error() string {
-	return fmt.Sprintf("make step %s of the baseline: %v", e.step, e.err)
+	return fmt.Sprintf("make %s of the baseline: %v", e.step, e.err)
 }
 
 // undo takes back what a layer changed, the host that was changed last first.
@@ -237,6 +243,9 @@ func (x *Experiment) refresh(ctx context.Context, w model.StudyWorkload) error {
 // byHand has an operator make a level, unless it is made already, and goes on
 // only when that is seen.
 func (x *Experiment) byHand(ctx context.Context, l layer) error {
+	if x.byLab(l) {
+		return x.makeByLab(ctx, l)
+	}
 	name := strings.TrimSpace(l.factor + " " + l.level.Name)
 	for {
 		is, now, err := x.verified(ctx, *l.level.Verify)
@@ -272,6 +281,9 @@ func (x *Experiment) ask(ctx context.Context, instruct string) (bool, error) {
 
 // back has an operator take a level back, until that is seen.
 func (x *Experiment) back(ctx context.Context, l layer) error {
+	if x.byLab(l) {
+		return x.takeBackByLab(ctx, l)
+	}
 	name := strings.TrimSpace(l.factor + " " + l.level.Name)
 	for {
 		is, _, err := x.verified(ctx, *l.level.Verify)

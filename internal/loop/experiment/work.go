@@ -124,7 +124,7 @@ func (x *Experiment) workload(w model.StudyWorkload, p pair) model.Workload {
 	r := x.routes[[2]string{p.from.Name, p.to.Name}]
 	return model.Workload{
 		Sender: p.from.At, Receiver: p.to.At, From: r[0], To: r[1], Streams: max(1, w.Streams), Duration: w.Warmup + w.Duration, Warmup: w.Warmup,
-		CC: w.Congestion, Rate: w.Rate, SendBuffer: w.SendBuffer, RecvBuffer: w.RecvBuffer, WriteSize: w.WriteSize, Exchange: w.Exchange,
+		CC: w.Congestion, Rate: w.Rate, SendBuffer: w.SendBuffer, RecvBuffer: w.RecvBuffer, WriteSize: w.WriteSize, Exchange: w.Exchange, NoDelay: w.NoDelay,
 	}
 }
 

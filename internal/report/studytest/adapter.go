@@ -63,6 +63,12 @@ func Adapter(protocol string) Example {
 	for _, e := range adapterEffects() {
 		m.factor(e)
 	}
+	s.File.LeftOut = []model.StudyFactor{{Name: "selective acknowledgements", Levels: []model.StudyLevel{{Name: "on",
+		Set: []model.StudySetting{{Host: "nas1", Setting: "linux.sysctl.net.ipv4.tcp_sack", Value: "1"}}}}}}
+	for i, w := range workloads {
+		m.s.Comparisons = append(m.s.Comparisons, model.StudyComparison{Factor: "selective acknowledgements", Level: "on", Workload: w, Primary: i == 0,
+			Conclusion: model.StudyInForce, Why: "every value of it was in force before the study began: not compared"})
+	}
 	m.finish()
 	r := &model.Results{Outcome: model.Outcome{V: 1, Restored: true, Report: "/home/ada/.local/share/linerate/runs/20261121-093000-study-k4wd/report.html",
 		Ladder: adapterLadder(), Warnings: []model.Warning{}},

@@ -592,3 +592,40 @@ func TestAnyStudyEnds(t *testing.T) {
 		}
 	}
 }
+
+// What was in force before stands among the findings, changes no correction, and
+// needs no run.
+func TestLeftOutIsTold(t *testing.T) {
+	f := fileOf(1)
+	f.Workloads = append(f.Workloads, f.Workloads[0])
+	f.Workloads[1].Name = "second"
+	f.LeftOut = []model.StudyFactor{{Name: "sack", Levels: []model.StudyLevel{{Name: "on", Set: []model.StudySetting{{Host: "a", Setting: "s", Value: "1"}}}}}}
+	d, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := d.Comparisons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []model.StudyComparison
+	for _, c := range all {
+		if c.Factor == "sack" {
+			told = append(told, c)
+		}
+	}
+	if len(all) != 4 || len(told) != 2 || !told[0].Primary || told[1].Primary {
+		t.Fatalf("%+v", all)
+	}
+	for _, c := range told {
+		if c.Level != "on" || c.Conclusion != model.StudyInForce || c.Why == "" || c.Ratio != nil || c.P != nil || c.PHolm != nil || c.N != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if w, more := d.Next(0); !more || w.Factor == "sack" {
+		t.Errorf("%+v, %v", w, more)
+	}
+	if n := len(d.holm(deciding)); n != 1 {
+		t.Errorf("corrected for %d", n)
+	}
+}

@@ -58,7 +58,22 @@ func (d *Drive) Comparisons() ([]model.StudyComparison, error) {
 		}
 		out = append(out, c)
 	}
-	return out, nil
+	return append(out, d.leftOut()...), nil
+}
+
+// leftOut are the levels that were in force before the study began: told, so that
+// nobody takes them for forgotten, and no part of any correction.
+func (d *Drive) leftOut() []model.StudyComparison {
+	var out []model.StudyComparison
+	for _, f := range d.file.LeftOut {
+		for _, l := range f.Levels {
+			for _, w := range workloadsOf(d.file, l.Workload) {
+				out = append(out, model.StudyComparison{Factor: f.Name, Level: l.Name, Workload: w, Primary: w == d.file.Primary,
+					Conclusion: model.StudyInForce, Why: "every value of it was in force before the study began: not compared"})
+			}
+		}
+	}
+	return out
 }
 
 // compared fills a comparison of protocol "linerate".
@@ -272,7 +287,11 @@ func (d *Drive) advice(c model.StudyComparison) []model.StudyAdvice {
 	}
 	l := d.level(c.Factor, c.Level)
 	if l.Instruct != "" {
-		return []model.StudyAdvice{{Host: l.Verify.Host, Instruct: l.Instruct, Value: l.Verify.Is, Factor: c.Factor, Why: why}}
+		a := model.StudyAdvice{Instruct: l.Instruct, Factor: c.Factor, Why: why}
+		if l.Verify != nil {
+			a.Host, a.Value = l.Verify.Host, l.Verify.Is
+		}
+		return []model.StudyAdvice{a}
 	}
 	var out []model.StudyAdvice
 	for _, s := range l.Set {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -196,7 +197,7 @@ func (d *Drive) budgetFor(compared []*comparison, blocks int) time.Duration {
 func (d *Drive) wholeTime(c *comparison) time.Duration {
 	total := d.blockTime(c)
 	for _, f := range c.varied() {
-		if f.Operator {
+		if f.Operator && !slices.ContainsFunc(f.Levels, func(l model.StudyLevel) bool { return file.ByLab(d.file, l) }) {
 			total += handsOverhead
 		}
 	}
@@ -205,7 +206,8 @@ func (d *Drive) wholeTime(c *comparison) time.Duration {
 
 func (d *Drive) budgetProblems(p *model.StudyPlan) {
 	w := p.Within
-	next := fmt.Sprintf("give it %v (--budget), declare fewer factors, or make runs shorter", w.Enough.Round(time.Minute))
+	enough := strings.TrimSuffix((w.Enough + time.Minute - 1).Truncate(time.Minute).String(), "0s") // never less than enough
+	next := fmt.Sprintf("give it %s (--budget), declare fewer factors, or make runs shorter", enough)
 	switch {
 	case w.Enough == 0:
 		p.Problems = append(p.Problems, model.StudyPlanProblem{Fatal: true,
@@ -224,9 +226,17 @@ func (d *Drive) budgetProblems(p *model.StudyPlan) {
 func (d *Drive) hands() []model.StudyPlanHands {
 	out := []model.StudyPlanHands{}
 	add := func(factor string, l model.StudyLevel, times int) {
-		if l.Instruct != "" {
-			out = append(out, model.StudyPlanHands{Factor: factor, Level: l.Name, Instruct: l.Instruct, Back: l.Back, Verify: *l.Verify, Times: times})
+		if l.Instruct == "" {
+			return
 		}
+		h := model.StudyPlanHands{Factor: factor, Level: l.Name, Instruct: l.Instruct, Back: l.Back, Times: times}
+		if l.Verify != nil {
+			h.Verify = *l.Verify
+		}
+		if file.ByLab(d.file, l) {
+			h.Lab = strings.Join(l.Lab, " ")
+		}
+		out = append(out, h)
 	}
 	p := d.file.Protocol
 	for _, l := range d.file.Baseline {

@@ -27,13 +27,16 @@ type Checker struct {
 	File  model.StudyFile
 	Facts map[string]*model.Facts // by the file's name of the host
 	Now   map[Ask]string
+	// Unread are Asks that were made in vain, and why.
+	Unread map[Ask]string
+	Lines  Lines // where the file says what; empty: not known
 
 	catalogue *catalogue
 }
 
 // NewChecker begins a check.
 func NewChecker(f model.StudyFile, facts map[string]*model.Facts) *Checker {
-	return &Checker{File: f, Facts: facts, Now: map[Ask]string{}, catalogue: readCatalogue()}
+	return &Checker{File: f, Facts: facts, Now: map[Ask]string{}, Unread: map[Ask]string{}, catalogue: readCatalogue()}
 }
 
 // Path is the way from a host to another one of the study: to the study's data
@@ -105,11 +108,7 @@ func (c *Checker) route(host string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("which route leads from %s to the others is not known: name it, SETTING@route:10.0.0.0/24", host)
 	}
-	target := "route:" + r.Dst.String()
-	if r.Metric > 0 {
-		target += fmt.Sprintf("@%d", r.Metric)
-	}
-	return target, nil
+	return profile.RouteTarget(f, r), nil
 }
 
 // together tells whether two hosts are the two ends of a workload.
@@ -188,16 +187,63 @@ func (c *Checker) Problems() []model.StudyPlanProblem {
 			out = append(out, p)
 		}
 	}
+	for _, w := range c.File.Workloads {
+		c.workload("workload "+w.Name, w, func(p model.StudyPlanProblem) {
+			p.Line = c.Lines.Workloads[w.Name]
+			add(p)
+		})
+	}
 	for _, l := range c.File.Baseline {
-		c.level(StepFactor, l, add)
+		at := c.Lines.at(StepFactor, l.Name, add)
+		c.level(StepFactor, l, at)
+		c.changed(StepFactor, l, at)
 	}
 	for _, x := range c.File.Factors {
 		for _, l := range x.Levels {
-			c.level(x.Name, l, add)
-			c.nothingToCompare(x.Name, l, add)
+			at := c.Lines.at(x.Name, l.Name, add)
+			c.level(x.Name, l, at)
+			c.changed(x.Name, l, at)
+			c.nothingToCompare(x.Name, l, at)
 		}
 	}
 	return out
+}
+
+// changed checks every workload as a level makes it.
+func (c *Checker) changed(factor string, l model.StudyLevel, add func(model.StudyPlanProblem)) {
+	for _, w := range c.File.Workloads {
+		if len(l.Workload) == 0 || !Applies(w, l.Workload) {
+			continue
+		}
+		if to, err := Change(w, l.Workload); err == nil && to.Congestion != w.Congestion {
+			c.workload(factor+" "+l.Name, to, add)
+		}
+	}
+}
+
+// workload checks whether the senders have what a workload asks of them.
+func (c *Checker) workload(name string, w model.StudyWorkload, add func(model.StudyPlanProblem)) {
+	if w.Congestion == "" {
+		return
+	}
+	for _, host := range w.Senders {
+		if why := noCongestion(c.Facts[host], w.Congestion); why != "" {
+			add(fatal(fmt.Sprintf("%s: congestion on %s: %s", name, host, why), "load that module there, or take another congestion control"))
+		}
+	}
+}
+
+// noCongestion says that a host has no such congestion control; empty: it has, or
+// it is not known.
+func noCongestion(f *model.Facts, name string) string {
+	if f == nil {
+		return ""
+	}
+	have, ok := f.Settings["linux.sysctl.net.ipv4.tcp_available_congestion_control"].Get()
+	if !ok || slices.Contains(strings.Fields(have), name) {
+		return ""
+	}
+	return fmt.Sprintf("there is no %s; the kernel has %s (modprobe tcp_%s may bring it)", name, have, name)
 }
 
 func fatal(what, next string) model.StudyPlanProblem {
@@ -223,12 +269,19 @@ func (c *Checker) level(factor string, l model.StudyLevel, add func(model.StudyP
 			add(fatal(fmt.Sprintf("%s: nothing can be set on %s without root", name, s.Host), "let the login become root (sudo -n), or reach it as root@"+s.Host))
 			continue
 		}
-		if _, err := c.Places(s); err != nil {
+		at, err := c.Places(s)
+		if err != nil {
 			add(fatal(fmt.Sprintf("%s: %v", name, err), "name the device, SETTING@DEVICE, or take that host out of the level"))
 			continue
 		}
 		if why := c.lacks(f, s); why != "" {
 			add(fatal(fmt.Sprintf("%s: %s on %s: %s", name, s.Setting, s.Host, why), "take it out of the level, or choose a device that can"))
+			continue
+		}
+		for _, p := range at {
+			if why, ok := c.Unread[Ask{s.Host, p.Setting, p.Target, s.Value}]; ok {
+				add(fatal(fmt.Sprintf("%s: %s on %s cannot be read, and so not be put back: %s", name, s.Setting, s.Host, why), "take that host out of the level"))
+			}
 		}
 	}
 	if l.Verify != nil && c.Facts[l.Verify.Host] != nil {
@@ -253,8 +306,8 @@ func (c *Checker) lacks(f *model.Facts, s model.StudySetting) string {
 		return because(string(v.State), v.Why)
 	}
 	if s.Setting == "linux.sysctl.net.ipv4.tcp_congestion_control" {
-		if have, ok := f.Settings["linux.sysctl.net.ipv4.tcp_available_congestion_control"].Get(); ok && !slices.Contains(strings.Fields(have), s.Value) {
-			return fmt.Sprintf("there is no %s; the kernel has %s (modprobe tcp_%s may bring it)", s.Value, have, s.Value)
+		if why := noCongestion(f, s.Value); why != "" {
+			return why
 		}
 	}
 	at, err := c.Places(s)

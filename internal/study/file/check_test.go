@@ -50,6 +50,8 @@ func TestCheck(t *testing.T) {
 		{"no rings", "- {name: a, levels: [{name: x, set: {client: {linux.ethtool.ring: rx=4096}}}]}\n", "veth has none"},
 		{"read-only", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.core.rmem_max: 4194304}}}]}\n", "read-only here"},
 		{"no bbr", "- {name: a, levels: [{name: x, set: {server: {linux.sysctl.net.ipv4.tcp_congestion_control: bbr}}}]}\n", "there is no bbr"},
+		{"no vegas for the workload", "- {name: a, levels: [{name: x, workload: {congestion: vegas}}]}\n", "a x: congestion on server: there is no vegas; the kernel has reno cubic"},
+		{"cubic for the workload", "- {name: a, levels: [{name: x, workload: {congestion: cubic}}]}\n", ""},
 		{"no mount", "- {name: a, levels: [{name: x, set: {client: {linux.bdi.nfs_readahead: 1024}}}]}\n", "no NFS is mounted"},
 		{"security", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.ipv4.tcp_timestamps: 0}}}]}\n", "trades data safety"},
 		{"already so", "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.ipv4.tcp_sack: 1}}}]}\n", "nothing to compare"},
@@ -148,8 +150,97 @@ func TestLeaveOut(t *testing.T) {
 		if len(notes) != c.notes || len(k.File.Factors) != c.left {
 			t.Errorf("%q: %d factors left, %+v", c.factors, len(k.File.Factors), notes)
 		}
+		if left := k.File.LeftOut; len(left) != c.notes || c.notes == 1 && (left[0].Name != "a" || len(left[0].Levels) != 1 || left[0].Levels[0].Name != "x") {
+			t.Errorf("%q: left out %+v", c.factors, left)
+		}
 		if c.notes == 1 && (notes[0].Fatal || k.File.Factors[0].Name != "b" || len(k.Problems()) != 0) {
 			t.Errorf("%q: %+v, then %+v", c.factors, notes, k.Problems())
+		}
+	}
+}
+
+// Problems say where in the file what they are of stands.
+func TestProblemsHaveLines(t *testing.T) {
+	const text = `v: 1
+name: t
+hosts:
+  client: lab:client1
+  server: lab:server1
+baseline:
+  - {name: s, set: {client: {linux.ethtool.ring: rx=4096}}}
+factors:
+  - name: a
+    levels:
+      - name: x
+        workload: {congestion: vegas}
+      - {name: y, set: {server: {linux.link.mtu@eth9: 9000}}}
+workloads:
+  - {name: bulk, senders: [server], receivers: [client]}
+  - {name: other, senders: [server], receivers: [client], congestion: vegas}
+primary: bulk
+budget: 1h
+`
+	f, err := Parse("t", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := NewChecker(f, hostsOf())
+	k.Lines = LinesOf([]byte(text))
+	got := map[int]string{}
+	for _, p := range k.Problems() {
+		got[p.Line] = p.What
+	}
+	for line, want := range map[int]string{7: "veth has none", 11: "no vegas", 13: "no interface eth9", 16: "no vegas"} {
+		if !strings.Contains(got[line], want) {
+			t.Errorf("line %d: %q, want %q in it", line, got[line], want)
+		}
+	}
+	if l := k.Lines; l.Hosts["server"] != 5 || l.Budget != 18 || l.Workloads["bulk"] != 15 || l.Levels[[2]string{"a", "nothing"}] != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A setting that cannot be read on one of its hosts could not be put back there.
+func TestUnreadSettingIsRefused(t *testing.T) {
+	k := checkerOf(t, "- {name: a, levels: [{name: x, set: {client: {linux.sysctl.net.core.busy_poll: 50}, server: {linux.sysctl.net.core.busy_poll: 50}}}]}\n")
+	for _, a := range k.Asks() {
+		if k.Now[a] = "0"; a.Host == "server" {
+			delete(k.Now, a)
+			k.Unread[a] = "no such file"
+		}
+	}
+	got := k.Problems()
+	if len(got) != 1 || !got[0].Fatal || !strings.Contains(got[0].What, "busy_poll on server cannot be read") || !strings.Contains(got[0].What, "no such file") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a lab does in the operator's place needs no fact where all hosts are of one
+// lab, and is nothing without what hands would do.
+func TestLabInTheOperatorsPlace(t *testing.T) {
+	const level = "- {name: cable, operator: true, levels: [{name: bent, LEVEL}]}\n"
+	for _, c := range []struct{ hosts, level, want string }{
+		{"{client: lab:client1, server: lab:server1}", "instruct: bend it, back: straighten it, lab: loss-random mild", ""},
+		{"{client: lab:a/client1, server: lab:a/server1}", "instruct: bend it, back: straighten it, lab: ['host:server1', 'tcp_rmem=4096 131072 262144']", ""},
+		{"{client: lab:a/client1, server: lab:b/server1}", "instruct: bend it, back: straighten it, lab: loss-random mild", "not all of one lab"},
+		{"{client: lab:client1, server: root@nas1}", "instruct: bend it, back: straighten it, lab: loss-random mild", "not all of one lab"},
+		{"{client: lab:client1, server: root@nas1}", "instruct: bend it, back: straighten it, lab: loss-random mild, verify: {host: server, fact: nic.speed, is: 1Gbit}", ""},
+		{"{client: lab:client1, server: lab:server1}", "instruct: bend it, back: straighten it", "needs verify"},
+		{"{client: lab:client1, server: lab:server1}", "lab: loss-random mild, workload: {streams: 2}", "say with instruct"},
+	} {
+		text := "v: 1\nname: t\nhosts: " + c.hosts + "\nfactors:\n" + strings.Replace(level, "LEVEL", c.level, 1) + "workloads: [{name: bulk, senders: [server], receivers: [client]}]\n"
+		if strings.Contains(c.level, "workload") {
+			text = strings.Replace(text, "operator: true, ", "", 1)
+		}
+		f, err := Parse("t", []byte(text))
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "line 5")) {
+			t.Errorf("%s: %v, want %q", c.level, err, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		if l := f.Factors[0].Levels[0]; len(l.Lab) != 2 || ByLab(f, l) != !strings.Contains(c.hosts, "nas1") {
+			t.Errorf("%s: %q, by the lab %v", c.level, l.Lab, ByLab(f, l))
 		}
 	}
 }

@@ -8,21 +8,27 @@ import (
 )
 
 // LeaveOut takes the levels out of the study whose every value is in force
-// already, as read of the hosts, and says which: a template asks for what most
+// already, as read of the hosts, notes them in File.LeftOut, and says which: a template asks for what most
 // hosts have otherwise, and what it is then worth here is nothing to compare. Where
 // no level would be left it takes none out, and Problems refuses the study.
 func (c *Checker) LeaveOut() []model.StudyPlanProblem {
 	var out []model.StudyPlanProblem
-	var factors []model.StudyFactor
+	var factors, left []model.StudyFactor
 	for _, f := range c.File.Factors {
+		gone := f
+		gone.Levels = nil
 		kept := slices.DeleteFunc(slices.Clone(f.Levels), func(l model.StudyLevel) bool {
 			so := len(l.Set) > 0 && !slices.ContainsFunc(l.Set, func(s model.StudySetting) bool { return !c.alreadySo(s) })
 			if so {
-				out = append(out, model.StudyPlanProblem{What: fmt.Sprintf("%s %s: left out, since every value of it is in force already", f.Name, l.Name),
+				gone.Levels = append(gone.Levels, l)
+				out = append(out, model.StudyPlanProblem{Line: c.Lines.Levels[[2]string{f.Name, l.Name}], What: fmt.Sprintf("%s %s: left out, since every value of it is in force already", f.Name, l.Name),
 					Next: "give it another value to have it compared"})
 			}
 			return so
 		})
+		if len(gone.Levels) > 0 {
+			left = append(left, gone)
+		}
 		if len(kept) > 0 {
 			f.Levels = kept
 			factors = append(factors, f)
@@ -31,6 +37,6 @@ func (c *Checker) LeaveOut() []model.StudyPlanProblem {
 	if len(out) == 0 || len(factors) == 0 {
 		return nil
 	}
-	c.File.Factors = factors
+	c.File.Factors, c.File.LeftOut = factors, left
 	return out
 }

@@ -13,7 +13,7 @@ func factorKeys() []string {
 }
 
 func levelKeys() []string {
-	return []string{"name", "set", "workload", "instruct", "back", "verify"}
+	return []string{"name", "set", "workload", "instruct", "back", "verify", "lab"}
 }
 
 func verifyKeys() []string { return []string{"host", "fact", "is"} }
@@ -31,6 +31,10 @@ func (l levels) factor(v value) model.StudyFactor {
 		Name: t.text("name"), Why: t.text("why"), Source: t.text("source"), Operator: t.boolean("operator"), Hard: t.boolean("hard"),
 	}
 	l.nameOf(t, "factor", f.Name)
+	if l.factors == nil {
+		l.factors = map[string]int{}
+	}
+	l.factors[f.Name] = t.line
 	names := []string{}
 	for _, v := range t.list("levels") {
 		level := l.level(v, f.Operator)
@@ -67,6 +71,9 @@ func (l levels) filled(t table, operator bool) model.StudyLevel {
 	if t.has("verify") {
 		x.Verify = l.verify(t.at["verify"])
 	}
+	if t.has("lab") {
+		x.Lab = l.labWork(t)
+	}
 	ways := 0
 	for _, is := range []bool{len(x.Set) > 0, len(x.Workload) > 0, x.Instruct != ""} {
 		if is {
@@ -78,7 +85,11 @@ func (l levels) filled(t table, operator bool) model.StudyLevel {
 		l.problem(t.line, "level %s: give it exactly one of set (settings of hosts), workload (fields of the load) and instruct (what an operator does)", x.Name)
 	case operator != (x.Instruct != ""):
 		l.problem(t.line, "level %s: what hands change has operator: true at its factor and instruct at its level, or neither", x.Name)
-	case x.Instruct != "" && x.Verify == nil:
+	case len(x.Lab) > 0 && x.Instruct == "":
+		l.problem(t.where("lab"), "level %s: lab is what a lab does in the operator's place: say with instruct and back what hands would do", x.Name)
+	case x.Instruct != "" && x.Verify == nil && len(x.Lab) > 0 && !oneLab(l.hosts):
+		l.problem(t.where("lab"), "level %s: the hosts are not all of one lab, so that hands do this: it needs verify: {host: …, fact: …, is: …}", x.Name)
+	case x.Instruct != "" && x.Verify == nil && len(x.Lab) == 0:
 		l.problem(t.line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study would measure what nobody did; docs/study.md lists the facts", x.Name)
 	case x.Instruct != "" && x.Back == "":
 		l.problem(t.line, "level %s: say with back: how the operator undoes it", x.Name)
@@ -172,7 +183,7 @@ func (l levels) verify(v value) *model.StudyVerify {
 
 // reach checks that factors bear on the primary workload, for by its outcome
 // they are judged, and that no two set the same thing.
-func (r *reader) reach(t table, f *model.StudyFile) {
+func (r *reader) reach(f *model.StudyFile) {
 	i := slices.IndexFunc(f.Workloads, func(w model.StudyWorkload) bool { return w.Name == f.Primary })
 	if i < 0 {
 		return
@@ -180,25 +191,25 @@ func (r *reader) reach(t table, f *model.StudyFile) {
 	for _, x := range f.Factors {
 		for _, level := range x.Levels {
 			if len(level.Workload) > 0 && !Applies(f.Workloads[i], level.Workload) {
-				t.problem("factors", "level %s of %s changes nothing of the primary workload %s; declare another primary, or make it a study of its own", level.Name, x.Name, f.Primary)
+				r.problem(r.factors[x.Name], "level %s of %s changes nothing of the primary workload %s; declare another primary, or make it a study of its own", level.Name, x.Name, f.Primary)
 			}
 		}
 	}
-	r.overlaps(t, f)
+	r.overlaps(f)
 }
 
 // overlaps finds two factors that set the same thing: in a crossed design they
 // would undo each other, and in no design can their effects be told apart.
-func (r *reader) overlaps(t table, f *model.StudyFile) {
+func (r *reader) overlaps(f *model.StudyFile) {
 	for i, one := range f.Factors {
 		for _, other := range f.Factors[i+1:] {
 			if what := shared(one, other); what != "" {
-				t.problem("factors", "%s and %s both set %s: make them levels of one factor", one.Name, other.Name, what)
+				r.problem(r.factors[other.Name], "%s (line %d) and %s both set %s: make them levels of one factor", one.Name, r.factors[one.Name], other.Name, what)
 			}
 		}
 		base := model.StudyFactor{Levels: f.Baseline}
 		if what := shared(base, one); what != "" {
-			t.problem("factors", "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
+			r.problem(r.factors[one.Name], "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
 		}
 	}
 }
@@ -219,4 +230,33 @@ func shared(one, other model.StudyFactor) string {
 		}
 	}
 	return ""
+}
+
+// labWork reads lab: as words, or as a list where a word has spaces in it.
+func (l levels) labWork(t table) []string {
+	if t.isList("lab") {
+		return t.texts("lab")
+	}
+	return strings.Fields(t.text("lab"))
+}
+
+// ByLab tells whether a level that takes an operator is made by the lab: it says
+// how, and all hosts of the study are of one lab.
+func ByLab(f model.StudyFile, l model.StudyLevel) bool { return len(l.Lab) > 0 && oneLab(f.Hosts) }
+
+// oneLab tells whether all hosts are of the same lab.
+func oneLab(hosts map[string]string) bool {
+	labs := map[string]bool{}
+	for _, at := range hosts {
+		name, ok := strings.CutPrefix(at, "lab:")
+		if !ok {
+			return false
+		}
+		lab, _, named := strings.Cut(name, "/")
+		if !named {
+			lab = ""
+		}
+		labs[lab] = true
+	}
+	return len(labs) == 1
 }

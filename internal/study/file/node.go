@@ -19,6 +19,7 @@ type reader struct {
 	*catalogue
 	name     string
 	problems []string
+	factors  map[string]int // the line of each
 }
 
 // maxProblems are told of one file.
@@ -198,6 +199,12 @@ func (t table) texts(key string) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+// isList tells whether a key has a list.
+func (t table) isList(key string) bool {
+	_, ok := t.at[key].node.(*ast.SequenceNode)
+	return ok
 }
 
 func (t table) boolean(key string) bool {

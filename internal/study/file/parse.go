@@ -105,7 +105,7 @@ func (r *reader) whole(t table, f *model.StudyFile) {
 	}
 	r.distinct(t, "factors", names)
 	r.distinctSteps(t, f)
-	r.reach(t, f)
+	r.reach(f)
 	r.design(t, f)
 }
 

@@ -108,10 +108,10 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown fact", "nic.slot.width", "nic.slot.wide", "line 19", "nic.slot.width"},
 		{"factor twice", "name: streams", "name: buffers", "line 9", "two are called"},
 		{"factor of a kept name", "name: streams", "name: baseline", "line 9", "kept"},
-		{"two factors of one thing", "workload: {streams: 4, recv_buffer: 1MiB}", "set: {client: {linux.sysctl.net.ipv4.tcp_rmem: 4096 131072 4194304}}", "line 9", "both set"},
-		{"a factor and the baseline", "linux.sysctl.net.ipv4.tcp_rmem: 4096  131072 33554432", "linux.link.mtu: 1500", "line 9", "the baseline both set"},
+		{"two factors of one thing", "workload: {streams: 4, recv_buffer: 1MiB}", "set: {client: {linux.sysctl.net.ipv4.tcp_rmem: 4096 131072 4194304}}", "line 20", "both set"},
+		{"a factor and the baseline", "linux.sysctl.net.ipv4.tcp_rmem: 4096  131072 33554432", "linux.link.mtu: 1500", "line 10", "the baseline both set"},
 		{"field of another kind", "workload: {streams: 4, recv_buffer: 1MiB}", "workload: {depth: 4, streams: 2}", "line 21", "no workload"},
-		{"level beside the primary", "workload: {streams: 4, recv_buffer: 1MiB}", "workload: {depth: 4}", "line 9", "primary"},
+		{"level beside the primary", "workload: {streams: 4, recv_buffer: 1MiB}", "workload: {depth: 4}", "line 20", "primary"},
 		{"wrong number", "streams: 4,", "streams: many,", "line 21", "whole number"},
 		{"field of a fixed kind", "seconds: 2.5", "depth: 3", "line 23", "kind tcp has none"},
 		{"seconds", "seconds: 2.5", "seconds: -1", "line 23", "seconds"},
@@ -169,6 +169,17 @@ func TestChange(t *testing.T) {
 		if _, err := Change(f.Workloads[0], bad); err == nil {
 			t.Errorf("%v changed a tcp workload", bad)
 		}
+	}
+}
+
+// The many of a workload without senders are its hosts.
+func TestClientsOfFiles(t *testing.T) {
+	w := model.StudyWorkload{Name: "read", Kind: Read, Hosts: []string{"a", "b"}, Path: "/mnt/nas/file"}
+	if got, err := Change(w, map[string]string{"clients": "2"}); err != nil || got.Clients != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Change(w, map[string]string{"clients": "3"}); err == nil || !strings.Contains(err.Error(), "3 of 2") {
+		t.Errorf("3 of 2 hosts: %v", err)
 	}
 }
 

@@ -83,10 +83,15 @@ func TestKeysAreTheFields(t *testing.T) {
 		var fields []string
 		for i := range reflect.TypeOf(c.of).NumField() {
 			name, _, _ := strings.Cut(reflect.TypeOf(c.of).Field(i).Tag.Get("json"), ",")
+			if name == "mix" {
+				continue // written as block, with percentages
+			}
 			if r, ok := renamed[name]; ok {
 				name = r
 			}
-			fields = append(fields, name)
+			if name != "left_out" { // what the plan makes of the file, not the file's
+				fields = append(fields, name)
+			}
 		}
 		slices.Sort(fields)
 		if keys := slices.Sorted(slices.Values(c.keys)); !slices.Equal(fields, keys) {

@@ -51,19 +51,20 @@ func plainFields() map[string]field {
 	}
 	return map[string]field{
 		"streams":     w(tcp, whole(1, load.MaxStreams, func(w *model.StudyWorkload) *int { return &w.Streams })),
-		"clients":     w(tcp, whole(1, maxHosts, func(w *model.StudyWorkload) *int { return &w.Clients })),
+		"clients":     w(every, whole(1, maxHosts, func(w *model.StudyWorkload) *int { return &w.Clients })),
 		"congestion":  w(tcp, congestion),
 		"recv_buffer": w(tcp, size(maxBuffer, func(w *model.StudyWorkload) *unit.Bytes { return &w.RecvBuffer })),
 		"send_buffer": w(tcp, size(maxBuffer, func(w *model.StudyWorkload) *unit.Bytes { return &w.SendBuffer })),
 		"write_size":  w(tcp, size(unit.MiB, func(w *model.StudyWorkload) *unit.Bytes { return &w.WriteSize })),
 		"exchange":    w(tcp, size(unit.MiB, func(w *model.StudyWorkload) *unit.Bytes { return &w.Exchange })),
+		"nodelay":     w(tcp, truth(func(w *model.StudyWorkload) *bool { return &w.NoDelay })),
 		"rate":        w(tcp, rate),
 		"pattern":     w(block, pattern),
 		"read":        w(block, whole(0, 100, func(w *model.StudyWorkload) *int { return &w.Read })),
-		"block":       w(files, size(maxRequest, func(w *model.StudyWorkload) *unit.Bytes { return &w.Block })),
+		"block":       w(files, requests),
 		"depth":       w(block, whole(1, maxDepth, func(w *model.StudyWorkload) *int { return &w.Depth })),
 		"threads":     w(files, whole(1, maxThreads, func(w *model.StudyWorkload) *int { return &w.Threads })),
-		"direct":      w(files, direct),
+		"direct":      w(files, truth(func(w *model.StudyWorkload) *bool { return &w.Direct })),
 		"seconds":     fixed(every, seconds),
 		"warmup":      fixed(every, warmup),
 		"path":        fixed(files, func(w *model.StudyWorkload, s string) error { w.Path = s; return nil }),
@@ -112,20 +113,44 @@ func rate(w *model.StudyWorkload, s string) error {
 }
 
 func pattern(w *model.StudyWorkload, s string) error {
-	of := []string{string(shape.Sequential), string(shape.Random), string(shape.Once)}
-	if !slices.Contains(of, s) {
-		return fmt.Errorf("%q: want one of %s", s, strings.Join(of, ", "))
+	if _, _, _, err := shape.ParsePattern(s); err != nil {
+		return err
 	}
 	w.Pattern = s
 	return nil
 }
 
-func direct(w *model.StudyWorkload, s string) error {
-	if s != "true" && s != "false" {
-		return fmt.Errorf("%q: want true or false", s)
+// requests reads the size of requests, or sizes with their percentages.
+func requests(w *model.StudyWorkload, s string) error {
+	if !strings.Contains(s, "/") {
+		w.Mix = ""
+		return size(maxRequest, func(w *model.StudyWorkload) *unit.Bytes { return &w.Block })(w, s)
 	}
-	w.Direct = s == "true"
+	sizes, err := shape.ParseSizes(s)
+	if err != nil {
+		return err
+	}
+	if w.Kind != Block {
+		return fmt.Errorf("%q: requests of several sizes are for kind block", s)
+	}
+	w.Mix, w.Block = s, 0
+	for _, z := range sizes {
+		w.Block = max(w.Block, z.Size)
+	}
+	if w.Block > maxRequest {
+		return fmt.Errorf("%q: want sizes of at most %v", s, maxRequest)
+	}
 	return nil
+}
+
+func truth(of func(*model.StudyWorkload) *bool) func(*model.StudyWorkload, string) error {
+	return func(w *model.StudyWorkload, s string) error {
+		if s != "true" && s != "false" {
+			return fmt.Errorf("%q: want true or false", s)
+		}
+		*of(w) = s == "true"
+		return nil
+	}
 }
 
 // seconds reads the measured part: a number, since every run of a study is of
@@ -224,6 +249,9 @@ func (r *reader) ends(t table, w model.StudyWorkload, hosts map[string]string) {
 	if w.Destroy != "" && w.Destroy != w.Path {
 		t.problem("destroy", "%q: write the path, %s, again if what is on it may be destroyed", w.Destroy, w.Path)
 	}
+	if why := incoherent(w); why != "" {
+		r.problem(t.line, "workload %s: %s", w.Name, why)
+	}
 }
 
 // pairs checks the ends of a tcp workload: one of the two sides is one host.
@@ -249,13 +277,41 @@ func (r *reader) pairs(t table, w model.StudyWorkload) {
 	}
 }
 
-// incoherent says what of a tcp workload does not go together, as the load
-// generator sees it.
+// ShapeOf is the shape of a workload of kind block, without an area.
+func ShapeOf(w model.StudyWorkload) (shape.Shape, error) {
+	s := shape.Shape{Read: float64(w.Read) / 100, Sizes: []shape.SizeShare{{Size: w.Block, Share: 1}}, Arrivals: shape.Closed}
+	var err error
+	if w.Mix != "" {
+		if s.Sizes, err = shape.ParseSizes(w.Mix); err != nil {
+			return s, err
+		}
+	}
+	s.Pattern, s.Theta, s.Hot, err = shape.ParsePattern(w.Pattern)
+	return s, err
+}
+
+// anyArea is one that has room for every zone of a pattern: how large a target is,
+// is known where the study is run.
+const anyArea = 1024 * unit.TiB
+
+// incoherent says what of a workload does not go together, as the load generator
+// sees it.
 func incoherent(w model.StudyWorkload) string {
-	many := max(len(w.Senders), len(w.Receivers))
+	if w.Kind == Block {
+		s, err := ShapeOf(w)
+		s.Area = anyArea
+		if err == nil {
+			err = s.Check()
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+	many := max(len(w.Senders), len(w.Receivers), len(w.Hosts))
 	switch {
 	case w.Clients > many:
 		return fmt.Sprintf("clients: %d of %d", w.Clients, many)
+	case w.Kind != TCP:
 	case w.Exchange > 0 && w.Exchange < leastExchange:
 		return fmt.Sprintf("exchange: requests have %v at least", leastExchange)
 	case w.Exchange > 0 && (w.Rate > 0 || w.WriteSize > 0):

@@ -383,3 +383,27 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// A route that is not named is the one that leads to the other end, by the metric
+// that tells it from others to the same place.
+func TestRouteToTheOtherEnd(t *testing.T) {
+	f := host().Facts
+	to := netip.MustParseAddr("192.0.2.9")
+	const setting = "linux.route.quickack"
+	s := Subject{Facts: f, Path: PathTo(f, to, "client1", nil)}
+	if at, err := s.targets(setting, ""); err != nil || len(at) != 1 || at[0].id != "route:192.0.2.0/24" {
+		t.Errorf("%+v, %v", at, err)
+	}
+	f.Routes = append(f.Routes, model.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Dev: "eth0", Metric: 100})
+	s.Path = PathTo(f, to, "client1", nil)
+	if at, err := s.targets(setting, ""); err != nil || len(at) != 1 || at[0].id != "route:192.0.2.0/24@100" {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if at, err := s.targets(setting, "route:0.0.0.0/0"); err != nil || at[0].id != "route:0.0.0.0/0" {
+		t.Errorf("named: %+v, %v", at, err)
+	}
+	s.Path = Path{}
+	if at, err := s.targets(setting, ""); err == nil {
+		t.Errorf("no path, and yet %+v", at)
+	}
+}

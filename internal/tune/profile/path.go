@@ -16,7 +16,7 @@ import (
 func PathTo(f *model.Facts, to netip.Addr, name string, peer *model.Facts) Path {
 	p := Path{Peer: name}
 	if r, ok := f.RouteTo(to); ok {
-		p.Dev = r.Dev
+		p.Dev, p.Route = r.Dev, RouteTarget(f, r)
 	}
 	own := named(f, p.Dev)
 	p.take(own, "this end's")

@@ -24,6 +24,7 @@ type Path struct {
 	Streams  int           // connections that share the path; 0 counts as 1
 	PeerMTU  int           // of the other end's port; 0: not known
 	Dev      string        // interface of this host that leads there; empty: not known
+	Route    string        // of this host that leads there, as a target, e.g. "route:10.0.0.0/24"; empty: not known
 }
 
 // streams is the number of connections, at least one.

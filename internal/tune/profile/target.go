@@ -50,6 +50,8 @@ func (s Subject) targets(setting, named string) ([]target, error) {
 		return s.disks()
 	case hasPrefix(setting, "linux.iscsi."):
 		return s.nodes()
+	case hasPrefix(setting, "linux.route."):
+		return s.route()
 	case hasPrefix(setting, "any.zfs."):
 		return nil, &UnknownError{"which data set is meant is not known", "name it: --set " + setting + "@POOL/DATASET=VALUE"}
 	}
@@ -71,6 +73,27 @@ func (s Subject) ports(setting string) ([]target, error) {
 		out = []target{{id: n.Device, name: n.Name}}
 	}
 	return out, nil
+}
+
+// route is the one that leads to the other end.
+func (s Subject) route() ([]target, error) {
+	if s.Path.Route == "" {
+		return nil, &UnknownError{"which route leads to the other end is not known", "name it, e.g. SETTING@route:10.0.0.0/24"}
+	}
+	return []target{{id: s.Path.Route, name: strings.TrimPrefix(s.Path.Route, routeTarget)}}, nil
+}
+
+// RouteTarget is what a route goes by in a plan: where it leads, as
+// route:10.0.0.0/24, and @METRIC where it has one. A connected network is known by its
+// address, which tells no metric: the table of the host does.
+func RouteTarget(f *model.Facts, r model.Route) string {
+	id := routeTarget + r.Dst.String()
+	for _, in := range f.Routes {
+		if in.Dst == r.Dst && in.Dev == r.Dev && in.Metric > 0 {
+			return id + "@" + strconv.Itoa(in.Metric)
+		}
+	}
+	return id
 }
 
 func (s Subject) mounts(what string, kinds ...string) ([]target, error) {
@@ -140,6 +163,7 @@ const (
 	blockTarget = "block:"
 	nodeTarget  = "iscsi:"
 	zfsTarget   = "zfs:"
+	routeTarget = "route:"
 )
 
 // kindOf is what the ids of a setting's devices begin with; empty: its

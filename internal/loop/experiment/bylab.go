@@ -1,0 +1,117 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/store"
+	"linerate/internal/study/file"
+)
+
+// byLab tells whether the lab makes a layer, and not hands.
+func (x *Experiment) byLab(l layer) bool { return x.Lab != nil && file.ByLab(x.File, l.level) }
+
+// labName is the name under which the lab keeps a layer. It begins with the study's
+// id, as the ids of plans do.
+func (x *Experiment) labName(l layer) string { return x.ID + "-" + l.key }
+
+// makeByLab has the lab make a layer, and goes on only when that is seen: by the
+// fact that the file names, or else by what the lab says is made. A lab that cannot
+// make it, or a fact that does not follow, is a treatment that cannot be had.
+func (x *Experiment) makeByLab(ctx context.Context, l layer) error {
+	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	if err := x.Record.Put(store.StudyEntry{Kind: store.StudyAsked, At: x.Now(), Factor: l.factor, Level: l.level.Name, Why: "of the lab: " + strings.Join(l.level.Lab, " ")}); err != nil {
+		return &recordError{err}
+	}
+	defer x.forget()
+	err := x.Lab.Make(ctx, x.labName(l), l.level.Lab)
+	if err != nil && ctx.Err() == nil {
+		err = &notInForceError{why: fmt.Sprintf("%s: the lab does not make it: %v", name, err)}
+	}
+	if err == nil {
+		err = x.seenOfLab(ctx, name, l.level.Verify)
+	}
+	if err == nil {
+		return nil
+	}
+	if terr := x.takeBackByLab(context.WithoutCancel(ctx), l); terr != nil {
+		return fmt.Errorf("%w; and %w", err, terr)
+	}
+	return err
+}
+
+// seenOfLab sees by a fact that the lab did what it was asked for; without a fact
+// the lab's word has to do.
+func (x *Experiment) seenOfLab(ctx context.Context, name string, v *model.StudyVerify) error {
+	if v == nil {
+		return nil
+	}
+	is, now, err := x.verified(ctx, *v)
+	if err == nil && !is {
+		err = &notInForceError{why: fmt.Sprintf("%s: the lab made it, and %s of %s reads %q and not %q", name, v.Fact, v.Host, now, v.Is)}
+	}
+	return err
+}
+
+// takeBackByLab has the lab take a layer back.
+func (x *Experiment) takeBackByLab(ctx context.Context, l layer) error {
+	defer x.forget()
+	if err := x.Lab.TakeBack(ctx, x.labName(l)); err != nil {
+		return fmt.Errorf("take back %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), err)
+	}
+	return nil
+}
+
+// clearLab has the lab take back whatever this study has made in it, also in an
+// earlier session.
+func (x *Experiment) clearLab(ctx context.Context) error {
+	if x.Lab == nil {
+		return nil
+	}
+	made, err := x.Lab.Made(ctx)
+	if err != nil {
+		return fmt.Errorf("see what this study has made in the lab: %w", err)
+	}
+	for _, name := range made {
+		if !strings.HasPrefix(name, x.ID+"-") {
+			continue
+		}
+		if err := x.Lab.TakeBack(ctx, name); err != nil {
+			return fmt.Errorf("take back what this study has made in the lab: %w", err)
+		}
+	}
+	return nil
+}
+
+// anewBase looks at the hosts after hands, or the lab, were at them: what ports and
+// boots are from then on is what runs are held against.
+func (x *Experiment) anewBase(ctx context.Context) error {
+	for _, h := range x.Hosts {
+		f, err := h.agent.Facts(ctx)
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", h.Name, err)
+		}
+		h.base, h.last = f, f
+	}
+	return nil
+}
+
+// TakesLab tells whether the lab makes anything of a study.
+func TakesLab(f model.StudyFile) bool {
+	some := func(ls []model.StudyLevel) bool {
+		for _, l := range ls {
+			if file.ByLab(f, l) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, x := range f.Factors {
+		if some(x.Levels) {
+			return true
+		}
+	}
+	return some(f.Baseline)
+}

@@ -75,7 +75,7 @@ func (b bench) run(ctx context.Context, w io.Writer, part string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b.dir = dir
 	if b.binary == "" {
-		b.binary = filepath.Join(dir, "linerate")
+		b.binary = filepath.Join(dir, "bin", "linerate") // beside linerate/, where it keeps its results
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
 			return fmt.Errorf("build linerate: %w\n%s", err, out)
 		}

@@ -270,6 +270,37 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	wantError(t, err, "host server1", "out of patience")
 }
 
+// What an agent starts after its caller gave up is ended: nobody else knows of it.
+func TestWorkerThatNobodyWaitsFor(t *testing.T) {
+	c, _ := dial(t, "server1")
+	pid := agentPID(t, c)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.StartWorker(ctx, testSpec(load.Sink))
+		ended <- err
+	}()
+	// Until the request is on its way nothing is to be seen of it: this may come
+	// earlier, and then nothing starts.
+	time.AfterFunc(50*time.Millisecond, func() {
+		cancel(errors.New("out of patience"))
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Error(err)
+		}
+	})
+	wantError(t, <-ended, "host server1", "out of patience")
+	if _, err := c.Clock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := workersOf(t); len(n) != 0 {
+		t.Errorf("workers %v are left", n)
+	}
+}
+
 // stopped is an agent that hangs: calls must not.
 func TestHangingAgent(t *testing.T) {
 	ep := localEndpoint(t, "server1")

@@ -216,6 +216,33 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	return c.callUnbounded(ctx, method, params, result)
 }
 
+// begin calls a method that starts something, whose number is in its answer. The
+// answer is waited for also when ctx ends meanwhile, and what has started by then is
+// ended: nobody else would know its number.
+func (c *Client) begin(ctx context.Context, method string, params, result any, end func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return c.explain(ctx, method, ctx.Err())
+	}
+	got := make(chan error, 1)
+	go func() { got <- c.call(context.WithoutCancel(ctx), method, params, result) }()
+	select {
+	case err := <-got:
+		return err
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.closeTime)
+	defer cancel()
+	err := c.explain(ctx, method, ctx.Err())
+	select {
+	case lerr := <-got:
+		if lerr == nil {
+			err = errors.Join(err, end(late))
+		}
+	case <-late.Done(): // Close ends the agent, with all that it started
+	}
+	return err
+}
+
 // callUnbounded is bounded by ctx alone.
 func (c *Client) callUnbounded(ctx context.Context, method string, params, result any) error {
 	type answer struct {

@@ -99,7 +99,11 @@ func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval ti
 // FollowSampling implements measure.Follower.
 func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
 	var r idResult
-	if err := c.call(ctx, methodSample, sampleParams{w, interval}, &r); err != nil {
+	end := func(ctx context.Context) error {
+		_, err := c.stopSampling(ctx, r.ID, c.collector(r.ID))
+		return err
+	}
+	if err := c.begin(ctx, methodSample, sampleParams{w, interval}, &r, end); err != nil {
 		return nil, err
 	}
 	s := c.collector(r.ID)
@@ -152,7 +156,7 @@ type worker struct {
 // StartWorker implements measure.End.
 func (c *Client) StartWorker(ctx context.Context, spec load.Spec) (measure.Worker, error) {
 	w := &worker{c: c}
-	if err := c.call(ctx, methodWorker, workerParams{spec}, &w.r); err != nil {
+	if err := c.begin(ctx, methodWorker, workerParams{spec}, &w.r, w.Stop); err != nil {
 		return nil, err
 	}
 	if spec.Role == load.Sink && !w.r.Listening.Addr.IsValid() {

@@ -23,10 +23,16 @@ type StorageLoad struct {
 // that begin together have names of their own.
 func (c *Client) StartStorage(ctx context.Context, name string, t storage.Task) (*StorageLoad, error) {
 	var r idResult
-	if err := c.call(ctx, methodStorage, t, &r); err != nil {
+	s := &StorageLoad{c: c, name: name}
+	end := func(ctx context.Context) error {
+		s.id = r.ID
+		return s.Stop(ctx)
+	}
+	if err := c.begin(ctx, methodStorage, t, &r, end); err != nil {
 		return nil, err
 	}
-	return &StorageLoad{c: c, name: name, id: r.ID}, nil
+	s.id = r.ID
+	return s, nil
 }
 
 // Name implements measure.Party.

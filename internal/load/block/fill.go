@@ -10,8 +10,13 @@ import (
 	"linerate/internal/unit"
 )
 
-// fillBlock is the size of the requests that fill an area.
-const fillBlock = unit.MiB
+// fillBlock is the size of the requests that fill an area, and fillSync how many of
+// them are made durable together: what a filling leaves behind must not take a host's
+// memory, or all of a small limit of it.
+const (
+	fillBlock = unit.MiB
+	fillSync  = 32
+)
 
 // Fill writes parts of a file once, in order, with data that neither compresses
 // nor repeats, and makes it durable. Give it the Holes of a Target: what lies
@@ -35,7 +40,7 @@ func fillOne(ctx context.Context, run Spec, part Span, size unit.Bytes) (err err
 	if part.Size == 0 {
 		return nil
 	}
-	s := Spec{Path: run.Path, From: part.From, Threads: 1, Depth: 8, Engine: Auto, Sync: None, Seed: run.Seed, Run: run.Run, Duration: 24 * time.Hour,
+	s := Spec{Path: run.Path, From: part.From, Threads: 1, Depth: 8, Engine: Auto, Sync: After, SyncEvery: fillSync, Seed: run.Seed, Run: run.Run, Duration: 24 * time.Hour,
 		Requests: int64(part.Size / size),
 		Shape:    shape.Shape{Pattern: shape.Sequential, Sizes: []shape.SizeShare{{Size: size, Share: 1}}, Area: part.Size, Arrivals: shape.Closed}}
 	t, s, err := Open(s, "")

@@ -32,7 +32,7 @@ type blockFlags struct {
 	steady                  time.Duration
 	rate                    float64
 	arrivals, engine        string
-	direct, fill            bool
+	direct, buffered, fill  bool
 	journal, on             string
 	with, withWorkload      string
 	destroy                 []string
@@ -73,7 +73,7 @@ refused unless --fill writes them first.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.workload, "workload", "", "a workload by name (linerate load list); the flags below then change it")
-	flags.StringVar(&f.pattern, "pattern", "random", "sequential, random, once (each block once per pass), zipf:EXPONENT or zoned:90/10:10/90 (percent of the requests / of the space, zone by zone)")
+	flags.StringVar(&f.pattern, "pattern", "random", "sequential, random, once (each block once per pass), zipf:EXPONENT, seek:PERCENT (that much goes elsewhere, the rest follows the request before) or zoned:90/10:10/90 (percent of the requests / of the space, zone by zone)")
 	flags.Var(share{&f.read}, "read", "part of the requests that read; default 100")
 	flags.StringVar(&f.sizes, "block", "4k", "size of a request, or sizes with the percentage that each has: 4k/60:64k/30:1m/10")
 	blockFlag(cmd, &f.area, "area", "part of the target that is used, from --from on; default all")
@@ -89,6 +89,7 @@ refused unless --fill writes them first.`,
 	flags.StringVar(&f.arrivals, "arrivals", "exponential", "with --rate: exponential or uniform gaps")
 	flags.StringVar(&f.sync, "sync", "none", "none, every (O_DSYNC) or after:N (an fdatasync after every N writes)")
 	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
+	flags.BoolVar(&f.buffered, "buffered", false, "through the page cache, which is the default")
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
 	flags.StringArrayVar(&f.destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
 	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
@@ -104,7 +105,7 @@ refused unless --fill writes them first.`,
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
-		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1", "zoned:90/10:10/90"}, "sync": {"none", "every", "after:1"},
+		"workload": workloadNames(), "with-workload": workloadNames(), "pattern": {"sequential", "random", "once", "zipf:1.1", "seek:20", "zoned:90/10:10/90"}, "sync": {"none", "every", "after:1"},
 		"arrivals": {"exponential", "uniform"}, "engine": {"auto", "ring", "calls", "null"},
 	}, "threads", "qd", "rate", "read", "seed", "seconds", "compress", "dedup")
 }
@@ -136,6 +137,9 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	name := "by hand"
 	s.Shape = shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}
 	typed := cmd.Flags().Changed
+	if f.direct && f.buffered {
+		return s, "", exit(ExitUsage, "--direct goes past the page cache and --buffered through it: choose one")
+	}
 	if f.workload != "" {
 		w, ok := named.Find(f.workload)
 		if !ok {
@@ -154,7 +158,7 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	}
 	if typed("pattern") {
 		var err error
-		if s.Shape.Pattern, s.Shape.Theta, s.Shape.Hot, err = shape.ParsePattern(f.pattern); err != nil {
+		if err = shape.ParsePattern(f.pattern, &s.Shape); err != nil {
 			return s, "", exit(ExitUsage, "--%w", err)
 		}
 	}

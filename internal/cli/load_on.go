@@ -167,22 +167,44 @@ func (h *hostLoads) follow(ctx context.Context, work string, takes time.Duration
 				return
 			case <-ticker.C:
 			}
-			all := h.seen(ctx)
+			all, by := h.seen(ctx)
 			now := h.p.now()
-			h.p.tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began), ""))
+			h.p.tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began), heldAt(by)))
 			before, last = all, now
 		}
 	}()
 	return func() { cancel(); <-ended; h.p.end() }
 }
 
-func (h *hostLoads) seen(ctx context.Context) (all storage.Work) {
+func (h *hostLoads) seen(ctx context.Context) (all storage.Work, by []string) {
 	for _, l := range h.loads {
 		if w, err := l.Seen(ctx); err == nil { // the line is for people only; the end tells what is wrong
 			all.Requests, all.Bytes, all.Longest = all.Requests+w.Requests, all.Bytes+w.Bytes, max(all.Longest, w.Longest)
+			by = append(by, w.HeldBy)
 		}
 	}
-	return all
+	return all, by
+}
+
+// heldAt is what holds most of the hosts; empty: it is not seen of all.
+func heldAt(by []string) string {
+	most, times := "", map[string]int{}
+	for _, b := range by {
+		if b == "" {
+			return ""
+		}
+		if times[b]++; times[b] > times[most] {
+			most = b
+		}
+	}
+	text := most
+	if most == block.ByHost && len(by) > 1 {
+		text = "the hosts' CPUs"
+	}
+	if n := times[most]; n < len(by) {
+		text += fmt.Sprintf(" (%d of %d hosts)", n, len(by))
+	}
+	return text
 }
 
 // hostFigures are one host's part of a load on several.

@@ -80,21 +80,26 @@ func (p *progress) tick(work, text string) {
 	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.started).Seconds(), shorten(work+": "+text, p.width-9))
 }
 
-// watchTCP shows what arrives at the receivers of so many directions, on a
-// terminal. What it returns gets the samples of a direction's receiver; nil where
-// nobody watches.
-func (p *progress) watchTCP(directions int, takes time.Duration) func(direction int, s model.Sample) {
+// watchTCP shows what arrives at the receivers of so many directions, on a terminal,
+// and what held their senders. What it returns gets the samples of a direction's ends;
+// nil where nobody watches.
+func (p *progress) watchTCP(directions int, takes time.Duration) func(direction int, receives bool, s model.Sample) {
 	if !p.live {
 		return nil
 	}
 	var mu sync.Mutex
 	var began, at time.Time
 	var before int64
-	got := make([]int64, directions)
-	return func(direction int, s model.Sample) {
+	var waited tcpWaits
+	got, sent := make([]int64, directions), make([]tcpWaits, directions)
+	return func(direction int, receives bool, s model.Sample) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(s.Conns) == 0 {
+		switch {
+		case len(s.Conns) == 0:
+			return
+		case !receives:
+			sent[direction] = waitsOf(s.Conns)
 			return
 		}
 		got[direction] = 0
@@ -102,27 +107,73 @@ func (p *progress) watchTCP(directions int, takes time.Duration) func(direction 
 			got[direction] += c.BytesReceived
 		}
 		var all int64
-		for _, n := range got {
+		var held tcpWaits
+		for i, n := range got {
 			all += n
+			held.add(sent[i])
 		}
 		now := p.now()
 		switch {
 		case began.IsZero():
-			began, at, before = now, now, all
+			began, at, before, waited = now, now, all, held
 			return
 		case now.Sub(at) < watchEvery:
 			return
 		}
-		p.tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began)))
-		at, before = now, all
+		p.tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began), held.since(waited, now.Sub(at))))
+		at, before, waited = now, all, held
 	}
 }
 
 // arrivalText is what has arrived in a while.
-func arrivalText(bytes int64, while, left time.Duration) string {
+func arrivalText(bytes int64, while, left time.Duration, by string) string {
 	text := unit.BitRate(float64(bytes) * 8 / while.Seconds()).String()
 	if left > 0 {
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
+	if by != "" {
+		text += ", held by " + by
+	}
 	return text
+}
+
+// tcpWaits is how long connections had something to send, and how long of that they
+// had to wait, added up (tcp_info: tcpi_busy_time and what it contains).
+type tcpWaits struct {
+	conns                int
+	busy, window, buffer time.Duration
+}
+
+func waitsOf(conns []model.Conn) tcpWaits {
+	w := tcpWaits{conns: len(conns)}
+	for _, c := range conns {
+		w.busy, w.window, w.buffer = w.busy+c.Busy, w.window+c.RwndLimited, w.buffer+c.SndbufLimited
+	}
+	return w
+}
+
+func (w *tcpWaits) add(x tcpWaits) {
+	w.conns += x.conns
+	w.busy, w.window, w.buffer = w.busy+x.busy, w.window+x.window, w.buffer+x.buffer
+}
+
+// since says what most of the time of a while went to; empty: the senders were not
+// seen at both its ends. It is what the kernel saw of its own waiting: why a window
+// was shut is for explain to find.
+func (w tcpWaits) since(x tcpWaits, while time.Duration) string {
+	all := time.Duration(w.conns) * while
+	if w.conns == 0 || w.conns != x.conns {
+		return ""
+	}
+	busy, window, buffer := w.busy-x.busy, w.window-x.window, w.buffer-x.buffer
+	path, idle := busy-window-buffer, all-busy
+	switch max(path, idle, window, buffer) {
+	case window:
+		return "the receive window"
+	case buffer:
+		return "the send buffer"
+	case idle:
+		return "the sending program"
+	}
+	return "the path and the CPUs"
 }

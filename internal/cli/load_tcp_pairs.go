@@ -215,9 +215,7 @@ func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workloa
 		o := measure.Options{Label: label(i), Now: env.now, Barrier: meet.wait}
 		if watch != nil {
 			o.Each = func(host string, s model.Sample) {
-				if host == w.Receiver {
-					watch(i, s)
-				}
+				watch(i, host == w.Receiver, s)
 			}
 		}
 		wg.Go(func() {

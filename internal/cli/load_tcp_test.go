@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/load/block"
 	"linerate/internal/load/tcp"
 	"linerate/internal/model"
 )
@@ -62,15 +63,18 @@ func TestWatchTCP(t *testing.T) {
 	var b bytes.Buffer
 	start := time.Unix(1e9, 0)
 	now := start
-	p := &progress{w: &b, now: func() time.Time { return now }, started: start, live: true, width: 60}
+	p := &progress{w: &b, now: func() time.Time { return now }, started: start, live: true, width: 70}
 	watch := p.watchTCP(2, 10*time.Second)
 	for i := range 11 {
 		now = start.Add(time.Duration(i) * 100 * time.Millisecond)
-		watch(0, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}, {BytesReceived: 0}}})
-		watch(1, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}}})
-		watch(1, model.Sample{}) // before they are up
+		ms := time.Duration(i) * time.Millisecond
+		watch(0, false, model.Sample{Conns: []model.Conn{{Busy: 100 * ms, RwndLimited: 90 * ms}, {Busy: 100 * ms}}})
+		watch(1, false, model.Sample{Conns: []model.Conn{{Busy: 100 * ms, RwndLimited: 80 * ms, SndbufLimited: 10 * ms}}})
+		watch(0, true, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}, {BytesReceived: 0}}})
+		watch(1, true, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}}})
+		watch(1, true, model.Sample{}) // before they are up
 	}
-	if want := "  0.5s  arrives: 720 Mbit/s, 10s left\r\x1b[K  1.0s  arrives: 800 Mbit/s, 9s left"; b.String() != want {
+	if want := "  0.5s  arrives: 720 Mbit/s, 10s left, held by the receive window\r\x1b[K  1.0s  arrives: 800 Mbit/s, 9s left, held by the receive window"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 	p.live = false
@@ -91,6 +95,40 @@ func TestTCPPairs(t *testing.T) {
 		}
 		if text := strings.Join(got, " "); text != c.want || (err == nil) == (c.want == "") {
 			t.Errorf("%s %s: %q, %v; want %q", c.senders, c.receivers, text, err, c.want)
+		}
+	}
+}
+
+// What held the senders is what most of their time went to.
+func TestTCPWaits(t *testing.T) {
+	const ms = time.Millisecond
+	before := tcpWaits{2, 100 * ms, 10 * ms, 10 * ms}
+	for _, c := range []struct {
+		after tcpWaits
+		want  string
+	}{
+		{tcpWaits{2, 1100 * ms, 710 * ms, 10 * ms}, "the receive window"},
+		{tcpWaits{2, 1100 * ms, 10 * ms, 610 * ms}, "the send buffer"},
+		{tcpWaits{2, 1100 * ms, 110 * ms, 110 * ms}, "the path and the CPUs"},
+		{tcpWaits{2, 300 * ms, 110 * ms, 10 * ms}, "the sending program"},
+		{tcpWaits{1, 1100 * ms, 710 * ms, 10 * ms}, ""}, // one of them has gone
+	} {
+		if got := c.after.since(before, 500*ms); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.after, got, c.want)
+		}
+	}
+	if got := (tcpWaits{}).since(tcpWaits{}, ms); got != "" {
+		t.Errorf("nobody seen: %q", got)
+	}
+}
+
+func TestHeldAt(t *testing.T) {
+	for want, by := range map[string][]string{
+		"": {"the target", ""}, "the target": {"the target", "the target"}, "the hosts' CPUs (2 of 3 hosts)": {block.ByHost, "the target", block.ByHost},
+		block.ByHost: {block.ByHost},
+	} {
+		if got := heldAt(by); got != want {
+			t.Errorf("%q: %q, want %q", by, got, want)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (w *storageProc) Write(b []byte) (int, error) {
 		}
 		w.rest = rest
 		if e.Kind == storage.Seen && e.Work != nil {
-			w.seen = storage.Work{Requests: e.Work.Requests, Bytes: e.Work.Bytes, Longest: max(w.seen.Longest, e.Work.Longest)}
+			w.seen = storage.Work{Requests: e.Work.Requests, Bytes: e.Work.Bytes, Longest: max(w.seen.Longest, e.Work.Longest), HeldBy: e.Work.HeldBy}
 			continue
 		}
 		e.At = e.At.Add(w.shift)

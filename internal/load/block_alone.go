@@ -18,7 +18,8 @@ import (
 type BlockSpec struct {
 	Path    string            `json:"path"` // absolute
 	Pattern shape.Pattern     `json:"pattern"`
-	Theta   float64           `json:"theta,omitempty"` // of Zipf
+	Theta   float64           `json:"theta,omitempty"`      // of Zipf
+	Jump    float64           `json:"jump_share,omitempty"` // of Seek
 	Hot     []shape.Band      `json:"hot,omitempty"`
 	Read    int               `json:"read"` // percent of the requests
 	Sizes   []shape.SizeShare `json:"sizes"`
@@ -67,7 +68,7 @@ func (b *blockLoad) prepare(context.Context) (Alone, error) {
 	s := requests.Spec{
 		Path: b.spec.Path, Threads: b.spec.Threads, Depth: b.spec.Depth, Engine: requests.Auto, Direct: b.spec.Direct, Sync: requests.None,
 		Warmup: b.warmup, Duration: b.length - b.warmup, Seed: b.spec.Seed, Run: binary.LittleEndian.Uint64(number[:]) | 1,
-		Shape: shape.Shape{Pattern: b.spec.Pattern, Theta: b.spec.Theta, Hot: b.spec.Hot, Read: float64(b.spec.Read) / 100,
+		Shape: shape.Shape{Pattern: b.spec.Pattern, Theta: b.spec.Theta, Jump: b.spec.Jump, Hot: b.spec.Hot, Read: float64(b.spec.Read) / 100,
 			Arrivals: shape.Closed, Sizes: b.spec.Sizes},
 	}
 	t, s, err := requests.Open(s, b.spec.Destroy)

@@ -94,6 +94,18 @@ b at 50/s with 4 threads: random read 0.75 exponential 50 2m0s after 10s direct 
 	}
 }
 
+// Of a seekpct between 0 and 100 that part goes elsewhere.
+func TestVdbenchSeek(t *testing.T) {
+	for text, want := range map[string]shape.Shape{
+		"seekpct=50": {Pattern: shape.Seek, Jump: 0.5}, "seekpct=0": {Pattern: shape.Sequential}, "seekpct=seq": {Pattern: shape.Sequential}, "seekpct=random": {Pattern: shape.Random},
+	} {
+		jobs, err := Vdbench("sd=s,lun=/x\nwd=w,"+text+"\nrd=r", VdbenchOptions{})
+		if err != nil || len(jobs) != 1 || jobs[0].Shape.Pattern != want.Pattern || jobs[0].Shape.Jump != want.Jump {
+			t.Errorf("%s: %+v, %v", text, jobs, err)
+		}
+	}
+}
+
 // A curve is a run without a rate and then one at each percentage of what that
 // reached; lists and ranges of rates are a run each.
 func TestVdbenchRates(t *testing.T) {
@@ -160,43 +172,44 @@ func TestVdbenchMixesSizes(t *testing.T) {
 func TestVdbenchRefusesByNameAndLine(t *testing.T) {
 	base := "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\n"
 	for text, want := range map[string]string{
-		"":                                                      "defines no run",
-		"sd=sd1,lun=/x":                                         "defines no run",
-		"fsd=f,anchor=/x":                                       "line 1: fsd= is not supported",
-		"messagescan=no":                                        "line 1: messagescan= is not supported",
-		"\n\nhd=two,system=nas1":                                "line 3: hd=two: system=nas1 is not supported",
-		"sd=sd1,lun=/x,hitarea=1m":                              "line 1: sd=sd1: hitarea=1m: it is not supported",
-		"sd=sd1,size=1m":                                        "line 1: sd=sd1 has no lun=",
-		`sd=sd1,lun=\\.\PhysicalDrive7`:                         `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
-		"sd=sd1,lun=/x,size=1q":                                 `"1q" is no size`,
-		"sd=sd1,lun=/x,threads=0":                               `"0" is no number from 1`,
-		"sd=sd1,lun=/x,":                                        "line 1: the definition has no end",
-		"sd=sd1,nothing":                                        `line 1: "nothing" is no parameter`,
-		base + "wd=wd2,sd=sd9":                                  "line 3: sd=sd9 is not defined before",
-		base + "wd=wd2,sd=(sd1-sd3)":                            "line 3: sd=sd1-sd3: sd2 is not defined before",
-		base + "wd=wd2,seekpct=50":                              "line 3: wd=wd2: seekpct=50: want random (100) or sequential (0)",
-		base + "wd=wd2,rhpct=20":                                "line 3: wd=wd2: rhpct=20: it is not supported",
-		base + "wd=wd2,rdpct=120":                               "is no percentage",
-		base + "wd=wd2,xfersize=(4k,50,8k)":                     "want sizes with percentages",
-		base + "wd=wd2,xfersize=0":                              "a request of no bytes",
-		base + "rd=r,iorate=(curve,100)":                        `line 3: rd=r: iorate=curve,100: "curve": want max, curve, or requests per second`,
-		base + "rd=r,iorate=(100-900)":                          "the range 100-900 has no step: write (100-900,80) or (100-900,d)",
-		base + "rd=r,iorate=(900-100,100)":                      `the range from 900 to 100 has the step "100": want a number above 0, or d`,
-		base + "rd=r,iorate=(100-900,0)":                        `has the step "0"`,
-		base + "rd=r,iorate=(1-1000000,1)":                      "more than 1000 values",
-		base + "rd=r,iorate=(max-900,10)":                       "a range is of numbers",
-		base + "rd=r,iorate=-50":                                "want max, curve, or requests per second",
-		base + "rd=r,iorate=curve,curve=0":                      "want whole percentages from 1 to 1000",
-		base + "rd=r,iorate=curve,curve=(10,x)":                 "want whole percentages",
-		base + "rd=r,iorate=max,curve=(10,100)":                 "line 3: rd=r: curve= says which points a curve has: add iorate=curve",
-		base + "rd=r,iorate=curve,stopcurve=5":                  "line 3: rd=r: stopcurve=5: it is not supported",
-		base + "rd=r,maxdata=5g":                                "line 3: rd=r: maxdata=5g: it is not supported",
-		base + "rd=r,wd=wd7":                                    "line 3: wd=wd7 is not defined before",
-		base + "rd=r,elapsed=5,interval=5":                      "nothing is left of elapsed",
-		base + "rd=r,distribution=uniform":                      "want exponential or deterministic",
-		base + "wd=wd2,sd=sd1,xfersize=8k,rdpct=0\nrd=r,wd=wd*": "line 4: workloads of one run that differ in xfersize and in rdpct",
-		base + "wd=wd2,sd=sd1,seekpct=0\nrd=r,wd=(wd1,wd2)":     "line 3: wd=wd1 and wd=wd2 in one run, and not both at random",
-		base + "sd=sd2,lun=/y\nwd=wd2,sd=sd2\nrd=r":             "line 4: wd=wd2 has other sds",
+		"":                              "defines no run",
+		"sd=sd1,lun=/x":                 "defines no run",
+		"fsd=f,anchor=/x":               "line 1: fsd= is not supported",
+		"messagescan=no":                "line 1: messagescan= is not supported",
+		"\n\nhd=two,system=nas1":        "line 3: hd=two: system=nas1 is not supported",
+		"sd=sd1,lun=/x,hitarea=1m":      "line 1: sd=sd1: hitarea=1m: it is not supported",
+		"sd=sd1,size=1m":                "line 1: sd=sd1 has no lun=",
+		`sd=sd1,lun=\\.\PhysicalDrive7`: `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
+		"sd=sd1,lun=/x,size=1q":         `"1q" is no size`,
+		"sd=sd1,lun=/x,threads=0":       `"0" is no number from 1`,
+		"sd=sd1,lun=/x,":                "line 1: the definition has no end",
+		"sd=sd1,nothing":                `line 1: "nothing" is no parameter`,
+		base + "wd=wd2,sd=sd9":          "line 3: sd=sd9 is not defined before",
+		base + "wd=wd2,sd=(sd1-sd3)":    "line 3: sd=sd1-sd3: sd2 is not defined before",
+		base + "wd=wd2,seekpct=eof":     "line 3: wd=wd2: seekpct=eof: want random, sequential, or the percentage of requests that go elsewhere",
+		base + "wd=wd2,seekpct=50,xfersize=(4k,50,8k,50)\nrd=r,wd=wd2": "line 3: wd=wd2: seekpct between 0 and 100 with several xfersizes is not supported",
+		base + "wd=wd2,rhpct=20":                                                 "line 3: wd=wd2: rhpct=20: it is not supported",
+		base + "wd=wd2,rdpct=120":                                                "is no percentage",
+		base + "wd=wd2,xfersize=(4k,50,8k)":                                      "want sizes with percentages",
+		base + "wd=wd2,xfersize=0":                                               "a request of no bytes",
+		base + "rd=r,iorate=(curve,100)":                                         `line 3: rd=r: iorate=curve,100: "curve": want max, curve, or requests per second`,
+		base + "rd=r,iorate=(100-900)":                                           "the range 100-900 has no step: write (100-900,80) or (100-900,d)",
+		base + "rd=r,iorate=(900-100,100)":                                       `the range from 900 to 100 has the step "100": want a number above 0, or d`,
+		base + "rd=r,iorate=(100-900,0)":                                         `has the step "0"`,
+		base + "rd=r,iorate=(1-1000000,1)":                                       "more than 1000 values",
+		base + "rd=r,iorate=(max-900,10)":                                        "a range is of numbers",
+		base + "rd=r,iorate=-50":                                                 "want max, curve, or requests per second",
+		base + "rd=r,iorate=curve,curve=0":                                       "want whole percentages from 1 to 1000",
+		base + "rd=r,iorate=curve,curve=(10,x)":                                  "want whole percentages",
+		base + "rd=r,iorate=max,curve=(10,100)":                                  "line 3: rd=r: curve= says which points a curve has: add iorate=curve",
+		base + "rd=r,iorate=curve,stopcurve=5":                                   "line 3: rd=r: stopcurve=5: it is not supported",
+		base + "rd=r,maxdata=5g":                                                 "line 3: rd=r: maxdata=5g: it is not supported",
+		base + "rd=r,wd=wd7":                                                     "line 3: wd=wd7 is not defined before",
+		base + "rd=r,elapsed=5,interval=5":                                       "nothing is left of elapsed",
+		base + "rd=r,distribution=uniform":                                       "want exponential or deterministic",
+		base + "wd=wd2,sd=sd1,xfersize=8k,rdpct=0\nrd=r,wd=wd*":                  "line 4: workloads of one run that differ in xfersize and in rdpct",
+		base + "wd=wd2,sd=sd1,seekpct=0\nrd=r,wd=(wd1,wd2)":                      "line 3: wd=wd1 and wd=wd2 in one run, and not both at random",
+		base + "sd=sd2,lun=/y\nwd=wd2,sd=sd2\nrd=r":                              "line 4: wd=wd2 has other sds",
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=30\nrd=r,wd=(wd2,wd3)": "line 5: the skews",
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=10\nrd=r,wd=(wd2,wd3)": "the skews of a run's workloads add up to 90%",
 	} {

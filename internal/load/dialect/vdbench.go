@@ -40,7 +40,7 @@ type wd struct {
 	sds    []string
 	sizes  []shape.SizeShare
 	read   float64
-	random bool
+	seek   float64 // the share of its requests that go elsewhere; 1: random
 	skew   float64 // below 0: not given
 	direct bool
 }
@@ -139,7 +139,7 @@ func openFlags(w word) (direct bool, err error) {
 }
 
 func (v *vdbench) wd(d definition) error {
-	x := wd{name: d.name, line: d.line, sizes: one(vdXfer), read: 1, random: true, skew: -1, sds: slices.Clone(v.order.sds)}
+	x := wd{name: d.name, line: d.line, sizes: one(vdXfer), read: 1, seek: 1, skew: -1, sds: slices.Clone(v.order.sds)}
 	for _, w := range d.words {
 		var err error
 		switch value := w.values[0]; {
@@ -153,7 +153,7 @@ func (v *vdbench) wd(d definition) error {
 		case w.name == "rdpct" || w.name == "readpct":
 			x.read, err = parsePercent(value)
 		case w.name == "seekpct":
-			x.random, err = seekOf(value)
+			x.seek, err = seekOf(value)
 		case w.name == "skew":
 			x.skew, err = parsePercent(value)
 		case w.name == "openflags":
@@ -201,22 +201,33 @@ func sizesOf(values []string) ([]shape.SizeShare, error) {
 	return out, nil
 }
 
-func seekOf(s string) (random bool, err error) {
+// seekOf is the share of the requests that go elsewhere; the others follow the one
+// before.
+func seekOf(s string) (float64, error) {
 	switch strings.ToLower(s) {
-	case "100", "random":
-		return true, nil
-	case "0", "sequential", "seq":
-		return false, nil
+	case "random":
+		return 1, nil
+	case "sequential", "seq":
+		return 0, nil
 	}
-	return false, fmt.Errorf("want random (100) or sequential (0): a mix of both is not supported")
+	n, err := parsePercent(s)
+	if err != nil {
+		err = fmt.Errorf("want random, sequential, or the percentage of requests that go elsewhere, 0 to 100")
+	}
+	return n, err
 }
 
 // mix makes one shape of the workloads of a run.
 func (v *vdbench) mix(line int, names []string) (shape.Shape, []string, bool, error) {
 	first := v.wds[names[0]]
 	s := shape.Shape{Pattern: shape.Sequential, Sizes: first.sizes, Read: first.read, Arrivals: shape.Closed}
-	if first.random {
+	switch {
+	case first.seek == 1:
 		s.Pattern = shape.Random
+	case first.seek > 0 && len(first.sizes) > 1:
+		return s, nil, false, wrong(first.line, "wd=%s: seekpct between 0 and 100 with several xfersizes is not supported", first.name)
+	case first.seek > 0:
+		s.Pattern, s.Jump = shape.Seek, first.seek
 	}
 	direct := first.direct
 	if len(names) == 1 {
@@ -233,7 +244,7 @@ func (v *vdbench) mix(line int, names []string) (shape.Shape, []string, bool, er
 		switch {
 		case !slices.Equal(x.sds, first.sds):
 			return s, nil, false, wrong(x.line, "wd=%s has other sds than wd=%s of the same run: that is not supported", n, first.name)
-		case !x.random || !first.random:
+		case x.seek < 1 || first.seek < 1:
 			return s, nil, false, wrong(x.line, "wd=%s and wd=%s in one run, and not both at random: that is not supported", first.name, n)
 		}
 		direct = direct || x.direct

@@ -15,25 +15,34 @@ const (
 	maxBands = 64 // as many as fio takes
 )
 
-// ParsePattern reads a pattern as a user writes it: sequential, random, once,
-// zipf:EXPONENT, or zoned:REQUESTS/SPACE:REQUESTS/SPACE… in percent. Zones follow
+// ParsePattern reads into s a pattern as a user writes it: sequential, random, once,
+// zipf:EXPONENT, seek:PERCENT of the requests that do not follow the one before, or
+// zoned:REQUESTS/SPACE:REQUESTS/SPACE… in percent. Zones follow
 // each other from the beginning of the area; one that no request goes to is a gap.
-// The syntax of zones is that of fio's random_distribution=zoned (fio(1)).
-func ParsePattern(text string) (p Pattern, theta float64, hot []Band, err error) {
+// The syntax of zones is that of fio's random_distribution=zoned (fio(1)), and
+// seek's percentage is vdbench's seekpct.
+func ParsePattern(text string, s *Shape) (err error) {
 	name, rest, has := strings.Cut(text, ":")
+	pattern, theta, jump, hot := Pattern(name), 0.0, 0.0, []Band(nil)
 	switch {
-	case name == string(Zipf):
+	case pattern == Zipf:
 		if theta, err = strconv.ParseFloat(rest, 64); err != nil {
-			return "", 0, nil, fmt.Errorf("pattern %q: want an exponent after the colon, such as zipf:0.99", text)
+			return fmt.Errorf("pattern %q: want an exponent after the colon, such as zipf:0.99", text)
 		}
-		return Zipf, theta, nil, nil
+	case pattern == Seek:
+		if jump, err = percent(rest); err != nil || jump == 0 || jump == 100 {
+			return fmt.Errorf("pattern %q: want the percentage of requests that go elsewhere after the colon, above 0 (sequential) and below 100 (random), such as seek:20", text)
+		}
 	case name == "zoned":
-		hot, err = zones(rest)
-		return Random, 0, hot, err
-	case has || Pattern(name) != Sequential && Pattern(name) != Random && Pattern(name) != Once:
-		return "", 0, nil, fmt.Errorf("pattern %q: choose sequential, random, once, zipf:EXPONENT or zoned:90/10:10/90 (90%% of the requests to the first 10%% of the space, the others to the rest)", text)
+		if hot, err = zones(rest); err != nil {
+			return err
+		}
+		pattern = Random
+	case has || pattern != Sequential && pattern != Random && pattern != Once:
+		return fmt.Errorf("pattern %q: choose sequential, random, once, zipf:EXPONENT, seek:PERCENT (of the requests that do not follow the one before) or zoned:90/10:10/90 (90%% of the requests to the first 10%% of the space, the others to the rest)", text)
 	}
-	return Pattern(name), 0, nil, nil
+	s.Pattern, s.Theta, s.Jump, s.Hot = pattern, theta, jump/100, hot
+	return nil
 }
 
 // zones reads REQUESTS/SPACE:REQUESTS/SPACE…

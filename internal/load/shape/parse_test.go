@@ -12,28 +12,34 @@ import (
 func TestParsePattern(t *testing.T) {
 	for text, want := range map[string]struct {
 		pattern Pattern
-		theta   float64
+		number  float64 // theta or jump
 		hot     []Band
 	}{
 		"random":                    {Random, 0, nil},
 		"once":                      {Once, 0, nil},
 		"sequential":                {Sequential, 0, nil},
 		"zipf:1.2":                  {Zipf, 1.2, nil},
+		"seek:20":                   {Seek, 0.2, nil},
 		"zoned:50/5:50/95":          {Random, 0, []Band{{0, 0.05, 0.5}, {0.05, 1, 0.5}}},
 		"zoned:0/40:90/20:10/40":    {Random, 0, []Band{{0.4, 0.6, 0.9}, {0.6, 1, 0.1}}},
 		"zoned:100/100":             {Random, 0, []Band{{0, 1, 1}}},
 		"zoned:33.3/33.3:66.7/66.7": {Random, 0, []Band{{0, 0.333, 0.333}, {0.333, 1, 0.667}}},
 	} {
-		p, theta, hot, err := ParsePattern(text)
-		if err != nil || p != want.pattern || theta != want.theta || !slices.EqualFunc(hot, want.hot, alike) {
-			t.Errorf("%s: %v %v %v %v", text, p, theta, hot, err)
+		s := Shape{Theta: 3, Jump: 0.5, Hot: []Band{{0, 1, 1}}} // of a named workload, which was typed over
+		err := ParsePattern(text, &s)
+		if err != nil || s.Pattern != want.pattern || s.Theta+s.Jump != want.number || !slices.EqualFunc(s.Hot, want.hot, alike) {
+			t.Errorf("%s: %+v %v", text, s, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"snake":              "choose sequential, random, once, zipf:EXPONENT or zoned:90/10:10/90",
+		"snake":              "choose sequential, random, once, zipf:EXPONENT, seek:PERCENT (of the requests that do not follow the one before) or zoned:90/10:10/90",
 		"random:5":           "choose sequential",
 		"zipf":               "want an exponent",
 		"zipf:x":             "want an exponent",
+		"seek":               "want the percentage",
+		"seek:0":             "above 0 (sequential)",
+		"seek:100":           "below 100 (random)",
+		"seek:-3":            "want the percentage",
 		"zoned":              "want REQUESTS/SPACE",
 		"zoned:90":           "want REQUESTS/SPACE",
 		"zoned:90/10,10/90":  "want REQUESTS/SPACE",
@@ -42,11 +48,11 @@ func TestParsePattern(t *testing.T) {
 		"zoned:90/10":        "the zones have 90% of the requests, not 100%",
 		"zoned:90/10:10/10":  "the zones have 20% of the space, not 100%; a gap is a zone that no request goes to, as 0/80",
 	} {
-		if _, _, _, err := ParsePattern(text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := ParsePattern(text, &Shape{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, _, _, err := ParsePattern("zoned:" + strings.Repeat("1/1:", 99) + "1/1"); err == nil || !strings.Contains(err.Error(), "100 zones") {
+	if err := ParsePattern("zoned:"+strings.Repeat("1/1:", 99)+"1/1", &Shape{}); err == nil || !strings.Contains(err.Error(), "100 zones") {
 		t.Errorf("a hundred zones: %v", err)
 	}
 }
@@ -85,14 +91,14 @@ func TestParseSizes(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"zoned:60/10:30/20:8/30:2/40", "zipf:0.99", "4k/60:64k/40", "4k"} {
+	for _, s := range []string{"zoned:60/10:30/20:8/30:2/40", "zipf:0.99", "seek:20", "4k/60:64k/40", "4k"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		s := random8k()
 		s.Area = unit.GiB
 		var err error
-		if s.Pattern, s.Theta, s.Hot, err = ParsePattern(text); err == nil && s.Check() == nil {
+		if err = ParsePattern(text, &s); err == nil && s.Check() == nil {
 			inside(t, s)
 		}
 		s = random8k()
@@ -130,7 +136,7 @@ func fit(counts []int, shares []float64) float64 {
 func TestZonesAndSizesAreDrawnAsAskedFor(t *testing.T) {
 	s := random8k()
 	var err error
-	if s.Pattern, _, s.Hot, err = ParsePattern("zoned:60/10:30/20:8/30:2/40"); err != nil {
+	if err = ParsePattern("zoned:60/10:30/20:8/30:2/40", &s); err != nil {
 		t.Fatal(err)
 	}
 	w := NewWalk(s, 4, 0, 1)
@@ -167,12 +173,46 @@ func TestZonesAndSizesAreDrawnAsAskedFor(t *testing.T) {
 	}
 }
 
+// Of a seeking load the share that was asked for goes elsewhere, to any block alike,
+// and the others go on from there: by Pearson's chi-square with the 99.9th percentile
+// of 1 and of 9 degrees of freedom (10.83, 27.88). Its parts go their own ways.
+func TestSeek(t *testing.T) {
+	s := random8k()
+	s.Pattern, s.Jump = Seek, 0.2
+	w := NewWalk(s, 7, 0, 1)
+	kinds, tenth := make([]int, 2), make([]int, 10)
+	last := w.Next().Offset / 8192
+	for range 100_000 {
+		at := w.Next().Offset / 8192
+		if at == (last+1)%w.Blocks() {
+			kinds[0]++ // one jump of as many as there are blocks lands there, too
+		} else {
+			kinds[1]++
+			tenth[10*at/w.Blocks()]++
+		}
+		last = at
+	}
+	if x := fit(kinds, []float64{0.8, 0.2}); x > 10.83 {
+		t.Errorf("%v of 80%% and 20%%: chi-square %v", kinds, x)
+	}
+	even := slices.Repeat([]float64{0.1}, 10)
+	if x := fit(tenth, even); x > 27.88 {
+		t.Errorf("%v: chi-square %v", tenth, x)
+	}
+	s.Jump = 1e-9
+	for part := range 4 {
+		w := NewWalk(s, 7, part, 4)
+		if from, then := w.Next().Offset, w.Next().Offset; from != int64(s.Area)/4*int64(part) || then != from+8192 {
+			t.Errorf("part %d begins at %d and goes on at %d", part, from, then)
+		}
+	}
+}
+
 // Zones that touch share no block and leave none out.
 func TestZonesTouch(t *testing.T) {
 	s := random8k()
 	s.Area = 101 * 8 * unit.KiB
-	var err error
-	if _, _, s.Hot, err = ParsePattern("zoned:50/33.3:30/33.3:20/33.4"); err != nil {
+	if err := ParsePattern("zoned:50/33.3:30/33.3:20/33.4", &s); err != nil {
 		t.Fatal(err)
 	}
 	w, seen := NewWalk(s, 1, 0, 1), map[int64]int{}

@@ -17,12 +17,14 @@ type Pattern string
 // draws every block anew, with replacement. Once touches each block exactly
 // once per pass, in random order. Zipf draws with replacement, the k-th most
 // popular block with a share proportional to 1/k^Theta; popularity is spread
-// over the whole area at random.
+// over the whole area at random. Seek draws a Jump share of the requests anew; the
+// others go to the block behind the one before them, and after the last to the first.
 const (
 	Sequential Pattern = "sequential"
 	Random     Pattern = "random"
 	Once       Pattern = "once"
 	Zipf       Pattern = "zipf"
+	Seek       Pattern = "seek"
 )
 
 // Arrivals is when requests are due.
@@ -53,7 +55,8 @@ type Band struct {
 // Shape is a workload on one area of a file or device.
 type Shape struct {
 	Pattern Pattern `json:"pattern"`
-	Theta   float64 `json:"theta,omitempty"` // of Zipf
+	Theta   float64 `json:"theta,omitempty"`      // of Zipf
+	Jump    float64 `json:"jump_share,omitempty"` // of Seek
 	// Read is the share of requests that read, each drawn for itself: a mix is
 	// not a fixed sequence.
 	Read  float64     `json:"read_share"`
@@ -143,12 +146,19 @@ func (s Shape) checkPattern() error {
 		if len(s.Sizes) > 1 {
 			return errors.New("each block once takes requests of one size")
 		}
+	case Seek:
+		if !(s.Jump > 0 && s.Jump < 1) {
+			return fmt.Errorf("%.4g%% of the requests go elsewhere: want more than 0 (which is sequential) and less than 100 (random)", 100*s.Jump)
+		}
+		if len(s.Sizes) > 1 {
+			return errors.New("the pattern seek takes requests of one size")
+		}
 	case Zipf:
 		if !(s.Theta > 0 && s.Theta <= 5) {
 			return fmt.Errorf("zipf exponent %v: want above 0 and at most 5", s.Theta)
 		}
 	default:
-		return fmt.Errorf("pattern %q: choose sequential, random, once or zipf", s.Pattern)
+		return fmt.Errorf("pattern %q: choose sequential, random, once, zipf or seek", s.Pattern)
 	}
 	if len(s.Hot) > 0 && s.Pattern != Random {
 		return fmt.Errorf("hot bands go with the random pattern, not with %s", s.Pattern)

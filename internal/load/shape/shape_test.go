@@ -26,6 +26,8 @@ func TestCheck(t *testing.T) {
 		"reads are 1.5":            func(s *Shape) { s.Read = 1.5 },
 		"pattern \"snake\"":        func(s *Shape) { s.Pattern = "snake" },
 		"zipf exponent 0":          func(s *Shape) { s.Pattern = Zipf },
+		"elsewhere":                func(s *Shape) { s.Pattern = Seek },
+		"seek takes":               func(s *Shape) { s.Pattern, s.Jump, s.Sizes = Seek, 0.5, []SizeShare{{4096, 0.5}, {8192, 0.5}} },
 		"of one size":              func(s *Shape) { s.Pattern, s.Sizes = Once, []SizeShare{{4096, 0.5}, {8192, 0.5}} },
 		"hot bands go with":        func(s *Shape) { s.Pattern, s.Hot = Sequential, []Band{{0, 1, 1}} },
 		"want 0 <= from < to":      func(s *Shape) { s.Hot = []Band{{0.5, 0.5, 1}} },

@@ -25,7 +25,7 @@ type Walk struct {
 	step    int64
 	blocks  uint64 // offsets that a request of the largest size can have
 	part, n uint64
-	at      uint64  // requests so far, of Sequential and Once
+	at      uint64  // requests so far, of Sequential and Once; of Seek the next block
 	drawn   uint64  // requests so far, of Uniform
 	due     float64 // seconds, of Exponential
 	perm    permutation
@@ -43,7 +43,7 @@ type Walk struct {
 func NewWalk(s Shape, seed uint64, p, n int) *Walk {
 	w := &Walk{shape: s, rng: rand.NewPCG(seed, uint64(p)), step: int64(s.Step()), part: uint64(p), n: uint64(n)}
 	w.blocks = uint64((int64(s.Area)-int64(s.Largest()))/w.step) + 1
-	if s.Pattern == Once || s.Pattern == Sequential {
+	if s.Pattern == Once || s.Pattern == Sequential || s.Pattern == Seek {
 		// Requests that do not overlap.
 		w.step = int64(s.Largest())
 		w.blocks = uint64(int64(s.Area) / w.step)
@@ -56,8 +56,11 @@ func NewWalk(s Shape, seed uint64, p, n int) *Walk {
 		w.stream = newStream(s, seed, p, n)
 	}
 	w.perm = newPermutation(w.blocks, seed)
-	if s.Pattern == Zipf {
+	switch s.Pattern {
+	case Zipf:
 		w.zipf = newZipf(w.blocks, s.Theta)
+	case Seek:
+		w.at = w.blocks / w.n * w.part // each part goes its own way
 	}
 	return w
 }
@@ -121,6 +124,13 @@ func (w *Walk) block() uint64 {
 		return w.random()
 	case Zipf:
 		return w.perm.of(w.zipf.draw(w.float) - 1)
+	case Seek:
+		if w.float() < w.shape.Jump {
+			w.at = w.below(w.blocks)
+		}
+		i := w.at % w.blocks
+		w.at = i + 1
+		return i
 	}
 	i := (w.at*w.n + w.part) % w.blocks
 	w.at++

@@ -145,6 +145,8 @@ type Work struct {
 	Requests int64         `json:"requests"`
 	Bytes    int64         `json:"bytes"`
 	Longest  time.Duration `json:"longest_ns"`
+	// HeldBy is where most of its time went since it last told; empty: it is not seen.
+	HeldBy string `json:"held_by,omitempty"`
 }
 
 // Result is what a phase did.

@@ -181,6 +181,7 @@ func (w *worker) watch(string, time.Duration) (*block.Progress, func()) {
 	seen, over, ended := &block.Progress{}, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
+		last := time.Now()
 		ticker := time.NewTicker(seenEvery)
 		defer ticker.Stop()
 		for {
@@ -190,7 +191,10 @@ func (w *worker) watch(string, time.Duration) (*block.Progress, func()) {
 			case <-ticker.C:
 			}
 			r, b, longest := seen.Look()
-			_ = w.emit(Event{Kind: Seen, Work: &Work{r, b, longest}}) // whoever is gone is told by the end of stdin
+			now := time.Now()
+			held := seen.LimitedBy(now.Sub(last))
+			last = now
+			_ = w.emit(Event{Kind: Seen, Work: &Work{r, b, longest, held}}) // whoever is gone is told by the end of stdin
 		}
 	}()
 	return seen, func() { close(over); <-ended }

@@ -75,7 +75,7 @@ func specOf(w model.StudyWorkload, seed uint64) (load.Spec, error) {
 			return s, fmt.Errorf("load of %s: %w", w.Name, err)
 		}
 		s.Role, s.Warmup, s.Duration = load.Block, w.Warmup, w.Warmup+w.Duration
-		s.Block = &load.BlockSpec{Path: w.Path, Pattern: of.Pattern, Theta: of.Theta, Hot: of.Hot, Read: w.Read, Sizes: of.Sizes,
+		s.Block = &load.BlockSpec{Path: w.Path, Pattern: of.Pattern, Theta: of.Theta, Jump: of.Jump, Hot: of.Hot, Read: w.Read, Sizes: of.Sizes,
 			Threads: w.Threads, Depth: w.Depth, Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
 		return s, nil
 	}

@@ -113,7 +113,7 @@ func rate(w *model.StudyWorkload, s string) error {
 }
 
 func pattern(w *model.StudyWorkload, s string) error {
-	if _, _, _, err := shape.ParsePattern(s); err != nil {
+	if err := shape.ParsePattern(s, &shape.Shape{}); err != nil {
 		return err
 	}
 	w.Pattern = s
@@ -286,8 +286,7 @@ func ShapeOf(w model.StudyWorkload) (shape.Shape, error) {
 			return s, err
 		}
 	}
-	s.Pattern, s.Theta, s.Hot, err = shape.ParsePattern(w.Pattern)
-	return s, err
+	return s, shape.ParsePattern(w.Pattern, &s)
 }
 
 // anyArea is one that has room for every zone of a pattern: how large a target is,

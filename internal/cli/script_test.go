@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/uml"
 )
 
 // asProgram in the environment makes the test binary stand for the linerate
@@ -82,6 +84,13 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			e.Defer(func() { endLabs(t, e.WorkDir) })
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "kernels" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, err := uml.Find("/")
+			return err == nil, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exitcode": exitcode,

@@ -38,6 +38,8 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 		a = &fileWrite{spec: *w.spec.Write}
 	case Block:
 		a = &blockLoad{spec: *w.spec.Block, warmup: w.spec.Warmup, length: w.spec.Duration}
+	case Frames:
+		a = &framesLoad{spec: *w.spec.Frames, length: w.spec.Duration}
 	}
 	defer func() {
 		if cerr := a.close(); err == nil {

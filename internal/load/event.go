@@ -97,6 +97,8 @@ type Result struct {
 	Alone *Alone `json:"alone,omitempty"`
 	// Block: what a Block did.
 	Block *BlockResult `json:"block,omitempty"`
+	// Frames: what a Frames did.
+	Frames *FramesResult `json:"frames,omitempty"`
 }
 
 // StreamResult is one connection's part of a Result.

@@ -12,8 +12,13 @@ import (
 	"time"
 )
 
-// block is the size of one write or read.
+// block is the size of one write.
 const block = 1 << 20
+
+// readSize is how much each of so many streams reads at once: what is written over
+// again and again should stay in the caches near the cores. On a host of two cores with
+// 2 MiB each, reads of 1 MiB had cost a tenth more.
+func readSize(streams int) int { return max(128<<10, block/2/max(1, streams)) }
 
 // stream is one connection and the thread that serves it.
 type stream struct {
@@ -108,7 +113,7 @@ func (s *session) serve(st *stream, i int, ready chan<- error) error {
 	}
 	st.tid = threadID()
 	if s.spec.Role == Sink {
-		buf, err := newBuffer(block)
+		buf, err := newBuffer(readSize(s.spec.Streams))
 		ready <- err
 		if err != nil {
 			return err
@@ -131,7 +136,7 @@ func (s *session) read(st *stream, buf []byte) error {
 	}
 	if s.spec.ReadRate > 0 {
 		return s.paced(newPace(float64(s.spec.ReadRate)/float64(s.spec.Streams)), func(n int) (int, error) {
-			n, err := st.wire.recv(buf[:n], s.spec.Discard)
+			n, err := st.wire.recv(buf[:min(n, len(buf))], s.spec.Discard)
 			st.moved.Add(int64(n))
 			return n, err
 		})

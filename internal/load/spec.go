@@ -19,8 +19,8 @@ type Role string
 
 // A Source connects and writes, a Sink listens and reads. A Copy copies memory
 // on one core; a Read reads one file from its start on; a Write writes a new
-// file, which it removes; a Block makes requests on a file or device. No other
-// writes a file.
+// file, which it removes; a Block makes requests on a file or device; a Frames
+// records video to files, which it removes, or plays it. No other writes a file.
 const (
 	Source Role = "source"
 	Sink   Role = "sink"
@@ -28,6 +28,7 @@ const (
 	Read   Role = "read"
 	Write  Role = "write"
 	Block  Role = "block"
+	Frames Role = "frames"
 )
 
 // Cache says what a Read does about the host's page cache.
@@ -140,6 +141,8 @@ type Spec struct {
 	Write *WriteSpec `json:"write,omitempty"`
 	// Block is what a Block does; nil for every other role.
 	Block *BlockSpec `json:"block,omitempty"`
+	// Frames is what a Frames does; nil for every other role.
+	Frames *FramesSpec `json:"frames,omitempty"`
 	// Deadline bounds the life of the worker, whatever happens.
 	Deadline time.Duration `json:"deadline"`
 }
@@ -208,10 +211,10 @@ func (s *Spec) check() error {
 	switch s.Role {
 	case Source, Sink:
 		return s.checkStreams()
-	case Copy, Read, Write, Block:
+	case Copy, Read, Write, Block, Frames:
 		return s.checkAlone()
 	}
-	return fmt.Errorf("role %q is none of source, sink, copy, read, write, block", s.Role)
+	return fmt.Errorf("role %q is none of source, sink, copy, read, write, block, frames", s.Role)
 }
 
 // checkAlone is for the roles without a peer.
@@ -219,7 +222,9 @@ func (s *Spec) checkAlone() error {
 	switch {
 	case s.Bind.IsValid() || s.Peer.IsValid() || s.Port != 0 || s.Streams != 0:
 		return fmt.Errorf("a %s has no peer", s.Role)
-	case s.Role != Block && (s.Duration <= 0 || s.Duration > time.Minute || s.Warmup != 0):
+	case s.Role == Frames && (s.Duration <= 0 || s.Duration > MaxDuration || s.Warmup != 0):
+		return fmt.Errorf("duration %v with %v of warm-up, want above 0 and at most %v, without", s.Duration, s.Warmup, MaxDuration)
+	case s.Role != Block && s.Role != Frames && (s.Duration <= 0 || s.Duration > time.Minute || s.Warmup != 0):
 		return fmt.Errorf("duration %v with %v of warm-up, want above 0 and at most a minute, without", s.Duration, s.Warmup)
 	case s.Role == Block && (s.Warmup < 0 || s.Duration <= s.Warmup || s.Duration > MaxDuration):
 		return fmt.Errorf("duration %v with %v of warm-up, want above that and at most %v", s.Duration, s.Warmup, MaxDuration)
@@ -231,6 +236,11 @@ func (s *Spec) checkAlone() error {
 		return fmt.Errorf("a %s writes no file", s.Role)
 	case s.Role != Block && s.Block != nil:
 		return fmt.Errorf("a %s makes no requests", s.Role)
+	case s.Role != Frames && s.Frames != nil:
+		return fmt.Errorf("a %s makes no frames", s.Role)
+	case s.Role == Frames:
+		_, err := s.Frames.Run(s.Duration)
+		return err
 	case s.Role == Block:
 		return s.Block.check()
 	case s.Role == Read:
@@ -243,7 +253,7 @@ func (s *Spec) checkAlone() error {
 
 func (s *Spec) checkStreams() error {
 	switch {
-	case s.Read != nil || s.Write != nil || s.Block != nil:
+	case s.Read != nil || s.Write != nil || s.Block != nil || s.Frames != nil:
 		return fmt.Errorf("a %s reads no file and writes none", s.Role)
 	case !s.Bind.IsValid() || s.Bind.IsUnspecified() || s.Bind.IsMulticast():
 		return errors.New("bind must be one data address of this host")

@@ -52,7 +52,7 @@ func runWorker(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limit
 	go w.listenToParent(in, cancel)
 	var res Result
 	switch spec.Role {
-	case Copy, Read, Write, Block:
+	case Copy, Read, Write, Block, Frames:
 		res, err = w.runAlone(ctx)
 	default:
 		res, err = w.run(ctx)

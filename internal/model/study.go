@@ -76,6 +76,11 @@ type StudyRun struct {
 	PerCore map[string][]float64 `json:"per_core,omitempty"`
 	// PerSecond is the outcome in each second, in Unit.
 	PerSecond []float64 `json:"per_second,omitempty"`
+	// PerFrame is the outcome of each frame of a stream, in Unit; of several streams,
+	// and where FramesEach is more than one of so many frames, the slowest; 0: one was
+	// dropped.
+	PerFrame   []float64 `json:"per_frame,omitempty"`
+	FramesEach int       `json:"per_frame_each,omitempty"`
 	// PerClient is the outcome of each client, by host.
 	PerClient map[string]float64 `json:"per_client,omitempty"`
 	// Latency from the intended start; 0: not measured.

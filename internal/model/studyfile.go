@@ -80,7 +80,7 @@ type StudyVerify struct {
 // StudyWorkload is one load of a study.
 type StudyWorkload struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // "tcp": memory to memory; "block": a file or device of one host; "read": a file in order
+	Kind string `json:"kind"` // "tcp": memory to memory; "block": a file or device of one host; "read": a file in order; "frames": video
 	// Of kind tcp. Senders of a workload with several clients are paired with the
 	// one receiver, or the reverse.
 	Senders   []string `json:"senders,omitempty"`
@@ -97,7 +97,7 @@ type StudyWorkload struct {
 	Rate       unit.BitRate  `json:"rate_bps,omitempty"`
 	Duration   time.Duration `json:"duration_ns"` // measured part
 	Warmup     time.Duration `json:"warmup_ns"`
-	// Of kind block and read.
+	// Of kind block, read and frames.
 	Hosts   []string   `json:"hosts,omitempty"`
 	Path    string     `json:"path,omitempty"`
 	Pattern string     `json:"pattern,omitempty"`
@@ -110,6 +110,12 @@ type StudyWorkload struct {
 	Threads int    `json:"threads,omitempty"`
 	Direct  bool   `json:"direct,omitempty"`
 	Destroy string `json:"destroy,omitempty"` // the path again: what is on it may be destroyed
+	// Of kind frames: Path is a directory, Streams are of each host.
+	Format   string `json:"format,omitempty"`
+	FPS      string `json:"fps,omitempty"`
+	Buffer   int    `json:"buffer,omitempty"` // frames between camera or player and the storage
+	Play     bool   `json:"play,omitempty"`
+	PerFrame bool   `json:"file_per_frame,omitempty"`
 }
 
 // StudyProtocol is how a study comes to its conclusions.

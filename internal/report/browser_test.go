@@ -74,7 +74,7 @@ var csp = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 // nothing is wider than the page, every drawing has a size, and no label lies
 // over another or is cut off.
 func TestPagesInABrowser(t *testing.T) {
-	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "window"} {
+	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "window"} {
 		page := render(t, cases()[name])
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(strings.Replace(csp.ReplaceAllString(page, ""), "</head>", surveyor+"</head>", 1)), 0o600); err != nil {

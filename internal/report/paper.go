@@ -108,7 +108,7 @@ func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, fac
 	p := paper{Name: w.s.Name, Question: w.s.Question, Command: r.Command, When: moment(w.started()), Build: r.Build,
 		Headline: headlineOf(w.s), Answer: answersOf(w.s), Tiles: w.tiles(), Doubts: doubts(r)}
 	for _, make := range []func() paperSection{
-		w.recommendation, w.setup, w.method, w.effects, w.processors, w.scaling, w.heat, w.overTime, w.perCore, w.latency,
+		w.recommendation, w.setup, w.method, w.effects, w.processors, w.scaling, w.heat, w.overTime, w.perFrames, w.perCore, w.latency,
 		w.ladder, w.nothing, w.noise, w.changes, w.threats, w.everyRun, w.hosts, w.provenance,
 	} {
 		if s := make(); len(s.Blocks) > 0 {

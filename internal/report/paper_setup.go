@@ -330,6 +330,13 @@ func workloadLine(l model.StudyWorkload) string {
 			parts = append(parts, fmt.Sprintf("%d of them at once", l.Clients))
 		}
 		parts = append(parts, plural(max(1, l.Streams), "stream")+" each")
+	case "frames":
+		does := "records"
+		if l.Play {
+			does = "plays"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s of %s at %s frames per second below %s of %s", does, plural(l.Streams, "stream"), l.Format, l.FPS, l.Path, strings.Join(l.Hosts, ", ")),
+			plural(l.Buffer, "frame")+" buffered")
 	case "read":
 		parts = append(parts, "reads "+l.Path+" in order on "+strings.Join(l.Hosts, ", "))
 	default:
@@ -346,6 +353,7 @@ func workloadLine(l model.StudyWorkload) string {
 	add(l.Depth > 0, fmt.Sprintf("depth %d", l.Depth))
 	add(l.Threads > 0, plural(l.Threads, "thread"))
 	add(l.Direct, "past the page cache")
+	add(l.PerFrame, "a file for each frame")
 	add(l.Congestion != "", "congestion control "+l.Congestion)
 	add(l.RecvBuffer > 0, "receive buffer "+l.RecvBuffer.String())
 	add(l.SendBuffer > 0, "send buffer "+l.SendBuffer.String())

@@ -139,7 +139,7 @@ func TestTheBusiestCoresAreKept(t *testing.T) {
 }
 
 func TestTheMedianCourseIsBySecond(t *testing.T) {
-	got := medianCourse([]model.StudyRun{{PerSecond: []float64{1, 10, 5}}, {PerSecond: []float64{3, 20}}, {PerSecond: []float64{2, 12}}})
+	got := medianCourse([]model.StudyRun{{PerSecond: []float64{1, 10, 5}}, {PerSecond: []float64{3, 20}}, {PerSecond: []float64{2, 12}}}, perSecond)
 	if want := []float64{2, 12, 5}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -20,13 +20,14 @@ func papers() map[string]renderCase {
 		"study-paper":   of(studytest.Adapter("paper")),
 		"study-clients": of(studytest.Clients()),
 		"study-windows": of(studytest.Windows()),
+		"study-frames":  of(studytest.Frames()),
 		"study-empty":   {&model.Results{Study: &model.Study{}}, nil, nil},
 		"study-odd":     of(odd),
 	}
 }
 
 func TestPaperGolden(t *testing.T) {
-	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-empty"} {
+	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "study-empty"} {
 		c := papers()[name]
 		golden(t, name+".html", []byte(render(t, c)))
 		var buf bytes.Buffer
@@ -68,6 +69,7 @@ func TestPaperSaysWhatAReaderNeeds(t *testing.T) {
 			"A/A: pairs of runs", "Threats to validity", "Seed of every order", "linerate report 20261121-093000-study-k4wd --format csv", "move the adapter of client1 to the ×8 slot", "Dell BP1057, tables 4 and 5"},
 		"study-paper":   {"It has no randomised order, no interval and no test", "Groups of runs that did not agree", "8.3%", "margin ± 5%"},
 		"study-clients": {"goodput as clients are added", "linear from the first", "ceiling 941 Mbit/s", "Scope: machine"},
+		"study-frames":  {"playout: bytes of a frame over the time in which it was moved, in Gbit/s", "plays 2 streams of hd-yuv10 at 50 frames per second below /mnt/nas of client1", "10 of 500 frames were not in time", "median by frame between"},
 		"study-windows": {"streams (down)", "the least that a connection of this study saw", "13.1 Mbit/s"},
 	} {
 		page := render(t, papers()[name])

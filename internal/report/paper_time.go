@@ -31,73 +31,122 @@ func (w *paperWriter) overTime() paperSection {
 	if len(s.Blocks) == 0 {
 		return paperSection{}
 	}
-	s.Blocks = append(s.Blocks, w.secondsTable())
+	s.Blocks = append(s.Blocks, w.courseTable("Seconds", "second", workloadNames(w.s), perSecond))
 	return s
 }
 
 func (w *paperWriter) seconds(i int, workload string) (paperFigure, bool) {
+	f, u, ok := w.course(fmt.Sprintf("seconds-%d", i), workload, course{"s", 1, perSecond})
+	f.Caption = workload + ": " + outcomeName(u) + " in each second, in " + f.Caption
+	f.Note = "All panels of this figure have the same axes. A point stands for the second that ends there, in long runs for the mean of several." + f.Note
+	return f, ok
+}
+
+func perSecond(r model.StudyRun) []float64 { return r.PerSecond }
+
+func perFrame(r model.StudyRun) []float64 { return r.PerFrame }
+
+// perFrames shows the rate of each frame of the streams, likewise.
+func (w *paperWriter) perFrames() paperSection {
+	s := paperSection{Title: "Rate of each frame"}
+	var of []string
+	for i, name := range workloadNames(w.s) {
+		each := 1
+		for _, r := range w.s.Runs {
+			if r.Workload == name {
+				each = max(each, r.FramesEach)
+			}
+		}
+		f, _, ok := w.course(fmt.Sprintf("frames-%d", i), name, course{"frames", float64(each), perFrame})
+		if !ok {
+			continue
+		}
+		f.Caption = name + ": bytes of a frame over the time in which it was moved, in " + f.Caption
+		what := "a frame"
+		if each > 1 {
+			what = fmt.Sprintf("the slowest of %d frames in a row", each)
+		}
+		f.Note = "All panels of this figure have the same axes. A point is " + what + ", of several streams and hosts the slowest; 0 is one that was dropped." + f.Note
+		s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
+		of = append(of, name)
+	}
+	if len(of) > 0 {
+		s.Blocks = append(s.Blocks, w.courseTable("Frames", "frame", of, perFrame))
+	}
+	return s
+}
+
+// course is what goes on in a run: so many units of its axis from point to point.
+type course struct {
+	unit  string
+	every float64
+	of    func(model.StudyRun) []float64
+}
+
+// course draws the runs of all states of a workload; the caption is the name of the
+// scale. It tells the unit of the outcome.
+func (w *paperWriter) course(id, workload string, of course) (paperFigure, string, bool) {
 	top, right, u := 0.0, 0.0, ""
 	for _, x := range w.states {
 		for _, r := range w.counted(x, workload) {
-			for _, v := range r.PerSecond {
+			for _, v := range of.of(r) {
 				if finite(v) {
 					top = max(top, v)
 				}
 			}
-			right, u = max(right, float64(len(r.PerSecond))), r.Unit
+			right, u = max(right, of.every*float64(len(of.of(r)))), r.Unit
 		}
 	}
-	if right < 2 {
-		return paperFigure{}, false // one second is a point, not a course
+	if right < 2*of.every {
+		return paperFigure{}, "", false // one second is a point, not a course
 	}
 	div, name := outcomeScale(top, u)
-	f := paperFigure{Caption: workload + ": " + outcomeName(u) + " in each second, in " + name,
-		Legend: []legend{{"thinkey", "each counted run", ""}, {"s1", "their median", ""}}, Note: "All panels of this figure have the same axes. A point stands for the second that ends there, in long runs for the mean of several."}
+	f := paperFigure{Caption: name, Legend: []legend{{"thinkey", "each counted run", ""}, {"s1", "their median", ""}}}
 	most := 1 // runs that one thin line stands for
 	for j, x := range w.states {
 		runs := w.counted(x, workload)
-		c := chart.Small{XUnit: "s", Right: right, Top: top / div}
+		c := chart.Small{XUnit: of.unit, Right: right, Top: top / div}
 		n, every := 0, 1+(len(runs)-1)/maxLines
 		for k, r := range runs {
-			if len(r.PerSecond) == 0 {
+			if len(of.of(r)) == 0 {
 				continue
 			}
 			if n++; k%every == 0 {
-				c.Runs = append(c.Runs, secondPoints(r.PerSecond, div))
+				c.Runs = append(c.Runs, of.points(of.of(r), div))
 			}
 		}
 		if n == 0 {
 			continue
 		}
 		most = max(most, every)
-		c.Mid = secondPoints(medianCourse(runs), div)
+		c.Mid = of.points(medianCourse(runs, of.of), div)
 		title := fmt.Sprintf("%s, n = %d", x.name(), n)
-		c.Figure = chart.Figure{ID: fmt.Sprintf("seconds-%d-%d", i, j), Title: title, Desc: courseWords(runs)}
+		c.Figure = chart.Figure{ID: fmt.Sprintf("%s-%d", id, j), Title: title, Desc: of.words(runs)}
 		f.Panels = append(f.Panels, panel{title, template.HTML(c.SVG())}) // chart escapes every text
 	}
 	if most > 1 {
 		f.Note += fmt.Sprintf(" Of states with more than %d runs some are drawn, evenly chosen; the medians are of all.", maxLines)
 	}
-	return f, len(f.Panels) > 0
+	return f, u, len(f.Panels) > 0
 }
 
-func secondPoints(vs []float64, div float64) []chart.Point {
+func (c course) points(vs []float64, div float64) []chart.Point {
 	var out []chart.Point
 	for i, v := range vs {
-		out = append(out, chart.Point{X: float64(i + 1), Y: v / div})
+		out = append(out, chart.Point{X: c.every * float64(i+1), Y: v / div})
 	}
 	out, _ = thinTo(out, maxSmallPoints)
 	return out
 }
 
-// medianCourse is the median of all runs in each second.
-func medianCourse(runs []model.StudyRun) []float64 {
+// medianCourse is the median of all runs at each point.
+func medianCourse(runs []model.StudyRun, of func(model.StudyRun) []float64) []float64 {
 	var out []float64
 	for i := 0; ; i++ {
 		var at []float64
 		for _, r := range runs {
-			if i < len(r.PerSecond) {
-				at = append(at, r.PerSecond[i])
+			if vs := of(r); i < len(vs) {
+				at = append(at, vs[i])
 			}
 		}
 		if len(at) == 0 {
@@ -111,26 +160,29 @@ func medianCourse(runs []model.StudyRun) []float64 {
 	}
 }
 
-func courseWords(runs []model.StudyRun) string {
-	s := spanOf(medianCourse(runs))
+func (c course) words(runs []model.StudyRun) string {
+	s := spanOf(medianCourse(runs, c.of))
 	if s.N == 0 || len(runs) == 0 {
 		return ""
 	}
 	u := runs[0].Unit
-	return fmt.Sprintf("median by second between %s and %s over %d s", outcome(s.Low, u), outcome(s.Top, u), s.N)
+	if c.unit == "s" {
+		return fmt.Sprintf("median by second between %s and %s over %d s", outcome(s.Low, u), outcome(s.Top, u), s.N)
+	}
+	return fmt.Sprintf("median by frame between %s and %s over %.0f frames", outcome(s.Low, u), outcome(s.Top, u), c.every*float64(s.N))
 }
 
-// secondsTable is the course in numbers: the slowest and fastest second, and
+// courseTable is the course in numbers: the slowest and fastest second or frame, and
 // how even they were.
-func (w *paperWriter) secondsTable() block {
-	t := paperTable{Fold: "The numbers behind these figures", Caption: "Seconds of the counted runs: slowest, median, fastest, and their relative standard deviation",
-		Head: cols("Workload", "State", "#Slowest second", "#Median", "#Fastest second", "#RSD", "#Runs", "#Seconds")}
-	for _, name := range workloadNames(w.s) {
+func (w *paperWriter) courseTable(many, one string, workloads []string, of func(model.StudyRun) []float64) block {
+	t := paperTable{Fold: "The numbers behind these figures", Caption: many + " of the counted runs: slowest, median, fastest, and their relative standard deviation",
+		Head: cols("Workload", "State", "#Slowest "+one, "#Median", "#Fastest "+one, "#RSD", "#Runs", "#"+many)}
+	for _, name := range workloads {
 		for _, x := range w.states {
 			runs := w.counted(x, name)
 			var all []float64
 			for _, r := range runs {
-				all = append(all, r.PerSecond...)
+				all = append(all, of(r)...)
 			}
 			v := spanOf(all)
 			if v.N == 0 {

@@ -32,7 +32,7 @@ func TestPapersAreFoundInTheReport(t *testing.T) {
 		t.Fatal("docs/report.md has no such list")
 	}
 	var pages []map[string]string
-	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows"} {
+	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames"} {
 		pages = append(pages, sectionsOf(render(t, papers()[name])))
 	}
 	row := regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+): ("[^|]+") \|$`)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/guest"
@@ -31,7 +32,12 @@ type Kernel struct {
 // ErrMissing is the kind of error where there is none.
 var ErrMissing = errors.New("not installed")
 
+// ErrCPU is the kind of error where it cannot run on this machine's CPUs.
+var ErrCPU = errors.New("it cannot run on this CPU")
+
 // Find looks for it below root ("/") where Debian's package has it.
+//
+// Errors: ErrMissing, ErrCPU.
 func Find(root string) (Kernel, error) {
 	k := Kernel{Program: filepath.Join(root, "usr/bin/linux.uml")}
 	_, err := os.Stat(k.Program)
@@ -41,7 +47,22 @@ func Find(root string) (Kernel, error) {
 	}
 	slices.Sort(dirs)
 	k.Modules = filepath.Dir(dirs[len(dirs)-1])
-	return k, nil
+	return k, fits(root, filepath.Base(k.Modules))
+}
+
+// fits: kernels before 6.13 hold a task's registers in a struct of fixed size
+// (arch/x86/um/os-Linux/registers.c) that AMX's tiles do not fit into, and hosts take
+// no part of them back (PTRACE_SETREGSET: "set fp regs failed, errno = 14").
+func fits(root, version string) error {
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n < 2 || major > 6 || major == 6 && minor >= 13 {
+		return nil // a version that is no number is not known to be too old
+	}
+	cpus, err := os.ReadFile(filepath.Join(root, "proc/cpuinfo"))
+	if err != nil || !slices.Contains(strings.Fields(string(cpus)), "amx_tile") {
+		return nil // what is wrong then shows when it starts
+	}
+	return fmt.Errorf("start User-Mode Linux %s: %w: it has AMX, whose registers kernels before 6.13 do not know; use a newer user-mode-linux, or a machine without AMX", version, ErrCPU)
 }
 
 // Port is an interface: the tap that carries its frames, in the network

@@ -30,6 +30,26 @@ func TestFind(t *testing.T) {
 	if err != nil || !strings.HasSuffix(k.Modules, "/6.1.99") {
 		t.Errorf("%+v, %v", k, err)
 	}
+	// AMX is too much for kernels that are older than 6.13.
+	if err := os.MkdirAll(filepath.Join(root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for flags, want := range map[string]error{"fpu avx512f amx_tile amx_int8": ErrCPU, "fpu avx512f": nil} {
+		if err := os.WriteFile(filepath.Join(root, "proc/cpuinfo"), []byte("processor\t: 0\nflags\t\t: "+flags+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Find(root); !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), "newer user-mode-linux") {
+			t.Errorf("%s: %v", flags, err)
+		}
+	}
+	for version, want := range map[string]error{"6.1.176": ErrCPU, "6.12.3": ErrCPU, "5.10": ErrCPU, "6.13": nil, "7.2": nil, "next": nil} {
+		if err := os.WriteFile(filepath.Join(root, "proc/cpuinfo"), []byte("flags : amx_tile\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(root, version); !errors.Is(err, want) {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
 }
 
 func TestCommand(t *testing.T) {

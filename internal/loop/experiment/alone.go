@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,12 +50,13 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	if err != nil {
 		return m, err
 	}
+	ready := readyFor(w)
 	together := newBarrier(len(m.alone))
 	errs := make([]error, len(m.alone))
 	var wg sync.WaitGroup
 	for i := range m.alone {
 		wg.Go(func() {
-			if errs[i] = m.alone[i].make(ctx, spec, together); errs[i] != nil {
+			if errs[i] = m.alone[i].make(ctx, spec, ready, together); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})
@@ -79,6 +81,12 @@ func specOf(w model.StudyWorkload, seed uint64) (load.Spec, error) {
 			Threads: w.Threads, Depth: w.Depth, Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
 		return s, nil
 	}
+	if w.Kind == file.Frames {
+		f := file.FramesOf(w)
+		s.Role, s.Frames = load.Frames, &f
+		s.Deadline += readyFor(w)
+		return s, nil
+	}
 	cache := load.Dropped
 	if w.Direct {
 		cache = load.Direct
@@ -87,9 +95,18 @@ func specOf(w model.StudyWorkload, seed uint64) (load.Spec, error) {
 	return s, nil
 }
 
+// readyFor is how long a workload may take to be ready: what is played is recorded
+// first, by as much as a quarter of the rate at which it is played.
+func readyFor(w model.StudyWorkload) time.Duration {
+	if w.Play {
+		return aloneGrace + 4*w.Duration
+	}
+	return aloneGrace
+}
+
 // make brings the load of one host up, waits for the others, and makes it.
-func (a *aloneRun) make(ctx context.Context, spec load.Spec, together *barrier) (err error) {
-	up, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))
+func (a *aloneRun) make(ctx context.Context, spec load.Spec, ready time.Duration, together *barrier) (err error) {
+	up, cancel := context.WithTimeoutCause(ctx, ready, fmt.Errorf("not ready within %v: is its server or disk gone?", ready))
 	defer cancel()
 	if a.worker, err = a.host.agent.StartWorker(up, spec); err != nil {
 		return fmt.Errorf("start the load on %s: %w", a.host.Name, err)
@@ -150,7 +167,9 @@ func (a *aloneRun) end(ctx context.Context) error {
 func (a *aloneRun) value(run *model.StudyRun) float64 {
 	b := a.res.Block
 	v := 0.0
-	if b == nil {
+	if f := a.res.Frames; f != nil {
+		v = a.frames(run, f)
+	} else if b == nil {
 		if a.res.Window > 0 {
 			v = float64(a.res.Bytes) * 8 / a.res.Window.Seconds()
 		}
@@ -176,14 +195,36 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 	return v
 }
 
+// frames notes how the frames of one host went, of several hosts the slowest of each.
+// Its outcome is the rate at which a stream's frames were moved, which is not that at
+// which they are due.
+func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
+	if l := f.Latency; l != nil {
+		run.P50, run.P99, run.Max = max(run.P50, time.Duration(l.P50)), max(run.P99, time.Duration(l.P99)), max(run.Max, time.Duration(l.Max))
+	}
+	run.FramesEach = f.Each
+	for i, rate := range f.PerFrame {
+		if i == len(run.PerFrame) {
+			run.PerFrame = append(run.PerFrame, rate)
+		}
+		run.PerFrame[i] = min(run.PerFrame[i], rate)
+	}
+	if f.Dropped+f.Failed > 0 {
+		run.Warnings = append(run.Warnings, model.Warning{ID: "frames-dropped", What: fmt.Sprintf("%d of %d frames were not in time on %s, %d of them failed", f.Dropped+f.Failed, f.Frames+f.Dropped+f.Failed, a.host.Name, f.Failed),
+			Evidence: strings.Join(f.Evidence, "; "), Next: "linerate load frames finds how many streams it sustains"})
+	}
+	return f.Mean
+}
+
 // Rehearse has a host get ready for a workload that only reads files or devices,
-// and lets go of it before anything is read: what the host cannot make is then
+// or records, and lets go of it before anything is read or recorded: what the host cannot make is then
 // known before a study begins. A *load.RefusedError says why it cannot; workloads
-// over TCP, and those that may write, are not rehearsed.
+// over TCP, and those that write before they begin or over what is there, are not
+// rehearsed.
 func Rehearse(ctx context.Context, host interface {
 	StartWorker(ctx context.Context, s load.Spec) (measure.Worker, error)
 }, w model.StudyWorkload) error {
-	if w.Kind == file.TCP || w.Destroy != "" {
+	if w.Kind == file.TCP || w.Destroy != "" || w.Play {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))

@@ -564,6 +564,26 @@ func TestRequestsOnFiles(t *testing.T) {
 	}
 }
 
+// Video on two hosts: rates of streams add up, of each frame the slower host's counts,
+// and dropped frames are said while the run counts.
+func TestFramesOnFiles(t *testing.T) {
+	w, f := newWorld(), example()
+	f.Factors = []model.StudyFactor{{Name: "files", Levels: []model.StudyLevel{{Name: "each", Workload: map[string]string{"file_per_frame": "true"}}}}}
+	f.Workloads[0] = model.StudyWorkload{Name: "bulk", Kind: "frames", Hosts: []string{"client", "server"}, Path: "/x", Format: "hd-yuv10", FPS: "25", Streams: 1, Buffer: 4, Play: true, Direct: true, Duration: time.Second}
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Runs {
+		if !r.Counted || *r.Value != 2e9 || r.Unit != "bit/s" || r.P99 != 2*time.Millisecond || !slices.Equal(r.PerFrame, []float64{1e9, 1.5e9}) || r.FramesEach != 1 {
+			t.Errorf("%+v", r)
+		}
+		if len(r.Warnings) != 1 || r.Warnings[0].What != "1 of 10 frames were not in time on client, 0 of them failed" {
+			t.Errorf("%+v", r.Warnings)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	w := example().Workloads[0]
 	for _, c := range []struct {

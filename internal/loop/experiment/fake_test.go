@@ -15,6 +15,7 @@ import (
 
 	"linerate/internal/load"
 	"linerate/internal/load/block"
+	"linerate/internal/load/frames"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -404,6 +405,13 @@ func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 		q := &block.Quantiles{N: 100, P50: 1e6, P99: int64(b.Depth) * 1e6, Max: 9e6}
 		return load.Result{Bytes: 100 * int64(b.Sizes[0].Size), Window: time.Second, Block: &load.BlockResult{
 			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q}, Seconds: []block.Second{{Reads: 100}}}}, nil
+	}
+	if f := k.spec.Frames; f != nil {
+		r := &load.FramesResult{Frames: 9, Dropped: 1, Latency: &frames.Quantiles{N: 9, P50: 1e6, P99: 2e6, Max: 3e6}, Mean: 1e9, PerFrame: []float64{1e9, 2e9}, Each: 1, Evidence: []string{"asked"}}
+		if k.a.h.name == "server" {
+			r.Dropped, r.PerFrame = 0, []float64{3e9, 1.5e9}
+		}
+		return load.Result{Bytes: 9e6, Window: time.Second, Frames: r}, nil
 	}
 	return load.Result{Bytes: n, BytesAfterWarmup: n, Window: time.Second}, nil
 }

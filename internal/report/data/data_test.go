@@ -21,7 +21,7 @@ import (
 func examples() map[string]studytest.Example {
 	watched := studytest.Example{Results: &model.Results{Runs: []model.Run{{Label: "diagnosis", Goodput: 118e6, Bytes: 59e6, Window: 4 * time.Second, Workload: model.Workload{Sender: "a", Receiver: "b", Streams: 1}}}},
 		Samples: map[string]map[string][]model.Sample{"diagnosis": studytest.Clients().Samples["run 1"]}}
-	return map[string]studytest.Example{"study": studytest.Adapter("linerate"), "paper": studytest.Adapter("paper"), "clients": studytest.Clients(), "windows": studytest.Windows(), "run": watched,
+	return map[string]studytest.Example{"study": studytest.Adapter("linerate"), "paper": studytest.Adapter("paper"), "clients": studytest.Clients(), "windows": studytest.Windows(), "frames": studytest.Frames(), "run": watched,
 		"load": {Results: &model.Results{Load: &model.Load{Series: []model.LoadSeries{{Name: "x", Unit: "B/s", Each: 10, Values: []float64{1e6, 2e6}}}}}}}
 }
 

@@ -115,6 +115,23 @@ func seconds(s *model.Study) writer {
 	return out
 }
 
+type videoFrame struct {
+	Run   int64   `parquet:"run"`
+	Frame int64   `parquet:"frame"` // from 1; of several the last
+	Value float64 `parquet:"value"` // 0: dropped
+	Unit  string  `parquet:"unit"`
+}
+
+func videoFrames(s *model.Study) writer {
+	var out rows[videoFrame]
+	for _, r := range s.Runs {
+		for i, v := range r.PerFrame {
+			out = append(out, videoFrame{int64(r.N), int64((i + 1) * max(1, r.FramesEach)), v, r.Unit})
+		}
+	}
+	return out
+}
+
 type hostShare struct {
 	Run     int64    `parquet:"run"`
 	Host    string   `parquet:"host"`

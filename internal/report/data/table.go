@@ -54,6 +54,7 @@ func Tables(r *model.Results) []Table {
 		study("runs", "one run of one workload in one state, also those that do not count", studyRuns),
 		study("comparisons", "one level of one factor on one workload", comparisons),
 		study("seconds", "one second of one run", seconds),
+		study("frames", "one frame of one run, or the slowest of several", videoFrames),
 		study("hosts", "the processors of one host in one run", hostShares),
 		study("cores", "one core of one host in one run", cores),
 		study("clients", "one client of one run", clients),

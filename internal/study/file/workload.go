@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/frames"
 	"linerate/internal/load/shape"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -19,6 +20,8 @@ const (
 	TCP   = "tcp"
 	Block = "block"
 	Read  = "read"
+	// Frames records or plays streams of video.
+	Frames = "frames"
 )
 
 // Bounds of a workload. A request above 64 MiB, or a queue deeper than 1024, is
@@ -41,8 +44,8 @@ type field struct {
 // plainFields are all fields that are one value. They are read the same way in a
 // workload and in a level that changes one.
 func plainFields() map[string]field {
-	tcp, block, every := []string{TCP}, []string{Block}, []string{TCP, Block, Read}
-	files := []string{Block, Read}
+	tcp, block, every := []string{TCP}, []string{Block}, []string{TCP, Block, Read, Frames}
+	files, video, warm := []string{Block, Read}, []string{Frames}, []string{TCP, Block, Read}
 	w := func(kinds []string, set func(*model.StudyWorkload, string) error) field {
 		return field{kinds, set, true}
 	}
@@ -50,7 +53,7 @@ func plainFields() map[string]field {
 		return field{kinds, set, false}
 	}
 	return map[string]field{
-		"streams":     w(tcp, whole(1, load.MaxStreams, func(w *model.StudyWorkload) *int { return &w.Streams })),
+		"streams":     w([]string{TCP, Frames}, whole(1, load.MaxStreams, func(w *model.StudyWorkload) *int { return &w.Streams })),
 		"clients":     w(every, whole(1, maxHosts, func(w *model.StudyWorkload) *int { return &w.Clients })),
 		"congestion":  w(tcp, congestion),
 		"recv_buffer": w(tcp, size(maxBuffer, func(w *model.StudyWorkload) *unit.Bytes { return &w.RecvBuffer })),
@@ -64,11 +67,17 @@ func plainFields() map[string]field {
 		"block":       w(files, requests),
 		"depth":       w(block, whole(1, maxDepth, func(w *model.StudyWorkload) *int { return &w.Depth })),
 		"threads":     w(files, whole(1, maxThreads, func(w *model.StudyWorkload) *int { return &w.Threads })),
-		"direct":      w(files, truth(func(w *model.StudyWorkload) *bool { return &w.Direct })),
+		"direct":      w([]string{Block, Read, Frames}, truth(func(w *model.StudyWorkload) *bool { return &w.Direct })),
 		"seconds":     fixed(every, seconds),
-		"warmup":      fixed(every, warmup),
-		"path":        fixed(files, func(w *model.StudyWorkload, s string) error { w.Path = s; return nil }),
+		"warmup":      fixed(warm, warmup),
+		"path":        fixed([]string{Block, Read, Frames}, func(w *model.StudyWorkload, s string) error { w.Path = s; return nil }),
 		"destroy":     fixed(block, func(w *model.StudyWorkload, s string) error { w.Destroy = s; return nil }),
+
+		"format":         w(video, func(w *model.StudyWorkload, s string) error { w.Format = s; return nil }),
+		"fps":            w(video, func(w *model.StudyWorkload, s string) error { w.FPS = s; return nil }),
+		"buffer":         w(video, whole(1, frames.MaxBuffer, func(w *model.StudyWorkload) *int { return &w.Buffer })),
+		"play":           fixed(video, truth(func(w *model.StudyWorkload) *bool { return &w.Play })),
+		"file_per_frame": w(video, truth(func(w *model.StudyWorkload) *bool { return &w.PerFrame })),
 	}
 }
 
@@ -197,7 +206,7 @@ func (r *reader) workload(v value, hosts map[string]string) model.StudyWorkload 
 		Duration: 5 * time.Second, Warmup: time.Second,
 	}
 	r.nameOf(t, "workload", w.Name)
-	r.choice(t, "kind", &w.Kind, TCP, Block, Read)
+	r.choice(t, "kind", &w.Kind, TCP, Block, Read, Frames)
 	switch w.Kind {
 	case TCP:
 		w.Streams = 1
@@ -205,6 +214,8 @@ func (r *reader) workload(v value, hosts map[string]string) model.StudyWorkload 
 		w.Pattern, w.Read, w.Block, w.Depth, w.Threads = string(shape.Random), 100, 8*unit.KiB, 1, 1
 	case Read:
 		w.Block, w.Threads = unit.MiB, 1
+	case Frames:
+		w.Format, w.FPS, w.Streams, w.Buffer, w.Direct, w.Warmup = "hd-yuv10", "25", 1, 4, true, 0
 	}
 	known := plainFields()
 	for _, key := range t.keys {
@@ -244,7 +255,7 @@ func (r *reader) ends(t table, w model.StudyWorkload, hosts map[string]string) {
 		t.problem("hosts", "workload %s: say which of the hosts do the work", w.Name)
 	}
 	if w.Path == "" || !strings.HasPrefix(w.Path, "/") {
-		t.problem("path", "%q: want the absolute path of a file or device on %s", w.Path, strings.Join(w.Hosts, ", "))
+		t.problem("path", "%q: want the absolute path of a file or device (of kind frames: a directory) on %s", w.Path, strings.Join(w.Hosts, ", "))
 	}
 	if w.Destroy != "" && w.Destroy != w.Path {
 		t.problem("destroy", "%q: write the path, %s, again if what is on it may be destroyed", w.Destroy, w.Path)
@@ -289,6 +300,11 @@ func ShapeOf(w model.StudyWorkload) (shape.Shape, error) {
 	return s, shape.ParsePattern(w.Pattern, &s)
 }
 
+// FramesOf is what a load generator is told of a workload of kind frames.
+func FramesOf(w model.StudyWorkload) load.FramesSpec {
+	return load.FramesSpec{Dir: w.Path, Format: w.Format, FPS: w.FPS, Streams: w.Streams, Buffer: w.Buffer, Play: w.Play, PerFrame: w.PerFrame, Buffered: !w.Direct}
+}
+
 // anyArea is one that has room for every zone of a pattern: how large a target is,
 // is known where the study is run.
 const anyArea = 1024 * unit.TiB
@@ -303,6 +319,12 @@ func incoherent(w model.StudyWorkload) string {
 			err = s.Check()
 		}
 		if err != nil {
+			return err.Error()
+		}
+	}
+	if w.Kind == Frames {
+		f := FramesOf(w)
+		if _, err := f.Run(w.Duration); err != nil {
 			return err.Error()
 		}
 	}

@@ -105,15 +105,27 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 		order{caches + "nfsd.export/channel", fmt.Sprintf("lab %s %s %d 65534 65534 0", root, never, exportAsync|exportNoSubtreeCheck|exportFSID)},
 		order{caches + "nfsd.fh/channel", `lab 1 \x00000000 ` + never + " " + root},
 		order{fs + "max_block_size", "1048576"}, // a small machine would offer 64 KiB
-		order{fs + "nfsv4recoverydir", recovery},
+	)
+	// Kernels without CONFIG_NFSD_LEGACY_CLIENT_TRACKING have no such file, and keep no
+	// clients on a disk.
+	if _, err := os.Stat(fs + "nfsv4recoverydir"); err == nil {
+		orders = append(orders, order{fs + "nfsv4recoverydir", recovery})
+	}
+	orders = append(orders,
 		order{fs + "nfsv4leasetime", "10"},
 		order{fs + "nfsv4gracetime", "10"},
 		order{fs + "versions", "-2 -3 +4 -4.0 +4.1 +4.2"},
 		order{fs + "portlist", "tcp " + strconv.Itoa(nfsPort)},
 		order{fs + "threads", strconv.Itoa(k.Threads)},
-		order{fs + "v4_end_grace", "Y"},
 	)
-	return give(orders)
+	if err := give(orders); err != nil {
+		return err
+	}
+	// A kernel that keeps no clients ends it by itself, after those 10 s at the latest.
+	if err := give([]order{{fs + "v4_end_grace", "Y"}}); err != nil && !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	return nil
 }
 
 // serveISCSI makes a target whose unit is the file of the share

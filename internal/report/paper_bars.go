@@ -56,7 +56,7 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	if cs[0].Primary {
 		role = "primary outcome"
 	}
-	f := paperFigure{Caption: name + " (" + role + "): " + outcomeName(cs[0].Unit) + " relative to " + beside.caption, Legend: w.effectLegend(cs)}
+	f := paperFigure{Caption: name + " (" + role + "): " + w.outcomeOf(name, cs[0].Unit) + " relative to " + beside.caption, Legend: w.effectLegend(cs)}
 	b.Figure = chart.Figure{ID: fmt.Sprintf("%s-%d", beside.id, i), Title: f.Caption, Desc: desc}
 	f.Panels = []panel{{SVG: template.HTML(b.SVG())}} // chart escapes every text
 	f.Note = "Relative to the mean " + beside.note + "; n = " + w.nRange(cs) + "."
@@ -93,6 +93,13 @@ func (w *paperWriter) bar(c model.StudyComparison) chart.Bar {
 		row.Value = nil
 	}
 	return row
+}
+
+func (w *paperWriter) outcomeOf(workload, u string) string {
+	if slices.ContainsFunc(w.s.Runs, func(r model.StudyRun) bool { return r.Workload == workload && len(r.PerFrame) > 0 }) {
+		return "rate of a frame"
+	}
+	return outcomeName(u)
 }
 
 func outcomeName(u string) string {

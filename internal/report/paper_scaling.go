@@ -205,7 +205,7 @@ func (w *paperWriter) trend(id, workload, field string, points []atPoint) paperF
 	if c := number(w.r.Verdict.Ceiling); c != nil && u == "bit/s" && *c <= top*1.6 {
 		t.Marks = []chart.Mark{{Y: *c / div, Label: "ceiling " + rate(w.r.Verdict.Ceiling)}}
 	}
-	f := paperFigure{Caption: workload + ": " + outcomeName(u) + " as " + field + " are added",
+	f := paperFigure{Caption: workload + ": " + w.outcomeOf(workload, u) + " as " + field + " are added",
 		Legend: []legend{{"s1", "all together", ""}, {"s5", "linear from the first", ""}}, Note: "Mean of the counted runs; whiskers are their range."}
 	if len(each.Spots) > 0 {
 		f.Legend = slices.Insert(f.Legend, 1, legend{"s2", "each client, mean", "range over clients and runs"})

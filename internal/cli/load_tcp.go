@@ -66,7 +66,7 @@ in use, give it a --rate.`,
 	flags.StringVar(&f.congestion, "congestion", "", "congestion control of the streams; default: the host's")
 	flags.StringVar(&f.write, "write", "", "size of a write, default 1 MiB, the most; search tries sizes from 16 KiB on first")
 	flags.BoolVar(&f.zeroCopy, "zerocopy", false, "send without a copy (MSG_ZEROCOPY), as far as the kernel and the card do")
-	flags.BoolVar(&f.sendFile, "sendfile", false, "send a file from memory (sendfile), which copies nothing, on loopback neither")
+	flags.BoolVar(&f.sendFile, "sendfile", false, "send a file from the page cache (sendfile), which copies nothing, on loopback neither")
 	flags.StringVar(&f.sendCPUs, "sender-cpus", cpusAuto, "CPUs that send, as 0-3,8; auto: those near the card where it has some; any: all")
 	flags.StringVar(&f.recvCPUs, "receiver-cpus", cpusAuto, "likewise of the receiving end")
 	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
@@ -257,7 +257,7 @@ func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult 
 		r.Load.Warnings = append(r.Load.Warnings, run.Warnings...)
 	}
 	if f.sendFile {
-		r.Load.Evidence = append(r.Load.Evidence, "what was sent is a file in memory (sendfile): a program that writes what it has made takes a copy more")
+		r.Load.Evidence = append(r.Load.Evidence, "what was sent is a file in the page cache (sendfile): a program that writes what it has made takes a copy more")
 	}
 	if len(runs) > 1 {
 		r.Load.Evidence = append(r.Load.Evidence, "several directions run at once: a machine's time is that of all of them, and stands beside the bytes of each")

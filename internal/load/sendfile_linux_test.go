@@ -2,16 +2,31 @@ package load
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
 // What arrives is what was to be sent, whole writes one after the other, and a peer
-// that is gone ends it without a signal.
+// that is gone ends it without a signal: from a directory, and from memory where there
+// is none.
 func TestSendFile(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
+		sendFileFrom(t, dir)
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
+
+func sendFileFrom(t *testing.T, dir string) {
+	t.Helper()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	m, err := newMemoryFile(content)
+	m, err := newCachedFile(content, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

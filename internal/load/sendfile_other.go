@@ -8,13 +8,15 @@ import (
 	"runtime"
 )
 
-// memoryFile is not to be had here.
-type memoryFile struct{}
+// cachedFile is not to be had here.
+type cachedFile struct{}
 
-func newMemoryFile([]byte) (*memoryFile, error) {
+const spool = ""
+
+func newCachedFile([]byte, string) (*cachedFile, error) {
 	return nil, fmt.Errorf("send a file from memory: unsupported on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (m *memoryFile) close() {}
+func (m *cachedFile) close() {}
 
-func (w *wire) sendFile(*memoryFile, int) (int, error) { return 0, errors.ErrUnsupported }
+func (w *wire) sendFile(*cachedFile, int) (int, error) { return 0, errors.ErrUnsupported }

@@ -36,7 +36,7 @@ type session struct {
 	spec    Spec
 	streams []*stream
 	payload []byte        // what sources write, shared; sinks have a buffer each
-	file    *memoryFile   // the same as a file; nil: it is written
+	file    *cachedFile   // the same as a file; nil: it is written
 	gate    chan struct{} // closed at the start barrier
 	stopped chan struct{} // closed to end the streams
 	stop    atomic.Bool   // the same, for the loops
@@ -81,7 +81,7 @@ func (s *session) start(random io.Reader) error {
 		}
 		s.payload = b
 		if s.spec.SendFile {
-			if s.file, err = newMemoryFile(b); err != nil {
+			if s.file, err = newCachedFile(b, spool); err != nil {
 				return err
 			}
 		}

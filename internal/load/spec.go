@@ -120,7 +120,7 @@ type Spec struct {
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// ZeroCopy sends pages as they are (MSG_ZEROCOPY), as far as the kernel does.
 	ZeroCopy bool `json:"zero_copy,omitempty"`
-	// SendFile sends a file that lies in memory (sendfile(2)), which copies nothing,
+	// SendFile sends a file that lies in the page cache (sendfile(2)), which copies nothing,
 	// on loopback neither.
 	SendFile bool `json:"send_file,omitempty"`
 	// Exchange is the size of requests, each of which waits for the sink's

@@ -33,7 +33,7 @@ type Workload struct {
 	WriteSize unit.Bytes `json:"write_size,omitempty"`
 	// ZeroCopy sends pages as they are (MSG_ZEROCOPY).
 	ZeroCopy bool `json:"zero_copy,omitempty"`
-	// SendFile sends a file that lies in memory (sendfile(2)).
+	// SendFile sends a file that lies in the page cache (sendfile(2)).
 	SendFile bool `json:"send_file,omitempty"`
 	// Exchange is the size of the source's requests when it writes each in two
 	// pieces and waits for the answer before the next; 0: it streams.

@@ -61,7 +61,10 @@ type FramesResult struct {
 	Mean     float64   `json:"mean_bps"`
 	PerFrame []float64 `json:"per_frame_bps"`
 	Each     int       `json:"per_frame_each"`
-	Evidence []string  `json:"evidence"`
+	// FromCache is the least share of what was played that came from this host's page
+	// cache; nil: nothing was played, or it is not known.
+	FromCache *float64 `json:"from_cache"`
+	Evidence  []string `json:"evidence"`
 }
 
 // maxFramePoints bounds the course of a run: more are not told apart in a chart.
@@ -160,7 +163,7 @@ func moved(s frames.Spec, r frames.Result) int64 {
 
 func framesResult(s frames.Spec, r frames.Result) *FramesResult {
 	sum := frames.Summarise(s, r, 0)
-	out := &FramesResult{Each: 1 + (s.Frames-1)/maxFramePoints, Frames: sum.Frames, Dropped: sum.Dropped, Failed: sum.Failed, Latency: sum.Latency, Evidence: sum.Evidence}
+	out := &FramesResult{Each: 1 + (s.Frames-1)/maxFramePoints, Frames: sum.Frames, Dropped: sum.Dropped, Failed: sum.Failed, Latency: sum.Latency, FromCache: sum.FromCache, Evidence: sum.Evidence}
 	bits := float64(s.Format.Bytes) * 8
 	var took time.Duration
 	var n int

@@ -11,6 +11,7 @@ import (
 	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/study/drive"
 	"linerate/internal/study/file"
 )
 
@@ -23,6 +24,9 @@ const (
 	// watch, the load counts by itself, and on a slow host a look costs what the
 	// load needs.
 	sampleAlone = 500 * time.Millisecond
+	// cachedShare of what was read may come from the page cache unsaid, as in the
+	// results of load.
+	cachedShare = 0.05
 )
 
 // measureAlone makes one run of a workload on files or devices, on all its hosts
@@ -184,6 +188,7 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 			}
 			run.PerSecond[i] += float64(s.Reads + s.Writes)
 		}
+		a.cached(run, b.Summary.FromCache)
 		if b.Summary.Failed > 0 {
 			run.Warnings = append(run.Warnings, model.Warning{ID: "requests-failed", What: fmt.Sprintf("%d requests failed on %s", b.Summary.Failed, a.host.Name),
 				Evidence: fmt.Sprint(b.Summary.Failures), Next: "look at the disk and its kernel log"})
@@ -195,6 +200,16 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 	return v
 }
 
+// cached says of a run that its data came from its own host. It counts all the same:
+// that may be what is compared.
+func (a *aloneRun) cached(run *model.StudyRun, share *float64) {
+	if share == nil || *share <= cachedShare {
+		return
+	}
+	run.Warnings = append(run.Warnings, model.Warning{ID: drive.FromCache, What: fmt.Sprintf("at least %.0f%% of what %s read came from its own page cache", 100**share, a.host.Name),
+		Next: "direct: true reads past it"})
+}
+
 // frames notes how the frames of one host went, of several hosts the slowest of each.
 // Its outcome is the rate at which a stream's frames were moved, which is not that at
 // which they are due.
@@ -202,6 +217,7 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 	if l := f.Latency; l != nil {
 		run.P50, run.P99, run.Max = max(run.P50, time.Duration(l.P50)), max(run.P99, time.Duration(l.P99)), max(run.Max, time.Duration(l.Max))
 	}
+	a.cached(run, f.FromCache)
 	run.FramesEach = f.Each
 	for i, rate := range f.PerFrame {
 		if i == len(run.PerFrame) {

@@ -561,6 +561,9 @@ func TestRequestsOnFiles(t *testing.T) {
 		if !r.Counted || *r.Value != 200*depth || r.Unit != "1/s" || r.P99 != time.Duration(depth*1e6) || r.PerClient["server"] != 100*depth || len(r.PerSecond) != 1 || r.PerSecond[0] != 200 {
 			t.Errorf("%+v", r)
 		}
+		if len(r.Warnings) != 1 || r.Warnings[0].What != "at least 97% of what server read came from its own page cache" {
+			t.Errorf("%+v", r.Warnings)
+		}
 	}
 }
 

@@ -402,9 +402,13 @@ func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 	defer k.a.w.mu.Unlock()
 	n := int64(k.a.w.goodput() / 8)
 	if b := k.spec.Block; b != nil {
+		cached := 0.01
+		if k.a.h.name == "server" {
+			cached = 0.97
+		}
 		q := &block.Quantiles{N: 100, P50: 1e6, P99: int64(b.Depth) * 1e6, Max: 9e6}
 		return load.Result{Bytes: 100 * int64(b.Sizes[0].Size), Window: time.Second, Block: &load.BlockResult{
-			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q}, Seconds: []block.Second{{Reads: 100}}}}, nil
+			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q, FromCache: &cached}, Seconds: []block.Second{{Reads: 100}}}}, nil
 	}
 	if f := k.spec.Frames; f != nil {
 		r := &load.FramesResult{Frames: 9, Dropped: 1, Latency: &frames.Quantiles{N: 9, P50: 1e6, P99: 2e6, Max: 3e6}, Mean: 1e9, PerFrame: []float64{1e9, 2e9}, Each: 1, Evidence: []string{"asked"}}

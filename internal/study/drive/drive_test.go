@@ -533,6 +533,18 @@ func TestThreats(t *testing.T) {
 	}
 }
 
+// Runs that were served by their own host are said of the whole study, if they count.
+func TestCacheThreats(t *testing.T) {
+	cached := []model.Warning{{ID: FromCache}}
+	d := &Drive{file: fileOf(1), runs: []model.StudyRun{
+		{Workload: "bulk", Counted: true, Warnings: cached}, {Workload: "bulk", Counted: true}, {Workload: "bulk", Warnings: cached}, {Workload: "other", Counted: true, Warnings: cached}}}
+	d.file.Workloads[0].Name = "bulk"
+	got := d.cacheThreats()
+	if len(got) != 1 || !strings.HasPrefix(got[0].What, "in 1 of 2 runs of bulk data came from the page cache") || got[0].Next == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Whatever the runs do, a study ends, and what it says of itself holds together.
 func TestAnyStudyEnds(t *testing.T) {
 	files := []model.StudyFile{fileOf(3), crossedFile(), paperFile(), sequenceFile(), fileOf(0)}

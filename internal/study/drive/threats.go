@@ -19,6 +19,9 @@ const (
 	lostShare    = 0.1  // of the runs that did not count
 )
 
+// FromCache is the warning of a run whose data came from its own host's page cache.
+const FromCache = "from-page-cache"
+
 // assumptions are what the conclusions rest on.
 func (d *Drive) assumptions() []string {
 	p := d.file.Protocol
@@ -66,7 +69,7 @@ func list(n []int) string {
 
 // threats are what speaks against the conclusions in this very study.
 func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
-	out := slices.Concat(d.aaThreats(), d.pathThreats(), d.lostThreats())
+	out := slices.Concat(d.aaThreats(), d.pathThreats(), d.lostThreats(), d.cacheThreats())
 	if d.file.Protocol.Name == file.Linerate {
 		short := 0
 		for _, c := range all {
@@ -84,6 +87,27 @@ func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
 			out = append(out, model.Warning{ID: "machine-scope", What: "CPU figures are of the whole machine, which the hosts share: load of one end shows at the other, and slows it",
 				Next: "repeat on hosts of their own before you trust figures that depend on cores"})
 			break
+		}
+	}
+	return out
+}
+
+// cacheThreats are workloads whose runs were served by their own hosts.
+func (d *Drive) cacheThreats() (out []model.Warning) {
+	for _, w := range d.file.Workloads {
+		cached, counted := 0, 0
+		for _, r := range d.runs {
+			if r.Workload != w.Name || !r.Counted {
+				continue
+			}
+			counted++
+			if slices.ContainsFunc(r.Warnings, func(x model.Warning) bool { return x.ID == FromCache }) {
+				cached++
+			}
+		}
+		if cached > 0 {
+			out = append(out, model.Warning{ID: FromCache, What: fmt.Sprintf("in %d of %d runs of %s data came from the page cache of the host that read it, and not from its server or disk", cached, counted, w.Name),
+				Next: "say direct: true in the workload, unless the page cache is what you compare"})
 		}
 	}
 	return out

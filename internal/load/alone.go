@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"linerate/internal/load/frames"
 )
 
 // alone is a load without a peer.
@@ -174,6 +176,6 @@ func (m *memoryCopy) close() error {
 // passing tells an error of a server or a disk that may be back the next time, and of
 // a host that is short of something now, from one that comes again each time.
 func passing(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENOTCONN,
+	return slices.ContainsFunc([]error{frames.ErrNoRoom, syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENOTCONN,
 		syscall.EAGAIN, syscall.EINTR, syscall.EBUSY, syscall.ENOMEM, syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE}, func(e error) bool { return errors.Is(err, e) })
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"linerate/internal/load/frames"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -266,7 +267,7 @@ func TestWrittenDataIsNotFoundTwice(t *testing.T) {
 // A server that is away is no reason to call a load one that the host cannot make.
 func TestPassing(t *testing.T) {
 	for err, want := range map[error]bool{
-		syscall.EIO: true, syscall.ESTALE: true, syscall.ENOSPC: true, syscall.ENOENT: false, syscall.EACCES: false, errors.New("smaller than a request"): false,
+		syscall.EIO: true, syscall.ESTALE: true, syscall.ENOSPC: true, frames.ErrNoRoom: true, syscall.ENOENT: false, syscall.EACCES: false, errors.New("smaller than a request"): false,
 	} {
 		if got := passing(fmt.Errorf("open the file: %w", err)); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)

@@ -64,7 +64,12 @@ type FramesResult struct {
 	// FromCache is the least share of what was played that came from this host's page
 	// cache; nil: nothing was played, or it is not known.
 	FromCache *float64 `json:"from_cache"`
-	Evidence  []string `json:"evidence"`
+	// IntoCache: frames were recorded through the page cache, also where direct I/O was
+	// asked for and is not to be had. Their rate is the memory's then; Flush is how long
+	// the storage needed for the rest of them.
+	IntoCache bool          `json:"into_cache,omitempty"`
+	Flush     time.Duration `json:"flush_ns,omitempty"`
+	Evidence  []string      `json:"evidence"`
 }
 
 // maxFramePoints bounds the course of a run: more are not told apart in a chart.
@@ -163,7 +168,7 @@ func moved(s frames.Spec, r frames.Result) int64 {
 
 func framesResult(s frames.Spec, r frames.Result) *FramesResult {
 	sum := frames.Summarise(s, r, 0)
-	out := &FramesResult{Each: 1 + (s.Frames-1)/maxFramePoints, Frames: sum.Frames, Dropped: sum.Dropped, Failed: sum.Failed, Latency: sum.Latency, FromCache: sum.FromCache, Evidence: sum.Evidence}
+	out := &FramesResult{Each: 1 + (s.Frames-1)/maxFramePoints, Frames: sum.Frames, Dropped: sum.Dropped, Failed: sum.Failed, Latency: sum.Latency, FromCache: sum.FromCache, IntoCache: !s.Play && !s.Direct, Flush: r.Flush, Evidence: sum.Evidence}
 	bits := float64(s.Format.Bytes) * 8
 	var took time.Duration
 	var n int

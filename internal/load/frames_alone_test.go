@@ -27,6 +27,9 @@ func TestFramesAreRecordedAndPlayed(t *testing.T) {
 		if f == nil || f.Frames+f.Dropped != 20 || f.Failed != 0 || len(f.PerFrame) != 10 || f.Each != 1 {
 			t.Fatalf("%s: %+v", what, f)
 		}
+		if f.IntoCache == play { // recorded through the page cache, as was asked for
+			t.Errorf("%s: %+v", what, f)
+		}
 		if f.Frames > 0 && (f.Mean <= 0 || f.Latency == nil || r.Bytes < f.Frames*720*486*2 || r.Window <= 0) {
 			t.Errorf("%s: %+v of %+v", what, f, r)
 		}

@@ -218,6 +218,10 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 		run.P50, run.P99, run.Max = max(run.P50, time.Duration(l.P50)), max(run.P99, time.Duration(l.P99)), max(run.Max, time.Duration(l.Max))
 	}
 	a.cached(run, f.FromCache)
+	if f.IntoCache {
+		run.Warnings = append(run.Warnings, model.Warning{ID: drive.IntoCache, What: fmt.Sprintf("frames were recorded through the page cache of %s: their rate is its memory's; the storage had all of them %v after the last", a.host.Name, f.Flush.Round(time.Millisecond)),
+			Next: "direct: true writes past it, where the file system knows direct I/O"})
+	}
 	run.FramesEach = f.Each
 	for i, rate := range f.PerFrame {
 		if i == len(run.PerFrame) {

@@ -19,8 +19,12 @@ const (
 	lostShare    = 0.1  // of the runs that did not count
 )
 
-// FromCache is the warning of a run whose data came from its own host's page cache.
-const FromCache = "from-page-cache"
+// FromCache is the warning of a run whose data came from its own host's page cache,
+// IntoCache of one whose data went no farther than there.
+const (
+	FromCache = "from-page-cache"
+	IntoCache = "into-page-cache"
+)
 
 // assumptions are what the conclusions rest on.
 func (d *Drive) assumptions() []string {
@@ -95,20 +99,25 @@ func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
 // cacheThreats are workloads whose runs were served by their own hosts.
 func (d *Drive) cacheThreats() (out []model.Warning) {
 	for _, w := range d.file.Workloads {
-		cached, counted := 0, 0
+		counted, of := 0, map[string]int{}
 		for _, r := range d.runs {
 			if r.Workload != w.Name || !r.Counted {
 				continue
 			}
 			counted++
-			if slices.ContainsFunc(r.Warnings, func(x model.Warning) bool { return x.ID == FromCache }) {
-				cached++
+			for _, id := range []string{FromCache, IntoCache} {
+				if slices.ContainsFunc(r.Warnings, func(x model.Warning) bool { return x.ID == id }) {
+					of[id]++
+				}
 			}
 		}
-		if cached > 0 {
-			out = append(out, model.Warning{ID: FromCache, What: fmt.Sprintf("in %d of %d runs of %s data came from the page cache of the host that read it, and not from its server or disk", cached, counted, w.Name),
-				Next: "say direct: true in the workload, unless the page cache is what you compare"})
+		say := func(id, what, next string) {
+			if of[id] > 0 {
+				out = append(out, model.Warning{ID: id, What: fmt.Sprintf("in %d of %d runs of %s %s", of[id], counted, w.Name, what), Next: next})
+			}
 		}
+		say(FromCache, "data came from the page cache of the host that read it, and not from its server or disk", "say direct: true in the workload, unless the page cache is what you compare")
+		say(IntoCache, "frames went into the page cache of the host that recorded them: their rate is its memory's, and not its server's or disk's", "say direct: true in the workload, on a file system that knows direct I/O")
 	}
 	return out
 }

@@ -33,6 +33,10 @@ func TestCacheThreats(t *testing.T) {
 		{Workload: "bulk", Counted: true, Warnings: cached}, {Workload: "bulk", Counted: true}, {Workload: "bulk", Warnings: cached}, {Workload: "other", Counted: true, Warnings: cached}}}
 	d.file.Workloads[0].Name = "bulk"
 	got := d.cacheThreats()
+	d.runs[1].Warnings = []model.Warning{{ID: IntoCache}}
+	if both := d.cacheThreats(); len(both) != 2 || !strings.HasPrefix(both[1].What, "in 1 of 2 runs of bulk frames went into the page cache") {
+		t.Errorf("%+v", both)
+	}
 	if len(got) != 1 || !strings.HasPrefix(got[0].What, "in 1 of 2 runs of bulk data came from the page cache") || got[0].Next == "" {
 		t.Errorf("%+v", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,21 @@ import (
 // ramFlag is what a load and its page cache may take.
 func ramFlag(cmd *cobra.Command, to *unit.Bytes) {
 	blockFlag(cmd, to, "ram", "the memory that the load and this host's page cache for it have at most (a control group; as root)")
+}
+
+// loadRateFlag takes rates as load generators do, too: 5g is 5 Gbit/s, as for iperf3.
+func loadRateFlag(cmd *cobra.Command, to *unit.BitRate, name, help string) {
+	quantityFlag(cmd, &quantity[unit.BitRate]{to: to, kind: "rate", parse: positive(parseLoadRate)}, name, help)
+}
+
+func parseLoadRate(text string) (unit.BitRate, error) {
+	letters := map[string]string{"k": "kbit", "m": "Mbit", "g": "Gbit"}
+	if n := len(text); n > 1 {
+		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
+			text = text[:n-1] + u
+		}
+	}
+	return unit.ParseBitRate(text)
 }
 
 // limited are the hooks of a load whose memory is limited, 0: not. unlimited ends that;

@@ -12,6 +12,7 @@ import (
 	"linerate/internal/load/block"
 	"linerate/internal/load/tcp"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // The interrupts of a machine count once, however many ends and directions have
@@ -119,6 +120,14 @@ func TestTCPWaits(t *testing.T) {
 	}
 	if got := (tcpWaits{}).since(tcpWaits{}, ms); got != "" {
 		t.Errorf("nobody seen: %q", got)
+	}
+}
+
+func TestLoadRates(t *testing.T) {
+	for text, want := range map[string]unit.BitRate{"5g": 5e9, "900M": 9e8, "64k": 64e3, "5Gbit": 5e9, "5Gbit/s": 5e9, "x": 0, "g": 0, "5q": 0} {
+		if got, err := parseLoadRate(text); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+		}
 	}
 }
 

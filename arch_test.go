@@ -24,8 +24,11 @@ var rooms = []string{
 	// published stands beside guide: what the papers measured is data like what
 	// they advise, and knows nothing but units.
 	// probe stands before load: its datagrams are promised not to be one.
-	"unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
-	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
+	// failure stands below all: every room may say of what kind an end is.
+	// reach stands after lab: names lead to emulated hosts too.
+	// app stands after loop: its packages are the commands' work.
+	"failure", "unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
+	"study", "explain", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
 }
 
 // bans are imports that only some rooms may have, each with the reason.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel/snmp"
 	"linerate/internal/report"
@@ -114,38 +115,38 @@ func (o *checkOptions) check(env *environment, args []string) error {
 	}
 	switch {
 	case modes > 1:
-		return exit(ExitUsage, "check either hosts, --snapshot, --from or --rules, not more than one of them; see linerate check --help")
+		return failure.Of(failure.Usage, "check either hosts, --snapshot, --from or --rules, not more than one of them; see linerate check --help")
 	case !slices.Contains([]string{"text", "html", "markdown"}, o.format):
-		return exit(ExitUsage, "--format %q: choose text, html or markdown", o.format)
+		return failure.Of(failure.Usage, "--format %q: choose text, html or markdown", o.format)
 	case env.json && o.format != "text":
-		return exit(ExitUsage, "--json and --format %s: choose one", o.format)
+		return failure.Of(failure.Usage, "--json and --format %s: choose one", o.format)
 	case o.lldp < 0 || o.lldp > host.MaxHear:
-		return exit(ExitUsage, "--lldp %s: want at most %s; switches speak every 30 s", o.lldp, host.MaxHear)
+		return failure.Of(failure.Usage, "--lldp %s: want at most %s; switches speak every 30 s", o.lldp, host.MaxHear)
 	case (o.lldp > 0 || len(o.switches) > 0) && (o.from != "" || o.snapshot != "" || o.rules):
-		return exit(ExitUsage, "--lldp and --switch look at running hosts, not at a recording or the rules")
+		return failure.Of(failure.Usage, "--lldp and --switch look at running hosts, not at a recording or the rules")
 	case o.login != "" && len(o.switches) == 0:
-		return exit(ExitUsage, "--switch-login: name the switch with --switch")
+		return failure.Of(failure.Usage, "--switch-login: name the switch with --switch")
 	case o.watch < 0 || o.watch > longestLook:
-		return exit(ExitUsage, "--watch %s: choose 0s to %s", o.watch, longestLook)
+		return failure.Of(failure.Usage, "--watch %s: choose 0s to %s", o.watch, longestLook)
 	case o.rtt < 0:
-		return exit(ExitUsage, "--rtt %s: a round trip takes time", o.rtt)
+		return failure.Of(failure.Usage, "--rtt %s: a round trip takes time", o.rtt)
 	}
 	if o.failOn != "" {
 		if o.threshold = slices.Index(rules.Severities(), o.failOn); o.threshold < 0 {
-			return exit(ExitUsage, "--fail-on %q: choose one of %s", o.failOn, strings.Join(rules.Severities(), ", "))
+			return failure.Of(failure.Usage, "--fail-on %q: choose one of %s", o.failOn, strings.Join(rules.Severities(), ", "))
 		}
 	}
 	if o.lineRate != "" {
 		rate, err := unit.ParseBitRate(o.lineRate)
 		if err != nil || rate == 0 {
-			return exit(ExitUsage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
+			return failure.Of(failure.Usage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
 		}
 		o.context.LineRate = rate
 	}
 	o.rate = o.context.LineRate
 	if o.context.RTT = o.rtt; (o.rtt > 0) != (o.rate > 0) {
 		if o.rtt > 0 || len(args) < 2 {
-			return exit(ExitUsage, "a path has both a --line-rate and a --rtt: state both or neither (between several hosts the round trip is measured)")
+			return failure.Of(failure.Usage, "a path has both a --line-rate and a --rtt: state both or neither (between several hosts the round trip is measured)")
 		}
 		o.context.LineRate = 0 // of the pairs alone
 	}
@@ -185,9 +186,9 @@ func (o checkOptions) outcome(c report.Check) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return exit(ExitFailed, "%d of %d hosts could not be looked at: %s", len(failed), len(c.Hosts), strings.Join(failed, "; "))
+		return failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", len(failed), len(c.Hosts), strings.Join(failed, "; "))
 	case found > 0:
-		return exit(ExitFound, "%d findings of severity %s or worse", found, o.failOn)
+		return failure.Of(failure.Found, "%d findings of severity %s or worse", found, o.failOn)
 	}
 	return nil
 }

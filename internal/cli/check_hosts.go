@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"linerate/internal/facts"
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/rules"
 )
@@ -60,10 +62,10 @@ func inspect(ctx context.Context, env *environment, o checkOptions) report.Check
 		c.Hosts = []report.HostCheck{judge(o, o.name, l, err)}
 		return c
 	case len(o.hosts) == 0:
-		o.hosts = []string{thisHost}
+		o.hosts = []string{reach.Here}
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	seen := make([]looked, len(o.hosts))
 	slots := make(chan struct{}, atOnce)
 	var wait sync.WaitGroup
@@ -106,7 +108,7 @@ func (l *looked) close() {
 }
 
 func (l *looked) here() bool {
-	return l.name.Reach != host.Lab && l.name.Host == thisHost && l.name.User == ""
+	return l.name.Reach != host.Lab && l.name.Host == reach.Here && l.name.User == ""
 }
 
 func lookAt(ctx context.Context, env *environment, o checkOptions, name string, p *progress) looked {
@@ -119,12 +121,12 @@ func lookAt(ctx context.Context, env *environment, o checkOptions, name string, 
 		return l
 	}
 	look := func(ctx context.Context) (*model.Facts, error) {
-		return facts.Read(ctx, kernel.Live{}, name, env.now())
+		return facts.Read(ctx, kernel.Live{}, name, env.Now())
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachWithin+o.watch)
 	defer cancel()
 	if !l.here() {
-		if l.agent, l.err = dialHost(ctx, env, l.name, p); l.err != nil {
+		if l.agent, l.err = env.Reach(p).Dial(ctx, l.name); l.err != nil {
 			return l
 		}
 		look = l.agent.Facts
@@ -240,8 +242,8 @@ func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error
 
 func recordLook(ctx context.Context, env *environment) ([]byte, error) {
 	r := snapshot.NewRecorder(kernel.Live{})
-	taken := env.now()
-	if _, err := facts.Read(ctx, r, thisHost, taken); err != nil {
+	taken := env.Now()
+	if _, err := facts.Read(ctx, r, reach.Here, taken); err != nil {
 		return nil, err
 	}
 	// Through Live itself: the recorder would keep every package's list.
@@ -259,7 +261,7 @@ func recordLook(ctx context.Context, env *environment) ([]byte, error) {
 func writeNew(file string, b []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return exit(ExitUsage, "record a snapshot: %s is there already; name a new folder", file)
+		return failure.Of(failure.Usage, "record a snapshot: %s is there already; name a new folder", file)
 	}
 	if err != nil {
 		return fmt.Errorf("record a snapshot: %w", err)

@@ -12,6 +12,7 @@ import (
 	"linerate/internal/kernel"
 	"linerate/internal/model"
 	"linerate/internal/probe"
+	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/rules"
 	"linerate/internal/unit"
@@ -41,7 +42,7 @@ func (o checkOptions) pair(ctx context.Context, env *environment, a, b *looked, 
 		return out
 	}
 	out.AInterface, out.BInterface, out.AAddress, out.BAddress = ends.A, ends.B, ends.AAddr.String(), ends.BAddr.String()
-	p.say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
+	p.Say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
 	r, err := probePath(ctx, env, a, b, ends, p)
 	if err != nil {
 		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the rest of the probes", WouldShow: "the path's MTU, round trip and routes", How: firstLine(err)})
@@ -70,7 +71,7 @@ func choosePath(ctx context.Context, a, b *looked) (rules.Ends, error) {
 	if slices.Contains(addresses(a.facts), ends.BAddr) {
 		return ends, fmt.Errorf("%s and %s both have %s: two names of one host, or one address given twice", a.as, b.as, ends.BAddr)
 	}
-	if ends.AAddr, err = sourceFor(a.facts, ends.BAddr); err != nil {
+	if ends.AAddr, err = reach.Source(a.facts, ends.BAddr); err != nil {
 		return ends, fmt.Errorf("find the way from %s: %w", a.as, err)
 	}
 	ends.A, ends.B = ownerOf(a.facts, ends.AAddr), ownerOf(b.facts, ends.BAddr)
@@ -133,7 +134,7 @@ func probePath(ctx context.Context, env *environment, a, b *looked, ends rules.E
 		if l.agent != nil {
 			continue
 		}
-		agent, err := dialHost(ctx, env, l.name, p)
+		agent, err := env.Reach(p).Dial(ctx, l.name)
 		if err != nil {
 			return probe.Result{}, err
 		}
@@ -171,10 +172,10 @@ func (o checkOptions) pairRate(ctx context.Context, env *environment, a, b *look
 	if o.rate > 0 {
 		return model.Known(o.rate)
 	}
-	if r := statedRate(ctx, env, []host.Name{a.name, b.name}, ends.BAddr, p); r.State == model.Present {
+	if r := env.Reach(p).StatedRate(ctx, a.name, b.name, ends.BAddr); r.State == model.Present {
 		return r
 	}
-	if r := statedRate(ctx, env, []host.Name{b.name, a.name}, ends.AAddr, p); r.State == model.Present {
+	if r := env.Reach(p).StatedRate(ctx, b.name, a.name, ends.AAddr); r.State == model.Present {
 		return r
 	}
 	return rules.PathRate(a.facts, b.facts, ends)

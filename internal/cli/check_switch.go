@@ -28,7 +28,7 @@ func (o checkOptions) lookAtSwitches(ctx context.Context, env *environment, seen
 		}
 	}()
 	if o.lldp > 0 {
-		p.say("listening %s for what switches say of themselves", o.lldp)
+		p.Say("listening %s for what switches say of themselves", o.lldp)
 	}
 	plugged := make([]host.Plugged, len(seen))
 	var wait sync.WaitGroup
@@ -93,7 +93,7 @@ func (o checkOptions) askSwitch(ctx context.Context, address string, p *progress
 	} else if login.Community == "" {
 		return asked{}, fmt.Errorf("ask switch %s: no credentials; put them into a file for --switch-login, or the community into %s", address, snmp.CommunityVariable)
 	}
-	p.say("asking switch %s by SNMP", address)
+	p.Say("asking switch %s by SNMP", address)
 	s, err := snmp.Open(ctx, address, login)
 	if err != nil {
 		return asked{}, err

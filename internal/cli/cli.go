@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
+	"linerate/internal/failure"
 	"linerate/internal/lab/guest"
 )
 
@@ -30,34 +32,36 @@ const (
 // environment is what a command may use of the process: streams, variables
 // and the clock.
 type environment struct {
-	in     io.Reader
-	out    io.Writer
-	err    io.Writer
-	getenv func(string) string
-	now    func() time.Time
-	self   []string // argv of this very binary, for agents and lab hosts
-	json   bool
-	color  bool
-	width  int
+	app.Env
+	in    io.Reader
+	out   io.Writer
+	err   io.Writer
+	json  bool
+	color bool
+	width int
 }
 
-// exitError carries an exit code through cobra.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
+// codeOf is the exit code of a kind in which work ended without its result.
+func codeOf(k failure.Kind) int {
+	switch k {
+	case failure.Usage:
+		return ExitUsage
+	case failure.Nothing:
+		return ExitNothing
+	case failure.NotRestored:
+		return ExitNotRestored
+	case failure.Found:
+		return ExitFound
+	case failure.Interrupted:
+		return ExitInterrupted
 	}
-	return e.err.Error()
+	return ExitFailed
 }
-func (e *exitError) Unwrap() error { return e.err }
 
-func exit(code int, format string, args ...any) error {
-	return &exitError{code, fmt.Errorf(format, args...)}
-}
+// childError is a program that was run for the user and has said what was wrong.
+type childError struct{ code int }
+
+func (e *childError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // Run executes one command line and returns the exit code. Errors are printed
 // to stderr as one line that begins with "linerate: ".
@@ -69,9 +73,10 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return ExitFailed
 	}
 	env := &environment{
-		in: stdin, out: stdout, err: stderr, getenv: os.Getenv, now: time.Now, self: []string{self},
+		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now},
+		in:  stdin, out: stdout, err: stderr,
 	}
-	env.color, env.width = terminal(stdout, env.getenv)
+	env.color, env.width = terminal(stdout, env.Getenv)
 	if code, ok := runRole(ctx, env, args); ok {
 		return code
 	}
@@ -85,14 +90,11 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	var ee *exitError
-	code := ExitFailed
-	if errors.As(err, &ee) {
-		code = ee.code
+	var child *childError
+	if errors.As(err, &child) {
+		return child.code
 	}
-	if err.Error() == "" { // a child has said it already
-		return code
-	}
+	code := codeOf(failure.KindOf(err))
 	if ctx.Err() != nil && code == ExitFailed {
 		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", firstLine(err))
 		return ExitInterrupted
@@ -122,7 +124,7 @@ Start with one of these:
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	root.PersistentFlags().BoolVar(&env.json, "json", false, "print one JSON document (schemas: docs/json.md)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{ExitUsage, err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure.As(failure.Usage, err) })
 	// A new subcommand is one file with a function like these and one line here.
 	root.AddCommand(
 		demoCommand(env),
@@ -141,7 +143,6 @@ Start with one of these:
 		tuneCommand(env),
 		profileCommand(env),
 		leaveCommand(env),
-		studyCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)
@@ -152,7 +153,7 @@ Start with one of these:
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return &exitError{ExitUsage, fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+			return failure.Of(failure.Usage, "%w; see %s --help", err, cmd.CommandPath())
 		}
 		return nil
 	}

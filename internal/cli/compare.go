@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/report/compare"
 	"linerate/internal/store"
@@ -53,7 +54,7 @@ func runCompare(env *environment, first, second string) error {
 		err = printComparison(env.out, c)
 	}
 	if err == nil && !c.Same {
-		return &exitError{ExitNothing, errors.New("compare: the two measured nothing in common; what differs between their hosts is listed")}
+		return failure.As(failure.Nothing, errors.New("compare: the two measured nothing in common; what differs between their hosts is listed"))
 	}
 	return err
 }

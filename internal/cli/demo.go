@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
@@ -77,7 +78,7 @@ func runDemo(ctx context.Context, env *environment, o demoOptions) (err error) {
 		return err
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	opts, err := sweep(ctx, env, p)
 	if err != nil {
 		return err
@@ -104,9 +105,9 @@ func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.F
 		return nil, err
 	}
 	defer func() { err = closing(err, "take the lab down", l.Down) }()
-	p.say("built the lab: %s", network)
+	p.Say("built the lab: %s", network)
 	for _, s := range l.LeftOut() {
-		p.say("left out: %s", s)
+		p.Say("left out: %s", s)
 	}
 	if err := l.Inject(ctx, fault); err != nil {
 		return nil, err
@@ -114,12 +115,12 @@ func demoInLab(ctx context.Context, env *environment, o demoOptions, fault lab.F
 	rec, err = demoLoop(ctx, env, l, fault, o, p)
 	if err != nil {
 		if rec != nil && !rec.Results.Restored {
-			return nil, &exitError{ExitNotRestored, err}
+			return nil, failure.As(failure.NotRestored, err)
 		}
 		return nil, err
 	}
 	r := &rec.Results
-	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = fmt.Sprintf("demo --fault %s --seed %d", fault.ID, o.seed), version().String(), network.String(), l.LeftOut(), fault.ID+": "+fault.Doc
+	r.Command, r.Build, r.Topology, r.LeftOut, r.Injected = fmt.Sprintf("demo --fault %s --seed %d", fault.ID, o.seed), env.Build, network.String(), l.LeftOut(), fault.ID+": "+fault.Doc
 	r.Warnings = append(r.Warnings, linkWarnings(ctx, l)...)
 	return rec, nil
 }
@@ -130,7 +131,7 @@ func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault
 	ends := make([]loop.End, len(network.Hosts))
 	for i, h := range network.Hosts {
 		name := h.Name
-		c, err := host.Dial(ctx, labEndpoint(env, l, name), host.Options{Log: p.detail, Now: env.now})
+		c, err := host.Dial(ctx, labEndpoint(env, l, name), host.Options{Log: p.Detail, Now: env.Now})
 		if err != nil {
 			return nil, fmt.Errorf("reach %s: %w", name, err)
 		}
@@ -144,16 +145,16 @@ func demoLoop(ctx context.Context, env *environment, l *lab.Lab, fault lab.Fault
 		Timing:   loop.DefaultTiming(),
 		Prove:    !o.noProof,
 		Seed:     o.seed,
-		Now:      env.now,
-		Progress: func(step string) { p.say("%s", step) },
-		Report:   func(v model.Verdict) { p.say("verdict: %s", v.Line) },
+		Now:      env.Now,
+		Progress: func(step string) { p.Say("%s", step) },
+		Report:   func(v model.Verdict) { p.Say("verdict: %s", v.Line) },
 	}
 	pass.Operator = &labOperator{lab: l, fault: fault, pass: &pass}
 	return pass.Run(ctx)
 }
 
 func labEndpoint(env *environment, l *lab.Lab, name string) host.Endpoint {
-	return host.Endpoint{Name: name, Argv: l.Enter(name), Self: env.self, Data: []netip.Addr{l.Addr(name)}, StateDir: l.StateDir(name)}
+	return host.Endpoint{Name: name, Argv: l.Enter(name), Self: env.Self, Data: []netip.Addr{l.Addr(name)}, StateDir: l.StateDir(name)}
 }
 
 // labOperator lets the lab play the operator: it acts on the advice, and finds
@@ -201,7 +202,7 @@ func chooseFault(id string, seed uint64) (lab.Fault, error) {
 		ids = append(ids, f.ID)
 	}
 	if id != "" {
-		return lab.Fault{}, exit(ExitUsage, "unknown fault %q; choose one of %s", id, strings.Join(ids, ", "))
+		return lab.Fault{}, failure.Of(failure.Usage, "unknown fault %q; choose one of %s", id, strings.Join(ids, ", "))
 	}
 	return curable[seed%uint64(len(curable))], nil
 }
@@ -217,14 +218,14 @@ func randomSeed() (uint64, error) {
 // sweep removes what a killed demo of this user left, before this process may
 // enter a user namespace, from inside which it could not be seen.
 func sweep(ctx context.Context, env *environment, p *progress) (lab.Options, error) {
-	dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	dir, err := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
 	if err != nil {
 		return lab.Options{}, err
 	}
-	opts := lab.Options{Self: env.self, StateDir: dir}
+	opts := lab.Options{Self: env.Self, StateDir: dir}
 	removed, err := lab.Sweep(ctx, opts)
 	for _, r := range removed {
-		p.say("removed what an earlier run left: %s", r)
+		p.Say("removed what an earlier run left: %s", r)
 	}
 	return opts, err
 }
@@ -237,7 +238,7 @@ func inUserNS(ctx context.Context, env *environment, o demoOptions, fault lab.Fa
 	if err != nil || !need {
 		return false, err
 	}
-	argv := append(env.self, "demo", "--fault", fault.ID, "--seed", strconv.FormatUint(o.seed, 10))
+	argv := append(env.Self, "demo", "--fault", fault.ID, "--seed", strconv.FormatUint(o.seed, 10))
 	if o.noProof {
 		argv = append(argv, "--no-proof")
 	}
@@ -253,7 +254,7 @@ func inUserNS(ctx context.Context, env *environment, o demoOptions, fault lab.Fa
 		return true, err
 	}
 	if code != ExitOK {
-		return true, &exitError{code: code} // the child has said why
+		return true, &childError{code} // it has said why
 	}
 	return true, nil
 }
@@ -280,7 +281,7 @@ func closing(err error, what string, f func(context.Context) error) error {
 		if err != nil {
 			cerr = fmt.Errorf("%w; and then: %w", err, cerr)
 		}
-		return &exitError{ExitNotRestored, cerr}
+		return failure.As(failure.NotRestored, cerr)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load"
 	"linerate/internal/loop"
 	"linerate/internal/model"
@@ -99,7 +100,7 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 		return explainPair(ctx, env, o, args, rate)
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	target, err := explainTarget(ctx, env, o, args)
 	if err != nil {
 		return err
@@ -110,13 +111,13 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	}
 	defer func() { _ = agent.Close() }()
 	if o.load {
-		p.say("watching %s for a transfer; where nothing moves %s, and nothing is changed", target, o.ownLoad())
+		p.Say("watching %s for a transfer; where nothing moves %s, and nothing is changed", target, o.ownLoad())
 	} else {
-		p.say("watching %s for %s: adding no load, changing nothing", target, o.watch)
+		p.Say("watching %s for %s: adding no load, changing nothing", target, o.watch)
 	}
 	w := loop.Watch{
 		Agent: agent, Target: target.Target, LineRate: rate, For: o.watch, Patience: maxWatch,
-		Now: env.now, Progress: func(s string) { p.say("%s", s) },
+		Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
 	}
 	switch {
 	case o.write != "":
@@ -130,13 +131,13 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	rec, err := w.Run(ctx)
 	var idle *loop.IdleError
 	if errors.As(err, &idle) {
-		return &exitError{ExitNothing, err}
+		return failure.As(failure.Nothing, err)
 	}
 	if err != nil {
 		return err
 	}
 	addPlace(&rec.Results, rec.Facts, target.Target, rate)
-	rec.Results.Command, rec.Results.Build = "explain", version().String()
+	rec.Results.Command, rec.Results.Build = "explain", env.Build
 	return conclude(env, rec)
 }
 
@@ -153,26 +154,26 @@ func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
 	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
 	switch {
 	case len(args) == 0 && o.attach == "":
-		return none, exit(ExitUsage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
+		return none, failure.Of(failure.Usage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
 	case len(args) > 0 && o.attach != "":
-		return none, exit(ExitUsage, "explain either a mount, two hosts or --attach, not more than one of them")
+		return none, failure.Of(failure.Usage, "explain either a mount, two hosts or --attach, not more than one of them")
 	case o.attach != "" && o.load:
-		return none, exit(ExitUsage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
+		return none, failure.Of(failure.Usage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
 	case o.write != "" && (o.attach != "" || len(args) == 1 && !o.load):
-		return none, exit(ExitUsage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
+		return none, failure.Of(failure.Usage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
 	case o.streams < 1 || o.streams > load.MaxStreams:
-		return none, exit(ExitUsage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
+		return none, failure.Of(failure.Usage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
 	case o.watch < time.Second || o.watch > maxWatch:
-		return none, exit(ExitUsage, "--for %s: choose between 1s and %s", o.watch, maxWatch)
+		return none, failure.Of(failure.Usage, "--for %s: choose between 1s and %s", o.watch, maxWatch)
 	case o.lineRate == "":
 		return none, nil
 	}
 	rate, err := unit.ParseBitRate(o.lineRate)
 	if err != nil {
-		return none, exit(ExitUsage, "--line-rate: %w", err)
+		return none, failure.Of(failure.Usage, "--line-rate: %w", err)
 	}
 	if rate == 0 {
-		return none, exit(ExitUsage, "--line-rate: a link carries more than nothing")
+		return none, failure.Of(failure.Usage, "--line-rate: a link carries more than nothing")
 	}
 	return model.Known(rate), nil
 }

@@ -9,15 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 
 	"linerate/internal/explain"
+	"linerate/internal/failure"
 	"linerate/internal/host"
-	"linerate/internal/kernel"
 	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/unit"
 )
 
@@ -35,8 +34,8 @@ func explainPair(ctx context.Context, env *environment, o explainOptions, args [
 		}
 	}
 	p := newProgress(env)
-	defer p.end()
-	agents, err := dialAll(ctx, env, names, p)
+	defer p.End()
+	agents, err := env.Reach(p).DialAll(ctx, names)
 	defer func() {
 		for _, a := range agents {
 			_ = a.Close()
@@ -49,7 +48,7 @@ func explainPair(ctx context.Context, env *environment, o explainOptions, args [
 	if err != nil {
 		return err
 	}
-	rec.Results.Command, rec.Results.Build = "explain "+strings.Join(args, " "), version().String()
+	rec.Results.Command, rec.Results.Build = "explain "+strings.Join(args, " "), env.Build
 	return conclude(env, rec)
 }
 
@@ -60,19 +59,6 @@ type pair struct {
 	agents []*host.Client
 }
 
-// dialAll starts an agent on every host; with an error it returns those that
-// were started before.
-func dialAll(ctx context.Context, env *environment, names []host.Name, p *progress) (agents []*host.Client, err error) {
-	for _, n := range names {
-		a, err := dialHost(ctx, env, n, p)
-		if err != nil {
-			return agents, err
-		}
-		agents = append(agents, a)
-	}
-	return agents, nil
-}
-
 func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
 	export, via, err := findExport(ctx, o, h)
 	if err != nil {
@@ -81,13 +67,13 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 	if o.via == "" {
 		o.via = via
 	}
-	from, to, err := dataPath(ctx, o, h.names, h.agents)
-	var unrouted *noRouteError
+	from, to, err := reach.Path(ctx, o.via, h.names, h.agents)
+	var unrouted *reach.NoRouteError
 	if err != nil && !errors.As(err, &unrouted) {
 		return nil, err
 	}
 	if rate.State != model.Present {
-		rate = statedRate(ctx, env, h.names, to, p)
+		rate = env.Reach(p).StatedRate(ctx, h.names[0], h.names[1], to)
 	}
 	if unrouted != nil {
 		return unroutedPair(ctx, env, h, rate, to, p)
@@ -105,12 +91,12 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 		}
 		sender, receiver = receiver, sender // as a read flows
 	}
-	p.say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
+	p.Say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
 	c := loop.Climb{
 		Loop: loop.Loop{
 			Sender: sender, Receiver: receiver,
 			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
-			Now: env.now, Progress: func(s string) { p.say("%s", s) },
+			Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
 		},
 		Streams: o.streams, Export: export, Write: o.write,
 	}
@@ -122,16 +108,10 @@ func climb(ctx context.Context, env *environment, o explainOptions, h pair, rate
 func unroutedPair(ctx context.Context, env *environment, h pair, rate model.Fact[unit.BitRate], to netip.Addr, p *progress) (*loop.Record, error) {
 	c := loop.Climb{Loop: loop.Loop{
 		Sender: loop.End{Name: h.args[0], Agent: h.agents[0]}, Receiver: loop.End{Name: strings.TrimSuffix(h.args[1], ":"+h.names[1].Path), Agent: h.agents[1]},
-		LineRate: rate, Now: env.now, Progress: func(s string) { p.say("%s", s) },
+		LineRate: rate, Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
 	}}
 	return c.Unrouted(ctx, to)
 }
-
-// noRouteError: the main routing table leads nowhere near an address.
-type noRouteError struct{ to netip.Addr }
-
-// Error implements error.
-func (e *noRouteError) Error() string { return fmt.Sprintf("no route to %s", e.to) }
 
 // findExport is the export that the second name's path is; nil without one.
 // via is the address that the client has it mounted from.
@@ -159,14 +139,14 @@ func findExport(ctx context.Context, o explainOptions, h pair) (export *loop.Exp
 // judges it from both ends without any load. It returns nothing when the mount is idle.
 func watchMount(ctx context.Context, env *environment, o explainOptions, client, server loop.End, e *loop.Export, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
 	if e.Mount.Point == "" {
-		p.say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client.Name, e.Path, server.Name)
+		p.Say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client.Name, e.Path, server.Name)
 		return nil, nil
 	}
-	p.say("watching %s from both ends for a transfer, without load", e.Mount.Point)
+	p.Say("watching %s from both ends for a transfer, without load", e.Mount.Point)
 	c := loop.Climb{
 		Loop: loop.Loop{
 			Sender: server, Receiver: client, LineRate: rate,
-			Now: env.now, Progress: func(s string) { p.say("%s", s) },
+			Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
 		},
 		Export: e,
 	}
@@ -179,36 +159,13 @@ func watchMount(ctx context.Context, env *environment, o explainOptions, client,
 	return rec, nil
 }
 
-// statedRate is what the description of a lab promises for its flow, as a port's
-// speed would; it says nothing of faults. Elsewhere nothing is stated.
-func statedRate(ctx context.Context, env *environment, names []host.Name, to netip.Addr, p *progress) model.Fact[unit.BitRate] {
-	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
-	if names[0].Reach != host.Lab || names[1].Reach != host.Lab || names[0].Lab != names[1].Lab {
-		return none
-	}
-	c, err := findLab(env, names[0].Lab)
-	if err != nil {
-		return none
-	}
-	s, err := c.Status(ctx)
-	if err != nil || !slices.Contains(s.Flow.From, names[0].Host) || s.Flow.To != names[1].Host {
-		return none
-	}
-	h, err := hostOf(s, names[1].Host)
-	if err != nil || h.Data != to.String() {
-		return none
-	}
-	p.say("line rate: %s, as topology %s states it", unit.BitRate(s.Flow.Rate), s.Topology)
-	return model.Known(unit.BitRate(s.Flow.Rate))
-}
-
 // pairNames reads the two hosts. A path belongs to the second, the server.
 func pairNames(o explainOptions, args []string) ([]host.Name, error) {
 	var out []host.Name
 	for _, a := range args {
 		n, err := host.ParseName(a)
 		if err != nil {
-			return nil, exit(ExitUsage, "%w", err)
+			return nil, failure.Of(failure.Usage, "%w", err)
 		}
 		out = append(out, n)
 	}
@@ -216,17 +173,17 @@ func pairNames(o explainOptions, args []string) ([]host.Name, error) {
 	server.Path = ""
 	switch {
 	case out[0].Path != "":
-		return nil, exit(ExitUsage, "explain %s %s: the client has no path; name two hosts (client1, user@nas1, lab:client1, localhost), the second with its export where that is to be read: nas1:/export", args[0], args[1])
+		return nil, failure.Of(failure.Usage, "explain %s %s: the client has no path; name two hosts (client1, user@nas1, lab:client1, localhost), the second with its export where that is to be read: nas1:/export", args[0], args[1])
 	case out[0] == server:
-		return nil, exit(ExitUsage, "explain %s %s: name two different hosts", args[0], args[1])
+		return nil, failure.Of(failure.Usage, "explain %s %s: name two different hosts", args[0], args[1])
 	case out[1].Path != "" && !path.IsAbs(out[1].Path):
-		return nil, exit(ExitUsage, "explain %s: the export is an absolute path on the server, e.g. nas1:/export", args[1])
+		return nil, failure.Of(failure.Usage, "explain %s: the export is an absolute path on the server, e.g. nas1:/export", args[1])
 	case o.write != "" && (out[1].Path == "" || !path.IsAbs(o.write)):
-		return nil, exit(ExitUsage, "--write %s: name the export, %s:/export, and an absolute path on %s's mount of it", o.write, args[1], args[0])
+		return nil, failure.Of(failure.Usage, "--write %s: name the export, %s:/export, and an absolute path on %s's mount of it", o.write, args[1], args[0])
 	case o.file != "" && out[1].Path == "":
-		return nil, exit(ExitUsage, "--file %s: name the export that it lies in: %s:/export", o.file, args[1])
+		return nil, failure.Of(failure.Usage, "--file %s: name the export that it lies in: %s:/export", o.file, args[1])
 	case o.file != "" && !filepath.IsLocal(o.file):
-		return nil, exit(ExitUsage, "--file %q: want a path below the export, e.g. images/big.iso", o.file)
+		return nil, failure.Of(failure.Usage, "--file %q: want a path below the export, e.g. images/big.iso", o.file)
 	}
 	return out, nil
 }
@@ -255,109 +212,15 @@ func (o explainOptions) mayLoad(env *environment, names []host.Name) error {
 	}
 	in, ok := env.in.(*os.File)
 	if !ok || env.json {
-		return exit(ExitUsage, "%s: allow it with --load", what)
+		return failure.Of(failure.Usage, "%s: allow it with --load", what)
 	}
 	if tty, _ := isTerminal(in); !tty {
-		return exit(ExitUsage, "%s: allow it with --load", what)
+		return failure.Of(failure.Usage, "%s: allow it with --load", what)
 	}
 	fmt.Fprintf(env.err, "%s. Go on? [y/N] ", what)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
-		return exit(ExitNothing, "nothing was loaded")
+		return failure.Of(failure.Nothing, "nothing was loaded")
 	}
 	return nil
-}
-
-// dialHost starts an agent on a host by its name.
-func dialHost(ctx context.Context, env *environment, n host.Name, p *progress) (*host.Client, error) {
-	ep, err := endpoint(ctx, env, n)
-	if err != nil {
-		return nil, err
-	}
-	c, err := host.Dial(ctx, ep, host.Options{Log: p.detail, Now: env.now})
-	if err != nil {
-		return nil, fmt.Errorf("reach %s: %w", n, err)
-	}
-	return c, nil
-}
-
-const thisHost = "localhost"
-
-func endpoint(ctx context.Context, env *environment, n host.Name) (host.Endpoint, error) {
-	switch {
-	case n.Reach == host.Lab:
-		return labHost(ctx, env, n)
-	case n.Host == thisHost && n.User == "":
-		return host.Endpoint{Name: thisHost, Self: env.self}, nil
-	}
-	return host.Ssh{Binary: ownBinary(env)}.Reach(ctx, n, nil)
-}
-
-// ownBinary is this very program, for hosts of the same kind.
-func ownBinary(env *environment) func(goos, goarch string) (string, error) {
-	return func(goos, goarch string) (string, error) {
-		if goos != runtime.GOOS || goarch != runtime.GOARCH {
-			return "", fmt.Errorf("copy linerate to a host of %s/%s: this build is for %s/%s; start it from a machine of the same kind", goos, goarch, runtime.GOOS, runtime.GOARCH)
-		}
-		return os.Executable()
-	}
-}
-
-// dataPath chooses the addresses that carry the data: --via, else the lab's,
-// else what the receiver's name resolves to; and the sender's on the same
-// network.
-func dataPath(ctx context.Context, o explainOptions, names []host.Name, agents []*host.Client) (from, to netip.Addr, err error) {
-	if to, err = receiverAddr(ctx, o, names[1], agents[1]); err != nil {
-		return from, to, err
-	}
-	f, err := agents[0].Facts(ctx)
-	if err != nil {
-		return from, to, fmt.Errorf("look at %s: %w", names[0], err)
-	}
-	if from, err = sourceFor(f, to); err != nil {
-		return from, to, fmt.Errorf("find the data path from %s: %w", names[0], err)
-	}
-	return from, to, nil
-}
-
-func receiverAddr(ctx context.Context, o explainOptions, n host.Name, agent *host.Client) (netip.Addr, error) {
-	if o.via != "" {
-		a, err := netip.ParseAddr(o.via)
-		if err != nil {
-			return a, exit(ExitUsage, "--via %q: want the receiver's data address, e.g. 10.0.0.2", o.via)
-		}
-		return a, nil
-	}
-	if data := agent.Data(); len(data) > 0 {
-		return data[0], nil
-	}
-	if n.Host == thisHost {
-		return netip.Addr{}, exit(ExitUsage, "name the data address that data is to be sent to with --via: this machine may have several")
-	}
-	addrs, err := kernel.Resolve(ctx, n.Host)
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("find the data address of %s: %w; name it with --via", n, err)
-	}
-	return addrs[0], nil
-}
-
-// sourceFor is the sender's address towards a destination: the one its route
-// names, else that of the interface the route leads through.
-func sourceFor(f *model.Facts, to netip.Addr) (netip.Addr, error) {
-	route, ok := f.RouteTo(to)
-	if !ok {
-		return netip.Addr{}, &noRouteError{to}
-	}
-	if route.Src.IsValid() {
-		return route.Src, nil
-	}
-	i := slices.IndexFunc(f.NICs, func(n model.NIC) bool { return n.Name == route.Dev })
-	if i >= 0 {
-		for _, p := range f.NICs[i].Addrs {
-			if p.Addr().Is4() == to.Is4() && !p.Addr().IsLinkLocalUnicast() {
-				return p.Addr(), nil
-			}
-		}
-	}
-	return netip.Addr{}, errors.New("the interface " + route.Dev + " has no address of that kind")
 }

@@ -13,10 +13,12 @@ import (
 	"strings"
 
 	"linerate/internal/facts"
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/load"
 	"linerate/internal/loop"
+	"linerate/internal/reach"
 )
 
 // watched is whom to watch, and from where.
@@ -52,7 +54,7 @@ func attachTarget(ctx context.Context, s string) (loop.Target, error) {
 	name, service, err := net.SplitHostPort(s)
 	port, perr := strconv.ParseUint(service, 10, 16)
 	if err != nil || perr != nil || name == "" || port == 0 {
-		return loop.Target{}, exit(ExitUsage, "--attach %q: want HOST:PORT, e.g. nas1:2049, or the number of a process", s)
+		return loop.Target{}, failure.Of(failure.Usage, "--attach %q: want HOST:PORT, e.g. nas1:2049, or the number of a process", s)
 	}
 	addrs, err := kernel.Resolve(ctx, name)
 	if err != nil {
@@ -70,7 +72,7 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	info, err := facts.MountOf(ctx, kernel.Live{}, abs)
 	var local *facts.MountError
 	if errors.As(err, &local) {
-		return loop.Target{}, &exitError{ExitNothing, err}
+		return loop.Target{}, failure.As(failure.Nothing, err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return loop.Target{}, fmt.Errorf("%s: no such path here; name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them, or an iSCSI disk", path)
@@ -79,7 +81,7 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 		return loop.Target{}, err
 	}
 	if !passesTCP(info) {
-		return loop.Target{}, exit(ExitNothing, "%s: its data goes by %s, and linerate can watch TCP only; mount it over TCP to have it explained", storageName(info, abs), info.Proto)
+		return loop.Target{}, failure.Of(failure.Nothing, "%s: its data goes by %s, and linerate can watch TCP only; mount it over TCP to have it explained", storageName(info, abs), info.Proto)
 	}
 	t := loop.Target{Name: storageName(info, abs), Mount: nfsMount(info), Share: smbShare(info), Disk: info.Device}
 	addStorage(&t, info)
@@ -121,7 +123,7 @@ func writeBelow(ctx context.Context, dir string, w watched) (string, error) {
 		return "", err
 	}
 	if err != nil || w.Mount+w.Share == "" || nfsMount(m) != w.Mount || smbShare(m) != w.Share {
-		return "", exit(ExitUsage, "--write %s: it does not lie on %s; nothing was written", dir, w.Name)
+		return "", failure.Of(failure.Usage, "--write %s: it does not lie on %s; nothing was written", dir, w.Name)
 	}
 	return p, nil
 }
@@ -192,14 +194,14 @@ func smbShare(info facts.MountInfo) string {
 func processTarget(ctx context.Context, env *environment, pid int) (watched, error) {
 	p, err := facts.ProcessOf(ctx, kernel.Live{}, pid)
 	if errors.Is(err, facts.ErrKernelThread) {
-		return watched{}, &exitError{ExitNothing, err}
+		return watched{}, failure.As(failure.Nothing, err)
 	}
 	if err != nil {
 		return watched{}, err
 	}
 	w := watched{Target: ofProcess(p)}
 	if p.Sockets == 0 && len(w.Peers) == 0 {
-		return w, exit(ExitNothing, "attach to %s: %s", p, w.Without)
+		return w, failure.Of(failure.Nothing, "attach to %s: %s", p, w.Without)
 	}
 	if p.OtherNet {
 		w.Notes = append(w.Notes, p.String()+" is in another network namespace (a container): interfaces, routes and net.* settings are those of that namespace")
@@ -263,7 +265,7 @@ func enterNetwork(env *environment, p facts.Process, uid int) ([]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("attach to %s: %w", p, err)
 	}
-	return slices.Concat(env.self, []string{netRole, strconv.Itoa(p.PID), strconv.FormatUint(start, 10)}), nil
+	return slices.Concat(env.Self, []string{netRole, strconv.Itoa(p.PID), strconv.FormatUint(start, 10)}), nil
 }
 
 // netMain is the role netRole: PID START COMMAND…. It returns only on error.
@@ -288,5 +290,5 @@ func netMain(args []string) error {
 // dialWatched starts an agent on this host, in the network namespace of what
 // is watched.
 func dialWatched(ctx context.Context, env *environment, p *progress, w watched) (*host.Client, error) {
-	return host.Dial(ctx, host.Endpoint{Name: localName, Argv: w.enter, Self: env.self}, host.Options{Log: p.detail, Now: env.now})
+	return host.Dial(ctx, host.Endpoint{Name: reach.Here, Argv: w.enter, Self: env.Self}, host.Options{Log: p.Detail, Now: env.Now})
 }

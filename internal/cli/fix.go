@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/unit"
 )
 
@@ -75,9 +76,9 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 	}
 	switch {
 	case o.budget <= 0 || o.budget > 24*time.Hour:
-		return exit(ExitUsage, "--budget %s: choose up to 24h", o.budget)
+		return failure.Of(failure.Usage, "--budget %s: choose up to 24h", o.budget)
 	case !o.yes && !asksHere(env):
-		return exit(ExitUsage, "fix changes settings of %s and %s and asks before each: run it on a terminal, or allow all with --yes", args[0], args[1])
+		return failure.Of(failure.Usage, "fix changes settings of %s and %s and asks before each: run it on a terminal, or allow all with --yes", args[0], args[1])
 	}
 	if o.seed == 0 {
 		if o.seed, err = randomSeed(); err != nil {
@@ -85,8 +86,8 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 		}
 	}
 	p := newProgress(env)
-	defer p.end()
-	agents, err := dialAll(ctx, env, names, p)
+	defer p.End()
+	agents, err := env.Reach(p).DialAll(ctx, names)
 	defer func() {
 		for _, a := range agents {
 			_ = a.Close()
@@ -105,30 +106,30 @@ func fixPath(ctx context.Context, env *environment, o fixOptions, h pair, rate m
 		return nil, err
 	}
 	if export != nil && export.Mount.Point == "" {
-		return nil, exit(ExitUsage, "fix %s %s: %s has not mounted it: mount it, or name the two hosts alone to fix the network between them", h.args[0], h.args[1], h.args[0])
+		return nil, failure.Of(failure.Usage, "fix %s %s: %s has not mounted it: mount it, or name the two hosts alone to fix the network between them", h.args[0], h.args[1], h.args[0])
 	}
 	if o.via == "" {
 		o.via = via
 	}
-	from, to, err := dataPath(ctx, o.explainOptions, h.names, h.agents)
+	from, to, err := reach.Path(ctx, o.via, h.names, h.agents)
 	if err != nil {
 		return nil, err
 	}
 	if rate.State != model.Present {
-		rate = statedRate(ctx, env, h.names, to, p)
+		rate = env.Reach(p).StatedRate(ctx, h.names[0], h.names[1], to)
 	}
 	sender, receiver := loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]}, loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]}
 	if export != nil { // as a read flows
 		receiver.Name = strings.TrimSuffix(h.args[1], ":"+h.names[1].Path)
 		sender, receiver = receiver, sender
 	}
-	p.say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
+	p.Say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
 	f := loop.Fix{
 		Loop: loop.Loop{
 			Sender: sender, Receiver: receiver,
 			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
-			Seed: o.seed, Now: env.now, Progress: func(s string) { p.say("%s", s) },
-			Report: func(v model.Verdict) { p.say("verdict: %s", v.Line) },
+			Seed: o.seed, Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
+			Report: func(v model.Verdict) { p.Say("verdict: %s", v.Line) },
 		},
 		Budget: o.budget, Export: export,
 	}
@@ -170,21 +171,18 @@ func concludeFix(ctx context.Context, env *environment, rec *loop.Record, args [
 	kept := keptOn(rec.Results.Steps)
 	if err != nil {
 		if !rec.Results.Restored {
-			err = &exitError{ExitNotRestored, err}
+			err = failure.As(failure.NotRestored, err)
 		}
 		if kept == "" {
 			return err
 		}
-		var coded *exitError
-		code := ExitFailed
-		if errors.As(err, &coded) {
-			code = coded.code
-		} else if ctx.Err() != nil {
-			code = ExitInterrupted
+		kind := failure.KindOf(err)
+		if kind == failure.Failed && ctx.Err() != nil {
+			kind = failure.Interrupted
 		}
-		return &exitError{code, fmt.Errorf("%w; what had earned its place before is kept: linerate tune undo %s puts it back", err, kept)}
+		return failure.Of(kind, "%w; what had earned its place before is kept: linerate tune undo %s puts it back", err, kept)
 	}
-	rec.Results.Command, rec.Results.Build = "fix "+strings.Join(args, " "), version().String()
+	rec.Results.Command, rec.Results.Build = "fix "+strings.Join(args, " "), env.Build
 	return conclude(env, rec)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 )
 
@@ -89,7 +90,7 @@ func guideShowCommand(env *environment) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			g, ok := guide.FindGuide(args[0])
 			if !ok {
-				return exit(ExitUsage, "show guide %q: there is none; near it are %s; linerate guide lists them all", args[0], strings.Join(guide.NearGuides(args[0], 3), ", "))
+				return failure.Of(failure.Usage, "show guide %q: there is none; near it are %s; linerate guide lists them all", args[0], strings.Join(guide.NearGuides(args[0], 3), ", "))
 			}
 			if env.json {
 				return printJSON(env, g)

@@ -14,11 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/facts"
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 )
 
 // auditOptions is what was typed after guide audit.
@@ -78,7 +80,7 @@ The last line that sets a thing wins; the others are said to be shadowed.`,
 func (o auditOptions) check() error {
 	if o.release != "" {
 		if _, err := guide.ParseRelease(o.release); err != nil {
-			return exit(ExitUsage, "audit: %w", err)
+			return failure.Of(failure.Usage, "audit: %w", err)
 		}
 	}
 	n := 0
@@ -88,7 +90,7 @@ func (o auditOptions) check() error {
 		}
 	}
 	if n > 1 {
-		return exit(ExitUsage, "audit either a HOST, --from or --root, not more than one of them")
+		return failure.Of(failure.Usage, "audit either a HOST, --from or --root, not more than one of them")
 	}
 	return nil
 }
@@ -107,7 +109,7 @@ func (o auditOptions) files(ctx context.Context, env *environment) (model.HostFi
 		} else if err != nil {
 			err = fmt.Errorf("audit %s: %w", o.root, err)
 		}
-	case o.host != "" && o.host != thisHost:
+	case o.host != "" && o.host != reach.Here:
 		h, err = filesOf(ctx, env, o.host)
 	default:
 		h, err = filesHere(ctx)
@@ -135,13 +137,13 @@ func filesOf(ctx context.Context, env *environment, name string) (h model.HostFi
 		return h, err
 	}
 	if n.Path != "" {
-		return h, exit(ExitUsage, "audit %s: name a host without a path (nas1, user@nas1, lab:client1); for a tree of files there is --root", name)
+		return h, failure.Of(failure.Usage, "audit %s: name a host without a path (nas1, user@nas1, lab:client1); for a tree of files there is --root", name)
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	a, err := dialHost(ctx, env, n, p)
+	a, err := env.Reach(p).Dial(ctx, n)
 	if err != nil {
 		return h, err
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/lab"
@@ -36,66 +36,13 @@ namespaces it makes. See docs/lab.md.`,
 func labName(cmd *cobra.Command, env *environment, name *string) {
 	cmd.Flags().StringVar(name, "name", "", "which lab, where several are up")
 	_ = cmd.RegisterFlagCompletionFunc("name", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+		dir, err := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		names, _ := lab.Names(dir) // completion has nobody to tell
 		return names, cobra.ShellCompDirectiveNoFileComp
 	})
-}
-
-// findLab reaches the keeper of the lab with this name, or of the only one.
-func findLab(env *environment, name string) (*lab.Client, error) {
-	dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
-	if err != nil {
-		return nil, err
-	}
-	c, err := lab.Connect(dir, name)
-	if errors.Is(err, lab.ErrNone) {
-		return nil, &exitError{ExitNothing, err}
-	}
-	if err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	return c, nil
-}
-
-// labHost is how an agent gets to a host of a lab that is up.
-func labHost(ctx context.Context, env *environment, n host.Name) (host.Endpoint, error) {
-	c, err := findLab(env, n.Lab)
-	if err != nil {
-		return host.Endpoint{}, err
-	}
-	s, err := c.Status(ctx)
-	if err != nil {
-		return host.Endpoint{}, err
-	}
-	h, err := hostOf(s, n.Host)
-	if err != nil {
-		return host.Endpoint{}, err
-	}
-	data, err := dataAddress(h)
-	if err != nil {
-		return host.Endpoint{}, err
-	}
-	argv := append(slices.Clone(env.self), "lab", "exec", "--name", c.Name, n.Host, "--")
-	self := env.self
-	if len(h.Program) > 0 {
-		self = h.Program
-	}
-	return host.Endpoint{Name: n.Host, Argv: argv, Self: self, Data: data, StateDir: h.StateDir}, nil
-}
-
-func hostOf(s lab.Status, name string) (lab.HostStatus, error) {
-	var names []string
-	for _, h := range s.Hosts {
-		if h.Name == name {
-			return h, nil
-		}
-		names = append(names, h.Name)
-	}
-	return lab.HostStatus{}, exit(ExitUsage, "lab %s has no host %q; there are %v", s.Name, name, names)
 }
 
 func labExecCommand(env *environment) *cobra.Command {
@@ -122,15 +69,15 @@ func runLabExec(ctx context.Context, env *environment, name, hostName string, ar
 		argv = argv[1:]
 	}
 	if len(argv) == 0 {
-		return exit(ExitUsage, "lab exec %s: say what to run: linerate lab exec %s -- ip addr", hostName, hostName)
+		return failure.Of(failure.Usage, "lab exec %s: say what to run: linerate lab exec %s -- ip addr", hostName, hostName)
 	}
-	c, err := findLab(env, name)
+	c, err := env.Reach(nil).Lab(name)
 	if err != nil {
 		return err
 	}
 	enter, err := c.Enter(ctx, hostName)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	need, err := lab.NeedUserNS()
 	if err != nil {
@@ -152,8 +99,11 @@ func execThroughKeeper(ctx context.Context, env *environment, c *lab.Client, hos
 	sig, stop := passedSignals()
 	defer stop()
 	code, err := c.Exec(context.WithoutCancel(ctx), hostName, argv, in, out, errs, sig)
-	if err != nil || code != 0 {
-		return &exitError{code, err}
+	switch {
+	case err != nil:
+		return err
+	case code != 0:
+		return &childError{code}
 	}
 	return nil
 }
@@ -162,7 +112,7 @@ func execThroughKeeper(ctx context.Context, env *environment, c *lab.Client, hos
 func checkLabName(name string) error {
 	n, err := host.ParseName("lab:" + name + "/h")
 	if err != nil || n.Lab != name || len(name) > 40 {
-		return exit(ExitUsage, "--name %q: want letters, digits, dots and hyphens, at most 40", name)
+		return failure.Of(failure.Usage, "--name %q: want letters, digits, dots and hyphens, at most 40", name)
 	}
 	return nil
 }

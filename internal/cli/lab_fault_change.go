@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/lab"
 	"linerate/internal/model"
 )
@@ -47,7 +48,7 @@ func labFaultRemoveCommand(env *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 1 {
-				return exit(ExitUsage, "fault %q: want its number; see linerate lab fault list", args[0])
+				return failure.Of(failure.Usage, "fault %q: want its number; see linerate lab fault list", args[0])
 			}
 			return changeFault(env, name, "removed", func(c *lab.Client) (lab.Injected, error) { return c.RemoveFault(cmd.Context(), n) })
 		},
@@ -58,13 +59,13 @@ func labFaultRemoveCommand(env *environment) *cobra.Command {
 
 // changeFault asks the keeper for a change and says what came of it.
 func changeFault(env *environment, name, done string, change func(*lab.Client) (lab.Injected, error)) error {
-	c, err := findLab(env, name)
+	c, err := env.Reach(nil).Lab(name)
 	if err != nil {
 		return err
 	}
 	f, err := change(c)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	if env.json {
 		return printJSON(env, f)
@@ -87,7 +88,7 @@ func labFaultListCommand(env *environment) *cobra.Command {
 }
 
 func listFaults(ctx context.Context, env *environment, name string) error {
-	c, err := findLab(env, name)
+	c, err := env.Reach(nil).Lab(name)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 		if f.By != "" {
 			what += " (by study " + f.By + ")"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, what, claimed(f.Limiter), env.now().Sub(f.Since).Round(time.Second))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, what, claimed(f.Limiter), env.Now().Sub(f.Since).Round(time.Second))
 	}
 	return w.Flush()
 }

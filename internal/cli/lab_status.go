@@ -31,7 +31,7 @@ func labStatusCommand(env *environment) *cobra.Command {
 }
 
 func runLabStatus(ctx context.Context, env *environment, name string) error {
-	dir, err := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	dir, err := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 		return err
 	}
 	if name != "" || len(names) == 0 {
-		c, err := findLab(env, name)
+		c, err := env.Reach(nil).Lab(name)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 		return printJSON(env, all)
 	}
 	for _, s := range all {
-		if err := printLab(env.out, s, env.now()); err != nil {
+		if err := printLab(env.out, s, env.Now()); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/lab/topology"
 )
 
@@ -29,14 +30,14 @@ func runTopologies(env *environment, svg, yaml string) error {
 	case yaml != "":
 		src, err := topology.Source(yaml)
 		if err != nil {
-			return &exitError{ExitUsage, err}
+			return failure.As(failure.Usage, err)
 		}
 		_, err = env.out.Write(src)
 		return err
 	case svg != "":
 		t, err := topology.Find(svg)
 		if err != nil {
-			return &exitError{ExitUsage, err}
+			return failure.As(failure.Usage, err)
 		}
 		_, err = env.out.Write(topology.SVG(t))
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
 )
@@ -73,7 +73,7 @@ func parseServe(args []string) (map[string][]string, error) {
 	for _, a := range args {
 		name, kinds, ok := strings.Cut(a, "=")
 		if !ok || name == "" || kinds == "" {
-			return nil, exit(ExitUsage, "--serve %q: want HOST=KIND, such as nas1=nfs,smb", a)
+			return nil, failure.Of(failure.Usage, "--serve %q: want HOST=KIND, such as nas1=nfs,smb", a)
 		}
 		out[name] = append(out[name], strings.Split(kinds, ",")...)
 	}
@@ -86,14 +86,14 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 		return err
 	}
 	if t, err = t.WithKinds(o.kinds()); err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	serve, err := parseServe(o.serve)
 	if err != nil {
 		return err
 	}
 	if t, err = t.Serve(serve); err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	if o.name == "" {
 		o.name = t.Name
@@ -102,17 +102,17 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 		return err
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	opts, err := sweep(ctx, env, p)
 	if err != nil {
 		return err
 	}
 	if names, err := lab.Names(opts.StateDir); err == nil && slices.Contains(names, o.name) {
-		return exit(ExitUsage, "a lab named %s is up already; take it down with linerate lab down --name %s, or give this one another name with --name", o.name, o.name)
+		return failure.Of(failure.Usage, "a lab named %s is up already; take it down with linerate lab down --name %s, or give this one another name with --name", o.name, o.name)
 	}
 	order := lab.Order{Name: o.name, File: file, YAML: yaml, FullRate: o.fullRate, Seed: o.seed, Serve: serve, Kinds: o.kinds()}
-	argv := append(slices.Clone(env.self), "lab-keep")
-	if err := lab.Keep(ctx, argv, order, func(step string) { p.say("%s", step) }); err != nil {
+	argv := append(slices.Clone(env.Self), "lab-keep")
+	if err := lab.Keep(ctx, argv, order, func(step string) { p.Say("%s", step) }); err != nil {
 		return fmt.Errorf("lab %s did not come up: %w", o.name, err)
 	}
 	c, err := lab.Connect(opts.StateDir, o.name)
@@ -123,7 +123,7 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 	if err != nil {
 		return err
 	}
-	p.end()
+	p.End()
 	if env.json {
 		return printJSON(env, s)
 	}
@@ -151,7 +151,7 @@ func readTopology(arg string) (file string, yaml []byte, t topology.Topology, er
 	if strings.ContainsAny(arg, "/.") {
 		yaml, err = os.ReadFile(arg)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, t, exit(ExitUsage, "there is no file %s; linerate lab topologies lists what is built in, --yaml NAME prints one to start from", arg)
+			return "", nil, t, failure.Of(failure.Usage, "there is no file %s; linerate lab topologies lists what is built in, --yaml NAME prints one to start from", arg)
 		}
 		if err != nil {
 			return "", nil, t, fmt.Errorf("read topology: %w", err)
@@ -159,12 +159,12 @@ func readTopology(arg string) (file string, yaml []byte, t topology.Topology, er
 		file = filepath.Base(arg)
 	} else {
 		if yaml, err = topology.Source(arg); err != nil {
-			return "", nil, t, &exitError{ExitUsage, err}
+			return "", nil, t, failure.As(failure.Usage, err)
 		}
 		file = arg + ".yaml"
 	}
 	if t, err = topology.Parse(file, yaml); err != nil {
-		return "", nil, t, &exitError{ExitUsage, err}
+		return "", nil, t, failure.As(failure.Usage, err)
 	}
 	return file, yaml, t, nil
 }
@@ -179,17 +179,17 @@ What was set in it and not written to a file is gone, as on any machine.`,
 		Example: "  linerate lab up back-to-back --kernel server1\n  linerate lab reboot server1",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := findLab(env, name)
+			c, err := env.Reach(nil).Lab(name)
 			if err != nil {
 				return err
 			}
 			p := newProgress(env)
-			defer p.end()
-			p.say("rebooting %s", args[0])
+			defer p.End()
+			p.Say("rebooting %s", args[0])
 			if err := c.Reboot(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			p.end()
+			p.End()
 			if env.json {
 				return printJSON(env, map[string]string{"rebooted": args[0]})
 			}
@@ -218,7 +218,7 @@ func labDownCommand(env *environment) *cobra.Command {
 
 func runLabDown(ctx context.Context, env *environment, name string, all bool) error {
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	opts, err := sweep(ctx, env, p)
 	if err != nil {
 		return err
@@ -228,14 +228,14 @@ func runLabDown(ctx context.Context, env *environment, name string, all bool) er
 		return err
 	}
 	if !all {
-		c, err := findLab(env, name)
+		c, err := env.Reach(nil).Lab(name)
 		if err != nil {
 			return err
 		}
 		names = []string{c.Name}
 	}
 	if len(names) == 0 {
-		return &exitError{ExitNothing, lab.ErrNone}
+		return failure.As(failure.Nothing, lab.ErrNone)
 	}
 	for _, n := range names {
 		c, err := lab.Connect(opts.StateDir, n)
@@ -245,20 +245,12 @@ func runLabDown(ctx context.Context, env *environment, name string, all bool) er
 		if err := c.Down(ctx); err != nil {
 			return fmt.Errorf("take lab %s down: %w", n, err)
 		}
-		p.say("lab %s is down", n)
+		p.Say("lab %s is down", n)
 	}
 	if env.json {
 		return printJSON(env, map[string][]string{"down": names})
 	}
 	return nil
-}
-
-func dataAddress(h lab.HostStatus) ([]netip.Addr, error) {
-	a, err := netip.ParseAddr(h.Data)
-	if err != nil {
-		return nil, fmt.Errorf("data address of %s: %w", h.Name, err)
-	}
-	return []netip.Addr{a}, nil
 }
 
 // passedSignals are those that a command inside a lab gets instead of us.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
@@ -138,12 +139,12 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	s.Shape = shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}
 	typed := cmd.Flags().Changed
 	if f.direct && f.buffered {
-		return s, "", exit(ExitUsage, "--direct goes past the page cache and --buffered through it: choose one")
+		return s, "", failure.Of(failure.Usage, "--direct goes past the page cache and --buffered through it: choose one")
 	}
 	if f.workload != "" {
 		w, ok := named.Find(f.workload)
 		if !ok {
-			return s, "", exit(ExitUsage, "no workload is called %q; choose one of %s", f.workload, strings.Join(workloadNames(), ", "))
+			return s, "", failure.Of(failure.Usage, "no workload is called %q; choose one of %s", f.workload, strings.Join(workloadNames(), ", "))
 		}
 		s.Shape, name = w.Shape, w.Name
 		if !typed("threads") {
@@ -159,7 +160,7 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	if typed("pattern") {
 		var err error
 		if err = shape.ParsePattern(f.pattern, &s.Shape); err != nil {
-			return s, "", exit(ExitUsage, "--%w", err)
+			return s, "", failure.Of(failure.Usage, "--%w", err)
 		}
 	}
 	if f.read != nil {
@@ -168,7 +169,7 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	if typed("block") {
 		var err error
 		if s.Shape.Sizes, err = shape.ParseSizes(f.sizes); err != nil {
-			return s, "", exit(ExitUsage, "--block %w", err)
+			return s, "", failure.Of(failure.Usage, "--block %w", err)
 		}
 	}
 	s.Shape.Area, s.Shape.Think = f.area, f.think
@@ -181,7 +182,7 @@ func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, e
 	if n, ok := strings.CutPrefix(f.sync, "after:"); ok {
 		every, err := strconv.Atoi(n)
 		if err != nil || every < 1 {
-			return s, "", exit(ExitUsage, "--sync %s: want a number above 0 after the colon", f.sync)
+			return s, "", failure.Of(failure.Usage, "--sync %s: want a number above 0 after the colon", f.sync)
 		}
 		s.Sync, s.SyncEvery = block.After, every
 	}
@@ -241,16 +242,16 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	f.dropCache = f.dropCache || f.ram > 0
 	switch {
 	case f.runs < 0 || f.runs > maxRuns:
-		return exit(ExitUsage, "--runs %d: want 1 to %d", f.runs, maxRuns)
+		return failure.Of(failure.Usage, "--runs %d: want 1 to %d", f.runs, maxRuns)
 	case f.dedup > 1 && f.journal != "":
-		return exit(ExitUsage, "--dedup %v --journal: what is written twice carries no stamp that a journal could be held against; --compress goes with one", f.dedup)
+		return failure.Of(failure.Usage, "--dedup %v --journal: what is written twice carries no stamp that a journal could be held against; --compress goes with one", f.dedup)
 	case f.with == "" && f.withWorkload != "":
-		return exit(ExitUsage, "--with-workload is about a second target: name it with --with")
+		return failure.Of(failure.Usage, "--with-workload is about a second target: name it with --with")
 	case f.with != "":
 		f.runs = cmp.Or(f.runs, 3)
 		return runBlockWith(cmd.Context(), env, f, s, name)
 	case f.runs > 1 && (f.on != "" || f.journal != ""):
-		return exit(ExitUsage, "--runs %d goes with neither --on nor --journal", f.runs)
+		return failure.Of(failure.Usage, "--runs %d goes with neither --on nor --journal", f.runs)
 	case f.on != "":
 		return runBlockOn(cmd.Context(), env, f, s, name)
 	}
@@ -278,10 +279,10 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 		defer t.Close() // only descriptors: what was written is the kernel's since
 	}
 	if err := s.Check(); err != nil {
-		return exit(ExitUsage, "%w; see linerate load block --help", err)
+		return failure.Of(failure.Usage, "%w; see linerate load block --help", err)
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	hooks, unlimited, err := p.limited(f.ram)
 	if err != nil {
 		return refused(err)
@@ -354,7 +355,7 @@ func reportBlock(ctx context.Context, env *environment, p *progress, runs []stor
 	case ran != nil:
 		return interruptedLoad(ctx, ran, s.Path, s.Shape.Read < 1)
 	case sum.Requests == 0 && sum.Failed > 0:
-		return exit(ExitFailed, "load %s: no request succeeded; the first failed so: %s", s.Path, sum.Failures[0])
+		return failure.Of(failure.Failed, "load %s: no request succeeded; the first failed so: %s", s.Path, sum.Failures[0])
 	}
 	return nil
 }
@@ -433,12 +434,12 @@ func (l *loadSpec) ratios(s block.Spec) {
 func refused(err error) error {
 	var r *storage.RefusalError
 	if errors.As(err, &r) {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	return err
 }
 
 // hooks show a load on storage.
 func (p *progress) hooks() storage.Hooks {
-	return storage.Hooks{Say: func(text string) { p.say("%s", text) }, Watch: p.watch}
+	return storage.Hooks{Say: func(text string) { p.Say("%s", text) }, Watch: p.watch}
 }

@@ -97,17 +97,17 @@ func TestRunText(t *testing.T) {
 // On a terminal the line of a run is replaced; in a log nothing is said.
 func TestTick(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b, now: func() time.Time { return time.Unix(0, 0) }, started: time.Unix(0, 0), live: true, width: 60}
-	p.tick("load", "1")
-	p.tick("load", "2")
-	p.tick("other", "3")
-	p.say("done")
+	p := &progress{w: &b, now: func() time.Time { return time.Unix(0, 0) }, began: time.Unix(0, 0), live: true, width: 60}
+	p.Tick("load", "1")
+	p.Tick("load", "2")
+	p.Tick("other", "3")
+	p.Say("done")
 	if want := "  0.0s  load: 1\r\x1b[K  0.0s  load: 2\n  0.0s  other: 3\n  0.0s  done\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 	b.Reset()
 	p.live = false
-	if p.tick("load", "4"); b.Len() > 0 {
+	if p.Tick("load", "4"); b.Len() > 0 {
 		t.Errorf("%q", b.String())
 	}
 	if seen, done := p.watch("load", time.Second); seen != nil {

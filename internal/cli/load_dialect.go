@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
@@ -37,7 +38,7 @@ How words were taken is part of the result.`,
 			for _, m := range maps {
 				lun, path, ok := strings.Cut(m, "=")
 				if !ok || lun == "" || path == "" {
-					return exit(ExitUsage, "--map %s: want LUN=PATH", m)
+					return failure.Of(failure.Usage, "--map %s: want LUN=PATH", m)
 				}
 				v.Map[lun] = path
 			}
@@ -47,7 +48,7 @@ How words were taken is part of the result.`,
 			}
 			jobs, err := dialect.Vdbench(text, v)
 			if err != nil {
-				return exit(ExitUsage, "%s: %w", args[0], err)
+				return failure.Of(failure.Usage, "%s: %w", args[0], err)
 			}
 			o.destroy, o.command = destroy, "load vdbench "+args[0]
 			return runJobs(cmd.Context(), env, o, jobs, "")
@@ -82,7 +83,7 @@ they are iozone's: the result says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			jobs, err := dialect.Iozone(args[1:])
 			if err != nil {
-				return exit(ExitUsage, "%w", err)
+				return failure.Of(failure.Usage, "%w", err)
 			}
 			o.command = "load iozone " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, jobs, args[0])
@@ -112,7 +113,7 @@ removed at the end.`,
 			}
 			j, err := dialect.Filebench(text, cmp.Or(o.seconds, time.Minute))
 			if err != nil {
-				return exit(ExitUsage, "%s: %w", args[1], err)
+				return failure.Of(failure.Usage, "%s: %w", args[1], err)
 			}
 			o.command = "load filebench " + strings.Join(args, " ")
 			return runJobs(cmd.Context(), env, o, []dialect.Job{j}, args[0])
@@ -172,7 +173,7 @@ type jobResult struct {
 // where targets must exist.
 func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect.Job, dir string) (err error) {
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	if o.on != "" {
 		return runJobsOn(ctx, env, p, o, jobs, dir)
 	}
@@ -196,7 +197,7 @@ func runJobs(ctx context.Context, env *environment, o jobOptions, jobs []dialect
 	}
 	where := "the targets"
 	if dir != "" && ctx.Err() != nil {
-		return exit(ExitInterrupted, "interrupted; what was written below %s was removed", dir)
+		return failure.Of(failure.Interrupted, "interrupted; what was written below %s was removed", dir)
 	}
 	return interruptedLoad(ctx, refused(err), where, true)
 }

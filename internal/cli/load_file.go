@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/dialect"
 	"linerate/internal/unit"
 )
@@ -60,7 +61,7 @@ With --on every host runs so many threads, and all begin each test at one instan
 // jobs are the tests for each number of threads.
 func (f fileFlags) jobs() (out []dialect.Job, err error) {
 	if f.like != "iozone" {
-		return nil, exit(ExitUsage, "--like %s: only iozone; see linerate load vdbench and linerate load filebench for others", f.like)
+		return nil, failure.Of(failure.Usage, "--like %s: only iozone; see linerate load vdbench and linerate load filebench for others", f.like)
 	}
 	from, to, isRange := strings.Cut(f.threads, "..")
 	least, err := strconv.Atoi(from)
@@ -69,7 +70,7 @@ func (f fileFlags) jobs() (out []dialect.Job, err error) {
 		most, err = strconv.Atoi(to)
 	}
 	if err != nil || least < 1 || most < least || most > 64 {
-		return nil, exit(ExitUsage, "--threads %s: want a number from 1 to 64, or a range as 1..5", f.threads)
+		return nil, failure.Of(failure.Usage, "--threads %s: want a number from 1 to 64, or a range as 1..5", f.threads)
 	}
 	tests := f.tests
 	if len(tests) == 0 {
@@ -87,7 +88,7 @@ func (f fileFlags) jobs() (out []dialect.Job, err error) {
 	for n := least; n <= most; n++ {
 		jobs, err := dialect.Iozone(append(slices.Clone(args), "-t", strconv.Itoa(n)))
 		if err != nil {
-			return nil, exit(ExitUsage, "%w", err)
+			return nil, failure.Of(failure.Usage, "%w", err)
 		}
 		for _, j := range jobs {
 			if isRange {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/frames"
 	"linerate/internal/load/storage"
 	"linerate/internal/measure"
@@ -74,10 +75,10 @@ where the file system allows that.`,
 func (f frameFlags) spec(dir string) (s frames.Spec, most int, err error) {
 	s = frames.Spec{Dir: dir, Buffer: f.buffer, Play: f.play, PerFrame: f.perFrame, Direct: !f.buffered}
 	if s.Format, err = frames.Find(f.format); err != nil {
-		return s, 0, exit(ExitUsage, "--format: %w", err)
+		return s, 0, failure.Of(failure.Usage, "--format: %w", err)
 	}
 	if s.Rate, err = frames.ParseRate(f.fps); err != nil {
-		return s, 0, exit(ExitUsage, "--fps: %w", err)
+		return s, 0, failure.Of(failure.Usage, "--fps: %w", err)
 	}
 	from, to, search := strings.Cut(f.streams, "..")
 	if s.Streams, err = strconv.Atoi(from); err == nil && search {
@@ -86,7 +87,7 @@ func (f frameFlags) spec(dir string) (s frames.Spec, most int, err error) {
 		most = s.Streams
 	}
 	if err != nil || s.Streams < 1 || most < s.Streams || most > frames.MaxStreams {
-		return s, 0, exit(ExitUsage, "--streams %s: want a number from 1 to %d, or a range as 1..16", f.streams, frames.MaxStreams)
+		return s, 0, failure.Of(failure.Usage, "--streams %s: want a number from 1 to %d, or a range as 1..16", f.streams, frames.MaxStreams)
 	}
 	if f.seconds == 0 {
 		f.seconds = 10 * time.Second
@@ -96,7 +97,7 @@ func (f frameFlags) spec(dir string) (s frames.Spec, most int, err error) {
 		return s, 0, err
 	}
 	if err := s.Check(); err != nil {
-		return s, 0, exit(ExitUsage, "%w; see linerate load frames --help", err)
+		return s, 0, failure.Of(failure.Usage, "%w; see linerate load frames --help", err)
 	}
 	return s, most, nil
 }
@@ -106,14 +107,14 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 		return listFormats(env)
 	}
 	if len(args) != 1 {
-		return exit(ExitUsage, "load frames: name a directory; see linerate load frames --help")
+		return failure.Of(failure.Usage, "load frames: name a directory; see linerate load frames --help")
 	}
 	s, most, err := f.spec(args[0])
 	if err != nil {
 		return err
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	c := &framesRun{env: env, p: p, line: f.line}
 	if f.on != "" {
 		end, err := c.on(ctx, f.on)
@@ -145,11 +146,11 @@ func framesRefusal(ctx context.Context, err error, dir string) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.As(err, &stuck):
-		return exit(ExitInterrupted, "interrupted; %v", stuck)
+		return failure.Of(failure.Interrupted, "interrupted; %v", stuck)
 	case ctx.Err() != nil:
-		return exit(ExitInterrupted, "interrupted; what was recorded below %s was removed", dir)
+		return failure.Of(failure.Interrupted, "interrupted; what was recorded below %s was removed", dir)
 	case errors.Is(err, frames.ErrNoRoom):
-		return exit(ExitUsage, "%w; choose fewer --seconds or --streams", err)
+		return failure.Of(failure.Usage, "%w; choose fewer --seconds or --streams", err)
 	}
 	return err
 }
@@ -209,7 +210,7 @@ func (c *framesRun) run(ctx context.Context, s frames.Spec) (frames.Result, fram
 	if c.hosts != nil {
 		return c.runOn(ctx, s)
 	}
-	say := func(text string) { c.p.say("%s", text) }
+	say := func(text string) { c.p.Say("%s", text) }
 	r, err := frames.Run(ctx, s, say)
 	if errors.Is(err, frames.ErrNoDirect) {
 		c.notDirect, s.Direct = true, false
@@ -223,7 +224,7 @@ func (c *framesRun) search(ctx context.Context, s frames.Spec, most int) error {
 		try := s
 		try.Streams = n
 		if err := try.Check(); err != nil {
-			return false, exit(ExitUsage, "%w: choose a smaller range of --streams", err)
+			return false, failure.Of(failure.Usage, "%w: choose a smaller range of --streams", err)
 		}
 		v, err := c.once(ctx, try)
 		return v == frames.Sustained, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/block"
 	"linerate/internal/load/storage"
 )
@@ -24,15 +25,15 @@ func keepJournal(path string, s *block.Spec, t *block.Target) (*journalFile, err
 	case path == "":
 		return nil, nil
 	case t == nil || s.Shape.Read >= 1:
-		return nil, exit(ExitUsage, "--journal goes with a workload that writes to a target")
+		return nil, failure.Of(failure.Usage, "--journal goes with a workload that writes to a target")
 	}
 	var err error
 	if s.Journal, err = block.NewJournal(*s); err != nil {
-		return nil, exit(ExitUsage, "%w", err)
+		return nil, failure.Of(failure.Usage, "%w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, exit(ExitUsage, "keep journal: %s is there already: choose another name", path)
+		return nil, failure.Of(failure.Usage, "keep journal: %s is there already: choose another name", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep journal: %w", err)
@@ -57,7 +58,7 @@ func (k *journalFile) end(env *environment, t *block.Target, ran error, stuckAft
 			unsynced = err
 		}
 	}
-	k.journal.Ended = env.now().UTC()
+	k.journal.Ended = env.Now().UTC()
 	_, err := k.journal.WriteTo(k.file)
 	if err = errors.Join(err, k.file.Sync(), k.file.Close()); err != nil {
 		return fmt.Errorf("keep journal: %w", err)

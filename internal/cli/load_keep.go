@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/facts"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/load/block"
 	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 )
 
 // loadRecord is what a load leaves behind.
@@ -38,7 +40,7 @@ func (r *framesResult) setReport(path string) { r.Report = path }
 // concludeLoad keeps the bundle of a load and prints what it did. A bundle that
 // cannot be written does not hide the figures: they are printed, then the error.
 func concludeLoad(ctx context.Context, env *environment, p *progress, l loadRecord) error {
-	p.end()
+	p.End()
 	path, kept := l.keep(ctx, env, p)
 	if kept != nil {
 		kept = fmt.Errorf("keep the load: %w", kept)
@@ -72,16 +74,16 @@ func (l loadRecord) keep(ctx context.Context, env *environment, p *progress) (st
 		return "", fmt.Errorf("write results: %w", err)
 	}
 	rec := &loop.Record{Facts: map[string]*model.Facts{}, Results: model.Results{
-		Command: l.command, Build: version().String(), Started: p.started, Took: env.now().Sub(p.started), Hosts: l.hosts, Runs: l.runs,
+		Command: l.command, Build: env.Build, Started: p.began, Took: env.Now().Sub(p.began), Hosts: l.hosts, Runs: l.runs,
 		Load: &model.Load{V: model.LoadVersion, Kind: l.kind, Line: l.line, Text: l.text, Series: l.series, Data: data},
 	}}
 	if rec.Results.Load.Series == nil {
 		rec.Results.Load.Series = []model.LoadSeries{}
 	}
 	rec.Results.V, rec.Results.Restored, rec.Results.Verdict.Line = model.OutcomeVersion, true, l.line
-	normalise(&rec.Results)
 	l.look(ctx, env, rec)
-	return keep(env, rec)
+	err = app.Keep(env.Env, rec)
+	return rec.Results.Report, err
 }
 
 // look takes the facts of the hosts: the figures are of machines in that state.
@@ -93,12 +95,12 @@ func (l loadRecord) look(ctx context.Context, env *environment, rec *loop.Record
 			Next: "look at it with linerate check"})
 	}
 	if len(l.agents) == 0 {
-		f, err := facts.Read(ctx, kernel.Live{}, thisHost, env.now())
+		f, err := facts.Read(ctx, kernel.Live{}, reach.Here, env.Now())
 		if err != nil {
 			missed("this host", err)
 			return
 		}
-		rec.Facts[thisHost] = f
+		rec.Facts[reach.Here] = f
 		return
 	}
 	for i, a := range l.agents {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/block"
 	"linerate/internal/load/storage"
 	"linerate/internal/unit"
@@ -69,7 +70,7 @@ func interruptedLoad(ctx context.Context, err error, path string, wrote bool) er
 	if errors.As(err, &stuck) {
 		stays += fmt.Sprintf(" (%v)", stuck)
 	}
-	return exit(ExitInterrupted, "interrupted; %s", stays)
+	return failure.Of(failure.Interrupted, "interrupted; %s", stays)
 }
 
 // adviseStuck says what to do about a target that does not answer.

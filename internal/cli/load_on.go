@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
@@ -44,11 +45,11 @@ func reachLoads(ctx context.Context, env *environment, p *progress, on string) (
 	}
 	for i, n := range names {
 		if slices.Contains(names[:i], n) {
-			return nil, func() {}, exit(ExitUsage, "--on %s: %s twice", on, n)
+			return nil, func() {}, failure.Of(failure.Usage, "--on %s: %s twice", on, n)
 		}
 	}
 	h = &hostLoads{p: p}
-	h.agents, err = dialAll(ctx, env, names, p)
+	h.agents, err = env.Reach(p).DialAll(ctx, names)
 	for i := range h.agents {
 		h.names, h.short = append(h.names, names[i].String()), append(h.short, names[i].Host)
 	}
@@ -117,7 +118,7 @@ func (h *hostLoads) phase(ctx context.Context, now func() time.Time, work string
 	if err != nil {
 		return start, nil, refused(err)
 	}
-	h.p.say("%s: began on %s within %v (± %v)", work, plural(len(parties), "host"), start.Spread.Round(10*time.Microsecond), start.Error.Round(10*time.Microsecond))
+	h.p.Say("%s: began on %s within %v (± %v)", work, plural(len(parties), "host"), start.Spread.Round(10*time.Microsecond), start.Error.Round(10*time.Microsecond))
 	stop := h.follow(ctx, work, takes)
 	results, err := h.finished(ctx)
 	stop()
@@ -169,11 +170,11 @@ func (h *hostLoads) follow(ctx context.Context, work string, takes time.Duration
 			}
 			all, by := h.seen(ctx)
 			now := h.p.now()
-			h.p.tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began), heldAt(by)))
+			h.p.Tick(work, runText(all.Requests-before.Requests, all.Bytes-before.Bytes, all.Longest, now.Sub(last), takes-now.Sub(began), heldAt(by)))
 			before, last = all, now
 		}
 	}()
-	return func() { cancel(); <-ended; h.p.end() }
+	return func() { cancel(); <-ended; h.p.End() }
 }
 
 func (h *hostLoads) seen(ctx context.Context) (all storage.Work, by []string) {
@@ -293,21 +294,21 @@ func parts(results []storage.Result) (out []storage.Measured, interrupted bool, 
 func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) error {
 	switch {
 	case f.journal != "":
-		return exit(ExitUsage, "--on --journal: a journal is kept on the host that writes; run load block there")
+		return failure.Of(failure.Usage, "--on --journal: a journal is kept on the host that writes; run load block there")
 	case s.Engine == block.Null:
-		return exit(ExitUsage, "--on --engine null: that is a load on nothing")
+		return failure.Of(failure.Usage, "--on --engine null: that is a load on nothing")
 	case !filepath.IsAbs(s.Path):
-		return exit(ExitUsage, "--on: %s is no path on another host; begin it with /", s.Path)
+		return failure.Of(failure.Usage, "--on: %s is no path on another host; begin it with /", s.Path)
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	h, end, err := reachLoads(ctx, env, p, f.on)
 	defer end()
 	if err != nil {
 		return err
 	}
 	if s.Steady != nil {
-		return exit(ExitUsage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
+		return failure.Of(failure.Usage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
 	}
 	takes := s.Warmup + s.Duration
 	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Memory: f.ram, Deadline: takes + 24*time.Hour}
@@ -317,9 +318,9 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 	ready := readyTime
 	if f.fill {
 		ready = 0
-		p.say("fill what was never written of %s on %s", s.Path, f.on)
+		p.Say("fill what was never written of %s on %s", s.Path, f.on)
 	}
-	start, results, err := h.phase(ctx, env.now, name, ready, takes)
+	start, results, err := h.phase(ctx, env.Now, name, ready, takes)
 	if err != nil {
 		return interruptedLoad(ctx, errors.Join(err, h.end(ctx)), s.Path, s.Shape.Read < 1)
 	}
@@ -380,7 +381,7 @@ func hostTable(b *strings.Builder, hosts []loadHost, t *togetherFigures) error {
 // instant of its own.
 func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions, jobs []dialect.Job, dir string) error {
 	if !filepath.IsAbs(dir) {
-		return exit(ExitUsage, "--on: %s is no path on another host; begin it with /", dir)
+		return failure.Of(failure.Usage, "--on: %s is no path on another host; begin it with /", dir)
 	}
 	h, end, err := reachLoads(ctx, env, p, o.on)
 	defer end()
@@ -406,13 +407,13 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 	}
 	err = errors.Join(err, h.end(ctx))
 	if ctx.Err() != nil {
-		return exit(ExitInterrupted, "interrupted; what was written below %s is being removed", dir)
+		return failure.Of(failure.Interrupted, "interrupted; what was written below %s is being removed", dir)
 	}
 	return err
 }
 
 func (h *hostLoads) job(ctx context.Context, env *environment, j dialect.Job) (jobResult, error) {
-	start, results, err := h.phase(ctx, env.now, j.Name, 0, j.Warmup+j.Duration)
+	start, results, err := h.phase(ctx, env.Now, j.Name, 0, j.Warmup+j.Duration)
 	if err != nil {
 		return jobResult{}, err
 	}
@@ -440,7 +441,7 @@ func (c *framesRun) on(ctx context.Context, on string) (end func(), err error) {
 // result: its Spec has their number.
 func (c *framesRun) runOn(ctx context.Context, s frames.Spec) (all frames.Result, _ frames.Spec, err error) {
 	if !filepath.IsAbs(s.Dir) {
-		return all, s, exit(ExitUsage, "--on: %s is no path on another host; begin it with /", s.Dir)
+		return all, s, failure.Of(failure.Usage, "--on: %s is no path on another host; begin it with /", s.Dir)
 	}
 	takes := s.Rate.At(s.Frames)
 	h := c.hosts
@@ -448,7 +449,7 @@ func (c *framesRun) runOn(ctx context.Context, s frames.Spec) (all frames.Result
 		return all, s, err
 	}
 	defer func() { err = errors.Join(err, h.end(ctx)) }()
-	start, results, err := h.phase(ctx, c.env.now, fmt.Sprintf("%s × %s", plural(s.Streams, "stream"), s.Format.Name), 0, takes)
+	start, results, err := h.phase(ctx, c.env.Now, fmt.Sprintf("%s × %s", plural(s.Streams, "stream"), s.Format.Name), 0, takes)
 	if err != nil {
 		return all, s, err
 	}

@@ -35,11 +35,11 @@ func (p *progress) watch(work string, takes time.Duration) (*block.Progress, fun
 			}
 			now := p.now()
 			r, b, longest := seen.Look()
-			p.tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began), seen.LimitedBy(now.Sub(last))))
+			p.Tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began), seen.LimitedBy(now.Sub(last))))
 			requests, bytes, last = r, b, now
 		}
 	}()
-	return seen, func() { close(over); <-ended; p.end() }
+	return seen, func() { close(over); <-ended; p.End() }
 }
 
 // runText is what has happened in a while.
@@ -60,9 +60,9 @@ func runText(requests, bytes int64, longest, while, left time.Duration, by strin
 	return text
 }
 
-// tick replaces the line about the same work. Where nobody watches a terminal it
+// Tick replaces the line about the same work. Where nobody watches a terminal it
 // says nothing: a log has no use for it.
-func (p *progress) tick(work, text string) {
+func (p *progress) Tick(work, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.live {
@@ -77,7 +77,7 @@ func (p *progress) tick(work, text string) {
 		before = "\n"
 	}
 	p.work = work
-	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.started).Seconds(), shorten(work+": "+text, p.width-9))
+	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.began).Seconds(), shorten(work+": "+text, p.width-9))
 }
 
 // watchTCP shows what arrives at the receivers of so many directions, on a terminal,
@@ -120,7 +120,7 @@ func (p *progress) watchTCP(directions int, takes time.Duration) func(direction 
 		case now.Sub(at) < watchEvery:
 			return
 		}
-		p.tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began), held.since(waited, now.Sub(at))))
+		p.Tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began), held.since(waited, now.Sub(at))))
 		at, before, waited = now, all, held
 	}
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/tcp"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/unit"
 )
 
@@ -92,13 +94,13 @@ func (f tcpFlags) workload() (model.Workload, error) {
 	}
 	switch {
 	case f.zeroCopy && f.sendFile:
-		return w, exit(ExitUsage, "--zerocopy --sendfile: two ways to send without a copy: choose one")
+		return w, failure.Of(failure.Usage, "--zerocopy --sendfile: two ways to send without a copy: choose one")
 	case f.reverse && f.both:
-		return w, exit(ExitUsage, "--reverse --both: both directions at once have no reverse")
+		return w, failure.Of(failure.Usage, "--reverse --both: both directions at once have no reverse")
 	case w.Streams < 1 || w.Streams > maxTCPStreams:
-		return w, exit(ExitUsage, "--streams %d: want 1 to %d", w.Streams, maxTCPStreams)
+		return w, failure.Of(failure.Usage, "--streams %d: want 1 to %d", w.Streams, maxTCPStreams)
 	case w.Duration < time.Second || w.Duration > maxTCPTime:
-		return w, exit(ExitUsage, "--for %v: want 1s to %v", w.Duration, maxTCPTime)
+		return w, failure.Of(failure.Usage, "--for %v: want 1s to %v", w.Duration, maxTCPTime)
 	}
 	w.Duration += w.Warmup
 	return w, nil
@@ -121,14 +123,14 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 		return err
 	}
 	if len(args) == 0 {
-		args = []string{thisHost, thisHost}
+		args = []string{reach.Here, reach.Here}
 	}
 	pairs, err := tcpPairs(args)
 	if err != nil {
 		return err
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	ends, done, err := dialTCP(ctx, env, f, pairs, p)
 	defer done()
 	if err != nil {
@@ -136,7 +138,7 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 	}
 	directions := f.directions(ends)
 	for _, d := range directions {
-		p.say("data path: %s (%s) → %s (%s), %s for %v", d.names[0], d.addrs[0], d.names[1], d.addrs[1], plural(f.streams, "stream"), w.Duration)
+		p.Say("data path: %s (%s) → %s (%s), %s for %v", d.names[0], d.addrs[0], d.names[1], d.addrs[1], plural(f.streams, "stream"), w.Duration)
 	}
 	directions, err = placeTCP(ctx, f, directions)
 	if err != nil {
@@ -149,7 +151,7 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 		}
 	}
 	runs, err := moveTCP(ctx, env, p, w, directions)
-	p.end()
+	p.End()
 	if err != nil {
 		return tcpEnd(ctx, err)
 	}
@@ -161,7 +163,7 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 // tcpEnd is the end of a load that has no figures.
 func tcpEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return exit(ExitInterrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
+		return failure.Of(failure.Interrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
 	}
 	return err
 }

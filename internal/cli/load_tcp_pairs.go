@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 )
 
 // tcpPair is a sender and a receiver, as the user named them.
@@ -27,9 +29,9 @@ func tcpPairs(args []string) ([]tcpPair, error) {
 	n := max(len(senders), len(receivers))
 	switch {
 	case len(senders) != 1 && len(receivers) != 1 && len(senders) != len(receivers):
-		return nil, exit(ExitUsage, "%s %s: %s and %s: name one on one side, or as many on both", args[0], args[1], plural(len(senders), "sender"), plural(len(receivers), "receiver"))
+		return nil, failure.Of(failure.Usage, "%s %s: %s and %s: name one on one side, or as many on both", args[0], args[1], plural(len(senders), "sender"), plural(len(receivers), "receiver"))
 	case n > maxTCPPairs:
-		return nil, exit(ExitUsage, "%d pairs of hosts, want at most %d", n, maxTCPPairs)
+		return nil, failure.Of(failure.Usage, "%d pairs of hosts, want at most %d", n, maxTCPPairs)
 	}
 	var out []tcpPair
 	for i := range n {
@@ -40,10 +42,10 @@ func tcpPairs(args []string) ([]tcpPair, error) {
 		}
 		p.names = [2]host.Name(names)
 		if slices.ContainsFunc(out, func(o tcpPair) bool { return o.names == p.names }) {
-			return nil, exit(ExitUsage, "%s to %s twice; use --streams for more connections", p.args[0], p.args[1])
+			return nil, failure.Of(failure.Usage, "%s to %s twice; use --streams for more connections", p.args[0], p.args[1])
 		}
 		if n > 1 && p.names[0] == p.names[1] {
-			return nil, exit(ExitUsage, "%s to itself, beside other pairs", p.args[0])
+			return nil, failure.Of(failure.Usage, "%s to itself, beside other pairs", p.args[0])
 		}
 		out = append(out, p)
 	}
@@ -54,14 +56,14 @@ func tcpNames(args []string) ([]host.Name, error) {
 	var out []host.Name
 	for _, a := range args {
 		if a == "local" {
-			a = thisHost
+			a = reach.Here
 		}
 		n, err := host.ParseName(a)
 		switch {
 		case err != nil:
-			return nil, exit(ExitUsage, "%w", err)
+			return nil, failure.Of(failure.Usage, "%w", err)
 		case n.Path != "" || n.Reach == host.Local:
-			return nil, exit(ExitUsage, "%s: name a host, without a path", a)
+			return nil, failure.Of(failure.Usage, "%s: name a host, without a path", a)
 		}
 		out = append(out, n)
 	}
@@ -133,7 +135,7 @@ func dialTCP(ctx context.Context, env *environment, f tcpFlags, pairs []tcpPair,
 			if reached[n] != nil {
 				continue
 			}
-			a, err := dialHost(ctx, env, n, p)
+			a, err := env.Reach(p).Dial(ctx, n)
 			if err != nil {
 				return nil, done, err
 			}
@@ -141,7 +143,7 @@ func dialTCP(ctx context.Context, env *environment, f tcpFlags, pairs []tcpPair,
 		}
 	}
 	if f.via != "" && slices.ContainsFunc(pairs, func(p tcpPair) bool { return p.names[1] != pairs[0].names[1] }) {
-		return nil, done, exit(ExitUsage, "--via %s is the data address of one receiver, and there are several", f.via)
+		return nil, done, failure.Of(failure.Usage, "--via %s is the data address of one receiver, and there are several", f.via)
 	}
 	for _, pair := range pairs {
 		e, err := pair.ends(ctx, f, [2]*host.Client{reached[pair.names[0]], reached[pair.names[1]]})
@@ -160,13 +162,13 @@ func (p tcpPair) ends(ctx context.Context, f tcpFlags, agents [2]*host.Client) (
 		if f.via != "" {
 			var err error
 			if to, err = netip.ParseAddr(f.via); err != nil {
-				return tcpEnds{}, exit(ExitUsage, "--via %q: want an address of this host", f.via)
+				return tcpEnds{}, failure.Of(failure.Usage, "--via %q: want an address of this host", f.via)
 			}
 		}
 		name := p.names[0].String()
 		return tcpEnds{names: [2]string{name + " sending", name + " receiving"}, addrs: [2]netip.Addr{to, to}, agents: agents}, nil
 	}
-	from, to, err := dataPath(ctx, explainOptions{via: f.via}, p.names[:], agents[:])
+	from, to, err := reach.Path(ctx, f.via, p.names[:], agents[:])
 	return tcpEnds{names: p.args, addrs: [2]netip.Addr{from, to}, agents: agents}, err
 }
 
@@ -212,7 +214,7 @@ func moveTCP(ctx context.Context, env *environment, p *progress, w model.Workloa
 		w := w
 		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
 		w.SenderCPUs, w.ReceiverCPUs = d.cpus[0], d.cpus[1]
-		o := measure.Options{Label: label(i), Now: env.now, Barrier: meet.wait}
+		o := measure.Options{Label: label(i), Now: env.Now, Barrier: meet.wait}
 		if watch != nil {
 			o.Each = func(host string, s model.Sample) {
 				watch(i, host == w.Receiver, s)

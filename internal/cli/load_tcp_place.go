@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/load/shape"
 	"linerate/internal/load/tcp"
@@ -29,7 +30,7 @@ func (f *tcpFlags) setWrite() (err error) {
 		return nil
 	}
 	if f.writeSize, err = positive(shape.ParseSize)(f.write); err != nil || f.writeSize > unit.MiB {
-		return exit(ExitUsage, "--write %s: want a size up to 1 MiB, or search", f.write)
+		return failure.Of(failure.Usage, "--write %s: want a size up to 1 MiB, or search", f.write)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func placeTCP(ctx context.Context, f tcpFlags, directions []tcpEnds) ([]tcpEnds,
 				d.cpus[k] = nearCard(seen[d.agents[k]], d.addrs[1-k])
 			default:
 				if d.cpus[k], err = parseCPUs(want); err != nil {
-					return nil, exit(ExitUsage, "%w", err)
+					return nil, failure.Of(failure.Usage, "%w", err)
 				}
 			}
 		}
@@ -180,7 +181,7 @@ func searchWrite(ctx context.Context, env *environment, p *progress, w model.Wor
 	most := -1.0
 	for size := leastWrite; size <= unit.MiB; size *= 2 {
 		w.WriteSize = size
-		p.say("write size: run with %v", size)
+		p.Say("write size: run with %v", size)
 		runs, err := moveTCP(ctx, env, p, w, directions)
 		if err != nil {
 			return 0, nil, err

@@ -64,7 +64,7 @@ func TestWatchTCP(t *testing.T) {
 	var b bytes.Buffer
 	start := time.Unix(1e9, 0)
 	now := start
-	p := &progress{w: &b, now: func() time.Time { return now }, started: start, live: true, width: 70}
+	p := &progress{w: &b, now: func() time.Time { return now }, began: start, live: true, width: 70}
 	watch := p.watchTCP(2, 10*time.Second)
 	for i := range 11 {
 		now = start.Add(time.Duration(i) * 100 * time.Millisecond)

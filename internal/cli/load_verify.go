@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/block"
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
@@ -98,17 +99,17 @@ func runVerify(ctx context.Context, env *environment, f verifyFlags, path string
 		s.From, s.Shape.Area = j.From, j.Area
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	t, s, doubt, err := f.open(ctx, s)
 	if err != nil {
 		return interruptedLoad(ctx, refused(storage.Refusal(err, path)), path, false)
 	}
 	defer t.Close() // it was only read
-	p.say("verify %s: %v from %d on", path, s.Shape.Area, int64(s.From))
+	p.Say("verify %s: %v from %d on", path, s.Shape.Area, int64(s.From))
 	v, err := block.Verify(ctx, t, block.Span{From: s.From, Size: s.Shape.Area}, j, f.stuck, func(n unit.Bytes) {
-		p.tick("verify "+path, fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.Shape.Area)))
+		p.Tick("verify "+path, fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.Shape.Area)))
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		return interruptedLoad(ctx, err, path, false)
 	}
@@ -132,7 +133,7 @@ func (f verifyFlags) read() (*block.Journal, error) {
 	}
 	j, err := block.ReadJournal(file)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, exit(ExitUsage, "%s: %w", f.journal, err)
+		return nil, failure.Of(failure.Usage, "%s: %w", f.journal, err)
 	}
 	return j, nil
 }
@@ -206,11 +207,11 @@ func (r verifyResult) verdict(path string) error {
 			foreign = foreign && p.Fault == block.Unstamped
 		}
 		if foreign {
-			return exit(ExitNothing, "verify %s: no run of load block has written there", path)
+			return failure.Of(failure.Nothing, "verify %s: no run of load block has written there", path)
 		}
 	}
 	if v.Wrong > 0 {
-		return exit(ExitFound, "verify %s: %v are not what was written, first at offset %d", path, unit.Bytes(v.Wrong), v.Places[0].Offset)
+		return failure.Of(failure.Found, "verify %s: %v are not what was written, first at offset %d", path, unit.Bytes(v.Wrong), v.Places[0].Offset)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"linerate/internal/failure"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/storage"
@@ -48,7 +49,7 @@ func (f blockFlags) withTask(first storage.BlockTask) (storage.BlockTask, error)
 	}
 	w, ok := named.Find(f.withWorkload)
 	if !ok {
-		return second, exit(ExitUsage, "no workload is called %q; choose one of %s", f.withWorkload, strings.Join(workloadNames(), ", "))
+		return second, failure.Of(failure.Usage, "no workload is called %q; choose one of %s", f.withWorkload, strings.Join(workloadNames(), ", "))
 	}
 	second.Name, second.Spec.Threads, second.Spec.Depth = w.Name, w.Threads, w.Depth
 	area := second.Spec.Shape.Area
@@ -61,11 +62,11 @@ func (f blockFlags) withTask(first storage.BlockTask) (storage.BlockTask, error)
 func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) (err error) {
 	switch {
 	case f.on != "" || f.journal != "":
-		return exit(ExitUsage, "--with goes with neither --on nor --journal")
+		return failure.Of(failure.Usage, "--with goes with neither --on nor --journal")
 	case s.Engine == block.Null:
-		return exit(ExitUsage, "--with --engine null: that is a load on nothing")
+		return failure.Of(failure.Usage, "--with --engine null: that is a load on nothing")
 	case f.with == s.Path:
-		return exit(ExitUsage, "--with %s: that is the first target", f.with)
+		return failure.Of(failure.Usage, "--with %s: that is the first target", f.with)
 	}
 	first := storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}
 	second, err := f.withTask(first)
@@ -73,7 +74,7 @@ func runBlockWith(ctx context.Context, env *environment, f blockFlags, s block.S
 		return err
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	hooks, unlimited, err := p.limited(f.ram)
 	if err != nil {
 		return refused(err)

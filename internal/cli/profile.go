@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/tune/profile"
 )
@@ -187,7 +188,7 @@ trade data safety or security are never applied from a profile, whoever wrote it
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
-					return exit(ExitUsage, "import a profile: %v", err)
+					return failure.Of(failure.Usage, "import a profile: %v", err)
 				}
 				defer f.Close() // only read
 				in, name = f, filepath.Base(args[0])
@@ -235,7 +236,7 @@ func profileExportCommand(env *environment) *cobra.Command {
 			}
 			f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, os.ErrExist) {
-				return exit(ExitUsage, "export a profile: %s is there already; name a new file", args[1])
+				return failure.Of(failure.Usage, "export a profile: %s is there already; name a new file", args[1])
 			}
 			if err != nil {
 				return fmt.Errorf("export a profile: %w", err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/store"
 	"linerate/internal/tune/profile"
@@ -20,13 +21,13 @@ const maxProfileFile = 1 << 20
 
 // profileDir is where the user's profiles are kept.
 func profileDir(env *environment) (string, error) {
-	dir, err := store.ConfigDir(env.getenv)
+	dir, err := store.ConfigDir(env.Getenv)
 	return filepath.Join(dir, "profiles"), err
 }
 
 func profileFile(env *environment, name string) (string, error) {
 	if err := profile.CheckName(name); err != nil {
-		return "", exit(ExitUsage, "%v", err)
+		return "", failure.Of(failure.Usage, "%v", err)
 	}
 	dir, err := profileDir(env)
 	return filepath.Join(dir, name+".yaml"), err
@@ -67,7 +68,7 @@ func findProfile(env *environment, name string) (profile.Profile, error) {
 	}
 	if !slices.Contains(own, name) {
 		all := append(profile.Names(), own...)
-		return profile.Profile{}, exit(ExitUsage, "there is no profile %q; near it are %s; linerate profile list shows all",
+		return profile.Profile{}, failure.Of(failure.Usage, "there is no profile %q; near it are %s; linerate profile list shows all",
 			name, strings.Join(guide.Closest(name, all, 3), ", "))
 	}
 	file, err := profileFile(env, name)
@@ -80,7 +81,7 @@ func findProfile(env *environment, name string) (profile.Profile, error) {
 func readProfile(file string) (profile.Profile, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return profile.Profile{}, exit(ExitUsage, "read profile: %v", err)
+		return profile.Profile{}, failure.Of(failure.Usage, "read profile: %v", err)
 	}
 	defer f.Close() // only read
 	_, p, err := parseProfile(f, filepath.Base(file))
@@ -95,7 +96,7 @@ func parseProfile(in io.Reader, name string) ([]byte, profile.Profile, error) {
 	}
 	p, err := profile.Parse(name, text)
 	if err != nil {
-		return nil, p, exit(ExitUsage, "read profile: %v", err)
+		return nil, p, failure.Of(failure.Usage, "read profile: %v", err)
 	}
 	return text, p, nil
 }
@@ -104,14 +105,14 @@ func parseProfile(in io.Reader, name string) ([]byte, profile.Profile, error) {
 // there already is replaced only when that was asked for.
 func keepProfile(env *environment, name string, text []byte, replace bool) (file string, err error) {
 	if slices.Contains(profile.Names(), name) {
-		return "", exit(ExitUsage, "%s is a built-in profile: give yours another name", name)
+		return "", failure.Of(failure.Usage, "%s is a built-in profile: give yours another name", name)
 	}
 	file, err = profileFile(env, name)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Lstat(file); err == nil && !replace {
-		return "", exit(ExitUsage, "there is a profile %s already: add --replace to write over it, or give another name", name)
+		return "", failure.Of(failure.Usage, "there is a profile %s already: add --replace to write over it, or give another name", name)
 	}
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

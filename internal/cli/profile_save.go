@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/tune/profile"
 )
 
@@ -26,7 +27,7 @@ It changes nothing on the host.`,
 		Args: usage(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := profile.CheckName(args[0]); err != nil {
-				return exit(ExitUsage, "%v", err)
+				return failure.Of(failure.Usage, "%v", err)
 			}
 			if err := o.check(env, args[1:]); err != nil {
 				return err
@@ -50,7 +51,7 @@ func saveProfile(ctx context.Context, env *environment, o tuneOptions, name stri
 		return err
 	}
 	defer d.close()
-	p, left := saved(name, d, typed, env.now())
+	p, left := saved(name, d, typed, env.Now())
 	text := profile.Format(p)
 	if _, err := profile.Parse(name+".yaml", text); err != nil {
 		return fmt.Errorf("keep what %s has: %w", d.name, err)

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// progress tells on stderr what goes on, each line with the seconds since the
-// start. On a terminal, lines of the same work replace each other.
+// progress is the app.Progress of a terminal or a log: it tells on stderr what
+// goes on, each line with the seconds since the start. On a terminal, lines of the same work replace each other.
 type progress struct {
-	mu      sync.Mutex
-	w       io.Writer
-	started time.Time
-	now     func() time.Time
-	live    bool   // w is a terminal
-	width   int    // of it
-	work    string // what the line that may be replaced is about
-	told    map[string]bool
+	mu    sync.Mutex
+	w     io.Writer
+	began time.Time
+	now   func() time.Time
+	live  bool   // w is a terminal
+	width int    // of it
+	work  string // what the line that may be replaced is about
+	told  map[string]bool
 }
 
 func newProgress(env *environment) *progress {
 	live, width := isTerminal(env.err)
-	return &progress{w: env.err, started: env.now(), now: env.now, live: live, width: width}
+	return &progress{w: env.err, began: env.Now(), now: env.Now, live: live, width: width}
 }
 
-func (p *progress) say(format string, args ...any) {
+// Say implements app.Progress.
+func (p *progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
@@ -47,11 +48,17 @@ func (p *progress) say(format string, args ...any) {
 	if after == "" {
 		p.work = work
 	}
-	fmt.Fprintf(p.w, "%s%5.1fs  %s%s", before, p.now().Sub(p.started).Seconds(), text, after)
+	fmt.Fprintf(p.w, "%s%5.1fs  %s%s", before, p.now().Sub(p.began).Seconds(), text, after)
 }
 
-// end closes a line that was left open.
-func (p *progress) end() {
+// Live implements app.Progress.
+func (p *progress) Live() bool { return p.live }
+
+// Started implements app.Progress.
+func (p *progress) Started() time.Time { return p.began }
+
+// End closes a line that was left open.
+func (p *progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.work != "" {
@@ -60,8 +67,8 @@ func (p *progress) end() {
 	}
 }
 
-// detail prints what a room below had to say, once.
-func (p *progress) detail(line string) {
+// Detail prints what a room below had to say, once.
+func (p *progress) Detail(line string) {
 	p.mu.Lock()
 	known := p.told[line]
 	if p.told == nil {
@@ -70,6 +77,6 @@ func (p *progress) detail(line string) {
 	p.told[line] = true
 	p.mu.Unlock()
 	if !known {
-		p.say("%s", line)
+		p.Say("%s", line)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/published"
 	"linerate/internal/unit"
 )
@@ -77,7 +78,7 @@ func runPublished(env *environment, o publishedOptions) error {
 	}
 	if o.like == "" {
 		if o.place != "" {
-			return exit(ExitUsage, `place a rate: --place needs --like, for example --like "10GbE NFS read": a rate has a place only among results like it`)
+			return failure.Of(failure.Usage, `place a rate: --place needs --like, for example --like "10GbE NFS read": a rate has a place only among results like it`)
 		}
 		if env.json {
 			return printJSON(env, publishedDocument(o, papers, everything(papers), nil))
@@ -86,14 +87,14 @@ func runPublished(env *environment, o publishedOptions) error {
 	}
 	q, err := published.ParseQuery(o.like)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	if o.place != "" {
 		return placePublished(env, o, papers, q)
 	}
 	matches := published.Nearest(published.Like(results(papers), q))
 	if len(matches) == 0 {
-		return exit(ExitNothing, "find results: none matches any word of %q; linerate published lists all %d", o.like, len(results(papers)))
+		return failure.Of(failure.Nothing, "find results: none matches any word of %q; linerate published lists all %d", o.like, len(results(papers)))
 	}
 	if env.json {
 		return printJSON(env, publishedDocument(o, papers, matches, nil))
@@ -109,7 +110,7 @@ func choosePapers(key string) ([]published.Paper, error) {
 	}
 	i := slices.IndexFunc(all, func(p published.Paper) bool { return strings.EqualFold(p.Key, key) })
 	if i < 0 {
-		return nil, exit(ExitUsage, "list papers: no paper %q; there are %s", key, strings.Join(published.Keys(), ", "))
+		return nil, failure.Of(failure.Usage, "list papers: no paper %q; there are %s", key, strings.Join(published.Keys(), ", "))
 	}
 	return all[i : i+1], nil
 }
@@ -133,14 +134,14 @@ func everything(papers []published.Paper) []published.Match {
 func placePublished(env *environment, o publishedOptions, papers []published.Paper, q published.Query) error {
 	rate, err := unit.ParseBitRate(o.place)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	p, err := published.Place(results(papers), rate, q)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return failure.As(failure.Usage, err)
 	}
 	if len(p.Compared) == 0 {
-		return exit(ExitNothing, "place a rate: no published throughput to compare with matches every word of %q (%d that do are claims, unclear, or over no link of a stated rate); drop a word, or leave --place away to see them", o.like, p.LeftOut)
+		return failure.Of(failure.Nothing, "place a rate: no published throughput to compare with matches every word of %q (%d that do are claims, unclear, or over no link of a stated rate); drop a word, or leave --place away to see them", o.like, p.LeftOut)
 	}
 	if !env.json {
 		return printPlace(env, o, p)

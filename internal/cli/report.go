@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/report/data"
 	"linerate/internal/store"
@@ -51,7 +52,7 @@ lists those there are.`,
 func runReport(env *environment, ref string, o reportOptions) error {
 	f := format(o)
 	if o.table != "" && f != "csv" && f != "parquet" {
-		return exit(ExitUsage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
+		return failure.Of(failure.Usage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
 	}
 	b, err := openRun(env, ref)
 	if err != nil {
@@ -79,7 +80,7 @@ func runReport(env *environment, ref string, o reportOptions) error {
 
 // openRun finds and opens the bundle that the user named.
 func openRun(env *environment, ref string) (*store.Bundle, error) {
-	root, err := store.DataDir(env.getenv)
+	root, err := store.DataDir(env.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format, table 
 		return renderTable(buf, b, format, table)
 	case "md", "html":
 	default:
-		return exit(ExitUsage, "unknown format %q; choose text, html, md, json, csv or parquet", format)
+		return failure.Of(failure.Usage, "unknown format %q; choose text, html, md, json, csv or parquet", format)
 	}
 	samples, err := b.Samples()
 	if err != nil {
@@ -136,7 +137,7 @@ func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format, table 
 func renderTable(buf *bytes.Buffer, b *store.Bundle, format, table string) error {
 	t, err := data.Find(b.Results, table)
 	if err != nil {
-		return &exitError{ExitUsage, fmt.Errorf("%w; choose one with --table", err)}
+		return failure.As(failure.Usage, fmt.Errorf("%w; choose one with --table", err))
 	}
 	var samples store.Samples
 	if t.Counters {

@@ -42,7 +42,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },
 		"lab-keep":   func() int { return keepRole(ctx, env) },
 		guest.InitRole: func() int {
-			return guest.InitMain(args[1:], env.getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
+			return guest.InitMain(args[1:], env.Getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
 		},
 		guest.KeepRole:    func() int { return guest.KeepMain(ctx, env.in, env.out, qemu.Dial) },
 		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
@@ -71,17 +71,17 @@ func outcome(env *environment, role string, err error) int {
 func keepRole(ctx context.Context, env *environment) int {
 	need, err := lab.NeedUserNS()
 	if err == nil && need {
-		code, err := lab.ReexecInUserNS(ctx, append(slices.Clone(env.self), "lab-keep"), env.in, env.out, env.err)
+		code, err := lab.ReexecInUserNS(ctx, append(slices.Clone(env.Self), "lab-keep"), env.in, env.out, env.err)
 		if err != nil {
 			return outcome(env, "lab-keep", err)
 		}
 		return code
 	}
-	dir, derr := lab.StateDir(env.getenv, os.Geteuid(), os.TempDir())
+	dir, derr := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
 	if err = errors.Join(err, derr); err != nil {
 		return outcome(env, "lab-keep", err)
 	}
-	return lab.KeepMain(ctx, lab.Options{Self: env.self, StateDir: dir}, env.in, env.out, env.now)
+	return lab.KeepMain(ctx, lab.Options{Self: env.Self, StateDir: dir}, env.in, env.out, env.Now)
 }
 
 // agentRole serves one controller over stdin and stdout.
@@ -95,7 +95,7 @@ func agentRole(ctx context.Context, env *environment, args []string) int {
 		return outcome(env, "agent", errors.New("serve: stdout cannot be closed"))
 	}
 	return outcome(env, "agent", host.AgentMain(ctx, env.in, out, host.AgentOptions{
-		StateDir: dir, Deployed: deployed, Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
+		StateDir: dir, Deployed: deployed, Self: env.Self, Build: env.Build, Now: env.Now, Log: env.err,
 	}))
 }
 
@@ -106,9 +106,6 @@ func watchRole(ctx context.Context, env *environment, args []string) int {
 		return outcome(env, host.WatchRole, errors.New("watch: stdout cannot be closed"))
 	}
 	return outcome(env, host.WatchRole, host.WatchMain(ctx, args, out, host.AgentOptions{
-		Self: env.self, Build: version().String(), Now: env.now, Log: env.err,
+		Self: env.Self, Build: env.Build, Now: env.Now, Log: env.err,
 	}))
 }
-
-// localName is what this host is called where the user named none.
-const localName = "localhost"

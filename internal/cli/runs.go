@@ -18,7 +18,7 @@ func runsCommand(env *environment) *cobra.Command {
 		Example: "  linerate runs\n  linerate runs --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			root, err := store.DataDir(env.getenv)
+			root, err := store.DataDir(env.Getenv)
 			if err != nil {
 				return err
 			}

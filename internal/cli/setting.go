@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -54,9 +55,9 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 func notKnown(name string) error {
 	near := guide.Near(name, 6)
 	if len(near) == 0 {
-		return exit(ExitUsage, "show setting %q: not known, and nothing is like it; linerate guide show GUIDE lists the settings of a guide", name)
+		return failure.Of(failure.Usage, "show setting %q: not known, and nothing is like it; linerate guide show GUIDE lists the settings of a guide", name)
 	}
-	return exit(ExitUsage, "show setting %q: not known; near it are %s", name, strings.Join(near, ", "))
+	return failure.Of(failure.Usage, "show setting %q: not known; near it are %s", name, strings.Join(near, ", "))
 }
 
 // forPath works the value out for a path; neither flag: for none.
@@ -66,7 +67,7 @@ func forPath(v *settingView, rate string, rtt time.Duration) error {
 	}
 	r, err := unit.ParseBitRate(rate)
 	if err != nil || r == 0 || rtt <= 0 {
-		return exit(ExitUsage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
+		return failure.Of(failure.Usage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
 	}
 	d := v.Defaults[len(v.Defaults)-1]
 	if v.Default != nil {
@@ -74,7 +75,7 @@ func forPath(v *settingView, rate string, rtt time.Duration) error {
 	}
 	value, ok := v.ValueFor(d, r, rtt)
 	if !ok {
-		return exit(ExitUsage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
+		return failure.Of(failure.Usage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
 	}
 	v.ForPath = &pathValue{RateBPS: float64(r), RTT: rtt, Value: value, Default: value == d.Value}
 	return nil

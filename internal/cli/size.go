@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/size"
 )
 
@@ -42,7 +43,7 @@ func calculatorName(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return exit(ExitUsage, "unknown calculator %q; choose one of %s", args[0], strings.Join(names, ", "))
+	return failure.Of(failure.Usage, "unknown calculator %q; choose one of %s", args[0], strings.Join(names, ", "))
 }
 
 // calculate runs one direction of a calculator and prints the answer. Its
@@ -52,7 +53,7 @@ func calculate[In any](env *environment, in *In, forward, reverse func(In) (size
 	cmd := &cobra.Command{
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit(ExitUsage, "unexpected argument %q: inputs are flags; see %s --help", args[0], cmd.CommandPath())
+				return failure.Of(failure.Usage, "unexpected argument %q: inputs are flags; see %s --help", args[0], cmd.CommandPath())
 			}
 			return nil
 		},
@@ -63,7 +64,7 @@ func calculate[In any](env *environment, in *In, forward, reverse func(In) (size
 			}
 			a, err := f(*in)
 			if err != nil {
-				return exit(ExitUsage, "%w; see %s --help", err, cmd.CommandPath())
+				return failure.Of(failure.Usage, "%w; see %s --help", err, cmd.CommandPath())
 			}
 			if env.json {
 				return printJSON(env, a)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/size"
 	"linerate/internal/unit"
 )
@@ -98,11 +99,11 @@ func oneStream(cmd *cobra.Command, _ []string) error {
 	given := cmd.Flags().Changed
 	for _, name := range []string{"format", "width", "height", "pixel", "fps"} {
 		if given("stream-rate") && given(name) {
-			return exit(ExitUsage, "size streams: --stream-rate and --%s are two descriptions of a stream; give one", name)
+			return failure.Of(failure.Usage, "size streams: --stream-rate and --%s are two descriptions of a stream; give one", name)
 		}
 	}
 	if given("format") && (given("width") || given("height")) {
-		return exit(ExitUsage, "size streams: --format has a width and height of its own; give one of both")
+		return failure.Of(failure.Usage, "size streams: --format has a width and height of its own; give one of both")
 	}
 	return nil
 }

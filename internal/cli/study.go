@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/report"
 	"linerate/internal/study/file"
@@ -48,7 +49,7 @@ func studyNewCommand(env *environment) *cobra.Command {
 			if len(args) == 1 {
 				t, err := file.FindTemplate(args[0])
 				if err != nil {
-					return exit(ExitUsage, "%v; linerate study new lists all", err)
+					return failure.Of(failure.Usage, "%v; linerate study new lists all", err)
 				}
 				if env.json {
 					return printJSON(env, t)
@@ -95,11 +96,11 @@ const maxStudyFile = 1 << 20
 func readStudyFile(name string, budget time.Duration) (model.StudyFile, []byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		code := ExitFailed
+		kind := failure.Failed
 		if errors.Is(err, fs.ErrNotExist) {
-			code = ExitUsage
+			kind = failure.Usage
 		}
-		return model.StudyFile{}, nil, exit(code, "read study: %v; linerate study new prints a file to begin with", err)
+		return model.StudyFile{}, nil, failure.Of(kind, "read study: %v; linerate study new prints a file to begin with", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxStudyFile))
@@ -108,7 +109,7 @@ func readStudyFile(name string, budget time.Duration) (model.StudyFile, []byte, 
 	}
 	s, err := file.Parse(name, text)
 	if err != nil {
-		return model.StudyFile{}, nil, exit(ExitUsage, "%v", err)
+		return model.StudyFile{}, nil, failure.Of(failure.Usage, "%v", err)
 	}
 	if budget > 0 {
 		s.Budget = budget

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/app"
+	"linerate/internal/failure"
 	"linerate/internal/loop/experiment"
 	"linerate/internal/model"
 	"linerate/internal/report"
@@ -27,14 +29,14 @@ func (s *studyAtWork) conclude(root string, out *experiment.Outcome, err error, 
 	if err != nil {
 		return err
 	}
-	r.Started, r.Took, r.Build = s.begun, s.env.now().Sub(s.begun), version().String()
+	r.Started, r.Took, r.Build = s.begun, s.env.Now().Sub(s.begun), s.env.Build
 	r.Study.Started, r.Study.Took = r.Started, r.Took
 	r.Command = "study run " + s.file.Name
 	id, err := s.bundle(root, r, out.Facts)
 	if err != nil {
 		return fmt.Errorf("keep the results: %w; the runs are kept, and linerate study resume %s tries again", err, s.state.ID())
 	}
-	if err := s.state.Finish(s.env.now(), r.Study.Ended, id); err != nil {
+	if err := s.state.Finish(s.env.Now(), r.Study.Ended, id); err != nil {
 		return err
 	}
 	if s.env.json {
@@ -50,13 +52,13 @@ func (s *studyAtWork) stopped(out *experiment.Outcome, err error, interrupted bo
 	on := fmt.Sprintf("%s on record: linerate study resume %s goes on", plural(len(out.Runs), "run"), s.state.ID())
 	switch {
 	case errors.As(err, &not):
-		return exit(ExitNotRestored, "%w; %s", err, on)
+		return failure.Of(failure.NotRestored, "%w; %s", err, on)
 	case interrupted:
-		return exit(ExitInterrupted, "interrupted; everything was put back; %s", on)
+		return failure.Of(failure.Interrupted, "interrupted; everything was put back; %s", on)
 	case errors.As(err, &changed):
-		return exit(ExitFailed, "%w: runs of before and after cannot be compared: make it again what it was, or linerate study resume %s --anew begins again; everything was put back", err, s.state.ID())
+		return failure.Of(failure.Failed, "%w: runs of before and after cannot be compared: make it again what it was, or linerate study resume %s --anew begins again; everything was put back", err, s.state.ID())
 	}
-	return exit(ExitFailed, "%w; everything was put back; %s", err, on)
+	return failure.Of(failure.Failed, "%w; everything was put back; %s", err, on)
 }
 
 // studyResults is what a bundle has of a study.
@@ -92,7 +94,7 @@ func studyResults(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*
 	for _, name := range slices.Sorted(maps.Keys(f.Hosts)) {
 		r.Hosts = append(r.Hosts, f.Hosts[name])
 	}
-	normalise(r)
+	app.Normalise(r)
 	return r, nil
 }
 

@@ -7,9 +7,11 @@ import (
 	"net/netip"
 	"slices"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop/experiment"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 )
 
 // studyHosts reaches the hosts of a study, and keeps the newest agent of each.
@@ -28,16 +30,16 @@ func (s *studyHosts) dial(ctx context.Context, name string) (*host.Client, error
 	n, err := host.ParseName(s.file.Hosts[name])
 	switch {
 	case err != nil:
-		return nil, exit(ExitUsage, "host %s: %w", name, err)
+		return nil, failure.Of(failure.Usage, "host %s: %w", name, err)
 	case n.Path != "" || n.Reach == host.Local:
-		return nil, exit(ExitUsage, "host %s: %s: name a host, without a path", name, s.file.Hosts[name])
+		return nil, failure.Of(failure.Usage, "host %s: %s: name a host, without a path", name, s.file.Hosts[name])
 	}
-	c, err := dialHost(ctx, s.env, n, s.p)
+	c, err := s.env.Reach(s.p).Dial(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	if uid := c.Hello().UID; uid > 0 && s.changes(name) {
-		return nil, errors.Join(exit(ExitFailed, "change settings of %s: it takes root, and we are user %d there; log in as root, or allow sudo -n", name, uid), c.Close())
+		return nil, errors.Join(failure.Of(failure.Failed, "change settings of %s: it takes root, and we are user %d there; log in as root, or allow sudo -n", name, uid), c.Close())
 	}
 	s.agents[name] = c
 	return c, nil
@@ -76,5 +78,5 @@ func (s *studyHosts) route(ctx context.Context, from, to *experiment.Host) (a, b
 		}
 		names = append(names, n)
 	}
-	return dataPath(ctx, explainOptions{via: s.file.Via}, names, []*host.Client{s.agents[from.Name], s.agents[to.Name]})
+	return reach.Path(ctx, s.file.Via, names, []*host.Client{s.agents[from.Name], s.agents[to.Name]})
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/loop/experiment"
@@ -34,9 +35,9 @@ func labClient(env *environment, f model.StudyFile) (*lab.Client, error) {
 	first := slices.Min(slices.Collect(maps.Values(f.Hosts)))
 	n, err := host.ParseName(first)
 	if err != nil {
-		return nil, exit(ExitUsage, "find the lab of the study: %w", err)
+		return nil, failure.Of(failure.Usage, "find the lab of the study: %w", err)
 	}
-	return findLab(env, n.Lab)
+	return env.Reach(nil).Lab(n.Lab)
 }
 
 // Make implements experiment.Lab.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/model"
 	"linerate/internal/study/drive"
@@ -78,7 +79,7 @@ func refusedPlan(p model.StudyPlan) error {
 	if n == 0 {
 		return nil
 	}
-	return exit(ExitUsage, "study %s would be refused for %d of its problems; they stand at the end of the plan", p.Name, n)
+	return failure.Of(failure.Usage, "study %s would be refused for %d of its problems; they stand at the end of the plan", p.Name, n)
 }
 
 func (o planOptions) noiseOf() (noise float64, from string, err error) {
@@ -90,7 +91,7 @@ func (o planOptions) noiseOf() (noise float64, from string, err error) {
 		x /= 100
 	}
 	if err != nil || !(x > 0 && x < 1) {
-		return 0, "", exit(ExitUsage, "--noise %q: want a share of the rate, such as 2%% or 0.02", o.noise)
+		return 0, "", failure.Of(failure.Usage, "--noise %q: want a share of the rate, such as 2%% or 0.02", o.noise)
 	}
 	return x, "--noise", nil
 }
@@ -156,7 +157,7 @@ func lookForStudy(ctx context.Context, env *environment, f model.StudyFile, c *f
 		wait.Go(func() { seen[i].look(ctx, env, f.Hosts[seen[i].name], progress) })
 	}
 	wait.Wait()
-	progress.end()
+	progress.End()
 	done = func() {
 		for _, s := range seen {
 			if s.agent != nil {
@@ -194,7 +195,7 @@ func (s *seenHost) look(ctx context.Context, env *environment, reach string, p *
 		err = fmt.Errorf("%s: name a host without a path", reach)
 	}
 	if err == nil {
-		s.agent, err = dialHost(ctx, env, name, p)
+		s.agent, err = env.Reach(p).Dial(ctx, name)
 	}
 	if err == nil {
 		s.facts, err = s.agent.Facts(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop/experiment"
 	"linerate/internal/model"
@@ -103,11 +104,11 @@ func runStudy(ctx context.Context, env *environment, o studyOptions, path string
 	if err := o.check(env); err != nil {
 		return err
 	}
-	root, err := store.DataDir(env.getenv)
+	root, err := store.DataDir(env.Getenv)
 	if err != nil {
 		return err
 	}
-	s := &studyAtWork{env: env, begun: env.now(), before: map[string]string{}}
+	s := &studyAtWork{env: env, begun: env.Now(), before: map[string]string{}}
 	if path != "" {
 		if err := s.read(o, path); err != nil {
 			return err
@@ -120,14 +121,14 @@ func runStudy(ctx context.Context, env *environment, o studyOptions, path string
 		defer func() { _ = s.state.Close() }() // what matters is synced with each entry
 	}
 	s.p = newProgress(env)
-	defer s.p.end()
+	defer s.p.End()
 	s.hosts = &studyHosts{env: env, p: s.p, file: s.file, agents: map[string]*host.Client{}}
 	if s.past == nil {
 		if err := s.agree(ctx, o); err != nil {
 			return err
 		}
 		command := "study run " + path
-		if s.state, err = store.CreateStudy(root, store.StudyBegin{File: s.file, Command: command, Build: version().String()}, s.raw, env.now()); err != nil {
+		if s.state, err = store.CreateStudy(root, store.StudyBegin{File: s.file, Command: command, Build: env.Build}, s.raw, env.Now()); err != nil {
 			return err
 		}
 		defer func() { _ = s.state.Close() }() // as above
@@ -138,11 +139,11 @@ func runStudy(ctx context.Context, env *environment, o studyOptions, path string
 func (o studyOptions) check(env *environment) error {
 	switch {
 	case o.budget < 0 || o.budget > maxBudget:
-		return exit(ExitUsage, "--budget %s: choose up to %s", o.budget, maxBudget)
+		return failure.Of(failure.Usage, "--budget %s: choose up to %s", o.budget, maxBudget)
 	case o.anew && o.resume == "":
-		return exit(ExitUsage, "--anew goes with --resume ID")
+		return failure.Of(failure.Usage, "--anew goes with --resume ID")
 	case !o.yes && o.resume == "" && !asksHere(env):
-		return exit(ExitUsage, "a study changes settings of its hosts, puts load on them, and asks before: run it on a terminal, or begin with --yes; linerate study plan FILE shows what it would do")
+		return failure.Of(failure.Usage, "a study changes settings of its hosts, puts load on them, and asks before: run it on a terminal, or begin with --yes; linerate study plan FILE shows what it would do")
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
 	s.file, s.hosts.file = trimmed, trimmed
 	aside := *s.env // stdout is for the answer alone
 	aside.out = s.env.err
-	s.p.end()
+	s.p.End()
 	if err := printStudyPlan(&aside, s.file, plan); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
 	fmt.Fprint(s.env.err, "Begin? [y/N] ")
 	answer, err := bufio.NewReader(s.env.in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
-		return exit(ExitNothing, "nothing was begun")
+		return failure.Of(failure.Nothing, "nothing was begun")
 	}
 	return nil
 }
@@ -193,18 +194,18 @@ func (s *studyAtWork) takeUp(root string, o studyOptions) error {
 	state, past, err := store.ResumeStudy(root, o.resume)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return exit(ExitUsage, "%w", err)
+		return failure.Of(failure.Usage, "%w", err)
 	case err != nil:
 		return err
 	}
 	s.state, s.past, s.begun = state, past, past.Begun
 	if end := past.Finished(); end != nil {
 		_ = state.Close() // only read
-		return exit(ExitNothing, "study %s is over: linerate study show %s shows what it found", past.ID, end.Bundle)
+		return failure.Of(failure.Nothing, "study %s is over: linerate study show %s shows what it found", past.ID, end.Bundle)
 	}
 	if s.raw != nil && string(s.raw) != string(past.Raw) {
 		_ = state.Close() // only read
-		return exit(ExitUsage, "study %s was begun by another file: its copy is %s/study.yaml; linerate study resume %s goes on by that", past.ID, state.Dir(), past.ID)
+		return failure.Of(failure.Usage, "study %s was begun by another file: its copy is %s/study.yaml; linerate study resume %s goes on by that", past.ID, state.Dir(), past.ID)
 	}
 	s.file, s.raw = past.Begin.File, past.Raw
 	if o.budget > 0 {
@@ -221,7 +222,7 @@ func (s *studyAtWork) work(ctx context.Context, o studyOptions, root string) err
 	}
 	x := &experiment.Experiment{
 		ID: s.state.ID(), File: s.file, Hosts: s.hosts.all(), Director: s.drive, Record: s.state, Route: s.hosts.route,
-		Now: s.env.now, Say: func(what string) { s.p.say("%s", what) }, After: s.after, Past: s.past, Anew: o.anew,
+		Now: s.env.Now, Say: func(what string) { s.p.Say("%s", what) }, After: s.after, Past: s.past, Anew: o.anew,
 	}
 	if x.Lab, err = labOfStudy(s.env, s.file); err != nil {
 		return err
@@ -230,13 +231,13 @@ func (s *studyAtWork) work(ctx context.Context, o studyOptions, root string) err
 		x.Operator = &terminalOperator{s.env, s.p}
 	}
 	if s.past != nil {
-		if err := s.state.Put(store.StudyEntry{Kind: store.StudyResumed, At: s.env.now()}); err != nil {
+		if err := s.state.Put(store.StudyEntry{Kind: store.StudyResumed, At: s.env.Now()}); err != nil {
 			return err
 		}
 	}
-	s.p.say("study %s: linerate study resume %s goes on if this is interrupted", s.state.ID(), s.state.ID())
+	s.p.Say("study %s: linerate study resume %s goes on if this is interrupted", s.state.ID(), s.state.ID())
 	out, err := x.Run(ctx)
-	s.p.end()
+	s.p.End()
 	return s.conclude(root, out, err, ctx.Err() != nil)
 }
 
@@ -257,7 +258,7 @@ func (s *studyAtWork) after(r model.StudyRun) {
 		}
 		s.before[key] = c.Conclusion
 		if c.Conclusion != model.StudyUndecided {
-			s.p.say("so far: %s: %s%s", key, c.Conclusion, ratioText(c))
+			s.p.Say("so far: %s: %s%s", key, c.Conclusion, ratioText(c))
 		}
 	}
 }
@@ -282,7 +283,7 @@ type terminalOperator struct {
 
 // Do implements experiment.Operator.
 func (t *terminalOperator) Do(ctx context.Context, instruct string) (bool, error) {
-	t.p.end()
+	t.p.End()
 	fmt.Fprintf(t.env.err, "\n%s\nPress Enter when that is done, or type skip and Enter to leave it out: ", instruct)
 	type answer struct {
 		text string

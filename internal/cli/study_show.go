@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/report"
 	"linerate/internal/store"
@@ -37,14 +38,14 @@ known so far. linerate report RUN renders the whole white paper.`,
 
 // findStudy reads a study of a bundle, or one that is not over.
 func findStudy(env *environment, ref string) (*model.Results, error) {
-	root, err := store.DataDir(env.getenv)
+	root, err := store.DataDir(env.Getenv)
 	if err != nil {
 		return nil, err
 	}
 	past, err := store.ReadStudy(root, ref)
 	switch {
 	case err == nil && past.Finished() == nil:
-		return soFar(past, env.now())
+		return soFar(past, env.Now())
 	case err == nil:
 		ref = past.Finished().Bundle
 	case !errors.Is(err, store.ErrNotFound):
@@ -59,7 +60,7 @@ func findStudy(env *environment, ref string) (*model.Results, error) {
 		return nil, err
 	}
 	if b.Results.Study == nil {
-		return nil, exit(ExitUsage, "%s is no study but %s: linerate report %s shows it", b.ID(), b.Manifest.Command, b.ID())
+		return nil, failure.Of(failure.Usage, "%s is no study but %s: linerate report %s shows it", b.ID(), b.Manifest.Command, b.ID())
 	}
 	return b.Results, nil
 }
@@ -71,7 +72,7 @@ func studyListCommand(env *environment) *cobra.Command {
 		Example: "  linerate study list\n  linerate study list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			root, err := store.DataDir(env.getenv)
+			root, err := store.DataDir(env.Getenv)
 			if err != nil {
 				return err
 			}

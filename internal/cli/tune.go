@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/host"
+	"linerate/internal/reach"
 	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
@@ -92,19 +94,19 @@ func (o *tuneOptions) check(env *environment, args []string) error {
 	}
 	switch {
 	case o.rtt < 0 || o.rtt > 100*time.Second:
-		return exit(ExitUsage, "--rtt %s: want a round trip of up to 100 s, such as 16ms", o.rtt)
+		return failure.Of(failure.Usage, "--rtt %s: want a round trip of up to 100 s, such as 16ms", o.rtt)
 	case o.streams < 1 || o.streams > 1024:
-		return exit(ExitUsage, "--streams %d: want 1 to 1024 connections", o.streams)
+		return failure.Of(failure.Usage, "--streams %d: want 1 to 1024 connections", o.streams)
 	case o.via != "" && o.to == "":
-		return exit(ExitUsage, "--via is an address of --to, which is not given")
+		return failure.Of(failure.Usage, "--via is an address of --to, which is not given")
 	}
 	if o.lineRate != "" {
 		if o.rate, err = unit.ParseBitRate(o.lineRate); err != nil || o.rate < unit.Kbit || o.rate > 10000*unit.Gbit {
-			return exit(ExitUsage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
+			return failure.Of(failure.Usage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
 		}
 	}
 	if o.to != "" {
-		n, err := hostName(o.to)
+		n, err := reach.HostName(o.to)
 		if err != nil {
 			return err
 		}
@@ -153,21 +155,9 @@ const mineProfile = "mine"
 // tuneHost is the host that was named, else this one.
 func tuneHost(args []string) (host.Name, error) {
 	if len(args) == 0 {
-		return host.Name{Reach: host.SSH, Host: thisHost}, nil
+		return host.Name{Reach: host.SSH, Host: reach.Here}, nil
 	}
-	return hostName(args[0])
-}
-
-// hostName reads the name of a host, without a path.
-func hostName(s string) (host.Name, error) {
-	n, err := host.ParseName(s)
-	if err != nil {
-		return n, exit(ExitUsage, "%v", err)
-	}
-	if n.Path != "" {
-		return n, exit(ExitUsage, "%s: name a host without a path (nas1, user@nas1, lab:client1)", s)
-	}
-	return n, nil
+	return reach.HostName(args[0])
 }
 
 // parseSet reads SETTING=VALUE or SETTING@DEVICE=VALUE. The setting may be
@@ -177,7 +167,7 @@ func parseSet(text string) (profile.Set, error) {
 	setting, device, _ := strings.Cut(left, "@")
 	setting, value = strings.TrimSpace(setting), strings.TrimSpace(value)
 	if !ok || setting == "" || value == "" {
-		return profile.Set{}, exit(ExitUsage, "--set %q: want SETTING=VALUE, such as tcp_rmem='4096 131072 67108864'", text)
+		return profile.Set{}, failure.Of(failure.Usage, "--set %q: want SETTING=VALUE, such as tcp_rmem='4096 131072 67108864'", text)
 	}
 	id, err := settingID(setting)
 	return profile.Set{Setting: id, Device: strings.TrimSpace(device), Value: value}, err
@@ -212,9 +202,9 @@ func settingID(name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", exit(ExitUsage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(guide.Closest(name, all, 3)))
+		return "", failure.Of(failure.Usage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(guide.Closest(name, all, 3)))
 	}
-	return "", exit(ExitUsage, "setting %q can be %s: name one of them", name, strings.Join(found, " or "))
+	return "", failure.Of(failure.Usage, "setting %q can be %s: name one of them", name, strings.Join(found, " or "))
 }
 
 func tunePlanCommand(env *environment) *cobra.Command {

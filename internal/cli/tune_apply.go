@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/tune"
 	"linerate/internal/tune/profile"
@@ -46,7 +48,7 @@ on the wire (on a new connection to --to).`,
 				return err
 			}
 			if o.profile == "" && len(o.typed) == 0 {
-				return exit(ExitUsage, "say what to apply: --profile NAME, --set SETTING=VALUE, or both; linerate tune%s shows the profile that fits", hostArgument(o.host))
+				return failure.Of(failure.Usage, "say what to apply: --profile NAME, --set SETTING=VALUE, or both; linerate tune%s shows the profile that fits", hostArgument(o.host))
 			}
 			return runApply(cmd.Context(), env, o)
 		},
@@ -70,7 +72,7 @@ func (o *tuneOptions) checkWithin(text string) error {
 	case text == "0" || err == nil && d == 0:
 		o.confirm = model.NoConfirm
 	case err != nil || d < 5*time.Second || d > time.Hour:
-		return exit(ExitUsage, "--confirm-within %q: want 5s to 1h, or 0 for no need to confirm", text)
+		return failure.Of(failure.Usage, "--confirm-within %q: want 5s to 1h, or 0 for no need to confirm", text)
 	default:
 		o.confirm = d
 	}
@@ -117,7 +119,7 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 func (d *drafted) mayChange() error {
 	for _, e := range d.ends() {
 		if uid := e.agent.Hello().UID; uid > 0 {
-			return exit(ExitFailed, "change settings of %s: it takes root, and we are user %d there; log in as root, allow sudo -n, or run linerate tune plan", e.name, uid)
+			return failure.Of(failure.Failed, "change settings of %s: it takes root, and we are user %d there; log in as root, allow sudo -n, or run linerate tune plan", e.name, uid)
 		}
 	}
 	return nil
@@ -161,7 +163,7 @@ func afterFailure(ctx context.Context, agent *host.Client, plan string, cause er
 	defer cancel()
 	open, err := agent.OpenJournal(ctx)
 	if err != nil {
-		return exit(ExitNotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
+		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
 	}
 	var left []string
 	for _, e := range open {
@@ -170,9 +172,9 @@ func afterFailure(ctx context.Context, agent *host.Client, plan string, cause er
 		}
 	}
 	if len(left) == 0 {
-		return exit(ExitFailed, "%w", cause)
+		return failure.Of(failure.Failed, "%w", cause)
 	}
-	return exit(ExitNotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
+	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
 }
 
 // report fills in what became of each change, and what a new connection to the
@@ -215,7 +217,7 @@ func (d *drafted) observe(ctx context.Context, env *environment) func(setting st
 		return none("without --to there is no connection to look at")
 	}
 	p := newProgress(env)
-	defer p.end()
+	defer p.End()
 	_, c, err := d.trickle(ctx, p)
 	if err != nil {
 		return none(firstLine(err))
@@ -258,7 +260,7 @@ func onTheWire(setting string, c model.Conn, peer string) string {
 
 // hostArgument is the host as an argument of a command; empty for this one.
 func hostArgument(n host.Name) string {
-	if n.Reach != host.Lab && n.Host == thisHost && n.User == "" {
+	if n.Reach != host.Lab && n.Host == reach.Here && n.User == "" {
 		return ""
 	}
 	return " " + n.String()
@@ -267,8 +269,8 @@ func hostArgument(n host.Name) string {
 // changing are the commands that work on a host's journal.
 func changing(ctx context.Context, env *environment, n host.Name, work func(c *host.Client) error) (err error) {
 	p := newProgress(env)
-	defer p.end()
-	c, err := dialHost(ctx, env, n, p)
+	defer p.End()
+	c, err := env.Reach(p).Dial(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -295,7 +297,7 @@ func tuneConfirmCommand(env *environment) *cobra.Command {
 				return err
 			}
 			if dry && !persist {
-				return exit(ExitUsage, "--dry-run shows the files of --persist, which is not given")
+				return failure.Of(failure.Usage, "--dry-run shows the files of --persist, which is not given")
 			}
 			return changing(cmd.Context(), env, n, func(c *host.Client) error { return confirm(cmd.Context(), env, n, c, persist, dry) })
 		},
@@ -321,7 +323,7 @@ func confirm(ctx context.Context, env *environment, n host.Name, c *host.Client,
 		return err
 	}
 	if plan == "" {
-		return exit(ExitNothing, "nothing waits to be confirmed on %s, and no change of linerate's is in force there", n)
+		return failure.Of(failure.Nothing, "nothing waits to be confirmed on %s, and no change of linerate's is in force there", n)
 	}
 	if !dry {
 		if err := c.Confirm(ctx, plan); err != nil {
@@ -389,7 +391,7 @@ are those of linerate tune history.`,
 				return err
 			}
 			if r.To < 0 {
-				return exit(ExitUsage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
+				return failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
 			}
 			return changing(cmd.Context(), env, n, func(c *host.Client) error { return undo(cmd.Context(), env, n, c, r) })
 		},
@@ -453,7 +455,7 @@ func planKnown(ctx context.Context, c *host.Client, n host.Name, plan string) er
 			return nil
 		}
 	}
-	return exit(ExitUsage, "%s has no plan %q in its history: linerate tune history%s lists them", n, plan, hostArgument(n))
+	return failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, plan, hostArgument(n))
 }
 
 // entryLine words what became of a change.

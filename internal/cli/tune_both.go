@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/tune"
 	"linerate/internal/tune/profile"
 	"linerate/internal/tune/setter"
@@ -188,7 +190,7 @@ func (a *application) undo(ctx context.Context) error {
 	var errs []error
 	for _, m := range slices.Backward(a.made) {
 		if _, err := m.agent.Undo(ctx, m.id); err != nil {
-			errs = append(errs, exit(ExitNotRestored, "undo %s on %s: %w", m.id, m.name, err))
+			errs = append(errs, failure.Of(failure.NotRestored, "undo %s on %s: %w", m.id, m.name, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -197,9 +199,9 @@ func (a *application) undo(ctx context.Context) error {
 // applyMTU has both ends take a larger MTU, or neither.
 func (d *drafted) applyMTU(ctx context.Context, p model.Plan, raised profile.Row, made *application) error {
 	if p.ConfirmWithin == model.NoConfirm {
-		return exit(ExitUsage, "--confirm-within 0: an MTU is raised towards %s only while each end undoes it by itself if it cuts you off; leave the option or --to away", d.o.to)
+		return failure.Of(failure.Usage, "--confirm-within 0: an MTU is raised towards %s only while each end undoes it by itself if it cuts you off; leave the option or --to away", d.o.to)
 	}
-	own, err := sourceFor(d.facts, d.peerTo)
+	own, err := reach.Source(d.facts, d.peerTo)
 	if err != nil {
 		return fmt.Errorf("find the data path from %s: %w", d.name, err)
 	}
@@ -232,15 +234,14 @@ func (d *drafted) applyMTU(ctx context.Context, p model.Plan, raised profile.Row
 func afterMTU(ctx context.Context, ends []end, plan string, cause error) error {
 	var left error
 	for _, e := range ends {
-		var ee *exitError
-		if err := afterFailure(ctx, e.agent, plan, fmt.Errorf("%s", e.name)); errors.As(err, &ee) && ee.code == ExitNotRestored {
+		if err := afterFailure(ctx, e.agent, plan, fmt.Errorf("%s", e.name)); failure.KindOf(err) == failure.NotRestored {
 			left = errors.Join(left, err)
 		}
 	}
 	if left != nil {
-		return exit(ExitNotRestored, "%w\n%w", cause, left)
+		return failure.Of(failure.NotRestored, "%w\n%w", cause, left)
 	}
-	return exit(ExitFailed, "%w; no MTU is changed, at neither end", cause)
+	return failure.Of(failure.Failed, "%w; no MTU is changed, at neither end", cause)
 }
 
 // changer is an end that is changed.

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/tune/profile"
 	"linerate/internal/tune/setter"
 )
@@ -47,14 +49,14 @@ func (d *drafted) close() {
 // the settings of the profile and evaluates its rules. The caller closes it.
 func draft(ctx context.Context, env *environment, o tuneOptions) (d *drafted, err error) {
 	p := newProgress(env)
-	defer p.end()
-	d = &drafted{o: o, name: o.host.String(), now: env.now}
+	defer p.End()
+	d = &drafted{o: o, name: o.host.String(), now: env.Now}
 	defer func() {
 		if err != nil {
 			d.close()
 		}
 	}()
-	if d.agent, err = dialHost(ctx, env, o.host, p); err != nil {
+	if d.agent, err = env.Reach(p).Dial(ctx, o.host); err != nil {
 		return d, err
 	}
 	if d.facts, err = d.agent.Facts(ctx); err != nil {
@@ -152,9 +154,9 @@ func (d *drafted) typedErrors() error {
 			continue
 		}
 		if err := d.malformed(r); err != nil {
-			return exit(ExitUsage, "--set %s: %v", shortName(r.Setting, r.Device), err)
+			return failure.Of(failure.Usage, "--set %s: %v", shortName(r.Setting, r.Device), err)
 		}
-		return exit(ExitUsage, "--set %s: %s", shortName(r.Setting, r.Device), r.Why)
+		return failure.Of(failure.Usage, "--set %s: %s", shortName(r.Setting, r.Device), r.Why)
 	}
 	return nil
 }
@@ -185,7 +187,7 @@ func (d *drafted) findPath(ctx context.Context, env *environment, p *progress) e
 	if d.o.dev != "" {
 		path, err := d.path.Choose(d.facts, d.o.dev)
 		if err != nil {
-			return exit(ExitUsage, "--dev: %v", err)
+			return failure.Of(failure.Usage, "--dev: %v", err)
 		}
 		d.path = path
 	}
@@ -211,7 +213,7 @@ func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) err
 		return err
 	}
 	if err != nil {
-		p.say("not looked at %s: %v", d.o.to, firstLine(err))
+		p.Say("not looked at %s: %v", d.o.to, firstLine(err))
 	}
 	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.o.to, facts), to, facts
 	if d.path.Rate == 0 {
@@ -231,13 +233,13 @@ func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) err
 // labRate takes the rate that a lab states for its data path: its interfaces
 // are virtual and have no speed.
 func (d *drafted) labRate(ctx context.Context, env *environment, p *progress) {
-	rate := statedRate(ctx, env, []host.Name{d.o.host, *d.o.peer}, d.peerTo, p)
+	rate := env.Reach(p).StatedRate(ctx, d.o.host, *d.o.peer, d.peerTo)
 	if rate.State != model.Present {
-		own, err := sourceFor(d.facts, d.peerTo)
+		own, err := reach.Source(d.facts, d.peerTo)
 		if err != nil {
 			return // no way there: the path says so
 		}
-		rate = statedRate(ctx, env, []host.Name{*d.o.peer, d.o.host}, own, p)
+		rate = env.Reach(p).StatedRate(ctx, *d.o.peer, d.o.host, own)
 	}
 	if r, ok := rate.Get(); ok {
 		d.path.Rate, d.path.RateFrom = r, "as the lab states it"
@@ -247,7 +249,7 @@ func (d *drafted) labRate(ctx context.Context, env *environment, p *progress) {
 // reachPeer returns the peer's data address, as far as it can be told, and its
 // facts.
 func (d *drafted) reachPeer(ctx context.Context, env *environment, p *progress) (netip.Addr, *model.Facts, error) {
-	agent, err := dialHost(ctx, env, *d.o.peer, p)
+	agent, err := env.Reach(p).Dial(ctx, *d.o.peer)
 	if err != nil {
 		to, resolveErr := d.resolve(ctx)
 		if resolveErr != nil {
@@ -256,7 +258,7 @@ func (d *drafted) reachPeer(ctx context.Context, env *environment, p *progress) 
 		return to, nil, err
 	}
 	d.peer = agent
-	to, err := receiverAddr(ctx, explainOptions{via: d.o.via}, *d.o.peer, agent)
+	to, err := reach.Receiver(ctx, d.o.via, *d.o.peer, agent)
 	if err != nil {
 		return to, nil, err
 	}
@@ -272,7 +274,7 @@ func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
 	if d.o.via != "" {
 		a, err := netip.ParseAddr(d.o.via)
 		if err != nil {
-			return a, exit(ExitUsage, "--via %q: want an address, e.g. 10.0.0.2", d.o.via)
+			return a, failure.Of(failure.Usage, "--via %q: want an address, e.g. 10.0.0.2", d.o.via)
 		}
 		return a, nil
 	}
@@ -286,10 +288,10 @@ func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
 // trickle times the round trip to the peer, and returns the connection that it
 // was timed on.
 func (d *drafted) trickle(ctx context.Context, p *progress) (time.Duration, model.Conn, error) {
-	from, err := sourceFor(d.facts, d.peerTo)
+	from, err := reach.Source(d.facts, d.peerTo)
 	if err != nil {
 		return 0, model.Conn{}, fmt.Errorf("find the data path from %s: %w", d.name, err)
 	}
-	p.say("timing the round trip to %s (%s): 1 Mbit/s for a second", d.o.to, d.peerTo)
+	p.Say("timing the round trip to %s (%s): 1 Mbit/s for a second", d.o.to, d.peerTo)
 	return loop.RoundTrip(ctx, loop.End{Name: d.name, Addr: from, Agent: d.agent}, loop.End{Name: d.o.to, Addr: d.peerTo, Agent: d.peer}, d.now)
 }

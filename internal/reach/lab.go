@@ -1,0 +1,104 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/lab"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Lab reaches the keeper of the lab with this name, or of the only one.
+func (d Dialler) Lab(name string) (*lab.Client, error) {
+	dir, err := lab.StateDir(d.Getenv, os.Geteuid(), os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	c, err := lab.Connect(dir, name)
+	if errors.Is(err, lab.ErrNone) {
+		return nil, failure.As(failure.Nothing, err)
+	}
+	return c, failure.As(failure.Usage, err)
+}
+
+// labHost is how an agent gets to a host of a lab that is up.
+func (d Dialler) labHost(ctx context.Context, n host.Name) (host.Endpoint, error) {
+	c, err := d.Lab(n.Lab)
+	if err != nil {
+		return host.Endpoint{}, err
+	}
+	s, err := c.Status(ctx)
+	if err != nil {
+		return host.Endpoint{}, err
+	}
+	h, err := hostOf(s, n.Host)
+	if err != nil {
+		return host.Endpoint{}, err
+	}
+	data, err := dataAddress(h)
+	if err != nil {
+		return host.Endpoint{}, err
+	}
+	argv := append(slices.Clone(d.Self), "lab", "exec", "--name", c.Name, n.Host, "--")
+	self := d.Self
+	if len(h.Program) > 0 {
+		self = h.Program
+	}
+	return host.Endpoint{Name: n.Host, Argv: argv, Self: self, Data: data, StateDir: h.StateDir}, nil
+}
+
+func hostOf(s lab.Status, name string) (lab.HostStatus, error) {
+	var names []string
+	for _, h := range s.Hosts {
+		if h.Name == name {
+			return h, nil
+		}
+		names = append(names, h.Name)
+	}
+	return lab.HostStatus{}, failure.Of(failure.Usage, "lab %s has no host %q; there are %v", s.Name, name, names)
+}
+
+func dataAddress(h lab.HostStatus) ([]netip.Addr, error) {
+	a, err := netip.ParseAddr(h.Data)
+	if err != nil {
+		return nil, fmt.Errorf("data address of %s: %w", h.Name, err)
+	}
+	return []netip.Addr{a}, nil
+}
+
+// NotStated is the rate of a path that nobody stated.
+func NotStated() model.Fact[unit.BitRate] {
+	return model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
+}
+
+// StatedRate is what the description of a lab promises for its flow from the
+// first host to the second's address, as a port's speed would; it says nothing
+// of faults. Elsewhere nothing is stated.
+func (d Dialler) StatedRate(ctx context.Context, from, to host.Name, addr netip.Addr) model.Fact[unit.BitRate] {
+	if from.Reach != host.Lab || to.Reach != host.Lab || from.Lab != to.Lab {
+		return NotStated()
+	}
+	c, err := d.Lab(from.Lab)
+	if err != nil {
+		return NotStated()
+	}
+	s, err := c.Status(ctx)
+	if err != nil || !slices.Contains(s.Flow.From, from.Host) || s.Flow.To != to.Host {
+		return NotStated()
+	}
+	h, err := hostOf(s, to.Host)
+	if err != nil || h.Data != addr.String() {
+		return NotStated()
+	}
+	if d.Log != nil {
+		d.Log(fmt.Sprintf("line rate: %s, as topology %s states it", unit.BitRate(s.Flow.Rate), s.Topology))
+	}
+	return model.Known(unit.BitRate(s.Flow.Rate))
+}

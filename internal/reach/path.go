@@ -1,0 +1,86 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+)
+
+// NoRouteError: the main routing table leads nowhere near an address.
+type NoRouteError struct{ To netip.Addr }
+
+// Error implements error.
+func (e *NoRouteError) Error() string { return fmt.Sprintf("no route to %s", e.To) }
+
+// Path chooses the addresses that carry the data from the first host to the
+// second: via where it is not empty, else the lab's, else what the second's
+// name resolves to; and the first's on the same network.
+func Path(ctx context.Context, via string, names []host.Name, agents []*host.Client) (from, to netip.Addr, err error) {
+	if to, err = Receiver(ctx, via, names[1], agents[1]); err != nil {
+		return from, to, err
+	}
+	f, err := agents[0].Facts(ctx)
+	if err != nil {
+		return from, to, fmt.Errorf("look at %s: %w", names[0], err)
+	}
+	if from, err = Source(f, to); err != nil {
+		return from, to, fmt.Errorf("find the data path from %s: %w", names[0], err)
+	}
+	return from, to, nil
+}
+
+// Receiver is the data address of a host: via where it is not empty, else the
+// one that was stated for it, else what its name resolves to.
+func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) (netip.Addr, error) {
+	if via != "" {
+		return Via(via)
+	}
+	if data := agent.Data(); len(data) > 0 {
+		return data[0], nil
+	}
+	if n.Host == Here {
+		return netip.Addr{}, failure.Of(failure.Usage, "name the data address that data is to be sent to with --via: this machine may have several")
+	}
+	addrs, err := kernel.Resolve(ctx, n.Host)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("find the data address of %s: %w; name it with --via", n, err)
+	}
+	return addrs[0], nil
+}
+
+// Via reads a data address that was stated.
+func Via(text string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return a, failure.Of(failure.Usage, "--via %q: want the receiver's data address, e.g. 10.0.0.2", text)
+	}
+	return a, nil
+}
+
+// Source is a host's address towards a destination: the one its route names,
+// else that of the interface the route leads through.
+func Source(f *model.Facts, to netip.Addr) (netip.Addr, error) {
+	route, ok := f.RouteTo(to)
+	if !ok {
+		return netip.Addr{}, &NoRouteError{to}
+	}
+	if route.Src.IsValid() {
+		return route.Src, nil
+	}
+	i := slices.IndexFunc(f.NICs, func(n model.NIC) bool { return n.Name == route.Dev })
+	if i >= 0 {
+		for _, p := range f.NICs[i].Addrs {
+			if p.Addr().Is4() == to.Is4() && !p.Addr().IsLinkLocalUnicast() {
+				return p.Addr(), nil
+			}
+		}
+	}
+	return netip.Addr{}, errors.New("the interface " + route.Dev + " has no address of that kind")
+}

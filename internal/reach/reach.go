@@ -1,0 +1,88 @@
+// Package reach answers once what every use case asks: which host a name means,
+// how an agent gets there, by which addresses data flows between two hosts, and
+// what rate a lab states for that path. It puts no load on anything, changes
+// nothing, and refuses to guess a data address where several could be meant.
+package reach
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"linerate/internal/failure"
+	"linerate/internal/host"
+)
+
+// Here is what this host is called.
+const Here = "localhost"
+
+// Dialler reaches hosts.
+type Dialler struct {
+	Self   []string                // argv of this program
+	Getenv func(key string) string // where labs are kept
+	Now    func() time.Time
+	Log    func(line string) // gets what agents say on stderr; nil drops it
+}
+
+// IsHere tells whether a name means this host, as this user.
+func IsHere(n host.Name) bool {
+	return n.Reach != host.Lab && n.Host == Here && n.User == ""
+}
+
+// Dial starts an agent on a host.
+func (d Dialler) Dial(ctx context.Context, n host.Name) (*host.Client, error) {
+	ep, err := d.endpoint(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	c, err := host.Dial(ctx, ep, host.Options{Log: d.Log, Now: d.Now})
+	if err != nil {
+		return nil, fmt.Errorf("reach %s: %w", n, err)
+	}
+	return c, nil
+}
+
+// DialAll starts an agent on every host; with an error it returns those that
+// were started before.
+func (d Dialler) DialAll(ctx context.Context, names []host.Name) (agents []*host.Client, err error) {
+	for _, n := range names {
+		a, err := d.Dial(ctx, n)
+		if err != nil {
+			return agents, err
+		}
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+func (d Dialler) endpoint(ctx context.Context, n host.Name) (host.Endpoint, error) {
+	switch {
+	case n.Reach == host.Lab:
+		return d.labHost(ctx, n)
+	case IsHere(n):
+		return host.Endpoint{Name: Here, Self: d.Self}, nil
+	}
+	return host.Ssh{Binary: ownBinary}.Reach(ctx, n, nil)
+}
+
+// ownBinary is this very program, for hosts of the same kind.
+func ownBinary(goos, goarch string) (string, error) {
+	if goos != runtime.GOOS || goarch != runtime.GOARCH {
+		return "", fmt.Errorf("copy linerate to a host of %s/%s: this build is for %s/%s; start it from a machine of the same kind", goos, goarch, runtime.GOOS, runtime.GOARCH)
+	}
+	return os.Executable()
+}
+
+// HostName reads the name of a host, without a path.
+func HostName(s string) (host.Name, error) {
+	n, err := host.ParseName(s)
+	if err != nil {
+		return n, failure.As(failure.Usage, err)
+	}
+	if n.Path != "" {
+		return n, failure.Of(failure.Usage, "%s: name a host without a path (nas1, user@nas1, lab:client1)", s)
+	}
+	return n, nil
+}

@@ -22,13 +22,13 @@ func dropPlaces(s *scene) []dropPlace {
 		return func(a, b model.Sample) int64 { return nicGrowth(a, b, name, pick) }
 	}
 	var out []dropPlace
-	if n := dataNIC(s.c.Receiver); n != nil {
+	if n := s.c.readNIC; n != nil {
 		out = append(out,
 			dropPlace{s.c.Receiver, "nic_rx_crc", "%d frames came damaged to " + n.Name, "look at the cable, the transceiver and the switch port of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.RxCRC })},
 			dropPlace{s.c.Receiver, "nic_rx_missed", "%d frames found no room in the receive ring of " + n.Name, ringAdvice(n), nic(n.Name, func(c model.NICCount) int64 { return c.RxMissed })},
 			dropPlace{s.c.Receiver, "nic_rx_dropped", "%d packets were dropped by " + n.Name + " on their way in", "give " + n.Name + " more receive buffers (ring) or its softirq more CPU", nic(n.Name, func(c model.NICCount) int64 { return c.RxDropped + c.RxErrors - c.RxCRC })})
 	}
-	if n := dataNIC(s.c.Sender); n != nil {
+	if n := s.c.sendNIC; n != nil {
 		out = append(out, dropPlace{s.c.Sender, "nic_tx_dropped", "%d packets were dropped by " + n.Name + " on their way out", "look at the driver and the queue of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.TxDropped + c.TxErrors })},
 			dropPlace{s.c.Sender, "qdisc_drops", "%d packets were dropped by the queueing discipline of " + n.Name, "give the queueing discipline of " + n.Name + " more room (limit), or send less into it", qdiscGrowth(n.Name)})
 	}

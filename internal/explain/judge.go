@@ -20,24 +20,14 @@ import (
 // could refute it, and below ten samples; another limiter with a signature of
 // its own takes 0.1, a hypervisor that takes the CPU caps it; and it is multiplied by the share of the bytes that agree.
 func Judge(c Case) model.Verdict {
-	if c.Unreached != nil {
-		return judgeUnreached(c)
+	seen := look(c)
+	v := seen.judge()
+	v.Ceiling, v.Measured = seen.link.Rate, unit.BitRate(seen.goodput)
+	if v.Ceiling != nil && *v.Ceiling > 0 {
+		share := round(float64(v.Measured) / float64(*v.Ceiling))
+		v.ShareOfCeiling = &share
 	}
-	ce := Ceiling(c)
-	scenes := look(c, ce)
-	var v model.Verdict
-	if len(scenes) == 0 {
-		v = nothingMoved(c)
-	} else {
-		v = elect(scenes)
-	}
-	v.Ceiling = ce.Rate
-	v.CouldNotSee = append(v.CouldNotSee, blind(c)...)
-	measure(&v, c, scenes)
-	if n := judgeNFS(c, v, ce, scenes); n != nil {
-		v = *n
-	}
-	if v.Limiter == model.LinkRate && ce.Rate == nil {
+	if v.Limiter == model.LinkRate && v.Ceiling == nil {
 		fullPath(&v)
 	}
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
@@ -50,6 +40,25 @@ func Judge(c Case) model.Verdict {
 	clean(&v)
 	v.Line = Line(v)
 	return v
+}
+
+// judge names the limiter: that of a connection that did not come up, else the
+// one that the connections elect, unless the calls that they carry tell more.
+func (v *views) judge() model.Verdict {
+	if v.Unreached != nil {
+		return v.judgeUnreached()
+	}
+	var out model.Verdict
+	if len(v.scenes) == 0 {
+		out = nothingMoved(v.Case)
+	} else {
+		out = elect(v.scenes)
+	}
+	if v.mount != nil {
+		out = v.judgeCalls(out)
+	}
+	out.CouldNotSee = append(out.CouldNotSee, blind(v.Case)...)
+	return out
 }
 
 // fullCap is the most confidence in a path that is full of nobody knows what.
@@ -69,61 +78,6 @@ func fullPath(v *model.Verdict) {
 	v.Limiter, v.Where, v.Host, v.Confidence = model.Undetermined, model.Nowhere, "", min(v.Confidence, fullCap)
 	v.Fix = model.Fix{Kind: model.FixNone, Advice: f.alts[0].Probe}
 	v.ExpectedGain, v.Causes, v.NextLimit = nil, nil, nil
-}
-
-// look computes the features of every flow that took part.
-func look(c Case, ce CeilingResult) []*scene {
-	var out []*scene
-	fs := flows(c)
-	ceiling := unknown()
-	if ce.Rate != nil {
-		ceiling = float64(*ce.Rate)
-	}
-	sendNIC, readNIC := dataNIC(c.Sender), dataNIC(c.Receiver)
-	for _, f := range fs {
-		sp := f.steady()
-		s := &scene{c: c, span: sp, minRTT: f.minRTT(), ceiling: ceiling, bytes: float64(f.bytes())}
-		s.snd = viewSender(f.snd, sp, s.minRTT)
-		s.rcv = viewReceiver(f.rcv, sp, s.minRTT)
-		if s.snd == nil && s.rcv == nil {
-			continue
-		}
-		s.sender = viewHost(c.Sender, sp, sendNIC, true)
-		s.reader = viewHost(c.Receiver, sp, readNIC, false)
-		s.lateByHost()
-		out = append(out, s)
-	}
-	total := goodput(c, out)
-	for _, s := range out {
-		s.total = total
-	}
-	return out
-}
-
-// goodput of all flows together in bit/s over the time from the first steady
-// moment to the last: as the receiving application counted it, else as the
-// receiving kernel did, else as acknowledged to the sender.
-func goodput(c Case, scenes []*scene) float64 {
-	if g, ok := c.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
-		return float64(g)
-	}
-	var moved, from, to float64
-	from = math.Inf(1)
-	for _, s := range scenes {
-		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
-		if s.rcv != nil {
-			moved += s.rcv.rate / 8 * s.rcv.dur.Seconds()
-		} else {
-			moved += s.snd.acked
-		}
-	}
-	if len(scenes) == 1 {
-		return max(0, scenes[0].rate())
-	}
-	if g := ratio(moved*8, to-from); known(g) {
-		return max(0, g)
-	}
-	return 0
 }
 
 // rate of the flow alone, bit/s.
@@ -226,14 +180,6 @@ func limiter(id model.LimiterID) model.Limiter {
 		}
 	}
 	return model.Limiter{ID: id, Where: model.Nowhere, Fix: model.FixNone}
-}
-
-func measure(v *model.Verdict, c Case, scenes []*scene) {
-	v.Measured = unit.BitRate(goodput(c, scenes))
-	if v.Ceiling != nil && *v.Ceiling > 0 {
-		share := round(float64(v.Measured) / float64(*v.Ceiling))
-		v.ShareOfCeiling = &share
-	}
 }
 
 // clean drops whatever is not a finite number: a verdict is printed as JSON,

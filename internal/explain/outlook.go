@@ -73,7 +73,7 @@ func (s *scene) soon(bound float64) bool {
 
 // perTrip is the goodput of all flows when each has so many bytes in flight.
 func (s *scene) perTrip(bytes float64) float64 {
-	return ratio(bytes*8, s.minRTT.Seconds()) * float64(max(1, len(flows(s.c))))
+	return ratio(bytes*8, s.minRTT.Seconds()) * s.c.streams()
 }
 
 func forecast(id model.LimiterID, host string, bound, sure float64) *finding {
@@ -123,7 +123,7 @@ func willLose(s *scene) *finding {
 	case v.late():
 		id = model.Reordering
 	}
-	f := forecast(id, "", s.sentResponse()*float64(max(1, len(flows(s.c)))), sureOfResponse)
+	f := forecast(id, "", s.sentResponse()*s.c.streams(), sureOfResponse)
 	f.say(s.c.Sender.host(), "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again; at so many losses a loss-based sender reaches about %s", pct(v.retrans), bits(f.bound))
 	return f
 }
@@ -136,7 +136,7 @@ func willPace(s *scene) *finding {
 	if s.snd == nil || !known(s.snd.maxPacing) {
 		return nil
 	}
-	f := forecast(model.Pacing, s.c.Sender.host(), s.snd.maxPacing*float64(max(1, len(flows(s.c)))), sureOfSetting)
+	f := forecast(model.Pacing, s.c.Sender.host(), s.snd.maxPacing*s.c.streams(), sureOfSetting)
 	f.say(f.host, "max_pacing", s.snd.maxPacing, "bit/s", s.snd.n, "the socket's maximum pacing rate is %s", bits(s.snd.maxPacing))
 	return f
 }
@@ -144,7 +144,7 @@ func willPace(s *scene) *finding {
 // willStarve: whenever the socket had nothing left to send, the writer produced
 // this much and no more.
 func willStarve(s *scene) *finding {
-	if s.snd == nil || !known(s.snd.fed) || len(flows(s.c)) > 1 {
+	if s.snd == nil || !known(s.snd.fed) || len(s.c.flows) > 1 {
 		return nil
 	}
 	f := forecast(model.ApplicationSource, s.c.Sender.host(), s.snd.fed, sureOfResponse)
@@ -159,7 +159,7 @@ func willFillWriter(s *scene) *finding { return s.willFillTask(s.sender, model.S
 // willFillTask: a task that needs so much of a core now needs all of it at the
 // rate that much higher.
 func (s *scene) willFillTask(v *hostView, id model.LimiterID, role string) *finding {
-	if v == nil || !(v.run >= busyEnough) || len(flows(s.c)) > 1 {
+	if v == nil || !(v.run >= busyEnough) || len(s.c.flows) > 1 {
 		return nil
 	}
 	f := forecast(id, v.end.Host, s.total/v.run, sureOfWork)

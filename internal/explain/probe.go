@@ -52,7 +52,7 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	}
 	p := Paced{Warmup: probeWarmup}
 	lost, sent, streams := 0.0, 0.0, 0 // segments a second
-	for _, s := range look(c, Ceiling(c)) {
+	for _, s := range look(c).scenes {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
@@ -78,7 +78,8 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 // it. What the probe does not settle stays as it was, with a note.
 func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 	lost, expect, moved, n := 0.0, 0.0, 0.0, 0
-	for _, s := range look(c, Ceiling(c)) {
+	seen := look(c)
+	for _, s := range seen.scenes {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
@@ -89,7 +90,7 @@ func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 	from := ratio(lost, expect)
 	e := finding{}
 	host := c.Sender.host()
-	switch asked := float64(p.Rate) * float64(len(flows(c))); {
+	switch asked := float64(p.Rate) * float64(len(seen.flows)); {
 	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
 		return v

@@ -31,7 +31,7 @@ type Readers struct {
 // read, where having more under way is one of the causes that it cannot tell
 // apart.
 func PlanReaders(c Case, v model.Verdict) (Readers, bool) {
-	m := viewMount(c, Ceiling(c), look(c, Ceiling(c)))
+	m := look(c).mount
 	if m == nil || m.op != "READ" || len(v.Alternatives) == 0 || v.Measured <= 0 {
 		return Readers{}, false
 	}

@@ -93,7 +93,7 @@ func (p Several) queues(next model.Verdict, c Case) bool {
 		return false
 	}
 	var queue []float64
-	for _, s := range look(c, Ceiling(c)) {
+	for _, s := range look(c).scenes {
 		if s.snd != nil {
 			queue = append(queue, s.snd.queue)
 		}

@@ -53,11 +53,10 @@ type serverView struct {
 	noThread float64 // share of the arrivals that found none idle
 }
 
-// viewServer looks at the end that serves what m asks for; nil where it was not
-// seen.
-func viewServer(c Case, m *mountView) *serverView {
+// viewServer looks at the end that serves the mount; nil where it was not seen.
+func viewServer(c *views) *serverView {
 	end := c.Sender
-	if end == m.end {
+	if end == c.mount.end {
 		end = c.Receiver
 	}
 	if end == nil || len(end.Samples) < 2 {
@@ -73,7 +72,7 @@ func viewServer(c Case, m *mountView) *serverView {
 	h.cores(in, allowed)
 	v.cpu = h.least
 	v.tasks(in)
-	v.counters(in, m.op == "READ")
+	v.counters(in, c.mount.op == "READ")
 	return v
 }
 

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 const (
@@ -46,95 +46,110 @@ const (
 	nfsOneEnd = 0.7
 )
 
-// nfsView is the busiest operation of the watched mount, share or disk, as means
-// per call.
-type nfsView struct {
-	kind             words
-	op               string
-	calls            float64
-	size             float64 // bytes a call carries
-	queue, rtt, life float64 // seconds: before sending, sent to answered, all
-	inflight         float64 // calls of this operation sent and not answered, on average
-	asked            float64 // calls of any operation under way, waiting ones included
-	slots            int64
-	n                int
-}
-
-// mountView is a mount with what its connections show.
-type mountView struct {
-	nfsView
-	end    *End
-	window float64 // what the client advertises on all its connections, bytes; unknown when it sends
-	net    float64 // minimum network round trip in seconds, 0 unknown
-	wire   float64 // a call's data at the ceiling, seconds; 0 unknown
-	silent float64 // share of samples in which nothing moves
-	spread float64 // of the receiving rate, unknown for a sender
-	dry    float64 // share of the samples in which the sender has nothing waiting; unknown unless seen
-	steady float64 // spread of the rate as the sender sees it; unknown unless seen
-	resent float64 // share of the bytes that were sent again; unknown unless seen
-	used   float64 // goodput over the ceiling; unknown without one
-}
-
-// judgeNFS says why an NFS client leaves its connections idle. By Little's law
-// a call's time is calls under way × size / rate, whatever holds the rate: a
-// long time proves nothing, so a verdict v on the connections that names a
-// limiter of window, loss or link stays, and the server is blamed only when
-// nothing moves while calls are under way.
-func judgeNFS(c Case, v model.Verdict, ce CeilingResult, scenes []*scene) *model.Verdict {
-	switch v.Limiter {
-	case model.None, model.Outage, model.MTUBlackhole, model.PacketCost:
-		return nil
-	}
-	m := viewMount(c, ce, scenes)
-	if m == nil {
-		return nil
-	}
-	server := viewServer(c, m)
-	if (v.Limiter == model.ReceiverCPU || v.Limiter == model.SenderCPU) && !server.lacksCPU(v.Host) {
-		return nil
-	}
-	var f *finding
-	switch {
-	case m.asked < asksLittle:
-		f = m.littleAsked()
-	case server == nil && (m.oneByOne() || m.inTurns()):
-		f = m.roundTrips()
-	case v.Limiter == model.ReceiverWindow && m.fitsWindow():
-		f = m.weigh(server, float64(v.Measured))
-	case m.busyServer(server, v.Limiter):
-		if f = m.weigh(server, float64(v.Measured)); f != nil {
-			f.cap = min(f.cap, inTurnsCap)
-			f.or(v.Limiter, "read the same from the server's memory while its cores are free: if the rate stays, it is the path's")
-		}
-	case m.explains(v.Limiter):
-		return m.support(v, server != nil)
-	default:
-		f = m.weigh(server, float64(v.Measured))
-	}
+// judgeCalls says why the client of a mount, share or disk leaves its connections
+// idle. By Little's law a call's time is calls under way × size / rate, whatever
+// holds the rate: a long time proves nothing. So an elected limiter of window, loss
+// or link stays, and the server is blamed only when nothing moves while calls are
+// under way.
+func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
+	f := diagnoseCalls(&scene{c: v, total: v.goodput, elected: &elected})
 	if f == nil {
-		return nil
+		return elected
 	}
-	out := model.Verdict{Limiter: f.id, Where: m.where(f.id), Host: f.host, Evidence: f.evidence, Alternatives: f.alts,
-		Ceiling: v.Ceiling, ShareOfCeiling: v.ShareOfCeiling, Measured: v.Measured, CouldNotSee: v.CouldNotSee, Notes: f.notes}
+	if f.keeps {
+		elected.Evidence = append(elected.Evidence, f.evidence...)
+		if f.cap > 0 {
+			elected.Confidence = min(elected.Confidence, f.cap)
+		}
+		return elected
+	}
+	out := model.Verdict{Limiter: f.id, Where: v.mount.where(f.id), Host: f.host, Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes}
 	out.Confidence = math.Round(min(0.6+0.35*f.margin, f.cap)*100) / 100
 	if f.id == model.Undetermined {
 		out.Fix = model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
-		return &out
+		return out
 	}
-	out.Fix = operator(f.host, cmp.Or(f.advice, m.advice(f.id)))
+	out.Fix = operator(f.host, cmp.Or(f.advice, v.mount.advice(f.id)))
 	if f.cause == causeThreads {
-		out.Fix = server.threadsFix(f.advice)
+		out.Fix = v.server.threadsFix(f.advice)
 	}
-	out.ExpectedGain = nfsGain(v)
-	return &out
+	if now, most := unit.BitRate(v.goodput), v.link.Rate; most != nil && *most > now {
+		out.ExpectedGain = &model.Gain{Low: now, High: *most, Why: "the ceiling of the link; how near it comes depends on what is done"}
+	}
+	return out
 }
 
-// weigh is the finding with the server in view, or without.
-func (m *mountView) weigh(server *serverView, goodput float64) *finding {
-	if server != nil {
-		return m.judgeSeen(server, goodput)
+// seeBeyondCalls: the elected limiter holds the connections whatever is asked of
+// the server, or it is a lack of CPU that is not the file service's.
+func seeBeyondCalls(s *scene) *finding {
+	switch s.elected.Limiter {
+	case model.None, model.Outage, model.MTUBlackhole, model.PacketCost:
+		return &finding{keeps: true}
+	case model.ReceiverCPU, model.SenderCPU:
+		if !s.c.server.lacksCPU(s.elected.Host) {
+			return &finding{keeps: true}
+		}
 	}
-	return m.judge()
+	return nil
+}
+
+// seeFewCalls: most of the time the client has no call under way.
+func seeFewCalls(s *scene) *finding {
+	if !(s.c.mount.asked < asksLittle) {
+		return nil
+	}
+	return s.c.mount.littleAsked()
+}
+
+// seeCallsInTurn: calls wait for each other, as far as the client alone shows.
+func seeCallsInTurn(s *scene) *finding {
+	if m := s.c.mount; s.c.server == nil && (m.oneByOne() || m.inTurns()) {
+		return m.roundTrips()
+	}
+	return nil
+}
+
+// seeRoomForCalls: the window was elected although all that is asked for fits.
+func seeRoomForCalls(s *scene) *finding {
+	if s.elected.Limiter != model.ReceiverWindow || !s.c.mount.fitsWindow() {
+		return nil
+	}
+	return cmp.Or(seeCallTime(s), &finding{keeps: true})
+}
+
+// seeBusyServer: a server without CPU makes its path look slow or lossy.
+func seeBusyServer(s *scene) *finding {
+	if !s.c.mount.busyServer(s.c.server, s.elected.Limiter) {
+		return nil
+	}
+	f := seeCallTime(s)
+	if f == nil {
+		return &finding{keeps: true}
+	}
+	f.cap = min(f.cap, inTurnsCap)
+	f.or(s.elected.Limiter, "read the same from the server's memory while its cores are free: if the rate stays, it is the path's")
+	return f
+}
+
+// seeBesideCalls: the elected limiter explains how the calls fare.
+func seeBesideCalls(s *scene) *finding {
+	if !s.c.mount.explains(s.elected.Limiter) {
+		return nil
+	}
+	f := &finding{keeps: true}
+	s.c.mount.callEvidence(f)
+	if s.c.server == nil {
+		f.cap = nfsOneEnd
+	}
+	return f
+}
+
+// seeCallTime weighs where a call's time goes, with the server in view or without.
+func seeCallTime(s *scene) *finding {
+	if s.c.server != nil {
+		return s.c.mount.judgeSeen(s.c.server, s.total)
+	}
+	return s.c.mount.judge()
 }
 
 // where is the limiter's place: a client that reads is the receiving end.
@@ -172,17 +187,6 @@ func (m *mountView) busyServer(v *serverView, id model.LimiterID) bool {
 		return v != nil && v.cpu >= noTimeLeft && v.starved() >= wantsAll && m.steady > linkSteady && m.resent < fewResent
 	}
 	return false
-}
-
-// support adds what the calls say to the verdict on the connections.
-func (m *mountView) support(v model.Verdict, bothEnds bool) *model.Verdict {
-	f := &finding{}
-	m.callEvidence(f)
-	v.Evidence = append(v.Evidence, f.evidence...)
-	if !bothEnds {
-		v.Confidence = min(v.Confidence, nfsOneEnd)
-	}
-	return &v
 }
 
 // oneByOne: each call takes what its data takes on an idle path, and the next one
@@ -324,147 +328,4 @@ func moreAdvice(w words, reads bool) string {
 		more = append([]string{"more read-ahead"}, more...)
 	}
 	return "have more data under way: " + strings.Join(more[:len(more)-1], ", ") + ", or " + more[len(more)-1]
-}
-
-func nfsGain(v model.Verdict) *model.Gain {
-	if v.Ceiling == nil || *v.Ceiling <= v.Measured {
-		return nil
-	}
-	return &model.Gain{Low: v.Measured, High: *v.Ceiling, Why: "the ceiling of the link; how near it comes depends on what is done"}
-}
-
-// viewMount is the mount of the end that has one, nil when none was used.
-func viewMount(c Case, ce CeilingResult, scenes []*scene) *mountView {
-	for _, e := range []*End{c.Sender, c.Receiver} {
-		if e == nil {
-			continue
-		}
-		seen := whileActive(e.Samples, scenes)
-		n := viewNFS(seen)
-		if n == nil {
-			n = viewRequests(seen)
-		}
-		if n == nil {
-			continue
-		}
-		m := &mountView{nfsView: *n, end: e, used: unknown(), dry: unknown(), steady: unknown(), resent: unknown()}
-		if ce.Rate != nil && *ce.Rate > 0 {
-			m.wire = n.size * 8 / float64(*ce.Rate)
-			m.used = goodput(c, scenes) / float64(*ce.Rate)
-		}
-		m.connections(scenes)
-		return m
-	}
-	return nil
-}
-
-// whileActive leaves out the samples before the first and after the last of the
-// flows: a transfer that ended while it was watched asks for nothing any more, and
-// is no slow application for that. A sample at either side stays.
-func whileActive(all []model.Sample, scenes []*scene) []model.Sample {
-	if len(scenes) == 0 {
-		return all
-	}
-	from, to := scenes[0].span.to-scenes[0].span.whole, scenes[0].span.to
-	for _, s := range scenes[1:] {
-		from, to = min(from, s.span.to-s.span.whole), max(to, s.span.to)
-	}
-	first, last := 0, len(all)
-	for first+1 < len(all) && all[first+1].At < from {
-		first++
-	}
-	for last-1 > first && all[last-2].At > to {
-		last--
-	}
-	return all[first:last]
-}
-
-// connections takes from each what is least in favour of the server.
-func (m *mountView) connections(scenes []*scene) {
-	var net time.Duration
-	m.silent, m.spread = unknown(), unknown()
-	for _, s := range scenes {
-		net = lower(net, s.minRTT)
-		if s.snd != nil {
-			m.sender(s.snd)
-		}
-		silent := unknown()
-		switch {
-		case s.rcv != nil:
-			silent = s.rcv.silent
-			m.window += s.rcv.window
-			if !(s.rcv.spread >= m.spread) {
-				m.spread = s.rcv.spread
-			}
-		case s.snd != nil:
-			silent = s.snd.silent
-		}
-		if !(silent >= m.silent) {
-			m.silent = silent
-		}
-	}
-	m.net = net.Seconds()
-}
-
-// sender takes the same from what a sender sees.
-func (m *mountView) sender(v *sndView) {
-	if !(v.dry >= m.dry) {
-		m.dry = v.dry
-	}
-	if !(v.spread >= m.steady) {
-		m.steady = v.spread
-	}
-	if !(v.retrans <= m.resent) {
-		m.resent = v.retrans
-	}
-}
-
-func viewNFS(all []model.Sample) *nfsView {
-	var first, last *model.NFSCount
-	var from, to time.Duration
-	n := 0
-	for _, s := range all {
-		if s.NFS == nil {
-			continue
-		}
-		if first == nil {
-			first, from = s.NFS, s.At
-		}
-		last, to = s.NFS, s.At
-		n++
-	}
-	if n < 2 || to <= from {
-		return nil
-	}
-	var best *nfsView
-	asked := 0.0
-	for _, op := range sortedKeys(last.Ops) {
-		asked += max(0, (last.Ops[op].Execute-first.Ops[op].Execute).Seconds()) / (to - from).Seconds()
-		if op != "READ" && op != "WRITE" {
-			continue
-		}
-		v := nfsBetween(op, first.Ops[op], last.Ops[op], (to - from).Seconds())
-		if v != nil && (best == nil || v.calls*v.size > best.calls*best.size) {
-			v.slots, v.n = last.MaxSlots, n
-			best = v
-		}
-	}
-	if best != nil {
-		best.asked = asked
-	}
-	return best
-}
-
-// nfsBetween takes the means of one operation; nil when it was hardly used or
-// its counters went backwards (mounted anew).
-func nfsBetween(op string, a, b model.NFSOp, wall float64) *nfsView {
-	calls := float64(b.Ops - a.Ops)
-	mean := func(x, y time.Duration) float64 { return (y - x).Seconds() / calls }
-	v := &nfsView{kind: nfsWords(), op: op, calls: calls, queue: mean(a.Queue, b.Queue), rtt: mean(a.RTT, b.RTT), life: mean(a.Execute, b.Execute)}
-	v.size = float64(b.BytesSent-a.BytesSent+b.BytesRecv-a.BytesRecv) / calls
-	v.inflight = (b.RTT - a.RTT).Seconds() / wall
-	if calls < nfsOps || v.queue < 0 || v.rtt <= 0 || v.life <= 0 || v.size <= 0 {
-		return nil
-	}
-	return v
 }

@@ -30,7 +30,7 @@ func TestCite(t *testing.T) {
 		{"of no limiter", model.Verdict{Limiter: model.None}, finding("", "high", nil), ""},
 	} {
 		v := tc.verdict
-		Cite(&v, []model.Finding{tc.found})
+		cite(&v, []model.Finding{tc.found})
 		if got := strings.Join(v.Notes, "|"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
@@ -40,7 +40,7 @@ func TestCite(t *testing.T) {
 	}
 	v := model.Verdict{Limiter: model.PathLoss}
 	f := finding("a", "high", nil, model.PathLoss)
-	if Cite(&v, []model.Finding{f, f, f, f, f}); len(v.Notes) != mostCited {
+	if cite(&v, []model.Finding{f, f, f, f, f}); len(v.Notes) != mostCited {
 		t.Errorf("%d notes", len(v.Notes))
 	}
 }

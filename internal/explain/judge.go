@@ -38,6 +38,16 @@ func Judge(c Case) model.Verdict {
 	}
 	v.Probe = probeFor(&v)
 	clean(&v)
+	narrow(&v, c)
+	for _, after := range c.Trials {
+		v = after(v)
+	}
+	if c.Ground != nil {
+		v = moreAhead(v, *c.Ground)
+	}
+	v.Notes = append(v.Notes, c.Notes...)
+	cite(&v, c.Findings)
+	place(&v, seen)
 	v.Line = Line(v)
 	return v
 }

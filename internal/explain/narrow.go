@@ -24,27 +24,25 @@ const (
 	unseenTaskCap = 0.50
 )
 
-// Narrow is the verdict v on a case that was watched from one end, with no
-// more confidence than that watch can give, and the reason among the notes: it
-// was brief, or a lack of CPU is named and no program was seen to lack it.
-// Verdicts on both ends and verdicts that name nothing come back as they are.
-func Narrow(c Case, v model.Verdict) model.Verdict {
+// narrow takes from the verdict on a case that was watched from one end the
+// confidence that such a watch cannot give, and notes the reason: it was brief, or
+// a lack of CPU is named and no program was seen to lack it.
+func narrow(v *model.Verdict, c Case) {
 	end := c.Sender
 	if end == nil {
 		end = c.Receiver
 	}
-	if end == nil || c.Sender != nil && c.Receiver != nil || v.Limiter == model.Undetermined || len(end.Samples) == 0 {
-		return v
+	if !c.OneEnd || end == nil || v.Limiter == model.Undetermined || len(end.Samples) == 0 {
+		return
 	}
 	// The first sample is a moment after the start, the last one before the end.
 	if d := (end.Samples[len(end.Samples)-1].At - end.Samples[0].At).Round(time.Second); d < fullWatch {
 		most := math.Round(100*(briefCap+briefPerSecond*max(0, d.Seconds()))) / 100
-		atMost(&v, most, fmt.Sprintf("watched for %s only: what comes and goes more slowly is not seen; watch for %s or more (--for 12s) to be surer", seconds(d.Seconds()), fullWatch))
+		atMost(v, most, fmt.Sprintf("watched for %s only: what comes and goes more slowly is not seen; watch for %s or more (--for 12s) to be surer", seconds(d.Seconds()), fullWatch))
 	}
 	if (v.Limiter == model.ReceiverCPU || v.Limiter == model.SenderCPU) && !hasTasks(end) {
-		atMost(&v, unseenTaskCap, "no program of these connections was seen to wait for a CPU: what fills the cores may take nothing from them")
+		atMost(v, unseenTaskCap, "no program of these connections was seen to wait for a CPU: what fills the cores may take nothing from them")
 	}
-	return v
 }
 
 func hasTasks(e *End) bool {

@@ -74,9 +74,13 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	return p, true
 }
 
-// AfterPaced is the verdict once the paced probe has run: c is what was seen of
-// it. What the probe does not settle stays as it was, with a note.
-func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
+// Seen is the paced probe once it has run: c is what was seen of it. What the probe
+// does not settle stays as it was, with a note.
+func (p Paced) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 	lost, expect, moved, n := 0.0, 0.0, 0.0, 0
 	seen := look(c)
 	for _, s := range seen.scenes {
@@ -93,7 +97,6 @@ func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 	switch asked := float64(p.Rate) * float64(len(seen.flows)); {
 	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
-		return v
 	case from >= lossesStay:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence)
@@ -102,9 +105,7 @@ func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 		v = settle(v, model.PathQueue, model.PathLoss, e.evidence)
 	default:
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, expect))
-		return v
 	}
-	v.Line = Line(v)
 	return v
 }
 

@@ -40,11 +40,15 @@ func PlanReaders(c Case, v model.Verdict) (Readers, bool) {
 	return p, asks
 }
 
-// AfterReaders is the verdict once the probe has run: c is what was seen of it.
+// Seen is the probe once it has run: c is what was seen of it.
 // A rate that rises was held by what was under way. One that stays was not: what
 // is then left of the causes is the server where it was among them. What the
 // probe does not settle stays as it was, with a note.
-func AfterReaders(v model.Verdict, p Readers, c Case) model.Verdict {
+func (p Readers) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Readers) after(v model.Verdict, c Case) model.Verdict {
 	now, n := 0.0, 0
 	if g, ok := c.Goodput.Get(); ok {
 		now = float64(g)
@@ -65,15 +69,12 @@ func AfterReaders(v model.Verdict, p Readers, c Case) model.Verdict {
 	case rise <= staysBy && v.Limiter == id && !asksServer(v):
 		v.Confidence = min(v.Confidence, refutedCap)
 		v.Notes = append(v.Notes, "read in several places at once the rate stays at "+bits(now)+": more under way does not raise it, and nothing seen tells what holds it")
-		return v
 	case rise <= staysBy:
 		e.say(host, "readers_gain", rise, "ratio", n, "read in %d places at once the rate stays (%s, before %s): it is not held by what is under way", p.Readers, bits(now), bits(p.Before))
 		v = withoutConcurrency(v, id, e.evidence)
 	default:
 		v.Notes = append(v.Notes, "the probe with several readers settles nothing: "+bits(p.Before)+" became "+bits(now))
-		return v
 	}
-	v.Line = Line(v)
 	return v
 }
 

@@ -53,10 +53,13 @@ func PlanSeveral(v model.Verdict, streams int) (Several, bool) {
 	return p, p.Streams > streams
 }
 
-// AfterSeveral is the verdict once several connections have run: c is what was
-// seen of them. A limiter that holds them back together is what binds next, at
+// Seen is the probe once it has run: c is what was seen of the connections. A limiter that holds them back together is what binds next, at
 // what they reached; where they fill the link, nothing does before its ceiling.
-func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
+func (p Several) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Several) after(v model.Verdict, c Case) model.Verdict {
 	next := Judge(c)
 	if len(v.Causes) == 0 || next.Ceiling == nil || !(float64(next.Measured) >= severalMore*float64(p.Before)) {
 		return v
@@ -128,6 +131,5 @@ func withCause(v model.Verdict, found model.Cause, at unit.BitRate, how string) 
 	v.Causes = append([]model.Cause{v.Causes[0]}, slices.Insert(rest, place, found)...)
 	first := firstCause(&v, float64(v.Measured))
 	v.Causes[0].GainLow, v.Causes[0].GainHigh = first.GainLow, first.GainHigh
-	v.Line = Line(v)
 	return v
 }

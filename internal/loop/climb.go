@@ -239,8 +239,7 @@ func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 // conclude lays out the ladder and checks the rules.
 func (c *Climb) conclude(found judged) {
 	r := &c.rec.Results
-	r.Verdict = found.verdict
-	r.Ladder = explain.Ladder(found.kase, r.Verdict)
+	r.Ladder = explain.Ladder(found.kase, found.verdict)
 	if c.Write != "" {
 		r.Ladder = append(r.Ladder, explain.Writing(c.ground))
 	}
@@ -248,12 +247,13 @@ func (c *Climb) conclude(found judged) {
 		c.rungs[r.Ladder[i].Rung].fill(&r.Ladder[i])
 	}
 	if s := explain.FirstDrop(r.Ladder); s != "" {
-		r.Verdict.Notes = append(r.Verdict.Notes, s)
+		found.kase.Notes = append(found.kase.Notes, s)
 	}
-	r.Verdict.Notes = append(r.Verdict.Notes, c.notes...)
+	found.kase.Notes = append(found.kase.Notes, c.notes...)
 	for _, e := range c.ends() {
-		find(r, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
+		check(r, &found.kase, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
 	}
+	r.Verdict = explain.Judge(found.kase)
 }
 
 // fill completes the ladder's rung by what became of it; r may be nil.

@@ -39,8 +39,9 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 			return err
 		}
 		if j := c.moreReaders(ctx, whole, judge(seen)); j.verdict.Limiter != model.Undetermined || len(j.verdict.Alternatives) > 0 {
-			found = j
-			found.verdict = explain.MoreAhead(found.verdict, c.ground)
+			known := c.ground
+			j.kase.Ground = &known
+			found = judge(j.kase)
 		}
 		return nil
 	})

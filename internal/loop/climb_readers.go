@@ -24,6 +24,5 @@ func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 		c.note("the probe with %d readers settles nothing: %v", plan.Readers, err)
 		return j
 	}
-	j.verdict = explain.AfterReaders(j.verdict, plan, c.caseSeen(run, true))
-	return j
+	return j.after(plan.Seen(c.caseSeen(run, true)))
 }

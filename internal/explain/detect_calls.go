@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// nfsOps: fewer calls than this carry no mean worth judging.
+	// nfsOps: the mean of fewer calls than this says nothing.
 	nfsOps = 6
-	// asksLittle: with fewer calls of any kind under way on average, the
-	// client itself leaves the mount idle.
+	// asksLittle: when fewer calls than this are under way on average, the
+	// client leaves the mount idle.
 	asksLittle = 0.7
-	// severalCalls: with fewer under way, an answer finds the path empty and
-	// what its request waits for is not a queue.
+	// severalCalls: when fewer are under way, answers do not queue behind each
+	// other on the path.
 	severalCalls = 1.5
 	// slotWait: share of a call's life spent before it is sent.
 	slotWait = 0.30
@@ -26,23 +26,23 @@ const (
 	serverShare = 0.50
 	// netShare: share of a call's time after sending that they do explain.
 	netShare = 0.60
-	// allNet: share from which nothing else is left to explain it.
+	// allNet: from this share on, the network explains all of that time.
 	allNet = 0.90
-	// turnShare of a call's time is the round trip at least, and unusedShare of
-	// the time that the link is not used, where calls go out in turns.
+	// turnShare and unusedShare: where calls wait for each other, the round trip
+	// is at least this share of a call's time, and of the link's unused time.
 	turnShare   = 0.20
 	unusedShare = 0.50
-	// seldomDry: a path that holds back the server always finds something waiting
-	// to be sent there; below this share of the samples without is noise.
+	// seldomDry: a server that the path holds back always has data waiting to be
+	// sent. A share of samples without such data below this is noise.
 	seldomDry = 0.10
-	// inTurnsCap is the most confidence in that, since a server that takes as
-	// long as a round trip looks the same.
+	// inTurnsCap caps the confidence in calls that wait for each other: a server
+	// that answers in the time of a round trip looks the same.
 	inTurnsCap = 0.6
 	// serverSilent: share of the samples in which nothing moves although
 	// calls are under way.
 	serverSilent = 0.20
-	// nfsOneEnd is the most confidence in a limiter of a mount: the server
-	// is not seen.
+	// nfsOneEnd caps the confidence in a limiter of a mount whose server is not
+	// seen.
 	nfsOneEnd = 0.7
 )
 
@@ -79,8 +79,8 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	return out
 }
 
-// seeBeyondCalls: the elected limiter holds the connections whatever is asked of
-// the server, or it is a lack of CPU that is not the file service's.
+// seeBeyondCalls: the elected limiter holds the connections back however many calls
+// are made, or it is a lack of CPU in another program than the file service.
 func seeBeyondCalls(s *scene) *finding {
 	switch s.elected.Limiter {
 	case model.None, model.Outage, model.MTUBlackhole, model.PacketCost:
@@ -109,7 +109,7 @@ func seeCallsInTurn(s *scene) *finding {
 	return nil
 }
 
-// seeRoomForCalls: the window was elected although all that is asked for fits.
+// seeRoomForCalls: the window was elected although all outstanding answers fit into it.
 func seeRoomForCalls(s *scene) *finding {
 	if s.elected.Limiter != model.ReceiverWindow || !s.c.mount.fitsWindow() {
 		return nil
@@ -160,9 +160,9 @@ func (m *mountView) where(id model.LimiterID) model.Where {
 	return limiter(id).Where
 }
 
-// explains tells whether the connections' limiter stands beside the calls: a
-// queue seen by a reader with one call at a time is the server's time, and no
-// path holds back a sender that has nothing waiting to be sent.
+// explains tells whether the elected limiter explains how the calls fare. A path
+// does not hold back a sender that has no data waiting. And a reader that makes one
+// call at a time sees a queue where it only waits for the server.
 func (m *mountView) explains(id model.LimiterID) bool {
 	switch id {
 	case model.ApplicationSource, model.Undetermined, model.StartUp:
@@ -178,9 +178,9 @@ func (m *mountView) explains(id model.LimiterID) bool {
 	return true
 }
 
-// busyServer: no core of the server has time left for what it serves, and what
-// the connections show of the path is what such a server does to them: a round
-// trip that waits for its CPU, and a few losses. A slow link's rate stays put.
+// busyServer: no core of the server has time left for the file service. Such a
+// server makes its path look slow: packets wait for its CPU, and a few are lost. A
+// slow link differs, because its rate stays constant.
 func (m *mountView) busyServer(v *serverView, id model.LimiterID) bool {
 	switch id {
 	case model.LinkRate, model.PathLoss, model.PathQueue, model.CongestionControl:
@@ -189,16 +189,16 @@ func (m *mountView) busyServer(v *serverView, id model.LimiterID) bool {
 	return false
 }
 
-// oneByOne: each call takes what its data takes on an idle path, and the next one
-// waits for it. What is lost, or queues, would make calls take longer.
+// oneByOne: each call waits for the one before, and takes as long as its data takes
+// on an idle path. Losses and queues would make calls take longer.
 func (m *mountView) oneByOne() bool {
 	return m.inflight < severalCalls && m.net > 0 && m.wire > 0 && m.net+m.wire >= allNet*m.rtt
 }
 
-// inTurns: the path carries what is under way and then waits for the next to be
-// asked for: the round trip fills the time in which the link is not used, or
-// calls wait for a slot longer than they take. A server, or a slower link, that is
-// behind takes much longer than a round trip.
+// inTurns: the path carries the calls under way and then idles until the client asks
+// for more. The round trip then fills the link's unused time, or calls wait longer for
+// a slot than for their answer. With a slow server or a slower link in the way, a call
+// takes much longer than a round trip.
 func (m *mountView) inTurns() bool {
 	if !(m.net >= turnShare*m.rtt) {
 		return false
@@ -206,8 +206,8 @@ func (m *mountView) inTurns() bool {
 	return m.net >= unusedShare*(1-m.used)*m.rtt || m.queue >= serverShare*m.life
 }
 
-// fitsWindow: all that was asked for and has not come yet fits into the window
-// with room to spare, so that the window holds nothing back.
+// fitsWindow: the answers that are still to come fit into the window with room to
+// spare, so that the window holds nothing back.
 func (m *mountView) fitsWindow() bool {
 	return m.op == "READ" && m.inflight*m.size < windowFull*m.window
 }
@@ -275,8 +275,8 @@ func (m *mountView) serverSilent(server float64) *finding {
 	return f
 }
 
-// serverLikely is what remains when neither a queue, losses nor a window
-// explain a call's time; the sending end may still.
+// serverLikely blames the server because no queue, loss or window explains a call's
+// time. The server's TCP, which is not seen, may still explain it.
 func (m *mountView) serverLikely(server float64) *finding {
 	f := &finding{id: model.ServerTime, cap: 0.45}
 	m.serverEvidence(f, server)
@@ -296,8 +296,8 @@ func (m *mountView) serverEvidence(f *finding, server float64) {
 	f.or(model.SenderCPU, "log in at the server: its CPUs and the threads of its file service tell")
 }
 
-// unexplained: the path is in use all the time at one rate and nothing seen
-// from here says by what.
+// unexplained: data comes all the time at one rate, and this end does not show what
+// sets that rate.
 func (m *mountView) unexplained() *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	f.say(m.end.Host, "rate_spread", m.spread, "ratio", m.n, "data comes all the time at one rate, with no queue, loss or full window to be seen from here")
@@ -321,7 +321,7 @@ func (m *mountView) advice(id model.LimiterID) string {
 	return moreAdvice(m.kind, m.op == "READ")
 }
 
-// moreAdvice is what puts more under way.
+// moreAdvice says how to have more calls under way.
 func moreAdvice(w words, reads bool) string {
 	more := slices.Clone(w.more)
 	if reads {

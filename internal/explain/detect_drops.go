@@ -2,10 +2,10 @@ package explain
 
 import "linerate/internal/model"
 
-// Where losses happen, as far as the counters of both hosts tell. A connection
-// shows that segments are lost; a counter that grew by as many shows where.
+// Where segments are lost, as far as the counters of both hosts tell: a counter that
+// grew by as many as the connection lost names the place.
 
-// dropShare of the lost segments in one counter makes that the place.
+// dropShare: a counter with this share of the lost segments names the place.
 const dropShare = 0.3
 
 // dropPlace is one counter of packets that a host lost, damaged or refused.
@@ -85,12 +85,12 @@ func nicGrowth(a, b model.Sample, name string, pick func(model.NICCount) int64) 
 	return max(0, y-x)
 }
 
-// placedCap is the most confidence once a counter shows where segments are lost.
+// placedCap caps the confidence where a counter shows the place of the losses.
 const placedCap = 0.9
 
-// placeLosses tells at which host the lost segments went, where a counter there
-// grew along with them: that host is then where to look, and what would
-// otherwise look the same is ruled out. lost is how many went at least.
+// placeLosses names the host where a counter grew along with the losses. That rules
+// out the limiters that would otherwise look the same. lost is the least number of
+// segments that were lost.
 func (f *finding) placeLosses(s *scene, lost float64) {
 	if !(lost >= lateEvents) {
 		return

@@ -8,17 +8,20 @@ import (
 	"linerate/internal/unit"
 )
 
-// Judge names the one limiter of the case. Each connection that took part is
-// judged by itself; they vote by the bytes they moved, and the connection that
-// moved most for the winner gives the evidence. The verdict is never blank:
-// with nothing to go by it is "undetermined" and says what was missing. All
-// its numbers are finite.
+// Judge makes the verdict on a case; nobody changes it afterwards. It names one
+// limiter. Each connection that took part is judged by itself and votes with the
+// bytes that it moved; the connection that moved most for the winner gives the
+// evidence. Then come, in this order, the calls of a mount that the connections
+// carry, the probes, the notes, the findings of the rules, and the place among
+// published results. The verdict is never blank: without evidence it is
+// "undetermined" and says what was missing. All its numbers are finite.
 //
-// Confidence is 0.6 + 0.35 × margin, where margin (0..1) is how far the
-// deciding feature lies past its threshold. It is capped where the signature
-// cannot be told from another one (each detector says so), where an unseen end
-// could refute it, and below ten samples; another limiter with a signature of
-// its own takes 0.1, a hypervisor that takes the CPU caps it; and it is multiplied by the share of the bytes that agree.
+// Confidence is 0.6 + 0.35 × margin, where margin (0..1) is how far the deciding
+// feature lies past its threshold. It has a cap where another limiter shows the same
+// signature (each detector says so), where an unseen end could refute it, below ten
+// samples, and where a hypervisor takes the CPU. A second limiter with a signature of
+// its own takes 0.1 away. The result is multiplied by the share of the bytes that
+// agree.
 func Judge(c Case) model.Verdict {
 	seen := look(c)
 	v := seen.judge()
@@ -33,7 +36,7 @@ func Judge(c Case) model.Verdict {
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
-	if len(v.Causes) > 0 { // what the mount shows may have changed the first
+	if len(v.Causes) > 0 { // the calls may have changed both
 		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
 	}
 	v.Probe = probeFor(&v)
@@ -71,12 +74,11 @@ func (v *views) judge() model.Verdict {
 	return out
 }
 
-// fullCap is the most confidence in a path that is full of nobody knows what.
+// fullCap caps the confidence in "the path is full" where its line rate is not known.
 const fullCap = 0.3
 
-// fullPath makes of "the path carries no more" what that is worth where nobody
-// said how much it should: a path that is full is a healthy one, or one whose
-// slowest hop is too slow.
+// fullPath turns link-rate into "undetermined" where the line rate is not known: a
+// full path may be healthy, or its slowest hop may be too slow.
 func fullPath(v *model.Verdict) {
 	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two is to carry (--line-rate 10Gbit): at %s of payload nothing is wrong if that is it, and a hop is slow if it is more", v.Measured)}}}
 	f.say("", "path_full", float64(v.Measured), "bit/s", 0, "the path is full at %s, and whether it should carry more is not known", v.Measured)
@@ -90,7 +92,7 @@ func fullPath(v *model.Verdict) {
 	v.ExpectedGain, v.Causes, v.NextLimit = nil, nil, nil
 }
 
-// rate of the flow alone, bit/s.
+// rate of this one flow, bit/s.
 func (s *scene) rate() float64 {
 	if s.rcv != nil {
 		return s.rcv.rate
@@ -149,18 +151,18 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	return v
 }
 
-// noCeilingCap is the most confidence in a limiter whose cost is not seen.
+// noCeilingCap caps the confidence in a limiter of which no ceiling shows the cost.
 const noCeilingCap = 0.5
 
 const (
-	// heavySteal: with so much of a core's time taken by the hypervisor
-	// whatever is seen may be its doing, and stealCap is the most confidence
-	// in anything else.
+	// heavySteal: when the hypervisor takes this share of a core's time, it may be
+	// the cause of all that is seen. stealCap then caps the confidence in any
+	// other cause.
 	heavySteal = 0.25
 	stealCap   = 0.5
 )
 
-// fewSamples: below this many the features are coarse.
+// fewSamples: features from fewer samples than this are coarse.
 const fewSamples = 10
 
 func confidence(b ballot, agree float64) float64 {

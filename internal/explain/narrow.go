@@ -9,24 +9,22 @@ import (
 )
 
 const (
-	// fullWatch is how long a transfer has to be watched for its own sake. In
-	// less, a start-up, one loss and its recovery, or a neighbour's burst can
-	// be all there is to see: a CUBIC sender is back at its window 4 s after a
+	// fullWatch is how long a transfer has to be watched to see more than its
+	// start-up, the recovery from one loss, or a neighbour's burst: a CUBIC sender is back at its window 4 s after a
 	// loss at 1 Gbit/s and 1 ms, later on longer paths (RFC 9438, section 4.2:
 	// K = ∛((1 − 0.7) W/0.4), W = 86 segments).
 	fullWatch = 5 * time.Second
-	// briefCap and briefPerSecond: the most confidence after a watch of no
-	// time, and what each second adds up to fullWatch.
+	// briefCap caps the confidence of a watch of no time; each second up to
+	// fullWatch adds briefPerSecond to that cap.
 	briefCap       = 0.35
 	briefPerSecond = 0.10
-	// unseenTaskCap is the most confidence in a lack of CPU when nobody was
-	// seen to wait for one.
+	// unseenTaskCap caps the confidence in a lack of CPU when no task was seen to
+	// wait for one.
 	unseenTaskCap = 0.50
 )
 
-// narrow takes from the verdict on a case that was watched from one end the
-// confidence that such a watch cannot give, and notes the reason: it was brief, or
-// a lack of CPU is named and no program was seen to lack it.
+// narrow lowers the confidence of a verdict from one end, and notes the reason: the
+// watch was brief, or a lack of CPU is named and no program was seen to lack it.
 func narrow(v *model.Verdict, c Case) {
 	end := c.Sender
 	if end == nil {

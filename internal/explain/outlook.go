@@ -8,15 +8,15 @@ import (
 	calc "linerate/internal/size"
 )
 
-// What comes after the first limiter: the model evaluated without it. Each
-// forecaster computes the goodput at which one more limiter will bind, from what
-// the path shows now. None of them says that it binds already.
+// The forecast of what binds once the first limiter is gone. Each forecaster computes,
+// from what the path shows now, the goodput at which one limiter will bind. None of
+// them says that it binds already.
 
 const (
 	// belowCeiling: a bound this near the ceiling (or above) will not be felt.
 	belowCeiling = 0.95
-	// refuted: a bound this far below what is measured has been disproved. How
-	// much of a buffer is payload varies by a quarter.
+	// refuted: a bound below this share of the measured goodput is disproved. The
+	// margin is wide because the payload share of a buffer varies by a quarter.
 	refuted = 0.75
 	// busyEnough: from this share of its time on, a task's or core's work is
 	// taken to grow with the rate.
@@ -60,9 +60,9 @@ func (s *scene) outlook(first *finding) []*finding {
 	})
 }
 
-// soon tells whether a limit is one that a rise of the goodput will meet: not
-// disproved by what is measured, and below the ceiling. Where that is not known
-// no rise beyond what a blind fix would aim at is foretold.
+// soon tells whether a rising goodput will meet this bound: the measured goodput does
+// not disprove it, and it is below the ceiling. Where the ceiling is not known, the
+// goodput that a fix without one aims at stands in for it.
 func (s *scene) soon(bound float64) bool {
 	most := belowCeiling * s.ceiling
 	if !known(most) {
@@ -141,8 +141,8 @@ func willPace(s *scene) *finding {
 	return f
 }
 
-// willStarve: whenever the socket had nothing left to send, the writer produced
-// this much and no more.
+// willStarve: the rate at which data passed while the socket had nothing left to send
+// is the most that the writer produces.
 func willStarve(s *scene) *finding {
 	if s.snd == nil || !known(s.snd.fed) || len(s.c.flows) > 1 {
 		return nil
@@ -184,14 +184,14 @@ func willFillCore(s *scene) *finding {
 	return nil
 }
 
-// evenMatch is the mean goodput, in parts of a fixed limit, of a sender whose
-// response to random losses would carry it just as far by itself: cubic (RFC
-// 9438) with losses at random, simulated for round trips of 10 and 30 ms and
-// 3 to 100 losses in 10^5 segments, spends so much of its time at the limit. With
-// more than that the limit costs more than the losses do, and comes first.
+// evenMatch decides between a fixed limit and random losses. A sender whose response
+// to the losses alone would carry it just to the limit reaches this share of it on
+// average (simulated for cubic, RFC 9438, with round trips of 10 and 30 ms and 3 to 100
+// losses in 10^5 segments). From this share on the limit costs more, and comes first.
 const evenMatch = 0.84
 
-// capFirst puts a limit of the socket or of its host before losses that cost less.
+// capFirst names a limit of the socket or its host first where it costs more than the
+// losses.
 func (s *scene) capFirst(first, next *finding) (*finding, *finding) {
 	if first.id != model.PathLoss || s.modelBased() {
 		return first, next
@@ -206,8 +206,8 @@ func (s *scene) capFirst(first, next *finding) (*finding, *finding) {
 	return first, next
 }
 
-// holds tells whether a limit that settings foretell is that of this connection:
-// an application may have asked for a larger window or buffer.
+// holds tells whether a limit computed from settings applies to this connection: its
+// application may have asked for a larger window or buffer.
 func (s *scene) holds(id model.LimiterID) bool {
 	switch id {
 	case model.ReceiverWindow:

@@ -76,8 +76,8 @@ type finding struct {
 	advice   string // for an operator, where more is known than the limiter's usual
 	// cap is the most confidence the signature alone can carry; 0: no cap.
 	cap float64
-	// costs: the signature shows that something is amiss, but only goodput
-	// below a known ceiling shows that it costs anything.
+	// costs: the signature shows a fault, but only a goodput below a known ceiling
+	// shows that the fault costs anything.
 	costs bool
 	// lift is by how much its removal raises the ceiling itself; 0: it does not.
 	lift float64

@@ -60,9 +60,9 @@ func viewMount(v *views) *mountView {
 	return nil
 }
 
-// whileActive leaves out the samples before the first and after the last of the
-// flows: a transfer that ended while it was watched asks for nothing any more, and
-// is no slow application for that. A sample at either side stays.
+// whileActive leaves out the samples before the first flow and after the last, but for
+// one at either side: a transfer that ended while it was watched makes no more calls,
+// and must not be taken for a slow application.
 func whileActive(all []model.Sample, scenes []*scene) []model.Sample {
 	if len(scenes) == 0 {
 		return all
@@ -81,7 +81,7 @@ func whileActive(all []model.Sample, scenes []*scene) []model.Sample {
 	return all[first:last]
 }
 
-// connections takes from each what is least in favour of the server.
+// connections takes from each connection the figure that speaks least against the server.
 func (m *mountView) connections(scenes []*scene) {
 	var net time.Duration
 	m.silent, m.spread = unknown(), unknown()
@@ -108,7 +108,7 @@ func (m *mountView) connections(scenes []*scene) {
 	m.net = net.Seconds()
 }
 
-// sender takes the same from what a sender sees.
+// sender does the same with the figures of a sender.
 func (m *mountView) sender(v *sndView) {
 	if !(v.dry >= m.dry) {
 		m.dry = v.dry

@@ -6,8 +6,8 @@ import (
 	"linerate/internal/model"
 )
 
-// views is a case with all that those who judge it look at. Each view is worked
-// out once, by look.
+// views is a case with all that detectors, probes and the verdict look at. look works
+// out each of them once.
 type views struct {
 	Case
 	flows            []flow

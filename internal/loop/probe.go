@@ -31,8 +31,8 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 // severalLabel is what the run with several connections is called in a bundle.
 const severalLabel = "several connections"
 
-// several sees what holds the path back once no limit of a single connection
-// does.
+// several runs several connections at once, to find the limiter behind one that holds
+// back each single connection.
 func (l *Loop) several(ctx context.Context, rec *Record, j judged) (judged, error) {
 	plan, ok := explain.PlanSeveral(j.verdict, max(1, l.Workload.Streams))
 	if !ok {
@@ -54,9 +54,9 @@ const (
 	severalWarmup = time.Second
 )
 
-// paced is the verdict after the paced probe, where the verdict asks for that
-// one and losses enough are to be expected of it; otherwise it comes back as it
-// was. The probe sends no more than the diagnosis did.
+// paced runs the paced probe where the verdict asks for it and enough losses are to be
+// expected; otherwise j comes back as it was. The probe sends no faster than the
+// diagnosis did.
 func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (judged, error) {
 	plan, ok := explain.PlanPaced(j.kase, j.verdict)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 
 const (
 	// fullWatch is how long a transfer has to be watched to see more than its
-	// start-up, the recovery from one loss, or a neighbour's burst: a CUBIC sender is back at its window 4 s after a
-	// loss at 1 Gbit/s and 1 ms, later on longer paths (RFC 9438, section 4.2:
-	// K = ∛((1 − 0.7) W/0.4), W = 86 segments).
+	// start-up, the recovery from one loss, or a neighbour's burst: a CUBIC sender
+	// is back at its window 4 s after a loss at 1 Gbit/s and 1 ms, later on longer
+	// paths (RFC 9438, section 4.2: K = ∛((1 − 0.7) W/0.4), W = 86 segments).
 	fullWatch = 5 * time.Second
 	// briefCap caps the confidence of a watch of no time; each second up to
 	// fullWatch adds briefPerSecond to that cap.

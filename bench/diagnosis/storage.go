@@ -196,8 +196,9 @@ func (s storageStage) Diagnose(ctx context.Context, w model.Workload) (model.Res
 	client, server := end("client1", s.server), end("server1", s.Addr("client1"))
 	line := model.Known(storageRate)
 	alone := explain.Watched(client, line)
+	alone.OneEnd = true
 	out := rec.Results
-	out.Verdict = explain.Narrow(alone, explain.Judge(alone))
+	out.Verdict = explain.Judge(alone)
 	return out, explain.Case{Sender: server, Receiver: client, LineRate: line, Passive: true, Goodput: model.Known(run.Goodput)}, nil
 }
 

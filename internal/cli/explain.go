@@ -136,7 +136,6 @@ func runExplain(ctx context.Context, env *environment, o explainOptions, args []
 	if err != nil {
 		return err
 	}
-	addPlace(&rec.Results, rec.Facts, target.Target, rate)
 	rec.Results.Command, rec.Results.Build = "explain", env.Build
 	return conclude(env, rec)
 }

@@ -45,7 +45,7 @@ func adviceFor(s *scene, f *finding) string {
 func blackholeAdvice(s *scene, f *finding) string {
 	hosts := ""
 	for _, e := range []*End{s.c.Sender, s.c.Receiver} {
-		if n := dataNIC(e); n != nil {
+		if n := s.c.nicOf(e); n != nil {
 			hosts += fmt.Sprintf(", %s has %d", e.Host, n.MTU)
 		}
 	}

@@ -34,7 +34,26 @@ type Case struct {
 	// was tried. OtherWay is then the counter-check.
 	Unreached *model.Unreached `json:"unreached,omitempty"`
 	OtherWay  *OtherWay        `json:"other_way,omitempty"`
+
+	// The rest is known besides the samples, and a recording goes without it.
+
+	// OneEnd: nobody could log in to the other end; see narrow.
+	OneEnd bool `json:"-"`
+	// Trials are the probes that followed the first verdict, in order.
+	Trials []Trial `json:"-"`
+	// Ground of a mount that was read, from which a fix may be computed; or nil.
+	Ground *Ground `json:"-"`
+	// Notes are the remarks on how the samples were taken.
+	Notes []string `json:"-"`
+	// Findings of the rules on the hosts.
+	Findings []model.Finding `json:"-"`
+	// Protocol by which storage was read or written, as published results name
+	// it; empty where none was.
+	Protocol string `json:"-"`
 }
+
+// Trial is a probe that was made: it turns the verdict before it into the one after.
+type Trial func(model.Verdict) model.Verdict
 
 // OtherWay is how a connection from the receiver to the sender fared.
 type OtherWay struct {

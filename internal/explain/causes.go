@@ -34,8 +34,8 @@ func causesOf(v *model.Verdict, b ballot) {
 	}
 }
 
-// followsFrom tells whether one limiter's signature is but what another does to
-// the connection: behind a reader without a CPU data waits and the window closes.
+// followsFrom tells whether the signature of limiter id is only an effect of the first
+// one: where a reader lacks CPU, data waits and the window closes.
 func followsFrom(first, id model.LimiterID) bool {
 	var seen []model.LimiterID
 	switch first {
@@ -67,8 +67,8 @@ func firstCause(v *model.Verdict, now float64) model.Cause {
 	return c
 }
 
-// laterConfidence: of a limiter seen beside the first one that it is there is
-// plain, that it is the next one is not.
+// laterConfidence is low: a second limiter is seen to exist, but not to be the next
+// that binds.
 func laterConfidence(f *finding) float64 {
 	p := 0.3 + 0.3*f.margin
 	if known(f.bound) && f.cap > 0 {

@@ -54,8 +54,10 @@ type CeilingResult struct {
 // on the connections and the MTU of the interfaces that carry the data, the
 // smaller of both ends. A segment size seen on the wire that is smaller than
 // the MTU allows counts instead.
-func Ceiling(c Case) CeilingResult {
-	in := ceilingInputs(c)
+func Ceiling(c Case) CeilingResult { return lookAtLink(c).link }
+
+func (v *views) ceiling() CeilingResult {
+	in := v.ceilingInputs()
 	if !(in.LineRate > 0) || !known(float64(in.LineRate)) {
 		return CeilingResult{Formula: "line rate not known: state it, or look at both ends' interfaces", Inputs: in}
 	}
@@ -77,17 +79,16 @@ func Ceiling(c Case) CeilingResult {
 	return CeilingResult{Rate: &rate, Formula: formula, Inputs: in}
 }
 
-func ceilingInputs(c Case) CeilingInputs {
+func (v *views) ceilingInputs() CeilingInputs {
 	in := CeilingInputs{IPHeader: ipv4Header, Timestamps: true}
-	o, haveConn := lastFull(c)
+	o, haveConn := lastFull(v.flows)
 	if haveConn {
 		in.Timestamps = o.Options&optTimestamps != 0
 		if a := o.Local.Addr(); a.Is6() && !a.Is4In6() {
 			in.IPHeader = ipv6Header
 		}
 	}
-	for _, e := range []*End{c.Sender, c.Receiver} {
-		n := dataNIC(e)
+	for _, n := range []*model.NIC{v.sendNIC, v.readNIC} {
 		if n != nil && n.Driver.Or("") == vlanDriver {
 			in.VLAN = true
 		}
@@ -102,24 +103,24 @@ func ceilingInputs(c Case) CeilingInputs {
 	if in.MTU > 0 {
 		in.MSS = in.MTU - in.IPHeader - tcpHeader - options
 	}
-	if seen := max(o.SndMSS, 0); c.Sender != nil && seen > 0 && (in.MSS <= 0 || seen < in.MSS) {
+	if seen := max(o.SndMSS, 0); v.Sender != nil && seen > 0 && (in.MSS <= 0 || seen < in.MSS) {
 		in.MSS = seen
 	} else if in.MSS <= 0 {
 		in.MSS = max(o.RcvMSS, 0)
 	}
-	in.LineRate, in.From = lineRate(c)
+	in.LineRate, in.From = v.lineRate()
 	return in
 }
 
 // lineRate is the stated rate, else the slowest physical NIC on the way.
-func lineRate(c Case) (unit.BitRate, string) {
-	if r, ok := c.LineRate.Get(); ok {
+func (v *views) lineRate() (unit.BitRate, string) {
+	if r, ok := v.LineRate.Get(); ok {
 		return r, "stated"
 	}
 	var best unit.BitRate
 	from := ""
-	for _, e := range []*End{c.Sender, c.Receiver} {
-		n := dataNIC(e)
+	for _, e := range []*End{v.Sender, v.Receiver} {
+		n := v.nicOf(e)
 		if n == nil {
 			continue
 		}
@@ -131,10 +132,10 @@ func lineRate(c Case) (unit.BitRate, string) {
 }
 
 // lastFull is the newest state of the connection that moved most.
-func lastFull(c Case) (model.Conn, bool) {
+func lastFull(flows []flow) (model.Conn, bool) {
 	var best flow
 	found := false
-	for _, f := range flows(c) {
+	for _, f := range flows {
 		if !found || f.bytes() > best.bytes() {
 			best, found = f, true
 		}
@@ -148,14 +149,11 @@ func lastFull(c Case) (model.Conn, bool) {
 	return model.Conn{}, false
 }
 
-// dataNIC is the interface of e that carries the watched connections.
-func dataNIC(e *End) *model.NIC {
-	if e == nil {
-		return nil
-	}
+// dataNIC is the interface of e that carries the connections of tracks.
+func (e *End) dataNIC(tracks []track) *model.NIC {
 	addr := netip.Addr{}
 	var most int64 = -1
-	for _, t := range tracks(e) {
+	for _, t := range tracks {
 		a, b := t.obs[0].c, t.obs[len(t.obs)-1].c
 		if n := b.BytesAcked - a.BytesAcked + b.BytesReceived - a.BytesReceived; n > most {
 			addr, most = t.local.Addr(), n

@@ -6,60 +6,83 @@ import "linerate/internal/model"
 // signature is not there; it never guesses from a feature that is unknown.
 type detector struct {
 	name string
-	// own: the signature is the limiter's own, seen directly (a window that
-	// is full), rather than what remains when nothing else is seen (a path
-	// that just carries no more). Only an own signature is worth naming as
-	// the next limiter.
-	own bool
-	see func(*scene) *finding
+	kind signature
+	see  func(*scene) *finding
 }
+
+// signature is what a detector goes by.
+type signature int
+
+const (
+	// own: the limiter itself is seen (a window that is full). Only such a
+	// limiter is worth naming as the next one.
+	own signature = iota
+	// rest: what remains when nothing else is seen (a path that carries no more).
+	rest
+	// calls: how the requests to a mount, share or disk fare. These detectors are
+	// asked once, after the connections have voted, and see whom they elected.
+	calls
+)
 
 // detectors in the order they are asked; the first that fires names the
 // limiter. The order follows what masks what: a stalled path hides
 // everything; a task without CPU makes windows, queues and sockets look
 // limited; a full window or buffer hides the path behind it; and what the
 // path itself does is judged last, when nothing at the ends explains the rate.
+// The calls come after the vote: what the connections elected either stands
+// beside them or is no more than their effect.
 // Thresholds are those that separated 43 recorded faults under two congestion
 // controls (testdata/recordings).
 func detectors() []detector {
 	return []detector{
-		{"stalled", true, seeStalled},
-		{"small MTU", true, seeSmallMTU},
-		{"at the ceiling", true, seeCeiling},
-		{"MTU probed", true, seeProbed},
-		{"start-up", true, seeStartUp},
-		{"packet cost", true, seePacketCost},
-		{"all packets on one core", true, seeOneCore},
-		{"sender CPU", true, seeSenderCPU},
-		{"receiver CPU", true, seeReceiverCPU},
-		{"no CPU left, sender unseen", true, seeFullCoreAlone},
-		{"window scaling", true, seeNoScaling},
-		{"slow reader", true, seeSlowReader},
-		{"receive buffer", true, seeReceiveBuffer},
-		{"receive buffer, sender unseen", true, seeReceiveBufferAlone},
-		{"send buffer", true, seeSendBuffer},
-		{"slow source", true, seeSlowSource},
-		{"pacing", true, seePacing},
-		{"local qdisc", true, seeQdisc},
-		{"flow control", true, seePaused},
-		{"packet cost, core not full", false, seePacketCostLikely},
-		{"SACK off", true, seeSACKOff},
-		{"reordering", true, seeReordering},
-		{"policed or shallow queue", false, seePoliced},
-		{"slow link", false, seeSlowLink},
-		{"slow link, sender unseen", false, seeSlowLinkAlone},
-		{"congestion control", true, seeControl},
-		{"loss", false, seeLoss},
-		{"loss, sender unseen", false, seeLossAlone},
-		{"undetermined", false, seeNothing},
+		{"stalled", own, seeStalled},
+		{"small MTU", own, seeSmallMTU},
+		{"at the ceiling", own, seeCeiling},
+		{"MTU probed", own, seeProbed},
+		{"start-up", own, seeStartUp},
+		{"packet cost", own, seePacketCost},
+		{"all packets on one core", own, seeOneCore},
+		{"sender CPU", own, seeSenderCPU},
+		{"receiver CPU", own, seeReceiverCPU},
+		{"no CPU left, sender unseen", own, seeFullCoreAlone},
+		{"window scaling", own, seeNoScaling},
+		{"slow reader", own, seeSlowReader},
+		{"receive buffer", own, seeReceiveBuffer},
+		{"receive buffer, sender unseen", own, seeReceiveBufferAlone},
+		{"send buffer", own, seeSendBuffer},
+		{"slow source", own, seeSlowSource},
+		{"pacing", own, seePacing},
+		{"local qdisc", own, seeQdisc},
+		{"flow control", own, seePaused},
+		{"packet cost, core not full", rest, seePacketCostLikely},
+		{"SACK off", own, seeSACKOff},
+		{"reordering", own, seeReordering},
+		{"policed or shallow queue", rest, seePoliced},
+		{"slow link", rest, seeSlowLink},
+		{"slow link, sender unseen", rest, seeSlowLinkAlone},
+		{"congestion control", own, seeControl},
+		{"loss", rest, seeLoss},
+		{"loss, sender unseen", rest, seeLossAlone},
+		{"undetermined", rest, seeNothing},
+		{"limiter that no call explains", calls, seeBeyondCalls},
+		{"few calls asked for", calls, seeFewCalls},
+		{"calls in turn, server unseen", calls, seeCallsInTurn},
+		{"room in the window for all calls", calls, seeRoomForCalls},
+		{"server without CPU", calls, seeBusyServer},
+		{"limiter beside the calls", calls, seeBesideCalls},
+		{"time of a call", calls, seeCallTime},
 	}
 }
 
-// diagnose asks the detectors in order and returns the first finding and the
-// next one with its own signature that names another limiter, if any.
+// diagnose asks the detectors of connections in order and returns the first
+// finding and the next one with its own signature that names another limiter, if
+// any.
 func diagnose(s *scene) (*finding, *finding) {
 	var first *finding
 	for _, d := range detectors() {
+		if d.kind == calls {
+			continue
+		}
 		f := d.see(s)
 		switch {
 		case f == nil:
@@ -68,9 +91,22 @@ func diagnose(s *scene) (*finding, *finding) {
 			if f.id == model.None || f.id == model.StartUp || f.id == model.Outage || f.id == model.MTUBlackhole {
 				return first, nil
 			}
-		case d.own && f.id != first.id:
+		case d.kind == own && f.id != first.id:
 			return first, f
 		}
 	}
 	return first, nil
+}
+
+// diagnoseCalls asks the detectors of calls in order; nil: none has a say.
+func diagnoseCalls(s *scene) *finding {
+	for _, d := range detectors() {
+		if d.kind != calls {
+			continue
+		}
+		if f := d.see(s); f != nil {
+			return f
+		}
+	}
+	return nil
 }

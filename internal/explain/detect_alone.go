@@ -6,19 +6,20 @@ import (
 	"linerate/internal/model"
 )
 
-// Detectors for the receiving end alone: what a client sees that reads from a
-// server nobody can log in to. The sender's state is not seen, so none is sure.
+// Detectors for a case with only the receiving end, as of a client whose server nobody
+// can log in to. None of them is sure, because the sender's state is not seen.
 const (
-	// queueBytes that stand in the path at least: 33 packets. A few packets
-	// more or less are the noise of any path.
+	// queueBytes is the shortest queue that counts: 33 packets. A few packets are
+	// the noise of any path.
 	queueBytes = 48 << 10
-	// oneRate: high over low tenth of the rate between samples, up to which
-	// the rate stays put, as a link's does.
+	// oneRate: up to this ratio of its 90% to its 10% quantile the rate is constant,
+	// as that of a full link is.
 	oneRate = 1.3
-	// quiet is the share of samples in which nothing came up to which the
-	// path counts as in use all the time.
+	// quiet: the path is in use all the time where at most this share of the samples
+	// shows no data.
 	quiet = 0.05
-	// lateShare of the segments out of order, in lateEvents samples.
+	// lateShare and lateEvents: losses count from this share of segments out of
+	// order on, in at least so many samples.
 	lateShare  = 0.01
 	lateEvents = 3
 	// A loss-based sender at a known loss reaches the rate of lossResponse,

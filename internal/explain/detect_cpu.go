@@ -90,7 +90,7 @@ func (f *finding) taskEvidence(v *hostView, role string) {
 	}
 }
 
-func (f *finding) coreEvidence(c Case, v *hostView) {
+func (f *finding) coreEvidence(c *views, v *hostView) {
 	f.say(v.end.Host, "core_busy_share", v.busy, "ratio", v.n, "core %d is busy %s of the time, %s of it in the kernel's network stack", v.core, pct(v.busy), pct(v.kernel))
 	f.say(v.end.Host, "core_kernel_share", v.kernel, "ratio", v.n, "system, softirq and irq are %s of that core's work", pct(v.kernel))
 	if v.softDrops > 0 {

@@ -2,10 +2,10 @@ package explain
 
 import "linerate/internal/model"
 
-// Where losses happen, as far as the counters of both hosts tell. A connection
-// shows that segments are lost; a counter that grew by as many shows where.
+// Where segments are lost, as far as the counters of both hosts tell: a counter that
+// grew by as many as the connection lost names the place.
 
-// dropShare of the lost segments in one counter makes that the place.
+// dropShare: a counter with this share of the lost segments names the place.
 const dropShare = 0.3
 
 // dropPlace is one counter of packets that a host lost, damaged or refused.
@@ -22,13 +22,13 @@ func dropPlaces(s *scene) []dropPlace {
 		return func(a, b model.Sample) int64 { return nicGrowth(a, b, name, pick) }
 	}
 	var out []dropPlace
-	if n := dataNIC(s.c.Receiver); n != nil {
+	if n := s.c.readNIC; n != nil {
 		out = append(out,
 			dropPlace{s.c.Receiver, "nic_rx_crc", "%d frames came damaged to " + n.Name, "look at the cable, the transceiver and the switch port of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.RxCRC })},
 			dropPlace{s.c.Receiver, "nic_rx_missed", "%d frames found no room in the receive ring of " + n.Name, ringAdvice(n), nic(n.Name, func(c model.NICCount) int64 { return c.RxMissed })},
 			dropPlace{s.c.Receiver, "nic_rx_dropped", "%d packets were dropped by " + n.Name + " on their way in", "give " + n.Name + " more receive buffers (ring) or its softirq more CPU", nic(n.Name, func(c model.NICCount) int64 { return c.RxDropped + c.RxErrors - c.RxCRC })})
 	}
-	if n := dataNIC(s.c.Sender); n != nil {
+	if n := s.c.sendNIC; n != nil {
 		out = append(out, dropPlace{s.c.Sender, "nic_tx_dropped", "%d packets were dropped by " + n.Name + " on their way out", "look at the driver and the queue of " + n.Name, nic(n.Name, func(c model.NICCount) int64 { return c.TxDropped + c.TxErrors })},
 			dropPlace{s.c.Sender, "qdisc_drops", "%d packets were dropped by the queueing discipline of " + n.Name, "give the queueing discipline of " + n.Name + " more room (limit), or send less into it", qdiscGrowth(n.Name)})
 	}
@@ -85,12 +85,12 @@ func nicGrowth(a, b model.Sample, name string, pick func(model.NICCount) int64) 
 	return max(0, y-x)
 }
 
-// placedCap is the most confidence once a counter shows where segments are lost.
+// placedCap caps the confidence where a counter shows the place of the losses.
 const placedCap = 0.9
 
-// placeLosses tells at which host the lost segments went, where a counter there
-// grew along with them: that host is then where to look, and what would
-// otherwise look the same is ruled out. lost is how many went at least.
+// placeLosses names the host where a counter grew along with the losses. That rules
+// out the limiters that would otherwise look the same. lost is the least number of
+// segments that were lost.
 func (f *finding) placeLosses(s *scene, lost float64) {
 	if !(lost >= lateEvents) {
 		return

@@ -9,7 +9,7 @@ const smallMTU = 1.05
 // seeSmallMTU: the path is full, but with smaller packets than one end is set up
 // for, so that more of it than need be goes into headers.
 func seeSmallMTU(s *scene) *finding {
-	a, b := dataNIC(s.c.Sender), dataNIC(s.c.Receiver)
+	a, b := s.c.sendNIC, s.c.readNIC
 	if a == nil || b == nil || a.MTU <= 0 || b.MTU <= 0 || a.MTU == b.MTU || !(ratio(s.total, s.ceiling) >= atCeiling) {
 		return nil
 	}
@@ -17,13 +17,13 @@ func seeSmallMTU(s *scene) *finding {
 	if a.MTU > b.MTU {
 		small, large = s.c.Receiver, a
 	}
-	in := ceilingInputs(s.c)
+	in := s.c.link.Inputs
 	headers := min(a.MTU, b.MTU) - in.MSS
 	gain := payloadOf(large.MTU, headers) / payloadOf(min(a.MTU, b.MTU), headers)
 	if !(gain >= smallMTU) || in.MSS < min(a.MTU, b.MTU)-headers {
 		return nil
 	}
-	nic := dataNIC(small)
+	nic := s.c.nicOf(small)
 	f := &finding{id: model.PacketCost, host: small.Host, margin: over(gain, smallMTU, 1.2), cap: 0.8}
 	f.say(small.Host, "mtu", float64(nic.MTU), "bytes", s.n(), "%s has an MTU of %d while the other end has %d: headers take so much more of the link that %.0f%% of the goodput are lost", nic.Name, nic.MTU, large.MTU, 100*(1-1/gain))
 	f.say("", "share_of_ceiling", ratio(s.total, s.ceiling), "ratio", s.n(), "goodput is %s of what packets of %d bytes allow", pct(s.total/s.ceiling), nic.MTU)

@@ -9,7 +9,7 @@ import (
 const (
 	// stalledBytes acknowledged over a whole recording: nothing of size passed.
 	stalledBytes = 20000
-	// resentMost of what went out went out again, and still waits.
+	// resentMost: this share of the segments was sent again and still waits.
 	resentMost = 0.3
 	// deepQueue and deepSegments: on a slow link few bytes are a long queue.
 	deepQueue    = 3.0
@@ -68,10 +68,10 @@ func seeStalled(s *scene) *finding {
 	return f
 }
 
-// stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send
-// a segment again whose first copy has not left the host (__tcp_retransmit_skb in
-// net/ipv4/tcp_output.c), but does double the timeout: what is lost is lost here,
-// and says nothing of the path. A receiver that cannot send acknowledges nothing.
+// stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send a
+// segment again whose first copy has not left the host, but doubles the timeout all the
+// same (__tcp_retransmit_skb in net/ipv4/tcp_output.c). So the segment is stuck in this
+// host, and the path is not to blame. A receiver in that state acknowledges nothing.
 func (s *scene) stuckHere() *finding {
 	v := s.snd
 	switch {
@@ -203,8 +203,8 @@ func seeReordering(s *scene) *finding {
 	return f
 }
 
-// late: what was sent again had arrived after all. Segments later than the sender
-// waits for any are not seen to be out of order: then that is all that tells.
+// late: the segments that were sent again had arrived after all. Where a segment comes
+// later than the sender waits, reord_seen stays 0 and only this tells.
 func (v *sndView) late() bool {
 	needless := ratio(v.dsacks, v.resent)
 	return v.reordSeen >= reorderingEvents && needless >= needlessShare || v.dsacks >= spuriousEvents && needless >= spuriousShare
@@ -258,11 +258,11 @@ const (
 	// stealShare of a core's time taken by the hypervisor from which delays,
 	// queues and losses may be its doing.
 	stealShare = 0.03
-	// lossesSure: so many samples with losses are not a pause or two of the
-	// machine's.
+	// lossesSure: losses in so many samples do not come from one or two pauses of
+	// the virtual machine.
 	lossesSure = 6
-	// carried is the share of the ceiling that a path reaches at times whose links
-	// are not slow.
+	// carried: a path that at times reaches this share of the ceiling has no slow
+	// link.
 	carried = 0.95
 	// steadyRate is the spread of a rate that a link sets.
 	steadyRate = 1.25
@@ -361,7 +361,7 @@ func (s *scene) outrunsLoss() bool {
 	return v.losses >= lateEvents && v.rate > aboveResponse*s.sentResponse()
 }
 
-// seeNothing closes the list: what was seen is said, nothing is claimed.
+// seeNothing comes last: it says what was seen and names no limiter.
 func seeNothing(s *scene) *finding {
 	f := &finding{id: model.Undetermined, cap: 0.3}
 	if s.snd != nil {

@@ -16,8 +16,8 @@ const (
 	// queuedPath: with this much standing queue the window or buffer is
 	// full because the path is slow, and a larger one would only queue more.
 	queuedPath = 1.30
-	// ample: a window or buffer that at the minimum round trip carries this
-	// much more than the ceiling does not hold the rate down.
+	// ample: a window or buffer that, at the minimum round trip, carries this many
+	// times the ceiling is not the limit.
 	ample = 1.5
 	// unscaledMax is the largest window without scaling (65535), with room.
 	unscaledMax = 70000
@@ -43,8 +43,8 @@ func (f *finding) windowEvidence(s *scene) {
 	}
 }
 
-// carries tells whether a window of that many bytes carries the known ceiling
-// with room to spare: a bound before a claim.
+// carries tells whether a window of that many bytes is large enough for the known
+// ceiling, with room to spare.
 func (s *scene) carries(bytes float64) bool {
 	return ratio(bytes*8, s.minRTT.Seconds()) >= ample*s.ceiling
 }

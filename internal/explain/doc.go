@@ -10,12 +10,24 @@
 // end could refute: then it names the alternatives and the probe that would
 // tell them apart.
 //
-// The way through the package: case.go (what is given), flow.go (samples of
-// both ends paired into connections), window.go (which part of a recording is
-// steady), view*.go (features), detect*.go (one small detector per limiter, in
-// the order of detectors()), fix.go and gain.go (what to do about it),
-// judge.go (the verdict), narrow.go (less of it after a brief look from one end), ladder.go and line.go (how it is told).
+// A case becomes a verdict in five steps:
+//
+//  1. case.go: the case, which is all that is given: samples and facts of the ends,
+//     probes that were made, notes, findings of the rules.
+//  2. views.go: the views, each worked out once. flow.go pairs the samples of both
+//     ends into connections, ceiling.go has the link, window.go the steady part of a
+//     connection, view_*.go the features of connections, hosts, mount and server.
+//  3. detect.go: the detectors in one list, one for each signature (detect_*.go). They
+//     read views and nothing else. Those of connections name a limiter for each
+//     connection; those of calls are asked after the vote.
+//  4. judge.go: the election, in which connections vote with the bytes that they moved.
+//  5. judge.go: the verdict with fix.go and gain.go, the probes (probe*.go, several.go),
+//     and what stands beside it (narrow.go, findings.go, place.go). Nobody outside this
+//     package changes a verdict.
+//
+// predict.go and ladder.go have the rungs, line.go the verdict in one line.
 //
 // To add a detector: write a function scene → *finding in a detect_*.go file,
-// add one line to detectors(), and a case to the tables in the tests.
+// add one line to detectors(), and a case to the tables in the tests. A feature that
+// it needs and no view has becomes a field of a view.
 package explain

@@ -34,6 +34,16 @@ page is generated from the table in ` + "`internal/model`" + `; after a change t
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", l.ID, l.Where, l.Signature, dash(l.Counterfactual), dash(strings.Join(like, ", ")), l.Fix)
 	}
 	b.WriteString("\n\"setting\": linerate changes it, proves the gain and can undo it. \"operator\": the verdict says what to do. \"none\": there is nothing to be done.\n")
+	b.WriteString(`
+## To name one more
+1. Add a row to the table in ` + "`internal/model/limiter.go`" + `.
+2. Write a detector in a ` + "`detect_*.go`" + ` file of ` + "`internal/explain`" + `, and add its line to ` + "`detectors()`" + `: before what
+   it would be mistaken for. One that goes by the requests to a mount, share or disk has
+   the kind ` + "`calls`" + ` and is asked after the connections have voted.
+3. A feature that it needs and no view has becomes a field of a view (` + "`view_*.go`" + `).
+4. Add a fault to ` + "`internal/lab/fault`" + ` that causes it, and keep a recording with its label in
+   ` + "`testdata/recordings`" + ` (` + "`bench/diagnosis -record`" + `); [cases](cases.md) then shows it.
+`)
 	return b.String()
 }
 

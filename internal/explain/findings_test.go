@@ -30,7 +30,7 @@ func TestCite(t *testing.T) {
 		{"of no limiter", model.Verdict{Limiter: model.None}, finding("", "high", nil), ""},
 	} {
 		v := tc.verdict
-		Cite(&v, []model.Finding{tc.found})
+		cite(&v, []model.Finding{tc.found})
 		if got := strings.Join(v.Notes, "|"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
@@ -40,7 +40,30 @@ func TestCite(t *testing.T) {
 	}
 	v := model.Verdict{Limiter: model.PathLoss}
 	f := finding("a", "high", nil, model.PathLoss)
-	if Cite(&v, []model.Finding{f, f, f, f, f}); len(v.Notes) != mostCited {
+	if cite(&v, []model.Finding{f, f, f, f, f}); len(v.Notes) != mostCited {
 		t.Errorf("%d notes", len(v.Notes))
+	}
+}
+
+// Findings are cited for the limiter that stands after the probes, and come after
+// what the probes and the watch note.
+func TestFindingsFollowTheProbes(t *testing.T) {
+	c := knobs{}.build()
+	found := func(id model.LimiterID) model.Finding {
+		return model.Finding{Rule: "of-" + string(id), Severity: "high", Host: "a", Limiters: []model.LimiterID{id}}
+	}
+	first := Judge(c).Limiter
+	c.Findings = []model.Finding{found(first), found(model.PathLoss)}
+	c.Notes = []string{"how it was watched"}
+	c.Trials = []Trial{func(v model.Verdict) model.Verdict {
+		v.Limiter, v.Host, v.Notes = model.PathLoss, "", []string{"what the probe showed"}
+		return v
+	}}
+	v := Judge(c)
+	if len(v.Notes) != 3 || v.Notes[0] != "what the probe showed" || v.Notes[1] != "how it was watched" || !strings.Contains(v.Notes[2], "of-path-loss") {
+		t.Errorf("%q", v.Notes)
+	}
+	if !strings.Contains(v.Line, "path-loss") {
+		t.Errorf("the line is of the verdict before the probe: %s", v.Line)
 	}
 }

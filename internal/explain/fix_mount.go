@@ -18,11 +18,11 @@ const (
 	aheadMost = 16 * unit.MiB
 )
 
-// MoreAhead makes of "have more under way" the setting that does so, for one
+// moreAhead makes of "have more under way" the setting that does so, for one
 // reader of an NFS mount whose slots would carry more than its read-ahead asks
 // for: the read-ahead of the mount, large enough for what the path carries in a
 // round trip. Otherwise the verdict comes back as it was.
-func MoreAhead(v model.Verdict, g Ground) model.Verdict {
+func moreAhead(v model.Verdict, g Ground) model.Verdict {
 	f := g.File
 	if v.Limiter != model.NFSConcurrency || f == nil || f.Mount.Point == "" || !strings.HasPrefix(f.Mount.Type, "nfs") || f.ReadAhead <= 0 || v.Ceiling == nil || g.RTT <= 0 {
 		return v
@@ -43,7 +43,6 @@ func MoreAhead(v model.Verdict, g Ground) model.Verdict {
 	if len(v.Causes) > 0 {
 		v.Causes[0].Fix = v.Fix
 	}
-	v.Line = Line(v)
 	return v
 }
 

@@ -29,7 +29,7 @@ func TestMoreAhead(t *testing.T) {
 		{"large already", ground(16*unit.MiB, 64, 10*time.Millisecond), "", ""},
 		{"not known", ground(0, 64, 10*time.Millisecond), "", ""},
 	} {
-		got := MoreAhead(v, c.g)
+		got := moreAhead(v, c.g)
 		x := got.Fix
 		if c.to == "" {
 			if x.Kind != model.FixOperator {
@@ -42,7 +42,7 @@ func TestMoreAhead(t *testing.T) {
 		}
 	}
 	v.Limiter = model.ServerTime
-	if x := MoreAhead(v, ground(128*unit.KiB, 64, 10*time.Millisecond)).Fix; x.Kind != model.FixOperator {
+	if x := moreAhead(v, ground(128*unit.KiB, 64, 10*time.Millisecond)).Fix; x.Kind != model.FixOperator {
 		t.Errorf("a slow server: %+v", x)
 	}
 }

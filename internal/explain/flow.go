@@ -98,11 +98,10 @@ func isPeer(peer netip.Addr, remote netip.AddrPort) bool {
 	return !peer.IsValid() || peer.Unmap() == remote.Addr().Unmap()
 }
 
-// flows pairs the connections of both ends by their mirrored addresses. One
+// pairUp pairs the connections of both ends by their mirrored addresses. One
 // connection left over on each side (addresses translated on the way) is
 // taken to be the same one.
-func flows(c Case) []flow {
-	snd, rcv := tracks(c.Sender), tracks(c.Receiver)
+func pairUp(snd, rcv []track) []flow {
 	used := make([]bool, len(rcv))
 	var out []flow
 	for _, s := range snd {

@@ -54,7 +54,7 @@ func (s *scene) bufferBound(fix model.Fix) (float64, string) {
 		if !ok || s.minRTT <= 0 {
 			continue
 		}
-		rate := float64(calc.PerRoundTrip(float64(limit)*b.part, s.minRTT)) * float64(max(1, len(flows(s.c))))
+		rate := float64(calc.PerRoundTrip(float64(limit)*b.part, s.minRTT)) * s.c.streams()
 		if !(rate >= best) {
 			best, why = rate, fmt.Sprintf("%s of %s at %s", b.id, size(float64(limit)), ms(s.minRTT))
 		}

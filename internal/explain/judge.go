@@ -8,56 +8,77 @@ import (
 	"linerate/internal/unit"
 )
 
-// Judge names the one limiter of the case. Each connection that took part is
-// judged by itself; they vote by the bytes they moved, and the connection that
-// moved most for the winner gives the evidence. The verdict is never blank:
-// with nothing to go by it is "undetermined" and says what was missing. All
-// its numbers are finite.
+// Judge makes the verdict on a case; nobody changes it afterwards. It names one
+// limiter. Each connection that took part is judged by itself and votes with the
+// bytes that it moved; the connection that moved most for the winner gives the
+// evidence. Then come, in this order, the calls of a mount that the connections
+// carry, the probes, the notes, the findings of the rules, and the place among
+// published results. The verdict is never blank: without evidence it is
+// "undetermined" and says what was missing. All its numbers are finite.
 //
-// Confidence is 0.6 + 0.35 × margin, where margin (0..1) is how far the
-// deciding feature lies past its threshold. It is capped where the signature
-// cannot be told from another one (each detector says so), where an unseen end
-// could refute it, and below ten samples; another limiter with a signature of
-// its own takes 0.1, a hypervisor that takes the CPU caps it; and it is multiplied by the share of the bytes that agree.
+// Confidence is 0.6 + 0.35 × margin, where margin (0..1) is how far the deciding
+// feature lies past its threshold. It has a cap where another limiter shows the same
+// signature (each detector says so), where an unseen end could refute it, below ten
+// samples, and where a hypervisor takes the CPU. A second limiter with a signature of
+// its own takes 0.1 away. The result is multiplied by the share of the bytes that
+// agree.
 func Judge(c Case) model.Verdict {
-	if c.Unreached != nil {
-		return judgeUnreached(c)
+	seen := look(c)
+	v := seen.judge()
+	v.Ceiling, v.Measured = seen.link.Rate, unit.BitRate(seen.goodput)
+	if v.Ceiling != nil && *v.Ceiling > 0 {
+		share := round(float64(v.Measured) / float64(*v.Ceiling))
+		v.ShareOfCeiling = &share
 	}
-	ce := Ceiling(c)
-	scenes := look(c, ce)
-	var v model.Verdict
-	if len(scenes) == 0 {
-		v = nothingMoved(c)
-	} else {
-		v = elect(scenes)
-	}
-	v.Ceiling = ce.Rate
-	v.CouldNotSee = append(v.CouldNotSee, blind(c)...)
-	measure(&v, c, scenes)
-	if n := judgeNFS(c, v, ce, scenes); n != nil {
-		v = *n
-	}
-	if v.Limiter == model.LinkRate && ce.Rate == nil {
+	if v.Limiter == model.LinkRate && v.Ceiling == nil {
 		fullPath(&v)
 	}
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
-	if len(v.Causes) > 0 { // what the mount shows may have changed the first
+	if len(v.Causes) > 0 { // the calls may have changed both
 		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
 	}
 	v.Probe = probeFor(&v)
 	clean(&v)
+	narrow(&v, c)
+	for _, after := range c.Trials {
+		v = after(v)
+	}
+	if c.Ground != nil {
+		v = moreAhead(v, *c.Ground)
+	}
+	v.Notes = append(v.Notes, c.Notes...)
+	cite(&v, c.Findings)
+	place(&v, seen)
 	v.Line = Line(v)
 	return v
 }
 
-// fullCap is the most confidence in a path that is full of nobody knows what.
+// judge names the limiter: that of a connection that did not come up, else the
+// one that the connections elect, unless the calls that they carry tell more.
+func (v *views) judge() model.Verdict {
+	if v.Unreached != nil {
+		return v.judgeUnreached()
+	}
+	var out model.Verdict
+	if len(v.scenes) == 0 {
+		out = nothingMoved(v.Case)
+	} else {
+		out = elect(v.scenes)
+	}
+	if v.mount != nil {
+		out = v.judgeCalls(out)
+	}
+	out.CouldNotSee = append(out.CouldNotSee, blind(v.Case)...)
+	return out
+}
+
+// fullCap caps the confidence in "the path is full" where its line rate is not known.
 const fullCap = 0.3
 
-// fullPath makes of "the path carries no more" what that is worth where nobody
-// said how much it should: a path that is full is a healthy one, or one whose
-// slowest hop is too slow.
+// fullPath turns link-rate into "undetermined" where the line rate is not known: a
+// full path may be healthy, or its slowest hop may be too slow.
 func fullPath(v *model.Verdict) {
 	f := finding{alts: []model.Alternative{{Limiter: model.LinkRate, Probe: fmt.Sprintf("state what the slowest link between the two is to carry (--line-rate 10Gbit): at %s of payload nothing is wrong if that is it, and a hop is slow if it is more", v.Measured)}}}
 	f.say("", "path_full", float64(v.Measured), "bit/s", 0, "the path is full at %s, and whether it should carry more is not known", v.Measured)
@@ -71,62 +92,7 @@ func fullPath(v *model.Verdict) {
 	v.ExpectedGain, v.Causes, v.NextLimit = nil, nil, nil
 }
 
-// look computes the features of every flow that took part.
-func look(c Case, ce CeilingResult) []*scene {
-	var out []*scene
-	fs := flows(c)
-	ceiling := unknown()
-	if ce.Rate != nil {
-		ceiling = float64(*ce.Rate)
-	}
-	sendNIC, readNIC := dataNIC(c.Sender), dataNIC(c.Receiver)
-	for _, f := range fs {
-		sp := f.steady()
-		s := &scene{c: c, span: sp, minRTT: f.minRTT(), ceiling: ceiling, bytes: float64(f.bytes())}
-		s.snd = viewSender(f.snd, sp, s.minRTT)
-		s.rcv = viewReceiver(f.rcv, sp, s.minRTT)
-		if s.snd == nil && s.rcv == nil {
-			continue
-		}
-		s.sender = viewHost(c.Sender, sp, sendNIC, true)
-		s.reader = viewHost(c.Receiver, sp, readNIC, false)
-		s.lateByHost()
-		out = append(out, s)
-	}
-	total := goodput(c, out)
-	for _, s := range out {
-		s.total = total
-	}
-	return out
-}
-
-// goodput of all flows together in bit/s over the time from the first steady
-// moment to the last: as the receiving application counted it, else as the
-// receiving kernel did, else as acknowledged to the sender.
-func goodput(c Case, scenes []*scene) float64 {
-	if g, ok := c.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
-		return float64(g)
-	}
-	var moved, from, to float64
-	from = math.Inf(1)
-	for _, s := range scenes {
-		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
-		if s.rcv != nil {
-			moved += s.rcv.rate / 8 * s.rcv.dur.Seconds()
-		} else {
-			moved += s.snd.acked
-		}
-	}
-	if len(scenes) == 1 {
-		return max(0, scenes[0].rate())
-	}
-	if g := ratio(moved*8, to-from); known(g) {
-		return max(0, g)
-	}
-	return 0
-}
-
-// rate of the flow alone, bit/s.
+// rate of this one flow, bit/s.
 func (s *scene) rate() float64 {
 	if s.rcv != nil {
 		return s.rcv.rate
@@ -185,18 +151,18 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	return v
 }
 
-// noCeilingCap is the most confidence in a limiter whose cost is not seen.
+// noCeilingCap caps the confidence in a limiter of which no ceiling shows the cost.
 const noCeilingCap = 0.5
 
 const (
-	// heavySteal: with so much of a core's time taken by the hypervisor
-	// whatever is seen may be its doing, and stealCap is the most confidence
-	// in anything else.
+	// heavySteal: when the hypervisor takes this share of a core's time, it may be
+	// the cause of all that is seen. stealCap then caps the confidence in any
+	// other cause.
 	heavySteal = 0.25
 	stealCap   = 0.5
 )
 
-// fewSamples: below this many the features are coarse.
+// fewSamples: features from fewer samples than this are coarse.
 const fewSamples = 10
 
 func confidence(b ballot, agree float64) float64 {
@@ -226,14 +192,6 @@ func limiter(id model.LimiterID) model.Limiter {
 		}
 	}
 	return model.Limiter{ID: id, Where: model.Nowhere, Fix: model.FixNone}
-}
-
-func measure(v *model.Verdict, c Case, scenes []*scene) {
-	v.Measured = unit.BitRate(goodput(c, scenes))
-	if v.Ceiling != nil && *v.Ceiling > 0 {
-		share := round(float64(v.Measured) / float64(*v.Ceiling))
-		v.ShareOfCeiling = &share
-	}
 }
 
 // clean drops whatever is not a finite number: a verdict is printed as JSON,

@@ -208,7 +208,7 @@ func TestIdleConnectionsAreLeftOut(t *testing.T) {
 		idle.Local, idle.Unacked, idle.NotSent, idle.SendQ = addrPort("10.0.0.1:2222"), 0, 0, 0
 		c.Sender.Samples[i].Conns = append(c.Sender.Samples[i].Conns, idle)
 	}
-	if n := len(flows(c)); n != 1 {
+	if n := len(lookAtLink(c).flows); n != 1 {
 		t.Errorf("%d flows, want 1", n)
 	}
 	if v := Judge(c); v.Limiter != model.ReceiverWindow {

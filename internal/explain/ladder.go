@@ -27,7 +27,7 @@ const (
 // cause of a slow transfer is at the first rung that drops.
 func Ladder(c Case, v model.Verdict) []model.Rung {
 	out := blank(c)
-	n := len(flows(c))
+	n := len(lookAtLink(c).flows)
 	switch {
 	case n == 0:
 	case c.Passive:

@@ -13,11 +13,7 @@ import (
 func Line(v model.Verdict) string {
 	parts := []string{measuredPart(v) + ".", limiterPart(v)}
 	if n := v.NextLimit; n != nil && n.Limiter != model.None {
-		at := ""
-		if n.Host != "" {
-			at = " at " + n.Host
-		}
-		parts = append(parts, fmt.Sprintf("Next: %s%s, from about %s.", n.Limiter, at, n.At))
+		parts = append(parts, fmt.Sprintf("Next: %s%s, from about %s.", n.Limiter, at(model.Verdict{Host: n.Host}), n.At))
 	}
 	if p := fixPart(v); p != "" {
 		parts = append(parts, p)
@@ -39,10 +35,10 @@ func limiterPart(v model.Verdict) string {
 	case model.Undetermined:
 		return "Limiter: undetermined" + because(v) + "."
 	}
-	return fmt.Sprintf("Limiter: %s%s%s.", v.Limiter, place(v), because(v))
+	return fmt.Sprintf("Limiter: %s%s%s.", v.Limiter, at(v), because(v))
 }
 
-func place(v model.Verdict) string {
+func at(v model.Verdict) string {
 	switch {
 	case v.Host != "":
 		return " at " + v.Host

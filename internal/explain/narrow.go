@@ -9,42 +9,38 @@ import (
 )
 
 const (
-	// fullWatch is how long a transfer has to be watched for its own sake. In
-	// less, a start-up, one loss and its recovery, or a neighbour's burst can
-	// be all there is to see: a CUBIC sender is back at its window 4 s after a
-	// loss at 1 Gbit/s and 1 ms, later on longer paths (RFC 9438, section 4.2:
-	// K = ∛((1 − 0.7) W/0.4), W = 86 segments).
+	// fullWatch is how long a transfer has to be watched to see more than its
+	// start-up, the recovery from one loss, or a neighbour's burst: a CUBIC sender
+	// is back at its window 4 s after a loss at 1 Gbit/s and 1 ms, later on longer
+	// paths (RFC 9438, section 4.2: K = ∛((1 − 0.7) W/0.4), W = 86 segments).
 	fullWatch = 5 * time.Second
-	// briefCap and briefPerSecond: the most confidence after a watch of no
-	// time, and what each second adds up to fullWatch.
+	// briefCap caps the confidence of a watch of no time; each second up to
+	// fullWatch adds briefPerSecond to that cap.
 	briefCap       = 0.35
 	briefPerSecond = 0.10
-	// unseenTaskCap is the most confidence in a lack of CPU when nobody was
-	// seen to wait for one.
+	// unseenTaskCap caps the confidence in a lack of CPU when no task was seen to
+	// wait for one.
 	unseenTaskCap = 0.50
 )
 
-// Narrow is the verdict v on a case that was watched from one end, with no
-// more confidence than that watch can give, and the reason among the notes: it
-// was brief, or a lack of CPU is named and no program was seen to lack it.
-// Verdicts on both ends and verdicts that name nothing come back as they are.
-func Narrow(c Case, v model.Verdict) model.Verdict {
+// narrow lowers the confidence of a verdict from one end, and notes the reason: the
+// watch was brief, or a lack of CPU is named and no program was seen to lack it.
+func narrow(v *model.Verdict, c Case) {
 	end := c.Sender
 	if end == nil {
 		end = c.Receiver
 	}
-	if end == nil || c.Sender != nil && c.Receiver != nil || v.Limiter == model.Undetermined || len(end.Samples) == 0 {
-		return v
+	if !c.OneEnd || end == nil || v.Limiter == model.Undetermined || len(end.Samples) == 0 {
+		return
 	}
 	// The first sample is a moment after the start, the last one before the end.
 	if d := (end.Samples[len(end.Samples)-1].At - end.Samples[0].At).Round(time.Second); d < fullWatch {
 		most := math.Round(100*(briefCap+briefPerSecond*max(0, d.Seconds()))) / 100
-		atMost(&v, most, fmt.Sprintf("watched for %s only: what comes and goes more slowly is not seen; watch for %s or more (--for 12s) to be surer", seconds(d.Seconds()), fullWatch))
+		atMost(v, most, fmt.Sprintf("watched for %s only: what comes and goes more slowly is not seen; watch for %s or more (--for 12s) to be surer", seconds(d.Seconds()), fullWatch))
 	}
 	if (v.Limiter == model.ReceiverCPU || v.Limiter == model.SenderCPU) && !hasTasks(end) {
-		atMost(&v, unseenTaskCap, "no program of these connections was seen to wait for a CPU: what fills the cores may take nothing from them")
+		atMost(v, unseenTaskCap, "no program of these connections was seen to wait for a CPU: what fills the cores may take nothing from them")
 	}
-	return v
 }
 
 func hasTasks(e *End) bool {

@@ -8,15 +8,15 @@ import (
 	calc "linerate/internal/size"
 )
 
-// What comes after the first limiter: the model evaluated without it. Each
-// forecaster computes the goodput at which one more limiter will bind, from what
-// the path shows now. None of them says that it binds already.
+// The forecast of what binds once the first limiter is gone. Each forecaster computes,
+// from what the path shows now, the goodput at which one limiter will bind. None of
+// them says that it binds already.
 
 const (
 	// belowCeiling: a bound this near the ceiling (or above) will not be felt.
 	belowCeiling = 0.95
-	// refuted: a bound this far below what is measured has been disproved. How
-	// much of a buffer is payload varies by a quarter.
+	// refuted: a bound below this share of the measured goodput is disproved. The
+	// margin is wide because the payload share of a buffer varies by a quarter.
 	refuted = 0.75
 	// busyEnough: from this share of its time on, a task's or core's work is
 	// taken to grow with the rate.
@@ -60,9 +60,9 @@ func (s *scene) outlook(first *finding) []*finding {
 	})
 }
 
-// soon tells whether a limit is one that a rise of the goodput will meet: not
-// disproved by what is measured, and below the ceiling. Where that is not known
-// no rise beyond what a blind fix would aim at is foretold.
+// soon tells whether a rising goodput will meet this bound: the measured goodput does
+// not disprove it, and it is below the ceiling. Where the ceiling is not known, the
+// goodput that a fix without one aims at stands in for it.
 func (s *scene) soon(bound float64) bool {
 	most := belowCeiling * s.ceiling
 	if !known(most) {
@@ -73,7 +73,7 @@ func (s *scene) soon(bound float64) bool {
 
 // perTrip is the goodput of all flows when each has so many bytes in flight.
 func (s *scene) perTrip(bytes float64) float64 {
-	return ratio(bytes*8, s.minRTT.Seconds()) * float64(max(1, len(flows(s.c))))
+	return ratio(bytes*8, s.minRTT.Seconds()) * s.c.streams()
 }
 
 func forecast(id model.LimiterID, host string, bound, sure float64) *finding {
@@ -123,7 +123,7 @@ func willLose(s *scene) *finding {
 	case v.late():
 		id = model.Reordering
 	}
-	f := forecast(id, "", s.sentResponse()*float64(max(1, len(flows(s.c)))), sureOfResponse)
+	f := forecast(id, "", s.sentResponse()*s.c.streams(), sureOfResponse)
 	f.say(s.c.Sender.host(), "retransmit_share", v.retrans, "ratio", v.n, "%s of the bytes are sent again; at so many losses a loss-based sender reaches about %s", pct(v.retrans), bits(f.bound))
 	return f
 }
@@ -136,15 +136,15 @@ func willPace(s *scene) *finding {
 	if s.snd == nil || !known(s.snd.maxPacing) {
 		return nil
 	}
-	f := forecast(model.Pacing, s.c.Sender.host(), s.snd.maxPacing*float64(max(1, len(flows(s.c)))), sureOfSetting)
+	f := forecast(model.Pacing, s.c.Sender.host(), s.snd.maxPacing*s.c.streams(), sureOfSetting)
 	f.say(f.host, "max_pacing", s.snd.maxPacing, "bit/s", s.snd.n, "the socket's maximum pacing rate is %s", bits(s.snd.maxPacing))
 	return f
 }
 
-// willStarve: whenever the socket had nothing left to send, the writer produced
-// this much and no more.
+// willStarve: the rate at which data passed while the socket had nothing left to send
+// is the most that the writer produces.
 func willStarve(s *scene) *finding {
-	if s.snd == nil || !known(s.snd.fed) || len(flows(s.c)) > 1 {
+	if s.snd == nil || !known(s.snd.fed) || len(s.c.flows) > 1 {
 		return nil
 	}
 	f := forecast(model.ApplicationSource, s.c.Sender.host(), s.snd.fed, sureOfResponse)
@@ -159,7 +159,7 @@ func willFillWriter(s *scene) *finding { return s.willFillTask(s.sender, model.S
 // willFillTask: a task that needs so much of a core now needs all of it at the
 // rate that much higher.
 func (s *scene) willFillTask(v *hostView, id model.LimiterID, role string) *finding {
-	if v == nil || !(v.run >= busyEnough) || len(flows(s.c)) > 1 {
+	if v == nil || !(v.run >= busyEnough) || len(s.c.flows) > 1 {
 		return nil
 	}
 	f := forecast(id, v.end.Host, s.total/v.run, sureOfWork)
@@ -184,14 +184,14 @@ func willFillCore(s *scene) *finding {
 	return nil
 }
 
-// evenMatch is the mean goodput, in parts of a fixed limit, of a sender whose
-// response to random losses would carry it just as far by itself: cubic (RFC
-// 9438) with losses at random, simulated for round trips of 10 and 30 ms and
-// 3 to 100 losses in 10^5 segments, spends so much of its time at the limit. With
-// more than that the limit costs more than the losses do, and comes first.
+// evenMatch decides between a fixed limit and random losses. A sender whose response
+// to the losses alone would carry it just to the limit reaches this share of it on
+// average (simulated for cubic, RFC 9438, with round trips of 10 and 30 ms and 3 to 100
+// losses in 10^5 segments). From this share on the limit costs more, and comes first.
 const evenMatch = 0.84
 
-// capFirst puts a limit of the socket or of its host before losses that cost less.
+// capFirst names a limit of the socket or its host first where it costs more than the
+// losses.
 func (s *scene) capFirst(first, next *finding) (*finding, *finding) {
 	if first.id != model.PathLoss || s.modelBased() {
 		return first, next
@@ -206,8 +206,8 @@ func (s *scene) capFirst(first, next *finding) (*finding, *finding) {
 	return first, next
 }
 
-// holds tells whether a limit that settings foretell is that of this connection:
-// an application may have asked for a larger window or buffer.
+// holds tells whether a limit computed from settings applies to this connection: its
+// application may have asked for a larger window or buffer.
 func (s *scene) holds(id model.LimiterID) bool {
 	switch id {
 	case model.ReceiverWindow:

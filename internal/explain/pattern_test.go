@@ -74,7 +74,7 @@ func TestPatternsOfRecordings(t *testing.T) {
 		"smallq50.bbr": patternPoliced, "healthy.cubic": patternUnknown, "rmem256.cubic": patternUnknown,
 	} {
 		c := readRecording(t, name)
-		if got := look(c, Ceiling(c))[0].pattern(); got != want {
+		if got := look(c).scenes[0].pattern(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -161,7 +161,7 @@ func (g Ground) network(n int) []bound {
 func (g Ground) slots() []bound {
 	var out []bound
 	for _, e := range []*End{g.Sender, g.Receiver} {
-		n := dataNIC(e)
+		n := e.dataNIC(tracks(e))
 		if n == nil {
 			continue
 		}
@@ -199,7 +199,7 @@ func (g Ground) windows(n int) []bound {
 	if limit, ok := thirdOf(g.Sender, wmemSetting); ok {
 		add(float64(limit)*calc.SendShare, fmt.Sprintf("tcp_wmem of %s %s × %g", g.Sender.Host, unit.Bytes(limit), calc.SendShare))
 	}
-	if o, ok := lastFull(g.asCase()); ok && o.Options != 0 && o.Options&optWScale == 0 {
+	if o, ok := lastFull(lookAtLink(g.asCase()).flows); ok && o.Options != 0 && o.Options&optWScale == 0 {
 		add(calc.UnscaledWindow, "window without scaling 64 KiB")
 	}
 	return out

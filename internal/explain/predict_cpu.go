@@ -116,7 +116,7 @@ func (g Ground) cores(n int) []bound {
 
 // single: every segment passes the stack by itself, as far as is known.
 func single(e *End, features []string) bool {
-	n := dataNIC(e)
+	n := e.dataNIC(tracks(e))
 	if n == nil {
 		return false
 	}

@@ -9,31 +9,32 @@ import (
 	"linerate/internal/unit"
 )
 
-// pacedProbe tells random losses from those of a queue that overflows and of a
-// policer: without bursts, at the mean rate that the path carried anyway,
-// neither has anything to drop.
+// pacedProbe tells random losses from those of an overflowing queue or a policer: at
+// the mean rate that the path carried before, and without bursts, neither of those
+// drops anything.
 const pacedProbe = "send at the same rate, evenly paced: losses that stay are random, losses that go come from a policer or a shallow queue"
 
 const (
 	// pacedShare of the goodput is what the probe sends.
 	pacedRun = 0.9
-	// expectLosses is how many losses a probe must be long enough to expect:
-	// of so many random ones none at all are left once in 3000 times.
+	// expectLosses: a probe runs until it would meet this many random losses. That
+	// it meets none of them by chance happens once in 3000 times.
 	expectLosses = 8
-	// lossesStay and lossesGo are the shares of them that decide.
+	// lossesStay and lossesGo: random losses are proved from the first share of the
+	// expected ones on, a policer or a shallow queue below the second.
 	lossesStay = 0.35
 	lossesGo   = 0.1
-	// A probe takes at least as long as a window needs to settle, and no longer
-	// than an operator who waits for a verdict likes.
+	// A probe gives the window time to settle, and does not keep the operator
+	// waiting for long.
 	shortestProbe = 2 * time.Second
 	longestProbe  = 8 * time.Second
 	probeWarmup   = time.Second / 2
-	// settled is the confidence in a limiter that a probe has told from another.
+	// settled is the confidence in a limiter once a probe has excluded the other.
 	settled = 0.9
 )
 
-// LongestPaced is the most time that the paced probe takes: whoever allows load
-// is to know.
+// LongestPaced is the most time that the paced probe takes, for whoever is asked to
+// allow the load.
 func LongestPaced() time.Duration { return longestProbe + probeWarmup }
 
 // Paced is the run that the paced probe takes.
@@ -52,7 +53,7 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	}
 	p := Paced{Warmup: probeWarmup}
 	lost, sent, streams := 0.0, 0.0, 0 // segments a second
-	for _, s := range look(c, Ceiling(c)) {
+	for _, s := range look(c).scenes {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
@@ -74,11 +75,16 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	return p, true
 }
 
-// AfterPaced is the verdict once the paced probe has run: c is what was seen of
-// it. What the probe does not settle stays as it was, with a note.
-func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
+// Seen is the paced probe once it has run: c is what was seen of it. A probe that does
+// not decide adds a note and changes nothing.
+func (p Paced) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 	lost, expect, moved, n := 0.0, 0.0, 0.0, 0
-	for _, s := range look(c, Ceiling(c)) {
+	seen := look(c)
+	for _, s := range seen.scenes {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
@@ -89,10 +95,9 @@ func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 	from := ratio(lost, expect)
 	e := finding{}
 	host := c.Sender.host()
-	switch asked := float64(p.Rate) * float64(len(flows(c))); {
+	switch asked := float64(p.Rate) * float64(len(seen.flows)); {
 	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
-		return v
 	case from >= lossesStay:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence)
@@ -101,9 +106,7 @@ func AfterPaced(v model.Verdict, p Paced, c Case) model.Verdict {
 		v = settle(v, model.PathQueue, model.PathLoss, e.evidence)
 	default:
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, expect))
-		return v
 	}
-	v.Line = Line(v)
 	return v
 }
 

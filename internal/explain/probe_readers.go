@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// manyReaders is how many read at once in the probe, which is enough to fill
-	// in the gaps that each leaves.
+	// manyReaders is how many read at once in the probe: enough that one's calls
+	// fill the pauses of the others.
 	manyReaders = 4
-	// risesBy and staysBy: a rate that more readers raise by the one, or by less
-	// than the other, is or is not held by what is under way. Runs of a few
-	// seconds differ by up to a tenth.
+	// risesBy and staysBy: when more readers raise the rate by the first factor,
+	// too few calls held it back; when they raise it by less than the second,
+	// something else did. Runs of a few seconds differ by up to a tenth.
 	risesBy = 1.25
 	staysBy = 1.10
-	// refutedCap is the most confidence in what the probe speaks against while
-	// nothing else is left.
+	// refutedCap caps the confidence in a limiter that the probe refuted and that
+	// no other one can replace.
 	refutedCap = 0.40
 )
 
@@ -31,7 +31,7 @@ type Readers struct {
 // read, where having more under way is one of the causes that it cannot tell
 // apart.
 func PlanReaders(c Case, v model.Verdict) (Readers, bool) {
-	m := viewMount(c, Ceiling(c), look(c, Ceiling(c)))
+	m := look(c).mount
 	if m == nil || m.op != "READ" || len(v.Alternatives) == 0 || v.Measured <= 0 {
 		return Readers{}, false
 	}
@@ -40,11 +40,14 @@ func PlanReaders(c Case, v model.Verdict) (Readers, bool) {
 	return p, asks
 }
 
-// AfterReaders is the verdict once the probe has run: c is what was seen of it.
-// A rate that rises was held by what was under way. One that stays was not: what
-// is then left of the causes is the server where it was among them. What the
-// probe does not settle stays as it was, with a note.
-func AfterReaders(v model.Verdict, p Readers, c Case) model.Verdict {
+// Seen is the probe once it has run: c is what was seen of it. If the rate rises, too
+// few calls held it back. If it stays, the server did, where it was among the causes.
+// A probe that does not decide adds a note and changes nothing.
+func (p Readers) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Readers) after(v model.Verdict, c Case) model.Verdict {
 	now, n := 0.0, 0
 	if g, ok := c.Goodput.Get(); ok {
 		now = float64(g)
@@ -65,15 +68,12 @@ func AfterReaders(v model.Verdict, p Readers, c Case) model.Verdict {
 	case rise <= staysBy && v.Limiter == id && !asksServer(v):
 		v.Confidence = min(v.Confidence, refutedCap)
 		v.Notes = append(v.Notes, "read in several places at once the rate stays at "+bits(now)+": more under way does not raise it, and nothing seen tells what holds it")
-		return v
 	case rise <= staysBy:
 		e.say(host, "readers_gain", rise, "ratio", n, "read in %d places at once the rate stays (%s, before %s): it is not held by what is under way", p.Readers, bits(now), bits(p.Before))
 		v = withoutConcurrency(v, id, e.evidence)
 	default:
 		v.Notes = append(v.Notes, "the probe with several readers settles nothing: "+bits(p.Before)+" became "+bits(now))
-		return v
 	}
-	v.Line = Line(v)
 	return v
 }
 
@@ -81,8 +81,8 @@ func asksServer(v model.Verdict) bool {
 	return slices.ContainsFunc(v.Alternatives, func(a model.Alternative) bool { return a.Limiter == model.ServerTime })
 }
 
-// withoutConcurrency drops what the probe refuted. Where that was the named
-// limiter the server takes its place.
+// withoutConcurrency drops the limiter that the probe refuted. Where the verdict named
+// it, the server takes its place.
 func withoutConcurrency(v model.Verdict, id model.LimiterID, evidence []model.Evidence) model.Verdict {
 	if v.Limiter == id {
 		sure := v.Confidence

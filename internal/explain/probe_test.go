@@ -61,7 +61,8 @@ func TestAfterPaced(t *testing.T) {
 		{"it did not get that far", probe(0.05e9, 0), model.PathLoss, v.Confidence, "settles nothing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := AfterPaced(v, p, tt.c)
+			got := p.after(v, tt.c)
+			got.Line = Line(got)
 			said := strings.Join(got.Notes, "; ")
 			if len(got.Evidence) > 0 {
 				said += got.Evidence[0].What

@@ -33,9 +33,9 @@ func diskWords() words {
 		"raise queue_depth and max_sectors_kb"}
 }
 
-// viewRequests is viewNFS for SMB shares and disks. Their kernels count the time
-// of a request as a whole. Of a disk with a known depth the time beyond what so
-// many at once can take (Little's law) was spent waiting for a place.
+// viewRequests is viewNFS for SMB shares and disks, whose requests the kernel times as
+// a whole. Where the queue depth of a disk is known, Little's law splits that time:
+// what exceeds the depth was spent waiting for a place in the queue.
 func viewRequests(all []model.Sample) *nfsView {
 	var first, last *model.RequestCount
 	var from, to time.Duration

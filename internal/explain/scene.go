@@ -13,7 +13,7 @@ import (
 // scene is all a detector may look at: one flow, both hosts, the ceiling.
 // snd or rcv is nil when that side of the flow was not seen.
 type scene struct {
-	c       Case
+	c       *views
 	span    span
 	minRTT  time.Duration
 	snd     *sndView
@@ -23,6 +23,9 @@ type scene struct {
 	ceiling float64 // bit/s of payload for all flows together; NaN: not known
 	total   float64 // goodput of all flows together
 	bytes   float64 // moved by this flow: its weight in the vote
+	// elected is the verdict that the connections voted for; nil before the vote.
+	// A scene with it is that of the calls, and has no flow.
+	elected *model.Verdict
 }
 
 // atCeiling is the share of the ceiling from which a path counts as healthy.
@@ -73,11 +76,14 @@ type finding struct {
 	advice   string // for an operator, where more is known than the limiter's usual
 	// cap is the most confidence the signature alone can carry; 0: no cap.
 	cap float64
-	// costs: the signature shows that something is amiss, but only goodput
-	// below a known ceiling shows that it costs anything.
+	// costs: the signature shows a fault, but only a goodput below a known ceiling
+	// shows that the fault costs anything.
 	costs bool
 	// lift is by how much its removal raises the ceiling itself; 0: it does not.
 	lift float64
+	// keeps: the elected verdict stands. The evidence is added to its own, and cap
+	// is the most confidence in it; 0: no cap.
+	keeps bool
 	// bound is the goodput of all flows together that this limiter allows,
 	// bit/s; unknown where it cannot be computed. It is set by outlook alone.
 	bound float64
@@ -120,7 +126,7 @@ func (f *finding) say(h string, metric string, v float64, u string, n int, what 
 }
 
 // scoped marks the evidence of metric as the machine's, not the host's alone.
-func (f *finding) scoped(c Case, metrics ...string) {
+func (f *finding) scoped(c *views, metrics ...string) {
 	if !c.oneKernel() {
 		return
 	}

@@ -114,7 +114,9 @@ func TestReadersProbe(t *testing.T) {
 	after := func(v model.Verdict, times float64) model.Verdict {
 		c := slow
 		c.Goodput = model.Known(bitRate(times * p.Before))
-		return AfterReaders(v, p, c)
+		v = p.after(v, c)
+		v.Line = Line(v)
+		return v
 	}
 	if got := after(v, 3); got.Limiter != model.NFSConcurrency || got.Confidence < settled || got.Probe != nil || got.Where != model.AtReceiver || !strings.Contains(got.Line, "nfs-concurrency") {
 		t.Errorf("rises: %s (%.2f) %+v", got.Line, got.Confidence, got.Probe)

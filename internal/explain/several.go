@@ -9,21 +9,23 @@ import (
 	"linerate/internal/unit"
 )
 
-// What holds each connection back by itself hides what all of them meet
-// together: a link that is too slow, a core that is too busy. Several connections
-// at once bring that to light.
+// A limit of each single connection hides a limit that all of them share: a link that
+// is too slow, a core that is too busy. Several connections at once reach that one.
 
 const (
 	// severalMost is how many connections the probe takes at most.
 	severalMost = 16
-	// severalBeyond: together they could carry so much more than the ceiling.
+	// severalBeyond: so many connections run that, each at its rate of before, they
+	// would carry this many times the ceiling.
 	severalBeyond = 1.3
 	// severalMore: what they reach must be that much above the one run before;
 	// two runs of a path differ by up to a tenth.
 	severalMore = 1.15
-	// severalQueue times the shortest round trip: the connections wait in a queue.
+	// severalQueue: at a round trip of this many times the shortest one, the
+	// connections wait in a queue.
 	severalQueue = 1.5
-	// severalSureOfLink: a core that every packet passes would look the same.
+	// severalSureOfLink caps the confidence in a slow link: a busy core that all
+	// packets pass looks the same.
 	severalSureOfLink = 0.65
 	// severalSure is the least confidence in the probe's own verdict.
 	severalSure = 0.5
@@ -53,10 +55,14 @@ func PlanSeveral(v model.Verdict, streams int) (Several, bool) {
 	return p, p.Streams > streams
 }
 
-// AfterSeveral is the verdict once several connections have run: c is what was
-// seen of them. A limiter that holds them back together is what binds next, at
-// what they reached; where they fill the link, nothing does before its ceiling.
-func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
+// Seen is the probe once it has run: c is what was seen of the connections. A limiter
+// that they share binds next, at the goodput that they reached. Where they fill the
+// link, the ceiling is next.
+func (p Several) Seen(c Case) Trial {
+	return func(v model.Verdict) model.Verdict { return p.after(v, c) }
+}
+
+func (p Several) after(v model.Verdict, c Case) model.Verdict {
 	next := Judge(c)
 	if len(v.Causes) == 0 || next.Ceiling == nil || !(float64(next.Measured) >= severalMore*float64(p.Before)) {
 		return v
@@ -79,9 +85,9 @@ func AfterSeveral(v model.Verdict, p Several, c Case) model.Verdict {
 	return withCause(v, found, next.Measured, how)
 }
 
-// queues: together they carry much less than each by itself would, and their round
-// trips show that they wait for each other. What holds each back still shows, so
-// that the verdict on the probe alone may name that, or nothing.
+// queues: together the connections carry much less than the sum of what each would
+// carry, and their round trips show that they wait for each other. The verdict on this
+// run may still name the limit of each single connection, or nothing.
 func (p Several) queues(next model.Verdict, c Case) bool {
 	alone := float64(p.Streams) * float64(p.Each)
 	switch next.Limiter {
@@ -93,7 +99,7 @@ func (p Several) queues(next model.Verdict, c Case) bool {
 		return false
 	}
 	var queue []float64
-	for _, s := range look(c, Ceiling(c)) {
+	for _, s := range look(c).scenes {
 		if s.snd != nil {
 			queue = append(queue, s.snd.queue)
 		}
@@ -110,8 +116,8 @@ func sharedLink(next model.Verdict, c Case, how string) model.Verdict {
 	return next
 }
 
-// withCause adds a cause that binds from the goodput at, or puts it in place of
-// what was only foretold of its limiter.
+// withCause adds a cause that binds from the goodput at on. It replaces a forecast of
+// the same limiter.
 func withCause(v model.Verdict, found model.Cause, at unit.BitRate, how string) model.Verdict {
 	rest := slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(x model.Cause) bool { return x.Limiter == found.Limiter })
 	place := len(rest)
@@ -128,6 +134,5 @@ func withCause(v model.Verdict, found model.Cause, at unit.BitRate, how string) 
 	v.Causes = append([]model.Cause{v.Causes[0]}, slices.Insert(rest, place, found)...)
 	first := firstCause(&v, float64(v.Measured))
 	v.Causes[0].GainLow, v.Causes[0].GainHigh = first.GainLow, first.GainHigh
-	v.Line = Line(v)
 	return v
 }

@@ -37,7 +37,7 @@ func TestSeveralShowWhatTheyMeetTogether(t *testing.T) {
 		if !ok || plan.Streams < 8 {
 			t.Fatalf("%s: planned %+v %v", c.name, plan, ok)
 		}
-		got := AfterSeveral(v, plan, c.probe.build())
+		got := plan.after(v, c.probe.build())
 		var ids []model.LimiterID
 		for _, x := range got.Causes {
 			ids = append(ids, x.Limiter)

@@ -44,7 +44,7 @@ func TestWindowShareAsSeen(t *testing.T) {
 		{"a connection that starts", knobs{rwnd: 0.9, full: true, wnd: 20 << 10, rcvbuf: 256 << 10}, 1448. / 2304},
 	} {
 		c := tc.k.build()
-		if got := look(c, Ceiling(c))[0].windowShare(); math.Abs(got-tc.want) > 0.01 {
+		if got := look(c).scenes[0].windowShare(); math.Abs(got-tc.want) > 0.01 {
 			t.Errorf("%s: %.3f, want %.3f", tc.name, got, tc.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestWindowShareForetellsRecordings(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: no tcp_rmem", name)
 		}
-		s := look(c, Ceiling(c))[0]
+		s := look(c).scenes[0]
 		for how, share := range map[string]float64{"as seen": s.windowShare(), "computed": windowShare(c.Receiver, s.mss())} {
 			told := s.perTrip(float64(limit) * share)
 			if off := told/s.total - 1; math.Abs(off) > 0.15 {

@@ -11,7 +11,7 @@ import (
 func TestStolenCPUIsNotALink(t *testing.T) {
 	make := func(steal, spread, queue float64) *scene {
 		return &scene{
-			minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.6e9, sender: &hostView{steal: steal, run: 0.1}, reader: &hostView{steal: 0, run: 0.1},
+			c: &views{}, minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.6e9, sender: &hostView{steal: steal, run: 0.1}, reader: &hostView{steal: 0, run: 0.1},
 			snd: &sndView{n: 40, acked: 3e8, rate: 0.6e9, queue: queue, spread: spread, minRTT: 10 * time.Millisecond},
 		}
 	}
@@ -44,7 +44,7 @@ func TestStolenCPUIsNotALossyPath(t *testing.T) {
 		loss          bool
 	}{{0, 1, true}, {0.1, 1, false}, {0.1, 30, true}} {
 		s := &scene{
-			minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.1e9, sender: &hostView{steal: c.steal}, reader: &hostView{},
+			c: &views{}, minRTT: 10 * time.Millisecond, ceiling: 0.94e9, total: 0.1e9, sender: &hostView{steal: c.steal}, reader: &hostView{},
 			snd: &sndView{n: 40, acked: 2e7, rate: 0.03e9, queue: 1.05, retrans: 0.001, losses: c.losses},
 		}
 		s.snd.last.SndMSS = 1448
@@ -58,7 +58,7 @@ func TestStolenCPUIsNotALossyPath(t *testing.T) {
 // nothing but a path at its ceiling is certain while the hypervisor takes the
 // core.
 func TestStolenCPUIsNotPackets(t *testing.T) {
-	s := &scene{total: 2e6, sender: &hostView{}, reader: &hostView{busy: 0.95, kernel: 0.67}, snd: &sndView{}}
+	s := &scene{c: &views{}, total: 2e6, sender: &hostView{}, reader: &hostView{busy: 0.95, kernel: 0.67}, snd: &sndView{}}
 	s.snd.last.SndMSS = 1448
 	if s.packetsCost(s.reader) {
 		t.Error("170 packets a second fill a core")

@@ -9,7 +9,7 @@ import (
 
 // Confidence in what keeps a connection from coming up.
 const (
-	// sureOfAnswer: an answer came, or a counter-check did.
+	// sureOfAnswer: an answer came, or a connection the other way came up.
 	sureOfAnswer = 0.9
 	// sureOfTable: a route may be in a table that was not read.
 	sureOfTable = 0.75
@@ -18,24 +18,16 @@ const (
 	sureOfSilence = 0.5
 )
 
-// judgeUnreached is the verdict on a path whose connection did not come up. It
-// never takes a refusal for a path that is down, nor silence for more than it
-// is: a firewall that drops and a cable that is out look alike from here, and
-// then it says so and names what would tell.
-func judgeUnreached(c Case) model.Verdict {
-	f := unreached(c)
-	ce := Ceiling(c)
-	v := model.Verdict{
-		Limiter: f.id, Where: limiter(f.id).Where, Host: f.host, Confidence: f.cap, Ceiling: ce.Rate,
+// judgeUnreached is the verdict on a path whose connection did not come up. A refusal
+// never counts as a path that is down. Silence leaves open whether a firewall drops or
+// a cable is out: the verdict then says so, and names the probe that tells.
+func (v *views) judgeUnreached() model.Verdict {
+	f := unreached(v.Case)
+	return model.Verdict{
+		Limiter: f.id, Where: limiter(f.id).Where, Host: f.host, Confidence: f.cap,
 		Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes, Fix: operator(f.host, f.advice),
 		CouldNotSee: []model.Blind{{What: "a transfer between the two ends", WouldShow: "everything beyond that no connection comes up", How: "let the connection through, then run this again"}},
 	}
-	measure(&v, c, nil)
-	v.Causes = []model.Cause{firstCause(&v, 0)}
-	v.Probe = probeFor(&v)
-	clean(&v)
-	v.Line = Line(v)
-	return v
 }
 
 // unreached finds what keeps the connection from coming up.

@@ -42,9 +42,9 @@ type sndView struct {
 	cwndGrowth         float64 // congestion window: end over start of the steady part
 	maxPacing          float64 // bit/s, unknown when unlimited
 	reordSeen, dsacks  float64
-	// fed is the rate while there was nothing left to send and room in the
-	// congestion window, bit/s: what the writer then produced. Unknown where such
-	// intervals are few or do not agree.
+	// fed is the rate in bit/s at which the writer produced data: that of intervals
+	// with nothing left to send and room in the congestion window. Unknown where
+	// such intervals are few or differ much.
 	fed float64
 }
 

@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	// serverWorks is the share of the time from which what the server does is
-	// what a request waits for, and not the way to it.
+	// serverWorks: a disk or CPU that is busy for this share of the time is what
+	// requests wait for.
 	serverWorks = 0.50
-	// wantsAll is how much of a core a service wants at least that lacks CPU, and
-	// getsShort the share of that which it waits for.
+	// wantsAll and getsShort: a service lacks CPU when it wants at least the first
+	// share of a core, and waits for the second share of what it wants.
 	wantsAll  = 0.70
 	getsShort = 0.30
-	// fromDisk is the share of the goodput that the served disk moves itself at
-	// least, or what waits for a disk waits for another one.
+	// fromDisk: where the served disk moves less than this share of the goodput,
+	// tasks that wait for a disk wait for another one.
 	fromDisk = 0.30
-	// threadsShort is the share of arrivals that find no thread idle.
+	// threadsShort: too few threads run when this share of the requests finds none
+	// idle.
 	threadsShort = 0.50
-	// seenCap and machineCap are the most confidence in what the server shows
-	// of itself: of its own tasks and disk, and of the machine as a whole.
+	// seenCap caps the confidence in what the tasks of the file service show,
+	// machineCap in what only figures of the whole machine show.
 	seenCap    = 0.95
 	machineCap = 0.85
-	// linkSteady is the spread of the rate that a link sets while the sender's
-	// cores are full, and fewResent the share of bytes sent again that such a
-	// sender brings about itself.
+	// linkSteady: a slow link keeps the rate within this spread even while the
+	// sender's cores are full. fewResent: such a sender itself causes up to this
+	// share of retransmitted bytes.
 	linkSteady = 1.10
 	fewResent  = 0.004
-	// crowdedCap is the most confidence in too little under way where much is.
+	// crowdedCap caps the confidence in "too few calls" where many are under way.
 	crowdedCap = 0.45
 )
 
@@ -53,11 +54,10 @@ type serverView struct {
 	noThread float64 // share of the arrivals that found none idle
 }
 
-// viewServer looks at the end that serves what m asks for; nil where it was not
-// seen.
-func viewServer(c Case, m *mountView) *serverView {
+// viewServer looks at the end that serves the mount; nil where it was not seen.
+func viewServer(c *views) *serverView {
 	end := c.Sender
-	if end == m.end {
+	if end == c.mount.end {
 		end = c.Receiver
 	}
 	if end == nil || len(end.Samples) < 2 {
@@ -73,7 +73,7 @@ func viewServer(c Case, m *mountView) *serverView {
 	h.cores(in, allowed)
 	v.cpu = h.least
 	v.tasks(in)
-	v.counters(in, m.op == "READ")
+	v.counters(in, c.mount.op == "READ")
 	return v
 }
 
@@ -154,8 +154,8 @@ func (v *serverView) counters(in []model.Sample, reads bool) {
 	}
 }
 
-// waitsForDisk is the share of the time that requests wait for the served disk;
-// what waits for a disk that hardly moves what is served waits for another.
+// waitsForDisk is the share of the time that requests wait for the served disk; 0
+// where that disk moves too little to be the one that they wait for.
 func (v *serverView) waitsForDisk(goodput float64) float64 {
 	if !v.own && known(v.moved) && v.moved < fromDisk*goodput {
 		return 0
@@ -166,11 +166,11 @@ func (v *serverView) waitsForDisk(goodput float64) float64 {
 	return v.waits
 }
 
-// starved is the share of the time that the service wants a CPU, where it does
-// not get the half of what it wants or all the cores are not enough; without its
-// tasks that no core has time left. Where cores have time left, many tasks wait
-// for each other when a burst of requests wakes them all: then it is the one task
-// that counts, which only a bound on its share of the CPU keeps waiting.
+// starved is the share (0..1) of the time that the service wants a CPU and lacks it.
+// Where all cores are full, the CPU time and the waiting of all its tasks count. Where
+// cores have time left, a burst of requests wakes many tasks, which then wait for each
+// other: so only the task that waits most counts, since a quota or affinity must be
+// what keeps it waiting. Without tasks to be seen, the cores decide.
 func (v *serverView) starved() float64 {
 	wants := v.run + v.wait
 	if v.cpu < noTimeLeft {
@@ -191,8 +191,8 @@ func (v *serverView) starved() float64 {
 	return unknown()
 }
 
-// lacksCPU: the task without a CPU that the connections showed on a host is this
-// server's service.
+// lacksCPU tells whether the elected lack of CPU on a host is that of this server's
+// file service.
 func (v *serverView) lacksCPU(host string) bool {
 	return v != nil && v.own && v.end.Host == host && v.starved() >= wantsAll
 }
@@ -204,8 +204,8 @@ func (v *serverView) cores() int {
 	return len(v.end.Facts.CPUs)
 }
 
-// judgeSeen weighs where a call's life goes with the server in view: whether it
-// works all the time on what it was asked for, or stands idle until it is asked.
+// judgeSeen weighs where a call's time goes with the server in view: the server is
+// busy all the time, or it stands idle until the next call comes.
 func (m *mountView) judgeSeen(v *serverView, goodput float64) *finding {
 	disk, cpu := v.waitsForDisk(goodput), v.starved()
 	f := &finding{id: model.ServerTime, host: v.end.Host, cap: seenCap}
@@ -253,8 +253,8 @@ func (m *mountView) serverIdle(v *serverView, disk, cpu float64) *finding {
 	v.cpuEvidence(f)
 	m.callEvidence(f)
 	if m.inflight >= severalCalls && m.net < turnShare*m.rtt {
-		// They take much longer than a round trip although the server stands idle:
-		// something between the two that neither shows.
+		// Calls take much longer than a round trip although the server stands idle:
+		// something between the two hosts may hold them back, and neither shows it.
 		f.cap = crowdedCap
 		f.or(model.LinkRate, m.kind.moreProbe+": if the rate stays, it is not what is under way")
 	}

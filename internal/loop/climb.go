@@ -23,9 +23,9 @@ type Climber interface {
 }
 
 // Climb measures the ladder between two hosts rung by rung, from memory to the
-// whole path. Before each rung the model says what it predicts, and what the
-// rung loads is said; a rung that shares the link stops when others need it.
-// It changes no setting, and writes no file but one below Write.
+// whole path. Before each rung it says what the model predicts and what the rung will
+// load. A rung on the link stops when others need the link. Climb changes no setting,
+// and writes no file except one below Write.
 type Climb struct {
 	Loop             // Sender, Receiver, Workload of the judged run, LineRate, Timing
 	Streams int      // of the rungs with N
@@ -57,7 +57,7 @@ func DefaultRungTime() RungTime {
 		Streams: 3 * time.Second, Read: 4 * time.Second, Quiet: 1200 * time.Millisecond, Passive: 5 * time.Second}
 }
 
-// rung is what became of one: the expectation from before it was measured.
+// rung is one rung of the ladder: what was expected of it, and what was measured.
 type rung struct {
 	expected explain.Expectation
 	measured *unit.BitRate
@@ -137,8 +137,8 @@ func (c *Climb) begin(ctx context.Context) error {
 	return nil
 }
 
-// ends are those that are seen: both, or of a mount that is read without a login
-// on its server the client.
+// ends are the hosts with an agent: both, or only the client where nobody can log in
+// to the server of the mount that is read.
 func (c *Climb) ends() []End {
 	return slices.DeleteFunc([]End{c.Sender, c.Receiver}, func(e End) bool { return e.Agent == nil })
 }
@@ -239,8 +239,7 @@ func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 // conclude lays out the ladder and checks the rules.
 func (c *Climb) conclude(found judged) {
 	r := &c.rec.Results
-	r.Verdict = found.verdict
-	r.Ladder = explain.Ladder(found.kase, r.Verdict)
+	r.Ladder = explain.Ladder(found.kase, found.verdict)
 	if c.Write != "" {
 		r.Ladder = append(r.Ladder, explain.Writing(c.ground))
 	}
@@ -248,12 +247,13 @@ func (c *Climb) conclude(found judged) {
 		c.rungs[r.Ladder[i].Rung].fill(&r.Ladder[i])
 	}
 	if s := explain.FirstDrop(r.Ladder); s != "" {
-		r.Verdict.Notes = append(r.Verdict.Notes, s)
+		found.kase.Notes = append(found.kase.Notes, s)
 	}
-	r.Verdict.Notes = append(r.Verdict.Notes, c.notes...)
+	found.kase.Notes = append(found.kase.Notes, c.notes...)
 	for _, e := range c.ends() {
-		find(r, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
+		check(r, &found.kase, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
 	}
+	r.Verdict = explain.Judge(found.kase)
 }
 
 // fill completes the ladder's rung by what became of it; r may be nil.
@@ -382,7 +382,7 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 	if err := w.Go(ctx); err != nil {
 		return res, err
 	}
-	// A mount whose server is gone keeps its reader for ever.
+	// A read from a mount whose server is gone never returns.
 	within := 2*spec.Duration + aloneGrace
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
 	defer cancel()
@@ -401,8 +401,8 @@ func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (lo
 	return up, err
 }
 
-// aloneGrace is what a load without a peer may take to get ready, and beyond twice
-// its time, for one block that is slow to come.
+// aloneGrace is how long a load without a peer may take to get ready. It may also run
+// that much longer than twice its duration, since one block may be slow to come.
 const aloneGrace = 15 * time.Second
 
 // rateOf is what a load without a peer moved per second, in bits.

@@ -39,8 +39,9 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 			return err
 		}
 		if j := c.moreReaders(ctx, whole, judge(seen)); j.verdict.Limiter != model.Undetermined || len(j.verdict.Alternatives) > 0 {
-			found = j
-			found.verdict = explain.MoreAhead(found.verdict, c.ground)
+			known := c.ground
+			j.kase.Ground = &known
+			found = judge(j.kase)
 		}
 		return nil
 	})
@@ -173,8 +174,8 @@ func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) 
 	})
 }
 
-// overMount runs a load of the client over its mount, with both ends watched.
-// ready hears what it is about to do.
+// overMount runs a load of the client over its mount, with both ends watched. ready is
+// called with what the load is about to do.
 func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, ready func(up load.Event)) (model.Run, load.Result, error) {
 	run := model.Run{Label: name}
 	var res load.Result
@@ -208,9 +209,9 @@ func inPlaces(readers int) string {
 	return fmt.Sprintf("in %d places at once ", readers)
 }
 
-// mountWatch is what of both ends is sampled while process pid reads the mount; 0
-// is whoever does. Other readers of the mount cannot be told from ours by its connections; the look
-// before the rung is what finds them.
+// mountWatch says what to sample at both ends while process pid reads the mount; 0
+// stands for any process. The connections of the mount do not tell its readers apart,
+// so other readers are looked for before the rung.
 func (c *Climb) mountWatch(pid int) map[string]measure.Watch {
 	client := c.Export.clientWatch(c.Sender.Addr)
 	if client.FindOwners = true; pid > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,12 @@ type judged struct {
 
 func judge(c explain.Case) judged { return judged{c, explain.Judge(c)} }
 
+// after judges again with one more probe.
+func (j judged) after(t explain.Trial) judged {
+	j.kase.Trials = append(slices.Clone(j.kase.Trials), t)
+	return judge(j.kase)
+}
+
 // network measures the rungs of the link, and returns what it was judged to be.
 func (c *Climb) network(ctx context.Context) (judged, error) {
 	diagnosed := explain.RungStream
@@ -128,7 +135,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 		})
 		if plan, ok := explain.PlanSeveral(found.verdict, 1); ok && name == explain.RungStreams && diagnosed == explain.RungStream && err == nil {
 			plan.Streams = c.Streams // this rung is the probe
-			found.verdict = explain.AfterSeveral(found.verdict, plan, c.caseSeen(run, false))
+			found = found.after(plan.Seen(c.caseSeen(run, false)))
 		}
 		if name != diagnosed {
 			continue
@@ -164,7 +171,7 @@ func (c *Climb) unreachedOr(ctx context.Context, err error) (judged, error) {
 
 // paced is the paced probe under guard: one that has to stop settles nothing.
 func (c *Climb) paced(ctx context.Context, j *judged) error {
-	v, err := c.Loop.paced(ctx, c.rec, *j, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
+	found, err := c.Loop.paced(ctx, c.rec, *j, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
 		err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
 			run, err = c.tcp(ctx, pacedLabel, c.Sender, c.Receiver, w, d, warmup, each)
 			return err
@@ -176,7 +183,7 @@ func (c *Climb) paced(ctx context.Context, j *judged) error {
 		c.stop("the paced probe", stopped)
 		return nil
 	}
-	j.verdict = v
+	*j = found
 	return err
 }
 

@@ -6,10 +6,9 @@ import (
 	"linerate/internal/explain"
 )
 
-// moreReaders runs the experiment that tells too little under way from a server
-// or a path that gives no more: the same file is read in several places at once.
-// A verdict that does not ask for it, and one whose probe fails, stay as they
-// were.
+// moreReaders reads the same file in several places at once. That tells too few calls
+// under way from a server or a path at its limit. A verdict that does not ask for this
+// probe, and one whose probe fails, stay as they were.
 func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 	plan, ok := explain.PlanReaders(j.kase, j.verdict)
 	if !ok || c.stopped != nil {
@@ -24,6 +23,5 @@ func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 		c.note("the probe with %d readers settles nothing: %v", plan.Readers, err)
 		return j
 	}
-	j.verdict = explain.AfterReaders(j.verdict, plan, c.caseSeen(run, true))
-	return j
+	return j.after(plan.Seen(c.caseSeen(run, true)))
 }

@@ -95,14 +95,14 @@ func (e *Export) findDisk(client *model.Facts, addrs []netip.Addr) {
 // iscsiType stands for a file system's type where the client has a disk.
 const iscsiType = "iscsi"
 
-// requests is what of the client counts its requests, and no connection: whatever
-// moves then is somebody else's.
+// requests samples the client's counters of requests and no connection. Before a load
+// runs, all that moves is somebody else's.
 func (e *Export) requests() measure.Watch {
 	w := e.clientWatch(netip.Addr{})
 	return measure.Watch{Mount: w.Mount, Share: w.Share, Disk: w.Disk}
 }
 
-// clientWatch is what of the client shows its transfers of this export.
+// clientWatch says what to sample at the client of this export.
 func (e *Export) clientWatch(server netip.Addr) measure.Watch {
 	w := measure.Watch{Addrs: []netip.Addr{server}, Ports: []uint16{e.port()}, Disk: e.Disk}
 	switch {
@@ -114,7 +114,7 @@ func (e *Export) clientWatch(server netip.Addr) measure.Watch {
 	return w
 }
 
-// serverWatch is what of the server shows how it serves this export.
+// serverWatch says what to sample at the server of this export.
 func (e *Export) serverWatch(client netip.Addr) measure.Watch {
 	return measure.Watch{Addrs: []netip.Addr{client}, Ports: []uint16{e.port()}, FindOwners: true, Serves: &measure.Serving{Disk: e.Device}}
 }

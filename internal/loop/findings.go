@@ -6,10 +6,10 @@ import (
 	"linerate/internal/rules"
 )
 
-// find adds what the rules say of one host, and has the verdict cite what names
-// the same limiter. The verdict must be there.
-func find(r *model.Results, f *model.Facts, c rules.Context) {
-	found := rules.Check(f, c)
+// check adds what the rules say of one host to the results, and to what a verdict
+// is made of.
+func check(r *model.Results, c *explain.Case, f *model.Facts, by rules.Context) {
+	found := rules.Check(f, by)
 	r.Findings = append(r.Findings, found...)
-	explain.Cite(&r.Verdict, found)
+	c.Findings = append(c.Findings, found...)
 }

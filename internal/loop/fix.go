@@ -13,11 +13,11 @@ import (
 	"linerate/internal/tune"
 )
 
-// Fix climbs from one limiter of a path, or of a mount, to the next: it names what holds the
-// path back, changes that one thing, proves the gain by interleaved pairs with planned looks, keeps
-// what earned it and puts back what did not, and goes on until what is left is
-// the link, an operator's, not to be told apart, or asks for more than it may
-// do. Changes that a later one made needless are taken out again at the end.
+// Fix goes from one limiter of a path, or of a mount, to the next: it names the limiter,
+// changes the one setting, proves the gain by interleaved pairs with planned looks, and
+// keeps or undoes the change. It ends when the link is the limit, when only an operator
+// can go on, when causes cannot be told apart, or when the next change is not allowed.
+// In the end it undoes changes that a later one made needless.
 //
 // It changes nothing that trades data safety or security, and nothing that Ask
 // does not allow. Every change goes through the journal of its host, which
@@ -46,13 +46,13 @@ type Keeper interface {
 }
 
 const (
-	// keepWithin is how long a host waits for the word that a kept change left it
-	// reachable.
+	// keepWithin is how long a host waits to hear that it is still reachable after
+	// a kept change.
 	keepWithin = time.Minute
 	// proofDeadMan is how long a host lets a change of a proof stand by itself: a
 	// run, and what starting one may take on a busy machine.
 	proofDeadMan = 2 * time.Minute
-	// maxSteps bounds a climb whose verdicts never come to an end.
+	// maxSteps ends a fix whose verdicts keep naming new limiters.
 	maxSteps = 12
 )
 
@@ -111,11 +111,10 @@ func (f *Fix) pass(ctx context.Context) (*Record, error) {
 	return rec, err
 }
 
-// proveBy chooses what a change is proved by. What a connection has been given
-// stays with it when the setting goes back, so that runs over a mount, whose
-// connection outlives them all, cannot tell with from without: settings of TCP and
-// of interfaces are proved by connections of their own, from the server to the
-// client; those of the mount and of the server's file service by reading.
+// proveBy chooses the runs that prove a change. An open connection keeps what it got
+// when the setting goes back, and the connection of a mount stays open through all runs.
+// So settings of TCP and of interfaces are proved by new connections from the server to
+// the client, and settings of the mount and of the server's file service by reading.
 func (f *Fix) proveBy(setting string) {
 	f.over = nil
 	if f.Export != nil && readOver(setting) {

@@ -180,11 +180,11 @@ func (l *Loop) measureAs(ctx context.Context, w model.Workload, label string, du
 func (l *Loop) judge(rec *Record, run model.Run) explain.Case {
 	r := &rec.Results
 	c := l.caseOf(rec, run)
+	for _, e := range []End{l.Sender, l.Receiver} {
+		check(r, &c, rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})
+	}
 	r.Verdict, rec.Case = explain.Judge(c), c
 	r.Ladder = explain.Ladder(c, r.Verdict)
-	for _, e := range []End{l.Sender, l.Receiver} {
-		find(r, rec.Facts[e.Name], rules.Context{LineRate: l.LineRate.Or(0), RTT: minRTT(run.Samples[e.Name])})
-	}
 	return c
 }
 

@@ -18,39 +18,35 @@ type runner func(ctx context.Context, w model.Workload, d, warmup time.Duration)
 // probe runs the one experiment that would tell the named limiter from another
 // that looks like it.
 func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
-	v, err := l.paced(ctx, rec, judged{c, rec.Results.Verdict}, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error) {
+	j, err := l.paced(ctx, rec, judged{c, rec.Results.Verdict}, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error) {
 		return l.measureAs(ctx, w, pacedLabel, d, warmup)
 	})
-	if err != nil {
-		return err
+	if err == nil && !l.Prove && !l.climbs { // a proof shows how far the path goes without this limiter
+		j, err = l.several(ctx, rec, j)
 	}
-	rec.Results.Verdict = v
-	if l.Prove || l.climbs { // the proof shows how far the path goes without this limiter
-		return nil
-	}
-	return l.several(ctx, rec)
+	rec.Results.Verdict = j.verdict
+	return err
 }
 
 // severalLabel is what the run with several connections is called in a bundle.
 const severalLabel = "several connections"
 
-// several sees what holds the path back once no limit of a single connection
-// does.
-func (l *Loop) several(ctx context.Context, rec *Record) error {
-	plan, ok := explain.PlanSeveral(rec.Results.Verdict, max(1, l.Workload.Streams))
+// several runs several connections at once, to find the limiter behind one that holds
+// back each single connection.
+func (l *Loop) several(ctx context.Context, rec *Record, j judged) (judged, error) {
+	plan, ok := explain.PlanSeveral(j.verdict, max(1, l.Workload.Streams))
 	if !ok {
-		return nil
+		return j, nil
 	}
 	l.say("load: what binds next: %d connections at once for %s", plan.Streams, severalTime)
 	w := l.Workload
 	w.Streams = plan.Streams
 	run, err := l.measureAs(ctx, w, severalLabel, severalTime, severalWarmup)
 	if err != nil {
-		return fmt.Errorf("run several connections: %w", err)
+		return j, fmt.Errorf("run several connections: %w", err)
 	}
 	rec.Results.Runs = append(rec.Results.Runs, run)
-	rec.Results.Verdict = explain.AfterSeveral(rec.Results.Verdict, plan, l.caseOf(rec, run))
-	return nil
+	return j.after(plan.Seen(l.caseOf(rec, run))), nil
 }
 
 const (
@@ -58,24 +54,24 @@ const (
 	severalWarmup = time.Second
 )
 
-// paced is the verdict after the paced probe, where the verdict asks for that
-// one and losses enough are to be expected of it; otherwise it comes back as it
-// was. The probe sends no more than the diagnosis did.
-func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (model.Verdict, error) {
+// paced runs the paced probe where the verdict asks for it and enough losses are to be
+// expected; otherwise j comes back as it was. The probe sends no faster than the
+// diagnosis did.
+func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (judged, error) {
 	plan, ok := explain.PlanPaced(j.kase, j.verdict)
 	if !ok {
-		return j.verdict, nil
+		return j, nil
 	}
 	l.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
 	w := l.Workload
 	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, l.Sender.Addr, l.Receiver.Addr
 	got, err := run(ctx, w, plan.Duration, plan.Warmup)
 	if err != nil {
-		return j.verdict, fmt.Errorf("run the paced probe: %w", err)
+		return j, fmt.Errorf("run the paced probe: %w", err)
 	}
 	rec.Results.Runs = append(rec.Results.Runs, got)
 	rec.Results.Warnings = append(rec.Results.Warnings, got.Warnings...)
-	return explain.AfterPaced(j.verdict, plan, l.caseOf(rec, got)), nil
+	return j.after(plan.Seen(l.caseOf(rec, got))), nil
 }
 
 // caseOf is what one run showed of both ends.

@@ -107,8 +107,8 @@ func (w *Watch) ended(samples []model.Sample) bool {
 	return w.Target.PID > 0 && len(samples) > 0 && len(samples[len(samples)-1].Tasks) == 0
 }
 
-// forgetMount takes the mount's statistics out of samples: the connections
-// that are judged are not its.
+// forgetMount removes the mount's statistics from samples whose judged connections are
+// not those of the mount.
 func forgetMount(samples []model.Sample) {
 	for i := range samples {
 		samples[i].NFS = nil
@@ -152,10 +152,10 @@ func (w *Watch) notes(peers []peer, samples []model.Sample) []string {
 // took, on another clock, before the clock was set and not just read late.
 const clockSlack = time.Second
 
-// setClock puts the samples of one host on a clock that nobody sets: it
-// begins with the first and follows the host's own. Where that one jumps back,
-// one interval is counted; where the samples span more than elapsed, the
-// largest gap is a jump forward. It returns the sum of the jumps.
+// setClock times the samples of one host from the first on, without the jumps of a
+// clock that was set meanwhile. A step back counts as one interval. Where the samples
+// span more than elapsed, the largest gap is a jump forward. It returns the sum of the
+// jumps.
 func setClock(samples []model.Sample, elapsed time.Duration) (jumps time.Duration) {
 	widest, gap := 0, time.Duration(0)
 	for i := range samples {

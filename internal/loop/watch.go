@@ -41,6 +41,20 @@ func (t Target) String() string {
 	return fmt.Sprintf("%s (data path to %s)", t.Name, t.Peers[0])
 }
 
+// protocol is what the target is read or written by, in the words of the
+// published results; empty for plain TCP.
+func (t Target) protocol() string {
+	switch {
+	case t.Mount != "":
+		return "NFS"
+	case t.Share != "":
+		return "SMB"
+	case t.Disk != "":
+		return "iSCSI"
+	}
+	return ""
+}
+
 // Watcher is what watching asks of a host.
 type Watcher interface {
 	Facts(ctx context.Context) (*model.Facts, error)
@@ -132,19 +146,29 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	}
 	w.Progress("judging")
 	judged := peers[0]
-	if !slices.Contains(w.Target.Peers, judged.addr) {
+	storage := slices.Contains(w.Target.Peers, judged.addr)
+	if !storage {
 		forgetMount(samples)
 	}
 	run := model.Run{Label: "watched", Started: started, Window: w.For, Samples: map[string][]model.Sample{w.Host: samples}}
 	run.Bytes, run.Goodput = unit.Bytes(judged.bytes()), rate(judged.bytes(), samples)
 	r.Runs = append(r.Runs, run)
 	c := explain.Watched(&explain.End{Host: w.Host, Facts: facts, Samples: samples, Peer: judged.addr}, w.LineRate)
-	r.Verdict = explain.Narrow(c, explain.Judge(c))
-	r.Verdict.Notes = append(r.Verdict.Notes, w.notes(peers, samples)...)
-	r.Ladder = explain.Ladder(c, r.Verdict)
-	find(r, facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(samples)})
-	r.Took = w.Now().Sub(r.Started)
+	c.OneEnd, c.Notes = true, w.notes(peers, samples)
+	if storage {
+		c.Protocol = w.Target.protocol()
+	}
+	w.conclude(rec, c)
 	return rec, nil
+}
+
+// conclude makes the verdict on a case of this end.
+func (w *Watch) conclude(rec *Record, c explain.Case) {
+	r := &rec.Results
+	check(r, &c, rec.Facts[w.Host], rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(r.Runs[0].Samples[w.Host])})
+	r.Verdict = explain.Judge(c)
+	r.Ladder = explain.Ladder(c, r.Verdict)
+	r.Took = w.Now().Sub(r.Started)
 }
 
 // awaitData looks a second at a time until bytes move.

@@ -10,7 +10,6 @@ import (
 	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
-	"linerate/internal/rules"
 )
 
 // loadItself reads the target, or writes a file below it, and judges that, since
@@ -22,7 +21,7 @@ func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	if _, follows := w.Agent.(measure.Follower); !ok || !follows {
 		return fmt.Errorf("load %s: the agent of %s cannot", w.Target, w.Host)
 	}
-	r, facts := &rec.Results, rec.Facts[w.Host]
+	facts := rec.Facts[w.Host]
 	from, ok := w.dataAddr(facts)
 	if !ok {
 		return fmt.Errorf("load %s: no interface of %s leads to %s, so that others' traffic could not be seen", w.Target, w.Host, w.Target.Peers[0])
@@ -39,14 +38,14 @@ func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	if err != nil {
 		return err
 	}
-	r.Verdict = explain.Narrow(kase, explain.Judge(kase))
-	if plan, ok := explain.PlanReaders(kase, r.Verdict); ok && w.Write == "" {
-		w.readMore(ctx, c, what, plan)
+	kase.OneEnd, kase.Protocol = true, w.Target.protocol()
+	first := explain.Judge(kase)
+	if plan, ok := explain.PlanReaders(kase, first); ok && w.Write == "" {
+		c.say("telling %s from what looks like it: reading in %d places at once", first.Limiter, plan.Readers)
+		w.readMore(ctx, c, what, plan, &kase)
 	}
-	r.Verdict.Notes = append(r.Verdict.Notes, w.Target.Notes...)
-	r.Ladder = explain.Ladder(kase, r.Verdict)
-	find(r, facts, rules.Context{LineRate: w.LineRate.Or(0), RTT: minRTT(r.Runs[0].Samples[w.Host])})
-	r.Took = w.Now().Sub(r.Started)
+	kase.Notes = append(kase.Notes, w.Target.Notes...)
+	w.conclude(rec, kase)
 	return nil
 }
 
@@ -69,17 +68,15 @@ func (w *Watch) dataAddr(f *model.Facts) (*namedAddr, bool) {
 	return nil, false
 }
 
-// readMore runs the probe with several readers; what fails is a note.
-func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan explain.Readers) {
-	v := &c.rec.Results.Verdict
+// readMore adds the probe with several readers to a case; what fails is a note.
+func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan explain.Readers, of *explain.Case) {
 	what.Readers = plan.Readers
-	c.say("telling %s from what looks like it: reading in %d places at once", v.Limiter, plan.Readers)
-	kase, _, err := w.loadOnce(ctx, c, load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what})
+	seen, _, err := w.loadOnce(ctx, c, load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what})
 	if err != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the probe with %d readers settles nothing: %v", plan.Readers, err))
+		of.Notes = append(of.Notes, fmt.Sprintf("the probe with %d readers settles nothing: %v", plan.Readers, err))
 		return
 	}
-	*v = explain.AfterReaders(*v, plan, kase)
+	of.Trials = append(of.Trials, plan.Seen(seen))
 }
 
 // spec is what to load with.

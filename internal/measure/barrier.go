@@ -17,16 +17,16 @@ type Party interface {
 	Clock(ctx context.Context) (model.Clock, error)
 	// Ready returns once the load waits at the barrier.
 	Ready(ctx context.Context) error
-	// Arm has the load begin at an instant of its own host's clock, and returns
-	// when it has taken that on.
+	// Arm has the load begin at an instant of its own host's clock. It returns once
+	// the load has agreed.
 	Arm(ctx context.Context, at time.Time) error
-	// Began is when it did, by its own host's clock.
+	// Began is when the load began, by its own host's clock.
 	Began(ctx context.Context) (time.Time, error)
 	// Stop ends the load whatever it does, and is harmless after its end.
 	Stop(ctx context.Context) error
 }
 
-// Start is how parties began together.
+// Start tells how well the parties began together.
 type Start struct {
 	At     time.Time // the instant that was agreed on, by the controller's clock
 	Clocks map[string]model.Clock
@@ -39,15 +39,15 @@ type Start struct {
 
 // Times of a barrier.
 const (
-	// armLead is how far ahead the instant is, besides what the clocks' exchange
-	// takes: whoever has not agreed by three quarters of it, does not come. A guest on
-	// a busy machine took more than half a second.
+	// armLead is how far ahead the instant is, beyond the time that reading the clocks
+	// takes. A party that has not agreed after three quarters of it is left out. A
+	// guest on a busy machine took more than half a second.
 	armLead  = 2 * time.Second
 	beganFor = 10 * time.Second
 )
 
 // Together brings all parties to one instant. now is the controller's clock.
-// ready bounds the way to the barrier; 0: it takes as long as it does.
+// ready bounds how long the parties may take to the barrier; 0 is no bound.
 //
 // A party that does not come is named in the error, and the others are stopped
 // before they begin: nothing is started then.
@@ -82,7 +82,7 @@ func Together(ctx context.Context, parties []Party, ready time.Duration, now fun
 	return s, s.began(ctx, parties, s.At.Sub(now())+beganFor)
 }
 
-// began asks when each did.
+// began asks each party when it began.
 func (s *Start) began(ctx context.Context, parties []Party, within time.Duration) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("it did not begin within %v of the start", beganFor))
 	defer cancel()
@@ -113,10 +113,11 @@ func (s *Start) began(ctx context.Context, parties []Party, within time.Duration
 	return nil
 }
 
-// errOther is why those are not waited for any more that did nothing wrong.
+// errOther ends the wait for the other parties once one has failed.
 var errOther = errors.New("another host failed")
 
-// each asks all at once, and names who fails; the others are not waited for then.
+// each asks all parties at once. When one fails, the error names it and the others are
+// not waited for.
 func each(ctx context.Context, parties []Party, do func(Party, context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -66,10 +66,9 @@ const (
 
 // Run makes one run of w: sink, source and sampling come up, both ends pass
 // the start barrier, and the goodput is what the receiving worker counted
-// after the warm-up. A run that moved nothing is a run, with goodput 0. When
-// it returns, and however, no worker and no sampling is left; a run that comes
-// with an error has no goodput, and samples only when it was stopped on purpose
-// (StoppedError).
+// after the warm-up. A run that moved nothing has a goodput of 0 and is no error. With
+// an error there is no goodput, and there are samples only if the run was stopped on
+// purpose (StoppedError). No worker and no sampling is left when Run returns.
 func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run, error) {
 	if o.Interval == 0 {
 		o.Interval = 100 * time.Millisecond

@@ -150,8 +150,8 @@ func (s *Sampler) views() []view {
 	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
-	// Right after the connections: what an interface carries beyond them is others'
-	// traffic, and on a busy host much passes between two readings.
+	// Right after the connections: what an interface carried beyond them counts as
+	// others' traffic, and on a busy host much passes between two readings.
 	v = slices.Insert(v, 0, view{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs})
 	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
@@ -171,8 +171,7 @@ func (s *Sampler) views() []view {
 	return v
 }
 
-// errNobody: there is no process to look at, which is neither a view gained
-// nor one missed.
+// errNobody: there is no process to look at, so that nothing could be missed either.
 var errNobody = errors.New("no watched process")
 
 func (s *Sampler) readTasks(_ context.Context, out *model.Sample) (err error) {

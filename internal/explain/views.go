@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"math"
+
+	"linerate/internal/model"
+)
+
+// views is a case with all that detectors, probes and the verdict look at. look works
+// out each of them once.
+type views struct {
+	Case
+	flows            []flow
+	sendNIC, readNIC *model.NIC // that carry the data; nil: not known
+	link             CeilingResult
+	scenes           []*scene    // one for each flow with a steady part
+	goodput          float64     // of all flows together, bit/s
+	mount            *mountView  // nil: no mount, share or disk was used
+	server           *serverView // that serves the mount; nil: not seen
+}
+
+// look works out all views of a case.
+func look(c Case) *views {
+	v := lookAtLink(c)
+	for _, f := range v.flows {
+		if s := v.scene(f); s != nil && c.Unreached == nil { // else what moved is others'
+			v.scenes = append(v.scenes, s)
+		}
+	}
+	v.goodput = v.measured()
+	for _, s := range v.scenes {
+		s.total = v.goodput
+	}
+	if v.mount = viewMount(v); v.mount != nil {
+		v.server = viewServer(v)
+	}
+	return v
+}
+
+// lookAtLink works out the flows, the interfaces that carry them, and the ceiling.
+func lookAtLink(c Case) *views {
+	snd, rcv := tracks(c.Sender), tracks(c.Receiver)
+	v := &views{Case: c, flows: pairUp(snd, rcv), sendNIC: c.Sender.dataNIC(snd), readNIC: c.Receiver.dataNIC(rcv)}
+	v.link = v.ceiling()
+	return v
+}
+
+// nicOf is the interface of an end of the case that carries the data.
+func (v *views) nicOf(e *End) *model.NIC {
+	if e == v.Sender {
+		return v.sendNIC
+	}
+	return v.readNIC
+}
+
+// scene computes the features of one flow; nil where it has no steady part.
+func (v *views) scene(f flow) *scene {
+	sp := f.steady()
+	s := &scene{c: v, span: sp, minRTT: f.minRTT(), ceiling: unknown(), bytes: float64(f.bytes())}
+	if r := v.link.Rate; r != nil {
+		s.ceiling = float64(*r)
+	}
+	s.snd = viewSender(f.snd, sp, s.minRTT)
+	s.rcv = viewReceiver(f.rcv, sp, s.minRTT)
+	if s.snd == nil && s.rcv == nil {
+		return nil
+	}
+	s.sender = viewHost(v.Sender, sp, v.sendNIC, true)
+	s.reader = viewHost(v.Receiver, sp, v.readNIC, false)
+	s.lateByHost()
+	return s
+}
+
+// measured is the goodput of all flows together in bit/s over the time from the
+// first steady moment to the last: as the receiving application counted it, else
+// as the receiving kernel did, else as acknowledged to the sender.
+func (v *views) measured() float64 {
+	if g, ok := v.Goodput.Get(); ok && known(float64(g)) && g >= 0 {
+		return float64(g)
+	}
+	var moved, from, to float64
+	from = math.Inf(1)
+	for _, s := range v.scenes {
+		from, to = min(from, s.span.from.Seconds()), max(to, s.span.to.Seconds())
+		if s.rcv != nil {
+			moved += s.rcv.rate / 8 * s.rcv.dur.Seconds()
+		} else {
+			moved += s.snd.acked
+		}
+	}
+	if len(v.scenes) == 1 {
+		return max(0, v.scenes[0].rate())
+	}
+	if g := ratio(moved*8, to-from); known(g) {
+		return max(0, g)
+	}
+	return 0
+}
+
+// streams is how many flows share the path, at least one.
+func (v *views) streams() float64 { return float64(max(1, len(v.flows))) }

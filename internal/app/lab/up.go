@@ -96,7 +96,7 @@ func BringUp(ctx context.Context, e app.Env, p app.Progress, f File, o UpOptions
 	if !validName(name) {
 		return Up{}, failure.As(failure.Usage, &NameError{name})
 	}
-	if err := sweep(ctx, e, p); err != nil {
+	if _, err := app.Sweep(ctx, e, p); err != nil {
 		return Up{}, err
 	}
 	if names, err := Names(e); err == nil && slices.Contains(names, name) {
@@ -125,7 +125,7 @@ func validName(name string) bool {
 // Down takes down the lab with this name, or the only one, or all; it returns their
 // names. It removes what killed labs have left.
 func Down(ctx context.Context, e app.Env, p app.Progress, name string, all bool) ([]string, error) {
-	if err := sweep(ctx, e, p); err != nil {
+	if _, err := app.Sweep(ctx, e, p); err != nil {
 		return nil, err
 	}
 	names := []string{name}
@@ -150,19 +150,6 @@ func Down(ctx context.Context, e app.Env, p app.Progress, name string, all bool)
 		names[i] = c.Name
 	}
 	return names, nil
-}
-
-// sweep removes what killed labs of this user have left.
-func sweep(ctx context.Context, e app.Env, p app.Progress) error {
-	dir, err := stateDir(e)
-	if err != nil {
-		return err
-	}
-	removed, err := netlab.Sweep(ctx, netlab.Options{Self: e.Self, StateDir: dir})
-	for _, r := range removed {
-		p.Say("removed what an earlier run left: %s", r)
-	}
-	return err
 }
 
 // Reboot boots a host of kind kernel or device again, and returns when it is up.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"linerate/internal/app/guide"
 	"linerate/internal/facts"
 	"linerate/internal/failure"
 	"linerate/internal/host"
@@ -247,7 +248,7 @@ func recordLook(ctx context.Context, env *environment) ([]byte, error) {
 		return nil, err
 	}
 	// Through Live itself: the recorder would keep every package's list.
-	files, err := filesHere(ctx)
+	files, err := guide.FilesHere(ctx)
 	if err == nil {
 		err = r.KeepHostFiles(files)
 	}

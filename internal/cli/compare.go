@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/runs"
 	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/report/compare"
-	"linerate/internal/store"
 )
 
 func compareCommand(env *environment) *cobra.Command {
@@ -36,18 +36,10 @@ however they compare, and 3 where they measured nothing in common.`,
 }
 
 func runCompare(env *environment, first, second string) error {
-	a, err := openRun(env, first)
+	c, err := runs.Compare(env.Env, first, second)
 	if err != nil {
 		return err
 	}
-	b, err := openRun(env, second)
-	if err != nil {
-		return err
-	}
-	side := func(b *store.Bundle) compare.Side {
-		return compare.Side{ID: b.ID(), Results: b.Results, Facts: b.Facts}
-	}
-	c := compare.Compare(side(a), side(b))
 	if env.json {
 		err = printJSON(env, c)
 	} else {

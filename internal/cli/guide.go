@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	appguide "linerate/internal/app/guide"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 )
@@ -25,7 +26,7 @@ is a wrong claim. What is from memory is marked as not verified.`,
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if env.json {
-				return printJSON(env, summaries())
+				return printJSON(env, appguide.Summaries())
 			}
 			return printGuides(env)
 		},
@@ -34,36 +35,10 @@ is a wrong claim. What is from memory is marked as not verified.`,
 	return cmd
 }
 
-// guideSummary is a line of the list.
-type guideSummary struct {
-	Key      string               `json:"key"`
-	Title    string               `json:"title"`
-	By       string               `json:"by"`
-	Date     string               `json:"date"`
-	OS       string               `json:"os"`
-	Advice   int                  `json:"advice"`
-	Statuses map[guide.Status]int `json:"statuses"` // of advice and claims
-}
-
-func summaries() []guideSummary {
-	var out []guideSummary
-	for _, g := range guide.Guides() {
-		s := guideSummary{Key: g.Key, Title: g.Title, By: g.By, Date: g.Date, OS: g.OS, Advice: len(g.Advice), Statuses: map[guide.Status]int{}}
-		for _, a := range g.Advice {
-			s.Statuses[a.Status]++
-		}
-		for _, c := range g.Claims {
-			s.Statuses[c.Status]++
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 func printGuides(env *environment) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "GUIDE\tDATE\tADVICE\tTITLE")
-	for _, s := range summaries() {
+	for _, s := range appguide.Summaries() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, s.Date, countStatuses(s.Statuses), s.Title)
 	}
 	return w.Flush()

@@ -1,33 +1,23 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/facts"
+	appguide "linerate/internal/app/guide"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
-	"linerate/internal/host"
-	"linerate/internal/kernel"
-	"linerate/internal/kernel/snapshot"
-	"linerate/internal/model"
-	"linerate/internal/reach"
 )
 
-// auditOptions is what was typed after guide audit.
-type auditOptions struct{ host, root, from, release string }
-
 func guideAuditCommand(env *environment) *cobra.Command {
-	var o auditOptions
+	var o appguide.Source
 	cmd := &cobra.Command{
 		Use:   "audit [HOST]",
 		Short: "Find a host's inherited tuning and say what has become of it",
@@ -52,16 +42,17 @@ The last line that sets a thing wins; the others are said to be shadowed.`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				o.host = args[0]
+				o.Host = args[0]
 			}
-			if err := o.check(); err != nil {
+			if err := checkAudit(o); err != nil {
 				return err
 			}
-			host, err := o.files(cmd.Context(), env)
+			p := newProgress(env)
+			report, err := appguide.Audit(cmd.Context(), env.Env, p, o)
+			p.End()
 			if err != nil {
-				return err
+				return auditError(o, err)
 			}
-			report := guide.Audit(host)
 			if env.json {
 				return printJSON(env, report)
 			}
@@ -70,21 +61,21 @@ The last line that sets a thing wins; the others are said to be shadowed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.root, "root", "", "directory `DIR` that stands for /: a recorded tree")
-	f.StringVar(&o.from, "from", "", "read the recording in folder `DIR` (linerate check --snapshot)")
-	f.StringVar(&o.release, "kernel", "", "judge as if this kernel ran, e.g. 6.18")
+	f.StringVar(&o.Root, "root", "", "directory `DIR` that stands for /: a recorded tree")
+	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` (linerate check --snapshot)")
+	f.StringVar(&o.Kernel, "kernel", "", "judge as if this kernel ran, e.g. 6.18")
 	return cmd
 }
 
-// check validates what was typed.
-func (o auditOptions) check() error {
-	if o.release != "" {
-		if _, err := guide.ParseRelease(o.release); err != nil {
+// checkAudit validates what was typed after guide audit.
+func checkAudit(o appguide.Source) error {
+	if o.Kernel != "" {
+		if _, err := guide.ParseRelease(o.Kernel); err != nil {
 			return failure.Of(failure.Usage, "audit: %w", err)
 		}
 	}
 	n := 0
-	for _, from := range []string{o.host, o.root, o.from} {
+	for _, from := range []string{o.Host, o.Root, o.From} {
 		if from != "" {
 			n++
 		}
@@ -95,83 +86,16 @@ func (o auditOptions) check() error {
 	return nil
 }
 
-// files reads the host's files from where they are.
-func (o auditOptions) files(ctx context.Context, env *environment) (model.HostFiles, error) {
-	var h model.HostFiles
-	var err error
+// auditError names the flag that leads further.
+func auditError(o appguide.Source, err error) error {
+	var path *appguide.PathError
 	switch {
-	case o.from != "":
-		h, err = recordedFiles(o.from)
-	case o.root != "":
-		h, err = facts.ReadInherited(kernel.Root(o.root), guide.Sysctls(), guide.Parameters())
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("audit %s: %w; name the directory that stands for / with --root", o.root, err)
-		} else if err != nil {
-			err = fmt.Errorf("audit %s: %w", o.root, err)
-		}
-	case o.host != "" && o.host != reach.Here:
-		h, err = filesOf(ctx, env, o.host)
-	default:
-		h, err = filesHere(ctx)
+	case errors.As(err, &path):
+		return failure.Of(failure.Usage, "%w; for a tree of files there is --root", err)
+	case o.Root != "" && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; name the directory that stands for / with --root", err)
 	}
-	if o.release != "" {
-		h.Kernel = o.release
-		h.TCPNames = nil // they are another kernel's
-	}
-	return h, err
-}
-
-// filesHere reads this host's.
-func filesHere(ctx context.Context) (model.HostFiles, error) {
-	h, err := facts.ReadHostFiles(ctx, kernel.Live{}, guide.Sysctls(), guide.Parameters())
-	if err != nil {
-		return h, fmt.Errorf("audit this host: %w", err)
-	}
-	return h, nil
-}
-
-// filesOf asks the agent of another host.
-func filesOf(ctx context.Context, env *environment, name string) (h model.HostFiles, err error) {
-	n, err := host.ParseName(name)
-	if err != nil {
-		return h, err
-	}
-	if n.Path != "" {
-		return h, failure.Of(failure.Usage, "audit %s: name a host without a path (nas1, user@nas1, lab:client1); for a tree of files there is --root", name)
-	}
-	p := newProgress(env)
-	defer p.End()
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
-	defer cancel()
-	a, err := env.Reach(p).Dial(ctx, n)
-	if err != nil {
-		return h, err
-	}
-	h, err = a.Files(ctx)
-	return h, errors.Join(err, a.Close())
-}
-
-// recordedFiles takes the files out of a snapshot.
-func recordedFiles(dir string) (model.HostFiles, error) {
-	rec, err := snapshot.Load(filepath.Join(dir, snapshot.FileName))
-	if rec == nil {
-		return model.HostFiles{}, err
-	}
-	h, missing := rec.HostFiles()
-	switch {
-	case missing == nil && err == nil:
-		return h, nil
-	case missing == nil: // cut short behind them
-		h.Unread = maps.Clone(h.Unread)
-		if h.Unread == nil {
-			h.Unread = map[string]string{}
-		}
-		h.Unread[dir] = err.Error()
-		return h, nil
-	case errors.Is(missing, fs.ErrNotExist):
-		return h, errors.Join(fmt.Errorf("audit %s: this recording has no files of settings; record the host again with linerate check --snapshot", dir), err)
-	}
-	return h, fmt.Errorf("audit %s: %w", dir, missing)
+	return err
 }
 
 func printAudit(out io.Writer, r guide.Report, width int) {

@@ -41,9 +41,12 @@ func goldenText(t *testing.T, file, got string) {
 
 // What is printed of the papers' own blocks.
 func TestGuideAuditOfThePapers(t *testing.T) {
-	for paper := range papersLines() {
-		t.Run(paper, func(t *testing.T) {
-			root := filepath.Join("../../testdata/hosts", "papers-"+paper)
+	roots, err := filepath.Glob("../../testdata/hosts/papers-*")
+	if err != nil || len(roots) < 5 {
+		t.Fatalf("found %q: %v", roots, err)
+	}
+	for _, root := range roots {
+		t.Run(filepath.Base(root), func(t *testing.T) {
 			code, text, stderr := typed(t, "guide", "audit", "--root", root)
 			if code != ExitOK || stderr != "" {
 				t.Fatalf("exit code %d, %s", code, stderr)

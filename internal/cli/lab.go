@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/lab"
 	"linerate/internal/failure"
-	"linerate/internal/host"
-	"linerate/internal/kernel"
-	"linerate/internal/lab"
 )
 
 func labCommand(env *environment) *cobra.Command {
@@ -36,11 +32,7 @@ namespaces it makes. See docs/lab.md.`,
 func labName(cmd *cobra.Command, env *environment, name *string) {
 	cmd.Flags().StringVar(name, "name", "", "which lab, where several are up")
 	_ = cmd.RegisterFlagCompletionFunc("name", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		dir, err := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		names, _ := lab.Names(dir) // completion has nobody to tell
+		names, _ := lab.Names(env.Env) // completion can tell nobody of an error
 		return names, cobra.ShellCompDirectiveNoFileComp
 	})
 }
@@ -71,48 +63,9 @@ func runLabExec(ctx context.Context, env *environment, name, hostName string, ar
 	if len(argv) == 0 {
 		return failure.Of(failure.Usage, "lab exec %s: say what to run: linerate lab exec %s -- ip addr", hostName, hostName)
 	}
-	c, err := env.Reach(nil).Lab(name)
-	if err != nil {
-		return err
-	}
-	enter, err := c.Enter(ctx, hostName)
-	if err != nil {
-		return failure.As(failure.Usage, err)
-	}
-	need, err := lab.NeedUserNS()
-	if err != nil {
-		return err
-	}
-	if !need {
-		return kernel.Replace(append(enter, argv...), os.Environ())
-	}
-	return execThroughKeeper(ctx, env, c, hostName, argv)
-}
-
-func execThroughKeeper(ctx context.Context, env *environment, c *lab.Client, hostName string, argv []string) error {
-	in, ok1 := env.in.(*os.File)
-	out, ok2 := env.out.(*os.File)
-	errs, ok3 := env.err.(*os.File)
-	if !ok1 || !ok2 || !ok3 {
-		return errors.New("lab exec: standard streams are no files")
-	}
-	sig, stop := passedSignals()
-	defer stop()
-	code, err := c.Exec(context.WithoutCancel(ctx), hostName, argv, in, out, errs, sig)
-	switch {
-	case err != nil:
-		return err
-	case code != 0:
+	code, err := lab.Exec(ctx, env.Env, lab.Program{Lab: name, Host: hostName, Argv: argv, In: env.in, Out: env.out, Err: env.err})
+	if err == nil && code != 0 {
 		return &childError{code}
 	}
-	return nil
-}
-
-// checkLabName checks a name that a user gives a lab.
-func checkLabName(name string) error {
-	n, err := host.ParseName("lab:" + name + "/h")
-	if err != nil || n.Lab != name || len(name) > 40 {
-		return failure.Of(failure.Usage, "--name %q: want letters, digits, dots and hyphens, at most 40", name)
-	}
-	return nil
+	return err
 }

@@ -6,26 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/lab/fault"
-	"linerate/internal/lab/topology"
-	"linerate/internal/model"
+	"linerate/internal/app/lab"
 )
-
-// faultEntry is the JSON form of a fault of the catalogue (docs/json.md).
-type faultEntry struct {
-	ID             string            `json:"id"`
-	Doc            string            `json:"doc"`
-	AppliesTo      fault.Place       `json:"applies_to"`
-	Limiter        model.LimiterID   `json:"limiter"`
-	Severities     []fault.Severity  `json:"severities"`
-	FixKind        model.FixKind     `json:"fix_kind"`
-	Counterfactual string            `json:"counterfactual"`
-	Confusable     []model.LimiterID `json:"confusable"`
-	Workloads      []string          `json:"workloads"`
-	HostKinds      []topology.Kind   `json:"host_kinds"`
-	Beside         string            `json:"beside,omitempty"`
-	Needs          string            `json:"needs,omitempty"`
-}
 
 // labFaultCommand is `linerate lab fault`.
 func labFaultCommand(env *environment) *cobra.Command {
@@ -48,32 +30,17 @@ func labFaultCatalogueCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if env.json {
-				return printJSON(env, faultEntries())
+				return printJSON(env, lab.Catalogue())
 			}
 			return printCatalogue(env)
 		},
 	}
 }
 
-func faultEntries() []faultEntry {
-	var out []faultEntry
-	for _, f := range fault.Catalogue() {
-		like := f.Confusable
-		if like == nil {
-			like = []model.LimiterID{}
-		}
-		out = append(out, faultEntry{
-			ID: f.ID, Doc: f.Doc, AppliesTo: f.AppliesTo, Limiter: f.Limiter, Severities: f.Severities, FixKind: f.FixKind,
-			Counterfactual: f.Counterfactual, Confusable: like, Workloads: f.Workloads, HostKinds: f.HostKinds, Beside: f.Beside, Needs: f.Needs,
-		})
-	}
-	return out
-}
-
 func printCatalogue(env *environment) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "FAULT\tLIMITER\tOF\tSEVERITIES\tWHAT IS WRONG")
-	for _, f := range fault.Catalogue() {
+	for _, f := range lab.Catalogue() {
 		text := ""
 		for i, s := range f.Severities {
 			if i > 0 {

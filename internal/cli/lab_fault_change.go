@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/lab"
 	"linerate/internal/failure"
-	"linerate/internal/lab"
 	"linerate/internal/model"
 )
 
@@ -31,7 +31,8 @@ docs/faults.md has them all.`,
   linerate lab fault add host:server1 tcp_rmem="4096 131072 262144"`,
 		Args: usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeFault(env, name, "added", func(c *lab.Client) (lab.Injected, error) { return c.AddFault(cmd.Context(), args) })
+			f, err := lab.AddFault(cmd.Context(), env.Env, name, args)
+			return faultChanged(env, "added", f, err)
 		},
 	}
 	labName(cmd, env, &name)
@@ -50,22 +51,18 @@ func labFaultRemoveCommand(env *environment) *cobra.Command {
 			if err != nil || n < 1 {
 				return failure.Of(failure.Usage, "fault %q: want its number; see linerate lab fault list", args[0])
 			}
-			return changeFault(env, name, "removed", func(c *lab.Client) (lab.Injected, error) { return c.RemoveFault(cmd.Context(), n) })
+			f, err := lab.RemoveFault(cmd.Context(), env.Env, name, n)
+			return faultChanged(env, "removed", f, err)
 		},
 	}
 	labName(cmd, env, &name)
 	return cmd
 }
 
-// changeFault asks the keeper for a change and says what came of it.
-func changeFault(env *environment, name, done string, change func(*lab.Client) (lab.Injected, error)) error {
-	c, err := env.Reach(nil).Lab(name)
+// faultChanged prints what became of a fault.
+func faultChanged(env *environment, done string, f lab.Injected, err error) error {
 	if err != nil {
 		return err
-	}
-	f, err := change(c)
-	if err != nil {
-		return failure.As(failure.Usage, err)
 	}
 	if env.json {
 		return printJSON(env, f)
@@ -88,27 +85,20 @@ func labFaultListCommand(env *environment) *cobra.Command {
 }
 
 func listFaults(ctx context.Context, env *environment, name string) error {
-	c, err := env.Reach(nil).Lab(name)
-	if err != nil {
-		return err
-	}
-	s, err := c.Status(ctx)
+	of, faults, err := lab.Faults(ctx, env.Env, name)
 	if err != nil {
 		return err
 	}
 	if env.json {
-		if s.Faults == nil {
-			s.Faults = []lab.Injected{}
-		}
-		return printJSON(env, s.Faults)
+		return printJSON(env, faults)
 	}
-	if len(s.Faults) == 0 {
-		_, err := fmt.Fprintf(env.out, "nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be\n", c.Name)
+	if len(faults) == 0 {
+		_, err := fmt.Fprintf(env.out, "nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be\n", of)
 		return err
 	}
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NUMBER\tWHAT\tLIMITER\tFOR")
-	for _, f := range s.Faults {
+	for _, f := range faults {
 		what := f.What
 		if f.By != "" {
 			what += " (by study " + f.By + ")"
@@ -118,8 +108,8 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 	return w.Flush()
 }
 
-// claimed is the limiter of a fault of the catalogue; of what was set by hand
-// nothing is claimed.
+// claimed is the limiter of a fault of the catalogue; what was set by hand claims
+// none.
 func claimed(id model.LimiterID) string {
 	if id == model.Undetermined {
 		return "–"

@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/lab"
-	"linerate/internal/lab/topology"
-	"linerate/internal/tune/setter"
+	"linerate/internal/app/lab"
 	"linerate/internal/unit"
 )
 
@@ -31,32 +28,9 @@ func labStatusCommand(env *environment) *cobra.Command {
 }
 
 func runLabStatus(ctx context.Context, env *environment, name string) error {
-	dir, err := lab.StateDir(env.Getenv, os.Geteuid(), os.TempDir())
+	all, err := lab.Statuses(ctx, env.Env, name)
 	if err != nil {
 		return err
-	}
-	names, err := lab.Names(dir)
-	if err != nil {
-		return err
-	}
-	if name != "" || len(names) == 0 {
-		c, err := env.Reach(nil).Lab(name)
-		if err != nil {
-			return err
-		}
-		names = []string{c.Name}
-	}
-	all := []lab.Status{}
-	for _, n := range names {
-		c, err := lab.Connect(dir, n)
-		if err != nil {
-			return err
-		}
-		s, err := c.Status(ctx)
-		if err != nil {
-			return fmt.Errorf("ask lab %s: %w", n, err)
-		}
-		all = append(all, s)
 	}
 	if env.json {
 		return printJSON(env, all)
@@ -121,7 +95,7 @@ func printServers(out io.Writer, s lab.Status) error {
 	for _, x := range s.Servers {
 		get := "with an initiator such as iscsi-dd"
 		if len(x.Get) > 0 {
-			get = commandLine(x.Get)
+			get = lab.CommandLine(x.Get)
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", x.Host, x.Kind, x.URL, get)
 	}
@@ -129,21 +103,8 @@ func printServers(out io.Writer, s lab.Status) error {
 	return w.Flush()
 }
 
-// commandLine is argv as one types it.
-func commandLine(argv []string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@,+-"
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		odd := strings.ContainsFunc(a, func(r rune) bool { return !strings.ContainsRune(plain, r) })
-		if words[i] = a; a == "" || odd {
-			words[i] = setter.Quote(a)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
 // shapeText is one direction of a link in a few words.
-func shapeText(s topology.Shape) string {
+func shapeText(s lab.Shape) string {
 	out := s.Rate.String()
 	if s.Delay > 0 {
 		out += " +" + s.Delay.String()

@@ -5,8 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/failure"
-	"linerate/internal/lab/topology"
+	"linerate/internal/app/lab"
 )
 
 func labTopologiesCommand(env *environment) *cobra.Command {
@@ -28,34 +27,29 @@ func labTopologiesCommand(env *environment) *cobra.Command {
 func runTopologies(env *environment, svg, yaml string) error {
 	switch {
 	case yaml != "":
-		src, err := topology.Source(yaml)
-		if err != nil {
-			return failure.As(failure.Usage, err)
-		}
-		_, err = env.out.Write(src)
-		return err
+		return writeTopology(env, lab.Source, yaml)
 	case svg != "":
-		t, err := topology.Find(svg)
-		if err != nil {
-			return failure.As(failure.Usage, err)
-		}
-		_, err = env.out.Write(topology.SVG(t))
-		return err
+		return writeTopology(env, lab.SVG, svg)
 	}
-	all, err := topology.Builtin()
+	all, err := lab.Topologies()
 	if err != nil {
 		return err
 	}
 	if env.json {
-		out := []topology.Entry{}
-		for _, t := range all {
-			out = append(out, topology.JSON(t))
-		}
-		return printJSON(env, out)
+		return printJSON(env, all)
 	}
 	for _, t := range all {
-		fmt.Fprintf(env.out, "%s (%s): %s\n\n%s\n", t.Name, t.Paper, t.Title, topology.Text(t))
+		fmt.Fprintf(env.out, "%s (%s): %s\n\n%s\n", t.Name, t.Paper, t.Title, t.Text)
 	}
 	fmt.Fprintf(env.out, "Rates are the papers'; a lab has a tenth of them unless --full-rate is given.\n")
 	return nil
+}
+
+func writeTopology(env *environment, form func(name string) ([]byte, error), name string) error {
+	b, err := form(name)
+	if err != nil {
+		return err
+	}
+	_, err = env.out.Write(b)
+	return err
 }

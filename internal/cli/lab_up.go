@@ -5,31 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"os/signal"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/lab"
 	"linerate/internal/failure"
-	"linerate/internal/lab"
-	"linerate/internal/lab/topology"
 )
 
-type labUpOptions struct {
-	name     string
-	fullRate bool
-	seed     uint64
-	serve    []string
-	kernels  []string
-	devices  []string
-}
-
 func labUpCommand(env *environment) *cobra.Command {
-	var o labUpOptions
+	var o lab.UpOptions
+	var serve []string
 	cmd := &cobra.Command{
 		Use:   "up TOPOLOGY|FILE.yaml",
 		Short: "Bring a network of emulated hosts up",
@@ -42,29 +28,24 @@ given: a 10 Gbit/s link in software takes a core.`,
   linerate lab up back-to-back --kernel client1,server1
   linerate lab up wan-16ms --full-rate`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runLabUp(cmd.Context(), env, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.Serve, err = parseServe(serve); err != nil {
+				return err
+			}
+			return runLabUp(cmd.Context(), env, o, args[0])
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return topology.Names(), cobra.ShellCompDirectiveDefault
+			return lab.TopologyNames(), cobra.ShellCompDirectiveDefault
 		},
 	}
-	cmd.Flags().StringVar(&o.name, "name", "", "what to call the lab; empty is the topology's name")
-	cmd.Flags().BoolVar(&o.fullRate, "full-rate", false, "the paper's link rates instead of a tenth")
-	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of random losses and the like")
-	cmd.Flags().StringArrayVar(&o.serve, "serve", nil, "HOST=KIND[,KIND]: start real storage servers there: nfs, smb, iscsi, ssh")
-	cmd.Flags().StringSliceVar(&o.kernels, "kernel", nil, "hosts that get a kernel of their own (User-Mode Linux)")
-	cmd.Flags().StringSliceVar(&o.devices, "device", nil, "hosts that are whole machines with emulated NICs (QEMU): to look at and to tune, too slow to measure")
+	cmd.Flags().StringVar(&o.Name, "name", "", "what to call the lab; empty is the topology's name")
+	cmd.Flags().BoolVar(&o.FullRate, "full-rate", false, "the paper's link rates instead of a tenth")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of random losses and the like")
+	cmd.Flags().StringArrayVar(&serve, "serve", nil, "HOST=KIND[,KIND]: start real storage servers there: nfs, smb, iscsi, ssh")
+	cmd.Flags().StringSliceVar(&o.Kernels, "kernel", nil, "hosts that get a kernel of their own (User-Mode Linux)")
+	cmd.Flags().StringSliceVar(&o.Devices, "device", nil, "hosts that are whole machines with emulated NICs (QEMU): to look at and to tune, too slow to measure")
 	return cmd
-}
-
-func (o labUpOptions) kinds() map[string]topology.Kind {
-	out := map[string]topology.Kind{}
-	for _, h := range o.kernels {
-		out[h] = topology.Kernel
-	}
-	for _, h := range o.devices {
-		out[h] = topology.Device
-	}
-	return out
 }
 
 // parseServe reads --serve: hosts with their kinds of servers.
@@ -80,94 +61,59 @@ func parseServe(args []string) (map[string][]string, error) {
 	return out, nil
 }
 
-func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string) error {
-	file, yaml, t, err := readTopology(arg)
+func runLabUp(ctx context.Context, env *environment, o lab.UpOptions, arg string) error {
+	f, err := lab.ReadTopology(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failure.Of(failure.Usage, "there is no file %s; linerate lab topologies lists what is built in, --yaml NAME prints one to start from", arg)
+	}
 	if err != nil {
-		return err
-	}
-	if t, err = t.WithKinds(o.kinds()); err != nil {
-		return failure.As(failure.Usage, err)
-	}
-	serve, err := parseServe(o.serve)
-	if err != nil {
-		return err
-	}
-	if t, err = t.Serve(serve); err != nil {
-		return failure.As(failure.Usage, err)
-	}
-	if o.name == "" {
-		o.name = t.Name
-	}
-	if err := checkLabName(o.name); err != nil {
 		return err
 	}
 	p := newProgress(env)
 	defer p.End()
-	opts, err := sweep(ctx, env, p)
+	up, err := lab.BringUp(ctx, env.Env, p, f, o)
 	if err != nil {
-		return err
-	}
-	if names, err := lab.Names(opts.StateDir); err == nil && slices.Contains(names, o.name) {
-		return failure.Of(failure.Usage, "a lab named %s is up already; take it down with linerate lab down --name %s, or give this one another name with --name", o.name, o.name)
-	}
-	order := lab.Order{Name: o.name, File: file, YAML: yaml, FullRate: o.fullRate, Seed: o.seed, Serve: serve, Kinds: o.kinds()}
-	argv := append(slices.Clone(env.Self), "lab-keep")
-	if err := lab.Keep(ctx, argv, order, func(step string) { p.Say("%s", step) }); err != nil {
-		return fmt.Errorf("lab %s did not come up: %w", o.name, err)
-	}
-	c, err := lab.Connect(opts.StateDir, o.name)
-	if err != nil {
-		return err
-	}
-	s, err := c.Status(ctx)
-	if err != nil {
-		return err
+		return labUpError(err)
 	}
 	p.End()
 	if env.json {
-		return printJSON(env, s)
+		return printJSON(env, up.Status)
 	}
-	fmt.Fprintf(env.out, "%s\n", topology.Text(t.Scaled(o.fullRate)))
-	for _, l := range s.LeftOut {
+	return printLabUp(env, up)
+}
+
+// labUpError names the flags by which the user can bring the lab up all the same.
+func labUpError(err error) error {
+	var name *lab.NameError
+	var taken *lab.TakenError
+	switch {
+	case errors.As(err, &name):
+		return failure.Of(failure.Usage, "--name %q: want letters, digits, dots and hyphens, at most 40", name.Name)
+	case errors.As(err, &taken):
+		return failure.Of(failure.Usage, "%w; take it down with linerate lab down --name %s, or give this one another name with --name", err, taken.Name)
+	}
+	return err
+}
+
+func printLabUp(env *environment, up lab.Up) error {
+	fmt.Fprintf(env.out, "%s\n", up.Drawing)
+	for _, l := range up.LeftOut {
 		fmt.Fprintf(env.out, "left out: %s\n", l)
 	}
-	if err := printServers(env.out, s); err != nil {
+	if err := printServers(env.out, up.Status); err != nil {
 		return err
 	}
-	first := s.Flow.From[0]
 	which := ""
-	if names, err := lab.Names(opts.StateDir); err == nil && len(names) > 1 {
-		which = " --name " + o.name
+	if up.Several {
+		which = " --name " + up.Name
 	}
+	first := up.Flow.From[0]
 	fmt.Fprintf(env.out, "Lab %s is up. Next:\n  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s\n",
-		o.name, which, first, labRef(o.name, first), labRef(o.name, s.Flow.To), which)
+		up.Name, which, first, labRef(up.Name, first), labRef(up.Name, up.Flow.To), which)
 	return nil
 }
 
 func labRef(name, host string) string { return "lab:" + name + "/" + host }
-
-// readTopology takes a built-in by its name or a file by its path.
-func readTopology(arg string) (file string, yaml []byte, t topology.Topology, err error) {
-	if strings.ContainsAny(arg, "/.") {
-		yaml, err = os.ReadFile(arg)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, t, failure.Of(failure.Usage, "there is no file %s; linerate lab topologies lists what is built in, --yaml NAME prints one to start from", arg)
-		}
-		if err != nil {
-			return "", nil, t, fmt.Errorf("read topology: %w", err)
-		}
-		file = filepath.Base(arg)
-	} else {
-		if yaml, err = topology.Source(arg); err != nil {
-			return "", nil, t, failure.As(failure.Usage, err)
-		}
-		file = arg + ".yaml"
-	}
-	if t, err = topology.Parse(file, yaml); err != nil {
-		return "", nil, t, failure.As(failure.Usage, err)
-	}
-	return file, yaml, t, nil
-}
 
 func labRebootCommand(env *environment) *cobra.Command {
 	var name string
@@ -179,14 +125,9 @@ What was set in it and not written to a file is gone, as on any machine.`,
 		Example: "  linerate lab up back-to-back --kernel server1\n  linerate lab reboot server1",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := env.Reach(nil).Lab(name)
-			if err != nil {
-				return err
-			}
 			p := newProgress(env)
 			defer p.End()
-			p.Say("rebooting %s", args[0])
-			if err := c.Reboot(cmd.Context(), args[0]); err != nil {
+			if err := lab.Reboot(cmd.Context(), env.Env, p, name, args[0]); err != nil {
 				return err
 			}
 			p.End()
@@ -219,43 +160,12 @@ func labDownCommand(env *environment) *cobra.Command {
 func runLabDown(ctx context.Context, env *environment, name string, all bool) error {
 	p := newProgress(env)
 	defer p.End()
-	opts, err := sweep(ctx, env, p)
+	names, err := lab.Down(ctx, env.Env, p, name, all)
 	if err != nil {
 		return err
-	}
-	names, err := lab.Names(opts.StateDir)
-	if err != nil {
-		return err
-	}
-	if !all {
-		c, err := env.Reach(nil).Lab(name)
-		if err != nil {
-			return err
-		}
-		names = []string{c.Name}
-	}
-	if len(names) == 0 {
-		return failure.As(failure.Nothing, lab.ErrNone)
-	}
-	for _, n := range names {
-		c, err := lab.Connect(opts.StateDir, n)
-		if err != nil {
-			return err
-		}
-		if err := c.Down(ctx); err != nil {
-			return fmt.Errorf("take lab %s down: %w", n, err)
-		}
-		p.Say("lab %s is down", n)
 	}
 	if env.json {
 		return printJSON(env, map[string][]string{"down": names})
 	}
 	return nil
-}
-
-// passedSignals are those that a command inside a lab gets instead of us.
-func passedSignals() (<-chan os.Signal, func()) {
-	sig := make(chan os.Signal, 8)
-	signal.Notify(sig, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	return sig, func() { signal.Stop(sig) }
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/runs"
 	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/report/data"
-	"linerate/internal/store"
 )
 
 type reportOptions struct {
@@ -54,7 +54,7 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	if o.table != "" && f != "csv" && f != "parquet" {
 		return failure.Of(failure.Usage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
 	}
-	b, err := openRun(env, ref)
+	b, err := runs.Open(env.Env, ref)
 	if err != nil {
 		return err
 	}
@@ -78,19 +78,6 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	return nil
 }
 
-// openRun finds and opens the bundle that the user named.
-func openRun(env *environment, ref string) (*store.Bundle, error) {
-	root, err := store.DataDir(env.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := store.Resolve(root, ref)
-	if err != nil {
-		return nil, err
-	}
-	return store.Open(dir)
-}
-
 // format is what was asked for, else what the file's ending says, else text.
 func format(o reportOptions) string {
 	switch {
@@ -108,7 +95,7 @@ func format(o reportOptions) string {
 	return "text"
 }
 
-func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format, table string) error {
+func render(env *environment, buf *bytes.Buffer, b *runs.Bundle, format, table string) error {
 	switch format {
 	case "text":
 		return report.Text(buf, b.Results, env.color, env.width)
@@ -134,19 +121,21 @@ func render(env *environment, buf *bytes.Buffer, b *store.Bundle, format, table 
 
 // renderTable writes one table. The samples are read only where it is made of
 // them.
-func renderTable(buf *bytes.Buffer, b *store.Bundle, format, table string) error {
+func renderTable(buf *bytes.Buffer, b *runs.Bundle, format, table string) error {
 	t, err := data.Find(b.Results, table)
 	if err != nil {
 		return failure.As(failure.Usage, fmt.Errorf("%w; choose one with --table", err))
 	}
-	var samples store.Samples
+	var samples data.Samples
 	if t.Counters {
-		if samples, err = b.Samples(); err != nil {
+		kept, err := b.Samples()
+		if err != nil {
 			return err
 		}
+		samples = data.Samples(kept)
 	}
 	if format == "parquet" {
-		return t.Parquet(buf, b.Results, data.Samples(samples))
+		return t.Parquet(buf, b.Results, samples)
 	}
-	return t.CSV(buf, b.Results, data.Samples(samples))
+	return t.CSV(buf, b.Results, samples)
 }

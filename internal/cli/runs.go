@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/store"
+	"linerate/internal/app/runs"
 )
 
 func runsCommand(env *environment) *cobra.Command {
@@ -18,18 +18,11 @@ func runsCommand(env *environment) *cobra.Command {
 		Example: "  linerate runs\n  linerate runs --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			root, err := store.DataDir(env.Getenv)
-			if err != nil {
-				return err
-			}
-			list, err := store.List(root)
+			root, list, err := runs.List(env.Env)
 			if err != nil {
 				return err
 			}
 			if env.json {
-				if list == nil {
-					list = []store.Summary{}
-				}
 				return printJSON(env, list)
 			}
 			return printRuns(env, root, list)
@@ -37,7 +30,7 @@ func runsCommand(env *environment) *cobra.Command {
 	}
 }
 
-func printRuns(env *environment, root string, list []store.Summary) error {
+func printRuns(env *environment, root string, list []runs.Summary) error {
 	if len(list) == 0 {
 		fmt.Fprintf(env.out, "no runs in %s yet; linerate demo makes one\n", filepath.Join(root, "runs"))
 		return nil
@@ -45,7 +38,7 @@ func printRuns(env *environment, root string, list []store.Summary) error {
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tLIMITER\tOF CEILING\tGAIN\tVERDICT")
 	for _, s := range list {
-		if s.State != store.Complete {
+		if s.State != runs.Complete {
 			fmt.Fprintf(w, "%s\t%s\t\t\t%s\n", s.ID, s.State, s.Why)
 			continue
 		}

@@ -1,16 +1,15 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	appguide "linerate/internal/app/guide"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/model"
@@ -35,7 +34,7 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 			if len(found) == 0 {
 				return notKnown(args[0])
 			}
-			view := settingOf(cmd.Context(), found)
+			view := appguide.ReadSetting(cmd.Context(), found)
 			if err := forPath(&view, rate, rtt); err != nil {
 				return err
 			}
@@ -60,8 +59,8 @@ func notKnown(name string) error {
 	return failure.Of(failure.Usage, "show setting %q: not known; near it are %s", name, strings.Join(near, ", "))
 }
 
-// forPath works the value out for a path; neither flag: for none.
-func forPath(v *settingView, rate string, rtt time.Duration) error {
+// forPath works the value out for the path of the flags, if any.
+func forPath(v *appguide.Setting, rate string, rtt time.Duration) error {
 	if rate == "" && rtt == 0 {
 		return nil
 	}
@@ -69,80 +68,10 @@ func forPath(v *settingView, rate string, rtt time.Duration) error {
 	if err != nil || r == 0 || rtt <= 0 {
 		return failure.Of(failure.Usage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
 	}
-	d := v.Defaults[len(v.Defaults)-1]
-	if v.Default != nil {
-		d = *v.Default
-	}
-	value, ok := v.ValueFor(d, r, rtt)
-	if !ok {
-		return failure.Of(failure.Usage, "work out a value: %s has none that follows from a rate and a round trip; its rule is: %s", v.ID, v.Value)
-	}
-	v.ForPath = &pathValue{RateBPS: float64(r), RTT: rtt, Value: value, Default: value == d.Value}
-	return nil
+	return v.WorkOut(r, rtt)
 }
 
-// settingView is a setting with what is known beside the guide's own entry.
-type settingView struct {
-	guide.Setting
-	Advice    []guide.Mention  `json:"advice"`
-	Conflicts []guide.Conflict `json:"conflicts,omitempty"`
-	// Running are the values here, by device where it has any; Current that of
-	// a sysctl; SetBy the lines of this host's files that set it.
-	Running []model.Running `json:"running,omitempty"`
-	Current string          `json:"current,omitempty"`
-	SetBy   []guide.Item    `json:"set_by"`
-	ShownBy string          `json:"shown_by,omitempty"` // command that shows it
-	// Kernel is the release whose default Default is; both empty: not known.
-	Kernel  string         `json:"kernel,omitempty"`
-	Default *guide.Default `json:"default,omitempty"`
-	Also    []string       `json:"also,omitempty"` // other settings of that name
-	ForPath *pathValue     `json:"for_path,omitempty"`
-}
-
-// pathValue is a value worked out for a path.
-type pathValue struct {
-	RateBPS float64       `json:"rate_bps"`
-	RTT     time.Duration `json:"rtt"`
-	Value   string        `json:"value"`
-	Default bool          `json:"is_default"` // the default reaches that far
-}
-
-func settingOf(ctx context.Context, found []guide.Setting) settingView {
-	s := found[0]
-	v := settingView{Setting: s, ShownBy: s.ShownBy(), Advice: guide.AdviceOn(s.ID), SetBy: []guide.Item{}}
-	if v.Advice == nil {
-		v.Advice = []guide.Mention{}
-	}
-	for _, c := range guide.Conflicts() {
-		if slices.Contains(c.Settings, s.ID) {
-			v.Conflicts = append(v.Conflicts, c)
-		}
-	}
-	for _, other := range found[1:] {
-		v.Also = append(v.Also, other.ID)
-	}
-	host, err := filesHere(ctx)
-	if err != nil {
-		return v // a system without such files: the entry is all there is
-	}
-	v.Running = guide.Current(host, s)
-	if len(v.Running) == 1 && v.Running[0].Device == "" {
-		v.Current = v.Running[0].Value
-	}
-	for _, it := range guide.Audit(host).Items {
-		if it.Setting == s.ID {
-			v.SetBy = append(v.SetBy, it)
-		}
-	}
-	if release, err := guide.ParseRelease(host.Kernel); err == nil && s.OS() == "linux" {
-		if d, ok := s.DefaultOn(release); ok {
-			v.Kernel, v.Default = host.Kernel, &d
-		}
-	}
-	return v
-}
-
-func printSetting(out io.Writer, v settingView, width int) {
+func printSetting(out io.Writer, v appguide.Setting, width int) {
 	field := func(name, text string) { printField(out, name, text, width) }
 	fmt.Fprintf(out, "%s\n%s\n\n", v.ID, v.Title)
 	field("does", v.Does)
@@ -192,7 +121,7 @@ func printField(out io.Writer, name, text string, width int) {
 	fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
 }
 
-func defaultText(v settingView, d guide.Default) string {
+func defaultText(v appguide.Setting, d guide.Default) string {
 	text := d.Value + onKernels(d.Kernel)
 	if d.Note != "" {
 		text += "; " + d.Note
@@ -204,7 +133,7 @@ func defaultText(v settingView, d guide.Default) string {
 }
 
 // here words the current value and who set it.
-func here(v settingView) string {
+func here(v appguide.Setting) string {
 	var parts []string
 	switch {
 	case v.Current != "":
@@ -254,7 +183,7 @@ func runningText(all []model.Running) []string {
 }
 
 // notHere says why there is no value, and what would show it.
-func notHere(v settingView) string {
+func notHere(v appguide.Setting) string {
 	os, text := v.OS(), "not read here"
 	goos := map[string]string{"darwin": "macos", "solaris": "illumos"}[runtime.GOOS]
 	if goos == "" {

@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/study"
 	"linerate/internal/failure"
-	"linerate/internal/model"
 	"linerate/internal/report"
-	"linerate/internal/study/file"
 )
 
 func studyCommand(env *environment) *cobra.Command {
@@ -47,7 +45,7 @@ func studyNewCommand(env *environment) *cobra.Command {
   linerate study new is-it-noise > noise.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				t, err := file.FindTemplate(args[0])
+				t, err := study.FindTemplate(args[0])
 				if err != nil {
 					return failure.Of(failure.Usage, "%v; linerate study new lists all", err)
 				}
@@ -57,7 +55,7 @@ func studyNewCommand(env *environment) *cobra.Command {
 				_, err = io.WriteString(env.out, t.Text)
 				return err
 			}
-			list := file.Templates()
+			list := study.Templates()
 			for i := range list {
 				list[i].Text = ""
 			}
@@ -82,7 +80,7 @@ func studySchemaCommand(env *environment) *cobra.Command {
 		Example: `  linerate study schema > ~/.config/linerate/study.schema.json
   # yaml-language-server: $schema=study.schema.json      as the first line of a study file`,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := env.out.Write(file.Schema())
+			_, err := env.out.Write(study.Schema())
 			return err
 		},
 	}
@@ -91,28 +89,57 @@ func studySchemaCommand(env *environment) *cobra.Command {
 // maxStudyFile bounds what is read of a file; the parser bounds it too.
 const maxStudyFile = 1 << 20
 
-// readStudyFile reads and checks a study file. budget, if not 0, stands above the
-// file's. The text comes with it.
-func readStudyFile(name string, budget time.Duration) (model.StudyFile, []byte, error) {
+// studySource reads a study file.
+func studySource(name string) (study.Source, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		kind := failure.Failed
 		if errors.Is(err, fs.ErrNotExist) {
 			kind = failure.Usage
 		}
-		return model.StudyFile{}, nil, failure.Of(kind, "read study: %v; linerate study new prints a file to begin with", err)
+		return study.Source{}, failure.Of(kind, "read study: %v; linerate study new prints a file to begin with", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxStudyFile))
 	if err != nil {
-		return model.StudyFile{}, nil, fmt.Errorf("read study %s: %w", name, err)
+		return study.Source{}, fmt.Errorf("read study %s: %w", name, err)
 	}
-	s, err := file.Parse(name, text)
-	if err != nil {
-		return model.StudyFile{}, nil, failure.Of(failure.Usage, "%v", err)
+	return study.Source{Name: name, Text: text}, nil
+}
+
+// studyError says what the user can do about a study that did not go to its end.
+func studyError(err error) error {
+	kind := failure.KindOf(err)
+	var over *study.OverError
+	var other *study.OtherFileError
+	var not *study.NotAStudyError
+	var stopped *study.StoppedError
+	switch {
+	case errors.As(err, &over):
+		return failure.Of(kind, "%w: linerate study show %s shows what it found", err, over.Bundle)
+	case errors.As(err, &other):
+		return failure.Of(kind, "%w; linerate study resume %s goes on by that", err, other.ID)
+	case errors.As(err, &not):
+		return failure.Of(kind, "%w: linerate report %s shows it", err, not.ID)
+	case errors.As(err, &stopped):
+		return studyStopped(kind, stopped)
 	}
-	if budget > 0 {
-		s.Budget = budget
+	return err
+}
+
+// studyStopped says how to go on with a study.
+func studyStopped(kind failure.Kind, s *study.StoppedError) error {
+	resume := "linerate study resume " + s.ID
+	onRecord := fmt.Sprintf("%s on record: %s goes on", plural(s.Runs, "run"), resume)
+	switch {
+	case s.Unkept:
+		return failure.Of(kind, "keep the results: %w; the runs are kept, and %s tries again", s.Err, resume)
+	case kind == failure.NotRestored:
+		return failure.Of(kind, "%w; %s", s.Err, onRecord)
+	case kind == failure.Interrupted:
+		return failure.Of(kind, "interrupted; everything was put back; %s", onRecord)
+	case s.Changed:
+		return failure.Of(kind, "%w: runs of before and after cannot be compared: make it again what it was, or %s --anew begins again; everything was put back", s.Err, resume)
 	}
-	return s, text, nil
+	return failure.Of(kind, "%w; everything was put back; %s", s.Err, onRecord)
 }

@@ -7,17 +7,18 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"linerate/internal/app/study"
 	"linerate/internal/model"
 	"linerate/internal/report"
-	"linerate/internal/study/file"
 )
 
 // printStudyPlan writes a plan for people.
-func printStudyPlan(env *environment, f model.StudyFile, p model.StudyPlan) error {
+func printStudyPlan(env *environment, planned study.Plan) error {
 	out := env.out
+	p := planned.StudyPlan
 	paragraph(out, "", report.Printable(p.Name+": "+p.Question), env.width)
-	if f.Source != "" {
-		paragraph(out, "", "After "+report.Printable(f.Source)+".", env.width)
+	if from := planned.File.Source; from != "" {
+		paragraph(out, "", "After "+report.Printable(from)+".", env.width)
 	}
 	fmt.Fprintf(out, "Protocol %s, design %s; %s decides.\n", p.Protocol, p.Design, p.Primary)
 	if len(p.Looked) > 0 {
@@ -57,13 +58,13 @@ func orderOf(p model.StudyPlan) string {
 		first = "A/A first; then "
 	}
 	switch {
-	case p.Protocol == file.Paper:
+	case p.Protocol == study.PaperProtocol:
 		return "the cases in this order, groups of runs that have to agree"
 	case len(p.Looks) == 0:
 		return "pairs of identical runs"
-	case file.Crossed(p.Design):
+	case study.Crossed(p.Design):
 		return first + "blocks of all cases, in random order within each"
-	case p.Design == file.Sequence:
+	case p.Design == study.Sequence:
 		return first + "the steps of the baseline one after the other; then the rest in turn, both sides of a block side by side in random order"
 	}
 	return first + "in turn, both sides of a block side by side in random order"
@@ -136,7 +137,7 @@ func handsText(h model.StudyPlanHands) string {
 }
 
 func printLooks(out io.Writer, p model.StudyPlan, width int) {
-	if p.Protocol == file.Paper {
+	if p.Protocol == study.PaperProtocol {
 		fmt.Fprint(out, "\nThis protocol has no error rate and no interval: what it could see is not known.\n")
 		return
 	}

@@ -3,36 +3,23 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/study"
 	"linerate/internal/failure"
-	"linerate/internal/host"
-	"linerate/internal/loop/experiment"
-	"linerate/internal/model"
-	"linerate/internal/store"
-	"linerate/internal/study/drive"
-	"linerate/internal/study/file"
+	"linerate/internal/report"
 )
-
-type studyOptions struct {
-	budget time.Duration
-	yes    bool
-	seed   uint64
-	resume string
-	anew   bool
-}
 
 // maxBudget of a study: longer ones are made of several.
 const maxBudget = 14 * 24 * time.Hour
 
 func studyRunCommand(env *environment) *cobra.Command {
-	var o studyOptions
+	var o study.RunOptions
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Make a study: show its plan, ask once, run it, put everything back",
@@ -50,19 +37,30 @@ another run.`,
   linerate study run x520.yaml --budget 2h --yes
   linerate study run x520.yaml --resume 20261121-2015`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runStudy(cmd.Context(), env, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkStudyRun(env, o, yes); err != nil {
+				return err
+			}
+			source, err := studySource(args[0])
+			if err != nil {
+				return err
+			}
+			o.Source = &source
+			o.Command = "study run " + args[0]
+			return runStudy(cmd.Context(), env, o, yes)
+		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.budget, "budget", 0, "spend no more time than this; it goes where it decides most (default: what the file says)")
-	f.BoolVar(&o.yes, "yes", false, "begin without asking")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of every order that is drawn; 0 draws one, or takes the file's")
-	f.StringVar(&o.resume, "resume", "", "go on with this study, begun by the same file")
-	f.BoolVar(&o.anew, "anew", false, "with --resume: go on although a host is not what it was; what was measured before does not count")
+	f.DurationVar(&o.Budget, "budget", 0, "spend no more time than this; it goes where it decides most (default: what the file says)")
+	f.BoolVar(&yes, "yes", false, "begin without asking")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of every order that is drawn; 0 draws one, or takes the file's")
+	f.StringVar(&o.Resume, "resume", "", "go on with this study, begun by the same file")
+	f.BoolVar(&o.Anew, "anew", false, "with --resume: go on although a host is not what it was; what was measured before does not count")
 	return cmd
 }
 
 func studyResumeCommand(env *environment) *cobra.Command {
-	var o studyOptions
+	var o study.RunOptions
 	cmd := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a study that was interrupted, having put back what it left",
@@ -77,202 +75,67 @@ and what was measured before is kept and does not count.`,
 		Example: "  linerate study resume last\n  linerate study resume 20261121-2015 --budget 1h",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.resume, o.yes = args[0], true
-			return runStudy(cmd.Context(), env, o, "")
+			o.Resume = args[0]
+			if err := checkStudyRun(env, o, true); err != nil {
+				return err
+			}
+			return runStudy(cmd.Context(), env, o, true)
 		},
 	}
-	cmd.Flags().DurationVar(&o.budget, "budget", 0, "spend no more time than this in all (default: what the study was begun with)")
-	cmd.Flags().BoolVar(&o.anew, "anew", false, "go on although a host is not what it was; what was measured before does not count")
+	cmd.Flags().DurationVar(&o.Budget, "budget", 0, "spend no more time than this in all (default: what the study was begun with)")
+	cmd.Flags().BoolVar(&o.Anew, "anew", false, "go on although a host is not what it was; what was measured before does not count")
 	return cmd
 }
 
-// studyAtWork is a study with all that this command has of it.
-type studyAtWork struct {
-	env    *environment
-	file   model.StudyFile
-	raw    []byte
-	state  *store.StudyState
-	past   *store.StudyPast
-	drive  *drive.Drive
-	hosts  *studyHosts
-	p      *progress
-	begun  time.Time
-	before map[string]string // conclusions that were told
-}
-
-func runStudy(ctx context.Context, env *environment, o studyOptions, path string) error {
-	if err := o.check(env); err != nil {
-		return err
-	}
-	root, err := store.DataDir(env.Getenv)
-	if err != nil {
-		return err
-	}
-	s := &studyAtWork{env: env, begun: env.Now(), before: map[string]string{}}
-	if path != "" {
-		if err := s.read(o, path); err != nil {
-			return err
-		}
-	}
-	if o.resume != "" {
-		if err := s.takeUp(root, o); err != nil {
-			return err
-		}
-		defer func() { _ = s.state.Close() }() // what matters is synced with each entry
-	}
-	s.p = newProgress(env)
-	defer s.p.End()
-	s.hosts = &studyHosts{env: env, p: s.p, file: s.file, agents: map[string]*host.Client{}}
-	if s.past == nil {
-		if err := s.agree(ctx, o); err != nil {
-			return err
-		}
-		command := "study run " + path
-		if s.state, err = store.CreateStudy(root, store.StudyBegin{File: s.file, Command: command, Build: env.Build}, s.raw, env.Now()); err != nil {
-			return err
-		}
-		defer func() { _ = s.state.Close() }() // as above
-	}
-	return s.work(ctx, o, root)
-}
-
-func (o studyOptions) check(env *environment) error {
+// checkStudyRun checks the flags of study run and study resume.
+func checkStudyRun(env *environment, o study.RunOptions, yes bool) error {
 	switch {
-	case o.budget < 0 || o.budget > maxBudget:
-		return failure.Of(failure.Usage, "--budget %s: choose up to %s", o.budget, maxBudget)
-	case o.anew && o.resume == "":
+	case o.Budget < 0 || o.Budget > maxBudget:
+		return failure.Of(failure.Usage, "--budget %s: choose up to %s", o.Budget, maxBudget)
+	case o.Anew && o.Resume == "":
 		return failure.Of(failure.Usage, "--anew goes with --resume ID")
-	case !o.yes && o.resume == "" && !asksHere(env):
+	case !yes && o.Resume == "" && !asksHere(env):
 		return failure.Of(failure.Usage, "a study changes settings of its hosts, puts load on them, and asks before: run it on a terminal, or begin with --yes; linerate study plan FILE shows what it would do")
 	}
 	return nil
 }
 
-// read reads the study file, with what the command line says otherwise.
-func (s *studyAtWork) read(o studyOptions, path string) error {
-	var err error
-	if s.file, s.raw, err = readStudyFile(path, o.budget); err != nil {
-		return err
+func runStudy(ctx context.Context, env *environment, o study.RunOptions, yes bool) error {
+	p := newProgress(env)
+	defer p.End()
+	user := study.User{
+		Agree: func(plan study.Plan) error { return agreeToStudy(env, plan, yes) },
+		Begun: func(id string) { p.Say("study %s: linerate study resume %s goes on if this is interrupted", id, id) },
 	}
-	if o.seed != 0 {
-		s.file.Protocol.Seed = o.seed
+	if asksHere(env) {
+		user.Operator = &terminalOperator{env, p}
 	}
-	if s.file.Protocol.Seed == 0 {
-		if s.file.Protocol.Seed, err = randomSeed(); err != nil {
-			return err
-		}
+	r, err := study.Run(ctx, env.Env, p, o, user)
+	switch {
+	case err != nil:
+		return studyError(err)
+	case env.json:
+		return printJSON(env, r.Study)
 	}
-	return nil
+	return report.Text(env.out, r, env.color, env.width)
 }
 
-// agree shows the plan and asks whether to begin.
-func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
-	plan, trimmed, err := planStudy(ctx, s.env, s.file, s.raw, planOptions{budget: o.budget}, drive.DefaultNoise, "assumed; nothing was measured yet")
-	if err != nil {
+// agreeToStudy shows the plan and asks whether to begin.
+func agreeToStudy(env *environment, plan study.Plan, yes bool) error {
+	aside := *env // stdout is for the results alone
+	aside.out = env.err
+	if err := printStudyPlan(&aside, plan); err != nil {
 		return err
 	}
-	s.file, s.hosts.file = trimmed, trimmed
-	aside := *s.env // stdout is for the answer alone
-	aside.out = s.env.err
-	s.p.End()
-	if err := printStudyPlan(&aside, s.file, plan); err != nil {
+	if err := refusedPlan(plan); err != nil || yes {
 		return err
 	}
-	if err := refusedPlan(plan); err != nil || o.yes {
-		return err
-	}
-	fmt.Fprint(s.env.err, "Begin? [y/N] ")
-	answer, err := bufio.NewReader(s.env.in).ReadString('\n')
+	fmt.Fprint(env.err, "Begin? [y/N] ")
+	answer, err := bufio.NewReader(env.in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		return failure.Of(failure.Nothing, "nothing was begun")
 	}
 	return nil
-}
-
-// takeUp opens a study that is on disk. Given with a file, it has to be that one's.
-func (s *studyAtWork) takeUp(root string, o studyOptions) error {
-	state, past, err := store.ResumeStudy(root, o.resume)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return failure.Of(failure.Usage, "%w", err)
-	case err != nil:
-		return err
-	}
-	s.state, s.past, s.begun = state, past, past.Begun
-	if end := past.Finished(); end != nil {
-		_ = state.Close() // only read
-		return failure.Of(failure.Nothing, "study %s is over: linerate study show %s shows what it found", past.ID, end.Bundle)
-	}
-	if s.raw != nil && string(s.raw) != string(past.Raw) {
-		_ = state.Close() // only read
-		return failure.Of(failure.Usage, "study %s was begun by another file: its copy is %s/study.yaml; linerate study resume %s goes on by that", past.ID, state.Dir(), past.ID)
-	}
-	s.file, s.raw = past.Begin.File, past.Raw
-	if o.budget > 0 {
-		s.file.Budget = o.budget
-	}
-	return nil
-}
-
-// work makes the runs, and keeps what came out.
-func (s *studyAtWork) work(ctx context.Context, o studyOptions, root string) error {
-	var err error
-	if s.drive, err = drive.New(s.file); err != nil {
-		return err
-	}
-	x := &experiment.Experiment{
-		ID: s.state.ID(), File: s.file, Hosts: s.hosts.all(), Director: s.drive, Record: s.state, Route: s.hosts.route,
-		Now: s.env.Now, Say: func(what string) { s.p.Say("%s", what) }, After: s.after, Past: s.past, Anew: o.anew,
-	}
-	if x.Lab, err = labOfStudy(s.env, s.file); err != nil {
-		return err
-	}
-	if asksHere(s.env) {
-		x.Operator = &terminalOperator{s.env, s.p}
-	}
-	if s.past != nil {
-		if err := s.state.Put(store.StudyEntry{Kind: store.StudyResumed, At: s.env.Now()}); err != nil {
-			return err
-		}
-	}
-	s.p.Say("study %s: linerate study resume %s goes on if this is interrupted", s.state.ID(), s.state.ID())
-	out, err := x.Run(ctx)
-	s.p.End()
-	return s.conclude(root, out, err, ctx.Err() != nil)
-}
-
-// after tells what is known so far, when that changes.
-func (s *studyAtWork) after(r model.StudyRun) {
-	// Only a planned look can say something new, and to look costs time of the CPU.
-	if !r.Counted || s.file.Protocol.Name == file.Linerate && !slices.Contains(s.file.Protocol.Looks, r.Block) {
-		return
-	}
-	all, err := s.drive.Comparisons()
-	if err != nil {
-		return // the end says so
-	}
-	for _, c := range all {
-		key := c.Factor + " " + c.Level + " on " + c.Workload
-		if c.N == 0 || c.Conclusion == s.before[key] {
-			continue
-		}
-		s.before[key] = c.Conclusion
-		if c.Conclusion != model.StudyUndecided {
-			s.p.Say("so far: %s: %s%s", key, c.Conclusion, ratioText(c))
-		}
-	}
-}
-
-// ratioText words an effect with its interval.
-func ratioText(c model.StudyComparison) string {
-	if c.Ratio == nil {
-		return ""
-	}
-	text := fmt.Sprintf(", ×%.3f", *c.Ratio)
-	if c.CILow != nil && c.CIHigh != nil {
-		text += fmt.Sprintf(" (%.3f to %.3f)", *c.CILow, *c.CIHigh)
-	}
-	return text
 }
 
 // terminalOperator asks whoever sits at the terminal.

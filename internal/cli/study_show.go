@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/failure"
-	"linerate/internal/model"
+	"linerate/internal/app/study"
 	"linerate/internal/report"
-	"linerate/internal/store"
 )
 
 func studyShowCommand(env *environment) *cobra.Command {
@@ -24,9 +21,9 @@ known so far. linerate report RUN renders the whole white paper.`,
 		Example: "  linerate study show last\n  linerate study show 20261121-2015 --json",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := findStudy(env, args[0])
+			r, err := study.Show(env.Env, args[0])
 			if err != nil {
-				return err
+				return studyError(err)
 			}
 			if env.json {
 				return printJSON(env, r.Study)
@@ -36,35 +33,6 @@ known so far. linerate report RUN renders the whole white paper.`,
 	}
 }
 
-// findStudy reads a study of a bundle, or one that is not over.
-func findStudy(env *environment, ref string) (*model.Results, error) {
-	root, err := store.DataDir(env.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	past, err := store.ReadStudy(root, ref)
-	switch {
-	case err == nil && past.Finished() == nil:
-		return soFar(past, env.Now())
-	case err == nil:
-		ref = past.Finished().Bundle
-	case !errors.Is(err, store.ErrNotFound):
-		return nil, err
-	}
-	dir, err := store.Resolve(root, ref)
-	if err != nil {
-		return nil, err
-	}
-	b, err := store.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if b.Results.Study == nil {
-		return nil, failure.Of(failure.Usage, "%s is no study but %s: linerate report %s shows it", b.ID(), b.Manifest.Command, b.ID())
-	}
-	return b.Results, nil
-}
-
 func studyListCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
@@ -72,18 +40,11 @@ func studyListCommand(env *environment) *cobra.Command {
 		Example: "  linerate study list\n  linerate study list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			root, err := store.DataDir(env.Getenv)
-			if err != nil {
-				return err
-			}
-			list, err := store.ListStudies(root)
+			list, err := study.List(env.Env)
 			if err != nil {
 				return err
 			}
 			if env.json {
-				if list == nil {
-					list = []store.StudySummary{}
-				}
 				return printJSON(env, list)
 			}
 			return printStudies(env, list)
@@ -91,7 +52,7 @@ func studyListCommand(env *environment) *cobra.Command {
 	}
 }
 
-func printStudies(env *environment, list []store.StudySummary) error {
+func printStudies(env *environment, list []study.Summary) error {
 	if len(list) == 0 {
 		fmt.Fprintln(env.out, "no studies yet; linerate study new lists templates to begin with")
 		return nil
@@ -101,11 +62,11 @@ func printStudies(env *environment, list []store.StudySummary) error {
 	for _, s := range list {
 		next := "linerate study resume " + s.ID
 		switch s.State {
-		case store.StudyIsFinished:
+		case study.Finished:
 			next = "linerate study show " + s.Bundle
-		case store.StudyIsRunning:
+		case study.Running:
 			next = "linerate study show " + s.ID
-		case store.StudyIsDamaged:
+		case study.Damaged:
 			next = s.Why
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.ID, s.State, s.Runs, s.Begun.Local().Format(time.DateTime), next)

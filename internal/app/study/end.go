@@ -1,4 +1,4 @@
-package cli
+package study
 
 import (
 	"cmp"
@@ -19,55 +19,47 @@ import (
 	"linerate/internal/study/file"
 )
 
-// conclude keeps the results of a study that is over, and says how to go on with
-// one that is not.
-func (s *studyAtWork) conclude(root string, out *experiment.Outcome, err error, interrupted bool) error {
+// conclude keeps the results of a study that is over.
+func (s *session) conclude(root string, out *experiment.Outcome) (*model.Results, error) {
+	r, err := results(s.file, s.drive, out)
 	if err != nil {
-		return s.stopped(out, err, interrupted)
+		return nil, err
 	}
-	r, err := studyResults(s.file, s.drive, out)
-	if err != nil {
-		return err
-	}
-	r.Started, r.Took, r.Build = s.begun, s.env.Now().Sub(s.begun), s.env.Build
-	r.Study.Started, r.Study.Took = r.Started, r.Took
+	r.Started = s.begun
+	r.Took = s.env.Now().Sub(s.begun)
+	r.Build = s.env.Build
 	r.Command = "study run " + s.file.Name
+	r.Study.Started = r.Started
+	r.Study.Took = r.Took
 	id, err := s.bundle(root, r, out.Facts)
 	if err != nil {
-		return fmt.Errorf("keep the results: %w; the runs are kept, and linerate study resume %s tries again", err, s.state.ID())
+		return nil, failure.As(failure.KindOf(err), &StoppedError{ID: s.state.ID(), Runs: len(out.Runs), Unkept: true, Err: err})
 	}
-	if err := s.state.Finish(s.env.Now(), r.Study.Ended, id); err != nil {
-		return err
-	}
-	if s.env.json {
-		return printJSON(s.env, r.Study)
-	}
-	return report.Text(s.env.out, r, s.env.color, s.env.width)
+	return r, s.state.Finish(s.env.Now(), r.Study.Ended, id)
 }
 
-// stopped words the end of a study that was not finished.
-func (s *studyAtWork) stopped(out *experiment.Outcome, err error, interrupted bool) error {
+// stopped is the end of a study that was not finished.
+func (s *session) stopped(out *experiment.Outcome, err error, interrupted bool) error {
 	var not *experiment.NotRestoredError
 	var changed *experiment.ChangedHostError
-	on := fmt.Sprintf("%s on record: linerate study resume %s goes on", plural(len(out.Runs), "run"), s.state.ID())
+	e := &StoppedError{ID: s.state.ID(), Runs: len(out.Runs), Err: err}
 	switch {
 	case errors.As(err, &not):
-		return failure.Of(failure.NotRestored, "%w; %s", err, on)
+		return failure.As(failure.NotRestored, e)
 	case interrupted:
-		return failure.Of(failure.Interrupted, "interrupted; everything was put back; %s", on)
-	case errors.As(err, &changed):
-		return failure.Of(failure.Failed, "%w: runs of before and after cannot be compared: make it again what it was, or linerate study resume %s --anew begins again; everything was put back", err, s.state.ID())
+		return failure.As(failure.Interrupted, e)
 	}
-	return failure.Of(failure.Failed, "%w; everything was put back; %s", err, on)
+	e.Changed = errors.As(err, &changed)
+	return failure.As(failure.Failed, e)
 }
 
-// studyResults is what a bundle has of a study.
-func studyResults(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*model.Results, error) {
+// results are what a bundle keeps of a study.
+func results(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*model.Results, error) {
 	st := &model.Study{Restored: out.Restored, Reverted: []model.StudyAdvice{}}
 	if err := d.Findings(st); err != nil {
 		return nil, fmt.Errorf("conclude the study: %w", err)
 	}
-	if len(st.Runs) < len(out.Runs) { // some are of before it was begun anew
+	if len(st.Runs) < len(out.Runs) { // some were made before the study was begun anew
 		st.Runs = out.Runs
 	}
 	st.Ended = cmp.Or(out.Ended, st.Ended)
@@ -88,9 +80,8 @@ func studyResults(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*
 			}
 		}
 	}
-	line := studyLine(st)
-	r := &model.Results{Outcome: model.Outcome{V: model.OutcomeVersion, Restored: out.Restored, Ended: st.Ended,
-		Verdict: model.Verdict{Line: line}}, Study: st, Runs: []model.Run{}}
+	r := &model.Results{Study: st, Runs: []model.Run{}}
+	r.Outcome = model.Outcome{V: model.OutcomeVersion, Restored: out.Restored, Ended: st.Ended, Verdict: model.Verdict{Line: verdictLine(st)}}
 	for _, name := range slices.Sorted(maps.Keys(f.Hosts)) {
 		r.Hosts = append(r.Hosts, f.Hosts[name])
 	}
@@ -98,14 +89,18 @@ func studyResults(f model.StudyFile, d *drive.Drive, out *experiment.Outcome) (*
 	return r, nil
 }
 
-// studyLine is what a study found, in one sentence.
-func studyLine(s *model.Study) string {
-	gains, decided := "", 0
+// verdictLine is what a study found, in one sentence.
+func verdictLine(s *model.Study) string {
+	gains := ""
+	decided, primary := 0, 0
 	for _, c := range s.Comparisons {
 		if !c.Primary || c.Conclusion == model.StudyInForce {
 			continue
 		}
-		if c.Conclusion != model.StudyUndecided && c.Conclusion != model.StudyNotTried && c.Conclusion != model.StudyNotConverged {
+		primary++
+		switch c.Conclusion {
+		case model.StudyUndecided, model.StudyNotTried, model.StudyNotConverged:
+		default:
 			decided++
 		}
 		if c.Conclusion == model.StudyGain && c.Ratio != nil {
@@ -115,21 +110,11 @@ func studyLine(s *model.Study) string {
 	if gains == "" {
 		gains = ", nothing is shown to pay"
 	}
-	return fmt.Sprintf("study %s: %s; %d of %d decided", s.Name, gains[2:], decided, primaries(s))
+	return fmt.Sprintf("study %s: %s; %d of %d decided", s.Name, gains[2:], decided, primary)
 }
 
-func primaries(s *model.Study) int {
-	n := 0
-	for _, c := range s.Comparisons {
-		if c.Primary && c.Conclusion != model.StudyInForce {
-			n++
-		}
-	}
-	return n
-}
-
-// bundle writes the results with the samples on record, and returns its id.
-func (s *studyAtWork) bundle(root string, r *model.Results, facts map[string]*model.Facts) (id string, err error) {
+// bundle writes the results with the samples on record, and returns the bundle's id.
+func (s *session) bundle(root string, r *model.Results, facts map[string]*model.Facts) (id string, err error) {
 	w, err := store.Create(root, "study "+s.file.Name, s.begun)
 	if err != nil {
 		return "", err
@@ -154,7 +139,7 @@ func (s *studyAtWork) bundle(root string, r *model.Results, facts map[string]*mo
 	if err != nil {
 		return "", err
 	}
-	var runs []model.Run // for their samples alone: the study has the rest
+	var runs []model.Run // only to carry the samples: all else is in r.Study
 	for _, run := range r.Study.Runs {
 		if samples[run.Label] != nil {
 			runs = append(runs, model.Run{Label: run.Label, Samples: samples[run.Label]})
@@ -173,32 +158,36 @@ func (s *studyAtWork) bundle(root string, r *model.Results, facts map[string]*mo
 	return w.ID(), err
 }
 
-// soFar is a study under way, as its record has it.
+// soFar is what a study that is not over has found, by its record.
 func soFar(past *store.StudyPast, now time.Time) (*model.Results, error) {
 	d, err := drive.New(past.Begin.File)
 	if err != nil {
 		return nil, err
 	}
-	var told []model.StudyRun
+	var valid []model.StudyRun // since the study was last begun anew
 	for _, e := range past.Entries {
 		switch {
 		case e.Kind == store.StudyRan && e.Run != nil:
-			told = append(told, *e.Run)
+			valid = append(valid, *e.Run)
 		case e.Kind == store.StudyAnew:
-			told = nil
+			valid = nil
 		}
 	}
-	for _, r := range told {
+	for _, r := range valid {
 		if err := d.Add(r); err != nil {
 			return nil, err
 		}
 	}
 	out := &experiment.Outcome{Runs: past.Runs(), Facts: map[string]*model.Facts{}, Ended: "it is not over"}
-	r, err := studyResults(past.Begin.File, d, out)
+	r, err := results(past.Begin.File, d, out)
 	if err != nil {
 		return nil, err
 	}
-	r.Command, r.Build, r.Started, r.Took = past.Begin.Command, past.Begin.Build, past.Begun, now.Sub(past.Begun)
-	r.Study.Started, r.Study.Took = r.Started, r.Took
+	r.Command = past.Begin.Command
+	r.Build = past.Begin.Build
+	r.Started = past.Begun
+	r.Took = now.Sub(past.Begun)
+	r.Study.Started = r.Started
+	r.Study.Took = r.Took
 	return r, nil
 }

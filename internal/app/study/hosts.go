@@ -1,4 +1,4 @@
-package cli
+package study
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop/experiment"
@@ -14,19 +15,16 @@ import (
 	"linerate/internal/reach"
 )
 
-// studyHosts reaches the hosts of a study, and keeps the newest agent of each.
-type studyHosts struct {
-	env    *environment
-	p      *progress
+// hosts reaches the hosts of a study, and keeps the newest agent of each.
+type hosts struct {
+	env    app.Env
+	p      app.Progress
 	file   model.StudyFile
 	agents map[string]*host.Client // by the file's name
 }
 
-// names of the hosts, in order.
-func (s *studyHosts) names() []string { return slices.Sorted(maps.Keys(s.file.Hosts)) }
-
 // dial reaches a host by its name in the file.
-func (s *studyHosts) dial(ctx context.Context, name string) (*host.Client, error) {
+func (s *hosts) dial(ctx context.Context, name string) (*host.Client, error) {
 	n, err := host.ParseName(s.file.Hosts[name])
 	switch {
 	case err != nil:
@@ -39,37 +37,40 @@ func (s *studyHosts) dial(ctx context.Context, name string) (*host.Client, error
 		return nil, err
 	}
 	if uid := c.Hello().UID; uid > 0 && s.changes(name) {
-		return nil, errors.Join(failure.Of(failure.Failed, "change settings of %s: it takes root, and we are user %d there; log in as root, or allow sudo -n", name, uid), c.Close())
+		err := failure.Of(failure.Failed, "change settings of %s: it takes root, and we are user %d there; log in as root, or allow sudo -n", name, uid)
+		return nil, errors.Join(err, c.Close())
 	}
 	s.agents[name] = c
 	return c, nil
 }
 
 // changes tells whether the study sets anything on a host.
-func (s *studyHosts) changes(name string) bool {
+func (s *hosts) changes(name string) bool {
 	sets := func(l model.StudyLevel) bool {
 		return slices.ContainsFunc(l.Set, func(x model.StudySetting) bool { return x.Host == name })
 	}
-	return slices.ContainsFunc(s.file.Baseline, sets) || slices.ContainsFunc(s.file.Factors, func(f model.StudyFactor) bool { return slices.ContainsFunc(f.Levels, sets) })
+	inLevels := func(f model.StudyFactor) bool { return slices.ContainsFunc(f.Levels, sets) }
+	return slices.ContainsFunc(s.file.Baseline, sets) || slices.ContainsFunc(s.file.Factors, inLevels)
 }
 
-// all are the hosts as an experiment wants them.
-func (s *studyHosts) all() []*experiment.Host {
+// all gives the hosts in order of their names, as an experiment takes them.
+func (s *hosts) all() []*experiment.Host {
 	var out []*experiment.Host
-	for _, name := range s.names() {
-		out = append(out, &experiment.Host{Name: name, At: s.file.Hosts[name], Dial: func(ctx context.Context) (experiment.Agent, error) {
+	for _, name := range slices.Sorted(maps.Keys(s.file.Hosts)) {
+		dial := func(ctx context.Context) (experiment.Agent, error) {
 			c, err := s.dial(ctx, name)
 			if err != nil {
-				return nil, err // and no *host.Client that is nil
+				return nil, err // a nil *host.Client would be an Agent that is not nil
 			}
 			return c, nil
-		}})
+		}
+		out = append(out, &experiment.Host{Name: name, At: s.file.Hosts[name], Dial: dial})
 	}
 	return out
 }
 
 // route is the data path between two hosts of the study.
-func (s *studyHosts) route(ctx context.Context, from, to *experiment.Host) (a, b netip.Addr, err error) {
+func (s *hosts) route(ctx context.Context, from, to *experiment.Host) (a, b netip.Addr, err error) {
 	var names []host.Name
 	for _, h := range []*experiment.Host{from, to} {
 		n, err := host.ParseName(h.At)

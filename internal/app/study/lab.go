@@ -1,4 +1,4 @@
-package cli
+package study
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/lab"
@@ -14,12 +15,13 @@ import (
 	"linerate/internal/study/file"
 )
 
-// studyLab has the lab of a study do what an operator's hands would do elsewhere.
-type studyLab struct{ c *lab.Client }
+// labOperator makes, in the lab of a study, the changes that a person would make by
+// hand on real machines. It implements experiment.Lab.
+type labOperator struct{ c *lab.Client }
 
-// labOfStudy is the lab that a study's hosts are of; nil where it makes nothing of
-// the study.
-func labOfStudy(env *environment, f model.StudyFile) (experiment.Lab, error) {
+// operatorOf is the lab of a study's hosts; nil where no level of the study is a
+// change that the lab makes.
+func operatorOf(env app.Env, f model.StudyFile) (experiment.Lab, error) {
 	if !experiment.TakesLab(f) {
 		return nil, nil
 	}
@@ -27,11 +29,11 @@ func labOfStudy(env *environment, f model.StudyFile) (experiment.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return studyLab{c}, nil
+	return labOperator{c}, nil
 }
 
-// labClient reaches the lab of the first of a study's hosts: all are of the same.
-func labClient(env *environment, f model.StudyFile) (*lab.Client, error) {
+// labClient reaches the lab of a study's hosts: all are of the same.
+func labClient(env app.Env, f model.StudyFile) (*lab.Client, error) {
 	first := slices.Min(slices.Collect(maps.Values(f.Hosts)))
 	n, err := host.ParseName(first)
 	if err != nil {
@@ -41,13 +43,13 @@ func labClient(env *environment, f model.StudyFile) (*lab.Client, error) {
 }
 
 // Make implements experiment.Lab.
-func (s studyLab) Make(ctx context.Context, name string, words []string) error {
+func (s labOperator) Make(ctx context.Context, name string, words []string) error {
 	_, err := s.c.AddFaultBy(ctx, name, words)
 	return err
 }
 
 // Made implements experiment.Lab.
-func (s studyLab) Made(ctx context.Context) ([]string, error) {
+func (s labOperator) Made(ctx context.Context) ([]string, error) {
 	st, err := s.c.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (s studyLab) Made(ctx context.Context) ([]string, error) {
 }
 
 // TakeBack implements experiment.Lab.
-func (s studyLab) TakeBack(ctx context.Context, name string) error {
+func (s labOperator) TakeBack(ctx context.Context, name string) error {
 	st, err := s.c.Status(ctx)
 	if err != nil {
 		return err
@@ -77,14 +79,14 @@ func (s studyLab) TakeBack(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// checkStudyLab finds what the lab of a study cannot make of it.
-func checkStudyLab(ctx context.Context, env *environment, f model.StudyFile, lines file.Lines) []model.StudyPlanProblem {
+// checkLab finds the levels that the lab of a study cannot make.
+func checkLab(ctx context.Context, env app.Env, f model.StudyFile, lines file.Lines) []model.StudyPlanProblem {
 	if !experiment.TakesLab(f) {
 		return nil
 	}
 	c, err := labClient(env, f)
 	if err != nil {
-		return nil // that its hosts cannot be reached is said
+		return nil // the plan says already that its hosts cannot be reached
 	}
 	var out []model.StudyPlanProblem
 	check := func(factor string, l model.StudyLevel) {
@@ -93,7 +95,7 @@ func checkStudyLab(ctx context.Context, env *environment, f model.StudyFile, lin
 		}
 		if err := c.CheckFault(ctx, l.Lab); err != nil {
 			out = append(out, model.StudyPlanProblem{Fatal: true, Line: lines.Levels[[2]string{factor, l.Name}],
-				What: factor + " " + l.Name + ": the lab cannot make it: " + firstLine(err), Next: "correct lab: in the words of linerate lab fault add"})
+				What: factor + " " + l.Name + ": the lab cannot make it: " + failure.FirstLine(err), Next: "correct lab: in the words of linerate lab fault add"})
 		}
 	}
 	for _, l := range f.Baseline {

@@ -1,4 +1,4 @@
-package cli
+package study
 
 import (
 	"strings"
@@ -103,7 +103,7 @@ func TestStudyAdviceIsFilledIn(t *testing.T) {
 	const rmem = "linux.sysctl.net.ipv4.tcp_rmem"
 	out := &experiment.Outcome{Restored: true, Ended: "done", Facts: map[string]*model.Facts{"lab:server1": {Kernel: "6.1.0", OS: "linux"}},
 		Reverted: []model.StudyAdvice{{Host: "b", Setting: rmem, Before: "4096 131072 262144", Value: "4096 131072 16777216", Factor: "rmem"}}}
-	r, err := studyResults(f, d, out)
+	r, err := results(f, d, out)
 	if err != nil {
 		t.Fatal(err)
 	}

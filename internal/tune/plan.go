@@ -2,11 +2,11 @@ package tune
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"linerate/internal/guide"
 	"linerate/internal/model"
+	"linerate/internal/tune/profile"
 )
 
 // NewPlan turns the fix of a verdict into the plan that changes it on the host
@@ -36,7 +36,7 @@ func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
 	if now, ok := f.Settings[fix.Setting].Get(); ok && strings.Join(strings.Fields(fix.From), " ") != now {
 		return model.Plan{}, fmt.Errorf("%w: %w", ErrPlan, &ChangedError{Where: fix.Setting, Planned: fix.From, Found: now})
 	}
-	if known.NeverLower && lowers(fix.From, fix.To) {
+	if known.NeverLower && profile.Lowers(fix.From, fix.To) {
 		return model.Plan{}, fmt.Errorf("%w: %s would go from %q down to %q", ErrPlan, fix.Setting, fix.From, fix.To)
 	}
 	return model.Plan{
@@ -46,21 +46,4 @@ func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
 			Why: v.Line, Source: strings.Join(known.Sources, "; "),
 		}},
 	}, nil
-}
-
-// lowers tells whether any number of a value becomes smaller. Values that are
-// not lists of as many numbers cannot be compared and count as lowered.
-func lowers(from, to string) bool {
-	a, b := strings.Fields(from), strings.Fields(to)
-	if len(a) != len(b) {
-		return true
-	}
-	for i := range a {
-		x, err1 := strconv.ParseInt(a[i], 10, 64)
-		y, err2 := strconv.ParseInt(b[i], 10, 64)
-		if err1 != nil || err2 != nil || y < x {
-			return true
-		}
-	}
-	return false
 }

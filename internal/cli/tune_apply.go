@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/report"
 	"linerate/internal/tune"
-	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
@@ -131,32 +128,8 @@ func printPlan(env *environment, doc planDocument) error {
 	return err
 }
 
-// modelPlan is the plan that the host carries out.
-func (d *drafted) modelPlan() (model.Plan, error) {
-	var random [2]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return model.Plan{}, fmt.Errorf("name the plan: %w", err)
-	}
-	p := model.Plan{
-		V: model.PlanVersion, Host: d.facts.Host, BootID: d.facts.BootID, ConfirmWithin: d.o.confirm,
-		ID: "tune-" + d.now().UTC().Format("20060102-150405") + "-" + hex.EncodeToString(random[:]),
-	}
-	for _, r := range d.rows {
-		if r.Change {
-			p.Changes = append(p.Changes, changeOf(r))
-		}
-	}
-	return p, nil
-}
-
-func changeOf(r profile.Row) model.Change {
-	return model.Change{
-		Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To, Why: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts,
-	}
-}
-
 // afterFailure tells whether what failed left anything behind.
-func afterFailure(ctx context.Context, agent *host.Client, plan string, cause error) error {
+func afterFailure(ctx context.Context, agent changeable, plan string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	open, err := agent.OpenJournal(ctx)

@@ -58,7 +58,7 @@ func Asks(p Profile, sets []Set, s Subject) []Ask {
 	seen := map[Ask]bool{}
 	for _, it := range items(p, sets, s) {
 		for _, at := range it.at {
-			a := Ask{Place{it.line.Setting, at.id}, it.line.rule.like()}
+			a := Ask{Place{Setting: it.line.Setting, Target: at.id}, it.line.rule.like()}
 			if !seen[a] {
 				seen[a] = true
 				out = append(out, a)
@@ -132,7 +132,7 @@ type maker struct {
 // start is a row with what does not depend on the value.
 func (m maker) start(it item, at target) (Row, guide.Setting) {
 	known, _ := m.known.Find(it.line.Setting)
-	r := Row{Place: Place{it.line.Setting, at.id}, Device: at.name, Typed: it.typed, Source: it.line.Source, Cuts: setter.NatureOf(it.line.Setting).Cuts}
+	r := Row{Place: Place{Setting: it.line.Setting, Target: at.id}, Device: at.name, Typed: it.typed, Source: it.line.Source, Cuts: setter.NatureOf(it.line.Setting).Cuts}
 	if d, ok := known.DefaultOn(m.subject.release()); ok {
 		r.Default = d.Value
 	}

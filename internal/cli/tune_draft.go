@@ -31,7 +31,7 @@ type drafted struct {
 	profile profile.Profile
 	why     string // the profile is this one
 	rows    []profile.Row
-	plans   []hostPlan // of rows and far, in the order in which they are applied; made once
+	plans   []hostPlan               // of rows and far, in the order in which they are applied; made once
 	mine    map[profile.Place]string // what the user's own profile wants
 	now     func() time.Time
 }

@@ -23,7 +23,8 @@ func tuneApplyCommand(env *environment) *cobra.Command {
 		Short: "Make the changes of a plan, reversibly",
 		Long: `apply makes the plan that tune plan shows, all of it or nothing: each original
 value is on the host's disk before it is changed, and what the kernel accepted is
-read back. A script undo.sh that needs no linerate lies beside the journal.
+read back. Beside the journal lies a script undo.sh, which needs a shell and
+coreutils and no linerate to be installed.
 
 Changes that can cut you off (MTU, routes, a reset of the link, offloads) are
 undone by the host itself unless you confirm them in time; the host does that

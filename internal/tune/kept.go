@@ -45,25 +45,26 @@ func (t *Tuner) CopyProgram() (kept string, err error) {
 	return kept, nil
 }
 
-// Keep copies this program to KeptBinary and has undo.sh know the copy.
+// Keep copies this program to KeptBinary and has undo.sh know the copy. The copy
+// is made even where another linerate is at work, which is then an error.
 func (t *Tuner) Keep(ctx context.Context) (kept string, err error) {
+	if kept, err = t.CopyProgram(); err != nil {
+		return "", err
+	}
 	s, err := t.beginWithin(ctx, confirmWait)
 	if err != nil {
-		return "", err
+		return kept, fmt.Errorf("have %s know %s: %w", scriptName, kept, err)
 	}
-	defer func() { err = errors.Join(err, s.end()) }()
-	return s.keepProgram()
+	return kept, errors.Join(s.copied(), s.end())
 }
 
-func (s *session) keepProgram() (string, error) {
-	kept, err := s.CopyProgram()
-	if err != nil {
-		return "", err
-	}
+// copied has undo.sh know the copy. Where nothing is open, the next change makes
+// the script anew.
+func (s *session) copied() error {
 	if len(s.open(UndoRequest{})) == 0 {
-		return kept, nil // the next change has the script made anew
+		return nil
 	}
-	return kept, s.writeScript()
+	return s.writeScript()
 }
 
 // shellable sees to it that undo.sh can put back what the steps are going to
@@ -86,11 +87,11 @@ func (s *session) shellable(steps []step) error {
 		if err := s.step("keep program"); err != nil {
 			return err
 		}
-		if _, err := s.keepProgram(); err != nil {
+		if _, err := s.CopyProgram(); err != nil {
 			return fmt.Errorf("%w: %s could not put %s back without %s, which this host lacks, and no copy of linerate can be kept for it: %w: "+
 				"install what is lacking, or make room in %s", ErrPlan, scriptName, st.at, strings.Join(missing, ", "), err, s.Dir)
 		}
-		return nil
+		return s.copied()
 	}
 	return nil
 }

@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 		s, f := liveSetters()
 		tn.Setters = []setter.Setter{s, f}
 	}
-	if err := tn.Value(context.Background(), os.Args[3:], os.Stdout); err != nil {
+	_, err := os.Stat(filepath.Join(os.Args[2], journalName))
+	if err == nil {
+		err = tn.Value(context.Background(), os.Args[3:], os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -193,6 +197,28 @@ func TestTheScriptNamesWhatIsLacking(t *testing.T) {
 	mustApply(t, tn, sysctlPlan(tn.BootID))
 	out, err := runBare(t, tn)
 	if err == nil || strings.Count(out, "this host lacks "+noProgram+": install it, and run this again") != 2 || sysctlValues(t, dir) != "it's $new;it's $new;" {
+		t.Errorf("%v: left %s\n%s", err, sysctlValues(t, dir), out)
+	}
+}
+
+// exiting is a mechanism whose shell ends itself where it has nothing to do.
+type exiting struct{ setter.Setter }
+
+func (e exiting) Shell(at setter.Place, like string) (setter.Shell, error) {
+	sh, err := e.Setter.Shell(at, like)
+	sh.Write += "; exit 0"
+	return sh, err
+}
+
+// One value's shell that ends itself does not end the script before the others
+// are restored.
+func TestTheScriptOutlivesAShellThatEnds(t *testing.T) {
+	dir := sysctlTree(t)
+	tn := sysctlTuner(dir)
+	tn.BootID = thisBoot(t)
+	tn.Setters = []setter.Setter{exiting{tn.Setters[0]}}
+	mustApply(t, tn, sysctlPlan(tn.BootID))
+	if out, err := runScript(dir); err != nil || sysctlValues(t, dir) != "old value;old value;" {
 		t.Errorf("%v: left %s\n%s", err, sysctlValues(t, dir), out)
 	}
 }

@@ -197,6 +197,6 @@ by_copy() { # read or write, setting, target, value
 		echo "$kept is not the copy that was kept: install ${lacking%% }, and run this again" >&2
 		return 1
 	fi
-	"$kept" ` + ValueRole + ` "${kept%%%%/*}" "$@"
+	"$kept" ` + ValueRole + ` "${kept%%/*}" "$@"
 }
 `

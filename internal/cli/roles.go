@@ -18,6 +18,7 @@ import (
 	"linerate/internal/lab/uml"
 	"linerate/internal/load"
 	"linerate/internal/load/storage"
+	"linerate/internal/tune"
 )
 
 // runRole runs the process roles that linerate starts itself in: they are not
@@ -33,7 +34,10 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 	roles := map[string]func() int{
 		"agent":        func() int { return agentRole(ctx, env, args[1:]) },
 		host.WatchRole: func() int { return watchRole(ctx, env, args[1:]) },
-		"worker":       func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
+		tune.ValueRole: func() int {
+			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.self, Now: env.now, Log: env.err}))
+		},
+		"worker": func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
 		host.StorageRole: func() int {
 			return outcome(env, host.StorageRole, storage.WorkerMain(ctx, env.in, env.out))
 		},

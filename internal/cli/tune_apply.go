@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/tune"
-	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
@@ -28,7 +25,8 @@ func tuneApplyCommand(env *environment) *cobra.Command {
 		Short: "Make the changes of a plan, reversibly",
 		Long: `apply makes the plan that tune plan shows, all of it or nothing: each original
 value is on the host's disk before it is changed, and what the kernel accepted is
-read back. A script undo.sh that needs no linerate lies beside the journal.
+read back. Beside the journal lies a script undo.sh, which needs a shell and
+coreutils and no linerate to be installed.
 
 Changes that can cut you off (MTU, routes, a reset of the link, offloads) are
 undone by the host itself unless you confirm them in time; the host does that
@@ -133,32 +131,8 @@ func printPlan(env *environment, doc planDocument) error {
 	return err
 }
 
-// modelPlan is the plan that the host carries out.
-func (d *drafted) modelPlan() (model.Plan, error) {
-	var random [2]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return model.Plan{}, fmt.Errorf("name the plan: %w", err)
-	}
-	p := model.Plan{
-		V: model.PlanVersion, Host: d.facts.Host, BootID: d.facts.BootID, ConfirmWithin: d.o.confirm,
-		ID: "tune-" + d.now().UTC().Format("20060102-150405") + "-" + hex.EncodeToString(random[:]),
-	}
-	for _, r := range d.rows {
-		if r.Change {
-			p.Changes = append(p.Changes, changeOf(r))
-		}
-	}
-	return p, nil
-}
-
-func changeOf(r profile.Row) model.Change {
-	return model.Change{
-		Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To, Why: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts,
-	}
-}
-
 // afterFailure tells whether what failed left anything behind.
-func afterFailure(ctx context.Context, agent *host.Client, plan string, cause error) error {
+func afterFailure(ctx context.Context, agent changeable, plan string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	open, err := agent.OpenJournal(ctx)

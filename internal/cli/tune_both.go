@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -60,10 +62,27 @@ func (d *drafted) findFar() {
 	d.far = &far
 }
 
+// changeable is what a plan asks of the agent of a host that it changes.
+type changeable interface {
+	loop.Changer
+	Hello() host.Hello
+	Facts(ctx context.Context) (*model.Facts, error)
+	PlanFiles(ctx context.Context, p model.Plan) ([]tune.FileChange, error)
+	Persist(ctx context.Context, plan string, dry bool) ([]tune.FileChange, error)
+	OpenJournal(ctx context.Context) ([]tune.Entry, error)
+}
+
 // end is a host that a plan changes.
 type end struct {
 	name  string
-	agent *host.Client
+	agent changeable
+}
+
+// hostPlan is a plan of one end.
+type hostPlan struct {
+	end
+	model.Plan
+	both bool // part of a larger MTU, which both ends get together
 }
 
 func (d *drafted) ends() []end {
@@ -74,34 +93,79 @@ func (d *drafted) ends() []end {
 	return ends
 }
 
-// planWithFiles is the plan and, with --persist, the files of it.
+// compose makes the plans of the draft. A larger MTU is a plan of its own,
+// because both ends have to get it before anything else is changed.
+func (d *drafted) compose() error {
+	var random [2]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return fmt.Errorf("name the plan: %w", err)
+	}
+	id := "tune-" + d.now().UTC().Format("20060102-150405") + "-" + hex.EncodeToString(random[:])
+	var mtu, rest []profile.Row
+	raised := d.raisedMTU()
+	for i, r := range d.rows {
+		if &d.rows[i] == raised {
+			mtu = append(mtu, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	ends := d.ends()
+	if err := d.add(ends[0], id+"-mtu", d.facts, mtu, true); err != nil {
+		return err
+	}
+	if d.far != nil {
+		if err := d.add(ends[1], id+"-mtu", d.there, []profile.Row{*d.far}, true); err != nil {
+			return err
+		}
+	}
+	return d.add(ends[0], id, d.facts, rest, false)
+}
+
+// add adds the plan of some rows, if any of them is a change.
+func (d *drafted) add(e end, id string, f *model.Facts, rows []profile.Row, both bool) error {
+	p, err := tune.NewPlan(id, f, d.o.confirm, rows)
+	if err == nil && len(p.Changes) > 0 {
+		d.plans = append(d.plans, hostPlan{e, p, both})
+	}
+	return err
+}
+
+// planWithFiles makes the plans, and returns them in words and, with --persist,
+// with the files of them.
 func (d *drafted) planWithFiles(ctx context.Context) (planDocument, error) {
+	if d.plans == nil {
+		if err := d.compose(); err != nil {
+			return planDocument{}, err
+		}
+	}
 	doc := d.plan()
-	if !d.o.persist || len(doc.Plan) == 0 {
+	if !d.o.persist {
 		return doc, nil
 	}
-	p, err := d.modelPlan()
-	if err != nil {
-		return doc, err
-	}
-	for i, e := range d.ends() {
-		if i > 0 {
-			p = d.farPlan(p)
-		}
-		files, err := e.agent.PlanFiles(ctx, p)
+	for _, p := range d.wholePlans() {
+		files, err := p.agent.PlanFiles(ctx, p.Plan)
 		if err != nil {
-			return doc, fmt.Errorf("see which files of %s would keep it over a restart: %w", e.name, err)
+			return doc, fmt.Errorf("see which files of %s would keep it over a restart: %w", p.name, err)
 		}
-		doc.Files = append(doc.Files, fileViews(e.name, files)...)
+		doc.Files = append(doc.Files, fileViews(p.name, files)...)
 	}
 	return doc, nil
 }
 
-// farPlan is the other end's share of a plan.
-func (d *drafted) farPlan(p model.Plan) model.Plan {
-	p.Host, p.BootID = d.there.Host, d.there.BootID
-	p.Changes = []model.Change{changeOf(*d.far)}
-	return p
+// wholePlans has one plan of each end, with all its changes: one file can keep
+// several of them.
+func (d *drafted) wholePlans() []hostPlan {
+	var out []hostPlan
+	for _, p := range d.plans {
+		i := slices.IndexFunc(out, func(o hostPlan) bool { return o.name == p.name })
+		if i < 0 {
+			out = append(out, p)
+			continue
+		}
+		out[i].ID, out[i].Changes = p.ID, slices.Concat(out[i].Changes, p.Changes)
+	}
+	return out
 }
 
 // application is what became of a plan.
@@ -160,27 +224,31 @@ func (a *application) persist(ctx context.Context) (all bool, err error) {
 // apply carries the plan out: a larger MTU first, at both ends and confirmed by
 // what gets through, then the rest.
 func (d *drafted) apply(ctx context.Context) (*application, error) {
-	p, err := d.modelPlan()
-	if err != nil {
-		return nil, err
-	}
 	made := &application{outcomes: map[string][]tune.Outcome{}}
-	if raised := d.raisedMTU(); raised != nil {
-		p.Changes = slices.DeleteFunc(p.Changes, func(c model.Change) bool { return c.Setting == raised.Setting && c.Target == raised.Target })
-		if err := d.applyMTU(ctx, p, *raised, made); err != nil {
+	both, rest := d.parts()
+	if len(both) > 0 {
+		if err := d.applyMTU(ctx, both, made); err != nil {
 			return nil, err
 		}
 	}
-	if len(p.Changes) == 0 {
-		return made, nil
+	for _, p := range rest {
+		res, err := p.agent.Apply(ctx, p.Plan)
+		if err != nil {
+			err = fmt.Errorf("apply the plan: %w", err)
+			return nil, errors.Join(made.undo(ctx), afterFailure(ctx, p.agent, p.ID, err))
+		}
+		made.take(p.end, res)
 	}
-	res, err := d.agent.Apply(ctx, p)
-	if err != nil {
-		err = fmt.Errorf("apply the plan: %w", err)
-		return nil, errors.Join(made.undo(ctx), afterFailure(ctx, d.agent, p.ID, err))
-	}
-	made.take(end{d.name, d.agent}, res)
 	return made, nil
+}
+
+// parts are the plans of a larger MTU, and the others.
+func (d *drafted) parts() (both, rest []hostPlan) {
+	i := slices.IndexFunc(d.plans, func(p hostPlan) bool { return !p.both })
+	if i < 0 {
+		i = len(d.plans)
+	}
+	return d.plans[:i], d.plans[i:]
 }
 
 // undo takes back what was made before a later part failed.
@@ -197,7 +265,8 @@ func (a *application) undo(ctx context.Context) error {
 }
 
 // applyMTU has both ends take a larger MTU, or neither.
-func (d *drafted) applyMTU(ctx context.Context, p model.Plan, raised profile.Row, made *application) error {
+func (d *drafted) applyMTU(ctx context.Context, plans []hostPlan, made *application) error {
+	p := plans[0]
 	if p.ConfirmWithin == model.NoConfirm {
 		return failure.Of(failure.Usage, "--confirm-within 0: an MTU is raised towards %s only while each end undoes it by itself if it cuts you off; leave the option or --to away", d.o.to)
 	}
@@ -205,25 +274,24 @@ func (d *drafted) applyMTU(ctx context.Context, p model.Plan, raised profile.Row
 	if err != nil {
 		return fmt.Errorf("find the data path from %s: %w", d.name, err)
 	}
-	p.ID += "-mtu"
-	p.Changes = []model.Change{changeOf(raised)}
-	near := &changer{Client: d.agent}
-	a := loop.Together{Name: d.name, Addr: own, Host: near, Plan: p}
-	b := loop.Together{Name: d.o.to, Addr: d.peerTo, Host: bystander{d.peer}, Plan: p}
-	far := &changer{Client: d.peer}
-	if d.far != nil {
-		b.Host, b.Plan = far, d.farPlan(p)
+	a := loop.Together{Name: d.name, Addr: own, Plan: p.Plan}
+	b := loop.Together{Name: d.o.to, Addr: d.peerTo, Host: bystander{d.peer}, Plan: p.Plan}
+	changers := []*changer{{changeable: p.agent}}
+	a.Host = changers[0]
+	if len(plans) > 1 {
+		changers = append(changers, &changer{changeable: plans[1].agent})
+		b.Host, b.Plan = changers[1], plans[1].Plan
 	}
-	size := octets(raised.To)
+	size := octets(p.Changes[0].To)
 	if err := loop.ApplyTogether(ctx, a, b, size); err != nil {
 		return afterMTU(ctx, d.ends(), p.ID, err)
 	}
-	for i, c := range []*changer{near, far}[:len(d.ends())] {
+	for i, c := range changers {
 		c.res.Deadline = time.Time{} // confirmed by then
 		for j := range c.res.Changes {
 			c.res.Changes[j].Observed = fmt.Sprintf("packets of %d octets that nobody may fragment get through, both ways", size)
 		}
-		made.take(d.ends()[i], c.res)
+		made.take(plans[i].end, c.res)
 	}
 	made.notes = append(made.notes, fmt.Sprintf("The MTU is confirmed (%s): packets of %d octets get from %s to %s and back, and both ends still answer.", p.ID, size, d.name, d.o.to))
 	return nil
@@ -246,24 +314,24 @@ func afterMTU(ctx context.Context, ends []end, plan string, cause error) error {
 
 // changer is an end that is changed.
 type changer struct {
-	*host.Client
+	changeable
 	res tune.Result
 }
 
 // Apply implements loop.Changer.
 func (c *changer) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
 	var err error
-	c.res, err = c.Client.Apply(ctx, p)
+	c.res, err = c.changeable.Apply(ctx, p)
 	return c.res, err
 }
 
 // ProbePath implements loop.Changer. What the connection to the agent carries
 // has to get through too: facts take many full packets.
 func (c *changer) ProbePath(ctx context.Context, to netip.Addr, size int) error {
-	return probeBoth(ctx, c.Client, to, size)
+	return probeBoth(ctx, c.changeable, to, size)
 }
 
-func probeBoth(ctx context.Context, c *host.Client, to netip.Addr, size int) error {
+func probeBoth(ctx context.Context, c changeable, to netip.Addr, size int) error {
 	if err := c.ProbePath(ctx, to, size); err != nil {
 		return err
 	}
@@ -275,7 +343,7 @@ func probeBoth(ctx context.Context, c *host.Client, to netip.Addr, size int) err
 
 // bystander is an end whose port takes the packets already: it is asked to send
 // some, and changed in nothing.
-type bystander struct{ c *host.Client }
+type bystander struct{ c changeable }
 
 // Apply implements loop.Changer.
 func (bystander) Apply(context.Context, model.Plan) (tune.Result, error) { return tune.Result{}, nil }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/model"
 	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
@@ -88,18 +89,19 @@ func (d *drafted) view() pathView {
 	return v
 }
 
-// plan words the draft as a plan.
+// plan words the plans of the draft: the very changes that apply makes, in the
+// order in which it makes them.
 func (d *drafted) plan() planDocument {
 	doc := planDocument{V: 1, Host: d.name, Profile: d.profile.Name, Chosen: d.why, Path: d.view(), Plan: []planLine{}, Refused: []refusal{}}
-	for _, r := range d.rows {
-		if r.Change {
-			doc.Plan = append(doc.Plan, lineOf(d.name, r))
-			continue
+	for _, p := range d.plans {
+		for _, c := range p.Changes {
+			doc.Plan = append(doc.Plan, lineOf(p.name, c))
 		}
-		doc.Refused = append(doc.Refused, refusal{Setting: r.Setting, Why: r.Why, Device: r.Device, Value: r.Now, so: r.To != "" && r.To == r.Now})
 	}
-	if d.far != nil {
-		doc.Plan = append(doc.Plan, lineOf(d.o.to, *d.far))
+	for _, r := range d.rows {
+		if !r.Change {
+			doc.Refused = append(doc.Refused, refusal{Setting: r.Setting, Why: r.Why, Device: r.Device, Value: r.Now, so: r.To != "" && r.To == r.Now})
+		}
 	}
 	for _, r := range d.profile.Rejected {
 		doc.Refused = append(doc.Refused, refusal{Setting: r.Setting, Why: r.Why, Value: r.Value, Source: r.Source, Paper: true})
@@ -107,10 +109,10 @@ func (d *drafted) plan() planDocument {
 	return doc
 }
 
-func lineOf(host string, r profile.Row) planLine {
+func lineOf(host string, c model.Change) planLine {
 	return planLine{
-		Setting: r.Setting, Host: host, Target: r.Target, Device: r.Device, From: r.Now, To: r.To,
-		Reason: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Trades: r.Trades, Cuts: r.Cuts, Typed: r.Typed,
+		Setting: c.Setting, Host: host, Target: c.Target, Device: c.Device, From: c.From, To: c.To,
+		Reason: c.Why, Source: c.Source, Risk: c.Risk, Needs: c.Needs, Trades: c.Trades, Cuts: c.Cuts, Typed: c.Typed,
 	}
 }
 

@@ -33,6 +33,7 @@ type drafted struct {
 	profile profile.Profile
 	why     string // the profile is this one
 	rows    []profile.Row
+	plans   []hostPlan               // of rows and far, in the order in which they are applied; made once
 	mine    map[profile.Place]string // what the user's own profile wants
 	now     func() time.Time
 }
@@ -128,7 +129,7 @@ func (d *drafted) validate() {
 		if !r.Change {
 			continue
 		}
-		to, err := canonical(setter.Place{Setting: r.Setting, Target: r.Target}, r.To)
+		to, err := canonical(r.Place, r.To)
 		if err != nil {
 			d.rows[i].Change, d.rows[i].Why = false, firstLine(err)
 			continue
@@ -168,7 +169,7 @@ func (d *drafted) malformed(r profile.Row) error {
 		if x.Setting != r.Setting || x.Device != "" && x.Device != r.Device && x.Device != r.Target || strings.ContainsAny(x.Value, "{}") {
 			continue
 		}
-		if _, err := canonical(setter.Place{Setting: r.Setting, Target: r.Target}, x.Value); errors.Is(err, setter.ErrValue) {
+		if _, err := canonical(r.Place, x.Value); errors.Is(err, setter.ErrValue) {
 			return err
 		}
 	}

@@ -126,6 +126,9 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.probes.max, a.probes.what = maxProbes, "probes"
 	a.stores.max, a.stores.what = maxStores, "storage loads"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now}
+	if len(o.Self) > 0 {
+		a.tuner.Program = o.Self[0]
+	}
 	a.tuner.DeadMan, a.tuner.Persisting, a.tuner.Interfaces = a.deadMan(), a.persisting, a.interfaces
 	return a, nil
 }

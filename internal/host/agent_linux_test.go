@@ -411,7 +411,7 @@ func TestAgentTakesNoMoreThanItCanBear(t *testing.T) {
 
 func TestKeepsTheBinaryWhileChangesAreOpen(t *testing.T) {
 	dir, self := t.TempDir(), filepath.Join(t.TempDir(), "linerate")
-	if err := os.WriteFile(self, []byte("a program"), 0o700); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(self, []byte("a program"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	said := &strings.Builder{}

@@ -124,22 +124,12 @@ func (a *agent) keepBinary() error {
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	kept, err := a.copyBinary()
+	kept, err := a.tuner.Keep(context.Background())
 	if err != nil {
 		return fmt.Errorf("keep binary for %d open changes: %w", len(open), err)
 	}
 	_, err = fmt.Fprintf(a.o.Log, "%d changes are still open; kept %s to undo them\n", len(open), kept)
 	return err
-}
-
-// copyBinary copies this binary into the state directory. One that is there
-// may be running: it is replaced, not written over.
-func (a *agent) copyBinary() (string, error) {
-	if len(a.o.Self) == 0 {
-		return "", errors.New("own path is not known")
-	}
-	kept := a.tuner.KeptBinary()
-	return kept, copyFile(kept, a.o.Self[0])
 }
 
 // WatchRole is the subcommand by which a dead-man starts this binary.
@@ -153,7 +143,7 @@ func (a *agent) deadMan() tune.DeadMan {
 			if !a.o.Deployed {
 				return a.o.Self, nil
 			}
-			kept, err := a.copyBinary()
+			kept, err := a.tuner.CopyProgram()
 			return []string{kept}, err
 		},
 		Role: WatchRole, StateDir: a.o.StateDir,
@@ -177,21 +167,16 @@ func WatchMain(ctx context.Context, args []string, out io.WriteCloser, o AgentOp
 	return deadman.Main(ctx, a.tuner, w, out)
 }
 
-// copyFile writes an executable file beside its place and moves it there
-// whole.
-func copyFile(to, from string) (err error) {
-	src, err := os.Open(from)
+// ValueMain reads or writes one value of this host for undo.sh; args are the
+// state directory and those of tune.Tuner.Value.
+func ValueMain(ctx context.Context, args []string, out io.Writer, o AgentOptions) error {
+	if len(args) == 0 {
+		return errors.New("read or write a value: want the state directory first")
+	}
+	o.StateDir = args[0]
+	a, err := newAgent(o)
 	if err != nil {
 		return err
 	}
-	defer src.Close() // only read: a close that fails loses nothing
-	dst, err := os.OpenFile(to+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
-	}
-	return os.Rename(to+".new", to)
+	return a.tuner.Value(ctx, args[1:], out)
 }

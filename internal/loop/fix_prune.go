@@ -9,6 +9,8 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/study"
+	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
@@ -112,17 +114,20 @@ func (t *without) Undo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make %s again: %w", t.step.Change.Setting, err)
 	}
-	plan := model.Plan{V: model.PlanVersion, ID: t.fix.planID(), Host: facts.Host, BootID: facts.BootID, Changes: []model.Change{*t.step.Change}, ConfirmWithin: keepWithin}
-	_, err = t.keeper.Apply(ctx, plan)
+	id := t.fix.planID()
+	plan, err := tune.NewPlan(id, facts, keepWithin, []profile.Row{tune.RowOf(*t.step.Change)})
 	if err == nil {
-		err = t.keeper.Confirm(ctx, plan.ID)
+		_, err = t.keeper.Apply(ctx, plan)
+	}
+	if err == nil {
+		err = t.keeper.Confirm(ctx, id)
 	}
 	if err != nil {
-		_, undoErr := t.keeper.Undo(ctx, plan.ID)
+		_, undoErr := t.keeper.Undo(ctx, id)
 		t.step.Kept = false
 		t.step.Why = "lost: it could not be made again"
 		return errors.Join(fmt.Errorf("make %s again: %w", t.step.Change.Setting, err), undoErr)
 	}
-	t.out, t.step.Plan = false, plan.ID
+	t.out, t.step.Plan = false, id
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/study"
 	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
@@ -149,7 +150,11 @@ func planOf(id string, rec *Record) (model.Plan, error) {
 		return model.Plan{}, fmt.Errorf("plan %s: the verdict names host %q, which is not of this path", v.Fix.Setting, v.Fix.Host)
 	}
 	v.Fix.Host = f.Host
-	return tune.NewPlan(id, f, v)
+	row, err := tune.FixRow(f, v)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return tune.NewPlan(id, f, 0, []profile.Row{row})
 }
 
 // Undo implements study.Treatment.

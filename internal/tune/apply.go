@@ -56,8 +56,11 @@ func (t *Tuner) Apply(ctx context.Context, p model.Plan) (res Result, err error)
 		return res, err
 	}
 	if len(todo) > 0 {
-		if err := s.arm(ctx, p); err != nil {
+		if err := s.shellable(todo); err != nil {
 			return res, err
+		}
+		if err := s.arm(ctx, p); err != nil {
+			return res, errors.Join(err, s.writeScript()) // which removes a copy that nothing needs
 		}
 		res.Notes = s.notes
 	}

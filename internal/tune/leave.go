@@ -9,13 +9,6 @@ import (
 	"path/filepath"
 )
 
-// keptName is the binary that an agent keeps for the dead-man and for undoing.
-const keptName = "linerate"
-
-// KeptBinary is where an agent that was copied to the host for a session keeps
-// itself while changes are open.
-func (t *Tuner) KeptBinary() string { return filepath.Join(t.Dir, keptName) }
-
 // LeaveResult is what Leave removed.
 type LeaveResult struct {
 	Dir     string   `json:"dir"`

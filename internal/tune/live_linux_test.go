@@ -109,18 +109,24 @@ func TestInNamespaceUndo(t *testing.T) {
 			}
 		}
 	}
-	tn := &Tuner{Dir: filepath.Join(t.TempDir(), "state"), BootID: id, Setters: setters}
+	tn := &Tuner{Dir: filepath.Join(t.TempDir(), "state"), BootID: id, Setters: setters, Program: thisProgram(t)}
 	mustApply(t, tn, p)
 	check("applied", changed)
 	mustUndo(t, tn, "live")
 	check("undone", original)
-	mustApply(t, tn, p)
-	out, err := runScript(filepath.Dir(tn.Dir))
-	if err != nil {
-		t.Errorf("undo.sh (does this machine have ethtool?): %v\n%s", err, out)
+	for what, path := range map[string]string{"this machine's programs": "", "a shell and coreutils": t.TempDir()} {
+		tn.Path = path
+		mustApply(t, tn, p)
+		run := func() (string, error) { return runScript(filepath.Dir(tn.Dir)) }
+		if path != "" {
+			run = func() (string, error) { return runBare(t, tn) }
+		}
+		if out, err := run(); err != nil {
+			t.Errorf("undo.sh with %s: %v\n%s", what, err, out)
+		}
+		check("after undo.sh with "+what, original)
+		mustUndo(t, tn, "")
 	}
-	check("after undo.sh", original)
-	mustUndo(t, tn, "")
 }
 
 // ownSys has /sys show this namespace; the first test that asks mounts it.

@@ -148,6 +148,9 @@ func (s *session) writeFiles(ctx context.Context, planID string, files []persist
 		}
 		steps = append(steps, more...)
 	}
+	if err := s.shellable(steps); err != nil {
+		return fmt.Errorf("%w: nothing was written", err)
+	}
 	p := model.Plan{ID: planID}
 	res := Result{Plan: planID}
 	for _, st := range steps {

@@ -2,65 +2,96 @@ package tune
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+	"time"
 
 	"linerate/internal/guide"
 	"linerate/internal/model"
+	"linerate/internal/tune/profile"
 )
 
-// NewPlan turns the fix of a verdict into the plan that changes it on the host
-// of f. It is pure: --dry-run prints it, Apply executes it. id names the plan
-// for Undo.
+// NewPlan is the one maker of plans: it turns those of rows that are changes
+// into the plan that makes them on the host of f. It is pure: --dry-run prints
+// the plan, Apply executes it. id names it for Undo; within is
+// model.Plan.ConfirmWithin. The changes come in the order of Order.
 //
-// It refuses (ErrPlan) a fix that is no setting or is for another host, a
-// setting that the guide does not know, one that trades data safety or security
-// for speed, a value that f shows to be another
-// than the fix was made for, and a value that would lower a running limit:
-// that must be asked for by name, not come out of a diagnosis.
-func NewPlan(id string, f *model.Facts, v model.Verdict) (model.Plan, error) {
-	fix := v.Fix
-	if fix.Kind != model.FixSetting {
-		return model.Plan{}, fmt.Errorf("%w: the fix is no setting (%s): %s", ErrPlan, fix.Kind, fix.Advice)
+// It refuses (ErrPlan) a setting that the guide does not know, and two values
+// for one setting. Unless the user typed the value, it also refuses to trade
+// data safety or security for speed, and to lower a running limit: that must be
+// asked for by name, not come out of a diagnosis or a profile.
+func NewPlan(id string, f *model.Facts, within time.Duration, rows []profile.Row) (model.Plan, error) {
+	p := model.Plan{V: model.PlanVersion, ID: id, Host: f.Host, BootID: f.BootID, ConfirmWithin: within}
+	seen := map[profile.Place]bool{}
+	for _, r := range rows {
+		if !r.Change {
+			continue
+		}
+		if err := allowed(r); err != nil {
+			return model.Plan{}, fmt.Errorf("%w: %w", ErrPlan, err)
+		}
+		if seen[r.Place] {
+			return model.Plan{}, fmt.Errorf("%w: two values for %s", ErrPlan, r.Place)
+		}
+		seen[r.Place] = true
+		p.Changes = append(p.Changes, changeOf(r))
 	}
-	if fix.Host != f.Host {
-		return model.Plan{}, fmt.Errorf("%w: the fix is for %q, the facts are of %q", ErrPlan, fix.Host, f.Host)
-	}
-	known, ok := guide.Find(fix.Setting)
-	if !ok {
-		return model.Plan{}, fmt.Errorf("%w: the guide does not know %s, so its risk is not known", ErrPlan, fix.Setting)
-	}
-	if known.Trades != "" {
-		return model.Plan{}, fmt.Errorf("%w: %s trades %s: it is changed only by name, never by a diagnosis", ErrPlan, fix.Setting, known.Trades)
-	}
-	if now, ok := f.Settings[fix.Setting].Get(); ok && strings.Join(strings.Fields(fix.From), " ") != now {
-		return model.Plan{}, fmt.Errorf("%w: %w", ErrPlan, &ChangedError{Where: fix.Setting, Planned: fix.From, Found: now})
-	}
-	if known.NeverLower && lowers(fix.From, fix.To) {
-		return model.Plan{}, fmt.Errorf("%w: %s would go from %q down to %q", ErrPlan, fix.Setting, fix.From, fix.To)
-	}
-	return model.Plan{
-		V: model.PlanVersion, ID: id, Host: f.Host, BootID: f.BootID,
-		Changes: []model.Change{{
-			Setting: fix.Setting, Target: fix.Target, From: fix.From, To: fix.To,
-			Why: v.Line, Source: strings.Join(known.Sources, "; "),
-		}},
-	}, nil
+	p.Changes = Order(p.Changes)
+	return p, nil
 }
 
-// lowers tells whether any number of a value becomes smaller. Values that are
-// not lists of as many numbers cannot be compared and count as lowered.
-func lowers(from, to string) bool {
-	a, b := strings.Fields(from), strings.Fields(to)
-	if len(a) != len(b) {
-		return true
+// allowed tells why a row may not be part of a plan; nil: it may.
+func allowed(r profile.Row) error {
+	known, ok := guide.Find(r.Setting)
+	switch {
+	case !ok:
+		return fmt.Errorf("the guide does not know %s, so its risk is not known", r.Setting)
+	case r.Typed:
+		return nil
 	}
-	for i := range a {
-		x, err1 := strconv.ParseInt(a[i], 10, 64)
-		y, err2 := strconv.ParseInt(b[i], 10, 64)
-		if err1 != nil || err2 != nil || y < x {
-			return true
-		}
+	if trades := profile.Trades(known, r.Now, r.To); trades != "" {
+		return fmt.Errorf("%s trades %s: it is changed only by name, never by a diagnosis", r.Setting, trades)
 	}
-	return false
+	if known.NeverLower && profile.Lowers(r.Now, r.To) {
+		return fmt.Errorf("%s would go from %q down to %q", r.Setting, r.Now, r.To)
+	}
+	return nil
+}
+
+func changeOf(r profile.Row) model.Change {
+	return model.Change{
+		Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To, Why: r.Why, Source: r.Source, Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts,
+		Device: r.Device, Trades: r.Trades, Typed: r.Typed,
+	}
+}
+
+// RowOf is the row that makes a change of an earlier plan again. The row counts
+// as typed if the change was.
+func RowOf(c model.Change) profile.Row {
+	return profile.Row{
+		Place: profile.Place{Setting: c.Setting, Target: c.Target}, Change: true, Now: c.From, To: c.To,
+		Why: c.Why, Source: c.Source, Risk: c.Risk, Needs: c.Needs, Cuts: c.Cuts,
+		Device: c.Device, Trades: c.Trades, Typed: c.Typed,
+	}
+}
+
+// FixRow is the row that carries out the fix of a verdict on the host of f.
+//
+// It refuses (ErrPlan) a fix that is no setting or is for another host, and one
+// for a value that f shows to be another by now.
+func FixRow(f *model.Facts, v model.Verdict) (profile.Row, error) {
+	fix := v.Fix
+	if fix.Kind != model.FixSetting {
+		return profile.Row{}, fmt.Errorf("%w: the fix is no setting (%s): %s", ErrPlan, fix.Kind, fix.Advice)
+	}
+	if fix.Host != f.Host {
+		return profile.Row{}, fmt.Errorf("%w: the fix is for %q, the facts are of %q", ErrPlan, fix.Host, f.Host)
+	}
+	if now, ok := f.Settings[fix.Setting].Get(); ok && strings.Join(strings.Fields(fix.From), " ") != now {
+		return profile.Row{}, fmt.Errorf("%w: %w", ErrPlan, &ChangedError{Where: fix.Setting, Planned: fix.From, Found: now})
+	}
+	known, _ := guide.Find(fix.Setting) // NewPlan refuses what it does not know
+	return profile.Row{
+		Place: profile.Place{Setting: fix.Setting, Target: fix.Target}, Change: true,
+		Now: fix.From, To: fix.To, Why: v.Line, Source: strings.Join(known.Sources, "; "),
+	}, nil
 }

@@ -2,12 +2,15 @@ package tune
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/model"
+	"linerate/internal/tune/profile"
 )
 
 const rmem = "linux.sysctl.net.ipv4.tcp_rmem"
@@ -23,8 +26,17 @@ func hostFacts() *model.Facts {
 	return &model.Facts{Host: "server1", BootID: boot, Settings: map[string]model.Fact[string]{rmem: model.Known("4096 131072 262144")}}
 }
 
+// fixPlan is the plan of a verdict's fix.
+func fixPlan(v model.Verdict) (model.Plan, error) {
+	row, err := FixRow(hostFacts(), v)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return NewPlan("demo-1", hostFacts(), 0, []profile.Row{row})
+}
+
 func TestNewPlan(t *testing.T) {
-	p, err := NewPlan("demo-1", hostFacts(), verdict())
+	p, err := fixPlan(verdict())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +56,7 @@ func TestNewPlanOfADevice(t *testing.T) {
 	v := verdict()
 	v.Fix.Setting, v.Fix.Target = "linux.ethtool.features", "pci:0000:3b:00.0"
 	v.Fix.From, v.Fix.To = "rx-gro=off", "rx-gro=on"
-	p, err := NewPlan("demo-1", hostFacts(), v)
+	p, err := fixPlan(v)
 	if err != nil || p.Changes[0].Target != "pci:0000:3b:00.0" {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -66,7 +78,41 @@ func TestNewPlanRefuses(t *testing.T) {
 	} {
 		v := verdict()
 		change(&v)
-		if p, err := NewPlan("demo-1", hostFacts(), v); !errors.Is(err, ErrPlan) {
+		if p, err := fixPlan(v); !errors.Is(err, ErrPlan) {
+			t.Errorf("%s: %+v, %v, want ErrPlan", name, p, err)
+		}
+	}
+}
+
+// What the user typed may be lower and may trade something away; the same value
+// from a profile may not. Changes come in the order in which they are made, and
+// what is no change is left out.
+func TestNewPlanOfRows(t *testing.T) {
+	row := func(setting, from, to string, typed bool) profile.Row {
+		return profile.Row{Place: profile.Place{Setting: setting}, Now: from, To: to, Change: true, Typed: typed}
+	}
+	p, err := NewPlan("p", hostFacts(), time.Minute, []profile.Row{
+		row(rmem, "4096 131072 262144", "4096 131072 131072", true),
+		{Place: profile.Place{Setting: "linux.sysctl.net.ipv4.tcp_wmem"}, Now: "1 2 3", To: "1 2 3"},
+		row("linux.link.mtu", "1500", "9000", false),
+		row("linux.sysctl.net.ipv4.conf.all.rp_filter", "1", "0", true),
+	})
+	var got []string
+	for _, c := range p.Changes {
+		got = append(got, c.Setting)
+	}
+	want := []string{"linux.link.mtu", rmem, "linux.sysctl.net.ipv4.conf.all.rp_filter"}
+	if err != nil || !slices.Equal(got, want) || p.ConfirmWithin != time.Minute {
+		t.Errorf("%q, %+v, %v", got, p, err)
+	}
+	for name, rows := range map[string][]profile.Row{
+		"lower":               {row(rmem, "4096 131072 262144", "4096 131072 131072", false)},
+		"security":            {row("linux.sysctl.net.ipv4.conf.all.rp_filter", "1", "0", false)},
+		"security, perhaps":   {row("linux.sysctl.net.ipv4.conf.all.rp_filter", "1", "strict", false)},
+		"a setting of nobody": {row("linux.sysctl.net.ipv4.tcp_magic", "1", "2", true)},
+		"twice":               {row(rmem, "1 2 3", "2 3 4", true), row(rmem, "1 2 3", "3 4 5", true)},
+	} {
+		if p, err := NewPlan("p", hostFacts(), 0, rows); !errors.Is(err, ErrPlan) || len(p.Changes) > 0 {
 			t.Errorf("%s: %+v, %v, want ErrPlan", name, p, err)
 		}
 	}

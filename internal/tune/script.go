@@ -15,7 +15,7 @@ import (
 const scriptName = "undo.sh"
 
 // writeScript makes undo.sh anew for everything that is open, or removes it
-// when nothing is. It is replaced in one step, so there is always a whole one.
+// and the kept copy of linerate when nothing is. It is replaced in one step, so there is always a whole one.
 func (s *session) writeScript() error {
 	if err := s.step("script"); err != nil {
 		return err
@@ -26,7 +26,8 @@ func (s *session) writeScript() error {
 		return fmt.Errorf("make %s: %w", path, err)
 	}
 	if text == "" {
-		for _, p := range []string{path, path + ".new"} { // .new: from a kill in the middle
+		kept := s.KeptBinary()
+		for _, p := range []string{path, path + ".new", kept, kept + ".new"} { // .new: from a kill in the middle
 			if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove %s: %w", p, err)
 			}
@@ -63,6 +64,7 @@ func writeSynced(path, text string) error {
 // script is undo.sh for what is open, newest first; empty when nothing is.
 func (s *session) script() (string, error) {
 	var b strings.Builder
+	programs := false
 	for _, e := range slices.Backward(s.journal.entries) {
 		if !e.Open(s.BootID) {
 			continue
@@ -76,16 +78,44 @@ func (s *session) script() (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if len(sh.Programs) > 0 {
+			programs = true
+			sh = orByCopy(sh, place(e), e.Before)
+		}
 		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
 			sh.Read = fmt.Sprintf("same_interface %s %d && { %s; }", q(name), e.Index, sh.Read)
 		}
-		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() { %s; }\nrestore %s %s %s %s %s\n",
+		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s\n",
 			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
 	}
 	if b.Len() == 0 {
 		return "", nil
 	}
-	return scriptHead + b.String() + "\nexit \"$failed\"\n", nil
+	copied := ""
+	if programs {
+		sum, err := s.keptSum()
+		if err != nil {
+			return "", err
+		}
+		kept, err := filepath.Abs(s.KeptBinary())
+		if err != nil {
+			return "", err
+		}
+		copied = fmt.Sprintf(scriptCopy, setter.Quote(kept), setter.Quote(sum))
+	}
+	return scriptHead + copied + b.String() + "\nexit \"$failed\"\n", nil
+}
+
+// orByCopy has the kept copy of linerate do what takes a program that the host
+// lacks when the script runs.
+func orByCopy(sh setter.Shell, at setter.Place, like string) setter.Shell {
+	q := setter.Quote
+	have := "lacking=$(lacks " + strings.Join(sh.Programs, " ") + `); if [ -z "$lacking" ]; then `
+	place := q(at.Setting) + " " + q(at.Target)
+	return setter.Shell{
+		Read:  have + sh.Read + "; else by_copy read " + place + " " + q(like) + "; fi",
+		Write: have + sh.Write + "; else by_copy write " + place + ` "$value"; fi`,
+	}
 }
 
 // bootOf is the boot that an entry is of for undo.sh; empty is any.
@@ -99,11 +129,13 @@ func bootOf(e Entry) string {
 // scriptHead does in shell what undoOne does. set -f: no value is a file
 // pattern.
 const scriptHead = `#!/bin/sh
-# Restores what linerate changed on this host, newest first. Needs no linerate:
-# a shell, and ethtool where a NIC's features were changed. A value that
-# somebody else changed since is left alone and shown; --force restores it too.
+# Restores what linerate changed on this host, newest first. Needs a shell and
+# coreutils, and no linerate: where the host lacks another program, such as
+# ethtool, the copy of linerate beside the journal reads and writes the value. A
+# value that somebody else changed since is left alone and shown; --force
+# restores it too.
 set -fu
-PATH=$PATH:/usr/sbin:/sbin
+PATH=$PATH:` + setter.ProgramPath + `
 force=${1:-}
 failed=0
 boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
@@ -140,5 +172,31 @@ restore() { # boot id, setting, ours, original, original before the plan itself 
 		echo "$2: could not be restored to $4" >&2
 		failed=1
 	fi
+}
+`
+
+// scriptCopy is the part of undo.sh that starts the kept copy of linerate. Its
+// hash is compared first: who runs the script is root.
+const scriptCopy = `
+kept=%s
+kept_sum=%s
+
+lacks() { # programs: prints those that this host has not
+	for name in "$@"; do
+		command -v "$name" >/dev/null 2>&1 || printf '%%s ' "$name"
+	done
+}
+
+by_copy() { # read or write, setting, target, value
+	if [ -z "$kept_sum" ]; then
+		echo "this host lacks ${lacking%% }: install it, and run this again" >&2
+		return 1
+	fi
+	sum=$(sha256sum < "$kept") || return 1
+	if [ "${sum%%%% *}" != "$kept_sum" ]; then
+		echo "$kept is not the copy that was kept: install ${lacking%% }, and run this again" >&2
+		return 1
+	fi
+	"$kept" ` + ValueRole + ` "${kept%%/*}" "$@"
 }
 `

@@ -22,6 +22,12 @@ type Tuner struct {
 	By      string // who changes, for the journal, e.g. "linerate demo"
 	Setters []setter.Setter
 	Now     func() time.Time // the host's wall clock; nil is time.Now
+	// Program is the file of this linerate, which undo.sh starts a copy of where
+	// the host lacks a program that the script would call; empty: none can be
+	// kept, and what such a script could not put back is refused. Path is where
+	// those programs are looked for; empty is the usual places.
+	Program string
+	Path    string
 	// DeadMan watches over plans that want to be confirmed; without one such
 	// plans are refused.
 	DeadMan DeadMan

@@ -119,20 +119,18 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 		now[a] = profile.Reading{Value: v}
 	}
 	x.plans++
-	p := model.Plan{V: model.PlanVersion, ID: fmt.Sprintf("%s-%d", x.ID, x.plans), Host: f.Host, BootID: f.BootID, ConfirmWithin: deadMan(w)}
+	within := deadMan(w)
 	if l.keep {
-		p.ConfirmWithin = keepWithin
+		within = keepWithin
 	}
-	for _, r := range x.rowsOf(h, sets, subject, now) {
-		switch {
-		case r.Change:
-			p.Changes = append(p.Changes, model.Change{Setting: r.Setting, Target: r.Target, From: r.Now, To: r.To,
-				Why: "study " + x.File.Name + ": " + strings.TrimSpace(l.factor+" "+l.level.Name), Risk: r.Risk, Needs: r.Needs, Cuts: r.Cuts})
-		case r.To == "" || r.To != r.Now:
-			return p, &notInForceError{why: fmt.Sprintf("set %s on %s: %s", r.Setting, h.Name, r.Why)}
+	rows := slices.Clone(x.rowsOf(h, sets, subject, now))
+	for i, r := range rows {
+		if !r.Change && (r.To == "" || r.To != r.Now) {
+			return model.Plan{}, &notInForceError{why: fmt.Sprintf("set %s on %s: %s", r.Setting, h.Name, r.Why)}
 		}
+		rows[i].Why, rows[i].Source = "study "+x.File.Name+": "+strings.TrimSpace(l.factor+" "+l.level.Name), ""
 	}
-	return p, nil
+	return tune.NewPlan(fmt.Sprintf("%s-%d", x.ID, x.plans), f, within, rows)
 }
 
 // rowsOf are the rows of a plan, worked out once for the same values on a host in the

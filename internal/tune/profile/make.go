@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,7 +58,7 @@ func Asks(p Profile, sets []Set, s Subject) []Ask {
 	seen := map[Ask]bool{}
 	for _, it := range items(p, sets, s) {
 		for _, at := range it.at {
-			a := Ask{Place{it.line.Setting, at.id}, it.line.rule.like()}
+			a := Ask{Place{Setting: it.line.Setting, Target: at.id}, it.line.rule.like()}
 			if !seen[a] {
 				seen[a] = true
 				out = append(out, a)
@@ -133,7 +132,7 @@ type maker struct {
 // start is a row with what does not depend on the value.
 func (m maker) start(it item, at target) (Row, guide.Setting) {
 	known, _ := m.known.Find(it.line.Setting)
-	r := Row{Place: Place{it.line.Setting, at.id}, Device: at.name, Typed: it.typed, Source: it.line.Source, Cuts: setter.NatureOf(it.line.Setting).Cuts}
+	r := Row{Place: Place{Setting: it.line.Setting, Target: at.id}, Device: at.name, Typed: it.typed, Source: it.line.Source, Cuts: setter.NatureOf(it.line.Setting).Cuts}
 	if d, ok := known.DefaultOn(m.subject.release()); ok {
 		r.Default = d.Value
 	}
@@ -311,7 +310,7 @@ func (m maker) conclude(it item, known guide.Setting, numbers []number, used []s
 		if how := worked(numbers, used); how != "" {
 			r.Why += "; " + how
 		}
-		if it.typed && lowers(r.Now, r.To) {
+		if falls, _ := compare(r.Now, r.To); it.typed && falls {
 			r.Why += "; lower than what runs, as typed"
 		}
 	}
@@ -419,27 +418,10 @@ func Trades(known guide.Setting, from, to string) string {
 		return ""
 	}
 	if what, ok := strings.CutSuffix(what, ", when lowered"); ok {
-		if lowers(from, to) {
+		if Lowers(from, to) {
 			return what
 		}
 		return ""
 	}
 	return what
-}
-
-// lowers tells whether any number of a value falls; values without numbers to
-// compare do not.
-func lowers(from, to string) bool {
-	a, b := strings.Fields(from), strings.Fields(to)
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		x, err1 := strconv.ParseInt(a[i][strings.IndexByte(a[i], '=')+1:], 10, 64)
-		y, err2 := strconv.ParseInt(b[i][strings.IndexByte(b[i], '=')+1:], 10, 64)
-		if errors.Join(err1, err2) == nil && y < x {
-			return true
-		}
-	}
-	return false
 }

@@ -378,7 +378,7 @@ func FuzzTemplate(f *testing.F) {
 		if len(strings.Fields(out)) != len(tpl.words) || len(numbers) > len(tpl.words) {
 			t.Errorf("%q on %q gives %q", text, now, out)
 		}
-		if len(strings.Fields(now)) == len(tpl.words) && lowers(now, out) {
+		if len(strings.Fields(now)) == len(tpl.words) && Lowers(now, out) {
 			t.Errorf("%q on %q gives %q: lower", text, now, out)
 		}
 	})

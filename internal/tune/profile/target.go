@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/tune/setter"
 )
 
 // Place is a setting of the host, or of one of its devices by model.NIC.Device.
-type Place struct{ Setting, Target string }
+type Place = setter.Place
 
 // target is a device that a line is for, with the name it has now; both empty
 // for a setting of the host as a whole.
@@ -249,7 +250,7 @@ func (s Subject) Resolve(setting, device string) ([]Place, error) {
 	}
 	out := make([]Place, 0, len(at))
 	for _, t := range at {
-		out = append(out, Place{setting, t.id})
+		out = append(out, Place{Setting: setting, Target: t.id})
 	}
 	return out, nil
 }

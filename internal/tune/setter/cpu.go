@@ -51,7 +51,7 @@ func cpuSpread(tree Tree, at Place) spread {
 	if at.Setting == cstates {
 		// The kernel's words are the wrong way round for people: 0 is no
 		// bound, n/a is no waiting at all.
-		s.found, s.filter = latencyFound, `sed -e 's/^0$/none/' -e 's|^n/a$|0|'`
+		s.found, s.filter = latencyFound, `{ read -r word; case "$word" in 0) word=none ;; n/a) word=0 ;; esac; echo "$word"; }`
 		s.stored, s.store = latencyStored, `case "$new" in none) new=0 ;; 0) new=n/a ;; esac`
 	}
 	return s

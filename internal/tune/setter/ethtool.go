@@ -179,8 +179,9 @@ func (e Ethtool) Shell(at Place, like string) (Shell, error) {
 	flags := map[kernel.EthGroup][2]string{kernel.EthRing: {"-g", "-G"}, kernel.EthChannels: {"-l", "-L"}, kernel.EthCoalesce: {"-c", "-C"}, kernel.EthPause: {"-a", "-A"}}[group]
 	names := strings.Join(slices.Sorted(maps.Keys(want)), " ")
 	return Shell{
-		Read:  "dev=$(" + find + `) && now=$(ethtool ` + flags[0] + ` "$dev") && printf '%s\n' "$now" | awk -v want=` + Quote(names) + ` ` + Quote(ethtoolAwk),
-		Write: "dev=$(" + find + `) && ethtool ` + flags[1] + ` "$dev" $(echo "$value" | tr '=' ' ')`,
+		Read:     "dev=$(" + find + `) && now=$(ethtool ` + flags[0] + ` "$dev") && printf '%s\n' "$now" | awk -v want=` + Quote(names) + ` ` + Quote(ethtoolAwk),
+		Write:    "dev=$(" + find + `) && ethtool ` + flags[1] + ` "$dev" $(echo "$value" | tr '=' ' ')`,
+		Programs: []string{"ethtool", "awk"},
 	}, nil
 }
 

@@ -93,7 +93,8 @@ func (f Features) Shell(at Place, like string) (Shell, error) {
 		Read: "dev=$(" + find + `) && features=$(ethtool -k "$dev") && ` +
 			"echo $(for name in " + strings.Join(names, " ") + "; do " +
 			`printf '%s\n' "$features" | sed -n ` + ethtoolNames + ` -e "s/^$name: \(on\).*/$name=\1/p" -e "s/^$name: \(off\).*/$name=\1/p"; done)`,
-		Write: "dev=$(" + find + `) && ethtool -K "$dev" $(echo "$value" | tr '=' ' ')`,
+		Write:    "dev=$(" + find + `) && ethtool -K "$dev" $(echo "$value" | tr '=' ' ')`,
+		Programs: []string{"ethtool", "sed"},
 	}, nil
 }
 
@@ -121,11 +122,21 @@ func shellInterface(device string) (string, error) {
 	case "pci":
 		return "ls " + Quote("/sys/bus/pci/devices/"+id+"/net") + one, nil
 	case "mac":
-		return `for dir in $(ls /sys/class/net); do ethtool -P "$dir" 2>/dev/null | grep -qiF ` + Quote("address: "+id) + ` && echo "$dir"; done` + one, nil
+		return `for dir in $(ls /sys/class/net); do case "$(ethtool -P "$dir" 2>/dev/null | tr A-Z a-z)" in *` +
+			Quote("address: "+strings.ToLower(id)) + `*) echo "$dir" ;; esac; done` + one, nil
 	case "if":
 		return "cd " + Quote("/sys/class/net/"+id) + " && echo " + Quote(id), nil
 	}
 	return "", fmt.Errorf("device %q: want pci:…, mac:… or if:…: %w", device, ErrValue)
+}
+
+// interfacePrograms are the programs that shellInterface calls beside coreutils:
+// sysfs does not have the permanent address.
+func interfacePrograms(device string) []string {
+	if strings.HasPrefix(device, "mac:") {
+		return []string{"ethtool"}
+	}
+	return nil
 }
 
 func (f Features) resolve(at Place) (string, error) {

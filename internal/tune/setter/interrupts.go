@@ -23,8 +23,11 @@ func Interrupts(tree Tree, ifname func(device string) (string, error)) Setter {
 	i := interrupts{tree, ifname}
 	return spreads{
 		owns: func(setting string) bool { return setting == IRQSetting },
-		of: func(Place) spread {
-			return spread{tree: tree, check: i.check, word: cpuList, found: trimmed, members: i.members, list: i.list, filter: trimmedShell}
+		of: func(at Place) spread {
+			return spread{
+				tree: tree, check: i.check, word: cpuList, found: trimmed, members: i.members, list: i.list, filter: trimmedShell,
+				programs: interfacePrograms(at.Target),
+			}
 		},
 	}
 }

@@ -246,8 +246,9 @@ func (i ISCSI) Shell(at Place, like string) (Shell, error) {
 		}
 	}
 	return Shell{
-		Read:  "now=$(" + node + `) && printf '%s\n' "$now" | parts=` + Quote(strings.Join(parts, "\n")) + " awk -F ' = ' " + Quote(iscsiAwk),
-		Write: "for word in $value; do " + strings.Join(update, " && ") + " || exit 1; done",
+		Read:     "now=$(" + node + `) && printf '%s\n' "$now" | parts=` + Quote(strings.Join(parts, "\n")) + " awk -F ' = ' " + Quote(iscsiAwk),
+		Write:    "for word in $value; do " + strings.Join(update, " && ") + " || exit 1; done",
+		Programs: []string{"iscsiadm", "awk"},
 	}, nil
 }
 

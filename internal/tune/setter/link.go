@@ -144,13 +144,16 @@ func (Link) Shell(at Place, _ string) (Shell, error) {
 		return Shell{}, err
 	}
 	file, word := "mtu", "mtu"
+	programs := interfacePrograms(at.Target)
 	if at.Setting == TxQueueLenSetting {
+		// In a user namespace the kernel takes a queue length by rtnetlink only
+		// (net/core/net-sysfs.c, tx_queue_len_store).
 		file, word = "tx_queue_len", "txqueuelen"
+		programs = append(programs, "ip")
 	}
-	// In a user namespace the kernel takes a queue length by rtnetlink only
-	// (net/core/net-sysfs.c, tx_queue_len_store); ip is not everywhere.
 	return Shell{
-		Read: "dev=$(" + find + `) && cat "/sys/class/net/$dev/` + file + `"`,
+		Programs: programs,
+		Read:     "dev=$(" + find + `) && cat "/sys/class/net/$dev/` + file + `"`,
 		Write: "dev=$(" + find + `) && { { printf '%s\n' "$value" > "/sys/class/net/$dev/` + file + `"; } 2>/dev/null || ` +
 			`ip link set dev "$dev" ` + word + ` "$value"; }`,
 	}, nil

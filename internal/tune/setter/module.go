@@ -112,10 +112,10 @@ func (m Module) Shell(at Place, like string) (Shell, error) {
 	}
 	file, spell := Quote(m.Tree.Path(path)), ""
 	if like = strings.TrimSpace(like); like == "0" || like == "1" {
-		spell = ` -e 's/^Y$/1/' -e 's/^N$/0/'`
+		spell = ` Y) word=1 ;; N) word=0 ;;`
 	}
 	return Shell{
-		Read:  `sed -e 's/.*\[\(.*\)\].*/\1/'` + spell + " " + file,
+		Read:  `{ read -r word < ` + file + ` || [ -n "$word" ]; } && case "$word" in *"["*"]"*) word=${word##*"["}; word=${word%%"]"*} ;;` + spell + ` esac && echo "$word"`,
 		Write: `printf '%s\n' "$value" > ` + file,
 	}, nil
 }

@@ -138,6 +138,7 @@ func (m Mount) Shell(at Place, _ string) (Shell, error) {
 	return Shell{
 		Read: `point=` + Quote(escaped) + ` awk -v option=` + option + ` '$5 == ENVIRON["point"] { found = 1; now = "default"; n = split($6 "," $NF, o, ","); ` +
 			`for (i = 1; i <= n; i++) if (index(o[i], option "=") == 1) now = substr(o[i], length(option) + 2) } END { if (!found) exit 1; print now }' ` + Quote(m.Tree.Path("/proc/self/mountinfo")),
-		Write: "echo " + Quote(option+" needs a new mount of "+point) + " >&2; false",
+		Write:    "echo " + Quote(option+" needs a new mount of "+point) + " >&2; false",
+		Programs: []string{"awk"},
 	}, nil
 }

@@ -25,7 +25,7 @@ func NFSReadAhead(tree Tree) Setter {
 		owns: func(setting string) bool { return setting == ReadAheadSetting },
 		of: func(Place) spread {
 			return spread{
-				tree: tree, found: trimmed, filter: trimmedShell,
+				tree: tree, found: trimmed, filter: trimmedShell, programs: []string{"awk"},
 				word: func(at Place, s string) (string, error) {
 					n, err := numberIn(at, "KiB", s, limits{0, 1 << 22, false})
 					return strconv.FormatInt(n, 10), err

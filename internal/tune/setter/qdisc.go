@@ -179,14 +179,16 @@ func (q Queue) Shell(at Place, like string) (Shell, error) {
 	find = "dev=$(" + find + ")"
 	if at.Setting == QdiscSetting {
 		return Shell{
-			Read:  find + ` && now=$(tc qdisc show dev "$dev") && printf '%s\n' "$now" | awk '$4 == "root" && $3 != "0:" { kind = $2 } END { print kind ? kind : "default" }'`,
-			Write: find + ` && if [ "$value" = default ]; then tc qdisc del dev "$dev" root; else tc qdisc replace dev "$dev" root "$value"; fi`,
+			Read:     find + ` && now=$(tc qdisc show dev "$dev") && printf '%s\n' "$now" | awk '$4 == "root" && $3 != "0:" { kind = $2 } END { print kind ? kind : "default" }'`,
+			Write:    find + ` && if [ "$value" = default ]; then tc qdisc del dev "$dev" root; else tc qdisc replace dev "$dev" root "$value"; fi`,
+			Programs: append(interfacePrograms(at.Target), "tc", "awk"),
 		}, nil
 	}
 	// tc prints rates as 1Gbit; its JSON has them in bytes/s.
 	return Shell{
-		Read:  find + ` && now=$(tc -j qdisc show dev "$dev") && printf '%s\n' "$now" | tr '{' '\n' | awk ` + Quote(fqAwk),
-		Write: find + ` && if [ "$value" = none ]; then tc qdisc change dev "$dev" root fq maxrate 34359738360bit; else tc qdisc change dev "$dev" root fq maxrate "${value}bit"; fi`,
+		Read:     find + ` && now=$(tc -j qdisc show dev "$dev") && printf '%s\n' "$now" | tr '{' '\n' | awk ` + Quote(fqAwk),
+		Write:    find + ` && if [ "$value" = none ]; then tc qdisc change dev "$dev" root fq maxrate 34359738360bit; else tc qdisc change dev "$dev" root fq maxrate "${value}bit"; fi`,
+		Programs: append(interfacePrograms(at.Target), "tc", "awk"),
 	}, nil
 }
 

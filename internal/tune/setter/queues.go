@@ -29,6 +29,7 @@ func Queues(tree Tree, ifname func(device string) (string, error)) Setter {
 					}
 					return membersIn(tree, "/sys/class/net/"+name+"/queues", queueSide(at.Setting), file)
 				},
+				programs: interfacePrograms(at.Target),
 				list: func(at Place) (string, error) {
 					find, err := shellInterface(at.Target)
 					return listNumbered(`"/sys/class/net/$(`+find+`)/queues"`, queueSide(at.Setting), file), err
@@ -63,7 +64,7 @@ func queueFound(text string) string {
 	return "0"
 }
 
-const queueFilter = `sed 's/^[0,]*\(.\)/\1/'`
+const queueFilter = `{ read -r mask; while :; do case "$mask" in [0,]?*) mask=${mask#?} ;; *) break ;; esac; done; echo "$mask"; }`
 
 func queueWord(at Place, s string) (string, error) {
 	if at.Setting == queuePrefix+"rps_flow_cnt" {

@@ -196,5 +196,6 @@ func (r Route) Shell(at Place, _ string) (Shell, error) {
 		Read: line + ` && printf '%s\n' "$now" | awk -v name=` + name + " " + value,
 		Write: line + ` && rest=$(printf '%s\n' "$now" | awk -v name=` + name + " " + rest + `) && ` +
 			`{ if [ "$value" = unset ]; then set -- $rest; else set -- ` + name + ` $value $rest; fi; } && ` + ip + ` route replace "${now%% *}" "$@"`,
+		Programs: []string{"ip", "awk"},
 	}, nil
 }

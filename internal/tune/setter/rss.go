@@ -215,6 +215,7 @@ func (s RSS) Shell(at Place, like string) (Shell, error) {
 		Read: "dev=$(" + find + `) && now=$(ethtool -x "$dev") && printf '%s\n' "$now" | awk -v like=` + kind + ` ` + Quote(rssAwk),
 		Write: "dev=$(" + find + `) && case "$value" in weight=*) ethtool -X "$dev" weight $(echo "${value#*=}" | tr ',' ' ') ;; ` +
 			`equal=*) ethtool -X "$dev" equal "${value#*=}" ;; *) ethtool -X "$dev" default ;; esac`,
+		Programs: []string{"ethtool", "awk"},
 	}, nil
 }
 

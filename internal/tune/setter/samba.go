@@ -312,8 +312,9 @@ func (s Samba) Shell(at Place, like string) (Shell, error) {
 		write = append(write, pick+`; if [ -n "$new" ]; then new=$new awk -v want=`+name+` -v title=`+Quote(known[part].name)+" "+Quote(sambaWriteAwk)+" "+file+" "+file+" > "+file+".linerate && cat "+file+".linerate > "+file+" && rm "+file+".linerate; fi")
 	}
 	return Shell{
-		Read:  "line=; " + strings.Join(read, "; ") + `; echo "${line# }"`,
-		Write: strings.Join(write, " && ") + " && { pidof smbd >/dev/null || exit 0; smbcontrol smbd reload-config; }",
+		Read:     "line=; " + strings.Join(read, "; ") + `; echo "${line# }"`,
+		Write:    strings.Join(write, " && ") + " && { pidof smbd >/dev/null || exit 0; smbcontrol smbd reload-config; }",
+		Programs: []string{"awk", "pidof"},
 	}, nil
 }
 

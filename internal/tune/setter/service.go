@@ -136,10 +136,15 @@ func (s Service) Shell(at Place, _ string) (Shell, error) {
 	if _, err := s.Canonical(at, running); err != nil {
 		return Shell{}, err
 	}
+	programs := []string{"pidof"}
+	if s.systemd() {
+		programs = []string{"systemctl"}
+	}
 	systemd := "[ -d " + Quote(s.Tree.Path("/run/systemd/system")) + " ]"
 	return Shell{
 		Read: "if " + systemd + "; then systemctl is-active --quiet " + unit + "; else pidof " + daemon + " >/dev/null; fi && echo " + running + " || echo " + stopped,
 		Write: "if " + systemd + `; then if [ "$value" = ` + running + " ]; then systemctl start " + unit + "; else systemctl stop " + unit + "; fi; " +
 			`elif [ "$value" = ` + running + " ]; then " + daemon + "; else kill $(pidof " + daemon + "); fi",
+		Programs: programs,
 	}, nil
 }

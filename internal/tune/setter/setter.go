@@ -45,7 +45,18 @@ type Shell struct {
 	Read string
 	// Write is a command that writes the canonical value in "$value".
 	Write string
+	// Programs are those that the commands call beside coreutils. A host may
+	// lack them.
+	Programs []string
 }
+
+// Coreutils are the programs that every Shell may call.
+func Coreutils() []string {
+	return []string{"cat", "chmod", "chown", "cp", "echo", "ls", "mkdir", "mv", "printf", "pwd", "readlink", "rm", "rmdir", "sha256sum", "sort", "stat", "tr"}
+}
+
+// ProgramPath is where the programs of a Shell are looked for.
+const ProgramPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // ErrValue is the cause when a value or a setting name is malformed.
 var ErrValue = errors.New("malformed")

@@ -32,6 +32,8 @@ type spread struct {
 	list func(at Place) (string, error)
 	// filter is found in shell: it reads the file as standard input.
 	filter string
+	// programs are those that list calls beside coreutils.
+	programs []string
 }
 
 type member struct{ name, file string }
@@ -194,6 +196,7 @@ func (s spread) shell(at Place) (Shell, error) {
 		s.store = ":"
 	}
 	return Shell{
+		Programs: s.programs,
 		Read: "{ " + list + "; } | { all=; one=; differ=; while read -r name file; do now=$(" + s.filter + ` < "$file") && [ -n "$now" ] || exit 1; ` +
 			`[ -n "$all" ] && [ "$now" != "$one" ] && differ=1; one=$now; all="$all $name=$now"; done; [ -n "$all" ] || exit 1; ` +
 			`if [ -n "$differ" ]; then echo "${all# }"; else echo "$one"; fi; }`,
@@ -230,8 +233,8 @@ func numbered(tree kernel.Files, dir, prefix string) ([]string, error) {
 // dir is a word of the shell already.
 func listNumbered(dir, prefix, file string) string {
 	key := fmt.Sprintf("-k1.%dn", len(prefix)+1)
-	return "dir=" + dir + ` && ls "$dir" | grep '^` + prefix + `[0-9][0-9]*$' | sort ` + key +
-		` | while read -r name; do echo "$name $dir/$name/` + file + `"; done`
+	return "dir=" + dir + ` && ls "$dir" | while read -r name; do case "$name" in ` + prefix + `*[!0-9]*) ;; ` + prefix + `?*) echo "$name" ;; esac; done` +
+		` | sort ` + key + ` | while read -r name; do echo "$name $dir/$name/` + file + `"; done`
 }
 
 // membersIn are the members of listNumbered.
@@ -261,7 +264,7 @@ func bracketed(text string) string {
 	return strings.TrimSpace(text)
 }
 
-const bracketedShell = `sed 's/.*\[\(.*\)\].*/\1/'`
+const bracketedShell = `{ read -r word; case "$word" in *"["*"]"*) word=${word##*"["}; word=${word%%"]"*} ;; esac; echo "$word"; }`
 
 // spreads is a Setter made of spread: one for each id that it owns.
 type spreads struct {

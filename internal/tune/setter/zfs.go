@@ -166,5 +166,6 @@ func (z ZFS) Shell(at Place, _ string) (Shell, error) {
 		Read: "now=$(zfs get -H -p -o value,source " + p + " " + d + `) && printf '%s\n' "$now" | awk -F '\t' '$2 == "local" { print $1; next } $2 == "received" { print "received:" $1; next } { print "inherit:" $1 }'`,
 		Write: `case "$value" in inherit:*) zfs inherit ` + p + " " + d + " ;; received:*) zfs inherit -S " + p + " " + d +
 			" ;; *) zfs set " + p + `="$value" ` + d + " ;; esac",
+		Programs: []string{"zfs", "awk"},
 	}, nil
 }

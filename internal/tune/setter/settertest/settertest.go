@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -215,19 +217,39 @@ func (c Case) shell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, "set -fu; "+sh.Read); got != c.B {
+	bin := bare(t, sh.Programs)
+	if got := run(t, bin, "set -fu; "+sh.Read); got != c.B {
 		t.Errorf("the shell reads %q, want %q:\n%s", got, c.B, sh.Read)
 	}
-	run(t, "set -fu; value="+setter.Quote(c.A)+"; "+sh.Write)
+	run(t, bin, "set -fu; value="+setter.Quote(c.A)+"; "+sh.Write)
 	if got := c.read(t); got != c.A {
 		t.Errorf("the shell wrote %q, read is %q:\n%s", c.A, got, sh.Write)
 	}
 }
 
-// run executes a script the way undo.sh would.
-func run(t *testing.T, script string) string {
+// bare is a directory with coreutils and some programs, and nothing else: so no
+// script calls a program that it does not name. It skips the test where this
+// machine has no such program.
+func bare(t *testing.T, programs []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range append(setter.Coreutils(), programs...) {
+		path, err := kernel.FindProgram(name, os.Getenv("PATH")+":"+setter.ProgramPath)
+		if err != nil {
+			t.Skip(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// run executes a script the way undo.sh would, with the programs of one directory.
+func run(t *testing.T, bin, script string) string {
 	t.Helper()
 	cmd := kernel.Exec(context.Background(), "/bin/sh", "-c", script)
+	cmd.Env = append(os.Environ(), "PATH="+bin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

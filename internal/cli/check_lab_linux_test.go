@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/report"
 	"linerate/internal/rules"
@@ -82,6 +83,7 @@ flow: {from: [client1], to: server1, via: eth0}
 // of their own are set by bench/check.
 func TestCheckSeesFaults(t *testing.T) {
 	needRoot(t)
+	labtest.Needs(t, "ip", "tc", "ethtool")
 	file := filepath.Join(t.TempDir(), "two-ports.yaml")
 	if err := os.WriteFile(file, []byte(twoPorts), 0o600); err != nil {
 		t.Fatal(err)

@@ -75,9 +75,7 @@ flow: {from: [client1], to: nas1, via: eth0}
 // else is; a healthy pair has no findings, before and after.
 func TestPairsInTheLab(t *testing.T) {
 	needRoot(t)
-	if _, err := kernel.FindProgram("ip", os.Getenv("PATH")); err != nil {
-		t.Skipf("%v; apt-get install --no-install-recommends iproute2", err)
-	}
+	labtest.Needs(t, "ip")
 	file := filepath.Join(t.TempDir(), "two-ports.yaml")
 	if err := os.WriteFile(file, []byte(twoPortNAS), 0o644); err != nil {
 		t.Fatal(err)

@@ -20,9 +20,7 @@ import (
 // needRoot skips where namespaces cannot be made as root; CI runs as root.
 func needRoot(t testing.TB) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: the emulated hosts of this test use namespaces and cgroups of the machine")
-	}
+	labtest.Needs(t, labtest.Root, labtest.Namespaces)
 }
 
 // program prepares the linerate binary with its own home.

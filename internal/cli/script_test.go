@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
 )
 
@@ -57,6 +57,10 @@ func TestScripts(t *testing.T) {
 // Hosts with kernels of their own run linerate as it is built for users: a test
 // program with the race detector has no room in a User-Mode Linux process.
 func TestMachines(t *testing.T) {
+	labtest.Long(t)
+	if _, err := uml.Find("/"); err != nil {
+		t.Skip(err)
+	}
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "linerate"), "linerate/cmd/linerate")
 	build.Env = append(os.Environ(), "GOFLAGS=")
@@ -77,6 +81,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
+			e.Values[ofScript{}] = e.T()
 			e.Setenv(asProgram, "1")
 			e.Setenv("GORACE", raceExit)
 			e.Setenv("HOME", e.WorkDir)
@@ -85,18 +90,28 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			e.Defer(func() { endLabs(t, e.WorkDir) })
 			return nil
 		},
-		Condition: func(name string) (bool, error) {
-			if name != "kernels" {
-				return false, fmt.Errorf("unknown condition %q", name)
-			}
-			_, err := uml.Find("/")
-			return err == nil, nil
-		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exitcode": exitcode,
+			"exitcode": exitcode, "needs": needs, "long": long,
 		},
 	}
 }
+
+// needs NAME… skips the script where the machine lacks one of them.
+func needs(ts *testscript.TestScript, _ bool, args []string) {
+	if why := labtest.Lacks(args...); why != "" {
+		ts.Value(ofScript{}).(testscript.T).Skip(why)
+	}
+}
+
+// long skips a script that proves at length, unless long tests are asked for.
+func long(ts *testscript.TestScript, _ bool, _ []string) {
+	if why := labtest.Short(ts.Value(ofScript{}).(interface{ Name() string }).Name()); why != "" {
+		ts.Value(ofScript{}).(testscript.T).Skip(why)
+	}
+}
+
+// ofScript is the key of a script's own test.
+type ofScript struct{}
 
 // endLabs takes down what a script that failed has left up.
 func endLabs(t *testing.T, dir string) {

@@ -17,6 +17,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
@@ -31,6 +32,7 @@ func needRights(t *testing.T) {
 	if need {
 		t.Skip("building a lab directly needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW; run as root")
 	}
+	labtest.Needs(t, labtest.Namespaces)
 }
 
 // traces is everything a lab could leave on the machine.

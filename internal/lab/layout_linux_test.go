@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
@@ -50,9 +50,7 @@ func TestARPFlux(t *testing.T) {
 
 func leavesByTheSlowPort(t *testing.T, topo topology.Topology, id, fastLink, slowLink string) {
 	t.Helper()
-	if _, err := kernel.FindProgram("ip", adminPath()); err != nil {
-		t.Skipf("%v; apt-get install --no-install-recommends iproute2", err)
-	}
+	labtest.Needs(t, "ip")
 	l := upLab(t, topo)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
@@ -25,6 +26,7 @@ func TestKernelHost(t *testing.T) {
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4", "modprobe", "findmnt")
 	topo, err := topology.Find("back-to-back")
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +114,7 @@ func TestDeviceHost(t *testing.T) {
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4")
 	topo, err := topology.Find("dual-homed")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})

@@ -13,6 +13,7 @@ import (
 	agent "linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/tune/setter"
@@ -34,6 +35,7 @@ func TestDeviceSetters(t *testing.T) {
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4", "ethtool", "tc", "ip")
 	topo, err := topology.Find("dual-homed")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/unit"
 )
 
@@ -69,6 +70,7 @@ func checkSight(t *testing.T, s Spec, got sight) {
 // bootable is a machine that boots this very test binary, or a reason to skip.
 func bootable(t *testing.T) Spec {
 	t.Helper()
+	labtest.Needs(t, "qemu-system-x86_64", "kernel", "mkfs.ext4")
 	k, err := Find()
 	if err != nil {
 		t.Skip(err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -35,6 +36,14 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", raceExit); err != nil {
 		panic(err)
 	}
+	// What the tests start is the program.
+	if err := os.Setenv(asProgram, "1"); err != nil {
+		panic(err)
+	}
+	// They wait for labs more than they work.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"linerate": main})
 }
 
@@ -51,6 +60,7 @@ const raceExit = "atexit_sleep_ms=0"
 
 // The scripts are the commands' transcripts: what a user types and sees.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
 

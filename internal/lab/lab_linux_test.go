@@ -263,7 +263,8 @@ func TestFaultsBind(t *testing.T) {
 		{"loss", 500 * unit.Mbit}, {"slow-link", 300 * unit.Mbit}, {"cpu", 600 * unit.Mbit}, {"none", unit.Gbit},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			f, err := FindFault(c.fault)
 			if err != nil {
@@ -273,7 +274,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Inject(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			with, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
+			with, err := transfer(ctx, l, 1500*time.Millisecond, 500*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,7 +282,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Cure(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			without, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
+			without, err := transfer(ctx, l, 300*time.Millisecond, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,6 +22,7 @@ import (
 // in it with their streams and exit codes, and a reboot takes away what was not
 // written to a file.
 func TestKernelHost(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)
@@ -110,6 +111,7 @@ func release(ctx context.Context, t *testing.T) string {
 // A device host has the cards, nodes and ports that its topology says, and its
 // frames cross the lab's links.
 func TestDeviceHost(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)

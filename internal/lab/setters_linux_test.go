@@ -31,6 +31,7 @@ const (
 // coalescing and pause frames of real drivers, interrupts, steering, fq, block
 // queues, the machine's own sysctls.
 func TestDeviceSetters(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)

@@ -17,6 +17,7 @@ import (
 // A kernel's own clients mount what kernels and user-space servers serve, and
 // what is written there is what is read after the caches were emptied.
 func TestStorageOfKernels(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)

@@ -25,6 +25,7 @@ import (
 )
 
 func TestMachineBootsAndKeepsItsFiles(t *testing.T) {
+	labtest.Long(t)
 	s := bootable(t)
 	for boot := 1; boot <= 2; boot++ {
 		m := start(t, s)

@@ -1,5 +1,5 @@
 # make check is what a change must pass before it is proposed; .ci/run adds the
-# race detector, cross-builds and the demos.
+# long tests, the race detector, cross-builds and the demos.
 .PHONY: build check test fmt golden bench
 
 build:

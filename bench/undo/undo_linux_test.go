@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
 )
 
@@ -68,6 +69,7 @@ func program(t *testing.T) string {
 
 // And over a real restart: a few steps of each plan, all in two restarts each.
 func TestSampleOnAKernelHost(t *testing.T) {
+	labtest.Long(t)
 	self := program(t)
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)

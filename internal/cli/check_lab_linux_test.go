@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/report"
 	"linerate/internal/rules"
@@ -48,20 +49,6 @@ func healthyHosts(t testing.TB, u labUser, topo topology.Topology) {
 	}
 }
 
-func TestCheckOfHealthyLabs(t *testing.T) {
-	needRoot(t)
-	all, err := topology.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := newLabUser(t, 0)
-	for _, topo := range all {
-		u.run(t, "lab", "up", topo.Name)
-		healthyHosts(t, u, topo)
-		u.run(t, "lab", "down", "--name", topo.Name)
-	}
-}
-
 // twoPorts is a receiver with two ports of one subnet on one switch.
 const twoPorts = `name: two-ports
 title: a server with two ports on one switch
@@ -81,7 +68,9 @@ flow: {from: [client1], to: server1, via: eth0}
 // found before and after. The hosts are namespaces; faults of hosts with kernels
 // of their own are set by bench/check.
 func TestCheckSeesFaults(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
+	labtest.Needs(t, "ip", "tc", "ethtool")
 	file := filepath.Join(t.TempDir(), "two-ports.yaml")
 	if err := os.WriteFile(file, []byte(twoPorts), 0o600); err != nil {
 		t.Fatal(err)

@@ -74,10 +74,9 @@ flow: {from: [client1], to: nas1, via: eth0}
 // Each fault of the way between two hosts is named from both ends, and nothing
 // else is; a healthy pair has no findings, before and after.
 func TestPairsInTheLab(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
-	if _, err := kernel.FindProgram("ip", os.Getenv("PATH")); err != nil {
-		t.Skipf("%v; apt-get install --no-install-recommends iproute2", err)
-	}
+	labtest.Needs(t, "ip")
 	file := filepath.Join(t.TempDir(), "two-ports.yaml")
 	if err := os.WriteFile(file, []byte(twoPortNAS), 0o644); err != nil {
 		t.Fatal(err)
@@ -133,6 +132,7 @@ func TestPairsInTheLab(t *testing.T) {
 // Of five one cannot be reached: it is named, and the pairs of the others are
 // told.
 func TestPairsWithoutTheUnreachable(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)
@@ -190,6 +190,7 @@ func speakLLDP(ifname string) error {
 // A switch that tells of a port of MTU 1500 before a host of 9000 is believed as
 // far as it goes; who is not told anything says so.
 func TestCheckHearsTheSwitch(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	u := newLabUser(t, 0)
 	u.run(t, "lab", "up", "dual-homed")

@@ -44,6 +44,7 @@ func rungOf(t testing.TB, out model.Outcome, name string) model.Rung {
 // Up to the server's disk: the client has not mounted the directory. The
 // prediction of a stream knows of the small window before it runs.
 func TestClimbInTheLab(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)
@@ -84,6 +85,7 @@ func TestClimbInTheLab(t *testing.T) {
 
 // A copy runs between the hosts: it is left alone, and judged.
 func TestClimbLeavesOthersTheLink(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)

@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/host"
 	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 )
@@ -18,6 +19,7 @@ import (
 // whole segments are lost from then on, their session hangs, and nobody can log
 // in. The host gives itself back, and they can log in again.
 func TestABrokenMTUGivesTheHostBack(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	l := bareLab(t, "mtu") // the client sends 9000 bytes, the path carries 1500
 	ssh := host.Ssh{Command: sshInLab(t, l), Binary: func(string, string) (string, error) { return os.Executable() }}

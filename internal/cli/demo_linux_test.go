@@ -20,9 +20,7 @@ import (
 // needRoot skips where namespaces cannot be made as root; CI runs as root.
 func needRoot(t testing.TB) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: the emulated hosts of this test use namespaces and cgroups of the machine")
-	}
+	labtest.Needs(t, labtest.Root, labtest.Namespaces)
 }
 
 // program prepares the linerate binary with its own home.
@@ -83,17 +81,21 @@ func TestKillAtEachStageLeavesNothing(t *testing.T) {
 	for _, c := range []struct {
 		stage  string
 		signal syscall.Signal
+		long   bool
 	}{
-		{"built the lab", syscall.SIGKILL},
-		{"looking at", syscall.SIGKILL},
-		{"running memory-to-memory", syscall.SIGKILL},
-		{"proving: run 1 of", syscall.SIGKILL},
-		{"(pair 1 treated)", syscall.SIGKILL},
-		{"built the lab", os.Interrupt.(syscall.Signal)},
-		{"running memory-to-memory", os.Interrupt.(syscall.Signal)},
-		{"(pair 1 treated)", os.Interrupt.(syscall.Signal)},
+		{"built the lab", syscall.SIGKILL, false},
+		{"looking at", syscall.SIGKILL, false},
+		{"running memory-to-memory", syscall.SIGKILL, false},
+		{"proving: run 1 of", syscall.SIGKILL, true},
+		{"(pair 1 treated)", syscall.SIGKILL, true},
+		{"built the lab", os.Interrupt.(syscall.Signal), false},
+		{"running memory-to-memory", os.Interrupt.(syscall.Signal), false},
+		{"(pair 1 treated)", os.Interrupt.(syscall.Signal), true},
 	} {
 		t.Run(c.signal.String()+" at "+strings.Trim(c.stage, "()"), func(t *testing.T) {
+			if c.long {
+				labtest.Long(t)
+			}
 			dir := home(t)
 			run := filepath.Join(dir, "run")
 			before := look(t, run)

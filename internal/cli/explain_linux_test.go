@@ -27,7 +27,6 @@ import (
 // bareLab is a lab with a fault in place.
 func bareLab(t testing.TB, fault string) *lab.Lab {
 	t.Helper()
-	t.Setenv(asProgram, "1")
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +131,7 @@ func explainHere(t testing.TB, args ...string) (model.Outcome, int, string) {
 // A process in another network namespace is attached to from outside, by root;
 // both ends of a copy tell the same. In 2 s it is less sure, and says why.
 func TestExplainAttachesToAProcess(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		labWithCopy(t, "window")
@@ -154,6 +154,7 @@ func TestExplainAttachesToAProcess(t *testing.T) {
 // Cores full of somebody else's user work are not the reader's limit unless it
 // is seen to wait; a process with an idle connection is nothing to judge.
 func TestExplainOnABusyOrIdleHost(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		l := labWithCopy(t, "window")
@@ -199,7 +200,6 @@ func waits(v model.Verdict) bool {
 
 // Errors in one line, and what to do.
 func TestExplainOfAProcessWithoutConnections(t *testing.T) {
-	t.Setenv(asProgram, "1")
 	sleep := exec.Command("sleep", "60")
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)

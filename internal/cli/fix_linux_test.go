@@ -15,6 +15,7 @@ const receiveLimits = "/proc/sys/net/ipv4/tcp_rmem"
 // A receive buffer is too small for the delay: that is found, proved, kept, and taken
 // back by one undo.
 func TestFixInTheLab(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)

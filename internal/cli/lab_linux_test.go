@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 )
 
@@ -92,7 +95,8 @@ func (u labUser) status(t testing.TB, name string) lab.Status {
 }
 
 // Every topology comes up as it is described, carries data between its flow's
-// hosts at the MTU asked for, and goes without a trace; twice.
+// hosts at the MTU asked for, has nothing wrong in it, and goes without a trace; one
+// of them twice.
 func TestTopologiesConform(t *testing.T) {
 	needRoot(t)
 	all, err := topology.Builtin()
@@ -101,17 +105,19 @@ func TestTopologiesConform(t *testing.T) {
 	}
 	u := newLabUser(t, 0)
 	before := look(t, u.dir)
-	for range 2 {
-		for _, topo := range all {
+	for _, topo := range slices.Concat(all, all[:1]) {
+		t.Run(topo.Name, func(t *testing.T) {
+			if slices.ContainsFunc(topo.Hosts, func(h topology.Host) bool { return len(h.Disks) > 0 }) {
+				labtest.Needs(t, "mount")
+			}
 			u.run(t, "lab", "up", topo.Name)
 			s := u.status(t, topo.Name)
 			checkConforms(t, u, topo.Scaled(false), s)
+			healthyHosts(t, u, topo)
 			u.run(t, "lab", "down", "--name", topo.Name)
-		}
+		})
 	}
-	for _, d := range before.diff(look(t, u.dir)) {
-		t.Errorf("left behind: %s", d)
-	}
+	wantNothingNew(t, before, u.dir)
 }
 
 func checkConforms(t testing.TB, u labUser, topo topology.Topology, s lab.Status) {
@@ -197,15 +203,26 @@ func TestKeeperThatIsKilled(t *testing.T) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+		awaitEnd(t, pid)
 		if _, err := u.try("lab", "down"); err == nil || !strings.Contains(err.Error(), "no lab is up") {
 			t.Errorf("uid %d: down after a kill: %v", uid, err)
 		}
-		for _, d := range before.diff(look(t, u.dir)) {
-			t.Errorf("uid %d: left behind: %s", uid, d)
-		}
+		wantNothingNew(t, before, u.dir)
 		u.run(t, "lab", "up", "cluster")
 		u.run(t, "lab", "down")
 	}
+}
+
+// awaitEnd returns once a process that was killed is no more.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, err := os.Readlink(exe); err != nil {
+			return
+		}
+	}
+	t.Fatalf("process %d lives a minute after it was killed", pid)
 }
 
 // An ordinary user's commands run inside through the keeper, with their own

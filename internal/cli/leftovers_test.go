@@ -144,7 +144,7 @@ func settings(t *testing.T) []string {
 func wantNothingNew(t *testing.T, before traces, dir string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if left = before.diff(look(t, dir)); len(left) == 0 {
 			return
 		}

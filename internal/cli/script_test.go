@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
 )
 
@@ -35,6 +36,14 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", raceExit); err != nil {
 		panic(err)
 	}
+	// What the tests start is the program.
+	if err := os.Setenv(asProgram, "1"); err != nil {
+		panic(err)
+	}
+	// They wait for labs more than they work.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"linerate": main})
 }
 
@@ -51,12 +60,17 @@ const raceExit = "atexit_sleep_ms=0"
 
 // The scripts are the commands' transcripts: what a user types and sees.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
 
 // Hosts with kernels of their own run linerate as it is built for users: a test
 // program with the race detector has no room in a User-Mode Linux process.
 func TestMachines(t *testing.T) {
+	labtest.Long(t)
+	if _, err := uml.Find("/"); err != nil {
+		t.Skip(err)
+	}
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "linerate"), "linerate/cmd/linerate")
 	build.Env = append(os.Environ(), "GOFLAGS=")
@@ -77,6 +91,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
+			e.Values[ofScript{}] = e.T()
 			e.Setenv(asProgram, "1")
 			e.Setenv("GORACE", raceExit)
 			e.Setenv("HOME", e.WorkDir)
@@ -85,18 +100,28 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			e.Defer(func() { endLabs(t, e.WorkDir) })
 			return nil
 		},
-		Condition: func(name string) (bool, error) {
-			if name != "kernels" {
-				return false, fmt.Errorf("unknown condition %q", name)
-			}
-			_, err := uml.Find("/")
-			return err == nil, nil
-		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exitcode": exitcode,
+			"exitcode": exitcode, "needs": needs, "long": long,
 		},
 	}
 }
+
+// needs NAME… skips the script where the machine lacks one of them.
+func needs(ts *testscript.TestScript, _ bool, args []string) {
+	if why := labtest.Lacks(args...); why != "" {
+		ts.Value(ofScript{}).(testscript.T).Skip(why)
+	}
+}
+
+// long skips a script that proves at length, unless long tests are asked for.
+func long(ts *testscript.TestScript, _ bool, _ []string) {
+	if why := labtest.Short(ts.Value(ofScript{}).(interface{ Name() string }).Name()); why != "" {
+		ts.Value(ofScript{}).(testscript.T).Skip(why)
+	}
+}
+
+// ofScript is the key of a script's own test.
+type ofScript struct{}
 
 // endLabs takes down what a script that failed has left up.
 func endLabs(t *testing.T, dir string) {

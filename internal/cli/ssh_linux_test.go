@@ -24,11 +24,7 @@ import (
 // own, and returns the ssh command that reaches it from client1.
 func sshInLab(t testing.TB, l *lab.Lab) []string {
 	t.Helper()
-	for _, p := range []string{"/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"} {
-		if _, err := os.Stat(p); err != nil {
-			t.Skipf("no real sshd to test with: install openssh-server and openssh-client (%v)", err)
-		}
-	}
+	labtest.Needs(t, "sshd", "ssh", "ssh-keygen")
 	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
 		t.Cleanup(func() { _ = os.Remove("/run/sshd") }) // another test may use it by now
 	}

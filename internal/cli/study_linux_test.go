@@ -34,6 +34,7 @@ protocol: {name: linerate, design: one-at-a-time, looks: [8], aa: 1}
 // left, makes the runs that are missing and no other, and leaves everything as it
 // was.
 func TestStudyIsKilledAndResumed(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)

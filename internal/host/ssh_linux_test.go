@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/load"
 	"linerate/internal/measure"
 )
@@ -31,11 +32,7 @@ const sshdPath = "/usr/sbin/sshd"
 
 func startSSHD(t *testing.T, setEnv ...string) *sshd {
 	t.Helper()
-	for _, p := range []string{sshdPath, "/usr/bin/ssh", "/usr/bin/ssh-keygen"} {
-		if _, err := os.Stat(p); err != nil {
-			t.Skipf("no real sshd to test with: install openssh-server and openssh-client (%v)", err)
-		}
-	}
+	labtest.Needs(t, "sshd", "ssh", "ssh-keygen")
 	if os.Getuid() == 0 {
 		// As root, sshd will not start without its empty directory, which
 		// the service manager makes where sshd is a service.

@@ -5,12 +5,12 @@ import (
 	"net/netip"
 	"os"
 	"testing"
+
+	"linerate/internal/lab/labtest"
 )
 
 func TestPingWhole(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: a raw socket")
-	}
+	labtest.Needs(t, labtest.Root) // for a raw socket
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		to := netip.MustParseAddr(addr)
 		for _, size := range []int{100, 1500, 9001} {

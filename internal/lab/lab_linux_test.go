@@ -17,6 +17,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fabric"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
@@ -31,6 +32,7 @@ func needRights(t *testing.T) {
 	if need {
 		t.Skip("building a lab directly needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW; run as root")
 	}
+	labtest.Needs(t, labtest.Namespaces)
 }
 
 // traces is everything a lab could leave on the machine.
@@ -261,7 +263,8 @@ func TestFaultsBind(t *testing.T) {
 		{"loss", 500 * unit.Mbit}, {"slow-link", 300 * unit.Mbit}, {"cpu", 600 * unit.Mbit}, {"none", unit.Gbit},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			f, err := FindFault(c.fault)
 			if err != nil {
@@ -271,7 +274,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Inject(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			with, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
+			with, err := transfer(ctx, l, 1500*time.Millisecond, 500*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -279,7 +282,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Cure(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			without, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
+			without, err := transfer(ctx, l, 300*time.Millisecond, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

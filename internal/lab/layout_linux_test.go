@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
 )
@@ -14,6 +14,7 @@ import (
 // Traffic for the fast port takes the slow one while the wrong route is in, and
 // the fast one again afterwards: the links' own counters tell.
 func TestWrongRoute(t *testing.T) {
+	t.Parallel()
 	topo, err := topology.Find("dual-homed")
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ flow: {from: [client1], to: nas1, via: eth0}
 
 // The same with a host that answers for all its addresses on every port.
 func TestARPFlux(t *testing.T) {
+	t.Parallel()
 	topo, err := topology.Parse("two-ports.yaml", []byte(twoPorts))
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +52,7 @@ func TestARPFlux(t *testing.T) {
 
 func leavesByTheSlowPort(t *testing.T, topo topology.Topology, id, fastLink, slowLink string) {
 	t.Helper()
-	if _, err := kernel.FindProgram("ip", adminPath()); err != nil {
-		t.Skipf("%v; apt-get install --no-install-recommends iproute2", err)
-	}
+	labtest.Needs(t, "ip")
 	l := upLab(t, topo)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

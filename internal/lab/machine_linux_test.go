@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
@@ -21,10 +22,12 @@ import (
 // in it with their streams and exit codes, and a reboot takes away what was not
 // written to a file.
 func TestKernelHost(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4", "modprobe", "findmnt")
 	topo, err := topology.Find("back-to-back")
 	if err != nil {
 		t.Fatal(err)
@@ -108,10 +111,12 @@ func release(ctx context.Context, t *testing.T) string {
 // A device host has the cards, nodes and ports that its topology says, and its
 // frames cross the lab's links.
 func TestDeviceHost(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4")
 	topo, err := topology.Find("dual-homed")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})

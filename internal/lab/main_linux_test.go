@@ -385,7 +385,7 @@ func userRun(state, fault string) (err error) {
 	if err := l.Inject(ctx, f); err != nil {
 		return err
 	}
-	rate, err := transfer(ctx, l, 3*time.Second, time.Second)
+	rate, err := transfer(ctx, l, 1500*time.Millisecond, 500*time.Millisecond)
 	if err != nil {
 		return err
 	}

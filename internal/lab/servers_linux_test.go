@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/topology"
 	"linerate/internal/unit"
@@ -21,9 +22,7 @@ import (
 // own (/run).
 func TestServersOfALab(t *testing.T) {
 	needRights(t)
-	if os.Geteuid() != 0 {
-		t.Skip("the directory below /run is for root; run as root")
-	}
+	labtest.Needs(t, labtest.Root, "ssh", "sshd", "scp", "ganesha.nfsd", "ganesha-vfs", "rpcbind", "nfs-cp", "smbd", "smbclient", "tgtd", "unshare", "mount")
 	dir, err := os.MkdirTemp("/run", "linerate-test-")
 	if err != nil {
 		t.Fatal(err)

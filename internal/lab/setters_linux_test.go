@@ -13,6 +13,7 @@ import (
 	agent "linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/topology"
 	"linerate/internal/tune/setter"
@@ -30,10 +31,12 @@ const (
 // coalescing and pause frames of real drivers, interrupts, steering, fq, block
 // queues, the machine's own sysctls.
 func TestDeviceSetters(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)
 	}
+	labtest.Needs(t, "mkfs.ext4", "ethtool", "tc", "ip")
 	topo, err := topology.Find("dual-homed")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/topology"
 	"linerate/internal/lab/uml"
@@ -17,15 +17,12 @@ import (
 // A kernel's own clients mount what kernels and user-space servers serve, and
 // what is written there is what is read after the caches were emptied.
 func TestStorageOfKernels(t *testing.T) {
+	labtest.Long(t)
 	needRights(t)
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)
 	}
-	for program, from := range map[string]string{"mount.cifs": "cifs-utils", "iscsistart": "open-iscsi"} {
-		if _, err := kernel.FindProgram(program, "/usr/sbin:/sbin"); err != nil {
-			t.Skipf("%s is missing: apt-get install --no-install-recommends %s", program, from)
-		}
-	}
+	labtest.Needs(t, "mount.cifs", "iscsistart", "modprobe", "findmnt", "mount", "mkfs.ext4", "tgtd", "smbd", "unshare")
 	topo, err := topology.Find("nas")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"client1": topology.Kernel, "client2": topology.Kernel})

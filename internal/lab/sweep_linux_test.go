@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/unit"
 )
 
@@ -127,10 +128,12 @@ func TestAsUser(t *testing.T) {
 	if os.Geteuid() == 0 {
 		needRights(t)
 	}
+	labtest.Needs(t, labtest.Namespaces)
 	for _, fault := range []string{"none", "window", "cpu", "loss", "offload"} {
 		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
 			exe, state := userFiles(t)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			cmd := userCommand(ctx, exe, "lab-test-user", state, fault)
 			var stderr bytes.Buffer

@@ -62,6 +62,7 @@ func TestSourceToSink(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sink, source := testSpec(Sink), testSpec(Source)
 			change(&sink, &source)
 			source.Duration += time.Second / 2 // the source writes until after the sink has stopped counting

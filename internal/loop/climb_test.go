@@ -162,6 +162,7 @@ func TestClimbGoesOnPastARungThatFails(t *testing.T) {
 // Every call to either host fails once, and once is the moment of a Ctrl-C:
 // there is a verdict or an error that says why not, and always a record.
 func TestEveryStepOfAClimbMayFail(t *testing.T) {
+	t.Parallel()
 	e := &Export{Path: "/export", Mount: nfsMount, Dir: "/mnt/nas"}
 	count := &world{value: original}
 	c, _ := climbing(count, e)

@@ -80,6 +80,7 @@ func TestFixOfAMount(t *testing.T) {
 
 // Calls to either host fail: what was not kept is put back.
 func TestFixOfAMountMayFailAnywhere(t *testing.T) {
+	t.Parallel()
 	run := func(w *world) error {
 		f := newFix(w)
 		f.Rungs, f.Now = shortRungs(), time.Now
@@ -166,6 +167,7 @@ func TestFixTouchesNothing(t *testing.T) {
 
 // Whatever fails, what is not kept is put back.
 func TestEveryStepOfAFixMayFail(t *testing.T) {
+	t.Parallel()
 	short := func(w *world) *Fix {
 		f := newFix(w)
 		f.Timing.AAPairs, f.Timing.Looks = 0, []int{6}

@@ -107,6 +107,7 @@ func TestAChangeWithoutEffectIsSaidToHaveNone(t *testing.T) {
 // Every call to either host fails once, in turn, and once is the moment of a
 // Ctrl-C: the value is always put back.
 func TestEveryStepMayFail(t *testing.T) {
+	t.Parallel()
 	short := func(w *world) *Loop {
 		l := newLoop(w)
 		l.Timing.AAPairs, l.Timing.Pairs = 1, 2

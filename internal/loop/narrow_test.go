@@ -67,6 +67,7 @@ const (
 )
 
 func TestTheBusiestPeerIsJudged(t *testing.T) {
+	t.Parallel()
 	e := &end{sample: func(n int) model.Sample {
 		return model.Sample{Tasks: tasks(n), Conns: []model.Conn{sending(n, other, 12), sending(n, busy, 300), sending(n, third, 0)}, NFS: &model.NFSCount{}}
 	}}
@@ -97,6 +98,7 @@ func TestTheBusiestPeerIsJudged(t *testing.T) {
 // Every bad input that a watch from one end can meet ends in a narrower answer
 // with its reason.
 func TestNarrowAnswers(t *testing.T) {
+	t.Parallel()
 	mount := Target{Name: "/mnt/nas", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}, Ports: []uint16{873}}
 	process := Target{Name: "process 4711 (cp)", PID: 4711, Without: "it holds no TCP connection; name the mount"}
 	still := func(remote string) func(int) model.Sample {
@@ -155,6 +157,7 @@ func TestNarrowAnswers(t *testing.T) {
 
 // A clock that is set while it is watched changes no rate.
 func TestClockThatIsSet(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		step time.Duration

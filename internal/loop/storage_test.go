@@ -69,6 +69,7 @@ func TestWatchExport(t *testing.T) {
 
 // Where nothing moves a target is read, if that is allowed.
 func TestWatchReadsItself(t *testing.T) {
+	t.Parallel()
 	w := &world{value: original, still: true}
 	var said []string
 	watch := Watch{Agent: &fakeAgent{w, "client1", false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
@@ -98,6 +99,7 @@ func TestWatchReadsItself(t *testing.T) {
 
 // With leave to write, and only below what is watched, a file is written instead.
 func TestWatchWritesItself(t *testing.T) {
+	t.Parallel()
 	w := &world{value: original, still: true}
 	var said []string
 	watch := Watch{Agent: &fakeAgent{w, "client1", false}, Host: "client1", For: time.Millisecond, Patience: time.Second,

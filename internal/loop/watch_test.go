@@ -36,6 +36,7 @@ func (w *watched) StartSampling(context.Context, measure.Watch, time.Duration) (
 
 // A connection that is stuck is not idle: it is judged.
 func TestStuckIsNotIdle(t *testing.T) {
+	t.Parallel()
 	base := model.Conn{Local: netip.MustParseAddrPort("10.0.0.1:40000"), Remote: netip.MustParseAddrPort("10.0.0.2:2049"), SndMSS: 8948, AdvMSS: 8948, PMTU: 9000, BytesAcked: 1}
 	for _, c := range []struct {
 		name string

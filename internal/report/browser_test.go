@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linerate/internal/lab/labtest"
 )
 
 // chromium renders a page headless and returns what it prints.
@@ -24,8 +26,9 @@ func chromium(t *testing.T, args ...string) []byte {
 		}
 	}
 	if path == "" {
-		t.Skip("no chromium is installed: pages are not looked at in a browser")
+		labtest.Needs(t, "chromium")
 	}
+	labtest.Needs(t, "liberation", "dejavu") // pages were looked at with these
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 	"linerate/internal/tune/setter"
 )
@@ -48,6 +49,7 @@ func renameTuner(t *testing.T, name string) (*Tuner, model.Plan) {
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
+	labtest.Needs(t, "ip")
 	if out, err := kernel.Exec(t.Context(), "ip", "link", "set", "dev", from, "name", to).CombinedOutput(); err != nil {
 		t.Fatalf("rename %s: %v: %s", from, err, out)
 	}

@@ -31,6 +31,9 @@ type Tuner struct {
 	// DeadMan watches over plans that want to be confirmed; without one such
 	// plans are refused.
 	DeadMan DeadMan
+	// Grace is how long after a deadline a process that applies the plan may
+	// still hold the lock before the dead-man ends it; 0 is 30 s.
+	Grace time.Duration
 	// Root is where the files of Persist are; empty is "/". Persisting tells
 	// who sets up this host's interfaces; without it, sysctls, modules and
 	// mounts can be made permanent.

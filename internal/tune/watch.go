@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (t *Tuner) fire(ctx context.Context, w Waiting, last bool) (again bool, err
 // plan and hangs: whoever hangs in the middle of a change is what a dead-man
 // is for. Nobody else is ended.
 func (t *Tuner) beginAnyway(ctx context.Context, applier int) (*session, error) {
-	s, err := t.beginWithin(ctx, watchGrace)
+	s, err := t.beginWithin(ctx, cmp.Or(t.Grace, watchGrace))
 	var busy *BusyError
 	if !errors.As(err, &busy) || busy.Holder.PID != applier || applier == os.Getpid() {
 		return s, err
@@ -114,7 +115,7 @@ func (t *Tuner) beginAnyway(ctx context.Context, applier int) (*session, error) 
 	if killErr := hung.Kill(); killErr != nil {
 		return nil, errors.Join(err, fmt.Errorf("end process %d, which hangs: %w", applier, killErr))
 	}
-	return t.beginWithin(ctx, watchGrace)
+	return t.beginWithin(ctx, cmp.Or(t.Grace, watchGrace))
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 )
 
 const ifDescr = "1.3.6.1.2.1.2.2.1.2"
@@ -20,9 +21,10 @@ const ifDescr = "1.3.6.1.2.1.2.2.1.2"
 // two users, and returns where it listens.
 func startAgent(t *testing.T) string {
 	t.Helper()
+	labtest.Needs(t, "snmpd")
 	program, err := kernel.FindProgram("snmpd", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	if err != nil {
-		t.Skipf("%v; apt-get install --no-install-recommends snmpd", err)
+		t.Fatal(err)
 	}
 	free, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -1,6 +1,8 @@
-// Package labtest lets a test of what is measured in a lab have more than one
-// try. A lab shares its machine with work that is not its own, and a verdict
-// that is spoiled by it says nothing of the code; one that stays wrong does.
+// Package labtest is what tests of labs share: what they need of the machine and
+// name when they skip (Needs), which of them are long (Long), and more than one try
+// for what is measured in a lab (Tries). A lab shares its machine with work that is
+// not its own, and a verdict that is spoiled by it says nothing of the code; one
+// that stays wrong does.
 //
 // It refuses to hide: whatever a try said is logged, and a test of what must
 // hold always (that something is put back, that nothing is left) has no use for

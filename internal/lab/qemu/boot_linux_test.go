@@ -20,10 +20,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/unit"
 )
 
 func TestMachineBootsAndKeepsItsFiles(t *testing.T) {
+	labtest.Long(t)
 	s := bootable(t)
 	for boot := 1; boot <= 2; boot++ {
 		m := start(t, s)
@@ -69,6 +71,7 @@ func checkSight(t *testing.T, s Spec, got sight) {
 // bootable is a machine that boots this very test binary, or a reason to skip.
 func bootable(t *testing.T) Spec {
 	t.Helper()
+	labtest.Needs(t, "qemu-system-x86_64", "kernel", "mkfs.ext4")
 	k, err := Find()
 	if err != nil {
 		t.Skip(err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"linerate/internal/lab/labtest"
 )
 
 // preparable is a machine with a kernel that is not one.
@@ -142,13 +144,10 @@ func (s Spec) unpack(t *testing.T) map[string]member {
 }
 
 func TestXZModulesAreRead(t *testing.T) {
-	xz, err := exec.LookPath("xz")
-	if err != nil {
-		t.Skip("xz is not installed")
-	}
+	labtest.Needs(t, "xz")
 	file := filepath.Join(t.TempDir(), "a.ko")
 	write(t, file, []byte("module"))
-	if out, err := exec.Command(xz, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("xz", file).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
 	got, err := readModule(context.Background(), file+".xz")
@@ -181,9 +180,7 @@ func TestPrepareRefuses(t *testing.T) {
 }
 
 func TestPrepareKeepsTheDisk(t *testing.T) {
-	if _, ok := program("mkfs.ext4", "/"); !ok {
-		t.Skip("mkfs.ext4 is not installed")
-	}
+	labtest.Needs(t, "mkfs.ext4")
 	s := preparable(t)
 	for range 2 {
 		argv, err := Prepare(context.Background(), s)

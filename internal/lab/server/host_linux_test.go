@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 )
 
 // TestMain makes the test binary the program that probes and that keeps hosts.
@@ -147,9 +148,7 @@ func pair(t *testing.T) (client, server *testHost) {
 	if admin, err := kernel.HasNetAdmin(); err != nil || !admin || os.Geteuid() != 0 {
 		t.Skipf("no root here: run as root (%v)", err)
 	}
-	if _, ok := program("nsenter"); !ok {
-		t.Skip("no nsenter here: apt-get install util-linux")
-	}
+	labtest.Needs(t, labtest.Namespaces, "nsenter", "unshare", "mount")
 	server = newHost(t, "server1", "10.77.0.2/24", 0)
 	server.say(t, "started")
 	client = newHost(t, "client1", "10.77.0.1/24", server.pid)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linerate/internal/lab/labtest"
 )
 
 // payload is bytes that no protocol could make up.
@@ -27,11 +29,7 @@ func payload(n int) []byte {
 // mustStart starts a server, or skips with the reason where it is not installed.
 func mustStart(t *testing.T, h Host, spec Spec, clients ...string) *Server {
 	t.Helper()
-	for _, c := range clients {
-		if _, ok := program(c); !ok {
-			t.Skipf("no client to test with: %s is missing (libnfs-utils, smbclient, openssh-client)", c)
-		}
-	}
+	labtest.Needs(t, clients...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	spec.Self = []string{"/proc/self/exe"}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"linerate/internal/host"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/load"
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -153,9 +154,7 @@ func (n namespace) run(t *testing.T, args ...string) string {
 // twoNamespaces are joined by a cable.
 func twoNamespaces(t *testing.T) [2]namespace {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("it takes root to make network namespaces")
-	}
+	labtest.Needs(t, labtest.Root, labtest.Namespaces, "unshare", "nsenter", "mount", "ip")
 	both := [2]namespace{{name: "client", addr: "192.0.2.1"}, {name: "server", addr: "192.0.2.2"}}
 	for i := range both {
 		// A sysfs of its own: what it shows of interfaces is of the namespace it was
@@ -186,6 +185,7 @@ func twoNamespaces(t *testing.T) [2]namespace {
 // changed through the journals of their agents, each with its dead-man, seen on the
 // connections, and put back.
 func TestRealSettings(t *testing.T) {
+	t.Parallel()
 	nets := twoNamespaces(t)
 	self, err := os.Executable()
 	if err != nil {

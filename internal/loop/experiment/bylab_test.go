@@ -107,6 +107,7 @@ func TestLabThatCannot(t *testing.T) {
 // Wherever the controller is killed, what the lab made is taken back when the study
 // is taken up again, before anything is compared or measured.
 func TestKilledAnywhereWithLab(t *testing.T) {
+	t.Parallel()
 	for at := 1; ; at++ {
 		w, root := newWorld(), t.TempDir()
 		before := w.state()

@@ -182,6 +182,7 @@ func dies(t *testing.T, w *world, root string, at int) (id string, died bool) {
 // taken up again, whether the hosts have undone their part by themselves or not,
 // and no run on record is made twice.
 func TestKilledAnywhereAndResumed(t *testing.T) {
+	t.Parallel()
 	for at := 1; ; at++ {
 		w := newWorld()
 		before := w.state()

@@ -116,6 +116,9 @@ func tuner(root string) *tune.Tuner {
 		Program: func() ([]string, error) { self, err := os.Executable(); return []string{self}, err },
 		Role:    watchRole, StateDir: dir, Root: kernel.Root(root), Path: filepath.Join(root, "bin"),
 	}
+	if os.Getenv(killEnv) == hang {
+		t.Grace = time.Second
+	}
 	return t
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/tune/setter"
 	"linerate/internal/tune/setter/settertest"
 )
@@ -20,6 +21,7 @@ const liveEnv = "LINERATE_SETTER_TEST_LIVE"
 // TestLive runs the live tests below on the running kernel, in a network
 // namespace that nobody else uses.
 func TestLive(t *testing.T) {
+	labtest.Needs(t, labtest.Namespaces)
 	cmd := kernel.Exec(context.Background(), os.Args[0], "-test.run=^TestInNamespace", "-test.v")
 	cmd.Env = append(os.Environ(), liveEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -29,8 +31,9 @@ func TestLive(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInNamespaceConform")) {
-		t.Errorf("in a namespace: %v\n%s", err, out)
+		t.Fatalf("in a namespace: %v\n%s", err, out)
 	}
+	labtest.Inside(t, out)
 }
 
 type liveOffloads struct{}
@@ -190,6 +193,7 @@ func TestInNamespaceSysctlScope(t *testing.T) {
 // answers, and left alone.
 func TestInNamespaceQueueOfOthers(t *testing.T) {
 	inNamespace(t, "queue0")
+	labtest.Needs(t, "tc")
 	q := setter.Queue{Disciplines: liveQueues{}, Interface: liveInterface}
 	at := setter.Place{Setting: setter.QdiscSetting, Target: "if:queue0"}
 	for _, step := range []struct {
@@ -213,9 +217,7 @@ func TestInNamespaceQueueOfOthers(t *testing.T) {
 // open-iscsi's own program, with a database that goes with the namespace.
 func TestInNamespaceISCSI(t *testing.T) {
 	inNamespace(t, "iscsi0")
-	if _, err := kernel.FindProgram("iscsiadm", os.Getenv("PATH")); err != nil {
-		t.Skip(err)
-	}
+	labtest.Needs(t, "iscsiadm", "mount")
 	for _, dir := range []string{"/etc/iscsi", "/run"} {
 		run(t, "mount", "-t", "tmpfs", "none", dir)
 	}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package labtest
+
+func lacksNamespaces() string { return "Linux" }

@@ -35,7 +35,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		"agent":        func() int { return agentRole(ctx, env, args[1:]) },
 		host.WatchRole: func() int { return watchRole(ctx, env, args[1:]) },
 		tune.ValueRole: func() int {
-			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.self, Now: env.now, Log: env.err}))
+			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.Self, Now: env.Now, Log: env.err}))
 		},
 		"worker": func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
 		host.StorageRole: func() int {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
 
@@ -130,7 +131,7 @@ func openStudy(studies, id string) (s *StudyState, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.lock, err = lockFile(filepath.Join(dir, lockName)); err != nil {
+	if s.lock, err = lockStudy(dir); err != nil {
 		return s, fmt.Errorf("open study %s: %w", id, err)
 	}
 	if s.log, err = appendTo(filepath.Join(dir, stateName)); err != nil {
@@ -138,6 +139,15 @@ func openStudy(studies, id string) (s *StudyState, err error) {
 	}
 	s.samples, err = appendTo(filepath.Join(dir, thinnedName))
 	return s, err
+}
+
+// lockStudy takes the lock of a study's folder, or fails with ErrBusy.
+func lockStudy(dir string) (*os.File, error) {
+	f, err := kernel.LockFile(filepath.Join(dir, lockName))
+	if errors.Is(err, kernel.ErrLocked) {
+		err = ErrBusy
+	}
+	return f, err
 }
 
 // appendTo opens a file of whole lines to be appended to. What a crash left of a

@@ -204,7 +204,7 @@ func summarizeStudy(root, id string) StudySummary {
 		s.State, s.Why, s.Bundle = StudyIsFinished, end.Why, end.Bundle
 		return s
 	}
-	lock, err := lockFile(filepath.Join(root, studiesDir, id, lockName))
+	lock, err := lockStudy(filepath.Join(root, studiesDir, id))
 	if errors.Is(err, ErrBusy) {
 		s.State = StudyIsRunning
 		return s

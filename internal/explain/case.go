@@ -106,15 +106,12 @@ func (e *End) nic(addr netip.Addr) *model.NIC {
 	if e == nil || e.Facts == nil {
 		return nil
 	}
+	if n := carrierOf(e, addr); n != nil {
+		return n
+	}
 	var up []*model.NIC
 	for i := range e.Facts.NICs {
-		n := &e.Facts.NICs[i]
-		for _, p := range n.Addrs {
-			if p.Addr().Unmap() == addr.Unmap() {
-				return n
-			}
-		}
-		if n.Up && n.Name != "lo" {
+		if n := &e.Facts.NICs[i]; n.Up && n.Name != "lo" {
 			up = append(up, n)
 		}
 	}

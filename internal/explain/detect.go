@@ -77,22 +77,21 @@ func detectors() []detector {
 // diagnose asks the detectors of connections in order and returns the first
 // finding and the next one with its own signature that names another limiter, if
 // any.
-func diagnose(s *scene) (*finding, *finding) {
-	var first *finding
+func diagnose(s *scene) (first, next *finding) {
 	for _, d := range detectors() {
-		if d.kind == calls {
+		if d.kind == calls || first != nil && d.kind != own {
 			continue
 		}
 		f := d.see(s)
 		switch {
 		case f == nil:
+		case first != nil && f.id != first.id:
+			return first, f
 		case first == nil:
 			first = f
 			if f.id == model.None || f.id == model.StartUp || f.id == model.Outage || f.id == model.MTUBlackhole {
 				return first, nil
 			}
-		case d.kind == own && f.id != first.id:
-			return first, f
 		}
 	}
 	return first, nil

@@ -95,10 +95,20 @@ func seeBeyondCalls(s *scene) *finding {
 
 // seeFewCalls: most of the time the client has no call under way.
 func seeFewCalls(s *scene) *finding {
-	if !(s.c.mount.asked < asksLittle) {
+	m := s.c.mount
+	if !(m.asked < asksLittle) {
 		return nil
 	}
-	return s.c.mount.littleAsked()
+	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: over(m.asked, asksLittle, 0.3), cap: nfsOneEnd}
+	does, short, task := "reads", model.ReceiverCPU, "the reader's"
+	if m.op == "WRITE" {
+		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
+	}
+	f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
+	m.callEvidence(f)
+	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
+	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
+	return f
 }
 
 // seeCallsInTurn: calls wait for each other, as far as the client alone shows.
@@ -215,20 +225,6 @@ func (m *mountView) fitsWindow() bool {
 func (m *mountView) callEvidence(f *finding) {
 	f.say(m.end.Host, m.kind.metric+"_inflight", m.inflight, "calls", m.n, "%.1f %s %s of %s are under way on average", m.inflight, m.op, m.kind.calls, size(m.size))
 	f.say(m.end.Host, m.kind.metric+"_call_ms", m.rtt*1e3, "ms", m.n, "%.0f %s %s, %s each after sending", m.calls, m.op, m.kind.calls, seconds(m.rtt))
-}
-
-// littleAsked: most of the time the client has no call under way.
-func (m *mountView) littleAsked() *finding {
-	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: over(m.asked, asksLittle, 0.3), cap: nfsOneEnd}
-	does, short, task := "reads", model.ReceiverCPU, "the reader's"
-	if m.op == "WRITE" {
-		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
-	}
-	f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
-	m.callEvidence(f)
-	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
-	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
-	return f
 }
 
 // judge weighs where a call's life goes.

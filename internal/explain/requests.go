@@ -1,10 +1,6 @@
 package explain
 
-import (
-	"time"
-
-	"linerate/internal/model"
-)
+import "linerate/internal/model"
 
 // words are a protocol's own, for evidence and advice.
 type words struct {
@@ -37,23 +33,10 @@ func diskWords() words {
 // a whole. Where the queue depth of a disk is known, Little's law splits that time:
 // what exceeds the depth was spent waiting for a place in the queue.
 func viewRequests(all []model.Sample) *nfsView {
-	var first, last *model.RequestCount
-	var from, to time.Duration
-	n := 0
-	for _, s := range all {
-		if s.Requests == nil {
-			continue
-		}
-		if first == nil {
-			first, from = s.Requests, s.At
-		}
-		last, to = s.Requests, s.At
-		n++
-	}
-	if n < 2 || to <= from {
+	first, last, wall, n := counted(all, func(s model.Sample) *model.RequestCount { return s.Requests })
+	if !(wall > 0) {
 		return nil
 	}
-	wall := (to - from).Seconds()
 	read, write := requestsBetween(first.Read, last.Read, wall), requestsBetween(first.Write, last.Write, wall)
 	best := read
 	if read == nil || write != nil && write.calls*write.size > read.calls*read.size {

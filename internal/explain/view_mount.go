@@ -122,30 +122,18 @@ func (m *mountView) sender(v *sndView) {
 }
 
 func viewNFS(all []model.Sample) *nfsView {
-	var first, last *model.NFSCount
-	var from, to time.Duration
-	n := 0
-	for _, s := range all {
-		if s.NFS == nil {
-			continue
-		}
-		if first == nil {
-			first, from = s.NFS, s.At
-		}
-		last, to = s.NFS, s.At
-		n++
-	}
-	if n < 2 || to <= from {
+	first, last, wall, n := counted(all, func(s model.Sample) *model.NFSCount { return s.NFS })
+	if !(wall > 0) {
 		return nil
 	}
 	var best *nfsView
 	asked := 0.0
 	for _, op := range sortedKeys(last.Ops) {
-		asked += max(0, (last.Ops[op].Execute-first.Ops[op].Execute).Seconds()) / (to - from).Seconds()
+		asked += max(0, (last.Ops[op].Execute-first.Ops[op].Execute).Seconds()) / wall
 		if op != "READ" && op != "WRITE" {
 			continue
 		}
-		v := nfsBetween(op, first.Ops[op], last.Ops[op], (to - from).Seconds())
+		v := nfsBetween(op, first.Ops[op], last.Ops[op], wall)
 		if v != nil && (best == nil || v.calls*v.size > best.calls*best.size) {
 			v.slots, v.n = last.MaxSlots, n
 			best = v
@@ -169,4 +157,22 @@ func nfsBetween(op string, a, b model.NFSOp, wall float64) *nfsView {
 		return nil
 	}
 	return v
+}
+
+// counted is the first and the last state of a counter, the seconds between them, and
+// how many samples have it. The time is 0 where fewer than two have.
+func counted[T any](all []model.Sample, of func(model.Sample) *T) (first, last *T, wall float64, n int) {
+	var from, to time.Duration
+	for _, s := range all {
+		x := of(s)
+		if x == nil {
+			continue
+		}
+		if n == 0 {
+			first, from = x, s.At
+		}
+		last, to = x, s.At
+		n++
+	}
+	return first, last, (to - from).Seconds(), n
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"linerate/internal/model"
 )
@@ -115,27 +114,17 @@ func (v *serverView) tasks(in []model.Sample) {
 
 // counters takes what the kernel counts of the disk and of its NFS server.
 func (v *serverView) counters(in []model.Sample, reads bool) {
-	var first, last *model.ServerCount
-	var from, to time.Duration
-	blocked, n := 0, 0
-	for _, s := range in {
-		if s.Server == nil {
-			continue
-		}
-		if first == nil {
-			first, from = s.Server, s.At
-		}
-		last, to = s.Server, s.At
-		n++
-		if s.Server.Blocked > 0 {
-			blocked++
-		}
-	}
-	d := (to - from).Seconds()
-	if n < 2 || d <= 0 {
+	first, last, d, n := counted(in, func(s model.Sample) *model.ServerCount { return s.Server })
+	if !(d > 0) {
 		return
 	}
 	if !v.own {
+		blocked := 0
+		for _, s := range in {
+			if s.Server != nil && s.Server.Blocked > 0 {
+				blocked++
+			}
+		}
 		v.waits = float64(blocked) / float64(n)
 	}
 	if a, b := first.Disk, last.Disk; a != nil && b != nil && a.Name == b.Name {

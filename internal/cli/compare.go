@@ -142,22 +142,21 @@ func effect(f *compare.Found) string {
 	if f.Ratio == nil {
 		return f.Conclusion
 	}
-	text := compare.Percent(f.Ratio)
-	if f.CILow != nil && f.CIHigh != nil {
-		text += " (" + compare.Percent(f.CILow) + " to " + compare.Percent(f.CIHigh) + ")"
-	}
-	return text + ", n = " + strconv.Itoa(f.N)
+	return withInterval(f.Ratio, f.CILow, f.CIHigh) + ", n = " + strconv.Itoa(f.N)
 }
 
-func ratioOver(e compare.Effect) string {
-	if e.Ratio == nil {
+// ratioOver is the effect in B over that in A.
+func ratioOver(e compare.Effect) string { return withInterval(e.Ratio, e.CILow, e.CIHigh) }
+
+// withInterval is a ratio in percent, with its interval if it has one.
+func withInterval(ratio, low, high *float64) string {
+	switch {
+	case ratio == nil:
 		return "–"
+	case low == nil || high == nil:
+		return compare.Percent(ratio)
 	}
-	text := compare.Percent(e.Ratio)
-	if e.CILow != nil && e.CIHigh != nil {
-		text += " (" + compare.Percent(e.CILow) + " to " + compare.Percent(e.CIHigh) + ")"
-	}
-	return text
+	return compare.Percent(ratio) + " (" + compare.Percent(low) + " to " + compare.Percent(high) + ")"
 }
 
 func conclusion(e compare.Effect) string {

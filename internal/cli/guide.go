@@ -117,18 +117,10 @@ func onKernels(r string) string {
 
 // paragraph prints text in lines of at most width, each after an indent.
 func paragraph(out io.Writer, indent, text string, width int) {
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if line != indent && len([]rune(line))+1+len([]rune(word)) > width {
-			fmt.Fprintln(out, line)
-			line = indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
+	if strings.TrimSpace(text) == "" {
+		return
 	}
-	if line != indent {
-		fmt.Fprintln(out, line)
+	for _, line := range wrapWords(text, width-len(indent)) {
+		fmt.Fprintln(out, indent+line)
 	}
 }

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/lab"
+	"linerate/internal/failure"
+	"linerate/internal/model"
 )
 
 // labFaultCommand is `linerate lab fault`.
@@ -55,4 +60,107 @@ func printCatalogue(env *environment) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.ID, f.Limiter, f.AppliesTo, text, doc)
 	}
 	return w.Flush()
+}
+
+func labFaultAddCommand(env *environment) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "add ID [SEVERITY] [at TARGET] | TARGET KEY=VALUE…",
+		Short: "Put something wrong, from the catalogue or by hand",
+		Long: `add puts a fault into a lab that is up, while traffic flows. A fault of the
+catalogue has a severity (mild, medium, severe; medium where none is given) and a
+place of its own, unless one is named. By hand a link takes rate, delay, jitter,
+loss, burst, duplicate, reorder, reorder-by, mtu, queue and direction (ab, ba or
+both), a host mtu, tso, gso, gro, tcp_… and any sysctl of net or vm, a switch mtu.
+docs/faults.md has them all.`,
+		Example: `  linerate lab fault add loss-random severe
+  linerate lab fault add link-rate mild at link:client1-switch
+  linerate lab fault add link:client1-switch loss=0.1% delay=5ms
+  linerate lab fault add host:server1 tcp_rmem="4096 131072 262144"`,
+		Args: usage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := lab.AddFault(cmd.Context(), env.Env, name, args)
+			return faultChanged(env, "added", f, err)
+		},
+	}
+	labName(cmd, env, &name)
+	return cmd
+}
+
+func labFaultRemoveCommand(env *environment) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:     "remove NUMBER",
+		Short:   "Take a fault out and put back what was there before",
+		Example: "  linerate lab fault list\n  linerate lab fault remove 1",
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 1 {
+				return failure.Of(failure.Usage, "fault %q: want its number; see linerate lab fault list", args[0])
+			}
+			f, err := lab.RemoveFault(cmd.Context(), env.Env, name, n)
+			return faultChanged(env, "removed", f, err)
+		},
+	}
+	labName(cmd, env, &name)
+	return cmd
+}
+
+// faultChanged prints what became of a fault.
+func faultChanged(env *environment, done string, f lab.Injected, err error) error {
+	if err != nil {
+		return err
+	}
+	if env.json {
+		return printJSON(env, f)
+	}
+	_, err = fmt.Fprintf(env.out, "%s fault %d: %s\n", done, f.Number, f.What)
+	return err
+}
+
+func labFaultListCommand(env *environment) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List what was put wrong in a lab",
+		Example: "  linerate lab fault list\n  linerate lab fault list --json",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listFaults(cmd.Context(), env, name) },
+	}
+	labName(cmd, env, &name)
+	return cmd
+}
+
+func listFaults(ctx context.Context, env *environment, name string) error {
+	of, faults, err := lab.Faults(ctx, env.Env, name)
+	if err != nil {
+		return err
+	}
+	if env.json {
+		return printJSON(env, faults)
+	}
+	if len(faults) == 0 {
+		_, err := fmt.Fprintf(env.out, "nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be\n", of)
+		return err
+	}
+	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NUMBER\tWHAT\tLIMITER\tFOR")
+	for _, f := range faults {
+		what := f.What
+		if f.By != "" {
+			what += " (by study " + f.By + ")"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, what, claimed(f.Limiter), env.Now().Sub(f.Since).Round(time.Second))
+	}
+	return w.Flush()
+}
+
+// claimed is the limiter of a fault of the catalogue; what was set by hand claims
+// none.
+func claimed(id model.LimiterID) string {
+	if id == model.Undetermined {
+		return "–"
+	}
+	return string(id)
 }

@@ -333,34 +333,16 @@ func plainBytes(b unit.Bytes) string {
 	return b.String()
 }
 
-func counted(n int, noun string, plural ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case len(plural) > 0:
-		return fmt.Sprintf("%d %s", n, plural[0])
+func counted(n int, noun string, irregular ...string) string {
+	if n != 1 && len(irregular) > 0 {
+		return fmt.Sprintf("%d %s", n, irregular[0])
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return plural(n, noun)
 }
 
 // hang prints text after a label, its further lines below its beginning.
 func hang(w io.Writer, label, text string, width int) {
 	indent := utf8.RuneCountInString(label)
-	line := label
-	free := max(width-indent, 20)
-	used := 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if used > 0 && used+1+n > free {
-			fmt.Fprintln(w, line)
-			line, used = strings.Repeat(" ", indent), 0
-		}
-		if used > 0 {
-			line += " "
-			used++
-		}
-		line += word
-		used += n
-	}
-	fmt.Fprintln(w, strings.TrimRight(line, " "))
+	text = strings.Join(wrapWords(text, max(width-indent, 20)), "\n"+strings.Repeat(" ", indent))
+	fmt.Fprintln(w, strings.TrimRight(label+text, " "))
 }

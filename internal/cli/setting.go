@@ -112,13 +112,9 @@ func printSetting(out io.Writer, v appguide.Setting, width int) {
 
 // printField prints a name and a text beside it; nothing for an empty text.
 func printField(out io.Writer, name, text string, width int) {
-	if text == "" {
-		return
+	if text != "" {
+		hang(out, fmt.Sprintf("%-14s", name), text, width)
 	}
-	const indent = "              "
-	var b strings.Builder
-	paragraph(&b, indent, text, width)
-	fmt.Fprintf(out, "%-14s%s", name, strings.TrimPrefix(b.String(), indent))
 }
 
 func defaultText(v appguide.Setting, d guide.Default) string {

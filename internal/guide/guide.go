@@ -103,14 +103,23 @@ func All() []Setting {
 	return all
 }
 
-// Find returns the setting with an id.
+// Find returns the setting with an id. It reads that entry alone: plans ask for
+// settings one by one, between the runs of a proof.
 func Find(id string) (Setting, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(s Setting) bool { return s.ID == id })
-	if i < 0 {
-		return Setting{}, false
+	const begin = "\n- id: "
+	for _, file := range embedded("settings") {
+		_, rest, ok := bytes.Cut(file.text, []byte(begin+id+"\n"))
+		if !ok {
+			continue
+		}
+		entry, _, _ := bytes.Cut(rest, []byte(begin))
+		found, err := parse[[]Setting](slices.Concat([]byte(begin+id+"\n"), entry))
+		if err != nil || len(found) != 1 {
+			panic(fmt.Sprintf("embedded %s: %s: %d entries, %v", file.name, id, len(found), err))
+		}
+		return found[0], true
 	}
-	return all[i], true
+	return Setting{}, false
 }
 
 type embeddedFile struct {

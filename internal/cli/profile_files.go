@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"linerate/internal/guide"
+	"linerate/internal/conf"
 	"linerate/internal/store"
 	"linerate/internal/tune/profile"
 )
@@ -68,7 +68,7 @@ func findProfile(env *environment, name string) (profile.Profile, error) {
 	if !slices.Contains(own, name) {
 		all := append(profile.Names(), own...)
 		return profile.Profile{}, exit(ExitUsage, "there is no profile %q; near it are %s; linerate profile list shows all",
-			name, strings.Join(guide.Closest(name, all, 3), ", "))
+			name, strings.Join(conf.Closest(name, all, 3), ", "))
 	}
 	file, err := profileFile(env, name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"linerate/internal/conf"
 	"linerate/internal/guide"
 	"linerate/internal/host"
 	"linerate/internal/tune/profile"
@@ -212,7 +213,7 @@ func settingID(name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", exit(ExitUsage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(guide.Closest(name, all, 3)))
+		return "", exit(ExitUsage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(conf.Closest(name, all, 3)))
 	}
 	return "", exit(ExitUsage, "setting %q can be %s: name one of them", name, strings.Join(found, " or "))
 }

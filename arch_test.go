@@ -25,7 +25,7 @@ var rooms = []string{
 	// published stands beside guide: what the papers measured is data like what
 	// they advise, and knows nothing but units.
 	// probe stands before load: its datagrams are promised not to be one.
-	"unit", "size", "model", "conf", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
+	"unit", "stat", "size", "model", "conf", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
 	"study", "explain", "move", "host", "lab", "store", "report", "web", "loop", "cli",
 }
 
@@ -51,7 +51,7 @@ var bans = []struct {
 // pure rooms see no clock, file or network: their results depend on their
 // arguments alone, so that tables and recordings can test them.
 var pure = map[string]bool{
-	"unit": true, "size": true, "model": true, "conf": true, "rules": true, "explain": true, "guide": true, "published": true,
+	"unit": true, "stat": true, "size": true, "model": true, "conf": true, "rules": true, "explain": true, "guide": true, "published": true,
 }
 
 // isPure tells whether a file is of a pure room, or of the profiles: a value

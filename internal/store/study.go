@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
 
@@ -130,7 +131,11 @@ func openStudy(studies, id string) (s *StudyState, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.lock, err = lockFile(filepath.Join(dir, lockName)); err != nil {
+	s.lock, err = kernel.LockFile(filepath.Join(dir, lockName))
+	if errors.Is(err, kernel.ErrLocked) {
+		err = ErrBusy
+	}
+	if err != nil {
 		return s, fmt.Errorf("open study %s: %w", id, err)
 	}
 	if s.log, err = appendTo(filepath.Join(dir, stateName)); err != nil {

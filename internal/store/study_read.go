@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
 
@@ -204,14 +205,14 @@ func summarizeStudy(root, id string) StudySummary {
 		s.State, s.Why, s.Bundle = StudyIsFinished, end.Why, end.Bundle
 		return s
 	}
-	lock, err := lockFile(filepath.Join(root, studiesDir, id, lockName))
-	if errors.Is(err, ErrBusy) {
+	lock, err := kernel.LockFile(filepath.Join(root, studiesDir, id, lockName))
+	if errors.Is(err, kernel.ErrLocked) {
 		s.State = StudyIsRunning
 		return s
 	}
 	s.State = StudyIsInterrupted
 	if err == nil {
-		err = lock.Close()
+		err = kernel.UnlockFile(lock)
 	}
 	if err != nil {
 		s.Why = err.Error()

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"linerate/internal/kernel"
 )
 
 const lockName = "lock"
@@ -26,8 +28,8 @@ type Holder struct {
 // *BusyError, which is ErrBusy, when somebody else does.
 func takeLock(path, by string, now time.Time) (*os.File, error) {
 	for range lockRetries {
-		f, err := lockFile(path)
-		if errors.Is(err, ErrBusy) {
+		f, err := kernel.LockFile(path)
+		if errors.Is(err, kernel.ErrLocked) {
 			return nil, &BusyError{Holder: readHolder(path)}
 		}
 		if err != nil {

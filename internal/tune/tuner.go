@@ -123,12 +123,12 @@ func (t *Tuner) begin() (*session, error) {
 	}
 	j, err := openJournal(t.Dir)
 	if err != nil {
-		return nil, errors.Join(err, unlockFile(lock))
+		return nil, errors.Join(err, kernel.UnlockFile(lock))
 	}
 	return &session{Tuner: t, lock: lock, journal: j}, nil
 }
 
-func (s *session) end() error { return errors.Join(s.journal.file.Close(), unlockFile(s.lock)) }
+func (s *session) end() error { return errors.Join(s.journal.file.Close(), kernel.UnlockFile(s.lock)) }
 
 func (t *Tuner) now() time.Time {
 	if t.Now == nil {

@@ -1,4 +1,4 @@
-package store
+package kernel
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes a lock or fails with ErrBusy: a file that is shared for reading
+// LockFile makes a file and takes its lock, or fails with ErrLocked: a file that is shared for reading
 // only is its holder's alone to write until the process ends.
-func lockFile(path string) (*os.File, error) {
+func LockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -17,10 +17,13 @@ func lockFile(path string) (*os.File, error) {
 	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	const sharingViolation = syscall.Errno(32)
 	if errors.Is(err, sharingViolation) {
-		return nil, ErrBusy
+		return nil, ErrLocked
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return os.NewFile(uintptr(h), path), nil
 }
+
+// UnlockFile lets go of the lock.
+func UnlockFile(f *os.File) error { return f.Close() }

@@ -1,0 +1,31 @@
+//go:build darwin || freebsd || illumos || linux
+
+package kernel
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// LockFile makes a file and takes its lock, or fails with ErrLocked. The kernel
+// lets go of it when the process ends, however it ends.
+func LockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = ErrLocked
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// UnlockFile lets go of the lock at once: closing alone does so only once a
+// child that another goroutine forks at this moment has let go of its copy.
+func UnlockFile(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}

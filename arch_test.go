@@ -21,13 +21,14 @@ import (
 // it, never one after. size stands right after unit because its calculators
 // depend on numbers alone: no host, no facts.
 var rooms = []string{
+	// conf stands low: topologies, studies and profiles are read through it.
 	// published stands beside guide: what the papers measured is data like what
 	// they advise, and knows nothing but units.
 	// probe stands before load: its datagrams are promised not to be one.
 	// failure stands below all: every room may say of what kind an end is.
 	// reach stands after lab: names lead to emulated hosts too.
 	// app stands after loop: its packages are the commands' work.
-	"failure", "unit", "size", "model", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
+	"failure", "unit", "stat", "size", "model", "conf", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
 	"study", "explain", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
 }
 
@@ -44,6 +45,8 @@ var bans = []struct {
 	{"net/http", []string{"web"}, "no room but the live page listens or fetches: linerate never phones anybody"},
 	{"linerate/internal/size", []string{"size", "cli", "rules", "explain"}, "the calculators answer questions of people; rules and explain take from it what a slot, a buffer, slots and read-ahead carry (slot.go, buffer.go, flight.go), so that each formula stands once, and no answers: what a verdict is computed from is recorded with its inputs"},
 	{"github.com/parquet-go/", []string{"report"}, "one export knows that format; nothing of linerate's own is kept in it"},
+	{"github.com/goccy/go-yaml", []string{"conf", "guide", "published", "kernel"}, "conf bounds what a file costs before it is parsed; guide and published decode the program's own data, kernel one small file with the credentials of a switch, whose values are taken as they stand"},
+	{"github.com/goccy/go-yaml/", []string{"conf"}, "one reader of the files that people write, with line numbers and the key that was meant"},
 	{"math/rand", []string{}, "use math/rand/v2 with a recorded seed (studies must be repeatable) or crypto/rand (tokens)"},
 	{"unsafe", []string{"kernel", "load"}, "only system calls need it"},
 }
@@ -51,7 +54,7 @@ var bans = []struct {
 // pure rooms see no clock, file or network: their results depend on their
 // arguments alone, so that tables and recordings can test them.
 var pure = map[string]bool{
-	"unit": true, "size": true, "model": true, "rules": true, "explain": true, "guide": true, "published": true,
+	"unit": true, "stat": true, "size": true, "model": true, "conf": true, "rules": true, "explain": true, "guide": true, "published": true,
 }
 
 // isPure tells whether a file is of a pure room, or of the profiles: a value

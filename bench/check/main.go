@@ -19,24 +19,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"linerate/bench/kit"
 )
 
 func main() {
 	n := flag.Int("n", 20, "times that this machine is looked at")
 	parts := flag.String("part", strings.Join(partNames(), ","), "what to do")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *n, strings.Split(*parts, ","), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/check:", err)
-		os.Exit(1)
-	}
+	kit.Main("check", func(ctx context.Context) error { return run(ctx, *n, strings.Split(*parts, ","), os.Stdout) })
 }
 
 type bench struct{ binary, dir string }
@@ -52,9 +48,9 @@ func run(ctx context.Context, n int, parts []string, w io.Writer) error {
 		return fmt.Errorf("make a place for the binary: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	b := bench{filepath.Join(dir, "linerate"), dir}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
-		return fmt.Errorf("build linerate: %w\n%s", err, out)
+	b := bench{dir: dir}
+	if b.binary, err = kit.Build(ctx, dir); err != nil {
+		return err
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err

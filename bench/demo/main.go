@@ -18,16 +18,17 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"sort"
 	"strings"
 	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/bench/steal"
 	"linerate/internal/lab"
 	"linerate/internal/model"
+	"linerate/internal/stat"
 )
 
 type options struct {
@@ -64,12 +65,7 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one")
 	flag.StringVar(&o.keep, "keep", "", "folder that keeps the bundles of the runs that were not right")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/demo:", err)
-		os.Exit(1)
-	}
+	kit.Main("demo", func(ctx context.Context) error { return run(ctx, o, os.Stdout) })
 }
 
 func run(ctx context.Context, o options, w io.Writer) error {
@@ -82,9 +78,8 @@ func run(ctx context.Context, o options, w io.Writer) error {
 		return err
 	}
 	if o.binary == "" {
-		o.binary = filepath.Join(dir, "linerate")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.binary, "./cmd/linerate").CombinedOutput(); err != nil {
-			return fmt.Errorf("build linerate: %w\n%s", err, out)
+		if o.binary, err = kit.Build(ctx, dir); err != nil {
+			return err
 		}
 	}
 	var tallies []*tally
@@ -264,7 +259,7 @@ func print(w io.Writer, tallies []*tally) error {
 		if len(t.ratios) > 0 {
 			proof = strings.Join(t.ratios, "; ")
 		}
-		fmt.Fprintf(w, "| %s | %s | %d/%d | %.2f-%.2f | %.1f | %s | %s | %s |\n", t.fault, t.want, t.right, t.runs, lo, hi, median(t.seconds), others(t.named, t.want), others(t.spoiled, ""), proof)
+		fmt.Fprintf(w, "| %s | %s | %d/%d | %.2f-%.2f | %.1f | %s | %s | %s |\n", t.fault, t.want, t.right, t.runs, lo, hi, stat.Median(t.seconds), others(t.named, t.want), others(t.spoiled, ""), proof)
 		right, runs, problems = right+t.right, runs+t.runs, problems+len(t.problems)
 	}
 	for _, t := range tallies {
@@ -305,15 +300,6 @@ func wilson(k, n int) (lo, hi float64) {
 	mid := (p + z*z/(2*m)) / (1 + z*z/m)
 	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	return math.Max(0, mid-half), math.Min(1, mid+half)
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := append([]float64(nil), v...)
-	sort.Float64s(s)
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 func deref(v *float64) float64 {

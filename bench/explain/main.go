@@ -17,13 +17,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -42,12 +41,7 @@ func main() {
 	n := flag.Int("n", 3, "rounds")
 	faults := flag.String("faults", "", "comma-separated fault ids; empty is all")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := bench(ctx, *n, *faults, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/explain:", err)
-		os.Exit(1)
-	}
+	kit.Main("explain", func(ctx context.Context) error { return bench(ctx, *n, *faults, os.Stdout) })
 }
 
 // score of one fault from one end.
@@ -59,9 +53,9 @@ func bench(ctx context.Context, rounds int, only string, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "linerate")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/linerate").CombinedOutput(); err != nil {
-		return fmt.Errorf("build linerate: %w\n%s", err, out)
+	binary, err := kit.Build(ctx, dir)
+	if err != nil {
+		return err
 	}
 	scores := map[string]*[2]score{}
 	for range rounds {

@@ -11,21 +11,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/cli"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -119,33 +117,10 @@ type outcome struct {
 
 func (o outcome) share() float64 { return float64(o.after) / float64(o.healthy) }
 
-// user runs linerate in a home of its own.
-type user struct{ exe, home string }
-
-func (u user) run(ctx context.Context, into any, args ...string) error {
-	cmd := exec.CommandContext(ctx, u.exe, args...)
-	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+u.home, "HOME="+u.home, "XDG_DATA_HOME="+u.home)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 30 * time.Second
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		return fmt.Errorf("linerate %s: %w: %s", strings.Join(args, " "), err, lines[len(lines)-1])
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(out.Bytes(), into); err != nil {
-		return fmt.Errorf("linerate %s: read its answer: %w", strings.Join(args, " "), err)
-	}
-	return nil
-}
-
 const from, to = "lab:client1", "lab:server1"
 
 // reach is what one stream, or one reader over the mount, reaches.
-func (r road) reach(ctx context.Context, u user) (unit.BitRate, error) {
+func (r road) reach(ctx context.Context, u kit.User) (unit.BitRate, error) {
 	var o struct {
 		Load struct {
 			Bytes float64 `json:"bytes_per_s"`
@@ -155,7 +130,7 @@ func (r road) reach(ctx context.Context, u user) (unit.BitRate, error) {
 	if r.mount {
 		args = []string{"load", "block", readFile, "--on", from, "--pattern", "sequential", "--block", "256k", "--qd", "1", "--drop-cache", "--for", "4s", "--warmup", "1s", "--json"}
 	}
-	err := u.run(ctx, &o, args...)
+	err := u.Ask(ctx, &o, args...)
 	return unit.BitRate(8 * o.Load.Bytes), err
 }
 
@@ -184,16 +159,16 @@ const readFile = "/mnt/nas/big"
 
 // up brings the lab up; over a mount a file of 384 MiB, which the server wrote, is read
 // with a read-ahead of 4 MiB.
-func (r road) up(ctx context.Context, u user) error {
+func (r road) up(ctx context.Context, u kit.User) error {
 	lab := r.lab
 	if r.file != "" {
-		path := filepath.Join(u.home, "lab.yaml")
+		path := filepath.Join(u.Home, "lab.yaml")
 		if err := os.WriteFile(path, []byte(r.file), 0o600); err != nil {
 			return err
 		}
 		lab = []string{path, "--full-rate", "--kernel", "client1,server1"}
 	}
-	if err := u.run(ctx, nil, append([]string{"lab", "up"}, lab...)...); err != nil {
+	if err := u.Ask(ctx, nil, append([]string{"lab", "up"}, lab...)...); err != nil {
 		return err
 	}
 	if !r.mount {
@@ -204,7 +179,7 @@ func (r road) up(ctx context.Context, u user) error {
 			Share string `json:"share"`
 		} `json:"servers"`
 	}
-	if err := u.run(ctx, &labs, "lab", "status", "--json"); err != nil {
+	if err := u.Ask(ctx, &labs, "lab", "status", "--json"); err != nil {
 		return err
 	}
 	if len(labs) != 1 || len(labs[0].Servers) != 1 {
@@ -214,7 +189,7 @@ func (r road) up(ctx context.Context, u user) error {
 		{"server1", "dd if=/dev/zero of=" + filepath.Join(labs[0].Servers[0].Share, "big") + " bs=1M count=384 conv=fsync status=none"},
 		{"client1", "mkdir -p /mnt/nas && mount -i -t nfs -o vers=4.2,addr=10.77.0.2 10.77.0.2:/share /mnt/nas && echo 4096 >/sys/class/bdi/$(mountpoint -d /mnt/nas)/read_ahead_kb"},
 	} {
-		if err := u.run(ctx, nil, "lab", "exec", step[0], "--", "sh", "-c", step[1]); err != nil {
+		if err := u.Ask(ctx, nil, "lab", "exec", step[0], "--", "sh", "-c", step[1]); err != nil {
 			return err
 		}
 	}
@@ -230,11 +205,11 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	u := user{self, home}
+	u := kit.User{Binary: self, Home: home}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		err = errors.Join(err, u.run(ctx, nil, "lab", "down", "--all"), os.RemoveAll(home))
+		err = errors.Join(err, u.Ask(ctx, nil, "lab", "down", "--all"), os.RemoveAll(home))
 	}()
 	if err := r.up(ctx, u); err != nil {
 		return o, err
@@ -243,7 +218,7 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 		return o, err
 	}
 	for _, f := range faults {
-		if err := u.run(ctx, nil, append([]string{"lab", "fault", "add"}, strings.Fields(f)...)...); err != nil {
+		if err := u.Ask(ctx, nil, append([]string{"lab", "fault", "add"}, strings.Fields(f)...)...); err != nil {
 			return o, err
 		}
 	}
@@ -252,7 +227,7 @@ func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
 	}
 	var done model.Outcome
 	began := time.Now()
-	if err := u.run(ctx, &done, r.command()...); err != nil {
+	if err := u.Ask(ctx, &done, r.command()...); err != nil {
 		return o, err
 	}
 	o.took, o.steps, o.ended = time.Since(began), len(done.Steps), done.Ended

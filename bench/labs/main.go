@@ -19,23 +19,18 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"linerate/bench/kit"
 )
 
 func main() {
 	n := flag.Int("n", 20, "times that each topology goes up and down")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *n, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/labs:", err)
-		os.Exit(1)
-	}
+	kit.Main("labs", func(ctx context.Context) error { return run(ctx, *n, os.Stdout) })
 }
 
 type bench struct{ binary, dir string }
@@ -50,9 +45,9 @@ func run(ctx context.Context, n int, w io.Writer) error {
 		return fmt.Errorf("make a place for the binary: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	b := bench{filepath.Join(dir, "linerate"), dir}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
-		return fmt.Errorf("build linerate: %w\n%s", err, out)
+	b := bench{dir: dir}
+	if b.binary, err = kit.Build(ctx, dir); err != nil {
+		return err
 	}
 	var all []entry
 	if err := b.ask(ctx, &all, "lab", "topologies", "--json"); err != nil {

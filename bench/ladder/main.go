@@ -15,14 +15,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path"
 	"slices"
@@ -30,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/cli"
 	"linerate/internal/model"
 )
@@ -93,31 +92,10 @@ func run(ctx context.Context, names []string, w io.Writer) error {
 }
 
 // user runs linerate in a home of its own.
-type user struct {
-	exe, home string
-}
-
-func (u user) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, u.exe, args...)
-	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+u.home, "HOME="+u.home, "XDG_DATA_HOME="+u.home)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	return cmd
-}
-
-func (u user) run(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := u.command(ctx, args...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		return nil, fmt.Errorf("linerate %s: %w: %s", strings.Join(args, " "), err, lines[len(lines)-1])
-	}
-	return out.Bytes(), nil
-}
+type user struct{ kit.User }
 
 func (u user) inside(ctx context.Context, host string, argv ...string) ([]byte, error) {
-	return u.run(ctx, append([]string{"lab", "exec", host, "--"}, argv...)...)
+	return u.Run(ctx, append([]string{"lab", "exec", host, "--"}, argv...)...)
 }
 
 const (
@@ -134,14 +112,14 @@ func (t target) run(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	u := user{self, home}
+	u := user{kit.User{Binary: self, Home: home}}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		_, down := u.run(ctx, "lab", "down", "--all")
+		_, down := u.Run(ctx, "lab", "down", "--all")
 		err = errors.Join(err, down, os.RemoveAll(home))
 	}()
-	if _, err := u.run(ctx, "lab", "up", "back-to-back", "--kernel", t.kernels, "--serve", "server1="+t.kind); err != nil {
+	if _, err := u.Run(ctx, "lab", "up", "back-to-back", "--kernel", t.kernels, "--serve", "server1="+t.kind); err != nil {
 		return err
 	}
 	share, file, err := t.mount(ctx, u)
@@ -159,7 +137,7 @@ func (t target) run(ctx context.Context, w io.Writer) (err error) {
 // mount fills the share, and mounts it or logs in to the disk. file is what the
 // client then reads.
 func (t target) mount(ctx context.Context, u user) (share, file string, err error) {
-	out, err := u.run(ctx, "lab", "status", "--json")
+	out, err := u.Run(ctx, "lab", "status", "--json")
 	if err != nil {
 		return "", "", err
 	}
@@ -226,7 +204,7 @@ func (v view) show(ctx context.Context, u user, w io.Writer, file string) error 
 	args := slices.Clone(v.args)
 	for i := range args {
 		if args[i] == "SELF" {
-			args[i] = u.exe
+			args[i] = u.Binary
 		}
 	}
 	if v.reader {
@@ -237,7 +215,7 @@ func (v view) show(ctx context.Context, u user, w io.Writer, file string) error 
 		defer stop()
 	}
 	began := time.Now()
-	out, err := u.run(ctx, args...)
+	out, err := u.Run(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -276,7 +254,7 @@ func (u user) reader(ctx context.Context, file string) (stop func(), err error) 
 	if !strings.HasPrefix(file, "/dev/") {
 		script = `while :; do dd if="$0" of=/dev/null bs=1M status=none; dd if="$0" iflag=nocache count=0 status=none; done`
 	}
-	cmd := u.command(ctx, "lab", "exec", "client1", "--", "sh", "-c", script, file)
+	cmd := u.Command(ctx, "lab", "exec", "client1", "--", "sh", "-c", script, file)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the reader: %w", err)
 	}

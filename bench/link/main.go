@@ -18,13 +18,11 @@ import (
 	"math"
 	"net/netip"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/fabric"
@@ -35,12 +33,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/link:", err)
-		os.Exit(1)
-	}
+	kit.Main("link", func(ctx context.Context) error { return run(ctx, os.Stdout) })
 }
 
 // row is one link to be measured.
@@ -66,9 +59,9 @@ func run(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("make a place for the binary: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "linerate")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/linerate").CombinedOutput(); err != nil {
-		return fmt.Errorf("build linerate: %w\n%s", err, out)
+	binary, err := kit.Build(ctx, dir)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "| asked | goodput | of what the frames leave | idle RTT | RTT under load, at most | lost (95%% of what was asked) | sent again | CPU s per Gbit | late at most |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows() {

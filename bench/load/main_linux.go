@@ -31,6 +31,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"linerate/internal/stat"
 )
 
 func main() {
@@ -159,7 +161,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		}
 		took = append(took, float64(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()))
 	}
-	b.startup = time.Duration(median(took))
+	b.startup = time.Duration(stat.Median(took))
 	return nil
 }
 
@@ -191,7 +193,7 @@ func (b *bench) row(ctx context.Context, r row) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, median(peers), spread(iops), spread(cpu), spread(free), median(reached), style, turns)
+	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, stat.Median(peers), spread(iops), spread(cpu), spread(free), stat.Median(reached), style, turns)
 	return nil
 }
 
@@ -203,13 +205,8 @@ func (b *bench) warm(ctx context.Context) error {
 	return nil
 }
 
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
 func spread(v []float64) string {
-	return fmt.Sprintf("%.2f (%.2f-%.2f)", median(v), slices.Min(v), slices.Max(v))
+	return fmt.Sprintf("%.2f (%.2f-%.2f)", stat.Median(v), slices.Min(v), slices.Max(v))
 }
 
 // fastest finds how fio does best, by the median of three turns.
@@ -229,7 +226,7 @@ func (b *bench) fastest(ctx context.Context, r row) (string, error) {
 
 // best is the name with the highest median; of equals the first by name.
 func best(got map[string][]float64) string {
-	return slices.MaxFunc(slices.Sorted(maps.Keys(got)), func(a, b string) int { return cmp.Compare(median(got[a]), median(got[b])) })
+	return slices.MaxFunc(slices.Sorted(maps.Keys(got)), func(a, b string) int { return cmp.Compare(stat.Median(got[a]), stat.Median(got[b])) })
 }
 
 func (b *bench) fioArgs(r row) []string {

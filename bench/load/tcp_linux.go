@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"linerate/internal/stat"
+
 	"strings"
 	"time"
 )
@@ -113,7 +115,7 @@ func (b *bench) tcpRow(ctx context.Context, r tcpRow) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, median(peers), spread(rates), spread(cpus), style, way, t)
+	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, stat.Median(peers), spread(rates), spread(cpus), style, way, t)
 	return nil
 }
 

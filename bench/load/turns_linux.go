@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"linerate/internal/stat"
 )
 
 // What of the cores' time the hypervisor may take in a pair that counts, and how
@@ -25,7 +27,7 @@ type turns struct {
 }
 
 func (t turns) String() string {
-	return fmt.Sprintf("%d | %.0f%%", t.repeated, 100*median(t.others))
+	return fmt.Sprintf("%d | %.0f%%", t.repeated, 100*stat.Median(t.others))
 }
 
 // turns makes the runs of as many pairs as are wanted, each pair in the other order

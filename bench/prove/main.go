@@ -24,19 +24,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/model"
 	"linerate/internal/store"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	part := flag.String("part", "wan", "wan, clients or dell")
 	b := bench{log: os.Stderr}
 	flag.StringVar(&b.binary, "binary", "", "a linerate that is built already; empty builds one")
@@ -47,10 +44,7 @@ func main() {
 	if *only != "" {
 		b.only = strings.Split(*only, ",")
 	}
-	if err := b.run(ctx, os.Stdout, *part); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/prove:", err)
-		os.Exit(1)
-	}
+	kit.Main("prove", func(ctx context.Context) error { return b.run(ctx, os.Stdout, *part) })
 }
 
 // bench is a place of its own for labs, studies and results.
@@ -75,18 +69,16 @@ func (b bench) run(ctx context.Context, w io.Writer, part string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b.dir = dir
 	if b.binary == "" {
-		b.binary = filepath.Join(dir, "bin", "linerate") // beside linerate/, where it keeps its results
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
-			return fmt.Errorf("build linerate: %w\n%s", err, out)
+		if b.binary, err = kit.Build(ctx, dir); err != nil {
+			return err
 		}
 	}
 	return work(b, ctx, w)
 }
 
 func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+b.dir, "XDG_DATA_HOME="+b.dir, "XDG_RUNTIME_DIR="+b.dir)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it puts everything back
+	cmd := kit.User{Binary: b.binary, Home: b.dir}.Command(ctx, args...)
+	cmd.WaitDelay = 0 // however long it takes to put everything back
 	return cmd
 }
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/conf"
 	"linerate/internal/failure"
-	"linerate/internal/guide"
 	"linerate/internal/store"
 	"linerate/internal/tune/profile"
 )
@@ -69,7 +69,7 @@ func findProfile(env *environment, name string) (profile.Profile, error) {
 	if !slices.Contains(own, name) {
 		all := append(profile.Names(), own...)
 		return profile.Profile{}, failure.Of(failure.Usage, "there is no profile %q; near it are %s; linerate profile list shows all",
-			name, strings.Join(guide.Closest(name, all, 3), ", "))
+			name, strings.Join(conf.Closest(name, all, 3), ", "))
 	}
 	file, err := profileFile(env, name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"linerate/internal/conf"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/host"
@@ -202,7 +203,7 @@ func settingID(name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", failure.Of(failure.Usage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(guide.Closest(name, all, 3)))
+		return "", failure.Of(failure.Usage, "setting %q is not known; near it are %s; linerate setting NAME shows one", name, names(conf.Closest(name, all, 3)))
 	}
 	return "", failure.Of(failure.Usage, "setting %q can be %s: name one of them", name, strings.Join(found, " or "))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"linerate/internal/conf"
 )
 
 // Guide is a paper or a modern guide with what it advises.
@@ -96,14 +98,14 @@ func NearGuides(name string, n int) []string {
 	for _, g := range Guides() {
 		best[g.Key] = 1000
 		for _, word := range append([]string{g.Key, g.Title, g.By}, g.Aliases...) {
-			d := 1 + away(name, word)
+			d := 1 + conf.Away(name, word)
 			if part := squeezed(name); len(part) > 1 && strings.Contains(squeezed(word), part) {
 				d = 0
 			}
 			best[g.Key] = min(best[g.Key], d)
 		}
 	}
-	return nearest(best, n)
+	return conf.Nearest(best, n)
 }
 
 // Conflicts returns the questions on which sources disagree.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"linerate/internal/conf"
 )
 
 // Search finds settings by id, native name, other name, or the last part of
@@ -50,7 +52,7 @@ func Near(name string, n int) []string {
 	best := map[string]int{}
 	for _, s := range All() {
 		for _, spelled := range append(spellings(s), s.ID) {
-			d := distance(squeezed(name), squeezed(spelled))
+			d := conf.Distance(squeezed(name), squeezed(spelled))
 			shown := spelled[strings.LastIndexAny(spelled, ".:")+1:]
 			if part := squeezed(name); len(part) > 2 && strings.Contains(squeezed(spelled), part) {
 				d = 0
@@ -64,31 +66,7 @@ func Near(name string, n int) []string {
 		}
 	}
 	maps.DeleteFunc(best, func(_ string, d int) bool { return d > max(len(name), 2)/2 })
-	return nearest(best, n)
-}
-
-// Closest returns up to n of the words in among that are most like name.
-func Closest(name string, among []string, n int) []string {
-	best := map[string]int{}
-	for _, w := range among {
-		best[w] = away(name, w)
-	}
-	return nearest(best, n)
-}
-
-// nearest are the n words with the smallest distances.
-func nearest(best map[string]int, n int) []string {
-	words := slices.SortedFunc(maps.Keys(best), func(a, b string) int {
-		return cmp.Or(best[a]-best[b], cmp.Compare(a, b))
-	})
-	return words[:min(n, len(words))]
-}
-
-// away is how unlike two names are, whatever their letters' case.
-func away(a, b string) int {
-	const longest = 100 // no name is longer
-	a = a[:min(len(a), longest)]
-	return distance(strings.ToLower(a), strings.ToLower(b))
+	return conf.Nearest(best, n)
 }
 
 // NearIDs returns up to n ids of settings that are like one that is not known,
@@ -102,38 +80,18 @@ func NearIDs(id string, n int) []string {
 	last := id[strings.LastIndexByte(id, '.')+1:]
 	best := map[string]int{}
 	for _, s := range All() {
-		d := distance(id, strings.ToLower(s.ID))
+		d := conf.Distance(id, strings.ToLower(s.ID))
 		for _, spelled := range spellings(s) {
 			spelled = strings.ToLower(spelled)
-			d = min(d, distance(id, spelled), 1+distance(last, spelled[strings.LastIndexAny(spelled, ".:")+1:]))
+			d = min(d, conf.Distance(id, spelled), 1+conf.Distance(last, spelled[strings.LastIndexAny(spelled, ".:")+1:]))
 		}
 		best[s.ID] = d
 	}
-	return nearest(best, n)
+	return conf.Nearest(best, n)
 }
 
 // squeezed is a name without what people leave out or put in: "read-ahead",
 // "readahead" and "read_ahead" are one.
 func squeezed(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", "*", "").Replace(strings.ToLower(s))
-}
-
-// distance is Levenshtein's: letters put in, taken out or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -55,7 +55,7 @@ func (c *Climb) copyMemory(ctx context.Context, e End) (unit.BitRate, string, er
 	if near > 0 {
 		c.ground.CopyNear[e.Name] = near
 	}
-	return rate, fmt.Sprintf("%s, %s within its caches, of %s", res.Alone.Method, near, plural(len(f.CPUs), "core")), nil
+	return rate, fmt.Sprintf("%s, %s within its caches, of %s", res.Alone.Method, near, unit.CountInWords(len(f.CPUs), "core")), nil
 }
 
 // smallWrite is a segment's payload: written one by one, they make the stack
@@ -222,7 +222,7 @@ func (c *Climb) streams(ctx context.Context, name string, diagnosis bool) (model
 	if err := c.quiet(ctx); err != nil {
 		return model.Run{}, err
 	}
-	c.say("load: %s at full speed from %s to %s for %v", plural(w.Streams, "TCP stream"), from.Name, to.Name, d)
+	c.say("load: %s at full speed from %s to %s for %v", unit.CountInWords(w.Streams, "TCP stream"), from.Name, to.Name, d)
 	var run model.Run
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
 		run, err = c.tcp(ctx, label, from, to, w, d, warmup, each)
@@ -237,13 +237,6 @@ func (c *Climb) streams(ctx context.Context, name string, diagnosis bool) (model
 		return run, err
 	}
 	c.rec.Results.Warnings = append(c.rec.Results.Warnings, run.Warnings...)
-	c.reached(name, run.Goodput, fmt.Sprintf("%s from %s to %s, memory to memory, for %v after %v of warm-up", plural(w.Streams, "TCP stream"), from.Name, to.Name, d-warmup, warmup))
+	c.reached(name, run.Goodput, fmt.Sprintf("%s from %s to %s, memory to memory, for %v after %v of warm-up", unit.CountInWords(w.Streams, "TCP stream"), from.Name, to.Name, d-warmup, warmup))
 	return run, nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

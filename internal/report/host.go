@@ -124,7 +124,7 @@ func cpuList(cpus []int) string {
 		parts = append(parts, part)
 		i = j + 1
 	}
-	return strings.Join(parts, ", ") + " (" + plural(len(cpus), "CPU") + ")"
+	return strings.Join(parts, ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
 }
 
 func nicOf(host string, n model.NIC) nicRow {

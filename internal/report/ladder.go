@@ -6,6 +6,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -109,7 +110,7 @@ func shareOf(r model.Rung) (float64, bool) {
 
 // number is a rate's value; nil when it is not known or not a number.
 func number(r *unit.BitRate) *float64 {
-	if r == nil || !finite(float64(*r)) {
+	if r == nil || !stat.Finite(float64(*r)) {
 		return nil
 	}
 	v := float64(*r)

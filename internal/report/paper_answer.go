@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
+	"linerate/internal/unit"
 )
 
 // primaries are the comparisons of the declared outcome; what was left out of the
@@ -37,7 +39,7 @@ func with(cs []model.StudyComparison, conclusions ...string) []model.StudyCompar
 func byRatio(cs []model.StudyComparison) []model.StudyComparison {
 	out := slices.Clone(cs)
 	value := func(c model.StudyComparison) float64 {
-		if c.Ratio == nil || !finite(*c.Ratio) {
+		if c.Ratio == nil || !stat.Finite(*c.Ratio) {
 			return -1
 		}
 		return *c.Ratio
@@ -68,7 +70,7 @@ func headlineOf(s *model.Study) string {
 	case len(all) == 1:
 		head = fmt.Sprintf("%s does not pay on %s", prose(all[0]), s.Primary)
 	default:
-		head = fmt.Sprintf("None of %s pays on %s", plural(len(all), "change"), s.Primary)
+		head = fmt.Sprintf("None of %s pays on %s", unit.Count(len(all), "change"), s.Primary)
 	}
 	if n := len(losses); n > 0 {
 		worst := losses[n-1]
@@ -84,7 +86,7 @@ func noiseHeadline(s *model.Study) string {
 	if a.n == 0 {
 		return "Nothing was compared"
 	}
-	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, percent(a.noise), plural(a.n, "pair"))
+	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, percent(a.noise), unit.Count(a.n, "pair"))
 }
 
 // named and prose are the state that was compared, in a table and in a sentence.
@@ -191,7 +193,7 @@ func (w *paperWriter) tiles() []tile {
 	}
 	out = append(out, tile{"Runs", fmt.Sprint(len(w.s.Runs)), fmt.Sprintf("%d counted, in %s", counted, duration(w.s.Took))})
 	if a := aaOf(w.s, w.s.Primary); a.n > 0 {
-		out = append(out, tile{"A/A noise", percent(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", plural(a.n, "pair"))})
+		out = append(out, tile{"A/A noise", percent(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", unit.Count(a.n, "pair"))})
 	} else {
 		out = append(out, tile{"A/A noise", unknown, "no A/A runs were made"})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 )
 
 // effectLegend names the colours of the bars; only those that occur are shown.
@@ -43,7 +44,7 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	beside := w.besides(steps)
 	hundred := 100.0
 	b := chart.Bars{Unit: "%", Ref: &hundred, Top: 120, Rows: []chart.Bar{{Label: beside.label, Text: "100%", Class: "b5", Value: &hundred}}}
-	if m := w.s.File.Protocol.Margin; finite(m) && m > 1 {
+	if m := w.s.File.Protocol.Margin; stat.Finite(m) && m > 1 {
 		b.Band = &[2]float64{100 / m, 100 * m}
 	}
 	desc := ""
@@ -113,7 +114,7 @@ func outcomeName(u string) string {
 }
 
 func hundredfold(v *float64) *float64 {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return nil
 	}
 	x := *v * 100
@@ -229,7 +230,7 @@ func (w *paperWriter) cpuHosts(workload string) []string {
 
 // fine prints a share with what a share of retransmits needs: 0.041%.
 func fine(v float64) string {
-	if math.Abs(v) >= 0.1 || !finite(v) {
+	if math.Abs(v) >= 0.1 || !stat.Finite(v) {
 		return percent(v)
 	}
 	return sig(math.Round(v*1e6)/1e4) + "%"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // changes is every setting that was written, and that it was put back.
@@ -52,7 +53,7 @@ func (w *paperWriter) threats() paperSection {
 
 // everyRun is the raw record.
 func (w *paperWriter) everyRun() paperSection {
-	t := paperTable{Fold: "All " + plural(len(w.s.Runs), "run"), Caption: "Every run in the order it was made",
+	t := paperTable{Fold: "All " + unit.Count(len(w.s.Runs), "run"), Caption: "Every run in the order it was made",
 		Head: cols("#Run", "#At", "Stage", "#Block", "State", "Workload", "#Outcome", "#Sent again", "#CPU, busiest host", "Remarks")}
 	for _, r := range w.s.Runs {
 		at := ""

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -107,7 +108,7 @@ func heatCell(runs []model.StudyRun, top, bound float64) entry {
 		return entry{Text: "–", Class: "missing"}
 	}
 	e := entry{Text: outcome(v.Mean, runs[0].Unit), Class: shade(v.Mean / top), Sub: fmt.Sprintf("n = %d", v.N)}
-	if finite(bound) && bound > 0 && runs[0].Unit == "bit/s" {
+	if stat.Finite(bound) && bound > 0 && runs[0].Unit == "bit/s" {
 		e.Sub = fmt.Sprintf("%s of %s, n = %d", percent(v.Mean/bound), unit.BitRate(bound), v.N)
 	}
 	return e
@@ -138,7 +139,7 @@ func (w *paperWriter) onlyThese(x state) bool {
 
 // shade is the class of a share of the largest: h0 … h9.
 func shade(share float64) string {
-	if !finite(share) {
+	if !stat.Finite(share) {
 		return ""
 	}
 	return "h" + strconv.Itoa(int(math.Max(0, math.Min(9, math.Floor(share*10)))))

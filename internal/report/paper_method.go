@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
+	"linerate/internal/unit"
 )
 
 // method is how the study came to its conclusions, declared before its first run.
@@ -59,7 +61,7 @@ func protocolWords(s *model.Study) string {
 	p := s.File.Protocol
 	if s.Protocol == "paper" {
 		return fmt.Sprintf("paper: %s of each case, made again up to %d times until their relative standard deviation is at most %s; a difference counts from %s on. It has no randomised order, no interval and no test.",
-			plural(p.Runs, "run"), p.Most, percent(p.RSD), marginText(s))
+			unit.Count(p.Runs, "run"), p.Most, percent(p.RSD), marginText(s))
 	}
 	return s.Protocol + ": A/A first, then randomised blocks in which change and control stand side by side; sign-flip randomisation test on the log-ratios of blocks, interval by inverting that test at the level spent"
 }
@@ -299,7 +301,7 @@ func (w *paperWriter) place(c model.StudyComparison) int {
 
 // positive prints an outcome; zero is one that was never measured.
 func positive(v float64, u string) string {
-	if v <= 0 || !finite(v) {
+	if v <= 0 || !stat.Finite(v) {
 		return "–"
 	}
 	return outcome(v, u)
@@ -313,7 +315,7 @@ func orDash(s string) string {
 }
 
 func dash(v *float64, say func(*float64) string) string {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return "–"
 	}
 	return say(v)

@@ -9,6 +9,8 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
+	"linerate/internal/unit"
 )
 
 // ladder is the way from memory to storage, where the study climbed it.
@@ -90,7 +92,7 @@ func aaOf(s *model.Study, workload string) aa {
 	byBlock := map[int][]model.StudyRun{}
 	var blocks []int
 	for _, r := range s.Runs {
-		if r.Stage != "a/a" || r.Workload != workload || r.Value == nil || !finite(*r.Value) || *r.Value <= 0 || r.Why != "" {
+		if r.Stage != "a/a" || r.Workload != workload || r.Value == nil || !stat.Finite(*r.Value) || *r.Value <= 0 || r.Why != "" {
 			continue
 		}
 		if byBlock[r.Block] == nil {
@@ -204,7 +206,7 @@ func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
 		}
 	}
 	f.Legend = append(f.Legend, legend{"s5", "mean of the baseline", fmt.Sprintf("n = %d", base.N)})
-	d.Figure = chart.Figure{ID: fmt.Sprintf("order-%d", i), Title: f.Caption, Desc: plural(len(d.Dots), "run")}
+	d.Figure = chart.Figure{ID: fmt.Sprintf("order-%d", i), Title: f.Caption, Desc: unit.Count(len(d.Dots), "run")}
 	f.Panels = []panel{{SVG: template.HTML(d.SVG())}} // chart escapes every text
 	return f, true
 }

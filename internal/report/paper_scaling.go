@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -78,7 +79,7 @@ func lastWord(s string) string {
 // numberOf reads a field: a plain number, or a size in bytes.
 func numberOf(s string) (float64, bool) {
 	if v, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
-		return v, finite(v)
+		return v, stat.Finite(v)
 	}
 	b, err := unit.ParseBytes(s)
 	return float64(b), err == nil

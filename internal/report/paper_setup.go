@@ -172,7 +172,7 @@ func (w *paperWriter) card(host string) hostCard {
 		return c
 	}
 	c.System = strings.TrimSpace(f.OS + " " + f.Kernel)
-	c.CPU = plural(len(f.CPUs), "CPU")
+	c.CPU = unit.Count(len(f.CPUs), "CPU")
 	if nodes, ok := f.CPU.Nodes.Get(); ok && len(nodes) > 1 {
 		c.CPU += fmt.Sprintf(" in %d NUMA nodes", len(nodes))
 	}
@@ -329,14 +329,14 @@ func workloadLine(l model.StudyWorkload) string {
 		if l.Clients > 0 {
 			parts = append(parts, fmt.Sprintf("%d of them at once", l.Clients))
 		}
-		parts = append(parts, plural(max(1, l.Streams), "stream")+" each")
+		parts = append(parts, unit.Count(max(1, l.Streams), "stream")+" each")
 	case "frames":
 		does := "records"
 		if l.Play {
 			does = "plays"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s of %s at %s frames per second below %s of %s", does, plural(l.Streams, "stream"), l.Format, l.FPS, l.Path, strings.Join(l.Hosts, ", ")),
-			plural(l.Buffer, "frame")+" buffered")
+		parts = append(parts, fmt.Sprintf("%s %s of %s at %s frames per second below %s of %s", does, unit.Count(l.Streams, "stream"), l.Format, l.FPS, l.Path, strings.Join(l.Hosts, ", ")),
+			unit.Count(l.Buffer, "frame")+" buffered")
 	case "read":
 		parts = append(parts, "reads "+l.Path+" in order on "+strings.Join(l.Hosts, ", "))
 	default:
@@ -351,7 +351,7 @@ func workloadLine(l model.StudyWorkload) string {
 	add(l.Block > 0 && l.Mix == "", "blocks of "+l.Block.String())
 	add(l.Mix != "", "blocks of "+l.Mix+" (size/percent)")
 	add(l.Depth > 0, fmt.Sprintf("depth %d", l.Depth))
-	add(l.Threads > 0, plural(l.Threads, "thread"))
+	add(l.Threads > 0, unit.Count(l.Threads, "thread"))
 	add(l.Direct, "past the page cache")
 	add(l.PerFrame, "a file for each frame")
 	add(l.Congestion != "", "congestion control "+l.Congestion)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -156,7 +157,7 @@ func workloadNames(s *model.Study) []string {
 func (w *paperWriter) counted(x state, workload string) []model.StudyRun {
 	var out []model.StudyRun
 	for _, r := range w.s.Runs {
-		if r.Workload == workload && r.Counted && r.Value != nil && finite(*r.Value) && r.Stage != "a/a" && !w.dropped[r.N] && w.stateOf(r) == x {
+		if r.Workload == workload && r.Counted && r.Value != nil && stat.Finite(*r.Value) && r.Stage != "a/a" && !w.dropped[r.N] && w.stateOf(r) == x {
 			out = append(out, r)
 		}
 	}
@@ -186,7 +187,7 @@ type span struct {
 func spanOf(vs []float64) span {
 	var s span
 	for _, v := range vs {
-		if !finite(v) {
+		if !stat.Finite(v) {
 			continue
 		}
 		if s.N == 0 {
@@ -202,7 +203,7 @@ func spanOf(vs []float64) span {
 func valuesOf(runs []model.StudyRun, f func(model.StudyRun) (float64, bool)) []float64 {
 	var out []float64
 	for _, r := range runs {
-		if v, ok := f(r); ok && finite(v) {
+		if v, ok := f(r); ok && stat.Finite(v) {
 			out = append(out, v)
 		}
 	}
@@ -219,7 +220,7 @@ func outcomeValue(r model.StudyRun) (float64, bool) {
 // outcome prints a value in the unit of its run.
 func outcome(v float64, u string) string {
 	switch {
-	case !finite(v):
+	case !stat.Finite(v):
 		return unknown
 	case u == "bit/s":
 		return unit.BitRate(v).String()
@@ -263,7 +264,7 @@ func outcomeScale(top float64, u string) (div float64, name string) {
 
 // relative prints a ratio against a baseline of 100%: 112%, 99.4%.
 func relative(v *float64) string {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return unknown
 	}
 	p := *v * 100
@@ -275,7 +276,7 @@ func relative(v *float64) string {
 
 // change prints a ratio as what it adds: +12%, −30%, 7.60× from three times on.
 func change(v *float64) string {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return unknown
 	}
 	if *v >= 3 {
@@ -326,7 +327,7 @@ func conclusionClass(c string) string {
 // marginText is the margin of a study as a share: 2%.
 func marginText(s *model.Study) string {
 	m := s.File.Protocol.Margin
-	if !finite(m) || m <= 1 {
+	if !stat.Finite(m) || m <= 1 {
 		return ""
 	}
 	return percent(m - 1)
@@ -368,9 +369,9 @@ func (w *paperWriter) paperProtocol() bool { return w.s.Protocol == "paper" }
 // blocksWord is what n counts.
 func (w *paperWriter) blocksWord(n int) string {
 	if w.paperProtocol() {
-		return plural(n, "run")
+		return unit.Count(n, "run")
 	}
-	return plural(n, "block")
+	return unit.Count(n, "block")
 }
 
 func probabilityCell(p *float64) string {

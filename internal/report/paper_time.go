@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 )
 
 // Bounds of a small chart: more lines or points than these are not told apart
@@ -90,7 +91,7 @@ func (w *paperWriter) course(id, workload string, of course) (paperFigure, strin
 	for _, x := range w.states {
 		for _, r := range w.counted(x, workload) {
 			for _, v := range of.of(r) {
-				if finite(v) {
+				if stat.Finite(v) {
 					top = max(top, v)
 				}
 			}
@@ -205,7 +206,7 @@ func rsd(vs []float64) string {
 	}
 	sum := 0.0
 	for _, v := range vs {
-		if finite(v) {
+		if stat.Finite(v) {
 			sum += (v - s.Mean) * (v - s.Mean)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -82,7 +83,7 @@ func proofSentence(p *model.Proof) string {
 // proofDetail is proofSentence without the ratio, for places that have said
 // it already.
 func proofDetail(p *model.Proof) string {
-	tail := fmt.Sprintf("p = %s, n = %s", probability(p.P), plural(p.Pairs, "pair"))
+	tail := fmt.Sprintf("p = %s, n = %s", probability(p.P), unit.Count(p.Pairs, "pair"))
 	if p.Ratio == nil || p.CILow == nil || p.CIHigh == nil {
 		return tail
 	}
@@ -106,7 +107,7 @@ func controlSentence(p *model.Proof) string {
 	if p.AAPairs == 0 {
 		return ""
 	}
-	return fmt.Sprintf("A/A check: %s, p = %s, n = %s", factor(p.AARatio), probability(p.AAP), plural(p.AAPairs, "pair"))
+	return fmt.Sprintf("A/A check: %s, p = %s, n = %s", factor(p.AARatio), probability(p.AAP), unit.Count(p.AAPairs, "pair"))
 }
 
 func pairsChart(p *model.Proof, ceiling *unit.BitRate) (template.HTML, []legend) {
@@ -116,12 +117,12 @@ func pairsChart(p *model.Proof, ceiling *unit.BitRate) (template.HTML, []legend)
 	}
 	most := max(float64(spreadOf(p.Baseline).Top), float64(spreadOf(p.Treated).Top), float64(spreadOf(p.AA).Top))
 	c := chart.Pairs{Figure: chart.Figure{ID: "pairs", Title: "Goodput of every pair", Desc: pairsDesc(p)}}
-	if ceiling != nil && finite(float64(*ceiling)) {
+	if ceiling != nil && stat.Finite(float64(*ceiling)) {
 		most = max(most, float64(*ceiling))
 	}
 	div, name := rateScale(most)
 	c.YUnit = name
-	if ceiling != nil && finite(float64(*ceiling)) {
+	if ceiling != nil && stat.Finite(float64(*ceiling)) {
 		c.Marks = []chart.Mark{{Y: float64(*ceiling) / div, Label: "ceiling " + ceiling.String()}}
 	}
 	for i := 0; i+1 < len(p.AA); i += 2 {

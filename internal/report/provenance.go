@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // pair is a name and what it stands for.
@@ -81,7 +82,7 @@ func workload(run model.Run) string {
 	}
 	s := fmt.Sprintf("TCP from memory to memory, %s → %s, %s, %s of which the first %s is warm-up and not counted",
 		endpoint(w.Sender, w.From.String(), w.From.IsValid()), endpoint(w.Receiver, w.To.String(), w.To.IsValid()),
-		plural(w.Streams, "stream"), duration(w.Duration), duration(w.Warmup))
+		unit.Count(w.Streams, "stream"), duration(w.Duration), duration(w.Warmup))
 	if w.CC != "" {
 		s += ", congestion control " + w.CC
 	}

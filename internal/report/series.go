@@ -7,6 +7,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 )
 
 // end is one end of a run as its samples show it.
@@ -175,7 +176,7 @@ func thinTo(points []chart.Point, most int) ([]chart.Point, int) {
 		part := points[i:min(i+k, len(points))]
 		p, n := chart.Point{}, 0.0
 		for _, q := range part {
-			if finite(q.Y) {
+			if stat.Finite(q.Y) {
 				p.X, p.Y, n = p.X+q.X, p.Y+q.Y, n+1
 			}
 		}
@@ -192,7 +193,7 @@ func thinTo(points []chart.Point, most int) ([]chart.Point, int) {
 func ys(points []chart.Point, after time.Duration) []float64 {
 	var out []float64
 	for _, p := range points {
-		if p.X > after.Seconds() && finite(p.Y) {
+		if p.X > after.Seconds() && stat.Finite(p.Y) {
 			out = append(out, p.Y)
 		}
 	}
@@ -202,7 +203,7 @@ func ys(points []chart.Point, after time.Duration) []float64 {
 func top(points []chart.Point) float64 {
 	t := 0.0
 	for _, p := range points {
-		if finite(p.Y) {
+		if stat.Finite(p.Y) {
 			t = max(t, p.Y)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -106,13 +107,13 @@ func goodputFigure(tx, rx end, warm time.Duration, ceiling *unit.BitRate) (figur
 	sent := rates(tx.deltas(func(c model.Conn) int64 { return c.BytesAcked }))
 	received := rates(rx.deltas(func(c model.Conn) int64 { return c.BytesReceived }))
 	most := max(top(sent), top(received))
-	if ceiling != nil && finite(float64(*ceiling)) {
+	if ceiling != nil && stat.Finite(float64(*ceiling)) {
 		most = max(most, float64(*ceiling))
 	}
 	p := plot{id: "goodput", title: "Goodput", warm: warm, say: sayRate, lines: []drawn{
 		{"acknowledged at the sender", "s1", sent}, {"received at the receiver", "s2", received}}}
 	p.div, p.unit = rateScale(most)
-	if ceiling != nil && finite(float64(*ceiling)) {
+	if ceiling != nil && stat.Finite(float64(*ceiling)) {
 		p.marks = []chart.Mark{{Y: float64(*ceiling) / p.div, Label: "ceiling " + ceiling.String()}}
 	}
 	return p.figure()

@@ -6,6 +6,8 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/stat"
+	"linerate/internal/unit"
 )
 
 // headView is the top of the page: what a reader in a hurry takes away.
@@ -36,7 +38,7 @@ type fixView struct {
 func headOf(r *model.Results) headView {
 	v := r.Verdict
 	h := headView{Title: title(v), Line: v.Line, Fix: fixOf(r)}
-	if v.ShareOfCeiling != nil && finite(*v.ShareOfCeiling) {
+	if v.ShareOfCeiling != nil && stat.Finite(*v.ShareOfCeiling) {
 		h.Share = percent(*v.ShareOfCeiling)
 	}
 	if c := number(v.Ceiling); c != nil && *c > 0 {
@@ -66,7 +68,7 @@ func headline(v model.Verdict) string {
 // title is the verdict for a reader who reads nothing else.
 func title(v model.Verdict) string {
 	share := ""
-	if v.ShareOfCeiling != nil && finite(*v.ShareOfCeiling) {
+	if v.ShareOfCeiling != nil && stat.Finite(*v.ShareOfCeiling) {
 		share = percent(*v.ShareOfCeiling) + " of its ceiling"
 	}
 	switch {
@@ -107,9 +109,9 @@ func place(v model.Verdict) string {
 }
 
 func evidenceWords(v model.Verdict) string {
-	words := "from " + plural(len(v.Evidence), "observation")
+	words := "from " + unit.Count(len(v.Evidence), "observation")
 	if len(v.Alternatives) > 0 {
-		words += ", " + plural(len(v.Alternatives), "alternative") + " left"
+		words += ", " + unit.Count(len(v.Alternatives), "alternative") + " left"
 	}
 	return words
 }

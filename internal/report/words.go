@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,17 +8,16 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
 // unknown stands for every number that there is not.
 const unknown = "not known"
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
 // rate prints a rate, or that there is none.
 func rate(r *unit.BitRate) string {
-	if r == nil || !finite(float64(*r)) {
+	if r == nil || !stat.Finite(float64(*r)) {
 		return unknown
 	}
 	return r.String()
@@ -28,7 +25,7 @@ func rate(r *unit.BitRate) string {
 
 // percent prints a share of one: 13%, 0.4%, 0%.
 func percent(v float64) string {
-	if !finite(v) {
+	if !stat.Finite(v) {
 		return unknown
 	}
 	p := v * 100
@@ -54,7 +51,7 @@ func trim(s string) string {
 // sig prints v with three significant digits and no exponent where it can.
 func sig(v float64) string {
 	switch a := math.Abs(v); {
-	case !finite(v):
+	case !stat.Finite(v):
 		return unknown
 	case a >= 1e15 || a != 0 && a < 1e-6:
 		return strconv.FormatFloat(v, 'g', 3, 64)
@@ -70,7 +67,7 @@ func sig(v float64) string {
 
 // factor prints a ratio: 7.60×, 1.00×.
 func factor(v *float64) string {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return unknown
 	}
 	return strconv.FormatFloat(*v, 'f', 2, 64) + "×"
@@ -79,7 +76,7 @@ func factor(v *float64) string {
 // probability prints a p-value with two significant digits.
 func probability(p float64) string {
 	switch {
-	case !finite(p):
+	case !stat.Finite(p):
 		return unknown
 	case p < 0.0001:
 		return "< 0.0001"
@@ -125,15 +122,15 @@ func evidenceValue(e model.Evidence) string {
 		r := unit.BitRate(e.Value)
 		return rate(&r)
 	case "bytes", "B":
-		if finite(e.Value) && math.Abs(e.Value) < math.MaxInt64/2 {
+		if stat.Finite(e.Value) && math.Abs(e.Value) < math.MaxInt64/2 {
 			return unit.Bytes(e.Value).String()
 		}
 	case "s":
-		if finite(e.Value) && math.Abs(e.Value) < 1e6 {
+		if stat.Finite(e.Value) && math.Abs(e.Value) < 1e6 {
 			return duration(time.Duration(e.Value * 1e9))
 		}
 	}
-	if !finite(e.Value) {
+	if !stat.Finite(e.Value) {
 		return unknown
 	}
 	return sig(e.Value) + " " + e.Unit
@@ -176,14 +173,6 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// plural prints a count with its noun: 1 pair, 8 pairs.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // spread describes measurements of one kind by their median and range.
 type spread struct {
 	N             int
@@ -191,7 +180,7 @@ type spread struct {
 }
 
 func spreadOf(rates []unit.BitRate) spread {
-	ok := slices.DeleteFunc(slices.Clone(rates), func(r unit.BitRate) bool { return !finite(float64(r)) })
+	ok := slices.DeleteFunc(slices.Clone(rates), func(r unit.BitRate) bool { return !stat.Finite(float64(r)) })
 	if len(ok) == 0 {
 		return spread{}
 	}
@@ -224,10 +213,9 @@ func byteScale(top float64) (div float64, name string) {
 
 // median of what is finite; ok is false when nothing is.
 func median(vs []float64) (m float64, ok bool) {
-	vs = slices.DeleteFunc(slices.Clone(vs), func(v float64) bool { return !finite(v) })
+	vs = slices.DeleteFunc(slices.Clone(vs), func(v float64) bool { return !stat.Finite(v) })
 	if len(vs) == 0 {
 		return 0, false
 	}
-	slices.SortFunc(vs, cmp.Compare[float64])
-	return (vs[(len(vs)-1)/2] + vs[len(vs)/2]) / 2, true
+	return stat.Median(vs), true
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"linerate/internal/stat"
 )
 
 // Margin is the ratio below which an effect is of no use to anybody: with the
@@ -104,7 +106,7 @@ func (g Gate) Apply(runs []float64) (Gated, error) {
 // spreadOf returns the mean and the relative standard deviation (n-1) of x;
 // a mean of 0 has no relative one.
 func spreadOf(x []float64) (m, rsd float64) {
-	m = mean(x)
+	m = stat.Mean(x)
 	sum := 0.0
 	for _, v := range x {
 		sum += (v - m) * (v - m)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 )
 
 // Effects that only planned looks find.
@@ -77,7 +78,7 @@ func ProveAt(s Series, seq Sequence) (model.Proof, error) {
 	p.P, p.Effect = d.P, Undecided
 	if d.Rejected {
 		p.Effect = Gain
-		if mean(values) < 0 {
+		if stat.Mean(values) < 0 {
 			p.Effect = Loss
 		}
 	}
@@ -86,7 +87,7 @@ func ProveAt(s Series, seq Sequence) (model.Proof, error) {
 		if err != nil {
 			return model.Proof{}, err
 		}
-		p.Ratio, p.CILow, p.CIHigh = exp(mean(logs)), exp(lo), exp(hi)
+		p.Ratio, p.CILow, p.CIHigh = exp(stat.Mean(logs)), exp(lo), exp(hi)
 		if !d.Rejected && Equivalent(lo, hi, Margin) {
 			p.Effect = NoEffectAbove
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
@@ -97,7 +98,7 @@ func goodput(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // proveRatio fills ratio, interval, p and effect from log-ratios.
 func proveRatio(p *model.Proof, logs []float64) {
 	p.P = SignFlip(logs)
-	p.Ratio = exp(mean(logs))
+	p.Ratio = exp(stat.Mean(logs))
 	lo, hi := Interval(logs, Alpha)
 	p.CILow, p.CIHigh = exp(lo), exp(hi)
 	switch {
@@ -116,7 +117,7 @@ func proveDifference(p *model.Proof, pairs []Pair) {
 	p.Warnings = append(p.Warnings, noRatio)
 	switch {
 	case p.P > Alpha:
-	case mean(diffs) > 0:
+	case stat.Mean(diffs) > 0:
 		p.Effect = Gain
 	default:
 		p.Effect = Loss
@@ -145,7 +146,7 @@ func checkAA(p *model.Proof, aa []Pair) {
 		return
 	}
 	p.AAP = SignFlip(logs)
-	p.AARatio = exp(mean(logs))
+	p.AARatio = exp(stat.Mean(logs))
 	if p.AAP <= Alpha || math.Abs(*p.AARatio-1) > aaTolerance {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("identical runs differ by a factor of %.3g: something changes the path while it is measured", *p.AARatio))
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"linerate/internal/stat"
 )
 
 // Look is one planned moment at which a study may end: after so many blocks,
@@ -102,7 +104,7 @@ func (s Sequence) Interval(logRatios []float64) (lo, hi float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	centre := mean(logRatios)
+	centre := stat.Mean(logRatios)
 	rejects := func(mu float64) bool { return s.p(logRatios, mu, k) <= s.Looks[k].Spent }
 	// Beyond every value all signs agree: nothing is farther out.
 	reach := 1.01*maxAbs(shifted(logRatios, centre)) + tie

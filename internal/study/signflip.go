@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"linerate/internal/stat"
 )
 
 // MaxPairs is the largest number of pairs that is enumerated in full (2^20
@@ -62,7 +64,7 @@ func Interval(logRatios []float64, alpha float64) (lo, hi float64) {
 		return math.Inf(-1), math.Inf(1)
 	}
 	if need > len(below) {
-		m := mean(logRatios)
+		m := stat.Mean(logRatios)
 		return m, m
 	}
 	slices.Sort(below)
@@ -100,12 +102,4 @@ func absSum(x []float64) float64 {
 		t += math.Abs(v)
 	}
 	return t
-}
-
-func mean(x []float64) float64 {
-	t := 0.0
-	for _, v := range x {
-		t += v
-	}
-	return t / float64(len(x))
 }

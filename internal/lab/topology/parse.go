@@ -1,11 +1,13 @@
 package topology
 
 import (
-	"errors"
-	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"linerate/internal/conf"
 	"linerate/internal/unit"
 )
 
@@ -13,35 +15,42 @@ import (
 // error lists every problem found, one a line, in the order of the file:
 // file:line: reason.
 func Parse(name string, data []byte) (Topology, error) {
-	r := &reader{file: name}
-	root := r.document(data)
-	var t Topology
-	if root.ok() {
-		t = r.topology(root)
+	kind := conf.Kind{Name: "a topology", Want: "want one YAML document with hosts and links", Place: "%s:%d: %s"}
+	r := &reader{conf.NewReader(kind, name)}
+	root := r.Document(data)
+	if !r.Failed() && !root.IsMapping() {
+		r.Problem(root.Line, "want keys such as name, hosts and links")
 	}
-	if r.failed() {
-		return Topology{}, r.err()
+	if r.Failed() {
+		return Topology{}, r.Err()
 	}
-	r.validate(&t)
-	if r.failed() {
-		return Topology{}, r.err()
+	t := r.topology(root)
+	if !r.Failed() {
+		r.validate(&t)
+	}
+	if r.Failed() {
+		return Topology{}, r.Err()
 	}
 	return t, nil
 }
 
-func (r *reader) topology(n node) Topology {
-	r.known(n, "name", "title", "paper", "about", "hosts", "switches", "links", "flow")
-	t := Topology{Name: n.get("name").text(), Title: n.get("title").text(), Paper: n.get("paper").text(), About: n.get("about").text()}
-	for _, f := range n.get("hosts").fields() {
-		t.Hosts = append(t.Hosts, r.host(f.key, f.value))
+// reader gathers the problems of a topology.
+type reader struct{ *conf.Reader }
+
+func (r *reader) topology(n conf.Node) Topology {
+	m := n.Table("topology", "name", "title", "paper", "about", "hosts", "switches", "links", "flow")
+	t := Topology{Name: m.Text("name"), Title: m.Text("title"), Paper: m.Text("paper"), About: m.Text("about")}
+	for _, h := range m.Get("hosts").Table("hosts").All() {
+		t.Hosts = append(t.Hosts, r.host(h))
 	}
-	for _, f := range n.get("switches").fields() {
-		t.Switches = append(t.Switches, r.aSwitch(f.key, f.value))
+	for _, s := range m.Get("switches").Table("switches").All() {
+		mtu := s.Table(s.Key, "mtu").Get("mtu")
+		t.Switches = append(t.Switches, Switch{Name: s.Key, MTU: integer(mtu, defaultSwitchMTU), Line: s.Line})
 	}
-	for _, item := range n.get("links").items() {
+	for _, item := range m.Get("links").Items() {
 		t.Links = append(t.Links, r.link(item))
 	}
-	t.Flow = r.flow(n.get("flow"))
+	t.Flow = flow(m.Get("flow"))
 	return t
 }
 
@@ -53,108 +62,105 @@ const (
 	defaultDisk      = unit.GiB
 )
 
-func (r *reader) host(name string, n node) Host {
-	r.known(n, "kind", "memory", "interfaces", "routes", "forward", "disks", "servers")
-	h := Host{Name: name, Kind: Namespace, Memory: n.get("memory").bytes(0), Forward: n.get("forward").boolean(), Line: n.line}
-	if k := n.get("kind"); k.ok() {
-		h.Kind = Kind(k.text())
+func (r *reader) host(n conf.Node) Host {
+	t := n.Table(n.Key, "kind", "memory", "interfaces", "routes", "forward", "disks", "servers")
+	h := Host{
+		Name: n.Key, Kind: Namespace, Line: n.Line,
+		Memory: size(t.Get("memory"), 0), Forward: t.Get("forward").Bool(),
+	}
+	if t.Has("kind") {
+		h.Kind = Kind(t.Text("kind"))
 		if !slices.Contains([]Kind{Namespace, Kernel, Device}, h.Kind) {
-			r.at(k, "host %s: kind %q: choose namespace, kernel or device", name, h.Kind)
+			r.Problem(t.Where("kind"), "host %s: kind %q: choose namespace, kernel or device", h.Name, h.Kind)
 		}
 	}
-	for _, f := range n.get("interfaces").fields() {
-		r.known(f.value, "address", "mtu", "nic", "numa", "pcie")
-		h.Interfaces = append(h.Interfaces, Interface{Name: f.key, Addr: f.value.get("address").prefix(), MTU: f.value.get("mtu").integer(defaultMTU), Card: r.card(f.value)})
+	for _, i := range t.Get("interfaces").Table("interfaces").All() {
+		h.Interfaces = append(h.Interfaces, r.iface(i))
 	}
-	for _, item := range n.get("routes").items() {
-		r.known(item, "to", "via")
-		route := Route{Via: item.get("via").addr()}
-		if to := item.get("to"); to.ok() && to.text() != "default" {
-			route.To = to.prefix().Masked()
-		}
-		h.Routes = append(h.Routes, route)
+	for _, item := range t.Get("routes").Items() {
+		h.Routes = append(h.Routes, route(item))
 	}
-	for _, f := range n.get("disks").fields() {
-		r.known(f.value, "size", "rate")
-		h.Disks = append(h.Disks, Disk{Name: f.key, Size: f.value.get("size").bytes(defaultDisk), Rate: f.value.get("rate").rate()})
+	for _, d := range t.Get("disks").Table("disks").All() {
+		of := d.Table(d.Key, "size", "rate")
+		h.Disks = append(h.Disks, Disk{Name: d.Key, Size: size(of.Get("size"), defaultDisk), Rate: rate(of.Get("rate"))})
 	}
-	for _, item := range n.get("servers").items() {
-		s := r.server(name, item, h.Disks)
+	for _, item := range t.Get("servers").Items() {
+		s := r.server(h.Name, item, h.Disks)
 		if slices.ContainsFunc(h.Servers, func(o Server) bool { return o.Kind == s.Kind }) {
-			r.at(item, "host %s: a second %s server: its port is taken", name, s.Kind)
+			r.Problem(item.Line, "host %s: a second %s server: its port is taken", h.Name, s.Kind)
 		}
 		h.Servers = append(h.Servers, s)
 	}
 	return h
 }
 
-// card reads what an interface is on a device host.
-func (r *reader) card(n node) Card {
-	c := Card{Model: "e1000e", Node: n.get("numa").integer(0)}
-	if m := n.get("nic"); m.ok() {
-		c.Model = m.text()
+// iface reads an interface, with what it is on a device host.
+func (r *reader) iface(n conf.Node) Interface {
+	t := n.Table(n.Key, "address", "mtu", "nic", "numa", "pcie")
+	c := Card{Model: "e1000e", Node: integer(t.Get("numa"), 0)}
+	if t.Has("nic") {
+		c.Model = t.Text("nic")
 		if !slices.Contains([]string{"e1000e", "vmxnet3", "igb"}, c.Model) {
-			r.at(m, "nic %q: choose e1000e, vmxnet3 or igb", c.Model)
+			r.Problem(t.Where("nic"), "nic %q: choose e1000e, vmxnet3 or igb", c.Model)
 		}
 	}
 	if c.Node != 0 && c.Node != 1 {
-		r.at(n.get("numa"), "numa %d: a device host has nodes 0 and 1", c.Node)
+		r.Problem(t.Where("numa"), "numa %d: a device host has nodes 0 and 1", c.Node)
 	}
-	if p := n.get("pcie"); p.ok() {
-		r.known(p, "speed", "width")
-		c.PortSpeed, c.PortWidth = p.get("speed").number(), p.get("width").integer(1)
+	if t.Has("pcie") {
+		p := t.Get("pcie").Table("pcie", "speed", "width")
+		c.PortSpeed, c.PortWidth = number(p.Get("speed")), integer(p.Get("width"), 1)
 		if !slices.Contains([]float64{2.5, 5, 8, 16}, c.PortSpeed) || !slices.Contains([]int{1, 2, 4, 8, 16}, c.PortWidth) {
-			r.at(p, "pcie: want a speed of 2.5, 5, 8 or 16 (GT/s) and a width of 1, 2, 4, 8 or 16 lanes")
+			r.Problem(p.Line, "pcie: want a speed of 2.5, 5, 8 or 16 (GT/s) and a width of 1, 2, 4, 8 or 16 lanes")
 		}
 	}
-	return c
+	return Interface{Name: n.Key, Addr: prefix(t.Get("address")), MTU: integer(t.Get("mtu"), defaultMTU), Card: c}
+}
+
+func route(n conf.Node) Route {
+	t := n.Table(n.Key, "to", "via")
+	out := Route{Via: conf.Read(t.Get("via"), "an address such as 10.0.0.1", netip.ParseAddr)}
+	if t.Has("to") && t.Text("to") != "default" {
+		out.To = prefix(t.Get("to")).Masked()
+	}
+	return out
 }
 
 // server is a kind alone, or a kind and the disk it serves.
-func (r *reader) server(host string, n node, disks []Disk) Server {
-	s := Server{Kind: n.text()}
-	if n.isMap() {
-		r.known(n, "kind", "disk")
-		s = Server{Kind: n.get("kind").text(), Disk: n.get("disk").text()}
+func (r *reader) server(host string, n conf.Node, disks []Disk) Server {
+	s := Server{}
+	if n.IsMapping() {
+		t := n.Table(n.Key, "kind", "disk")
+		s = Server{Kind: t.Text("kind"), Disk: t.Text("disk")}
+	} else {
+		s.Kind = n.Text()
 	}
 	if !slices.Contains(serverKinds(), s.Kind) {
-		r.at(n, "host %s: there is no server %q; choose nfs, smb, iscsi or ssh", host, s.Kind)
+		r.Problem(n.Line, "host %s: there is no server %q; choose nfs, smb, iscsi or ssh", host, s.Kind)
 	}
 	if s.Disk != "" && !slices.ContainsFunc(disks, func(d Disk) bool { return d.Name == s.Disk }) {
-		r.at(n, "host %s: server %s: the host has no disk %q", host, s.Kind, s.Disk)
+		r.Problem(n.Line, "host %s: server %s: the host has no disk %q", host, s.Kind, s.Disk)
 	}
 	return s
 }
 
-func (r *reader) aSwitch(name string, n node) Switch {
-	r.known(n, "mtu")
-	return Switch{Name: name, MTU: n.get("mtu").integer(defaultSwitchMTU), Line: n.line}
-}
-
-func (r *reader) link(n node) Link {
-	r.known(n, append([]string{"between", "rtt", "there", "back", "direct"}, shapeKeys()...)...)
-	l := Link{Line: n.line}
-	ends := n.get("between").items()
+func (r *reader) link(n conf.Node) Link {
+	t := n.Table(n.Key, append([]string{"between", "rtt", "there", "back", "direct"}, shapeKeys()...)...)
+	l := Link{Line: n.Line}
+	ends := t.Get("between").Items()
 	if len(ends) != 2 {
-		r.at(n, "a link is between two ends: between: [client1.eth0, switch]")
+		r.Problem(n.Line, "a link is between two ends: between: [client1.eth0, switch]")
 		return l
 	}
-	l.A, l.B = parseEnd(ends[0].text()), parseEnd(ends[1].text())
+	l.A, l.B = parseEnd(ends[0].Text()), parseEnd(ends[1].Text())
 	l.ID = linkID(l.A, l.B)
-	l.Direct = n.get("direct").boolean()
-	both := r.shape(n, Shape{})
-	if rtt := n.get("rtt"); rtt.ok() {
-		both.Delay = rtt.duration() / 2
+	l.Direct = t.Get("direct").Bool()
+	both := shape(t, Shape{})
+	if t.Has("rtt") {
+		both.Delay = duration(t.Get("rtt")) / 2
 	}
-	l.AB, l.BA = both, both
-	if d := n.get("there"); d.ok() {
-		r.known(d, shapeKeys()...)
-		l.AB = r.shape(d, both)
-	}
-	if d := n.get("back"); d.ok() {
-		r.known(d, shapeKeys()...)
-		l.BA = r.shape(d, both)
-	}
+	l.AB = shape(t.Get("there").Table("there", shapeKeys()...), both)
+	l.BA = shape(t.Get("back").Table("back", shapeKeys()...), both)
 	return l
 }
 
@@ -163,72 +169,95 @@ func shapeKeys() []string {
 }
 
 // shape reads one direction; what is not said is as in base.
-func (r *reader) shape(n node, base Shape) Shape {
+func shape(t conf.Table, base Shape) Shape {
 	s := base
-	for _, f := range n.fields() {
-		v := f.value
-		switch f.key {
+	for _, v := range t.All() {
+		switch v.Key {
 		case "rate":
-			s.Rate = v.rate()
+			s.Rate = rate(v)
 		case "delay":
-			s.Delay = v.duration()
+			s.Delay = duration(v)
 		case "jitter":
-			s.Jitter = v.duration()
+			s.Jitter = duration(v)
 		case "loss":
-			s.Loss = v.share()
+			s.Loss = share(v)
 		case "loss_burst":
-			s.LossBurst = v.number()
+			s.LossBurst = number(v)
 		case "duplicate":
-			s.Duplicate = v.share()
+			s.Duplicate = share(v)
 		case "reorder":
-			s.Reorder = v.share()
+			s.Reorder = share(v)
 		case "reorder_by":
-			s.ReorderBy = v.duration()
+			s.ReorderBy = duration(v)
 		case "mtu":
-			s.MTU = v.integer(0)
+			s.MTU = integer(v, 0)
 		case "queue":
-			s.Queue = v.bytes(0)
+			s.Queue = size(v, 0)
 		}
 	}
 	return s
 }
 
-func (r *reader) flow(n node) Flow {
-	r.known(n, "from", "to", "via")
-	f := Flow{Receiver: n.get("to").text(), Via: n.get("via").text()}
-	for _, item := range n.get("from").items() {
-		f.Senders = append(f.Senders, item.text())
+func flow(n conf.Node) Flow {
+	t := n.Table("flow", "from", "to", "via")
+	f := Flow{Receiver: t.Text("to"), Via: t.Text("via")}
+	for _, item := range t.Get("from").Items() {
+		f.Senders = append(f.Senders, item.Text())
 	}
 	return f
 }
 
-// problem is one thing wrong, at a line.
-type problem struct {
-	line int
-	what string
+func rate(n conf.Node) unit.BitRate {
+	return conf.Read(n, "a rate such as 10Gbit/s", unit.ParseBitRate)
 }
 
-type reader struct {
-	file     string
-	problems []problem
+func duration(n conf.Node) time.Duration {
+	return conf.Read(n, "a time such as 5ms", time.ParseDuration)
 }
 
-func (r *reader) failed() bool { return len(r.problems) > 0 }
-
-func (r *reader) at(n node, format string, args ...any) { r.line(n.line, format, args...) }
-
-func (r *reader) line(line int, format string, args ...any) {
-	r.problems = append(r.problems, problem{line, fmt.Sprintf(format, args...)})
+func prefix(n conf.Node) netip.Prefix {
+	return conf.Read(n, "an address with its prefix length, such as 10.0.0.1/24", netip.ParsePrefix)
 }
 
-// err is all problems, each once, in the order of the file.
-func (r *reader) err() error {
-	slices.SortStableFunc(r.problems, func(a, b problem) int { return a.line - b.line })
-	var errs []error
-	for _, p := range slices.Compact(r.problems) {
-		errs = append(errs, fmt.Errorf("%s:%d: %s", r.file, p.line, p.what))
+func number(n conf.Node) float64 { return conf.Read(n, "a number", parseNumber) }
+
+func share(n conf.Node) float64 {
+	return conf.Read(n, "a share such as 0.1%, from 0 to 100%", ParseShare)
+}
+
+func size(n conf.Node, otherwise unit.Bytes) unit.Bytes {
+	if n.Missing() {
+		return otherwise
 	}
-	return errors.Join(errs...)
+	return conf.Read(n, "a size such as 256KiB", unit.ParseBytes)
+}
+
+func integer(n conf.Node, otherwise int) int {
+	if n.Missing() {
+		return otherwise
+	}
+	return conf.Read(n, "a whole number", strconv.Atoi)
+}
+
+func parseNumber(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err == nil && (v != v || v > 1e12 || v < 0) {
+		return 0, strconv.ErrRange
+	}
+	return v, err
+}
+
+// ParseShare reads "0.1%" or "0.001" as 0.001; beyond 0 to 1 is an error.
+func ParseShare(s string) (float64, error) {
+	num, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := parseNumber(strings.TrimSpace(num))
+	if percent {
+		v /= 100
+	}
+	if err == nil && v > 1 {
+		return 0, strconv.ErrRange
+	}
+	return v, err
 }
 
 // bounds of times in a file.

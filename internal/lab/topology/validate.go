@@ -29,13 +29,13 @@ var (
 // validate reports what could not be built.
 func (r *reader) validate(t *Topology) {
 	if !labelPattern.MatchString(t.Name) {
-		r.line(1, "name %q: want lower-case letters, digits and hyphens", t.Name)
+		r.Problem(1, "name %q: want lower-case letters, digits and hyphens", t.Name)
 	}
 	if len(t.Hosts) < 2 || len(t.Hosts) > maxHosts {
-		r.line(1, "%d hosts: a lab has 2 to %d", len(t.Hosts), maxHosts)
+		r.Problem(1, "%d hosts: a lab has 2 to %d", len(t.Hosts), maxHosts)
 	}
 	if len(t.Switches) > maxSwitches {
-		r.line(1, "%d switches: a lab has at most %d", len(t.Switches), maxSwitches)
+		r.Problem(1, "%d switches: a lab has at most %d", len(t.Switches), maxSwitches)
 	}
 	r.names(t)
 	for _, h := range t.Hosts {
@@ -48,7 +48,7 @@ func (r *reader) validate(t *Topology) {
 		r.checkLink(t, l)
 	}
 	r.checkPorts(t)
-	if r.failed() {
+	if r.Failed() {
 		return // the rest presumes that names and ends are right
 	}
 	r.checkLoops(t)
@@ -60,10 +60,10 @@ func (r *reader) names(t *Topology) {
 	seen := map[string]bool{}
 	note := func(line int, kind, name string) {
 		if !labelPattern.MatchString(name) {
-			r.line(line, "%s %q: a name has lower-case letters, digits and hyphens, at most 32", kind, name)
+			r.Problem(line, "%s %q: a name has lower-case letters, digits and hyphens, at most 32", kind, name)
 		}
 		if seen[name] {
-			r.line(line, "%s %s: there is another host or switch of that name", kind, name)
+			r.Problem(line, "%s %s: there is another host or switch of that name", kind, name)
 		}
 		seen[name] = true
 	}
@@ -77,39 +77,39 @@ func (r *reader) names(t *Topology) {
 
 func (r *reader) checkHost(h Host) {
 	if len(h.Interfaces) == 0 {
-		r.line(h.Line, "host %s has no interfaces", h.Name)
+		r.Problem(h.Line, "host %s has no interfaces", h.Name)
 	}
 	if h.Memory != 0 && h.Memory < minMemory {
-		r.line(h.Line, "host %s: memory %s: want at least %s", h.Name, h.Memory, minMemory)
+		r.Problem(h.Line, "host %s: memory %s: want at least %s", h.Name, h.Memory, minMemory)
 	}
 	for _, i := range h.Interfaces {
 		at := h.Name + "." + i.Name
 		if !ifacePattern.MatchString(i.Name) || i.Name == "lo" {
-			r.line(h.Line, "interface %q of host %s: want a name such as eth0", i.Name, h.Name)
+			r.Problem(h.Line, "interface %q of host %s: want a name such as eth0", i.Name, h.Name)
 		}
 		if !i.Addr.IsValid() || !i.Addr.Addr().Is4() || !i.Addr.Addr().IsPrivate() || i.Addr.Bits() > 30 || i.Addr.Masked().Addr() == i.Addr.Addr() {
-			r.line(h.Line, "interface %s: address %s: want a private IPv4 address of a host with its prefix length, such as 10.0.0.1/24", at, i.Addr)
+			r.Problem(h.Line, "interface %s: address %s: want a private IPv4 address of a host with its prefix length, such as 10.0.0.1/24", at, i.Addr)
 		}
 		r.checkMTU(h.Line, "interface "+at, i.MTU)
 	}
 	for _, route := range h.Routes {
 		if !slices.ContainsFunc(h.Interfaces, func(i Interface) bool { return i.Addr.Contains(route.Via) }) {
-			r.line(h.Line, "host %s: route via %s: no interface of the host is on that network", h.Name, route.Via)
+			r.Problem(h.Line, "host %s: route via %s: no interface of the host is on that network", h.Name, route.Via)
 		}
 	}
 	for _, d := range h.Disks {
 		if d.Name == "memory" || !labelPattern.MatchString(d.Name) {
-			r.line(h.Line, "host %s: disk %q: want a word, other than memory, which is the disk of hosts without one", h.Name, d.Name)
+			r.Problem(h.Line, "host %s: disk %q: want a word, other than memory, which is the disk of hosts without one", h.Name, d.Name)
 		}
 		if d.Size < unit.MiB || d.Rate < 0 {
-			r.line(h.Line, "host %s: disk %s: want a size of at least 1 MiB", h.Name, d.Name)
+			r.Problem(h.Line, "host %s: disk %s: want a size of at least 1 MiB", h.Name, d.Name)
 		}
 	}
 }
 
 func (r *reader) checkMTU(line int, what string, mtu int) {
 	if mtu < minMTU || mtu > maxMTU {
-		r.line(line, "%s: MTU %d: want %d to %d", what, mtu, minMTU, maxMTU)
+		r.Problem(line, "%s: MTU %d: want %d to %d", what, mtu, minMTU, maxMTU)
 	}
 }
 
@@ -118,10 +118,10 @@ func (r *reader) checkLink(t *Topology, l Link) {
 		r.checkEnd(t, l, e)
 	}
 	if l.Direct && (l.A.Interface == "" || l.B.Interface == "" || l.AB != (Shape{Rate: l.AB.Rate}) || l.AB != l.BA) {
-		r.line(l.Line, "link %s: a direct link joins two hosts and has a rate, nothing else", l)
+		r.Problem(l.Line, "link %s: a direct link joins two hosts and has a rate, nothing else", l)
 	}
 	if l.A == l.B {
-		r.line(l.Line, "link %s joins a thing with itself", l)
+		r.Problem(l.Line, "link %s joins a thing with itself", l)
 	}
 	for _, s := range []Shape{l.AB, l.BA} {
 		r.checkShape(l, s)
@@ -135,16 +135,16 @@ func (r *reader) checkEnd(t *Topology, l Link, e End) {
 	h, ok := t.Host(e.Node)
 	switch {
 	case !ok:
-		r.line(l.Line, "link %s: there is no host or switch %q; there are %s", l, e.Node, strings.Join(t.nodes(), ", "))
+		r.Problem(l.Line, "link %s: there is no host or switch %q; there are %s", l, e.Node, strings.Join(t.nodes(), ", "))
 	case e.Interface == "":
-		r.line(l.Line, "link %s: say which interface of host %s, e.g. %s.eth0", l, e.Node, e.Node)
+		r.Problem(l.Line, "link %s: say which interface of host %s, e.g. %s.eth0", l, e.Node, e.Node)
 	case !slices.ContainsFunc(h.Interfaces, func(i Interface) bool { return i.Name == e.Interface }):
-		r.line(l.Line, "link %s: host %s has no interface %q", l, e.Node, e.Interface)
+		r.Problem(l.Line, "link %s: host %s has no interface %q", l, e.Node, e.Interface)
 	}
 }
 
 func (r *reader) checkShape(l Link, s Shape) {
-	bad := func(what string, v any, want string) { r.line(l.Line, "link %s: %s %v: %s", l, what, v, want) }
+	bad := func(what string, v any, want string) { r.Problem(l.Line, "link %s: %s %v: %s", l, what, v, want) }
 	if s.Rate <= 0 || s.Rate > maxRate {
 		bad("rate", s.Rate, "want more than 0, at most "+maxRate.String())
 	}
@@ -177,14 +177,14 @@ func (r *reader) checkPorts(t *Topology) {
 				continue
 			}
 			if used[e]++; used[e] > 1 {
-				r.line(l.Line, "link %s: %s is on another link already", l, e)
+				r.Problem(l.Line, "link %s: %s is on another link already", l, e)
 			}
 		}
 	}
 	for _, h := range t.Hosts {
 		for _, i := range h.Interfaces {
 			if used[End{h.Name, i.Name}] == 0 {
-				r.line(h.Line, "interface %s.%s is on no link", h.Name, i.Name)
+				r.Problem(h.Line, "interface %s.%s is on no link", h.Name, i.Name)
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (r *reader) checkLoops(t *Topology) {
 		}
 		a, b := find(l.A.Node), find(l.B.Node)
 		if a == b {
-			r.line(l.Line, "link %s closes a loop of switches", l)
+			r.Problem(l.Line, "link %s closes a loop of switches", l)
 			continue
 		}
 		group[a] = b
@@ -227,17 +227,17 @@ func (r *reader) checkAddresses(t *Topology) {
 			h, _ := t.Host(p.Host)
 			a := p.Interface.Addr
 			if other, ok := owner[a.Addr()]; ok {
-				r.line(h.Line, "address %s of %s is that of %s", a.Addr(), p, other.port)
+				r.Problem(h.Line, "address %s of %s is that of %s", a.Addr(), p, other.port)
 			}
 			owner[a.Addr()] = place{i, p}
 			if a.Masked() != first {
-				r.line(h.Line, "%s (%s) and %s (%s) are joined, but on different networks", seg[0], seg[0].Interface.Addr, p, a)
+				r.Problem(h.Line, "%s (%s) and %s (%s) are joined, but on different networks", seg[0], seg[0].Interface.Addr, p, a)
 			}
 		}
 		for n, j := range nets {
 			if j != i && n.Overlaps(first) {
 				h, _ := t.Host(seg[0].Host)
-				r.line(h.Line, "network %s of %s overlaps with %s, which is not joined to it", first, seg[0], n)
+				r.Problem(h.Line, "network %s of %s overlaps with %s, which is not joined to it", first, seg[0], n)
 			}
 		}
 		nets[first] = i
@@ -248,18 +248,18 @@ func (r *reader) checkFlow(t *Topology) {
 	f := t.Flow
 	h, ok := t.Host(f.Receiver)
 	if !ok || len(f.Senders) == 0 {
-		r.line(1, "flow: say from which hosts to which: flow: {from: [client1], to: server1, via: eth0}")
+		r.Problem(1, "flow: say from which hosts to which: flow: {from: [client1], to: server1, via: eth0}")
 		return
 	}
 	if !slices.ContainsFunc(h.Interfaces, func(i Interface) bool { return i.Name == f.Via }) {
-		r.line(1, "flow: host %s has no interface %q", f.Receiver, f.Via)
+		r.Problem(1, "flow: host %s has no interface %q", f.Receiver, f.Via)
 		return
 	}
 	for _, s := range f.Senders {
 		if _, ok := t.Host(s); !ok {
-			r.line(1, "flow: there is no host %q", s)
+			r.Problem(1, "flow: there is no host %q", s)
 		} else if _, ok := t.Path(s, f.Receiver, f.Via); !ok || s == f.Receiver {
-			r.line(1, "flow: %s has no way to %s.%s", s, f.Receiver, f.Via)
+			r.Problem(1, "flow: %s has no way to %s.%s", s, f.Receiver, f.Via)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (s *Summary) generator(r Result, w Witness) {
 	if run > 0 {
 		waited = r.Waited.Seconds() / run
 	}
-	s.Evidence = append(s.Evidence, fmt.Sprintf("the %s waited for the target %.0f%% of the time", count(r.Threads, "thread"), 100*min(waited, 1)))
+	s.Evidence = append(s.Evidence, fmt.Sprintf("the %s waited for the target %.0f%% of the time", unit.CountInWords(r.Threads, "thread"), 100*min(waited, 1)))
 	if w.Null <= 0 {
 		s.Evidence = append(s.Evidence, "what the generator does alone was not measured")
 		return
@@ -256,13 +256,6 @@ func (s *Summary) series(r Result) {
 		}
 		s.Evidence = append(s.Evidence, fmt.Sprintf("it %s from %v to %v per second after %v (%ds): the mean is of two levels, and neither", word, unit.Bytes(c.Before), unit.Bytes(c.Behind), c.After, c.At))
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // String says what failed and where.

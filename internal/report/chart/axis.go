@@ -3,6 +3,8 @@ package chart
 import (
 	"math"
 	"strconv"
+
+	"linerate/internal/stat"
 )
 
 // axis maps values to coordinates, with round ticks.
@@ -15,7 +17,7 @@ type axis struct {
 // newAxis covers [lo, hi] with about n steps of 1, 2 or 5 × 10^k, and widens
 // hi to the next tick where grow is set.
 func newAxis(lo, hi, from, to float64, n int, grow bool) axis {
-	if !finite(lo) || !finite(hi) || hi <= lo || hi-lo > 1e300 {
+	if !stat.Finite(lo) || !stat.Finite(hi) || hi <= lo || hi-lo > 1e300 {
 		lo, hi = 0, 1
 	}
 	a := axis{lo: lo, hi: hi, from: from, to: to, step: niceStep((hi - lo) / float64(n))}

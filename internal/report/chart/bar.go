@@ -1,5 +1,7 @@
 package chart
 
+import "linerate/internal/stat"
+
 // Size of a figure without text; the page stretches it.
 const (
 	barWidth  = 1000.0
@@ -23,14 +25,14 @@ func (m Meter) SVG() string {
 	c.rect("track", 0, 0, barWidth, barHeight, "")
 	m.bar(&c, "ceiling", m.Ceiling, 0, barHeight)
 	m.bar(&c, "value", m.Value, 4, barHeight-8)
-	if v := m.Mark; v != nil && finite(*v) && *v > 0 && finite(m.Scale) && *v <= m.Scale {
+	if v := m.Mark; v != nil && stat.Finite(*v) && *v > 0 && stat.Finite(m.Scale) && *v <= m.Scale {
 		c.rect("mark", max(0, *v/m.Scale*barWidth-2), 0, 4, barHeight, "predicted")
 	}
 	return c.end()
 }
 
 func (m Meter) bar(c *canvas, class string, v *float64, y, h float64) {
-	if v == nil || !finite(*v) || *v <= 0 || !finite(m.Scale) || m.Scale <= 0 {
+	if v == nil || !stat.Finite(*v) || *v <= 0 || !stat.Finite(m.Scale) || m.Scale <= 0 {
 		return
 	}
 	w := *v / m.Scale * barWidth
@@ -63,7 +65,7 @@ func (s Stack) SVG() string {
 	c.rect("track", 0, 0, barWidth, barHeight, "")
 	x := 0.0
 	for _, p := range s.Parts {
-		if !finite(p.Share) || p.Share <= 0 {
+		if !stat.Finite(p.Share) || p.Share <= 0 {
 			continue
 		}
 		w := min(p.Share*barWidth, barWidth-x)

@@ -1,6 +1,10 @@
 package chart
 
-import "math"
+import (
+	"math"
+
+	"linerate/internal/stat"
+)
 
 // Bar is one row of Bars. Class is b1 … b5.
 type Bar struct {
@@ -45,7 +49,7 @@ func (b Bars) SVG() string {
 	x := newAxis(0, b.top(), barLeft, barRight, 6, true)
 	var c canvas
 	c.open(b.Figure, "fig bars", width, bottom+34, false)
-	if b.Band != nil && finite(b.Band[0]) && finite(b.Band[1]) {
+	if b.Band != nil && stat.Finite(b.Band[0]) && stat.Finite(b.Band[1]) {
 		c.rect("band", x.at(max(0, b.Band[0])), 0, x.at(b.Band[1])-x.at(max(0, b.Band[0])), bottom, "")
 	}
 	ticks := x.ticks()
@@ -65,7 +69,7 @@ func (b Bars) SVG() string {
 			c.text("tick", anchor, x.at(v), bottom+18, label)
 		}
 	}
-	if b.Ref != nil && finite(*b.Ref) {
+	if b.Ref != nil && stat.Finite(*b.Ref) {
 		c.line("mark", x.at(*b.Ref), 0, x.at(*b.Ref), bottom)
 	}
 	for i, row := range b.Rows {
@@ -78,7 +82,7 @@ func (b Bars) SVG() string {
 func (r Bar) draw(c *canvas, x axis, y float64) {
 	c.text("label", "start", barLeft, y+rowText, Cut(r.Label, maxLabel))
 	c.text("figure", "end", barRight, y+rowText, r.Text)
-	if r.Value == nil || !finite(*r.Value) || *r.Value < 0 {
+	if r.Value == nil || !stat.Finite(*r.Value) || *r.Value < 0 {
 		return
 	}
 	c.rect("bar "+ident(r.Class), barLeft, y+rowBar, max(0, x.at(*r.Value)-barLeft), barThick, r.Title)
@@ -98,7 +102,7 @@ func (r Bar) draw(c *canvas, x axis, y float64) {
 
 // edge is an end of an interval, or of the axis where it has none.
 func edge(v *float64, otherwise float64) float64 {
-	if v == nil || !finite(*v) {
+	if v == nil || !stat.Finite(*v) {
 		return otherwise
 	}
 	return max(0, *v)
@@ -106,12 +110,12 @@ func edge(v *float64, otherwise float64) float64 {
 
 func (b Bars) top() float64 {
 	top := b.Top
-	if b.Ref != nil && finite(*b.Ref) {
+	if b.Ref != nil && stat.Finite(*b.Ref) {
 		top = max(top, *b.Ref)
 	}
 	for _, r := range b.Rows {
 		for _, v := range []*float64{r.Value, r.High} {
-			if v != nil && finite(*v) {
+			if v != nil && stat.Finite(*v) {
 				top = max(top, *v)
 			}
 		}

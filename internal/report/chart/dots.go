@@ -1,5 +1,7 @@
 package chart
 
+import "linerate/internal/stat"
+
 // Dot is one run. Class is before, after, control, or out: not counted.
 type Dot struct {
 	X, Y  float64
@@ -27,7 +29,7 @@ func (d Dots) SVG() string {
 		drawMark(&c, y, m)
 	}
 	for _, p := range d.Dots {
-		if !finite(p.X) || !finite(p.Y) {
+		if !stat.Finite(p.X) || !stat.Finite(p.Y) {
 			continue
 		}
 		px, py := x.at(p.X), y.at(p.Y)
@@ -44,12 +46,12 @@ func (d Dots) SVG() string {
 func (d Dots) axes() (x, y axis) {
 	var xs, ys []float64
 	for _, p := range d.Dots {
-		if finite(p.X) && finite(p.Y) {
+		if stat.Finite(p.X) && stat.Finite(p.Y) {
 			xs, ys = append(xs, p.X), append(ys, p.Y)
 		}
 	}
 	for _, m := range d.Marks {
-		if finite(m.Y) {
+		if stat.Finite(m.Y) {
 			ys = append(ys, m.Y)
 		}
 	}

@@ -1,6 +1,10 @@
 package chart
 
-import "strings"
+import (
+	"strings"
+
+	"linerate/internal/stat"
+)
 
 // Point is one reading. A point that is not finite breaks the line.
 type Point struct{ X, Y float64 }
@@ -64,7 +68,7 @@ func (l Line) bounds() (lo, hi, top float64) {
 	first := true
 	for _, s := range l.Series {
 		for _, p := range s.Points {
-			if !finite(p.X) || !finite(p.Y) {
+			if !stat.Finite(p.X) || !stat.Finite(p.Y) {
 				continue
 			}
 			if first {
@@ -74,7 +78,7 @@ func (l Line) bounds() (lo, hi, top float64) {
 		}
 	}
 	for _, m := range l.Marks {
-		if finite(m.Y) {
+		if stat.Finite(m.Y) {
 			top = max(top, m.Y)
 		}
 	}
@@ -107,7 +111,7 @@ func frame(c *canvas, x, y axis, xUnit, yUnit string) {
 }
 
 func drawMark(c *canvas, y axis, m Mark) {
-	if !finite(m.Y) || m.Y < 0 {
+	if !stat.Finite(m.Y) || m.Y < 0 {
 		return
 	}
 	c.line("mark", plotLeft, y.at(m.Y), plotRight, y.at(m.Y))
@@ -125,7 +129,7 @@ func paths(points []Point, x, y axis) []string {
 		}
 	}
 	for _, p := range points {
-		if !finite(p.X) || !finite(p.Y) {
+		if !stat.Finite(p.X) || !stat.Finite(p.Y) {
 			flush()
 			continue
 		}

@@ -1,5 +1,7 @@
 package chart
 
+import "linerate/internal/stat"
+
 // Pair is two measurements made side by side.
 type Pair struct {
 	Label        string
@@ -52,7 +54,7 @@ func (p Pairs) column(c *canvas, y axis, pair Pair, x float64, i int, step float
 	if step >= 36 || i%every(step) == 0 {
 		c.text("tick", "middle", x, plotBottom+19, pair.Label)
 	}
-	if !finite(pair.Before) || !finite(pair.After) {
+	if !stat.Finite(pair.Before) || !stat.Finite(pair.After) {
 		return
 	}
 	shift := min(step/6, 7) // side by side, so that equal values are both seen
@@ -70,13 +72,13 @@ func (p Pairs) top() float64 {
 	top := 0.0
 	for _, pair := range p.Pairs {
 		for _, v := range []float64{pair.Before, pair.After} {
-			if finite(v) {
+			if stat.Finite(v) {
 				top = max(top, v)
 			}
 		}
 	}
 	for _, m := range p.Marks {
-		if finite(m.Y) {
+		if stat.Finite(m.Y) {
 			top = max(top, m.Y)
 		}
 	}

@@ -2,10 +2,11 @@ package chart
 
 import (
 	"html"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"linerate/internal/stat"
 )
 
 // Size of the figures with axes, in user units; the page scales them.
@@ -102,7 +103,7 @@ func ident(s string) string {
 // num prints a coordinate with one decimal. What is not finite was filtered
 // before; should one get here it must not break the document.
 func num(v float64) string {
-	if !finite(v) {
+	if !stat.Finite(v) {
 		return "0"
 	}
 	s := strconv.FormatFloat(v, 'f', 1, 64)
@@ -112,5 +113,3 @@ func num(v float64) string {
 	}
 	return s
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

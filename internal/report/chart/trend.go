@@ -1,5 +1,7 @@
 package chart
 
+import "linerate/internal/stat"
+
 // Spot is a measured point with the ends of what was measured there.
 type Spot struct {
 	X, Y      float64
@@ -51,7 +53,7 @@ func (t Trend) places(c *canvas, x axis) {
 	for _, s := range t.Curves {
 		for _, p := range s.Spots {
 			at := x.at(p.X)
-			if !finite(p.X) || at < last+30 {
+			if !stat.Finite(p.X) || at < last+30 {
 				continue
 			}
 			last = at
@@ -71,11 +73,11 @@ func (s Curve) draw(c *canvas, x, y axis) {
 		c.put(`<path class="line `, ident(s.Class), `" d="`, d, "\"/>\n")
 	}
 	for _, p := range s.Spots {
-		if !finite(p.X) || !finite(p.Y) {
+		if !stat.Finite(p.X) || !stat.Finite(p.Y) {
 			continue
 		}
 		at := x.at(p.X)
-		if finite(p.Low) && finite(p.High) && p.High > p.Low {
+		if stat.Finite(p.Low) && stat.Finite(p.High) && p.High > p.Low {
 			for _, v := range []float64{p.Low, p.High} {
 				c.line("whisker", at-4, y.at(max(0, v)), at+4, y.at(max(0, v)))
 			}
@@ -89,20 +91,20 @@ func (t Trend) axes() (x, y axis) {
 	lo, hi, top, first := 0.0, 0.0, 0.0, true
 	for _, s := range t.Curves {
 		for _, p := range s.Spots {
-			if !finite(p.X) || !finite(p.Y) {
+			if !stat.Finite(p.X) || !stat.Finite(p.Y) {
 				continue
 			}
 			if first {
 				lo, hi, first = p.X, p.X, false
 			}
 			lo, hi, top = min(lo, p.X), max(hi, p.X), max(top, p.Y)
-			if finite(p.High) {
+			if stat.Finite(p.High) {
 				top = max(top, p.High)
 			}
 		}
 	}
 	for _, m := range t.Marks {
-		if finite(m.Y) {
+		if stat.Finite(m.Y) {
 			top = max(top, m.Y)
 		}
 	}

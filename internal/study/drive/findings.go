@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
 )
@@ -84,9 +85,9 @@ func (d *Drive) compared(e *effect, c *model.StudyComparison, alone shown, holm 
 	}
 	baseline, treated := e.sides(c.N)
 	if len(baseline) > 0 {
-		c.Baseline, c.Treated = mean(baseline), mean(treated)
+		c.Baseline, c.Treated = stat.Mean(baseline), stat.Mean(treated)
 		if logs, ok := logRatios(baseline, treated); ok {
-			c.Ratio = exp(mean(logs))
+			c.Ratio = exp(stat.Mean(logs))
 		}
 	}
 	p := alone.p
@@ -178,7 +179,7 @@ func (d *Drive) paper(e *effect, c *model.StudyComparison) {
 	if c.Conclusion != "" {
 		return
 	}
-	c.Baseline, c.Treated = mean(baseline), mean(treated)
+	c.Baseline, c.Treated = stat.Mean(baseline), stat.Mean(treated)
 	within := fmt.Sprintf("one group of %d runs and one of the baseline, at another time: no interval", p.Runs)
 	if c.Baseline <= 0 {
 		c.Conclusion, c.Why = model.StudyUndecided, "the baseline moved nothing: there is no ratio"
@@ -208,10 +209,10 @@ func (d *Drive) identical() []model.StudyAA {
 		aa := model.StudyAA{Workload: w.Name, N: blocks, Looks: []model.StudyPlanLook{}}
 		if len(logs) == blocks {
 			p := study.SignFlip(logs)
-			aa.Ratio, aa.P = exp(mean(logs)), &p
+			aa.Ratio, aa.P = exp(stat.Mean(logs)), &p
 		}
 		if len(logs) > 1 {
-			noise := deviation(logs) / math.Sqrt2
+			noise := stat.Deviation(logs) / math.Sqrt2
 			aa.Noise = &noise
 			for _, look := range d.seq.Looks {
 				aa.Looks = append(aa.Looks, model.StudyPlanLook{
@@ -238,8 +239,8 @@ func (d *Drive) discarded() []model.StudyDiscarded {
 		}
 		for i, values := range g.Discarded {
 			x := model.StudyDiscarded{Factor: c.factor, Level: c.level, Workload: c.workloads[0], Values: values}
-			if m := mean(values); m > 0 {
-				x.RSD = deviation(values) / m
+			if m := stat.Mean(values); m > 0 {
+				x.RSD = stat.Deviation(values) / m
 			}
 			for _, s := range c.blocks[i].slots {
 				x.Runs = append(x.Runs, s.n)

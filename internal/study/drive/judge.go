@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
 )
@@ -128,7 +129,7 @@ func (d *Drive) judge(e *effect, n int) error {
 		return err
 	}
 	e.blocks, e.ratio, e.rejects = n, ratio, decided.Rejected
-	e.mean, e.spread = mean(values), deviation(values)
+	e.mean, e.spread = stat.Mean(values), stat.Deviation(values)
 	if e.rejects {
 		p, err := d.smallestLevel(values)
 		if err != nil {
@@ -380,24 +381,4 @@ func paperCases(f model.StudyFile) []*comparison {
 		}
 	}
 	return out
-}
-
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
-// deviation is the standard deviation (n-1) of x; 0 of fewer than two.
-func deviation(x []float64) float64 {
-	if len(x) < 2 {
-		return 0
-	}
-	m, sum := mean(x), 0.0
-	for _, v := range x {
-		sum += (v - m) * (v - m)
-	}
-	return math.Sqrt(sum / float64(len(x)-1))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"linerate/internal/model"
+	"linerate/internal/stat"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
 )
@@ -156,7 +157,7 @@ func (d *Drive) aaThreats() []model.Warning {
 	if len(logs) < 2 {
 		return []model.Warning{{ID: "no-aa", What: "no A/A check was made on " + d.file.Primary + ": what the path does by itself is not known", Next: "set aa: 4 in the protocol"}}
 	}
-	ratio := math.Exp(mean(logs))
+	ratio := math.Exp(stat.Mean(logs))
 	if p := study.SignFlip(logs); p <= study.Alpha || math.Abs(ratio-1) > aaTolerance {
 		return []model.Warning{{ID: "aa-differs", What: fmt.Sprintf("two identical runs in a row differ by a factor of %.3g: something changes the path while it is measured", ratio),
 			Evidence: fmt.Sprintf("%d A/A blocks, p %.2g", len(logs), p), Next: "find what else runs there, lengthen the warm-up, then repeat the study"}}
@@ -177,7 +178,7 @@ func (d *Drive) pathThreats() []model.Warning {
 	}
 	var out []model.Warning
 	third := len(logs) / 3
-	if drift := math.Exp(median(logs[len(logs)-third:])-median(logs[:third])) - 1; math.Abs(drift) > driftBound {
+	if drift := math.Exp(stat.Median(logs[len(logs)-third:])-stat.Median(logs[:third])) - 1; math.Abs(drift) > driftBound {
 		next := "blocks stand side by side, so comparisons hold; figures of the baseline are those of their own time"
 		if d.file.Protocol.Name == file.Paper {
 			next = "the one baseline is of another time than the cases: repeat with protocol linerate"
@@ -206,18 +207,10 @@ func (d *Drive) lostThreats() []model.Warning {
 		Next: "see why, run by run: what disturbs them may disturb the others as well"}}
 }
 
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	if len(s)%2 == 1 {
-		return s[len(s)/2]
-	}
-	return (s[len(s)/2-1] + s[len(s)/2]) / 2
-}
-
 // memory is the correlation of neighbours, with steps between levels taken out
 // by the mean.
 func memory(x []float64) float64 {
-	m, num, den := mean(x), 0.0, 0.0
+	m, num, den := stat.Mean(x), 0.0, 0.0
 	for i, v := range x {
 		den += (v - m) * (v - m)
 		if i > 0 {

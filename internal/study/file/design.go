@@ -1,6 +1,7 @@
 package file
 
 import (
+	"linerate/internal/conf"
 	"linerate/internal/model"
 	"linerate/internal/study"
 )
@@ -65,7 +66,7 @@ func Cases(f model.StudyFile) ([]study.Case, error) {
 }
 
 // design checks that the factors fit the design.
-func (r *reader) design(t table, f *model.StudyFile) {
+func (r *reader) design(t conf.Table, f *model.StudyFile) {
 	d := f.Protocol.Design
 	if len(f.Factors) == 0 {
 		switch {
@@ -74,14 +75,14 @@ func (r *reader) design(t table, f *model.StudyFile) {
 		case d == Sequence && len(f.Baseline) > 0:
 			return
 		}
-		t.problem("factors", "there is none, and so nothing to compare; a study of the noise alone has protocol: {aa: 8} and design one-at-a-time")
+		t.Problem("factors", "there is none, and so nothing to compare; a study of the noise alone has protocol: {aa: 8} and design one-at-a-time")
 		return
 	}
 	if Crossed(d) && f.Protocol.Name == Paper {
-		t.problem("protocol", "paper compares one case with one baseline; design %s needs protocol linerate", d)
+		t.Problem("protocol", "paper compares one case with one baseline; design %s needs protocol linerate", d)
 	}
 	if _, err := Cases(*f); err != nil {
-		t.problem("protocol", "%v", err)
+		t.Problem("protocol", "%v", err)
 	}
 	hard := 0
 	for _, x := range f.Factors {
@@ -90,6 +91,6 @@ func (r *reader) design(t table, f *model.StudyFile) {
 		}
 	}
 	if d == SplitPlot && (hard == 0 || hard == len(f.Factors)) {
-		t.problem("protocol", "a split plot has factors with hard: true and others without: %d of %d have it; take design factorial", hard, len(f.Factors))
+		t.Problem("protocol", "a split plot has factors with hard: true and others without: %d of %d have it; take design factorial", hard, len(f.Factors))
 	}
 }

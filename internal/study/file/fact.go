@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"linerate/internal/conf"
 	"linerate/internal/guide"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -93,7 +94,7 @@ func knownFact(fact string) error {
 		}
 		return fmt.Errorf("%q: no setting that linerate reads of a whole host; linerate setting NAME shows one", fact)
 	case !known:
-		return fmt.Errorf("%q: there is no such fact; near it are %s (docs/study.md lists them)", fact, strings.Join(guide.Closest(name, slices.Collect(maps.Keys(names)), 3), ", "))
+		return fmt.Errorf("%q: there is no such fact; near it are %s (docs/study.md lists them)", fact, strings.Join(conf.Closest(name, slices.Collect(maps.Keys(names)), 3), ", "))
 	case device && (which == "" || !dotted):
 		return fmt.Errorf("%q: %s takes no device, or an empty one was named", fact, name)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/conf"
 	"linerate/internal/model"
 )
 
@@ -25,24 +26,24 @@ type levels struct {
 	workloads []model.StudyWorkload
 }
 
-func (l levels) factor(v value) model.StudyFactor {
-	t := l.mapping(v, "factor", factorKeys())
+func (l levels) factor(v conf.Node) model.StudyFactor {
+	t := v.Table("factor", factorKeys()...)
 	f := model.StudyFactor{
-		Name: t.text("name"), Why: t.text("why"), Source: t.text("source"), Operator: t.boolean("operator"), Hard: t.boolean("hard"),
+		Name: t.Text("name"), Why: t.Text("why"), Source: t.Text("source"), Operator: t.Get("operator").Bool(), Hard: t.Get("hard").Bool(),
 	}
 	l.nameOf(t, "factor", f.Name)
 	if l.factors == nil {
 		l.factors = map[string]int{}
 	}
-	l.factors[f.Name] = t.line
+	l.factors[f.Name] = t.Line
 	names := []string{}
-	for _, v := range t.list("levels") {
+	for _, v := range t.Get("levels").List() {
 		level := l.level(v, f.Operator)
 		names = append(names, level.Name)
 		f.Levels = append(f.Levels, level)
 	}
 	if len(f.Levels) == 0 {
-		t.problem("levels", "factor %s has none; list what it is compared with (the baseline is not listed)", f.Name)
+		t.Problem("levels", "factor %s has none; list what it is compared with (the baseline is not listed)", f.Name)
 	}
 	l.distinct(t, "levels", names)
 	return f
@@ -50,28 +51,28 @@ func (l levels) factor(v value) model.StudyFactor {
 
 // step reads a step of the baseline. An operator's work is one too; it is done
 // once, before the first run.
-func (l levels) step(v value) model.StudyLevel {
-	t := l.mapping(v, "step", levelKeys())
-	return l.filled(t, t.has("instruct"))
+func (l levels) step(v conf.Node) model.StudyLevel {
+	t := v.Table("step", levelKeys()...)
+	return l.filled(t, t.Has("instruct"))
 }
 
-func (l levels) level(v value, operator bool) model.StudyLevel {
-	return l.filled(l.mapping(v, "level", levelKeys()), operator)
+func (l levels) level(v conf.Node, operator bool) model.StudyLevel {
+	return l.filled(v.Table("level", levelKeys()...), operator)
 }
 
-func (l levels) filled(t table, operator bool) model.StudyLevel {
-	x := model.StudyLevel{Name: t.text("name"), Instruct: t.text("instruct"), Back: t.text("back")}
+func (l levels) filled(t conf.Table, operator bool) model.StudyLevel {
+	x := model.StudyLevel{Name: t.Text("name"), Instruct: t.Text("instruct"), Back: t.Text("back")}
 	l.nameOf(t, "level", x.Name)
-	if t.has("set") {
-		x.Set = l.settings(t.at["set"])
+	if t.Has("set") {
+		x.Set = l.settings(t.Get("set"))
 	}
-	if t.has("workload") {
-		x.Workload = l.changes(t.at["workload"])
+	if t.Has("workload") {
+		x.Workload = l.changes(t.Get("workload"))
 	}
-	if t.has("verify") {
-		x.Verify = l.verify(t.at["verify"])
+	if t.Has("verify") {
+		x.Verify = l.verify(t.Get("verify"))
 	}
-	if t.has("lab") {
+	if t.Has("lab") {
 		x.Lab = l.labWork(t)
 	}
 	ways := 0
@@ -81,42 +82,45 @@ func (l levels) filled(t table, operator bool) model.StudyLevel {
 		}
 	}
 	switch {
-	case ways != 1 && len(l.problems) == 0:
-		l.problem(t.line, "level %s: give it exactly one of set (settings of hosts), workload (fields of the load) and instruct (what an operator does)", x.Name)
+	case ways != 1 && !l.Failed():
+		l.Problem(t.Line, "level %s: give it exactly one of set (settings of hosts), workload (fields of the load) and instruct (what an operator does)", x.Name)
 	case operator != (x.Instruct != ""):
-		l.problem(t.line, "level %s: what hands change has operator: true at its factor and instruct at its level, or neither", x.Name)
+		l.Problem(t.Line, "level %s: what hands change has operator: true at its factor and instruct at its level, or neither", x.Name)
 	case len(x.Lab) > 0 && x.Instruct == "":
-		l.problem(t.where("lab"), "level %s: lab is what a lab does in the operator's place: say with instruct and back what hands would do", x.Name)
+		l.Problem(t.Where("lab"), "level %s: lab is what a lab does in the operator's place: say with instruct and back what hands would do", x.Name)
 	case x.Instruct != "" && x.Verify == nil && len(x.Lab) > 0 && !oneLab(l.hosts):
-		l.problem(t.where("lab"), "level %s: the hosts are not all of one lab, so that hands do this: it needs verify: {host: …, fact: …, is: …}", x.Name)
+		l.Problem(t.Where("lab"), "level %s: the hosts are not all of one lab, so that hands do this: it needs verify: {host: …, fact: …, is: …}", x.Name)
 	case x.Instruct != "" && x.Verify == nil && len(x.Lab) == 0:
-		l.problem(t.line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study would measure what nobody did; docs/study.md lists the facts", x.Name)
+		l.Problem(t.Line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study would measure what nobody did; docs/study.md lists the facts", x.Name)
 	case x.Instruct != "" && x.Back == "":
-		l.problem(t.line, "level %s: say with back: how the operator undoes it", x.Name)
+		l.Problem(t.Line, "level %s: say with back: how the operator undoes it", x.Name)
 	case x.Instruct == "" && (x.Verify != nil || x.Back != ""):
-		l.problem(t.line, "level %s: verify and back belong to instruct; what linerate changes it reads back and undoes by itself", x.Name)
+		l.Problem(t.Line, "level %s: verify and back belong to instruct; what linerate changes it reads back and undoes by itself", x.Name)
 	}
 	return x
 }
 
 // settings reads set: {host: {setting[@device]: value}}.
-func (l levels) settings(v value) []model.StudySetting {
+func (l levels) settings(v conf.Node) []model.StudySetting {
 	var out []model.StudySetting
-	hosts := l.mapping(v, "set", nil)
-	for _, host := range hosts.keys {
-		l.host(hosts.where(host), host)
-		of := l.mapping(hosts.at[host], host, nil)
-		for _, key := range of.keys {
-			s := model.StudySetting{Host: host, Value: of.text(key)}
+	hosts := v.Table("set")
+	for _, host := range hosts.Keys {
+		l.host(hosts.Where(host), host)
+		of := hosts.Get(host).Table(host)
+		if len(of.Keys) == 0 {
+			hosts.Problem(host, "want setting: value pairs")
+		}
+		for _, key := range of.Keys {
+			s := model.StudySetting{Host: host, Value: of.Text(key)}
 			s.Setting, s.Target, _ = strings.Cut(key, "@")
 			canonical, err := l.canonical(s)
 			if err != nil {
-				l.problem(of.where(key), "%v", err)
+				l.Problem(of.Where(key), "%v", err)
 			}
 			s.Value = canonical
 			for _, other := range out {
 				if Same(s, other) {
-					l.problem(of.where(key), "%s is set twice on %s; take one out", s.Setting, host)
+					l.Problem(of.Where(key), "%s is set twice on %s; take one out", s.Setting, host)
 				}
 			}
 			out = append(out, s)
@@ -127,7 +131,7 @@ func (l levels) settings(v value) []model.StudySetting {
 
 func (r *reader) declared(line int, hosts map[string]string, name string) {
 	if _, ok := hosts[name]; !ok {
-		r.problem(line, "host %q is not one of hosts: add it there, or take one of %s", name, strings.Join(sorted(hosts), ", "))
+		r.Problem(line, "host %q is not one of hosts: add it there, or take one of %s", name, strings.Join(sorted(hosts), ", "))
 	}
 }
 
@@ -143,11 +147,11 @@ func sorted(hosts map[string]string) []string {
 }
 
 // changes reads workload: {streams: 4}. Each must fit at least one workload.
-func (l levels) changes(v value) map[string]string {
-	t := l.mapping(v, "workload", changeKeys())
+func (l levels) changes(v conf.Node) map[string]string {
+	t := v.Table("workload", changeKeys()...)
 	out := map[string]string{}
-	for _, key := range t.keys {
-		out[key] = t.text(key)
+	for _, key := range t.Keys {
+		out[key] = t.Text(key)
 	}
 	fits, why := len(l.workloads) == 0, error(nil)
 	for _, w := range l.workloads {
@@ -161,22 +165,22 @@ func (l levels) changes(v value) map[string]string {
 	}
 	switch {
 	case why != nil:
-		l.problem(v.line, "%v", why)
+		l.Problem(v.Line, "%v", why)
 	case !fits:
-		l.problem(v.line, "workload: no workload of this file has %s", strings.Join(t.keys, " and "))
+		l.Problem(v.Line, "workload: no workload of this file has %s", strings.Join(t.Keys, " and "))
 	}
 	return out
 }
 
-func (l levels) verify(v value) *model.StudyVerify {
-	t := l.mapping(v, "verify", verifyKeys())
-	x := &model.StudyVerify{Host: t.text("host"), Fact: t.text("fact"), Is: t.text("is")}
-	l.host(t.where("host"), x.Host)
+func (l levels) verify(v conf.Node) *model.StudyVerify {
+	t := v.Table("verify", verifyKeys()...)
+	x := &model.StudyVerify{Host: t.Text("host"), Fact: t.Text("fact"), Is: t.Text("is")}
+	l.host(t.Where("host"), x.Host)
 	if x.Is == "" {
-		t.problem("is", "say what the fact reads once the change is made")
+		t.Problem("is", "say what the fact reads once the change is made")
 	}
 	if err := knownFact(x.Fact); err != nil {
-		t.problem("fact", "%v", err)
+		t.Problem("fact", "%v", err)
 	}
 	return x
 }
@@ -191,7 +195,7 @@ func (r *reader) reach(f *model.StudyFile) {
 	for _, x := range f.Factors {
 		for _, level := range x.Levels {
 			if len(level.Workload) > 0 && !Applies(f.Workloads[i], level.Workload) {
-				r.problem(r.factors[x.Name], "level %s of %s changes nothing of the primary workload %s; declare another primary, or make it a study of its own", level.Name, x.Name, f.Primary)
+				r.Problem(r.factors[x.Name], "level %s of %s changes nothing of the primary workload %s; declare another primary, or make it a study of its own", level.Name, x.Name, f.Primary)
 			}
 		}
 	}
@@ -204,12 +208,12 @@ func (r *reader) overlaps(f *model.StudyFile) {
 	for i, one := range f.Factors {
 		for _, other := range f.Factors[i+1:] {
 			if what := shared(one, other); what != "" {
-				r.problem(r.factors[other.Name], "%s (line %d) and %s both set %s: make them levels of one factor", one.Name, r.factors[one.Name], other.Name, what)
+				r.Problem(r.factors[other.Name], "%s (line %d) and %s both set %s: make them levels of one factor", one.Name, r.factors[one.Name], other.Name, what)
 			}
 		}
 		base := model.StudyFactor{Levels: f.Baseline}
 		if what := shared(base, one); what != "" {
-			r.problem(r.factors[one.Name], "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
+			r.Problem(r.factors[one.Name], "%s and the baseline both set %s: leave it out of the baseline, and let a level have what the baseline had", one.Name, what)
 		}
 	}
 }
@@ -233,11 +237,11 @@ func shared(one, other model.StudyFactor) string {
 }
 
 // labWork reads lab: as words, or as a list where a word has spaces in it.
-func (l levels) labWork(t table) []string {
-	if t.isList("lab") {
-		return t.texts("lab")
+func (l levels) labWork(t conf.Table) []string {
+	if t.Get("lab").IsList() {
+		return t.Get("lab").Texts()
 	}
-	return strings.Fields(t.text("lab"))
+	return strings.Fields(t.Text("lab"))
 }
 
 // ByLab tells whether a level that takes an operator is made by the lab: it says

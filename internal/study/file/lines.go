@@ -1,6 +1,9 @@
 package file
 
-import "linerate/internal/model"
+import (
+	"linerate/internal/conf"
+	"linerate/internal/model"
+)
 
 // Lines are where the parts of a study file stand in its text, from line 1 on. A
 // part that is not there, or whose line is not known, has 0.
@@ -13,36 +16,35 @@ type Lines struct {
 // LinesOf finds the parts of a study file that Parse has accepted.
 func LinesOf(text []byte) Lines {
 	l := Lines{Hosts: map[string]int{}, Workloads: map[string]int{}, Levels: map[[2]string]int{}}
-	r := &reader{}
-	root, ok := r.document(text)
-	if !ok {
+	root := newReader("", nil).Document(text)
+	if root.Missing() {
 		return l
 	}
-	t := r.mapping(root, "study", fileKeys())
-	if t.has("budget") {
-		l.Budget = t.where("budget")
+	t := root.Table("study", fileKeys()...)
+	if t.Has("budget") {
+		l.Budget = t.Where("budget")
 	}
-	if t.has("hosts") {
-		m := r.mapping(t.at["hosts"], "hosts", nil)
-		for _, name := range m.keys {
-			l.Hosts[name] = m.where(name)
+	if t.Has("hosts") {
+		m := t.Get("hosts").Table("hosts")
+		for _, name := range m.Keys {
+			l.Hosts[name] = m.Where(name)
 		}
 	}
-	for _, v := range t.list("workloads") {
-		w := r.mapping(v, "workload", workloadKeys())
-		l.Workloads[w.text("name")] = w.line
+	for _, v := range t.Get("workloads").List() {
+		w := v.Table("workload", workloadKeys()...)
+		l.Workloads[w.Text("name")] = w.Line
 	}
-	level := func(factor string, v value) {
-		x := r.mapping(v, "level", levelKeys())
-		l.Levels[[2]string{factor, x.text("name")}] = x.line
+	level := func(factor string, v conf.Node) {
+		x := v.Table("level", levelKeys()...)
+		l.Levels[[2]string{factor, x.Text("name")}] = x.Line
 	}
-	for _, v := range t.list("baseline") {
+	for _, v := range t.Get("baseline").List() {
 		level(StepFactor, v)
 	}
-	for _, v := range t.list("factors") {
-		f := r.mapping(v, "factor", factorKeys())
-		for _, v := range f.list("levels") {
-			level(f.text("name"), v)
+	for _, v := range t.Get("factors").List() {
+		f := v.Table("factor", factorKeys()...)
+		for _, v := range f.Get("levels").List() {
+			level(f.Text("name"), v)
 		}
 	}
 	return l

@@ -1,12 +1,12 @@
 package file
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"linerate/internal/conf"
 	"linerate/internal/model"
 	"linerate/internal/study"
 )
@@ -16,7 +16,6 @@ const Version = 1
 
 // Bounds of a file: far above any study, so that a hostile one costs little.
 const (
-	maxFile    = 256 << 10
 	maxEntries = 64 // of a list
 	maxHosts   = 64
 	maxBudget  = 30 * 24 * time.Hour
@@ -37,54 +36,67 @@ func Parse(name string, text []byte) (model.StudyFile, error) {
 }
 
 func parse(name string, text []byte, c *catalogue) (model.StudyFile, error) {
-	r := &reader{catalogue: c, name: name}
+	r := newReader(name, c)
 	f := r.file(text)
-	if len(r.problems) > 0 {
-		return model.StudyFile{}, errors.New(strings.Join(r.problems, "\n"))
+	if r.Failed() {
+		return model.StudyFile{}, r.Err()
 	}
 	return f, nil
 }
 
+// reader gathers the problems of a study file.
+type reader struct {
+	*conf.Reader
+	*catalogue
+	factors map[string]int // the line of each
+}
+
+func newReader(name string, c *catalogue) *reader {
+	kind := conf.Kind{
+		Name:    "a study file",
+		Want:    "want one YAML document; linerate study new prints one to begin with",
+		Place:   "%s: line %d: %s",
+		Entries: maxEntries,
+	}
+	return &reader{Reader: conf.NewReader(kind, name), catalogue: c}
+}
+
 func (r *reader) file(text []byte) model.StudyFile {
-	if len(text) > maxFile {
-		r.problem(1, "%d bytes: a study file has at most %d", len(text), maxFile)
+	root := r.Document(text)
+	if r.Failed() {
 		return model.StudyFile{}
 	}
-	root, ok := r.document(text)
-	if !ok {
-		return model.StudyFile{}
-	}
-	t := r.mapping(root, "study", fileKeys())
+	t := root.Table("study", fileKeys()...)
 	f := model.StudyFile{
-		V: Version, Name: t.text("name"), Question: t.text("question"), Source: t.text("source"), Via: t.text("via"), Primary: t.text("primary"),
-		Budget: t.duration("budget", time.Second, maxBudget, 0),
+		V: Version, Name: t.Text("name"), Question: t.Text("question"), Source: t.Text("source"), Via: t.Text("via"), Primary: t.Text("primary"),
+		Budget: t.Get("budget").Duration(time.Second, maxBudget, 0),
 	}
-	if t.integer("v", 0, 1<<20, 0) != Version {
-		t.problem("v", "this linerate reads study files of version %d: write v: %d", Version, Version)
+	if t.Get("v").Integer(0, 1<<20, 0) != Version {
+		t.Problem("v", "this linerate reads study files of version %d: write v: %d", Version, Version)
 	}
 	r.nameOf(t, "study", f.Name)
 	f.Hosts = r.hosts(t)
-	for _, v := range t.list("workloads") {
+	for _, v := range t.Get("workloads").List() {
 		f.Workloads = append(f.Workloads, r.workload(v, f.Hosts))
 	}
 	l := levels{reader: r, hosts: f.Hosts, workloads: f.Workloads}
-	for _, v := range t.list("baseline") {
+	for _, v := range t.Get("baseline").List() {
 		f.Baseline = append(f.Baseline, l.step(v))
 	}
-	for _, v := range t.list("factors") {
+	for _, v := range t.Get("factors").List() {
 		f.Factors = append(f.Factors, l.factor(v))
 	}
 	f.Protocol = r.protocol(t)
-	if len(r.problems) == 0 {
+	if !r.Failed() {
 		r.whole(t, &f)
 	}
 	return f
 }
 
 // whole checks what no single part of a file shows.
-func (r *reader) whole(t table, f *model.StudyFile) {
+func (r *reader) whole(t conf.Table, f *model.StudyFile) {
 	if len(f.Workloads) == 0 {
-		t.problem("workloads", "there is none: say what is measured")
+		t.Problem("workloads", "there is none: say what is measured")
 		return
 	}
 	names := make([]string, 0, len(f.Workloads))
@@ -96,7 +108,7 @@ func (r *reader) whole(t table, f *model.StudyFile) {
 		f.Primary = names[0]
 	}
 	if !slices.Contains(names, f.Primary) {
-		t.problem("primary", "%q is no workload of this file; declare one of %s before the first run, or any of them could be picked afterwards",
+		t.Problem("primary", "%q is no workload of this file; declare one of %s before the first run, or any of them could be picked afterwards",
 			f.Primary, strings.Join(names, ", "))
 	}
 	names = nil
@@ -109,14 +121,14 @@ func (r *reader) whole(t table, f *model.StudyFile) {
 	r.design(t, f)
 }
 
-func (r *reader) distinctSteps(t table, f *model.StudyFile) {
+func (r *reader) distinctSteps(t conf.Table, f *model.StudyFile) {
 	names := make([]string, 0, len(f.Baseline))
 	for _, s := range f.Baseline {
 		names = append(names, s.Name)
 	}
 	r.distinct(t, "baseline", names)
 	if slices.ContainsFunc(f.Factors, func(x model.StudyFactor) bool { return x.Name == StepFactor }) {
-		t.problem("factors", "the name %q is kept for the steps of the baseline; take another", StepFactor)
+		t.Problem("factors", "the name %q is kept for the steps of the baseline; take another", StepFactor)
 	}
 }
 
@@ -124,11 +136,11 @@ func (r *reader) distinctSteps(t table, f *model.StudyFile) {
 // in design "sequence".
 const StepFactor = "baseline"
 
-func (r *reader) distinct(t table, key string, names []string) {
+func (r *reader) distinct(t conf.Table, key string, names []string) {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if seen[n] {
-			t.problem(key, "two are called %q; give one another name", n)
+			t.Problem(key, "two are called %q; give one another name", n)
 		}
 		seen[n] = true
 	}
@@ -137,35 +149,34 @@ func (r *reader) distinct(t table, key string, names []string) {
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$`)
 
 // nameOf checks a name: it becomes part of labels, file names and sentences.
-func (r *reader) nameOf(t table, what, name string) {
+func (r *reader) nameOf(t conf.Table, what, name string) {
 	if !namePattern.MatchString(name) {
-		t.problem("name", "%q is no name of a %s: want 1 to 63 letters, digits, dots, dashes, pluses and underscores, a letter or digit first", name, what)
+		t.Problem("name", "%q is no name of a %s: want 1 to 63 letters, digits, dots, dashes, pluses and underscores, a letter or digit first", name, what)
 	}
 }
 
-func (r *reader) hosts(t table) map[string]string {
-	v, ok := t.at["hosts"]
-	if !ok || v.missing() {
-		t.problem("hosts", "there is none: name them, such as hosts: {client: lab:client1, server: root@nas1}")
+func (r *reader) hosts(t conf.Table) map[string]string {
+	if !t.Has("hosts") {
+		t.Problem("hosts", "there is none: name them, such as hosts: {client: lab:client1, server: root@nas1}")
 		return nil
 	}
-	m := r.mapping(v, "hosts", nil)
-	if len(m.keys) > maxHosts {
-		t.problem("hosts", "%d, at most %d", len(m.keys), maxHosts)
+	m := t.Get("hosts").Table("hosts")
+	if len(m.Keys) > maxHosts {
+		t.Problem("hosts", "%d, at most %d", len(m.Keys), maxHosts)
 		return nil
 	}
-	out := make(map[string]string, len(m.keys))
-	for _, name := range m.keys {
-		where := m.text(name)
+	out := make(map[string]string, len(m.Keys))
+	for _, name := range m.Keys {
+		where := m.Text(name)
 		if !namePattern.MatchString(name) {
-			m.problem(name, "want 1 to 63 letters, digits, dots, dashes and underscores as a host's name in this file")
+			m.Problem(name, "want 1 to 63 letters, digits, dots, dashes and underscores as a host's name in this file")
 		}
 		if where == "" || strings.HasPrefix(where, "-") || strings.ContainsFunc(where, control) {
-			m.problem(name, "%q: say how the host is reached: lab:client1, root@nas1, or localhost for this one", where)
+			m.Problem(name, "%q: say how the host is reached: lab:client1, root@nas1, or localhost for this one", where)
 		}
 		for other, place := range out {
 			if place == where {
-				m.problem(name, "%s is %s already; one name for a host", where, other)
+				m.Problem(name, "%s is %s already; one name for a host", where, other)
 			}
 		}
 		out[name] = where
@@ -182,30 +193,27 @@ func protocolKeys() []string {
 // protocol reads how the study concludes. Its defaults are those of package
 // study: looks after 8, 12, 20 and 32 blocks at SequenceAlpha; and for "paper"
 // those of Dell's BP1057 (2013): three runs within 1%, differences from 5% on.
-func (r *reader) protocol(t table) model.StudyProtocol {
+func (r *reader) protocol(t conf.Table) model.StudyProtocol {
 	p := model.StudyProtocol{Name: Linerate, Design: OneAtATime}
-	m := table{r: r, line: t.line, at: map[string]value{}}
-	if t.has("protocol") {
-		m = r.mapping(t.at["protocol"], "protocol", protocolKeys())
-	}
+	m := t.Get("protocol").Table("protocol", protocolKeys()...)
 	r.choice(m, "name", &p.Name, Linerate, Paper)
 	r.choice(m, "design", &p.Design, Designs()...)
-	p.Seed = uint64(m.integer("seed", 1, 1<<53, 0))
+	p.Seed = uint64(m.Get("seed").Integer(1, 1<<53, 0))
 	for _, key := range map[string][]string{Linerate: {"runs", "rsd", "most"}, Paper: {"alpha", "looks", "aa"}}[p.Name] {
-		if m.has(key) {
-			m.problem(key, "protocol %s has none; take the key out", p.Name)
+		if m.Has(key) {
+			m.Problem(key, "protocol %s has none; take the key out", p.Name)
 		}
 	}
 	if p.Name == Paper {
 		gate := study.PaperGate()
-		p.Margin = m.number("margin", 1, 2, 1+gate.Margin)
-		p.Runs, p.RSD = m.integer("runs", 2, 20, gate.Runs), m.number("rsd", 0, 1, gate.RSD)
-		p.Most = m.integer("most", 1, 20, paperMost)
+		p.Margin = m.Get("margin").Number(1, 2, 1+gate.Margin)
+		p.Runs, p.RSD = m.Get("runs").Integer(2, 20, gate.Runs), m.Get("rsd").Number(0, 1, gate.RSD)
+		p.Most = m.Get("most").Integer(1, 20, paperMost)
 		return p
 	}
-	p.Margin = m.number("margin", 1, 2, study.Margin)
-	p.Alpha = m.number("alpha", 0, 0.5, study.SequenceAlpha)
-	p.AA = m.integer("aa", 0, study.MaxPairs, study.DefaultAAPairs)
+	p.Margin = m.Get("margin").Number(1, 2, study.Margin)
+	p.Alpha = m.Get("alpha").Number(0, 0.5, study.SequenceAlpha)
+	p.AA = m.Get("aa").Integer(0, study.MaxPairs, study.DefaultAAPairs)
 	p.Looks = r.looks(m, p.Alpha)
 	return p
 }
@@ -214,27 +222,25 @@ func (r *reader) protocol(t table) model.StudyProtocol {
 // up. Dell's paper names no end; without one a noisy path is measured for ever.
 const paperMost = 5
 
-func (r *reader) looks(m table, alpha float64) []int {
-	if !m.has("looks") {
+func (r *reader) looks(m conf.Table, alpha float64) []int {
+	if !m.Has("looks") {
 		return study.PlannedBlocks()
 	}
 	var out []int
-	for _, v := range m.list("looks") {
-		s, _ := scalar(v.node)
-		one := table{r: r, line: v.line, at: map[string]value{"looks": v}}
-		n := one.integer("looks", 1, maxBlocks, 0)
-		if s == "" || len(out) > 0 && n <= out[len(out)-1] {
-			r.problem(v.line, "looks: they must rise, such as [8, 12, 20, 32]")
+	for _, v := range m.Get("looks").List() {
+		n := v.Integer(1, maxBlocks, 0)
+		if v.Missing() || len(out) > 0 && n <= out[len(out)-1] {
+			r.Problem(v.Line, "looks: they must rise, such as [8, 12, 20, 32]")
 			return study.PlannedBlocks()
 		}
 		out = append(out, n)
 	}
 	if len(out) == 0 {
-		m.problem("looks", "there is none; leave the key out for %v", study.PlannedBlocks())
+		m.Problem("looks", "there is none; leave the key out for %v", study.PlannedBlocks())
 		return study.PlannedBlocks()
 	}
 	if s := study.Smallest(0.01, out[len(out)-1], alpha); s > 1e6 {
-		m.problem("looks", "%d blocks can show nothing at an error rate of %v: a sign-flip test needs 6 at least at 0.05", out[len(out)-1], alpha)
+		m.Problem("looks", "%d blocks can show nothing at an error rate of %v: a sign-flip test needs 6 at least at 0.05", out[len(out)-1], alpha)
 	}
 	return out
 }
@@ -242,13 +248,13 @@ func (r *reader) looks(m table, alpha float64) []int {
 // maxBlocks bounds one comparison.
 const maxBlocks = 128
 
-func (r *reader) choice(m table, key string, into *string, of ...string) {
-	s := m.text(key)
+func (r *reader) choice(m conf.Table, key string, into *string, of ...string) {
+	s := m.Text(key)
 	switch {
 	case s == "":
 	case slices.Contains(of, s):
 		*into = s
 	default:
-		m.problem(key, "%q: want one of %s", s, strings.Join(of, ", "))
+		m.Problem(key, "%q: want one of %s", s, strings.Join(of, ", "))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"linerate/internal/conf"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -147,7 +148,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseBoundsSize(t *testing.T) {
-	if _, err := Parse("x", make([]byte, maxFile+1)); err == nil {
+	if _, err := Parse("x", make([]byte, conf.MaxFile+1)); err == nil {
 		t.Error("a file too long")
 	}
 	many := "v: 1\nname: a\nhosts: {a: a}\nfactors: [" + strings.Repeat("{},", 100) + "]\n"
@@ -211,7 +212,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := parse("x", text, c)
 		if err != nil {
-			if strings.Count(err.Error(), "\n") >= maxProblems {
+			if strings.Count(err.Error(), "\n") >= 8 {
 				t.Errorf("%d problems", strings.Count(err.Error(), "\n")+1)
 			}
 			return

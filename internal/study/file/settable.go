@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/internal/conf"
 	"linerate/internal/guide"
 	"linerate/internal/model"
 	"linerate/internal/tune/profile"
@@ -34,7 +35,7 @@ func readCatalogue() *catalogue {
 func (c *catalogue) canonical(s model.StudySetting) (string, error) {
 	if _, ok := c.known.Find(s.Setting); !ok {
 		ids := slices.Collect(maps.Keys(c.known))
-		return "", fmt.Errorf("setting %q is not known; near it are %s (linerate setting NAME shows one)", s.Setting, strings.Join(guide.Closest(s.Setting, ids, 3), ", "))
+		return "", fmt.Errorf("setting %q is not known; near it are %s (linerate setting NAME shows one)", s.Setting, strings.Join(conf.Closest(s.Setting, ids, 3), ", "))
 	}
 	if strings.HasPrefix(s.Setting, "linux.mount.") {
 		return "", fmt.Errorf("%s needs a new mount, which linerate does not make: write operator: true, instruct, and verify with the fact mount.%s", s.Setting, s.Setting[strings.LastIndexByte(s.Setting, '.')+1:])

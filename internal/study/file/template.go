@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"linerate/internal/guide"
+	"linerate/internal/conf"
 )
 
 //go:embed template/*.yaml schema.json
@@ -64,7 +64,7 @@ func FindTemplate(name string) (Template, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return Template{}, fmt.Errorf("there is no template %q; near it are %s", name, strings.Join(guide.Closest(name, names, 3), ", "))
+	return Template{}, fmt.Errorf("there is no template %q; near it are %s", name, strings.Join(conf.Closest(name, names, 3), ", "))
 }
 
 // Schema is the JSON Schema of a study file, for editors.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/conf"
 	"linerate/internal/load"
 	"linerate/internal/load/frames"
 	"linerate/internal/load/shape"
@@ -199,10 +200,10 @@ func changeKeys() []string {
 	return slices.Sorted(slices.Values(out))
 }
 
-func (r *reader) workload(v value, hosts map[string]string) model.StudyWorkload {
-	t := r.mapping(v, "workload", workloadKeys())
+func (r *reader) workload(v conf.Node, hosts map[string]string) model.StudyWorkload {
+	t := v.Table("workload", workloadKeys()...)
 	w := model.StudyWorkload{
-		Name: t.text("name"), Kind: TCP, Senders: t.texts("senders"), Receivers: t.texts("receivers"), Hosts: t.texts("hosts"),
+		Name: t.Text("name"), Kind: TCP, Senders: t.Get("senders").Texts(), Receivers: t.Get("receivers").Texts(), Hosts: t.Get("hosts").Texts(),
 		Duration: 5 * time.Second, Warmup: time.Second,
 	}
 	r.nameOf(t, "workload", w.Name)
@@ -218,15 +219,15 @@ func (r *reader) workload(v value, hosts map[string]string) model.StudyWorkload 
 		w.Format, w.FPS, w.Streams, w.Buffer, w.Direct, w.Warmup = "hd-yuv10", "25", 1, 4, true, 0
 	}
 	known := plainFields()
-	for _, key := range t.keys {
+	for _, key := range t.Keys {
 		f, plain := known[key]
 		switch {
 		case !plain:
 		case !slices.Contains(f.kinds, w.Kind):
-			t.problem(key, "a workload of kind %s has none; take it out, or change the kind", w.Kind)
+			t.Problem(key, "a workload of kind %s has none; take it out, or change the kind", w.Kind)
 		default:
-			if err := f.set(&w, t.text(key)); err != nil {
-				t.problem(key, "%v", err)
+			if err := f.set(&w, t.Text(key)); err != nil {
+				t.Problem(key, "%v", err)
 			}
 		}
 	}
@@ -235,12 +236,12 @@ func (r *reader) workload(v value, hosts map[string]string) model.StudyWorkload 
 }
 
 // ends checks where a workload runs.
-func (r *reader) ends(t table, w model.StudyWorkload, hosts map[string]string) {
+func (r *reader) ends(t conf.Table, w model.StudyWorkload, hosts map[string]string) {
 	for key, list := range map[string][]string{"senders": w.Senders, "receivers": w.Receivers, "hosts": w.Hosts} {
 		for i, name := range list {
-			r.declared(t.where(key), hosts, name)
+			r.declared(t.Where(key), hosts, name)
 			if slices.Contains(list[:i], name) {
-				t.problem(key, "%s stands twice; streams: is how one host makes more of them", name)
+				t.Problem(key, "%s stands twice; streams: is how one host makes more of them", name)
 			}
 		}
 	}
@@ -249,42 +250,42 @@ func (r *reader) ends(t table, w model.StudyWorkload, hosts map[string]string) {
 		return
 	}
 	if len(w.Senders)+len(w.Receivers) > 0 {
-		r.problem(t.line, "workload %s: kind %s has hosts:, no senders and receivers", w.Name, w.Kind)
+		r.Problem(t.Line, "workload %s: kind %s has hosts:, no senders and receivers", w.Name, w.Kind)
 	}
 	if len(w.Hosts) == 0 {
-		t.problem("hosts", "workload %s: say which of the hosts do the work", w.Name)
+		t.Problem("hosts", "workload %s: say which of the hosts do the work", w.Name)
 	}
 	if w.Path == "" || !strings.HasPrefix(w.Path, "/") {
-		t.problem("path", "%q: want the absolute path of a file or device (of kind frames: a directory) on %s", w.Path, strings.Join(w.Hosts, ", "))
+		t.Problem("path", "%q: want the absolute path of a file or device (of kind frames: a directory) on %s", w.Path, strings.Join(w.Hosts, ", "))
 	}
 	if w.Destroy != "" && w.Destroy != w.Path {
-		t.problem("destroy", "%q: write the path, %s, again if what is on it may be destroyed", w.Destroy, w.Path)
+		t.Problem("destroy", "%q: write the path, %s, again if what is on it may be destroyed", w.Destroy, w.Path)
 	}
 	if why := incoherent(w); why != "" {
-		r.problem(t.line, "workload %s: %s", w.Name, why)
+		r.Problem(t.Line, "workload %s: %s", w.Name, why)
 	}
 }
 
 // pairs checks the ends of a tcp workload: one of the two sides is one host.
-func (r *reader) pairs(t table, w model.StudyWorkload) {
+func (r *reader) pairs(t conf.Table, w model.StudyWorkload) {
 	if len(w.Hosts) > 0 {
-		t.problem("hosts", "workload %s: kind tcp has senders and receivers", w.Name)
+		t.Problem("hosts", "workload %s: kind tcp has senders and receivers", w.Name)
 	}
 	for _, key := range []string{"senders", "receivers"} {
-		if !t.has(key) {
-			t.problem(key, "workload %s: say who sends and who receives", w.Name)
+		if !t.Has(key) {
+			t.Problem(key, "workload %s: say who sends and who receives", w.Name)
 		}
 	}
 	if len(w.Senders) > 1 && len(w.Receivers) > 1 {
-		t.problem("senders", "workload %s: several senders and several receivers: one side is one host", w.Name)
+		t.Problem("senders", "workload %s: several senders and several receivers: one side is one host", w.Name)
 	}
 	for _, s := range w.Senders {
 		if slices.Contains(w.Receivers, s) {
-			t.problem("senders", "workload %s: %s sends to itself", w.Name, s)
+			t.Problem("senders", "workload %s: %s sends to itself", w.Name, s)
 		}
 	}
 	if why := incoherent(w); why != "" {
-		t.r.problem(t.line, "workload %s: %s", w.Name, why)
+		r.Problem(t.Line, "workload %s: %s", w.Name, why)
 	}
 }
 

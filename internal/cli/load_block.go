@@ -321,7 +321,7 @@ func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target
 			}
 		}
 		if f.dropCache && t != nil {
-			if err := block.Within(ctx, storage.SyncTime(s.Stuck), "drop the page cache of "+s.Path, t.Forget); err != nil {
+			if err := t.Forget(ctx, s.Stuck); err != nil {
 				return runs, err
 			}
 			m.Dropped = true

@@ -65,7 +65,7 @@ func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Targe
 		return nil, s, err
 	}
 	if s.Engine != block.Null {
-		t, s, err := open(ctx, s, destroy)
+		t, s, err := Open(ctx, s, destroy)
 		return t, s, Refusal(err, s.Path)
 	}
 	if s.Shape.Area == 0 {
@@ -74,8 +74,8 @@ func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Targe
 	return nil, s, nil
 }
 
-// open opens a target, and gives up on one whose server does not answer.
-func open(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+// Open is block.Open that gives up on a target whose server does not answer.
+func Open(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var t *block.Target
 	opened := s
 	err := block.Within(ctx, cmp.Or(s.Stuck, block.StuckAfter), "open "+s.Path, func() (err error) {
@@ -165,7 +165,7 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 		}
 	}
 	if task.DropCache && t != nil {
-		if err := t.Forget(); err != nil {
+		if err := t.Forget(ctx, s.Stuck); err != nil {
 			return m, err
 		}
 		m.Dropped = true

@@ -115,7 +115,7 @@ func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun,
 			return err
 		}
 		if p.tasks[i].DropCache {
-			if err := p.targets[i].Forget(); err != nil {
+			if err := p.targets[i].Forget(ctx, s.Stuck); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/host"
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/shape"
@@ -431,7 +432,7 @@ func (l *loadSpec) ratios(s block.Spec) {
 
 // refused makes a refusal of the target a wrong command line.
 func refused(err error) error {
-	var r *storage.RefusalError
+	var r *load.RefusedError
 	if errors.As(err, &r) {
 		return &exitError{ExitUsage, err}
 	}

@@ -16,8 +16,7 @@ import (
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/uml"
-	"linerate/internal/load"
-	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 )
 
 // runRole runs the process roles that linerate starts itself in: they are not
@@ -33,14 +32,11 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 	roles := map[string]func() int{
 		"agent":        func() int { return agentRole(ctx, env, args[1:]) },
 		host.WatchRole: func() int { return watchRole(ctx, env, args[1:]) },
-		"worker":       func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
-		host.StorageRole: func() int {
-			return outcome(env, host.StorageRole, storage.WorkerMain(ctx, env.in, env.out))
-		},
-		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
-		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
-		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },
-		"lab-keep":   func() int { return keepRole(ctx, env) },
+		worker.Role:    func() int { return outcome(env, worker.Role, worker.Main(ctx, env.in, env.out)) },
+		"lab-holder":   func() int { return lab.HolderMain(env.in, env.out) },
+		"lab-enter":    func() int { return lab.EnterMain(args[1:]) },
+		"lab-fabric":   func() int { return fabric.Main(env.in, env.out) },
+		"lab-keep":     func() int { return keepRole(ctx, env) },
 		guest.InitRole: func() int {
 			return guest.InitMain(args[1:], env.getenv, guest.Device{EnterRoot: qemu.EnterRoot, Open: qemu.OpenControl})
 		},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/unit"
 )
@@ -94,11 +95,11 @@ func Refusal(err error, path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
-		return refuse("%w: --destroy %s", err, path)
+		return load.Refuse("%w: --destroy %s", err, path)
 	case errors.Is(err, block.ErrInUse):
-		return refuse("%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
+		return load.Refuse("%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
 	case errors.Is(err, block.ErrShort):
-		return refuse("%w; choose a smaller --area, or make the file longer", err)
+		return load.Refuse("%w; choose a smaller --area, or make the file longer", err)
 	}
 	return err
 }
@@ -120,7 +121,7 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 		n += h.Size
 	}
 	if !fill {
-		return "", refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+		return "", load.Refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
 	}
 	// Data of its own: a run that wrote the same would find its work done.
 	if s.Run, err = RunNumber(); err != nil {
@@ -156,7 +157,7 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 		defer t.Close() // only descriptors: what was written is the kernel's since
 	}
 	if err := s.Check(); err != nil {
-		return Measured{}, refuse("%w; see linerate load block --help", err)
+		return Measured{}, load.Refuse("%w; see linerate load block --help", err)
 	}
 	m := Measured{Spec: s}
 	if t != nil {

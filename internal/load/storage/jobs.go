@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
 	"linerate/internal/unit"
@@ -88,7 +89,7 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 			s.Requests = int64(s.Shape.Area / s.Shape.Largest())
 		}
 		if err := s.Check(); err != nil {
-			return m, nil, refuse("%s: %w", j.Name, err)
+			return m, nil, load.Refuse("%s: %w", j.Name, err)
 		}
 		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
 			return m, nil, err

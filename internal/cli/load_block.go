@@ -317,7 +317,7 @@ func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target
 	for i := range max(f.runs, 1) {
 		m := storage.Measured{Spec: s}
 		if i > 0 { // what an earlier run wrote is no work for this one
-			if m.Spec.Run, err = storage.RunNumber(); err != nil {
+			if m.Spec.Run, err = block.RunNumber(); err != nil {
 				return runs, err
 			}
 		}

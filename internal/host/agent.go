@@ -152,10 +152,16 @@ func (a *agent) end() error {
 }
 
 // handlers are the methods by their names.
-type handlers map[string]jrpc2.Handler
+type handlers map[string]served
+
+// served is a method with what answers it.
+type served struct {
+	effect effect
+	handle jrpc2.Handler
+}
 
 // Assign implements jrpc2.Assigner.
-func (h handlers) Assign(_ context.Context, method string) jrpc2.Handler { return h[method] }
+func (h handlers) Assign(_ context.Context, method string) jrpc2.Handler { return h[method].handle }
 
 // methods says who serves each method of the protocol.
 func (a *agent) methods() handlers {
@@ -196,7 +202,7 @@ func (a *agent) methods() handlers {
 
 // serve has f answer a method. Fields that its parameters do not have are refused.
 func serve[P, R any](h handlers, m method[P, R], f func(context.Context, P) (R, error)) {
-	h[m.name] = func(ctx context.Context, req *jrpc2.Request) (any, error) {
+	h[m.name] = served{m.effect, func(ctx context.Context, req *jrpc2.Request) (any, error) {
 		var p P
 		if req.HasParams() {
 			if err := decodeStrict(req.ParamString(), &p); err != nil {
@@ -208,7 +214,7 @@ func serve[P, R any](h handlers, m method[P, R], f func(context.Context, P) (R, 
 			return nil, err
 		}
 		return r, nil
-	}
+	}}
 }
 
 func (a *agent) clock(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }

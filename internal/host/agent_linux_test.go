@@ -105,6 +105,37 @@ func TestAgentThatIsNone(t *testing.T) {
 	})
 }
 
+// What the protocol calls a method that reads leaves nothing in the agent's directory,
+// whatever it answers to no parameters; one that writes is there to tell them apart.
+func TestMethodsThatReadWriteNothing(t *testing.T) {
+	ep := localEndpoint(t, "here")
+	c, err := Dial(t.Context(), ep, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	a, err := newAgent(AgentOptions{StateDir: ep.StateDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[effect]int{}
+	for name, m := range a.methods() {
+		if count[m.effect]++; m.effect != reads {
+			continue
+		}
+		var refused *jrpc2.Error
+		if _, err := c.rpc.Call(t.Context(), name, nil); err != nil && !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := os.ReadDir(ep.StateDir); err == nil {
+		t.Errorf("%s was made, with %v", ep.StateDir, left)
+	}
+	if len(count) != 3 || count[reads] == 0 {
+		t.Errorf("effects of methods: %v", count)
+	}
+}
+
 // agentPID finds the agent by what it samples: it has no other name.
 func agentPID(t *testing.T, c *Client) int {
 	t.Helper()

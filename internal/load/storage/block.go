@@ -3,8 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -62,7 +60,7 @@ const NullTime = 300 * time.Millisecond
 // says what to do.
 func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var err error
-	if s.Run, err = RunNumber(); err != nil {
+	if s.Run, err = block.RunNumber(); err != nil {
 		return nil, s, err
 	}
 	if s.Engine != block.Null {
@@ -124,7 +122,7 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 		return "", load.Refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
 	}
 	// Data of its own: a run that wrote the same would find its work done.
-	if s.Run, err = RunNumber(); err != nil {
+	if s.Run, err = block.RunNumber(); err != nil {
 		return "", err
 	}
 	h.say("fill %s: %v were never written", s.Path, n)
@@ -132,15 +130,6 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 		h.Filling(s.Path)
 	}
 	return RunName(s.Run), block.Fill(ctx, s, holes)
-}
-
-// RunNumber draws what names a run in the data that it writes.
-func RunNumber() (uint64, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, fmt.Errorf("draw number of run: %w", err)
-	}
-	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
 }
 
 // RunName is how a run's number is printed.

@@ -127,7 +127,7 @@ func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) 
 		s.Duration = r.For
 	}
 	var err error
-	if s.Run, err = RunNumber(); err != nil || r.root == "" {
+	if s.Run, err = block.RunNumber(); err != nil || r.root == "" {
 		return s, err
 	}
 	if r.Size > 0 {

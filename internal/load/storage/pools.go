@@ -112,7 +112,7 @@ func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun,
 	for _, i := range which {
 		s := p.specs[i]
 		var err error
-		if s.Run, err = RunNumber(); err != nil {
+		if s.Run, err = block.RunNumber(); err != nil {
 			return err
 		}
 		if p.tasks[i].DropCache {

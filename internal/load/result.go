@@ -23,7 +23,7 @@ type Alone struct {
 	InCache float64 `json:"in_cache,omitempty"`
 }
 
-// Result is what one worker moved.
+// Result is what a load moved.
 type Result struct {
 	// Bytes is everything read or written; BytesAfterWarmup what was moved
 	// in Window, which begins with the end of the warm-up.

@@ -14,6 +14,7 @@ import (
 
 	"linerate/internal/failure"
 	"linerate/internal/host"
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/named"
 	"linerate/internal/load/shape"
@@ -317,12 +318,12 @@ func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target
 	for i := range max(f.runs, 1) {
 		m := storage.Measured{Spec: s}
 		if i > 0 { // what an earlier run wrote is no work for this one
-			if m.Spec.Run, err = storage.RunNumber(); err != nil {
+			if m.Spec.Run, err = block.RunNumber(); err != nil {
 				return runs, err
 			}
 		}
 		if f.dropCache && t != nil {
-			if err := block.Within(ctx, storage.SyncTime(s.Stuck), "drop the page cache of "+s.Path, t.Forget); err != nil {
+			if err := t.Forget(ctx, s.Stuck); err != nil {
 				return runs, err
 			}
 			m.Dropped = true
@@ -432,7 +433,7 @@ func (l *loadSpec) ratios(s block.Spec) {
 
 // refused makes a refusal of the target a wrong command line.
 func refused(err error) error {
-	var r *storage.RefusalError
+	var r *load.RefusedError
 	if errors.As(err, &r) {
 		return failure.As(failure.Usage, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/failure"
+	"linerate/internal/load/block"
 	"linerate/internal/load/frames"
-	"linerate/internal/load/storage"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -93,7 +93,7 @@ func (f frameFlags) spec(dir string) (s frames.Spec, most int, err error) {
 		f.seconds = 10 * time.Second
 	}
 	s.Frames = int(f.seconds.Seconds()*s.Rate.PerSecond() + 0.5)
-	if s.Run, err = storage.RunNumber(); err != nil {
+	if s.Run, err = block.RunNumber(); err != nil {
 		return s, 0, err
 	}
 	if err := s.Check(); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"linerate/internal/failure"
 	"linerate/internal/load/block"
-	"linerate/internal/load/storage"
 )
 
 // journalFile is where a run's journal goes. A nil one is none.
@@ -52,7 +51,7 @@ func (k *journalFile) end(env *environment, t *block.Target, ran error, stuckAft
 	if !errors.As(ran, &stuck) {
 		// If it fails, the journal says that none succeeded. It may have to write back
 		// all that memory held.
-		err := block.Within(context.Background(), storage.SyncTime(stuckAfter), "sync "+t.Path, t.Sync)
+		err := t.Sync(context.Background(), stuckAfter)
 		k.journal.Synced = err == nil
 		if errors.As(err, &stuck) {
 			unsynced = err

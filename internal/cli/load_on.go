@@ -19,6 +19,7 @@ import (
 	"linerate/internal/load/dialect"
 	"linerate/internal/load/frames"
 	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/unit"
 )
@@ -33,8 +34,17 @@ type hostLoads struct {
 	names  []string
 	short  []string // without user and lab
 	agents []*host.Client
-	loads  []*host.StorageLoad
+	loads  []party
 }
+
+// party is a host's load by the name that its user gave the host.
+type party struct {
+	*host.Worker
+	name string
+}
+
+// Name implements measure.Party.
+func (p party) Name() string { return p.name }
 
 // reachLoads reaches the hosts of --on. end ends what runs there; it is never nil.
 func reachLoads(ctx context.Context, env *environment, p *progress, on string) (h *hostLoads, end func(), err error) {
@@ -67,14 +77,14 @@ const (
 )
 
 // begin starts a task on every host.
-func (h *hostLoads) begin(ctx context.Context, t storage.Task) error {
+func (h *hostLoads) begin(ctx context.Context, t worker.Task) error {
 	h.loads = nil
 	for i, a := range h.agents {
-		l, err := a.StartStorage(ctx, h.names[i], h.own(t, i))
+		w, err := a.Start(ctx, h.own(t, i))
 		if err != nil {
 			return errors.Join(err, h.end(ctx))
 		}
-		h.loads = append(h.loads, l)
+		h.loads = append(h.loads, party{w, h.names[i]})
 	}
 	return nil
 }
@@ -84,7 +94,7 @@ const hostMark = "%h"
 
 // own is the task of one host. Each draws other blocks: hosts that asked for the
 // same ones at the same time would measure the server's cache.
-func (h *hostLoads) own(t storage.Task, i int) storage.Task {
+func (h *hostLoads) own(t worker.Task, i int) worker.Task {
 	if t.Block == nil {
 		return t
 	}
@@ -109,7 +119,7 @@ func (h *hostLoads) end(ctx context.Context) error {
 
 // phase brings the loads to the barrier and waits for what they did. Ctrl-C ends
 // them with what they have.
-func (h *hostLoads) phase(ctx context.Context, now func() time.Time, work string, ready, takes time.Duration) (measure.Start, []storage.Result, error) {
+func (h *hostLoads) phase(ctx context.Context, now func() time.Time, work string, ready, takes time.Duration) (measure.Start, []worker.Result, error) {
 	var parties []measure.Party
 	for _, l := range h.loads {
 		parties = append(parties, l)
@@ -126,8 +136,8 @@ func (h *hostLoads) phase(ctx context.Context, now func() time.Time, work string
 }
 
 // finished waits for all results.
-func (h *hostLoads) finished(ctx context.Context) ([]storage.Result, error) {
-	results, errs := make([]storage.Result, len(h.loads)), make([]error, len(h.loads))
+func (h *hostLoads) finished(ctx context.Context) ([]worker.Result, error) {
+	results, errs := make([]worker.Result, len(h.loads)), make([]error, len(h.loads))
 	wait, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
@@ -159,7 +169,7 @@ func (h *hostLoads) follow(ctx context.Context, work string, takes time.Duration
 	go func() {
 		defer close(ended)
 		began, last := h.p.now(), h.p.now()
-		var before storage.Work
+		var before worker.Work
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
@@ -177,7 +187,7 @@ func (h *hostLoads) follow(ctx context.Context, work string, takes time.Duration
 	return func() { cancel(); <-ended; h.p.End() }
 }
 
-func (h *hostLoads) seen(ctx context.Context) (all storage.Work, by []string) {
+func (h *hostLoads) seen(ctx context.Context) (all worker.Work, by []string) {
 	for _, l := range h.loads {
 		if w, err := l.Seen(ctx); err == nil { // the line is for people only; the end tells what is wrong
 			all.Requests, all.Bytes, all.Longest = all.Requests+w.Requests, all.Bytes+w.Bytes, max(all.Longest, w.Longest)
@@ -280,7 +290,7 @@ func (h *hostLoads) gather(name string, start measure.Start, parts []storage.Mea
 
 // parts are the results of a load on blocks; interrupted: one of them was told to
 // end before its time.
-func parts(results []storage.Result) (out []storage.Measured, interrupted bool, err error) {
+func parts(results []worker.Result) (out []storage.Measured, interrupted bool, err error) {
 	for _, r := range results {
 		if r.Block == nil || r.Block.Result.ReadLatency == nil {
 			return nil, false, errors.New("a host sent no figures")
@@ -311,7 +321,7 @@ func runBlockOn(ctx context.Context, env *environment, f blockFlags, s block.Spe
 		return failure.Of(failure.Usage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
 	}
 	takes := s.Warmup + s.Duration
-	task := storage.Task{V: storage.Version, Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Memory: f.ram, Deadline: takes + 24*time.Hour}
+	task := worker.Task{Block: &storage.BlockTask{Name: name, Spec: s, Destroy: f.named(s.Path), Fill: f.fill, DropCache: f.dropCache}, Memory: f.ram, Deadline: takes + 24*time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}
@@ -388,7 +398,7 @@ func runJobsOn(ctx context.Context, env *environment, p *progress, o jobOptions,
 	if err != nil {
 		return err
 	}
-	task := storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs, Size: o.size, Stuck: o.stuck}, Memory: o.ram, Deadline: 48 * time.Hour}
+	task := worker.Task{Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs, Size: o.size, Stuck: o.stuck}, Memory: o.ram, Deadline: 48 * time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return err
 	}
@@ -445,7 +455,7 @@ func (c *framesRun) runOn(ctx context.Context, s frames.Spec) (all frames.Result
 	}
 	takes := s.Rate.At(s.Frames)
 	h := c.hosts
-	if err := h.begin(ctx, storage.Task{V: storage.Version, Frames: &s, Deadline: 24*time.Hour + takes}); err != nil {
+	if err := h.begin(ctx, worker.Task{Frames: &s, Deadline: 24*time.Hour + takes}); err != nil {
 		return all, s, err
 	}
 	defer func() { err = errors.Join(err, h.end(ctx)) }()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,13 +93,13 @@ func runVerify(ctx context.Context, env *environment, f verifyFlags, path string
 	if err != nil {
 		return err
 	}
-	s := block.Spec{Path: path, Direct: true, From: f.from, Shape: shape.Shape{Read: 1, Area: f.area}}
+	s := block.Spec{Path: path, Direct: true, From: f.from, Stuck: f.stuck, Shape: shape.Shape{Read: 1, Area: f.area}}
 	if j != nil && f.area == 0 && f.from == 0 {
 		s.From, s.Shape.Area = j.From, j.Area
 	}
 	p := newProgress(env)
 	defer p.End()
-	t, s, doubt, err := f.open(ctx, s)
+	t, s, doubt, err := openPastCache(ctx, s)
 	if err != nil {
 		return interruptedLoad(ctx, refused(storage.Refusal(err, path)), path, false)
 	}
@@ -138,32 +137,22 @@ func (f verifyFlags) read() (*block.Journal, error) {
 	return j, nil
 }
 
-// open opens the target, and gives up on one that does not answer.
-func (f verifyFlags) open(ctx context.Context, s block.Spec) (*block.Target, block.Spec, string, error) {
-	var t *block.Target
-	opened, doubt := s, ""
-	err := block.Within(ctx, cmp.Or(f.stuck, block.StuckAfter), "open "+s.Path, func() (err error) {
-		t, opened, doubt, err = openPastCache(s)
-		return err
-	})
-	if err != nil {
-		return nil, s, "", err // the others are whoever's still opens it
-	}
-	return t, opened, doubt, nil
-}
-
 // openPastCache opens a target so that it is the target that is read, and says
 // what speaks against that.
-func openPastCache(s block.Spec) (*block.Target, block.Spec, string, error) {
-	t, opened, err := block.Open(s, "")
+func openPastCache(ctx context.Context, s block.Spec) (t *block.Target, opened block.Spec, doubt string, err error) {
+	t, opened, err = storage.Open(ctx, s, "")
 	if !errors.Is(err, block.ErrNoDirect) {
 		return t, opened, "", err
 	}
 	s.Direct = false
-	if t, opened, err = block.Open(s, ""); err != nil {
+	if t, opened, err = storage.Open(ctx, s, ""); err != nil {
 		return nil, s, "", err
 	}
-	if err := t.Forget(); err != nil {
+	var stuck *block.StuckError
+	switch err = t.Forget(ctx, s.Stuck); {
+	case errors.As(err, &stuck):
+		return nil, s, "", err
+	case err != nil:
 		return t, opened, fmt.Sprintf("it was read through this host's page cache, which may hold what the target does not: %v", err), nil
 	}
 	return t, opened, "its file system knows no direct I/O: the page cache was dropped before, and what is mapped or dirty stays in it", nil

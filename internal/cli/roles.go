@@ -16,8 +16,7 @@ import (
 	"linerate/internal/lab/qemu"
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/uml"
-	"linerate/internal/load"
-	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 	"linerate/internal/tune"
 )
 
@@ -37,10 +36,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		tune.ValueRole: func() int {
 			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.Self, Now: env.Now, Log: env.err}))
 		},
-		"worker": func() int { return outcome(env, "worker", load.WorkerMain(ctx, env.in, env.out)) },
-		host.StorageRole: func() int {
-			return outcome(env, host.StorageRole, storage.WorkerMain(ctx, env.in, env.out))
-		},
+		worker.Role:  func() int { return outcome(env, worker.Role, worker.Main(ctx, env.in, env.out)) },
 		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
 		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
 		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },

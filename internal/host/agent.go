@@ -77,7 +77,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
-		AllowPush: true, DisableBuiltin: true, Concurrency: maxWorkers + maxSamplers + maxProbes + 2*maxStores + 16,
+		AllowPush: true, DisableBuiltin: true, Concurrency: 2*maxWorkers + maxSamplers + maxProbes + 16,
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
@@ -103,7 +103,6 @@ type agent struct {
 	workers table[*workerProc]
 	samples table[*sampling]
 	probes  table[*probe.Socket]
-	stores  table[*storageProc]
 }
 
 func newAgent(o AgentOptions) (*agent, error) {
@@ -124,7 +123,6 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
-	a.stores.max, a.stores.what = maxStores, "storage loads"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now}
 	if len(o.Self) > 0 {
 		a.tuner.Program = o.Self[0]
@@ -139,11 +137,12 @@ func (a *agent) end() error {
 	for _, s := range a.samples.drain() {
 		s.stop()
 	}
-	for _, w := range a.workers.drain() {
-		w.stop()
+	workers := a.workers.drain()
+	for _, w := range workers {
+		w.cancel() // all at once: each may take its time
 	}
-	for _, s := range a.stores.drain() {
-		s.stop()
+	for _, w := range workers {
+		w.stop()
 	}
 	var errs []error
 	for _, p := range a.probes.drain() {
@@ -155,58 +154,58 @@ func (a *agent) end() error {
 	return errors.Join(errs...)
 }
 
-// handlers is the list of methods; there are no others.
-type handlers map[string]jrpc2.Handler
+// handlers are the methods by their names.
+type handlers map[string]served
+
+// served is a method with what answers it.
+type served struct {
+	effect effect
+	handle jrpc2.Handler
+}
 
 // Assign implements jrpc2.Assigner.
-func (h handlers) Assign(_ context.Context, method string) jrpc2.Handler { return h[method] }
+func (h handlers) Assign(_ context.Context, method string) jrpc2.Handler { return h[method].handle }
 
+// methods says who serves each method of the protocol.
 func (a *agent) methods() handlers {
-	h := handlers{
-		methodHello:      typed(a.hello),
-		methodClock:      typed(func(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }),
-		methodFacts:      typed(a.facts),
-		methodThermal:    typed(a.thermal),
-		methodFiles:      typed(a.files),
-		methodRead:       typed(a.readSetting),
-		methodApply:      typed(a.apply),
-		methodUndo:       typed(a.undo),
-		methodConfirm:    typed(a.confirm),
-		methodPersist:    typed(a.persist),
-		methodPlanFiles:  typed(a.planFiles),
-		methodWaiting:    typed(a.waiting),
-		methodProbe:      typed(probePath),
-		methodJournal:    typed(a.openJournal),
-		methodHistory:    typed(func(context.Context, none) ([]tune.Entry, error) { return a.tuner.History() }),
-		methodLeave:      typed(a.leave),
-		methodSample:     typed(a.startSampling),
-		methodSampleStop: typed(a.stopSampling),
-		methodWorker:     typed(a.startWorker),
-		methodConnected:  typed(a.workerConnected),
-		methodGo:         typed(a.workerGo),
-		methodWait:       typed(a.workerWait),
-		methodWorkerStop: typed(a.stopWorker),
-		methodProbeOpen:  typed(a.openProbe),
-		methodProbeSend:  typed(a.sendProbe),
-		methodProbeAwait: typed(a.awaitProbe),
-		methodProbeEcho:  typed(a.echoProbe),
-		methodProbeClose: typed(a.closeProbe),
-		methodToward:     typed(a.lookToward),
-		methodSwitch:     typed(a.hearSwitches),
-
-		methodStorage:      typed(a.startStorage),
-		methodStorageEvent: typed(a.storageEvent),
-		methodStorageArm:   typed(a.armStorage),
-		methodStorageSeen:  typed(a.storageSeen),
-		methodStorageStop:  typed(a.stopStorage),
-		methodStorageEnd:   typed(a.endStorage),
-	}
+	h := handlers{}
+	serve(h, methodHello, a.hello)
+	serve(h, methodClock, a.clock)
+	serve(h, methodFacts, a.facts)
+	serve(h, methodThermal, a.thermal)
+	serve(h, methodFiles, a.files)
+	serve(h, methodRead, a.readSetting)
+	serve(h, methodApply, a.apply)
+	serve(h, methodUndo, a.undo)
+	serve(h, methodConfirm, a.confirm)
+	serve(h, methodPersist, a.persist)
+	serve(h, methodPlanFiles, a.planFiles)
+	serve(h, methodWaiting, a.waiting)
+	serve(h, methodProbe, probePath)
+	serve(h, methodToward, a.lookToward)
+	serve(h, methodJournal, a.openJournal)
+	serve(h, methodHistory, a.history)
+	serve(h, methodLeave, a.leave)
+	serve(h, methodSample, a.startSampling)
+	serve(h, methodSampleStop, a.stopSampling)
+	serve(h, methodWorker, a.startWorker)
+	serve(h, methodWorkerEvent, a.workerEvent)
+	serve(h, methodWorkerBegin, a.beginWorker)
+	serve(h, methodWorkerSeen, a.workerSeen)
+	serve(h, methodWorkerStop, a.stopWorker)
+	serve(h, methodWorkerEnd, a.endWorker)
+	serve(h, methodProbeOpen, a.openProbe)
+	serve(h, methodProbeSend, a.sendProbe)
+	serve(h, methodProbeAwait, a.awaitProbe)
+	serve(h, methodProbeEcho, a.echoProbe)
+	serve(h, methodProbeClose, a.closeProbe)
+	serve(h, methodSwitch, a.hearSwitches)
 	return h
 }
 
-// typed makes a handler that refuses fields it does not know.
-func typed[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
-	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
+// serve has f answer a method. Fields that its parameters do not have are refused.
+func serve[P, R any](h handlers, m method[P, R], f func(context.Context, P) (R, error)) {
+	h[m.name] = served{m.effect, func(ctx context.Context, req *jrpc2.Request) (any, error) {
 		var p P
 		if req.HasParams() {
 			if err := decodeStrict(req.ParamString(), &p); err != nil {
@@ -218,8 +217,12 @@ func typed[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
 			return nil, err
 		}
 		return r, nil
-	}
+	}}
 }
+
+func (a *agent) clock(context.Context, none) (clockResult, error) { return clockResult{a.o.Now()}, nil }
+
+func (a *agent) history(context.Context, none) ([]tune.Entry, error) { return a.tuner.History() }
 
 func (a *agent) hello(context.Context, none) (Hello, error) {
 	h := Hello{

@@ -18,6 +18,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 )
@@ -61,13 +62,13 @@ func TestAgentRefuses(t *testing.T) {
 		want   string
 	}{
 		"a method it does not have": {"exec", map[string]any{"argv": []string{"id"}}, "method not found"},
-		"a field it does not know":  {methodFacts, map[string]any{"host": "x", "path": "/etc/shadow"}, "unknown field"},
-		"to read a named file":      {methodFiles, map[string]any{"path": "/etc/shadow"}, "unknown field"},
+		"a field it does not know":  {methodFacts.name, map[string]any{"host": "x", "path": "/etc/shadow"}, "unknown field"},
+		"to read a named file":      {methodFiles.name, map[string]any{"path": "/etc/shadow"}, "unknown field"},
 		"the library's own methods": {"rpc.serverInfo", nil, "method not found"},
-		"sampling too often":        {methodSample, sampleParams{Interval: time.Nanosecond}, "interval"},
-		"a worker that is not":      {methodGo, idParams{77}, "there is none"},
-		"a worker without a token":  {methodWorker, workerParams{load.Spec{V: 1, Role: load.Sink, Bind: loopback}}, "no token"},
-		"a file as a setting":       {methodRead, readParams{Setting: "linux.sysctl.kernel.core_pattern"}, "no mechanism"},
+		"sampling too often":        {methodSample.name, sampleParams{Interval: time.Nanosecond}, "interval"},
+		"a worker that is not":      {methodWorkerBegin.name, beginParams{ID: 77}, "there is none"},
+		"a worker without a token":  {methodWorker.name, worker.Task{V: worker.Version, Load: &load.Spec{Role: load.Sink, Bind: loopback}, Deadline: bound}, "no token"},
+		"a file as a setting":       {methodRead.name, readParams{Setting: "linux.sysctl.kernel.core_pattern"}, "no mechanism"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.call(ctx, tt.method, tt.params, &none)
@@ -104,10 +105,41 @@ func TestAgentThatIsNone(t *testing.T) {
 	})
 }
 
+// What the protocol calls a method that reads leaves nothing in the agent's directory,
+// whatever it answers to no parameters; one that writes is there to tell them apart.
+func TestMethodsThatReadWriteNothing(t *testing.T) {
+	ep := localEndpoint(t, "here")
+	c, err := Dial(t.Context(), ep, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	a, err := newAgent(AgentOptions{StateDir: ep.StateDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[effect]int{}
+	for name, m := range a.methods() {
+		if count[m.effect]++; m.effect != reads {
+			continue
+		}
+		var refused *jrpc2.Error
+		if _, err := c.rpc.Call(t.Context(), name, nil); err != nil && !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := os.ReadDir(ep.StateDir); err == nil {
+		t.Errorf("%s was made, with %v", ep.StateDir, left)
+	}
+	if len(count) != 3 || count[reads] == 0 {
+		t.Errorf("effects of methods: %v", count)
+	}
+}
+
 // agentPID finds the agent by what it samples: it has no other name.
 func agentPID(t *testing.T, c *Client) int {
 	t.Helper()
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,19 +157,16 @@ func agentPID(t *testing.T, c *Client) int {
 	return ppid
 }
 
-func testSpec(role load.Role) load.Spec {
-	s := load.Spec{
-		V: load.SpecVersion, Role: role, Bind: loopback, Streams: 1,
-		Duration: time.Second, Warmup: 100 * time.Millisecond, Deadline: bound,
-	}
+func testTask(role load.Role) worker.Task {
+	s := load.Spec{Role: role, Bind: loopback, Streams: 1, Duration: time.Second, Warmup: 100 * time.Millisecond}
 	s.Token[0] = 1
-	return s
+	return worker.Task{V: worker.Version, Load: &s, Deadline: bound}
 }
 
 func TestAgentThatDiesHalfWay(t *testing.T) {
 	c, _ := dial(t, "server1")
 	pid := agentPID(t, c)
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +184,7 @@ func TestAgentThatDiesHalfWay(t *testing.T) {
 func TestCloseLeavesNothing(t *testing.T) {
 	c, _ := dial(t, "here")
 	pid := agentPID(t, c)
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +225,7 @@ func TestInterruptOfTheControllerDoesNotReachTheAgent(t *testing.T) {
 
 func TestWorkerThatIsKilled(t *testing.T) {
 	c, _ := dial(t, "server1")
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,13 +242,14 @@ func TestNobodyListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := testSpec(load.Source)
+	task := testTask(load.Source)
+	spec := task.Load
 	spec.Peer = netip.MustParseAddrPort(ln.Addr().String())
 	if err := ln.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := dial(t, "client1")
-	w, err := c.StartWorker(t.Context(), spec)
+	w, err := c.StartWorker(t.Context(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,24 +265,25 @@ func TestNobodyListens(t *testing.T) {
 // control of this name, and there is no such file.
 func TestRefusedLoadsKeepTheirKind(t *testing.T) {
 	sink, _ := dial(t, "server1")
-	to, err := sink.StartWorker(t.Context(), testSpec(load.Sink))
+	to, err := sink.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := testSpec(load.Source)
-	source.Peer, source.CC = to.Addr(), "no-such-cc"
-	read := testSpec(load.Read)
+	source := testTask(load.Source)
+	source.Load.Peer, source.Load.CC = to.Addr(), "no-such-cc"
+	reading := testTask(load.Read)
+	read := reading.Load
 	read.Bind, read.Streams, read.Warmup, read.Token = netip.Addr{}, 0, 0, load.Token{}
 	read.Read = &load.ReadSpec{File: filepath.Join(t.TempDir(), "none"), Cache: load.Dropped, Readers: 1}
-	for want, spec := range map[string]load.Spec{"no-such-cc": source, "none": read} {
+	for want, task := range map[string]worker.Task{"no-such-cc": source, "none": reading} {
 		c, _ := dial(t, "client1")
-		w, err := c.StartWorker(t.Context(), spec)
+		w, err := c.StartWorker(t.Context(), task)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = w.Connected(t.Context())
 		var no *load.RefusedError
-		if !errors.As(err, &no) || !strings.Contains(no.Text, want) {
+		if !errors.As(err, &no) || !strings.Contains(no.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -260,7 +291,7 @@ func TestRefusedLoadsKeepTheirKind(t *testing.T) {
 
 func TestCallsEndWithTheirContext(t *testing.T) {
 	c, _ := dial(t, "server1")
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +312,7 @@ func TestWorkerThatNobodyWaitsFor(t *testing.T) {
 	defer cancel(nil)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := c.StartWorker(ctx, testSpec(load.Sink))
+		_, err := c.StartWorker(ctx, testTask(load.Sink))
 		ended <- err
 	}()
 	// Until the request is on its way nothing is to be seen of it: this may come
@@ -368,7 +399,7 @@ func TestApplyAndUndoThroughTheAgent(t *testing.T) {
 
 func TestSamplesArriveInOrder(t *testing.T) {
 	c, _ := dial(t, "here")
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,11 +487,11 @@ func TestAgentEndsWithItsController(t *testing.T) {
 	}
 	rpc := jrpc2.NewClient(newLines(out, in), nil)
 	var r startedResult
-	if err := rpc.CallResult(t.Context(), methodWorker, workerParams{testSpec(load.Sink)}, &r); err != nil {
+	if err := rpc.CallResult(t.Context(), methodWorker.name, testTask(load.Sink), &r); err != nil {
 		t.Fatal(err)
 	}
 	var id idResult
-	if err := rpc.CallResult(t.Context(), methodSample, sampleParams{measure.Watch{}, minInterval}, &id); err != nil {
+	if err := rpc.CallResult(t.Context(), methodSample.name, sampleParams{measure.Watch{}, minInterval}, &id); err != nil {
 		t.Fatal(err)
 	}
 	// Both pipes at once, as when the process is gone.

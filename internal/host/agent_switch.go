@@ -37,9 +37,7 @@ func Hear(ctx context.Context, wait time.Duration) (Plugged, error) {
 
 // HearSwitches listens on the host for so long.
 func (c *Client) HearSwitches(ctx context.Context, wait time.Duration) (Plugged, error) {
-	var r Plugged
 	ctx, cancel := context.WithTimeoutCause(ctx, wait+c.o.CallTimeout, fmt.Errorf("no answer within %v", wait+c.o.CallTimeout))
 	defer cancel()
-	err := c.callUnbounded(ctx, methodSwitch, hearParams{wait}, &r)
-	return r, err
+	return ask(ctx, c, methodSwitch, hearParams{wait})
 }

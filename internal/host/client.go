@@ -16,7 +16,6 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 
 	"linerate/internal/kernel"
-	"linerate/internal/load"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 )
@@ -120,7 +119,8 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, helloTime, fmt.Errorf("no answer within %v", helloTime))
 	defer cancel()
-	err := c.call(ctx, methodHello, none{}, &c.hello)
+	var err error
+	c.hello, err = ask(ctx, c, methodHello, none{})
 	if err == nil && c.hello.Protocol != Protocol {
 		err = fmt.Errorf("host %s: the agent speaks protocol %d (build %s), this linerate %d: use the same build on both", ep.Name, c.hello.Protocol, c.hello.Build, Protocol)
 	}
@@ -208,43 +208,58 @@ func (w *watched) Close() error {
 	return w.lines.Close()
 }
 
-// call makes one call and decodes its result, which may hold no field that we
-// do not know.
-func (c *Client) call(ctx context.Context, method string, params, result any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.o.CallTimeout, fmt.Errorf("no answer within %v", c.o.CallTimeout))
-	defer cancel()
-	return c.callUnbounded(ctx, method, params, result)
+// ask makes one call, within what the method may take, and decodes its result, which may hold no
+// field that we do not know.
+func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R, error) {
+	var r R
+	within := map[patience]time.Duration{soon: c.o.CallTimeout, changing: changeTime}[m.within]
+	if within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
+		defer cancel()
+	}
+	if err := c.call(ctx, m.name, params, &r); err != nil {
+		return *new(R), err
+	}
+	return r, nil
 }
 
 // begin calls a method that starts something, whose number is in its answer. The
 // answer is waited for also when ctx ends meanwhile, and what has started by then is
 // ended: nobody else would know its number.
-func (c *Client) begin(ctx context.Context, method string, params, result any, end func(context.Context) error) error {
-	if ctx.Err() != nil {
-		return c.explain(ctx, method, ctx.Err())
+func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, end func(context.Context, R) error) (R, error) {
+	type answer struct {
+		r   R
+		err error
 	}
-	got := make(chan error, 1)
-	go func() { got <- c.call(context.WithoutCancel(ctx), method, params, result) }()
+	if ctx.Err() != nil {
+		return answer{}.r, c.explain(ctx, m.name, ctx.Err())
+	}
+	got := make(chan answer, 1)
+	go func() {
+		r, err := ask(context.WithoutCancel(ctx), c, m, params)
+		got <- answer{r, err}
+	}()
 	select {
-	case err := <-got:
-		return err
+	case a := <-got:
+		return a.r, a.err
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.closeTime)
 	defer cancel()
-	err := c.explain(ctx, method, ctx.Err())
+	err := c.explain(ctx, m.name, ctx.Err())
 	select {
-	case lerr := <-got:
-		if lerr == nil {
-			err = errors.Join(err, end(late))
+	case a := <-got:
+		if a.err == nil {
+			err = errors.Join(err, end(late, a.r))
 		}
 	case <-late.Done(): // Close ends the agent, with all that it started
 	}
-	return err
+	return answer{}.r, err
 }
 
-// callUnbounded is bounded by ctx alone.
-func (c *Client) callUnbounded(ctx context.Context, method string, params, result any) error {
+// call is bounded by ctx alone.
+func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	type answer struct {
 		rsp *jrpc2.Response
 		err error
@@ -262,7 +277,7 @@ func (c *Client) callUnbounded(ctx context.Context, method string, params, resul
 			return c.explain(ctx, method, a.err)
 		}
 		if err := decodeStrict(a.rsp.ResultString(), result); err != nil {
-			return fmt.Errorf("host %s: %s: read the answer: %w", c.ep.Name, method, err)
+			return c.failed(fmt.Errorf("%s: read the answer: %w", method, err))
 		}
 		return nil
 	case <-ctx.Done():
@@ -270,20 +285,34 @@ func (c *Client) callUnbounded(ctx context.Context, method string, params, resul
 	}
 }
 
+// hostError says at which host something failed.
+type hostError struct {
+	name string
+	err  error
+}
+
+// Error implements error.
+func (e *hostError) Error() string { return fmt.Sprintf("host %s: %v", e.name, e.err) }
+
+// Unwrap gives the cause.
+func (e *hostError) Unwrap() error { return e.err }
+
+func (c *Client) failed(err error) error { return &hostError{c.ep.Name, err} }
+
 // explain makes one clear error of what a call came to.
 func (c *Client) explain(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("host %s: %s: %w", c.ep.Name, method, context.Cause(ctx))
+		return c.failed(fmt.Errorf("%s: %w", method, context.Cause(ctx)))
 	}
 	var answered *jrpc2.Error
 	if errors.As(err, &answered) && answered.Code != jrpc2.Cancelled && !c.rpc.IsStopped() {
-		return fmt.Errorf("host %s: %w", c.ep.Name, remote(answered))
+		return c.failed(remote(answered))
 	}
 	select {
 	case <-c.ended:
 		return c.gone()
 	case <-time.After(c.o.closeTime):
-		return fmt.Errorf("host %s: %s: %w", c.ep.Name, method, err)
+		return c.failed(fmt.Errorf("%s: %w", method, err))
 	}
 }
 
@@ -292,14 +321,6 @@ func remote(e *jrpc2.Error) error {
 	var not tune.NotInForceError
 	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
 		return &not
-	}
-	var unreached load.UnreachedError
-	if e.Code == codeUnreached && json.Unmarshal(e.Data, &unreached) == nil {
-		return &unreached
-	}
-	var refused load.RefusedError
-	if e.Code == codeRefused && json.Unmarshal(e.Data, &refused) == nil {
-		return &refused
 	}
 	return errors.New(e.Message)
 }
@@ -321,7 +342,7 @@ func (c *Client) gone() error {
 	if last := c.errs.last(); last != "" {
 		how += ": " + last
 	}
-	return fmt.Errorf("host %s: %w (%s)", c.ep.Name, errGone, how)
+	return c.failed(fmt.Errorf("%w (%s)", errGone, how))
 }
 
 // Close ends the agent and all it started, and returns when it is gone: at
@@ -363,33 +384,24 @@ func (c *Client) Data() []netip.Addr { return slices.Clone(c.ep.Data) }
 
 // Facts looks at the host.
 func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
-	var f model.Facts
-	if err := c.call(ctx, methodFacts, factsParams{c.ep.Name}, &f); err != nil {
-		return nil, err
-	}
-	return &f, nil
+	return ask(ctx, c, methodFacts, factsParams{c.ep.Name})
 }
 
 // Thermal reads how warm the host is.
 func (c *Client) Thermal(ctx context.Context) (model.Thermal, error) {
-	var t model.Thermal
-	err := c.call(ctx, methodThermal, none{}, &t)
-	return t, err
+	return ask(ctx, c, methodThermal, none{})
 }
 
 // Files reads the host's files of settings, and the values in force of what
 // they set.
 func (c *Client) Files(ctx context.Context) (model.HostFiles, error) {
-	var h model.HostFiles
-	err := c.call(ctx, methodFiles, none{}, &h)
-	return h, err
+	return ask(ctx, c, methodFiles, none{})
 }
 
 // ReadSetting reads the value of a setting that is in force; like names the
 // parts to read of a value that has parts.
 func (c *Client) ReadSetting(ctx context.Context, setting, target, like string) (string, error) {
-	var r readResult
-	err := c.call(ctx, methodRead, readParams{setting, target, like}, &r)
+	r, err := ask(ctx, c, methodRead, readParams{setting, target, like})
 	return r.Value, err
 }
 
@@ -399,9 +411,9 @@ func (c *Client) Clock(ctx context.Context) (model.Clock, error) {
 	best := time.Duration(-1)
 	var clock model.Clock
 	for range clockTries {
-		var r clockResult
 		before := c.o.Now()
-		if err := c.call(ctx, methodClock, none{}, &r); err != nil {
+		r, err := ask(ctx, c, methodClock, none{})
+		if err != nil {
 			return model.Clock{}, err
 		}
 		rtt := c.o.Now().Sub(before)

@@ -10,40 +10,33 @@ import (
 
 // ProbeOpen implements probe.End.
 func (c *Client) ProbeOpen(ctx context.Context, s probe.Spec) (id int, port uint16, err error) {
-	var r openedResult
-	err = c.call(ctx, methodProbeOpen, s, &r)
+	r, err := ask(ctx, c, methodProbeOpen, s)
 	return r.ID, r.Port, err
 }
 
 // ProbeSend implements probe.End.
 func (c *Client) ProbeSend(ctx context.Context, id int, b probe.Batch) (probe.Sent, error) {
-	var r probe.Sent
-	err := c.call(ctx, methodProbeSend, sendProbeParams{id, b}, &r)
-	return r, err
+	return ask(ctx, c, methodProbeSend, sendProbeParams{id, b})
 }
 
 // ProbeAwait implements probe.End.
 func (c *Client) ProbeAwait(ctx context.Context, id int, w probe.Await) (probe.Heard, error) {
-	var r probe.Heard
-	err := c.call(ctx, methodProbeAwait, awaitProbeParams{id, w}, &r)
-	return r, err
+	return ask(ctx, c, methodProbeAwait, awaitProbeParams{id, w})
 }
 
 // ProbeEcho implements probe.End.
 func (c *Client) ProbeEcho(ctx context.Context, id int, e probe.Echo) (model.RTT, error) {
-	var r rttResult
-	err := c.call(ctx, methodProbeEcho, echoProbeParams{id, e}, &r)
+	r, err := ask(ctx, c, methodProbeEcho, echoProbeParams{id, e})
 	return r.RTT, err
 }
 
 // ProbeClose implements probe.End.
 func (c *Client) ProbeClose(ctx context.Context, id int) error {
-	return c.call(ctx, methodProbeClose, idParams{id}, &none{})
+	_, err := ask(ctx, c, methodProbeClose, idParams{id})
+	return err
 }
 
 // LookToward implements probe.End.
 func (c *Client) LookToward(ctx context.Context, from, to netip.Addr) (probe.Toward, error) {
-	var r probe.Toward
-	err := c.call(ctx, methodToward, towardParams{from, to}, &r)
-	return r, err
+	return ask(ctx, c, methodToward, towardParams{from, to})
 }

@@ -1,7 +1,8 @@
 // Package host reaches hosts and is what runs there. Local, in a lab and over
 // ssh are one thing: a command whose stdin and stdout carry JSON-RPC 2.0, one
 // message per line, with an agent at the far end that reads facts, applies
-// and undoes plans, samples counters and runs load workers.
+// and undoes plans, samples counters and runs load workers. protocol.go is the table of
+// what it can be asked.
 //
 // It refuses everything but these typed operations: an agent runs no command
 // that it is sent, opens no port but for a probe that answers one

@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/load"
-	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 )
 
 // Variables by which a test changes the agent that it starts.
@@ -26,7 +25,7 @@ const (
 
 // TestMain makes the test binary a linerate with the roles agent and worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != "worker" && os.Args[1] != StorageRole {
+	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != worker.Role {
 		// The race detector makes every process wait a second at its end.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 			panic(err)
@@ -44,11 +43,8 @@ func TestMain(m *testing.M) {
 }
 
 func role(ctx context.Context, name string, args []string) error {
-	switch name {
-	case StorageRole:
-		return storage.WorkerMain(ctx, os.Stdin, os.Stdout)
-	case "worker":
-		return load.WorkerMain(ctx, os.Stdin, os.Stdout)
+	if name == worker.Role {
+		return worker.Main(ctx, os.Stdin, os.Stdout)
 	}
 	switch os.Getenv(brokenEnv) {
 	case "dies":

@@ -7,8 +7,7 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"linerate/internal/kernel"
-	"linerate/internal/load"
-	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/probe"
@@ -16,60 +15,75 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 1
+const Protocol = 2
 
-// Methods of an agent, each with its parameters and result.
+// effect is what a method does at its host.
+type effect string
+
 const (
-	methodHello        = "hello"            // none → Hello
-	methodClock        = "clock"            // none → clockResult
-	methodFacts        = "facts"            // factsParams → model.Facts
-	methodThermal      = "thermal"          // none → model.Thermal
-	methodFiles        = "files"            // none → model.HostFiles
-	methodRead         = "setting.read"     // readParams → readResult
-	methodApply        = "plan.apply"       // model.Plan → tune.Result
-	methodUndo         = "plan.undo"        // tune.UndoRequest → tune.Result
-	methodConfirm      = "plan.confirm"     // planParams → none
-	methodPersist      = "plan.persist"     // persistParams → []tune.FileChange
-	methodPlanFiles    = "plan.files"       // model.Plan → []tune.FileChange
-	methodWaiting      = "plan.waiting"     // none → waitingResult
-	methodProbe        = "path.probe"       // probeParams → none
-	methodJournal      = "journal.open"     // none → []tune.Entry
-	methodHistory      = "journal.history"  // none → []tune.Entry
-	methodLeave        = "leave"            // none → tune.LeaveResult
-	methodSample       = "sample.start"     // sampleParams → idResult
-	methodSampleStop   = "sample.stop"      // idParams → sampledResult
-	methodWorker       = "worker.start"     // workerParams → startedResult
-	methodConnected    = "worker.connected" // idParams → load.Event
-	methodGo           = "worker.go"        // idParams → none
-	methodWait         = "worker.wait"      // idParams → load.Result
-	methodWorkerStop   = "worker.stop"      // idParams → none
-	methodProbeOpen    = "probe.open"       // probe.Spec → openedResult
-	methodProbeSend    = "probe.send"       // sendProbeParams → probe.Sent
-	methodProbeAwait   = "probe.await"      // awaitProbeParams → probe.Heard
-	methodProbeEcho    = "probe.echo"       // echoProbeParams → rttResult
-	methodProbeClose   = "probe.close"      // idParams → none
-	methodToward       = "path.toward"      // towardParams → probe.Toward
-	methodSwitch       = "switch.hear"      // hearParams → Plugged
-	methodStorage      = "storage.start"    // storage.Task → idResult
-	methodStorageEvent = "storage.event"    // eventParams → storage.Event
-	methodStorageArm   = "storage.arm"      // armParams → none
-	methodStorageSeen  = "storage.seen"     // idParams → storage.Work
-	methodStorageStop  = "storage.stop"     // idParams → none
-	methodStorageEnd   = "storage.end"      // idParams → none
-	notifySample       = "sample"           // samplePush, from the agent
+	reads  effect = "reads"  // it looks, and changes nothing
+	loads  effect = "loads"  // it sends traffic, or starts, steers or ends a load; no setting changes
+	writes effect = "writes" // it changes settings, or the journal of what was changed
 )
+
+// patience is how long a controller waits for an answer, if its context does not end before.
+type patience int
+
+const (
+	soon     patience = iota // Options.CallTimeout
+	changing                 // changeTime
+	open                     // as long as the context
+)
+
+// method is a method of an agent, with its parameters and its result: what the controller
+// calls (ask) and what the agent serves (serve) cannot differ.
+type method[P, R any] struct {
+	name   string
+	effect effect
+	within patience
+}
+
+// The methods of an agent; there are no others. An agent serves them in methods.
+var (
+	methodHello       = method[none, Hello]{"hello", reads, soon}
+	methodClock       = method[none, clockResult]{"clock", reads, soon}
+	methodFacts       = method[factsParams, *model.Facts]{"facts", reads, soon}
+	methodThermal     = method[none, model.Thermal]{"thermal", reads, soon}
+	methodFiles       = method[none, model.HostFiles]{"files", reads, soon}
+	methodRead        = method[readParams, readResult]{"setting.read", reads, soon}
+	methodApply       = method[model.Plan, tune.Result]{"plan.apply", writes, changing}
+	methodUndo        = method[tune.UndoRequest, tune.Result]{"plan.undo", writes, changing}
+	methodConfirm     = method[planParams, none]{"plan.confirm", writes, soon}
+	methodPersist     = method[persistParams, []tune.FileChange]{"plan.persist", writes, changing}
+	methodPlanFiles   = method[model.Plan, []tune.FileChange]{"plan.files", reads, soon}
+	methodWaiting     = method[none, waitingResult]{"plan.waiting", reads, soon}
+	methodProbe       = method[probeParams, none]{"path.probe", loads, soon}
+	methodToward      = method[towardParams, probe.Toward]{"path.toward", reads, soon}
+	methodJournal     = method[none, []tune.Entry]{"journal.open", reads, soon}
+	methodHistory     = method[none, []tune.Entry]{"journal.history", reads, soon}
+	methodLeave       = method[none, tune.LeaveResult]{"leave", writes, soon}
+	methodSample      = method[sampleParams, idResult]{"sample.start", reads, soon}
+	methodSampleStop  = method[idParams, sampledResult]{"sample.stop", reads, soon}
+	methodWorker      = method[worker.Task, startedResult]{"worker.start", loads, soon}
+	methodWorkerEvent = method[eventParams, worker.Event]{"worker.event", reads, open}
+	methodWorkerBegin = method[beginParams, none]{"worker.begin", loads, soon}
+	methodWorkerSeen  = method[idParams, worker.Work]{"worker.seen", reads, soon}
+	methodWorkerStop  = method[idParams, none]{"worker.stop", loads, soon}
+	methodWorkerEnd   = method[idParams, none]{"worker.end", loads, soon}
+	methodProbeOpen   = method[probe.Spec, openedResult]{"probe.open", loads, soon}
+	methodProbeSend   = method[sendProbeParams, probe.Sent]{"probe.send", loads, soon}
+	methodProbeAwait  = method[awaitProbeParams, probe.Heard]{"probe.await", reads, soon}
+	methodProbeEcho   = method[echoProbeParams, rttResult]{"probe.echo", loads, soon}
+	methodProbeClose  = method[idParams, none]{"probe.close", loads, soon}
+	methodSwitch      = method[hearParams, Plugged]{"switch.hear", reads, open}
+)
+
+// notifySample carries a samplePush, from the agent.
+const notifySample = "sample"
 
 // codeNotInForce marks a *tune.NotInForceError, which is the error's data: a
 // treatment without effect is an outcome of a study, not a failure of it.
 const codeNotInForce jrpc2.Code = 1
-
-// codeUnreached marks a *load.UnreachedError, which is the error's data: it is
-// diagnosed, not reported.
-const codeUnreached jrpc2.Code = 2
-
-// codeRefused marks a *load.RefusedError, which is the error's data: to ask again
-// would change nothing.
-const codeRefused jrpc2.Code = 3
 
 // Hello is how an agent introduces itself.
 type Hello struct {
@@ -151,15 +165,10 @@ type sampledResult struct {
 	Error string        `json:"error,omitempty"`
 }
 
-type workerParams struct {
-	Spec load.Spec `json:"spec"`
-}
-
-// startedResult is a running worker. Listening is set for a sink.
+// startedResult is a running worker.
 type startedResult struct {
-	ID        int        `json:"id"`
-	PID       int        `json:"pid"`
-	Listening load.Event `json:"listening"`
+	ID  int `json:"id"`
+	PID int `json:"pid"`
 }
 
 // openedResult is an open probe, and the port that it hears on.
@@ -190,15 +199,15 @@ type rttResult struct {
 // eventParams ask for the first event of one of these kinds in a phase, or for
 // the one that tells that there will be none.
 type eventParams struct {
-	ID    int          `json:"id"`
-	Kind  storage.Kind `json:"kind"`
-	Phase int          `json:"phase"`
+	ID    int         `json:"id"`
+	Kind  worker.Kind `json:"kind"`
+	Phase int         `json:"phase"`
 }
 
-// armParams have a phase begin at an instant of the agent's clock.
-type armParams struct {
+// beginParams have a phase begin at an instant of the agent's clock, or at once.
+type beginParams struct {
 	ID int       `json:"id"`
-	At time.Time `json:"at"`
+	At time.Time `json:"at,omitzero"`
 }
 
 type hearParams struct {

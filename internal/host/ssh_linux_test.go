@@ -224,7 +224,7 @@ func TestSSHThatIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.StartWorker(t.Context(), testSpec(load.Sink))
+	w, err := c.StartWorker(t.Context(), testTask(load.Sink))
 	if err != nil {
 		t.Fatal(err)
 	}

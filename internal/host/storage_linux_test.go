@@ -11,12 +11,13 @@ import (
 	"linerate/internal/load/dialect"
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/unit"
 )
 
-func storageTask(path string) storage.Task {
-	return storage.Task{V: storage.Version, Deadline: time.Minute, Block: &storage.BlockTask{Name: "test", Fill: true, Spec: block.Spec{
+func storageTask(path string) worker.Task {
+	return worker.Task{Deadline: time.Minute, Block: &storage.BlockTask{Name: "test", Fill: true, Spec: block.Spec{
 		Path: path, Threads: 1, Depth: 4, Engine: block.Calls, Sync: block.None, Duration: 200 * time.Millisecond, Seed: 1,
 		Shape: shape.Shape{Pattern: shape.Random, Read: 0.5, Sizes: []shape.SizeShare{{Size: 4096, Share: 1}}, Arrivals: shape.Closed},
 	}}}
@@ -40,10 +41,10 @@ func TestStorageBeginsTogether(t *testing.T) {
 	a, _ := dial(t, "client1")
 	t.Setenv(clockEnv, "")
 	b, _ := dial(t, "client2")
-	var loads []*StorageLoad
+	var loads []*Worker
 	var parties []measure.Party
 	for _, c := range []*Client{a, b} {
-		l, err := c.StartStorage(t.Context(), c.Name(), storageTask(emptyFile(t, 1<<20)))
+		l, err := c.Start(t.Context(), storageTask(emptyFile(t, 1<<20)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,14 +77,14 @@ func TestStorageInterrupted(t *testing.T) {
 	c, _ := dial(t, "here")
 	task := storageTask(emptyFile(t, 1<<20))
 	task.Block.Spec.Duration = time.Minute
-	l, err := c.StartStorage(t.Context(), c.Name(), task)
+	l, err := c.Start(t.Context(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := measure.Together(t.Context(), []measure.Party{l}, 0, time.Now); err != nil {
 		t.Fatal(err)
 	}
-	for w := (storage.Work{}); w.Requests == 0; { // until it has done something
+	for w := (worker.Work{}); w.Requests == 0; { // until it has done something
 		if w, err = l.Seen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("somebody's data ", 1<<12)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.StartStorage(t.Context(), c.Name(), storageTask(path))
+	l, err := c.Start(t.Context(), storageTask(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +114,13 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nothing was started: here: ") || !strings.Contains(err.Error(), "--destroy "+path) {
 		t.Errorf("%v", err)
 	}
-	for _, bad := range []func(*storage.Task){
-		func(t *storage.Task) { t.Block.Spec.Path = "f" }, func(t *storage.Task) { t.Deadline = 0 }, func(t *storage.Task) { t.Block = nil },
-		func(t *storage.Task) { t.Jobs = &storage.JobsTask{Dir: "/"} }, func(t *storage.Task) { t.Block.Spec.Engine = block.Null },
+	for _, bad := range []func(*worker.Task){
+		func(t *worker.Task) { t.Block.Spec.Path = "f" }, func(t *worker.Task) { t.Deadline = 0 }, func(t *worker.Task) { t.Block = nil },
+		func(t *worker.Task) { t.Jobs = &storage.JobsTask{Dir: "/"} }, func(t *worker.Task) { t.Block.Spec.Engine = block.Null },
 	} {
 		task := storageTask(path)
 		bad(&task)
-		if _, err := c.StartStorage(t.Context(), c.Name(), task); err == nil {
+		if _, err := c.Start(t.Context(), task); err == nil {
 			t.Errorf("an agent takes on %+v", task)
 		}
 	}
@@ -128,7 +129,7 @@ func TestStorageRefusesAndCleansUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err = c.StartStorage(t.Context(), c.Name(), storage.Task{V: storage.Version, Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs}, Deadline: time.Minute}); err != nil {
+	if l, err = c.Start(t.Context(), worker.Task{Jobs: &storage.JobsTask{Dir: dir, Jobs: jobs}, Deadline: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {

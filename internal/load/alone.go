@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -13,8 +12,8 @@ import (
 	"linerate/internal/load/frames"
 )
 
-// alone is a load without a peer.
-type alone interface {
+// lone is a load without a peer.
+type lone interface {
 	// prepare gets everything ready and says what will be done.
 	prepare(ctx context.Context) (Alone, error)
 	// move works until a time; it looks at ctx between blocks.
@@ -22,9 +21,8 @@ type alone interface {
 	close() error
 }
 
-// runAlone prepares, says so, waits for the barrier, and works on a thread of
-// its own.
-func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
+// alone prepares, waits for the start, and works on a thread of its own.
+func (w *load) alone(ctx context.Context) (res Result, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if len(w.spec.CPUs) > 0 {
@@ -32,7 +30,7 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 			return Result{}, err
 		}
 	}
-	var a alone = &memoryCopy{}
+	var a lone = &memoryCopy{}
 	switch w.spec.Role {
 	case Read:
 		a = &fileRead{spec: *w.spec.Read}
@@ -50,23 +48,16 @@ func (w *worker) runAlone(ctx context.Context) (res Result, err error) {
 	}()
 	about, err := a.prepare(ctx)
 	if err != nil && ctx.Err() == nil && !passing(err) {
-		return Result{}, &RefusedError{err.Error()}
+		return Result{}, &RefusedError{err}
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	if err := emit(w.out, Event{Kind: Connected, PID: os.Getpid(), TIDs: []int{threadID()}, Alone: &about}); err != nil {
+	start, err := w.stage.Begin(ctx, Up{TIDs: []int{threadID()}, Alone: &about})
+	if err != nil {
 		return Result{}, err
 	}
-	select {
-	case <-w.begin:
-	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
-	}
-	if err := emit(w.out, Event{Kind: Started}); err != nil {
-		return Result{}, err
-	}
-	res, err = a.move(ctx, time.Now().Add(w.spec.Duration))
+	res, err = a.move(ctx, start.Add(w.spec.Duration))
 	if err != nil {
 		return Result{}, err
 	}

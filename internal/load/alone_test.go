@@ -15,7 +15,7 @@ import (
 )
 
 func aloneSpec(role Role, read *ReadSpec) Spec {
-	return Spec{V: SpecVersion, Role: role, Duration: 200 * time.Millisecond, Deadline: bound, Read: read}
+	return Spec{Role: role, Duration: 200 * time.Millisecond, Read: read}
 }
 
 // workAlone runs a worker without a peer to its end.
@@ -174,11 +174,11 @@ func TestSpecsWithoutAPeerAreChecked(t *testing.T) {
 		read := good
 		s := aloneSpec(Read, &read)
 		tc.edit(&s)
-		wantError(t, s.check(), tc.want)
+		wantError(t, s.Check(), tc.want)
 	}
 	s := testSpec(Sink)
 	s.Read = &good
-	wantError(t, s.check(), "reads no file")
+	wantError(t, s.Check(), "reads no file")
 }
 
 // A write makes a file of its own, private and unlike itself anywhere, bounded,
@@ -242,7 +242,7 @@ func TestWriteRefuses(t *testing.T) {
 	for _, s := range []*WriteSpec{nil, {Dir: "relative"}, {Dir: "/x", MaxBytes: -1}, {Dir: "/x", MaxBytes: 65 << 30}} {
 		spec := aloneSpec(Write, nil)
 		spec.Write = s
-		if err := spec.check(); err == nil {
+		if err := spec.Check(); err == nil {
 			t.Errorf("%+v was accepted", s)
 		}
 	}

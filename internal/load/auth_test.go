@@ -276,13 +276,3 @@ func FuzzHandshake(f *testing.F) {
 		}
 	})
 }
-
-func FuzzSpec(f *testing.F) {
-	f.Add([]byte(`{"v":1,"role":"sink","bind":"127.0.0.1","streams":1,"duration":1,"deadline":1}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := DecodeSpec(b)
-		if err == nil && (s.Streams < 1 || s.Streams > MaxStreams || s.Deadline <= 0) {
-			t.Errorf("accepted %+v", s)
-		}
-	})
-}

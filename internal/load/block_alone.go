@@ -2,8 +2,6 @@ package load
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -61,13 +59,13 @@ type blockLoad struct {
 }
 
 func (b *blockLoad) prepare(context.Context) (Alone, error) {
-	var number [8]byte
-	if _, err := rand.Read(number[:]); err != nil {
-		return Alone{}, fmt.Errorf("draw number of run: %w", err)
+	number, err := requests.RunNumber()
+	if err != nil {
+		return Alone{}, err
 	}
 	s := requests.Spec{
 		Path: b.spec.Path, Threads: b.spec.Threads, Depth: b.spec.Depth, Engine: requests.Auto, Direct: b.spec.Direct, Sync: requests.None,
-		Warmup: b.warmup, Duration: b.length - b.warmup, Seed: b.spec.Seed, Run: binary.LittleEndian.Uint64(number[:]) | 1,
+		Warmup: b.warmup, Duration: b.length - b.warmup, Seed: b.spec.Seed, Run: number,
 		Shape: shape.Shape{Pattern: b.spec.Pattern, Theta: b.spec.Theta, Jump: b.spec.Jump, Hot: b.spec.Hot, Read: float64(b.spec.Read) / 100,
 			Arrivals: shape.Closed, Sizes: b.spec.Sizes},
 	}

@@ -80,6 +80,6 @@ func TestBlockSpecsAreChecked(t *testing.T) {
 	} {
 		s := blockSpecOf(t, true)
 		edit(&s)
-		wantError(t, s.check(), want)
+		wantError(t, s.Check(), want)
 	}
 }

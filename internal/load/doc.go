@@ -1,17 +1,17 @@
-// Package load is the traffic generator: a TCP source and a TCP sink, a memory
-// copy and a sequential file reader, each a process of its own that is told
-// what to do by one JSON line on its standard input and says what it did by
-// JSON lines on its standard output.
+// Package load makes the loads that run for a time they are told: the streams of one
+// end, as a TCP source or a TCP sink; a copy of memory; a sequential read or write of a
+// file; requests on a file or device; frames of video. Its Spec says which, its Stage is
+// where the load says that it is ready and waits for its start. Package worker runs them,
+// as it runs the loads of package storage, in a process of its own.
 //
-// A worker binds the data address it was given and no other, on one port. A
+// The streams bind the data address they were given and no other, on one port. A
 // peer has to prove the run's token by a mutual HMAC challenge before a byte
 // of load flows; the token is never on the wire, in argv or in a message. The
-// number of connections, the length of every message and the life of the
-// process are bounded.
+// number of connections and the time of the run are bounded.
 //
-// The roles without a peer copy memory on one core or read one file from its
-// start. They open regular files only, for reading only, and drop what they
-// read: no byte of it leaves the process.
+// What reads files opens regular files and named devices only, for reading only, and
+// drops what it read: no byte of it leaves the process. What writes makes files of its own
+// and removes them, or overwrites a target that was named twice.
 //
 // It refuses to measure anything but its own bytes and time: counters of the
 // host, clocks of other hosts and conclusions belong to measure and explain.

@@ -18,13 +18,13 @@ func TestExchangesAreChecked(t *testing.T) {
 			s := testSpec(Sink)
 			s.MaxConns = 34
 			tc.edit(&s)
-			wantError(t, s.check(), tc.want)
+			wantError(t, s.Check(), tc.want)
 		})
 	}
 	s := testSpec(Sink)
 	s.MaxConns = 34
 	s.Exchange = leastExchange
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,13 +2,12 @@ package load
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	requests "linerate/internal/load/block"
 	"linerate/internal/load/frames"
 	"linerate/internal/unit"
 )
@@ -93,11 +92,9 @@ func (f *framesLoad) prepare(ctx context.Context) (Alone, error) {
 	if f.run, err = f.spec.Run(f.length); err != nil {
 		return Alone{}, err
 	}
-	var number [8]byte
-	if _, err := rand.Read(number[:]); err != nil {
-		return Alone{}, fmt.Errorf("draw number of run: %w", err)
+	if f.run.Run, err = requests.RunNumber(); err != nil {
+		return Alone{}, err
 	}
-	f.run.Run = binary.LittleEndian.Uint64(number[:]) | 1
 	err = f.start(ctx)
 	if errors.Is(err, frames.ErrNoDirect) {
 		f.run.Direct = false

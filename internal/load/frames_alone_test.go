@@ -11,7 +11,7 @@ import (
 
 func framesSpecOf(t *testing.T, play bool) Spec {
 	t.Helper()
-	return Spec{V: SpecVersion, Role: Frames, Duration: 200 * time.Millisecond, Deadline: bound,
+	return Spec{Role: Frames, Duration: 200 * time.Millisecond,
 		Frames: &FramesSpec{Dir: t.TempDir(), Format: "ntsc-yuv8", FPS: "50", Streams: 2, Buffer: 10, Play: play, Buffered: true}}
 }
 
@@ -101,6 +101,6 @@ func TestFramesSpecsAreChecked(t *testing.T) {
 	} {
 		s := framesSpecOf(t, false)
 		edit(&s)
-		wantError(t, s.check(), want)
+		wantError(t, s.Check(), want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -12,16 +13,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linerate/internal/model"
 )
 
-// asWorker makes the test binary a worker: the tests that need a process of
-// its own start it with this in the environment.
+// asWorker makes the test binary a load: the tests that need a process of its own
+// start it with this in the environment.
 const asWorker = "LINERATE_TEST_WORKER=1"
 
 func TestMain(m *testing.M) {
 	if os.Getenv("LINERATE_TEST_WORKER") == "1" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		err := WorkerMain(ctx, os.Stdin, os.Stdout)
+		err := serve(ctx, os.Stdin, os.Stdout, defaultLimits())
 		stop()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -47,12 +50,84 @@ func testToken(b byte) Token {
 
 func testSpec(role Role) Spec {
 	return Spec{
-		V: SpecVersion, Role: role, Bind: loopback, Token: testToken(1), Streams: 2,
-		Duration: 300 * time.Millisecond, Warmup: 100 * time.Millisecond, Deadline: bound,
+		Role: role, Bind: loopback, Token: testToken(1), Streams: 2,
+		Duration: 300 * time.Millisecond, Warmup: 100 * time.Millisecond,
 	}
 }
 
-// proc is a worker under test, in this process.
+// Kind and Event are what a load under test says of itself, as a line of JSON.
+type Kind string
+
+const (
+	Listening Kind = "listening"
+	Connected Kind = "connected"
+	Started   Kind = "started"
+	Finished  Kind = "result"
+	Failed    Kind = "error"
+)
+
+type Event struct {
+	Kind Kind
+	Addr netip.AddrPort `json:",omitzero"`
+	PID  int
+	Up
+	Result    *Result
+	Error     string
+	Unreached *model.Unreached
+}
+
+var errStopped = errors.New("told to stop")
+
+// serve makes the load that its input begins with, once that says go; the end of the
+// input stops it. What package worker adds to that is tested there.
+func serve(ctx context.Context, stdin io.Reader, stdout io.Writer, lim limits) error {
+	out := json.NewEncoder(stdout)
+	in := bufio.NewReader(stdin)
+	var s Spec
+	line, err := in.ReadBytes('\n')
+	if err = errors.Join(err, json.Unmarshal(line, &s)); err == nil {
+		err = s.Check()
+	}
+	if err != nil {
+		return errors.Join(err, out.Encode(Event{Kind: Failed, Error: err.Error()}))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begin := make(chan struct{})
+	go func() {
+		if _, err := in.ReadString('\n'); err == nil {
+			close(begin)
+			_, _ = in.ReadString('\n')
+		}
+		cancel(errStopped)
+	}()
+	r, err := run(ctx, s, Stage{
+		Listening: func(at netip.AddrPort) error { return out.Encode(Event{Kind: Listening, Addr: at}) },
+		Begin: func(ctx context.Context, up Up) (time.Time, error) {
+			if err := out.Encode(Event{Kind: Connected, PID: os.Getpid(), Up: up}); err != nil {
+				return time.Time{}, err
+			}
+			select {
+			case <-begin:
+				return time.Now(), out.Encode(Event{Kind: Started})
+			case <-ctx.Done():
+				return time.Time{}, context.Cause(ctx)
+			}
+		},
+	}, lim)
+	var not *UnreachedError
+	switch {
+	case errors.Is(context.Cause(ctx), errStopped):
+		return nil
+	case errors.As(err, &not):
+		return errors.Join(err, out.Encode(Event{Kind: Failed, Error: err.Error(), Unreached: &not.Unreached}))
+	case err != nil:
+		return errors.Join(err, out.Encode(Event{Kind: Failed, Error: err.Error()}))
+	}
+	return out.Encode(Event{Kind: Finished, Result: &r})
+}
+
+// proc is a load under test, in this process.
 type proc struct {
 	t      *testing.T
 	stdin  *io.PipeWriter
@@ -66,7 +141,7 @@ func startWorker(t *testing.T, spec Spec, lim limits) *proc {
 	outR, outW := io.Pipe()
 	p := &proc{t: t, stdin: inW, events: make(chan Event, 16), done: make(chan error, 1)}
 	go func() {
-		err := runWorker(context.Background(), inR, outW, lim)
+		err := serve(context.Background(), inR, outW, lim)
 		outW.Close()
 		p.done <- err
 	}()

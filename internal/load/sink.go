@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 )
 
 // acceptAll listens until every stream has a proven connection, and then no
 // more.
-func (w *worker) acceptAll(ctx context.Context, s *session) error {
+func (w *load) acceptAll(ctx context.Context, s *session) error {
 	lc := net.ListenConfig{Control: w.spec.socketOptions(), KeepAlive: -1}
 	lc.SetMultipathTCP(false) // it is TCP that is measured
 	ln, err := lc.Listen(ctx, "tcp", netip.AddrPortFrom(w.spec.Bind, w.spec.Port).String())
@@ -27,7 +26,7 @@ func (w *worker) acceptAll(ctx context.Context, s *session) error {
 	wg.Go(func() { failed <- d.acceptLoop(ln, &wg) })
 	addr, err := netip.ParseAddrPort(ln.Addr().String())
 	if err == nil {
-		err = emit(w.out, Event{Kind: Listening, Addr: addr, PID: os.Getpid()})
+		err = w.stage.Listening(addr)
 	}
 	if err == nil {
 		select {
@@ -98,7 +97,7 @@ func (d *door) admit(c net.Conn) bool {
 		c.Close()
 		return false
 	}
-	if len(d.pending)+d.count >= d.spec.MaxConns {
+	if len(d.pending)+d.count >= d.spec.maxConns() {
 		d.pending[0].Close()
 		d.pending = d.pending[1:]
 		d.evicted++

@@ -15,7 +15,7 @@ import (
 )
 
 // connectAll brings up the source's streams one after the other.
-func (w *worker) connectAll(ctx context.Context, s *session) error {
+func (w *load) connectAll(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.lim.connect,
 		fmt.Errorf("%w (within %v)", errUnanswered, w.lim.connect))
 	defer cancel()
@@ -35,7 +35,7 @@ func (w *worker) connectAll(ctx context.Context, s *session) error {
 
 // connect makes one proven connection. A sink that is flooded by others may
 // let go of a connection in the middle of the proof, so that is tried again.
-func (w *worker) connect(ctx context.Context, stream uint32) (net.Conn, error) {
+func (w *load) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 	var err error
 	for try := range 5 {
 		if err := pause(ctx, time.Duration(try*try)*20*time.Millisecond); err != nil {
@@ -53,7 +53,7 @@ func (w *worker) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 	return nil, fmt.Errorf("the sink closes the connection during the proof, as it does when the tokens differ: %w", err)
 }
 
-func (w *worker) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {
+func (w *load) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {
 	d := net.Dialer{
 		LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.spec.Bind, 0)),
 		Control:   w.spec.socketOptions(),

@@ -1,9 +1,8 @@
 package load
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,12 +48,7 @@ const (
 	MaxReaders  = 16
 	MaxConns    = 1024
 	MaxDuration = 24 * time.Hour
-	// MaxSpec is the longest Spec line, in bytes.
-	MaxSpec = 64 << 10
 )
-
-// SpecVersion is the version of Spec and Event that this build speaks.
-const SpecVersion = 1
 
 // Token is the secret of one run. It prints as a placeholder, so that no
 // message can carry it; only its JSON form, which goes down a worker's
@@ -90,9 +84,9 @@ func (t *Token) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Spec is everything a worker is told.
+// Spec is a load that runs for a time that it is told: the streams of one end, or one of
+// the loads without a peer.
 type Spec struct {
-	V    int  `json:"v"`
 	Role Role `json:"role"`
 	// Bind is the data address of this end, the only one used.
 	Bind netip.Addr `json:"bind"`
@@ -132,8 +126,8 @@ type Spec struct {
 	NoDelay bool `json:"no_delay,omitempty"`
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
-	// MaxConns caps connections open at once, unproven ones included;
-	// 0 is Streams + 32.
+	// MaxConns caps the connections that a sink has open at once, unproven ones
+	// included; 0 is Streams + 32.
 	MaxConns int `json:"max_conns,omitempty"`
 	// Read is what a Read reads; nil for every other role.
 	Read *ReadSpec `json:"read,omitempty"`
@@ -143,8 +137,6 @@ type Spec struct {
 	Block *BlockSpec `json:"block,omitempty"`
 	// Frames is what a Frames does; nil for every other role.
 	Frames *FramesSpec `json:"frames,omitempty"`
-	// Deadline bounds the life of the worker, whatever happens.
-	Deadline time.Duration `json:"deadline"`
 }
 
 // ReadSpec is what a Read is told.
@@ -183,31 +175,11 @@ func (r *ReadSpec) check() error {
 	return nil
 }
 
-// DecodeSpec reads one line; unknown fields, trailing data and values out of
-// bounds are errors.
-func DecodeSpec(line []byte) (Spec, error) {
-	var s Spec
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return Spec{}, fmt.Errorf("read worker spec: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Spec{}, errors.New("read worker spec: data after the spec")
-	}
-	if s.MaxConns == 0 && s.Streams > 0 {
-		s.MaxConns = s.Streams + 32
-	}
-	if err := s.check(); err != nil {
-		return Spec{}, fmt.Errorf("read worker spec: %w", err)
-	}
-	return s, nil
-}
+// maxConns is the cap on connections with its default.
+func (s *Spec) maxConns() int { return cmp.Or(s.MaxConns, s.Streams+32) }
 
-func (s *Spec) check() error {
-	if s.V != SpecVersion {
-		return fmt.Errorf("version %d, this build speaks %d", s.V, SpecVersion)
-	}
+// Check says why the load cannot be had.
+func (s *Spec) Check() error {
 	switch s.Role {
 	case Source, Sink:
 		return s.checkStreams()
@@ -228,8 +200,6 @@ func (s *Spec) checkAlone() error {
 		return fmt.Errorf("duration %v with %v of warm-up, want above 0 and at most a minute, without", s.Duration, s.Warmup)
 	case s.Role == Block && (s.Warmup < 0 || s.Duration <= s.Warmup || s.Duration > MaxDuration):
 		return fmt.Errorf("duration %v with %v of warm-up, want above that and at most %v", s.Duration, s.Warmup, MaxDuration)
-	case s.Deadline <= 0 || s.Deadline > MaxDuration:
-		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
 	case s.Role != Read && s.Read != nil:
 		return fmt.Errorf("a %s reads no file", s.Role)
 	case s.Role != Write && s.Write != nil:
@@ -273,10 +243,8 @@ func (s *Spec) checkTimes() error {
 		return fmt.Errorf("duration %v, want above 0 and at most %v", s.Duration, MaxDuration)
 	case s.Warmup < 0 || s.Warmup >= s.Duration:
 		return fmt.Errorf("warm-up %v, want at least 0 and below the duration %v", s.Warmup, s.Duration)
-	case s.Deadline <= 0 || s.Deadline > 2*MaxDuration:
-		return fmt.Errorf("deadline %v, want above 0", s.Deadline)
-	case s.MaxConns < s.Streams || s.MaxConns > MaxConns:
-		return fmt.Errorf("cap of %d connections, want %d (the streams) to %d", s.MaxConns, s.Streams, MaxConns)
+	case s.maxConns() < s.Streams || s.maxConns() > MaxConns:
+		return fmt.Errorf("cap of %d connections, want %d (the streams) to %d", s.maxConns(), s.Streams, MaxConns)
 	}
 	return s.checkPace()
 }

@@ -17,13 +17,20 @@ func (e *UnreachedError) Error() string {
 	return fmt.Sprintf("connect %v to %v: %s", e.From, e.To, e.Text)
 }
 
-// RefusedError: this host cannot make the load as it was asked for, however often
-// it is asked: a congestion control that it has not, a file that is not there. It
-// comes before anything was moved.
-type RefusedError struct{ Text string }
+// RefusedError: this host cannot make the load as it was asked for, however often it is
+// asked: a congestion control that it has not, a file that is not there, a target that
+// holds somebody's data. It is the user's to change what was asked for, and the error says
+// how. It comes before anything was moved.
+type RefusedError struct{ Err error }
 
 // Error implements error.
-func (e *RefusedError) Error() string { return e.Text }
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Refuse makes a RefusedError.
+func Refuse(format string, args ...any) error { return &RefusedError{fmt.Errorf(format, args...)} }
 
 // errUnanswered ends the wait for connections.
 var errUnanswered = errors.New("no answer: does the network let TCP through to that address?")

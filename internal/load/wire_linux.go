@@ -197,7 +197,7 @@ func (s *Spec) socketOptions() func(network, address string, c syscall.RawConn) 
 func (s *Spec) setOptions(fd int) error {
 	if s.CC != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, s.CC); err != nil {
-			return &RefusedError{fmt.Sprintf("set congestion control %q: %v; this host has: %s", s.CC, err, congestionControls())}
+			return Refuse("set congestion control %q: %v; this host has: %s", s.CC, err, congestionControls())
 		}
 	}
 	for _, o := range []struct {

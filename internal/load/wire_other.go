@@ -82,7 +82,7 @@ func (s *Spec) socketOptions() func(network, address string, c syscall.RawConn) 
 		return nil
 	}
 	return func(_, _ string, _ syscall.RawConn) error {
-		return &RefusedError{fmt.Sprintf("set congestion control, buffers or pacing of a socket: unsupported on %s; leave them to the host", runtime.GOOS)}
+		return Refuse("set congestion control, buffers or pacing of a socket: unsupported on %s; leave them to the host", runtime.GOOS)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/rules"
@@ -353,9 +354,8 @@ func wait(ctx context.Context, d time.Duration) {
 
 // alone runs a load without a peer. ready is called when all is prepared and
 // nothing is loaded yet.
-func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up load.Event) error) (res load.Result, err error) {
-	spec.V, spec.Deadline = load.SpecVersion, spec.Duration+2*time.Minute
-	w, err := e.Agent.StartWorker(ctx, spec)
+func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up worker.Event) error) (res load.Result, err error) {
+	w, err := e.Agent.StartWorker(ctx, worker.Task{Load: &spec, Deadline: spec.Duration + 2*time.Minute})
 	if err != nil {
 		return res, err
 	}
@@ -391,7 +391,7 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 
 // connectedWithin waits for a worker to be ready. One that opens a file on a mount
 // whose server is gone never is.
-func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (load.Event, error) {
+func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (worker.Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("not ready to read within %v: is its server or disk gone?", d))
 	defer cancel()
 	up, err := w.Connected(ctx)

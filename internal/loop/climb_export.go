@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -67,7 +68,7 @@ func (c *Climb) chooseFile(ctx context.Context) string {
 	c.say("looking for the largest file below %s on %s", c.Export.Dir, c.Receiver.Name)
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &load.ReadSpec{Dir: c.Export.Dir, Cache: load.Dropped}}
 	found := ""
-	_, err := c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
+	_, err := c.alone(ctx, c.Receiver, spec, func(up worker.Event) error {
 		rest, ok := below(up.Alone.File, c.Export.Dir)
 		if !ok {
 			return fmt.Errorf("%s is not below %s", up.Alone.File, c.Export.Dir)
@@ -95,7 +96,7 @@ func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec
 		if err != nil {
 			return err
 		}
-		res, err = c.alone(ctx, c.Sender, spec, func(up load.Event) error {
+		res, err = c.alone(ctx, c.Sender, spec, func(up worker.Event) error {
 			c.say("load: %s reads %s from its own disk for at most %v: %s", c.Sender.Name, up.Alone.File, spec.Duration, up.Alone.Method)
 			return nil
 		})
@@ -165,7 +166,7 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 // readMount runs one read of the client over its mount, with both ends watched.
 func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) (model.Run, load.Result, error) {
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what}
-	return c.overMount(ctx, name, spec, func(up load.Event) {
+	return c.overMount(ctx, name, spec, func(up worker.Event) {
 		if what.Readers <= 1 {
 			c.ground.File.ReadAhead, c.ground.File.Block = unit.Bytes(up.Alone.ReadAhead), unit.Bytes(up.Alone.Block)
 			c.expect(name) // with the mount's read-ahead
@@ -176,13 +177,13 @@ func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) 
 
 // overMount runs a load of the client over its mount, with both ends watched. ready is
 // called with what the load is about to do.
-func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, ready func(up load.Event)) (model.Run, load.Result, error) {
+func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, ready func(up worker.Event)) (model.Run, load.Result, error) {
 	run := model.Run{Label: name}
 	var res load.Result
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
-		res, err = c.alone(ctx, c.Receiver, spec, func(up load.Event) error {
+		res, err = c.alone(ctx, c.Receiver, spec, func(up worker.Event) error {
 			ready(up)
 			run.Started = c.Now()
 			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)

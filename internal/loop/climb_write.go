@@ -7,6 +7,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 )
 
 // mountWrite writes a new file over the client's mount and says what limited
@@ -24,7 +25,7 @@ func (c *Climb) mountWrite(ctx context.Context) error {
 		return err
 	}
 	spec := load.Spec{Role: load.Write, Duration: c.Rungs.Read, Write: &load.WriteSpec{Dir: c.Write}}
-	run, res, err := c.overMount(ctx, explain.RungWrite, spec, func(up load.Event) {
+	run, res, err := c.overMount(ctx, explain.RungWrite, spec, func(up worker.Event) {
 		c.say("load: %s writes %s over its mount for at most %v and removes it: %s", c.Receiver.Name, up.Alone.File, spec.Duration, up.Alone.Method)
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/tune"
@@ -140,13 +141,13 @@ func (a *fakeAgent) Confirm(_ context.Context, plan string) error {
 	return nil
 }
 
-func (a *fakeAgent) StartWorker(_ context.Context, s load.Spec) (measure.Worker, error) {
+func (a *fakeAgent) StartWorker(_ context.Context, t worker.Task) (measure.Worker, error) {
 	if a.sender {
 		a.w.mu.Lock()
-		a.w.paces = s.MaxPacing > 0
+		a.w.paces = t.Load.MaxPacing > 0
 		a.w.mu.Unlock()
 	}
-	return &fakeWorker{a.w, s}, a.w.call("start worker")
+	return &fakeWorker{a.w, *t.Load}, a.w.call("start worker")
 }
 
 func (a *fakeAgent) StartSampling(context.Context, measure.Watch, time.Duration) (func() ([]model.Sample, error), error) {
@@ -177,8 +178,8 @@ type fakeWorker struct {
 
 func (k *fakeWorker) PID() int             { return 1 }
 func (k *fakeWorker) Addr() netip.AddrPort { return netip.AddrPortFrom(recvAddr, 5201) }
-func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
-	e := load.Event{CC: "cubic"}
+func (k *fakeWorker) Connected(context.Context) (worker.Event, error) {
+	e := worker.Event{Up: load.Up{CC: "cubic"}}
 	if k.spec.Role == load.Copy || k.spec.Role == load.Read || k.spec.Role == load.Write {
 		e.Alone = k.alone()
 	}

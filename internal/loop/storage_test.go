@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 )
@@ -166,7 +167,7 @@ func TestWorkerThatIsNeverReady(t *testing.T) {
 
 type neverReady struct{ measure.Worker }
 
-func (neverReady) Connected(ctx context.Context) (load.Event, error) {
+func (neverReady) Connected(ctx context.Context) (worker.Event, error) {
 	<-ctx.Done()
-	return load.Event{}, ctx.Err()
+	return worker.Event{}, ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -20,7 +21,7 @@ type End interface {
 	// Clock measures how far the host's clock is from the controller's.
 	Clock(ctx context.Context) (model.Clock, error)
 	// StartWorker returns once a sink listens or a source runs.
-	StartWorker(ctx context.Context, spec load.Spec) (Worker, error)
+	StartWorker(ctx context.Context, t worker.Task) (Worker, error)
 	// StartSampling returns once the first sample is taken. stop ends it
 	// and returns all samples, At not filled in; it does not block for long.
 	StartSampling(ctx context.Context, w Watch, interval time.Duration) (stop func() ([]model.Sample, error), err error)
@@ -32,8 +33,8 @@ type Worker interface {
 	// Addr is where a sink listens; zero for a source.
 	Addr() netip.AddrPort
 	// Connected returns once all streams are up.
-	Connected(ctx context.Context) (load.Event, error)
-	// Go passes the start barrier.
+	Connected(ctx context.Context) (worker.Event, error)
+	// Go passes the start barrier, and returns once the load has begun.
 	Go(ctx context.Context) error
 	// Wait returns what was moved, once the run is over.
 	Wait(ctx context.Context) (load.Result, error)
@@ -158,10 +159,10 @@ func (r *running) setUp(ctx context.Context) error {
 	if err := r.readClocks(ctx); err != nil {
 		return err
 	}
-	if r.sink, err = r.ends.Receiver.StartWorker(ctx, r.spec(load.Sink, token, netip.AddrPort{})); err != nil {
+	if r.sink, err = r.ends.Receiver.StartWorker(ctx, r.task(load.Sink, token, netip.AddrPort{})); err != nil {
 		return fmt.Errorf("start sink: %w", err)
 	}
-	if r.source, err = r.ends.Sender.StartWorker(ctx, r.spec(load.Source, token, r.sink.Addr())); err != nil {
+	if r.source, err = r.ends.Sender.StartWorker(ctx, r.task(load.Source, token, r.sink.Addr())); err != nil {
 		return fmt.Errorf("start source: %w", err)
 	}
 	up, err := r.source.Connected(ctx)
@@ -212,11 +213,11 @@ func (r *running) hosts() []namedEnd {
 	return []namedEnd{{r.w.Sender, r.ends.Sender, r.source}, {r.w.Receiver, r.ends.Receiver, r.sink}}
 }
 
-func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) load.Spec {
+func (r *running) task(role load.Role, token load.Token, peer netip.AddrPort) worker.Task {
 	s := load.Spec{
-		V: load.SpecVersion, Role: role, Bind: r.w.To, Peer: peer, Token: token,
+		Role: role, Bind: r.w.To, Peer: peer, Token: token,
 		Streams: r.w.Streams, Duration: r.w.Duration, Warmup: r.w.Warmup,
-		Exchange: r.w.Exchange, NoDelay: r.w.NoDelay, Deadline: r.w.Duration + setUpTime + 2*graceTime,
+		Exchange: r.w.Exchange, NoDelay: r.w.NoDelay,
 	}
 	if role == load.Source {
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
@@ -225,7 +226,7 @@ func (r *running) spec(role load.Role, token load.Token, peer netip.AddrPort) lo
 		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
 		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer
 	}
-	return s
+	return worker.Task{Load: &s, Deadline: r.w.Duration + setUpTime + 2*graceTime}
 }
 
 func (r *running) startSampling(ctx context.Context) error {

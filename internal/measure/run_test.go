@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -89,7 +90,8 @@ func (e *fakeEnd) StartSampling(ctx context.Context, w Watch, _ time.Duration) (
 	}, nil
 }
 
-func (e *fakeEnd) StartWorker(ctx context.Context, spec load.Spec) (Worker, error) {
+func (e *fakeEnd) StartWorker(ctx context.Context, t worker.Task) (Worker, error) {
+	spec := *t.Load
 	if err := e.step(ctx, string(spec.Role)+" start"); err != nil {
 		return nil, err
 	}
@@ -106,8 +108,8 @@ type fakeWorker struct {
 
 func (w *fakeWorker) PID() int             { return 77 }
 func (w *fakeWorker) Addr() netip.AddrPort { return netip.MustParseAddrPort("192.0.2.2:5001") }
-func (w *fakeWorker) Connected(ctx context.Context) (load.Event, error) {
-	return load.Event{CC: "cubic"}, w.e.step(ctx, string(w.role)+" connected")
+func (w *fakeWorker) Connected(ctx context.Context) (worker.Event, error) {
+	return worker.Event{Up: load.Up{CC: "cubic"}}, w.e.step(ctx, string(w.role)+" connected")
 }
 func (w *fakeWorker) Go(ctx context.Context) error { return w.e.step(ctx, string(w.role)+" go") }
 func (w *fakeWorker) Wait(ctx context.Context) (load.Result, error) {

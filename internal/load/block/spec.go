@@ -2,6 +2,8 @@ package block
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -177,4 +179,14 @@ func (s Spec) checkMemory() error {
 		return fmt.Errorf("run workload: %d threads with %d requests in flight of up to %v need %v of memory, want at most %v", s.Threads, s.Depth, s.Shape.Largest(), all, MaxMemory)
 	}
 	return nil
+}
+
+// RunNumber draws what names a run in the data that it writes; it is never 0, which is
+// none.
+func RunNumber() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw number of run: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]) | 1, nil
 }

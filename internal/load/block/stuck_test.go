@@ -27,7 +27,7 @@ func (h *hung) readAt(b []byte, _ int64) int32 {
 	return int32(len(b))
 }
 func (h *hung) writeAt(b []byte, at int64) int32 { return h.readAt(b, at) }
-func (h *hung) sync(bool) int32                  { return 0 }
+func (h *hung) sync(bool) int32                  { return min(h.readAt(nil, 0), 0) }
 func (h *hung) handle() int32                    { return -1 }
 func (h *hung) close() error                     { h.closed.Store(true); return nil }
 
@@ -137,5 +137,26 @@ func TestWithin(t *testing.T) {
 	}
 	if err := Within(ctx, 10*time.Millisecond, "open x", func() error { <-never; return nil }); !errors.Is(err, errStuck) {
 		t.Error(err)
+	}
+}
+
+// A target whose server is gone is neither waited for when the page cache is to forget
+// it or it is to be synced, nor when it is closed after that.
+func TestForgetAndSyncGiveUp(t *testing.T) {
+	for doing, call := range map[string]func(*Target) error{
+		"drop the page cache of /mnt/gone": func(t *Target) error { return t.Forget(context.Background(), time.Millisecond) },
+		"sync /mnt/gone":                   func(t *Target) error { return t.Sync(context.Background(), time.Millisecond) },
+	} {
+		h := &hung{released: make(chan struct{})}
+		target := &Target{Path: "/mnt/gone", file: h}
+		err := call(target)
+		var stuck *StuckError
+		if !errors.As(err, &stuck) || stuck.Doing != doing || stuck.After != 10*time.Millisecond {
+			t.Errorf("%s: %v", doing, err)
+		}
+		if err := target.Close(); err != nil || h.closed.Load() {
+			t.Errorf("%s: it was closed, which waits for it: %v", doing, err)
+		}
+		close(h.released)
 	}
 }

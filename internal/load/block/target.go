@@ -1,10 +1,13 @@
 package block
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"sync/atomic"
+	"time"
 
 	"linerate/internal/load/ring"
 	"linerate/internal/unit"
@@ -49,8 +52,34 @@ func (t *Target) Close() error {
 	return nil
 }
 
-// Sync makes durable what was written to the target.
-func (t *Target) Sync() error {
+// SyncTime bounds what may have to write back all that memory held, and the removal of
+// files, on a target that may take as long as stuck (0: StuckAfter) for one request.
+func SyncTime(stuck time.Duration) time.Duration { return 10 * cmp.Or(stuck, StuckAfter) }
+
+// Sync makes durable what was written to the target. A target that has not answered
+// within SyncTime(stuck) is abandoned, and the error is a *StuckError.
+func (t *Target) Sync(ctx context.Context, stuck time.Duration) error {
+	return t.orAbandon(ctx, stuck, "sync "+t.Path, t.sync)
+}
+
+// Forget asks the kernel to drop what the page cache holds of the target, once that is
+// durable. A target that has not answered within SyncTime(stuck) is abandoned, and the
+// error is a *StuckError.
+func (t *Target) Forget(ctx context.Context, stuck time.Duration) error {
+	return t.orAbandon(ctx, stuck, "drop the page cache of "+t.Path, t.forget)
+}
+
+// orAbandon calls f, which may wait for the target for ever.
+func (t *Target) orAbandon(ctx context.Context, stuck time.Duration, doing string, f func() error) error {
+	err := Within(ctx, SyncTime(stuck), doing, f)
+	var late *StuckError
+	if errors.As(err, &late) {
+		t.abandon()
+	}
+	return err
+}
+
+func (t *Target) sync() error {
 	if no := t.file.sync(false); no < 0 {
 		return fmt.Errorf("sync %s: %w", t.Path, errorOf(-int(no)))
 	}

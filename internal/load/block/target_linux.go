@@ -174,10 +174,9 @@ func (t *Target) Occupied() unit.Bytes {
 	return unit.Bytes(st.Blocks) * 512
 }
 
-// Forget asks the kernel to drop what the page cache holds of the target, once
-// that is durable (posix_fadvise, DONTNEED).
-func (t *Target) Forget() error {
-	if err := t.Sync(); err != nil {
+// forget asks the kernel by posix_fadvise, DONTNEED.
+func (t *Target) forget() error {
+	if err := t.sync(); err != nil {
 		return err
 	}
 	if err := unix.Fadvise(int(t.fd()), 0, 0, unix.FADV_DONTNEED); err != nil {

@@ -84,8 +84,8 @@ func (t *Target) accounted() bool { return false }
 // Occupied is not told here.
 func (t *Target) Occupied() unit.Bytes { return -1 }
 
-// Forget is not to be had here.
-func (t *Target) Forget() error { return errors.New("this system is not asked to drop its page cache") }
+// forget is not to be had here.
+func (t *Target) forget() error { return errors.New("this system is not asked to drop its page cache") }
 
 // Holes are not told here.
 func (t *Target) Holes(Spec) ([]Span, error) { return nil, nil }

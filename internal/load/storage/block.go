@@ -3,12 +3,11 @@ package storage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/unit"
 )
@@ -61,11 +60,11 @@ const NullTime = 300 * time.Millisecond
 // says what to do.
 func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var err error
-	if s.Run, err = RunNumber(); err != nil {
+	if s.Run, err = block.RunNumber(); err != nil {
 		return nil, s, err
 	}
 	if s.Engine != block.Null {
-		t, s, err := open(ctx, s, destroy)
+		t, s, err := Open(ctx, s, destroy)
 		return t, s, Refusal(err, s.Path)
 	}
 	if s.Shape.Area == 0 {
@@ -74,8 +73,8 @@ func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Targe
 	return nil, s, nil
 }
 
-// open opens a target, and gives up on one whose server does not answer.
-func open(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+// Open is block.Open that gives up on a target whose server does not answer.
+func Open(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var t *block.Target
 	opened := s
 	err := block.Within(ctx, cmp.Or(s.Stuck, block.StuckAfter), "open "+s.Path, func() (err error) {
@@ -94,11 +93,11 @@ func Refusal(err error, path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, block.ErrNotNamedTwice), errors.Is(err, block.ErrNotOurs):
-		return refuse("%w: --destroy %s", err, path)
+		return load.Refuse("%w: --destroy %s", err, path)
 	case errors.Is(err, block.ErrInUse):
-		return refuse("%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
+		return load.Refuse("%w: mounted, or part of a pool, array or swap; look with lsblk. --destroy %s writes to it all the same", err, path)
 	case errors.Is(err, block.ErrShort):
-		return refuse("%w; choose a smaller --area, or make the file longer", err)
+		return load.Refuse("%w; choose a smaller --area, or make the file longer", err)
 	}
 	return err
 }
@@ -120,10 +119,10 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 		n += h.Size
 	}
 	if !fill {
-		return "", refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
+		return "", load.Refuse("read %s: %v of the %v that the workload reads were never written, and reading those costs nothing: --fill writes them first", s.Path, n, s.Shape.Area)
 	}
 	// Data of its own: a run that wrote the same would find its work done.
-	if s.Run, err = RunNumber(); err != nil {
+	if s.Run, err = block.RunNumber(); err != nil {
 		return "", err
 	}
 	h.say("fill %s: %v were never written", s.Path, n)
@@ -131,15 +130,6 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 		h.Filling(s.Path)
 	}
 	return RunName(s.Run), block.Fill(ctx, s, holes)
-}
-
-// RunNumber draws what names a run in the data that it writes.
-func RunNumber() (uint64, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, fmt.Errorf("draw number of run: %w", err)
-	}
-	return binary.LittleEndian.Uint64(b[:]) | 1, nil // 0 is none
 }
 
 // RunName is how a run's number is printed.
@@ -156,7 +146,7 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 		defer t.Close() // only descriptors: what was written is the kernel's since
 	}
 	if err := s.Check(); err != nil {
-		return Measured{}, refuse("%w; see linerate load block --help", err)
+		return Measured{}, load.Refuse("%w; see linerate load block --help", err)
 	}
 	m := Measured{Spec: s}
 	if t != nil {
@@ -165,7 +155,7 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 		}
 	}
 	if task.DropCache && t != nil {
-		if err := t.Forget(); err != nil {
+		if err := t.Forget(ctx, s.Stuck); err != nil {
 			return m, err
 		}
 		m.Dropped = true

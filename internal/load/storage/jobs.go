@@ -10,14 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
 	"linerate/internal/unit"
 )
-
-// SyncTime bounds a sync, which may have to write back all that memory held, and the
-// removal of files, where one request may take as long as stuck (0: block.StuckAfter).
-func SyncTime(stuck time.Duration) time.Duration { return 10 * cmp.Or(stuck, block.StuckAfter) }
 
 // passTime bounds a pass over a file.
 const passTime = 24 * time.Hour
@@ -51,7 +48,7 @@ func (r *Jobs) MakeRoot(ctx context.Context, dir string) (remove func() error, e
 	return func() error {
 		err := error(nil)
 		if !r.left {
-			err = block.Within(context.WithoutCancel(ctx), SyncTime(r.Stuck), "remove what was written", func() error { return os.RemoveAll(r.root) })
+			err = block.Within(context.WithoutCancel(ctx), block.SyncTime(r.Stuck), "remove what was written", func() error { return os.RemoveAll(r.root) })
 		}
 		if err != nil || r.left {
 			return errors.Join(err, fmt.Errorf("%s is left: remove it by hand once its server answers", r.root))
@@ -83,7 +80,7 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 		if err != nil {
 			return m, nil, err
 		}
-		t, s, err := open(ctx, s, r.named(s.Path))
+		t, s, err := Open(ctx, s, r.named(s.Path))
 		if err != nil {
 			return m, nil, Refusal(err, target.Path)
 		}
@@ -92,13 +89,13 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 			s.Requests = int64(s.Shape.Area / s.Shape.Largest())
 		}
 		if err := s.Check(); err != nil {
-			return m, nil, refuse("%s: %w", j.Name, err)
+			return m, nil, load.Refuse("%s: %w", j.Name, err)
 		}
 		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
 			return m, nil, err
 		}
 		if r.Memory != nil && r.root == "" { // what is cached already is not of this process
-			if err := block.Within(ctx, SyncTime(r.Stuck), "drop the page cache of "+s.Path, t.Forget); err != nil {
+			if err := t.Forget(ctx, r.Stuck); err != nil {
 				return m, nil, err
 			}
 		}
@@ -130,7 +127,7 @@ func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) 
 		s.Duration = r.For
 	}
 	var err error
-	if s.Run, err = RunNumber(); err != nil || r.root == "" {
+	if s.Run, err = block.RunNumber(); err != nil || r.root == "" {
 		return s, err
 	}
 	if r.Size > 0 {
@@ -169,8 +166,7 @@ func (r *Jobs) measure(ctx context.Context, j dialect.Job, specs []block.Spec, t
 	}
 	began := time.Now()
 	for _, t := range targets {
-		// What is written back may take its time.
-		if err := block.Within(ctx, SyncTime(r.Stuck), "sync "+t.Path, t.Sync); err != nil {
+		if err := t.Sync(ctx, r.Stuck); err != nil {
 			return m, specs, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"linerate/internal/kernel"
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/unit"
 )
@@ -20,11 +21,11 @@ const ownMemory = 64 * unit.MiB
 // LimitMemory puts the limit on; End takes it away. A refusal says what is missing.
 func LimitMemory(most unit.Bytes) (*Memory, error) {
 	if most < ownMemory {
-		return nil, refuse("limit memory to %v: the program itself needs %v", most, ownMemory)
+		return nil, load.Refuse("limit memory to %v: the program itself needs %v", most, ownMemory)
 	}
 	c, err := kernel.CapMemory("/", os.Getpid(), most)
 	if err != nil {
-		return nil, refuse("limit memory to %v: %w; be root, or without --ram begin the whole command with: systemd-run --user --scope -p MemoryMax=%d", most, err, int64(most))
+		return nil, load.Refuse("limit memory to %v: %w; be root, or without --ram begin the whole command with: systemd-run --user --scope -p MemoryMax=%d", most, err, int64(most))
 	}
 	return &Memory{c}, nil
 }
@@ -48,7 +49,7 @@ func (h Hooks) roomFor(specs ...block.Spec) error {
 		need += s.Memory()
 	}
 	if most := h.Memory().Most; need > most {
-		return refuse("limit memory to %v: the program and its requests in flight need %v: choose more, or fewer --qd and --threads", most, need)
+		return load.Refuse("limit memory to %v: the program and its requests in flight need %v: choose more, or fewer --qd and --threads", most, need)
 	}
 	return nil
 }
@@ -61,10 +62,10 @@ func (h Hooks) memory() *block.Memory {
 	return h.Memory()
 }
 
-// limited makes f's loads under a limit, 0: under none.
-func limited(most unit.Bytes, h *Hooks, f func() error) (err error) {
+// Limited makes f's loads under a limit, 0: under none.
+func Limited(most unit.Bytes, h Hooks, f func(Hooks) error) (err error) {
 	if most == 0 {
-		return f()
+		return f(h)
 	}
 	m, err := LimitMemory(most)
 	if err != nil {
@@ -76,5 +77,5 @@ func limited(most unit.Bytes, h *Hooks, f func() error) (err error) {
 		}
 	}()
 	h.Memory = m.Seen
-	return f()
+	return f(h)
 }

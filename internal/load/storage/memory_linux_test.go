@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/shape"
 	"linerate/internal/unit"
@@ -35,9 +36,8 @@ func TestLimitMemory(t *testing.T) {
 	task := BlockTask{Name: "test", Fill: true, DropCache: true, Spec: block.Spec{Path: path, Threads: 1, Depth: 4, Engine: block.Auto, Sync: block.None,
 		Duration: time.Minute, Requests: 3 * 2 * int64(most/unit.MiB), Seed: 1,
 		Shape: shape.Shape{Pattern: shape.Sequential, Read: 1, Sizes: []shape.SizeShare{{Size: unit.MiB, Share: 1}}, Arrivals: shape.Closed}}}
-	var h Hooks
 	var m Measured
-	err = limited(most, &h, func() (err error) {
+	err = Limited(most, Hooks{}, func(h Hooks) (err error) {
 		m, err = Block(context.Background(), task, h)
 		return err
 	})
@@ -61,8 +61,8 @@ func TestLimitMemory(t *testing.T) {
 		t.Error(err)
 	}
 	task.Spec.Depth = 256
-	err = limited(most, &h, func() error { _, err := Block(context.Background(), task, h); return err })
-	var refused *RefusalError
+	err = Limited(most, Hooks{}, func(h Hooks) error { _, err := Block(context.Background(), task, h); return err })
+	var refused *load.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "need 320 MiB") {
 		t.Error(err)
 	}

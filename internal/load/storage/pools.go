@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/load"
 	"linerate/internal/load/block"
 )
 
@@ -80,7 +81,7 @@ func (p *pools) open(ctx context.Context) error {
 		}
 		p.targets[i], p.specs[i] = t, s
 		if err := s.Check(); err != nil {
-			return refuse("%w; see linerate load block --help", err)
+			return load.Refuse("%w; see linerate load block --help", err)
 		}
 		if _, err := FillHoles(ctx, p.hooks, t, s, task.Fill); err != nil {
 			return err
@@ -111,11 +112,11 @@ func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun,
 	for _, i := range which {
 		s := p.specs[i]
 		var err error
-		if s.Run, err = RunNumber(); err != nil {
+		if s.Run, err = block.RunNumber(); err != nil {
 			return err
 		}
 		if p.tasks[i].DropCache {
-			if err := p.targets[i].Forget(); err != nil {
+			if err := p.targets[i].Forget(ctx, s.Stuck); err != nil {
 				return err
 			}
 		}

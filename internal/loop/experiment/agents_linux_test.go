@@ -18,7 +18,7 @@ import (
 
 	"linerate/internal/host"
 	"linerate/internal/lab/labtest"
-	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/model"
 	"linerate/internal/store"
 	"linerate/internal/study/drive"
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 func role(ctx context.Context, name string, args []string) error {
 	if name == "worker" {
-		return load.WorkerMain(ctx, os.Stdin, os.Stdout)
+		return worker.Main(ctx, os.Stdin, os.Stdout)
 	}
 	self, err := os.Executable()
 	if err != nil {

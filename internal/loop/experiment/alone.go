@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/study/drive"
@@ -50,7 +51,7 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	spec, err := specOf(w, x.File.Protocol.Seed)
+	task, err := taskOf(w, x.File.Protocol.Seed)
 	if err != nil {
 		return m, err
 	}
@@ -60,7 +61,7 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	var wg sync.WaitGroup
 	for i := range m.alone {
 		wg.Go(func() {
-			if errs[i] = m.alone[i].make(ctx, spec, ready, together); errs[i] != nil {
+			if errs[i] = m.alone[i].make(ctx, task, ready, together); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})
@@ -72,31 +73,32 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	return m, nil
 }
 
-// specOf is what the worker of a workload without a peer is told.
-func specOf(w model.StudyWorkload, seed uint64) (load.Spec, error) {
-	s := load.Spec{V: load.SpecVersion, Duration: w.Duration, Deadline: 2*(w.Warmup+w.Duration) + 2*aloneGrace}
+// taskOf is what the worker of a workload without a peer is told.
+func taskOf(w model.StudyWorkload, seed uint64) (worker.Task, error) {
+	s := &load.Spec{Duration: w.Duration}
+	t := worker.Task{Load: s, Deadline: 2*(w.Warmup+w.Duration) + 2*aloneGrace}
 	if w.Kind == file.Block {
 		of, err := file.ShapeOf(w)
 		if err != nil {
-			return s, fmt.Errorf("load of %s: %w", w.Name, err)
+			return t, fmt.Errorf("load of %s: %w", w.Name, err)
 		}
 		s.Role, s.Warmup, s.Duration = load.Block, w.Warmup, w.Warmup+w.Duration
 		s.Block = &load.BlockSpec{Path: w.Path, Pattern: of.Pattern, Theta: of.Theta, Jump: of.Jump, Hot: of.Hot, Read: w.Read, Sizes: of.Sizes,
 			Threads: w.Threads, Depth: w.Depth, Direct: w.Direct, Destroy: w.Destroy, Seed: seed}
-		return s, nil
+		return t, nil
 	}
 	if w.Kind == file.Frames {
 		f := file.FramesOf(w)
 		s.Role, s.Frames = load.Frames, &f
-		s.Deadline += readyFor(w)
-		return s, nil
+		t.Deadline += readyFor(w)
+		return t, nil
 	}
 	cache := load.Dropped
 	if w.Direct {
 		cache = load.Direct
 	}
 	s.Role, s.Read = load.Read, &load.ReadSpec{File: w.Path, Cache: cache, Device: true, Readers: w.Threads}
-	return s, nil
+	return t, nil
 }
 
 // readyFor is how long a workload may take to be ready: what is played is recorded
@@ -109,10 +111,10 @@ func readyFor(w model.StudyWorkload) time.Duration {
 }
 
 // make brings the load of one host up, waits for the others, and makes it.
-func (a *aloneRun) make(ctx context.Context, spec load.Spec, ready time.Duration, together *barrier) (err error) {
+func (a *aloneRun) make(ctx context.Context, task worker.Task, ready time.Duration, together *barrier) (err error) {
 	up, cancel := context.WithTimeoutCause(ctx, ready, fmt.Errorf("not ready within %v: is its server or disk gone?", ready))
 	defer cancel()
-	if a.worker, err = a.host.agent.StartWorker(up, spec); err != nil {
+	if a.worker, err = a.host.agent.StartWorker(up, task); err != nil {
 		return fmt.Errorf("start the load on %s: %w", a.host.Name, err)
 	}
 	e, err := a.worker.Connected(up)
@@ -132,7 +134,7 @@ func (a *aloneRun) make(ctx context.Context, spec load.Spec, ready time.Duration
 	if err := a.worker.Go(ctx); err != nil {
 		return fmt.Errorf("start the load on %s: %w", a.host.Name, err)
 	}
-	within := 2*spec.Duration + aloneGrace
+	within := 2*task.Load.Duration + aloneGrace
 	ctx, done := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
 	defer done()
 	if a.res, err = a.worker.Wait(ctx); err != nil {
@@ -242,21 +244,21 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 // over TCP, and those that write before they begin or over what is there, are not
 // rehearsed.
 func Rehearse(ctx context.Context, host interface {
-	StartWorker(ctx context.Context, s load.Spec) (measure.Worker, error)
+	StartWorker(ctx context.Context, t worker.Task) (measure.Worker, error)
 }, w model.StudyWorkload) error {
 	if w.Kind == file.TCP || w.Destroy != "" || w.Play {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))
 	defer cancel()
-	spec, err := specOf(w, 1)
+	task, err := taskOf(w, 1)
 	if err != nil {
 		return err
 	}
-	worker, err := host.StartWorker(ctx, spec)
+	started, err := host.StartWorker(ctx, task)
 	if err != nil {
 		return fmt.Errorf("start workload %s: %w", w.Name, err)
 	}
-	_, err = worker.Connected(ctx)
-	return errors.Join(err, worker.Stop(context.WithoutCancel(ctx)))
+	_, err = started.Connected(ctx)
+	return errors.Join(err, started.Stop(context.WithoutCancel(ctx)))
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/load"
+	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/store"
@@ -314,8 +314,8 @@ func (a *fakeAgent) ProbePath(_ context.Context, _ netip.Addr, size int) error {
 	return nil
 }
 
-func (a *fakeAgent) StartWorker(_ context.Context, s load.Spec) (measure.Worker, error) {
-	return &fakeWorker{a, s}, a.step()
+func (a *fakeAgent) StartWorker(_ context.Context, t worker.Task) (measure.Worker, error) {
+	return &fakeWorker{a, *t.Load}, a.step()
 }
 
 // goodput is decided by the receiver's buffer, within a hair.

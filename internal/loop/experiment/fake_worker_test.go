@@ -9,6 +9,7 @@ import (
 	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/frames"
+	"linerate/internal/load/worker"
 )
 
 type fakeWorker struct {
@@ -26,12 +27,12 @@ func (k *fakeWorker) did(what string) {
 	k.a.w.log = append(k.a.w.log, what)
 }
 
-func (k *fakeWorker) Connected(context.Context) (load.Event, error) {
+func (k *fakeWorker) Connected(context.Context) (worker.Event, error) {
 	k.did("connected")
 	if k.spec.CC != "" && k.spec.CC == k.a.w.lacks {
-		return load.Event{}, fmt.Errorf("worker: %w", &load.RefusedError{Text: "set congestion control: no such file or directory"})
+		return worker.Event{}, fmt.Errorf("worker: %w", load.Refuse("set congestion control: no such file or directory"))
 	}
-	return load.Event{CC: "reno"}, k.a.step()
+	return worker.Event{Up: load.Up{CC: "reno"}}, k.a.step()
 }
 
 func (k *fakeWorker) Go(context.Context) error { k.did("go"); return k.a.step() }

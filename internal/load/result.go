@@ -1,56 +1,6 @@
 package load
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/netip"
-	"time"
-
-	"linerate/internal/model"
-)
-
-// Kind names an Event.
-type Kind string
-
-// The events of a worker, in their order. A source has no Listening.
-const (
-	Listening Kind = "listening" // Addr, PID
-	Connected Kind = "connected" // PID, TIDs, CC: all streams are up and proven; of a Copy or Read: Alone
-	Started   Kind = "started"   // "go" was read
-	Finished  Kind = "result"    // Result; the last event of a run
-	Failed    Kind = "error"     // Error; the last event of a run that was none
-)
-
-// Event is one line of a worker's standard output.
-type Event struct {
-	V      int            `json:"v"`
-	Kind   Kind           `json:"event"`
-	Addr   netip.AddrPort `json:"addr,omitzero"`
-	PID    int            `json:"pid,omitempty"`
-	TIDs   []int          `json:"tids,omitempty"` // one per stream; empty where threads have no number
-	CC     string         `json:"cc,omitempty"`   // congestion control in force, where it can be read
-	Alone  *Alone         `json:"alone,omitempty"`
-	Result *Result        `json:"result,omitempty"`
-	Error  string         `json:"error,omitempty"`
-	// Unreached goes with an Error that is a connection that did not come up.
-	Unreached *model.Unreached `json:"unreached,omitempty"`
-	// Refused goes with an Error that is a RefusedError.
-	Refused bool `json:"refused,omitempty"`
-}
-
-// failed is the last event of a worker that ended with err.
-func failed(err error) Event {
-	e := Event{Kind: Failed, Error: err.Error()}
-	var not *UnreachedError
-	if errors.As(err, &not) {
-		e.Unreached = &not.Unreached
-	}
-	var no *RefusedError
-	e.Refused = errors.As(err, &no)
-	return e
-}
+import "time"
 
 // Alone is what a Copy, a Read or a Write is about to do, or has done.
 type Alone struct {
@@ -73,7 +23,7 @@ type Alone struct {
 	InCache float64 `json:"in_cache,omitempty"`
 }
 
-// Result is what one worker moved.
+// Result is what a load moved.
 type Result struct {
 	// Bytes is everything read or written; BytesAfterWarmup what was moved
 	// in Window, which begins with the end of the warm-up.
@@ -110,16 +60,4 @@ type StreamResult struct {
 	// ZeroCopied those of them that it copied all the same.
 	ZeroSends  int64 `json:"zero_sends,omitempty"`
 	ZeroCopied int64 `json:"zero_copied,omitempty"`
-}
-
-func emit(w io.Writer, e Event) error {
-	e.V = SpecVersion
-	b, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("write worker event: %w", err)
-	}
-	if _, err := w.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("write worker event: %w", err)
-	}
-	return nil
 }

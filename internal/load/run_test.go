@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/netip"
@@ -124,62 +123,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-func TestEndOfInputStopsTheWorker(t *testing.T) {
-	for _, when := range []string{"listening", "connected", "running"} {
-		t.Run(when, func(t *testing.T) {
-			sink, source := testSpec(Sink), testSpec(Source)
-			sink.Duration, source.Duration = time.Hour, time.Hour
-			k := startWorker(t, sink, defaultLimits())
-			source.Peer = k.want(Listening).Addr
-			if when != "listening" {
-				s := startWorker(t, source, defaultLimits())
-				s.want(Connected)
-				k.want(Connected)
-				if when == "running" {
-					k.begin()
-					k.want(Started)
-				}
-			}
-			k.stdin.Close()
-			if err := k.end(); err != nil {
-				t.Errorf("stopped worker returned %v, want nil", err)
-			}
-		})
-	}
-}
-
-func TestDeadlineEndsTheWorker(t *testing.T) {
-	spec := testSpec(Sink)
-	spec.Deadline = 50 * time.Millisecond
-	k := startWorker(t, spec, defaultLimits())
-	k.want(Listening)
-	if e := k.want(Failed); !strings.Contains(e.Error, "deadline") {
-		t.Errorf("error event %q, want one that names the deadline", e.Error)
-	}
-	wantError(t, k.end(), "deadline")
-}
-
-func TestCancelledContextEndsTheWorker(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	inR, inW := io.Pipe()
-	defer inW.Close()
-	done := make(chan error, 1)
-	go func() { done <- runWorker(ctx, inR, io.Discard, defaultLimits()) }()
-	(&proc{t: t, stdin: inW}).say(testSpec(Sink))
-	cancel()
-	wantError(t, (&proc{t: t, done: done}).end(), "canceled")
-}
-
-func TestUnexpectedLineEndsTheWorker(t *testing.T) {
-	k := startWorker(t, testSpec(Sink), defaultLimits())
-	k.want(Listening)
-	if _, err := io.WriteString(k.stdin, "gone\n"); err != nil {
-		t.Fatal(err)
-	}
-	k.want(Failed)
-	wantError(t, k.end(), "unexpected line")
-}
-
 func TestSourceEndsWhenNobodyListens(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -262,38 +205,6 @@ func TestCollectorRunsWhileAStreamIsBlocked(t *testing.T) {
 type constant struct{}
 
 func (constant) Read(b []byte) (int, error) { return len(b), nil }
-
-func TestReadSpecRefuses(t *testing.T) {
-	good := `{"v":1,"role":"sink","bind":"127.0.0.1","token":"` + strings.Repeat("ab", 32) + `","streams":1,"duration":1000,"warmup":0,"deadline":1000`
-	if _, err := DecodeSpec([]byte(good + "}")); err != nil {
-		t.Fatal(err)
-	}
-	for name, line := range map[string]string{
-		"unknown field":   good + `,"shell":"x"}`,
-		"trailing data":   good + `} {}`,
-		"another version": strings.Replace(good, `"v":1`, `"v":2`, 1) + "}",
-		"no role":         strings.Replace(good, "sink", "both", 1) + "}",
-		"any address":     strings.Replace(good, "127.0.0.1", "0.0.0.0", 1) + "}",
-		"short token":     strings.Replace(good, "abab", "ab", 1) + "}",
-		"zero token":      strings.Replace(good, strings.Repeat("ab", 32), strings.Repeat("00", 32), 1) + "}",
-		"no streams":      strings.Replace(good, `"streams":1`, `"streams":0`, 1) + "}",
-		"many streams":    strings.Replace(good, `"streams":1`, `"streams":1000`, 1) + "}",
-		"long warm-up":    strings.Replace(good, `"warmup":0`, `"warmup":1000`, 1) + "}",
-		"no deadline":     strings.Replace(good, `"deadline":1000`, `"deadline":0`, 1) + "}",
-		"negative rate":   good + `,"rate_bps":-1}`,
-		"cap too low":     good + `,"max_conns":-1}`,
-		"source, no peer": strings.Replace(good, "sink", "source", 1) + "}",
-	} {
-		if s, err := DecodeSpec([]byte(line)); err == nil {
-			t.Errorf("%s: accepted as %+v", name, s)
-		} else if strings.Contains(err.Error(), "abab") {
-			t.Errorf("%s: the error shows the token: %v", name, err)
-		}
-	}
-	long := io.MultiReader(strings.NewReader(strings.Repeat(" ", MaxSpec+1)))
-	wantError(t, runWorker(t.Context(), long, io.Discard, defaultLimits()), "longer than")
-	wantError(t, runWorker(t.Context(), strings.NewReader(""), io.Discard, defaultLimits()), "started by linerate")
-}
 
 // A path that swallows everything: the run ends when its time is over.
 func TestSinkThatGetsNothingEndsOnTime(t *testing.T) {

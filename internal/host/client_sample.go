@@ -2,17 +2,13 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/netip"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/creachadair/jrpc2"
 
-	"linerate/internal/load"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 )
@@ -98,12 +94,11 @@ func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval ti
 
 // FollowSampling implements measure.Follower.
 func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	var r idResult
-	end := func(ctx context.Context) error {
+	r, err := begin(ctx, c, methodSample, sampleParams{w, interval}, func(ctx context.Context, r idResult) error {
 		_, err := c.stopSampling(ctx, r.ID, c.collector(r.ID))
 		return err
-	}
-	if err := c.begin(ctx, methodSample, sampleParams{w, interval}, &r, end); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	s := c.collector(r.ID)
@@ -117,8 +112,8 @@ func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval t
 }
 
 func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]model.Sample, error) {
-	var r sampledResult
-	if err := c.call(ctx, methodSampleStop, idParams{id}, &r); err != nil {
+	r, err := ask(ctx, c, methodSampleStop, idParams{id})
+	if err != nil {
 		return nil, err
 	}
 	for s.len() < min(r.Count, maxSamples) {
@@ -127,7 +122,7 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		case <-c.ended:
 			return nil, c.gone()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("host %s: %d of %d samples arrived", c.ep.Name, s.len(), r.Count)
+			return nil, c.failed(fmt.Errorf("%d of %d samples arrived", s.len(), r.Count))
 		}
 	}
 	c.mu.Lock()
@@ -137,7 +132,7 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		c.log(fmt.Sprintf("cannot see %s (%s): %s", b.What, b.WouldShow, b.How))
 	}
 	if r.Error != "" {
-		return nil, fmt.Errorf("host %s: sampling ended: %s", c.ep.Name, r.Error)
+		return nil, c.failed(fmt.Errorf("sampling ended: %s", r.Error))
 	}
 	sort.Slice(s.all, func(i, j int) bool { return s.all[i].N < s.all[j].N })
 	out := make([]model.Sample, len(s.all))
@@ -145,97 +140,4 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		out[i] = p.Sample
 	}
 	return out, nil
-}
-
-// worker implements measure.Worker.
-type worker struct {
-	c *Client
-	r startedResult
-}
-
-// StartWorker implements measure.End.
-func (c *Client) StartWorker(ctx context.Context, spec load.Spec) (measure.Worker, error) {
-	w := &worker{c: c}
-	if err := c.begin(ctx, methodWorker, workerParams{spec}, &w.r, w.Stop); err != nil {
-		return nil, err
-	}
-	if spec.Role == load.Sink && !w.r.Listening.Addr.IsValid() {
-		return nil, errors.Join(fmt.Errorf("host %s: the sink does not say where it listens", c.ep.Name), w.Stop(ctx))
-	}
-	return w, nil
-}
-
-// PID implements measure.Worker.
-func (w *worker) PID() int { return w.r.PID }
-
-// Addr implements measure.Worker.
-func (w *worker) Addr() netip.AddrPort { return w.r.Listening.Addr }
-
-// Connected implements measure.Worker.
-func (w *worker) Connected(ctx context.Context) (load.Event, error) {
-	var e load.Event
-	err := w.c.call(ctx, methodConnected, idParams{w.r.ID}, &e)
-	return e, err
-}
-
-// Go implements measure.Worker.
-func (w *worker) Go(ctx context.Context) error {
-	return w.c.call(ctx, methodGo, idParams{w.r.ID}, &none{})
-}
-
-// Wait implements measure.Worker. A run takes as long as it does: ctx is its
-// bound.
-func (w *worker) Wait(ctx context.Context) (load.Result, error) {
-	var r load.Result
-	err := w.c.callUnbounded(ctx, methodWait, idParams{w.r.ID}, &r)
-	return r, err
-}
-
-// Stop implements measure.Worker.
-func (w *worker) Stop(ctx context.Context) error {
-	select {
-	case <-w.c.ended:
-		return nil // a worker does not outlive its agent
-	default:
-	}
-	return w.c.call(ctx, methodWorkerStop, idParams{w.r.ID}, &none{})
-}
-
-// lineWriter passes on whole lines of an agent's stderr, without what could
-// steer a terminal.
-type lineWriter struct {
-	tail *tail
-	log  func(line string)
-	rest []byte
-}
-
-// Write implements io.Writer.
-func (l *lineWriter) Write(b []byte) (int, error) {
-	n := len(b)
-	for _, c := range b {
-		if c == '\n' || len(l.rest) >= maxTail {
-			l.flush()
-		}
-		if c != '\n' {
-			l.rest = append(l.rest, c)
-		}
-	}
-	return n, nil
-}
-
-// flush passes on what is there of a line.
-func (l *lineWriter) flush() {
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == '\uFFFD' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(l.rest), ""))
-	l.rest = l.rest[:0]
-	if strings.TrimSpace(line) == "" {
-		return
-	}
-	// A tail takes everything.
-	_, _ = l.tail.Write([]byte(line + "\n"))
-	l.log(line)
 }

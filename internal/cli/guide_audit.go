@@ -141,7 +141,7 @@ func filesOf(ctx context.Context, env *environment, name string) (h model.HostFi
 	}
 	p := newProgress(env)
 	defer p.End()
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	ctx, cancel := context.WithTimeout(ctx, reach.Within)
 	defer cancel()
 	a, err := env.Reach(p).Dial(ctx, n)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/lab"
 	"linerate/internal/lab/topology"
@@ -103,7 +104,7 @@ func runLabUp(ctx context.Context, env *environment, o labUpOptions, arg string)
 	}
 	p := newProgress(env)
 	defer p.End()
-	opts, err := sweep(ctx, env, p)
+	opts, err := app.Sweep(ctx, env.Env, p)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func labDownCommand(env *environment) *cobra.Command {
 func runLabDown(ctx context.Context, env *environment, name string, all bool) error {
 	p := newProgress(env)
 	defer p.End()
-	opts, err := sweep(ctx, env, p)
+	opts, err := app.Sweep(ctx, env.Env, p)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"linerate/internal/app/explain"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/fabric"
@@ -48,7 +49,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
 		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
 		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },
-		netRole:           func() int { return outcome(env, netRole, netMain(args[1:])) },
+		explain.NetRole:   func() int { return outcome(env, explain.NetRole, explain.NetMain(args[1:])) },
 		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}

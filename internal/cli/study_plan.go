@@ -14,6 +14,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/study/drive"
 	"linerate/internal/study/file"
 )
@@ -187,12 +188,12 @@ func lookForStudy(ctx context.Context, env *environment, f model.StudyFile, c *f
 	return append(problems, checkStudyLab(ctx, env, f, c.Lines)...), done
 }
 
-func (s *seenHost) look(ctx context.Context, env *environment, reach string, p *progress) {
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+func (s *seenHost) look(ctx context.Context, env *environment, at string, p *progress) {
+	ctx, cancel := context.WithTimeout(ctx, reach.Within)
 	defer cancel()
-	name, err := host.ParseName(reach)
+	name, err := host.ParseName(at)
 	if err == nil && name.Path != "" {
-		err = fmt.Errorf("%s: name a host without a path", reach)
+		err = fmt.Errorf("%s: name a host without a path", at)
 	}
 	if err == nil {
 		s.agent, err = env.Reach(p).Dial(ctx, name)

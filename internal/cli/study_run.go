@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop/experiment"
@@ -158,7 +159,7 @@ func (s *studyAtWork) read(o studyOptions, path string) error {
 		s.file.Protocol.Seed = o.seed
 	}
 	if s.file.Protocol.Seed == 0 {
-		if s.file.Protocol.Seed, err = randomSeed(); err != nil {
+		if s.file.Protocol.Seed, err = app.Seed(); err != nil {
 			return err
 		}
 	}
@@ -181,9 +182,7 @@ func (s *studyAtWork) agree(ctx context.Context, o studyOptions) error {
 	if err := refusedPlan(plan); err != nil || o.yes {
 		return err
 	}
-	fmt.Fprint(s.env.err, "Begin? [y/N] ")
-	answer, err := bufio.NewReader(s.env.in).ReadString('\n')
-	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+	if !saysYes(s.env, "Begin?") {
 		return failure.Of(failure.Nothing, "nothing was begun")
 	}
 	return nil

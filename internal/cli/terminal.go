@@ -3,9 +3,10 @@ package cli
 import (
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
+
+	"linerate/internal/failure"
 )
 
 // defaultWidth is used where stdout is no terminal.
@@ -31,7 +32,4 @@ func isTerminal(w io.Writer) (bool, int) {
 	return true, width
 }
 
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
+func firstLine(err error) string { return failure.FirstLine(err) }

@@ -6,6 +6,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind of an end without a result.
@@ -51,4 +52,11 @@ func KindOf(err error) Kind {
 		return e.Kind
 	}
 	return Failed
+}
+
+// FirstLine is what fits into one line of a list: an error's text up to its end of
+// line.
+func FirstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }

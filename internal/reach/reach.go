@@ -18,6 +18,10 @@ import (
 // Here is what this host is called.
 const Here = "localhost"
 
+// Within is how long a look at one host may take where several are looked at: a
+// dead one must not hold up the others.
+const Within = 60 * time.Second
+
 // Dialler reaches hosts.
 type Dialler struct {
 	Self   []string                // argv of this program

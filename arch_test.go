@@ -174,6 +174,63 @@ func TestBannedImports(t *testing.T) {
 	}
 }
 
+// belowApp are the rooms that cli may not import, each with the reason: their work is a
+// use case's, which app has.
+var belowApp = map[string]string{
+	"facts":   "app reads hosts",
+	"kernel":  "app looks at this host; whoever opens a file of cli need not know a system call",
+	"probe":   "app sends datagrams",
+	"load":    "app puts load on hosts, and says what a load may be",
+	"measure": "app makes runs",
+	"host":    "app reaches hosts and ends their agents; reach reads names",
+	"lab":     "app builds labs",
+	"loop":    "app configures the loop; its record is app.Record",
+	"tune":    "app plans, applies and undoes",
+	"study":   "app draws designs and concludes",
+	"explain": "app hands over what was seen; the verdict is in the record",
+	"rules":   "app applies the rules; findings are in the report",
+	"store":   "app keeps bundles and finds them again",
+}
+
+// stillToMove are the files of cli whose commands do their work in cli still.
+var stillToMove = []string{
+	"leave.go",
+	"load.go", "load_block.go", "load_dialect.go", "load_file.go", "load_frames.go",
+	"load_journal.go", "load_keep.go", "load_limits.go", "load_on.go", "load_progress.go",
+	"load_rates.go", "load_tcp.go", "load_tcp_pairs.go", "load_tcp_place.go", "load_tcp_text.go",
+	"load_text.go", "load_verify.go", "load_with.go",
+	"profile.go", "profile_files.go", "profile_save.go",
+	"tune.go", "tune_apply.go", "tune_both.go", "tune_doc.go", "tune_draft.go", "tune_history.go",
+}
+
+// A command of cli reads flags, asks the user, calls one package of app and prints what
+// that returns: one who knows the use case need not know the surface, and the other way.
+func TestCommandsLeaveTheWorkToApp(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.room != "cli" || s.test {
+			continue
+		}
+		name := path.Base(s.file)
+		for _, p := range s.imports() {
+			room, _, _ := strings.Cut(strings.TrimPrefix(p, "linerate/internal/"), "/")
+			why, below := belowApp[room]
+			if !below || !strings.HasPrefix(p, "linerate/internal/") {
+				continue
+			}
+			seen[name] = true
+			if !contains(stillToMove, name) {
+				t.Errorf("%s imports %s: %s; move that work into a package of internal/app", s.file, p, why)
+			}
+		}
+	}
+	for _, name := range stillToMove {
+		if !seen[name] {
+			t.Errorf("internal/cli/%s does no work of its own any more: take it off the list stillToMove", name)
+		}
+	}
+}
+
 func TestPureRoomsReadNoClock(t *testing.T) {
 	clock := map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "Tick": true, "NewTimer": true, "NewTicker": true}
 	for _, s := range sources(t) {

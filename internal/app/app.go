@@ -28,6 +28,9 @@ func (e Env) Reach(p Progress) reach.Dialler {
 	return d
 }
 
+// Steps is p as the loop tells its steps.
+func Steps(p Progress) func(step string) { return func(s string) { p.Say("%s", s) } }
+
 // Progress hears what goes on in long work.
 type Progress interface {
 	// Say tells one thing.

@@ -9,10 +9,13 @@ import (
 	"linerate/internal/store"
 )
 
+// Record is what a pass of the loop leaves behind.
+type Record = loop.Record
+
 // Keep writes the bundle of a pass; the path of its report is then in the
 // results. It is there before they are written, so that report.html and
 // results.json agree.
-func Keep(e Env, rec *loop.Record) (err error) {
+func Keep(e Env, rec *Record) (err error) {
 	Normalise(&rec.Results)
 	defer func() {
 		if err != nil {

@@ -3,37 +3,25 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/check"
 	"linerate/internal/failure"
-	"linerate/internal/host"
-	"linerate/internal/kernel/snmp"
 	"linerate/internal/report"
-	"linerate/internal/rules"
 	"linerate/internal/unit"
 )
 
 type checkOptions struct {
-	snapshot, from string
+	check.Options
+	snapshot       string
 	rules          bool
 	format, failOn string
 	lineRate       string
-	rtt            time.Duration
-	context        rules.Context
-	lldp           time.Duration // 0: do not listen
-	switches       []string
-	login          string       // file
-	threshold      int          // index of failOn in rules.Severities; beyond it nothing fails
-	rate           unit.BitRate // as stated
-	hosts          []string
-	name           string        // of the recording, with --from
-	watch          time.Duration // between two looks
-	always         bool          // the second look is wanted whatever the first one shows
+	threshold      int // index of failOn in check.Severities; beyond it nothing fails
 }
 
 // longestLook bounds --watch: longer than that is monitoring, which others do better.
@@ -82,7 +70,7 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
   linerate check --rules                      the rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.always = cmd.Flags().Changed("watch") && o.watch > 0
+			o.Always = cmd.Flags().Changed("watch") && o.Watch > 0
 			if err := o.check(env, args); err != nil {
 				return err
 			}
@@ -91,24 +79,24 @@ server and user names, for a bug report. Look through it before you share it.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
-	f.StringVar(&o.from, "from", "", "read the recording in folder `DIR` instead of a host")
+	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
 	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; else the storage connections, or the ports, tell")
-	f.DurationVar(&o.watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
-	f.DurationVar(&o.rtt, "rtt", 0, "round trip to the other end without load; with --line-rate")
-	f.DurationVar(&o.lldp, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
-	f.StringArrayVar(&o.switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
-	f.StringVar(&o.login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+snmp.CommunityVariable+" has the community")
+	f.DurationVar(&o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
+	f.DurationVar(&o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
+	f.DurationVar(&o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
+	f.StringArrayVar(&o.Switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
+	f.StringVar(&o.Login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+check.CommunityVariable+" has the community")
 	return cmd
 }
 
 // check validates what was typed.
 func (o *checkOptions) check(env *environment, args []string) error {
-	o.hosts, o.threshold = args, len(rules.Severities())
+	o.Hosts, o.threshold = args, len(check.Severities())
 	modes := 0
-	for _, on := range []bool{o.snapshot != "", o.from != "", o.rules, len(args) > 0} {
+	for _, on := range []bool{o.snapshot != "", o.From != "", o.rules, len(args) > 0} {
 		if on {
 			modes++
 		}
@@ -120,20 +108,20 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		return failure.Of(failure.Usage, "--format %q: choose text, html or markdown", o.format)
 	case env.json && o.format != "text":
 		return failure.Of(failure.Usage, "--json and --format %s: choose one", o.format)
-	case o.lldp < 0 || o.lldp > host.MaxHear:
-		return failure.Of(failure.Usage, "--lldp %s: want at most %s; switches speak every 30 s", o.lldp, host.MaxHear)
-	case (o.lldp > 0 || len(o.switches) > 0) && (o.from != "" || o.snapshot != "" || o.rules):
+	case o.LLDP < 0 || o.LLDP > check.MaxLLDP:
+		return failure.Of(failure.Usage, "--lldp %s: want at most %s; switches speak every 30 s", o.LLDP, check.MaxLLDP)
+	case (o.LLDP > 0 || len(o.Switches) > 0) && (o.From != "" || o.snapshot != "" || o.rules):
 		return failure.Of(failure.Usage, "--lldp and --switch look at running hosts, not at a recording or the rules")
-	case o.login != "" && len(o.switches) == 0:
+	case o.Login != "" && len(o.Switches) == 0:
 		return failure.Of(failure.Usage, "--switch-login: name the switch with --switch")
-	case o.watch < 0 || o.watch > longestLook:
-		return failure.Of(failure.Usage, "--watch %s: choose 0s to %s", o.watch, longestLook)
-	case o.rtt < 0:
-		return failure.Of(failure.Usage, "--rtt %s: a round trip takes time", o.rtt)
+	case o.Watch < 0 || o.Watch > longestLook:
+		return failure.Of(failure.Usage, "--watch %s: choose 0s to %s", o.Watch, longestLook)
+	case o.RTT < 0:
+		return failure.Of(failure.Usage, "--rtt %s: a round trip takes time", o.RTT)
 	}
 	if o.failOn != "" {
-		if o.threshold = slices.Index(rules.Severities(), o.failOn); o.threshold < 0 {
-			return failure.Of(failure.Usage, "--fail-on %q: choose one of %s", o.failOn, strings.Join(rules.Severities(), ", "))
+		if o.threshold = slices.Index(check.Severities(), o.failOn); o.threshold < 0 {
+			return failure.Of(failure.Usage, "--fail-on %q: choose one of %s", o.failOn, strings.Join(check.Severities(), ", "))
 		}
 	}
 	if o.lineRate != "" {
@@ -141,17 +129,10 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		if err != nil || rate == 0 {
 			return failure.Of(failure.Usage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
 		}
-		o.context.LineRate = rate
+		o.LineRate = rate
 	}
-	o.rate = o.context.LineRate
-	if o.context.RTT = o.rtt; (o.rtt > 0) != (o.rate > 0) {
-		if o.rtt > 0 || len(args) < 2 {
-			return failure.Of(failure.Usage, "a path has both a --line-rate and a --rtt: state both or neither (between several hosts the round trip is measured)")
-		}
-		o.context.LineRate = 0 // of the pairs alone
-	}
-	if o.from != "" {
-		o.name = filepath.Base(filepath.Clean(o.from))
+	if o.RTT > 0 && o.LineRate == 0 || o.LineRate > 0 && o.RTT == 0 && len(args) < 2 {
+		return failure.Of(failure.Usage, "a path has both a --line-rate and a --rtt: state both or neither (between several hosts the round trip is measured)")
 	}
 	return nil
 }
@@ -163,11 +144,30 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 	case o.snapshot != "":
 		return recordSnapshot(ctx, env, o)
 	}
-	c := inspect(ctx, env, o)
+	p := newProgress(env)
+	c := check.Run(ctx, env.Env, o.Options, p)
+	p.End()
 	if err := printCheck(env, o.format, c); err != nil {
 		return err
 	}
 	return o.outcome(c)
+}
+
+// recordSnapshot records this host, and says what to do with the recording.
+func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error {
+	watch := time.Duration(0)
+	if o.Always {
+		watch = o.Watch
+	}
+	r, err := check.Record(ctx, env.Env, o.snapshot, watch)
+	if err != nil {
+		return err
+	}
+	if env.json {
+		return printJSON(env, r)
+	}
+	fmt.Fprintf(env.out, "%s: %d bytes. Host, server and user names, MACs and public addresses are replaced;\nprivate addresses and paths are not. Look through it before you share it, then:\n  linerate check --from %s\n", r.File, r.Bytes, o.snapshot)
+	return nil
 }
 
 // outcome is the exit code: a host that could not be looked at comes before
@@ -197,7 +197,7 @@ func (o checkOptions) outcome(c report.Check) error {
 func (o checkOptions) severe(found []report.CheckFinding) int {
 	n := 0
 	for _, f := range found {
-		if slices.Index(rules.Severities(), f.Severity) <= o.threshold && o.failOn != "" {
+		if slices.Index(check.Severities(), f.Severity) <= o.threshold && o.failOn != "" {
 			n++
 		}
 	}

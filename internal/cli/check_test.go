@@ -16,7 +16,7 @@ import (
 
 const recorded = "../../testdata/hosts/"
 
-func check(t *testing.T, args ...string) (out, said string, code int) {
+func looksAt(t *testing.T, args ...string) (out, said string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
 	code = Run(context.Background(), append([]string{"check"}, args...), nil, &o, &e)
@@ -56,7 +56,7 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--rtt", "-1ms"}, ExitUsage, nil, "takes time"},
 		{[]string{"--json", "--format", "html"}, ExitUsage, nil, "choose one"},
 	} {
-		out, said, code := check(t, c.args...)
+		out, said, code := looksAt(t, c.args...)
 		if code != c.code || !strings.Contains(said, c.err) || c.err == "" && said != "" {
 			t.Errorf("%v: exit code %d, want %d; stderr %q, want %q", c.args, code, c.code, said, c.err)
 		}
@@ -77,7 +77,7 @@ func TestCheckTexts(t *testing.T) {
 	for _, file := range files {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			out, said, code := check(t, "--from", dir)
+			out, said, code := looksAt(t, "--from", dir)
 			if code != ExitOK || said != "" {
 				t.Fatalf("exit code %d, %q", code, said)
 			}
@@ -87,7 +87,7 @@ func TestCheckTexts(t *testing.T) {
 }
 
 func TestCheckJSON(t *testing.T) {
-	out, _, code := check(t, "--json", "--from", recorded+"dtn-40g-sick")
+	out, _, code := looksAt(t, "--json", "--from", recorded+"dtn-40g-sick")
 	var c report.Check
 	if err := json.Unmarshal([]byte(out), &c); err != nil || code != ExitOK {
 		t.Fatalf("exit code %d, %v", code, err)
@@ -134,7 +134,7 @@ func TestCheckHostileSnapshots(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "host.txtar"), []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, _, code := check(t, "--from", dir)
+			out, _, code := looksAt(t, "--from", dir)
 			if code != c.code || !strings.Contains(out, c.out) || strings.ContainsAny(out, "\x1b\x00") {
 				t.Errorf("exit code %d, want %d with %q:\n%s", code, c.code, c.out, out)
 			}
@@ -168,7 +168,7 @@ func TestCheckHostileSecondLook(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, _, code := check(t, "--from", dir)
+			out, _, code := looksAt(t, "--from", dir)
 			if code != ExitOK || !strings.Contains(out, c.out) || strings.ContainsAny(out, "\x1b\x00") {
 				t.Errorf("exit code %d, want %q:\n%s", code, c.out, out)
 			}
@@ -182,7 +182,7 @@ func TestCheckSeveralHosts(t *testing.T) {
 		t.Skip("this host can be looked at on Linux only")
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	out, said, code := check(t, "--watch", "0", "localhost", "lab:gone/h1")
+	out, said, code := looksAt(t, "--watch", "0", "localhost", "lab:gone/h1")
 	if code != ExitFailed || !strings.Contains(out, "localhost: Linux") || !strings.Contains(out, "lab:gone/h1  not looked at: ") || !strings.Contains(said, "1 of 2 hosts could not be looked at: lab:gone/h1") {
 		t.Errorf("exit code %d\n%s%s", code, out, said)
 	}
@@ -194,11 +194,11 @@ func TestCheckSnapshot(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "rec")
 	start := time.Now()
-	if out, said, code := check(t, "--snapshot", dir, "--watch", "1ms"); code != ExitOK || !strings.Contains(out, "--from "+dir) {
+	if out, said, code := looksAt(t, "--snapshot", dir, "--watch", "1ms"); code != ExitOK || !strings.Contains(out, "--from "+dir) {
 		t.Fatalf("exit code %d, %q %q", code, out, said)
 	}
 	t.Logf("looked and recorded in %v", time.Since(start))
-	out, said, code := check(t, "--from", dir)
+	out, said, code := looksAt(t, "--from", dir)
 	if code != ExitOK || !strings.HasPrefix(out, "rec: Linux") || !strings.Contains(out, "; counters watched for ") || strings.Contains(out, "the rest of the snapshot") {
 		t.Errorf("exit code %d, %q %q", code, out, said)
 	}
@@ -207,7 +207,7 @@ func TestCheckSnapshot(t *testing.T) {
 	if err != nil || err2 != nil || len(name) > 6 && bytes.Contains(b, []byte(name)) {
 		t.Errorf("the host's name is in the snapshot; %v, %v", err, err2)
 	}
-	if _, said, code := check(t, "--snapshot", dir); code != ExitUsage || !strings.Contains(said, "is there already") {
+	if _, said, code := looksAt(t, "--snapshot", dir); code != ExitUsage || !strings.Contains(said, "is there already") {
 		t.Errorf("exit code %d, %q", code, said)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"linerate/internal/app/check"
 	"linerate/internal/model"
 	"linerate/internal/report"
-	"linerate/internal/rules"
 )
 
 // checkText is the answer for people.
@@ -68,10 +68,16 @@ func writeFinding(b *strings.Builder, env *environment, f report.CheckFinding) {
 	}
 }
 
+// severityColours are the SGR codes of the severities, worst first; the last has none.
+var severityColours = [...]string{"1;31", "33", "36"}
+
 // paint is the severity in eight columns, coloured on a terminal.
 func paint(env *environment, severity string) string {
 	text := fmt.Sprintf("%-8s", severity)
-	code := map[string]string{rules.High: "1;31", rules.Medium: "33", rules.Low: "36"}[severity]
+	code := ""
+	if i := slices.Index(check.Severities(), severity); i >= 0 && i < len(severityColours) {
+		code = severityColours[i]
+	}
 	if !env.color || code == "" {
 		return text
 	}
@@ -89,25 +95,13 @@ func writeBlind(b *strings.Builder, env *environment, list []model.Blind) {
 	}
 }
 
-type ruleRow struct {
-	Rule     string            `json:"rule"`
-	Doc      string            `json:"doc"`
-	Limiters []model.LimiterID `json:"limiters,omitempty"`
-}
-
-// printRules lists the rules by name.
+// printRules lists the rules, for people by name.
 func printRules(env *environment) error {
-	var list []ruleRow
-	for _, r := range rules.All() {
-		list = append(list, ruleRow{r.ID, r.Doc, r.Limits})
-	}
-	for _, r := range rules.AllPairs() {
-		list = append(list, ruleRow{r.ID, r.Doc, r.Limits})
-	}
+	list := check.Rules()
 	if env.json {
 		return printJSON(env, map[string]any{"v": 1, "rules": list})
 	}
-	slices.SortFunc(list, func(a, b ruleRow) int { return strings.Compare(a.Rule, b.Rule) })
+	slices.SortFunc(list, func(a, b check.Rule) int { return strings.Compare(a.Rule, b.Rule) })
 	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 	for _, r := range list {
 		for i, line := range wrapWords(r.Doc, max(env.width-32, 40)) {

@@ -1,6 +1,7 @@
-// Package cli turns arguments into calls of the rooms before it: one file per
-// subcommand. It parses, wires, prints and maps errors to exit codes; it does
-// not measure, judge or change anything itself.
+// Package cli turns arguments into calls of the rooms before it, one file per
+// subcommand: it reads flags, asks the user, calls one package of app, prints what that
+// returns, and maps errors to exit codes. It refuses to reach hosts, measure, judge or
+// change anything itself.
 package cli
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app"
+	"linerate/internal/app/roles"
 	"linerate/internal/failure"
-	"linerate/internal/lab/guest"
 )
 
 // Exit codes, documented in docs/exit-codes.md.
@@ -67,8 +68,7 @@ func (e *childError) Error() string { return fmt.Sprintf("exit code %d", e.code)
 // to stderr as one line that begins with "linerate: ".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	self, err := os.Executable()
-	// The first process of a lab host has no /proc yet, and needs no name.
-	if err != nil && (len(args) == 0 || args[0] != guest.InitRole) {
+	if err != nil && !roles.Nameless(args) {
 		fmt.Fprintf(stderr, "linerate: find own binary: %v; see that /proc is mounted and readable\n", err)
 		return ExitFailed
 	}
@@ -77,7 +77,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		in:  stdin, out: stdout, err: stderr,
 	}
 	env.color, env.width = terminal(stdout, env.Getenv)
-	if code, ok := runRole(ctx, env, args); ok {
+	if code, ok := roles.Run(ctx, env.Env, args, stdin, stdout, stderr); ok {
 		return code
 	}
 	root := rootCommand(env)

@@ -4,31 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
+	"linerate/internal/app/explain"
 	"linerate/internal/failure"
-	"linerate/internal/load"
-	"linerate/internal/loop"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 	"linerate/internal/unit"
 )
 
-type explainOptions struct {
-	attach   string
-	watch    time.Duration
+// streamFlags are what explain and fix take of the TCP between two hosts.
+type streamFlags struct {
 	lineRate string
-	load     bool   // two hosts: traffic is allowed
-	via      string // two hosts: data address of the receiver
-	file     string // two hosts: file of the export to read
-	write    string // directory on the mount to write a file in
+	via      string // data address of the receiver
+	file     string // of the export, to read
 	streams  int
 	cc       string
 }
 
-// maxWatch keeps the promise of a verdict within 30 s.
-const maxWatch = 25 * time.Second
+type explainOptions struct {
+	streamFlags
+	attach string
+	watch  time.Duration
+	load   bool   // traffic is allowed
+	write  string // directory on the mount to write a file in
+}
 
 func explainCommand(env *environment) *cobra.Command {
 	var o explainOptions
@@ -92,87 +100,143 @@ them apart, instead of guessing.`,
 }
 
 func runExplain(ctx context.Context, env *environment, o explainOptions, args []string) error {
-	rate, err := o.check(args)
+	if err := o.check(args); err != nil {
+		return err
+	}
+	stream, err := o.stream()
 	if err != nil {
 		return err
 	}
 	if len(args) == 2 {
-		return explainPair(ctx, env, o, args, rate)
+		return explainPair(ctx, env, o, args, stream)
+	}
+	w := explain.WatchOptions{For: o.watch, LineRate: stream.LineRate, Load: o.load, Write: o.write}
+	if o.attach == "" {
+		w.Path = args[0]
+	} else if err := attachTo(&w, o.attach); err != nil {
+		return err
 	}
 	p := newProgress(env)
 	defer p.End()
-	target, err := explainTarget(ctx, env, o, args)
-	if err != nil {
-		return err
-	}
-	agent, err := dialWatched(ctx, env, p, target)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = agent.Close() }()
-	if o.load {
-		p.Say("watching %s for a transfer; where nothing moves %s, and nothing is changed", target, o.ownLoad())
-	} else {
-		p.Say("watching %s for %s: adding no load, changing nothing", target, o.watch)
-	}
-	w := loop.Watch{
-		Agent: agent, Target: target.Target, LineRate: rate, For: o.watch, Patience: maxWatch,
-		Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
-	}
+	rec, err := explain.Watch(ctx, env.Env, w, p)
+	var unresolved *explain.UnresolvedError
+	var elsewhere *explain.ElsewhereError
 	switch {
-	case o.write != "":
-		w.Write, err = writeBelow(ctx, o.write, target)
+	case errors.As(err, &unresolved):
+		return fmt.Errorf("--attach %s: %w; give its address instead", o.attach, err)
+	case errors.As(err, &elsewhere):
+		return failure.Of(failure.Usage, "--write %s: it does not lie on %s; nothing was written", elsewhere.Dir, elsewhere.Watched)
+	case err != nil:
+		return err
+	}
+	return conclude(env, "explain", rec)
+}
+
+// attachTo reads --attach: the number of a process, or HOST:PORT.
+func attachTo(w *explain.WatchOptions, s string) error {
+	if pid, err := strconv.ParseUint(s, 10, 31); err == nil && pid > 0 {
+		w.PID = int(pid)
+		return nil
+	}
+	name, service, err := net.SplitHostPort(s)
+	port, perr := strconv.ParseUint(service, 10, 16)
+	if err != nil || perr != nil || name == "" || port == 0 {
+		return failure.Of(failure.Usage, "--attach %q: want HOST:PORT, e.g. nas1:2049, or the number of a process", s)
+	}
+	w.Name, w.Peer, w.Port = s, name, uint16(port)
+	return nil
+}
+
+// explainPair explains what limits the path between two hosts.
+func explainPair(ctx context.Context, env *environment, o explainOptions, args []string, stream app.Stream) error {
+	pair, err := pairOf(args, o.file, o.write)
+	if err != nil {
+		return err
+	}
+	p := newProgress(env)
+	defer p.End()
+	rec, err := explain.Climb(ctx, env.Env, pair, explain.ClimbOptions{
+		Stream: stream, For: o.watch, Write: o.write,
+		Allow: func(load string) error { return o.mayLoad(env, "explain runs "+load) },
+	}, p)
+	if err != nil {
+		return err
+	}
+	return conclude(env, "explain "+strings.Join(args, " "), rec)
+}
+
+// mayLoad asks before anything is loaded, unless --load allows it.
+func (o explainOptions) mayLoad(env *environment, what string) error {
+	switch {
 	case o.load:
-		w.Read, err = readOf(args[0])
+		return nil
+	case !asksHere(env):
+		return failure.Of(failure.Usage, "%s: allow it with --load", what)
+	case !saysYes(env, what+". Go on?"):
+		return failure.Of(failure.Nothing, "nothing was loaded")
 	}
-	if err != nil {
-		return err
-	}
-	rec, err := w.Run(ctx)
-	var idle *loop.IdleError
-	if errors.As(err, &idle) {
-		return failure.As(failure.Nothing, err)
-	}
-	if err != nil {
-		return err
-	}
-	rec.Results.Command, rec.Results.Build = "explain", env.Build
-	return conclude(env, rec)
+	return nil
 }
 
-// ownLoad is what one host does where nothing moves.
-func (o explainOptions) ownLoad() string {
-	if o.write != "" {
-		return "a file is written below " + o.write + " and removed"
-	}
-	return fmt.Sprintf("it is read for %s", o.watch)
-}
-
-// check validates what was typed and reads the line rate.
-func (o explainOptions) check(args []string) (model.Fact[unit.BitRate], error) {
-	none := model.Unknown[unit.BitRate](model.Absent, "not stated; --line-rate states it")
+// check validates what was typed.
+func (o explainOptions) check(args []string) error {
 	switch {
 	case len(args) == 0 && o.attach == "":
-		return none, failure.Of(failure.Usage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
+		return failure.Of(failure.Usage, "explain what? name a mount, or use --attach HOST:PORT or --attach PID; see linerate explain --help")
 	case len(args) > 0 && o.attach != "":
-		return none, failure.Of(failure.Usage, "explain either a mount, two hosts or --attach, not more than one of them")
+		return failure.Of(failure.Usage, "explain either a mount, two hosts or --attach, not more than one of them")
 	case o.attach != "" && o.load:
-		return none, failure.Of(failure.Usage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
+		return failure.Of(failure.Usage, "--load reads a mount, a file or a disk: name that instead of --attach %s", o.attach)
 	case o.write != "" && (o.attach != "" || len(args) == 1 && !o.load):
-		return none, failure.Of(failure.Usage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
-	case o.streams < 1 || o.streams > load.MaxStreams:
-		return none, failure.Of(failure.Usage, "--streams %d: choose between 1 and %d", o.streams, load.MaxStreams)
-	case o.watch < time.Second || o.watch > maxWatch:
-		return none, failure.Of(failure.Usage, "--for %s: choose between 1s and %s", o.watch, maxWatch)
-	case o.lineRate == "":
-		return none, nil
+		return failure.Of(failure.Usage, "--write %s: name the mount and allow the load: linerate explain MOUNT --load --write %s", o.write, o.write)
+	case o.watch < time.Second || o.watch > explain.MaxWatch:
+		return failure.Of(failure.Usage, "--for %s: choose between 1s and %s", o.watch, explain.MaxWatch)
+	}
+	return nil
+}
+
+// stream reads the flags.
+func (o streamFlags) stream() (app.Stream, error) {
+	s := app.Stream{LineRate: reach.NotStated(), Via: o.via, File: o.file, Streams: o.streams, CC: o.cc}
+	if o.streams < 1 || o.streams > app.MaxStreams {
+		return s, failure.Of(failure.Usage, "--streams %d: choose between 1 and %d", o.streams, app.MaxStreams)
+	}
+	if o.lineRate == "" {
+		return s, nil
 	}
 	rate, err := unit.ParseBitRate(o.lineRate)
 	if err != nil {
-		return none, failure.Of(failure.Usage, "--line-rate: %w", err)
+		return s, failure.Of(failure.Usage, "--line-rate: %w", err)
 	}
 	if rate == 0 {
-		return none, failure.Of(failure.Usage, "--line-rate: a link carries more than nothing")
+		return s, failure.Of(failure.Usage, "--line-rate: a link carries more than nothing")
 	}
-	return model.Known(rate), nil
+	s.LineRate = model.Known(rate)
+	return s, nil
+}
+
+// pairOf reads the names of two hosts. A path belongs to the second, the server.
+func pairOf(args []string, file, write string) (app.Pair, error) {
+	pair, err := app.ParsePair(args[0], args[1])
+	if err != nil {
+		return pair, failure.As(failure.Usage, err)
+	}
+	client, server := pair.Names[0], pair.Names[1]
+	export := server.Path
+	server.Path = ""
+	switch {
+	case client.Path != "":
+		err = failure.Of(failure.Usage, "explain %s %s: the client has no path; name two hosts (client1, user@nas1, lab:client1, localhost), the second with its export where that is to be read: nas1:/export", args[0], args[1])
+	case client == server:
+		err = failure.Of(failure.Usage, "explain %s %s: name two different hosts", args[0], args[1])
+	case export != "" && !path.IsAbs(export):
+		err = failure.Of(failure.Usage, "explain %s: the export is an absolute path on the server, e.g. nas1:/export", args[1])
+	case write != "" && (export == "" || !path.IsAbs(write)):
+		err = failure.Of(failure.Usage, "--write %s: name the export, %s:/export, and an absolute path on %s's mount of it", write, args[1], args[0])
+	case file != "" && export == "":
+		err = failure.Of(failure.Usage, "--file %s: name the export that it lies in: %s:/export", file, args[1])
+	case file != "" && !filepath.IsLocal(file):
+		err = failure.Of(failure.Usage, "--file %q: want a path below the export, e.g. images/big.iso", file)
+	}
+	return pair, err
 }

@@ -1,16 +1,36 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
+	"os"
+	"strings"
 
 	"linerate/internal/app"
-	"linerate/internal/loop"
 	"linerate/internal/report"
 )
 
-// conclude keeps the bundle and prints the outcome. A report that cannot be
-// written does not hide the verdict: it is printed, then the error.
-func conclude(env *environment, rec *loop.Record) error {
+// asksHere tells whether somebody can be asked.
+func asksHere(env *environment) bool {
+	in, ok := env.in.(*os.File)
+	if !ok || env.json {
+		return false
+	}
+	tty, _ := isTerminal(in)
+	return tty
+}
+
+// saysYes asks on stderr. The end of the input allows nothing.
+func saysYes(env *environment, question string) bool {
+	fmt.Fprint(env.err, question+" [y/N] ")
+	answer, err := bufio.NewReader(env.in).ReadString('\n')
+	return err == nil && strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
+
+// conclude keeps the bundle of a pass that a command made, and prints its outcome. A
+// report that cannot be written does not hide the verdict: it is printed, then the error.
+func conclude(env *environment, command string, rec *app.Record) error {
+	rec.Results.Command, rec.Results.Build = command, env.Build
 	kept := app.Keep(env.Env, rec)
 	var err error
 	if env.json {

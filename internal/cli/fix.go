@@ -1,25 +1,21 @@
 package cli
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/fix"
 	"linerate/internal/failure"
-	"linerate/internal/host"
-	"linerate/internal/loop"
 	"linerate/internal/model"
-	"linerate/internal/reach"
-	"linerate/internal/unit"
 )
 
 type fixOptions struct {
-	explainOptions
+	streamFlags
 	budget time.Duration
 	yes    bool
 	seed   uint64
@@ -65,12 +61,11 @@ program dies in the middle of a proof or the change cuts it off.`,
 }
 
 func runFix(ctx context.Context, env *environment, o fixOptions, args []string) error {
-	o.watch = maxWatch // not of use here, and checked
-	rate, err := o.check(args)
+	stream, err := o.stream()
 	if err != nil {
 		return err
 	}
-	names, err := pairNames(o.explainOptions, args)
+	pair, err := pairOf(args, o.file, "")
 	if err != nil {
 		return err
 	}
@@ -80,123 +75,36 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 	case !o.yes && !asksHere(env):
 		return failure.Of(failure.Usage, "fix changes settings of %s and %s and asks before each: run it on a terminal, or allow all with --yes", args[0], args[1])
 	}
-	if o.seed == 0 {
-		if o.seed, err = randomSeed(); err != nil {
-			return err
-		}
+	job := fix.Options{Stream: stream, Seed: o.seed, Budget: o.budget}
+	if !o.yes {
+		job.Ask = func(x model.Fix) (bool, error) { return askFix(env, x), nil }
 	}
 	p := newProgress(env)
 	defer p.End()
-	agents, err := env.Reach(p).DialAll(ctx, names)
-	defer func() {
-		for _, a := range agents {
-			_ = a.Close()
-		}
-	}()
+	rec, err := fix.Run(ctx, env.Env, pair, job, p)
 	if err != nil {
-		return err
+		return wordFix(err, args)
 	}
-	rec, err := fixPath(ctx, env, o, pair{names, args, agents}, rate, p)
-	return concludeFix(ctx, env, rec, args, err)
+	return conclude(env, "fix "+strings.Join(args, " "), rec)
 }
 
-func fixPath(ctx context.Context, env *environment, o fixOptions, h pair, rate model.Fact[unit.BitRate], p *progress) (*loop.Record, error) {
-	export, via, err := findExport(ctx, o.explainOptions, h)
-	if err != nil {
-		return nil, err
+// wordFix says what to do after an error.
+func wordFix(err error, args []string) error {
+	var unmounted *fix.NotMountedError
+	var kept *fix.KeptError
+	switch {
+	case errors.As(err, &unmounted):
+		return failure.Of(failure.Usage, "fix %s %s: %s has not mounted it: mount it, or name the two hosts alone to fix the network between them", args[0], args[1], args[0])
+	case errors.As(err, &kept):
+		return failure.Of(failure.KindOf(err), "%w; what had earned its place before is kept: linerate tune undo %s puts it back", kept.Err, strings.Join(kept.Hosts, " and "))
 	}
-	if export != nil && export.Mount.Point == "" {
-		return nil, failure.Of(failure.Usage, "fix %s %s: %s has not mounted it: mount it, or name the two hosts alone to fix the network between them", h.args[0], h.args[1], h.args[0])
-	}
-	if o.via == "" {
-		o.via = via
-	}
-	from, to, err := reach.Path(ctx, o.via, h.names, h.agents)
-	if err != nil {
-		return nil, err
-	}
-	if rate.State != model.Present {
-		rate = env.Reach(p).StatedRate(ctx, h.names[0], h.names[1], to)
-	}
-	sender, receiver := loop.End{Name: h.args[0], Addr: from, Agent: h.agents[0]}, loop.End{Name: h.args[1], Addr: to, Agent: h.agents[1]}
-	if export != nil { // as a read flows
-		receiver.Name = strings.TrimSuffix(h.args[1], ":"+h.names[1].Path)
-		sender, receiver = receiver, sender
-	}
-	p.Say("data path: %s (%s) → %s (%s)", sender.Name, sender.Addr, receiver.Name, receiver.Addr)
-	f := loop.Fix{
-		Loop: loop.Loop{
-			Sender: sender, Receiver: receiver,
-			Workload: model.Workload{Streams: o.streams, CC: o.cc}, LineRate: rate, Timing: loop.DefaultTiming(),
-			Seed: o.seed, Now: env.Now, Progress: func(s string) { p.Say("%s", s) },
-			Report: func(v model.Verdict) { p.Say("verdict: %s", v.Line) },
-		},
-		Budget: o.budget, Export: export,
-	}
-	if !o.yes {
-		f.Ask = func(v model.Verdict) (bool, error) { return askFix(env, v.Fix) }
-	}
-	return f.Run(ctx)
+	return err
 }
 
-// asksHere: somebody can be asked.
-func asksHere(env *environment) bool {
-	in, ok := env.in.(*os.File)
-	if !ok || env.json {
-		return false
-	}
-	tty, _ := isTerminal(in)
-	return tty
-}
-
-func askFix(env *environment, x model.Fix) (bool, error) {
+func askFix(env *environment, x model.Fix) bool {
 	on := x.Setting
 	if x.Target != "" {
 		on += " of " + x.Target
 	}
-	fmt.Fprintf(env.err, "change %s on %s from %q to %q, measure it, and keep it if it helps? [y/N] ", on, x.Host, x.From, x.To)
-	answer, err := bufio.NewReader(env.in).ReadString('\n')
-	if err != nil {
-		return false, nil // the end of the input allows nothing
-	}
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y"), nil
+	return saysYes(env, fmt.Sprintf("change %s on %s from %q to %q, measure it, and keep it if it helps?", on, x.Host, x.From, x.To))
 }
-
-// concludeFix keeps the bundle, also of a climb that was cut short: what was kept
-// before stands.
-func concludeFix(ctx context.Context, env *environment, rec *loop.Record, args []string, err error) error {
-	if rec == nil {
-		return err
-	}
-	kept := keptOn(rec.Results.Steps)
-	if err != nil {
-		if !rec.Results.Restored {
-			err = failure.As(failure.NotRestored, err)
-		}
-		if kept == "" {
-			return err
-		}
-		kind := failure.KindOf(err)
-		if kind == failure.Failed && ctx.Err() != nil {
-			kind = failure.Interrupted
-		}
-		return failure.Of(kind, "%w; what had earned its place before is kept: linerate tune undo %s puts it back", err, kept)
-	}
-	rec.Results.Command, rec.Results.Build = "fix "+strings.Join(args, " "), env.Build
-	return conclude(env, rec)
-}
-
-// keptOn lists the hosts on which something was kept.
-func keptOn(steps []model.FixStep) string {
-	var hosts []string
-	seen := map[string]bool{}
-	for _, s := range steps {
-		if s.Kept && !seen[s.Host] {
-			seen[s.Host] = true
-			hosts = append(hosts, s.Host)
-		}
-	}
-	return strings.Join(hosts, " and ")
-}
-
-var _ loop.Keeper = (*host.Client)(nil)

@@ -1,14 +1,14 @@
-package cli
+package check
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"linerate/internal/facts"
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel/snmp"
 	"linerate/internal/model"
@@ -17,28 +17,28 @@ import (
 // lookAtSwitches adds to each host's facts what its switches say: what the host
 // hears by LLDP, and what the switches answer by SNMP. Counters are read twice,
 // before and after the listening.
-func (o checkOptions) lookAtSwitches(ctx context.Context, env *environment, seen []looked, p *progress) {
-	if o.lldp == 0 && len(o.switches) == 0 {
+func (w work) lookAtSwitches(ctx context.Context, seen []looked) {
+	if w.LLDP == 0 && len(w.Switches) == 0 {
 		return
 	}
-	asked := o.askSwitches(ctx, seen, p)
+	asked := w.askSwitches(ctx, seen)
 	defer func() {
 		for _, a := range asked {
 			_ = a.session.Close() // it has told what we want to know
 		}
 	}()
-	if o.lldp > 0 {
-		p.Say("listening %s for what switches say of themselves", o.lldp)
+	if w.LLDP > 0 {
+		w.p.Say("listening %s for what switches say of themselves", w.LLDP)
 	}
 	plugged := make([]host.Plugged, len(seen))
 	var wait sync.WaitGroup
 	for i := range seen {
 		if seen[i].err == nil {
-			wait.Go(func() { plugged[i] = hear(ctx, &seen[i], o.lldp) })
+			wait.Go(func() { plugged[i] = hear(ctx, &seen[i], w.LLDP) })
 		}
 	}
 	wait.Wait()
-	o.secondLook(ctx, asked, seen)
+	countAgain(ctx, asked, seen)
 	for i, l := range seen {
 		if l.err != nil {
 			continue
@@ -55,6 +55,13 @@ func (o checkOptions) lookAtSwitches(ctx context.Context, env *environment, seen
 	}
 }
 
+// CommunityVariable is the variable of the environment that holds the community where
+// no file of credentials is named.
+const CommunityVariable = snmp.CommunityVariable
+
+// MaxLLDP is the longest that a host listens for switches.
+const MaxLLDP = host.MaxHear
+
 // asked is a switch that answered.
 type asked struct {
 	session *snmp.Session
@@ -66,34 +73,34 @@ type asked struct {
 const between = 2 * time.Second
 
 // askSwitches reads the switches; one that cannot be read is told at each host.
-func (o checkOptions) askSwitches(ctx context.Context, seen []looked, p *progress) []asked {
+func (w work) askSwitches(ctx context.Context, seen []looked) []asked {
 	var out []asked
-	for _, address := range o.switches {
-		a, err := o.askSwitch(ctx, address, p)
+	for _, address := range w.Switches {
+		a, err := w.askSwitch(ctx, address)
 		if err == nil {
 			out = append(out, a)
 			continue
 		}
 		for _, l := range seen {
 			if l.err == nil {
-				blind(l.facts, "switch "+address, firstLine(err))
+				blind(l.facts, "switch "+address, failure.FirstLine(err))
 			}
 		}
 	}
 	return out
 }
 
-func (o checkOptions) askSwitch(ctx context.Context, address string, p *progress) (asked, error) {
-	login := snmp.Login{Community: os.Getenv(snmp.CommunityVariable)}
-	if o.login != "" {
+func (w work) askSwitch(ctx context.Context, address string) (asked, error) {
+	login := snmp.Login{Community: w.Getenv(CommunityVariable)}
+	if w.Login != "" {
 		var err error
-		if login, err = snmp.ReadLogin(o.login); err != nil {
+		if login, err = snmp.ReadLogin(w.Login); err != nil {
 			return asked{}, err
 		}
 	} else if login.Community == "" {
-		return asked{}, fmt.Errorf("ask switch %s: no credentials; put them into a file for --switch-login, or the community into %s", address, snmp.CommunityVariable)
+		return asked{}, fmt.Errorf("ask switch %s: no credentials; put them into a file for --switch-login, or the community into %s", address, CommunityVariable)
 	}
-	p.Say("asking switch %s by SNMP", address)
+	w.p.Say("asking switch %s by SNMP", address)
 	s, err := snmp.Open(ctx, address, login)
 	if err != nil {
 		return asked{}, err
@@ -105,8 +112,8 @@ func (o checkOptions) askSwitch(ctx context.Context, address string, p *progress
 	return asked{s, ports, time.Now()}, nil
 }
 
-// secondLook reads the counters again.
-func (o checkOptions) secondLook(ctx context.Context, list []asked, seen []looked) {
+// countAgain reads the counters again.
+func countAgain(ctx context.Context, list []asked, seen []looked) {
 	for _, a := range list {
 		select {
 		case <-ctx.Done():
@@ -120,7 +127,7 @@ func (o checkOptions) secondLook(ctx context.Context, list []asked, seen []looke
 		}
 		for _, l := range seen {
 			if l.err == nil {
-				blind(l.facts, "the counters of switch "+a.ports.Address+", a second time", firstLine(err))
+				blind(l.facts, "the counters of switch "+a.ports.Address+", a second time", failure.FirstLine(err))
 			}
 		}
 	}
@@ -137,7 +144,7 @@ func hear(ctx context.Context, l *looked, wait time.Duration) host.Plugged {
 	}
 	switch {
 	case err != nil:
-		blind(l.facts, "what switches say by LLDP", firstLine(err))
+		blind(l.facts, "what switches say by LLDP", failure.FirstLine(err))
 	case out.Denied != "":
 		blind(l.facts, "what switches say by LLDP", "run as root on that host: "+out.Denied)
 	case wait > 0 && len(out.Heard) == 0:

@@ -1,4 +1,7 @@
-package cli
+// Package roles is the table of the process roles in which linerate starts itself: agent,
+// worker, and the processes of labs. They are not for users, so that they are no commands
+// and have no help. What a role does is the business of its room: here is only its name.
+package roles
 
 import (
 	"context"
@@ -8,6 +11,8 @@ import (
 	"os"
 	"slices"
 
+	"linerate/internal/app"
+	"linerate/internal/app/explain"
 	"linerate/internal/host"
 	"linerate/internal/lab"
 	"linerate/internal/lab/fabric"
@@ -20,10 +25,21 @@ import (
 	"linerate/internal/tune"
 )
 
-// runRole runs the process roles that linerate starts itself in: they are not
-// for users, so that they are no commands and have no help. It reports false
-// where args are a user's command.
-func runRole(ctx context.Context, env *environment, args []string) (code int, ok bool) {
+// environment is what a role may use of its process.
+type environment struct {
+	app.Env
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Nameless tells whether args are the role of the first process of a lab host: that has no
+// /proc yet in which to find its own program, and does not need it.
+func Nameless(args []string) bool { return len(args) > 0 && args[0] == guest.InitRole }
+
+// Run plays the role that args ask for and returns the exit code; false where args are a
+// user's command.
+func Run(ctx context.Context, e app.Env, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, ok bool) {
+	env := &environment{e, stdin, stdout, stderr}
 	if len(args) == 0 {
 		return 0, false
 	}
@@ -48,7 +64,7 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 		guest.RunRole:     func() int { return guest.RunMain(ctx, args[1:], env.in, env.out, env.err) },
 		uml.BootRole:      func() int { return uml.BootMain(args[1:], env.err) },
 		server.KernelRole: func() int { return server.KernelMain(ctx, args[1:], env.err) },
-		netRole:           func() int { return outcome(env, netRole, netMain(args[1:])) },
+		explain.NetRole:   func() int { return outcome(env, explain.NetRole, explain.NetMain(args[1:])) },
 		"lab-probe":       func() int { return server.ProbeMain(args[1:], env.err) },
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
@@ -59,12 +75,13 @@ func runRole(ctx context.Context, env *environment, args []string) (code int, ok
 	return role(), true
 }
 
+// outcome prints err and is the exit code.
 func outcome(env *environment, role string, err error) int {
 	if err != nil {
 		fmt.Fprintf(env.err, "linerate %s: %v\n", role, err)
-		return ExitFailed
+		return 1
 	}
-	return ExitOK
+	return 0
 }
 
 // keepRole holds a lab, in a user namespace where that is needed.

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/model"
@@ -20,13 +21,13 @@ import (
 
 // pairs looks at the way between each two of the hosts that could be looked at,
 // one pair after the other so that probes do not meet each other.
-func (o checkOptions) pairs(ctx context.Context, env *environment, seen []looked, p *progress) []report.Pair {
+func (w work) pairs(ctx context.Context, seen []looked) []report.Pair {
 	var out []report.Pair
 	for i := range seen {
 		for j := range seen[i+1:] {
 			a, b := &seen[i], &seen[i+1+j]
 			if a.err == nil && b.err == nil {
-				out = append(out, o.pair(ctx, env, a, b, p))
+				out = append(out, w.pair(ctx, a, b))
 			}
 		}
 	}
@@ -34,21 +35,21 @@ func (o checkOptions) pairs(ctx context.Context, env *environment, seen []looked
 }
 
 // pair finds the path between two hosts, probes it and applies the pair rules.
-func (o checkOptions) pair(ctx context.Context, env *environment, a, b *looked, p *progress) report.Pair {
+func (w work) pair(ctx context.Context, a, b *looked) report.Pair {
 	out := report.Pair{A: a.as, B: b.as, Findings: []report.CheckFinding{}, CouldNotSee: []model.Blind{}}
 	ends, err := choosePath(ctx, a, b)
 	if err != nil {
-		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the path between them", WouldShow: "its MTU, round trip and routes", How: firstLine(err)})
+		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the path between them", WouldShow: "its MTU, round trip and routes", How: failure.FirstLine(err)})
 		return out
 	}
 	out.AInterface, out.BInterface, out.AAddress, out.BAddress = ends.A, ends.B, ends.AAddr.String(), ends.BAddr.String()
-	p.Say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
-	r, err := probePath(ctx, env, a, b, ends, p)
+	w.p.Say("probing %s (%s) ↔ %s (%s) with some UDP datagrams", a.as, ends.AAddr, b.as, ends.BAddr)
+	r, err := w.probePath(ctx, a, b, ends)
 	if err != nil {
-		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the rest of the probes", WouldShow: "the path's MTU, round trip and routes", How: firstLine(err)})
+		out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "the rest of the probes", WouldShow: "the path's MTU, round trip and routes", How: failure.FirstLine(err)})
 	}
 	m := pairFacts(a, b, ends, r)
-	m.Rate = o.pairRate(ctx, env, a, b, ends, p)
+	m.Rate = w.pairRate(ctx, a, b, ends)
 	fillPair(&out, m, r, err == nil)
 	return out
 }
@@ -90,7 +91,7 @@ func stated(l *looked) []netip.Addr {
 func ownAddress(ctx context.Context, l *looked) (netip.Addr, error) {
 	own := addresses(l.facts)
 	candidates := stated(l)
-	if len(candidates) == 0 && !l.here() {
+	if len(candidates) == 0 && !reach.IsHere(l.name) {
 		found, err := kernel.Resolve(ctx, l.name.Host)
 		if err != nil {
 			return netip.Addr{}, fmt.Errorf("find the data address of %s: %w", l.as, err)
@@ -129,12 +130,12 @@ func ownerOf(f *model.Facts, a netip.Addr) string {
 }
 
 // probePath probes from both ends. This host gets an agent for that.
-func probePath(ctx context.Context, env *environment, a, b *looked, ends rules.Ends, p *progress) (probe.Result, error) {
+func (w work) probePath(ctx context.Context, a, b *looked, ends rules.Ends) (probe.Result, error) {
 	for _, l := range []*looked{a, b} {
 		if l.agent != nil {
 			continue
 		}
-		agent, err := env.Reach(p).Dial(ctx, l.name)
+		agent, err := w.Reach(w.p).Dial(ctx, l.name)
 		if err != nil {
 			return probe.Result{}, err
 		}
@@ -168,14 +169,14 @@ func pairFacts(a, b *looked, ends rules.Ends, r probe.Result) *model.Pair {
 
 // pairRate is what one connection of the path should carry: as stated, by a lab's
 // description, or the slower of the two ports.
-func (o checkOptions) pairRate(ctx context.Context, env *environment, a, b *looked, ends rules.Ends, p *progress) model.Fact[unit.BitRate] {
-	if o.rate > 0 {
-		return model.Known(o.rate)
+func (w work) pairRate(ctx context.Context, a, b *looked, ends rules.Ends) model.Fact[unit.BitRate] {
+	if w.LineRate > 0 {
+		return model.Known(w.LineRate)
 	}
-	if r := env.Reach(p).StatedRate(ctx, a.name, b.name, ends.BAddr); r.State == model.Present {
+	if r := w.Reach(w.p).StatedRate(ctx, a.name, b.name, ends.BAddr); r.State == model.Present {
 		return r
 	}
-	if r := env.Reach(p).StatedRate(ctx, b.name, a.name, ends.AAddr); r.State == model.Present {
+	if r := w.Reach(w.p).StatedRate(ctx, b.name, a.name, ends.AAddr); r.State == model.Present {
 		return r
 	}
 	return rules.PathRate(a.facts, b.facts, ends)

@@ -1,17 +1,17 @@
-package cli
+package explain
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"linerate/internal/app"
 	"linerate/internal/facts"
 	"linerate/internal/failure"
 	"linerate/internal/host"
@@ -21,46 +21,43 @@ import (
 	"linerate/internal/reach"
 )
 
-// watched is whom to watch, and from where.
+// watched is what to watch, and from where.
 type watched struct {
 	loop.Target
-	// enter is the argv that leads an agent into the network namespace in
-	// which the connections are; empty where it is ours.
+	// enter is the argv that leads an agent into the network namespace of the
+	// connections; empty where they are in this process's own.
 	enter []string
 }
 
-// explainTarget finds out whom to watch: the server of a mount or disk, the
-// address that was named, or the peers of a process.
-func explainTarget(ctx context.Context, env *environment, o explainOptions, args []string) (watched, error) {
-	if o.attach == "" {
-		t, err := mountTarget(ctx, args[0])
+// target finds out whose connections to watch: those to the server of a mount or disk,
+// to the address that was named, or those of a process.
+func (o WatchOptions) target(ctx context.Context, e app.Env) (watched, error) {
+	switch {
+	case o.PID != 0:
+		return processTarget(ctx, e, o.PID)
+	case o.Peer != "":
+		t, err := o.peerTarget(ctx)
 		return watched{Target: t}, err
 	}
-	if pid, ok := parsePID(o.attach); ok {
-		return processTarget(ctx, env, pid)
-	}
-	t, err := attachTarget(ctx, o.attach)
+	t, err := mountTarget(ctx, o.Path)
 	return watched{Target: t}, err
 }
 
-// parsePID takes a bare number for a process id: no host and port is one.
-func parsePID(s string) (int, bool) {
-	pid, err := strconv.ParseUint(s, 10, 31)
-	return int(pid), err == nil && pid > 0
-}
+// UnresolvedError: no address was found for the host whose connections to watch.
+type UnresolvedError struct{ Err error }
 
-// attachTarget resolves HOST:PORT.
-func attachTarget(ctx context.Context, s string) (loop.Target, error) {
-	name, service, err := net.SplitHostPort(s)
-	port, perr := strconv.ParseUint(service, 10, 16)
-	if err != nil || perr != nil || name == "" || port == 0 {
-		return loop.Target{}, failure.Of(failure.Usage, "--attach %q: want HOST:PORT, e.g. nas1:2049, or the number of a process", s)
-	}
-	addrs, err := kernel.Resolve(ctx, name)
+// Error implements error.
+func (e *UnresolvedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UnresolvedError) Unwrap() error { return e.Err }
+
+func (o WatchOptions) peerTarget(ctx context.Context) (loop.Target, error) {
+	addrs, err := kernel.Resolve(ctx, o.Peer)
 	if err != nil {
-		return loop.Target{}, fmt.Errorf("--attach %s: %w; give its address instead", s, err)
+		return loop.Target{}, &UnresolvedError{err}
 	}
-	return loop.Target{Name: s, Peers: addrs, Ports: []uint16{uint16(port)}}, nil
+	return loop.Target{Name: o.Name, Peers: addrs, Ports: []uint16{o.Port}}, nil
 }
 
 // mountTarget finds the server behind a mount or a disk, without touching it.
@@ -108,6 +105,14 @@ func readOf(name string) (*load.ReadSpec, error) {
 	return &load.ReadSpec{File: p, Device: !info.Mode().IsRegular(), Cache: load.Dropped}, nil
 }
 
+// ElsewhereError: the directory to write in does not lie on what is watched.
+type ElsewhereError struct{ Dir, Watched string }
+
+// Error implements error.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("write below %s: it does not lie on %s; nothing was written", e.Dir, e.Watched)
+}
+
 // writeBelow is the directory to write in: it has to lie on what is watched.
 func writeBelow(ctx context.Context, dir string, w watched) (string, error) {
 	p, err := filepath.EvalSymlinks(dir)
@@ -123,7 +128,7 @@ func writeBelow(ctx context.Context, dir string, w watched) (string, error) {
 		return "", err
 	}
 	if err != nil || w.Mount+w.Share == "" || nfsMount(m) != w.Mount || smbShare(m) != w.Share {
-		return "", failure.Of(failure.Usage, "--write %s: it does not lie on %s; nothing was written", dir, w.Name)
+		return "", failure.As(failure.Usage, &ElsewhereError{Dir: dir, Watched: w.Name})
 	}
 	return p, nil
 }
@@ -191,7 +196,7 @@ func smbShare(info facts.MountInfo) string {
 
 // processTarget finds what a process moves its data through: its TCP
 // connections, and the servers of the storage that its open files lie on.
-func processTarget(ctx context.Context, env *environment, pid int) (watched, error) {
+func processTarget(ctx context.Context, e app.Env, pid int) (watched, error) {
 	p, err := facts.ProcessOf(ctx, kernel.Live{}, pid)
 	if errors.Is(err, facts.ErrKernelThread) {
 		return watched{}, failure.As(failure.Nothing, err)
@@ -205,7 +210,7 @@ func processTarget(ctx context.Context, env *environment, pid int) (watched, err
 	}
 	if p.OtherNet {
 		w.Notes = append(w.Notes, p.String()+" is in another network namespace (a container): interfaces, routes and net.* settings are those of that namespace")
-		w.enter, err = enterNetwork(env, p, os.Geteuid())
+		w.enter, err = enterNetwork(e, p, os.Geteuid())
 	}
 	return w, err
 }
@@ -252,12 +257,12 @@ func without(p facts.Process, on, other []string) string {
 	return out + " and no file on a network mount or iSCSI disk; attach to the process that copies, or name the mount: linerate explain MOUNT"
 }
 
-// netRole is the hidden subcommand that enters a process's network namespace.
-const netRole = "enter-net"
+// NetRole is the role of this program that enters a process's network namespace.
+const NetRole = "enter-net"
 
 // enterNetwork is how an agent gets into the network namespace of p, which
 // takes root: without it the error says so.
-func enterNetwork(env *environment, p facts.Process, uid int) ([]string, error) {
+func enterNetwork(e app.Env, p facts.Process, uid int) ([]string, error) {
 	if uid != 0 {
 		return nil, fmt.Errorf("attach to %s: it is in another network namespace (a container); watch as root, or run linerate inside it", p)
 	}
@@ -265,11 +270,13 @@ func enterNetwork(env *environment, p facts.Process, uid int) ([]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("attach to %s: %w", p, err)
 	}
-	return slices.Concat(env.Self, []string{netRole, strconv.Itoa(p.PID), strconv.FormatUint(start, 10)}), nil
+	return slices.Concat(e.Self, []string{NetRole, strconv.Itoa(p.PID), strconv.FormatUint(start, 10)}), nil
 }
 
-// netMain is the role netRole: PID START COMMAND…. It returns only on error.
-func netMain(args []string) error {
+// NetMain plays NetRole; its arguments are PID START COMMAND…, START as
+// kernel.ProcessStart has it. The command takes this process's place: it returns only
+// with an error.
+func NetMain(args []string) error {
 	if len(args) < 3 {
 		return errors.New("enter a network namespace: want PID START COMMAND")
 	}
@@ -289,6 +296,6 @@ func netMain(args []string) error {
 
 // dialWatched starts an agent on this host, in the network namespace of what
 // is watched.
-func dialWatched(ctx context.Context, env *environment, p *progress, w watched) (*host.Client, error) {
-	return host.Dial(ctx, host.Endpoint{Name: reach.Here, Argv: w.enter, Self: env.Self}, host.Options{Log: p.Detail, Now: env.Now})
+func dialWatched(ctx context.Context, e app.Env, p app.Progress, w watched) (*host.Client, error) {
+	return host.Dial(ctx, host.Endpoint{Name: reach.Here, Argv: w.enter, Self: e.Self}, host.Options{Log: p.Detail, Now: e.Now})
 }

@@ -1,0 +1,189 @@
+// Package check is the work of linerate check: it looks at hosts and at the paths
+// between them, and applies the rules. It puts no load on anything and changes nothing;
+// a host that cannot be looked at says so in its place and does not hold up the others.
+package check
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/facts"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/kernel"
+	"linerate/internal/model"
+	"linerate/internal/reach"
+	"linerate/internal/report"
+	"linerate/internal/rules"
+	"linerate/internal/unit"
+)
+
+// atOnce is how many hosts are looked at together.
+const atOnce = 8
+
+// Options is what is wanted of check.
+type Options struct {
+	Hosts []string // as the user named them; none: this one
+	From  string   // folder of a recording, which is read instead of hosts
+
+	// LineRate and RTT are the path to the other end, as stated; 0: nobody did. A rate
+	// alone is that of the paths between the hosts.
+	LineRate unit.BitRate
+	RTT      time.Duration
+
+	Watch  time.Duration // between two looks; 0: one look
+	Always bool          // look twice even where no counter asks for it
+
+	LLDP     time.Duration // listen so long for switches; 0: do not
+	Switches []string      // addresses to ask by SNMP
+	Login    string        // file with the credentials for them
+}
+
+// context is what the rules of one host are told.
+func (o Options) context() rules.Context {
+	if o.RTT == 0 {
+		return rules.Context{}
+	}
+	return rules.Context{LineRate: o.LineRate, RTT: o.RTT}
+}
+
+// work is one check that goes on.
+type work struct {
+	Options
+	app.Env
+	p app.Progress
+}
+
+// looks are what was read of one host: once, or twice so that it shows which
+// counters rise.
+type looks struct{ first, last *model.Facts }
+
+// twice looks, and looks again where that is asked for or a counter calls for
+// it. A second look that fails leaves the first one.
+func (o Options) twice(ctx context.Context, look func(context.Context) (*model.Facts, error)) (looks, error) {
+	f, err := look(ctx)
+	if err != nil || o.Watch <= 0 || !o.Always && !rules.WantsSecondLook(f) {
+		return looks{last: f}, err
+	}
+	select {
+	case <-ctx.Done():
+		return looks{}, ctx.Err()
+	case <-time.After(o.Watch):
+	}
+	again, err := look(ctx)
+	if err != nil {
+		f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: "the second look", WouldShow: "which counters rise", How: failure.FirstLine(err)})
+		return looks{last: f}, nil
+	}
+	return looks{f, again}, nil
+}
+
+// Run looks at every host that was asked for. One that fails says so in its place; the
+// others are still told.
+func Run(ctx context.Context, e app.Env, o Options, p app.Progress) report.Check {
+	c := report.Check{V: 1, Pairs: []report.Pair{}}
+	switch {
+	case o.From != "":
+		l, err := recordedFacts(ctx, o)
+		c.Hosts = []report.HostCheck{judge(o.recording(), l, err, o.context())}
+		return c
+	case len(o.Hosts) == 0:
+		o.Hosts = []string{reach.Here}
+	}
+	w := work{o, e, p}
+	seen := w.lookAtAll(ctx)
+	defer func() {
+		for i := range seen {
+			seen[i].close()
+		}
+	}()
+	w.lookAtSwitches(ctx, seen)
+	for i, name := range o.Hosts {
+		c.Hosts = append(c.Hosts, judge(name, seen[i].looks, seen[i].err, o.context()))
+	}
+	c.Pairs = append(c.Pairs, w.pairs(ctx, seen)...)
+	return c
+}
+
+func (w work) lookAtAll(ctx context.Context) []looked {
+	seen := make([]looked, len(w.Hosts))
+	slots := make(chan struct{}, atOnce)
+	var wait sync.WaitGroup
+	for i, name := range w.Hosts {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			seen[i] = w.lookAt(ctx, name)
+		})
+	}
+	wait.Wait()
+	return seen
+}
+
+// looked is one host that was looked at; the agent, if any, still runs there.
+type looked struct {
+	name  host.Name
+	as    string // as the user named it
+	looks looks
+	facts *model.Facts // the last look's
+	err   error
+	agent *host.Client
+}
+
+// close ends the agent: it has told what we want to know.
+func (l *looked) close() {
+	if l.agent != nil {
+		_ = l.agent.Close()
+	}
+}
+
+func (w work) lookAt(ctx context.Context, name string) looked {
+	l := looked{as: name}
+	if l.name, l.err = host.ParseName(name); l.err != nil {
+		return l
+	}
+	if l.name.Path != "" {
+		l.err = fmt.Errorf("check %s: name a host without a path (nas1, user@nas1, lab:client1)", name)
+		return l
+	}
+	look := func(ctx context.Context) (*model.Facts, error) {
+		return facts.Read(ctx, kernel.Live{}, name, w.Now())
+	}
+	ctx, cancel := context.WithTimeout(ctx, reach.Within+w.Watch)
+	defer cancel()
+	if !reach.IsHere(l.name) {
+		if l.agent, l.err = w.Reach(w.p).Dial(ctx, l.name); l.err != nil {
+			return l
+		}
+		look = l.agent.Facts
+	}
+	l.looks, l.err = w.twice(ctx, look)
+	l.facts = l.looks.last
+	return l
+}
+
+// judge applies the rules to the facts of one host.
+func judge(name string, l looks, err error, c rules.Context) report.HostCheck {
+	h := report.HostCheck{Name: name, Findings: []report.CheckFinding{}, CouldNotSee: []model.Blind{}}
+	if err != nil {
+		h.Error = failure.FirstLine(err)
+		return h
+	}
+	f := l.last
+	if c.Earlier = l.first; l.first != nil {
+		h.Watched = f.Taken.Sub(l.first.Taken)
+	}
+	h.Facts = f
+	h.CouldNotSee = append(h.CouldNotSee, f.CouldNotSee...)
+	why := map[string]string{}
+	for _, r := range rules.All() {
+		why[r.ID] = r.Doc
+	}
+	for _, found := range rules.Check(f, c) {
+		h.Findings = append(h.Findings, report.NewCheckFinding(found, why[found.Rule]))
+	}
+	return h
+}

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/facts"
+	"linerate/internal/failure"
+	"linerate/internal/guide"
+	"linerate/internal/kernel"
+	"linerate/internal/kernel/snapshot"
+	"linerate/internal/model"
+	"linerate/internal/reach"
+)
+
+// recording is what the host of a recording is called.
+func (o Options) recording() string { return filepath.Base(filepath.Clean(o.From)) }
+
+// recordedFacts reads a snapshot, of one look or of two.
+func recordedFacts(ctx context.Context, o Options) (looks, error) {
+	f, err := recordedLook(ctx, o, snapshot.FileName)
+	if err != nil {
+		return looks{}, err
+	}
+	again, err := recordedLook(ctx, o, snapshot.SecondName)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return looks{last: f}, nil
+	case err != nil:
+		f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: "the second look of the snapshot", WouldShow: "which counters rose", How: failure.FirstLine(err)})
+		return looks{last: f}, nil
+	}
+	return looks{f, again}, nil
+}
+
+// recordedLook reads one file of a snapshot. One that was cut short is read as
+// far as it goes, and says so.
+func recordedLook(ctx context.Context, o Options, file string) (*model.Facts, error) {
+	h, err := snapshot.Load(filepath.Join(o.From, file))
+	if h == nil {
+		return nil, err
+	}
+	taken := time.Time{}
+	if m, ok := h.Manifest(); ok {
+		taken = m.Taken
+		if h.GOOS = m.OS; h.GOOS == "" {
+			h.GOOS = "linux"
+		}
+	}
+	f, readErr := facts.Read(ctx, h, o.recording(), taken)
+	if readErr != nil && err != nil {
+		return nil, fmt.Errorf("%w; %w", readErr, err)
+	}
+	if readErr != nil {
+		return nil, readErr
+	}
+	if err != nil {
+		f.CouldNotSee = append(f.CouldNotSee, model.Blind{What: "the rest of the snapshot", WouldShow: "what lies behind the cut", How: err.Error() + "; record it again"})
+	}
+	return f, nil
+}
+
+// Recording is a recording that was made.
+type Recording struct {
+	Bytes int    `json:"bytes"` // of all its files
+	File  string `json:"snapshot"`
+}
+
+// Record records this host into a new folder: one look, or two that far apart where
+// watch is not 0.
+func Record(ctx context.Context, e app.Env, dir string, watch time.Duration) (Recording, error) {
+	first, err := recordLook(ctx, e)
+	if err != nil {
+		return Recording{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Recording{}, fmt.Errorf("record a snapshot: %w", err)
+	}
+	r := Recording{File: filepath.Join(dir, snapshot.FileName), Bytes: len(first)}
+	if err := writeNew(r.File, first); err != nil || watch == 0 {
+		return r, err
+	}
+	select {
+	case <-ctx.Done():
+		return r, ctx.Err()
+	case <-time.After(watch):
+	}
+	again, err := recordLook(ctx, e)
+	if err != nil {
+		return r, err
+	}
+	r.Bytes += len(again)
+	return r, writeNew(filepath.Join(dir, snapshot.SecondName), again)
+}
+
+func recordLook(ctx context.Context, e app.Env) ([]byte, error) {
+	r := snapshot.NewRecorder(kernel.Live{})
+	taken := e.Now()
+	if _, err := facts.Read(ctx, r, reach.Here, taken); err != nil {
+		return nil, err
+	}
+	// Through Live itself: the recorder would keep every package's list.
+	files, err := facts.ReadHostFiles(ctx, kernel.Live{}, guide.Sysctls(), guide.Parameters())
+	if err == nil {
+		err = r.KeepHostFiles(files)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("record a snapshot: %w", err)
+	}
+	return r.Shareable(taken)
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(file string, b []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return failure.Of(failure.Usage, "record a snapshot: %s is there already; name a new folder", file)
+	}
+	if err != nil {
+		return fmt.Errorf("record a snapshot: %w", err)
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("record a snapshot: %w", err)
+	}
+	return nil
+}

@@ -22,7 +22,7 @@ func adviceFor(s *scene, f *finding) string {
 	case model.PathQueue:
 		return "give the slowest hop a deeper queue, or send below the policed rate"
 	case model.LinkRate:
-		return slowLinkAdvice(s)
+		return slowLinkAdvice(s.ceiling, s.total)
 	case model.ApplicationSource:
 		return "make the sending application read or produce faster: it leaves the connection idle"
 	case model.ApplicationSink:
@@ -57,11 +57,13 @@ func blackholeAdvice(s *scene, f *finding) string {
 	return fmt.Sprintf("packets of %d bytes vanish on the way and nothing reports it: make every hop carry the hosts' MTU and pass ICMP \"fragmentation needed\", or lower the MTU of both ends (path MTU in force %d%s)", mtu, mtu, hosts)
 }
 
-func slowLinkAdvice(s *scene) string {
-	if known(s.ceiling) {
-		return fmt.Sprintf("the slowest hop carries %s of payload: find the hop whose link is slower than the ends' (negotiated speed, shaper, contract)", bits(s.total))
+// slowLinkAdvice is for a path that carries total bit/s of payload; the ceiling may be
+// unknown (NaN).
+func slowLinkAdvice(ceiling, total float64) string {
+	if known(ceiling) {
+		return fmt.Sprintf("the slowest hop carries %s of payload: find the hop whose link is slower than the ends' (negotiated speed, shaper, contract)", bits(total))
 	}
-	return fmt.Sprintf("the path carries %s of payload: compare it with the speed of the links on the way", bits(s.total))
+	return fmt.Sprintf("the path carries %s of payload: compare it with the speed of the links on the way", bits(total))
 }
 
 func cpuAdvice(f *finding) string {

@@ -117,7 +117,7 @@ func settle(v model.Verdict, id, not model.LimiterID, evidence []model.Evidence)
 	v.Probe = probeFor(&v)
 	if v.Limiter != id {
 		v.Limiter, v.Where, v.Host = id, limiter(id).Where, ""
-		v.Fix = operator("", adviceFor(nil, &finding{id: id}))
+		v.Fix = operator("", adviceFor(nil, &finding{id: id})) // of losses: they need no scene
 	}
 	v.Confidence = max(v.Confidence, settled)
 	if len(v.Causes) > 0 {

@@ -112,7 +112,7 @@ func sharedLink(next model.Verdict, c Case, how string) model.Verdict {
 	e := finding{}
 	e.say(c.Sender.host(), "several_queue", float64(next.Measured), "bit/s", len(c.Sender.Samples), "%s, less than each by itself would add up to, and wait for each other on the way", how)
 	next.Limiter, next.Where, next.Host, next.Confidence, next.Evidence = model.LinkRate, limiter(model.LinkRate).Where, "", severalSureOfLink, e.evidence
-	next.Fix = operator("", adviceFor(nil, &finding{id: model.LinkRate}))
+	next.Fix = operator("", slowLinkAdvice(math.NaN(), float64(next.Measured)))
 	return next
 }
 

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,16 @@ func TestSeveralShowWhatTheyMeetTogether(t *testing.T) {
 		if g := got.ExpectedGain; g != nil && g.High > got.NextLimit.At {
 			t.Errorf("%s: more is expected, %s, than the next limit allows, %s", c.name, g.High, got.NextLimit.At)
 		}
+	}
+}
+
+// Connections that queue for one link are judged without a scene of their own.
+func TestSharedLinkSaysWhatThePathCarries(t *testing.T) {
+	c := windowed().build()
+	next := Judge(c)
+	got := sharedLink(next, c, "8 connections carry 0.5 Gbit/s")
+	if got.Limiter != model.LinkRate || !strings.Contains(got.Fix.Advice, bits(float64(next.Measured))) {
+		t.Errorf("limiter %s, fix %+v", got.Limiter, got.Fix)
 	}
 }
 

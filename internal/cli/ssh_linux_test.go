@@ -96,6 +96,7 @@ func serveSSH(t testing.TB, argv []string) {
 // One end is reached by the system's ssh over the emulated link, the other by
 // entering its namespaces; the loop knows no difference.
 func TestTheLoopRunsOverARealSSH(t *testing.T) {
+	labtest.Long(t)
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		l := bareLab(t, "window")

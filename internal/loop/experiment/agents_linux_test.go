@@ -185,7 +185,6 @@ func twoNamespaces(t *testing.T) [2]namespace {
 // changed through the journals of their agents, each with its dead-man, seen on the
 // connections, and put back.
 func TestRealSettings(t *testing.T) {
-	t.Parallel()
 	nets := twoNamespaces(t)
 	self, err := os.Executable()
 	if err != nil {

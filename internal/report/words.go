@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -230,4 +231,29 @@ func median(vs []float64) (m float64, ok bool) {
 	}
 	slices.SortFunc(vs, cmp.Compare[float64])
 	return (vs[(len(vs)-1)/2] + vs[len(vs)/2]) / 2, true
+}
+
+// What reports are made of, in one line each.
+
+func pair(name, value string) document.Pair { return document.Pair{Name: name, Value: value} }
+
+func tile(label, value, note string) document.Tile {
+	return document.Tile{Label: label, Value: value, Note: note}
+}
+
+func legend(class, name, value string) document.Legend {
+	return document.Legend{Class: class, Name: name, Value: value}
+}
+
+func panel(title string, c document.Drawing) document.Panel {
+	return document.Panel{Title: title, Chart: c}
+}
+
+// listOf are texts as a list.
+func listOf(texts []string) document.Block {
+	b := document.Block{}
+	for _, s := range texts {
+		b.Lines = append(b.Lines, document.Line{Text: s})
+	}
+	return b
 }

@@ -23,7 +23,6 @@ func TestWords(t *testing.T) {
 		{capital("let it grow"), "Let it grow"}, {capital("eth0 is slow"), "eth0 is slow"}, {capital(""), ""},
 		{cpuList([]int{3, 0, 1, 8}), "0-1, 3, 8 (4 CPUs)"}, {cpuList(nil), ""},
 		{runID(`C:\Users\ada\linerate\runs\20261120-x\report.html`), "20261120-x"}, {runID(""), ""},
-		{plain("a\x1b[31mb\nc\u202ed"), "a [31mb c d"},
 		{evidenceValue(model.Evidence{Value: 262144, Unit: "bytes"}), "256 KiB"}, {evidenceValue(model.Evidence{Value: math.NaN(), Unit: "ratio"}), unknown},
 		{evidenceValue(model.Evidence{Value: math.Inf(1), Unit: "packets"}), unknown},
 	} {

@@ -129,8 +129,7 @@ func printPlan(env *environment, doc planDocument) error {
 	if env.json {
 		return printJSON(env, doc)
 	}
-	_, err := fmt.Fprint(env.out, planText(doc, env.width))
-	return err
+	return printDocument(env, doc.page())
 }
 
 // modelPlan is the plan that the host carries out.

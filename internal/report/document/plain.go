@@ -81,13 +81,17 @@ func cut(s string, width int) []string {
 	var out []string
 	room := width - length(lead)
 	for _, line := range wrap(s[len(lead):], room) {
-		for r := []rune(line); ; r = r[room:] {
-			if len(r) <= room {
-				out = append(out, string(r))
-				break
+		r := []rune(line)
+		for len(r) > room {
+			n := room
+			for i := room - 1; i > room/2 && n == room; i-- { // after a mark rather than within a word
+				if strings.ContainsRune("._@/=:-", r[i]) {
+					n = i + 1
+				}
 			}
-			out = append(out, string(r[:room]))
+			out, r = append(out, string(r[:n])), r[n:]
 		}
+		out = append(out, string(r))
 	}
 	for i := range out {
 		if i > 0 {

@@ -106,6 +106,9 @@ func (t *terminal) blocks(blocks []Block) {
 		if b.Title != "" && !labelled(b) {
 			t.lines(b.Title, "", "")
 		}
+		if b.Card != nil && (i == 0 || len(blocks[i-1].Pairs)+len(blocks[i-1].Tiles) == 0) {
+			t.gap()
+		}
 		t.block(b)
 	}
 }
@@ -178,9 +181,6 @@ func (t *terminal) card(c Card) {
 	indent, first := t.labels, t.style(tagColors[c.Class], Plain(c.Tag))+pad("", t.labels-length(Plain(c.Tag)))
 	if c.Tag == "" {
 		indent, first = 4, "  "
-	}
-	if c.Class == "high" || c.Class == "medium" || c.Class == "low" || c.Tag == "" {
-		t.gap()
 	}
 	margin := pad("", indent)
 	say := func(text, code string) {

@@ -21,7 +21,7 @@ func (t *terminal) table(x Table) {
 			widths[i] = max(widths[i], length(strings.TrimRight(Plain(r[i]), " ")))
 		}
 	}
-	if fits := t.columns(x, widths); !fits {
+	if !t.columns(x, rows, widths) {
 		t.rowBlocks(x, rows)
 	} else {
 		if strings.Join(head, "") != "" {
@@ -52,22 +52,31 @@ func textRows(x Table) (rows [][]string, head []string) {
 	return rows, head
 }
 
-// columns narrows the widest columns of texts until the table fits; it tells
-// whether it does.
-func (t *terminal) columns(x Table, widths []int) bool {
+// columns narrows the widest columns of texts until the table fits, first to
+// their longest words, then within these; it tells whether it fits.
+func (t *terminal) columns(x Table, rows [][]string, widths []int) bool {
+	least := make([]int, len(widths))
+	for i := range widths {
+		for _, r := range rows {
+			for _, w := range words(Plain(r[i])) {
+				least[i] = max(least[i], leastCell, length(w))
+			}
+		}
+	}
+	return t.narrow(x, widths, least) || t.narrow(x, widths, slices.Repeat([]int{leastCell}, len(widths)))
+}
+
+func (t *terminal) narrow(x Table, widths, least []int) bool {
 	for {
 		sum, widest := 2*len(widths), -1
 		for i, w := range widths {
 			sum += w
-			if !x.Head[i].Num && w > leastCell && (widest < 0 || w > widths[widest]) {
+			if !x.Head[i].Num && w > least[i] && (widest < 0 || w > widths[widest]) {
 				widest = i
 			}
 		}
-		if sum <= t.width {
-			return true
-		}
-		if widest < 0 {
-			return false
+		if sum <= t.width || widest < 0 {
+			return sum <= t.width
 		}
 		widths[widest]--
 	}

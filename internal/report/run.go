@@ -82,6 +82,9 @@ func evidenceSection(v model.Verdict) document.Section {
 		b.Evidence = append(b.Evidence, document.Observation{What: e.What, Value: evidenceValue(e), Metric: e.Metric, Host: e.Host, Scope: e.Scope, N: e.N})
 	}
 	s.Blocks = append(s.Blocks, b)
+	if g := v.ExpectedGain; g != nil {
+		s.Blocks = append(s.Blocks, document.Block{For: document.Papers, Text: expected(g)})
+	}
 	var or, blind, notes []document.Line
 	for _, a := range v.Alternatives {
 		or = append(or, document.Line{Label: "or", Strong: string(a.Limiter) + ":", Text: a.Probe})

@@ -78,7 +78,7 @@ func proofTile(r *model.Results) document.Tile {
 // fixOf is what would remove the limiter.
 func fixOf(r *model.Results) *document.Card {
 	f := r.Verdict.Fix
-	c := &document.Card{Class: string(f.Kind), Tag: "fix", Title: "No change needed", Text: capital(f.Advice), State: fixState(r)}
+	c := &document.Card{Class: string(f.Kind), Tag: "fix", Title: "No change needed", Text: document.Capital(f.Advice), State: fixState(r)}
 	switch f.Kind {
 	case model.FixSetting:
 		c.Title = "Change one setting"

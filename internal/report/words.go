@@ -162,21 +162,6 @@ func limiterName(id model.LimiterID) string {
 	return strings.Join(words, " ")
 }
 
-// capital makes a sentence of advice or evidence start as one, unless its
-// first word is a name (eth0, tcp_rmem).
-func capital(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	for _, r := range first {
-		if r < 'a' || r > 'z' {
-			return s
-		}
-	}
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // plural prints a count with its noun: 1 pair, 8 pairs.
 func plural(n int, noun string) string {
 	if n == 1 {

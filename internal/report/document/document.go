@@ -286,7 +286,7 @@ func evidenceTable(list []Observation) Table {
 		if o.Scope != "" {
 			host.Sub = "scope: " + o.Scope
 		}
-		t.Rows = append(t.Rows, []Entry{{Text: o.What, Sub: o.Metric}, {Text: o.Value, Class: "strong"}, host, {Text: itoa(o.N)}})
+		t.Rows = append(t.Rows, []Entry{{Text: Capital(o.What), Sub: o.Metric}, {Text: o.Value, Class: "strong"}, host, {Text: itoa(o.N)}})
 	}
 	return t
 }

@@ -103,6 +103,21 @@ func cut(s string, width int) []string {
 	return out
 }
 
+// Capital makes a sentence of advice or evidence start as one, unless its
+// first word is a name (eth0, tcp_rmem).
+func Capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	for _, r := range first {
+		if r < 'a' || r > 'z' {
+			return s
+		}
+	}
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 func length(s string) int { return utf8.RuneCountInString(s) }
 
 // pad fills s up with spaces to width characters, padLeft in front of it.

@@ -209,10 +209,9 @@ func printCheck(env *environment, format string, c report.Check) error {
 	case env.json:
 		return printJSON(env, c)
 	case format == "html":
-		return report.CheckHTML(env.out, c)
+		return c.Document().HTML(env.out)
 	case format == "markdown":
-		return report.CheckMarkdown(env.out, c)
+		return c.Document().Markdown(env.out)
 	}
-	_, err := fmt.Fprint(env.out, checkText(env, c))
-	return err
+	return printDocument(env, c.Document())
 }

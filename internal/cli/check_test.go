@@ -34,12 +34,12 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--from", recorded + "zfs-filer-100g", "--fail-on", "low"}, ExitOK, []string{"1 info"}, ""},
 		{[]string{"--from", recorded + "zfs-filer-100g", "--fail-on", "info"}, ExitFound, []string{"1 info"}, "linerate: 1 findings of severity info or worse\n"},
 		{[]string{"--from", recorded + "mlx-40g", "--fail-on", "high"}, ExitFound, nil, "1 findings of severity high or worse"},
-		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "markdown"}, ExitOK, []string{"\n### high: the ports of bond0 are not in one group\n"}, ""},
-		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "html"}, ExitOK, []string{`<article class="high">`, "<h1>What is wrong with this host</h1>", `<p><strong>`, "</html>"}, ""},
+		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "markdown"}, ExitOK, []string{"\n### high: the ports of bond0 are not in one group (at most 10 Gbit/s)\n"}, ""},
+		{[]string{"--from", recorded + "nas-client-bond-sick", "--format", "html"}, ExitOK, []string{`<article class="card high">`, "<h1>What is wrong with this host</h1>", `<p class="big">3 high, 8 medium`, "</html>"}, ""},
 		{[]string{"--from", recorded + "mlx-40g", "--line-rate", "40Gbit", "--rtt", "16ms"}, ExitOK, []string{"receive-buffer-below-bdp"}, ""},
-		{[]string{"--rules"}, ExitOK, []string{"\npcie-below-port "}, ""},
+		{[]string{"--rules"}, ExitOK, []string{"\n  pcie-below-port "}, ""},
 		{[]string{"--rules", "--json"}, ExitOK, []string{`"rule": "sack-off"`}, ""},
-		{[]string{"--from", "nowhere"}, ExitFailed, []string{"nowhere  not looked at: "}, "1 of 1 hosts could not be looked at"},
+		{[]string{"--from", "nowhere"}, ExitFailed, []string{"nowhere\nNot looked at: "}, "1 of 1 hosts could not be looked at"},
 		{[]string{"--from", "a", "--rules"}, ExitUsage, nil, "not more than one"},
 		{[]string{"host1", "--snapshot", "a"}, ExitUsage, nil, "not more than one"},
 		{[]string{"--fail-on", "worse"}, ExitUsage, nil, "choose one of high, medium, low, info"},
@@ -122,8 +122,8 @@ func TestCheckHostileSnapshots(t *testing.T) {
 		"empty":       {"", "damaged snapshot", ExitFailed},
 		"no archive":  {"\xff\xfe\x00 hello", "damaged snapshot", ExitFailed},
 		"other":       {strings.Replace(manifest, "linux", "plan9", 1) + text, "unsupported on plan9", ExitFailed},
-		"cursor":      {strings.ReplaceAll(text, "ens4", "e\\u001b[2Js"), "e?[2Js", ExitOK},
-		"non-UTF-8":   {strings.ReplaceAll(text, "5.4.0", "\xff\xfe\x80"), "Linux ???", ExitOK},
+		"cursor":      {strings.ReplaceAll(text, "ens4", "e\\u001b[2Js"), "e [2Js", ExitOK},
+		"non-UTF-8":   {strings.ReplaceAll(text, "5.4.0", "\xff\xfe\x80"), "Linux ?", ExitOK},
 		"huge file":   {text + "-- proc/meminfo --\n" + strings.Repeat("MemTotal: 1 kB\n", 1<<20), "pcie-upstream-below-port", ExitOK},
 		"wild number": {strings.ReplaceAll(text, "1000000000", "9223372036854775807"), "pcie-upstream-below-port", ExitOK},
 		"negative":    {strings.ReplaceAll(text, "40000", "-40000"), "Linux 5.4.0", ExitOK},
@@ -183,7 +183,7 @@ func TestCheckSeveralHosts(t *testing.T) {
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	out, said, code := looksAt(t, "--watch", "0", "localhost", "lab:gone/h1")
-	if code != ExitFailed || !strings.Contains(out, "localhost: Linux") || !strings.Contains(out, "lab:gone/h1  not looked at: ") || !strings.Contains(said, "1 of 2 hosts could not be looked at: lab:gone/h1") {
+	if code != ExitFailed || !strings.Contains(out, "localhost\nLinux") || !strings.Contains(out, "lab:gone/h1\nNot looked at: ") || !strings.Contains(said, "1 of 2 hosts could not be looked at: lab:gone/h1") {
 		t.Errorf("exit code %d\n%s%s", code, out, said)
 	}
 }
@@ -199,7 +199,7 @@ func TestCheckSnapshot(t *testing.T) {
 	}
 	t.Logf("looked and recorded in %v", time.Since(start))
 	out, said, code := looksAt(t, "--from", dir)
-	if code != ExitOK || !strings.HasPrefix(out, "rec: Linux") || !strings.Contains(out, "; counters watched for ") || strings.Contains(out, "the rest of the snapshot") {
+	if code != ExitOK || !strings.Contains(out, "\nrec\nLinux") || !strings.Contains(out, "; counters watched for ") || strings.Contains(out, "the rest of the snapshot") {
 		t.Errorf("exit code %d, %q %q", code, out, said)
 	}
 	name, err := os.Hostname()

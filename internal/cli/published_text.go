@@ -2,93 +2,72 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"linerate/internal/published"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
-
-const publishedLegend = `!  known doubts    ?  the paper leaves something open    ~  a claim, no measurement shown
-MB/s are taken as 10^6 bytes; no paper says whether its tool means 2^20 (4.9% more).
-`
 
 // listPublished prints whole papers: a line per result, or with whole set the
 // full conditions, the notes and the gaps.
 func listPublished(env *environment, papers []published.Paper, whole bool) error {
-	for i, p := range papers {
-		if i > 0 {
-			fmt.Fprintln(env.out)
+	d := document.Document{Labels: 8}
+	for _, p := range papers {
+		year := "no year printed"
+		if p.Year > 0 {
+			year = fmt.Sprint(p.Year)
 		}
-		printPaper(env, p)
-		t := resultTable{out: env.out, width: env.width, whole: whole}
-		t.print(p.Results)
+		s := document.Section{Blocks: []document.Block{{Pairs: []document.Pair{{Name: p.Key, Value: fmt.Sprintf("%s. %s, %s. %d results", p.Title, p.Authors, year, len(p.Results))}}}}}
+		s.Blocks = append(s.Blocks, resultBlocks(p.Results, whole)...)
 		if whole {
-			printNotes(env, "About the paper", p.Remarks)
-			printNotes(env, "Not in this list", p.Gaps)
+			s.Blocks = append(s.Blocks, noteBlock("About the paper", p.Remarks)...)
+			s.Blocks = append(s.Blocks, noteBlock("Not in this list", p.Gaps)...)
 		}
+		d.Sections = append(d.Sections, s)
 	}
-	fmt.Fprint(env.out, "\n"+publishedLegend)
+	d.Sections = append(d.Sections, publishedLegend())
 	if !whole {
-		fmt.Fprintln(env.out, "The doubts, conditions and gaps of a paper: linerate published --paper KEY")
+		d.Sections = append(d.Sections, document.Paragraph("The doubts, conditions and gaps of a paper: linerate published --paper KEY"))
 	}
-	return nil
+	return printDocument(env, d)
 }
 
-func printPaper(env *environment, p published.Paper) {
-	year := "no year printed"
-	if p.Year > 0 {
-		year = fmt.Sprint(p.Year)
-	}
-	head := fmt.Sprintf("%s. %s, %s. %d results", p.Title, p.Authors, year, len(p.Results))
-	hang(env.out, fmt.Sprintf("%-8s", p.Key), head, env.width)
+func publishedLegend() document.Section {
+	return document.Section{Blocks: []document.Block{{Text: "!  known doubts; ?  the paper leaves something open; ~  a claim, no measurement shown"},
+		{Text: "MB/s are taken as 10^6 bytes; no paper says whether its tool means 2^20 (4.9% more)."}}}
 }
 
-func printNotes(env *environment, title string, notes []string) {
-	if len(notes) == 0 {
-		return
-	}
-	fmt.Fprintf(env.out, "\n  %s\n", title)
+func noteBlock(title string, notes []string) []document.Block {
+	b := document.Block{Title: title}
 	for _, n := range notes {
-		hang(env.out, "  - ", n, env.width)
+		b.Lines = append(b.Lines, document.Line{Text: n})
 	}
+	return []document.Block{b}[:min(1, len(notes))]
 }
 
+// printMatches prints results below the heads of their papers.
 func printMatches(env *environment, o publishedOptions, papers []published.Paper, ms []published.Match) error {
+	d := document.Document{Labels: 8, Headline: fmt.Sprintf("%s like %q", counted(len(ms), "published result"), o.like)}
 	if missed := ms[0].Missed; len(missed) > 0 {
 		n := len(ms[0].Matched) + len(missed)
-		fmt.Fprintf(env.out, "no published result matches every word of %q; these %d match %d of %d:\n\n", o.like, len(ms), n-len(missed), n)
-	} else {
-		fmt.Fprintf(env.out, "%s like %q\n\n", counted(len(ms), "published result"), o.like)
+		d.Headline = fmt.Sprintf("no published result matches every word of %q; these %d match %d of %d:", o.like, len(ms), n-len(missed), n)
 	}
-	var rs []published.Result
-	for _, m := range ms {
-		rs = append(rs, m.Result)
-	}
-	printByPaper(env, papers, rs)
-	fmt.Fprint(env.out, publishedLegend)
-	return nil
-}
-
-// printByPaper prints results below the heads of their papers.
-func printByPaper(env *environment, papers []published.Paper, rs []published.Result) {
 	for _, p := range papers {
 		var own []published.Result
-		for _, r := range rs {
-			if r.Paper == p.Key {
-				own = append(own, r)
+		for _, m := range ms {
+			if m.Paper == p.Key {
+				own = append(own, m.Result)
 			}
 		}
-		if len(own) == 0 {
-			continue
+		if len(own) > 0 {
+			head := document.Block{Pairs: []document.Pair{{Name: p.Key, Value: p.Title}}}
+			d.Sections = append(d.Sections, document.Section{Blocks: append([]document.Block{head}, resultBlocks(own, true)...)})
 		}
-		hang(env.out, fmt.Sprintf("%-8s", p.Key), p.Title, env.width)
-		t := resultTable{out: env.out, width: env.width, whole: true}
-		t.print(own)
-		fmt.Fprintln(env.out)
 	}
+	d.Sections = append(d.Sections, publishedLegend())
+	return printDocument(env, d)
 }
 
 func printPlace(env *environment, o publishedOptions, p published.Placing) error {
@@ -97,28 +76,26 @@ func printPlace(env *environment, o publishedOptions, p published.Placing) error
 	if p.CannotTell > 0 {
 		line += fmt.Sprintf(", %d that cannot be told from it", p.CannotTell)
 	}
-	say := func(format string, args ...any) { hang(env.out, "", fmt.Sprintf(format, args...), env.width) }
-	say("%s.", line)
-	say("%s", highest(p))
+	d := document.Document{Labels: 8, Headline: line + ".", Lead: []document.Block{{Text: highest(p)}}}
+	say := func(text string) { d.Lead = append(d.Lead, document.Block{Text: text}) }
 	if p.LeftOut > 0 {
-		say("Left out: %s that the paper only claims or leaves unclear, or that went over no link of a stated rate; without --place they are shown.", counted(p.LeftOut, "match", "matches"))
+		say(fmt.Sprintf("Left out: %s that the paper only claims or leaves unclear, or that went over no link of a stated rate; without --place they are shown.", counted(p.LeftOut, "match", "matches")))
 	}
 	if p.Share == nil {
 		say("The words name no link rate: results of all links are compared.")
 	}
 	say("Other hardware, other years: this is no verdict. linerate explain finds what limits yours.")
-	fmt.Fprintln(env.out)
-	rankedTable(env, p)
-	fmt.Fprint(env.out, "\n"+publishedLegend)
-	return nil
+	d.Sections = []document.Section{{Blocks: rankedBlocks(p)}, publishedLegend()}
+	return printDocument(env, d)
 }
 
-// rankedTable prints what a rate was compared with, highest first, and the rate
-// at its place.
-func rankedTable(env *environment, p published.Placing) {
-	t := resultTable{out: env.out, width: env.width, whole: true}
+// rankedBlocks are what a rate was compared with, highest first, and the rate at
+// its place.
+func rankedBlocks(p published.Placing) []document.Block {
+	t := resultTable{whole: true, Table: document.Table{Head: document.Columns("Where", "#Rate", "#As printed", "#Of link", "", "What and how")}}
 	here := func() {
-		fmt.Fprintf(env.out, "→ %-*s  %11s  %18s  %6s\n", placeWidth, "this one", p.Rate, "", percent(p.Share))
+		t.Rows = append(t.Rows, document.Cells("→ this one", p.Rate.String(), "", percent(p.Share), "", ""))
+		t.Below = append(t.Below, "")
 	}
 	done := false
 	for _, r := range p.Compared {
@@ -126,12 +103,12 @@ func rankedTable(env *environment, p published.Placing) {
 			here()
 			done = true
 		}
-		t.row(r, fmt.Sprintf("  %-*s  %11s  %18s", placeWidth, shorten(r.Paper+", "+r.Where, placeWidth), r.Rate(), r.Amount()))
+		t.row(r, "  "+r.Paper+", "+r.Where, r.Rate().String(), r.Amount())
 	}
 	if !done {
 		here()
 	}
-	t.footnotes()
+	return t.blocks()
 }
 
 // highest names the best of what was compared, and if that is in doubt the best
@@ -163,47 +140,40 @@ func ofLink(share *float64) string {
 	return fmt.Sprintf(" (%s of the link)", percent(share))
 }
 
-// resultTable prints results below each other, the notes below them.
+// resultTable has results below each other, the notes below them.
 type resultTable struct {
-	out   io.Writer
-	width int
+	document.Table
 	whole bool // every condition, and doubts as notes; else one line each
 	notes []string
 }
 
-// Widest place that is printed whole where a result has but one line.
-const placeWidth = 26
-
-func (t *resultTable) print(rs []published.Result) {
-	where, amount := 0, 0
-	for _, r := range rs {
-		where, amount = max(where, utf8.RuneCountInString(r.Where)), max(amount, utf8.RuneCountInString(r.Amount()))
+func resultBlocks(rs []published.Result, whole bool) []document.Block {
+	t := resultTable{whole: whole, Table: document.Table{Head: document.Columns("Where", "#Result", "#Of link", "", "What and how")}}
+	if !whole {
+		t.Head[len(t.Head)-1].Clip = true
 	}
-	where = min(where, placeWidth)
 	for _, r := range rs {
-		t.row(r, fmt.Sprintf("  %-*s  %*s", where, shorten(r.Where, where), amount, r.Amount()))
+		t.row(r, r.Where, r.Amount())
 	}
-	t.footnotes()
+	return t.blocks()
 }
 
-// row prints one result after its label.
-func (t *resultTable) row(r published.Result, label string) {
-	label += fmt.Sprintf("  %6s %-3s ", shareOf(r), marks(r))
-	what := conditions(r, t.whole)
-	if !t.whole {
-		fmt.Fprintln(t.out, label+shorten(strings.Join(what, ", "), t.width-utf8.RuneCountInString(label)))
-		return
+// row adds a result after its first cells.
+func (t *resultTable) row(r published.Result, first ...string) {
+	what, below := conditions(r, t.whole), ""
+	if t.whole {
+		what, below = []string{what[0] + t.refer(r)}, strings.Join(what[1:], ", ")
 	}
-	hang(t.out, label, what[0]+t.refer(r), t.width)
-	if len(what) > 1 {
-		hang(t.out, "      ", strings.Join(what[1:], ", "), t.width)
-	}
+	t.Rows = append(t.Rows, document.Cells(append(first, shareOf(r), marks(r), strings.Join(what, ", "))...))
+	t.Below = append(t.Below, below)
 }
 
-func (t *resultTable) footnotes() {
+func (t *resultTable) blocks() []document.Block {
+	notes := document.Block{}
 	for i, n := range t.notes {
-		hang(t.out, fmt.Sprintf("  [%d] ", i+1), n, t.width)
+		notes.Lines = append(notes.Lines, document.Line{Label: fmt.Sprintf("[%d]", i+1), Text: n})
 	}
+	return []document.Block{t.Block(), notes}
 }
 
 // shareOf prints the share of the link's rate with the paper's own vagueness.
@@ -338,11 +308,4 @@ func counted(n int, noun string, irregular ...string) string {
 		return fmt.Sprintf("%d %s", n, irregular[0])
 	}
 	return plural(n, noun)
-}
-
-// hang prints text after a label, its further lines below its beginning.
-func hang(w io.Writer, label, text string, width int) {
-	indent := utf8.RuneCountInString(label)
-	text = strings.Join(wrapWords(text, max(width-indent, 20)), "\n"+strings.Repeat(" ", indent))
-	fmt.Fprintln(w, strings.TrimRight(label+text, " "))
 }

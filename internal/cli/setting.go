@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -113,7 +114,10 @@ func printSetting(out io.Writer, v appguide.Setting, width int) {
 // printField prints a name and a text beside it; nothing for an empty text.
 func printField(out io.Writer, name, text string, width int) {
 	if text != "" {
-		hang(out, fmt.Sprintf("%-14s", name), text, width)
+		label := fmt.Sprintf("%-14s", name)
+		indent := utf8.RuneCountInString(label)
+		text = strings.Join(wrapWords(text, max(width-indent, 20)), "\n"+strings.Repeat(" ", indent))
+		fmt.Fprintln(out, strings.TrimRight(label+text, " "))
 	}
 }
 

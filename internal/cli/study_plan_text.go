@@ -1,44 +1,35 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"linerate/internal/app/study"
 	"linerate/internal/model"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 // printStudyPlan writes a plan for people.
 func printStudyPlan(env *environment, planned study.Plan) error {
-	out := env.out
 	p := planned.StudyPlan
-	paragraph(out, "", report.Printable(p.Name+": "+p.Question), env.width)
+	d := document.Document{Headline: p.Name + ": " + p.Question}
+	say := func(text string) { d.Lead = append(d.Lead, document.Block{Text: text}) }
 	if from := planned.File.Source; from != "" {
-		paragraph(out, "", "After "+report.Printable(from)+".", env.width)
+		say("After " + from + ".")
 	}
-	fmt.Fprintf(out, "Protocol %s, design %s; %s decides.\n", p.Protocol, p.Design, p.Primary)
+	say(fmt.Sprintf("Protocol %s, design %s; %s decides.", p.Protocol, p.Design, p.Primary))
 	if len(p.Looked) > 0 {
-		fmt.Fprintf(out, "Checked against %s as they are now.\n", strings.Join(p.Looked, ", "))
+		say("Checked against " + strings.Join(p.Looked, ", ") + " as they are now.")
 	} else {
-		fmt.Fprintln(out, "Checked against no host: the file alone.")
+		say("Checked against no host: the file alone.")
 	}
-	fmt.Fprintf(out, "\nRuns: %s\n", orderOf(p))
-	if err := printCases(out, p); err != nil {
-		return err
-	}
-	if err := printPlannedChanges(out, p); err != nil {
-		return err
-	}
-	printHands(out, p, env.width)
-	printLooks(out, p, env.width)
-	for i, x := range p.Problems {
-		if i == 0 {
-			fmt.Fprintln(out, "\nProblems")
-		}
+	d.Sections = []document.Section{casesSection(p), changesSection(p)}
+	d.Sections = append(append(d.Sections, handsSections(p)...), looksSection(p))
+	problems := document.Block{}
+	for _, x := range p.Problems {
 		label := "note"
 		if x.Fatal {
 			label = "refused"
@@ -46,9 +37,12 @@ func printStudyPlan(env *environment, planned study.Plan) error {
 		if x.Line > 0 {
 			label += fmt.Sprintf(", line %d", x.Line)
 		}
-		paragraph(out, "  ", report.Printable(fmt.Sprintf("%s: %s. Next: %s.", label, x.What, x.Next)), env.width)
+		problems.Lines = append(problems.Lines, document.Line{Strong: label + ":", Text: fmt.Sprintf("%s. Next: %s.", x.What, x.Next)})
 	}
-	return nil
+	if len(p.Problems) > 0 {
+		d.Sections = append(d.Sections, document.Section{Title: "Problems", Blocks: []document.Block{problems}})
+	}
+	return printDocument(env, d)
 }
 
 // orderOf says in which order things are run.
@@ -70,59 +64,41 @@ func orderOf(p model.StudyPlan) string {
 	return first + "in turn, both sides of a block side by side in random order"
 }
 
-func printCases(out io.Writer, p model.StudyPlan) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "  CASE\tWORKLOADS\tRUNS A BLOCK\tBLOCKS AT MOST\tA BLOCK TAKES")
+func casesSection(p model.StudyPlan) document.Section {
+	t := document.Table{Head: document.Columns("Case", "Workloads", "#Runs a block", "#Blocks at most", "#A block takes")}
 	for _, c := range p.Cases {
-		fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\n", c.Name, strings.Join(c.Workloads, ", "), c.Block, c.Most, rounded(c.Takes))
+		t.Rows = append(t.Rows, document.Cells(c.Name, strings.Join(c.Workloads, ", "), strconv.Itoa(c.Block), strconv.Itoa(c.Most), rounded(c.Takes)))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "  %d to %d runs, %s to %s", p.LeastRuns, p.MostRuns, rounded(p.Least), rounded(p.Most))
+	all := fmt.Sprintf("%d to %d runs, %s to %s", p.LeastRuns, p.MostRuns, rounded(p.Least), rounded(p.Most))
 	if p.Budget > 0 {
-		fmt.Fprintf(out, "; the budget is %s", rounded(p.Budget))
+		all += "; the budget is " + rounded(p.Budget)
 	}
-	fmt.Fprintln(out)
-	return nil
+	return document.Section{Title: "Runs", Blocks: []document.Block{{Text: "In order: " + orderOf(p)}, t.Block(), {Text: all}}}
 }
 
-func printPlannedChanges(out io.Writer, p model.StudyPlan) error {
+func changesSection(p model.StudyPlan) document.Section {
 	if len(p.Changes) == 0 {
-		fmt.Fprint(out, "\nNo setting of any host is changed.\n")
-		return nil
+		return document.Paragraph("No setting of any host is changed.")
 	}
-	fmt.Fprint(out, "\nChanges, each put back\n")
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "  FOR\tHOST\tSETTING\tNOW\tTO\tNEEDS")
+	t := document.Table{Head: document.Columns("For", "Host", "Setting", "Now", "To", "Needs")}
 	for _, c := range p.Changes {
-		setting := c.Setting
-		if c.Target != "" {
-			setting += "@" + c.Target
-		}
-		now := c.Now
-		if now == "" {
-			now = "not read"
-		}
-		fmt.Fprintf(w, "  %s %s\t%s\t%s\t%s\t%s\t%s\n", c.Factor, c.Level, c.Host, report.Printable(setting), report.Printable(now), c.To, c.Needs)
+		t.Rows = append(t.Rows, document.Cells(c.Factor+" "+c.Level, c.Host, shortName(c.Setting, c.Target), cmp.Or(c.Now, "not read"), c.To, c.Needs))
 	}
-	return w.Flush()
+	return document.Section{Title: "Changes, each put back", Blocks: []document.Block{t.Block()}}
 }
 
-func printHands(out io.Writer, p model.StudyPlan, width int) {
-	said := map[bool]bool{}
-	for _, lab := range []bool{false, true} {
-		for _, h := range p.Operator {
-			if lab != (h.Lab != "") {
-				continue
-			}
-			if !said[lab] {
-				fmt.Fprint(out, map[bool]string{false: "\nThe operator is asked to\n", true: "\nThe lab does in the operator's place\n"}[lab])
-			}
-			said[lab] = true
-			paragraph(out, "  ", report.Printable(handsText(h)), width)
+// handsSections are what somebody has to do by hand, and what the lab does in
+// their place.
+func handsSections(p model.StudyPlan) []document.Section {
+	out := []document.Section{{Title: "The operator is asked to"}, {Title: "The lab does in the operator's place"}}
+	for _, h := range p.Operator {
+		s := &out[0]
+		if h.Lab != "" {
+			s = &out[1]
 		}
+		s.Blocks = append(s.Blocks, document.Block{Lines: []document.Line{{Text: handsText(h)}}})
 	}
+	return out
 }
 
 func handsText(h model.StudyPlanHands) string {
@@ -136,28 +112,28 @@ func handsText(h model.StudyPlanHands) string {
 	return fmt.Sprintf("%s %s: %s. At most %d times in all. Seen %s.", h.Factor, h.Level, what, h.Times, seen)
 }
 
-func printLooks(out io.Writer, p model.StudyPlan, width int) {
+func looksSection(p model.StudyPlan) document.Section {
 	if p.Protocol == study.PaperProtocol {
-		fmt.Fprint(out, "\nThis protocol has no error rate and no interval: what it could see is not known.\n")
-		return
+		return document.Paragraph("This protocol has no error rate and no interval: what it could see is not known.")
 	}
 	if len(p.Looks) == 0 {
-		fmt.Fprint(out, "\nNothing is compared: identical runs show what the path does by itself.\n")
-		return
+		return document.Paragraph("Nothing is compared: identical runs show what the path does by itself.")
 	}
-	fmt.Fprint(out, "\nPlanned looks\n")
+	list := document.Block{}
 	for _, l := range p.Looks {
 		sees := "can show nothing yet but that there is no effect"
 		if l.Smallest != nil {
 			sees = "shows " + effectText(*l.Smallest) + " nine times in ten"
 		}
-		fmt.Fprintf(out, "  after %d blocks of each, %s: %s\n", l.Blocks, rounded(l.After), sees)
+		list.Lines = append(list.Lines, document.Line{Text: fmt.Sprintf("after %d blocks of each, %s: %s", l.Blocks, rounded(l.After), sees)})
 	}
-	paragraph(out, "  ", fmt.Sprintf("where single runs vary by %.3g%% (%s), corrected for %d comparisons. What is decided sooner takes no more blocks.", 100*p.Noise, p.NoiseFrom, p.Within.Of), width)
+	where := fmt.Sprintf("Where single runs vary by %.3g%% (%s), corrected for %d comparisons. What is decided sooner takes no more blocks.", 100*p.Noise, p.NoiseFrom, p.Within.Of)
+	s := document.Section{Title: "Planned looks", Blocks: []document.Block{list, {Text: where}}}
 	if p.Budget > 0 && p.Within.Smallest != nil {
-		fmt.Fprintf(out, "  The budget reaches %d of %d comparisons, to %d blocks each if none is decided sooner: %s.\n",
-			p.Within.Comparisons, p.Within.Of, p.Within.Blocks, effectText(*p.Within.Smallest))
+		s.Blocks = append(s.Blocks, document.Block{Text: fmt.Sprintf("The budget reaches %d of %d comparisons, to %d blocks each if none is decided sooner: %s.",
+			p.Within.Comparisons, p.Within.Of, p.Within.Blocks, effectText(*p.Within.Smallest))})
 	}
+	return s
 }
 
 // effectText is a ratio above 1 as the gain that it is.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -253,6 +252,5 @@ func runPanel(ctx context.Context, env *environment, o tuneOptions) error {
 	if env.json {
 		return printJSON(env, d.panel())
 	}
-	fmt.Fprint(env.out, panelText(d.panel(), env.width))
-	return nil
+	return printDocument(env, d.panel().page())
 }

@@ -127,8 +127,7 @@ func printPlan(env *environment, doc planDocument) error {
 	if env.json {
 		return printJSON(env, doc)
 	}
-	_, err := fmt.Fprint(env.out, planText(doc, env.width))
-	return err
+	return printDocument(env, doc.page())
 }
 
 // afterFailure tells whether what failed left anything behind.

@@ -64,8 +64,9 @@ func TestALargerMTUIsPlannedAtBothEnds(t *testing.T) {
 		if len(doc.Plan) != 2 || doc.Plan[0].Host != "nas1" || doc.Plan[1].Host != "client1" || len(d.ends()) != 2 {
 			t.Errorf("%s: %+v", name, doc.Plan)
 		}
-		if text := planText(doc, 80); !strings.Contains(text, "link.mtu@ens5 on client1\n    1500 → 9000\n") {
-			t.Errorf("%s:\n%s", name, text)
+		var text strings.Builder
+		if err := doc.page().Text(&text, false, 80); err != nil || !strings.Contains(text.String(), "link.mtu@ens5 on client1\n    1500 → 9000\n") {
+			t.Errorf("%s: %v\n%s", name, err, text.String())
 		}
 	}
 }

@@ -97,22 +97,6 @@ func TestValuesWithPartsShowWhatChanges(t *testing.T) {
 	}
 }
 
-func TestCellsBreak(t *testing.T) {
-	for text, want := range map[string]string{
-		"4096 131072 6291456":   "4096|131072|6291456",
-		"  net.ipv4.tcp_rmem":   "  net.ipv4|  .tcp_rme|  m",
-		"same":                  "same",
-		"":                      "",
-		"* x":                   "* x",
-		"ab cd":                 "ab cd",
-		"abcdefghijklmnopqrstu": "abcdefghij|klmnopqrst|u",
-	} {
-		if got := strings.Join(breakCell(text, 10), "|"); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestDiffLines(t *testing.T) {
 	got := strings.Join(diffLines("a\nb\nc\n", "a\nx\nc\n"), "|") + "/" + strings.Join(diffLines("", "new\n"), "|") + "/" + strings.Join(diffLines("same\n", "same\n"), "|")
 	if got != "- b|+ x/+ new/" {

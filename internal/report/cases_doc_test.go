@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 )
 
 const (
@@ -75,12 +76,11 @@ func transcript(t *testing.T, name string, receiverOnly bool) (string, model.Lim
 		rec.Case.Sender = nil
 	}
 	v := explain.Judge(rec.Case)
-	term := &terminal{width: 84}
-	term.verdict(&model.Results{Outcome: model.Outcome{Verdict: v}})
-	term.evidence(v)
+	doc := runOf(&model.Results{Outcome: model.Outcome{Verdict: v}}, nil, nil)
+	doc.Sections = []document.Section{evidenceSection(v)}
 	var out strings.Builder
-	for line := range strings.Lines(term.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	if err := doc.Text(&out, false, 84); err != nil {
+		t.Fatal(err)
 	}
 	return out.String(), v.Limiter
 }

@@ -2,13 +2,11 @@ package report
 
 import (
 	"fmt"
-	"html/template"
-	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/rules"
 	"linerate/internal/unit"
 )
@@ -40,9 +38,6 @@ type Pair struct {
 	Findings    []CheckFinding `json:"findings"`
 	CouldNotSee []model.Blind  `json:"could_not_see"`
 }
-
-// Title names both hosts.
-func (p Pair) Title() string { return p.A + " ↔ " + p.B }
 
 // Line says in words which way was looked at and what it carries.
 func (p Pair) Line() string {
@@ -101,9 +96,7 @@ func (h HostCheck) About() string {
 	return strings.Join(parts, ", ")
 }
 
-// Count words how many findings there are of each severity, the worst first.
-func (h HostCheck) Count() string { return countFindings(h.Findings) }
-
+// countFindings words how many there are of each severity, the worst first.
 func countFindings(found []CheckFinding) string {
 	var parts []string
 	for _, s := range rules.Severities() {
@@ -142,115 +135,56 @@ func NewCheckFinding(f model.Finding, why string) CheckFinding {
 	return CheckFinding{f.Rule, f.Severity, f.Title, f.Observed, why, f.Bound, f.Limiters, f.Fix, strings.Split(f.Source, "; ")}
 }
 
-// Limit is the bound in words, as "at most 15.8 Gbit/s"; empty without one.
-func (f CheckFinding) Limit() string {
-	if f.Bound == nil {
-		return ""
-	}
-	return "at most " + f.Bound.String()
-}
-
-// Source lists where it is written.
-func (f CheckFinding) Source() string { return strings.Join(f.Sources, "; ") }
-
-// Printable replaces what would move a terminal's cursor or hide in a text: a
-// recorded host may name its interfaces as it likes.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) && r != ' ' {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-// heading is the title of the whole.
-func (c Check) heading() string {
+// Document is the check for people.
+func (c Check) Document() document.Document {
+	d := document.Document{Title: "linerate check", Headline: "What is wrong with these hosts", Labels: 8}
 	if len(c.Hosts) == 1 {
-		return "What is wrong with this host"
+		d.Headline = "What is wrong with this host"
 	}
-	return "What is wrong with these hosts"
-}
-
-// CheckMarkdown writes the check as Markdown.
-func CheckMarkdown(w io.Writer, c Check) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", c.heading())
+	over := document.Table{Head: document.Columns("Host", "Found")}
 	for _, h := range c.Hosts {
-		fmt.Fprintf(&b, "\n## %s\n", escapeMarkdown(h.Name))
+		d.Title += " " + h.Name
+		s := document.Section{Title: h.Name}
+		count := countFindings(h.Findings)
+		over.Rows = append(over.Rows, document.Cells(h.Name, count))
 		if h.Error != "" {
-			fmt.Fprintf(&b, "\nNot looked at: %s\n", escapeMarkdown(h.Error))
-			continue
+			over.Rows[len(over.Rows)-1][1].Text = "not looked at"
+			s.Blocks = []document.Block{{Text: "Not looked at: " + h.Error}}
+		} else {
+			if h.Watched > 0 {
+				count += fmt.Sprintf("; counters watched for %v", h.Watched.Round(100*time.Millisecond))
+			}
+			s.Blocks = append([]document.Block{{Note: h.About()}, {Strong: count}}, found(h.Findings, h.CouldNotSee)...)
 		}
-		fmt.Fprintf(&b, "\n%s\n\n%s\n", escapeMarkdown(h.About()), h.Count())
-		markdownFindings(&b, h.Findings, h.CouldNotSee)
+		d.Sections = append(d.Sections, s)
 	}
 	for _, p := range c.Pairs {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", escapeMarkdown(p.Title()), escapeMarkdown(p.Line()))
-		if len(p.Findings) == 0 {
-			b.WriteString("\nNothing found.\n")
-		}
-		markdownFindings(&b, p.Findings, p.CouldNotSee)
+		s := document.Section{Title: p.A + " ↔ " + p.B, Blocks: []document.Block{{Note: p.Line()}, {Strong: countFindings(p.Findings)}}}
+		s.Blocks = append(s.Blocks, found(p.Findings, p.CouldNotSee)...)
+		d.Sections = append(d.Sections, s)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	if len(c.Hosts) > 1 {
+		d.Lead = []document.Block{{For: document.Papers, Table: &over}}
+	}
+	return d
 }
 
-func markdownFindings(b *strings.Builder, found []CheckFinding, blind []model.Blind) {
-	for _, f := range found {
-		fmt.Fprintf(b, "\n### %s: %s\n\n", f.Severity, escapeMarkdown(f.Title))
-		for _, row := range [][2]string{{"Limit", f.Limit()}, {"Seen", f.Observed}, {"Why", f.Why}, {"Fix", f.Fix}, {"Source", f.Source()}, {"Rule", f.Rule}} {
-			if row[1] != "" {
-				fmt.Fprintf(b, "- **%s:** %s\n", row[0], escapeMarkdown(row[1]))
-			}
+func found(findings []CheckFinding, blind []model.Blind) []document.Block {
+	var out []document.Block
+	for _, f := range findings {
+		c := document.Card{Class: f.Severity, Tag: f.Severity, Title: f.Title, Pairs: []document.Pair{
+			pair("seen", f.Observed), pair("why", f.Why), pair("fix", f.Fix), pair("source", strings.Join(f.Sources, "; ")+" ["+f.Rule+"]")}}
+		if f.Bound != nil {
+			c.Title += " (at most " + f.Bound.String() + ")"
 		}
+		out = append(out, document.Block{Card: &c})
+	}
+	unseen := document.Block{Title: "Not seen"}
+	for _, n := range blind {
+		unseen.Lines = append(unseen.Lines, document.Line{Text: n.What + " (" + n.WouldShow + "): " + n.How})
 	}
 	if len(blind) > 0 {
-		b.WriteString("\n### Not seen\n\n")
+		out = append(out, unseen)
 	}
-	for _, n := range blind {
-		fmt.Fprintf(b, "- %s (%s): %s\n", escapeMarkdown(n.What), escapeMarkdown(n.WouldShow), escapeMarkdown(n.How))
-	}
+	return out
 }
-
-func escapeMarkdown(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "|", `\|`, "#", `\#`).Replace(Printable(s))
-}
-
-const checkPage = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>linerate check{{range .Hosts}} {{p .Name}}{{end}}</title>
-<style>
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}.about{margin:.2rem 0;color:#555}
-h2{border-bottom:1px solid #ccc;margin-top:2rem}article{border-left:4px solid #888;padding:.1rem 1rem;margin:1rem 0;break-inside:avoid}
-.high{border-color:#b3261e}.medium{border-color:#b26a00}.low{border-color:#2f6fab}
-dl{display:grid;grid-template-columns:5rem 1fr;gap:.1rem .8rem;margin:.3rem 0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
-h3{margin:.3rem 0;font-size:1rem}table{border-collapse:collapse}td{padding:.2rem 1.5rem .2rem 0;vertical-align:top}
-@media(max-width:30rem){body{margin:1rem auto}h1{font-size:1.5rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.3rem}}
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}h2{border-color:#444}dt,.about{color:#999}a{color:#8ab4f8}}
-</style>
-<h1>{{heading}}</h1>
-{{if gt (len .Hosts) 1}}<table>{{range $i, $h := .Hosts}}<tr><td><a href="#host{{$i}}">{{p .Name}}</a></td><td>{{if .Error}}not looked at{{else}}{{.Count}}{{end}}</td></tr>
-{{end}}</table>
-{{end}}{{range $i, $h := .Hosts}}<h2 id="host{{$i}}">{{p .Name}}</h2>
-{{if .Error}}<p>Not looked at: {{p .Error}}</p>{{else}}<p class="about">{{p .About}}</p><p><strong>{{.Count}}</strong></p>
-{{template "found" .}}{{end}}
-{{end}}{{range .Pairs}}<h2>{{p .Title}}</h2><p>{{p .Line}}</p>{{if not .Findings}}<p>Nothing found.</p>{{end}}{{template "found" .}}
-{{end}}</html>
-{{define "found"}}
-{{range .Findings}}<article class="{{.Severity}}"><h3>{{.Severity}}: {{p .Title}}</h3>
-<dl>{{with .Limit}}<dt>limit</dt><dd>{{.}}</dd>{{end}}<dt>seen</dt><dd>{{p .Observed}}</dd><dt>why</dt><dd>{{.Why}}</dd><dt>fix</dt><dd>{{p .Fix}}</dd><dt>source</dt><dd>{{.Source}}</dd><dt>rule</dt><dd>{{.Rule}}</dd></dl></article>
-{{end}}{{if .CouldNotSee}}<h3>Not seen</h3><ul>{{range .CouldNotSee}}<li>{{p .What}} ({{p .WouldShow}}): {{p .How}}</li>{{end}}</ul>{{end}}{{end}}
-`
-
-// CheckHTML writes the check as one self-contained page.
-func CheckHTML(w io.Writer, c Check) error {
-	t, err := template.New("check").Funcs(template.FuncMap{"p": Printable, "heading": c.heading}).Parse(checkPage)
-	if err != nil {
-		return fmt.Errorf("write the check as HTML: %w", err)
-	}
-	return t.Execute(w, c)
-}
-
-// Count words how many findings there are of each severity, the worst first.
-func (p Pair) Count() string { return countFindings(p.Findings) }

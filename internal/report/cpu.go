@@ -3,63 +3,53 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 )
 
-// cpuHost is what the cores and the worker threads of one host did in a run.
-type cpuHost struct {
-	Host  string
-	Cores []core
-	Tasks []task
-	Note  string
-}
-
+// core is what one core did in a run.
 type core struct {
-	Name string
-	Busy string
-	SVG  template.HTML
-	busy float64
+	panel document.Panel
+	busy  float64
 }
-
-type task struct{ Name, Role, OnCPU, Waiting string }
 
 // maxCores is the most cores drawn per host: the busiest.
 const maxCores = 16
 
-// cpuLegend names the parts of every core's bar.
-func cpuLegend() []legend {
-	return []legend{{"p3", "user", ""}, {"p1", "system", ""}, {"p2", "softirq", ""}, {"p5", "irq and stolen", ""}}
-}
-
-// processors shows each host's cores over the measured part of the run.
-func processors(run model.Run, samples map[string][]model.Sample, facts map[string]*model.Facts) []cpuHost {
-	var out []cpuHost
+// processors shows each host's cores over the measured part of the run, and the
+// threads at the ends of its connections.
+func processors(run model.Run, samples map[string][]model.Sample, facts map[string]*model.Facts) (figures []document.Figure, threads document.Table) {
+	threads = document.Table{Caption: "Threads at the ends of the connections, share of wall time", Head: document.Columns("Host", "Thread", "#On a CPU", "#Waiting for one")}
 	for i, host := range sorted(samples) {
 		e := end{host, samples[host]}.after(run.Workload.Warmup)
 		if len(e.samples) < 2 {
 			continue
 		}
 		first, last := e.samples[0], e.samples[len(e.samples)-1]
-		h := cpuHost{Host: host, Cores: cores(i, host, first, last, facts[host]), Tasks: tasks(first, last)}
-		if len(h.Cores) == 0 && len(h.Tasks) == 0 {
+		threads.Rows = append(threads.Rows, tasks(host, first, last)...)
+		cores := cores(i, host, first, last, facts[host])
+		if len(cores) == 0 {
 			continue
 		}
-		h.Note = fmt.Sprintf("Mean over %s, n = %d samples.", duration(last.At-first.At), len(e.samples))
+		f := document.Figure{Caption: host, Rows: true, Note: fmt.Sprintf("Mean over %s, n = %d samples.", duration(last.At-first.At), len(e.samples)),
+			Legend: []document.Legend{legend("p3", "user", ""), legend("p1", "system", ""), legend("p2", "softirq", ""), legend("p5", "irq and stolen", "")}}
 		if shared(host, samples, facts) {
-			h.Note += " Scope: machine. The hosts share one kernel, so a core's time includes everything else on this machine."
+			f.Note += " Scope: machine. The hosts share one kernel, so a core's time includes everything else on this machine."
 		}
-		if len(h.Cores) > maxCores {
-			h.Note += fmt.Sprintf(" The %d busiest of %d cores.", maxCores, len(h.Cores))
-			h.Cores = h.Cores[:maxCores]
+		if len(cores) > maxCores {
+			f.Note += fmt.Sprintf(" The %d busiest of %d cores.", maxCores, len(cores))
+			cores = cores[:maxCores]
 		}
-		out = append(out, h)
+		for _, c := range cores {
+			f.Panels = append(f.Panels, c.panel)
+		}
+		figures = append(figures, f)
 	}
-	return out
+	return figures, threads
 }
 
 // shared tells whether another host of the run has the same kernel.
@@ -112,25 +102,26 @@ func coreOf(id, host string, was, now model.CPUTime) (core, bool) {
 		{Name: "softirq", Class: "p2", Share: soft / all}, {Name: "irq and stolen", Class: "p5", Share: hard / all}}
 	busy := 1 - idle/all
 	fig := stackFigure(id, name+" of "+host+": share of time by kind", parts)
-	return core{Name: name, Busy: percent(busy), SVG: fig.SVG, busy: busy}, true
+	fig.Panels[0].Title = name + ", " + percent(busy)
+	return core{fig.Panels[0], busy}, true
 }
 
-// tasks are the threads at the ends of the run's connections.
-func tasks(first, last model.Sample) []task {
+// tasks are the threads of a host at the ends of the run's connections.
+func tasks(host string, first, last model.Sample) [][]document.Entry {
 	before := map[int]model.Task{}
 	for _, t := range first.Tasks {
 		before[t.TID] = t
 	}
 	wall := float64(last.At - first.At)
-	var out []task
+	var out [][]document.Entry
 	for _, now := range last.Tasks {
 		was, ok := before[now.TID]
 		cpu, wait := float64(now.CPU-was.CPU), float64(now.Wait-was.Wait)
 		if !ok || wall <= 0 || cpu < 0 || wait < 0 || cpu+wait < wall/1000 {
 			continue
 		}
-		out = append(out, task{Name: now.Name, Role: fmt.Sprintf("thread %d, last on CPU %d", now.TID, now.Core),
-			OnCPU: percent(cpu / wall), Waiting: percent(wait / wall)})
+		out = append(out, []document.Entry{{Text: host}, {Text: now.Name, Sub: fmt.Sprintf("thread %d, last on CPU %d", now.TID, now.Core)},
+			{Text: percent(cpu / wall)}, {Text: percent(wait / wall)}})
 	}
 	return out
 }

@@ -10,71 +10,54 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
-// cell is one value of a table; Missing greys a reason why there is none.
-type cell struct {
-	Text    string
-	Missing bool
-}
-
-// row is one property across hosts.
-type row struct {
-	Name  string
-	Cells []cell
-	Mark  bool // part of the fix
-}
-
-// hostTable compares hosts, one column each.
-type hostTable struct {
-	Hosts    []string
-	Rows     []row
-	NICs     []nicRow
-	Settings []row
-}
-
-type nicRow struct {
-	Host, Name, Device, Addrs, MTU, Up, Qdisc string
-	Speed, Duplex, Driver, PCI                cell
-}
-
 // factCell prints a fact, or its state and what stood in the way.
-func factCell[T any](f model.Fact[T], say func(T) string) cell {
+func factCell[T any](f model.Fact[T], say func(T) string) document.Entry {
 	v, ok := f.Get()
 	if ok {
-		return cell{Text: say(v)}
+		return document.Entry{Text: say(v)}
 	}
 	text := string(cmp.Or(f.State, "absent"))
 	if f.Why != "" {
 		text += ": " + f.Why
 	}
-	return cell{Text: text, Missing: true}
+	return document.Entry{Text: text, Class: "missing"}
 }
 
-func hostsOf(r *model.Results, facts map[string]*model.Facts) hostTable {
-	t := hostTable{}
-	for _, h := range r.Hosts {
-		if facts[h] != nil {
-			t.Hosts = append(t.Hosts, h)
+// hostSection is what the hosts were before anything was run.
+func hostSection(r *model.Results, facts map[string]*model.Facts) document.Section {
+	s := document.Section{Title: "Hosts", For: document.Papers}
+	var hosts []string
+	for _, h := range slices.Concat(r.Hosts, sorted(facts)) {
+		if facts[h] != nil && !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
 		}
 	}
-	for _, h := range sorted(facts) {
-		if facts[h] != nil && !slices.Contains(t.Hosts, h) {
-			t.Hosts = append(t.Hosts, h)
-		}
+	if len(hosts) == 0 {
+		s.Blocks = []document.Block{{Note: "No facts of any host were kept."}}
+		return s
 	}
-	t.Rows = hostRows(t.Hosts, facts)
-	for _, h := range t.Hosts {
+	named := func(first string) []document.Column { return document.Columns(append([]string{first}, hosts...)...) }
+	what := document.Table{Caption: "What the hosts are", Head: named("Property"), Rows: hostRows(hosts, facts)}
+	nics := document.Table{Caption: "Network interfaces", Head: document.Columns("Host", "Interface", "Addresses", "#MTU", "Speed", "Driver", "Queueing", "Slot")}
+	for _, h := range hosts {
 		for _, n := range facts[h].NICs {
-			if loopback(n) {
-				continue
+			if !loopback(n) {
+				nics.Rows = append(nics.Rows, nicRow(h, n))
 			}
-			t.NICs = append(t.NICs, nicOf(h, n))
 		}
 	}
-	t.Settings = settingRows(t.Hosts, facts, r)
-	return t
+	settings := document.Table{Fold: "Every setting as read at the start", Caption: "Settings as read at the start; absent, denied and unsupported are told apart",
+		Head: named("Setting"), Rows: settingRows(hosts, facts, r)}
+	for _, t := range []document.Table{what, nics, settings} {
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, t.Block())
+		}
+	}
+	return s
 }
 
 // loopback tells the interface that no path of a report leads over.
@@ -82,16 +65,19 @@ func loopback(n model.NIC) bool {
 	return n.Name == "lo" || len(n.Addrs) > 0 && !slices.ContainsFunc(n.Addrs, func(p netip.Prefix) bool { return !p.Addr().IsLoopback() })
 }
 
-func hostRows(hosts []string, facts map[string]*model.Facts) []row {
-	text := func(name string, f func(*model.Facts) string) row {
-		r := row{Name: name}
+func hostRows(hosts []string, facts map[string]*model.Facts) [][]document.Entry {
+	text := func(name string, f func(*model.Facts) string) []document.Entry {
+		row := []document.Entry{{Text: name, Class: "strong"}}
 		for _, h := range hosts {
-			s := f(facts[h])
-			r.Cells = append(r.Cells, cell{Text: cmp.Or(s, unknown), Missing: s == ""})
+			e := document.Entry{Text: f(facts[h])}
+			if e.Text == "" {
+				e = document.Entry{Text: unknown, Class: "missing"}
+			}
+			row = append(row, e)
 		}
-		return r
+		return row
 	}
-	return []row{
+	return [][]document.Entry{
 		text("Host name", func(f *model.Facts) string { return f.Hostname }),
 		text("System", func(f *model.Facts) string { return strings.TrimSpace(f.OS + " " + f.Kernel) }),
 		text("CPUs it may use", func(f *model.Facts) string { return cpuList(f.CPUs) }),
@@ -127,34 +113,42 @@ func cpuList(cpus []int) string {
 	return strings.Join(parts, ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
 }
 
-func nicOf(host string, n model.NIC) nicRow {
+func nicRow(host string, n model.NIC) []document.Entry {
 	var addrs []string
 	for _, a := range n.Addrs {
 		addrs = append(addrs, a.String())
 	}
-	same := func(s string) string { return s }
-	return nicRow{Host: host, Name: n.Name, Device: n.Device, Addrs: cmp.Or(strings.Join(addrs, " "), "none"),
-		MTU: strconv.Itoa(n.MTU), Up: map[bool]string{true: "up", false: "down"}[n.Up], Qdisc: cmp.Or(n.Qdisc, "none"),
-		Speed: factCell(n.Speed, unit.BitRate.String), Duplex: factCell(n.Duplex, same), Driver: factCell(n.Driver, same),
-		PCI: factCell(n.PCI, func(p model.PCISlot) string {
-			return fmt.Sprintf("%s, %s GT/s ×%d of %s GT/s ×%d", p.Address, sig(p.GTs), p.Lanes, sig(p.MaxGTs), p.MaxLanes)
-		})}
+	slot := factCell(n.PCI, func(p model.PCISlot) string {
+		return fmt.Sprintf("%s, %s GT/s ×%d of %s GT/s ×%d", p.Address, sig(p.GTs), p.Lanes, sig(p.MaxGTs), p.MaxLanes)
+	})
+	state := map[bool]string{true: "up", false: "down"}[n.Up]
+	return []document.Entry{{Text: host}, {Text: n.Name + " " + state, Sub: n.Device, Class: "strong"}, {Text: cmp.Or(strings.Join(addrs, " "), "none"), Class: "mono"},
+		{Text: strconv.Itoa(n.MTU)}, factCell(n.Speed, unit.BitRate.String), factCell(n.Driver, strings.Clone), {Text: cmp.Or(n.Qdisc, "none")}, slot}
 }
 
-func settingRows(hosts []string, facts map[string]*model.Facts, r *model.Results) []row {
+// settingRows are all settings of all hosts; the one that the fix is of is marked.
+func settingRows(hosts []string, facts map[string]*model.Facts, r *model.Results) [][]document.Entry {
 	ids := map[string]bool{}
 	for _, h := range hosts {
 		for id := range facts[h].Settings {
 			ids[id] = true
 		}
 	}
-	var out []row
+	var out [][]document.Entry
 	for _, id := range sorted(ids) {
-		line := row{Name: id, Mark: id == r.Verdict.Fix.Setting}
+		row := []document.Entry{{Text: id}}
 		for _, h := range hosts {
-			line.Cells = append(line.Cells, factCell(facts[h].Settings[id], func(s string) string { return s }))
+			row = append(row, factCell(facts[h].Settings[id], strings.Clone))
 		}
-		out = append(out, line)
+		for i := range row {
+			if row[i].Class == "" {
+				row[i].Class = "mono"
+			}
+			if id == r.Verdict.Fix.Setting {
+				row[i].Class += " mark"
+			}
+		}
+		out = append(out, row)
 	}
 	return out
 }

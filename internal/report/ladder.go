@@ -2,42 +2,57 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
-// rungView is one rung as the page shows it.
-type rungView struct {
-	model.Rung
-	Words string // measured of ceiling
-	Share string
-	SVG   template.HTML
+const ladderLead = "Each rung adds one part of the way from memory to storage. The cause is at the first rung that falls short of its ceiling."
+
+func ladderSection(r *model.Results) document.Section {
+	s := document.Section{Title: "Ladder"}
+	if len(r.Ladder) == 0 {
+		s.Blocks = []document.Block{{For: document.Page, Note: "No ladder was climbed in this run."}}
+		return s
+	}
+	s.Blocks = []document.Block{{For: document.Page, Text: ladderLead}, {Rungs: ladderOf(r)}}
+	return s
 }
 
-func ladderOf(r *model.Results) []rungView {
+func ladderOf(r *model.Results) []document.Rung {
 	scale := ladderScale(r)
-	var out []rungView
+	var out []document.Rung
 	for i, rung := range r.Ladder {
-		v := rungView{Rung: rung, Words: rungWords(rung)}
+		v := document.Rung{Name: rung.Rung, Measured: "not seen"}
+		if number(rung.Predicted) != nil {
+			v.Predicted = rate(rung.Predicted)
+		}
+		if rung.PredictedFrom != "" {
+			v.Notes = append(v.Notes, "predicted: "+rung.PredictedFrom)
+		}
+		if !rung.Seen {
+			if v.Show = rung.How; rung.Tried {
+				v.Why, v.Show = rung.How, ""
+			}
+			out = append(out, v)
+			continue
+		}
+		v.Measured, v.Ceiling, v.Words, v.Method = rate(rung.Measured), rate(rung.Ceiling), measuredWords(rung), rung.Method
+		if rung.Formula != "" {
+			v.Notes = append([]string{"ceiling: " + rung.Formula}, v.Notes...)
+		}
 		if s, ok := shareOf(rung); ok {
 			v.Share = percent(s)
 		}
-		if rung.Seen {
-			m := chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Mark: number(rung.Predicted), Figure: chart.Figure{
-				ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.Words}}
-			v.SVG = template.HTML(m.SVG()) // chart escapes every text
-		}
+		v.Meter = &chart.Meter{Scale: scale, Ceiling: number(rung.Ceiling), Value: number(rung.Measured), Mark: number(rung.Predicted), Figure: chart.Figure{
+			ID: fmt.Sprintf("rung-%d", i), Title: rung.Rung, Desc: "measured " + v.Words}}
 		out = append(out, v)
 	}
 	return out
 }
-
-// rungWords is what a rung was measured to do, and could.
-func rungWords(r model.Rung) string { return measuredWords(r) + predictedWords(r) }
 
 func measuredWords(r model.Rung) string {
 	switch {
@@ -47,30 +62,6 @@ func measuredWords(r model.Rung) string {
 		return rate(r.Measured) + ", ceiling " + unknown
 	}
 	return rate(r.Measured) + " of " + rate(r.Ceiling)
-}
-
-// predictedWords is what the model said before the rung was measured.
-func predictedWords(r model.Rung) string {
-	if number(r.Predicted) == nil {
-		return ""
-	}
-	return ", predicted " + rate(r.Predicted)
-}
-
-// unseenWords says why a rung has no figure, and what it was predicted to do.
-func unseenWords(r model.Rung) string {
-	s := "not seen"
-	switch {
-	case r.How == "":
-	case r.Tried:
-		s += ": " + r.How
-	default:
-		s += "; to see it: " + r.How
-	}
-	if number(r.Predicted) != nil {
-		s += " (predicted " + rate(r.Predicted) + ")"
-	}
-	return s
 }
 
 // ladderScale is what every rung's bar is drawn to: the path's ceiling with

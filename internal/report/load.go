@@ -2,122 +2,50 @@ package report
 
 import (
 	"fmt"
-	"html/template"
-	"io"
-	"strings"
+	"slices"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 )
 
-// loadPlain is what the load's command printed, without what a terminal would obey.
-func loadPlain(l *model.Load) string {
-	var b strings.Builder
-	for line := range strings.Lines(l.Text) {
-		b.WriteString(strings.TrimRight(plain(strings.TrimSuffix(line, "\n")), " ") + "\n")
+// loadOf is the document of a load: its line, its rates over time, and what its
+// command printed.
+func loadOf(r *model.Results) document.Document {
+	l := r.Load
+	d := document.Document{Title: "linerate: " + l.Line, Headline: l.Line, Command: r.Command, When: moment(r.Started), Build: r.Build, Sections: careOf(r)}
+	if figures := loadFigures(l); len(figures) > 0 {
+		d.Sections = append(d.Sections, document.Section{Title: "Over time", For: document.Page, Blocks: []document.Block{{Figures: figures}}})
 	}
-	return b.String()
+	return withSections(d, document.Section{Title: "Figures", Blocks: []document.Block{{Pre: l.Text}}},
+		document.Section{Title: "Provenance", For: document.Page, Blocks: []document.Block{{Pairs: provenance(r)}}})
 }
 
-// loadText writes what a load did as its command printed it.
-func loadText(w io.Writer, r *model.Results) error {
-	text := loadPlain(r.Load)
-	for _, d := range r.Warnings {
-		text += fmt.Sprintf("\nWarning: %s\n  %s\n", plain(d.What), plain(d.Next))
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
-}
-
-func loadMarkdown(w io.Writer, r *model.Results) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n", md(r.Load.Line))
-	for line := range strings.Lines(loadPlain(r.Load)) {
-		b.WriteString("    " + line) // a block of code: tables keep their columns
-	}
-	fmt.Fprintf(&b, "\nlinerate %s, `%s`, %s\n", md(r.Build), code("linerate "+r.Command), moment(r.Started))
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
-}
-
-// loadPage is a page of a load: its line, its rates over time, and its text.
-const loadPage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>linerate: {{.Line}}</title>
-<style>{{.Style}}</style>
-</head>
-<body>
-<header class="top"><span class="brand">linerate</span><span>{{.Command}}</span><span>{{.When}}</span></header>
-<main>
-<section class="verdict" aria-label="Result"><h1>{{.Line}}</h1></section>
-{{range .Figures}}<section><h2>{{.Title}}</h2><figure>{{.SVG}}</figure></section>
-{{end}}<section aria-label="Figures"><h2>Figures</h2><pre class="mono">{{.Text}}</pre></section>
-{{range .Warnings}}<p class="muted">{{.What}} {{.Next}}</p>
-{{end}}<footer><dl>{{range .Provenance}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl></footer>
-</main>
-</body>
-</html>
-`
-
-type loadFigure struct {
-	Title string
-	SVG   template.HTML
-}
-
-func loadHTML(w io.Writer, r *model.Results) error {
-	t, err := template.New("load").Parse(loadPage)
-	if err != nil {
-		return fmt.Errorf("read report template: %w", err)
-	}
-	var out strings.Builder
-	if err := t.Execute(&out, map[string]any{
-		"Style": template.CSS(styleText), "Line": plain(r.Load.Line), "Command": r.Command, "When": moment(r.Started), "Text": loadPlain(r.Load),
-		"Figures": loadFigures(r.Load), "Warnings": r.Warnings, "Provenance": provenance(r),
-	}); err != nil {
-		return fmt.Errorf("render report: %w", err)
-	}
-	if _, err := io.WriteString(w, out.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+func withSections(d document.Document, more ...document.Section) document.Document {
+	d.Sections = append(d.Sections, more...)
+	return d
 }
 
 // loadFigures are the rates over time.
-func loadFigures(l *model.Load) (out []loadFigure) {
+func loadFigures(l *model.Load) (out []document.Figure) {
 	for i, s := range l.Series {
 		if len(s.Values) < 2 || s.Each < 1 {
 			continue // a single value is no course
 		}
-		var points []chart.Point
-		least, most := s.Values[0], s.Values[0]
+		least, most := slices.Min(s.Values), slices.Max(s.Values)
 		scale, unitName := 1.0, s.Unit
-		for _, v := range s.Values {
-			least, most = min(least, v), max(most, v)
-		}
-		for k, v := range s.Values {
-			points = append(points, chart.Point{X: float64(k*s.Each) + float64(s.Each)/2, Y: v})
-		}
 		if most >= 1e6 && (s.Unit == "B/s" || s.Unit == "bit/s") {
 			scale, unitName = 1e6, "M"+s.Unit
 		}
-		for k := range points {
-			points[k].Y /= scale
+		var points []chart.Point
+		for k, v := range s.Values {
+			points = append(points, chart.Point{X: float64(k*s.Each) + float64(s.Each)/2, Y: v / scale})
 		}
-		title := plain(s.Name)
-		out = append(out, loadFigure{title, template.HTML(chart.Line{
-			Figure: chart.Figure{ID: fmt.Sprintf("load%d", i), Title: title,
-				Desc: fmt.Sprintf("%s, a value for every %d s: from %.4g to %.4g %s", title, s.Each, least/scale, most/scale, plain(unitName))},
-			XUnit: "s", YUnit: plain(unitName), Series: []chart.Series{{Name: title, Class: "s1", Points: points}},
-		}.SVG())})
+		out = append(out, document.Figure{Caption: s.Name, Panels: []document.Panel{panel("", chart.Line{
+			Figure: chart.Figure{ID: fmt.Sprintf("load%d", i), Title: s.Name,
+				Desc: fmt.Sprintf("%s, a value for every %d s: from %.4g to %.4g %s", s.Name, s.Each, least/scale, most/scale, unitName)},
+			XUnit: "s", YUnit: unitName, Series: []chart.Series{{Name: s.Name, Class: "s1", Points: points}},
+		})}})
 	}
 	return out
 }

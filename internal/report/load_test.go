@@ -33,7 +33,7 @@ func TestLoadReport(t *testing.T) {
 	if strings.Contains(page, "<script") || strings.Contains(page, "<b>f") || strings.Contains(page, "one value") {
 		t.Error("the page obeys the names of files, or draws a single value")
 	}
-	if !strings.Contains(text.String(), "TARGET   RATE\n") || strings.Contains(text.String(), "\x1b") {
+	if !strings.Contains(text.String(), "TARGET   RATE\n") || strings.Contains(text.String(), "\x1b[31m") {
 		t.Errorf("%q", text.String())
 	}
 	if !strings.Contains(markdown.String(), "    TARGET   RATE\n") || !strings.Contains(markdown.String(), "&lt;b>f") {

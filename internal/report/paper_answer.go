@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
@@ -98,13 +99,13 @@ const maxItems = 8
 
 // answersOf sorts the comparisons of the primary outcome by what they came to,
 // and adds what was seen on the other workloads.
-func answersOf(s *model.Study) []answer {
+func answersOf(s *model.Study) []document.Group {
 	all := primaries(s)
 	none := "Did nothing (" + conclusionWords(s, model.StudyNoEffect) + ")"
 	if s.Protocol == "paper" {
 		none = "Showed " + conclusionWords(s, model.StudyNoEffect) + ", which this protocol ignores; it excludes no effect"
 	}
-	var out []answer
+	var out []document.Group
 	all = append(all, inForce(s)...)
 	for _, g := range []struct {
 		class, name string
@@ -115,7 +116,7 @@ func answersOf(s *model.Study) []answer {
 		{"b4", "Was not in force, so nothing is known of it", []string{model.StudyNotInForce}}, {"b4", "Not tried", []string{model.StudyNotTried}},
 		{"b4", "In force already, so not compared", []string{model.StudyInForce}},
 	} {
-		a := answer{Class: g.class, Name: g.name}
+		a := document.Group{Class: g.class, Name: g.name}
 		for i, c := range byRatio(with(all, g.of...)) {
 			if i == maxItems && len(with(all, g.of...)) > maxItems+1 {
 				a.Items = append(a.Items, fmt.Sprintf("and %d more, in the table of the primary outcome", len(with(all, g.of...))-maxItems))
@@ -148,8 +149,8 @@ func answerItem(s *model.Study, c model.StudyComparison) string {
 
 // exploratory are effects on workloads that were not declared primary: seen,
 // not proved.
-func exploratory(s *model.Study) []answer {
-	a := answer{Class: "b4", Name: "Seen on other workloads, exploratory: a study of its own would have to confirm it"}
+func exploratory(s *model.Study) []document.Group {
+	a := document.Group{Class: "b4", Name: "Seen on other workloads, exploratory: a study of its own would have to confirm it"}
 	for _, c := range s.Comparisons {
 		if c.Primary || c.Conclusion != model.StudyGain && c.Conclusion != model.StudyLoss {
 			continue
@@ -166,7 +167,7 @@ func exploratory(s *model.Study) []answer {
 	if n := len(a.Items); n > maxItems+1 {
 		a.Items = append(a.Items[:maxItems], fmt.Sprintf("and %d more, in the table of each workload", n-maxItems))
 	}
-	return []answer{a}
+	return []document.Group{a}
 }
 
 func (w *paperWriter) started() time.Time {
@@ -176,30 +177,30 @@ func (w *paperWriter) started() time.Time {
 	return w.r.Started
 }
 
-func (w *paperWriter) tiles() []tile {
+func (w *paperWriter) tiles() []document.Tile {
 	all := primaries(w.s)
 	gains := with(all, model.StudyGain)
 	open := len(with(all, model.StudyUndecided, model.StudyNotConverged, model.StudyNotInForce, model.StudyNotTried))
-	first := tile{"Changes pay", fmt.Sprintf("%d of %d", len(gains), len(all)), "on " + w.s.Primary}
+	first := tile("Changes pay", fmt.Sprintf("%d of %d", len(gains), len(all)), "on "+w.s.Primary)
 	if open > 0 {
 		first.Note += fmt.Sprintf("; %d without an answer", open)
 	}
-	out := []tile{first}
+	out := []document.Tile{first}
 	counted, dropped := 0, droppedRuns(w.s)
 	for _, r := range w.s.Runs {
 		if r.Counted && !dropped[r.N] {
 			counted++
 		}
 	}
-	out = append(out, tile{"Runs", fmt.Sprint(len(w.s.Runs)), fmt.Sprintf("%d counted, in %s", counted, duration(w.s.Took))})
+	out = append(out, tile("Runs", fmt.Sprint(len(w.s.Runs)), fmt.Sprintf("%d counted, in %s", counted, duration(w.s.Took))))
 	if a := aaOf(w.s, w.s.Primary); a.n > 0 {
-		out = append(out, tile{"A/A noise", percent(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", unit.Count(a.n, "pair"))})
+		out = append(out, tile("A/A noise", percent(a.noise), fmt.Sprintf("typical difference of two equal runs, n = %s", unit.Count(a.n, "pair"))))
 	} else {
-		out = append(out, tile{"A/A noise", unknown, "no A/A runs were made"})
+		out = append(out, tile("A/A noise", unknown, "no A/A runs were made"))
 	}
-	restored := tile{"Settings", "restored", "every one is as it was found"}
+	restored := tile("Settings", "restored", "every one is as it was found")
 	if !w.s.Restored {
-		restored = tile{"Settings", "NOT restored", "a change of this study is still in place: linerate tune undo"}
+		restored = tile("Settings", "NOT restored", "a change of this study is still in place: linerate tune undo")
 	}
 	out = append(out, restored)
 	return out

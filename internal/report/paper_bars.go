@@ -3,35 +3,35 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 )
 
 // effectLegend names the colours of the bars; only those that occur are shown.
-func (w *paperWriter) effectLegend(cs []model.StudyComparison) []legend {
-	out := []legend{{"b5", "baseline", ""}}
+func (w *paperWriter) effectLegend(cs []model.StudyComparison) []document.Legend {
+	out := []document.Legend{legend("b5", "baseline", "")}
 	for _, x := range []struct{ conclusion, class string }{{model.StudyGain, "b1"}, {model.StudyLoss, "b2"}, {model.StudyNoEffect, "b3"}, {model.StudyUndecided, "b4"}} {
 		if len(with(cs, x.conclusion)) > 0 {
-			out = append(out, legend{x.class, conclusionWords(w.s, x.conclusion), ""})
+			out = append(out, legend(x.class, conclusionWords(w.s, x.conclusion), ""))
 		}
 	}
 	if slices.ContainsFunc(cs, func(c model.StudyComparison) bool { return c.CILow != nil || c.CIHigh != nil }) {
-		out = append(out, legend{"whiskerkey", "interval", ""})
+		out = append(out, legend("whiskerkey", "interval", ""))
 	}
 	if marginText(w.s) != "" {
-		out = append(out, legend{"bandkey", "margin ± " + marginText(w.s), ""})
+		out = append(out, legend("bandkey", "margin ± "+marginText(w.s), ""))
 	}
 	return out
 }
 
 // bars draws one workload: the baseline at 100% and each change relative to it;
 // or the steps that led to the baseline, each relative to the state before it.
-func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
+func (w *paperWriter) bars(i int, name string, steps bool) (document.Figure, bool) {
 	var cs []model.StudyComparison
 	for _, c := range w.ordered() {
 		if c.Workload == name && (c.Factor == stepFactor) == steps {
@@ -39,7 +39,7 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 		}
 	}
 	if len(cs) == 0 {
-		return paperFigure{}, false
+		return document.Figure{}, false
 	}
 	beside := w.besides(steps)
 	hundred := 100.0
@@ -57,9 +57,9 @@ func (w *paperWriter) bars(i int, name string, steps bool) (paperFigure, bool) {
 	if cs[0].Primary {
 		role = "primary outcome"
 	}
-	f := paperFigure{Caption: name + " (" + role + "): " + w.outcomeOf(name, cs[0].Unit) + " relative to " + beside.caption, Legend: w.effectLegend(cs)}
+	f := document.Figure{Caption: name + " (" + role + "): " + w.outcomeOf(name, cs[0].Unit) + " relative to " + beside.caption, Legend: w.effectLegend(cs)}
 	b.Figure = chart.Figure{ID: fmt.Sprintf("%s-%d", beside.id, i), Title: f.Caption, Desc: desc}
-	f.Panels = []panel{{SVG: template.HTML(b.SVG())}} // chart escapes every text
+	f.Panels = []document.Panel{{Chart: b}}
 	f.Note = "Relative to the mean " + beside.note + "; n = " + w.nRange(cs) + "."
 	if w.paperProtocol() {
 		f.Note += " This protocol gives no interval."
@@ -164,16 +164,16 @@ func (w *paperWriter) nRange(cs []model.StudyComparison) string {
 const maxHosts = 3
 
 // processors sets what each state cost in CPU against what it lost on the way.
-func (w *paperWriter) processors() paperSection {
-	s := paperSection{Title: "Processors against retransmits"}
-	t := paperTable{Fold: "The numbers behind these figures", Caption: "Busy share of all cores by host and retransmitted share of segments: mean, range and n of the counted runs",
-		Head: cols("Workload", "State", "Host", "#CPU busy", "#of it interrupts", "#Range", "#Retransmitted", "#Range", "#n")}
+func (w *paperWriter) processors() document.Section {
+	s := document.Section{Title: "Processors against retransmits"}
+	t := document.Table{Fold: "The numbers behind these figures", Caption: "Busy share of all cores by host and retransmitted share of segments: mean, range and n of the counted runs",
+		Head: document.Columns("Workload", "State", "Host", "#CPU busy", "#of it interrupts", "#Range", "#Retransmitted", "#Range", "#n")}
 	for i, name := range workloadNames(w.s) {
 		hosts := w.cpuHosts(name)
 		if len(hosts) == 0 {
 			continue
 		}
-		f := paperFigure{Caption: name + ": CPU utilisation and retransmitted segments, by configuration", Wide: true}
+		f := document.Figure{Caption: name + ": CPU utilisation and retransmitted segments, by configuration", Wide: true}
 		for j, h := range hosts[:min(len(hosts), maxHosts)] {
 			f.Panels = append(f.Panels, w.shareBars(fmt.Sprintf("cpu-%d-%d", i, j), name, "CPU busy, "+h, "c1", func(r model.StudyRun) (float64, bool) { v, ok := r.CPU[h]; return v, ok }))
 		}
@@ -184,13 +184,13 @@ func (w *paperWriter) processors() paperSection {
 		if len(hosts) > maxHosts {
 			f.Note += fmt.Sprintf(" The %d busiest of %d hosts; the table has all.", maxHosts, len(hosts))
 		}
-		s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
+		s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
 		w.shareRows(&t, name, hosts)
 	}
 	if len(s.Blocks) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, w.table(t))
+	s.Blocks = append(s.Blocks, t.Block())
 	return s
 }
 
@@ -237,7 +237,7 @@ func fine(v float64) string {
 }
 
 // shareBars draws a share of each state in percent.
-func (w *paperWriter) shareBars(id, workload, title, class string, f func(model.StudyRun) (float64, bool)) panel {
+func (w *paperWriter) shareBars(id, workload, title, class string, f func(model.StudyRun) (float64, bool)) document.Panel {
 	b := chart.Bars{Unit: "%"}
 	desc := ""
 	for _, x := range w.states {
@@ -250,10 +250,10 @@ func (w *paperWriter) shareBars(id, workload, title, class string, f func(model.
 		desc += x.name() + " " + fine(v.Mean) + ". "
 	}
 	b.Figure = chart.Figure{ID: id, Title: title + ", " + workload, Desc: desc}
-	return panel{title, template.HTML(b.SVG())} // chart escapes every text
+	return panel(title, b)
 }
 
-func (w *paperWriter) shareRows(t *paperTable, workload string, hosts []string) {
+func (w *paperWriter) shareRows(t *document.Table, workload string, hosts []string) {
 	for _, x := range w.states {
 		runs := w.counted(x, workload)
 		re := spanOf(valuesOf(runs, retransmitted))
@@ -263,7 +263,7 @@ func (w *paperWriter) shareRows(t *paperTable, workload string, hosts []string) 
 			if cpu.N == 0 {
 				continue
 			}
-			t.Rows = append(t.Rows, []entry{{Text: workload}, {Text: x.name(), Class: "strong"}, {Text: h}, {Text: meanCell(cpu)}, {Text: meanCell(soft)}, {Text: rangeCell(cpu)},
+			t.Rows = append(t.Rows, []document.Entry{{Text: workload}, {Text: x.name(), Class: "strong"}, {Text: h}, {Text: meanCell(cpu)}, {Text: meanCell(soft)}, {Text: rangeCell(cpu)},
 				{Text: meanCell(re)}, {Text: rangeCell(re)}, {Text: fmt.Sprint(cpu.N)}})
 		}
 	}

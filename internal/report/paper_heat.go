@@ -8,28 +8,29 @@ import (
 	"strconv"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
 // heat is the table of streams × window: measured, and what window over round
 // trip allows.
-func (w *paperWriter) heat() paperSection {
-	s := paperSection{Title: "Streams and window"}
+func (w *paperWriter) heat() document.Section {
+	s := document.Section{Title: "Streams and window"}
 	for _, name := range workloadNames(w.s) {
 		fields := w.varied(name, 2)
 		for _, window := range []struct{ field, words string }{{"recv_buffer", "receive buffer asked for"}, {"tcp_rmem", "largest receive buffer of the kernel (tcp_rmem)"}} {
 			if slices.Contains(fields, "streams") && slices.Contains(fields, window.field) {
-				s.Blocks = append(s.Blocks, w.table(w.heatTable(name, window.field, window.words)))
+				s.Blocks = append(s.Blocks, w.heatTable(name, window.field, window.words).Block())
 			}
 		}
 	}
 	return s
 }
 
-func (w *paperWriter) heatTable(workload, field, words string) paperTable {
+func (w *paperWriter) heatTable(workload, field, words string) document.Table {
 	rtt, n := w.rtt()
-	t := paperTable{Heat: true, Caption: workload + ": mean outcome by number of streams (down) and " + words + " (across); below each the share of what streams × window ÷ round trip allows",
+	t := document.Table{Heat: true, Caption: workload + ": mean outcome by number of streams (down) and " + words + " (across); below each the share of what streams × window ÷ round trip allows",
 		Notes: []string{"The stronger the shade, the more."}}
 	seen := w.heatRows(&t, workload, field, rtt)
 	switch {
@@ -64,7 +65,7 @@ func (w *paperWriter) windowSeen(runs []model.StudyRun) float64 {
 }
 
 // heatRows fills the table; it tells whether the windows were recorded.
-func (w *paperWriter) heatRows(t *paperTable, workload, field string, rtt model.Nanos) (seen bool) {
+func (w *paperWriter) heatRows(t *document.Table, workload, field string, rtt model.Nanos) (seen bool) {
 	type at struct{ streams, window float64 }
 	cells := map[at][]model.StudyRun{}
 	streams, windows := map[float64]bool{}, map[float64]bool{}
@@ -81,12 +82,12 @@ func (w *paperWriter) heatRows(t *paperTable, workload, field string, rtt model.
 	for _, runs := range cells {
 		top = max(top, spanOf(valuesOf(runs, outcomeValue)).Mean)
 	}
-	t.Head = []column{{Name: "Streams"}}
+	t.Head = []document.Column{{Name: "Streams"}}
 	for _, b := range slices.Sorted(maps.Keys(windows)) {
-		t.Head = append(t.Head, column{Name: unit.Bytes(b).String(), Num: true})
+		t.Head = append(t.Head, document.Column{Name: unit.Bytes(b).String(), Num: true})
 	}
 	for _, n := range slices.Sorted(maps.Keys(streams)) {
-		row := []entry{{Text: sig(n), Class: "strong"}}
+		row := []document.Entry{{Text: sig(n), Class: "strong"}}
 		for _, b := range slices.Sorted(maps.Keys(windows)) {
 			runs := cells[at{n, b}]
 			window := w.windowSeen(runs)
@@ -102,12 +103,12 @@ func (w *paperWriter) heatRows(t *paperTable, workload, field string, rtt model.
 }
 
 // heatCell is one cell: the mean, and its share of the bound where there is one.
-func heatCell(runs []model.StudyRun, top, bound float64) entry {
+func heatCell(runs []model.StudyRun, top, bound float64) document.Entry {
 	v := spanOf(valuesOf(runs, outcomeValue))
 	if v.N == 0 {
-		return entry{Text: "–", Class: "missing"}
+		return document.Entry{Text: "–", Class: "missing"}
 	}
-	e := entry{Text: outcome(v.Mean, runs[0].Unit), Class: shade(v.Mean / top), Sub: fmt.Sprintf("n = %d", v.N)}
+	e := document.Entry{Text: outcome(v.Mean, runs[0].Unit), Class: shade(v.Mean / top), Sub: fmt.Sprintf("n = %d", v.N)}
 	if stat.Finite(bound) && bound > 0 && runs[0].Unit == "bit/s" {
 		e.Sub = fmt.Sprintf("%s of %s, n = %d", percent(v.Mean/bound), unit.BitRate(bound), v.N)
 	}

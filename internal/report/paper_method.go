@@ -7,45 +7,46 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
 // method is how the study came to its conclusions, declared before its first run.
-func (w *paperWriter) method() paperSection {
-	s := paperSection{Title: "Method", Break: true}
-	s.Blocks = append(s.Blocks, block{Pairs: w.protocolPairs()})
+func (w *paperWriter) method() document.Section {
+	s := document.Section{Title: "Method", Break: true}
+	s.Blocks = append(s.Blocks, document.Block{Pairs: w.protocolPairs()})
 	s.Blocks = append(s.Blocks, w.workloadTable(), w.caseTable())
 	if len(w.s.Assumptions) > 0 {
-		s.Blocks = append(s.Blocks, block{Text: "What the conclusions rest on:"}, block{List: w.s.Assumptions})
+		s.Blocks = append(s.Blocks, document.Block{Text: "What the conclusions rest on:"}, listOf(w.s.Assumptions))
 	}
 	return s
 }
 
-func (w *paperWriter) protocolPairs() []pair {
+func (w *paperWriter) protocolPairs() []document.Pair {
 	p := w.s.File.Protocol
-	out := []pair{{"Protocol", protocolWords(w.s)}, {"Declared primary outcome", w.s.Primary + "; what is said of other workloads is exploratory"}}
+	out := []document.Pair{pair("Protocol", protocolWords(w.s)), pair("Declared primary outcome", w.s.Primary+"; what is said of other workloads is exploratory")}
 	if p.Design != "" {
-		out = append(out, pair{"Design", designWords(p.Design)})
+		out = append(out, pair("Design", designWords(p.Design)))
 	}
-	out = append(out, pair{"Order", fmt.Sprintf("drawn with seed %d", p.Seed)})
+	out = append(out, pair("Order", fmt.Sprintf("drawn with seed %d", p.Seed)))
 	if w.paperProtocol() {
-		out[len(out)-1] = pair{"Order", "as listed; a drift of the machine is not told from an effect"}
+		out[len(out)-1] = pair("Order", "as listed; a drift of the machine is not told from an effect")
 	}
 	if len(p.Looks) > 0 {
-		out = append(out, pair{"Planned looks", "after " + joined(p.Looks) + " blocks, and at no other time"})
+		out = append(out, pair("Planned looks", "after "+joined(p.Looks)+" blocks, and at no other time"))
 	}
 	if p.Alpha > 0 && !w.paperProtocol() {
-		out = append(out, pair{"Error allowed", fmt.Sprintf("α = %s over all looks and all changes of the primary outcome together (Holm)", sig(p.Alpha))})
+		out = append(out, pair("Error allowed", fmt.Sprintf("α = %s over all looks and all changes of the primary outcome together (Holm)", sig(p.Alpha))))
 	}
 	if m := marginText(w.s); m != "" {
-		out = append(out, pair{"Margin", "an effect below " + m + " is of no use"})
+		out = append(out, pair("Margin", "an effect below "+m+" is of no use"))
 	}
 	if w.s.File.Source != "" {
-		out = append(out, pair{"Design taken from", w.s.File.Source})
+		out = append(out, pair("Design taken from", w.s.File.Source))
 	}
 	if w.s.File.Budget > 0 {
-		out = append(out, pair{"Budget", duration(w.s.File.Budget)})
+		out = append(out, pair("Budget", duration(w.s.File.Budget)))
 	}
 	ended := w.s.Ended
 	if ended == "" {
@@ -54,7 +55,7 @@ func (w *paperWriter) protocolPairs() []pair {
 	if !w.s.Complete {
 		ended += " (not every comparison came to its end)"
 	}
-	return append(out, pair{"Ended", ended})
+	return append(out, pair("Ended", ended))
 }
 
 func protocolWords(s *model.Study) string {
@@ -92,23 +93,23 @@ func joined(vs []int) string {
 	return strings.Join(out, ", ")
 }
 
-func (w *paperWriter) workloadTable() block {
-	t := paperTable{Caption: "Workloads", Head: cols("Workload", "What it does", "#Measured", "#Warm-up", "Outcome")}
+func (w *paperWriter) workloadTable() document.Block {
+	t := document.Table{Caption: "Workloads", Head: document.Columns("Workload", "What it does", "#Measured", "#Warm-up", "Outcome")}
 	for _, l := range w.s.File.Workloads {
 		kind := "exploratory"
 		if l.Name == w.s.Primary {
 			kind = "primary"
 		}
-		t.Rows = append(t.Rows, []entry{{Text: l.Name, Class: "strong"}, {Text: workloadLine(l)}, {Text: duration(l.Duration)}, {Text: duration(l.Warmup)}, {Text: kind}})
+		t.Rows = append(t.Rows, []document.Entry{{Text: l.Name, Class: "strong"}, {Text: workloadLine(l)}, {Text: duration(l.Duration)}, {Text: duration(l.Warmup)}, {Text: kind}})
 	}
-	return w.table(t)
+	return t.Block()
 }
 
 // caseTable lists the baseline steps and every case with what it changes, as
 // test-case sequences of adapter papers do.
-func (w *paperWriter) caseTable() block {
-	t := paperTable{Caption: "Test cases: each differs from the baseline in what its row says and in nothing else",
-		Head: cols("#Case", "Factor", "Level", "What is changed", "By", "#Runs", "#Counted")}
+func (w *paperWriter) caseTable() document.Block {
+	t := document.Table{Caption: "Test cases: each differs from the baseline in what its row says and in nothing else",
+		Head: document.Columns("#Case", "Factor", "Level", "What is changed", "By", "#Runs", "#Counted")}
 	add := func(factor, level, what, by string, runs []model.StudyRun) {
 		made, counted := "", ""
 		if runs != nil {
@@ -120,7 +121,7 @@ func (w *paperWriter) caseTable() block {
 			}
 			made, counted = strconv.Itoa(len(runs)), strconv.Itoa(n)
 		}
-		t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(len(t.Rows) + 1)}, {Text: factor, Class: "strong"}, {Text: level}, {Text: what}, {Text: by}, {Text: made}, {Text: counted}})
+		t.Rows = append(t.Rows, []document.Entry{{Text: strconv.Itoa(len(t.Rows) + 1)}, {Text: factor, Class: "strong"}, {Text: level}, {Text: what}, {Text: by}, {Text: made}, {Text: counted}})
 	}
 	for _, l := range w.s.File.Baseline {
 		if x := (state{stepFactor, l.Name}); !slices.Contains(w.states, x) {
@@ -150,7 +151,7 @@ func (w *paperWriter) caseTable() block {
 			add(x.Factor, x.Level, levelWords(l), w.by(l), runs)
 		}
 	}
-	return w.table(t)
+	return t.Block()
 }
 
 func (w *paperWriter) by(l model.StudyLevel) string {
@@ -223,52 +224,52 @@ func levelWords(l model.StudyLevel) string {
 
 // effects are the relative bars of every workload, baseline = 100%, with the
 // table behind them.
-func (w *paperWriter) effects() paperSection {
-	s := paperSection{Title: "Effect of each change", Break: true}
+func (w *paperWriter) effects() document.Section {
+	s := document.Section{Title: "Effect of each change", Break: true}
 	for _, steps := range []bool{true, false} {
-		var figs []paperFigure
+		var figs []document.Figure
 		for i, name := range workloadNames(w.s) {
 			if f, ok := w.bars(i, name, steps); ok {
-				figs = append(figs, w.figure(f))
+				figs = append(figs, f)
 			}
 		}
 		if len(figs) > 0 {
-			s.Blocks = append(s.Blocks, block{Figures: figs})
+			s.Blocks = append(s.Blocks, document.Block{Figures: figs})
 		}
 	}
 	if len(s.Blocks) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
 	for _, name := range workloadNames(w.s) {
 		if t := w.effectTable(name); len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, w.table(t))
+			s.Blocks = append(s.Blocks, t.Block())
 		}
 	}
 	return s
 }
 
-func (w *paperWriter) effectTable(workload string) paperTable {
-	t := paperTable{Head: cols("Change", "Conclusion", "#Ratio", "#Interval", "#Baseline", "#Treated", "#n", "#p", "#Smallest", "In force")}
+func (w *paperWriter) effectTable(workload string) document.Table {
+	t := document.Table{Head: document.Columns("Change", "Conclusion", "#Ratio", "#Interval", "#Baseline", "#Treated", "#n", "#p", "#Smallest", "In force")}
 	role := "exploratory: p is not corrected for the number of comparisons"
 	for _, c := range w.ordered() {
 		if c.Workload != workload {
 			continue
 		}
-		p := entry{Text: probabilityCell(c.P)}
+		p := document.Entry{Text: probabilityCell(c.P)}
 		if c.PHolm != nil {
 			p.Sub = "Holm " + probability(*c.PHolm)
 		}
 		if c.Primary {
 			role = "the primary outcome: p is of the comparison alone and, after Holm, of all of them together"
 		}
-		t.Rows = append(t.Rows, []entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion), Sub: c.Why}, {Text: dash(c.Ratio, relative), Class: "strong"},
+		t.Rows = append(t.Rows, []document.Entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion), Sub: c.Why}, {Text: dash(c.Ratio, relative), Class: "strong"},
 			{Text: orDash(interval(c.CILow, c.CIHigh, relative))}, {Text: positive(c.Baseline, c.Unit)}, {Text: positive(c.Treated, c.Unit)}, {Text: strconv.Itoa(c.N)}, p,
 			{Text: dash(c.Smallest, change)}, {Text: inForceCell(c)}})
 	}
 	t.Caption = workload + ", " + role + ". Ratio is treated over baseline; Smallest is the smallest effect that so many blocks would have shown nine times in ten."
 	if w.paperProtocol() {
 		t.Caption = workload + ". Ratio is treated over baseline; protocol paper has no interval and no test."
-		t.drop("Interval", "p", "Smallest")
+		t.Drop("Interval", "p", "Smallest")
 	}
 	return t
 }

@@ -2,55 +2,31 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
-// ladder is the way from memory to storage, where the study climbed it.
-func (w *paperWriter) ladder() paperSection {
-	rungs := ladderOf(w.r)
-	if len(rungs) == 0 {
-		return paperSection{}
-	}
-	f := paperFigure{Caption: "The ladder: each rung adds one part of the way from memory to storage", Rows: true, Legend: []legend{{"value", "measured", ""}, {"ceiling", "ceiling", ""}, {"mark", "predicted", ""}}}
-	t := paperTable{Fold: "The numbers behind this figure", Caption: "Rungs of the ladder", Head: cols("Rung", "#Measured", "#Predicted", "#Ceiling", "#Share", "How")}
-	for _, r := range rungs {
-		if r.Seen {
-			f.Panels = append(f.Panels, panel{r.Rung.Rung + ": " + r.Words, r.SVG})
-			t.Rows = append(t.Rows, []entry{{Text: r.Rung.Rung, Class: "strong"}, {Text: rate(r.Measured)}, {Text: predictedCell(r.Rung)}, {Text: rate(r.Ceiling)}, {Text: r.Share}, {Text: r.Method, Sub: r.Formula}})
-			continue
-		}
-		t.Rows = append(t.Rows, []entry{{Text: r.Rung.Rung, Class: "strong"}, {Text: "not seen", Class: "missing"}, {Text: predictedCell(r.Rung)}, {}, {}, {Text: unseenWords(r.Rung)}})
-	}
-	s := paperSection{Title: "The ladder"}
-	if len(f.Panels) > 0 {
-		s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
-	}
-	s.Blocks = append(s.Blocks, w.table(t))
-	return s
-}
-
 // nothing lists what a reader can stop trying, and what they still cannot know.
-func (w *paperWriter) nothing() paperSection {
-	s := paperSection{Title: "What did nothing, cost something, or has no answer"}
-	t := paperTable{Caption: "Changes of the primary outcome that are not recommended, and why", Head: cols("Change", "Came to", "#Ratio", "#Interval", "#n", "#Would have seen", "Why")}
+func (w *paperWriter) nothing() document.Section {
+	s := document.Section{Title: "What did nothing, cost something, or has no answer"}
+	t := document.Table{Caption: "Changes of the primary outcome that are not recommended, and why", Head: document.Columns("Change", "Came to", "#Ratio", "#Interval", "#n", "#Would have seen", "Why")}
 	rest := slices.DeleteFunc(primaries(w.s), func(c model.StudyComparison) bool { return c.Conclusion == model.StudyGain })
 	rest = append(rest, inForce(w.s)...)
 	for _, c := range rest {
-		t.Rows = append(t.Rows, []entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion)}, {Text: dash(c.Ratio, relative)}, {Text: orDash(interval(c.CILow, c.CIHigh, relative))},
+		t.Rows = append(t.Rows, []document.Entry{{Text: named(c), Class: "strong"}, {Text: conclusionWords(w.s, c.Conclusion)}, {Text: dash(c.Ratio, relative)}, {Text: orDash(interval(c.CILow, c.CIHigh, relative))},
 			{Text: strconv.Itoa(c.N)}, {Text: dash(c.Smallest, change)}, {Text: w.whyNot(c)}})
 	}
 	if len(t.Rows) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, w.table(t))
+	s.Blocks = append(s.Blocks, t.Block())
 	return s
 }
 
@@ -118,27 +94,27 @@ func aaOf(s *model.Study, workload string) aa {
 
 // noise is how much equal runs differ, which runs were thrown out, and all of
 // them in the order they were made.
-func (w *paperWriter) noise() paperSection {
-	s := paperSection{Title: "Noise: equal runs, discarded runs, drift", Break: true}
-	var figs []paperFigure
-	t := paperTable{Caption: "A/A: pairs of runs between which nothing was changed. What they differ by is noise; a mean away from 100% would put the study in doubt.",
-		Head: cols("Workload", "#Pairs", "#Mean ratio", "#Range of ratios", "#Typical difference")}
+func (w *paperWriter) noise() document.Section {
+	s := document.Section{Title: "Noise: equal runs, discarded runs, drift", Break: true}
+	var figs []document.Figure
+	t := document.Table{Caption: "A/A: pairs of runs between which nothing was changed. What they differ by is noise; a mean away from 100% would put the study in doubt.",
+		Head: document.Columns("Workload", "#Pairs", "#Mean ratio", "#Range of ratios", "#Typical difference")}
 	for i, name := range workloadNames(w.s) {
 		if f, ok := w.inOrder(i, name); ok {
-			figs = append(figs, w.figure(f))
+			figs = append(figs, f)
 		}
 		if a := aaOf(w.s, name); a.n > 0 {
 			r := spanOf(a.ratios)
-			t.Rows = append(t.Rows, []entry{{Text: name, Class: "strong"}, {Text: strconv.Itoa(a.n)}, {Text: relative(&a.mean)}, {Text: relative(&r.Low) + " to " + relative(&r.Top)}, {Text: percent(a.noise)}})
+			t.Rows = append(t.Rows, []document.Entry{{Text: name, Class: "strong"}, {Text: strconv.Itoa(a.n)}, {Text: relative(&a.mean)}, {Text: relative(&r.Low) + " to " + relative(&r.Top)}, {Text: percent(a.noise)}})
 		}
 	}
 	if len(figs) > 0 {
-		s.Blocks = append(s.Blocks, block{Figures: figs})
+		s.Blocks = append(s.Blocks, document.Block{Figures: figs})
 	}
 	if len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, w.table(t))
+		s.Blocks = append(s.Blocks, t.Block())
 	} else {
-		s.Blocks = append(s.Blocks, block{Note: "No A/A runs were made, so the noise of this set-up is not known from equal runs."})
+		s.Blocks = append(s.Blocks, document.Block{Note: "No A/A runs were made, so the noise of this set-up is not known from equal runs."})
 	}
 	s.Blocks = append(s.Blocks, w.discarded()...)
 	return s
@@ -170,10 +146,10 @@ func (w *paperWriter) stateOfGroup(d model.StudyDiscarded) state {
 
 // inOrder shows every run of a workload where it was made: a drift shows as a
 // slope of the baseline, a disturbance as a dip of neighbours.
-func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
+func (w *paperWriter) inOrder(i int, workload string) (document.Figure, bool) {
 	base := w.baseline(workload)
 	if base.N == 0 || base.Mean <= 0 {
-		return paperFigure{}, false
+		return document.Figure{}, false
 	}
 	d := chart.Dots{XUnit: "run", YUnit: "%", Marks: []chart.Mark{{Y: 100}}}
 	n := map[string]int{}
@@ -194,8 +170,8 @@ func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
 		rel := *r.Value / base.Mean
 		d.Dots = append(d.Dots, chart.Dot{X: float64(r.N), Y: rel * 100, Class: class, Title: fmt.Sprintf("run %d, %s: %s", r.N, w.stateOf(r).name(), relative(&rel))})
 	}
-	f := paperFigure{Caption: workload + ": every run in the order it was made, relative to the mean of the baseline", Note: "The vertical axis need not start at zero."}
-	for _, l := range []legend{{"before", "baseline", ""}, {"after", "with a change", ""}, {"control", "A/A", ""}, {"crosskey", "not counted", ""}} {
+	f := document.Figure{Caption: workload + ": every run in the order it was made, relative to the mean of the baseline", Note: "The vertical axis need not start at zero."}
+	for _, l := range []document.Legend{legend("before", "baseline", ""), legend("after", "with a change", ""), legend("control", "A/A", ""), legend("crosskey", "not counted", "")} {
 		key := l.Class
 		if key == "crosskey" {
 			key = "out"
@@ -205,18 +181,18 @@ func (w *paperWriter) inOrder(i int, workload string) (paperFigure, bool) {
 			f.Legend = append(f.Legend, l)
 		}
 	}
-	f.Legend = append(f.Legend, legend{"s5", "mean of the baseline", fmt.Sprintf("n = %d", base.N)})
+	f.Legend = append(f.Legend, legend("s5", "mean of the baseline", fmt.Sprintf("n = %d", base.N)))
 	d.Figure = chart.Figure{ID: fmt.Sprintf("order-%d", i), Title: f.Caption, Desc: unit.Count(len(d.Dots), "run")}
-	f.Panels = []panel{{SVG: template.HTML(d.SVG())}} // chart escapes every text
+	f.Panels = []document.Panel{{Chart: d}}
 	return f, true
 }
 
 // discarded are the runs that do not count, each with what kept it out.
-func (w *paperWriter) discarded() []block {
-	var out []block
+func (w *paperWriter) discarded() []document.Block {
+	var out []document.Block
 	if len(w.s.Discarded) > 0 {
-		t := paperTable{Caption: "Groups of runs that did not agree and were made again. They are kept here because making runs again until they agree favours what agrees.",
-			Head: cols("Change", "Workload", "Runs", "Values", "#RSD")}
+		t := document.Table{Caption: "Groups of runs that did not agree and were made again. They are kept here because making runs again until they agree favours what agrees.",
+			Head: document.Columns("Change", "Workload", "Runs", "Values", "#RSD")}
 		for _, d := range w.s.Discarded {
 			values, runs := "", ""
 			for i, v := range d.Values {
@@ -225,20 +201,20 @@ func (w *paperWriter) discarded() []block {
 			for i, n := range d.Runs {
 				runs += comma(i) + strconv.Itoa(n)
 			}
-			t.Rows = append(t.Rows, []entry{{Text: w.stateOfGroup(d).name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
+			t.Rows = append(t.Rows, []document.Entry{{Text: w.stateOfGroup(d).name(), Class: "strong"}, {Text: d.Workload}, {Text: runs}, {Text: values}, {Text: percent(d.RSD)}})
 		}
-		out = append(out, w.table(t))
+		out = append(out, t.Block())
 	}
-	t := paperTable{Caption: "Runs that were not counted, and what kept them out", Head: cols("#Run", "State", "Workload", "#Outcome", "Why")}
+	t := document.Table{Caption: "Runs that were not counted, and what kept them out", Head: document.Columns("#Run", "State", "Workload", "#Outcome", "Why")}
 	for _, r := range w.s.Runs {
 		if !r.Counted && r.Why != "" {
-			t.Rows = append(t.Rows, []entry{{Text: strconv.Itoa(r.N)}, {Text: w.stateOf(r).name(), Class: "strong"}, {Text: r.Workload}, {Text: runOutcome(r)}, {Text: r.Why}})
+			t.Rows = append(t.Rows, []document.Entry{{Text: strconv.Itoa(r.N)}, {Text: w.stateOf(r).name(), Class: "strong"}, {Text: r.Workload}, {Text: runOutcome(r)}, {Text: r.Why}})
 		}
 	}
 	if len(t.Rows) > 0 {
-		return append(out, w.table(t))
+		return append(out, t.Block())
 	}
-	return append(out, block{Note: "No run was left out."})
+	return append(out, document.Block{Note: "No run was left out."})
 }
 
 func comma(i int) string {

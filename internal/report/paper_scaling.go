@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
@@ -158,29 +158,29 @@ func (w *paperWriter) onlyField(x state, base, fields map[string]string, field s
 }
 
 // scaling shows how the outcome follows a number of clients or streams.
-func (w *paperWriter) scaling() paperSection {
-	s := paperSection{Title: "Scaling"}
-	t := paperTable{Fold: "The numbers behind these figures", Caption: "Outcome by number of clients or streams: mean and range of the counted runs",
-		Head: cols("Workload", "Varied", "#Value", "#All together", "#Range", "#Each client", "#n", "#Of linear")}
-	var figs []paperFigure
+func (w *paperWriter) scaling() document.Section {
+	s := document.Section{Title: "Scaling"}
+	t := document.Table{Fold: "The numbers behind these figures", Caption: "Outcome by number of clients or streams: mean and range of the counted runs",
+		Head: document.Columns("Workload", "Varied", "#Value", "#All together", "#Range", "#Each client", "#n", "#Of linear")}
+	var figs []document.Figure
 	for i, name := range workloadNames(w.s) {
 		for _, field := range []string{"clients", "streams"} {
 			points := w.along(name, field)
 			if len(points) < 3 || points[0].x <= 0 {
 				continue
 			}
-			figs = append(figs, w.figure(w.trend(fmt.Sprintf("scaling-%d-%s", i, field), name, field, points)))
+			figs = append(figs, w.trend(fmt.Sprintf("scaling-%d-%s", i, field), name, field, points))
 			w.scalingRows(&t, name, field, points)
 		}
 	}
 	if len(figs) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, block{Figures: figs}, w.table(t))
+	s.Blocks = append(s.Blocks, document.Block{Figures: figs}, t.Block())
 	return s
 }
 
-func (w *paperWriter) trend(id, workload, field string, points []atPoint) paperFigure {
+func (w *paperWriter) trend(id, workload, field string, points []atPoint) document.Figure {
 	u := points[0].runs[0].Unit
 	all := chart.Curve{Name: "all together", Class: "s1"}
 	each := chart.Curve{Name: "each client, mean", Class: "s2"}
@@ -206,13 +206,13 @@ func (w *paperWriter) trend(id, workload, field string, points []atPoint) paperF
 	if c := number(w.r.Verdict.Ceiling); c != nil && u == "bit/s" && *c <= top*1.6 {
 		t.Marks = []chart.Mark{{Y: *c / div, Label: "ceiling " + rate(w.r.Verdict.Ceiling)}}
 	}
-	f := paperFigure{Caption: workload + ": " + w.outcomeOf(workload, u) + " as " + field + " are added",
-		Legend: []legend{{"s1", "all together", ""}, {"s5", "linear from the first", ""}}, Note: "Mean of the counted runs; whiskers are their range."}
+	f := document.Figure{Caption: workload + ": " + w.outcomeOf(workload, u) + " as " + field + " are added",
+		Legend: []document.Legend{legend("s1", "all together", ""), legend("s5", "linear from the first", "")}, Note: "Mean of the counted runs; whiskers are their range."}
 	if len(each.Spots) > 0 {
-		f.Legend = slices.Insert(f.Legend, 1, legend{"s2", "each client, mean", "range over clients and runs"})
+		f.Legend = slices.Insert(f.Legend, 1, legend("s2", "each client, mean", "range over clients and runs"))
 	}
 	t.Figure = chart.Figure{ID: id, Title: f.Caption, Desc: desc}
-	f.Panels = []panel{{SVG: template.HTML(t.SVG())}} // chart escapes every text
+	f.Panels = []document.Panel{{Chart: t}}
 	return f
 }
 
@@ -240,7 +240,7 @@ func perClient(runs []model.StudyRun) []float64 {
 	return out
 }
 
-func (w *paperWriter) scalingRows(t *paperTable, workload, field string, points []atPoint) {
+func (w *paperWriter) scalingRows(t *document.Table, workload, field string, points []atPoint) {
 	first := spanOf(valuesOf(points[0].runs, outcomeValue)).Mean / points[0].x
 	for _, p := range points {
 		u := p.runs[0].Unit
@@ -252,7 +252,7 @@ func (w *paperWriter) scalingRows(t *paperTable, workload, field string, points 
 		if first > 0 && p.x > 0 {
 			of = percent(v.Mean / (first * p.x))
 		}
-		t.Rows = append(t.Rows, []entry{{Text: workload}, {Text: field}, {Text: sig(p.x), Class: "strong"}, {Text: outcome(v.Mean, u), Class: "strong"},
+		t.Rows = append(t.Rows, []document.Entry{{Text: workload}, {Text: field}, {Text: sig(p.x), Class: "strong"}, {Text: outcome(v.Mean, u), Class: "strong"},
 			{Text: outcome(v.Low, u) + " to " + outcome(v.Top, u)}, {Text: each}, {Text: fmt.Sprint(v.N)}, {Text: of}})
 	}
 }

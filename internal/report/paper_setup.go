@@ -7,39 +7,20 @@ import (
 	"strings"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
-// setupView draws the hosts of a study: those that send on the left, those
-// that receive on the right, what lies between in the middle.
-type setupView struct {
-	Left, Right []hostCard
-	Wire        string
-	Role        [2]string
-	Alone       bool // no host sends to another: storage of one host
-}
-
-// hostCard is one host of the drawing.
-type hostCard struct {
-	Name, Reach string
-	System      string
-	CPU         string
-	NICs        []nicCard
-}
-
-// nicCard is one interface: speed, MTU, slot.
-type nicCard struct{ Name, Speed, MTU, Slot string }
-
 // recommendation is what a reader sets: only what earned it.
-func (w *paperWriter) recommendation() paperSection {
-	s := paperSection{Title: "Recommended settings"}
+func (w *paperWriter) recommendation() document.Section {
+	s := document.Section{Title: "Recommended settings"}
 	if len(w.s.Recommended) == 0 {
 		why := "No setting earned a recommendation: a gain of the primary outcome, after correction for all changes that were tried, is what it takes."
-		s.Blocks = append(s.Blocks, block{Text: why})
+		s.Blocks = append(s.Blocks, document.Block{Text: why})
 		return s
 	}
-	t := paperTable{Caption: "Recommended configuration. Only what earned it is listed: a gain on " + w.s.Primary + " that stands after correction for all changes tried.",
-		Head: cols("Setting", "Host", "Default", "Before", "Recommended", "#Gain", "#Interval", "#n", "Why")}
+	t := document.Table{Caption: "Recommended configuration. Only what earned it is listed: a gain on " + w.s.Primary + " that stands after correction for all changes tried.",
+		Head: document.Columns("Setting", "Host", "Default", "Before", "Recommended", "#Gain", "#Interval", "#n", "Why")}
 	for _, a := range w.s.Recommended {
 		gain, ci, n := "", "", ""
 		if c, ok := w.earned(a); ok {
@@ -48,7 +29,7 @@ func (w *paperWriter) recommendation() paperSection {
 				ci = "none: of protocol " + w.s.Protocol
 			}
 		}
-		t.Rows = append(t.Rows, []entry{settingEntry(a), {Text: a.Host}, valueEntry(a.Default), valueEntry(a.Before),
+		t.Rows = append(t.Rows, []document.Entry{settingEntry(a), {Text: a.Host}, valueEntry(a.Default), valueEntry(a.Before),
 			{Text: a.Value, Class: "mono strong"}, {Text: gain, Class: "strong"}, {Text: ci}, {Text: n}, {Text: a.Why, Sub: a.Factor}})
 	}
 	state := "Every change of the study was put back: none of these is in force by it. To apply them: linerate tune."
@@ -56,7 +37,7 @@ func (w *paperWriter) recommendation() paperSection {
 		state = "NOT every change of the study was put back: see what was changed."
 	}
 	t.Notes = []string{"Default is the kernel's own value, Before what was found when the study began. " + state}
-	s.Blocks = append(s.Blocks, w.table(t))
+	s.Blocks = append(s.Blocks, t.Block())
 	return s
 }
 
@@ -79,34 +60,34 @@ func (w *paperWriter) earned(a model.StudyAdvice) (model.StudyComparison, bool) 
 	return model.StudyComparison{}, false
 }
 
-func settingEntry(a model.StudyAdvice) entry {
+func settingEntry(a model.StudyAdvice) document.Entry {
 	if a.Setting == "" {
-		return entry{Text: a.Instruct}
+		return document.Entry{Text: a.Instruct}
 	}
-	return entry{Text: a.Setting, Sub: a.Target, Class: "mono"}
+	return document.Entry{Text: a.Setting, Sub: a.Target, Class: "mono"}
 }
 
-func valueEntry(v string) entry {
+func valueEntry(v string) document.Entry {
 	if v == "" {
-		return entry{Text: unknown, Class: "missing"}
+		return document.Entry{Text: unknown, Class: "missing"}
 	}
-	return entry{Text: v, Class: "mono"}
+	return document.Entry{Text: v, Class: "mono"}
 }
 
 // setup draws the hosts and lists what each setting was.
-func (w *paperWriter) setup() paperSection {
-	s := paperSection{Title: "Set-up"}
+func (w *paperWriter) setup() document.Section {
+	s := document.Section{Title: "Set-up"}
 	v := w.drawn()
-	s.Blocks = append(s.Blocks, block{Setup: &v}, block{Note: "Hosts and interfaces as they were found, before the steps of the baseline."})
+	s.Blocks = append(s.Blocks, document.Block{Setup: &v}, document.Block{Note: "Hosts and interfaces as they were found, before the steps of the baseline."})
 	if t, ok := w.settingTable(); ok {
-		s.Blocks = append(s.Blocks, w.table(t))
+		s.Blocks = append(s.Blocks, t.Block())
 	}
 	return s
 }
 
-func (w *paperWriter) drawn() setupView {
+func (w *paperWriter) drawn() document.Setup {
 	left, right := w.roles()
-	v := setupView{Wire: w.r.Topology, Role: [2]string{"sends", "receives"}, Alone: len(right) == 0}
+	v := document.Setup{Wire: w.r.Topology, Role: [2]string{"sends", "receives"}, Alone: len(right) == 0}
 	for _, h := range left {
 		v.Left = append(v.Left, w.card(h))
 	}
@@ -164,8 +145,8 @@ func (w *paperWriter) factsOf(host string) *model.Facts {
 // hosts has all.
 const maxNICs = 3
 
-func (w *paperWriter) card(host string) hostCard {
-	c := hostCard{Name: host, Reach: w.s.File.Hosts[host]}
+func (w *paperWriter) card(host string) document.Host {
+	c := document.Host{Name: host, Reach: w.s.File.Hosts[host]}
 	f := w.factsOf(host)
 	if f == nil {
 		c.System = "no facts of it were kept"
@@ -191,13 +172,13 @@ func (w *paperWriter) card(host string) hostCard {
 		c.NICs = append(c.NICs, nicCardOf(n))
 	}
 	if more > 0 {
-		c.NICs = append(c.NICs, nicCard{Name: fmt.Sprintf("and %d more", more)})
+		c.NICs = append(c.NICs, document.NIC{Name: fmt.Sprintf("and %d more", more)})
 	}
 	return c
 }
 
-func nicCardOf(n model.NIC) nicCard {
-	c := nicCard{Name: n.Name, MTU: fmt.Sprintf("MTU %d", n.MTU), Speed: "speed " + unknown}
+func nicCardOf(n model.NIC) document.NIC {
+	c := document.NIC{Name: n.Name, MTU: fmt.Sprintf("MTU %d", n.MTU), Speed: "speed " + unknown}
 	if v, ok := n.Speed.Get(); ok {
 		c.Speed = v.String()
 	}
@@ -222,9 +203,9 @@ type settingKey struct{ host, setting, target string }
 
 // settingTable lists everything that the study could change: default, before,
 // in the baseline, tried, recommended.
-func (w *paperWriter) settingTable() (paperTable, bool) {
-	t := paperTable{Caption: "Settings of the study: the kernel's default, what was found, what the baseline had, what was tried, what is recommended",
-		Head: cols("Setting", "Host", "Default", "Before", "Baseline", "Tried", "Recommended")}
+func (w *paperWriter) settingTable() (document.Table, bool) {
+	t := document.Table{Caption: "Settings of the study: the kernel's default, what was found, what the baseline had, what was tried, what is recommended",
+		Head: document.Columns("Setting", "Host", "Default", "Before", "Baseline", "Tried", "Recommended")}
 	known := map[settingKey]model.StudyAdvice{}
 	for _, a := range slices.Concat(w.s.Reverted, w.s.Recommended) {
 		known[settingKey{a.Host, a.Setting, a.Target}] = a
@@ -256,16 +237,16 @@ func (w *paperWriter) settingTable() (paperTable, bool) {
 			a = w.resolved(k)
 		}
 		before := cmp.Or(a.Before, w.read(k))
-		rec := entry{Text: "as it was"}
+		rec := document.Entry{Text: "as it was"}
 		for _, r := range w.s.Recommended {
 			if k.host == r.Host && k.setting == r.Setting && (k.target == r.Target || k.target == "") {
 				if rec.Class != "" {
 					r.Value = rec.Text + "; " + r.Value
 				}
-				rec = entry{Text: r.Value, Class: "mono strong"}
+				rec = document.Entry{Text: r.Value, Class: "mono strong"}
 			}
 		}
-		t.Rows = append(t.Rows, []entry{{Text: k.setting, Sub: k.target, Class: "mono"}, {Text: k.host}, valueEntry(a.Default), valueEntry(before),
+		t.Rows = append(t.Rows, []document.Entry{{Text: k.setting, Sub: k.target, Class: "mono"}, {Text: k.host}, valueEntry(a.Default), valueEntry(before),
 			valueEntry(cmp.Or(base[k], before)), {Text: strings.Join(tried[k], "; "), Class: "mono"}, rec})
 	}
 	return t, len(order) > 0

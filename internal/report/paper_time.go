@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 )
 
@@ -22,21 +22,21 @@ const (
 
 // overTime shows the outcome second by second: every run of a state as a thin
 // line, their median as a thick one, all states of a workload on the same axes.
-func (w *paperWriter) overTime() paperSection {
-	s := paperSection{Title: "Rate over time"}
+func (w *paperWriter) overTime() document.Section {
+	s := document.Section{Title: "Rate over time"}
 	for i, name := range workloadNames(w.s) {
 		if f, ok := w.seconds(i, name); ok {
-			s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
+			s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
 		}
 	}
 	if len(s.Blocks) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
 	s.Blocks = append(s.Blocks, w.courseTable("Seconds", "second", workloadNames(w.s), perSecond))
 	return s
 }
 
-func (w *paperWriter) seconds(i int, workload string) (paperFigure, bool) {
+func (w *paperWriter) seconds(i int, workload string) (document.Figure, bool) {
 	f, u, ok := w.course(fmt.Sprintf("seconds-%d", i), workload, course{"s", 1, perSecond})
 	f.Caption = workload + ": " + outcomeName(u) + " in each second, in " + f.Caption
 	f.Note = "All panels of this figure have the same axes. A point stands for the second that ends there, in long runs for the mean of several." + f.Note
@@ -48,8 +48,8 @@ func perSecond(r model.StudyRun) []float64 { return r.PerSecond }
 func perFrame(r model.StudyRun) []float64 { return r.PerFrame }
 
 // perFrames shows the rate of each frame of the streams, likewise.
-func (w *paperWriter) perFrames() paperSection {
-	s := paperSection{Title: "Rate of each frame"}
+func (w *paperWriter) perFrames() document.Section {
+	s := document.Section{Title: "Rate of each frame"}
 	var of []string
 	for i, name := range workloadNames(w.s) {
 		each := 1
@@ -68,7 +68,7 @@ func (w *paperWriter) perFrames() paperSection {
 			what = fmt.Sprintf("the slowest of %d frames in a row", each)
 		}
 		f.Note = "All panels of this figure have the same axes. A point is " + what + ", of several streams and hosts the slowest; 0 is one that was dropped." + f.Note
-		s.Blocks = append(s.Blocks, block{Figures: []paperFigure{w.figure(f)}})
+		s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
 		of = append(of, name)
 	}
 	if len(of) > 0 {
@@ -86,7 +86,7 @@ type course struct {
 
 // course draws the runs of all states of a workload; the caption is the name of the
 // scale. It tells the unit of the outcome.
-func (w *paperWriter) course(id, workload string, of course) (paperFigure, string, bool) {
+func (w *paperWriter) course(id, workload string, of course) (document.Figure, string, bool) {
 	top, right, u := 0.0, 0.0, ""
 	for _, x := range w.states {
 		for _, r := range w.counted(x, workload) {
@@ -99,10 +99,10 @@ func (w *paperWriter) course(id, workload string, of course) (paperFigure, strin
 		}
 	}
 	if right < 2*of.every {
-		return paperFigure{}, "", false // one second is a point, not a course
+		return document.Figure{}, "", false // one second is a point, not a course
 	}
 	div, name := outcomeScale(top, u)
-	f := paperFigure{Caption: name, Legend: []legend{{"thinkey", "each counted run", ""}, {"s1", "their median", ""}}}
+	f := document.Figure{Caption: name, Legend: []document.Legend{legend("thinkey", "each counted run", ""), legend("s1", "their median", "")}}
 	most := 1 // runs that one thin line stands for
 	for j, x := range w.states {
 		runs := w.counted(x, workload)
@@ -123,7 +123,7 @@ func (w *paperWriter) course(id, workload string, of course) (paperFigure, strin
 		c.Mid = of.points(medianCourse(runs, of.of), div)
 		title := fmt.Sprintf("%s, n = %d", x.name(), n)
 		c.Figure = chart.Figure{ID: fmt.Sprintf("%s-%d", id, j), Title: title, Desc: of.words(runs)}
-		f.Panels = append(f.Panels, panel{title, template.HTML(c.SVG())}) // chart escapes every text
+		f.Panels = append(f.Panels, panel(title, c))
 	}
 	if most > 1 {
 		f.Note += fmt.Sprintf(" Of states with more than %d runs some are drawn, evenly chosen; the medians are of all.", maxLines)
@@ -175,9 +175,9 @@ func (c course) words(runs []model.StudyRun) string {
 
 // courseTable is the course in numbers: the slowest and fastest second or frame, and
 // how even they were.
-func (w *paperWriter) courseTable(many, one string, workloads []string, of func(model.StudyRun) []float64) block {
-	t := paperTable{Fold: "The numbers behind these figures", Caption: many + " of the counted runs: slowest, median, fastest, and their relative standard deviation",
-		Head: cols("Workload", "State", "#Slowest "+one, "#Median", "#Fastest "+one, "#RSD", "#Runs", "#"+many)}
+func (w *paperWriter) courseTable(many, one string, workloads []string, of func(model.StudyRun) []float64) document.Block {
+	t := document.Table{Fold: "The numbers behind these figures", Caption: many + " of the counted runs: slowest, median, fastest, and their relative standard deviation",
+		Head: document.Columns("Workload", "State", "#Slowest "+one, "#Median", "#Fastest "+one, "#RSD", "#Runs", "#"+many)}
 	for _, name := range workloads {
 		for _, x := range w.states {
 			runs := w.counted(x, name)
@@ -191,11 +191,11 @@ func (w *paperWriter) courseTable(many, one string, workloads []string, of func(
 			}
 			mid, _ := median(all)
 			u := runs[0].Unit
-			t.Rows = append(t.Rows, []entry{{Text: name}, {Text: x.name(), Class: "strong"}, {Text: outcome(v.Low, u)}, {Text: outcome(mid, u)}, {Text: outcome(v.Top, u)},
+			t.Rows = append(t.Rows, []document.Entry{{Text: name}, {Text: x.name(), Class: "strong"}, {Text: outcome(v.Low, u)}, {Text: outcome(mid, u)}, {Text: outcome(v.Top, u)},
 				{Text: rsd(all)}, {Text: strconv.Itoa(len(runs))}, {Text: strconv.Itoa(v.N)}})
 		}
 	}
-	return w.table(t)
+	return t.Block()
 }
 
 // rsd is the standard deviation (n − 1) over the mean.
@@ -214,12 +214,12 @@ func rsd(vs []float64) string {
 }
 
 // perCore is a table of shades: every core of each host in every state.
-func (w *paperWriter) perCore() paperSection {
-	s := paperSection{Title: "CPU per core"}
+func (w *paperWriter) perCore() document.Section {
+	s := document.Section{Title: "CPU per core"}
 	for _, name := range workloadNames(w.s) {
 		for _, host := range w.coreHosts(name) {
 			if t, ok := w.coreTable(name, host); ok {
-				s.Blocks = append(s.Blocks, w.table(t))
+				s.Blocks = append(s.Blocks, t.Block())
 			}
 		}
 	}
@@ -238,21 +238,21 @@ func (w *paperWriter) coreHosts(workload string) []string {
 	return sorted(seen)
 }
 
-func (w *paperWriter) coreTable(workload, host string) (paperTable, bool) {
+func (w *paperWriter) coreTable(workload, host string) (document.Table, bool) {
 	names, rows, cores := w.coreRows(workload, host)
-	t := paperTable{Heat: true, Caption: fmt.Sprintf("%s: busy share of each core of %s, mean of the counted runs", workload, host), Head: cols("State", "#n")}
+	t := document.Table{Heat: true, Caption: fmt.Sprintf("%s: busy share of each core of %s, mean of the counted runs", workload, host), Head: document.Columns("State", "#n")}
 	keep := busiest(rows, cores)
 	for _, i := range keep {
-		t.Head = append(t.Head, column{Name: "CPU " + strconv.Itoa(i), Num: true})
+		t.Head = append(t.Head, document.Column{Name: "CPU " + strconv.Itoa(i), Num: true})
 	}
 	for j, row := range rows {
-		line := []entry{{Text: names[j], Class: "strong"}, {Text: strconv.Itoa(row[0].N)}}
+		line := []document.Entry{{Text: names[j], Class: "strong"}, {Text: strconv.Itoa(row[0].N)}}
 		for _, i := range keep {
 			if i >= len(row) {
-				line = append(line, entry{Text: "–", Class: "missing"})
+				line = append(line, document.Entry{Text: "–", Class: "missing"})
 				continue
 			}
-			line = append(line, entry{Text: percent(row[i].Mean), Class: shade(row[i].Mean)})
+			line = append(line, document.Entry{Text: percent(row[i].Mean), Class: shade(row[i].Mean)})
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -325,23 +325,23 @@ func busiest(rows [][]span, cores int) []int {
 
 // latency is a table: percentiles of runs are listed side by side, never
 // averaged; what is shown is the range of each over the runs.
-func (w *paperWriter) latency() paperSection {
-	t := paperTable{Caption: "Latency from the intended start. Percentiles of runs are not averaged: each cell is the range over the counted runs.",
-		Head: cols("Workload", "State", "#p50", "#p99", "#Slowest", "#n")}
+func (w *paperWriter) latency() document.Section {
+	t := document.Table{Caption: "Latency from the intended start. Percentiles of runs are not averaged: each cell is the range over the counted runs.",
+		Head: document.Columns("Workload", "State", "#p50", "#p99", "#Slowest", "#n")}
 	for _, name := range workloadNames(w.s) {
 		for _, x := range w.states {
 			runs := slices.DeleteFunc(w.counted(x, name), func(r model.StudyRun) bool { return r.P50 == 0 && r.P99 == 0 && r.Max == 0 })
 			if len(runs) == 0 {
 				continue
 			}
-			t.Rows = append(t.Rows, []entry{{Text: name}, {Text: x.name(), Class: "strong"}, {Text: times(runs, func(r model.StudyRun) time.Duration { return r.P50 })},
+			t.Rows = append(t.Rows, []document.Entry{{Text: name}, {Text: x.name(), Class: "strong"}, {Text: times(runs, func(r model.StudyRun) time.Duration { return r.P50 })},
 				{Text: times(runs, func(r model.StudyRun) time.Duration { return r.P99 })}, {Text: times(runs, func(r model.StudyRun) time.Duration { return r.Max })}, {Text: strconv.Itoa(len(runs))}})
 		}
 	}
 	if len(t.Rows) == 0 {
-		return paperSection{}
+		return document.Section{}
 	}
-	return paperSection{Title: "Latency", Blocks: []block{w.table(t)}}
+	return document.Section{Title: "Latency", Blocks: []document.Block{t.Block()}}
 }
 
 func times(runs []model.StudyRun, f func(model.StudyRun) time.Duration) string {

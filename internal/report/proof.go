@@ -2,54 +2,76 @@ package report
 
 import (
 	"fmt"
-	"html/template"
-	"slices"
 	"strconv"
 	"strings"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
 
-// proofView is the proof as the page shows it.
-type proofView struct {
-	*model.Proof
-	Headline string
-	Sentence string
-	Control  string
-	SVG      template.HTML
-	Legend   []legend
-	Groups   []group
-}
-
-// group sums up the runs of one kind.
-type group struct {
-	Name           string
-	N              int
-	Low, Mid, High string
-}
-
-func proofOf(p *model.Proof, ceiling *unit.BitRate) *proofView {
+// proofSection is what the change did.
+func proofSection(r *model.Results) document.Section {
+	s := document.Section{Title: "Proof"}
+	p := r.Proof
 	if p == nil {
-		return nil
+		s.Blocks = append(s.Blocks, document.Block{For: document.Page, Note: "Nothing was changed in this run, so there is nothing to prove."})
+		if g := r.Verdict.ExpectedGain; g != nil {
+			s.Blocks = append(s.Blocks, document.Block{For: document.Terminal, Text: "None. " + expected(g)})
+		}
+	} else {
+		s.Blocks = append(s.Blocks, proofBlocks(r)...)
 	}
-	v := &proofView{Proof: p, Headline: proofHeadline(p), Control: controlSentence(p)}
-	v.Sentence = proofSentence(p)
-	if p.Ratio != nil && (p.Effect == "gain" || p.Effect == "loss") {
-		v.Sentence = proofDetail(p)
+	t := document.Table{Caption: "Changes of this run", Head: document.Columns("Setting", "From", "To", "Why")}
+	if r.Restored {
+		t.Caption += "; all were undone"
 	}
+	for _, c := range r.Changes {
+		if c.Why == r.Verdict.Line {
+			c.Why = "the verdict above"
+		}
+		t.Rows = append(t.Rows, []document.Entry{{Text: c.Setting, Sub: c.Target, Class: "mono whole"}, {Text: c.From, Class: "mono whole"}, {Text: c.To, Class: "mono whole"}, {Text: c.Why, Sub: c.Source}})
+	}
+	if len(t.Rows) > 0 {
+		s.Blocks = append(s.Blocks, document.Block{For: document.Papers, Table: &t})
+	}
+	return s
+}
+
+// expected is what the fix is expected to bring.
+func expected(g *model.Gain) string {
+	return "Expected without this limiter: " + rate(&g.Low) + " to " + rate(&g.High) + " (" + g.Why + ")."
+}
+
+func proofBlocks(r *model.Results) []document.Block {
+	p := r.Proof
+	text := proofDetail(p) + "."
+	if c := controlSentence(p); c != "" {
+		text += " " + c + "."
+	}
+	t := document.Table{Caption: "Goodput by kind of run. Changed by: " + p.By + ". Change: " + p.Treatment, Head: document.Columns("Runs", "#n", "#Least", "#Median", "#Most")}
 	for _, g := range []struct {
 		name  string
 		rates []unit.BitRate
 	}{{"A/A check (nothing changed)", p.AA}, {"baseline", p.Baseline}, {"with the change", p.Treated}} {
 		if s := spreadOf(g.rates); s.N > 0 {
-			v.Groups = append(v.Groups, group{g.name, s.N, rate(&s.Low), rate(&s.Mid), rate(&s.Top)})
+			t.Rows = append(t.Rows, document.Cells(g.name, strconv.Itoa(s.N), rate(&s.Low), rate(&s.Mid), rate(&s.Top)))
+			t.Rows[len(t.Rows)-1][3].Class = "strong"
 		}
 	}
-	v.SVG, v.Legend = pairsChart(p, ceiling)
-	return v
+	out := []document.Block{{Strong: proofHeadline(p)}, {Text: text}}
+	if fig, ok := pairsChart(p, r.Verdict.Ceiling); ok {
+		out = append(out, document.Block{For: document.Page, Figures: []document.Figure{fig}})
+	}
+	if len(t.Rows) > 0 {
+		out = append(out, t.Block())
+	}
+	if r.Injected != "" {
+		out = append(out, document.Block{For: document.Terminal, Lines: []document.Line{{Label: "the lab", Text: r.Injected}}})
+	}
+	return append(out, document.Block{For: document.Page, Note: "Baseline and change were run in randomly ordered, neighbouring pairs whose number was fixed beforehand. The ratio is the geometric mean over the pairs; p comes from a sign-flip randomisation test on log-ratios, the interval from inverting that test."})
 }
 
 // proofHeadline is the outcome in a few words.
@@ -90,18 +112,6 @@ func proofDetail(p *model.Proof) string {
 	return fmt.Sprintf("95%% interval %s to %s, %s", factor(p.CILow), factor(p.CIHigh), tail)
 }
 
-// changesOf are the run's changes; a reason that only repeats the verdict is
-// shortened, for the page has said it.
-func changesOf(r *model.Results) []model.Change {
-	out := slices.Clone(r.Changes)
-	for i := range out {
-		if out[i].Why == r.Verdict.Line {
-			out[i].Why = "the verdict above"
-		}
-	}
-	return out
-}
-
 // controlSentence is the A/A check in one line; empty when there was none.
 func controlSentence(p *model.Proof) string {
 	if p.AAPairs == 0 {
@@ -110,10 +120,10 @@ func controlSentence(p *model.Proof) string {
 	return fmt.Sprintf("A/A check: %s, p = %s, n = %s", factor(p.AARatio), probability(p.AAP), unit.Count(p.AAPairs, "pair"))
 }
 
-func pairsChart(p *model.Proof, ceiling *unit.BitRate) (template.HTML, []legend) {
+func pairsChart(p *model.Proof, ceiling *unit.BitRate) (document.Figure, bool) {
 	n := min(len(p.Baseline), len(p.Treated))
 	if n == 0 && len(p.AA) < 2 {
-		return "", nil
+		return document.Figure{}, false
 	}
 	most := max(float64(spreadOf(p.Baseline).Top), float64(spreadOf(p.Treated).Top), float64(spreadOf(p.AA).Top))
 	c := chart.Pairs{Figure: chart.Figure{ID: "pairs", Title: "Goodput of every pair", Desc: pairsDesc(p)}}
@@ -131,11 +141,11 @@ func pairsChart(p *model.Proof, ceiling *unit.BitRate) (template.HTML, []legend)
 	for i := range n {
 		c.Pairs = append(c.Pairs, pairOf(strconv.Itoa(i+1), p.Baseline[i], p.Treated[i], div, false))
 	}
-	keys := []legend{{"before", "baseline", ""}, {"after", "with the change", ""}}
+	keys := []document.Legend{legend("before", "baseline", ""), legend("after", "with the change", "")}
 	if len(p.AA) > 1 {
-		keys = append(keys, legend{"control", "A/A: both the baseline", ""})
+		keys = append(keys, legend("control", "A/A: both the baseline", ""))
 	}
-	return template.HTML(c.SVG()), keys // chart escapes every text
+	return document.Figure{Caption: "Goodput of every pair, in the order they ran", Panels: []document.Panel{panel("", c)}, Legend: keys}, true
 }
 
 func pairOf(label string, a, b unit.BitRate, div float64, control bool) chart.Pair {

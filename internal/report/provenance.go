@@ -9,14 +9,9 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
-
-// pair is a name and what it stands for.
-type pair struct{ Name, Value string }
-
-// runRow is one run of the list of all runs.
-type runRow struct{ Label, Goodput, Bytes, Window, Started, Doubts string }
 
 // diagnosis is the run that the verdict was drawn from: the one labelled so,
 // else the first.
@@ -32,28 +27,38 @@ func diagnosis(r *model.Results) (model.Run, bool) {
 	return r.Runs[0], true
 }
 
-func provenance(r *model.Results) []pair {
-	out := []pair{{"Command", "linerate " + r.Command}, {"Build", cmp.Or(r.Build, unknown)},
-		{"Started", moment(r.Started)}, {"Took", duration(r.Took)}}
+func provenance(r *model.Results) []document.Pair {
+	out := []document.Pair{pair("Command", "linerate "+r.Command), pair("Build", cmp.Or(r.Build, unknown)), pair("Started", moment(r.Started)), pair("Took", duration(r.Took))}
+	run, ok := diagnosis(r)
+	if ok && r.Load == nil {
+		out = append(out, pair("Workload", workload(run)))
+	}
+	return append(append(out, circumstances(r, run.Clocks, "verdict")...), again(r)...)
+}
+
+// circumstances are what a run was made in; told is what the lab's doing was told
+// after.
+func circumstances(r *model.Results, clocks map[string]model.Clock, told string) (out []document.Pair) {
 	if r.Topology != "" {
-		out = append(out, pair{"Topology", r.Topology})
-	}
-	if run, ok := diagnosis(r); ok {
-		out = append(out, pair{"Workload", workload(run)})
-		for _, h := range sorted(run.Clocks) {
-			c := run.Clocks[h]
-			out = append(out, pair{"Clock of " + h, fmt.Sprintf("%s from the controller's, known to ± %s", signed(c.Offset), duration(c.Error))})
-		}
-	}
-	if r.Injected != "" {
-		out = append(out, pair{"What the lab had put in place (told after the verdict)", r.Injected})
+		out = append(out, pair("Topology", r.Topology))
 	}
 	for _, l := range r.LeftOut {
-		out = append(out, pair{"Left out", l})
+		out = append(out, pair("Left out", l))
 	}
-	out = append(out, pair{"To reproduce", "linerate " + r.Command})
+	for _, h := range sorted(clocks) {
+		out = append(out, pair("Clock of "+h, fmt.Sprintf("%s from the controller's, known to ± %s", signed(clocks[h].Offset), duration(clocks[h].Error))))
+	}
+	if r.Injected != "" {
+		out = append(out, pair("What the lab had put in place (told after the "+told+")", r.Injected))
+	}
+	return out
+}
+
+// again are the commands that do it once more.
+func again(r *model.Results) []document.Pair {
+	out := []document.Pair{pair("To reproduce", "linerate "+r.Command)}
 	if id := runID(r.Report); id != "" {
-		out = append(out, pair{"To render again", "linerate report " + id})
+		out = append(out, pair("To render again", "linerate report "+id))
 	}
 	return out
 }
@@ -100,23 +105,6 @@ func endpoint(host, addr string, known bool) string {
 		return host
 	}
 	return host + " (" + addr + ")"
-}
-
-func runRows(r *model.Results) []runRow {
-	var out []runRow
-	for _, run := range r.Runs {
-		row := runRow{Label: run.Label, Goodput: rate(&run.Goodput), Bytes: run.Bytes.String(), Window: duration(run.Window)}
-		if !run.Started.IsZero() && !r.Started.IsZero() {
-			row.Started = "+" + sig(run.Started.Sub(r.Started).Seconds()) + " s"
-		}
-		var doubts []string
-		for _, w := range run.Warnings {
-			doubts = append(doubts, w.What)
-		}
-		row.Doubts = strings.Join(doubts, "; ")
-		out = append(out, row)
-	}
-	return out
 }
 
 // doubts are the warnings of the outcome, its proof and its runs, each once.

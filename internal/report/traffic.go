@@ -2,26 +2,15 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
-
-// figure is one chart with its legend and what it was made from.
-type figure struct {
-	Title  string
-	SVG    template.HTML
-	Legend []legend
-	Note   string
-}
-
-// legend is one entry: a swatch of Class, a name and a value with its unit.
-type legend struct{ Class, Name, Value string }
 
 // drawn is one line before it is scaled.
 type drawn struct {
@@ -30,17 +19,17 @@ type drawn struct {
 }
 
 // traffic are the charts over time of one run.
-func traffic(run model.Run, ceiling *unit.BitRate, samples map[string][]model.Sample) []figure {
+func traffic(run model.Run, ceiling *unit.BitRate, samples map[string][]model.Sample) []document.Figure {
 	tx, rx := ends(run, samples)
 	warm := run.Workload.Warmup
-	var out []figure
-	for _, f := range []func() (figure, bool){
-		func() (figure, bool) { return goodputFigure(tx, rx, warm, ceiling) },
-		func() (figure, bool) { return windowFigure(tx, warm) },
-		func() (figure, bool) { return rttFigure(tx, rx, warm) },
-		func() (figure, bool) { return queueFigure(tx, rx, warm) },
-		func() (figure, bool) { return sharesFigure(tx, warm) },
-		func() (figure, bool) { return retransFigure(tx, warm) },
+	var out []document.Figure
+	for _, f := range []func() (document.Figure, bool){
+		func() (document.Figure, bool) { return goodputFigure(tx, rx, warm, ceiling) },
+		func() (document.Figure, bool) { return windowFigure(tx, warm) },
+		func() (document.Figure, bool) { return rttFigure(tx, rx, warm) },
+		func() (document.Figure, bool) { return queueFigure(tx, rx, warm) },
+		func() (document.Figure, bool) { return sharesFigure(tx, warm) },
+		func() (document.Figure, bool) { return retransFigure(tx, warm) },
 	} {
 		if fig, ok := f(); ok {
 			out = append(out, fig)
@@ -61,7 +50,7 @@ type plot struct {
 }
 
 // figure draws the lines that have points; ok is false when none has.
-func (p plot) figure() (fig figure, ok bool) {
+func (p plot) figure() (fig document.Figure, ok bool) {
 	l := chart.Line{XUnit: "s", YUnit: p.unit, Marks: p.marks, Shade: p.warm.Seconds()}
 	each, desc := 1, ""
 	for _, d := range p.lines {
@@ -77,11 +66,11 @@ func (p plot) figure() (fig figure, ok bool) {
 		points, k := thin(d.points)
 		each = max(each, k)
 		l.Series = append(l.Series, chart.Series{Name: d.name, Class: d.class, Points: p.scale(points)})
-		fig.Legend = append(fig.Legend, legend{d.class, d.name, text})
+		fig.Legend = append(fig.Legend, legend(d.class, d.name, text))
 		desc += d.name + ": " + text + ". "
 	}
 	l.Figure = chart.Figure{ID: p.id, Title: p.title + " over time", Desc: desc}
-	fig.Title, fig.SVG = p.title, template.HTML(l.SVG()) // chart escapes every text
+	fig.Caption, fig.Panels = p.title, []document.Panel{panel("", l)}
 	if each > 1 {
 		fig.Note = fmt.Sprintf("Each point is the mean of %d readings.", each)
 	}
@@ -103,7 +92,7 @@ func sayRate(v float64) string  { return unit.BitRate(v).String() }
 func sayBytes(v float64) string { return unit.Bytes(min(v, math.MaxInt64/2)).String() }
 func sayTime(v float64) string  { return duration(time.Duration(v)) }
 
-func goodputFigure(tx, rx end, warm time.Duration, ceiling *unit.BitRate) (figure, bool) {
+func goodputFigure(tx, rx end, warm time.Duration, ceiling *unit.BitRate) (document.Figure, bool) {
 	sent := rates(tx.deltas(func(c model.Conn) int64 { return c.BytesAcked }))
 	received := rates(rx.deltas(func(c model.Conn) int64 { return c.BytesReceived }))
 	most := max(top(sent), top(received))
@@ -123,7 +112,7 @@ func goodputFigure(tx, rx end, warm time.Duration, ceiling *unit.BitRate) (figur
 // include/uapi/linux/tcp.h); a shorter struct has no such field.
 const sndWndEnd = 232
 
-func windowFigure(tx end, warm time.Duration) (figure, bool) {
+func windowFigure(tx end, warm time.Duration) (document.Figure, bool) {
 	segments := func(n func(model.Conn) int) func(model.Conn) (float64, bool) {
 		return func(c model.Conn) (float64, bool) { return float64(n(c)) * float64(c.SndMSS), c.SndMSS > 0 }
 	}
@@ -140,7 +129,7 @@ func windowFigure(tx end, warm time.Duration) (figure, bool) {
 	return p.figure()
 }
 
-func rttFigure(tx, rx end, warm time.Duration) (figure, bool) {
+func rttFigure(tx, rx end, warm time.Duration) (document.Figure, bool) {
 	from, note := tx, ""
 	if len(tx.samples) == 0 {
 		from, note = rx, "Seen from the receiver."
@@ -161,7 +150,7 @@ func rttFigure(tx, rx end, warm time.Duration) (figure, bool) {
 	return fig, ok
 }
 
-func queueFigure(tx, rx end, warm time.Duration) (figure, bool) {
+func queueFigure(tx, rx end, warm time.Duration) (document.Figure, bool) {
 	bytes := func(f func(model.Conn) int64) func([]model.Conn) float64 {
 		return sum(func(c model.Conn) (float64, bool) { return float64(f(c)), true })
 	}
@@ -187,14 +176,14 @@ func (e end) after(warm time.Duration) end {
 // sharesFigure tells what the sender's connections waited for. The kernel
 // counts the two limited times within busy (net/ipv4/tcp.c,
 // tcp_get_info_chrono_stats).
-func sharesFigure(tx end, warm time.Duration) (figure, bool) {
+func sharesFigure(tx end, warm time.Duration) (document.Figure, bool) {
 	tx = tx.after(warm)
 	var wall int64
 	for i := 1; i < len(tx.samples); i++ {
 		wall += int64(tx.samples[i].At-tx.samples[i-1].At) * int64(min(len(tx.samples[i].Conns), len(tx.samples[i-1].Conns)))
 	}
 	if wall <= 0 {
-		return figure{}, false
+		return document.Figure{}, false
 	}
 	share := func(f func(model.Conn) time.Duration) float64 {
 		n := total(tx.deltas(func(c model.Conn) int64 { return int64(f(c)) }))
@@ -215,23 +204,23 @@ func sharesFigure(tx end, warm time.Duration) (figure, bool) {
 }
 
 // stackFigure draws parts of a whole with a legend.
-func stackFigure(id, title string, parts []chart.Part) figure {
-	fig, desc := figure{Title: title}, ""
+func stackFigure(id, title string, parts []chart.Part) document.Figure {
+	fig, desc := document.Figure{Caption: title}, ""
 	for i := range parts {
 		p := &parts[i]
 		p.Text = p.Name + ": " + percent(p.Share)
-		fig.Legend = append(fig.Legend, legend{p.Class, p.Name, percent(p.Share)})
+		fig.Legend = append(fig.Legend, legend(p.Class, p.Name, percent(p.Share)))
 		desc += p.Text + ". "
 	}
 	s := chart.Stack{Figure: chart.Figure{ID: id, Title: title, Desc: desc}, Parts: parts}
-	fig.SVG = template.HTML(s.SVG()) // chart escapes every text
+	fig.Panels = []document.Panel{panel("", s)}
 	return fig
 }
 
-func retransFigure(tx end, warm time.Duration) (figure, bool) {
+func retransFigure(tx end, warm time.Duration) (document.Figure, bool) {
 	again := tx.deltas(func(c model.Conn) int64 { return int64(c.TotalRetrans) })
 	if len(again) == 0 {
-		return figure{}, false
+		return document.Figure{}, false
 	}
 	sent, lost := total(tx.deltas(func(c model.Conn) int64 { return c.DataSegsOut })), total(again)
 	text := fmt.Sprintf("%d of %d data segments", lost, sent)
@@ -239,7 +228,7 @@ func retransFigure(tx end, warm time.Duration) (figure, bool) {
 		text += " (" + percent(float64(lost)/float64(sent)) + ")"
 	}
 	if lost == 0 {
-		return figure{Title: "Retransmitted segments", Note: fmt.Sprintf("None: 0 of %d data segments; n = %d samples at %s.", sent, len(tx.samples), tx.host)}, true
+		return document.Figure{Caption: "Retransmitted segments", Note: fmt.Sprintf("None: 0 of %d data segments; n = %d samples at %s.", sent, len(tx.samples), tx.host)}, true
 	}
 	var points []chart.Point
 	for _, s := range again {

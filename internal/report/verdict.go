@@ -2,68 +2,12 @@ package report
 
 import (
 	"cmp"
-	"html/template"
 
 	"linerate/internal/model"
-	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
-
-// headView is the top of the page: what a reader in a hurry takes away.
-type headView struct {
-	Title string
-	Line  string // the verdict's own words; empty where Title is all there is
-	Gauge template.HTML
-	Share string // empty: the ceiling is not known
-	Tiles []tile
-	Fix   fixView
-}
-
-// tile is one figure with what it is and what it rests on.
-type tile struct{ Label, Value, Note string }
-
-// fixView is what would remove the limiter.
-type fixView struct {
-	Kind     model.FixKind
-	Title    string
-	Setting  string
-	Target   string
-	Host     string
-	From, To string
-	Advice   string
-	State    string // what was done about it
-}
-
-func headOf(r *model.Results) headView {
-	v := r.Verdict
-	h := headView{Title: title(v), Line: v.Line, Fix: fixOf(r)}
-	if v.ShareOfCeiling != nil && stat.Finite(*v.ShareOfCeiling) {
-		h.Share = percent(*v.ShareOfCeiling)
-	}
-	if c := number(v.Ceiling); c != nil && *c > 0 {
-		m := chart.Meter{Scale: *c, Ceiling: c, Value: number(&v.Measured), Figure: chart.Figure{ID: "gauge",
-			Title: "Share of the ceiling", Desc: rate(&v.Measured) + " of " + rate(v.Ceiling)}}
-		h.Gauge = template.HTML(m.SVG()) // chart escapes every text
-	}
-	h.Tiles = append(h.Tiles, tile{"Measured", rate(&v.Measured), "of " + ceilingWords(v)})
-	h.Tiles = append(h.Tiles, tile{"Limiter", limiterName(v.Limiter), place(v)})
-	h.Tiles = append(h.Tiles, tile{"Confidence", percent(v.Confidence), evidenceWords(v)})
-	h.Tiles = append(h.Tiles, proofTile(r))
-	return h
-}
-
-// headline is the verdict's sentence, or one made from its parts.
-func headline(v model.Verdict) string {
-	if v.Line != "" {
-		return v.Line
-	}
-	line := limiterName(v.Limiter)
-	if at := place(v); at != "" {
-		line += " " + at
-	}
-	return line + ": " + rate(&v.Measured) + " of " + ceilingWords(v)
-}
 
 // title is the verdict for a reader who reads nothing else.
 func title(v model.Verdict) string {
@@ -116,36 +60,37 @@ func evidenceWords(v model.Verdict) string {
 	return words
 }
 
-func proofTile(r *model.Results) tile {
+func proofTile(r *model.Results) document.Tile {
 	p := r.Proof
 	if p == nil {
 		if g := r.Verdict.ExpectedGain; g != nil {
-			return tile{"Expected with the fix", rate(&g.Low) + " to " + rate(&g.High), "not proved; " + g.Why}
+			return tile("Expected with the fix", rate(&g.Low)+" to "+rate(&g.High), "not proved; "+g.Why)
 		}
-		return tile{"Proof", "none", "nothing was changed"}
+		return tile("Proof", "none", "nothing was changed")
 	}
 	switch {
 	case p.Effect != "gain" && p.Effect != "loss" || p.Ratio == nil:
-		return tile{"Proof", p.Effect, proofSentence(p)}
+		return tile("Proof", p.Effect, proofSentence(p))
 	case p.Effect == "loss":
-		return tile{"Proven loss", factor(p.Ratio), proofDetail(p)}
+		return tile("Proven loss", factor(p.Ratio), proofDetail(p))
 	}
-	return tile{"Proven gain", factor(p.Ratio), proofDetail(p)}
+	return tile("Proven gain", factor(p.Ratio), proofDetail(p))
 }
 
-func fixOf(r *model.Results) fixView {
+// fixOf is what would remove the limiter.
+func fixOf(r *model.Results) *document.Card {
 	f := r.Verdict.Fix
-	v := fixView{Kind: f.Kind, Setting: f.Setting, Target: f.Target, Host: f.Host, From: f.From, To: f.To, Advice: capital(f.Advice)}
+	c := &document.Card{Class: string(f.Kind), Tag: "fix", Title: "No change needed", Text: document.Capital(f.Advice), State: fixState(r)}
 	switch f.Kind {
 	case model.FixSetting:
-		v.Title = "Change one setting"
+		c.Title = "Change one setting"
 	case model.FixOperator:
-		v.Title = "Something for the operator"
-	default:
-		v.Title = "No change needed"
+		c.Title = "Something for the operator"
 	}
-	v.State = fixState(r)
-	return v
+	if f.Setting != "" {
+		c.Change = &document.Change{Setting: f.Setting, Target: f.Target, Host: f.Host, From: f.From, To: f.To}
+	}
+	return c
 }
 
 // fixState tells what has been done about the limiter, and whether it stands.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/stat"
 	"linerate/internal/unit"
 )
@@ -158,21 +159,6 @@ func limiterName(id model.LimiterID) string {
 	return strings.Join(words, " ")
 }
 
-// capital makes a sentence of advice or evidence start as one, unless its
-// first word is a name (eth0, tcp_rmem).
-func capital(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	for _, r := range first {
-		if r < 'a' || r > 'z' {
-			return s
-		}
-	}
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // spread describes measurements of one kind by their median and range.
 type spread struct {
 	N             int
@@ -218,4 +204,29 @@ func median(vs []float64) (m float64, ok bool) {
 		return 0, false
 	}
 	return stat.Median(vs), true
+}
+
+// What reports are made of, in one line each.
+
+func pair(name, value string) document.Pair { return document.Pair{Name: name, Value: value} }
+
+func tile(label, value, note string) document.Tile {
+	return document.Tile{Label: label, Value: value, Note: note}
+}
+
+func legend(class, name, value string) document.Legend {
+	return document.Legend{Class: class, Name: name, Value: value}
+}
+
+func panel(title string, c document.Drawing) document.Panel {
+	return document.Panel{Title: title, Chart: c}
+}
+
+// listOf are texts as a list.
+func listOf(texts []string) document.Block {
+	b := document.Block{}
+	for _, s := range texts {
+		b.Lines = append(b.Lines, document.Line{Text: s})
+	}
+	return b
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -20,10 +21,9 @@ func TestWords(t *testing.T) {
 		{rate(nil), unknown}, {rate(of(unit.BitRate(math.NaN()))), unknown}, {rate(of(118 * unit.Mbit)), "118 Mbit/s"},
 		{limiterName(model.MTUBlackhole), "MTU blackhole"}, {limiterName(model.ReceiverCPU), "Receiver CPU"}, {limiterName(model.SACKOff), "SACK off"},
 		{limiterName(model.PathLoss), "Path loss"}, {limiterName(""), unknown},
-		{capital("let it grow"), "Let it grow"}, {capital("eth0 is slow"), "eth0 is slow"}, {capital(""), ""},
+		{document.Capital("let it grow"), "Let it grow"}, {document.Capital("eth0 is slow"), "eth0 is slow"}, {document.Capital(""), ""},
 		{cpuList([]int{3, 0, 1, 8}), "0-1, 3, 8 (4 CPUs)"}, {cpuList(nil), ""},
 		{runID(`C:\Users\ada\linerate\runs\20261120-x\report.html`), "20261120-x"}, {runID(""), ""},
-		{plain("a\x1b[31mb\nc\u202ed"), "a [31mb c d"},
 		{evidenceValue(model.Evidence{Value: 262144, Unit: "bytes"}), "256 KiB"}, {evidenceValue(model.Evidence{Value: math.NaN(), Unit: "ratio"}), unknown},
 		{evidenceValue(model.Evidence{Value: math.Inf(1), Unit: "packets"}), unknown},
 	} {

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"math"
@@ -14,18 +14,16 @@ func themes(t *testing.T) map[string]map[string][3]float64 {
 	out := map[string]map[string][3]float64{"light": {}, "dark": {}, "print": {}}
 	root := regexp.MustCompile(`(?s)(@media \(prefers-color-scheme:dark\)\{|@media print\{\s*)?:root\{([^}]*)\}`)
 	color := regexp.MustCompile(`--([a-z0-9-]+):#([0-9a-f]{3,6})`)
-	for _, style := range []string{styleText, paperStyle} {
-		for _, m := range root.FindAllStringSubmatch(style, -1) {
-			theme := "light"
-			switch {
-			case strings.Contains(m[1], "dark"):
-				theme = "dark"
-			case strings.Contains(m[1], "print"):
-				theme = "print"
-			}
-			for _, c := range color.FindAllStringSubmatch(m[2], -1) {
-				out[theme][c[1]] = rgb(t, c[2])
-			}
+	for _, m := range root.FindAllStringSubmatch(styleText, -1) {
+		theme := "light"
+		switch {
+		case strings.Contains(m[1], "dark"):
+			theme = "dark"
+		case strings.Contains(m[1], "print"):
+			theme = "print"
+		}
+		for _, c := range color.FindAllStringSubmatch(m[2], -1) {
+			out[theme][c[1]] = rgb(t, c[2])
 		}
 	}
 	for name, colors := range out {
@@ -127,7 +125,7 @@ func TestContrast(t *testing.T) {
 		need("accent", "card", 4.5)
 		for i := range 10 {
 			ink := "heat-ink"
-			if i >= 7 || i == 6 && theme == "dark" { // as paper.css has them
+			if i >= 7 || i == 6 && theme == "dark" { // as style.css has them
 				ink = "heat-ink-strong"
 			}
 			need(ink, "h"+strconv.Itoa(i), 4.5)

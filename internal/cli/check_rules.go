@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"linerate/internal/app/check"
+	"linerate/internal/report/document"
+)
+
+// printDocument writes what a command has to say to the terminal that it has.
+func printDocument(env *environment, d document.Document) error {
+	return d.Text(env.out, env.color, env.width)
+}
+
+// printRules lists the rules, for people by name.
+func printRules(env *environment) error {
+	list := check.Rules()
+	if env.json {
+		return printJSON(env, map[string]any{"v": 1, "rules": list})
+	}
+	slices.SortFunc(list, func(a, b check.Rule) int { return strings.Compare(a.Rule, b.Rule) })
+	t := document.Table{Head: document.Columns("Rule", "What it looks for")}
+	for _, r := range list {
+		t.Rows = append(t.Rows, document.Cells(r.Rule, r.Doc))
+	}
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
+}

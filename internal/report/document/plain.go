@@ -1,0 +1,149 @@
+package document
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Plain makes a text from outside safe for a terminal and for one line:
+// control characters (C0 and C1, among them newlines and the escape that starts
+// a colour or a cursor move), line separators and characters that turn the
+// writing direction become spaces, and what cannot be seen becomes "?".
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
+			return ' '
+		case r == unicode.ReplacementChar || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r):
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// plainLines is Plain for a text of several lines.
+func plainLines(s string) []string {
+	var out []string
+	for line := range strings.Lines(s) {
+		out = append(out, strings.TrimRight(Plain(strings.TrimRight(line, "\r\n")), " "))
+	}
+	return out
+}
+
+// wrap makes a text plain and breaks it into lines of at most width characters,
+// at spaces; a longer word, such as a path, stays whole.
+func wrap(s string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range words(Plain(s)) {
+		switch {
+		case line == "":
+			line = word
+		case length(line)+1+length(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// words splits at spaces but keeps "n = 8" together.
+func words(s string) []string {
+	var out []string
+	glue := false
+	for _, w := range strings.Fields(s) {
+		if (glue || w == "=") && len(out) > 0 {
+			out[len(out)-1] += " " + w
+		} else {
+			out = append(out, w)
+		}
+		glue = w == "="
+	}
+	return out
+}
+
+// cut is wrap that breaks words too, for a column that must keep its width.
+// Blanks that the text starts with stay.
+func cut(s string, width int) []string {
+	s = strings.TrimRight(Plain(s), " ")
+	lead := s[:len(s)-len(strings.TrimLeft(s, " *"))]
+	if s == lead || length(lead)*2 > width {
+		return []string{s}
+	}
+	var out []string
+	room := width - length(lead)
+	for _, line := range wrap(s[len(lead):], room) {
+		r := []rune(line)
+		for len(r) > room {
+			n := room
+			for i := room - 1; i > room/2 && n == room; i-- { // after a mark rather than within a word
+				if strings.ContainsRune("._@/=:-", r[i]) {
+					n = i + 1
+				}
+			}
+			out, r = append(out, string(r[:n])), r[n:]
+		}
+		out = append(out, string(r))
+	}
+	for i := range out {
+		if i > 0 {
+			out[i] = pad("", length(lead)) + out[i]
+		} else {
+			out[i] = lead + out[i]
+		}
+	}
+	return out
+}
+
+// Capital makes a sentence of advice or evidence start as one, unless its
+// first word is a name (eth0, tcp_rmem).
+func Capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	for _, r := range first {
+		if r < 'a' || r > 'z' {
+			return s
+		}
+	}
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func length(s string) int { return utf8.RuneCountInString(s) }
+
+// pad fills s up with spaces to width characters, padLeft in front of it.
+func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-length(s))) }
+
+func padLeft(s string, width int) string { return strings.Repeat(" ", max(0, width-length(s))) + s }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// joined puts texts beside each other with blanks; one that starts with a mark
+// of punctuation stands close.
+func joined(texts ...string) string {
+	out := ""
+	for _, s := range slices.DeleteFunc(texts, func(s string) bool { return s == "" }) {
+		if out != "" && !strings.ContainsAny(s[:1], ",;:.") {
+			out += " "
+		}
+		out += s
+	}
+	return out
+}
+
+// bracketed is a text in brackets, with an s before; empty for none.
+func bracketed(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}

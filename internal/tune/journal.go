@@ -92,7 +92,13 @@ type journal struct {
 // is what a crash in the middle of an append leaves: nothing followed it, so it
 // is dropped. Any other damage is an error.
 func openJournal(dir string) (*journal, error) {
-	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := matchScript(dir, nil); err != nil {
+			return nil, damaged(dir, err)
+		}
+		f, err = os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -100,6 +106,9 @@ func openJournal(dir string) (*journal, error) {
 	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
 	if err == nil {
 		j.entries, j.size, err = parseJournal(b)
+	}
+	if err == nil {
+		err = matchScript(dir, j.entries)
 	}
 	if err != nil {
 		return nil, errors.Join(damaged(dir, err), f.Close())
@@ -110,13 +119,13 @@ func openJournal(dir string) (*journal, error) {
 // readJournal is openJournal without creating or holding anything.
 func readJournal(dir string) ([]Entry, error) {
 	b, err := os.ReadFile(filepath.Join(dir, journalName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
 	entries, _, err := parseJournal(b)
+	if err == nil {
+		err = matchScript(dir, entries)
+	}
 	if err != nil {
 		return nil, damaged(dir, err)
 	}
@@ -124,8 +133,8 @@ func readJournal(dir string) ([]Entry, error) {
 }
 
 func damaged(dir string, err error) error {
-	return fmt.Errorf("read journal %s: %w: nothing was changed. If %s is there, run it: it restores what is open. Then move the journal away",
-		filepath.Join(dir, journalName), err, filepath.Join(dir, "undo.sh"))
+	return fmt.Errorf("read %s: %w: %w. Nothing was changed. Where it was moved away, put it back; else linerate tune undo --from-script, or sh %s, restores what was open",
+		filepath.Join(dir, journalName), ErrDamaged, err, filepath.Join(dir, scriptName))
 }
 
 // parseJournal returns the last line of every change in order of Seq, and the

@@ -24,7 +24,7 @@ func ours() []string {
 	for _, name := range []string{journalName, scriptName, waitingName, keptName} {
 		out = append(out, name, name+".new")
 	}
-	return append(out, filesName, lockName)
+	return append(out, journalName+damagedSuffix, scriptName+usedSuffix, filesName, lockName)
 }
 
 // Leave removes the journal and all else that linerate keeps on the host. A

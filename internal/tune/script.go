@@ -64,11 +64,13 @@ func writeSynced(path, text string) error {
 // script is undo.sh for what is open, newest first; empty when nothing is.
 func (s *session) script() (string, error) {
 	var b strings.Builder
+	var open []Entry
 	programs := false
 	for _, e := range slices.Backward(s.journal.entries) {
 		if !e.Open(s.BootID) {
 			continue
 		}
+		open = append(open, e)
 		q := setter.Quote
 		set, err := s.mechanism(e.Setting)
 		if err != nil {
@@ -103,7 +105,11 @@ func (s *session) script() (string, error) {
 		}
 		copied = fmt.Sprintf(scriptCopy, setter.Quote(kept), setter.Quote(sum))
 	}
-	return scriptHead + copied + b.String() + "\nexit \"$failed\"\n", nil
+	marked, err := markLine(len(s.journal.entries), open)
+	if err != nil {
+		return "", err
+	}
+	return scriptHead + marked + copied + b.String() + "\nexit \"$failed\"\n", nil
 }
 
 // orByCopy has the kept copy of linerate do what takes a program that the host

@@ -28,6 +28,9 @@ type Tuner struct {
 	// those programs are looked for; empty is the usual places.
 	Program string
 	Path    string
+	// RunScript starts a program with its arguments and returns what it printed;
+	// nil: undo.sh cannot be run from here.
+	RunScript func(ctx context.Context, argv ...string) ([]byte, error)
 	// DeadMan watches over plans that want to be confirmed; without one such
 	// plans are refused.
 	DeadMan DeadMan
@@ -113,6 +116,19 @@ type session struct {
 }
 
 func (t *Tuner) begin() (*session, error) {
+	lock, err := t.enter()
+	if err != nil {
+		return nil, err
+	}
+	j, err := openJournal(t.Dir)
+	if err != nil {
+		return nil, errors.Join(err, kernel.UnlockFile(lock))
+	}
+	return &session{Tuner: t, lock: lock, journal: j}, nil
+}
+
+// enter makes the state directory where there is none, and takes its lock.
+func (t *Tuner) enter() (*os.File, error) {
 	if t.BootID == "" {
 		return nil, errors.New("change settings: the boot id of this host is not known, so a reboot could not be told")
 	}
@@ -130,11 +146,7 @@ func (t *Tuner) begin() (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory %s: %w", t.Dir, err)
 	}
-	j, err := openJournal(t.Dir)
-	if err != nil {
-		return nil, errors.Join(err, kernel.UnlockFile(lock))
-	}
-	return &session{Tuner: t, lock: lock, journal: j}, nil
+	return lock, nil
 }
 
 func (s *session) end() error { return errors.Join(s.journal.file.Close(), kernel.UnlockFile(s.lock)) }

@@ -22,6 +22,9 @@ type UndoRequest struct {
 	To int `json:"to,omitempty"`
 	// Force restores a value also where somebody else changed it since.
 	Force bool `json:"force,omitempty"`
+	// FromScript restores by undo.sh, everything that is open, where the journal
+	// is damaged; where it is whole, that is what is restored from.
+	FromScript bool `json:"from_script,omitempty"`
 }
 
 // Undo restores what a plan changed, newest first; an empty planID means
@@ -44,6 +47,9 @@ func (t *Tuner) UndoWith(ctx context.Context, r UndoRequest) (res Result, err er
 		return res, nil // nothing was ever changed: nothing is left behind for it
 	}
 	s, err := t.begin()
+	if r.FromScript && errors.Is(err, ErrDamaged) {
+		return t.undoFromScript(ctx, r)
+	}
 	if err != nil {
 		return res, err
 	}

@@ -257,10 +257,12 @@ func roundTrip(ctx context.Context, t *testing.T, l *Lab, client, server string)
 func TestFaultsBind(t *testing.T) {
 	for _, c := range []struct {
 		fault string
-		most  unit.BitRate // goodput while it is in place
+		// most is the goodput while it is in place. What a busy machine had left in the
+		// receive buffer, 50 Mbit, may be counted later.
+		most unit.BitRate
 	}{
 		{"window", 300 * unit.Mbit}, {"sendbuf", 400 * unit.Mbit}, {"mtu", unit.Mbit},
-		{"loss", 500 * unit.Mbit}, {"slow-link", 300 * unit.Mbit}, {"cpu", 600 * unit.Mbit}, {"none", unit.Gbit},
+		{"loss", 500 * unit.Mbit}, {"slow-link", 400 * unit.Mbit}, {"cpu", 600 * unit.Mbit}, {"none", unit.Gbit},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -274,7 +276,7 @@ func TestFaultsBind(t *testing.T) {
 			if err := l.Inject(ctx, f); err != nil {
 				t.Fatal(err)
 			}
-			with, err := transfer(ctx, l, 1500*time.Millisecond, 500*time.Millisecond)
+			with, err := transfer(ctx, l, 2*time.Second, 800*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func Inside(t testing.TB, out []byte) {
 	t.Helper()
 	var said []string
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "--- SKIP") || strings.Contains(line, ": needs ") {
+		if strings.Contains(line, "--- SKIP") || strings.Contains(line, ": needs ") || strings.Contains(line, ": find program ") {
 			said = append(said, strings.TrimSpace(line))
 		}
 	}

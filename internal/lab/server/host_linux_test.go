@@ -148,7 +148,7 @@ func pair(t *testing.T) (client, server *testHost) {
 	if admin, err := kernel.HasNetAdmin(); err != nil || !admin || os.Geteuid() != 0 {
 		t.Skipf("no root here: run as root (%v)", err)
 	}
-	labtest.Needs(t, labtest.Namespaces, "nsenter", "unshare", "mount")
+	labtest.Needs(t, labtest.Namespaces, "nsenter", "unshare", "mount", "umount")
 	server = newHost(t, "server1", "10.77.0.2/24", 0)
 	server.say(t, "started")
 	client = newHost(t, "client1", "10.77.0.1/24", server.pid)

@@ -29,6 +29,9 @@ func payload(n int) []byte {
 // mustStart starts a server, or skips with the reason where it is not installed.
 func mustStart(t *testing.T, h Host, spec Spec, clients ...string) *Server {
 	t.Helper()
+	if spec.Kind == SSH {
+		clients = append(clients, "ssh") // scp and the server's probe call it
+	}
 	labtest.Needs(t, clients...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -60,7 +60,7 @@ func target(t *testing.T, size int64) string {
 func TestPools(t *testing.T) {
 	task := func(rate float64) BlockTask {
 		return BlockTask{Name: "test", Fill: true, Spec: block.Spec{Path: target(t, 1<<20), Threads: 1, Depth: 4, Engine: block.Calls, Sync: block.None,
-			Duration: 200 * time.Millisecond, Seed: 1, Shape: shape.Shape{Pattern: shape.Random, Read: 0.5, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}},
+			Duration: 600 * time.Millisecond, Seed: 1, Shape: shape.Shape{Pattern: shape.Random, Read: 0.5, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}},
 				Rate: rate, Arrivals: shape.Uniform}}}
 	}
 	told := 0

@@ -128,6 +128,7 @@ func TestInNamespaceUnsupported(t *testing.T) {
 // metric, several next hops, IPv6.
 func TestInNamespaceRoutes(t *testing.T) {
 	inNamespace(t, "route0")
+	labtest.Needs(t, "ip")
 	for _, argv := range [][]string{
 		// No addresses of the kernel's own: seconds later they bring routes,
 		// in the middle of a comparison.

@@ -41,7 +41,7 @@ func proofSection(r *model.Results) document.Section {
 
 // expected is what the fix is expected to bring.
 func expected(g *model.Gain) string {
-	return "Expected without this limiter: " + rate(&g.Low) + " to " + rate(&g.High) + " (" + g.Why + ")."
+	return "Expected without this limiter: " + rate(&g.Low) + " to " + rate(&g.High) + " (" + g.Why + ")"
 }
 
 func proofBlocks(r *model.Results) []document.Block {

@@ -22,8 +22,9 @@ var tagColors = map[string]string{"high": "\x1b[1;31m", "medium": "\x1b[33m", "l
 // terminal collects the lines of a text.
 type terminal struct {
 	strings.Builder
-	color         bool
-	width, labels int
+	color       bool
+	width, full int // of prose and of tables: lines that are too long are not read
+	labels      int
 }
 
 // Text writes a document for a terminal of width columns (40 to 160). With
@@ -31,7 +32,7 @@ type terminal struct {
 // no escape sequence at all. It fails only when w does.
 func (d Document) Text(w io.Writer, color bool, width int) error {
 	d = d.in(Terminal)
-	t := &terminal{color: color, width: min(max(width, 40), 160), labels: cmp.Or(d.Labels, 14)}
+	t := &terminal{color: color, width: min(max(width, 40), 120), full: min(max(width, 40), 160), labels: cmp.Or(d.Labels, 14)}
 	t.lines(cmp.Or(d.Line, d.Headline), "", sgrBold)
 	if d.Question != "" {
 		t.gap()

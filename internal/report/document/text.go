@@ -101,17 +101,27 @@ func (t *terminal) label(label, text, code string) {
 
 func (t *terminal) blocks(blocks []Block) {
 	for i, b := range blocks {
-		if i > 0 && (len(blocks[i-1].Groups) > 0 || b.Title != "" && !labelled(b) || len(b.Groups)+len(b.Rungs) > 0 || b.Table != nil) {
+		if i > 0 && apart(blocks[i-1], b) || b.Card != nil && i == 0 {
 			t.gap()
 		}
 		if b.Title != "" && !labelled(b) {
 			t.lines(b.Title, "", "")
 		}
-		if b.Card != nil && (i == 0 || len(blocks[i-1].Pairs)+len(blocks[i-1].Tiles) == 0) {
-			t.gap()
-		}
 		t.block(b)
 	}
+}
+
+// apart tells whether an empty line stands between two parts.
+func apart(before, b Block) bool {
+	switch {
+	case b.Card != nil:
+		return len(before.Pairs)+len(before.Tiles) == 0
+	case b.Table != nil, len(b.Groups)+len(b.Rungs)+len(before.Groups) > 0:
+		return true
+	case before.Table != nil && b.Text != "":
+		return true
+	}
+	return b.Title != "" && !labelled(b)
 }
 
 // labelled tells a list whose labels say what a heading would.

@@ -35,7 +35,7 @@ func printRules(env *environment) error {
 	slices.SortFunc(list, func(a, b ruleRow) int { return strings.Compare(a.Rule, b.Rule) })
 	t := document.Table{Head: document.Columns("Rule", "What it looks for")}
 	for _, r := range list {
-		t.Rows = append(t.Rows, document.Cells(r.Rule, r.Doc))
+		t.Row(r.Rule, r.Doc)
 	}
 	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }

@@ -32,7 +32,8 @@ type terminal struct {
 // no escape sequence at all. It fails only when w does.
 func (d Document) Text(w io.Writer, color bool, width int) error {
 	d = d.in(Terminal)
-	t := &terminal{color: color, width: min(max(width, 40), 120), full: min(max(width, 40), 160), labels: cmp.Or(d.Labels, 14)}
+	width = max(width, 40)
+	t := &terminal{color: color, width: min(width, 120), full: min(width, 160), labels: cmp.Or(d.Labels, 14)}
 	t.lines(cmp.Or(d.Line, d.Headline), "", sgrBold)
 	if d.Question != "" {
 		t.gap()
@@ -238,7 +239,8 @@ func (t *terminal) ladder(rungs []Rung) {
 		margin := pad("", length(label))
 		switch {
 		case r.Meter == nil: // what was not looked at, with the step that would
-			for i, l := range wrap(joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted))), max(t.width-length(label), 20)) {
+			why := joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted)))
+			for i, l := range wrap(why, max(t.width-length(label), 20)) {
 				t.WriteString(t.style(sgrDim, []string{label, margin}[min(i, 1)]+l) + "\n")
 			}
 		case bar < 6: // a narrow terminal: no bar, and the numbers beneath

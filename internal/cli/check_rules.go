@@ -22,7 +22,7 @@ func printRules(env *environment) error {
 	slices.SortFunc(list, func(a, b check.Rule) int { return strings.Compare(a.Rule, b.Rule) })
 	t := document.Table{Head: document.Columns("Rule", "What it looks for")}
 	for _, r := range list {
-		t.Rows = append(t.Rows, document.Cells(r.Rule, r.Doc))
+		t.Row(r.Rule, r.Doc)
 	}
 	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }

@@ -20,10 +20,10 @@ func listPublished(env *environment, papers []published.Paper, whole bool) error
 			year = fmt.Sprint(p.Year)
 		}
 		s := document.Section{Blocks: []document.Block{{Pairs: []document.Pair{{Name: p.Key, Value: fmt.Sprintf("%s. %s, %s. %d results", p.Title, p.Authors, year, len(p.Results))}}}}}
-		s.Blocks = append(s.Blocks, resultBlocks(p.Results, whole)...)
+		s.Add(resultBlocks(p.Results, whole)...)
 		if whole {
-			s.Blocks = append(s.Blocks, noteBlock("About the paper", p.Remarks)...)
-			s.Blocks = append(s.Blocks, noteBlock("Not in this list", p.Gaps)...)
+			s.Add(noteBlock("About the paper", p.Remarks)...)
+			s.Add(noteBlock("Not in this list", p.Gaps)...)
 		}
 		d.Sections = append(d.Sections, s)
 	}
@@ -94,7 +94,7 @@ func printPlace(env *environment, o publishedOptions, p published.Placing) error
 func rankedBlocks(p published.Placing) []document.Block {
 	t := resultTable{whole: true, Table: document.Table{Head: document.Columns("Where", "#Rate", "#As printed", "#Of link", "", "What and how")}}
 	here := func() {
-		t.Rows = append(t.Rows, document.Cells("→ this one", p.Rate.String(), "", percent(p.Share), "", ""))
+		t.Row("→ this one", p.Rate.String(), "", percent(p.Share), "", "")
 		t.Below = append(t.Below, "")
 	}
 	done := false
@@ -164,7 +164,7 @@ func (t *resultTable) row(r published.Result, first ...string) {
 	if t.whole {
 		what, below = []string{what[0] + t.refer(r)}, strings.Join(what[1:], ", ")
 	}
-	t.Rows = append(t.Rows, document.Cells(append(first, shareOf(r), marks(r), strings.Join(what, ", "))...))
+	t.Row(append(first, shareOf(r), marks(r), strings.Join(what, ", "))...)
 	t.Below = append(t.Below, below)
 }
 

@@ -40,7 +40,7 @@ func printStudyPlan(env *environment, planned study.Plan) error {
 		problems.Lines = append(problems.Lines, document.Line{Strong: label + ":", Text: fmt.Sprintf("%s. Next: %s.", x.What, x.Next)})
 	}
 	if len(p.Problems) > 0 {
-		d.Sections = append(d.Sections, document.Section{Title: "Problems", Blocks: []document.Block{problems}})
+		d.Add("Problems", problems)
 	}
 	return printDocument(env, d)
 }
@@ -67,7 +67,7 @@ func orderOf(p model.StudyPlan) string {
 func casesSection(p model.StudyPlan) document.Section {
 	t := document.Table{Head: document.Columns("Case", "Workloads", "#Runs a block", "#Blocks at most", "#A block takes")}
 	for _, c := range p.Cases {
-		t.Rows = append(t.Rows, document.Cells(c.Name, strings.Join(c.Workloads, ", "), strconv.Itoa(c.Block), strconv.Itoa(c.Most), rounded(c.Takes)))
+		t.Row(c.Name, strings.Join(c.Workloads, ", "), strconv.Itoa(c.Block), strconv.Itoa(c.Most), rounded(c.Takes))
 	}
 	all := fmt.Sprintf("%d to %d runs, %s to %s", p.LeastRuns, p.MostRuns, rounded(p.Least), rounded(p.Most))
 	if p.Budget > 0 {
@@ -82,7 +82,7 @@ func changesSection(p model.StudyPlan) document.Section {
 	}
 	t := document.Table{Head: document.Columns("For", "Host", "Setting", "Now", "To", "Needs")}
 	for _, c := range p.Changes {
-		t.Rows = append(t.Rows, document.Cells(c.Factor+" "+c.Level, c.Host, shortName(c.Setting, c.Target), cmp.Or(c.Now, "not read"), c.To, c.Needs))
+		t.Row(c.Factor+" "+c.Level, c.Host, shortName(c.Setting, c.Target), cmp.Or(c.Now, "not read"), c.To, c.Needs)
 	}
 	return document.Section{Title: "Changes, each put back", Blocks: []document.Block{t.Block()}}
 }
@@ -96,7 +96,7 @@ func handsSections(p model.StudyPlan) []document.Section {
 		if h.Lab != "" {
 			s = &out[1]
 		}
-		s.Blocks = append(s.Blocks, document.Block{Lines: []document.Line{{Text: handsText(h)}}})
+		s.Add(document.Block{Lines: []document.Line{{Text: handsText(h)}}})
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func looksSection(p model.StudyPlan) document.Section {
 	where := fmt.Sprintf("Where single runs vary by %.3g%% (%s), corrected for %d comparisons. What is decided sooner takes no more blocks.", 100*p.Noise, p.NoiseFrom, p.Within.Of)
 	s := document.Section{Title: "Planned looks", Blocks: []document.Block{list, {Text: where}}}
 	if p.Budget > 0 && p.Within.Smallest != nil {
-		s.Blocks = append(s.Blocks, document.Block{Text: fmt.Sprintf("The budget reaches %d of %d comparisons, to %d blocks each if none is decided sooner: %s.",
+		s.Add(document.Block{Text: fmt.Sprintf("The budget reaches %d of %d comparisons, to %d blocks each if none is decided sooner: %s.",
 			p.Within.Comparisons, p.Within.Of, p.Within.Blocks, effectText(*p.Within.Smallest))})
 	}
 	return s

@@ -36,7 +36,7 @@ func (p planDocument) page() document.Document {
 	if len(p.Files) > 0 {
 		var b strings.Builder
 		writeFiles(&b, p.Files)
-		d.Sections = append(d.Sections, document.Section{Title: "Files that --persist would write", Blocks: []document.Block{{Pre: b.String()}}})
+		d.Add("Files that --persist would write", document.Block{Pre: b.String()})
 	}
 	d.Sections = append(d.Sections, refusedSections(p.Refused)...)
 	return d
@@ -45,7 +45,7 @@ func (p planDocument) page() document.Document {
 // outcome says what is to be done after an application.
 func (p planDocument) outcome() document.Section {
 	var s document.Section
-	say := func(text string) { s.Blocks = append(s.Blocks, document.Block{Text: text}) }
+	say := func(text string) { s.Add(document.Block{Text: text}) }
 	for _, f := range p.Files {
 		if f.Path == "" {
 			continue

@@ -37,6 +37,15 @@ func healthyRun() *model.Results {
 		Command: "demo --fault none", Started: start, Build: "v0.1.0"}
 }
 
+// fixRun is what fix leaves: one step that was kept, and why it went no further.
+func fixRun() *model.Results {
+	r := windowResults()
+	change := model.Change{Setting: "linux.ethtool.ring.rx", Target: "pci:0000:3b:00.0", From: "512", To: "4096"}
+	r.Steps = []model.FixStep{{Verdict: r.Verdict, Host: "server1", Change: &change, Proof: r.Proof, Kept: true, Why: "kept: it pays"}, {Verdict: r.Verdict, Why: "nothing left to change"}}
+	r.Proof, r.Ended = nil, "nothing left to change"
+	return r
+}
+
 // hostileRun has what a hostile host or bundle may put where text goes, and
 // numbers that are none.
 func hostileRun() *model.Results {

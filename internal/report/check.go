@@ -146,7 +146,7 @@ func (c Check) Document() document.Document {
 		d.Title += " " + h.Name
 		s := document.Section{Title: h.Name}
 		count := countFindings(h.Findings)
-		over.Rows = append(over.Rows, document.Cells(h.Name, count))
+		over.Row(h.Name, count)
 		if h.Error != "" {
 			over.Rows[len(over.Rows)-1][1].Text = "not looked at"
 			s.Blocks = []document.Block{{Text: "Not looked at: " + h.Error}}
@@ -160,7 +160,7 @@ func (c Check) Document() document.Document {
 	}
 	for _, p := range c.Pairs {
 		s := document.Section{Title: p.A + " ↔ " + p.B, Blocks: []document.Block{{Note: p.Line()}, {Strong: countFindings(p.Findings)}}}
-		s.Blocks = append(s.Blocks, found(p.Findings, p.CouldNotSee)...)
+		s.Add(found(p.Findings, p.CouldNotSee)...)
 		d.Sections = append(d.Sections, s)
 	}
 	if len(c.Hosts) > 1 {

@@ -54,7 +54,7 @@ func hostSection(r *model.Results, facts map[string]*model.Facts) document.Secti
 		Head: named("Setting"), Rows: settingRows(hosts, facts, r)}
 	for _, t := range []document.Table{what, nics, settings} {
 		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, t.Block())
+			s.Add(t.Block())
 		}
 	}
 	return s

@@ -36,6 +36,7 @@ func cases() map[string]renderCase {
 		"window":        {r, samples, facts},
 		"passive":       {watched, map[string]map[string][]model.Sample{"watched": {"client1": one["diagnosis"]["server1"]}}, nil},
 		"healthy":       {healthyRun(), nil, nil},
+		"fix":           {fixRun(), samples, facts},
 		"empty":         {&model.Results{}, nil, nil},
 		"hostile":       {bad, odd, map[string]*model.Facts{bad.Hosts[0]: {NICs: []model.NIC{{Name: bad.Hosts[0]}}}, "nil": nil}},
 		"no samples":    {windowResults(), map[string]map[string][]model.Sample{}, facts},

@@ -17,12 +17,8 @@ func loadOf(r *model.Results) document.Document {
 	if figures := loadFigures(l); len(figures) > 0 {
 		d.Sections = append(d.Sections, document.Section{Title: "Over time", For: document.Page, Blocks: []document.Block{{Figures: figures}}})
 	}
-	return withSections(d, document.Section{Title: "Figures", Blocks: []document.Block{{Pre: l.Text}}},
-		document.Section{Title: "Provenance", For: document.Page, Blocks: []document.Block{{Pairs: provenance(r)}}})
-}
-
-func withSections(d document.Document, more ...document.Section) document.Document {
-	d.Sections = append(d.Sections, more...)
+	d.Add("Figures", document.Block{Pre: l.Text})
+	d.Sections = append(d.Sections, document.Section{Title: "Provenance", For: document.Page, Blocks: []document.Block{{Pairs: provenance(r)}}})
 	return d
 }
 

@@ -184,13 +184,13 @@ func (w *paperWriter) processors() document.Section {
 		if len(hosts) > maxHosts {
 			f.Note += fmt.Sprintf(" The %d busiest of %d hosts; the table has all.", maxHosts, len(hosts))
 		}
-		s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
+		s.Add(document.Block{Figures: []document.Figure{f}})
 		w.shareRows(&t, name, hosts)
 	}
 	if len(s.Blocks) == 0 {
 		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, t.Block())
+	s.Add(t.Block())
 	return s
 }
 

@@ -15,7 +15,7 @@ import (
 func (w *paperWriter) changes() document.Section {
 	s := document.Section{Title: "What was changed and put back"}
 	if len(w.s.Reverted) == 0 {
-		s.Blocks = append(s.Blocks, document.Block{Text: "No setting of any host was changed."})
+		s.Add(document.Block{Text: "No setting of any host was changed."})
 		return s
 	}
 	text := "Every change of this study was taken back, and each setting was read again to see that it is as it was found."
@@ -26,7 +26,7 @@ func (w *paperWriter) changes() document.Section {
 	for _, a := range w.s.Reverted {
 		t.Rows = append(t.Rows, []document.Entry{settingEntry(a), {Text: a.Host}, valueEntry(a.Default), valueEntry(a.Before), {Text: a.Value, Class: "mono"}, {Text: cmp.Or(a.Factor, "the baseline"), Sub: a.Why}})
 	}
-	s.Blocks = append(s.Blocks, document.Block{Text: text}, t.Block())
+	s.Add(document.Block{Text: text}, t.Block())
 	return s
 }
 

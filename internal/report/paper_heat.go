@@ -21,7 +21,7 @@ func (w *paperWriter) heat() document.Section {
 		fields := w.varied(name, 2)
 		for _, window := range []struct{ field, words string }{{"recv_buffer", "receive buffer asked for"}, {"tcp_rmem", "largest receive buffer of the kernel (tcp_rmem)"}} {
 			if slices.Contains(fields, "streams") && slices.Contains(fields, window.field) {
-				s.Blocks = append(s.Blocks, w.heatTable(name, window.field, window.words).Block())
+				s.Add(w.heatTable(name, window.field, window.words).Block())
 			}
 		}
 	}

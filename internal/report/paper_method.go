@@ -15,10 +15,10 @@ import (
 // method is how the study came to its conclusions, declared before its first run.
 func (w *paperWriter) method() document.Section {
 	s := document.Section{Title: "Method", Break: true}
-	s.Blocks = append(s.Blocks, document.Block{Pairs: w.protocolPairs()})
-	s.Blocks = append(s.Blocks, w.workloadTable(), w.caseTable())
+	s.Add(document.Block{Pairs: w.protocolPairs()})
+	s.Add(w.workloadTable(), w.caseTable())
 	if len(w.s.Assumptions) > 0 {
-		s.Blocks = append(s.Blocks, document.Block{Text: "What the conclusions rest on:"}, listOf(w.s.Assumptions))
+		s.Add(document.Block{Text: "What the conclusions rest on:"}, listOf(w.s.Assumptions))
 	}
 	return s
 }
@@ -234,7 +234,7 @@ func (w *paperWriter) effects() document.Section {
 			}
 		}
 		if len(figs) > 0 {
-			s.Blocks = append(s.Blocks, document.Block{Figures: figs})
+			s.Add(document.Block{Figures: figs})
 		}
 	}
 	if len(s.Blocks) == 0 {
@@ -242,7 +242,7 @@ func (w *paperWriter) effects() document.Section {
 	}
 	for _, name := range workloadNames(w.s) {
 		if t := w.effectTable(name); len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, t.Block())
+			s.Add(t.Block())
 		}
 	}
 	return s

@@ -26,7 +26,7 @@ func (w *paperWriter) nothing() document.Section {
 	if len(t.Rows) == 0 {
 		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, t.Block())
+	s.Add(t.Block())
 	return s
 }
 
@@ -109,14 +109,14 @@ func (w *paperWriter) noise() document.Section {
 		}
 	}
 	if len(figs) > 0 {
-		s.Blocks = append(s.Blocks, document.Block{Figures: figs})
+		s.Add(document.Block{Figures: figs})
 	}
 	if len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, t.Block())
+		s.Add(t.Block())
 	} else {
-		s.Blocks = append(s.Blocks, document.Block{Note: "No A/A runs were made, so the noise of this set-up is not known from equal runs."})
+		s.Add(document.Block{Note: "No A/A runs were made, so the noise of this set-up is not known from equal runs."})
 	}
-	s.Blocks = append(s.Blocks, w.discarded()...)
+	s.Add(w.discarded()...)
 	return s
 }
 

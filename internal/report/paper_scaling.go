@@ -176,7 +176,7 @@ func (w *paperWriter) scaling() document.Section {
 	if len(figs) == 0 {
 		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, document.Block{Figures: figs}, t.Block())
+	s.Add(document.Block{Figures: figs}, t.Block())
 	return s
 }
 

@@ -16,7 +16,7 @@ func (w *paperWriter) recommendation() document.Section {
 	s := document.Section{Title: "Recommended settings"}
 	if len(w.s.Recommended) == 0 {
 		why := "No setting earned a recommendation: a gain of the primary outcome, after correction for all changes that were tried, is what it takes."
-		s.Blocks = append(s.Blocks, document.Block{Text: why})
+		s.Add(document.Block{Text: why})
 		return s
 	}
 	t := document.Table{Caption: "Recommended configuration. Only what earned it is listed: a gain on " + w.s.Primary + " that stands after correction for all changes tried.",
@@ -37,7 +37,7 @@ func (w *paperWriter) recommendation() document.Section {
 		state = "NOT every change of the study was put back: see what was changed."
 	}
 	t.Notes = []string{"Default is the kernel's own value, Before what was found when the study began. " + state}
-	s.Blocks = append(s.Blocks, t.Block())
+	s.Add(t.Block())
 	return s
 }
 
@@ -78,9 +78,9 @@ func valueEntry(v string) document.Entry {
 func (w *paperWriter) setup() document.Section {
 	s := document.Section{Title: "Set-up"}
 	v := w.drawn()
-	s.Blocks = append(s.Blocks, document.Block{Setup: &v}, document.Block{Note: "Hosts and interfaces as they were found, before the steps of the baseline."})
+	s.Add(document.Block{Setup: &v}, document.Block{Note: "Hosts and interfaces as they were found, before the steps of the baseline."})
 	if t, ok := w.settingTable(); ok {
-		s.Blocks = append(s.Blocks, t.Block())
+		s.Add(t.Block())
 	}
 	return s
 }

@@ -26,13 +26,13 @@ func (w *paperWriter) overTime() document.Section {
 	s := document.Section{Title: "Rate over time"}
 	for i, name := range workloadNames(w.s) {
 		if f, ok := w.seconds(i, name); ok {
-			s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
+			s.Add(document.Block{Figures: []document.Figure{f}})
 		}
 	}
 	if len(s.Blocks) == 0 {
 		return document.Section{}
 	}
-	s.Blocks = append(s.Blocks, w.courseTable("Seconds", "second", workloadNames(w.s), perSecond))
+	s.Add(w.courseTable("Seconds", "second", workloadNames(w.s), perSecond))
 	return s
 }
 
@@ -68,11 +68,11 @@ func (w *paperWriter) perFrames() document.Section {
 			what = fmt.Sprintf("the slowest of %d frames in a row", each)
 		}
 		f.Note = "All panels of this figure have the same axes. A point is " + what + ", of several streams and hosts the slowest; 0 is one that was dropped." + f.Note
-		s.Blocks = append(s.Blocks, document.Block{Figures: []document.Figure{f}})
+		s.Add(document.Block{Figures: []document.Figure{f}})
 		of = append(of, name)
 	}
 	if len(of) > 0 {
-		s.Blocks = append(s.Blocks, w.courseTable("Frames", "frame", of, perFrame))
+		s.Add(w.courseTable("Frames", "frame", of, perFrame))
 	}
 	return s
 }
@@ -219,7 +219,7 @@ func (w *paperWriter) perCore() document.Section {
 	for _, name := range workloadNames(w.s) {
 		for _, host := range w.coreHosts(name) {
 			if t, ok := w.coreTable(name, host); ok {
-				s.Blocks = append(s.Blocks, t.Block())
+				s.Add(t.Block())
 			}
 		}
 	}

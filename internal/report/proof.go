@@ -17,12 +17,12 @@ func proofSection(r *model.Results) document.Section {
 	s := document.Section{Title: "Proof"}
 	p := r.Proof
 	if p == nil {
-		s.Blocks = append(s.Blocks, document.Block{For: document.Page, Note: "Nothing was changed in this run, so there is nothing to prove."})
+		s.Add(document.Block{For: document.Page, Note: "Nothing was changed in this run, so there is nothing to prove."})
 		if g := r.Verdict.ExpectedGain; g != nil {
-			s.Blocks = append(s.Blocks, document.Block{For: document.Terminal, Text: "None. " + expected(g)})
+			s.Add(document.Block{For: document.Terminal, Text: "None. " + expected(g)})
 		}
 	} else {
-		s.Blocks = append(s.Blocks, proofBlocks(r)...)
+		s.Add(proofBlocks(r)...)
 	}
 	t := document.Table{Caption: "Changes of this run", Head: document.Columns("Setting", "From", "To", "Why")}
 	if r.Restored {
@@ -35,14 +35,14 @@ func proofSection(r *model.Results) document.Section {
 		t.Rows = append(t.Rows, []document.Entry{{Text: c.Setting, Sub: c.Target, Class: "mono whole"}, {Text: c.From, Class: "mono whole"}, {Text: c.To, Class: "mono whole"}, {Text: c.Why, Sub: c.Source}})
 	}
 	if len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, document.Block{For: document.Papers, Table: &t})
+		s.Add(document.Block{For: document.Papers, Table: &t})
 	}
 	return s
 }
 
 // expected is what the fix is expected to bring.
 func expected(g *model.Gain) string {
-	return "Expected without this limiter: " + rate(&g.Low) + " to " + rate(&g.High) + " (" + g.Why + ")."
+	return "Expected without this limiter: " + rate(&g.Low) + " to " + rate(&g.High) + " (" + g.Why + ")"
 }
 
 func proofBlocks(r *model.Results) []document.Block {
@@ -57,7 +57,7 @@ func proofBlocks(r *model.Results) []document.Block {
 		rates []unit.BitRate
 	}{{"A/A check (nothing changed)", p.AA}, {"baseline", p.Baseline}, {"with the change", p.Treated}} {
 		if s := spreadOf(g.rates); s.N > 0 {
-			t.Rows = append(t.Rows, document.Cells(g.name, strconv.Itoa(s.N), rate(&s.Low), rate(&s.Mid), rate(&s.Top)))
+			t.Row(g.name, strconv.Itoa(s.N), rate(&s.Low), rate(&s.Mid), rate(&s.Top))
 			t.Rows[len(t.Rows)-1][3].Class = "strong"
 		}
 	}

@@ -60,10 +60,10 @@ func careOf(r *model.Results) []document.Section {
 	}
 	s := document.Section{Title: "Read with care", Care: true}
 	if len(warnings.Lines) > 0 {
-		s.Blocks = append(s.Blocks, warnings)
+		s.Add(warnings)
 	}
 	if len(left.Lines) > 0 {
-		s.Blocks = append(s.Blocks, left)
+		s.Add(left)
 	}
 	return []document.Section{s}
 }
@@ -72,7 +72,7 @@ func evidenceSection(v model.Verdict) document.Section {
 	s := document.Section{Title: "Evidence"}
 	add := func(title string, lines []document.Line) {
 		if len(lines) > 0 {
-			s.Blocks = append(s.Blocks, document.Block{Title: title, Lines: lines})
+			s.Add(document.Block{Title: title, Lines: lines})
 		}
 	}
 	b := document.Block{For: document.Page, Note: "No observation was recorded with this verdict."}
@@ -82,9 +82,9 @@ func evidenceSection(v model.Verdict) document.Section {
 		}
 		b.Evidence = append(b.Evidence, document.Observation{What: e.What, Value: evidenceValue(e), Metric: e.Metric, Host: e.Host, Scope: e.Scope, N: e.N})
 	}
-	s.Blocks = append(s.Blocks, b)
+	s.Add(b)
 	if g := v.ExpectedGain; g != nil {
-		s.Blocks = append(s.Blocks, document.Block{For: document.Papers, Text: expected(g)})
+		s.Add(document.Block{For: document.Papers, Text: expected(g)})
 	}
 	var or, blind, notes []document.Line
 	for _, a := range v.Alternatives {
@@ -155,10 +155,10 @@ func stepSection(r *model.Results) document.Section {
 		t.Rows[i][3].Class = "mono"
 	}
 	if len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, t.Block())
+		s.Add(t.Block())
 	}
 	if r.Ended != "" {
-		s.Blocks = append(s.Blocks, document.Block{Text: "Ended: " + r.Ended + "."})
+		s.Add(document.Block{Text: "Ended: " + r.Ended + "."})
 	}
 	return s
 }
@@ -172,16 +172,16 @@ func seenSection(r *model.Results, samples map[string]map[string][]model.Sample,
 	}
 	figures := traffic(run, r.Verdict.Ceiling, samples[run.Label])
 	if !ok || len(figures) == 0 {
-		s.Blocks = append(s.Blocks, document.Block{Note: "No samples of a connection were kept, so there is nothing to draw."})
+		s.Add(document.Block{Note: "No samples of a connection were kept, so there is nothing to draw."})
 	} else {
-		s.Blocks = append(s.Blocks, document.Block{Figures: figures}, document.Block{Note: "n is the number of readings. A grey span is the warm-up, which no median counts."})
+		s.Add(document.Block{Figures: figures}, document.Block{Note: "n is the number of readings. A grey span is the warm-up, which no median counts."})
 	}
 	cpus, tasks := processors(run, samples[run.Label], facts)
 	if len(cpus) > 0 {
-		s.Blocks = append(s.Blocks, document.Block{Title: "Processors", Figures: cpus})
+		s.Add(document.Block{Title: "Processors", Figures: cpus})
 	}
 	if len(tasks.Rows) > 0 {
-		s.Blocks = append(s.Blocks, tasks.Block())
+		s.Add(tasks.Block())
 	}
 	return s
 }
@@ -193,7 +193,7 @@ func findingSection(r *model.Results) document.Section {
 		t.Rows = append(t.Rows, []document.Entry{{Text: f.Severity, Class: f.Severity}, {Text: f.Title, Sub: f.Observed, Class: "strong"}, {Text: f.Host}, {Text: rate(f.Bound)}, {Text: f.Fix, Sub: f.Source}})
 	}
 	if len(t.Rows) > 0 {
-		s.Blocks = append(s.Blocks, t.Block())
+		s.Add(t.Block())
 	}
 	return s
 }
@@ -210,12 +210,12 @@ func provenanceSection(r *model.Results) document.Section {
 		for _, w := range run.Warnings {
 			doubts = append(doubts, w.What)
 		}
-		t.Rows = append(t.Rows, document.Cells(run.Label, at, rate(&run.Goodput), run.Bytes.String(), duration(run.Window), strings.Join(doubts, "; ")))
+		t.Row(run.Label, at, rate(&run.Goodput), run.Bytes.String(), duration(run.Window), strings.Join(doubts, "; "))
 	}
 	if len(t.Rows) == 0 {
-		s.Blocks = append(s.Blocks, document.Block{Note: "No run was made."})
+		s.Add(document.Block{Note: "No run was made."})
 		return s
 	}
-	s.Blocks = append(s.Blocks, t.Block())
+	s.Add(t.Block())
 	return s
 }

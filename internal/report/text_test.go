@@ -20,6 +20,7 @@ func TestTextGolden(t *testing.T) {
 		{"window-80.txt", windowResults, false, 80},
 		{"window-color.txt", windowResults, true, 100},
 		{"window-40.txt", windowResults, false, 40},
+		{"fix.txt", fixRun, false, 100},
 		{"passive.txt", passiveRun, false, 80},
 		{"healthy.txt", healthyRun, false, 80},
 		{"empty.txt", func() *model.Results { return &model.Results{} }, false, 80},

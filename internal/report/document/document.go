@@ -46,6 +46,14 @@ type Section struct {
 	Blocks      []Block
 }
 
+// Add puts parts at the end of a section.
+func (s *Section) Add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
+
+// Add puts a section at the end of a document; one of no parts is left out.
+func (d *Document) Add(title string, blocks ...Block) {
+	d.Sections = append(d.Sections, Section{Title: title, Blocks: blocks})
+}
+
 // Block is one part of a section. Exactly one of its fields is filled, beside
 // For and Title, a heading that the part may have.
 type Block struct {
@@ -188,6 +196,9 @@ type Table struct {
 // Block is the table as a part of a section.
 func (t Table) Block() Block { return Block{Table: &t} }
 
+// Row adds a row of plain cells.
+func (t *Table) Row(texts ...string) { t.Rows = append(t.Rows, Cells(texts...)) }
+
 // Drop takes columns out by their names.
 func (t *Table) Drop(names ...string) {
 	for i := len(t.Head) - 1; i >= 0; i-- {
@@ -209,8 +220,8 @@ type Column struct {
 }
 
 // Entry is one cell; Sub is a second, smaller line. Class is any of mono,
-// strong, whole (not broken), mark, missing, tag, high, medium, low, or h0 … h9
-// of a heat table.
+// strong, whole (not broken), mark, missing, high, medium, low, or h0 … h9 of a
+// heat table.
 type Entry struct{ Text, Sub, Class string }
 
 // Columns makes columns of names; one that starts with # is of numbers.
@@ -278,15 +289,17 @@ func (d Document) in(m Media) Document {
 	return d
 }
 
-// table is the evidence as Markdown and a page show it.
+// evidenceTable is the evidence as Markdown and a page show it.
 func evidenceTable(list []Observation) Table {
-	t := Table{Caption: "Observations behind the verdict. n is the number of samples.", Head: Columns("Observation", "#Value", "Host", "#n")}
+	t := Table{Caption: "Observations behind the verdict. n is the number of samples.",
+		Head: Columns("Observation", "#Value", "Host", "#n")}
 	for _, o := range list {
 		host := Entry{Text: o.Host}
 		if o.Scope != "" {
 			host.Sub = "scope: " + o.Scope
 		}
-		t.Rows = append(t.Rows, []Entry{{Text: Capital(o.What), Sub: o.Metric}, {Text: o.Value, Class: "strong"}, host, {Text: itoa(o.N)}})
+		what := Entry{Text: Capital(o.What), Sub: o.Metric}
+		t.Rows = append(t.Rows, []Entry{what, {Text: o.Value, Class: "strong"}, host, {Text: itoa(o.N)}})
 	}
 	return t
 }
@@ -295,7 +308,8 @@ func evidenceTable(list []Observation) Table {
 func rungTable(rungs []Rung) Table {
 	t := Table{Head: Columns("Rung", "#Measured", "#Predicted", "#Ceiling", "#Share", "How")}
 	for _, r := range rungs {
-		t.Rows = append(t.Rows, Cells(r.Name, r.Measured, r.Predicted, r.Ceiling, r.Share, joined(r.Method, r.Why, r.Show, bracketed(strings.Join(r.Notes, "; ")))))
+		how := joined(r.Method, r.Why, r.Show, bracketed(strings.Join(r.Notes, "; ")))
+		t.Row(r.Name, r.Measured, r.Predicted, r.Ceiling, r.Share, how)
 	}
 	return t
 }

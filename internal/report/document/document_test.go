@@ -184,7 +184,7 @@ func TestTableKeepsToTheWidth(t *testing.T) {
 	for width, want := range map[int]string{
 		100: "  SETTING               NOW  WHY\n  net.core.rmem_max  212992  the buffer that a program may ask for\n      as the kernel has it\n  mtu (eth0)           1500  –\n",
 		50:  "  SETTING               NOW  WHY\n  net.core.rmem_max  212992  the buffer that a\n                             program may ask for\n      as the kernel has it\n  mtu (eth0)           1500  –\n",
-		40:  "  SETTING             NOW  WHY\n  net.core.rmem_   212992  the buffer\n  max                      that a\n                           program may\n                           ask for\n      as the kernel has it\n  mtu (eth0)         1500  –\n",
+		40:  "  net.core.rmem_max\n    now  212992\n    why  the buffer that a program may\n         ask for\n      as the kernel has it\n  mtu (eth0)\n    now  1500\n    why  –\n",
 	} {
 		if got := tableText(t, x, width); got != want {
 			t.Errorf("width %d:\n%s\nwant:\n%s", width, got, want)

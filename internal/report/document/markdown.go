@@ -122,12 +122,17 @@ func numbered(what string, n int) string {
 }
 
 func (m *markdown) card(c Card) {
-	m.part("### ", joined(prefixed("", c.Tag)+strings.Repeat(":", min(len(c.Tag), 1)), c.Title))
+	title := c.Title
+	if c.Tag != "" {
+		title = c.Tag + ": " + title
+	}
+	m.part("### ", title)
 	if len(c.Pairs) > 0 || c.Change != nil {
 		m.put("")
 	}
 	if ch := c.Change; ch != nil {
-		m.put("- **Change:** %s", joined(span(ch.Setting), prefixed("of ", span(ch.Target)), prefixed("on ", md(ch.Host)), prefixed("from ", span(ch.From)), prefixed("to ", span(ch.To))))
+		where := joined(span(ch.Setting), prefixed("of ", span(ch.Target)), prefixed("on ", md(ch.Host)))
+		m.put("- **Change:** %s from %s to %s", where, span(ch.From), span(ch.To))
 	}
 	for _, p := range c.Pairs {
 		m.put("- **%s:** %s", md(p.Name), md(p.Value))

@@ -74,34 +74,33 @@ func words(s string) []string {
 // Blanks that the text starts with stay.
 func cut(s string, width int) []string {
 	s = strings.TrimRight(Plain(s), " ")
-	lead := s[:len(s)-len(strings.TrimLeft(s, " *"))]
-	if s == lead || length(lead)*2 > width {
+	n := lead(s)
+	if n == len(s) || n*2 > width {
 		return []string{s}
 	}
 	var out []string
-	room := width - length(lead)
-	for _, line := range wrap(s[len(lead):], room) {
+	room := width - n
+	for _, line := range wrap(s[n:], room) {
 		r := []rune(line)
 		for len(r) > room {
-			n := room
-			for i := room - 1; i > room/2 && n == room; i-- { // after a mark rather than within a word
+			at := room
+			for i := room - 1; i > room/2 && at == room; i-- { // after a mark rather than within a word
 				if strings.ContainsRune("._@/=:-", r[i]) {
-					n = i + 1
+					at = i + 1
 				}
 			}
-			out, r = append(out, string(r[:n])), r[n:]
+			out, r = append(out, string(r[:at])), r[at:]
 		}
 		out = append(out, string(r))
 	}
 	for i := range out {
-		if i > 0 {
-			out[i] = pad("", length(lead)) + out[i]
-		} else {
-			out[i] = lead + out[i]
-		}
+		out[i] = []string{s[:n], pad("", n)}[min(i, 1)] + out[i]
 	}
 	return out
 }
+
+// lead is how many blanks and stars a text begins with.
+func lead(s string) int { return len(s) - len(strings.TrimLeft(s, " *")) }
 
 // Capital makes a sentence of advice or evidence start as one, unless its
 // first word is a name (eth0, tcp_rmem).

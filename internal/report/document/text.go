@@ -22,8 +22,9 @@ var tagColors = map[string]string{"high": "\x1b[1;31m", "medium": "\x1b[33m", "l
 // terminal collects the lines of a text.
 type terminal struct {
 	strings.Builder
-	color         bool
-	width, labels int
+	color       bool
+	width, full int // of prose and of tables: lines that are too long are not read
+	labels      int
 }
 
 // Text writes a document for a terminal of width columns (40 to 160). With
@@ -31,7 +32,8 @@ type terminal struct {
 // no escape sequence at all. It fails only when w does.
 func (d Document) Text(w io.Writer, color bool, width int) error {
 	d = d.in(Terminal)
-	t := &terminal{color: color, width: min(max(width, 40), 160), labels: cmp.Or(d.Labels, 14)}
+	width = max(width, 40)
+	t := &terminal{color: color, width: min(width, 120), full: min(width, 160), labels: cmp.Or(d.Labels, 14)}
 	t.lines(cmp.Or(d.Line, d.Headline), "", sgrBold)
 	if d.Question != "" {
 		t.gap()
@@ -100,17 +102,27 @@ func (t *terminal) label(label, text, code string) {
 
 func (t *terminal) blocks(blocks []Block) {
 	for i, b := range blocks {
-		if i > 0 && (len(blocks[i-1].Groups) > 0 || b.Title != "" && !labelled(b) || len(b.Groups)+len(b.Rungs) > 0 || b.Table != nil) {
+		if i > 0 && apart(blocks[i-1], b) || b.Card != nil && i == 0 {
 			t.gap()
 		}
 		if b.Title != "" && !labelled(b) {
 			t.lines(b.Title, "", "")
 		}
-		if b.Card != nil && (i == 0 || len(blocks[i-1].Pairs)+len(blocks[i-1].Tiles) == 0) {
-			t.gap()
-		}
 		t.block(b)
 	}
+}
+
+// apart tells whether an empty line stands between two parts.
+func apart(before, b Block) bool {
+	switch {
+	case b.Card != nil:
+		return len(before.Pairs)+len(before.Tiles) == 0
+	case b.Table != nil, len(b.Groups)+len(b.Rungs)+len(before.Groups) > 0:
+		return true
+	case before.Table != nil && b.Text != "":
+		return true
+	}
+	return b.Title != "" && !labelled(b)
 }
 
 // labelled tells a list whose labels say what a heading would.
@@ -227,7 +239,8 @@ func (t *terminal) ladder(rungs []Rung) {
 		margin := pad("", length(label))
 		switch {
 		case r.Meter == nil: // what was not looked at, with the step that would
-			for i, l := range wrap(joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted))), max(t.width-length(label), 20)) {
+			why := joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted)))
+			for i, l := range wrap(why, max(t.width-length(label), 20)) {
 				t.WriteString(t.style(sgrDim, []string{label, margin}[min(i, 1)]+l) + "\n")
 			}
 		case bar < 6: // a narrow terminal: no bar, and the numbers beneath

@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// leastCell is the least width that a broken column is still read in.
-const leastCell = 13
+// leastCell is the least width that a broken column is still read in, mostName
+// that of the longest name that is kept whole.
+const (
+	leastCell = 13
+	mostName  = 40
+)
 
 // table writes columns where they fit, breaking the cells of texts, else a block
 // of lines for each row.
@@ -52,18 +56,25 @@ func textRows(x Table) (rows [][]string, head []string) {
 	return rows, head
 }
 
-// columns narrows the widest columns of texts until the table fits, first to
-// their longest words, then within these; it tells whether it fits.
+// columns narrows the widest columns of texts until the table fits: first to
+// their longest words, then within these, but
+// for those of the first column, which are names. It tells whether it fits.
 func (t *terminal) columns(x Table, rows [][]string, widths []int) bool {
 	least := make([]int, len(widths))
 	for i := range widths {
 		for _, r := range rows {
 			for _, w := range words(Plain(r[i])) {
-				least[i] = max(least[i], leastCell, length(w))
+				least[i] = max(least[i], leastCell, length(w)+lead(r[i]))
 			}
 		}
 	}
-	return t.narrow(x, widths, least) || t.narrow(x, widths, slices.Repeat([]int{leastCell}, len(widths)))
+	if t.narrow(x, widths, least) {
+		return true
+	}
+	for i := range least {
+		least[i] = min(least[i], map[bool]int{true: mostName, false: leastCell}[i == 0])
+	}
+	return t.narrow(x, widths, least)
 }
 
 func (t *terminal) narrow(x Table, widths, least []int) bool {
@@ -75,8 +86,8 @@ func (t *terminal) narrow(x Table, widths, least []int) bool {
 				widest = i
 			}
 		}
-		if sum <= t.width || widest < 0 {
-			return sum <= t.width
+		if sum <= t.full || widest < 0 {
+			return sum <= t.full
 		}
 		widths[widest]--
 	}

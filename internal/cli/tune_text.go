@@ -7,11 +7,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"linerate/internal/app/tune"
 	"linerate/internal/report"
 )
 
 // header words what a panel or plan is for.
-func header(out io.Writer, host, profile, chosen string, path pathView, width int) {
+func header(out io.Writer, host, profile, chosen string, path tune.Path, width int) {
 	what := fmt.Sprintf("%s, profile %s%s", host, profile, inBrackets(chosen))
 	if profile == "" {
 		what = host + ", what was typed and nothing else"
@@ -73,8 +74,8 @@ func countOf(n int, one, many string) string {
 }
 
 // writeLine names the host of a line only where it is not the plan's.
-func writeLine(out io.Writer, l planLine, host string, width int) {
-	name := shortName(l.Setting, l.Device)
+func writeLine(out io.Writer, l tune.Line, host string, width int) {
+	name := tune.ShortName(l.Setting, l.Device)
 	if l.Host != host {
 		name += " on " + l.Host
 	}
@@ -124,15 +125,15 @@ func cutsNote(cuts bool) string {
 
 // writeRefused lists what is not changed: first what needs something, then in
 // one line what is so already, then the papers' lines.
-func writeRefused(out io.Writer, list []refusal, width int) {
+func writeRefused(out io.Writer, list []tune.Refusal, width int) {
 	var so []string
-	var host, paper []refusal
+	var host, paper []tune.Refusal
 	for _, r := range list {
 		switch {
 		case r.Paper:
 			paper = append(paper, r)
-		case r.so && !strings.Contains(r.Why, "enough"):
-			so = append(so, shortName(r.Setting, r.Device))
+		case r.So && !strings.Contains(r.Why, "enough"):
+			so = append(so, tune.ShortName(r.Setting, r.Device))
 		default:
 			host = append(host, r)
 		}
@@ -141,7 +142,7 @@ func writeRefused(out io.Writer, list []refusal, width int) {
 		fmt.Fprint(out, "\nNot changed\n")
 	}
 	for _, r := range host {
-		hanging(out, report.Printable(shortName(r.Setting, r.Device)+": "+r.Why), width)
+		hanging(out, report.Printable(tune.ShortName(r.Setting, r.Device)+": "+r.Why), width)
 	}
 	if len(so) > 0 {
 		hanging(out, report.Printable("as recommended already: "+strings.Join(so, ", ")), width)
@@ -203,7 +204,7 @@ func panelCells(doc panelDocument) (heads []string, rows [][]string) {
 		if r.Recommended != "" && r.Recommended == r.Current {
 			recommended = "same"
 		}
-		row := []string{mark + shortName(r.Setting, r.Device), or(r.Current, "not read"), or(r.Default, "–"), recommended}
+		row := []string{mark + tune.ShortName(r.Setting, r.Device), or(r.Current, "not read"), or(r.Default, "–"), recommended}
 		if r.Default == r.Current && r.Current != "" {
 			row[2] = "same"
 		}
@@ -323,7 +324,7 @@ func writePanelBlocks(b *strings.Builder, doc panelDocument, heads []string, row
 	}
 }
 
-func writeWhy(b *strings.Builder, r panelRow, width int) {
+func writeWhy(b *strings.Builder, r tune.Row, width int) {
 	text := r.Reason
 	if r.Change {
 		text += " [" + r.Source + "]"

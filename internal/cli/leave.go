@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/host"
+	"linerate/internal/app/tune"
+	"linerate/internal/reach"
 	"linerate/internal/report"
 )
 
@@ -26,26 +27,18 @@ refuses: undo first.`,
 			if err != nil {
 				return err
 			}
-			return changing(cmd.Context(), env, n, func(c *host.Client) error { return leave(cmd.Context(), env, n, c) })
+			return leave(cmd.Context(), env, n)
 		},
 	}
 }
 
-// left is what leave prints with --json.
-type left struct {
-	V       int      `json:"v"`
-	Host    string   `json:"host"`
-	Dir     string   `json:"dir"`
-	Removed []string `json:"removed"`
-	Kept    []string `json:"kept"` // in dir, and none of linerate's
-}
-
-func leave(ctx context.Context, env *environment, n host.Name, c *host.Client) error {
-	res, err := c.Leave(ctx)
+func leave(ctx context.Context, env *environment, n reach.Name) error {
+	p := newProgress(env)
+	defer p.End()
+	doc, err := tune.Leave(ctx, env.Env, n, p)
 	if err != nil {
 		return err
 	}
-	doc := left{V: 1, Host: n.String(), Dir: res.Dir, Removed: append([]string{}, res.Removed...), Kept: append([]string{}, res.Kept...)}
 	if env.json {
 		return printJSON(env, doc)
 	}

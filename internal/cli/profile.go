@@ -6,14 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/profile"
 	"linerate/internal/failure"
 	"linerate/internal/report"
-	"linerate/internal/tune/profile"
 )
 
 func profileCommand(env *environment) *cobra.Command {
@@ -37,34 +36,14 @@ same form, which you can share. docs/profiles.md explains the form.`,
 	return cmd
 }
 
-// profileSummary is a line of the list.
-type profileSummary struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
-	For     string `json:"for"`
-	Builtin bool   `json:"builtin"`
-	Lines   int    `json:"lines"`
-	// Error says why a file of the user's cannot be read.
-	Error string `json:"error,omitempty"`
-}
-
 func profileListCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the profiles", Args: usage(cobra.NoArgs),
 		Example: "  linerate profile list\n  linerate profile list --json",
 		RunE: func(*cobra.Command, []string) error {
-			own, err := userProfiles(env)
+			list, err := profile.List(env.Env)
 			if err != nil {
 				return err
-			}
-			list := []profileSummary{}
-			for _, name := range append(profile.Names(), own...) {
-				p, err := findProfile(env, name)
-				s := profileSummary{Name: name, Title: p.Title, For: p.For, Builtin: p.Builtin, Lines: len(p.Lines)}
-				if err != nil {
-					s.Error = firstLine(err)
-				}
-				list = append(list, s)
 			}
 			if env.json {
 				return printJSON(env, list)
@@ -74,7 +53,7 @@ func profileListCommand(env *environment) *cobra.Command {
 	}
 }
 
-func printProfiles(out io.Writer, list []profileSummary) error {
+func printProfiles(out io.Writer, list []profile.Summary) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "PROFILE\tLINES\tWHOSE\tFOR")
 	for _, s := range list {
@@ -96,9 +75,9 @@ func profileShowCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.ExactArgs(1)),
 		Example: "  linerate profile show nfs-server\n  linerate profile show ./theirs.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := findProfile(env, args[0])
+			p, err := profile.Find(env.Env, args[0])
 			if err != nil {
-				return err
+				return wordProfile(err)
 			}
 			if env.json {
 				return printJSON(env, p)
@@ -143,15 +122,10 @@ func profileDiffCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.ExactArgs(2)),
 		Example: "  linerate profile diff nfs-server mine\n  linerate profile diff mine ./theirs.yaml --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			one, err := findProfile(env, args[0])
+			list, err := profile.Diff(env.Env, args[0], args[1])
 			if err != nil {
-				return err
+				return wordProfile(err)
 			}
-			other, err := findProfile(env, args[1])
-			if err != nil {
-				return err
-			}
-			list := profile.Diff(one, other)
 			if env.json {
 				return printJSON(env, list)
 			}
@@ -193,28 +167,76 @@ trade data safety or security are never applied from a profile, whoever wrote it
 				defer f.Close() // only read
 				in, name = f, filepath.Base(args[0])
 			}
-			text, p, err := parseProfile(in, name)
-			if err != nil {
-				return err
-			}
-			return kept(env, p.Name, text, replace)
+			kept, err := profile.Import(env.Env, in, name, replace)
+			return printKept(env, kept, err)
 		},
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "write over a profile of that name")
 	return cmd
 }
 
-// kept keeps a profile and says where.
-func kept(env *environment, name string, text []byte, replace bool) error {
-	file, err := keepProfile(env, name, text, replace)
+// printKept says where a profile is kept, or why it is not.
+func printKept(env *environment, k profile.Kept, err error) error {
 	if err != nil {
-		return err
+		return wordProfile(err)
 	}
 	if env.json {
-		return printJSON(env, map[string]string{"name": name, "file": file})
+		return printJSON(env, k)
 	}
-	fmt.Fprintf(env.out, "kept as %s, in %s\n", name, file)
+	fmt.Fprintf(env.out, "kept as %s, in %s\n", k.Name, k.File)
 	return nil
+}
+
+// wordProfile says what to do after an error.
+func wordProfile(err error) error {
+	var unknown *profile.UnknownError
+	var kept *profile.KeptError
+	switch {
+	case errors.As(err, &unknown):
+		return failure.Of(failure.Usage, "%w; linerate profile list shows all", err)
+	case errors.As(err, &kept):
+		return failure.Of(failure.Usage, "%w: add --replace to write over it, or give another name", err)
+	}
+	return err
+}
+
+func profileSaveCommand(env *environment) *cobra.Command {
+	var o tuneOptions
+	o.Streams = 1
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "save NAME [HOST]",
+		Short: "Keep what a host has now as a profile of yours, for the settings of another profile and those of --set",
+		Long: `save reads the settings of a profile on a host (this machine without HOST) and
+keeps the values that run there as a profile of yours. Called "mine", it is the
+column of that name of linerate tune. Edit the file to turn values into rules.
+It changes nothing on the host.`,
+		Example: `  linerate profile save mine nas1
+  linerate profile save mine nas1 --profile nfs-server
+  linerate profile save fast nas1 --set tcp_rmem='keep keep {2 * bdp}'`,
+		Args: usage(cobra.RangeArgs(1, 2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := profile.CheckName(args[0]); err != nil {
+				return err
+			}
+			if err := o.check(env, args[1:]); err != nil {
+				return err
+			}
+			p := newProgress(env)
+			defer p.End()
+			kept, left, err := profile.Save(cmd.Context(), env.Env, o.Request, args[0], replace, p)
+			for _, l := range left {
+				fmt.Fprintf(env.err, "left out %s\n", l)
+			}
+			return printKept(env, kept, wordTune(err))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.profile, "profile", "", "the profile whose settings are kept; else the one that fits the host")
+	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, where it cannot be told")
+	f.StringArrayVar(&o.set, "set", nil, "a value or rule to keep instead of what runs, `SETTING=VALUE`; may be repeated")
+	f.BoolVar(&replace, "replace", false, "write over a profile of that name")
+	return cmd
 }
 
 func profileExportCommand(env *environment) *cobra.Command {
@@ -223,9 +245,9 @@ func profileExportCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.RangeArgs(1, 2)),
 		Example: "  linerate profile export mine mine.yaml\n  linerate profile export nfs-server | less",
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := findProfile(env, args[0])
+			p, err := profile.Find(env.Env, args[0])
 			if err != nil {
-				return err
+				return wordProfile(err)
 			}
 			if env.json {
 				return printJSON(env, p)
@@ -248,12 +270,4 @@ func profileExportCommand(env *environment) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// names is a list for people: "a, b and c".
-func names(list []string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linerate/internal/app/study"
+	"linerate/internal/app/tune"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
 )
@@ -82,7 +83,7 @@ func changesSection(p model.StudyPlan) document.Section {
 	}
 	t := document.Table{Head: document.Columns("For", "Host", "Setting", "Now", "To", "Needs")}
 	for _, c := range p.Changes {
-		t.Row(c.Factor+" "+c.Level, c.Host, shortName(c.Setting, c.Target), cmp.Or(c.Now, "not read"), c.To, c.Needs)
+		t.Row(c.Factor+" "+c.Level, c.Host, tune.ShortName(c.Setting, c.Target), cmp.Or(c.Now, "not read"), c.To, c.Needs)
 	}
 	return document.Section{Title: "Changes, each put back", Blocks: []document.Block{t.Block()}}
 }

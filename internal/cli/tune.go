@@ -2,37 +2,29 @@ package cli
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"linerate/internal/app/profile"
+	"linerate/internal/app/tune"
 	"linerate/internal/conf"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
-	"linerate/internal/host"
 	"linerate/internal/reach"
-	"linerate/internal/tune/profile"
 	"linerate/internal/unit"
 )
 
-// tuneOptions say what a panel or a plan is made for.
+// tuneOptions say what a panel or a plan is made for, as it was typed.
 type tuneOptions struct {
+	tune.Request
 	profile, mine string
-	to, via, dev  string
-	lineRate      string
-	rtt           time.Duration
-	streams       int
+	to, lineRate  string
 	set           []string
-	host          host.Name
-	rate          unit.BitRate     // of lineRate
-	typed         []profile.Set    // of set
-	peer          *host.Name       // of to
-	base, own     *profile.Profile // of profile and mine; nil: not named
-	confirm       time.Duration
-	persist, dry  bool
+	dry           bool
 }
 
 func tuneCommand(env *environment) *cobra.Command {
@@ -74,11 +66,11 @@ its name. docs/tune.md walks through all of it.`,
 func (o *tuneOptions) subjectFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.profile, "profile", "", "the work the host is for; linerate profile list. A path (./p.yaml) is read as a file")
 	f.StringVar(&o.to, "to", "", "the other end of the path: a host named as HOST is; its round trip and port are looked at")
-	f.StringVar(&o.via, "via", "", "data address of --to, where its name leads elsewhere")
-	f.DurationVar(&o.rtt, "rtt", 0, "round trip of the path without load, instead of measuring it")
+	f.StringVar(&o.Via, "via", "", "data address of --to, where its name leads elsewhere")
+	f.DurationVar(&o.RTT, "rtt", 0, "round trip of the path without load, instead of measuring it")
 	f.StringVar(&o.lineRate, "line-rate", "", "rate of the path, e.g. 10Gbit, instead of the slower port's")
-	f.IntVar(&o.streams, "streams", 1, "connections that share the path: each needs a share of the buffer")
-	f.StringVar(&o.dev, "dev", "", "interface that carries the data, where it cannot be told")
+	f.IntVar(&o.Streams, "streams", 1, "connections that share the path: each needs a share of the buffer")
+	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, where it cannot be told")
 }
 
 // setFlag is that of plans.
@@ -89,19 +81,24 @@ func (o *tuneOptions) setFlag(f *pflag.FlagSet) {
 // check validates what was typed.
 func (o *tuneOptions) check(env *environment, args []string) error {
 	var err error
-	if o.host, err = tuneHost(args); err != nil {
+	if o.Host, err = tuneHost(args); err != nil {
 		return err
 	}
 	switch {
-	case o.rtt < 0 || o.rtt > 100*time.Second:
-		return failure.Of(failure.Usage, "--rtt %s: want a round trip of up to 100 s, such as 16ms", o.rtt)
-	case o.streams < 1 || o.streams > 1024:
-		return failure.Of(failure.Usage, "--streams %d: want 1 to 1024 connections", o.streams)
-	case o.via != "" && o.to == "":
+	case o.RTT < 0 || o.RTT > 100*time.Second:
+		return failure.Of(failure.Usage, "--rtt %s: want a round trip of up to 100 s, such as 16ms", o.RTT)
+	case o.Streams < 1 || o.Streams > 1024:
+		return failure.Of(failure.Usage, "--streams %d: want 1 to 1024 connections", o.Streams)
+	case o.Via != "" && o.to == "":
 		return failure.Of(failure.Usage, "--via is an address of --to, which is not given")
 	}
+	if o.Via != "" {
+		if _, err := reach.Via(o.Via); err != nil {
+			return err
+		}
+	}
 	if o.lineRate != "" {
-		if o.rate, err = unit.ParseBitRate(o.lineRate); err != nil || o.rate < unit.Kbit || o.rate > 10000*unit.Gbit {
+		if o.Rate, err = unit.ParseBitRate(o.lineRate); err != nil || o.Rate < unit.Kbit || o.Rate > 10000*unit.Gbit {
 			return failure.Of(failure.Usage, "--line-rate %q: want a rate such as 10Gbit", o.lineRate)
 		}
 	}
@@ -110,67 +107,47 @@ func (o *tuneOptions) check(env *environment, args []string) error {
 		if err != nil {
 			return err
 		}
-		o.peer = &n
+		o.Peer = &n
 	}
-	if err := o.findProfiles(env); err != nil {
-		return err
+	if o.profile != "" {
+		p, err := profile.Find(env.Env, o.profile)
+		if err != nil {
+			return wordProfile(err)
+		}
+		o.Profile = &p
+	}
+	if o.Mine, err = profile.Mine(env.Env, o.mine); err != nil {
+		return wordProfile(err)
 	}
 	for _, text := range o.set {
 		x, err := parseSet(text)
 		if err != nil {
 			return err
 		}
-		o.typed = append(o.typed, x)
+		o.Typed = append(o.Typed, x)
 	}
 	return nil
 }
-
-func (o *tuneOptions) findProfiles(env *environment) error {
-	if o.profile != "" {
-		p, err := findProfile(env, o.profile)
-		if err != nil {
-			return err
-		}
-		o.base = &p
-	}
-	name := o.mine
-	if name == "" {
-		own, err := userProfiles(env)
-		if err != nil || !slices.Contains(own, mineProfile) {
-			return nil // none was asked for
-		}
-		name = mineProfile
-	}
-	p, err := findProfile(env, name)
-	if err != nil {
-		return err
-	}
-	o.own = &p
-	return nil
-}
-
-// mineProfile is the user's profile that the panel shows without being asked.
-const mineProfile = "mine"
 
 // tuneHost is the host that was named, else this one.
-func tuneHost(args []string) (host.Name, error) {
+func tuneHost(args []string) (reach.Name, error) {
 	if len(args) == 0 {
-		return host.Name{Reach: host.SSH, Host: reach.Here}, nil
+		args = []string{reach.Here}
 	}
 	return reach.HostName(args[0])
 }
 
 // parseSet reads SETTING=VALUE or SETTING@DEVICE=VALUE. The setting may be
 // written without what its id begins with.
-func parseSet(text string) (profile.Set, error) {
+func parseSet(text string) (tune.Set, error) {
 	left, value, ok := strings.Cut(text, "=")
 	setting, device, _ := strings.Cut(left, "@")
 	setting, value = strings.TrimSpace(setting), strings.TrimSpace(value)
 	if !ok || setting == "" || value == "" {
-		return profile.Set{}, failure.Of(failure.Usage, "--set %q: want SETTING=VALUE, such as tcp_rmem='4096 131072 67108864'", text)
+		return tune.Set{}, failure.Of(failure.Usage, "--set %q: want SETTING=VALUE, such as tcp_rmem='4096 131072 67108864'", text)
 	}
 	id, err := settingID(setting)
-	return profile.Set{Setting: id, Device: strings.TrimSpace(device), Value: value}, err
+	return tune.Set{Setting: id, Device: strings.TrimSpace(device), Value: value}, err
 }
 
 // settingID finds the id of a setting of Linux by its id, the system's own name
@@ -226,31 +203,106 @@ func tunePlanCommand(env *environment) *cobra.Command {
 	}
 	o.subjectFlags(cmd.Flags())
 	o.setFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.persist, "persist", false, "show the files too by which it would outlive a restart")
+	cmd.Flags().BoolVar(&o.Persist, "persist", false, "show the files too by which it would outlive a restart")
 	return cmd
 }
 
 func runPlan(ctx context.Context, env *environment, o tuneOptions) error {
-	d, err := draft(ctx, env, o)
+	p := newProgress(env)
+	defer p.End()
+	doc, err := tune.MakePlan(ctx, env.Env, o.Request, p)
 	if err != nil {
-		return err
+		return wordTune(err)
 	}
-	defer d.close()
-	doc, err := d.planWithFiles(ctx)
-	if err != nil {
-		return err
-	}
-	return printPlan(env, doc)
+	doc.DryRun = o.dry
+	return printPlan(env, planDocument{Proposal: doc})
+}
+
+// panelDocument is what tune prints, with host, profile and peer as arguments of the next
+// command.
+type panelDocument struct {
+	tune.Panel
+	again string
 }
 
 func runPanel(ctx context.Context, env *environment, o tuneOptions) error {
-	d, err := draft(ctx, env, o)
+	p := newProgress(env)
+	defer p.End()
+	panel, err := tune.MakePanel(ctx, env.Env, o.Request, p)
 	if err != nil {
+		return wordTune(err)
+	}
+	doc := panelDocument{panel, hostArgument(o.Host) + " --profile " + panel.Profile}
+	if o.to != "" {
+		doc.again += " --to " + o.to
+	}
+	if env.json {
+		return printJSON(env, doc)
+	}
+	return printDocument(env, doc.page())
+}
+
+// wordTune says what to do after an error.
+func wordTune(err error) error {
+	var e *tune.Error
+	if !errors.As(err, &e) {
 		return err
 	}
-	defer d.close()
-	if env.json {
-		return printJSON(env, d.panel())
+	kind, on := failure.KindOf(err), e.Subject
+	switch e.What {
+	case tune.BadValue:
+		return failure.Of(kind, "--set %s: %w", on, e.Err)
+	case tune.BadDevice:
+		return failure.Of(kind, "--dev: %w", e.Err)
+	case tune.NoPeer:
+		return failure.Of(kind, "%w; where you cannot log in to %s, state --rtt and --line-rate instead", e.Err, on)
+	case tune.Unguarded:
+		return failure.Of(kind, "--confirm-within 0: an MTU is raised towards %s only while each end undoes it by itself if it cuts you off; leave the option or --to away", on)
+	case tune.Unprivileged:
+		return failure.Of(kind, "change settings of %s: %w; log in as root, allow sudo -n, or run linerate tune plan", on, e.Err)
 	}
-	return printDocument(env, d.panel().page())
+	return err
+}
+
+// hostArgument is the host as an argument of a command; empty for this one.
+func hostArgument(n reach.Name) string {
+	if reach.IsHere(n) {
+		return ""
+	}
+	return " " + n.String()
+}
+
+// pathLine words the path.
+func pathLine(p tune.Path) string {
+	var parts []string
+	if p.Peer != "" {
+		parts = append(parts, "to "+p.Peer)
+	}
+	if p.Dev != "" {
+		parts = append(parts, "by "+p.Dev)
+	}
+	where := strings.Join(parts, " ")
+	rate, rtt := "rate not known", "round trip not known (--to PEER measures it, --rtt states it)"
+	if p.RateBPS != nil {
+		rate = unit.BitRate(*p.RateBPS).String() + inBrackets(p.RateFrom)
+	}
+	if known := p.RoundTrip(); known != "" {
+		rtt = "RTT " + known + inBrackets(p.RTTFrom)
+	}
+	return strings.TrimPrefix(where+": "+rate+", "+rtt, ": ")
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// names is a list for people: "a, b and c".
+func names(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }

@@ -2,19 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/tune"
 	"linerate/internal/failure"
-	"linerate/internal/host"
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/report"
-	"linerate/internal/tune"
-	"linerate/internal/unit"
 )
 
 func tuneApplyCommand(env *environment) *cobra.Command {
@@ -45,8 +44,8 @@ on the wire (on a new connection to --to).`,
 			if err := o.checkWithin(within); err != nil {
 				return err
 			}
-			if o.profile == "" && len(o.typed) == 0 {
-				return failure.Of(failure.Usage, "say what to apply: --profile NAME, --set SETTING=VALUE, or both; linerate tune%s shows the profile that fits", hostArgument(o.host))
+			if o.profile == "" && len(o.Typed) == 0 {
+				return failure.Of(failure.Usage, "say what to apply: --profile NAME, --set SETTING=VALUE, or both; linerate tune%s shows the profile that fits", hostArgument(o.Host))
 			}
 			return runApply(cmd.Context(), env, o)
 		},
@@ -55,7 +54,7 @@ on the wire (on a new connection to --to).`,
 	o.subjectFlags(f)
 	o.setFlag(f)
 	f.StringVar(&within, "confirm-within", "", "undo everything unless confirmed in this time, e.g. 60s (the default where a change can cut you off); 0 never does")
-	f.BoolVar(&o.persist, "persist", false, "write the values into the system's own files too, once they are confirmed")
+	f.BoolVar(&o.Persist, "persist", false, "write the values into the system's own files too, once they are confirmed")
 	f.BoolVar(&o.dry, "dry-run", false, "print the very plan that would be made, and stop")
 	return cmd
 }
@@ -68,59 +67,64 @@ func (o *tuneOptions) checkWithin(text string) error {
 	d, err := time.ParseDuration(text)
 	switch {
 	case text == "0" || err == nil && d == 0:
-		o.confirm = model.NoConfirm
+		o.Confirm = model.NoConfirm
 	case err != nil || d < 5*time.Second || d > time.Hour:
 		return failure.Of(failure.Usage, "--confirm-within %q: want 5s to 1h, or 0 for no need to confirm", text)
 	default:
-		o.confirm = d
+		o.Confirm = d
 	}
 	return nil
 }
 
+// planDocument is what tune plan and tune apply print, with the commands that come next.
+type planDocument struct {
+	tune.Proposal
+	confirm, undo string
+	waits         string // what waits to be confirmed, if it is not all of it
+}
+
 func runApply(ctx context.Context, env *environment, o tuneOptions) error {
-	d, err := draft(ctx, env, o)
-	if err != nil {
-		return err
+	if o.dry {
+		return runPlan(ctx, env, o)
 	}
-	defer d.close()
-	doc, err := d.planWithFiles(ctx)
-	if err != nil {
-		return err
+	p := newProgress(env)
+	defer p.End()
+	made, err := tune.Apply(ctx, env.Env, o.Request, func(files []tune.File) { showFiles(env, files) }, p)
+	var e *tune.Error
+	unkept := errors.As(err, &e) && e.What == tune.NotPersistent
+	if err != nil && !unkept {
+		return wordTune(err)
 	}
-	if len(doc.Plan) == 0 || o.dry {
-		doc.DryRun = o.dry
-		return printPlan(env, doc)
+	doc := planDocument{Proposal: made, undo: "linerate tune undo" + hostArgument(o.Host), confirm: "linerate tune confirm" + hostArgument(o.Host)}
+	if o.Persist {
+		doc.confirm += " --persist"
 	}
-	if err := d.mayChange(); err != nil {
-		return err
+	if made.Partly {
+		doc.waits = "the rest"
 	}
-	if len(doc.Files) > 0 && !env.json { // before anything is written
-		fmt.Fprintf(env.out, "Files that keep it over a restart:\n")
-		writeFiles(env.out, doc.Files)
-		fmt.Fprintln(env.out)
+	if slices.ContainsFunc(doc.Plan, func(l tune.Line) bool { return l.Host != doc.Host }) {
+		doc.undo += "; linerate tune undo" + hostArgument(*o.Peer)
 	}
-	made, err := d.apply(ctx)
-	if err != nil {
-		return err
-	}
-	d.report(ctx, env, &doc, made)
-	if o.persist {
-		if doc.Written, err = made.persist(ctx); err != nil {
-			_ = printPlan(env, doc) // what was done is told before what was not
-			return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", err, doc.undo)
+	for i, l := range doc.Plan {
+		if l.Applied != nil && l.Observed == "" {
+			doc.Plan[i].Observed = "not looked at: without --to there is no connection to look at"
 		}
+	}
+	if unkept {
+		_ = printPlan(env, doc) // what was done is told before what was not
+		return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", e.Err, doc.undo)
 	}
 	return printPlan(env, doc)
 }
 
-// mayChange refuses where the agents are not root.
-func (d *drafted) mayChange() error {
-	for _, e := range d.ends() {
-		if uid := e.agent.Hello().UID; uid > 0 {
-			return failure.Of(failure.Failed, "change settings of %s: it takes root, and we are user %d there; log in as root, allow sudo -n, or run linerate tune plan", e.name, uid)
-		}
+// showFiles shows what will be written, before anything is changed.
+func showFiles(env *environment, files []tune.File) {
+	if env.json {
+		return
 	}
-	return nil
+	fmt.Fprintf(env.out, "Files that keep it over a restart:\n")
+	writeFiles(env.out, files)
+	fmt.Fprintln(env.out)
 }
 
 func printPlan(env *environment, doc planDocument) error {
@@ -128,131 +132,6 @@ func printPlan(env *environment, doc planDocument) error {
 		return printJSON(env, doc)
 	}
 	return printDocument(env, doc.page())
-}
-
-// afterFailure tells whether what failed left anything behind.
-func afterFailure(ctx context.Context, agent changeable, plan string, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	open, err := agent.OpenJournal(ctx)
-	if err != nil {
-		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
-	}
-	var left []string
-	for _, e := range open {
-		if plan == "" || e.Plan == plan {
-			left = append(left, fmt.Sprintf("%s (was %q)", e.Setting, e.Before))
-		}
-	}
-	if len(left) == 0 {
-		return failure.Of(failure.Failed, "%w", cause)
-	}
-	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
-}
-
-// report fills in what became of each change, and what a new connection to the
-// peer shows of it.
-func (d *drafted) report(ctx context.Context, env *environment, doc *planDocument, made *application) {
-	doc.ID, doc.Notes = made.id(), made.notes
-	if !made.deadline.IsZero() {
-		doc.Deadline = &made.deadline
-		doc.confirm = "linerate tune confirm" + hostArgument(d.o.host)
-		if d.o.persist {
-			doc.confirm += " --persist"
-		}
-		if len(made.made) > 1 {
-			doc.waits = "the rest"
-		}
-	}
-	doc.undo = "linerate tune undo" + hostArgument(d.o.host)
-	if d.far != nil {
-		doc.undo += "; linerate tune undo" + hostArgument(*d.o.peer)
-	}
-	seen := d.observe(ctx, env)
-	for i := range doc.Plan {
-		l := &doc.Plan[i]
-		for _, c := range made.outcomes[l.Host] {
-			if c.Setting == l.Setting && c.Target == l.Target {
-				l.Applied, l.Effective, l.Observed = &c.Applied, c.Effective, c.Observed
-				if l.Observed == "" {
-					l.Observed = seen(l.Setting)
-				}
-			}
-		}
-	}
-}
-
-// observe opens a connection to the peer and returns what it shows of a
-// setting.
-func (d *drafted) observe(ctx context.Context, env *environment) func(setting string) string {
-	none := func(why string) func(string) string { return func(string) string { return "not looked at: " + why } }
-	if d.peer == nil {
-		return none("without --to there is no connection to look at")
-	}
-	p := newProgress(env)
-	defer p.End()
-	_, c, err := d.trickle(ctx, p)
-	if err != nil {
-		return none(firstLine(err))
-	}
-	return func(setting string) string { return onTheWire(setting, c, d.o.to) }
-}
-
-// tcpi_options of include/uapi/linux/tcp.h.
-const (
-	optionTimestamps = 1
-	optionSACK       = 2
-	optionWScale     = 4
-)
-
-// onTheWire words what a new connection shows of a setting.
-func onTheWire(setting string, c model.Conn, peer string) string {
-	conn := "a new connection to " + peer
-	has := func(bit uint8, what string) string {
-		if c.Options&bit != 0 {
-			return conn + " uses " + what
-		}
-		return conn + " does not use " + what
-	}
-	switch setting {
-	case "linux.link.mtu":
-		return fmt.Sprintf("%s sends segments of %d bytes", conn, c.SndMSS)
-	case "linux.sysctl.net.ipv4.tcp_rmem":
-		return fmt.Sprintf("%s can offer a window of up to %s (scale %d)", conn, unit.Bytes(65535<<c.RcvWScale), c.RcvWScale)
-	case "linux.sysctl.net.ipv4.tcp_congestion_control":
-		return conn + " uses " + c.CC
-	case "linux.sysctl.net.ipv4.tcp_timestamps":
-		return has(optionTimestamps, "timestamps")
-	case "linux.sysctl.net.ipv4.tcp_sack":
-		return has(optionSACK, "selective acknowledgements")
-	case "linux.sysctl.net.ipv4.tcp_window_scaling":
-		return has(optionWScale, "window scaling")
-	}
-	return "not seen: a connection at rest does not show it"
-}
-
-// hostArgument is the host as an argument of a command; empty for this one.
-func hostArgument(n host.Name) string {
-	if n.Reach != host.Lab && n.Host == reach.Here && n.User == "" {
-		return ""
-	}
-	return " " + n.String()
-}
-
-// changing are the commands that work on a host's journal.
-func changing(ctx context.Context, env *environment, n host.Name, work func(c *host.Client) error) (err error) {
-	p := newProgress(env)
-	defer p.End()
-	c, err := env.Reach(p).Dial(ctx, n)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := c.Close(); err == nil && cerr != nil {
-			err = cerr
-		}
-	}()
-	return work(c)
 }
 
 func tuneConfirmCommand(env *environment) *cobra.Command {
@@ -272,7 +151,7 @@ func tuneConfirmCommand(env *environment) *cobra.Command {
 			if dry && !persist {
 				return failure.Of(failure.Usage, "--dry-run shows the files of --persist, which is not given")
 			}
-			return changing(cmd.Context(), env, n, func(c *host.Client) error { return confirm(cmd.Context(), env, n, c, persist, dry) })
+			return confirm(cmd.Context(), env, n, persist, dry)
 		},
 	}
 	cmd.Flags().BoolVar(&persist, "persist", false, "write the values into the system's own files too")
@@ -280,68 +159,21 @@ func tuneConfirmCommand(env *environment) *cobra.Command {
 	return cmd
 }
 
-// confirmation is what tune confirm prints with --json.
-type confirmation struct {
-	V      int        `json:"v"`
-	Host   string     `json:"host"`
-	Plan   string     `json:"plan_id"`
-	Kept   int        `json:"kept"` // changes of the plan that are in force
-	DryRun bool       `json:"dry_run,omitempty"`
-	Files  []fileView `json:"files"`
-}
-
-func confirm(ctx context.Context, env *environment, n host.Name, c *host.Client, persist, dry bool) error {
-	plan, err := toConfirm(ctx, c)
+func confirm(ctx context.Context, env *environment, n reach.Name, persist, dry bool) error {
+	p := newProgress(env)
+	defer p.End()
+	doc, err := tune.Confirm(ctx, env.Env, n, persist, dry, p)
 	if err != nil {
 		return err
-	}
-	if plan == "" {
-		return failure.Of(failure.Nothing, "nothing waits to be confirmed on %s, and no change of linerate's is in force there", n)
-	}
-	if !dry {
-		if err := c.Confirm(ctx, plan); err != nil {
-			return err
-		}
-	}
-	doc := confirmation{V: 1, Host: n.String(), Plan: plan, DryRun: dry, Files: []fileView{}}
-	open, err := c.OpenJournal(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range open {
-		if e.Plan == plan {
-			doc.Kept++
-		}
-	}
-	if persist {
-		files, err := c.Persist(ctx, plan, dry)
-		if err != nil {
-			return fmt.Errorf("make %s outlive a restart: %w", plan, err)
-		}
-		doc.Files = fileViews(n.String(), files)
 	}
 	if env.json {
 		return printJSON(env, doc)
 	}
 	if !dry {
-		paragraph(env.out, "", fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", plan, doc.Kept, hostArgument(n)), env.width)
+		paragraph(env.out, "", fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", doc.Plan, doc.Kept, hostArgument(n)), env.width)
 	}
 	writeFiles(env.out, doc.Files)
 	return nil
-}
-
-// toConfirm is the plan that waits, else the newest that there was: the host
-// says what became of it.
-func toConfirm(ctx context.Context, c *host.Client) (string, error) {
-	w, ok, err := c.Waiting(ctx)
-	if err != nil || ok {
-		return w.Plan, err
-	}
-	all, err := c.History(ctx)
-	if err != nil || len(all) == 0 {
-		return "", err
-	}
-	return all[len(all)-1].Plan, nil
 }
 
 func tuneUndoCommand(env *environment) *cobra.Command {
@@ -366,7 +198,7 @@ are those of linerate tune history.`,
 			if r.To < 0 {
 				return failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
 			}
-			return changing(cmd.Context(), env, n, func(c *host.Client) error { return undo(cmd.Context(), env, n, c, r) })
+			return undo(cmd.Context(), env, n, r)
 		},
 	}
 	f := cmd.Flags()
@@ -376,30 +208,16 @@ are those of linerate tune history.`,
 	return cmd
 }
 
-// undone is what tune undo prints with --json.
-type undone struct {
-	V       int          `json:"v"`
-	Host    string       `json:"host"`
-	Changes []tune.Entry `json:"changes"`
-	Notes   []string     `json:"notes"`
-}
-
-func undo(ctx context.Context, env *environment, n host.Name, c *host.Client, r tune.UndoRequest) error {
-	res, err := c.UndoWith(ctx, r)
+func undo(ctx context.Context, env *environment, n reach.Name, r tune.UndoRequest) error {
+	p := newProgress(env)
+	defer p.End()
+	doc, err := tune.Undo(ctx, env.Env, n, r, p)
+	var e *tune.Error
+	if errors.As(err, &e) && e.What == tune.NeverHadPlan {
+		return failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
+	}
 	if err != nil {
-		return afterFailure(ctx, c, r.Plan, err)
-	}
-	if len(res.Entries) == 0 && r.Plan != "" {
-		if err := planKnown(ctx, c, n, r.Plan); err != nil {
-			return err
-		}
-	}
-	doc := undone{V: 1, Host: n.String(), Changes: res.Entries, Notes: res.Notes}
-	if doc.Changes == nil {
-		doc.Changes = []tune.Entry{}
-	}
-	if doc.Notes == nil {
-		doc.Notes = []string{}
+		return err
 	}
 	if env.json {
 		return printJSON(env, doc)
@@ -416,24 +234,9 @@ func undo(ctx context.Context, env *environment, n host.Name, c *host.Client, r 
 	return nil
 }
 
-// planKnown refuses a plan that the host never had: who mistypes its name must
-// not believe that it is undone.
-func planKnown(ctx context.Context, c *host.Client, n host.Name, plan string) error {
-	all, err := c.History(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range all {
-		if e.Plan == plan {
-			return nil
-		}
-	}
-	return failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, plan, hostArgument(n))
-}
-
 // entryLine words what became of a change.
 func entryLine(e tune.Entry) string {
-	name := shortName(e.Setting, e.Target)
+	name := tune.ShortName(e.Setting, e.Target)
 	switch e.State {
 	case tune.Undone:
 		return fmt.Sprintf("%3d  %s: %s again", e.Seq, name, change(e.After, e.Before))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	appprofile "linerate/internal/app/profile"
+	"linerate/internal/app/tune"
 	"linerate/internal/tune/profile"
 )
 
@@ -51,7 +53,7 @@ func TestTuneFieldsAreDocumented(t *testing.T) {
 		}
 	}
 	names := map[string]bool{}
-	for _, v := range []any{planDocument{}, panelDocument{}, confirmation{}, undone{}, historyDocument{}, left{}, profileSummary{}, profile.Profile{}, profile.Difference{}} {
+	for _, v := range []any{planDocument{}, panelDocument{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{}, appprofile.Summary{}, appprofile.Kept{}, profile.Profile{}, profile.Difference{}} {
 		jsonFields(reflect.TypeOf(v), names)
 	}
 	if len(names) < 50 {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/host"
+	"linerate/internal/app/tune"
+	"linerate/internal/reach"
 	"linerate/internal/report"
-	"linerate/internal/tune"
 )
 
 func tuneHistoryCommand(env *environment) *cobra.Command {
@@ -26,51 +26,29 @@ func tuneHistoryCommand(env *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changing(cmd.Context(), env, n, func(c *host.Client) error { return history(cmd.Context(), env, n, c) })
+			return history(cmd.Context(), env, n)
 		},
 	}
 }
 
-// historyDocument is what tune history prints with --json.
-type historyDocument struct {
-	V       int          `json:"v"`
-	Host    string       `json:"host"`
-	Waiting *waitingView `json:"waiting"` // the plan that waits to be confirmed; null: none
-	Changes []tune.Entry `json:"changes"`
-}
-
-type waitingView struct {
-	Plan     string    `json:"plan_id"`
-	Deadline time.Time `json:"deadline"`
-}
-
-func history(ctx context.Context, env *environment, n host.Name, c *host.Client) error {
-	all, err := c.History(ctx)
+func history(ctx context.Context, env *environment, n reach.Name) error {
+	p := newProgress(env)
+	defer p.End()
+	doc, err := tune.ReadHistory(ctx, env.Env, n, p)
 	if err != nil {
 		return err
-	}
-	doc := historyDocument{V: 1, Host: n.String(), Changes: all}
-	if doc.Changes == nil {
-		doc.Changes = []tune.Entry{}
-	}
-	w, ok, err := c.Waiting(ctx)
-	if err != nil {
-		return err
-	}
-	if ok {
-		doc.Waiting = &waitingView{w.Plan, w.Deadline}
 	}
 	if env.json {
 		return printJSON(env, doc)
 	}
-	if len(all) == 0 {
+	if len(doc.Changes) == 0 {
 		fmt.Fprintf(env.out, "%s: no change of linerate's was made there, or linerate has left it\n", n)
 		return nil
 	}
 	return writeHistory(env.out, doc)
 }
 
-func writeHistory(out io.Writer, doc historyDocument) error {
+func writeHistory(out io.Writer, doc tune.History) error {
 	plan := ""
 	for _, e := range doc.Changes {
 		if e.Plan != plan {
@@ -87,7 +65,7 @@ func writeHistory(out io.Writer, doc historyDocument) error {
 		if after == "" {
 			after = e.Wanted
 		}
-		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, shortName(e.Setting, e.Target), change(e.Before, after))
+		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, tune.ShortName(e.Setting, e.Target), change(e.Before, after))
 		if _, err := fmt.Fprintln(out, report.Printable(text)); err != nil {
 			return err
 		}
@@ -98,27 +76,8 @@ func writeHistory(out io.Writer, doc historyDocument) error {
 	return nil
 }
 
-// fileView is a file of the host that makes settings outlive a restart.
-type fileView struct {
-	Host     string   `json:"host"`
-	Path     string   `json:"path"` // empty: no file can; note says why
-	Existed  bool     `json:"existed"`
-	Before   string   `json:"before"`
-	After    string   `json:"after"`
-	Settings []string `json:"settings"`
-	Note     string   `json:"note,omitempty"`
-}
-
-func fileViews(host string, files []tune.FileChange) []fileView {
-	out := []fileView{}
-	for _, f := range files {
-		out = append(out, fileView{host, f.Path, f.Existed, f.Before, f.After, f.Settings, f.Note})
-	}
-	return out
-}
-
 // writeFiles shows each file with the lines that went and came.
-func writeFiles(out io.Writer, files []fileView) {
+func writeFiles(out io.Writer, files []tune.File) {
 	for _, f := range files {
 		if f.Path == "" {
 			fmt.Fprintf(out, "\nno file for %s: %s\n", report.Printable(strings.Join(f.Settings, ", ")), report.Printable(f.Note))

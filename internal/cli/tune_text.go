@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/app/tune"
+
 	"linerate/internal/report/document"
 )
 
 // tunePage is the head of a panel or plan: what it is for.
-func tunePage(host, profile, chosen string, path pathView) document.Document {
+func tunePage(host, profile, chosen string, path tune.Path) document.Document {
 	d := document.Document{Headline: fmt.Sprintf("%s, profile %s%s", host, profile, inBrackets(chosen)), Lead: []document.Block{{Text: "path " + pathLine(path)}}}
 	if profile == "" {
 		d.Headline = host + ", what was typed and nothing else"
@@ -77,8 +79,8 @@ func countOf(n int, one, many string) string {
 }
 
 // lineCard names the host of a line only where it is not the plan's.
-func lineCard(l planLine, host string) *document.Card {
-	c := &document.Card{Class: "setting", Title: shortName(l.Setting, l.Device), Text: change(l.From, l.To)}
+func lineCard(l tune.Line, host string) *document.Card {
+	c := &document.Card{Class: "setting", Title: tune.ShortName(l.Setting, l.Device), Text: change(l.From, l.To)}
 	if l.Host != host {
 		c.Title += " on " + l.Host
 	}
@@ -122,16 +124,16 @@ func change(from, to string) string {
 
 // refusedSections list what is not changed: first what needs something, then in
 // one line what is so already, then the papers' lines.
-func refusedSections(list []refusal) []document.Section {
+func refusedSections(list []tune.Refusal) []document.Section {
 	var so []string
 	var host, paper document.Block
 	add := func(b *document.Block, text string) { b.Lines = append(b.Lines, document.Line{Text: text}) }
 	for _, r := range list {
-		name := shortName(r.Setting, r.Device)
+		name := tune.ShortName(r.Setting, r.Device)
 		switch {
 		case r.Paper:
 			add(&paper, fmt.Sprintf("%s = %s: %s [%s]", r.Setting, r.Value, r.Why, r.Source))
-		case r.so && !strings.Contains(r.Why, "enough"):
+		case r.So && !strings.Contains(r.Why, "enough"):
 			so = append(so, name)
 		default:
 			add(&host, name+": "+r.Why)
@@ -170,7 +172,7 @@ func (p panelDocument) page() document.Document {
 			}
 			return cmp.Or(v, "–")
 		}
-		row := document.Cells(mark+shortName(r.Setting, r.Device), cmp.Or(r.Current, "not read"), same(r.Default), same(r.Recommended), same(r.Mine))
+		row := document.Cells(mark+tune.ShortName(r.Setting, r.Device), cmp.Or(r.Current, "not read"), same(r.Default), same(r.Recommended), same(r.Mine))
 		t.Rows, t.Below = append(t.Rows, row[:len(t.Head)]), append(t.Below, why)
 	}
 	footer := countOf(changes, "change is recommended (*)", "changes are recommended (*)")

@@ -15,6 +15,9 @@ import (
 	"linerate/internal/host"
 )
 
+// Name is how the user names a host.
+type Name = host.Name
+
 // Here is what this host is called.
 const Here = "localhost"
 

@@ -1,4 +1,4 @@
-package cli
+package tune
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/host"
@@ -21,8 +22,11 @@ import (
 
 // drafted is a host that was looked at, with the rows of a plan.
 type drafted struct {
-	o       tuneOptions
+	o       Request
+	reach   reach.Dialler
+	tell    app.Progress
 	name    string // of the host, as the user typed it
+	to      string // name of the peer
 	agent   *host.Client
 	peer    *host.Client // nil: none was reached
 	peerTo  netip.Addr
@@ -48,33 +52,34 @@ func (d *drafted) close() {
 
 // draft reaches the host, and the peer if there is one, looks at both, reads
 // the settings of the profile and evaluates its rules. The caller closes it.
-func draft(ctx context.Context, env *environment, o tuneOptions) (d *drafted, err error) {
-	p := newProgress(env)
-	defer p.End()
-	d = &drafted{o: o, name: o.host.String(), now: env.Now}
+func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafted, err error) {
+	d = &drafted{o: o, reach: e.Reach(p), tell: p, name: o.Host.String(), now: e.Now}
+	if o.Peer != nil {
+		d.to = o.Peer.String()
+	}
 	defer func() {
 		if err != nil {
 			d.close()
 		}
 	}()
-	if d.agent, err = env.Reach(p).Dial(ctx, o.host); err != nil {
+	if d.agent, err = d.reach.Dial(ctx, o.Host); err != nil {
 		return d, err
 	}
 	if d.facts, err = d.agent.Facts(ctx); err != nil {
 		return d, fmt.Errorf("look at %s: %w", d.name, err)
 	}
-	if err = d.findPath(ctx, env, p); err != nil {
+	if err = d.findPath(ctx); err != nil {
 		return d, err
 	}
 	if err = d.chooseProfile(); err != nil {
 		return d, err
 	}
-	d.rows = d.evaluate(ctx, d.profile, o.typed)
+	d.rows = d.evaluate(ctx, d.profile, o.Typed)
 	d.validate()
 	d.findFar()
-	if o.own != nil {
+	if o.Mine != nil {
 		d.mine = map[profile.Place]string{}
-		for _, r := range d.evaluate(ctx, *o.own, nil) {
+		for _, r := range d.evaluate(ctx, *o.Mine, nil) {
 			d.mine[r.Place] = r.To
 		}
 	}
@@ -85,10 +90,10 @@ func draft(ctx context.Context, env *environment, o tuneOptions) (d *drafted, er
 // the one that fits best.
 func (d *drafted) chooseProfile() error {
 	switch {
-	case d.o.base != nil:
-		d.profile = *d.o.base
+	case d.o.Profile != nil:
+		d.profile = *d.o.Profile
 		return nil
-	case len(d.o.typed) > 0:
+	case len(d.o.Typed) > 0:
 		return nil // what was typed, alone
 	}
 	name := "transfer-node-lan"
@@ -114,7 +119,7 @@ func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profil
 	for _, a := range profile.Asks(p, sets, s) {
 		v, err := d.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
 		if err != nil {
-			now[a] = profile.Reading{Missing: strings.TrimPrefix(firstLine(err), "host "+d.agent.Name()+": ")}
+			now[a] = profile.Reading{Missing: strings.TrimPrefix(failure.FirstLine(err), "host "+d.agent.Name()+": ")}
 			continue
 		}
 		now[a] = profile.Reading{Value: v}
@@ -131,7 +136,7 @@ func (d *drafted) validate() {
 		}
 		to, err := canonical(r.Place, r.To)
 		if err != nil {
-			d.rows[i].Change, d.rows[i].Why = false, firstLine(err)
+			d.rows[i].Change, d.rows[i].Why = false, failure.FirstLine(err)
 			continue
 		}
 		d.rows[i].To = to
@@ -154,10 +159,11 @@ func (d *drafted) typedErrors() error {
 		if !r.Typed || r.Change || r.To != "" && r.To == r.Now {
 			continue
 		}
-		if err := d.malformed(r); err != nil {
-			return failure.Of(failure.Usage, "--set %s: %v", shortName(r.Setting, r.Device), err)
+		err := d.malformed(r)
+		if err == nil {
+			err = errors.New(r.Why)
 		}
-		return failure.Of(failure.Usage, "--set %s: %s", shortName(r.Setting, r.Device), r.Why)
+		return failure.As(failure.Usage, &Error{BadValue, ShortName(r.Setting, r.Device), err})
 	}
 	return nil
 }
@@ -165,7 +171,7 @@ func (d *drafted) typedErrors() error {
 // malformed tells what is wrong with a value as it was typed; nil where it is a
 // rule, or the fault is elsewhere.
 func (d *drafted) malformed(r profile.Row) error {
-	for _, x := range d.o.typed {
+	for _, x := range d.o.Typed {
 		if x.Setting != r.Setting || x.Device != "" && x.Device != r.Device && x.Device != r.Target || strings.ContainsAny(x.Value, "{}") {
 			continue
 		}
@@ -178,52 +184,52 @@ func (d *drafted) malformed(r profile.Row) error {
 
 // findPath fills in the path: to the peer that was named, else to the storage
 // that the host has mounted; then what was stated.
-func (d *drafted) findPath(ctx context.Context, env *environment, p *progress) error {
+func (d *drafted) findPath(ctx context.Context) error {
 	d.path = profile.PathOf(d.facts)
-	if d.o.peer != nil {
-		if err := d.toPeer(ctx, env, p); err != nil {
+	if d.o.Peer != nil {
+		if err := d.toPeer(ctx); err != nil {
 			return err
 		}
 	}
-	if d.o.dev != "" {
-		path, err := d.path.Choose(d.facts, d.o.dev)
+	if d.o.Dev != "" {
+		path, err := d.path.Choose(d.facts, d.o.Dev)
 		if err != nil {
-			return failure.Of(failure.Usage, "--dev: %v", err)
+			return failure.As(failure.Usage, &Error{BadDevice, d.o.Dev, err})
 		}
 		d.path = path
 	}
-	if d.o.rate > 0 {
-		d.path.Rate, d.path.RateFrom = d.o.rate, "stated"
+	if d.o.Rate > 0 {
+		d.path.Rate, d.path.RateFrom = d.o.Rate, "stated"
 	}
-	if d.o.rtt > 0 {
-		d.path.RTT, d.path.RTTFrom = d.o.rtt, "stated"
+	if d.o.RTT > 0 {
+		d.path.RTT, d.path.RTTFrom = d.o.RTT, "stated"
 	}
-	d.path.Streams = d.o.streams
+	d.path.Streams = d.o.Streams
 	return nil
 }
 
 // toPeer looks at the other end and times the round trip, unless it was
 // stated: then a peer that cannot be reached is not looked at, and said so.
-func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) error {
-	stated := d.o.rtt > 0
-	to, facts, err := d.reachPeer(ctx, env, p)
+func (d *drafted) toPeer(ctx context.Context) error {
+	stated := d.o.RTT > 0
+	to, facts, err := d.reachPeer(ctx)
 	if err != nil && !(stated && to.IsValid()) {
 		if !stated {
-			err = fmt.Errorf("%w; where you cannot log in to %s, state --rtt and --line-rate instead", err, d.o.to)
+			return &Error{NoPeer, d.to, err}
 		}
 		return err
 	}
 	if err != nil {
-		p.Say("not looked at %s: %v", d.o.to, firstLine(err))
+		d.tell.Say("not looked at %s: %v", d.to, failure.FirstLine(err))
 	}
-	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.o.to, facts), to, facts
+	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.to, facts), to, facts
 	if d.path.Rate == 0 {
-		d.labRate(ctx, env, p)
+		d.labRate(ctx)
 	}
 	if stated {
 		return nil
 	}
-	rtt, _, err := d.trickle(ctx, p)
+	rtt, _, err := d.trickle(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,14 +239,14 @@ func (d *drafted) toPeer(ctx context.Context, env *environment, p *progress) err
 
 // labRate takes the rate that a lab states for its data path: its interfaces
 // are virtual and have no speed.
-func (d *drafted) labRate(ctx context.Context, env *environment, p *progress) {
-	rate := env.Reach(p).StatedRate(ctx, d.o.host, *d.o.peer, d.peerTo)
+func (d *drafted) labRate(ctx context.Context) {
+	rate := d.reach.StatedRate(ctx, d.o.Host, *d.o.Peer, d.peerTo)
 	if rate.State != model.Present {
 		own, err := reach.Source(d.facts, d.peerTo)
 		if err != nil {
 			return // no way there: the path says so
 		}
-		rate = env.Reach(p).StatedRate(ctx, *d.o.peer, d.o.host, own)
+		rate = d.reach.StatedRate(ctx, *d.o.Peer, d.o.Host, own)
 	}
 	if r, ok := rate.Get(); ok {
 		d.path.Rate, d.path.RateFrom = r, "as the lab states it"
@@ -249,8 +255,8 @@ func (d *drafted) labRate(ctx context.Context, env *environment, p *progress) {
 
 // reachPeer returns the peer's data address, as far as it can be told, and its
 // facts.
-func (d *drafted) reachPeer(ctx context.Context, env *environment, p *progress) (netip.Addr, *model.Facts, error) {
-	agent, err := env.Reach(p).Dial(ctx, *d.o.peer)
+func (d *drafted) reachPeer(ctx context.Context) (netip.Addr, *model.Facts, error) {
+	agent, err := d.reach.Dial(ctx, *d.o.Peer)
 	if err != nil {
 		to, resolveErr := d.resolve(ctx)
 		if resolveErr != nil {
@@ -259,27 +265,23 @@ func (d *drafted) reachPeer(ctx context.Context, env *environment, p *progress) 
 		return to, nil, err
 	}
 	d.peer = agent
-	to, err := reach.Receiver(ctx, d.o.via, *d.o.peer, agent)
+	to, err := reach.Receiver(ctx, d.o.Via, *d.o.Peer, agent)
 	if err != nil {
 		return to, nil, err
 	}
 	facts, err := agent.Facts(ctx)
 	if err != nil {
-		return to, nil, fmt.Errorf("look at %s: %w", d.o.to, err)
+		return to, nil, fmt.Errorf("look at %s: %w", d.to, err)
 	}
 	return to, facts, nil
 }
 
 // resolve finds the address of a peer that nobody can log in to.
 func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
-	if d.o.via != "" {
-		a, err := netip.ParseAddr(d.o.via)
-		if err != nil {
-			return a, failure.Of(failure.Usage, "--via %q: want an address, e.g. 10.0.0.2", d.o.via)
-		}
-		return a, nil
+	if d.o.Via != "" {
+		return reach.Via(d.o.Via)
 	}
-	addrs, err := kernel.Resolve(ctx, d.o.peer.Host)
+	addrs, err := kernel.Resolve(ctx, d.o.Peer.Host)
 	if err != nil {
 		return netip.Addr{}, err
 	}
@@ -288,11 +290,11 @@ func (d *drafted) resolve(ctx context.Context) (netip.Addr, error) {
 
 // trickle times the round trip to the peer, and returns the connection that it
 // was timed on.
-func (d *drafted) trickle(ctx context.Context, p *progress) (time.Duration, model.Conn, error) {
+func (d *drafted) trickle(ctx context.Context) (time.Duration, model.Conn, error) {
 	from, err := reach.Source(d.facts, d.peerTo)
 	if err != nil {
 		return 0, model.Conn{}, fmt.Errorf("find the data path from %s: %w", d.name, err)
 	}
-	p.Say("timing the round trip to %s (%s): 1 Mbit/s for a second", d.o.to, d.peerTo)
-	return loop.RoundTrip(ctx, loop.End{Name: d.name, Addr: from, Agent: d.agent}, loop.End{Name: d.o.to, Addr: d.peerTo, Agent: d.peer}, d.now)
+	d.tell.Say("timing the round trip to %s (%s): 1 Mbit/s for a second", d.to, d.peerTo)
+	return loop.RoundTrip(ctx, loop.End{Name: d.name, Addr: from, Agent: d.agent}, loop.End{Name: d.to, Addr: d.peerTo, Agent: d.peer}, d.now)
 }

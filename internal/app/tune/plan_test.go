@@ -1,4 +1,4 @@
-package cli
+package tune
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +39,7 @@ func TestALargerMTUIsPlannedAtBothEnds(t *testing.T) {
 		"an address of nobody": {row("eth0", "1500", "9000"), &model.Facts{}, true, ""},
 	} {
 		d := &drafted{name: "nas1", now: time.Now, facts: &model.Facts{}, there: c.there, peerTo: netip.MustParseAddr("10.0.0.2"), rows: []profile.Row{c.row}, path: profile.Path{Dev: "eth0"}}
-		d.o.to = "client1"
+		d.to = "client1"
 		if c.there != nil {
 			d.peer = &host.Client{}
 		}
@@ -64,9 +63,8 @@ func TestALargerMTUIsPlannedAtBothEnds(t *testing.T) {
 		if len(doc.Plan) != 2 || doc.Plan[0].Host != "nas1" || doc.Plan[1].Host != "client1" || len(d.ends()) != 2 {
 			t.Errorf("%s: %+v", name, doc.Plan)
 		}
-		var text strings.Builder
-		if err := doc.page().Text(&text, false, 80); err != nil || !strings.Contains(text.String(), "link.mtu@ens5 on client1\n    1500 → 9000\n") {
-			t.Errorf("%s: %v\n%s", name, err, text.String())
+		if l := doc.Plan[1]; l.Device != "ens5" || l.From != "1500" || l.To != "9000" {
+			t.Errorf("%s: %+v", name, l)
 		}
 	}
 }
@@ -102,7 +100,7 @@ func draftOf(rows ...profile.Row) (*drafted, *planKeeper) {
 }
 
 // prepared is the document that --dry-run prints. The plans then go to k.
-func prepared(t *testing.T, d *drafted, k *planKeeper) planDocument {
+func prepared(t *testing.T, d *drafted, k *planKeeper) Proposal {
 	t.Helper()
 	if err := d.compose(); err != nil {
 		t.Fatal(err)
@@ -110,7 +108,7 @@ func prepared(t *testing.T, d *drafted, k *planKeeper) planDocument {
 	for i := range d.plans {
 		d.plans[i].agent = k
 	}
-	doc, err := d.planWithFiles(t.Context())
+	doc, err := d.propose(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +128,7 @@ func TestThePlanPrintedIsThePlanApplied(t *testing.T) {
 	same := row(wmem, "1 2 3", "1 2 3")
 	same.Change = false
 	d, k := draftOf(row(rmem, "1 2 3", "4 5 6"), same, row(max, "1", "2"))
-	d.o.persist, d.o.confirm = true, 7*time.Second
+	d.o.Persist, d.o.Confirm = true, 7*time.Second
 	doc := prepared(t, d, k)
 	if _, err := d.apply(t.Context()); err != nil {
 		t.Fatal(err)
@@ -142,7 +140,7 @@ func TestThePlanPrintedIsThePlanApplied(t *testing.T) {
 		if p.ID == "" || p.ID != d.plans[0].ID || p.ConfirmWithin != 7*time.Second || p.Host != "nas1" || p.BootID != "boot" {
 			t.Errorf("%s %+v", what, p)
 		}
-		var lines []planLine
+		var lines []Line
 		for _, c := range p.Changes {
 			lines = append(lines, lineOf("nas1", c))
 		}

@@ -1,0 +1,243 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/model"
+	"linerate/internal/tune"
+	"linerate/internal/unit"
+)
+
+// Apply makes the plan and carries it out. before gets the files that will make it
+// outlive a restart, if any, before anything is changed; nil drops them. A plan without a
+// change is returned as it is. Where the values are in force and the files could not be
+// written, what was done comes with an Error about NotPersistent.
+func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app.Progress) (Proposal, error) {
+	d, err := draft(ctx, e, o, p)
+	if err != nil {
+		return Proposal{}, err
+	}
+	defer d.close()
+	doc, err := d.propose(ctx)
+	if err != nil || len(doc.Plan) == 0 {
+		return doc, err
+	}
+	if err := d.mayChange(); err != nil {
+		return Proposal{}, err
+	}
+	if before != nil && len(doc.Files) > 0 {
+		before(doc.Files)
+	}
+	made, err := d.apply(ctx)
+	if err != nil {
+		return Proposal{}, err
+	}
+	d.report(ctx, &doc, made)
+	if !o.Persist {
+		return doc, nil
+	}
+	if doc.Written, err = made.persist(ctx); err != nil {
+		return doc, &Error{NotPersistent, d.name, err}
+	}
+	return doc, nil
+}
+
+// mayChange refuses where the agents are not root.
+func (d *drafted) mayChange() error {
+	for _, e := range d.ends() {
+		if uid := e.agent.Hello().UID; uid > 0 {
+			return &Error{Unprivileged, e.name, fmt.Errorf("it takes root, and we are user %d there", uid)}
+		}
+	}
+	return nil
+}
+
+// application is what became of a plan.
+type application struct {
+	outcomes map[string][]tune.Outcome // by the host's name
+	deadline time.Time
+	notes    []string
+	made     []madePlan
+}
+
+// madePlan is a plan that a host has carried out; it waits for its
+// confirmation, or does not.
+type madePlan struct {
+	end
+	id    string
+	waits bool
+}
+
+// id is that of the last plan of the host itself.
+func (a *application) id() string {
+	id := ""
+	for _, m := range a.made {
+		if m.name == a.made[0].name {
+			id = m.id
+		}
+	}
+	return id
+}
+
+// take notes what a plan did.
+func (a *application) take(e end, res tune.Result) {
+	a.outcomes[e.name] = append(a.outcomes[e.name], res.Changes...)
+	a.notes = append(a.notes, res.Notes...)
+	a.made = append(a.made, madePlan{e, res.Plan, !res.Deadline.IsZero()})
+	if !res.Deadline.IsZero() {
+		a.deadline = res.Deadline
+	}
+}
+
+// persist makes permanent what does not wait to be confirmed. It tells whether
+// that is all.
+func (a *application) persist(ctx context.Context) (all bool, err error) {
+	all = true
+	for _, m := range a.made {
+		if m.waits {
+			all = false
+			continue
+		}
+		if _, err := m.agent.Persist(ctx, m.id, false); err != nil {
+			return false, fmt.Errorf("on %s: %w", m.name, err)
+		}
+	}
+	return all, nil
+}
+
+// apply carries the plan out: a larger MTU first, at both ends and confirmed by
+// what gets through, then the rest.
+func (d *drafted) apply(ctx context.Context) (*application, error) {
+	made := &application{outcomes: map[string][]tune.Outcome{}}
+	both, rest := d.parts()
+	if len(both) > 0 {
+		if err := d.applyMTU(ctx, both, made); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range rest {
+		res, err := p.agent.Apply(ctx, p.Plan)
+		if err != nil {
+			err = fmt.Errorf("apply the plan: %w", err)
+			return nil, errors.Join(made.undo(ctx), afterFailure(ctx, p.agent, p.ID, err))
+		}
+		made.take(p.end, res)
+	}
+	return made, nil
+}
+
+// parts are the plans of a larger MTU, and the others.
+func (d *drafted) parts() (both, rest []hostPlan) {
+	i := slices.IndexFunc(d.plans, func(p hostPlan) bool { return !p.both })
+	if i < 0 {
+		i = len(d.plans)
+	}
+	return d.plans[:i], d.plans[i:]
+}
+
+// undo takes back what was made before a later part failed.
+func (a *application) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var errs []error
+	for _, m := range slices.Backward(a.made) {
+		if _, err := m.agent.Undo(ctx, m.id); err != nil {
+			errs = append(errs, failure.Of(failure.NotRestored, "undo %s on %s: %w", m.id, m.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// afterFailure tells whether what failed left anything behind.
+func afterFailure(ctx context.Context, agent changeable, plan string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	open, err := agent.OpenJournal(ctx)
+	if err != nil {
+		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
+	}
+	var left []string
+	for _, e := range open {
+		if plan == "" || e.Plan == plan {
+			left = append(left, fmt.Sprintf("%s (was %q)", e.Setting, e.Before))
+		}
+	}
+	if len(left) == 0 {
+		return failure.Of(failure.Failed, "%w", cause)
+	}
+	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
+}
+
+// report fills in what became of each change, and what a new connection to the
+// peer shows of it.
+func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) {
+	doc.ID, doc.Notes, doc.Partly = made.id(), made.notes, len(made.made) > 1
+	if !made.deadline.IsZero() {
+		doc.Deadline = &made.deadline
+	}
+	seen := d.observe(ctx)
+	for i := range doc.Plan {
+		l := &doc.Plan[i]
+		for _, c := range made.outcomes[l.Host] {
+			if c.Setting == l.Setting && c.Target == l.Target {
+				l.Applied, l.Effective, l.Observed = &c.Applied, c.Effective, c.Observed
+				if l.Observed == "" {
+					l.Observed = seen(l.Setting)
+				}
+			}
+		}
+	}
+}
+
+// observe opens a connection to the peer and returns what it shows of a setting:
+// nothing where no peer was reached.
+func (d *drafted) observe(ctx context.Context) func(setting string) string {
+	if d.peer == nil {
+		return func(string) string { return "" }
+	}
+	_, c, err := d.trickle(ctx)
+	if err != nil {
+		return func(string) string { return "not looked at: " + failure.FirstLine(err) }
+	}
+	return func(setting string) string { return onTheWire(setting, c, d.to) }
+}
+
+// tcpi_options of include/uapi/linux/tcp.h.
+const (
+	optionTimestamps = 1
+	optionSACK       = 2
+	optionWScale     = 4
+)
+
+// onTheWire words what a new connection shows of a setting.
+func onTheWire(setting string, c model.Conn, peer string) string {
+	conn := "a new connection to " + peer
+	has := func(bit uint8, what string) string {
+		if c.Options&bit != 0 {
+			return conn + " uses " + what
+		}
+		return conn + " does not use " + what
+	}
+	switch setting {
+	case "linux.link.mtu":
+		return fmt.Sprintf("%s sends segments of %d bytes", conn, c.SndMSS)
+	case "linux.sysctl.net.ipv4.tcp_rmem":
+		return fmt.Sprintf("%s can offer a window of up to %s (scale %d)", conn, unit.Bytes(65535<<c.RcvWScale), c.RcvWScale)
+	case "linux.sysctl.net.ipv4.tcp_congestion_control":
+		return conn + " uses " + c.CC
+	case "linux.sysctl.net.ipv4.tcp_timestamps":
+		return has(optionTimestamps, "timestamps")
+	case "linux.sysctl.net.ipv4.tcp_sack":
+		return has(optionSACK, "selective acknowledgements")
+	case "linux.sysctl.net.ipv4.tcp_window_scaling":
+		return has(optionWScale, "window scaling")
+	}
+	return "not seen: a connection at rest does not show it"
+}

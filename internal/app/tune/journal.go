@@ -1,0 +1,174 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/tune"
+)
+
+// on lets some work be done by the agent of a host.
+func on(ctx context.Context, e app.Env, n host.Name, p app.Progress, work func(c *host.Client) error) (err error) {
+	c, err := e.Reach(p).Dial(ctx, n)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := c.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}()
+	return work(c)
+}
+
+// Confirmation is what became of a plan that was confirmed.
+type Confirmation struct {
+	V      int    `json:"v"`
+	Host   string `json:"host"`
+	Plan   string `json:"plan_id"`
+	Kept   int    `json:"kept"` // changes of the plan that are in force
+	DryRun bool   `json:"dry_run,omitempty"`
+	Files  []File `json:"files"`
+}
+
+// Confirm keeps what the last plan of a host changed: the host does not undo it by itself
+// any more. With persist files make it outlive a restart; with dry they are only shown.
+func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p app.Progress) (Confirmation, error) {
+	doc := Confirmation{V: 1, Host: n.String(), DryRun: dry, Files: []File{}}
+	err := on(ctx, e, n, p, func(c *host.Client) error { return doc.make(ctx, c, persist) })
+	return doc, err
+}
+
+func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (err error) {
+	if d.Plan, err = toConfirm(ctx, c); err != nil {
+		return err
+	}
+	if d.Plan == "" {
+		return failure.Of(failure.Nothing, "nothing waits to be confirmed on %s, and no change of linerate's is in force there", d.Host)
+	}
+	if !d.DryRun {
+		if err := c.Confirm(ctx, d.Plan); err != nil {
+			return err
+		}
+	}
+	open, err := c.OpenJournal(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range open {
+		if e.Plan == d.Plan {
+			d.Kept++
+		}
+	}
+	if !persist {
+		return nil
+	}
+	files, err := c.Persist(ctx, d.Plan, d.DryRun)
+	if err != nil {
+		return fmt.Errorf("make %s outlive a restart: %w", d.Plan, err)
+	}
+	d.Files = filesOf(d.Host, files)
+	return nil
+}
+
+// toConfirm is the plan that waits, else the newest that there was: the host
+// says what became of it.
+func toConfirm(ctx context.Context, c *host.Client) (string, error) {
+	w, ok, err := c.Waiting(ctx)
+	if err != nil || ok {
+		return w.Plan, err
+	}
+	all, err := c.History(ctx)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return all[len(all)-1].Plan, nil
+}
+
+// Restored is what an undo put back.
+type Restored struct {
+	V       int      `json:"v"`
+	Host    string   `json:"host"`
+	Changes []Entry  `json:"changes"`
+	Notes   []string `json:"notes"`
+}
+
+// Undo puts back what linerate changed on a host. Who mistypes the name of a plan must
+// not believe that it is undone: one that the host never had is an Error about
+// NeverHadPlan.
+func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Progress) (Restored, error) {
+	var res tune.Result
+	err := on(ctx, e, n, p, func(c *host.Client) (err error) {
+		if res, err = c.UndoWith(ctx, r); err != nil {
+			return afterFailure(ctx, c, r.Plan, err)
+		}
+		if len(res.Entries) > 0 || r.Plan == "" {
+			return nil
+		}
+		all, err := c.History(ctx)
+		if err == nil && !slices.ContainsFunc(all, func(e Entry) bool { return e.Plan == r.Plan }) {
+			err = failure.As(failure.Usage, &Error{NeverHadPlan, r.Plan, errors.New("no plan of that host")})
+		}
+		return err
+	})
+	return Restored{V: 1, Host: n.String(), Changes: append([]Entry{}, res.Entries...), Notes: append([]string{}, res.Notes...)}, err
+}
+
+// History is every change that linerate made on a host.
+type History struct {
+	V       int      `json:"v"`
+	Host    string   `json:"host"`
+	Waiting *Waiting `json:"waiting"` // the plan that waits to be confirmed; null: none
+	Changes []Entry  `json:"changes"`
+}
+
+// Waiting is a plan that its host undoes at the deadline.
+type Waiting struct {
+	Plan     string    `json:"plan_id"`
+	Deadline time.Time `json:"deadline"`
+}
+
+// ReadHistory reads a host's journal.
+func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (History, error) {
+	doc := History{V: 1, Host: n.String()}
+	err := on(ctx, e, n, p, func(c *host.Client) error {
+		all, err := c.History(ctx)
+		if err != nil {
+			return err
+		}
+		doc.Changes = append([]Entry{}, all...)
+		w, ok, err := c.Waiting(ctx)
+		if ok && err == nil {
+			doc.Waiting = &Waiting{w.Plan, w.Deadline}
+		}
+		return err
+	})
+	return doc, err
+}
+
+// Left is what linerate removed of itself from a host.
+type Left struct {
+	V       int      `json:"v"`
+	Host    string   `json:"host"`
+	Dir     string   `json:"dir"`
+	Removed []string `json:"removed"`
+	Kept    []string `json:"kept"` // in dir, and none of linerate's
+}
+
+// Leave removes the journal and the program from a host. It refuses while a change is in
+// force.
+func Leave(ctx context.Context, e app.Env, n host.Name, p app.Progress) (Left, error) {
+	doc := Left{V: 1, Host: n.String()}
+	err := on(ctx, e, n, p, func(c *host.Client) error {
+		res, err := c.Leave(ctx)
+		doc.Dir, doc.Removed, doc.Kept = res.Dir, append([]string{}, res.Removed...), append([]string{}, res.Kept...)
+		return err
+	})
+	return doc, err
+}

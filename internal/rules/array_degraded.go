@@ -6,25 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// arrayDegraded: an array with a disk missing reads what is lost from all others, and has little or no redundancy left.
 func arrayDegraded() Rule {
 	return Rule{
 		ID:     "array-degraded",
 		Limits: []model.LimiterID{model.ServerTime},
 		Doc:    "An array with a disk missing reads what is lost from all others, and has little or no redundancy left.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, a := range f.Arrays {
+			return each(f.Arrays, func(a model.Array) *model.Finding {
 				if n, ok := a.Degraded.Get(); ok && n > 0 {
-					out = append(out, model.Finding{
+					return &model.Finding{
 						Severity: High, Title: a.Name + " has lost a disk",
 						Observed: fmt.Sprintf("%s (%s): %d missing", a.Name, a.Level, n),
 						Fix:      "replace the disk: mdadm --detail /dev/" + a.Name,
 						Source:   "Documentation/admin-guide/md.rst (degraded)",
-					})
+					}
 				}
-			}
-			return out
+				return nil
+			})
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// aspm: with PCIe links put to sleep every burst waits for the link to wake.
 func aspm() Rule {
 	return Rule{
 		ID:  "aspm-powersave",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// receiveAutotuning: without it a receive buffer stays at its default.
 func receiveAutotuning() Rule {
 	return Rule{
 		ID:     "receive-autotuning-off",

@@ -6,8 +6,8 @@ import (
 	"linerate/internal/model"
 )
 
-// backlogDrops: the queue of a core (of packets that another core steered to it,
-// or of a driver without NAPI) was full.
+// The backlog holds packets that another core steered to this one, or that a driver
+// without NAPI delivers.
 func backlogDrops() Rule {
 	return Rule{
 		ID:     "backlog-drops",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bbrPacing: bBR before Linux 4.13 paces only with the queueing discipline fq; without it, it sends bursts that the path drops.
 func bbrPacing() Rule {
 	return Rule{
 		ID:     "bbr-without-fq",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bondHash: a hash of MAC addresses puts all connections to one server, or to one router, on the same port.
 func bondHash() Rule {
 	return Rule{
 		ID:     "bond-hash-layer-two",

@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// bondPortDown: a bond with a port down carries less, and the next failure ends it.
 func bondPortDown() Rule {
 	return Rule{
 		ID:     "bond-port-down",

@@ -6,8 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bondPortFlaps: link failures of a bond's ports, counted by the bond since the
-// port joined.
 func bondPortFlaps() Rule {
 	return Rule{
 		ID:     "bond-port-flaps",
@@ -39,8 +37,7 @@ func bondPortFlaps() Rule {
 	}
 }
 
-// ofBondPort reads the failures of port number i of a bond, if it is still the
-// one of that name.
+// ofBondPort reads the link failures of port i of a bond, if that port still has this name.
 func ofBondPort(bond string, i int, port string) func(*model.Facts) (int64, int64, bool) {
 	return func(f *model.Facts) (int64, int64, bool) {
 		n := nicNamed(f, bond)

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bondRoundRobin: round robin sends the segments of one connection over several ports: they arrive out of order, which TCP takes for loss.
 func bondRoundRobin() Rule {
 	return Rule{
 		ID:     "bond-round-robin",

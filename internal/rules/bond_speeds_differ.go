@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// bondSpeeds: the ports of a bond run at different speeds: the hash gives each as many connections, so the slow one holds some back; LACP leaves it out.
 func bondSpeeds() Rule {
 	return Rule{
 		ID:     "bond-speeds-differ",

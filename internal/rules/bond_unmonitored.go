@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bondUnmonitored: a bond that watches no link goes on sending into a dead port.
 func bondUnmonitored() Rule {
 	return Rule{
 		ID:     "bond-unmonitored",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// bridgePortMTU: a bridge drops frames that are larger than the MTU of the port they are to leave by; it does not fragment.
 func bridgePortMTU() Rule {
 	return Rule{
 		ID:     "bridge-port-mtu",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// checksumOff: without checksum offload a core reads every byte once more, and segmentation offload does not work.
 func checksumOff() Rule {
 	return Rule{
 		ID:     "checksum-offload-off",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// ccReno: reno gains one segment per round trip: after a loss on a long fast path it needs minutes to fill it again.
 func ccReno() Rule {
 	return Rule{
 		ID:     "congestion-control-reno",

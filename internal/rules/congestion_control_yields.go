@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// ccYields: controls that lose against the usual ones.
 func ccYields() Rule {
 	return Rule{
 		ID:     "congestion-control-yields",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// conntrackDrops: packets that connection tracking could not make an entry for.
 func conntrackDrops() Rule {
 	return Rule{
 		ID:     "conntrack-drops",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// conntrackFull: when the table of followed connections is full, packets of new ones are dropped.
 func conntrackFull() Rule {
 	return Rule{
 		ID:     "conntrack-full",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// conntrackOn: a firewall follows every connection: each packet is looked up, also on the storage network.
 func conntrackOn() Rule {
 	return Rule{
 		ID:     "conntrack-in-path",

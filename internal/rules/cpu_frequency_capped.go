@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// frequencyCapped: cPUs are limited below what they can, and one core moves what one connection moves.
 func frequencyCapped() Rule {
 	return Rule{
 		ID:     "cpu-frequency-capped",

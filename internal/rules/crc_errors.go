@@ -6,12 +6,11 @@ import (
 	"linerate/internal/model"
 )
 
-// damagedShare is the share of frames whose loss is worth looking at. Ethernet
-// promises a bit error ratio of 1e-12 (IEEE 802.3 clauses 49, 52, 85), about
-// 1 frame of 1500 bytes in 80 million; this is eighty times that.
+// damagedShare is the share of damaged frames that makes a finding. Ethernet promises a bit error
+// ratio of 1e-12 (IEEE 802.3 clauses 49, 52, 85), about 1 frame of 1500 bytes in 80 million; this
+// is eighty times that.
 const damagedShare = 1e-6
 
-// crcErrors: frames with a wrong check sequence.
 func crcErrors() Rule {
 	return Rule{
 		ID:     "crc-errors",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// deepIdle: a core in a deep idle state takes long to wake for the next packet: small requests feel it, bulk does not.
 func deepIdle() Rule {
 	return Rule{
 		ID:  "deep-idle-states",

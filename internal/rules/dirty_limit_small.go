@@ -7,12 +7,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// littleDirty is a limit of unwritten data that a port of 1 Gbit/s fills in half
-// a second.
+// littleDirty is a limit of unwritten data that a port of 1 Gbit/s fills in half a second.
 const littleDirty = 64 * unit.MiB
 
-// dirtyLimit: writers are held back once so much is dirty or being written. What
-// is on its way to a server counts, so that no more than that is under way.
+// Data on its way to a server counts against the limit too, so the limit also bounds what is
+// in flight.
 func dirtyLimit() Rule {
 	return Rule{
 		ID:     "dirty-limit-small",
@@ -43,8 +42,8 @@ func dirtyLimit() Rule {
 	}
 }
 
-// dirtyBytes is the limit in force: dirty_bytes, or else a share of the memory,
-// of which what is available is less than all.
+// dirtyBytes is the limit in force: dirty_bytes, or else dirty_ratio of the whole memory, which
+// is an upper bound since the kernel takes the ratio of the memory available.
 func dirtyBytes(f *model.Facts) (unit.Bytes, string) {
 	v, ok := setting(f, "linux.sysctl.vm.dirty_bytes")
 	if !ok {

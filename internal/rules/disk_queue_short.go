@@ -6,18 +6,17 @@ import (
 	"linerate/internal/model"
 )
 
-// diskRequests: a short request queue makes writers wait and leaves little to merge.
 func diskRequests() Rule {
 	return Rule{
 		ID:     "disk-queue-short",
 		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
 		Doc:    "A request queue shorter than what the device takes at once keeps it from being busy, and leaves little to merge.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			return eachDisk(f, func(d model.Disk) *model.Finding {
+			return each(f.Disks, func(d model.Disk) *model.Finding {
 				n, ok := d.Requests.Get()
 				depth, ok2 := d.Depth.Get()
-				// A device that takes one request at a time has a short queue by
-				// right: twice its depth is the default (block/blk-mq-sched.c).
+				// A device that takes one request at a time needs only a short queue: twice its
+				// depth is the default (block/blk-mq-sched.c).
 				if !ok || !ok2 || n <= 0 || n >= 32 || n >= depth {
 					return nil
 				}

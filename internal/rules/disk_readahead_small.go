@@ -6,14 +6,13 @@ import (
 	"linerate/internal/model"
 )
 
-// diskReadahead: with little read-ahead a sequential reader waits for the disk after every few KiB.
 func diskReadahead() Rule {
 	return Rule{
 		ID:     "disk-readahead-small",
 		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
 		Doc:    "With little read-ahead a sequential reader waits for the disk after every few KiB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			return eachDisk(f, func(d model.Disk) *model.Finding {
+			return each(f.Disks, func(d model.Disk) *model.Finding {
 				ahead, ok := d.Ahead.Get()
 				if !ok || ahead >= 64*1024 || d.Session == "" && !d.Rotational.Or(false) {
 					return nil

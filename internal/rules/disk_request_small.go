@@ -6,14 +6,13 @@ import (
 	"linerate/internal/model"
 )
 
-// diskRequestSize: a low limit on the size of requests splits large reads and writes.
 func diskRequestSize() Rule {
 	return Rule{
 		ID:     "disk-request-small",
 		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
 		Doc:    "A low limit on the size of requests splits large reads and writes.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			return eachDisk(f, func(d model.Disk) *model.Finding {
+			return each(f.Disks, func(d model.Disk) *model.Finding {
 				size, ok := d.MaxRequest.Get()
 				most, ok2 := d.HWRequest.Get()
 				if !ok || !ok2 || size <= 0 || size >= 128*1024 || most < 4*size {

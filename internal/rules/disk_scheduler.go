@@ -7,14 +7,13 @@ import (
 	"linerate/internal/model"
 )
 
-// diskScheduler: a scheduler that sorts and idles for spinning disks slows a device that needs neither.
 func diskScheduler() Rule {
 	return Rule{
 		ID:     "disk-scheduler",
 		Limits: []model.LimiterID{model.ServerTime},
 		Doc:    "BFQ costs CPU time for each request and may wait for the next one of the same program, which a remote disk or flash does not need.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			return eachDisk(f, func(d model.Disk) *model.Finding {
+			return each(f.Disks, func(d model.Disk) *model.Finding {
 				s, ok := d.Scheduler.Get()
 				fast := d.Session != "" || strings.HasPrefix(d.Name, "nvme")
 				if !ok || s != "bfq" && s != "cfq" || !fast {

@@ -6,19 +6,17 @@ import (
 	"linerate/internal/model"
 )
 
-// duplex: a port that sends or receives, never both.
 func duplex() Rule {
 	return Rule{
 		ID:     "half-duplex",
 		Limits: []model.LimiterID{model.LinkRate, model.PathLoss},
 		Doc:    "A half-duplex port collides with its own acknowledgements; one end was set by hand, the other negotiates.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, n := range f.NICs {
-				if mode, ok := n.Duplex.Get(); !ok || !n.Up || mode != "half" {
-					continue
+			return eachNIC(f, func(n model.NIC) *model.Finding {
+				if mode, ok := n.Duplex.Get(); !ok || mode != "half" {
+					return nil
 				}
-				found := model.Finding{
+				found := &model.Finding{
 					Severity: High,
 					Title:    n.Name + " runs half duplex",
 					Observed: fmt.Sprintf("%s: duplex half", n.Name),
@@ -28,9 +26,8 @@ func duplex() Rule {
 				if speed, ok := n.Speed.Get(); ok {
 					found.Bound = &speed
 				}
-				out = append(out, found)
-			}
-			return out
+				return found
+			})
 		},
 	}
 }

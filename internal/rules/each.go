@@ -11,34 +11,40 @@ import (
 	"linerate/internal/unit"
 )
 
-// veryFast is the speed from which queues, interrupts and cores have to be
-// placed with care.
+// veryFast is the speed from which the placement of queues, interrupts and cores matters.
 const veryFast = 10 * unit.Gbit
 
-// busyIRQ is how often an interrupt must have come to count as used.
+// busyIRQ is how often an interrupt must have fired to count as used.
 const busyIRQ = 1000
 
-// eachNIC collects what look finds of the interfaces that are up.
-func eachNIC(f *model.Facts, look func(n model.NIC) *model.Finding) []model.Finding {
+// each collects the findings of check on the elements of a list.
+func each[T any](list []T, check func(T) *model.Finding) []model.Finding {
 	var out []model.Finding
-	for _, n := range f.NICs {
-		if !n.Up {
-			continue
-		}
-		if found := look(n); found != nil {
+	for _, one := range list {
+		if found := check(one); found != nil {
 			out = append(out, *found)
 		}
 	}
 	return out
 }
 
-// eachPort is eachNIC for hardware alone.
-func eachPort(f *model.Facts, look func(n model.NIC) *model.Finding) []model.Finding {
+// eachNIC is each for the interfaces that are up.
+func eachNIC(f *model.Facts, check func(n model.NIC) *model.Finding) []model.Finding {
+	return each(f.NICs, func(n model.NIC) *model.Finding {
+		if !n.Up {
+			return nil
+		}
+		return check(n)
+	})
+}
+
+// eachPort is eachNIC for physical interfaces only.
+func eachPort(f *model.Facts, check func(n model.NIC) *model.Finding) []model.Finding {
 	return eachNIC(f, func(n model.NIC) *model.Finding {
 		if !n.Physical() {
 			return nil
 		}
-		return look(n)
+		return check(n)
 	})
 }
 
@@ -53,7 +59,7 @@ func fastest(f *model.Facts) unit.BitRate {
 	return most
 }
 
-// counter is a counter of an interface, and whether the driver has it.
+// counter returns a counter of an interface, and whether the driver has it.
 func counter(n model.NIC, name string) (int64, bool) {
 	v, ok := n.Counters.Or(nil)[name]
 	return v, ok
@@ -65,13 +71,13 @@ type subnetPair struct {
 	net  netip.Prefix
 }
 
-// sameSubnet finds interfaces that are up and share a network, ports of a
-// bridge or bond left out: those have no addresses of their own.
+// sameSubnet finds pairs of interfaces that are up and share a network. Ports of a bridge or bond
+// are left out: they have no addresses of their own.
 func sameSubnet(f *model.Facts) []subnetPair {
 	var out []subnetPair
 	for i, a := range f.NICs {
 		for _, b := range f.NICs[i+1:] {
-			// A macvlan is meant to be in the subnet of its parent.
+			// A macvlan is in the subnet of its parent by design.
 			if strings.Contains(a.Kind+b.Kind, "vlan") && strings.Contains(a.Kind+b.Kind, "mac") || strings.Contains(a.Kind+b.Kind, "ipvlan") {
 				continue
 			}
@@ -86,8 +92,8 @@ func sameSubnet(f *model.Facts) []subnetPair {
 	return out
 }
 
-// shared is a network that both have an address in. Link-local networks and
-// those of a single address are on every interface.
+// shared returns a network in which both interfaces have an address. Link-local and
+// single-address networks do not count, since every interface may have them.
 func shared(a, b model.NIC) (netip.Prefix, bool) {
 	for _, p := range a.Addrs {
 		if !p.IsValid() || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() || p.Bits() == 0 {
@@ -101,7 +107,7 @@ func shared(a, b model.NIC) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// softnetSum adds up the cores.
+// softnetSum adds up the counters of all cores.
 func softnetSum(cores []model.Softnet) model.Softnet {
 	var sum model.Softnet
 	for _, s := range cores {
@@ -133,8 +139,8 @@ func cpuList(cpus []int) string {
 // setting returns a setting by its id, and false when it could not be read.
 func setting(f *model.Facts, id string) (string, bool) { return f.Settings[id].Get() }
 
-// olderThan compares a kernel release with a version; one that cannot be read
-// is not older.
+// olderThan tells whether a kernel release is older than a version; false if the release cannot
+// be parsed.
 func olderThan(release string, major, minor int) bool {
 	var a, b int
 	if n, err := fmt.Sscanf(release, "%d.%d", &a, &b); n != 2 || err != nil {
@@ -143,16 +149,16 @@ func olderThan(release string, major, minor int) bool {
 	return a < major || a == major && b < minor
 }
 
-// options are those of a mount.
+// options are the options of a mount.
 type options map[string]string
 
-// has tells whether an option is there, with or without a value.
+// has tells whether the option is set, with or without a value.
 func (o options) has(name string) bool { _, ok := o[name]; return ok }
 
-// number is an option's number; 0 where there is none.
+// number is the numeric value of an option; 0 if it is absent.
 func (o options) number(name string) int64 { return decimal(o[name]) }
 
-// decimal reads a number that is not negative; anything else is 0.
+// decimal parses a non-negative number; anything else is 0.
 func decimal(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 48)
 	if err != nil || n < 0 {
@@ -161,28 +167,22 @@ func decimal(s string) int64 {
 	return n
 }
 
-// eachMount collects what look finds of the mounted network file systems, each
-// with its options.
-func eachMount(f *model.Facts, look func(m model.NetMount, o options) *model.Finding) []model.Finding {
-	var out []model.Finding
-	for _, m := range f.Storage {
+// eachMount is each for the mounted network file systems, with their options.
+func eachMount(f *model.Facts, check func(m model.NetMount, o options) *model.Finding) []model.Finding {
+	return each(f.Storage, func(m model.NetMount) *model.Finding {
 		i := slices.IndexFunc(f.Mounts, func(o model.Mount) bool { return o.Point == m.Point && o.Type == m.Type })
 		if i < 0 {
-			continue
+			return nil
 		}
-		if found := look(m, f.Mounts[i].Options); found != nil {
-			out = append(out, *found)
-		}
-	}
-	return out
+		return check(m, f.Mounts[i].Options)
+	})
 }
 
 func isNFS(m model.NetMount) bool { return m.Type == "nfs" || m.Type == "nfs4" }
 
 func isSMB(m model.NetMount) bool { return m.Type == "cifs" || m.Type == "smb3" }
 
-// speedTo is the speed of the interface that leads to a mount's server; 0 where
-// it is not known.
+// speedTo is the speed of the interface that leads to a mount's server; 0 if it is unknown.
 func speedTo(f *model.Facts, m model.NetMount) unit.BitRate {
 	if n := nicNamed(f, m.Dev); n != nil {
 		return n.Speed.Or(0)
@@ -190,7 +190,7 @@ func speedTo(f *model.Facts, m model.NetMount) unit.BitRate {
 	return 0
 }
 
-// pathSpeed is speedTo, or else the rate that the path is said to have.
+// pathSpeed is speedTo, or else the stated rate of the path.
 func pathSpeed(f *model.Facts, c Context, m model.NetMount) unit.BitRate {
 	if speed := speedTo(f, m); speed > 0 {
 		return speed
@@ -198,14 +198,14 @@ func pathSpeed(f *model.Facts, c Context, m model.NetMount) unit.BitRate {
 	return c.LineRate
 }
 
-// eachBond collects what look finds of the bonds that are up.
-func eachBond(f *model.Facts, look func(n model.NIC, b model.Bond) *model.Finding) []model.Finding {
+// eachBond is each for the bonds that are up.
+func eachBond(f *model.Facts, check func(n model.NIC, b model.Bond) *model.Finding) []model.Finding {
 	return eachNIC(f, func(n model.NIC) *model.Finding {
 		b, ok := n.Bond.Get()
 		if !ok {
 			return nil
 		}
-		return look(n, b)
+		return check(n, b)
 	})
 }
 
@@ -229,15 +229,4 @@ func fastestPort(b model.Bond) unit.BitRate {
 		}
 	}
 	return most
-}
-
-// eachDisk collects what look finds of the disks.
-func eachDisk(f *model.Facts, look func(d model.Disk) *model.Finding) []model.Finding {
-	var out []model.Finding
-	for _, d := range f.Disks {
-		if found := look(d); found != nil {
-			out = append(out, *found)
-		}
-	}
-	return out
 }

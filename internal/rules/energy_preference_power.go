@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// energyPreference: cPUs that were told to save energy above all stay slow under the bursts of network work.
 func energyPreference() Rule {
 	return Rule{
 		ID:     "energy-preference-power",

@@ -7,9 +7,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// fecOff: a port of 25 Gbit/s and more that counts damaged frames with FEC off.
-// Links of 25GBASE-R may go without on short cables, so that off alone is no
-// fault.
+// 25GBASE-R links may run without FEC on short cables, so FEC off is a fault only where the
+// port counts damaged frames.
 func fecOff() Rule {
 	return Rule{
 		ID:     "fec-off-with-errors",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// fecUncorrectable: blocks with more wrong symbols than the code repairs.
 func fecUncorrectable() Rule {
 	return Rule{
 		ID:     "fec-uncorrectable",
@@ -15,7 +14,7 @@ func fecUncorrectable() Rule {
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
-				// A link counts some while it comes up.
+				// A link counts some errors while it comes up.
 				t := c.tally(f, 1000, 0, ofPort(n, "rx_packets", "fec_uncorrectable"))
 				if t == nil {
 					return nil

@@ -7,8 +7,7 @@ import (
 	"linerate/internal/model"
 )
 
-// firewallQueues: packets that wait for a program. For information, since it
-// does not show whether storage traffic gets to the rule.
+// The severity is Info, since the facts do not show whether storage traffic reaches the rule.
 func firewallQueues() Rule {
 	return Rule{
 		ID:     "firewall-queues-packets",

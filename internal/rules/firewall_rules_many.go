@@ -6,12 +6,11 @@ import (
 	"linerate/internal/model"
 )
 
-// manyRules is a tenth of what was measured to cost a fast host most of its
-// packets: a router fell from 6 million packets a second to 250,000 with 1000
-// rules that each packet passed (the second source below).
+// manyRules is a tenth of the number that cost a fast host most of its packets when measured: a
+// router fell from 6 million packets a second to 250,000 with 1000 rules that each packet passed
+// (the second source below).
 const manyRules = 100
 
-// firewallMany: how many rules each packet of this host's own traffic passes.
 func firewallMany() Rule {
 	return Rule{
 		ID:     "firewall-rules-many",
@@ -36,9 +35,8 @@ func firewallMany() Rule {
 	}
 }
 
-// passed is how many rules a packet to, and one of, this host passes until one
-// accepts known connections. What the filter has of forwarded, bridged and ARP
-// packets is not in the way of them.
+// passed is how many rules a packet to this host, and one from it, traverses before a rule
+// accepts established connections. Rules for forwarded, bridged and ARP packets do not count.
 func passed(chains []model.FirewallChain) (in, out int) {
 	for _, c := range chains {
 		n := c.Rules

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// fragmentsLost: of the fragments that arrive many never become a packet.
 func fragmentsLost() Rule {
 	return Rule{
 		ID:     "fragments-lost",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// governorLags: governors that follow the load let a core run slow at the start of each burst.
 func governorLags() Rule {
 	return Rule{
 		ID:     "governor-lags",

@@ -8,7 +8,6 @@ import (
 	"linerate/internal/model"
 )
 
-// governorLowest: the governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.
 func governorLowest() Rule {
 	return Rule{
 		ID:     "governor-powersave",
@@ -17,8 +16,8 @@ func governorLowest() Rule {
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			governors, ok := f.CPU.Governors.Get()
 			driver := f.CPU.Driver.Or("")
-			// The drivers of Intel and AMD that choose the frequency themselves use the
-			// word for something else.
+			// intel_pstate and amd_pstate choose the frequency themselves; there "powersave"
+			// means something else.
 			if !ok || !slices.Contains(governors, "powersave") || driver == "" || strings.HasPrefix(driver, "intel_pstate") || strings.HasPrefix(driver, "amd-pstate") || strings.HasPrefix(driver, "amd_pstate") {
 				return nil
 			}

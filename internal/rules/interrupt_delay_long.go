@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// interruptDelay: a NIC that waits long before it interrupts adds that time to every round trip, which small requests pay in full.
 func interruptDelay() Rule {
 	return Rule{
 		ID:  "interrupt-delay-long",

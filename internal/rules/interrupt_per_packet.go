@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// interruptPerPacket: a fast port that interrupts for each packet spends its core on interrupts.
 func interruptPerPacket() Rule {
 	return Rule{
 		ID:     "interrupt-per-packet",

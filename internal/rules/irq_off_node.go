@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// irqOffNode: interrupts of a NIC are served on another NUMA node: every packet crosses the link between the sockets.
 func irqOffNode() Rule {
 	return Rule{
 		ID:     "irq-off-node",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// irqbalanceMoves: irqbalance moves interrupts as it sees fit: a placement by hand does not last, and results vary.
 func irqbalanceMoves() Rule {
 	return Rule{
 		ID:  "irqbalance-moves-irqs",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// irqsOneCore: all queues of a fast port interrupt one core: it is busy long before the link is.
 func irqsOneCore() Rule {
 	return Rule{
 		ID:     "irqs-on-one-core",
@@ -41,9 +40,9 @@ func irqsOneCore() Rule {
 	}
 }
 
-// oneCore is the core that all busy interrupts go to, if there are two or more;
-// or else that all are set to alone, of three or more (two queues and a vector
-// for the link), which no driver does by itself. -1 is none.
+// oneCore is the core that all busy interrupts go to, if there are two or more; or else the only
+// core that all of three or more interrupts (two queues and a vector for the link) may go to,
+// which no driver sets by itself. -1 is none.
 func oneCore(irqs []model.IRQ) (core, busy, pinned int) {
 	core, allowed := -1, -1
 	spread, free := false, len(irqs) < 3

@@ -6,25 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// iscsiBurst: a small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.
 func iscsiBurst() Rule {
 	return Rule{
 		ID:     "iscsi-burst-small",
 		Limits: []model.LimiterID{model.RequestConcurrency},
 		Doc:    "A small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, s := range f.ISCSI {
+			return each(f.ISCSI, func(s model.ISCSISession) *model.Finding {
 				if n, ok := s.MaxBurst.Get(); ok && n > 0 && n < 65536 {
-					out = append(out, model.Finding{
+					return &model.Finding{
 						Severity: Low, Title: "writes over " + s.Name + " go in small bursts",
 						Observed: fmt.Sprintf("%s: MaxBurstLength %d", s.Name, n),
 						Fix:      "raise MaxBurstLength to 262144, its default, or more at both ends",
 						Source:   "RFC 7143 section 13.13",
-					})
+					}
 				}
-			}
-			return out
+				return nil
+			})
 		},
 	}
 }

@@ -6,26 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// iscsiDigest: with digests a core computes a CRC over every byte of iSCSI; TCP and Ethernet check already.
 func iscsiDigest() Rule {
 	return Rule{
 		ID:     "iscsi-digests",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
 		Doc:    "With digests a core computes a CRC over every byte of iSCSI: dear without an instruction for it, cheap with one; it finds damage that TCP's checksum misses.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
-			var out []model.Finding
-			for _, s := range f.ISCSI {
+			return each(f.ISCSI, func(s model.ISCSISession) *model.Finding {
 				if !slices.ContainsFunc(s.Conns, func(c model.ISCSIConn) bool { return c.DataDigest.Or(false) }) {
-					continue
+					return nil
 				}
-				out = append(out, model.Finding{
+				return &model.Finding{
 					Severity: Info, Title: "a core checks each byte of " + s.Name,
 					Observed: s.Name + ": DataDigest CRC32C",
 					Fix:      "keep it where the data is worth it; where a core is the limit set node.conn[0].iscsi.DataDigest to None",
 					Source:   "RFC 7143 section 13.1",
-				})
-			}
-			return out
+				}
+			})
 		},
 	}
 }

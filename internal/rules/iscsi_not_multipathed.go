@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// iscsiMultipath: two paths to one target whose disks are not joined: each disk uses one path, and the same data appears twice.
 func iscsiMultipath() Rule {
 	return Rule{
 		ID:     "iscsi-not-multipathed",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// iscsiOnePort: several sessions to one target that all leave by one port carry no more than one session.
 func iscsiOnePort() Rule {
 	return Rule{
 		ID:     "iscsi-one-port",

@@ -7,18 +7,16 @@ import (
 	"linerate/internal/unit"
 )
 
-// shortQueue is a depth that is short whatever the path: half of the initiator's
-// default.
+// shortQueue is a depth that is short on any path: half of the initiator's default.
 const shortQueue = 16
 
-// iscsiQueue: no more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.
 func iscsiQueue() Rule {
 	return Rule{
 		ID:     "iscsi-queue-short",
 		Limits: []model.LimiterID{model.RequestConcurrency},
 		Doc:    "No more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
-			return eachDisk(f, func(d model.Disk) *model.Finding {
+			return each(f.Disks, func(d model.Disk) *model.Finding {
 				depth, ok := d.Depth.Get()
 				size, ok2 := d.MaxRequest.Get()
 				rtt := sessionRTT(f, d.Session)

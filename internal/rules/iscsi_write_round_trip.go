@@ -4,25 +4,23 @@ import (
 	"linerate/internal/model"
 )
 
-// iscsiR2T: every write first asks for leave: one more round trip each.
 func iscsiR2T() Rule {
 	return Rule{
 		ID:     "iscsi-write-round-trip",
 		Limits: []model.LimiterID{model.RequestConcurrency},
 		Doc:    "Every write first asks for leave: one more round trip each.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, s := range f.ISCSI {
+			return each(f.ISCSI, func(s model.ISCSISession) *model.Finding {
 				if s.InitialR2T.Or(false) && !s.Immediate.Or(true) {
-					out = append(out, model.Finding{
+					return &model.Finding{
 						Severity: Low, Title: "writes over " + s.Name + " wait one more round trip",
 						Observed: s.Name + ": InitialR2T Yes, ImmediateData No",
 						Fix:      "set InitialR2T to No and ImmediateData to Yes at both ends",
 						Source:   "RFC 7143 sections 13.10 and 13.11",
-					})
+					}
 				}
-			}
-			return out
+				return nil
+			})
 		},
 	}
 }

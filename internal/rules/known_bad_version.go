@@ -9,25 +9,25 @@ import (
 	"linerate/internal/unit"
 )
 
-// knownBad is one version of hardware or software that is known to fail. To add
-// one: a row with the maker's own word for it as the source.
+// knownBad is one version of hardware or software that is known to fail. To add one, add a row
+// whose source is the maker's own statement.
 type knownBad struct {
 	what     string // as it stands in the title
 	severity string
 	why      string // what it does
 	fix      string
 	source   string
-	// seen says by what the host has it; empty is that it has not.
+	// seen returns how the host shows that it has this version; empty if it has not.
 	seen func(f *model.Facts) string
 }
 
-// knownBads lists them. Distributions put later repairs into earlier numbers, so
-// that the number of a kernel or module alone is at most a question.
+// knownBads lists them. Distributions backport repairs, so the version number of a kernel or
+// module by itself justifies at most a question.
 func knownBads() []knownBad {
 	return []knownBad{
 		{
-			// The first stepping for certain; of the second Intel's own words and what
-			// users report differ.
+			// The first stepping is certain; on the second, Intel's documents and users' reports
+			// differ.
 			what: "an Intel I225 of an early stepping", severity: Low,
 			why:    "at 2.5 Gbit/s the first stepping, and perhaps the second, loses packets of switches that leave the gap between frames short",
 			fix:    "run the port at 1 Gbit/s, or use a card of stepping B3 (revision 03) or an I226",
@@ -59,7 +59,7 @@ func knownBads() []knownBad {
 	}
 }
 
-// versionOf reads "2.1.11-1": three numbers, more may follow.
+// versionOf parses "2.1.11-1": three numbers; more may follow.
 func versionOf(s string) (n [3]int, ok bool) {
 	s, _, _ = strings.Cut(s, "-")
 	parts := strings.SplitN(s, ".", 4)
@@ -76,8 +76,6 @@ func versionOf(s string) (n [3]int, ok bool) {
 	return n, true
 }
 
-// badVersion: hardware, drivers and file systems of versions that their makers
-// know to fail.
 func badVersion() Rule {
 	return Rule{
 		ID:  "known-bad-version",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// lacpNoPartner: nobody answers LACP at the other end: the bond sends by one port only.
 func lacpNoPartner() Rule {
 	return Rule{
 		ID:     "lacp-no-partner",

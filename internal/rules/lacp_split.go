@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// lacpSplit: the ports of an LACP bond are in different groups: only one of the groups carries data.
 func lacpSplit() Rule {
 	return Rule{
 		ID:     "lacp-split",

@@ -6,11 +6,10 @@ import (
 	"linerate/internal/model"
 )
 
-// flapsADay is how many changes of a link in a day are many.
+// flapsADay is how many carrier changes in a day are too many.
 const flapsADay = 4
 
-// linkFlaps: carrier changes, against the time that the host is up; or any while
-// it is watched.
+// Without an earlier reading of the host the changes are judged per day of uptime.
 func linkFlaps() Rule {
 	return Rule{
 		ID:     "link-flaps",

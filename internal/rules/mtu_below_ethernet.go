@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// mtuBelow: an MTU below 1500 spends more of the link on headers and more CPU on packets; tunnels need it, plain Ethernet does not.
 func mtuBelow() Rule {
 	return Rule{
 		ID:     "mtu-below-ethernet",
@@ -24,7 +23,8 @@ func mtuBelow() Rule {
 					Fix:      "unless a tunnel or the provider asks for it, set the MTU of " + n.Name + " to 1500",
 					Source:   "RFC 894; IEEE 802.3 clause 3.2.7",
 				}
-				// 38 bytes of frame around each packet, 40 of IPv4 and TCP headers in it.
+				// Framing adds 38 bytes around each packet; IPv4 and TCP headers take 40 bytes of
+				// it.
 				if speed, ok := n.Speed.Get(); ok && n.MTU > 68 {
 					bound := unit.BitRate(float64(speed) * float64(n.MTU-40) / float64(n.MTU+38))
 					out.Bound = &bound

@@ -6,26 +6,23 @@ import (
 	"linerate/internal/model"
 )
 
-// mtuDiffers: interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.
 func mtuDiffers() Rule {
 	return Rule{
 		ID:     "mtu-differs-in-subnet",
 		Limits: []model.LimiterID{model.MTUBlackhole},
 		Doc:    "Interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, p := range sameSubnet(f) {
+			return each(sameSubnet(f), func(p subnetPair) *model.Finding {
 				if p.a.MTU == p.b.MTU {
-					continue
+					return nil
 				}
-				out = append(out, model.Finding{
+				return &model.Finding{
 					Severity: Medium, Title: fmt.Sprintf("%s and %s are in one subnet with different MTUs", p.a.Name, p.b.Name),
 					Observed: fmt.Sprintf("%s: %s MTU %d, %s MTU %d", p.net, p.a.Name, p.a.MTU, p.b.Name, p.b.MTU),
 					Fix:      "give every port of the subnet the same MTU: hosts 9000 and switches 9216, or 1500 everywhere",
 					Source:   "RFC 4821 section 1 (a link has one MTU); ATTO, 10 Gigabit Ethernet Network Adapter Configuration Guide",
-				})
-			}
-			return out
+				}
+			})
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// mtuProbing: with jumbo frames and no MTU probing a switch that drops them in silence stalls a connection for good.
 func mtuProbing() Rule {
 	return Rule{
 		ID:     "mtu-probing-off",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nconnectLost: a mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.
 func nconnectLost() Rule {
 	return Rule{
 		ID:     "nconnect-not-in-effect",
@@ -14,8 +13,8 @@ func nconnectLost() Rule {
 		Doc:    "A mount shares the connections of the first mount of that server: nconnect given to a later one does nothing.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
-				// The kernel prints the connections of the client it shares, not what
-				// this mount asked for: that stands in fstab.
+				// The kernel prints the number of connections of the shared client; what this
+				// mount asked for is only in fstab.
 				shown, asked := int(o.number("nconnect")), m.Asked.Or(0)
 				want, have := max(shown, asked), m.Conns.Or(0)
 				if !isNFS(m) || want < 2 || have < 1 || have >= want {
@@ -37,7 +36,7 @@ func nconnectLost() Rule {
 	}
 }
 
-// inFstab says where a wish stands that the kernel does not show.
+// inFstab says that the requested value is in fstab, which the kernel does not show.
 func inFstab(only bool) string {
 	if only {
 		return " in /etc/fstab"

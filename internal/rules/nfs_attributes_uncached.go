@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsUncached: without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.
 func nfsUncached() Rule {
 	return Rule{
 		ID:     "nfs-attributes-uncached",

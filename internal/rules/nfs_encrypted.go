@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsEncrypted: with privacy or integrity protection a core works on every byte of NFS.
 func nfsEncrypted() Rule {
 	return Rule{
 		ID:     "nfs-encrypted",

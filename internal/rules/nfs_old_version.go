@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsOld: old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.
 func nfsOld() Rule {
 	return Rule{
 		ID:     "nfs-old-version",

@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// nfsOneConnection: one TCP connection is served by one core at each end, and by one port of a bond.
 func nfsOneConnection() Rule {
 	return Rule{
 		ID:     "nfs-one-connection",

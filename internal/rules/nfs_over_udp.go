@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsUDP: nFS over UDP loses a whole request with one fragment, and has no congestion control.
 func nfsUDP() Rule {
 	return Rule{
 		ID:     "nfs-over-udp",

@@ -8,7 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// nfsReadahead: two windows of read-ahead against what must be under way.
+// Two windows of read-ahead are in flight at most (size.AheadInFlight).
 func nfsReadahead() Rule {
 	return Rule{
 		ID:     "nfs-readahead-small",
@@ -23,8 +23,8 @@ func nfsReadahead() Rule {
 					return nil
 				}
 				rsize := unit.Bytes(o.number("rsize"))
-				// small is what a program has that reads less than the read-ahead at a
-				// time, large what any program can have.
+				// small bounds a program that reads less than the read-ahead at a time, large any
+				// program.
 				small, large := size.AheadInFlight(size.AheadWindow(ahead, 0, rsize)), size.AheadInFlight(size.AheadMost(ahead, rsize))
 				out := &model.Finding{
 					Severity: Medium, Title: "one reader of " + m.Point + " cannot fill the path",

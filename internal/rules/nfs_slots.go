@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// nfsSlots: no more requests are under way than there are slots: slots × size / round trip is all that a mount can move.
 func nfsSlots() Rule {
 	return Rule{
 		ID:     "nfs-slots",

@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsSync: mounted sync, every write waits for the disk of the server.
 func nfsSync() Rule {
 	return Rule{
 		ID:     "nfs-sync",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsTransfer: small NFS transfers cost a request, and its round trip and CPU time, for every few KiB.
 func nfsTransfer() Rule {
 	return Rule{
 		ID:     "nfs-transfer-small",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// nfsdUDP: clients reach this NFS server over UDP, which loses whole requests with one fragment.
 func nfsdUDP() Rule {
 	return Rule{
 		ID:     "nfsd-udp",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// notsentLowat: with a low mark for unsent data every program is woken for small pieces, which costs a core on a fast path.
 func notsentLowat() Rule {
 	return Rule{
 		ID:     "notsent-lowat-small",

@@ -5,7 +5,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// numaBalancing: automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.
 func numaBalancing() Rule {
 	return Rule{
 		ID:     "numa-balancing",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// oneSoftirqCore: one core took nearly all packets since the host started: the rate ends where that core does.
 func oneSoftirqCore() Rule {
 	return Rule{
 		ID:     "one-softirq-core",

@@ -8,12 +8,12 @@ import (
 	"linerate/internal/unit"
 )
 
-// PairRule is one conclusion that can be drawn from two hosts and the probes
-// between them. Check fills all of a finding but Rule and Limiters; Host is the end to act
-// at, empty where that is the network between.
+// PairRule is one conclusion that can be drawn from two hosts and the probes between them. Check
+// fills all of a finding but Rule and Limiters; Host is the end to act at, empty if the network
+// between them is to blame.
 type PairRule struct {
 	ID     string
-	Doc    string            // one sentence: what it looks for and why that costs goodput
+	Doc    string            // one sentence: what it detects and why that costs goodput
 	Limits []model.LimiterID // as of Rule
 	Check  func(p *model.Pair) []model.Finding
 }
@@ -27,26 +27,16 @@ func CheckPair(p *model.Pair) []model.Finding {
 			out = append(out, found)
 		}
 	}
-	order := Severities()
-	slices.SortStableFunc(out, func(a, b model.Finding) int {
-		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
-	})
-	return out
+	return worstFirst(out)
 }
 
-// eachWay collects what look finds of both directions.
-func eachWay(p *model.Pair, look func(from, to *model.PairEnd, c model.Crossing) *model.Finding) []model.Finding {
-	var out []model.Finding
-	if f := look(&p.A, &p.B, p.AToB); f != nil {
-		out = append(out, *f)
-	}
-	if f := look(&p.B, &p.A, p.BToA); f != nil {
-		out = append(out, *f)
-	}
-	return out
+// eachWay collects the findings of check on both directions.
+func eachWay(p *model.Pair, check func(from, to *model.PairEnd, c model.Crossing) *model.Finding) []model.Finding {
+	both := []*model.Finding{check(&p.A, &p.B, p.AToB), check(&p.B, &p.A, p.BToA)}
+	return each(both, func(f *model.Finding) *model.Finding { return f })
 }
 
-// meant is the interface of an end that has its data address, or nil.
+// meant is the interface of an end that has its data address; nil if unknown.
 func meant(e *model.PairEnd) *model.NIC {
 	if e.Facts == nil {
 		return nil
@@ -54,28 +44,23 @@ func meant(e *model.PairEnd) *model.NIC {
 	return nicNamed(e.Facts, e.Meant)
 }
 
-// portSpeed is the speed that one connection can have of an interface: that of
-// one port of a bond; 0 where it is not known.
+// portSpeed is PortRate, or 0 if n is nil.
 func portSpeed(n *model.NIC) unit.BitRate {
 	if n == nil {
 		return 0
 	}
-	if b, ok := n.Bond.Get(); ok {
-		return fastestPort(b)
-	}
-	return n.Speed.Or(0)
+	return PortRate(*n)
 }
 
-// Ends are the interfaces and addresses by which two hosts are meant to
-// exchange data.
+// Ends are the interfaces and addresses by which two hosts are meant to exchange data.
 type Ends struct {
 	A, B         string // interfaces
 	AAddr, BAddr netip.Addr
 }
 
-// MeantPath chooses, of the networks that both hosts are in, the fastest: by the
-// slower of the two ports, then by the smaller MTU. Addresses that were stated
-// come before that. ok is false when the hosts have no network in common.
+// MeantPath chooses the fastest of the networks that both hosts are in: by the slower of the two
+// ports, then by the smaller MTU. Stated addresses take precedence. ok is false when the hosts
+// share no network.
 func MeantPath(a, b *model.Facts, statedA, statedB []netip.Addr) (best Ends, ok bool) {
 	type rank struct {
 		stated int
@@ -113,13 +98,12 @@ func MeantPath(a, b *model.Facts, statedA, statedB []netip.Addr) (best Ends, ok 
 	return best, ok
 }
 
-// carries tells whether an interface can have data of other hosts. Bridges
-// that containers and machines of the same host hang on have no carrier from
-// outside, but that does not show: the same address at both ends does.
+// carries tells whether an interface can carry data of other hosts. Bridges of containers and
+// virtual machines pass this test, too; commonNet excludes them by their equal addresses.
 func carries(n model.NIC) bool { return n.Up && n.Name != "lo" && n.Master == "" }
 
-// commonNet finds addresses of one network, IPv4 first. The same address at
-// both ends is a network of each host's own (docker0, virbr0).
+// commonNet finds addresses in one network, IPv4 first. An address that both ends have belongs to
+// a private network of each host (docker0, virbr0) and does not count.
 func commonNet(n, m model.NIC) (Ends, bool) {
 	var found Ends
 	for _, p := range n.Addrs {
@@ -136,8 +120,7 @@ func commonNet(n, m model.NIC) (Ends, bool) {
 	return found, found.A != ""
 }
 
-// PathRate is the slower of the two ports that are meant, each as one connection
-// can use it.
+// PathRate is the speed of the slower of the two ports, each as one connection can use it.
 func PathRate(a, b *model.Facts, e Ends) model.Fact[unit.BitRate] {
 	x, y := portSpeed(nicNamed(a, e.A)), portSpeed(nicNamed(b, e.B))
 	if x == 0 || y == 0 {

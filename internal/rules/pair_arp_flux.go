@@ -8,7 +8,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairARPFlux: another port of the far host answers for its data address.
 func pairARPFlux() PairRule {
 	return PairRule{
 		ID:     "pair-arp-flux",
@@ -37,8 +36,8 @@ func pairARPFlux() PairRule {
 	}
 }
 
-// inFlux tells which other ports of the far end answer for its data address;
-// none where the right one does, or nobody knows.
+// inFlux returns the other ports of the far end that answer ARP for its data address; none if the
+// right port answers, or the facts do not show who does.
 func inFlux(from, to *model.PairEnd) (model.Leaving, []string) {
 	l, own, ok := nextHop(from, to)
 	same := func(name string) bool { return name == to.Meant || samePort(to.Facts, name, to.Meant) }
@@ -55,9 +54,9 @@ func arrived(c model.Crossing) string {
 	return "; probes came in by " + strings.Join(c.ArrivedBy, " and ")
 }
 
-// nextHop is who answers for the far end's address on the sender's link, and
-// which of the far end's interfaces have that hardware address. ok is false
-// where a gateway is between, or one of the two is not known.
+// nextHop returns the neighbour entry that the sender has for the far end's address, and the far
+// end's interfaces with that hardware address. ok is false if a gateway is between them, or one
+// of the two is unknown.
 func nextHop(from, to *model.PairEnd) (l model.Leaving, own []string, ok bool) {
 	l, ok = from.Leaving.Get()
 	macs, ok2 := to.MACs.Get()

@@ -6,9 +6,8 @@ import (
 	"linerate/internal/model"
 )
 
-// pairAsymmetric: what comes in by one interface is answered by another, though
-// no end uses a wrong port and none answers for another: policy routing, several
-// gateways.
+// Causes are policy routing and several gateways; a wrong port and ARP flux have rules of
+// their own.
 func pairAsymmetric() PairRule {
 	return PairRule{
 		ID:  "pair-asymmetric-route",

@@ -6,8 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairBlackHole: packets that both ends may send and take vanish on the way,
-// and no ICMP message tells the sender (RFC 2923 section 2.1).
 func pairBlackHole() PairRule {
 	return PairRule{
 		ID:     "pair-mtu-blackhole",
@@ -37,8 +35,8 @@ func pairBlackHole() PairRule {
 	}
 }
 
-// bothMTU is the largest packet that both ends may send and take: the MTU that
-// the sender's interface allows, and the far interface's; 0 when not known.
+// bothMTU is the largest packet that the sender's interface may send and the far interface may
+// receive, in bytes; 0 if unknown.
 func bothMTU(from, to *model.PairEnd, c model.Crossing) int {
 	n := arrival(to, c)
 	if n == nil || n.MTU <= 0 || c.Tried <= 0 {
@@ -47,8 +45,8 @@ func bothMTU(from, to *model.PairEnd, c model.Crossing) int {
 	return min(c.Tried, n.MTU)
 }
 
-// arrival is the interface that one direction comes in by: what was seen, else
-// the one that has the address. With several it is nil.
+// arrival is the interface by which one direction comes in: the observed one, else the one that
+// has the address. It is nil if several were observed.
 func arrival(to *model.PairEnd, c model.Crossing) *model.NIC {
 	if to.Facts == nil || len(c.ArrivedBy) > 1 {
 		return nil

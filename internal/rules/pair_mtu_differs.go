@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairMTUDiffers: the ends of one network have unequal MTUs.
 func pairMTUDiffers() PairRule {
 	return PairRule{
 		ID:     "pair-mtu-differs",
@@ -32,8 +31,8 @@ func pairMTUDiffers() PairRule {
 	}
 }
 
-// onLink tells whether an end sends to the other without a gateway, by the
-// interface that is meant; an end that does not tell is taken to.
+// onLink tells whether an end reaches the other without a gateway, by the meant interface. An end
+// whose route is unknown counts as on-link.
 func onLink(e *model.PairEnd) bool {
 	l, ok := e.Leaving.Get()
 	return !ok || !l.Gateway.IsValid() && l.Interface == e.Meant

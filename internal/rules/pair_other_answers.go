@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairOtherAnswers: a machine that is neither answers for the data address.
 func pairOtherAnswers() PairRule {
 	return PairRule{
 		ID:     "pair-other-machine-answers",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairPathMTU: a hop has a smaller MTU than the ends, and says so.
 func pairPathMTU() PairRule {
 	return PairRule{
 		ID:     "pair-path-mtu-below-ends",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairPause: one end uses Ethernet flow control, the other does not.
 func pairPause() PairRule {
 	return PairRule{
 		ID:     "pair-pause-one-end",

@@ -6,8 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairReversePath: nothing arrives at an end whose strict reverse path filter
-// must drop it, as its route back is by another interface.
 func pairReversePath() PairRule {
 	return PairRule{
 		ID:     "pair-reverse-path-drops",

@@ -2,7 +2,6 @@ package rules
 
 import "linerate/internal/model"
 
-// pairSendBuffer: the send buffer of an end against the path as it was measured.
 func pairSendBuffer() PairRule {
 	return PairRule{
 		ID:     "pair-send-buffer-below-bdp",

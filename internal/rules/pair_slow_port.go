@@ -6,8 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairSlowPort: traffic leaves by another interface than the one that has the
-// data address.
 func pairSlowPort() PairRule {
 	return PairRule{
 		ID:     "pair-wrong-port",
@@ -36,9 +34,9 @@ func pairSlowPort() PairRule {
 	}
 }
 
-// wrongPort tells whether an end sends by another port than the one that is in
-// one network with the other end. Between routed networks none is: which way is
-// meant there, the routes alone know.
+// wrongPort tells whether an end sends by another port than the one that shares a network with
+// the other end. It is false between routed networks: which port is meant there, the facts do not
+// show.
 func wrongPort(from, to *model.PairEnd) (model.Leaving, bool) {
 	l, ok := from.Leaving.Get()
 	m, far := meant(from), meant(to)
@@ -49,9 +47,8 @@ func wrongPort(from, to *model.PairEnd) (model.Leaving, bool) {
 	return l, common
 }
 
-// samePort tells whether one interface is made of the other (VLAN, macvlan on
-// it, port of a bond): then the wire is the same. What an interface is stacked
-// on is known for ports of a bond or bridge alone.
+// samePort tells whether one interface is stacked on the other (VLAN, macvlan, port of a bond),
+// so that both use the same wire. The facts show stacking only for ports of a bond or bridge.
 func samePort(f *model.Facts, a, b string) bool {
 	x, y := nicNamed(f, a), nicNamed(f, b)
 	return x != nil && y != nil && (x.Master == b || y.Master == a)

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairSpeeds: the ports of the two ends differ in speed.
 func pairSpeeds() PairRule {
 	return PairRule{
 		ID:     "pair-speeds-differ",

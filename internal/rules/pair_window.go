@@ -6,8 +6,7 @@ import (
 	"linerate/internal/model"
 )
 
-// pairBDP is what must be in flight to fill the path, and false where rate or
-// round trip is not known.
+// pairBDP returns the rate and round trip of the measured path; false if one of them is unknown.
 func pairBDP(p *model.Pair) (Context, bool) {
 	rtt, ok := p.RTT.Get()
 	rate, ok2 := p.Rate.Get()
@@ -15,8 +14,7 @@ func pairBDP(p *model.Pair) (Context, bool) {
 	return c, ok && ok2 && c.BDP() > 0
 }
 
-// pairReceiveWindow: the window that an end can offer against the path as it was
-// measured. The rules of one host judge its mounts' path.
+// The rules of one host judge the path of its mounts; this one judges the measured path.
 func pairReceiveWindow() PairRule {
 	return PairRule{
 		ID:     "pair-receive-window-below-bdp",
@@ -26,7 +24,7 @@ func pairReceiveWindow() PairRule {
 	}
 }
 
-// pairBuffers compares a buffer of each end with the path.
+// pairBuffers compares one buffer of each end with the bandwidth-delay product of the path.
 func pairBuffers(name, source string, side func(f *model.Facts) (buffer, bool)) func(p *model.Pair) []model.Finding {
 	return func(p *model.Pair) []model.Finding {
 		c, ok := pairBDP(p)

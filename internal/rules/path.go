@@ -5,12 +5,10 @@ import (
 	"linerate/internal/unit"
 )
 
-// complete takes a path of which nothing is known from the storage connections
-// that the host has: of all of them the one with most to be in flight, by the
-// smallest round trip its connections ever saw and the speed of its NIC.
+// complete fills in an unknown path from the host's storage connections.
 func (c Context) complete(f *model.Facts) Context {
 	if c.RTT > 0 || c.LineRate > 0 {
-		return c // half of another path would make a path that nobody has
+		return c // a rate and a round trip of two paths describe neither
 	}
 	if path, _ := StoragePath(f); path.BDP() > 0 {
 		path.Earlier = c.Earlier
@@ -19,17 +17,14 @@ func (c Context) complete(f *model.Facts) Context {
 	return c
 }
 
-// StoragePath is the path to the storage that this host has mounted: of all
-// mounts the one with most to be in flight, by the smallest round trip that its
-// connections ever saw and the speed of its port. nil: no mount tells.
+// StoragePath is the path to the mounted storage with the largest bandwidth-delay product,
+// computed from the smallest round trip that the mount's connections ever saw and the speed of
+// the port. It is nil if no mount shows both.
 func StoragePath(f *model.Facts) (Context, *model.NetMount) {
 	var best Context
 	var of *model.NetMount
 	for i, m := range f.Storage {
-		one := Context{RTT: m.MinRTT.Or(0)}
-		if n := nicNamed(f, m.Dev); n != nil {
-			one.LineRate = PortRate(*n)
-		}
+		one := Context{RTT: m.MinRTT.Or(0), LineRate: portSpeed(nicNamed(f, m.Dev))}
 		if one.BDP() > best.BDP() {
 			best, of = one, &f.Storage[i]
 		}
@@ -37,9 +32,8 @@ func StoragePath(f *model.Facts) (Context, *model.NetMount) {
 	return best, of
 }
 
-// PortRate is what one connection can have of an interface: its speed, of a
-// bond that of its fastest port, since a connection goes by one of them. 0 is
-// not known.
+// PortRate is the rate that one connection can reach on an interface: its speed; for a bond, the
+// speed of its fastest port, since a connection uses only one. 0 is unknown.
 func PortRate(n model.NIC) unit.BitRate {
 	if b, ok := n.Bond.Get(); ok {
 		return fastestPort(b)
@@ -47,7 +41,7 @@ func PortRate(n model.NIC) unit.BitRate {
 	return n.Speed.Or(0)
 }
 
-// nicNamed is the interface of a name, or nil.
+// nicNamed is the interface with this name, or nil.
 func nicNamed(f *model.Facts, name string) *model.NIC {
 	for i := range f.NICs {
 		if f.NICs[i].Name == name && name != "" {

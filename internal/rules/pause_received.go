@@ -6,12 +6,12 @@ import (
 	"linerate/internal/model"
 )
 
-// oftenPaused is how many pause frames a second are much. Each stops a port for
-// up to 65535 quanta of 512 bit times (IEEE 802.3 Annex 31B): 3.4 ms at
-// 10 Gbit/s, so that a hundred may cost a third of the time.
+// oftenPaused is how many pause frames a second are too many. Each stops a port for up to 65535
+// quanta of 512 bit times (IEEE 802.3 Annex 31B): 3.4 ms at 10 Gbit/s, so a hundred may cost a
+// third of the time.
 const oftenPaused = 100
 
-// pauseFinding is of either direction; seen is how it reads.
+// pauseFinding judges one direction; seen is the text of what was observed.
 func pauseFinding(t *tally, n model.NIC, title, seen, packets, fix string) *model.Finding {
 	out := &model.Finding{
 		Severity: t.severity(Low), Title: title,
@@ -25,8 +25,6 @@ func pauseFinding(t *tally, n model.NIC, title, seen, packets, fix string) *mode
 	return out
 }
 
-// pauseReceived: the link partner stops this port, and with it everything that
-// leaves by it.
 func pauseReceived() Rule {
 	return Rule{
 		ID:     "pause-received",

@@ -2,8 +2,6 @@ package rules
 
 import "linerate/internal/model"
 
-// pauseSent: this port stops its link partner, since the host does not take what
-// arrives.
 func pauseSent() Rule {
 	return Rule{
 		ID:     "pause-sent",

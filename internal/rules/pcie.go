@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// pcieSlot: the link between NIC and slot against the speed of the port.
 func pcieSlot() Rule {
 	return Rule{
 		ID:     "pcie-below-port",
@@ -46,7 +45,7 @@ func checkSlot(n model.NIC, slot model.PCISlot) (model.Finding, bool) {
 			found.Fix = fmt.Sprintf("use a NIC with more lanes than %s has, or split the load over two", n.Name)
 		}
 	case low:
-		// Many a card sits in a slot of an earlier generation that is fast enough.
+		// Many cards run in a slot of an earlier generation that is still fast enough.
 		found.Severity, found.Title = Info, fmt.Sprintf("the PCIe link of %s trained below what the device can", n.Name)
 	default:
 		return model.Finding{}, false
@@ -54,7 +53,7 @@ func checkSlot(n model.NIC, slot model.PCISlot) (model.Finding, bool) {
 	return found, true
 }
 
-// afterHeaders is what packet headers leave of a link on the way to a NIC.
+// afterHeaders is the rate that packet headers leave of a PCIe link for data.
 func afterHeaders(n model.NIC, link unit.BitRate) unit.BitRate {
 	return size.SlotPayload(link, n.Payload.Or(model.PCIPayload{}).Payload)
 }

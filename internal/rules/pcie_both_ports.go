@@ -9,7 +9,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// pcieBoth: the ports of one card share its slot: each fits, together they do not.
 func pcieBoth() Rule {
 	return Rule{
 		ID:     "pcie-both-ports",

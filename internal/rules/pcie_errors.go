@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pcieErrors: errors that the PCIe link repaired by sending again.
 func pcieErrors() Rule {
 	return Rule{
 		ID:     "pcie-errors",

@@ -7,8 +7,6 @@ import (
 	"linerate/internal/size"
 )
 
-// pciePayload: a link whose packets are kept smaller than the device can, so that
-// their headers take what the port needs.
 func pciePayload() Rule {
 	return Rule{
 		ID:     "pcie-payload-small",

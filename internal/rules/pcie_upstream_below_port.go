@@ -7,7 +7,6 @@ import (
 	"linerate/internal/size"
 )
 
-// pcieUpstream: a link between the slot of a NIC and the root of the bus carries less than the port: it trained low, or the slot hangs behind a narrow bridge.
 func pcieUpstream() Rule {
 	return Rule{
 		ID:     "pcie-upstream-below-port",

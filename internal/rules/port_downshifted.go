@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// portDownshifted: both ends of a link offer a higher speed than it runs at: the cable or a connector does not carry it.
 func portDownshifted() Rule {
 	return Rule{
 		ID:     "port-downshifted",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// portSlower: a port runs below its own highest speed, as a port of 10 Gbit/s does at a switch of 1 Gbit/s.
 func portSlower() Rule {
 	return Rule{
 		ID:     "port-slower-than-it-can",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// qdiscDrops: packets that the root queueing discipline dropped.
 func qdiscDrops() Rule {
 	return Rule{
 		ID:     "qdisc-drops",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// qdiscShapes: a queueing discipline that shapes, delays or drops on purpose caps everything that leaves by its interface.
 func qdiscShapes() Rule {
 	return Rule{
 		ID:     "qdisc-shapes",

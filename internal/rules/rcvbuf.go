@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// receiveBuffer: the largest receive buffer against what must be in flight.
 func receiveBuffer() Rule {
 	return Rule{
 		ID:     "receive-buffer-below-bdp",
@@ -38,14 +37,14 @@ const receiveBufferSource = "RFC 7323 section 1.1; net/ipv4/tcp_input.c; Documen
 type buffer struct {
 	most  unit.Bytes
 	share float64 // that is usually payload in flight
-	// bound is the share that is never exceeded: 1 where the kernel's own
-	// arithmetic does not fix it.
+	// bound is the share of the buffer that payload never exceeds: 1 where the kernel's
+	// arithmetic fixes no smaller one.
 	bound float64
 	what  string // the share in words
 }
 
-// receiveSide: the window never exceeds the kernel's share of the buffer. From
-// Linux 6.6 on that depends on the driver, so that only the whole bounds it.
+// receiveSide: the window never exceeds the kernel's share of the buffer. From Linux 6.6 on the
+// share depends on the driver, so only the whole buffer bounds it.
 func receiveSide(f *model.Facts) (buffer, bool) {
 	_, most, ok := triple(f, "tcp_rmem")
 	scale, _ := sysctl(f, "tcp_adv_win_scale")
@@ -56,24 +55,21 @@ func receiveSide(f *model.Facts) (buffer, bool) {
 	return buffer{most, size.UsualShare, 1, "of which about half is window"}, ok
 }
 
-// sendSide: what is sent stays in the send buffer until it is acknowledged,
-// together with the kernel's bookkeeping (skb truesize), which may be less than
-// usual but never nothing.
+// sendSide: sent data stays in the send buffer until it is acknowledged, together with the
+// kernel's bookkeeping (skb truesize), whose size varies but is never zero.
 func sendSide(f *model.Facts) (buffer, bool) {
 	_, most, ok := triple(f, "tcp_wmem")
 	return buffer{most, size.SendShare, 1, "of which about three quarters are payload"}, ok
 }
 
-// need is the buffer that has room for so many bytes in flight, and for as many
-// again while lost ones are repaired (tcp_rcv_space_adjust and tcp_sndbuf_expand
-// of net/ipv4/tcp_input.c double for that).
+// need is the buffer that holds n bytes in flight, and as many again while lost segments are
+// repaired (tcp_rcv_space_adjust and tcp_sndbuf_expand of net/ipv4/tcp_input.c double for that).
 func (b buffer) need(flight unit.Bytes) unit.Bytes {
 	return max(2*flight, unit.Bytes(float64(flight)/b.share))
 }
 
-// against compares what fits into the buffer with what must be in flight; nil
-// where it is enough or the path is not known. Title and Observed are the ends
-// of sentences.
+// against compares what fits into the buffer with the bandwidth-delay product; nil if the buffer
+// suffices or the path is unknown. Title and Observed are fragments that the caller completes.
 func (b buffer) against(c Context) *model.Finding {
 	bdp := c.BDP()
 	if bdp == 0 || float64(b.most)*b.share >= float64(bdp) {

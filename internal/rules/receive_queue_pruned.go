@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// queuePruned: segments that a full socket did not keep.
 func queuePruned() Rule {
 	return Rule{
 		ID:     "receive-queue-pruned",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// reversePathDrops: packets that reverse path filtering dropped.
 func reversePathDrops() Rule {
 	return Rule{
 		ID:     "reverse-path-drops",

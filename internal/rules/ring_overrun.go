@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// ringOverrun: frames that the card had no buffer of the host's for.
 func ringOverrun() Rule {
 	return Rule{
 		ID:     "ring-overrun",

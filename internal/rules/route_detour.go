@@ -13,8 +13,8 @@ type detour struct {
 	via   model.NIC // that the route uses
 }
 
-// detours finds them among the interfaces that are up. Routes as long as the
-// subnet are two ports in it, which other rules look at.
+// detours finds such routes of the interfaces that are up. A route with the prefix length of the
+// subnet means two ports in one subnet, which other rules judge.
 func detours(f *model.Facts) []detour {
 	var out []detour
 	for _, r := range f.Routes {
@@ -36,16 +36,14 @@ func detours(f *model.Facts) []detour {
 	return out
 }
 
-// routeDetour: a host that is on a port's own wire is reached through another.
 func routeDetour() Rule {
 	return Rule{
 		ID:     "route-detour",
 		Limits: []model.LimiterID{model.LinkRate},
 		Doc:    "A route sends traffic for a host on one port's own network out by another port: the fast port stays idle, and answers may come another way.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, d := range detours(f) {
-				found := model.Finding{
+			return each(detours(f), func(d detour) *model.Finding {
+				found := &model.Finding{
 					Severity: Low, Title: fmt.Sprintf("traffic to %s goes by %s, though %s is on its network", d.route.Dst, d.via.Name, d.port.Name),
 					Observed: fmt.Sprintf("route %s dev %s; %s has an address of that network", d.route.Dst, d.via.Name, d.port.Name),
 					Fix:      fmt.Sprintf("ip route del %s dev %s, unless %s is meant to be spared", d.route.Dst, d.via.Name, d.port.Name),
@@ -56,9 +54,8 @@ func routeDetour() Rule {
 					found.Severity, found.Bound = Medium, &slow
 					found.Observed += fmt.Sprintf("; %s runs at %s, %s at %s", d.via.Name, slow, d.port.Name, fast)
 				}
-				out = append(out, found)
-			}
-			return out
+				return found
+			})
 		},
 	}
 }

@@ -6,27 +6,24 @@ import (
 	"linerate/internal/model"
 )
 
-// routeMTU: a route that lowers the MTU undoes jumbo frames for all that goes by it.
 func routeMTU() Rule {
 	return Rule{
 		ID:     "route-mtu-below-link",
 		Limits: []model.LimiterID{model.PacketCost},
 		Doc:    "A route that lowers the MTU undoes jumbo frames for all that goes by it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
-			var out []model.Finding
-			for _, r := range f.Routes {
+			return each(f.Routes, func(r model.Route) *model.Finding {
 				n := nicNamed(f, r.Dev)
 				if n == nil || !n.Up || r.MTU <= 0 || r.MTU >= n.MTU {
-					continue
+					return nil
 				}
-				out = append(out, model.Finding{
+				return &model.Finding{
 					Severity: Low, Title: fmt.Sprintf("the route to %s lowers the MTU", r.Dst),
 					Observed: fmt.Sprintf("route %s dev %s mtu %d, the interface has %d", r.Dst, r.Dev, r.MTU, n.MTU),
 					Fix:      "take the mtu out of the route unless the path is known to need it",
 					Source:   "ip-route(8)",
-				})
-			}
-			return out
+				}
+			})
 		},
 	}
 }

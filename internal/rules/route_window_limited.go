@@ -7,19 +7,17 @@ import (
 	"linerate/internal/unit"
 )
 
-// routeWindow: a route with a window limit keeps every connection over it to that many bytes per round trip.
 func routeWindow() Rule {
 	return Rule{
 		ID:     "route-window-limited",
 		Limits: []model.LimiterID{model.ReceiverWindow},
 		Doc:    "A route with a window limit keeps every connection over it to that many bytes per round trip.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
-			var out []model.Finding
-			for _, r := range f.Routes {
+			return each(f.Routes, func(r model.Route) *model.Finding {
 				if r.Window <= 0 {
-					continue
+					return nil
 				}
-				found := model.Finding{
+				found := &model.Finding{
 					Severity: Medium, Title: fmt.Sprintf("the route to %s limits the window", r.Dst),
 					Observed: fmt.Sprintf("route %s dev %s window %d", r.Dst, r.Dev, r.Window),
 					Fix:      "take the window out of the route",
@@ -32,9 +30,8 @@ func routeWindow() Rule {
 						found.Severity = High
 					}
 				}
-				out = append(out, found)
-			}
-			return out
+				return found
+			})
 		},
 	}
 }

@@ -12,31 +12,30 @@ import (
 	"linerate/internal/unit"
 )
 
-// Rule is one conclusion that can be drawn from the facts of one host. Check
-// fills all of a finding but Rule and Host.
+// Rule is one conclusion that can be drawn from the facts of one host. Check fills all of a
+// finding but Rule, Host and Limiters.
 type Rule struct {
 	ID  string
-	Doc string // one sentence: what it looks for and why that costs goodput
-	// Limits are the limiters that linerate explain may name where what this rule
-	// finds is what binds a transfer; empty: it holds back no transfer by itself.
+	Doc string // one sentence: what it detects and why that costs goodput
+	// Limits are the limiters that linerate explain may name if the finding is what binds a
+	// transfer; empty if it limits no transfer by itself.
 	Limits []model.LimiterID
-	// Counts: it concludes from counters, so that a second look tells whether
-	// what it saw still happens.
+	// Counts: the rule judges counters, so a second reading shows whether the event still
+	// happens.
 	Counts bool
 	Check  func(f *model.Facts, c Context) []model.Finding
 }
 
-// Context is what is known beside the facts; zero is unknown.
+// Context is what is known besides the facts; zero is unknown.
 type Context struct {
 	LineRate unit.BitRate  // what the path should carry
 	RTT      time.Duration // without load
-	// Earlier is an earlier look at the same host: what counters rose by in
-	// between is what happens now.
+	// Earlier is an earlier reading of the same host; the growth of counters since then is what
+	// happens now.
 	Earlier *model.Facts
 }
 
-// BDP is the bandwidth-delay product in bytes: what must be in flight to fill
-// the path. It is 0 when the path is not known.
+// BDP is the bandwidth-delay product in bytes; 0 if the path is unknown.
 func (c Context) BDP() unit.Bytes {
 	return size.InFlight(c.LineRate, c.RTT)
 }
@@ -62,11 +61,15 @@ func Check(f *model.Facts, c Context) []model.Finding {
 			out = append(out, found)
 		}
 	}
+	return worstFirst(out)
+}
+
+func worstFirst(list []model.Finding) []model.Finding {
 	order := Severities()
-	slices.SortStableFunc(out, func(a, b model.Finding) int {
+	slices.SortStableFunc(list, func(a, b model.Finding) int {
 		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
 	})
-	return out
+	return list
 }
 
 // perRTT is the rate at which n bytes in flight can move: n/RTT.
@@ -77,7 +80,7 @@ func perRTT(n unit.Bytes, rtt time.Duration) *unit.BitRate {
 
 const sysctlPrefix = "linux.sysctl.net.ipv4."
 
-// sysctl returns a net.ipv4 sysctl, and false when it could not be read.
+// sysctl returns the value of a net.ipv4 sysctl, and false if it could not be read.
 func sysctl(f *model.Facts, name string) (string, bool) {
 	v, ok := f.Settings[sysctlPrefix+name]
 	if !ok {
@@ -86,7 +89,8 @@ func sysctl(f *model.Facts, name string) (string, bool) {
 	return v.Get()
 }
 
-// triple returns the "min default max" in bytes of tcp_rmem or tcp_wmem.
+// triple returns default and maximum of a "min default max" sysctl (tcp_rmem, tcp_wmem), in
+// bytes.
 func triple(f *model.Facts, name string) (def, most unit.Bytes, ok bool) {
 	v, ok := sysctl(f, name)
 	words := strings.Fields(v)
@@ -98,7 +102,7 @@ func triple(f *model.Facts, name string) (def, most unit.Bytes, ok bool) {
 	return unit.Bytes(d), unit.Bytes(m), err1 == nil && err2 == nil && d > 0 && m > 0
 }
 
-// switchedOff is the finding list of a 0/1 sysctl: f if it reads "0".
+// switchedOff returns the finding f if a 0/1 sysctl is "0".
 func switchedOff(facts *model.Facts, name string, f model.Finding) []model.Finding {
 	if v, ok := sysctl(facts, name); !ok || v != "0" {
 		return nil

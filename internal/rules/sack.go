@@ -2,8 +2,6 @@ package rules
 
 import "linerate/internal/model"
 
-// sack: without selective acknowledgements one lost segment is repaired per
-// round trip.
 func sack() Rule {
 	return Rule{
 		ID:     "sack-off",

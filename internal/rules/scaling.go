@@ -5,7 +5,6 @@ import (
 	"linerate/internal/size"
 )
 
-// windowScaling: without it at most 64 KiB are in flight.
 func windowScaling() Rule {
 	return Rule{
 		ID:     "window-scaling-off",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// scatterGather: without scatter-gather every frame is copied into one piece before it is sent, and segmentation offload does not work.
 func scatterGather() Rule {
 	return Rule{
 		ID:     "scatter-gather-off",

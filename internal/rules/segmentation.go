@@ -8,10 +8,9 @@ import (
 	"linerate/internal/unit"
 )
 
-// fastPort is the speed from which one core has to work for wire-sized packets.
+// fastPort is the speed from which the per-packet cost of a core matters.
 const fastPort = unit.Gbit
 
-// segmentation: without offload the stack is passed once per wire-sized packet.
 // Sending needs either TSO or GSO, receiving GRO.
 func segmentation() Rule {
 	return Rule{
@@ -26,8 +25,8 @@ func segmentation() Rule {
 				if !ok || !n.Up || speed < fastPort {
 					continue
 				}
-				// A veth has GRO off as it is made: its peer hands over whole
-				// super-packets (drivers/net/veth.c).
+				// GRO is off by default on a veth: its peer passes whole super-packets
+				// (drivers/net/veth.c).
 				if off := singlePackets(features, n.Kind != "veth"); len(off) > 0 {
 					out = append(out, segmentationFinding(n, speed, off))
 				}
@@ -37,8 +36,8 @@ func segmentation() Rule {
 	}
 }
 
-// singlePackets names the features whose absence makes packets pass one by one.
-// received is whether packets come in singly, so that GRO has something to do.
+// singlePackets names the missing features that make packets pass one by one. received tells
+// whether packets arrive singly, so that GRO has something to merge.
 func singlePackets(features map[string]bool, received bool) []string {
 	var off []string
 	tso, hasTSO := features["tx-tcp-segmentation"]

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// singleQueue: a fast port with one receive queue keeps one core busy while the others wait.
 func singleQueue() Rule {
 	return Rule{
 		ID:     "single-queue",

@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// slowClock: a clock that is read over the bus costs a microsecond each time, and the network stack reads it for every packet.
 func slowClock() Rule {
 	return Rule{
 		ID:     "slow-clock",

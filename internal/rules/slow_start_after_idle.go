@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// idleRestart: a connection that was idle for a moment starts slowly again: on a long path every burst pays for it.
 func idleRestart() Rule {
 	return Rule{
 		ID:     "slow-start-after-idle",

@@ -8,8 +8,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// smallQueues: a limit below the lowest that was ever a default, 128 KiB. For
-// information: only with drivers that tell late what they have sent does it cost.
+// The bound is the lowest value that was ever a default, 128 KiB. The severity is Info, since
+// the limit costs only with drivers that report late what they have sent.
 func smallQueues() Rule {
 	return Rule{
 		ID:  "small-queue-limit",

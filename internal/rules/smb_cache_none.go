@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbUncached: with cache=none every read of a program goes to the server as it stands, with no read-ahead.
 func smbUncached() Rule {
 	return Rule{
 		ID:     "smb-cache-none",

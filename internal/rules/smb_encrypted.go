@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbEncrypted: with encryption a core works on every byte of SMB.
 func smbEncrypted() Rule {
 	return Rule{
 		ID:     "smb-encrypted",

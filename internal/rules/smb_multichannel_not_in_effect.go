@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbChannels: a mount asked for several channels and has fewer: the server offers no more addresses, or no multichannel.
 func smbChannels() Rule {
 	return Rule{
 		ID:     "smb-multichannel-not-in-effect",

@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbDialect: old SMB dialects keep little under way: 2.0 and before move at most 64 KiB in a request of the usual kind, and 1.0 pays a round trip for more things.
 func smbDialect() Rule {
 	return Rule{
 		ID:     "smb-old-dialect",

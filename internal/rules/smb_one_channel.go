@@ -8,7 +8,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// smbOneChannel: one SMB connection is served by one core at each end; multichannel opens several.
 func smbOneChannel() Rule {
 	return Rule{
 		ID:     "smb-one-channel",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbSigned: with signing a core computes a signature over every byte.
 func smbSigned() Rule {
 	return Rule{
 		ID:     "smb-signed",

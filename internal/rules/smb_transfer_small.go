@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// smbTransfer: small SMB transfers cost a request, and its round trip and CPU time, for every few KiB.
 func smbTransfer() Rule {
 	return Rule{
 		ID:     "smb-transfer-small",

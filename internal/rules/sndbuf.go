@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// sendBuffer: as receiveBuffer, for the sending side.
 func sendBuffer() Rule {
 	return Rule{
 		ID:     "send-buffer-below-bdp",

@@ -6,8 +6,8 @@ import (
 	"linerate/internal/model"
 )
 
-// softirqBudget: the third column of softnet_stat, net_rx_action ended with work
-// left. It is no loss yet: the rest waits for the next round.
+// The third column of softnet_stat counts how often net_rx_action ended with work left. No
+// packet is lost by that: the rest waits for the next round.
 func softirqBudget() Rule {
 	return Rule{
 		ID:     "softirq-budget",

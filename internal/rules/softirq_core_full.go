@@ -7,16 +7,15 @@ import (
 	"linerate/internal/model"
 )
 
-// A core is full from fullCore on and full of packets where softIRQs and
-// interrupts are mostWork of that, as linerate explain judges it. One that is
-// idle for idleCore of the time could have taken some.
+// A core is full from fullCore on, and full of packets if softIRQs and interrupts take mostWork
+// of that, as linerate explain judges it. A core that is idle for idleCore of the time could have
+// taken some of the packets.
 const (
 	fullCore = 0.85
 	mostWork = 0.5
 	idleCore = 0.5
 )
 
-// softirqCore: one core without time left for packets, between two looks.
 func softirqCore() Rule {
 	return Rule{
 		ID:     "softirq-core-full",
@@ -38,9 +37,9 @@ func softirqCore() Rule {
 	}
 }
 
-// busiestOfPackets is the core that is full of packets between two looks, with the
-// share that they take of it, and how many others idle; nil: there is none, or
-// less than a second in between.
+// busiestOfPackets is the core that packets kept full between two readings, with the share of its
+// time that they took, and the number of idle cores; nil if there is none, or less than a second
+// passed.
 func busiestOfPackets(f, earlier *model.Facts) (*model.CPUTime, float64, int) {
 	if earlier == nil {
 		return nil, 0, 0

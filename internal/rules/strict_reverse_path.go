@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// strictReverse: with strict reverse path filtering a packet is dropped when its answer would leave by another interface, as with two interfaces in one subnet.
 func strictReverse() Rule {
 	return Rule{
 		ID:     "strict-reverse-path",
@@ -16,8 +15,8 @@ func strictReverse() Rule {
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			for _, p := range sameSubnet(f) {
-				// Answers leave by the interface that the route of the subnet names:
-				// what arrives at the other one is dropped if that is strict.
+				// Replies leave by the interface of the subnet's route; if the other interface
+				// filters strictly, it drops what arrives there.
 				second := p.b
 				if i := slices.IndexFunc(f.Routes, func(r model.Route) bool { return r.Dst == p.net }); i < 0 {
 					continue

@@ -9,7 +9,6 @@ import (
 	"linerate/internal/model"
 )
 
-// switchGroup: host and switch do not agree on which ports form a group.
 func switchGroup() Rule {
 	return Rule{
 		ID:     "switch-lag-mismatch",
@@ -34,8 +33,8 @@ func switchGroup() Rule {
 	}
 }
 
-// splitGroup finds an LACP bond whose ports the switch has in several groups, or
-// in none. Different sources name groups differently: each is taken by itself.
+// splitGroup finds an LACP bond whose ports are in several groups of the switch, or in none. SNMP
+// and LLDP name groups differently, so each source is judged by itself.
 func splitGroup(f *model.Facts, n model.NIC, b model.Bond) *model.Finding {
 	if !isLACP(b) || agreed(b) {
 		return nil // what LACP agreed on outweighs what a switch says of itself
@@ -73,8 +72,7 @@ func splitGroup(f *model.Facts, n model.NIC, b model.Bond) *model.Finding {
 	return nil
 }
 
-// agreed tells whether LACP has all ports of a bond that are up in one group with
-// one partner.
+// agreed tells whether LACP has all ports of a bond that are up in one group with one partner.
 func agreed(b model.Bond) bool {
 	for _, p := range b.Ports {
 		if p.Up && p.Aggregator != b.Ports[0].Aggregator {

@@ -10,7 +10,6 @@ import (
 // of checksum (IEEE 802.3 clause 3.2).
 const frameExtra = 18
 
-// switchMTU: the switch port says that it carries less than the host sends.
 func switchMTU() Rule {
 	return Rule{
 		ID:     "switch-mtu-below-port",
@@ -38,23 +37,17 @@ func switchMTU() Rule {
 	}
 }
 
-// eachSwitchPort collects what look finds of the switch ports that interfaces
-// are plugged into.
-func eachSwitchPort(f *model.Facts, look func(n *model.NIC, p model.SwitchPort) *model.Finding) []model.Finding {
-	var out []model.Finding
-	for _, p := range f.Switches {
-		n := nicNamed(f, p.Interface)
-		if n == nil {
-			continue
+// eachSwitchPort is each for the switch ports that the host's interfaces are plugged into.
+func eachSwitchPort(f *model.Facts, check func(n *model.NIC, p model.SwitchPort) *model.Finding) []model.Finding {
+	return each(f.Switches, func(p model.SwitchPort) *model.Finding {
+		if n := nicNamed(f, p.Interface); n != nil {
+			return check(n, p)
 		}
-		if found := look(n, p); found != nil {
-			out = append(out, *found)
-		}
-	}
-	return out
+		return nil
+	})
 }
 
-// switchPortText names a port of a switch, and who says so.
+// switchPortText names a port of a switch, and the source of its facts.
 func switchPortText(p model.SwitchPort) string {
 	name := p.System
 	if name == "" {

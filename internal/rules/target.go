@@ -10,8 +10,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// byTarget groups the iSCSI sessions that are logged in and have connections
-// by their target; targets with one session are left out.
+// byTarget groups the iSCSI sessions that are logged in and have connections by target. Targets
+// with one session are left out.
 func byTarget(f *model.Facts) map[string][]model.ISCSISession {
 	all := map[string][]model.ISCSISession{}
 	for _, s := range f.ISCSI {
@@ -27,13 +27,13 @@ func byTarget(f *model.Facts) map[string][]model.ISCSISession {
 	return all
 }
 
-// sorted puts findings that came out of a map into one order.
+// sorted orders findings that came out of a map.
 func sorted(list []model.Finding) []model.Finding {
 	slices.SortFunc(list, func(a, b model.Finding) int { return strings.Compare(a.Observed, b.Observed) })
 	return list
 }
 
-// nicWith is the interface that has an address, or nil.
+// nicWith is the interface that has this address, or nil.
 func nicWith(f *model.Facts, a netip.Addr) *model.NIC {
 	for i, n := range f.NICs {
 		if slices.ContainsFunc(n.Addrs, func(p netip.Prefix) bool { return p.Addr() == a }) {
@@ -43,8 +43,7 @@ func nicWith(f *model.Facts, a netip.Addr) *model.NIC {
 	return nil
 }
 
-// sessionRTT is the smallest round trip that connections of an iSCSI session
-// saw; 0 where it is not known.
+// sessionRTT is the smallest round trip that connections of an iSCSI session saw; 0 if unknown.
 func sessionRTT(f *model.Facts, name string) time.Duration {
 	var least time.Duration
 	for _, s := range f.ISCSI {
@@ -57,8 +56,8 @@ func sessionRTT(f *model.Facts, name string) time.Duration {
 	return least
 }
 
-// sessionSpeed is the speed of the port that a session leaves by, or else of the
-// fastest or of the path; 0 where it is not known.
+// sessionSpeed is the speed of the port that a session leaves by, or else of the fastest port or
+// of the path; 0 if unknown.
 func sessionSpeed(f *model.Facts, c Context, name string) unit.BitRate {
 	for _, s := range f.ISCSI {
 		for _, conn := range s.Conns {

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// checksumErrors: segments whose TCP checksum is wrong in a frame that was whole.
 func checksumErrors() Rule {
 	return Rule{
 		ID:     "tcp-checksum-errors",

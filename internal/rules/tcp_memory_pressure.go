@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// memoryPressure: the kernel entered memory pressure for TCP.
 func memoryPressure() Rule {
 	return Rule{
 		ID:     "tcp-memory-pressure",

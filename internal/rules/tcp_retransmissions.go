@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// retransmissions: over all connections of the host, wherever they lead.
 func retransmissions() Rule {
 	return Rule{
 		ID:     "tcp-retransmissions",

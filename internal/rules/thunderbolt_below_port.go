@@ -8,8 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// thunderboltSlow: a port behind Thunderbolt or USB4. Which plug leads to it does
-// not show, so that the fastest bounds it.
+// The facts do not show which plug leads to the port, so the fastest one bounds it.
 func thunderboltSlow() Rule {
 	return Rule{
 		ID:     "thunderbolt-below-port",
@@ -36,10 +35,9 @@ func thunderboltSlow() Rule {
 	}
 }
 
-// tunnelled: the card, or a bridge before it, is behind Thunderbolt or USB4. What
-// the links on that way say of their speed is not what they carry
-// (Documentation/ABI/testing/sysfs-devices-removable; tunnels have no link of
-// their own).
+// tunnelled tells whether the card, or a bridge above it, is behind Thunderbolt or USB4. The
+// speeds of the PCIe links on that way are not what they carry: tunnels have no link of their own
+// (Documentation/ABI/testing/sysfs-devices-removable).
 func tunnelled(n model.NIC) bool {
 	return n.PCI.Or(model.PCISlot{}).Tunnel || slices.ContainsFunc(n.Upstream.Or(nil), func(l model.PCISlot) bool { return l.Tunnel })
 }

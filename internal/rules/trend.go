@@ -7,26 +7,26 @@ import (
 	"linerate/internal/model"
 )
 
-// tally is what a counter of bad events tells, among all events of its kind.
+// tally is the count of bad events, among all events of their kind.
 type tally struct {
 	bad, all int64
-	gap      time.Duration // between the two looks; 0: the counter's whole life
+	gap      time.Duration // between the two readings; 0: the counter's whole life
 }
 
-// settled is how many events a pair of looks must have seen for a counter that
-// did not move to count as quiet.
+// settled is how many events must have passed between two readings for a counter that did not
+// move to count as quiet.
 const settled = 1000
 
-// certain is how many bad events between two looks make a finding of full
-// severity; fewer may be chance (a Poisson count of 10 lies within 4.8 and 18.4
-// at 95%: Garwood, Biometrika 28, 1936).
+// certain is how many bad events between two readings make a finding of full severity; fewer may
+// be chance (a Poisson count of 10 lies within 4.8 and 18.4 at 95%: Garwood, Biometrika 28,
+// 1936).
 const certain = 10
 
-// tally judges a counter. Between two looks it must rise, and by at least share
-// of all events: what happened before is no finding. With one look only, or when
-// next to nothing passed in between, the whole life of the counter must show
-// least bad events and that share, and the finding is for information. read
-// gives the counter and the events it is a part of; all may be 0 where share is.
+// tally judges a counter. With two readings it must have risen between them, by at least share of
+// all events; what happened before is no finding. With one reading, or if next to nothing passed
+// between the two, the counter's whole life must show at least least bad events and that share,
+// and the finding is for information. read returns the counter of bad events and that of all
+// events, which may be 0 if share is 0.
 func (c Context) tally(f *model.Facts, least int64, share float64, read func(*model.Facts) (bad, all int64, ok bool)) *tally {
 	bad, all, ok := read(f)
 	if !ok {
@@ -49,8 +49,8 @@ func (c Context) tally(f *model.Facts, least int64, share float64, read func(*mo
 	return &tally{bad: bad, all: all}
 }
 
-// gap is the time between the two looks; 0 where there was one, or where the
-// host restarted in between and its counters began anew.
+// gap is the time between the two readings; 0 if there was one, or if the host restarted in
+// between and its counters began anew.
 func (c Context) gap(f *model.Facts) time.Duration {
 	if c.Earlier == nil || c.Earlier.BootID != f.BootID {
 		return 0
@@ -58,8 +58,8 @@ func (c Context) gap(f *model.Facts) time.Duration {
 	return max(0, f.Taken.Sub(c.Earlier.Taken))
 }
 
-// severity is full for what is seen to happen, low while that may be chance, and
-// info for what may be long over.
+// severity is full for what happens now, Low if that may be chance, and Info for what may be long
+// over.
 func (t *tally) severity(full string) string {
 	switch {
 	case t.gap == 0:
@@ -70,7 +70,7 @@ func (t *tally) severity(full string) string {
 	return full
 }
 
-// share is the part of all events that was bad; 0 where that is not known.
+// share is the bad events' share of all events; 0 if unknown.
 func (t *tally) share() float64 {
 	if t.all <= 0 {
 		return 0
@@ -78,7 +78,7 @@ func (t *tally) share() float64 {
 	return float64(t.bad) / float64(t.all)
 }
 
-// perSecond is the rate of bad events; 0 without a second look.
+// perSecond is the rate of bad events; 0 without a second reading.
 func (t *tally) perSecond() float64 {
 	if t.gap <= 0 {
 		return 0
@@ -86,7 +86,7 @@ func (t *tally) perSecond() float64 {
 	return float64(t.bad) / t.gap.Seconds()
 }
 
-// over says over which time was counted. since is where the counter began.
+// over says over which time the events were counted. since says where the counter began.
 func (t *tally) over(since string) string {
 	if t.gap > 0 {
 		return fmt.Sprintf("in %v", t.gap.Round(100*time.Millisecond))
@@ -100,8 +100,8 @@ const (
 	sinceSetUp = "since the port was set up"
 )
 
-// ofPort reads counters of one port: of several names for the same event the
-// largest (drivers count in either or in both).
+// ofPort reads counters of one port. Of several names for one event the largest counts, since
+// drivers count it under either or both.
 func ofPort(n model.NIC, all string, bad ...string) func(*model.Facts) (int64, int64, bool) {
 	return func(f *model.Facts) (int64, int64, bool) {
 		port := nicNamed(f, n.Name)
@@ -119,8 +119,8 @@ func ofPort(n model.NIC, all string, bad ...string) func(*model.Facts) (int64, i
 	}
 }
 
-// ofStack reads counters of /proc/net/snmp and netstat: the sum of those that
-// are bad, and the one they are a part of ("" is none).
+// ofStack reads counters of /proc/net/snmp and netstat: the sum of the bad ones, and the one that
+// they are a part of ("" is none).
 func ofStack(all string, bad ...string) func(*model.Facts) (int64, int64, bool) {
 	return func(f *model.Facts) (int64, int64, bool) {
 		count, ok := f.NetCounters.Get()
@@ -132,7 +132,7 @@ func ofStack(all string, bad ...string) func(*model.Facts) (int64, int64, bool) 
 	}
 }
 
-// ofCores reads what the cores counted of packets.
+// ofCores reads counters of the cores' packet processing (softnet_stat).
 func ofCores(bad func(model.Softnet) int64) func(*model.Facts) (int64, int64, bool) {
 	return func(f *model.Facts) (int64, int64, bool) {
 		cores, ok := f.CPU.Softnet.Get()
@@ -144,8 +144,8 @@ func ofCores(bad func(model.Softnet) int64) func(*model.Facts) (int64, int64, bo
 	}
 }
 
-// WantsSecondLook tells whether a counter of this host is such that only a
-// second look tells whether it still rises.
+// WantsSecondLook tells whether a counter of this host needs a second reading to show whether it
+// still rises.
 func WantsSecondLook(f *model.Facts) bool {
 	c := Context{}.complete(f)
 	for _, r := range All() {

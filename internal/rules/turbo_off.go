@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// turboOff: without turbo one busy core runs slower than it could while the others idle.
 func turboOff() Rule {
 	return Rule{
 		ID:     "turbo-off",

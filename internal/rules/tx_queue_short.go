@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// txQueueShort: a short transmit queue drops what a fast sender hands down in one burst.
 func txQueueShort() Rule {
 	return Rule{
 		ID:     "tx-queue-short",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// unneeded: desktop services on a storage server take memory and cores, and wake them.
 func unneeded() Rule {
 	return Rule{
 		ID:  "unneeded-services",

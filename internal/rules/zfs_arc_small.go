@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// zfsARC: a small ARC sends reads to the disks that memory could answer.
 func zfsARC() Rule {
 	return Rule{
 		ID:     "zfs-arc-small",

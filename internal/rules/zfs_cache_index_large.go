@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// zfsIndex: the index of a large L2ARC lives in the ARC and leaves it less room for data.
 func zfsIndex() Rule {
 	return Rule{
 		ID:     "zfs-cache-index-large",

@@ -2,8 +2,6 @@ package rules
 
 import "linerate/internal/model"
 
-// zfsUncached: with primarycache off for data prefetch has nowhere to put what
-// it reads, too.
 func zfsUncached() Rule {
 	return Rule{
 		ID:     "zfs-data-uncached",

@@ -7,8 +7,7 @@ import (
 	"linerate/internal/model"
 )
 
-// datasetsWith lists the datasets of ZFS that will do, for one finding: at most
-// three by name.
+// datasetsWith names the datasets that satisfy will, at most three of them, and counts all.
 func datasetsWith(f *model.Facts, will func(d model.ZFSDataset) bool) (names string, n int) {
 	var list []string
 	for _, d := range f.ZFS.Or(model.ZFS{}).Datasets {
@@ -22,7 +21,7 @@ func datasetsWith(f *model.Facts, will func(d model.ZFSDataset) bool) (names str
 	return strings.Join(list, ", "), n
 }
 
-// poolOf is the pool that a dataset lies in.
+// poolOf is the pool of a dataset.
 func poolOf(d model.ZFSDataset) string {
 	pool, _, _ := strings.Cut(d.Name, "/")
 	return pool

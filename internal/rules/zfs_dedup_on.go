@@ -4,8 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsDedup: each block written is looked up in a table that, where it does not
-// fit into memory, lies on the disks.
 func zfsDedup() Rule {
 	return Rule{
 		ID:     "zfs-dedup-on",

@@ -7,7 +7,6 @@ import (
 	"linerate/internal/unit"
 )
 
-// zfsDirty: zFS slows writers once the limit of unwritten data is near; below a second of line rate the link stops in between.
 func zfsDirty() Rule {
 	return Rule{
 		ID:     "zfs-dirty-limit-small",

@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsThrottle: transactions that waited because the kernel was short of memory.
 func zfsThrottle() Rule {
 	return Rule{
 		ID:     "zfs-memory-throttled",

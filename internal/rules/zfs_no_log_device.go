@@ -8,9 +8,7 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsNoLog: NFS servers commit what clients ask to be safe; without a log device
-// that goes to the disks of the pool. Pools of flash do well without, so that it
-// is a question.
+// Pools of flash do well without a log device, so the finding only asks.
 func zfsNoLog() Rule {
 	return Rule{
 		ID:     "zfs-no-log-device",

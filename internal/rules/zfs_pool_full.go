@@ -8,9 +8,8 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsFull: from some fill on the allocator searches long for room, and what it
-// finds is in pieces. Where that begins depends on the pool; the last tenth is
-// where metaslabs are loaded by best fit (metaslab_df_free_pct is 4%).
+// Where the slowdown begins depends on the pool. In the last 4% (metaslab_df_free_pct)
+// metaslabs are allocated by best fit.
 func zfsFull() Rule {
 	return Rule{
 		ID:     "zfs-pool-full",

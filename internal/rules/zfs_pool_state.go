@@ -7,7 +7,6 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsPool: a pool that is not whole reads around its missing disks, or stands still.
 func zfsPool() Rule {
 	return Rule{
 		ID:     "zfs-pool-state",

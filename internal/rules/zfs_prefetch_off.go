@@ -4,7 +4,6 @@ import (
 	"linerate/internal/model"
 )
 
-// zfsPrefetch: without prefetch ZFS reads a stream one record at a time.
 func zfsPrefetch() Rule {
 	return Rule{
 		ID:     "zfs-prefetch-off",

@@ -7,12 +7,10 @@ import (
 	"linerate/internal/unit"
 )
 
-// smallRecord is the recordsize below which a file system is meant for small
-// requests: 128 KiB was the default for long, databases are told 8 to 16 KiB.
+// smallRecord is the recordsize below which a file system is set up for small requests: 128 KiB
+// was the default for long; 8 to 16 KiB is the advice for databases.
 const smallRecord = 64 * unit.KiB
 
-// zfsRecord: streams over small records cost a checksum, an indirect block and
-// often a request for each.
 func zfsRecord() Rule {
 	return Rule{
 		ID:     "zfs-record-small",

@@ -2,13 +2,11 @@ package rules
 
 import "linerate/internal/model"
 
-// zfsSyncAlways: with sync=always each write is on disk, or on the log device,
-// before it is answered, whether or not anybody asked for that.
 func zfsSyncAlways() Rule {
 	return Rule{
 		ID:     "zfs-sync-always",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "With sync=always each write waits until it is on the intent log, also those that nobody asked to be safe yet.",
+		Doc:    "With sync=always each write waits until it is on the intent log, also those that no program asked to be durable.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			store := f.ZFS.Or(model.ZFS{}).Store
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool { return d.Sync == "always" })

@@ -2,7 +2,6 @@ package rules
 
 import "linerate/internal/model"
 
-// zfsSyncDisabled: fast, and not safe; who set it may not remember.
 func zfsSyncDisabled() Rule {
 	return Rule{
 		ID:  "zfs-sync-disabled",

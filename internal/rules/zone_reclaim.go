@@ -6,7 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// zoneReclaim: with zone reclaim a node throws away cached files while other nodes have free memory.
 func zoneReclaim() Rule {
 	return Rule{
 		ID:     "zone-reclaim",

@@ -2,44 +2,30 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"linerate/bench/kit"
+	"linerate/internal/lab"
 )
 
 // put is one fault with the rule that must tell of it. Words are those of `lab
 // fault add`.
 type put struct{ words, rule string }
 
-// up brings up a lab, has it used, and takes it down.
-func (b bench) up(ctx context.Context, args []string, use func(name string, hosts []string) error) (err error) {
-	var lab struct {
-		Name  string `json:"name"`
-		Hosts []struct {
-			Name string `json:"name"`
-		} `json:"hosts"`
-	}
-	out, err := b.run(ctx, append([]string{"lab", "up", "--json"}, args...)...)
-	if err == nil {
-		err = json.Unmarshal(out, &lab)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		_, down := b.run(context.WithoutCancel(ctx), "lab", "down", "--all")
-		err = errors.Join(err, down)
-	}()
-	var hosts []string
-	for _, h := range lab.Hosts {
-		hosts = append(hosts, h.Name)
-	}
-	return use(lab.Name, hosts)
+// up brings up a lab, and has it used with the names of its hosts.
+func (b bench) up(ctx context.Context, args []string, use func(name string, hosts []string) error) error {
+	return b.Lab(ctx, args, func(l lab.Status) error {
+		var hosts []string
+		for _, h := range l.Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		return use(l.Name, hosts)
+	})
 }
 
 // look is what check says of hosts of a lab, and of each two of them where there
@@ -51,7 +37,7 @@ func (b bench) look(ctx context.Context, lab string, hosts, more []string) (rule
 		args = append(args, "lab:"+lab+"/"+h)
 	}
 	var a answer
-	if err := b.answer(b.command(ctx, args...), &a); err != nil {
+	if err := a.ask(b.Command(ctx, args...)); err != nil {
 		return nil, 0, err
 	}
 	rules = map[string]string{}
@@ -83,11 +69,7 @@ func (b bench) healthy(ctx context.Context, w io.Writer) error {
 	var topologies []struct {
 		Name string `json:"name"`
 	}
-	out, err := b.run(ctx, "lab", "topologies", "--json")
-	if err == nil {
-		err = json.Unmarshal(out, &topologies)
-	}
-	if err != nil {
+	if err := b.Ask(ctx, &topologies, "lab", "topologies", "--json"); err != nil {
 		return err
 	}
 	var labs [][]string
@@ -108,7 +90,7 @@ func (b bench) healthy(ctx context.Context, w io.Writer) error {
 				}
 			}
 			slices.Sort(which)
-			fmt.Fprintf(w, "| %s | %d | %d | %s |\n", strings.Join(args, " "), len(hosts), most, strings.Join(append(which, "–")[:max(1, len(which))], ", "))
+			fmt.Fprintf(w, "| %s | %d | %d | %s |\n", strings.Join(args, " "), len(hosts), most, kit.List(which))
 			return nil
 		})
 		if err != nil {
@@ -135,18 +117,14 @@ func (b bench) faults(ctx context.Context, w io.Writer, lab, at string, hosts, p
 		var in struct {
 			Number int `json:"number"`
 		}
-		out, err := b.run(ctx, words...)
-		if err == nil {
-			err = json.Unmarshal(out, &in)
-		}
-		if err != nil {
+		if err := b.Ask(ctx, &in, words...); err != nil {
 			return err
 		}
 		during, _, err := b.look(ctx, lab, hosts, path)
 		if err != nil {
 			return err
 		}
-		if _, err := b.run(ctx, "lab", "fault", "remove", "--name", lab, fmt.Sprint(in.Number)); err != nil {
+		if _, err := b.Run(ctx, "lab", "fault", "remove", "--name", lab, fmt.Sprint(in.Number)); err != nil {
 			return err
 		}
 		_, after, err := b.look(ctx, lab, hosts, path)
@@ -178,7 +156,7 @@ func (b bench) namespaces(ctx context.Context, w io.Writer) error {
 	} {
 		topology := l.lab
 		if l.lab == "two-ports" {
-			topology = filepath.Join(b.dir, "two-ports.yaml")
+			topology = filepath.Join(b.Home, "two-ports.yaml")
 			if err := os.WriteFile(topology, []byte(twoPorts), 0o644); err != nil {
 				return err
 			}
@@ -223,10 +201,10 @@ func (b bench) pairs(ctx context.Context, w io.Writer) error {
 func (b bench) kernels(ctx context.Context, w io.Writer) error {
 	args := []string{"nas", "--kernel", "client1,client2", "--serve", "nas1=smb", "--serve", "client2=nfs,iscsi"}
 	return b.up(ctx, args, func(lab string, _ []string) error {
-		if _, err := b.run(ctx, "lab", "fault", "add", "link:client1-switch", "delay=5ms"); err != nil {
+		if _, err := b.Run(ctx, "lab", "fault", "add", "link:client1-switch", "delay=5ms"); err != nil {
 			return err
 		}
-		logins, err := filepath.Glob(filepath.Join(b.dir, "run/linerate/*/nas1/server-smb/login"))
+		logins, err := filepath.Glob(filepath.Join(b.Home, "linerate/*/nas1/server-smb/login"))
 		if err != nil || len(logins) != 1 {
 			return fmt.Errorf("find the SMB login: %d, %w", len(logins), err)
 		}
@@ -235,7 +213,7 @@ mount -t cifs -o credentials="$0",addr=10.60.0.100 //10.60.0.100/share /mnt/smb 
 iscsistart -i iqn.2026-01.lab.linerate:client1 -t iqn.2026-01.lab.linerate:share -g 1 -a 10.60.0.2 -p 3260 &&
 echo 4096 >/sys/class/bdi/$(mountpoint -d /mnt/nfs)/read_ahead_kb &&
 for i in $(seq 100); do ls /sys/block | grep -q ^sd && exit; sleep 0.1; done; exit 1`
-		if _, err := b.run(ctx, "lab", "exec", "client1", "--", "sh", "-c", mount, logins[0]); err != nil {
+		if err := b.Inside(ctx, "client1", "sh", "-c", mount, logins[0]); err != nil {
 			return err
 		}
 		if err := b.faults(ctx, w, lab, "client2", []string{"client2"}, aPath(), []put{{"nfs-few-threads mild", "nfsd-threads-few"}}); err != nil {

@@ -10,16 +10,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,44 +29,43 @@ func main() {
 	n := flag.Int("n", 20, "times that this machine is looked at")
 	parts := flag.String("part", strings.Join(partNames(), ","), "what to do")
 	flag.Parse()
-	kit.Main("check", func(ctx context.Context) error { return run(ctx, *n, strings.Split(*parts, ","), os.Stdout) })
+	kit.Main("check", func(ctx context.Context) error {
+		const parent = "/var/tmp" // hosts of labs have a /tmp of their own
+		return kit.WithUser(ctx, parent, "", func(u kit.User) error {
+			return bench{u}.run(ctx, *n, strings.Split(*parts, ","), os.Stdout)
+		})
+	})
 }
 
-type bench struct{ binary, dir string }
+// bench asks the program as a user in a home of its own.
+type bench struct{ kit.User }
 
-func run(ctx context.Context, n int, parts []string, w io.Writer) error {
+func (b bench) run(ctx context.Context, n int, parts []string, w io.Writer) error {
 	for _, p := range parts {
 		if !slices.Contains(partNames(), p) {
 			return fmt.Errorf("no part %q; choose of %s", p, strings.Join(partNames(), ", "))
 		}
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "linerate-bench-") // hosts of labs have a /tmp of their own
-	if err != nil {
-		return fmt.Errorf("make a place for the binary: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	b := bench{dir: dir}
-	if b.binary, err = kit.Build(ctx, dir); err != nil {
+	if err := os.Chmod(b.Home, 0o755); err != nil { // another user runs the program there
 		return err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
+	fault := []string{"fault", "on", "found by", "while it is there", "findings above info before, after"}
 	for _, p := range []struct {
-		name, head string
-		do         func(ctx context.Context, w io.Writer) error
+		name string
+		head []string
+		do   func(ctx context.Context, w io.Writer) error
 	}{
-		{"time", "| looked at as | times | median | longest | not seen |\n|---|---|---|---|---|\n", func(ctx context.Context, w io.Writer) error { return b.times(ctx, w, n) }},
-		{"healthy", "| nothing wrong with | hosts | most findings above info on one | which |\n|---|---|---|---|\n", b.healthy},
-		{"namespaces", faultHead, b.namespaces},
-		{"pairs", faultHead, b.pairs},
-		{"kernels", faultHead, b.kernels},
-		{"devices", faultHead, b.devices},
+		{"time", []string{"looked at as", "times", "median", "longest", "not seen"}, func(ctx context.Context, w io.Writer) error { return b.times(ctx, w, n) }},
+		{"healthy", []string{"nothing wrong with", "hosts", "most findings above info on one", "which"}, b.healthy},
+		{"namespaces", fault, b.namespaces},
+		{"pairs", fault, b.pairs},
+		{"kernels", fault, b.kernels},
+		{"devices", fault, b.devices},
 	} {
 		if !slices.Contains(parts, p.name) {
 			continue
 		}
-		fmt.Fprintf(w, "%s", p.head)
+		kit.Head(w, p.head...)
 		if err := p.do(ctx, w); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -77,8 +73,6 @@ func run(ctx context.Context, n int, parts []string, w io.Writer) error {
 	}
 	return nil
 }
-
-const faultHead = "| fault | on | found by | while it is there | findings above info before, after |\n|---|---|---|---|---|\n"
 
 func partNames() []string {
 	return []string{"time", "healthy", "namespaces", "pairs", "kernels", "devices"}
@@ -103,71 +97,44 @@ type answer struct {
 	} `json:"pairs"`
 }
 
+// times checks this machine n times, as root and as an ordinary user.
 func (b bench) times(ctx context.Context, w io.Writer, n int) error {
 	for _, uid := range []uint32{0, 65534} {
-		if err := b.time(ctx, w, n, uid); err != nil {
-			return err
+		var took []time.Duration
+		var a answer
+		for range n {
+			cmd := b.Command(ctx, "check", "--watch", "0", "--json")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+			cmd.Dir = "/"
+			started := time.Now()
+			if err := a.ask(cmd); err != nil {
+				return err
+			}
+			took = append(took, time.Since(started))
 		}
+		var blind []string
+		for _, c := range a.Hosts[0].CouldNotSee {
+			blind = append(blind, c.What)
+		}
+		ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+		fmt.Fprintf(w, "| uid %d | %d | %v | %v | %s |\n", uid, n, ms(kit.Median(took)), ms(slices.Max(took)), kit.List(blind))
 	}
 	return nil
 }
 
-// time looks at this machine n times.
-func (b bench) time(ctx context.Context, w io.Writer, n int, uid uint32) error {
-	var took []time.Duration
-	var a answer
-	for range n {
-		cmd := b.command(ctx, "check", "--watch", "0", "--json")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		started := time.Now()
-		if err := b.answer(cmd, &a); err != nil {
-			return err
+// ask is an error where any host could not be checked.
+func (a *answer) ask(cmd *exec.Cmd) error {
+	*a = answer{}
+	if err := kit.Decode(cmd, a); err != nil {
+		return err
+	}
+	for _, h := range a.Hosts {
+		if h.Error != "" {
+			return fmt.Errorf("%s: %s", h.Name, h.Error)
 		}
-		took = append(took, time.Since(started))
 	}
-	slices.Sort(took)
-	var blind []string
-	for _, c := range a.Hosts[0].CouldNotSee {
-		blind = append(blind, c.What)
+	if len(a.Hosts) == 0 {
+		return errors.New("no hosts")
 	}
-	fmt.Fprintf(w, "| uid %d | %d | %v | %v | %s |\n", uid, n, took[n/2].Round(time.Millisecond), took[n-1].Round(time.Millisecond), strings.Join(append(blind, "–")[:max(1, len(blind))], ", "))
 	return nil
-}
-
-func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, b.binary, args...)
-	run := filepath.Join(b.dir, "run")
-	_ = os.MkdirAll(run, 0o700) // the program says so where it is missing
-	cmd.Env, cmd.Dir = append(os.Environ(), "XDG_RUNTIME_DIR="+run, "HOME="+b.dir), "/"
-	return cmd
-}
-
-func (b bench) answer(cmd *exec.Cmd, into *answer) error {
-	out, err := output(cmd)
-	if err == nil {
-		err = json.Unmarshal(out, into)
-	}
-	if err == nil && len(into.Hosts) == 0 {
-		err = errors.New("no hosts")
-	}
-	for _, h := range into.Hosts {
-		if err == nil && h.Error != "" {
-			err = fmt.Errorf("%s: %s", h.Name, h.Error)
-		}
-	}
-	return err
-}
-
-func (b bench) run(ctx context.Context, args ...string) ([]byte, error) {
-	return output(b.command(ctx, args...))
-}
-
-func output(cmd *exec.Cmd) ([]byte, error) {
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[1:], " "), err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return out, nil
 }

@@ -8,27 +8,22 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"linerate/bench/kit"
-	"linerate/bench/steal"
 	"linerate/internal/lab"
 	"linerate/internal/model"
-	"linerate/internal/stat"
 )
 
 type options struct {
@@ -65,22 +60,14 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one")
 	flag.StringVar(&o.keep, "keep", "", "folder that keeps the bundles of the runs that were not right")
 	flag.Parse()
-	kit.Main("demo", func(ctx context.Context) error { return run(ctx, o, os.Stdout) })
+	kit.Main("demo", func(ctx context.Context) error {
+		return kit.WithUser(ctx, "", o.binary, func(u kit.User) error { return run(ctx, u, o, os.Stdout) })
+	})
 }
 
-func run(ctx context.Context, o options, w io.Writer) error {
-	dir, err := os.MkdirTemp("", "linerate-bench-")
-	if err != nil {
-		return fmt.Errorf("make a place for the binary: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
+func run(ctx context.Context, u kit.User, o options, w io.Writer) error {
+	if err := os.Chmod(u.Home, 0o755); err != nil { // another user may run the program there
 		return err
-	}
-	if o.binary == "" {
-		if o.binary, err = kit.Build(ctx, dir); err != nil {
-			return err
-		}
 	}
 	var tallies []*tally
 	for _, f := range chosen(o.faults) {
@@ -89,7 +76,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	// Round by round, so that the machine's drift falls on every fault alike.
 	for i := 0; i < o.n && ctx.Err() == nil; i++ {
 		for _, t := range tallies {
-			if !t.attempt(ctx, o, dir, w) {
+			if !t.attempt(ctx, u, o, w) {
 				return errors.Join(print(w, tallies), context.Cause(ctx))
 			}
 		}
@@ -102,15 +89,15 @@ const moreTries = 2
 
 // attempt makes one run of the fault and enters it. It is false when the user
 // has had enough.
-func (t *tally) attempt(ctx context.Context, o options, dir string, w io.Writer) bool {
+func (t *tally) attempt(ctx context.Context, u kit.User, o options, w io.Writer) bool {
 	var r outcome
 	for try := 0; try <= moreTries+o.retry; try++ {
-		before := steal.Now()
-		r = once(ctx, o, dir, t)
+		var stolen float64
+		r, stolen = t.watched(ctx, u, o)
 		if ctx.Err() != nil {
 			return false
 		}
-		if stolen := steal.Now().Since(before); stolen >= steal.Spoiled && r.err == nil {
+		if stolen >= kit.Spoiled && r.err == nil {
 			t.spoiled[r.named]++
 			fmt.Fprintf(w, "%s: not counted (%s named): the hypervisor took %.0f%% of this machine's CPU\n", t.fault, r.named, 100*stolen)
 			r.skip = true
@@ -123,6 +110,17 @@ func (t *tally) attempt(ctx context.Context, o options, dir string, w io.Writer)
 	}
 	t.enter(r)
 	return true
+}
+
+// watched runs one demo, and returns the share of the CPU that the hypervisor took
+// meanwhile.
+func (t *tally) watched(ctx context.Context, u kit.User, o options) (outcome, float64) {
+	before, _, err := kit.ReadCPU()
+	r := once(ctx, u, o, t)
+	after, _, again := kit.ReadCPU()
+	r.err = errors.Join(r.err, err, again)
+	cpu := after.Since(before)
+	return r, cpu.Share(cpu.Stolen)
 }
 
 // enter counts a run.
@@ -166,18 +164,19 @@ func chosen(ids string) []lab.Fault {
 }
 
 // once runs one demo.
-func once(ctx context.Context, o options, dir string, t *tally) (r outcome) {
+func once(ctx context.Context, u kit.User, o options, t *tally) (r outcome) {
 	args := []string{"demo", "--json", "--fault", t.fault}
 	if !o.proof {
 		args = append(args, "--no-proof")
 	}
-	home, err := os.MkdirTemp(dir, "home-")
+	home, err := os.MkdirTemp(u.Home, "home-")
 	if err != nil {
 		return outcome{err: err}
 	}
 	defer os.RemoveAll(home)
+	u.Home = home
 	started := time.Now()
-	out, err := demo(ctx, o, home, args)
+	out, err := demo(ctx, u, o.uid, args)
 	r.took = time.Since(started)
 	if err != nil {
 		r.err = err
@@ -224,42 +223,27 @@ func keepRun(keep, home string) error {
 	return nil
 }
 
-func demo(ctx context.Context, o options, home string, args []string) (*model.Outcome, error) {
+func demo(ctx context.Context, u kit.User, uid int, args []string) (out model.Outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, o.binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 15 * time.Second
-	if o.uid != 0 {
-		if err := os.Chown(home, o.uid, o.uid); err != nil {
-			return nil, err
+	cmd := u.Command(ctx, args...)
+	if uid != 0 {
+		if err := os.Chown(u.Home, uid, uid); err != nil {
+			return out, err
 		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.uid)}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("%w: %s", err, lines[len(lines)-1])
-	}
-	out := new(model.Outcome)
-	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
-		return nil, fmt.Errorf("decode output: %w", err)
-	}
-	return out, nil
+	err = kit.Decode(cmd, &out)
+	return out, err
 }
 
 func print(w io.Writer, tallies []*tally) error {
-	fmt.Fprintf(w, "\n| fault | limiter | named right | 95%% interval | median s | otherwise named | not counted | proof |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(w)
+	kit.Head(w, "fault", "limiter", "named right", "95% interval", "median s", "otherwise named", "not counted", "proof")
 	var right, runs, problems int
 	for _, t := range tallies {
-		lo, hi := wilson(t.right, t.runs)
-		proof := "–"
-		if len(t.ratios) > 0 {
-			proof = strings.Join(t.ratios, "; ")
-		}
-		fmt.Fprintf(w, "| %s | %s | %d/%d | %.2f-%.2f | %.1f | %s | %s | %s |\n", t.fault, t.want, t.right, t.runs, lo, hi, stat.Median(t.seconds), others(t.named, t.want), others(t.spoiled, ""), proof)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %.1f | %s | %s | %s |\n", t.fault, t.want, kit.Of(t.right, t.runs), kit.Interval(t.right, t.runs),
+			kit.Median(t.seconds), others(t.named, t.want), others(t.spoiled, ""), cmp.Or(strings.Join(t.ratios, "; "), kit.None))
 		right, runs, problems = right+t.right, runs+t.runs, problems+len(t.problems)
 	}
 	for _, t := range tallies {
@@ -283,23 +267,8 @@ func others(named map[model.LimiterID]int, want model.LimiterID) string {
 			out = append(out, fmt.Sprintf("%s %d", id, n))
 		}
 	}
-	sort.Strings(out)
-	if len(out) == 0 {
-		return "–"
-	}
-	return strings.Join(out, ", ")
-}
-
-// wilson is the 95% score interval of k successes in n (Wilson 1927).
-func wilson(k, n int) (lo, hi float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p, m := float64(k)/float64(n), float64(n)
-	mid := (p + z*z/(2*m)) / (1 + z*z/m)
-	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return math.Max(0, mid-half), math.Min(1, mid+half)
+	slices.Sort(out)
+	return kit.List(out)
 }
 
 func deref(v *float64) float64 {
@@ -311,7 +280,7 @@ func deref(v *float64) float64 {
 
 func optional(v *float64) string {
 	if v == nil {
-		return "–"
+		return kit.None
 	}
 	return fmt.Sprintf("%.3f", *v)
 }

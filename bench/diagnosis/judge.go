@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"linerate/bench/steal"
+	"linerate/bench/kit"
 	"linerate/internal/explain"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
@@ -36,7 +36,7 @@ type judge struct {
 	seed  uint64
 	name  string // of the build that is judged
 	now   func() time.Time
-	cpu   func() steal.Time
+	cpu   func() (kit.CPU, error)
 	say   func(format string, args ...any)
 	// record keeps what a verdict was concluded from; nil: nothing is kept.
 	record func(Case, explain.Case) error
@@ -58,10 +58,13 @@ const moreTries = 2
 // machine's CPU that the lab was not what it was to be. The last try counts.
 func (j *judge) runQuiet(ctx context.Context, c Case) (Result, error) {
 	for try := 0; ; try++ {
-		before := j.cpu()
+		before, err1 := j.cpu()
 		r, err := j.run(ctx, c)
-		r.Stolen = j.cpu().Since(before)
-		if err != nil || ctx.Err() != nil || r.Stolen < steal.Spoiled || try == moreTries {
+		after, err2 := j.cpu()
+		cpu := after.Since(before)
+		r.Stolen = cpu.Share(cpu.Stolen)
+		err = errors.Join(err, err1, err2)
+		if err != nil || ctx.Err() != nil || r.Stolen < kit.Spoiled || try == moreTries {
 			return r, err
 		}
 		j.say("%s: judged again: the hypervisor took %.0f%% of this machine's CPU", c.Key(), 100*r.Stolen)

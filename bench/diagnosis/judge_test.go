@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"linerate/bench/steal"
+	"linerate/bench/kit"
 	"linerate/internal/explain"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
@@ -93,7 +93,7 @@ func (s *fakeStage) Start(context.Context, string, string, ...string) (func() er
 func newJudge(downs *int) (*judge, *[]*fakeStage) {
 	var built []*fakeStage
 	clock := time.Unix(0, 0)
-	j := &judge{seed: 7, name: "test", cpu: func() steal.Time { return steal.Time{} }, say: func(string, ...any) {}}
+	j := &judge{seed: 7, name: "test", cpu: func() (kit.CPU, error) { return kit.CPU{}, nil }, say: func(string, ...any) {}}
 	j.now = func() time.Time { clock = clock.Add(time.Second); return clock }
 	j.build = func(_ context.Context, t topology.Topology) (stage, error) {
 		built = append(built, newFakeStage(t, downs))

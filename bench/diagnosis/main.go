@@ -31,13 +31,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"linerate/bench/steal"
+	"linerate/bench/kit"
 	"linerate/internal/explain"
 )
 
@@ -68,12 +66,7 @@ func main() {
 	flag.StringVar(&o.byHand, "by-hand", "", "NAME=WORDS: show what is said of this alone, put wrong by the words of lab fault add, or by run:HOST COMMAND")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o, flag.Args(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/diagnosis:", err)
-		os.Exit(1)
-	}
+	kit.Main("diagnosis", func(ctx context.Context) error { return run(ctx, o, flag.Args(), os.Stdout) })
 }
 
 func run(ctx context.Context, o options, files []string, w io.Writer) error {
@@ -91,7 +84,8 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now, cpu: steal.Now}
+	j := &judge{build: build, seed: o.seed, name: buildName(), now: time.Now}
+	j.cpu = func() (kit.CPU, error) { all, _, err := kit.ReadCPU(); return all, err }
 	j.say = func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if o.record != "" {
 		j.record = recorder(o.record)

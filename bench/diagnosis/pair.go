@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"linerate/bench/kit"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -118,7 +119,8 @@ func pairs(b *strings.Builder, results []Result) {
 		}
 		if !head {
 			head = true
-			b.WriteString("\n| two faults at once | severities | both | first only | second only | neither | causes named | outcome |\n|---|---|---|---|---|---|---|---|\n")
+			b.WriteString("\n")
+			kit.Head(b, "two faults at once", "severities", "both", "first only", "second only", "neither", "causes named", "outcome")
 		}
 		o := judgedPair(r)
 		p := r.Pair
@@ -128,7 +130,7 @@ func pairs(b *strings.Builder, results []Result) {
 			causes = append(causes, string(c))
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.ReplaceAll(r.Fault, beside, " + "), strings.ReplaceAll(r.Severity, beside, " + "),
-			mean(p.Both), mean(p.FirstOnly), mean(p.OtherOnly), mean(p.Neither), dash(strings.Join(causes, ", ")), o)
+			mean(p.Both), mean(p.FirstOnly), mean(p.OtherOnly), mean(p.Neither), kit.List(causes), o)
 		if o != oneCosts {
 			n++
 			if o == bothInOrder {
@@ -137,7 +139,7 @@ func pairs(b *strings.Builder, results []Result) {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(b, "\nTwo faults that both cost goodput, both named in the order in which they bind: %s.\n", share(right, n))
+		fmt.Fprintf(b, "\nTwo faults that both cost goodput, both named in the order in which they bind: %s.\n", kit.Share(right, n))
 	}
 }
 
@@ -169,7 +171,6 @@ func prediction(b *strings.Builder, results []Result) {
 	if len(off) == 0 {
 		return
 	}
-	slices.Sort(off)
 	fmt.Fprintf(b, "Goodput foretold for the fix, against that measured without the fault: off by %.0f%% (median of %d), within 15%% in %s; the range stated held in %s.\n",
-		100*off[len(off)/2], len(off), share(near, len(off)), share(held, stated))
+		100*kit.Median(off), len(off), kit.Share(near, len(off)), kit.Share(held, stated))
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/lab"
@@ -136,32 +136,24 @@ func newStorageStage(ctx context.Context, l *lab.Lab, reach func(string) host.En
 // prepare fills the share and mounts it, or logs in to the disk.
 func (s *storageStage) prepare(ctx context.Context, srv lab.ServerStatus) error {
 	const dir = "/mnt/judged"
-	fill := path.Join(srv.Share, "big")
-	commands := [][]string{{"mkdir", "-p", dir}, srv.Mount}
+	storage := kit.Attach(srv, s.server.String(), dir, storageFile)
+	s.file = storage.File
+	if _, err := s.Run(ctx, "server1", storage.Fill...); err != nil {
+		return err
+	}
+	commands := storage.Attach
 	ahead := `echo "$1" >/sys/class/bdi/$(mountpoint -d "$0")/read_ahead_kb`
-	s.file = path.Join(dir, "big")
 	switch srv.Kind {
 	case "smb":
 		ahead = "true" // it reads ahead two requests of 4 MiB
 	case "iscsi":
-		s.file, fill = "/dev/sda", srv.Share
-		login := []string{"iscsistart", "-i", "iqn.2026-01.lab.linerate:client1", "-t", "iqn.2026-01.lab.linerate:share", "-g", "1", "-a", s.server.String(), "-p", "3260"}
-		appear := `for i in $(seq 100); do [ -e /dev/sda ] && exit; sleep 0.1; done; exit 1`
 		// The initiator asks for a receive buffer of 512 KiB, and net.core.rmem_max
 		// as it comes allows half a window: less than this road needs.
-		allow := "echo 4194304 >/proc/sys/net/core/rmem_max"
-		commands = [][]string{{"sh", "-c", allow}, {"modprobe", "-a", "iscsi_tcp", "sd_mod"}, login, {"sh", "-c", appear}}
+		allow := []string{"sh", "-c", "echo 4194304 >/proc/sys/net/core/rmem_max"}
+		commands = append([][]string{allow}, commands...)
 		ahead = `echo "$1" >/sys/block/sda/queue/read_ahead_kb`
 	}
-	if _, err := s.Run(ctx, "server1", "dd", "if=/dev/zero", "of="+fill, "bs=1M", fmt.Sprint("count=", storageFile), "conv=notrunc,fsync", "status=none"); err != nil {
-		return err
-	}
 	for _, argv := range append(commands, []string{"sh", "-c", ahead, dir, fmt.Sprint(readAheadKB)}) {
-		for i := range argv {
-			if argv[i] == "DIR" {
-				argv[i] = dir
-			}
-		}
 		if _, err := s.Run(ctx, "client1", argv...); err != nil {
 			return err
 		}

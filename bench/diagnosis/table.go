@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"linerate/bench/steal"
+	"linerate/bench/kit"
 	"linerate/internal/lab/fault"
 	"linerate/internal/model"
 )
@@ -84,7 +84,7 @@ func (t *tally) namedWrongly() string {
 	for _, id := range ids {
 		out = append(out, fmt.Sprintf("%s %d", id, t.others[id]))
 	}
-	return dash(strings.Join(out, ", "))
+	return kit.List(out)
 }
 
 // Table is what the results say. It depends on nothing else.
@@ -98,15 +98,15 @@ func Table(results []Result) string {
 	fmt.Fprintf(&b, "\n%d cases judged: %d with a fault that binds, %d healthy or with a fault that costs less than %.0f%%, %d where that cannot be told.\n",
 		len(whole), total.binding(), total.free(), 100*(leastGain-1), total.n[untold])
 	fmt.Fprintf(&b, "Named first: %s. In the first two: %s. False alarms: %s.\n",
-		share(total.n[named], total.binding()), share(total.n[named]+total.n[second], total.binding()), share(total.n[falseAlarm], total.free()))
+		kit.Share(total.n[named], total.binding()), kit.Share(total.n[named]+total.n[second], total.binding()), kit.Share(total.n[falseAlarm], total.free()))
 	prediction(&b, whole)
 	withServer(&b, whole)
 	pairs(&b, all)
 	if n := count(all, func(r Result) bool { return r.HealthyShare != nil && *r.HealthyShare < poorLab }); n > 0 {
 		fmt.Fprintf(&b, "In %d cases the lab without the fault gave less than %.0f%% of the ceiling; they count like any other.\n", n, 100*poorLab)
 	}
-	if n := count(all, func(r Result) bool { return r.Stolen >= steal.Spoiled }); n > 0 {
-		fmt.Fprintf(&b, "In %d cases the hypervisor took %.0f%% of the CPU or more, in every try; they count like any other.\n", n, 100*steal.Spoiled)
+	if n := count(all, func(r Result) bool { return r.Stolen >= kit.Spoiled }); n > 0 {
+		fmt.Fprintf(&b, "In %d cases the hypervisor took %.0f%% of the CPU or more, in every try; they count like any other.\n", n, 100*kit.Spoiled)
 	}
 	for _, r := range failed {
 		fmt.Fprintf(&b, "not judged: %s: %s\n", r.Key(), r.Error)
@@ -137,7 +137,7 @@ func withServer(b *strings.Builder, results []Result) {
 	total := perCC(b, seen)
 	calibration(b, seen)
 	fmt.Fprintf(b, "\nNamed first: %s. In the first two: %s. False alarms: %s.\n",
-		share(total.n[named], total.binding()), share(total.n[named]+total.n[second], total.binding()), share(total.n[falseAlarm], total.free()))
+		kit.Share(total.n[named], total.binding()), kit.Share(total.n[named]+total.n[second], total.binding()), kit.Share(total.n[falseAlarm], total.free()))
 }
 
 // serverCPU is the fault that takes the CPU from a server.
@@ -171,13 +171,13 @@ func perFault(b *strings.Builder, results []Result) {
 		tallies[r.Fault].add(r)
 		limiter[r.Fault] = r.Limiter
 	}
-	b.WriteString("| fault | limiter | binds | named first | 95% | in first two | missed | undetermined | wrong | false alarms | otherwise named |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	kit.Head(b, "fault", "limiter", "binds", "named first", "95%", "in first two", "missed", "undetermined", "wrong", "false alarms", "otherwise named")
 	for _, id := range inOrder(tallies) {
 		t := tallies[id]
 		n := t.binding()
 		fmt.Fprintf(b, "| %s | %s | %d/%d | %s | %s | %s | %d | %d | %d | %s | %s |\n", id, limiter[id], n, n+t.free()+t.n[untold],
-			of(t.n[named], n), interval(t.n[named], n), of(t.n[named]+t.n[second], n), t.n[missed], t.n[undetermined], t.n[wrong],
-			of(t.n[falseAlarm], t.free()), t.namedWrongly())
+			kit.Of(t.n[named], n), kit.Interval(t.n[named], n), kit.Of(t.n[named]+t.n[second], n), t.n[missed], t.n[undetermined], t.n[wrong],
+			kit.Of(t.n[falseAlarm], t.free()), t.namedWrongly())
 	}
 }
 
@@ -202,10 +202,11 @@ func perCC(b *strings.Builder, results []Result) *tally {
 		tallies[r.CC].add(r)
 		all.add(r)
 	}
-	b.WriteString("\n| congestion control | named first | in first two | false alarms |\n|---|---|---|---|\n")
+	b.WriteString("\n")
+	kit.Head(b, "congestion control", "named first", "in first two", "false alarms")
 	for _, cc := range slices.Sorted(maps.Keys(tallies)) {
 		t := tallies[cc]
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cc, share(t.n[named], t.binding()), share(t.n[named]+t.n[second], t.binding()), share(t.n[falseAlarm], t.free()))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cc, kit.Share(t.n[named], t.binding()), kit.Share(t.n[named]+t.n[second], t.binding()), kit.Share(t.n[falseAlarm], t.free()))
 	}
 	return all
 }
@@ -228,43 +229,13 @@ func calibration(b *strings.Builder, results []Result) {
 			right[i]++
 		}
 	}
-	b.WriteString("\n| confidence stated | mean | right |\n|---|---|---|\n")
+	b.WriteString("\n")
+	kit.Head(b, "confidence stated", "mean", "right")
 	for i := range bins {
 		if n[i] > 0 {
-			fmt.Fprintf(b, "| %.1f-%.1f | %.2f | %s |\n", float64(i)/bins, float64(i+1)/bins, stated[i]/float64(n[i]), share(right[i], n[i]))
+			fmt.Fprintf(b, "| %.1f-%.1f | %.2f | %s |\n", float64(i)/bins, float64(i+1)/bins, stated[i]/float64(n[i]), kit.Share(right[i], n[i]))
 		}
 	}
-}
-
-func of(k, n int) string {
-	if n == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%d/%d", k, n)
-}
-
-func interval(k, n int) string {
-	if n == 0 {
-		return "–"
-	}
-	lo, hi := wilson(k, n)
-	return fmt.Sprintf("%.2f-%.2f", lo, hi)
-}
-
-func share(k, n int) string {
-	if n == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%d/%d (%s)", k, n, interval(k, n))
-}
-
-// wilson is the 95% score interval of k successes in n (Wilson 1927).
-func wilson(k, n int) (lo, hi float64) {
-	const z = 1.959964
-	p, m := float64(k)/float64(n), float64(n)
-	centre, width := p+z*z/(2*m), z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	scale := 1 + z*z/m
-	return max(0, (centre-width)/scale), min(1, (centre+width)/scale)
 }
 
 func count(results []Result, is func(Result) bool) int {
@@ -282,12 +253,5 @@ func distinct(results []Result, of func(Result) string) string {
 	for _, r := range results {
 		seen[of(r)] = true
 	}
-	return dash(strings.Join(slices.Sorted(maps.Keys(seen)), ", "))
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
+	return kit.List(slices.Sorted(maps.Keys(seen)))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"math"
 	"os"
 	"testing"
 
@@ -71,16 +70,5 @@ func TestTable(t *testing.T) {
 	}
 	if Table(backwards) != got {
 		t.Error("the table depends on the order of the results")
-	}
-}
-
-// TestWilson against the published example of 81 of 263 (Newcombe 1998).
-func TestWilson(t *testing.T) {
-	lo, hi := wilson(81, 263)
-	if math.Abs(lo-0.2553) > 5e-5 || math.Abs(hi-0.3662) > 5e-5 {
-		t.Errorf("%.4f-%.4f", lo, hi)
-	}
-	if lo, hi := wilson(0, 10); lo != 0 || hi < 0.27 || hi > 0.29 {
-		t.Errorf("%.4f-%.4f", lo, hi)
 	}
 }

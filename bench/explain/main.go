@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command explain runs `linerate explain --attach` beside a plain TCP copy in
 // the lab, from the sending and from the receiving end alone, once per fault
 // and round, and prints what each end said: right, undecided (it names no
@@ -9,7 +11,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,9 +19,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"linerate/bench/kit"
 	"linerate/internal/lab"
@@ -41,22 +46,15 @@ func main() {
 	n := flag.Int("n", 3, "rounds")
 	faults := flag.String("faults", "", "comma-separated fault ids; empty is all")
 	flag.Parse()
-	kit.Main("explain", func(ctx context.Context) error { return bench(ctx, *n, *faults, os.Stdout) })
+	kit.Main("explain", func(ctx context.Context) error {
+		return kit.WithUser(ctx, "", "", func(u kit.User) error { return bench(ctx, u, *n, *faults, os.Stdout) })
+	})
 }
 
 // score of one fault from one end.
 type score struct{ right, undecided, wrong int }
 
-func bench(ctx context.Context, rounds int, only string, w io.Writer) error {
-	dir, err := os.MkdirTemp("", "linerate-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	binary, err := kit.Build(ctx, dir)
-	if err != nil {
-		return err
-	}
+func bench(ctx context.Context, u kit.User, rounds int, only string, w io.Writer) error {
 	scores := map[string]*[2]score{}
 	for range rounds {
 		for _, f := range lab.Faults() {
@@ -66,12 +64,13 @@ func bench(ctx context.Context, rounds int, only string, w io.Writer) error {
 			if scores[f.ID] == nil {
 				scores[f.ID] = &[2]score{}
 			}
-			if err := round(ctx, binary, dir, f, scores[f.ID], w); err != nil {
+			if err := round(ctx, u, f, scores[f.ID], w); err != nil {
 				return fmt.Errorf("%s: %w", f.ID, err)
 			}
 		}
 	}
-	fmt.Fprintf(w, "\n| fault | limiter | sender: right / undecided / wrong | receiver: right / undecided / wrong |\n|---|---|---|---|\n")
+	fmt.Fprintln(w)
+	kit.Head(w, "fault", "limiter", "sender: right / undecided / wrong", "receiver: right / undecided / wrong")
 	for _, f := range lab.Faults() {
 		if s := scores[f.ID]; s != nil {
 			fmt.Fprintf(w, "| %s | %s | %d / %d / %d | %d / %d / %d |\n", f.ID, f.Limiter,
@@ -81,12 +80,12 @@ func bench(ctx context.Context, rounds int, only string, w io.Writer) error {
 	return nil
 }
 
-func round(ctx context.Context, binary, dir string, f lab.Fault, s *[2]score, w io.Writer) (err error) {
+func round(ctx context.Context, u kit.User, f lab.Fault, s *[2]score, w io.Writer) (err error) {
 	network, err := topology.Demo()
 	if err != nil {
 		return err
 	}
-	l, err := lab.Up(ctx, f.Topology(network), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
+	l, err := lab.Up(ctx, f.Topology(network), lab.Options{Self: []string{u.Binary}, StateDir: filepath.Join(u.Home, "state")})
 	if err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func round(ctx context.Context, binary, dir string, f lab.Fault, s *[2]score, w 
 		defer stopCopy()
 	}
 	for i, end := range []struct{ host, peer string }{{"client1", "server1"}, {"server1", "client1"}} {
-		v, err := explain(ctx, l, binary, dir, end.host, l.Addr(end.peer).String()+":5201")
+		v, err := explain(ctx, l, u, end.host, l.Addr(end.peer).String()+":5201")
 		if err != nil {
 			fmt.Fprintf(w, "%s from %s: %v\n", f.ID, end.host, err)
 			s[i].undecided++
@@ -115,7 +114,7 @@ func round(ctx context.Context, binary, dir string, f lab.Fault, s *[2]score, w 
 		switch {
 		case v.Limiter == f.Limiter:
 			s[i].right++
-		case v.Limiter == model.Undetermined || contains(alternatives(v), f.Limiter):
+		case v.Limiter == model.Undetermined || slices.Contains(alternatives(v), f.Limiter):
 			s[i].undecided++
 		default:
 			s[i].wrong++
@@ -132,32 +131,16 @@ func alternatives(v model.Verdict) []model.LimiterID {
 	return out
 }
 
-func contains(list []model.LimiterID, id model.LimiterID) bool {
-	for _, l := range list {
-		if l == id {
-			return true
-		}
-	}
-	return false
-}
-
 // explain watches from inside host; the stated line rate is the topology's.
-func explain(ctx context.Context, l *lab.Lab, binary, dir, host, peer string) (model.Verdict, error) {
+func explain(ctx context.Context, l *lab.Lab, u kit.User, host, peer string) (model.Verdict, error) {
 	rate := strconv.FormatFloat(float64(l.Topology().Links[0].AB.Rate), 'f', 0, 64) + "bit"
-	argv := append(l.Enter(host), binary, "explain", "--attach", peer, "--line-rate", rate, "--for", "6s", "--json")
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
-	out, err := cmd.Output()
-	if err != nil {
-		var ee *exec.ExitError
-		if errors.As(err, &ee) {
-			lines := strings.Split(strings.TrimSpace(string(ee.Stderr)), "\n")
-			return model.Verdict{}, errors.New(lines[len(lines)-1])
-		}
-		return model.Verdict{}, err
-	}
+	inside := u
+	enter := l.Enter(host)
+	inside.Binary = enter[0]
+	args := append(slices.Clone(enter[1:]), u.Binary, "explain", "--attach", peer, "--line-rate", rate, "--for", "6s", "--json")
 	var o model.Outcome
-	return o.Verdict, json.Unmarshal(out, &o)
+	err := inside.Ask(ctx, &o, args...)
+	return o.Verdict, err
 }
 
 func startCopy(enter []string, role string) (stop func(), err error) {
@@ -233,4 +216,16 @@ func source(addr string, rate float64) error {
 			time.Sleep(time.Duration(float64(len(b)) * 8 / rate * float64(time.Second)))
 		}
 	}
+}
+
+// useCubic sets the congestion control that the faults are sized for: a
+// model-based one hides random loss.
+func useCubic(_, _ string, c syscall.RawConn) error {
+	var err error
+	if cerr := c.Control(func(fd uintptr) {
+		err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic")
+	}); cerr != nil {
+		return cerr
+	}
+	return err
 }

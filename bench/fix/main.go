@@ -17,37 +17,28 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"linerate/bench/kit"
-	"linerate/internal/cli"
+	"linerate/internal/lab"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if args := os.Args[1:]; len(args) > 0 && !strings.HasPrefix(args[0], "-") { // the lab's own processes, the agents, the workers
-		os.Exit(cli.Run(ctx, args, os.Stdin, os.Stdout, os.Stderr))
-	}
 	only := flag.String("only", "", "only cases whose name has this in it")
 	flag.Parse()
-	if err := run(ctx, *only, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/fix:", err)
-		os.Exit(1)
-	}
+	kit.Main("fix", func(ctx context.Context) error {
+		return kit.WithUser(ctx, "", "", func(u kit.User) error { return run(ctx, u, *only, os.Stdout) })
+	})
 }
 
-// road is a lab, the rate of its link, and the faults that it is for. With a mount the
-// path is read over.
+// road is a lab, the rate of its link, and the faults that it is for. With mount, the
+// lab is mountLab, and a client reads over NFS.
 type road struct {
 	lab   []string
-	file  string // a topology of its own
 	rate  string
 	mount bool
 	cases [][]string
@@ -73,14 +64,14 @@ func roads() []road {
 	short := road{lab: []string{"back-to-back", "--full-rate"}, rate: "10Gbit", cases: [][]string{
 		{"offloads-off mild"}, {"offloads-off medium"}, {"offloads-off severe"}, {"host-mtu medium"}, {"offloads-off medium", "host-mtu medium"},
 	}}
-	mounted := road{file: mountLab, rate: "400Mbit", mount: true, cases: [][]string{
+	mounted := road{rate: "400Mbit", mount: true, cases: [][]string{
 		{"small-read-ahead medium"}, {"small-read-ahead severe"},
 	}}
 	return []road{long, short, mounted}
 }
 
-func run(ctx context.Context, only string, w io.Writer) error {
-	fmt.Fprintln(w, "| faults | healthy | before | after | of healthy | changes kept / faults | steps | seconds | ended |\n|---|---|---|---|---|---|---|---|---|")
+func run(ctx context.Context, u kit.User, only string, w io.Writer) error {
+	kit.Head(w, "faults", "healthy", "before", "after", "of healthy", "changes kept / faults", "steps", "seconds", "ended")
 	cured, all, spare := 0, 0, 0
 	var errs []error
 	for _, r := range roads() {
@@ -90,7 +81,7 @@ func run(ctx context.Context, only string, w io.Writer) error {
 				continue
 			}
 			all++
-			o, err := r.fix(ctx, faults)
+			o, err := r.fix(ctx, u, faults)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 				fmt.Fprintf(w, "| %s | – | – | – | – | – | – | – | %v |\n", name, err)
@@ -157,68 +148,49 @@ flow: {from: [server1], to: client1, via: eth0}
 
 const readFile = "/mnt/nas/big"
 
-// up brings the lab up; over a mount a file of 384 MiB, which the server wrote, is read
+// labArgs are those of lab up.
+func (r road) labArgs(u kit.User) ([]string, error) {
+	if !r.mount {
+		return r.lab, nil
+	}
+	path := filepath.Join(u.Home, "lab.yaml")
+	return []string{path, "--full-rate", "--kernel", "client1,server1"}, os.WriteFile(path, []byte(mountLab), 0o600)
+}
+
+// prepare has a client that is to read over a mount do so from a file of 384 MiB,
 // with a read-ahead of 4 MiB.
-func (r road) up(ctx context.Context, u kit.User) error {
-	lab := r.lab
-	if r.file != "" {
-		path := filepath.Join(u.Home, "lab.yaml")
-		if err := os.WriteFile(path, []byte(r.file), 0o600); err != nil {
-			return err
-		}
-		lab = []string{path, "--full-rate", "--kernel", "client1,server1"}
-	}
-	if err := u.Ask(ctx, nil, append([]string{"lab", "up"}, lab...)...); err != nil {
-		return err
-	}
+func (r road) prepare(ctx context.Context, u kit.User, l lab.Status) error {
 	if !r.mount {
 		return nil
 	}
-	var labs []struct {
-		Servers []struct {
-			Share string `json:"share"`
-		} `json:"servers"`
-	}
-	if err := u.Ask(ctx, &labs, "lab", "status", "--json"); err != nil {
-		return err
-	}
-	if len(labs) != 1 || len(labs[0].Servers) != 1 {
-		return fmt.Errorf("find the share: one lab with one server is expected, there are %d labs", len(labs))
-	}
-	for _, step := range [][]string{
-		{"server1", "dd if=/dev/zero of=" + filepath.Join(labs[0].Servers[0].Share, "big") + " bs=1M count=384 conv=fsync status=none"},
-		{"client1", "mkdir -p /mnt/nas && mount -i -t nfs -o vers=4.2,addr=10.77.0.2 10.77.0.2:/share /mnt/nas && echo 4096 >/sys/class/bdi/$(mountpoint -d /mnt/nas)/read_ahead_kb"},
-	} {
-		if err := u.Ask(ctx, nil, "lab", "exec", step[0], "--", "sh", "-c", step[1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	share := filepath.Join(l.Servers[0].Share, "big")
+	return errors.Join(
+		u.Inside(ctx, "server1", "sh", "-c", "dd if=/dev/zero of="+share+" bs=1M count=384 conv=fsync status=none"),
+		u.Inside(ctx, "client1", "sh", "-c", "mkdir -p /mnt/nas && mount -i -t nfs -o vers=4.2,addr=10.77.0.2 10.77.0.2:/share /mnt/nas &&"+
+			" echo 4096 >/sys/class/bdi/$(mountpoint -d /mnt/nas)/read_ahead_kb"))
 }
 
-func (r road) fix(ctx context.Context, faults []string) (o outcome, err error) {
-	home, err := os.MkdirTemp("", "linerate-fix-")
+func (r road) fix(ctx context.Context, u kit.User, faults []string) (o outcome, err error) {
+	args, err := r.labArgs(u)
 	if err != nil {
 		return o, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return o, err
-	}
-	u := kit.User{Binary: self, Home: home}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		err = errors.Join(err, u.Ask(ctx, nil, "lab", "down", "--all"), os.RemoveAll(home))
-	}()
-	if err := r.up(ctx, u); err != nil {
-		return o, err
-	}
+	err = u.Lab(ctx, args, func(l lab.Status) error {
+		if err := r.prepare(ctx, u, l); err != nil {
+			return err
+		}
+		o, err = r.inLab(ctx, u, faults)
+		return err
+	})
+	return o, err
+}
+
+func (r road) inLab(ctx context.Context, u kit.User, faults []string) (o outcome, err error) {
 	if o.healthy, err = r.reach(ctx, u); err != nil {
 		return o, err
 	}
 	for _, f := range faults {
-		if err := u.Ask(ctx, nil, append([]string{"lab", "fault", "add"}, strings.Fields(f)...)...); err != nil {
+		if _, err := u.Run(ctx, append([]string{"lab", "fault", "add"}, strings.Fields(f)...)...); err != nil {
 			return o, err
 		}
 	}

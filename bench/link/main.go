@@ -33,7 +33,9 @@ import (
 )
 
 func main() {
-	kit.Main("link", func(ctx context.Context) error { return run(ctx, os.Stdout) })
+	kit.Main("link", func(ctx context.Context) error {
+		return kit.WithUser(ctx, "", "", func(u kit.User) error { return run(ctx, u, os.Stdout) })
+	})
 }
 
 // row is one link to be measured.
@@ -53,19 +55,10 @@ func rows() []row {
 	}
 }
 
-func run(ctx context.Context, w io.Writer) error {
-	dir, err := os.MkdirTemp("", "linerate-bench-")
-	if err != nil {
-		return fmt.Errorf("make a place for the binary: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	binary, err := kit.Build(ctx, dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "| asked | goodput | of what the frames leave | idle RTT | RTT under load, at most | lost (95%% of what was asked) | sent again | CPU s per Gbit | late at most |\n|---|---|---|---|---|---|---|---|---|\n")
+func run(ctx context.Context, u kit.User, w io.Writer) error {
+	kit.Head(w, "asked", "goodput", "of what the frames leave", "idle RTT", "RTT under load, at most", "lost (95% of what was asked)", "sent again", "CPU s per Gbit", "late at most")
 	for _, r := range rows() {
-		if err := r.measure(ctx, binary, dir, w); err != nil {
+		if err := r.measure(ctx, u, w); err != nil {
 			return fmt.Errorf("%s %s: %w", r.rate, r.rtt, err)
 		}
 	}
@@ -85,8 +78,8 @@ func (r row) topology() topology.Topology {
 		Flow:  topology.Flow{Senders: []string{"client1"}, Receiver: "server1", Via: "eth0"}}
 }
 
-func (r row) measure(ctx context.Context, binary, dir string, w io.Writer) (err error) {
-	l, err := lab.Up(ctx, r.topology(), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state"), Seed: 1})
+func (r row) measure(ctx context.Context, u kit.User, w io.Writer) (err error) {
+	l, err := lab.Up(ctx, r.topology(), lab.Options{Self: []string{u.Binary}, StateDir: filepath.Join(u.Home, "state"), Seed: 1})
 	if err != nil {
 		return err
 	}
@@ -101,7 +94,7 @@ func (r row) measure(ctx context.Context, binary, dir string, w io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	result, err := r.pass(ctx, l, binary)
+	result, err := r.pass(ctx, l, u.Binary)
 	if err != nil {
 		return err
 	}
@@ -146,11 +139,7 @@ func (r row) print(w io.Writer, run model.Run, before, after fabric.Stats) {
 			rtts = append(rtts, c.RTT)
 		}
 	}
-	slices.Sort(rtts)
-	loaded := time.Duration(0)
-	if len(rtts) > 0 {
-		loaded = rtts[len(rtts)-1]
-	}
+	loaded := slices.Max(append(rtts, 0))
 	// Payload of a full frame over what it takes on the wire: Ethernet's 38
 	// bytes beside the packet, IP and TCP with timestamps 52 of it.
 	share := float64(run.Goodput) / (float64(r.rate) * float64(r.mtu-52) / float64(r.mtu+38))

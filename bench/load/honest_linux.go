@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -15,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"linerate/bench/kit"
 )
 
 // The honesty bench: writes at a set rate to a file system that stands still for
@@ -29,20 +29,19 @@ const (
 // honest makes an ext4 in a file, mounts it (in the mount namespace that it was
 // started in), and holds the quantiles of both against what the stalls say.
 func (b *bench) honest(ctx context.Context) (err error) {
-	work := filepath.Dir(b.file)
-	image, dir := filepath.Join(work, "image"), filepath.Join(work, "mnt")
+	image, dir := filepath.Join(b.Home, "image"), filepath.Join(b.Home, "mnt")
 	for _, argv := range [][]string{{"truncate", "-s", "256m", image}, {"mkfs.ext4", "-q", image}, {"mkdir", dir}, {"mount", "-o", "loop", image, dir}} {
-		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("make a file system that can stand still: %s: %w: %s", argv[0], err, out)
+		if err := kit.Do(ctx, argv...); err != nil {
+			return fmt.Errorf("make a file system that can stand still: %w", err)
 		}
 	}
 	defer func() { err = errors.Join(err, unmount(dir)) }()
 	file := filepath.Join(dir, "f")
-	if out, err := exec.CommandContext(ctx, "fio", "--name=fill", "--filename="+file, "--size=64m", "--rw=write", "--bs=1m", "--end_fsync=1").CombinedOutput(); err != nil {
-		return fmt.Errorf("fio: %w: %s", err, out)
+	if err := kit.Do(ctx, "fio", "--name=fill", "--filename="+file, "--size=64m", "--rw=write", "--bs=1m", "--end_fsync=1"); err != nil {
+		return err
 	}
 	fmt.Fprintf(b.out, "\n%d writes of 4 KiB per second, direct, on a file system that stands still for %v of every second, for %d s\n\n", honestRate, honestStall, honestSeconds)
-	fmt.Fprintln(b.out, "| who | p50 ms | p99 ms | p99.9 ms | p99 / truth | p99.9 / truth |\n|---|---|---|---|---|---|")
+	kit.Head(b.out, "who", "p50 ms", "p99 ms", "p99.9 ms", "p99 / truth", "p99.9 / truth")
 	for _, who := range []struct {
 		name string
 		run  func(context.Context, string) ([3]float64, error)
@@ -115,37 +114,21 @@ func truth(stalls []stall, usual float64) (p99, p999 float64) {
 }
 
 func (b *bench) honestOwn(ctx context.Context, file string) (q [3]float64, err error) {
-	cmd := exec.CommandContext(ctx, b.binary, "load", "block", file, "--read", "0", "--block", "4k", "--direct", "--qd", "32", "--rate", fmt.Sprint(honestRate),
-		"--arrivals", "uniform", "--seconds", fmt.Sprint(honestSeconds), "--destroy", file, "--json")
-	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(filepath.Dir(b.file), "data"))
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return q, fmt.Errorf("linerate: %w: %s", err, stderr.String())
-	}
 	var got struct {
 		Load struct {
 			Latency struct{ P50, P99, P999 float64 } `json:"latency_ns"`
 		}
 	}
-	if err := json.Unmarshal(out, &got); err != nil {
-		return q, fmt.Errorf("read what linerate says: %w", err)
-	}
+	err = b.Ask(ctx, &got, "load", "block", file, "--read", "0", "--block", "4k", "--direct", "--qd", "32", "--rate", fmt.Sprint(honestRate),
+		"--arrivals", "uniform", "--seconds", fmt.Sprint(honestSeconds), "--destroy", file, "--json")
 	l := got.Load.Latency
-	return [3]float64{l.P50 / 1e6, l.P99 / 1e6, l.P999 / 1e6}, nil
+	return [3]float64{l.P50 / 1e6, l.P99 / 1e6, l.P999 / 1e6}, err
 }
 
 func (b *bench) honestFio(ctx context.Context, file string) (q [3]float64, err error) {
-	out, err := exec.CommandContext(ctx, "fio", "--name=bench", "--filename="+file, "--size=64m", "--bs=4k", "--rw=randwrite", "--direct=1", "--ioengine=io_uring",
+	cmd := exec.CommandContext(ctx, "fio", "--name=bench", "--filename="+file, "--size=64m", "--bs=4k", "--rw=randwrite", "--direct=1", "--ioengine=io_uring",
 		"--iodepth=32", "--thread", fmt.Sprintf("--rate_iops=%d", honestRate), "--time_based", fmt.Sprintf("--runtime=%d", honestSeconds),
-		"--lat_percentiles=1", "--percentile_list=50:99:99.9", "--output-format=json").Output()
-	if err != nil {
-		return q, fmt.Errorf("fio: %w: %s", err, out)
-	}
-	if i := strings.IndexByte(string(out), '{'); i > 0 {
-		out = out[i:]
-	}
+		"--lat_percentiles=1", "--percentile_list=50:99:99.9", "--output-format=json")
 	var got struct {
 		Jobs []struct {
 			Write struct {
@@ -155,8 +138,11 @@ func (b *bench) honestFio(ctx context.Context, file string) (q [3]float64, err e
 			}
 		}
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Jobs) != 1 {
-		return q, fmt.Errorf("read what fio says: %w: %.200s", err, out)
+	if err := kit.Decode(cmd, &got); err != nil {
+		return q, err
+	}
+	if len(got.Jobs) != 1 {
+		return q, fmt.Errorf("fio told of %d jobs, not of one", len(got.Jobs))
 	}
 	p := got.Jobs[0].Write.Lat.Percentile
 	return [3]float64{p["50.000000"] / 1e6, p["99.000000"] / 1e6, p["99.900000"] / 1e6}, nil

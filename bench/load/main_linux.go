@@ -17,7 +17,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,14 +24,12 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"linerate/internal/stat"
+	"linerate/bench/kit"
 )
 
 func main() {
@@ -42,13 +39,14 @@ func main() {
 	size := flag.String("size", "512m", "of the file; it has to fit into memory for the cached rows")
 	only := flag.String("only", "", "block, tcp or honest; default: block and tcp")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	b := &bench{dir: *dir, pairs: *pairs, length: *length, size: *size, out: os.Stdout}
-	if err := b.run(ctx, *only); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/load:", err)
-		os.Exit(1)
-	}
+	b := &bench{pairs: *pairs, length: *length, size: *size, out: os.Stdout}
+	kit.Main("load", func(ctx context.Context) error {
+		return kit.WithUser(ctx, *dir, "", func(u kit.User) error {
+			b.User = u
+			b.file = filepath.Join(u.Home, "file")
+			return b.run(ctx, *only)
+		})
+	})
 }
 
 // row is one workload.
@@ -79,29 +77,21 @@ func fioStyles() map[string][]string {
 	}
 }
 
-// figures of a run: requests per second, and CPU of the process in µs per
-// request, kernel included.
-type figures struct{ iops, cpu float64 }
+// figures of a run: requests per second, and CPU of the process in µs per request,
+// kernel included; over TCP goodput in Gbit/s, and CPU seconds of the machine per
+// 10^9 bytes, interrupts included.
+type figures struct{ rate, cpu float64 }
 
 type bench struct {
-	dir, size    string
-	pairs        int
-	length       time.Duration // of a run
-	out          io.Writer
-	binary, file string
-	startup      time.Duration // CPU of fio that does one request
+	kit.User
+	file, size string
+	pairs      int
+	length     time.Duration // of a run
+	out        io.Writer
+	startup    time.Duration // CPU of fio that does one request
 }
 
-func (b *bench) run(ctx context.Context, only string) (err error) {
-	work, err := os.MkdirTemp(b.dir, "linerate-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	b.binary, b.file = filepath.Join(work, "linerate"), filepath.Join(work, "file")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/linerate").CombinedOutput(); err != nil {
-		return fmt.Errorf("build linerate: %w\n%s", err, out)
-	}
+func (b *bench) run(ctx context.Context, only string) error {
 	switch only {
 	case "":
 		return errors.Join(b.block(ctx), b.tcp(ctx))
@@ -117,7 +107,7 @@ func (b *bench) run(ctx context.Context, only string) (err error) {
 
 // block holds load block against fio.
 func (b *bench) block(ctx context.Context) error {
-	version, err := exec.CommandContext(ctx, "fio", "--version").Output()
+	version, err := kit.Output(exec.CommandContext(ctx, "fio", "--version"))
 	if err != nil {
 		return fmt.Errorf("find the peer: %w: install fio", err)
 	}
@@ -125,7 +115,7 @@ func (b *bench) block(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(b.out, "%s, %d pairs of %v, medians of ratios linerate / fio with their range\n\n", strings.TrimSpace(string(version)), b.pairs, b.length)
-	fmt.Fprintln(b.out, "| workload | fio IOPS | ratio of IOPS | ratio of CPU per request | a free generator's ratio | of a free generator | fio ran | pairs repeated | others took |\n|---|---|---|---|---|---|---|---|---|")
+	kit.Head(b.out, "workload", "fio IOPS", "ratio of IOPS", "ratio of CPU per request", "a free generator's ratio", "of a free generator", "fio ran", "pairs repeated", "others took")
 	var errs []error
 	for _, r := range rows() {
 		if err := b.row(ctx, r); err != nil {
@@ -140,39 +130,33 @@ func (b *bench) block(ctx context.Context) error {
 
 // prepare makes the file, and finds what fio costs without any load.
 func (b *bench) prepare(ctx context.Context) error {
-	f, err := os.Create(b.file)
-	if err != nil {
+	if err := kit.Do(ctx, "truncate", "-s", b.size, b.file); err != nil {
 		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if out, err := exec.CommandContext(ctx, "truncate", "-s", b.size, b.file).CombinedOutput(); err != nil {
-		return fmt.Errorf("make file: %w: %s", err, out)
 	}
 	if _, err := b.ours(ctx, rows()[0], "--fill"); err != nil {
 		return err
 	}
-	var took []float64
+	var took []time.Duration
 	for range 5 {
 		cmd := exec.CommandContext(ctx, "fio", append(b.fioArgs(rows()[0]), "--number_ios=1")...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("fio: %w: %s", err, out)
+		if _, err := kit.Output(cmd); err != nil {
+			return err
 		}
-		took = append(took, float64(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()))
+		took = append(took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
-	b.startup = time.Duration(stat.Median(took))
+	b.startup = kit.Median(took)
 	return nil
 }
 
 // row runs the pairs of a row; who begins takes turns.
 func (b *bench) row(ctx context.Context, r row) error {
 	if !r.direct {
-		if err := b.warm(ctx); err != nil {
+		// What was written past the page cache is not there.
+		if err := kit.Do(ctx, "dd", "if="+b.file, "of=/dev/null", "bs=1M"); err != nil {
 			return err
 		}
 	}
-	style, err := b.fastest(ctx, r)
+	style, err := fastest(fioStyles(), func(name string) (figures, error) { return b.fio(ctx, r, name) })
 	if err != nil {
 		return err
 	}
@@ -184,49 +168,36 @@ func (b *bench) row(ctx context.Context, r row) error {
 		func() (err error) { null, err = b.ours(ctx, r, "--engine", "null"); return err },
 	}
 	turns, err := b.turns(runs, func() {
-		peers = append(peers, fio.iops)
-		iops, cpu = append(iops, own.iops/fio.iops), append(cpu, own.cpu/fio.cpu)
+		peers = append(peers, fio.rate)
+		iops = append(iops, own.rate/fio.rate)
+		cpu = append(cpu, own.cpu/fio.cpu)
 		// Without the generator's own time a request would take so much less.
-		rate := 1 / (1/own.iops - 1/null.iops)
-		free, reached = append(free, rate/fio.iops), append(reached, own.iops/rate)
+		rate := 1 / (1/own.rate - 1/null.rate)
+		free = append(free, rate/fio.rate)
+		reached = append(reached, own.rate/rate)
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, stat.Median(peers), spread(iops), spread(cpu), spread(free), stat.Median(reached), style, turns)
+	fmt.Fprintf(b.out, "| %s | %.0f | %s | %s | %s | %.2f | %s | %s |\n", r.name, kit.Median(peers), kit.Spread(iops), kit.Spread(cpu), kit.Spread(free), kit.Median(reached), style, turns)
 	return nil
 }
 
-// warm reads the file into the page cache: what was written past it is not there.
-func (b *bench) warm(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, "dd", "if="+b.file, "of=/dev/null", "bs=1M").CombinedOutput(); err != nil {
-		return fmt.Errorf("read file: %w: %s", err, out)
-	}
-	return nil
-}
-
-func spread(v []float64) string {
-	return fmt.Sprintf("%.2f (%.2f-%.2f)", stat.Median(v), slices.Min(v), slices.Max(v))
-}
-
-// fastest finds how fio does best, by the median of three turns.
-func (b *bench) fastest(ctx context.Context, r row) (string, error) {
+// fastest is the style with the highest median rate of three turns; of equals the
+// first by name.
+func fastest(styles map[string][]string, run func(style string) (figures, error)) (string, error) {
 	got := map[string][]float64{}
 	for range 3 {
-		for name := range fioStyles() {
-			f, err := b.fio(ctx, r, name)
+		for name := range styles {
+			f, err := run(name)
 			if err != nil {
 				return "", err
 			}
-			got[name] = append(got[name], f.iops)
+			got[name] = append(got[name], f.rate)
 		}
 	}
-	return best(got), nil
-}
-
-// best is the name with the highest median; of equals the first by name.
-func best(got map[string][]float64) string {
-	return slices.MaxFunc(slices.Sorted(maps.Keys(got)), func(a, b string) int { return cmp.Compare(stat.Median(got[a]), stat.Median(got[b])) })
+	byMedian := func(a, b string) int { return cmp.Compare(kit.Median(got[a]), kit.Median(got[b])) }
+	return slices.MaxFunc(slices.Sorted(maps.Keys(got)), byMedian), nil
 }
 
 func (b *bench) fioArgs(r row) []string {
@@ -253,11 +224,6 @@ func (b *bench) fioArgs(r row) []string {
 func (b *bench) fio(ctx context.Context, r row, style string) (figures, error) {
 	args := append(b.fioArgs(r), "--time_based", fmt.Sprintf("--runtime=%dms", b.length.Milliseconds()))
 	cmd := exec.CommandContext(ctx, "fio", append(args, fioStyles()[style]...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return figures{}, fmt.Errorf("fio: %w", err)
-	}
 	type side struct {
 		IOPS  float64 `json:"iops"`
 		Total float64 `json:"total_ios"`
@@ -268,12 +234,11 @@ func (b *bench) fio(ctx context.Context, r row, style string) (figures, error) {
 			Read, Write side
 		}
 	}
-	// What fio has to say about its options comes before the JSON.
-	if i := strings.IndexByte(string(out), '{'); i > 0 {
-		out = out[i:]
+	if err := kit.Decode(cmd, &got); err != nil {
+		return figures{}, err
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Jobs) != 1 || got.Jobs[0].Error != 0 {
-		return figures{}, fmt.Errorf("read what fio says: %w: %.200s", cmp.Or(err, errors.New("it failed")), out)
+	if len(got.Jobs) != 1 || got.Jobs[0].Error != 0 {
+		return figures{}, fmt.Errorf("fio failed: %+v", got.Jobs)
 	}
 	j := got.Jobs[0]
 	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - b.startup
@@ -290,14 +255,6 @@ func (b *bench) ours(ctx context.Context, r row, also ...string) (figures, error
 	if r.direct {
 		args = append(args, "--direct")
 	}
-	cmd := exec.CommandContext(ctx, b.binary, append(args, also...)...)
-	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(filepath.Dir(b.file), "data")) // its bundles go with the file
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return figures{}, fmt.Errorf("linerate: %w: %s", err, stderr.String())
-	}
 	var got struct {
 		Load struct {
 			IOPS   float64 `json:"iops"`
@@ -306,8 +263,8 @@ func (b *bench) ours(ctx context.Context, r row, also ...string) (figures, error
 		}
 		Spec struct{ Engine string }
 	}
-	if err := json.Unmarshal(out, &got); err != nil {
-		return figures{}, fmt.Errorf("read what linerate says: %w", err)
+	if err := b.Ask(ctx, &got, append(args, also...)...); err != nil {
+		return figures{}, err
 	}
 	if got.Load.Failed > 0 || got.Spec.Engine == "calls" {
 		return figures{}, fmt.Errorf("linerate: %d requests failed, engine %s: io_uring is needed", got.Load.Failed, got.Spec.Engine)

@@ -1,28 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
-
-	"linerate/internal/stat"
-
 	"strings"
 	"time"
+
+	"linerate/bench/kit"
 )
 
 // tcpPort is where iperf3 listens on loopback.
 const tcpPort = "35201"
-
-// tcpFigures are goodput in Gbit/s, and what the machine took per 10^9 bytes,
-// interrupts included.
-type tcpFigures struct{ rate, cpu float64 }
 
 // iperfStyles are ways to run iperf3 with a receiver that copies; each row takes
 // the one that is fastest there.
@@ -33,21 +25,6 @@ func iperfStyles() map[string][]string {
 // ownStyles are ways to run load tcp.
 func ownStyles() map[string][]string {
 	return map[string][]string{"defaults": nil, "sendfile": {"--sendfile"}}
-}
-
-// fastest is the style that moved most by the median of three turns.
-func fastest(styles map[string][]string, run func(style string) (tcpFigures, error)) (string, error) {
-	got := map[string][]float64{}
-	for range 3 {
-		for name := range styles {
-			f, err := run(name)
-			if err != nil {
-				return "", err
-			}
-			got[name] = append(got[name], f.rate)
-		}
-	}
-	return best(got), nil
 }
 
 // tcpRow is a number of streams and what the receivers do with what arrives.
@@ -65,7 +42,7 @@ func (r tcpRow) String() string {
 
 // tcp holds load tcp against iperf3 on loopback.
 func (b *bench) tcp(ctx context.Context) error {
-	version, err := exec.CommandContext(ctx, "iperf3", "--version").Output()
+	version, err := kit.Output(exec.CommandContext(ctx, "iperf3", "--version"))
 	if err != nil {
 		return fmt.Errorf("find the peer: %w: install iperf3", err)
 	}
@@ -73,14 +50,15 @@ func (b *bench) tcp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("iperf3 --help: %w", err)
 	}
-	rows, missing := []tcpRow{{1, false}, {4, false}, {1, true}, {4, true}}, error(nil)
+	rows := []tcpRow{{1, false}, {4, false}, {1, true}, {4, true}}
+	var errs []error
 	if !strings.Contains(string(help), "skip-rx-copy") {
-		rows, missing = rows[:2], errors.New("the rows of --discard: this iperf3 has no --skip-rx-copy to hold it against: put one of 3.17 or later first on PATH")
+		rows = rows[:2]
+		errs = append(errs, errors.New("the rows of --discard: this iperf3 has no --skip-rx-copy to hold it against: put one of 3.17 or later first on PATH"))
 	}
 	first, _, _ := strings.Cut(string(version), "\n")
 	fmt.Fprintf(b.out, "\n%s, loopback, cubic at both, %d pairs of %d s, medians of ratios linerate / iperf3 with their range; CPU is the whole machine's, interrupts included\n\n", first, b.pairs, b.wholeSeconds())
-	fmt.Fprintln(b.out, "| streams | iperf3 Gbit/s | ratio of Gbit/s | ratio of CPU per GB | iperf3 ran | linerate ran | pairs repeated | others took |\n|---|---|---|---|---|---|---|---|")
-	errs := []error{missing}
+	kit.Head(b.out, "streams", "iperf3 Gbit/s", "ratio of Gbit/s", "ratio of CPU per GB", "iperf3 ran", "linerate ran", "pairs repeated", "others took")
 	for _, r := range rows {
 		if err := b.tcpRow(ctx, r); err != nil {
 			errs = append(errs, fmt.Errorf("%v streams: %w", r, err))
@@ -96,32 +74,34 @@ func (b *bench) tcp(ctx context.Context) error {
 func (b *bench) wholeSeconds() int { return max(1, int(math.Ceil(b.length.Seconds()))) }
 
 func (b *bench) tcpRow(ctx context.Context, r tcpRow) error {
-	style, err := fastest(iperfStyles(), func(name string) (tcpFigures, error) { return b.iperf(ctx, r, name) })
+	style, err := fastest(iperfStyles(), func(name string) (figures, error) { return b.iperf(ctx, r, name) })
 	if err != nil {
 		return err
 	}
-	way, err := fastest(ownStyles(), func(name string) (tcpFigures, error) { return b.ownTCP(ctx, r, name) })
+	way, err := fastest(ownStyles(), func(name string) (figures, error) { return b.ownTCP(ctx, r, name) })
 	if err != nil {
 		return err
 	}
 	var peers, rates, cpus []float64
-	var own, peer tcpFigures
+	var own, peer figures
 	t, err := b.turns([]func() error{
 		func() (err error) { own, err = b.ownTCP(ctx, r, way); return err },
 		func() (err error) { peer, err = b.iperf(ctx, r, style); return err },
 	}, func() {
-		peers, rates, cpus = append(peers, peer.rate), append(rates, own.rate/peer.rate), append(cpus, own.cpu/peer.cpu)
+		peers = append(peers, peer.rate)
+		rates = append(rates, own.rate/peer.rate)
+		cpus = append(cpus, own.cpu/peer.cpu)
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, stat.Median(peers), spread(rates), spread(cpus), style, way, t)
+	fmt.Fprintf(b.out, "| %v | %.1f | %s | %s | %s | %s | %s |\n", r, kit.Median(peers), kit.Spread(rates), kit.Spread(cpus), style, way, t)
 	return nil
 }
 
 // iperf runs the peer once: a server for one client, of which the first second
-// does not count. The machine is looked at within the rest.
-func (b *bench) iperf(ctx context.Context, r tcpRow, style string) (f tcpFigures, err error) {
+// does not count. The CPU time of the machine is read within the rest.
+func (b *bench) iperf(ctx context.Context, r tcpRow, style string) (f figures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.wholeSeconds()+10)*time.Second)
 	defer cancel()
 	server := exec.CommandContext(ctx, "iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", tcpPort)
@@ -136,22 +116,14 @@ func (b *bench) iperf(ctx context.Context, r tcpRow, style string) (f tcpFigures
 	if r.discard {
 		args = append(args, "--skip-rx-copy")
 	}
-	type look struct {
-		cores
+	type reading struct {
+		kit.CPU
 		err error
 	}
-	looks := make(chan look, 2)
+	readings := make(chan reading, 2)
 	began := time.Now()
 	for _, at := range []time.Duration{1200 * time.Millisecond, time.Duration(b.wholeSeconds())*time.Second + 800*time.Millisecond} {
-		time.AfterFunc(time.Until(began.Add(at)), func() { c, err := lookAtCores(); looks <- look{c, err} })
-	}
-	out, err := exec.CommandContext(ctx, "iperf3", args...).Output()
-	if err != nil {
-		return f, fmt.Errorf("iperf3: %w: %.300s", err, out)
-	}
-	one, two := <-looks, <-looks
-	if err := errors.Join(one.err, two.err); err != nil {
-		return f, err
+		time.AfterFunc(time.Until(began.Add(at)), func() { c, _, err := kit.ReadCPU(); readings <- reading{c, err} })
 	}
 	var got struct {
 		End struct {
@@ -160,12 +132,19 @@ func (b *bench) iperf(ctx context.Context, r tcpRow, style string) (f tcpFigures
 			} `json:"sum_received"`
 		}
 	}
-	if err := json.Unmarshal(out, &got); err != nil || got.End.Received.Rate <= 0 {
-		return f, fmt.Errorf("read what iperf3 says: %w: %.300s", cmp.Or(err, errors.New("it received nothing")), out)
+	if err := kit.Decode(exec.CommandContext(ctx, "iperf3", args...), &got); err != nil {
+		return f, err
+	}
+	if got.End.Received.Rate <= 0 {
+		return f, errors.New("iperf3 received nothing")
+	}
+	one, two := <-readings, <-readings
+	if err := errors.Join(one.err, two.err); err != nil {
+		return f, err
 	}
 	f.rate = got.End.Received.Rate / 1e9
-	moved := f.rate / 8 * (float64(b.wholeSeconds()) - 0.4) // 10^9 bytes between the looks
-	f.cpu = (two.busy - one.busy).Abs().Seconds() / moved
+	moved := f.rate / 8 * (float64(b.wholeSeconds()) - 0.4) // 10^9 bytes between the readings
+	f.cpu = (two.Busy - one.Busy).Abs().Seconds() / moved
 	return f, nil
 }
 
@@ -189,19 +168,11 @@ func listening(ctx context.Context) error {
 }
 
 // ownTCP runs load tcp once.
-func (b *bench) ownTCP(ctx context.Context, r tcpRow, style string) (f tcpFigures, err error) {
+func (b *bench) ownTCP(ctx context.Context, r tcpRow, style string) (f figures, err error) {
 	args := []string{"load", "tcp", "--streams", fmt.Sprint(r.streams), "--seconds", fmt.Sprint(b.wholeSeconds()), "--congestion", "cubic", "--json"}
 	args = append(args, ownStyles()[style]...)
 	if r.discard {
 		args = append(args, "--discard")
-	}
-	cmd := exec.CommandContext(ctx, b.binary, args...)
-	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(filepath.Dir(b.file), "data"))
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return f, fmt.Errorf("linerate: %w: %s", err, stderr.String())
 	}
 	var got struct {
 		Load struct {
@@ -213,8 +184,11 @@ func (b *bench) ownTCP(ctx context.Context, r tcpRow, style string) (f tcpFigure
 			}
 		}
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Directions) != 1 || got.Directions[0].Sender.Busy == nil {
-		return f, fmt.Errorf("read what linerate says: %w: %.300s", cmp.Or(err, errors.New("the rate of one direction and what the machine took for it are wanted")), out)
+	if err := b.Ask(ctx, &got, args...); err != nil {
+		return f, err
 	}
-	return tcpFigures{got.Load.Goodput / 1e9, *got.Directions[0].Sender.Busy}, nil
+	if len(got.Directions) != 1 || got.Directions[0].Sender.Busy == nil {
+		return f, errors.New("linerate printed no CPU time of the one direction that was asked for")
+	}
+	return figures{got.Load.Goodput / 1e9, *got.Directions[0].Sender.Busy}, nil
 }

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"linerate/bench/kit"
+	"linerate/internal/lab"
 	"linerate/internal/model"
 	"linerate/internal/store"
 	"linerate/internal/unit"
@@ -71,7 +72,7 @@ const clientCount = 5
 func (b bench) clients(ctx context.Context, w io.Writer) error {
 	var s *model.Study
 	var samples store.Samples
-	err := b.inOwnLab(ctx, clientsLab, func() (err error) {
+	err := b.inOwnLab(ctx, clientsLab, func(lab.Status) (err error) {
 		if err := b.mountAll(ctx); err != nil {
 			return err
 		}
@@ -89,18 +90,12 @@ func (b bench) clients(ctx context.Context, w io.Writer) error {
 
 // mountAll puts a file into the server's memory and has all clients mount it.
 func (b bench) mountAll(ctx context.Context) error {
-	run := func(host, script string) error {
-		if out, err := b.command(ctx, "lab", "exec", host, "--", "sh", "-ec", script).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s on %s: %w\n%s", script, host, err, out)
-		}
-		return nil
-	}
 	for i := range clientCount {
 		script := "mkdir -p /mnt/nas; mount -i -t nfs -o vers=4.2,addr=10.11.0.100 10.11.0.100:/share /mnt/nas"
 		if i == 0 {
 			script += "; dd if=/dev/urandom of=/mnt/nas/file bs=1M count=64 conv=fsync"
 		}
-		if err := run(fmt.Sprintf("client%d", i+1), script); err != nil {
+		if err := b.Inside(ctx, fmt.Sprintf("client%d", i+1), "sh", "-ec", script); err != nil {
 			return err
 		}
 	}
@@ -109,9 +104,9 @@ func (b bench) mountAll(ctx context.Context) error {
 
 // chart sees to it that the report draws the scaling.
 func (b bench) chart(ctx context.Context) error {
-	file := filepath.Join(b.dir, "clients.html")
-	if out, err := b.command(ctx, "report", "last", "-o", file).CombinedOutput(); err != nil {
-		return fmt.Errorf("write the report: %w\n%s", err, out)
+	file := filepath.Join(b.Home, "clients.html")
+	if _, err := b.Run(ctx, "report", "last", "-o", file); err != nil {
+		return err
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -123,21 +118,17 @@ func (b bench) chart(ctx context.Context) error {
 	if b.keep == "" {
 		return nil
 	}
-	out, err := exec.CommandContext(ctx, "cp", file, filepath.Join(b.keep, "clients.html")).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("keep the report: %w %s", err, out)
-	}
-	return nil
+	return os.WriteFile(filepath.Join(b.keep, "clients.html"), page, 0o644)
 }
 
 func clientsTable(w io.Writer, s *model.Study, samples store.Samples) {
-	fmt.Fprintf(w, "| clients | n | together | over one client | 95%% interval | least and most of one client | crossed the wires, at least |\n|---|---|---|---|---|---|---|\n")
+	kit.Head(w, "clients", "n", "together", "over one client", "95% interval", "least and most of one client", "crossed the wires, at least")
 	for _, c := range s.Comparisons {
 		low, high := spread(s.Runs, c.Level)
 		wire := wires(s, samples, c.Level)
-		over := "–"
+		over := kit.None
 		if len(wire) > 0 {
-			over = fmt.Sprintf("%.3f (%.3f-%.3f)", median(wire), slices.Min(wire), slices.Max(wire))
+			over = fmt.Sprintf("%.3f (%.3f-%.3f)", kit.Median(wire), slices.Min(wire), slices.Max(wire))
 		}
 		fmt.Fprintf(w, "| %s | %d | %v | %s | %s | %v, %v | %s |\n", c.Level, c.N, unit.BitRate(c.Treated), number(c.Ratio), interval(c), unit.BitRate(low), unit.BitRate(high), over)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"linerate/bench/kit"
+	"linerate/internal/lab"
 	"linerate/internal/model"
 )
 
@@ -168,10 +170,10 @@ func (b bench) dellOnce(ctx context.Context, load dellWorkload, way dellWay) (*m
 		return nil, nil
 	}
 	var s *model.Study
-	err := b.inOwnLab(ctx, dellLab, func() (err error) {
+	err := b.inOwnLab(ctx, dellLab, func(lab.Status) (err error) {
 		// A card merges what it receives; a virtual one has that off.
-		if out, err := b.command(ctx, "lab", "exec", "client1", "--", "ethtool", "-K", "eth0", "gro", "on").CombinedOutput(); err != nil {
-			return fmt.Errorf("have client1 merge what it receives: %w\n%s", err, out)
+		if err := b.Inside(ctx, "client1", "ethtool", "-K", "eth0", "gro", "on"); err != nil {
+			return fmt.Errorf("have client1 merge what it receives: %w", err)
 		}
 		s, _, err = b.study(ctx, name, way.text(load, name))
 		return err
@@ -193,17 +195,16 @@ func (y dellWay) text(load dellWorkload, name string) string {
 
 // dellTable has a row for each factor and the counts of each way below.
 func dellTable(w io.Writer, load dellWorkload, found map[string]*model.Study) {
+	head := []string{"factor", "true effect, 95% interval"}
 	var ways []dellWay
 	for _, way := range dellWays(0)[1:] {
 		if found[way.name] != nil {
 			ways = append(ways, way)
+			head = append(head, way.what)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n\n| factor | true effect, 95%% interval |", load.name)
-	for _, way := range ways {
-		fmt.Fprintf(w, " %s |", way.what)
-	}
-	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|", len(ways)))
+	fmt.Fprintf(w, "\n%s\n\n", load.name)
+	kit.Head(w, head...)
 	for _, row := range dellRows(found) {
 		truth, known := comparisonOf(found[reference], row)
 		cell := "not measured"
@@ -223,7 +224,7 @@ func dellTable(w io.Writer, load dellWorkload, found map[string]*model.Study) {
 // dellCell is what one way says of a factor, and whether that is right.
 func dellCell(truth, c model.StudyComparison, known, made bool) string {
 	if !made {
-		return "–"
+		return kit.None
 	}
 	said := number(c.Ratio) + ", " + c.Conclusion
 	if c.CILow != nil {
@@ -236,7 +237,8 @@ func dellCell(truth, c model.StudyComparison, known, made bool) string {
 }
 
 func dellTotals(w io.Writer, found map[string]*model.Study) {
-	fmt.Fprintf(w, "\n| | runs | of | groups discarded | time | beside the load, a run | effects of 5%% and more found | missed | invented |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintln(w)
+	kit.Head(w, "", "runs", "of", "groups discarded", "time", "beside the load, a run", "effects of 5% and more found", "missed", "invented")
 	for _, way := range dellWays(0) {
 		s := found[way.name]
 		if s == nil {
@@ -262,13 +264,13 @@ func dellTotals(w io.Writer, found map[string]*model.Study) {
 
 // beside is the median of what runs took beside their load.
 func beside(s *model.Study) time.Duration {
-	var took []float64
+	var took []time.Duration
 	for _, r := range s.Runs {
 		if r.Counted {
-			took = append(took, float64(r.Took-s.File.Workloads[0].Duration-s.File.Workloads[0].Warmup))
+			took = append(took, r.Took-s.File.Workloads[0].Duration-s.File.Workloads[0].Warmup)
 		}
 	}
-	return time.Duration(median(took))
+	return kit.Median(took)
 }
 
 // dellRows are the comparisons of any study that was made, in their order.

@@ -15,10 +15,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -29,6 +26,7 @@ import (
 	"time"
 
 	"linerate/bench/kit"
+	"linerate/internal/lab"
 	"linerate/internal/model"
 	"linerate/internal/store"
 )
@@ -36,7 +34,7 @@ import (
 func main() {
 	part := flag.String("part", "wan", "wan, clients or dell")
 	b := bench{log: os.Stderr}
-	flag.StringVar(&b.binary, "binary", "", "a linerate that is built already; empty builds one")
+	binary := flag.String("binary", "", "a linerate that is built already; empty builds one")
 	flag.DurationVar(&b.reference, "reference", 15*time.Minute, "of dell: time for the runs that tell the true effects")
 	flag.StringVar(&b.keep, "keep", "", "of dell: a directory with what was made before; what is missing there is made and kept")
 	only := flag.String("only", "", "of dell: make these alone, e.g. dell-read-paper,dell-read-linerate, beside what is kept")
@@ -44,87 +42,59 @@ func main() {
 	if *only != "" {
 		b.only = strings.Split(*only, ",")
 	}
-	kit.Main("prove", func(ctx context.Context) error { return b.run(ctx, os.Stdout, *part) })
+	parts := map[string]func(bench, context.Context, io.Writer) error{"wan": bench.wan, "clients": bench.clients, "dell": bench.dell}
+	kit.Main("prove", func(ctx context.Context) error {
+		work, ok := parts[*part]
+		if !ok {
+			return fmt.Errorf("-part %s: choose wan, clients or dell", *part)
+		}
+		return kit.WithUser(ctx, "", *binary, func(u kit.User) error {
+			b.User = u
+			return work(b, ctx, os.Stdout)
+		})
+	})
 }
 
 // bench is a place of its own for labs, studies and results.
 type bench struct {
-	dir, binary string
-	log         io.Writer
-	reference   time.Duration
-	keep        string
-	only        []string
-}
-
-func (b bench) run(ctx context.Context, w io.Writer, part string) (err error) {
-	parts := map[string]func(bench, context.Context, io.Writer) error{"wan": bench.wan, "clients": bench.clients, "dell": bench.dell}
-	work, ok := parts[part]
-	if !ok {
-		return fmt.Errorf("-part %s: choose wan, clients or dell", part)
-	}
-	dir, err := os.MkdirTemp("", "linerate-bench-")
-	if err != nil {
-		return fmt.Errorf("make a place for the results: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b.dir = dir
-	if b.binary == "" {
-		if b.binary, err = kit.Build(ctx, dir); err != nil {
-			return err
-		}
-	}
-	return work(b, ctx, w)
+	kit.User
+	log       io.Writer
+	reference time.Duration
+	keep      string
+	only      []string
 }
 
 func (b bench) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := kit.User{Binary: b.binary, Home: b.dir}.Command(ctx, args...)
+	cmd := b.Command(ctx, args...)
 	cmd.WaitDelay = 0 // however long it takes to put everything back
 	return cmd
 }
 
-// inLab has a lab up for as long as work takes.
-func (b bench) inLab(ctx context.Context, topology string, work func() error, flags ...string) (err error) {
-	if out, err := b.command(ctx, append([]string{"lab", "up", topology}, flags...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("bring up %s: %w\n%s", topology, err, out)
-	}
-	defer func() {
-		out, derr := b.command(context.WithoutCancel(ctx), "lab", "down").CombinedOutput()
-		if derr != nil {
-			err = errors.Join(err, fmt.Errorf("take %s down: %w\n%s", topology, derr, out))
-		}
-	}()
-	return work()
-}
-
-// inOwnLab is inLab of a topology that is written here, at its full rates.
-func (b bench) inOwnLab(ctx context.Context, topology string, work func() error) error {
-	file := filepath.Join(b.dir, "lab.yaml")
+// inOwnLab has a lab of a topology that is written here up, at its full rates.
+func (b bench) inOwnLab(ctx context.Context, topology string, work func(lab.Status) error) error {
+	file := filepath.Join(b.Home, "lab.yaml")
 	if err := os.WriteFile(file, []byte(topology), 0o600); err != nil {
 		return err
 	}
-	return b.inLab(ctx, file, work, "--full-rate")
+	return b.Lab(ctx, []string{file, "--full-rate"}, work)
 }
 
 // study makes one study and returns it with the samples of its runs.
 func (b bench) study(ctx context.Context, name, text string, args ...string) (*model.Study, store.Samples, error) {
-	file := filepath.Join(b.dir, name+".yaml")
+	file := filepath.Join(b.Home, name+".yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, nil, err
 	}
 	cmd := b.command(ctx, append([]string{"study", "run", file, "--yes", "--json", "--seed", "1"}, args...)...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, b.log
-	if err := cmd.Run(); err != nil {
-		return nil, nil, fmt.Errorf("study %s: %w", name, err)
-	}
+	cmd.Stderr = b.log
 	var s model.Study
-	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-		return nil, nil, fmt.Errorf("read what study %s found: %w", name, err)
+	if err := kit.Decode(cmd, &s); err != nil {
+		return nil, nil, fmt.Errorf("study %s: %w", name, err)
 	}
 	if !s.Restored {
 		return nil, nil, fmt.Errorf("study %s has not put everything back", name)
 	}
-	dir, err := store.Resolve(filepath.Join(b.dir, "linerate"), "last")
+	dir, err := store.Resolve(filepath.Join(b.Home, "linerate"), "last")
 	if err != nil {
 		return nil, nil, err
 	}

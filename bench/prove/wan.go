@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"linerate/bench/kit"
+	"linerate/internal/lab"
 	"linerate/internal/model"
 	"linerate/internal/store"
 	"linerate/internal/unit"
@@ -44,7 +46,7 @@ protocol: {name: linerate, design: factorial, looks: [8], aa: 2}
 func (b bench) wan(ctx context.Context, w io.Writer) error {
 	var s *model.Study
 	var samples store.Samples
-	err := b.inLab(ctx, "wan-16ms", func() (err error) {
+	err := b.Lab(ctx, []string{"wan-16ms"}, func(lab.Status) (err error) {
 		s, samples, err = b.study(ctx, "wan", wanStudy)
 		return err
 	})
@@ -65,15 +67,15 @@ func (b bench) wan(ctx context.Context, w io.Writer) error {
 			cells[name].measured, cells[name].predicted = append(cells[name].measured, *r.Value), append(cells[name].predicted, p)
 		}
 	}
-	fmt.Fprintf(w, "| streams × buffer | n | window / RTT | measured | measured over predicted | range |\n|---|---|---|---|---|---|\n")
+	kit.Head(w, "streams × buffer", "n", "window / RTT", "measured", "measured over predicted", "range")
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
 		c := cells[name]
 		var ratios []float64
 		for i := range c.measured {
 			ratios = append(ratios, c.measured[i]/c.predicted[i])
 		}
-		fmt.Fprintf(w, "| %s | %d | %v | %v | %.3f | %.3f-%.3f |\n", name, len(ratios), unit.BitRate(median(c.predicted)), unit.BitRate(median(c.measured)),
-			median(ratios), slices.Min(ratios), slices.Max(ratios))
+		fmt.Fprintf(w, "| %s | %d | %v | %v | %.3f | %.3f-%.3f |\n", name, len(ratios), unit.BitRate(kit.Median(c.predicted)), unit.BitRate(kit.Median(c.measured)),
+			kit.Median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	return nil
 }
@@ -94,22 +96,14 @@ func windowOverRTT(samples []model.Sample) float64 {
 
 func number(v *float64) string {
 	if v == nil {
-		return "–"
+		return kit.None
 	}
 	return strconv.FormatFloat(*v, 'f', 3, 64)
 }
 
 func interval(c model.StudyComparison) string {
 	if c.CILow == nil && c.CIHigh == nil {
-		return "–"
+		return kit.None
 	}
 	return number(c.CILow) + "-" + number(c.CIHigh)
-}
-
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }

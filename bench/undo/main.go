@@ -4,52 +4,43 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
+
+	"linerate/bench/kit"
 )
 
 func main() {
 	if code, ok := role(os.Args[1:]); ok {
 		os.Exit(code)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "undo:", err)
-		os.Exit(1)
-	}
+	hosts := flag.String("hosts", "fake,namespaces,devices,kernels", "kinds of hosts, of fake, namespaces, devices and kernels")
+	every := flag.Int("every", 1, "one of so many steps of each plan")
+	flag.Parse()
+	kit.Main("undo", func(ctx context.Context) error {
+		if *every < 1 {
+			return fmt.Errorf("-every %d: want 1 or more", *every)
+		}
+		return run(ctx, strings.Split(*hosts, ","), *every)
+	})
 }
 
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	flags := flag.NewFlagSet("undo", flag.ContinueOnError)
-	flags.SetOutput(progress)
-	hosts := flags.String("hosts", "fake,namespaces,devices,kernels", "kinds of hosts, of fake, namespaces, devices and kernels")
-	every := flags.Int("every", 1, "one of so many steps of each plan")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *every < 1 {
-		return fmt.Errorf("-every %d: want 1 or more", *every)
-	}
+func run(ctx context.Context, hosts []string, every int) error {
 	began := time.Now()
-	all := newTable(progress)
+	all := newTable(os.Stderr)
 	kinds := realKinds("")
 	kinds["fake"] = fakeCases
-	for _, kind := range strings.Split(*hosts, ",") {
+	for _, kind := range hosts {
 		cases, ok := kinds[kind]
 		if !ok {
 			return fmt.Errorf("no hosts of kind %q: want fake, namespaces, devices or kernels", kind)
 		}
-		if err := cases(ctx, all, *every); err != nil {
+		if err := cases(ctx, all, every); err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	all.print(out, time.Since(began))
+	all.print(os.Stdout, time.Since(began))
 	if all.broken > 0 {
 		return fmt.Errorf("%d of %d cases did not end as they began", all.broken, all.cases)
 	}

@@ -209,7 +209,8 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 	if err := os.MkdirAll(filepath.Join(dir, "etc/sysctl.d"), 0o755); err != nil {
 		return false, false, err
 	}
-	first, err := h.state(dir)
+	state := func() (string, error) { return h.state(dir) }
+	first, err := state()
 	if err != nil {
 		return false, false, err
 	}
@@ -218,7 +219,7 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 	failed := cmd.Run()
 	switch {
 	case failed == nil:
-		return false, false, h.sameState(dir, first)
+		return false, false, sameState(state, first)
 	case cmd.ProcessState.ExitCode() == failedCode:
 	case cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
 		return true, false, fmt.Errorf("the process ended by itself: %w", failed)
@@ -228,10 +229,8 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 		return true, false, err
 	}
 	if c.what == runTwice {
-		var conflict *tune.ConflictError
-		var changed *tune.ChangedError
-		if _, err := t.Apply(context.Background(), c.model(t.BootID)); err != nil && !errors.As(err, &changed) && !errors.As(err, &conflict) {
-			return true, false, fmt.Errorf("apply again: %w", err)
+		if err := c.applyAgain(t); err != nil {
+			return true, false, err
 		}
 	}
 	var o outcome
@@ -239,25 +238,14 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 		return true, o.forced, err
 	}
 	if c.what == undoTwice {
-		if res, err := t.Undo(context.Background(), ""); err != nil || len(res.Entries) > 0 {
-			return true, o.forced, fmt.Errorf("undo again did %v, %w", res.Entries, err)
+		if err := undoAgain(t); err != nil {
+			return true, o.forced, err
 		}
 	}
 	if _, err := t.Leave(context.Background()); err != nil {
 		return true, o.forced, err
 	}
-	return true, o.forced, h.sameState(dir, first)
-}
-
-func (h realHost) sameState(dir, first string) error {
-	now, err := h.state(dir)
-	if err != nil {
-		return err
-	}
-	if now != first {
-		return fmt.Errorf("the host is not as it was:\n%s", difference(first, now))
-	}
-	return nil
+	return true, o.forced, sameState(state, first)
 }
 
 // act is the process that does not live long.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"linerate/bench/kit"
 )
 
 // table counts cases by host and plan.
@@ -72,13 +74,11 @@ func (t *table) row(host, plan string) *row {
 }
 
 func (t *table) print(out io.Writer, took time.Duration) {
-	fmt.Fprint(out, "| host | plan | steps |")
-	line := "|---|---|---|"
+	head := []string{"host", "plan", "steps"}
 	for _, m := range mishaps() {
-		fmt.Fprintf(out, " %s |", m)
-		line += "---|"
+		head = append(head, string(m))
 	}
-	fmt.Fprintf(out, " three-way, then --force | not as it was |\n%s---|---|\n", line)
+	kit.Head(out, append(head, "three-way, then --force", "not as it was")...)
 	for _, r := range t.rows {
 		fmt.Fprintf(out, "| %s | %s | %d |", r.host, r.plan, r.steps)
 		for _, m := range mishaps() {

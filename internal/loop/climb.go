@@ -25,12 +25,12 @@ type Climber interface {
 
 // Climb measures the ladder between two hosts rung by rung, from memory to the
 // whole path. Before each rung it says what the model predicts and what the rung will
-// load. A rung on the link stops when others need the link. Climb changes no setting,
-// and writes no file except one below Write.
+// load. A rung on the link stops when other traffic needs the link. Climb changes no
+// setting, and writes no file except one below Write.
 type Climb struct {
 	Loop             // Sender, Receiver, Workload of the judged run, LineRate, Timing
 	Streams int      // of the rungs with N
-	Export  *Export  // nil: the network alone. Else the server is the Sender
+	Export  *Export  // nil: the network only. Else the server is the Sender
 	Write   string   // directory on the client's mount of Export to write a file in; empty: none
 	Rungs   RungTime // zero is DefaultRungTime
 
@@ -48,7 +48,7 @@ type Climb struct {
 // RungTime is how long each rung loads.
 type RungTime struct {
 	Copy, Loopback, Trickle, Streams, Read time.Duration
-	Quiet                                  time.Duration // looked at before each load on the link
+	Quiet                                  time.Duration // the link is watched before each load on it
 	Passive                                time.Duration // watched instead, when the link is in use
 }
 
@@ -69,9 +69,8 @@ type rung struct {
 // defaultStreams is N where the user named none.
 const defaultStreams = 4
 
-// Run climbs. The record is never nil. A rung that cannot be measured says
-// why and the climb goes on; only without any look at the path there is an
-// error.
+// Run climbs. The record is never nil. A rung that cannot be measured says why and
+// the climb goes on; it is an error only if nothing of the path could be read.
 func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	c.rec = &Record{Facts: map[string]*model.Facts{}}
 	r := &c.rec.Results
@@ -138,8 +137,8 @@ func (c *Climb) begin(ctx context.Context) error {
 	return nil
 }
 
-// ends are the hosts with an agent: both, or only the client where nobody can log in
-// to the server of the mount that is read.
+// ends are the hosts with an agent: both, or only the client where linerate has no
+// login on the server of the mount.
 func (c *Climb) ends() []End {
 	return slices.DeleteFunc([]End{c.Sender, c.Receiver}, func(e End) bool { return e.Agent == nil })
 }
@@ -166,7 +165,7 @@ func (c *Climb) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// rung is the entry of a rung, with what the model expects of it now.
+// expect begins a rung, with what the model expects of it now.
 func (c *Climb) expect(name string) *rung {
 	r := &rung{expected: explain.Expect(c.ground, name)}
 	c.rungs[name] = r
@@ -176,7 +175,7 @@ func (c *Climb) expect(name string) *rung {
 	return r
 }
 
-// reached notes what a rung was measured to do, for the rungs above it too.
+// reached notes what a rung was measured to carry, for the rungs above it as well.
 func (c *Climb) reached(name string, rate unit.BitRate, method string) {
 	r := c.rungs[name]
 	r.measured, r.method, r.how = &rate, method, ""
@@ -205,7 +204,7 @@ func (c *Climb) stop(what string, why *measure.StoppedError) {
 	c.stopped = why
 	c.say("%s: %s", what, why)
 	c.rec.Results.Warnings = append(c.rec.Results.Warnings, model.Warning{
-		ID: "load-stopped", What: what + " was stopped, and no further load was put on anything",
+		ID: "load-stopped", What: what + " was stopped, and nothing further was loaded",
 		Evidence: why.Why, Next: "run it again when the link is quiet and its counters of errors stand still",
 	})
 }
@@ -226,8 +225,8 @@ func (c *Climb) load(ctx context.Context, name string, run func(context.Context)
 	return err
 }
 
-// caseSeen is what one run showed of both ends; one that was stopped has no
-// goodput of its own.
+// caseSeen is what one run showed of both ends; a run that was stopped has no
+// goodput.
 func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 	kase := c.caseOf(c.rec, run)
 	kase.Passive = passive
@@ -237,7 +236,7 @@ func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 	return kase
 }
 
-// conclude lays out the ladder and checks the rules.
+// conclude fills in the ladder and checks the rules.
 func (c *Climb) conclude(found judged) {
 	r := &c.rec.Results
 	r.Ladder = explain.Ladder(found.kase, found.verdict)
@@ -257,7 +256,8 @@ func (c *Climb) conclude(found judged) {
 	r.Verdict = explain.Judge(found.kase)
 }
 
-// fill completes the ladder's rung by what became of it; r may be nil.
+// fill completes the ladder's rung with its measurement, or why there is none; r may
+// be nil.
 func (r *rung) fill(into *model.Rung) {
 	if r == nil {
 		return
@@ -274,14 +274,14 @@ func (r *rung) fill(into *model.Rung) {
 	}
 }
 
-// quiet looks at the link before it is loaded: whatever it carries is foreign.
+// quiet watches the link before it is loaded: all that it carries then is foreign.
 func (c *Climb) quiet(ctx context.Context) error {
-	_, err := c.lookFirst(ctx, nil)
+	_, err := c.watchFirst(ctx, nil)
 	return err
 }
 
-// lookFirst is quiet with more to watch.
-func (c *Climb) lookFirst(ctx context.Context, watch map[string]measure.Watch) (samples map[string][]model.Sample, err error) {
+// watchFirst is quiet with more to watch.
+func (c *Climb) watchFirst(ctx context.Context, watch map[string]measure.Watch) (samples map[string][]model.Sample, err error) {
 	err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		stop, err := c.sample(ctx, watch, each)
 		if err != nil {
@@ -352,9 +352,9 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// alone runs a load without a peer. ready is called when all is prepared and
+// local runs a load without a peer. ready is called when all is prepared and
 // nothing is loaded yet.
-func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up worker.Event) error) (res load.Result, err error) {
+func (c *Climb) local(ctx context.Context, e End, spec load.Spec, ready func(up worker.Event) error) (res load.Result, err error) {
 	w, err := e.Agent.StartWorker(ctx, worker.Task{Load: &spec, Deadline: spec.Duration + 2*time.Minute})
 	if err != nil {
 		return res, err
@@ -366,7 +366,7 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 			err = serr
 		}
 	}()
-	up, err := connectedWithin(ctx, w, aloneGrace)
+	up, err := connectedWithin(ctx, w, localGrace)
 	if err != nil {
 		return res, err
 	}
@@ -383,7 +383,7 @@ func (c *Climb) alone(ctx context.Context, e End, spec load.Spec, ready func(up 
 		return res, err
 	}
 	// A read from a mount whose server is gone never returns.
-	within := 2*spec.Duration + aloneGrace
+	within := 2*spec.Duration + localGrace
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v: is its server or disk gone?", within))
 	defer cancel()
 	return w.Wait(ctx)
@@ -401,9 +401,9 @@ func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (wo
 	return up, err
 }
 
-// aloneGrace is how long a load without a peer may take to get ready. It may also run
+// localGrace is how long a load without a peer may take to get ready. It may also run
 // that much longer than twice its duration, since one block may be slow to come.
-const aloneGrace = 15 * time.Second
+const localGrace = 15 * time.Second
 
 // rateOf is what a load without a peer moved per second, in bits.
 func rateOf(r load.Result) unit.BitRate {

@@ -15,8 +15,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// export measures the server's storage and the path over the client's mount.
-// It returns what it was judged to be: the whole path, if its cause was found.
+// export measures the server's storage and the path over the client's mount. It
+// returns the judgement of the whole path if that found a cause, else found.
 func (c *Climb) export(ctx context.Context, found judged) judged {
 	file := c.chooseFile(ctx)
 	server := load.ReadSpec{Cache: load.Direct, Dir: c.Export.Path}
@@ -68,21 +68,21 @@ func (c *Climb) chooseFile(ctx context.Context) string {
 	c.say("looking for the largest file below %s on %s", c.Export.Dir, c.Receiver.Name)
 	spec := load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &load.ReadSpec{Dir: c.Export.Dir, Cache: load.Dropped}}
 	found := ""
-	_, err := c.alone(ctx, c.Receiver, spec, func(up worker.Event) error {
+	_, err := c.local(ctx, c.Receiver, spec, func(up worker.Event) error {
 		rest, ok := below(up.Alone.File, c.Export.Dir)
 		if !ok {
 			return fmt.Errorf("%s is not below %s", up.Alone.File, c.Export.Dir)
 		}
 		found = rest
-		return errOnlyLooking
+		return errFileKnown
 	})
-	if err != nil && !errors.Is(err, errOnlyLooking) {
+	if err != nil && !errors.Is(err, errFileKnown) {
 		c.note("%s: %v", c.Receiver.Name, err)
 	}
 	return found
 }
 
-var errOnlyLooking = errors.New("only looking")
+var errFileKnown = errors.New("the file is known")
 
 // serverRead reads the file on the server.
 func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec) error {
@@ -96,7 +96,7 @@ func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec
 		if err != nil {
 			return err
 		}
-		res, err = c.alone(ctx, c.Sender, spec, func(up worker.Event) error {
+		res, err = c.local(ctx, c.Sender, spec, func(up worker.Event) error {
 			c.say("load: %s reads %s from its own disk for at most %v: %s", c.Sender.Name, up.Alone.File, spec.Duration, up.Alone.Method)
 			return nil
 		})
@@ -134,7 +134,7 @@ func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case,
 	if c.Export.Mount.Point == "" {
 		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Path, c.Receiver.Name)
 	}
-	before, err := c.lookFirst(ctx, map[string]measure.Watch{c.Receiver.Name: c.Export.requests()})
+	before, err := c.watchFirst(ctx, map[string]measure.Watch{c.Receiver.Name: c.Export.requests()})
 	if err != nil {
 		return none, err
 	}
@@ -183,7 +183,7 @@ func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, read
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
-		res, err = c.alone(ctx, c.Receiver, spec, func(up worker.Event) error {
+		res, err = c.local(ctx, c.Receiver, spec, func(up worker.Event) error {
 			ready(up)
 			run.Started = c.Now()
 			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)
@@ -212,7 +212,7 @@ func inPlaces(readers int) string {
 
 // mountWatch says what to sample at both ends while process pid reads the mount; 0
 // stands for any process. The connections of the mount do not tell its readers apart,
-// so other readers are looked for before the rung.
+// so other readers are searched for before the rung.
 func (c *Climb) mountWatch(pid int) map[string]measure.Watch {
 	client := c.Export.clientWatch(c.Sender.Addr)
 	if client.FindOwners = true; pid > 0 {

@@ -46,7 +46,7 @@ func (c *Climb) copyMemory(ctx context.Context, e End) (unit.BitRate, string, er
 	f := c.rec.Facts[e.Name]
 	spec := load.Spec{Role: load.Copy, Duration: c.Rungs.Copy, CPUs: f.CPUs}
 	c.say("load: one core of %s copies memory for %v", e.Name, c.Rungs.Copy)
-	res, err := c.alone(ctx, e, spec, func(worker.Event) error { return nil })
+	res, err := c.local(ctx, e, spec, func(worker.Event) error { return nil })
 	if err != nil {
 		return 0, "", err
 	}

@@ -60,7 +60,7 @@ func (c *Climb) WatchExport(ctx context.Context, d time.Duration) (*Record, erro
 	return c.rec, nil
 }
 
-// awaited is how long a mount is looked at for a transfer.
+// awaited is how long a mount is watched for a transfer to begin.
 const awaited = time.Second
 
 // watchBoth samples both ends without load. The run's goodput is that of the

@@ -27,8 +27,8 @@ type Fix struct {
 	Budget time.Duration // no step begins that would end after it
 	// Ask allows a change before it is tried; nil allows all.
 	Ask func(v model.Verdict) (bool, error)
-	// Export is what the Receiver reads from the Sender over its mount; nil: the
-	// network path alone is fixed.
+	// Export is what the Receiver reads from the Sender over its mount; nil: only the
+	// network path is fixed.
 	Export *Export
 	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
 
@@ -92,7 +92,7 @@ func (f *Fix) climb(ctx context.Context, started time.Time) error {
 	}
 }
 
-// pass looks at the path once: by memory-to-memory TCP, or over the mount, by the
+// pass diagnoses the path once: by memory-to-memory TCP or, over a mount, by the
 // ladder, which then also makes the runs of a proof.
 func (f *Fix) pass(ctx context.Context) (*Record, error) {
 	if f.Export == nil {
@@ -143,7 +143,7 @@ func (c *Climb) readAgain(ctx context.Context, label string) (model.Run, error) 
 	return run, err
 }
 
-// take makes a pass the newest look at the path; the runs of all stay.
+// take makes a pass the newest diagnosis; the runs of earlier ones stay.
 func (f *Fix) take(n int, rec *Record) {
 	old := f.rec.Results
 	for i := range rec.Results.Runs {
@@ -208,8 +208,8 @@ func (f *Fix) planLooks(started time.Time) bool {
 	return n > 0
 }
 
-// proofTime is what a proof of so many pairs takes: its runs, and the look at the
-// path that follows.
+// proofTime is what a proof of so many pairs takes: its runs, and the diagnosis that
+// follows.
 func (f *Fix) proofTime(pairs int) time.Duration {
 	around := 300 * time.Millisecond // starting and ending a run
 	if f.Export != nil {
@@ -225,10 +225,8 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 	f.tried[fixKey(v.Fix)] = true
 	step := model.FixStep{Verdict: v, Host: v.Fix.Host}
 	plan, err := planOf(f.planID(), rec)
-	if errors.Is(err, tune.ErrPlan) { // it needs asking by name, or a value that is not there
-		step.Why = "not tried: " + err.Error()
-		f.rec.Results.Ended = step.Why
-		f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+	if errors.Is(err, tune.ErrPlan) { // to be named by the user, or without a value
+		f.notTried(step, err.Error())
 		return false, nil
 	}
 	if err != nil {
@@ -241,9 +239,7 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 			return false, err
 		}
 		if !yes {
-			step.Why = "not tried: you declined it"
-			f.rec.Results.Ended = step.Why
-			f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+			f.notTried(step, "you declined it")
 			return false, nil
 		}
 	}
@@ -263,17 +259,24 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 	return true, f.decide(ctx, plan, step)
 }
 
+// notTried ends the climb at a step.
+func (f *Fix) notTried(step model.FixStep, why string) {
+	step.Why = "not tried: " + why
+	f.rec.Results.Ended = step.Why
+	f.rec.Results.Steps = append(f.rec.Results.Steps, step)
+}
+
 func (f *Fix) planID() string {
 	f.plans++
 	return fmt.Sprintf("fix-%s-%d", f.Now().UTC().Format("20060102T150405"), f.plans)
 }
 
-// decide keeps a change that earned it.
+// decide keeps a change that is proved to gain.
 func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) error {
 	p := step.Proof
 	switch {
 	case p == nil:
-		step.Why = "not tried: nobody here can make this change"
+		step.Why = "not tried: neither linerate nor an operator can make this change here"
 	case p.Effect != study.Gain:
 		step.Why = "put back: " + putBack(p)
 	default:
@@ -282,14 +285,14 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 			f.rec.Results.Steps = append(f.rec.Results.Steps, step)
 			return fmt.Errorf("keep %s on %s: %w", step.Change.Setting, step.Host, err)
 		}
-		step.Kept, step.Plan, step.Why = true, plan.ID, "kept: it earned its place"
+		step.Kept, step.Plan, step.Why = true, plan.ID, "kept: it is a proven gain"
 	}
 	f.say("%s on %s: %s", step.Change.Setting, step.Host, step.Why)
 	f.rec.Results.Steps = append(f.rec.Results.Steps, step)
 	return nil
 }
 
-// putBack says what a proof showed of a change that did not earn its place.
+// putBack says what a proof showed of a change that brings no gain.
 func putBack(p *model.Proof) string {
 	switch p.Effect {
 	case study.NoEffectAbove:
@@ -300,8 +303,8 @@ func putBack(p *model.Proof) string {
 	return p.Effect
 }
 
-// keep applies a change for good. The host gives itself back unless both ends
-// still answer afterwards.
+// keep applies a change for good. The host undoes it unless both ends still answer
+// afterwards.
 func (f *Fix) keep(ctx context.Context, end string, plan model.Plan) error {
 	k, err := f.keeper(end)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// prune takes out what was kept and is not needed beside what was kept later.
-// The last one was proved beside all the others and stays.
+// prune undoes kept changes that a later one made needless. The last one stays: it
+// was proved with all the others in force.
 func (f *Fix) prune(ctx context.Context, started time.Time) error {
 	steps := f.rec.Results.Steps
 	last := -1
@@ -76,13 +76,12 @@ func (f *Fix) pruneOne(ctx context.Context, i int) error {
 		f.rec.Results.Restored = false
 		return fmt.Errorf("take %s on %s out: %w", s.Change.Setting, s.Host, err)
 	}
-	s.Kept, s.Plan, s.Why = false, "", "taken out at the end: beside what was kept later the path does without it"
+	s.Kept, s.Plan, s.Why = false, "", "taken out at the end: with what was kept later the path is no slower without it"
 	f.say("%s on %s: %s", s.Change.Setting, s.Host, s.Why)
 	return nil
 }
 
-// needless: without the change the path is no slower, by more than nobody would
-// notice.
+// needless: without the change the path is not slower by Margin or more.
 func needless(p model.Proof) bool {
 	if p.CILow == nil || p.CIHigh == nil {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// foreignShare of the link may be others' traffic while we load it.
+	// foreignShare of the link may be foreign traffic while we load it.
 	foreignShare = 0.10
 	// foreignFloor: where the link's rate is not known the share is one of the
 	// most that was seen on the interface, but never less than this, which our

@@ -1,9 +1,8 @@
-// Package loop runs linerate's one loop over two hosts: look at both, compute
-// the ceiling, run the workload, name the limiter from what was observed,
-// change the one thing, prove the gain with interleaved pairs, put it back.
-// It only strings the rooms together: it knows no namespace, no fault and no
-// way to reach a host, keeps nothing on disk, and never learns what a lab has
-// put in place.
+// Package loop runs linerate's one loop over two hosts: read the facts of both,
+// compute the ceiling, run the workload, name the limiter from what was observed,
+// change one setting, prove the gain with interleaved pairs, put it back. It only
+// connects the rooms: it knows no namespace, no fault and no way to reach a host,
+// keeps nothing on disk, and does not know which fault a lab has injected.
 package loop
 
 import (
@@ -50,7 +49,7 @@ type Timing struct {
 	Diagnosis, DiagnosisWarmup time.Duration // the run that is judged
 	Pair, PairWarmup           time.Duration // each run of the proof
 	Pairs, AAPairs             int
-	Looks                      []int // pairs after which a proof may end; none: after Pairs alone
+	Looks                      []int // pairs after which a proof may end; none: after Pairs only
 }
 
 // DefaultTiming fits the whole loop into less than a minute: cubic takes more
@@ -72,14 +71,14 @@ type Loop struct {
 	Prove            bool
 	Operator         Operator
 	Seed             uint64 // of the proof's randomisation
-	// DeadMan has a host undo a change of the proof by itself when nobody did so
-	// in that time; 0: only changes that can cut the operator off.
+	// DeadMan is after how long a host undoes a change of the proof by itself; 0:
+	// it does so only with changes that can cut the operator off.
 	DeadMan  time.Duration
 	Now      func() time.Time
 	Progress func(step string)
 	Report   func(v model.Verdict) // called once, as soon as there is a verdict
 
-	climbs bool // what binds next is found out by removing what binds now
+	climbs bool // the next limiter is found by removing the present one
 	// over makes a run of the proof in another way than by the workload.
 	over func(ctx context.Context, label string) (model.Run, error)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // prove changes the one thing and measures what that gives, in interleaved
-// pairs. A limiter that neither linerate nor an operator can remove here is
-// left alone.
+// pairs. Where neither linerate nor an operator can remove the limiter, it does
+// nothing.
 func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	t, by := l.treatment(rec)
 	if t == nil {
@@ -82,7 +82,8 @@ func (l *Loop) pairs(ctx context.Context, o study.Options, t study.Treatment, m 
 // undoTimeout bounds an undo that must run although the study was cancelled.
 const undoTimeout = 10 * time.Second
 
-// treatment chooses who acts on the verdict; nil when nobody can.
+// treatment chooses who acts on the verdict, linerate or the operator; nil: neither
+// can.
 func (l *Loop) treatment(rec *Record) (interface {
 	study.Treatment
 	fmt.Stringer
@@ -174,7 +175,7 @@ func (t *settingTreatment) Undo(ctx context.Context) error {
 	return nil
 }
 
-// operatorTreatment lets somebody else act on the advice.
+// operatorTreatment has the operator act on the advice.
 type operatorTreatment struct {
 	operator Operator
 	limiter  model.LimiterID
@@ -202,8 +203,8 @@ var errNothingFound = errors.New("the operator followed the advice and found not
 // Undo implements study.Treatment.
 func (t *operatorTreatment) Undo(ctx context.Context) error { return t.operator.PutBack(ctx) }
 
-// checkRestored looks at both hosts again and compares every setting and
-// feature with what was read before anything was changed.
+// checkRestored reads both hosts again and compares every setting and feature with
+// what was read before the first change.
 func (l *Loop) checkRestored(ctx context.Context, rec *Record) error {
 	if len(rec.Results.Changes) == 0 {
 		return nil

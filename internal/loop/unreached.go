@@ -30,7 +30,7 @@ func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, b
 	if not.How != model.Forbidden && not.How != model.NoRoute {
 		other = l.back(ctx, rec, not.Unreached)
 	}
-	if err := l.look(ctx, rec.Facts); err != nil { // what was looked at before is a while ago
+	if err := l.look(ctx, rec.Facts); err != nil { // the first facts are some time old
 		l.say("%v; going by what was seen before", err)
 	}
 	kase := l.caseOf(rec, model.Run{})

@@ -110,7 +110,7 @@ func (w *Watch) loadOnce(ctx context.Context, c *Climb, spec load.Spec) (explain
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
-		res, err = c.alone(ctx, c.Receiver, spec, func(up worker.Event) error {
+		res, err = c.local(ctx, c.Receiver, spec, func(up worker.Event) error {
 			w.announce(c, spec, up.Alone)
 			run.Started, watch.PIDs = c.Now(), []int{up.PID}
 			stop, err = c.sample(ctx, map[string]measure.Watch{w.Host: watch}, each)

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,36 +9,29 @@ import (
 	"linerate/internal/stat"
 )
 
-// Margin is the ratio below which an effect is of no use to anybody: with the
-// whole interval inside, two states are called equivalent.
+// Margin is the smallest ratio worth having: two states whose whole interval lies
+// within it are called equivalent.
 const Margin = 1.02
 
 // Equivalent tells whether an interval of a log-ratio excludes every effect
 // larger than margin, a ratio above 1: the statement "no effect above 2%". An
-// interval that merely holds 0 says nothing of the kind.
+// interval that merely contains 0 does not show that.
 func Equivalent(lo, hi, margin float64) bool {
 	m := math.Log(margin)
 	return lo > -m && hi < m
 }
 
 // Holm adjusts the p-values of comparisons that were declared together, so that
-// the chance of one false finding among all of them is what one alone would
-// have (S. Holm, Scand. J. Statist. 6 (1979) 65). The order is kept.
+// the chance of any false finding among them is that of a single comparison
+// (S. Holm, Scand. J. Statist. 6 (1979) 65). The order is kept.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case p[a] < p[b]:
-			return -1
-		case p[a] > p[b]:
-			return 1
-		}
-		return a - b
-	})
-	out, most := make([]float64, len(p)), 0.0
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(p[a], p[b]), a-b) })
+	out := make([]float64, len(p))
+	most := 0.0
 	for rank, i := range order {
 		most = max(most, min(1, p[i]*float64(len(p)-rank)))
 		out[i] = most
@@ -60,8 +54,8 @@ func Smallest(spread float64, blocks int, alpha float64) float64 {
 }
 
 // Gate is the rule of the older protocol: a case counts when its runs agree.
-// Runs are made again until they do, which hides what the path really varies by;
-// it is here to be compared with.
+// Repeating runs until they do hides how much the path varies, so the gate serves
+// for comparison only.
 type Gate struct {
 	Runs   int     // that must agree
 	RSD    float64 // their largest standard deviation over their mean
@@ -93,7 +87,8 @@ func (g Gate) Apply(runs []float64) (Gated, error) {
 		if len(group) < g.Runs {
 			break
 		}
-		m, rsd := spreadOf(group)
+		m := stat.Mean(group)
+		rsd := stat.Deviation(group) / m
 		if rsd <= g.RSD {
 			out.Kept, out.Mean, out.RSD, out.Passed = group, m, rsd, true
 			return out, nil
@@ -101,15 +96,4 @@ func (g Gate) Apply(runs []float64) (Gated, error) {
 		out.Discarded = append(out.Discarded, group)
 	}
 	return out, nil
-}
-
-// spreadOf returns the mean and the relative standard deviation (n-1) of x;
-// a mean of 0 has no relative one.
-func spreadOf(x []float64) (m, rsd float64) {
-	m = stat.Mean(x)
-	sum := 0.0
-	for _, v := range x {
-		sum += (v - m) * (v - m)
-	}
-	return m, math.Sqrt(sum/float64(len(x)-1)) / m
 }

@@ -11,7 +11,7 @@ import (
 type Factor struct {
 	Name   string
 	Levels []string
-	// Hard: every change of it costs a reboot, a link flap or a pair of hands.
+	// Hard: every change of it takes a reboot, a link flap or an operator.
 	Hard bool
 }
 
@@ -165,7 +165,7 @@ func checkFactors(factors []Factor) error {
 
 // MainEffects returns, for each factor of two levels, the mean outcome of the
 // cases with level 1 less that of the cases with level 0; on log goodput its
-// exponential is the ratio that the factor brings. outcomes stand beside cases.
+// exponential is the ratio that the factor brings. outcomes[i] is of cases[i].
 func MainEffects(cases []Case, outcomes []float64) ([]float64, error) {
 	if len(cases) == 0 || len(cases) != len(outcomes) {
 		return nil, fmt.Errorf("compute effects: %d outcomes of %d cases", len(outcomes), len(cases))

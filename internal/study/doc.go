@@ -2,8 +2,8 @@
 //
 // A pair is one run without and one run with the treatment, close in time and
 // in random order, so that drift of the path hits both alike. The number of
-// pairs is fixed before the first run and nobody looks in between: testing
-// after every pair finds an "effect" of nothing in a third of all studies.
+// pairs is fixed before the first run and no test is made in between: testing
+// after every pair finds an effect where there is none in a third of all studies.
 // Before the pairs, an A/A check runs pairs that do not differ at all and so
 // shows what the path does by itself.
 //
@@ -13,8 +13,8 @@
 // a pair's log-ratio is as likely to be x as -x, which random order within
 // identical pairs gives. No normal distribution is assumed.
 //
-// A study of many factors may end sooner, at looks that are planned before it
-// begins: Sequence spends one error rate over them.
+// A study of many factors may end sooner, at interim analyses ("looks") that are
+// planned before it begins: Sequence spends one error rate over them.
 //
 // The statistics are pure. RunPairs drives the runs, but how a run is measured
 // and how a treatment is applied is given to it. The package refuses to test

@@ -18,9 +18,8 @@ const (
 // RunLooks runs the A/A pairs, then pairs up to each planned look, as RunPairs
 // does, and ends at the first look that shows an effect or excludes every effect
 // beyond Margin. The looks are those of seq, fixed before the first run; Pairs of
-// the options is not used. Where a run moved nothing no ratio exists: the looks
-// are then at differences, and none excludes anything. On an error there is no
-// proof.
+// the options is not used. Where a run moved nothing no ratio exists: the looks then
+// test differences, and none excludes an effect. On an error there is no proof.
 func RunLooks(ctx context.Context, o Options, seq Sequence, t Treatment, m Measure) (model.Proof, error) {
 	if len(seq.Looks) == 0 {
 		return model.Proof{}, fmt.Errorf("run study: no look is planned")
@@ -87,7 +86,9 @@ func ProveAt(s Series, seq Sequence) (model.Proof, error) {
 		if err != nil {
 			return model.Proof{}, err
 		}
-		p.Ratio, p.CILow, p.CIHigh = exp(stat.Mean(logs)), exp(lo), exp(hi)
+		p.Ratio = Exp(stat.Mean(logs))
+		p.CILow = Exp(lo)
+		p.CIHigh = Exp(hi)
 		if !d.Rejected && Equivalent(lo, hi, Margin) {
 			p.Effect = NoEffectAbove
 		}

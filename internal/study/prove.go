@@ -38,7 +38,7 @@ type Series struct{ Pairs, AA []Pair }
 // The effect is a gain or a loss when p <= Alpha and the interval of the ratio
 // does not contain 1; "no effect" means that these pairs show none. Where a
 // run moved nothing no ratio exists: Ratio and the interval are nil and the
-// test is made on differences. It refuses series that no study leaves behind:
+// test is made on differences. It refuses series that no study produces:
 // no pair, more than MaxPairs, a goodput that is negative or not a number.
 func Prove(s Series) (model.Proof, error) {
 	p, err := describe(s, MaxPairs)
@@ -98,9 +98,10 @@ func goodput(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // proveRatio fills ratio, interval, p and effect from log-ratios.
 func proveRatio(p *model.Proof, logs []float64) {
 	p.P = SignFlip(logs)
-	p.Ratio = exp(stat.Mean(logs))
+	p.Ratio = Exp(stat.Mean(logs))
 	lo, hi := Interval(logs, Alpha)
-	p.CILow, p.CIHigh = exp(lo), exp(hi)
+	p.CILow = Exp(lo)
+	p.CIHigh = Exp(hi)
 	switch {
 	case p.P > Alpha:
 	case lo > 0:
@@ -146,7 +147,7 @@ func checkAA(p *model.Proof, aa []Pair) {
 		return
 	}
 	p.AAP = SignFlip(logs)
-	p.AARatio = exp(stat.Mean(logs))
+	p.AARatio = Exp(stat.Mean(logs))
 	if p.AAP <= Alpha || math.Abs(*p.AARatio-1) > aaTolerance {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("identical runs differ by a factor of %.3g: something changes the path while it is measured", *p.AARatio))
 	}
@@ -169,11 +170,11 @@ func logRatios(pairs []Pair) ([]float64, bool) {
 	return logs, true
 }
 
-// exp returns e^x, or nil where that is no finite number above 0: JSON has no
+// Exp returns e^x, or nil where that is no finite number above 0: JSON has no
 // infinity, and an unbounded end of an interval is an absent one.
-func exp(x float64) *float64 {
+func Exp(x float64) *float64 {
 	v := math.Exp(x)
-	if v == 0 || math.IsInf(v, 0) {
+	if v == 0 || !stat.Finite(v) {
 		return nil
 	}
 	return &v

@@ -64,8 +64,8 @@ func NewSequence(alpha float64, seed uint64, blocks ...int) (Sequence, error) {
 }
 
 // SequenceAlpha is the error rate that a study with looks spends. It is a little
-// below Alpha, since the assumption never holds to the last digit: an order that
-// is balanced within a stage is no row of independent coins.
+// below Alpha, since the assumption holds only nearly: an order that is balanced
+// within a stage is not a series of independent coin tosses.
 const SequenceAlpha = 0.045
 
 // PlannedBlocks are the looks of a study by default.
@@ -106,11 +106,11 @@ func (s Sequence) Interval(logRatios []float64) (lo, hi float64, err error) {
 	}
 	centre := stat.Mean(logRatios)
 	rejects := func(mu float64) bool { return s.p(logRatios, mu, k) <= s.Looks[k].Spent }
-	// Beyond every value all signs agree: nothing is farther out.
+	// A shift beyond every value gives all of them one sign: no sum is farther out.
 	reach := 1.01*maxAbs(shifted(logRatios, centre)) + tie
 	lo, hi = edge(centre, centre-reach, rejects), edge(centre, centre+reach, rejects)
-	// Drawn patterns leave the edges uncertain by a hair: where the hair is
-	// about 0, the test decides on which side of it the interval ends.
+	// Drawn patterns leave the edges slightly uncertain: where an edge is that close
+	// to 0, the test of 0 decides on which side of it the interval ends.
 	if lo <= 0 && hi >= 0 && rejects(0) {
 		if centre > 0 {
 			return math.SmallestNonzeroFloat64, hi, nil
@@ -166,8 +166,8 @@ func (s Sequence) p(values []float64, mu float64, k int) float64 {
 	return 1
 }
 
-// extend adds every pattern of signs of next to every sum, or as many random
-// ones as are drawn where they are too many.
+// extend adds every pattern of signs of next to every sum; where that gives too
+// many sums, it draws Draws of them.
 func (s Sequence) extend(sums, next []float64, rng *rand.Rand) (out []float64, drawn bool) {
 	if len(next) <= 12 && len(sums)<<len(next) <= maxExact {
 		t := total(next)
@@ -193,8 +193,8 @@ func (s Sequence) extend(sums, next []float64, rng *rand.Rand) (out []float64, d
 	return out, true
 }
 
-// farther counts the sums at least as far from zero as t; of drawn ones, the
-// observed is one more.
+// farther counts the sums at least as far from zero as t; the observed sum is
+// counted in addition to drawn ones.
 func farther(sums []float64, t, zero float64, drawn bool) float64 {
 	n := 0.0
 	if drawn {
@@ -208,8 +208,8 @@ func farther(sums []float64, t, zero float64, drawn bool) float64 {
 	return n
 }
 
-// reject takes the farthest sums away, whole groups of equals, as long as they
-// are at most so many.
+// reject removes the sums that are farthest from zero, at most so many, and equal
+// ones only together.
 func reject(sums []float64, most, zero float64) (int, []float64) {
 	far := make([]float64, len(sums))
 	for i, v := range sums {

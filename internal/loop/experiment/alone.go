@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,17 @@ import (
 	"linerate/internal/study/file"
 )
 
-// Times that a load without a peer gets beyond its own: for a file to be opened on
-// a mount whose server is slow, and for what is out at the end.
+// Times that a load without a peer gets beyond its own: to open a file on a mount
+// whose server is slow, and to finish the requests in flight at the end.
 const (
 	aloneGrace = 15 * time.Second
 	stopTime   = 5 * time.Second
 	// sampleAlone is how often its hosts are sampled. There are no connections to
-	// watch, the load counts by itself, and on a slow host a look costs what the
-	// load needs.
+	// watch, the load counts its own work, and on a slow host a sample takes CPU that
+	// the load needs.
 	sampleAlone = 500 * time.Millisecond
-	// cachedShare of what was read may come from the page cache unsaid, as in the
-	// results of load.
+	// cachedShare of what was read may come from the page cache without a warning, as
+	// in the results of load.
 	cachedShare = 0.05
 )
 
@@ -73,7 +74,7 @@ func (x *Experiment) measureAlone(ctx context.Context, label string, w model.Stu
 	return m, nil
 }
 
-// taskOf is what the worker of a workload without a peer is told.
+// taskOf is the worker's task for a workload without a peer.
 func taskOf(w model.StudyWorkload, seed uint64) (worker.Task, error) {
 	s := &load.Spec{Duration: w.Duration}
 	t := worker.Task{Load: s, Deadline: 2*(w.Warmup+w.Duration) + 2*aloneGrace}
@@ -110,7 +111,7 @@ func readyFor(w model.StudyWorkload) time.Duration {
 	return aloneGrace
 }
 
-// make brings the load of one host up, waits for the others, and makes it.
+// make prepares the load of one host, waits for the other hosts, and runs it.
 func (a *aloneRun) make(ctx context.Context, task worker.Task, ready time.Duration, together *barrier) (err error) {
 	up, cancel := context.WithTimeoutCause(ctx, ready, fmt.Errorf("not ready within %v: is its server or disk gone?", ready))
 	defer cancel()
@@ -121,10 +122,7 @@ func (a *aloneRun) make(ctx context.Context, task worker.Task, ready time.Durati
 	if err != nil {
 		return fmt.Errorf("prepare the load on %s: %w", a.host.Name, err)
 	}
-	pid := e.PID
-	if pid == 0 {
-		pid = a.worker.PID()
-	}
+	pid := cmp.Or(e.PID, a.worker.PID())
 	if a.stop, err = a.host.agent.StartSampling(up, measure.Watch{PIDs: []int{pid}}, sampleAlone); err != nil {
 		return fmt.Errorf("sample %s: %w", a.host.Name, err)
 	}
@@ -202,8 +200,8 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 	return v
 }
 
-// cached says of a run that its data came from its own host. It counts all the same:
-// that may be what is compared.
+// cached warns that the data of a run came from its own host. The run counts all the
+// same: the cache may be what is compared.
 func (a *aloneRun) cached(run *model.StudyRun, share *float64) {
 	if share == nil || *share <= cachedShare {
 		return
@@ -238,11 +236,11 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 	return f.Mean
 }
 
-// Rehearse has a host get ready for a workload that only reads files or devices,
-// or records, and lets go of it before anything is read or recorded: what the host cannot make is then
-// known before a study begins. A *load.RefusedError says why it cannot; workloads
-// over TCP, and those that write before they begin or over what is there, are not
-// rehearsed.
+// Rehearse has a host prepare a workload that only reads files or devices, or
+// records, and stops it before anything is read or recorded, so that a workload which
+// the host cannot run is known before a study begins. A *load.RefusedError says why it
+// cannot; workloads over TCP, and those that write before they begin or over existing
+// data, are not rehearsed.
 func Rehearse(ctx context.Context, host interface {
 	StartWorker(ctx context.Context, t worker.Task) (measure.Worker, error)
 }, w model.StudyWorkload) error {

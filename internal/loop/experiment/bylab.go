@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"linerate/internal/model"
@@ -10,18 +11,18 @@ import (
 	"linerate/internal/study/file"
 )
 
-// byLab tells whether the lab makes a layer, and not hands.
+// byLab tells whether the lab makes a layer, and not the operator.
 func (x *Experiment) byLab(l layer) bool { return x.Lab != nil && file.ByLab(x.File, l.level) }
 
 // labName is the name under which the lab keeps a layer. It begins with the study's
 // id, as the ids of plans do.
 func (x *Experiment) labName(l layer) string { return x.ID + "-" + l.key }
 
-// makeByLab has the lab make a layer, and goes on only when that is seen: by the
-// fact that the file names, or else by what the lab says is made. A lab that cannot
-// make it, or a fact that does not follow, is a treatment that cannot be had.
+// makeByLab has the lab make a layer, and verifies it by the fact that the file
+// names, if it names one. A lab that cannot make it, or a fact that does not follow,
+// is a treatment that cannot be had.
 func (x *Experiment) makeByLab(ctx context.Context, l layer) error {
-	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	name := l.name()
 	if err := x.Record.Put(store.StudyEntry{Kind: store.StudyAsked, At: x.Now(), Factor: l.factor, Level: l.level.Name, Why: "of the lab: " + strings.Join(l.level.Lab, " ")}); err != nil {
 		return &recordError{err}
 	}
@@ -42,8 +43,8 @@ func (x *Experiment) makeByLab(ctx context.Context, l layer) error {
 	return err
 }
 
-// seenOfLab sees by a fact that the lab did what it was asked for; without a fact
-// the lab's word has to do.
+// seenOfLab verifies by a fact what the lab has made; without a fact it trusts the
+// lab.
 func (x *Experiment) seenOfLab(ctx context.Context, name string, v *model.StudyVerify) error {
 	if v == nil {
 		return nil
@@ -55,11 +56,10 @@ func (x *Experiment) seenOfLab(ctx context.Context, name string, v *model.StudyV
 	return err
 }
 
-// takeBackByLab has the lab take a layer back.
 func (x *Experiment) takeBackByLab(ctx context.Context, l layer) error {
 	defer x.forget()
 	if err := x.Lab.TakeBack(ctx, x.labName(l)); err != nil {
-		return fmt.Errorf("take back %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), err)
+		return fmt.Errorf("take back %s: %w", l.name(), err)
 	}
 	return nil
 }
@@ -85,8 +85,8 @@ func (x *Experiment) clearLab(ctx context.Context) error {
 	return nil
 }
 
-// anewBase looks at the hosts after hands, or the lab, were at them: what ports and
-// boots are from then on is what runs are held against.
+// anewBase reads the hosts after the operator, or the lab, has changed them: later
+// runs are compared with these ports and boots.
 func (x *Experiment) anewBase(ctx context.Context) error {
 	for _, h := range x.Hosts {
 		f, err := h.agent.Facts(ctx)
@@ -100,18 +100,7 @@ func (x *Experiment) anewBase(ctx context.Context) error {
 
 // TakesLab tells whether the lab makes anything of a study.
 func TakesLab(f model.StudyFile) bool {
-	some := func(ls []model.StudyLevel) bool {
-		for _, l := range ls {
-			if file.ByLab(f, l) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, x := range f.Factors {
-		if some(x.Levels) {
-			return true
-		}
-	}
-	return some(f.Baseline)
+	byLab := func(l model.StudyLevel) bool { return file.ByLab(f, l) }
+	return slices.ContainsFunc(f.Baseline, byLab) ||
+		slices.ContainsFunc(f.Factors, func(x model.StudyFactor) bool { return slices.ContainsFunc(x.Levels, byLab) })
 }

@@ -16,8 +16,8 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// keepWithin is how long a host waits for the word that what is to be kept left
-// it reachable.
+// keepWithin is how long a host waits to be told that it is still reachable after a
+// change that is to be kept.
 const keepWithin = time.Minute
 
 // change makes a layer on all its hosts. With an error some may be changed: the
@@ -58,7 +58,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 // refused tells a host that answers that it cannot make a change from one that
 // does not answer.
 func (x *Experiment) refused(ctx context.Context, m made, l layer, err error) error {
-	err = fmt.Errorf("set %s on %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), m.host.Name, err)
+	err = fmt.Errorf("set %s on %s: %w", l.name(), m.host.Name, err)
 	var not *tune.NotInForceError
 	if errors.As(err, &not) {
 		return &notInForceError{why: err.Error()}
@@ -128,13 +128,13 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 		if !r.Change && (r.To == "" || r.To != r.Now) {
 			return model.Plan{}, &notInForceError{why: fmt.Sprintf("set %s on %s: %s", r.Setting, h.Name, r.Why)}
 		}
-		rows[i].Why, rows[i].Source = "study "+x.File.Name+": "+strings.TrimSpace(l.factor+" "+l.level.Name), ""
+		rows[i].Why, rows[i].Source = "study "+x.File.Name+": "+l.name(), ""
 	}
 	return tune.NewPlan(fmt.Sprintf("%s-%d", x.ID, x.plans), f, within, rows)
 }
 
-// rowsOf are the rows of a plan, worked out once for the same values on a host in the
-// same state: that reads the whole catalogue.
+// rowsOf are the rows of a plan, made once for the same values on a host in the same
+// state, since making them reads the whole catalogue.
 func (x *Experiment) rowsOf(h *Host, sets []profile.Set, s profile.Subject, now map[profile.Ask]profile.Reading) []profile.Row {
 	key := fmt.Sprint(h.Name, sets, s.Path, now) // fmt prints maps in the order of their keys
 	if x.rows == nil {
@@ -181,8 +181,8 @@ func (x *Experiment) note(l layer, m made) {
 	}
 }
 
-// whole sees to it that a change of the MTU is made on both ends of every path,
-// and that what both then send gets through.
+// whole checks that a change of the MTU is made on both ends of every path, and that
+// packets of the new size get through both ways.
 func (x *Experiment) whole(ctx context.Context, l layer) error {
 	touched := map[*Host]bool{}
 	for _, m := range l.made {
@@ -243,8 +243,8 @@ func nicAt(f *model.Facts, addr netip.Addr) *model.NIC {
 	return nil
 }
 
-// stillInForce reads every value that was changed once more: a host may have
-// undone it, or somebody changed it during the run.
+// stillInForce reads every changed value once more: the host may have undone it, or
+// another program or user changed it during the run.
 func (x *Experiment) stillInForce(ctx context.Context) error {
 	for _, l := range x.stack {
 		for _, m := range l.made {
@@ -257,7 +257,7 @@ func (x *Experiment) stillInForce(ctx context.Context) error {
 					return fmt.Errorf("read %s of %s after the run: %w", c.Setting, m.host.Name, err)
 				}
 				if !sameValue(v, c.To) {
-					return fmt.Errorf("%s of %s was %q during the study and %q after the run: somebody changed it", c.Setting, m.host.Name, c.To, v)
+					return fmt.Errorf("%s of %s was %q during the study and %q after the run: something else changed it", c.Setting, m.host.Name, c.To, v)
 				}
 			}
 		}

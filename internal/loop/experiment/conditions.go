@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// foreignShare of what an interface carries, or of its link, may be others'
-	// traffic during a run: half of the smallest effect that is of use (2%).
+	// foreignShare of what an interface carries, or of its link, may be foreign
+	// traffic during a run: half of the smallest effect worth having (2%).
 	foreignShare = 0.01
 	// foreignFloor is what a login and our own samples may need.
 	foreignFloor = 5 * unit.Mbit
 	// sampleSkew is how far apart the parts of one sample may be read.
 	sampleSkew = 10 * time.Millisecond
-	// risingErrors on an interface during a run are a cable's, or a port's. Drops
-	// are not counted here: they may be the treatment's doing.
+	// risingErrors on an interface during a run point to a cable or a port. Drops are
+	// not counted here: the treatment may cause them.
 	risingErrors = 10
 	// stolenShare of a host's time given to other machines by its hypervisor, and
 	// foreignCPU of it taken by programs that are not ours.
@@ -42,8 +42,8 @@ const (
 	loopbackName = "lo"
 )
 
-// ready looks at every host before a run: up, the same kernel as before, and its
-// ports as fast as they were.
+// ready checks every host before a run: it is up, has not been restarted, and its
+// ports are as fast as they were.
 func (x *Experiment) ready(ctx context.Context) error {
 	errs := make([]error, len(x.Hosts))
 	var wg sync.WaitGroup
@@ -56,7 +56,7 @@ func (x *Experiment) ready(ctx context.Context) error {
 			}
 			h.last = f
 			if h.warm, err = h.agent.Thermal(ctx); err != nil {
-				errs[i] = fmt.Errorf("look how warm %s is: %w", h.Name, err)
+				errs[i] = fmt.Errorf("read the temperature of %s: %w", h.Name, err)
 				return
 			}
 			errs[i] = sound(h.Name, h.base, f)
@@ -79,7 +79,7 @@ func sound(name string, first, now *model.Facts) error {
 	for _, was := range first.NICs {
 		n, ok := is[was.Device]
 		if !was.Up || len(was.Addrs) == 0 {
-			continue // no port of the study's
+			continue // not a port of the study
 		}
 		a, known := was.Speed.Get()
 		b, stillKnown := n.Speed.Get()
@@ -126,10 +126,10 @@ type clockSeen struct {
 	at time.Time
 }
 
-// clock doubts a host's clock: what is counted per second rests on it.
+// clock says what speaks against a host's clock: rates rest on it.
 func (x *Experiment) clock(host string, c model.Clock) (why []string) {
 	if c.Drift != nil && c.DriftError != nil && math.Abs(*c.Drift)-*c.DriftError > clockDrift {
-		why = append(why, fmt.Sprintf("the clock of %s went wrong by %.0f ppm during the run", host, *c.Drift))
+		why = append(why, fmt.Sprintf("the clock of %s drifted by %.0f ppm during the run", host, *c.Drift))
 	}
 	was, ok := x.clocks[host]
 	x.clocks[host] = clockSeen{c, x.Now()}
@@ -140,12 +140,12 @@ func (x *Experiment) clock(host string, c model.Clock) (why []string) {
 	return why
 }
 
-// traffic doubts an interface: its errors rise, or it carries what is not ours.
+// traffic says what speaks against an interface: rising errors or foreign traffic.
 func (m *work) traffic(h *Host) (why []string) {
 	nic := m.links[h]
 	samples := m.samplesOf(h)
 	if nic == nil || nic.Name == loopbackName || len(samples) < 2 {
-		return nil // what the loopback carries it counts twice, and nobody else's wire is in it
+		return nil // the loopback counts its bytes twice, and is no link that others use
 	}
 	first, ok1 := countOf(samples[0], nic.Name)
 	last, ok2 := countOf(samples[len(samples)-1], nic.Name)
@@ -162,9 +162,8 @@ func (m *work) traffic(h *Host) (why []string) {
 	// Each pair is sampled by itself, a moment before or after the interface.
 	apart := unit.BitRate((2*float64(len(m.pairs)-1)*sampleEvery.Seconds() + sampleSkew.Seconds()) / span)
 	limit := max(foreignFloor, foreignShare*max(carried, nic.Speed.Or(0))) + apart*carried
-	// Virtual interfaces count super-packets with one header, so that our own
-	// headers are overrated by at most a twentieth: foreign is what is left all the
-	// same.
+	// Virtual interfaces count super-packets with one header, so our own headers are
+	// overestimated by at most a twentieth; the rest is foreign all the same.
 	foreign := max(per(last.RxBytes-first.RxBytes-in), per(last.TxBytes-first.TxBytes-out))
 	if foreign > limit {
 		why = append(why, fmt.Sprintf("%v of other traffic on %s of %s", foreign, nic.Name, h.Name))
@@ -214,11 +213,11 @@ func headerOf(a netip.Addr) int64 {
 	return headerV6
 }
 
-// cpu doubts a host whose time went elsewhere. Hosts that share a kernel show the
-// time of all of them, and of whatever else is on that machine: nothing can be
-// said of one. What reads a mount or a disk has threads of the kernel working for it,
-// which nothing tells from those that work for others: there only programs count, by
-// the time that they spend outside the kernel.
+// cpu says what speaks against a host whose CPU time other work took. Hosts that
+// share a kernel show the time of the whole machine, which says nothing of one host. A
+// reader of a mount or a disk has kernel threads working for it, which cannot be told
+// from those that work for others: there only programs count, by the time that they
+// spend outside the kernel.
 func (m *work) cpu(h *Host) (why []string) {
 	samples := m.samplesOf(h)
 	if m.oneKernel() || len(samples) < 2 {

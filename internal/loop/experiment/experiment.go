@@ -70,14 +70,14 @@ type Operator interface {
 	Do(ctx context.Context, instruct string) (done bool, err error)
 }
 
-// Lab changes in a lab what hands change elsewhere. What it makes it keeps by the
-// name that it was made under, so that a study which was killed finds it again.
+// Lab does the operator's work where the hosts are a lab's. It keeps each change
+// under a name, so that a study which was killed finds it again.
 type Lab interface {
-	// Make makes a change in the words of the file; nothing where it is made.
+	// Make makes a change in the words of the file, unless it is made already.
 	Make(ctx context.Context, name string, words []string) error
-	// Made are the names of what is made.
+	// Made are the names of the changes in force.
 	Made(ctx context.Context) ([]string, error)
-	// TakeBack takes back what was made under a name; nothing where it is not made.
+	// TakeBack undoes the change of a name, if it is in force.
 	TakeBack(ctx context.Context, name string) error
 }
 
@@ -89,22 +89,21 @@ type Experiment struct {
 	Hosts    []*Host
 	Director Director
 	Record   Record
-	Operator Operator // nil: nobody is there, and what takes hands is not tried
+	Operator Operator // nil: there is none, and a level that needs one is not tried
 	Lab      Lab      // nil: the hosts are not those of one lab
 	// Route is the data path between two hosts of the study, by their names.
 	Route func(ctx context.Context, from, to *Host) (a, b netip.Addr, err error)
 	Now   func() time.Time
 	Say   func(what string)
-	// After gets every run once it is on record; nil: nobody does.
+	// After is called with every run once it is on record; may be nil.
 	After func(r model.StudyRun)
-	// Past is what is on record of a study that is taken up again.
+	// Past is the record of a study that is resumed.
 	Past *store.StudyPast
-	// Anew goes on although the hosts are not what they were: what was measured
-	// before does not count any more.
+	// Anew goes on although the hosts have changed: earlier runs then do not count.
 	Anew bool
 
 	runs      []model.StudyRun // on record
-	told      []model.StudyRun // of them those that the director is told of
+	past      []model.StudyRun // earlier runs that the director gets when a study is resumed
 	stack     []layer
 	plans     int
 	routes    map[[2]string][2]netip.Addr
@@ -112,15 +111,15 @@ type Experiment struct {
 	originals map[place]string // what settings were before the study changed them
 	clocks    map[string]clockSeen
 	skipped   map[string]bool          // operator levels that are not going to be made
-	waited    time.Duration            // for hands, during this run: no time of the budget
-	patience  time.Duration            // with a host that does not answer; 0: redialTime
+	waited    time.Duration            // for the operator, during this run: not charged to the budget
+	patience  time.Duration            // how long a host may not answer; 0: redialTime
 	rows      map[string][]profile.Row // worked out before
 }
 
 // Outcome is what a study came to.
 type Outcome struct {
 	Runs  []model.StudyRun
-	Facts map[string]*model.Facts // of the first look, by Host.At
+	Facts map[string]*model.Facts // before the first change, by Host.At
 	// Reverted are the changes that were made; all were put back where Restored.
 	Reverted []model.StudyAdvice
 	Restored bool
@@ -128,9 +127,9 @@ type Outcome struct {
 	Ended    string
 }
 
-// maxInARow runs that do not count, one after the other, end a study: what keeps
-// them from counting does not go away by itself. The director gives a level up
-// after five, so that these are of three at least.
+// maxInARow runs that do not count, one after the other, end a study: their cause
+// does not go away by itself. The director gives a level up after five, so these are
+// of three levels at least.
 const maxInARow = 12
 
 // restoreTime bounds putting everything back, which also happens after the study
@@ -138,13 +137,15 @@ const maxInARow = 12
 const restoreTime = 2 * time.Minute
 
 // Run makes the study. The outcome is never nil and holds all runs on record.
-// However it ends, every change was undone and compared with the first look,
-// unless Restored is false; Left says what is not as it was.
+// However it ends, every change was undone and the hosts compared with the facts of
+// the beginning, unless Restored is false; Left says what differs.
 //
 // Errors: *ChangedHostError, a study that is cancelled, runs that never count, a
 // host that cannot be reached any more, a record that cannot be written.
 func (x *Experiment) Run(ctx context.Context) (out *Outcome, err error) {
-	x.routes, x.skipped, x.clocks = map[[2]string][2]netip.Addr{}, map[string]bool{}, map[string]clockSeen{}
+	x.routes = map[[2]string][2]netip.Addr{}
+	x.skipped = map[string]bool{}
+	x.clocks = map[string]clockSeen{}
 	out = &Outcome{Facts: map[string]*model.Facts{}}
 	defer x.hangUp()
 	defer func() { err = x.conclude(ctx, out, err) }()
@@ -186,7 +187,7 @@ func (x *Experiment) drive(ctx context.Context) (ended string, err error) {
 	}
 }
 
-// keep writes a run down and has the director know of it.
+// keep records a run and passes it to the director.
 func (x *Experiment) keep(run model.StudyRun) error {
 	if err := x.Record.Put(store.StudyEntry{Kind: store.StudyRan, At: x.Now(), Run: &run}); err != nil {
 		return err
@@ -201,13 +202,13 @@ func (x *Experiment) keep(run model.StudyRun) error {
 	return nil
 }
 
-// settled tells whether a run failed for what its level is: it is not made again.
+// settled tells whether a run failed because of its level: it is not repeated.
 func (x *Experiment) settled(r model.StudyRun) bool {
 	return r.Effective != nil && !*r.Effective || x.skipped[r.Factor+" "+r.Level]
 }
 
-// one makes one run, whatever becomes of it. The error is for the study as a
-// whole: it cannot go on.
+// one makes one run, which may fail. An error is of the study as a whole, which
+// cannot go on.
 func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRun, error) {
 	run.N = len(x.runs) + 1
 	run.Label, run.Started, x.waited = fmt.Sprintf("run %d", run.N), x.Now(), 0
@@ -236,8 +237,8 @@ func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRu
 	return run, x.recover(ctx)
 }
 
-// attempt puts the hosts into the state of a run and makes it. What it returns
-// keeps the run from counting.
+// attempt puts the hosts into the state of a run and makes it. A run with an error
+// does not count.
 func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
 	want, w, err := x.wanted(run)
 	if err != nil {
@@ -280,9 +281,9 @@ func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
 	return nil
 }
 
-// refusedLoad tells a load that a host cannot make from one that went wrong. Where
-// the level changes the load that is what the level came to; the baseline's load is
-// the study's, which cannot go on without it.
+// refusedLoad tells a load that a host cannot make from one that went wrong. If the
+// level changes the load, the level cannot be had; without the baseline's load the
+// study cannot go on.
 func (x *Experiment) refusedLoad(run *model.StudyRun, err error) error {
 	var no *load.RefusedError
 	if !errors.As(err, &no) {
@@ -307,8 +308,8 @@ func (e *recordError) Error() string { return e.err.Error() }
 // Unwrap implements errors.Is.
 func (e *recordError) Unwrap() error { return e.err }
 
-// notInForceError: the treatment of a run cannot be had, or, where it is skipped,
-// nobody is there to make it.
+// notInForceError: the treatment of a run cannot be had or, where it is skipped, no
+// operator makes it.
 type notInForceError struct {
 	why           string
 	skipped       bool

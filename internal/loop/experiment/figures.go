@@ -53,7 +53,7 @@ func (m *work) fill(run *model.StudyRun, w model.StudyWorkload) {
 	}
 }
 
-// client is the one of the many in pair i.
+// client is the host of pair i on the side that has several.
 func (m *work) client(i int) string {
 	if m.pairs[0].from == m.pairs[1].from {
 		return m.pairs[i].to.Name
@@ -106,9 +106,8 @@ func (m *work) retransmitted(warmup time.Duration) *float64 {
 
 type connKey struct{ local, remote netip.AddrPort }
 
-// coresOf is the busy share of each core after the warm-up, of all together, and
-// the part of that in interrupts. Time that a hypervisor gave to others is not
-// busy.
+// coresOf is the busy share of each core after the warm-up, of all together, and the
+// share of interrupts. Time that a hypervisor gave to other guests is not busy.
 func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, busy, irq float64, ok bool) {
 	var first, last *model.Sample
 	for i, s := range samples {
@@ -151,8 +150,8 @@ func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, bus
 
 func usedOf(c model.CPUTime) time.Duration { return c.User + c.System + c.SoftIRQ + c.IRQ }
 
-// oneKernel tells whether several hosts run on one kernel: what each shows of its
-// cores is then of all of them.
+// oneKernel tells whether several hosts run on one kernel: each then shows the cores
+// of the whole machine.
 func (m *work) oneKernel() bool {
 	seen := map[string]bool{}
 	for _, h := range m.hosts() {

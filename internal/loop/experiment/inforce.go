@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +23,9 @@ const (
 const sysctlTCP = "linux.sysctl.net.ipv4.tcp_"
 
 // inForce tells whether the connections of a run show the treatment, as far as
-// connections show it: that a value reads back as it was written says nothing of
-// what the kernel, or the application, does with it. With false it says why; the
-// treatment then did not take place, whatever the outcome.
+// connections can show it: a value that reads back as written need not be what the
+// kernel, or the application, uses. With false it says why; the treatment then did not
+// take place, whatever the outcome.
 func (x *Experiment) inForce(m *work, w model.StudyWorkload, run *model.StudyRun) (bool, string) {
 	if len(m.runs) == 0 {
 		return true, ""
@@ -43,12 +44,12 @@ func (x *Experiment) inForce(m *work, w model.StudyWorkload, run *model.StudyRun
 			}
 		}
 	}
-	why = append(why, m.asAsked(w)...)
+	why = append(why, m.asSpecified(w)...)
 	slices.Sort(why)
 	return len(why) == 0, strings.Join(slices.Compact(why), "; ")
 }
 
-// shows says what speaks against a change on the connections of its host.
+// shows says where the connections of a host contradict a change.
 func (m *work) shows(h *Host, c model.Change, w model.StudyWorkload) (against []string) {
 	for i, p := range m.pairs {
 		if p.from != h && p.to != h {
@@ -63,7 +64,7 @@ func (m *work) shows(h *Host, c model.Change, w model.StudyWorkload) (against []
 	return against
 }
 
-// shown is what a connection shows against a change; empty: nothing.
+// shown says how a connection contradicts a change; empty: it does not.
 func shown(conn model.Conn, c model.Change, sends bool, w model.StudyWorkload) string {
 	switch strings.TrimPrefix(c.Setting, sysctlTCP) {
 	case "congestion_control":
@@ -126,8 +127,8 @@ func lastNumber(value string) (int64, bool) {
 	return n, err == nil
 }
 
-// asAsked says where the connections are not what the workload asked for.
-func (m *work) asAsked(w model.StudyWorkload) (against []string) {
+// asSpecified says where the connections are not what the workload specifies.
+func (m *work) asSpecified(w model.StudyWorkload) (against []string) {
 	for i, p := range m.pairs {
 		if n := len(tcp.Summarise(m.runs[i]).Streams); n > 0 && n != max(1, w.Streams) {
 			against = append(against, fmt.Sprintf("%s made %d connections, not %d", p.from.Name, n, max(1, w.Streams)))
@@ -149,7 +150,7 @@ func (m *work) asAsked(w model.StudyWorkload) (against []string) {
 	return against
 }
 
-// lastConns is the last that was seen of each connection that moved data.
+// lastConns is the last sample of each connection that moved data.
 func lastConns(samples []model.Sample) []model.Conn {
 	seen := map[connKey]model.Conn{}
 	for _, s := range samples {
@@ -159,9 +160,5 @@ func lastConns(samples []model.Sample) []model.Conn {
 			}
 		}
 	}
-	var out []model.Conn
-	for _, c := range seen {
-		out = append(out, c)
-	}
-	return out
+	return slices.Collect(maps.Values(seen))
 }

@@ -17,8 +17,8 @@ import (
 	"linerate/internal/tune"
 )
 
-// ChangedHostError: a host is not what it was when the study was begun, so that
-// what was measured before cannot be compared with what would be measured now.
+// ChangedHostError: a host has changed since the study was begun, so new runs could
+// not be compared with the earlier ones.
 type ChangedHostError struct {
 	Host string
 	What []string
@@ -37,15 +37,15 @@ func (e *NotRestoredError) Error() string {
 	return "put everything back: " + strings.Join(e.Left, "; ") + ": linerate tune undo HOST, or undo.sh beside the journal of that host, restores what linerate changed"
 }
 
-// Times for a host that does not answer: an ssh connection that broke is there
-// again at once, a restart takes longer.
+// Times for a host that does not answer: a broken ssh connection is replaced at once,
+// a restart takes longer.
 const (
 	redialTime = 3 * time.Minute
 	redialWait = 3 * time.Second
 )
 
 // begin reaches the hosts, undoes what an earlier session of this study left, and
-// looks at them.
+// reads their facts.
 func (x *Experiment) begin(ctx context.Context) error {
 	for _, h := range x.Hosts {
 		a, err := h.Dial(ctx)
@@ -71,12 +71,12 @@ func (x *Experiment) begin(ctx context.Context) error {
 	if err := x.compare(ctx); err != nil {
 		return err
 	}
-	return x.tell()
+	return x.replay()
 }
 
-// tell the director what was run before.
-func (x *Experiment) tell() error {
-	for _, r := range x.told {
+// replay passes the earlier runs to the director.
+func (x *Experiment) replay() error {
+	for _, r := range x.past {
 		if err := x.Director.Add(r); err != nil {
 			return err
 		}
@@ -89,14 +89,14 @@ func (x *Experiment) tell() error {
 	return nil
 }
 
-// remember takes up what is on record. What was measured before the study was begun
-// anew stays on record, and is nothing to the director.
+// remember reads what is on record. Runs from before the study was begun anew stay on
+// record, but the director does not get them.
 func (x *Experiment) remember() {
 	if x.Past == nil {
 		return
 	}
 	x.runs = x.Past.Runs()
-	var told []model.StudyRun
+	var past []model.StudyRun
 	for _, e := range x.Past.Entries {
 		switch e.Kind {
 		case store.StudyPlanned:
@@ -110,12 +110,12 @@ func (x *Experiment) remember() {
 		case store.StudyAsked:
 			x.skipped[e.Factor+" "+e.Level] = e.Skipped
 		case store.StudyRan:
-			told = append(told, *e.Run)
+			past = append(past, *e.Run)
 		case store.StudyAnew:
-			told, x.originals = nil, nil
+			past, x.originals = nil, nil
 		}
 	}
-	x.told = told
+	x.past = past
 }
 
 // undoAll undoes whatever this study has open on a host, newest first.
@@ -138,7 +138,8 @@ func (x *Experiment) undoAll(ctx context.Context, h *Host) error {
 	return nil
 }
 
-// look takes the first look at a host, or reads the one on record.
+// look reads the facts of a host, and from the record those of the beginning, if
+// there are any.
 func (x *Experiment) look(ctx context.Context, h *Host) error {
 	f, err := h.agent.Facts(ctx)
 	if err != nil {
@@ -160,8 +161,8 @@ func (x *Experiment) look(ctx context.Context, h *Host) error {
 	return nil
 }
 
-// compare what the hosts are with what they were: what an operator had changed is
-// taken back first.
+// compare holds the hosts against their state at the beginning; what an operator had
+// changed is taken back first.
 func (x *Experiment) compare(ctx context.Context) error {
 	for _, f := range x.File.Factors {
 		for _, l := range f.Levels {
@@ -188,7 +189,7 @@ func (x *Experiment) compare(ctx context.Context) error {
 		for i := range x.runs {
 			x.runs[i].Counted, x.runs[i].Why = false, cmp.Or(x.runs[i].Why, why)
 		}
-		x.told, x.originals = nil, nil
+		x.past, x.originals = nil, nil
 		h.first = h.last
 		if err := x.Record.PutFacts(h.last); err != nil {
 			return err
@@ -197,7 +198,7 @@ func (x *Experiment) compare(ctx context.Context) error {
 	return nil
 }
 
-// original notes what a setting was before the study changed it first.
+// original notes the value of a setting before the study first changed it.
 func (x *Experiment) original(h *Host, changes []model.Change) {
 	if x.originals == nil {
 		x.originals = map[place]string{}
@@ -216,8 +217,8 @@ type place struct {
 	setting, target string
 }
 
-// otherwise lists what of a host's settings that the study has changed is not as it
-// was before: facts show only some settings.
+// otherwise lists the settings that the study has changed and that do not have their
+// original value: facts show only some settings.
 func (x *Experiment) otherwise(ctx context.Context, h *Host) ([]string, error) {
 	var out []string
 	for at, was := range x.originals {
@@ -246,7 +247,7 @@ func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l mode
 		return err
 	}
 	if was, _, err := file.Holds(h.first, *l.Verify); err != nil || was {
-		return nil // it cannot be told, or it was so before the study
+		return nil // not known, or so before the study already
 	}
 	if is, _, err := file.Holds(h.last, *l.Verify); err != nil || !is {
 		return nil
@@ -258,7 +259,8 @@ func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l mode
 	return err
 }
 
-// changedHost lists what makes a host another one for a study.
+// changedHost lists the differences that make a host useless for comparison with its
+// earlier runs.
 func changedHost(was, now *model.Facts) []string {
 	var out []string
 	if was.Kernel != now.Kernel {
@@ -283,8 +285,8 @@ func changedHost(was, now *model.Facts) []string {
 	return append(out, loop.Differences(was, now)...)
 }
 
-// recover brings the hosts back to the ground after a run that failed, so that the
-// next begins from a state that is known.
+// recover undoes all layers after a run that failed, but those of an operator, so that
+// the next run begins from a known state.
 func (x *Experiment) recover(ctx context.Context) error {
 	x.forget()
 	for _, h := range x.Hosts {
@@ -304,18 +306,18 @@ func (x *Experiment) recover(ctx context.Context) error {
 		}
 		h.last = f
 	}
-	hands := 0
-	for hands < len(x.stack) && x.stack[hands].level.Instruct != "" {
-		hands++
+	byOperator := 0
+	for byOperator < len(x.stack) && x.stack[byOperator].level.Instruct != "" {
+		byOperator++
 	}
-	x.stack = x.stack[:hands]
+	x.stack = x.stack[:byOperator]
 	return x.compareQuietly()
 }
 
-// compareQuietly is compare without an operator: what they did stands.
+// compareQuietly is compare without taking back an operator's work.
 func (x *Experiment) compareQuietly() error {
 	if len(x.stack) > 0 {
-		return nil // what hands changed is a difference
+		return nil // the operator's work is a difference
 	}
 	for _, h := range x.Hosts {
 		if what := changedHost(h.first, h.last); len(what) > 0 {
@@ -352,7 +354,7 @@ func (x *Experiment) answering(ctx context.Context, h *Host) error {
 // conclude puts everything back, however the study ended, and fills in the
 // outcome.
 func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) error {
-	hands := cause == nil
+	mayAsk := cause == nil // the operator
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
 	defer cancel()
 	out.Runs, out.Reverted = x.runs, x.reverted
@@ -371,11 +373,11 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 		if l.level.Instruct == "" || x.byLab(l) {
 			continue
 		}
-		if !hands {
+		if !mayAsk {
 			out.Left = append(out.Left, fmt.Sprintf("%s %s was made by hand and stands: %s", l.factor, l.level.Name, cmp.Or(l.level.Back, "take back: "+l.level.Instruct)))
 			continue
 		}
-		// A person takes the time that a person takes.
+		// Without a time limit: an operator takes what time it takes.
 		if err := x.back(context.WithoutCancel(ctx), l); err != nil {
 			out.Left = append(out.Left, err.Error())
 		}
@@ -405,14 +407,14 @@ func (x *Experiment) putBack(ctx context.Context, h *Host) []string {
 	return nil
 }
 
-// differs compares a host with the first look at it.
+// differs lists what of a host is not as it was at the beginning.
 func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []string {
 	if h.agent == nil || h.first == nil || len(x.reverted) == 0 && len(x.stack) == 0 {
 		return nil // nothing was changed there
 	}
 	left, err := x.comparedWithFirst(ctx, h)
 	if err != nil && len(out.Left) > 0 {
-		return nil // that it does not answer is said
+		return nil // its other error is reported
 	}
 	if err != nil {
 		if err = x.answering(ctx, h); err == nil {
@@ -420,12 +422,12 @@ func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []strin
 		}
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("look whether %s is as it was: %v", h.Name, err)}
+		return []string{fmt.Sprintf("check whether %s is as it was: %v", h.Name, err)}
 	}
 	return left
 }
 
-// comparedWithFirst lists what of a host is not as it was at the first look.
+// comparedWithFirst reads a host and compares it with its facts at the beginning.
 func (x *Experiment) comparedWithFirst(ctx context.Context, h *Host) ([]string, error) {
 	f, err := h.agent.Facts(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,20 @@ import (
 	"linerate/internal/study/file"
 )
 
-// layer is a part of the state that the hosts are in. Layers lie on each other:
-// one can only be taken away when none is on top of it.
+// layer is a part of the state that the hosts are in. Layers form a stack: only the
+// topmost can be undone.
 type layer struct {
 	key    string // tells whether two layers are the same
 	factor string // empty: a step of the baseline
-	// level is what an operator does; of other layers its Set is made.
+	// level has what an operator does, or the settings to be made.
 	level model.StudyLevel
-	// keep: it holds over many runs, so that the host is told to keep it. Others
-	// the host undoes by itself when nobody does.
+	// keep: it holds for many runs, so the change is confirmed. The host undoes other
+	// layers by itself if they are not undone in time.
 	keep bool
 	made []made
 }
+
+func (l layer) name() string { return strings.TrimSpace(l.factor + " " + l.level.Name) }
 
 // made is a plan that a host has carried out.
 type made struct {
@@ -32,8 +35,8 @@ type made struct {
 	plan model.Plan
 }
 
-// wanted is what a run asks for: layers from the ground up, the treatment on top,
-// and its workload.
+// wanted is the state that a run needs: layers from the lowest up, the treatment on
+// top, and its workload.
 func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, error) {
 	i := slices.IndexFunc(x.File.Workloads, func(w model.StudyWorkload) bool { return w.Name == run.Workload })
 	if i < 0 {
@@ -43,8 +46,8 @@ func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, 
 		return nil, model.StudyWorkload{}, fmt.Errorf("make %d steps of the baseline: it has %d", run.Steps, len(x.File.Baseline))
 	}
 	w := x.File.Workloads[i]
-	// What hands made lies at the ground: it is to outlast a run that failed.
-	var steps, hands, hard, easy []layer
+	// An operator's work comes lowest, so that it outlasts a run that failed.
+	var byOperator, steps, hard, easy []layer
 	var err error
 	for _, s := range x.File.Baseline[:run.Steps] {
 		if w, err = adjusted(w, s); err != nil {
@@ -53,7 +56,7 @@ func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, 
 		next := layer{key: "step " + s.Name, level: s, keep: true}
 		switch {
 		case s.Instruct != "":
-			hands = append(hands, next)
+			byOperator = append(byOperator, next)
 		case len(s.Set) > 0:
 			steps = append(steps, next)
 		}
@@ -70,18 +73,18 @@ func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, 
 		switch {
 		case !ok:
 		case l.Instruct != "":
-			hands = append(hands, next)
+			byOperator = append(byOperator, next)
 		case len(l.Set) > 0 && f.Hard:
 			hard = append(hard, next)
 		case len(l.Set) > 0:
 			easy = append(easy, next)
 		}
 	}
-	return slices.Concat(hands, steps, hard, merged(easy)), w, nil
+	return slices.Concat(byOperator, steps, hard, merged(easy)), w, nil
 }
 
-// merged makes one layer of those that are changed together: a host waits for the
-// word on one plan at a time.
+// merged makes one layer of those that are changed together: a host can wait for the
+// confirmation of one plan only.
 func merged(easy []layer) []layer {
 	if len(easy) == 0 {
 		return nil
@@ -124,8 +127,8 @@ func adjusted(w model.StudyWorkload, l model.StudyLevel) (model.StudyWorkload, e
 	return out, nil
 }
 
-// reach brings the hosts from the state they are in to another. What both have in
-// common from the ground up stays.
+// reach brings the hosts from their present state to another. The lowest layers that
+// both have in common stay.
 func (x *Experiment) reach(ctx context.Context, want []layer, w model.StudyWorkload) error {
 	same := 0
 	for same < len(want) && same < len(x.stack) && want[same].key == x.stack[same].key {
@@ -142,7 +145,7 @@ func (x *Experiment) reach(ctx context.Context, want []layer, w model.StudyWorkl
 	return x.refresh(ctx, w)
 }
 
-// takeDown takes layers away from the top until only so many are left.
+// takeDown undoes layers from the top until only so many are left.
 func (x *Experiment) takeDown(ctx context.Context, left int) error {
 	for len(x.stack) > left {
 		top := x.stack[len(x.stack)-1]
@@ -165,7 +168,7 @@ func (x *Experiment) takeDown(ctx context.Context, left int) error {
 	return nil
 }
 
-// put lays one more layer on.
+// put adds one layer.
 func (x *Experiment) put(ctx context.Context, l layer, w model.StudyWorkload) error {
 	var not *notInForceError
 	if l.level.Instruct != "" {
@@ -190,7 +193,7 @@ func (x *Experiment) put(ctx context.Context, l layer, w model.StudyWorkload) er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
 	defer cancel()
 	if uerr := x.undo(ctx, l); uerr != nil {
-		x.stack = append(x.stack, l) // its rest is on the hosts: the next try takes it down
+		x.stack = append(x.stack, l) // part of it is still on the hosts: the next attempt undoes it
 		return errors.Join(err, uerr)
 	}
 	return err
@@ -213,18 +216,18 @@ func (x *Experiment) undo(ctx context.Context, l layer) error {
 	var errs []error
 	for _, m := range slices.Backward(l.made) {
 		if _, err := m.host.agent.Undo(ctx, m.plan.ID); err != nil {
-			errs = append(errs, fmt.Errorf("undo %s on %s: %w", strings.TrimSpace(l.factor+" "+l.level.Name), m.host.Name, err))
+			errs = append(errs, fmt.Errorf("undo %s on %s: %w", l.name(), m.host.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// deadMan is how long a host lets a treatment stand by itself: a run, and what
-// bringing one up may take on a busy machine.
+// deadMan is after how long a host undoes a treatment by itself: the time of a run,
+// and of preparing one on a busy machine.
 func deadMan(w model.StudyWorkload) time.Duration { return 2*(w.Warmup+w.Duration) + 2*time.Minute }
 
-// refresh lets the time begin anew after which a host undoes its treatment by
-// itself, and makes a treatment again that it has undone meanwhile.
+// refresh restarts the time after which a host undoes its treatment by itself, and
+// makes a treatment again that it has undone meanwhile.
 func (x *Experiment) refresh(ctx context.Context, w model.StudyWorkload) error {
 	if len(x.stack) == 0 || x.stack[len(x.stack)-1].keep {
 		return nil
@@ -240,13 +243,13 @@ func (x *Experiment) refresh(ctx context.Context, w model.StudyWorkload) error {
 	return nil
 }
 
-// byHand has an operator make a level, unless it is made already, and goes on
-// only when that is seen.
+// byHand has an operator make a level, unless it is made already, and returns only
+// when the fact shows it.
 func (x *Experiment) byHand(ctx context.Context, l layer) error {
 	if x.byLab(l) {
 		return x.makeByLab(ctx, l)
 	}
-	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	name := l.name()
 	for {
 		is, now, err := x.verified(ctx, *l.level.Verify)
 		if err != nil {
@@ -266,25 +269,25 @@ func (x *Experiment) byHand(ctx context.Context, l layer) error {
 			return &recordError{err}
 		}
 		if x.skipped[l.key] = !done; !done {
-			return &notInForceError{why: "not tried: nobody makes it by hand", skipped: true, factor: l.factor, level: l.level.Name}
+			return &notInForceError{why: "not tried: no operator makes it", skipped: true, factor: l.factor, level: l.level.Name}
 		}
-		x.forget() // links and addresses may be others now
+		x.forget() // links and addresses may have changed
 	}
 }
 
-// ask the operator, who takes the time that a person takes.
+// ask the operator; the time that this takes is not charged to the budget.
 func (x *Experiment) ask(ctx context.Context, instruct string) (bool, error) {
 	since := x.Now()
 	defer func() { x.waited += x.Now().Sub(since) }()
 	return x.Operator.Do(ctx, instruct)
 }
 
-// back has an operator take a level back, until that is seen.
+// back has an operator take a level back, until the fact shows it.
 func (x *Experiment) back(ctx context.Context, l layer) error {
 	if x.byLab(l) {
 		return x.takeBackByLab(ctx, l)
 	}
-	name := strings.TrimSpace(l.factor + " " + l.level.Name)
+	name := l.name()
 	for {
 		is, _, err := x.verified(ctx, *l.level.Verify)
 		if err != nil {
@@ -293,26 +296,23 @@ func (x *Experiment) back(ctx context.Context, l layer) error {
 		if !is {
 			return nil
 		}
-		instruct := l.level.Back
-		if instruct == "" {
-			instruct = "take back: " + l.level.Instruct
-		}
+		instruct := cmp.Or(l.level.Back, "take back: "+l.level.Instruct)
 		if x.Operator == nil {
-			return fmt.Errorf("take back %s: it takes somebody's hands: %s", name, instruct)
+			return fmt.Errorf("take back %s: an operator has to do it: %s", name, instruct)
 		}
 		done, err := x.ask(ctx, name+": "+instruct)
 		if err != nil {
 			return err
 		}
 		if !done {
-			return fmt.Errorf("take back %s: the operator left it as it is: %s", name, instruct)
+			return fmt.Errorf("take back %s: the operator did not do it: %s", name, instruct)
 		}
 		x.forget()
 	}
 }
 
-// verified looks at the fact by which an operator's change is seen. A fact that the
-// host does not show, as of a mount that is not there yet, is not so.
+// verified reads the fact that shows an operator's change. A fact that the host does
+// not show, such as one of a mount that does not exist yet, does not hold.
 func (x *Experiment) verified(ctx context.Context, v model.StudyVerify) (is bool, now string, err error) {
 	h, err := x.host(v.Host)
 	if err != nil {
@@ -328,5 +328,5 @@ func (x *Experiment) verified(ctx context.Context, v model.StudyVerify) (is bool
 	return is, now, nil
 }
 
-// forget what was found of the ways between the hosts.
+// forget the routes between the hosts.
 func (x *Experiment) forget() { clear(x.routes) }

@@ -57,7 +57,7 @@ func (x *Experiment) everyPair() []pair {
 	return out
 }
 
-// route is the data path of a pair, looked for once.
+// route is the data path of a pair, found once.
 func (x *Experiment) route(ctx context.Context, p pair) (from, to netip.Addr, err error) {
 	key := [2]string{p.from.Name, p.to.Name}
 	if r, ok := x.routes[key]; ok {
@@ -108,7 +108,7 @@ func (x *Experiment) measure(ctx context.Context, label string, w model.StudyWor
 			m.runs[i], errs[i] = measure.Run(ctx, x.workload(w, p), measure.Ends{Sender: p.from.agent, Receiver: p.to.agent},
 				measure.Options{Label: label, Interval: sampleEvery, Now: x.Now, Barrier: together.wait})
 			if errs[i] != nil {
-				cancel(errs[i]) // fewer clients are another workload than what was asked for
+				cancel(errs[i]) // fewer clients would be another workload
 			}
 		})
 	}

@@ -10,21 +10,21 @@ import (
 	"linerate/internal/study/file"
 )
 
-// comparison is what blocks are made for: a level beside the baseline; the
-// baseline beside itself (A/A); all cases of a crossed design at once; or of
-// protocol "paper" a case.
+// comparison is one thing that the study compares: a level with the baseline; the
+// baseline with itself (A/A); all cases of a crossed design; or, in protocol
+// "paper", one case.
 type comparison struct {
 	file          *model.StudyFile
 	factor, level string
-	steps         int // in force in its treated runs
-	beside        int // steps in force in the runs beside
+	steps         int // of the baseline, in force in treated runs
+	beside        int // of the baseline, in force in untreated runs
 	hard          bool
 	workloads     []string // on which the level changes something
 	cases         []study.Case
 	paper         bool
 
 	blocks    []block
-	out, why  string // given up
+	out, why  string // conclusion and reason, once given up
 	lost      []lost // levels of a crossed design
 	made      int
 	took      time.Duration
@@ -156,7 +156,7 @@ func workloadsOf(f model.StudyFile, changes map[string]string) []string {
 	return out
 }
 
-// block draws the n-th block, from 1 on. It depends on the file and n alone.
+// block draws the n-th block, from 1 on. It depends on the file and n only.
 func (c *comparison) block(n int) block {
 	rng := random(c.file.Protocol.Seed, "block of "+c.String(), n)
 	var b block

@@ -22,8 +22,8 @@ const (
 	StageReference = "reference" // of protocol "paper": the baseline that all are compared with
 )
 
-// maxAgain is how often one run is made again because it did not count. A path
-// that is disturbed so often in a row is not measured by insisting.
+// maxAgain is how often a run that did not count is repeated. More repeats would
+// not measure a path that is disturbed that often in a row.
 const maxAgain = 5
 
 // Want is a run to be made: what is measured, and in which state.
@@ -99,7 +99,7 @@ type Drive struct {
 }
 
 // New begins a study by a file that package file has read. The file must have a
-// seed: whoever runs the study draws one and keeps it.
+// seed, which the caller draws and keeps.
 func New(f model.StudyFile) (*Drive, error) {
 	if f.Protocol.Seed == 0 {
 		return nil, errors.New("begin study: the file has no seed: draw one before the first run, and keep it")
@@ -198,7 +198,7 @@ func (d *Drive) GiveUp(factor, level, conclusion, why string) error {
 }
 
 // Next is the run to be made, after spent of the budget; false: there is none,
-// and Ended says why. To ask again without having added a run gives the same.
+// and Ended says why. Called again before Add, it returns the same run.
 func (d *Drive) Next(spent time.Duration) (Want, bool) {
 	c := d.current()
 	left := d.left(spent)
@@ -233,8 +233,8 @@ func (d *Drive) current() *comparison {
 	return nil
 }
 
-// random is a source of its own for each thing that is drawn, so that what is
-// drawn does not depend on when.
+// random returns a separate source for each draw, so that a draw does not depend
+// on when it is made.
 func random(seed uint64, what string, n int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", what, n)

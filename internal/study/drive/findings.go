@@ -62,8 +62,8 @@ func (d *Drive) Comparisons() ([]model.StudyComparison, error) {
 	return append(out, d.leftOut()...), nil
 }
 
-// leftOut are the levels that were in force before the study began: told, so that
-// nobody takes them for forgotten, and no part of any correction.
+// leftOut are the levels that were in force before the study began. They are listed
+// so that they do not seem forgotten, and are no part of any correction.
 func (d *Drive) leftOut() []model.StudyComparison {
 	var out []model.StudyComparison
 	for _, f := range d.file.LeftOut {
@@ -87,7 +87,7 @@ func (d *Drive) compared(e *effect, c *model.StudyComparison, alone shown, holm 
 	if len(baseline) > 0 {
 		c.Baseline, c.Treated = stat.Mean(baseline), stat.Mean(treated)
 		if logs, ok := logRatios(baseline, treated); ok {
-			c.Ratio = exp(stat.Mean(logs))
+			c.Ratio = study.Exp(stat.Mean(logs))
 		}
 	}
 	p := alone.p
@@ -97,8 +97,8 @@ func (d *Drive) compared(e *effect, c *model.StudyComparison, alone shown, holm 
 			c.PHolm, p = &holm, holm
 		}
 		if e.ratio {
-			c.CILow, c.CIHigh = exp(alone.lo), exp(alone.hi)
-			c.Smallest = exp(math.Log(study.Smallest(e.spread, e.blocks, d.file.Protocol.Alpha)))
+			c.CILow, c.CIHigh = study.Exp(alone.lo), study.Exp(alone.hi)
+			c.Smallest = study.Exp(math.Log(study.Smallest(e.spread, e.blocks, d.file.Protocol.Alpha)))
 		}
 	}
 	c.Conclusion = d.verdict(e, p)
@@ -141,8 +141,8 @@ func (d *Drive) because(e *effect, c *model.StudyComparison, declared int) strin
 	return fmt.Sprintf("the look after %d blocks shows no effect and excludes none, and no further look was reached", e.blocks)
 }
 
-// effective tells whether the level was seen in force in every run with it; nil:
-// nobody looked.
+// effective tells whether the level was seen in force in every run with it; nil: no
+// run checked it.
 func (e *effect) effective() *bool {
 	var out *bool
 	for _, b := range e.of.blocks {
@@ -209,7 +209,7 @@ func (d *Drive) identical() []model.StudyAA {
 		aa := model.StudyAA{Workload: w.Name, N: blocks, Looks: []model.StudyPlanLook{}}
 		if len(logs) == blocks {
 			p := study.SignFlip(logs)
-			aa.Ratio, aa.P = exp(stat.Mean(logs)), &p
+			aa.Ratio, aa.P = study.Exp(stat.Mean(logs)), &p
 		}
 		if len(logs) > 1 {
 			noise := stat.Deviation(logs) / math.Sqrt2
@@ -217,7 +217,7 @@ func (d *Drive) identical() []model.StudyAA {
 			for _, look := range d.seq.Looks {
 				aa.Looks = append(aa.Looks, model.StudyPlanLook{
 					Blocks: look.Blocks, After: time.Duration(2*look.Blocks) * d.runTime(w.Name),
-					Smallest: exp(math.Log(study.Smallest(noise*math.Sqrt2, look.Blocks, look.Spent))),
+					Smallest: study.Exp(math.Log(study.Smallest(noise*math.Sqrt2, look.Blocks, look.Spent))),
 				})
 			}
 		}
@@ -325,13 +325,4 @@ func logRatios(baseline, treated []float64) ([]float64, bool) {
 		out[i] = math.Log(treated[i] / baseline[i])
 	}
 	return out, true
-}
-
-// exp is e^x, nil where that is no finite number above 0: JSON has no infinity.
-func exp(x float64) *float64 {
-	v := math.Exp(x)
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil
-	}
-	return &v
 }

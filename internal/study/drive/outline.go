@@ -16,9 +16,9 @@ import (
 // assumes: what quiet machines show in the laboratory; a shared one has more.
 const DefaultNoise = 0.02
 
-// Outline says what a study would do and what it could see, from its file alone.
+// Outline says what a study would do and what it could show, from its file only.
 // noise is the relative standard deviation of single runs, from says where that
-// figure is from. Whether the hosts can do it is file.Check's.
+// figure is from. Whether the hosts can do it is for file.Checker to say.
 func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, error) {
 	if !(noise > 0 && noise < 1) {
 		return model.StudyPlan{}, fmt.Errorf("plan study: noise %v: want a share between 0 and 1, such as 0.02", noise)
@@ -48,7 +48,7 @@ func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, er
 		d.planLooks(&p)
 		d.within(&p)
 	}
-	p.Operator = d.hands()
+	p.Operator = d.operatorWork()
 	return p, nil
 }
 
@@ -92,8 +92,8 @@ func (d *Drive) firstBlocks(c *comparison) int {
 }
 
 // smallest is the ratio that the look after so many blocks shows nine times in
-// ten, when the smallest p-value of all that was declared has to pass; nil: it
-// can show nothing. The log-ratio of a pair varies by the noise of a run times
+// ten, after correction for all comparisons that were declared; nil: it can show
+// nothing. The log-ratio of a pair varies by the noise of a run times
 // the root of 2; that of a crossed design by the means over its cases.
 func (d *Drive) smallest(noise float64, look study.Look, blocks int) *float64 {
 	declared, spread := 0, noise*math.Sqrt2
@@ -118,7 +118,7 @@ func (d *Drive) smallest(noise float64, look study.Look, blocks int) *float64 {
 	if declared == 0 {
 		return nil
 	}
-	return exp(math.Log(study.Smallest(spread, blocks, look.Spent/float64(declared))))
+	return study.Exp(math.Log(study.Smallest(spread, blocks, look.Spent/float64(declared))))
 }
 
 func (d *Drive) planLooks(p *model.StudyPlan) {
@@ -198,7 +198,7 @@ func (d *Drive) wholeTime(c *comparison) time.Duration {
 	total := d.blockTime(c)
 	for _, f := range c.varied() {
 		if f.Operator && !slices.ContainsFunc(f.Levels, func(l model.StudyLevel) bool { return file.ByLab(d.file, l) }) {
-			total += handsOverhead
+			total += operatorOverhead
 		}
 	}
 	return total
@@ -222,8 +222,8 @@ func (d *Drive) budgetProblems(p *model.StudyPlan) {
 	}
 }
 
-// hands are what an operator is asked to do, and how often at most.
-func (d *Drive) hands() []model.StudyPlanHands {
+// operatorWork is what an operator has to do, and how often at most.
+func (d *Drive) operatorWork() []model.StudyPlanHands {
 	out := []model.StudyPlanHands{}
 	add := func(factor string, l model.StudyLevel, times int) {
 		if l.Instruct == "" {

@@ -82,7 +82,7 @@ func TestOutlineOfOthers(t *testing.T) {
 	f.Factors = []model.StudyFactor{{Name: "slot", Operator: true, Levels: []model.StudyLevel{{Name: "x8", Instruct: "move it", Back: "move it back", Verify: &model.StudyVerify{}}}}}
 	f.Protocol.Looks = []int{6}
 	p = outline(t, f)
-	if len(p.Operator) != 1 || p.Operator[0].Times != 12 || p.Most < 6*handsOverhead {
+	if len(p.Operator) != 1 || p.Operator[0].Times != 12 || p.Most < 6*operatorOverhead {
 		t.Errorf("%+v %v", p.Operator, p.Most)
 	}
 	f = fileOf(0)

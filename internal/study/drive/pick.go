@@ -11,26 +11,26 @@ import (
 	"linerate/internal/study/file"
 )
 
-// What a run takes beside its warm-up and its measured part until the study has
-// runs of its own to go by: connecting, looking at counters on both sides, the
-// change and its undoing.
+// What a run is expected to take beside its warm-up and measured part while the
+// study has no runs to tell it: connecting, reading counters on both sides, the
+// change and its undo.
 const (
 	runOverhead = 2 * time.Second
-	// hardOverhead is the same for a link flap, and handsOverhead for an operator,
-	// whose time is none of the budget's.
-	hardOverhead  = 10 * time.Second
-	handsOverhead = 10 * time.Minute
+	// hardOverhead is the same for a link flap, and operatorOverhead for an
+	// operator, whose time is not charged to the budget.
+	hardOverhead     = 10 * time.Second
+	operatorOverhead = 10 * time.Minute
 )
 
-// pick chooses what the next block is made for; nil: nothing, for all came to its
-// end or the budget does not reach the next planned look of anything.
+// pick chooses the comparison of the next block; nil: all have ended, or the budget
+// reaches no further planned look.
 //
 // A/A blocks come first. Then as many comparisons as the budget allows are taken
-// to their first look that can show anything, in the order of the file: the easy ones in turn, in rounds
-// of random order, so that they share whatever drifts; steps of the baseline and
-// hard factors each to its look at once. From then on the budget goes to whatever
-// is nearest to a decision, since two comparisons decided are worth more than
-// four half done.
+// to their first look that can show an effect, in the order of the file: the easy
+// ones in rounds of random order, so that drift of the path hits all alike; steps
+// of the baseline and hard factors one after the other. From then on the budget
+// goes to the comparison that is nearest to a decision, since two comparisons
+// decided are worth more than four half done.
 func (d *Drive) pick(left time.Duration) *comparison {
 	holm := d.holm(deciding)
 	var open []*comparison
@@ -59,7 +59,7 @@ func (d *Drive) pick(left time.Duration) *comparison {
 
 // useful is after how many blocks the first look is that can show an effect, once
 // p is corrected for all that was declared: 8 blocks cannot give a p below 0.0078.
-// To take a comparison less far decides nothing but that there is no effect.
+// Fewer blocks can decide only that there is no effect.
 func (d *Drive) useful() int {
 	declared := 0
 	for _, e := range d.found {
@@ -87,8 +87,8 @@ func (d *Drive) toLook(c *comparison) time.Duration {
 	return 0
 }
 
-// first chooses among the comparisons that no useful look was taken at yet; nil:
-// there is none for which the budget reaches.
+// first chooses among the comparisons that have not reached a useful look; nil: the
+// budget reaches that look of none.
 func (d *Drive) first(open []*comparison, left time.Duration) *comparison {
 	var active []*comparison
 	useful := d.useful()
@@ -117,15 +117,15 @@ func (d *Drive) first(open []*comparison, left time.Duration) *comparison {
 		round = min(round, c.done())
 	}
 	easy = slices.DeleteFunc(easy, func(c *comparison) bool { return c.done() > round })
-	// One draw for the round, so that asking again gives the same.
+	// One draw for the round, so that a second call returns the same.
 	order := random(d.file.Protocol.Seed, "round", round).Perm(len(d.units))
 	return slices.MinFunc(easy, func(a, b *comparison) int {
 		return order[slices.Index(d.units, a)] - order[slices.Index(d.units, b)]
 	})
 }
 
-// nearest is the open comparison that is nearest to a decision, in time; what is
-// begun towards a look comes before all.
+// nearest is the open comparison that is nearest to a decision, in time; one that is
+// between two looks comes before all.
 func (d *Drive) nearest(open []*comparison, holm map[*effect]float64) *comparison {
 	var best *comparison
 	least := math.Inf(1)
@@ -145,9 +145,10 @@ func (d *Drive) nearest(open []*comparison, holm map[*effect]float64) *compariso
 }
 
 // blocksToGo predicts how many more blocks decide the first undecided effect of
-// a comparison, from its last look: the reach of a look, study.Smallest, shrinks as one
-// over the root of the blocks, and a decision is there when the mean is farther
-// than that from zero, or from either end of the margin within.
+// a comparison, from its last look: the smallest effect that a look shows
+// (study.Smallest) shrinks as one over the root of the blocks, and the effect is
+// decided when its mean is farther than that from zero, or that far inside the
+// margin.
 func (d *Drive) blocksToGo(c *comparison, holm map[*effect]float64) float64 {
 	least := math.Inf(1)
 	for _, e := range d.found {

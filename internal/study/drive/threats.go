@@ -16,12 +16,12 @@ const (
 	aaTolerance  = 0.05 // of the mean ratio of A/A blocks from 1
 	driftBound   = 0.05 // of the baseline's last third against its first
 	memoryBound  = 0.5  // correlation of a baseline run with the one before it
-	enoughToTell = 12   // baseline runs below which drift and memory are not told
+	enoughToTell = 12   // baseline runs below which drift and memory are not judged
 	lostShare    = 0.1  // of the runs that did not count
 )
 
 // FromCache is the warning of a run whose data came from its own host's page cache,
-// IntoCache of one whose data went no farther than there.
+// IntoCache of one whose data stayed there.
 const (
 	FromCache = "from-page-cache"
 	IntoCache = "into-page-cache"
@@ -42,7 +42,7 @@ func (d *Drive) assumptions() []string {
 		"Without an effect, a block's log-ratio is as likely x as -x: its runs stand side by side and their order is random. No normal distribution is assumed.",
 		fmt.Sprintf("Looks after %s blocks only, an error rate of %.3g spent over them in all (Lan and DeMets 1983, as Pocock's boundary would); every interval covers with %.3g%% at whichever look its comparison ends.", list(p.Looks), p.Alpha, 100*(1-p.Alpha)),
 		fmt.Sprintf("Declared before the first run: the outcome of %s, and all levels of the file on it, for which p is corrected (Holm 1979). Other workloads are exploratory.", d.file.Primary),
-		fmt.Sprintf("\"No effect above margin\" means that the whole interval lies within %.3g%% of none; an interval that merely holds none says nothing of the kind.", 100*(p.Margin-1)),
+		fmt.Sprintf("\"No effect above margin\" means that the whole interval lies within %.3g%% of none; an interval that merely contains none does not show that.", 100*(p.Margin-1)),
 		"Nothing but the level differs between the two sides of a block, and no run changes the next one.",
 		"These hosts, this path and this load; another path is another study.",
 	}
@@ -151,11 +151,11 @@ func (d *Drive) aaBlocks(workload string) (blocks int, logs []float64) {
 
 func (d *Drive) aaThreats() []model.Warning {
 	if d.file.Protocol.Name == file.Paper {
-		return []model.Warning{{ID: "no-aa", What: "this protocol runs no A/A check: what the path does by itself is not known", Next: "run it with protocol linerate"}}
+		return []model.Warning{{ID: "no-aa", What: "this protocol runs no A/A check: the noise of the path is not known", Next: "run it with protocol linerate"}}
 	}
 	_, logs := d.aaBlocks(d.file.Primary)
 	if len(logs) < 2 {
-		return []model.Warning{{ID: "no-aa", What: "no A/A check was made on " + d.file.Primary + ": what the path does by itself is not known", Next: "set aa: 4 in the protocol"}}
+		return []model.Warning{{ID: "no-aa", What: "no A/A check was made on " + d.file.Primary + ": the noise of the path is not known", Next: "set aa: 4 in the protocol"}}
 	}
 	ratio := math.Exp(stat.Mean(logs))
 	if p := study.SignFlip(logs); p <= study.Alpha || math.Abs(ratio-1) > aaTolerance {
@@ -187,8 +187,8 @@ func (d *Drive) pathThreats() []model.Warning {
 			Evidence: fmt.Sprintf("%d runs of %s", len(logs), d.file.Primary), Next: next})
 	}
 	if rho := memory(logs); rho > memoryBound {
-		out = append(out, model.Warning{ID: "autocorrelation", What: fmt.Sprintf("a run of the baseline resembles the one before it (correlation %.2f): the path remembers", rho),
-			Evidence: fmt.Sprintf("%d runs of %s", len(logs), d.file.Primary), Next: "lengthen the warm-up, or make runs longer than what the path remembers"})
+		out = append(out, model.Warning{ID: "autocorrelation", What: fmt.Sprintf("a run of the baseline resembles the one before it (correlation %.2f): the path carries state from one run to the next", rho),
+			Evidence: fmt.Sprintf("%d runs of %s", len(logs), d.file.Primary), Next: "lengthen the warm-up or the runs"})
 	}
 	return out
 }
@@ -207,8 +207,7 @@ func (d *Drive) lostThreats() []model.Warning {
 		Next: "see why, run by run: what disturbs them may disturb the others as well"}}
 }
 
-// memory is the correlation of neighbours, with steps between levels taken out
-// by the mean.
+// memory is the correlation of each value with the one before it (lag 1).
 func memory(x []float64) float64 {
 	m, num, den := stat.Mean(x), 0.0, 0.0
 	for i, v := range x {

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -20,14 +21,14 @@ type Ask struct {
 	Like                  string
 }
 
-// Checker judges a study file by the facts of its hosts. A host that could not
-// be looked at is missing in Facts, and nothing is said of it. Now holds what was
-// read for Asks; what is missing there was not read.
+// Checker judges a study file by the facts of its hosts. A host that could not be
+// reached is missing in Facts, and is not judged. Now holds what was read for Asks;
+// what is missing there was not read.
 type Checker struct {
 	File  model.StudyFile
 	Facts map[string]*model.Facts // by the file's name of the host
 	Now   map[Ask]string
-	// Unread are Asks that were made in vain, and why.
+	// Unread are the Asks that could not be read, and why.
 	Unread map[Ask]string
 	Lines  Lines // where the file says what; empty: not known
 
@@ -146,7 +147,7 @@ func (c *Checker) Places(s model.StudySetting) ([]profile.Place, error) {
 	return at, nil
 }
 
-// Asks are the values that a check wants to have been read.
+// Asks are the values to be read before a check.
 func (c *Checker) Asks() []Ask {
 	var out []Ask
 	for _, s := range c.settings() {
@@ -176,8 +177,8 @@ func (c *Checker) settings() []model.StudySetting {
 	return out
 }
 
-// Problems are what would go wrong, and what the user has to know, of the hosts
-// that were looked at.
+// Problems are what would go wrong on the hosts of Facts, and what the user has to
+// know of them.
 func (c *Checker) Problems() []model.StudyPlanProblem {
 	out := []model.StudyPlanProblem{}
 	seen := map[model.StudyPlanProblem]bool{}
@@ -300,7 +301,7 @@ func (c *Checker) verified(name string, v model.StudyVerify, add func(model.Stud
 	}
 }
 
-// lacks says why a device or host has no such thing; empty: it may have.
+// lacks says why a host or device does not have a setting; empty: it may have it.
 func (c *Checker) lacks(f *model.Facts, s model.StudySetting) string {
 	if v, ok := f.Settings[s.Setting]; ok && v.State != model.Present {
 		return because(string(v.State), v.Why)
@@ -325,9 +326,7 @@ func (c *Checker) lacks(f *model.Facts, s model.StudySetting) string {
 }
 
 func because(state, why string) string {
-	if state == "" {
-		state = "absent"
-	}
+	state = cmp.Or(state, "absent")
 	if why == "" {
 		return state
 	}
@@ -365,8 +364,8 @@ func unsupported[T any](f model.Fact[T]) string {
 	return ""
 }
 
-// nothingToCompare finds levels that are how the host is already: by what was
-// read, or by what the last step of the baseline sets.
+// nothingToCompare finds levels that are in force already, by what was read or by
+// what the last step of the baseline sets.
 func (c *Checker) nothingToCompare(factor string, l model.StudyLevel, add func(model.StudyPlanProblem)) {
 	if len(l.Set) > 0 {
 		for _, s := range l.Set {

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ func FactNames() map[string]string {
 
 // FactValue reads a fact of a host. It refuses a name that is none, a device
 // that is not there, and a name without a device where several could be meant; a
-// value that the host did not tell is an error that says why.
+// value that could not be read is an error that says why.
 func FactValue(f *model.Facts, fact string) (string, error) {
 	if err := knownFact(fact); err != nil {
 		return "", err
@@ -62,7 +63,7 @@ func FactValue(f *model.Facts, fact string) (string, error) {
 	case "boot":
 		return f.BootID, nil
 	}
-	return told(f.Settings[fact], name)
+	return known(f.Settings[fact], name)
 }
 
 // Holds tells whether a fact reads what the file says, and what it reads. Rates
@@ -101,14 +102,10 @@ func knownFact(fact string) error {
 	return nil
 }
 
-func told[T any](f model.Fact[T], what string) (string, error) {
+func known[T any](f model.Fact[T], what string) (string, error) {
 	v, ok := f.Get()
 	if !ok {
-		why := f.Why
-		if why == "" {
-			why = "nobody looked, or this host has none"
-		}
-		return "", fmt.Errorf("read %s: not known: %s", what, why)
+		return "", fmt.Errorf("read %s: not known: %s", what, cmp.Or(f.Why, "it was not read, or this host has none"))
 	}
 	return fmt.Sprint(v), nil
 }
@@ -125,22 +122,22 @@ func nicFact(f *model.Facts, name, which string) (string, error) {
 	case "nic.mtu":
 		return strconv.Itoa(n.MTU), nil
 	case "nic.speed":
-		return told(n.Speed, name)
+		return known(n.Speed, name)
 	case "nic.duplex":
-		return told(n.Duplex, name)
+		return known(n.Duplex, name)
 	case "nic.driver":
-		return told(n.Driver, name)
+		return known(n.Driver, name)
 	case "nic.firmware":
-		return told(n.Firmware, name)
+		return known(n.Firmware, name)
 	case "nic.numa":
-		return told(n.NUMA, name)
+		return known(n.NUMA, name)
 	case "nic.bond.mode":
-		return told(model.Fact[string]{State: n.Bond.State, Value: n.Bond.Value.Mode, Why: n.Bond.Why}, name)
+		return known(model.Fact[string]{State: n.Bond.State, Value: n.Bond.Value.Mode, Why: n.Bond.Why}, name)
 	}
 	slot, ok := n.PCI.Get()
 	switch {
 	case !ok:
-		return told(n.PCI, name)
+		return known(n.PCI, name)
 	case name == "nic.slot.width":
 		return strconv.Itoa(slot.Lanes), nil
 	case name == "nic.slot.max_width":
@@ -158,7 +155,8 @@ func pick[T any](all []T, which string, names func(T) []string, counts func(T) b
 			return x, nil
 		}
 		if counts(x) {
-			found, have = append(found, x), append(have, names(x)[0])
+			found = append(found, x)
+			have = append(have, names(x)[0])
 		}
 	}
 	var zero T
@@ -199,7 +197,7 @@ func mountFact(f *model.Facts, name, which string) (string, error) {
 func poolFact(f *model.Facts, name, which string) (string, error) {
 	z, ok := f.ZFS.Get()
 	if !ok {
-		return told(f.ZFS, name)
+		return known(f.ZFS, name)
 	}
 	pool, err := pick(slices.Sorted(maps.Keys(z.Pools)), which, func(p string) []string { return []string{p} }, func(string) bool { return true })
 	if err != nil {
@@ -217,7 +215,7 @@ func poolFact(f *model.Facts, name, which string) (string, error) {
 	case name == "zfs.cache":
 		return strconv.FormatBool(store.Cache), nil
 	}
-	return told(store.Ashift, name)
+	return known(store.Ashift, name)
 }
 
 func arrayFact(f *model.Facts, name, which string) (string, error) {
@@ -228,5 +226,5 @@ func arrayFact(f *model.Facts, name, which string) (string, error) {
 	if name == "array.level" {
 		return a.Level, nil
 	}
-	return told(a.Degraded, name)
+	return known(a.Degraded, name)
 }

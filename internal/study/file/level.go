@@ -2,6 +2,7 @@ package file
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,13 +86,13 @@ func (l levels) filled(t conf.Table, operator bool) model.StudyLevel {
 	case ways != 1 && !l.Failed():
 		l.Problem(t.Line, "level %s: give it exactly one of set (settings of hosts), workload (fields of the load) and instruct (what an operator does)", x.Name)
 	case operator != (x.Instruct != ""):
-		l.Problem(t.Line, "level %s: what hands change has operator: true at its factor and instruct at its level, or neither", x.Name)
+		l.Problem(t.Line, "level %s: what an operator changes has operator: true at its factor and instruct at its level; anything else has neither", x.Name)
 	case len(x.Lab) > 0 && x.Instruct == "":
-		l.Problem(t.Where("lab"), "level %s: lab is what a lab does in the operator's place: say with instruct and back what hands would do", x.Name)
+		l.Problem(t.Where("lab"), "level %s: lab is what a lab does in the operator's place: say with instruct and back what an operator would do", x.Name)
 	case x.Instruct != "" && x.Verify == nil && len(x.Lab) > 0 && !oneLab(l.hosts):
-		l.Problem(t.Where("lab"), "level %s: the hosts are not all of one lab, so that hands do this: it needs verify: {host: …, fact: …, is: …}", x.Name)
+		l.Problem(t.Where("lab"), "level %s: the hosts are not all of one lab, so an operator has to do this: it needs verify: {host: …, fact: …, is: …}", x.Name)
 	case x.Instruct != "" && x.Verify == nil && len(x.Lab) == 0:
-		l.Problem(t.Line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study would measure what nobody did; docs/study.md lists the facts", x.Name)
+		l.Problem(t.Line, "level %s: an operator's change needs verify: {host: …, fact: …, is: …}, or a study could measure a change that was not made; docs/study.md lists the facts", x.Name)
 	case x.Instruct != "" && x.Back == "":
 		l.Problem(t.Line, "level %s: say with back: how the operator undoes it", x.Name)
 	case x.Instruct == "" && (x.Verify != nil || x.Back != ""):
@@ -131,20 +132,11 @@ func (l levels) settings(v conf.Node) []model.StudySetting {
 
 func (r *reader) declared(line int, hosts map[string]string, name string) {
 	if _, ok := hosts[name]; !ok {
-		r.Problem(line, "host %q is not one of hosts: add it there, or take one of %s", name, strings.Join(sorted(hosts), ", "))
+		r.Problem(line, "host %q is not one of hosts: add it there, or take one of %s", name, strings.Join(slices.Sorted(maps.Keys(hosts)), ", "))
 	}
 }
 
 func (l levels) host(line int, name string) { l.declared(line, l.hosts, name) }
-
-func sorted(hosts map[string]string) []string {
-	out := make([]string, 0, len(hosts))
-	for name := range hosts {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
 
 // changes reads workload: {streams: 4}. Each must fit at least one workload.
 func (l levels) changes(v conf.Node) map[string]string {
@@ -185,8 +177,8 @@ func (l levels) verify(v conf.Node) *model.StudyVerify {
 	return x
 }
 
-// reach checks that factors bear on the primary workload, for by its outcome
-// they are judged, and that no two set the same thing.
+// reach checks that factors change the primary workload, by whose outcome they are
+// judged, and that no two set the same thing.
 func (r *reader) reach(f *model.StudyFile) {
 	i := slices.IndexFunc(f.Workloads, func(w model.StudyWorkload) bool { return w.Name == f.Primary })
 	if i < 0 {
@@ -244,7 +236,7 @@ func (l levels) labWork(t conf.Table) []string {
 	return strings.Fields(t.Text("lab"))
 }
 
-// ByLab tells whether a level that takes an operator is made by the lab: it says
+// ByLab tells whether the lab does the operator's work of a level: the level says
 // how, and all hosts of the study are of one lab.
 func ByLab(f model.StudyFile, l model.StudyLevel) bool { return len(l.Lab) > 0 && oneLab(f.Hosts) }
 

@@ -29,8 +29,8 @@ func fileKeys() []string {
 
 // Parse reads a study file and fills in what it leaves out. name is the file's,
 // for messages: every problem is a line "NAME: line N: what is wrong and what to
-// do" of the error. The seed is 0 where the file has none: whoever runs the study
-// draws one, and keeps it.
+// do" of the error. The seed is 0 where the file has none: the caller then draws
+// one, and keeps it.
 func Parse(name string, text []byte) (model.StudyFile, error) {
 	return parse(name, text, readCatalogue())
 }
@@ -93,7 +93,7 @@ func (r *reader) file(text []byte) model.StudyFile {
 	return f
 }
 
-// whole checks what no single part of a file shows.
+// whole checks what concerns more than one part of a file.
 func (r *reader) whole(t conf.Table, f *model.StudyFile) {
 	if len(f.Workloads) == 0 {
 		t.Problem("workloads", "there is none: say what is measured")
@@ -219,7 +219,7 @@ func (r *reader) protocol(t conf.Table) model.StudyProtocol {
 }
 
 // paperMost is after how many groups of runs that do not agree a case is given
-// up. Dell's paper names no end; without one a noisy path is measured for ever.
+// up. Dell's paper has no such bound; without one a noisy path is measured for ever.
 const paperMost = 5
 
 func (r *reader) looks(m conf.Table, alpha float64) []int {

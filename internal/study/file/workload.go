@@ -301,17 +301,17 @@ func ShapeOf(w model.StudyWorkload) (shape.Shape, error) {
 	return s, shape.ParsePattern(w.Pattern, &s)
 }
 
-// FramesOf is what a load generator is told of a workload of kind frames.
+// FramesOf is the load generator's task for a workload of kind frames.
 func FramesOf(w model.StudyWorkload) load.FramesSpec {
 	return load.FramesSpec{Dir: w.Path, Format: w.Format, FPS: w.FPS, Streams: w.Streams, Buffer: w.Buffer, Play: w.Play, PerFrame: w.PerFrame, Buffered: !w.Direct}
 }
 
-// anyArea is one that has room for every zone of a pattern: how large a target is,
-// is known where the study is run.
+// anyArea has room for every zone of a pattern: the size of the target is known only
+// when the study runs.
 const anyArea = 1024 * unit.TiB
 
-// incoherent says what of a workload does not go together, as the load generator
-// sees it.
+// incoherent says which fields of a workload contradict each other, by the load
+// generator's own checks.
 func incoherent(w model.StudyWorkload) string {
 	if w.Kind == Block {
 		s, err := ShapeOf(w)

@@ -202,7 +202,7 @@ type loadResult struct {
 	Together *togetherFigures `json:"together,omitempty"`
 	// Runs are all that were made, where there were several: Load is the one in the
 	// middle.
-	Runs []oneRun `json:"runs,omitempty"`
+	Runs []storage.RunFigures `json:"runs,omitempty"`
 	// Report is where the bundle's page lies; empty: it could not be kept.
 	Report string `json:"report,omitempty"`
 }
@@ -271,17 +271,6 @@ func (f blockFlags) named(path string) string {
 const maxRuns = 100
 
 func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) (err error) {
-	path := s.Path
-	t, s, err := storage.OpenTarget(ctx, s, f.named(s.Path))
-	if err != nil {
-		return interruptedLoad(ctx, refused(err), path, false)
-	}
-	if t != nil {
-		defer t.Close() // only descriptors: what was written is the kernel's since
-	}
-	if err := s.Check(); err != nil {
-		return failure.Of(failure.Usage, "%w; see linerate load block --help", err)
-	}
 	p := newProgress(env)
 	defer p.End()
 	hooks, unlimited, err := p.limited(f.ram)
@@ -289,54 +278,34 @@ func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.S
 		return refused(err)
 	}
 	defer func() { err = errors.Join(err, unlimited()) }()
-	filled := ""
-	if t != nil {
-		if filled, err = storage.FillHoles(ctx, hooks, t, s, f.fill); err != nil {
-			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
-		}
+	path, wrote := s.Path, s.Shape.Read < 1
+	o, err := storage.OpenBlock(ctx, hooks, storage.BlockTask{Name: name, Spec: s, Destroy: f.named(path), Fill: f.fill, DropCache: f.dropCache})
+	defer o.Close() // only descriptors: what was written is the kernel's since
+	if err != nil {
+		return interruptedLoad(ctx, refused(err), path, o != nil && wrote)
 	}
-	kept, err := keepJournal(f.journal, &s, t)
+	kept, err := keepJournal(f.journal, &o.Task.Spec, o.Target)
 	if err != nil {
 		return err
 	}
-	runs, err := f.repeat(ctx, hooks, t, s, name)
-	if jerr := kept.end(env, t, err, s.Stuck); jerr != nil {
-		return adviseStuck(errors.Join(jerr, err))
-	}
-	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
-		return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
-	}
-	for i := range runs {
-		runs[i].Filled = filled
-	}
-	return reportBlock(ctx, env, p, runs, name, err)
-}
-
-// repeat makes the runs one after the other. The last one may have been stopped
-// before its time.
-func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
-	for i := range max(f.runs, 1) {
-		m := storage.Measured{Spec: s}
-		if i > 0 { // what an earlier run wrote is no work for this one
-			if m.Spec.Run, err = block.RunNumber(); err != nil {
-				return runs, err
-			}
-		}
-		if f.dropCache && t != nil {
-			if err := t.Forget(ctx, s.Stuck); err != nil {
-				return runs, err
-			}
-			m.Dropped = true
-		}
-		err = m.Measure(ctx, h, t, name)
+	var runs []storage.Measured
+	for range max(f.runs, 1) {
+		var m storage.Measured
+		m, err = o.Run(ctx, hooks)
 		if m.Result.ReadLatency != nil {
 			runs = append(runs, m)
 		}
 		if err != nil {
-			return runs, err
+			break
 		}
 	}
-	return runs, nil
+	if jerr := kept.end(env, o.Target, err, s.Stuck); jerr != nil {
+		return adviseStuck(errors.Join(jerr, err))
+	}
+	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
+		return interruptedLoad(ctx, refused(err), path, wrote)
+	}
+	return reportBlock(ctx, env, p, runs, name, err)
 }
 
 // reportBlock prints runs: the one in the middle, and what the others were; ran is
@@ -375,27 +344,18 @@ func concludeBlock(ctx context.Context, env *environment, p *progress, out loadR
 		series: []model.LoadSeries{bytesPerSecond(out.Load.Workload, out.PerSecond, out.Each)}, hosts: hosts, agents: agents})
 }
 
-// oneRun is a run of several.
-type oneRun struct {
-	IOPS      float64          `json:"iops"`
-	BytesPerS float64          `json:"bytes_per_s"`
-	Latency   *block.Quantiles `json:"latency_ns"`
-	FromCache *float64         `json:"from_cache"`
-	Failed    int64            `json:"failed"`
-}
-
 // blockRuns shows the run in the middle, by bytes per second; of an even number
 // the slower of the two.
 func blockRuns(runs []storage.Measured, name string) (loadResult, error) {
 	var all []loadResult
-	var list []oneRun
+	var list []storage.RunFigures
 	for _, m := range runs {
 		r, err := blockResult(m, name)
 		if err != nil {
 			return r, err
 		}
 		all = append(all, r)
-		list = append(list, oneRun{r.Load.IOPS, r.Load.BytesPerS, r.Load.Latency, r.Load.FromCache, r.Load.Failed})
+		list = append(list, storage.FiguresOf(r.Load))
 	}
 	slices.SortFunc(all, func(a, b loadResult) int { return cmp.Compare(a.Load.BytesPerS, b.Load.BytesPerS) })
 	out := all[(len(all)-1)/2]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/load/storage"
 	"linerate/internal/unit"
 )
 
@@ -118,7 +119,7 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 }
 
 // runTable prints the runs that the one above is the middle of.
-func runTable(b *strings.Builder, runs []oneRun) error {
+func runTable(b *strings.Builder, runs []storage.RunFigures) error {
 	if len(runs) == 0 {
 		return nil
 	}

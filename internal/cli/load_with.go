@@ -127,7 +127,7 @@ func (r *withResult) judge() {
 	for _, round := range r.Rounds {
 		busy = max(busy, round.Busy)
 		for i := range 2 {
-			for _, run := range []storage.PoolRun{round.Alone[i], round.Together[i]} {
+			for _, run := range []storage.RunFigures{round.Alone[i], round.Together[i]} {
 				if run.FromCache != nil {
 					cached = max(cached, *run.FromCache)
 				}
@@ -153,7 +153,7 @@ func withText(r withResult) (string, error) {
 	for i, t := range r.Targets {
 		x := t.Interference
 		var p99 [2]string
-		for k, runs := range [][]storage.PoolRun{pick(r.Rounds, i, false), pick(r.Rounds, i, true)} {
+		for k, runs := range [][]storage.RunFigures{pick(r.Rounds, i, false), pick(r.Rounds, i, true)} {
 			p99[k] = medianP99(runs)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%v/s\t%s\t%v/s\t%s\t%.0f%%\t%.0f–%.0f%%\t%s\t%s\n", t.Target, t.Workload, unit.Bytes(x.Alone), span(x.AloneRange),
@@ -172,7 +172,7 @@ func withText(r withResult) (string, error) {
 func span(r [2]float64) string { return fmt.Sprintf("%v–%v", unit.Bytes(r[0]), unit.Bytes(r[1])) }
 
 // pick is a target's runs, alone or together.
-func pick(rounds []storage.PoolRound, i int, together bool) (out []storage.PoolRun) {
+func pick(rounds []storage.PoolRound, i int, together bool) (out []storage.RunFigures) {
 	for _, r := range rounds {
 		if together {
 			out = append(out, r.Together[i])
@@ -184,7 +184,7 @@ func pick(rounds []storage.PoolRound, i int, together bool) (out []storage.PoolR
 }
 
 // medianP99 is the median run's 99th percentile; of the runs, not of requests.
-func medianP99(runs []storage.PoolRun) string {
+func medianP99(runs []storage.RunFigures) string {
 	var all []int64
 	for _, r := range runs {
 		if r.Latency != nil {

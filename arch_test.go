@@ -195,10 +195,6 @@ var belowApp = map[string]string{
 // stillToMove are the files of cli whose commands do their work in cli still.
 var stillToMove = []string{
 	"leave.go",
-	"load.go", "load_block.go", "load_dialect.go", "load_file.go", "load_frames.go",
-	"load_journal.go", "load_keep.go", "load_limits.go", "load_on.go", "load_progress.go",
-	"load_rates.go", "load_tcp.go", "load_tcp_pairs.go", "load_tcp_place.go", "load_tcp_text.go",
-	"load_text.go", "load_verify.go", "load_with.go",
 	"profile.go", "profile_files.go", "profile_save.go",
 	"tune.go", "tune_apply.go", "tune_both.go", "tune_doc.go", "tune_draft.go", "tune_history.go",
 }

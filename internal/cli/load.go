@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"linerate/internal/load/named"
+	"linerate/internal/app/load"
 )
 
 func loadCommand(env *environment) *cobra.Command {
@@ -35,7 +37,7 @@ func loadListCommand(env *environment) *cobra.Command {
 		Example: "  linerate load list\n  linerate load list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			all := named.All()
+			all := load.Workloads()
 			if env.json {
 				return printJSON(env, all)
 			}
@@ -51,8 +53,47 @@ func loadListCommand(env *environment) *cobra.Command {
 
 func workloadNames() []string {
 	var names []string
-	for _, n := range named.All() {
+	for _, n := range load.Workloads() {
 		names = append(names, n.Name)
 	}
 	return names
+}
+
+// concludeLoad keeps and prints what a load came to, and then says how it ended. A bundle
+// that cannot be written does not hide the figures: they are printed, then the error.
+func concludeLoad(env *environment, p *progress, command string, made *load.Made, ran error) error {
+	p.End()
+	ran = adviseStuck(ran)
+	if made == nil {
+		return ran
+	}
+	text, read, err := loadWords(made.Value)
+	if err != nil {
+		return errors.Join(err, ran)
+	}
+	report, kept := made.Keep(env.Env, command, text)
+	if kept != nil {
+		kept = fmt.Errorf("keep the load: %w", kept)
+	}
+	if env.json {
+		err = printJSON(env, made.Value)
+	} else {
+		if report != "" {
+			text += "\nreport  " + report + "\n"
+		}
+		_, err = fmt.Fprint(env.out, text[read:])
+	}
+	if err = cmp.Or(err, kept); err != nil {
+		return errors.Join(err, ran)
+	}
+	return ran
+}
+
+// adviseStuck says what to do about a target that does not answer.
+func adviseStuck(err error) error {
+	var stuck *load.StuckError
+	if !errors.As(err, &stuck) {
+		return err
+	}
+	return fmt.Errorf("%w; see whether its server and the path to it are up (a hard NFS mount and an iSCSI disk wait for them, and the kernel may keep this program until they are back); what it had acknowledged is what load verify can find again", err)
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,14 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/load"
 	"linerate/internal/failure"
-	"linerate/internal/host"
-	"linerate/internal/load"
-	"linerate/internal/load/block"
-	"linerate/internal/load/named"
-	"linerate/internal/load/shape"
-	"linerate/internal/load/storage"
-	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -112,151 +104,59 @@ refused unless --fill writes them first.`,
 	}, "threads", "qd", "rate", "read", "seed", "seconds", "compress", "dedup")
 }
 
-// blockFlag takes sizes as load generators do, too: 4k is 4096 bytes, as for
-// fio, vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
-func blockFlag(cmd *cobra.Command, to *unit.Bytes, name, help string) {
-	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(shape.ParseSize)}, name, help)
-}
-
-// secondsFlag is a duration typed as a plain number of seconds.
-type secondsFlag struct{ to *time.Duration }
-
-func (s secondsFlag) Set(text string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v > 0 && v <= 1e6) {
-		return fmt.Errorf("%q is no number of seconds above 0", text)
-	}
-	*s.to = time.Duration(v * float64(time.Second))
-	return nil
-}
-func (s secondsFlag) String() string { return "" }
-func (s secondsFlag) Type() string   { return "number" }
-
-// spec turns the flags into a run. A named workload gives what was not typed.
-func (f blockFlags) spec(cmd *cobra.Command, path string) (block.Spec, string, error) {
-	s := block.Spec{Path: path, Engine: block.Engine(f.engine), Direct: f.direct, From: f.from, Seed: f.seed,
-		Threads: f.threads, Depth: f.depth, Duration: f.seconds, Warmup: f.warmup, Stuck: f.stuck, Sync: block.Sync(f.sync), Compress: f.compress, Dedup: f.dedup}
-	name := "by hand"
-	s.Shape = shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}
-	typed := cmd.Flags().Changed
-	if f.direct && f.buffered {
-		return s, "", failure.Of(failure.Usage, "--direct goes past the page cache and --buffered through it: choose one")
-	}
+// task turns the flags into a workload. A named one gives what was not typed.
+func (f blockFlags) task(typed func(string) bool, path string) (t load.Task, err error) {
+	w := load.ByHand()
 	if f.workload != "" {
-		w, ok := named.Find(f.workload)
-		if !ok {
-			return s, "", failure.Of(failure.Usage, "no workload is called %q; choose one of %s", f.workload, strings.Join(workloadNames(), ", "))
-		}
-		s.Shape, name = w.Shape, w.Name
-		if !typed("threads") {
-			s.Threads = w.Threads
-		}
-		if !typed("qd") {
-			s.Depth = w.Depth
+		if w, err = findWorkload(f.workload); err != nil {
+			return t, err
 		}
 	}
-	if s.Duration == 0 {
-		s.Duration = 10 * time.Second
+	if typed("threads") {
+		w.Threads = f.threads
+	}
+	if typed("qd") {
+		w.Depth = f.depth
 	}
 	if typed("pattern") {
-		var err error
-		if err = shape.ParsePattern(f.pattern, &s.Shape); err != nil {
-			return s, "", failure.Of(failure.Usage, "--%w", err)
+		if err = load.ParsePattern(f.pattern, &w.Shape); err != nil {
+			return t, failure.Of(failure.Usage, "--%w", err)
 		}
 	}
 	if f.read != nil {
-		s.Shape.Read = *f.read
+		w.Shape.Read = *f.read
 	}
 	if typed("block") {
-		var err error
-		if s.Shape.Sizes, err = shape.ParseSizes(f.sizes); err != nil {
-			return s, "", failure.Of(failure.Usage, "--block %w", err)
+		if w.Shape.Sizes, err = load.ParseSizes(f.sizes); err != nil {
+			return t, failure.Of(failure.Usage, "--block %w", err)
 		}
 	}
-	s.Shape.Area, s.Shape.Think = f.area, f.think
+	w.Shape.Area, w.Shape.Think = f.area, f.think
 	if f.rate != 0 {
-		s.Shape.Rate, s.Shape.Arrivals = f.rate, shape.Arrivals(f.arrivals)
+		w.Shape.Rate, w.Shape.Arrivals = f.rate, load.Arrivals(f.arrivals)
 	}
+	s := load.Spec{Path: path, Engine: load.Engine(f.engine), Direct: f.direct, From: f.from, Seed: f.seed, Shape: w.Shape, Threads: w.Threads, Depth: w.Depth,
+		Duration: cmp.Or(f.seconds, 10*time.Second), Warmup: f.warmup, Stuck: f.stuck, Sync: load.Sync(f.sync), Compress: f.compress, Dedup: f.dedup}
 	if f.steady > 0 {
-		s.Steady = &block.Steady{Round: f.steady}
+		s.Steady = &load.Steady{Round: f.steady}
 	}
 	if n, ok := strings.CutPrefix(f.sync, "after:"); ok {
 		every, err := strconv.Atoi(n)
 		if err != nil || every < 1 {
-			return s, "", failure.Of(failure.Usage, "--sync %s: want a number above 0 after the colon", f.sync)
+			return t, failure.Of(failure.Usage, "--sync %s: want a number above 0 after the colon", f.sync)
 		}
-		s.Sync, s.SyncEvery = block.After, every
-	}
-	return s, name, nil
-}
-
-// loadResult is what load … --json prints.
-type loadResult struct {
-	Load      block.Summary  `json:"load"`
-	Spec      loadSpec       `json:"spec"`
-	PerSecond []block.Second `json:"per_second"`
-	// Each is how many seconds a point of PerSecond is: more than one in long runs.
-	Each  int        `json:"per_second_each_s"`
-	Hosts []loadHost `json:"hosts"`
-	// Together is of several hosts that began at one instant.
-	Together *togetherFigures `json:"together,omitempty"`
-	// Runs are all that were made, where there were several: Load is the one in the
-	// middle.
-	Runs []oneRun `json:"runs,omitempty"`
-	// Report is where the bundle's page lies; empty: it could not be kept.
-	Report string `json:"report,omitempty"`
-}
-
-// loadSpec is what was run.
-type loadSpec struct {
-	Target   string      `json:"target"`
-	Engine   string      `json:"engine"`
-	Direct   bool        `json:"direct"`
-	Sync     string      `json:"sync"`
-	Shape    shape.Shape `json:"shape"`
-	Threads  int         `json:"threads"`
-	Depth    int         `json:"depth"`
-	Duration int64       `json:"measured_ns"`
-	Seed     uint64      `json:"seed"`
-	// Compress and Dedup are the ratios that were asked for.
-	Compress float64 `json:"compress,omitempty"`
-	Dedup    float64 `json:"dedup,omitempty"`
-	// Run names the run in what it wrote, and Filled what was written before it.
-	Run    string `json:"run,omitempty"`
-	Filled string `json:"filled,omitempty"`
-	// Dropped: this host's page cache was asked to forget the target before.
-	Dropped bool `json:"cache_dropped,omitempty"`
-}
-
-// loadHost is a host that took part.
-type loadHost struct {
-	Name string `json:"name"`
-	*hostFigures
-}
-
-func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
-	s, name, err := f.spec(cmd, path)
-	if err != nil {
-		return err
+		s.Sync, s.SyncEvery = load.AfterWrites, every
 	}
 	// What the cache holds already is not charged to who is limited now.
-	f.dropCache = f.dropCache || f.ram > 0
-	switch {
-	case f.runs < 0 || f.runs > maxRuns:
-		return failure.Of(failure.Usage, "--runs %d: want 1 to %d", f.runs, maxRuns)
-	case f.dedup > 1 && f.journal != "":
-		return failure.Of(failure.Usage, "--dedup %v --journal: what is written twice carries no stamp that a journal could be held against; --compress goes with one", f.dedup)
-	case f.with == "" && f.withWorkload != "":
-		return failure.Of(failure.Usage, "--with-workload is about a second target: name it with --with")
-	case f.with != "":
-		f.runs = cmp.Or(f.runs, 3)
-		return runBlockWith(cmd.Context(), env, f, s, name)
-	case f.runs > 1 && (f.on != "" || f.journal != ""):
-		return failure.Of(failure.Usage, "--runs %d goes with neither --on nor --journal", f.runs)
-	case f.on != "":
-		return runBlockOn(cmd.Context(), env, f, s, name)
+	return load.Task{Name: w.Name, Spec: s, Destroy: f.named(path), Fill: f.fill, DropCache: f.dropCache || f.ram > 0}, nil
+}
+
+func findWorkload(name string) (load.Workload, error) {
+	w, ok := load.FindWorkload(name)
+	if !ok {
+		return w, failure.Of(failure.Usage, "no workload is called %q; choose one of %s", name, strings.Join(workloadNames(), ", "))
 	}
-	return runBlockHere(cmd.Context(), env, f, s, name)
+	return w, nil
 }
 
 // named is the second name of a target, empty where it was named once.
@@ -270,177 +170,74 @@ func (f blockFlags) named(path string) string {
 // maxRuns bounds what is kept of runs.
 const maxRuns = 100
 
-func runBlockHere(ctx context.Context, env *environment, f blockFlags, s block.Spec, name string) (err error) {
-	path := s.Path
-	t, s, err := storage.OpenTarget(ctx, s, f.named(s.Path))
-	if err != nil {
-		return interruptedLoad(ctx, refused(err), path, false)
-	}
-	if t != nil {
-		defer t.Close() // only descriptors: what was written is the kernel's since
-	}
-	if err := s.Check(); err != nil {
-		return failure.Of(failure.Usage, "%w; see linerate load block --help", err)
-	}
-	p := newProgress(env)
-	defer p.End()
-	hooks, unlimited, err := p.limited(f.ram)
-	if err != nil {
-		return refused(err)
-	}
-	defer func() { err = errors.Join(err, unlimited()) }()
-	filled := ""
-	if t != nil {
-		if filled, err = storage.FillHoles(ctx, hooks, t, s, f.fill); err != nil {
-			return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
-		}
-	}
-	kept, err := keepJournal(f.journal, &s, t)
-	if err != nil {
-		return err
-	}
-	runs, err := f.repeat(ctx, hooks, t, s, name)
-	if jerr := kept.end(env, t, err, s.Stuck); jerr != nil {
-		return adviseStuck(errors.Join(jerr, err))
-	}
-	if err != nil && (ctx.Err() == nil || len(runs) == 0) {
-		return interruptedLoad(ctx, refused(err), path, s.Shape.Read < 1)
-	}
-	for i := range runs {
-		runs[i].Filled = filled
-	}
-	return reportBlock(ctx, env, p, runs, name, err)
-}
-
-// repeat makes the runs one after the other. The last one may have been stopped
-// before its time.
-func (f blockFlags) repeat(ctx context.Context, h storage.Hooks, t *block.Target, s block.Spec, name string) (runs []storage.Measured, err error) {
-	for i := range max(f.runs, 1) {
-		m := storage.Measured{Spec: s}
-		if i > 0 { // what an earlier run wrote is no work for this one
-			if m.Spec.Run, err = block.RunNumber(); err != nil {
-				return runs, err
-			}
-		}
-		if f.dropCache && t != nil {
-			if err := t.Forget(ctx, s.Stuck); err != nil {
-				return runs, err
-			}
-			m.Dropped = true
-		}
-		err = m.Measure(ctx, h, t, name)
-		if m.Result.ReadLatency != nil {
-			runs = append(runs, m)
-		}
-		if err != nil {
-			return runs, err
-		}
-	}
-	return runs, nil
-}
-
-// reportBlock prints runs: the one in the middle, and what the others were; ran is
-// what the last ended with, as by Ctrl-C.
-func reportBlock(ctx context.Context, env *environment, p *progress, runs []storage.Measured, name string, ran error) error {
-	out, err := blockRuns(runs, name)
-	if err != nil {
-		return err
-	}
-	s, sum := runs[0].Spec, &out.Load
-	sum.Interrupted = ran != nil
-	out.Hosts = []loadHost{{Name: "local"}}
-	if err := concludeBlock(ctx, env, p, out, nil); err != nil {
-		return err
-	}
+// check says which flags do not go together.
+func (f blockFlags) check(t load.Task) error {
+	nothing := t.Spec.Engine == load.NoTarget
 	switch {
-	case ran != nil:
-		return interruptedLoad(ctx, ran, s.Path, s.Shape.Read < 1)
-	case sum.Requests == 0 && sum.Failed > 0:
-		return failure.Of(failure.Failed, "load %s: no request succeeded; the first failed so: %s", s.Path, sum.Failures[0])
+	case f.direct && f.buffered:
+		return failure.Of(failure.Usage, "--direct goes past the page cache and --buffered through it: choose one")
+	case f.runs < 0 || f.runs > maxRuns:
+		return failure.Of(failure.Usage, "--runs %d: want 1 to %d", f.runs, maxRuns)
+	case f.dedup > 1 && f.journal != "":
+		return failure.Of(failure.Usage, "--dedup %v --journal: what is written twice carries no stamp that a journal could be held against; --compress goes with one", f.dedup)
+	case f.with == "" && f.withWorkload != "":
+		return failure.Of(failure.Usage, "--with-workload is about a second target: name it with --with")
+	case f.with != "" && (f.on != "" || f.journal != ""):
+		return failure.Of(failure.Usage, "--with goes with neither --on nor --journal")
+	case f.with != "" && nothing:
+		return failure.Of(failure.Usage, "--with --engine null: that is a load on nothing")
+	case f.with != "" && f.with == t.Spec.Path:
+		return failure.Of(failure.Usage, "--with %s: that is the first target", f.with)
+	case f.with == "" && f.runs > 1 && (f.on != "" || f.journal != ""):
+		return failure.Of(failure.Usage, "--runs %d goes with neither --on nor --journal", f.runs)
+	case f.on != "" && f.journal != "":
+		return failure.Of(failure.Usage, "--on --journal: a journal is kept on the host that writes; run load block there")
+	case f.on != "" && nothing:
+		return failure.Of(failure.Usage, "--on --engine null: that is a load on nothing")
+	case f.on != "" && f.steady > 0:
+		return failure.Of(failure.Usage, "--on --steady: hosts would begin to measure each at a time of its own; let the target settle from one of them first")
+	case f.journal != "" && (nothing || t.Spec.Shape.Read >= 1):
+		return failure.Of(failure.Usage, "--journal goes with a workload that writes to a target")
 	}
 	return nil
 }
 
-// concludeBlock keeps and prints a load on blocks, of this host or of several.
-func concludeBlock(ctx context.Context, env *environment, p *progress, out loadResult, agents []*host.Client) error {
-	text, err := loadText(out)
+func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) error {
+	t, err := f.task(cmd.Flags().Changed, path)
 	if err != nil {
 		return err
 	}
-	var hosts []string
-	for _, h := range out.Hosts {
-		hosts = append(hosts, h.Name)
+	if err := f.check(t); err != nil {
+		return err
 	}
-	return concludeLoad(ctx, env, p, loadRecord{kind: "block", command: "load block " + out.Spec.Target, line: loadLine(out), text: text, value: &out,
-		series: []model.LoadSeries{bytesPerSecond(out.Load.Workload, out.PerSecond, out.Each)}, hosts: hosts, agents: agents})
+	if f.with != "" {
+		return runPools(cmd.Context(), env, f, t)
+	}
+	on, err := onHosts(f.on, path)
+	if err != nil {
+		return err
+	}
+	p := newProgress(env)
+	defer p.End()
+	made, err := load.Block(cmd.Context(), env.Env, load.BlockOptions{Task: t, Memory: f.ram, Runs: f.runs, Journal: f.journal, On: on}, p)
+	return concludeLoad(env, p, "load block "+path, made, err)
 }
 
-// oneRun is a run of several.
-type oneRun struct {
-	IOPS      float64          `json:"iops"`
-	BytesPerS float64          `json:"bytes_per_s"`
-	Latency   *block.Quantiles `json:"latency_ns"`
-	FromCache *float64         `json:"from_cache"`
-	Failed    int64            `json:"failed"`
-}
-
-// blockRuns shows the run in the middle, by bytes per second; of an even number
-// the slower of the two.
-func blockRuns(runs []storage.Measured, name string) (loadResult, error) {
-	var all []loadResult
-	var list []oneRun
-	for _, m := range runs {
-		r, err := blockResult(m, name)
+// runPools runs two targets, each alone and both at once. The load on the second is the
+// same one, or another by its name.
+func runPools(ctx context.Context, env *environment, f blockFlags, first load.Task) error {
+	second := first
+	second.Spec.Path, second.Destroy = f.with, f.named(f.with)
+	if f.withWorkload != "" {
+		w, err := findWorkload(f.withWorkload)
 		if err != nil {
-			return r, err
+			return err
 		}
-		all = append(all, r)
-		list = append(list, oneRun{r.Load.IOPS, r.Load.BytesPerS, r.Load.Latency, r.Load.FromCache, r.Load.Failed})
+		w.Shape.Area = first.Spec.Shape.Area
+		second.Name, second.Spec.Threads, second.Spec.Depth, second.Spec.Shape = w.Name, w.Threads, w.Depth, w.Shape
 	}
-	slices.SortFunc(all, func(a, b loadResult) int { return cmp.Compare(a.Load.BytesPerS, b.Load.BytesPerS) })
-	out := all[(len(all)-1)/2]
-	if len(runs) > 1 {
-		out.Runs = list
-	}
-	return out, nil
-}
-
-// blockResult is a run in figures, without its hosts.
-func blockResult(m storage.Measured, name string) (loadResult, error) {
-	r, s := m.Result, m.Spec
-	sum, err := block.Summarise(name, r, m.Witness)
-	points, each := block.Bound(r.Seconds, block.MaxPoints)
-	out := loadResult{Load: sum, PerSecond: points, Each: each, Spec: loadSpec{
-		Target: s.Path, Engine: string(r.Engine), Direct: s.Direct, Sync: string(s.Sync), Shape: s.Shape,
-		Threads: r.Threads, Depth: r.Depth, Duration: int64(r.Measured), Seed: s.Seed, Filled: m.Filled, Dropped: m.Dropped,
-	}}
-	if s.Shape.Read < 1 && s.Engine != block.Null {
-		out.Spec.Run = storage.RunName(s.Run)
-		out.Spec.ratios(s)
-	}
-	return out, err
-}
-
-// ratios notes by how much what was written compresses and is the same, if at all.
-func (l *loadSpec) ratios(s block.Spec) {
-	if s.Compress > 1 {
-		l.Compress = s.Compress
-	}
-	if s.Dedup > 1 {
-		l.Dedup = s.Dedup
-	}
-}
-
-// refused makes a refusal of the target a wrong command line.
-func refused(err error) error {
-	var r *load.RefusedError
-	if errors.As(err, &r) {
-		return failure.As(failure.Usage, err)
-	}
-	return err
-}
-
-// hooks show a load on storage.
-func (p *progress) hooks() storage.Hooks {
-	return storage.Hooks{Say: func(text string) { p.Say("%s", text) }, Watch: p.watch}
+	p := newProgress(env)
+	defer p.End()
+	made, err := load.Pools(ctx, env.Env, [2]load.Task{first, second}, cmp.Or(f.runs, 3), f.ram, p)
+	return concludeLoad(env, p, "load block "+first.Spec.Path+" --with "+f.with, made, err)
 }

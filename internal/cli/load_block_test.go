@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"linerate/internal/load/block"
-	"linerate/internal/load/shape"
+	"linerate/internal/app/load"
 	"linerate/internal/unit"
 )
 
@@ -20,12 +19,12 @@ func TestBlockSizes(t *testing.T) {
 		"4k": 4096, "256K": 256 * unit.KiB, "8m": 8 * unit.MiB, "1.5g": 1536 * unit.MiB, "2T": 2 * unit.TiB,
 		"4KB": 4000, "4KiB": 4096, "512B": 512,
 	} {
-		if got, err := shape.ParseSize(text); err != nil || got != want {
+		if got, err := load.ParseSize(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "k", "4q", "-4k", "NaNk"} {
-		if got, err := positive(shape.ParseSize)(text); err == nil {
+		if got, err := positive(load.ParseSize)(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
@@ -84,16 +83,6 @@ func TestInterruptedLoad(t *testing.T) {
 	}
 }
 
-func TestRunText(t *testing.T) {
-	got := runText(500, 500*4096, 3*time.Millisecond, 500*time.Millisecond, 7600*time.Millisecond, block.ByTarget)
-	if want := "1000 requests/s, 3.91 MiB/s, longest 3ms, 8s left, held by the target"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := runText(0, 0, 0, time.Second, -time.Second, ""); got != "0 requests/s, 0 B/s" {
-		t.Errorf("%q", got)
-	}
-}
-
 // On a terminal the line of a run is replaced; in a log nothing is said.
 func TestTick(t *testing.T) {
 	var b bytes.Buffer
@@ -109,10 +98,5 @@ func TestTick(t *testing.T) {
 	p.live = false
 	if p.Tick("load", "4"); b.Len() > 0 {
 		t.Errorf("%q", b.String())
-	}
-	if seen, done := p.watch("load", time.Second); seen != nil {
-		t.Error("a run is to tell of itself, and nobody watches")
-	} else {
-		done()
 	}
 }

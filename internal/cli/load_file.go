@@ -1,18 +1,16 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/load"
 	"linerate/internal/failure"
-	"linerate/internal/load/dialect"
 	"linerate/internal/unit"
 )
 
@@ -41,7 +39,13 @@ With --on every host runs so many threads, and all begin each test at one instan
   linerate load file /mnt/nas --like iozone -t 1 -r 1m -s 4g --on client1,client2,client3
   linerate load file /mnt/nas --like iozone -i 0 -i 1 -i 2 -t 4 -r 64k -s 1g -I --json`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runFile(cmd.Context(), env, f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			jobs, err := f.jobs()
+			if err != nil {
+				return err
+			}
+			return runJobs(cmd, env, load.JobsOptions{Jobs: jobs, Dir: args[0], Stuck: f.stuck, Memory: f.ram}, f.on, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.like, "like", "iozone", "whose tests: iozone")
@@ -59,7 +63,7 @@ With --on every host runs so many threads, and all begin each test at one instan
 }
 
 // jobs are the tests for each number of threads.
-func (f fileFlags) jobs() (out []dialect.Job, err error) {
+func (f fileFlags) jobs() (out []load.Job, err error) {
 	if f.like != "iozone" {
 		return nil, failure.Of(failure.Usage, "--like %s: only iozone; see linerate load vdbench and linerate load filebench for others", f.like)
 	}
@@ -86,9 +90,9 @@ func (f fileFlags) jobs() (out []dialect.Job, err error) {
 		}
 	}
 	for n := least; n <= most; n++ {
-		jobs, err := dialect.Iozone(append(slices.Clone(args), "-t", strconv.Itoa(n)))
+		jobs, err := load.Iozone(append(slices.Clone(args), "-t", strconv.Itoa(n)))
 		if err != nil {
-			return nil, failure.Of(failure.Usage, "%w", err)
+			return nil, failure.As(failure.Usage, err)
 		}
 		for _, j := range jobs {
 			if isRange {
@@ -98,43 +102,4 @@ func (f fileFlags) jobs() (out []dialect.Job, err error) {
 		}
 	}
 	return out, nil
-}
-
-func runFile(ctx context.Context, env *environment, f fileFlags, dir string) error {
-	jobs, err := f.jobs()
-	if err != nil {
-		return err
-	}
-	return runJobs(ctx, env, jobOptions{on: f.on, stuck: f.stuck, ram: f.ram, table: true, command: "load file " + dir}, jobs, dir)
-}
-
-// table prints bytes per second of each test by the number of threads.
-func (r *jobsResult) table() (string, error) {
-	var tests, threads []string
-	rate := map[[2]string]float64{}
-	for _, run := range r.Runs {
-		test, n, ok := strings.Cut(strings.TrimPrefix(run.Load.Workload, "iozone "), ", ")
-		if !ok {
-			return "", nil // one number of threads: it stands above
-		}
-		if !slices.Contains(tests, test) {
-			tests = append(tests, test)
-		}
-		if !slices.Contains(threads, n) {
-			threads = append(threads, n)
-		}
-		rate[[2]string{test, n}] = run.Load.BytesPerS
-	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "per second\t%s\t\n", strings.Join(tests, "\t"))
-	for _, n := range threads {
-		fmt.Fprintf(w, "%s\t", n)
-		for _, t := range tests {
-			fmt.Fprintf(w, "%v\t", unit.Bytes(rate[[2]string{t, n}]))
-		}
-		fmt.Fprintln(w)
-	}
-	err := w.Flush()
-	return b.String(), err
 }

@@ -1,17 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app/load"
 	"linerate/internal/failure"
-	"linerate/internal/load/tcp"
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/unit"
@@ -24,7 +26,6 @@ type tcpFlags struct {
 	rate, pace      unit.BitRate
 	congestion, via string
 	write           string
-	writeSize       unit.Bytes // of write; 0: the most
 	sendCPUs        string
 	recvCPUs        string
 	zeroCopy        bool
@@ -85,260 +86,103 @@ func noneOrTwo(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// workload is what one direction does; the ends are left out.
-func (f tcpFlags) workload() (model.Workload, error) {
-	w := model.Workload{Streams: f.streams, Duration: f.seconds, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
-		MaxPacing: f.pace, WriteSize: f.writeSize, Discard: f.discard, ZeroCopy: f.zeroCopy, SendFile: f.sendFile}
-	if w.Duration == 0 {
-		w.Duration = 10 * time.Second
-	}
-	switch {
+// check says which flags cannot be had.
+func (f tcpFlags) check() error {
+	switch d := cmp.Or(f.seconds, tcpTime); {
 	case f.zeroCopy && f.sendFile:
-		return w, failure.Of(failure.Usage, "--zerocopy --sendfile: two ways to send without a copy: choose one")
+		return failure.Of(failure.Usage, "--zerocopy --sendfile: two ways to send without a copy: choose one")
 	case f.reverse && f.both:
-		return w, failure.Of(failure.Usage, "--reverse --both: both directions at once have no reverse")
-	case w.Streams < 1 || w.Streams > maxTCPStreams:
-		return w, failure.Of(failure.Usage, "--streams %d: want 1 to %d", w.Streams, maxTCPStreams)
-	case w.Duration < time.Second || w.Duration > maxTCPTime:
-		return w, failure.Of(failure.Usage, "--for %v: want 1s to %v", w.Duration, maxTCPTime)
+		return failure.Of(failure.Usage, "--reverse --both: both directions at once have no reverse")
+	case f.streams < 1 || f.streams > load.MaxTCPStreams:
+		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", f.streams, load.MaxTCPStreams)
+	case d < time.Second || d > maxTCPTime:
+		return failure.Of(failure.Usage, "--for %v: want 1s to %v", d, maxTCPTime)
 	}
-	w.Duration += w.Warmup
-	return w, nil
+	return nil
 }
 
-// Bounds of a run: both directions fit into what an agent starts, and samples of
-// the whole run into memory.
+// How long a load is measured, and how long it may be: samples of the whole run have to
+// fit into memory.
 const (
-	maxTCPStreams = 128
-	maxTCPPairs   = 16
-	maxTCPTime    = time.Hour
+	tcpTime    = 10 * time.Second
+	maxTCPTime = time.Hour
 )
 
+// Words for CPUs and sizes of writes.
+const (
+	cpusAuto    = "auto"
+	cpusAny     = "any"
+	writeSearch = "search"
+)
+
+// options turns the flags into what is wanted.
+func (f tcpFlags) options(args []string) (o load.TCPOptions, err error) {
+	o = load.TCPOptions{Via: f.via, Reverse: f.reverse, Both: f.both, Search: f.write == writeSearch,
+		Workload: model.Workload{Streams: f.streams, Duration: cmp.Or(f.seconds, tcpTime) + f.warmup, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
+			MaxPacing: f.pace, Discard: f.discard, ZeroCopy: f.zeroCopy, SendFile: f.sendFile}}
+	if f.write != "" && !o.Search {
+		if o.WriteSize, err = positive(load.ParseSize)(f.write); err != nil || o.WriteSize > unit.MiB {
+			return o, failure.Of(failure.Usage, "--write %s: want a size up to 1 MiB, or search", f.write)
+		}
+	}
+	if err := f.check(); err != nil {
+		return o, err
+	}
+	for i, want := range []string{f.sendCPUs, f.recvCPUs} {
+		if o.CPUs[i], err = parseCPUs(want); err != nil {
+			return o, failure.As(failure.Usage, err)
+		}
+	}
+	if o.TCPHosts, err = load.ParseTCPHosts(args[0], args[1]); err != nil || f.via == "" {
+		return o, err
+	}
+	first := o.Pairs[0]
+	if slices.ContainsFunc(o.Pairs, func(p load.TCPPair) bool { return p.Names[1] != first.Names[1] }) {
+		return o, failure.Of(failure.Usage, "--via %s is the data address of one receiver, and there are several", f.via)
+	}
+	if _, err := netip.ParseAddr(f.via); err != nil && first.Itself() {
+		return o, failure.Of(failure.Usage, "--via %q: want an address of this host", f.via)
+	}
+	return o, nil
+}
+
+// maxCPU bounds the numbers of CPUs, as the kernel's largest configurations do.
+const maxCPU = 8192
+
+// parseCPUs reads auto, any, or a list as 0-3,8 (cpuset(7), "list format").
+func parseCPUs(s string) (out load.CPUs, err error) {
+	if s == cpusAuto || s == cpusAny {
+		return load.CPUs{Near: s == cpusAuto}, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		a, aerr := strconv.Atoi(first)
+		b, berr := strconv.Atoi(last)
+		if aerr != nil || berr != nil || a < 0 || b < a || b >= maxCPU {
+			return out, fmt.Errorf("CPUs %q: want a list as 0-3,8, auto or any", s)
+		}
+		for c := a; c <= b; c++ {
+			if !slices.Contains(out.List, c) {
+				out.List = append(out.List, c)
+			}
+		}
+	}
+	return out, nil
+}
+
 func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) error {
-	if err := f.setWrite(); err != nil {
-		return err
-	}
-	w, err := f.workload()
-	if err != nil {
-		return err
-	}
 	if len(args) == 0 {
 		args = []string{reach.Here, reach.Here}
 	}
-	pairs, err := tcpPairs(args)
+	o, err := f.options(args)
 	if err != nil {
 		return err
 	}
 	p := newProgress(env)
 	defer p.End()
-	ends, done, err := dialTCP(ctx, env, f, pairs, p)
-	defer done()
-	if err != nil {
-		return err
-	}
-	directions := f.directions(ends)
-	for _, d := range directions {
-		p.Say("data path: %s (%s) → %s (%s), %s for %v", d.names[0], d.addrs[0], d.names[1], d.addrs[1], plural(f.streams, "stream"), w.Duration)
-	}
-	directions, err = placeTCP(ctx, f, directions)
-	if err != nil {
-		return err
-	}
-	var tries []writeTry
-	if f.write == writeSearch {
-		if w.WriteSize, tries, err = searchWrite(ctx, env, p, w, directions); err != nil {
-			return tcpEnd(ctx, err)
-		}
-	}
-	runs, err := moveTCP(ctx, env, p, w, directions)
-	p.End()
-	if err != nil {
-		return tcpEnd(ctx, err)
-	}
-	out := summariseTCP(runs, directions, f)
-	out.searched(tries)
-	return concludeTCP(ctx, env, p, args, directions, runs, out)
-}
-
-// tcpEnd is the end of a load that has no figures.
-func tcpEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return failure.Of(failure.Interrupted, "interrupted; a run that was cut short has no figures, and nothing was changed")
-	}
-	return err
-}
-
-// concludeTCP keeps and prints the load.
-func concludeTCP(ctx context.Context, env *environment, p *progress, args []string, directions []tcpEnds, runs []model.Run, r tcpResult) error {
-	text, err := tcpText(r)
-	if err != nil {
-		return err
-	}
-	course := model.LoadSeries{Name: "payload received", Unit: "bit/s", Each: 1, Values: []float64{}}
-	for _, s := range r.PerSecond {
-		course.Values = append(course.Values, float64(s.Bytes)*8)
-	}
-	rec := loadRecord{kind: "tcp", command: "load tcp " + strings.Join(args, " "), text: text, value: &r, series: []model.LoadSeries{course}, runs: runs,
-		line: fmt.Sprintf("TCP %s: %v in %s of %s", strings.Join(args, " to "), unit.BitRate(r.Load.Goodput), plural(len(directions), "direction"), plural(r.Spec.Streams, "stream"))}
-	for _, d := range directions {
-		for i, a := range d.agents {
-			if !slices.Contains(rec.agents, a) {
-				rec.agents, rec.hosts = append(rec.agents, a), append(rec.hosts, d.names[i])
-			}
-		}
-	}
-	return concludeLoad(ctx, env, p, rec)
-}
-
-// tcpResult is what load tcp --json prints.
-type tcpResult struct {
-	Load       tcpLoad       `json:"load"`
-	Spec       tcpSpec       `json:"spec"`
-	Directions []tcp.Figures `json:"directions"`
-	// PerSecond is payload of all directions.
-	PerSecond []tcpSecond `json:"per_second"`
-	Hosts     []loadHost  `json:"hosts"`
-	Report    string      `json:"report,omitempty"`
-
-	machines [][2]string // of each direction's ends
-}
-
-type tcpLoad struct {
-	Workload  string  `json:"workload"`
-	BytesPerS float64 `json:"bytes_per_s"`
-	Goodput   float64 `json:"goodput_bps"`
-	// CPU of both ends' threads, and interrupt time of the machines, each machine
-	// once; null: not known.
-	CPUPerGB         *float64        `json:"cpu_s_per_gb"`
-	SoftIRQPerGB     *float64        `json:"softirq_s_per_gb"`
-	GeneratorLimited bool            `json:"generator_limited"`
-	Evidence         []string        `json:"evidence"`
-	Warnings         []model.Warning `json:"warnings"`
-}
-
-type tcpSecond struct {
-	Bytes int64 `json:"bytes"`
-}
-
-type tcpSpec struct {
-	Streams    int           `json:"streams"`
-	Measured   time.Duration `json:"measured_ns"`
-	Warmup     time.Duration `json:"warmup_ns"`
-	Rate       unit.BitRate  `json:"rate_bps,omitempty"`
-	Pacing     unit.BitRate  `json:"pacing_bps,omitempty"`
-	Congestion string        `json:"congestion,omitempty"`
-	Write      unit.Bytes    `json:"write_bytes,omitempty"`
-	Discard    bool          `json:"discard,omitempty"`
-	From       netip.Addr    `json:"from"` // of the first direction; Directions have all
-	To         netip.Addr    `json:"to"`
-	Both       bool          `json:"both,omitempty"`
-	ZeroCopy   bool          `json:"zero_copy,omitempty"`
-	SendFile   bool          `json:"send_file,omitempty"`
-	// Placed are the CPUs of each direction's ends, where they are not all.
-	Placed []tcpPlace `json:"placed,omitempty"`
-	Tried  []writeTry `json:"write_tries,omitempty"`
-}
-
-func summariseTCP(runs []model.Run, directions []tcpEnds, f tcpFlags) tcpResult {
-	w := runs[0].Workload
-	r := tcpResult{Load: tcpLoad{Workload: "tcp", Warnings: []model.Warning{}}, PerSecond: []tcpSecond{}, Hosts: []loadHost{},
-		Spec: tcpSpec{f.streams, w.Duration - w.Warmup, w.Warmup, f.rate, f.pace, f.congestion, w.WriteSize, f.discard, w.From, w.To, f.both, f.zeroCopy, f.sendFile, nil, nil}}
-	for _, n := range tcpHosts(directions) {
-		r.Hosts = append(r.Hosts, loadHost{Name: n})
-	}
-	for i, run := range runs {
-		d := tcp.Summarise(run)
-		r.machines = append(r.machines, directions[i].machines())
-		r.place(directions[i])
-		r.Directions = append(r.Directions, d)
-		r.Load.Goodput += d.Goodput
-		r.zeroCopy(d)
-		limited, evidence := d.GeneratorLimited()
-		r.Load.GeneratorLimited = r.Load.GeneratorLimited || limited
-		r.Load.Evidence = append(r.Load.Evidence, evidence...)
-		r.Load.Warnings = append(r.Load.Warnings, run.Warnings...)
-	}
-	if f.sendFile {
-		r.Load.Evidence = append(r.Load.Evidence, "what was sent is a file in the page cache (sendfile): a program that writes what it has made takes a copy more")
-	}
-	if len(runs) > 1 {
-		r.Load.Evidence = append(r.Load.Evidence, "several directions run at once: a machine's time is that of all of them, and stands beside the bytes of each")
-	}
-	r.Load.BytesPerS = r.Load.Goodput / 8
-	r.perSecond()
-	r.cpu()
-	return r
-}
-
-// perSecond adds the directions up, as far as all of them are known.
-func (r *tcpResult) perSecond() {
-	n := len(r.Directions[0].PerSecond)
-	for _, d := range r.Directions {
-		n = min(n, len(d.PerSecond))
-	}
-	for i := range n {
-		var s tcpSecond
-		for _, d := range r.Directions {
-			s.Bytes += d.PerSecond[i]
-		}
-		r.PerSecond = append(r.PerSecond, s)
-	}
-}
-
-// cpu adds up what each end's threads took, and the interrupts of each machine
-// once: every direction that it has a part in sees the same ones.
-func (r *tcpResult) cpu() {
-	threads, softirq, knownThreads, knownIRQ := 0.0, 0.0, r.Load.Goodput > 0, r.Load.Goodput > 0
-	counted := map[string]bool{}
-	for i, d := range r.Directions {
-		if d.Goodput <= 0 {
-			continue // nothing stands beside bytes that did not come
-		}
-		part := d.Goodput / r.Load.Goodput
-		for k, e := range []tcp.End{d.Sender, d.Receiver} {
-			if knownThreads = knownThreads && e.Threads != nil; knownThreads {
-				threads += part * *e.Threads
-			}
-			knownIRQ = knownIRQ && e.SoftIRQ != nil
-			if machine := r.machines[i][k]; knownIRQ && !counted[machine] {
-				softirq += part * *e.SoftIRQ
-				counted[machine] = true
-			}
-		}
-	}
-	if knownThreads {
-		r.Load.CPUPerGB = &threads
-	}
-	if knownIRQ {
-		r.Load.SoftIRQPerGB = &softirq
-	}
-}
-
-func tcpText(r tcpResult) (string, error) {
-	var b strings.Builder
-	for _, d := range r.Directions {
-		fmt.Fprintf(&b, "%s → %s: %v received over %v\n", d.From, d.To, unit.BitRate(d.Goodput), d.Window.Round(time.Millisecond))
-	}
-	if len(r.Directions) > 1 {
-		fmt.Fprintf(&b, "together: %v\n", unit.BitRate(r.Load.Goodput))
-	}
-	if err := tcpTables(&b, r); err != nil {
-		return "", err
-	}
-	limited := "no"
-	if r.Load.GeneratorLimited {
-		limited = "perhaps: a thread had no time left, so that these figures may be this program's and not the path's"
-	}
-	fmt.Fprintf(&b, "\nGenerator limited: %s\n", limited)
-	for _, e := range r.Load.Evidence {
-		fmt.Fprintf(&b, "  - %s\n", e)
-	}
-	for _, w := range r.Load.Warnings {
-		fmt.Fprintf(&b, "\nWarning: %s", w.What)
-		if w.Evidence != "" {
-			fmt.Fprintf(&b, " (%s)", w.Evidence)
-		}
-		fmt.Fprintf(&b, "\n  %s\n", w.Next)
-	}
-	return b.String(), nil
+	made, err := load.TCP(ctx, env.Env, o, p)
+	return concludeLoad(env, p, "load tcp "+strings.Join(args, " "), made, err)
 }

@@ -1,125 +1,24 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"math"
-	"strings"
+	"slices"
 	"testing"
-	"time"
 
-	"linerate/internal/load/block"
-	"linerate/internal/load/tcp"
-	"linerate/internal/model"
+	"linerate/internal/app/load"
 	"linerate/internal/unit"
 )
 
-// The interrupts of a machine count once, however many ends and directions have
-// seen them; threads count all.
-func TestCPUOfBothEnds(t *testing.T) {
-	v := func(f float64) *float64 { return &f }
-	// 3 and 1 GB: the same 6 s of interrupts beside each.
-	directions := []tcp.Figures{
-		{Goodput: 24e9, Sender: tcp.End{Threads: v(0.1), SoftIRQ: v(2)}, Receiver: tcp.End{Threads: v(0.3), SoftIRQ: v(2)}},
-		{Goodput: 8e9, Sender: tcp.End{Threads: v(0.2), SoftIRQ: v(6)}, Receiver: tcp.End{Threads: v(0.2), SoftIRQ: v(6)}},
-	}
-	for _, c := range []struct {
-		same         bool
-		threads, irq float64
-	}{{true, 0.4, 1.5}, {false, 0.4, 3}} {
-		r := tcpResult{Directions: directions, machines: [][2]string{{"a", "b"}, {"b", "a"}}}
-		if c.same {
-			r.machines = [][2]string{{"a", "a"}, {"a", "a"}}
-		}
-		r.Load.Goodput = 32e9
-		r.cpu()
-		if math.Abs(*r.Load.CPUPerGB-c.threads) > 1e-9 || math.Abs(*r.Load.SoftIRQPerGB-c.irq) > 1e-9 {
-			t.Errorf("on one machine %v: %v, %v", c.same, *r.Load.CPUPerGB, *r.Load.SoftIRQPerGB)
+func TestParseCPUs(t *testing.T) {
+	for text, want := range map[string]load.CPUs{"auto": {Near: true}, "any": {}, "0": {List: []int{0}}, "0-3,8": {List: []int{0, 1, 2, 3, 8}}, "2,2,1-2": {List: []int{2, 1}}} {
+		got, err := parseCPUs(text)
+		if err != nil || got.Near != want.Near || !slices.Equal(got.List, want.List) {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	directions[1].Receiver = tcp.End{}
-	r := tcpResult{Directions: directions, machines: [][2]string{{"a", "b"}, {"b", "a"}}}
-	r.Load.Goodput = 32e9
-	if r.cpu(); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
-		t.Errorf("an end that is not known: %v, %v", r.Load.CPUPerGB, r.Load.SoftIRQPerGB)
-	}
-	// Nothing moved: no cost per byte.
-	r = tcpResult{Directions: []tcp.Figures{{}}, machines: [][2]string{{"a", "a"}}}
-	if r.cpu(); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
-		t.Error("a cost per byte of no bytes")
-	}
-}
-
-func TestSecondsOfBothDirections(t *testing.T) {
-	r := tcpResult{Directions: []tcp.Figures{{PerSecond: []int64{1, 2, 3}}, {PerSecond: []int64{10, 20}}}}
-	if r.perSecond(); len(r.PerSecond) != 2 || r.PerSecond[0].Bytes != 11 || r.PerSecond[1].Bytes != 22 {
-		t.Errorf("%v", r.PerSecond)
-	}
-}
-
-// The line shows what arrives at all receivers, between samples that are far
-// enough apart.
-func TestWatchTCP(t *testing.T) {
-	var b bytes.Buffer
-	start := time.Unix(1e9, 0)
-	now := start
-	p := &progress{w: &b, now: func() time.Time { return now }, began: start, live: true, width: 70}
-	watch := p.watchTCP(2, 10*time.Second)
-	for i := range 11 {
-		now = start.Add(time.Duration(i) * 100 * time.Millisecond)
-		ms := time.Duration(i) * time.Millisecond
-		watch(0, false, model.Sample{Conns: []model.Conn{{Busy: 100 * ms, RwndLimited: 90 * ms}, {Busy: 100 * ms}}})
-		watch(1, false, model.Sample{Conns: []model.Conn{{Busy: 100 * ms, RwndLimited: 80 * ms, SndbufLimited: 10 * ms}}})
-		watch(0, true, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}, {BytesReceived: 0}}})
-		watch(1, true, model.Sample{Conns: []model.Conn{{BytesReceived: int64(i) * 5_000_000}}})
-		watch(1, true, model.Sample{}) // before they are up
-	}
-	if want := "  0.5s  arrives: 720 Mbit/s, 10s left, held by the receive window\r\x1b[K  1.0s  arrives: 800 Mbit/s, 9s left, held by the receive window"; b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
-	}
-	p.live = false
-	if p.watchTCP(1, time.Second) != nil {
-		t.Error("nobody watches, and samples are asked for")
-	}
-}
-
-func TestTCPPairs(t *testing.T) {
-	for _, c := range []struct{ senders, receivers, want string }{
-		{"a", "b", "a>b"}, {"a,b", "nas", "a>nas b>nas"}, {"nas", "a,b", "nas>a nas>b"}, {"a,b", "c,d", "a>c b>d"}, {"local", "local", "localhost>localhost"},
-		{"a,b", "c,d,e", ""}, {"a,a", "c", ""}, {"a,b", "b", ""}, {"a:/x", "b", ""}, {"a,", "b", ""},
-	} {
-		pairs, err := tcpPairs([]string{c.senders, c.receivers})
-		var got []string
-		for _, p := range pairs {
-			got = append(got, p.names[0].String()+">"+p.names[1].String())
+	for _, text := range []string{"", "a", "3-1", "-1", "1-", "0-9999", "0,,1"} {
+		if got, err := parseCPUs(text); err == nil {
+			t.Errorf("%q is %v", text, got)
 		}
-		if text := strings.Join(got, " "); text != c.want || (err == nil) == (c.want == "") {
-			t.Errorf("%s %s: %q, %v; want %q", c.senders, c.receivers, text, err, c.want)
-		}
-	}
-}
-
-// What held the senders is what most of their time went to.
-func TestTCPWaits(t *testing.T) {
-	const ms = time.Millisecond
-	before := tcpWaits{2, 100 * ms, 10 * ms, 10 * ms}
-	for _, c := range []struct {
-		after tcpWaits
-		want  string
-	}{
-		{tcpWaits{2, 1100 * ms, 710 * ms, 10 * ms}, "the receive window"},
-		{tcpWaits{2, 1100 * ms, 10 * ms, 610 * ms}, "the send buffer"},
-		{tcpWaits{2, 1100 * ms, 110 * ms, 110 * ms}, "the path and the CPUs"},
-		{tcpWaits{2, 300 * ms, 110 * ms, 10 * ms}, "the sending program"},
-		{tcpWaits{1, 1100 * ms, 710 * ms, 10 * ms}, ""}, // one of them has gone
-	} {
-		if got := c.after.since(before, 500*ms); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.after, got, c.want)
-		}
-	}
-	if got := (tcpWaits{}).since(tcpWaits{}, ms); got != "" {
-		t.Errorf("nobody seen: %q", got)
 	}
 }
 
@@ -128,39 +27,5 @@ func TestLoadRates(t *testing.T) {
 		if got, err := parseLoadRate(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
-	}
-}
-
-func TestHeldAt(t *testing.T) {
-	for want, by := range map[string][]string{
-		"": {"the target", ""}, "the target": {"the target", "the target"}, "the hosts' CPUs (2 of 3 hosts)": {block.ByHost, "the target", block.ByHost},
-		block.ByHost: {block.ByHost},
-	} {
-		if got := heldAt(by); got != want {
-			t.Errorf("%q: %q, want %q", by, got, want)
-		}
-	}
-}
-
-// Nobody begins before all have come.
-func TestRendezvous(t *testing.T) {
-	r := newRendezvous(2)
-	ctx, cancel := context.WithCancel(t.Context())
-	came := make(chan error)
-	go func() { came <- r.wait(t.Context()) }()
-	cancel()
-	select {
-	case err := <-came:
-		t.Fatalf("one begins alone: %v", err)
-	default:
-	}
-	if err := r.wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := <-came; err != nil {
-		t.Error(err)
-	}
-	if err := newRendezvous(2).wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("whose load was cancelled still waits: %v", err)
 	}
 }

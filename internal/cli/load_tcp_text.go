@@ -6,13 +6,42 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"linerate/internal/load/tcp"
+	"linerate/internal/app/load"
 	"linerate/internal/unit"
 )
 
+func tcpText(r *load.TCPResult) (string, error) {
+	var b strings.Builder
+	for _, d := range r.Directions {
+		fmt.Fprintf(&b, "%s → %s: %v received over %v\n", d.From, d.To, unit.BitRate(d.Goodput), d.Window.Round(time.Millisecond))
+	}
+	if len(r.Directions) > 1 {
+		fmt.Fprintf(&b, "together: %v\n", unit.BitRate(r.Load.Goodput))
+	}
+	if err := tcpTables(&b, r); err != nil {
+		return "", err
+	}
+	limited := "no"
+	if r.Load.GeneratorLimited {
+		limited = "perhaps: a thread had no time left, so that these figures may be this program's and not the path's"
+	}
+	fmt.Fprintf(&b, "\nGenerator limited: %s\n", limited)
+	for _, e := range r.Load.Evidence {
+		fmt.Fprintf(&b, "  - %s\n", e)
+	}
+	for _, w := range r.Load.Warnings {
+		fmt.Fprintf(&b, "\nWarning: %s", w.What)
+		if w.Evidence != "" {
+			fmt.Fprintf(&b, " (%s)", w.Evidence)
+		}
+		fmt.Fprintf(&b, "\n  %s\n", w.Next)
+	}
+	return b.String(), nil
+}
+
 // tcpTables prints what each second brought, what each end took, and what each
 // stream spent its time on.
-func tcpTables(b *strings.Builder, r tcpResult) error {
+func tcpTables(b *strings.Builder, r *load.TCPResult) error {
 	for _, d := range r.Directions {
 		if len(d.PerSecond) > 1 {
 			fmt.Fprintf(b, "%s per second: %s\n", d.From, perSecond(d.PerSecond))
@@ -21,7 +50,7 @@ func tcpTables(b *strings.Builder, r tcpResult) error {
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCPU per GB\tthreads\tmachine: interrupts\tmachine: busy\tbusiest thread")
 	for _, d := range r.Directions {
-		for _, e := range []tcp.End{d.Sender, d.Receiver} {
+		for _, e := range []load.End{d.Sender, d.Receiver} {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.0f%% of a core\n", e.Name, perGB(e.Threads), perGB(e.SoftIRQ), perGB(e.Busy), 100*e.Busiest)
 		}
 	}

@@ -6,22 +6,29 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"linerate/internal/load/block"
+	"linerate/internal/app/load"
 	"linerate/internal/unit"
 )
 
-// loadLine is a load in one line.
-func loadLine(r loadResult) string {
-	l := r.Load
-	line := fmt.Sprintf("%s on %s: %.0f requests/s, %v/s", l.Workload, r.Spec.Target, l.IOPS, unit.Bytes(l.BytesPerS))
-	if l.Latency != nil {
-		line += fmt.Sprintf(", p99 %v", short(l.Latency.P99))
+// loadWords is the text of a load, and how much of it people have read while it ran.
+func loadWords(v load.Value) (text string, read int, err error) {
+	switch r := v.(type) {
+	case *load.BlockResult:
+		text, err = loadText(r)
+	case *load.JobsResult:
+		return jobsText(r)
+	case *load.PoolsResult:
+		text, err = withText(r)
+	case *load.TCPResult:
+		text, err = tcpText(r)
+	case *load.FramesResult:
+		text, err = framesText(r)
 	}
-	return line
+	return text, 0, err
 }
 
 // loadText prints what a load took, and then what speaks against it.
-func loadText(r loadResult) (string, error) {
+func loadText(r *load.BlockResult) (string, error) {
 	l := r.Load
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
@@ -69,7 +76,7 @@ func loadText(r loadResult) (string, error) {
 }
 
 // ratioWords says what data were asked for.
-func ratioWords(s loadSpec) string {
+func ratioWords(s load.Ran) string {
 	words := ""
 	if s.Compress > 1 {
 		words += fmt.Sprintf("; it compresses by %.3g", s.Compress)
@@ -82,7 +89,7 @@ func ratioWords(s loadSpec) string {
 
 // quantileTable prints the times of a load. A thousandth of fewer requests than
 // that is the slowest of them, and is marked.
-func quantileTable(b *strings.Builder, l block.Summary) error {
+func quantileTable(b *strings.Builder, l load.Summary) error {
 	if l.Latency == nil {
 		fmt.Fprintln(b, "No request succeeded: there are no times.")
 		return nil
@@ -90,12 +97,12 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "\tp50\tp99\tp99.9\tmax\trequests")
 	few := false
-	row := func(name string, q *block.Quantiles) {
+	row := func(name string, q *load.Quantiles) {
 		if q == nil {
 			return
 		}
 		mark := ""
-		if q.N < block.ThousandthFrom {
+		if q.N < load.ThousandthFrom {
 			mark, few = "*", true
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v\t%v%s\t%v\t%d\n", name, short(q.P50), short(q.P99), short(q.P999), mark, short(q.Max), q.N)
@@ -112,13 +119,13 @@ func quantileTable(b *strings.Builder, l block.Summary) error {
 		return err
 	}
 	if few {
-		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", block.ThousandthFrom)
+		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", load.ThousandthFrom)
 	}
 	return nil
 }
 
 // runTable prints the runs that the one above is the middle of.
-func runTable(b *strings.Builder, runs []oneRun) error {
+func runTable(b *strings.Builder, runs []load.RunFigures) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -140,7 +147,7 @@ func runTable(b *strings.Builder, runs []oneRun) error {
 	return nil
 }
 
-func engineText(s loadSpec) string {
+func engineText(s load.Ran) string {
 	words := map[string]string{"ring": "io_uring", "calls": "pread and pwrite", "null": "no target"}[s.Engine]
 	if s.Direct {
 		words += ", direct"
@@ -150,19 +157,26 @@ func engineText(s loadSpec) string {
 	return words
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return unit.Count(n, what) }
 
 // short prints nanoseconds with three digits.
-func short(ns int64) time.Duration {
-	d := time.Duration(ns)
-	for grain := time.Duration(1); ; grain *= 10 {
-		if d < 1000*grain {
-			return d.Round(grain)
+func short(ns int64) time.Duration { return unit.Short(time.Duration(ns)) }
+
+// hostTable prints each host's part.
+func hostTable(b *strings.Builder, hosts []load.Host, t *load.Together) error {
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nHOST\tREQUESTS/S\tPER SECOND\tP50\tP99\tMAX\tBEGAN\tDONE")
+	for _, h := range hosts {
+		p50, p99, most := "–", "–", "–"
+		if q := h.Latency; q != nil {
+			p50, p99, most = short(q.P50).String(), short(q.P99).String(), short(q.Max).String()
 		}
+		fmt.Fprintf(w, "%s\t%.0f\t%v\t%s\t%s\t%s\t%v\t%v\n", h.Name, h.IOPS, unit.Bytes(h.BytesPerS), p50, p99, most, h.Began.Round(10*time.Microsecond), h.Done.Round(time.Millisecond))
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "began within %v (± %v); first done after %v, last after %v; the hosts' own rates add up to %v per second\n",
+		t.Spread.Round(10*time.Microsecond), t.Error.Round(10*time.Microsecond), t.FirstDone.Round(time.Millisecond), t.LastDone.Round(time.Millisecond), unit.Bytes(t.SumOfHosts))
+	return nil
 }

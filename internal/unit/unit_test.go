@@ -64,3 +64,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestRanges(t *testing.T) {
+	for want, numbers := range map[string][]int{"": nil, "3": {3}, "0-2,8,10-11": {0, 1, 2, 8, 10, 11}} {
+		if got := Ranges(numbers); got != want {
+			t.Errorf("%v: %q, want %q", numbers, got, want)
+		}
+	}
+}

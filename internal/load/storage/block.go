@@ -135,36 +135,77 @@ func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill
 // RunName is how a run's number is printed.
 func RunName(n uint64) string { return fmt.Sprintf("%016x", n) }
 
-// Block opens the target, fills it if that was asked for, and runs the workload.
-// A ctx that ends stops the run: what was measured comes with the cause.
-func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
+// Opened is a target that is ready for runs: what they read is there.
+type Opened struct {
+	Task   BlockTask     // its Spec with the area, and the number of the next run
+	Target *block.Target // nil: the engine without one
+	filled string
+	used   bool // the number of the run is
+}
+
+// OpenBlock opens the target of a task, and fills it if that was asked for. Where only
+// the filling failed, what was opened comes with the error, and is to be closed.
+func OpenBlock(ctx context.Context, h Hooks, task BlockTask) (*Opened, error) {
 	t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
+	if err != nil {
+		return nil, err
+	}
+	task.Spec = s
+	o := &Opened{Task: task, Target: t}
+	if err := s.Check(); err != nil {
+		return o, load.Refuse("%w; see linerate load block --help", err)
+	}
+	if t != nil {
+		o.filled, err = FillHoles(ctx, h, t, s, task.Fill)
+	}
+	return o, err
+}
+
+// Close closes descriptors only: what was written is the kernel's since.
+func (o *Opened) Close() error {
+	if o == nil || o.Target == nil {
+		return nil
+	}
+	return o.Target.Close()
+}
+
+// next is the Spec of another run: what an earlier one wrote is no work for it. The page
+// cache has forgotten the target where that was asked for.
+func (o *Opened) next(ctx context.Context) (s block.Spec, err error) {
+	if o.used {
+		if o.Task.Spec.Run, err = block.RunNumber(); err != nil {
+			return s, err
+		}
+	}
+	o.used = true
+	if o.Task.DropCache && o.Target != nil {
+		err = o.Target.Forget(ctx, o.Task.Spec.Stuck)
+	}
+	return o.Task.Spec, err
+}
+
+// Run makes a run. A ctx that ends stops it: what was measured comes with the cause.
+func (o *Opened) Run(ctx context.Context, h Hooks) (Measured, error) {
+	s, err := o.next(ctx)
+	m := Measured{Spec: s, Filled: o.filled, Dropped: o.Task.DropCache && o.Target != nil}
+	if err != nil {
+		return m, err
+	}
+	return m, m.measure(ctx, h, o.Target, o.Task.Name)
+}
+
+// Block opens the target, fills it if that was asked for, and runs the workload once.
+func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
+	o, err := OpenBlock(ctx, h, task)
+	defer o.Close()
 	if err != nil {
 		return Measured{}, err
 	}
-	if t != nil {
-		defer t.Close() // only descriptors: what was written is the kernel's since
-	}
-	if err := s.Check(); err != nil {
-		return Measured{}, load.Refuse("%w; see linerate load block --help", err)
-	}
-	m := Measured{Spec: s}
-	if t != nil {
-		if m.Filled, err = FillHoles(ctx, h, t, s, task.Fill); err != nil {
-			return m, err
-		}
-	}
-	if task.DropCache && t != nil {
-		if err := t.Forget(ctx, s.Stuck); err != nil {
-			return m, err
-		}
-		m.Dropped = true
-	}
-	return m, m.Measure(ctx, h, t, task.Name)
+	return o.Run(ctx, h)
 }
 
-// Measure tries the generator alone, then makes the run of the Spec.
-func (m *Measured) Measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
+// measure tries the generator alone, then makes the run of the Spec.
+func (m *Measured) measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
 	m.Witness = block.Witness{Occupied: -1}
 	if err := h.roomFor(m.Spec); err != nil {
 		return err

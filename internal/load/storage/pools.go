@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"linerate/internal/load"
 	"linerate/internal/load/block"
 )
 
-// PoolRun is what one target did in one run.
-type PoolRun struct {
+// RunFigures are what one target did in one run of several.
+type RunFigures struct {
 	IOPS      float64          `json:"iops"`
 	BytesPerS float64          `json:"bytes_per_s"`
 	Latency   *block.Quantiles `json:"latency_ns"`
@@ -23,8 +22,8 @@ type PoolRun struct {
 
 // PoolRound is a run of each of two targets alone, and of both together.
 type PoolRound struct {
-	Alone    [2]PoolRun `json:"alone"`
-	Together [2]PoolRun `json:"together"`
+	Alone    [2]RunFigures `json:"alone"`
+	Together [2]RunFigures `json:"together"`
 	// Busy is the share of this host's cores that the load took while both ran: what
 	// they do to each other may then be this host's doing.
 	Busy float64 `json:"busy_share"`
@@ -35,12 +34,14 @@ type PoolRound struct {
 // with time does not look like interference. each is told of every round; ctx ends
 // the rounds, and those that are whole come with the cause.
 func Pools(ctx context.Context, h Hooks, tasks [2]BlockTask, rounds int, each func(PoolRound)) (out []PoolRound, err error) {
-	p := pools{hooks: h, tasks: tasks}
-	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.open(ctx); err != nil {
-		return nil, err
+	p := pools{hooks: h}
+	defer func() { err = errors.Join(err, p.targets[0].Close(), p.targets[1].Close()) }()
+	for i := range tasks {
+		if p.targets[i], err = OpenBlock(ctx, h, tasks[i]); err != nil {
+			return nil, err
+		}
 	}
-	if err := h.roomFor(p.specs[:]...); err != nil {
+	if err := h.roomFor(p.targets[0].Task.Spec, p.targets[1].Task.Spec); err != nil {
 		return nil, err
 	}
 	for n := range rounds {
@@ -58,36 +59,7 @@ func Pools(ctx context.Context, h Hooks, tasks [2]BlockTask, rounds int, each fu
 
 type pools struct {
 	hooks   Hooks
-	tasks   [2]BlockTask
-	specs   [2]block.Spec
-	targets [2]*block.Target
-}
-
-func (p *pools) close() error {
-	var errs []error
-	for _, t := range p.targets {
-		if t != nil {
-			errs = append(errs, t.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (p *pools) open(ctx context.Context) error {
-	for i, task := range p.tasks {
-		t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
-		if err != nil {
-			return err
-		}
-		p.targets[i], p.specs[i] = t, s
-		if err := s.Check(); err != nil {
-			return load.Refuse("%w; see linerate load block --help", err)
-		}
-		if _, err := FillHoles(ctx, p.hooks, t, s, task.Fill); err != nil {
-			return err
-		}
-	}
-	return nil
+	targets [2]*Opened
 }
 
 func (p *pools) round(ctx context.Context, n int) (r PoolRound, err error) {
@@ -105,22 +77,16 @@ func (p *pools) round(ctx context.Context, n int) (r PoolRound, err error) {
 }
 
 // run makes one run of some of the targets.
-func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun, busy *float64) error {
+func (p *pools) run(ctx context.Context, round int, which []int, into []RunFigures, busy *float64) error {
 	var specs []block.Spec
 	var targets []*block.Target
 	work, takes := "", time.Duration(0)
 	for _, i := range which {
-		s := p.specs[i]
-		var err error
-		if s.Run, err = block.RunNumber(); err != nil {
+		s, err := p.targets[i].next(ctx)
+		if err != nil {
 			return err
 		}
-		if p.tasks[i].DropCache {
-			if err := p.targets[i].Forget(ctx, s.Stuck); err != nil {
-				return err
-			}
-		}
-		specs, targets = append(specs, s), append(targets, p.targets[i])
+		specs, targets = append(specs, s), append(targets, p.targets[i].Target)
 		if work != "" {
 			work += " and "
 		}
@@ -137,7 +103,7 @@ func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun,
 		return err
 	}
 	for k, i := range which {
-		if into[i], err = poolRun(p.tasks[i].Name, results[k]); err != nil {
+		if into[i], err = poolRun(p.targets[i].Task.Name, results[k]); err != nil {
 			return err
 		}
 	}
@@ -147,15 +113,20 @@ func (p *pools) run(ctx context.Context, round int, which []int, into []PoolRun,
 	return nil
 }
 
-func poolRun(name string, r block.Result) (PoolRun, error) {
+// FiguresOf are those of a run.
+func FiguresOf(s block.Summary) RunFigures {
+	return RunFigures{s.IOPS, s.BytesPerS, s.Latency, s.FromCache, s.Failed}
+}
+
+func poolRun(name string, r block.Result) (RunFigures, error) {
 	s, err := block.Summarise(name, r, block.Witness{Occupied: -1})
 	if err != nil {
-		return PoolRun{}, err
+		return RunFigures{}, err
 	}
 	if s.Requests == 0 {
-		return PoolRun{}, fmt.Errorf("load %s: no request succeeded", name)
+		return RunFigures{}, fmt.Errorf("load %s: no request succeeded", name)
 	}
-	return PoolRun{s.IOPS, s.BytesPerS, s.Latency, s.FromCache, s.Failed}, nil
+	return FiguresOf(s), nil
 }
 
 // Interference is what one target lost while the other ran, too.

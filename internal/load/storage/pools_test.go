@@ -15,7 +15,7 @@ import (
 )
 
 func round(alone, together float64) PoolRound {
-	return PoolRound{Alone: [2]PoolRun{{BytesPerS: alone}, {BytesPerS: 1}}, Together: [2]PoolRun{{BytesPerS: together}, {BytesPerS: 1}}}
+	return PoolRound{Alone: [2]RunFigures{{BytesPerS: alone}, {BytesPerS: 1}}, Together: [2]RunFigures{{BytesPerS: together}, {BytesPerS: 1}}}
 }
 
 func TestInterfere(t *testing.T) {

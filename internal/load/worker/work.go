@@ -57,16 +57,8 @@ func (w *worker) block(ctx context.Context, t storage.BlockTask, h storage.Hooks
 
 func (w *worker) frames(ctx context.Context, s frames.Spec, h storage.Hooks) error {
 	s.Begin = h.Begin
-	r, err := frames.Run(ctx, s, h.Filling)
-	notDirect := errors.Is(err, frames.ErrNoDirect)
-	if notDirect {
-		s.Direct = false
-		r, err = frames.Run(ctx, s, h.Filling)
-	}
+	r, notDirect, err := storage.Frames(ctx, s, h.Filling)
 	if err != nil && (len(r.Streams) == 0 || !stopped(ctx)) {
-		if errors.Is(err, frames.ErrNoRoom) {
-			err = load.Refuse("%w; choose fewer --seconds or --streams", err)
-		}
 		return err
 	}
 	return w.emit(Event{Kind: Finished, Result: &Result{Interrupted: err != nil, Frames: &r, NotDirect: notDirect}})

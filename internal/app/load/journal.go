@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"context"
@@ -19,16 +19,13 @@ type journalFile struct {
 
 // keepJournal makes the journal of a run, and its file before the run begins: a
 // run whose journal has no place would be for nothing.
-func keepJournal(path string, s *block.Spec, t *block.Target) (*journalFile, error) {
-	switch {
-	case path == "":
+func keepJournal(path string, s *block.Spec) (*journalFile, error) {
+	if path == "" {
 		return nil, nil
-	case t == nil || s.Shape.Read >= 1:
-		return nil, failure.Of(failure.Usage, "--journal goes with a workload that writes to a target")
 	}
 	var err error
 	if s.Journal, err = block.NewJournal(*s); err != nil {
-		return nil, failure.Of(failure.Usage, "%w", err)
+		return nil, failure.As(failure.Usage, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
@@ -42,7 +39,7 @@ func keepJournal(path string, s *block.Spec, t *block.Target) (*journalFile, err
 
 // end writes the journal, after a sync: only what had to be durable can be
 // demanded back. A target that does not answer is not waited for again.
-func (k *journalFile) end(env *environment, t *block.Target, ran error, stuckAfter time.Duration) error {
+func (k *journalFile) end(ended time.Time, t *block.Target, ran error, stuckAfter time.Duration) error {
 	if k == nil {
 		return nil
 	}
@@ -57,7 +54,7 @@ func (k *journalFile) end(env *environment, t *block.Target, ran error, stuckAft
 			unsynced = err
 		}
 	}
-	k.journal.Ended = env.Now().UTC()
+	k.journal.Ended = ended.UTC()
 	_, err := k.journal.WriteTo(k.file)
 	if err = errors.Join(err, k.file.Sync(), k.file.Close()); err != nil {
 		return fmt.Errorf("keep journal: %w", err)

@@ -1,11 +1,14 @@
-package cli
+package load
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/load/block"
+	"linerate/internal/load/worker"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 )
@@ -13,46 +16,67 @@ import (
 // watchEvery is how often the line of a load is renewed.
 const watchEvery = 500 * time.Millisecond
 
-// watch shows a run while it goes on, on a terminal: rate, longest latency, time left
-// and what holds it. It returns what the run is to tell, nil where nobody watches,
-// and what ends it.
-func (p *progress) watch(work string, takes time.Duration) (*block.Progress, func()) {
-	if !p.live {
-		return nil, func() {}
+// follow shows a load on storage while it goes on, where somebody watches: rate, longest
+// latency, time left and what holds it. look tells what was completed since the load
+// began; its longest latency and what holds it are of the while since the last look.
+func (s *session) follow(ctx context.Context, work string, takes time.Duration, look func(context.Context, time.Duration) worker.Work) (stop func()) {
+	if !s.p.Live() {
+		return func() {}
 	}
-	seen, over, ended := &block.Progress{}, make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		began, last := p.now(), p.now()
-		var requests, bytes int64
+		began := s.env.Now()
+		last := began
+		var before worker.Work
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-over:
+			case <-ctx.Done():
 				return
 			case <-ticker.C:
 			}
-			now := p.now()
-			r, b, longest := seen.Look()
-			p.Tick(work, runText(r-requests, b-bytes, longest, now.Sub(last), takes-now.Sub(began), seen.LimitedBy(now.Sub(last))))
-			requests, bytes, last = r, b, now
+			all := look(ctx, s.env.Now().Sub(last))
+			now := s.env.Now()
+			s.p.Tick(work, runText(all, before, now.Sub(last), takes-now.Sub(began)))
+			before, last = all, now
 		}
 	}()
-	return seen, func() { close(over); <-ended; p.End() }
+	return func() { cancel(); <-ended; s.p.End() }
+}
+
+// watch follows the runs of this process.
+func (s *session) watch(ctx context.Context) func(string, time.Duration) (*block.Progress, func()) {
+	return func(work string, takes time.Duration) (*block.Progress, func()) {
+		if !s.p.Live() {
+			return nil, func() {} // the run need not tell of itself
+		}
+		seen := &block.Progress{}
+		return seen, s.follow(ctx, work, takes, func(_ context.Context, while time.Duration) worker.Work {
+			requests, bytes, longest := seen.Look()
+			return worker.Work{Requests: requests, Bytes: bytes, Longest: longest, HeldBy: seen.LimitedBy(while)}
+		})
+	}
 }
 
 // runText is what has happened in a while.
-func runText(requests, bytes int64, longest, while, left time.Duration, by string) string {
+func runText(all, before worker.Work, while, left time.Duration) string {
 	if while <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.0f requests/s, %v/s", float64(requests)/while.Seconds(), unit.Bytes(float64(bytes)/while.Seconds()))
-	if longest > 0 {
-		text += fmt.Sprintf(", longest %v", short(int64(longest)))
+	text := fmt.Sprintf("%.0f requests/s, %v/s", float64(all.Requests-before.Requests)/while.Seconds(), unit.Bytes(float64(all.Bytes-before.Bytes)/while.Seconds()))
+	if all.Longest > 0 {
+		text += fmt.Sprintf(", longest %v", unit.Short(all.Longest))
 	}
+	return text + leftText(left, all.HeldBy)
+}
+
+// leftText is how long a load still takes, and what holds it.
+func leftText(left time.Duration, by string) (text string) {
 	if left > 0 {
-		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+		text = fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
 	if by != "" {
 		text += ", held by " + by
@@ -60,31 +84,11 @@ func runText(requests, bytes int64, longest, while, left time.Duration, by strin
 	return text
 }
 
-// Tick replaces the line about the same work. Where nobody watches a terminal it
-// says nothing: a log has no use for it.
-func (p *progress) Tick(work, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.live {
-		return
-	}
-	before := ""
-	switch p.work {
-	case work:
-		before = "\r\x1b[K"
-	case "":
-	default:
-		before = "\n"
-	}
-	p.work = work
-	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.began).Seconds(), shorten(work+": "+text, p.width-9))
-}
-
-// watchTCP shows what arrives at the receivers of so many directions, on a terminal,
-// and what held their senders. What it returns gets the samples of a direction's ends;
-// nil where nobody watches.
-func (p *progress) watchTCP(directions int, takes time.Duration) func(direction int, receives bool, s model.Sample) {
-	if !p.live {
+// watchTCP shows what arrives at the receivers of so many directions, and what held
+// their senders. What it returns gets the samples of a direction's ends; nil where
+// nobody watches.
+func watchTCP(p app.Progress, clock func() time.Time, directions int, takes time.Duration) func(direction int, receives bool, s model.Sample) {
+	if !p.Live() {
 		return nil
 	}
 	var mu sync.Mutex
@@ -112,7 +116,7 @@ func (p *progress) watchTCP(directions int, takes time.Duration) func(direction 
 			all += n
 			held.add(sent[i])
 		}
-		now := p.now()
+		now := clock()
 		switch {
 		case began.IsZero():
 			began, at, before, waited = now, now, all, held
@@ -120,21 +124,11 @@ func (p *progress) watchTCP(directions int, takes time.Duration) func(direction 
 		case now.Sub(at) < watchEvery:
 			return
 		}
-		p.Tick("arrives", arrivalText(all-before, now.Sub(at), takes-now.Sub(began), held.since(waited, now.Sub(at))))
+		while := now.Sub(at)
+		rate := unit.BitRate(float64(all-before) * 8 / while.Seconds())
+		p.Tick("arrives", rate.String()+leftText(takes-now.Sub(began), held.since(waited, while)))
 		at, before, waited = now, all, held
 	}
-}
-
-// arrivalText is what has arrived in a while.
-func arrivalText(bytes int64, while, left time.Duration, by string) string {
-	text := unit.BitRate(float64(bytes) * 8 / while.Seconds()).String()
-	if left > 0 {
-		text += fmt.Sprintf(", %v left", left.Round(time.Second))
-	}
-	if by != "" {
-		text += ", held by " + by
-	}
-	return text
 }
 
 // tcpWaits is how long connections had something to send, and how long of that they

@@ -1,0 +1,260 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/load/block"
+	"linerate/internal/load/frames"
+	"linerate/internal/load/storage"
+	"linerate/internal/load/worker"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// FramesOptions is what is wanted of a load of video.
+type FramesOptions struct {
+	FramesSpec              // of the least number of streams; its Run is drawn
+	Most       int          // streams: with more than the Spec's, the most that are sustained are found
+	Line       unit.BitRate // what the link carries; 0: not stated
+	On         []HostName   // that record or play; none: this process does
+}
+
+// FramesResult is what a load of video came to.
+type FramesResult struct {
+	Load      FramesLoad      `json:"load"`
+	Frames    FramesFigures   `json:"frames"`
+	PerSecond []frames.Second `json:"per_second"`
+	Hosts     []Host          `json:"hosts"`
+	// Together is of several hosts that began at one instant.
+	Together *Together `json:"together,omitempty"`
+	kept
+}
+
+// FramesLoad are the figures that every load has.
+type FramesLoad struct {
+	Workload         string          `json:"workload"`
+	Interrupted      bool            `json:"interrupted,omitempty"`
+	BytesPerS        float64         `json:"bytes_per_s"`
+	Latency          *FrameQuantiles `json:"latency_ns"`
+	Service          *FrameQuantiles `json:"service_ns"`
+	CPUPerGB         *float64        `json:"cpu_s_per_gb"`
+	GeneratorLimited bool            `json:"generator_limited"`
+	FromCache        *float64        `json:"from_cache"`
+	Evidence         []string        `json:"evidence"`
+}
+
+// FramesFigures are those of frames.
+type FramesFigures struct {
+	Target     string        `json:"target"`
+	Mode       string        `json:"mode"` // record or play
+	Format     FrameFormat   `json:"format_details"`
+	Name       string        `json:"format"`
+	FrameBytes int64         `json:"frame_bytes"`
+	FPS        float64       `json:"fps_asked"`
+	Buffer     int           `json:"buffer_frames"`
+	PerFrame   bool          `json:"file_per_frame"`
+	Direct     bool          `json:"direct"`
+	Streams    int           `json:"streams"`
+	OnTime     int64         `json:"on_time"`
+	Dropped    int64         `json:"dropped"`
+	Failed     int64         `json:"failed"`
+	Flush      time.Duration `json:"flush_ns"`
+	Sustained  int           `json:"streams_sustained"`
+	Asks       float64       `json:"needs_bps"`
+	Verdict    FramesVerdict `json:"verdict"`
+	Tries      []FramesTry   `json:"tries"`
+}
+
+// FramesTry is one number of streams that was tried.
+type FramesTry struct {
+	Streams int           `json:"streams"`
+	Dropped int64         `json:"dropped"`
+	Verdict FramesVerdict `json:"verdict"`
+}
+
+// Frames records or plays video. A load that was cut short is made as far as it has
+// figures, and comes with its error.
+func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*Made, error) {
+	var err error
+	if o.Run, err = block.RunNumber(); err != nil {
+		return nil, err
+	}
+	if err := o.Check(); err != nil {
+		return nil, failure.Of(failure.Usage, "%w; see linerate load frames --help", err)
+	}
+	c := &framesRun{session: here(e, p), line: o.Line}
+	if len(o.On) > 0 {
+		c.hosts, err = reachHosts(ctx, e, p, o.On)
+		c.session = &c.hosts.session
+		defer c.close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.Most > o.Streams {
+		err = c.search(ctx, o.FramesSpec, o.Most)
+	} else {
+		_, err = c.once(ctx, o.FramesSpec)
+	}
+	interrupted := err != nil && ctx.Err() != nil
+	var stuck *frames.StuckError
+	switch {
+	case interrupted && errors.As(err, &stuck):
+		err = failure.Of(failure.Interrupted, "interrupted; %v", stuck)
+	case interrupted:
+		err = failure.Of(failure.Interrupted, "interrupted; what was recorded below %s was removed", o.Dir)
+	default:
+		err = refused(err)
+	}
+	if c.shown == nil {
+		return nil, err
+	}
+	out := c.result(o.Dir)
+	out.Load.Interrupted = interrupted
+	return c.madeOfFrames(ctx, &out), err
+}
+
+// framesRun makes runs and keeps the one that is shown.
+type framesRun struct {
+	*session
+	hosts *hosts // nil: this process makes them
+	line  unit.BitRate
+	// shown is what was asked for, or the largest number of streams that was
+	// sustained, or where none was the smallest that was not.
+	shown     *frames.Summary
+	spec      FramesSpec
+	took      frames.Result
+	notDirect bool
+	tries     []FramesTry
+	together  *Together
+}
+
+// once makes one run, through the page cache where it cannot be passed by. What
+// the line cannot carry is not tried.
+func (c *framesRun) once(ctx context.Context, s FramesSpec) (FramesVerdict, error) {
+	var r frames.Result
+	var err error
+	all := s
+	all.Streams *= max(len(c.agents), 1)
+	if c.line != 0 && all.Asks() > c.line {
+		s = all
+	} else {
+		s.Direct = s.Direct && !c.notDirect
+		r, err = c.run(ctx, s)
+		if err != nil && (ctx.Err() == nil || len(r.Streams) == 0) {
+			return "", err
+		}
+		s.Direct = s.Direct && !c.notDirect
+		s.Streams = all.Streams
+	}
+	sum := frames.Summarise(s, r, c.line)
+	if c.shown == nil || sum.Verdict == Sustained || c.shown.Verdict != Sustained && s.Streams < c.spec.Streams {
+		c.shown, c.spec, c.took = &sum, s, r
+	}
+	c.tries = append(c.tries, FramesTry{s.Streams, sum.Dropped + sum.Failed, sum.Verdict})
+	return sum.Verdict, err
+}
+
+// run makes a run here, or on every host at once: the streams of all are one result.
+func (c *framesRun) run(ctx context.Context, s FramesSpec) (all frames.Result, err error) {
+	if c.hosts == nil {
+		var notDirect bool
+		all, notDirect, err = storage.Frames(ctx, s, func(text string) { c.p.Say("%s", text) })
+		c.notDirect = c.notDirect || notDirect
+		return all, err
+	}
+	takes := s.Rate.At(s.Frames)
+	h := c.hosts
+	if err := h.begin(ctx, worker.Task{Frames: &s, Deadline: 24*time.Hour + takes}); err != nil {
+		return all, err
+	}
+	defer func() { err = errors.Join(err, h.end(ctx)) }()
+	start, results, err := h.phase(ctx, fmt.Sprintf("%s × %s", unit.Count(s.Streams, "stream"), s.Format.Name), 0, takes)
+	if err != nil {
+		return all, err
+	}
+	c.together = &Together{Spread: start.Spread, Error: start.Error}
+	for i, r := range results {
+		if r.Frames == nil {
+			return all, fmt.Errorf("%s sent no frames", h.names[i])
+		}
+		c.notDirect = c.notDirect || r.NotDirect
+		if i == 0 {
+			all = *r.Frames
+		} else {
+			addFrames(&all, *r.Frames)
+		}
+		if r.Interrupted {
+			err = context.Canceled
+		}
+	}
+	return all, err
+}
+
+// addFrames adds another host's streams.
+func addFrames(r *frames.Result, o frames.Result) {
+	r.Streams, r.Errors = append(r.Streams, o.Streams...), append(r.Errors, o.Errors...)
+	r.Took, r.Flush = max(r.Took, o.Took), max(r.Flush, o.Flush)
+	r.Making, r.CPU = r.Making+o.Making, r.CPU+o.CPU
+	if r.Fetched < 0 || o.Fetched < 0 {
+		r.Fetched = -1
+	} else {
+		r.Fetched += o.Fetched
+	}
+	if r.Kept == "" {
+		r.Kept = o.Kept
+	}
+}
+
+func (c *framesRun) search(ctx context.Context, s FramesSpec, most int) error {
+	_, err := frames.Most(s.Streams, most, func(n int) (bool, error) {
+		try := s
+		try.Streams = n
+		if err := try.Check(); err != nil {
+			return false, failure.Of(failure.Usage, "%w: choose a smaller range of --streams", err)
+		}
+		v, err := c.once(ctx, try)
+		return v == Sustained, err
+	})
+	return err
+}
+
+func (c *framesRun) result(dir string) FramesResult {
+	s, sum, r := c.spec, *c.shown, c.took
+	mode := "record"
+	if s.Play {
+		mode = "play"
+	}
+	out := FramesResult{PerSecond: sum.PerSecond, Hosts: c.listed(), Together: c.together,
+		Load: FramesLoad{Workload: "frames", BytesPerS: sum.BytesPer, Latency: sum.Latency, Service: sum.Service,
+			GeneratorLimited: sum.GeneratorLimited, FromCache: sum.FromCache, Evidence: sum.Evidence},
+		Frames: FramesFigures{Target: dir, Mode: mode, Format: s.Format, Name: s.Format.Name, FrameBytes: int64(s.Format.Bytes), FPS: s.Rate.PerSecond(),
+			Buffer: s.Buffer, PerFrame: s.PerFrame, Direct: s.Direct, Streams: s.Streams, OnTime: sum.Frames, Dropped: sum.Dropped, Failed: sum.Failed,
+			Flush: r.Flush, Asks: float64(s.Asks()), Verdict: sum.Verdict, Tries: c.tries}}
+	if moved := float64(sum.Frames) * float64(s.Format.Bytes); moved > 0 && r.CPU > 0 {
+		v := r.CPU.Seconds() / moved * 1e9
+		out.Load.CPUPerGB = &v
+	}
+	if sum.Verdict == Sustained {
+		out.Frames.Sustained = s.Streams
+	}
+	if c.notDirect {
+		out.Load.Evidence = append(out.Load.Evidence, "the file system knows no direct I/O: frames went through the page cache")
+	}
+	return out
+}
+
+func (c *framesRun) madeOfFrames(ctx context.Context, r *FramesResult) *Made {
+	course := model.LoadSeries{Name: "frames in time", Unit: "frames", Each: 1, Values: []float64{}}
+	for _, s := range r.PerSecond {
+		course.Values = append(course.Values, float64(s.Frames))
+	}
+	f := r.Frames
+	line := fmt.Sprintf("%s %s of %s at %.5g fps: %s", f.Mode, unit.Count(f.Streams, "stream"), f.Name, f.FPS, f.Verdict)
+	return c.made(ctx, "frames", r, line, []model.LoadSeries{course})
+}

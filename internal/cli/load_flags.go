@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/app/load"
+	"linerate/internal/failure"
+	"linerate/internal/unit"
+)
+
+// blockFlag takes sizes as load generators do, too: 4k is 4096 bytes, as for
+// fio, vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
+func blockFlag(cmd *cobra.Command, to *unit.Bytes, name, help string) {
+	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(load.ParseSize)}, name, help)
+}
+
+// secondsFlag is a duration typed as a plain number of seconds.
+type secondsFlag struct{ to *time.Duration }
+
+func (s secondsFlag) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= 1e6) {
+		return fmt.Errorf("%q is no number of seconds above 0", text)
+	}
+	*s.to = time.Duration(v * float64(time.Second))
+	return nil
+}
+func (s secondsFlag) String() string { return "" }
+func (s secondsFlag) Type() string   { return "number" }
+
+// ramFlag is what a load and its page cache may take.
+func ramFlag(cmd *cobra.Command, to *unit.Bytes) {
+	blockFlag(cmd, to, "ram", "the memory that the load and this host's page cache for it have at most (a control group; as root)")
+}
+
+// loadRateFlag takes rates as load generators do, too: 5g is 5 Gbit/s, as for iperf3.
+func loadRateFlag(cmd *cobra.Command, to *unit.BitRate, name, help string) {
+	quantityFlag(cmd, &quantity[unit.BitRate]{to: to, kind: "rate", parse: positive(parseLoadRate)}, name, help)
+}
+
+func parseLoadRate(text string) (unit.BitRate, error) {
+	letters := map[string]string{"k": "kbit", "m": "Mbit", "g": "Gbit"}
+	if n := len(text); n > 1 {
+		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
+			text = text[:n-1] + u
+		}
+	}
+	return unit.ParseBitRate(text)
+}
+
+// stuckFlag is how long a target may take to answer.
+func stuckFlag(cmd *cobra.Command, to *time.Duration) {
+	timeFlag(cmd, to, "stuck", "give up when the target has not answered a request for so long, and say which; default 1m")
+}
+
+// onFlag names hosts, which onHosts reads.
+func onFlag(cmd *cobra.Command, to *string, target string) {
+	cmd.Flags().StringVar(to, "on", "", "hosts that make the load, as client1,client2: all begin at one instant; "+target)
+}
+
+// onHosts reads --on; empty: this host. path is where the load works on each of them.
+func onHosts(on, path string) ([]load.HostName, error) {
+	if on == "" {
+		return nil, nil
+	}
+	if !filepath.IsAbs(path) {
+		return nil, failure.Of(failure.Usage, "--on: %s is no path on another host; begin it with /", path)
+	}
+	hosts, err := load.ParseHosts(on)
+	var twice *load.TwiceError
+	if errors.As(err, &twice) {
+		err = failure.Of(failure.Usage, "--on %s: %w", on, twice)
+	}
+	return hosts, err
+}

@@ -185,7 +185,11 @@ func tuneUndoCommand(env *environment) *cobra.Command {
 wrote; doing it twice is doing it once. A value that somebody else changed since
 is left alone and shown: ours, theirs and the original; --force restores it all
 the same. With --to only what is newer than a checkpoint is restored: the numbers
-are those of linerate tune history.`,
+are those of linerate tune history.
+
+Where the host's journal is damaged (moved away, emptied, cut), undo refuses, for
+undo.sh beside it may then be the last copy of the original values. --from-script
+restores by that script everything that was open, and begins a new journal.`,
 		Example: `  linerate tune undo nas1
   linerate tune undo nas1 --to 3
   linerate tune undo nas1 --plan tune-20260401-120000-1a2b --force`,
@@ -198,6 +202,9 @@ are those of linerate tune history.`,
 			if r.To < 0 {
 				return failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
 			}
+			if r.FromScript && (r.To > 0 || r.Plan != "") {
+				return failure.Of(failure.Usage, "--from-script restores everything that was open: it goes with neither --to nor --plan")
+			}
 			return undo(cmd.Context(), env, n, r)
 		},
 	}
@@ -205,6 +212,7 @@ are those of linerate tune history.`,
 	f.IntVar(&r.To, "to", 0, "checkpoint: restore only changes with a larger number than this")
 	f.StringVar(&r.Plan, "plan", "", "restore only the changes of this plan")
 	f.BoolVar(&r.Force, "force", false, "restore also what somebody else changed since")
+	f.BoolVar(&r.FromScript, "from-script", false, "where the journal is damaged: restore all that was open by the undo.sh beside it")
 	return cmd
 }
 
@@ -222,7 +230,7 @@ func undo(ctx context.Context, env *environment, n reach.Name, r tune.UndoReques
 	if env.json {
 		return printJSON(env, doc)
 	}
-	if len(doc.Changes) == 0 {
+	if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
 		fmt.Fprintf(env.out, "nothing to undo on %s\n", n)
 	}
 	for _, e := range doc.Changes {

@@ -128,7 +128,9 @@ func (t *Tuner) undoFromScript(ctx context.Context, r UndoRequest) (res Result, 
 // setAside keeps the damaged journal and the used script under other names, and
 // disarms the dead-man, for which nothing is left.
 func (t *Tuner) setAside(ctx context.Context, res *Result) error {
-	for from, to := range map[string]string{journalName: journalName + damagedSuffix, scriptName: scriptName + usedSuffix} {
+	// The script last: while it is there, what is left of the journal counts as damage.
+	for _, names := range [][2]string{{journalName, journalName + damagedSuffix}, {scriptName, scriptName + usedSuffix}} {
+		from, to := names[0], names[1]
 		err := os.Rename(filepath.Join(t.Dir, from), filepath.Join(t.Dir, to))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the journal that was moved away

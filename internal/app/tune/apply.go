@@ -160,6 +160,9 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	open, err := agent.OpenJournal(ctx)
+	if err != nil && err.Error() == cause.Error() {
+		return failure.As(failure.NotRestored, cause) // of a journal that is damaged
+	}
 	if err != nil {
 		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
 	}

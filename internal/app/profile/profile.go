@@ -21,13 +21,8 @@ import (
 	"linerate/internal/tune/profile"
 )
 
-// What the surface needs of the room below to print profiles.
-type (
-	// Profile is a set of value rules for one kind of work.
-	Profile = profile.Profile
-	// Difference is one setting on which two profiles disagree.
-	Difference = profile.Difference
-)
+// Profile is a set of value rules for one kind of work.
+type Profile = profile.Profile
 
 // Format is a profile as one file that needs no other.
 func Format(p Profile) []byte { return profile.Format(p) }
@@ -69,7 +64,7 @@ func List(e app.Env) ([]Summary, error) {
 }
 
 // Diff compares two profiles, found by their names.
-func Diff(e app.Env, one, other string) ([]Difference, error) {
+func Diff(e app.Env, one, other string) ([]profile.Difference, error) {
 	a, err := Find(e, one)
 	if err != nil {
 		return nil, err

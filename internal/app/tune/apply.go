@@ -75,17 +75,6 @@ type madePlan struct {
 	waits bool
 }
 
-// id is that of the last plan of the host itself.
-func (a *application) id() string {
-	id := ""
-	for _, m := range a.made {
-		if m.name == a.made[0].name {
-			id = m.id
-		}
-	}
-	return id
-}
-
 // take notes what a plan did.
 func (a *application) take(e end, res tune.Result) {
 	a.outcomes[e.name] = append(a.outcomes[e.name], res.Changes...)
@@ -116,13 +105,13 @@ func (a *application) persist(ctx context.Context) (all bool, err error) {
 // what gets through, then the rest.
 func (d *drafted) apply(ctx context.Context) (*application, error) {
 	made := &application{outcomes: map[string][]tune.Outcome{}}
-	both, rest := d.parts()
-	if len(both) > 0 {
-		if err := d.applyMTU(ctx, both, made); err != nil {
+	both := len(slices.DeleteFunc(slices.Clone(d.plans), func(p hostPlan) bool { return !p.both }))
+	if both > 0 { // compose puts them first
+		if err := d.applyMTU(ctx, d.plans[:both], made); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range rest {
+	for _, p := range d.plans[both:] {
 		res, err := p.agent.Apply(ctx, p.Plan)
 		if err != nil {
 			err = fmt.Errorf("apply the plan: %w", err)
@@ -131,15 +120,6 @@ func (d *drafted) apply(ctx context.Context) (*application, error) {
 		made.take(p.end, res)
 	}
 	return made, nil
-}
-
-// parts are the plans of a larger MTU, and the others.
-func (d *drafted) parts() (both, rest []hostPlan) {
-	i := slices.IndexFunc(d.plans, func(p hostPlan) bool { return !p.both })
-	if i < 0 {
-		i = len(d.plans)
-	}
-	return d.plans[:i], d.plans[i:]
 }
 
 // undo takes back what was made before a later part failed.
@@ -178,7 +158,12 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 // report fills in what became of each change, and what a new connection to the
 // peer shows of it.
 func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) {
-	doc.ID, doc.Notes, doc.Partly = made.id(), made.notes, len(made.made) > 1
+	doc.Notes, doc.Partly = made.notes, len(made.made) > 1
+	for _, m := range made.made {
+		if m.name == d.name {
+			doc.ID = m.id // of its last plan
+		}
+	}
 	if !made.deadline.IsZero() {
 		doc.Deadline = &made.deadline
 	}

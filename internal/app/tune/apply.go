@@ -43,10 +43,18 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	if !o.Persist {
 		return doc, nil
 	}
-	if doc.Written, err = made.persist(ctx); err != nil {
+	all, err := made.persist(ctx)
+	if err != nil {
 		return doc, &Error{NotPersistent, d.name, err}
 	}
+	doc.Written = all && wrote(doc.Files)
 	return doc, nil
+}
+
+// wrote tells whether files are what keeps the values: of a setting that no file can keep
+// nothing is written. Without any they were there before.
+func wrote(files []File) bool {
+	return len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return f.Path != "" })
 }
 
 // mayChange refuses where the agents are not root.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,13 +43,7 @@ func profileListCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile list\n  linerate profile list --json",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := profile.List(env.Env)
-			if err != nil {
-				return err
-			}
-			if env.json {
-				return printJSON(env, list)
-			}
-			return printProfiles(env.out, list)
+			return printed(env, list, err, func() error { return printProfiles(env.out, list) })
 		},
 	}
 }
@@ -76,19 +71,12 @@ func profileShowCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile show nfs-server\n  linerate profile show ./theirs.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := profile.Find(env.Env, args[0])
-			if err != nil {
-				return wordProfile(err)
-			}
-			if env.json {
-				return printJSON(env, p)
-			}
-			showProfile(env.out, p, env.width)
-			return nil
+			return printed(env, p, err, func() error { return showProfile(env.out, p, env.width) })
 		},
 	}
 }
 
-func showProfile(out io.Writer, p profile.Profile, width int) {
+func showProfile(out io.Writer, p profile.Profile, width int) error {
 	fmt.Fprintf(out, "%s: %s\n", p.Name, report.Printable(p.Title))
 	paragraph(out, "", "For "+report.Printable(p.For)+".", width)
 	for _, l := range p.Lines {
@@ -106,6 +94,7 @@ func showProfile(out io.Writer, p profile.Profile, width int) {
 		paragraph(out, "      ", report.Printable(r.Why), width)
 		paragraph(out, "      ", report.Printable("from: "+r.Source), width)
 	}
+	return nil
 }
 
 // labelled is a text with its label, or nothing.
@@ -123,30 +112,19 @@ func profileDiffCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile diff nfs-server mine\n  linerate profile diff mine ./theirs.yaml --json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := profile.Diff(env.Env, args[0], args[1])
-			if err != nil {
-				return wordProfile(err)
-			}
-			if env.json {
-				return printJSON(env, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(env.out, "No difference.")
-			}
-			for _, d := range list {
-				fmt.Fprintln(env.out, d.Setting)
-				paragraph(env.out, "  - ", report.Printable(orNone(d.One)), env.width)
-				paragraph(env.out, "  + ", report.Printable(orNone(d.Other)), env.width)
-			}
-			return nil
+			return printed(env, list, err, func() error {
+				if len(list) == 0 {
+					fmt.Fprintln(env.out, "No difference.")
+				}
+				for _, d := range list {
+					fmt.Fprintln(env.out, d.Setting)
+					paragraph(env.out, "  - ", report.Printable(cmp.Or(d.One, "(no line)")), env.width)
+					paragraph(env.out, "  + ", report.Printable(cmp.Or(d.Other, "(no line)")), env.width)
+				}
+				return nil
+			})
 		},
 	}
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "(no line)"
-	}
-	return text
 }
 
 func profileImportCommand(env *environment) *cobra.Command {
@@ -177,27 +155,10 @@ trade data safety or security are never applied from a profile, whoever wrote it
 
 // printKept says where a profile is kept, or why it is not.
 func printKept(env *environment, k profile.Kept, err error) error {
-	if err != nil {
-		return wordProfile(err)
-	}
-	if env.json {
-		return printJSON(env, k)
-	}
-	fmt.Fprintf(env.out, "kept as %s, in %s\n", k.Name, k.File)
-	return nil
-}
-
-// wordProfile says what to do after an error.
-func wordProfile(err error) error {
-	var unknown *profile.UnknownError
-	var kept *profile.KeptError
-	switch {
-	case errors.As(err, &unknown):
-		return failure.Of(failure.Usage, "%w; linerate profile list shows all", err)
-	case errors.As(err, &kept):
-		return failure.Of(failure.Usage, "%w: add --replace to write over it, or give another name", err)
-	}
-	return err
+	return printed(env, k, err, func() error {
+		_, err := fmt.Fprintf(env.out, "kept as %s, in %s\n", k.Name, k.File)
+		return err
+	})
 }
 
 func profileSaveCommand(env *environment) *cobra.Command {
@@ -228,7 +189,7 @@ It changes nothing on the host.`,
 			for _, l := range left {
 				fmt.Fprintf(env.err, "left out %s\n", l)
 			}
-			return printKept(env, kept, wordTune(err))
+			return printKept(env, kept, err)
 		},
 	}
 	f := cmd.Flags()
@@ -246,28 +207,27 @@ func profileExportCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile export mine mine.yaml\n  linerate profile export nfs-server | less",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := profile.Find(env.Env, args[0])
-			if err != nil {
-				return wordProfile(err)
-			}
-			if env.json {
-				return printJSON(env, p)
-			}
-			if len(args) == 1 {
-				_, err := env.out.Write(profile.Format(p))
-				return err
-			}
-			f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-			if errors.Is(err, os.ErrExist) {
-				return failure.Of(failure.Usage, "export a profile: %s is there already; name a new file", args[1])
-			}
-			if err != nil {
-				return fmt.Errorf("export a profile: %w", err)
-			}
-			_, err = f.Write(profile.Format(p))
-			if err := errors.Join(err, f.Close()); err != nil {
-				return fmt.Errorf("export a profile: %w", err)
-			}
-			return nil
+			return printed(env, p, err, func() error { return export(env, profile.Format(p), args[1:]) })
 		},
 	}
+}
+
+// export writes a profile to a new file, or to the standard output.
+func export(env *environment, text []byte, file []string) error {
+	if len(file) == 0 {
+		_, err := env.out.Write(text)
+		return err
+	}
+	f, err := os.OpenFile(file[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return failure.Of(failure.Usage, "export a profile: %s is there already; name a new file", file[0])
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("export a profile: %w", err)
+	}
+	return nil
 }

@@ -112,12 +112,12 @@ func (o *tuneOptions) check(env *environment, args []string) error {
 	if o.profile != "" {
 		p, err := profile.Find(env.Env, o.profile)
 		if err != nil {
-			return wordProfile(err)
+			return wordTune(err)
 		}
 		o.Profile = &p
 	}
 	if o.Mine, err = profile.Mine(env.Env, o.mine); err != nil {
-		return wordProfile(err)
+		return wordTune(err)
 	}
 	for _, text := range o.set {
 		x, err := parseSet(text)
@@ -211,11 +211,8 @@ func runPlan(ctx context.Context, env *environment, o tuneOptions) error {
 	p := newProgress(env)
 	defer p.End()
 	doc, err := tune.MakePlan(ctx, env.Env, o.Request, p)
-	if err != nil {
-		return wordTune(err)
-	}
 	doc.DryRun = o.dry
-	return printPlan(env, planDocument{Proposal: doc})
+	return printPlan(env, planDocument{Proposal: doc}, err)
 }
 
 // panelDocument is what tune prints, with host, profile and peer as arguments of the next
@@ -229,23 +226,49 @@ func runPanel(ctx context.Context, env *environment, o tuneOptions) error {
 	p := newProgress(env)
 	defer p.End()
 	panel, err := tune.MakePanel(ctx, env.Env, o.Request, p)
-	if err != nil {
-		return wordTune(err)
-	}
 	doc := panelDocument{panel, hostArgument(o.Host) + " --profile " + panel.Profile}
 	if o.to != "" {
 		doc.again += " --to " + o.to
 	}
-	if env.json {
+	return printed(env, doc, err, func() error { return printDocument(env, doc.page()) })
+}
+
+// printed prints what one call of app returned: as JSON, or as text does.
+func printed[T any](env *environment, doc T, err error, text func() error) error {
+	switch {
+	case err != nil:
+		return wordTune(err)
+	case env.json:
 		return printJSON(env, doc)
 	}
-	return printDocument(env, doc.page())
+	return text()
+}
+
+// onHost gives a command what all have that work on the journal of a host.
+func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.Context, n reach.Name, p *progress) (T, error), text func(n reach.Name, doc T)) *cobra.Command {
+	cmd.Args = usage(cobra.MaximumNArgs(1))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		n, err := tuneHost(args)
+		if err != nil {
+			return err
+		}
+		p := newProgress(env)
+		defer p.End()
+		doc, err := work(cmd.Context(), n, p)
+		return printed(env, doc, err, func() error { text(n, doc); return nil })
+	}
+	return cmd
 }
 
 // wordTune says what to do after an error.
 func wordTune(err error) error {
 	var e *tune.Error
-	if !errors.As(err, &e) {
+	switch {
+	case errors.Is(err, profile.ErrUnknown):
+		return failure.Of(failure.Usage, "%w; linerate profile list shows all", err)
+	case errors.Is(err, profile.ErrKept):
+		return failure.Of(failure.Usage, "%w: add --replace to write over it, or give another name", err)
+	case !errors.As(err, &e):
 		return err
 	}
 	kind, on := failure.KindOf(err), e.Subject

@@ -111,10 +111,10 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 		}
 	}
 	if unkept {
-		_ = printPlan(env, doc) // what was done is told before what was not
+		_ = printPlan(env, doc, nil) // what was done is told before what was not
 		return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", e.Err, doc.undo)
 	}
-	return printPlan(env, doc)
+	return printPlan(env, doc, nil)
 }
 
 // showFiles shows what will be written, before anything is changed.
@@ -127,58 +127,37 @@ func showFiles(env *environment, files []tune.File) {
 	fmt.Fprintln(env.out)
 }
 
-func printPlan(env *environment, doc planDocument) error {
-	if env.json {
-		return printJSON(env, doc)
-	}
-	return printDocument(env, doc.page())
+func printPlan(env *environment, doc planDocument, err error) error {
+	return printed(env, doc, err, func() error { return printDocument(env, doc.page()) })
 }
 
 func tuneConfirmCommand(env *environment) *cobra.Command {
 	var persist, dry bool
-	cmd := &cobra.Command{
+	cmd := onHost(env, &cobra.Command{
 		Use:   "confirm [HOST]",
 		Short: "Keep what apply changed: the host does not undo it by itself any more",
 		Example: `  linerate tune confirm nas1
   linerate tune confirm nas1 --persist --dry-run    the files that it would write
   linerate tune confirm nas1 --persist              and after a restart too`,
-		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := tuneHost(args)
-			if err != nil {
-				return err
-			}
-			if dry && !persist {
-				return failure.Of(failure.Usage, "--dry-run shows the files of --persist, which is not given")
-			}
-			return confirm(cmd.Context(), env, n, persist, dry)
-		},
-	}
+	}, func(ctx context.Context, n reach.Name, p *progress) (tune.Confirmation, error) {
+		if dry && !persist {
+			return tune.Confirmation{}, failure.Of(failure.Usage, "--dry-run shows the files of --persist, which is not given")
+		}
+		return tune.Confirm(ctx, env.Env, n, persist, dry, p)
+	}, func(n reach.Name, doc tune.Confirmation) {
+		if !dry {
+			paragraph(env.out, "", fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", doc.Plan, doc.Kept, hostArgument(n)), env.width)
+		}
+		writeFiles(env.out, doc.Files)
+	})
 	cmd.Flags().BoolVar(&persist, "persist", false, "write the values into the system's own files too")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "with --persist: show the files that it would write, and stop")
 	return cmd
 }
 
-func confirm(ctx context.Context, env *environment, n reach.Name, persist, dry bool) error {
-	p := newProgress(env)
-	defer p.End()
-	doc, err := tune.Confirm(ctx, env.Env, n, persist, dry, p)
-	if err != nil {
-		return err
-	}
-	if env.json {
-		return printJSON(env, doc)
-	}
-	if !dry {
-		paragraph(env.out, "", fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", doc.Plan, doc.Kept, hostArgument(n)), env.width)
-	}
-	writeFiles(env.out, doc.Files)
-	return nil
-}
-
 func tuneUndoCommand(env *environment) *cobra.Command {
 	var r tune.UndoRequest
-	cmd := &cobra.Command{
+	cmd := onHost(env, &cobra.Command{
 		Use:   "undo [HOST]",
 		Short: "Put back what linerate changed on a host, newest first",
 		Long: `undo restores every value that linerate changed and removes the files that it
@@ -193,53 +172,36 @@ restores by that script everything that was open, and begins a new journal.`,
 		Example: `  linerate tune undo nas1
   linerate tune undo nas1 --to 3
   linerate tune undo nas1 --plan tune-20260401-120000-1a2b --force`,
-		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := tuneHost(args)
-			if err != nil {
-				return err
-			}
-			if r.To < 0 {
-				return failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
-			}
-			if r.FromScript && (r.To > 0 || r.Plan != "") {
-				return failure.Of(failure.Usage, "--from-script restores everything that was open: it goes with neither --to nor --plan")
-			}
-			return undo(cmd.Context(), env, n, r)
-		},
-	}
+	}, func(ctx context.Context, n reach.Name, p *progress) (tune.Restored, error) {
+		if r.To < 0 {
+			return tune.Restored{}, failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
+		}
+		if r.FromScript && (r.To > 0 || r.Plan != "") {
+			return tune.Restored{}, failure.Of(failure.Usage, "--from-script restores everything that was open: it goes with neither --to nor --plan")
+		}
+		doc, err := tune.Undo(ctx, env.Env, n, r, p)
+		var e *tune.Error
+		if errors.As(err, &e) && e.What == tune.NeverHadPlan {
+			err = failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
+		}
+		return doc, err
+	}, func(n reach.Name, doc tune.Restored) {
+		if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
+			fmt.Fprintf(env.out, "nothing to undo on %s\n", n)
+		}
+		for _, e := range doc.Changes {
+			fmt.Fprintln(env.out, report.Printable(entryLine(e)))
+		}
+		for _, note := range doc.Notes {
+			paragraph(env.out, "", report.Printable(note), env.width)
+		}
+	})
 	f := cmd.Flags()
 	f.IntVar(&r.To, "to", 0, "checkpoint: restore only changes with a larger number than this")
 	f.StringVar(&r.Plan, "plan", "", "restore only the changes of this plan")
 	f.BoolVar(&r.Force, "force", false, "restore also what somebody else changed since")
 	f.BoolVar(&r.FromScript, "from-script", false, "where the journal is damaged: restore all that was open by the undo.sh beside it")
 	return cmd
-}
-
-func undo(ctx context.Context, env *environment, n reach.Name, r tune.UndoRequest) error {
-	p := newProgress(env)
-	defer p.End()
-	doc, err := tune.Undo(ctx, env.Env, n, r, p)
-	var e *tune.Error
-	if errors.As(err, &e) && e.What == tune.NeverHadPlan {
-		return failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
-	}
-	if err != nil {
-		return err
-	}
-	if env.json {
-		return printJSON(env, doc)
-	}
-	if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
-		fmt.Fprintf(env.out, "nothing to undo on %s\n", n)
-	}
-	for _, e := range doc.Changes {
-		fmt.Fprintln(env.out, report.Printable(entryLine(e)))
-	}
-	for _, note := range doc.Notes {
-		paragraph(env.out, "", report.Printable(note), env.width)
-	}
-	return nil
 }
 
 // entryLine words what became of a change.

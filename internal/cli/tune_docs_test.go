@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	appprofile "linerate/internal/app/profile"
 	"linerate/internal/app/tune"
+	"linerate/internal/failure"
 	"linerate/internal/tune/profile"
 )
 
@@ -123,6 +125,27 @@ func TestSettingIDs(t *testing.T) {
 	for _, name := range []string{"windows.adapter.jumbo", "nothing", ""} {
 		if got, err := settingID(name); err == nil {
 			t.Errorf("%s is taken for %s", name, got)
+		}
+	}
+}
+
+// Each end that a flag leads out of names the flag, and keeps its exit code.
+func TestWordsOfTune(t *testing.T) {
+	why := errors.New("why")
+	for _, c := range []struct {
+		err  error
+		want string
+		kind failure.Kind
+	}{
+		{failure.As(failure.Usage, &tune.Error{What: tune.BadValue, Subject: "tcp_sack", Err: why}), "--set tcp_sack: why", failure.Usage},
+		{failure.As(failure.Usage, &tune.Error{What: tune.BadDevice, Subject: "eth9", Err: why}), "--dev: why", failure.Usage},
+		{&tune.Error{What: tune.NoPeer, Subject: "nas1", Err: failure.As(failure.Usage, why)}, "why; where you cannot log in to nas1, state --rtt and --line-rate instead", failure.Usage},
+		{failure.As(failure.Usage, &tune.Error{What: tune.Unguarded, Subject: "nas1", Err: why}), "--confirm-within 0: an MTU is raised towards nas1 only while each end undoes it by itself if it cuts you off; leave the option or --to away", failure.Usage},
+		{&tune.Error{What: tune.Unprivileged, Subject: "nas1", Err: why}, "change settings of nas1: why; log in as root, allow sudo -n, or run linerate tune plan", failure.Failed},
+		{why, "why", failure.Failed},
+	} {
+		if err := wordTune(c.err); err.Error() != c.want || failure.KindOf(err) != c.kind {
+			t.Errorf("%q, kind %d, want %q, kind %d", err, failure.KindOf(err), c.want, c.kind)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,65 +16,37 @@ import (
 )
 
 func tuneHistoryCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
+	return onHost(env, &cobra.Command{
 		Use:   "history [HOST]",
 		Short: "List every change that linerate made on a host, and what became of it",
 		Example: `  linerate tune history nas1
   linerate tune history nas1 --json`,
-		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := tuneHost(args)
-			if err != nil {
-				return err
-			}
-			return history(cmd.Context(), env, n)
-		},
-	}
+	}, func(ctx context.Context, n reach.Name, p *progress) (tune.History, error) {
+		return tune.ReadHistory(ctx, env.Env, n, p)
+	}, func(_ reach.Name, doc tune.History) { writeHistory(env.out, doc) })
 }
 
-func history(ctx context.Context, env *environment, n reach.Name) error {
-	p := newProgress(env)
-	defer p.End()
-	doc, err := tune.ReadHistory(ctx, env.Env, n, p)
-	if err != nil {
-		return err
-	}
-	if env.json {
-		return printJSON(env, doc)
-	}
+func writeHistory(out io.Writer, doc tune.History) {
 	if len(doc.Changes) == 0 {
-		fmt.Fprintf(env.out, "%s: no change of linerate's was made there, or linerate has left it\n", n)
-		return nil
+		fmt.Fprintf(out, "%s: no change of linerate's was made there, or linerate has left it\n", doc.Host)
+		return
 	}
-	return writeHistory(env.out, doc)
-}
-
-func writeHistory(out io.Writer, doc tune.History) error {
 	plan := ""
 	for _, e := range doc.Changes {
 		if e.Plan != plan {
 			plan = e.Plan
-			if _, err := fmt.Fprintf(out, "%s, by %s\n", report.Printable(plan), report.Printable(e.By)); err != nil {
-				return err
-			}
+			fmt.Fprintf(out, "%s, by %s\n", report.Printable(plan), report.Printable(e.By))
 		}
 		when := strings.Repeat(" ", len(time.DateTime))
 		if !e.At.IsZero() {
 			when = e.At.UTC().Format(time.DateTime)
 		}
-		after := e.After
-		if after == "" {
-			after = e.Wanted
-		}
-		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, tune.ShortName(e.Setting, e.Target), change(e.Before, after))
-		if _, err := fmt.Fprintln(out, report.Printable(text)); err != nil {
-			return err
-		}
+		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, tune.ShortName(e.Setting, e.Target), change(e.Before, cmp.Or(e.After, e.Wanted)))
+		fmt.Fprintln(out, report.Printable(text))
 	}
 	if doc.Waiting != nil {
 		fmt.Fprintf(out, "%s waits to be confirmed until %s UTC; else the host undoes it\n", doc.Waiting.Plan, doc.Waiting.Deadline.UTC().Format(time.TimeOnly))
 	}
-	return nil
 }
 
 // writeFiles shows each file with the lines that went and came.

@@ -23,9 +23,9 @@ const filesName = "files"
 // FileChange is one file that makes settings outlive a restart.
 type FileChange struct {
 	Path    string `json:"path"` // empty: no file does, Note says why
+	Existed bool   `json:"existed"`
 	Before  string `json:"before"`
 	After   string `json:"after"`
-	Existed bool   `json:"existed"`
 	// Settings are those that the file makes permanent.
 	Settings []string `json:"settings"`
 	Note     string   `json:"note,omitempty"`

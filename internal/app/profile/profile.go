@@ -21,33 +21,17 @@ import (
 	"linerate/internal/tune/profile"
 )
 
-// What the surface needs of the room below to print profiles.
-type (
-	// Profile is a set of value rules for one kind of work.
-	Profile = profile.Profile
-	// Difference is one setting on which two profiles disagree.
-	Difference = profile.Difference
-)
+// Profile is a set of value rules for one kind of work.
+type Profile = profile.Profile
 
 // Format is a profile as one file that needs no other.
 func Format(p Profile) []byte { return profile.Format(p) }
 
-// UnknownError: there is no profile of that name.
-type UnknownError struct {
-	Name string
-	Near []string // names like it
-}
-
-// Error implements error.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no profile %q; near it are %s", e.Name, strings.Join(e.Near, ", "))
-}
-
-// KeptError: the user has a profile of that name already.
-type KeptError struct{ Name string }
-
-// Error implements error.
-func (e *KeptError) Error() string { return "there is a profile " + e.Name + " already" }
+// Errors that lead back to how the user asked.
+var (
+	ErrUnknown = errors.New("there is no profile")
+	ErrKept    = errors.New("there is a profile") // of the user's, of that name
+)
 
 // Summary is a line of the list of profiles.
 type Summary struct {
@@ -80,7 +64,7 @@ func List(e app.Env) ([]Summary, error) {
 }
 
 // Diff compares two profiles, found by their names.
-func Diff(e app.Env, one, other string) ([]Difference, error) {
+func Diff(e app.Env, one, other string) ([]profile.Difference, error) {
 	a, err := Find(e, one)
 	if err != nil {
 		return nil, err
@@ -180,7 +164,7 @@ func Find(e app.Env, name string) (Profile, error) {
 	}
 	if !slices.Contains(own, name) {
 		all := append(profile.Names(), own...)
-		return Profile{}, failure.As(failure.Usage, &UnknownError{name, conf.Closest(name, all, 3)})
+		return Profile{}, failure.Of(failure.Usage, "%w %q; near it are %s", ErrUnknown, name, strings.Join(conf.Closest(name, all, 3), ", "))
 	}
 	file, err := fileOf(e, name)
 	if err != nil {
@@ -223,7 +207,7 @@ func keep(e app.Env, name string, text []byte, replace bool) (Kept, error) {
 		return Kept{}, err
 	}
 	if _, err := os.Lstat(file); err == nil && !replace {
-		return Kept{}, failure.As(failure.Usage, &KeptError{name})
+		return Kept{}, failure.Of(failure.Usage, "%w %s already", ErrKept, name)
 	}
 	if err := write(file, text); err != nil {
 		return Kept{}, fmt.Errorf("keep profile: %w", err)

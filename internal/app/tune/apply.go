@@ -43,10 +43,18 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	if !o.Persist {
 		return doc, nil
 	}
-	if doc.Written, err = made.persist(ctx); err != nil {
+	all, err := made.persist(ctx)
+	if err != nil {
 		return doc, &Error{NotPersistent, d.name, err}
 	}
+	doc.Written = all && wrote(doc.Files)
 	return doc, nil
+}
+
+// wrote tells whether files are what keeps the values: of a setting that no file can keep
+// nothing is written. Without any they were there before.
+func wrote(files []File) bool {
+	return len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return f.Path != "" })
 }
 
 // mayChange refuses where the agents are not root.
@@ -73,17 +81,6 @@ type madePlan struct {
 	end
 	id    string
 	waits bool
-}
-
-// id is that of the last plan of the host itself.
-func (a *application) id() string {
-	id := ""
-	for _, m := range a.made {
-		if m.name == a.made[0].name {
-			id = m.id
-		}
-	}
-	return id
 }
 
 // take notes what a plan did.
@@ -116,13 +113,13 @@ func (a *application) persist(ctx context.Context) (all bool, err error) {
 // what gets through, then the rest.
 func (d *drafted) apply(ctx context.Context) (*application, error) {
 	made := &application{outcomes: map[string][]tune.Outcome{}}
-	both, rest := d.parts()
-	if len(both) > 0 {
-		if err := d.applyMTU(ctx, both, made); err != nil {
+	both := len(slices.DeleteFunc(slices.Clone(d.plans), func(p hostPlan) bool { return !p.both }))
+	if both > 0 { // compose puts them first
+		if err := d.applyMTU(ctx, d.plans[:both], made); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range rest {
+	for _, p := range d.plans[both:] {
 		res, err := p.agent.Apply(ctx, p.Plan)
 		if err != nil {
 			err = fmt.Errorf("apply the plan: %w", err)
@@ -131,15 +128,6 @@ func (d *drafted) apply(ctx context.Context) (*application, error) {
 		made.take(p.end, res)
 	}
 	return made, nil
-}
-
-// parts are the plans of a larger MTU, and the others.
-func (d *drafted) parts() (both, rest []hostPlan) {
-	i := slices.IndexFunc(d.plans, func(p hostPlan) bool { return !p.both })
-	if i < 0 {
-		i = len(d.plans)
-	}
-	return d.plans[:i], d.plans[i:]
 }
 
 // undo takes back what was made before a later part failed.
@@ -181,7 +169,12 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 // report fills in what became of each change, and what a new connection to the
 // peer shows of it.
 func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) {
-	doc.ID, doc.Notes, doc.Partly = made.id(), made.notes, len(made.made) > 1
+	doc.Notes, doc.Partly = made.notes, len(made.made) > 1
+	for _, m := range made.made {
+		if m.name == d.name {
+			doc.ID = m.id // of its last plan
+		}
+	}
 	if !made.deadline.IsZero() {
 		doc.Deadline = &made.deadline
 	}

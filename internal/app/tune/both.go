@@ -24,19 +24,14 @@ func (d *drafted) applyMTU(ctx context.Context, plans []hostPlan, made *applicat
 	if err != nil {
 		return fmt.Errorf("find the data path from %s: %w", d.name, err)
 	}
-	a := loop.Together{Name: d.name, Addr: own, Plan: p.Plan}
-	b := loop.Together{Name: d.to, Addr: d.peerTo, Host: bystander{d.peer}, Plan: p.Plan}
-	changers := []*changer{{changeable: p.agent}}
-	a.Host = changers[0]
-	if len(plans) > 1 {
-		changers = append(changers, &changer{changeable: plans[1].agent})
-		b.Host, b.Plan = changers[1], plans[1].Plan
-	}
+	near, far := &changer{changeable: p.agent}, &changer{changeable: d.peer, stays: len(plans) == 1}
+	a := loop.Together{Name: d.name, Addr: own, Host: near, Plan: p.Plan}
+	b := loop.Together{Name: d.to, Addr: d.peerTo, Host: far, Plan: plans[len(plans)-1].Plan}
 	size := octets(p.Changes[0].To)
 	if err := loop.ApplyTogether(ctx, a, b, size); err != nil {
 		return afterMTU(ctx, d.ends(), p.ID, err)
 	}
-	for i, c := range changers {
+	for i, c := range []*changer{near, far}[:len(plans)] {
 		c.res.Deadline = time.Time{} // confirmed by then
 		for j := range c.res.Changes {
 			c.res.Changes[j].Observed = fmt.Sprintf("packets of %d octets that nobody may fragment get through, both ways", size)
@@ -62,49 +57,46 @@ func afterMTU(ctx context.Context, ends []end, plan string, cause error) error {
 	return failure.Of(failure.Failed, "%w; no MTU is changed, at neither end", cause)
 }
 
-// changer is an end that is changed.
+// changer is an end of a larger MTU. One that stays takes the packets already: it is
+// asked to send some, and changed in nothing.
 type changer struct {
 	changeable
-	res tune.Result
+	stays bool
+	res   tune.Result
 }
 
 // Apply implements loop.Changer.
-func (c *changer) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
-	var err error
-	c.res, err = c.changeable.Apply(ctx, p)
+func (c *changer) Apply(ctx context.Context, p model.Plan) (_ tune.Result, err error) {
+	if !c.stays {
+		c.res, err = c.changeable.Apply(ctx, p)
+	}
 	return c.res, err
+}
+
+// Confirm implements loop.Changer.
+func (c *changer) Confirm(ctx context.Context, plan string) error {
+	if c.stays {
+		return nil
+	}
+	return c.changeable.Confirm(ctx, plan)
+}
+
+// Undo implements loop.Changer.
+func (c *changer) Undo(ctx context.Context, plan string) (tune.Result, error) {
+	if c.stays {
+		return tune.Result{}, nil
+	}
+	return c.changeable.Undo(ctx, plan)
 }
 
 // ProbePath implements loop.Changer. What the connection to the agent carries
 // has to get through too: facts take many full packets.
 func (c *changer) ProbePath(ctx context.Context, to netip.Addr, size int) error {
-	return probeBoth(ctx, c.changeable, to, size)
-}
-
-func probeBoth(ctx context.Context, c changeable, to netip.Addr, size int) error {
-	if err := c.ProbePath(ctx, to, size); err != nil {
+	if err := c.changeable.ProbePath(ctx, to, size); err != nil {
 		return err
 	}
 	if _, err := c.Facts(ctx); err != nil {
 		return fmt.Errorf("hear from it in full packets: %w", err)
 	}
 	return nil
-}
-
-// bystander is an end whose port takes the packets already: it is asked to send
-// some, and changed in nothing.
-type bystander struct{ c changeable }
-
-// Apply implements loop.Changer.
-func (bystander) Apply(context.Context, model.Plan) (tune.Result, error) { return tune.Result{}, nil }
-
-// Confirm implements loop.Changer.
-func (bystander) Confirm(context.Context, string) error { return nil }
-
-// Undo implements loop.Changer.
-func (bystander) Undo(context.Context, string) (tune.Result, error) { return tune.Result{}, nil }
-
-// ProbePath implements loop.Changer.
-func (b bystander) ProbePath(ctx context.Context, to netip.Addr, size int) error {
-	return probeBoth(ctx, b.c, to, size)
 }

@@ -162,3 +162,17 @@ func TestAPlanThatIsRefused(t *testing.T) {
 		t.Errorf("%v, %+v", err, doc.Plan)
 	}
 }
+
+// Where no file can keep a setting, such as on a host without ethtool, nothing is said
+// to be written.
+func TestWhatNoFileKeepsIsNotWritten(t *testing.T) {
+	no, yes := File{FileChange: tune.FileChange{Note: "install ethtool"}}, File{FileChange: tune.FileChange{Path: "/etc/x"}}
+	for _, c := range []struct {
+		files []File
+		want  bool
+	}{{nil, true}, {[]File{no}, false}, {[]File{no, yes}, true}} {
+		if got := wrote(c.files); got != c.want {
+			t.Errorf("%+v: %v", c.files, got)
+		}
+	}
+}

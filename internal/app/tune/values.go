@@ -187,19 +187,14 @@ func ShortName(setting, device string) string {
 
 // File is a file of a host that makes settings outlive a restart.
 type File struct {
-	Host     string   `json:"host"`
-	Path     string   `json:"path"` // empty: no file can; note says why
-	Existed  bool     `json:"existed"`
-	Before   string   `json:"before"`
-	After    string   `json:"after"`
-	Settings []string `json:"settings"`
-	Note     string   `json:"note,omitempty"`
+	Host string `json:"host"`
+	tune.FileChange
 }
 
 func filesOf(host string, files []tune.FileChange) []File {
 	out := []File{}
 	for _, f := range files {
-		out = append(out, File{host, f.Path, f.Existed, f.Before, f.After, f.Settings, f.Note})
+		out = append(out, File{host, f})
 	}
 	return out
 }

@@ -137,6 +137,22 @@ func TestRenderRefusesForeignFiles(t *testing.T) {
 	}
 }
 
+// A host without ethtool is told so before anything is written; what udev sets by the
+// interface's own files is kept all the same.
+func TestRenderWithoutEthtool(t *testing.T) {
+	h := files{}.host(NIC{Device: card, Name: "eth0"})
+	h.Ethtool = ""
+	values := []Value{{"linux.ethtool.ring", card, "rx=4096"}, {"linux.link.txqueuelen", card, "10000"}, {"linux.ethtool.features", card, "rx-gro=on"}}
+	got, refused, err := Render(values, h)
+	if err != nil || len(got) != 1 || strings.Contains(got[0].Text, "ethtool") || !strings.Contains(got[0].Text, `ATTR{tx_queue_len}="10000"`) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	const why = "the host has no ethtool, by which udev could set it: install ethtool"
+	if d := cmp.Diff([]Refused{{"linux.ethtool.ring of " + card, why}, {"linux.ethtool.features of " + card, why}}, refused); d != "" {
+		t.Error(d)
+	}
+}
+
 // What a host's name or value could carry must not end a rule or begin another.
 func TestUdevRulesHoldNoQuotes(t *testing.T) {
 	for _, v := range []Value{

@@ -236,7 +236,7 @@ func bare(t *testing.T, programs []string) string {
 	for _, name := range append(setter.Coreutils(), programs...) {
 		path, err := kernel.FindProgram(name, os.Getenv("PATH")+":"+setter.ProgramPath)
 		if err != nil {
-			t.Skip(err)
+			t.Skipf("needs %s", name)
 		}
 		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			t.Fatal(err)

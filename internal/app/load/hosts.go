@@ -20,11 +20,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// TwiceError: a host was named twice.
-type TwiceError struct{ Host string }
+// TwiceError: a host, or a pair of them, was named twice.
+type TwiceError struct{ Name string }
 
 // Error implements error.
-func (e *TwiceError) Error() string { return e.Host + " twice" }
+func (e *TwiceError) Error() string { return e.Name + " twice" }
 
 // ParseHosts reads names of hosts that make a load together, separated by commas.
 func ParseHosts(list string) (out []HostName, err error) {

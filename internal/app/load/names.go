@@ -27,8 +27,6 @@ type (
 	Engine = block.Engine
 	// Sync is when writes become durable.
 	Sync = block.Sync
-	// Shape is what requests are made.
-	Shape = shape.Shape
 	// Arrivals are the gaps between requests that come at a rate.
 	Arrivals = shape.Arrivals
 	// Workload is a shape that has a name.
@@ -39,10 +37,6 @@ type (
 	VdbenchOptions = dialect.VdbenchOptions
 	// FramesSpec is one recording, or one playing.
 	FramesSpec = frames.Spec
-	// FrameFormat has exact bytes for a frame.
-	FrameFormat = frames.Format
-	// FrameQuantiles are of times of frames.
-	FrameQuantiles = frames.Quantiles
 	// FramesVerdict is what a format is on a target.
 	FramesVerdict = frames.Verdict
 	// Summary is a load on blocks in figures.
@@ -55,8 +49,6 @@ type (
 	Round = storage.PoolRound
 	// End is what one host of a TCP load took.
 	End = tcp.End
-	// Figures are of one direction of a TCP load.
-	Figures = tcp.Figures
 	// StuckError: a target does not answer.
 	StuckError = block.StuckError
 	// HostName is a host as its user named it.
@@ -84,11 +76,11 @@ func FindWorkload(name string) (Workload, bool) { return named.Find(name) }
 // ByHand is what a workload begins with that is not named.
 func ByHand() Workload {
 	return Workload{Name: "by hand", Threads: 1, Depth: 32,
-		Shape: Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}}
+		Shape: shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}}
 }
 
 // ParsePattern reads where requests go.
-func ParsePattern(text string, s *Shape) error { return shape.ParsePattern(text, s) }
+func ParsePattern(text string, s *shape.Shape) error { return shape.ParsePattern(text, s) }
 
 // ParseSizes reads how large requests are, and ParseSize one size.
 func ParseSizes(text string) ([]shape.SizeShare, error) { return shape.ParseSizes(text) }
@@ -106,10 +98,10 @@ func Iozone(args []string) ([]Job, error) { return dialect.Iozone(args) }
 func Filebench(text string, run time.Duration) (Job, error) { return dialect.Filebench(text, run) }
 
 // FrameFormats are the formats that video has.
-func FrameFormats() []FrameFormat { return frames.Formats() }
+func FrameFormats() []frames.Format { return frames.Formats() }
 
 // FindFormat is the format of that name.
-func FindFormat(name string) (FrameFormat, error) { return frames.Find(name) }
+func FindFormat(name string) (frames.Format, error) { return frames.Find(name) }
 
 // ParseFrameRate reads frames per second.
 func ParseFrameRate(text string) (frames.Rate, error) { return frames.ParseRate(text) }

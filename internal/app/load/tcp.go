@@ -81,7 +81,7 @@ func ParseTCPHosts(from, to string) (TCPHosts, error) {
 			}
 		}
 		if slices.ContainsFunc(out.Pairs, func(o TCPPair) bool { return o.Names == p.Names }) {
-			return out, failure.Of(failure.Usage, "%s to %s twice; use --streams for more connections", p.As[0], p.As[1])
+			return out, failure.As(failure.Usage, &TwiceError{p.As[0] + " to " + p.As[1]})
 		}
 		if n > 1 && p.Itself() {
 			return out, failure.Of(failure.Usage, "%s to itself, beside other pairs", p.As[0])

@@ -56,9 +56,9 @@ type Measured struct {
 // NullTime is how long the generator is tried alone before a run.
 const NullTime = 300 * time.Millisecond
 
-// OpenTarget opens the target of a run, which it names in its stamps. A refusal
+// openTarget opens the target of a run, which it names in its stamps. A refusal
 // says what to do.
-func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+func openTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var err error
 	if s.Run, err = block.RunNumber(); err != nil {
 		return nil, s, err
@@ -102,10 +102,10 @@ func Refusal(err error, path string) error {
 	return err
 }
 
-// FillHoles refuses a file with parts that were never written, or writes them:
+// fillHoles refuses a file with parts that were never written, or writes them:
 // a read of such a part moves nothing. It returns the name that the filling has
 // in its stamps, empty where there was none.
-func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill bool) (string, error) {
+func fillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill bool) (string, error) {
 	if s.Shape.Read <= 0 {
 		return "", nil
 	}
@@ -146,7 +146,7 @@ type Opened struct {
 // OpenBlock opens the target of a task, and fills it if that was asked for. Where only
 // the filling failed, what was opened comes with the error, and is to be closed.
 func OpenBlock(ctx context.Context, h Hooks, task BlockTask) (*Opened, error) {
-	t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
+	t, s, err := openTarget(ctx, task.Spec, task.Destroy)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func OpenBlock(ctx context.Context, h Hooks, task BlockTask) (*Opened, error) {
 		return o, load.Refuse("%w; see linerate load block --help", err)
 	}
 	if t != nil {
-		o.filled, err = FillHoles(ctx, h, t, s, task.Fill)
+		o.filled, err = fillHoles(ctx, h, t, s, task.Fill)
 	}
 	return o, err
 }

@@ -91,7 +91,7 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 		if err := s.Check(); err != nil {
 			return m, nil, load.Refuse("%s: %w", j.Name, err)
 		}
-		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
+		if _, err := fillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
 			return m, nil, err
 		}
 		if r.Memory != nil && r.root == "" { // what is cached already is not of this process

@@ -96,11 +96,7 @@ func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*M
 			return nil, err
 		}
 	}
-	if o.Most > o.Streams {
-		err = c.search(ctx, o.FramesSpec, o.Most)
-	} else {
-		_, err = c.once(ctx, o.FramesSpec)
-	}
+	err = c.search(ctx, o.FramesSpec, max(o.Most, o.Streams))
 	interrupted := err != nil && ctx.Err() != nil
 	var stuck *frames.StuckError
 	switch {

@@ -204,23 +204,23 @@ func TestHeldAt(t *testing.T) {
 
 // Nobody begins before all have come.
 func TestRendezvous(t *testing.T) {
-	r := newRendezvous(2)
+	wait := rendezvous(2)
 	ctx, cancel := context.WithCancel(t.Context())
 	came := make(chan error)
-	go func() { came <- r.wait(t.Context()) }()
+	go func() { came <- wait(t.Context()) }()
 	cancel()
 	select {
 	case err := <-came:
 		t.Fatalf("one begins alone: %v", err)
 	default:
 	}
-	if err := r.wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if err := <-came; err != nil {
 		t.Error(err)
 	}
-	if err := newRendezvous(2).wait(ctx); !errors.Is(err, context.Canceled) {
+	if err := rendezvous(2)(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("whose load was cancelled still waits: %v", err)
 	}
 }

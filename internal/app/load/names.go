@@ -17,42 +17,23 @@ import (
 // What the surface needs of the rooms below to say what is wanted of a load, and to
 // print what it came to.
 type (
-	// Task is a workload on one file or device that exists.
-	Task = storage.BlockTask
-	// Spec is one run on a file or device.
-	Spec = block.Spec
-	// Steady is how a target settles before it is measured.
-	Steady = block.Steady
-	// Engine moves the requests.
-	Engine = block.Engine
-	// Sync is when writes become durable.
-	Sync = block.Sync
-	// Arrivals are the gaps between requests that come at a rate.
-	Arrivals = shape.Arrivals
-	// Workload is a shape that has a name.
-	Workload = named.Workload
-	// Job is one run in another load generator's words.
-	Job = dialect.Job
-	// VdbenchOptions say what stands for what in a vdbench file.
+	Task           = storage.BlockTask
+	Spec           = block.Spec
+	Steady         = block.Steady
+	Engine         = block.Engine
+	Sync           = block.Sync
+	Arrivals       = shape.Arrivals
+	Workload       = named.Workload
+	Job            = dialect.Job
 	VdbenchOptions = dialect.VdbenchOptions
-	// FramesSpec is one recording, or one playing.
-	FramesSpec = frames.Spec
-	// FramesVerdict is what a format is on a target.
-	FramesVerdict = frames.Verdict
-	// Summary is a load on blocks in figures.
-	Summary = block.Summary
-	// Quantiles are of times of requests.
-	Quantiles = block.Quantiles
-	// RunFigures are what one target did in one run of several.
-	RunFigures = storage.RunFigures
-	// Round is a run of each of two targets alone, and of both.
-	Round = storage.PoolRound
-	// End is what one host of a TCP load took.
-	End = tcp.End
-	// StuckError: a target does not answer.
-	StuckError = block.StuckError
-	// HostName is a host as its user named it.
-	HostName = host.Name
+	FramesSpec     = frames.Spec
+	FramesVerdict  = frames.Verdict
+	Summary        = block.Summary
+	Quantiles      = block.Quantiles
+	RunFigures     = storage.RunFigures
+	End            = tcp.End
+	StuckError     = block.StuckError
+	HostName       = host.Name
 )
 
 // Values of those that are chosen or printed differently.

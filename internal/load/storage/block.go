@@ -187,11 +187,15 @@ func (o *Opened) next(ctx context.Context) (s block.Spec, err error) {
 // Run makes a run. A ctx that ends stops it: what was measured comes with the cause.
 func (o *Opened) Run(ctx context.Context, h Hooks) (Measured, error) {
 	s, err := o.next(ctx)
-	m := Measured{Spec: s, Filled: o.filled, Dropped: o.Task.DropCache && o.Target != nil}
 	if err != nil {
-		return m, err
+		return Measured{}, err
 	}
-	return m, m.measure(ctx, h, o.Target, o.Task.Name)
+	m, err := h.measured(ctx, []block.Spec{s}, func() (block.Result, error) { return h.one(ctx, s, o.Target, o.Task.Name) })
+	if m.Filled = o.filled; o.Target != nil {
+		m.Dropped = o.Task.DropCache
+		m.Witness.Size, m.Witness.Occupied = o.Target.Size, o.Target.Occupied()
+	}
+	return m, err
 }
 
 // Block opens the target, fills it if that was asked for, and runs the workload once.
@@ -204,16 +208,8 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 	return o.Run(ctx, h)
 }
 
-// measure tries the generator alone, then makes the run of the Spec.
-func (m *Measured) measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
-	m.Witness = block.Witness{Occupied: -1}
-	if err := h.roomFor(m.Spec); err != nil {
-		return err
-	}
-	if m.Witness.Null, err = alone(ctx, m.Spec); err != nil {
-		return err
-	}
-	s := m.Spec
+// one makes the run of a Spec.
+func (h Hooks) one(ctx context.Context, s block.Spec, t *block.Target, name string) (block.Result, error) {
 	takes, first := s.Warmup+s.Duration, ""
 	if s.Steady != nil {
 		takes = 0 // as long as it does
@@ -221,14 +217,25 @@ func (m *Measured) measure(ctx context.Context, h Hooks, t *block.Target, name s
 	}
 	h.say("%s on %s: %d in flight, for %v%s", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration, first)
 	seen, done := h.watch(name, takes)
+	defer done()
 	s.Progress, s.Begin = seen, h.Begin
-	m.Result, err = block.Run(ctx, s, t)
-	done()
-	m.Witness.Memory = h.memory()
-	if t != nil {
-		m.Witness.Size, m.Witness.Occupied = t.Size, t.Occupied()
+	return block.Run(ctx, s, t)
+}
+
+// measured tries the generator alone, then makes the runs of the Specs, which are alike.
+func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (block.Result, error)) (Measured, error) {
+	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
+	if err := h.roomFor(specs...); err != nil {
+		return m, err
 	}
-	return err
+	null, err := alone(ctx, specs[0])
+	if err != nil {
+		return m, err
+	}
+	m.Witness.Null = null * float64(len(specs))
+	m.Result, err = run()
+	m.Witness.Memory = h.memory()
+	return m, err
 }
 
 // alone is the rate of the generator on a target that does nothing.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/load"
 )
 
@@ -59,9 +60,11 @@ func workloadNames() []string {
 	return names
 }
 
-// concludeLoad keeps and prints what a load came to, and then says how it ended. A bundle
-// that cannot be written does not hide the figures: they are printed, then the error.
-func concludeLoad(env *environment, p *progress, command string, made *load.Made, ran error) error {
+// makeLoad makes a load, keeps and prints what it came to, and then says how it ended. A
+// bundle that cannot be written does not hide the figures: they are printed, then the error.
+func makeLoad(env *environment, command string, put func(app.Progress) (*load.Made, error)) error {
+	p := newProgress(env)
+	made, ran := put(p)
 	p.End()
 	ran = adviseStuck(ran)
 	if made == nil {

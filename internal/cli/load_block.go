@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/load"
 	"linerate/internal/failure"
 	"linerate/internal/unit"
@@ -217,10 +218,9 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil {
 		return err
 	}
-	p := newProgress(env)
-	defer p.End()
-	made, err := load.Block(cmd.Context(), env.Env, load.BlockOptions{Task: t, Memory: f.ram, Runs: f.runs, Journal: f.journal, On: on}, p)
-	return concludeLoad(env, p, "load block "+path, made, err)
+	return makeLoad(env, "load block "+path, func(p app.Progress) (*load.Made, error) {
+		return load.Block(cmd.Context(), env.Env, load.BlockOptions{Task: t, Memory: f.ram, Runs: f.runs, Journal: f.journal, On: on}, p)
+	})
 }
 
 // runPools runs two targets, each alone and both at once. The load on the second is the
@@ -236,8 +236,7 @@ func runPools(ctx context.Context, env *environment, f blockFlags, first load.Ta
 		w.Shape.Area = first.Spec.Shape.Area
 		second.Name, second.Spec.Threads, second.Spec.Depth, second.Spec.Shape = w.Name, w.Threads, w.Depth, w.Shape
 	}
-	p := newProgress(env)
-	defer p.End()
-	made, err := load.Pools(ctx, env.Env, [2]load.Task{first, second}, cmp.Or(f.runs, 3), f.ram, p)
-	return concludeLoad(env, p, "load block "+first.Spec.Path+" --with "+f.with, made, err)
+	return makeLoad(env, "load block "+first.Spec.Path+" --with "+f.with, func(p app.Progress) (*load.Made, error) {
+		return load.Pools(ctx, env.Env, [2]load.Task{first, second}, cmp.Or(f.runs, 3), f.ram, p)
+	})
 }

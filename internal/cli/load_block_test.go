@@ -14,6 +14,24 @@ import (
 	"linerate/internal/unit"
 )
 
+// Ctrl-C in a load that makes its files: they are removed, and that is said.
+func TestInterruptedJobs(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr := &seen{text: "1 target, one pass", f: cancel}
+	args := []string{"load", "iozone", dir, "--", "-i", "0", "-+n", "-r", "4k", "-s", "1g", "-o"}
+	if code := Run(ctx, args, strings.NewReader(""), &bytes.Buffer{}, stderr); code != ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if want := "linerate: interrupted; what was written below " + dir + " was removed\n"; !strings.HasSuffix(stderr.String(), want) {
+		t.Errorf("%s, want %s", stderr, want)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
 func TestBlockSizes(t *testing.T) {
 	for text, want := range map[string]unit.Bytes{
 		"4k": 4096, "256K": 256 * unit.KiB, "8m": 8 * unit.MiB, "1.5g": 1536 * unit.MiB, "2T": 2 * unit.TiB,

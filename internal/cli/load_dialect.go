@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/load"
 	"linerate/internal/failure"
 )
@@ -132,14 +133,14 @@ func runJobs(cmd *cobra.Command, env *environment, o load.JobsOptions, on string
 	if o.On, err = onHosts(on, o.Dir); err != nil {
 		return err
 	}
-	p := newProgress(env)
-	defer p.End()
-	made, err := load.Jobs(cmd.Context(), env.Env, o, p, func(one load.JobResult) error {
+	each := func(one load.JobResult) error {
 		text, err := jobText(one)
 		if err == nil && !env.json {
 			_, err = fmt.Fprint(env.out, text)
 		}
 		return err
+	}
+	return makeLoad(env, "load "+cmd.Name()+" "+strings.Join(args, " "), func(p app.Progress) (*load.Made, error) {
+		return load.Jobs(cmd.Context(), env.Env, o, p, each)
 	})
-	return concludeLoad(env, p, "load "+cmd.Name()+" "+strings.Join(args, " "), made, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/load"
 	"linerate/internal/failure"
 	"linerate/internal/unit"
@@ -99,8 +100,5 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 	if err != nil {
 		return err
 	}
-	p := newProgress(env)
-	defer p.End()
-	made, err := load.Frames(ctx, env.Env, o, p)
-	return concludeLoad(env, p, "load frames "+args[0], made, err)
+	return makeLoad(env, "load frames "+args[0], func(p app.Progress) (*load.Made, error) { return load.Frames(ctx, env.Env, o, p) })
 }

@@ -46,7 +46,7 @@ func framesText(r *load.FramesResult) (string, error) {
 		fmt.Fprintln(w, "\n\tp50\tp99\tmax\tframes")
 		for _, q := range []struct {
 			name string
-			*load.FrameQuantiles
+			*load.Quantiles
 		}{{"from when it was due", l.Latency}, {"to move it", l.Service}} {
 			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%d\n", q.name, short(q.P50), short(q.P99), short(q.Max), q.N)
 		}

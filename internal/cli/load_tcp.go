@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/load"
 	"linerate/internal/failure"
 	"linerate/internal/model"
@@ -133,7 +135,12 @@ func (f tcpFlags) options(args []string) (o load.TCPOptions, err error) {
 			return o, failure.As(failure.Usage, err)
 		}
 	}
-	if o.TCPHosts, err = load.ParseTCPHosts(args[0], args[1]); err != nil || f.via == "" {
+	o.TCPHosts, err = load.ParseTCPHosts(args[0], args[1])
+	var twice *load.TwiceError
+	switch {
+	case errors.As(err, &twice):
+		return o, failure.Of(failure.Usage, "%w; use --streams for more connections", twice)
+	case err != nil || f.via == "":
 		return o, err
 	}
 	first := o.Pairs[0]
@@ -181,8 +188,5 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	p := newProgress(env)
-	defer p.End()
-	made, err := load.TCP(ctx, env.Env, o, p)
-	return concludeLoad(env, p, "load tcp "+strings.Join(args, " "), made, err)
+	return makeLoad(env, "load tcp "+strings.Join(args, " "), func(p app.Progress) (*load.Made, error) { return load.TCP(ctx, env.Env, o, p) })
 }

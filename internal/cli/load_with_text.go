@@ -16,12 +16,16 @@ func withText(r *load.PoolsResult) (string, error) {
 	fmt.Fprintln(w, "TARGET\tWORKLOAD\tALONE\tRANGE\tTOGETHER\tRANGE\tKEPT\tRANGE\tP99 ALONE\tTOGETHER")
 	for i, t := range r.Targets {
 		x := t.Interference
-		var p99 [2]string
-		for k, runs := range [][]load.RunFigures{pick(r.Rounds, i, false), pick(r.Rounds, i, true)} {
-			p99[k] = medianP99(runs)
+		var p99 [2][]int64
+		for _, r := range r.Rounds {
+			for k, run := range []load.RunFigures{r.Alone[i], r.Together[i]} {
+				if run.Latency != nil {
+					p99[k] = append(p99[k], run.Latency.P99)
+				}
+			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%v/s\t%s\t%v/s\t%s\t%.0f%%\t%.0f–%.0f%%\t%s\t%s\n", t.Target, t.Workload, unit.Bytes(x.Alone), span(x.AloneRange),
-			unit.Bytes(x.Together), span(x.TogetherRange), 100*x.Kept, 100*x.KeptRange[0], 100*x.KeptRange[1], p99[0], p99[1])
+			unit.Bytes(x.Together), span(x.TogetherRange), 100*x.Kept, 100*x.KeptRange[0], 100*x.KeptRange[1], middleOf(p99[0]), middleOf(p99[1]))
 	}
 	if err := w.Flush(); err != nil {
 		return "", err
@@ -35,29 +39,11 @@ func withText(r *load.PoolsResult) (string, error) {
 
 func span(r [2]float64) string { return fmt.Sprintf("%v–%v", unit.Bytes(r[0]), unit.Bytes(r[1])) }
 
-// pick is a target's runs, alone or together.
-func pick(rounds []load.Round, i int, together bool) (out []load.RunFigures) {
-	for _, r := range rounds {
-		if together {
-			out = append(out, r.Together[i])
-		} else {
-			out = append(out, r.Alone[i])
-		}
-	}
-	return out
-}
-
-// medianP99 is the median run's 99th percentile; of the runs, not of requests.
-func medianP99(runs []load.RunFigures) string {
-	var all []int64
-	for _, r := range runs {
-		if r.Latency != nil {
-			all = append(all, r.Latency.P99)
-		}
-	}
-	if len(all) == 0 {
+// middleOf is the median run's percentile; of the runs, not of requests.
+func middleOf(p99 []int64) string {
+	if len(p99) == 0 {
 		return "–"
 	}
-	slices.Sort(all)
-	return short(all[(len(all)-1)/2]).String()
+	slices.Sort(p99)
+	return short(p99[(len(p99)-1)/2]).String()
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // progress is the app.Progress of a terminal or a log: it tells on stderr what
-// goes on, each line with the seconds since the start. On a terminal, lines of the same work replace each other.
+// goes on, each line with the seconds since the start. On a terminal, lines of the same
+// work replace each other.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -32,22 +33,38 @@ func (p *progress) Say(format string, args ...any) {
 	defer p.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
 	work, _, counted := strings.Cut(text, ": run ")
-	before, after := "", "\n"
-	if p.live && counted {
-		after = "" // the cursor stays behind the line
+	if !p.live || !counted {
+		work = ""
+	}
+	p.print(work, text)
+}
+
+// Tick replaces the line about the same work. Where nobody watches a terminal it
+// says nothing: a log has no use for it.
+func (p *progress) Tick(work, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live {
+		p.print(work, work+": "+text)
+	}
+}
+
+// print writes a line about some work, behind which the cursor stays; without work it
+// is a line that nothing replaces.
+func (p *progress) print(work, text string) {
+	before, after := "\n", ""
+	switch p.work {
+	case "":
+		before = ""
+	case work:
+		before = "\r\x1b[K"
+	}
+	if work == "" {
+		after = "\n"
+	} else {
 		text = shorten(text, p.width-9)
 	}
-	switch {
-	case p.work == "":
-	case counted && p.work == work:
-		before = "\r\x1b[K"
-	default:
-		before = "\n"
-	}
-	p.work = ""
-	if after == "" {
-		p.work = work
-	}
+	p.work = work
 	fmt.Fprintf(p.w, "%s%5.1fs  %s%s", before, p.now().Sub(p.began).Seconds(), text, after)
 }
 
@@ -79,24 +96,4 @@ func (p *progress) Detail(line string) {
 	if !known {
 		p.Say("%s", line)
 	}
-}
-
-// Tick replaces the line about the same work. Where nobody watches a terminal it
-// says nothing: a log has no use for it.
-func (p *progress) Tick(work, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.live {
-		return
-	}
-	before := ""
-	switch p.work {
-	case work:
-		before = "\r\x1b[K"
-	case "":
-	default:
-		before = "\n"
-	}
-	p.work = work
-	fmt.Fprintf(p.w, "%s%5.1fs  %s", before, p.now().Sub(p.began).Seconds(), shorten(work+": "+text, p.width-9))
 }

@@ -52,7 +52,7 @@ type FramesResult struct {
 	Dropped int64 `json:"dropped"` // not, or not at all
 	Failed  int64 `json:"failed"`
 	// Latency from when a frame was due; nil: none was moved.
-	Latency *frames.Quantiles `json:"latency_ns"`
+	Latency *requests.Quantiles `json:"latency_ns"`
 	// Rate of a frame is its bytes over the time in which it was moved. Mean is that of
 	// all frames together, bits per second of one stream; PerFrame in the order of the
 	// stream, of several streams and of each Each frames the slowest, 0: one was dropped

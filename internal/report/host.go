@@ -97,20 +97,7 @@ func cpuList(cpus []int) string {
 		return ""
 	}
 	cpus = slices.Sorted(slices.Values(cpus))
-	var parts []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(cpus[i])
-		if j > i {
-			part += "-" + strconv.Itoa(cpus[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
+	return strings.ReplaceAll(unit.Ranges(cpus), ",", ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
 }
 
 func nicRow(host string, n model.NIC) []document.Entry {

@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/load/block"
+	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
 	"linerate/internal/load/worker"
 	"linerate/internal/model"
@@ -44,15 +45,15 @@ type BlockResult struct {
 
 // Ran is what was run.
 type Ran struct {
-	Target   string `json:"target"`
-	Engine   string `json:"engine"`
-	Direct   bool   `json:"direct"`
-	Sync     string `json:"sync"`
-	Shape    Shape  `json:"shape"`
-	Threads  int    `json:"threads"`
-	Depth    int    `json:"depth"`
-	Duration int64  `json:"measured_ns"`
-	Seed     uint64 `json:"seed"`
+	Target   string      `json:"target"`
+	Engine   string      `json:"engine"`
+	Direct   bool        `json:"direct"`
+	Sync     string      `json:"sync"`
+	Shape    shape.Shape `json:"shape"`
+	Threads  int         `json:"threads"`
+	Depth    int         `json:"depth"`
+	Duration int64       `json:"measured_ns"`
+	Seed     uint64      `json:"seed"`
 	// Compress and Dedup are the ratios that were asked for.
 	Compress float64 `json:"compress,omitempty"`
 	Dedup    float64 `json:"dedup,omitempty"`

@@ -37,22 +37,22 @@ type FramesResult struct {
 
 // FramesLoad are the figures that every load has.
 type FramesLoad struct {
-	Workload         string          `json:"workload"`
-	Interrupted      bool            `json:"interrupted,omitempty"`
-	BytesPerS        float64         `json:"bytes_per_s"`
-	Latency          *FrameQuantiles `json:"latency_ns"`
-	Service          *FrameQuantiles `json:"service_ns"`
-	CPUPerGB         *float64        `json:"cpu_s_per_gb"`
-	GeneratorLimited bool            `json:"generator_limited"`
-	FromCache        *float64        `json:"from_cache"`
-	Evidence         []string        `json:"evidence"`
+	Workload         string     `json:"workload"`
+	Interrupted      bool       `json:"interrupted,omitempty"`
+	BytesPerS        float64    `json:"bytes_per_s"`
+	Latency          *Quantiles `json:"latency_ns"`
+	Service          *Quantiles `json:"service_ns"`
+	CPUPerGB         *float64   `json:"cpu_s_per_gb"`
+	GeneratorLimited bool       `json:"generator_limited"`
+	FromCache        *float64   `json:"from_cache"`
+	Evidence         []string   `json:"evidence"`
 }
 
 // FramesFigures are those of frames.
 type FramesFigures struct {
 	Target     string        `json:"target"`
 	Mode       string        `json:"mode"` // record or play
-	Format     FrameFormat   `json:"format_details"`
+	Format     frames.Format `json:"format_details"`
 	Name       string        `json:"format"`
 	FrameBytes int64         `json:"frame_bytes"`
 	FPS        float64       `json:"fps_asked"`
@@ -96,11 +96,7 @@ func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*M
 			return nil, err
 		}
 	}
-	if o.Most > o.Streams {
-		err = c.search(ctx, o.FramesSpec, o.Most)
-	} else {
-		_, err = c.once(ctx, o.FramesSpec)
-	}
+	err = c.search(ctx, o.FramesSpec, max(o.Most, o.Streams))
 	interrupted := err != nil && ctx.Err() != nil
 	var stuck *frames.StuckError
 	switch {

@@ -20,11 +20,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// TwiceError: a host was named twice.
-type TwiceError struct{ Host string }
+// TwiceError: a host, or a pair of them, was named twice.
+type TwiceError struct{ Name string }
 
 // Error implements error.
-func (e *TwiceError) Error() string { return e.Host + " twice" }
+func (e *TwiceError) Error() string { return e.Name + " twice" }
 
 // ParseHosts reads names of hosts that make a load together, separated by commas.
 func ParseHosts(list string) (out []HostName, err error) {
@@ -220,11 +220,7 @@ type HostFigures struct {
 	FromCache        *float64   `json:"from_cache"`
 	Failed           int64      `json:"failed"`
 	GeneratorLimited bool       `json:"generator_limited"`
-	HostTimes
-}
-
-// HostTimes are from the agreed instant on, by the controller's clock.
-type HostTimes struct {
+	// From the agreed instant on, by the controller's clock.
 	Began       time.Duration `json:"began_ns"`
 	Done        time.Duration `json:"done_ns"`
 	ClockOffset time.Duration `json:"clock_offset_ns"`
@@ -290,7 +286,7 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 		}
 		began, clock := start.Began[h.names[i]], start.Clocks[h.names[i]]
 		f := &HostFigures{sum.IOPS, sum.BytesPerS, sum.Latency, sum.Service, sum.FromCache, sum.Failed, sum.GeneratorLimited,
-			HostTimes{began, began + m.Result.Took, clock.Offset, clock.Error}}
+			began, began + m.Result.Took, clock.Offset, clock.Error}
 		o.hosts = append(o.hosts, Host{h.names[i], f})
 		o.together.add(f)
 	}

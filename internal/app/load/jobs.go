@@ -131,8 +131,10 @@ func jobsHere(ctx context.Context, e app.Env, o JobsOptions, p app.Progress, all
 		})
 		if err != nil && ctx.Err() != nil && o.Dir != "" {
 			err = failure.Of(failure.Interrupted, "interrupted; what was written below %s was removed", o.Dir)
+		} else {
+			err = ended(ctx, err, "the targets", true)
 		}
-		return errors.Join(ended(ctx, err, "the targets", true), remove())
+		return errors.Join(err, remove())
 	})
 }
 

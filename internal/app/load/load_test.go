@@ -15,6 +15,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/load/block"
+	"linerate/internal/load/tcp"
 	"linerate/internal/load/worker"
 	"linerate/internal/model"
 )
@@ -84,7 +85,7 @@ func TestNearCard(t *testing.T) {
 func TestCPUOfBothEnds(t *testing.T) {
 	v := func(f float64) *float64 { return &f }
 	// 3 and 1 GB: the same 6 s of interrupts beside each.
-	directions := []Figures{
+	directions := []tcp.Figures{
 		{Goodput: 24e9, Sender: End{Threads: v(0.1), SoftIRQ: v(2)}, Receiver: End{Threads: v(0.3), SoftIRQ: v(2)}},
 		{Goodput: 8e9, Sender: End{Threads: v(0.2), SoftIRQ: v(6)}, Receiver: End{Threads: v(0.2), SoftIRQ: v(6)}},
 	}
@@ -109,14 +110,14 @@ func TestCPUOfBothEnds(t *testing.T) {
 		t.Errorf("an end that is not known: %v, %v", r.Load.CPUPerGB, r.Load.SoftIRQPerGB)
 	}
 	// Nothing moved: no cost per byte.
-	r = TCPResult{Directions: []Figures{{}}, machines: [][2]string{{"a", "a"}}}
+	r = TCPResult{Directions: []tcp.Figures{{}}, machines: [][2]string{{"a", "a"}}}
 	if r.cpu(); r.Load.CPUPerGB != nil || r.Load.SoftIRQPerGB != nil {
 		t.Error("a cost per byte of no bytes")
 	}
 }
 
 func TestSecondsOfBothDirections(t *testing.T) {
-	r := TCPResult{Directions: []Figures{{PerSecond: []int64{1, 2, 3}}, {PerSecond: []int64{10, 20}}}}
+	r := TCPResult{Directions: []tcp.Figures{{PerSecond: []int64{1, 2, 3}}, {PerSecond: []int64{10, 20}}}}
 	if r.perSecond(); len(r.PerSecond) != 2 || r.PerSecond[0].Bytes != 11 || r.PerSecond[1].Bytes != 22 {
 		t.Errorf("%v", r.PerSecond)
 	}
@@ -203,23 +204,23 @@ func TestHeldAt(t *testing.T) {
 
 // Nobody begins before all have come.
 func TestRendezvous(t *testing.T) {
-	r := newRendezvous(2)
+	wait := rendezvous(2)
 	ctx, cancel := context.WithCancel(t.Context())
 	came := make(chan error)
-	go func() { came <- r.wait(t.Context()) }()
+	go func() { came <- wait(t.Context()) }()
 	cancel()
 	select {
 	case err := <-came:
 		t.Fatalf("one begins alone: %v", err)
 	default:
 	}
-	if err := r.wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := wait(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if err := <-came; err != nil {
 		t.Error(err)
 	}
-	if err := newRendezvous(2).wait(ctx); !errors.Is(err, context.Canceled) {
+	if err := rendezvous(2)(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("whose load was cancelled still waits: %v", err)
 	}
 }

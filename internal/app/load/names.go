@@ -17,50 +17,23 @@ import (
 // What the surface needs of the rooms below to say what is wanted of a load, and to
 // print what it came to.
 type (
-	// Task is a workload on one file or device that exists.
-	Task = storage.BlockTask
-	// Spec is one run on a file or device.
-	Spec = block.Spec
-	// Steady is how a target settles before it is measured.
-	Steady = block.Steady
-	// Engine moves the requests.
-	Engine = block.Engine
-	// Sync is when writes become durable.
-	Sync = block.Sync
-	// Shape is what requests are made.
-	Shape = shape.Shape
-	// Arrivals are the gaps between requests that come at a rate.
-	Arrivals = shape.Arrivals
-	// Workload is a shape that has a name.
-	Workload = named.Workload
-	// Job is one run in another load generator's words.
-	Job = dialect.Job
-	// VdbenchOptions say what stands for what in a vdbench file.
+	Task           = storage.BlockTask
+	Spec           = block.Spec
+	Steady         = block.Steady
+	Engine         = block.Engine
+	Sync           = block.Sync
+	Arrivals       = shape.Arrivals
+	Workload       = named.Workload
+	Job            = dialect.Job
 	VdbenchOptions = dialect.VdbenchOptions
-	// FramesSpec is one recording, or one playing.
-	FramesSpec = frames.Spec
-	// FrameFormat has exact bytes for a frame.
-	FrameFormat = frames.Format
-	// FrameQuantiles are of times of frames.
-	FrameQuantiles = frames.Quantiles
-	// FramesVerdict is what a format is on a target.
-	FramesVerdict = frames.Verdict
-	// Summary is a load on blocks in figures.
-	Summary = block.Summary
-	// Quantiles are of times of requests.
-	Quantiles = block.Quantiles
-	// RunFigures are what one target did in one run of several.
-	RunFigures = storage.RunFigures
-	// Round is a run of each of two targets alone, and of both.
-	Round = storage.PoolRound
-	// End is what one host of a TCP load took.
-	End = tcp.End
-	// Figures are of one direction of a TCP load.
-	Figures = tcp.Figures
-	// StuckError: a target does not answer.
-	StuckError = block.StuckError
-	// HostName is a host as its user named it.
-	HostName = host.Name
+	FramesSpec     = frames.Spec
+	FramesVerdict  = frames.Verdict
+	Summary        = block.Summary
+	Quantiles      = block.Quantiles
+	RunFigures     = storage.RunFigures
+	End            = tcp.End
+	StuckError     = block.StuckError
+	HostName       = host.Name
 )
 
 // Values of those that are chosen or printed differently.
@@ -84,11 +57,11 @@ func FindWorkload(name string) (Workload, bool) { return named.Find(name) }
 // ByHand is what a workload begins with that is not named.
 func ByHand() Workload {
 	return Workload{Name: "by hand", Threads: 1, Depth: 32,
-		Shape: Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}}
+		Shape: shape.Shape{Pattern: shape.Random, Read: 1, Sizes: []shape.SizeShare{{Size: 4 * unit.KiB, Share: 1}}, Arrivals: shape.Closed}}
 }
 
 // ParsePattern reads where requests go.
-func ParsePattern(text string, s *Shape) error { return shape.ParsePattern(text, s) }
+func ParsePattern(text string, s *shape.Shape) error { return shape.ParsePattern(text, s) }
 
 // ParseSizes reads how large requests are, and ParseSize one size.
 func ParseSizes(text string) ([]shape.SizeShare, error) { return shape.ParseSizes(text) }
@@ -106,10 +79,10 @@ func Iozone(args []string) ([]Job, error) { return dialect.Iozone(args) }
 func Filebench(text string, run time.Duration) (Job, error) { return dialect.Filebench(text, run) }
 
 // FrameFormats are the formats that video has.
-func FrameFormats() []FrameFormat { return frames.Formats() }
+func FrameFormats() []frames.Format { return frames.Formats() }
 
 // FindFormat is the format of that name.
-func FindFormat(name string) (FrameFormat, error) { return frames.Find(name) }
+func FindFormat(name string) (frames.Format, error) { return frames.Find(name) }
 
 // ParseFrameRate reads frames per second.
 func ParseFrameRate(text string) (frames.Rate, error) { return frames.ParseRate(text) }

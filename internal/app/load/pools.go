@@ -11,8 +11,8 @@ import (
 
 // PoolsResult is what two targets do to each other.
 type PoolsResult struct {
-	Targets [2]PoolTarget `json:"targets"`
-	Rounds  []Round       `json:"rounds"`
+	Targets [2]PoolTarget       `json:"targets"`
+	Rounds  []storage.PoolRound `json:"rounds"`
 	// Kept is what both together moved over what each moved alone, medians added.
 	Kept        float64  `json:"kept_of_sum"`
 	Interrupted bool     `json:"interrupted,omitempty"`

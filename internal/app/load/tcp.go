@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"linerate/internal/app"
@@ -81,7 +82,7 @@ func ParseTCPHosts(from, to string) (TCPHosts, error) {
 			}
 		}
 		if slices.ContainsFunc(out.Pairs, func(o TCPPair) bool { return o.Names == p.Names }) {
-			return out, failure.Of(failure.Usage, "%s to %s twice; use --streams for more connections", p.As[0], p.As[1])
+			return out, failure.As(failure.Usage, &TwiceError{p.As[0] + " to " + p.As[1]})
 		}
 		if n > 1 && p.Itself() {
 			return out, failure.Of(failure.Usage, "%s to itself, beside other pairs", p.As[0])
@@ -302,27 +303,20 @@ func (m *mover) searchWrite(ctx context.Context, w model.Workload) (best unit.By
 	return best, tries, nil
 }
 
-// rendezvous is where the runs of several directions wait for each other.
-type rendezvous struct {
-	mu   sync.Mutex
-	left int
-	all  chan struct{}
-}
-
-func newRendezvous(n int) *rendezvous { return &rendezvous{left: n, all: make(chan struct{})} }
-
-// wait returns once all have come.
-func (r *rendezvous) wait(ctx context.Context) error {
-	r.mu.Lock()
-	if r.left--; r.left == 0 {
-		close(r.all)
-	}
-	r.mu.Unlock()
-	select {
-	case <-r.all:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// rendezvous is where so many runs wait for each other: it returns once all have come.
+func rendezvous(runs int) func(context.Context) error {
+	var came atomic.Int64
+	all := make(chan struct{})
+	return func(ctx context.Context) error {
+		if came.Add(1) == int64(runs) {
+			close(all)
+		}
+		select {
+		case <-all:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -332,14 +326,14 @@ func (m *mover) move(ctx context.Context, w model.Workload) ([]model.Run, error)
 	runs, errs := make([]model.Run, n), make([]error, n)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	meet := newRendezvous(n)
+	meet := rendezvous(n)
 	watch := watchTCP(m.p, m.env.Now, n, w.Duration)
 	var wg sync.WaitGroup
 	for i, d := range m.directions {
 		w := w
 		w.Sender, w.Receiver, w.From, w.To = d.names[0], d.names[1], d.addrs[0], d.addrs[1]
 		w.SenderCPUs, w.ReceiverCPUs = d.cpus[0], d.cpus[1]
-		o := measure.Options{Label: "load", Now: m.env.Now, Barrier: meet.wait}
+		o := measure.Options{Label: "load", Now: m.env.Now, Barrier: meet}
 		if n > 1 {
 			o.Label = fmt.Sprintf("load %d", i+1)
 		}

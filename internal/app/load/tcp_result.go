@@ -14,9 +14,9 @@ import (
 
 // TCPResult is what a load of TCP came to.
 type TCPResult struct {
-	Load       TCPLoad   `json:"load"`
-	Spec       TCPRan    `json:"spec"`
-	Directions []Figures `json:"directions"`
+	Load       TCPLoad       `json:"load"`
+	Spec       TCPRan        `json:"spec"`
+	Directions []tcp.Figures `json:"directions"`
 	// PerSecond is payload of all directions.
 	PerSecond []TCPSecond `json:"per_second"`
 	Hosts     []Host      `json:"hosts"`
@@ -130,7 +130,7 @@ func (r *TCPResult) place(d tcpEnds) {
 }
 
 // zeroCopy says what became of sends without a copy.
-func (r *TCPResult) zeroCopy(d Figures) {
+func (r *TCPResult) zeroCopy(d tcp.Figures) {
 	switch z := d.ZeroCopy; {
 	case z == nil:
 	case z.Sends == 0:

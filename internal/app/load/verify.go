@@ -10,6 +10,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/load/block"
+	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
 	"linerate/internal/unit"
 )
@@ -69,7 +70,7 @@ func Verify(ctx context.Context, o VerifyOptions, p app.Progress) (*VerifyResult
 	if err != nil {
 		return nil, err
 	}
-	s := Spec{Path: o.Path, Direct: true, From: o.From, Stuck: o.Stuck, Shape: Shape{Read: 1, Area: o.Area}}
+	s := Spec{Path: o.Path, Direct: true, From: o.From, Stuck: o.Stuck, Shape: shape.Shape{Read: 1, Area: o.Area}}
 	if j != nil && o.Area == 0 && o.From == 0 {
 		s.From, s.Shape.Area = j.From, j.Area
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"linerate/internal/load/block"
 	"linerate/internal/unit"
 )
 
@@ -22,15 +23,6 @@ const (
 	Impossible Verdict = "impossible"
 )
 
-// Quantiles of times of frames, in nanoseconds.
-type Quantiles struct {
-	N    int64 `json:"n"`
-	P50  int64 `json:"p50"`
-	P99  int64 `json:"p99"`
-	P999 int64 `json:"p999"`
-	Max  int64 `json:"max"`
-}
-
 // Second is what happened to the frames that were due in one second.
 type Second struct {
 	Frames  int           `json:"frames"` // moved in time
@@ -46,7 +38,7 @@ type Summary struct {
 	BytesPer float64 // bytes per second of frames moved in time
 	// Latency counts from when a frame was due, Service from when it was begun;
 	// nil: no frame was moved.
-	Latency, Service *Quantiles
+	Latency, Service *block.Quantiles
 	PerSecond        []Second
 	Verdict          Verdict
 	GeneratorLimited bool
@@ -100,13 +92,13 @@ func (o *Summary) count(f Frame) {
 	sec.Dropped++
 }
 
-func quantiles(d []time.Duration) *Quantiles {
+func quantiles(d []time.Duration) *block.Quantiles {
 	if len(d) == 0 {
 		return nil
 	}
 	slices.Sort(d)
 	at := func(q float64) int64 { return int64(d[int(math.Ceil(q*float64(len(d))))-1]) }
-	return &Quantiles{int64(len(d)), at(0.5), at(0.99), at(0.999), int64(d[len(d)-1])}
+	return &block.Quantiles{N: int64(len(d)), P50: at(0.5), P99: at(0.99), P999: at(0.999), Max: int64(d[len(d)-1])}
 }
 
 func (o *Summary) judge(s Spec, r Result, line unit.BitRate) {

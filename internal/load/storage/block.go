@@ -56,9 +56,9 @@ type Measured struct {
 // NullTime is how long the generator is tried alone before a run.
 const NullTime = 300 * time.Millisecond
 
-// OpenTarget opens the target of a run, which it names in its stamps. A refusal
+// openTarget opens the target of a run, which it names in its stamps. A refusal
 // says what to do.
-func OpenTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
+func openTarget(ctx context.Context, s block.Spec, destroy string) (*block.Target, block.Spec, error) {
 	var err error
 	if s.Run, err = block.RunNumber(); err != nil {
 		return nil, s, err
@@ -102,10 +102,10 @@ func Refusal(err error, path string) error {
 	return err
 }
 
-// FillHoles refuses a file with parts that were never written, or writes them:
+// fillHoles refuses a file with parts that were never written, or writes them:
 // a read of such a part moves nothing. It returns the name that the filling has
 // in its stamps, empty where there was none.
-func FillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill bool) (string, error) {
+func fillHoles(ctx context.Context, h Hooks, t *block.Target, s block.Spec, fill bool) (string, error) {
 	if s.Shape.Read <= 0 {
 		return "", nil
 	}
@@ -146,7 +146,7 @@ type Opened struct {
 // OpenBlock opens the target of a task, and fills it if that was asked for. Where only
 // the filling failed, what was opened comes with the error, and is to be closed.
 func OpenBlock(ctx context.Context, h Hooks, task BlockTask) (*Opened, error) {
-	t, s, err := OpenTarget(ctx, task.Spec, task.Destroy)
+	t, s, err := openTarget(ctx, task.Spec, task.Destroy)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func OpenBlock(ctx context.Context, h Hooks, task BlockTask) (*Opened, error) {
 		return o, load.Refuse("%w; see linerate load block --help", err)
 	}
 	if t != nil {
-		o.filled, err = FillHoles(ctx, h, t, s, task.Fill)
+		o.filled, err = fillHoles(ctx, h, t, s, task.Fill)
 	}
 	return o, err
 }
@@ -187,11 +187,15 @@ func (o *Opened) next(ctx context.Context) (s block.Spec, err error) {
 // Run makes a run. A ctx that ends stops it: what was measured comes with the cause.
 func (o *Opened) Run(ctx context.Context, h Hooks) (Measured, error) {
 	s, err := o.next(ctx)
-	m := Measured{Spec: s, Filled: o.filled, Dropped: o.Task.DropCache && o.Target != nil}
 	if err != nil {
-		return m, err
+		return Measured{}, err
 	}
-	return m, m.measure(ctx, h, o.Target, o.Task.Name)
+	m, err := h.measured(ctx, []block.Spec{s}, func() (block.Result, error) { return h.one(ctx, s, o.Target, o.Task.Name) })
+	if m.Filled = o.filled; o.Target != nil {
+		m.Dropped = o.Task.DropCache
+		m.Witness.Size, m.Witness.Occupied = o.Target.Size, o.Target.Occupied()
+	}
+	return m, err
 }
 
 // Block opens the target, fills it if that was asked for, and runs the workload once.
@@ -204,16 +208,8 @@ func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 	return o.Run(ctx, h)
 }
 
-// measure tries the generator alone, then makes the run of the Spec.
-func (m *Measured) measure(ctx context.Context, h Hooks, t *block.Target, name string) (err error) {
-	m.Witness = block.Witness{Occupied: -1}
-	if err := h.roomFor(m.Spec); err != nil {
-		return err
-	}
-	if m.Witness.Null, err = alone(ctx, m.Spec); err != nil {
-		return err
-	}
-	s := m.Spec
+// one makes the run of a Spec.
+func (h Hooks) one(ctx context.Context, s block.Spec, t *block.Target, name string) (block.Result, error) {
 	takes, first := s.Warmup+s.Duration, ""
 	if s.Steady != nil {
 		takes = 0 // as long as it does
@@ -221,14 +217,25 @@ func (m *Measured) measure(ctx context.Context, h Hooks, t *block.Target, name s
 	}
 	h.say("%s on %s: %d in flight, for %v%s", name, s.Path, s.Threads*s.Depth, s.Warmup+s.Duration, first)
 	seen, done := h.watch(name, takes)
+	defer done()
 	s.Progress, s.Begin = seen, h.Begin
-	m.Result, err = block.Run(ctx, s, t)
-	done()
-	m.Witness.Memory = h.memory()
-	if t != nil {
-		m.Witness.Size, m.Witness.Occupied = t.Size, t.Occupied()
+	return block.Run(ctx, s, t)
+}
+
+// measured tries the generator alone, then makes the runs of the Specs, which are alike.
+func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (block.Result, error)) (Measured, error) {
+	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
+	if err := h.roomFor(specs...); err != nil {
+		return m, err
 	}
-	return err
+	null, err := alone(ctx, specs[0])
+	if err != nil {
+		return m, err
+	}
+	m.Witness.Null = null * float64(len(specs))
+	m.Result, err = run()
+	m.Witness.Memory = h.memory()
+	return m, err
 }
 
 // alone is the rate of the generator on a target that does nothing.

@@ -13,6 +13,7 @@ import (
 	"linerate/internal/load"
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
+	"linerate/internal/load/frames"
 	"linerate/internal/unit"
 )
 
@@ -91,7 +92,7 @@ func (r *Jobs) Run(ctx context.Context, j dialect.Job) (m Measured, specs []bloc
 		if err := s.Check(); err != nil {
 			return m, nil, load.Refuse("%s: %w", j.Name, err)
 		}
-		if _, err := FillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
+		if _, err := fillHoles(ctx, r.Hooks, t, s, r.Fill || r.root != ""); err != nil {
 			return m, nil, err
 		}
 		if r.Memory != nil && r.root == "" { // what is cached already is not of this process
@@ -150,17 +151,7 @@ func (r *Jobs) file(s block.Spec) error {
 }
 
 func (r *Jobs) measure(ctx context.Context, j dialect.Job, specs []block.Spec, targets []*block.Target) (Measured, []block.Spec, error) {
-	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
-	if err := r.roomFor(specs...); err != nil {
-		return m, specs, err
-	}
-	null, err := alone(ctx, specs[0])
-	if err != nil {
-		return m, specs, err
-	}
-	m.Witness.Null = null * float64(len(specs))
-	m.Result, err = r.many(ctx, j, specs, targets)
-	m.Witness.Memory = r.memory()
+	m, err := r.measured(ctx, specs, func() (block.Result, error) { return r.many(ctx, j, specs, targets) })
 	if err != nil || !j.Flush {
 		return m, specs, err
 	}
@@ -196,4 +187,18 @@ func (r *Jobs) many(ctx context.Context, j dialect.Job, specs []block.Spec, targ
 	specs[0].Begin = r.Begin
 	res, _, err := block.RunMany(ctx, specs, targets)
 	return res, err
+}
+
+// Frames makes a run of frames; where the page cache cannot be passed by, through it:
+// notDirect. say is told what is being done; nil: nobody is.
+func Frames(ctx context.Context, s frames.Spec, say func(string)) (r frames.Result, notDirect bool, err error) {
+	r, err = frames.Run(ctx, s, say)
+	if notDirect = errors.Is(err, frames.ErrNoDirect); notDirect {
+		s.Direct = false
+		r, err = frames.Run(ctx, s, say)
+	}
+	if errors.Is(err, frames.ErrNoRoom) {
+		err = load.Refuse("%w; choose fewer --seconds or --streams", err)
+	}
+	return r, notDirect, err
 }

@@ -11,33 +11,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// Memory is a limit that this process has put on itself and on what the page cache
-// holds for it: a client that keeps a whole file in memory says nothing of its server.
-type Memory struct{ cap *kernel.MemoryCap }
-
 // ownMemory is what a generator needs besides the requests in flight.
 const ownMemory = 64 * unit.MiB
-
-// LimitMemory puts the limit on; End takes it away. A refusal says what is missing.
-func LimitMemory(most unit.Bytes) (*Memory, error) {
-	if most < ownMemory {
-		return nil, load.Refuse("limit memory to %v: the program itself needs %v", most, ownMemory)
-	}
-	c, err := kernel.CapMemory("/", os.Getpid(), most)
-	if err != nil {
-		return nil, load.Refuse("limit memory to %v: %w; be root, or without --ram begin the whole command with: systemd-run --user --scope -p MemoryMax=%d", most, err, int64(most))
-	}
-	return &Memory{c}, nil
-}
-
-// Seen is the limit, and what was taken.
-func (m *Memory) Seen() *block.Memory {
-	peak, _ := m.cap.Peak() // 0 where this kernel does not tell
-	return &block.Memory{Most: m.cap.Most, Peak: peak, V2: m.cap.V2}
-}
-
-// End takes the limit away.
-func (m *Memory) End() error { return m.cap.End(os.Getpid()) }
 
 // roomFor refuses runs whose requests leave nothing of the limit.
 func (h Hooks) roomFor(specs ...block.Spec) error {
@@ -62,20 +37,28 @@ func (h Hooks) memory() *block.Memory {
 	return h.Memory()
 }
 
-// Limited makes f's loads under a limit, 0: under none.
+// Limited makes f's loads under a limit on this process and on what the page cache holds
+// for it, 0: under none. A client that keeps a whole file in memory says nothing of its
+// server. A refusal says what is missing.
 func Limited(most unit.Bytes, h Hooks, f func(Hooks) error) (err error) {
-	if most == 0 {
+	switch {
+	case most == 0:
 		return f(h)
+	case most < ownMemory:
+		return load.Refuse("limit memory to %v: the program itself needs %v", most, ownMemory)
 	}
-	m, err := LimitMemory(most)
+	c, err := kernel.CapMemory("/", os.Getpid(), most)
 	if err != nil {
-		return err
+		return load.Refuse("limit memory to %v: %w; be root, or without --ram begin the whole command with: systemd-run --user --scope -p MemoryMax=%d", most, err, int64(most))
 	}
 	defer func() {
-		if eerr := m.End(); eerr != nil {
+		if eerr := c.End(os.Getpid()); eerr != nil {
 			err = errors.Join(err, fmt.Errorf("after the load: %w", eerr))
 		}
 	}()
-	h.Memory = m.Seen
+	h.Memory = func() *block.Memory {
+		peak, _ := c.Peak() // 0 where this kernel does not tell
+		return &block.Memory{Most: c.Most, Peak: peak, V2: c.V2}
+	}
 	return f(h)
 }

@@ -57,7 +57,7 @@ func TestLimitMemory(t *testing.T) {
 	if all := strings.Join(s.Evidence, "\n"); !strings.Contains(all, "had at most 192 MiB of memory (a control group of v") {
 		t.Error(all)
 	}
-	if _, err := LimitMemory(unit.MiB); err == nil || !strings.Contains(err.Error(), "needs 64 MiB") {
+	if err := Limited(unit.MiB, Hooks{}, nil); err == nil || !strings.Contains(err.Error(), "needs 64 MiB") {
 		t.Error(err)
 	}
 	task.Spec.Depth = 256

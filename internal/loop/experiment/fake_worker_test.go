@@ -8,7 +8,6 @@ import (
 
 	"linerate/internal/load"
 	"linerate/internal/load/block"
-	"linerate/internal/load/frames"
 	"linerate/internal/load/worker"
 )
 
@@ -56,7 +55,7 @@ func (k *fakeWorker) Wait(context.Context) (load.Result, error) {
 			Summary: block.Summary{IOPS: 100 * float64(b.Depth), Latency: q, FromCache: &cached}, Seconds: []block.Second{{Reads: 100}}}}, nil
 	}
 	if f := k.spec.Frames; f != nil {
-		r := &load.FramesResult{Frames: 9, Dropped: 1, Latency: &frames.Quantiles{N: 9, P50: 1e6, P99: 2e6, Max: 3e6}, Mean: 1e9, PerFrame: []float64{1e9, 2e9}, Each: 1, Evidence: []string{"asked"}}
+		r := &load.FramesResult{Frames: 9, Dropped: 1, Latency: &block.Quantiles{N: 9, P50: 1e6, P99: 2e6, Max: 3e6}, Mean: 1e9, PerFrame: []float64{1e9, 2e9}, Each: 1, Evidence: []string{"asked"}}
 		if k.a.h.name == "server" {
 			r.IntoCache, r.Flush = true, 1500*time.Millisecond
 			r.Dropped, r.PerFrame = 0, []float64{3e9, 1.5e9}

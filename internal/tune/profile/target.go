@@ -7,6 +7,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/tune/setter"
+	"linerate/internal/unit"
 )
 
 // Place is a setting of the host, or of one of its devices by model.NIC.Device.
@@ -190,26 +191,7 @@ func (s Subject) near() string {
 	if n == nil {
 		return ""
 	}
-	return cpuList(n.LocalCPUs.Or(nil))
-}
-
-// cpuList writes "0-3,8".
-func cpuList(cpus []int) string {
-	cpus = slices.Sorted(slices.Values(cpus))
-	var out []string
-	for i := 0; i < len(cpus); {
-		last := i
-		for last+1 < len(cpus) && cpus[last+1] == cpus[last]+1 {
-			last++
-		}
-		text := strconv.Itoa(cpus[i])
-		if last > i {
-			text += "-" + strconv.Itoa(cpus[last])
-		}
-		out = append(out, text)
-		i = last + 1
-	}
-	return strings.Join(out, ",")
+	return unit.Ranges(slices.Sorted(slices.Values(n.LocalCPUs.Or(nil))))
 }
 
 // named finds an interface or a disk by its name or id. What is no interface is left to

@@ -118,24 +118,6 @@ func softnetSum(cores []model.Softnet) model.Softnet {
 	return sum
 }
 
-// cpuList writes CPU numbers as "0-3,8".
-func cpuList(cpus []int) string {
-	var parts []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		if j > i {
-			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[j]))
-		} else {
-			parts = append(parts, strconv.Itoa(cpus[i]))
-		}
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
-
 // setting returns a setting by its id, and false when it could not be read.
 func setting(f *model.Facts, id string) (string, bool) { return f.Settings[id].Get() }
 

@@ -1,6 +1,10 @@
 package unit
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Count prints a number of things with their noun: 1 pair, 8 pairs.
 func Count(n int, noun string) string {
@@ -16,4 +20,23 @@ func CountInWords(n int, noun string) string {
 		return "one " + noun
 	}
 	return Count(n, noun)
+}
+
+// CPUList writes CPU numbers in the kernel's list format: sorted, with ranges, "0-3,8".
+func CPUList(cpus []int) string {
+	cpus = slices.Compact(slices.Sorted(slices.Values(cpus)))
+	var out []string
+	for i := 0; i < len(cpus); {
+		last := i
+		for last+1 < len(cpus) && cpus[last+1] == cpus[last]+1 {
+			last++
+		}
+		text := strconv.Itoa(cpus[i])
+		if last > i {
+			text += "-" + strconv.Itoa(cpus[last])
+		}
+		out = append(out, text)
+		i = last + 1
+	}
+	return strings.Join(out, ",")
 }

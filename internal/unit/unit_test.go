@@ -64,3 +64,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestCPUList(t *testing.T) {
+	for _, c := range []struct {
+		cpus []int
+		want string
+	}{
+		{nil, ""},
+		{[]int{3}, "3"},
+		{[]int{8, 0, 1, 2, 3, 3}, "0-3,8"},
+	} {
+		if got := CPUList(c.cpus); got != c.want {
+			t.Errorf("CPUList(%v) = %q, want %q", c.cpus, got, c.want)
+		}
+	}
+}

@@ -123,13 +123,11 @@ func kept[T any](r *Recorder, file string, v T, err error) (T, error) {
 	return v, err
 }
 
-// TCPConns forwards and keeps the answer.
 func (r *Recorder) TCPConns(ctx context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
 	v, err := r.Source.TCPConns(ctx, f)
 	return kept(r, connsFile, v, err)
 }
 
-// Ask forwards and keeps the answer.
 func (r *Recorder) Ask(ctx context.Context, t kernel.Tool) ([]byte, error) {
 	b, err := r.Source.Ask(ctx, t)
 	if err == nil {
@@ -139,38 +137,32 @@ func (r *Recorder) Ask(ctx context.Context, t kernel.Tool) ([]byte, error) {
 	return b, err
 }
 
-// Links forwards and keeps the answer.
 func (r *Recorder) Links(ctx context.Context) ([]kernel.Link, error) {
 	v, err := r.Source.Links(ctx)
 	return kept(r, linksFile, v, err)
 }
 
-// Addrs forwards and keeps the answer.
 func (r *Recorder) Addrs(ctx context.Context) (map[int][]netip.Prefix, error) {
 	v, err := r.Source.Addrs(ctx)
 	return kept(r, addrsFile, v, err)
 }
 
-// Routes forwards and keeps the answer.
 func (r *Recorder) Routes(ctx context.Context) ([]model.Route, error) {
 	v, err := r.Source.Routes(ctx)
 	return kept(r, routesFile, v, err)
 }
 
-// Qdiscs forwards and keeps the answer.
 func (r *Recorder) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error) {
 	v, err := r.Source.Qdiscs(ctx)
 	return kept(r, qdiscsFile, v, err)
 }
 
-// Firewall forwards and keeps the answer.
 func (r *Recorder) Firewall(ctx context.Context) ([]model.FirewallChain, error) {
 	v, err := r.Source.Firewall(ctx)
 	r.denied("/"+firewallFile, err)
 	return kept(r, firewallFile, v, err)
 }
 
-// Port forwards and keeps the answer.
 func (r *Recorder) Port(ifname string) kernel.Port {
 	p := r.Source.Port(ifname)
 	r.ports[ifname] = p

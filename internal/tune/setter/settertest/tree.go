@@ -48,7 +48,6 @@ func NewTree(t *testing.T, files map[string]string) *Tree {
 	return &Tree{Root: kernel.Root(dir), Takes: map[string]func(string, string) (string, error){}}
 }
 
-// WriteFile implements setter.Tree.
 func (f *Tree) WriteFile(path string, b []byte) error {
 	if f.refuse != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: f.refuse}
@@ -72,7 +71,6 @@ func (f *Tree) WriteFile(path string, b []byte) error {
 	return nil
 }
 
-// ReplaceFile implements setter.ConfigTree.
 func (f *Tree) ReplaceFile(path string, b []byte) error { return f.WriteFile(path, b) }
 
 // Refuse has every write fail with err; nil ends that.

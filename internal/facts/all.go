@@ -14,10 +14,9 @@ import (
 
 // subject is one kind of fact.
 //
-// To add one: write SUBJECT.go with a reader that fills its fields of
-// model.Facts from a kernel.Source and returns an error only when nothing of
-// its subject can be seen; add a line to subjects; put what it reads into a
-// tree of testdata/hosts and run the tests with -update.
+// To add one: write SUBJECT.go with a reader that fills its fields of model.Facts from a
+// kernel.Source and returns an error only when nothing of its subject can be seen; add a line to
+// subjects; put what it reads into a tree of testdata/hosts and run the tests with -update.
 type subject struct {
 	what      string // its name in CouldNotSee
 	wouldShow string

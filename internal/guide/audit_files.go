@@ -243,8 +243,7 @@ func illumosLines(h model.HostFiles) []placed {
 	return out
 }
 
-// parseSystem reads the lines "set MODULE:NAME=VALUE" of system(5); "*" and "#"
-// begin comments.
+// parseSystem reads the lines "set MODULE:NAME=VALUE" of system(5); "*" and "#" begin comments.
 func parseSystem(text string) []assignment {
 	var out []assignment
 	n := 0

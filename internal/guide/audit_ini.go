@@ -61,8 +61,7 @@ func linkKeys() map[string][2]string {
 	}
 }
 
-// linkLines reads systemd's .link and .network files, and NetworkManager's
-// profiles.
+// linkLines reads systemd's .link and .network files, and NetworkManager's profiles.
 func linkLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, ending := range []string{".link", ".network"} {

@@ -86,8 +86,7 @@ func ethValues(g ethGroup, want map[string]int64) ([]ethValue, error) {
 	return out, nil
 }
 
-// RSS is how an interface spreads arriving connections over its receive
-// queues.
+// RSS is how an interface spreads arriving connections over its receive queues.
 type RSS struct {
 	Rings int      // receive queues in use
 	Table []uint32 // the queue of each slot of the hash

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Commands and layouts of the SIOCETHTOOL ioctl, from
-// include/uapi/linux/ethtool.h.
+// Commands and layouts of the SIOCETHTOOL ioctl, from include/uapi/linux/ethtool.h.
 const (
 	ethGetSettings  = 0x1
 	ethGetDriver    = 0x3

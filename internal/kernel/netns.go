@@ -70,8 +70,7 @@ func ProcessEnv(proc string, pid int) ([]string, error) {
 	return env, nil
 }
 
-// NetNamespace returns the identity of pid's network namespace, such as
-// "net:[4026531840]".
+// NetNamespace returns the identity of pid's network namespace, such as "net:[4026531840]".
 func NetNamespace(proc string, pid int) (string, error) {
 	ns, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "ns", "net"))
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 // maxFamily bounds how many descendants of a process are followed.
 const maxFamily = 1024
 
-// ParseChildren reads /proc/PID/task/TID/children: process ids, separated by
-// spaces (proc(5)).
+// ParseChildren reads /proc/PID/task/TID/children: process ids, separated by spaces (proc(5)).
 func ParseChildren(b []byte) ([]int, error) {
 	var pids []int
 	for _, s := range strings.Fields(string(b)) {

@@ -30,8 +30,7 @@ func (f TCPFilter) Match(local, remote netip.AddrPort) bool {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// The layout of struct inet_diag_msg and its attributes, from
-// include/uapi/linux/inet_diag.h.
+// The layout of struct inet_diag_msg and its attributes, from include/uapi/linux/inet_diag.h.
 const (
 	diagMsgLen  = 72
 	attrInfo    = 2

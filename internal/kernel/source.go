@@ -7,9 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Files reads the pseudo files of one host. Paths are absolute and
-// slash-separated, names sorted. Errors keep fs.ErrNotExist and
-// fs.ErrPermission for errors.Is.
+// Files reads the pseudo files of one host. Paths are absolute and slash-separated, names sorted.
+// Errors keep fs.ErrNotExist and fs.ErrPermission for errors.Is.
 type Files interface {
 	ReadFile(path string) ([]byte, error)
 	ReadDir(path string) ([]string, error)
@@ -88,8 +87,7 @@ type Port struct {
 	Pause    model.Fact[model.Pause]     `json:"pause,omitzero"`
 	FEC      model.Fact[string]          `json:"fec,omitzero"` // in effect
 	Modes    model.Fact[model.LinkModes] `json:"modes,omitzero"`
-	// Counters are pause frames and FEC blocks, by the names of ParseEthPause
-	// and ParseEthFEC.
+	// Counters are pause frames and FEC blocks, by the names of ParseEthPause and ParseEthFEC.
 	Counters map[string]int64 `json:"counters,omitempty"`
 }
 

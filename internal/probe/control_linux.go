@@ -72,9 +72,8 @@ type tooBig struct {
 	by    netip.Addr // who sent the ICMP message
 }
 
-// parseTooBig reads the control messages of the error queue
-// (struct sock_extended_err, include/uapi/linux/errqueue.h); ok is false for an
-// error of another kind.
+// parseTooBig reads the control messages of the error queue (struct sock_extended_err,
+// include/uapi/linux/errqueue.h); ok is false for an error of another kind.
 func parseTooBig(oob []byte) (t tooBig, ok bool) {
 	list, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {

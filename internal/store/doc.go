@@ -16,6 +16,5 @@
 //
 // It refuses to overwrite, repair or delete a bundle (it only sweeps the hidden folder of a run
 // whose process is gone), to draw conclusions, and to vouch for the writer: hashes find damage,
-// not forgery. It has no clock: the time is a parameter.
-// time is a parameter.
+// not forgery. It has no clock: the time is a parameter. time is a parameter.
 package store

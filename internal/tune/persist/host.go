@@ -85,8 +85,7 @@ func (r *rendering) mount(v Value) error {
 	return nil
 }
 
-// setMountOption changes one option in the line of a mount point and keeps
-// every other byte.
+// setMountOption changes one option in the line of a mount point and keeps every other byte.
 func setMountOption(text, point, option, value string) (string, bool) {
 	found := false
 	var b strings.Builder

@@ -20,16 +20,14 @@ func (v Value) String() string {
 // NIC is an interface and the program that configures it when the host starts.
 type NIC struct {
 	Device, Name string // model.NIC.Device, and its present name
-	// Keyfile is the NetworkManager keyfile of its connection
-	// (nm-settings-keyfile(5)).
+	// Keyfile is the NetworkManager keyfile of its connection (nm-settings-keyfile(5)).
 	Keyfile string
 	// NetworkFile is the .network file that systemd-networkd uses for it, and NetworkShared tells
 	// whether other interfaces use it too.
 	NetworkFile   string
 	NetworkShared bool
-	// LinkText is the text of the .link file that udev used for it
-	// (systemd.link(5)): one that replaces it has to keep its [Link] section,
-	// which names the interface.
+	// LinkText is the text of the .link file that udev used for it (systemd.link(5)): one that
+	// replaces it has to keep its [Link] section, which names the interface.
 	LinkText string
 }
 

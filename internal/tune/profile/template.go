@@ -19,8 +19,7 @@ const maxTemplate = 4096
 //	name=WORD         the part of that name, of a setting whose value has parts
 //	anything else     itself
 //
-// "keep keep {need}" leaves the first two numbers of tcp_rmem and computes the
-// third.
+// "keep keep {need}" leaves the first two numbers of tcp_rmem and computes the third.
 type template struct {
 	text  string
 	words []word

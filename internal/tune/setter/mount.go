@@ -59,8 +59,7 @@ func (m Mount) check(at Place) error {
 	return err
 }
 
-// Read implements Setter. An option that the mount table does not show is
-// "default".
+// Read implements Setter. An option that the mount table does not show is "default".
 func (m Mount) Read(_ context.Context, at Place, _ string) (string, error) {
 	if err := m.check(at); err != nil {
 		return "", err

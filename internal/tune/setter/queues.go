@@ -11,10 +11,9 @@ import (
 const queuePrefix = "linux.queue."
 
 // Queues sets packet steering for the queues of an interface
-// (Documentation/networking/scaling.rst): rps_cpus and xps_cpus are masks of
-// CPUs in hexadecimal ("f", "ff,ffffffff"), rps_flow_cnt a number of flows,
-// which the kernel rounds up to a power of two. A value is for all queues, or
-// "rx-0=1 rx-1=2 …" where they differ.
+// (Documentation/networking/scaling.rst): rps_cpus and xps_cpus are masks of CPUs in hexadecimal
+// ("f", "ff,ffffffff"), rps_flow_cnt a number of flows, which the kernel rounds up to a power of
+// two. A value is for all queues, or "rx-0=1 rx-1=2 …" where they differ.
 func Queues(tree Tree, ifname func(device string) (string, error)) Setter {
 	return spreads{
 		owns: func(setting string) bool { return queueSide(setting) != "" },

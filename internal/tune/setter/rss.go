@@ -140,8 +140,7 @@ func tableForm(r kernel.RSS, like string) (string, error) {
 	return "", errors.New("the table was set by hand in a way that no script could restore (neither even nor in blocks): it is left alone")
 }
 
-// evenTable is the kernel's own spread (include/linux/ethtool.h,
-// ethtool_rxfh_indir_default).
+// evenTable is the kernel's own spread (include/linux/ethtool.h, ethtool_rxfh_indir_default).
 func evenTable(size int, queues uint32) []uint32 {
 	t := make([]uint32, size)
 	for i := range t {

@@ -14,15 +14,14 @@ import (
 
 // subject is one kind of fact.
 //
-// To add one: write SUBJECT.go with a reader that fills its fields of
-// model.Facts from a kernel.Source and returns an error only when nothing of
-// its subject can be seen; add a line to subjects; put what it reads into a
-// tree of testdata/hosts and run the tests with -update.
+// To add one: write SUBJECT.go with a reader that fills its fields of model.Facts from a
+// kernel.Source and returns an error only when nothing of its subject can be seen; add a line to
+// subjects; put what it reads into a tree of testdata/hosts and run the tests with -update.
 type subject struct {
-	what      string // as it stands in CouldNotSee
+	what      string // its name in CouldNotSee
 	wouldShow string
-	// everywhere: every Linux host has it. One that shows none of these shows
-	// nothing, whatever else seems to be missing.
+	// everywhere: every Linux host has it. A host that shows none of these subjects shows
+	// nothing.
 	everywhere bool
 	read       func(ctx context.Context, src kernel.Source, f *model.Facts) error
 }
@@ -50,10 +49,9 @@ func subjects() []subject {
 	}
 }
 
-// Read looks at the host behind src. host is the name that the user gave it
-// and now the host's wall clock. What cannot be seen is listed in CouldNotSee;
-// it is an error only when nothing can, or on an operating system that
-// linerate cannot read yet.
+// Read reads the facts of the host behind src. host is the user's name for it and now the host's
+// wall clock. What cannot be read is listed in CouldNotSee; the error is set only if nothing can
+// be read, or linerate cannot read this operating system yet.
 func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*model.Facts, error) {
 	if src.OS() != "linux" {
 		return nil, fmt.Errorf("read facts of %s: unsupported on %s, only Linux can be read so far: %w", host, src.OS(), errors.ErrUnsupported)
@@ -81,8 +79,8 @@ func Read(ctx context.Context, src kernel.Source, host string, now time.Time) (*
 	return f, nil
 }
 
-// noting is a source that notes the files that were too large to be read: some
-// readers do without a file, and nobody would hear of it.
+// noting is a source that records the files that were too large to be read, since some readers
+// ignore a missing file.
 type noting struct {
 	kernel.Source
 	large []model.Blind
@@ -109,7 +107,7 @@ func remedy(err error) string {
 	return err.Error()
 }
 
-// lost tells by the error of a read why there is no value.
+// lost tells, by the error of a read, why there is no value.
 func lost[T any](err error) model.Fact[T] {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

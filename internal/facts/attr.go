@@ -11,7 +11,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// word reads a file of one word or line, without the space around it.
+// word reads a file of one word or line, and trims it.
 func word(src kernel.Files, path string) model.Fact[string] {
 	b, err := src.ReadFile(path)
 	if err != nil {
@@ -37,8 +37,7 @@ func number(w model.Fact[string], path string) model.Fact[int64] {
 	return model.Known(n)
 }
 
-// mapped turns the value of a fact into another, and keeps the reason where
-// there is none.
+// mapped converts the value of a fact, and keeps the reason if there is none.
 func mapped[A, B any](f model.Fact[A], to func(A) B) model.Fact[B] {
 	v, ok := f.Get()
 	if !ok {
@@ -60,8 +59,8 @@ func kib(src kernel.Files, path string) model.Fact[unit.Bytes] {
 	return mapped(integer(src, path), func(n int64) unit.Bytes { return unit.Bytes(max(0, min(n, 1<<40))) * 1024 })
 }
 
-// listed is the names in a directory that may not be there: most hosts have no
-// ZFS, no bond and no iSCSI.
+// listed are the names in a directory that may be missing: most hosts have no ZFS, no bond and no
+// iSCSI.
 func listed(src kernel.Files, dir string) ([]string, error) {
 	names, err := src.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +69,7 @@ func listed(src kernel.Files, dir string) ([]string, error) {
 	return names, err
 }
 
-// numberedNames are those of names that are prefix and a number.
+// numberedNames are those names that are prefix and a number.
 func numberedNames(names []string, prefix string) []string {
 	var out []string
 	for _, n := range names {

@@ -11,24 +11,23 @@ import (
 	"linerate/internal/kernel"
 )
 
-// maxStack bounds how deep block devices are stacked (LVM on multipath on a
-// disk).
+// maxStack bounds how deep block devices are stacked (LVM on multipath on a disk).
 const maxStack = 8
 
-// iscsiPort is where an iSCSI target listens (RFC 7143, section 15).
+// iscsiPort is the default port of an iSCSI target (RFC 7143, section 15).
 const iscsiPort = 3260
 
-// blockDevice is the kernel's name of the block device at a path of /dev, as
-// "sdb1", "dm-0"; "" for anything else. Links are followed; a node of
-// /dev/mapper that is no link is found by its name.
+// blockDevice is the kernel's name of the block device at a path of /dev, such as "sdb1" or
+// "dm-0"; "" for anything else. Links are followed; a node of /dev/mapper that is not a link is
+// found by its name.
 func blockDevice(src kernel.Files, p string) string {
 	if !path.IsAbs(p) {
-		return "" // the source of a file system that has no device: "tmpfs"
+		return "" // a file system without a device: "tmpfs"
 	}
 	for range maxStack {
 		target, err := src.Readlink(p)
 		if err != nil {
-			break // it is there and no link, or not there
+			break // not a link, or missing
 		}
 		if !path.IsAbs(target) {
 			target = path.Join(path.Dir(p), target)
@@ -49,7 +48,7 @@ func blockDevice(src kernel.Files, p string) string {
 	return name
 }
 
-// mapperDevice finds the device-mapper device of a name.
+// mapperDevice finds the device-mapper device with this name.
 func mapperDevice(src kernel.Files, name string) string {
 	devs, err := src.ReadDir("/sys/class/block")
 	if err != nil {
@@ -63,9 +62,9 @@ func mapperDevice(src kernel.Files, name string) string {
 	return ""
 }
 
-// portals are the iSCSI targets behind a block device, through partitions,
-// LVM, multipath and md: those of all its paths. proto is "tcp", or the driver
-// that moves the data past the kernel's TCP (iscsi_iser, bnx2i, …).
+// portals are the iSCSI targets behind a block device, through partitions, LVM, multipath and md:
+// those of all its paths. proto is "tcp", or the driver that bypasses the kernel's TCP
+// (iscsi_iser, bnx2i, …).
 func portals(src kernel.Files, dev string) (at []netip.AddrPort, proto string) {
 	proto = "tcp"
 	for _, disk := range disks(src, dev, maxStack) {

@@ -26,8 +26,8 @@ func readBond(src kernel.Files, l kernel.Link) model.Fact[model.Bond] {
 	return model.Known(bond)
 }
 
-// lacpBlind says what an ordinary user cannot see of LACP bonds: the kernel
-// tells the partner only to who may administrate the network.
+// lacpBlind says what an ordinary user cannot see of LACP bonds: the kernel shows the partner
+// only with CAP_NET_ADMIN.
 func lacpBlind(f *model.Facts) {
 	for _, n := range f.NICs {
 		if b, ok := n.Bond.Get(); ok && strings.Contains(b.Mode, "802.3ad") && b.Partner == "" {
@@ -93,7 +93,7 @@ func portLine(p *model.BondPort, key, value string) {
 	}
 }
 
-// positive is a number, or 0 for what is none ("Unknown").
+// positive is a number, or 0 if it is none ("Unknown").
 func positive(s string) int {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {

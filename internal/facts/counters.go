@@ -13,7 +13,7 @@ import (
 	"linerate/internal/model"
 )
 
-// netCounters are those of /proc/net/snmp and netstat that a rule looks at.
+// netCounters are those of /proc/net/snmp and netstat that a rule uses.
 func netCounters() []string {
 	return []string{
 		"Ip.ReasmFails", "Ip.ReasmReqds", "Ip.InReceives", "Tcp.OutSegs", "Tcp.InSegs", "Tcp.RetransSegs", "Tcp.InErrs", "Tcp.InCsumErrors", "Udp.RcvbufErrors",
@@ -49,8 +49,7 @@ func readNetCounters(_ context.Context, src kernel.Source, f *model.Facts) error
 	return nil
 }
 
-// denial keeps an error only where more privilege would help: what is not
-// there is not missed.
+// denial keeps an error only if more privilege would help: what does not exist is not missing.
 func denial(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return err
@@ -58,7 +57,7 @@ func denial(err error) error {
 	return nil
 }
 
-// readConntrack reads how full the table is. The module need not be loaded.
+// readConntrack reads how full the connection table is. The module need not be loaded.
 func readConntrack(_ context.Context, src kernel.Source, f *model.Facts) error {
 	count, limit := integer(src, "/proc/sys/net/netfilter/nf_conntrack_count"), integer(src, "/proc/sys/net/netfilter/nf_conntrack_max")
 	n, ok1 := count.Get()
@@ -75,10 +74,9 @@ func readConntrack(_ context.Context, src kernel.Source, f *model.Facts) error {
 	return nil
 }
 
-// parseConntrackStat adds up the column drop of /proc/net/stat/nf_conntrack: a
-// line of names, then one of hexadecimal numbers per CPU
-// (net/netfilter/nf_conntrack_standalone.c). What early_drop counts are entries
-// that made room for others, not packets.
+// parseConntrackStat adds up the column drop of /proc/net/stat/nf_conntrack: a line of names,
+// then one of hexadecimal numbers per CPU (net/netfilter/nf_conntrack_standalone.c). early_drop
+// counts evicted entries, not packets.
 func parseConntrackStat(s string) int64 {
 	var names []string
 	var sum int64
@@ -100,7 +98,7 @@ func parseConntrackStat(s string) int64 {
 	return sum
 }
 
-// readNFSD reads the kernel's NFS server, where it runs.
+// readNFSD reads the kernel's NFS server, if it runs.
 func readNFSD(_ context.Context, src kernel.Source, f *model.Facts) error {
 	b, err := src.ReadFile("/proc/net/rpc/nfsd")
 	if err != nil {
@@ -135,7 +133,7 @@ func parseNFSD(s string) model.NFSD {
 	return d
 }
 
-// readServices lists the processes that rules know.
+// readServices lists the running processes that rules name.
 func readServices(_ context.Context, src kernel.Source, f *model.Facts) error {
 	names, err := src.ReadDir("/proc")
 	if err != nil {

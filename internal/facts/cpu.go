@@ -15,8 +15,8 @@ import (
 
 const cpuDir = "/sys/devices/system/cpu/"
 
-// readCPU reads what sets the speed of the CPUs, and who took the packets. A
-// virtual machine has little of it.
+// readCPU reads what determines the CPUs' speed, and which cores received the packets. A virtual
+// machine shows little of it.
 func readCPU(_ context.Context, src kernel.Source, f *model.Facts) error {
 	f.Uptime = readUptime(src)
 	f.Memory = readMemory(src)
@@ -40,7 +40,7 @@ func readCPU(_ context.Context, src kernel.Source, f *model.Facts) error {
 	return nil
 }
 
-// readTimes reads what each CPU spent its time on.
+// readTimes reads how each CPU spent its time.
 func readTimes(src kernel.Files) model.Fact[[]model.CPUTime] {
 	b, err := src.ReadFile("/proc/stat")
 	if err != nil {
@@ -99,8 +99,7 @@ func readFrequency(src kernel.Files, f *model.Facts) {
 		limit := integer(src, dir+"scaling_max_freq")
 		if n, ok := limit.Get(); ok && n < f.CPU.CapKHz.Or(1<<62) {
 			f.CPU.CapKHz = limit
-			// On a hybrid CPU the limit is held against the maximum of the
-			// same core.
+			// On a hybrid CPU each core's limit is compared with that core's maximum.
 			f.CPU.MaxKHz = integer(src, dir+"cpuinfo_max_freq")
 		}
 		if i == 0 {
@@ -114,8 +113,7 @@ func readFrequency(src kernel.Files, f *model.Facts) {
 	}
 }
 
-// readIdle is how long the deepest idle state that is not disabled takes to
-// leave, on the first CPU.
+// readIdle is the exit latency of the deepest enabled idle state of the first CPU.
 func readIdle(src kernel.Files) model.Fact[time.Duration] {
 	dir := cpuDir + "cpu0/cpuidle"
 	names, err := src.ReadDir(dir)
@@ -147,7 +145,7 @@ func readNodes(src kernel.Files) model.Fact[[]model.Node] {
 		if err != nil {
 			return model.Unknown[[]model.Node](model.Unsupported, fmt.Sprintf("%s: %v", name, err))
 		}
-		id, _ := strconv.Atoi(strings.TrimPrefix(name, "node")) // numberedNames saw to it
+		id, _ := strconv.Atoi(strings.TrimPrefix(name, "node")) // numberedNames has checked the name
 		nodes = append(nodes, model.Node{ID: id, CPUs: cpus})
 	}
 	return model.Known(nodes)

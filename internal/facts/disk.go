@@ -11,8 +11,8 @@ import (
 	"linerate/internal/model"
 )
 
-// diskName are the block devices that hold data for others: no loop devices,
-// RAM disks or optical drives.
+// diskName matches the block devices that store data: no loop devices, RAM disks or optical
+// drives.
 const diskName = `^(sd[a-z]+|nvme\d+n\d+|vd[a-z]+|xvd[a-z]+|md\d+|dm-\d+)$`
 
 // readDisks reads the queue of every whole disk.
@@ -48,8 +48,8 @@ func readDisk(src kernel.Files, name string) model.Disk {
 			d.Session = "session" + sid
 		}
 	}
-	// What is built on it shows by a link in holders; a recording keeps the
-	// link, not the list.
+	// A device that is built on it appears as a link in holders; a recording keeps the link, not
+	// the list.
 	holders, _ := src.ReadDir(dir + "/holders") // none is the usual case
 	for _, h := range holders {
 		if _, err := src.Readlink(dir + "/holders/" + h); err == nil {
@@ -59,8 +59,8 @@ func readDisk(src kernel.Files, name string) model.Disk {
 	return d
 }
 
-// parseScheduler takes the one in brackets: "[mq-deadline] kyber none". A
-// device without a choice prints one word.
+// parseScheduler returns the one in brackets: "[mq-deadline] kyber none". A device without a
+// choice prints one word.
 func parseScheduler(s string) string {
 	if _, rest, ok := strings.Cut(s, "["); ok {
 		s, _, _ = strings.Cut(rest, "]")

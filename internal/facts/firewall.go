@@ -9,8 +9,7 @@ import (
 	"linerate/internal/model"
 )
 
-// readFirewall lists what the packet filter has in the way of packets. A filter
-// that is not loaded is an answer, too.
+// readFirewall lists the packet filter's chains. A filter that is not loaded is an answer, too.
 func readFirewall(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	chains, err := src.Firewall(ctx)
 	if err != nil {

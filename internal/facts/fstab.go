@@ -8,10 +8,9 @@ import (
 	"linerate/internal/model"
 )
 
-// readFstab reads how many connections network mounts ask for, by mount point.
-// The kernel shows what it made of a mount, not what was asked: an nconnect given
-// to the second mount of a server is gone without a trace. A table that is not
-// there, or may not be read, asks for nothing.
+// readFstab reads how many connections network mounts request, by mount point. The kernel shows
+// only the result: an nconnect that the second mount of a server requested is ignored without a
+// trace. A missing or unreadable fstab requests nothing.
 func readFstab(src kernel.Files) map[string]model.Fact[int] {
 	b, err := src.ReadFile("/etc/fstab")
 	if err != nil {
@@ -20,8 +19,8 @@ func readFstab(src kernel.Files) map[string]model.Fact[int] {
 	return parseFstab(string(b))
 }
 
-// parseFstab reads fstab(5): nconnect of nfs(5), max_channels of mount.cifs(8).
-// multichannel alone asks for two (fs/smb/client/fs_context.c).
+// parseFstab reads fstab(5): nconnect of nfs(5), max_channels of mount.cifs(8). multichannel by
+// itself requests two (fs/smb/client/fs_context.c).
 func parseFstab(s string) map[string]model.Fact[int] {
 	out := map[string]model.Fact[int]{}
 	for line := range strings.Lines(s) {

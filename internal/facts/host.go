@@ -11,8 +11,7 @@ import (
 	"linerate/internal/model"
 )
 
-// readHost reads who the host is. The name is that of the calling thread's
-// UTS namespace.
+// readHost reads the host's identity. The name is that of the calling thread's UTS namespace.
 func readHost(_ context.Context, src kernel.Source, f *model.Facts) error {
 	var errs []error
 	for file, into := range map[string]*string{

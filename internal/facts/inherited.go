@@ -13,14 +13,14 @@ import (
 	"linerate/internal/model"
 )
 
-// What is kept of a host's files at most. A host with every package of a
-// distribution stays below a tenth.
+// Bounds of what is kept of a host's files. A host with every package of a distribution stays
+// below a tenth.
 const (
 	maxInherited      = 4000    // files
 	maxInheritedBytes = 4 << 20 // of their kept lines
 )
 
-// inheritedFiles are single files in which systems keep tuning.
+// inheritedFiles are single files in which systems keep settings.
 func inheritedFiles() []string {
 	return []string{
 		"/etc/sysctl.conf", "/etc/rc.local", "/etc/rc.d/rc.local", "/etc/tuned/active_profile", "/etc/tuned/tuned-main.conf",
@@ -30,7 +30,7 @@ func inheritedFiles() []string {
 	}
 }
 
-// inheritedDirs are folders of such files, with the ending they must have.
+// inheritedDirs are folders of such files, with the required ending.
 func inheritedDirs() [][2]string {
 	out := [][2]string{
 		{"/etc/exports.d", ".exports"}, {"/etc/init.d", ""}, {"/etc/network/if-up.d", ""}, {"/etc/network/interfaces.d", ""},
@@ -57,13 +57,11 @@ func inheritedDirs() [][2]string {
 	return out
 }
 
-// ReadInherited reads the texts in which a host, or a tree recorded of one,
-// keeps tuning, and the running values of the sysctls and module parameters
-// named (MODULE.PARAMETER). Which files, is fixed here: nobody who asks can
-// have another one read. Lines that set nothing are left blank, so that no
-// password, key or name of a server goes along. It judges nothing. A tree
-// without a single one of the files is an error (fs.ErrNotExist): it is no
-// host's.
+// ReadInherited reads the texts in which a host, or a recorded tree of one, keeps settings, and
+// the running values of the named sysctls and module parameters (MODULE.PARAMETER). The list of
+// files is fixed, so no caller can have another file read. Lines that set nothing are left blank,
+// so that no password, key or server name is included. It judges nothing. A tree without any of
+// the files is not a host's, which is an error (fs.ErrNotExist).
 func ReadInherited(src kernel.Files, sysctls, parameters []string) (model.HostFiles, error) {
 	r := inherited{src: src, out: model.HostFiles{
 		OS: "linux", Files: map[string]string{}, Links: map[string]string{}, Owners: map[string]string{},
@@ -92,9 +90,8 @@ type inherited struct {
 	bytes int // kept so far
 }
 
-// file keeps one text. A link is followed by its text, so that one with an
-// absolute path stays in the tree; a link to /dev/null hides a name and counts
-// as an empty file.
+// file keeps one text. A link is followed by its text, so that an absolute path stays in the
+// tree; a link to /dev/null hides a name and counts as an empty file.
 func (r *inherited) file(name string) {
 	at := r.follow(name)
 	switch {
@@ -132,7 +129,7 @@ func (r *inherited) file(name string) {
 	}
 }
 
-// follow returns where a name leads.
+// follow returns the target of a name.
 func (r *inherited) follow(name string) string {
 	at := name
 	for range 8 {
@@ -148,9 +145,8 @@ func (r *inherited) follow(name string) string {
 	return at
 }
 
-// ofItsKind tells whether a link leads to one of the files that are read
-// anyway, or to one with the same ending elsewhere. A link to a key or to
-// /etc/shadow is not followed.
+// ofItsKind tells whether a link leads to one of the files that are read anyway, or to one with
+// the same ending elsewhere. A link to a key or to /etc/shadow is not followed.
 func ofItsKind(name, at string) bool {
 	if slices.Contains(inheritedFiles(), at) || path.Ext(name) != "" && path.Ext(at) == path.Ext(name) {
 		return true
@@ -175,8 +171,8 @@ func (r *inherited) dir(dir, ending string) {
 	}
 }
 
-// interfaceFile leaves out what lies beside the interfaces' files of network
-// scripts: keys of wireless networks among it.
+// interfaceFile excludes the other files in the folder of network scripts, such as keys of
+// wireless networks.
 func interfaceFile(dir, name string) bool {
 	return !strings.HasPrefix(dir, "/etc/sysconfig/") || strings.HasPrefix(name, "ifcfg-")
 }
@@ -196,7 +192,7 @@ func (r *inherited) tuned() {
 	}
 }
 
-// system tells the system of the tree by files that only it has.
+// system identifies the tree's system by files that only it has.
 func (r *inherited) system() {
 	for file := range r.out.Files {
 		switch {
@@ -214,7 +210,7 @@ func (r *inherited) system() {
 	}
 }
 
-// sysctls reads the values in force, where the tree has any.
+// sysctls reads the values in force, if the tree has any.
 func (r *inherited) sysctls(names []string) {
 	interfaces, _ := r.src.ReadDir("/proc/sys/net/ipv4/conf") // none: nothing to read
 	for _, name := range names {
@@ -232,7 +228,7 @@ func (r *inherited) sysctls(names []string) {
 	if err != nil {
 		return
 	}
-	// A tree that holds a few of them was not recorded to tell what is missing.
+	// A tree that holds only a few of them does not show which ones the host lacks.
 	if slices.Contains(all, "tcp_rmem") && len(all) > 50 {
 		r.out.TCPNames = all
 	}
@@ -244,8 +240,8 @@ func (r *inherited) sysctl(name, file string) {
 	}
 }
 
-// owners looks the files up in dpkg's lists. rpm's database is no text: a running
-// host is asked (addOwners).
+// owners looks the files up in dpkg's lists. rpm's database is not text; addOwners asks rpm on a
+// running host.
 func (r *inherited) owners() {
 	const dir = "/var/lib/dpkg/info"
 	names, err := r.src.ReadDir(dir)
@@ -265,7 +261,7 @@ func (r *inherited) owners() {
 		pkg, _, _ = strings.Cut(pkg, ":")
 		for line := range strings.Lines(string(b)) {
 			line = strings.TrimSpace(line)
-			// With /lib a link to /usr/lib, a list may have either.
+			// If /lib is a link to /usr/lib, a list may name either.
 			for _, file := range []string{line, "/usr" + line, strings.TrimPrefix(line, "/usr")} {
 				if _, ok := r.out.Files[file]; ok {
 					r.out.Owners[file] = pkg
@@ -275,10 +271,10 @@ func (r *inherited) owners() {
 	}
 }
 
-// noRPM is what is said where rpm cannot be asked.
+// noRPM is the note if rpm cannot be asked.
 const noRPM = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE tells"
 
-// noOwners says of a host of rpm's that the owners are not known.
+// noOwners notes on a host with rpm that the owners are unknown.
 func (r *inherited) noOwners() {
 	for _, dir := range []string{"/usr/lib/sysimage/rpm", "/var/lib/rpm"} {
 		if _, err := r.src.ReadDir(dir); err == nil {

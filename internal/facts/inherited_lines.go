@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// settingLines returns a text with the lines that set nothing left blank, so
-// that line numbers hold and nothing else leaves the host: no password of a
-// mount or a wireless network, no server, no user.
+// settingLines returns a text with all lines that set nothing left blank, so that line numbers
+// hold and nothing else leaves the host: no password of a mount or a wireless network, no server,
+// no user.
 func settingLines(name, text string) string {
 	read := lines(notSecret()).reader(name)
 	var out []string
@@ -27,7 +27,7 @@ func settingLines(name, text string) string {
 	return kept + "\n"
 }
 
-// logicalLines groups lines with those that they end in a backslash for.
+// logicalLines groups each line with those that it continues on by a backslash.
 func logicalLines(text string) [][]string {
 	var out [][]string
 	var group []string
@@ -45,14 +45,14 @@ func logicalLines(text string) [][]string {
 	return out
 }
 
-// reader keeps a line with its continuations, changed or not, or returns nil.
-// It may remember the section it is in.
+// reader keeps a line with its continuations, possibly redacted, or returns nil. It may remember
+// the current section.
 type reader func(group []string) []string
 
 // lines keep what a function leaves of a line.
 type lines func(string) string
 
-// reader chooses by the path.
+// reader chooses the reader by the file's path.
 func (open lines) reader(name string) reader {
 	dir := path.Dir(name)
 	switch {
@@ -91,10 +91,10 @@ func (open lines) reader(name string) reader {
 	return matching(commandWords, open)
 }
 
-// commandWords are in each line of a script that can set something.
+// commandWords occur in each script line that can set something.
 const commandWords = `(?i)/proc/|/sys/|sysctl|ethtool|ifconfig|\blink\b|\bip\s|setpci|numactl|cpupower|irqbalance|modprobe|\btc\b|netsh|\breg(\.exe)?\b|ipadm|sharectl|dladm|stmfadm|\bzfs\b|netadapter|set_irq_affinity`
 
-// matching keeps lines that match, as a function leaves them.
+// matching keeps the lines that match, redacted by a function.
 func matching(pattern string, f lines) reader {
 	re := regexp.MustCompile(pattern)
 	return func(group []string) []string {
@@ -113,8 +113,7 @@ func (open lines) all(group []string) []string {
 	return out
 }
 
-// sections keeps the heads of sections, and of those named the lines that
-// match the pattern.
+// sections keeps section headers and, in the named sections, the lines that match the pattern.
 func (open lines) sections(keep map[string]string) reader {
 	section, res := "", map[string]*regexp.Regexp{}
 	for name, pattern := range keep {
@@ -125,7 +124,7 @@ func (open lines) sections(keep map[string]string) reader {
 		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
 			section = strings.ToLower(strings.TrimSpace(line[1 : len(line)-1]))
 			if res[section] == nil {
-				return []string{"[x]"} // a share, say, has a name that is nobody's business
+				return []string{"[x]"} // a section name, such as that of a share, is private
 			}
 			return group
 		}
@@ -154,7 +153,7 @@ func fstabLine(line string) string {
 		return ""
 	}
 	f[0] = "server:/export"
-	opts := []string{"defaults"} // what else there was
+	opts := []string{"defaults"} // stands for the other options
 	for _, o := range strings.Split(f[3], ",") {
 		key, _, _ := strings.Cut(o, "=")
 		if slices.Contains([]string{"rsize", "wsize", "nconnect", "vers", "nfsvers", "proto", "udp", "tcp", "max_channels", "multichannel"}, key) {
@@ -165,8 +164,8 @@ func fstabLine(line string) string {
 	return strings.Join(f, " ")
 }
 
-// exportLines replaces who may mount, unless it is everybody, and joins a line
-// with those that go on with it.
+// exportLines replaces the clients of an export, unless they are everybody, and joins a line with
+// its continuations.
 func exportLines(group []string) []string {
 	text := ""
 	for _, line := range group {
@@ -188,8 +187,8 @@ func exportLines(group []string) []string {
 	return out
 }
 
-// arguments keeps the kernel's arguments that bear on throughput: its own for
-// memory, IOMMU, idle and PCI, sysctls and options of modules.
+// arguments keeps the kernel arguments that affect throughput: its own for memory, IOMMU, idle
+// states and PCI, sysctls and options of modules.
 func arguments(open lines) reader {
 	keep := regexp.MustCompile(`^((mem|ramdisk_size|iommu|intel_iommu|amd_iommu|pci|pcie_aspm|nosmt|mitigations|isolcpus|nohz_full|idle|processor\.max_cstate|intel_idle\.max_cstate)(=|$)|[a-z][a-z0-9_]*\.[a-z0-9_./]+=)`)
 	return matching(`.`, func(line string) string {

@@ -16,9 +16,9 @@ import (
 	"linerate/internal/model"
 )
 
-// running reads from /proc and /sys what is in force of what files set beside
-// sysctls: module parameters, MTUs, disks, mounts, cores, interrupts. A value
-// that cannot be read is left out: it is then not compared.
+// running reads from /proc and /sys the values in force of what files set besides sysctls: module
+// parameters, MTUs, disks, mounts, cores, interrupts. A value that cannot be read is left out and
+// so not compared.
 func (r *inherited) running(parameters []string) {
 	r.parameters(parameters)
 	r.interfaces()
@@ -35,7 +35,7 @@ func (r *inherited) now(setting, name, device, value string) {
 	r.out.Running = append(r.out.Running, model.Running{Setting: setting, Name: name, Device: device, Value: value})
 }
 
-// parameters reads the module parameters named, and those that the files name.
+// parameters reads the named module parameters, and those that the files name.
 func (r *inherited) parameters(names []string) {
 	names = slices.Clone(names)
 	option := regexp.MustCompile(`^\s*options\s+([A-Za-z0-9_-]+)((?:\s+[A-Za-z0-9_]+=\S*)+)`)
@@ -96,7 +96,7 @@ func (r *inherited) queues() {
 	bdis, _ := r.src.ReadDir("/sys/class/bdi")
 	for _, dev := range bdis {
 		if !strings.HasPrefix(dev, "0:") {
-			continue // a block device: only what has no device, as NFS, is told by this
+			continue // has a block device; only device-less systems such as NFS are identified this way
 		}
 		if w, ok := word(r.src, path.Join("/sys/class/bdi", dev, "read_ahead_kb")).Get(); ok {
 			r.now("linux.bdi.read_ahead_kb", "read_ahead_kb", dev, w)
@@ -143,7 +143,7 @@ func (r *inherited) cores() {
 	}
 }
 
-// interrupts reads where those interrupts go that the files name.
+// interrupts reads the affinity of the interrupts that the files name.
 func (r *inherited) interrupts() {
 	named := regexp.MustCompile(`/proc/irq/([0-9]+)/(smp_affinity(?:_list)?)\b`)
 	for _, text := range r.out.Files {
@@ -155,8 +155,8 @@ func (r *inherited) interrupts() {
 	}
 }
 
-// ReadHostFiles is ReadInherited of a running host, or a recorded one, with
-// what drivers tell through ethtool. The system is the source's.
+// ReadHostFiles is ReadInherited of a running or recorded host, with what drivers report through
+// ethtool. The system is the source's.
 func ReadHostFiles(ctx context.Context, src kernel.Source, sysctls, parameters []string) (model.HostFiles, error) {
 	h, err := ReadInherited(src, sysctls, parameters)
 	if err != nil {
@@ -168,7 +168,7 @@ func ReadHostFiles(ctx context.Context, src kernel.Source, sysctls, parameters [
 		h.OS = "illumos"
 	}
 	if h.OS != "linux" {
-		return h, nil // the other systems' interfaces are not asked
+		return h, nil // on other systems interfaces are not read
 	}
 	if o, ok := src.(ownerTeller); ok && h.NoOwners == noRPM {
 		addOwners(ctx, o, &h)
@@ -179,17 +179,17 @@ func ReadHostFiles(ctx context.Context, src kernel.Source, sysctls, parameters [
 	return h, nil
 }
 
-// ownerTeller is a source that tells whose package a file is.
+// ownerTeller is a source that knows the package of a file.
 type ownerTeller interface {
 	Owner(ctx context.Context, file string) (string, error)
 }
 
-// ownersWithin bounds the time for all questions to rpm, which takes some ten
-// milliseconds for each.
+// ownersWithin bounds the time for all queries to rpm, which takes some ten milliseconds for
+// each.
 const ownersWithin = 5 * time.Second
 
-// addOwners asks rpm for the owner of each file that was read. What it does not
-// tell in time stays unknown, and is said.
+// addOwners asks rpm for the owner of each file that was read. What rpm does not answer in time
+// stays unknown, and the report says so.
 func addOwners(ctx context.Context, o ownerTeller, h *model.HostFiles) {
 	ctx, cancel := context.WithTimeout(ctx, ownersWithin)
 	defer cancel()
@@ -202,7 +202,7 @@ func addOwners(ctx context.Context, o ownerTeller, h *model.HostFiles) {
 		}
 		pkg, err := o.Owner(ctx, file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return // no rpm there: as before
+			return // no rpm on this host
 		}
 		if err != nil {
 			h.NoOwners = "rpm did not tell the owner of " + file + " and what follows: " + err.Error()
@@ -215,8 +215,7 @@ func addOwners(ctx context.Context, o ownerTeller, h *model.HostFiles) {
 	h.NoOwners = ""
 }
 
-// addPorts adds the values in force of every interface, in the words of
-// ethtool's command line.
+// addPorts adds the values in force of every interface, in the terms of ethtool's command line.
 func addPorts(ctx context.Context, src kernel.Source, h *model.HostFiles) error {
 	links, err := src.Links(ctx)
 	if err != nil {
@@ -228,7 +227,7 @@ func addPorts(ctx context.Context, src kernel.Source, h *model.HostFiles) error 
 		}
 		addPort(src.Port(l.Name), func(kind, name, value string) {
 			if name == "" {
-				name = kind // a feature has no more words than its own
+				name = kind // a feature has only one name
 			} else {
 				name = kind + " " + name
 			}
@@ -273,8 +272,8 @@ func addPort(p kernel.Port, now func(kind, name, value string)) {
 	}
 }
 
-// featureWords are words of ethtool -K, each with the kernel's name of the
-// feature. "tx" is left out: it stands for several.
+// featureWords maps words of ethtool -K to the kernel's name of the feature. "tx" is left out,
+// since it stands for several.
 func featureWords() [][2]string {
 	return [][2]string{
 		{"tso", "tx-tcp-segmentation"}, {"gso", "tx-generic-segmentation"}, {"gro", "rx-gro"}, {"lro", "rx-lro"},

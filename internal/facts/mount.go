@@ -23,7 +23,7 @@ func readMounts(_ context.Context, src kernel.Source, f *model.Facts) (err error
 
 func mountsOf(src kernel.Files) ([]model.Mount, error) { return mountTable(src, "self") }
 
-// mountTable is the mount table as process pid ("self" is the reader) sees it.
+// mountTable is the mount table of process pid; "self" is the reader.
 func mountTable(src kernel.Files, pid string) ([]model.Mount, error) {
 	b, err := src.ReadFile("/proc/" + pid + "/mountinfo")
 	if err != nil {
@@ -32,25 +32,22 @@ func mountTable(src kernel.Files, pid string) ([]model.Mount, error) {
 	return kernel.ParseMountinfo(b)
 }
 
-// MountInfo is the network mount, or iSCSI disk, that a path lies on, and its
-// server.
+// MountInfo is the network mount or iSCSI disk that holds a path, and its server.
 type MountInfo struct {
 	Mount model.Mount `json:"mount"`
 	Addr  netip.Addr  `json:"addr"`
 	Port  uint16      `json:"port"`
-	// PortAssumed: the mount does not tell its port; Port is the protocol's
-	// usual one.
+	// PortAssumed: the mount does not show its port; Port is the protocol's default.
 	PortAssumed bool   `json:"port_assumed,omitempty"`
-	Proto       string `json:"proto"` // tcp, udp, rdma, or the driver of an iSCSI disk that passes no TCP
-	// More are further ends of the same storage: SMB multichannel, iSCSI
-	// multipath.
+	Proto       string `json:"proto"` // tcp, udp, rdma, or the driver of an iSCSI disk that bypasses TCP
+	// More are further addresses of the same storage: SMB multichannel, iSCSI multipath.
 	More []netip.AddrPort `json:"more,omitempty"`
-	// Device is the iSCSI disk, as "sdb1", that the path is or lies on;
-	// empty for a network file system.
+	// Device is the iSCSI disk, such as "sdb1", that holds the path or is the path; empty for a
+	// network file system.
 	Device string `json:"device,omitempty"`
 }
 
-// Servers are all ends that the data may go to, the first being Server.
+// Servers are all addresses that the data may go to, Server first.
 func (i MountInfo) Servers() []netip.AddrPort {
 	return append([]netip.AddrPort{i.Server()}, i.More...)
 }
@@ -58,22 +55,21 @@ func (i MountInfo) Servers() []netip.AddrPort {
 // Server is where the mount's connections go.
 func (i MountInfo) Server() netip.AddrPort { return netip.AddrPortFrom(i.Addr, i.Port) }
 
-// Reasons for which a path has no network storage to explain, for errors.Is.
+// Reasons why a path has no network storage to explain, for errors.Is.
 var (
 	ErrLocal      = errors.New("a local file system")
 	ErrNotMounted = errors.New("not mounted yet")
 	ErrNoPeer     = errors.New("a network file system that does not tell its server's address")
 )
 
-// MountError says what a path lies on instead. It unwraps to ErrLocal,
-// ErrNotMounted or ErrNoPeer.
+// MountError says what holds a path instead. It unwraps to ErrLocal, ErrNotMounted or ErrNoPeer.
 type MountError struct {
 	Path  string
 	Mount model.Mount
 	Kind  error
 }
 
-// Error names the path, what it lies on, and the next step.
+// Error names the path, what holds it, and the next step.
 func (e *MountError) Error() string {
 	what := fmt.Sprintf("%s is on %s (%s on %s, mounted at %s)", e.Path, e.Kind, e.Mount.Type, e.Mount.Source, e.Mount.Point)
 	switch {
@@ -88,10 +84,9 @@ func (e *MountError) Error() string {
 // Unwrap gives the kind.
 func (e *MountError) Unwrap() error { return e.Kind }
 
-// MountOf tells which network mount an absolute path lies on, or which iSCSI
-// disk it is or lies on. It never touches the mount itself, so a dead server
-// does not hang it. For a path that is on neither, or whose server is not
-// known, the error is a *MountError.
+// MountOf finds the network mount or iSCSI disk that holds an absolute path, which may be the
+// disk itself. It never accesses the mount, so a dead server does not block it. If there is none,
+// or its server is unknown, the error is a *MountError.
 func MountOf(ctx context.Context, src kernel.Source, p string) (MountInfo, error) {
 	if !path.IsAbs(p) {
 		return MountInfo{}, fmt.Errorf("find the mount of %q: want an absolute path", p)
@@ -130,7 +125,8 @@ func storageOf(src kernel.Files, m model.Mount, p string) (MountInfo, error) {
 	return info, nil
 }
 
-// fillDisk tells whether the path at is an iSCSI disk's.
+// fillDisk fills in the iSCSI disk behind the path at, if there is one, and tells whether there
+// is.
 func fillDisk(src kernel.Files, i *MountInfo, at string) bool {
 	dev := blockDevice(src, at)
 	if dev == "" {
@@ -145,9 +141,8 @@ func fillDisk(src kernel.Files, i *MountInfo, at string) bool {
 	return true
 }
 
-// addChannels adds what only the SMB client's debug text tells: further
-// addresses of the server that connections go to. Without the text there are
-// none.
+// addChannels adds the further server addresses with connections, which only the SMB client's
+// debug text shows. Without the text there are none.
 func addChannels(src kernel.Files, i *MountInfo) {
 	b, err := src.ReadFile("/proc/fs/cifs/DebugData")
 	if err != nil {
@@ -168,8 +163,7 @@ func addChannels(src kernel.Files, i *MountInfo) {
 	}
 }
 
-// holder follows p link by link up to the first network mount; from there on
-// by name alone.
+// holder follows the links of p up to the first network mount, and from there on only the names.
 func holder(src kernel.Source, mounts []model.Mount, p string) (model.Mount, error) {
 	done, rest := "/", strings.Split(path.Clean(p), "/")
 	for links := 0; ; {
@@ -180,7 +174,7 @@ func holder(src kernel.Source, mounts []model.Mount, p string) (model.Mount, err
 		next := path.Join(done, rest[0])
 		rest = rest[1:]
 		if _, isMount := topmost(mounts, next); isMount || next == done {
-			done = next // a mount point is no symbolic link
+			done = next // a mount point is not a symbolic link
 			continue
 		}
 		target, err := src.Readlink(next)
@@ -188,7 +182,7 @@ func holder(src kernel.Source, mounts []model.Mount, p string) (model.Mount, err
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			return model.Mount{}, err
 		case err != nil:
-			done = next // it is there and no link
+			done = next // exists and is not a link
 			continue
 		}
 		if links++; links > 40 {
@@ -201,7 +195,7 @@ func holder(src kernel.Source, mounts []model.Mount, p string) (model.Mount, err
 	}
 }
 
-// topmost is the mount at exactly this point; of several the last one shows.
+// topmost is the mount at exactly this point; of several, the last one hides the others.
 func topmost(mounts []model.Mount, point string) (model.Mount, bool) {
 	for i := len(mounts) - 1; i >= 0; i-- {
 		if mounts[i].Point == point {
@@ -211,7 +205,7 @@ func topmost(mounts []model.Mount, point string) (model.Mount, bool) {
 	return model.Mount{}, false
 }
 
-// covering is the mount that a path without links lies on.
+// covering is the mount that holds a path without links.
 func covering(mounts []model.Mount, p string) (model.Mount, error) {
 	for dir := p; ; dir = path.Dir(dir) {
 		if m, ok := topmost(mounts, dir); ok {
@@ -233,9 +227,8 @@ func isNetwork(m model.Mount) bool {
 	return false
 }
 
-// fillServer reads the server from the options that the kernel prints
-// (fs/nfs/super.c, fs/smb/client/cifsfs.c, net/9p/trans_fd.c). It returns the
-// kind of failure.
+// fillServer reads the server from the options that the kernel prints (fs/nfs/super.c,
+// fs/smb/client/cifsfs.c, net/9p/trans_fd.c). It returns the kind of failure.
 func fillServer(i *MountInfo) error {
 	m := i.Mount
 	usual := uint16(0)

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// readNICs reads every interface of the network namespace. Addresses and
-// queueing disciplines that cannot be listed leave their fields empty.
+// readNICs reads every interface of the network namespace. If addresses or queueing disciplines
+// cannot be listed, their fields stay empty.
 func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	links, err := src.Links(ctx)
 	if err != nil {
@@ -50,9 +50,8 @@ func readNICs(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	return nil
 }
 
-// constantSpeed are the drivers and link kinds whose speed is a constant in
-// their source (drivers/net/veth.c, tun.c, net/bridge, vmxnet3_ethtool.c …)
-// and shapes nothing.
+// constantSpeed are the drivers and link kinds whose reported speed is a constant in their source
+// (drivers/net/veth.c, tun.c, net/bridge, vmxnet3_ethtool.c …) and limits nothing.
 func constantSpeed(name string) bool {
 	return slices.Contains([]string{"veth", "tun", "tap", "bridge", "dummy", "ifb", "vmxnet3", "openvswitch", "vxlan", "wireguard"}, name)
 }

@@ -9,7 +9,7 @@ import (
 	"linerate/internal/model"
 )
 
-// fillDetail adds what lies outside rtnetlink and ethtool.
+// fillDetail adds what rtnetlink and ethtool do not report.
 func fillDetail(src kernel.Source, n *model.NIC, l kernel.Link, p kernel.Port, drops int64) {
 	n.Kind, n.Firmware = l.Kind, p.Firmware
 	n.Ring, n.Channels, n.Coalesce, n.Pause, n.FEC, n.Modes = p.Ring, p.Channels, p.Coalesce, p.Pause, p.FEC, p.Modes
@@ -78,14 +78,14 @@ func readCounters(src kernel.Files, l kernel.Link, p kernel.Port, drops int64) m
 	return model.Known(out)
 }
 
-// readUpstream reads the links of all bridges between a device and the root of
-// its bus: an under-trained one caps what lies behind it and shows nowhere else.
+// readUpstream reads the links of all bridges between a device and the root of its bus: an
+// under-trained one limits what is behind it.
 func readUpstream(src kernel.Source, address string) model.Fact[[]model.PCISlot] {
 	link, err := src.Readlink("/sys/bus/pci/devices/" + address)
 	if err != nil {
 		return lost[[]model.PCISlot](err)
 	}
-	out := []model.PCISlot{} // not nil: a fact that is there has a value
+	out := []model.PCISlot{} // not nil: a known fact has a value
 	for e := range strings.SplitSeq(link, "/") {
 		if e == address || !kernel.IsPCIAddress(e) {
 			continue
@@ -97,8 +97,8 @@ func readUpstream(src kernel.Source, address string) model.Fact[[]model.PCISlot]
 	return model.Known(out)
 }
 
-// readIRQs reads the MSI interrupts of a PCI device: how often each came, and
-// where it goes (Documentation/ABI/testing/sysfs-kernel-irq, core-api/irq/irq-affinity.rst).
+// readIRQs reads the MSI interrupts of a PCI device: how often each fired, and its affinity
+// (Documentation/ABI/testing/sysfs-kernel-irq, core-api/irq/irq-affinity.rst).
 func readIRQs(src kernel.Files, dir string) model.Fact[[]model.IRQ] {
 	names, err := src.ReadDir(dir + "msi_irqs")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/model"
 )
 
-// readSlot reads what the device at a PCI address negotiated with its slot,
-// against what the device itself can, and the NUMA node it hangs on.
+// readSlot reads what the device at a PCI address negotiated with its slot, the device's own
+// maximum, and its NUMA node.
 func readSlot(src kernel.Source, address string) (model.Fact[model.PCISlot], model.Fact[int]) {
 	if address == "" {
 		why := "not a PCI device"
@@ -20,7 +20,7 @@ func readSlot(src kernel.Source, address string) (model.Fact[model.PCISlot], mod
 	dir := "/sys/bus/pci/devices/" + address + "/"
 	link := readLink(src, dir, address)
 	if _, err := src.ReadFile(dir + "numa_node"); err == nil && link.State == model.Absent {
-		// The device is there, its link is not: a conventional or virtual one.
+		// A conventional or virtual device has no link.
 		link = model.Unknown[model.PCISlot](model.Unsupported, "the device has no PCIe link")
 	}
 	return link, readNUMA(src, dir)

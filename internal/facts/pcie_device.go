@@ -12,7 +12,7 @@ import (
 	"linerate/internal/model"
 )
 
-// readPCIID reads which chip a device is (Documentation/ABI/testing/sysfs-bus-pci).
+// readPCIID reads the ids of a device (Documentation/ABI/testing/sysfs-bus-pci).
 func readPCIID(src kernel.Files, dir string) model.Fact[model.PCIID] {
 	var n [3]uint64
 	for i, f := range []struct {
@@ -48,7 +48,7 @@ const (
 
 var errOnlyRoot = errors.New("only root sees more than the first 64 bytes of the configuration space")
 
-// readPayload reads how large the packets of a PCIe device may be.
+// readPayload reads the maximum payload size of a PCIe device.
 func readPayload(src kernel.Files, dir string) model.Fact[model.PCIPayload] {
 	b, err := src.ReadFile(dir + "config")
 	if err != nil {
@@ -64,8 +64,8 @@ func readPayload(src kernel.Files, dir string) model.Fact[model.PCIPayload] {
 	return model.Known(p)
 }
 
-// parsePayload looks the PCIe capability up in a configuration space, as the
-// kernel gives it or in the hexadecimal of a recording.
+// parsePayload finds the PCIe capability in a configuration space, binary as the kernel returns
+// it or hexadecimal as in a recording.
 func parsePayload(b []byte) (model.PCIPayload, error) {
 	if text := bytes.TrimSpace(b); len(text) >= 2*pciPlainSpace && len(bytes.Trim(text, "0123456789abcdef")) == 0 {
 		plain := make([]byte, hex.DecodedLen(len(text)))
@@ -78,7 +78,7 @@ func parsePayload(b []byte) (model.PCIPayload, error) {
 	if len(b) == pciPlainSpace {
 		return model.PCIPayload{}, errOnlyRoot
 	}
-	// At most 48 capabilities fit; a list that goes round ends here.
+	// At most 48 capabilities fit; the bound ends a circular list.
 	for at, n := int(b[pciFirstCap])&^3, 0; at >= pciPlainSpace && at+pciDevControl+2 <= len(b) && n < 48; at, n = int(b[at+1])&^3, n+1 {
 		if b[at] != pciCapExpress {
 			continue
@@ -93,7 +93,7 @@ func parsePayload(b []byte) (model.PCIPayload, error) {
 	return model.PCIPayload{}, errors.New("the device has no PCIe capability")
 }
 
-// payloadBlind says once what an ordinary user cannot see of PCIe.
+// payloadBlind says once what an ordinary user cannot read of PCIe.
 func payloadBlind(f *model.Facts) {
 	for _, n := range f.NICs {
 		if n.Payload.State == model.Denied {

@@ -12,18 +12,17 @@ import (
 	"linerate/internal/kernel"
 )
 
-// Process is a process with its descendants, as far as their open files tell
-// where they move data.
+// Process is a process with its descendants, and where their open files show that they move data.
 type Process struct {
 	PID  int
 	Name string
-	// Sockets is how many descriptors of sockets they hold, of whatever kind.
+	// Sockets is the number of their descriptors of sockets, of any kind.
 	Sockets int
-	// Storage are the network mounts and iSCSI disks that their open files
-	// lie on, as the process sees them, each once.
+	// Storage are the network mounts and iSCSI disks that hold their open files, in the process's
+	// own mount namespace, each once.
 	Storage []MountInfo
-	// OtherNet and OtherMounts: the process lives in another network or mount
-	// namespace than the reader's (a container).
+	// OtherNet and OtherMounts: the process lives in another network or mount namespace than the
+	// reader (a container).
 	OtherNet    bool
 	OtherMounts bool
 }
@@ -36,15 +35,15 @@ func (p Process) String() string {
 	return fmt.Sprintf("process %d (%s)", p.PID, p.Name)
 }
 
-// Reasons for which a process cannot be attached to, for errors.Is.
+// Reasons why linerate cannot attach to a process, for errors.Is.
 var (
 	ErrNoProcess    = errors.New("no such process")
 	ErrKernelThread = errors.New("a thread of the kernel")
 	ErrPrivate      = errors.New("not permitted to read its open files")
 )
 
-// ProcessError says why nothing is known of a process. It unwraps to
-// ErrNoProcess, ErrKernelThread or ErrPrivate.
+// ProcessError says why a process cannot be read. It unwraps to ErrNoProcess, ErrKernelThread or
+// ErrPrivate.
 type ProcessError struct {
 	Process Process
 	Kind    error
@@ -63,9 +62,9 @@ func (e *ProcessError) Error() string {
 // Unwrap gives the kind.
 func (e *ProcessError) Unwrap() error { return e.Kind }
 
-// ProcessOf looks at a process and its descendants through /proc. It touches
-// none of their files, so that a dead server does not hang it. For a process
-// that cannot be attached to the error is a *ProcessError.
+// ProcessOf reads a process and its descendants through /proc. It accesses none of their files,
+// so a dead server does not block it. If it cannot attach to the process, the error is a
+// *ProcessError.
 func ProcessOf(ctx context.Context, src kernel.Source, pid int) (Process, error) {
 	p := Process{PID: pid}
 	if src.OS() != "linux" {
@@ -97,8 +96,8 @@ func ProcessOf(ctx context.Context, src kernel.Source, pid int) (Process, error)
 
 func procPath(pid int, name string) string { return path.Join("/proc", strconv.Itoa(pid), name) }
 
-// readFiles looks through the descriptors of the process and its descendants.
-// Only its own must be readable.
+// readFiles reads the descriptors of the process and its descendants. Only those of the process
+// itself must be readable.
 func (p *Process) readFiles(src kernel.Files) error {
 	net, mnt := namespace(src, strconv.Itoa(p.PID), "net"), namespace(src, strconv.Itoa(p.PID), "mnt")
 	p.OtherNet = net != "" && net != namespace(src, "self", "net")
@@ -136,8 +135,8 @@ func namespace(src kernel.Files, pid, kind string) string {
 	return target
 }
 
-// findStorage finds what the open files lie on. A mount table that cannot be
-// read leaves it empty: sockets can still be watched.
+// findStorage finds what holds the open files. If the mount table cannot be read, the list stays
+// empty: sockets can still be watched.
 func (p *Process) findStorage(src kernel.Files, paths []string) {
 	mounts, err := mountTable(src, strconv.Itoa(p.PID))
 	if err != nil {
@@ -149,7 +148,7 @@ func (p *Process) findStorage(src kernel.Files, paths []string) {
 		if err != nil {
 			continue
 		}
-		// A device is a file of /dev; its mount tells nothing.
+		// A device is a file of /dev, whose mount is irrelevant.
 		key := m.Point
 		if strings.HasPrefix(f, "/dev/") {
 			key = f

@@ -12,8 +12,8 @@ import (
 // established is TCP_ESTABLISHED of include/net/tcp_states.h.
 const established = 1
 
-// readStorage finds the connections that serve each mounted network file
-// system. It touches no mount.
+// readStorage finds the connections of each mounted network file system. It does not access the
+// mounts.
 func readStorage(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	var want kernel.TCPFilter
 	asked := readFstab(src)
@@ -72,8 +72,8 @@ func countConns(n *model.NetMount, conns []model.Conn) {
 	n.Conns, n.Sources = model.Known(count), len(sources)
 }
 
-// routeDev is the interface that the longest matching route of the main table
-// leads through; empty when there is none. Policy routing is not looked at.
+// routeDev is the interface of the longest matching route in the main table; empty if there is
+// none. Policy routing is ignored.
 func routeDev(f *model.Facts, to netip.Addr) string {
 	best, metric, dev := -1, 0, ""
 	for _, r := range f.Routes {

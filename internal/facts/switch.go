@@ -14,7 +14,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// HeardPorts are the switch ports that told of themselves by LLDP.
+// HeardPorts are the switch ports that announced themselves by LLDP.
 func HeardPorts(heard []kernel.Heard) []model.SwitchPort {
 	var out []model.SwitchPort
 	for _, h := range heard {
@@ -41,7 +41,7 @@ type Tables interface {
 	Walk(column string) ([]snmp.Row, error)
 }
 
-// Columns, by index ifIndex unless said otherwise.
+// Columns, by index ifIndex unless stated otherwise.
 const (
 	ifMTU         = "1.3.6.1.2.1.2.2.1.4" // IF-MIB, RFC 2863
 	ifInDiscards  = "1.3.6.1.2.1.2.2.1.13"
@@ -69,14 +69,14 @@ type Switch struct {
 	System  string
 	ports   map[string]model.SwitchPort // by ifIndex
 	byName  map[string]string           // ifIndex by ifName, LLDP's port id and its description
-	far     map[string][]neighbour      // by ifIndex: who is plugged in
+	far     map[string][]neighbour      // neighbours by ifIndex
 }
 
 // neighbour is a host as the switch heard it.
 type neighbour struct{ port, system string }
 
-// ReadSwitch reads the ports of a switch. Only a switch that has no interface
-// table is an error; the other tables may be missing.
+// ReadSwitch reads the ports of a switch. A missing interface table is an error; the other tables
+// may be missing.
 func ReadSwitch(t Tables, address string) (*Switch, error) {
 	s := &Switch{Address: address, ports: map[string]model.SwitchPort{}, byName: map[string]string{}, far: map[string][]neighbour{}}
 	mtus, err := t.Walk(ifMTU)
@@ -136,7 +136,7 @@ func (s *Switch) port(mtu snmp.Row, columns map[string]map[string]snmp.Row) mode
 	}
 	if r, ok := columns[lagAttached][i]; ok {
 		p.Group = model.Known("")
-		if g := strconv.FormatInt(r.Int, 10); r.Int > 0 && g != i { // some give a lone port a group of itself
+		if g := strconv.FormatInt(r.Int, 10); r.Int > 0 && g != i { // some report a lone port as a group of itself
 			if p.Group.Value = idText(columns[ifName][g].Bytes); p.Group.Value == "" {
 				p.Group.Value = g
 			}
@@ -145,9 +145,9 @@ func (s *Switch) port(mtu snmp.Row, columns map[string]map[string]snmp.Row) mode
 	return p
 }
 
-// neighbours finds out which interface each of LLDP's port numbers is, and who
-// was heard there: by the port's id or description, which most switches fill
-// with ifName, else the number itself.
+// neighbours finds the interface of each of LLDP's port numbers, and the neighbours heard there:
+// by the port's id or description, which most switches fill with ifName, else by the number
+// itself.
 func (s *Switch) neighbours(columns map[string]map[string]snmp.Row) {
 	index := map[string]string{}
 	for number, id := range columns[lldpPortID] {
@@ -175,7 +175,7 @@ func (s *Switch) neighbours(columns map[string]map[string]snmp.Row) {
 	}
 }
 
-// idText writes an identifier: six bytes that are no text are a MAC.
+// idText writes an identifier: six bytes that are not text are a MAC.
 func idText(b []byte) string {
 	printable := !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' })
 	switch {
@@ -207,8 +207,8 @@ func ReadCounters(t Tables) (map[string]model.Fact[map[string]int64], error) {
 	return out, nil
 }
 
-// Grow notes how much the counters grew since the switch was read. A 32-bit
-// counter that wrapped, or was cleared, tells nothing.
+// Grow records how much the counters grew since the switch was read. A 32-bit counter that
+// wrapped, or was cleared, is left out.
 func (s *Switch) Grow(later map[string]model.Fact[map[string]int64]) {
 	for i, p := range s.ports {
 		before, ok := p.Counters.Get()
@@ -227,9 +227,9 @@ func (s *Switch) Grow(later map[string]model.Fact[map[string]int64]) {
 	}
 }
 
-// Ports are the ports of the switch that a host is plugged into: those that the
-// host heard by LLDP, and those where the switch heard one of its interfaces (by
-// MAC, or by interface name and host name). macs is by interface.
+// Ports are the switch's ports that a host is plugged into: those that the host heard by LLDP,
+// and those where the switch heard one of its interfaces (by MAC, or by interface name and host
+// name). macs is by interface.
 func (s *Switch) Ports(hostname string, heard []model.SwitchPort, macs map[string]string) []model.SwitchPort {
 	at := map[string]string{} // interface by ifIndex
 	for _, h := range heard {
@@ -253,8 +253,8 @@ func (s *Switch) Ports(hostname string, heard []model.SwitchPort, macs map[strin
 	return out
 }
 
-// pluggedIn is the interface of a host that a switch heard; empty where it is
-// another host's, or cannot be told (the ports of a bond share one MAC).
+// pluggedIn is the interface of a host that a switch heard; empty if it is another host's, or
+// cannot be identified (the ports of a bond share one MAC).
 func pluggedIn(n neighbour, hostname string, macs map[string]string) string {
 	var found []string
 	for name, mac := range macs {

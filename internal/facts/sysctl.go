@@ -12,10 +12,10 @@ import (
 	"linerate/internal/model"
 )
 
-// sysctlID is the setting id of a sysctl, before its dotted name.
+// sysctlID is the prefix of the setting id of a sysctl.
 const sysctlID = "linux.sysctl."
 
-// moduleID is the setting id of a module's parameter, before MODULE.PARAMETER.
+// moduleID is the prefix of the setting id of a module's parameter, MODULE.PARAMETER.
 const moduleID = "linux.module."
 
 // sysctls are the settings that bound, or explain, what TCP does.
@@ -61,8 +61,8 @@ func sysctls() []string {
 	}
 }
 
-// readSysctls reads each of them; one that is absent or denied says so in its
-// fact. Only when none can be read is the whole view missing.
+// readSysctls reads each sysctl; the fact of one that is absent or denied says so. The whole view
+// is missing only when none can be read.
 func readSysctls(_ context.Context, src kernel.Source, f *model.Facts) error {
 	var errs []error
 	for _, name := range sysctls() {
@@ -81,7 +81,7 @@ func readSysctls(_ context.Context, src kernel.Source, f *model.Facts) error {
 		}
 	}
 	if len(errs) == len(sysctls()) {
-		// One that was refused says more than those that are not there.
+		// A denied sysctl says more than an absent one.
 		first := errs[max(0, slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrPermission) }))]
 		return fmt.Errorf("none of %d settings can be read, such as %w", len(errs), first)
 	}

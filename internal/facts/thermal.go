@@ -12,18 +12,15 @@ import (
 const (
 	hwmonDir   = "/sys/class/hwmon"
 	thermalDir = "/sys/class/thermal"
-	// hottest is above every limit of a real sensor: what is not set reads as
-	// something far higher.
+	// hottest is above every limit of a real sensor; an unset limit reads far higher.
 	hottest = 200.0
 )
 
-// ReadThermal reads how warm a host is: the sensors of its CPUs, disks and cards
-// (Documentation/hwmon/sysfs-interface.rst: millidegrees), the kernel's thermal
-// zones with the trip points from which it slows down
-// (Documentation/driver-api/thermal/sysfs-api.rst), and how often CPUs were
-// throttled (thermal_throttle of drivers/thermal/intel/therm_throt.c). What is not
-// there, or cannot be read, is left out: a sensor that does not answer claims
-// nothing.
+// ReadThermal reads a host's temperatures: the sensors of its CPUs, disks and cards
+// (Documentation/hwmon/sysfs-interface.rst: millidegrees), the kernel's thermal zones with the
+// trip points from which it slows down (Documentation/driver-api/thermal/sysfs-api.rst), and how
+// often CPUs were throttled (thermal_throttle of drivers/thermal/intel/therm_throt.c). What is
+// absent or cannot be read is left out.
 func ReadThermal(src kernel.Files) model.Thermal {
 	t := model.Thermal{Sensors: []model.ThermalSensor{}, Throttled: map[string]int64{}}
 	for _, name := range entries(src, hwmonDir) {
@@ -45,7 +42,7 @@ func ReadThermal(src kernel.Files) model.Thermal {
 	return t
 }
 
-// entries are the names in a folder; none where it is not there.
+// entries are the names in a folder; none if it is missing.
 func entries(src kernel.Files, dir string) []string {
 	names, err := src.ReadDir(dir)
 	if err != nil {
@@ -57,7 +54,7 @@ func entries(src kernel.Files, dir string) []string {
 // readChip reads the temperatures of one sensor chip.
 func readChip(src kernel.Files, dir string) []model.ThermalSensor {
 	driver := word(src, path.Join(dir, "name")).Or(path.Base(dir))
-	// The device that it is a sensor of, e.g. nvme0: several have the same driver.
+	// The device behind the sensor, e.g. nvme0, since several have the same driver.
 	if link, err := src.Readlink(path.Join(dir, "device")); err == nil && path.Base(link) != driver {
 		driver += " " + path.Base(link)
 	}
@@ -79,9 +76,9 @@ func readChip(src kernel.Files, dir string) []model.ThermalSensor {
 			}
 		}
 		// An NVMe drive slows down from temp1_max on, its warning temperature
-		// (drivers/nvme/host/hwmon.c; NVM Express base specification, WCTEMP). What
-		// max means elsewhere is the driver's, and of many a board's chip it is what
-		// nobody has set: only the critical temperature is taken there.
+		// (drivers/nvme/host/hwmon.c; NVM Express base specification, WCTEMP). Elsewhere the
+		// driver defines max, and on many boards' chips it is not set, so only the critical
+		// temperature is used there.
 		lower("_crit")
 		if strings.HasPrefix(driver, "nvme") {
 			lower("_max")
@@ -91,8 +88,8 @@ func readChip(src kernel.Files, dir string) []model.ThermalSensor {
 	return out
 }
 
-// readZone reads a thermal zone with the lowest trip point at which something is
-// slowed down (passive), or which is hot or critical; "active" ones are fans.
+// readZone reads a thermal zone with its lowest trip point that slows something down (passive),
+// or is hot or critical; "active" ones start fans.
 func readZone(src kernel.Files, dir string) (model.ThermalSensor, bool) {
 	now, ok := degrees(src, path.Join(dir, "temp"))
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"linerate/internal/unit"
 )
 
-// thunderboltDevice is the name of what is plugged in, by domain and route; 0 is
-// the host's own router (Documentation/admin-guide/thunderbolt.rst).
+// thunderboltDevice matches the name of an attached device, by domain and route; 0 is the host's
+// own router (Documentation/admin-guide/thunderbolt.rst).
 const thunderboltDevice = `^[0-9]+-[1-9a-f][0-9a-f]*$`
 
-// readThunderbolt lists what is plugged into Thunderbolt and USB4 ports, and marks
-// the PCIe links that are a tunnel through one: what such a link says of its speed
-// is not what it carries. The kernel marks them since 5.14 (removable); before
-// that a bridge at 2.5 GT/s is taken for one where anything is plugged in.
+// readThunderbolt lists the devices at Thunderbolt and USB4 ports, and marks the PCIe links that
+// are a tunnel through one, whose reported speed is not what they carry. The kernel marks them
+// since 5.14 (removable); before, a bridge at 2.5 GT/s counts as a tunnel if anything is
+// attached.
 func readThunderbolt(_ context.Context, src kernel.Source, f *model.Facts) error {
 	const dir = "/sys/bus/thunderbolt/devices"
 	names, err := src.ReadDir(dir)

@@ -15,9 +15,9 @@ import (
 
 const zfsStats = "/proc/spl/kstat/zfs"
 
-// readZFS reads what the module tells, and what only its tools do: properties of
-// file systems (sync, recordsize, dedup) and of pools. The tools are asked only
-// where the module is loaded; they would load it.
+// readZFS reads what the module shows, and what only its tools show: properties of file systems
+// (sync, recordsize, dedup) and of pools. The tools run only if the module is loaded, since they
+// would load it.
 func readZFS(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	b, err := src.ReadFile(zfsStats + "/arcstats")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func readZFS(ctx context.Context, src kernel.Source, f *model.Facts) error {
 	return nil
 }
 
-// askZFS asks the tools.
+// askZFS runs the tools.
 func askZFS(ctx context.Context, src kernel.Source, z *model.ZFS) error {
 	sets, err := src.Ask(ctx, kernel.ZFSProperties)
 	if err == nil {
@@ -71,7 +71,7 @@ func askZFS(ctx context.Context, src kernel.Source, z *model.ZFS) error {
 	return errors.Join(err, err3)
 }
 
-// eachProperty hands on the lines "name TAB property TAB value TAB source".
+// eachProperty passes the lines "name TAB property TAB value TAB source" on.
 func eachProperty(s string, take func(name, property, value string)) {
 	for line := range strings.Lines(s) {
 		if f := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(f) >= 3 {
@@ -172,8 +172,8 @@ func addPoolDevices(pools map[string]model.ZFSPool, s string) {
 	}
 }
 
-// parseARC reads those lines "name type data" of arcstats that rules look at
-// (module/os/linux/spl/spl-kstat.c prints two lines ahead).
+// parseARC reads the lines "name type data" of arcstats that rules use
+// (module/os/linux/spl/spl-kstat.c prints two lines first).
 func parseARC(s string) map[string]int64 {
 	want := []string{"size", "c", "c_max", "c_min", "hits", "misses", "demand_data_hits", "demand_data_misses", "memory_throttle_count", "l2_hdr_size", "l2_size"}
 	out := map[string]int64{}

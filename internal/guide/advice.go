@@ -8,7 +8,7 @@ import (
 	"linerate/internal/conf"
 )
 
-// Guide is a paper or a modern guide with what it advises.
+// Guide is a paper or a modern guide with its advice.
 type Guide struct {
 	Key   string `yaml:"key" json:"key"`
 	Title string `yaml:"title" json:"title"`
@@ -16,32 +16,31 @@ type Guide struct {
 	Date  string `yaml:"date" json:"date"` // year, or year and month; "current" for what is kept up to date
 	OS    string `yaml:"os" json:"os"`     // what it was written for
 	About string `yaml:"about" json:"about"`
-	// Aliases are other names that a reader may type.
+	// Aliases are other names that a user may type.
 	Aliases []string `yaml:"aliases" json:"aliases,omitempty"`
 	Advice  []Advice `yaml:"advice" json:"advice"`
 	Claims  []Claim  `yaml:"claims" json:"claims"`
 }
 
-// Advice is one recommendation and what has become of it.
+// Advice is one recommendation and the verdict on it.
 type Advice struct {
 	Setting string `yaml:"setting" json:"setting"`
 	Value   string `yaml:"value" json:"value"` // as the guide has it
 	Where   string `yaml:"where" json:"where"`
-	// Kernels is the range the status is for.
+	// Kernels is the range of kernels for which the status holds.
 	Kernels string `yaml:"kernels" json:"kernels"`
-	// If is the precondition under which it is worth anything; Rule the value
-	// to take instead of a constant.
+	// If is the precondition for a benefit; Rule the value to use instead of a constant.
 	If     string `yaml:"if" json:"if,omitempty"`
 	Rule   string `yaml:"rule" json:"rule,omitempty"`
 	Status Status `yaml:"status" json:"status"`
 	Why    string `yaml:"why" json:"why"`
 	// Mistakes are those of the paper that this entry corrects, e.g. caltech-1.
 	Mistakes []string `yaml:"mistakes" json:"mistakes,omitempty"`
-	// Unverified says what of the judgement is from memory; empty: nothing.
+	// Unverified says what of the judgement was not checked against a source; empty: nothing.
 	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
 }
 
-// Claim is a statement of a guide, not about a setting, that does not hold.
+// Claim is a wrong statement of a guide that is not about a setting.
 type Claim struct {
 	Says       string   `yaml:"says" json:"says"`
 	Where      string   `yaml:"where" json:"where"`
@@ -60,7 +59,7 @@ type Conflict struct {
 	Do       string   `yaml:"do" json:"do"` // what follows from it
 }
 
-// conflictsFile is the one file of the folder that is no guide.
+// conflictsFile is the only file of the folder that is not a guide.
 const conflictsFile = "conflicts.yaml"
 
 // Guides returns the papers, then the modern guides.
@@ -76,7 +75,7 @@ func Guides() []Guide {
 		}
 		out = append(out, g)
 	}
-	// By date, and what is kept up to date last.
+	// By date; those that are kept up to date last.
 	slices.SortStableFunc(out, func(a, b Guide) int { return strings.Compare(a.Date, b.Date) })
 	return out
 }
@@ -91,8 +90,8 @@ func FindGuide(key string) (Guide, bool) {
 	return Guide{}, false
 }
 
-// NearGuides returns the keys of up to n guides that are most like what was typed:
-// those with it in their name, title or author first.
+// NearGuides returns the keys of up to n guides that resemble the typed text: first those with it
+// in their name, title or author.
 func NearGuides(name string, n int) []string {
 	best := map[string]int{}
 	for _, g := range Guides() {

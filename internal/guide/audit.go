@@ -9,7 +9,7 @@ import (
 	"linerate/internal/model"
 )
 
-// Item is one value that a host's files set, and what the guide thinks of it.
+// Item is one value that a host's files set, and the guide's judgement of it.
 type Item struct {
 	Setting string `json:"setting"` // id; of what the guide does not know, made up alike
 	Name    string `json:"name"`    // as the file has it
@@ -19,13 +19,13 @@ type Item struct {
 	Status  Status `json:"status"`
 	Why     string `json:"why"`
 	Source  string `json:"source"` // where the judgement comes from
-	// RemovalRestores is what holds when the line is taken out.
+	// RemovalRestores is the value that takes effect when the line is removed.
 	RemovalRestores string `json:"removal_restores"`
 	// InForce: no later line sets it again.
 	InForce bool `json:"in_force"`
-	// Current is the running value, where it was read, and Holds whether it is
-	// the line's: "yes" or "no"; empty: not compared. Unverified is what of the
-	// guide's entry is from memory.
+	// Current is the running value, if it was read, and Holds whether it equals the line's: "yes"
+	// or "no"; empty: not compared. Unverified says what of the guide's entry was not checked
+	// against a source.
 	Current    string `json:"current,omitempty"`
 	Holds      string `json:"holds,omitempty"`
 	Unverified string `json:"unverified,omitempty"`
@@ -53,15 +53,15 @@ type assignment struct {
 	inert  bool   // there, and nothing runs it
 }
 
-// placed is an assignment with its file and its place in the order in which a
-// host that starts puts values in force; later ones win.
+// placed is an assignment with its file and its place in the order in which a starting host
+// applies values; later ones win.
 type placed struct {
 	assignment
 	file  string
 	stage stage
 }
 
-// stage is a step of a host's start. Within one, the order of files counts.
+// stage is a step of a host's start. Within one, files apply in order.
 type stage int
 
 const (
@@ -74,8 +74,7 @@ const (
 	stageScript               // scripts and units, late
 )
 
-// Audit judges what the files set. Items are in the order in which a start
-// puts them in force.
+// Audit judges what the files set. Items are in the order in which a start applies them.
 func Audit(h model.HostFiles) Report { return openBook().audit(h) }
 
 func (b *book) audit(h model.HostFiles) Report {
@@ -122,8 +121,8 @@ func collect(h model.HostFiles) []placed {
 	return all
 }
 
-// neighbours finds, for every line, the last one that sets the same thing, and
-// the nearest before it; -1 for none.
+// neighbours finds, for every line, the last line that sets the same thing, and the nearest one
+// before it; -1 for none.
 func (b *book) neighbours(os string, all []placed) (last, before []int) {
 	last, before = make([]int, len(all)), make([]int, len(all))
 	seen := map[string][]int{}
@@ -159,7 +158,7 @@ func thing(b *book, os string, p placed) string {
 	return id + "\x00" + strings.ToLower(p.name) + "\x00" + device
 }
 
-// setBy says which line sets it and whose the file is.
+// setBy says which line sets it and which package owns the file.
 func setBy(h model.HostFiles, p placed) string {
 	at := fmt.Sprintf("%s:%d", p.file, p.line)
 	if to, ok := h.Links[p.file]; ok {
@@ -186,7 +185,7 @@ func inFiles(h model.HostFiles, folder, ending string) []string {
 	return out
 }
 
-// place puts the assignments of one file at a stage.
+// place assigns the assignments of one file to a stage.
 func place(file string, at stage, list []assignment) []placed {
 	out := make([]placed, 0, len(list))
 	for _, a := range list {
@@ -195,9 +194,8 @@ func place(file string, at stage, list []assignment) []placed {
 	return out
 }
 
-// byName drops files that a folder of higher rank has under the same name, as
-// the system does, and orders the rest by name. Folders are given the highest
-// first.
+// byName drops files that a folder of higher rank hides by their name, and orders the rest by
+// name. folders are in order of rank, highest first.
 func byName(h model.HostFiles, ending string, folders ...string) []string {
 	first := map[string]string{}
 	for _, folder := range folders {

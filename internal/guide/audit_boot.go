@@ -7,8 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// bootLines reads the kernel's arguments: those it was started with, else
-// those that the boot loader's files would give it.
+// bootLines reads the kernel's arguments: the running kernel's, else those in the boot loader's
+// files.
 func bootLines(h model.HostFiles) []placed {
 	if text, ok := h.Files["/proc/cmdline"]; ok {
 		return place("/proc/cmdline", stageBoot, parseArguments(text, 1))
@@ -31,9 +31,8 @@ func bootLines(h model.HostFiles) []placed {
 	return out
 }
 
-// parseArguments picks the arguments that bear on throughput out of a kernel
-// command line: memory, IOMMU and idle states, sysctl.NAME (Linux 5.8 and
-// later) and MODULE.PARAMETER. The many others are no tuning.
+// parseArguments selects the arguments of a kernel command line that affect throughput: memory,
+// IOMMU and idle states, sysctl.NAME (Linux 5.8 and later) and MODULE.PARAMETER.
 func parseArguments(text string, line int) []assignment {
 	var out []assignment
 	for _, word := range strings.Fields(text) {
@@ -57,8 +56,8 @@ func parseArguments(text string, line int) []assignment {
 	return out
 }
 
-// dataModules are the modules that data passes through whose options are told
-// from the many on a command line: NIC drivers, storage, congestion control.
+// dataModules are the modules that data passes through, whose options on a command line count:
+// NIC drivers, storage, congestion control.
 func dataModules() []string {
 	return strings.Fields(`zfs sunrpc nfs nfsd lockd cifs nvme nvme_core nvme_tcp iscsi_tcp libiscsi tcp_cubic tcp_bbr bonding
 		mlx4_core mlx4_en mlx5_core ixgbe ixgbevf i40e iavf ice igb igc e1000e bnx2x bnxt_en cxgb4 sfc ena qede tg3 be2net atlantic virtio_net vmxnet3 r8169`)
@@ -105,8 +104,8 @@ func moduleOption(module, key, value string) assignment {
 	return assignment{id: id, name: module + " " + key, value: value}
 }
 
-// joined returns lines by number, with those that end in a backslash joined to
-// the next and counted as the first.
+// joined returns lines by number; a line that ends in a backslash is joined with the next under
+// the first one's number.
 func joined(text string) map[int]string {
 	out := map[int]string{}
 	n, start, held := 0, 1, ""
@@ -126,7 +125,7 @@ func joined(text string) map[int]string {
 	return out
 }
 
-// udevLines reads what udev rules run and write.
+// udevLines reads the commands and writes of udev rules.
 func udevLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, path := range byName(h, ".rules", "/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d") {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// commandReaders are the commands whose arguments set something, each with
-// what reads them.
+// commandReaders are the commands whose arguments set something, each with its parser.
 func commandReaders() map[string]func(args []string) []assignment {
 	return map[string]func([]string) []assignment{
 		"sysctl":             sysctlCommand("linux"),
@@ -34,8 +33,8 @@ func commandReaders() map[string]func(args []string) []assignment {
 	}
 }
 
-// sysctlCommand reads NAME=VALUE arguments. Names that are BSD's are sorted
-// out later; the system is that of the command.
+// sysctlCommand reads NAME=VALUE arguments. The system is that of the command; names of BSD are
+// sorted out later.
 func sysctlCommand(os string) func([]string) []assignment {
 	return func(args []string) []assignment {
 		var out []assignment
@@ -108,9 +107,9 @@ func linkWords(device string, words []string) []assignment {
 	return out
 }
 
-// setpciCommand reads "setpci -s BDF REGISTER=VALUE". Device control, where the
-// read request size is, lies 8 bytes into the PCI Express capability; on the
-// ConnectX cards of old guides that is 68.
+// setpciCommand reads "setpci -s BDF REGISTER=VALUE". Device control, which holds the read
+// request size, is 8 bytes into the PCI Express capability; on the ConnectX cards of old guides
+// that is 68.
 func setpciCommand(args []string) []assignment {
 	var out []assignment
 	device := ""
@@ -132,7 +131,7 @@ func setpciCommand(args []string) []assignment {
 	return out
 }
 
-// numactlCommand keeps the options; the program that follows is the device.
+// numactlCommand keeps the options; the program that follows becomes the device.
 func numactlCommand(args []string) []assignment {
 	i := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })
 	if i <= 0 {
@@ -149,7 +148,7 @@ func cpupowerCommand(args []string) []assignment {
 	return []assignment{{id: "linux.cpu.governor", name: "governor", value: args[i+1]}}
 }
 
-// serviceCommand reads what stops irqbalance, in three generations.
+// serviceCommand reads the commands that stop irqbalance, in three generations.
 func serviceCommand(args []string) []assignment {
 	has := func(w ...string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(w, strings.TrimSuffix(a, ".service")) })
@@ -194,8 +193,8 @@ func netshCommand(args []string) []assignment {
 	return out
 }
 
-// regCommand reads "reg add KEY /v NAME … /d VALUE". The device is the last
-// part of the key, the interface.
+// regCommand reads "reg add KEY /v NAME … /d VALUE". The device is the last part of the key,
+// which is the interface.
 func regCommand(args []string) []assignment {
 	v, d := slices.Index(args, "/v"), slices.Index(args, "/d")
 	if !strings.EqualFold(args[0], "add") || v < 0 || v+1 >= len(args) || d < 0 || d+1 >= len(args) || len(args[v+1]) == 0 {

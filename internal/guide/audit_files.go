@@ -24,8 +24,8 @@ func mountLines(h model.HostFiles) []placed {
 	return append(out, place("/etc/nfs.conf", stageMount, nfsd)...)
 }
 
-// parseFstab reads the options of network file systems that bear on
-// throughput. The device is the mount point.
+// parseFstab reads the options of network file systems that affect throughput. The device is the
+// mount point.
 func parseFstab(text string) []assignment {
 	var out []assignment
 	n := 0
@@ -56,7 +56,7 @@ func parseFstab(text string) []assignment {
 	return out
 }
 
-// parseExports reads who may mount and whether writes are acknowledged early.
+// parseExports reads the clients of each export and whether it acknowledges writes early (async).
 func parseExports(text string) []assignment {
 	var out []assignment
 	for n, line := range joined(text) {
@@ -81,7 +81,7 @@ func parseExports(text string) []assignment {
 	return out
 }
 
-// parseSamba reads the global options that bear on throughput.
+// parseSamba reads the global options that affect throughput.
 func parseSamba(text string) []assignment {
 	known := map[string]string{
 		"socketoptions": "socket_options", "servermultichannelsupport": "multichannel",
@@ -98,7 +98,7 @@ func parseSamba(text string) []assignment {
 	return out
 }
 
-// scriptLines reads what runs late: rc scripts, units, interface scripts, the
+// scriptLines reads what runs late in the start: rc scripts, units, interface scripts, the
 // scripts of driver packages, and start-up scripts of Windows.
 func scriptLines(h model.HostFiles) []placed {
 	paths := make([]string, 0, len(h.Files))
@@ -128,8 +128,8 @@ func scriptLines(h model.HostFiles) []placed {
 	return out
 }
 
-// driverScript says of the Mellanox driver's script whether the driver runs it
-// at its start: RUN_SYSCTL in openib.conf.
+// driverScript says whether the Mellanox driver runs its tuning script at its start: RUN_SYSCTL
+// in openib.conf.
 func driverScript(h model.HostFiles, list []assignment) {
 	runs := false
 	for _, e := range parseINI(h.Files["/etc/infiniband/openib.conf"]) {
@@ -143,8 +143,7 @@ func driverScript(h model.HostFiles, list []assignment) {
 	}
 }
 
-// parseScript reads one file by the kind that its path tells; false: none that
-// runs anything.
+// parseScript reads one file by the kind that its path implies; false if that kind runs nothing.
 func parseScript(path, text string) ([]assignment, bool) {
 	switch {
 	case path == "/etc/network/interfaces", strings.HasPrefix(path, "/etc/network/interfaces.d/"):
@@ -244,8 +243,7 @@ func illumosLines(h model.HostFiles) []placed {
 	return out
 }
 
-// parseSystem reads the lines "set MODULE:NAME=VALUE" of system(5); "*" and "#"
-// begin comments.
+// parseSystem reads the lines "set MODULE:NAME=VALUE" of system(5); "*" and "#" begin comments.
 func parseSystem(text string) []assignment {
 	var out []assignment
 	n := 0

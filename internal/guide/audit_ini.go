@@ -12,8 +12,8 @@ type entry struct {
 	line                int
 }
 
-// parseINI reads sections and KEY=VALUE lines; "#" and ";" begin comments. A
-// line that begins with space goes on with the value before (TuneD, Samba).
+// parseINI reads sections and KEY=VALUE lines; "#" and ";" begin comments. A line that begins
+// with space continues the value before (TuneD, Samba).
 func parseINI(text string) []entry {
 	var out []entry
 	section, n := "", 0
@@ -34,8 +34,7 @@ func parseINI(text string) []entry {
 	return out
 }
 
-// linkKeys are keys of systemd.link(5) with the setting and the name under
-// which it is shown.
+// linkKeys maps keys of systemd.link(5) to the setting and its displayed name.
 func linkKeys() map[string][2]string {
 	return map[string][2]string{
 		"rxbuffersize":                  {"linux.ethtool.ring", "ring rx"},
@@ -62,8 +61,7 @@ func linkKeys() map[string][2]string {
 	}
 }
 
-// linkLines reads systemd's .link and .network files, and NetworkManager's
-// profiles.
+// linkLines reads systemd's .link and .network files, and NetworkManager's profiles.
 func linkLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, ending := range []string{".link", ".network"} {
@@ -82,7 +80,7 @@ func linkLines(h model.HostFiles) []placed {
 	return out
 }
 
-// parseLink reads one such file. The device is what [Match] says.
+// parseLink reads one such file. The device is the match of [Match].
 func parseLink(text string) []assignment {
 	var out []assignment
 	var matches []string
@@ -139,7 +137,7 @@ func tunedActive(h model.HostFiles) string {
 	return canonical(h.Files["/etc/tuned/active_profile"])
 }
 
-// tunedLines reads the active profile and those it includes, which come first.
+// tunedLines reads the active profile and those that it includes, which come first.
 func tunedLines(h model.HostFiles) []placed {
 	var out []placed
 	seen := map[string]bool{}
@@ -176,8 +174,8 @@ func tunedProfile(h model.HostFiles, name string) string {
 	return ""
 }
 
-// parseTuned reads what a profile sets itself. A value that begins with ">" or
-// "<" is only taken where it raises or lowers.
+// parseTuned reads the settings of a profile itself. With ">" or "<" TuneD applies a value only
+// if it raises or lowers the current one.
 func parseTuned(text string) []assignment {
 	var out []assignment
 	for _, e := range parseINI(text) {

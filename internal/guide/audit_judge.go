@@ -10,7 +10,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// match says how a name on a host belongs to a setting.
+// match is how a name on a host belongs to a setting.
 type match int
 
 const (
@@ -20,7 +20,7 @@ const (
 	matchOtherOS       // of another system than the host's
 )
 
-// book is the data, parsed once for an audit.
+// book is the guide's data, parsed once per audit.
 type book struct {
 	settings []Setting
 	guides   []Guide
@@ -40,8 +40,8 @@ func openBook() *book {
 			b.wrong[n] = i
 		}
 	}
-	// Of settings that share a name, those that a guide advises on come first:
-	// that is where the line came from.
+	// Of settings that share a name, those that a guide advises on come first: the line probably
+	// follows that guide.
 	advised := map[string]bool{}
 	for _, g := range b.guides {
 		for _, a := range g.Advice {
@@ -63,8 +63,8 @@ func order(first bool) int {
 	return 0
 }
 
-// resolve finds the setting behind an id that a parser guessed. Systems "any",
-// "switch" and "array" fit every host.
+// resolve finds the setting for an id that a parser guessed. Systems "any", "switch" and "array"
+// match every host.
 func (b *book) resolve(os, id string) (*Setting, match) {
 	if i, ok := b.byID[id]; ok {
 		return b.settle(os, i)
@@ -106,9 +106,9 @@ func (b *book) settle(os string, i int) (*Setting, match) {
 	return s, matchOtherOS
 }
 
-// General are the ids under which the guide may know a setting of one
-// interface (linux.sysctl.net.ipv4.conf.eth0.arp_filter): that of any, then
-// that of all together. None for other settings.
+// General are the ids under which the guide may list a setting of one interface
+// (linux.sysctl.net.ipv4.conf.eth0.arp_filter): with any interface, then with "all". Other
+// settings have none.
 func General(id string) []string {
 	leaf, ok := perInterface(strings.TrimPrefix(id, "linux.sysctl."))
 	if !ok {
@@ -117,7 +117,7 @@ func General(id string) []string {
 	return []string{"linux.sysctl.net.ipv4.conf.IF." + leaf, "linux.sysctl.net.ipv4.conf.all." + leaf}
 }
 
-// perInterface returns the last part of net.ipv4.conf.IF.LEAF.
+// perInterface returns LEAF of net.ipv4.conf.IF.LEAF.
 func perInterface(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "net.ipv4.conf.")
 	if !ok {
@@ -127,8 +127,8 @@ func perInterface(name string) (string, bool) {
 	return rest[i+1:], i > 0
 }
 
-// named stands for the mechanism in the id of what a host knows by name alone,
-// such as a registry value.
+// named is the mechanism in the id of a setting that a host shows only by name, such as a
+// registry value.
 const named = "named"
 
 // sameMechanism compares the second parts of two ids.
@@ -137,7 +137,7 @@ func sameMechanism(a, b string) bool {
 	return len(x) == 3 && len(y) == 3 && (x[1] == y[1] || x[1] == named || y[1] == named)
 }
 
-// opinion is a status with its reason and where that comes from.
+// opinion is a status with its reason and source.
 type opinion struct {
 	status Status
 	why    string
@@ -175,7 +175,7 @@ func (b *book) judge(s *Setting, m match, p placed, h model.HostFiles, r Release
 	return o
 }
 
-// refuted finds an advice of this very value that does not hold.
+// refuted finds an advice that gives exactly this value and is wrong.
 func (b *book) refuted(s *Setting, value string, r Release) (Advice, bool) {
 	for _, g := range b.guides {
 		for _, a := range g.Advice {
@@ -188,8 +188,8 @@ func (b *book) refuted(s *Setting, value string, r Release) (Advice, bool) {
 	return Advice{}, false
 }
 
-// maskCPUs lists the CPUs of a mask as /proc/irq has it: hexadecimal, in groups
-// of eight digits, the last group the lowest CPUs.
+// maskCPUs lists the CPUs of a mask in the format of /proc/irq: hexadecimal, in groups of eight
+// digits, the last group the lowest CPUs.
 func maskCPUs(mask string) string {
 	var out []string
 	digits := strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(mask), "0x"), ",", "")
@@ -207,7 +207,7 @@ func maskCPUs(mask string) string {
 	return strings.Join(out, ", ")
 }
 
-// systems names those that have a setting of this native name.
+// systems names the systems that have a setting with this native name.
 func (b *book) systems(s *Setting) string {
 	var out []string
 	for _, i := range b.byName[strings.ToLower(s.Native())] {
@@ -218,8 +218,8 @@ func (b *book) systems(s *Setting) string {
 	return strings.Join(out, " and ")
 }
 
-// unknown is for names that the guide has no entry for: they are not judged,
-// but for a TCP sysctl that this very kernel does not have.
+// unknown handles names without an entry in the guide. They are not judged, except for a TCP
+// sysctl that this kernel does not have.
 func unknown(p placed, h model.HostFiles) opinion {
 	name, ok := strings.CutPrefix(p.id, "linux.sysctl.net.ipv4.")
 	if ok && strings.HasPrefix(name, "tcp_") && h.TCPNames != nil && !slices.Contains(h.TCPNames, name) {
@@ -253,8 +253,8 @@ func (s *Setting) opinionOn(value string, r Release) (Status, string) {
 	return Valid, strings.TrimSpace("Worth it when: " + s.ChangeWhen + " " + s.carries(value))
 }
 
-// lowered compares the numbers of a value with those of the default. The last
-// is the limit, the others are where it starts.
+// lowered compares the numbers of a value with those of the default. The last is the limit; the
+// others are initial sizes.
 func (s *Setting) lowered(have, def []int64, d Default) (Status, string) {
 	if !s.NeverLower || len(have) == 0 || len(have) != len(def) {
 		return "", ""
@@ -277,9 +277,9 @@ func (s *Setting) lowered(have, def []int64, d Default) (Status, string) {
 	return "", ""
 }
 
-// carries says how far a buffer reaches. About half of a receive buffer is
-// window (scaling_ratio in net/ipv4/tcp_input.c starts there), about three
-// quarters of a send buffer are payload: the shares of the two entries' rules.
+// carries says how much data in flight a buffer allows. About half of a receive buffer is window
+// (scaling_ratio in net/ipv4/tcp_input.c starts there), about three quarters of a send buffer are
+// payload: the shares of the two entries' rules.
 func (s *Setting) carries(value string) string {
 	share := map[string]float64{"linux.sysctl.net.ipv4.tcp_rmem": 0.5, "linux.sysctl.net.ipv4.tcp_wmem": 0.75}[s.ID]
 	n := numbers(value)
@@ -291,7 +291,7 @@ func (s *Setting) carries(value string) string {
 	return fmt.Sprintf(" One connection gets up to %s at 1 ms, %s at 16 ms.", unit.BitRate(bits/ms), unit.BitRate(bits/(16*ms)))
 }
 
-// source names the guides that give this very value, else the entry's own.
+// source names the guides that give exactly this value, else the entry's own source.
 func (b *book) source(s *Setting, value string) string {
 	var from []string
 	for _, g := range b.guides {
@@ -307,7 +307,7 @@ func (b *book) source(s *Setting, value string) string {
 	return strings.Join(s.Sources, "; ")
 }
 
-// restores says what holds when a line in force is removed.
+// restores says which value takes effect when a line in force is removed.
 func restores(s *Setting, m match, r Release, all []placed, earlier int) string {
 	if earlier >= 0 && (s == nil || m == matchExact) {
 		return fmt.Sprintf("%s, from %s:%d", all[earlier].value, all[earlier].file, all[earlier].line)
@@ -342,7 +342,7 @@ func defaults(s *Setting) string {
 	return strings.Join(out, "; ")
 }
 
-// SystemName is the own spelling of the system that an id begins with.
+// SystemName is the usual spelling of the system that an id begins with.
 func SystemName(os string) string {
 	if name, ok := map[string]string{
 		"linux": "Linux", "macos": "macOS", "freebsd": "FreeBSD", "windows": "Windows", "onefs": "OneFS",

@@ -7,9 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// netplanLines reads netplan's files. Files count by name over its folders,
-// and those of a folder of higher rank hide others of their name
-// (netplan-generate(8)).
+// netplanLines reads netplan's files. All folders' files apply in order of name; a folder of
+// higher rank hides files of the same name (netplan-generate(8)).
 func netplanLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, path := range byName(h, ".yaml", "/run/netplan", "/etc/netplan", "/lib/netplan") {
@@ -18,8 +17,8 @@ func netplanLines(h model.HostFiles) []placed {
 	return out
 }
 
-// netplanKeys are keys of a device in netplan's YAML with the setting and the
-// name under which it is shown (netplan-yaml(5)).
+// netplanKeys maps keys of a device in netplan's YAML to the setting and its displayed name
+// (netplan-yaml(5)).
 func netplanKeys() map[string][2]string {
 	return map[string][2]string{
 		"mtu":                          {"linux.link.mtu", "mtu"},
@@ -33,10 +32,9 @@ func netplanKeys() map[string][2]string {
 	}
 }
 
-// parseNetplan reads the devices' keys by their indentation, which holds for
-// the block style that netplan's files have; what is in flow style, {a: b}, or
-// behind an alias is left out. It wants line numbers, which a parse into values
-// would lose.
+// parseNetplan reads the devices' keys by their indentation, which works for the block style of
+// netplan's files and yields line numbers, which a parse into values would lose. Flow style, {a:
+// b}, and aliases are skipped.
 func parseNetplan(text string) []assignment {
 	var out []assignment
 	keys := netplanKeys()
@@ -69,8 +67,8 @@ func parseNetplan(text string) []assignment {
 	return out
 }
 
-// ofNetplan tells whether netplan made the file from its own at this start:
-// what it sets is netplan's.
+// ofNetplan tells whether netplan generated the file at this start, so that its settings are
+// netplan's.
 func ofNetplan(path string) bool {
 	return strings.HasPrefix(path, "/run/") && (strings.HasPrefix(base(path), "10-netplan-") || strings.HasPrefix(base(path), "netplan-"))
 }

@@ -8,8 +8,8 @@ import (
 	"linerate/internal/model"
 )
 
-// inForce finds the running value of what a line sets, and tells whether it is
-// the line's: "yes", "no", or nothing where the two cannot be compared.
+// inForce finds the running value of what a line sets, and compares it with the line's: "yes" if
+// equal, "no" if not, empty if they cannot be compared.
 func inForce(h model.HostFiles, p placed) (current, holds string) {
 	if name, ok := strings.CutPrefix(p.id, "linux.sysctl."); ok {
 		if current, ok = h.Now[name]; !ok {
@@ -32,8 +32,8 @@ func inForce(h model.HostFiles, p placed) (current, holds string) {
 	return current, agree(name, p.value, current)
 }
 
-// oneDevice is the device that a line names, where it names just one: of the
-// match of a .link file the name in it.
+// oneDevice is the device that a line names, if it names exactly one; of the match of a .link
+// file, the name in it.
 func oneDevice(device string) string {
 	if strings.ContainsAny(device, "*?[ ") && !strings.HasPrefix(device, "irq ") {
 		return "?" // several, or one by another mark: no value is theirs alone
@@ -69,8 +69,7 @@ func agree(name, line, running string) string {
 	return "no"
 }
 
-// Sysctls are the Linux sysctls that the guide has, by all dotted names; IF
-// stands for every interface.
+// Sysctls are all dotted names of the Linux sysctls in the guide; IF stands for every interface.
 func Sysctls() []string {
 	var out []string
 	for _, s := range All() {
@@ -88,8 +87,7 @@ func Sysctls() []string {
 	return out
 }
 
-// Parameters are the parameters of Linux modules that the guide has, as
-// MODULE.PARAMETER.
+// Parameters are the parameters of Linux modules in the guide, as MODULE.PARAMETER.
 func Parameters() []string {
 	var out []string
 	for _, s := range All() {
@@ -103,9 +101,8 @@ func Parameters() []string {
 	return out
 }
 
-// Current returns the running values of a host that belong to a setting. A
-// sysctl with other names has a value under each, one of interfaces a value for
-// each of them.
+// Current returns a host's running values of a setting. A sysctl with other names has a value
+// under each; a setting of interfaces has one for each of them.
 func Current(h model.HostFiles, s Setting) []model.Running {
 	var out []model.Running
 	name, sysctl := strings.CutPrefix(s.ID, "linux.sysctl.")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dialect of a script.
+// dialect is the language of a script.
 type dialect bool
 
 const (
@@ -13,8 +13,8 @@ const (
 	windows dialect = true  // backslash is a letter
 )
 
-// parseShell finds the commands of a script that set something. It follows no
-// variables, loops or conditions: what it does not understand it leaves out.
+// parseShell finds the commands of a script that set something. It interprets no variables, loops
+// or conditions, and skips what it does not understand.
 func parseShell(text string, d dialect) []assignment {
 	lines := map[int]string{}
 	if d == posix {
@@ -41,7 +41,7 @@ func parseShell(text string, d dialect) []assignment {
 	return out
 }
 
-// splitter cuts a line into commands and those into words.
+// splitter splits a line into commands and those into words.
 type splitter struct {
 	out   [][]string
 	words []string
@@ -70,7 +70,7 @@ func (s *splitter) add(r rune) {
 	s.in = true
 }
 
-// redirect makes ">" and ">>" one word ">".
+// redirect turns ">" and ">>" into one word ">".
 func (s *splitter) redirect() {
 	s.endWord()
 	if len(s.words) == 0 || s.words[len(s.words)-1] != ">" {
@@ -78,8 +78,7 @@ func (s *splitter) redirect() {
 	}
 }
 
-// commands splits a line. What follows a "#" at the start of a word is a
-// comment.
+// commands splits a line. A "#" at the start of a word begins a comment.
 func commands(line string, d dialect) [][]string {
 	var s splitter
 	quote, escaped := rune(0), false
@@ -113,7 +112,7 @@ func commands(line string, d dialect) [][]string {
 	return s.out
 }
 
-// command reads one command. before is the one in front of a pipe.
+// command parses one command. before is the command in front of a pipe.
 func command(words, before []string) []assignment {
 	for len(words) > 0 && lead(words[0]) {
 		words = words[1:]
@@ -140,7 +139,7 @@ func command(words, before []string) []assignment {
 	return nil
 }
 
-// lead is a word before the command proper.
+// lead tells whether a word is a prefix of the command proper.
 func lead(w string) bool {
 	if slices.Contains([]string{"sudo", "exec", "nohup", "if", "then", "else", "do", "!", "time", "{", "@", "powershell", "powershell.exe", "-Command", "-NoProfile"}, w) {
 		return true
@@ -160,7 +159,7 @@ func echoed(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// written is a value written to a file of /proc or /sys; others set nothing.
+// written is a value written to a file of /proc or /sys; writes to other files set nothing.
 func written(value, file string) []assignment {
 	parts := strings.Split(strings.Trim(file, "/"), "/")
 	a := assignment{name: base(file), value: value}

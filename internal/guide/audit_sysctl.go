@@ -6,11 +6,10 @@ import (
 	"linerate/internal/model"
 )
 
-// sysctlLines reads the sysctl files in the order of sysctl.d(5): by name over
-// all folders, where the folder of higher rank hides a name from the others.
-// /etc/sysctl.conf has its place by a link in sysctl.d, else it is last, as
-// sysctl --system has it. Where TuneD is active it reapplies /etc and /run
-// after its profile (reapply_sysctl in tuned-main.conf(5)), not /usr.
+// sysctlLines reads the sysctl files in the order of sysctl.d(5): by name over all folders; a
+// folder of higher rank hides files of the same name. /etc/sysctl.conf has its place by a link in
+// sysctl.d, else it comes last, as with sysctl --system. An active TuneD reapplies /etc and /run,
+// not /usr, after its profile (reapply_sysctl in tuned-main.conf(5)).
 func sysctlLines(h model.HostFiles) []placed {
 	const conf = "/etc/sysctl.conf"
 	paths := byName(h, ".conf", "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
@@ -36,7 +35,7 @@ func sysctlLines(h model.HostFiles) []placed {
 	return out
 }
 
-// systemd tells whether the tree has any of its files.
+// systemd tells whether the tree has any file of systemd.
 func systemd(h model.HostFiles) bool {
 	for path := range h.Files {
 		if strings.HasPrefix(path, "/usr/lib/systemd/") || strings.HasPrefix(path, "/lib/systemd/") {
@@ -46,7 +45,7 @@ func systemd(h model.HostFiles) bool {
 	return false
 }
 
-// unread says of the lines of a sysctl.conf without a link who reads them.
+// unread says which program reads the lines of a sysctl.conf that no link in sysctl.d names.
 func unread(list []assignment) {
 	for i := range list {
 		note := "which sysctl --system reads, and systemd at a start does not: no link in sysctl.d leads to it"
@@ -57,7 +56,7 @@ func unread(list []assignment) {
 	}
 }
 
-// reapplies tells whether TuneD sets the files of /etc and /run again.
+// reapplies tells whether TuneD applies the files of /etc and /run again.
 func reapplies(h model.HostFiles) bool {
 	for _, e := range parseINI(h.Files["/etc/tuned/tuned-main.conf"]) {
 		if e.key == "reapply_sysctl" {
@@ -67,12 +66,11 @@ func reapplies(h model.HostFiles) bool {
 	return true
 }
 
-// printedForm is said of a line "NAME: VALUE", which some guides print.
+// printedForm is the note on a line "NAME: VALUE", a form that some guides print.
 const printedForm = "in the form that BSD's sysctl prints, which no sysctl reads from a file"
 
-// parseSysctl reads the lines NAME = VALUE of a sysctl file of a system. A
-// leading "-" (ignore errors) belongs to neither; a line with it and without a
-// value takes names out of a pattern and sets nothing.
+// parseSysctl reads the lines NAME = VALUE of a sysctl file of a system. A leading "-" (ignore
+// errors) is dropped; with it and without a value a line only excludes names from a pattern.
 func parseSysctl(text, os string) []assignment {
 	var out []assignment
 	by, n := "", 0
@@ -100,8 +98,8 @@ func parseSysctl(text, os string) []assignment {
 	return out
 }
 
-// block follows the marks that the Mellanox driver package leaves around the
-// lines it adds: "## MLXNET tuning parameters ##" … "## END MLXNET ##".
+// block recognises the marks that the Mellanox driver package puts around the lines that it adds:
+// "## MLXNET tuning parameters ##" … "## END MLXNET ##".
 func block(comment, by string) string {
 	words := strings.Fields(strings.Trim(comment, "#; "))
 	switch {
@@ -113,8 +111,8 @@ func block(comment, by string) string {
 	return by
 }
 
-// sysctlName gives a name its dots: with "/" first, dots and slashes change
-// places (sysctl.d(5)).
+// sysctlName converts a name to dots: if its first separator is "/", dots and slashes swap
+// (sysctl.d(5)).
 func sysctlName(s string) string {
 	i := strings.IndexAny(s, "./")
 	if i < 0 || s[i] == '.' {
@@ -140,7 +138,7 @@ func unquote(s string) string {
 	return s
 }
 
-// on is a boolean in the words of ethtool; other words stay.
+// on converts a boolean to the words of ethtool; other words stay.
 func on(s string) string {
 	switch strings.ToLower(s) {
 	case "1", "y", "yes", "true", "on":

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Condition is a test of a value: "any", "= V", "< N", "> N" or "~ TEXT"
-// (contains). Numbers are compared with the last number of the value, which
-// is the largest of a triple.
+// Condition is a test of a value: "any", "= V", "< N", "> N" or "~ TEXT" (contains). Numbers are
+// compared with the last number of the value, which is the largest of a triple.
 type Condition struct{ op, arg string }
 
 // ParseCondition reads one.
@@ -27,7 +26,7 @@ func ParseCondition(s string) (Condition, error) {
 	return Condition{op, arg}, nil
 }
 
-// Holds tells whether a value meets it.
+// Holds tells whether a value satisfies the condition.
 func (c Condition) Holds(value string) bool {
 	switch c.op {
 	case "any":
@@ -49,14 +48,14 @@ func (c Condition) Holds(value string) bool {
 // canonical is a value with one space between its words.
 func canonical(value string) string { return strings.Join(strings.Fields(value), " ") }
 
-// sameValue compares two values as a host would: 0x8 is 8.
+// sameValue compares two values as a host would: 0x8 equals 8.
 func sameValue(a, b string) bool {
 	x, y := numbers(a), numbers(b)
 	return strings.EqualFold(canonical(a), canonical(b)) || x != nil && slices.Equal(x, y)
 }
 
-// numbers reads a value that is nothing but whole numbers, decimal or
-// 0x-hexadecimal; else there are none.
+// numbers parses a value that consists of whole numbers, decimal or 0x-hexadecimal; else the
+// result is empty.
 func numbers(value string) []int64 {
 	var out []int64
 	for _, w := range strings.Fields(value) {

@@ -1,10 +1,8 @@
-// Package guide is what linerate knows about settings without looking at a
-// host: what each does, its defaults, when to change it, by which rule, and
-// what that risks; what papers and guides advise, and what has become of each
-// advice. It is data, embedded in the binary, for plans, reports and audits to
-// quote. An audit judges the texts of a host's files that it is given. The
-// package reads no host and changes nothing; a setting that is not in it is
-// neither changed nor judged.
+// Package guide is linerate's knowledge of settings: what each does, its defaults, when to change
+// it, by which rule, and at which risk; and what papers and guides advise, with a verdict on each
+// advice. It is data, embedded in the binary, which plans, reports and audits quote. An audit
+// judges the texts of a host's files that it is given. The package reads no host and changes
+// nothing; a setting that is not in it is neither changed nor judged.
 package guide
 
 import (
@@ -28,27 +26,26 @@ type Setting struct {
 	Does       string    `yaml:"does" json:"does"`
 	ChangeWhen string    `yaml:"change_when" json:"change_when"`
 	Value      string    `yaml:"value" json:"value"` // rule for the new value
-	// TimesBDP is that rule as a number where it is one: the last number of the
-	// value is at least so many times rate × RTT.
+	// TimesBDP is that rule as a number, if it is one: the last number of the value is at least
+	// this many times rate × RTT.
 	TimesBDP float64 `yaml:"times_bdp" json:"times_bdp,omitempty"`
-	// NeverLower: no number of it may become smaller without being asked for.
+	// NeverLower: none of its numbers may be lowered unless the user names the setting.
 	NeverLower bool   `yaml:"never_lower" json:"never_lower,omitempty"`
 	ActsOn     string `yaml:"acts_on" json:"acts_on"`
 	Risk       Risk   `yaml:"risk" json:"risk"`
-	// Trades names what a change may cost beside performance (data safety,
-	// security); empty for most.
+	// Trades names what a change may cost besides performance (data safety, security); usually
+	// empty.
 	Trades   string   `yaml:"trades" json:"trades,omitempty"`
 	Sources  []string `yaml:"sources" json:"sources"`
 	Verified bool     `yaml:"verified" json:"verified"` // read in the sources, not from memory
-	// Unverified says what of the entry is from memory; empty: nothing.
+	// Unverified says what of the entry was not checked against a source; empty: nothing.
 	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
-	// Names are other names a host has for it; WrongNames look like one and
-	// are none.
+	// Names are other names of it on a host; WrongNames are names that people mistake for it.
 	Names      []string `yaml:"names" json:"names,omitempty"`
 	WrongNames []string `yaml:"wrong_names" json:"wrong_names,omitempty"`
-	// Instead is the setting that does the work on Linux, or on the right side.
+	// Instead is the setting that serves the purpose on Linux, or at the right end.
 	Instead string `yaml:"instead" json:"instead,omitempty"`
-	// Judge says what the audit thinks of values; the first that fits counts.
+	// Judge is the audit's judgement of values; the first that matches counts.
 	Judge []Judgement `yaml:"judge" json:"-"`
 }
 
@@ -73,8 +70,8 @@ type Judgement struct {
 	Why    string `yaml:"why"`
 }
 
-// OS is the system a setting belongs to, in the word its id begins with;
-// "any", "switch" and "array" are no systems of hosts.
+// OS is the system of a setting, the first word of its id; "any", "switch" and "array" are not
+// systems of hosts.
 func (s Setting) OS() string {
 	os, _, _ := strings.Cut(s.ID, ".")
 	return os
@@ -103,8 +100,8 @@ func All() []Setting {
 	return all
 }
 
-// Find returns the setting with an id. It reads that entry alone: plans ask for
-// settings one by one, between the runs of a proof.
+// Find returns the setting with an id. It parses only that entry, since plans look settings up
+// between the runs of a study.
 func Find(id string) (Setting, bool) {
 	const begin = "\n- id: "
 	for _, file := range embedded("settings") {
@@ -144,7 +141,7 @@ func embedded(dir string) []embeddedFile {
 	return out
 }
 
-// parse reads a file and refuses fields it does not know.
+// parse reads a file and rejects unknown fields.
 func parse[T any](b []byte) (T, error) {
 	var v T
 	err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&v)

@@ -83,7 +83,7 @@ func TestDefaultsAndJudgementsParse(t *testing.T) {
 		for _, j := range s.Judge {
 			_, err1 := ParseCondition(j.When)
 			_, err2 := ParseRange(j.Kernel)
-			if err1 != nil || err2 != nil || !j.Status.known() || j.Status == WrongClaim || j.Why == "" {
+			if err1 != nil || err2 != nil || !known(j.Status) || j.Status == WrongClaim || j.Why == "" {
 				t.Errorf("%s: judgement %+v: %v, %v", s.ID, j, err1, err2)
 			}
 		}

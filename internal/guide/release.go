@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Release is the first numbers of a kernel's release, e.g. {6, 18, 44} of
-// "6.18.44-generic". The empty Release is not known.
+// Release is the leading numbers of a kernel release, e.g. {6, 18, 44} of "6.18.44-generic". An
+// empty Release is unknown.
 type Release []int
 
-// ParseRelease reads what /proc/sys/kernel/osrelease holds. What follows the
-// dotted numbers is left out.
+// ParseRelease reads /proc/sys/kernel/osrelease. What follows the dotted numbers is ignored.
 func ParseRelease(s string) (Release, error) {
 	s = strings.TrimSpace(s)
 	end := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -53,7 +52,7 @@ func (r Release) at(i int) int {
 // "4.20 to 6.5", ends included to their last number.
 type Range struct{ from, below Release }
 
-// ParseRange reads one.
+// ParseRange parses a range.
 func ParseRange(s string) (Range, error) {
 	switch {
 	case s == "any":
@@ -81,11 +80,10 @@ func ParseRange(s string) (Range, error) {
 	return Range{from: a, below: b}, nil
 }
 
-// Any tells whether every release is in it.
+// Any tells whether the range includes every release.
 func (g Range) Any() bool { return g.from == nil && g.below == nil }
 
-// Has tells whether a release is in it; one that is not known is only in the
-// range of all.
+// Has tells whether the range includes a release; an unknown release is only in the range of all.
 func (g Range) Has(r Release) bool {
 	if len(r) == 0 {
 		return g.Any()
@@ -93,8 +91,7 @@ func (g Range) Has(r Release) bool {
 	return (g.from == nil || !r.before(g.from)) && (g.below == nil || r.before(g.below))
 }
 
-// DefaultOn returns the default of a setting on a release, and whether there
-// is just one.
+// DefaultOn returns the default of a setting on a release; false unless there is exactly one.
 func (s Setting) DefaultOn(r Release) (Default, bool) {
 	for _, d := range s.Defaults {
 		g, err := ParseRange(d.Kernel)

@@ -9,8 +9,8 @@ import (
 	"linerate/internal/conf"
 )
 
-// Search finds settings by id, native name, other name, or the last part of
-// one. Those of a system (a GOOS word) come first.
+// Search finds settings by id, native name, other name, or the last part of one. Those of a
+// system (a GOOS word) come first.
 func Search(name, goos string) []Setting {
 	os := map[string]string{"darwin": "macos", "solaris": "illumos"}[goos]
 	if os == "" {
@@ -36,7 +36,7 @@ func rank(s Setting, os string) int {
 	return 1
 }
 
-// spellings are all names of a setting but its id.
+// spellings are all names of a setting except its id.
 func spellings(s Setting) []string {
 	out := []string{s.Native()}
 	for _, n := range append([]string{s.Native()}, s.Names...) {
@@ -45,9 +45,8 @@ func spellings(s Setting) []string {
 	return out
 }
 
-// Near returns up to n names that are like one that is not known: those that
-// it is a part of, then those with the fewest letters changed, where these are
-// no more than half.
+// Near returns up to n names that resemble an unknown one: those that contain it, then those with
+// the smallest edit distance, if it is at most half of the letters.
 func Near(name string, n int) []string {
 	best := map[string]int{}
 	for _, s := range All() {
@@ -69,9 +68,8 @@ func Near(name string, n int) []string {
 	return conf.Nearest(best, n)
 }
 
-// NearIDs returns up to n ids of settings that are like one that is not known,
-// the nearest first: by the whole id, by its last part, or by another name that
-// a host has for it.
+// NearIDs returns up to n ids of settings that resemble an unknown one, nearest first: by the
+// whole id, by its last part, or by another name that a host has for it.
 func NearIDs(id string, n int) []string {
 	id = strings.ToLower(id)
 	if len(id) > 100 { // no id is that long
@@ -90,8 +88,7 @@ func NearIDs(id string, n int) []string {
 	return conf.Nearest(best, n)
 }
 
-// squeezed is a name without what people leave out or put in: "read-ahead",
-// "readahead" and "read_ahead" are one.
+// squeezed normalises a name: "read-ahead", "readahead" and "read_ahead" are equal.
 func squeezed(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", "*", "").Replace(strings.ToLower(s))
 }

@@ -2,9 +2,8 @@ package guide
 
 import "strings"
 
-// ShownBy is the command with which the setting's own system shows its value;
-// empty: there is none, or none was found. IF, DISK, DATASET and the like stand
-// for what the reader puts in.
+// ShownBy is the command that shows the setting's value on its own system; empty if none is
+// known. IF, DISK, DATASET and the like are placeholders.
 func (s Setting) ShownBy() string {
 	best, command := "", ""
 	for _, c := range shownBy() {
@@ -17,9 +16,8 @@ func (s Setting) ShownBy() string {
 	return strings.NewReplacer("{name}", native, "{last}", last).Replace(command)
 }
 
-// shownBy maps beginnings of ids to commands, from the manual pages of the
-// commands; the longest that fits counts. {name} is the native name, {last} its
-// last part.
+// shownBy maps prefixes of ids to commands, from the commands' manual pages; the longest match
+// counts. {name} is the native name, {last} its last part.
 func shownBy() [][2]string {
 	return append(shownByLinux(), shownByOthers()...)
 }

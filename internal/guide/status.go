@@ -1,10 +1,10 @@
 package guide
 
-// Status is what has become of an advice, or of a value found on a host.
+// Status is the verdict on an advice, or on a value found on a host.
 type Status string
 
-// The statuses. WrongClaim is for statements that are no settings: numbers,
-// mechanisms and methods of a paper. NotKnown is never a judgement.
+// The statuses. WrongClaim is for statements that are not settings: numbers, mechanisms and
+// methods of a paper. NotKnown is never a judgement.
 const (
 	Valid      Status = "valid"       // still right, under its precondition
 	Stale      Status = "stale"       // was right once; something better took its place
@@ -19,14 +19,4 @@ const (
 // Statuses lists them, the worst first.
 func Statuses() []Status {
 	return []Status{Harmful, WrongSide, WrongName, Stale, NoOp, WrongClaim, Valid, NotKnown}
-}
-
-// known tells whether data may use the status.
-func (s Status) known() bool {
-	for _, k := range Statuses() {
-		if s == k && s != NotKnown {
-			return true
-		}
-	}
-	return false
 }

@@ -9,11 +9,10 @@ import (
 	"linerate/internal/unit"
 )
 
-// ValueFor evaluates the setting's rule for a path of a rate and a round trip:
-// its share of rate × RTT, in bytes, as the last number of the default d; the
-// others stay. Where the default reaches that far, it is the value. false: the
-// rule is no such number. rate × RTT is what has to be in flight to fill a path
-// (RFC 7323 section 1.1); the shares are those of the entry's text.
+// ValueFor evaluates the setting's rule for a path with a rate and a round trip: the last number
+// of the default d becomes the rule's share of rate × RTT, in bytes; the others stay. If the
+// default already reaches that, it is the value. false: the rule is not a number. rate × RTT must
+// be in flight to fill a path (RFC 7323 section 1.1); the entry's text explains the share.
 func (s Setting) ValueFor(d Default, rate unit.BitRate, rtt time.Duration) (value string, ok bool) {
 	if s.TimesBDP == 0 || rate <= 0 || rtt <= 0 {
 		return "", false

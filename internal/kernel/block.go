@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// BlockIDs names every block device of a host in a way that survives another
-// order of discovery, by its name now: "wwid:…", "dm:…" or "md:…" (an id that
-// the device or its volume carries), "serial:…", "at:…" (where it is plugged
-// in, a path of /sys), or "block:NAME" for a device that has none of them or
-// shares it. Runs of blanks in an id become "_".
+// BlockIDs gives every block device of a host an id that survives another order of discovery, by
+// its current name: "wwid:…", "dm:…" or "md:…" (an id that the device or its volume carries),
+// "serial:…", "at:…" (its place on the bus, a path of /sys), or "block:NAME" for a device that
+// has none of them or shares it. Runs of blanks in an id become "_".
 func BlockIDs(src Files) (map[string]string, error) {
 	names, err := src.ReadDir("/sys/block")
 	if err != nil {
@@ -38,7 +37,7 @@ func BlockIDs(src Files) (map[string]string, error) {
 
 const blockName = "block:"
 
-// BlockByName is the id of a device of which nothing but its name is known.
+// BlockByName is the id of a device of which only the name is known.
 func BlockByName(name string) string { return blockName + name }
 
 // BlockIDFiles are the files below /sys/block/NAME that hold an id, in order of
@@ -60,8 +59,7 @@ func blockID(src Files, name string) string {
 	return blockName + name
 }
 
-// blockPlace is "at:" and where a device is plugged in, empty for one that
-// software made.
+// blockPlace is "at:" and the device's place on the bus, empty for a virtual device.
 func blockPlace(src Files, name string) string {
 	link, err := src.Readlink("/sys/block/" + name)
 	_, at, ok := strings.Cut(link, "devices/")
@@ -71,8 +69,8 @@ func blockPlace(src Files, name string) string {
 	return "at:" + strings.TrimSuffix(path.Dir(at), "/block")
 }
 
-// FindBlock returns the name that a block device of BlockIDs has now. The kinds
-// may be mixed: a disk that got a second path goes by its place since.
+// FindBlock returns the current name of a block device of BlockIDs. The kind of id may have
+// changed: a disk that got a second path has been named by its place since.
 func FindBlock(src Files, id string) (string, error) {
 	ids, err := BlockIDs(src)
 	if err != nil {

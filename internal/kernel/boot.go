@@ -1,7 +1,7 @@
 package kernel
 
-// Mount is a file system to be mounted. What a machine's first process has to
-// do before there is any other program.
+// Mount is a file system to be mounted, which the first process of a machine does before there is
+// any other program.
 type Mount struct {
 	Source, Target string // the target is made if it is not there
 	Type, Options  string

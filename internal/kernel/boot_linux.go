@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoadModule loads the kernel module in a file. That it is loaded already is no
-// error.
+// LoadModule loads the kernel module in a file. A module that is already loaded is no error.
 func LoadModule(path, params string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,8 +46,8 @@ func (m Mount) Do() error {
 	return nil
 }
 
-// SwitchRoot makes the file system mounted at dir the root of this process and
-// of all that it starts, in place of the initial one, which cannot be unmounted.
+// SwitchRoot makes the file system mounted at dir the root of this process and of its children,
+// in place of the initial one, which cannot be unmounted.
 func SwitchRoot(dir string) error {
 	if err := unix.Chdir(dir); err != nil {
 		return fmt.Errorf("enter %s: %w", dir, err)
@@ -62,9 +61,8 @@ func SwitchRoot(dir string) error {
 	return unix.Chdir("/")
 }
 
-// OpenVirtioPort opens the virtio-serial port of that name, raw, and waits until
-// something outside is connected to it or ctx is done: a read of a port that
-// nothing is connected to says end of file.
+// OpenVirtioPort opens the virtio-serial port of that name, raw, and waits until its other end is
+// connected or ctx is done: a read of an unconnected port returns end of file.
 func OpenVirtioPort(ctx context.Context, name string) (*os.File, error) {
 	dev, err := virtioPort("/sys/class/virtio-ports", name)
 	if err != nil {
@@ -106,7 +104,7 @@ func virtioPort(dir, name string) (string, error) {
 	return "", fmt.Errorf("no virtio port %s below %s: %w", name, dir, fs.ErrNotExist)
 }
 
-// connected tells whether f has another end.
+// connected tells whether the other end of f is connected.
 func connected(f *os.File) (bool, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

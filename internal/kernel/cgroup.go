@@ -24,10 +24,9 @@ type Hierarchy struct {
 	Controllers []string // v1: of the tree; v2: handed to groups below Dir's root
 }
 
-// CgroupHierarchies finds the mounted trees from /proc/self/mountinfo and
-// /proc/self/cgroup below r (cgroups(7)). A tree in which the caller's own
-// group cannot be seen (it lies above what a container mounts) is taken at
-// its root.
+// CgroupHierarchies finds the mounted trees from /proc/self/mountinfo and /proc/self/cgroup below
+// r (cgroups(7)). If the caller's own group is not visible in a tree (it lies above what a
+// container mounts), the tree's root stands for it.
 func CgroupHierarchies(r Root) ([]Hierarchy, error) {
 	mounts, err := r.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -71,8 +70,8 @@ func parseCgroupMount(r Root, line string, own map[string]string) (Hierarchy, bo
 	point := r.Path(lf[4])
 	switch rf[0] {
 	case "cgroup2":
-		// Only controllers that every child of the root already gets count:
-		// handing out more would change the machine's settings.
+		// Only controllers that every child of the root already has count: enabling more would
+		// change the machine's settings.
 		b, err := os.ReadFile(filepath.Join(point, "cgroup.subtree_control"))
 		if err != nil {
 			return Hierarchy{}, false
@@ -96,8 +95,8 @@ func existingDir(dir, otherwise string) string {
 	return otherwise
 }
 
-// MakeCgroup makes group name in h, bound to cpus where h has the cpuset
-// controller. Nothing is left behind on error.
+// MakeCgroup creates group name in h, bound to cpus if h has the cpuset controller. On error
+// nothing is left behind.
 func MakeCgroup(h Hierarchy, name string, cpus []int) (Cgroup, error) {
 	dir := filepath.Join(h.Dir, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -109,10 +108,9 @@ func MakeCgroup(h Hierarchy, name string, cpus []int) (Cgroup, error) {
 	return Cgroup(dir), nil
 }
 
-// preferCgroup gives the group the greatest weight there is where h has the
-// cpu controller: an emulated host shall not be slow because this machine has
-// other work (Documentation/admin-guide/cgroup-v2.rst, cpu.weight; sched/core.c,
-// MAX_SHARES).
+// preferCgroup gives the group the greatest weight if h has the cpu controller, so that other
+// work of this machine does not slow an emulated host down
+// (Documentation/admin-guide/cgroup-v2.rst, cpu.weight; sched/core.c, MAX_SHARES).
 func preferCgroup(h Hierarchy, dir string) error {
 	if !slices.Contains(h.Controllers, "cpu") {
 		return nil
@@ -155,8 +153,8 @@ func bindCgroup(h Hierarchy, dir string, cpus []int) error {
 	return nil
 }
 
-// LimitMemory bounds what the group's processes hold in memory, their page
-// cache included, where h has the memory controller.
+// LimitMemory bounds the memory of the group's processes, page cache included, if h has the
+// memory controller.
 func (c Cgroup) LimitMemory(h Hierarchy, most unit.Bytes) error {
 	file := "memory.limit_in_bytes"
 	if h.V2 {
@@ -168,8 +166,7 @@ func (c Cgroup) LimitMemory(h Hierarchy, most unit.Bytes) error {
 	return nil
 }
 
-// Processes are the ids of the processes in the group; none where there is no
-// such group.
+// Processes are the ids of the processes in the group; none if the group does not exist.
 func (c Cgroup) Processes() ([]int, error) {
 	b, err := os.ReadFile(filepath.Join(string(c), "cgroup.procs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,9 +196,8 @@ func (c Cgroup) Join(pid int) error {
 	return nil
 }
 
-// Remove deletes the group. It is tried again until deadline, since a process
-// that was just ended leaves its group a little later. A group that does not
-// exist is no error.
+// Remove deletes the group. It retries until deadline, since a process that just ended leaves its
+// group a little later. A missing group is no error.
 func (c Cgroup) Remove(deadline time.Duration) error {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {

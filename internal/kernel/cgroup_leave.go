@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// LeaveSessionGroups moves process pid to the top of the cgroup trees by which
-// service managers end a session with all that it started: that of version 2,
-// and the named ones of version 1 (name=systemd, name=elogind, name=openrc).
-// Trees of version 1 with a controller only count and limit, and are left
-// alone. It returns the groups that pid could not leave, each with the reason;
-// a host without such trees has none. r is where /proc is.
+// LeaveSessionGroups moves process pid to the top of the cgroup trees by which service managers
+// end a session with all its processes: that of version 2, and the named ones of version 1
+// (name=systemd, name=elogind, name=openrc). Version 1 trees with a controller only account and
+// limit, and are not touched. It returns the groups that pid could not leave, each with the
+// reason; a host without such trees has none. r is the root of /proc.
 func LeaveSessionGroups(r Root, pid int) (stuck []string, err error) {
 	mounts, err := r.ReadFile("/proc/self/mountinfo")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +45,7 @@ func LeaveSessionGroups(r Root, pid int) (stuck []string, err error) {
 	return stuck, nil
 }
 
-// sessionGroups are the groups of a process in those trees: "" is version 2.
+// sessionGroups are the groups of a process in those trees; the key "" is version 2.
 func sessionGroups(text string) map[string]string {
 	own := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -58,7 +57,7 @@ func sessionGroups(text string) map[string]string {
 	return own
 }
 
-// treeTop is where a tree is mounted, and which group is seen there.
+// treeTop is the mount point of a tree, and the group that is visible there.
 type treeTop struct{ at, shows string }
 
 func sessionTrees(mountinfo string) map[string]treeTop {

@@ -13,11 +13,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// memoryGroup begins the names of the groups of MemoryCap; the process follows.
+// memoryGroup is the prefix of the names of MemoryCap's groups; the process id follows.
 const memoryGroup = "linerate-memory-"
 
-// MemoryCap is a control group that the calling process made for itself, so that it
-// and what the page cache holds for it have no more than so much memory.
+// MemoryCap is a control group that the calling process created for itself, which limits its
+// memory, including the page cache that it fills.
 type MemoryCap struct {
 	Most  unit.Bytes
 	V2    bool
@@ -28,11 +28,10 @@ type MemoryCap struct {
 // ErrNoMemoryCap: this host gives the process no control group with a memory limit.
 var ErrNoMemoryCap = errors.New("no control group with a memory limit is to be had")
 
-// CapMemory moves process pid, with all its threads, into a new group with a limit
-// (memory.max of cgroup v2, Documentation/admin-guide/cgroup-v2.rst;
-// memory.limit_in_bytes of v1). What the page cache holds already is charged to who
-// read it first, and not to this group. End undoes it. Groups of processes that were
-// killed are removed first. r is where /proc is.
+// CapMemory moves process pid, with all its threads, into a new group with a limit (memory.max of
+// cgroup v2, Documentation/admin-guide/cgroup-v2.rst; memory.limit_in_bytes of v1). Pages that
+// are already cached stay charged to the group that read them first. End undoes it. Groups that
+// killed processes left behind are removed first. r is the root of /proc.
 //
 // Errors: ErrNoMemoryCap with what is missing.
 func CapMemory(r Root, pid int, most unit.Bytes) (*MemoryCap, error) {
@@ -55,9 +54,9 @@ func CapMemory(r Root, pid int, most unit.Bytes) (*MemoryCap, error) {
 	return &MemoryCap{Most: most, V2: h.V2, group: group, home: home}, nil
 }
 
-// memoryTree is the tree with the memory controller, with the group that the caller
-// is in: of v1 below that, so that its own limits hold on; of v2 below the root, since
-// a group with processes has no groups with controllers below it.
+// memoryTree is the tree with the memory controller and the parent of the new group: in v1 the
+// caller's group, so that its own limits hold on; in v2 the root, since a group with processes
+// cannot have children with controllers.
 func memoryTree(r Root) (Hierarchy, string, error) {
 	all, err := CgroupHierarchies(r)
 	if err != nil {
@@ -83,8 +82,8 @@ func memoryTree(r Root) (Hierarchy, string, error) {
 	return Hierarchy{}, "", errors.New("no mounted cgroup tree hands its memory controller to groups (of version 2: memory in cgroup.subtree_control of the root)")
 }
 
-// sweepMemory removes groups whose process is gone; of others it takes nothing, since
-// the kernel removes no group with processes.
+// sweepMemory removes groups whose process is gone; the kernel refuses to remove a group with
+// processes.
 func sweepMemory(r Root, dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -101,7 +100,7 @@ func sweepMemory(r Root, dir string) {
 	}
 }
 
-// Peak is the most that the group has held; false: this kernel does not tell
+// Peak is the most memory that the group has held; false if this kernel does not record it
 // (memory.peak came with Linux 5.19).
 func (c *MemoryCap) Peak() (unit.Bytes, bool) {
 	name := "memory.max_usage_in_bytes"
@@ -116,7 +115,7 @@ func (c *MemoryCap) Peak() (unit.Bytes, bool) {
 	return unit.Bytes(n), err == nil && n >= 0
 }
 
-// End moves process pid back where it came from, and removes the group.
+// End moves process pid back to its former group, and removes the new one.
 func (c *MemoryCap) End(pid int) error {
 	if err := Cgroup(c.home).Join(pid); err != nil {
 		return fmt.Errorf("leave group of limited memory: %w", err)

@@ -23,11 +23,11 @@ const (
 	ethnlStats    = 1 << 2 // with statistics: refused by commands that have none
 )
 
-// unaskable says why a driver must not be asked for its rings: the question
-// itself brings the kernel down. Empty: it may.
+// unaskable says why a driver must not be asked for its rings because the request itself crashes
+// the kernel; empty if it may.
 func unaskable(driver string) string {
-	// vector_get_ringparam (arch/um/drivers/vector_kern.c) follows the pointer to
-	// a receive queue that a TAP with GRO has not got: seen on 6.1.
+	// vector_get_ringparam (arch/um/drivers/vector_kern.c) dereferences a receive queue that a
+	// TAP with GRO does not have: seen on 6.1.
 	if driver == "uml-vector" {
 		return "the driver uml-vector ends the kernel when it is asked for its rings"
 	}
@@ -50,7 +50,7 @@ func attrs(b []byte) (map[uint16][]byte, error) {
 	return out, nil
 }
 
-// count reads a u32; one past any hardware's is taken for none.
+// count reads a u32; a value that no hardware reaches counts as absent.
 func count(b []byte) int {
 	if v := u32(b, 0); v < 1<<24 {
 		return int(v)
@@ -82,9 +82,8 @@ func ParseEthCoalesce(b []byte) (model.Coalesce, error) {
 	}, err
 }
 
-// ParseEthPause decodes the answer to ETHTOOL_MSG_PAUSE_GET, and the frames
-// that were counted: "tx_pause_frames", "rx_pause_frames", as far as the driver
-// tells.
+// ParseEthPause decodes the answer to ETHTOOL_MSG_PAUSE_GET, and the frame counters
+// "tx_pause_frames" and "rx_pause_frames" if the driver has them.
 func ParseEthPause(b []byte) (model.Pause, map[string]int64, error) {
 	a, err := ethnlAttrs(b)
 	if err != nil {
@@ -95,8 +94,8 @@ func ParseEthPause(b []byte) (model.Pause, map[string]int64, error) {
 	return p, counters, err
 }
 
-// nestedCounters reads 64-bit statistics by name. FEC counters come as arrays
-// whose first element is the total (net/ethtool/fec.c); all ones means not told.
+// nestedCounters reads 64-bit statistics by name. FEC counters come as arrays whose first element
+// is the total (net/ethtool/fec.c); all ones means unsupported.
 func nestedCounters(b []byte, names map[uint16]string) (map[string]int64, error) {
 	out := map[string]int64{}
 	stats, err := attrs(b)
@@ -108,9 +107,8 @@ func nestedCounters(b []byte, names map[uint16]string) (map[string]int64, error)
 	return out, err
 }
 
-// ParseEthFEC decodes the answer to ETHTOOL_MSG_FEC_GET: the mode in effect,
-// empty when the driver does not tell, and "fec_corrected", "fec_uncorrectable"
-// in blocks.
+// ParseEthFEC decodes the answer to ETHTOOL_MSG_FEC_GET: the mode in effect, empty if the driver
+// does not report it, and "fec_corrected", "fec_uncorrectable" in blocks.
 func ParseEthFEC(b []byte) (string, map[string]int64, error) {
 	a, err := ethnlAttrs(b)
 	if err != nil {

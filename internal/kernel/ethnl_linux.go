@@ -11,8 +11,8 @@ import (
 	"linerate/internal/model"
 )
 
-// ethnl asks the generic netlink family "ethtool", which is there since Linux
-// 5.6 and tells everybody, in the calling thread's network namespace.
+// ethnl is a socket to the generic netlink family "ethtool", which exists since Linux 5.6 and
+// needs no privilege, in the calling thread's network namespace.
 type ethnl struct{ family uint16 }
 
 func openEthnl() (ethnl, error) {
@@ -59,7 +59,7 @@ func answer[T any](e ethnl, ifname string, command uint8, parse func([]byte) (T,
 	return model.Known(v)
 }
 
-// fillEthnl adds to p what only netlink tells.
+// fillEthnl adds to p what only netlink reports.
 func (p *Port) fillEthnl(ifname string) {
 	e, err := openEthnl()
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Port) fillEthnl(ifname string) {
 	}
 }
 
-// Pauses asks through netlink (Linux 5.8 has the counters).
+// Pauses reads the counters through netlink (since Linux 5.8).
 func (Live) Pauses(ifname string) *model.PauseCount {
 	e, err := openEthnl()
 	if err != nil {

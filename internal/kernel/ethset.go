@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// EthGroup is one family of numbers that a driver has, under the words of
-// ethtool(8).
+// EthGroup is one family of driver parameters, in the terms of ethtool(8).
 type EthGroup string
 
 // The groups.
@@ -25,9 +24,9 @@ type ethField struct {
 	width int
 }
 
-// ethGroup is how a group is asked for and set, by
-// include/uapi/linux/ethtool_netlink.h: the SET command follows the GET. Names
-// that end in -max are the driver's bounds, which cannot be set.
+// ethGroup holds the commands that read and set a group, by include/uapi/linux/ethtool_netlink.h:
+// the SET command follows the GET. Names that end in -max are the driver's bounds, which cannot
+// be set.
 type ethGroup struct {
 	get    uint8
 	fields map[string]ethField
@@ -44,8 +43,7 @@ func ethGroups() map[EthGroup]ethGroup {
 	}
 }
 
-// parseEthGroup reads the numbers that an answer holds; what the driver does
-// not have is not in it.
+// parseEthGroup reads the parameters of an answer; those that the driver lacks are missing.
 func parseEthGroup(g ethGroup, b []byte) (map[string]int64, error) {
 	a, err := ethnlAttrs(b)
 	if err != nil {
@@ -88,15 +86,14 @@ func ethValues(g ethGroup, want map[string]int64) ([]ethValue, error) {
 	return out, nil
 }
 
-// RSS is how an interface spreads arriving connections over its receive
-// queues.
+// RSS is how an interface spreads arriving connections over its receive queues.
 type RSS struct {
 	Rings int      // receive queues in use
 	Table []uint32 // the queue of each slot of the hash
 }
 
-// vmxnet3Step is what vmxnet3 rounds its receive ring to at an MTU: 32 packets'
-// buffers, the first of 3072 bytes at most and the others of a page.
+// vmxnet3Step is the multiple to which vmxnet3 rounds its receive ring at an MTU: 32 times the
+// buffers of a packet, the first of up to 3072 bytes and the others of a page.
 func vmxnet3Step(mtu int) int64 {
 	const first, page, header = 3072, 4096, 14 + 4 // Ethernet and VLAN
 	buffers := int64(1)

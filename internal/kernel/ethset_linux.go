@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadEth asks a driver for one group of numbers, by the names of ethtool(8):
-// rx, tx, combined, rx-usecs, adaptive-rx (0 or 1), rx-max for a bound, and
-// rx-step where the driver makes a multiple of that of whatever is set.
-// What the driver does not have is left out; without any of them the error is
+// ReadEth reads one group of driver parameters, by the names of ethtool(8): rx, tx, combined,
+// rx-usecs, adaptive-rx (0 or 1), rx-max for a bound, and rx-step if the driver rounds to a
+// multiple of it. Those that the driver lacks are left out; without any of them the error is
 // errors.ErrUnsupported.
 func ReadEth(ifname string, group EthGroup) (map[string]int64, error) {
 	e, g, err := ethFamily(group)
@@ -35,10 +34,10 @@ func ReadEth(ifname string, group EthGroup) (map[string]int64, error) {
 	return out, err
 }
 
-// addSteps adds "rx-step" for a driver that makes a multiple of it of any ring
-// that is set, while it starts with one that is none: such a value would not
-// come back. vmxnet3 needs as many buffers for a packet as its MTU takes and
-// rounds to 32 of them (drivers/net/vmxnet3, vmxnet3_adjust_rx_ring_size).
+// addSteps adds "rx-step" for a driver that rounds every ring that is set to a multiple of it,
+// but starts with a ring that is none, which could not be restored. vmxnet3 needs as many buffers
+// for a packet as its MTU takes and rounds to 32 of them (drivers/net/vmxnet3,
+// vmxnet3_adjust_rx_ring_size).
 func addSteps(ifname string, ring map[string]int64) error {
 	if driverOf(ifname) != "vmxnet3" {
 		return nil
@@ -51,8 +50,7 @@ func addSteps(ifname string, ring map[string]int64) error {
 	return nil
 }
 
-// driverOf is the name of an interface's driver, empty for one that does not
-// say.
+// driverOf is the name of an interface's driver; empty if unknown.
 func driverOf(ifname string) string {
 	e, err := openEthtool()
 	if err != nil {
@@ -67,7 +65,7 @@ func driverOf(ifname string) string {
 	return driver
 }
 
-// askable refuses a group that this interface's driver must not be asked for.
+// askable refuses a group that must not be requested from this interface's driver.
 func askable(ifname string, group EthGroup) error {
 	if group != EthRing {
 		return nil
@@ -78,8 +76,8 @@ func askable(ifname string, group EthGroup) error {
 	return nil
 }
 
-// SetEth sets numbers of a group and leaves the others. The driver may round
-// them: read back.
+// SetEth sets parameters of a group and keeps the others. The driver may round them, so read
+// back.
 func SetEth(ifname string, group EthGroup, want map[string]int64) error {
 	e, g, err := ethFamily(group)
 	if err != nil {
@@ -116,7 +114,7 @@ func ethFamily(group EthGroup) (ethnl, ethGroup, error) {
 	return e, g, err
 }
 
-// ethErr makes a device that is gone fs.ErrNotExist for errors.Is.
+// ethErr makes the error of a missing device fs.ErrNotExist for errors.Is.
 func ethErr(err error) error {
 	if errors.Is(err, unix.ENODEV) {
 		return errors.Join(err, fs.ErrNotExist)
@@ -124,8 +122,8 @@ func ethErr(err error) error {
 	return err
 }
 
-// ReadRSS reads the indirection table by the SIOCETHTOOL ioctl, which does
-// this on every kernel (netlink sets it since 6.17 only).
+// ReadRSS reads the indirection table by the SIOCETHTOOL ioctl, which every kernel has (netlink
+// can set the table only since 6.17).
 func ReadRSS(ifname string) (RSS, error) {
 	e, err := openEthtool()
 	if err != nil {
@@ -153,8 +151,8 @@ func ReadRSS(ifname string) (RSS, error) {
 	return r, nil
 }
 
-// SetRSS writes the whole indirection table; an empty one has the kernel spread
-// evenly over all queues and follow their number from then on.
+// SetRSS writes the whole indirection table. With an empty one the kernel spreads evenly over all
+// queues and follows their number from then on.
 func SetRSS(ifname string, table []uint32) error {
 	e, err := openEthtool()
 	if err != nil {

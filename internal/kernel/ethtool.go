@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Commands and layouts of the SIOCETHTOOL ioctl, from
-// include/uapi/linux/ethtool.h.
+// Commands and layouts of the SIOCETHTOOL ioctl, from include/uapi/linux/ethtool.h.
 const (
 	ethGetSettings  = 0x1
 	ethGetDriver    = 0x3
@@ -31,8 +30,8 @@ func parseDriver(b []byte) (driver, firmware, bus string) {
 	return cString(b[4 : 4+ethNameLen]), cString(b[68 : 68+ethNameLen]), cString(b[100 : 100+ethNameLen])
 }
 
-// parseSettings reads struct ethtool_cmd: the speed in Mbit/s, negative when
-// the driver does not know it, and the duplex, empty likewise.
+// parseSettings reads struct ethtool_cmd: the speed in Mbit/s, negative if the driver does not
+// know it, and the duplex, then empty.
 func parseSettings(b []byte) (mbps int, duplex string) {
 	speed := uint32(u16(b, 12)) | uint32(u16(b, 28))<<16
 	mbps = int(speed)
@@ -48,8 +47,8 @@ func parseSettings(b []byte) (mbps int, duplex string) {
 	return mbps, duplex
 }
 
-// parseFeatureNames reads the strings of struct ethtool_gstrings: the name of
-// feature i at index i, empty for a bit that this kernel does not use.
+// parseFeatureNames reads the strings of struct ethtool_gstrings: the name of feature i at index
+// i, empty for a bit that this kernel does not use.
 func parseFeatureNames(b []byte) []string {
 	n := min(int(u32(b, 8)), ethMaxFeatures, max(0, len(b)-12)/ethNameLen)
 	names := make([]string, n)
@@ -59,7 +58,7 @@ func parseFeatureNames(b []byte) []string {
 	return names
 }
 
-// parseFeatures reads struct ethtool_gfeatures: what is active, by name.
+// parseFeatures reads struct ethtool_gfeatures: which features are active, by name.
 func parseFeatures(names []string, b []byte) map[string]bool {
 	active := make(map[string]bool, len(names))
 	for i, name := range names {
@@ -71,8 +70,8 @@ func parseFeatures(names []string, b []byte) map[string]bool {
 	return active
 }
 
-// featureRequest builds struct ethtool_sfeatures; a name that the kernel does
-// not have is an error, for it would otherwise be lost silently.
+// featureRequest builds struct ethtool_sfeatures. A name that the kernel lacks is an error, since
+// the request would silently omit it.
 func featureRequest(names []string, want map[string]bool) ([]byte, error) {
 	blocks := (len(names) + 31) / 32
 	b := make([]byte, 8+8*blocks)

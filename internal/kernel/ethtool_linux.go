@@ -12,10 +12,9 @@ import (
 	"linerate/internal/model"
 )
 
-// ethtool is a socket to put the SIOCETHTOOL ioctl through. It acts in the
-// network namespace of the thread that opened it. The ioctl is made here and
-// not by a library because the ones at hand hide the buffer's address from
-// the garbage collector and print to stdout, which is the agent's wire.
+// ethtool is a socket for the SIOCETHTOOL ioctl, in the network namespace of the thread that
+// opened it. No library makes this ioctl, because the available ones hide the buffer's address
+// from the garbage collector and print to stdout, which carries the agent's protocol.
 type ethtool struct{ fd int }
 
 func openEthtool() (ethtool, error) {
@@ -38,8 +37,7 @@ type ifreqData struct {
 	_    [24 - unsafe.Sizeof(uintptr(0))]byte
 }
 
-// call hands b, which starts with the command, to the driver and lets it
-// write its answer into b.
+// call passes b, which starts with the command, to the driver, which writes its answer into b.
 func (e ethtool) call(ifname string, cmd uint32, b []byte) error {
 	if len(ifname) >= unix.IFNAMSIZ {
 		return fmt.Errorf("interface name %q is longer than %d characters", ifname, unix.IFNAMSIZ-1)
@@ -101,10 +99,9 @@ func ReadFeatures(ifname string) (map[string]bool, error) {
 	return f, nil
 }
 
-// SetFeatures switches offload features on or off, by the kernel's names. The
-// kernel may accept a request and leave a feature as it was (a fixed one, or
-// one that another needs): read back. A name that the kernel does not know is
-// an error and nothing is changed.
+// SetFeatures switches offload features on or off, by the kernel's names. The kernel may accept a
+// request and leave a feature as it was (a fixed one, or one that another needs), so read back.
+// An unknown name is an error, and nothing is changed.
 func SetFeatures(ifname string, want map[string]bool) error {
 	e, err := openEthtool()
 	if err != nil {
@@ -125,7 +122,7 @@ func SetFeatures(ifname string, want map[string]bool) error {
 	return nil
 }
 
-// Port asks the driver of an interface about it.
+// Port reads what the driver of an interface reports.
 func (Live) Port(ifname string) Port {
 	e, err := openEthtool()
 	if err != nil {
@@ -170,7 +167,7 @@ func (e ethtool) settings(ifname string) (model.Fact[int], model.Fact[string]) {
 	return speed, model.Known(duplex)
 }
 
-// lost tells by the error why there is no value.
+// lost tells why there is no value, by the error.
 func lost[T any](err error) model.Fact[T] {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

@@ -30,9 +30,8 @@ func (r Root) Path(abs string) string {
 	return filepath.Join(base, filepath.FromSlash(path.Clean("/"+abs)))
 }
 
-// ReadFile returns a whole file. A file above MaxFile is an error, not a
-// truncated answer. Errors keep fs.ErrNotExist and fs.ErrPermission for
-// errors.Is and name the path.
+// ReadFile returns a whole file. A file above MaxFile is an error, not a truncated answer. Errors
+// keep fs.ErrNotExist and fs.ErrPermission for errors.Is and name the path.
 func (r Root) ReadFile(abs string) ([]byte, error) {
 	f, err := os.Open(r.Path(abs))
 	if err != nil {
@@ -86,10 +85,9 @@ func (r Root) ReadDir(abs string) ([]string, error) {
 // Readlink returns what a symbolic link holds, unresolved.
 func (r Root) Readlink(abs string) (string, error) { return os.Readlink(r.Path(abs)) }
 
-// ReplaceFile puts b in the place of a file that is there, in one step: whoever
-// reads it sees all of the old one or all of the new one, whatever happens
-// meanwhile. Mode and, as far as the process may, owner are kept; a symbolic
-// link stays and what it leads to is replaced.
+// ReplaceFile puts b in the place of a file that is there, in one step: whoever reads it sees all
+// of the old one or all of the new one, whatever happens meanwhile. Mode and, as far as the
+// process may, owner are kept; a symbolic link stays and what it leads to is replaced.
 func (r Root) ReplaceFile(abs string, b []byte) (err error) {
 	file, err := filepath.EvalSymlinks(r.Path(abs))
 	if err != nil {

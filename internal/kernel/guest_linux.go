@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SocketPair is a cable: what goes in at one end comes out at the other.
+// SocketPair is a cable between two processes: what one end writes the other end reads.
 func SocketPair() (near, far *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -20,12 +20,12 @@ func SocketPair() (near, far *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "cable"), os.NewFile(uintptr(fds[1]), "cable"), nil
 }
 
-// tapQueue is how many packets wait for a machine that is slow to take them;
-// what a link may hold is bounded elsewhere.
+// tapQueue is how many packets wait for a guest that is slow to take them; the emulated link
+// bounds its own queue.
 const tapQueue = 20000
 
-// AddTap makes an interface whose cable an emulated machine holds; it stays
-// while none does.
+// AddTap creates a tap interface for an emulated machine; it persists when no process has it
+// open.
 func AddTap(name string, mtu int) error {
 	tap := &netlink.Tuntap{
 		LinkAttrs: netlink.LinkAttrs{Name: name},
@@ -48,7 +48,7 @@ func AddTap(name string, mtu int) error {
 	return nil
 }
 
-// RenameInterface gives an interface that is down another name.
+// RenameInterface renames an interface that is down.
 func RenameInterface(from, to string) error {
 	link, err := netlink.LinkByName(from)
 	if err == nil {
@@ -60,11 +60,9 @@ func RenameInterface(from, to string) error {
 	return nil
 }
 
-// Confine shuts the calling thread, which stays locked, in before it becomes an
-// emulated machine: mounts of its own, in which nothing can be written but what
-// is below dir, a file system in memory of its own at memory, a directory, and
-// no capability but to open a tap and to read files. What it starts is shut in
-// with it.
+// Confine restricts the calling thread, which stays locked, before it becomes an emulated
+// machine: a mount namespace in which only dir is writable, a tmpfs at the directory memory, and
+// no capability but those to open a tap and to read files. Its children inherit the restrictions.
 func Confine(dir, memory string) error {
 	if err := lockTree(dir, memory); err != nil {
 		return err
@@ -96,8 +94,8 @@ func lockTree(dir, memory string) error {
 	return nil
 }
 
-// keepCapabilities takes all but those named from what the calling thread can
-// have after Replace.
+// keepCapabilities drops all but the named capabilities from the bounding set of the calling
+// thread, and so from all that it may execute.
 func keepCapabilities(keep ...uintptr) error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if slices.Contains(keep, c) {

@@ -12,9 +12,9 @@ import (
 	"linerate/internal/model"
 )
 
-// LeavingTo asks the kernel how it sends from one of its addresses to another
-// host's, policy routing included (rtnetlink(7), RTM_GETROUTE), and the
-// neighbour table who answers for the next hop. It sends nothing.
+// LeavingTo asks the kernel for its route from one of its addresses to another host, policy
+// routing included (rtnetlink(7), RTM_GETROUTE), and the neighbour table for the hardware address
+// of the next hop. It sends no packet.
 func LeavingTo(from, to netip.Addr) (model.Leaving, error) {
 	routes, err := netlink.RouteGetWithOptions(to.AsSlice(), &netlink.RouteGetOptions{SrcAddr: from.AsSlice()})
 	if err != nil {
@@ -37,8 +37,8 @@ func LeavingTo(from, to netip.Addr) (model.Leaving, error) {
 	return out, err
 }
 
-// neighbour is the hardware address that the table of one interface has for an
-// address; empty where it has none that was confirmed.
+// neighbour is the hardware address of an IP address in the neighbour table of one interface;
+// empty if there is no confirmed entry.
 func neighbour(index int, addr netip.Addr) (string, error) {
 	family := netlink.FAMILY_V4
 	if addr.Is6() {

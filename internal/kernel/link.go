@@ -18,14 +18,14 @@ type Veth struct {
 	PeerMAC net.HardwareAddr
 }
 
-// Interface is how an interface of the caller's network namespace is to be.
+// Interface is the wanted state of an interface of the caller's network namespace.
 type Interface struct {
 	Name string
 	MTU  int          // 0: leave
 	Addr netip.Prefix // zero: none
 	Up   bool
-	// Neighbours are permanent address resolutions, so that no ARP is
-	// needed on a link that may be losing packets.
+	// Neighbours are permanent neighbour entries, so that a link that may lose packets needs no
+	// ARP.
 	Neighbours map[netip.Addr]net.HardwareAddr
 }
 
@@ -47,7 +47,10 @@ type Netem struct {
 	Limit uint32  // packets that may be under way
 }
 
-// LinkState is what can be set on an interface, and what would change with it.
+// NetemParent is the class of SetNetem's discipline that can have a TokenBucket below it.
+const NetemParent = 0x10001
+
+// LinkState is what can be set on an interface, and what a change of it affects.
 type LinkState struct {
 	MTU            int // bytes
 	MinMTU, MaxMTU int // that the driver takes, bytes; 0: not told
@@ -66,15 +69,14 @@ type LinkAbove struct {
 type Qdisc struct {
 	// Kind is its name, empty while the interface is down.
 	Kind string
-	// Ours: SetQdisc put it there. Default: the kernel did, by
-	// net.core.default_qdisc and the driver. Neither: somebody configured it.
+	// Ours: SetQdisc set it. Default: the kernel did, by net.core.default_qdisc and the driver.
+	// Neither: an administrator configured it.
 	Ours, Default bool
-	// Below are disciplines on the interface that somebody configured, and
-	// that would go with the root.
+	// Below are configured disciplines below the root, which a change of the root would remove.
 	Below []string
-	// MaxRate bounds each connection of an fq, in bytes/s; NoMaxRate: not.
+	// MaxRate limits each connection of an fq, in bytes/s; NoMaxRate: unlimited.
 	MaxRate uint32
 }
 
-// NoMaxRate is the MaxRate of an fq without a bound.
+// NoMaxRate is the MaxRate of an unlimited fq.
 const NoMaxRate = 1<<32 - 1

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AddVeth makes the pair, both ends down.
+// AddVeth creates the pair, both ends down.
 func AddVeth(v Veth) error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU, attrs.HardwareAddr = v.Name, v.MTU, v.MAC
@@ -24,8 +24,8 @@ func AddVeth(v Veth) error {
 	return nil
 }
 
-// DeleteInterface removes an interface of the caller's network namespace, and
-// its peer with it. One that does not exist is no error.
+// DeleteInterface removes an interface of the caller's network namespace and, of a veth, its
+// peer. One that does not exist is no error.
 func DeleteInterface(name string) error {
 	link, err := netlink.LinkByName(name)
 	var missing netlink.LinkNotFoundError
@@ -76,8 +76,7 @@ func setNeighbours(link netlink.Link, want Interface) error {
 	return nil
 }
 
-// AddRoute sends what is for to through via; a to that is not valid is the
-// default route.
+// AddRoute adds a route to a network through a gateway; an invalid to is the default route.
 func AddRoute(to netip.Prefix, via netip.Addr) error {
 	r := &netlink.Route{Gw: via.AsSlice()}
 	if to.IsValid() {
@@ -89,21 +88,7 @@ func AddRoute(to netip.Prefix, via netip.Addr) error {
 	return nil
 }
 
-// InterfaceNames lists the interfaces of the caller's network namespace.
-func InterfaceNames() ([]string, error) {
-	links, err := netlink.LinkList()
-	if err != nil {
-		return nil, fmt.Errorf("list interfaces: %w", err)
-	}
-	var names []string
-	for _, l := range links {
-		names = append(names, l.Attrs().Name)
-	}
-	return names, nil
-}
-
-// SetTokenBucket puts a tbf on an interface. The error is fs.ErrNotExist-like
-// (ENOENT) where the kernel has none.
+// SetTokenBucket sets a tbf on an interface. The error is ENOENT if the kernel has no tbf.
 func SetTokenBucket(t TokenBucket) error {
 	link, err := netlink.LinkByName(t.Dev)
 	if err != nil {
@@ -125,13 +110,12 @@ func tbfRequest(index int, t TokenBucket) *netlink.Tbf {
 		QdiscAttrs: attrs,
 		Rate:       rate,
 		Limit:      uint32(t.Limit),
-		// The kernel wants the burst as the time it takes at this rate.
+		// The kernel expects the burst as the time that it takes at this rate.
 		Buffer: netlink.Xmittime(rate, uint32(t.Burst)),
 	}
 }
 
-// SetNetem puts a netem on an interface. The error is ENOENT where the kernel
-// has none.
+// SetNetem sets a netem on an interface. The error is ENOENT if the kernel has no netem.
 func SetNetem(n Netem) error {
 	link, err := netlink.LinkByName(n.Dev)
 	if err != nil {
@@ -150,11 +134,7 @@ func netemRequest(index int, n Netem) *netlink.Netem {
 	)
 }
 
-// NetemParent is the class of SetNetem's discipline under which a TokenBucket
-// may hang.
-const NetemParent = 0x10001
-
-// AddBridge joins interfaces into a bridge and brings it up.
+// AddBridge creates a bridge of interfaces and brings it up.
 func AddBridge(name string, mtu int, ports ...string) error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU = name, mtu

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadLink tells what can be set on an interface of the calling thread's
-// network namespace. IPv6: it has an address of that family.
+// ReadLink returns what can be set on an interface of the calling thread's network namespace.
+// IPv6: it has an address of that family.
 func ReadLink(ifname string) (LinkState, error) {
 	link, err := netlink.LinkByName(ifname)
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadLink(ifname string) (LinkState, error) {
 		return s, fmt.Errorf("list interfaces above %s: %w", ifname, err)
 	}
 	for _, l := range all {
-		// A veth's parent index is its peer's, not what it stands on.
+		// A veth's parent index is its peer's, not that of a lower interface.
 		if at := l.Attrs(); at.ParentIndex == a.Index && l.Type() != "veth" && at.NetNsID < 0 {
 			s.Above = append(s.Above, LinkAbove{at.Name, at.MTU})
 		}
@@ -39,7 +39,7 @@ func ReadLink(ifname string) (LinkState, error) {
 	return s, nil
 }
 
-// mtuBounds reads IFLA_MIN_MTU and IFLA_MAX_MTU (Linux 4.19), 0 where not told.
+// mtuBounds reads IFLA_MIN_MTU and IFLA_MAX_MTU (Linux 4.19), 0 if absent.
 func mtuBounds(index int) (low, high int, err error) {
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, 0)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)

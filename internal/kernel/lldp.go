@@ -10,38 +10,37 @@ import (
 	"unicode/utf8"
 )
 
-// LLDP is what a switch tells of the port that a frame came from (IEEE 802.1AB).
+// LLDP is what a switch announces about the port that a frame came from (IEEE 802.1AB).
 type LLDP struct {
 	Chassis string `json:"chassis"` // MAC, name or number, as the switch has it
 	Port    string `json:"port"`
-	// Seconds is for how long it holds; 0: the switch takes it back.
+	// Seconds is how long the announcement is valid; 0: the switch withdraws it.
 	Seconds     int    `json:"seconds"`
 	PortAbout   string `json:"port_about,omitempty"` // description
 	System      string `json:"system,omitempty"`
 	SystemAbout string `json:"system_about,omitempty"`
-	// MaxFrame is the largest Ethernet frame, header and checksum included; 0:
-	// not told.
+	// MaxFrame is the largest Ethernet frame, header and checksum included; 0: not announced.
 	MaxFrame int `json:"max_frame,omitempty"`
 	VLAN     int `json:"vlan,omitempty"` // untagged; 0: not told
-	// Aggregated is whether the port is part of a group, and Group its number;
-	// nil: not told.
+	// Aggregated is whether the port is part of a group, and Group its number; nil: not
+	// announced.
 	Aggregated *bool `json:"aggregated,omitempty"`
 	Group      int   `json:"group,omitempty"`
 }
 
-// Heard is an LLDP frame and the interface that it came in by.
+// Heard is an LLDP frame and the interface that received it.
 type Heard struct {
 	Interface string `json:"interface"`
 	LLDP      LLDP   `json:"lldp"`
 }
 
-// maxLLDPText bounds a text; longer ones are cut.
+// maxLLDPText bounds a text, in bytes; longer ones are cut.
 const maxLLDPText = 255
 
-// ParseLLDP reads the payload of an LLDP frame, without its Ethernet header:
-// IEEE 802.1AB clause 8 (chassis 1, port 2, time to live 3, then options up to
-// the end 0), annexes of 802.1Q (00-80-C2) and 802.3 (00-12-0F). Elements that
-// are not known are passed over; one that runs out of the frame is an error.
+// ParseLLDP reads the payload of an LLDP frame, without its Ethernet header: IEEE 802.1AB clause
+// 8 (chassis 1, port 2, time to live 3, then options up to the end 0), annexes of 802.1Q
+// (00-80-C2) and 802.3 (00-12-0F). Unknown elements are skipped; one that exceeds the frame is an
+// error.
 func ParseLLDP(b []byte) (LLDP, error) {
 	var l LLDP
 	for n := 0; len(b) >= 2; n++ {
@@ -76,7 +75,7 @@ func ParseLLDP(b []byte) (LLDP, error) {
 			l.organization(v)
 		}
 	}
-	// Some switches leave the end out.
+	// Some switches omit the end element.
 	return l, l.complete(3)
 }
 
@@ -87,8 +86,8 @@ func (l *LLDP) complete(elements int) error {
 	return nil
 }
 
-// lldpID reads an identifier by its subtype: that for a MAC and that for a
-// network address differ between chassis and port.
+// lldpID reads an identifier by its subtype. The subtypes for a MAC and a network address differ
+// between chassis and port.
 func lldpID(v []byte, mac, network byte) string {
 	if len(v) < 2 {
 		return ""
@@ -105,7 +104,7 @@ func lldpID(v []byte, mac, network byte) string {
 	return lldpText(v)
 }
 
-// lldpText keeps what can be shown; other bytes are written as hexadecimal.
+// lldpText keeps printable text; other bytes become hexadecimal.
 func lldpText(v []byte) string {
 	s := strings.TrimRight(string(v), "\x00")
 	if len(s) > maxLLDPText {
@@ -117,7 +116,7 @@ func lldpText(v []byte) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// organization reads what 802.1Q and 802.3 add.
+// organization reads the elements of 802.1Q and 802.3.
 func (l *LLDP) organization(v []byte) {
 	if len(v) < 4 {
 		return

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HearLLDP listens on every interface but lo for so long, and returns the last
-// frame of each switch port per interface. It sends nothing. It needs
-// CAP_NET_RAW; without, the error is fs.ErrPermission.
+// HearLLDP listens on every interface but lo for this time, and returns the last frame of each
+// switch port per interface. It sends nothing. It needs CAP_NET_RAW; without, the error is
+// fs.ErrPermission.
 func HearLLDP(ctx context.Context, wait time.Duration) ([]Heard, error) {
 	links, err := net.Interfaces()
 	if err != nil {
@@ -37,9 +37,8 @@ func HearLLDP(ctx context.Context, wait time.Duration) ([]Heard, error) {
 	return collectLLDP(ctx, fd, names, time.Now().Add(wait))
 }
 
-// joinLLDP lets the card take the group addresses that LLDP is sent to (IEEE
-// 802.1AB clause 7.1: nearest bridge, nearest non-TPMR bridge, nearest customer
-// bridge).
+// joinLLDP subscribes the card to the group addresses of LLDP (IEEE 802.1AB clause 7.1: nearest
+// bridge, nearest non-TPMR bridge, nearest customer bridge).
 func joinLLDP(fd, index int) error {
 	for _, last := range []byte{0x0e, 0x03, 0x00} {
 		m := unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_MULTICAST, Alen: 6, Address: [8]byte{0x01, 0x80, 0xc2, 0, 0, last}}
@@ -52,8 +51,7 @@ func joinLLDP(fd, index int) error {
 
 func htons(v uint16) uint16 { return v<<8 | v>>8 }
 
-// collectLLDP reads until the time is over. Frames that cannot be read are
-// nobody's.
+// collectLLDP reads until the time is over. Malformed frames are ignored.
 func collectLLDP(ctx context.Context, fd int, names map[int]string, until time.Time) ([]Heard, error) {
 	type key struct{ ifname, chassis, port string }
 	var order []key

@@ -2,5 +2,5 @@ package kernel
 
 import "errors"
 
-// ErrLocked: another process, or another part of this one, has the lock.
+// ErrLocked: another process, or another part of this one, holds the lock.
 var ErrLocked = errors.New("locked by somebody else")

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// LockFile takes a lock or fails with ErrLocked. The kernel lets go of it when
-// the process ends, however it ends.
+// LockFile locks a file or fails with ErrLocked. The kernel releases the lock when the process
+// ends.
 func LockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -24,8 +24,8 @@ func LockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// UnlockFile lets go of the lock at once: closing alone does so only once a
-// child that another goroutine forks at this moment has let go of its copy.
+// UnlockFile releases the lock at once. Closing the file would release it only after a child that
+// another goroutine forks at this moment has closed its copy.
 func UnlockFile(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// LockFile takes a lock or fails with ErrLocked: a file that is shared for
-// reading only is its holder's alone to write until the process ends, however it ends.
+// LockFile locks a file or fails with ErrLocked: only the holder of a file that is shared for
+// reading can write to it, until the process ends.
 func LockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -25,5 +25,5 @@ func LockFile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// UnlockFile lets go of the lock.
+// UnlockFile releases the lock.
 func UnlockFile(f *os.File) error { return f.Close() }

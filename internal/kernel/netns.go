@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Cmd is a process that Exec prepared, for those who may not import os/exec.
+// Cmd is a process that Exec prepared, for packages that may not import os/exec.
 type Cmd = exec.Cmd
 
 // Namespaces names the kernel namespaces that a new process gets of its own.
@@ -23,10 +23,9 @@ type Namespaces struct {
 	PID   bool // the process is the first; all it leaves behind ends with it
 }
 
-// ProcessStart returns when pid started, in clock ticks since boot (field 22
-// of /proc/PID/stat, proc(5)). Together with the boot id it tells a process
-// from a later one with the same number. The error is fs.ErrNotExist when
-// there is no such process, or only its exit status is left of it.
+// ProcessStart returns when pid started, in clock ticks since boot (field 22 of /proc/PID/stat,
+// proc(5)). With the boot id it distinguishes a process from a later one with the same number.
+// The error is fs.ErrNotExist if there is no such process, or only a zombie.
 func ProcessStart(proc string, pid int) (uint64, error) {
 	b, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -39,8 +38,8 @@ func ProcessStart(proc string, pid int) (uint64, error) {
 	return start, nil
 }
 
-// parseStart takes field 22. The name in parentheses may itself hold spaces
-// and parentheses, so fields are counted from the last one.
+// parseStart takes field 22. The name in parentheses may itself hold spaces and parentheses, so
+// fields are counted from the last one.
 func parseStart(stat []byte) (uint64, error) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -71,8 +70,7 @@ func ProcessEnv(proc string, pid int) ([]string, error) {
 	return env, nil
 }
 
-// NetNamespace returns the identity of pid's network namespace, such as
-// "net:[4026531840]".
+// NetNamespace returns the identity of pid's network namespace, such as "net:[4026531840]".
 func NetNamespace(proc string, pid int) (string, error) {
 	ns, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "ns", "net"))
 	if err != nil {

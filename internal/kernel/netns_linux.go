@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InNewNamespaces makes cmd start in namespaces of its own (none of them is
-// fine too) and in a process group of its own, where the terminal's Ctrl-C does
-// not reach it: whoever started it still needs it to put things back.
+// InNewNamespaces makes cmd start in these new namespaces, possibly none, and in a process group
+// of its own, so that the terminal's Ctrl-C does not reach it: its parent still needs it for the
+// cleanup.
 func InNewNamespaces(cmd *exec.Cmd, ns Namespaces) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -48,7 +48,7 @@ func (ns Namespaces) flags() uintptr {
 	return f
 }
 
-// SetHostname names the host of the calling process's UTS namespace.
+// SetHostname sets the host name of the calling process's UTS namespace.
 func SetHostname(name string) error {
 	if err := unix.Sethostname([]byte(name)); err != nil {
 		return fmt.Errorf("set host name %s: %w", name, err)
@@ -56,11 +56,10 @@ func SetHostname(name string) error {
 	return nil
 }
 
-// MountOwnSys gives the calling process's mount namespace a /sys that shows
-// the interfaces of its own network namespace, with the cgroup trees back in
-// their place. It must run in a mount namespace of its own: mounts are first
-// cut off from the parent's. A kernel that refuses (a container that masks
-// parts of /sys) gives an error.
+// MountOwnSys gives the calling process's mount namespace a /sys that shows the interfaces of its
+// own network namespace, with the cgroup trees in their usual places. It needs a mount namespace
+// of its own, whose mounts it first makes private. A kernel that refuses (in a container that
+// masks parts of /sys) gives an error.
 func MountOwnSys() error {
 	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -72,7 +71,7 @@ func MountOwnSys() error {
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
 	err := unix.Mount("sysfs", "/sys", "sysfs", flags, "")
 	if errors.Is(err, unix.EPERM) {
-		// Where the parent's /sys is read-only only a read-only one is allowed.
+		// If the parent's /sys is read-only, the kernel permits only a read-only one.
 		err = unix.Mount("sysfs", "/sys", "sysfs", flags|unix.MS_RDONLY, "")
 	}
 	if err != nil {
@@ -87,8 +86,8 @@ func MountOwnSys() error {
 	return nil
 }
 
-// detachedTree holds a copy of the mounts at path, or is -1 where there are
-// none or the kernel (before 5.2) cannot.
+// detachedTree holds a copy of the mounts at path; -1 if there are none or the kernel (before
+// 5.2) cannot copy them.
 func detachedTree(path string) int {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
@@ -97,10 +96,9 @@ func detachedTree(path string) int {
 	return fd
 }
 
-// JoinNamespaces moves the calling thread, which stays locked, into the mount,
-// UTS and network namespaces of process pid, provided it is still the one that
-// started at start. The working directory is kept where it exists there. Only
-// Replace makes sense afterwards.
+// JoinNamespaces moves the calling thread, which stays locked, into the mount, UTS and network
+// namespaces of process pid, provided that process started at start. The working directory is
+// kept if it exists there. The caller can only call Replace afterwards.
 func JoinNamespaces(pid int, start uint64) error {
 	runtime.LockOSThread()
 	wd, wdErr := os.Getwd()
@@ -113,8 +111,7 @@ func JoinNamespaces(pid int, start uint64) error {
 	if err != nil {
 		return err
 	}
-	// The mount namespace cannot be changed while threads share their root
-	// and working directory.
+	// The mount namespace cannot change while threads share their root and working directory.
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("unshare working directory: %w", err)
 	}
@@ -131,10 +128,9 @@ func JoinNamespaces(pid int, start uint64) error {
 	return nil
 }
 
-// JoinNetwork moves the calling thread, which stays locked, into the network
-// namespace of process pid, provided it is still the one that started at
-// start. Files, and with them /proc, stay those of the caller. Only Replace
-// makes sense afterwards.
+// JoinNetwork moves the calling thread, which stays locked, into the network namespace of process
+// pid, provided that process started at start. Files, and with them /proc, stay those of the
+// caller. The caller can only call Replace afterwards.
 func JoinNetwork(pid int, start uint64) error {
 	runtime.LockOSThread()
 	fd, err := unix.Open(fmt.Sprintf("/proc/%d/ns/net", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -174,8 +170,8 @@ func openNamespaces(pid int, start uint64) ([]int, error) {
 	return fds, nil
 }
 
-// Replace turns the calling process into argv with environment env. It
-// returns only on error. argv[0] is looked up in PATH.
+// Replace executes argv with environment env in place of the calling process. It returns only on
+// error. argv[0] is looked up in PATH.
 func Replace(argv, env []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -187,8 +183,7 @@ func Replace(argv, env []string) error {
 	return nil
 }
 
-// EndGroup ends a process group that the caller started, with SIGKILL. No such
-// group is no error.
+// EndGroup kills a process group that the caller started. A missing group is no error.
 func EndGroup(pgid int) error {
 	if err := unix.Kill(-pgid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("end process group %d: %w", pgid, err)
@@ -196,8 +191,7 @@ func EndGroup(pgid int) error {
 	return nil
 }
 
-// KillProcess ends pid with SIGKILL if it is still the one that started at
-// start. No such process is no error.
+// KillProcess kills pid if that process started at start. A missing process is no error.
 func KillProcess(pid int, start uint64) error {
 	got, err := ProcessStart("/proc", pid)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {

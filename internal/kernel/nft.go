@@ -185,9 +185,8 @@ func CountNFTRules(chains []model.FirewallChain, rules []NFTRule) {
 	}
 }
 
-// iptInfoLen is the size of struct ipt_getinfo
-// (include/uapi/linux/netfilter_ipv4/ip_tables.h): a name of 32 bytes, the hooks
-// in use, twice five offsets, the number of entries and their size.
+// iptInfoLen is the size of struct ipt_getinfo (include/uapi/linux/netfilter_ipv4/ip_tables.h): a
+// name of 32 bytes, the hooks in use, twice five offsets, the number of entries and their size.
 const iptInfoLen = 32 + 4 + 2*5*4 + 4 + 4
 
 // ParseIPTInfo reads the rules of a table from struct ipt_getinfo: each hook has

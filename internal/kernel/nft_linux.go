@@ -14,15 +14,13 @@ import (
 	"linerate/internal/model"
 )
 
-// maxNFTRules bounds what is read of a packet filter, which takes some 15 µs a
-// rule; how many more there are does not matter any more.
+// maxNFTRules bounds how many rules are read, at some 15 µs each; more make no difference to any
+// finding.
 const maxNFTRules = 10_000
 
-// Firewall lists what the packet filter has in the way of packets, of nf_tables
-// and of the older iptables, in the calling thread's network namespace. Both tell
-// only who may change them (CAP_NET_ADMIN). A filter that is not loaded is not
-// asked, since the question would load it: without either the answer is
-// fs.ErrNotExist.
+// Firewall lists the chains of the packet filter, of nf_tables and of the older iptables, in the
+// calling thread's network namespace. Both require CAP_NET_ADMIN. A filter that is not loaded is
+// not queried, since the query would load it: without either the answer is fs.ErrNotExist.
 func (l Live) Firewall(ctx context.Context) ([]model.FirewallChain, error) {
 	nft, legacy := l.hasNFT(), l.legacyTables()
 	if !nft && legacy == nil {
@@ -45,8 +43,8 @@ func (l Live) Firewall(ctx context.Context) ([]model.FirewallChain, error) {
 	return out, nil
 }
 
-// hasNFT tells whether nf_tables can be asked without loading it: the kernel has
-// no modules, or it is one that is loaded, or it is built in.
+// hasNFT tells whether nf_tables can be queried without loading it: the kernel has no modules, or
+// nf_tables is a loaded one, or it is built in.
 func (l Live) hasNFT() bool {
 	loaded, err := l.ReadFile("/proc/modules")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,8 +86,7 @@ func nftChains(ctx context.Context) ([]model.FirewallChain, error) {
 	return chains, err
 }
 
-// nftDump asks for all objects of a kind and has each one read. A kernel that has
-// no nf_tables has none of them.
+// nftDump requests all objects of a kind and parses each. A kernel without nf_tables has none.
 func nftDump(ctx context.Context, kind int, read func(b []byte) error) error {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|kind, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC})
@@ -118,8 +115,7 @@ type legacy struct {
 	err    error
 }
 
-// legacyTables asks the tables of iptables that are in use, by family. nil:
-// neither family is loaded.
+// legacyTables lists the iptables tables in use, by family. nil: neither family is loaded.
 func (l Live) legacyTables() []legacy {
 	var out []legacy
 	for _, f := range []struct {
@@ -147,8 +143,8 @@ func (l Live) legacyTables() []legacy {
 	return out
 }
 
-// iptRules asks how many rules a table has. It must be one that is in use, or the
-// kernel would load it.
+// iptRules asks how many rules a table has. The table must be in use, or the kernel would load
+// it.
 func iptRules(domain, level, query int, table string) (int, error) {
 	if len(table) >= 32 {
 		return 0, fmt.Errorf("table %q: %w", table, unix.EINVAL)

@@ -14,15 +14,13 @@ const (
 	deviceIf  = "if:"
 )
 
-// ErrNoDevice is the cause when a device that was named is not there (any
-// more).
+// ErrNoDevice is the cause when a named device does not exist (any more).
 var ErrNoDevice = errors.New("no such device")
 
-// DeviceIDs names the device behind each interface in a way that survives a
-// renamed interface: "pci:0000:3b:00.0", or "mac:…" with the permanent
-// address, or "if:NAME" for an interface that has neither. A PCI function with
-// two ports (ConnectX-3) does not tell them apart, so these go by MAC. The
-// answer is by interface name; ports are those that Source.Port gave.
+// DeviceIDs gives the device behind each interface an id that survives a renamed interface:
+// "pci:0000:3b:00.0", or "mac:…" with the permanent address, or "if:NAME" for an interface that
+// has neither. Ports that share a PCI function (ConnectX-3) go by MAC. The result is by interface
+// name; ports are those of Source.Port.
 func DeviceIDs(links []Link, ports map[string]Port) map[string]string {
 	users := map[string]int{}
 	for _, l := range links {
@@ -43,8 +41,7 @@ func DeviceIDs(links []Link, ports map[string]Port) map[string]string {
 	return ids
 }
 
-// PCIAddress is where the interface's device sits, or "" when that is not on
-// a PCI bus.
+// PCIAddress is the PCI address of the interface's device; "" if it has none.
 func PCIAddress(l Link, p Port) string {
 	if l.Bus == "pci" && IsPCIAddress(l.BusID) {
 		return l.BusID
@@ -55,8 +52,8 @@ func PCIAddress(l Link, p Port) string {
 	return ""
 }
 
-// IsPCIAddress checks for domain:bus:device.function in hexadecimal. The
-// answer becomes part of a path.
+// IsPCIAddress checks for domain:bus:device.function in hexadecimal, since the address becomes
+// part of a path.
 func IsPCIAddress(s string) bool {
 	f := strings.FieldsFunc(s, func(r rune) bool { return r == ':' || r == '.' })
 	if len(f) != 4 || len(f[0]) < 4 || len(f[1]) != 2 || len(f[2]) != 2 || len(f[3]) != 1 {
@@ -68,8 +65,8 @@ func IsPCIAddress(s string) bool {
 	return strings.Trim(strings.Join(f, ""), "0123456789abcdef") == ""
 }
 
-// FindDevice returns the name that the interface of a device id has on this
-// host now. No such device, or an id that is none, is an error.
+// FindDevice returns the current interface name of a device id on this host. A missing device or
+// a malformed id is an error.
 func FindDevice(ctx context.Context, src Source, device string) (string, error) {
 	links, err := src.Links(ctx)
 	if err != nil {
@@ -84,7 +81,7 @@ func FindDevice(ctx context.Context, src Source, device string) (string, error) 
 			return name, nil
 		}
 	}
-	// The device may go by a better id since (a second port appeared).
+	// The device may have got a better id since (a second port appeared).
 	for _, l := range links {
 		if device == deviceIf+l.Name || (l.PermMAC != "" && device == deviceMAC+l.PermMAC) {
 			return l.Name, nil

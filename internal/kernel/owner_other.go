@@ -7,6 +7,5 @@ import (
 	"os"
 )
 
-// keepOwner has nothing to do: a new file inherits its owner's rights from its
-// directory here.
+// keepOwner does nothing: here a new file inherits its owner from its directory.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }

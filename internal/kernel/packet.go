@@ -15,8 +15,8 @@ const (
 	VnetGSOECN        = 0x80 // added to a TCP type: the first segment carries CWR
 )
 
-// VnetHeader says what a network card would still have to do with the frame:
-// cut it into segments of GSOSize bytes of payload, fill in checksums.
+// VnetHeader says what a network card would still have to do with the frame: split it into
+// segments of GSOSize bytes of payload, fill in checksums.
 type VnetHeader struct {
 	Flags, GSOType                            uint8
 	HeaderLen, GSOSize, CsumStart, CsumOffset uint16

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PacketPort reads and writes whole frames of one interface, super-packets
-// included, each preceded by a VnetHeader. Frames come through a ring that is
-// shared with the kernel (packet(7), TPACKET_V2), so that neither the socket
-// buffer limits of an unprivileged user nor a late reader lose any. One
-// goroutine may read while another sends.
+// PacketPort reads and writes whole frames of one interface, super-packets included, each
+// preceded by a VnetHeader. Frames come through a ring shared with the kernel (packet(7),
+// TPACKET_V2), so that neither the socket buffer limit of an unprivileged user nor a late reader
+// loses any. One goroutine may read while another sends.
 type PacketPort struct {
 	fd    int
 	ring  []byte
@@ -24,17 +23,16 @@ type PacketPort struct {
 	drops uint64
 }
 
-// A frame slot holds the largest super-packet (64 KiB) with its headers; 15
-// slots fill a block of 255 pages, the most that wastes little of a
-// power-of-two allocation.
+// A frame slot holds the largest super-packet (64 KiB) with its headers. 15 slots fill 255 pages,
+// which wastes little of a power-of-two allocation.
 const (
 	slotSize      = 17 * 4096
 	slotsPerBlock = 15
 	blockSize     = slotSize * slotsPerBlock
 )
 
-// OpenPacketPort opens interface name of the caller's network namespace, with a
-// ring of so many blocks of 1 MiB and 15 frames each. It needs CAP_NET_RAW there.
+// OpenPacketPort opens an interface of the caller's network namespace, with a ring of blocks of 1
+// MiB and 15 frames each. It needs CAP_NET_RAW there.
 func OpenPacketPort(name string, blocks int) (*PacketPort, error) {
 	ifi, err := net.InterfaceByName(name)
 	if err != nil {
@@ -89,9 +87,8 @@ func (p *PacketPort) slot() (*unix.Tpacket2Hdr, []byte) {
 	return (*unix.Tpacket2Hdr)(unsafe.Pointer(&b[0])), b
 }
 
-// Next returns the oldest unread frame with its VnetHeader, or nil, and when
-// the kernel took it in by its wall clock. The bytes are the kernel's again
-// after Release.
+// Next returns the oldest unread frame with its VnetHeader, or nil, and the wall-clock time at
+// which the kernel received it. The bytes are valid until Release.
 func (p *PacketPort) Next() (frame []byte, arrived time.Time) {
 	h, b := p.slot()
 	if atomic.LoadUint32(&h.Status)&unix.TP_STATUS_USER == 0 {
@@ -106,7 +103,7 @@ func (p *PacketPort) Next() (frame []byte, arrived time.Time) {
 	return b[start:end], arrived
 }
 
-// Release gives the frame that Next returned back to the kernel.
+// Release returns the frame of Next to the kernel.
 func (p *PacketPort) Release() {
 	h, _ := p.slot()
 	atomic.StoreUint32(&h.Status, unix.TP_STATUS_KERNEL)
@@ -125,11 +122,10 @@ func NewPacketPoller(ports ...*PacketPort) *PacketPoller {
 	return w
 }
 
-// Wait returns when there may be a frame to read, if frames is set, or timeout
-// is over. The calling goroutine keeps its processor meanwhile: handing it over
-// and back costs more than a frame does. So timeout bounds how long the
-// collector of the process may be held up, and GOMAXPROCS must leave room for
-// others.
+// Wait returns when there may be a frame to read, if frames is set, or after timeout. The calling
+// goroutine keeps its processor meanwhile, since handing it over and back costs more than a
+// frame. So timeout bounds how long the process's garbage collector may be delayed, and
+// GOMAXPROCS must leave room for other goroutines.
 func (w *PacketPoller) Wait(timeout time.Duration, frames bool) error {
 	ts := unix.NsecToTimespec(int64(max(timeout, 0)))
 	n := uintptr(0)
@@ -143,8 +139,8 @@ func (w *PacketPoller) Wait(timeout time.Duration, frames bool) error {
 	return nil
 }
 
-// Send transmits a frame that starts with its VnetHeader; it does not block.
-// ok is false when the interface would not take it now.
+// Send transmits a frame that starts with its VnetHeader; it does not block. ok is false when the
+// interface cannot take it now.
 func (p *PacketPort) Send(frame []byte) (ok bool, err error) {
 	for {
 		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(p.fd), uintptr(unsafe.Pointer(&frame[0])), uintptr(len(frame)))
@@ -160,8 +156,7 @@ func (p *PacketPort) Send(frame []byte) (ok bool, err error) {
 	}
 }
 
-// Drops is how many frames the kernel could not put into the ring since the
-// port was opened.
+// Drops is how many frames the kernel could not put into the ring since the port was opened.
 func (p *PacketPort) Drops() (uint64, error) {
 	// Reading resets the kernel's count.
 	st, err := unix.GetsockoptTpacketStats(p.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
@@ -171,7 +166,7 @@ func (p *PacketPort) Drops() (uint64, error) {
 	return atomic.AddUint64(&p.drops, uint64(st.Drops)), nil
 }
 
-// Close ends the port. No other method may be running.
+// Close closes the port. No other method may run at the same time.
 func (p *PacketPort) Close() error {
 	return errors.Join(unix.Munmap(p.ring), unix.Close(p.fd))
 }

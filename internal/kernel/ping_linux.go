@@ -16,11 +16,11 @@ const (
 	pingWait  = time.Second // for one answer
 )
 
-// PingWhole sends packets of size octets, their IP header included, that nobody
-// may fragment, whatever is known of the path (IP_PMTUDISC_PROBE, ip(7)), and
-// waits for one to be answered. It needs root.
+// PingWhole sends packets of size octets, IP header included, with fragmentation forbidden and
+// the known path MTU ignored (IP_PMTUDISC_PROBE, ip(7)), and waits for a reply to one of them. It
+// needs root.
 //
-// Errors: ErrTooLarge when none came back, or the first hop does not take it.
+// Errors: ErrTooLarge if no reply came back, or the first hop refuses the size.
 func PingWhole(ctx context.Context, to netip.Addr, size int) error {
 	fd, addr, err := pingSocket(to)
 	if err != nil {
@@ -74,8 +74,8 @@ func pingSocket(to netip.Addr) (int, unix.Sockaddr, error) {
 	return fd, &unix.SockaddrInet4{Addr: to.As4()}, nil
 }
 
-// awaitEcho tells whether an answer to one of ours came in time. A raw socket
-// of IPv4 also gets the IP header.
+// awaitEcho tells whether a reply to one of our requests came in time. A raw IPv4 socket also
+// receives the IP header.
 func awaitEcho(fd int, six bool, answer byte, id uint16, end time.Time) bool {
 	b := make([]byte, 1<<16)
 	for time.Now().Before(end) {

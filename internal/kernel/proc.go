@@ -15,8 +15,7 @@ import (
 // architecture that linerate is built for (proc(5), asm-generic/param.h).
 const Tick = 10 * time.Millisecond
 
-// ParseStat reads the per-core lines of /proc/stat. A file without one is an
-// error.
+// ParseStat reads the per-core lines of /proc/stat. A file without one is an error.
 func ParseStat(b []byte) ([]model.CPUTime, error) {
 	var cpus []model.CPUTime
 	for line := range bytes.Lines(b) {
@@ -57,8 +56,7 @@ func ticks(fields []string) ([8]time.Duration, error) {
 	return t, nil
 }
 
-// number reads a cumulative counter. One past the int64 range, or a negative
-// one, is an error.
+// number reads a cumulative counter. One past the int64 range, or a negative one, is an error.
 func number(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
@@ -109,9 +107,8 @@ func ParseSoftnet(b []byte) ([]model.Softnet, error) {
 	return out, nil
 }
 
-// ParseNetstat adds the counters of /proc/net/snmp or /proc/net/netstat to
-// into as "Tcp.RetransSegs", "TcpExt.TCPTimeouts". The files hold pairs of
-// lines, names then values.
+// ParseNetstat adds the counters of /proc/net/snmp or /proc/net/netstat to into as
+// "Tcp.RetransSegs", "TcpExt.TCPTimeouts". The files hold pairs of lines, names then values.
 func ParseNetstat(b []byte, into map[string]int64) error {
 	sc := bufio.NewScanner(bytes.NewReader(b))
 	sc.Buffer(nil, MaxFile)

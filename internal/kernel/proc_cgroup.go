@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// CPUGroup is where one process sits in the hierarchy that limits its CPU time.
+// CPUGroup is a process's place in the hierarchy that limits its CPU time.
 type CPUGroup struct {
 	V2   bool
 	Path string // within the hierarchy, "/" is its root
@@ -38,9 +38,9 @@ func ParseCPUGroup(b []byte) (CPUGroup, error) {
 	return *v2, nil
 }
 
-// ParseThrottled reads the time that a CPU quota held tasks back from a
-// cgroup's cpu.stat: throttled_time in ns (v1) or throttled_usec (v2). ok is
-// false where the file has neither, as in the root of v2.
+// ParseThrottled reads from a cgroup's cpu.stat how long a CPU quota throttled its tasks:
+// throttled_time in ns (v1) or throttled_usec (v2). ok is false if the file has neither, as in
+// the root of v2.
 func ParseThrottled(b []byte) (d time.Duration, ok bool, err error) {
 	for line := range bytes.Lines(b) {
 		k, v, _ := strings.Cut(strings.TrimSpace(string(line)), " ")

@@ -9,25 +9,23 @@ import (
 // SMBSession is one session of the kernel's SMB client.
 type SMBSession struct {
 	Addr netip.Addr // of its first connection
-	// Also are the server's other addresses that carry connections of it
+	// Also are the server's other addresses that carry connections of this session
 	// (multichannel).
 	Also []netip.Addr
 	RDMA bool // it passes no TCP
-	// Credits that the server had granted and no request held just then, over
-	// all its connections; 0: not told. A request takes one for each 64 KiB
-	// ([MS-SMB2] 3.1.5.2).
+	// Credits are those that the server had granted and no request held at that moment, over all
+	// its connections; 0: unknown. A request takes one for each 64 KiB ([MS-SMB2] 3.1.5.2).
 	Credits int64
 }
 
-// maxCredits bounds what is believed of one connection: they are 16 bits each.
+// maxCredits bounds the plausible credits of one connection: a credit count has 16 bits.
 const maxCredits = 1 << 20
 
-// ParseCIFSDebugData reads the sessions of /proc/fs/cifs/DebugData. Its text is
-// for people and has changed from release to release, so only what has stayed
-// is looked for: "ConnectionId:" or "Number of credits:" of a server, the
-// "Address:" (or "Name:") of a session, and the "IPv4:", "IPv6:" and
-// "[CONNECTED]" of its interfaces (fs/smb/client/cifs_debug.c). A text without
-// these holds no session; that is no error.
+// ParseCIFSDebugData reads the sessions of /proc/fs/cifs/DebugData. The text is meant for people
+// and changes from release to release, so the parser uses only what has stayed: "ConnectionId:"
+// or "Number of credits:" of a server, the "Address:" (or "Name:") of a session, and the "IPv4:",
+// "IPv6:" and "[CONNECTED]" of its interfaces (fs/smb/client/cifs_debug.c). A text without these
+// holds no session, which is no error.
 func ParseCIFSDebugData(b []byte) []SMBSession {
 	var out []SMBSession
 	var iface netip.Addr

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// maxFamily bounds how many processes are taken for one process's.
+// maxFamily bounds how many descendants of a process are followed.
 const maxFamily = 1024
 
-// ParseChildren reads /proc/PID/task/TID/children: process ids, separated by
-// spaces (proc(5)).
+// ParseChildren reads /proc/PID/task/TID/children: process ids, separated by spaces (proc(5)).
 func ParseChildren(b []byte) ([]int, error) {
 	var pids []int
 	for _, s := range strings.Fields(string(b)) {
@@ -25,9 +24,9 @@ func ParseChildren(b []byte) ([]int, error) {
 	return pids, nil
 }
 
-// Family is a process and its descendants, pid first. Where the kernel does
-// not list children (CONFIG_PROC_CHILDREN) it is the process alone; whoever
-// cannot be looked at any more counts as without children.
+// Family is a process and its descendants, pid first. If the kernel does not list children
+// (CONFIG_PROC_CHILDREN), it is the process itself; a process that ended meanwhile counts as
+// childless.
 func Family(src Files, pid int) []int {
 	out := []int{pid}
 	for i := 0; i < len(out) && len(out) < maxFamily; i++ {
@@ -55,10 +54,9 @@ func Family(src Files, pid int) []int {
 	return out
 }
 
-// OpenFiles are the targets of a process's descriptors, as its /proc/PID/fd
-// links show them: paths, "socket:[123]", "pipe:[4]". One that closes meanwhile
-// is left out. The error is that of opening the directory: fs.ErrPermission
-// for somebody else's process, fs.ErrNotExist for none.
+// OpenFiles are the targets of a process's descriptors, as its /proc/PID/fd links show them:
+// paths, "socket:[123]", "pipe:[4]". One that closes meanwhile is left out. The error is that of
+// opening the directory: fs.ErrPermission for another user's process, fs.ErrNotExist for none.
 func OpenFiles(src Files, pid int) ([]string, error) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	fds, err := src.ReadDir(dir)
@@ -74,8 +72,7 @@ func OpenFiles(src Files, pid int) ([]string, error) {
 	return out, nil
 }
 
-// Sockets are the inodes of the sockets that a process holds; errors are those
-// of OpenFiles.
+// Sockets are the inodes of the sockets that a process holds; errors are those of OpenFiles.
 func Sockets(src Files, pid int) ([]uint32, error) {
 	files, err := OpenFiles(src, pid)
 	if err != nil {

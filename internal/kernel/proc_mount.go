@@ -11,9 +11,9 @@ import (
 	"linerate/internal/model"
 )
 
-// ParseMountinfo reads /proc/self/mountinfo (proc_pid_mountinfo(5)) in its
-// order: of two mounts on one point the later one is on top. Options are
-// those of the mount and of the file system, "" for one without a value.
+// ParseMountinfo reads /proc/self/mountinfo (proc_pid_mountinfo(5)) in its order: of two mounts
+// on one point the later one is on top. Options are those of the mount and of the file system, ""
+// for one without a value.
 func ParseMountinfo(b []byte) ([]model.Mount, error) {
 	var out []model.Mount
 	for line := range bytes.Lines(b) {
@@ -59,10 +59,9 @@ func Unescape(s string) string {
 	return out.String()
 }
 
-// ParseMountstats reads the statistics of the NFS mount at point from
-// /proc/self/mountstats (net/sunrpc/stats.c, fs/nfs/super.c, xprtsock.c).
-// Transports of one mount (nconnect) are summed. A mount that is not there,
-// or is not NFS, is an error.
+// ParseMountstats reads the statistics of the NFS mount at point from /proc/self/mountstats
+// (net/sunrpc/stats.c, fs/nfs/super.c, xprtsock.c). Transports of one mount (nconnect) are
+// summed. A missing mount, or one that is not NFS, is an error.
 func ParseMountstats(b []byte, point string) (*model.NFSCount, error) {
 	var count *model.NFSCount
 	inside := false
@@ -123,10 +122,9 @@ func mountstatsLine(c *model.NFSCount, f []string) error {
 	return nil
 }
 
-// mountstatsXprt reads one transport. tcp: port, binds, connects, connect
-// time, idle time, sends, receives, bad xids, requests in use, backlog use,
-// slots, sending use, pending use; udp has no connects nor times. rdma counts
-// other things and is left alone.
+// mountstatsXprt reads one transport. tcp: port, binds, connects, connect time, idle time, sends,
+// receives, bad xids, requests in use, backlog use, slots, sending use, pending use; udp has no
+// connects nor times. rdma has other counters and is skipped.
 func mountstatsXprt(c *model.NFSCount, f []string) error {
 	skip := map[string]int{"tcp": 5, "udp": 2, "local": 4}
 	at, ok := skip[f0(f)]

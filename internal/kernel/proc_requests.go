@@ -15,9 +15,9 @@ import (
 // (Documentation/admin-guide/iostats.rst).
 const sectorBytes = 512
 
-// ParseDiskstats reads the requests of one block device from /proc/diskstats
-// (block/genhd.c). A request's time is from its allocation to its end, so that
-// time spent in the queue of the block layer is in it.
+// ParseDiskstats reads the requests of one block device from /proc/diskstats (block/genhd.c). A
+// request's time runs from its allocation to its end, so it includes the time in the queue of the
+// block layer.
 func ParseDiskstats(b []byte, device string) (*model.RequestCount, error) {
 	d, err := findDisk(b, device, func(f []string) bool { return f[2] == device })
 	if err != nil {
@@ -31,14 +31,14 @@ func ParseDiskOf(b []byte, number string) (*model.DiskCount, error) {
 	return findDisk(b, number, func(f []string) bool { return f[0]+":"+f[1] == number })
 }
 
-// findDisk reads the first line that is the one.
+// findDisk reads the first line that matches.
 func findDisk(b []byte, what string, is func(fields []string) bool) (*model.DiskCount, error) {
 	for line := range bytes.Lines(b) {
 		f := strings.Fields(string(line))
 		if len(f) < 13 || !is(f) {
 			continue
 		}
-		// Reads, merged, sectors, ms; the same of writes; under way; ms in use.
+		// Reads, merged, sectors, ms; the same of writes; in flight; ms in use.
 		n, err := numbers(f[3:], 10)
 		if err != nil {
 			return nil, fmt.Errorf("parse diskstats of %s: %w", what, err)
@@ -63,10 +63,9 @@ const (
 )
 
 // ParseCIFSStats reads the requests to one share from /proc/fs/cifs/Stats
-// (fs/smb/client/cifs_debug.c). Bytes and counts are the share's; times are those
-// of the connection to its server, which a kernel without CONFIG_CIFS_STATS2 does
-// not count: that is an error, since without them nothing can be said. share is
-// //server/name, in any case and with any slashes.
+// (fs/smb/client/cifs_debug.c). Bytes and counts are the share's; times are those of the
+// connection to its server. A kernel without CONFIG_CIFS_STATS2 counts no times, which is an
+// error. share is //server/name, in any case and with any slashes.
 func ParseCIFSStats(b []byte, share string) (*model.RequestCount, error) {
 	p := cifsParser{want: cifsShare(share)}
 	for line := range bytes.Lines(b) {
@@ -85,8 +84,7 @@ func ParseCIFSStats(b []byte, share string) (*model.RequestCount, error) {
 
 func cifsShare(s string) string { return strings.ToLower(strings.ReplaceAll(s, `\`, "/")) }
 
-// cifsParser goes through the file: for each server a table of commands, then
-// its shares.
+// cifsParser walks the file: for each server a table of commands, then its shares.
 type cifsParser struct {
 	want        string
 	tick        time.Duration
@@ -149,8 +147,8 @@ func (p *cifsParser) command(f []string) error {
 	return nil
 }
 
-// share reads one line of the share. Its requests' time is the server's, in the
-// share's part of them.
+// share reads one line of the share. Its requests get the server's time in proportion to their
+// number.
 func (p *cifsParser) share(f []string) error {
 	word := f0(f)
 	switch {
@@ -175,7 +173,7 @@ func (p *cifsParser) share(f []string) error {
 	return nil
 }
 
-// part of a total time for n of all requests.
+// part is the time of n of all requests, in proportion.
 func part(total time.Duration, n, all int64) time.Duration {
 	if n <= 0 || all <= 0 || n >= all {
 		return total

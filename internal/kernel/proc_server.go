@@ -25,10 +25,10 @@ func ParseBlocked(b []byte) (int64, error) {
 	return 0, fmt.Errorf("parse /proc/stat: no line procs_blocked")
 }
 
-// ParseNFSD reads the number of threads from /proc/net/rpc/nfsd (line th,
-// fs/nfsd/stats.c) and from /proc/fs/nfsd/pool_stats, summed over its pools,
-// how often requests arrived and how often a thread stood idle for them
-// (net/sunrpc/svc_xprt.c; Documentation/filesystems/nfs/knfsd-stats.rst).
+// ParseNFSD reads the number of threads from /proc/net/rpc/nfsd (line th, fs/nfsd/stats.c) and,
+// summed over the pools of /proc/fs/nfsd/pool_stats, how often requests arrived and how often an
+// idle thread was there for them (net/sunrpc/svc_xprt.c;
+// Documentation/filesystems/nfs/knfsd-stats.rst).
 func ParseNFSD(stats, pools []byte) (*model.NFSDCount, error) {
 	out := &model.NFSDCount{Threads: -1}
 	for line := range bytes.Lines(stats) {

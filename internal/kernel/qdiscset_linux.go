@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The handles that tell our disciplines from others'. There are two because
-// the kernel does not change the kind of a discipline under its handle.
+// The handles that mark disciplines set by linerate. There are two because the kernel does not
+// change the kind of a discipline under its handle.
 func ourHandles() [2]uint32 {
 	return [2]uint32{netlink.MakeHandle(0x11fe, 0), netlink.MakeHandle(0x11ff, 0)}
 }
 
-// ReadQdisc reads what an interface's packets wait in.
+// ReadQdisc reads the queueing discipline of an interface.
 func ReadQdisc(ifname string) (Qdisc, error) {
 	_, q, _, err := rootQdisc(ifname)
 	return q, err
 }
 
-// rootQdisc returns the root's handle too, 0 for the kernel's own.
+// rootQdisc also returns the root's handle, 0 for the kernel's own.
 func rootQdisc(ifname string) (link netlink.Link, out Qdisc, handle uint32, err error) {
 	fail := func(err error) (netlink.Link, Qdisc, uint32, error) {
 		return nil, Qdisc{}, 0, fmt.Errorf("read queueing discipline of %s: %w", ifname, err)
@@ -51,9 +51,8 @@ func rootQdisc(ifname string) (link netlink.Link, out Qdisc, handle uint32, err 
 	return link, out, handle, nil
 }
 
-// SetQdisc puts a discipline of a kind, with the kernel's own parameters, at
-// the root of an interface; an empty kind gives the root back to the kernel.
-// ENOENT: the kernel has no such kind.
+// SetQdisc sets a discipline of a kind, with the kernel's default parameters, at the root of an
+// interface; an empty kind restores the kernel's default. ENOENT: the kernel has no such kind.
 func SetQdisc(ifname, kind string) error {
 	link, _, now, err := rootQdisc(ifname)
 	if err != nil {
@@ -79,8 +78,8 @@ func SetQdisc(ifname, kind string) error {
 	return nil
 }
 
-// SetFQMaxRate bounds each connection of the fq at the root of an interface, in
-// bytes/s, and leaves its other parameters.
+// SetFQMaxRate limits each connection of the fq at the root of an interface, in bytes/s, and
+// keeps its other parameters.
 func SetFQMaxRate(ifname string, rate uint32) error {
 	link, now, handle, err := rootQdisc(ifname)
 	if err != nil {

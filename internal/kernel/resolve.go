@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// Resolve finds the addresses of a host name with the system's resolver; an
-// address is its own answer and asks nobody. IPv4-mapped ones come as IPv4.
+// Resolve looks a host name up with the system's resolver; an address needs no lookup.
+// IPv4-mapped addresses come as IPv4.
 func Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

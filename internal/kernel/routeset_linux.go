@@ -10,17 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadRoute reads the metrics of a route of the main table. A route that is
-// not there is fs.ErrNotExist; several with one key are an error, for they
-// could not be told apart.
+// ReadRoute reads the metrics of a route of the main table. A missing route is fs.ErrNotExist;
+// several routes with one key are an error, since they could not be told apart.
 func ReadRoute(key RouteKey) (RouteMetrics, error) {
 	r, err := findRoute(key)
 	return r.m, err
 }
 
-// SetRoute gives a route other metrics and leaves all else as it is: the
-// kernel gets its own message back with those alone changed. Numbers, MTULock
-// and CongCtl of m count.
+// SetRoute changes the metrics of a route and keeps all else: it sends the kernel's own message
+// back with only Numbers, MTULock and CongCtl of m changed.
 func SetRoute(key RouteKey, m RouteMetrics) error {
 	r, err := findRoute(key)
 	if err != nil {

@@ -20,9 +20,8 @@ func (Live) Links(ctx context.Context) ([]Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Not netlink.LinkList: it asks for the virtual functions too, which
-	// some drivers fetch from the card's firmware; this runs ten times a
-	// second.
+	// netlink.LinkList would request the virtual functions too, which some drivers fetch from the
+	// card's firmware; this function runs ten times a second.
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	msgs, err := req.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
@@ -121,7 +120,7 @@ func (l Live) Routes(ctx context.Context) ([]model.Route, error) {
 	return out, nil
 }
 
-// routesOf gives one Route per next hop.
+// routesOf returns one Route per next hop.
 func routesOf(r netlink.Route, family int, names map[int]string) []model.Route {
 	base := model.Route{MTU: r.MTU, Metric: r.Priority, Window: r.Window, Gateway: addrOf(r.Gw), Src: addrOf(r.Src), Dev: names[r.LinkIndex]}
 	dst, ok := prefixOf(r.Dst)

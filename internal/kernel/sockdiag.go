@@ -12,16 +12,15 @@ import (
 	"linerate/internal/unit"
 )
 
-// TCPFilter says which TCP connections are wanted: those whose remote address
-// is one of Addrs and whose local or remote port is one of Ports. An empty
-// list restricts nothing; addresses are compared without zone and with IPv4
-// mapped into IPv6 taken for IPv4.
+// TCPFilter selects TCP connections whose remote address is one of Addrs and whose local or
+// remote port is one of Ports. An empty list restricts nothing; addresses are compared without
+// zone, and IPv4-mapped ones as IPv4.
 type TCPFilter struct {
 	Addrs []netip.Addr
 	Ports []uint16
 }
 
-// Match tells whether the filter wants the connection between two ends.
+// Match tells whether the filter selects the connection between two ends.
 func (f TCPFilter) Match(local, remote netip.AddrPort) bool {
 	if len(f.Addrs) > 0 && !slices.ContainsFunc(f.Addrs, func(a netip.Addr) bool { return plain(a) == plain(remote.Addr()) }) {
 		return false
@@ -31,8 +30,7 @@ func (f TCPFilter) Match(local, remote netip.AddrPort) bool {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// The layout of struct inet_diag_msg and its attributes, from
-// include/uapi/linux/inet_diag.h.
+// The layout of struct inet_diag_msg and its attributes, from include/uapi/linux/inet_diag.h.
 const (
 	diagMsgLen  = 72
 	attrInfo    = 2
@@ -42,10 +40,9 @@ const (
 	familyInet6 = 10
 )
 
-// ParseSockDiag decodes the payload of one SOCK_DIAG_BY_FAMILY message: struct
-// inet_diag_msg followed by attributes. A message without INET_DIAG_INFO (a
-// time-wait socket) gives a Conn whose InfoLen is 0. Bytes that do not hold
-// together are an error; attributes that it does not know are passed over.
+// ParseSockDiag decodes the payload of one SOCK_DIAG_BY_FAMILY message: struct inet_diag_msg
+// followed by attributes. A message without INET_DIAG_INFO (a time-wait socket) gives a Conn
+// whose InfoLen is 0. A malformed message is an error; unknown attributes are skipped.
 func ParseSockDiag(b []byte) (model.Conn, error) {
 	c, err := diagEnds(b)
 	if err != nil {
@@ -71,7 +68,7 @@ func ParseSockDiag(b []byte) (model.Conn, error) {
 	return c, nil
 }
 
-// diagEnds decodes only what a filter asks about.
+// diagEnds decodes only what a filter needs.
 func diagEnds(b []byte) (model.Conn, error) {
 	if len(b) < diagMsgLen {
 		return model.Conn{}, fmt.Errorf("parse sock_diag message: %d bytes, want at least %d", len(b), diagMsgLen)
@@ -111,9 +108,8 @@ func eachAttr(b []byte, f func(kind uint16, v []byte)) error {
 	return nil
 }
 
-// parseTCPInfo reads struct tcp_info (include/uapi/linux/tcp.h, as of 6.18) by
-// offset; the struct only ever grows, so what lies past the end of b stays
-// zero and InfoLen says why.
+// parseTCPInfo reads struct tcp_info (include/uapi/linux/tcp.h, as of 6.18) by offset. The struct
+// only ever grows: fields past the end of b stay zero, and InfoLen shows how many there are.
 func parseTCPInfo(b []byte, c *model.Conn) {
 	c.InfoLen = len(b)
 	c.CAState, c.Backoff, c.Options = u8(b, 1), u8(b, 4), u8(b, 5)
@@ -158,8 +154,8 @@ func parseSkmem(b []byte, c *model.Conn) {
 	c.SockDrops = int64(u32(b, 32))
 }
 
-// pacing turns bytes per second into bits; ~0 means unlimited, as does the
-// ~0 of 32 bits that kernels before 4.20 gave.
+// pacing converts bytes per second to bits; ~0 means unlimited, as does the 32-bit ~0 of kernels
+// before 4.20.
 func pacing(v uint64) unit.BitRate {
 	if v == 1<<64-1 || v == 1<<32-1 {
 		return -1
@@ -167,8 +163,7 @@ func pacing(v uint64) unit.BitRate {
 	return unit.BitRate(v) * 8
 }
 
-// usec reads a time in µs. ~0 is how the kernel says that it has no minimum
-// RTT yet.
+// usec reads a time in µs. With ~0 the kernel says that it has no minimum RTT yet.
 func usec(v uint32) time.Duration {
 	if v == 1<<32-1 {
 		return 0
@@ -184,8 +179,8 @@ func usec64(b []byte, at int) time.Duration {
 	return time.Duration(v) * time.Microsecond
 }
 
-// nibbles splits a byte of two 4-bit fields, first declared first. C puts the
-// first into the low bits on little-endian machines, into the high on others.
+// nibbles splits a byte of two 4-bit fields, first declared first: C puts the first into the low
+// bits on little-endian machines, into the high bits on others.
 func nibbles(v uint8) (first, second uint8) {
 	if littleEndian() {
 		return v & 0xf, v >> 4
@@ -230,7 +225,7 @@ func u64(b []byte, at int) uint64 {
 	return binary.NativeEndian.Uint64(b[at:])
 }
 
-// i64 reads a counter; one that a broken dump put past the int64 range is 0.
+// i64 reads a counter; 0 if a damaged dump exceeds the int64 range.
 func i64(b []byte, at int) int64 { return max(0, int64(u64(b, at))) }
 
 func cString(b []byte) string {
@@ -246,10 +241,9 @@ const (
 	nlDone      = 3 // NLMSG_DONE
 )
 
-// ParseSockDiagDump decodes one datagram of a sock_diag dump and keeps the
-// connections that f wants and of which the kernel gave tcp_info. done tells
-// that the dump is complete. A kernel's refusal comes back as the
-// syscall.Errno it is.
+// ParseSockDiagDump decodes one datagram of a sock_diag dump and keeps the connections that f
+// selects and that have tcp_info. done tells that the dump is complete. A refusal by the kernel
+// is returned as its syscall.Errno.
 func ParseSockDiagDump(b []byte, f TCPFilter) (conns []model.Conn, done bool, err error) {
 	for len(b) >= nlHeaderLen {
 		n := int(binary.NativeEndian.Uint32(b))

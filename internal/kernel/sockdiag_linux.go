@@ -15,19 +15,18 @@ import (
 const (
 	sockDiagByFamily = 20 // SOCK_DIAG_BY_FAMILY
 	diagReqLen       = 56 // struct inet_diag_req_v2
-	// Every state that may still carry data or an answer: established,
-	// syn-sent, fin-wait-1 and -2, close-wait, last-ack, closing. Listening,
-	// syn-received and time-wait sockets have no connection to judge.
+	// All states that may still carry data or an acknowledgement: established, syn-sent,
+	// fin-wait-1 and -2, close-wait, last-ack, closing. Listening, syn-received and time-wait
+	// sockets carry none.
 	diagStates = 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<11
 	diagExts   = 1<<(attrInfo-1) | 1<<(attrCong-1) | 1<<(attrSkmem-1)
 	diagWait   = 2 * time.Second
 	diagBuf    = 64 << 10
 )
 
-// TCPConns lists the TCP connections of the calling thread's network namespace
-// that f wants, over IPv4 and IPv6, as inet_diag shows them. It needs no
-// privilege. The kernel walks its whole connection table for it, of all
-// namespaces, which takes about a millisecond on a large machine.
+// TCPConns lists the TCP connections of the calling thread's network namespace that f selects,
+// over IPv4 and IPv6, as inet_diag shows them. It needs no privilege. The kernel walks the
+// connection table of all namespaces for it, which takes about a millisecond on a large machine.
 func (Live) TCPConns(ctx context.Context, f TCPFilter) ([]model.Conn, error) {
 	fd, err := openDiag()
 	if err != nil {
@@ -51,8 +50,8 @@ func (Live) TCPConns(ctx context.Context, f TCPFilter) ([]model.Conn, error) {
 	return conns, nil
 }
 
-// TCPAgain looks up connections that were listed before, each in a few
-// microseconds. One that is gone is left out.
+// TCPAgain looks up connections that were listed before, each in a few microseconds. Those that
+// are gone are left out.
 func (Live) TCPAgain(ctx context.Context, known []model.Conn) ([]model.Conn, error) {
 	fd, err := openDiag()
 	if err != nil {
@@ -71,8 +70,7 @@ func (Live) TCPAgain(ctx context.Context, known []model.Conn) ([]model.Conn, err
 		if err != nil {
 			return nil, fmt.Errorf("look up TCP connection by sock_diag: %w", err)
 		}
-		// Where nobody holds these ends the kernel answers with a
-		// listener, if there is one.
+		// If no connection has these ends, the kernel answers with a listener, if there is one.
 		if len(got) == 1 && got[0].Local == k.Local && got[0].Remote == k.Remote && got[0].Inode == k.Inode {
 			conns = append(conns, got[0])
 		}
@@ -93,8 +91,8 @@ func openDiag() (int, error) {
 	return fd, nil
 }
 
-// diagDump sends one request and collects the answers: up to NLMSG_DONE for a
-// dump, one message else.
+// diagDump sends one request and collects the answers: up to NLMSG_DONE for a dump, else one
+// message.
 func diagDump(fd int, req []byte, f TCPFilter) ([]model.Conn, error) {
 	dump := binary.NativeEndian.Uint16(req[6:])&unix.NLM_F_DUMP != 0
 	if err := unix.Sendto(fd, req, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
@@ -134,7 +132,7 @@ func diagRequest(family uint8, flags uint16) []byte {
 	return b
 }
 
-// diagExact asks for one connection by its ends.
+// diagExact requests one connection by its ends.
 func diagExact(c model.Conn) []byte {
 	family := uint8(unix.AF_INET6)
 	if c.Remote.Addr().Is4() {

@@ -11,24 +11,22 @@ import (
 	"time"
 )
 
-// Tool is a question that only an administrator's program answers. Each is one
-// fixed argv that reads and changes nothing.
+// Tool is a question that only an administrator's program answers. Each is one fixed argv that
+// reads and changes nothing.
 type Tool string
 
 // The questions.
 const (
-	// ZFSProperties asks for those properties of file systems and volumes that
-	// bear on throughput, as "name<TAB>property<TAB>value<TAB>source" with plain
-	// numbers (zfs-get(8), -H -p).
+	// ZFSProperties lists the properties of file systems and volumes that affect throughput, as
+	// "name<TAB>property<TAB>value<TAB>source" with plain numbers (zfs-get(8), -H -p).
 	ZFSProperties Tool = "zfs-get"
-	// PoolProperties asks likewise for the pools' (zpool-get(8)).
+	// PoolProperties lists those of pools likewise (zpool-get(8)).
 	PoolProperties Tool = "zpool-get"
-	// PoolDevices asks for the devices of each pool, indented below it
-	// (zpool-list(8), -v -H -p).
+	// PoolDevices lists the devices of each pool, indented below it (zpool-list(8), -v -H -p).
 	PoolDevices Tool = "zpool-list"
 )
 
-// argv is the program and its arguments; nil for a question there is not.
+// argv is the program and its arguments; nil for an unknown tool.
 func (t Tool) argv() []string {
 	switch t {
 	case ZFSProperties:
@@ -41,16 +39,15 @@ func (t Tool) argv() []string {
 	return nil
 }
 
-// toolWithin bounds the time for one answer: a pool that stands still must not
-// hold up the rest.
+// toolWithin bounds the time for one answer, so that a hanging pool does not delay the rest.
 const toolWithin = 5 * time.Second
 
-// toolDirs are where administrators' programs lie; PATH is not looked at, since
-// it may be a user's and this may be root.
+// toolDirs are where administrators' programs lie. PATH is not used, since it may be an ordinary
+// user's while this process is root.
 const toolDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Ask puts the question to the program on this host. A program that is not
-// there is fs.ErrNotExist. The answer is at most MaxFile bytes.
+// Ask runs the program on this host. A missing program is fs.ErrNotExist. The answer is at most
+// MaxFile bytes.
 func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
 	argv := t.argv()
 	if argv == nil {
@@ -59,15 +56,15 @@ func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
 	return l.ask(ctx, argv)
 }
 
-// Owner asks rpm(8) which package a file belongs to; empty: none. A host without
-// rpm is fs.ErrNotExist.
+// Owner asks rpm(8) for the package that a file belongs to; empty: none. A host without rpm is
+// fs.ErrNotExist.
 func (l Live) Owner(ctx context.Context, file string) (string, error) {
 	b, err := l.ask(ctx, []string{"rpm", "-q", "--queryformat", `%{NAME}\n`, "-f", "--", file})
 	return ParseOwner(b, file, err)
 }
 
-// ParseOwner reads rpm's answer: a package a line, or that there is none, which
-// rpm takes for a failure.
+// ParseOwner reads rpm's answer: one package a line, or that no package owns the file, for which
+// rpm exits with an error.
 func ParseOwner(b []byte, file string, err error) (string, error) {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	if bytes.HasPrefix(first, []byte("file "+file+" is not owned")) {
@@ -82,7 +79,7 @@ func ParseOwner(b []byte, file string, err error) (string, error) {
 	return string(first), nil
 }
 
-// ask runs a program that reads; what it printed comes with an error, too.
+// ask runs a program that only reads; its output is returned with an error, too.
 func (l Live) ask(ctx context.Context, argv []string) ([]byte, error) {
 	program := ""
 	for _, dir := range filepath.SplitList(toolDirs) {
@@ -113,7 +110,7 @@ func (l Live) ask(ctx context.Context, argv []string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// limited keeps what fits and swallows the rest, so that the program ends.
+// limited keeps what fits and discards the rest, so that the program does not block.
 type limited struct {
 	bytes.Buffer
 	most int

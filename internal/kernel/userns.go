@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// UserNamespaceRefusal tells why this kernel may refuse an unprivileged user
-// namespace and what to do about it, from the sysctls under proc. It is empty
-// when no sysctl forbids it.
+// UserNamespaceRefusal says why this kernel may refuse an unprivileged user namespace and what to
+// do about it, from the sysctls under proc. It is empty if no sysctl forbids it.
 func UserNamespaceRefusal(proc string) string {
 	for _, r := range []struct{ key, bad, what string }{
 		{"user.max_user_namespaces", "0", "user.max_user_namespaces is 0: no user namespaces here; raise it (sysctl user.max_user_namespaces=15000)"},

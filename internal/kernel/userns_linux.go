@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HasNetAdmin tells whether this process may make namespaces and interfaces:
-// CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW are effective.
+// HasNetAdmin tells whether this process may create namespaces and interfaces: CAP_SYS_ADMIN,
+// CAP_NET_ADMIN and CAP_NET_RAW are effective.
 func HasNetAdmin() (bool, error) {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -26,10 +26,9 @@ func HasNetAdmin() (bool, error) {
 	return true, nil
 }
 
-// RunInUserNamespace starts cmd as root of new user, network and mount
-// namespaces, passes every signal that arrives on sig to it, and waits. It
-// dies with this process. The error of a start is explained by
-// UserNamespaceError; after a start the error is that of cmd.Wait.
+// RunInUserNamespace starts cmd as root of new user, network and mount namespaces, forwards every
+// signal that arrives on sig to it, and waits. cmd dies with this process. UserNamespaceError
+// explains an error of the start; after it the error is that of cmd.Wait.
 func RunInUserNamespace(cmd *exec.Cmd, sig <-chan os.Signal) error {
 	// Pdeathsig fires when the thread that forked ends, not the process.
 	runtime.LockOSThread()
@@ -49,7 +48,7 @@ func RunInUserNamespace(cmd *exec.Cmd, sig <-chan os.Signal) error {
 		for {
 			select {
 			case s := <-sig:
-				// The process may just have ended; Wait tells.
+				// The process may have just ended, which Wait reports.
 				_ = cmd.Process.Signal(s)
 			case <-done:
 				return
@@ -59,9 +58,8 @@ func RunInUserNamespace(cmd *exec.Cmd, sig <-chan os.Signal) error {
 	return cmd.Wait()
 }
 
-// PrivateDir makes directory path, and those above it, unless it is there. It
-// must be this user's alone (mode 0700), or the error says so: what lies in a
-// directory of somebody else's cannot be trusted.
+// PrivateDir creates directory path and its parents unless it exists. It must belong to this user
+// with mode 0700, or the error says so: files in another user's directory cannot be trusted.
 func PrivateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make private directory: %w", err)
@@ -76,8 +74,8 @@ func PrivateDir(path string) error {
 	return nil
 }
 
-// OwnedByMe tells whether path itself, not what it may link to, is this
-// user's. What cannot be seen is not.
+// OwnedByMe tells whether path itself, not a link's target, belongs to this user. false if that
+// cannot be determined.
 func OwnedByMe(path string) bool {
 	st, err := os.Lstat(path)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,11 +40,13 @@ func needRights(t *testing.T) {
 func traces(t *testing.T, state string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	nics, err := kernel.InterfaceNames()
+	nics, err := net.Interfaces()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out["interfaces"] = nics
+	for _, n := range nics {
+		out["interfaces"] = append(out["interfaces"], n.Name)
+	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)

@@ -10,47 +10,46 @@ import (
 	"linerate/internal/model"
 )
 
-// Party is a load on one host that begins together with those on others.
+// Party is a load on one host that starts together with those on others.
 type Party interface {
 	Name() string
-	// Clock measures how far the host's clock is from the controller's.
+	// Clock measures the offset of the host's clock from the controller's.
 	Clock(ctx context.Context) (model.Clock, error)
 	// Ready returns once the load waits at the barrier.
 	Ready(ctx context.Context) error
-	// Arm has the load begin at an instant of its own host's clock. It returns once
-	// the load has agreed.
+	// Arm schedules the load's start at an instant of its own host's clock. It returns once the
+	// load has agreed.
 	Arm(ctx context.Context, at time.Time) error
-	// Began is when the load began, by its own host's clock.
+	// Began is when the load started, by its own host's clock.
 	Began(ctx context.Context) (time.Time, error)
-	// Stop ends the load whatever it does, and is harmless after its end.
+	// Stop ends the load in any state, and does nothing after its end.
 	Stop(ctx context.Context) error
 }
 
-// Start tells how well the parties began together.
+// Start says how simultaneous the start of the parties was.
 type Start struct {
-	At     time.Time // the instant that was agreed on, by the controller's clock
+	At     time.Time // the agreed instant, by the controller's clock
 	Clocks map[string]model.Clock
-	// Began is when each host did, from At on; the host's clock is known to
-	// Clocks[host].Error only.
+	// Began is when each host started, relative to At; the host's clock is only known to within
+	// Clocks[host].Error.
 	Began map[string]time.Duration
-	// Spread is from the first to the last of them, and Error how wrong that may be.
+	// Spread is the time from the first to the last of them, and Error its uncertainty.
 	Spread, Error time.Duration
 }
 
 // Times of a barrier.
 const (
-	// armLead is how far ahead the instant is, beyond the time that reading the clocks
-	// takes. A party that has not agreed after three quarters of it is left out. A
-	// guest on a busy machine took more than half a second.
+	// armLead is how far ahead the instant is, beyond the time for reading the clocks. A party
+	// that has not agreed after three quarters of it is left out. A guest on a busy machine took
+	// more than half a second.
 	armLead  = 2 * time.Second
 	beganFor = 10 * time.Second
 )
 
-// Together brings all parties to one instant. now is the controller's clock.
-// ready bounds how long the parties may take to the barrier; 0 is no bound.
+// Together starts all parties at one instant. now is the controller's clock. ready bounds how
+// long the parties may take to reach the barrier; 0 is no bound.
 //
-// A party that does not come is named in the error, and the others are stopped
-// before they begin: nothing is started then.
+// If a party does not reach it, the error names it, and the others are stopped before they start.
 func Together(ctx context.Context, parties []Party, ready time.Duration, now func() time.Time) (Start, error) {
 	s := Start{Clocks: map[string]model.Clock{}, Began: map[string]time.Duration{}}
 	arrive := ctx
@@ -82,7 +81,7 @@ func Together(ctx context.Context, parties []Party, ready time.Duration, now fun
 	return s, s.began(ctx, parties, s.At.Sub(now())+beganFor)
 }
 
-// began asks each party when it began.
+// began asks each party when it started.
 func (s *Start) began(ctx context.Context, parties []Party, within time.Duration) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("it did not begin within %v of the start", beganFor))
 	defer cancel()
@@ -113,11 +112,11 @@ func (s *Start) began(ctx context.Context, parties []Party, within time.Duration
 	return nil
 }
 
-// errOther ends the wait for the other parties once one has failed.
+// errOther ends the wait for the other parties after one has failed.
 var errOther = errors.New("another host failed")
 
-// each asks all parties at once. When one fails, the error names it and the others are
-// not waited for.
+// each calls all parties concurrently. If one fails, the error names it and the others are
+// cancelled.
 func each(ctx context.Context, parties []Party, do func(Party, context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -135,7 +134,7 @@ func each(ctx context.Context, parties []Party, do func(Party, context.Context) 
 	return errors.Join(errs...)
 }
 
-// halt stops all of them, also when ctx is over.
+// halt stops all of them, even if ctx is over.
 func halt(ctx context.Context, parties []Party, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()

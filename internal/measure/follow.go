@@ -8,20 +8,20 @@ import (
 	"linerate/internal/model"
 )
 
-// Follower is an End that hands over samples while they are being taken.
+// Follower is an End that passes samples on as they are taken.
 type Follower interface {
-	// FollowSampling is StartSampling; each gets every sample as it arrives,
-	// in order, and has to return at once.
+	// FollowSampling is StartSampling; each gets every sample as it arrives, in order, and must
+	// return at once.
 	FollowSampling(ctx context.Context, w Watch, interval time.Duration, each func(model.Sample)) (stop func() ([]model.Sample, error), err error)
 }
 
-// StoppedError, as the cause of a run's context, ends the run on purpose: what
-// was sampled until then is kept in the run, which has no goodput.
+// StoppedError, as the cause of a run's context, ends the run on purpose: it keeps the samples
+// taken so far and has no goodput.
 type StoppedError struct{ Why string }
 
 func (e *StoppedError) Error() string { return "stopped: " + e.Why }
 
-// follow samples an end, and passes each sample on if somebody asks for it.
+// follow samples an end, and passes each sample on if there is a receiver.
 func follow(ctx context.Context, e End, w Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
 	if each == nil {
 		return e.StartSampling(ctx, w, interval)
@@ -33,10 +33,9 @@ func follow(ctx context.Context, e End, w Watch, interval time.Duration, each fu
 	return f.FollowSampling(ctx, w, interval, each)
 }
 
-// Drift relates two readings of a host's clock, taken elapsed apart by the
-// controller's: the first with its drift in parts per million, and the bound
-// on that, half a round trip of each reading over the time between them. Too
-// short a time gives no drift.
+// Drift relates two readings of a host's clock, taken elapsed apart by the controller's: it
+// returns the first with its drift in parts per million, and the bound on that, half a round trip
+// of each reading over the time between them. Too short a time gives no drift.
 func Drift(first, second model.Clock, elapsed time.Duration) model.Clock {
 	if elapsed <= 0 {
 		return first

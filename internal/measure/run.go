@@ -15,30 +15,30 @@ import (
 	"linerate/internal/unit"
 )
 
-// End is one host of a run, as Run needs it. Calls end when their context
-// does; what they started is ended by Stop and stop.
+// End is one host of a run. Calls end when their context does; what they started is ended by Stop
+// and stop.
 type End interface {
-	// Clock measures how far the host's clock is from the controller's.
+	// Clock measures the offset of the host's clock from the controller's.
 	Clock(ctx context.Context) (model.Clock, error)
 	// StartWorker returns once a sink listens or a source runs.
 	StartWorker(ctx context.Context, t worker.Task) (Worker, error)
-	// StartSampling returns once the first sample is taken. stop ends it
-	// and returns all samples, At not filled in; it does not block for long.
+	// StartSampling returns once the first sample is taken. stop ends it and returns all samples,
+	// with At unset; it does not block for long.
 	StartSampling(ctx context.Context, w Watch, interval time.Duration) (stop func() ([]model.Sample, error), err error)
 }
 
 // Worker is one load generator on an End.
 type Worker interface {
 	PID() int
-	// Addr is where a sink listens; zero for a source.
+	// Addr is the address of a listening sink; zero for a source.
 	Addr() netip.AddrPort
 	// Connected returns once all streams are up.
 	Connected(ctx context.Context) (worker.Event, error)
 	// Go passes the start barrier, and returns once the load has begun.
 	Go(ctx context.Context) error
-	// Wait returns what was moved, once the run is over.
+	// Wait returns what was transferred, once the run is over.
 	Wait(ctx context.Context) (load.Result, error)
-	// Stop ends the worker whatever it does, and is harmless after its end.
+	// Stop ends the worker in any state, and does nothing after its end.
 	Stop(ctx context.Context) error
 }
 
@@ -50,26 +50,26 @@ type Options struct {
 	Label    string
 	Interval time.Duration    // between samples; 0 is 100 ms
 	Now      func() time.Time // the controller's clock; nil is time.Now
-	// Each gets every sample as it arrives, from several goroutines; the ends
-	// then have to be Followers. nil: nobody watches.
+	// Each gets every sample as it arrives, from several goroutines; the ends must then be
+	// Followers. nil: samples are not passed on.
 	Each func(host string, s model.Sample)
-	// Barrier is called once both ends are ready, and returns when the run is to
-	// begin: with others at the same time. nil: at once.
+	// Barrier is called once both ends are ready, and returns at the common start with other
+	// runs. nil: the run starts at once.
 	Barrier func(ctx context.Context) error
 }
 
-// Times that a run gives the ends, beyond its own duration.
+// Times that a run grants the ends, beyond its own duration.
 const (
 	setUpTime   = 30 * time.Second
 	graceTime   = 5 * time.Second
 	cleanUpTime = 5 * time.Second
 )
 
-// Run makes one run of w: sink, source and sampling come up, both ends pass
-// the start barrier, and the goodput is what the receiving worker counted
-// after the warm-up. A run that moved nothing has a goodput of 0 and is no error. With
-// an error there is no goodput, and there are samples only if the run was stopped on
-// purpose (StoppedError). No worker and no sampling is left when Run returns.
+// Run makes one run of w: it starts sink, source and sampling, passes both ends through the start
+// barrier, and takes as goodput what the receiving worker counted after the warm-up. A run that
+// transferred nothing has a goodput of 0 and is no error. With an error there is no goodput, and
+// there are samples only if the run was stopped on purpose (StoppedError). When Run returns, no
+// worker and no sampling is left.
 func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run, error) {
 	if o.Interval == 0 {
 		o.Interval = 100 * time.Millisecond
@@ -86,7 +86,7 @@ func Run(ctx context.Context, w model.Workload, ends Ends, o Options) (model.Run
 	var stopped *StoppedError
 	if errors.As(context.Cause(ctx), &stopped) {
 		r.keepSamples()
-		err = stopped // the rest of it is only the echo
+		err = stopped // the other errors follow from the stop
 	}
 	if err != nil {
 		return r.run, fmt.Errorf("run %q from %s to %s: %w", o.Label, w.Sender, w.Receiver, err)
@@ -140,7 +140,7 @@ func (r *running) do(ctx context.Context) error {
 	return nil
 }
 
-// keepSamples puts what was sampled on the controller's clock.
+// keepSamples converts the samples to the controller's clock.
 func (r *running) keepSamples() {
 	r.run.Samples = map[string][]model.Sample{}
 	for host, s := range r.samples {
@@ -148,7 +148,7 @@ func (r *running) keepSamples() {
 	}
 }
 
-// setUp brings both workers to the barrier and sampling under way.
+// setUp brings both workers to the barrier and starts sampling.
 func (r *running) setUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, setUpTime, fmt.Errorf("the run did not come up within %v", setUpTime))
 	defer cancel()
@@ -168,7 +168,7 @@ func (r *running) setUp(ctx context.Context) error {
 	up, err := r.source.Connected(ctx)
 	if err != nil {
 		if _, cerr := r.ends.Receiver.Clock(ctx); cerr != nil {
-			return fmt.Errorf("connect source: %w", cerr) // it is the sink's host that failed
+			return fmt.Errorf("connect source: %w", cerr) // the sink's host failed
 		}
 		return fmt.Errorf("connect source: %w", err)
 	}
@@ -191,7 +191,7 @@ func (r *running) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// readClocksAgain tells the drift from what the clocks showed at the start.
+// readClocksAgain computes the clocks' drift since the start.
 func (r *running) readClocksAgain(ctx context.Context) error {
 	for _, e := range r.hosts() {
 		c, err := e.end.Clock(ctx)
@@ -265,8 +265,8 @@ func (r *running) stopSampling() error {
 	return err
 }
 
-// move passes the barrier and waits for both results. The sink goes first:
-// the source then writes until after the sink has stopped counting.
+// move passes the barrier and waits for both results. The sink passes first: the source then
+// writes until after the sink has stopped counting.
 func (r *running) move(ctx context.Context) (sent, got load.Result, err error) {
 	within := r.w.Duration + graceTime
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no result within %v of the start", within))
@@ -282,7 +282,7 @@ func (r *running) move(ctx context.Context) (sent, got load.Result, err error) {
 		var err error
 		if got, err = r.sink.Wait(ctx); err != nil {
 			err = fmt.Errorf("sink: %w", err)
-			cancel() // without its count there is no run to wait for
+			cancel() // without its count the run has no result
 		}
 		fromSink <- err
 	}()
@@ -292,14 +292,14 @@ func (r *running) move(ctx context.Context) (sent, got load.Result, err error) {
 	}
 	sinkErr := <-fromSink
 	if errors.Is(sinkErr, context.Canceled) && err != nil {
-		sinkErr = nil // only the echo of the source's end
+		sinkErr = nil // a consequence of the source's end
 	} else if errors.Is(err, context.Canceled) && sinkErr != nil {
 		err = nil
 	}
 	return sent, got, errors.Join(err, sinkErr)
 }
 
-// cleanUp ends what is left, also when ctx is over.
+// cleanUp ends what is left, even if ctx is over.
 func (r *running) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
@@ -315,8 +315,8 @@ func (r *running) cleanUp(ctx context.Context) error {
 	return err
 }
 
-// Place puts samples on the controller's clock, counted from the start of the
-// run, in order, and leaves out what was read after its end.
+// Place converts samples to the controller's clock, as time since the start of the run, sorts
+// them, and leaves out those after its end.
 func Place(in []model.Sample, c model.Clock, start time.Time, end time.Duration) []model.Sample {
 	out := make([]model.Sample, 0, len(in))
 	for _, s := range in {

@@ -8,7 +8,7 @@ import (
 	"linerate/internal/model"
 )
 
-// doubts are the reasons not to take the run at face value.
+// doubts are the reasons to distrust the run.
 func (r *running) doubts(sent, got load.Result) []model.Warning {
 	var out []model.Warning
 	out = append(out, doubtBytes(sent, got)...)
@@ -53,8 +53,8 @@ func doubtBytes(sent, got load.Result) []model.Warning {
 			Next: "see whether a middlebox or an administrator cut the connection, and run again",
 		})
 	}
-	// Between what was sent and what was received lie the source's queue and
-	// the sink's receive buffer, and nothing else.
+	// Only the source's queue and the sink's receive buffer lie between what was sent and what
+	// was received.
 	missing := sent.Bytes - sent.Unacked - got.Bytes
 	if got.Bytes > sent.Bytes || got.RecvSpace > 0 && missing > got.RecvSpace {
 		out = append(out, model.Warning{
@@ -77,7 +77,7 @@ func firstStreamError(results ...load.Result) string {
 	return ""
 }
 
-// doubtSampling looks for stretches without samples.
+// doubtSampling finds gaps in the samples.
 func doubtSampling(host string, samples []model.Sample, interval, duration time.Duration) []model.Warning {
 	var widest, at, last time.Duration
 	n := 0
@@ -104,11 +104,10 @@ func doubtSampling(host string, samples []model.Sample, interval, duration time.
 	}}
 }
 
-// saturated is the share of one core from which on the generator, and not
-// what is measured, may be the limit.
+// saturated is the share of one core from which on the generator itself may be the limit.
 const saturated = 0.95
 
-// doubtGenerator looks for a generator thread that used a whole core.
+// doubtGenerator finds a generator thread that used a whole core.
 func doubtGenerator(host string, samples []model.Sample, pid int, warmup time.Duration) []model.Warning {
 	type reading struct {
 		at  time.Duration

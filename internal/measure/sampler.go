@@ -16,16 +16,15 @@ import (
 	"linerate/internal/model"
 )
 
-// Watch says what of a host is to be sampled.
+// Watch selects what of a host is sampled.
 type Watch struct {
 	// Addrs are the peers: every TCP connection to or from these addresses.
 	Addrs []netip.Addr `json:"addrs,omitempty"`
-	// Ports restricts further, to connections with one of these as local or
-	// remote port; empty is every port. Without Addrs, Ports and OwnedBy no
-	// connection is watched.
+	// Ports restricts further, to connections with one of these as local or remote port; empty is
+	// every port. Without Addrs, Ports and OwnedBy no connection is watched.
 	Ports []uint16 `json:"ports,omitempty"`
-	// OwnedBy adds the connections that these processes and their descendants
-	// hold, whatever their ends.
+	// OwnedBy adds the connections that these processes and their descendants hold, to any
+	// address.
 	OwnedBy []int `json:"owned_by,omitempty"`
 	// PIDs are the processes whose threads are sampled.
 	PIDs []int `json:"pids,omitempty"`
@@ -48,13 +47,12 @@ type Watch struct {
 
 // Serving is storage that a host serves to others.
 type Serving struct {
-	// Disk is the number of the block device behind it, "8:16"; empty where it
-	// lies on none of its own (tmpfs, ZFS).
+	// Disk is the number of the block device that holds the storage, "8:16"; empty if none of the
+	// host's devices does (tmpfs, ZFS).
 	Disk string `json:"disk,omitempty"`
 }
 
-// Sampler reads one host's counters again and again. It is for one goroutine
-// at a time.
+// Sampler reads one host's counters repeatedly. It is for one goroutine at a time.
 type Sampler struct {
 	src   kernel.Source
 	watch Watch
@@ -63,16 +61,15 @@ type Sampler struct {
 	tasks  *taskReader
 	quota  quotaReader
 	links  []kernel.Link // watched interfaces, as of the last reading
-	paused time.Time     // when pause frames were last asked for
+	paused time.Time     // when pause frames were last read
 	conns  connReader
 	// granted are the credits of the watched share's session, once read.
 	granted *int64
 	blind   []model.Blind
-	missed  map[string]bool // views already told to be missing
+	missed  map[string]bool // views already reported as missing
 }
 
-// NewSampler prepares to sample src. now is the host's wall clock. It reads
-// nothing yet.
+// NewSampler prepares to sample src. now is the host's wall clock. It reads nothing yet.
 func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, error) {
 	if src.OS() != "linux" {
 		return nil, fmt.Errorf("sample this host: unsupported on %s, only Linux can be sampled so far: %w", src.OS(), errors.ErrUnsupported)
@@ -90,19 +87,19 @@ func NewSampler(src kernel.Source, w Watch, now func() time.Time) (*Sampler, err
 	}, nil
 }
 
-// Read takes one sample; At is left to the caller, who knows when the run
-// began. A view that cannot be had leaves its field empty and is told of once
-// by Blind; only when nothing at all can be read is there an error.
+// Read takes one sample; the caller sets At, since it knows when the run began. A view that
+// cannot be read leaves its field empty, and Blind reports it once; the error is set only if
+// nothing can be read.
 func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
 	out := model.Sample{V: model.SampleVersion, HostAt: s.now()}
 	if err := ctx.Err(); err != nil {
 		return model.Sample{}, err
 	}
 	views := s.views()
-	var errs []error // one per view that gave nothing
+	var errs []error // one per missing view
 	for _, v := range views {
 		err := v.read(ctx, &out)
-		if cerr := ctx.Err(); cerr != nil { // stopped half way: nothing is missing
+		if cerr := ctx.Err(); cerr != nil { // cancelled, so nothing is missing
 			return model.Sample{}, cerr
 		}
 		if err != nil {
@@ -118,8 +115,7 @@ func (s *Sampler) Read(ctx context.Context) (model.Sample, error) {
 	return out, nil
 }
 
-// Blind lists the views that were missing so far, in the order in which they
-// were missed.
+// Blind lists the views that were missing so far, in order of their first failure.
 func (s *Sampler) Blind() []model.Blind { return slices.Clone(s.blind) }
 
 func (s *Sampler) miss(what, wouldShow string, err error) {
@@ -137,8 +133,8 @@ type view struct {
 	read      func(ctx context.Context, out *model.Sample) error
 }
 
-// views lists what this watch asks for, in the order of reading: the tasks
-// are found by the connections, the queueing disciplines by the interfaces.
+// views lists the views of this watch in the order of reading: the tasks need the connections,
+// the queueing disciplines the interfaces.
 func (s *Sampler) views() []view {
 	v := []view{
 		{"per-core CPU time", "whether a core is the limit, and in which kind of work", s.readCPUs},
@@ -150,8 +146,8 @@ func (s *Sampler) views() []view {
 	if len(s.watch.PIDs) > 0 || s.watch.FindOwners {
 		v = slices.Insert(v, 0, view{"tasks of the connections", "whether the program at this end waits for a CPU", s.readTasks})
 	}
-	// Right after the connections: what an interface carried beyond them counts as
-	// others' traffic, and on a busy host much passes between two readings.
+	// Read right after the connections: what an interface carried beyond them counts as foreign
+	// traffic, and on a busy host much passes between two readings.
 	v = slices.Insert(v, 0, view{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs})
 	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
@@ -171,7 +167,7 @@ func (s *Sampler) views() []view {
 	return v
 }
 
-// errNobody: there is no process to look at, so that nothing could be missed either.
+// errNobody: there is no process to sample, so nothing is missing either.
 var errNobody = errors.New("no watched process")
 
 func (s *Sampler) readTasks(_ context.Context, out *model.Sample) (err error) {
@@ -200,8 +196,8 @@ func (s *Sampler) readSoftnet(_ context.Context, out *model.Sample) error {
 	return err
 }
 
-// readSNMP reads through thread-self: /proc/net is the namespace of the
-// process's first thread.
+// readSNMP reads through thread-self, since /proc/net shows the namespace of the process's first
+// thread.
 func (s *Sampler) readSNMP(_ context.Context, out *model.Sample) error {
 	counters := map[string]int64{}
 	for _, name := range []string{"snmp", "netstat"} {
@@ -238,8 +234,7 @@ func (s *Sampler) readNICs(ctx context.Context, out *model.Sample) error {
 	return err
 }
 
-// pauseEvery is how often drivers are asked for pause frames: some ask their
-// firmware.
+// pauseEvery is how often drivers are asked for pause frames, since some ask their firmware.
 const pauseEvery = time.Second
 
 func (s *Sampler) readQdiscs(ctx context.Context, out *model.Sample) error {
@@ -289,14 +284,14 @@ func (s *Sampler) readSMB(_ context.Context, out *model.Sample) error {
 	return nil
 }
 
-// credits are read once: the text is long where many files are open, and what
-// is of interest is what the server grants to a client that asks for little.
+// credits are read once: the text is long if many files are open, and only what the server grants
+// to an idle client is of interest.
 func (s *Sampler) credits() int64 {
 	if s.granted == nil {
 		s.granted = new(int64)
 		b, err := s.src.ReadFile("/proc/fs/cifs/DebugData")
 		if err != nil {
-			return 0 // then it is not told
+			return 0 // unknown
 		}
 		all := kernel.ParseCIFSDebugData(b)
 		for _, c := range all {
@@ -316,7 +311,7 @@ func (s *Sampler) readDisk(_ context.Context, out *model.Sample) error {
 	if out.Requests, err = kernel.ParseDiskstats(b, s.watch.Disk); err != nil {
 		return err
 	}
-	// Not every device has one: a RAID, a loop.
+	// A RAID or a loop device may have none.
 	if b, err := s.src.ReadFile(path.Join("/sys/block", s.watch.Disk, "device/queue_depth")); err == nil {
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
 			out.Requests.Depth = n

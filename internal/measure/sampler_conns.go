@@ -11,21 +11,19 @@ import (
 )
 
 const (
-	// relist is how long a new connection may stay unseen. Listing makes the
-	// kernel walk its whole connection table; looking up known connections
-	// does not disturb what is being measured.
+	// relist is how long a new connection may stay unseen. Listing makes the kernel walk its
+	// whole connection table; lookups of known connections do not disturb the measurement.
 	relist = time.Second
-	// fewConns is up to how many connections looking up beats listing.
+	// fewConns is the largest number of connections for which lookups are cheaper than listing.
 	fewConns = 32
 )
 
-// connReader reads the watched connections: it lists them until two lists in
-// a row agree, and from then on looks them up, listing again once a second
-// and when one is gone.
+// connReader reads the watched connections: it lists them until two consecutive lists agree, and
+// from then on looks them up, listing again once a second and when one is gone.
 type connReader struct {
 	src    kernel.Source
 	filter kernel.TCPFilter
-	owners []int // processes whose connections are watched too, with their descendants'
+	owners []int // processes whose connections, and those of their descendants, are watched too
 	known  []model.Conn
 	steady bool
 	listed time.Time
@@ -35,7 +33,7 @@ func newConnReader(src kernel.Source, w Watch) connReader {
 	return connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}, owners: w.OwnedBy}
 }
 
-// asked tells whether any connection is to be watched at all.
+// asked tells whether any connection is to be watched.
 func (r *connReader) asked() bool { return r.filtered() || len(r.owners) > 0 }
 
 func (r *connReader) filtered() bool { return len(r.filter.Addrs) > 0 || len(r.filter.Ports) > 0 }
@@ -60,8 +58,7 @@ func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 	return nil
 }
 
-// list gives the connections that the filter wants and those that the owners
-// hold.
+// list returns the connections that the filter selects and those that the owners hold.
 func (r *connReader) list(ctx context.Context) ([]model.Conn, error) {
 	if len(r.owners) == 0 {
 		return r.src.TCPConns(ctx, r.filter)
@@ -76,8 +73,8 @@ func (r *connReader) list(ctx context.Context) ([]model.Conn, error) {
 	}), err
 }
 
-// held are the inodes of the owners' sockets. An owner that ended holds none;
-// a descendant that is not ours to see is left out.
+// held are the inodes of the owners' sockets. An owner that ended holds none; a descendant of
+// another user is left out.
 func (r *connReader) held() (map[uint32]bool, error) {
 	held := map[uint32]bool{}
 	for _, owner := range r.owners {

@@ -13,17 +13,16 @@ import (
 	"linerate/internal/model"
 )
 
-// quotaReader reads how long a CPU quota held a control group back.
+// quotaReader reads how long a CPU quota throttled a control group.
 type quotaReader struct {
 	src    kernel.Source
-	mounts []model.Mount // of cgroup file systems, found once
-	dir    string        // found once processes are known
-	pid    int           // whose group dir is
+	mounts []model.Mount // of cgroup file systems, read once
+	dir    string        // found once the processes are known
+	pid    int           // the process whose group dir is
 }
 
-// find returns the directory of the group of the first process. Without one
-// there is nobody whose quota counts: the connections are the kernel's, or
-// nobody may see whose they are.
+// find returns the directory of the group of the first process. Without a process no quota
+// applies: the connections are the kernel's, or their owners are hidden.
 func (q *quotaReader) find(pids []int) (string, error) {
 	if len(pids) == 0 {
 		return "", errNobody
@@ -68,8 +67,8 @@ func (q *quotaReader) mountPoint(v2 bool) (string, error) {
 	return q.mounts[i].Point, nil
 }
 
-// read sums the time over the group and those above it, since a quota of
-// each of them holds the processes back.
+// read sums the time over the group and its ancestors, since a quota of any of them throttles the
+// processes.
 func (q *quotaReader) read(dir string) (model.Fact[time.Duration], error) {
 	var sum time.Duration
 	found := false

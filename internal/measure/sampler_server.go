@@ -9,9 +9,8 @@ import (
 	"linerate/internal/model"
 )
 
-// readServer reads what a host that serves storage shows of its own work. A
-// disk without counters and a kernel that serves no NFS are no failure; a file
-// that is there and may not be read is.
+// readServer reads how a storage server performs its own work. A disk without counters and a
+// kernel without an NFS server are no errors; an unreadable file is.
 func (s *Sampler) readServer(_ context.Context, out *model.Sample) error {
 	b, err := s.src.ReadFile("/proc/stat")
 	if err != nil {
@@ -38,8 +37,7 @@ func (s *Sampler) readServer(_ context.Context, out *model.Sample) error {
 	return err
 }
 
-// readNFSD is nil where the kernel serves no NFS: the files are not there, or
-// there is no thread.
+// readNFSD is nil if the kernel serves no NFS: the files are missing, or there is no thread.
 func (s *Sampler) readNFSD() (*model.NFSDCount, error) {
 	stats, err := s.src.ReadFile("/proc/thread-self/net/rpc/nfsd")
 	if errors.Is(err, fs.ErrNotExist) {

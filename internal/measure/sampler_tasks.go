@@ -14,16 +14,15 @@ import (
 	"linerate/internal/model"
 )
 
-// taskReader follows the threads of the watched processes. Which process
-// holds which connection is looked up once per connection, because it means
-// walking through every open file of the host.
+// taskReader samples the threads of the watched processes. The owner of a connection is looked up
+// only once, because that means reading every open file of the host.
 type taskReader struct {
 	src  kernel.Source
 	find bool
 	had  bool             // some thread was read before
 	pids map[int][]uint32 // watched processes and the watched sockets they hold
-	seen map[uint32]bool  // connections whose owner was looked for
-	nfsd bool             // the threads of the kernel's NFS server were looked for
+	seen map[uint32]bool  // connections whose owner was looked up
+	nfsd bool             // the threads of the kernel's NFS server were looked up
 }
 
 func newTaskReader(src kernel.Source, w Watch) *taskReader {
@@ -34,8 +33,8 @@ func newTaskReader(src kernel.Source, w Watch) *taskReader {
 	return r
 }
 
-// read returns every thread of the watched processes. Processes that ended
-// are forgotten; that is an error only when there never was any thread to read.
+// read returns every thread of the watched processes. It forgets processes that ended; that is an
+// error only if there never was any thread to read.
 func (r *taskReader) read(conns []model.Conn) ([]model.Task, error) {
 	findErr := r.assign(conns)
 	var tasks []model.Task
@@ -58,7 +57,7 @@ func (r *taskReader) read(conns []model.Conn) ([]model.Task, error) {
 	return tasks, findErr
 }
 
-// assign finds the owners of connections not met before.
+// assign finds the owners of new connections.
 func (r *taskReader) assign(conns []model.Conn) error {
 	fresh := map[uint32]bool{}
 	for _, c := range conns {
@@ -83,12 +82,11 @@ func (r *taskReader) assign(conns []model.Conn) error {
 	return r.scan(candidates, fresh)
 }
 
-// mostNFSD bounds the threads of the kernel's NFS server that are followed: a
-// sample of more would be a load of its own.
+// mostNFSD bounds how many threads of the kernel's NFS server are sampled: more would be a load
+// of its own.
 const mostNFSD = 256
 
-// addNFSD adds the threads of the kernel's NFS server, once. They hold no socket
-// that could be found: the kernel's own are nobody's.
+// addNFSD adds the threads of the kernel's NFS server, once. No process holds their sockets.
 func (r *taskReader) addNFSD() error {
 	if r.nfsd {
 		return nil
@@ -130,10 +128,9 @@ func (r *taskReader) processes() ([]int, error) {
 	return pids, nil
 }
 
-// scan looks through the open files of the candidates. Several processes may
-// share one socket: each becomes an owner. Only a connection that has no
-// visible owner while some process kept its files to itself is an error: the
-// kernel's own sockets (NFS) have none.
+// scan reads the open files of the candidates. Several processes may share one socket: each
+// becomes an owner. It is an error only if a connection has no visible owner while some process's
+// files could not be read: the kernel's own sockets (NFS) have none.
 func (r *taskReader) scan(pids []int, fresh map[uint32]bool) error {
 	var denied error
 	owned := map[uint32]bool{}
@@ -144,7 +141,7 @@ func (r *taskReader) scan(pids []int, fresh map[uint32]bool) error {
 			denied = err
 		}
 		if err != nil {
-			continue // it ended, or is not ours to look into
+			continue // it ended, or its files may not be read
 		}
 		for _, fd := range fds {
 			target, err := r.src.Readlink(path.Join(dir, fd))
@@ -189,8 +186,8 @@ func (r *taskReader) process(pid int, inodes []uint32) ([]model.Task, error) {
 	return tasks, nil
 }
 
-// thread reads one thread; a kernel without schedstat gives its CPU time in
-// ticks and no waiting time.
+// thread reads one thread; without schedstat the kernel gives its CPU time in ticks and no
+// waiting time.
 func (r *taskReader) thread(dir string) (model.Task, error) {
 	b, err := r.src.ReadFile(dir + "/stat")
 	if err != nil {
@@ -213,8 +210,8 @@ func (r *taskReader) thread(dir string) (model.Task, error) {
 	return t, err
 }
 
-// gone tells that a thread ended between two reads: its directory is not
-// there any more, or reading it gives ESRCH.
+// gone tells that a thread ended between two reads: its directory is missing, or reading it gives
+// ESRCH.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }

@@ -19,32 +19,31 @@ type End interface {
 	ProbeAwait(ctx context.Context, id int, w Await) (Heard, error)
 	ProbeEcho(ctx context.Context, id int, e Echo) (model.RTT, error)
 	ProbeClose(ctx context.Context, id int) error
-	// LookToward tells how the host sends from one address to another, and its
-	// hardware addresses.
+	// LookToward returns the host's route from one address to another, and its hardware
+	// addresses.
 	LookToward(ctx context.Context, from, to netip.Addr) (Toward, error)
 }
 
-// Toward is how a host sends to an address.
+// Toward is a host's route to an address.
 type Toward struct {
 	Leaving model.Leaving     `json:"leaving"`
 	MACs    map[string]string `json:"macs"` // by interface
 }
 
-// Side is one end of a path that is to be probed.
+// Side is one end of a path to be probed.
 type Side struct {
 	Name string // for messages
 	End  End
 	Addr netip.Addr
 }
 
-// Load is what the probes put on the path, both directions together.
+// Load is the traffic of the probes, both directions together.
 type Load struct {
 	Datagrams int `json:"datagrams"`
 	Bytes     int `json:"bytes"` // of IP packets
 }
 
-// Result is what was found out of a path. What could not be is a fact without a
-// value; its reason is in Why.
+// Result is what the probes found of a path. A fact without a value has its reason in Why.
 type Result struct {
 	A, B       model.Fact[Toward]
 	AToB, BToA model.Crossing
@@ -60,9 +59,8 @@ const (
 	longest   = 30 * time.Second // for all of it
 )
 
-// Between probes the path between two hosts: some small datagrams each way, a
-// few round trips, and the largest packet in each direction. Token is a secret
-// that the caller drew for this once.
+// Between probes the path between two hosts: some small datagrams each way, a few round trips,
+// and the largest packet in each direction. Token is a secret that the caller drew for this call.
 func Between(ctx context.Context, a, b Side, token string) (Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("probing %s and %s took longer than %v", a.Name, b.Name, longest))
 	defer cancel()
@@ -101,7 +99,7 @@ func (p *path) open(ctx context.Context, a, b Side, token string) error {
 	return nil
 }
 
-// close ends the sockets that were opened, also when ctx is over.
+// close closes the opened sockets, even if ctx is over.
 func (p *path) close(ctx context.Context) error {
 	var errs []error
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), MaxWait)
@@ -144,7 +142,7 @@ func (p *path) run(ctx context.Context) (r Result, err error) {
 	return r, nil
 }
 
-// reach sees whether small datagrams from side i arrive, and where.
+// reach tests whether small datagrams from side i arrive, and at which interface.
 func (p *path) reach(ctx context.Context, i int) (model.Crossing, error) {
 	c := model.Crossing{PathMTU: model.Unknown[int](model.Absent, "small datagrams do not arrive")}
 	for range 3 {
@@ -161,8 +159,8 @@ func (p *path) reach(ctx context.Context, i int) (model.Crossing, error) {
 	return c, nil
 }
 
-// exchange sends sizes and then marks from side i, and waits for the marks at
-// the other: what was sent before them and is not there then, is lost.
+// exchange sends sizes and then marks from side i, and waits for the marks at the other side:
+// datagrams that were sent before the marks and have not arrived by then are lost.
 func (p *path) exchange(ctx context.Context, i int, sizes []int) (Heard, Sent, error) {
 	p.round++
 	s, err := p.side[i].End.ProbeSend(ctx, p.id[i], Batch{Port: p.port[1-i], Round: p.round, Sizes: append(slices.Clone(sizes), make([]int, marks)...)})
@@ -189,7 +187,7 @@ func (p *path) roundTrip(ctx context.Context) (model.Fact[model.RTT], error) {
 	return model.Known(rtt), nil
 }
 
-// Smallest MTUs that a path must carry: RFC 791 (hosts take 576), RFC 8200.
+// Smallest MTUs that a path must support: RFC 791 (hosts accept 576), RFC 8200.
 func smallest(a netip.Addr) int {
 	if a.Is4() {
 		return 576
@@ -197,8 +195,7 @@ func smallest(a netip.Addr) int {
 	return 1280
 }
 
-// measure finds the largest packet that arrives from side i, of at most mtu
-// bytes, by halving.
+// measure finds the largest packet that arrives from side i, of at most mtu bytes, by bisection.
 func (p *path) measure(ctx context.Context, i, mtu int, c *model.Crossing) error {
 	low, high := smallest(p.side[i].Addr), min(mtu, 1<<16-1)
 	for {
@@ -241,8 +238,8 @@ func (p *path) measure(ctx context.Context, i, mtu int, c *model.Crossing) error
 	return nil
 }
 
-// passes tells whether packets of a size arrive. Only when two rounds in which
-// marks arrived brought none of them, they do not: a path may lose some.
+// passes tells whether packets of a size arrive. They do not if two rounds in which marks arrived
+// delivered none of them: one round is not enough, since a path may lose some.
 func (p *path) passes(ctx context.Context, i, size int) (bool, Sent, error) {
 	sizes := slices.Repeat([]int{size}, copies)
 	for heard, round := 0, 0; heard < 2; round++ {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setOptions makes a socket that never fragments and sends what its interface
-// takes whatever was learned of the path (IP_PMTUDISC_PROBE, ip(7)), tells of
-// ICMP errors, and of each datagram's interface and time of arrival.
+// setOptions sets a socket to never fragment and to send up to its interface's MTU whatever was
+// learned of the path (IP_PMTUDISC_PROBE, ip(7)), and to report ICMP errors and each datagram's
+// interface and time of arrival.
 func setOptions(fd int, v4 bool) error {
 	set := [][3]int{
 		{unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE},
@@ -35,7 +35,7 @@ func setOptions(fd int, v4 bool) error {
 	return nil
 }
 
-// arrival is what the kernel says beside a datagram.
+// arrival is what the kernel reports besides a datagram.
 type arrival struct {
 	at    time.Time
 	index int // of the interface
@@ -72,9 +72,8 @@ type tooBig struct {
 	by    netip.Addr // who sent the ICMP message
 }
 
-// parseTooBig reads the control messages of the error queue
-// (struct sock_extended_err, include/uapi/linux/errqueue.h); ok is false for an
-// error of another kind.
+// parseTooBig reads the control messages of the error queue (struct sock_extended_err,
+// include/uapi/linux/errqueue.h); ok is false for an error of another kind.
 func parseTooBig(oob []byte) (t tooBig, ok bool) {
 	list, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Socket sends and counts the datagrams of one probe. Its methods may be called
-// from several goroutines.
+// Socket sends and counts the datagrams of one probe. Its methods may be called from several
+// goroutines.
 type Socket struct {
 	conn  *net.UDPConn
 	raw   interface{ Control(func(fd uintptr)) error }
@@ -35,10 +35,10 @@ type Socket struct {
 	number uint32
 }
 
-// maxRounds bounds what is kept of what arrived.
+// maxRounds bounds how many rounds are recorded.
 const maxRounds = 256
 
-// Open opens a socket and counts from then on what arrives.
+// Open opens a socket and counts what arrives from then on.
 func Open(s Spec) (*Socket, error) {
 	token, err := s.check()
 	if err != nil {
@@ -65,13 +65,13 @@ func Open(s Spec) (*Socket, error) {
 	return k, nil
 }
 
-// Port is where the peer's datagrams are to go.
+// Port is the destination port for the peer's datagrams.
 func (k *Socket) Port() uint16 {
 	a, _ := k.conn.LocalAddr().(*net.UDPAddr)
 	return a.AddrPort().Port()
 }
 
-// Close ends the socket.
+// Close closes the socket.
 func (k *Socket) Close() error {
 	k.end.Stop()
 	err := k.conn.Close()
@@ -82,7 +82,7 @@ func (k *Socket) Close() error {
 	return err
 }
 
-// read takes in what arrives until the socket is closed.
+// read receives until the socket is closed.
 func (k *Socket) read() {
 	defer close(k.done)
 	buf, oob := make([]byte, 1<<16), make([]byte, 256)
@@ -187,8 +187,8 @@ func (k *Socket) Send(ctx context.Context, b Batch) (Sent, error) {
 	return out, nil
 }
 
-// write sends one datagram. tooBig is the interface's MTU when it is larger
-// than that. An error that an earlier datagram brought back is not this one's.
+// write sends one datagram. tooBig is the interface's MTU if the datagram exceeds it. It ignores
+// an error that an earlier datagram caused.
 func (k *Socket) write(b []byte, port uint16) (tooBig int, err error) {
 	k.mu.Lock()
 	if k.left--; k.left < 0 {
@@ -211,8 +211,8 @@ func (k *Socket) write(b []byte, port uint16) (tooBig int, err error) {
 	return 0, fmt.Errorf("send probes: %w", err)
 }
 
-// drain empties the error queue; it returns the MTU by which this host itself
-// refused a datagram, 0 for none.
+// drain empties the error queue; it returns the MTU by which this host itself refused a datagram,
+// 0 for none.
 func (k *Socket) drain() (local int) {
 	buf, oob := make([]byte, 64), make([]byte, 512)
 	_ = k.raw.Control(func(fd uintptr) { // fails on a closed socket alone
@@ -262,7 +262,7 @@ func (k *Socket) Await(ctx context.Context, w Await) (Heard, error) {
 	}
 }
 
-// heard is a copy of what arrived of a round.
+// heard is a copy of what arrived in a round.
 func (k *Socket) heard(round uint32) Heard {
 	out := Heard{Sizes: map[int]int{}, Arrive: []string{}}
 	if r := k.rounds[round]; r != nil {
@@ -274,9 +274,9 @@ func (k *Socket) heard(round uint32) Heard {
 	return out
 }
 
-// Echo measures round trips one after the other: from just before the send to
-// the kernel's time of arrival, less what the far end says it needed. Both
-// differences are of one clock each.
+// Echo measures round trips one after the other: from just before the send to the kernel's
+// receive timestamp, minus the far end's reported turn-around. Each of the two differences uses
+// one clock.
 func (k *Socket) Echo(ctx context.Context, e Echo) (model.RTT, error) {
 	out := model.RTT{}
 	if e.N < 1 || e.N > MaxSizes || e.Wait <= 0 || e.Wait > MaxWait || e.Port == 0 {
@@ -299,7 +299,7 @@ func (k *Socket) Echo(ctx context.Context, e Echo) (model.RTT, error) {
 		if err != nil {
 			return out, err
 		}
-		// A clock that was set in between gives nonsense: left out.
+		// A clock that was set in between makes the value useless: left out.
 		if d := back.Round(0).Sub(sent.Round(0)) - turn; ok && d > 0 && d < e.Wait+turn {
 			took = append(took, d)
 		}
@@ -314,7 +314,7 @@ func (k *Socket) Echo(ctx context.Context, e Echo) (model.RTT, error) {
 	return out, nil
 }
 
-// answer waits for the reply of a number; ok is false when none came in time.
+// answer waits for the reply with a number; ok is false if none came in time.
 func (k *Socket) answer(ctx context.Context, number uint32, wait time.Duration) (back time.Time, turn time.Duration, ok bool, err error) {
 	late := time.NewTimer(wait)
 	defer late.Stop()

@@ -19,8 +19,7 @@ const (
 	MaxWait = 5 * time.Second
 )
 
-// Spec is a socket that is to be opened: on one of the host's addresses, for
-// one peer.
+// Spec is a socket to be opened: on one of the host's addresses, for one peer.
 type Spec struct {
 	Local netip.Addr `json:"local"`
 	Peer  netip.Addr `json:"peer"`
@@ -44,42 +43,41 @@ func (s Spec) check() (token [tokenLen]byte, err error) {
 	return token, nil
 }
 
-// Batch is datagrams to send to a port of the peer. Sizes are bytes of IP
-// packet, headers included; 0 is the smallest, which marks.
+// Batch is datagrams to send to a port of the peer. Sizes are bytes of IP packet, headers
+// included; 0 is the smallest size, a mark.
 type Batch struct {
 	Port  uint16 `json:"port"`
 	Round uint32 `json:"round"`
 	Sizes []int  `json:"sizes"`
 }
 
-// Sent tells what became of a Batch at the sender.
+// Sent is the outcome of a Batch at the sender.
 type Sent struct {
 	Datagrams int `json:"datagrams"`
 	Bytes     int `json:"bytes"` // of IP packets
-	// TooBig is the MTU that the sender's own interface allows, when a size was
-	// above it; 0 otherwise.
+	// TooBig is the MTU of the sender's own interface if a size exceeded it; 0 otherwise.
 	TooBig int `json:"too_big,omitempty"`
-	// Told is the MTU that an ICMP message reported since the socket was opened,
-	// and By who sent it; 0: none came.
+	// Told is the MTU that an ICMP message reported since the socket was opened, and By the
+	// sender of that message; 0: none came.
 	Told int        `json:"told,omitempty"`
 	By   netip.Addr `json:"by"`
 }
 
-// Await asks for what arrived of a round, once so many marks did or Wait is over.
+// Await requests what arrived in a round, once this many marks arrived or Wait is over.
 type Await struct {
 	Round uint32        `json:"round"`
 	Marks int           `json:"marks"`
 	Wait  time.Duration `json:"wait"`
 }
 
-// Heard is what arrived of a round.
+// Heard is what arrived in a round.
 type Heard struct {
 	Marks  int         `json:"marks"`
 	Sizes  map[int]int `json:"sizes"`  // how many by size in bytes of IP packet, marks left out
 	Arrive []string    `json:"arrive"` // interfaces that they, or marks, came in by
 }
 
-// Echo asks for the round trip to a port of the peer, N times.
+// Echo requests N measurements of the round trip to a port of the peer.
 type Echo struct {
 	Port uint16        `json:"port"`
 	N    int           `json:"n"`
@@ -101,7 +99,7 @@ const (
 	payloadLen = 4 + tokenLen + 4 + 4 + 4 + 8
 )
 
-// headers is what IP and UDP add: RFC 791 and 768, RFC 8200.
+// headers is the size of the IP and UDP headers: RFC 791 and 768, RFC 8200.
 func headers(a netip.Addr) int {
 	if a.Is4() {
 		return 20 + 8
@@ -109,7 +107,7 @@ func headers(a netip.Addr) int {
 	return 40 + 8
 }
 
-// message is what a datagram carries before its padding.
+// message is the content of a datagram before its padding.
 type message struct {
 	kind          byte
 	round, number uint32
@@ -125,7 +123,7 @@ func (m message) put(b []byte, token [tokenLen]byte) {
 	binary.BigEndian.PutUint64(b[32:], uint64(m.turn))
 }
 
-// parse reads what came from outside; ok is false for all that is not ours.
+// parse parses a received datagram; ok is false for one that does not belong to this probe.
 func parse(b []byte, token [tokenLen]byte) (m message, ok bool) {
 	if len(b) < payloadLen || string(b[:4]) != magic || [tokenLen]byte(b[4:20]) != token {
 		return m, false

@@ -38,10 +38,9 @@ var (
 	mtu    = regexp.MustCompile(`\bmtu[ =]+([0-9]+)\b`)
 )
 
-// ParseQuery reads words such as "10GbE NFS read": a link's rate, a protocol, a
-// direction, a metric, jumbo or MTU9000, a paper's key; any other word is
-// looked for in a result's tool, then in its other texts. A query without a
-// word that says anything is an error.
+// ParseQuery reads words such as "10GbE NFS read": a link's rate, a protocol, a direction, a
+// metric, jumbo or MTU9000, a paper's key; any other word is looked for in a result's tool, then
+// in its other texts. A query without a word that says anything is an error.
 func ParseQuery(s string) (Query, error) {
 	s = spaced.ReplaceAllString(strings.ToLower(s), "$1$2")
 	s = mtu.ReplaceAllString(s, "mtu$1")
@@ -125,8 +124,7 @@ func Like(all []Result, q Query) []Match {
 	return out
 }
 
-// Nearest are the matches that miss the fewest words: all that miss none, if
-// there is one.
+// Nearest are the matches that miss the fewest words: all that miss none, if there is one.
 func Nearest(ms []Match) []Match {
 	i := slices.IndexFunc(ms, func(m Match) bool { return len(m.Missed) > len(ms[0].Missed) })
 	if i < 0 {

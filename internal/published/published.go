@@ -1,9 +1,8 @@
-// Package published holds the results that the five papers published, as data:
-// every number with its place in the paper, its conditions, and the known
-// reasons to doubt it. It finds results like a query and places a measured rate
-// among them. It measures nothing and judges no host; a picture whose values
-// the text of a paper does not carry is listed as a gap, never read off by eye;
-// and a rate is never placed among results whose meaning the paper leaves open.
+// Package published holds the results that the five papers published, as data: every number with
+// its place in the paper, its conditions, and the known reasons to doubt it. It finds results
+// like a query and places a measured rate among them. It measures nothing and judges no host; a
+// picture whose values the text of a paper does not carry is listed as a gap, never read off by
+// eye; and a rate is never placed among results whose meaning the paper leaves open.
 package published
 
 import (

@@ -97,7 +97,7 @@ func cpuList(cpus []int) string {
 		return ""
 	}
 	cpus = slices.Sorted(slices.Values(cpus))
-	return strings.ReplaceAll(unit.Ranges(cpus), ",", ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
+	return strings.ReplaceAll(unit.CPUList(cpus), ",", ", ") + " (" + unit.Count(len(cpus), "CPU") + ")"
 }
 
 func nicRow(host string, n model.NIC) []document.Entry {

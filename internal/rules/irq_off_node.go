@@ -35,8 +35,8 @@ func irqOffNode() Rule {
 				}
 				out := &model.Finding{
 					Severity: Low, Title: n.Name + " is served by CPUs of another NUMA node",
-					Observed: fmt.Sprintf("%s: %d of %d busy interrupts go to CPUs that are not near it; near are %s", n.Name, away, busy, unit.Ranges(local)),
-					Fix:      fmt.Sprintf("let the interrupts of %s go to CPUs %s (smp_affinity_list), and run what uses it there", n.Name, unit.Ranges(local)),
+					Observed: fmt.Sprintf("%s: %d of %d busy interrupts go to CPUs that are not near it; near are %s", n.Name, away, busy, unit.CPUList(local)),
+					Fix:      fmt.Sprintf("let the interrupts of %s go to CPUs %s (smp_affinity_list), and run what uses it there", n.Name, unit.CPUList(local)),
 					Source:   "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst",
 				}
 				if n.Speed.Or(0) >= 25*unit.Gbit {

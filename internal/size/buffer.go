@@ -35,12 +35,11 @@ const (
 // net.ipv4.tcp_adv_win_scale; empty is not known. sure tells that the share is
 // that of the kernel's own arithmetic; without it the share is what is usual.
 //
-// Since Linux 6.6 it is scaling_ratio, payload over the memory that a segment
-// takes (tcp_measure_rcv_mss and tcp_win_from_space, net/ipv4/tcp_input.c and
-// include/net/tcp.h): 1448 of 2048 + 256 B, 8948 of three pages. On 6.18 about
-// 0.63 was measured at an MTU of 1500 and 0.74 at 9000. Drivers that pack frames
-// more tightly come higher. Before 6.6 it is what tcp_adv_win_scale says
-// (Documentation/networking/ip-sysctl.rst).
+// Since Linux 6.6 it is scaling_ratio, payload over the memory that a segment takes
+// (tcp_measure_rcv_mss and tcp_win_from_space, net/ipv4/tcp_input.c and include/net/tcp.h): 1448
+// of 2048 + 256 B, 8948 of three pages. On 6.18 about 0.63 was measured at an MTU of 1500 and
+// 0.74 at 9000. Drivers that pack frames more tightly come higher. Before 6.6 it is what
+// tcp_adv_win_scale says (Documentation/networking/ip-sysctl.rst).
 func WindowShare(release, advWinScale string, mss int) (share float64, sure bool) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n == 2 && (major > 6 || major == 6 && minor >= 6) {

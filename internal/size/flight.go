@@ -13,9 +13,8 @@ import (
 // in the TCP header has 16 bits (RFC 9293 §3.1).
 const UnscaledWindow = 65535
 
-// PerRoundTrip is what so many bytes under way carry: bytes × 8 / RTT (Little's
-// law; for a TCP window RFC 7323 §1.1). Without a round trip nothing bounds it,
-// and the answer is 0.
+// PerRoundTrip is what so many bytes under way carry: bytes × 8 / RTT (Little's law; for a TCP
+// window RFC 7323 §1.1). Without a round trip nothing bounds it, and the answer is 0.
 func PerRoundTrip(bytes float64, rtt time.Duration) unit.BitRate {
 	if rtt <= 0 {
 		return 0
@@ -35,12 +34,11 @@ func SlotsInFlight(slots int64, transfer unit.Bytes) unit.Bytes {
 	return unit.Bytes(slots) * transfer
 }
 
-// AheadWindow is how much of a file the kernel asks for at a time on behalf of
-// one sequential reader of page cache: the read-ahead, or, where a program reads
-// more than that at once, what it reads, up to the largest request of the device
-// (of an NFS mount the rsize): mm/readahead.c, page_cache_sync_ra and
-// page_cache_async_ra with bdi->io_pages. 0 of read or request is not known, and
-// counts as small.
+// AheadWindow is how much of a file the kernel asks for at a time on behalf of one sequential
+// reader of page cache: the read-ahead, or, where a program reads more than that at once, what it
+// reads, up to the largest request of the device (of an NFS mount the rsize): mm/readahead.c,
+// page_cache_sync_ra and page_cache_async_ra with bdi->io_pages. 0 of read or request is not
+// known, and counts as small.
 func AheadWindow(ahead, read, request unit.Bytes) unit.Bytes {
 	return max(ahead, min(read, request))
 }
@@ -50,9 +48,8 @@ func AheadWindow(ahead, read, request unit.Bytes) unit.Bytes {
 // (mm/fadvise.c, generic_fadvise).
 func AheadMost(ahead, request unit.Bytes) unit.Bytes { return max(2*ahead, request) }
 
-// AheadInFlight is what one sequential reader has under way at most: the window
-// that it reads and the next one, which is asked for when it comes to the first
-// page of this one (mm/readahead.c, the page marked PG_readahead). Over 40.7 ms
-// Linux 6.1 with 128 KiB had 1.4 windows per round trip for reads of 4 KiB, and
-// 1.0 to 1.1 windows of twice that after posix_fadvise.
+// AheadInFlight is what one sequential reader has under way at most: the window that it reads and
+// the next one, which is asked for when it comes to the first page of this one (mm/readahead.c,
+// the page marked PG_readahead). Over 40.7 ms Linux 6.1 with 128 KiB had 1.4 windows per round
+// trip for reads of 4 KiB, and 1.0 to 1.1 windows of twice that after posix_fadvise.
 func AheadInFlight(window unit.Bytes) unit.Bytes { return 2 * window }

@@ -39,9 +39,8 @@ func (in ISCSIInput) check() error {
 		optional(in.Rate != 0, checkRate("rate", in.Rate)))
 }
 
-// unsolicited is what a write sends before the target asks (RFC 7143 §4.2.5.2):
-// up to FirstBurstLength with InitialR2T=No, up to one PDU of immediate data
-// otherwise.
+// unsolicited is what a write sends before the target asks (RFC 7143 §4.2.5.2): up to
+// FirstBurstLength with InitialR2T=No, up to one PDU of immediate data otherwise.
 func (in ISCSIInput) unsolicited() unit.Bytes {
 	switch {
 	case !in.InitialR2T:
@@ -71,9 +70,8 @@ func (in ISCSIInput) command() (float64, string) {
 	return t, fmt.Sprintf("(%s + %d R2T × %s)", seconds(in.Latency.Seconds()), n, seconds(in.RTT.Seconds()))
 }
 
-// ISCSI computes IOPS and throughput by Little's law, queue depth / latency, and
-// the share of the TCP payload that is data: block / (block + PDUs × (48 + 4 ×
-// digests)).
+// ISCSI computes IOPS and throughput by Little's law, queue depth / latency, and the share of the
+// TCP payload that is data: block / (block + PDUs × (48 + 4 × digests)).
 func ISCSI(in ISCSIInput) (Answer, error) {
 	if err := in.check(); err != nil {
 		return Answer{}, err

@@ -70,8 +70,7 @@ func Protocols() []string {
 	return out
 }
 
-// frame is one full frame: payload of wire bytes, both in bytes, and the
-// transfer layer above it.
+// frame is one full frame: payload of wire bytes, both in bytes, and the transfer layer above it.
 type frame struct {
 	payload, wire int
 	env           envelope

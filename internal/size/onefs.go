@@ -22,11 +22,10 @@ type protection struct {
 	ruled         bool // the rule is trusted beyond the six nodes of the chart
 }
 
-// protections are the levels of OneFS 7.2 and later. Source: the vendor's
-// "Exploring OneFS storage protection overhead" (EMC community blog, 2015 and
-// 2018), whose chart for three to six nodes the rule below reproduces, and the
-// notation N+M/b explained in the vendor's forum. The levels with three units
-// and several on a node depart from the rule on larger clusters.
+// protections are the levels of OneFS 7.2 and later. Source: the vendor's "Exploring OneFS
+// storage protection overhead" (EMC community blog, 2015 and 2018), whose chart for three to six
+// nodes the rule below reproduces, and the notation N+M/b explained in the vendor's forum. The
+// levels with three units and several on a node depart from the rule on larger clusters.
 func protections() []protection {
 	return []protection{
 		{"+1n", 1, 1, 3, true}, {"+2d:1n", 2, 2, 3, true}, {"+2n", 2, 1, 5, true},

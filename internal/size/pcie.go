@@ -25,11 +25,10 @@ func (g generation) coded(lanes int) float64 {
 	return float64(SlotRate(g.perLane/1e9, lanes))
 }
 
-// PacketOverhead, in bytes, of a memory write with a 64-bit address: framing and sequence
-// number 4, header 16, link check sum 4. (Generations 1 and 2: start 1, sequence
-// 2, end 1; from 3 on a start token of 4.) Read completions have a header of 12.
-// ECRC, which is optional, adds 4. Neugebauer et al., SIGCOMM 2018, section 3, take
-// the same.
+// PacketOverhead, in bytes, of a memory write with a 64-bit address: framing and sequence number
+// 4, header 16, link check sum 4. (Generations 1 and 2: start 1, sequence 2, end 1; from 3 on a
+// start token of 4.) Read completions have a header of 12. ECRC, which is optional, adds 4.
+// Neugebauer et al., SIGCOMM 2018, section 3, take the same.
 const (
 	PacketOverhead = 24
 	endToEndCRC    = 4

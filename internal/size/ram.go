@@ -9,8 +9,7 @@ import (
 
 // What ZFS keeps in memory, per source.
 const (
-	// systemRAM is NAPPIT's figure for a stable Solaris or illumos, without
-	// deduplication.
+	// systemRAM is NAPPIT's figure for a stable Solaris or illumos, without deduplication.
 	systemRAM = 2 * unit.GB
 	// Write cache: NAPPIT's "10% of RAM up to 4 GB" is OpenZFS's
 	// zfs_dirty_data_max and its cap (zfs(4)).
@@ -58,8 +57,7 @@ func (in *RAMInput) check() error {
 		checkCount("L2ARC header", in.L2Header, 64, 512))
 }
 
-// fixed adds what does not depend on the size of the memory; the sum is in
-// bytes.
+// fixed adds what does not depend on the size of the memory; the sum is in bytes.
 func (in RAMInput) fixed(a *Answer) float64 {
 	sum := float64(in.System)
 	a.add("system", sum, Bytes, "stated, or NAPPIT's")
@@ -111,8 +109,7 @@ func RAM(in RAMInput) (Answer, error) {
 	return *a, nil
 }
 
-// RAMFor computes the memory that caching metadata, tables and all active data
-// needs.
+// RAMFor computes the memory that caching metadata, tables and all active data needs.
 func RAMFor(in RAMInput) (Answer, error) {
 	if in.RAM != 0 {
 		return Answer{}, errors.New("size ram: in reverse the RAM is the answer; leave it away")

@@ -1,10 +1,9 @@
-// Package size holds the calculators behind `linerate size`: what a link, a
-// window, a slot, a queue, a pool or a cache can carry, and what a goal needs.
-// Each takes numbers and returns results together with the formula they came
-// from, with the numbers put in. It refuses to guess: what it cannot compute
-// from its arguments it does not print, and input outside the stated ranges is
-// an error that names the input and the range. It looks at no host, clock, file
-// or network; results are ceilings, never predictions.
+// Package size holds the calculators behind `linerate size`: what a link, a window, a slot, a
+// queue, a pool or a cache can carry, and what a goal needs. Each takes numbers and returns
+// results together with the formula they came from, with the numbers put in. It refuses to guess:
+// what it cannot compute from its arguments it does not print, and input outside the stated
+// ranges is an error that names the input and the range. It looks at no host, clock, file or
+// network; results are ceilings, never predictions.
 package size
 
 import (
@@ -17,8 +16,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Unit is the unit of a result, in SI base units so that a program need not
-// parse prefixes.
+// Unit is the unit of a result, in SI base units so that a program need not parse prefixes.
 type Unit string
 
 // The units of results. PerSecond is operations per second, Share a fraction of
@@ -185,8 +183,7 @@ func sig3(v float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// atLeast rounds up to a whole number, but not for a rounding error of the
-// division before it.
+// atLeast rounds up to a whole number, but not for a rounding error of the division before it.
 func atLeast(v float64) float64 { return math.Ceil(v * (1 - 1e-12)) }
 
 // whole rounds down likewise.

@@ -26,10 +26,9 @@ func SlotRate(gts float64, lanes int) unit.BitRate {
 	return unit.BitRate(gts * 1e9 * float64(lanes) * LineCode(gts))
 }
 
-// SlotPayload is what is left of that for data in packets of so many bytes of
-// payload: rate × payload / (payload + 24). Acknowledgements, flow control and
-// descriptors come on top, so that it is an upper bound. Without a payload it is
-// UsualPayload.
+// SlotPayload is what is left of that for data in packets of so many bytes of payload: rate ×
+// payload / (payload + 24). Acknowledgements, flow control and descriptors come on top, so that
+// it is an upper bound. Without a payload it is UsualPayload.
 func SlotPayload(link unit.BitRate, payload int) unit.BitRate {
 	if payload <= 0 {
 		payload = UsualPayload

@@ -85,9 +85,8 @@ func buffers(a *Answer, window, share float64) {
 	a.add("send buffer (tcp_wmem maximum)", 2*window, Bytes, "2 × %.0f B", window)
 }
 
-// wrap adds how long the sequence numbers last. RFC 7323 §5: without timestamps
-// an old segment can be taken for a new one when that is less than a segment's
-// lifetime in the network.
+// wrap adds how long the sequence numbers last. RFC 7323 §5: without timestamps an old segment
+// can be taken for a new one when that is less than a segment's lifetime in the network.
 func wrap(a *Answer, rate unit.BitRate) {
 	after := sequenceSpace * 8 / float64(rate)
 	a.add("sequence numbers wrap after", after, Seconds, "2³² B × 8 / %s", rate)

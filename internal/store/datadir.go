@@ -8,10 +8,9 @@ import (
 // runsDir is the folder of bundles below the data directory.
 const runsDir = "runs"
 
-// DataDir returns linerate's data directory as the XDG base directory
-// specification has it: $XDG_DATA_HOME/linerate where that is an absolute
-// path, else ~/.local/share/linerate; on Windows, where neither is set,
-// %LOCALAPPDATA%\linerate. It creates nothing.
+// DataDir returns linerate's data directory as the XDG base directory specification has it:
+// $XDG_DATA_HOME/linerate where that is an absolute path, else ~/.local/share/linerate; on
+// Windows, where neither is set, %LOCALAPPDATA%\linerate. It creates nothing.
 func DataDir(getenv func(string) string) (string, error) {
 	if d := getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
 		return filepath.Join(d, "linerate"), nil

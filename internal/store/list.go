@@ -24,8 +24,8 @@ const (
 	Newer    State = "newer"   // this build is too old for it
 )
 
-// Summary is one bundle in a list. Of a damaged one only ID, Path, State,
-// Why and, where the id tells, Created are set.
+// Summary is one bundle in a list. For a damaged bundle only ID, Path, State, Why and, if the id
+// shows it, Created are set.
 type Summary struct {
 	ID      string          `json:"id"`
 	Path    string          `json:"path"`
@@ -35,15 +35,14 @@ type Summary struct {
 	Why     string          `json:"why,omitempty"` // for every state but complete
 	Verdict string          `json:"verdict"`       // the verdict's line
 	Limiter model.LimiterID `json:"limiter"`
-	// ShareOfCeiling and Ratio are null where the run had none.
+	// ShareOfCeiling and Ratio are null if the run had none.
 	ShareOfCeiling *float64 `json:"share_of_ceiling"`
 	Ratio          *float64 `json:"ratio"`
 }
 
-// List returns the bundles below the data directory root, newest first. A
-// damaged one is listed as such; the error is for the folder as a whole, and
-// no folder yet is no bundle. Sizes and results.json are checked; the rest
-// is hashed by Open only, so that a list stays quick.
+// List returns the bundles below the data directory root, newest first. A damaged one is listed
+// as such; the error concerns the whole folder, and a missing folder holds no bundles. List
+// checks sizes and results.json; only Open hashes the rest, so that a list stays fast.
 func List(root string) ([]Summary, error) {
 	runs := filepath.Join(root, runsDir)
 	entries, err := os.ReadDir(runs)
@@ -84,7 +83,7 @@ func summarize(dir string) Summary {
 	return s
 }
 
-// glance reads the results and only looks at the size of the other files.
+// glance reads the results and checks only the size of the other files.
 func glance(dir string) (*Manifest, *model.Results, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -118,7 +117,7 @@ func glance(dir string) (*Manifest, *model.Results, error) {
 	return m, r, nil
 }
 
-// idTime reads the time that an id starts with; zero when it has none.
+// idTime is the time at the start of an id; zero if it has none.
 func idTime(id string) time.Time {
 	const layout = "20060102-150405"
 	t, err := time.Parse(layout, id[:min(len(id), len(layout))])
@@ -128,9 +127,8 @@ func idTime(id string) time.Time {
 	return t
 }
 
-// Resolve turns what the user wrote for RUN into the folder of a bundle: an
-// id, the beginning of one id, "last" (the newest that is complete), or a
-// path. The error wraps ErrNotFound.
+// Resolve finds the folder of the bundle that the user named for RUN: an id, a unique prefix of
+// an id, "last" (the newest complete one), or a path. The error wraps ErrNotFound.
 func Resolve(root, ref string) (string, error) {
 	list, err := List(root)
 	if err != nil {

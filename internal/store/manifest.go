@@ -13,8 +13,8 @@ import (
 // Version is the version of the bundle format that this build writes.
 const Version = 1
 
-// Bounds on what is written and, so that a hostile bundle cannot exhaust
-// memory, on what is read. A run of an hour stays far below each.
+// Bounds on what is written and, so that a hostile bundle cannot exhaust memory, on what is read.
+// A run of an hour stays far below each.
 const (
 	maxManifest = 1 << 20
 	maxFiles    = 2048
@@ -34,7 +34,7 @@ var ErrDamaged = errors.New("damaged bundle")
 // ErrNotFound marks a reference to a run that does not exist.
 var ErrNotFound = errors.New("no such run")
 
-// Manifest is manifest.json: what the bundle consists of.
+// Manifest is manifest.json: the list of the bundle's files.
 type Manifest struct {
 	V       int       `json:"v"`
 	Build   string    `json:"build"`
@@ -88,13 +88,13 @@ func decodeManifest1(b []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// newer says which part of a bundle is of which version, and what to do.
+// newer says which part of a bundle has which version, and what to do.
 func newer(part string, have, known int) error {
 	return fmt.Errorf("decode %s: %w: its format is version %d, this build reads up to %d: open it with the linerate that wrote it, or a later one",
 		part, ErrNewer, have, known)
 }
 
-// check refuses names that this format never has: they are joined to a path.
+// check refuses names that this format never has, since they are joined to a path.
 func (m *Manifest) check() error {
 	if len(m.Files) > maxFiles {
 		return fmt.Errorf("lists %d files, more than %d", len(m.Files), maxFiles)

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// tokenLetters leaves out letters and digits that are mistaken for others.
+// tokenLetters omits letters and digits that are easily mistaken for others.
 const tokenLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 
-// newID makes an id such as 20261120-234501-demo-x7k2: the UTC second, the
-// command, and a random token. Ids sort by time.
+// newID creates an id such as 20261120-234501-demo-x7k2: the UTC time, the command, and a random
+// token. Ids sort by time.
 func newID(now time.Time, command, token string) string {
 	return now.UTC().Format("20060102-150405") + "-" + word(command) + "-" + token
 }
 
-// word keeps the first word of a command line, in letters that are safe in a
-// file name everywhere.
+// word keeps the first word of a command line, in characters that are safe in file names on every
+// system.
 func word(command string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	out := strings.Map(func(r rune) rune {
@@ -45,10 +45,9 @@ func randomToken() (string, error) {
 	return string(b), nil
 }
 
-// hostName turns a host's name as the user gave it (lab:client1,
-// user@host:/x) into a file name that is safe on every file system. A name
-// that needs no change is kept; any other gets a short hash of the original,
-// so that two hosts never share a file.
+// hostName converts a host's name as the user typed it (lab:client1, user@host:/x) to a file name
+// that is safe on every file system. A safe name is kept; any other gets a short hash of the
+// original, so that two hosts never share a file.
 func hostName(host string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
@@ -68,7 +67,7 @@ func hostName(host string) string {
 	return safe + "-" + hex.EncodeToString(sum[:4])
 }
 
-// reserved tells names that Windows takes for devices, with any extension.
+// reserved recognises names that Windows takes for devices, with any extension.
 func reserved(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	switch stem {

@@ -29,10 +29,9 @@ type Samples map[string]map[string][]model.Sample
 // ID is the bundle's id: the name of its folder.
 func (b *Bundle) ID() string { return filepath.Base(b.Dir) }
 
-// Open reads the bundle in dir. Every file is checked against the manifest;
-// the error names the first one that is missing, of the wrong size or
-// corrupt and wraps ErrDamaged, or ErrNewer where this build is too old.
-// Results.Report is set to where the report is now.
+// Open reads the bundle in dir and checks every file against the manifest; the error names the
+// first one that is missing, of the wrong size or corrupt and wraps ErrDamaged, or ErrNewer if
+// this build is too old. Results.Report is set to the report's present path.
 func Open(dir string) (*Bundle, error) {
 	b, err := open(dir)
 	if err != nil {
@@ -72,7 +71,7 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	return decodeManifest(raw)
 }
 
-// load verifies one file and decodes what Open decodes.
+// load verifies one file and decodes it if Open needs its content.
 func (b *Bundle) load(root *os.Root, f File) error {
 	if !strings.HasSuffix(f.Name, ".json") {
 		return verify(root, f)
@@ -158,8 +157,8 @@ func decodeFacts(name string, raw []byte) (*model.Facts, error) {
 	return &f, nil
 }
 
-// headVersion looks at "v" before anything else: a later version may have
-// given any other field another shape.
+// headVersion reads "v" first, since a later version may have changed the type of any other
+// field.
 func headVersion(name string, raw []byte, known int) error {
 	var head struct {
 		V int `json:"v"`
@@ -170,7 +169,7 @@ func headVersion(name string, raw []byte, known int) error {
 	return knownVersion(name, head.V, known)
 }
 
-// readVerified returns a file's content if it is what the manifest says.
+// readVerified returns a file's content if it matches the manifest.
 func readVerified(root *os.Root, f File) ([]byte, error) {
 	raw, err := readRegular(root, f.Name, f.Size)
 	if err != nil {
@@ -180,7 +179,7 @@ func readVerified(root *os.Root, f File) ([]byte, error) {
 	return raw, compare(f, int64(len(raw)), sum[:])
 }
 
-// verify hashes a file without keeping it.
+// verify hashes a file without keeping it in memory.
 func verify(root *os.Root, f File) error {
 	in, err := openRegular(root, f.Name)
 	if err != nil {
@@ -220,8 +219,8 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	return raw, nil
 }
 
-// openRegular opens a plain file of the bundle: no link leads out of it, and
-// no pipe or device keeps the reader waiting.
+// openRegular opens a regular file of the bundle: no link leads out of it, and no pipe or device
+// blocks the reader.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

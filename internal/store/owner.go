@@ -15,12 +15,11 @@ import (
 	"linerate/internal/model"
 )
 
-// tempPrefix starts the name of a bundle that is being written:
-// .new-<id>.<pid>.<machine>.
+// tempPrefix begins the name of an unfinished bundle: .new-<id>.<pid>.<machine>.
 const tempPrefix = ".new-"
 
-// owner is who writes a hidden folder. The machine is part of it because a
-// home directory may be shared by machines, where a pid means nothing.
+// owner identifies the writer of a hidden folder. It includes the machine because several
+// machines may share a home directory, and a pid is valid only on its own.
 type owner struct {
 	pid     int
 	machine string
@@ -39,7 +38,7 @@ func (o owner) tempName(id string) string {
 	return fmt.Sprintf("%s%s.%d.%s", tempPrefix, id, o.pid, o.machine)
 }
 
-// ownerOf reads the owner back from a hidden folder's name.
+// ownerOf parses the owner from a hidden folder's name.
 func ownerOf(name string) (owner, bool) {
 	rest, ok := strings.CutPrefix(name, tempPrefix)
 	parts := strings.Split(rest, ".")
@@ -53,7 +52,7 @@ func ownerOf(name string) (owner, bool) {
 	return owner{pid: pid, machine: parts[2]}, true
 }
 
-// alive reports whether a process of that id exists, whoever owns it.
+// alive reports whether a process with that id exists, of any user.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -67,9 +66,8 @@ func alive(pid int) bool {
 	return !gone
 }
 
-// sweep removes the hidden folders of runs of this machine whose process is
-// gone. What could not be removed comes back as warnings: it costs disk
-// space, not the run.
+// sweep removes the hidden folders of this machine's runs whose process is gone. What could not
+// be removed is returned as warnings, since it only costs disk space.
 func sweep(runs string, me owner, alive func(pid int) bool) []model.Warning {
 	entries, err := os.ReadDir(runs)
 	if err != nil {

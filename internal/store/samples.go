@@ -14,8 +14,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Bounds on decoding one samples file: a few kilobytes of zstd can stand for
-// any amount of JSON, and three bytes of JSON for half a kilobyte of Conn.
+// Bounds on decoding one samples file: a few kilobytes of zstd can expand to any amount of JSON,
+// and three bytes of JSON to half a kilobyte of Conn.
 const (
 	maxLine    = 2 << 20   // one sample as JSON
 	maxDecoded = 512 << 20 // one bundle as JSON
@@ -23,7 +23,7 @@ const (
 	maxWindow  = 16 << 20  // zstd window
 )
 
-// budget is what a bundle's samples may still take, in bytes.
+// budget is the remaining memory for a bundle's samples, in bytes.
 type budget struct{ decoded, memory int64 }
 
 // line is one line of samples/<host>.jsonl.zst.
@@ -78,9 +78,8 @@ func encodeLine(out io.Writer, l line) error {
 	return err
 }
 
-// decodeSamples reads a samples file and gives each line to each. It stops
-// with an error at the first line that is no sample of a known version, and
-// past any bound.
+// decodeSamples reads a samples file and passes each line to each. It fails at the first line
+// that is not a sample of a known version, and beyond any bound.
 func decodeSamples(in io.Reader, left *budget, each func(run string, s model.Sample)) error {
 	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
@@ -126,8 +125,8 @@ func decodeLine(b []byte) (line, error) {
 	return l, nil
 }
 
-// knownVersion refuses versions that have no decoder here. A new version gets
-// its own decoder beside the old one's, chosen where this is called.
+// knownVersion refuses versions without a decoder. A new version gets its own decoder beside the
+// old one's, chosen where this function is called.
 func knownVersion(part string, have, known int) error {
 	switch {
 	case have > known:
@@ -138,7 +137,7 @@ func knownVersion(part string, have, known int) error {
 	return nil
 }
 
-// footprint is about how much memory a decoded sample takes.
+// footprint is roughly the memory of a decoded sample, in bytes.
 func footprint(s *model.Sample) int64 {
 	n := sizeOf[model.Sample]() + 64*len(s.SNMP)
 	n += len(s.Conns)*sizeOf[model.Conn]() + len(s.CPUs)*sizeOf[model.CPUTime]()
@@ -150,5 +149,5 @@ func footprint(s *model.Sample) int64 {
 	return int64(n)
 }
 
-// sizeOf is what one T takes in memory, without what it points to.
+// sizeOf is the memory of one T, without what it points to, in bytes.
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }

@@ -38,7 +38,7 @@ const (
 // StudyEntryVersion is the version of StudyEntry that this build writes.
 const StudyEntryVersion = 1
 
-// ErrBusy: another process works on the study.
+// ErrBusy: another process is running the study.
 var ErrBusy = errors.New("another linerate is at work on this study: wait for it to end")
 
 // Kinds of a StudyEntry.
@@ -52,7 +52,7 @@ const (
 	StudyFinished = "end"
 )
 
-// StudyEntry is one step of a study, as state.jsonl has it.
+// StudyEntry is one step of a study, a line of state.jsonl.
 type StudyEntry struct {
 	V     int             `json:"v"`
 	Kind  string          `json:"kind"`
@@ -61,7 +61,7 @@ type StudyEntry struct {
 	Run   *model.StudyRun `json:"run,omitempty"`
 	Plan  string          `json:"plan,omitempty"`
 	Host  string          `json:"host,omitempty"`
-	// Changes of a plan: what it sets, for the record of what was reverted.
+	// Changes of a plan: what it sets, to record what was reverted.
 	Changes []model.Change `json:"changes,omitempty"`
 	Factor  string         `json:"factor,omitempty"`
 	Level   string         `json:"level,omitempty"`
@@ -70,15 +70,14 @@ type StudyEntry struct {
 	Bundle  string         `json:"bundle,omitempty"` // of the end: the id of the bundle
 }
 
-// StudyBegin is what a study was begun with.
+// StudyBegin is the input of a study.
 type StudyBegin struct {
 	File    model.StudyFile `json:"file"`
 	Command string          `json:"command"`
 	Build   string          `json:"build"`
 }
 
-// StudyState is the state of one study on disk, open for writing. It is for one
-// goroutine.
+// StudyState is the state of one study on disk, open for writing. It is for one goroutine.
 type StudyState struct {
 	id, dir string
 	lock    *os.File
@@ -86,8 +85,8 @@ type StudyState struct {
 	samples *os.File
 }
 
-// CreateStudy starts the state of a study below the data directory root. raw is
-// the study file as the user wrote it.
+// CreateStudy creates the state of a study below the data directory root. raw is the study file
+// as the user wrote it.
 func CreateStudy(root string, b StudyBegin, raw []byte, now time.Time) (*StudyState, error) {
 	studies := filepath.Join(root, studiesDir)
 	if err := os.MkdirAll(studies, 0o700); err != nil {
@@ -115,7 +114,7 @@ func CreateStudy(root string, b StudyBegin, raw []byte, now time.Time) (*StudySt
 	return s, errors.Join(syncDir(dir), syncDir(studies))
 }
 
-// openStudy locks a study's folder and opens its files to be appended to.
+// openStudy locks a study's folder and opens its files for appending.
 func openStudy(studies, id string) (s *StudyState, err error) {
 	dir := filepath.Join(studies, id)
 	info, err := os.Lstat(dir)
@@ -141,7 +140,7 @@ func openStudy(studies, id string) (s *StudyState, err error) {
 	return s, err
 }
 
-// lockStudy takes the lock of a study's folder, or fails with ErrBusy.
+// lockStudy locks a study's folder, or fails with ErrBusy.
 func lockStudy(dir string) (*os.File, error) {
 	f, err := kernel.LockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, kernel.ErrLocked) {
@@ -150,8 +149,8 @@ func lockStudy(dir string) (*os.File, error) {
 	return f, err
 }
 
-// appendTo opens a file of whole lines to be appended to. What a crash left of a
-// line in the middle of its writing is cut off: nothing followed it.
+// appendTo opens a file of whole lines for appending. It truncates an incomplete last line, which
+// a crash left.
 func appendTo(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -194,7 +193,7 @@ func wholeLines(f *os.File) (int64, error) {
 	return 0, nil
 }
 
-// ID names the study.
+// ID is the study's id.
 func (s *StudyState) ID() string { return s.id }
 
 // Dir is the study's folder.
@@ -221,7 +220,7 @@ func (s *StudyState) Put(e StudyEntry) error {
 	return nil
 }
 
-// PutFacts writes the first look at a host.
+// PutFacts writes the first facts of a host.
 func (s *StudyState) PutFacts(f *model.Facts) error {
 	dir := filepath.Join(s.dir, "facts")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -237,7 +236,7 @@ func (s *StudyState) PutFacts(f *model.Facts) error {
 	return syncDir(dir)
 }
 
-// Facts reads the first look at a host; nil: there was none.
+// Facts reads the first facts of a host; nil: there are none.
 func (s *StudyState) Facts(host string) (*model.Facts, error) {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
@@ -255,8 +254,8 @@ func (s *StudyState) Facts(host string) (*model.Facts, error) {
 	return decodeFacts(name, raw)
 }
 
-// PutSamples writes samples of a run; they count once the run is on record. They
-// are synced with the run's entry at the latest.
+// PutSamples writes samples of a run; they count once the run is recorded, and are synced with
+// the run's entry at the latest.
 func (s *StudyState) PutSamples(label string, samples map[string][]model.Sample) error {
 	for host, all := range samples {
 		for _, one := range all {
@@ -282,7 +281,7 @@ type thinned struct {
 	Sample model.Sample `json:"sample"`
 }
 
-// Close lets go of the study; what is on disk stays.
+// Close closes the study's files and releases the lock; the files stay.
 func (s *StudyState) Close() error {
 	var errs []error
 	for _, f := range []*os.File{s.log, s.samples, s.lock} {
@@ -293,8 +292,8 @@ func (s *StudyState) Close() error {
 	return errors.Join(errs...)
 }
 
-// Finish notes that the study is over and in which bundle its results are, which
-// has the samples from then on.
+// Finish records that the study is over and which bundle holds its results, and from then on its
+// samples.
 func (s *StudyState) Finish(at time.Time, why, bundle string) error {
 	if err := s.Put(StudyEntry{Kind: StudyFinished, At: at, Why: why, Bundle: bundle}); err != nil {
 		return err

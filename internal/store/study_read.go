@@ -18,7 +18,7 @@ import (
 	"linerate/internal/model"
 )
 
-// StudyPast is what state.jsonl tells of a study so far.
+// StudyPast is the recorded state of a study.
 type StudyPast struct {
 	ID      string
 	Begun   time.Time
@@ -27,8 +27,7 @@ type StudyPast struct {
 	Entries []StudyEntry
 }
 
-// Runs are those on record that may still count: after StudyAnew those from
-// before are marked as not counted.
+// Runs are the recorded runs that may still count: StudyAnew marks earlier ones as not counted.
 func (p *StudyPast) Runs() []model.StudyRun {
 	var out []model.StudyRun
 	for _, e := range p.Entries {
@@ -52,8 +51,8 @@ func (p *StudyPast) Finished() *StudyEntry {
 	return nil
 }
 
-// ResumeStudy opens a study that is on disk to go on with it. ref is its id or
-// the beginning of one. It fails with ErrBusy while a process works on it.
+// ResumeStudy opens a recorded study to continue it. ref is its id or a prefix of one. It fails
+// with ErrBusy while a process runs it.
 func ResumeStudy(root, ref string) (*StudyState, *StudyPast, error) {
 	id, err := resolveStudy(root, ref)
 	if err != nil {
@@ -70,7 +69,7 @@ func ResumeStudy(root, ref string) (*StudyState, *StudyPast, error) {
 	return s, past, nil
 }
 
-// ReadStudy reads what is on record of a study, also while it goes on.
+// ReadStudy reads the recorded state of a study, even while it runs.
 func ReadStudy(root, ref string) (*StudyPast, error) {
 	id, err := resolveStudy(root, ref)
 	if err != nil {
@@ -99,8 +98,7 @@ func ReadStudy(root, ref string) (*StudyPast, error) {
 	return p, nil
 }
 
-// parseState reads state.jsonl. A last line without its end is what a crash left
-// of it, and is left out.
+// parseState reads state.jsonl. It ignores an incomplete last line, which a crash left.
 func parseState(raw []byte) ([]StudyEntry, error) {
 	var out []StudyEntry
 	for n := 1; ; n++ {
@@ -120,7 +118,7 @@ func parseState(raw []byte) ([]StudyEntry, error) {
 	}
 }
 
-// Samples reads the samples of the runs that keep says are on record.
+// Samples reads the samples of the runs for which keep is true.
 func (s *StudyState) Samples(keep func(label string) bool) (Samples, error) {
 	in, err := os.Open(filepath.Join(s.dir, thinnedName))
 	if err != nil {
@@ -161,7 +159,7 @@ type StudySummary struct {
 	// State is "finished", "running" or "interrupted", or "damaged" with Why.
 	State string `json:"state"`
 	Runs  int    `json:"runs"`
-	// Bundle has the results of a finished study.
+	// Bundle holds the results of a finished study.
 	Bundle string `json:"bundle,omitempty"`
 	Why    string `json:"why,omitempty"`
 }
@@ -219,7 +217,7 @@ func summarizeStudy(root, id string) StudySummary {
 	return s
 }
 
-// resolveStudy turns the beginning of an id into the id; "last" is the newest.
+// resolveStudy completes the prefix of an id; "last" is the newest.
 func resolveStudy(root, ref string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(root, studiesDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

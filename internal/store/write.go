@@ -17,9 +17,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Writer writes one bundle. It is for one goroutine. Until Commit nothing can
-// be seen of it; Abort, which may follow Commit, leaves no trace of what was
-// not committed.
+// Writer writes one bundle. It is for one goroutine. Before Commit the bundle is invisible;
+// Abort, which may follow Commit, removes what was not committed.
 type Writer struct {
 	runs     string // the folder of bundles
 	temp     string // where it is being written
@@ -29,10 +28,9 @@ type Writer struct {
 	done     bool
 }
 
-// Create starts a bundle below the data directory root, which is made
-// (mode 0700) where it is missing. The hidden folders of runs of this machine
-// whose process is gone are removed first; see Warnings. now gives the id and
-// the manifest's created.
+// Create starts a bundle below the data directory root, which it creates (mode 0700) if it is
+// missing. It first removes the hidden folders of this machine's runs whose process is gone; see
+// Warnings. now determines the id and the manifest's created.
 func Create(root, command string, now time.Time) (*Writer, error) {
 	me, err := self()
 	if err != nil {
@@ -50,8 +48,7 @@ func Create(root, command string, now time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// reserve finds an id that neither a bundle nor a bundle in the making has,
-// and makes the hidden folder.
+// reserve chooses an id that no bundle has, finished or not, and creates the hidden folder.
 func (w *Writer) reserve(me owner, now time.Time, token func() (string, error)) error {
 	for range 100 {
 		t, err := token()
@@ -75,17 +72,17 @@ func (w *Writer) reserve(me owner, now time.Time, token func() (string, error)) 
 	return fmt.Errorf("create bundle: every id tried for %s is taken in %s: try again", now.UTC().Format(time.RFC3339), w.runs)
 }
 
-// ID is the id that the bundle will have.
+// ID is the bundle's future id.
 func (w *Writer) ID() string { return w.id }
 
-// Path is the folder that Commit will make.
+// Path is the folder that Commit will create.
 func (w *Writer) Path() string { return filepath.Join(w.runs, w.id) }
 
 // ReportPath is where the report will be, for model.Results.Report.
 func (w *Writer) ReportPath() string { return filepath.Join(w.Path(), reportName) }
 
-// Warnings are doubts that came up on creation, such as an unfinished bundle
-// of a killed run that could not be removed.
+// Warnings are problems at creation, such as an unfinished bundle of a killed run that could not
+// be removed.
 func (w *Writer) Warnings() []model.Warning { return w.warnings }
 
 // Facts writes facts/<host>.json. Each host is written once.
@@ -112,8 +109,8 @@ func (w *Writer) json(name, host string, v any) error {
 	})
 }
 
-// file writes, hashes and syncs one file of the bundle. A file larger than
-// Open would read is refused: it would be lost without anybody noticing.
+// file writes, hashes and syncs one file of the bundle. It refuses a file larger than Open would
+// read, which would be lost unnoticed.
 func (w *Writer) file(name, host string, fill func(io.Writer) error) error {
 	if w.done {
 		return fmt.Errorf("write %s: the bundle is closed", name)
@@ -141,10 +138,9 @@ func (w *Writer) file(name, host string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Commit writes the manifest, syncs everything and renames the folder into
-// place. It returns the path of the bundle, which is Path unless another run
-// took that id in the meantime. On an error nothing can be seen of the bundle
-// and Abort is still due.
+// Commit writes the manifest, syncs everything and renames the folder into place. It returns the
+// path of the bundle, which is Path unless another run took that id in the meantime. After an
+// error the bundle is invisible and Abort still has to be called.
 func (w *Writer) Commit() (string, error) {
 	if w.done {
 		return "", errors.New("commit bundle: it is closed")
@@ -163,7 +159,7 @@ func (w *Writer) Commit() (string, error) {
 	return w.Path(), syncDir(w.runs)
 }
 
-// seal writes the manifest and makes the whole hidden folder durable.
+// seal writes the manifest and syncs the whole hidden folder.
 func (w *Writer) seal() error {
 	files := w.manifest.Files
 	if err := w.json(manifestName, "", &w.manifest); err != nil {
@@ -179,8 +175,8 @@ func (w *Writer) seal() error {
 	return nil
 }
 
-// place renames the folder. A rename onto a bundle fails in the kernel, so a
-// lost race costs a new id and never somebody's results.
+// place renames the folder. The kernel refuses a rename onto another bundle, so a lost race costs
+// a new id and never another bundle.
 func (w *Writer) place(token func() (string, error)) error {
 	for range 100 {
 		err := os.Rename(w.temp, w.Path())
@@ -199,8 +195,7 @@ func (w *Writer) place(token func() (string, error)) error {
 	return fmt.Errorf("commit bundle: every id tried is taken in %s: try again", w.runs)
 }
 
-// Abort removes what was written. After Commit it does nothing, so it can be
-// deferred.
+// Abort removes what was written. After Commit it does nothing, so it can be deferred.
 func (w *Writer) Abort() error {
 	if w.done {
 		return nil
@@ -212,7 +207,7 @@ func (w *Writer) Abort() error {
 	return nil
 }
 
-// counter counts bytes and fails past its limit.
+// counter counts bytes and fails beyond its limit.
 type counter struct{ n, limit int64 }
 
 func (c *counter) Write(p []byte) (int, error) {

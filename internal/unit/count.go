@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,20 +32,21 @@ func Short(d time.Duration) time.Duration {
 	}
 }
 
-// Ranges prints numbers that rise, with those that follow each other as a range: 0-3,8.
-func Ranges(numbers []int) string {
-	var parts []string
-	for i := 0; i < len(numbers); {
+// CPUList writes CPU numbers in the kernel's list format: sorted, with ranges, "0-3,8".
+func CPUList(cpus []int) string {
+	cpus = slices.Compact(slices.Sorted(slices.Values(cpus)))
+	var out []string
+	for i := 0; i < len(cpus); {
 		last := i
-		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
+		for last+1 < len(cpus) && cpus[last+1] == cpus[last]+1 {
 			last++
 		}
-		part := strconv.Itoa(numbers[i])
+		text := strconv.Itoa(cpus[i])
 		if last > i {
-			part += "-" + strconv.Itoa(numbers[last])
+			text += "-" + strconv.Itoa(cpus[last])
 		}
-		parts = append(parts, part)
+		out = append(out, text)
 		i = last + 1
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(out, ",")
 }

@@ -65,10 +65,17 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestRanges(t *testing.T) {
-	for want, numbers := range map[string][]int{"": nil, "3": {3}, "0-2,8,10-11": {0, 1, 2, 8, 10, 11}} {
-		if got := Ranges(numbers); got != want {
-			t.Errorf("%v: %q, want %q", numbers, got, want)
+func TestCPUList(t *testing.T) {
+	for _, c := range []struct {
+		cpus []int
+		want string
+	}{
+		{nil, ""},
+		{[]int{3}, "3"},
+		{[]int{8, 0, 1, 2, 3, 3}, "0-3,8"},
+	} {
+		if got := CPUList(c.cpus); got != c.want {
+			t.Errorf("CPUList(%v) = %q, want %q", c.cpus, got, c.want)
 		}
 	}
 }

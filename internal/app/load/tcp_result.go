@@ -124,7 +124,7 @@ func (r *TCPResult) place(d tcpEnds) {
 	r.Spec.Placed = append(r.Spec.Placed, TCPPlace{d.names[0], d.names[1], d.cpus[0], d.cpus[1]})
 	for i, does := range []string{"sends", "receives"} {
 		if len(d.cpus[i]) > 0 {
-			r.say("%s %s on CPUs %s", d.names[i], does, unit.Ranges(d.cpus[i]))
+			r.say("%s %s on CPUs %s", d.names[i], does, unit.CPUList(d.cpus[i]))
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package kerneltest gives tests the recorded hosts of package snapshot by the
-// names they have always had. It adds nothing, and no program imports it.
+// Package kerneltest gives tests the recorded hosts of package snapshot under shorter names. It
+// adds nothing, and no program imports it.
 package kerneltest
 
 import (
@@ -16,8 +16,8 @@ type Recorder = snapshot.Recorder
 // Load reads a host from a txtar file.
 func Load(file string) (*Host, error) { return snapshot.Load(file) }
 
-// Parse makes a host of a txtar archive.
+// Parse reads a host from a txtar archive.
 func Parse(archive []byte) *Host { return snapshot.Parse(archive) }
 
-// NewRecorder records what is asked of src.
+// NewRecorder records what is read of src.
 func NewRecorder(src kernel.Source) *Recorder { return snapshot.NewRecorder(src) }

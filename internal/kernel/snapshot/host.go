@@ -1,8 +1,7 @@
-// Package snapshot records what is read of a host, takes out what names it, and
-// plays it back on any operating system: a txtar archive of /proc and /sys with
-// the answers of netlink and ethtool. It refuses to invent: what the archive
-// does not hold is not there, and what was denied is denied again. An archive
-// is outside text: nothing in it is trusted, its size is bounded.
+// Package snapshot records what is read of a host, removes what identifies it, and replays it on
+// any operating system: a txtar archive of /proc and /sys with the answers of netlink and
+// ethtool. It never invents: what the archive does not hold is absent, and what was denied is
+// denied again. An archive is untrusted input, and its size is bounded.
 package snapshot
 
 import (
@@ -28,7 +27,7 @@ import (
 	"linerate/internal/model"
 )
 
-// Names of the canned answers in an archive; all are JSON.
+// Names of the recorded answers in an archive; all are JSON.
 const (
 	linksFile  = "netlink/links.json"  // []kernel.Link
 	addrsFile  = "netlink/addrs.json"  // link index → []netip.Prefix
@@ -42,14 +41,14 @@ const (
 	hostFilesFile = "audit/files.json" // model.HostFiles
 )
 
-// Marks end the name of an archive member: of a symbolic link, whose text is the
-// target, and of what the recorder was not permitted to read.
+// Suffixes of archive member names: of a symbolic link, whose text is the target, and of what the
+// recorder was not permitted to read.
 const (
 	linkMark = "@"
 	denyMark = "!"
 )
 
-// What an archive may hold at most. A host with a thousand CPUs needs a tenth.
+// Bounds of an archive. A host with a thousand CPUs needs a tenth.
 const (
 	maxArchive = 64 << 20 // bytes
 	maxMembers = 200_000
@@ -58,11 +57,11 @@ const (
 // FileName is the archive's name in a snapshot's folder.
 const FileName = "host.txtar"
 
-// SecondName is that of a second look at the same host, a while later: what
-// counters rose by in between is what happens now.
+// SecondName is the archive of a second reading of the same host, a while later: the growth of
+// counters between the two is what happens now.
 const SecondName = "again.txtar"
 
-// ErrDamaged is the kind of error for an archive that is cut short or is none.
+// ErrDamaged is the kind of error for an archive that is truncated or malformed.
 var ErrDamaged = errors.New("damaged snapshot")
 
 // Host is a recorded host. It implements kernel.Source. Tests may change its
@@ -82,9 +81,9 @@ type Host struct {
 
 var _ kernel.Source = (*Host)(nil)
 
-// Load reads a host from a txtar file. One that is no archive, is too large, or
-// holds less than its manifest says is an error of kind ErrDamaged; in the last
-// case the host is returned too, with what is left of it.
+// Load reads a host from a txtar file. A file that is no archive, is too large, or holds less
+// than its manifest states is an error of kind ErrDamaged; in the last case the host is returned
+// too, with what is left of it.
 func Load(file string) (*Host, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -105,7 +104,7 @@ func Load(file string) (*Host, error) {
 	return h, h.complete()
 }
 
-// Parse makes a host of a txtar archive.
+// Parse reads a host from a txtar archive.
 func Parse(archive []byte) *Host {
 	h := &Host{GOOS: "linux", Files: map[string]string{}, Fail: map[string]error{}}
 	for _, f := range txtar.Parse(archive).Files {
@@ -118,7 +117,7 @@ func Parse(archive []byte) *Host {
 	return h
 }
 
-// Manifest tells of a recording what its files cannot.
+// Manifest holds what the files of a recording do not show.
 type Manifest struct {
 	V     int       `json:"v"`
 	OS    string    `json:"os"`
@@ -127,17 +126,16 @@ type Manifest struct {
 	Bytes int       `json:"bytes"` // of all of them
 }
 
-// manifestFile stands first by name, so that it survives a cut.
+// manifestFile sorts first by name, so that it survives a truncation.
 const manifestFile = "manifest.json"
 
-// Manifest returns the recording's, and whether it has one.
+// Manifest returns the recording's manifest, and whether it has one.
 func (h *Host) Manifest() (Manifest, bool) {
 	m, err := canned[Manifest](h, manifestFile)
 	return m, err == nil && m.V == 1
 }
 
-// HostFiles returns the recorded files of settings. fs.ErrNotExist: the
-// recording has none.
+// HostFiles returns the recorded configuration files; fs.ErrNotExist if the recording has none.
 func (h *Host) HostFiles() (model.HostFiles, error) {
 	var f model.HostFiles
 	text, ok := h.Files[hostFilesFile]
@@ -150,8 +148,7 @@ func (h *Host) HostFiles() (model.HostFiles, error) {
 	return f, nil
 }
 
-// complete compares the files with the manifest. Archives made by hand have
-// none.
+// complete compares the files with the manifest. Archives written by hand have none.
 func (h *Host) complete() error {
 	m, ok := h.Manifest()
 	if !ok {
@@ -169,7 +166,7 @@ func (h *Host) complete() error {
 	return nil
 }
 
-// OS says what the host was told to be.
+// OS is the recorded operating system.
 func (h *Host) OS() string { return h.GOOS }
 
 func (h *Host) fail(op, abs string) error {
@@ -186,8 +183,8 @@ func (h *Host) fail(op, abs string) error {
 	}
 }
 
-// key is a path's name in an archive. Bytes that are no UTF-8 are replaced as JSON
-// replaces them, so that an interface's files are found by its recorded name.
+// key is a path's name in an archive. Invalid UTF-8 is replaced as JSON does, so that an
+// interface's files are found by its recorded name.
 func key(abs string) string {
 	name := strings.TrimPrefix(path.Clean("/"+abs), "/")
 	if !utf8.ValidString(name) {
@@ -227,7 +224,7 @@ func (h *Host) ReadDir(abs string) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// below lists what the names that begin with prefix go on with.
+// below lists how the names that begin with prefix continue.
 func (h *Host) below(prefix string) []string {
 	if len(h.sorted) != len(h.Files) { // tests add and delete between reads
 		h.sorted = slices.Sorted(maps.Keys(h.Files))
@@ -246,8 +243,8 @@ func (h *Host) below(prefix string) []string {
 	return out
 }
 
-// Readlink returns the target of a symbolic link. Like the kernel it answers
-// EINVAL for what is there and no link.
+// Readlink returns the target of a symbolic link and, like the kernel, EINVAL for what is not a
+// link.
 func (h *Host) Readlink(abs string) (string, error) {
 	if err := h.fail("readlink", abs); err != nil {
 		return "", err
@@ -262,7 +259,7 @@ func (h *Host) Readlink(abs string) (string, error) {
 	return "", &fs.PathError{Op: "readlink", Path: abs, Err: fs.ErrNotExist}
 }
 
-// canned decodes one JSON answer of the archive.
+// canned decodes one recorded JSON answer.
 func canned[T any](h *Host, file string) (T, error) {
 	var v T
 	b, err := h.ReadFile("/" + file)
@@ -289,7 +286,7 @@ func (h *Host) TCPAgain(_ context.Context, known []model.Conn) ([]model.Conn, er
 	}), err
 }
 
-// toolFile is where the answer of a program lies in an archive.
+// toolFile is the archive name of a program's answer.
 func toolFile(t kernel.Tool) string { return "tools/" + string(t) }
 
 // Ask returns the recorded answer of a program.
@@ -322,11 +319,11 @@ func (h *Host) Firewall(context.Context) ([]model.FirewallChain, error) {
 	return canned[[]model.FirewallChain](h, firewallFile)
 }
 
-// Pauses returns the pause frames that the recorded driver told.
+// Pauses returns the recorded pause frame counters.
 func (h *Host) Pauses(ifname string) *model.PauseCount { return h.Port(ifname).Pauses() }
 
-// Port returns what the recorded driver told; every fact of an interface that
-// was not recorded is absent, or denied where Fail says so.
+// Port returns the recorded answers of the driver. The facts of an unrecorded interface are
+// absent, or denied if Fail says so.
 func (h *Host) Port(ifname string) kernel.Port {
 	ports, err := canned[map[string]kernel.Port](h, portsFile)
 	if errors.Is(err, fs.ErrPermission) {

@@ -17,16 +17,16 @@ import (
 	"linerate/internal/model"
 )
 
-// Recorder passes every question on to a Source and keeps the answers. Read
-// the facts, or a sample, through it and Archive gives a host that answers
-// the same. Recordings name the host: look through one before it is shared.
+// Recorder forwards all reads to a Source and keeps the answers. Read the facts, or a sample,
+// through it; a host of its Archive then gives the same answers. The archive identifies the host:
+// read it before you share it.
 type Recorder struct {
 	kernel.Source
 	files map[string][]byte
 	ports map[string]kernel.Port
 }
 
-// NewRecorder records what is asked of src.
+// NewRecorder records what is read of src.
 func NewRecorder(src kernel.Source) *Recorder {
 	return &Recorder{Source: src, files: map[string][]byte{}, ports: map[string]kernel.Port{}}
 }
@@ -49,8 +49,8 @@ func format(files map[string][]byte) []byte {
 	return txtar.Format(a)
 }
 
-// Shareable is the archive without what names the host (see Redact), and with
-// a manifest that shows when it was cut short.
+// Shareable is the archive without what identifies the host (see Redact), with a manifest that
+// reveals truncation.
 func (r *Recorder) Shareable(taken time.Time) ([]byte, error) {
 	if len(r.ports) > 0 {
 		if err := keep(r, portsFile, r.ports); err != nil {
@@ -81,8 +81,8 @@ func (r *Recorder) ReadFile(abs string) ([]byte, error) {
 	return b, err
 }
 
-// ReadDir lists a directory. What it holds is kept as far as it is read; only a
-// refusal is kept of the list itself.
+// ReadDir lists a directory. Its entries are kept as they are read; of the list itself only an
+// error is kept.
 func (r *Recorder) ReadDir(abs string) ([]string, error) {
 	names, err := r.Source.ReadDir(abs)
 	r.denied(abs, err)
@@ -104,7 +104,7 @@ func (r *Recorder) Readlink(abs string) (string, error) {
 	return target, err
 }
 
-// KeepHostFiles keeps what was read of the host's files of settings.
+// KeepHostFiles keeps the host's configuration files that were read.
 func (r *Recorder) KeepHostFiles(h model.HostFiles) error { return keep(r, hostFilesFile, h) }
 
 func keep[T any](r *Recorder, file string, v T) error {
@@ -123,13 +123,11 @@ func kept[T any](r *Recorder, file string, v T, err error) (T, error) {
 	return v, err
 }
 
-// TCPConns asks and keeps the answer.
 func (r *Recorder) TCPConns(ctx context.Context, f kernel.TCPFilter) ([]model.Conn, error) {
 	v, err := r.Source.TCPConns(ctx, f)
 	return kept(r, connsFile, v, err)
 }
 
-// Ask asks and keeps the answer.
 func (r *Recorder) Ask(ctx context.Context, t kernel.Tool) ([]byte, error) {
 	b, err := r.Source.Ask(ctx, t)
 	if err == nil {
@@ -139,38 +137,32 @@ func (r *Recorder) Ask(ctx context.Context, t kernel.Tool) ([]byte, error) {
 	return b, err
 }
 
-// Links asks and keeps the answer.
 func (r *Recorder) Links(ctx context.Context) ([]kernel.Link, error) {
 	v, err := r.Source.Links(ctx)
 	return kept(r, linksFile, v, err)
 }
 
-// Addrs asks and keeps the answer.
 func (r *Recorder) Addrs(ctx context.Context) (map[int][]netip.Prefix, error) {
 	v, err := r.Source.Addrs(ctx)
 	return kept(r, addrsFile, v, err)
 }
 
-// Routes asks and keeps the answer.
 func (r *Recorder) Routes(ctx context.Context) ([]model.Route, error) {
 	v, err := r.Source.Routes(ctx)
 	return kept(r, routesFile, v, err)
 }
 
-// Qdiscs asks and keeps the answer.
 func (r *Recorder) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error) {
 	v, err := r.Source.Qdiscs(ctx)
 	return kept(r, qdiscsFile, v, err)
 }
 
-// Firewall asks and keeps the answer.
 func (r *Recorder) Firewall(ctx context.Context) ([]model.FirewallChain, error) {
 	v, err := r.Source.Firewall(ctx)
 	r.denied("/"+firewallFile, err)
 	return kept(r, firewallFile, v, err)
 }
 
-// Port asks and keeps the answer.
 func (r *Recorder) Port(ifname string) kernel.Port {
 	p := r.Source.Port(ifname)
 	r.ports[ifname] = p

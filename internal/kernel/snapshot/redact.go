@@ -14,12 +14,11 @@ import (
 	"linerate/internal/model"
 )
 
-// Redact returns a copy of a recording without what names the host or its
-// owner: host name, boot id, MACs, addresses of public networks, servers,
-// users and domains of mounts, iSCSI names, processes that no rule knows, and
-// mounts that are no storage. The same name gets the same substitute
-// everywhere, and addresses of one /24 (IPv6: /64) stay in one, so that what
-// is wrong with the host stays visible. Paths and private addresses are kept.
+// Redact returns a copy of a recording without what identifies the host or its owner: host name,
+// boot id, MACs, public addresses, servers, users and domains of mounts, iSCSI names, processes
+// that no rule names, and mounts that are no storage. The same name gets the same substitute
+// everywhere, and addresses of one /24 (IPv6: /64) stay in one network, so that what is wrong
+// with the host stays visible. Paths and private addresses are kept.
 func Redact(files map[string][]byte) map[string][]byte {
 	r := redactor{macs: map[string]string{}, nets: map[netip.Prefix]int{}, iqns: map[string]string{}}
 	r.name = strings.TrimSpace(string(files["proc/sys/kernel/hostname"]))
@@ -40,7 +39,7 @@ func Redact(files map[string][]byte) map[string][]byte {
 			text = askedOnly(text)
 		}
 		if strings.HasSuffix(name, "/config") && strings.HasPrefix(name, "sys/bus/pci/") {
-			// The extended space holds a serial number that is made of the MAC.
+			// The extended configuration space holds a serial number derived from the MAC.
 			text = hex.EncodeToString(files[name][:min(256, len(files[name]))]) + "\n"
 		}
 		switch name {
@@ -55,8 +54,7 @@ func Redact(files map[string][]byte) map[string][]byte {
 	return out
 }
 
-// dropped are processes that no rule asks about, whose names are nobody's
-// business, and files that name others throughout.
+// dropped are processes that no rule names, and files that are full of names.
 func dropped(name string, text []byte) bool {
 	if name == "proc/self/mountstats" {
 		return true // names servers throughout, and no rule reads it
@@ -71,8 +69,8 @@ func dropped(name string, text []byte) bool {
 	return !slices.Contains(Services(), strings.TrimSpace(string(text)))
 }
 
-// Services are the processes that rules know: what moves interrupts, what
-// joins paths, and what a storage server seldom needs.
+// Services are the processes that rules name: those that move interrupts, those that join paths,
+// and those that a storage server seldom needs.
 func Services() []string {
 	return []string{
 		"irqbalance", "multipathd", "iscsid", "tuned", "lldpd",
@@ -80,8 +78,7 @@ func Services() []string {
 	}
 }
 
-// hostFiles redacts the texts of files as texts, not as JSON, whose escapes
-// hide where a name begins.
+// hostFiles redacts files as text, not as JSON, whose escapes hide where a name begins.
 func (r *redactor) hostFiles(s string) string {
 	var h model.HostFiles
 	if json.Unmarshal([]byte(s), &h) != nil {
@@ -106,8 +103,8 @@ type redactor struct {
 	iqns map[string]string
 }
 
-// text replaces names within s. In driver texts and file names four numbers
-// with dots are a version, not an address.
+// text replaces names within s. In driver texts and file names a dotted quad is a version, not an
+// address.
 func (r *redactor) text(s string, noAddrs bool) string {
 	s = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`).ReplaceAllStringFunc(s, r.mac)
 	s = regexp.MustCompile(`(?:iqn\.[0-9]{4}-[0-9]{2}\.|eui\.|naa\.)[^\s,"/]+`).ReplaceAllStringFunc(s, r.iqn)
@@ -137,8 +134,8 @@ func (r *redactor) iqn(s string) string {
 	return r.iqns[s]
 }
 
-// addr keeps what is no address, or one that is nobody's in particular. Others
-// go to 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
+// addr keeps private and special addresses, and what is no address. Others are mapped to
+// 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
 func (r *redactor) addr(s string) string {
 	a, err := netip.ParseAddr(s)
 	if err != nil || !a.IsGlobalUnicast() || a.IsPrivate() || isExample(a) {
@@ -174,8 +171,8 @@ func isExample(a netip.Addr) bool {
 	return false
 }
 
-// hostless replaces the host's own name in a path or source. Elsewhere it is
-// left alone: a host may be named like a file of /proc, "vm".
+// hostless replaces the host's own name in a path or source. Elsewhere the name stays, since it
+// may be that of a file of /proc, such as "vm".
 func (r *redactor) hostless(s string) string {
 	if len(r.name) < 2 || r.name == "localhost" || r.name == "(none)" {
 		return s
@@ -187,8 +184,8 @@ func (r *redactor) hostless(s string) string {
 	return whole.ReplaceAllString(s, "host")
 }
 
-// mounts drops the lines of mounts that are no storage, and the names of
-// servers, users and domains in the rest.
+// mounts drops the lines of mounts that are no storage, and the names of servers, users and
+// domains in the rest.
 func (r *redactor) mounts(s string) string {
 	var out strings.Builder
 	for line := range strings.Lines(s) {
@@ -214,8 +211,8 @@ func (r *redactor) mounts(s string) string {
 	return out.String()
 }
 
-// askedOnly keeps of a table of file systems which network mounts ask for how
-// many connections: the rest names servers and holds passwords.
+// askedOnly keeps of fstab which network mounts request how many connections; the rest names
+// servers and holds passwords.
 func askedOnly(s string) string {
 	var out strings.Builder
 	for line := range strings.Lines(s) {
@@ -234,8 +231,7 @@ func askedOnly(s string) string {
 	return out.String()
 }
 
-// serverless replaces the server in "server:/path" and "//server/share" unless
-// it is an address.
+// serverless replaces the server in "server:/path" and "//server/share" unless it is an address.
 func serverless(source string) string {
 	before, rest := "", source
 	if r, ok := strings.CutPrefix(source, "//"); ok {

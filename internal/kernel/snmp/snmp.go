@@ -1,6 +1,5 @@
-// Package snmp is the door to switches: it walks tables of an SNMP agent, by
-// version 2c or 3, with the credentials that the user keeps in a file or in the
-// environment.
+// Package snmp is the door to switches: it walks tables of an SNMP agent, by version 2c or 3,
+// with the credentials that the user keeps in a file or in the environment.
 //
 // It refuses to write anything (there is no Set), to guess a community, to take
 // a file with credentials that others may read, and tables beyond MaxRows.
@@ -42,8 +41,7 @@ const CommunityVariable = "LINERATE_SNMP_COMMUNITY"
 // maxLogin bounds the file with credentials.
 const maxLogin = 64 << 10
 
-// ReadLogin reads credentials from a YAML file that nobody but its owner may
-// read.
+// ReadLogin reads credentials from a YAML file that nobody but its owner may read.
 func ReadLogin(file string) (Login, error) {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// ownSession keeps what ends the session of the agent from ending the watcher.
+// ownSession protects the watcher from the end of the agent's session.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// alive asks the kernel for the process: one that spoke and died is no watcher.
+// alive asks the kernel whether the process exists, since a watcher may have reported and died.
 func alive(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err == nil {

@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// ownSession keeps what ends the console of the agent from ending the watcher.
+// ownSession protects the watcher from the end of the agent's console.
 func ownSession() *syscall.SysProcAttr {
 	const detachedProcess = 0x00000008
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess}
 }
 
-// alive asks the kernel for the process: one that spoke and died is no watcher.
+// alive asks the kernel whether the process exists, since a watcher may have reported and died.
 func alive(pid int) error {
 	p, err := os.FindProcess(pid) // opens it, which fails when it is gone
 	if err != nil {

@@ -17,30 +17,28 @@ import (
 
 // Starter is a tune.DeadMan.
 type Starter struct {
-	// Program is the argv by which linerate is started on this host, now and
-	// when the session that armed it is gone.
+	// Program is the argv that starts linerate on this host, now and after the session that armed
+	// it has ended.
 	Program func() ([]string, error)
-	// Role is the subcommand that ends in Main; its arguments are those of
-	// ParseArgs.
+	// Role is the subcommand that calls Main; its arguments are those of ParseArgs.
 	Role     string
 	StateDir string // absolute
-	// Root is where /run, /proc are; empty is "/". Path is where systemctl
-	// and systemd-run are looked for; empty is the usual places.
+	// Root is where /run and /proc are; empty is "/". Path is where systemctl and systemd-run are
+	// searched; empty is the usual places.
 	Root kernel.Root
 	Path string
 }
 
-// armTime bounds how long a watcher may take to say that it watches.
+// armTime bounds how long a watcher may take to report that it watches.
 const armTime = 20 * time.Second
 
-// The words by which a watcher answers.
+// The words of a watcher's report.
 const (
 	watching = "watching"
 	checked  = "would watch"
 	checkArg = "--check"
 )
 
-// Arm implements tune.DeadMan.
 func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) (notes []string, err error) {
 	argv, err := s.Program()
 	if err != nil {
@@ -58,8 +56,7 @@ func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) (no
 	return s.armChild(ctx, append(argv, s.StateDir, plan))
 }
 
-// Disarm implements tune.DeadMan. A child ends by itself when it sees that the
-// record is gone.
+// Disarm implements tune.DeadMan. A child ends by itself when it sees that the record is gone.
 func (s Starter) Disarm(ctx context.Context, plan string) error {
 	if !s.systemd() {
 		return nil
@@ -67,9 +64,9 @@ func (s Starter) Disarm(ctx context.Context, plan string) error {
 	return s.disarmUnit(ctx, plan)
 }
 
-// armChild starts the watcher in a session of its own, with nothing of ours but
-// a pipe on which it says that it is there, and takes it out of the control
-// groups by which the session that started it could be ended.
+// armChild starts the watcher in a session of its own, which inherits only the pipe for its
+// report, and moves it out of the control groups by which the session that started it could be
+// ended.
 func (s Starter) armChild(ctx context.Context, argv []string) (notes []string, err error) {
 	cmd := kernel.Exec(context.WithoutCancel(ctx), argv...)
 	cmd.Dir, cmd.Env = "/", environment(os.Environ())
@@ -102,7 +99,7 @@ func (s Starter) armChild(ctx context.Context, argv []string) (notes []string, e
 	return nil, fmt.Errorf("start a watcher: %w (%w)", how, <-ended)
 }
 
-// detach is the last of what makes a watcher independent.
+// detach is the last step that makes a watcher independent.
 func (s Starter) detach(pid int) (notes []string, err error) {
 	stuck, err := kernel.LeaveSessionGroups(s.Root, pid)
 	if err != nil {
@@ -115,7 +112,7 @@ func (s Starter) detach(pid int) (notes []string, err error) {
 	return notes, alive(pid)
 }
 
-// environment keeps nothing of the session's that could end with it.
+// environment drops the session's variables, whose targets could end with it.
 func environment(env []string) []string {
 	var out []string
 	for _, e := range env {
@@ -135,14 +132,14 @@ func firstLine(r io.Reader) string {
 	return strings.TrimSpace(line)
 }
 
-// Args are what a Starter puts after its Role.
+// Args are the arguments that a Starter appends to its Role.
 type Args struct {
-	// Check only sees whether the watcher could do its work.
+	// Check only tests whether the watcher could do its work.
 	Check          bool
 	StateDir, Plan string
 }
 
-// ParseArgs reads [--check] STATEDIR PLAN.
+// ParseArgs parses [--check] STATEDIR PLAN.
 func ParseArgs(args []string) (Args, error) {
 	a := Args{Check: len(args) > 0 && args[0] == checkArg}
 	rest := args
@@ -156,9 +153,8 @@ func ParseArgs(args []string) (Args, error) {
 	return a, nil
 }
 
-// Main is the watcher. It says on out that it watches, closes it, and returns
-// when there is nothing left to watch. For a plan that waits no more it does
-// nothing.
+// Main is the watcher. It reports on out that it watches, closes out, and returns when there is
+// nothing left to watch. It does nothing for a plan that no longer waits.
 func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error {
 	w, ok, err := t.Waiting()
 	if err != nil || !ok || w.Plan != a.Plan {

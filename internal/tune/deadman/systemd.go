@@ -15,10 +15,9 @@ import (
 // adminPath is where systemd's programs are.
 const adminPath = "/usr/bin:/bin:/usr/sbin:/sbin"
 
-// systemd tells whether a unit of systemd would run where we do: it is the
-// host's first process (sd_booted(3): /run/systemd/system is there) and has
-// our network and mounts, which it has not for a host that is a namespace.
-// Only root can see the latter, and only root may start units.
+// systemd tells whether a unit of systemd would run on this host: systemd is its first process
+// (sd_booted(3): /run/systemd/system exists) and shares this process's network and mounts, unlike
+// for a host that is a namespace. Only root can see the latter, and only root may start units.
 func (s Starter) systemd() bool {
 	if _, err := s.Root.ReadDir("/run/systemd/system"); err != nil {
 		return false
@@ -33,14 +32,14 @@ func (s Starter) systemd() bool {
 	return true
 }
 
-// unit names the timer of a plan; any plan id is a good one this way.
+// unit names the timer of a plan; the name is valid for any plan id.
 func unit(plan string) string {
 	sum := sha256.Sum256([]byte(plan))
 	return "linerate-watch-" + hex.EncodeToString(sum[:6])
 }
 
-// armUnit has systemd start the watcher when the time is over; until then
-// there is no process that could be killed.
+// armUnit makes systemd start the watcher when the time is over; until then there is no process
+// that could be killed.
 func (s Starter) armUnit(ctx context.Context, argv []string, plan string, within time.Duration) error {
 	check := append(append([]string{}, argv...), checkArg, s.StateDir, plan)
 	cmd := kernel.Exec(ctx, check...)
@@ -49,7 +48,7 @@ func (s Starter) armUnit(ctx context.Context, argv []string, plan string, within
 	if said := strings.TrimSpace(string(out)); err != nil || said != checked {
 		return fmt.Errorf("see whether %s can watch: it said %q (%v)", argv[0], said, err)
 	}
-	// What an earlier try may have left has the same name.
+	// A unit of an earlier attempt may have the same name.
 	if err := s.disarmUnit(ctx, plan); err != nil {
 		return err
 	}

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// copyAttributes gives a file the extended attributes of the one that it will
-// replace: an SELinux label, an access list. That file may not be there, and a
-// file system may have none.
+// copyAttributes copies the extended attributes of the file to be replaced: an SELinux label, an
+// access list. That file may be missing, and a file system may have none.
 func copyAttributes(from, to string) error {
 	names := make([]byte, 64<<10) // XATTR_LIST_MAX
 	n, err := syscall.Listxattr(from, names)

@@ -2,5 +2,5 @@
 
 package file
 
-// copyAttributes has nothing to do: the files of this mechanism are Linux's.
+// copyAttributes does nothing: the files of this mechanism exist only on Linux.
 func copyAttributes(string, string) error { return nil }

@@ -19,14 +19,14 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// Prefix is what the ids of this mechanism begin with; the absolute path
-// follows. A path that ends in a slash is a directory.
+// Prefix is the prefix of this mechanism's ids; the absolute path follows. A path that ends in a
+// slash is a directory.
 const Prefix = "linux.file."
 
-// Absent is the value of a file that is not there.
+// Absent is the value of a missing file.
 const Absent = "absent"
 
-// Allowed are the files, and directories with all in them, that may be changed.
+// Allowed are the files, and directories with their contents, that may be changed.
 func Allowed() []string {
 	return []string{
 		"/etc/fstab", "/etc/sysctl.d/", "/etc/systemd/network/", "/etc/NetworkManager/system-connections/",
@@ -34,15 +34,13 @@ func Allowed() []string {
 	}
 }
 
-// Setter is a setter.Setter. Its values are "absent", "dir mode:0755 uid:0
-// gid:0" and "file sha256:HEX mode:0644 uid:0 gid:0"; the text of the latter is
-// in Store.
+// Setter is a setter.Setter. Its values are "absent", "dir mode:0755 uid:0 gid:0" and "file
+// sha256:HEX mode:0644 uid:0 gid:0", whose text is in Store.
 type Setter struct {
 	Root  kernel.Root
 	Store string // directory of what files held, as this process sees it
 }
 
-// Owns implements setter.Setter.
 func (Setter) Owns(setting string) bool { return strings.HasPrefix(setting, Prefix) }
 
 // pathOf returns the path of a place, and whether it is a directory.
@@ -65,7 +63,6 @@ func unprintable(c rune) bool { return c < ' ' || c == 0x7f }
 
 var valuePattern = regexp.MustCompile(`^(absent|dir mode:0[0-7]{3} uid:[0-9]{1,10} gid:[0-9]{1,10}|file sha256:[0-9a-f]{64} mode:[0-7]{4} uid:[0-9]{1,10} gid:[0-9]{1,10})$`)
 
-// Canonical implements setter.Setter.
 func (Setter) Canonical(at setter.Place, value string) (string, error) {
 	_, dir, err := pathOf(at)
 	if err != nil {
@@ -78,7 +75,6 @@ func (Setter) Canonical(at setter.Place, value string) (string, error) {
 	return v, nil
 }
 
-// Read implements setter.Setter.
 func (s Setter) Read(_ context.Context, at setter.Place, _ string) (string, error) {
 	p, dir, err := pathOf(at)
 	if err != nil {
@@ -124,8 +120,8 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Value is what Read would return of a file with this text; its mode and owner
-// are those of the file that is there, else 0644 and of this process.
+// Value is what Read would return of a file with this text; its mode and owner are those of the
+// present file, else 0644 and those of this process.
 func (s Setter) Value(at setter.Place, text []byte, now string) string {
 	who := fmt.Sprintf("mode:0644 uid:%d gid:%d", os.Geteuid(), os.Getegid())
 	if f := strings.SplitN(now, " ", 3); len(f) == 3 && f[0] == "file" {
@@ -134,7 +130,7 @@ func (s Setter) Value(at setter.Place, text []byte, now string) string {
 	return "file sha256:" + hash(text) + " " + who
 }
 
-// Directory is what Read would return of a directory that Write makes.
+// Directory is what Read would return of a directory that Write creates.
 func Directory() string {
 	return fmt.Sprintf("dir mode:0755 uid:%d gid:%d", os.Geteuid(), os.Getegid())
 }
@@ -171,13 +167,13 @@ func (s Setter) Write(_ context.Context, at setter.Place, value string) error {
 	return nil
 }
 
-// ownership is a mode and who has a file.
+// ownership is the mode and the owner of a file.
 type ownership struct {
 	mode     uint32
 	uid, gid int
 }
 
-// parseOwner reads "mode:0644 uid:0 gid:0", which valuePattern has checked.
+// parseOwner parses "mode:0644 uid:0 gid:0", which valuePattern has checked.
 func parseOwner(s string) ownership {
 	var o ownership
 	for _, f := range strings.Fields(s) {
@@ -214,15 +210,15 @@ func give(full string, o ownership) error {
 	return errors.Join(chown(full, o.uid, o.gid), chmod(full, o.mode))
 }
 
-// newSuffix ends the name of a file that is not in place yet. It is hidden and
-// has none of the suffixes that these directories are searched for.
+// newSuffix is the suffix of a file that is not in place yet. The name is hidden and has none of
+// the suffixes that the readers of these directories accept.
 const newSuffix = ".linerate-new"
 
 func newName(full string) string {
 	return filepath.Join(filepath.Dir(full), "."+filepath.Base(full)+newSuffix)
 }
 
-// Tidy removes what a process that was killed in the middle of Write left.
+// Tidy removes what a process that was killed during Write left.
 func (s Setter) Tidy(at setter.Place) error {
 	p, _, err := pathOf(at)
 	if err != nil {
@@ -260,7 +256,7 @@ func (s Setter) replace(full, sum string, o ownership) error {
 	return nil
 }
 
-// Keep stores the text of a file, synced, so that Write can put it in place.
+// Keep stores the text of a file, synced, so that Write can use it.
 func (s Setter) Keep(text []byte) error {
 	if err := os.MkdirAll(s.Store, 0o700); err != nil {
 		return fmt.Errorf("keep a copy: %w", err)
@@ -294,7 +290,7 @@ func (s Setter) kept(sum string) ([]byte, error) {
 	return text, nil
 }
 
-// Text returns what the file holds now; false when it is not there.
+// Text returns the present text of the file; false if it does not exist.
 func (s Setter) Text(at setter.Place) ([]byte, bool, error) {
 	p, _, err := pathOf(at)
 	if err != nil {

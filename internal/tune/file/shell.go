@@ -1,8 +1,6 @@
 package file
 
 import (
-	"path/filepath"
-
 	"linerate/internal/tune/setter"
 )
 
@@ -28,13 +26,4 @@ func (s Setter) Shell(at setter.Place, _ string) (setter.Shell, error) {
 		Write: `if [ "$value" = absent ]; then rm -f ` + q + `; else set -- $value && cp ` + store + `/"${2#sha256:}" ` + next +
 			` && chown "${4#uid:}:${5#gid:}" ` + next + ` && chmod "${3#mode:}" ` + next + ` && mv -f ` + next + ` ` + q + `; fi`,
 	}, nil
-}
-
-// Dir is the place of the directory that a file is in.
-func Dir(at setter.Place) setter.Place {
-	p, _, err := pathOf(at)
-	if err != nil {
-		return setter.Place{}
-	}
-	return setter.Place{Setting: Prefix + filepath.ToSlash(filepath.Dir(p)) + "/"}
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// owner also returns how many names a file has.
+// owner also returns the number of hard links.
 func owner(info fs.FileInfo) (uid, gid, links int) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -21,7 +21,7 @@ func owner(info fs.FileInfo) (uid, gid, links int) {
 
 func chown(full string, uid, gid int) error { return os.Lchown(full, uid, gid) }
 
-// chmod takes the mode as the kernel has it, whatever the umask.
+// chmod sets the mode regardless of the umask.
 func chmod(full string, mode uint32) error {
 	if err := syscall.Chmod(full, mode); err != nil {
 		return fmt.Errorf("chmod %s: %w", full, err)

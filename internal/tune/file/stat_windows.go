@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// The files of this mechanism are those of Linux: elsewhere there are none to
-// be written, and this is only so that the journal can be read.
+// This mechanism's files exist only on Linux; elsewhere these functions serve only to read the
+// journal.
 func owner(fs.FileInfo) (uid, gid, links int) { return os.Geteuid(), os.Getegid(), 1 }
 
 func chown(string, int, int) error { return nil }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Files that are linerate's alone.
+// Files that belong to linerate.
 const (
-	// sysctlFile comes after 99-sysctl.conf, the link to /etc/sysctl.conf by
-	// which distributions read that: the last file wins (sysctl.d(5)).
+	// sysctlFile comes after 99-sysctl.conf, which distributions link to /etc/sysctl.conf: the
+	// last file wins (sysctl.d(5)).
 	sysctlFile   = "/etc/sysctl.d/99-zz-linerate.conf"
 	modprobeFile = "/etc/modprobe.d/linerate.conf"
 	fstab        = "/etc/fstab"
@@ -26,8 +26,8 @@ func (r *rendering) sysctl(v Value) error {
 	return r.own(sysctlFile, v, note, key+" = ", key+" = "+v.Value)
 }
 
-// sysctlKey writes a name with dots as sysctl.d(5) reads it: an interface name
-// may hold dots, and then slashes separate.
+// sysctlKey writes a dotted name for sysctl.d(5): if an interface name holds dots, slashes
+// separate.
 func sysctlKey(name string) string {
 	for _, dir := range []string{"net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.neigh.", "net.ipv6.neigh."} {
 		rest, ok := strings.CutPrefix(name, dir)
@@ -85,8 +85,7 @@ func (r *rendering) mount(v Value) error {
 	return nil
 }
 
-// setMountOption changes one option in the line of a mount point and keeps
-// every other byte.
+// setMountOption changes one option in the line of a mount point and keeps every other byte.
 func setMountOption(text, point, option, value string) (string, bool) {
 	found := false
 	var b strings.Builder

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// udevFile sorts after the distributions' rules, so that $name is the name
-// which those have given.
+// udevFile sorts after the distributions' rules, so that $name is the final name.
 const udevFile = "/etc/udev/rules.d/99-zz-linerate.rules"
 
-// nic keeps a setting of an interface. Whoever sets the interface up also sets
-// its MTU, so that goes to where that one reads it; all else is a udev rule.
+// nic keeps a setting of an interface. The program that configures the interface also sets its
+// MTU, so the MTU goes into that program's file; all else becomes a udev rule.
 func (r *rendering) nic(v Value) error {
 	n, ok := r.find(v.Target)
 	if !ok {
@@ -48,7 +47,7 @@ func (r *rendering) mtu(v Value, n NIC) error {
 	return r.udev(v, n)
 }
 
-// section is a file of linerate's with one section of keys.
+// section is a file of linerate with one section of keys.
 func (r *rendering) section(file string, v Value, section, key, value string) error {
 	return r.edit(file, v, "", func(text string, exists bool) (string, error) {
 		if !exists {
@@ -61,9 +60,8 @@ func (r *rendering) section(file string, v Value, section, key, value string) er
 	})
 }
 
-// link is a .link file for one device. The first that matches is the only one
-// that counts, so it keeps the [Link] section of the one that it comes before:
-// the names of interfaces depend on it.
+// link is a .link file for one device. Only the first matching file counts, so it copies the
+// [Link] section of the file that it precedes, on which the names of interfaces depend.
 func (r *rendering) link(v Value, n NIC, key, value string) error {
 	match, ok := linkMatch(n.Device)
 	if !ok {
@@ -110,8 +108,8 @@ func sectionText(text, section string) string {
 	return b.String()
 }
 
-// setKey sets a key of a file of sections: in the first of the named sections
-// that is there, else in a new one at the end. Every other byte is kept.
+// setKey sets a key of a file of sections: in the first of the named sections that exists, else
+// in a new one at the end. Every other byte is kept.
 func setKey(text string, sections []string, key, value string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -161,8 +159,7 @@ func (r *rendering) udev(v Value, n NIC) error {
 	return r.udevRule(v, what, `ACTION=="add", SUBSYSTEM=="net", `+match+", "+action)
 }
 
-// udevRule keeps the rule of one setting of one device; the comment above it
-// names it.
+// udevRule keeps the rule of one setting of one device; the comment above it names the setting.
 func (r *rendering) udevRule(v Value, what, rule string) error {
 	return r.edit(udevFile, v, "", func(text string, exists bool) (string, error) {
 		if !exists {
@@ -188,8 +185,8 @@ func (r *rendering) udevRule(v Value, what, rule string) error {
 	})
 }
 
-// udevMatch finds the device when it appears. A VLAN has the address of the
-// card below it, but no driver.
+// udevMatch matches the device when it appears. A VLAN has the address of the card below it, but
+// no driver.
 func udevMatch(device string) (string, bool) {
 	kind, id, _ := strings.Cut(device, ":")
 	if id == "" || strings.ContainsAny(id, "\"\\*?[]|$%\n ") {
@@ -206,9 +203,8 @@ func udevMatch(device string) (string, bool) {
 	return "", false
 }
 
-// udevAction sets the value: by the interface's own files, or by ethtool(8),
-// whose words the values are. A value is letters, digits and "=-_" here: it
-// goes into a rule unquoted.
+// udevAction sets the value by the interface's own files, or by ethtool(8), whose terms the
+// values use. Values consist of letters, digits and "=-_", since they enter a rule unquoted.
 func (r *rendering) udevAction(v Value) (action, why string) {
 	if strings.Trim(v.Value, "abcdefghijklmnopqrstuvwxyz0123456789=-_ ") != "" {
 		return "", fmt.Sprintf("a udev rule cannot hold the value %q", v.Value)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Value is a setting with the value that is to outlive a restart.
+// Value is a setting with the value to be made permanent.
 type Value struct{ Setting, Target, Value string }
 
 // String names the setting for people.
@@ -17,32 +17,30 @@ func (v Value) String() string {
 	return v.Setting + " of " + v.Target
 }
 
-// NIC is an interface and who sets it up when the host starts.
+// NIC is an interface and the program that configures it when the host starts.
 type NIC struct {
 	Device, Name string // model.NIC.Device, and its present name
-	// Keyfile is the NetworkManager keyfile of its connection
-	// (nm-settings-keyfile(5)).
+	// Keyfile is the NetworkManager keyfile of its connection (nm-settings-keyfile(5)).
 	Keyfile string
-	// NetworkFile is the .network file that systemd-networkd uses for it, and
-	// NetworkShared tells whether it does for others too.
+	// NetworkFile is the .network file that systemd-networkd uses for it, and NetworkShared tells
+	// whether other interfaces use it too.
 	NetworkFile   string
 	NetworkShared bool
-	// LinkText is the text of the .link file that udev used for it
-	// (systemd.link(5)): one that replaces it has to keep its [Link] section,
-	// which names the interface.
+	// LinkText is the text of the .link file that udev used for it (systemd.link(5)): one that
+	// replaces it has to keep its [Link] section, which names the interface.
 	LinkText string
 }
 
-// Host is what of the host decides where a value is kept.
+// Host is what determines where a host keeps a value.
 type Host struct {
 	NICs []NIC
-	// Ethtool is the path of ethtool(8); empty where there is none.
+	// Ethtool is the path of ethtool(8); empty if it is missing.
 	Ethtool string
-	// Read returns what a file holds; false where it is not there.
+	// Read returns a file's text; false if it does not exist.
 	Read func(path string) (text string, ok bool, err error)
 }
 
-// File is one file as it is to be.
+// File is the wanted state of one file.
 type File struct {
 	Path, Text string
 	Settings   []string
@@ -52,14 +50,14 @@ type File struct {
 // Refused is a setting that no file makes permanent.
 type Refused struct{ Setting, Why string }
 
-// Mark begins every file that is linerate's alone.
+// Mark is the first line of every file that belongs to linerate.
 const Mark = "# Made by linerate: what it changed on this host and was told to keep.\n" +
 	"# `linerate tune undo` takes it away again and restores what was here.\n"
 
-// Render returns the files that keep values, in order of path, and the
-// settings that none does. Files that need no change are left out.
+// Render returns the files that keep values, in order of path, and the settings that no file
+// keeps. Files that need no change are left out.
 //
-// Errors: what Read answers, or a file that is in the way.
+// Errors: those of Read, or a file of the same name that is not linerate's.
 func Render(values []Value, h Host) ([]File, []Refused, error) {
 	r := &rendering{host: h, texts: map[string]string{}}
 	for _, v := range values {
@@ -77,7 +75,7 @@ func Render(values []Value, h Host) ([]File, []Refused, error) {
 	return out, r.refused, nil
 }
 
-// rendering is Render at work.
+// rendering is the state of Render.
 type rendering struct {
 	host    Host
 	files   []File
@@ -109,8 +107,8 @@ func (r *rendering) refuse(v Value, why string) {
 	r.refused = append(r.refused, Refused{Setting: v.String(), Why: why})
 }
 
-// edit changes the text of a file of the host's; edit gets "" and false where
-// there is none.
+// edit changes the text of one of the host's files; the function gets "" and false if it does not
+// exist.
 func (r *rendering) edit(path string, v Value, note string, change func(text string, exists bool) (string, error)) error {
 	for i := range r.files {
 		if r.files[i].Path != path {
@@ -134,8 +132,8 @@ func (r *rendering) edit(path string, v Value, note string, change func(text str
 	return nil
 }
 
-// own changes one line of a file that is linerate's alone: the one that begins
-// with key is replaced, or line is put where sorting has it.
+// own changes one line of a file that belongs to linerate: it replaces the line that begins with
+// key, or inserts a line in sorted order.
 func (r *rendering) own(path string, v Value, note, key, line string) error {
 	return r.edit(path, v, note, func(text string, exists bool) (string, error) {
 		if !exists {

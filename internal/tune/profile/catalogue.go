@@ -10,7 +10,7 @@ import (
 // Settings are the guide's entries by id.
 type Settings map[string]guide.Setting
 
-// Find returns the entry of an id, or of its like for any interface.
+// Find returns the entry of an id, or the entry that covers any interface.
 func (s Settings) Find(id string) (guide.Setting, bool) {
 	for _, id := range append([]string{id}, guide.General(id)...) {
 		if known, ok := s[id]; ok {
@@ -20,8 +20,8 @@ func (s Settings) Find(id string) (guide.Setting, bool) {
 	return guide.Setting{}, false
 }
 
-// catalogue is what files are checked against. It is read once for all of
-// them, since reading the guide takes longer than anything else here.
+// catalogue is what files are checked against. It is parsed once for all of them, since parsing
+// the guide is the slowest step.
 type catalogue struct {
 	settings Settings
 	ids      []string // of settings

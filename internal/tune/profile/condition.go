@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// condition is "FORMULA >= FORMULA", with >, <, <= and == likewise; empty
-// always holds.
+// condition is "FORMULA >= FORMULA", with >, <, <= and == likewise; an empty one always holds.
 type condition struct {
 	text        string
 	left, right expression
@@ -17,7 +16,7 @@ func parseCondition(text string) (condition, error) {
 	if strings.TrimSpace(text) == "" {
 		return condition{}, nil
 	}
-	// The longer ones first: ">" is a part of ">=".
+	// The longer operators come first, since ">" is a prefix of ">=".
 	for _, op := range []struct {
 		name  string
 		holds func(a, b float64) bool

@@ -2,16 +2,16 @@ package profile
 
 import "slices"
 
-// Difference is one setting on which two profiles disagree; an empty side has
-// no line for it.
+// Difference is one setting on which two profiles disagree; a side is empty if it has no line for
+// it.
 type Difference struct {
 	Setting string `json:"setting"`
 	One     string `json:"one"`
 	Other   string `json:"other"`
 }
 
-// Diff compares the rules of two profiles, their bases included, setting by
-// setting: those of one in its order, then those that only other has.
+// Diff compares the rules of two profiles, their bases included, setting by setting: those of one
+// in its order, then those that only other has.
 func Diff(one, other Profile) []Difference {
 	out := []Difference{}
 	var seen []string
@@ -30,7 +30,7 @@ func Diff(one, other Profile) []Difference {
 	return out
 }
 
-// ruleOf words the lines of a setting.
+// ruleOf prints the lines of a setting.
 func (p Profile) ruleOf(setting string) string {
 	text := ""
 	for _, l := range p.Lines {
@@ -45,7 +45,7 @@ func (p Profile) ruleOf(setting string) string {
 	return text
 }
 
-// Rule words a line's value with its cap and conditions.
+// Rule prints a line's value with its cap and conditions.
 func (l Line) Rule() string {
 	text := l.Value
 	if l.amount() {

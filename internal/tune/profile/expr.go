@@ -12,8 +12,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// Bounds of an expression: more than anybody writes, so that a hostile file
-// neither overflows the stack nor takes time.
+// Bounds of an expression, far above real ones, so that a hostile file neither overflows the
+// stack nor takes time.
 const (
 	maxExpression = 256 // bytes
 	maxDepth      = 24
@@ -34,17 +34,17 @@ type expression struct {
 
 // environment gives quantities their values.
 type environment interface {
-	// quantity returns a value, or *UnknownError where it is not known.
+	// quantity returns a value, or *UnknownError if it is unknown.
 	quantity(name string) (float64, error)
 }
 
-// UnknownError is a quantity of a rule that is not known, and how to get it.
+// UnknownError is an unknown quantity of a rule, and how to obtain it.
 type UnknownError struct{ What, How string }
 
 // Error says both.
 func (e *UnknownError) Error() string { return e.What + ": " + e.How }
 
-// parseExpression reads a formula. Names that are no quantity are an error.
+// parseExpression parses a formula. Unknown names are an error.
 func parseExpression(text string) (expression, error) {
 	if len(text) > maxExpression {
 		return expression{}, fmt.Errorf("formula of %d bytes: at most %d", len(text), maxExpression)
@@ -72,16 +72,16 @@ func (x expression) value(env environment) (float64, error) {
 	return v, nil
 }
 
-// evaluator is a parsed piece of a formula.
+// evaluator is a parsed part of a formula.
 type evaluator = func(environment) (float64, error)
 
-// formula is the text that is left to be parsed.
+// formula is the rest of the text to parse.
 type formula struct {
 	rest  string
 	depth int
 }
 
-// peek is the next byte that is no space; 0 at the end.
+// peek is the next byte that is not a space; 0 at the end.
 func (p *formula) peek() byte {
 	p.rest = strings.TrimLeft(p.rest, " \t")
 	if p.rest == "" {
@@ -116,7 +116,7 @@ func (p *formula) product() (evaluator, error) {
 	})
 }
 
-// chain reads parts joined by operators, which bind to the left.
+// chain parses parts joined by operators, which associate to the left.
 func (p *formula) chain(part func() (evaluator, error), operators map[byte]func(a, b float64) float64) (evaluator, error) {
 	left, err := part()
 	if err != nil {
@@ -169,13 +169,13 @@ func (p *formula) atom() (evaluator, error) {
 	if p.peek() == '(' {
 		return p.call(name)
 	}
-	if !slices.ContainsFunc(quantities(), func(q Quantity) bool { return q.Name == name }) {
+	if !slices.ContainsFunc(Quantities(), func(q Quantity) bool { return q.Name == name }) {
 		return nil, fmt.Errorf("there is no quantity %q; there are %s", name, strings.Join(quantityNames(), ", "))
 	}
 	return func(env environment) (float64, error) { return env.quantity(name) }, nil
 }
 
-// word takes letters, digits and underscores.
+// word parses letters, digits and underscores.
 func (p *formula) word() string {
 	n := strings.IndexFunc(p.rest, func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -209,7 +209,7 @@ func (p *formula) number() (evaluator, error) {
 	return func(environment) (float64, error) { return v, nil }, nil
 }
 
-// unitName takes a unit that follows a number, with or without a space.
+// unitName parses a unit after a number, with or without a space.
 func (p *formula) unitName() string {
 	if c := p.peek(); c < 'A' || c > 'Z' && c < 'a' || c > 'z' {
 		return ""
@@ -226,7 +226,7 @@ func scales() map[string]float64 {
 	}
 }
 
-// call reads the arguments of a function.
+// call parses the arguments of a function.
 func (p *formula) call(name string) (evaluator, error) {
 	p.take('(')
 	var args []evaluator
@@ -245,8 +245,8 @@ func (p *formula) call(name string) (evaluator, error) {
 	}
 }
 
-// function makes a call: min and max of any number of arguments, or(a, b) that
-// is b where a is not known, and pow2(a), the power of two that is not below a.
+// function builds a call: min and max of any number of arguments, or(a, b), which is b if a is
+// unknown, and pow2(a), the smallest power of two that is not below a.
 func function(name string, args []evaluator) (evaluator, error) {
 	switch {
 	case name == "min" || name == "max":

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Format writes a profile as Parse reads it, with the lines of its bases in
-// it: a file that needs no other.
+// Format writes a profile in the format of Parse, with the lines of its bases included, so that
+// the file needs no other.
 func Format(p Profile) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "v: %d\nname: %s\ntitle: %s\nfor: %s\nlines:\n", Version, p.Name, quoted(p.Title), quoted(p.For))
@@ -25,7 +25,7 @@ func Format(p Profile) []byte {
 	return []byte(b.String())
 }
 
-// entry writes one mapping of a list, without what is empty.
+// entry writes one mapping of a list, without empty values.
 func entry(b *strings.Builder, pairs [][2]string) {
 	lead := "  - "
 	for _, p := range pairs {
@@ -37,8 +37,7 @@ func entry(b *strings.Builder, pairs [][2]string) {
 	}
 }
 
-// quoted is a YAML scalar in double quotes, where a plain one could be taken
-// for something else.
+// quoted is a YAML scalar, in double quotes if a plain one could be parsed as something else.
 func quoted(s string) string {
 	plain := s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" &&
 		strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") && s[0] >= 'a' && s[0] <= 'z'

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// Lowers tells whether a change from one value to another may lower it. What
-// cannot be compared counts as lowered, because nobody knows that it is not:
-// values without numbers, with other names, with more or fewer numbers, or with
-// numbers of other units.
+// Lowers tells whether a change from one value to another may lower it. Values that cannot be
+// compared count as lowered: without numbers, with other names, with more or fewer numbers, or
+// with numbers of other units.
 func Lowers(from, to string) bool {
 	falls, comparable := compare(from, to)
 	return falls || !comparable
 }
 
-// compare tells whether any number of a value falls, and whether all of the
-// value can be compared. Equal words need no numbers for that.
+// compare tells whether any number of a value falls, and whether all of the value can be
+// compared. Equal words are comparable without numbers.
 func compare(from, to string) (falls, comparable bool) {
 	a, b := strings.Fields(inOrder(from)), strings.Fields(inOrder(to))
 	if len(a) == 0 || len(a) != len(b) {

@@ -13,9 +13,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// Set is a value that the user typed: it stands above the profile, and may
-// lower what runs or trade safety away. Device is an interface's name or id;
-// empty: where the profile would set it.
+// Set is a value that the user typed: it overrides the profile, and may lower the running value
+// or trade safety away. Device is an interface's name or id; empty: the profile's own targets.
 type Set struct{ Setting, Device, Value string }
 
 // Ask is a value that has to be read before a plan can be made.
@@ -24,7 +23,7 @@ type Ask struct {
 	Like string // the parts of it that matter; empty: all of it
 }
 
-// Reading is what was read; Missing says why there is no value.
+// Reading is the value read; Missing says why there is none.
 type Reading struct{ Value, Missing string }
 
 // Row is one setting with everything that a panel or a plan shows of it.
@@ -44,7 +43,7 @@ type Row struct {
 	Cuts    bool   // can cut somebody off who works over the network
 }
 
-// item is a line at a device, or what was typed.
+// item is a line at a device, or a typed value.
 type item struct {
 	line  Line
 	typed bool
@@ -68,8 +67,7 @@ func Asks(p Profile, sets []Set, s Subject) []Ask {
 	return out
 }
 
-// items are the lines of the profile that were not typed otherwise, then what
-// was typed.
+// items are the lines of the profile that no typed value overrides, then the typed values.
 func items(p Profile, sets []Set, s Subject) []item {
 	var out []item
 	for _, l := range p.Lines {
@@ -89,8 +87,8 @@ func items(p Profile, sets []Set, s Subject) []item {
 	return out
 }
 
-// Make evaluates a profile and what was typed for one host and path, with what
-// runs there. Rows come in the order of the profile, what was typed last.
+// Make evaluates a profile and typed values for one host and path, given the running values. Rows
+// are in the order of the profile, typed values last.
 func Make(p Profile, sets []Set, s Subject, now map[Ask]Reading) []Row {
 	return makeRows(readCatalogue().settings, p, sets, s, now)
 }
@@ -129,7 +127,7 @@ type maker struct {
 	found   []model.Finding
 }
 
-// start is a row with what does not depend on the value.
+// start is a row with everything that does not depend on the value.
 func (m maker) start(it item, at target) (Row, guide.Setting) {
 	known, _ := m.known.Find(it.line.Setting)
 	r := Row{Place: Place{Setting: it.line.Setting, Target: at.id}, Device: at.name, Typed: it.typed, Source: it.line.Source, Cuts: setter.NatureOf(it.line.Setting).Cuts}
@@ -139,7 +137,7 @@ func (m maker) start(it item, at target) (Row, guide.Setting) {
 	return r, known
 }
 
-// without is the row of a line that has no device to go to.
+// without is the row of a line that has no device.
 func (m maker) without(it item) Row {
 	r, _ := m.start(it, target{})
 	r.Why = it.err.Error()
@@ -195,8 +193,8 @@ func (m maker) applies(l Line, at target, env values) string {
 	return "not needed: linerate check finds no " + l.Finding + " here"
 }
 
-// isIn tells whether what a rule observed is about the device: findings begin
-// with a device's name.
+// isIn tells whether a rule's observation is about the device: findings begin with a device's
+// name.
 func (t target) isIn(observed string) bool {
 	for _, name := range append([]string{t.name}, t.also...) {
 		rest, ok := strings.CutPrefix(observed, name)
@@ -207,8 +205,8 @@ func (t target) isIn(observed string) bool {
 	return false
 }
 
-// evaluate fills in the value. What is no amount but may not fall by the guide
-// is taken for one, unless it was typed.
+// evaluate fills in the value. A value that the guide says must not fall is treated as an amount,
+// unless it was typed.
 func (m maker) evaluate(it item, known guide.Setting, env values, r *Row) ([]number, error) {
 	var limits []string // what the cap is made of matters only where it binds
 	e := evaluation{
@@ -235,8 +233,8 @@ func (m maker) evaluate(it item, known guide.Setting, env values, r *Row) ([]num
 	return numbers, nil
 }
 
-// defaultFits tells whether the kernel would have that default on this host: its
-// buffers are at most 1/128 of memory (net/ipv4/tcp.c, tcp_init).
+// defaultFits tells whether the kernel would have that default on this host: its buffers are at
+// most 1/128 of memory (net/ipv4/tcp.c, tcp_init).
 func (m maker) defaultFits(value string) bool {
 	words := strings.Fields(value)
 	if len(words) == 0 {
@@ -272,9 +270,8 @@ func risk(l Line, known guide.Setting) string {
 	return parts[0] + ": " + strings.Join(parts[1:], "; ")
 }
 
-// needs is what has to happen besides the write before the value is in effect,
-// as model.Change has it: what the line says, else what the mechanism says,
-// else what the guide says the setting acts on.
+// needs is what must happen besides the write before the value takes effect, as in model.Change:
+// from the line, else from the mechanism, else from the guide.
 func needs(l Line, known guide.Setting) string {
 	if l.Needs != "" {
 		return l.Needs
@@ -289,7 +286,7 @@ func needs(l Line, known guide.Setting) string {
 	return acts
 }
 
-// conclude decides whether the row is a change, and words why.
+// conclude decides whether the row is a change, and says why.
 func (m maker) conclude(it item, known guide.Setting, numbers []number, used []string, r *Row) {
 	same := r.To == inOrder(r.Now) || r.Now == unset && isDefault(r.To, r.Default)
 	if same {
@@ -316,7 +313,7 @@ func (m maker) conclude(it item, known guide.Setting, numbers []number, used []s
 	}
 }
 
-// compact drops what is said twice.
+// compact drops repeated reasons.
 func compact(texts []string) []string {
 	var out []string
 	for _, t := range texts {
@@ -327,21 +324,21 @@ func compact(texts []string) []string {
 	return out
 }
 
-// unset is how mechanisms read an option that nobody has written, and
-// mountOptions what the ids of options begin with that only a new mount takes.
+// unset is how mechanisms read an option that was never written, and mountOptions the id prefix
+// of options that need a new mount.
 const (
 	unset        = "unset"
 	mountOptions = "linux.mount."
 )
 
-// isDefault tells whether a value is the first word of the guide's default,
-// which may go on with a remark: "yes (no before 4.15)".
+// isDefault tells whether a value is the first word of the guide's default, which may continue
+// with a remark: "yes (no before 4.15)".
 func isDefault(value, text string) bool {
 	rest, ok := strings.CutPrefix(text, value)
 	return ok && value != "" && (rest == "" || rest[0] == ' ' || rest[0] == ',')
 }
 
-// worked shows how the computed numbers came about.
+// worked shows how the numbers were computed.
 func worked(numbers []number, used []string) string {
 	var parts, remarks []string
 	for _, n := range numbers {
@@ -369,7 +366,7 @@ func worked(numbers []number, used []string) string {
 	return strings.Join(append([]string{text}, remarks...), "; ")
 }
 
-// enough words why what runs stays.
+// enough says why the running value stays.
 func (m maker) enough(known guide.Setting, numbers []number, used []string, r *Row) string {
 	whose := "already so"
 	if strings.EqualFold(r.Now, r.Default) {
@@ -399,7 +396,7 @@ func (m maker) enough(known guide.Setting, numbers []number, used []string, r *R
 	return fmt.Sprintf("%s, and the rule asks for %d", whose, n.wanted)
 }
 
-// reach is the rate at which a window that runs already serves the path.
+// reach is the rate for which a running window suffices on the path.
 func (m maker) reach(known guide.Setting, n number) string {
 	p := m.subject.Path
 	if known.TimesBDP == 0 || p.RTT <= 0 {
@@ -409,9 +406,8 @@ func (m maker) reach(known guide.Setting, n number) string {
 	return fmt.Sprintf("%s at %s on one connection", rate, Duration(p.RTT))
 }
 
-// Trades is what a change costs beside performance; empty: nothing. Where the
-// guide says for which value ("…, when set to 0") or direction ("…, when
-// lowered"), only that counts.
+// Trades is what a change costs besides performance; empty: nothing. If the guide names a value
+// ("…, when set to 0") or a direction ("…, when lowered"), only that counts.
 func Trades(known guide.Setting, from, to string) string {
 	what, value, ok := strings.Cut(known.Trades, ", when set to ")
 	if ok && value != to {

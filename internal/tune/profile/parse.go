@@ -8,14 +8,12 @@ import (
 	"linerate/internal/conf"
 )
 
-// maxLines of a profile are far more than any has, so that a hostile one costs
-// little.
+// maxLines of a profile are far more than a real one has, and bound the cost of a hostile one.
 const maxLines = 500
 
-// Parse reads a profile. name is the file's, for messages: each problem is
-// "NAME:LINE: what is wrong", one per line of the error. Keys that mean
-// nothing, settings that the guide does not know and formulas that cannot be
-// read are problems.
+// Parse parses a profile. name is the file's, for messages: each problem is "NAME:LINE: what is
+// wrong", one per line of the error. Unknown keys, settings that the guide lacks and malformed
+// formulas are problems.
 func Parse(name string, text []byte) (Profile, error) {
 	return parse(name, text, readCatalogue())
 }
@@ -67,8 +65,8 @@ func (r *reader) profile(text []byte) Profile {
 	return p
 }
 
-// bases reads the names of what the profile stands on. A built-in profile may
-// stand on parts only, so that none stands on itself.
+// bases reads the names of the profile's bases. A built-in profile may only have parts as bases,
+// so that no cycle is possible.
 func (r *reader) bases(m conf.Table, p *Profile) []Profile {
 	var out []Profile
 	for _, n := range m.Get("base").List() {
@@ -87,7 +85,7 @@ func (r *reader) bases(m conf.Table, p *Profile) []Profile {
 	return out
 }
 
-// once refuses a setting that has two lines without conditions between them.
+// once refuses two lines without conditions for one setting.
 func (r *reader) once(lines []Line) {
 	seen := map[string]int{}
 	for _, l := range lines {

@@ -10,9 +10,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// PathTo is the path from a host to an address, with what the other end's
-// facts tell of its port; peer is nil for a host that was not looked at. The
-// round trip is the caller's to fill in.
+// PathTo is the path from a host to an address, with what the other end's facts show of its port;
+// peer is nil for a host whose facts were not read. The caller fills in the round trip.
 func PathTo(f *model.Facts, to netip.Addr, name string, peer *model.Facts) Path {
 	p := Path{Peer: name}
 	if r, ok := f.RouteTo(to); ok {
@@ -34,7 +33,7 @@ func PathTo(f *model.Facts, to netip.Addr, name string, peer *model.Facts) Path 
 	return p
 }
 
-// take notes the rate of a port.
+// take records the rate of a port.
 func (p *Path) take(n *model.NIC, whose string) {
 	if n == nil {
 		return
@@ -44,9 +43,9 @@ func (p *Path) take(n *model.NIC, whose string) {
 	}
 }
 
-// PathOf is the path that a host's own storage connections tell: over them
-// both the interface and the smallest round trip were seen. Where there are
-// none it is the one interface that can carry data, if there is just one.
+// PathOf is the path of a host's own storage connections, which show both the interface and the
+// smallest round trip. Without such connections it is the only interface that can carry data, if
+// there is just one.
 func PathOf(f *model.Facts) Path {
 	if c, m := rules.StoragePath(f); m != nil {
 		return Path{
@@ -65,7 +64,7 @@ func PathOf(f *model.Facts) Path {
 	return p
 }
 
-// sessionPath is that of the iSCSI connection with most to be in flight.
+// sessionPath is that of the iSCSI connection with the largest bandwidth-delay product.
 func sessionPath(f *model.Facts) (Path, bool) {
 	var best Path
 	var most unit.Bytes
@@ -81,8 +80,8 @@ func sessionPath(f *model.Facts) (Path, bool) {
 	return best, most > 0
 }
 
-// onlyPort is the one interface that is up, has an address and stands on no
-// other; nil: there are several, or none.
+// onlyPort is the only interface that is up, has an address and is not stacked on another; nil if
+// there are several, or none.
 func onlyPort(f *model.Facts) *model.NIC {
 	var found *model.NIC
 	for i, n := range f.NICs {
@@ -97,8 +96,8 @@ func onlyPort(f *model.Facts) *model.NIC {
 	return found
 }
 
-// Choose takes the interface that the user named. With a path that leads
-// through another, that path is not the one that was meant.
+// Choose selects the interface that the user named. A path that leads through another interface
+// is then dropped.
 func (p Path) Choose(f *model.Facts, dev string) (Path, error) {
 	n := named(f, dev)
 	if n == nil {
@@ -136,12 +135,11 @@ func withAddr(f *model.Facts, a netip.Addr) *model.NIC {
 	return &f.NICs[i]
 }
 
-// Fit is a built-in profile that fits a host, and what shows that it does.
+// Fit is a built-in profile that fits a host, and the evidence that it does.
 type Fit struct{ Name, Why string }
 
-// Fits lists the built-in profiles that fit what a host does, the surest
-// first: by its mounts, sessions, pools and servers. None: it shows nothing of
-// the kind.
+// Fits lists the built-in profiles that fit what a host does, the most certain first: by its
+// mounts, sessions, pools and servers. It is empty if the host shows none of these.
 func Fits(f *model.Facts) []Fit {
 	var out []Fit
 	if z, ok := f.ZFS.Get(); ok && len(z.Pools) > 0 {

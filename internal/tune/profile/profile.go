@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Version is the version of the profile format that this build reads and
-// writes.
+// Version is the version of the profile format that this build reads and writes.
 const Version = 1
 
 // Profile is a set of value rules for one kind of work.
@@ -26,17 +25,15 @@ type Profile struct {
 	Builtin bool `json:"builtin"`
 }
 
-// Line is one setting of a profile with the rule for its value. One of Value
-// and AtLeast is set.
+// Line is one setting of a profile with the rule for its value. Either Value or AtLeast is set.
 type Line struct {
 	Setting string `json:"setting"`
-	// Value is what it has to be; AtLeast an amount: what runs already stays
-	// where it is larger.
+	// Value is the value to set; AtLeast an amount: a larger running value stays.
 	Value   string `json:"value,omitempty"`
 	AtLeast string `json:"at_least,omitempty"`
 	Cap     string `json:"cap,omitempty"` // formula: bounds what the rule asks for, not what runs
-	// When is a condition; Finding the rule of linerate check that has to have
-	// found something. Without them the line always counts.
+	// When is a condition; Finding is a rule of linerate check that must have a finding. Without
+	// them the line always applies.
 	When    string `json:"when,omitempty"`
 	Finding string `json:"finding,omitempty"`
 	Reason  string `json:"reason"`
@@ -53,8 +50,8 @@ type Line struct {
 // amount tells whether the rule is an amount that never falls.
 func (l Line) amount() bool { return l.AtLeast != "" }
 
-// Rejected is a line of a paper, or of anybody, that is not taken, and why.
-// With Guide the guide's own judgement is the reason.
+// Rejected is a line of a paper or another source that is not adopted, and why. With Guide the
+// guide's own judgement is the reason.
 type Rejected struct {
 	Setting string `json:"setting"`
 	Value   string `json:"value"` // as the source has it
@@ -65,10 +62,10 @@ type Rejected struct {
 	line int
 }
 
-// namePattern is what a profile may be called: a file name on any system.
+// namePattern matches the names of profiles: a file name on any system.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-// CheckName refuses what is no name of a profile.
+// CheckName refuses a malformed name.
 func CheckName(name string) error {
 	if !namePattern.MatchString(name) || strings.Contains(name, "..") {
 		return fmt.Errorf("profile name %q: want small letters, digits, dots, dashes and underscores, at most 63, a letter or digit first", name)
@@ -81,7 +78,7 @@ func CheckName(name string) error {
 //go:embed builtin/*.yaml parts/*.yaml
 var files embed.FS
 
-// Names lists the profiles that are built in, by name.
+// Names lists the built-in profiles, by name.
 func Names() []string {
 	entries, err := files.ReadDir("builtin")
 	if err != nil {
@@ -95,7 +92,7 @@ func Names() []string {
 	return out
 }
 
-// Builtin returns a profile that is built in.
+// Builtin returns a built-in profile.
 func Builtin(name string) (Profile, bool) {
 	return builtin(name, readCatalogue())
 }
@@ -121,7 +118,7 @@ func embedded(file string, c *catalogue) Profile {
 	return p
 }
 
-// base is a part or a built-in profile that others may stand on.
+// base is a part or a built-in profile on which others may build.
 func base(name string, c *catalogue) (Profile, bool) {
 	if slices.Contains(parts(), name) {
 		return embedded("parts/"+name+".yaml", c), true
@@ -132,8 +129,8 @@ func base(name string, c *catalogue) (Profile, bool) {
 // parts are lines that several profiles share.
 func parts() []string { return []string{"tcp", "port"} }
 
-// onto puts a profile onto its bases: its own lines take the place of lines of
-// the same setting, and come last.
+// onto merges a profile into its bases: its own lines replace lines of the same setting, and come
+// last.
 func (p Profile) onto(bases []Profile) Profile {
 	own := func(setting string) bool {
 		return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.Setting == setting })

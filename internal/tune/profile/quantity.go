@@ -13,8 +13,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// Path is what is known of the way to the other end. Zero values are not
-// known; the texts say where a value comes from, for people.
+// Path describes the path to the other end. Zero values are unknown; the texts name the source of
+// a value.
 type Path struct {
 	Peer     string        // as the user named it; empty: none was named
 	Rate     unit.BitRate  // of the slower port
@@ -36,7 +36,7 @@ type Subject struct {
 	Path  Path
 }
 
-// nic is the port that carries the data; nil: not known.
+// nic is the port that carries the data; nil if unknown.
 func (s Subject) nic() *model.NIC {
 	i := slices.IndexFunc(s.Facts.NICs, func(n model.NIC) bool { return n.Name == s.Path.Dev && n.Name != "" })
 	if i < 0 {
@@ -45,7 +45,7 @@ func (s Subject) nic() *model.NIC {
 	return &s.Facts.NICs[i]
 }
 
-// release of the kernel; empty: not known.
+// release is the kernel's release; empty if unknown.
 func (s Subject) release() guide.Release {
 	r, err := guide.ParseRelease(s.Facts.Kernel)
 	if err != nil {
@@ -60,10 +60,8 @@ type Quantity struct {
 	of        func(s Subject, setting guide.Setting) (value float64, text string, err error)
 }
 
-// Quantities lists them, for the manual.
-func Quantities() []Quantity { return quantities() }
-
-func quantities() []Quantity {
+// Quantities lists all of them.
+func Quantities() []Quantity {
 	return []Quantity{
 		{"rate", "rate of the slower port of the path, bit/s", rateOf},
 		{"own_rate", "rate of this host's port, bit/s; of a bond, of its fastest port", ownRateOf},
@@ -87,14 +85,14 @@ func quantities() []Quantity {
 
 func quantityNames() []string {
 	var out []string
-	for _, q := range quantities() {
+	for _, q := range Quantities() {
 		out = append(out, q.Name)
 	}
 	return out
 }
 
-// values is the environment of one setting; it notes which quantities were
-// used, in order, for the reason that a plan prints.
+// values is the environment of one setting; it records which quantities were used, in order, for
+// the reason that a plan prints.
 type values struct {
 	subject Subject
 	setting guide.Setting
@@ -102,7 +100,7 @@ type values struct {
 }
 
 func (v values) quantity(name string) (float64, error) {
-	for _, q := range quantities() {
+	for _, q := range Quantities() {
 		if q.Name != name {
 			continue
 		}
@@ -132,7 +130,7 @@ func rttOf(s Subject, _ guide.Setting) (float64, string, error) {
 	return s.Path.RTT.Seconds(), "RTT " + Duration(s.Path.RTT), nil
 }
 
-// product words what bdp is computed from.
+// product says from what bdp is computed.
 func (s Subject) product(g guide.Setting) (text string, err error) {
 	_, rtt, err := rttOf(s, g)
 	if err != nil {
@@ -151,7 +149,7 @@ func bdpOf(s Subject, g guide.Setting) (float64, string, error) {
 	return float64(bdp), fmt.Sprintf("%s = %d B", text, int64(bdp)), nil
 }
 
-// needOf asks the guide, which has the formula.
+// needOf uses the formula in the guide.
 func needOf(s Subject, g guide.Setting) (float64, string, error) {
 	text, err := s.product(g)
 	if err != nil {
@@ -199,7 +197,7 @@ func nodesOf(s Subject, _ guide.Setting) (float64, string, error) {
 	return float64(len(n)), fmt.Sprintf("NUMA nodes: %d", len(n)), nil
 }
 
-// ofNIC gives a quantity of the port that carries the data.
+// ofNIC returns a quantity of the port that carries the data.
 func ofNIC(what string, get func(n model.NIC) (int, bool)) func(Subject, guide.Setting) (float64, string, error) {
 	return func(s Subject, _ guide.Setting) (float64, string, error) {
 		n := s.nic()

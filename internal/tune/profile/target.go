@@ -13,15 +13,15 @@ import (
 // Place is a setting of the host, or of one of its devices by model.NIC.Device.
 type Place = setter.Place
 
-// target is a device that a line is for, with the name it has now; both empty
-// for a setting of the host as a whole.
+// target is a device that a line is for, with its present name; both are empty for a setting of
+// the whole host.
 type target struct {
 	id, name string
 	also     []string // what findings call it beside its name
 }
 
-// ofPort tells whether a setting belongs to the hardware of a port, so that for
-// a bond it is set at each of its ports.
+// ofPort tells whether a setting belongs to the hardware of a port, so that for a bond it is set
+// at each of its ports.
 func ofPort(setting string) bool {
 	return hasPrefix(setting, "linux.ethtool.", "linux.irq.", "linux.queue.")
 }
@@ -35,9 +35,9 @@ func hasPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// targets are the devices that a setting is for: the port that carries the
-// data, of a bond its ports; the mounts of the kind; the disks that come over
-// the network. named says otherwise.
+// targets are the devices that a setting is for: the port that carries the data, of a bond its
+// ports; the mounts of the kind; the disks that are attached over the network. named overrides
+// them.
 func (s Subject) targets(setting, named string) ([]target, error) {
 	switch {
 	case named != "":
@@ -85,9 +85,9 @@ func (s Subject) route() ([]target, error) {
 	return []target{{id: s.Path.Route, name: strings.TrimPrefix(s.Path.Route, routeTarget)}}, nil
 }
 
-// RouteTarget is what a route goes by in a plan: where it leads, as
-// route:10.0.0.0/24, and @METRIC where it has one. A connected network is known by its
-// address, which tells no metric: the table of the host does.
+// RouteTarget is the name of a route in a plan: its destination, as route:10.0.0.0/24, with
+// @METRIC if it has one. A connected network is known by its address, which does not show the
+// metric; the host's routing table does.
 func RouteTarget(f *model.Facts, r model.Route) string {
 	id := routeTarget + r.Dst.String()
 	for _, in := range f.Routes {
@@ -111,7 +111,7 @@ func (s Subject) mounts(what string, kinds ...string) ([]target, error) {
 	return out, nil
 }
 
-// disks are those that came by an iSCSI session.
+// disks are those attached by an iSCSI session.
 func (s Subject) disks() ([]target, error) {
 	var out []target
 	for _, d := range s.Facts.Disks {
@@ -125,8 +125,8 @@ func (s Subject) disks() ([]target, error) {
 	return out, nil
 }
 
-// diskID is what a disk goes by in a plan: its name may be another disk's after
-// a restart, or a replugged cable.
+// diskID is the id of a disk in a plan: its name may be another disk's after a restart or a
+// replugged cable.
 func diskID(d model.Disk) string {
 	if d.Device != "" {
 		return d.Device
@@ -134,8 +134,8 @@ func diskID(d model.Disk) string {
 	return blockTarget + d.Name
 }
 
-// nodes are the targets that the host is logged in to, by the portal of each
-// connection, as open-iscsi's records have them.
+// nodes are the targets that the host is logged in to, by the portal of each connection, as in
+// open-iscsi's records.
 func (s Subject) nodes() ([]target, error) {
 	var out []target
 	for _, session := range s.Facts.ISCSI {
@@ -158,8 +158,8 @@ func (s Subject) nodes() ([]target, error) {
 	return out, nil
 }
 
-// What the ids of devices begin with that are no interfaces; the mechanisms of
-// package setter read them.
+// Prefixes of the ids of devices other than interfaces; the mechanisms of package setter read
+// them.
 const (
 	mountTarget = "mount:"
 	blockTarget = "block:"
@@ -168,8 +168,7 @@ const (
 	routeTarget = "route:"
 )
 
-// kindOf is what the ids of a setting's devices begin with; empty: its
-// mechanism knows.
+// kindOf is the id prefix of a setting's devices; empty: only its mechanism knows.
 func kindOf(setting string) string {
 	switch {
 	case hasPrefix(setting, "linux.bdi.", "linux.mount."):
@@ -184,18 +183,17 @@ func kindOf(setting string) string {
 	return ""
 }
 
-// near lists the CPUs of the NIC's NUMA node as the kernel does; empty: they
-// are not known.
+// near lists the CPUs of the NIC's NUMA node in the kernel's format; empty if unknown.
 func (s Subject) near() string {
 	n := s.nic()
 	if n == nil {
 		return ""
 	}
-	return unit.Ranges(slices.Sorted(slices.Values(n.LocalCPUs.Or(nil))))
+	return unit.CPUList(n.LocalCPUs.Or(nil))
 }
 
-// named finds an interface or a disk by its name or id. What is no interface is left to
-// the mechanism of the setting.
+// named finds an interface or a disk by its name or id. Other devices are left to the setting's
+// mechanism.
 func (s Subject) named(setting, name string) ([]target, error) {
 	i := slices.IndexFunc(s.Facts.NICs, func(n model.NIC) bool { return n.Name == name || n.Device == name })
 	if i >= 0 {
@@ -222,9 +220,9 @@ func (s Subject) named(setting, name string) ([]target, error) {
 	return nil, &UnknownError{"there is no interface " + name, "there are " + strings.Join(have, ", ")}
 }
 
-// Resolve finds where a setting is set on a host: the device that was named, or
-// without a name the one that a profile would take; several where it is a bond's
-// ports, or all mounts of a kind. An UnknownError says what is not known.
+// Resolve finds where a setting is set on a host: the named device, or without a name the
+// profile's targets, which may be several (a bond's ports, all mounts of a kind). An UnknownError
+// says what is unknown.
 func (s Subject) Resolve(setting, device string) ([]Place, error) {
 	at, err := s.targets(setting, device)
 	if err != nil {

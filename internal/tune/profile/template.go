@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxTemplate bounds the text of a value; the longest sysctl is far below it.
+// maxTemplate bounds the text of a value, in bytes; the longest sysctl is far below it.
 const maxTemplate = 4096
 
 // template is a value with rules in it, word by word:
@@ -19,8 +19,7 @@ const maxTemplate = 4096
 //	name=WORD         the part of that name, of a setting whose value has parts
 //	anything else     itself
 //
-// "keep keep {need}" leaves the first two numbers of tcp_rmem and computes the
-// third.
+// "keep keep {need}" leaves the first two numbers of tcp_rmem and computes the third.
 type template struct {
 	text  string
 	words []word
@@ -114,8 +113,8 @@ func parseWord(s string) (word, error) {
 	return w, nil
 }
 
-// like is a value with the same parts, for reading no others; empty for a
-// setting whose value has none.
+// like is a value with the same parts, so that only these are read; empty for a setting without
+// parts.
 func (t template) like() string {
 	var out []string
 	for _, w := range t.words {
@@ -130,7 +129,7 @@ func (t template) like() string {
 	return strings.Join(out, " ")
 }
 
-// number is one computed number of a value, to be shown with its formula.
+// number is one computed number of a value, to be printed with its formula.
 type number struct {
 	formula  string
 	wanted   int64 // by the formula
@@ -141,7 +140,7 @@ type number struct {
 	compared bool // there was a running number to compare with
 }
 
-// evaluation says how amounts are kept in bounds.
+// evaluation holds the bounds of amounts.
 type evaluation struct {
 	env    environment
 	now    string      // the running value
@@ -152,7 +151,7 @@ type evaluation struct {
 	capEnv environment // of the cap; nil: env
 }
 
-// evaluate fills the template in.
+// evaluate fills in the template.
 func (t template) evaluate(e evaluation) (string, []number, error) {
 	running := strings.Fields(e.now)
 	var out []string
@@ -175,7 +174,7 @@ func (t template) evaluate(e evaluation) (string, []number, error) {
 	return strings.Join(out, " "), numbers, nil
 }
 
-// runningWord is the word that runs in the place of w.
+// runningWord is the running value's word in the place of w.
 func runningWord(running []string, w word, i, of int) (string, bool) {
 	if w.name == "" {
 		if len(running) != of {
@@ -230,9 +229,8 @@ func (w word) evaluate(e evaluation, now string, known bool, floor string) (stri
 	return strconv.FormatInt(n.got, 10), n, nil
 }
 
-// nearly is the share of a computed amount from which what runs is enough: a
-// measured round trip differs a little from run to run, and what a path loses
-// by a few percent is below what counts as a fault.
+// nearly is the share of a computed amount from which the running value suffices: a measured
+// round trip varies a little, and a loss of a few percent is below what counts as a fault.
 const nearly = 0.95
 
 // raise goes up to a floor, unless the cap has been met.
@@ -242,7 +240,7 @@ func (n *number) raise(floor string) {
 	}
 }
 
-// wanted is what the word asks for, within the cap; nil: it is no number.
+// wanted is the number that the word requests, within the cap; nil if it is not a number.
 func (w word) wanted(env environment, limit *expression, limitEnv environment) (*number, error) {
 	if w.formula == nil {
 		if v, err := strconv.ParseInt(w.literal, 10, 64); err == nil {
@@ -268,12 +266,11 @@ func (w word) wanted(env environment, limit *expression, limitEnv environment) (
 	return n, nil
 }
 
-// most bounds a computed number: above it there is no buffer, ring or queue,
-// only a slip in the units.
+// most bounds a computed number: no buffer, ring or queue is larger, so a larger number is an
+// error in the units.
 const most = 1 << 40
 
-// whole evaluates to a whole number, rounded up but for the error of floating
-// point.
+// whole evaluates to a whole number, rounded up except for floating-point error.
 func whole(x expression, env environment) (int64, error) {
 	v, err := x.value(env)
 	if err != nil {
@@ -285,7 +282,7 @@ func whole(x expression, env environment) (int64, error) {
 	return int64(math.Ceil(v * (1 - 1e-12))), nil
 }
 
-// withNow adds the number that runs in this place to an environment.
+// withNow adds the running number in this place to an environment.
 type withNow struct {
 	environment
 	now   int64

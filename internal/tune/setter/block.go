@@ -11,17 +11,16 @@ import (
 	"linerate/internal/kernel"
 )
 
-// blockPrefix is what the ids of this mechanism begin with; the name of a file
-// in /sys/block/NAME/queue follows.
+// blockPrefix is the prefix of this mechanism's ids; the name of a file in /sys/block/NAME/queue
+// follows.
 const blockPrefix = "linux.block."
 
-// BlockScheduler is the id of the one setting that sets another one too.
+// BlockScheduler is the id of the only setting that also changes another one.
 const BlockScheduler = blockPrefix + "scheduler"
 
-// blockLimits are the numbers of this mechanism (Documentation/ABI/stable/
-// sysfs-block): KiB for the sizes. The kernel rounds read_ahead_kb to pages,
-// raises nr_requests to 4 (BLKDEV_MIN_RQ) and bounds max_sectors_kb by
-// max_hw_sectors_kb.
+// blockLimits are the numbers of this mechanism (Documentation/ABI/stable/sysfs-block): KiB for
+// the sizes. The kernel rounds read_ahead_kb to pages, raises nr_requests to 4 (BLKDEV_MIN_RQ)
+// and bounds max_sectors_kb by max_hw_sectors_kb.
 func blockLimits() map[string]limits {
 	return map[string]limits{
 		"nr_requests": {1, 1 << 16, false}, "read_ahead_kb": {0, 1 << 22, false}, "max_sectors_kb": {1, 1 << 22, false},
@@ -29,11 +28,11 @@ func blockLimits() map[string]limits {
 	}
 }
 
-// Block sets the queue of a block device: scheduler, nr_requests,
-// read_ahead_kb, max_sectors_kb, rq_affinity and nomerges. The device is named
-// as by kernel.BlockIDs. It refuses another scheduler while nr_requests is not
-// what the kernel chose: that is chosen anew with each scheduler, and a number
-// set by hand would not come back (block/elevator.c, blk-mq-sched.c).
+// Block sets the queue of a block device: scheduler, nr_requests, read_ahead_kb, max_sectors_kb,
+// rq_affinity and nomerges. The device is named as by kernel.BlockIDs. It refuses another
+// scheduler unless nr_requests is the kernel's choice: the kernel chooses it anew with each
+// scheduler, and an administrator's number could not be restored (block/elevator.c,
+// blk-mq-sched.c).
 type Block struct{ spreads }
 
 // NewBlock is Block on the files of a host.
@@ -84,8 +83,7 @@ func blockWord(at Place, s string) (string, error) {
 	return strconv.FormatInt(n, 10), err
 }
 
-// Write implements Setter. By its name alone it takes a device only if that has
-// nothing better to go by.
+// Write implements Setter. It accepts a device by its name only if that is the device's best id.
 func (b Block) Write(ctx context.Context, at Place, value string) error {
 	if name, ok := strings.CutPrefix(at.Target, kernel.BlockByName("")); ok {
 		ids, err := kernel.BlockIDs(b.of(at).tree)
@@ -101,7 +99,7 @@ func (b Block) Write(ctx context.Context, at Place, value string) error {
 	return b.spreads.Write(ctx, at, value)
 }
 
-// requestsFollow refuses when another scheduler would lose nr_requests.
+// requestsFollow refuses another scheduler that would lose nr_requests.
 func requestsFollow(s spread, at Place, value string) error {
 	want, err := s.canonical(at, value)
 	if err != nil {
@@ -118,7 +116,7 @@ func requestsFollow(s spread, at Place, value string) error {
 		return n
 	}
 	tags, requests := number("/mq/0/nr_tags"), number("/queue/nr_requests")
-	// BLKDEV_DEFAULT_RQ is 128 (include/linux/blkdev.h); none takes all tags.
+	// BLKDEV_DEFAULT_RQ is 128 (include/linux/blkdev.h); none uses all tags.
 	usual := 2 * min(tags, 128)
 	if now["queue"] == "none" {
 		usual = tags
@@ -130,7 +128,7 @@ func requestsFollow(s spread, at Place, value string) error {
 	return nil
 }
 
-// shellBlock is a command that prints the one block device of an id.
+// shellBlock is a command that prints the only block device of an id.
 func shellBlock(dir, id string) (string, error) {
 	kind, rest, _ := strings.Cut(id, ":")
 	if rest == "" || len(id) > 512 || strings.Contains(rest, "..") || strings.TrimFunc(rest, func(r rune) bool { return r > ' ' && r <= '~' }) != "" {

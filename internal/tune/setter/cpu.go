@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// cpuFiles are the settings of this mechanism: where the members are, what
-// their names begin with, and the file of each
-// (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst;
+// cpuFiles are the settings of this mechanism: the directory of the members, the prefix of their
+// names, and the file of each (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst;
 // Documentation/ABI/testing/sysfs-devices-power).
 type cpuFile struct{ dir, prefix, file string }
 
@@ -23,11 +22,10 @@ func cpuFiles(setting string) (cpuFile, bool) {
 
 const cstates = "linux.cpu.cstates"
 
-// CPU sets the frequency governor and the energy preference of the cores, and
-// how long they may take to wake: linux.cpu.cstates is that bound in µs for
-// every core ("none": any idle state), by the file pm_qos_resume_latency_us,
-// which stays without a process that holds it. A value is one word for all
-// cores, or "policy0=performance policy4=powersave" where they differ.
+// CPU sets the frequency governor and the energy preference of the cores, and their wake-up
+// latency: linux.cpu.cstates is its bound in µs for every core ("none": any idle state), by the
+// file pm_qos_resume_latency_us, which needs no process that holds it open. A value is one word
+// for all cores, or "policy0=performance policy4=powersave" if they differ.
 func CPU(tree Tree) Setter {
 	return spreads{
 		owns: func(setting string) bool { _, ok := cpuFiles(setting); return ok },
@@ -49,8 +47,7 @@ func cpuSpread(tree Tree, at Place) spread {
 		list:    func(Place) (string, error) { return listNumbered(Quote(tree.Path(f.dir)), f.prefix, f.file), nil },
 	}
 	if at.Setting == cstates {
-		// The kernel's words are the wrong way round for people: 0 is no
-		// bound, n/a is no waiting at all.
+		// The kernel's words are counter-intuitive: 0 is no bound, n/a is no latency at all.
 		s.found, s.filter = latencyFound, `{ read -r word; case "$word" in 0) word=none ;; n/a) word=0 ;; esac; echo "$word"; }`
 		s.stored, s.store = latencyStored, `case "$new" in none) new=0 ;; 0) new=n/a ;; esac`
 	}
@@ -77,8 +74,7 @@ func latencyStored(value string) string {
 	return value
 }
 
-// cpuWord checks one value. Which governors there are the kernel knows: it
-// refuses others.
+// cpuWord checks one value. The kernel itself refuses governors that it lacks.
 func cpuWord(at Place, s string) (string, error) {
 	if at.Setting != cstates {
 		if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Dirty sets how much written data may wait in memory. The kernel has two
-// spellings of each bound, a share of memory and bytes, and writing one sets
-// the other to 0 (Documentation/admin-guide/sysctl/vm.rst), where it could not
-// be put back by itself. So they are one setting here: the id is that of the
-// share, linux.sysctl.vm.dirty_ratio or linux.sysctl.vm.dirty_background_ratio,
-// and the value is percent ("20") or "bytes=268435456".
+// Dirty sets how much written data may wait in memory. The kernel has two forms of each bound, a
+// share of memory and bytes, and writing one sets the other to 0
+// (Documentation/admin-guide/sysctl/vm.rst), which could not be restored separately. So they are
+// one setting here: the id is that of the share, linux.sysctl.vm.dirty_ratio or
+// linux.sysctl.vm.dirty_background_ratio, and the value is percent ("20") or "bytes=268435456".
 type Dirty struct{ Tree Tree }
 
 func dirtyFiles(setting string) (ratio, bytes string, ok bool) {
@@ -25,11 +24,9 @@ func dirtyFiles(setting string) (ratio, bytes string, ok bool) {
 	return "", "", false
 }
 
-// Owns implements Setter.
 func (Dirty) Owns(setting string) bool { _, _, ok := dirtyFiles(setting); return ok }
 
-// Canonical implements Setter. Fewer than two pages no kernel takes; they are
-// of 4 KiB at least.
+// Canonical implements Setter. No kernel accepts less than two pages, of at least 4 KiB.
 func (Dirty) Canonical(at Place, value string) (string, error) {
 	if _, _, ok := dirtyFiles(at.Setting); !ok || at.Target != "" {
 		return "", fmt.Errorf("%s: want linux.sysctl.vm.dirty_ratio or dirty_background_ratio, and no device: %w", at, ErrValue)
@@ -45,7 +42,6 @@ func (Dirty) Canonical(at Place, value string) (string, error) {
 	return oneNumber(at, value, limits{0, 100, false})
 }
 
-// Read implements Setter.
 func (d Dirty) Read(_ context.Context, at Place, _ string) (string, error) {
 	ratio, bytes, ok := dirtyFiles(at.Setting)
 	if !ok || at.Target != "" {
@@ -69,7 +65,6 @@ func (d Dirty) Read(_ context.Context, at Place, _ string) (string, error) {
 	return d.Canonical(at, now[0])
 }
 
-// Write implements Setter.
 func (d Dirty) Write(_ context.Context, at Place, value string) error {
 	value, err := d.Canonical(at, value)
 	if err != nil {
@@ -86,7 +81,6 @@ func (d Dirty) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (d Dirty) Shell(at Place, _ string) (Shell, error) {
 	ratio, bytes, ok := dirtyFiles(at.Setting)
 	if !ok || at.Target != "" {

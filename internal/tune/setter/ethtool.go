@@ -10,22 +10,20 @@ import (
 	"linerate/internal/kernel"
 )
 
-// ethtoolPrefix is what the ids of this mechanism begin with; a
-// kernel.EthGroup follows.
+// ethtoolPrefix is the prefix of this mechanism's ids; a kernel.EthGroup follows.
 const ethtoolPrefix = "linux.ethtool."
 
-// Driver is how the numbers of a NIC's driver are read and changed; the kernel
-// package implements it by netlink. Names are those of ethtool(8).
+// Driver reads and changes the parameters of a NIC's driver; the kernel package implements it by
+// netlink. Names are those of ethtool(8).
 type Driver interface {
 	Get(ifname string, group kernel.EthGroup) (map[string]int64, error)
 	Set(ifname string, group kernel.EthGroup, want map[string]int64) error
 }
 
-// Ethtool sets rings, channels, coalescing and pause frames of a NIC. A value
-// is a list "rx=4096 tx=4096" with the names of ethtool(8), sorted; it speaks
-// of the numbers that it names only. It refuses to change the channels while
-// the RSS table is one that somebody made by hand: the kernel makes that anew,
-// or refuses, and it would not come back with the channels
+// Ethtool sets rings, channels, coalescing and pause frames of a NIC. A value is a list "rx=4096
+// tx=4096" with the names of ethtool(8), sorted; it covers only the parameters that it names. It
+// refuses to change the channels while an administrator's RSS table is set: the kernel replaces
+// the table, or refuses, and restoring the channels would not restore the table
 // (net/ethtool/channels.c, ethtool_check_max_channel).
 type Ethtool struct {
 	Driver Driver
@@ -34,8 +32,8 @@ type Ethtool struct {
 	Interface func(device string) (ifname string, err error)
 }
 
-// ethGroupLimits are the numbers of each group; a device's own upper bounds
-// are looked up when it is written to.
+// ethGroupLimits are the parameters of each group; a device's own upper bounds are read before a
+// write.
 func ethGroupLimits(setting string) (kernel.EthGroup, map[string]limits, bool) {
 	const u32 = 1<<32 - 1
 	group := kernel.EthGroup(strings.TrimPrefix(setting, ethtoolPrefix))
@@ -51,10 +49,8 @@ func ethGroupLimits(setting string) (kernel.EthGroup, map[string]limits, bool) {
 	return group, known, ok && strings.HasPrefix(setting, ethtoolPrefix)
 }
 
-// Owns implements Setter.
 func (Ethtool) Owns(setting string) bool { _, _, ok := ethGroupLimits(setting); return ok }
 
-// Canonical implements Setter.
 func (Ethtool) Canonical(at Place, value string) (string, error) {
 	_, known, want, err := parseEthtool(at, value)
 	return formatParts(want, known), err
@@ -94,7 +90,7 @@ func (e Ethtool) Read(_ context.Context, at Place, like string) (string, error) 
 	return formatParts(want, known), nil
 }
 
-// get reads a group, which must have every number that want names.
+// get reads a group, which must have every parameter in want.
 func (e Ethtool) get(at Place, group kernel.EthGroup, want map[string]int64) (string, map[string]int64, error) {
 	ifname, err := e.Interface(at.Target)
 	if err != nil {
@@ -113,7 +109,6 @@ func (e Ethtool) get(at Place, group kernel.EthGroup, want map[string]int64) (st
 	return ifname, have, nil
 }
 
-// Write implements Setter.
 func (e Ethtool) Write(_ context.Context, at Place, value string) error {
 	group, _, want, err := parseEthtool(at, value)
 	if err != nil {
@@ -142,8 +137,8 @@ func (e Ethtool) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// comesBack refuses when a number is one that the driver would not set: it
-// makes another of it with any write to the group, and it would stay that.
+// comesBack refuses a write if the driver would round a present value: any write to the group
+// rounds it, and it could not be restored.
 func comesBack(have map[string]int64) error {
 	for name, step := range have {
 		base, ok := strings.CutSuffix(name, "-step")
@@ -154,7 +149,7 @@ func comesBack(have map[string]int64) error {
 	return nil
 }
 
-// tableFollows refuses when a change of the channels would lose an RSS table.
+// tableFollows refuses a change of the channels that would lose an RSS table.
 func (e Ethtool) tableFollows(ifname string) error {
 	r, err := e.RSS.Get(ifname)
 	if err != nil {
@@ -166,7 +161,6 @@ func (e Ethtool) tableFollows(ifname string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (e Ethtool) Shell(at Place, like string) (Shell, error) {
 	group, _, want, err := parseEthtool(at, like)
 	if err != nil {
@@ -185,9 +179,9 @@ func (e Ethtool) Shell(at Place, like string) (Shell, error) {
 	}, nil
 }
 
-// ethtoolAwk prints the numbers that want names from what ethtool -g, -l, -c
-// or -a prints. Rings and channels print the bounds first, then "Current
-// hardware settings", so that the later number of a name counts.
+// ethtoolAwk prints the parameters in want from the output of ethtool -g, -l, -c or -a. Rings and
+// channels print the bounds first, then "Current hardware settings", so the last value of a name
+// counts.
 const ethtoolAwk = `
 /^Adaptive RX:/ { now["adaptive-rx"] = $3; now["adaptive-tx"] = $5; next }
 NF == 2 { name = tolower($1); sub(":", "", name); if (name == "autonegotiate") name = "autoneg"; now[name] = $2 }

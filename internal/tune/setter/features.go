@@ -8,37 +8,33 @@ import (
 	"strings"
 )
 
-// FeaturesSetting is the one id of this mechanism.
+// FeaturesSetting is the only id of this mechanism.
 const FeaturesSetting = "linux.ethtool.features"
 
-// Offloads is how the features of an interface are read and changed; the
-// kernel package implements it. Names are the kernel's
-// (tx-tcp-segmentation, tx-generic-segmentation, rx-gro, …).
+// Offloads reads and changes the features of an interface; the kernel package implements it.
+// Names are the kernel's (tx-tcp-segmentation, tx-generic-segmentation, rx-gro, …).
 type Offloads interface {
 	Get(ifname string) (map[string]bool, error)
 	Set(ifname string, on map[string]bool) error
 }
 
-// Features switches offload features of a NIC. A value is a list "name=on" or
-// "name=off", sorted by name. The kernel may switch features that depend on a
-// named one along with it; it remembers what was wanted of those (wanted_features
-// in net/core/dev.c), so that restoring the named ones restores them too.
+// Features switches offload features of a NIC. A value is a list "name=on" or "name=off", sorted
+// by name. The kernel also switches features that depend on a named one; it remembers which of
+// those were wanted (wanted_features in net/core/dev.c), so restoring the named ones restores
+// them too.
 type Features struct {
 	Offloads Offloads
 	// Interface finds the present interface name of a model.NIC.Device.
 	Interface func(device string) (ifname string, err error)
 }
 
-// Owns implements Setter.
 func (Features) Owns(setting string) bool { return setting == FeaturesSetting }
 
-// Canonical implements Setter.
 func (Features) Canonical(at Place, value string) (string, error) {
 	m, err := parseFeatures(at, value)
 	return formatFeatures(m), err
 }
 
-// Read implements Setter.
 func (f Features) Read(_ context.Context, at Place, like string) (string, error) {
 	want, err := parseFeatures(at, like)
 	if err != nil {
@@ -62,7 +58,6 @@ func (f Features) Read(_ context.Context, at Place, like string) (string, error)
 	return formatFeatures(want), nil
 }
 
-// Write implements Setter.
 func (f Features) Write(_ context.Context, at Place, value string) error {
 	want, err := parseFeatures(at, value)
 	if err != nil {
@@ -78,7 +73,6 @@ func (f Features) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (f Features) Shell(at Place, like string) (Shell, error) {
 	want, err := parseFeatures(at, like)
 	if err != nil {
@@ -98,8 +92,8 @@ func (f Features) Shell(at Place, like string) (Shell, error) {
 	}, nil
 }
 
-// ethtoolNames turns the names that ethtool -k prints for single features,
-// older than the kernel's own, into the kernel's.
+// ethtoolNames maps the names that ethtool -k prints for single features, which are older than
+// the kernel's, to the kernel's.
 const ethtoolNames = `-e 's/^[[:space:]]*//'` +
 	` -e 's/^generic-segmentation-offload:/tx-generic-segmentation:/'` +
 	` -e 's/^generic-receive-offload:/rx-gro:/'` +
@@ -110,8 +104,8 @@ const ethtoolNames = `-e 's/^[[:space:]]*//'` +
 	` -e 's/^ntuple-filters:/rx-ntuple-filter:/'` +
 	` -e 's/^receive-hashing:/rx-hashing:/'`
 
-// shellInterface is a command that prints the one interface of a device, or
-// fails when there is none or more than one.
+// shellInterface is a command that prints the only interface of a device, or fails if there is
+// none or more than one.
 func shellInterface(device string) (string, error) {
 	kind, id, ok := strings.Cut(device, ":")
 	if !ok || id == "" || strings.ContainsAny(id, "/ *?[") || id == "." || id == ".." {
@@ -130,8 +124,8 @@ func shellInterface(device string) (string, error) {
 	return "", fmt.Errorf("device %q: want pci:…, mac:… or if:…: %w", device, ErrValue)
 }
 
-// interfacePrograms are the programs that shellInterface calls beside coreutils:
-// sysfs does not have the permanent address.
+// interfacePrograms are the programs that shellInterface calls besides coreutils, since sysfs
+// does not show the permanent address.
 func interfacePrograms(device string) []string {
 	if strings.HasPrefix(device, "mac:") {
 		return []string{"ethtool"}

@@ -3,22 +3,20 @@ package setter
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"linerate/internal/kernel"
+	"linerate/internal/unit"
 )
 
-// IRQSetting is the one id of this mechanism.
+// IRQSetting is the only id of this mechanism.
 const IRQSetting = "linux.irq.affinity"
 
-// Interrupts sets which CPUs serve the interrupts of a PCI device: a CPU list
-// ("0-3,8") for all its vectors, or "v0=0 v1=1 …" where they differ. v0 is the
-// vector with the lowest number; the numbers themselves change whenever the
-// driver asks for its vectors anew. The kernel refuses vectors that the driver
-// keeps to itself (managed interrupts), and irqbalance, while it runs, writes
-// its own over all of it.
+// Interrupts sets which CPUs serve the interrupts of a PCI device: a CPU list ("0-3,8") for all
+// its vectors, or "v0=0 v1=1 …" if they differ. v0 is the vector with the lowest number; the
+// numbers themselves change whenever the driver requests its vectors again. The kernel refuses
+// managed interrupts, and a running irqbalance overwrites every value.
 func Interrupts(tree Tree, ifname func(device string) (string, error)) Setter {
 	i := interrupts{tree, ifname}
 	return spreads{
@@ -48,7 +46,7 @@ func (interrupts) check(at Place) error {
 	return err
 }
 
-// members are the vectors of the device's MSI or MSI-X, else its one line
+// members are the vectors of the device's MSI or MSI-X, else its one interrupt line
 // (Documentation/ABI/testing/sysfs-bus-pci).
 func (i interrupts) members(at Place) ([]member, error) {
 	dir, err := i.device(at)
@@ -70,8 +68,7 @@ func (i interrupts) members(at Place) ([]member, error) {
 	return out, nil
 }
 
-// device is where the PCI device behind the place lies. A virtio interface is
-// a device of its own on top of it.
+// device is the directory of the PCI device. A virtio interface is a child device of it.
 func (i interrupts) device(at Place) (string, error) {
 	if address, ok := strings.CutPrefix(at.Target, "pci:"); ok {
 		return "/sys/bus/pci/devices/" + address, nil
@@ -104,25 +101,11 @@ func (i interrupts) list(at Place) (string, error) {
 		` | { n=0; while read -r irq; do echo "v$n "` + Quote(i.tree.Path("/proc/irq")) + `"/$irq/smp_affinity_list"; n=$((n + 1)); done; }`, nil
 }
 
-// cpuList is the kernel's form of a list of CPUs: sorted, with ranges.
+// cpuList is the canonical form of a list of CPUs.
 func cpuList(at Place, s string) (string, error) {
 	cpus, err := kernel.ParseCPUList(s)
 	if err != nil || len(cpus) == 0 {
 		return "", fmt.Errorf("value of %s: %q is no list of CPUs such as 0-3,8, each below %d: %w", at, s, kernel.MaxCPUs, ErrValue)
 	}
-	slices.Sort(cpus)
-	cpus = slices.Compact(cpus)
-	var out []string
-	for a := 0; a < len(cpus); {
-		b := a
-		for b+1 < len(cpus) && cpus[b+1] == cpus[b]+1 {
-			b++
-		}
-		word := strconv.Itoa(cpus[a])
-		if b > a {
-			word += "-" + strconv.Itoa(cpus[b])
-		}
-		out, a = append(out, word), b+1
-	}
-	return strings.Join(out, ","), nil
+	return unit.CPUList(cpus), nil
 }

@@ -9,30 +9,28 @@ import (
 	"strings"
 )
 
-// iscsiPrefix begins this mechanism's ids, iscsiTarget its targets: a target
-// and the portal it was found at, "iscsi:iqn.2004-01.org.example:disk,10.0.0.5:3260".
+// iscsiPrefix is the prefix of this mechanism's ids, iscsiTarget of its targets: a target and the
+// portal where it was discovered, "iscsi:iqn.2004-01.org.example:disk,10.0.0.5:3260".
 const (
 	iscsiPrefix = "linux.iscsi."
 	iscsiTarget = "iscsi:"
 )
 
-// ISCSI sets what open-iscsi's node records say of a target, by iscsiadm: the
-// records are its own database, with a lock of its own. A value is a list
-// "first=262144 max=16776192" of named parts, or one word where a setting has
-// only one. What a record says holds from the next login on; linerate never
-// logs a session out.
+// ISCSI sets entries of open-iscsi's node records of a target, by iscsiadm: the records are its
+// own database, with a lock of its own. A value is a list "first=262144 max=16776192" of named
+// parts, or one word if the setting has only one. A record takes effect at the next login;
+// linerate never logs a session out.
 type ISCSI struct{ Run Runner }
 
-// iscsiPart is one entry of a record: its name there, and what it may be: a
-// number, or one of words.
+// iscsiPart is one entry of a record: its name there, and its values: a number, or one of words.
 type iscsiPart struct {
 	name  string
 	words []string
 	limits
 }
 
-// iscsiSettings are the parts of each setting; the part of one that has only
-// one has no name. Ranges are those of iscsid.conf and RFC 7143 section 13.
+// iscsiSettings are the parts of each setting; a single part has no name. Ranges are those of
+// iscsid.conf and RFC 7143 section 13.
 func iscsiSettings() map[string]map[string]iscsiPart {
 	number := func(name string, low, high int64) iscsiPart { return iscsiPart{name, nil, limits{low, high, false}} }
 	yesNo := []string{"Yes", "No"}
@@ -54,13 +52,11 @@ func iscsiSettings() map[string]map[string]iscsiPart {
 	}
 }
 
-// Owns implements Setter.
 func (ISCSI) Owns(setting string) bool {
 	_, ok := iscsiSettings()[strings.TrimPrefix(setting, iscsiPrefix)]
 	return ok && strings.HasPrefix(setting, iscsiPrefix)
 }
 
-// Canonical implements Setter.
 func (i ISCSI) Canonical(at Place, value string) (string, error) {
 	want, err := i.parse(at, value)
 	return formatWords(want), err
@@ -115,7 +111,7 @@ func bursts(at Place, v map[string]string) error {
 	return nil
 }
 
-// formatWords is the canonical form, sorted; a part without a name is alone.
+// formatWords is the canonical form, sorted; a part without a name stands by itself.
 func formatWords(parts map[string]string) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -173,8 +169,8 @@ func (i ISCSI) Read(ctx context.Context, at Place, like string) (string, error) 
 	return formatWords(want), nil
 }
 
-// recordValue finds an entry in what iscsiadm prints. A node with several
-// interfaces has several records, which must agree.
+// recordValue finds an entry in the output of iscsiadm. A node with several interfaces has
+// several records, which must agree.
 func recordValue(records []byte, name string) (string, error) {
 	found := map[string]bool{}
 	for line := range strings.Lines(string(records)) {
@@ -192,8 +188,7 @@ func recordValue(records []byte, name string) (string, error) {
 	return "", fmt.Errorf("its interfaces have different %s: %s: make them the same first: %w", name, strings.Join(all, ", "), ErrSideEffect)
 }
 
-// Write implements Setter. It writes the parts one after the other; what is
-// there already is left out.
+// Write implements Setter. It writes the parts that differ, one after the other.
 func (i ISCSI) Write(ctx context.Context, at Place, value string) error {
 	want, err := i.parse(at, value)
 	if err != nil {
@@ -223,7 +218,6 @@ func (i ISCSI) Write(ctx context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (i ISCSI) Shell(at Place, like string) (Shell, error) {
 	want, err := i.parse(at, like)
 	if err != nil {

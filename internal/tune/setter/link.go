@@ -14,29 +14,26 @@ const (
 	TxQueueLenSetting = "linux.link.txqueuelen"
 )
 
-// Links is how an interface is read and changed; the kernel package implements
-// it by rtnetlink.
+// Links reads and changes an interface; the kernel package implements it by rtnetlink.
 type Links interface {
 	Read(ifname string) (kernel.LinkState, error)
 	SetMTU(ifname string, mtu int) error
 	SetTxQueueLen(ifname string, packets int) error
 }
 
-// Link sets the MTU (bytes) and the transmit queue length (packets) of an
-// interface. It refuses an MTU that would change more than itself, for what
-// else goes with it does not come back with it: below 1280 bytes IPv6 leaves
-// the interface and takes its addresses along (RFC 8200 section 5,
-// net/ipv6/addrconf.c), and interfaces that stand on this one shrink too
-// (net/8021q/vlan.c).
+// Link sets the MTU (bytes) and the transmit queue length (packets) of an interface. It refuses
+// an MTU with side effects that restoring the MTU does not undo: below 1280 bytes IPv6 leaves the
+// interface and its addresses are removed (RFC 8200 section 5, net/ipv6/addrconf.c), and the MTU
+// of interfaces above this one shrinks too (net/8021q/vlan.c).
 type Link struct {
 	Links Links
 	// Interface finds the present interface name of a model.NIC.Device.
 	Interface func(device string) (ifname string, err error)
 }
 
-// linkLimits are the bounds of include/uapi/linux/if_ether.h (ETH_MIN_MTU,
-// ETH_MAX_MTU). The queue's are our own: a FIFO takes memory for all of it at
-// once (net/sched/sch_generic.c, pfifo_fast_init).
+// linkLimits are the bounds of include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU). Those of
+// the queue are linerate's: a FIFO allocates memory for all of it at once
+// (net/sched/sch_generic.c, pfifo_fast_init).
 func linkLimits(setting string) (limits, bool) {
 	l, ok := map[string]limits{MTUSetting: {68, 65535, false}, TxQueueLenSetting: {0, 1_000_000, false}}[setting]
 	return l, ok
@@ -44,10 +41,8 @@ func linkLimits(setting string) (limits, bool) {
 
 const minIPv6MTU = 1280
 
-// Owns implements Setter.
 func (Link) Owns(setting string) bool { _, ok := linkLimits(setting); return ok }
 
-// Canonical implements Setter.
 func (Link) Canonical(at Place, value string) (string, error) {
 	l, err := linkPlace(at)
 	if err != nil {
@@ -65,7 +60,6 @@ func linkPlace(at Place) (limits, error) {
 	return l, err
 }
 
-// Read implements Setter.
 func (l Link) Read(_ context.Context, at Place, _ string) (string, error) {
 	_, now, err := l.state(at)
 	if err != nil {
@@ -92,7 +86,6 @@ func (l Link) state(at Place) (string, kernel.LinkState, error) {
 	return ifname, now, nil
 }
 
-// Write implements Setter.
 func (l Link) Write(_ context.Context, at Place, value string) error {
 	value, err := l.Canonical(at, value)
 	if err != nil {
@@ -134,7 +127,6 @@ func mtuAllowed(now kernel.LinkState, mtu int) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (Link) Shell(at Place, _ string) (Shell, error) {
 	if _, err := linkPlace(at); err != nil {
 		return Shell{}, err
@@ -146,7 +138,7 @@ func (Link) Shell(at Place, _ string) (Shell, error) {
 	file, word := "mtu", "mtu"
 	programs := interfacePrograms(at.Target)
 	if at.Setting == TxQueueLenSetting {
-		// In a user namespace the kernel takes a queue length by rtnetlink only
+		// In a user namespace the kernel accepts a queue length only by rtnetlink
 		// (net/core/net-sysfs.c, tx_queue_len_store).
 		file, word = "tx_queue_len", "txqueuelen"
 		programs = append(programs, "ip")

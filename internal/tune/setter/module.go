@@ -14,8 +14,8 @@ const (
 	zfsPrefix    = "linux.zfsmodule."
 )
 
-// modules are those whose parameters are open. Parameters of others can run
-// programs or switch protections off, and a plan could come from anybody.
+// modules are those whose parameters may be written. Parameters of others can run programs or
+// switch protections off, and a plan may come from an untrusted source.
 func modules() []string {
 	return []string{
 		"cifs", "dm_mod", "dm_multipath", "iscsi_tcp", "libiscsi", "libiscsi_tcp", "lockd", "nfs", "nfsd", "nfsv4", "nvme", "nvme_core",
@@ -23,18 +23,15 @@ func modules() []string {
 	}
 }
 
-// Module sets parameters of loaded modules below /sys/module. A switch that
-// the kernel prints as Y or N is read as 1 or 0 where it is spoken of so. What
-// the driver takes a parameter for is its own affair: many are read only once,
-// when a device or mount is made.
+// Module sets parameters of loaded modules below /sys/module. A switch that the kernel prints as
+// Y or N is read as 1 or 0 if the value in question is written so. Many drivers read a parameter
+// only when a device or mount is created.
 type Module struct{ Tree Tree }
 
-// Owns implements Setter.
 func (Module) Owns(setting string) bool {
 	return strings.HasPrefix(setting, modulePrefix) || strings.HasPrefix(setting, zfsPrefix)
 }
 
-// Canonical implements Setter.
 func (Module) Canonical(at Place, value string) (string, error) {
 	if _, err := modulePath(at); err != nil {
 		return "", err
@@ -63,7 +60,6 @@ func modulePath(at Place) (string, error) {
 	return "/sys/module/" + module + "/parameters/" + parameter, nil
 }
 
-// Read implements Setter.
 func (m Module) Read(_ context.Context, at Place, like string) (string, error) {
 	path, err := modulePath(at)
 	if err != nil {
@@ -88,7 +84,6 @@ func (m Module) Read(_ context.Context, at Place, like string) (string, error) {
 	return now, nil
 }
 
-// Write implements Setter.
 func (m Module) Write(_ context.Context, at Place, value string) error {
 	value, err := m.Canonical(at, value)
 	if err != nil {
@@ -104,7 +99,6 @@ func (m Module) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (m Module) Shell(at Place, like string) (Shell, error) {
 	path, err := modulePath(at)
 	if err != nil {

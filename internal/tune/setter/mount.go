@@ -10,22 +10,21 @@ import (
 	"linerate/internal/model"
 )
 
-// mountOptionPrefix begins this mechanism's ids: linux.mount.nfs.nconnect,
+// mountOptionPrefix is the prefix of this mechanism's ids: linux.mount.nfs.nconnect,
 // linux.mount.cifs.max_channels, of "mount:/mnt/nas".
 const mountOptionPrefix = "linux.mount."
 
 // ErrNewMount is the cause when only a new mount can change a value.
 var ErrNewMount = errors.New("needs a new mount")
 
-// Mount reads the options of mounted NFS and SMB shares, and says of each that
-// it needs a new mount. It changes none: the NFS client answers a remount with
-// other sizes, version or port by an error and takes nconnect without effect
-// (fs/nfs/fs_context.c, nfs_compare_remount_data; fs/nfs/client.c), and a mount
-// in use is not linerate's to take away.
+// Mount reads the options of mounted NFS and SMB shares, and says of each that it needs a new
+// mount. It changes none: the NFS client answers a remount with other sizes, version or port with
+// an error and accepts nconnect without effect (fs/nfs/fs_context.c, nfs_compare_remount_data;
+// fs/nfs/client.c), and linerate never unmounts a file system in use.
 type Mount struct{ Tree Tree }
 
-// mountOptions are those that the guide speaks of, by the id without prefix:
-// the file systems, and the name in the mount table.
+// mountOptions are the options in the guide, by the id without prefix: the file systems, and the
+// name in the mount table.
 func mountOptions() map[string][2]string {
 	return map[string][2]string{
 		"nfs.rsize": {"nfs", "rsize"}, "nfs.wsize": {"nfs", "wsize"}, "nfs.nconnect": {"nfs", "nconnect"}, "nfs.vers": {"nfs", "vers"},
@@ -33,13 +32,11 @@ func mountOptions() map[string][2]string {
 	}
 }
 
-// Owns implements Setter.
 func (Mount) Owns(setting string) bool {
 	_, ok := mountOptions()[strings.TrimPrefix(setting, mountOptionPrefix)]
 	return ok && strings.HasPrefix(setting, mountOptionPrefix)
 }
 
-// Canonical implements Setter.
 func (m Mount) Canonical(at Place, value string) (string, error) {
 	if err := m.check(at); err != nil {
 		return "", err
@@ -62,8 +59,7 @@ func (m Mount) check(at Place) error {
 	return err
 }
 
-// Read implements Setter. An option that the mount table does not show is
-// "default".
+// Read implements Setter. An option that the mount table does not show is "default".
 func (m Mount) Read(_ context.Context, at Place, _ string) (string, error) {
 	if err := m.check(at); err != nil {
 		return "", err
@@ -82,7 +78,7 @@ func (m Mount) Read(_ context.Context, at Place, _ string) (string, error) {
 	return "default", nil
 }
 
-// mountedAt is what lies on top at a mount point.
+// mountedAt is the topmost mount at a mount point.
 func mountedAt(tree Tree, at Place) (model.Mount, error) {
 	point, err := mountPoint(at)
 	if err != nil {
@@ -108,8 +104,7 @@ func mountedAt(tree Tree, at Place) (model.Mount, error) {
 	return on, nil
 }
 
-// Write implements Setter. It fails with ErrNewMount unless the value is in
-// force already.
+// Write implements Setter. It fails with ErrNewMount unless the value is already in force.
 func (m Mount) Write(ctx context.Context, at Place, value string) error {
 	value, err := m.Canonical(at, value)
 	if err != nil {
@@ -124,7 +119,7 @@ func (m Mount) Write(ctx context.Context, at Place, value string) error {
 		value, at, now, ErrNewMount, option[1], value)
 }
 
-// Shell implements Setter: a shell can read it, and change it as little.
+// Shell implements Setter: a shell can only read it, too.
 func (m Mount) Shell(at Place, _ string) (Shell, error) {
 	if err := m.check(at); err != nil {
 		return Shell{}, err

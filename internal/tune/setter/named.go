@@ -2,13 +2,12 @@ package setter
 
 import "strings"
 
-// interfaceTarget begins the target of an interface that has no address of
-// hardware, and so goes by its name.
+// interfaceTarget is the prefix of the target of an interface without a hardware address, which
+// is named by its name.
 const interfaceTarget = "if:"
 
-// InterfaceNamed is the interface that a place names by nothing but its name:
-// if:NAME, or a sysctl of one interface. Names that stand for all interfaces
-// are none.
+// InterfaceNamed is the interface that a place identifies only by its name: if:NAME, or a sysctl
+// of one interface. "all" and "default" do not count.
 func InterfaceNamed(at Place) (name string, ok bool) {
 	if name, ok := strings.CutPrefix(at.Target, interfaceTarget); ok {
 		return name, true
@@ -17,7 +16,7 @@ func InterfaceNamed(at Place) (name string, ok bool) {
 	return name, name != "" && name != "all" && name != "default"
 }
 
-// Renamed is the same place of an interface that has another name.
+// Renamed is the same place for an interface that now has another name.
 func Renamed(at Place, name string) Place {
 	if _, ok := InterfaceNamed(at); !ok {
 		return at
@@ -31,8 +30,8 @@ func Renamed(at Place, name string) Place {
 	return at
 }
 
-// cutInterface cuts linux.sysctl.net.ipv4.conf.eth0.100.rp_filter around
-// eth0.100; name is empty where a setting is of no interface.
+// cutInterface cuts linux.sysctl.net.ipv4.conf.eth0.100.rp_filter around eth0.100; name is empty
+// if the setting has no interface.
 func cutInterface(setting string) (before, name, after string) {
 	for _, dir := range perInterface {
 		rest, ok := strings.CutPrefix(setting, sysctlPrefix+dir)

@@ -2,23 +2,22 @@ package setter
 
 import "strings"
 
-// Nature is what a user has to know of changing a setting beside its value.
+// Nature is what a user must know about changing a setting besides its value.
 type Nature struct {
-	// Needs is what it takes, or brings, in words: "link flap", "new mount";
-	// empty for nothing.
+	// Needs is what it requires or causes, in words: "link flap", "new mount"; empty for nothing.
 	Needs string
-	// Cuts: it can cut off whoever works on the host over that interface.
+	// Cuts: it can disconnect a user who works on the host over that interface.
 	Cuts bool
-	// Outlasts: the value outlives a restart of the host, for it is kept in a
-	// file or on disk. What is undone by a restart is not undone for these.
+	// Outlasts: the value survives a restart of the host, since it is kept in a file or on disk;
+	// a restart does not undo it.
 	Outlasts bool
-	// Scope is what one value holds for: a device, a route, a mount, a
-	// dataset, a node (of iSCSI), ScopeNamespace or ScopeMachine.
+	// Scope is what one value applies to: a device, a route, a mount, a dataset, a node (of
+	// iSCSI), ScopeNamespace or ScopeMachine.
 	Scope string
 }
 
-// NatureOf tells the nature of a setting of this package's mechanisms, by the
-// beginning of its id; the longest that fits counts.
+// NatureOf returns the nature of a setting of this package's mechanisms, by the longest matching
+// prefix of its id.
 func NatureOf(setting string) Nature {
 	var out Nature
 	length := 0

@@ -14,7 +14,7 @@ const (
 	NFSDMaxBlockSetting = "linux.nfsd.max_block_size"
 )
 
-// mountPrefix begins a target that is a mount point: "mount:/mnt/nas".
+// mountPrefix is the prefix of a target that is a mount point: "mount:/mnt/nas".
 const mountPrefix = "mount:"
 
 // NFSReadAhead sets the read-ahead of a mounted NFS export in KiB
@@ -71,18 +71,17 @@ func mountDevice(tree Tree, at Place) (string, error) {
 	return on.Dev, nil
 }
 
-// listMount is mountDevice in shell. The kernel writes blanks and backslashes
-// of a path as octal escapes (proc_pid_mountinfo(5)).
+// listMount is mountDevice in shell. The kernel writes blanks and backslashes of a path as octal
+// escapes (proc_pid_mountinfo(5)).
 func listMount(tree Tree, point string) string {
 	escaped := strings.NewReplacer(`\`, `\134`, " ", `\040`).Replace(point)
 	return `dev=$(point=` + Quote(escaped) + ` awk '$5 == ENVIRON["point"] { for (i = 7; i < NF && $i != "-"; i++); dev = ""; if ($(i + 1) ~ /^nfs4?$/) dev = $3 } END { print dev }' ` +
 		Quote(tree.Path("/proc/self/mountinfo")) + `) && [ -n "$dev" ] && echo mount ` + Quote(tree.Path("/sys/class/bdi")) + `"/$dev/read_ahead_kb"`
 }
 
-// nfsdFile are the settings of the kernel's NFS server: files below
-// /proc/fs/nfsd (fs/nfsd/nfsctl.c). The server takes at most 8192 threads
-// (NFSD_MAXSERVS) and requests of 1 KiB to 4 MiB (NFSSVC_MAXBLKSIZE; 1 MiB before 6.16), of
-// which it makes whole KiB.
+// nfsdFile are the settings of the kernel's NFS server: files below /proc/fs/nfsd
+// (fs/nfsd/nfsctl.c). The server accepts at most 8192 threads (NFSD_MAXSERVS) and requests of 1
+// KiB to 4 MiB (NFSSVC_MAXBLKSIZE; 1 MiB before 6.16), which it rounds to whole KiB.
 func nfsdFile(setting string) (string, limits, bool) {
 	switch setting {
 	case NFSDThreadsSetting:
@@ -93,10 +92,9 @@ func nfsdFile(setting string) (string, limits, bool) {
 	return "", limits{}, false
 }
 
-// NFSD sets how many threads the kernel's NFS server has, and the largest
-// request it takes, in bytes. It neither starts nor stops the server: a server
-// without threads is an error, and the largest request can be changed only
-// while it is stopped, which the kernel answers with "device or resource busy".
+// NFSD sets the number of threads of the kernel's NFS server, and its largest request, in bytes.
+// It neither starts nor stops the server: a server without threads is an error, and the kernel
+// refuses to change the largest request of a running one with "device or resource busy".
 func NFSD(tree Tree) Setter {
 	return spreads{
 		owns: func(setting string) bool { _, _, ok := nfsdFile(setting); return ok },

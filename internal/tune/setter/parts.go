@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// limits is what one number may be, from low to high. A switch is on (1) or
-// off (0).
+// limits is the range of one number. A switch is on (1) or off (0).
 type limits struct {
 	low, high int64
 	onOff     bool
@@ -17,8 +16,8 @@ type limits struct {
 
 func toggle() limits { return limits{0, 1, true} }
 
-// numberIn reads a decimal number. Kernels take a leading 0 for octal and 0x
-// for hexadecimal, people do not: both are refused.
+// numberIn parses a decimal number. It refuses a leading 0 and 0x, which kernels take for octal
+// and hexadecimal.
 func numberIn(at Place, what, s string, l limits) (int64, error) {
 	if l.onOff {
 		if s != "on" && s != "off" {
@@ -46,7 +45,7 @@ func oneNumber(at Place, value string, l limits) (string, error) {
 	return strconv.FormatInt(n, 10), err
 }
 
-// parseParts reads "name=number" words, each known name at most once.
+// parseParts parses "name=number" words, each known name at most once.
 func parseParts(at Place, value string, known map[string]limits) (map[string]int64, error) {
 	words, err := fields(at, value)
 	if err != nil {

@@ -21,37 +21,33 @@ const (
 	noRate       = "none"
 )
 
-// Disciplines is how the queue of an interface is read and changed; the kernel
-// package implements it by rtnetlink. An empty kind is the kernel's own choice;
-// rates are bytes/s.
+// Disciplines reads and changes the queue of an interface; the kernel package implements it by
+// rtnetlink. An empty kind is the kernel's default; rates are bytes/s.
 type Disciplines interface {
 	Get(ifname string) (kernel.Qdisc, error)
 	Set(ifname, kind string) error
 	SetMaxRate(ifname string, rate uint32) error
 }
 
-// Queue sets the queueing discipline at the root of an interface, and the rate
-// that an fq gives each connection at most (bit/s, or "none"). "default" is
-// what the kernel puts there by itself. A discipline that somebody configured,
-// there or below, is left alone: its parameters would not come back.
+// Queue sets the queueing discipline at the root of an interface, and the highest rate of each
+// connection of an fq (bit/s, or "none"). "default" is the kernel's own choice. It refuses to
+// replace a discipline that an administrator configured, at the root or below: its parameters
+// could not be restored.
 type Queue struct {
 	Disciplines Disciplines
 	// Interface finds the present interface name of a model.NIC.Device.
 	Interface func(device string) (ifname string, err error)
 }
 
-// qdiscKinds are those that linerate puts there, all with the kernel's own
-// parameters.
+// qdiscKinds are those that linerate sets, all with the kernel's default parameters.
 func qdiscKinds() []string { return []string{"fq", "fq_codel", "mq", "pfifo_fast"} }
 
-// maxFQRate is the highest rate that fq's 32 bits of bytes/s can say
-// (net/sched/sch_fq.c, TCA_FQ_FLOW_MAX_RATE), in bit/s.
+// maxFQRate is the highest rate that fq's 32 bits of bytes/s can hold (net/sched/sch_fq.c,
+// TCA_FQ_FLOW_MAX_RATE), in bit/s.
 const maxFQRate = (kernel.NoMaxRate - 1) * 8
 
-// Owns implements Setter.
 func (Queue) Owns(setting string) bool { return setting == QdiscSetting || setting == FQMaxRateSetting }
 
-// Canonical implements Setter.
 func (q Queue) Canonical(at Place, value string) (string, error) {
 	if !q.Owns(at.Setting) {
 		return "", fmt.Errorf("queue %s: want %s or %s: %w", at, QdiscSetting, FQMaxRateSetting, ErrValue)
@@ -82,7 +78,6 @@ func (q Queue) Canonical(at Place, value string) (string, error) {
 	return s, nil
 }
 
-// Read implements Setter.
 func (q Queue) Read(_ context.Context, at Place, _ string) (string, error) {
 	_, now, err := q.now(at)
 	if err != nil {
@@ -119,7 +114,6 @@ func (q Queue) now(at Place) (string, kernel.Qdisc, error) {
 	return ifname, now, nil
 }
 
-// Write implements Setter.
 func (q Queue) Write(_ context.Context, at Place, value string) error {
 	value, err := q.Canonical(at, value)
 	if err != nil {
@@ -154,7 +148,7 @@ func (q Queue) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// replaceable refuses when more would go than a kind.
+// replaceable refuses if more than the kind would be lost.
 func replaceable(now kernel.Qdisc) error {
 	switch {
 	case !now.Default && !now.Ours:
@@ -167,7 +161,6 @@ func replaceable(now kernel.Qdisc) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (q Queue) Shell(at Place, like string) (Shell, error) {
 	if _, err := q.Canonical(at, like); err != nil {
 		return Shell{}, err
@@ -192,8 +185,7 @@ func (q Queue) Shell(at Place, like string) (Shell, error) {
 	}, nil
 }
 
-// fqAwk prints the maxrate of the fq at the root from what tc -j prints, one
-// object to a line.
+// fqAwk prints the maxrate of the fq at the root from the output of tc -j, one object to a line.
 const fqAwk = `
 /"kind":/ { fq = /"kind":"fq",/ && /"root":true/; found = found || fq }
 fq && match($0, /"maxrate":[0-9]+/) { rate = substr($0, RSTART + 10, RLENGTH - 10) }

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// queuePrefix is what the ids of this mechanism begin with; the name of the
-// file in the queue's directory follows.
+// queuePrefix is the prefix of this mechanism's ids; the name of the file in the queue's
+// directory follows.
 const queuePrefix = "linux.queue."
 
 // Queues sets packet steering for the queues of an interface
-// (Documentation/networking/scaling.rst): rps_cpus and xps_cpus are masks of
-// CPUs in hexadecimal ("f", "ff,ffffffff"), rps_flow_cnt a number of flows,
-// which the kernel rounds up to a power of two. A value is for all queues, or
-// "rx-0=1 rx-1=2 …" where they differ.
+// (Documentation/networking/scaling.rst): rps_cpus and xps_cpus are masks of CPUs in hexadecimal
+// ("f", "ff,ffffffff"), rps_flow_cnt a number of flows, which the kernel rounds up to a power of
+// two. A value is for all queues, or "rx-0=1 rx-1=2 …" where they differ.
 func Queues(tree Tree, ifname func(device string) (string, error)) Setter {
 	return spreads{
 		owns: func(setting string) bool { return queueSide(setting) != "" },
@@ -40,8 +39,8 @@ func Queues(tree Tree, ifname func(device string) (string, error)) Setter {
 	}
 }
 
-// queueSide is what the names of the queues begin with that have the setting;
-// empty for no setting of this mechanism.
+// queueSide is the name prefix of the queues that have the setting; empty if the setting does not
+// belong to this mechanism.
 func queueSide(setting string) string {
 	return map[string]string{queuePrefix + "rps_cpus": "rx-", queuePrefix + "rps_flow_cnt": "rx-", queuePrefix + "xps_cpus": "tx-"}[setting]
 }
@@ -54,8 +53,7 @@ func queueCheck(at Place) error {
 	return err
 }
 
-// queueFound drops the zeros that the kernel pads a mask with; no number of
-// flows has any.
+// queueFound drops the leading zeros of a mask; a number of flows has none.
 func queueFound(text string) string {
 	s := strings.TrimSpace(text)
 	if t := strings.TrimLeft(s, "0,"); t != "" || s == "" {
@@ -68,8 +66,8 @@ const queueFilter = `{ read -r mask; while :; do case "$mask" in [0,]?*) mask=${
 
 func queueWord(at Place, s string) (string, error) {
 	if at.Setting == queuePrefix+"rps_flow_cnt" {
-		// The kernel would take 2^29, and memory for all of them at once;
-		// its documentation has 32768 for a busy server.
+		// The kernel would accept 2^29, and allocate memory for all of them at once; its
+		// documentation has 32768 for a busy server.
 		n, err := numberIn(at, "flows", s, limits{0, 1 << 20, false})
 		return strconv.FormatInt(n, 10), err
 	}
@@ -84,6 +82,5 @@ func queueWord(at Place, s string) (string, error) {
 	return digits, nil
 }
 
-// maskDigits are 8192 CPUs, the most that Linux is built for
-// (arch/x86/Kconfig, NR_CPUS).
+// maskDigits are 8192 CPUs, the most that Linux supports (arch/x86/Kconfig, NR_CPUS).
 const maskDigits = 8192 / 4

@@ -11,8 +11,8 @@ import (
 	"linerate/internal/kernel"
 )
 
-// Prefixes of this mechanism's ids and targets: linux.route.initcwnd of
-// "route:10.0.0.0/24", or of "route:0.0.0.0/0@100" for a route with metric 100.
+// Prefixes of this mechanism's ids and targets: linux.route.initcwnd of "route:10.0.0.0/24", or
+// of "route:0.0.0.0/0@100" for a route with metric 100.
 const (
 	routePrefix       = "linux.route."
 	routeTargetPrefix = "route:"
@@ -21,22 +21,21 @@ const (
 	routeUnset        = "unset"
 )
 
-// Routes is how the attributes of a route are read and changed; the kernel
-// package implements it by rtnetlink.
+// Routes reads and changes the attributes of a route; the kernel package implements it by
+// rtnetlink.
 type Routes interface {
 	Get(key kernel.RouteKey) (kernel.RouteMetrics, error)
 	Set(key kernel.RouteKey, m kernel.RouteMetrics) error
 }
 
-// Route sets what TCP takes from a route of the main table: mtu, advmss
-// (bytes), initcwnd, initrwnd (segments), window (bytes), quickack (0, 1) and
-// congctl (a name). "unset" takes the attribute off; "lock 1400" is an MTU that
-// path discovery does not change. Everything else of the route stays as it is:
-// a route itself is neither made nor removed.
+// Route sets the attributes that TCP takes from a route of the main table: mtu, advmss (bytes),
+// initcwnd, initrwnd (segments), window (bytes), quickack (0, 1) and congctl (a name). "unset"
+// removes the attribute; "lock 1400" is an MTU that path discovery does not change. It neither
+// adds nor removes a route and changes none of its other attributes.
 type Route struct{ Routes Routes }
 
-// routeLimits are the numbers that net/ipv4/metrics.c takes: an MTU above
-// 65535-15 and an MSS above 65535-40 it would cut down silently.
+// routeLimits are the numbers that net/ipv4/metrics.c accepts: it would silently reduce an MTU
+// above 65535-15 and an MSS above 65535-40.
 func routeLimits(setting string) (string, limits, bool) {
 	name := strings.TrimPrefix(setting, routePrefix)
 	l, ok := map[string]limits{
@@ -46,10 +45,8 @@ func routeLimits(setting string) (string, limits, bool) {
 	return name, l, ok && strings.HasPrefix(setting, routePrefix)
 }
 
-// Owns implements Setter.
 func (Route) Owns(setting string) bool { _, _, ok := routeLimits(setting); return ok }
 
-// Canonical implements Setter.
 func (Route) Canonical(at Place, value string) (string, error) {
 	if _, err := routeKey(at); err != nil {
 		return "", err
@@ -86,7 +83,7 @@ func (Route) Canonical(at Place, value string) (string, error) {
 	return v, nil
 }
 
-// routeKey reads a target.
+// routeKey parses a target.
 func routeKey(at Place) (kernel.RouteKey, error) {
 	if _, _, ok := routeLimits(at.Setting); !ok {
 		return kernel.RouteKey{}, fmt.Errorf("route %s: want linux.route.mtu, advmss, window, initcwnd, initrwnd, quickack or congctl: %w", at, ErrValue)
@@ -108,7 +105,6 @@ func routeKey(at Place) (kernel.RouteKey, error) {
 	return k, nil
 }
 
-// Read implements Setter.
 func (r Route) Read(_ context.Context, at Place, _ string) (string, error) {
 	key, err := routeKey(at)
 	if err != nil {
@@ -134,7 +130,6 @@ func (r Route) Read(_ context.Context, at Place, _ string) (string, error) {
 	return strconv.FormatUint(uint64(n), 10), nil
 }
 
-// Write implements Setter.
 func (r Route) Write(_ context.Context, at Place, value string) error {
 	value, err := r.Canonical(at, value)
 	if err != nil {
@@ -177,8 +172,8 @@ func routeWith(m kernel.RouteMetrics, at Place, value string) kernel.RouteMetric
 	return m
 }
 
-// Shell implements Setter. ip takes a whole route: the script takes the line
-// that it prints, without or with the one attribute, and gives it back.
+// Shell implements Setter. ip accepts only a whole route: the script takes the line that ip
+// prints, removes or adds the one attribute, and passes the line back.
 func (r Route) Shell(at Place, _ string) (Shell, error) {
 	key, err := routeKey(at)
 	if err != nil {
@@ -186,8 +181,8 @@ func (r Route) Shell(at Place, _ string) (Shell, error) {
 	}
 	name := strings.TrimPrefix(at.Setting, routePrefix)
 	ip := "ip " + map[bool]string{true: "-4", false: "-6"}[key.Dst.Addr().Is4()]
-	// The destination and the metric are filtered here: ip leaves out of a line
-	// what it was told to look for.
+	// The destination and the metric are filtered here, since ip omits from a line what it was
+	// asked to select by.
 	line := "now=$(" + ip + " -o -N route show table main exact " + Quote(key.Dst.String()) + ` | awk -v metric=` + strconv.FormatUint(uint64(key.Metric), 10) +
 		" " + Quote(`{ have = 0; for (i = 1; i < NF; i++) if ($i == "metric") have = $(i + 1); if (have == metric) { n++; line = $0 } } END { if (n != 1) exit 1; gsub(/\\/, " ", line); print line }`) + ")"
 	value := Quote(`{ for (i = 2; i <= NF; i++) if ($i == name) { if ($(i + 1) == "lock") print "lock " $(i + 2); else print $(i + 1); exit } print "unset" }`)

@@ -11,34 +11,32 @@ import (
 	"linerate/internal/kernel"
 )
 
-// RSSSetting is the one id of this mechanism.
+// RSSSetting is the only id of this mechanism.
 const RSSSetting = "linux.ethtool.rss"
 
 // RSSDefault is the value that leaves the table to the kernel.
 const RSSDefault = "default"
 
-// Tables is how the RSS table of an interface is read and written; the kernel
-// package implements it. An empty table has the kernel make its own.
+// Tables reads and writes the RSS table of an interface; the kernel package implements it. With
+// an empty table the kernel makes its own.
 type Tables interface {
 	Get(ifname string) (kernel.RSS, error)
 	Set(ifname string, table []uint32) error
 }
 
-// RSS sets how a NIC spreads arriving connections over its receive queues. A
-// value is "default" (evenly over all queues, following their number), "equal=N"
-// (evenly over the first N) or "weight=3,1,…" (so many slots of the table for
-// each queue, in order): what ethtool(8) can restore too. A table of another
-// form is reported and not touched, for no shell could bring it back.
+// RSS sets how a NIC spreads arriving connections over its receive queues. A value is "default"
+// (evenly over all queues, following their number), "equal=N" (evenly over the first N) or
+// "weight=3,1,…" (this many slots of the table for each queue, in order): the forms that
+// ethtool(8) can restore too. A table of another form is reported and never changed, since no
+// shell could restore it.
 type RSS struct {
 	Tables Tables
 	// Interface finds the present interface name of a model.NIC.Device.
 	Interface func(device string) (ifname string, err error)
 }
 
-// Owns implements Setter.
 func (RSS) Owns(setting string) bool { return setting == RSSSetting }
 
-// Canonical implements Setter.
 func (RSS) Canonical(at Place, value string) (string, error) {
 	if at.Setting != RSSSetting {
 		return "", fmt.Errorf("RSS table %s: want %s: %w", at, RSSSetting, ErrValue)
@@ -64,8 +62,8 @@ func (RSS) Canonical(at Place, value string) (string, error) {
 	return "", fmt.Errorf("value %q of %s: want default, equal=QUEUES or weight=SLOTS,SLOTS,…: %w", value, at, ErrValue)
 }
 
-// parseWeights reads how many slots each queue has; the last one has some, so
-// that a table has one spelling.
+// parseWeights parses how many slots each queue has. The last number is not 0, so that a table
+// has one spelling.
 func parseWeights(at Place, list string) ([]int64, error) {
 	var out []int64
 	var sum int64
@@ -82,7 +80,6 @@ func parseWeights(at Place, list string) ([]int64, error) {
 	return out, nil
 }
 
-// Read implements Setter.
 func (s RSS) Read(_ context.Context, at Place, like string) (string, error) {
 	_, r, err := s.get(at, like)
 	if err != nil {
@@ -113,8 +110,8 @@ func (s RSS) get(at Place, like string) (string, kernel.RSS, error) {
 	return ifname, r, nil
 }
 
-// tableForm is a table in canonical form. Several can say the same ("equal=8"
-// and "default" on a NIC with eight queues): it is the one that like has.
+// tableForm is a table in canonical form. If several forms describe it ("equal=8" and "default"
+// on a NIC with eight queues), it is the form of like.
 func tableForm(r kernel.RSS, like string) (string, error) {
 	kind, _, _ := strings.Cut(like, "=")
 	n := uint32(len(r.Table))
@@ -143,8 +140,7 @@ func tableForm(r kernel.RSS, like string) (string, error) {
 	return "", errors.New("the table was set by hand in a way that no script could restore (neither even nor in blocks): it is left alone")
 }
 
-// evenTable is the kernel's own spread (include/linux/ethtool.h,
-// ethtool_rxfh_indir_default).
+// evenTable is the kernel's own spread (include/linux/ethtool.h, ethtool_rxfh_indir_default).
 func evenTable(size int, queues uint32) []uint32 {
 	t := make([]uint32, size)
 	for i := range t {
@@ -153,7 +149,6 @@ func evenTable(size int, queues uint32) []uint32 {
 	return t
 }
 
-// Write implements Setter.
 func (s RSS) Write(_ context.Context, at Place, value string) error {
 	value, err := s.Canonical(at, value)
 	if err != nil {
@@ -201,7 +196,6 @@ func tableOf(at Place, value string, r kernel.RSS) ([]uint32, error) {
 	return table, nil
 }
 
-// Shell implements Setter.
 func (s RSS) Shell(at Place, like string) (Shell, error) {
 	if _, err := s.Canonical(at, like); err != nil {
 		return Shell{}, err
@@ -219,8 +213,8 @@ func (s RSS) Shell(at Place, like string) (Shell, error) {
 	}, nil
 }
 
-// rssAwk does in awk what tableForm does, with the lines of ethtool -x: a
-// head that tells the number of rings, then "   8:  0 1 2 3 …".
+// rssAwk is tableForm in awk, on the output of ethtool -x: a header with the number of rings,
+// then "   8:  0 1 2 3 …".
 const rssAwk = `
 /^RX flow hash/ { for (i = 1; i < NF; i++) if ($(i + 1) == "RX" && $i ~ /^[0-9]+$/) rings = $i }
 /^ *[0-9]+:/ { for (i = 2; i <= NF; i++) table[size++] = $i + 0 }

@@ -14,29 +14,26 @@ const (
 	sambaUnset  = "unset"
 )
 
-// ConfigTree is a Tree whose files can be replaced whole.
+// ConfigTree is a Tree whose files can be replaced as a whole.
 type ConfigTree interface {
 	Tree
-	// ReplaceFile puts a new file in the place of one that is there, in one
-	// step and with its owner and mode.
+	// ReplaceFile replaces an existing file in one step and keeps its owner and mode.
 	ReplaceFile(path string, b []byte) error
 }
 
-// Samba sets options in the [global] section of smb.conf and has a running
-// smbd read it again. It edits the one line in place and leaves every other
-// byte, so that setting back gives the file back: an option that was not there
-// is added at the end of the section below a mark, one that is taken out
-// becomes a marked comment. (The registry of "net conf" counts only where
-// smb.conf says so, and an included file needs a line there just the same.)
-// Where smb.conf takes options from the registry or from an included file, the
-// line might not be the one that counts: then nothing is read or written.
+// Samba sets options in the [global] section of smb.conf and has a running smbd reload it. It
+// edits one line in place and keeps every other byte, so that restoring the value restores the
+// file: a missing option is added at the end of the section below a mark, a removed one becomes a
+// marked comment. (The registry of "net conf" counts only if smb.conf includes it.) If smb.conf
+// takes options from the registry or from an included file, the line might not be the one that
+// counts: then nothing is read or written.
 type Samba struct {
 	Tree ConfigTree
 	Run  Runner
 }
 
-// sambaOptions are the options of each setting by part: the name in smb.conf
-// and the words that it takes, nil for a number or (socket options) a list.
+// sambaOptions are the options of each setting by part: the name in smb.conf and the accepted
+// words, nil for a number or (socket options) a list.
 type sambaOption struct {
 	name  string
 	words []string
@@ -53,7 +50,6 @@ func sambaSettings() map[string]map[string]sambaOption {
 	}
 }
 
-// Owns implements Setter.
 func (Samba) Owns(setting string) bool {
 	_, ok := sambaSettings()[strings.TrimPrefix(setting, sambaPrefix)]
 	return ok && strings.HasPrefix(setting, sambaPrefix)
@@ -98,7 +94,7 @@ func (o sambaOption) check(at Place, v string) (string, error) {
 	}
 	switch {
 	case o.words != nil:
-		// smbd does not mind the case; the file is to come back as it was.
+		// smbd ignores case, but the file must be restored exactly.
 		if slices.Contains(o.words, strings.ToLower(v)) {
 			return v, nil
 		}
@@ -164,8 +160,8 @@ func (s Samba) lines(at Place) ([]string, error) {
 	return lines, nil
 }
 
-// optionName is a name as smbd compares it: case and blanks do not count. A
-// comment has none.
+// optionName normalises a name as smbd compares it: case and blanks do not count. A comment has
+// none.
 func optionName(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.ContainsAny(s[:1], "#;[") {
@@ -174,8 +170,8 @@ func optionName(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }
 
-// globalSection is where [global] is: what comes before any section belongs to
-// it too. Of several, as smbd joins them, the last counts.
+// globalSection is the range of [global], which includes what precedes any section. smbd joins
+// several; the last one counts.
 func globalSection(lines []string) (begin, end int) {
 	inside := true
 	for i, l := range lines {
@@ -205,15 +201,14 @@ func findOption(lines []string, name string) int {
 	return -1
 }
 
-// Marks of linerate in smb.conf: above a line that it added, and before one
-// that it took out.
+// Marks of linerate in smb.conf: above an added line, and before a removed one.
 const (
 	addedMark = "# added by linerate:"
 	takenMark = "#taken out by linerate: "
 )
 
-// setOption changes one option of [global] and no other byte; setting back
-// what was there gives the same text again.
+// setOption changes one option of [global] and no other byte; restoring the old value restores
+// the text.
 func setOption(lines []string, name, value string) []string {
 	at := findOption(lines, name)
 	switch {
@@ -241,7 +236,6 @@ func setOption(lines []string, name, value string) []string {
 	return slices.Insert(slices.Clone(lines), end, addedMark+"\n", "\t"+name+" = "+value+"\n")
 }
 
-// Write implements Setter.
 func (s Samba) Write(ctx context.Context, at Place, value string) error {
 	want, err := s.parse(at, value)
 	if err != nil {
@@ -273,8 +267,7 @@ func (s Samba) Write(ctx context.Context, at Place, value string) error {
 	return s.reload(ctx, at)
 }
 
-// reload has a running smbd read smb.conf. One that does not run reads it when
-// it starts.
+// reload makes a running smbd read smb.conf; otherwise smbd reads it when it starts.
 func (s Samba) reload(ctx context.Context, at Place) error {
 	pids, err := numbered(s.Tree, "/proc", "")
 	if err != nil {
@@ -293,7 +286,6 @@ func (s Samba) reload(ctx context.Context, at Place) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (s Samba) Shell(at Place, like string) (Shell, error) {
 	want, err := s.parse(at, like)
 	if err != nil {
@@ -318,8 +310,7 @@ func (s Samba) Shell(at Place, like string) (Shell, error) {
 	}, nil
 }
 
-// sambaReadAwk prints the last value of the option want in the last [global],
-// in canonical form.
+// sambaReadAwk prints the last value of the option want in the last [global], in canonical form.
 const sambaReadAwk = sambaAwkNames + `
 BEGIN { inside = 1 }
 {
@@ -332,8 +323,8 @@ BEGIN { inside = 1 }
 }
 END { print now == "" ? "unset" : now }`
 
-// sambaAwkNames gives an option's name without case and blanks, empty for a
-// line that sets none.
+// sambaAwkNames normalises an option's name to lower case without blanks; empty for a line
+// without an option.
 const sambaAwkNames = `
 function name(s,   n) {
 	sub(/^[ \t]+/, "", s)
@@ -342,7 +333,7 @@ function name(s,   n) {
 	return n
 }`
 
-// sambaWriteAwk does setOption in awk, reading the file twice.
+// sambaWriteAwk is setOption in awk; it reads the file twice.
 const sambaWriteAwk = sambaAwkNames + `
 function assign(s,   head, tail) {
 	match(s, /=[ \t]*/); head = substr(s, 1, RSTART + RLENGTH - 1)

@@ -6,30 +6,27 @@ import (
 	"strings"
 )
 
-// IRQBalanceSetting is the one id of this mechanism.
+// IRQBalanceSetting is the only id of this mechanism.
 const IRQBalanceSetting = "linux.service.irqbalance"
 
 const (
-	running = "running"
-	stopped = "stopped"
-	unit    = "irqbalance.service"
-	daemon  = "irqbalance"
+	running        = "running"
+	stopped        = "stopped"
+	irqbalanceUnit = "irqbalance.service"
+	daemon         = "irqbalance"
 )
 
-// Service starts and stops irqbalance, which would move interrupts that were
-// placed: by systemd, or as a process where there is no systemd. It does not
-// change whether the service starts with the host, and touches no other
-// service. A process that was started with arguments is left alone where
-// nobody but its parent knows how to start it again.
+// Service starts and stops irqbalance, which would move interrupts that were placed: by systemd,
+// or as a process on hosts without systemd. It does not change whether the service starts with
+// the host, and touches no other service. Without systemd it refuses to stop a process that was
+// started with arguments, since it could not be started again the same.
 type Service struct {
 	Tree Tree
 	Run  Runner
 }
 
-// Owns implements Setter.
 func (Service) Owns(setting string) bool { return setting == IRQBalanceSetting }
 
-// Canonical implements Setter.
 func (Service) Canonical(at Place, value string) (string, error) {
 	if at.Setting != IRQBalanceSetting || at.Target != "" {
 		return "", fmt.Errorf("service %s: want %s, and no device: %w", at, IRQBalanceSetting, ErrValue)
@@ -46,7 +43,6 @@ func (Service) Canonical(at Place, value string) (string, error) {
 
 func (s Service) systemd() bool { _, err := s.Tree.ReadDir("/run/systemd/system"); return err == nil }
 
-// Read implements Setter.
 func (s Service) Read(ctx context.Context, at Place, _ string) (string, error) {
 	if _, err := s.Canonical(at, running); err != nil {
 		return "", err
@@ -61,7 +57,7 @@ func (s Service) Read(ctx context.Context, at Place, _ string) (string, error) {
 		}
 		return running, nil
 	}
-	out, err := s.Run(ctx, "systemctl", "show", "--property=LoadState", "--property=ActiveState", unit)
+	out, err := s.Run(ctx, "systemctl", "show", "--property=LoadState", "--property=ActiveState", irqbalanceUnit)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", at, err)
 	}
@@ -81,8 +77,8 @@ func (s Service) Read(ctx context.Context, at Place, _ string) (string, error) {
 	return "", fmt.Errorf("read %s: systemd says %q: try again when it has settled", at, strings.TrimSpace(string(out)))
 }
 
-// process finds the daemon among the processes, and how it was started; an
-// empty pid is none.
+// process finds the daemon among the processes, and its command line; pid is empty if there is
+// none.
 func (s Service) process() (pid string, argv []string, err error) {
 	pids, err := numbered(s.Tree, "/proc", "")
 	if err != nil {
@@ -101,7 +97,6 @@ func (s Service) process() (pid string, argv []string, err error) {
 	return "", nil, nil
 }
 
-// Write implements Setter.
 func (s Service) Write(ctx context.Context, at Place, value string) error {
 	value, err := s.Canonical(at, value)
 	if err != nil {
@@ -111,7 +106,7 @@ func (s Service) Write(ctx context.Context, at Place, value string) error {
 	if err != nil || now == value {
 		return err
 	}
-	argv := []string{"systemctl", map[string]string{running: "start", stopped: "stop"}[value], unit}
+	argv := []string{"systemctl", map[string]string{running: "start", stopped: "stop"}[value], irqbalanceUnit}
 	if !s.systemd() {
 		argv = []string{daemon}
 	}
@@ -131,7 +126,6 @@ func (s Service) Write(ctx context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (s Service) Shell(at Place, _ string) (Shell, error) {
 	if _, err := s.Canonical(at, running); err != nil {
 		return Shell{}, err
@@ -142,8 +136,8 @@ func (s Service) Shell(at Place, _ string) (Shell, error) {
 	}
 	systemd := "[ -d " + Quote(s.Tree.Path("/run/systemd/system")) + " ]"
 	return Shell{
-		Read: "if " + systemd + "; then systemctl is-active --quiet " + unit + "; else pidof " + daemon + " >/dev/null; fi && echo " + running + " || echo " + stopped,
-		Write: "if " + systemd + `; then if [ "$value" = ` + running + " ]; then systemctl start " + unit + "; else systemctl stop " + unit + "; fi; " +
+		Read: "if " + systemd + "; then systemctl is-active --quiet " + irqbalanceUnit + "; else pidof " + daemon + " >/dev/null; fi && echo " + running + " || echo " + stopped,
+		Write: "if " + systemd + `; then if [ "$value" = ` + running + " ]; then systemctl start " + irqbalanceUnit + "; else systemctl stop " + irqbalanceUnit + "; fi; " +
 			`elif [ "$value" = ` + running + " ]; then " + daemon + "; else kill $(pidof " + daemon + "); fi",
 		Programs: programs,
 	}, nil

@@ -10,29 +10,28 @@ import (
 	"linerate/internal/kernel"
 )
 
-// spread is a setting that lies in several files, one for each member: a
-// frequency policy, an interrupt vector, a queue. Its value is one word, which
-// all members have, or "MEMBER=WORD MEMBER=WORD" for all of them where they
-// differ. Mechanisms are made of it; it owns no id of its own.
+// spread is a setting that consists of several files, one for each member: a frequency policy, an
+// interrupt vector, a queue. Its value is one word if all members have the same, else
+// "MEMBER=WORD MEMBER=WORD" for all of them. Mechanisms build on it; it owns no id of its own.
 type spread struct {
 	tree Tree
-	// check refuses a place that is not the mechanism's.
+	// check refuses a place that does not belong to the mechanism.
 	check func(at Place) error
 	// word is the canonical form of one member's value.
 	word func(at Place, s string) (string, error)
-	// found is what one file's text says, in canonical form.
+	// found is the value in a file's text, in canonical form.
 	found func(text string) string
-	// stored, if not nil, is what the file is given for a value, and store the
-	// same in shell, on $new.
+	// stored, if not nil, converts a value to the text of the file, and store does the same in
+	// shell, on $new.
 	stored func(value string) string
 	store  string // empty: as it is
-	// members finds the files that there are now, in order.
+	// members finds the present files, in order.
 	members func(at Place) ([]member, error)
 	// list is a shell command that prints "MEMBER FILE" lines, in that order.
 	list func(at Place) (string, error)
-	// filter is found in shell: it reads the file as standard input.
+	// filter is found in shell, with the file as standard input.
 	filter string
-	// programs are those that list calls beside coreutils.
+	// programs are those that list calls besides coreutils.
 	programs []string
 }
 
@@ -70,7 +69,7 @@ func (s spread) canonical(at Place, value string) (string, error) {
 
 const memberChars = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// formatMembers orders by the number that a name ends in.
+// formatMembers orders by the number at the end of a name.
 func formatMembers(parts map[string]string) string {
 	names := make([]string, 0, len(parts))
 	for n := range parts {
@@ -130,8 +129,8 @@ func (s spread) now(at Place) (map[string]string, []member, error) {
 	return now, all, nil
 }
 
-// write changes the members that have another value: some kernels refuse even
-// the same one (a managed interrupt).
+// write changes only the members that differ, since some kernels refuse even the same value (of a
+// managed interrupt).
 func (s spread) write(at Place, value string) error {
 	value, err := s.canonical(at, value)
 	if err != nil {
@@ -160,8 +159,7 @@ func (s spread) write(at Place, value string) error {
 	return nil
 }
 
-// assign gives each member its value; a list must name exactly those that
-// there are.
+// assign gives each member its value; a list must name exactly the present members.
 func assign(at Place, value string, all []member) (map[string]string, error) {
 	want := map[string]string{}
 	if !strings.Contains(value, "=") {
@@ -206,8 +204,7 @@ func (s spread) shell(at Place) (Shell, error) {
 	}, nil
 }
 
-// numbered returns the entries of a directory that are a prefix and a number,
-// in order of the number.
+// numbered returns the entries of a directory that are a prefix and a number, ordered by number.
 func numbered(tree kernel.Files, dir, prefix string) ([]string, error) {
 	names, err := tree.ReadDir(dir)
 	if err != nil {
@@ -229,8 +226,8 @@ func numbered(tree kernel.Files, dir, prefix string) ([]string, error) {
 	return out, nil
 }
 
-// listNumbered is numbered in shell, for files of one name below each entry.
-// dir is a word of the shell already.
+// listNumbered is numbered in shell, for files of one name below each entry. dir is already
+// quoted for the shell.
 func listNumbered(dir, prefix, file string) string {
 	key := fmt.Sprintf("-k1.%dn", len(prefix)+1)
 	return "dir=" + dir + ` && ls "$dir" | while read -r name; do case "$name" in ` + prefix + `*[!0-9]*) ;; ` + prefix + `?*) echo "$name" ;; esac; done` +
@@ -250,8 +247,7 @@ func membersIn(tree kernel.Files, dir, prefix, file string) ([]member, error) {
 	return out, nil
 }
 
-// trimmed is the found of a file that holds the word alone; trimmedShell is
-// the filter.
+// trimmed is the found of a file that holds only the word; trimmedShell is the filter.
 func trimmed(text string) string { return strings.TrimSpace(text) }
 
 const trimmedShell = "cat"
@@ -272,24 +268,19 @@ type spreads struct {
 	of   func(at Place) spread
 }
 
-// Owns implements Setter.
 func (s spreads) Owns(setting string) bool { return s.owns(setting) }
 
-// Canonical implements Setter.
 func (s spreads) Canonical(at Place, value string) (string, error) {
 	return s.of(at).canonical(at, value)
 }
 
-// Read implements Setter. A value speaks of all members, so like does not
-// matter.
+// Read implements Setter. A value covers all members, so like does not matter.
 func (s spreads) Read(_ context.Context, at Place, _ string) (string, error) {
 	return s.of(at).read(at)
 }
 
-// Write implements Setter.
 func (s spreads) Write(_ context.Context, at Place, value string) error {
 	return s.of(at).write(at, value)
 }
 
-// Shell implements Setter.
 func (s spreads) Shell(at Place, _ string) (Shell, error) { return s.of(at).shell(at) }

@@ -9,10 +9,10 @@ import (
 	"linerate/internal/kernel"
 )
 
-// sysctlPrefix is what the ids of this mechanism begin with.
+// sysctlPrefix is the prefix of this mechanism's ids.
 const sysctlPrefix = "linux.sysctl."
 
-// sysctlOpen tells which parts of the tree are open. Others hold things like
+// sysctlOpen tells which parts of the tree may be written. Others hold sysctls such as
 // kernel.core_pattern, by which a plan could run a program.
 func sysctlOpen(setting string) bool {
 	name, ok := strings.CutPrefix(setting, sysctlPrefix)
@@ -23,13 +23,12 @@ func sysctlOpen(setting string) bool {
 }
 
 // Sysctl reads and writes the kernel's sysctls for network and memory, e.g.
-// linux.sysctl.net.ipv4.tcp_rmem, under Root. Values are words with one space
-// between them; numbers are decimal, and those of the settings that linerate
-// knows within what the kernel takes. What it sees is the network namespace of
-// the process: SysctlScope tells what that means for a setting.
+// linux.sysctl.net.ipv4.tcp_rmem, under Root. Values are words with one space between them;
+// numbers are decimal, and within the kernel's bounds for the settings in sysctlRange. It acts on
+// the network namespace of the process: SysctlScope tells what that means for a setting.
 type Sysctl struct {
 	Root kernel.Root
-	// Tree, if not nil, is where the files are instead of Root.
+	// Tree, if not nil, is used instead of Root.
 	Tree Tree
 }
 
@@ -40,10 +39,8 @@ func (s Sysctl) tree() Tree {
 	return s.Root
 }
 
-// Owns implements Setter.
 func (Sysctl) Owns(setting string) bool { return sysctlOpen(setting) }
 
-// Canonical implements Setter.
 func (Sysctl) Canonical(at Place, value string) (string, error) {
 	if _, err := sysctlPath(at); err != nil {
 		return "", err
@@ -69,7 +66,6 @@ func (s Sysctl) Read(_ context.Context, at Place, _ string) (string, error) {
 	return strings.Join(words, " "), err
 }
 
-// Write implements Setter.
 func (s Sysctl) Write(_ context.Context, at Place, value string) error {
 	path, err := sysctlPath(at)
 	if err != nil {
@@ -85,22 +81,21 @@ func (s Sysctl) Write(_ context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (s Sysctl) Shell(at Place, _ string) (Shell, error) {
 	path, err := sysctlPath(at)
 	if err != nil {
 		return Shell{}, err
 	}
 	file := Quote(s.tree().Path(path))
-	// $now is unquoted on purpose: word splitting makes tabs one space.
+	// $now is unquoted on purpose: word splitting turns tabs into one space.
 	return Shell{
 		Read:  "now=$(cat " + file + `) && set -- $now && printf '%s\n' "$*"`,
 		Write: `printf '%s\n' "$value" > ` + file,
 	}, nil
 }
 
-// perInterface are the directories whose entries are interfaces. An interface
-// name may hold dots (eth0.100), so there the last dot ends it.
+// perInterface are the directories whose entries are interfaces. An interface name may hold dots
+// (eth0.100), so there the last dot ends it.
 var perInterface = [...]string{"net.ipv4.conf.", "net.ipv6.conf.", "net.ipv4.neigh.", "net.ipv6.neigh."}
 
 // sysctlPath maps an id to its file below /proc/sys.

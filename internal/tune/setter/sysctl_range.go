@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// sysctlNumbers is how many numbers a setting has, and what each may be.
+// sysctlNumbers is how many numbers a setting has, and the range of each.
 type sysctlNumbers struct {
 	count int
 	limits
 }
 
-// sysctlRange gives what the kernel takes, by the handlers and bounds of
-// net/ipv4/sysctl_net_ipv4.c, net/core/sysctl_net_core.c, mm/page-writeback.c,
-// kernel/sysctl.c and net/sunrpc/xprtsock.c (6.18). A setting that is not here
-// is checked by the kernel alone. Where an older kernel takes less, it refuses
-// by itself.
+// sysctlRange is what the kernel accepts, by the handlers and bounds of
+// net/ipv4/sysctl_net_ipv4.c, net/core/sysctl_net_core.c, mm/page-writeback.c, kernel/sysctl.c
+// and net/sunrpc/xprtsock.c (6.18). Other settings, and the narrower ranges of older kernels, are
+// checked only by the kernel.
 func sysctlRange(name string) (sysctlNumbers, bool) {
 	const i32, u8, u32 = 1<<31 - 1, 255, 1<<32 - 1
 	one := func(low, high int64) sysctlNumbers { return sysctlNumbers{1, limits{low, high, false}} }
@@ -54,7 +53,7 @@ func sysctlRange(name string) (sysctlNumbers, bool) {
 	return sysctlNumbers{}, false
 }
 
-// sysctlFits refuses what no kernel would take.
+// sysctlFits refuses what no kernel would accept.
 func sysctlFits(at Place, words []string) error {
 	r, ok := sysctlRange(strings.TrimPrefix(at.Setting, sysctlPrefix))
 	if !ok {
@@ -77,10 +76,9 @@ const (
 	ScopeNamespace = "namespace" // a value of its own in each network namespace
 )
 
-// SysctlScope tells whether a sysctl is one for the whole machine or one for
-// each network namespace (containers have their own), as of Linux 6.18: the
-// tables of net/core and net/ipv4 that are registered for init_net only, or
-// shown read-only elsewhere, are the machine's.
+// SysctlScope tells whether a sysctl exists once per machine or once per network namespace
+// (containers have their own), as of Linux 6.18: tables of net/core and net/ipv4 that are
+// registered only for init_net, or read-only elsewhere, are the machine's.
 func SysctlScope(setting string) string {
 	name := strings.TrimPrefix(setting, sysctlPrefix)
 	own := []string{"net.core.optmem_max", "net.core.somaxconn", "net.core.txrehash", "net.core.xfrm_aevent_etime", "net.core.xfrm_aevent_rseqth"}
@@ -96,8 +94,7 @@ func SysctlScope(setting string) string {
 	return ScopeNamespace
 }
 
-// sysctlHint says more about a refusal where the reason is likely that the
-// process is in a namespace.
+// sysctlHint explains a refusal that is probably due to the process being in a namespace.
 func sysctlHint(setting string, err error) string {
 	if SysctlScope(setting) == ScopeMachine && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
 		return " (one value for the whole machine: a namespace or container cannot set it)"

@@ -9,21 +9,20 @@ import (
 	"strings"
 )
 
-// zfsPropertyPrefix begins this mechanism's ids, zfsTarget its targets:
+// zfsPropertyPrefix is the prefix of this mechanism's ids, zfsTarget of its targets:
 // any.zfs.recordsize of "zfs:tank/media".
 const (
 	zfsPropertyPrefix = "any.zfs."
 	zfsTarget         = "zfs:"
 )
 
-// ZFS sets properties of datasets (zfsprops(7)). A value that the dataset does
-// not have of its own is "inherit:VALUE", or "received:VALUE" for one that came
-// with a stream, and is restored as such: written out it would hide later
-// changes of the parent. It knows the properties of the guide and no others: a
-// mount point or a quota is none of its business.
+// ZFS sets properties of datasets (zfsprops(7)). A value that the dataset does not set itself is
+// "inherit:VALUE", or "received:VALUE" for one that came with a stream, and is restored as such:
+// a local value would hide later changes of the parent. It owns only the properties in the guide,
+// not a mount point or a quota.
 type ZFS struct{ Run Runner }
 
-// zfsProperties are the words that each property takes; nil for a size.
+// zfsProperties are the words that each property accepts; nil for a size.
 func zfsProperties() map[string][]string {
 	compression := []string{"on", "off", "lz4", "lzjb", "zle", "gzip", "zstd", "zstd-fast"}
 	for n := range 19 {
@@ -42,13 +41,11 @@ func zfsProperties() map[string][]string {
 	}
 }
 
-// Owns implements Setter.
 func (ZFS) Owns(setting string) bool {
 	_, ok := zfsProperties()[strings.TrimPrefix(setting, zfsPropertyPrefix)]
 	return ok && strings.HasPrefix(setting, zfsPropertyPrefix)
 }
 
-// Canonical implements Setter.
 func (z ZFS) Canonical(at Place, value string) (string, error) {
 	property, _, err := z.place(at)
 	if err != nil {
@@ -77,8 +74,8 @@ func (z ZFS) Canonical(at Place, value string) (string, error) {
 	return origin + word, err
 }
 
-// recordSize reads 131072, 128K or 1M: a power of two from 512 bytes to 16 MiB
-// (zfs(4), zfs_max_recordsize), as zfs get -p prints it.
+// recordSize parses 131072, 128K or 1M: a power of two from 512 bytes to 16 MiB (zfs(4),
+// zfs_max_recordsize), as zfs get -p prints it.
 func recordSize(at Place, word string) (string, error) {
 	digits, factor := word, int64(1)
 	for suffix, f := range map[string]int64{"K": 1 << 10, "M": 1 << 20} {
@@ -106,7 +103,6 @@ func (z ZFS) place(at Place) (property, dataset string, err error) {
 	return strings.TrimPrefix(at.Setting, zfsPropertyPrefix), dataset, nil
 }
 
-// Read implements Setter.
 func (z ZFS) Read(ctx context.Context, at Place, _ string) (string, error) {
 	property, dataset, err := z.place(at)
 	if err != nil {
@@ -132,7 +128,6 @@ func (z ZFS) Read(ctx context.Context, at Place, _ string) (string, error) {
 	return value, nil
 }
 
-// Write implements Setter.
 func (z ZFS) Write(ctx context.Context, at Place, value string) error {
 	value, err := z.Canonical(at, value)
 	if err != nil {
@@ -155,7 +150,6 @@ func (z ZFS) Write(ctx context.Context, at Place, value string) error {
 	return nil
 }
 
-// Shell implements Setter.
 func (z ZFS) Shell(at Place, _ string) (Shell, error) {
 	p, dataset, err := z.place(at)
 	if err != nil {

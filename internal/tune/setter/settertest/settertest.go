@@ -227,9 +227,8 @@ func (c Case) shell(t *testing.T) {
 	}
 }
 
-// bare is a directory with coreutils and some programs, and nothing else: so no
-// script calls a program that it does not name. It skips the test where this
-// machine has no such program.
+// bare is a directory with coreutils and some programs, and nothing else: so no script calls a
+// program that it does not name. It skips the test where this machine has no such program.
 func bare(t *testing.T, programs []string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,13 +12,11 @@ import (
 	"linerate/internal/kernel"
 )
 
-// Tree is a fake host's files, which take writes as a kernel does. It
-// implements setter.Tree.
+// Tree is a fake host's files, which take writes as a kernel does. It implements setter.Tree.
 type Tree struct {
 	kernel.Root
-	// Takes says what becomes of a write to a file, by its path: the new
-	// content, or why it is refused. A file that is not in it keeps what is
-	// written.
+	// Takes says what becomes of a write to a file, by its path: the new content, or why it is
+	// refused. A file that is not in it keeps what is written.
 	Takes map[string]func(old, written string) (string, error)
 
 	refuse error
@@ -48,7 +46,6 @@ func NewTree(t *testing.T, files map[string]string) *Tree {
 	return &Tree{Root: kernel.Root(dir), Takes: map[string]func(string, string) (string, error){}}
 }
 
-// WriteFile implements setter.Tree.
 func (f *Tree) WriteFile(path string, b []byte) error {
 	if f.refuse != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: f.refuse}
@@ -72,14 +69,12 @@ func (f *Tree) WriteFile(path string, b []byte) error {
 	return nil
 }
 
-// ReplaceFile implements setter.ConfigTree.
 func (f *Tree) ReplaceFile(path string, b []byte) error { return f.WriteFile(path, b) }
 
 // Refuse has every write fail with err; nil ends that.
 func (f *Tree) Refuse(err error) { f.refuse = err }
 
-// VanishAt returns a Case.Vanish: with the next write that reaches the tree a
-// path goes.
+// VanishAt returns a Case.Vanish: with the next write that reaches the tree a path goes.
 func (f *Tree) VanishAt(path string) func() { return func() { f.vanish = path } }
 
 // All prints every file with its content but those named, for Case.Rest.

@@ -54,7 +54,7 @@ func (s *Server) Get(name, local string) []string {
 	return nil
 }
 
-// nfsFile asks as root by name: inside a user namespace the client would
+// nfsFile names root as the user: inside a user namespace the client would
 // otherwise send the number that it has outside.
 func (s *Server) nfsFile(name string, version int) string {
 	return fmt.Sprintf("nfs://%s/%s/%s?version=%d&uid=0&gid=0", s.addr, shareName, name, version)
@@ -88,7 +88,7 @@ func (s *Server) Mount(dir, options string) []string {
 	}
 	switch s.spec.Kind {
 	case NFS:
-		// The kernel is told all that a mount helper would find out, so that
+		// The kernel gets all options that a mount helper would find out, so that
 		// none is needed.
 		version := map[int]string{3: "3,mountproto=tcp,nolock", 4: "4.2,clientaddr=0.0.0.0"}[s.nfsVersion()]
 		return []string{"mount", "-i", "-t", "nfs", "-o", fmt.Sprintf("vers=%s,proto=tcp,addr=%s%s", version, s.addr, more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}

@@ -16,7 +16,7 @@ import (
 // runs inside that host: lab-kernel-serve JSON.
 const KernelRole = "lab-kernel-serve"
 
-// kernelSpec is what the role is told.
+// kernelSpec is the task of the role.
 type kernelSpec struct {
 	Kind    Kind         `json:"kind"`
 	Share   string       `json:"share"`

@@ -77,7 +77,7 @@ const (
 // serveNFS exports the share as the root of NFS 4.2. It does itself what
 // rpc.nfsd, exportfs and rpc.mountd would: the export caches are filled
 // beforehand (fs/nfsd/export.c and net/sunrpc/svcauth_unix.c have the formats),
-// so that no daemon is asked.
+// so that no daemon is needed.
 func serveNFS(ctx context.Context, k kernelSpec) error {
 	if err := needModules(ctx, "nfsd"); err != nil {
 		return err

@@ -108,8 +108,8 @@ func iscsiLogin(c net.Conn, target string) ([]byte, error) {
 	return nil, fmt.Errorf("no end to the login after %d turns", turns)
 }
 
-// usualKeys are all operational keys with the values that hold when nobody
-// speaks of them (RFC 7143, section 13): a target that is told them has nothing
+// usualKeys are all operational keys with the values that hold when neither side
+// names them (RFC 7143, section 13): a target that gets them has nothing
 // left to ask.
 func usualKeys() []Param {
 	return []Param{

@@ -3,10 +3,10 @@
 // in one private directory and in a mount namespace where what it insists on
 // (/run, the user table) is its own; it is ready when its port has answered
 // with the protocol's own first exchange. The package also makes the disks
-// that they serve from, as slow as asked for.
+// that they serve from, of a given rate.
 //
 // It refuses to read or write the machine's own configuration (/etc/samba,
-// /etc/exports, /etc/tgt, /var/lib/nfs, anybody's password), to install
+// /etc/exports, /etc/tgt, /var/lib/nfs, any user's password), to install
 // anything, and to call something a disk that is only a slow processor.
 package server
 

@@ -149,25 +149,7 @@ func FuzzReplies(f *testing.F) {
 		_, _ = rpcResult(b)
 		_ = checkNegotiated(b)
 		_, _ = parseRules(string(b))
-		_, _ = fillSize(string(b), 50)
 	})
-}
-
-func TestFillSize(t *testing.T) {
-	const head = "1B-blocks Used Avail\n"
-	for _, c := range []struct {
-		df      string
-		percent int
-		want    int64
-	}{
-		{head + "1000 100 900\n", 50, 400}, {head + "1000 100 300\n", 90, 300},
-		{head + "1000 600 400\n", 50, -1}, {head, 50, -1}, {head + "0 0 0", 50, -1},
-	} {
-		got, err := fillSize(c.df, c.percent)
-		if (err != nil) != (c.want < 0) || err == nil && got != c.want {
-			t.Errorf("%q: %d, %v", c.df, got, err)
-		}
-	}
 }
 
 // cgroupHost answers what its processes' groups are.

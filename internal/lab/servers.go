@@ -146,7 +146,7 @@ func (l *Lab) addresses() []netip.Addr {
 func (l *Lab) Servers() []ServerStatus {
 	var out []ServerStatus
 	for _, x := range l.servers {
-		out = append(out, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR", ""), x.Logs()})
+		out = append(out, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR"), x.Logs()})
 	}
 	return out
 }

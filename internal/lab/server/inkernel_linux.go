@@ -116,7 +116,7 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 		order{fs + "nfsv4gracetime", "10"},
 		order{fs + "versions", "-2 -3 +4 -4.0 +4.1 +4.2"},
 		order{fs + "portlist", "tcp " + strconv.Itoa(nfsPort)},
-		order{fs + "threads", strconv.Itoa(k.Threads)},
+		order{fs + "threads", strconv.Itoa(kernelThreads)},
 	)
 	if err := give(orders); err != nil {
 		return err

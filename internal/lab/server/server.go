@@ -63,10 +63,7 @@ type Spec struct {
 	// serve and ssh copies to, or the file that is the unit of iscsi.
 	Share string
 	// Self starts this very program; the subcommand lab-probe is appended.
-	Self  []string
-	NFS   NFSOptions
-	SMB   SMBOptions
-	ISCSI ISCSIOptions
+	Self []string
 	// Clients are the addresses that a kernel's own NFS server lets in.
 	Clients []netip.Addr
 }

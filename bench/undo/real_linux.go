@@ -240,7 +240,7 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 	return true, o.forced, sameState(state, first)
 }
 
-// act is the process that does not live long.
+// act is the process that is killed.
 func act(args []string) error {
 	h, err := findReal(args[0])
 	if err != nil {
@@ -263,7 +263,7 @@ func act(args []string) error {
 	return fmt.Errorf("no plan %q", args[2])
 }
 
-// mortally lives the whole life of a plan, or up to the step.
+// mortally runs a plan to its end, or up to the step.
 func (c oneCase) mortally(t *tune.Tuner) error {
 	n := 0
 	t.Fault = func(string) error {

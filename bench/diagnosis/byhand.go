@@ -11,10 +11,10 @@ import (
 	"linerate/internal/model"
 )
 
-// byHand shows what the diagnosis says of something that no fault of the
-// catalogue is: words as `linerate lab fault add` takes them, or run:HOST and a
-// command that puts something wrong there. Nothing is measured beside it, so
-// that it counts in no table; with -record it is kept under the name.
+// byHand shows the verdict on a fault that is not in the catalogue: words as
+// `linerate lab fault add` takes them, or run:HOST and a command that causes it there.
+// Its effect is not measured, so it is in no table; with -record the case is kept
+// under the name.
 func byHand(ctx context.Context, j *judge, name, words string, record func(string, explain.Case) error) (err error) {
 	args := strings.Fields(words)
 	if len(args) == 0 || name == "" {

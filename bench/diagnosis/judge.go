@@ -11,6 +11,7 @@ import (
 
 	"linerate/bench/kit"
 	"linerate/internal/explain"
+	"linerate/internal/failure"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
@@ -20,10 +21,10 @@ import (
 // stage is a lab that is up, with the diagnosis and the workload in reach.
 type stage interface {
 	fault.Lab
-	// Diagnose runs the workload and judges it. It is told the line rate of
-	// the path and nothing of a fault. With the verdict comes what it was
-	// concluded from; of storage, which is judged from the client, that holds
-	// the server's end besides.
+	// Diagnose runs the workload and judges it. It knows the line rate of the
+	// path and nothing of a fault. It also returns the case that the verdict
+	// was concluded from; with storage, which is judged from the client, the
+	// case also holds the server's end.
 	Diagnose(ctx context.Context, w model.Workload) (model.Results, explain.Case, error)
 	// Measure runs the workload for a short while; the goodput is all.
 	Measure(ctx context.Context, w model.Workload) (unit.BitRate, error)
@@ -81,11 +82,11 @@ func (j *judge) run(ctx context.Context, c Case) (Result, error) {
 	err := j.judge(within, c, &r)
 	r.Seconds = j.now().Sub(started).Seconds()
 	if ctx.Err() != nil {
-		return r, j.close() // half a case is none
+		return r, j.close() // an interrupted case does not count
 	}
 	if err != nil {
-		// Whatever state that left the lab in, the next case gets another.
-		r.Error = firstLine(err)
+		// The lab may be in any state: the next case gets a new one.
+		r.Error = failure.FirstLine(err)
 		if down := j.close(); down != nil {
 			return r, errors.Join(down, err) // why it was to be taken down tells more
 		}
@@ -104,11 +105,15 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 			return err
 		}
 	}
-	undoBeside, err := t.beside.Inject(ctx, j.stage)
-	if err != nil {
-		return err
+	undoBeside := fault.Undo(func(context.Context) error { return nil })
+	if t.beside != nil {
+		var err error
+		if undoBeside, err = t.beside.Inject(ctx, j.stage); err != nil {
+			return err
+		}
 	}
 	draw := rand.New(rand.NewPCG(j.seed, hash(c.Key())))
+	var err error
 	if r.Pair != nil {
 		err = t.holdPair(ctx, r, draw)
 	} else {
@@ -153,20 +158,10 @@ func (j *judge) close() error {
 type trial struct {
 	stage    stage
 	faults   []fault.Injection
-	undo     []fault.Undo // of each fault; nil while it is out
-	beside   injector
-	workload model.Workload // without a fault
+	undo     []fault.Undo     // of each fault; nil while it is out
+	beside   *fault.Injection // what else is wrong throughout; nil: nothing
+	workload model.Workload   // without a fault
 	record   func(Case, explain.Case) error
-}
-
-// injector is a fault.Injection, or nothing.
-type injector struct{ injections []fault.Injection }
-
-func (i injector) Inject(ctx context.Context, l fault.Lab) (fault.Undo, error) {
-	if len(i.injections) == 0 {
-		return func(context.Context) error { return nil }, nil
-	}
-	return i.injections[0].Inject(ctx, l)
 }
 
 // aim reads which faults the case is about.
@@ -193,7 +188,7 @@ func (t *trial) aim(c Case, r *Result) error {
 			if err != nil {
 				return err
 			}
-			t.beside.injections = []fault.Injection{b}
+			t.beside = &b
 		}
 	}
 	return nil
@@ -297,8 +292,8 @@ func (t *trial) hold(ctx context.Context, r *Result, draw *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	// The verdict is about that run: a truth that it does not share would
-	// judge it by another one's.
+	// The verdict is about that run, so the run is part of the truth that it is
+	// judged by.
 	r.With, r.Without = append([]unit.BitRate{r.Measured}, truth[in]...), truth[nothing]
 	r.Ratio, r.Binds = binds(r.With, r.Without)
 	r.shareOf(r.Without)
@@ -322,7 +317,7 @@ func (t *trial) truth(ctx context.Context, draw *rand.Rand, states ...state) (ma
 	return out, nil
 }
 
-// shareOf enters what the lab gave without a fault.
+// shareOf enters the goodput without a fault as a share of the ceiling.
 func (r *Result) shareOf(without []unit.BitRate) {
 	if r.Ceiling != nil && *r.Ceiling > 0 {
 		share := geometricMean(without) / float64(*r.Ceiling)
@@ -353,11 +348,6 @@ func (r *Result) take(out model.Results) {
 	for _, w := range out.Warnings {
 		r.Warnings = append(r.Warnings, w.ID)
 	}
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // hash is FNV-1a, which gives each case its own draws from one seed.

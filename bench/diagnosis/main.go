@@ -1,6 +1,5 @@
-// Command diagnosis is the judge: it puts faults into a lab on purpose, one at
-// a time, lets the diagnosis look, and prints how often it named the one that
-// truly binds.
+// Command diagnosis is the judge: it puts faults into a lab, one at a time, has them
+// diagnosed, and prints how often the diagnosis named the one that binds.
 //
 //	go run ./bench/diagnosis                 the whole matrix, about 55 minutes
 //	go run ./bench/diagnosis -quick          one of each kind, about 8 minutes
@@ -12,8 +11,8 @@
 // fault and without it, in turns, in the same lab, and the judged run counts as
 // one of those with it. Where taking it out brings less than 5%, or did not cost
 // the judged run as much, the path counts as healthy, and whatever the diagnosis
-// blames is a false alarm. The diagnosis is told what `linerate demo` tells it, the
-// line rate of the path, and nothing else.
+// blames is a false alarm. The diagnosis knows the line rate of the path, as in
+// `linerate demo`, and nothing else.
 //
 // Pairs of faults at once are measured in all four states; there the verdict's
 // causes must hold both, the one that binds now first.
@@ -152,7 +151,7 @@ func runCases(ctx context.Context, j *judge, cases []Case, path string) (err err
 	return nil
 }
 
-// String is the case in one line, for whoever waits.
+// String is the case in one line, to show the progress.
 func (r Result) String() string {
 	if r.Error != "" {
 		return fmt.Sprintf("%s: not judged: %s", r.Key(), r.Error)

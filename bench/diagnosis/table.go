@@ -13,7 +13,7 @@ import (
 	"linerate/internal/model"
 )
 
-// outcome is what a verdict was worth.
+// outcome classifies a verdict.
 type outcome string
 
 // Outcomes. The first five are of a fault that binds; the last three of a path
@@ -26,11 +26,11 @@ const (
 	wrong        outcome = "wrong"
 	quiet        outcome = "quiet" // rightly named nothing
 	falseAlarm   outcome = "false alarm"
-	// untold: the fault costs nothing here, but what stays beside it may.
+	// untold: the fault costs nothing here, but what else is wrong may.
 	untold outcome = "untold"
 )
 
-// judged says what the verdict of a case was worth.
+// judged classifies the verdict of a case.
 func judged(r Result) outcome {
 	switch {
 	case !r.Binds && r.Beside != "":
@@ -115,14 +115,13 @@ func Table(results []Result) string {
 	return b.String()
 }
 
-// withServer tells of the same runs with the server in view.
+// withServer prints the verdicts on the same runs with the server in view.
 func withServer(b *strings.Builder, results []Result) {
 	var seen []Result
 	for _, r := range results {
 		if w := r.WithServer; w != nil {
 			r.Verdict, r.Alternatives, r.Confidence = w.Verdict, w.Alternatives, w.Confidence
-			// Which of the server's parts is slow is seen there, and is a verdict
-			// of its own where it is the CPU.
+			// With the server in view its CPU is a verdict of its own.
 			if r.Limiter == model.ServerTime && r.Fault == serverCPU && r.Verdict == model.SenderCPU {
 				r.Verdict = r.Limiter
 			}
@@ -143,7 +142,7 @@ func withServer(b *strings.Builder, results []Result) {
 // serverCPU is the fault that takes the CPU from a server.
 const serverCPU = "server-cpu"
 
-// poorLab: a lab that gives less than this of its own ceiling was held up.
+// poorLab: a lab that reaches less than this share of its ceiling was disturbed.
 const poorLab = 0.85
 
 // split tells judged cases from failed ones, each sorted by key.

@@ -35,7 +35,7 @@ const (
 	planID     = "bench"
 )
 
-// dead is what a killed process panics with here.
+// dead is the panic that stands for SIGKILL on the fake host.
 type dead struct{}
 
 // errFailed is the step that fails.
@@ -53,7 +53,7 @@ type outcome struct {
 	reached bool   // the step
 	steps   int    // all that there were
 	name    string // of the step
-	forced  bool   // undo showed a three-way and was told to go on
+	forced  bool   // undo showed a three-way conflict and was forced
 }
 
 // runFake runs a case below dir, which is its own. Any error is a broken
@@ -103,7 +103,7 @@ func (c oneCase) fault(o *outcome) func(string) error {
 	}
 }
 
-// mortal runs what may be killed.
+// mortal runs f, which may be killed.
 func mortal(f func() error) (died bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {

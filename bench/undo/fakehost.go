@@ -15,8 +15,8 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// fakeHost is the kernel and the disk of a host that is not there. Its disk is
-// a directory; what it lost with its process it still has.
+// fakeHost is the kernel and the disk of a fake host. Its disk is a directory; its
+// values survive the process that is killed.
 type fakeHost struct {
 	root   string
 	values map[setter.Place]string
@@ -55,8 +55,7 @@ func defaults() map[setter.Place]string {
 
 const fakeFstab = "# mounts\nUUID=1 / ext4 errors=remount-ro 0 1\nnas:/media /mnt/media\tnfs rw,rsize=262144 0 0\n"
 
-// newFakeHost has a disk below root; some start with files of linerate's or of
-// nobody's.
+// newFakeHost has a disk below root, with some files that linerate did not write.
 func newFakeHost(root string) (*fakeHost, error) {
 	h := &fakeHost{root: root, values: defaults()}
 	for _, dir := range []string{"etc/sysctl.d", "etc/udev", "run"} {

@@ -67,7 +67,7 @@ func newRebooter(ctx context.Context, l *lab.Lab, name string) (*rebooter, error
 			r.stable[line] = true
 		}
 	}
-	// What depends on the memory that was free at the start is not to compare.
+	// Values that depend on the memory that was free at boot cannot be compared.
 	for _, id := range first.Pool {
 		if r.has(fileOf(id) + " ") {
 			r.pool = append(r.pool, id)

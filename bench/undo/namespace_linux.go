@@ -14,7 +14,6 @@ import (
 
 	"linerate/internal/kernel"
 	"linerate/internal/model"
-	"linerate/internal/tune"
 	"linerate/internal/tune/setter"
 )
 
@@ -69,22 +68,6 @@ func namespacePlans() ([]planned, error) {
 	return []planned{
 		{name: "windows", changes: windows, persist: true}, {name: "offloads", changes: offloads},
 		{name: "both", changes: append(append([]model.Change{}, windows...), offloads...), persist: true},
-	}, nil
-}
-
-type offloads struct{}
-
-// Get implements setter.Offloads.
-func (offloads) Get(ifname string) (map[string]bool, error) { return kernel.ReadFeatures(ifname) }
-
-// Set implements setter.Offloads.
-func (offloads) Set(ifname string, on map[string]bool) error { return kernel.SetFeatures(ifname, on) }
-
-func namespaceTuner(dir string) (*tune.Tuner, error) {
-	find := func(device string) (string, error) { return strings.TrimPrefix(device, "if:"), nil }
-	return &tune.Tuner{
-		Dir: filepath.Join(dir, "state"), BootID: firstBoot, By: "bench", Root: kernel.Root(dir),
-		Setters: []setter.Setter{setter.Sysctl{}, setter.Features{Offloads: offloads{}, Interface: find}},
 	}, nil
 }
 

@@ -10,9 +10,9 @@ type planned struct {
 	name    string
 	changes []model.Change
 	persist bool
-	fails   bool // the kernel does not do what is asked: nothing may stay
-	// asks: killed between a write and its reading back, the value may as well
-	// be somebody else's. Undo shows the three values and wants --force.
+	fails   bool // the kernel refuses or changes a value: nothing may stay
+	// asks: when killed between a write and its reading back, undo cannot know who
+	// wrote the value. It shows the three values and needs --force.
 	asks bool
 }
 

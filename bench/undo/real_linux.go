@@ -62,15 +62,14 @@ const failedCode = 7
 // realHost is a kernel to run cases on, seen from inside.
 type realHost struct {
 	setUp func() error
-	tuner func(dir string) (*tune.Tuner, error)
 	plans func() ([]planned, error) // without what they change from
 	state func(dir string) (string, error)
 }
 
 func realHosts() map[string]realHost {
 	return map[string]realHost{
-		namespaceKind: {namespaceSetUp, namespaceTuner, namespacePlans, namespaceState},
-		deviceKind:    {func() error { return nil }, deviceTuner, devicePlans, deviceState},
+		namespaceKind: {namespaceSetUp, namespacePlans, namespaceState},
+		deviceKind:    {func() error { return nil }, devicePlans, deviceState},
 	}
 }
 
@@ -92,16 +91,12 @@ func findReal(kind string) (realHost, error) {
 
 // readPlans are the plans with the values that are to be changed.
 func (h realHost) readPlans(dir string) ([]planned, error) {
-	t, err := h.tuner(dir)
-	if err != nil {
-		return nil, err
-	}
 	out, err := h.plans()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range out {
-		if err := readFrom(t, p.changes); err != nil {
+		if err := readFrom(realTuner(dir), p.changes); err != nil {
 			return nil, err
 		}
 	}
@@ -224,10 +219,7 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 	case cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
 		return true, false, fmt.Errorf("the process ended by itself: %w", failed)
 	}
-	t, err := h.tuner(dir)
-	if err != nil {
-		return true, false, err
-	}
+	t := realTuner(dir)
 	if c.what == runTwice {
 		if err := c.applyAgain(t); err != nil {
 			return true, false, err
@@ -248,7 +240,7 @@ func (h realHost) realCase(self, kind string, c oneCase) (reached, forced bool, 
 	return true, o.forced, sameState(state, first)
 }
 
-// act is the process that does not live long.
+// act is the process that is killed.
 func act(args []string) error {
 	h, err := findReal(args[0])
 	if err != nil {
@@ -266,16 +258,12 @@ func act(args []string) error {
 		if err != nil {
 			return err
 		}
-		t, err := h.tuner(args[1])
-		if err != nil {
-			return err
-		}
-		return oneCase{plan: p, step: step, what: mishap(args[4])}.mortally(t)
+		return oneCase{plan: p, step: step, what: mishap(args[4])}.mortally(realTuner(args[1]))
 	}
 	return fmt.Errorf("no plan %q", args[2])
 }
 
-// mortally lives the whole life of a plan, or up to the step.
+// mortally runs a plan to its end, or up to the step.
 func (c oneCase) mortally(t *tune.Tuner) error {
 	n := 0
 	t.Fault = func(string) error {

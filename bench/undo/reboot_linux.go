@@ -183,7 +183,7 @@ func liveOut(cases []rebootCase) ([]rebootDone, error) {
 		if err != nil {
 			return nil, err
 		}
-		line, _ := bufio.NewReader(said).ReadString('\n') // an end without a word is told by Wait
+		line, _ := bufio.NewReader(said).ReadString('\n') // Wait tells how it ended
 		if line != atTheStep {
 			if err := cmd.Wait(); err != nil {
 				return nil, fmt.Errorf("%s, step %d ended by itself: %w", c.Plan, c.Step, err)
@@ -194,11 +194,11 @@ func liveOut(cases []rebootCase) ([]rebootDone, error) {
 	return out, nil
 }
 
-// atTheStep is the last word of a process whose kernel is then taken away.
+// atTheStep is the last line of a process whose kernel is then stopped.
 const atTheStep = "at the step\n"
 
-// die applies the plan and makes it permanent, and stops on the way: the restart
-// takes its kernel away from under it, as a loss of power does.
+// die applies the plan and makes it permanent, and waits at its step: the restart then
+// stops its kernel, as a loss of power does.
 func (c rebootCase) die() error {
 	t, err := c.tuner()
 	if err != nil {

@@ -27,8 +27,8 @@ type row struct {
 
 const maxShown = 20
 
-// shared lets the table and what copies a child's words write to the same
-// place: os/exec does the latter from a goroutine of its own.
+// shared lets the table and os/exec, which copies a child's stderr in a goroutine,
+// write to the same place.
 type shared struct {
 	mu  sync.Mutex
 	out io.Writer

@@ -11,7 +11,7 @@ import (
 )
 
 // Node is a value of a file. One that is not there reads as empty; one that
-// holds something else than is asked for is a problem.
+// is of another type than the one read is a problem.
 type Node struct {
 	Line int    // of its key, or of itself in a list
 	Key  string // for messages

@@ -16,7 +16,7 @@ const MaxFile = 256 << 10
 // maxText bounds one value, in bytes.
 const maxText = 4096
 
-// maxProblems are told of one file.
+// maxProblems of one file are reported.
 const maxProblems = 8
 
 // Kind is what one kind of file is called, and how its problems are printed.

@@ -236,11 +236,8 @@ func (a *agent) hello(context.Context, none) (Hello, error) {
 	return h, nil
 }
 
-// bootID tells one boot of the host from another; empty where there is none.
+// bootID differs from boot to boot of the host; empty where the OS has none.
 func (a *agent) bootID() string {
-	b, err := a.src.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
+	b, _ := a.src.ReadFile("/proc/sys/kernel/random/boot_id") // not there: empty
 	return strings.TrimSpace(string(b))
 }

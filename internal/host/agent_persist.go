@@ -12,7 +12,7 @@ import (
 	"linerate/internal/tune/persist"
 )
 
-// persisting sees who sets up this host's interfaces when it starts.
+// persisting finds out what sets up this host's interfaces at boot.
 func (a *agent) persisting(ctx context.Context) (persist.Host, error) {
 	f, err := facts.Read(ctx, a.src, "this host", a.o.Now())
 	if err != nil {
@@ -65,8 +65,8 @@ func setUpBy(src kernel.Source, n *persist.NIC) error {
 }
 
 // keyfiles returns NetworkManager's keyfiles by the interface that they name,
-// where NetworkManager runs. A connection that names no interface may be used
-// for any, so it is nobody's.
+// where NetworkManager runs. A connection that names no interface may be used for
+// any, so it is left out.
 func keyfiles(src kernel.Source) (map[string]string, error) {
 	const dir = "/etc/NetworkManager/system-connections"
 	if _, err := src.ReadDir("/run/NetworkManager"); err != nil {

@@ -80,7 +80,7 @@ func (w *workerProc) spawn(argv []string, t worker.Task, log io.Writer) error {
 	}()
 	if _, err := w.stdin.Write(append(line, '\n')); err != nil {
 		w.stop()
-		return errors.Join(fmt.Errorf("hand it its task: %w", err), w.why())
+		return errors.Join(fmt.Errorf("send it its task: %w", err), w.why())
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (a *agent) workerEvent(ctx context.Context, p eventParams) (worker.Event, e
 		select {
 		case <-news:
 		case <-w.ended:
-			if e, found, _ := w.look(p.Kind, p.Phase); found { // its last words
+			if e, found, _ := w.look(p.Kind, p.Phase); found { // sent before it ended
 				return e, nil
 			}
 			return worker.Event{}, w.why()
@@ -205,8 +205,8 @@ func (w *workerProc) tell(line string) error {
 	return nil
 }
 
-// workerSeen is what was completed so far, and the longest latency since it was
-// last asked for.
+// workerSeen is what was completed so far, and the longest latency since the last
+// call.
 func (a *agent) workerSeen(_ context.Context, p idParams) (worker.Work, error) {
 	w, err := a.workers.get(p.ID)
 	if err != nil {

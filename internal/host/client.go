@@ -132,7 +132,7 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), closeErr, ep.Discard(ctx))
 	}
 	if ep.Deployed && c.hello.UID > 0 {
-		c.log(fmt.Sprintf("runs without privilege (uid %d, sudo -n is not allowed): it can look, but not change settings or see other users' processes", c.hello.UID))
+		c.log(fmt.Sprintf("runs without privilege (uid %d, sudo -n is not allowed): it can read, but not change settings or see other users' processes", c.hello.UID))
 	}
 	return c, nil
 }
@@ -208,8 +208,8 @@ func (w *watched) Close() error {
 	return w.lines.Close()
 }
 
-// ask makes one call, within what the method may take, and decodes its result, which may hold no
-// field that we do not know.
+// ask makes one call within the method's time, and decodes its result, in which an
+// unknown field is an error.
 func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R, error) {
 	var r R
 	within := map[patience]time.Duration{soon: c.o.CallTimeout, changing: changeTime}[m.within]
@@ -226,7 +226,7 @@ func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R,
 
 // begin calls a method that starts something, whose number is in its answer. The
 // answer is waited for also when ctx ends meanwhile, and what has started by then is
-// ended: nobody else would know its number.
+// ended: no other caller knows its number.
 func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, end func(context.Context, R) error) (R, error) {
 	type answer struct {
 		r   R
@@ -258,7 +258,7 @@ func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, e
 	return answer{}.r, err
 }
 
-// call is bounded by ctx alone.
+// call is bounded by ctx only.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	type answer struct {
 		rsp *jrpc2.Response
@@ -365,7 +365,7 @@ func (c *Client) close() error {
 		}
 		<-c.ended
 	}
-	// The agent is gone: what the library has to say about that is no news.
+	// The agent is gone: an error of the library adds nothing.
 	_ = c.rpc.Close()
 	if err == nil && c.how != nil {
 		return c.gone()
@@ -382,7 +382,7 @@ func (c *Client) Hello() Hello { return c.hello }
 // Data are the host's data addresses, as far as the user named them.
 func (c *Client) Data() []netip.Addr { return slices.Clone(c.ep.Data) }
 
-// Facts looks at the host.
+// Facts reads the facts of the host.
 func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
 	return ask(ctx, c, methodFacts, factsParams{c.ep.Name})
 }

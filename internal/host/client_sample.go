@@ -3,7 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +23,7 @@ const stopTime = 5 * time.Second
 type collected struct {
 	mu   sync.Mutex
 	all  []samplePush
-	each func(model.Sample) // nil: nobody follows
+	each func(model.Sample) // may be nil
 	more chan struct{}      // gets a token with each sample
 }
 
@@ -60,7 +60,7 @@ func (s *collected) len() int {
 	return len(s.all)
 }
 
-// notified takes what an agent sends unasked.
+// notified takes a notification of the agent.
 func (c *Client) notified(req *jrpc2.Request) {
 	var p samplePush
 	if req.Method() != notifySample {
@@ -74,8 +74,8 @@ func (c *Client) notified(req *jrpc2.Request) {
 	c.collector(p.ID).put(p)
 }
 
-// collector is made by whoever comes first: a sample may overtake the answer
-// that tells of its sampling.
+// collector makes the entry of a sampling on first use: a sample may arrive before
+// the answer that has the sampling's number.
 func (c *Client) collector(id int) *collected {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 	if r.Error != "" {
 		return nil, c.failed(fmt.Errorf("sampling ended: %s", r.Error))
 	}
-	sort.Slice(s.all, func(i, j int) bool { return s.all[i].N < s.all[j].N })
+	slices.SortFunc(s.all, func(a, b samplePush) int { return a.N - b.N })
 	out := make([]model.Sample, len(s.all))
 	for i, p := range s.all {
 		out[i] = p.Sample

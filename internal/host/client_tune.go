@@ -17,8 +17,8 @@ func (c *Client) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
 	return ask(ctx, c, methodApply, p)
 }
 
-// ProbePath sends a few packets of size octets from the host to an address that
-// nobody may fragment, and fails unless one is answered.
+// ProbePath sends a few packets of size octets from the host to an address, with the
+// don't-fragment bit set, and fails unless one is answered.
 func (c *Client) ProbePath(ctx context.Context, to netip.Addr, size int) error {
 	_, err := ask(ctx, c, methodProbe, probeParams{to, size})
 	return err

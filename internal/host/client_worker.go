@@ -13,7 +13,7 @@ import (
 	"linerate/internal/model"
 )
 
-// listenTime bounds the way of a sink to where it listens.
+// listenTime bounds how long a sink takes until it listens.
 const listenTime = 10 * time.Second
 
 // Worker is a worker at the host, in the phase it is in: whatever its task is, it is
@@ -85,10 +85,10 @@ func (w *Worker) event(ctx context.Context, k worker.Kind) (worker.Event, error)
 	return e, err
 }
 
-// named says of an error which host it is of, once.
+// named adds the host's name to an error that has none.
 func (w *Worker) named(err error) error {
-	var told *hostError
-	if err == nil || errors.As(err, &told) {
+	var has *hostError
+	if err == nil || errors.As(err, &has) {
 		return err
 	}
 	return w.c.failed(err)
@@ -156,7 +156,7 @@ func (w *Worker) Wait(ctx context.Context) (load.Result, error) {
 	return *r.Load, nil
 }
 
-// Seen is what was completed so far, and the longest latency since the last look.
+// Seen is what was completed so far, and the longest latency since the last call.
 func (w *Worker) Seen(ctx context.Context) (worker.Work, error) {
 	return ask(ctx, w.c, methodWorkerSeen, idParams{w.r.ID})
 }

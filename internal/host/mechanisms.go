@@ -38,7 +38,7 @@ func Setters(src kernel.Source) []setter.Setter {
 	}
 }
 
-// offloads is the kernel's ethtool as the setter wants it.
+// offloads is the kernel's ethtool for the setter.
 type offloads struct{}
 
 // Get implements setter.Offloads.
@@ -47,7 +47,7 @@ func (offloads) Get(ifname string) (map[string]bool, error) { return kernel.Read
 // Set implements setter.Offloads.
 func (offloads) Set(ifname string, on map[string]bool) error { return kernel.SetFeatures(ifname, on) }
 
-// links is rtnetlink as the setter wants it.
+// links is rtnetlink for the setter.
 type links struct{}
 
 // Read implements setter.Links.
@@ -59,7 +59,7 @@ func (links) SetMTU(ifname string, mtu int) error { return kernel.SetMTU(ifname,
 // SetTxQueueLen implements setter.Links.
 func (links) SetTxQueueLen(ifname string, n int) error { return kernel.SetTxQueueLen(ifname, n) }
 
-// driver is ethtool's netlink as the setter wants it.
+// driver is ethtool's netlink for the setter.
 type driver struct{}
 
 // Get implements setter.Driver.
@@ -72,7 +72,7 @@ func (driver) Set(ifname string, g kernel.EthGroup, want map[string]int64) error
 	return kernel.SetEth(ifname, g, want)
 }
 
-// tables is the RSS table as the setter wants it.
+// tables is the RSS table for the setter.
 type tables struct{}
 
 // Get implements setter.Tables.
@@ -81,7 +81,7 @@ func (tables) Get(ifname string) (kernel.RSS, error) { return kernel.ReadRSS(ifn
 // Set implements setter.Tables.
 func (tables) Set(ifname string, table []uint32) error { return kernel.SetRSS(ifname, table) }
 
-// routes is rtnetlink's routing table as the setter wants it.
+// routes is rtnetlink's routing table for the setter.
 type routes struct{}
 
 // Get implements setter.Routes.
@@ -90,7 +90,7 @@ func (routes) Get(key kernel.RouteKey) (kernel.RouteMetrics, error) { return ker
 // Set implements setter.Routes.
 func (routes) Set(key kernel.RouteKey, m kernel.RouteMetrics) error { return kernel.SetRoute(key, m) }
 
-// disciplines are rtnetlink's queueing disciplines as the setter wants them.
+// disciplines are rtnetlink's queueing disciplines for the setter.
 type disciplines struct{}
 
 // Get implements setter.Disciplines.

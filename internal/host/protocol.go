@@ -21,7 +21,7 @@ const Protocol = 2
 type effect string
 
 const (
-	reads  effect = "reads"  // it looks, and changes nothing
+	reads  effect = "reads"  // it changes nothing
 	loads  effect = "loads"  // it sends traffic, or starts, steers or ends a load; no setting changes
 	writes effect = "writes" // it changes settings, or the journal of what was changed
 )
@@ -126,7 +126,7 @@ type persistParams struct {
 	Dry  bool   `json:"dry,omitempty"`
 }
 
-// probeParams ask for packets of Size octets that nobody may fragment.
+// probeParams ask for packets of Size octets with the don't-fragment bit set.
 type probeParams struct {
 	To   netip.Addr `json:"to"`
 	Size int        `json:"size"`
@@ -211,7 +211,7 @@ type beginParams struct {
 }
 
 type hearParams struct {
-	For time.Duration `json:"for"` // 0: tell the hardware addresses alone
+	For time.Duration `json:"for"` // 0: only the hardware addresses
 }
 
 // Plugged is what can be heard of the switches that a host is plugged into.

@@ -183,14 +183,14 @@ func (s Ssh) deploy(ctx context.Context, n Name, p place) error {
 		return fmt.Errorf("check the copied binary: %w", err)
 	}
 	if got != want {
-		return fmt.Errorf("check the copied binary: its hash on the host is %s, not %s: is the disk full, or does somebody else write there?", got, want)
+		return fmt.Errorf("check the copied binary: its hash on the host is %s, not %s: is the disk full, or does another process write there?", got, want)
 	}
 	return nil
 }
 
-// hash takes the host's own word for the hash, or where it has no tool for
-// that reads the file back. The copy itself is never asked: it would have to
-// run before it is checked.
+// hash is the hash that a tool of the host has computed; where it has none, the file
+// is read back. The copy itself is not used for that: it would have to run before it
+// is checked.
 func (s Ssh) hash(ctx context.Context, n Name, p place, out string) (string, error) {
 	words := strings.Fields(out)
 	if len(words) == 0 {
@@ -227,7 +227,7 @@ type limited struct {
 // Write implements io.Writer.
 func (l *limited) Write(b []byte) (int, error) {
 	if len(b) > l.left {
-		return 0, errors.New("the host says more than it was asked for")
+		return 0, errors.New("the host prints more than it was asked for")
 	}
 	l.left -= len(b)
 	return l.w.Write(b)

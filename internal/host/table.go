@@ -2,10 +2,12 @@ package host
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
-// table hands out numbers for things that run, up to a most.
+// table numbers what runs, up to a maximum.
 type table[T any] struct {
 	what string
 	max  int
@@ -16,7 +18,7 @@ type table[T any] struct {
 	closed bool
 }
 
-// add is refused at the most, and once drain was called.
+// add is refused at the maximum, and once drain was called.
 func (t *table[T]) add(v T) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,10 +59,7 @@ func (t *table[T]) drain() []T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	var out []T
-	for _, v := range t.m {
-		out = append(out, v)
-	}
+	out := slices.Collect(maps.Values(t.m))
 	t.m = nil
 	return out
 }

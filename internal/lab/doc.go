@@ -4,7 +4,7 @@
 // cannot, and removes every trace of itself, of a killed predecessor too.
 //
 // It runs no load, reads no counters and draws no conclusions: what it put in
-// place is told to its caller only. It changes nothing outside its own
+// place is known to its caller only. It changes nothing outside its own
 // namespaces but for control groups named linerate-*, and never touches a lab
 // whose owner lives or that is another user's.
 package lab

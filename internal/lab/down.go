@@ -51,7 +51,7 @@ func (l *Lab) Down(ctx context.Context) error {
 }
 
 // removeEmpty removes a directory unless something is in it (another lab's) or
-// its parent does not let us (then somebody else made it for us).
+// its parent does not let us (then another process made it for us).
 func removeEmpty(dir string) error {
 	err := os.Remove(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTEMPTY) {
@@ -133,7 +133,7 @@ func Sweep(_ context.Context, o Options) (removed []string, err error) {
 	return removed, nil
 }
 
-// sweepSockets removes those of keepers that were killed: nobody listens.
+// sweepSockets removes those of keepers that were killed, which have no listener.
 func sweepSockets(stateDir string) error {
 	socks, err := filepath.Glob(filepath.Join(stateDir, "*"+socketSuffix))
 	if err != nil {
@@ -228,8 +228,8 @@ func labOf(name string) (string, bool) {
 	return strings.Join(f[:4], "-"), true
 }
 
-// ownerLives tells whether the process that a lab's id names is there. An id
-// that cannot be read is nobody's to remove.
+// ownerLives reports whether the process that a lab's id names is there. What has an
+// id that cannot be read is not removed.
 func ownerLives(id string) bool {
 	var pid int
 	var start uint64

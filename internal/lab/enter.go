@@ -71,7 +71,7 @@ func enter(args []string) error {
 	if err != nil {
 		return err
 	}
-	// Groups first: their tree may look different from inside.
+	// Groups first: their tree may differ inside.
 	for _, c := range p.cgroups {
 		if err := c.Join(os.Getpid()); err != nil {
 			return fmt.Errorf("enter lab host %s: %w", p.host, err)

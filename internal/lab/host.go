@@ -61,7 +61,7 @@ func (l *Lab) place(cpus []int) {
 	next := 0
 	for _, h := range l.hosts {
 		if h.spec.Kind == topology.Device {
-			h.cpus = cpus // four of its own, to look at and not to measure
+			h.cpus = cpus // four, for inspection and not for measurement
 			continue
 		}
 		if h.spec.Name == l.topo.Flow.Receiver {
@@ -73,7 +73,7 @@ func (l *Lab) place(cpus []int) {
 	}
 }
 
-// fast tells whether the links take most of a core: they pass some 10 Gbit/s
+// fast reports whether the links take most of a core: they pass some 10 Gbit/s
 // with one.
 func (l *Lab) fast() bool {
 	for _, link := range l.topo.Links {
@@ -88,7 +88,7 @@ const cgroupPrefix = "linerate-"
 
 // makeCgroups gives each host a group in every hierarchy that binds it to its
 // core, gives it weight, or bounds its memory. Where that is not permitted,
-// CPU affinity alone binds it.
+// only CPU affinity binds it.
 func (l *Lab) makeCgroups(context.Context) error {
 	trees, err := kernel.CgroupHierarchies("/")
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *Lab) makeCgroups(context.Context) error {
 	return nil
 }
 
-// noteUncapped says which hosts have more memory than was asked for.
+// noteUncapped says which hosts have more memory than the topology gives them.
 func (l *Lab) noteUncapped(trees []kernel.Hierarchy) {
 	if slices.ContainsFunc(trees, func(h kernel.Hierarchy) bool { return slices.Contains(h.Controllers, "memory") }) {
 		return
@@ -186,7 +186,7 @@ func (l *Lab) setUp(ctx context.Context, h *host) error {
 func hostSysctls(h topology.Host) map[string]string {
 	out := map[string]string{
 		"net.ipv4.tcp_no_metrics_save": "1",
-		// Each port answers for its own address alone, as on a host with several
+		// Each port answers for its own address only, as on a host with several
 		// in one network that is set up with care; the kernel's default is the
 		// fault arp-flux.
 		"net.ipv4.conf.all.arp_ignore":   "1",

@@ -23,7 +23,7 @@ import (
 	"linerate/internal/model"
 )
 
-// Order is what a keeper is told on its standard input: one JSON line.
+// Order is the task of a keeper on its standard input: one JSON line.
 type Order struct {
 	Name     string `json:"name"`
 	File     string `json:"file"` // name of the topology's file, for messages
@@ -119,13 +119,13 @@ type Injected struct {
 	What    string          `json:"what"`
 	Limiter model.LimiterID `json:"limiter"`
 	Since   time.Time       `json:"since"`
-	By      string          `json:"by,omitempty"` // a study that put it in, and takes it out; empty: somebody
+	By      string          `json:"by,omitempty"` // the study that put it in, and takes it out; empty: a user
 
 	host string // whose kernel holds it
 	undo fault.Undo
 }
 
-// keeper holds a lab until it is told to take it down.
+// keeper keeps a lab until a client has it taken down.
 type keeper struct {
 	mu     sync.Mutex // one request at a time
 	lab    *Lab
@@ -134,13 +134,13 @@ type keeper struct {
 	now    func() time.Time
 	faults []Injected
 	next   int
-	done   chan struct{} // closed once whoever took the lab down knows
+	done   chan struct{} // closed once the client that took the lab down has its answer
 	end    sync.Once
 }
 
 // KeepMain is the hidden subcommand lab-keep: it builds the lab that standard
-// input orders, tells how that goes on standard output, and then holds it
-// until it is told to take it down or gets a SIGTERM. It returns the exit
+// input orders, reports its progress on standard output, and then keeps it
+// until a client has it taken down or it gets a SIGTERM. It returns the exit
 // status.
 func KeepMain(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer, now func() time.Time) int {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
@@ -214,7 +214,7 @@ func startKeeper(ctx context.Context, o Options, stdin io.Reader, say func(News)
 }
 
 // Names of a keeper's sockets: for requests, and for commands that it starts
-// with the descriptors of whoever asks.
+// with the descriptors of the client.
 const (
 	socketSuffix = ".sock"
 	execSuffix   = ".exec"
@@ -222,14 +222,19 @@ const (
 
 func socketPath(stateDir, name string) string { return filepath.Join(stateDir, name+socketSuffix) }
 
-// listen takes the name. A socket that nobody listens to any more is that of a
-// keeper that was killed.
+// listen takes the name. A socket without a listener is left of a keeper that was
+// killed.
 func listen(stateDir, name string) (net.Listener, error) {
 	path := socketPath(stateDir, name)
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("a lab named %s is up already; take it down with: linerate lab down --name %s, or choose another name with --name", name, name)
 	}
+	return takeName(name, path)
+}
+
+// takeName listens on a socket of a lab's name, in place of one that is there.
+func takeName(name, path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("take the name %s: %w", name, err)
 	}
@@ -250,9 +255,9 @@ func accept(ln net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// serve answers one client. The connection of who takes the lab down stays open
-// until this process has ended, so that its end tells that nothing is left; that
-// of any other client that goes meanwhile must not end this process before.
+// serve answers one client. The connection of the client that takes the lab down
+// stays open until this process has ended: its end shows that nothing is left. Another
+// client that disconnects meanwhile must not end this process.
 func (k *keeper) serve(c net.Conn) {
 	tookDown := false
 	defer func() {

@@ -37,7 +37,7 @@ func Names(stateDir string) ([]string, error) {
 	return out, nil
 }
 
-// Client asks the keeper of a lab.
+// Client is a connection to the keeper of a lab.
 type Client struct {
 	Name string
 	path string
@@ -83,7 +83,7 @@ func (c *Client) converse(ctx context.Context, talk func(net.Conn) error) error 
 	return nil
 }
 
-// Status asks for all there is to know.
+// Status is the state of the lab with all its counters.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	err = c.ask(ctx, "status", struct{}{}, &s)
 	return s, err
@@ -102,7 +102,7 @@ func (c *Client) AddFault(ctx context.Context, args []string) (f Injected, err e
 	return f, err
 }
 
-// AddFaultBy is AddFault by somebody who has to find it again: a study. A second
+// AddFaultBy is AddFault by a study, which has to find it again. A second
 // one by the same adds nothing and returns the first.
 func (c *Client) AddFaultBy(ctx context.Context, by string, args []string) (f Injected, err error) {
 	err = c.ask(ctx, "fault-add-by", faultOrder{by, args}, &f)
@@ -175,7 +175,7 @@ func Keep(ctx context.Context, argv []string, order Order, news func(step string
 		}
 		switch {
 		case n.Error != "":
-			_ = cmd.Wait() // its error is the one it told
+			_ = cmd.Wait() // it has reported its error
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,15 +32,7 @@ type execResult struct {
 }
 
 func listenExec(stateDir, name string) (net.Listener, error) {
-	path := filepath.Join(stateDir, name+execSuffix)
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("take the name %s: %w", name, err)
-	}
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("take the name %s: %w", name, err)
-	}
-	return ln, os.Chmod(path, 0o600)
+	return takeName(name, filepath.Join(stateDir, name+execSuffix))
 }
 
 func (k *keeper) serveExec(c net.Conn) {
@@ -50,7 +41,7 @@ func (k *keeper) serveExec(c net.Conn) {
 	if err := k.exec(c, &r); err != nil {
 		r.Error = err.Error()
 	}
-	// Whoever asked may be gone; then nobody wants to know.
+	// The client may be gone.
 	_ = json.NewEncoder(c).Encode(r)
 }
 
@@ -83,7 +74,7 @@ func (k *keeper) exec(c net.Conn, r *execResult) error {
 	err = cmd.Wait()
 	r.Code = cmd.ProcessState.ExitCode()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		r.Code = 128 + int(status.Signal()) // as shells tell it
+		r.Code = 128 + int(status.Signal()) // as in shells
 	}
 	if r.Code != 0 {
 		return nil // the code says it
@@ -91,7 +82,7 @@ func (k *keeper) exec(c net.Conn, r *execResult) error {
 	return err
 }
 
-// passSignals gives the command what its user sends, and ends it when the user
+// passSignals passes the client's signals to the command, and ends it when the client
 // is gone.
 func passSignals(c io.Reader, p *os.Process) {
 	for dec := json.NewDecoder(c); ; {

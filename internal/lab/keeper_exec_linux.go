@@ -106,7 +106,7 @@ func forward(conn net.Conn, sig <-chan os.Signal, done <-chan struct{}) {
 		select {
 		case s := <-sig:
 			if n, ok := s.(syscall.Signal); ok {
-				// The command may just have ended; its result tells.
+				// The command may just have ended; its result shows that.
 				_ = json.NewEncoder(conn).Encode(int(n))
 			}
 		case <-done:

@@ -106,7 +106,7 @@ func (l *Lab) step(ctx context.Context, s step) error {
 	return nil
 }
 
-// newID names a lab so that its owner can be told from the name alone:
+// newID names a lab by its owner, so that the name shows whether that still runs:
 // lab-PID-START-RANDOM.
 func newID() (string, error) {
 	start, err := kernel.ProcessStart("/proc", os.Getpid())

@@ -164,7 +164,7 @@ func (l *Lab) SwitchMTU(ctx context.Context, name string, mtu int) (old int, err
 	return 0, fmt.Errorf("there is no switch %q in this lab", name)
 }
 
-// LinkStats asks the links what they have done; ok is false where all are
+// LinkStats reads the counters of the links; ok is false where all are
 // direct, which count nothing of their own.
 func (l *Lab) LinkStats(ctx context.Context) (st fabric.Stats, ok bool, err error) {
 	if l.fabric == nil {

@@ -86,7 +86,7 @@ type mounted struct {
 	size unit.Bytes
 }
 
-// makeDisk makes it as fast as asked for where this machine can, and says so
+// makeDisk makes a disk of the rate in the topology where this machine can, and says so
 // where it cannot.
 func (l *Lab) makeDisk(ctx context.Context, at serverHost, d topology.Disk) (string, error) {
 	spec := server.DiskSpec{Name: d.Name, Size: d.Size, Rate: d.Rate}
@@ -146,7 +146,7 @@ func (l *Lab) addresses() []netip.Addr {
 func (l *Lab) Servers() []ServerStatus {
 	var out []ServerStatus
 	for _, x := range l.servers {
-		out = append(out, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR", ""), x.Logs()})
+		out = append(out, ServerStatus{x.host, x.kind, x.URL(), x.share, x.Put("FILE", "NAME"), x.Get("NAME", "FILE"), x.Mount("DIR"), x.Logs()})
 	}
 	return out
 }
@@ -163,7 +163,7 @@ func (l *Lab) SMBLogin() string {
 }
 
 // stopServers ends them and lets go of the disks. The mounts go with the
-// hosts, whoever still uses them.
+// hosts, also those still in use.
 func (l *Lab) stopServers() error {
 	var errs []error
 	for _, s := range l.servers {
@@ -212,7 +212,7 @@ func (h serverHost) Run(ctx context.Context, argv ...string) ([]byte, error) {
 }
 
 func (h serverHost) Start(_ context.Context, name string, argv ...string) (server.Process, error) {
-	// It ends with Stop or the host, not with whoever started it.
+	// It ends with Stop or the host, not with its parent.
 	p := &serverProcess{h.command(context.Background(), argv), make(chan struct{})}
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s in %s: %w", name, h.name, err)

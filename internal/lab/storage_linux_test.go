@@ -56,7 +56,7 @@ func TestStorageOfKernels(t *testing.T) {
 			}
 			dir := "/mnt/" + s.host + "-" + s.kind
 			c.run("mkdir", "-p", dir)
-			c.run(s.Mount(dir, "")...)
+			c.run(s.Mount(dir)...)
 			c.copyTo(filepath.Join(dir, "file"))
 			options := c.run("findmnt", "-n", "-o", "FSTYPE,OPTIONS", dir)
 			if want := map[string]string{"nfs": "nfs4", "smb": "cifs"}[s.kind]; !strings.HasPrefix(options, want) || s.kind == "nfs" && !strings.Contains(options, "vers=4.2") {

@@ -36,7 +36,7 @@ func ReexecInUserNS(ctx context.Context, argv []string, stdin io.Reader, stdout,
 		return 1, fmt.Errorf("build lab: no rights even in a user namespace: %w", kernel.UserNamespaceError("/proc", syscall.EPERM))
 	}
 	cmd := kernel.Exec(ctx, argv...)
-	// It has things to put back: it is asked to end before it is made to.
+	// It has things to put back: SIGTERM comes before SIGKILL.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr

@@ -178,15 +178,29 @@ func (c *Climb) readMount(ctx context.Context, name string, what load.ReadSpec) 
 // overMount runs a load of the client over its mount, with both ends watched. ready is
 // called with what the load is about to do.
 func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, ready func(up worker.Event)) (model.Run, load.Result, error) {
-	run := model.Run{Label: name}
+	run, res, err := c.sampledLoad(ctx, name, spec, func(up worker.Event) map[string]measure.Watch {
+		ready(up)
+		return c.mountWatch(up.PID)
+	})
+	run.Bytes = unit.Bytes(res.Bytes)
+	if run.Samples != nil {
+		c.rec.Results.Runs = append(c.rec.Results.Runs, run)
+	}
+	return run, res, err
+}
+
+// sampledLoad runs a load of the client under guard, and samples the hosts meanwhile.
+// watch says what to sample, once it is known what the load is about to do.
+func (c *Climb) sampledLoad(ctx context.Context, label string, spec load.Spec, watch func(up worker.Event) map[string]measure.Watch) (model.Run, load.Result, error) {
+	run := model.Run{Label: label}
 	var res load.Result
 	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		var stop func() (map[string][]model.Sample, error)
 		var err error
 		res, err = c.local(ctx, c.Receiver, spec, func(up worker.Event) error {
-			ready(up)
+			what := watch(up)
 			run.Started = c.Now()
-			stop, err = c.sample(ctx, c.mountWatch(up.PID), each)
+			stop, err = c.sample(ctx, what, each)
 			return err
 		})
 		if stop != nil {
@@ -196,10 +210,7 @@ func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, read
 		}
 		return err
 	})
-	run.Bytes, run.Window, run.Goodput = unit.Bytes(res.Bytes), res.Window, rateOf(res)
-	if run.Samples != nil {
-		c.rec.Results.Runs = append(c.rec.Results.Runs, run)
-	}
+	run.Window, run.Goodput = res.Window, rateOf(res)
 	return run, res, err
 }
 

@@ -6,9 +6,9 @@ import (
 	"linerate/internal/explain"
 )
 
-// moreReaders reads the same file in several places at once. That tells too few calls
-// under way from a server or a path at its limit. A verdict that does not ask for this
-// probe, and one whose probe fails, stay as they were.
+// moreReaders reads the same file in several places at once, which tells too few calls
+// in flight from a server or a path at its limit. The verdict stays as it is where it
+// does not need this probe, or where the probe fails.
 func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 	plan, ok := explain.PlanReaders(j.kase, j.verdict)
 	if !ok || c.stopped != nil {

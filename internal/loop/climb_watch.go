@@ -12,7 +12,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// passive watches what goes on between the hosts anyway.
+// passive watches the traffic that flows between the hosts without a load of ours.
 func (c *Climb) passive(ctx context.Context) (judged, error) {
 	c.say("watching what moves between %s and %s anyway for %v, without load", c.Sender.Name, c.Receiver.Name, c.Rungs.Passive)
 	run, err := c.watchBoth(ctx, map[string]measure.Watch{
@@ -26,9 +26,8 @@ func (c *Climb) passive(ctx context.Context) (judged, error) {
 	return judge(c.watchedCase(run)), nil
 }
 
-// WatchExport judges from both ends what moves over the client's mount of the
-// Export anyway, for d, and puts no load on anything. The record is nil when
-// nothing moves.
+// WatchExport judges from both ends the traffic over the client's mount of the Export
+// for d, without a load of its own. The record is nil when nothing moves.
 func (c *Climb) WatchExport(ctx context.Context, d time.Duration) (*Record, error) {
 	c.rec = &Record{Facts: map[string]*model.Facts{}}
 	r := &c.rec.Results

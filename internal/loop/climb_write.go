@@ -17,7 +17,7 @@ func (c *Climb) mountWrite(ctx context.Context) error {
 	if point == "" || c.Export.Disk != "" {
 		return fmt.Errorf("write below %s: %s has not mounted a directory of %s", c.Write, c.Receiver.Name, c.Sender.Name)
 	}
-	// On that very mount, and not on another one below its point.
+	// On this mount, and not on another one below its point.
 	if _, ok := below(path.Clean(c.Write), point); !ok || lies(c.rec.Facts[c.Receiver.Name], c.Write).Point != point {
 		return fmt.Errorf("write below %s: it does not lie on %s, where %s has mounted %s; nothing was written", c.Write, point, c.Receiver.Name, c.Sender.Name)
 	}

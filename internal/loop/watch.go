@@ -27,10 +27,10 @@ type Target struct {
 	// PID is a process whose connections are watched, with its descendants';
 	// 0 is none. Peers are then servers of the storage it uses.
 	PID int
-	// Without is what to tell when there is no connection at all, and then
-	// none is waited for. Empty: one may come.
+	// Without is the message when there is no connection at all; Watch then waits for
+	// none. Empty: one may come.
 	Without string
-	// Notes stand with the verdict.
+	// Notes are added to the verdict's.
 	Notes []string
 }
 
@@ -91,8 +91,7 @@ type Watch struct {
 	Patience time.Duration // how long to wait for that, For included
 	Now      func() time.Time
 	Progress func(step string)
-	// Read is what to read where nothing moves; nil: nothing is loaded, and a
-	// copy is waited for.
+	// Read is what to read where nothing moves; nil: no load, Watch waits for a copy.
 	Read *load.ReadSpec
 	// Write is a directory on the target to write a file in instead; empty: none.
 	Write string
@@ -171,9 +170,9 @@ func (w *Watch) conclude(rec *Record, c explain.Case) {
 	r.Took = w.Now().Sub(r.Started)
 }
 
-// awaitData looks a second at a time until bytes move.
+// awaitData samples a second at a time until bytes move.
 func (w *Watch) awaitData(ctx context.Context) error {
-	started, told := w.Now(), false
+	started, asked := w.Now(), false
 	for {
 		samples, err := w.sample(ctx, time.Second)
 		if err != nil {
@@ -187,8 +186,8 @@ func (w *Watch) awaitData(ctx context.Context) error {
 		if w.mayLoad() || waited+w.For >= w.Patience || ended || n == 0 && w.Target.Without != "" {
 			return &IdleError{w.Target, waited, n, ended}
 		}
-		if !told {
-			told = true
+		if !asked {
+			asked = true
 			w.Progress(fmt.Sprintf("waiting for data to move (%d connections, idle): start the copy now", n))
 		}
 	}

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,9 +13,8 @@ import (
 )
 
 // loadItself reads the target, or writes a file below it, and judges that, since
-// nothing else moves. Where the verdict on a read leaves open whether more under
-// way would help, it reads in several places at once as well. Others' traffic
-// stops it.
+// nothing else moves. Where the verdict on a read leaves open whether more requests in
+// flight would help, it also reads in several places at once. Foreign traffic stops it.
 func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	agent, ok := w.Agent.(Agent)
 	if _, follows := w.Agent.(measure.Follower); !ok || !follows {
@@ -100,33 +98,19 @@ func (w *Watch) announce(c *Climb, spec load.Spec, about *load.Alone) {
 // loadOnce reads or writes, watched from this end; what comes back of a read
 // names the file.
 func (w *Watch) loadOnce(ctx context.Context, c *Climb, spec load.Spec) (explain.Case, load.ReadSpec, error) {
-	run := model.Run{Label: string(spec.Role)}
 	what := load.ReadSpec{}
 	if spec.Read != nil {
 		what = *spec.Read
 	}
 	watch := measure.Watch{Addrs: w.Target.Peers, Ports: w.Target.Ports, Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk}
-	var res load.Result
-	err := c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
-		var stop func() (map[string][]model.Sample, error)
-		var err error
-		res, err = c.local(ctx, c.Receiver, spec, func(up worker.Event) error {
-			w.announce(c, spec, up.Alone)
-			run.Started, watch.PIDs = c.Now(), []int{up.PID}
-			stop, err = c.sample(ctx, map[string]measure.Watch{w.Host: watch}, each)
-			return err
-		})
-		if stop != nil {
-			var serr error
-			run.Samples, serr = stop()
-			err = errors.Join(err, serr)
-		}
-		return err
+	run, res, err := c.sampledLoad(ctx, string(spec.Role), spec, func(up worker.Event) map[string]measure.Watch {
+		w.announce(c, spec, up.Alone)
+		watch.PIDs = []int{up.PID}
+		return map[string]measure.Watch{w.Host: watch}
 	})
 	if err != nil {
 		return explain.Case{}, what, fmt.Errorf("%s %s: %w", spec.Role, w.Target, err)
 	}
-	run.Window, run.Goodput = res.Window, rateOf(res)
 	c.rec.Results.Runs = append(c.rec.Results.Runs, run)
 	what.File, what.Dir = res.Alone.File, ""
 	end := &explain.End{Host: w.Host, Facts: c.rec.Facts[w.Host], Samples: run.Samples[w.Host], Peer: w.Target.Peers[0]}

@@ -17,10 +17,10 @@ type Change struct {
 	Needs string `json:"needs,omitempty"`
 	Cuts  bool   `json:"cuts,omitempty"` // it can cut the operator off: MTU, routes, link flap, offloads
 
-	// What only the maker of the plan has to show; the host needs none of it.
+	// Only for display by the maker of the plan; the host does not need them.
 	Device string `json:"-"` // name of the device when the plan was made
 	Trades string `json:"-"` // what it costs beside performance: data safety, security
-	Typed  bool   `json:"-"` // the user asked for this very value
+	Typed  bool   `json:"-"` // the user named this value
 }
 
 // NeedsFlap is what Change.Needs says of a write that takes the link down for

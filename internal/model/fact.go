@@ -10,7 +10,7 @@ import (
 type State string
 
 const (
-	// Absent: nobody looked, or the thing does not exist on this host.
+	// Absent: it was not read, or does not exist on this host.
 	Absent State = ""
 	// Present: Value holds what the host said, zero included.
 	Present State = "present"

@@ -20,7 +20,7 @@ type Facts struct {
 	BootID   string    `json:"boot_id"`
 	OS       string    `json:"os"`     // GOOS word: linux, windows, …
 	Kernel   string    `json:"kernel"` // release, e.g. 6.1.0-18-amd64
-	UID      int       `json:"uid"`    // who looked; 0 is root
+	UID      int       `json:"uid"`    // of the reader; 0 is root
 	CPUs     []int     `json:"cpus"`   // CPU numbers this host may run on (affinity mask)
 	NICs     []NIC     `json:"nics"`
 	Routes   []Route   `json:"routes"`
@@ -47,7 +47,7 @@ type Facts struct {
 	CouldNotSee []Blind `json:"could_not_see,omitempty"`
 }
 
-// Blind is one view that was not to be had.
+// Blind is something that could not be observed.
 type Blind struct {
 	What      string `json:"what"`       // e.g. "sender's tcp_info"
 	WouldShow string `json:"would_show"` // what it would have told

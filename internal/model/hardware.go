@@ -60,14 +60,14 @@ type LinkModes struct {
 	Autoneg    bool         `json:"autoneg"`
 	Supported  unit.BitRate `json:"supported_bps"`
 	Advertised unit.BitRate `json:"advertised_bps"` // 0: nothing is advertised
-	Peer       unit.BitRate `json:"peer_bps"`       // 0: not told
+	Peer       unit.BitRate `json:"peer_bps"`       // 0: not known
 }
 
 // IRQ is one interrupt of a NIC.
 type IRQ struct {
 	Number  int   `json:"number"`
 	CPUs    []int `json:"cpus"`              // where it is delivered
-	Allowed []int `json:"allowed,omitempty"` // where it may be delivered; empty: not told
+	Allowed []int `json:"allowed,omitempty"` // where it may be delivered; empty: not known
 	Count   int64 `json:"count"`             // since it was set up
 }
 
@@ -127,7 +127,7 @@ type NetMount struct {
 	MinRTT  Fact[Nanos]      `json:"min_rtt"`
 	Ahead   Fact[unit.Bytes] `json:"read_ahead"`
 	// Asked is how many connections /etc/fstab asks for (nconnect,
-	// max_channels); the kernel keeps only what it made of it.
+	// max_channels); the kernel shows only how many it opened.
 	Asked Fact[int] `json:"asked,omitzero"`
 }
 
@@ -183,19 +183,19 @@ type Array struct {
 	Stripes  Fact[int] `json:"stripe_cache,omitzero"`
 }
 
-// ZFS is what the module tells without its tools.
+// ZFS is what the module shows without its tools.
 type ZFS struct {
 	Version string            `json:"version"`
 	ARC     map[string]int64  `json:"arc"`    // selected arcstats
 	Params  map[string]string `json:"params"` // module parameters
 	Pools   map[string]string `json:"pools"`  // state by name
-	// What only the tools tell; empty where they are not there.
+	// What only the tools show; empty where they are missing.
 	Datasets []ZFSDataset       `json:"datasets,omitempty"`
 	Store    map[string]ZFSPool `json:"store,omitempty"` // by pool
 }
 
 // ZFSDataset is a file system or volume with the properties that bear on
-// throughput, in effect (inherited or its own). Empty is not told.
+// throughput, in effect (inherited or its own). Empty: not known.
 type ZFSDataset struct {
 	Name        string     `json:"name"`
 	Volume      bool       `json:"volume"`
@@ -208,7 +208,7 @@ type ZFSDataset struct {
 	Shared      bool       `json:"shared"` // by its own property, over NFS or SMB
 }
 
-// ZFSPool is what zpool tells of a pool.
+// ZFSPool is what zpool prints of a pool.
 type ZFSPool struct {
 	Capacity  Fact[int]     `json:"capacity"`      // percent used
 	Fragments Fact[int]     `json:"fragmentation"` // percent

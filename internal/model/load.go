@@ -5,7 +5,7 @@ import "encoding/json"
 // LoadVersion is the version of Load that this build writes.
 const LoadVersion = 1
 
-// Load is what a load did that was asked for by itself: in results.json of its
+// Load is the result of a load that was run by a command of its own: in results.json of its
 // bundle.
 type Load struct {
 	V    int    `json:"v"`

@@ -11,7 +11,7 @@ import (
 // addresses, before any load.
 type Pair struct {
 	A, B       PairEnd
-	Rate       Fact[unit.BitRate] // what one connection of the path should carry, as stated or as the ports meant have it
+	Rate       Fact[unit.BitRate] // what one connection of the path should carry, as stated, or the rate of the ports meant
 	RTT        Fact[RTT]          // without load
 	AToB, BToA Crossing
 }
@@ -32,8 +32,8 @@ type Leaving struct {
 	Interface string     `json:"interface"`
 	MTU       int        `json:"mtu"`     // of that interface, bytes of IP packet
 	Gateway   netip.Addr `json:"gateway"` // zero: on link
-	// NextMAC is who answers for the next hop by the neighbour table; empty:
-	// the table does not tell.
+	// NextMAC is the next hop's hardware address by the neighbour table; empty:
+	// not known.
 	NextMAC string `json:"next_mac,omitempty"`
 }
 
@@ -45,8 +45,8 @@ type Crossing struct {
 	ArrivedBy []string
 	PathMTU   Fact[int] // largest that arrived with the don't-fragment bit set
 	Tried     int       // largest that the sender's interface allows; PathMTU is that, or less
-	// Told is the MTU that an ICMP message reported, and ToldBy who sent it;
-	// 0: what did not arrive vanished without one.
+	// Told is the MTU that an ICMP message reported, and ToldBy its sender; 0: the
+	// packets that did not arrive vanished without one.
 	Told   int
 	ToldBy netip.Addr
 }

@@ -61,8 +61,8 @@ type Run struct {
 	Window   time.Duration    `json:"window"` // the time Goodput is the mean of
 	Clocks   map[string]Clock `json:"clocks,omitempty"`
 	Warnings []Warning        `json:"warnings,omitempty"`
-	// ZeroSends is how many of the source's sends without a copy the kernel has told
-	// the end of, and ZeroCopied those that it copied all the same.
+	// ZeroSends is how many of the source's zero-copy sends the kernel has reported
+	// as complete, and ZeroCopied how many of these it copied all the same.
 	ZeroSends  int64 `json:"zero_sends,omitempty"`
 	ZeroCopied int64 `json:"zero_copied,omitempty"`
 	// Samples by host name; written to samples/<host>.jsonl.zst.
@@ -105,14 +105,14 @@ type Results struct {
 	Took     time.Duration `json:"took"`
 	Build    string        `json:"build"`
 	Topology string        `json:"topology"`           // one line, e.g. "client1 ── 1 Gbit/s, 10 ms RTT ── server1"
-	LeftOut  []string      `json:"left_out,omitempty"` // what this machine could not give
+	LeftOut  []string      `json:"left_out,omitempty"` // what this machine could not provide
 	Hosts    []string      `json:"hosts"`
 	Findings []Finding     `json:"findings"`
 	Runs     []Run         `json:"runs"`
 	Changes  []Change      `json:"changes,omitempty"` // applied and undone
 	// Clocks by host, over the whole of a climb: from its start to its end.
 	Clocks map[string]Clock `json:"clocks,omitempty"`
-	// Injected is what the lab had put in place, told only after the verdict.
+	// Injected are the lab's faults, entered only after the verdict.
 	Injected string `json:"injected,omitempty"`
 	// Study is what a controlled experiment found; of a study's bundle only.
 	Study *Study `json:"study,omitempty"`

@@ -157,15 +157,15 @@ type NICCount struct {
 	RxCRC     int64  `json:"rx_crc"`
 	// RxMissed are frames that found no room in the receive ring.
 	RxMissed int64 `json:"rx_missed,omitempty"`
-	// Pause frames; nil in samples that did not ask, and where the driver does
-	// not tell.
+	// Pause frames; nil in samples that leave them out, and where the driver does
+	// not count them.
 	Pause *PauseCount `json:"pause,omitempty"`
 }
 
 // PauseCount are Ethernet flow control's frames (IEEE 802.3 Annex 31B).
 type PauseCount struct {
-	Rx int64 `json:"rx"` // told to stop
-	Tx int64 `json:"tx"` // told the other side to
+	Rx int64 `json:"rx"` // received from the peer
+	Tx int64 `json:"tx"` // sent to the peer
 }
 
 // QdiscCount is one root queueing discipline's counters.
@@ -228,10 +228,10 @@ type RequestCount struct {
 	Name  string    `json:"name"` // share or device
 	Read  RequestOp `json:"read"`
 	Write RequestOp `json:"write"`
-	// Depth is how many requests the device takes at once; 0: not told.
+	// Depth is how many requests the device takes at once; 0: not known.
 	Depth int64 `json:"depth,omitempty"`
 	// Credits are what an SMB server had granted and no request held when the
-	// sampling began, 64 KiB each; 0: not told.
+	// sampling began, 64 KiB each; 0: not known.
 	Credits int64 `json:"credits,omitempty"`
 }
 

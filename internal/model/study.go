@@ -20,7 +20,7 @@ type Study struct {
 	Discarded []StudyDiscarded `json:"discarded"`
 	// AA is what identical runs differ by, of each workload that had A/A blocks.
 	AA []StudyAA `json:"aa"`
-	// Recommended are the settings that earned it: a gain of the primary outcome,
+	// Recommended are the settings with a proven gain of the primary outcome,
 	// after correction for all factors of it.
 	Recommended []StudyAdvice `json:"recommended"`
 	// Reverted is every change that was made, each put back unless Restored is
@@ -55,14 +55,14 @@ type StudyRun struct {
 	Steps    int           `json:"steps,omitempty"`
 	Workload string        `json:"workload"`
 	Started  time.Time     `json:"started"`
-	Took     time.Duration `json:"took_ns"` // with all that is around it
+	Took     time.Duration `json:"took_ns"` // overhead included
 	// Value is the outcome, in Unit ("bit/s", "1/s"). null: the run failed.
 	Value *float64 `json:"value"`
 	Unit  string   `json:"unit"`
 	// Counted: it entered a comparison. Why says what kept it out.
 	Counted bool   `json:"counted"`
 	Why     string `json:"why,omitempty"`
-	// Effective: the treatment was seen in force during the run; null: not looked,
+	// Effective: the treatment was seen in force during the run; null: not checked,
 	// or nothing was changed.
 	Effective *bool `json:"effective,omitempty"`
 	// Retransmitted is the share of segments that were sent again; null: not seen.

@@ -162,29 +162,3 @@ func checkFactors(factors []Factor) error {
 	}
 	return nil
 }
-
-// MainEffects returns, for each factor of two levels, the mean outcome of the
-// cases with level 1 less that of the cases with level 0; on log goodput its
-// exponential is the ratio that the factor brings. outcomes[i] is of cases[i].
-func MainEffects(cases []Case, outcomes []float64) ([]float64, error) {
-	if len(cases) == 0 || len(cases) != len(outcomes) {
-		return nil, fmt.Errorf("compute effects: %d outcomes of %d cases", len(outcomes), len(cases))
-	}
-	effects := make([]float64, len(cases[0]))
-	for i := range effects {
-		var sum [2]float64
-		var n [2]int
-		for j, c := range cases {
-			if c[i] > 1 {
-				return nil, fmt.Errorf("compute effects: factor %d has more than two levels", i+1)
-			}
-			sum[c[i]] += outcomes[j]
-			n[c[i]]++
-		}
-		if n[0] == 0 || n[1] == 0 {
-			return nil, fmt.Errorf("compute effects: factor %d never changes", i+1)
-		}
-		effects[i] = sum[1]/float64(n[1]) - sum[0]/float64(n[0])
-	}
-	return effects, nil
-}

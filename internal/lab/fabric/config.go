@@ -2,7 +2,7 @@
 // namespace of its own, between the packet ports of all hosts. Each direction
 // of each link has a rate, a delay, a queue and faults that act per wire
 // segment, while hosts keep their offloads. It knows no host but by its port,
-// looks at no payload, and draws no conclusions.
+// reads no payload, and draws no conclusions.
 package fabric
 
 import (

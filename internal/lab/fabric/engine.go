@@ -58,7 +58,7 @@ type order struct {
 	shape topology.Shape
 }
 
-// reshape asks the engine's thread to change a line.
+// reshape has the engine's thread change a line.
 func (e *engine) reshape(l *line, s topology.Shape) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -22,14 +22,14 @@ type Opened struct {
 	LeftOut []string `json:"left_out"`
 }
 
-// Reshape asks for another shape of one direction of a link.
+// Reshape is a request for another shape of one direction of a link.
 type Reshape struct {
 	Link      string         `json:"link"`
 	Direction int            `json:"direction"` // 0: from A to B
 	Shape     topology.Shape `json:"shape"`
 }
 
-// SwitchMTU asks for another MTU of a switch.
+// SwitchMTU is a request for another MTU of a switch.
 type SwitchMTU struct {
 	Switch string `json:"switch"`
 	MTU    int    `json:"mtu"`

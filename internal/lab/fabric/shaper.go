@@ -125,7 +125,7 @@ const (
 )
 
 // deliver puts the first n segments under way in runs of the same fate. It
-// tells whether the frame itself was kept.
+// reports whether the frame itself was kept.
 func (s *shaper) deliver(p *superPacket, n int, owned bool) (kept bool) {
 	due := s.due()
 	unit := 1 // segments that share their fate
@@ -181,7 +181,7 @@ func (s *shaper) draw() fate {
 
 // loses draws a loss: each segment on its own, or in bursts by the model of
 // Gilbert (1960): a bad state in which all is lost, left with 1/burst and
-// entered so often that the share of losses is the one asked for.
+// entered as often as gives the configured share of losses.
 func (s *shaper) loses() bool {
 	p, burst := s.shape.Loss, s.shape.LossBurst
 	if p <= 0 {
@@ -198,7 +198,7 @@ func (s *shaper) loses() bool {
 	return s.losing
 }
 
-// dispatch sends segments [a, b) to their fate. It tells whether the frame
+// dispatch loses, delays or queues segments [a, b). It reports whether the frame
 // itself was kept.
 func (s *shaper) dispatch(due time.Duration, p *superPacket, a, b int, f fate, owned bool) (kept bool) {
 	if a >= b {

@@ -2,7 +2,7 @@
 // switch, a host, a server or an application. It puts a fault into a running
 // lab through a small interface, takes it out again exactly as it was, and
 // reads and writes faults as words, from the catalogue ("loss-random severe")
-// or made up ("link:client1-switch loss=0.1% delay=5ms").
+// or set by hand ("link:client1-switch loss=0.1% delay=5ms").
 //
 // The way through it: lab.go (what is asked of a lab), fault.go (what a fault
 // is), catalogue.go (the list), path.go, host.go, application.go, storage.go
@@ -11,7 +11,7 @@
 // (the process that takes the CPU away).
 //
 // It measures nothing and judges nothing: whether a fault binds is measured by
-// whoever injects it. It refuses what the lab at hand cannot do, and says which
+// the caller of Inject. It refuses what the lab at hand cannot do, and says which
 // lab could; it never pretends. It touches nothing outside the lab it is given.
 //
 // To add a fault: one entry in the list of its file. docs/faults.md is

@@ -42,7 +42,7 @@ func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
 var errChanged = errors.New("it was changed again since: take that out first")
 
 // swap sets a value and returns what puts the old one back. set returns what
-// was there before. The kernel may round what it is given: what it took is read
+// was there before. The kernel may round what it is given: the value in force is read
 // by setting it once more.
 func swap[T any](ctx context.Context, set func(context.Context, T) (T, error), want T, same func(a, b T) bool) (Undo, error) {
 	old, err := set(ctx, want)

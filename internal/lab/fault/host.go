@@ -134,7 +134,7 @@ func offloads(v float64, s *site) ([]effect, error) {
 	return out, nil
 }
 
-// squeeze starts work that leaves whoever holds a connection of the host's
+// squeeze starts work that leaves the processes with a connection of the host's
 // data address little of its CPU; v is the nice value of that work.
 func squeeze(v float64, s *site) ([]effect, error) {
 	n := findInterface(s.topo, s.end)

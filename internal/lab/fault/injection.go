@@ -10,7 +10,7 @@ import (
 )
 
 // Injection is one fault as it is put into one topology: an entry of the
-// catalogue at a severity and a place, or settings made up by hand.
+// catalogue at a severity and a place, or settings by hand.
 type Injection struct {
 	Fault    string    `json:"fault,omitempty"` // id; empty for settings by hand
 	Severity string    `json:"severity,omitempty"`
@@ -91,7 +91,7 @@ func parseCatalogue(args []string) (Injection, error) {
 }
 
 // Limiter is what the fault is an instance of; none is claimed for settings
-// made up by hand.
+// set by hand.
 func (i Injection) Limiter() model.LimiterID {
 	f, err := Find(i.Fault)
 	if err != nil {

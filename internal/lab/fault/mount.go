@@ -56,7 +56,7 @@ func (m mountEntry) with(name, value string) mountEntry {
 }
 
 // mountArgv mounts it again. What the kernel lists of an NFS mount is all that
-// it needs; of an SMB mount it tells no password, which only the helper reads.
+// it needs; of an SMB mount it does not show the password, which only the helper reads.
 func (m mountEntry) mountArgv(l Lab) []string {
 	if m.kind != "cifs" {
 		return []string{"mount", "-i", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}

@@ -24,13 +24,13 @@ import (
 const SqueezeRole = "lab-squeeze"
 
 // How an application is starved: squeezers spin at an ordinary or somewhat low
-// priority, and whoever holds a connection of the address is put last of all.
-// What only watches the host keeps its own weight and gets its turn at once.
+// priority, and processes with a connection of the address get the lowest priority.
+// A process that only watches the host keeps its weight and is scheduled at once.
 // None of it needs privilege.
 const (
 	squeezers   = 4
 	lastNice    = 19
-	squeezeLook = 20 * time.Millisecond // how often new connections are looked for
+	squeezeLook = 20 * time.Millisecond // how often new connections are searched for
 )
 
 // SqueezeMain keeps the CPU of an emulated host busy until ctx ends, and leaves
@@ -118,7 +118,7 @@ func demoteHolders(ip netip.Addr, ns string) error {
 		return err
 	}
 	for _, pid := range pids {
-		// A process may end while it is looked at; its files are gone then.
+		// A process may end meanwhile; its files are gone then.
 		if got, err := kernel.NetNamespace("/proc", pid); err != nil || got != ns || !owns(pid, sockets) {
 			continue
 		}
@@ -156,7 +156,7 @@ func owns(pid int, sockets map[string]bool) bool {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	open, err := os.ReadDir(dir)
 	if err != nil {
-		return false // ended, or not ours to look at
+		return false // ended, or not readable by this user
 	}
 	for _, fd := range open {
 		if to, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && sockets[to] {

@@ -197,7 +197,7 @@ func readHostFile(ctx context.Context, l Lab, host, file string) (string, error)
 	return strings.TrimSpace(string(b)), nil
 }
 
-// writeHostFile hands the value over as an argument, not as part of a script.
+// writeHostFile passes the value as an argument, not as part of a script.
 func writeHostFile(ctx context.Context, l Lab, host, file, value string) error {
 	if _, err := l.Run(ctx, host, "sh", "-c", `printf %s "$1" > "$2"`, "sh", value, file); err != nil {
 		return fmt.Errorf("write %q to %s on %s: %w", value, file, host, err)

@@ -243,7 +243,7 @@ func (k *keeper) halt() error {
 	return errors.Join(errs...)
 }
 
-// powerOff asks politely; halt ends a kernel that does not listen.
+// powerOff requests a shutdown; halt ends a kernel that does not answer.
 func (k *keeper) powerOff() {
 	stream, err := k.session.Open()
 	if err != nil {

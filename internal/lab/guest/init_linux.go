@@ -146,7 +146,7 @@ type mountSpec struct{ what, dir, kind, data string }
 func mountAll(specs []mountSpec) error {
 	for _, m := range specs {
 		// Where an ordinary user started the kernel root's files look like
-		// nobody's, and a set-user-id program of root's would become nobody.
+		// those of user nobody, and a set-user-id program of root would run as nobody.
 		err := unix.Mount(m.what, m.dir, m.kind, unix.MS_NOSUID, m.data)
 		if err != nil && !errors.Is(err, unix.EBUSY) { // the kernel may have mounted it itself
 			return fmt.Errorf("mount %s on %s: %w", m.kind, m.dir, err)
@@ -198,7 +198,7 @@ func nameInterfaces(ports []Port) error {
 	return nil
 }
 
-// offerModules puts the kernel's modules where modprobe looks for them.
+// offerModules puts the kernel's modules where modprobe finds them.
 func offerModules(dir string) error {
 	link := filepath.Join("/lib/modules", filepath.Base(dir))
 	if _, err := os.Stat(link); err == nil {
@@ -254,7 +254,7 @@ func serveInside(getenv func(string) string, d Device) error {
 	if err != nil {
 		return fmt.Errorf("open cable: %w", err)
 	}
-	// The parameters were the kernel's; commands have those of who asks.
+	// The parameters were the kernel's; commands have the client's.
 	os.Clearenv()
 	return serve(cable{line})
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Params is what a host is told on its kernel's command line. No value has a
+// Params are the parameters on the kernel's command line of a host. No value has a
 // space in it.
 type Params struct {
 	Line    string // device of the cable, e.g. /dev/ttyS0, or VirtioLine

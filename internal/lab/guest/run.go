@@ -63,7 +63,7 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// pumpStdin ends with the connection: then nobody wants to know of an error.
+// pumpStdin ends with the connection; its errors do not matter then.
 func pumpStdin(out *frames, stdin io.Reader) {
 	if stdin != nil {
 		_, _ = io.Copy(out.as(kindStdin), stdin)
@@ -107,7 +107,7 @@ func follow(conn io.Reader, stdout, stderr io.Writer) (int, error) {
 			return e.Code, nil
 		}
 		if errors.Is(err, syscall.EPIPE) {
-			return 128 + int(syscall.SIGPIPE), nil // as a shell tells it
+			return 128 + int(syscall.SIGPIPE), nil // as in shells
 		}
 		if err != nil {
 			return 1, fmt.Errorf("run in host: write output: %w", err)

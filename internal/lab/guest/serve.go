@@ -16,9 +16,8 @@ import (
 	"linerate/internal/kernel"
 )
 
-// ready is what the host says when it listens: one line, before anything else
-// goes over the cable. Input that waits on a serial line while a kernel boots
-// gets it stuck.
+// ready is the line that the host sends first when it listens. Input that waits on a
+// serial line while a kernel boots makes it hang.
 const ready = "linerate lab host ready\n"
 
 // cableConfig is for both ends. A host that is held up for long by a busy
@@ -32,8 +31,8 @@ func cableConfig() *yamux.Config {
 	return c
 }
 
-// serve runs commands for whoever holds the other end, until it is told to
-// power off or the cable ends.
+// serve runs commands for the other end, until that requests a power off or the
+// cable ends.
 func serve(cable io.ReadWriteCloser) error {
 	if _, err := io.WriteString(cable, ready); err != nil {
 		return fmt.Errorf("say ready: %w", err)
@@ -89,7 +88,7 @@ func answerStream(stream io.ReadWriter) (off bool) {
 	default:
 		e = runCommand(r, stream, out)
 	}
-	// Whoever asked may be gone.
+	// The client may be gone.
 	_ = out.sendJSON(kindExit, e)
 	return r.Off
 }
@@ -121,7 +120,7 @@ func runCommand(r request, in io.Reader, out *frames) exit {
 	close(ended)
 	e := exit{Code: cmd.ProcessState.ExitCode()}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		e.Code = 128 + int(status.Signal()) // as shells tell it
+		e.Code = 128 + int(status.Signal()) // as in shells
 	}
 	if e.Code == 0 && err != nil && !kernel.LeftBehind(err) {
 		e = exit{1, err.Error()}
@@ -129,8 +128,8 @@ func runCommand(r request, in io.Reader, out *frames) exit {
 	return e
 }
 
-// lookPath finds the command in the PATH of whoever asked, and where an
-// administrator has programs.
+// lookPath finds the command in the client's PATH, and in the directories of an
+// administrator's programs.
 func lookPath(r request) (string, error) {
 	search := ""
 	for _, e := range r.Env {
@@ -141,8 +140,7 @@ func lookPath(r request) (string, error) {
 	return kernel.FindProgram(r.Argv[0], search+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 }
 
-// feed gives the command its input and signals, and ends it when whoever
-// started it is gone.
+// feed passes input and signals to the command, and ends it when the client is gone.
 func feed(in io.Reader, stdin io.WriteCloser, p *os.Process, ended <-chan struct{}) {
 	for {
 		k, b, err := readFrame(in)

@@ -88,7 +88,7 @@ func Inside(t testing.TB, out []byte) {
 }
 
 // Long skips what proves at length what shorter tests show in part, unless it is
-// asked for. CI runs in a tier of its own what says so here.
+// requested. CI runs tests that call Long in a tier of their own.
 func Long(t testing.TB) {
 	t.Helper()
 	if why := Short(t.Name()); why != "" {
@@ -117,7 +117,8 @@ func find(name string) program {
 	panic("programs.txt does not have " + name)
 }
 
-// there looks where administrators' programs are, too: a user's PATH lacks them.
+// there also searches the directories of administrators' programs, which a user's PATH
+// lacks.
 func (p program) there() bool {
 	if p.files != "" {
 		found, err := filepath.Glob(p.files)

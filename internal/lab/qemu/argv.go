@@ -62,7 +62,7 @@ func (s Spec) nicArgs() []string {
 		a = append(a, "-device", fmt.Sprintf("pxb-pcie,id=node%d,bus=pcie.0,bus_nr=%d,numa_node=%d", node, bus, node))
 	}
 	for i, n := range s.NICs {
-		// A hub of its own: carrier, and nobody else on the wire.
+		// A separate hub: carrier, and no other station on the wire.
 		wire := fmt.Sprintf("hubport,id=net%d,hubid=%d", i, i)
 		if n.Tap != "" {
 			wire = fmt.Sprintf("tap,id=net%d,ifname=%s,script=no,downscript=no,vhost=off", i, n.Tap)
@@ -71,7 +71,7 @@ func (s Spec) nicArgs() []string {
 			"-device", fmt.Sprintf("pcie-root-port,id=port%d,bus=node%d,chassis=%d,slot=%d,x-speed=%s,x-width=%d",
 				i, n.Node, i+1, i+1, portSpeed(n.PortSpeed), max(n.PortWidth, 1)),
 			"-netdev", wire,
-			// Without its boot code: nobody boots from here.
+			// Without its boot code: no machine boots from it.
 			"-device", fmt.Sprintf("%s,id=nic%d,netdev=net%d,bus=port%d,mac=%s,romfile=", n.Model, i, i, i, n.MAC))
 	}
 	return a

@@ -15,7 +15,7 @@ import (
 )
 
 // Dial connects to the control line of the machine in private directory work.
-// It waits for the emulator to start, until ctx is done; whoever started it ends
+// It waits for the emulator to start, until ctx is done; the caller that started it ends
 // ctx when it ends. The connection reaches its end when the emulator does. What is
 // sent before the machine listens is kept for it.
 func Dial(ctx context.Context, work string) (net.Conn, error) {

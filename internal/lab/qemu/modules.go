@@ -28,11 +28,11 @@ func wants() []want {
 		{name: "virtio_blk"}, {name: "crc32c_generic", optional: true}, {name: "ext4"}, // the machine's own files
 		{name: "9pnet_virtio"}, {name: "9p"}, {name: "overlay"}, // over those outside
 		{name: E1000E}, {name: VMXNet3}, {name: IGB},
-		{name: "bonding", params: "max_bonds=0"}, // or it makes a bond0 that nobody asked for
+		{name: "bonding", params: "max_bonds=0"}, // or it makes a bond0 by default
 		{name: "8021q"},
 		{name: "sch_fq"}, {name: "sch_fq_codel"}, {name: "sch_tbf"}, {name: "sch_netem"},
 		{name: "tcp_bbr"}, {name: "tcp_htcp"},
-		{name: "inet_diag"}, {name: "tcp_diag"}, // what a look at sockets goes through
+		{name: "inet_diag"}, {name: "tcp_diag"}, // for listing sockets
 	}
 }
 

@@ -47,8 +47,8 @@ func (s Spec) prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkModels asks the emulator for the cards that it has. Whether it knew the
-// one that is asked for does not show in how it ends, so it is asked for all.
+// checkModels lists the cards that the emulator knows: its exit code does not show
+// whether it knows a given one.
 func (s Spec) checkModels(ctx context.Context) error {
 	if len(s.NICs) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// libDirs are where the loader looks without being told.
+// libDirs are the directories that the loader searches by default.
 func libDirs() []string {
 	return []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
 }

@@ -27,7 +27,7 @@ type NIC struct {
 	Model string
 	MAC   net.HardwareAddr
 	// Tap is an interface of the network namespace that the emulator is started
-	// in. Without one the card has carrier and nobody else on the wire.
+	// in. Without one the card has carrier and no other station on the wire.
 	Tap  string
 	Node int // NUMA node, 0 or 1
 	// PortSpeed (GT/s: 2.5, 5, 8 or 16) and PortWidth (lanes) are what the PCIe

@@ -9,20 +9,13 @@ import (
 func (s *Server) URL() string {
 	switch s.spec.Kind {
 	case NFS:
-		return fmt.Sprintf("nfs://%s/%s?version=%d", s.addr, shareName, s.nfsVersion())
+		return fmt.Sprintf("nfs://%s/%s?version=4", s.addr, shareName)
 	case SMB:
 		return fmt.Sprintf("smb://%s/%s", s.addr, shareName)
 	case ISCSI:
 		return fmt.Sprintf("iscsi://%s/%s/1", s.at(iscsiPort), iscsiName)
 	}
 	return "ssh://root@" + s.addr.String()
-}
-
-func (s *Server) nfsVersion() int {
-	if s.spec.NFS.Version == 3 {
-		return 3
-	}
-	return 4
 }
 
 // Put is the command of a user-space client that copies the local file to name
@@ -45,7 +38,7 @@ func (s *Server) Put(local, name string) []string {
 func (s *Server) Get(name, local string) []string {
 	switch s.spec.Kind {
 	case NFS:
-		return []string{"nfs-cp", s.nfsFile(name, s.nfsVersion()), local}
+		return []string{"nfs-cp", s.nfsFile(name, 4), local}
 	case SMB:
 		return s.smbclient(fmt.Sprintf(`get "%s" "%s"`, name, local))
 	case SSH:
@@ -54,7 +47,7 @@ func (s *Server) Get(name, local string) []string {
 	return nil
 }
 
-// nfsFile asks as root by name: inside a user namespace the client would
+// nfsFile names root as the user: inside a user namespace the client would
 // otherwise send the number that it has outside.
 func (s *Server) nfsFile(name string, version int) string {
 	return fmt.Sprintf("nfs://%s/%s/%s?version=%d&uid=0&gid=0", s.addr, shareName, name, version)
@@ -73,27 +66,16 @@ func (s *Server) sshFile(name string) string {
 	return s.addr.String() + ":" + filepath.Join(s.spec.Share, name)
 }
 
-// SSH is the start of a command on the server's host, for a server of kind ssh;
-// the command is appended.
-func (s *Server) SSH() []string {
-	return []string{"ssh", "-F", s.path("ssh_config"), s.addr.String()}
-}
-
 // Mount is the command that mounts the share at dir with a kernel's own client:
-// nfs and smb only, and only where the kernel has one. options go into -o.
-func (s *Server) Mount(dir, options string) []string {
-	more := ""
-	if options != "" {
-		more = "," + options
-	}
+// nfs and smb only, and only where the kernel has one.
+func (s *Server) Mount(dir string) []string {
 	switch s.spec.Kind {
 	case NFS:
-		// The kernel is told all that a mount helper would find out, so that
+		// The kernel gets all options that a mount helper would find out, so that
 		// none is needed.
-		version := map[int]string{3: "3,mountproto=tcp,nolock", 4: "4.2,clientaddr=0.0.0.0"}[s.nfsVersion()]
-		return []string{"mount", "-i", "-t", "nfs", "-o", fmt.Sprintf("vers=%s,proto=tcp,addr=%s%s", version, s.addr, more), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
+		return []string{"mount", "-i", "-t", "nfs", "-o", "vers=4.2,clientaddr=0.0.0.0,proto=tcp,addr=" + s.addr.String(), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
 	case SMB:
-		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.Login() + more, fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
+		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.Login(), fmt.Sprintf("//%s/%s", s.addr, shareName), dir}
 	}
 	return nil
 }

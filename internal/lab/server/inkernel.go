@@ -16,21 +16,19 @@ import (
 // runs inside that host: lab-kernel-serve JSON.
 const KernelRole = "lab-kernel-serve"
 
-// kernelSpec is what the role is told.
+// kernelSpec is the task of the role.
 type kernelSpec struct {
 	Kind    Kind         `json:"kind"`
 	Share   string       `json:"share"`
 	Addr    netip.Addr   `json:"addr"`
 	Clients []netip.Addr `json:"clients"`
-	Threads int          `json:"threads"`
 }
 
 // kernelThreads are as many as rpc.nfsd starts by itself.
 const kernelThreads = 8
 
 // StartInKernel is Start for a host with a kernel of its own: NFS 4.2 from the
-// kernel's server, iSCSI from its target (LIO). Of the options it takes
-// NFS.Threads; others are refused, as are other kinds.
+// kernel's server, iSCSI from its target (LIO). It refuses other kinds.
 func StartInKernel(ctx context.Context, h Host, spec Spec) (*Server, error) {
 	s := &Server{spec: spec, addr: h.Addr()}
 	if err := s.startInKernel(ctx, h); err != nil {
@@ -40,15 +38,7 @@ func StartInKernel(ctx context.Context, h Host, spec Spec) (*Server, error) {
 }
 
 func (s *Server) startInKernel(ctx context.Context, h Host) error {
-	k := kernelSpec{s.spec.Kind, s.spec.Share, s.addr, s.spec.Clients, s.spec.NFS.Threads}
-	if k.Threads == 0 {
-		k.Threads = kernelThreads
-	}
-	rest := s.spec.NFS
-	rest.Threads = 0
-	if rest != (NFSOptions{}) || s.spec.ISCSI.BlockSize != 0 || s.spec.ISCSI.Target != nil || s.spec.ISCSI.Sync {
-		return fmt.Errorf("it takes no options but the number of threads")
-	}
+	k := kernelSpec{s.spec.Kind, s.spec.Share, s.addr, s.spec.Clients}
 	probes := map[Kind][]string{
 		NFS:   {"nfs4", s.at(nfsPort)},
 		ISCSI: {"iscsi", s.at(iscsiPort), iscsiName},

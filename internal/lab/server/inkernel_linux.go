@@ -77,7 +77,7 @@ const (
 // serveNFS exports the share as the root of NFS 4.2. It does itself what
 // rpc.nfsd, exportfs and rpc.mountd would: the export caches are filled
 // beforehand (fs/nfsd/export.c and net/sunrpc/svcauth_unix.c have the formats),
-// so that no daemon is asked.
+// so that no daemon is needed.
 func serveNFS(ctx context.Context, k kernelSpec) error {
 	if err := needModules(ctx, "nfsd"); err != nil {
 		return err
@@ -116,7 +116,7 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 		order{fs + "nfsv4gracetime", "10"},
 		order{fs + "versions", "-2 -3 +4 -4.0 +4.1 +4.2"},
 		order{fs + "portlist", "tcp " + strconv.Itoa(nfsPort)},
-		order{fs + "threads", strconv.Itoa(k.Threads)},
+		order{fs + "threads", strconv.Itoa(kernelThreads)},
 	)
 	if err := give(orders); err != nil {
 		return err

@@ -5,24 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
-
-	"linerate/internal/unit"
 )
 
-// ISCSIOptions are what a fault changes about tgtd. Zero is its default.
-type ISCSIOptions struct {
-	BlockSize unit.Bytes // of the unit; 512 where it is 0
-	// Target holds text keys of RFC 7143, section 13, that the target
-	// negotiates, e.g. MaxRecvDataSegmentLength, FirstBurstLength,
-	// ImmediateData, InitialR2T.
-	Target []Param
-	// Sync writes to the disk before the answer: O_SYNC of the backing file.
-	Sync bool
-}
-
-// Param is one named parameter.
-type Param struct{ Name, Value string }
+// param is a text key of RFC 7143, section 13.
+type param struct{ name, value string }
 
 const (
 	iscsiPort = 3260
@@ -46,22 +32,14 @@ func (s *Server) planISCSI() (plan, error) {
 // tgtCommands make the target, as tgtadm(8) has it. The unit comes before
 // the initiators are let in, so that none finds a target without one.
 func (s *Server) tgtCommands() [][]string {
-	o := s.spec.ISCSI
 	adm := func(op, mode string, more ...string) []string {
 		return append([]string{"tgtadm", "--lld", "iscsi", "--op", op, "--mode", mode, "--tid", tgtTarget}, more...)
 	}
-	unitArgs := []string{"--lun", "1", "--backing-store", s.spec.Share}
-	if o.BlockSize > 0 {
-		unitArgs = append(unitArgs, "--blocksize", strconv.FormatInt(int64(o.BlockSize), 10))
+	return [][]string{
+		adm("new", "target", "--targetname", iscsiName),
+		adm("new", "logicalunit", "--lun", "1", "--backing-store", s.spec.Share),
+		adm("bind", "target", "--initiator-address", "ALL"),
 	}
-	if o.Sync {
-		unitArgs = append(unitArgs, "--bsoflags", "sync")
-	}
-	cmds := [][]string{adm("new", "target", "--targetname", iscsiName), adm("new", "logicalunit", unitArgs...)}
-	for _, p := range o.Target {
-		cmds = append(cmds, adm("update", "target", "--name", p.Name, "--value", p.Value))
-	}
-	return append(cmds, adm("bind", "target", "--initiator-address", "ALL"))
 }
 
 // Fields of RFC 7143, 11.12 and 11.13 (login).
@@ -92,10 +70,10 @@ func iscsiExchange(c net.Conn, args []string) error {
 // iscsiLogin goes to the full feature phase of a session with target and
 // returns the last reply's header.
 func iscsiLogin(c net.Conn, target string) ([]byte, error) {
-	keys := append([]Param{{"InitiatorName", initiator}, {"SessionType", "Normal"}, {"TargetName", target}}, usualKeys()...)
+	keys := append([]param{{"InitiatorName", initiator}, {"SessionType", "Normal"}, {"TargetName", target}}, usualKeys()...)
 	var text []byte
 	for _, k := range keys {
-		text = append(text, k.Name+"="+k.Value+"\x00"...)
+		text = append(text, k.name+"="+k.value+"\x00"...)
 	}
 	const turns = 4 // a target may want to say its own keys first
 	for range turns {
@@ -108,11 +86,11 @@ func iscsiLogin(c net.Conn, target string) ([]byte, error) {
 	return nil, fmt.Errorf("no end to the login after %d turns", turns)
 }
 
-// usualKeys are all operational keys with the values that hold when nobody
-// speaks of them (RFC 7143, section 13): a target that is told them has nothing
+// usualKeys are all operational keys with the values that hold when neither side
+// names them (RFC 7143, section 13): a target that gets them has nothing
 // left to ask.
-func usualKeys() []Param {
-	return []Param{
+func usualKeys() []param {
+	return []param{
 		{"HeaderDigest", "None"}, {"DataDigest", "None"}, {"MaxRecvDataSegmentLength", "8192"}, {"MaxConnections", "1"},
 		{"InitialR2T", "Yes"}, {"ImmediateData", "Yes"}, {"MaxBurstLength", "262144"}, {"FirstBurstLength", "65536"},
 		{"DefaultTime2Wait", "2"}, {"DefaultTime2Retain", "20"}, {"MaxOutstandingR2T", "1"},

@@ -8,21 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
-
-	"linerate/internal/unit"
 )
-
-// NFSOptions are what a fault changes about nfs-ganesha. Zero is its default.
-type NFSOptions struct {
-	// Threads bounds the requests in work at a time (RPC_Ioq_ThrdMax).
-	Threads int
-	// MaxRead and MaxWrite bound one request (MaxRead, MaxWrite of the export).
-	MaxRead, MaxWrite unit.Bytes
-	// Sync writes everything to the disk before the answer (NFS_Commit).
-	Sync bool
-	// Version is what Get and Mount ask for: 3, or 4 where it is 0.
-	Version int
-}
 
 const (
 	nfsPackages = "nfs-ganesha nfs-ganesha-vfs rpcbind"
@@ -36,10 +22,6 @@ const (
 )
 
 func (s *Server) planNFS() (plan, error) {
-	o := s.spec.NFS
-	if o.Version != 0 && o.Version != 3 && o.Version != 4 {
-		return plan{}, fmt.Errorf("NFS version %d: there are 3 and 4", o.Version)
-	}
 	plugins, err := ganeshaPlugins()
 	if err != nil {
 		return plan{}, err
@@ -70,34 +52,18 @@ func ganeshaPlugins() (string, error) {
 
 // ganeshaConf follows ganesha-core-config(8) and ganesha-export-config(8).
 func (s *Server) ganeshaConf(plugins string) string {
-	o := s.spec.NFS
 	core := []string{
 		"Bind_addr = " + s.addr.String(), fmt.Sprintf("NFS_Port = %d", nfsPort), fmt.Sprintf("MNT_Port = %d", mountPort),
 		"Protocols = 3, 4", "Enable_NLM = false", "Enable_RQUOTA = false", "Enable_UDP = false",
 		"Mount_Path_Pseudo = true", fmt.Sprintf("Plugins_Dir = %q", plugins),
 	}
-	if o.Threads > 0 {
-		core = append(core, fmt.Sprintf("RPC_Ioq_ThrdMax = %d", o.Threads))
-	}
 	export := []string{
 		"Export_Id = 1", fmt.Sprintf("Path = %q", s.spec.Share), fmt.Sprintf("Pseudo = %q", "/"+shareName),
 		"Access_Type = RW", "Squash = None", "SecType = sys", "Protocols = 3, 4", "Transports = TCP",
+		"FSAL { Name = VFS; }",
 	}
-	export = append(export, sizes("Read", o.MaxRead)...)
-	export = append(export, sizes("Write", o.MaxWrite)...)
-	if o.Sync {
-		export = append(export, "NFS_Commit = true")
-	}
-	export = append(export, "FSAL { Name = VFS; }")
 	v4 := []string{"Graceless = true", "RecoveryBackend = fs", fmt.Sprintf("RecoveryRoot = %q", s.path("state")), "Only_Numeric_Owners = true"}
 	return block("NFS_CORE_PARAM", core) + block("NFS_KRB5", []string{"Active_krb5 = false", fmt.Sprintf("KeytabPath = %q", s.path("none"))}) + block("NFSv4", v4) + block("EXPORT", export)
-}
-
-func sizes(what string, n unit.Bytes) []string {
-	if n == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("Max%s = %d", what, n), fmt.Sprintf("Pref%s = %d", what, n)}
 }
 
 func block(name string, lines []string) string {

@@ -3,10 +3,10 @@
 // in one private directory and in a mount namespace where what it insists on
 // (/run, the user table) is its own; it is ready when its port has answered
 // with the protocol's own first exchange. The package also makes the disks
-// that they serve from, as slow as asked for.
+// that they serve from, of a given rate.
 //
 // It refuses to read or write the machine's own configuration (/etc/samba,
-// /etc/exports, /etc/tgt, /var/lib/nfs, anybody's password), to install
+// /etc/exports, /etc/tgt, /var/lib/nfs, any user's password), to install
 // anything, and to call something a disk that is only a slow processor.
 package server
 
@@ -63,10 +63,7 @@ type Spec struct {
 	// serve and ssh copies to, or the file that is the unit of iscsi.
 	Share string
 	// Self starts this very program; the subcommand lab-probe is appended.
-	Self  []string
-	NFS   NFSOptions
-	SMB   SMBOptions
-	ISCSI ISCSIOptions
+	Self []string
 	// Clients are the addresses that a kernel's own NFS server lets in.
 	Clients []netip.Addr
 }

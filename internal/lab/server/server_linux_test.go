@@ -104,9 +104,7 @@ func TestRealTraffic(t *testing.T) {
 		client string
 	}{
 		{"nfs4", Spec{Kind: NFS}, "nfs-cp"},
-		{"nfs3 tuned", Spec{Kind: NFS, NFS: NFSOptions{Version: 3, Threads: 2, MaxRead: 65536, MaxWrite: 32768, Sync: true}}, "nfs-cp"},
 		{"smb", Spec{Kind: SMB}, "smbclient"},
-		{"smb tuned", Spec{Kind: SMB, SMB: SMBOptions{Signing: true, Encrypt: true, SocketOptions: "SO_RCVBUF=65536", AIOSize: -1, Sync: true}}, "smbclient"},
 		{"ssh", Spec{Kind: SSH}, "scp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,7 +139,7 @@ func TestRealTraffic(t *testing.T) {
 func TestCommandsOverSSH(t *testing.T) {
 	client, srv := pair(t)
 	s := mustStart(t, srv, Spec{Kind: SSH}, "ssh")
-	if got := mustRun(t, client, append(s.SSH(), "id -un; pwd")...); string(got) != "root\n"+s.path("home")+"\n" {
+	if got := mustRun(t, client, "ssh", "-F", s.path("ssh_config"), s.addr.String(), "id -un; pwd"); string(got) != "root\n"+s.path("home")+"\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -154,13 +152,12 @@ func TestISCSIUnit(t *testing.T) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	params := []Param{{"ImmediateData", "Yes"}, {"FirstBurstLength", "65536"}, {"MaxRecvDataSegmentLength", "16384"}, {"InitialR2T", "Yes"}}
-	s := mustStart(t, srv, Spec{Kind: ISCSI, Share: file, ISCSI: ISCSIOptions{BlockSize: 4096, Target: params}})
+	s := mustStart(t, srv, Spec{Kind: ISCSI, Share: file})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := mustRun(t, client, exe, "lab-probe", "1s", "iscsi-test", s.at(iscsiPort), iscsiName, "4096", "1048576")
+	got := mustRun(t, client, exe, "lab-probe", "1s", "iscsi-test", s.at(iscsiPort), iscsiName, "512", "1048576")
 	flipped := bytes.Clone(data)
 	for i := range flipped {
 		flipped[i] ^= 0xff

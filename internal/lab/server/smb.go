@@ -8,22 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
-
-	"linerate/internal/unit"
 )
-
-// SMBOptions are what a fault changes about smbd. Zero is its default.
-type SMBOptions struct {
-	Signing bool // every message is signed: server signing = mandatory
-	Encrypt bool // every message is encrypted: server smb encrypt = required
-	// SocketOptions is smb.conf's parameter of that name, e.g. "SO_RCVBUF=65536".
-	SocketOptions string
-	// AIOSize is the request size from which smbd works asynchronously; a
-	// negative one is never.
-	AIOSize unit.Bytes
-	// Sync writes everything to the disk before the answer: sync always.
-	Sync bool
-}
 
 const (
 	smbPort = 445
@@ -54,7 +39,6 @@ func (s *Server) planSMB() (plan, error) {
 
 // smbConf follows smb.conf(5).
 func (s *Server) smbConf() string {
-	o := s.spec.SMB
 	lines := []string{
 		"[global]", "server role = standalone server", "netbios name = LAB", "workgroup = LINERATE",
 		"interfaces = " + s.addr.String(), "bind interfaces only = yes", fmt.Sprintf("smb ports = %d", smbPort),
@@ -69,23 +53,7 @@ func (s *Server) smbConf() string {
 	} {
 		lines = append(lines, d.param+" = "+d.path)
 	}
-	if o.Signing {
-		lines = append(lines, "server signing = mandatory")
-	}
-	if o.Encrypt {
-		lines = append(lines, "server smb encrypt = required")
-	}
-	if o.SocketOptions != "" {
-		lines = append(lines, "socket options = "+o.SocketOptions)
-	}
 	lines = append(lines, "["+shareName+"]", "path = "+s.spec.Share, "read only = no")
-	if o.AIOSize != 0 {
-		n := max(o.AIOSize, 0)
-		lines = append(lines, fmt.Sprintf("aio read size = %d", n), fmt.Sprintf("aio write size = %d", n))
-	}
-	if o.Sync {
-		lines = append(lines, "sync always = yes")
-	}
 	return strings.Join(lines, "\n") + "\n"
 }
 

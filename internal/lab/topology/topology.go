@@ -38,7 +38,7 @@ type Topology struct {
 }
 
 // Flow is the traffic that the topology is about: what a demonstration or the
-// judge sends when it is not told otherwise. Data goes from the senders to the
+// judge sends by default. Data goes from the senders to the
 // receiver's interface.
 type Flow struct {
 	Senders  []string // hosts

@@ -215,11 +215,7 @@ func (r *reader) checkLoops(t *Topology) {
 }
 
 func (r *reader) checkAddresses(t *Topology) {
-	type place struct {
-		segment int
-		port    Port
-	}
-	owner := map[netip.Addr]place{}
+	owner := map[netip.Addr]Port{}
 	nets := map[netip.Prefix]int{}
 	for i, seg := range t.Segments() {
 		first := seg[0].Interface.Addr.Masked()
@@ -227,9 +223,9 @@ func (r *reader) checkAddresses(t *Topology) {
 			h, _ := t.Host(p.Host)
 			a := p.Interface.Addr
 			if other, ok := owner[a.Addr()]; ok {
-				r.Problem(h.Line, "address %s of %s is that of %s", a.Addr(), p, other.port)
+				r.Problem(h.Line, "address %s of %s is that of %s", a.Addr(), p, other)
 			}
-			owner[a.Addr()] = place{i, p}
+			owner[a.Addr()] = p
 			if a.Masked() != first {
 				r.Problem(h.Line, "%s (%s) and %s (%s) are joined, but on different networks", seg[0], seg[0].Interface.Addr, p, a)
 			}

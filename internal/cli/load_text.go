@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -179,4 +180,157 @@ func hostTable(b *strings.Builder, hosts []load.Host, t *load.Together) error {
 	fmt.Fprintf(b, "began within %v (± %v); first done after %v, last after %v; the hosts' own rates add up to %v per second\n",
 		t.Spread.Round(10*time.Microsecond), t.Error.Round(10*time.Microsecond), t.FirstDone.Round(time.Millisecond), t.LastDone.Round(time.Millisecond), unit.Bytes(t.SumOfHosts))
 	return nil
+}
+
+// jobsText is all runs, which people have read one by one, and then the table.
+func jobsText(r *load.JobsResult) (text string, read int, err error) {
+	for _, run := range r.Runs {
+		one, err := jobText(run)
+		if err != nil {
+			return "", 0, err
+		}
+		text += one
+	}
+	table, err := threadsTable(r)
+	if err == nil && table == "" {
+		table, err = rateTable(r)
+	}
+	return text + table, len(text), err
+}
+
+func jobText(r load.JobResult) (string, error) {
+	text, err := loadText(&r.BlockResult)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(text)
+	if r.Flush > 0 {
+		fmt.Fprintf(&b, "The sync at the end took %v of the time\n", r.Flush.Round(time.Millisecond))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "  - %s\n", n)
+	}
+	fmt.Fprintln(&b)
+	return b.String(), nil
+}
+
+// rateTable prints latency against rate, for each row of runs that differ in their
+// rate alone.
+func rateTable(r *load.JobsResult) (string, error) {
+	var rows [][]load.JobResult
+	for _, run := range r.Runs {
+		last := len(rows) - 1
+		switch {
+		case run.Rates == "":
+		case last >= 0 && rows[last][0].Rates == run.Rates && (run.Curve == nil || run.Curve.Percent > 0):
+			rows[last] = append(rows[last], run)
+		default:
+			rows = append(rows, []load.JobResult{run})
+		}
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	for _, row := range rows {
+		if len(row) < 2 {
+			continue
+		}
+		fmt.Fprintf(w, "%s\n\tasked/s\treached/s\tbytes/s\tp50\tp99\tp99.9\tmax\tnever began\t\n", row[0].Rates)
+		for _, run := range row {
+			rateRow(w, run)
+		}
+		fmt.Fprintln(w)
+	}
+	return b.String(), w.Flush()
+}
+
+// rateRow prints one of them. Latency counts from when a request was due.
+func rateRow(w *tabwriter.Writer, run load.JobResult) {
+	l := run.Load
+	at, asked := "", "any"
+	if rate := run.Spec.Shape.Rate; rate > 0 {
+		asked = fmt.Sprintf("%.0f", rate)
+	}
+	if run.Curve != nil && run.Curve.Percent > 0 {
+		at = fmt.Sprintf("%g%%", run.Curve.Percent)
+	}
+	q, mark := l.Latency, ""
+	if q == nil {
+		fmt.Fprintf(w, "%s\t%s\t%.0f\t%v\t–\t–\t–\t–\t%d\t\n", at, asked, l.IOPS, unit.Bytes(l.BytesPerS), l.NotStarted)
+		return
+	}
+	if q.N < load.ThousandthFrom {
+		mark = "*" // of fewer requests the slowest, as in the tables above
+	}
+	fmt.Fprintf(w, "%s\t%s\t%.0f\t%v\t%v\t%v\t%v%s\t%v\t%d\t\n", at, asked, l.IOPS, unit.Bytes(l.BytesPerS), short(q.P50), short(q.P99), short(q.P999), mark, short(q.Max), l.NotStarted)
+}
+
+// threadsTable prints bytes per second of each test by the number of threads.
+func threadsTable(r *load.JobsResult) (string, error) {
+	var tests, threads []string
+	rate := map[[2]string]float64{}
+	for _, run := range r.Runs {
+		name, iozone := strings.CutPrefix(run.Load.Workload, "iozone ")
+		test, n, several := strings.Cut(name, ", ")
+		if !iozone || !several {
+			return "", nil // one number of threads: it stands above
+		}
+		if !slices.Contains(tests, test) {
+			tests = append(tests, test)
+		}
+		if !slices.Contains(threads, n) {
+			threads = append(threads, n)
+		}
+		rate[[2]string{test, n}] = run.Load.BytesPerS
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "per second\t%s\t\n", strings.Join(tests, "\t"))
+	for _, n := range threads {
+		fmt.Fprintf(w, "%s\t", n)
+		for _, t := range tests {
+			fmt.Fprintf(w, "%v\t", unit.Bytes(rate[[2]string{t, n}]))
+		}
+		fmt.Fprintln(w)
+	}
+	err := w.Flush()
+	return b.String(), err
+}
+
+func withText(r *load.PoolsResult) (string, error) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "TARGET\tWORKLOAD\tALONE\tRANGE\tTOGETHER\tRANGE\tKEPT\tRANGE\tP99 ALONE\tTOGETHER")
+	for i, t := range r.Targets {
+		x := t.Interference
+		var p99 [2][]int64
+		for _, r := range r.Rounds {
+			for k, run := range []load.RunFigures{r.Alone[i], r.Together[i]} {
+				if run.Latency != nil {
+					p99[k] = append(p99[k], run.Latency.P99)
+				}
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%v/s\t%s\t%v/s\t%s\t%.0f%%\t%.0f–%.0f%%\t%s\t%s\n", t.Target, t.Workload, unit.Bytes(x.Alone), span(x.AloneRange),
+			unit.Bytes(x.Together), span(x.TogetherRange), 100*x.Kept, 100*x.KeptRange[0], 100*x.KeptRange[1], middleOf(p99[0]), middleOf(p99[1]))
+	}
+	if err := w.Flush(); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "\nTogether they moved %.0f%% of what each moved alone, added up (medians of %s)\n", 100*r.Kept, plural(len(r.Rounds), "round"))
+	for _, e := range r.Evidence {
+		fmt.Fprintf(&b, "  - %s\n", e)
+	}
+	return b.String(), nil
+}
+
+func span(r [2]float64) string { return fmt.Sprintf("%v–%v", unit.Bytes(r[0]), unit.Bytes(r[1])) }
+
+// middleOf is the median run's percentile; of the runs, not of requests.
+func middleOf(p99 []int64) string {
+	if len(p99) == 0 {
+		return "–"
+	}
+	slices.Sort(p99)
+	return short(p99[(len(p99)-1)/2]).String()
 }

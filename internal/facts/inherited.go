@@ -272,7 +272,7 @@ func (r *inherited) owners() {
 }
 
 // noRPM is the note if rpm cannot be asked.
-const noRPM = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE tells"
+const noRPM = "rpm's database is not read, so a file may belong to a package: rpm -qf FILE shows it"
 
 // noOwners notes on a host with rpm that the owners are unknown.
 func (r *inherited) noOwners() {

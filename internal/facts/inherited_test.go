@@ -238,7 +238,7 @@ func TestOwnersOfRPM(t *testing.T) {
 			}
 			return "", nil
 		}, "tuned", ""},
-		"no rpm": {func(string) (string, error) { return "", fs.ErrNotExist }, "", "rpm -qf FILE tells"},
+		"no rpm": {func(string) (string, error) { return "", fs.ErrNotExist }, "", "rpm -qf FILE shows it"},
 		"fails":  {func(string) (string, error) { return "", errors.New("database is locked") }, "", "database is locked"},
 	} {
 		got, err := ReadHostFiles(context.Background(), rpmHost{h, c.owner}, nil, nil)

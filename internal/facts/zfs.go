@@ -120,7 +120,7 @@ func parsePools(s string) map[string]model.ZFSPool {
 	whole := func(value string) model.Fact[int] {
 		n, err := strconv.ParseUint(strings.TrimSuffix(value, "%"), 10, 31)
 		if err != nil {
-			return model.Unknown[int](model.Unsupported, "zpool tells no number")
+			return model.Unknown[int](model.Unsupported, "zpool prints no number")
 		}
 		return model.Known(int(n))
 	}

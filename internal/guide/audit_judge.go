@@ -196,7 +196,7 @@ func maskCPUs(mask string) string {
 	for i := range len(digits) {
 		d := strings.IndexByte("0123456789abcdef", digits[len(digits)-1-i])
 		if d < 0 {
-			return "none: it is no such mask"
+			return "none: it is not a CPU mask"
 		}
 		for bit := range 4 {
 			if d>>bit&1 == 1 {

@@ -203,7 +203,7 @@ func TestDriverPackageIsNamed(t *testing.T) {
 }
 
 func TestMaskCPUs(t *testing.T) {
-	for mask, want := range map[string]string{"20": "5", "3": "0, 1", "00000001,00000000": "32", "0x100000": "20", "zz": "none: it is no such mask"} {
+	for mask, want := range map[string]string{"20": "5", "3": "0, 1", "00000001,00000000": "32", "0x100000": "20", "zz": "none: it is not a CPU mask"} {
 		if got := maskCPUs(mask); got != want {
 			t.Errorf("maskCPUs(%q) = %q, want %q", mask, got, want)
 		}

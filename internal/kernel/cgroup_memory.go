@@ -26,7 +26,7 @@ type MemoryCap struct {
 }
 
 // ErrNoMemoryCap: this host gives the process no control group with a memory limit.
-var ErrNoMemoryCap = errors.New("no control group with a memory limit is to be had")
+var ErrNoMemoryCap = errors.New("no control group with a memory limit is available")
 
 // CapMemory moves process pid, with all its threads, into a new group with a limit (memory.max of
 // cgroup v2, Documentation/admin-guide/cgroup-v2.rst; memory.limit_in_bytes of v1). Pages that
@@ -79,7 +79,7 @@ func memoryTree(r Root) (Hierarchy, string, error) {
 	if len(all) == 0 {
 		return Hierarchy{}, "", errors.New("no cgroup tree is mounted here")
 	}
-	return Hierarchy{}, "", errors.New("no mounted cgroup tree hands its memory controller to groups (of version 2: memory in cgroup.subtree_control of the root)")
+	return Hierarchy{}, "", errors.New("no mounted cgroup tree delegates its memory controller to groups (of version 2: memory in cgroup.subtree_control of the root)")
 }
 
 // sweepMemory removes groups whose process is gone; the kernel refuses to remove a group with

@@ -51,7 +51,7 @@ const toolDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 func (l Live) Ask(ctx context.Context, t Tool) ([]byte, error) {
 	argv := t.argv()
 	if argv == nil {
-		return nil, fmt.Errorf("ask %q: no such question", t)
+		return nil, fmt.Errorf("ask %q: unknown tool", t)
 	}
 	return l.ask(ctx, argv)
 }

@@ -26,7 +26,7 @@ func (r *running) doubts(sent, got load.Result) []model.Warning {
 	}
 	if got.Refused+got.Evicted > 0 {
 		out = append(out, model.Warning{
-			ID: "strangers", What: fmt.Sprintf("somebody else connected to the sink on %s", r.w.Receiver),
+			ID: "strangers", What: fmt.Sprintf("another host or process connected to the sink on %s", r.w.Receiver),
 			Evidence: fmt.Sprintf("%d connections refused, %d evicted", got.Refused, got.Evicted),
 			Next:     "find out who scans the data network; the run itself was not touched",
 		})

@@ -12,7 +12,7 @@ func firewallQueues() Rule {
 	return Rule{
 		ID:     "firewall-queues-packets",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "A rule of the firewall hands packets to a program and waits for its word: that costs two switches between kernel and program for each, and drops what the program does not keep up with.",
+		Doc:    "A rule of the firewall queues packets to a program and waits for its verdict: each packet costs two context switches, and packets are dropped when the program cannot keep up.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var where []string
 			for _, c := range f.Firewall.Or(nil) {
@@ -24,7 +24,7 @@ func firewallQueues() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Info, Title: "the firewall hands packets to a program",
+				Severity: Info, Title: "the firewall queues packets to a program",
 				Observed: "a rule queues in " + strings.Join(where, ", ") + "; whether storage traffic matches it does not show",
 				Fix:      "accept the storage network in a rule before that one",
 				Source:   "nft(8) (queue statement); iptables-extensions(8) (NFQUEUE)",

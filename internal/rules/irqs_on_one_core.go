@@ -29,7 +29,7 @@ func irqsOneCore() Rule {
 					Source:   "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst",
 				}
 				if busy < 2 {
-					out.Observed = fmt.Sprintf("%s: %d interrupts, all set to CPU %d alone", n.Name, pinned, core)
+					out.Observed = fmt.Sprintf("%s: %d interrupts, all set to CPU %d only", n.Name, pinned, core)
 				}
 				if !known || busy < 2 { // a virtual port, whose rate nobody tells, or one that is idle
 					out.Severity = Low

@@ -10,7 +10,7 @@ func pairOtherAnswers() PairRule {
 	return PairRule{
 		ID:     "pair-other-machine-answers",
 		Limits: []model.LimiterID{model.Outage},
-		Doc:    "A hardware address that is none of the host's answers for its data address: a second machine with the same address, or a proxy in the path.",
+		Doc:    "A hardware address that does not belong to the host answers for its data address: a second machine with the same address, or a proxy in the path.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				l, own, ok := nextHop(from, to)

@@ -10,7 +10,7 @@ func pairPause() PairRule {
 	return PairRule{
 		ID:     "pair-pause-one-end",
 		Limits: []model.LimiterID{model.FlowControl, model.PathQueue},
-		Doc:    "Ethernet flow control works at one end only: the switch is told to wait by one host and drops for the other.",
+		Doc:    "Ethernet flow control works at one end only: the switch waits for one host and drops packets for the other.",
 		Check: func(p *model.Pair) []model.Finding {
 			a, b := meant(&p.A), meant(&p.B)
 			if a == nil || b == nil || !onLink(&p.A) || !onLink(&p.B) {

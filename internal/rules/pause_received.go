@@ -37,7 +37,7 @@ func pauseReceived() Rule {
 				if t == nil {
 					return nil
 				}
-				return pauseFinding(t, n, n.Name+" is often told to stop", "received", "sent",
+				return pauseFinding(t, n, n.Name+" is often paused", "received", "sent",
 					"find the receiver that the switch protects (a slow port, a full disk array) and give it room, or turn flow control off on the path")
 			})
 		},

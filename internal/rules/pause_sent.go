@@ -14,7 +14,7 @@ func pauseSent() Rule {
 				if t == nil {
 					return nil
 				}
-				return pauseFinding(t, n, n.Name+" often tells the switch to stop", "sent", "received",
+				return pauseFinding(t, n, n.Name+" often pauses the switch", "sent", "received",
 					"see why this host cannot take what arrives: rings, interrupts on one core, a narrow PCIe slot")
 			})
 		},

@@ -30,7 +30,7 @@ func softirqCore() Rule {
 			return []model.Finding{{
 				Severity: Medium, Title: fmt.Sprintf("CPU %d has no time left for packets", full.CPU),
 				Observed: fmt.Sprintf("CPU %d: %.0f%% of %v in softirqs and interrupts, %.0f%% idle; CPUs that idle more than half of it: %d", full.CPU, 100*share, gap, 100*idleShare(*full), idle),
-				Fix:      "spread the receive queues over cores (interrupts, channels), or the packets of one queue with receive packet steering (rps_cpus); one connection alone needs larger frames, GRO or a faster core",
+				Fix:      "spread the receive queues over cores (interrupts, channels), or the packets of one queue with receive packet steering (rps_cpus); a single connection needs larger frames, GRO or a faster core",
 				Source:   "Documentation/networking/scaling.rst; proc_stat(5)",
 			}}
 		},

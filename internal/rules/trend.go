@@ -91,7 +91,7 @@ func (t *tally) over(since string) string {
 	if t.gap > 0 {
 		return fmt.Sprintf("in %v", t.gap.Round(100*time.Millisecond))
 	}
-	return since + ", perhaps long ago: linerate check --watch 10s tells whether it rises"
+	return since + ", perhaps long ago: linerate check --watch 10s shows whether it still rises"
 }
 
 // Where counters begin.

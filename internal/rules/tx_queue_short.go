@@ -10,7 +10,7 @@ func txQueueShort() Rule {
 	return Rule{
 		ID:     "tx-queue-short",
 		Limits: []model.LimiterID{model.LocalQdisc},
-		Doc:    "A short transmit queue drops what a fast sender hands down in one burst.",
+		Doc:    "A short transmit queue drops packets of a fast sender's burst.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				length, ok := n.TxQueueLen.Get()

@@ -30,7 +30,7 @@ func unneeded() Rule {
 			return []model.Finding{{
 				Severity: Info, Title: "a storage server runs desktop services",
 				Observed: strings.Join(idle, ", "),
-				Fix:      "stop those that nobody needs",
+				Fix:      "stop those that are not needed",
 				Source:   "ATTO, 10 Gigabit Ethernet Network Adapter Configuration Guide (unused services)",
 			}}
 		},

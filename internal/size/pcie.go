@@ -55,7 +55,7 @@ func (in PCIeInput) packet() int {
 func (in PCIeInput) check(gens int) error {
 	var payload error
 	if !slices.Contains([]int{128, 256, 512, 1024, 2048, 4096}, in.Payload) {
-		payload = fmt.Errorf("payload of %d is none of 128, 256, 512, 1024, 2048, 4096 B", in.Payload)
+		payload = fmt.Errorf("payload of %d is not one of 128, 256, 512, 1024, 2048, 4096 B", in.Payload)
 	}
 	return first("pcie", checkCount("generation", in.Gen, gens, 5), payload,
 		optional(in.Rate != 0, checkRate("rate", in.Rate)),
@@ -72,7 +72,7 @@ func PCIe(in PCIeInput) (Answer, error) {
 		return Answer{}, err
 	}
 	if !slices.Contains(widths(), in.Lanes) {
-		return Answer{}, fmt.Errorf("size pcie: lanes of %d is none of 1, 2, 4, 8, 16", in.Lanes)
+		return Answer{}, fmt.Errorf("size pcie: lanes of %d is not one of 1, 2, 4, 8, 16", in.Lanes)
 	}
 	a := newAnswer("pcie", in)
 	g := generations()[in.Gen-1]

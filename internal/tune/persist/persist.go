@@ -96,7 +96,7 @@ func (r *rendering) value(v Value) error {
 	case "mount":
 		return r.mount(v)
 	case "zfs", "iscsi", "samba":
-		r.refuse(v, "it is permanent by itself: it is kept where it was set")
+		r.refuse(v, "it is already permanent where it was set")
 	default:
 		r.refuse(v, "no file is known that sets it when the host starts: apply the plan again after a restart")
 	}

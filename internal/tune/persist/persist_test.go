@@ -83,7 +83,7 @@ func TestRender(t *testing.T) {
 		{
 			name: "what cannot be kept", values: []Value{{"linux.link.mtu", "pci:0000:99:00.0", "9000"}, {"any.zfs.recordsize", "tank", "1M"}, {"linux.cpu.governor", "", "performance"}},
 			refuse: []Refused{
-				{"linux.link.mtu of pci:0000:99:00.0", "the device is not there now"}, {"any.zfs.recordsize of tank", "it is permanent by itself: it is kept where it was set"},
+				{"linux.link.mtu of pci:0000:99:00.0", "the device is not there now"}, {"any.zfs.recordsize of tank", "it is already permanent where it was set"},
 				{"linux.cpu.governor", "no file is known that sets it when the host starts: apply the plan again after a restart"},
 			},
 		},

@@ -60,7 +60,7 @@ func (r *reader) profile(text []byte) Profile {
 	r.once(p.Lines)
 	p = p.onto(r.bases(m, &p))
 	if len(p.Lines) == 0 && !r.Failed() {
-		r.Problem(1, "lines: there is none, so the profile says nothing")
+		r.Problem(1, "lines: none, so the profile has no effect")
 	}
 	return p
 }

@@ -117,7 +117,7 @@ func TestParseTellsTheLine(t *testing.T) {
 		{"source: me", "source: me\n    finding: ring-overun", `mine.yaml:11: linux.sysctl.net.ipv4.tcp_rmem: linterate`},
 		{"lines:", "base: [nobody]\nlines:", `mine.yaml:5: base: there is no "nobody" to stand on`},
 		{"lines:", "base: [mine]\nlines:", `there is no "mine"`},
-		{good[strings.Index(good, "lines"):], "", "mine.yaml:1: lines: there is none"},
+		{good[strings.Index(good, "lines"):], "", "mine.yaml:1: lines: none"},
 		{good, "[1, 2", "mine.yaml:1: not YAML"},
 		{good, "- a\n- b", "mine.yaml:1: profile: want key: value pairs"},
 		{good, "", "want one YAML document"},

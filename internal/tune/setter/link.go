@@ -121,7 +121,7 @@ func mtuAllowed(now kernel.LinkState, mtu int) error {
 	}
 	for _, up := range now.Above {
 		if up.MTU > mtu {
-			return fmt.Errorf("%s stands on it with MTU %d, which would shrink and not grow back: lower that first: %w", up.Name, up.MTU, ErrSideEffect)
+			return fmt.Errorf("%s is stacked on it with MTU %d, which would shrink and could not be restored: lower that first: %w", up.Name, up.MTU, ErrSideEffect)
 		}
 	}
 	return nil

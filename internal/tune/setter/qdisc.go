@@ -152,9 +152,9 @@ func (q Queue) Write(_ context.Context, at Place, value string) error {
 func replaceable(now kernel.Qdisc) error {
 	switch {
 	case !now.Default && !now.Ours:
-		return fmt.Errorf("somebody configured %s there, and its parameters would not come back: remove it by hand first (tc qdisc del dev … root): %w", now.Kind, ErrSideEffect)
+		return fmt.Errorf("an administrator configured %s there, and its parameters could not be restored: remove it first (tc qdisc del dev … root): %w", now.Kind, ErrSideEffect)
 	case len(now.Below) > 0:
-		return fmt.Errorf("somebody configured %s below it, which would not come back: remove it by hand first: %w", strings.Join(now.Below, ", "), ErrSideEffect)
+		return fmt.Errorf("an administrator configured %s below it, which could not be restored: remove it first: %w", strings.Join(now.Below, ", "), ErrSideEffect)
 	case now.Ours && now.Kind == "fq" && now.MaxRate != kernel.NoMaxRate:
 		return fmt.Errorf("it has %s, which would not come back: put that to %s first: %w", FQMaxRateSetting, noRate, ErrSideEffect)
 	}

@@ -137,7 +137,7 @@ func tableForm(r kernel.RSS, like string) (string, error) {
 	case even:
 		return "equal=" + strconv.Itoa(int(n)), nil
 	}
-	return "", errors.New("the table was set by hand in a way that no script could restore (neither even nor in blocks): it is left alone")
+	return "", errors.New("the table has a form that no script could restore (neither even nor in blocks), so it is not changed")
 }
 
 // evenTable is the kernel's own spread (include/linux/ethtool.h, ethtool_rxfh_indir_default).

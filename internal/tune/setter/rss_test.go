@@ -50,7 +50,7 @@ func TestRSSReadsWhatWasAskedFor(t *testing.T) {
 		}
 	}
 	d.rss.Table[0] = 3
-	if got, err := s.Read(context.Background(), at, "default"); err == nil || !strings.Contains(err.Error(), "by hand") {
+	if got, err := s.Read(context.Background(), at, "default"); err == nil || !strings.Contains(err.Error(), "no script could restore") {
 		t.Errorf("a table that no script restores: %q, %v", got, err)
 	}
 }

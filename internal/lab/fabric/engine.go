@@ -112,10 +112,9 @@ func (e *engine) run() error {
 	return nil
 }
 
-// takeIn admits what has arrived, each frame at the time it came and not at
-// the time this thread got round to it: a machine that stops the thread for a
-// while must not turn what came meanwhile into one burst that overflows a
-// queue.
+// takeIn admits what has arrived, each frame at the time it came and not when this
+// thread reads it: a machine that stops the thread for a while must not turn the
+// frames of that time into one burst that overflows a queue.
 func (e *engine) takeIn() {
 	behind := time.Now().UnixNano() - int64(e.clock())
 	for i, p := range e.ports {

@@ -94,7 +94,7 @@ func (f *fabric) close() error {
 	return errors.Join(errs...)
 }
 
-// portMTU lets any frame into the fabric; what passes is the shape's matter.
+// portMTU lets any frame into the fabric; the shape decides what passes.
 const (
 	portMTU = 65535
 	tapMTU  = 65521 // the most that drivers/net/tun.c takes
@@ -218,8 +218,7 @@ func (f *fabric) stats() (Stats, error) {
 	return st, nil
 }
 
-// Warnings are the doubts that these numbers raise about what was measured
-// over the links.
+// Warnings say where these numbers cast doubt on what was measured over the links.
 func (s Stats) Warnings() []model.Warning {
 	var lost int64
 	var latest time.Duration

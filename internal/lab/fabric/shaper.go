@@ -114,7 +114,7 @@ func (s *shaper) fits(now time.Duration, p *superPacket) int {
 	return min(p.segments-1, room/p.wire(0, 1))
 }
 
-// fate is what becomes of a segment.
+// fate is how a segment passes: lost, late, twice or as it is.
 type fate int
 
 const (

@@ -23,7 +23,7 @@ import (
 // KeepRole is the hidden subcommand that keeps a host's kernel running.
 const KeepRole = "lab-guest"
 
-// Boot is what a keeper is told to start.
+// Boot is the kernel that a keeper starts.
 type Boot struct {
 	Name string `json:"name"`
 	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless
@@ -92,10 +92,9 @@ func (k *keeper) start() error {
 	defer log.Close()
 	cmd := kernel.Exec(context.WithoutCancel(k.ctx), k.b.Argv...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), k.b.Env...), log, log
-	// A kernel of User-Mode Linux runs its processes under its eyes. If it is
-	// killed they go on without it, as processes of this machine, and what they
-	// then ask for happens here: powering off is one of those things. In a
-	// namespace whose first process the kernel is they end with it.
+	// User-Mode Linux traces its processes. If it is killed, they go on as processes
+	// of this machine, and their system calls, power off among them, act here. In a
+	// PID namespace whose first process is the kernel they end with it.
 	kernel.InNewNamespaces(cmd, kernel.Namespaces{PID: true})
 	var near io.ReadWriteCloser
 	if k.b.Cable == "" {
@@ -157,8 +156,8 @@ func (k *keeper) connect(near io.ReadWriteCloser) error {
 	}
 }
 
-// awaitReady reads to the end of the line that the host says first. What the
-// firmware or the kernel may have said before it is passed over.
+// awaitReady reads to the end of the host's first line. Earlier output of the firmware
+// or the kernel is skipped.
 func awaitReady(r io.Reader) error {
 	var seen []byte
 	one := make([]byte, 1)
@@ -276,8 +275,8 @@ func (k *keeper) lastWords() string {
 }
 
 // telling is the end of what was printed, without the registers and stacks of a
-// kernel that panics because its first process has ended: what that one said is
-// the reason.
+// kernel that panics because its first process has ended: the message of that
+// process is the reason.
 func telling(console string) string {
 	const tail = 600
 	var lines []string

@@ -18,8 +18,7 @@ import (
 // process.
 const InitRole = "lab-init"
 
-// serveRole is what the first process starts to do the work: it itself only
-// buries the dead.
+// serveRole is the process that does the work; the first process only reaps orphans.
 const serveRole = "serve"
 
 // Device is a machine that has ways of its own to a root and a cable (package

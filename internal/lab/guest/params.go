@@ -24,7 +24,7 @@ type Port struct {
 	MAC, Name string
 }
 
-// VirtioLine as the cable of a host: the machine that it is knows it.
+// VirtioLine as the cable of a host: its machine has it.
 const VirtioLine = "virtio"
 
 // The kernel hands parameters that it does not know, with a value and without

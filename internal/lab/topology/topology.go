@@ -121,7 +121,7 @@ type Link struct {
 	BA   Shape
 	// Direct joins two hosts by one veth pair that the kernel's tbf shapes to
 	// the rate, without delay or queue of our own: for rates at which the cost
-	// per packet is the matter, and nothing else can be made to go wrong.
+	// per packet is studied; no fault can be injected into it.
 	Direct bool
 	Line   int
 }

@@ -1,5 +1,5 @@
-// Package wire lets one process ask another of the same program for things:
-// one JSON request per line on its standard input, one answer per line. A
+// Package wire lets one process call another of the same program: one JSON request
+// per line on its standard input, one answer per line. A
 // process that serves ends when its input does, so that nothing outlives a
 // controller that was killed. It speaks no network and reads no untrusted
 // bytes: both ends are this program.

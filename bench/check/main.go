@@ -4,7 +4,7 @@
 // and whether each fault that inspection can see is found while it is there.
 //
 //	go run ./bench/check -n 20                  # as root, about five minutes
-//	go run ./bench/check -part time,healthy     # parts: time, healthy, namespaces, pairs, kernels, devices
+//	go run ./bench/check -part time,healthy     # -help lists the parts
 //
 // It only starts the program and reads what it prints.
 package main
@@ -27,7 +27,7 @@ import (
 
 func main() {
 	n := flag.Int("n", 20, "times that this machine is looked at")
-	parts := flag.String("part", strings.Join(partNames(), ","), "what to do")
+	parts := flag.String("part", strings.Join(partNames(), ","), "parts to do")
 	flag.Parse()
 	kit.Main("check", func(ctx context.Context) error {
 		const parent = "/var/tmp" // hosts of labs have a /tmp of their own

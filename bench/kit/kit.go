@@ -112,8 +112,11 @@ func Output(cmd *exec.Cmd) ([]byte, error) {
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("%s: %w: %s", commandLine(cmd), err, lines[len(lines)-1])
+		err = fmt.Errorf("%s: %w", commandLine(cmd), err)
+		if said := strings.TrimSpace(stderr.String()); said != "" {
+			err = fmt.Errorf("%w: %s", err, said[strings.LastIndexByte(said, '\n')+1:])
+		}
+		return nil, err
 	}
 	return out, nil
 }

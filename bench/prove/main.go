@@ -10,8 +10,8 @@
 // dell makes eight studies, some 30 minutes; with -keep DIR they may be made one by
 // one (-only dell-read-reference, …), and the tables are of what is there.
 //
-// It needs root, and for clients the packages of docs/lab.md. It touches nothing but its own labs, and says so where a figure
-// is of a machine that had no time for it.
+// It needs root, and for clients the packages of docs/lab.md. It touches nothing but
+// its own labs.
 package main
 
 import (

@@ -6,14 +6,6 @@ import (
 	"linerate/internal/model"
 )
 
-// pairBDP returns the rate and round trip of the measured path; false if one of them is unknown.
-func pairBDP(p *model.Pair) (Context, bool) {
-	rtt, ok := p.RTT.Get()
-	rate, ok2 := p.Rate.Get()
-	c := Context{LineRate: rate, RTT: rtt.Min}
-	return c, ok && ok2 && c.BDP() > 0
-}
-
 // The rules of one host judge the path of its mounts; this one judges the measured path.
 func pairReceiveWindow() PairRule {
 	return PairRule{
@@ -27,8 +19,10 @@ func pairReceiveWindow() PairRule {
 // pairBuffers compares one buffer of each end with the bandwidth-delay product of the path.
 func pairBuffers(name, source string, side func(f *model.Facts) (buffer, bool)) func(p *model.Pair) []model.Finding {
 	return func(p *model.Pair) []model.Finding {
-		c, ok := pairBDP(p)
-		if !ok {
+		rtt, ok := p.RTT.Get()
+		rate, ok2 := p.Rate.Get()
+		c := Context{LineRate: rate, RTT: rtt.Min}
+		if !ok || !ok2 || c.BDP() <= 0 {
 			return nil
 		}
 		return eachWay(p, func(end, _ *model.PairEnd, _ model.Crossing) *model.Finding {

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"errors"
+	"fmt"
 	"path/filepath"
 )
 
@@ -12,14 +12,20 @@ const runsDir = "runs"
 // $XDG_DATA_HOME/linerate where that is an absolute path, else ~/.local/share/linerate; on
 // Windows, where neither is set, %LOCALAPPDATA%\linerate. It creates nothing.
 func DataDir(getenv func(string) string) (string, error) {
-	if d := getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
-		return filepath.Join(d, "linerate"), nil
+	return xdgDir(getenv, "data", "XDG_DATA_HOME", filepath.Join(".local", "share"), "LOCALAPPDATA")
+}
+
+// ConfigDir returns linerate's configuration directory likewise: $XDG_CONFIG_HOME/linerate, else
+// ~/.config/linerate; on Windows %APPDATA%\linerate.
+func ConfigDir(getenv func(string) string) (string, error) {
+	return xdgDir(getenv, "configuration", "XDG_CONFIG_HOME", ".config", "APPDATA")
+}
+
+func xdgDir(getenv func(string) string, what, xdg, belowHome, windows string) (string, error) {
+	for _, c := range []struct{ variable, below string }{{xdg, ""}, {"HOME", belowHome}, {windows, ""}} {
+		if d := getenv(c.variable); filepath.IsAbs(d) {
+			return filepath.Join(d, c.below, "linerate"), nil
+		}
 	}
-	if d := getenv("HOME"); filepath.IsAbs(d) {
-		return filepath.Join(d, ".local", "share", "linerate"), nil
-	}
-	if d := getenv("LOCALAPPDATA"); filepath.IsAbs(d) {
-		return filepath.Join(d, "linerate"), nil
-	}
-	return "", errors.New("find data directory: neither XDG_DATA_HOME nor HOME is an absolute path: set one of them")
+	return "", fmt.Errorf("find %s directory: neither %s nor HOME is an absolute path: set one of them", what, xdg)
 }

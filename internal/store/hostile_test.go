@@ -270,7 +270,7 @@ func FuzzResults(f *testing.F) {
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decodeResults(b)
+		r, err := decode[model.Results](resultsName, b, model.OutcomeVersion)
 		if err == nil && (r == nil || r.V != model.OutcomeVersion) {
 			t.Error("accepted results without a known version")
 		}

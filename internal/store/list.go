@@ -110,7 +110,7 @@ func glance(dir string) (*Manifest, *model.Results, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if r, err = decodeResults(raw); err != nil {
+		if r, err = decode[model.Results](resultsName, raw, model.OutcomeVersion); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -81,13 +81,13 @@ func (b *Bundle) load(root *os.Root, f File) error {
 		return err
 	}
 	if f.Name == resultsName {
-		b.Results, err = decodeResults(raw)
+		b.Results, err = decode[model.Results](resultsName, raw, model.OutcomeVersion)
 		if err == nil && b.has(reportName) {
 			b.Results.Report = filepath.Join(b.Dir, reportName)
 		}
 		return err
 	}
-	facts, err := decodeFacts(f.Name, raw)
+	facts, err := decode[model.Facts](f.Name, raw, model.FactsVersion)
 	if err == nil {
 		b.Facts[f.Host] = facts
 	}
@@ -135,26 +135,16 @@ func (s Samples) read(root *os.Root, f File, left *budget) error {
 	})
 }
 
-func decodeResults(raw []byte) (*model.Results, error) {
-	if err := headVersion(resultsName, raw, model.OutcomeVersion); err != nil {
+// decode decodes a file of a version up to known.
+func decode[T any](name string, raw []byte, known int) (*T, error) {
+	if err := headVersion(name, raw, known); err != nil {
 		return nil, err
 	}
-	var r model.Results
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("decode %s: %w: %w", resultsName, ErrDamaged, err)
-	}
-	return &r, nil
-}
-
-func decodeFacts(name string, raw []byte) (*model.Facts, error) {
-	if err := headVersion(name, raw, model.FactsVersion); err != nil {
-		return nil, err
-	}
-	var f model.Facts
-	if err := json.Unmarshal(raw, &f); err != nil {
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
 		return nil, fmt.Errorf("decode %s: %w: %w", name, ErrDamaged, err)
 	}
-	return &f, nil
+	return v, nil
 }
 
 // headVersion reads "v" first, since a later version may have changed the type of any other

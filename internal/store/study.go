@@ -251,7 +251,7 @@ func (s *StudyState) Facts(host string) (*model.Facts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what was seen of %s: %w", host, err)
 	}
-	return decodeFacts(name, raw)
+	return decode[model.Facts](name, raw, model.FactsVersion)
 }
 
 // PutSamples writes samples of a run; they count once the run is recorded, and are synced with

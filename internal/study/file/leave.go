@@ -7,10 +7,10 @@ import (
 	"linerate/internal/model"
 )
 
-// LeaveOut takes the levels out of the study whose every value is in force
-// already, as read of the hosts, notes them in File.LeftOut, and says which: a template asks for what most
-// hosts have otherwise, and what it is then worth here is nothing to compare. Where
-// no level would be left it takes none out, and Problems refuses the study.
+// LeaveOut takes levels out of the study whose every value is in force already, as read
+// of the hosts, notes them in File.LeftOut, and returns which: a template sets what most
+// hosts have otherwise, and where a host has it there is nothing to compare. Where no
+// level would be left it takes none out, and Problems refuses the study.
 func (c *Checker) LeaveOut() []model.StudyPlanProblem {
 	var out []model.StudyPlanProblem
 	var factors, left []model.StudyFactor

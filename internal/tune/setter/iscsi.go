@@ -71,19 +71,9 @@ func (i ISCSI) parse(at Place, value string) (map[string]string, error) {
 		return nil, err
 	}
 	known := iscsiSettings()[strings.TrimPrefix(at.Setting, iscsiPrefix)]
-	out := map[string]string{}
-	for _, w := range words {
-		name, v := "", w
-		if _, single := known[""]; !single {
-			name, v, _ = strings.Cut(w, "=")
-		}
-		part, ok := known[name]
-		if _, twice := out[name]; !ok || twice {
-			return nil, fmt.Errorf("value %q of %s: %q: want PART=VALUE, once each, of %s: %w", value, at, w, strings.Join(slices.Sorted(maps.Keys(known)), ", "), ErrValue)
-		}
-		if out[name], err = part.check(at, v); err != nil {
-			return nil, err
-		}
+	out, err := namedWords(at, value, words, known)
+	if err != nil {
+		return nil, err
 	}
 	return out, bursts(at, out)
 }

@@ -79,3 +79,26 @@ func formatParts(parts map[string]int64, known map[string]limits) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// namedWords checks "PART=WORD" words, each known part at most once; a setting whose only part has
+// no name takes plain words.
+func namedWords[P interface {
+	check(at Place, v string) (string, error)
+}](at Place, value string, words []string, known map[string]P) (map[string]string, error) {
+	out := map[string]string{}
+	for _, w := range words {
+		name, v := "", w
+		if _, single := known[""]; !single {
+			name, v, _ = strings.Cut(w, "=")
+		}
+		part, ok := known[name]
+		if _, twice := out[name]; !ok || twice {
+			return nil, fmt.Errorf("value %q of %s: %q: want PART=VALUE, once each, of %s: %w", value, at, w, strings.Join(slices.Sorted(maps.Keys(known)), ", "), ErrValue)
+		}
+		var err error
+		if out[name], err = part.check(at, v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

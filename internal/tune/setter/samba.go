@@ -74,18 +74,7 @@ func (s Samba) parse(at Place, value string) (map[string]string, error) {
 		v, err := single.check(at, strings.Join(words, " "))
 		return map[string]string{"": v}, err
 	}
-	out := map[string]string{}
-	for _, w := range words {
-		name, v, _ := strings.Cut(w, "=")
-		option, ok := known[name]
-		if _, twice := out[name]; !ok || twice {
-			return nil, fmt.Errorf("value %q of %s: %q: want PART=VALUE, once each, of %s: %w", value, at, w, strings.Join(slices.Sorted(maps.Keys(known)), ", "), ErrValue)
-		}
-		if out[name], err = option.check(at, v); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return namedWords(at, value, words, known)
 }
 
 func (o sambaOption) check(at Place, v string) (string, error) {

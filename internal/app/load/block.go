@@ -95,7 +95,7 @@ func Block(ctx context.Context, e app.Env, o BlockOptions, p app.Progress) (*Mad
 func (s *session) runBlock(ctx context.Context, h storage.Hooks, o BlockOptions) (runs []storage.Measured, err error) {
 	path, writes := o.Spec.Path, o.Spec.Shape.Read < 1
 	t, err := storage.OpenBlock(ctx, h, o.Task)
-	defer t.Close() // only descriptors: what was written is the kernel's since
+	defer func() { _ = t.Close() }() // with an error too: it may be open, and what was written is the kernel's
 	if err != nil {
 		return nil, ended(ctx, err, path, t != nil && writes)
 	}

@@ -201,7 +201,7 @@ func (o *Opened) Run(ctx context.Context, h Hooks) (Measured, error) {
 // Block opens the target, fills it if that was asked for, and runs the workload once.
 func Block(ctx context.Context, task BlockTask, h Hooks) (Measured, error) {
 	o, err := OpenBlock(ctx, h, task)
-	defer o.Close()
+	defer func() { _ = o.Close() }() // with an error too: it may be open
 	if err != nil {
 		return Measured{}, err
 	}

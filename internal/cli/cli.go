@@ -96,7 +96,7 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 	}
 	code := codeOf(failure.KindOf(err))
 	if ctx.Err() != nil && code == ExitFailed {
-		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", firstLine(err))
+		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", failure.FirstLine(err))
 		return ExitInterrupted
 	}
 	fmt.Fprintf(env.err, "linerate: %v\n", err)

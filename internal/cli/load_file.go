@@ -96,7 +96,7 @@ func (f fileFlags) jobs() (out []load.Job, err error) {
 		}
 		for _, j := range jobs {
 			if isRange {
-				j.Name = fmt.Sprintf("%s, %s", j.Name, plural(n, "thread"))
+				j.Name = fmt.Sprintf("%s, %s", j.Name, unit.Count(n, "thread"))
 			}
 			out = append(out, j)
 		}

@@ -29,7 +29,7 @@ func framesText(r *load.FramesResult) (string, error) {
 	if !f.Direct {
 		how = "through the page cache"
 	}
-	fmt.Fprintf(&b, "%s %s of %s at %.5g frames per second (%d bytes each, %s), a buffer of %s\n", f.Mode, plural(f.Streams, "stream"), f.Name, f.FPS, f.FrameBytes, how, plural(f.Buffer, "frame"))
+	fmt.Fprintf(&b, "%s %s of %s at %.5g frames per second (%d bytes each, %s), a buffer of %s\n", f.Mode, unit.Count(f.Streams, "stream"), f.Name, f.FPS, f.FrameBytes, how, unit.Count(f.Buffer, "frame"))
 	if l.Interrupted {
 		fmt.Fprintln(&b, "Interrupted: these figures are of what was measured until then")
 	}
@@ -63,7 +63,7 @@ func framesText(r *load.FramesResult) (string, error) {
 
 func verdictText(f load.FramesFigures) string {
 	return map[load.FramesVerdict]string{
-		load.Sustained:  fmt.Sprintf("SUSTAINED, %s", plural(f.Streams, "stream")),
+		load.Sustained:  fmt.Sprintf("SUSTAINED, %s", unit.Count(f.Streams, "stream")),
 		load.Drops:      "DROPS FRAMES",
 		load.Behind:     "NOT SUSTAINED: the page cache took what the storage did not",
 		load.Impossible: "IMPOSSIBLE on this line, and not tried",

@@ -32,12 +32,12 @@ func loadWords(v load.Value) (text string, read int, err error) {
 func loadText(r *load.BlockResult) (string, error) {
 	l := r.Load
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), plural(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
+	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), unit.Count(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
 	measured := time.Duration(r.Spec.Duration).Round(time.Millisecond)
 	if l.Interrupted {
 		fmt.Fprintf(&b, "Interrupted: these figures are of the %v that were measured\n", measured)
 	}
-	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, plural(int(l.Requests), "request"))
+	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, unit.Count(int(l.Requests), "request"))
 	if err := quantileTable(&b, l); err != nil {
 		return "", err
 	}
@@ -65,7 +65,7 @@ func loadText(r *load.BlockResult) (string, error) {
 		fmt.Fprintf(&b, "  - %s\n", e)
 	}
 	if l.Failed > 0 {
-		fmt.Fprintf(&b, "\n%s failed\n", plural(int(l.Failed), "request"))
+		fmt.Fprintf(&b, "\n%s failed\n", unit.Count(int(l.Failed), "request"))
 		for _, f := range l.Failures[:min(len(l.Failures), 5)] {
 			fmt.Fprintf(&b, "  - %s\n", f)
 		}
@@ -157,8 +157,6 @@ func engineText(s load.Ran) string {
 	}
 	return words
 }
-
-func plural(n int, what string) string { return unit.Count(n, what) }
 
 // short prints nanoseconds with three digits.
 func short(ns int64) time.Duration { return unit.Short(time.Duration(ns)) }
@@ -317,7 +315,7 @@ func withText(r *load.PoolsResult) (string, error) {
 	if err := w.Flush(); err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\nTogether they moved %.0f%% of what each moved alone, added up (medians of %s)\n", 100*r.Kept, plural(len(r.Rounds), "round"))
+	fmt.Fprintf(&b, "\nTogether they moved %.0f%% of what each moved alone, added up (medians of %s)\n", 100*r.Kept, unit.Count(len(r.Rounds), "round"))
 	for _, e := range r.Evidence {
 		fmt.Fprintf(&b, "  - %s\n", e)
 	}

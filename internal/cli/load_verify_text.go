@@ -55,6 +55,6 @@ func printPlaces(w io.Writer, v load.Verified) {
 		fmt.Fprintf(w, "offset %d, %v: %s: %s\n", p.Offset, unit.Bytes(p.Bytes), p.Fault, p.Detail)
 	}
 	if n := len(v.Places) + v.More - shown; n > 0 {
-		fmt.Fprintf(w, "and %s more\n", plural(n, "place"))
+		fmt.Fprintf(w, "and %s more\n", unit.Count(n, "place"))
 	}
 }

@@ -307,5 +307,5 @@ func counted(n int, noun string, irregular ...string) string {
 	if n != 1 && len(irregular) > 0 {
 		return fmt.Sprintf("%d %s", n, irregular[0])
 	}
-	return plural(n, noun)
+	return unit.Count(n, noun)
 }

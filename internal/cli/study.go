@@ -13,6 +13,7 @@ import (
 	"linerate/internal/app/study"
 	"linerate/internal/failure"
 	"linerate/internal/report"
+	"linerate/internal/unit"
 )
 
 func studyCommand(env *environment) *cobra.Command {
@@ -130,7 +131,7 @@ func studyError(err error) error {
 // studyStopped says how to go on with a study.
 func studyStopped(kind failure.Kind, s *study.StoppedError) error {
 	resume := "linerate study resume " + s.ID
-	onRecord := fmt.Sprintf("%s on record: %s goes on", plural(s.Runs, "run"), resume)
+	onRecord := fmt.Sprintf("%s on record: %s goes on", unit.Count(s.Runs, "run"), resume)
 	switch {
 	case s.Unkept:
 		return failure.Of(kind, "keep the results: %w; the runs are kept, and %s tries again", s.Err, resume)

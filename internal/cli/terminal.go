@@ -5,8 +5,6 @@ import (
 	"os"
 
 	"golang.org/x/term"
-
-	"linerate/internal/failure"
 )
 
 // defaultWidth is used where stdout is no terminal.
@@ -31,5 +29,3 @@ func isTerminal(w io.Writer) (bool, int) {
 	}
 	return true, width
 }
-
-func firstLine(err error) string { return failure.FirstLine(err) }

@@ -73,7 +73,7 @@ func TestCapMemory(t *testing.T) {
 func TestNoMemoryCap(t *testing.T) {
 	for want, files := range map[string]map[string]string{
 		"no cgroup tree is mounted": {"proc/self/mountinfo": "20 1 0:1 / /proc rw - proc proc rw\n", "proc/self/cgroup": ""},
-		"delegates its memory":          {"proc/self/mountinfo": memoryMounts, "proc/self/cgroup": "0::/\n", "cg/cgroup.subtree_control": "cpu\n"},
+		"delegates its memory":      {"proc/self/mountinfo": memoryMounts, "proc/self/cgroup": "0::/\n", "cg/cgroup.subtree_control": "cpu\n"},
 		"mountinfo":                 {},
 	} {
 		if _, err := CapMemory(cgroupTree(t, files), 1, unit.GiB); !errors.Is(err, ErrNoMemoryCap) || !strings.Contains(err.Error(), want) {

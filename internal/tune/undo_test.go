@@ -126,7 +126,7 @@ func TestUndoAfterRebootRestoresWhatOutlastsIt(t *testing.T) {
 	k := keeper{newKernel("fake.a", "any.zfs.recordsize")}
 	tn := tuner(t, k)
 	mustApply(t, tn, plan("fake.a", "any.zfs.recordsize"))
-	if files, err := tn.Persist(context.Background(), "p1", true); err != nil || len(files) != 2 || files[1].Path != "" || !strings.Contains(files[1].Note, "permanent by itself") {
+	if files, err := tn.Persist(context.Background(), "p1", true); err != nil || len(files) != 2 || files[1].Path != "" || !strings.Contains(files[1].Note, "already permanent") {
 		t.Errorf("persist: %+v, %v", files, err)
 	}
 	k.values["fake.a"] = "old"

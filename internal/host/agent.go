@@ -81,6 +81,9 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
+	if err := a.tuner.UndoOverdue(ctx); err != nil && o.Log != nil {
+		fmt.Fprintf(o.Log, "undo what nobody confirmed in time: %v\n", err) // commands on the journal say it again
+	}
 	srv.Start(newLines(stdin, stdout))
 	served := make(chan error, 1)
 	go func() { served <- srv.Wait() }()
@@ -123,7 +126,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
-	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now, RunScript: kernel.Run}
+	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now, RunScript: kernel.Run, Uptime: kernel.Root("").Uptime}
 	if len(o.Self) > 0 {
 		a.tuner.Program = o.Self[0]
 	}

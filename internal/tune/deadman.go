@@ -36,8 +36,10 @@ type Waiting struct {
 	Turn     int           `json:"turn"`      // grows when Within begins anew
 	Within   time.Duration `json:"within_ns"` // from the beginning of this turn
 	Deadline time.Time     `json:"deadline"`  // the same by the host's clock, which may be set meanwhile
-	Fired    time.Time     `json:"fired,omitzero"`
-	Left     string        `json:"left,omitempty"` // what could not be put back then
+	// Uptime is the same by the time since the host started; 0: it is not known.
+	Uptime time.Duration `json:"uptime_ns,omitempty"`
+	Fired  time.Time     `json:"fired,omitzero"`
+	Left   string        `json:"left,omitempty"` // what could not be put back then
 }
 
 const (
@@ -65,10 +67,10 @@ func readWaiting(dir string) (Waiting, bool, error) {
 	}
 	var w Waiting
 	if err := json.Unmarshal(b, &w); err != nil {
-		return Waiting{}, false, fmt.Errorf("read what waits to be confirmed, %s: %w", path, err)
+		return Waiting{}, false, fmt.Errorf("%w, %s: %w", ErrRecord, path, err)
 	}
 	if w.V != waitingVersion {
-		return Waiting{}, false, fmt.Errorf("read what waits to be confirmed, %s: version %d, this linerate knows %d", path, w.V, waitingVersion)
+		return Waiting{}, false, fmt.Errorf("%w, %s: version %d, this linerate knows %d", ErrRecord, path, w.V, waitingVersion)
 	}
 	return w, true, nil
 }
@@ -99,8 +101,9 @@ func (s *session) arm(ctx context.Context, p model.Plan) error {
 	}
 	w := Waiting{
 		V: waitingVersion, Plan: p.ID, BootID: s.BootID, PID: os.Getpid(),
-		Turn: 1, Within: within, Deadline: s.now().Add(within),
+		Turn: 1, Within: within,
 	}
+	s.setDeadline(&w)
 	if err := s.putWaiting(w); err != nil {
 		return err
 	}
@@ -126,8 +129,17 @@ func (s *session) extend(p model.Plan) (time.Time, error) {
 	if err != nil || !ok || w.Plan != p.ID {
 		return time.Time{}, err
 	}
-	w.Turn, w.Deadline = w.Turn+1, s.now().Add(w.Within)
+	w.Turn++
+	s.setDeadline(&w)
 	return w.Deadline, s.putWaiting(w)
+}
+
+// setDeadline has the time of a turn begin now.
+func (s *session) setDeadline(w *Waiting) {
+	w.Deadline = s.now().Add(w.Within)
+	if up := s.uptime(); up > 0 {
+		w.Uptime = up + w.Within
+	}
 }
 
 // disarm forgets what waits for this plan's confirmation; any plan's when plan
@@ -155,7 +167,13 @@ func (s *session) disarm(ctx context.Context, plan string) error {
 // unconfirmed refuses to work on top of a plan that may be undone any moment.
 // What is left of an earlier boot, or of a watcher that has acted, is cleared.
 func (s *session) unconfirmed(ctx context.Context, plan string) error {
+	if err := s.undoOverdue(ctx); err != nil {
+		return err
+	}
 	w, ok, err := readWaiting(s.Dir)
+	if errors.Is(err, ErrRecord) {
+		return s.clearRecord(err)
+	}
 	if err != nil || !ok {
 		return err
 	}
@@ -184,7 +202,13 @@ func (t *Tuner) Confirm(ctx context.Context, planID string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
+	if err := s.undoOverdue(ctx); err != nil {
+		return fmt.Errorf("%w %s, and its watcher is gone: %w", ErrTooLate, planID, err)
+	}
 	w, ok, err := readWaiting(s.Dir)
+	if errors.Is(err, ErrRecord) {
+		return fmt.Errorf("confirm %s: %w; linerate tune undo puts back what is open", planID, err)
+	}
 	if err != nil {
 		return err
 	}

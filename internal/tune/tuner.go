@@ -31,6 +31,9 @@ type Tuner struct {
 	// RunScript starts a program with its arguments and returns what it printed;
 	// nil: undo.sh cannot be run from here.
 	RunScript func(ctx context.Context, argv ...string) ([]byte, error)
+	// Uptime is how long the host runs, suspended time included; nil, or 0: not known. It tells
+	// when a plan is overdue whatever the wall clock was set to.
+	Uptime func() time.Duration
 	// DeadMan watches over plans that want to be confirmed; without one such
 	// plans are refused.
 	DeadMan DeadMan

@@ -80,6 +80,9 @@ func (s *session) open(r UndoRequest) []Entry {
 // disarmUndone disarms the dead-man when nothing is left for it to undo.
 func (s *session) disarmUndone(ctx context.Context) error {
 	w, ok, err := readWaiting(s.Dir)
+	if errors.Is(err, ErrRecord) {
+		return s.clearRecord(err)
+	}
 	if err != nil || !ok || len(s.open(UndoRequest{Plan: w.Plan})) > 0 {
 		return err
 	}

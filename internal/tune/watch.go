@@ -26,7 +26,8 @@ const (
 //
 // The time is counted by this process's own clock from when it first sees the
 // record's turn, and never beyond Within: setting the host's clock neither
-// shortens nor lengthens it by more.
+// shortens nor lengthens it by more. A record that cannot be read means that nobody confirmed:
+// the time that was seen before stands, and without one it is over.
 func (t *Tuner) Watch(ctx context.Context, planID string) error {
 	w, ok, err := t.wait(ctx, planID)
 	if err != nil || !ok {
@@ -49,9 +50,14 @@ func (t *Tuner) Watch(ctx context.Context, planID string) error {
 
 // wait returns true when the plan's time is over.
 func (t *Tuner) wait(ctx context.Context, planID string) (Waiting, bool, error) {
-	turn, end := 0, time.Time{}
+	turn, end, last := 0, time.Time{}, Waiting{Plan: planID}
 	for {
 		w, ok, err := readWaiting(t.Dir)
+		if errors.Is(err, ErrRecord) {
+			w, ok, err = last, true, nil
+			w.BootID = t.BootID
+		}
+		last = w
 		if err != nil {
 			return w, false, err
 		}
@@ -80,6 +86,9 @@ func (t *Tuner) fire(ctx context.Context, w Waiting, last bool) (again bool, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
 	now, ok, err := readWaiting(s.Dir)
+	if errors.Is(err, ErrRecord) {
+		now, ok, err = w, true, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -92,7 +101,7 @@ func (t *Tuner) fire(ctx context.Context, w Waiting, last bool) (again bool, err
 	if err != nil && !last && !errors.As(err, &conflict) {
 		return false, err // stays armed for the next try
 	}
-	w.Fired = s.now()
+	w.V, w.BootID, w.Fired = waitingVersion, s.BootID, s.now()
 	if err != nil {
 		w.Left = err.Error()
 	}

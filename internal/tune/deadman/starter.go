@@ -157,6 +157,9 @@ func ParseArgs(args []string) (Args, error) {
 // nothing left to watch. It does nothing for a plan that no longer waits.
 func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error {
 	w, ok, err := t.Waiting()
+	if errors.Is(err, tune.ErrRecord) && !a.Check { // it means undo, which Watch does
+		w, ok, err = tune.Waiting{Plan: a.Plan}, true, nil
+	}
 	if err != nil || !ok || w.Plan != a.Plan {
 		return errors.Join(err, out.Close())
 	}
@@ -171,5 +174,6 @@ func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error 
 	if a.Check {
 		return nil
 	}
+	kernel.SpareFromOOM() // the changes it would undo are still there when it is gone
 	return t.Watch(ctx, a.Plan)
 }

@@ -54,7 +54,7 @@ func (s Starter) armUnit(ctx context.Context, argv []string, plan string, within
 	}
 	run := []string{
 		"--quiet", "--collect", "--unit=" + unit(plan), "--on-active=" + strconv.FormatInt(within.Microseconds(), 10) + "us",
-		"--timer-property=AccuracySec=100ms", "--description=linerate: undo a change that nobody confirmed", "--",
+		"--timer-property=AccuracySec=100ms", "--property=OOMScoreAdjust=-1000", "--description=linerate: undo a change that nobody confirmed", "--",
 	}
 	if err := s.run(ctx, "systemd-run", append(append(run, argv...), s.StateDir, plan)...); err != nil {
 		return err

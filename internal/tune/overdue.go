@@ -1,0 +1,87 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ErrRecord: what waits to be confirmed cannot be read. The plan counts as one that nobody
+// confirmed.
+var ErrRecord = errors.New("the record of what waits to be confirmed is damaged")
+
+// overdue tells whether the time of a plan is over and its watcher did not act. Uptime decides
+// where the host shows it: the wall clock may have been set meanwhile.
+func (t *Tuner) overdue(w Waiting) bool {
+	if !w.armed(t.BootID) {
+		return false
+	}
+	if up := t.uptime(); up > 0 && w.Uptime > 0 {
+		return up > w.Uptime
+	}
+	return t.now().After(w.Deadline)
+}
+
+func (t *Tuner) uptime() time.Duration {
+	if t.Uptime == nil {
+		return 0
+	}
+	return t.Uptime()
+}
+
+// UndoOverdue undoes a plan whose time is over and whose watcher did not act, because it was
+// killed or could not read the record. Where nothing waits it touches nothing. Another process
+// at work is no error: it is the watcher, or comes to the same itself.
+func (t *Tuner) UndoOverdue(ctx context.Context) error {
+	w, ok, err := readWaiting(t.Dir)
+	if err != nil || !ok || !t.overdue(w) {
+		return err
+	}
+	s, err := t.begin()
+	if errors.Is(err, ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.undoOverdue(ctx), s.end())
+}
+
+// undoOverdue is UndoOverdue with the lock held.
+func (s *session) undoOverdue(ctx context.Context) error {
+	w, ok, err := readWaiting(s.Dir)
+	if errors.Is(err, ErrRecord) || err == nil && (!ok || !s.overdue(w)) {
+		return nil // a damaged record is the business of who works with it
+	}
+	if err != nil {
+		return err
+	}
+	s.notes = append(s.notes, fmt.Sprintf("plan %s was overdue and its watcher gone: it was undone first", w.Plan))
+	return s.expire(ctx, w)
+}
+
+// expire undoes a plan that nobody confirmed and writes down that it did.
+func (s *session) expire(ctx context.Context, w Waiting) error {
+	s.presume = true
+	_, err := s.undo(ctx, s.open(UndoRequest{Plan: w.Plan}))
+	s.presume = false
+	w.V, w.BootID, w.Fired = waitingVersion, s.BootID, s.now()
+	if err != nil {
+		w.Left = err.Error()
+	}
+	return errors.Join(err, s.putWaiting(w))
+}
+
+// clearRecord removes a record that cannot be read once no change is open that it could be of.
+func (s *session) clearRecord(cause error) error {
+	if open := s.open(UndoRequest{}); len(open) > 0 {
+		return fmt.Errorf("%w; %d changes are open: linerate tune undo puts them back and removes the record", cause, len(open))
+	}
+	if err := os.Remove(filepath.Join(s.Dir, waitingName)); err != nil {
+		return fmt.Errorf("remove the record of what waits to be confirmed: %w", err)
+	}
+	return syncDir(s.Dir)
+}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app"
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 )
 
 func loadCommand(env *environment) *cobra.Command {
@@ -42,12 +43,11 @@ func loadListCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, all)
 			}
-			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "WORKLOAD\tSHAPE\tIN FLIGHT\tSOURCE")
+			t := document.Table{Head: document.Columns("Workload", "Shape", "#In flight", "Source")}
 			for _, n := range all {
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Name, n.About, n.Threads*n.Depth, n.Source)
+				t.Row(n.Name, n.About, strconv.Itoa(n.Threads*n.Depth), n.Source)
 			}
-			return w.Flush()
+			return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 		},
 	}
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -14,12 +16,12 @@ func listFormats(env *environment) error {
 	if env.json {
 		return printJSON(env, all)
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "FORMAT\tSIZE\tBYTES A FRAME\tAT 25 FPS\tPIXELS")
+	t := document.Table{Head: document.Columns("Format", "#Size", "#Bytes a frame", "#At 25 fps", "Pixels")}
 	for _, f := range all {
-		fmt.Fprintf(w, "%s\t%d×%d\t%d\t%v\t%s\n", f.Name, f.Width, f.Height, int64(f.Bytes), unit.BitRate(float64(f.Bytes)*8*25), f.Pixels)
+		size, rate := fmt.Sprintf("%d×%d", f.Width, f.Height), unit.BitRate(float64(f.Bytes)*8*25)
+		t.Row(f.Name, size, strconv.FormatInt(int64(f.Bytes), 10), rate.String(), f.Pixels)
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }
 
 func framesText(r *load.FramesResult) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -70,23 +71,18 @@ func makeLoad(env *environment, command string, put func(app.Progress) (*load.Ma
 	if made == nil {
 		return ran
 	}
-	text, read, err := loadWords(made.Value)
-	if err != nil {
+	d, read := loadDocument(made.Value)
+	var text strings.Builder
+	if err := d.Text(&text, false, defaultWidth); err != nil {
 		return errors.Join(err, ran)
 	}
-	report, kept := made.Keep(env.Env, command, text)
+	report, kept := made.Keep(env.Env, command, text.String())
 	if kept != nil {
 		kept = fmt.Errorf("keep the load: %w", kept)
 	}
-	if env.json {
-		err = printJSON(env, made.Value)
-	} else {
-		if report != "" {
-			text += "\nreport  " + report + "\n"
-		}
-		_, err = fmt.Fprint(env.out, text[read:])
-	}
-	if err = cmp.Or(err, kept); err != nil {
+	d.Sections, d.Saved = d.Sections[read:], report
+	shown := printed(env, made.Value, nil, func() error { return printDocument(env, d) })
+	if err := cmp.Or(shown, kept); err != nil {
 		return errors.Join(err, ran)
 	}
 	return ran

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app"
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 )
 
 func loadCommand(env *environment) *cobra.Command {
@@ -42,12 +44,11 @@ func loadListCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, all)
 			}
-			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "WORKLOAD\tSHAPE\tIN FLIGHT\tSOURCE")
+			t := document.Table{Head: document.Columns("Workload", "Shape", "#In flight", "Source")}
 			for _, n := range all {
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Name, n.About, n.Threads*n.Depth, n.Source)
+				t.Row(n.Name, n.About, strconv.Itoa(n.Threads*n.Depth), n.Source)
 			}
-			return w.Flush()
+			return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 		},
 	}
 }
@@ -70,23 +71,18 @@ func makeLoad(env *environment, command string, put func(app.Progress) (*load.Ma
 	if made == nil {
 		return ran
 	}
-	text, read, err := loadWords(made.Value)
-	if err != nil {
+	d, read := loadDocument(made.Value)
+	var text strings.Builder
+	if err := d.Text(&text, false, defaultWidth); err != nil {
 		return errors.Join(err, ran)
 	}
-	report, kept := made.Keep(env.Env, command, text)
+	report, kept := made.Keep(env.Env, command, text.String())
 	if kept != nil {
 		kept = fmt.Errorf("keep the load: %w", kept)
 	}
-	if env.json {
-		err = printJSON(env, made.Value)
-	} else {
-		if report != "" {
-			text += "\nreport  " + report + "\n"
-		}
-		_, err = fmt.Fprint(env.out, text[read:])
-	}
-	if err = cmp.Or(err, kept); err != nil {
+	d.Sections, d.Saved = d.Sections[read:], report
+	shown := printed(env, made.Value, nil, func() error { return printDocument(env, d) })
+	if err := cmp.Or(shown, kept); err != nil {
 		return errors.Join(err, ran)
 	}
 	return ran

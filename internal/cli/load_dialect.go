@@ -12,6 +12,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/load"
 	"linerate/internal/failure"
+	"linerate/internal/report/document"
 )
 
 func loadVdbenchCommand(env *environment) *cobra.Command {
@@ -134,10 +135,14 @@ func runJobs(cmd *cobra.Command, env *environment, o load.JobsOptions, on string
 		return err
 	}
 	each := func(one load.JobResult) error {
-		text, err := jobText(one)
-		if err == nil && !env.json {
-			_, err = fmt.Fprint(env.out, text)
+		if env.json {
+			return nil
 		}
+		d := document.Document{Sections: []document.Section{jobSection(one)}}
+		if err := printDocument(env, d); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(env.out)
 		return err
 	}
 	return makeLoad(env, "load "+cmd.Name()+" "+strings.Join(args, " "), func(p app.Progress) (*load.Made, error) {

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -14,51 +15,43 @@ func listFormats(env *environment) error {
 	if env.json {
 		return printJSON(env, all)
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "FORMAT\tSIZE\tBYTES A FRAME\tAT 25 FPS\tPIXELS")
+	t := document.Table{Head: document.Columns("Format", "#Size", "#Bytes a frame", "#At 25 fps", "Pixels")}
 	for _, f := range all {
-		fmt.Fprintf(w, "%s\t%d×%d\t%d\t%v\t%s\n", f.Name, f.Width, f.Height, int64(f.Bytes), unit.BitRate(float64(f.Bytes)*8*25), f.Pixels)
+		size, rate := fmt.Sprintf("%d×%d", f.Width, f.Height), unit.BitRate(float64(f.Bytes)*8*25)
+		t.Row(f.Name, size, strconv.FormatInt(int64(f.Bytes), 10), rate.String(), f.Pixels)
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }
 
-func framesText(r *load.FramesResult) (string, error) {
+func framesDocument(r *load.FramesResult) document.Document {
 	f, l := r.Frames, r.Load
-	var b strings.Builder
-	how := "past the page cache"
-	if !f.Direct {
-		how = "through the page cache"
-	}
-	fmt.Fprintf(&b, "%s %s of %s at %.5g frames per second (%d bytes each, %s), a buffer of %s\n", f.Mode, unit.Count(f.Streams, "stream"), f.Name, f.FPS, f.FrameBytes, how, unit.Count(f.Buffer, "frame"))
+	d := document.Document{Headline: fmt.Sprintf("%s %s of %s at %.5g frames per second (%d bytes each, %s), a buffer of %s", f.Mode, unit.Count(f.Streams, "stream"),
+		f.Name, f.FPS, f.FrameBytes, cacheText(f.Direct), unit.Count(f.Buffer, "frame"))}
+	var s document.Section
 	if l.Interrupted {
-		fmt.Fprintln(&b, "Interrupted: these figures are of what was measured until then")
+		s.Add(document.Block{Text: "Interrupted: these figures are of what was measured until then"})
 	}
-	fmt.Fprintf(&b, "\n%s: %d frames in time, %d dropped, %d failed\n", verdictText(f), f.OnTime, f.Dropped, f.Failed)
+	s.Add(document.Block{Strong: fmt.Sprintf("%s: %d frames in time, %d dropped, %d failed", verdictText(f), f.OnTime, f.Dropped, f.Failed)})
 	if len(f.Tries) > 1 {
 		var tries []string
 		for _, t := range f.Tries {
 			tries = append(tries, fmt.Sprintf("%d: %s", t.Streams, t.Verdict))
 		}
-		fmt.Fprintf(&b, "tried: %s\n", strings.Join(tries, ", "))
+		s.Add(document.Block{Text: "tried: " + strings.Join(tries, ", ")})
 	}
 	if l.Latency != nil {
-		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "\n\tp50\tp99\tmax\tframes")
+		t := document.Table{Head: document.Columns("", "#p50", "#p99", "#max", "#frames")}
 		for _, q := range []struct {
 			name string
 			*load.Quantiles
 		}{{"from when it was due", l.Latency}, {"to move it", l.Service}} {
-			fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%d\n", q.name, short(q.P50), short(q.P99), short(q.Max), q.N)
+			t.Row(q.name, short(q.P50), short(q.P99), short(q.Max), strconv.FormatInt(q.N, 10))
 		}
-		if err := w.Flush(); err != nil {
-			return "", err
-		}
+		s.Add(t.Block())
 	}
-	fmt.Fprintln(&b)
-	for _, e := range l.Evidence {
-		fmt.Fprintf(&b, "  - %s\n", e)
-	}
-	return b.String(), nil
+	d.Sections = []document.Section{s}
+	d.Add("", document.List("", l.Evidence...))
+	return d
 }
 
 func verdictText(f load.FramesFigures) string {

@@ -2,66 +2,64 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
-func tcpText(r *load.TCPResult) (string, error) {
-	var b strings.Builder
-	for _, d := range r.Directions {
-		fmt.Fprintf(&b, "%s → %s: %v received over %v\n", d.From, d.To, unit.BitRate(d.Goodput), d.Window.Round(time.Millisecond))
+func tcpDocument(r *load.TCPResult) (d document.Document) {
+	for _, x := range r.Directions {
+		d.Lead = append(d.Lead, document.Block{Strong: fmt.Sprintf("%s → %s: %v received over %v", x.From, x.To, unit.BitRate(x.Goodput), x.Window.Round(time.Millisecond))})
 	}
 	if len(r.Directions) > 1 {
-		fmt.Fprintf(&b, "together: %v\n", unit.BitRate(r.Load.Goodput))
+		d.Lead = append(d.Lead, document.Block{Strong: fmt.Sprintf("together: %v", unit.BitRate(r.Load.Goodput))})
 	}
-	if err := tcpTables(&b, r); err != nil {
-		return "", err
+	for _, x := range r.Directions {
+		if len(x.PerSecond) > 1 {
+			d.Lead = append(d.Lead, document.Block{Text: x.From + " per second: " + perSecond(x.PerSecond)})
+		}
 	}
+	d.Add("CPU per GB", cpuTable(r).Block())
+	d.Add("", streamTable(r).Block())
 	limited := "no"
 	if r.Load.GeneratorLimited {
 		limited = "perhaps: a thread had no time left, so that these figures may be this program's and not the path's"
 	}
-	fmt.Fprintf(&b, "\nGenerator limited: %s\n", limited)
-	for _, e := range r.Load.Evidence {
-		fmt.Fprintf(&b, "  - %s\n", e)
-	}
+	d.Add("", document.List("Generator limited: "+limited, r.Load.Evidence...))
+	var warnings document.Block
 	for _, w := range r.Load.Warnings {
-		fmt.Fprintf(&b, "\nWarning: %s", w.What)
-		if w.Evidence != "" {
-			fmt.Fprintf(&b, " (%s)", w.Evidence)
-		}
-		fmt.Fprintf(&b, "\n  %s\n", w.Next)
+		warnings.Lines = append(warnings.Lines, document.Line{Label: "warning", Strong: w.What, Note: w.Evidence, Next: w.Next})
 	}
-	return b.String(), nil
+	d.Add("", warnings)
+	return d
 }
 
-// tcpTables prints what each second brought, what each end took, and what each
-// stream spent its time on.
-func tcpTables(b *strings.Builder, r *load.TCPResult) error {
-	for _, d := range r.Directions {
-		if len(d.PerSecond) > 1 {
-			fmt.Fprintf(b, "%s per second: %s\n", d.From, perSecond(d.PerSecond))
-		}
-	}
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nCPU per GB\tthreads\tmachine: interrupts\tmachine: busy\tbusiest thread")
+// cpuTable is what each end took.
+func cpuTable(r *load.TCPResult) document.Table {
+	t := document.Table{Head: document.Columns("", "#threads", "#machine: interrupts", "#machine: busy", "#busiest thread")}
 	for _, d := range r.Directions {
 		for _, e := range []load.End{d.Sender, d.Receiver} {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.0f%% of a core\n", e.Name, perGB(e.Threads), perGB(e.SoftIRQ), perGB(e.Busy), 100*e.Busiest)
+			t.Row(e.Name, perGB(e.Threads), perGB(e.SoftIRQ), perGB(e.Busy), fmt.Sprintf("%.0f%% of a core", 100*e.Busiest))
 		}
 	}
-	fmt.Fprintln(w, "\nSTREAM\tRATE\tRETRANS\tRTT\tBUSY\tRECEIVE WINDOW\tSEND BUFFER\tCONTROL")
+	return t
+}
+
+// streamTable is what each stream spent its time on.
+func streamTable(r *load.TCPResult) document.Table {
+	t := document.Table{Head: document.Columns("Stream", "#Rate", "#Retrans", "#RTT", "#Busy", "#Receive window", "#Send buffer", "Control")}
+	share := func(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
 	for _, d := range r.Directions {
 		for _, s := range d.Streams[:min(len(d.Streams), 16)] {
-			fmt.Fprintf(w, "%v → %v\t%v\t%d\t%v\t%.0f%%\t%.0f%%\t%.0f%%\t%s\n", s.Local, s.Remote, unit.BitRate(s.Rate), s.Retrans,
-				s.RTT.Round(time.Microsecond), 100*s.Busy, 100*s.RwndLimited, 100*s.SndbufLimited, s.CC)
+			t.Row(fmt.Sprintf("%v → %v", s.Local, s.Remote), unit.BitRate(s.Rate).String(), strconv.FormatInt(int64(s.Retrans), 10), s.RTT.Round(time.Microsecond).String(),
+				share(s.Busy), share(s.RwndLimited), share(s.SndbufLimited), s.CC)
 		}
 	}
-	return w.Flush()
+	return t
 }
 
 func perGB(v *float64) string {

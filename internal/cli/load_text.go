@@ -3,77 +3,71 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
-// loadWords is the text of a load, and how much of it people have read while it ran.
-func loadWords(v load.Value) (text string, read int, err error) {
+// loadDocument is a load for people. As many sections as read says they have read while
+// it ran.
+func loadDocument(v load.Value) (d document.Document, read int) {
 	switch r := v.(type) {
 	case *load.BlockResult:
-		text, err = loadText(r)
+		d.Sections = []document.Section{blockSection(r)}
 	case *load.JobsResult:
-		return jobsText(r)
+		for _, run := range r.Runs {
+			d.Sections = append(d.Sections, jobSection(run))
+		}
+		read = len(d.Sections)
+		d.Add("", curves(r)...)
 	case *load.PoolsResult:
-		text, err = withText(r)
+		d.Add("", poolsBlocks(r)...)
 	case *load.TCPResult:
-		text, err = tcpText(r)
+		d = tcpDocument(r)
 	case *load.FramesResult:
-		text, err = framesText(r)
+		d = framesDocument(r)
 	}
-	return text, 0, err
+	return d, read
 }
 
-// loadText prints what a load took, and then what speaks against it.
-func loadText(r *load.BlockResult) (string, error) {
-	l := r.Load
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s (%s, %s)\n", l.Workload, r.Spec.Target, engineText(r.Spec), unit.Count(r.Spec.Threads*r.Spec.Depth, "request")+" in flight")
-	measured := time.Duration(r.Spec.Duration).Round(time.Millisecond)
+// blockSection is what a load took, and then what speaks against it.
+func blockSection(r *load.BlockResult) document.Section {
+	l, spec := r.Load, r.Spec
+	s := document.Section{Title: fmt.Sprintf("%s on %s (%s, %s in flight)", l.Workload, spec.Target, engineText(spec), unit.Count(spec.Threads*spec.Depth, "request"))}
+	say := func(format string, values ...any) { s.Add(document.Block{Text: fmt.Sprintf(format, values...)}) }
+	measured := time.Duration(spec.Duration).Round(time.Millisecond)
 	if l.Interrupted {
-		fmt.Fprintf(&b, "Interrupted: these figures are of the %v that were measured\n", measured)
+		say("Interrupted: these figures are of the %v that were measured", measured)
 	}
-	fmt.Fprintf(&b, "%.0f requests per second, %s per second over %v (%s)\n\n", l.IOPS, unit.Bytes(l.BytesPerS), measured, unit.Count(int(l.Requests), "request"))
-	if err := quantileTable(&b, l); err != nil {
-		return "", err
-	}
-	if err := runTable(&b, r.Runs); err != nil {
-		return "", err
-	}
-	if r.Together != nil {
-		if err := hostTable(&b, r.Hosts, r.Together); err != nil {
-			return "", err
-		}
-	}
+	say("%.0f requests per second, %s per second over %v (%s)", l.IOPS, unit.Bytes(l.BytesPerS), measured, unit.Count(int(l.Requests), "request"))
+	s.Add(quantileBlock(l))
 	who := "this process"
+	if len(r.Runs) > 0 {
+		s.Add(runsBlock(r.Runs))
+	}
 	if r.Together != nil {
+		s.Add(hostsBlock(r.Hosts, r.Together))
 		who = "this program on all hosts"
 	}
 	if l.CPUPerIO > 0 {
-		fmt.Fprintf(&b, "\nCPU %.2f µs per request, %.3f s per GB (%s, kernel included)\n", l.CPUPerIO, l.CPUPerGB, who)
+		say("CPU %.2f µs per request, %.3f s per GB (%s, kernel included)", l.CPUPerIO, l.CPUPerGB, who)
+	}
+	if spec.Run != "" {
+		say("What was written is stamped with run %s%s", spec.Run, ratioWords(spec))
 	}
 	limited := "no"
 	if l.GeneratorLimited {
 		limited = "yes: these figures are this program's, not the target's"
 	}
-	fmt.Fprintf(&b, "\nGenerator limited: %s\n", limited)
-	for _, e := range l.Evidence {
-		fmt.Fprintf(&b, "  - %s\n", e)
-	}
+	s.Add(document.List("Generator limited: "+limited, l.Evidence...))
 	if l.Failed > 0 {
-		fmt.Fprintf(&b, "\n%s failed\n", unit.Count(int(l.Failed), "request"))
-		for _, f := range l.Failures[:min(len(l.Failures), 5)] {
-			fmt.Fprintf(&b, "  - %s\n", f)
-		}
+		s.Add(document.List(unit.Count(int(l.Failed), "request")+" failed", l.Failures[:min(len(l.Failures), 5)]...))
 	}
-	if r.Spec.Run != "" {
-		fmt.Fprintf(&b, "\nWhat was written is stamped with run %s%s\n", r.Spec.Run, ratioWords(r.Spec))
-	}
-	return b.String(), nil
+	return s
 }
 
 // ratioWords says what data were asked for.
@@ -88,25 +82,33 @@ func ratioWords(s load.Ran) string {
 	return words
 }
 
-// quantileTable prints the times of a load. A thousandth of fewer requests than
-// that is the slowest of them, and is marked.
-func quantileTable(b *strings.Builder, l load.Summary) error {
-	if l.Latency == nil {
-		fmt.Fprintln(b, "No request succeeded: there are no times.")
-		return nil
+// quantileCells are quantiles in the order of their columns, and dashes where there are none. A
+// thousandth of fewer requests than that is the slowest of them, and is marked.
+func quantileCells(q *load.Quantiles) []string {
+	if q == nil {
+		return []string{"–", "–", "–", "–"}
 	}
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\tp50\tp99\tp99.9\tmax\trequests")
-	few := false
+	mark := ""
+	if q.N < load.ThousandthFrom {
+		mark = "*"
+	}
+	return []string{short(q.P50), short(q.P99), short(q.P999) + mark, short(q.Max)}
+}
+
+// quantileBlock is the times of a load.
+func quantileBlock(l load.Summary) document.Block {
+	if l.Latency == nil {
+		return document.Block{Text: "No request succeeded: there are no times."}
+	}
+	t := document.Table{Head: document.Columns("", "#p50", "#p99", "#p99.9", "#max", "#requests")}
 	row := func(name string, q *load.Quantiles) {
 		if q == nil {
 			return
 		}
-		mark := ""
+		t.Row(slices.Concat([]string{name}, quantileCells(q), []string{strconv.FormatInt(q.N, 10)})...)
 		if q.N < load.ThousandthFrom {
-			mark, few = "*", true
+			t.Notes = []string{fmt.Sprintf("* of fewer than %d requests the slowest", load.ThousandthFrom)}
 		}
-		fmt.Fprintf(w, "%s\t%v\t%v\t%v%s\t%v\t%d\n", name, short(q.P50), short(q.P99), short(q.P999), mark, short(q.Max), q.N)
 	}
 	row("latency", l.Latency)
 	row("  of reads", l.Reads)
@@ -116,36 +118,25 @@ func quantileTable(b *strings.Builder, l load.Summary) error {
 	}
 	row("service time", l.Service)
 	row("syncs", l.Syncs)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if few {
-		fmt.Fprintf(b, "* of fewer than %d requests the slowest\n", load.ThousandthFrom)
-	}
-	return nil
+	return t.Block()
 }
 
-// runTable prints the runs that the one above is the middle of.
-func runTable(b *strings.Builder, runs []load.RunFigures) error {
-	if len(runs) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nRUN\tREQUESTS/S\tPER SECOND\tP50\tP99\tMAX")
+// partCells are the cells of a part of a load: requests and bytes per second, and times.
+func partCells(name string, iops, bytesPerS float64, q *load.Quantiles) []string {
+	t := quantileCells(q)
+	return []string{name, fmt.Sprintf("%.0f", iops), unit.Bytes(bytesPerS).String(), t[0], t[1], t[3]}
+}
+
+// runsBlock is the runs that the one above is the middle of.
+func runsBlock(runs []load.RunFigures) document.Block {
+	t := document.Table{Head: document.Columns("Run", "#Requests/s", "#Per second", "#p50", "#p99", "#max")}
 	least, most := runs[0].BytesPerS, runs[0].BytesPerS
 	for i, r := range runs {
 		least, most = min(least, r.BytesPerS), max(most, r.BytesPerS)
-		if r.Latency == nil {
-			fmt.Fprintf(w, "%d\t%.0f\t%v\t–\t–\t–\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS))
-			continue
-		}
-		fmt.Fprintf(w, "%d\t%.0f\t%v\t%v\t%v\t%v\n", i+1, r.IOPS, unit.Bytes(r.BytesPerS), short(r.Latency.P50), short(r.Latency.P99), short(r.Latency.Max))
+		t.Row(partCells(strconv.Itoa(i+1), r.IOPS, r.BytesPerS, r.Latency)...)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(b, "The figures above are of the run in the middle; the %d ranged from %v to %v per second\n", len(runs), unit.Bytes(least), unit.Bytes(most))
-	return nil
+	t.Notes = []string{fmt.Sprintf("The figures above are of the run in the middle; the %d ranged from %v to %v per second", len(runs), unit.Bytes(least), unit.Bytes(most))}
+	return t.Block()
 }
 
 func engineText(s load.Ran) string {
@@ -159,63 +150,34 @@ func engineText(s load.Ran) string {
 }
 
 // short prints nanoseconds with three digits.
-func short(ns int64) time.Duration { return unit.Short(time.Duration(ns)) }
+func short(ns int64) string { return unit.Short(time.Duration(ns)).String() }
 
-// hostTable prints each host's part.
-func hostTable(b *strings.Builder, hosts []load.Host, t *load.Together) error {
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nHOST\tREQUESTS/S\tPER SECOND\tP50\tP99\tMAX\tBEGAN\tDONE")
+// hostsBlock is each host's part.
+func hostsBlock(hosts []load.Host, all *load.Together) document.Block {
+	t := document.Table{Head: document.Columns("Host", "#Requests/s", "#Per second", "#p50", "#p99", "#max", "#Began", "#Done")}
 	for _, h := range hosts {
-		p50, p99, most := "–", "–", "–"
-		if q := h.Latency; q != nil {
-			p50, p99, most = short(q.P50).String(), short(q.P99).String(), short(q.Max).String()
-		}
-		fmt.Fprintf(w, "%s\t%.0f\t%v\t%s\t%s\t%s\t%v\t%v\n", h.Name, h.IOPS, unit.Bytes(h.BytesPerS), p50, p99, most, h.Began.Round(10*time.Microsecond), h.Done.Round(time.Millisecond))
+		t.Row(append(partCells(h.Name, h.IOPS, h.BytesPerS, h.Latency), h.Began.Round(10*time.Microsecond).String(), h.Done.Round(time.Millisecond).String())...)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(b, "began within %v (± %v); first done after %v, last after %v; the hosts' own rates add up to %v per second\n",
-		t.Spread.Round(10*time.Microsecond), t.Error.Round(10*time.Microsecond), t.FirstDone.Round(time.Millisecond), t.LastDone.Round(time.Millisecond), unit.Bytes(t.SumOfHosts))
-	return nil
+	t.Notes = []string{fmt.Sprintf("began within %v (± %v); first done after %v, last after %v; the hosts' own rates add up to %v per second", all.Spread.Round(10*time.Microsecond),
+		all.Error.Round(10*time.Microsecond), all.FirstDone.Round(time.Millisecond), all.LastDone.Round(time.Millisecond), unit.Bytes(all.SumOfHosts))}
+	return t.Block()
 }
 
-// jobsText is all runs, which people have read one by one, and then the table.
-func jobsText(r *load.JobsResult) (text string, read int, err error) {
-	for _, run := range r.Runs {
-		one, err := jobText(run)
-		if err != nil {
-			return "", 0, err
-		}
-		text += one
-	}
-	table, err := threadsTable(r)
-	if err == nil && table == "" {
-		table, err = rateTable(r)
-	}
-	return text + table, len(text), err
-}
-
-func jobText(r load.JobResult) (string, error) {
-	text, err := loadText(&r.BlockResult)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString(text)
+func jobSection(r load.JobResult) document.Section {
+	s := blockSection(&r.BlockResult)
 	if r.Flush > 0 {
-		fmt.Fprintf(&b, "The sync at the end took %v of the time\n", r.Flush.Round(time.Millisecond))
+		s.Add(document.Block{Text: fmt.Sprintf("The sync at the end took %v of the time", r.Flush.Round(time.Millisecond))})
 	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(&b, "  - %s\n", n)
-	}
-	fmt.Fprintln(&b)
-	return b.String(), nil
+	s.Add(document.List("", r.Notes...))
+	return s
 }
 
-// rateTable prints latency against rate, for each row of runs that differ in their
-// rate alone.
-func rateTable(r *load.JobsResult) (string, error) {
+// curves are the runs of one command beside each other: bytes per second by the number of
+// threads, or latency against rate for each row of runs that differ in their rate alone.
+func curves(r *load.JobsResult) (out []document.Block) {
+	if t := threadsTable(r); len(t.Rows) > 0 {
+		return []document.Block{t.Block()}
+	}
 	var rows [][]load.JobResult
 	for _, run := range r.Runs {
 		last := len(rows) - 1
@@ -227,51 +189,42 @@ func rateTable(r *load.JobsResult) (string, error) {
 			rows = append(rows, []load.JobResult{run})
 		}
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
 		if len(row) < 2 {
 			continue
 		}
-		fmt.Fprintf(w, "%s\n\tasked/s\treached/s\tbytes/s\tp50\tp99\tp99.9\tmax\tnever began\t\n", row[0].Rates)
+		t := document.Table{Caption: row[0].Rates, Head: document.Columns("#asked/s", "#reached/s", "#bytes/s", "#p50", "#p99", "#p99.9", "#max", "#never began")}
 		for _, run := range row {
-			rateRow(w, run)
+			t.Rows = append(t.Rows, rateRow(run))
 		}
-		fmt.Fprintln(w)
+		out = append(out, t.Block())
 	}
-	return b.String(), w.Flush()
+	return out
 }
 
-// rateRow prints one of them. Latency counts from when a request was due.
-func rateRow(w *tabwriter.Writer, run load.JobResult) {
-	l := run.Load
-	at, asked := "", "any"
+// rateRow is one of them. Latency counts from when a request was due.
+func rateRow(run load.JobResult) []document.Entry {
+	l, asked := run.Load, document.Entry{Text: "any"}
 	if rate := run.Spec.Shape.Rate; rate > 0 {
-		asked = fmt.Sprintf("%.0f", rate)
+		asked.Text = fmt.Sprintf("%.0f", rate)
 	}
 	if run.Curve != nil && run.Curve.Percent > 0 {
-		at = fmt.Sprintf("%g%%", run.Curve.Percent)
+		asked.Sub = fmt.Sprintf("%g%%", run.Curve.Percent)
 	}
-	q, mark := l.Latency, ""
-	if q == nil {
-		fmt.Fprintf(w, "%s\t%s\t%.0f\t%v\t–\t–\t–\t–\t%d\t\n", at, asked, l.IOPS, unit.Bytes(l.BytesPerS), l.NotStarted)
-		return
-	}
-	if q.N < load.ThousandthFrom {
-		mark = "*" // of fewer requests the slowest, as in the tables above
-	}
-	fmt.Fprintf(w, "%s\t%s\t%.0f\t%v\t%v\t%v\t%v%s\t%v\t%d\t\n", at, asked, l.IOPS, unit.Bytes(l.BytesPerS), short(q.P50), short(q.P99), short(q.P999), mark, short(q.Max), l.NotStarted)
+	cells := append([]string{fmt.Sprintf("%.0f", l.IOPS), unit.Bytes(l.BytesPerS).String()}, quantileCells(l.Latency)...)
+	return append([]document.Entry{asked}, document.Cells(append(cells, strconv.FormatInt(l.NotStarted, 10))...)...)
 }
 
-// threadsTable prints bytes per second of each test by the number of threads.
-func threadsTable(r *load.JobsResult) (string, error) {
+// threadsTable is bytes per second of each test by the number of threads; empty where there
+// is one number of them, which stands above.
+func threadsTable(r *load.JobsResult) (t document.Table) {
 	var tests, threads []string
 	rate := map[[2]string]float64{}
 	for _, run := range r.Runs {
 		name, iozone := strings.CutPrefix(run.Load.Workload, "iozone ")
 		test, n, several := strings.Cut(name, ", ")
 		if !iozone || !several {
-			return "", nil // one number of threads: it stands above
+			return t
 		}
 		if !slices.Contains(tests, test) {
 			tests = append(tests, test)
@@ -281,24 +234,23 @@ func threadsTable(r *load.JobsResult) (string, error) {
 		}
 		rate[[2]string{test, n}] = run.Load.BytesPerS
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "per second\t%s\t\n", strings.Join(tests, "\t"))
-	for _, n := range threads {
-		fmt.Fprintf(w, "%s\t", n)
-		for _, t := range tests {
-			fmt.Fprintf(w, "%v\t", unit.Bytes(rate[[2]string{t, n}]))
-		}
-		fmt.Fprintln(w)
+	t.Head = document.Columns("per second")
+	for _, test := range tests {
+		t.Head = append(t.Head, document.Column{Name: test, Num: true})
 	}
-	err := w.Flush()
-	return b.String(), err
+	for _, n := range threads {
+		cells := []string{n}
+		for _, test := range tests {
+			cells = append(cells, unit.Bytes(rate[[2]string{test, n}]).String())
+		}
+		t.Row(cells...)
+	}
+	return t
 }
 
-func withText(r *load.PoolsResult) (string, error) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "TARGET\tWORKLOAD\tALONE\tRANGE\tTOGETHER\tRANGE\tKEPT\tRANGE\tP99 ALONE\tTOGETHER")
+// poolsBlocks are two targets, each alone and both at once.
+func poolsBlocks(r *load.PoolsResult) []document.Block {
+	table := document.Table{Head: document.Columns("Target", "Workload", "#Median", "#Range", "#p99")}
 	for i, t := range r.Targets {
 		x := t.Interference
 		var p99 [2][]int64
@@ -309,17 +261,12 @@ func withText(r *load.PoolsResult) (string, error) {
 				}
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%v/s\t%s\t%v/s\t%s\t%.0f%%\t%.0f–%.0f%%\t%s\t%s\n", t.Target, t.Workload, unit.Bytes(x.Alone), span(x.AloneRange),
-			unit.Bytes(x.Together), span(x.TogetherRange), 100*x.Kept, 100*x.KeptRange[0], 100*x.KeptRange[1], middleOf(p99[0]), middleOf(p99[1]))
+		table.Row(t.Target+" alone", t.Workload, unit.Bytes(x.Alone).String()+"/s", span(x.AloneRange), middleOf(p99[0]))
+		table.Row(t.Target+" together", t.Workload, unit.Bytes(x.Together).String()+"/s", span(x.TogetherRange), middleOf(p99[1]))
+		table.Row(t.Target+" kept", t.Workload, fmt.Sprintf("%.0f%%", 100*x.Kept), fmt.Sprintf("%.0f–%.0f%%", 100*x.KeptRange[0], 100*x.KeptRange[1]), "")
 	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	fmt.Fprintf(&b, "\nTogether they moved %.0f%% of what each moved alone, added up (medians of %s)\n", 100*r.Kept, unit.Count(len(r.Rounds), "round"))
-	for _, e := range r.Evidence {
-		fmt.Fprintf(&b, "  - %s\n", e)
-	}
-	return b.String(), nil
+	together := fmt.Sprintf("Together they moved %.0f%% of what each moved alone, added up (medians of %s)", 100*r.Kept, unit.Count(len(r.Rounds), "round"))
+	return []document.Block{table.Block(), document.List(together, r.Evidence...)}
 }
 
 func span(r [2]float64) string { return fmt.Sprintf("%v–%v", unit.Bytes(r[0]), unit.Bytes(r[1])) }
@@ -330,5 +277,5 @@ func middleOf(p99 []int64) string {
 		return "–"
 	}
 	slices.Sort(p99)
-	return short(p99[(len(p99)-1)/2]).String()
+	return short(p99[(len(p99)-1)/2])
 }

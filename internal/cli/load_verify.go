@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/load"
@@ -31,10 +33,7 @@ writes are found as well.`,
 			if found == nil {
 				return adviseStuck(err)
 			}
-			if perr := printVerify(env, found); perr != nil {
-				return perr
-			}
-			return err
+			return cmp.Or(printed(env, found, nil, func() error { return printDocument(env, verifyDocument(found)) }), err)
 		},
 	}
 	cmd.Flags().StringVar(&o.Journal, "journal", "", "the journal that load block kept of the run")

@@ -40,11 +40,7 @@ func publishedLegend() document.Section {
 }
 
 func noteBlock(title string, notes []string) []document.Block {
-	b := document.Block{Title: title}
-	for _, n := range notes {
-		b.Lines = append(b.Lines, document.Line{Text: n})
-	}
-	return []document.Block{b}[:min(1, len(notes))]
+	return []document.Block{document.List(title, notes...)}[:min(1, len(notes))]
 }
 
 // printMatches prints results below the heads of their papers.

@@ -18,7 +18,7 @@ func (w *paperWriter) method() document.Section {
 	s.Add(document.Block{Pairs: w.protocolPairs()})
 	s.Add(w.workloadTable(), w.caseTable())
 	if len(w.s.Assumptions) > 0 {
-		s.Add(document.Block{Text: "What the conclusions rest on:"}, listOf(w.s.Assumptions))
+		s.Add(document.Block{Text: "What the conclusions rest on:"}, document.List("", w.s.Assumptions...))
 	}
 	return s
 }

@@ -221,12 +221,3 @@ func legend(class, name, value string) document.Legend {
 func panel(title string, c document.Drawing) document.Panel {
 	return document.Panel{Title: title, Chart: c}
 }
-
-// listOf are texts as a list.
-func listOf(texts []string) document.Block {
-	b := document.Block{}
-	for _, s := range texts {
-		b.Lines = append(b.Lines, document.Line{Text: s})
-	}
-	return b
-}

@@ -246,6 +246,15 @@ func Cells(texts ...string) []Entry {
 	return out
 }
 
+// List makes a list of texts under a heading, which may be empty.
+func List(title string, texts ...string) Block {
+	b := Block{Title: title}
+	for _, s := range texts {
+		b.Lines = append(b.Lines, Line{Text: s})
+	}
+	return b
+}
+
 // Paragraph is a section without a heading of one text.
 func Paragraph(text string) Section { return Section{Blocks: []Block{{Text: text}}} }
 

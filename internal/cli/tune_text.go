@@ -36,9 +36,7 @@ func (p planDocument) page() document.Document {
 		return d
 	}
 	if len(p.Files) > 0 {
-		var b strings.Builder
-		writeFiles(&b, p.Files)
-		d.Add("Files that --persist would write", document.Block{Pre: b.String()})
+		d.Add("Files that --persist would write", fileBlocks(p.Files)...)
 	}
 	d.Sections = append(d.Sections, refusedSections(p.Refused)...)
 	return d

@@ -180,3 +180,11 @@ func (p panelDocument) page() document.Document {
 	d.Sections = []document.Section{{Blocks: []document.Block{t.Block()}}, document.Paragraph(footer)}
 	return d
 }
+
+// labelled is a text with its label, or nothing.
+func labelled(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
+}

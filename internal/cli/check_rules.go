@@ -13,6 +13,14 @@ func printDocument(env *environment, d document.Document) error {
 	return d.Text(env.out, env.color, env.width)
 }
 
+// saying is a document of one paragraph each.
+func saying(texts ...string) (d document.Document) {
+	for _, text := range texts {
+		d.Lead = append(d.Lead, document.Block{Text: text})
+	}
+	return d
+}
+
 // printRules lists the rules, for people by name.
 func printRules(env *environment) error {
 	list := check.Rules()

@@ -3,17 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/runs"
 	"linerate/internal/failure"
-	"linerate/internal/report"
 	"linerate/internal/report/compare"
+	"linerate/internal/report/document"
 )
 
 func compareCommand(env *environment) *cobra.Command {
@@ -43,7 +41,7 @@ func runCompare(env *environment, first, second string) error {
 	if env.json {
 		err = printJSON(env, c)
 	} else {
-		err = printComparison(env.out, c)
+		err = printDocument(env, comparisonPage(c))
 	}
 	if err == nil && !c.Same {
 		return failure.As(failure.Nothing, errors.New("compare: the two measured nothing in common; what differs between their hosts is listed"))
@@ -51,87 +49,52 @@ func runCompare(env *environment, first, second string) error {
 	return err
 }
 
-func printComparison(out io.Writer, c compare.Comparison) error {
-	var page strings.Builder
-	w := tabwriter.NewWriter(&page, 0, 8, 2, ' ', 0)
-	row := func(cells ...string) {
-		for i, s := range cells {
-			cells[i] = report.Printable(s)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+func comparisonPage(c compare.Comparison) document.Document {
+	ran := document.Table{Head: document.Columns("", "", "", "")}
+	for i, r := range []compare.Run{c.A, c.B} {
+		ran.Row([]string{"A", "B"}[i], r.ID, r.Started.UTC().Format("2006-01-02 15:04 UTC"), r.Command)
 	}
-	row(c.Line)
-	row()
-	row("A", c.A.ID, c.A.Started.UTC().Format("2006-01-02 15:04 UTC"), c.A.Command)
-	row("B", c.B.ID, c.B.Started.UTC().Format("2006-01-02 15:04 UTC"), c.B.Command)
-	printMeasured(row, c)
-	printEffects(row, c)
-	printChanged(row, c.Changed)
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
+	d := document.Document{Headline: c.Line, Lead: []document.Block{ran.Block()}}
+	changed := document.Table{Head: document.Columns("Host", "What differs", "A", "B")}
+	for _, x := range c.Changed {
+		changed.Row(dashed(x.Host), x.What, x.A, x.B)
+	}
+	for _, t := range append(measuredTables(c), changed) {
+		if len(t.Rows) > 0 {
+			d.Add("", t.Block())
+		}
+	}
+	if len(c.Changed) == 0 {
+		d.Sections = append(d.Sections, document.Paragraph("Nothing that was recorded of hosts and settings differs."))
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintf(&page, "\nnote: %s\n", report.Printable(n))
+		d.Sections = append(d.Sections, document.Paragraph("note: "+n))
 	}
-	for line := range strings.Lines(page.String()) {
-		if _, err := io.WriteString(out, strings.TrimRight(line, " \n")+"\n"); err != nil {
-			return fmt.Errorf("write comparison: %w", err)
-		}
-	}
-	return nil
+	return d
 }
 
-// printMeasured prints proofs, figures of loads, and rungs.
-func printMeasured(row func(...string), c compare.Comparison) {
+// measuredTables are proofs, figures of loads, rungs, and the baselines and
+// effects of studies.
+func measuredTables(c compare.Comparison) []document.Table {
+	table := func(names ...string) document.Table { return document.Table{Head: document.Columns(names...)} }
+	proof, figures, rungs := table("Proof", "A", "B", "B over A", ""), table("Figure", "A", "B", "B over A"), table("Rung", "A", "B", "B over A")
 	if c.Gain != nil {
-		row()
-		row("PROOF", "A", "B", "B OVER A", "")
-		row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
+		proof.Row("", effect(c.Gain.A), effect(c.Gain.B), ratioOver(*c.Gain), conclusion(*c.Gain))
 	}
-	if len(c.Figures) > 0 {
-		row()
-		row("FIGURE", "A", "B", "B OVER A")
-		for _, f := range c.Figures {
-			row(f.What, compare.Outcome(f.A, ""), compare.Outcome(f.B, ""), compare.Percent(f.Ratio))
-		}
+	for _, f := range c.Figures {
+		figures.Row(f.What, compare.Outcome(f.A, ""), compare.Outcome(f.B, ""), compare.Percent(f.Ratio))
 	}
-	if len(c.Rung) > 0 {
-		row()
-		row("RUNG", "A", "B", "B OVER A")
-		for _, r := range c.Rung {
-			row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
-		}
+	for _, r := range c.Rung {
+		rungs.Row(r.Rung, r.A.String(), r.B.String(), compare.Percent(r.Ratio))
 	}
-}
-
-func printChanged(row func(...string), changed []compare.Difference) {
-	row()
-	if len(changed) == 0 {
-		row("Nothing that was recorded of hosts and settings differs.")
-		return
+	baselines, effects := table("Baseline", "A", "B", "B over A"), table("Change", "Workload", "A", "B", "B over A", "")
+	for _, b := range c.Baselines {
+		baselines.Row(b.Workload, fmt.Sprintf("%s, n = %d", compare.Outcome(b.A, b.Unit), b.NA), fmt.Sprintf("%s, n = %d", compare.Outcome(b.B, b.Unit), b.NB), compare.Percent(b.Ratio))
 	}
-	row("HOST", "WHAT DIFFERS", "A", "B")
-	for _, d := range changed {
-		row(dashed(d.Host), d.What, d.A, d.B)
-	}
-}
-
-func printEffects(row func(...string), c compare.Comparison) {
-	if len(c.Baselines) > 0 {
-		row()
-		row("BASELINE", "A", "B", "B OVER A")
-		for _, b := range c.Baselines {
-			row(b.Workload, fmt.Sprintf("%s, n = %d", compare.Outcome(b.A, b.Unit), b.NA), fmt.Sprintf("%s, n = %d", compare.Outcome(b.B, b.Unit), b.NB), compare.Percent(b.Ratio))
-		}
-	}
-	if len(c.Effects) == 0 {
-		return
-	}
-	row()
-	row("CHANGE", "WORKLOAD", "A", "B", "B OVER A", "")
 	for _, e := range c.Effects {
-		row(strings.TrimSpace(e.Factor+" "+e.Level), e.Workload, effect(e.A), effect(e.B), ratioOver(e), conclusion(e))
+		effects.Row(strings.TrimSpace(e.Factor+" "+e.Level), e.Workload, effect(e.A), effect(e.B), ratioOver(e), conclusion(e))
 	}
+	return []document.Table{proof, figures, rungs, baselines, effects}
 }
 
 // effect is what one side found, with its interval.

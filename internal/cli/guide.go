@@ -2,16 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	appguide "linerate/internal/app/guide"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
+	"linerate/internal/report/document"
 )
 
 func guideCommand(env *environment) *cobra.Command {
@@ -28,20 +27,19 @@ is a wrong claim. What is from memory is marked as not verified.`,
 			if env.json {
 				return printJSON(env, appguide.Summaries())
 			}
-			return printGuides(env)
+			return printDocument(env, guidesPage())
 		},
 	}
 	cmd.AddCommand(guideShowCommand(env), guideAuditCommand(env))
 	return cmd
 }
 
-func printGuides(env *environment) error {
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "GUIDE\tDATE\tADVICE\tTITLE")
+func guidesPage() document.Document {
+	t := document.Table{Head: document.Columns("Guide", "Date", "Advice", "Title")}
 	for _, s := range appguide.Summaries() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, s.Date, countStatuses(s.Statuses), s.Title)
+		t.Row(s.Key, s.Date, countStatuses(s.Statuses), s.Title)
 	}
-	return w.Flush()
+	return document.Document{Lead: []document.Block{t.Block()}}
 }
 
 // countStatuses words a number per status, the worst first.
@@ -70,42 +68,28 @@ func guideShowCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, g)
 			}
-			printGuide(env.out, g, env.width)
-			return nil
+			return printDocument(env, guidePage(g))
 		},
 	}
 }
 
-func printGuide(out io.Writer, g guide.Guide, width int) {
-	fmt.Fprintf(out, "%s\n%s, %s; for %s\n", g.Title, g.By, g.Date, g.OS)
-	paragraph(out, "", g.About, width)
+func guidePage(g guide.Guide) document.Document {
+	d := document.Document{Labels: 12}
+	d.Add(g.Title, document.Block{Text: fmt.Sprintf("%s, %s; for %s", g.By, g.Date, g.OS)}, document.Block{Text: g.About})
 	order := guide.Statuses()
 	advice := slices.Clone(g.Advice)
 	slices.SortStableFunc(advice, func(a, b guide.Advice) int { return slices.Index(order, a.Status) - slices.Index(order, b.Status) })
 	for _, a := range advice {
-		fmt.Fprintf(out, "\n%-10s  %s = %s%s\n", a.Status, a.Setting, a.Value, onKernels(a.Kernels))
-		paragraph(out, "            ", a.Why, width)
-		if a.If != "" {
-			paragraph(out, "            ", "if: "+a.If, width)
-		}
-		if a.Rule != "" {
-			paragraph(out, "            ", "value: "+a.Rule, width)
-		}
-		if a.Unverified != "" {
-			paragraph(out, "            ", "not verified: "+a.Unverified, width)
-		}
-		fmt.Fprintf(out, "            from: %s\n", a.Where)
+		d.Add("", document.Block{Card: &document.Card{Tag: string(a.Status), Title: a.Setting + " = " + a.Value + onKernels(a.Kernels), Text: a.Why,
+			Pairs: []document.Pair{{Name: "if", Value: a.If}, {Name: "value", Value: a.Rule}, {Name: "not verified", Value: a.Unverified}, {Name: "from", Value: a.Where}}}})
 	}
-	if len(g.Claims) > 0 {
-		fmt.Fprint(out, "\nStatements that do not hold\n")
-	}
+	var claims []document.Block
 	for _, c := range g.Claims {
-		paragraph(out, "  ", c.Says+" ("+c.Where+")", width)
-		paragraph(out, "    ", c.Why, width)
-		if c.Unverified != "" {
-			paragraph(out, "    ", "not verified: "+c.Unverified, width)
-		}
+		claims = append(claims, document.Block{Card: &document.Card{Title: c.Says + " (" + c.Where + ")", Text: c.Why,
+			Pairs: []document.Pair{{Name: "not verified", Value: c.Unverified}}}})
 	}
+	d.Add("Statements that do not hold", claims...)
+	return d
 }
 
 func onKernels(r string) string {
@@ -113,14 +97,4 @@ func onKernels(r string) string {
 		return ""
 	}
 	return " (kernel " + r + ")"
-}
-
-// paragraph prints text in lines of at most width, each after an indent.
-func paragraph(out io.Writer, indent, text string, width int) {
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	for _, line := range wrapWords(text, width-len(indent)) {
-		fmt.Fprintln(out, indent+line)
-	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	appguide "linerate/internal/app/guide"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
+	"linerate/internal/report/document"
 )
 
 func guideAuditCommand(env *environment) *cobra.Command {
@@ -56,8 +56,7 @@ The last line that sets a thing wins; the others are said to be shadowed.`,
 			if env.json {
 				return printJSON(env, report)
 			}
-			printAudit(env.out, report, env.width)
-			return nil
+			return printDocument(env, auditPage(report))
 		},
 	}
 	f := cmd.Flags()
@@ -98,52 +97,50 @@ func auditError(o appguide.Source, err error) error {
 	return err
 }
 
-func printAudit(out io.Writer, r guide.Report, width int) {
+func auditPage(r guide.Report) document.Document {
+	system := "system " + r.OS
 	switch {
 	case r.Kernel != "":
-		fmt.Fprintf(out, "system %s, kernel %s\n", r.OS, r.Kernel)
+		system += ", kernel " + r.Kernel
 	case r.OS == "linux":
-		fmt.Fprint(out, "system linux, kernel not known: defaults that depend on it are not compared; say --kernel\n")
-	default:
-		fmt.Fprintf(out, "system %s\n", r.OS)
+		system += ", kernel not known: defaults that depend on it are not compared; say --kernel"
 	}
+	d := document.Document{Labels: 12, Headline: system}
+	say := func(text string) { d.Add("", document.Block{Text: text}) }
 	count := map[guide.Status]int{}
-	for _, it := range r.Items {
-		count[it.Status]++
-	}
 	for _, status := range guide.Statuses() {
-		if status == guide.NotKnown {
-			continue
-		}
 		for _, it := range r.Items {
-			if it.Status == status {
-				printItem(out, it, width)
+			if it.Status != status {
+				continue
+			}
+			if count[status]++; status != guide.NotKnown {
+				d.Add("", document.Block{Card: itemCard(it)})
 			}
 		}
 	}
 	if n := len(r.Items); n > 0 && count[guide.NotKnown] == n {
-		fmt.Fprint(out, "\nnothing inherited that the guide has an opinion on\n")
+		say("nothing inherited that the guide has an opinion on")
 	}
-	printNotKnown(out, r.Items, width)
+	d.Sections = append(d.Sections, notKnownSections(r.Items)...)
 	if r.Owners != "" {
-		fmt.Fprintln(out)
-		paragraph(out, "", "owners of files: "+r.Owners, width)
+		say("owners of files: " + r.Owners)
 	}
 	for _, file := range slices.Sorted(maps.Keys(r.Unread)) {
-		fmt.Fprintf(out, "\nnot read: %s: %s\n", file, r.Unread[file])
+		say("not read: " + file + ": " + r.Unread[file])
 	}
 	if len(r.Items) == 0 {
-		fmt.Fprint(out, "\nno inherited tuning: none of the files sets anything\n")
-		return
+		say("no inherited tuning: none of the files sets anything")
+	} else {
+		say(countStatuses(count))
 	}
-	fmt.Fprintf(out, "\n%s\n", countStatuses(count))
+	return d
 }
 
-// printNotKnown lists what is not judged. What packages bring and the guide
+// notKnownSections list what is not judged. What packages bring and the guide
 // does not know is the distribution's own, and told in one line.
-func printNotKnown(out io.Writer, items []guide.Item, width int) {
+func notKnownSections(items []guide.Item) []document.Section {
 	var packages []string
-	first, lines := true, 0
+	list, lines := document.Section{Title: "not judged, most of it because the guide does not know it"}, 0
 	for _, it := range items {
 		if it.Status != guide.NotKnown {
 			continue
@@ -155,43 +152,31 @@ func printNotKnown(out io.Writer, items []guide.Item, width int) {
 			}
 			continue
 		}
-		if first {
-			fmt.Fprint(out, "\nnot judged, most of it because the guide does not know it\n")
-		}
-		first = false
-		fmt.Fprintf(out, "  %s = %s (%s)\n", it.Name, it.Value, it.SetBy)
+		list.Add(document.Block{Lines: []document.Line{{Text: it.Name + " = " + it.Value, Note: it.SetBy}}})
 	}
-	if lines > 0 {
-		slices.Sort(packages)
-		fmt.Fprintln(out)
-		paragraph(out, "", fmt.Sprintf("not judged either: %d lines that came with packages (%s); --json has them", lines, strings.Join(packages, ", ")), width)
+	if lines == 0 {
+		return []document.Section{list}
 	}
+	slices.Sort(packages)
+	return []document.Section{list, document.Paragraph(fmt.Sprintf("not judged either: %d lines that came with packages (%s); --json has them", lines, strings.Join(packages, ", ")))}
 }
 
-func printItem(out io.Writer, it guide.Item, width int) {
-	const indent = "            "
-	device := ""
+func itemCard(it guide.Item) *document.Card {
+	c := document.Card{Tag: string(it.Status), Title: it.Name + " = " + it.Value, Text: it.Why}
 	if it.Device != "" {
-		device = " (" + it.Device + ")"
+		c.Title += " (" + it.Device + ")"
 	}
-	fmt.Fprintf(out, "\n%-10s  %s = %s%s\n", it.Status, it.Name, it.Value, device)
-	paragraph(out, indent, it.Why, width)
-	force := ""
+	by, running := it.SetBy, ""
 	if !it.InForce {
-		force = "; shadowed"
+		by += "; shadowed"
 	}
-	paragraph(out, indent, "set by: "+it.SetBy+force, width)
-	paragraph(out, indent, "without it: "+it.RemovalRestores, width)
 	switch it.Holds {
 	case "no":
-		paragraph(out, indent, "running: "+it.Current+", so something else set it since, or the line never took effect", width)
+		running = it.Current + ", so something else set it since, or the line never took effect"
 	case "yes":
-		paragraph(out, indent, "running: "+it.Current+", as the line has it", width)
+		running = it.Current + ", as the line has it"
 	}
-	if it.Unverified != "" {
-		paragraph(out, indent, "not verified: "+it.Unverified, width)
-	}
-	if it.Source != "" {
-		paragraph(out, indent, "source: "+it.Source, width)
-	}
+	c.Pairs = []document.Pair{{Name: "set by", Value: by}, {Name: "without it", Value: it.RemovalRestores}, {Name: "running", Value: running},
+		{Name: "not verified", Value: it.Unverified}, {Name: "source", Value: it.Source}}
+	return &c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"linerate/internal/app/lab"
 	"linerate/internal/failure"
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 )
 
 // labFaultCommand is `linerate lab fault`.
@@ -43,8 +43,7 @@ func labFaultCatalogueCommand(env *environment) *cobra.Command {
 }
 
 func printCatalogue(env *environment) error {
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "FAULT\tLIMITER\tOF\tSEVERITIES\tWHAT IS WRONG")
+	t := document.Table{Head: document.Columns("Fault", "Limiter", "Of", "Severities", "What is wrong")}
 	for _, f := range lab.Catalogue() {
 		text := ""
 		for i, s := range f.Severities {
@@ -57,9 +56,9 @@ func printCatalogue(env *environment) error {
 		if f.Needs != "" {
 			doc += " (needs " + f.Needs + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.ID, f.Limiter, f.AppliesTo, text, doc)
+		t.Row(f.ID, string(f.Limiter), string(f.AppliesTo), text, doc)
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }
 
 func labFaultAddCommand(env *environment) *cobra.Command {
@@ -141,19 +140,17 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 		return printJSON(env, faults)
 	}
 	if len(faults) == 0 {
-		_, err := fmt.Fprintf(env.out, "nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be\n", of)
-		return err
+		return printDocument(env, saying(fmt.Sprintf("nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be", of)))
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "NUMBER\tWHAT\tLIMITER\tFOR")
+	t := document.Table{Head: document.Columns("#Number", "What", "Limiter", "For")}
 	for _, f := range faults {
 		what := f.What
 		if f.By != "" {
 			what += " (by study " + f.By + ")"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", f.Number, what, claimed(f.Limiter), env.Now().Sub(f.Since).Round(time.Second))
+		t.Row(strconv.Itoa(f.Number), what, claimed(f.Limiter), env.Now().Sub(f.Since).Round(time.Second).String())
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }
 
 // claimed is the limiter of a fault of the catalogue; what was set by hand claims

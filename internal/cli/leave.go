@@ -9,7 +9,7 @@ import (
 
 	"linerate/internal/app/tune"
 	"linerate/internal/reach"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 func leaveCommand(env *environment) *cobra.Command {
@@ -23,14 +23,13 @@ refuses: undo first.`,
   linerate tune undo nas1 && linerate leave nas1`,
 	}, func(ctx context.Context, n reach.Name, p *progress) (tune.Left, error) {
 		return tune.Leave(ctx, env.Env, n, p)
-	}, func(n reach.Name, doc tune.Left) {
+	}, func(n reach.Name, doc tune.Left) document.Document {
 		switch {
 		case len(doc.Removed) == 0:
-			fmt.Fprintf(env.out, "linerate has nothing on %s\n", n)
+			return saying(fmt.Sprintf("linerate has nothing on %s", n))
 		case len(doc.Kept) > 0:
-			fmt.Fprintf(env.out, "removed %s from %s of %s; what is not linerate's stays: %s\n", strings.Join(doc.Removed, ", "), report.Printable(doc.Dir), n, report.Printable(strings.Join(doc.Kept, ", ")))
-		default:
-			fmt.Fprintf(env.out, "removed %s of %s (%s)\n", report.Printable(doc.Dir), n, strings.Join(doc.Removed, ", "))
+			return saying(fmt.Sprintf("removed %s from %s of %s; what is not linerate's stays: %s", strings.Join(doc.Removed, ", "), doc.Dir, n, strings.Join(doc.Kept, ", ")))
 		}
+		return saying(fmt.Sprintf("removed %s of %s (%s)", doc.Dir, n, strings.Join(doc.Removed, ", ")))
 	})
 }

@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/profile"
 	"linerate/internal/failure"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 func profileCommand(env *environment) *cobra.Command {
@@ -43,25 +42,24 @@ func profileListCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile list\n  linerate profile list --json",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := profile.List(env.Env)
-			return printed(env, list, err, func() error { return printProfiles(env.out, list) })
+			return printed(env, list, err, func() error { return printDocument(env, profilesPage(list)) })
 		},
 	}
 }
 
-func printProfiles(out io.Writer, list []profile.Summary) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "PROFILE\tLINES\tWHOSE\tFOR")
+func profilesPage(list []profile.Summary) document.Document {
+	t := document.Table{Head: document.Columns("Profile", "#Lines", "Whose", "For")}
 	for _, s := range list {
-		whose, what := "yours", report.Printable(s.For)
+		whose, what := "yours", s.For
 		if s.Builtin {
 			whose = "built in"
 		}
 		if s.Error != "" {
-			what = "cannot be read: " + report.Printable(s.Error)
+			what = "cannot be read: " + s.Error
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", s.Name, s.Lines, whose, what)
+		t.Row(s.Name, strconv.Itoa(s.Lines), whose, what)
 	}
-	return w.Flush()
+	return document.Document{Lead: []document.Block{t.Block()}}
 }
 
 func profileShowCommand(env *environment) *cobra.Command {
@@ -71,38 +69,24 @@ func profileShowCommand(env *environment) *cobra.Command {
 		Example: "  linerate profile show nfs-server\n  linerate profile show ./theirs.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := profile.Find(env.Env, args[0])
-			return printed(env, p, err, func() error { return showProfile(env.out, p, env.width) })
+			return printed(env, p, err, func() error { return printDocument(env, profilePage(p)) })
 		},
 	}
 }
 
-func showProfile(out io.Writer, p profile.Profile, width int) error {
-	fmt.Fprintf(out, "%s: %s\n", p.Name, report.Printable(p.Title))
-	paragraph(out, "", "For "+report.Printable(p.For)+".", width)
+func profilePage(p profile.Profile) (d document.Document) {
+	d.Add(p.Name+": "+p.Title, document.Block{Text: "For " + p.For + "."})
 	for _, l := range p.Lines {
-		fmt.Fprintf(out, "\n%s\n", l.Setting)
-		paragraph(out, "    ", report.Printable(l.Rule()), width)
-		for _, text := range []string{l.Reason, "from: " + l.Source, labelled("risk: ", l.Risk), labelled("needs: ", l.Needs)} {
-			paragraph(out, "    ", report.Printable(text), width)
-		}
+		d.Add("", document.Block{Card: &document.Card{Title: l.Setting, Text: l.Rule(),
+			Pairs: []document.Pair{{Name: "why", Value: l.Reason}, {Name: "from", Value: l.Source}, {Name: "risk", Value: l.Risk}, {Name: "needs", Value: l.Needs}}}})
 	}
-	if len(p.Rejected) > 0 {
-		fmt.Fprint(out, "\nNot taken\n")
-	}
+	var rejected []document.Block
 	for _, r := range p.Rejected {
-		paragraph(out, "  ", report.Printable(r.Setting+" = "+r.Value), width)
-		paragraph(out, "      ", report.Printable(r.Why), width)
-		paragraph(out, "      ", report.Printable("from: "+r.Source), width)
+		rejected = append(rejected, document.Block{Card: &document.Card{Title: r.Setting + " = " + r.Value, Text: r.Why,
+			Pairs: []document.Pair{{Name: "from", Value: r.Source}}}})
 	}
-	return nil
-}
-
-// labelled is a text with its label, or nothing.
-func labelled(label, text string) string {
-	if text == "" {
-		return ""
-	}
-	return label + text
+	d.Add("Not taken", rejected...)
+	return d
 }
 
 func profileDiffCommand(env *environment) *cobra.Command {
@@ -113,15 +97,15 @@ func profileDiffCommand(env *environment) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := profile.Diff(env.Env, args[0], args[1])
 			return printed(env, list, err, func() error {
-				if len(list) == 0 {
-					fmt.Fprintln(env.out, "No difference.")
+				d := saying("No difference.")
+				if len(list) > 0 {
+					d = document.Document{}
 				}
-				for _, d := range list {
-					fmt.Fprintln(env.out, d.Setting)
-					paragraph(env.out, "  - ", report.Printable(cmp.Or(d.One, "(no line)")), env.width)
-					paragraph(env.out, "  + ", report.Printable(cmp.Or(d.Other, "(no line)")), env.width)
+				for _, x := range list {
+					d.Add("", document.Block{Card: &document.Card{Title: x.Setting,
+						Pairs: []document.Pair{{Name: "-", Value: cmp.Or(x.One, "(no line)")}, {Name: "+", Value: cmp.Or(x.Other, "(no line)")}}}})
 				}
-				return nil
+				return printDocument(env, d)
 			})
 		},
 	}

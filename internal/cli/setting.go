@@ -2,11 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +12,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -42,8 +41,7 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 			if env.json {
 				return printJSON(env, view)
 			}
-			printSetting(env.out, view, env.width)
-			return nil
+			return printDocument(env, settingPage(view))
 		},
 	}
 	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
@@ -72,9 +70,9 @@ func forPath(v *appguide.Setting, rate string, rtt time.Duration) error {
 	return v.WorkOut(r, rtt)
 }
 
-func printSetting(out io.Writer, v appguide.Setting, width int) {
-	field := func(name, text string) { printField(out, name, text, width) }
-	fmt.Fprintf(out, "%s\n%s\n\n", v.ID, v.Title)
+func settingPage(v appguide.Setting) (d document.Document) {
+	var fields document.Block
+	field := func(name, text string) { fields.Pairs = append(fields.Pairs, document.Pair{Name: name, Value: text}) }
 	field("does", v.Does)
 	field("unit", v.Unit)
 	for _, d := range v.Defaults {
@@ -101,24 +99,15 @@ func printSetting(out io.Writer, v appguide.Setting, width int) {
 		field("not verified", v.Unverified)
 	}
 	field("also", strings.Join(v.Also, ", "))
+	d.Add(v.ID, document.Block{Text: v.Title})
+	d.Add("", fields)
 	for _, m := range v.Advice {
-		fmt.Fprintf(out, "\n%s (%s): %s%s: %s\n", m.Guide, m.Date, m.Value, onKernels(m.Kernels), m.Status)
-		paragraph(out, "  ", m.Why, width)
+		d.Add(fmt.Sprintf("%s (%s): %s%s: %s", m.Guide, m.Date, m.Value, onKernels(m.Kernels), m.Status), document.Block{Text: m.Why})
 	}
 	for _, c := range v.Conflicts {
-		fmt.Fprintf(out, "\nSources disagree: %s\n", c.Topic)
-		paragraph(out, "  ", c.One+". "+c.Other+". "+c.Do, width)
+		d.Add("Sources disagree: "+c.Topic, document.Block{Text: c.One + ". " + c.Other + ". " + c.Do})
 	}
-}
-
-// printField prints a name and a text beside it; nothing for an empty text.
-func printField(out io.Writer, name, text string, width int) {
-	if text != "" {
-		label := fmt.Sprintf("%-14s", name)
-		indent := utf8.RuneCountInString(label)
-		text = strings.Join(wrapWords(text, max(width-indent, 20)), "\n"+strings.Repeat(" ", indent))
-		fmt.Fprintln(out, strings.TrimRight(label+text, " "))
-	}
+	return d
 }
 
 func defaultText(v appguide.Setting, d guide.Default) string {

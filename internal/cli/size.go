@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/failure"
+	"linerate/internal/report/document"
 	"linerate/internal/size"
 )
 
@@ -69,50 +69,23 @@ func calculate[In any](env *environment, in *In, forward, reverse func(In) (size
 			if env.json {
 				return printJSON(env, a)
 			}
-			return printAnswer(env, a)
+			return printDocument(env, answerPage(a))
 		},
 	}
 	cmd.Flags().BoolVar(&back, "reverse", false, "compute what a goal needs")
 	return cmd
 }
 
-// printAnswer prints the results, then their formulas, then the notes.
-func printAnswer(env *environment, a size.Answer) error {
-	wide := 0
+// answerPage has the results, then their formulas, then the notes.
+func answerPage(a size.Answer) (d document.Document) {
+	var results, formulas document.Block
 	for _, r := range a.Results {
-		wide = max(wide, utf8.RuneCountInString(r.Name))
+		d.Labels = max(d.Labels, utf8.RuneCountInString(r.Name)+2)
+		results.Pairs = append(results.Pairs, document.Pair{Name: r.Name, Value: r.Text()})
+		formulas.Pairs = append(formulas.Pairs, document.Pair{Name: r.Name, Value: r.Formula})
 	}
-	var b strings.Builder
-	for _, r := range a.Results {
-		fmt.Fprintf(&b, "%-*s  %s\n", wide, r.Name, r.Text())
-	}
-	b.WriteString("\nFormulas\n")
-	for _, r := range a.Results {
-		for i, line := range wrapWords(r.Formula, max(env.width-4-wide, 40)) {
-			fmt.Fprintf(&b, "  %-*s  %s\n", wide, []string{r.Name, ""}[min(i, 1)], line)
-		}
-	}
-	if len(a.Notes) > 0 {
-		b.WriteString("\nNotes\n")
-	}
-	for _, n := range a.Notes {
-		for i, line := range wrapWords(n, env.width-4) {
-			b.WriteString([]string{"  - ", "    "}[min(i, 1)] + line + "\n")
-		}
-	}
-	_, err := fmt.Fprint(env.out, b.String())
-	return err
-}
-
-// wrapWords breaks text into lines of at most n characters, but never a word.
-func wrapWords(text string, n int) []string {
-	var lines []string
-	line := ""
-	for _, w := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > n {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + w)
-	}
-	return append(lines, line)
+	d.Add("", results)
+	d.Add("Formulas", formulas)
+	d.Add("", noteBlock("Notes", a.Notes)...)
+	return d
 }

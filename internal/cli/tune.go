@@ -15,6 +15,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/guide"
 	"linerate/internal/reach"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -245,7 +246,7 @@ func printed[T any](env *environment, doc T, err error, text func() error) error
 }
 
 // onHost gives a command what all have that work on the journal of a host.
-func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.Context, n reach.Name, p *progress) (T, error), text func(n reach.Name, doc T)) *cobra.Command {
+func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.Context, n reach.Name, p *progress) (T, error), page func(n reach.Name, doc T) document.Document) *cobra.Command {
 	cmd.Args = usage(cobra.MaximumNArgs(1))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		n, err := tuneHost(args)
@@ -255,7 +256,7 @@ func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.C
 		p := newProgress(env)
 		defer p.End()
 		doc, err := work(cmd.Context(), n, p)
-		return printed(env, doc, err, func() error { text(n, doc); return nil })
+		return printed(env, doc, err, func() error { return printDocument(env, page(n, doc)) })
 	}
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/model"
 	"linerate/internal/reach"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 func tuneApplyCommand(env *environment) *cobra.Command {
@@ -122,8 +123,9 @@ func showFiles(env *environment, files []tune.File) {
 	if env.json {
 		return
 	}
-	fmt.Fprintf(env.out, "Files that keep it over a restart:\n")
-	writeFiles(env.out, files)
+	var d document.Document
+	d.Add("Files that keep it over a restart:", fileBlocks(files)...)
+	_ = printDocument(env, d) // the changes do not wait for a reader
 	fmt.Fprintln(env.out)
 }
 
@@ -144,11 +146,12 @@ func tuneConfirmCommand(env *environment) *cobra.Command {
 			return tune.Confirmation{}, failure.Of(failure.Usage, "--dry-run shows the files of --persist, which is not given")
 		}
 		return tune.Confirm(ctx, env.Env, n, persist, dry, p)
-	}, func(n reach.Name, doc tune.Confirmation) {
+	}, func(n reach.Name, doc tune.Confirmation) (d document.Document) {
 		if !dry {
-			paragraph(env.out, "", fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", doc.Plan, doc.Kept, hostArgument(n)), env.width)
+			d = saying(fmt.Sprintf("confirmed %s: %d of its changes are in force; linerate tune undo%s restores the values from before", doc.Plan, doc.Kept, hostArgument(n)))
 		}
-		writeFiles(env.out, doc.Files)
+		d.Add("", fileBlocks(doc.Files)...)
+		return d
 	})
 	cmd.Flags().BoolVar(&persist, "persist", false, "write the values into the system's own files too")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "with --persist: show the files that it would write, and stop")
@@ -185,16 +188,17 @@ restores by that script everything that was open, and begins a new journal.`,
 			err = failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
 		}
 		return doc, err
-	}, func(n reach.Name, doc tune.Restored) {
+	}, func(n reach.Name, doc tune.Restored) document.Document {
 		if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
-			fmt.Fprintf(env.out, "nothing to undo on %s\n", n)
+			return saying(fmt.Sprintf("nothing to undo on %s", n))
 		}
+		t := document.Table{Head: document.Columns("#", "")}
 		for _, e := range doc.Changes {
-			fmt.Fprintln(env.out, report.Printable(entryLine(e)))
+			t.Row(strconv.Itoa(e.Seq), entryLine(e))
 		}
-		for _, note := range doc.Notes {
-			paragraph(env.out, "", report.Printable(note), env.width)
-		}
+		d := saying(doc.Notes...)
+		d.Lead = append([]document.Block{t.Block()}, d.Lead...)
+		return d
 	})
 	f := cmd.Flags()
 	f.IntVar(&r.To, "to", 0, "checkpoint: restore only changes with a larger number than this")
@@ -209,9 +213,9 @@ func entryLine(e tune.Entry) string {
 	name := tune.ShortName(e.Setting, e.Target)
 	switch e.State {
 	case tune.Undone:
-		return fmt.Sprintf("%3d  %s: %s again", e.Seq, name, change(e.After, e.Before))
+		return fmt.Sprintf("%s: %s again", name, change(e.After, e.Before))
 	case tune.Closed:
-		return fmt.Sprintf("%3d  %s: nothing to write: a restart of the host undid it, or it is gone with its device", e.Seq, name)
+		return name + ": nothing to write: a restart of the host undid it, or it is gone with its device"
 	}
-	return fmt.Sprintf("%3d  %s: %s", e.Seq, name, e.State)
+	return fmt.Sprintf("%s: %s", name, e.State)
 }

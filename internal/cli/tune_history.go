@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +12,7 @@ import (
 
 	"linerate/internal/app/tune"
 	"linerate/internal/reach"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 func tuneHistoryCommand(env *environment) *cobra.Command {
@@ -23,51 +23,49 @@ func tuneHistoryCommand(env *environment) *cobra.Command {
   linerate tune history nas1 --json`,
 	}, func(ctx context.Context, n reach.Name, p *progress) (tune.History, error) {
 		return tune.ReadHistory(ctx, env.Env, n, p)
-	}, func(_ reach.Name, doc tune.History) { writeHistory(env.out, doc) })
+	}, func(_ reach.Name, doc tune.History) document.Document { return historyPage(doc) })
 }
 
-func writeHistory(out io.Writer, doc tune.History) {
+func historyPage(doc tune.History) document.Document {
 	if len(doc.Changes) == 0 {
-		fmt.Fprintf(out, "%s: no change of linerate's was made there, or linerate has left it\n", doc.Host)
-		return
+		return saying(doc.Host + ": no change of linerate's was made there, or linerate has left it")
 	}
+	var d document.Document
+	var changes *document.Table
 	plan := ""
 	for _, e := range doc.Changes {
-		if e.Plan != plan {
-			plan = e.Plan
-			fmt.Fprintf(out, "%s, by %s\n", report.Printable(plan), report.Printable(e.By))
+		if changes == nil || e.Plan != plan {
+			plan, changes = e.Plan, &document.Table{Head: document.Columns("#", "", "", "")}
+			d.Add(plan+", by "+e.By, document.Block{Table: changes})
 		}
-		when := strings.Repeat(" ", len(time.DateTime))
+		when := ""
 		if !e.At.IsZero() {
 			when = e.At.UTC().Format(time.DateTime)
 		}
-		text := fmt.Sprintf("%4d  %s  %-8s  %s: %s", e.Seq, when, e.State, tune.ShortName(e.Setting, e.Target), change(e.Before, cmp.Or(e.After, e.Wanted)))
-		fmt.Fprintln(out, report.Printable(text))
+		what := tune.ShortName(e.Setting, e.Target) + ": " + change(e.Before, cmp.Or(e.After, e.Wanted))
+		changes.Row(strconv.Itoa(e.Seq), when, string(e.State), what)
 	}
-	if doc.Waiting != nil {
-		fmt.Fprintf(out, "%s waits to be confirmed until %s UTC; else the host undoes it\n", doc.Waiting.Plan, doc.Waiting.Deadline.UTC().Format(time.TimeOnly))
+	if w := doc.Waiting; w != nil {
+		d.Sections = append(d.Sections, document.Paragraph(fmt.Sprintf("%s waits to be confirmed until %s UTC; else the host undoes it", w.Plan, w.Deadline.UTC().Format(time.TimeOnly))))
 	}
+	return d
 }
 
-// writeFiles shows each file with the lines that went and came.
-func writeFiles(out io.Writer, files []tune.File) {
+// fileBlocks shows each file with the lines that went and came.
+func fileBlocks(files []tune.File) []document.Block {
+	var out []document.Block
 	for _, f := range files {
+		head, note := fmt.Sprintf("%s on %s (%s)", f.Path, f.Host, map[bool]string{true: "changed", false: "new"}[f.Existed]), f.Note
 		if f.Path == "" {
-			fmt.Fprintf(out, "\nno file for %s: %s\n", report.Printable(strings.Join(f.Settings, ", ")), report.Printable(f.Note))
-			continue
+			head, note = "no file for "+strings.Join(f.Settings, ", ")+": "+f.Note, ""
 		}
-		what := "new"
-		if f.Existed {
-			what = "changed"
-		}
-		fmt.Fprintf(out, "\n%s on %s (%s)\n", report.Printable(f.Path), report.Printable(f.Host), what)
+		lines := ""
 		for _, l := range diffLines(f.Before, f.After) {
-			fmt.Fprintln(out, "  "+report.Printable(l))
+			lines += "  " + l + "\n"
 		}
-		if f.Note != "" {
-			fmt.Fprintln(out, "  "+report.Printable(f.Note))
-		}
+		out = append(out, document.Block{Title: head, Pre: lines}, document.Block{Text: note})
 	}
+	return out
 }
 
 // diffLines are the lines that only one of two texts has: "-" and "+", in

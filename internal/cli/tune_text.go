@@ -36,9 +36,7 @@ func (p planDocument) page() document.Document {
 		return d
 	}
 	if len(p.Files) > 0 {
-		var b strings.Builder
-		writeFiles(&b, p.Files)
-		d.Add("Files that --persist would write", document.Block{Pre: b.String()})
+		d.Add("Files that --persist would write", fileBlocks(p.Files)...)
 	}
 	d.Sections = append(d.Sections, refusedSections(p.Refused)...)
 	return d
@@ -181,4 +179,12 @@ func (p panelDocument) page() document.Document {
 	}
 	d.Sections = []document.Section{{Blocks: []document.Block{t.Block()}}, document.Paragraph(footer)}
 	return d
+}
+
+// labelled is a text with its label, or nothing.
+func labelled(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
 }

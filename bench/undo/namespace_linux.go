@@ -24,7 +24,13 @@ const (
 )
 
 // namespaceCases run on this machine's kernel, in namespaces of their own.
+//
+// It needs ethtool: without it a plan of offloads is refused, or keeps a copy of the whole
+// program for each case.
 func namespaceCases(ctx context.Context, all *table, every int) error {
+	if _, err := kernel.FindProgram("ethtool", setter.ProgramPath); err != nil {
+		return fmt.Errorf("change offloads in namespaces: %w: install it", err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ func TestSample(t *testing.T) {
 
 // And on the running kernel, with processes that are really killed.
 func TestSampleOnARealKernel(t *testing.T) {
+	labtest.Needs(t, "ethtool", labtest.Namespaces)
 	var said bytes.Buffer
 	all := newTable(&said)
 	if err := namespaceCases(t.Context(), all, 60); err != nil {

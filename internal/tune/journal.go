@@ -118,13 +118,17 @@ func openJournal(dir string) (*journal, error) {
 
 // readJournal is openJournal without creating or holding anything.
 func readJournal(dir string) ([]Entry, error) {
+	script, err := readScriptOf(dir)
+	if err != nil {
+		return nil, err
+	}
 	b, err := os.ReadFile(filepath.Join(dir, journalName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
 	entries, _, err := parseJournal(b)
 	if err == nil {
-		err = matchScript(dir, entries)
+		err = matches(script, entries)
 	}
 	if err != nil {
 		return nil, damaged(dir, err)

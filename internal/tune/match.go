@@ -68,12 +68,29 @@ func parseMark(script []byte) (mark, bool) {
 // away, emptied or cut: then the script is the last copy of the originals, and
 // whatever would make it anew would delete it.
 func matchScript(dir string, entries []Entry) error {
+	script, err := readScriptOf(dir)
+	if err != nil {
+		return err
+	}
+	return matches(script, entries)
+}
+
+// readScriptOf is the text of undo.sh; nil where there is none. Who holds no lock reads it
+// before the journal: then a change that another process makes meanwhile is in the journal only.
+func readScriptOf(dir string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(dir, scriptName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("compare the journal with %s: %w", scriptName, err)
+		return nil, fmt.Errorf("compare the journal with %s: %w", scriptName, err)
+	}
+	return b, nil
+}
+
+func matches(b []byte, entries []Entry) error {
+	if b == nil {
+		return nil
 	}
 	m, ok := parseMark(b)
 	switch {

@@ -176,3 +176,36 @@ func FuzzParseMark(f *testing.F) {
 		}
 	})
 }
+
+// Who looks without the lock while another process changes and restores never sees damage.
+func TestLookingWhileOthersWork(t *testing.T) {
+	tn := tuner(t, newKernel("fake.a", "fake.b"))
+	ended := make(chan error, 1)
+	go func() {
+		for range 60 {
+			if _, err := tn.Apply(context.Background(), plan("fake.a", "fake.b")); err != nil {
+				ended <- err
+				return
+			}
+			if _, err := tn.Undo(context.Background(), ""); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	looker := *tn
+	for {
+		if _, err := looker.History(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		default:
+		}
+	}
+}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,10 +32,11 @@ func newLabUser(t testing.TB, uid int) labUser {
 		needRoot(t)
 		u.exe = filepath.Join(t.TempDir(), "linerate") // where that user may read it
 		b, err := os.ReadFile(selfPath())
-		if err == nil {
-			err = errors.Join(os.WriteFile(u.exe, b, 0o755), os.Chmod(filepath.Dir(u.exe), 0o755))
-		}
 		if err != nil {
+			t.Fatal(err)
+		}
+		labtest.Program(t, u.exe, bytes.NewReader(b))
+		if err := os.Chmod(filepath.Dir(u.exe), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range []string{filepath.Dir(u.dir), u.dir} { // of the test, and above

@@ -255,9 +255,7 @@ func TestSSHWithoutHashTool(t *testing.T) {
 	tools := t.TempDir()
 	note := filepath.Join(tools, "note")
 	cat := fmt.Sprintf("#!/bin/sh\necho cat with $# arguments >> %s\nexec /bin/cat \"$@\"\n", note)
-	if err := os.WriteFile(filepath.Join(tools, "cat"), []byte(cat), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Program(t, filepath.Join(tools, "cat"), strings.NewReader(cat))
 	for _, name := range []string{"sh", "chmod", "mktemp", "uname", "id", "rm"} {
 		p, err := exec.LookPath(name)
 		if err != nil {
@@ -289,9 +287,7 @@ func TestSSHWithoutHashTool(t *testing.T) {
 func TestSSHRefusesAChangedCopy(t *testing.T) {
 	tools := t.TempDir()
 	cat := "#!/bin/sh\n/bin/cat \"$@\"\necho something more\n"
-	if err := os.WriteFile(filepath.Join(tools, "cat"), []byte(cat), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Program(t, filepath.Join(tools, "cat"), strings.NewReader(cat))
 	s := startSSHD(t, "PATH="+tools+":/usr/bin:/bin")
 	_, err := s.ssh(t).Reach(t.Context(), Name{Reach: SSH, Host: "server1"}, nil)
 	wantError(t, err, "server1", "check the copied binary", "its hash on the host is")
@@ -331,9 +327,7 @@ func TestRunScript(t *testing.T) {
 				tools + "/id": "echo " + tt.uid, tools + "/sudo": tt.sudo,
 				dir + "/linerate": `echo "${AS:-plain} $*"; exit 7`,
 			} {
-				if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				labtest.Program(t, file, strings.NewReader("#!/bin/sh\n"+text+"\n"))
 			}
 			cmd := exec.Command("sh", "-c", script(runScript, dir)+" linerate agent --deployed")
 			cmd.Env = []string{"PATH=" + tools + ":/usr/bin:/bin"}

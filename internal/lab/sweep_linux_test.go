@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -186,12 +185,8 @@ func userFiles(t *testing.T) (exe, state string) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	out, err := os.OpenFile(exe, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close(), os.Chmod(dir, 0o755), os.Mkdir(state, 0o700)); err != nil {
+	labtest.Program(t, exe, in)
+	if err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(state, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {

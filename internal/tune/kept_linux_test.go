@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/tune/setter"
 )
 
@@ -190,9 +191,7 @@ func TestKeepsNoCopyWithoutNeed(t *testing.T) {
 func TestTheScriptNamesWhatIsLacking(t *testing.T) {
 	dir, tn := lackingTuner(t, "")
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, noProgram), []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Program(t, filepath.Join(bin, noProgram), strings.NewReader("#!/bin/sh\n"))
 	tn.Path = bin
 	mustApply(t, tn, sysctlPlan(tn.BootID))
 	out, err := runBare(t, tn)

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/load/ring"
 	"linerate/internal/load/shape"
 	"linerate/internal/unit"
@@ -280,7 +281,8 @@ func TestWithoutLockedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe, file := filepath.Join(dir, "test"), filepath.Join(dir, "file")
-	err = errors.Join(os.WriteFile(exe, self, 0o755), os.WriteFile(file, make([]byte, unit.MiB), 0o644), os.Chmod(dir, 0o755))
+	labtest.Program(t, exe, bytes.NewReader(self))
+	err = errors.Join(os.WriteFile(file, make([]byte, unit.MiB), 0o644), os.Chmod(dir, 0o755))
 	if err != nil {
 		t.Fatal(err)
 	}

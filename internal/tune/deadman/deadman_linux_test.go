@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 	"linerate/internal/tune/setter"
@@ -425,9 +426,7 @@ func TestSystemd(t *testing.T) {
 	}
 	log, state := filepath.Join(root, "log"), filepath.Join(root, "active")
 	script := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(root, "bin", name), []byte("#!/bin/sh\necho "+name+" \"$@\" >> "+log+"\n"+text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		labtest.Program(t, filepath.Join(root, "bin", name), strings.NewReader("#!/bin/sh\necho "+name+" \"$@\" >> "+log+"\n"+text))
 	}
 	script("systemd-run", "touch "+state+"\n")
 	script("systemctl", "case $1 in is-active) test -e "+state+";; stop) rm "+state+";; esac\n")

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/tune/setter"
 	"linerate/internal/tune/setter/settertest"
 )
@@ -199,9 +201,7 @@ func fakeProgram(t *testing.T, name, text string) (bin, record string) {
 	bin = t.TempDir()
 	record = filepath.Join(bin, "called")
 	script := "#!/bin/sh\necho \"$@\" >> " + record + "\ncat <<'EOT'\n" + text + "EOT\n"
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Program(t, filepath.Join(bin, name), strings.NewReader(script))
 	return bin, record
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/tune/setter"
 	"linerate/internal/tune/setter/settertest"
 )
@@ -111,9 +112,7 @@ func TestFeaturesShell(t *testing.T) {
 	bin := t.TempDir()
 	record := filepath.Join(bin, "called")
 	script := "#!/bin/sh\nif [ \"$1\" = -k ]; then cat <<'EOT'\n" + ethtoolOutput + "EOT\nelse echo \"$@\" > " + record + "\nfi\n"
-	if err := os.WriteFile(filepath.Join(bin, "ethtool"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Program(t, filepath.Join(bin, "ethtool"), strings.NewReader(script))
 	at := setter.Place{Setting: setter.FeaturesSetting, Target: "if:lo"}
 	like := "rx-checksum=off rx-gro=on tx-generic-segmentation=on tx-tcp-segmentation=on tx-udp_tnl-segmentation=on"
 	sh, err := setter.Features{}.Shell(at, like)

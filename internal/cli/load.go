@@ -29,7 +29,7 @@ the page cache. It writes to nothing but the target that was named.`,
 	}
 	// A new family of loads is one file with a function like these and a line.
 	cmd.AddCommand(loadTCPCommand(env), loadBlockCommand(env), loadVerifyCommand(env), loadFramesCommand(env), loadFileCommand(env),
-		loadVdbenchCommand(env), loadIozoneCommand(env), loadFilebenchCommand(env), loadListCommand(env))
+		loadVdbenchCommand(env), loadIozoneCommand(env), loadFilebenchCommand(env), loadFioCommand(env), loadListCommand(env))
 	return cmd
 }
 

@@ -29,13 +29,10 @@ How words were taken is part of the result.`,
   linerate load vdbench mine.parm --size 1g --for 30s --json`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v := load.VdbenchOptions{Map: map[string]string{}, Size: o.Size}
-			for _, m := range maps {
-				lun, path, ok := strings.Cut(m, "=")
-				if !ok || lun == "" || path == "" {
-					return failure.Of(failure.Usage, "--map %s: want LUN=PATH", m)
-				}
-				v.Map[lun] = path
+			v := load.VdbenchOptions{Size: o.Size}
+			var err error
+			if v.Map, err = mapFlag(maps, "LUN"); err != nil {
+				return err
 			}
 			text, err := readText(args[0])
 			if err != nil {
@@ -118,6 +115,70 @@ removed at the end.`,
 	stuckFlag(cmd, &o.Stuck)
 	ramFlag(cmd, &o.Memory)
 	return completeFlags(cmd, nil)
+}
+
+func loadFioCommand(env *environment) *cobra.Command {
+	var maps []string
+	var o load.JobsOptions
+	var on string
+	cmd := &cobra.Command{
+		Use:   "fio JOBFILE",
+		Short: "Run a job file of fio",
+		Long: `fio runs the jobs of a fio job file: the options that say where requests go, how large
+they are, how many are in flight and for how long. What it does not know it refuses by
+name and line. Jobs that run at once must be alike but for name, file and size; the
+others stand behind stonewall.
+
+Files are made in a directory of their own below --dir, or below the file's directory=,
+and removed at the end. A filename= that begins with / must exist, unless --dir is given;
+--map says what stands for one that this host does not have.`,
+		Example: `  linerate load fio randread.fio --dir /mnt/nas
+  linerate load fio disk.fio --map /dev/nvme0n1=/dev/sdb --for 30s
+  linerate load fio randread.fio --dir /mnt/nas --on client1,client2 --json`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := mapFlag(maps, "NAME")
+			if err != nil {
+				return err
+			}
+			text, err := readText(args[0])
+			if err != nil {
+				return err
+			}
+			jobs, err := load.Fio(text, load.FioOptions{Map: paths, InDir: o.Dir != ""})
+			if err != nil {
+				return failure.Of(failure.Usage, "%s: %w", args[0], err)
+			}
+			o.Jobs, o.Dir = jobs.Jobs, cmp.Or(o.Dir, jobs.Dir)
+			if o.Dir == "" && jobs.Make {
+				return failure.Of(failure.Usage, "%s does not say where its files are to be made: add --dir DIR", args[0])
+			}
+			return runJobs(cmd, env, o, on, args)
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "make every file below this directory, whatever the job file says")
+	cmd.Flags().StringArrayVar(&maps, "map", nil, "NAME=PATH: what stands for a filename=; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
+	blockFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
+	timeFlag(cmd, &o.For, "for", "measure so long, where the file has a runtime, whatever that is")
+	cmd.Flags().BoolVar(&o.Fill, "fill", false, "write the blocks that were never written first")
+	onFlag(cmd, &on, "--dir is a path on each of them")
+	stuckFlag(cmd, &o.Stuck)
+	ramFlag(cmd, &o.Memory)
+	return completeFlags(cmd, nil)
+}
+
+// mapFlag reads what stands for a target; kind names the targets in messages.
+func mapFlag(maps []string, kind string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, m := range maps {
+		from, path, ok := strings.Cut(m, "=")
+		if !ok || from == "" || path == "" {
+			return nil, failure.Of(failure.Usage, "--map %s: want %s=PATH", m, kind)
+		}
+		out[from] = path
+	}
+	return out, nil
 }
 
 // readText reads a parameter file; dialect bounds its size.

@@ -26,6 +26,7 @@ type (
 	Workload       = named.Workload
 	Job            = dialect.Job
 	VdbenchOptions = dialect.VdbenchOptions
+	FioOptions     = dialect.FioOptions
 	FramesSpec     = frames.Spec
 	FramesVerdict  = frames.Verdict
 	Summary        = block.Summary
@@ -77,6 +78,9 @@ func Iozone(args []string) ([]Job, error) { return dialect.Iozone(args) }
 
 // Filebench reads a filebench workload, which runs for so long unless it says otherwise.
 func Filebench(text string, run time.Duration) (Job, error) { return dialect.Filebench(text, run) }
+
+// Fio reads a job file of fio.
+func Fio(text string, o FioOptions) (dialect.FioJobs, error) { return dialect.Fio(text, o) }
 
 // FrameFormats are the formats that video has.
 func FrameFormats() []frames.Format { return frames.Formats() }

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -91,9 +93,14 @@ type Client struct {
 	closeOnce sync.Once
 	closeErr  error
 
-	mu      sync.Mutex
-	samples map[int]*collected
-	broken  error // what was wrong with the last message
+	decoding sync.Mutex
+	strays   atomic.Int64 // messages that nobody asked for
+
+	mu       sync.Mutex
+	samples  map[int]*collected
+	starting int   // samplings whose number is not known yet
+	early    int64 // bytes of samples that came before it
+	broken   error // what was wrong with the last message
 }
 
 // Dial starts an agent and greets it; if that fails, it discards what was
@@ -157,8 +164,8 @@ func (c *Client) start() error {
 	}
 	c.stdin, c.kill = stdin, cmd.Process.Kill
 	received := make(chan struct{})
-	c.rpc = jrpc2.NewClient(&watched{lines: newLines(stdout, stdin), end: func() { close(received) }},
-		&jrpc2.ClientOptions{OnNotify: c.notified, OnStop: c.stopped})
+	in := newInbox(newLines(stdout, stdin), c.notified, c.dropped, func() { close(received) })
+	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
 	go func() {
 		// Wait closes stdout: let the last message be read before.
 		<-received
@@ -183,29 +190,6 @@ func (c *Client) stopped(_ *jrpc2.Client, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken = err
-}
-
-// watched tells when nothing more will be received.
-type watched struct {
-	*lines
-	once sync.Once
-	end  func()
-}
-
-// Recv implements channel.Channel.
-func (w *watched) Recv() ([]byte, error) {
-	b, err := w.lines.Recv()
-	if err != nil {
-		w.once.Do(w.end)
-	}
-	return b, err
-}
-
-// Close implements channel.Channel; the library also calls it when it cannot
-// read what it received.
-func (w *watched) Close() error {
-	w.once.Do(w.end)
-	return w.lines.Close()
 }
 
 // ask makes one call within the method's time, and decodes its result, in which an
@@ -276,12 +260,30 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 		if a.err != nil {
 			return c.explain(ctx, method, a.err)
 		}
-		if err := decodeStrict(a.rsp.ResultString(), result); err != nil {
-			return c.failed(fmt.Errorf("%s: read the answer: %w", method, err))
+		if err := c.decode(a.rsp, result); err != nil {
+			return c.failed(fmt.Errorf("%s: read the answer: %s", method, printable(err.Error())))
 		}
 		return nil
 	case <-ctx.Done():
 		return c.explain(ctx, method, ctx.Err())
+	}
+}
+
+// decode reads an answer once it is known to be small when decoded; one at a time.
+func (c *Client) decode(rsp *jrpc2.Response, result any) error {
+	c.decoding.Lock()
+	defer c.decoding.Unlock()
+	text := rsp.ResultString()
+	if _, err := weigh([]byte(text), reflect.TypeOf(result).Elem()); err != nil {
+		return err
+	}
+	return decodeStrict(text, result)
+}
+
+// dropped counts what an agent sent that nobody asked for, and says it once.
+func (c *Client) dropped(what string) {
+	if c.strays.Add(1) == 1 {
+		c.log("drops " + what + " that it sends: nobody asked for them")
 	}
 }
 
@@ -322,7 +324,7 @@ func remote(e *jrpc2.Error) error {
 	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
 		return &not
 	}
-	return errors.New(e.Message)
+	return errors.New(readable(e.Message))
 }
 
 // errGone is the cause of every call's failure once the agent is no more.

@@ -85,10 +85,12 @@ type Client struct {
 	hello Hello
 	rpc   *jrpc2.Client
 	stdin io.Closer
-	kill  func() error
-	errs  tail
-	ended chan struct{} // closed when the process is gone
-	how   error         // how it ended; for after ended
+	// stdout is closed where a child of the agent holds it open.
+	stdout io.Closer
+	kill   func() error
+	errs   tail
+	ended  chan struct{} // closed when the process is gone
+	how    error         // how it ended; for after ended
 
 	closeOnce sync.Once
 	closeErr  error
@@ -162,7 +164,7 @@ func (c *Client) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.stdin, c.kill = stdin, cmd.Process.Kill
+	c.stdin, c.stdout, c.kill = stdin, stdout, cmd.Process.Kill
 	received := make(chan struct{})
 	in := newInbox(newLines(stdout, stdin), c.notified, c.dropped, func() { close(received) })
 	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
@@ -365,7 +367,7 @@ func (c *Client) close() error {
 		if kerr := c.kill(); kerr != nil {
 			err = errors.Join(err, kerr)
 		}
-		<-c.ended
+		c.letGo()
 	}
 	// The agent is gone: an error of the library adds nothing.
 	_ = c.rpc.Close()
@@ -373,6 +375,18 @@ func (c *Client) close() error {
 		return c.gone()
 	}
 	return err
+}
+
+// letGo waits for the process that was killed. A child of it that holds its stdout would keep
+// the stream open for as long as it lives.
+func (c *Client) letGo() {
+	select {
+	case <-c.ended:
+	case <-time.After(c.o.closeTime):
+		// Closed for reading: an error of it would be of a stream that has ended.
+		_ = c.stdout.Close()
+		<-c.ended
+	}
 }
 
 // Name is what the user calls the host.

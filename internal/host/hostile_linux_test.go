@@ -221,7 +221,7 @@ func TestHostileAgentOverSSH(t *testing.T) {
 	for _, a := range attacks[:2] {
 		t.Run(a.name, func(t *testing.T) {
 			s := startSSHD(t, attackEnv+"="+a.name)
-			n, err := ParseName(userName(t)+"@server1")
+			n, err := ParseName(userName(t) + "@server1")
 			if err != nil {
 				t.Fatal(err)
 			}

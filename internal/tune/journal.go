@@ -55,7 +55,10 @@ type Entry struct {
 	Persisted bool `json:"persisted,omitempty"`
 	// Index is the kernel's number of the interface that Target or Setting
 	// names by nothing but its name, during that boot; 0: they name none.
-	Index int       `json:"ifindex,omitempty"`
+	Index int `json:"ifindex,omitempty"`
+	// Hardware is that interface's Interface.Hardware; empty in entries of an earlier build.
+	Hardware string `json:"ifhw,omitempty"`
+
 	At    time.Time `json:"at,omitzero"`    // when it was intended
 	Ended time.Time `json:"ended,omitzero"` // when it was undone or closed
 }
@@ -169,6 +172,7 @@ func parseJournal(b []byte) ([]Entry, int64, error) {
 		case e.Seq == len(entries)+1:
 			entries = append(entries, e)
 		case e.Seq >= 1 && e.Seq <= len(entries) && sameChange(entries[e.Seq-1], e):
+			e.Hardware = entries[e.Seq-1].Hardware
 			entries[e.Seq-1] = e
 		default:
 			return nil, 0, fmt.Errorf("line %d: change %d does not follow from the lines before", n+1, e.Seq)
@@ -197,6 +201,9 @@ func sameChange(a, b Entry) bool {
 		return false
 	}
 	a.After, a.State, a.At, a.Ended = b.After, b.State, b.At, b.Ended
+	if b.Hardware == "" { // a line that a build wrote which does not know it
+		a.Hardware = ""
+	}
 	return a == b
 }
 

@@ -45,15 +45,35 @@ type Tuner struct {
 	Root       kernel.Root
 	Persisting func(ctx context.Context) (persist.Host, error)
 
-	// Interfaces lists the names of this host's interfaces by the kernel's
-	// number, so that one that was renamed is found and another of its name is
-	// not written to; nil: nobody renames any.
-	Interfaces func(ctx context.Context) (map[int]string, error)
+	// Interfaces lists this host's interfaces by the kernel's number, so that
+	// one that was renamed is found and another of its name is not written to;
+	// nil: nobody renames any.
+	Interfaces func(ctx context.Context) (map[int]Interface, error)
 
 	// Fault stands for what can go wrong: tests and benches make it fail, or
 	// end the process, before any step that touches the disk or the kernel,
 	// and ("after …") when the step is done.
 	Fault func(step string) error
+}
+
+// Interface is one of a host's network interfaces.
+type Interface struct {
+	Name string
+	// Hardware tells it from one that gets its number later: "mac:" with its permanent address,
+	// else "pci:" with its device's, else "link:" with its present address, which may be set.
+	Hardware string
+}
+
+// InterfaceOf is a link as a Tuner knows it.
+func InterfaceOf(l kernel.Link) Interface {
+	i := Interface{Name: l.Name, Hardware: presentMAC + l.MAC}
+	if pci := kernel.PCIAddress(l, kernel.Port{}); pci != "" {
+		i.Hardware = "pci:" + pci
+	}
+	if l.PermMAC != "" {
+		i.Hardware = "mac:" + l.PermMAC
+	}
+	return i
 }
 
 // Result is what Apply or Undo did.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -350,6 +351,42 @@ func TestHangingAgent(t *testing.T) {
 	}
 	wantError(t, c.Close(), "killed")
 	wantGone(t, pid)
+}
+
+// A child of the agent that holds its stdout, as one of a hostile agent may, does not keep Close.
+func TestCloseOfAnAgentWhoseChildHoldsItsOutput(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	holding := `sleep 1000 2>/dev/null & echo $! > "$1"; shift; exec "$@"`
+	ep := Endpoint{Name: "server1", Argv: []string{"sh", "-c", holding, "sh", pidFile}, Self: []string{self}, StateDir: filepath.Join(t.TempDir(), "state")}
+	c, err := Dial(t.Context(), ep, Options{closeTime: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}()
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close() }()
+	select {
+	case err := <-closed:
+		wantError(t, err, "server1", "did not end within")
+	case <-time.After(bound):
+		t.Fatal("Close waits for as long as the child lives")
+	}
 }
 
 func TestClockOfAHostThatIsOff(t *testing.T) {

@@ -48,17 +48,17 @@ func (a *agent) readSetting(ctx context.Context, p readParams) (readResult, erro
 	return readResult{}, fmt.Errorf("read setting %q: this linerate has no mechanism for it; like it are %s", p.Setting, strings.Join(guide.NearIDs(p.Setting, 3), ", "))
 }
 
-// interfaces are the names of this host's interfaces by the kernel's number.
-func (a *agent) interfaces(ctx context.Context) (map[int]string, error) {
+// interfaces are this host's interfaces by the kernel's number.
+func (a *agent) interfaces(ctx context.Context) (map[int]tune.Interface, error) {
 	links, err := a.src.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[int]string, len(links))
+	all := make(map[int]tune.Interface, len(links))
 	for _, l := range links {
-		names[l.Index] = l.Name
+		all[l.Index] = tune.InterfaceOf(l)
 	}
-	return names, nil
+	return all, nil
 }
 
 func (a *agent) apply(ctx context.Context, p model.Plan) (tune.Result, error) {

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -83,17 +85,24 @@ type Client struct {
 	hello Hello
 	rpc   *jrpc2.Client
 	stdin io.Closer
-	kill  func() error
-	errs  tail
-	ended chan struct{} // closed when the process is gone
-	how   error         // how it ended; for after ended
+	// stdout is closed where a child of the agent holds it open.
+	stdout io.Closer
+	kill   func() error
+	errs   tail
+	ended  chan struct{} // closed when the process is gone
+	how    error         // how it ended; for after ended
 
 	closeOnce sync.Once
 	closeErr  error
 
-	mu      sync.Mutex
-	samples map[int]*collected
-	broken  error // what was wrong with the last message
+	decoding sync.Mutex
+	strays   atomic.Int64 // messages that nobody asked for
+
+	mu       sync.Mutex
+	samples  map[int]*collected
+	starting int   // samplings whose number is not known yet
+	early    int64 // bytes of samples that came before it
+	broken   error // what was wrong with the last message
 }
 
 // Dial starts an agent and greets it; if that fails, it discards what was
@@ -155,10 +164,10 @@ func (c *Client) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.stdin, c.kill = stdin, cmd.Process.Kill
+	c.stdin, c.stdout, c.kill = stdin, stdout, cmd.Process.Kill
 	received := make(chan struct{})
-	c.rpc = jrpc2.NewClient(&watched{lines: newLines(stdout, stdin), end: func() { close(received) }},
-		&jrpc2.ClientOptions{OnNotify: c.notified, OnStop: c.stopped})
+	in := newInbox(newLines(stdout, stdin), c.notified, c.dropped, func() { close(received) })
+	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
 	go func() {
 		// Wait closes stdout: let the last message be read before.
 		<-received
@@ -183,29 +192,6 @@ func (c *Client) stopped(_ *jrpc2.Client, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken = err
-}
-
-// watched tells when nothing more will be received.
-type watched struct {
-	*lines
-	once sync.Once
-	end  func()
-}
-
-// Recv implements channel.Channel.
-func (w *watched) Recv() ([]byte, error) {
-	b, err := w.lines.Recv()
-	if err != nil {
-		w.once.Do(w.end)
-	}
-	return b, err
-}
-
-// Close implements channel.Channel; the library also calls it when it cannot
-// read what it received.
-func (w *watched) Close() error {
-	w.once.Do(w.end)
-	return w.lines.Close()
 }
 
 // ask makes one call within the method's time, and decodes its result, in which an
@@ -276,12 +262,30 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 		if a.err != nil {
 			return c.explain(ctx, method, a.err)
 		}
-		if err := decodeStrict(a.rsp.ResultString(), result); err != nil {
-			return c.failed(fmt.Errorf("%s: read the answer: %w", method, err))
+		if err := c.decode(a.rsp, result); err != nil {
+			return c.failed(fmt.Errorf("%s: read the answer: %s", method, printable(err.Error())))
 		}
 		return nil
 	case <-ctx.Done():
 		return c.explain(ctx, method, ctx.Err())
+	}
+}
+
+// decode reads an answer once it is known to be small when decoded; one at a time.
+func (c *Client) decode(rsp *jrpc2.Response, result any) error {
+	c.decoding.Lock()
+	defer c.decoding.Unlock()
+	text := rsp.ResultString()
+	if _, err := weigh([]byte(text), reflect.TypeOf(result).Elem()); err != nil {
+		return err
+	}
+	return decodeStrict(text, result)
+}
+
+// dropped counts what an agent sent that nobody asked for, and says it once.
+func (c *Client) dropped(what string) {
+	if c.strays.Add(1) == 1 {
+		c.log("drops " + what + " that it sends: nobody asked for them")
 	}
 }
 
@@ -322,7 +326,7 @@ func remote(e *jrpc2.Error) error {
 	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
 		return &not
 	}
-	return errors.New(e.Message)
+	return errors.New(readable(e.Message))
 }
 
 // errGone is the cause of every call's failure once the agent is no more.
@@ -363,7 +367,7 @@ func (c *Client) close() error {
 		if kerr := c.kill(); kerr != nil {
 			err = errors.Join(err, kerr)
 		}
-		<-c.ended
+		c.letGo()
 	}
 	// The agent is gone: an error of the library adds nothing.
 	_ = c.rpc.Close()
@@ -371,6 +375,18 @@ func (c *Client) close() error {
 		return c.gone()
 	}
 	return err
+}
+
+// letGo waits for the process that was killed. A child of it that holds its stdout would keep
+// the stream open for as long as it lives.
+func (c *Client) letGo() {
+	select {
+	case <-c.ended:
+	case <-time.After(c.o.closeTime):
+		// Closed for reading: an error of it would be of a stream that has ended.
+		_ = c.stdout.Close()
+		<-c.ended
+	}
 }
 
 // Name is what the user calls the host.

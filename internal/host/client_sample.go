@@ -3,11 +3,11 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/creachadair/jrpc2"
 
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -16,22 +16,37 @@ import (
 // maxSamples bounds what one sampling keeps: hours at the usual interval.
 const maxSamples = 200_000
 
+// Room for the samples of a host, in bytes as they are decoded. What a sampling of a large host
+// takes is below roomPerSecond; a flood is above both.
+const (
+	sampleRoom    = 24 << 20 // of any sampling
+	roomPerSecond = 64 << 10 // more for each second that it lasts
+	earlyRoom     = 2 << 20  // of samples that come before their sampling's number
+)
+
 // stopTime bounds the end of a sampling.
 const stopTime = 5 * time.Second
 
 // collected are the samples of one sampling that have arrived.
 type collected struct {
-	mu   sync.Mutex
-	all  []samplePush
-	each func(model.Sample) // may be nil
-	more chan struct{}      // gets a token with each sample
+	since time.Time // when its number was known; zero: it is not yet
+	mu    sync.Mutex
+	all   []samplePush
+	each  func(model.Sample) // may be nil
+	more  chan struct{}      // gets a token with each sample
+	held  int64              // bytes of all
+	full  bool               // a sample was dropped for want of room
 }
 
-func (s *collected) put(p samplePush) {
+// put keeps a sample that takes so many bytes, within room.
+func (s *collected) put(p samplePush, bytes, room int64) {
 	s.mu.Lock()
-	if len(s.all) < maxSamples {
-		s.all = append(s.all, p)
+	if len(s.all) >= maxSamples || s.held+bytes > room {
+		s.full = true
+		s.mu.Unlock()
+		return
 	}
+	s.all, s.held = append(s.all, p), s.held+bytes
 	if s.each != nil {
 		s.each(p.Sample)
 	}
@@ -54,6 +69,12 @@ func (s *collected) follow(each func(model.Sample)) {
 	}
 }
 
+func (s *collected) overflowed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full
+}
+
 func (s *collected) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,28 +82,91 @@ func (s *collected) len() int {
 }
 
 // notified takes a notification of the agent.
-func (c *Client) notified(req *jrpc2.Request) {
+func (c *Client) notified(name string, params []byte) {
+	if name != notifySample {
+		c.dropped("notifications")
+		return
+	}
+	c.decoding.Lock()
+	defer c.decoding.Unlock()
+	bytes, err := weigh(params, reflect.TypeFor[samplePush]())
 	var p samplePush
-	if req.Method() != notifySample {
-		c.log(fmt.Sprintf("unknown notification %q", req.Method()))
+	if err == nil {
+		err = decodeStrict(string(params), &p)
+	}
+	if err != nil {
+		c.dropped("samples that cannot be read (" + printable(err.Error()) + ")")
 		return
 	}
-	if err := decodeStrict(req.ParamString(), &p); err != nil {
-		c.log(fmt.Sprintf("read sample: %v", err))
+	// What is in a list is kept, with what the list grew by.
+	bytes += 2 * int64(reflect.TypeFor[samplePush]().Size())
+	if s, room := c.expecting(p.ID, bytes); s != nil {
+		s.put(p, bytes, room)
 		return
 	}
-	c.collector(p.ID).put(p)
+	c.dropped("samples")
 }
 
-// collector makes the entry of a sampling on first use: a sample may arrive before
-// the answer that has the sampling's number.
-func (c *Client) collector(id int) *collected {
+// expecting returns who collects the samples of a number, and the room for them; nil where
+// nobody asked. While a sampling starts, one of an unknown number may be its first.
+func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s = c.samples[id]; s != nil && !s.since.IsZero() {
+		lasted := time.Since(s.since) // with its monotonic reading
+		return s, sampleRoom/int64(len(c.samples)) + int64(lasted.Seconds()*roomPerSecond)
+	}
+	if c.starting == 0 || c.early+bytes > earlyRoom {
+		return nil, 0
+	}
+	if s == nil {
+		s = newCollected()
+		c.samples[id] = s
+	}
+	c.early += bytes
+	return s, earlyRoom
+}
+
+func newCollected() *collected { return &collected{more: make(chan struct{}, 1)} }
+
+// sampleOnce starts a sampling. Its samples are kept from here on, also those that arrive
+// before the answer that has its number.
+func (c *Client) sampleOnce(ctx context.Context, p sampleParams) (s *collected, id int, err error) {
+	c.mu.Lock()
+	c.starting++
+	c.mu.Unlock()
+	r, err := begin(ctx, c, methodSample, p, func(ctx context.Context, r idResult) error {
+		_, err := c.stopSampling(ctx, r.ID, c.adopt(r.ID))
+		return err
+	})
+	if err == nil {
+		s = c.adopt(r.ID)
+	}
+	c.started()
+	return s, r.ID, err
+}
+
+// started drops what came of unknown numbers once no sampling is about to start.
+func (c *Client) started() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.starting--; c.starting == 0 {
+		maps.DeleteFunc(c.samples, func(_ int, s *collected) bool { return s.since.IsZero() })
+		c.early = 0
+	}
+}
+
+// adopt is the entry of a sampling whose number is known.
+func (c *Client) adopt(id int) *collected {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.samples[id]
 	if s == nil {
-		s = &collected{more: make(chan struct{}, 1)}
+		s = newCollected()
 		c.samples[id] = s
+	}
+	if s.since.IsZero() {
+		s.since = time.Now()
 	}
 	return s
 }
@@ -94,29 +178,34 @@ func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval ti
 
 // FollowSampling implements measure.Follower.
 func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	r, err := begin(ctx, c, methodSample, sampleParams{w, interval}, func(ctx context.Context, r idResult) error {
-		_, err := c.stopSampling(ctx, r.ID, c.collector(r.ID))
-		return err
-	})
+	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval})
 	if err != nil {
 		return nil, err
 	}
-	s := c.collector(r.ID)
 	s.follow(each)
 	return func() ([]model.Sample, error) {
 		// Not the caller's context: this has to happen when that is over.
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("no answer within %v", stopTime))
 		defer cancel()
-		return c.stopSampling(ctx, r.ID, s)
+		return c.stopSampling(ctx, id, s)
 	}, nil
 }
 
 func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]model.Sample, error) {
+	defer func() {
+		c.mu.Lock()
+		delete(c.samples, id)
+		c.mu.Unlock()
+	}()
 	r, err := ask(ctx, c, methodSampleStop, idParams{id})
 	if err != nil {
 		return nil, err
 	}
-	for s.len() < min(r.Count, maxSamples) {
+	for n := r.Count; s.len() < n; {
+		if s.overflowed() {
+			return nil, c.failed(fmt.Errorf("its samples took more than %d MiB and %d KiB a second, of which %d of %d are kept: watch fewer connections, or at a longer interval",
+				sampleRoom>>20, roomPerSecond>>10, s.len(), r.Count))
+		}
 		select {
 		case <-s.more:
 		case <-c.ended:
@@ -125,9 +214,6 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 			return nil, c.failed(fmt.Errorf("%d of %d samples arrived", s.len(), r.Count))
 		}
 	}
-	c.mu.Lock()
-	delete(c.samples, id)
-	c.mu.Unlock()
 	for _, b := range r.Blind {
 		c.log(fmt.Sprintf("cannot see %s (%s): %s", b.What, b.WouldShow, b.How))
 	}

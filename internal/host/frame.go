@@ -14,6 +14,9 @@ import (
 // host stay far below it, and no peer can make us hold more.
 const MaxMessage = 16 << 20
 
+// keptBuffer is the size up to which a buffer is used for the next message too.
+const keptBuffer = 64 << 10
+
 // lines frames messages as lines, as a jrpc2 channel.
 type lines struct {
 	r   *bufio.Reader
@@ -49,8 +52,13 @@ func (l *lines) Recv() ([]byte, error) {
 		l.buf = append(l.buf, part...)
 		switch {
 		case err == nil:
-			// The receiver keeps what it gets.
-			return bytes.Clone(l.buf[:len(l.buf)-1]), nil
+			// The receiver keeps what it gets; a large one is not held twice.
+			msg := l.buf[:len(l.buf)-1]
+			if len(msg) > keptBuffer {
+				l.buf = nil
+				return msg, nil
+			}
+			return bytes.Clone(msg), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(l.buf) > 0:
 			return nil, io.ErrUnexpectedEOF

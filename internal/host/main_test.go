@@ -21,6 +21,7 @@ const (
 	clockEnv  = "LINERATE_TEST_CLOCK"  // how far the agent's clock is off
 	driftEnv  = "LINERATE_TEST_DRIFT"  // how many ppm it is fast
 	brokenEnv = "LINERATE_TEST_BROKEN" // a way in which the agent is no agent
+	attackEnv = "LINERATE_TEST_ATTACK" // what a hostile agent does to its controller
 )
 
 // TestMain makes the test binary a linerate with the roles agent and worker.
@@ -45,6 +46,9 @@ func TestMain(m *testing.M) {
 func role(ctx context.Context, name string, args []string) error {
 	if name == worker.Role {
 		return worker.Main(ctx, os.Stdin, os.Stdout)
+	}
+	if attack := os.Getenv(attackEnv); attack != "" {
+		return attacker(os.Stdin, os.Stdout, attack)
 	}
 	switch os.Getenv(brokenEnv) {
 	case "dies":

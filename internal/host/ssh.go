@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"linerate/internal/kernel"
 )
@@ -235,11 +236,28 @@ func (l *limited) Write(b []byte) (int, error) {
 
 // printable is what of s may go to a terminal, cut to a line's length.
 func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return ' '
+	s = strings.Map(harmless, strings.ToValidUTF8(s, " "))
+	return strings.ToValidUTF8(s[:min(len(s), 300)], "")
+}
+
+// maxReadable bounds a text of several lines, in bytes: the conflicts of a large plan.
+const maxReadable = 16 << 10
+
+// readable is what of a text of several lines may go to a terminal.
+func readable(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), maxReadable)], " ")
+	return strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
 		}
-		return r
-	}, strings.ToValidUTF8(s, " "))
-	return s[:min(len(s), 300)]
+		return harmless(r)
+	}, s)
+}
+
+// harmless makes a space of what could steer a terminal or turn its direction of writing.
+func harmless(r rune) rune {
+	if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+		return ' '
+	}
+	return r
 }

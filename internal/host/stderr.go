@@ -57,12 +57,7 @@ func (l *lineWriter) Write(b []byte) (int, error) {
 
 // flush passes on what is there of a line.
 func (l *lineWriter) flush() {
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == '\uFFFD' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(l.rest), ""))
+	line := strings.Map(harmless, strings.ToValidUTF8(string(l.rest), ""))
 	l.rest = l.rest[:0]
 	if strings.TrimSpace(line) == "" {
 		return

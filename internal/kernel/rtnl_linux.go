@@ -42,7 +42,7 @@ func (Live) Links(ctx context.Context) ([]Link, error) {
 func linkOf(l netlink.Link) Link {
 	a := l.Attrs()
 	out := Link{
-		Index: a.Index, Name: a.Name, MTU: a.MTU, Kind: l.Type(),
+		Index: a.Index, Name: a.Name, MTU: a.MTU, Kind: l.Type(), MAC: a.HardwareAddr.String(),
 		Up:    a.RawFlags&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING,
 		Bus:   a.ParentDevBus,
 		BusID: a.ParentDev,

@@ -64,6 +64,8 @@ type Link struct {
 	QueueLen int  `json:"queue_len,omitempty"` // txqueuelen in packets; 0: not told, or none
 	// PermMAC is the address burnt into the device; empty if it has none.
 	PermMAC string `json:"perm_mac,omitempty"`
+	// MAC is the present address, which may be set. No recording has it.
+	MAC string `json:"-"`
 	// Bus and BusID name the parent device, e.g. "pci" and "0000:3b:00.0".
 	Bus   string         `json:"bus,omitempty"`
 	BusID string         `json:"bus_id,omitempty"`

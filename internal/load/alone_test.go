@@ -191,7 +191,7 @@ func TestWriteLeavesNothing(t *testing.T) {
 	p := startWorker(t, spec, defaultLimits())
 	up := p.want(Connected)
 	info, err := os.Stat(up.Alone.File)
-	if err != nil || filepath.Dir(up.Alone.File) != dir || runtime.GOOS == "linux" && info.Mode().Perm() != 0o600 {
+	if err != nil || filepath.Dir(filepath.Dir(up.Alone.File)) != dir || runtime.GOOS == "linux" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%+v: %v, %v", up.Alone, info, err)
 	}
 	p.begin()

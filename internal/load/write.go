@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"linerate/internal/load/scratch"
 	"linerate/internal/unit"
 )
 
@@ -50,6 +51,7 @@ const (
 // and the flush is part of the time.
 type fileWrite struct {
 	spec  WriteSpec
+	dir   *scratch.Dir
 	f     *os.File
 	buf   []byte
 	stamp uint64
@@ -77,8 +79,11 @@ func (w *fileWrite) prepare(context.Context) (Alone, error) {
 		return Alone{}, err
 	}
 	fill(w.buf)
-	// Private, and never one that is there already.
-	if w.f, err = os.CreateTemp(w.spec.Dir, "linerate-write-*"); err != nil {
+	// In a directory of its own, which the next run removes if this one is killed.
+	if w.dir, _, err = scratch.Make(w.spec.Dir, "write"); err != nil {
+		return Alone{}, fmt.Errorf("make a file to write: %w", err)
+	}
+	if w.f, err = os.OpenFile(filepath.Join(w.dir.Path, "data"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return Alone{}, fmt.Errorf("make a file to write: %w", err)
 	}
 	w.about = Alone{File: w.f.Name(), Size: w.most,
@@ -143,7 +148,10 @@ func (w *fileWrite) next(left int64) []byte {
 func (w *fileWrite) close() error {
 	var errs []error
 	if w.f != nil {
-		errs = append(errs, w.f.Close(), os.Remove(w.f.Name()))
+		errs = append(errs, w.f.Close())
+	}
+	if w.dir != nil {
+		errs = append(errs, w.dir.Remove())
 	}
 	if w.buf != nil {
 		errs = append(errs, freeBuffer(w.buf))

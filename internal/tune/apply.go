@@ -171,14 +171,14 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 	if err != nil {
 		return Entry{}, err
 	}
-	index, err := s.indexOf(ctx, st.at)
+	index, hardware, err := s.interfaceOf(ctx, st.at)
 	if err != nil {
 		return Entry{}, err
 	}
 	e := Entry{
 		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: s.By, At: s.now(),
 		Target: st.at.Target, Setting: st.at.Setting, Before: before, Wanted: st.to, State: Intended,
-		Origin: st.origin, Persisted: outlasts(st.at.Setting), Index: index,
+		Origin: st.origin, Persisted: outlasts(st.at.Setting), Index: index, Hardware: hardware,
 	}
 	if err := s.put(e); err != nil {
 		return Entry{}, err

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ type Waiting struct {
 const (
 	waitingVersion = 1
 	waitingName    = "deadman.json"
+	maxWaiting     = 1 << 20 // bounds what is read of it
 )
 
 // Waiting returns the plan that waits for its confirmation; false when none
@@ -58,7 +60,7 @@ func (w Waiting) armed(bootID string) bool { return w.Fired.IsZero() && w.BootID
 
 func readWaiting(dir string) (Waiting, bool, error) {
 	path := filepath.Join(dir, waitingName)
-	b, err := os.ReadFile(path)
+	b, err := readIn(dir, waitingName, maxWaiting)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Waiting{}, false, nil
 	}
@@ -82,7 +84,7 @@ func (s *session) putWaiting(w Waiting) error {
 	}
 	b, err := json.Marshal(w)
 	if err == nil {
-		err = replaceFile(filepath.Join(s.Dir, waitingName), string(b)+"\n")
+		err = s.dir.replace(waitingName, 0o600, bytes.NewReader(append(b, '\n')))
 	}
 	if err != nil {
 		return fmt.Errorf("write down what waits to be confirmed: %w", err)
@@ -152,10 +154,10 @@ func (s *session) disarm(ctx context.Context, plan string) error {
 	if err := s.step("disarm"); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(s.Dir, waitingName)); err != nil {
+	if err := s.dir.root.Remove(waitingName); err != nil {
 		return fmt.Errorf("disarm the dead-man: %w", err)
 	}
-	if err := syncDir(s.Dir); err != nil {
+	if err := s.dir.sync(); err != nil {
 		return fmt.Errorf("disarm the dead-man: %w", err)
 	}
 	if s.DeadMan == nil {

@@ -4,49 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"linerate/internal/kernel"
 	"linerate/internal/tune/setter"
 )
 
-// indexOf is the kernel's number of the interface that a place names by its
-// name, 0 where it names none. The number stays when the interface is renamed
-// and is not given to another while the kernel runs (net/core/dev.c,
-// dev_index_reserve); a name may be anybody's the next moment.
-func (s *session) indexOf(ctx context.Context, at setter.Place) (int, error) {
+// presentMAC begins the Hardware of an interface that has no address of its own for good.
+const presentMAC = "link:"
+
+// interfaceOf is the kernel's number of the interface that a place names by its
+// name, 0 where it names none, and what tells it from others. The number stays when the
+// interface is renamed; a name may be anybody's the next moment, and a number once the
+// interface is gone (ip link add … index N).
+func (s *session) interfaceOf(ctx context.Context, at setter.Place) (int, string, error) {
 	name, ok := setter.InterfaceNamed(at)
 	if !ok || s.Interfaces == nil {
-		return 0, nil
+		return 0, "", nil
 	}
-	names, err := s.Interfaces(ctx)
+	all, err := s.Interfaces(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("find interface %s: %w", name, err)
+		return 0, "", fmt.Errorf("find interface %s: %w", name, err)
 	}
-	for index, n := range names {
-		if n == name {
-			return index, nil
+	for index, i := range all {
+		if i.Name == name {
+			return index, i.Hardware, nil
 		}
 	}
-	return 0, nil // what reads it says so
+	return 0, "", nil // what reads it says so
 }
 
 // locate is where the value of an entry is now. An interface that was renamed
-// since is found by its number; one of the same name that is another is never
-// meant.
+// since is found by its number; one of the same name, or of the same number, that is
+// another is never meant.
 func (s *session) locate(ctx context.Context, e Entry) (setter.Place, error) {
 	at := place(e)
 	if e.Index == 0 || e.BootID != s.BootID || s.Interfaces == nil {
 		return at, nil
 	}
-	names, err := s.Interfaces(ctx)
+	all, err := s.Interfaces(ctx)
 	if err != nil {
 		return at, fmt.Errorf("find interface %d, which was that of %s: %w", e.Index, at, err)
 	}
-	name, ok := names[e.Index]
+	now, ok := all[e.Index]
 	if !ok {
 		return at, fmt.Errorf("find interface %d, which was that of %s: it is gone, or in another network namespace: %w", e.Index, at, kernel.ErrNoDevice)
 	}
-	return setter.Renamed(at, name), nil
+	if !e.meant(now) {
+		return at, fmt.Errorf("find interface %d, which was that of %s (%s): it is gone, and %s (%s) has its number: %w", e.Index, at, e.Hardware, now.Name, now.Hardware, kernel.ErrNoDevice)
+	}
+	return setter.Renamed(at, now.Name), nil
+}
+
+// meant tells whether the interface that has the entry's number is the one that was changed. An
+// address that may be set tells only together with the name.
+func (e Entry) meant(now Interface) bool {
+	if e.Hardware == "" || e.Hardware == now.Hardware {
+		return true
+	}
+	name, _ := setter.InterfaceNamed(place(e))
+	settable := strings.HasPrefix(e.Hardware, presentMAC) && strings.HasPrefix(now.Hardware, presentMAC)
+	return settable && name == now.Name
 }
 
 // vanished tells whether a value is gone with its device.

@@ -22,13 +22,13 @@ func (liveLinks) SetTxQueueLen(name string, packets int) error {
 	return kernel.SetTxQueueLen(name, packets)
 }
 
-func liveInterfaces(ctx context.Context) (map[int]string, error) {
+func liveInterfaces(ctx context.Context) (map[int]Interface, error) {
 	links, err := kernel.Live{}.Links(ctx)
-	names := map[int]string{}
+	all := map[int]Interface{}
 	for _, l := range links {
-		names[l.Index] = l.Name
+		all[l.Index] = InterfaceOf(l)
 	}
-	return names, err
+	return all, err
 }
 
 // renameTuner changes the MTU and a sysctl of an interface.

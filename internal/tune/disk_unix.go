@@ -4,21 +4,54 @@ package tune
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
+
+	"linerate/internal/kernel"
 )
 
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+// noFollow has an open fail at a link, and not wait at a FIFO.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// syncOpened makes the names in an open directory durable.
+func syncOpened(dir *os.File) error { return dir.Sync() }
 
 // private tells whether only the owner can get at the directory.
 func private(info os.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+
+// othersWrite tells whether anybody but the owner may write.
+func othersWrite(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
+
+// foreignOwner tells whose a file is that is neither root's nor this user's.
+func foreignOwner(info fs.FileInfo) (uid uint32, foreign bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return st.Uid, st.Uid != 0 && int(st.Uid) != os.Geteuid()
+}
+
+// namesOf is how many names a file has.
+func namesOf(info fs.FileInfo) uint64 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(st.Nlink)
+}
+
+// openLock opens the file of the lock and locks it.
+func (d *state) openLock() (*os.File, error) {
+	f, err := d.open(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := kernel.LockOpened(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
 
 // diskFull tells whether a write failed for want of room.
 func diskFull(err error) bool {

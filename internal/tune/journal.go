@@ -55,7 +55,10 @@ type Entry struct {
 	Persisted bool `json:"persisted,omitempty"`
 	// Index is the kernel's number of the interface that Target or Setting
 	// names by nothing but its name, during that boot; 0: they name none.
-	Index int       `json:"ifindex,omitempty"`
+	Index int `json:"ifindex,omitempty"`
+	// Hardware is that interface's Interface.Hardware; empty in entries of an earlier build.
+	Hardware string `json:"ifhw,omitempty"`
+
 	At    time.Time `json:"at,omitzero"`    // when it was intended
 	Ended time.Time `json:"ended,omitzero"` // when it was undone or closed
 }
@@ -83,7 +86,7 @@ const maxJournal = 64 << 20
 // journal is the open file and the last line of every change.
 type journal struct {
 	file    *os.File
-	dir     string
+	dir     *state
 	size    int64 // up to here the file is whole lines
 	entries []Entry
 }
@@ -91,13 +94,13 @@ type journal struct {
 // openJournal opens or creates the journal in dir. A last line without its end
 // is what a crash in the middle of an append leaves: nothing followed it, so it
 // is dropped. Any other damage is an error.
-func openJournal(dir string) (*journal, error) {
-	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR, 0o600)
+func openJournal(dir *state) (*journal, error) {
+	f, err := dir.open(journalName, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := matchScript(dir, nil); err != nil {
-			return nil, damaged(dir, err)
+			return nil, damaged(dir.path, err)
 		}
-		f, err = os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
+		f, err = dir.open(journalName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
@@ -111,18 +114,26 @@ func openJournal(dir string) (*journal, error) {
 		err = matchScript(dir, j.entries)
 	}
 	if err != nil {
-		return nil, errors.Join(damaged(dir, err), f.Close())
+		return nil, errors.Join(damaged(dir.path, err), f.Close())
 	}
 	return j, nil
 }
 
 // readJournal is openJournal without creating or holding anything.
 func readJournal(dir string) ([]Entry, error) {
-	script, err := readScriptOf(dir)
+	d, err := openState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nothing was ever changed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	defer d.close() // only read: a close that fails loses nothing
+	script, err := readScriptOf(d)
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(filepath.Join(dir, journalName))
+	b, err := d.read(journalName, maxJournal)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
@@ -161,6 +172,7 @@ func parseJournal(b []byte) ([]Entry, int64, error) {
 		case e.Seq == len(entries)+1:
 			entries = append(entries, e)
 		case e.Seq >= 1 && e.Seq <= len(entries) && sameChange(entries[e.Seq-1], e):
+			e.Hardware = entries[e.Seq-1].Hardware
 			entries[e.Seq-1] = e
 		default:
 			return nil, 0, fmt.Errorf("line %d: change %d does not follow from the lines before", n+1, e.Seq)
@@ -189,6 +201,9 @@ func sameChange(a, b Entry) bool {
 		return false
 	}
 	a.After, a.State, a.At, a.Ended = b.After, b.State, b.At, b.Ended
+	if b.Hardware == "" { // a line that a build wrote which does not know it
+		a.Hardware = ""
+	}
 	return a == b
 }
 
@@ -209,7 +224,7 @@ func (j *journal) put(e Entry) error {
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
 	}
-	if err := syncDir(j.dir); err != nil {
+	if err := j.dir.sync(); err != nil {
 		return fmt.Errorf("sync journal directory: %w", err)
 	}
 	j.size += int64(len(line))

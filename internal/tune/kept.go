@@ -36,10 +36,16 @@ func (t *Tuner) CopyProgram() (kept string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("copy this program: %w", err)
 	}
-	if have, err := fileSum(kept); err == nil && have == want {
+	d, err := openState(t.Dir)
+	if err != nil {
+		return "", fmt.Errorf("copy this program: %w", err)
+	}
+	defer d.close() // its files are synced: a close that fails loses nothing
+	have, err := d.sum(keptName)
+	if err == nil && have == want {
 		return kept, nil
 	}
-	if err := copyFile(kept, t.Program); err != nil {
+	if err := d.copyIn(keptName, t.Program); err != nil {
 		return "", fmt.Errorf("copy this program: %w", err)
 	}
 	return kept, nil
@@ -110,7 +116,7 @@ func (t *Tuner) missing(programs []string) []string {
 
 // keptSum is the hash of the copy that is kept; empty: none is.
 func (s *session) keptSum() (string, error) {
-	sum, err := fileSum(s.KeptBinary())
+	sum, err := s.dir.sum(keptName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -123,32 +129,35 @@ func fileSum(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close() // only read: a close that fails loses nothing
+	return sumOf(f)
+}
+
+// sum is the hash of a file of ours.
+func (d *state) sum(name string) (string, error) {
+	f, err := d.open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	return sumOf(f)
+}
+
+func sumOf(r io.Reader) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, r); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// copyFile writes an executable file beside its place and moves it there whole.
-func copyFile(to, from string) (err error) {
+// copyIn has a copy of an executable file in the directory, whole or not at all.
+func (d *state) copyIn(name, from string) error {
 	src, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer src.Close() // only read: a close that fails loses nothing
-	dst, err := os.OpenFile(to+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
-	}
-	if err := os.Rename(to+".new", to); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(to))
+	return d.replace(name, 0o700, src)
 }
 
 // ValueRole is the subcommand by which undo.sh has the kept copy read or write

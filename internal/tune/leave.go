@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // LeaveResult is what Leave removed.
@@ -53,16 +52,15 @@ func (t *Tuner) Leave(context.Context) (res LeaveResult, err error) {
 // clear removes the lock last: until then nobody else begins here.
 func (s *session) clear(res LeaveResult) (LeaveResult, error) {
 	for _, name := range ours() {
-		path := filepath.Join(s.Dir, name)
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.dir.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := os.RemoveAll(path); err != nil {
+		if err := s.dir.root.RemoveAll(name); err != nil {
 			return res, fmt.Errorf("leave: %w", err)
 		}
 		res.Removed = append(res.Removed, name)
 	}
-	left, err := os.ReadDir(s.Dir)
+	left, err := fs.ReadDir(s.dir.root.FS(), ".")
 	if err != nil {
 		return res, fmt.Errorf("leave: %w", err)
 	}

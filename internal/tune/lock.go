@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -26,16 +25,16 @@ type Holder struct {
 
 // takeLock locks the file and writes into it who holds it. It fails with a
 // *BusyError, which is ErrBusy, when somebody else does.
-func takeLock(path, by string, now time.Time) (*os.File, error) {
+func takeLock(d *state, by string, now time.Time) (*os.File, error) {
 	for range lockRetries {
-		f, err := kernel.LockFile(path)
+		f, err := d.openLock()
 		if errors.Is(err, kernel.ErrLocked) {
-			return nil, &BusyError{Holder: readHolder(path)}
+			return nil, &BusyError{Holder: readHolder(d)}
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !stillThere(f, path) { // Leave removed it in between
+		if !d.stillThere(f) { // Leave removed it in between
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
@@ -49,9 +48,9 @@ func takeLock(path, by string, now time.Time) (*os.File, error) {
 	return nil, errors.New("the lock is removed again and again")
 }
 
-func stillThere(f *os.File, path string) bool {
+func (d *state) stillThere(f *os.File) bool {
 	held, err1 := f.Stat()
-	named, err2 := os.Stat(path)
+	named, err2 := d.root.Lstat(lockName)
 	return err1 == nil && err2 == nil && os.SameFile(held, named)
 }
 
@@ -76,13 +75,8 @@ const maxHolder = 4 << 10
 
 // readHolder returns the zero Holder where the lock names none: its holder is
 // about to write it, or its disk is full.
-func readHolder(path string) Holder {
-	f, err := os.Open(path)
-	if err != nil {
-		return Holder{}
-	}
-	defer f.Close() // only read: a close that fails loses nothing
-	b, err := io.ReadAll(io.LimitReader(f, maxHolder))
+func readHolder(d *state) Holder {
+	b, err := d.read(lockName, maxHolder)
 	var h Holder
 	if err != nil || json.Unmarshal(b, &h) != nil {
 		return Holder{}

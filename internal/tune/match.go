@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"linerate/internal/kernel"
@@ -67,7 +65,7 @@ func parseMark(script []byte) (mark, bool) {
 // of changes that the journal has not is what a journal leaves that was moved
 // away, emptied or cut: then the script is the last copy of the originals, and
 // whatever would make it anew would delete it.
-func matchScript(dir string, entries []Entry) error {
+func matchScript(dir *state, entries []Entry) error {
 	script, err := readScriptOf(dir)
 	if err != nil {
 		return err
@@ -77,8 +75,8 @@ func matchScript(dir string, entries []Entry) error {
 
 // readScriptOf is the text of undo.sh; nil where there is none. Who holds no lock reads it
 // before the journal: then a change that another process makes meanwhile is in the journal only.
-func readScriptOf(dir string) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(dir, scriptName))
+func readScriptOf(dir *state) ([]byte, error) {
+	b, err := dir.read(scriptName, maxScript)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -116,13 +114,13 @@ func (t *Tuner) undoFromScript(ctx context.Context, r UndoRequest) (res Result, 
 	if r.Plan != "" || r.To != 0 {
 		return res, errors.New("undo from the script: it restores everything that is open, and no part of it")
 	}
-	lock, err := t.enter()
+	d, lock, err := t.enter()
 	if err != nil {
 		return res, err
 	}
-	defer func() { err = errors.Join(err, kernel.UnlockFile(lock)) }()
-	script := filepath.Join(t.Dir, scriptName)
-	if _, err := os.Lstat(script); err != nil {
+	defer func() { err = errors.Join(err, kernel.UnlockFile(lock), d.close()) }()
+	script := d.full(scriptName)
+	if _, err := d.read(scriptName, maxScript); err != nil {
 		return res, fmt.Errorf("undo from the script: %w", err)
 	}
 	if t.RunScript == nil {
@@ -139,31 +137,31 @@ func (t *Tuner) undoFromScript(ctx context.Context, r UndoRequest) (res Result, 
 	if err != nil {
 		return res, fmt.Errorf("undo from the script: %w: journal and script stay as they are", err)
 	}
-	return res, t.setAside(ctx, &res)
+	return res, t.setAside(ctx, d, &res)
 }
 
 // setAside keeps the damaged journal and the used script under other names, and
 // disarms the dead-man, for which nothing is left.
-func (t *Tuner) setAside(ctx context.Context, res *Result) error {
+func (t *Tuner) setAside(ctx context.Context, d *state, res *Result) error {
 	// The script last: while it is there, what is left of the journal counts as damage.
 	for _, names := range [][2]string{{journalName, journalName + damagedSuffix}, {scriptName, scriptName + usedSuffix}} {
 		from, to := names[0], names[1]
-		err := os.Rename(filepath.Join(t.Dir, from), filepath.Join(t.Dir, to))
+		err := d.root.Rename(from, to)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the journal that was moved away
 		}
 		if err != nil {
 			return fmt.Errorf("set %s aside: %w", from, err)
 		}
-		res.Notes = append(res.Notes, fmt.Sprintf("%s is kept as %s", from, filepath.Join(t.Dir, to)))
+		res.Notes = append(res.Notes, fmt.Sprintf("%s is kept as %s", from, d.full(to)))
 	}
-	if err := syncDir(t.Dir); err != nil {
+	if err := d.sync(); err != nil {
 		return fmt.Errorf("set the journal aside: %w", err)
 	}
-	j, err := openJournal(t.Dir)
+	j, err := openJournal(d)
 	if err != nil {
 		return err
 	}
-	s := &session{Tuner: t, journal: j}
+	s := &session{Tuner: t, dir: d, journal: j}
 	return errors.Join(s.disarmUndone(ctx), j.file.Close())
 }

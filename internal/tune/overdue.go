@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -80,8 +78,8 @@ func (s *session) clearRecord(cause error) error {
 	if open := s.open(UndoRequest{}); len(open) > 0 {
 		return fmt.Errorf("%w; %d changes are open: linerate tune undo puts them back and removes the record", cause, len(open))
 	}
-	if err := os.Remove(filepath.Join(s.Dir, waitingName)); err != nil {
+	if err := s.dir.root.Remove(waitingName); err != nil {
 		return fmt.Errorf("remove the record of what waits to be confirmed: %w", err)
 	}
-	return syncDir(s.Dir)
+	return s.dir.sync()
 }

@@ -3,8 +3,6 @@ package tune
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +11,9 @@ import (
 )
 
 const scriptName = "undo.sh"
+
+// maxScript bounds what is read of undo.sh: it holds what a journal of maxJournal has open.
+const maxScript = 2 * maxJournal
 
 // writeScript makes undo.sh anew for everything that is open, or removes it
 // and the kept copy of linerate when nothing is. It is replaced in one step, so there is always a whole one.
@@ -26,39 +27,17 @@ func (s *session) writeScript() error {
 		return fmt.Errorf("make %s: %w", path, err)
 	}
 	if text == "" {
-		kept := s.KeptBinary()
-		for _, p := range []string{path, path + ".new", kept, kept + ".new"} { // .new: from a kill in the middle
-			if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("remove %s: %w", p, err)
+		for _, name := range []string{scriptName, keptName} {
+			if err := errors.Join(s.dir.remove(name), s.dir.remove(name+newSuffix)); err != nil {
+				return fmt.Errorf("remove %s: %w", s.dir.full(name), err)
 			}
 		}
-		return syncDir(s.Dir)
+		return s.dir.sync()
 	}
-	if err := replaceFile(path, text); err != nil {
+	if err := s.dir.replace(scriptName, 0o700, strings.NewReader(text)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// replaceFile has the whole new text at path, or the whole old one, whatever
-// happens.
-func replaceFile(path, text string) error {
-	if err := writeSynced(path+".new", text); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func writeSynced(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // script is undo.sh for what is open, newest first; empty when nothing is.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -46,15 +45,35 @@ type Tuner struct {
 	Root       kernel.Root
 	Persisting func(ctx context.Context) (persist.Host, error)
 
-	// Interfaces lists the names of this host's interfaces by the kernel's
-	// number, so that one that was renamed is found and another of its name is
-	// not written to; nil: nobody renames any.
-	Interfaces func(ctx context.Context) (map[int]string, error)
+	// Interfaces lists this host's interfaces by the kernel's number, so that
+	// one that was renamed is found and another of its name is not written to;
+	// nil: nobody renames any.
+	Interfaces func(ctx context.Context) (map[int]Interface, error)
 
 	// Fault stands for what can go wrong: tests and benches make it fail, or
 	// end the process, before any step that touches the disk or the kernel,
 	// and ("after …") when the step is done.
 	Fault func(step string) error
+}
+
+// Interface is one of a host's network interfaces.
+type Interface struct {
+	Name string
+	// Hardware tells it from one that gets its number later: "mac:" with its permanent address,
+	// else "pci:" with its device's, else "link:" with its present address, which may be set.
+	Hardware string
+}
+
+// InterfaceOf is a link as a Tuner knows it.
+func InterfaceOf(l kernel.Link) Interface {
+	i := Interface{Name: l.Name, Hardware: presentMAC + l.MAC}
+	if pci := kernel.PCIAddress(l, kernel.Port{}); pci != "" {
+		i.Hardware = "pci:" + pci
+	}
+	if l.PermMAC != "" {
+		i.Hardware = "mac:" + l.PermMAC
+	}
+	return i
 }
 
 // Result is what Apply or Undo did.
@@ -109,6 +128,7 @@ func (t *Tuner) Open() ([]Entry, error) {
 // session is a Tuner that holds the lock and the journal.
 type session struct {
 	*Tuner
+	dir     *state
 	lock    *os.File
 	journal *journal
 	force   bool // restore what somebody else changed since
@@ -119,40 +139,54 @@ type session struct {
 }
 
 func (t *Tuner) begin() (*session, error) {
-	lock, err := t.enter()
+	d, lock, err := t.enter()
 	if err != nil {
 		return nil, err
 	}
-	j, err := openJournal(t.Dir)
+	j, err := openJournal(d)
 	if err != nil {
-		return nil, errors.Join(err, kernel.UnlockFile(lock))
+		return nil, errors.Join(err, kernel.UnlockFile(lock), d.close())
 	}
-	return &session{Tuner: t, lock: lock, journal: j}, nil
+	return &session{Tuner: t, dir: d, lock: lock, journal: j}, nil
 }
 
 // enter makes the state directory where there is none, and takes its lock.
-func (t *Tuner) enter() (*os.File, error) {
+func (t *Tuner) enter() (*state, *os.File, error) {
 	if t.BootID == "" {
-		return nil, errors.New("change settings: the boot id of this host is not known, so a reboot could not be told")
+		return nil, nil, errors.New("change settings: the boot id of this host is not known, so a reboot could not be told")
 	}
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make state directory: %w", err)
+		return nil, nil, fmt.Errorf("make state directory: %w", err)
 	}
-	info, err := os.Stat(t.Dir)
+	d, err := openState(t.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := t.lockState(d)
+	if err != nil {
+		return nil, nil, errors.Join(err, d.close())
+	}
+	return d, lock, nil
+}
+
+func (t *Tuner) lockState(d *state) (*os.File, error) {
+	info, err := d.root.Stat(".")
 	if err != nil {
 		return nil, fmt.Errorf("look at state directory: %w", err)
 	}
 	if !private(info) {
 		return nil, fmt.Errorf("use state directory %s: others may enter it (mode %v): chmod 700 it, or name another", t.Dir, info.Mode().Perm())
 	}
-	lock, err := takeLock(filepath.Join(t.Dir, lockName), t.By, t.now())
+	lock, err := takeLock(d, t.By, t.now())
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory %s: %w", t.Dir, err)
 	}
 	return lock, nil
 }
 
-func (s *session) end() error { return errors.Join(s.journal.file.Close(), kernel.UnlockFile(s.lock)) }
+func (s *session) end() error {
+	return errors.Join(s.journal.file.Close(), kernel.UnlockFile(s.lock), s.dir.close())
+}
 
 func (t *Tuner) now() time.Time {
 	if t.Now == nil {

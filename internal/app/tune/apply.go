@@ -154,16 +154,34 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 	if err != nil {
 		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
 	}
-	var left []string
+	var left, recorded []string
 	for _, e := range open {
-		if plan == "" || e.Plan == plan {
+		switch {
+		case plan != "" && e.Plan != plan:
+		case asBefore(ctx, agent, e):
+			recorded = append(recorded, e.Setting)
+		default:
 			left = append(left, fmt.Sprintf("%s (was %q)", e.Setting, e.Before))
 		}
+	}
+	if len(left) == 0 && len(recorded) > 0 {
+		return failure.Of(failure.Failed, "%w; nothing is changed: %s as it was before. The journal could not be told so: once it can be written (see that its disk has room), linerate tune undo closes what it has open",
+			cause, strings.Join(recorded, ", ")+map[bool]string{false: " is", true: " are"}[len(recorded) > 1])
 	}
 	if len(left) == 0 {
 		return failure.Of(failure.Failed, "%w", cause)
 	}
 	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
+}
+
+// asBefore tells whether a change that was intended, and not seen to be applied, left the value as
+// it was. What cannot be read counts as changed.
+func asBefore(ctx context.Context, agent changeable, e tune.Entry) bool {
+	if e.State != tune.Intended {
+		return false
+	}
+	now, err := agent.ReadSetting(ctx, e.Setting, e.Target, e.Before)
+	return err == nil && now == e.Before
 }
 
 // report fills in what became of each change, and what a new connection to the

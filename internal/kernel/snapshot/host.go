@@ -85,11 +85,22 @@ var _ kernel.Source = (*Host)(nil)
 // than its manifest states is an error of kind ErrDamaged; in the last case the host is returned
 // too, with what is left of it.
 func Load(file string) (*Host, error) {
-	f, err := os.Open(file)
+	// A folder from a stranger: a link leads to this host's files, and a FIFO never ends.
+	info, err := os.Lstat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file, but %v: copy what it names in its place: %w", file, info.Mode().Type(), ErrDamaged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a recorded host: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_RDONLY|unblocked, 0)
 	if err != nil {
 		return nil, fmt.Errorf("load a recorded host: %w", err)
 	}
 	defer f.Close() // only read: a close that fails loses nothing
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return nil, errors.Join(fmt.Errorf("load a recorded host: %s was replaced while it was opened", file), err)
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxArchive+1))
 	if err != nil {
 		return nil, fmt.Errorf("load a recorded host: %w", err)

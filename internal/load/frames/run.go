@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"linerate/internal/load/block"
+	"linerate/internal/load/scratch"
 	"linerate/internal/unit"
 )
 
@@ -48,18 +48,22 @@ func Run(ctx context.Context, s Spec, say func(string)) (r Result, err error) {
 	if free := room(s.Dir); free >= 0 && s.Needs() > free*9/10 {
 		return r, fmt.Errorf("make frames in %s: %w: they take %v, and %v are free, of which a tenth is left alone", s.Dir, ErrNoRoom, s.Needs(), free)
 	}
-	root, err := os.MkdirTemp(s.Dir, "linerate-frames-")
+	dir, left, err := scratch.Make(s.Dir, "frames")
 	if err != nil {
 		return r, fmt.Errorf("make frames: %w", err)
 	}
+	root := dir.Path
 	e := &run{spec: s, root: root, say: say}
+	for _, path := range left {
+		e.tell("a run that was killed left %s, which cannot be removed", path)
+	}
 	r, err = e.do(ctx)
 	var stuck *StuckError
 	if errors.As(err, &stuck) {
 		stuck.Left = root // whoever is stuck in it holds it
 		return r, err
 	}
-	if rerr := os.RemoveAll(root); rerr != nil {
+	if rerr := dir.Remove(); rerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove what was recorded: %w: remove %s by hand", rerr, root))
 	}
 	return r, err

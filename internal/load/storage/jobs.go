@@ -14,6 +14,7 @@ import (
 	"linerate/internal/load/block"
 	"linerate/internal/load/dialect"
 	"linerate/internal/load/frames"
+	"linerate/internal/load/scratch"
 	"linerate/internal/unit"
 )
 
@@ -36,20 +37,21 @@ type Jobs struct {
 // MakeRoot makes the directory that files are made in. remove takes it away; from a
 // server that does not answer it takes nothing, and says what is left there.
 func (r *Jobs) MakeRoot(ctx context.Context, dir string) (remove func() error, err error) {
-	made := make(chan string, 1)
+	made := make(chan *scratch.Dir, 1)
 	err = r.within(ctx, "make files below "+dir, func() error {
-		root, err := os.MkdirTemp(dir, "linerate-load-")
-		made <- root
+		d, _, err := scratch.Make(dir, "load")
+		made <- d
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make files: %w", err)
 	}
-	r.root = <-made
+	d := <-made
+	r.root = d.Path
 	return func() error {
 		err := error(nil)
 		if !r.left {
-			err = block.Within(context.WithoutCancel(ctx), block.SyncTime(r.Stuck), "remove what was written", func() error { return os.RemoveAll(r.root) })
+			err = block.Within(context.WithoutCancel(ctx), block.SyncTime(r.Stuck), "remove what was written", d.Remove)
 		}
 		if err != nil || r.left {
 			return errors.Join(err, fmt.Errorf("%s is left: remove it by hand once its server answers", r.root))

@@ -261,11 +261,17 @@ func (s Setter) Keep(text []byte) error {
 	if err := os.MkdirAll(s.Store, 0o700); err != nil {
 		return fmt.Errorf("keep a copy: %w", err)
 	}
+	if info, err := os.Lstat(s.Store); err != nil || !info.IsDir() {
+		return errors.Join(fmt.Errorf("keep a copy: %s is no directory of its own: see what it names, then remove it", s.Store), err)
+	}
 	full := filepath.Join(s.Store, hash(text))
 	if have, err := os.ReadFile(full); err == nil && bytes.Equal(have, text) {
 		return nil
 	}
-	f, err := os.OpenFile(full+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(full + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep a copy: %w", err)
+	}
+	f, err := os.OpenFile(full+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep a copy: %w", err)
 	}

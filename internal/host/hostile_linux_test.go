@@ -1,0 +1,288 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/load/block"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/tune"
+)
+
+// hostCeiling is the memory that docs/security.md promises for a host, in bytes.
+const hostCeiling = 64 << 20
+
+// attacker is an agent that introduces itself as any other and then attacks. It answers the
+// call that it was given for, so that its controller goes on.
+func attacker(in io.Reader, out io.Writer, attack string) error {
+	w := bufio.NewWriterSize(out, 1<<20)
+	calls := bufio.NewScanner(in)
+	for calls.Scan() {
+		var call struct {
+			ID     int    `json:"id"`
+			Method string `json:"method"`
+		}
+		if err := json.Unmarshal(calls.Bytes(), &call); err != nil {
+			return err
+		}
+		if call.Method == methodHello.name {
+			b, err := json.Marshal(Hello{Protocol: Protocol, Build: "test"})
+			if err != nil {
+				return err
+			}
+			answer(w, call.ID, string(b))
+		} else {
+			attackNow(w, attack, call.ID, call.Method)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return calls.Err()
+}
+
+func answer(w io.Writer, id int, result string) {
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":%s}`+"\n", id, result)
+}
+
+func push(w io.Writer, id int, sample string) {
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"sample","params":{"id":%d,"n":1,"sample":%s}}`+"\n", id, sample)
+}
+
+// list is as many elements as fit into so many bytes.
+func list(elem string, size int) string {
+	return "[" + strings.Repeat(elem+",", size/(len(elem)+1)) + elem + "]"
+}
+
+func attackNow(w io.Writer, attack string, id int, method string) {
+	const below = maxAnswer - 1<<10
+	sample := `{"v":1,"conns":` + list("{}", 8<<10) + `}`
+	switch {
+	case attack == "long-line":
+		answer(w, id, list("{}", 15<<20))
+	case attack == "elements":
+		answer(w, id, list("{}", below))
+	case attack == "nulls":
+		answer(w, id, list("null", below))
+	case attack == "numbers-for-objects":
+		answer(w, id, list("0", below))
+	case attack == "deep":
+		answer(w, id, strings.Repeat("[", below))
+	case attack == "deep-objects":
+		answer(w, id, strings.Repeat(`{"a":`, below/5))
+	case attack == "batch":
+		fmt.Fprintln(w, list("{}", below))
+	case attack == "members":
+		fmt.Fprintln(w, `{"jsonrpc":"2.0",`+strings.Repeat(`"a":1,`, below/6)+`"id":1}`)
+	case attack == "endless":
+		for range 64 << 4 {
+			fmt.Fprint(w, strings.Repeat("x", 64<<10))
+		}
+	case attack == "stray-answers":
+		big := `"` + strings.Repeat("x", below) + `"`
+		for n := range 30 {
+			answer(w, id+1000+n, big)
+		}
+		answer(w, id, "[]")
+	case attack == "strays":
+		for n := range 400 {
+			push(w, n, sample)
+		}
+		answer(w, id, "[]")
+	case attack == "flood" && method == methodSample.name:
+		answer(w, id, `{"id":7}`)
+		for range 400 {
+			push(w, 7, sample)
+		}
+	case method == methodSampleStop.name:
+		answer(w, id, `{"count":400}`)
+	default:
+		answer(w, id, "[]")
+	}
+}
+
+// peak is the most memory that objects take while do runs, above what they took before.
+func peak(do func()) int64 {
+	read := func() int64 {
+		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(s)
+		return int64(s[0].Value.Uint64())
+	}
+	runtime.GC()
+	before, most := read(), int64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			most = max(most, read())
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	do()
+	close(stop)
+	<-done
+	return most - before
+}
+
+var attacks = []struct{ name, says string }{
+	{"long-line", "more than 4194304 bytes"},
+	{"elements", "decodes to more than 16 MiB"},
+	{"nulls", "decodes to more than 16 MiB"},
+	{"numbers-for-objects", "decodes to more than 16 MiB"},
+	{"deep", "nests deeper than 64"},
+	{"deep-objects", "nests deeper than 64"},
+	{"batch", "not JSON"},
+	{"members", "no message of this protocol"},
+	{"endless", "more than 4194304 bytes"},
+	{"stray-answers", ""},
+	{"strays", ""},
+}
+
+func TestHostileAgentTakesNoMoreThanItsRoom(t *testing.T) {
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			t.Setenv(attackEnv, a.name)
+			wantBounded(t, localEndpoint(t, "server1"), a.says)
+		})
+	}
+}
+
+// wantBounded asks a hostile agent for its history.
+func wantBounded(t *testing.T, ep Endpoint, says string) {
+	t.Helper()
+	said := &logged{}
+	c, err := Dial(t.Context(), ep, Options{Log: said.add, closeTime: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// How it ends is the attacker's business.
+	defer func() { _ = c.Close() }()
+	took := peak(func() { _, err = c.History(t.Context()) })
+	t.Logf("%d MiB at most; %v", took>>20, err)
+	if took > hostCeiling {
+		t.Errorf("the agent made its controller take %d MiB", took>>20)
+	}
+	if says != "" {
+		wantError(t, err, "host "+ep.Name, says)
+		return
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if n := c.strays.Load(); n < 30 || !strings.Contains(said.String(), "nobody asked") {
+		t.Errorf("%d messages counted that nobody asked for; said: %s", n, said)
+	}
+	if n := len(c.samples); n > 0 {
+		t.Errorf("%d samplings are kept that nobody began", n)
+	}
+}
+
+func TestHostileAgentFloodsASampling(t *testing.T) {
+	t.Setenv(attackEnv, "flood")
+	c, err := Dial(t.Context(), localEndpoint(t, "server1"), Options{closeTime: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	var stopErr error
+	took := peak(func() {
+		stop, err := c.StartSampling(t.Context(), measure.Watch{}, time.Second)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, stopErr = stop()
+	})
+	t.Logf("%d MiB at most", took>>20)
+	if took > hostCeiling {
+		t.Errorf("the flood took %d MiB", took>>20)
+	}
+	wantError(t, stopErr, "host server1", "samples took more than")
+}
+
+func TestHostileAgentOverSSH(t *testing.T) {
+	for _, a := range attacks[:2] {
+		t.Run(a.name, func(t *testing.T) {
+			s := startSSHD(t, attackEnv+"="+a.name)
+			n, err := ParseName(userName(t) + "@server1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ep, err := s.ssh(t).Reach(context.Background(), n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantBounded(t, ep, a.says)
+		})
+	}
+}
+
+// What weigh says is at least what decoding takes, for what agents send.
+func TestWeighIsAboveWhatIsTaken(t *testing.T) {
+	times := list(`{"steps":[],"max_ns":0}`, 200)
+	for _, tt := range []struct {
+		text string
+		into any
+	}{
+		{list("{}", 1<<20), &[]tune.Entry{}},
+		{list("null", 1<<20), &[]tune.Entry{}},
+		{list("{}", 1<<20), &[]model.Sample{}},
+		{list(`"x"`, 1<<20), &[]string{}},
+		{list("[]", 1<<20), &[]any{}},
+		{list(`{"state":"present","value":{}}`, 1<<20), &[]model.Fact[model.Sample]{}},
+		{times, &[]block.Times{}},
+		{`{"a":` + list("{}", 1<<16) + `,"A":` + list("1", 1<<16) + `}`, &map[string][]tune.Entry{}},
+	} {
+		s := scales{text: []byte(tt.text), left: 1 << 40, fields: map[reflect.Type]map[string]reflect.Type{}}
+		if err := s.value(reflect.TypeOf(tt.into).Elem(), 0); err != nil {
+			t.Fatal(err)
+		}
+		weighed := 1<<40 - s.left
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		// What is of another type is decoded as far as it goes all the same.
+		_ = json.NewDecoder(bytes.NewReader([]byte(tt.text))).Decode(tt.into)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		// The decoder's own buffer holds the text twice at most.
+		if took := int64(after.HeapAlloc) - int64(before.HeapAlloc) - 2*int64(len(tt.text)); took > weighed {
+			t.Errorf("%T: weighed %d, took %d", tt.into, weighed, took)
+		}
+		runtime.KeepAlive(tt.into)
+	}
+}
+
+func TestFactsOfThisHostAreFarBelowTheBounds(t *testing.T) {
+	c, _ := dial(t, "here")
+	f, err := c.Facts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := weigh(b, reflect.TypeFor[*model.Facts]())
+	t.Logf("%d bytes as text, %d weighed", len(b), n)
+	if err != nil || n > maxDecoded/8 || len(b) > maxAnswer/8 {
+		t.Errorf("%d bytes as text, %d weighed, %v", len(b), n, err)
+	}
+}

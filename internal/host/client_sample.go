@@ -16,11 +16,11 @@ import (
 // maxSamples bounds what one sampling keeps: hours at the usual interval.
 const maxSamples = 200_000
 
-// Room for the samples of a host, in bytes as they are decoded. What a sampling of a large host
-// takes is below roomPerSecond; a flood is above both.
+// Room for the samples of a host, in bytes as they are decoded. A sample of 128 cores and 100
+// connections is reckoned at 100 kB, and roomPerSecond holds ten of those; a flood is above both.
 const (
 	sampleRoom    = 24 << 20 // of any sampling
-	roomPerSecond = 64 << 10 // more for each second that it lasts
+	roomPerSecond = 1 << 20  // more for each second that it lasts
 	earlyRoom     = 2 << 20  // of samples that come before their sampling's number
 )
 

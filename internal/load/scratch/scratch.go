@@ -46,8 +46,10 @@ func Make(dir, kind string) (d *Dir, left []string, err error) {
 	return &Dir{Path: root, held: held}, left, nil
 }
 
-// Remove removes the directory with all that is in it.
-func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.held.Close()) }
+// Remove removes the directory with all that is in it. The lock is given up before: a file that
+// is open stays on an SMB server, and on an NFS server under another name. Another start of this
+// host may then remove the directory as well, which is as good.
+func (d *Dir) Remove() error { return errors.Join(d.held.Close(), os.RemoveAll(d.Path)) }
 
 // nameOf begins the names of this host's directories of a kind. Several hosts may mount one
 // directory, and not every server tells one of the other's locks.

@@ -29,7 +29,7 @@ var rooms = []string{
 	// reach stands after lab: names lead to emulated hosts too.
 	// app stands after loop: its packages are the commands' work.
 	"failure", "unit", "stat", "size", "model", "conf", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
-	"study", "explain", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
+	"study", "explain", "watch", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
 }
 
 // bans are imports that only some rooms may have, each with the reason.
@@ -54,7 +54,7 @@ var bans = []struct {
 // pure rooms see no clock, file or network: their results depend on their
 // arguments alone, so that tables and recordings can test them.
 var pure = map[string]bool{
-	"unit": true, "stat": true, "size": true, "model": true, "conf": true, "rules": true, "explain": true, "guide": true, "published": true,
+	"unit": true, "stat": true, "size": true, "model": true, "conf": true, "rules": true, "explain": true, "guide": true, "published": true, "watch": true,
 }
 
 // isPure tells whether a file is of a pure room, or of the profiles: a value
@@ -188,6 +188,7 @@ var belowApp = map[string]string{
 	"tune":    "app plans, applies and undoes",
 	"study":   "app draws designs and concludes",
 	"explain": "app hands over what was seen; the verdict is in the record",
+	"watch":   "app shows what goes on; the types of a picture are named there",
 	"rules":   "app applies the rules; findings are in the report",
 	"store":   "app keeps bundles and finds them again",
 }

@@ -129,6 +129,7 @@ Start with one of these:
 	root.AddCommand(
 		demoCommand(env),
 		explainCommand(env),
+		watchCommand(env),
 		fixCommand(env),
 		studyCommand(env),
 		checkCommand(env),

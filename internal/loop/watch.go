@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	"linerate/internal/explain"
@@ -145,7 +144,7 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	}
 	w.Progress("judging")
 	judged := peers[0]
-	storage := slices.Contains(w.Target.Peers, judged.addr)
+	storage := w.Target.serves(judged.addr)
 	if !storage {
 		forgetMount(samples)
 	}
@@ -194,13 +193,8 @@ func (w *Watch) awaitData(ctx context.Context) error {
 }
 
 func (w *Watch) sample(ctx context.Context, d time.Duration) ([]model.Sample, error) {
-	what := measure.Watch{Addrs: w.Target.Peers, Ports: w.Target.Ports, FindOwners: true,
-		Mount: w.Target.Mount, Share: w.Target.Share, Disk: w.Target.Disk}
-	if w.Target.PID > 0 {
-		what.OwnedBy, what.PIDs = []int{w.Target.PID}, []int{w.Target.PID}
-	}
 	began := w.Now()
-	stop, err := w.Agent.StartSampling(ctx, what, sampleInterval)
+	stop, err := w.Agent.StartSampling(ctx, w.Target.watch(), sampleInterval)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.Target, err)
 	}

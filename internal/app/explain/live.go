@@ -1,0 +1,19 @@
+package explain
+
+import (
+	"context"
+
+	"linerate/internal/app"
+	"linerate/internal/loop"
+)
+
+// LiveEnd is this host with what o says to watch, for a view that goes on.
+func (o WatchOptions) LiveEnd(ctx context.Context, e app.Env, p app.Progress) (loop.LiveEnd, error) {
+	w, err := o.target(ctx, e)
+	if err != nil {
+		return loop.LiveEnd{}, err
+	}
+	return loop.LiveEnd{Target: w.Target, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
+		return dialWatched(ctx, e, p, w)
+	}}, nil
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/app/explain"
+	"linerate/internal/app/watch"
+	"linerate/internal/failure"
+	"linerate/internal/reach"
+)
+
+type watchOptions struct {
+	attach   string
+	lineRate string
+	window   time.Duration
+	once     bool
+	replay   string
+	speed    float64
+}
+
+func watchCommand(env *environment) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch [MOUNT | HOST HOST…]",
+		Short: "Show live what a path carries, what share of its ceiling that is, and what holds it back",
+		Long: `watch looks on, again and again: it puts no load on anything and changes nothing.
+Of a mount, a disk, an address or a process it shows what explain judges, as it is
+now; of two hosts or more the connections between them, seen from all ends.
+
+Once a second the verdict is made anew from the last ten seconds. Another state takes
+the place of the one that is shown after it came three times in a row. A path whose
+application sends no faster is not slow, and shown so; "cannot tell" is a state, and
+so are idle, stale (no sample for three seconds) and lost (tried again and again).
+
+On a terminal the picture is drawn in place until Ctrl-C; elsewhere each change of
+state is a line. --json prints each picture of each path as one object a line.
+--replay shows a recorded run as it was, by the same rules.`,
+		Example: `  linerate watch /mnt/nas
+  linerate watch --attach nas1:2049
+  linerate watch client1 nas1
+  linerate watch lab:client1 lab:server1 --line-rate 1Gbit
+  linerate watch /mnt/nas --once                   one picture, when there is a verdict
+  linerate watch /mnt/nas --json | jq .shown
+  linerate watch --replay last --speed 4`,
+		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runWatch(cmd.Context(), env, o, args) },
+	}
+	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
+	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
+	cmd.Flags().DurationVar(&o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
+	cmd.Flags().BoolVar(&o.once, "once", false, "print one picture as soon as there is a verdict, or nothing moves, and end")
+	cmd.Flags().StringVar(&o.replay, "replay", "", "show a recorded run (linerate runs) instead of what goes on")
+	cmd.Flags().Float64Var(&o.speed, "speed", 1, "with --replay: how many times faster than it was; 0 does not wait")
+	return cmd
+}
+
+// errSeen ends a view that has shown what was asked for.
+var errSeen = errors.New("seen")
+
+func runWatch(ctx context.Context, env *environment, o watchOptions, args []string) error {
+	if err := o.check(args); err != nil {
+		return err
+	}
+	stream, err := streamFlags{lineRate: o.lineRate, streams: 1}.stream()
+	if err != nil {
+		return err
+	}
+	p := newProgress(env)
+	defer p.End()
+	v := newView(env, o.once)
+	if o.replay != "" {
+		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: stream.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
+	} else {
+		w := watch.Options{LineRate: stream.LineRate, Window: o.window, Show: v.show}
+		if len(args) >= 2 {
+			w.Hosts = args
+		} else if w.Here, err = o.here(args); err != nil {
+			return err
+		}
+		err = watch.Live(ctx, env.Env, w, p)
+	}
+	if e := v.end(); err == nil {
+		err = e
+	}
+	if errors.Is(err, errSeen) || ctx.Err() != nil { // Ctrl-C is how a view ends
+		return nil
+	}
+	return err
+}
+
+// here is what to watch from this host.
+func (o watchOptions) here(args []string) (*explain.WatchOptions, error) {
+	if o.attach == "" {
+		return &explain.WatchOptions{Path: args[0]}, nil
+	}
+	w := &explain.WatchOptions{}
+	return w, attachTo(w, o.attach)
+}
+
+func (o watchOptions) check(args []string) error {
+	what := len(args)
+	for _, s := range []string{o.attach, o.replay} {
+		if s != "" {
+			what++
+		}
+	}
+	switch {
+	case what == 0:
+		return failure.Of(failure.Usage, "watch what? name a mount, two hosts or more, --attach HOST:PORT, --attach PID or --replay RUN; see linerate watch --help")
+	case (o.attach != "" || o.replay != "") && what > 1:
+		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
+	case o.window < watch.LeastWindow || o.window > watch.MostWindow:
+		return failure.Of(failure.Usage, "--window %s: choose between %s and %s", o.window, watch.LeastWindow, watch.MostWindow)
+	case o.speed < 0 || o.speed > 1000:
+		return failure.Of(failure.Usage, "--speed %g: choose between 0 and 1000", o.speed)
+	case len(args) == 1 && args[0] == reach.Here:
+		return failure.Of(failure.Usage, "watch localhost: name the other end too, a mount, or --attach HOST:PORT")
+	}
+	return nil
+}
+
+// view prints pictures: as objects, drawn in place on a terminal, or as lines.
+type view struct {
+	env    *environment
+	once   bool
+	screen *screen // nil: stdout is no terminal, or one picture is wanted
+	json   *json.Encoder
+	events []watch.Event
+}
+
+func newView(env *environment, once bool) *view {
+	v := &view{env: env, once: once}
+	switch live, _ := isTerminal(env.out); {
+	case env.json:
+		v.json = json.NewEncoder(env.out)
+	case live && !once:
+		v.screen = &screen{w: env.out}
+	}
+	return v
+}
+
+// mostEvents is how many changes a picture lists.
+const mostEvents = 8
+
+func (v *view) show(all []watch.Picture) error {
+	for _, p := range all {
+		v.events = append(v.events, p.Events...)
+	}
+	v.events = v.events[max(0, len(v.events)-mostEvents):]
+	if v.once {
+		for _, p := range all {
+			if p.Shown.State == watch.Starting || p.Shown.State == "" {
+				return nil
+			}
+		}
+	}
+	if err := v.print(all); err != nil {
+		return err
+	}
+	if v.once && len(all) > 0 {
+		return errSeen
+	}
+	return nil
+}
+
+func (v *view) print(all []watch.Picture) error {
+	switch {
+	case v.json != nil:
+		for _, p := range all {
+			if err := v.json.Encode(p); err != nil {
+				return fmt.Errorf("write picture: %w", err)
+			}
+		}
+		return nil
+	case v.screen != nil:
+		_, width := isTerminal(v.env.out)
+		return v.screen.draw(watchPage(all, v.events), v.env.color, width)
+	case v.once:
+		return printDocument(v.env, watchPage(all, v.events))
+	}
+	for _, p := range all {
+		for _, e := range p.Events {
+			if err := printDocument(v.env, saying(eventLine(e))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *view) end() error {
+	if v.screen == nil {
+		return nil
+	}
+	return v.screen.end()
+}
+
+// screen is a terminal on which pictures replace each other; what was there before comes back.
+type screen struct {
+	w    io.Writer
+	open bool
+}
+
+// Terminal codes (ECMA-48, and xterm's for the second screen).
+const (
+	screenOpen  = "\x1b[?1049h\x1b[?25l"
+	screenClose = "\x1b[?25h\x1b[?1049l"
+	screenHome  = "\x1b[H"
+	eraseLine   = "\x1b[K"
+	eraseBelow  = "\x1b[J"
+)

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"linerate/internal/app/watch"
+	"linerate/internal/report/chart"
+	"linerate/internal/report/document"
+	"linerate/internal/unit"
+)
+
+// draw writes a page over the one before.
+func (s *screen) draw(d document.Document, color bool, width int) error {
+	var page, out bytes.Buffer
+	if err := d.Text(&page, color, width); err != nil {
+		return err
+	}
+	if !s.open {
+		s.open = true
+		out.WriteString(screenOpen)
+	}
+	out.WriteString(screenHome)
+	for line := range strings.Lines(page.String()) {
+		out.WriteString(strings.TrimSuffix(line, "\n") + eraseLine + "\r\n")
+	}
+	out.WriteString(eraseBelow)
+	if _, err := s.w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	return nil
+}
+
+// end leaves the terminal as it was.
+func (s *screen) end() error {
+	if !s.open {
+		return nil
+	}
+	if _, err := s.w.Write([]byte(screenClose)); err != nil {
+		return fmt.Errorf("leave the screen: %w", err)
+	}
+	return nil
+}
+
+// watchPage draws the pictures of one moment, and what changed lately.
+func watchPage(all []watch.Picture, events []watch.Event) document.Document {
+	var d document.Document
+	seen := map[string]bool{}
+	for _, p := range all {
+		d.Sections = append(d.Sections, pathSection(p))
+	}
+	for _, p := range all {
+		for _, h := range p.Hosts {
+			if !seen[h.Name] {
+				seen[h.Name] = true
+				d.Sections = append(d.Sections, hostSection(h))
+			}
+		}
+	}
+	var lines []string
+	for _, e := range events {
+		lines = append(lines, eventLine(e))
+	}
+	if len(lines) > 0 {
+		d.Add("What changed", document.List("", lines...))
+	}
+	if len(all) == 0 {
+		d = saying("no two of these hosts have a connection to each other")
+	}
+	return d
+}
+
+func pathSection(p watch.Picture) document.Section {
+	s := document.Section{Title: p.Path}
+	s.Add(document.Block{Strong: stateText(p)})
+	if p.Shown.State == watch.Moving || p.Shown.State == watch.CannotTell {
+		s.Add(document.Block{Rungs: []document.Rung{watchMeter(p)}})
+	}
+	if p.Verdict.Line != "" {
+		s.Add(document.Block{Text: p.Verdict.Line})
+	} else {
+		s.Add(document.Block{Text: p.Why})
+	}
+	if len(p.Conns) > 0 {
+		s.Add(connTable(p.Conns).Block())
+	}
+	return s
+}
+
+// stateText is what is shown of a path, since when, and what may come next.
+func stateText(p watch.Picture) string {
+	out := wordsOf(p.Shown)
+	if p.Shown.State == watch.Moving {
+		out += fmt.Sprintf(", confidence %.0f%%", 100*p.Verdict.Confidence)
+	}
+	if d := p.At.Sub(p.Since).Round(time.Second); !p.Since.IsZero() && d > 0 {
+		out += ", for " + d.String()
+	}
+	if p.Found != nil {
+		out += fmt.Sprintf(" (now: %s, %d times in a row)", wordsOf(*p.Found), p.FoundTimes)
+	}
+	return out
+}
+
+// wordsOf is a state in words.
+func wordsOf(n watch.Named) string {
+	switch n.State {
+	case watch.Moving:
+		out := string(n.Limiter)
+		if n.Limiter == noLimiter {
+			return "at its ceiling"
+		}
+		if n.Host != "" {
+			return out + " at " + n.Host
+		}
+		return out + " at " + string(n.Where)
+	case "":
+		return "–"
+	}
+	return string(n.State)
+}
+
+// noLimiter is the limiter of a path that has none.
+const noLimiter = "none"
+
+func watchMeter(p watch.Picture) document.Rung {
+	v := float64(p.Goodput)
+	m := chart.Meter{Scale: v, Value: &v}
+	r := document.Rung{Name: "now", Words: p.Goodput.String(), Meter: &m}
+	if p.Ceiling == nil || *p.Ceiling <= 0 {
+		r.Words += " (ceiling not known)"
+		return r
+	}
+	c := float64(*p.Ceiling)
+	m.Scale, m.Ceiling = max(v, c), &c
+	r.Words, r.Share = r.Words+" of "+p.Ceiling.String(), fmt.Sprintf("%.0f%%", 100*v/c)
+	return r
+}
+
+// mostConns is how many connections a picture lists; --json has all.
+const mostConns = 8
+
+func connTable(conns []watch.Conn) document.Table {
+	t := document.Table{Head: document.Columns("Connection", "#Out", "#In", "#RTT", "#Resent", "#Window", "#Buffer", "#Path", "#Application")}
+	for _, c := range conns[:min(len(conns), mostConns)] {
+		t.Row(fmt.Sprintf("%v → %v", c.Local, c.Remote), c.Out.String(), c.In.String(), c.RTT.Round(10*time.Microsecond).String(), fmt.Sprintf("%.2g%%", 100*c.Resent),
+			percent(c.Window), percent(c.Buffer), percent(c.ByPath), percent(c.ByApp))
+	}
+	if more := len(conns) - mostConns; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("and %s more", unit.Count(more, "connection")))
+	}
+	t.Notes = append(t.Notes, "Shares of the time: with a full receive window, a full send buffer, held back by the path, with nothing to send.")
+	return t
+}
+
+func hostSection(h watch.Host) document.Section {
+	s := document.Section{Title: h.Name}
+	if h.Stale {
+		s.Add(document.Block{Strong: "stale: what follows is old"})
+	}
+	if len(h.Cores) > 0 {
+		s.Add(document.Block{Pairs: []document.Pair{{Name: "cores", Value: coreStrip(h.Cores)}}})
+	}
+	for _, n := range h.NICs {
+		if n.Name == "lo" && n.In < unit.Mbit {
+			continue
+		}
+		text := fmt.Sprintf("in %v, out %v", n.In, n.Out)
+		for _, x := range []struct {
+			rate float64
+			name string
+		}{{n.Drops, "drops"}, {n.Errors, "errors"}} {
+			if x.rate > 0 {
+				text += fmt.Sprintf(", %.3g %s/s", x.rate, x.name)
+			}
+		}
+		if n.Pauses != nil && *n.Pauses > 0 {
+			text += fmt.Sprintf(", %.3g pause frames/s", *n.Pauses)
+		}
+		s.Add(document.Block{Pairs: []document.Pair{{Name: n.Name, Value: text}}})
+	}
+	for _, o := range h.Ops[:min(len(h.Ops), 4)] {
+		text := fmt.Sprintf("%.4g/s, %v each", o.Rate, o.Mean.Round(10*time.Microsecond))
+		if o.Queue > 0 {
+			text += fmt.Sprintf(", %v queued before", o.Queue.Round(10*time.Microsecond))
+		}
+		s.Add(document.Block{Pairs: []document.Pair{{Name: o.Name, Value: text}}})
+	}
+	return s
+}
+
+// coreStrip is one block a core, the fuller the busier, with the busiest in figures.
+func coreStrip(cores []watch.Core) string {
+	const shades = " ▁▂▃▄▅▆▇█"
+	var strip strings.Builder
+	busiest := cores[0]
+	for _, c := range cores {
+		strip.WriteRune([]rune(shades)[min(8, int(8*c.Busy()+0.5))])
+		if c.Busy() > busiest.Busy() {
+			busiest = c
+		}
+	}
+	return fmt.Sprintf("[%s] busiest is core %d: user %.0f%%, system %.0f%%, softirq %.0f%%, steal %.0f%%", strip.String(), busiest.CPU,
+		100*busiest.User, 100*busiest.System, 100*busiest.SoftIRQ, 100*busiest.Steal)
+}
+
+// eventLine is a change of what is shown, in one line.
+func eventLine(e watch.Event) string {
+	out := fmt.Sprintf("%s  %s: %s", e.At.Local().Format(time.TimeOnly), e.Path, wordsOf(e.To))
+	if e.From.State != "" && e.From.State != watch.Starting {
+		out += " (before: " + wordsOf(e.From) + ")"
+	}
+	if e.Line != "" {
+		out += ". " + e.Line
+	}
+	return out
+}

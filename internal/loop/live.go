@@ -1,0 +1,223 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/measure"
+	"linerate/internal/model"
+	"linerate/internal/rules"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// What a live view goes by, unless told otherwise. Ten seconds are the least in which the
+// detectors see enough of a wide-area path, and the most for which a fault may stay unnamed.
+const (
+	LiveWindow = 10 * time.Second
+	LiveStep   = time.Second
+	// LiveHold is how many windows in a row have to give another state before it is shown.
+	LiveHold = 3
+	// least is how much of a window has to be seen before it is judged.
+	least = 3 * time.Second
+	// staleAfter is how long a host may send no sample before what it sent is old.
+	staleAfter = 3 * time.Second
+	// turn is how long one sampling lasts before another takes its place: a host and its
+	// controller keep the samples of one.
+	turn = time.Minute
+	// refresh is how often the facts of a host are read again.
+	refresh = 30 * time.Second
+)
+
+// LiveAgent is what a live view asks of a host.
+type LiveAgent interface {
+	Watcher
+	measure.Follower
+	Close() error
+}
+
+// LiveEnd is one host that is watched.
+type LiveEnd struct {
+	Name string // empty: its own host name
+	// Addr is the host's data address where several are watched together.
+	Addr   netip.Addr
+	Target Target // the connections to watch
+	// Dial reaches the host, the first time and after it was lost.
+	Dial func(ctx context.Context) (LiveAgent, error)
+}
+
+// Live judges paths over and over while they carry data, without any load, until its context
+// ends. With one end it is the path to that end's target; with several each two of them that
+// have connections to each other are a path.
+type Live struct {
+	Path     string // name of the path of a single end
+	Ends     []LiveEnd
+	LineRate model.Fact[unit.BitRate]
+	Window   time.Duration
+	Step     time.Duration
+	Hold     int
+	Now      func() time.Time
+	// Show gets the picture of each path after each step; its error ends the view.
+	Show func([]watch.Picture) error
+
+	began   time.Time
+	ends    []*liveEnd
+	ceiling *unit.BitRate // of a recorded run
+	paths   map[[2]int]*watch.Path
+}
+
+// Run watches until ctx ends, which is no error, or Show fails.
+func (l *Live) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.began, l.paths = l.Now(), map[[2]int]*watch.Path{}
+	for _, e := range l.Ends {
+		x := &liveEnd{LiveEnd: e, in: make(chan arrival, 256), done: make(chan struct{}), now: l.elapsed}
+		x.window.Span = l.Window
+		l.ends = append(l.ends, x)
+		go x.follow(ctx)
+	}
+	defer func() {
+		cancel()
+		for _, e := range l.ends {
+			<-e.done
+		}
+	}()
+	t := time.NewTicker(l.Step)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			if err := l.Show(l.look()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// elapsed is the time since the view began, by the controller's clock.
+func (l *Live) elapsed() time.Duration { return l.Now().Sub(l.began) }
+
+// look is one picture of each path.
+func (l *Live) look() []watch.Picture {
+	now := l.Now()
+	var hosts []watch.Host
+	for _, e := range l.ends {
+		e.take()
+		hosts = append(hosts, e.host(l.began, l.elapsed()))
+	}
+	if len(l.ends) == 1 {
+		j := l.alone(l.ends[0])
+		return []watch.Picture{l.path([2]int{}, l.Path).Step(now, l.Window, j, hosts)}
+	}
+	var out []watch.Picture
+	for a := range l.ends {
+		for b := a + 1; b < len(l.ends); b++ {
+			x, y := l.ends[a], l.ends[b]
+			j := l.between(x, y)
+			if j.State == watch.Unused && len(l.ends) > 2 {
+				continue
+			}
+			out = append(out, l.path([2]int{a, b}, x.Name+" – "+y.Name).Step(now, l.Window, j, []watch.Host{hosts[a], hosts[b]}))
+		}
+	}
+	return out
+}
+
+func (l *Live) path(of [2]int, name string) *watch.Path {
+	p := l.paths[of]
+	if p == nil {
+		p = &watch.Path{Name: name, Steady: watch.Steady{Hold: l.Hold}}
+		l.paths[of] = p
+	}
+	return p
+}
+
+// alone judges the path of a single end.
+func (l *Live) alone(e *liveEnd) watch.Judgement {
+	if j, not := e.unfit(l.elapsed()); not {
+		return j
+	}
+	samples := e.window.Samples()
+	peers := traffic(samples)
+	if idle(peers, samples) {
+		return e.quiet(conns(peers))
+	}
+	judged := peers[0].addr
+	if !e.Target.serves(judged) {
+		forgetMount(samples)
+	}
+	c := explain.Watched(&explain.End{Host: e.Name, Facts: e.facts, Samples: samples, Peer: judged}, l.LineRate)
+	c.OneEnd = true
+	if e.Target.serves(judged) {
+		c.Protocol = e.Target.protocol()
+	}
+	return l.judged(c, samples, watch.Conns(e.Name, samples, judged))
+}
+
+// between judges the connections that two of the ends have to each other.
+func (l *Live) between(a, b *liveEnd) watch.Judgement {
+	for _, e := range []*liveEnd{a, b} {
+		if j, not := e.unfit(l.elapsed()); not {
+			return j
+		}
+	}
+	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: a.window.Samples(), Peer: b.Addr}
+	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: b.window.Samples(), Peer: a.Addr}
+	seen := append(watch.Conns(a.Name, x.Samples, b.Addr), watch.Conns(b.Name, y.Samples, a.Addr)...)
+	if len(seen) == 0 {
+		return a.quiet(0)
+	}
+	c := explain.Case{LineRate: l.LineRate, Passive: true, Sender: x, Receiver: y}
+	if explain.Watched(x, l.LineRate).Sender == nil {
+		c.Sender, c.Receiver = y, x
+	}
+	moves := false
+	for _, k := range seen {
+		moves = moves || max(k.Out, k.In) >= moving
+	}
+	if !moves {
+		return a.quiet(len(seen))
+	}
+	return l.judged(c, x.Samples, seen)
+}
+
+// judged is the verdict on a window in which data moved.
+func (l *Live) judged(c explain.Case, samples []model.Sample, seen []watch.Conn) watch.Judgement {
+	c.LineRate = l.lineRate(c)
+	for _, e := range []*explain.End{c.Sender, c.Receiver} {
+		if e != nil && e.Facts != nil {
+			c.Findings = append(c.Findings, rules.Check(e.Facts, rules.Context{LineRate: c.LineRate.Or(0), RTT: minRTT(samples)})...)
+		}
+	}
+	v := explain.Judge(c)
+	return watch.Judgement{Named: watch.Name(v), Verdict: v, Goodput: v.Measured, Ceiling: v.Ceiling, Conns: seen}
+}
+
+// serves tells whether an address is of what the target names.
+func (t Target) serves(a netip.Addr) bool {
+	return slices.Contains(t.Peers, a)
+}
+
+// watch is what to sample of a target's connections.
+func (t Target) watch() measure.Watch {
+	w := measure.Watch{Addrs: t.Peers, Ports: t.Ports, FindOwners: true, Mount: t.Mount, Share: t.Share, Disk: t.Disk}
+	if t.PID > 0 {
+		w.OwnedBy, w.PIDs = []int{t.PID}, []int{t.PID}
+	}
+	return w
+}
+
+// quiet is an end whose connections move nothing.
+func (e *liveEnd) quiet(n int) watch.Judgement {
+	if n == 0 {
+		return watch.Judgement{Named: watch.Named{State: watch.Unused}, Why: "no connection to there"}
+	}
+	return watch.Judgement{Named: watch.Named{State: watch.Idle}, Why: fmt.Sprintf("%s, and nothing moves", unit.Count(n, "connection"))}
+}

@@ -1,0 +1,185 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"linerate/internal/failure"
+	"linerate/internal/model"
+	"linerate/internal/watch"
+)
+
+// arrival is what comes from a host: a sample, or facts, or the end of the connection to it.
+type arrival struct {
+	at     time.Duration
+	sample *model.Sample
+	facts  *model.Facts
+	lost   error
+}
+
+// liveEnd is one host while it is watched. follow fills in, everything else belongs to the view.
+type liveEnd struct {
+	LiveEnd
+	in      chan arrival
+	done    chan struct{}
+	now     func() time.Duration
+	window  watch.Window
+	facts   *model.Facts
+	lost    error
+	lostAt  time.Duration
+	reached bool
+}
+
+// The least and the most time between two tries to reach a host that is lost.
+const (
+	firstWait = time.Second
+	mostWait  = 30 * time.Second
+)
+
+// follow passes on what the host sends until ctx ends, and reaches for it again when it is lost.
+func (e *liveEnd) follow(ctx context.Context) {
+	defer close(e.done)
+	wait := firstWait
+	for ctx.Err() == nil {
+		heard, err := e.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		e.put(ctx, arrival{at: e.now(), lost: err})
+		if heard {
+			wait = firstWait
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, mostWait)
+	}
+}
+
+// session reaches the host and passes its samples on until it is lost; heard tells whether there
+// was one.
+func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
+	agent, err := e.Dial(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = agent.Close() }() // it ends with the view, or is lost
+	if err := e.look(ctx, agent); err != nil {
+		return false, err
+	}
+	stop, err := e.sample(ctx, agent)
+	if err != nil {
+		return false, err
+	}
+	look, again := time.NewTicker(refresh), time.NewTicker(turn)
+	defer look.Stop()
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_, err := stop()
+			return true, err
+		case <-look.C:
+			if err := e.look(ctx, agent); err != nil {
+				return true, err
+			}
+		case <-again.C:
+			next, err := e.sample(ctx, agent)
+			if err != nil {
+				return true, err
+			}
+			if _, err := stop(); err != nil {
+				return true, err
+			}
+			stop = next
+		}
+	}
+}
+
+// look passes on the host's facts.
+func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
+	f, err := agent.Facts(ctx)
+	if err != nil {
+		return err
+	}
+	e.put(ctx, arrival{at: e.now(), facts: f})
+	return nil
+}
+
+// sample starts a sampling. While one takes the place of another both send; the view drops what
+// it has seen already.
+func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
+	return agent.FollowSampling(ctx, e.Target.watch(), sampleInterval, func(s model.Sample) {
+		select {
+		case e.in <- arrival{at: e.now(), sample: &s}:
+		default: // the view is far behind; counters only grow, so that the next one has it all
+		}
+	})
+}
+
+func (e *liveEnd) put(ctx context.Context, a arrival) {
+	select {
+	case e.in <- a:
+	case <-ctx.Done():
+	}
+}
+
+// take adds what came in since the last time.
+func (e *liveEnd) take() {
+	for {
+		select {
+		case a := <-e.in:
+			e.add(a)
+		default:
+			return
+		}
+	}
+}
+
+func (e *liveEnd) add(a arrival) {
+	switch {
+	case a.facts != nil:
+		e.facts = a.facts
+		if e.Name == "" {
+			e.Name = a.facts.Hostname
+			a.facts.Host = e.Name
+		}
+		if e.lost != nil || !e.reached { // what was before the gap does not count with what is after it
+			e.window.Clear()
+		}
+		e.lost, e.reached = nil, true
+	case a.sample != nil:
+		if last, ok := e.window.Newest(); !ok || a.sample.HostAt.After(last) || last.Sub(a.sample.HostAt) > time.Second {
+			e.window.Add(*a.sample, a.at)
+		}
+	default:
+		e.lost, e.lostAt = a.lost, a.at
+	}
+}
+
+// unfit says why the end's window cannot be judged now.
+func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
+	last, any := e.window.Last()
+	switch {
+	case e.lost != nil:
+		return watch.Judgement{Named: watch.Named{State: watch.Lost}, Why: fmt.Sprintf("lost %s ago, and tried again: %s", (now - e.lostAt).Round(time.Second), failure.FirstLine(e.lost))}, true
+	case any && now-last > staleAfter:
+		return watch.Judgement{Named: watch.Named{State: watch.Stale}, Why: fmt.Sprintf("%s sent its last sample %s ago", e.Name, (now - last).Round(time.Second))}, true
+	case e.window.Covers() < least:
+		return watch.Judgement{Named: watch.Named{State: watch.Starting}, Why: "watched for " + e.window.Covers().Round(time.Second).String()}, true
+	}
+	return watch.Judgement{}, false
+}
+
+// host is what the end did in its window.
+func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
+	h := watch.Look(e.Name, e.window.Samples())
+	if last, ok := e.window.Last(); ok {
+		h.Heard, h.Stale = began.Add(last), now-last > staleAfter || e.lost != nil
+	} else {
+		h.Stale = true
+	}
+	return h
+}

@@ -1,0 +1,86 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"linerate/internal/explain"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// Played is a recorded run, to be shown as a live view would have shown it.
+type Played struct {
+	Run   model.Run
+	Facts map[string]*model.Facts
+	// Ceiling is what the path could carry as the run's own verdict had it; nil: not known. It
+	// counts where no line rate is stated, for a recording does not keep that.
+	Ceiling *unit.BitRate
+	// Wait is called between two steps; its error ends the view.
+	Wait func(ctx context.Context, step time.Duration) error
+}
+
+// Replay shows a recorded run: of one host the connections that it had, of two those between them.
+// Ends and Now are not used. Of a run without samples nothing is shown.
+func (l *Live) Replay(ctx context.Context, r Played) error {
+	at := time.Duration(0)
+	l.paths, l.began, l.ends = map[[2]int]*watch.Path{}, r.Run.Started, nil
+	l.Now = func() time.Time { return r.Run.Started.Add(at) }
+	l.Path, l.ceiling = r.Run.Label, r.Ceiling
+	var rest [][]model.Sample
+	for _, name := range hostsOf(r.Run) {
+		e := &liveEnd{LiveEnd: LiveEnd{Name: name}, facts: r.Facts[name], reached: true}
+		e.window.Span = l.Window
+		l.ends, rest = append(l.ends, e), append(rest, r.Run.Samples[name])
+	}
+	if len(l.ends) == 0 {
+		return nil
+	}
+	for at = l.Step; ; at += l.Step {
+		left := 0
+		for i, e := range l.ends {
+			for len(rest[i]) > 0 && rest[i][0].At <= at {
+				e.window.Add(rest[i][0], max(0, rest[i][0].At))
+				rest[i] = rest[i][1:]
+			}
+			left += len(rest[i])
+		}
+		if err := l.Show(l.look()); err != nil {
+			return err
+		}
+		if left == 0 {
+			return nil
+		}
+		if err := r.Wait(ctx, l.Step); err != nil {
+			return fmt.Errorf("play %s: %w", r.Run.Label, err)
+		}
+	}
+}
+
+// hostsOf are the hosts of a run that have samples, in the order of their names.
+func hostsOf(r model.Run) (out []string) {
+	for name, s := range r.Samples {
+		if len(s) > 0 {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// lineRate is the rate that was stated, else that from which the recorded ceiling follows: a
+// ceiling is a line rate times the payload's share of a frame.
+func (l *Live) lineRate(c explain.Case) model.Fact[unit.BitRate] {
+	if l.LineRate.State == model.Present || l.ceiling == nil {
+		return l.LineRate
+	}
+	c.LineRate = model.Known(unit.Gbit)
+	of := explain.Ceiling(c)
+	if of.Rate == nil || *of.Rate <= 0 {
+		return l.LineRate
+	}
+	return model.Known(*l.ceiling / *of.Rate * unit.Gbit)
+}

@@ -1,0 +1,138 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// Close lets fakeAgent be a LiveAgent.
+func (a *fakeAgent) Close() error { return nil }
+
+// A host that cannot be reached at first is lost, said, and tried again; then its path is judged.
+func TestLiveReachesAgain(t *testing.T) {
+	w := &world{value: original}
+	tries := 0
+	var states []watch.State
+	l := Live{Path: "the path", LineRate: model.Known(unit.Gbit), Window: LiveWindow, Step: 10 * time.Millisecond, Hold: LiveHold, Now: time.Now,
+		Ends: []LiveEnd{{Name: "client", Target: Target{Name: "x"}, Dial: func(context.Context) (LiveAgent, error) {
+			if tries++; tries == 1 {
+				return nil, errors.New("no route to host")
+			}
+			return &fakeAgent{w: w, name: "client", sender: true}, nil
+		}}}}
+	l.Ends[0].Target.Peers = append(l.Ends[0].Target.Peers, recvAddr)
+	seen := errors.New("seen")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	l.Show = func(all []watch.Picture) error {
+		p := all[0]
+		if n := len(states); n == 0 || states[n-1] != p.Shown.State {
+			states = append(states, p.Shown.State)
+		}
+		if p.Shown.State == watch.Moving {
+			if p.Shown.Limiter != model.ReceiverWindow || p.Path != "the path" || len(p.Conns) != 1 || len(p.Hosts) != 1 || p.Hosts[0].Stale {
+				t.Errorf("%+v", p)
+			}
+			return seen
+		}
+		return nil
+	}
+	if err := l.Run(ctx); !errors.Is(err, seen) {
+		t.Fatalf("%v, after %v", err, states)
+	}
+	lost := false
+	for _, s := range states {
+		lost = lost || s == watch.Lost
+	}
+	if !lost || tries != 2 {
+		t.Errorf("%d tries, states %v", tries, states)
+	}
+}
+
+// Samples that stop coming make a path stale, not idle and not what it was; what comes after a
+// host was lost does not count with what came before.
+func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
+	e := &liveEnd{LiveEnd: LiveEnd{Name: "client"}, window: watch.Window{Span: LiveWindow}}
+	state := func(now time.Duration) watch.State {
+		j, not := e.unfit(now)
+		if !not {
+			return watch.Moving
+		}
+		return j.State
+	}
+	if got := state(0); got != watch.Starting {
+		t.Errorf("at first %s", got)
+	}
+	e.add(arrival{facts: &model.Facts{}})
+	samples := windowSamples(&world{value: original}, true)
+	for _, s := range samples {
+		e.add(arrival{at: s.HostAt.Sub(time.Unix(0, 0)), sample: &s})
+	}
+	end := e.window.Covers()
+	if got := state(end); got != watch.Moving {
+		t.Errorf("with %s of samples %s", end, got)
+	}
+	if got := state(end + staleAfter + time.Second); got != watch.Stale {
+		t.Errorf("long after the last sample %s", got)
+	}
+	if h := e.host(time.Unix(0, 0), end+staleAfter+time.Second); !h.Stale || !h.Heard.Equal(samples[len(samples)-1].HostAt) {
+		t.Errorf("%+v", h)
+	}
+	e.add(arrival{at: end, sample: &samples[len(samples)-3]}) // a second sampling sends what was seen
+	if got := e.window.Covers(); got != end {
+		t.Errorf("an old sample made %s of %s", got, end)
+	}
+	e.add(arrival{at: end, lost: errors.New("connection reset\nby peer")})
+	if j, _ := e.unfit(end + 2*time.Second); j.State != watch.Lost || j.Why != "lost 2s ago, and tried again: connection reset" {
+		t.Errorf("%+v", j)
+	}
+	e.add(arrival{facts: &model.Facts{}})
+	if got := state(end); got != watch.Starting {
+		t.Errorf("after it was reached again %s", got)
+	}
+}
+
+// A recorded run shows what a live view would have shown, with the ceiling that its verdict had.
+func TestLivePlaysARunAgain(t *testing.T) {
+	w := &world{value: original}
+	client, server := &fakeAgent{w: w, name: "client", sender: true}, &fakeAgent{w: w, name: "server"}
+	run := model.Run{Label: "diagnosis", Started: time.Unix(1000, 0), Samples: map[string][]model.Sample{}}
+	facts := map[string]*model.Facts{}
+	for _, a := range []*fakeAgent{client, server} {
+		f, err := a.Facts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := windowSamples(w, a.sender)
+		for i := range s {
+			s[i].At = s[i].HostAt.Sub(time.Unix(0, 0))
+		}
+		facts[a.name], run.Samples[a.name] = f, s
+	}
+	ceiling := 941 * unit.Mbit
+	var last watch.Picture
+	steps := 0
+	l := Live{Window: LiveWindow, Step: LiveStep, Hold: LiveHold, LineRate: model.Unknown[unit.BitRate](model.Absent, "not stated"), Show: func(all []watch.Picture) error {
+		if len(all) != 1 {
+			t.Fatalf("%d paths", len(all))
+		}
+		last = all[0]
+		return nil
+	}}
+	err := l.Replay(t.Context(), Played{Run: run, Facts: facts, Ceiling: &ceiling, Wait: func(context.Context, time.Duration) error { steps++; return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Shown.Limiter != model.ReceiverWindow || last.Shown.Host != "server" || last.Ceiling == nil || *last.Ceiling < 940*unit.Mbit || *last.Ceiling > 942*unit.Mbit {
+		t.Errorf("%+v of %v", last.Shown, last.Ceiling)
+	}
+	if steps < 4 || !last.At.After(run.Started) {
+		t.Errorf("%d steps, the last at %s", steps, last.At)
+	}
+}

@@ -1,0 +1,50 @@
+package watch
+
+import (
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Judgement is what one window of a path's samples gave.
+type Judgement struct {
+	Named
+	Verdict model.Verdict // empty where nothing moved
+	Goodput unit.BitRate
+	Ceiling *unit.BitRate
+	Conns   []Conn
+	Why     string
+}
+
+// Path holds what is shown of one path, and since when.
+type Path struct {
+	Name   string
+	Steady Steady
+
+	since time.Time
+}
+
+// Step takes what a window gave at a time, and returns the picture of it.
+func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Host) Picture {
+	before := p.Steady.shown
+	shown, changed := p.Steady.Next(j.Named)
+	out := Picture{V: PictureVersion, At: now, Path: p.Name, Shown: shown, Window: window, Verdict: j.Verdict,
+		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Why: j.Why}
+	if out.Conns == nil {
+		out.Conns = []Conn{}
+	}
+	if changed {
+		p.since = now
+		e := Event{At: now, Path: p.Name, From: before, To: shown, Line: j.Why}
+		if j.Verdict.Line != "" {
+			e.Line, e.Evidence = j.Verdict.Line, j.Verdict.Evidence
+		}
+		out.Events = []Event{e}
+	}
+	out.Since = p.since
+	if next, times := p.Steady.Pending(); times > 0 {
+		out.Found, out.FoundTimes = &next, times
+	}
+	return out
+}

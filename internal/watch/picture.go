@@ -1,0 +1,106 @@
+package watch
+
+import (
+	"net/netip"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// PictureVersion is the version of Picture's JSON form that this build writes.
+const PictureVersion = 1
+
+// Picture is one moment of a path: what `linerate watch --json` prints, one object a line.
+type Picture struct {
+	V    int       `json:"v"`
+	At   time.Time `json:"at"` // by the controller's clock
+	Path string    `json:"path"`
+	// Shown is the state and since when it is shown; Found is what the last window gave where
+	// that is another, and FoundTimes how many windows in a row gave it.
+	Shown      Named     `json:"shown"`
+	Since      time.Time `json:"since"`
+	Found      *Named    `json:"found,omitempty"`
+	FoundTimes int       `json:"found_times,omitempty"`
+	// Window is how much time the verdict looks back on.
+	Window  time.Duration `json:"window"`
+	Verdict model.Verdict `json:"verdict"` // of this window; empty where nothing moved
+	Goodput unit.BitRate  `json:"goodput_bps"`
+	Ceiling *unit.BitRate `json:"ceiling_bps"` // null: not known
+	Hosts   []Host        `json:"hosts"`
+	Conns   []Conn        `json:"conns"`
+	Events  []Event       `json:"events,omitempty"` // that came with this picture
+	// Why says what stands in the way of a verdict: no connection, a host that is lost.
+	Why string `json:"why,omitempty"`
+}
+
+// Event is a change of what is shown, with what it rests on.
+type Event struct {
+	At       time.Time        `json:"at"`
+	Path     string           `json:"path"`
+	From     Named            `json:"from"`
+	To       Named            `json:"to"`
+	Line     string           `json:"line"`
+	Evidence []model.Evidence `json:"evidence,omitempty"`
+}
+
+// Conn is what one connection did between the oldest and the newest sample of the window. The
+// shares are of the time in which it had something to send: with a full receive window, with a
+// full send buffer, and the rest, in which the path or the congestion window held it back. They
+// are those of the end that sends; null where that end is not watched.
+type Conn struct {
+	Host    string         `json:"host"`
+	Local   netip.AddrPort `json:"local"`
+	Remote  netip.AddrPort `json:"remote"`
+	Out     unit.BitRate   `json:"out_bps"` // acknowledged
+	In      unit.BitRate   `json:"in_bps"`  // received
+	RTT     time.Duration  `json:"rtt"`
+	Resent  float64        `json:"resent_share"` // of the bytes sent
+	Busy    *float64       `json:"busy_share"`   // of the time
+	Window  *float64       `json:"receive_window_share"`
+	Buffer  *float64       `json:"send_buffer_share"`
+	ByPath  *float64       `json:"path_share"`
+	ByApp   *float64       `json:"application_share"` // of the time there was nothing to send
+	Waiting unit.Bytes     `json:"unread"`            // received and not read yet
+}
+
+// Host is what one host did in the window.
+type Host struct {
+	Name string `json:"name"`
+	// Heard is when its newest sample came in; Stale tells that the next one is overdue.
+	Heard time.Time `json:"heard"`
+	Stale bool      `json:"stale"`
+	Cores []Core    `json:"cores"`
+	NICs  []NIC     `json:"nics"`
+	Ops   []Op      `json:"requests,omitempty"` // of the mount, share or disk that is watched
+}
+
+// Core is how one core spent its time, in shares of it. What is missing to 1 is idle.
+type Core struct {
+	CPU     int     `json:"cpu"`
+	User    float64 `json:"user"`
+	System  float64 `json:"system"`
+	SoftIRQ float64 `json:"softirq"` // with hard interrupts
+	Steal   float64 `json:"steal"`
+}
+
+// Busy is the share of the time in which the core did anything.
+func (c Core) Busy() float64 { return c.User + c.System + c.SoftIRQ + c.Steal }
+
+// NIC is what one interface carried and refused, a second.
+type NIC struct {
+	Name   string       `json:"name"`
+	In     unit.BitRate `json:"in_bps"`
+	Out    unit.BitRate `json:"out_bps"`
+	Drops  float64      `json:"drops_per_second"`
+	Errors float64      `json:"errors_per_second"`
+	Pauses *float64     `json:"pause_frames_per_second"` // null: not counted
+}
+
+// Op is one kind of request to storage.
+type Op struct {
+	Name  string        `json:"name"` // READ, WRITE, … of NFS; read, write
+	Rate  float64       `json:"per_second"`
+	Mean  time.Duration `json:"mean_time"`  // from sent, or begun, to answered
+	Queue time.Duration `json:"mean_queue"` // before it was sent; NFS alone
+}

@@ -1,0 +1,159 @@
+package watch
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// span are the oldest and the newest sample of a window, and the time between them.
+type span struct {
+	first, last model.Sample
+	took        time.Duration
+}
+
+func spanOf(samples []model.Sample) (span, bool) {
+	if len(samples) < 2 {
+		return span{}, false
+	}
+	s := span{first: samples[0], last: samples[len(samples)-1]}
+	s.took = s.last.At - s.first.At
+	return s, s.took > 0
+}
+
+// perSecond is by how much a counter rose a second; one that went back was reset and says nothing.
+func (s span) perSecond(first, last int64) float64 {
+	return float64(max(0, last-first)) / s.took.Seconds()
+}
+
+func (s span) bits(first, last int64) unit.BitRate {
+	return unit.BitRate(8 * s.perSecond(first, last))
+}
+
+func (s span) share(first, last time.Duration) float64 {
+	return min(1, max(0, (last-first).Seconds()/s.took.Seconds()))
+}
+
+// Look is what a host did in a window of its samples.
+func Look(name string, samples []model.Sample) Host {
+	h := Host{Name: name, Cores: []Core{}, NICs: []NIC{}}
+	s, ok := spanOf(samples)
+	if !ok {
+		return h
+	}
+	h.Cores, h.NICs = cores(s), nics(s)
+	h.Ops = ops(s)
+	return h
+}
+
+func cores(s span) []Core {
+	out := []Core{}
+	for _, l := range s.last.CPUs {
+		i := slices.IndexFunc(s.first.CPUs, func(f model.CPUTime) bool { return f.CPU == l.CPU })
+		if i < 0 {
+			continue
+		}
+		f := s.first.CPUs[i]
+		out = append(out, Core{CPU: l.CPU, User: s.share(f.User, l.User), System: s.share(f.System, l.System),
+			SoftIRQ: s.share(f.SoftIRQ+f.IRQ, l.SoftIRQ+l.IRQ), Steal: s.share(f.Steal, l.Steal)})
+	}
+	return out
+}
+
+func nics(s span) []NIC {
+	out := []NIC{}
+	for _, l := range s.last.NICs {
+		i := slices.IndexFunc(s.first.NICs, func(f model.NICCount) bool { return f.Name == l.Name })
+		if i < 0 {
+			continue
+		}
+		f := s.first.NICs[i]
+		n := NIC{Name: l.Name, In: s.bits(f.RxBytes, l.RxBytes), Out: s.bits(f.TxBytes, l.TxBytes),
+			Drops:  s.perSecond(f.RxDropped+f.TxDropped+f.RxMissed, l.RxDropped+l.TxDropped+l.RxMissed),
+			Errors: s.perSecond(f.RxErrors+f.TxErrors+f.RxCRC, l.RxErrors+l.TxErrors+l.RxCRC)}
+		if f.Pause != nil && l.Pause != nil {
+			p := s.perSecond(f.Pause.Rx+f.Pause.Tx, l.Pause.Rx+l.Pause.Tx)
+			n.Pauses = &p
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// ops are the requests that were answered in the window, the most frequent first.
+func ops(s span) (out []Op) {
+	if f, l := s.first.NFS, s.last.NFS; f != nil && l != nil {
+		for name, b := range l.Ops {
+			a := f.Ops[name]
+			if n := b.Ops - a.Ops; n > 0 {
+				out = append(out, Op{name, s.perSecond(a.Ops, b.Ops), (b.RTT - a.RTT) / time.Duration(n), (b.Queue - a.Queue) / time.Duration(n)})
+			}
+		}
+	}
+	if f, l := s.first.Requests, s.last.Requests; f != nil && l != nil {
+		for _, x := range []struct {
+			name string
+			a, b model.RequestOp
+		}{{"read", f.Read, l.Read}, {"write", f.Write, l.Write}} {
+			if n := x.b.Ops - x.a.Ops; n > 0 {
+				out = append(out, Op{Name: x.name, Rate: s.perSecond(x.a.Ops, x.b.Ops), Mean: (x.b.Time - x.a.Time) / time.Duration(n)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Op) int { return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Name, b.Name)) })
+	return out
+}
+
+// Conns are the connections of a host's window, the one that moved most first. What lies on one
+// that came or went within the window is counted from its first sample to its last.
+func Conns(host string, samples []model.Sample, peer netip.Addr) []Conn {
+	type ends struct{ local, remote netip.AddrPort }
+	type track struct {
+		first, last model.Conn
+		from, to    time.Duration
+	}
+	tracks := map[ends]*track{}
+	for _, s := range samples {
+		for _, c := range s.Conns {
+			if peer.IsValid() && c.Remote.Addr().Unmap() != peer.Unmap() {
+				continue
+			}
+			k := ends{c.Local, c.Remote}
+			if t := tracks[k]; t != nil && t.last.Inode == c.Inode {
+				t.last, t.to = c, s.At
+				continue
+			}
+			tracks[k] = &track{c, c, s.At, s.At}
+		}
+	}
+	out := []Conn{}
+	for k, t := range tracks {
+		if t.to > t.from {
+			out = append(out, connOf(host, k.local, k.remote, t.first, t.last, span{took: t.to - t.from}))
+		}
+	}
+	slices.SortFunc(out, func(a, b Conn) int {
+		return cmp.Or(cmp.Compare(max(b.Out, b.In), max(a.Out, a.In)), a.Local.Compare(b.Local), a.Remote.Compare(b.Remote))
+	})
+	return out
+}
+
+func connOf(host string, local, remote netip.AddrPort, f, l model.Conn, s span) Conn {
+	c := Conn{Host: host, Local: local, Remote: remote, RTT: l.RTT, Waiting: unit.Bytes(l.RecvQ),
+		Out: s.bits(f.BytesAcked, l.BytesAcked), In: s.bits(f.BytesReceived, l.BytesReceived)}
+	if sent := l.BytesSent - f.BytesSent; sent > 0 {
+		c.Resent = min(1, float64(max(0, l.BytesRetrans-f.BytesRetrans))/float64(sent))
+	}
+	if c.In > c.Out { // the other end sends: what held it back is not seen here
+		return c
+	}
+	busy := s.share(f.Busy, l.Busy)
+	window, buffer := s.share(f.RwndLimited, l.RwndLimited), s.share(f.SndbufLimited, l.SndbufLimited)
+	path, app := max(0, busy-window-buffer), 1-busy
+	c.Busy, c.Window, c.Buffer, c.ByPath, c.ByApp = &busy, &window, &buffer, &path, &app
+	return c
+}

@@ -1,0 +1,260 @@
+package watch
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// sampleAt is a sample whose host's clock shows d after noon.
+func sampleAt(d time.Duration) model.Sample { return model.Sample{V: 1, HostAt: noon.Add(d)} }
+
+// fill adds a sample each 100 ms over a time, each of which travels that long.
+func fill(w *Window, from, to, travels time.Duration) {
+	for d := from; d <= to; d += 100 * time.Millisecond {
+		w.Add(sampleAt(d), d+travels)
+	}
+}
+
+func TestWindowKeepsItsSpan(t *testing.T) {
+	w := Window{Span: 2 * time.Second}
+	fill(&w, 0, 10*time.Second, 5*time.Millisecond)
+	s := w.Samples()
+	if got := w.Covers(); got != 2*time.Second || len(s) != 21 {
+		t.Errorf("%d samples cover %s", len(s), got)
+	}
+	if last, ok := w.Last(); !ok || last != 10*time.Second+5*time.Millisecond {
+		t.Errorf("last came in at %s", last)
+	}
+	s[0].At = -1
+	if w.Samples()[0].At == -1 {
+		t.Error("the list that came out is the window's own")
+	}
+	w.Clear()
+	if _, ok := w.Last(); ok || w.Covers() != 0 {
+		t.Error("cleared, and still holds something")
+	}
+}
+
+// A clock that is set moves no counter: the time between two samples is then that between
+// their arrivals.
+func TestWindowOutlivesAClockThatIsSet(t *testing.T) {
+	for _, step := range []time.Duration{-time.Hour, -3 * time.Second, 3 * time.Second, time.Hour} {
+		w := Window{Span: 4 * time.Second}
+		fill(&w, 0, 2*time.Second, 0)
+		for d := 2100 * time.Millisecond; d <= 4*time.Second; d += 100 * time.Millisecond {
+			w.Add(sampleAt(d+step), d)
+		}
+		s := w.Samples()
+		if got := w.Covers(); got != 4*time.Second || len(s) != 41 {
+			t.Errorf("set by %s: %d samples cover %s", step, len(s), got)
+		}
+		for i := 1; i < len(s); i++ {
+			if s[i].At <= s[i-1].At {
+				t.Fatalf("set by %s: sample %d lies at %s, the one before at %s", step, i, s[i].At, s[i-1].At)
+			}
+		}
+		if w.Jumps.Round(100*time.Millisecond) != step {
+			t.Errorf("set by %s: told %s", step, w.Jumps)
+		}
+	}
+}
+
+// Two hosts whose clocks differ and drift lie on one time within what the quickest sample takes.
+func TestWindowsOfTwoHostsLieOnOneClock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	a, b := Window{Span: 5 * time.Second}, Window{Span: 5 * time.Second}
+	for i := range 36000 { // an hour, in which the second clock loses 360 ms
+		at := time.Duration(i) * 100 * time.Millisecond
+		a.Add(sampleAt(at), at+time.Duration(1+rng.IntN(60))*time.Millisecond)
+		b.Add(sampleAt(17*time.Minute+at-at/10000), at+time.Duration(1+rng.IntN(60))*time.Millisecond)
+	}
+	x, y := a.Samples(), b.Samples()
+	if d := x[len(x)-1].At - y[len(y)-1].At; d < -10*time.Millisecond || d > 10*time.Millisecond {
+		t.Errorf("the newest samples were taken at once, and lie %s apart", d)
+	}
+}
+
+func TestSteadyHoldsOutAgainstWhatFlips(t *testing.T) {
+	loss, rate, idle := Named{State: Moving, Limiter: model.PathLoss}, Named{State: Moving, Limiter: model.LinkRate}, Named{State: Idle}
+	starting, lost := Named{State: Starting}, Named{State: Lost}
+	for _, c := range []struct {
+		name  string
+		found []Named
+		want  []Named
+	}{
+		{"the first verdict is shown at once", []Named{starting, loss}, []Named{starting, loss}},
+		{"another needs three in a row", []Named{loss, rate, rate, rate}, []Named{loss, loss, loss, rate}},
+		{"one that flips never comes through", []Named{loss, rate, loss, rate, rate, loss, rate}, []Named{loss, loss, loss, loss, loss, loss, loss}},
+		{"a third begins to count anew", []Named{loss, rate, rate, idle, rate, rate, rate}, []Named{loss, loss, loss, loss, loss, loss, rate}},
+		{"what is no judgement is shown at once", []Named{loss, lost, loss}, []Named{loss, lost, loss}},
+	} {
+		s := Steady{Hold: 3}
+		for i, f := range c.found {
+			before := s.shown
+			shown, changed := s.Next(f)
+			if shown != c.want[i] || changed != (before != shown) {
+				t.Errorf("%s: step %d shows %v (changed: %v), want %v", c.name, i, shown, changed, c.want[i])
+			}
+		}
+	}
+}
+
+// Whatever is found, a judgement is shown for at least as long as it takes to replace it.
+func TestSteadyNeverFlipsFasterThanItHolds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	all := []Named{{State: Idle}, {State: CannotTell}, {State: Moving, Limiter: model.PathLoss}, {State: Moving, Limiter: model.None}}
+	for range 200 {
+		s, last := Steady{Hold: 3}, -100
+		for i := range 300 {
+			if _, changed := s.Next(all[rng.IntN(len(all))]); changed {
+				if last > 0 && i-last < 3 {
+					t.Fatalf("shown at step %d and again another at step %d", last, i)
+				}
+				last = i
+			}
+		}
+	}
+}
+
+func TestNameStandsByNoVerdictThatDoesNotStandByItself(t *testing.T) {
+	for _, c := range []struct {
+		v    model.Verdict
+		want State
+	}{
+		{model.Verdict{Limiter: model.PathLoss, Confidence: 0.9}, Moving},
+		{model.Verdict{Limiter: model.PathLoss, Confidence: 0.49}, CannotTell},
+		{model.Verdict{Limiter: model.Undetermined, Confidence: 0.9}, CannotTell},
+		{model.Verdict{Limiter: model.None, Confidence: 0.9}, Moving},
+	} {
+		if got := Name(c.v); got.State != c.want || (got.Limiter != "") != (c.want == Moving) {
+			t.Errorf("%v at %.2f: %+v", c.v.Limiter, c.v.Confidence, got)
+		}
+	}
+}
+
+func TestConnsAreWhatCountersSay(t *testing.T) {
+	local, remote := netip.MustParseAddrPort("192.0.2.1:700"), netip.MustParseAddrPort("192.0.2.2:2049")
+	conn := func(acked int64, busy, window, buffer time.Duration) model.Conn {
+		return model.Conn{Local: local, Remote: remote, Inode: 1, BytesAcked: acked, BytesSent: acked, BytesRetrans: acked / 100, Busy: busy, RwndLimited: window, SndbufLimited: buffer, RTT: time.Millisecond}
+	}
+	other := model.Conn{Local: local, Remote: netip.MustParseAddrPort("192.0.2.9:22"), BytesReceived: 0}
+	reset := model.NICCount{Name: "eth1", TxBytes: 5}
+	samples := []model.Sample{
+		{At: 0, Conns: []model.Conn{conn(0, 0, 0, 0), other}, NICs: []model.NICCount{{Name: "eth0"}, {Name: "eth1", TxBytes: 1 << 40}}},
+		{At: 2 * time.Second, Conns: []model.Conn{conn(2_000_000, time.Second, 500*time.Millisecond, 250*time.Millisecond), other},
+			NICs: []model.NICCount{{Name: "eth0", TxBytes: 2_100_000, RxDropped: 4}, reset}},
+	}
+	got := Conns("h", samples, remote.Addr())
+	if len(got) != 1 {
+		t.Fatalf("%d connections to there", len(got))
+	}
+	c := got[0]
+	if c.Out != 8e6 || *c.Busy != 0.5 || *c.Window != 0.25 || *c.Buffer != 0.125 || *c.ByPath != 0.125 || *c.ByApp != 0.5 || c.Resent != 0.01 {
+		t.Errorf("%+v", c)
+	}
+	h := Look("h", samples)
+	if len(h.NICs) != 2 || h.NICs[0].Out != 8.4e6 || h.NICs[0].Drops != 2 || h.NICs[0].Pauses != nil {
+		t.Errorf("%+v", h.NICs)
+	}
+	if h.NICs[1].Out != 0 {
+		t.Errorf("a counter that was reset carries %v", h.NICs[1].Out)
+	}
+	if all := Conns("h", samples, netip.Addr{}); len(all) != 2 || all[0].Remote != remote {
+		t.Errorf("%+v", all)
+	}
+	if alone := Look("h", samples[:1]); len(alone.NICs) != 0 || alone.Cores == nil {
+		t.Errorf("of one sample: %+v", alone)
+	}
+}
+
+// A connection that another took the place of, with the same ends, is counted from its own first
+// sample: its counters began anew.
+func TestConnsOfReusedPorts(t *testing.T) {
+	local, remote := netip.MustParseAddrPort("192.0.2.1:700"), netip.MustParseAddrPort("192.0.2.2:2049")
+	at := func(inode uint32, acked int64) []model.Conn {
+		return []model.Conn{{Local: local, Remote: remote, Inode: inode, BytesAcked: acked}}
+	}
+	got := Conns("h", []model.Sample{{At: 0, Conns: at(1, 9e9)}, {At: time.Second, Conns: at(2, 0)}, {At: 2 * time.Second, Conns: at(2, 1e6)}}, netip.Addr{})
+	if len(got) != 1 || got[0].Out != 8e6 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRequestsHaveTheirMeans(t *testing.T) {
+	nfs := func(ops int64, rtt, queue time.Duration) *model.NFSCount {
+		return &model.NFSCount{Ops: map[string]model.NFSOp{"READ": {Ops: ops, RTT: rtt, Queue: queue}, "GETATTR": {Ops: 7}}}
+	}
+	h := Look("h", []model.Sample{{NFS: nfs(10, 0, 0)}, {At: 2 * time.Second, NFS: nfs(20, 40*time.Millisecond, 10*time.Millisecond)}})
+	if want := []Op{{"READ", 5, 4 * time.Millisecond, time.Millisecond}}; !slices.Equal(h.Ops, want) {
+		t.Errorf("%+v", h.Ops)
+	}
+}
+
+func TestPathTellsWhatChangedAndSinceWhen(t *testing.T) {
+	p := Path{Name: "x", Steady: Steady{Hold: 2}}
+	v := model.Verdict{Limiter: model.PathLoss, Confidence: 0.9, Line: "lost", Evidence: []model.Evidence{{What: "seen"}}}
+	moving := Judgement{Named: Name(v), Verdict: v}
+	first := p.Step(noon, time.Second, Judgement{Named: Named{State: Starting}, Why: "just begun"}, nil)
+	if len(first.Events) != 1 || first.Events[0].Line != "just begun" || first.Conns == nil {
+		t.Errorf("%+v", first)
+	}
+	second := p.Step(noon.Add(time.Second), time.Second, moving, nil)
+	if len(second.Events) != 1 || second.Events[0].Line != "lost" || second.Events[0].From.State != Starting || len(second.Events[0].Evidence) != 1 || !second.Since.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v", second)
+	}
+	third := p.Step(noon.Add(2*time.Second), time.Second, Judgement{Named: Named{State: Idle}}, nil)
+	if len(third.Events) != 0 || third.Shown.State != Moving || third.Found == nil || third.Found.State != Idle || third.FoundTimes != 1 || !third.Since.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v", third)
+	}
+	if fourth := p.Step(noon.Add(3*time.Second), time.Second, Judgement{Named: Named{State: Idle}}, nil); fourth.Shown.State != Idle || fourth.Found != nil || len(fourth.Events) != 1 {
+		t.Errorf("%+v", fourth)
+	}
+}
+
+// TestEveryFieldIsDocumented compares docs/json.md with Picture.
+func TestEveryFieldIsDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, ok := strings.Cut(string(raw), "## watch\n")
+	if !ok {
+		t.Fatal("docs/json.md has no section watch")
+	}
+	page, _, _ = strings.Cut(page, "\n## ")
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(x reflect.Type) {
+		for x.Kind() == reflect.Pointer || x.Kind() == reflect.Slice {
+			x = x.Elem()
+		}
+		if x.Kind() != reflect.Struct || !strings.HasSuffix(x.PkgPath(), "internal/watch") || seen[x] {
+			return
+		}
+		seen[x] = true
+		for f := range x.Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("docs/json.md does not say what %s of %s is", name, x.Name())
+			}
+			walk(f.Type)
+		}
+	}
+	if walk(reflect.TypeFor[Picture]()); len(seen) < 7 {
+		t.Errorf("found only %d types", len(seen))
+	}
+	for _, s := range []State{Starting, Moving, CannotTell, Idle, Unused, Stale, Lost} {
+		if !strings.Contains(page, "`"+string(s)+"`") {
+			t.Errorf("docs/json.md does not have the state %q", s)
+		}
+	}
+}

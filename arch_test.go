@@ -129,6 +129,42 @@ func (s source) imports() []string {
 	return out
 }
 
+// The map of docs/design.md names every package of the tree, so that a reader finds each on it:
+// a room by its own name, a package in a room by the last part of its path.
+func TestMapNamesEveryPackage(t *testing.T) {
+	b, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "\n## Rooms\n")
+	rooms, _, ok := strings.Cut(rest, "\n## ")
+	if !ok {
+		t.Fatal("docs/design.md: no chapter Rooms")
+	}
+	entries := map[string]string{} // by room: the line that begins with its name, and those below it
+	var room string
+	for line := range strings.Lines(rooms) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), "/"); ok && strings.HasPrefix(line, "  ") && line[2] != ' ' {
+			room = name
+		}
+		entries[room] += line
+	}
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		dir := path.Dir(s.file)
+		if s.room == "" || seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		entry := entries[s.room]
+		if entry == "" {
+			t.Errorf("%s: docs/design.md, chapter Rooms, has no line for %s/", dir, s.room)
+		} else if name := path.Base(dir); !strings.Contains(strings.NewReplacer(" ", "\n", "(", "\n").Replace(entry), "\n"+name+"/") && name != s.room {
+			t.Errorf("%s: the entry of %s/ in docs/design.md does not name %s/; add what it is", dir, s.room, name)
+		}
+	}
+}
+
 func TestRoomsImportOnlyEarlierRooms(t *testing.T) {
 	rank := map[string]int{}
 	for i, r := range rooms {

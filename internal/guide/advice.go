@@ -13,8 +13,8 @@ type Guide struct {
 	Key   string `yaml:"key" json:"key"`
 	Title string `yaml:"title" json:"title"`
 	By    string `yaml:"by" json:"by"`
-	Date  string `yaml:"date" json:"date"` // year, or year and month; "current" for what is kept up to date
-	OS    string `yaml:"os" json:"os"`     // what it was written for
+	Date  string `yaml:"date" json:"date"` // year, or year and month; "current" for a guide that is kept up to date
+	OS    string `yaml:"os" json:"os"`     // systems it is for
 	About string `yaml:"about" json:"about"`
 	// Aliases are other names that a user may type.
 	Aliases []string `yaml:"aliases" json:"aliases,omitempty"`
@@ -25,18 +25,20 @@ type Guide struct {
 // Advice is one recommendation and the verdict on it.
 type Advice struct {
 	Setting string `yaml:"setting" json:"setting"`
-	Value   string `yaml:"value" json:"value"` // as the guide has it
+	Value   string `yaml:"value" json:"value"` // as the guide prints it
 	Where   string `yaml:"where" json:"where"`
 	// Kernels is the range of kernels for which the status holds.
 	Kernels string `yaml:"kernels" json:"kernels"`
-	// If is the precondition for a benefit; Rule the value to use instead of a constant.
+	// If is the precondition for a benefit; Rule is the value or formula to use instead of a
+	// constant.
 	If     string `yaml:"if" json:"if,omitempty"`
 	Rule   string `yaml:"rule" json:"rule,omitempty"`
 	Status Status `yaml:"status" json:"status"`
 	Why    string `yaml:"why" json:"why"`
-	// Mistakes are those of the paper that this entry corrects, e.g. caltech-1.
+	// Mistakes are the ids of the paper's mistakes that this entry corrects, e.g. caltech-1.
 	Mistakes []string `yaml:"mistakes" json:"mistakes,omitempty"`
-	// Unverified says what of the judgement was not checked against a source; empty: nothing.
+	// Unverified names the part of the judgement that was not checked against a source; empty:
+	// all was checked.
 	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
 }
 
@@ -75,7 +77,7 @@ func Guides() []Guide {
 		}
 		out = append(out, g)
 	}
-	// By date; those that are kept up to date last.
+	// By date; guides that are kept up to date come last.
 	slices.SortStableFunc(out, func(a, b Guide) int { return strings.Compare(a.Date, b.Date) })
 	return out
 }
@@ -90,8 +92,8 @@ func FindGuide(key string) (Guide, bool) {
 	return Guide{}, false
 }
 
-// NearGuides returns the keys of up to n guides that resemble the typed text: first those with it
-// in their name, title or author.
+// NearGuides returns the keys of up to n guides that resemble the typed text. Guides whose
+// name, title or author contains it come first.
 func NearGuides(name string, n int) []string {
 	best := map[string]int{}
 	for _, g := range Guides() {

@@ -11,21 +11,21 @@ import (
 
 // Item is one value that a host's files set, and the guide's judgement of it.
 type Item struct {
-	Setting string `json:"setting"` // id; of what the guide does not know, made up alike
-	Name    string `json:"name"`    // as the file has it
+	Setting string `json:"setting"` // id; also of settings without an entry
+	Name    string `json:"name"`    // as the file spells it
 	Value   string `json:"value"`
 	Device  string `json:"device,omitempty"`
-	SetBy   string `json:"set_by"` // file:line, and whose
+	SetBy   string `json:"set_by"` // file:line, and the package that owns the file
 	Status  Status `json:"status"`
 	Why     string `json:"why"`
-	Source  string `json:"source"` // where the judgement comes from
+	Source  string `json:"source"` // source of the judgement
 	// RemovalRestores is the value that takes effect when the line is removed.
 	RemovalRestores string `json:"removal_restores"`
 	// InForce: no later line sets it again.
 	InForce bool `json:"in_force"`
-	// Current is the running value, if it was read, and Holds whether it equals the line's: "yes"
-	// or "no"; empty: not compared. Unverified says what of the guide's entry was not checked
-	// against a source.
+	// Current is the running value, if it was read. Holds says whether it equals the line's
+	// value: "yes" or "no"; empty: not compared. Unverified names the part of the guide's
+	// entry that was not checked against a source.
 	Current    string `json:"current,omitempty"`
 	Holds      string `json:"holds,omitempty"`
 	Unverified string `json:"unverified,omitempty"`
@@ -37,7 +37,7 @@ type Report struct {
 	OS     string `json:"os"`
 	Kernel string `json:"kernel"` // empty: not known, so defaults by version are not compared
 	Items  []Item `json:"items"`
-	// Owners says why a file may belong to a package that is not named.
+	// Owners says why a file may belong to a package although none is named.
 	Owners string            `json:"owners,omitempty"`
 	Unread map[string]string `json:"unread,omitempty"`
 }
@@ -49,19 +49,19 @@ type assignment struct {
 	value  string
 	device string
 	line   int
-	by     string // who wrote it, where the file tells
-	inert  bool   // there, and nothing runs it
+	by     string // who wrote it, if the file says so
+	inert  bool   // the line exists, but nothing executes it
 }
 
-// placed is an assignment with its file and its place in the order in which a starting host
-// applies values; later ones win.
+// placed is an assignment with its file and its position in the order in which a booting host
+// applies values; the last one wins.
 type placed struct {
 	assignment
 	file  string
 	stage stage
 }
 
-// stage is a step of a host's start. Within one, files apply in order.
+// stage is a step of a host's boot. Within a stage, files apply in their order.
 type stage int
 
 const (
@@ -71,10 +71,10 @@ const (
 	stageTuned                // TuneD's profile
 	stageSysctl2              // /etc and /run again, which TuneD reapplies
 	stageMount                // mounts and servers
-	stageScript               // scripts and units, late
+	stageScript               // scripts and units, at the end of the boot
 )
 
-// Audit judges what the files set. Items are in the order in which a start applies them.
+// Audit judges what the files set. Items are in the order in which a boot applies them.
 func Audit(h model.HostFiles) Report { return openBook().audit(h) }
 
 func (b *book) audit(h model.HostFiles) Report {
@@ -94,7 +94,7 @@ func (b *book) audit(h model.HostFiles) Report {
 		v := b.judge(s, m, p, h, release)
 		it.Status, it.Why, it.Source = v.status, v.why, v.source
 		if p.inert {
-			it.InForce, it.RemovalRestores = false, "nothing: the line is not run"
+			it.InForce, it.RemovalRestores = false, "nothing: the line is not executed"
 		} else if by := all[last[i]]; last[i] != i {
 			it.InForce = false
 			it.RemovalRestores = fmt.Sprintf("nothing: %s:%d sets it to %s afterwards", by.file, by.line, by.value)
@@ -109,7 +109,7 @@ func (b *book) audit(h model.HostFiles) Report {
 	return out
 }
 
-// collect reads every file that holds settings, in the order of a start.
+// collect reads every file that holds settings, in the order of a boot.
 func collect(h model.HostFiles) []placed {
 	var all []placed
 	for _, read := range []func(model.HostFiles) []placed{
@@ -121,8 +121,8 @@ func collect(h model.HostFiles) []placed {
 	return all
 }
 
-// neighbours finds, for every line, the last line that sets the same thing, and the nearest one
-// before it; -1 for none.
+// neighbours finds, for every line, the last line that sets the same thing, and the nearest
+// earlier one; -1: none.
 func (b *book) neighbours(os string, all []placed) (last, before []int) {
 	last, before = make([]int, len(all)), make([]int, len(all))
 	seen := map[string][]int{}
@@ -145,7 +145,7 @@ func (b *book) neighbours(os string, all []placed) (last, before []int) {
 	return last, before
 }
 
-// thing is what a line sets: a setting, under one of its names, of one device.
+// thing identifies what a line sets: a setting, under one of its names, on one device.
 func thing(b *book, os string, p placed) string {
 	id := p.id
 	if s, _ := b.resolve(os, p.id); s != nil {
@@ -194,8 +194,8 @@ func place(file string, at stage, list []assignment) []placed {
 	return out
 }
 
-// byName drops files that a folder of higher rank hides by their name, and orders the rest by
-// name. folders are in order of rank, highest first.
+// byName drops each file that is hidden by a file of the same name in a folder of higher rank,
+// and orders the rest by name. folders are in order of rank, highest first.
 func byName(h model.HostFiles, ending string, folders ...string) []string {
 	first := map[string]string{}
 	for _, folder := range folders {

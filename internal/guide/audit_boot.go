@@ -7,8 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// bootLines reads the kernel's arguments: the running kernel's, else those in the boot loader's
-// files.
+// bootLines reads the arguments of the running kernel; if they are not known, those in the
+// boot loader's files.
 func bootLines(h model.HostFiles) []placed {
 	if text, ok := h.Files["/proc/cmdline"]; ok {
 		return place("/proc/cmdline", stageBoot, parseArguments(text, 1))
@@ -56,8 +56,8 @@ func parseArguments(text string, line int) []assignment {
 	return out
 }
 
-// dataModules are the modules that data passes through, whose options on a command line count:
-// NIC drivers, storage, congestion control.
+// dataModules are the modules on the data path, whose options on a command line affect
+// throughput: NIC drivers, storage, congestion control.
 func dataModules() []string {
 	return strings.Fields(`zfs sunrpc nfs nfsd lockd cifs nvme nvme_core nvme_tcp iscsi_tcp libiscsi tcp_cubic tcp_bbr bonding
 		mlx4_core mlx4_en mlx5_core ixgbe ixgbevf i40e iavf ice igb igc e1000e bnx2x bnxt_en cxgb4 sfc ena qede tg3 be2net atlantic virtio_net vmxnet3 r8169`)
@@ -104,8 +104,8 @@ func moduleOption(module, key, value string) assignment {
 	return assignment{id: id, name: module + " " + key, value: value}
 }
 
-// joined returns lines by number; a line that ends in a backslash is joined with the next under
-// the first one's number.
+// joined returns lines by number. A line that ends in a backslash is joined with the next,
+// under the number of the first.
 func joined(text string) map[int]string {
 	out := map[int]string{}
 	n, start, held := 0, 1, ""
@@ -151,7 +151,7 @@ func parseUdev(text string) []assignment {
 		for _, part := range strings.Split(line, ",") {
 			part = strings.TrimSpace(part)
 			key, value, ok := strings.Cut(part, "=")
-			if !ok || strings.HasPrefix(value, "=") { // == is a condition
+			if !ok || strings.HasPrefix(value, "=") { // "==" compares; it assigns nothing
 				continue
 			}
 			if strings.HasPrefix(key, "RUN") {

@@ -33,8 +33,8 @@ func commandReaders() map[string]func(args []string) []assignment {
 	}
 }
 
-// sysctlCommand reads NAME=VALUE arguments. The system is that of the command; names of BSD are
-// sorted out later.
+// sysctlCommand reads NAME=VALUE arguments. The id gets the system of the command; the
+// judgement recognises names that belong to BSD.
 func sysctlCommand(os string) func([]string) []assignment {
 	return func(args []string) []assignment {
 		var out []assignment
@@ -107,9 +107,9 @@ func linkWords(device string, words []string) []assignment {
 	return out
 }
 
-// setpciCommand reads "setpci -s BDF REGISTER=VALUE". Device control, which holds the read
-// request size, is 8 bytes into the PCI Express capability; on the ConnectX cards of old guides
-// that is 68.
+// setpciCommand reads "setpci -s BDF REGISTER=VALUE". The Device Control register, which holds
+// the read request size, is 8 bytes into the PCI Express capability; on the ConnectX cards of
+// old guides that is register 68.
 func setpciCommand(args []string) []assignment {
 	var out []assignment
 	device := ""
@@ -131,7 +131,7 @@ func setpciCommand(args []string) []assignment {
 	return out
 }
 
-// numactlCommand keeps the options; the program that follows becomes the device.
+// numactlCommand keeps the options; the program that it starts is recorded as the device.
 func numactlCommand(args []string) []assignment {
 	i := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })
 	if i <= 0 {
@@ -148,7 +148,8 @@ func cpupowerCommand(args []string) []assignment {
 	return []assignment{{id: "linux.cpu.governor", name: "governor", value: args[i+1]}}
 }
 
-// serviceCommand reads the commands that stop irqbalance, in three generations.
+// serviceCommand reads the commands that stop irqbalance, in the three forms that Linux has
+// had.
 func serviceCommand(args []string) []assignment {
 	has := func(w ...string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(w, strings.TrimSuffix(a, ".service")) })

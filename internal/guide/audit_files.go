@@ -98,7 +98,7 @@ func parseSamba(text string) []assignment {
 	return out
 }
 
-// scriptLines reads what runs late in the start: rc scripts, units, interface scripts, the
+// scriptLines reads what runs at the end of a boot: rc scripts, units, interface scripts, the
 // scripts of driver packages, and start-up scripts of Windows.
 func scriptLines(h model.HostFiles) []placed {
 	paths := make([]string, 0, len(h.Files))
@@ -106,7 +106,7 @@ func scriptLines(h model.HostFiles) []placed {
 		paths = append(paths, path)
 	}
 	slices.Sort(paths)
-	seen := map[string]bool{} // rc3.d and rc5.d lead to one script
+	seen := map[string]bool{} // rc3.d and rc5.d link to the same script
 	var out []placed
 	for _, path := range paths {
 		target := path
@@ -128,22 +128,23 @@ func scriptLines(h model.HostFiles) []placed {
 	return out
 }
 
-// driverScript says whether the Mellanox driver runs its tuning script at its start: RUN_SYSCTL
-// in openib.conf.
+// driverScript marks lines of the Mellanox driver's tuning script as executed or not: the
+// driver runs it when it starts if openib.conf has RUN_SYSCTL=yes.
 func driverScript(h model.HostFiles, list []assignment) {
 	runs := false
 	for _, e := range parseINI(h.Files["/etc/infiniband/openib.conf"]) {
 		runs = runs || e.key == "RUN_SYSCTL" && on(e.value) == "on"
 	}
 	for i := range list {
-		list[i].by, list[i].inert = "run by the Mellanox driver at its start", false
+		list[i].by, list[i].inert = "executed by the Mellanox driver when it starts", false
 		if !runs {
-			list[i].by, list[i].inert = "of the Mellanox driver, not run at a start: openib.conf has no RUN_SYSCTL=yes", true
+			list[i].by, list[i].inert = "of the Mellanox driver, not executed when it starts: openib.conf has no RUN_SYSCTL=yes", true
 		}
 	}
 }
 
-// parseScript reads one file by the kind that its path implies; false if that kind runs nothing.
+// parseScript parses a file as the kind that its path implies; false if files of that kind
+// execute nothing.
 func parseScript(path, text string) ([]assignment, bool) {
 	switch {
 	case path == "/etc/network/interfaces", strings.HasPrefix(path, "/etc/network/interfaces.d/"):

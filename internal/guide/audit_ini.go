@@ -80,7 +80,7 @@ func linkLines(h model.HostFiles) []placed {
 	return out
 }
 
-// parseLink reads one such file. The device is the match of [Match].
+// parseLink reads one such file. The device is what its [Match] section matches.
 func parseLink(text string) []assignment {
 	var out []assignment
 	var matches []string
@@ -137,7 +137,7 @@ func tunedActive(h model.HostFiles) string {
 	return canonical(h.Files["/etc/tuned/active_profile"])
 }
 
-// tunedLines reads the active profile and those that it includes, which come first.
+// tunedLines reads the active profile. The profiles that it includes come first.
 func tunedLines(h model.HostFiles) []placed {
 	var out []placed
 	seen := map[string]bool{}
@@ -174,8 +174,8 @@ func tunedProfile(h model.HostFiles, name string) string {
 	return ""
 }
 
-// parseTuned reads the settings of a profile itself. With ">" or "<" TuneD applies a value only
-// if it raises or lowers the current one.
+// parseTuned reads one profile without those that it includes. With ">" or "<" TuneD applies a
+// value only if it raises or lowers the current one.
 func parseTuned(text string) []assignment {
 	var out []assignment
 	for _, e := range parseINI(text) {

@@ -10,14 +10,14 @@ import (
 	"linerate/internal/unit"
 )
 
-// match is how a name on a host belongs to a setting.
+// match is how a name on a host relates to a setting.
 type match int
 
 const (
 	matchNone    match = iota
-	matchExact         // the setting's own or another of its names
-	matchNoName        // looks like it and is none
-	matchOtherOS       // of another system than the host's
+	matchExact         // the setting's native name, or another name for it
+	matchNoName        // a wrong name: people mistake it for the setting's
+	matchOtherOS       // a name of another operating system
 )
 
 // book is the guide's data, parsed once per audit.
@@ -25,7 +25,7 @@ type book struct {
 	settings []Setting
 	guides   []Guide
 	byID     map[string]int
-	byName   map[string][]int // by native and other names
+	byName   map[string][]int // by native name and by other names
 	wrong    map[string]int   // by wrong names
 }
 
@@ -40,7 +40,7 @@ func openBook() *book {
 			b.wrong[n] = i
 		}
 	}
-	// Of settings that share a name, those that a guide advises on come first: the line probably
+	// If settings share a name, those that a guide advises on come first: the line probably
 	// follows that guide.
 	advised := map[string]bool{}
 	for _, g := range b.guides {
@@ -82,7 +82,7 @@ func (b *book) resolve(os, id string) (*Setting, match) {
 			return b.settle(os, i)
 		}
 	}
-	// Another of its names, of the same system first.
+	// By another name; settings of the same system come first.
 	found := b.byName[strings.ToLower(name)]
 	for _, i := range found {
 		if s := b.settings[i]; s.OS() == os && sameMechanism(s.ID, id) {
@@ -127,7 +127,7 @@ func perInterface(name string) (string, bool) {
 	return rest[i+1:], i > 0
 }
 
-// named is the mechanism in the id of a setting that a host shows only by name, such as a
+// named is the mechanism in the id of a setting of which a host shows only the name, such as a
 // registry value.
 const named = "named"
 
@@ -144,7 +144,7 @@ type opinion struct {
 	source string
 }
 
-// judge is the guide's opinion on one line.
+// judge returns the guide's opinion on one line.
 func (b *book) judge(s *Setting, m match, p placed, h model.HostFiles, r Release) opinion {
 	if s == nil {
 		return unknown(p, h)
@@ -152,22 +152,22 @@ func (b *book) judge(s *Setting, m match, p placed, h model.HostFiles, r Release
 	o := opinion{source: b.source(s, p.value)}
 	switch m {
 	case matchNoName:
-		o.status, o.why = WrongName, fmt.Sprintf("The system has no such name; it is %s. %s", strings.Join(s.Names, " or "), s.Does)
+		o.status, o.why = WrongName, fmt.Sprintf("This system has no setting of that name; the right one is %s. %s", strings.Join(s.Names, " or "), s.Does)
 		return o
 	case matchOtherOS:
 		o.status, o.why = WrongSide, "A setting of "+b.systems(s)+", which "+SystemName(h.OS)+" does not have."
 		if s.Instead != "" {
-			o.why += " What does it here is " + s.Instead + "."
+			o.why += " Here the setting for this is " + s.Instead + "."
 		}
 		return o
 	}
 	if strings.ContainsAny(p.value, "$%`") {
-		o.status, o.why = NotKnown, "The value is worked out when the line runs, so it is not judged."
+		o.status, o.why = NotKnown, "The value is computed when the line is executed, so it is not judged."
 		return o
 	}
 	o.status, o.why = s.opinionOn(p.value, r)
 	if s.ID == "linux.irq.affinity" && p.name == "smp_affinity" {
-		o.status, o.why = Stale, "The file holds a hexadecimal mask: "+p.value+" is CPU "+maskCPUs(p.value)+". Numbers of interrupts change from boot to boot, so the line may move another device's."
+		o.status, o.why = Stale, "The file holds a hexadecimal mask: "+p.value+" is CPU "+maskCPUs(p.value)+". Interrupt numbers change from boot to boot, so the line may move the interrupt of another device."
 	}
 	if a, ok := b.refuted(s, p.value, r); ok && o.status == Valid {
 		o.status, o.why = a.Status, a.Why
@@ -175,7 +175,7 @@ func (b *book) judge(s *Setting, m match, p placed, h model.HostFiles, r Release
 	return o
 }
 
-// refuted finds an advice that gives exactly this value and is wrong.
+// refuted finds an advice that gives exactly this value and that the guide judges wrong.
 func (b *book) refuted(s *Setting, value string, r Release) (Advice, bool) {
 	for _, g := range b.guides {
 		for _, a := range g.Advice {
@@ -223,9 +223,9 @@ func (b *book) systems(s *Setting) string {
 func unknown(p placed, h model.HostFiles) opinion {
 	name, ok := strings.CutPrefix(p.id, "linux.sysctl.net.ipv4.")
 	if ok && strings.HasPrefix(name, "tcp_") && h.TCPNames != nil && !slices.Contains(h.TCPNames, name) {
-		return opinion{WrongName, "This kernel has no such sysctl: the line fails at every start.", "/proc/sys/net/ipv4"}
+		return opinion{WrongName, "This kernel has no such sysctl: the line fails at every boot.", "/proc/sys/net/ipv4"}
 	}
-	return opinion{NotKnown, "Not known to the guide, so not judged.", ""}
+	return opinion{NotKnown, "The guide has no entry for it, so it is not judged.", ""}
 }
 
 // opinionOn judges a value of the setting on its own system.
@@ -239,7 +239,7 @@ func (s *Setting) opinionOn(value string, r Release) (Status, string) {
 	}
 	d, ok := s.DefaultOn(r)
 	if !ok {
-		return Valid, "Not compared with the kernel's default, which depends on a release that is not known. " + s.ChangeWhen
+		return Valid, "Not compared with the kernel's default, which depends on the kernel release; that is not known. " + s.ChangeWhen
 	}
 	if sameValue(value, d.Value) {
 		return NoOp, "The kernel's own default."
@@ -266,20 +266,20 @@ func (s *Setting) lowered(have, def []int64, d Default) (Status, string) {
 	}
 	switch {
 	case have[last] < def[last]:
-		return Harmful, fmt.Sprintf("Below the kernel's own default (%s, %s): it takes away what the kernel would give.", d.Value, d.Kernel)
+		return Harmful, fmt.Sprintf("Below the kernel's own default (%s, %s): the kernel would allow more without this line.", d.Value, d.Kernel)
 	case have[last] == def[last] && !smaller:
 		return NoOp, fmt.Sprintf("The limit is the kernel's own default (%s).", d.Value)
 	case smaller && have[last] == def[last]:
-		return Harmful, fmt.Sprintf("The limit is the kernel's own, and another number is below its default (%s).", d.Value)
+		return Harmful, fmt.Sprintf("The limit equals the kernel's own; another number is below its default (%s).", d.Value)
 	case smaller:
-		return Stale, fmt.Sprintf("Raises the limit, and takes another number below the kernel's default (%s).%s", d.Value, s.carries(fmt.Sprint(have[last])))
+		return Stale, fmt.Sprintf("Raises the limit, but puts another number below the kernel's default (%s).%s", d.Value, s.carries(fmt.Sprint(have[last])))
 	}
 	return "", ""
 }
 
-// carries says how much data in flight a buffer allows. About half of a receive buffer is window
-// (scaling_ratio in net/ipv4/tcp_input.c starts there), about three quarters of a send buffer are
-// payload: the shares of the two entries' rules.
+// carries says which rate a buffer allows at two round trips. About half of a receive buffer
+// is window (scaling_ratio in net/ipv4/tcp_input.c starts there), and about three quarters of
+// a send buffer are payload; the rules of the two entries use the same shares.
 func (s *Setting) carries(value string) string {
 	share := map[string]float64{"linux.sysctl.net.ipv4.tcp_rmem": 0.5, "linux.sysctl.net.ipv4.tcp_wmem": 0.75}[s.ID]
 	n := numbers(value)

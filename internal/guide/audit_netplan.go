@@ -7,8 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// netplanLines reads netplan's files. All folders' files apply in order of name; a folder of
-// higher rank hides files of the same name (netplan-generate(8)).
+// netplanLines reads netplan's files. The files of all folders apply in the order of their
+// names; a file in a folder of higher rank hides files of the same name (netplan-generate(8)).
 func netplanLines(h model.HostFiles) []placed {
 	var out []placed
 	for _, path := range byName(h, ".yaml", "/run/netplan", "/etc/netplan", "/lib/netplan") {
@@ -32,9 +32,9 @@ func netplanKeys() map[string][2]string {
 	}
 }
 
-// parseNetplan reads the devices' keys by their indentation, which works for the block style of
-// netplan's files and yields line numbers, which a parse into values would lose. Flow style, {a:
-// b}, and aliases are skipped.
+// parseNetplan reads the devices' keys by their indentation. That works for YAML in block
+// style, as netplan's files are, and keeps the line numbers, which decoding into values would
+// lose. Flow style, {a: b}, and aliases are skipped.
 func parseNetplan(text string) []assignment {
 	var out []assignment
 	keys := netplanKeys()
@@ -67,8 +67,8 @@ func parseNetplan(text string) []assignment {
 	return out
 }
 
-// ofNetplan tells whether netplan generated the file at this start, so that its settings are
-// netplan's.
+// ofNetplan tells whether netplan generated the file at this boot, so that its settings come
+// from netplan's own files.
 func ofNetplan(path string) bool {
 	return strings.HasPrefix(path, "/run/") && (strings.HasPrefix(base(path), "10-netplan-") || strings.HasPrefix(base(path), "netplan-"))
 }

@@ -8,8 +8,8 @@ import (
 	"linerate/internal/model"
 )
 
-// inForce finds the running value of what a line sets, and compares it with the line's: "yes" if
-// equal, "no" if not, empty if they cannot be compared.
+// inForce finds the running value of the setting in a line and compares it with the value in
+// the line: "yes" if equal, "no" if not, empty if they cannot be compared.
 func inForce(h model.HostFiles, p placed) (current, holds string) {
 	if name, ok := strings.CutPrefix(p.id, "linux.sysctl."); ok {
 		if current, ok = h.Now[name]; !ok {
@@ -32,11 +32,11 @@ func inForce(h model.HostFiles, p placed) (current, holds string) {
 	return current, agree(name, p.value, current)
 }
 
-// oneDevice is the device that a line names, if it names exactly one; of the match of a .link
-// file, the name in it.
+// oneDevice is the device that a line names, if it names exactly one; for a .link file, the
+// name that its match gives.
 func oneDevice(device string) string {
 	if strings.ContainsAny(device, "*?[ ") && !strings.HasPrefix(device, "irq ") {
-		return "?" // several, or one by another mark: no value is theirs alone
+		return "?" // several devices, or one without a name: no single value
 	}
 	for _, key := range []string{"OriginalName=", "Name="} {
 		if name, ok := strings.CutPrefix(device, key); ok {
@@ -49,7 +49,7 @@ func oneDevice(device string) string {
 // agree compares a line's value with the running one as the kernel would.
 func agree(name, line, running string) string {
 	if strings.ContainsAny(line, "$`") {
-		return "" // the script works it out
+		return "" // the script computes the value
 	}
 	same := sameValue(line, running)
 	switch name {
@@ -61,7 +61,7 @@ func agree(name, line, running string) string {
 		same = same || running == line+"6"
 	}
 	if !same && (on(line) != line || on(running) != running) {
-		same = on(line) == on(running) // Y of a module is 1
+		same = on(line) == on(running) // a module prints 1 as Y
 	}
 	if same {
 		return "yes"

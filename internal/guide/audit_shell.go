@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// dialect is the language of a script.
+// dialect is the shell language of a script.
 type dialect bool
 
 const (
 	posix   dialect = false // backslash escapes and joins lines
-	windows dialect = true  // backslash is a letter
+	windows dialect = true  // backslash is an ordinary character
 )
 
 // parseShell finds the commands of a script that set something. It interprets no variables, loops
@@ -41,12 +41,12 @@ func parseShell(text string, d dialect) []assignment {
 	return out
 }
 
-// splitter splits a line into commands and those into words.
+// splitter splits a line into commands, and each command into words.
 type splitter struct {
 	out   [][]string
 	words []string
 	word  strings.Builder
-	in    bool // a word has begun, be it empty
+	in    bool // a word has begun; it may be empty so far
 }
 
 func (s *splitter) endWord() {
@@ -112,7 +112,7 @@ func commands(line string, d dialect) [][]string {
 	return s.out
 }
 
-// command parses one command. before is the command in front of a pipe.
+// command parses one command. before is the command on the left of the pipe.
 func command(words, before []string) []assignment {
 	for len(words) > 0 && lead(words[0]) {
 		words = words[1:]
@@ -139,7 +139,7 @@ func command(words, before []string) []assignment {
 	return nil
 }
 
-// lead tells whether a word is a prefix of the command proper.
+// lead tells whether a word only precedes the actual command, as sudo does.
 func lead(w string) bool {
 	if slices.Contains([]string{"sudo", "exec", "nohup", "if", "then", "else", "do", "!", "time", "{", "@", "powershell", "powershell.exe", "-Command", "-NoProfile"}, w) {
 		return true
@@ -159,7 +159,8 @@ func echoed(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// written is a value written to a file of /proc or /sys; writes to other files set nothing.
+// written is the assignment that a write to a file of /proc or /sys makes; writes to other
+// files set nothing.
 func written(value, file string) []assignment {
 	parts := strings.Split(strings.Trim(file, "/"), "/")
 	a := assignment{name: base(file), value: value}

@@ -6,10 +6,11 @@ import (
 	"linerate/internal/model"
 )
 
-// sysctlLines reads the sysctl files in the order of sysctl.d(5): by name over all folders; a
-// folder of higher rank hides files of the same name. /etc/sysctl.conf has its place by a link in
-// sysctl.d, else it comes last, as with sysctl --system. An active TuneD reapplies /etc and /run,
-// not /usr, after its profile (reapply_sysctl in tuned-main.conf(5)).
+// sysctlLines reads the sysctl files in the order of sysctl.d(5): by name over all folders,
+// where a file in a folder of higher rank hides files of the same name. /etc/sysctl.conf comes
+// where a link in sysctl.d puts it, or last if there is none, as with sysctl --system. An
+// active TuneD reapplies /etc and /run, not /usr, after its profile (reapply_sysctl in
+// tuned-main.conf(5)).
 func sysctlLines(h model.HostFiles) []placed {
 	const conf = "/etc/sysctl.conf"
 	paths := byName(h, ".conf", "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
@@ -45,10 +46,11 @@ func systemd(h model.HostFiles) bool {
 	return false
 }
 
-// unread says which program reads the lines of a sysctl.conf that no link in sysctl.d names.
+// unread notes on each line of a sysctl.conf without a link in sysctl.d which program reads
+// it.
 func unread(list []assignment) {
 	for i := range list {
-		note := "which sysctl --system reads, and systemd at a start does not: no link in sysctl.d leads to it"
+		note := "which sysctl --system reads, but systemd does not read at boot: no link in sysctl.d points to it"
 		if list[i].by != "" {
 			note = list[i].by + ", " + note
 		}
@@ -66,7 +68,7 @@ func reapplies(h model.HostFiles) bool {
 	return true
 }
 
-// printedForm is the note on a line "NAME: VALUE", a form that some guides print.
+// printedForm is the note on a line "NAME: VALUE", a form that some guides show.
 const printedForm = "in the form that BSD's sysctl prints, which no sysctl reads from a file"
 
 // parseSysctl reads the lines NAME = VALUE of a sysctl file of a system. A leading "-" (ignore
@@ -98,15 +100,15 @@ func parseSysctl(text, os string) []assignment {
 	return out
 }
 
-// block recognises the marks that the Mellanox driver package puts around the lines that it adds:
-// "## MLXNET tuning parameters ##" … "## END MLXNET ##".
+// block recognises the comments that the Mellanox driver package puts around the lines that it
+// adds: "## MLXNET tuning parameters ##" … "## END MLXNET ##".
 func block(comment, by string) string {
 	words := strings.Fields(strings.Trim(comment, "#; "))
 	switch {
 	case len(words) >= 2 && words[0] == "END" && strings.HasPrefix(words[1], "MLX"):
 		return ""
 	case len(words) >= 2 && strings.HasPrefix(words[0], "MLX") && words[1] == "tuning":
-		return "added by the Mellanox driver's installation, as its marks say"
+		return "added by the installation of the Mellanox driver, as the comments around it say"
 	}
 	return by
 }
@@ -138,7 +140,7 @@ func unquote(s string) string {
 	return s
 }
 
-// on converts a boolean to the words of ethtool; other words stay.
+// on converts a boolean to ethtool's "on" or "off"; other words stay as they are.
 func on(s string) string {
 	switch strings.ToLower(s) {
 	case "1", "y", "yes", "true", "on":

@@ -188,16 +188,16 @@ func TestDriverPackageIsNamed(t *testing.T) {
 	got := said(openBook(), h)
 	want := []string{
 		"/etc/modprobe.d/mlnx.conf:1, package mlnx-ofed-kernel-utils mlx4_en inline_thold=0 not known",
-		"/etc/sysctl.conf:2, added by the Mellanox driver's installation, as its marks say net.ipv4.tcp_sack=0 harmful",
+		"/etc/sysctl.conf:2, added by the installation of the Mellanox driver, as the comments around it say net.ipv4.tcp_sack=0 harmful",
 		"/etc/sysctl.conf:4 net.core.rmem_max=1 harmful",
-		"/sbin/sysctl_perf_tuning:2, run by the Mellanox driver at its start net.ipv4.tcp_timestamps=0 harmful",
+		"/sbin/sysctl_perf_tuning:2, executed by the Mellanox driver when it starts net.ipv4.tcp_timestamps=0 harmful",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 	h.Files["/etc/infiniband/openib.conf"] = "RUN_SYSCTL=no\n"
 	last := Audit(h).Items[3]
-	if last.InForce || last.RemovalRestores != "nothing: the line is not run" {
+	if last.InForce || last.RemovalRestores != "nothing: the line is not executed" {
 		t.Errorf("%+v", last)
 	}
 }

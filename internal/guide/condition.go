@@ -26,7 +26,7 @@ func ParseCondition(s string) (Condition, error) {
 	return Condition{op, arg}, nil
 }
 
-// Holds tells whether a value satisfies the condition.
+// Holds reports whether a value satisfies the condition.
 func (c Condition) Holds(value string) bool {
 	switch c.op {
 	case "any":
@@ -45,7 +45,7 @@ func (c Condition) Holds(value string) bool {
 	return c.op == "<" && last < arg || c.op == ">" && last > arg
 }
 
-// canonical is a value with one space between its words.
+// canonical is a value with single spaces between its words.
 func canonical(value string) string { return strings.Join(strings.Fields(value), " ") }
 
 // sameValue compares two values as a host would: 0x8 equals 8.

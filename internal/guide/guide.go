@@ -1,8 +1,9 @@
-// Package guide is linerate's knowledge of settings: what each does, its defaults, when to change
-// it, by which rule, and at which risk; and what papers and guides advise, with a verdict on each
-// advice. It is data, embedded in the binary, which plans, reports and audits quote. An audit
-// judges the texts of a host's files that it is given. The package reads no host and changes
-// nothing; a setting that is not in it is neither changed nor judged.
+// Package guide is linerate's knowledge of settings: what each does, its defaults, when and by
+// which rule to change it, and the risk of doing so. It also has what papers and other guides
+// advise, with a verdict on each advice. It is data, embedded in the binary, which plans,
+// reports and audits quote. An audit judges the texts of a host's files, which the caller
+// hands to it. The package reads no host and changes nothing; a setting that is not in it is
+// neither changed nor judged.
 package guide
 
 import (
@@ -26,10 +27,10 @@ type Setting struct {
 	Does       string    `yaml:"does" json:"does"`
 	ChangeWhen string    `yaml:"change_when" json:"change_when"`
 	Value      string    `yaml:"value" json:"value"` // rule for the new value
-	// TimesBDP is that rule as a number, if it is one: the last number of the value is at least
-	// this many times rate × RTT.
+	// TimesBDP is that rule as a number, if it can be one: the last number of the value has to
+	// be at least TimesBDP × rate × RTT.
 	TimesBDP float64 `yaml:"times_bdp" json:"times_bdp,omitempty"`
-	// NeverLower: none of its numbers may be lowered unless the user names the setting.
+	// NeverLower: no number of the value may be lowered unless the user names the setting.
 	NeverLower bool   `yaml:"never_lower" json:"never_lower,omitempty"`
 	ActsOn     string `yaml:"acts_on" json:"acts_on"`
 	Risk       Risk   `yaml:"risk" json:"risk"`
@@ -37,15 +38,17 @@ type Setting struct {
 	// empty.
 	Trades   string   `yaml:"trades" json:"trades,omitempty"`
 	Sources  []string `yaml:"sources" json:"sources"`
-	Verified bool     `yaml:"verified" json:"verified"` // read in the sources, not from memory
-	// Unverified says what of the entry was not checked against a source; empty: nothing.
+	Verified bool     `yaml:"verified" json:"verified"` // checked against the sources
+	// Unverified names the part of the entry that was not checked against a source; empty: all
+	// was checked.
 	Unverified string `yaml:"unverified" json:"unverified,omitempty"`
-	// Names are other names of it on a host; WrongNames are names that people mistake for it.
+	// Names are other names of the setting on a host; WrongNames are names that people mistake
+	// for it.
 	Names      []string `yaml:"names" json:"names,omitempty"`
 	WrongNames []string `yaml:"wrong_names" json:"wrong_names,omitempty"`
 	// Instead is the setting that serves the purpose on Linux, or at the right end.
 	Instead string `yaml:"instead" json:"instead,omitempty"`
-	// Judge is the audit's judgement of values; the first that matches counts.
+	// Judge has the audit's judgements of values; the first that matches counts.
 	Judge []Judgement `yaml:"judge" json:"-"`
 }
 
@@ -70,8 +73,8 @@ type Judgement struct {
 	Why    string `yaml:"why"`
 }
 
-// OS is the system of a setting, the first word of its id; "any", "switch" and "array" are not
-// systems of hosts.
+// OS is the operating system of a setting, the first word of its id. "any", "switch" and
+// "array" are not operating systems of hosts.
 func (s Setting) OS() string {
 	os, _, _ := strings.Cut(s.ID, ".")
 	return os

@@ -31,7 +31,7 @@ func ParseRelease(s string) (Release, error) {
 	return out, nil
 }
 
-// before tells whether r is older than other; missing numbers count as zero.
+// before reports whether r is older than other; missing numbers count as zero.
 func (r Release) before(other Release) bool {
 	for i := range max(len(r), len(other)) {
 		if a, b := r.at(i), other.at(i); a != b {
@@ -48,8 +48,8 @@ func (r Release) at(i int) int {
 	return 0
 }
 
-// Range is a span of releases: "any", "before 6.16", "6.16 and later", or
-// "4.20 to 6.5", ends included to their last number.
+// Range is a span of releases: "any", "before 6.16", "6.16 and later", or "4.20 to 6.5". The
+// last form includes every release that begins with its second number (6.5.13).
 type Range struct{ from, below Release }
 
 // ParseRange parses a range.
@@ -76,14 +76,15 @@ func ParseRange(s string) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	b[len(b)-1]++ // up to the last of that release
+	b[len(b)-1]++ // below the next release, so that 6.5.13 is included
 	return Range{from: a, below: b}, nil
 }
 
-// Any tells whether the range includes every release.
+// Any reports whether the range includes every release.
 func (g Range) Any() bool { return g.from == nil && g.below == nil }
 
-// Has tells whether the range includes a release; an unknown release is only in the range of all.
+// Has reports whether the range includes a release. An unknown release is only in the range
+// "any".
 func (g Range) Has(r Release) bool {
 	if len(r) == 0 {
 		return g.Any()

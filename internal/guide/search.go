@@ -45,8 +45,8 @@ func spellings(s Setting) []string {
 	return out
 }
 
-// Near returns up to n names that resemble an unknown one: those that contain it, then those with
-// the smallest edit distance, if it is at most half of the letters.
+// Near returns up to n names that resemble an unknown one: first those that contain it, then
+// those at the smallest edit distance, which may be at most half the number of letters.
 func Near(name string, n int) []string {
 	best := map[string]int{}
 	for _, s := range All() {
@@ -56,7 +56,7 @@ func Near(name string, n int) []string {
 			if part := squeezed(name); len(part) > 2 && strings.Contains(squeezed(spelled), part) {
 				d = 0
 				if !strings.Contains(squeezed(shown), part) {
-					shown = s.ID // what was typed names a family
+					shown = s.ID // the typed name is shared by several settings
 				}
 			}
 			if have, ok := best[shown]; !ok || d < have {
@@ -88,7 +88,8 @@ func NearIDs(id string, n int) []string {
 	return conf.Nearest(best, n)
 }
 
-// squeezed normalises a name: "read-ahead", "readahead" and "read_ahead" are equal.
+// squeezed drops punctuation and case from a name, so that "read-ahead", "readahead" and
+// "read_ahead" are equal.
 func squeezed(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", "*", "").Replace(strings.ToLower(s))
 }

@@ -2,8 +2,8 @@ package guide
 
 import "strings"
 
-// ShownBy is the command that shows the setting's value on its own system; empty if none is
-// known. IF, DISK, DATASET and the like are placeholders.
+// ShownBy is the command that shows the setting's value on its operating system; empty if none
+// is known. IF, DISK, DATASET and the like are placeholders.
 func (s Setting) ShownBy() string {
 	best, command := "", ""
 	for _, c := range shownBy() {
@@ -16,8 +16,8 @@ func (s Setting) ShownBy() string {
 	return strings.NewReplacer("{name}", native, "{last}", last).Replace(command)
 }
 
-// shownBy maps prefixes of ids to commands, from the commands' manual pages; the longest match
-// counts. {name} is the native name, {last} its last part.
+// shownBy maps prefixes of ids to commands, taken from the commands' manual pages; the longest
+// matching prefix counts. {name} is the native name, {last} its last part.
 func shownBy() [][2]string {
 	return append(shownByLinux(), shownByOthers()...)
 }

@@ -9,16 +9,17 @@ import (
 	"linerate/internal/unit"
 )
 
-// ValueFor evaluates the setting's rule for a path with a rate and a round trip: the last number
-// of the default d becomes the rule's share of rate × RTT, in bytes; the others stay. If the
-// default already reaches that, it is the value. false: the rule is not a number. rate × RTT must
-// be in flight to fill a path (RFC 7323 section 1.1); the entry's text explains the share.
+// ValueFor evaluates the setting's rule for a path with a rate and an RTT: the last number of
+// the default d becomes TimesBDP × rate × RTT, in bytes; the others stay. If the default is
+// already that large, the result is the default. false: the rule is not a number. rate × RTT
+// must be in flight to fill a path (RFC 7323 section 1.1); the entry's text explains the
+// factor.
 func (s Setting) ValueFor(d Default, rate unit.BitRate, rtt time.Duration) (value string, ok bool) {
 	if s.TimesBDP == 0 || rate <= 0 || rtt <= 0 {
 		return "", false
 	}
 	bytes := math.Ceil(s.TimesBDP * float64(rate) / 8 * rtt.Seconds())
-	if bytes > 1<<40 { // nobody's buffer: a slip in the units
+	if bytes > 1<<40 { // no real buffer is that large: the caller mixed up units
 		return "", false
 	}
 	need := int64(bytes)

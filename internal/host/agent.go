@@ -20,7 +20,7 @@ import (
 	"linerate/internal/tune"
 )
 
-// AgentOptions is what an agent's process gives it.
+// AgentOptions is what the process of an agent passes to it.
 type AgentOptions struct {
 	// StateDir holds the journal; empty is DefaultStateDir.
 	StateDir string
@@ -34,8 +34,8 @@ type AgentOptions struct {
 	Log   io.Writer        // the agent's stderr; nil drops it
 }
 
-// DefaultStateDir is where an agent keeps its journal when it is not told:
-// /var/lib/linerate for root, else the user's XDG state directory.
+// DefaultStateDir is where an agent keeps its journal unless told otherwise: /var/lib/linerate
+// for root, else the user's XDG state directory.
 func DefaultStateDir(uid int, getenv func(string) string) (string, error) {
 	if uid == 0 {
 		return "/var/lib/linerate", nil
@@ -64,11 +64,11 @@ func ParseAgentArgs(args []string) (stateDir string, deployed bool, err error) {
 	return stateDir, deployed, nil
 }
 
-// AgentMain is a whole agent: it serves JSON-RPC on stdin and stdout until
-// stdin ends or ctx does, and then stops all it has started.
+// AgentMain is a whole agent: it serves JSON-RPC on stdin and stdout until stdin or ctx ends,
+// and then stops everything that it has started.
 func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o AgentOptions) error {
-	// A controller that is gone must not kill the agent before it has
-	// stopped what it runs.
+	// When the controller is gone, SIGPIPE must not kill the agent before it has stopped what
+	// it runs.
 	signal.Ignore(syscall.SIGPIPE)
 	a, err := newAgent(o)
 	if err != nil {
@@ -82,7 +82,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	})
 	a.push = srv.Notify
 	if err := a.tuner.UndoOverdue(ctx); err != nil && o.Log != nil {
-		fmt.Fprintf(o.Log, "undo what nobody confirmed in time: %v\n", err) // commands on the journal say it again
+		fmt.Fprintf(o.Log, "undo what nobody confirmed in time: %v\n", err) // also reported by commands on the journal
 	}
 	srv.Start(newLines(stdin, stdout))
 	served := make(chan error, 1)
@@ -90,8 +90,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		// The server may be stuck in a read of stdin: leave it to the end of
-		// the process.
+		// The server may be blocked in a read of stdin: it ends with the process.
 		err = context.Cause(ctx)
 	}
 	cancel()
@@ -134,8 +133,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	return a, nil
 }
 
-// end stops everything that was started, and keeps the binary where open
-// changes will need it.
+// end stops everything that was started, and keeps the binary if open changes will need it.
 func (a *agent) end() error {
 	for _, s := range a.samples.drain() {
 		s.stop()
@@ -157,10 +155,10 @@ func (a *agent) end() error {
 	return errors.Join(errs...)
 }
 
-// handlers are the methods by their names.
+// handlers maps names to methods.
 type handlers map[string]served
 
-// served is a method with what answers it.
+// served is a method with the function that answers it.
 type served struct {
 	effect effect
 	handle jrpc2.Handler
@@ -206,7 +204,8 @@ func (a *agent) methods() handlers {
 	return h
 }
 
-// serve has f answer a method. Fields that its parameters do not have are refused.
+// serve registers f as the answer to a method. It refuses fields that the method's parameters
+// do not have.
 func serve[P, R any](h handlers, m method[P, R], f func(context.Context, P) (R, error)) {
 	h[m.name] = served{m.effect, func(ctx context.Context, req *jrpc2.Request) (any, error) {
 		var p P
@@ -239,7 +238,7 @@ func (a *agent) hello(context.Context, none) (Hello, error) {
 	return h, nil
 }
 
-// bootID differs from boot to boot of the host; empty where the OS has none.
+// bootID differs from boot to boot of the host; empty if the OS has none.
 func (a *agent) bootID() string {
 	b, _ := a.src.ReadFile("/proc/sys/kernel/random/boot_id") // not there: empty
 	return strings.TrimSpace(string(b))

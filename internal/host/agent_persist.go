@@ -12,7 +12,7 @@ import (
 	"linerate/internal/tune/persist"
 )
 
-// persisting finds out what sets up this host's interfaces at boot.
+// persisting finds out which services configure this host's interfaces at boot.
 func (a *agent) persisting(ctx context.Context) (persist.Host, error) {
 	f, err := facts.Read(ctx, a.src, "this host", a.o.Now())
 	if err != nil {
@@ -20,7 +20,7 @@ func (a *agent) persisting(ctx context.Context) (persist.Host, error) {
 	}
 	var h persist.Host
 	if h.Ethtool, err = kernel.FindProgram("ethtool", "/usr/sbin:/sbin:/usr/bin:/bin"); err != nil {
-		h.Ethtool = "" // persist says what that means
+		h.Ethtool = "" // package persist reports what that means
 	}
 	keyfiles, err := keyfiles(a.src)
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *agent) persisting(ctx context.Context) (persist.Host, error) {
 	return h, nil
 }
 
-// setUpBy reads what systemd-networkd and udev have written down of an
-// interface: /run/systemd/netif/links and /run/udev/data, by its index.
+// setUpBy reads what systemd-networkd and udev have recorded about an interface:
+// /run/systemd/netif/links and /run/udev/data, by its index.
 func setUpBy(src kernel.Source, n *persist.NIC) error {
 	index, err := optional(src, path.Join("/sys/class/net", n.Name, "ifindex"))
 	if err != nil || index == "" {
@@ -64,9 +64,9 @@ func setUpBy(src kernel.Source, n *persist.NIC) error {
 	return err
 }
 
-// keyfiles returns NetworkManager's keyfiles by the interface that they name,
-// where NetworkManager runs. A connection that names no interface may be used for
-// any, so it is left out.
+// keyfiles returns NetworkManager's keyfiles by the interface that they name, if
+// NetworkManager runs. A connection that names no interface may be used for any, so it is left
+// out.
 func keyfiles(src kernel.Source) (map[string]string, error) {
 	const dir = "/etc/NetworkManager/system-connections"
 	if _, err := src.ReadDir("/run/NetworkManager"); err != nil {
@@ -89,7 +89,7 @@ func keyfiles(src kernel.Source) (map[string]string, error) {
 	return out, nil
 }
 
-// valueOf is what follows a key at the beginning of a line.
+// valueOf returns what follows a key at the beginning of a line.
 func valueOf(text, key string) string {
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {
@@ -105,7 +105,7 @@ func optional(src kernel.Source, file string) (string, error) {
 	return string(b), absent(err)
 }
 
-// absent makes no error of what is not there.
+// absent turns the error of a missing file into nil.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,7 +18,7 @@ func (a *agent) openProbe(_ context.Context, p probe.Spec) (openedResult, error)
 	}
 	id, err := a.probes.add(s)
 	if err != nil {
-		_ = s.Close() // the refusal is what counts
+		_ = s.Close() // the caller gets the refusal
 		return openedResult{}, err
 	}
 	return openedResult{ID: id, Port: s.Port()}, nil
@@ -49,7 +49,7 @@ func (a *agent) echoProbe(ctx context.Context, p echoProbeParams) (rttResult, er
 	return rttResult{r}, err
 }
 
-// closeProbe is harmless for a probe that is gone.
+// closeProbe does nothing if the probe has ended.
 func (a *agent) closeProbe(_ context.Context, p idParams) (none, error) {
 	if s, ok := a.probes.remove(p.ID); ok {
 		return none{}, s.Close()

@@ -8,20 +8,20 @@ import (
 	"linerate/internal/measure"
 )
 
-// maxSamplers bounds the samplings that run at once: one per direction of a load
-// that this host has an end of.
+// maxSamplers bounds the samplings that run at once: one for each direction of each load with
+// an end on this host.
 const maxSamplers = 64
 
-// minInterval keeps the looking from becoming a load of its own.
+// minInterval keeps sampling from becoming a load of its own.
 const minInterval = 10 * time.Millisecond
 
-// sampling is one sampler at work.
+// sampling is one running sampler.
 type sampling struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	count  int // this and err are for after done
+	count  int // read this and err only after done
 	err    error
-	reader *measure.Sampler // its Blind is for after done
+	reader *measure.Sampler // read its Blind only after done
 }
 
 func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, error) {
@@ -54,7 +54,7 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 	return idResult{id}, nil
 }
 
-// loop reads at set times; one that was missed is left out, not made up for.
+// loop takes samples at fixed times; a time that was missed is skipped, not made up for.
 func (s *sampling) loop(ctx context.Context, a *agent, id int, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

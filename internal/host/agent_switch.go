@@ -10,7 +10,7 @@ import (
 	"linerate/internal/kernel"
 )
 
-// MaxHear bounds how long an agent listens for switches. They speak every 30 s
+// MaxHear bounds how long an agent listens for switches. They announce themselves every 30 s
 // (IEEE 802.1AB clause 9.2.5.7, msgTxInterval).
 const MaxHear = 5 * time.Minute
 
@@ -21,7 +21,8 @@ func (a *agent) hearSwitches(ctx context.Context, p hearParams) (Plugged, error)
 	return Hear(ctx, p.For)
 }
 
-// Hear listens on this host for switches, and tells its hardware addresses.
+// Hear listens on this host for switches, and also returns the hardware addresses of its
+// interfaces.
 func Hear(ctx context.Context, wait time.Duration) (Plugged, error) {
 	out := Plugged{Heard: []kernel.Heard{}}
 	var err error
@@ -35,7 +36,7 @@ func Hear(ctx context.Context, wait time.Duration) (Plugged, error) {
 	return out, err
 }
 
-// HearSwitches listens on the host for so long.
+// HearSwitches listens on the host for this time.
 func (c *Client) HearSwitches(ctx context.Context, wait time.Duration) (Plugged, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait+c.o.CallTimeout, fmt.Errorf("no answer within %v", wait+c.o.CallTimeout))
 	defer cancel()

@@ -26,14 +26,14 @@ func (a *agent) facts(ctx context.Context, p factsParams) (*model.Facts, error) 
 	return facts.Read(ctx, a.src, p.Host, a.o.Now())
 }
 
-// thermal reads how warm the host is. It is no part of the facts: a disk's sensor
-// takes a request to the disk.
+// thermal reads the host's temperatures. They are not part of the facts, since to read a
+// disk's sensor takes a request to the disk.
 func (a *agent) thermal(context.Context, none) (model.Thermal, error) {
 	return facts.ReadThermal(a.src), nil
 }
 
-// files reads the host's files of settings. It takes no parameters: which files
-// and values, is fixed in facts and in the guide.
+// files reads the host's configuration files. It takes no parameters: facts and guide fix
+// which files and values it reads.
 func (a *agent) files(ctx context.Context, _ none) (model.HostFiles, error) {
 	return facts.ReadHostFiles(ctx, a.src, guide.Sysctls(), guide.Parameters())
 }
@@ -48,7 +48,7 @@ func (a *agent) readSetting(ctx context.Context, p readParams) (readResult, erro
 	return readResult{}, fmt.Errorf("read setting %q: this linerate has no mechanism for it; like it are %s", p.Setting, strings.Join(guide.NearIDs(p.Setting, 3), ", "))
 }
 
-// interfaces are this host's interfaces by the kernel's number.
+// interfaces returns this host's interfaces by interface index.
 func (a *agent) interfaces(ctx context.Context) (map[int]tune.Interface, error) {
 	links, err := a.src.Links(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *agent) planFiles(ctx context.Context, p model.Plan) ([]tune.FileChange,
 	return a.tuner.Files(ctx, p)
 }
 
-// maxPacket is what the length field of IPv4 can say (RFC 791 section 3.1).
+// maxPacket is the largest value of IPv4's length field (RFC 791 section 3.1).
 const maxPacket = 65535
 
 func probePath(ctx context.Context, p probeParams) (none, error) {
@@ -104,7 +104,7 @@ func (a *agent) waiting(context.Context, none) (waitingResult, error) {
 	return waitingResult{&w}, err
 }
 
-// leave also keeps this agent from keeping its binary at its end.
+// leave also prevents this agent from keeping its binary when it ends.
 func (a *agent) leave(ctx context.Context, _ none) (tune.LeaveResult, error) {
 	return a.tuner.Leave(ctx)
 }
@@ -117,8 +117,8 @@ func (a *agent) openJournal(context.Context, none) ([]tune.Entry, error) {
 	return open, err
 }
 
-// keepBinary leaves this binary beside the journal while changes are open: the
-// directory it was copied to leaves with the session.
+// keepBinary copies this binary beside the journal while changes are open, since the directory
+// that it was copied to is removed with the session.
 func (a *agent) keepBinary() error {
 	open, err := a.openJournal(context.Background(), none{})
 	if err != nil || len(open) == 0 {
@@ -132,11 +132,11 @@ func (a *agent) keepBinary() error {
 	return err
 }
 
-// WatchRole is the subcommand by which a dead-man starts this binary.
+// WatchRole is the subcommand with which a dead-man starts this binary.
 const WatchRole = "tune-watch"
 
-// deadMan starts watchers from a binary that is still there when the session
-// is not: an agent that was copied to the host keeps its copy.
+// deadMan starts watchers from a binary that outlives the session: an agent that was copied to
+// the host keeps its copy for that.
 func (a *agent) deadMan() tune.DeadMan {
 	return deadman.Starter{
 		Program: func() ([]string, error) {
@@ -151,8 +151,8 @@ func (a *agent) deadMan() tune.DeadMan {
 }
 
 // WatchMain is the dead-man's process: args are the state directory and the
-// plan. It says on out that it watches, closes it, and undoes the plan when its
-// time is over and nobody has confirmed it.
+// plan. It reports on out that it watches, closes out, and undoes the plan if its time expires
+// before it was confirmed.
 func WatchMain(ctx context.Context, args []string, out io.WriteCloser, o AgentOptions) error {
 	w, err := deadman.ParseArgs(args)
 	if err != nil {

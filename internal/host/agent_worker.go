@@ -15,22 +15,23 @@ import (
 	"linerate/internal/load/worker"
 )
 
-// maxWorkers bounds an agent's workers: the ends of as many directions at once.
+// maxWorkers bounds the workers of an agent: one for each direction of each load with an end
+// on this host.
 const maxWorkers = 64
 
-// workerProc is a worker process and what it has said.
+// workerProc is a worker process and the events that it has sent.
 type workerProc struct {
 	pid    int
 	stdin  io.WriteCloser
 	cancel context.CancelFunc
 	errs   tail
 	ended  chan struct{} // closed when the process is gone
-	endErr error         // for after ended
+	endErr error         // read only after ended
 	shift  time.Duration // the agent's clock minus the worker's
 
 	mu     sync.Mutex
 	rest   []byte
-	events []worker.Event // without Seen
+	events []worker.Event // all but Seen
 	seen   worker.Work    // of the phase
 	news   chan struct{}  // closed and replaced with each event
 }
@@ -51,7 +52,7 @@ func (a *agent) startWorker(_ context.Context, t worker.Task) (startedResult, er
 	return startedResult{ID: id, PID: w.pid}, nil
 }
 
-// spawn starts the process and hands it its task.
+// spawn starts the process and sends it its task.
 func (w *workerProc) spawn(argv []string, t worker.Task, log io.Writer) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -66,7 +67,7 @@ func (w *workerProc) spawn(argv []string, t worker.Task, log io.Writer) error {
 	}
 	cmd.Stdout = w
 	cmd.Stderr = io.MultiWriter(&w.errs, log)
-	// The end of its input stops a worker; it is killed if it does not obey.
+	// The end of its input stops a worker; if it does not stop, it is killed.
 	cmd.Cancel = w.stdin.Close
 	cmd.WaitDelay = t.Ending()
 	if err := cmd.Start(); err != nil {
@@ -85,8 +86,7 @@ func (w *workerProc) spawn(argv []string, t worker.Task, log io.Writer) error {
 	return nil
 }
 
-// Write takes the worker's stdout apart. A line that is too long or no event
-// ends the worker.
+// Write parses the worker's stdout. A line that is too long or not an event ends the worker.
 func (w *workerProc) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *workerProc) Write(b []byte) (int, error) {
 	}
 }
 
-// take keeps an event, in the agent's time, and wakes who waits for it.
+// take records an event, with its times on the agent's clock, and wakes those who wait for it.
 func (w *workerProc) take(e worker.Event) {
 	if e.Kind == worker.Seen && e.Work != nil {
 		longest := max(w.seen.Longest, e.Work.Longest)
@@ -122,8 +122,8 @@ func (w *workerProc) take(e worker.Event) {
 	w.news = make(chan struct{})
 }
 
-// look returns the first event of a kind in a phase, or Failed or Over, which
-// nothing follows.
+// look returns the first event of a kind in a phase, or else Failed or Over, after which no
+// event comes.
 func (w *workerProc) look(k worker.Kind, phase int) (e worker.Event, found bool, news chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *workerProc) look(k worker.Kind, phase int) (e worker.Event, found bool,
 	return worker.Event{}, false, w.news
 }
 
-// workerEvent waits for an event; the caller bounds it.
+// workerEvent waits for an event; the caller bounds the wait.
 func (a *agent) workerEvent(ctx context.Context, p eventParams) (worker.Event, error) {
 	w, err := a.workers.get(p.ID)
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *agent) workerEvent(ctx context.Context, p eventParams) (worker.Event, e
 		select {
 		case <-news:
 		case <-w.ended:
-			if e, found, _ := w.look(p.Kind, p.Phase); found { // sent before it ended
+			if e, found, _ := w.look(p.Kind, p.Phase); found { // sent before the worker ended
 				return e, nil
 			}
 			return worker.Event{}, w.why()
@@ -159,7 +159,7 @@ func (a *agent) workerEvent(ctx context.Context, p eventParams) (worker.Event, e
 	}
 }
 
-// why says how a worker ended that should not have; for after ended.
+// why returns the reason why a worker ended unexpectedly; call it only after ended.
 func (w *workerProc) why() error {
 	how := "it ended without a result"
 	if w.endErr != nil {
@@ -177,7 +177,7 @@ func (w *workerProc) stop() {
 	<-w.ended
 }
 
-// beginWorker has the phase begin, at an instant of the agent's clock or at once.
+// beginWorker starts the phase, at an instant of the agent's clock or at once.
 func (a *agent) beginWorker(_ context.Context, p beginParams) (none, error) {
 	w, err := a.workers.get(p.ID)
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *agent) beginWorker(_ context.Context, p beginParams) (none, error) {
 	return none{}, w.tell(worker.BeginLine(p.At))
 }
 
-// stopWorker has the phase end with what it has.
+// stopWorker ends the phase with what it has measured so far.
 func (a *agent) stopWorker(_ context.Context, p idParams) (none, error) {
 	w, err := a.workers.get(p.ID)
 	if err != nil {
@@ -205,8 +205,7 @@ func (w *workerProc) tell(line string) error {
 	return nil
 }
 
-// workerSeen is what was completed so far, and the longest latency since the last
-// call.
+// workerSeen returns the work completed so far, and the longest latency since the last call.
 func (a *agent) workerSeen(_ context.Context, p idParams) (worker.Work, error) {
 	w, err := a.workers.get(p.ID)
 	if err != nil {
@@ -219,7 +218,7 @@ func (a *agent) workerSeen(_ context.Context, p idParams) (worker.Work, error) {
 	return seen, nil
 }
 
-// endWorker is harmless for a worker that is gone.
+// endWorker does nothing if the worker has ended.
 func (a *agent) endWorker(_ context.Context, p idParams) (none, error) {
 	if w, ok := a.workers.remove(p.ID); ok {
 		w.stop()

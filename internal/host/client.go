@@ -22,16 +22,15 @@ import (
 	"linerate/internal/tune"
 )
 
-// Endpoint is where an agent is to be run and how: the command
-// Argv… Self… "agent" [--deployed] [StateDir] has to carry the agent's stdin
-// and stdout.
+// Endpoint is where and how to start an agent: the command Argv… Self… "agent" [--deployed]
+// [StateDir] has to carry the agent's stdin and stdout.
 type Endpoint struct {
 	Name string   // what the user calls the host
-	Argv []string // gets to the host: empty here, lab-enter…, ssh…
+	Argv []string // prefix that leads to the host: empty here, lab-enter…, ssh…
 	Self []string // starts this program there
 	// Data are the host's data addresses, as far as the user named them.
 	Data []netip.Addr
-	// StateDir is the agent's; empty leaves it to the agent.
+	// StateDir is the agent's state directory; empty: the agent's default.
 	StateDir string
 	// Deployed: the program was copied there for this session.
 	Deployed bool
@@ -62,12 +61,12 @@ func (e Endpoint) command() []string {
 
 // Options of a Client.
 type Options struct {
-	Log func(line string) // gets what agents say on stderr; nil drops it
+	Log func(line string) // gets the lines of agents' stderr; nil drops them
 	Now func() time.Time  // the controller's clock; nil is time.Now
 	// CallTimeout bounds each call that has no bound of its own; 0 is 30 s.
 	CallTimeout time.Duration
 
-	closeTime time.Duration // for an agent to end by itself; 0 is 5 s
+	closeTime time.Duration // time for an agent to end by itself; 0 is 5 s
 }
 
 // Times of a Client.
@@ -76,39 +75,38 @@ const (
 	clockTries = 8
 )
 
-// Client is an agent at work on one host. Its methods may be called at once
-// from several goroutines; each returns when its context ends, and with one
-// clear error when the agent does.
+// Client is the controller's side of an agent on one host. Its methods may be called from
+// several goroutines at once. Each returns when its context ends, and with an error that says
+// so when the agent ends.
 type Client struct {
 	ep    Endpoint
 	o     Options
 	hello Hello
 	rpc   *jrpc2.Client
 	stdin io.Closer
-	// stdout is closed where a child of the agent holds it open.
+	// stdout is closed here if a child of the agent holds it open.
 	stdout io.Closer
 	kill   func() error
 	errs   tail
 	ended  chan struct{} // closed when the process is gone
-	how    error         // how it ended; for after ended
+	how    error         // how it ended; read only after ended
 
 	closeOnce sync.Once
 	closeErr  error
 
 	decoding sync.Mutex
-	strays   atomic.Int64 // messages that nobody asked for
+	strays   atomic.Int64 // unexpected messages
 
 	mu       sync.Mutex
 	samples  map[int]*collected
-	starting int   // samplings whose number is not known yet
-	early    int64 // bytes of samples that came before it
+	starting int   // samplings whose id is not known yet
+	early    int64 // bytes of samples that arrived before the id
 	broken   error // what was wrong with the last message
 }
 
-// Dial starts an agent and greets it; if that fails, it discards what was
-// copied for it. The agent lives until Close, not only
-// until ctx ends. It is a process group of its own, so that the Ctrl-C meant
-// for the controller leaves it alive to undo what it did.
+// Dial starts an agent and exchanges hellos; if that fails, it removes what was copied for the
+// agent. The agent lives until Close, not only until ctx ends. It has a process group of its
+// own, so that a Ctrl-C for the controller does not kill it before it has undone its changes.
 func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -136,7 +134,7 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if err != nil {
 		closeErr := c.Close()
 		if errors.Is(err, errGone) {
-			closeErr = nil // the same again
+			closeErr = nil // the same error again
 		}
 		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), closeErr, ep.Discard(ctx))
 	}
@@ -169,7 +167,7 @@ func (c *Client) start() error {
 	in := newInbox(newLines(stdout, stdin), c.notified, c.dropped, func() { close(received) })
 	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
 	go func() {
-		// Wait closes stdout: let the last message be read before.
+		// Wait closes stdout, so the last message has to be read before.
 		<-received
 		c.how = cmd.Wait()
 		said.flush()
@@ -194,8 +192,8 @@ func (c *Client) stopped(_ *jrpc2.Client, err error) {
 	c.broken = err
 }
 
-// ask makes one call within the method's time, and decodes its result, in which an
-// unknown field is an error.
+// ask makes one call within the method's timeout and decodes the result; an unknown field in
+// it is an error.
 func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R, error) {
 	var r R
 	within := map[patience]time.Duration{soon: c.o.CallTimeout, changing: changeTime}[m.within]
@@ -210,9 +208,9 @@ func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R,
 	return r, nil
 }
 
-// begin calls a method that starts something, whose number is in its answer. The
-// answer is waited for also when ctx ends meanwhile, and what has started by then is
-// ended: no other caller knows its number.
+// begin calls a method that starts something and answers with its id. It waits for the answer
+// even if ctx ends meanwhile, and then ends what was started, since no other caller knows the
+// id.
 func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, end func(context.Context, R) error) (R, error) {
 	type answer struct {
 		r   R
@@ -239,7 +237,7 @@ func begin[P, R any](ctx context.Context, c *Client, m method[P, R], params P, e
 		if a.err == nil {
 			err = errors.Join(err, end(late, a.r))
 		}
-	case <-late.Done(): // Close ends the agent, with all that it started
+	case <-late.Done(): // Close ends the agent and everything that it started
 	}
 	return answer{}.r, err
 }
@@ -271,7 +269,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	}
 }
 
-// decode reads an answer once it is known to be small when decoded; one at a time.
+// decode decodes an answer after checking how much memory that takes; one answer at a time.
 func (c *Client) decode(rsp *jrpc2.Response, result any) error {
 	c.decoding.Lock()
 	defer c.decoding.Unlock()
@@ -282,14 +280,14 @@ func (c *Client) decode(rsp *jrpc2.Response, result any) error {
 	return decodeStrict(text, result)
 }
 
-// dropped counts what an agent sent that nobody asked for, and says it once.
+// dropped counts unexpected messages of an agent, and logs the first.
 func (c *Client) dropped(what string) {
 	if c.strays.Add(1) == 1 {
 		c.log("drops " + what + " that it sends: nobody asked for them")
 	}
 }
 
-// hostError says at which host something failed.
+// hostError adds the host to an error.
 type hostError struct {
 	name string
 	err  error
@@ -303,7 +301,7 @@ func (e *hostError) Unwrap() error { return e.err }
 
 func (c *Client) failed(err error) error { return &hostError{c.ep.Name, err} }
 
-// explain makes one clear error of what a call came to.
+// explain turns the failure of a call into one error that says what happened.
 func (c *Client) explain(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil {
 		return c.failed(fmt.Errorf("%s: %w", method, context.Cause(ctx)))
@@ -320,7 +318,7 @@ func (c *Client) explain(ctx context.Context, method string, err error) error {
 	}
 }
 
-// remote gives an agent's error back its kind, where code branches on it.
+// remote restores the kind of an agent's error, for callers that branch on it.
 func remote(e *jrpc2.Error) error {
 	var not tune.NotInForceError
 	if e.Code == codeNotInForce && json.Unmarshal(e.Data, &not) == nil {
@@ -332,7 +330,7 @@ func remote(e *jrpc2.Error) error {
 // errGone is the cause of every call's failure once the agent is no more.
 var errGone = errors.New("agent ended")
 
-// gone says how the agent ended; for after ended.
+// gone returns how the agent ended; call it only after ended.
 func (c *Client) gone() error {
 	how := "it closed the connection"
 	c.mu.Lock()
@@ -349,15 +347,15 @@ func (c *Client) gone() error {
 	return c.failed(fmt.Errorf("%w (%s)", errGone, how))
 }
 
-// Close ends the agent and all it started, and returns when it is gone: at
-// once when it obeys, after a few seconds when it has to be killed.
+// Close ends the agent and everything that it started, and returns when the agent is gone. An
+// agent that does not end within a few seconds is killed.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { c.closeErr = c.close() })
 	return c.closeErr
 }
 
 func (c *Client) close() error {
-	// An agent that ended before us leaves a broken pipe, which tells nothing.
+	// If the agent ended first this is a broken pipe, which adds nothing.
 	_ = c.stdin.Close()
 	var err error
 	select {
@@ -377,13 +375,13 @@ func (c *Client) close() error {
 	return err
 }
 
-// letGo waits for the process that was killed. A child of it that holds its stdout would keep
-// the stream open for as long as it lives.
+// letGo waits for the killed process. A child that holds its stdout would keep the stream open
+// for as long as the child lives.
 func (c *Client) letGo() {
 	select {
 	case <-c.ended:
 	case <-time.After(c.o.closeTime):
-		// Closed for reading: an error of it would be of a stream that has ended.
+		// The stream was only read and has ended: an error says nothing.
 		_ = c.stdout.Close()
 		<-c.ended
 	}
@@ -403,26 +401,25 @@ func (c *Client) Facts(ctx context.Context) (*model.Facts, error) {
 	return ask(ctx, c, methodFacts, factsParams{c.ep.Name})
 }
 
-// Thermal reads how warm the host is.
+// Thermal reads the host's temperatures.
 func (c *Client) Thermal(ctx context.Context) (model.Thermal, error) {
 	return ask(ctx, c, methodThermal, none{})
 }
 
-// Files reads the host's files of settings, and the values in force of what
-// they set.
+// Files reads the host's configuration files, and the running values of the settings in them.
 func (c *Client) Files(ctx context.Context) (model.HostFiles, error) {
 	return ask(ctx, c, methodFiles, none{})
 }
 
-// ReadSetting reads the value of a setting that is in force; like names the
-// parts to read of a value that has parts.
+// ReadSetting reads the value of a setting that is in force; like names the parts to read if
+// the value has parts.
 func (c *Client) ReadSetting(ctx context.Context, setting, target, like string) (string, error) {
 	r, err := ask(ctx, c, methodRead, readParams{setting, target, like})
 	return r.Value, err
 }
 
-// Clock measures the host's clock: of several exchanges it takes the one with
-// the shortest round trip, whose half bounds the error.
+// Clock measures the host's clock: of several exchanges it uses the one with the shortest
+// round trip, half of which bounds the error.
 func (c *Client) Clock(ctx context.Context) (model.Clock, error) {
 	best := time.Duration(-1)
 	var clock model.Clock

@@ -16,12 +16,13 @@ import (
 // maxSamples bounds what one sampling keeps: hours at the usual interval.
 const maxSamples = 200_000
 
-// Room for the samples of a host, in bytes as they are decoded. A sample of 128 cores and 100
-// connections is reckoned at 100 kB, and roomPerSecond holds ten of those; a flood is above both.
+// Memory for the samples of a host, in bytes after decoding. A sample of 128 cores and 100
+// connections is estimated at 100 kB, and roomPerSecond holds ten of those, so that only an
+// agent that floods its controller exceeds both.
 const (
-	sampleRoom    = 24 << 20 // of any sampling
+	sampleRoom    = 24 << 20 // for any sampling
 	roomPerSecond = 1 << 20  // more for each second that it lasts
-	earlyRoom     = 2 << 20  // of samples that come before their sampling's number
+	earlyRoom     = 2 << 20  // for samples that arrive before the id of their sampling
 )
 
 // stopTime bounds the end of a sampling.
@@ -29,16 +30,16 @@ const stopTime = 5 * time.Second
 
 // collected are the samples of one sampling that have arrived.
 type collected struct {
-	since time.Time // when its number was known; zero: it is not yet
+	since time.Time // when its id became known; zero: not yet
 	mu    sync.Mutex
 	all   []samplePush
 	each  func(model.Sample) // may be nil
 	more  chan struct{}      // gets a token with each sample
 	held  int64              // bytes of all
-	full  bool               // a sample was dropped for want of room
+	full  bool               // a sample was dropped because the memory was used up
 }
 
-// put keeps a sample that takes so many bytes, within room.
+// put keeps a sample of this size if it fits into room.
 func (s *collected) put(p samplePush, bytes, room int64) {
 	s.mu.Lock()
 	if len(s.all) >= maxSamples || s.held+bytes > room {
@@ -57,7 +58,7 @@ func (s *collected) put(p samplePush, bytes, room int64) {
 	}
 }
 
-// follow passes on what has arrived and what will.
+// follow passes on the samples that have arrived and those that will.
 func (s *collected) follow(each func(model.Sample)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (c *Client) notified(name string, params []byte) {
 		c.dropped("samples that cannot be read (" + printable(err.Error()) + ")")
 		return
 	}
-	// What is in a list is kept, with what the list grew by.
+	// The sample is kept in a slice, whose capacity may be twice its length.
 	bytes += 2 * int64(reflect.TypeFor[samplePush]().Size())
 	if s, room := c.expecting(p.ID, bytes); s != nil {
 		s.put(p, bytes, room)
@@ -107,8 +108,8 @@ func (c *Client) notified(name string, params []byte) {
 	c.dropped("samples")
 }
 
-// expecting returns who collects the samples of a number, and the room for them; nil where
-// nobody asked. While a sampling starts, one of an unknown number may be its first.
+// expecting returns what collects the samples of an id, and the memory for them; nil if no
+// sampling has that id. While a sampling starts, a sample of an unknown id may be its first.
 func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +130,8 @@ func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
 
 func newCollected() *collected { return &collected{more: make(chan struct{}, 1)} }
 
-// sampleOnce starts a sampling. Its samples are kept from here on, also those that arrive
-// before the answer that has its number.
+// sampleOnce starts a sampling. Its samples are kept from here on, even those that arrive
+// before the answer with its id.
 func (c *Client) sampleOnce(ctx context.Context, p sampleParams) (s *collected, id int, err error) {
 	c.mu.Lock()
 	c.starting++
@@ -146,7 +147,7 @@ func (c *Client) sampleOnce(ctx context.Context, p sampleParams) (s *collected, 
 	return s, r.ID, err
 }
 
-// started drops what came of unknown numbers once no sampling is about to start.
+// started drops samples of unknown ids once no sampling is about to start.
 func (c *Client) started() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +157,7 @@ func (c *Client) started() {
 	}
 }
 
-// adopt is the entry of a sampling whose number is known.
+// adopt returns the entry of a sampling whose id is known.
 func (c *Client) adopt(id int) *collected {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +185,7 @@ func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval t
 	}
 	s.follow(each)
 	return func() ([]model.Sample, error) {
-		// Not the caller's context: this has to happen when that is over.
+		// Not the caller's context: the sampling has to be stopped even if that has ended.
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("no answer within %v", stopTime))
 		defer cancel()
 		return c.stopSampling(ctx, id, s)

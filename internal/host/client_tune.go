@@ -9,7 +9,7 @@ import (
 	"linerate/internal/tune"
 )
 
-// changeTime bounds what changes a host: links that flap take seconds each.
+// changeTime bounds calls that change a host: each link that goes down and up takes seconds.
 const changeTime = 5 * time.Minute
 
 // Apply carries out a plan through the host's journal.
@@ -30,8 +30,7 @@ func (c *Client) Confirm(ctx context.Context, planID string) error {
 	return err
 }
 
-// Waiting returns the plan that waits for its confirmation on the host; false
-// when none does.
+// Waiting returns the plan that waits for confirmation on the host; false if none does.
 func (c *Client) Waiting(ctx context.Context) (tune.Waiting, bool, error) {
 	r, err := ask(ctx, c, methodWaiting, none{})
 	if err != nil || r.Waiting == nil {
@@ -40,14 +39,14 @@ func (c *Client) Waiting(ctx context.Context) (tune.Waiting, bool, error) {
 	return *r.Waiting, true, nil
 }
 
-// Persist makes what a plan changed outlive a restart; with dry it only says
-// which files it would write. The plan must not wait to be confirmed.
+// Persist makes the changes of a plan survive a reboot; with dry it only returns which files
+// it would write. The plan must not be waiting for confirmation.
 func (c *Client) Persist(ctx context.Context, planID string, dry bool) ([]tune.FileChange, error) {
 	return ask(ctx, c, methodPersist, persistParams{planID, dry})
 }
 
-// PlanFiles says which files would make a plan outlive a restart that was not
-// applied yet. It changes nothing.
+// PlanFiles returns which files would make a plan, which need not be applied yet, survive a
+// reboot. It changes nothing.
 func (c *Client) PlanFiles(ctx context.Context, p model.Plan) ([]tune.FileChange, error) {
 	return ask(ctx, c, methodPlanFiles, p)
 }

@@ -13,12 +13,12 @@ import (
 	"linerate/internal/model"
 )
 
-// listenTime bounds how long a sink takes until it listens.
+// listenTime bounds how long a sink may take until it listens.
 const listenTime = 10 * time.Second
 
-// Worker is a worker at the host, in the phase it is in: whatever its task is, it is
-// begun, watched and ended in one way. It implements measure.Worker, which begins at
-// once, and measure.Party, which begins at an instant with others.
+// Worker is a worker on the host, in its current phase. It is started, watched and ended in
+// the same way whatever its task. It implements measure.Worker, which starts at once, and
+// measure.Party, which starts at the same instant as others.
 type Worker struct {
 	c     *Client
 	r     startedResult
@@ -26,7 +26,8 @@ type Worker struct {
 	phase int
 }
 
-// Start starts a worker, which goes as far as the barrier. The task's version is filled in.
+// Start starts a worker, which prepares its load and waits at the barrier. Start fills in the
+// task's version.
 func (c *Client) Start(ctx context.Context, t worker.Task) (*Worker, error) {
 	t.V = worker.Version
 	end := func(ctx context.Context, r startedResult) error { return (&Worker{c: c, r: r}).Stop(ctx) }
@@ -73,7 +74,7 @@ func (w *Worker) Name() string { return w.c.ep.Name }
 // Clock implements measure.Party.
 func (w *Worker) Clock(ctx context.Context) (model.Clock, error) { return w.c.Clock(ctx) }
 
-// event waits for one of the phase's events, as long as ctx lets it.
+// event waits for an event of the phase until ctx ends.
 func (w *Worker) event(ctx context.Context, k worker.Kind) (worker.Event, error) {
 	e, err := ask(ctx, w.c, methodWorkerEvent, eventParams{w.r.ID, k, w.phase})
 	if err == nil {
@@ -130,8 +131,8 @@ func (w *Worker) Began(ctx context.Context) (time.Time, error) {
 	return e.At, err
 }
 
-// Finished waits for what the phase did, and goes on to the next one. A run takes
-// as long as it does: ctx is its bound.
+// Finished waits for the result of the phase, and goes on to the next phase. Only ctx bounds
+// the wait.
 func (w *Worker) Finished(ctx context.Context) (worker.Result, error) {
 	e, err := w.event(ctx, worker.Finished)
 	if err != nil {
@@ -156,12 +157,12 @@ func (w *Worker) Wait(ctx context.Context) (load.Result, error) {
 	return *r.Load, nil
 }
 
-// Seen is what was completed so far, and the longest latency since the last call.
+// Seen returns the work completed so far, and the longest latency since the last call.
 func (w *Worker) Seen(ctx context.Context) (worker.Work, error) {
 	return ask(ctx, w.c, methodWorkerSeen, idParams{w.r.ID})
 }
 
-// Interrupt has the phase end with what it has measured until then.
+// Interrupt ends the phase with what it has measured so far.
 func (w *Worker) Interrupt(ctx context.Context) error {
 	_, err := ask(ctx, w.c, methodWorkerStop, idParams{w.r.ID})
 	return err

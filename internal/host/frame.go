@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// MaxMessage is the longest JSON-RPC message, in bytes: the facts of a large
-// host stay far below it, and no peer can make us hold more.
+// MaxMessage is the longest JSON-RPC message, in bytes. The facts of a large host stay far
+// below it, and no peer can make this process hold more.
 const MaxMessage = 16 << 20
 
-// keptBuffer is the size up to which a buffer is used for the next message too.
+// keptBuffer is the size up to which a buffer is reused for the next message.
 const keptBuffer = 64 << 10
 
 // lines frames messages as lines, as a jrpc2 channel.
@@ -41,7 +41,7 @@ func (l *lines) Send(msg []byte) error {
 	return err
 }
 
-// Recv implements channel.Channel. The end within a message is an error.
+// Recv implements channel.Channel. An end of the stream within a message is an error.
 func (l *lines) Recv() ([]byte, error) {
 	l.buf = l.buf[:0]
 	for {
@@ -52,7 +52,7 @@ func (l *lines) Recv() ([]byte, error) {
 		l.buf = append(l.buf, part...)
 		switch {
 		case err == nil:
-			// The receiver keeps what it gets; a large one is not held twice.
+			// The receiver keeps the message, so that a large one is not copied.
 			msg := l.buf[:len(l.buf)-1]
 			if len(msg) > keptBuffer {
 				l.buf = nil

@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// inbox is the controller's end of an agent's stream. It answers for what reaches the library,
-// which keeps each message until somebody takes it: answers that somebody waits for, one
-// object each. Notifications are handed over here, so that a flood of them waits in the pipe.
+// inbox is the controller's end of an agent's stream. It decides what reaches the JSON-RPC
+// library, which keeps each message until it is fetched: only answers to open calls, one
+// object each. The inbox delivers notifications itself, so that a flood of them waits in the
+// pipe and not in memory.
 type inbox struct {
 	*lines
 	notified func(method string, params []byte)
@@ -81,9 +82,9 @@ func (b *inbox) Close() error {
 	return b.lines.Close()
 }
 
-// envelope is what a message of JSON-RPC says of itself.
+// envelope has the members of a JSON-RPC message that say what it is.
 type envelope struct {
-	id     string // as it stands in the text
+	id     string // as spelled in the text
 	method string
 	params []byte
 }

@@ -7,8 +7,8 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// Setters is the list of mechanisms by which linerate changes the host that it
-// runs on, which src reads.
+// Setters lists the mechanisms by which linerate changes the host that it runs on; src reads
+// that host.
 func Setters(src kernel.Source) []setter.Setter {
 	find := func(device string) (string, error) {
 		return kernel.FindDevice(context.Background(), src, device)

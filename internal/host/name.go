@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reach is how a host is got at.
+// Reach is how an agent gets to a host.
 type Reach string
 
 // The ways to a host.
@@ -22,8 +22,8 @@ type Name struct {
 	Reach Reach
 	User  string // SSH; empty leaves it to the user's ssh configuration
 	Host  string // SSH, Lab
-	Lab   string // Lab; empty is the only one there is
-	Path  string // absolute, but for Local as written; may be empty for SSH and Lab
+	Lab   string // Lab; empty: the only lab that is up
+	Path  string // absolute, except for Local, where it is as written; may be empty for SSH and Lab
 }
 
 // maxName bounds a name; a path on Linux has at most 4096 bytes.

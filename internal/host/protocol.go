@@ -17,7 +17,7 @@ import (
 // Protocol is the version of the agent's protocol; both ends must have the same.
 const Protocol = 2
 
-// effect is what a method does at its host.
+// effect is what a method does on its host.
 type effect string
 
 const (
@@ -26,7 +26,7 @@ const (
 	writes effect = "writes" // it changes settings, or the journal of what was changed
 )
 
-// patience is how long a controller waits for an answer, if its context does not end before.
+// patience is how long a controller waits for an answer, unless its context ends before.
 type patience int
 
 const (
@@ -35,15 +35,15 @@ const (
 	open                     // as long as the context
 )
 
-// method is a method of an agent, with its parameters and its result: what the controller
-// calls (ask) and what the agent serves (serve) cannot differ.
+// method is a method of an agent with its parameters and its result. The controller calls it
+// (ask) and the agent serves it (serve) with the same types.
 type method[P, R any] struct {
 	name   string
 	effect effect
 	within patience
 }
 
-// The methods of an agent; there are no others. An agent serves them in methods.
+// All methods of an agent. The agent's function methods registers them.
 var (
 	methodHello       = method[none, Hello]{"hello", reads, soon}
 	methodClock       = method[none, clockResult]{"clock", reads, soon}
@@ -81,16 +81,16 @@ var (
 // notifySample carries a samplePush, from the agent.
 const notifySample = "sample"
 
-// codeNotInForce marks a *tune.NotInForceError, which is the error's data: a
-// treatment without effect is an outcome of a study, not a failure of it.
+// codeNotInForce marks a *tune.NotInForceError, which is the error's data: a treatment that is
+// not in force is an outcome of a study, not a failure.
 const codeNotInForce jrpc2.Code = 1
 
 // Hello is how an agent introduces itself.
 type Hello struct {
 	Protocol     int       `json:"protocol"`
 	Build        string    `json:"build"`
-	BootID       string    `json:"boot_id"` // empty where the OS has none
-	UID          int       `json:"uid"`     // -1 where the OS has none
+	BootID       string    `json:"boot_id"` // empty if the OS has none
+	UID          int       `json:"uid"`     // -1 if the OS has none
 	OS           string    `json:"os"`      // GOOS word
 	Arch         string    `json:"arch"`    // GOARCH word
 	Capabilities []string  `json:"capabilities"`
@@ -110,7 +110,7 @@ type factsParams struct {
 type readParams struct {
 	Setting string `json:"setting"`
 	Target  string `json:"target,omitempty"`
-	Like    string `json:"like,omitempty"` // names the parts to read of a value that has parts
+	Like    string `json:"like,omitempty"` // names the parts to read if the value has parts
 }
 
 type readResult struct {
@@ -126,13 +126,13 @@ type persistParams struct {
 	Dry  bool   `json:"dry,omitempty"`
 }
 
-// probeParams ask for packets of Size octets with the don't-fragment bit set.
+// probeParams request packets of Size octets with the don't-fragment bit set.
 type probeParams struct {
 	To   netip.Addr `json:"to"`
 	Size int        `json:"size"`
 }
 
-// waitingResult is the plan that waits for its confirmation, if one does.
+// waitingResult is the plan that waits for confirmation, if there is one.
 type waitingResult struct {
 	Waiting *tune.Waiting `json:"waiting,omitempty"`
 }
@@ -157,8 +157,8 @@ type samplePush struct {
 	Sample model.Sample `json:"sample"`
 }
 
-// sampledResult tells how many samples were pushed, what could not be seen,
-// and what ended the sampling before it was told to.
+// sampledResult has the number of samples that were pushed, what could not be seen, and the
+// error that ended the sampling early.
 type sampledResult struct {
 	Count int           `json:"count"`
 	Blind []model.Blind `json:"blind,omitempty"`
@@ -171,7 +171,7 @@ type startedResult struct {
 	PID int `json:"pid"`
 }
 
-// openedResult is an open probe, and the port that it hears on.
+// openedResult is an open probe, and the port that it listens on.
 type openedResult struct {
 	ID   int    `json:"id"`
 	Port uint16 `json:"port"`
@@ -196,15 +196,15 @@ type rttResult struct {
 	RTT model.RTT `json:"rtt"`
 }
 
-// eventParams ask for the first event of one of these kinds in a phase, or for
-// the one that tells that there will be none.
+// eventParams request the first event of this kind in a phase, or the event after which there
+// can be none.
 type eventParams struct {
 	ID    int         `json:"id"`
 	Kind  worker.Kind `json:"kind"`
 	Phase int         `json:"phase"`
 }
 
-// beginParams have a phase begin at an instant of the agent's clock, or at once.
+// beginParams start a phase at an instant of the agent's clock, or at once.
 type beginParams struct {
 	ID int       `json:"id"`
 	At time.Time `json:"at,omitzero"`
@@ -214,11 +214,11 @@ type hearParams struct {
 	For time.Duration `json:"for"` // 0: only the hardware addresses
 }
 
-// Plugged is what can be heard of the switches that a host is plugged into.
+// Plugged is what the switches that a host is plugged into announce.
 type Plugged struct {
 	Heard []kernel.Heard    `json:"heard"`
 	MACs  map[string]string `json:"macs"` // by interface
-	// Denied says what privilege was missing to hear.
+	// Denied says which privilege was missing for listening.
 	Denied string `json:"denied,omitempty"`
 }
 

@@ -23,23 +23,21 @@ import (
 // Ssh reaches hosts with the system's ssh: the user's configuration, agent,
 // jump hosts and known hosts apply.
 type Ssh struct {
-	// Command is the ssh to run and options of the caller's, e.g. "ssh";
-	// empty is "ssh".
+	// Command is the ssh program with the caller's options; empty: "ssh".
 	Command []string
 	// Binary is the local file to run on a host with this GOOS and GOARCH.
 	Binary func(goos, goarch string) (path string, err error)
 }
 
-// Times of an ssh session. The keepalives end a session whose host is gone.
+// Times of an ssh session. The keepalives end a session whose host no longer answers.
 const (
 	sshConnect = 10 * time.Second
 	sshStep    = 2 * time.Minute // for one step, the copy of the binary included
 )
 
-// The scripts that run on the host, all of them. They are fixed but for the
-// directory, which mktemp made up and dirPattern holds to harmless letters:
-// nothing that a user writes ever reaches a shell. They stand in single
-// quotes, so that they mean the same to any login shell.
+// All scripts that run on the host. They are fixed except for the directory, which mktemp
+// chose and dirPattern restricts to harmless characters: nothing that a user writes reaches a
+// shell. They are in single quotes, so that every login shell passes them on unchanged.
 const (
 	probeScript = `umask 077 && uname -s && uname -m && id -u && mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX"`
 	copyScript  = `cat > @DIR@/linerate && chmod 700 @DIR@/linerate && ` +
@@ -48,8 +46,8 @@ const (
 		`else echo none; fi`
 	readBackScript = `cat @DIR@/linerate`
 	removeScript   = `rm -rf @DIR@`
-	// The shell outlives the agent, whatever ends that, and cleans up. sudo
-	// is used where it asks for nothing.
+	// The shell outlives the agent, whatever ends the agent, and cleans up. It uses sudo if
+	// that asks for no password.
 	runScript = `trap : HUP INT TERM PIPE; ` +
 		`if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; ` +
 		`then sudo -n @DIR@/linerate "$@"; else @DIR@/linerate "$@"; fi; s=$?; rm -rf @DIR@; exit $s`
@@ -58,8 +56,8 @@ const (
 var dirPattern = regexp.MustCompile(`^/[A-Za-z0-9._/-]*/linerate\.[A-Za-z0-9]{6,}$`)
 
 // Reach copies the binary to a private directory of the host, checks its
-// hash and returns the Endpoint that runs it. Once dialled, the directory
-// leaves with the agent; Endpoint.Discard removes it if it is never dialled.
+// hash and returns the Endpoint that runs it. Once the agent was dialled, the directory is
+// removed when it ends; Endpoint.Discard removes it if the agent is never dialled.
 func (s Ssh) Reach(ctx context.Context, n Name, data []netip.Addr) (Endpoint, error) {
 	if n.Reach != SSH || !hostIsSafe(n) {
 		return Endpoint{}, fmt.Errorf("reach %q: not a host for ssh", n)
@@ -84,7 +82,7 @@ func hostIsSafe(n Name) bool {
 	return (n.User == "" || userPattern.MatchString(n.User)) && (hostPattern.MatchString(n.Host) || err == nil && a.Is6())
 }
 
-// argv is ssh up to the command.
+// argv is the ssh command line up to the remote command.
 func (s Ssh) argv(n Name) []string {
 	argv := slices.Clone(s.Command)
 	if len(argv) == 0 {
@@ -101,7 +99,7 @@ func (s Ssh) argv(n Name) []string {
 	return append(argv, "--", n.Host)
 }
 
-// script is a fixed script for the host's login shell, whatever that is.
+// script quotes a fixed script for any login shell.
 func script(text, dir string) string {
 	return "exec sh -c '" + strings.ReplaceAll(text, "@DIR@", dir) + "'"
 }
@@ -136,8 +134,8 @@ func (s Ssh) probe(ctx context.Context, n Name) (place, error) {
 	return parseProbe(out.String())
 }
 
-// parseProbe reads what probeScript printed. A login shell that prints
-// greetings to stdout comes first; the last four lines are ours.
+// parseProbe reads what probeScript printed. A login shell may print a greeting to stdout
+// before it; the last four lines are the script's.
 func parseProbe(out string) (place, error) {
 	f := strings.Split(strings.TrimSpace(out), "\n")
 	if len(f) < 4 {
@@ -161,8 +159,7 @@ func parseProbe(out string) (place, error) {
 	return p, nil
 }
 
-// deploy copies the binary and makes sure that it arrived whole before
-// anything runs it.
+// deploy copies the binary and verifies the copy before anything runs it.
 func (s Ssh) deploy(ctx context.Context, n Name, p place) error {
 	path, err := s.Binary(p.goos, p.goarch)
 	if err != nil {
@@ -189,9 +186,9 @@ func (s Ssh) deploy(ctx context.Context, n Name, p place) error {
 	return nil
 }
 
-// hash is the hash that a tool of the host has computed; where it has none, the file
-// is read back. The copy itself is not used for that: it would have to run before it
-// is checked.
+// hash returns the hash that a tool of the host has computed; if the host has none, the file
+// is read back. The copy itself cannot compute it, since it would have to run before it is
+// verified.
 func (s Ssh) hash(ctx context.Context, n Name, p place, out string) (string, error) {
 	words := strings.Fields(out)
 	if len(words) == 0 {
@@ -212,14 +209,15 @@ func (s Ssh) hash(ctx context.Context, n Name, p place, out string) (string, err
 }
 
 func (s Ssh) remove(ctx context.Context, n Name, dir string) error {
-	ctx = context.WithoutCancel(ctx) // it must not stay because of a Ctrl-C
+	ctx = context.WithoutCancel(ctx) // a Ctrl-C must not leave it behind
 	if err := s.run(ctx, n, script(removeScript, dir), nil, io.Discard); err != nil {
 		return fmt.Errorf("remove %s from %s: %w", dir, n.Host, err)
 	}
 	return nil
 }
 
-// limited passes on so many bytes and then fails: no host may fill our memory.
+// limited passes on a limited number of bytes and then fails, so that no host can fill this
+// process's memory.
 type limited struct {
 	w    io.Writer
 	left int
@@ -234,7 +232,8 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// printable is what of s may go to a terminal, cut to a line's length.
+// printable returns s without characters that could control a terminal, cut to the length of a
+// line.
 func printable(s string) string {
 	s = strings.Map(harmless, strings.ToValidUTF8(s, " "))
 	return strings.ToValidUTF8(s[:min(len(s), 300)], "")
@@ -243,7 +242,7 @@ func printable(s string) string {
 // maxReadable bounds a text of several lines, in bytes: the conflicts of a large plan.
 const maxReadable = 16 << 10
 
-// readable is what of a text of several lines may go to a terminal.
+// readable is printable for a text of several lines.
 func readable(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxReadable)], " ")
 	return strings.Map(func(r rune) rune {
@@ -254,7 +253,8 @@ func readable(s string) string {
 	}, s)
 }
 
-// harmless makes a space of what could steer a terminal or turn its direction of writing.
+// harmless replaces by a space each character that could control a terminal or change the
+// direction of writing.
 func harmless(r rune) rune {
 	if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 		return ' '

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// maxTail is how much is kept of what a process said on its stderr, for a message.
+// maxTail is how much of the end of a process's stderr is kept for error messages.
 const maxTail = 2 << 10
 
-// tail keeps the end of what was written.
+// tail keeps the end of what was written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -33,8 +33,8 @@ func (t *tail) last() string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// lineWriter passes on whole lines of an agent's stderr, without what could
-// steer a terminal.
+// lineWriter passes on whole lines of an agent's stderr, without characters that could control
+// a terminal.
 type lineWriter struct {
 	tail *tail
 	log  func(line string)
@@ -55,14 +55,14 @@ func (l *lineWriter) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// flush passes on what is there of a line.
+// flush passes on an incomplete last line.
 func (l *lineWriter) flush() {
 	line := strings.Map(harmless, strings.ToValidUTF8(string(l.rest), ""))
 	l.rest = l.rest[:0]
 	if strings.TrimSpace(line) == "" {
 		return
 	}
-	// A tail takes everything.
+	// A tail accepts everything.
 	_, _ = l.tail.Write([]byte(line + "\n"))
 	l.log(line)
 }

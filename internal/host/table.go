@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// table numbers what runs, up to a maximum.
+// table assigns ids to what runs, up to a maximum.
 type table[T any] struct {
 	what string
 	max  int

@@ -10,8 +10,8 @@ import (
 	"linerate/internal/load/block"
 )
 
-// Bounds on what an agent may make its controller hold at any one time. Samples add to them what
-// sampleRoom says, and roomPerSecond for as long as a sampling lasts.
+// Bounds on the memory that an agent can make its controller use at any time. Samples come on
+// top of them: sampleRoom, and roomPerSecond for as long as a sampling lasts.
 const (
 	// maxAnswer is the longest message that a controller reads, in bytes. The facts of a large
 	// host take a tenth of it.
@@ -28,30 +28,30 @@ var (
 	errJSON  = errors.New("it is not JSON")
 )
 
-// weigh bounds what decoding a JSON text into a value of type t will hold, in bytes, before
-// anything is decoded: "{}" in a list is two bytes and may become a kilobyte. It errs on the
-// high side, and fails where the sum passes maxDecoded or the values nest too deep. What is
-// not JSON may pass: whoever decodes it says so.
+// weigh bounds, before anything is decoded, how many bytes of memory a JSON text takes once it
+// is decoded into a value of type t: "{}" in a list is two bytes and may become a kilobyte. It
+// errs on the high side, and fails if the sum exceeds maxDecoded or the values nest too
+// deeply. Text that is not JSON may pass; decoding it fails.
 func weigh(text []byte, t reflect.Type) (int64, error) {
 	s := scales{text: text, left: maxDecoded, fields: map[reflect.Type]map[string]reflect.Type{}}
 	err := s.value(t, 0)
 	return maxDecoded - s.left, err
 }
 
-// scales walks a JSON text beside the type that it is decoded into.
+// scales walks a JSON text together with the type that it is decoded into.
 type scales struct {
 	text []byte
 	at   int
 	left int64
-	// fields are those of each struct that was met, by their folded names.
+	// fields caches the fields of each struct that was met, by their folded names.
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
-// Costs that no type shows, in bytes.
+// Costs that the types do not show, in bytes.
 const (
 	mapEntry  = 64 // beside key and value
 	looseNode = 96 // a value of no type
-	// timesCost is what a histogram of times takes, however few are in it.
+	// timesCost is the size of a histogram of times, however few values it has.
 	timesCost = 300 << 10
 )
 
@@ -107,7 +107,7 @@ func (s *scales) value(t reflect.Type, depth int) error {
 	return s.word()
 }
 
-// own adds what a value of the type takes beside its place, whatever its text.
+// own adds what a value of the type allocates besides its own size, whatever its text.
 func (s *scales) own(t reflect.Type) error {
 	switch {
 	case t == nil:
@@ -146,7 +146,7 @@ func (s *scales) quoted() error {
 	return errJSON
 }
 
-// array walks a list: a slice grows to at most twice what it holds.
+// array walks a list. A slice that grows has a capacity of at most twice its length.
 func (s *scales) array(t reflect.Type, depth int) error {
 	elem, each := elemOf(t)
 	s.at++
@@ -228,8 +228,8 @@ func (s *scales) next(end byte) (done bool, err error) {
 	return false, errJSON
 }
 
-// memberOf is the type that the value of a key is decoded into, nil for a key that is skipped,
-// and what the key itself takes.
+// memberOf returns the type that the value of a key is decoded into (nil for a key that is
+// skipped) and the memory for the key itself.
 func (s *scales) memberOf(t reflect.Type, quoted []byte) (reflect.Type, int64) {
 	if t == nil {
 		return nil, 0
@@ -245,7 +245,7 @@ func (s *scales) memberOf(t reflect.Type, quoted []byte) (reflect.Type, int64) {
 	return nil, 0
 }
 
-// fieldOf finds a field as encoding/json does: by its name, in whatever case.
+// fieldOf finds a field as encoding/json does: by its name, ignoring case.
 func (s *scales) fieldOf(t reflect.Type, quoted []byte) reflect.Type {
 	var key string
 	if json.Unmarshal(quoted, &key) != nil {
@@ -268,6 +268,7 @@ func (s *scales) fieldOf(t reflect.Type, quoted []byte) reflect.Type {
 	return known[folded(key)]
 }
 
-// folded is the same for names that differ in case only. Both ways: Unicode has letters whose
-// lower case is their own and whose upper case is an ASCII letter, and the reverse.
+// folded returns the same string for names that differ in case only. It converts to upper and
+// then to lower case, since Unicode has letters whose lower case is themselves and whose upper
+// case is an ASCII letter, and the reverse.
 func folded(name string) string { return strings.ToLower(strings.ToUpper(name)) }

@@ -10,7 +10,7 @@ func arrayDegraded() Rule {
 	return Rule{
 		ID:     "array-degraded",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "An array with a disk missing reads what is lost from all others, and has little or no redundancy left.",
+		Doc:    "An array with a missing disk reconstructs its data by reading all others, and has little or no redundancy left.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(f.Arrays, func(a model.Array) *model.Finding {
 				if n, ok := a.Degraded.Get(); ok && n > 0 {

@@ -9,7 +9,7 @@ import (
 func aspm() Rule {
 	return Rule{
 		ID:  "aspm-powersave",
-		Doc: "With PCIe links put to sleep whenever they can, a burst may wait some microseconds for the link to wake.",
+		Doc: "With this policy PCIe links sleep whenever they can; a burst may then wait some microseconds for the link to wake.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			policy, ok := setting(f, "linux.module.pcie_aspm.policy")
 			if !ok || !strings.Contains(policy, "[powersave]") && !strings.Contains(policy, "[powersupersave]") || fastest(f) < veryFast {

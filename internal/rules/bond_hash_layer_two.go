@@ -19,7 +19,7 @@ func bondHash() Rule {
 				out := &model.Finding{
 					Severity: Low, Title: "all connections to one server share one port of " + n.Name,
 					Observed: fmt.Sprintf("%s: transmit hash policy layer2, %d ports", n.Name, upPorts(b)),
-					Fix:      "set xmit_hash_policy to layer3+4, and the like on the switch",
+					Fix:      "set xmit_hash_policy to layer3+4, and the corresponding hash on the switch",
 					Source:   "Documentation/networking/bonding.rst (xmit_hash_policy)",
 				}
 				for _, m := range f.Storage {

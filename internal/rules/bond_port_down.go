@@ -31,7 +31,7 @@ func bondPortDown() Rule {
 				out := &model.Finding{
 					Severity: Medium, Title: n.Name + " runs without " + strings.Join(down, ", "),
 					Observed: fmt.Sprintf("%s: %d of %d ports are down", n.Name, len(down), len(b.Ports)),
-					Fix:      "see to the cable and the switch port of " + strings.Join(down, ", "),
+					Fix:      "check the cable and the switch port of  " + strings.Join(down, ", "),
 					Source:   "Documentation/networking/bonding.rst",
 				}
 				if known && sum > 0 {

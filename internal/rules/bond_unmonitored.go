@@ -10,7 +10,7 @@ func bondUnmonitored() Rule {
 	return Rule{
 		ID:     "bond-unmonitored",
 		Limits: []model.LimiterID{model.Outage},
-		Doc:    "A bond that watches no link goes on sending into a dead port.",
+		Doc:    "A bond without link monitoring goes on sending through a dead port.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if b.MIIms > 0 || b.ARPms > 0 || len(b.Ports) < 2 {

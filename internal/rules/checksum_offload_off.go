@@ -10,7 +10,7 @@ func checksumOff() Rule {
 	return Rule{
 		ID:     "checksum-offload-off",
 		Limits: []model.LimiterID{model.PacketCost},
-		Doc:    "Without checksum offload a core reads every byte once more; without that of sending, segmentation offload does not work either.",
+		Doc:    "Without checksum offload a core reads every byte once more; without transmit checksum offload, segmentation offload does not work either.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				on, ok := n.Features.Get()

@@ -8,7 +8,7 @@ func ccYields() Rule {
 	return Rule{
 		ID:     "congestion-control-yields",
 		Limits: []model.LimiterID{model.CongestionControl},
-		Doc:    "TCP-LP uses only what others leave, by design; Vegas backs off as soon as a queue forms, so that loss-based traffic beside it takes its share.",
+		Doc:    "TCP-LP by design uses only the bandwidth that others leave; Vegas backs off as soon as a queue forms, so that loss-based traffic on the same path takes its share.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_congestion_control")
 			if !ok || v != "lp" && v != "vegas" {

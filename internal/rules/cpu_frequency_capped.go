@@ -10,7 +10,7 @@ func frequencyCapped() Rule {
 	return Rule{
 		ID:     "cpu-frequency-capped",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "CPUs are limited below what they can, and one core moves what one connection moves.",
+		Doc:    "The CPUs are limited below their maximum frequency, and a single connection is as fast as one core.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			limit, ok := f.CPU.CapKHz.Get()
 			most, ok2 := f.CPU.MaxKHz.Get()
@@ -20,7 +20,7 @@ func frequencyCapped() Rule {
 			return []model.Finding{{
 				Severity: Low, Title: "the frequency of the CPUs is limited",
 				Observed: fmt.Sprintf("scaling_max_freq %d MHz of %d MHz", limit/1000, most/1000),
-				Fix:      "raise scaling_max_freq to cpuinfo_max_freq, or see which power profile lowered it",
+				Fix:      "raise scaling_max_freq to cpuinfo_max_freq, or find the power profile that lowered it",
 				Source:   "Documentation/admin-guide/pm/cpufreq.rst (scaling_max_freq)",
 			}}
 		},

@@ -6,16 +6,16 @@ import (
 	"linerate/internal/model"
 )
 
-// damagedShare is the share of damaged frames that makes a finding. Ethernet promises a bit error
-// ratio of 1e-12 (IEEE 802.3 clauses 49, 52, 85), about 1 frame of 1500 bytes in 80 million; this
-// is eighty times that.
+// damagedShare is the share of damaged frames from which there is a finding. Ethernet
+// specifies a bit error ratio of 1e-12 (IEEE 802.3 clauses 49, 52, 85), about 1 frame of 1500
+// bytes in 80 million; this is eighty times that.
 const damagedShare = 1e-6
 
 func crcErrors() Rule {
 	return Rule{
 		ID:     "crc-errors",
 		Limits: []model.LimiterID{model.PathLoss},
-		Doc:    "Frames arrive damaged: a bad cable, module or connector loses them, and each loss makes TCP slow down.",
+		Doc:    "Frames arrive damaged: they are lost to a bad cable, module or connector, and each loss makes TCP slow down.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {

@@ -10,7 +10,7 @@ import (
 func deepIdle() Rule {
 	return Rule{
 		ID:  "deep-idle-states",
-		Doc: "A core in a deep idle state takes long to wake for the next packet: small requests feel it, bulk does not.",
+		Doc: "A core in a deep idle state takes long to wake for the next packet: it adds to the latency of small requests, not to bulk transfer.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			exit, ok := f.CPU.IdleExit.Get()
 			if !ok || exit < 100*time.Microsecond || fastest(f) < veryFast {

@@ -7,7 +7,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// littleDirty is a limit of unwritten data that a port of 1 Gbit/s fills in half a second.
+// littleDirty is a limit of dirty pages that a port of 1 Gbit/s fills in half a second.
 const littleDirty = 64 * unit.MiB
 
 // Data on its way to a server counts against the limit too, so the limit also bounds what is
@@ -16,16 +16,16 @@ func dirtyLimit() Rule {
 	return Rule{
 		ID:     "dirty-limit-small",
 		Limits: []model.LimiterID{model.ApplicationSource},
-		Doc:    "Programs that write are stopped once so much data is not on disk or at the server yet: with a low limit they stop again and again.",
+		Doc:    "Writing programs are blocked once the dirty pages reach the limit: with a low limit they stop again and again.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			limit, how := dirtyBytes(f)
 			if limit <= 0 || limit >= littleDirty {
 				return nil
 			}
 			out := model.Finding{
-				Severity: Low, Title: "writers are stopped after little data",
+				Severity: Low, Title: "writers are blocked after little data",
 				Observed: fmt.Sprintf("%s: at most %s unwritten", how, limit),
-				Fix:      "set vm.dirty_ratio to 20, its default, which turns vm.dirty_bytes off; or vm.dirty_bytes to a second of line rate and more",
+				Fix:      "set vm.dirty_ratio to 20, its default, which turns vm.dirty_bytes off; or set vm.dirty_bytes to at least one second of line rate",
 				Source:   "Documentation/admin-guide/sysctl/vm.rst (dirty_bytes, dirty_ratio); mm/page-writeback.c (balance_dirty_pages)",
 			}
 			for _, m := range f.Storage {
@@ -42,8 +42,8 @@ func dirtyLimit() Rule {
 	}
 }
 
-// dirtyBytes is the limit in force: dirty_bytes, or else dirty_ratio of the whole memory, which
-// is an upper bound since the kernel takes the ratio of the memory available.
+// dirtyBytes is the limit in force: dirty_bytes, or else dirty_ratio of all memory. The latter
+// is an upper bound, since the kernel applies the ratio to the available memory.
 func dirtyBytes(f *model.Facts) (unit.Bytes, string) {
 	v, ok := setting(f, "linux.sysctl.vm.dirty_bytes")
 	if !ok {

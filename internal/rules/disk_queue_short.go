@@ -10,7 +10,7 @@ func diskRequests() Rule {
 	return Rule{
 		ID:     "disk-queue-short",
 		Limits: []model.LimiterID{model.RequestConcurrency, model.ServerTime},
-		Doc:    "A request queue shorter than what the device takes at once keeps it from being busy, and leaves little to merge.",
+		Doc:    "A request queue that is shorter than the device's own queue depth cannot keep the device busy, and leaves few requests to merge.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(f.Disks, func(d model.Disk) *model.Finding {
 				n, ok := d.Requests.Get()

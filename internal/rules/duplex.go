@@ -10,7 +10,7 @@ func duplex() Rule {
 	return Rule{
 		ID:     "half-duplex",
 		Limits: []model.LimiterID{model.LinkRate, model.PathLoss},
-		Doc:    "A half-duplex port collides with its own acknowledgements; one end was set by hand, the other negotiates.",
+		Doc:    "On a half-duplex port data collides with its own acknowledgements; the usual cause is that one end was set by hand and the other negotiates.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachNIC(f, func(n model.NIC) *model.Finding {
 				if mode, ok := n.Duplex.Get(); !ok || mode != "half" {

@@ -11,10 +11,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// veryFast is the speed from which the placement of queues, interrupts and cores matters.
+// veryFast is the port speed from which the placement of queues, interrupts and threads on
+// cores matters.
 const veryFast = 10 * unit.Gbit
 
-// busyIRQ is how often an interrupt must have fired to count as used.
+// busyIRQ is the count from which an interrupt is considered in use.
 const busyIRQ = 1000
 
 // each collects the findings of check on the elements of a list.
@@ -107,7 +108,7 @@ func shared(a, b model.NIC) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// softnetSum adds up the counters of all cores.
+// softnetSum is the sum of the counters of all cores.
 func softnetSum(cores []model.Softnet) model.Softnet {
 	var sum model.Softnet
 	for _, s := range cores {

@@ -23,7 +23,7 @@ func fecOff() Rule {
 					return nil
 				}
 				return &model.Finding{
-					Severity: t.severity(Medium), Title: n.Name + " has errors and corrects none",
+					Severity: t.severity(Medium), Title: n.Name + "  has bit errors and no error correction",
 					Observed: fmt.Sprintf("%s at %s: FEC off, %d frames with a wrong checksum %s", n.Name, n.Speed.Value, t.bad, t.over(sinceSetUp)),
 					Fix:      "turn on the FEC that module and switch support, the same at both ends",
 					Source:   "IEEE 802.3 clauses 91 (RS-FEC), 108 (25GBASE-R RS-FEC) and 110 (cables that need none)",

@@ -12,7 +12,7 @@ func firewallQueues() Rule {
 	return Rule{
 		ID:     "firewall-queues-packets",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "A rule of the firewall queues packets to a program and waits for its verdict: each packet costs two context switches, and packets are dropped when the program cannot keep up.",
+		Doc:    "A firewall rule queues packets to a program and waits for its verdict: each packet costs two context switches, and packets are dropped when the program cannot keep up.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var where []string
 			for _, c := range f.Firewall.Or(nil) {
@@ -25,7 +25,7 @@ func firewallQueues() Rule {
 			}
 			return []model.Finding{{
 				Severity: Info, Title: "the firewall queues packets to a program",
-				Observed: "a rule queues in " + strings.Join(where, ", ") + "; whether storage traffic matches it does not show",
+				Observed: "a rule queues in " + strings.Join(where, ", ") + "; the facts do not show whether storage traffic matches it",
 				Fix:      "accept the storage network in a rule before that one",
 				Source:   "nft(8) (queue statement); iptables-extensions(8) (NFQUEUE)",
 			}}

@@ -6,16 +6,16 @@ import (
 	"linerate/internal/model"
 )
 
-// manyRules is a tenth of the number that cost a fast host most of its packets when measured: a
-// router fell from 6 million packets a second to 250,000 with 1000 rules that each packet passed
-// (the second source below).
+// manyRules is a tenth of the number that was measured to cost a fast host most of its packet
+// rate: a router fell from 6 million packets per second to 250,000 with 1000 rules that each
+// packet traversed (the second source below).
 const manyRules = 100
 
 func firewallMany() Rule {
 	return Rule{
 		ID:     "firewall-rules-many",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "A packet passes the rules of the firewall one after the other until one matches: with hundreds of them a core spends its time there.",
+		Doc:    "The firewall checks each packet against its rules one after the other until one matches: with hundreds of rules a core spends its time there.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			in, out := passed(f.Firewall.Or(nil))
 			n, way := in, "coming in"
@@ -26,8 +26,8 @@ func firewallMany() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "each packet passes many rules of the firewall",
-				Observed: fmt.Sprintf("at least %d rules on the way of a packet %s; those of chains jumped to are not counted", n, way),
+				Severity: Low, Title: "each packet traverses many firewall rules",
+				Observed: fmt.Sprintf("a packet %[2]s traverses at least %[1]d rules; those of chains that are jumped to are not counted", n, way),
 				Fix:      "accept the storage network (its interface or subnet, or known connections) in the first rule; put lists of addresses into a set",
 				Source:   "P. Sutter, Benchmarking nftables, developers.redhat.com 2017-04-11; Universitat de València, nftables vs pf (packets per second against rules); nft(8) (sets)",
 			}}

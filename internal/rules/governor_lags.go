@@ -18,7 +18,7 @@ func governorLags() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Info, Title: "CPUs speed up only after they were busy",
+				Severity: Info, Title: "CPUs raise their clock only after they were busy",
 				Observed: "governor " + strings.Join(governors, ", "),
 				Fix:      "for the last few percent and for stable measurements set the governor to performance",
 				Source:   "Documentation/admin-guide/pm/cpufreq.rst; CIT, Evaluation of 40 Gigabit Ethernet technology for data servers",

@@ -12,7 +12,7 @@ func governorLowest() Rule {
 	return Rule{
 		ID:     "governor-powersave",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "The governor powersave keeps these CPUs at their lowest frequency, and one core moves what one connection moves.",
+		Doc:    "The governor powersave keeps these CPUs at their lowest frequency, and a single connection is as fast as one core.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			governors, ok := f.CPU.Governors.Get()
 			driver := f.CPU.Driver.Or("")

@@ -10,7 +10,7 @@ func interruptPerPacket() Rule {
 	return Rule{
 		ID:     "interrupt-per-packet",
 		Limits: []model.LimiterID{model.ReceiverCPU},
-		Doc:    "Without coalescing a fast port interrupts for each packet until its core polls: time that is missing below full load.",
+		Doc:    "Without coalescing a fast port raises an interrupt for each packet until its core polls, which wastes CPU time whenever the core is not fully loaded.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				co, ok := n.Coalesce.Get()

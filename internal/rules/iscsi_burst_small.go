@@ -10,7 +10,7 @@ func iscsiBurst() Rule {
 	return Rule{
 		ID:     "iscsi-burst-small",
 		Limits: []model.LimiterID{model.RequestConcurrency},
-		Doc:    "A small MaxBurstLength makes the target ask for the data of a write in many pieces, each with a round trip.",
+		Doc:    "With a small MaxBurstLength the target requests the data of a write in many pieces, each of which costs a round trip.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(f.ISCSI, func(s model.ISCSISession) *model.Finding {
 				if n, ok := s.MaxBurst.Get(); ok && n > 0 && n < 65536 {

@@ -14,7 +14,7 @@ func iscsiQueue() Rule {
 	return Rule{
 		ID:     "iscsi-queue-short",
 		Limits: []model.LimiterID{model.RequestConcurrency},
-		Doc:    "No more requests to an iSCSI disk are under way than its queue is deep: depth × size / round trip is all it can move.",
+		Doc:    "An iSCSI disk has at most as many requests outstanding as its queue depth: it can move at most depth × size / RTT.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return each(f.Disks, func(d model.Disk) *model.Finding {
 				depth, ok := d.Depth.Get()

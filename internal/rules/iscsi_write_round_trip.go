@@ -8,7 +8,7 @@ func iscsiR2T() Rule {
 	return Rule{
 		ID:     "iscsi-write-round-trip",
 		Limits: []model.LimiterID{model.RequestConcurrency},
-		Doc:    "Every write first asks for leave: one more round trip each.",
+		Doc:    "Every write waits for the target's permission to send (R2T), which costs one more round trip.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(f.ISCSI, func(s model.ISCSISession) *model.Finding {
 				if s.InitialR2T.Or(false) && !s.Immediate.Or(true) {

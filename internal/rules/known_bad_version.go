@@ -12,7 +12,7 @@ import (
 // knownBad is one version of hardware or software that is known to fail. To add one, add a row
 // whose source is the maker's own statement.
 type knownBad struct {
-	what     string // as it stands in the title
+	what     string // as in the title
 	severity string
 	why      string // what it does
 	fix      string
@@ -21,7 +21,7 @@ type knownBad struct {
 	seen func(f *model.Facts) string
 }
 
-// knownBads lists them. Distributions backport repairs, so the version number of a kernel or
+// knownBads lists them. Distributions backport fixes, so the version number of a kernel or
 // module by itself justifies at most a question.
 func knownBads() []knownBad {
 	return []knownBad{
@@ -29,7 +29,7 @@ func knownBads() []knownBad {
 			// The first stepping is certain; on the second, Intel's documents and users' reports
 			// differ.
 			what: "an Intel I225 of an early stepping", severity: Low,
-			why:    "at 2.5 Gbit/s the first stepping, and perhaps the second, loses packets of switches that leave the gap between frames short",
+			why:    "at 2.5 Gbit/s the first stepping, and perhaps the second, loses packets from switches that send with a short inter-packet gap",
 			fix:    "run the port at 1 Gbit/s, or use a card of stepping B3 (revision 03) or an I226",
 			source: "Intel, Ethernet Controller I225 Specification Update, document 621661 (inter-packet gap)",
 			seen: func(f *model.Facts) string {
@@ -44,8 +44,8 @@ func knownBads() []knownBad {
 		},
 		{
 			what: "an OpenZFS that may damage copies", severity: Low,
-			why:    "unless the distribution repaired it, a file that is copied right after it was written can come out with zeros in place of data",
-			fix:    "see what the distribution says of it, or use OpenZFS 2.2.2, 2.1.14 or later of either line; compare copies made before",
+			why:    "unless the distribution fixed it, the copy of a file that was written just before can contain zeros in place of data",
+			fix:    "see what the distribution says about it, or use OpenZFS 2.2.2, 2.1.14 or later of either series; compare copies that were made before with their originals",
 			source: "OpenZFS, release notes of zfs-2.2.2 and zfs-2.1.14 (dirty dnode, since 2.1.4)",
 			seen: func(f *model.Facts) string {
 				v := f.ZFS.Or(model.ZFS{}).Version

@@ -11,7 +11,7 @@ func lacpNoPartner() Rule {
 	return Rule{
 		ID:     "lacp-no-partner",
 		Limits: []model.LimiterID{model.LinkRate},
-		Doc:    "Nobody answers LACP at the other end: the bond sends by one port only.",
+		Doc:    "The other end does not answer LACP: the bond uses one port only.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachBond(f, func(n model.NIC, b model.Bond) *model.Finding {
 				if !isLACP(b) || b.Partner != "00:00:00:00:00:00" || upPorts(b) == 0 {

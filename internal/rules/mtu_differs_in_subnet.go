@@ -10,7 +10,7 @@ func mtuDiffers() Rule {
 	return Rule{
 		ID:     "mtu-differs-in-subnet",
 		Limits: []model.LimiterID{model.MTUBlackhole},
-		Doc:    "Interfaces of one subnet with different MTUs: large frames of the one are too large for the other, and are dropped without a word.",
+		Doc:    "Interfaces of one subnet with different MTUs: frames of the larger MTU are too large for the other interface, which drops them silently.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(sameSubnet(f), func(p subnetPair) *model.Finding {
 				if p.a.MTU == p.b.MTU {

@@ -10,7 +10,7 @@ func mtuProbing() Rule {
 	return Rule{
 		ID:     "mtu-probing-off",
 		Limits: []model.LimiterID{model.MTUBlackhole},
-		Doc:    "With jumbo frames and no MTU probing a switch that drops them in silence stalls a connection for good.",
+		Doc:    "With jumbo frames and without MTU probing, a switch that silently drops them stalls a connection for good.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_mtu_probing")
 			if !ok || v != "0" {

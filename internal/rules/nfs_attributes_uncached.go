@@ -8,7 +8,7 @@ func nfsUncached() Rule {
 	return Rule{
 		ID:     "nfs-attributes-uncached",
 		Limits: []model.LimiterID{model.NFSConcurrency},
-		Doc:    "Without a cache of attributes every look at a file asks the server, and noac makes every write synchronous.",
+		Doc:    "Without attribute caching every stat of a file goes to the server, and noac makes every write synchronous.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				noac, zero := o.has("noac"), o["acregmax"] == "0" || o["actimeo"] == "0"

@@ -10,7 +10,7 @@ func nfsEncrypted() Rule {
 	return Rule{
 		ID:     "nfs-encrypted",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "With privacy or integrity protection a core works on every byte of NFS.",
+		Doc:    "With privacy or integrity protection a core encrypts or signs every byte of NFS.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				sec, tls := o["sec"], o["xprtsec"]

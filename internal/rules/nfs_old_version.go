@@ -8,7 +8,7 @@ func nfsOld() Rule {
 	return Rule{
 		ID:     "nfs-old-version",
 		Limits: []model.LimiterID{model.NFSConcurrency},
-		Doc:    "Old versions of NFS lack what newer ones move data with: version 2 moves 8 KiB at a time, 4.0 has no sessions.",
+		Doc:    "Old versions of NFS lack features that throughput depends on: version 2 moves 8 KiB per request, 4.0 has no sessions.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				vers := o["vers"]

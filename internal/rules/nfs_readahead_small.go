@@ -13,7 +13,7 @@ func nfsReadahead() Rule {
 	return Rule{
 		ID:     "nfs-readahead-small",
 		Limits: []model.LimiterID{model.NFSConcurrency},
-		Doc:    "The kernel asks the server for no more than the read-ahead at once: on a path with delay one reader then waits most of the time.",
+		Doc:    "The kernel requests no more than the read-ahead from the server at once: on a path with delay a single reader then waits most of the time.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				ahead, ok := m.Ahead.Get()
@@ -34,7 +34,7 @@ func nfsReadahead() Rule {
 				switch {
 				case *perRTT(large, rtt) < speed:
 					out.Bound = perRTT(large, rtt)
-					out.Observed = fmt.Sprintf("%s: read-ahead %s, rsize %s: at most 2 × %s under way for one reader, %s / %v", m.Point, ahead, rsize, size.AheadMost(ahead, rsize), large, rtt)
+					out.Observed = fmt.Sprintf("%s: read-ahead %s, rsize %s: at most 2 × %s in flight for one reader, %s / %v", m.Point, ahead, rsize, size.AheadMost(ahead, rsize), large, rtt)
 				case *perRTT(small, rtt) < speed/2:
 					out.Severity, out.Title = Low, "one reader of "+m.Point+" may not fill the path"
 					out.Observed = fmt.Sprintf("%s: read-ahead %s: a program that reads less than that at a time has 2 × %s / %v = %s", m.Point, ahead, ahead, rtt, *perRTT(small, rtt))

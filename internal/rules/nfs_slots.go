@@ -12,7 +12,7 @@ func nfsSlots() Rule {
 	return Rule{
 		ID:     "nfs-slots",
 		Limits: []model.LimiterID{model.NFSConcurrency},
-		Doc:    "No more requests are under way than there are slots: slots × size / round trip is all that a mount can move.",
+		Doc:    "A mount has at most as many requests outstanding as slots: it can move at most slots × size / RTT.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				slots, name := int64(0), ""
@@ -34,7 +34,7 @@ func nfsSlots() Rule {
 				}
 				return &model.Finding{
 					Severity: Medium, Title: m.Point + " has too few slots for this path", Bound: bound,
-					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v (the setting of now; a mount keeps what held when it was made)", m.Point, name, slots, unit.Bytes(transfer), slots, unit.Bytes(transfer), rtt),
+					Observed: fmt.Sprintf("%s: %s = %d, requests of %s: %d × %s / %v (the current setting; a mount keeps the value from when it was mounted)", m.Point, name, slots, unit.Bytes(transfer), slots, unit.Bytes(transfer), rtt),
 					Fix:      "raise " + name + " on the client (and the slots the server offers), and mount again; larger rsize and wsize do the same",
 					Source:   "RFC 8881 section 2.10.6; Documentation/admin-guide/kernel-parameters.txt (nfs.max_session_slots)",
 				}

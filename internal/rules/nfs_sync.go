@@ -8,7 +8,7 @@ func nfsSync() Rule {
 	return Rule{
 		ID:     "nfs-sync",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "Mounted sync, every write waits for the disk of the server.",
+		Doc:    "On a sync mount every write waits for the server's disk.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isNFS(m) || !o.has("sync") {

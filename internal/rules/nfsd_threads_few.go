@@ -10,7 +10,7 @@ func nfsdThreads() Rule {
 	return Rule{
 		ID:     "nfsd-threads-few",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "The NFS server works on as many requests at once as it has threads; the default of eight dates from slower disks and ports.",
+		Doc:    "The NFS server processes as many requests at once as it has threads; the default of eight dates from the time of slower disks and ports.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			d, ok := f.NFSD.Get()
 			if !ok || d.Threads > 8 || d.Threads > 4 && fastest(f) < veryFast {

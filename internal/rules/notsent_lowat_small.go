@@ -11,7 +11,7 @@ func notsentLowat() Rule {
 	return Rule{
 		ID:     "notsent-lowat-small",
 		Limits: []model.LimiterID{model.SenderCPU},
-		Doc:    "With a low mark for unsent data programs are woken for small pieces: more switches between them and the kernel, hardly less goodput.",
+		Doc:    "With a low limit of unsent data programs are woken to write small pieces: it costs context switches, but hardly any goodput.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_notsent_lowat")
 			n, err := strconv.ParseUint(v, 10, 32)

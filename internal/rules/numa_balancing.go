@@ -9,7 +9,7 @@ func numaBalancing() Rule {
 	return Rule{
 		ID:     "numa-balancing",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "Automatic NUMA balancing unmaps pages to learn who uses them: a mover that is placed by hand only pays for it.",
+		Doc:    "Automatic NUMA balancing unmaps pages to learn who uses them: a data mover that is pinned by hand gets only the cost.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := setting(f, "linux.sysctl.kernel.numa_balancing")
 			nodes := f.CPU.Nodes.Or(nil)

@@ -10,7 +10,7 @@ func oneSoftirqCore() Rule {
 	return Rule{
 		ID:     "one-softirq-core",
 		Limits: []model.LimiterID{model.ReceiverCPU},
-		Doc:    "One core took nearly all packets: a single connection does that, and then the rate ends where that core does; with many connections they are not spread.",
+		Doc:    "One core processed nearly all packets. With a single connection that is normal, and that core bounds the rate; with many connections it means that they are not spread over cores.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			cores, ok := f.CPU.Softnet.Get()
 			if !ok || len(cores) < 2 || fastest(f) < veryFast {
@@ -26,7 +26,7 @@ func oneSoftirqCore() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Info, Title: fmt.Sprintf("CPU %d takes nearly all packets", most.CPU),
+				Severity: Info, Title: fmt.Sprintf("CPU %d processes nearly all packets", most.CPU),
 				Observed: fmt.Sprintf("CPU %d processed %d of %d packets", most.CPU, most.Processed, sum.Processed),
 				Fix:      "spread the receive queues over cores, or the packets with receive packet steering (rps_cpus)",
 				Source:   "Documentation/networking/scaling.rst; net/core/net-procfs.c",

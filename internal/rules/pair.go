@@ -9,8 +9,8 @@ import (
 )
 
 // PairRule is one conclusion that can be drawn from two hosts and the probes between them. Check
-// fills all of a finding but Rule and Limiters; Host is the end to act at, empty if the network
-// between them is to blame.
+// fills all of a finding but Rule and Limiters; Host is the end to act at; empty if the
+// network between them is the cause.
 type PairRule struct {
 	ID     string
 	Doc    string            // one sentence: what it detects and why that costs goodput
@@ -36,7 +36,7 @@ func eachWay(p *model.Pair, check func(from, to *model.PairEnd, c model.Crossing
 	return each(both, func(f *model.Finding) *model.Finding { return f })
 }
 
-// meant is the interface of an end that has its data address; nil if unknown.
+// meant is the interface that has the data address of an end; nil if unknown.
 func meant(e *model.PairEnd) *model.NIC {
 	if e.Facts == nil {
 		return nil
@@ -98,8 +98,9 @@ func MeantPath(a, b *model.Facts, statedA, statedB []netip.Addr) (best Ends, ok 
 	return best, ok
 }
 
-// carries tells whether an interface can carry data of other hosts. Bridges of containers and
-// virtual machines pass this test, too; commonNet excludes them by their equal addresses.
+// carries reports whether an interface can carry traffic of other hosts. Bridges of containers
+// and virtual machines pass this test too; commonNet excludes them because both hosts have the
+// same address there.
 func carries(n model.NIC) bool { return n.Up && n.Name != "lo" && n.Master == "" }
 
 // commonNet finds addresses in one network, IPv4 first. An address that both ends have belongs to

@@ -11,12 +11,12 @@ import (
 func pairAsymmetric() PairRule {
 	return PairRule{
 		ID:  "pair-asymmetric-route",
-		Doc: "A host answers by another interface than the one that the other's traffic comes in by: acknowledgements take another way than data, past firewalls and filters that expect both.",
+		Doc: "A host answers through another interface than the one on which the other's traffic arrives: acknowledgements take another path than data, where firewalls and filters expect both.",
 		Check: func(p *model.Pair) []model.Finding {
 			for _, e := range [][2]*model.PairEnd{{&p.A, &p.B}, {&p.B, &p.A}} {
 				_, wrong := wrongPort(e[0], e[1])
 				if _, ports := inFlux(e[0], e[1]); wrong || len(ports) > 0 {
-					return nil // that is the cause, and is told
+					return nil // another rule reports that cause
 				}
 			}
 			return eachWay(p, func(_, to *model.PairEnd, c model.Crossing) *model.Finding {

@@ -10,7 +10,7 @@ func pairBlackHole() PairRule {
 	return PairRule{
 		ID:     "pair-mtu-blackhole",
 		Limits: []model.LimiterID{model.MTUBlackhole},
-		Doc:    "Packets that both ends may send vanish on the way without an ICMP message: small ones pass, so connections open, and hang when data flows.",
+		Doc:    "Packets that both ends' MTUs allow vanish on the path without an ICMP message: small ones pass, so that connections open, but hang when data flows.",
 		Check: func(p *model.Pair) []model.Finding {
 			out := eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				mtu, ok := c.PathMTU.Get()
@@ -26,7 +26,7 @@ func pairBlackHole() PairRule {
 					Source:   "RFC 2923 section 2.1; RFC 8899 section 1",
 				}
 			})
-			if len(out) == 2 && p.AToB.PathMTU == p.BToA.PathMTU { // one thing, told once
+			if len(out) == 2 && p.AToB.PathMTU == p.BToA.PathMTU { // one finding for both directions
 				out[0].Observed += fmt.Sprintf("; from %s to %s likewise", p.B.Name, p.A.Name)
 				return out[:1]
 			}

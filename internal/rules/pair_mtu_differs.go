@@ -31,8 +31,8 @@ func pairMTUDiffers() PairRule {
 	}
 }
 
-// onLink tells whether an end reaches the other without a gateway, by the meant interface. An end
-// whose route is unknown counts as on-link.
+// onLink reports whether an end reaches the other without a gateway, through the meant
+// interface. An end whose route is unknown counts as on-link.
 func onLink(e *model.PairEnd) bool {
 	l, ok := e.Leaving.Get()
 	return !ok || !l.Gateway.IsValid() && l.Interface == e.Meant

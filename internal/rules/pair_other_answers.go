@@ -18,7 +18,7 @@ func pairOtherAnswers() PairRule {
 					return nil
 				}
 				found := &model.Finding{
-					Severity: Info, Host: to.Name, // clouds answer for their machines
+					Severity: Info, Host: to.Name, // in clouds the provider answers
 					Title:    fmt.Sprintf("something else answers for %s of %s", to.Addr, to.Name),
 					Observed: fmt.Sprintf("for %s %s knows %s, which is no interface of %s%s", to.Addr, from.Name, l.NextMAC, to.Name, arrived(c)),
 					Fix:      fmt.Sprintf("find the port of %s in the switch's address table; remove the second machine with %s, or the proxy ARP, from the storage network", l.NextMAC, to.Addr),

@@ -10,7 +10,7 @@ func pairPathMTU() PairRule {
 	return PairRule{
 		ID:     "pair-path-mtu-below-ends",
 		Limits: []model.LimiterID{model.PacketCost},
-		Doc:    "A hop on the way carries smaller packets than both ends: TCP learns it, but the larger MTU of the ends gains nothing on this path.",
+		Doc:    "A hop on the path has a smaller MTU than both ends: TCP learns it by path MTU discovery, but the larger MTU of the ends gains nothing here.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				mtu, ok := c.PathMTU.Get()

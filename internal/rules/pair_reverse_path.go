@@ -10,7 +10,7 @@ func pairReversePath() PairRule {
 	return PairRule{
 		ID:     "pair-reverse-path-drops",
 		Limits: []model.LimiterID{model.Outage},
-		Doc:    "Nothing that one host sends arrives at the other, whose route back leads out of another interface while its reverse path filter is strict: it drops all of it.",
+		Doc:    "The other host drops everything that one host sends: its route back leads through another interface, and its reverse path filter is strict.",
 		Check: func(p *model.Pair) []model.Finding {
 			return eachWay(p, func(from, to *model.PairEnd, c model.Crossing) *model.Finding {
 				through, ok := c.Through.Get()

@@ -34,9 +34,9 @@ func pairSlowPort() PairRule {
 	}
 }
 
-// wrongPort tells whether an end sends by another port than the one that shares a network with
-// the other end. It is false between routed networks: which port is meant there, the facts do not
-// show.
+// wrongPort reports whether an end sends through another port than the one that shares a
+// network with the other end. Between routed networks it is false, since the facts do not show
+// which port is meant there.
 func wrongPort(from, to *model.PairEnd) (model.Leaving, bool) {
 	l, ok := from.Leaving.Get()
 	m, far := meant(from), meant(to)

@@ -23,7 +23,7 @@ func pairSpeeds() PairRule {
 				Title:    fmt.Sprintf("the ports of %s and %s differ in speed", p.A.Name, p.B.Name),
 				Observed: fmt.Sprintf("%s %s runs %s, %s %s runs %s", p.A.Name, a.Name, x, p.B.Name, b.Name, y),
 				Bound:    &slow,
-				Fix:      "none where that is meant; see that the switch's buffer, or flow control, takes the bursts",
+				Fix:      "none if that is intended; make sure that the switch's buffer or flow control absorbs the bursts",
 				Source:   "IEEE 802.3 annex 31B",
 			}}
 		},

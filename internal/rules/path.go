@@ -8,7 +8,7 @@ import (
 // complete fills in an unknown path from the host's storage connections.
 func (c Context) complete(f *model.Facts) Context {
 	if c.RTT > 0 || c.LineRate > 0 {
-		return c // a rate and a round trip of two paths describe neither
+		return c // the rate of one path and the RTT of another describe neither
 	}
 	if path, _ := StoragePath(f); path.BDP() > 0 {
 		path.Earlier = c.Earlier
@@ -18,8 +18,8 @@ func (c Context) complete(f *model.Facts) Context {
 }
 
 // StoragePath is the path to the mounted storage with the largest bandwidth-delay product,
-// computed from the smallest round trip that the mount's connections ever saw and the speed of
-// the port. It is nil if no mount shows both.
+// computed from the minimum RTT of the mount's connections and the speed of the port. It is
+// nil if both are known for no mount.
 func StoragePath(f *model.Facts) (Context, *model.NetMount) {
 	var best Context
 	var of *model.NetMount

@@ -6,9 +6,9 @@ import (
 	"linerate/internal/model"
 )
 
-// oftenPaused is how many pause frames a second are too many. Each stops a port for up to 65535
-// quanta of 512 bit times (IEEE 802.3 Annex 31B): 3.4 ms at 10 Gbit/s, so a hundred may cost a
-// third of the time.
+// oftenPaused is the number of pause frames per second from which there is a finding. Each
+// stops a port for up to 65535 quanta of 512 bit times (IEEE 802.3 Annex 31B): 3.4 ms at 10
+// Gbit/s, so a hundred may cost a third of the time.
 const oftenPaused = 100
 
 // pauseFinding judges one direction; seen is the text of what was observed.
@@ -29,7 +29,7 @@ func pauseReceived() Rule {
 	return Rule{
 		ID:     "pause-received",
 		Limits: []model.LimiterID{model.FlowControl},
-		Doc:    "A port that receives pause frames stands still for a while after each, whoever the switch wants to protect.",
+		Doc:    "A port that receives pause frames stops sending for a while after each, whichever receiver the switch protects with them.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
@@ -38,7 +38,7 @@ func pauseReceived() Rule {
 					return nil
 				}
 				return pauseFinding(t, n, n.Name+" is often paused", "received", "sent",
-					"find the receiver that the switch protects (a slow port, a full disk array) and give it room, or turn flow control off on the path")
+					"find the receiver that the switch protects (a slow port, a saturated disk array) and make it faster, or turn flow control off on the path")
 			})
 		},
 	}

@@ -6,7 +6,7 @@ func pauseSent() Rule {
 	return Rule{
 		ID:     "pause-sent",
 		Limits: []model.LimiterID{model.FlowControl},
-		Doc:    "A port that sends pause frames stops the switch, and with it everybody behind the same buffer.",
+		Doc:    "A port that sends pause frames stops the switch, and with it all senders that share the switch's buffer.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {

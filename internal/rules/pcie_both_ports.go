@@ -13,7 +13,7 @@ func pcieBoth() Rule {
 	return Rule{
 		ID:     "pcie-both-ports",
 		Limits: []model.LimiterID{model.LinkRate},
-		Doc:    "The ports of one card share its slot: each fits, together they do not.",
+		Doc:    "The ports of one card share its slot, which carries the rate of each but not the sum.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			done := map[string]bool{}

@@ -22,7 +22,7 @@ func pcieUpstream() Rule {
 				}
 				for _, l := range links {
 					capacity := size.SlotRate(l.GTs, l.Lanes)
-					narrower := own.Lanes == 0 || capacity < size.SlotRate(own.GTs, own.Lanes) // else pcie-below-port tells
+					narrower := own.Lanes == 0 || capacity < size.SlotRate(own.GTs, own.Lanes) // else pcie-below-port
 					if l.Lanes <= 0 || l.Tunnel || !narrower || afterHeaders(n, capacity) >= speed {
 						continue
 					}

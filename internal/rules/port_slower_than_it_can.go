@@ -10,7 +10,7 @@ func portSlower() Rule {
 	return Rule{
 		ID:     "port-slower-than-it-can",
 		Limits: []model.LimiterID{model.LinkRate},
-		Doc:    "A port runs below its own highest speed, as a port of 10 Gbit/s does at a switch of 1 Gbit/s.",
+		Doc:    "A port runs below its highest speed, for example a 10 Gbit/s port on a 1 Gbit/s switch.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {
 				m, ok := n.Modes.Get()

@@ -20,7 +20,7 @@ func qdiscShapes() Rule {
 				out := &model.Finding{
 					Severity: Low, Title: "what leaves by " + n.Name + " is shaped",
 					Observed: fmt.Sprintf("%s: root qdisc %s", n.Name, n.Qdisc),
-					Fix:      "see with tc -s qdisc show dev " + n.Name + " which rate it has, and whether that is still wanted",
+					Fix:      "see with tc -s qdisc show dev " + n.Name + "  which rate is set, and decide whether it is still wanted",
 					Source:   "tc(8)",
 				}
 				if n.Qdisc == "tbf" || n.Qdisc == "netem" {

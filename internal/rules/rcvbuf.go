@@ -36,7 +36,7 @@ const receiveBufferSource = "RFC 7323 section 1.1; net/ipv4/tcp_input.c; Documen
 // buffer is the largest buffer of one direction of TCP.
 type buffer struct {
 	most  unit.Bytes
-	share float64 // that is usually payload in flight
+	share float64 // usual share that holds payload in flight
 	// bound is the share of the buffer that payload never exceeds: 1 where the kernel's
 	// arithmetic fixes no smaller one.
 	bound float64
@@ -68,8 +68,9 @@ func (b buffer) need(flight unit.Bytes) unit.Bytes {
 	return max(2*flight, unit.Bytes(float64(flight)/b.share))
 }
 
-// against compares what fits into the buffer with the bandwidth-delay product; nil if the buffer
-// suffices or the path is unknown. Title and Observed are fragments that the caller completes.
+// against compares the payload that fits into the buffer with the bandwidth-delay product; nil
+// if the buffer suffices or the path is unknown. Title and Observed are fragments; the caller
+// completes them.
 func (b buffer) against(c Context) *model.Finding {
 	bdp := c.BDP()
 	if bdp == 0 || float64(b.most)*b.share >= float64(bdp) {

@@ -18,7 +18,7 @@ func reversePathDrops() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: t.severity(Low), Title: "packets arrive by another way than answers leave",
+				Severity: t.severity(Low), Title: "packets arrive through another interface than answers leave by",
 				Observed: fmt.Sprintf("IPReversePathFilter %d of %d packets %s", t.bad, t.all, t.over(sinceBoot)),
 				Fix:      "repair the routes so that both ways use one interface, or set rp_filter to 2",
 				Source:   "Documentation/networking/ip-sysctl.rst (rp_filter); RFC 3704",

@@ -10,7 +10,7 @@ func ringOverrun() Rule {
 	return Rule{
 		ID:     "ring-overrun",
 		Limits: []model.LimiterID{model.PathLoss, model.ReceiverCPU},
-		Doc:    "The NIC drops frames because its receive ring is full: the host fetches them too late.",
+		Doc:    "The NIC drops frames because its receive ring is full: the host fetches frames too late.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return eachPort(f, func(n model.NIC) *model.Finding {

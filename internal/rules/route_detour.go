@@ -40,13 +40,13 @@ func routeDetour() Rule {
 	return Rule{
 		ID:     "route-detour",
 		Limits: []model.LimiterID{model.LinkRate},
-		Doc:    "A route sends traffic for a host on one port's own network out by another port: the fast port stays idle, and answers may come another way.",
+		Doc:    "A route sends traffic for a host on one port's own network through another port: the fast port stays idle, and answers may take another path.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(detours(f), func(d detour) *model.Finding {
 				found := &model.Finding{
 					Severity: Low, Title: fmt.Sprintf("traffic to %s goes by %s, though %s is on its network", d.route.Dst, d.via.Name, d.port.Name),
 					Observed: fmt.Sprintf("route %s dev %s; %s has an address of that network", d.route.Dst, d.via.Name, d.port.Name),
-					Fix:      fmt.Sprintf("ip route del %s dev %s, unless %s is meant to be spared", d.route.Dst, d.via.Name, d.port.Name),
+					Fix:      fmt.Sprintf("ip route del %s dev %s, unless %s is to carry less on purpose", d.route.Dst, d.via.Name, d.port.Name),
 					Source:   "RFC 1812 section 5.2.4.3 (longest match); ip-route(8)",
 				}
 				slow, ok := d.via.Speed.Get()

@@ -10,7 +10,7 @@ func routeMTU() Rule {
 	return Rule{
 		ID:     "route-mtu-below-link",
 		Limits: []model.LimiterID{model.PacketCost},
-		Doc:    "A route that lowers the MTU undoes jumbo frames for all that goes by it.",
+		Doc:    "A route that lowers the MTU disables jumbo frames for all traffic that uses it.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return each(f.Routes, func(r model.Route) *model.Finding {
 				n := nicNamed(f, r.Dev)

@@ -11,7 +11,7 @@ func routeWindow() Rule {
 	return Rule{
 		ID:     "route-window-limited",
 		Limits: []model.LimiterID{model.ReceiverWindow},
-		Doc:    "A route with a window limit keeps every connection over it to that many bytes per round trip.",
+		Doc:    "A route with a window limit allows every connection that uses it at most that many bytes per RTT.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			return each(f.Routes, func(r model.Route) *model.Finding {
 				if r.Window <= 0 {

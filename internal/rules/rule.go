@@ -17,7 +17,7 @@ import (
 type Rule struct {
 	ID  string
 	Doc string // one sentence: what it detects and why that costs goodput
-	// Limits are the limiters that linerate explain may name if the finding is what binds a
+	// Limits are the limiters that linerate explain may name if the finding is what limits a
 	// transfer; empty if it limits no transfer by itself.
 	Limits []model.LimiterID
 	// Counts: the rule judges counters, so a second reading shows whether the event still
@@ -26,12 +26,12 @@ type Rule struct {
 	Check  func(f *model.Facts, c Context) []model.Finding
 }
 
-// Context is what is known besides the facts; zero is unknown.
+// Context is what is known besides the facts; zero: unknown.
 type Context struct {
 	LineRate unit.BitRate  // what the path should carry
 	RTT      time.Duration // without load
-	// Earlier is an earlier reading of the same host; the growth of counters since then is what
-	// happens now.
+	// Earlier is an earlier reading of the same host. The growth of counters since then shows
+	// what happens now.
 	Earlier *model.Facts
 }
 

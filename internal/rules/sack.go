@@ -6,7 +6,7 @@ func sack() Rule {
 	return Rule{
 		ID:     "sack-off",
 		Limits: []model.LimiterID{model.SACKOff},
-		Doc:    "Without SACK the sender repairs one loss per round trip and loses RACK-TLP: a few drops in a large window collapse the rate.",
+		Doc:    "Without SACK the sender repairs one loss per round trip and cannot use RACK-TLP: a few drops in a large window make the rate collapse.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return switchedOff(f, "tcp_sack", model.Finding{
 				Severity: Medium,

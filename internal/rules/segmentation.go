@@ -16,7 +16,7 @@ func segmentation() Rule {
 	return Rule{
 		ID:     "segmentation-offload-off",
 		Limits: []model.LimiterID{model.PacketCost},
-		Doc:    "With segmentation offload off every wire-sized packet passes the whole stack: a core is busy long before a fast link is.",
+		Doc:    "With segmentation offload off every MTU-sized packet crosses the whole stack: a core is saturated long before a fast link is.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, n := range f.NICs {
@@ -36,8 +36,8 @@ func segmentation() Rule {
 	}
 }
 
-// singlePackets names the missing features that make packets pass one by one. received tells
-// whether packets arrive singly, so that GRO has something to merge.
+// singlePackets names the missing features without which packets cross the stack one by one.
+// received says whether packets arrive singly, so that GRO has something to merge.
 func singlePackets(features map[string]bool, received bool) []string {
 	var off []string
 	tso, hasTSO := features["tx-tcp-segmentation"]
@@ -58,7 +58,7 @@ func segmentationFinding(n model.NIC, speed unit.BitRate, off []string) model.Fi
 	}
 	return model.Finding{
 		Severity: severity,
-		Title:    n.Name + " passes packets one by one",
+		Title:    n.Name + "  handles packets one by one",
 		Observed: fmt.Sprintf("%s (%s): %s off", n.Name, speed, strings.Join(off, ", ")),
 		Fix:      fmt.Sprintf("turn on %s of %s", strings.Join(off, ", "), n.Name),
 		Source:   "Documentation/networking/segmentation-offloads.rst",

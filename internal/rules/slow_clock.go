@@ -17,7 +17,7 @@ func slowClock() Rule {
 			out := model.Finding{
 				Severity: Low, Title: "the kernel's clock is slow to read",
 				Observed: "clocksource " + clock,
-				Fix:      "find in the kernel's log why tsc was given up (firmware, sockets out of step), repair that, and boot with it",
+				Fix:      "find in the kernel's log why tsc was rejected (firmware, sockets out of sync), fix that, and boot with tsc",
 				Source:   "Documentation/timers/timekeeping.rst; Documentation/virt/kvm/x86/timekeeping.rst",
 			}
 			if fastest(f) >= veryFast {

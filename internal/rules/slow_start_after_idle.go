@@ -11,7 +11,7 @@ func idleRestart() Rule {
 	return Rule{
 		ID:     "slow-start-after-idle",
 		Limits: []model.LimiterID{model.StartUp},
-		Doc:    "A connection that was idle for a moment starts slowly again: on a long path every burst pays for it.",
+		Doc:    "A connection that was idle for a moment starts again with a small congestion window: on a path with long RTT this slows every burst.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_slow_start_after_idle")
 			if !ok || v != "1" || c.RTT < 10*time.Millisecond {

@@ -11,7 +11,7 @@ func slowPort() Rule {
 	return Rule{
 		ID:     "slow-port",
 		Limits: []model.LimiterID{model.LinkRate},
-		Doc:    "A port negotiated 100 Mbit/s or less: mostly a damaged cable or a port set by hand.",
+		Doc:    "A port negotiated 100 Mbit/s or less: the usual causes are a damaged cable and a port that was set by hand.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachNIC(f, func(n model.NIC) *model.Finding {
 				speed, ok := n.Speed.Get()

@@ -13,7 +13,7 @@ import (
 func smallQueues() Rule {
 	return Rule{
 		ID:  "small-queue-limit",
-		Doc: "A low limit on what one socket may have in the transmit queue leaves a NIC idle if its driver reports completed transmissions late.",
+		Doc: "A low limit on the bytes that one socket may have in the transmit queue leaves a NIC idle if its driver reports completed transmissions late.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			v, ok := sysctl(f, "tcp_limit_output_bytes")
 			n, err := strconv.ParseInt(v, 10, 64)

@@ -8,7 +8,7 @@ func smbUncached() Rule {
 	return Rule{
 		ID:     "smb-cache-none",
 		Limits: []model.LimiterID{model.RequestConcurrency},
-		Doc:    "With cache=none every read of a program goes to the server as it stands, with no read-ahead.",
+		Doc:    "With cache=none every read of a program goes to the server unchanged, without read-ahead.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isSMB(m) || o["cache"] != "none" {

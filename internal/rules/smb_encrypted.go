@@ -10,7 +10,7 @@ func smbEncrypted() Rule {
 	return Rule{
 		ID:     "smb-encrypted",
 		Limits: []model.LimiterID{model.ReceiverCPU, model.SenderCPU},
-		Doc:    "With encryption a core works on every byte of SMB.",
+		Doc:    "With encryption a core encrypts or decrypts every byte of SMB.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				if !isSMB(m) || !o.has("seal") || speedTo(f, m) < veryFast {

@@ -21,7 +21,7 @@ func smbChannels() Rule {
 				return &model.Finding{
 					Severity: Medium, Title: fmt.Sprintf("%s has %d of %d channels", m.Point, have, want),
 					Observed: fmt.Sprintf("%s: max_channels=%d%s, %d TCP connections to %s and its other addresses", m.Point, want, inFstab(asked > shown), have, m.Server),
-					Fix:      "turn multichannel on at the server, and see that it names its fast interfaces",
+					Fix:      "turn multichannel on at the server, and make sure that it lists its fast interfaces",
 					Source:   "mount.cifs(8) (multichannel, max_channels); MS-SMB2 section 3.2.4.20.8",
 				}
 			})

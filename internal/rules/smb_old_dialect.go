@@ -8,7 +8,7 @@ func smbDialect() Rule {
 	return Rule{
 		ID:     "smb-old-dialect",
 		Limits: []model.LimiterID{model.RequestConcurrency},
-		Doc:    "Old SMB dialects keep little under way: 2.0 and before move at most 64 KiB in a request of the usual kind, and 1.0 pays a round trip for more things.",
+		Doc:    "Old SMB dialects keep little data in flight: up to 2.0 an ordinary request moves at most 64 KiB, and 1.0 needs more round trips.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
 				vers := o["vers"]

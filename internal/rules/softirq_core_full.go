@@ -7,9 +7,9 @@ import (
 	"linerate/internal/model"
 )
 
-// A core is full from fullCore on, and full of packets if softIRQs and interrupts take mostWork
-// of that, as linerate explain judges it. A core that is idle for idleCore of the time could have
-// taken some of the packets.
+// A core is saturated from a busy share of fullCore on, and saturated by packets if softirqs
+// and interrupts are mostWork of that; linerate explain uses the same bounds. A core that is
+// idle for idleCore of the time could have processed some of the packets.
 const (
 	fullCore = 0.85
 	mostWork = 0.5
@@ -20,7 +20,7 @@ func softirqCore() Rule {
 	return Rule{
 		ID:     "softirq-core-full",
 		Limits: []model.LimiterID{model.ReceiverCPU},
-		Doc:    "One core spends all its time on packets while others idle: no more get in, however fast the link.",
+		Doc:    "One core spends all its time on packets while others idle: it bounds the packet rate, however fast the link is.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			full, share, idle := busiestOfPackets(f, c.Earlier)
 			if full == nil || idle == 0 {
@@ -37,9 +37,9 @@ func softirqCore() Rule {
 	}
 }
 
-// busiestOfPackets is the core that packets kept full between two readings, with the share of its
-// time that they took, and the number of idle cores; nil if there is none, or less than a second
-// passed.
+// busiestOfPackets is the core that packets saturated between two readings, with the share of
+// its time that they took and the number of idle cores; nil if there is none, or if the
+// readings are less than a second apart.
 func busiestOfPackets(f, earlier *model.Facts) (*model.CPUTime, float64, int) {
 	if earlier == nil {
 		return nil, 0, 0
@@ -55,7 +55,7 @@ func busiestOfPackets(f, earlier *model.Facts) (*model.CPUTime, float64, int) {
 		t.User, t.System, t.SoftIRQ, t.IRQ = t.User-was.User, t.System-was.System, t.SoftIRQ-was.SoftIRQ, t.IRQ-was.IRQ
 		t.Idle, t.IOWait, t.Steal = t.Idle-was.Idle, t.IOWait-was.IOWait, t.Steal-was.Steal
 		if !ok || min(t.User, t.System, t.SoftIRQ, t.IRQ, t.Idle) < 0 || wall(t) < time.Second {
-			continue // it was offline, or started anew
+			continue // it was offline, or its counters restarted
 		}
 		if idleShare(t) >= idleCore {
 			idle++

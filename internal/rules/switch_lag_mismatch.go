@@ -13,7 +13,7 @@ func switchGroup() Rule {
 	return Rule{
 		ID:     "switch-lag-mismatch",
 		Limits: []model.LimiterID{model.LinkRate, model.PathLoss},
-		Doc:    "Host and switch do not agree on which ports are aggregated: frames for one port arrive at another, or all traffic keeps to one.",
+		Doc:    "Host and switch do not agree on which ports are aggregated: frames for one port arrive at another, or all traffic uses a single port.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			out := eachSwitchPort(f, func(n *model.NIC, p model.SwitchPort) *model.Finding {
 				g, ok := p.Group.Get()
@@ -37,7 +37,7 @@ func switchGroup() Rule {
 // and LLDP name groups differently, so each source is judged by itself.
 func splitGroup(f *model.Facts, n model.NIC, b model.Bond) *model.Finding {
 	if !isLACP(b) || agreed(b) {
-		return nil // what LACP agreed on outweighs what a switch says of itself
+		return nil // LACP's own state outweighs what the switch announces
 	}
 	groups := map[string]map[string]bool{} // by source
 	said := map[string][]string{}

@@ -14,7 +14,7 @@ func switchMTU() Rule {
 	return Rule{
 		ID:     "switch-mtu-below-port",
 		Limits: []model.LimiterID{model.MTUBlackhole},
-		Doc:    "The switch port says that it carries smaller frames than the host sends: large ones are dropped without a message.",
+		Doc:    "The switch port announces a smaller frame size than the host sends: it silently drops larger frames.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachSwitchPort(f, func(n *model.NIC, p model.SwitchPort) *model.Finding {
 				mtu, ok := p.MTU.Get()
@@ -29,7 +29,7 @@ func switchMTU() Rule {
 					Severity: Medium,
 					Title:    fmt.Sprintf("the switch port of %s says that it carries less than %s sends", n.Name, n.Name),
 					Observed: fmt.Sprintf("%s has MTU %d; %s carries %s up to %d", n.Name, n.MTU, switchPortText(p), unit, mtu),
-					Fix:      fmt.Sprintf("set the port, and all between, to frames of at least %d bytes; some switches report a constant: check with both hosts proves what passes", n.MTU+frameExtra),
+					Fix:      fmt.Sprintf("set this port and all others on the path to frames of at least %d bytes; some switches report a constant: linerate check with both hosts proves what passes", n.MTU+frameExtra),
 					Source:   "IEEE 802.1AB annex on 802.3 (maximum frame size); RFC 2863 (ifMtu); RFC 2923 section 2.1",
 				}
 			})

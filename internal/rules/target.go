@@ -27,7 +27,7 @@ func byTarget(f *model.Facts) map[string][]model.ISCSISession {
 	return all
 }
 
-// sorted orders findings that came out of a map.
+// sorted orders findings that were collected from a map.
 func sorted(list []model.Finding) []model.Finding {
 	slices.SortFunc(list, func(a, b model.Finding) int { return strings.Compare(a.Observed, b.Observed) })
 	return list

@@ -24,7 +24,7 @@ func memoryPressure() Rule {
 				Fix:      "raise the second and third number of net.ipv4.tcp_mem; find what holds so many full sockets",
 				Source:   "tcp(7) (tcp_mem); Documentation/networking/ip-sysctl.rst (tcp_mem)",
 			}
-			if t.gap > 0 { // each is an episode of many packets
+			if t.gap > 0 { // each event affects many packets
 				out.Severity = Medium
 			}
 			return []model.Finding{out}

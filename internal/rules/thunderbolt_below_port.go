@@ -8,7 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// The facts do not show which plug leads to the port, so the fastest one bounds it.
+// The facts do not show which connector leads to the port, so the fastest one bounds it.
 func thunderboltSlow() Rule {
 	return Rule{
 		ID:     "thunderbolt-below-port",

@@ -7,26 +7,26 @@ import (
 	"linerate/internal/model"
 )
 
-// tally is the count of bad events, among all events of their kind.
+// tally counts bad events among all events of their kind.
 type tally struct {
 	bad, all int64
 	gap      time.Duration // between the two readings; 0: the counter's whole life
 }
 
-// settled is how many events must have passed between two readings for a counter that did not
-// move to count as quiet.
+// settled is the number of events between two readings from which a counter that did not rise
+// counts as quiet.
 const settled = 1000
 
-// certain is how many bad events between two readings make a finding of full severity; fewer may
-// be chance (a Poisson count of 10 lies within 4.8 and 18.4 at 95%: Garwood, Biometrika 28,
-// 1936).
+// certain is the number of bad events between two readings from which a finding has full
+// severity; fewer may be chance (a Poisson count of 10 lies within 4.8 and 18.4 at 95%:
+// Garwood, Biometrika 28, 1936).
 const certain = 10
 
-// tally judges a counter. With two readings it must have risen between them, by at least share of
-// all events; what happened before is no finding. With one reading, or if next to nothing passed
-// between the two, the counter's whole life must show at least least bad events and that share,
-// and the finding is for information. read returns the counter of bad events and that of all
-// events, which may be 0 if share is 0.
+// tally judges a counter. With two readings it must have risen between them, by at least share
+// of all events; earlier events are no finding. With one reading, or if there was hardly any
+// traffic between the two, the counter must show at least least bad events and that share over
+// its whole life, and the finding has severity Info. read returns the counter of bad events
+// and that of all events, which may be 0 if share is 0.
 func (c Context) tally(f *model.Facts, least int64, share float64, read func(*model.Facts) (bad, all int64, ok bool)) *tally {
 	bad, all, ok := read(f)
 	if !ok {
@@ -58,8 +58,8 @@ func (c Context) gap(f *model.Facts) time.Duration {
 	return max(0, f.Taken.Sub(c.Earlier.Taken))
 }
 
-// severity is full for what happens now, Low if that may be chance, and Info for what may be long
-// over.
+// severity is full for events of now, Low if these may be chance, and Info for events that may
+// be long past.
 func (t *tally) severity(full string) string {
 	switch {
 	case t.gap == 0:
@@ -86,7 +86,8 @@ func (t *tally) perSecond() float64 {
 	return float64(t.bad) / t.gap.Seconds()
 }
 
-// over says over which time the events were counted. since says where the counter began.
+// over is the text of the time over which the events were counted. since is the text of when
+// the counter began.
 func (t *tally) over(since string) string {
 	if t.gap > 0 {
 		return fmt.Sprintf("in %v", t.gap.Round(100*time.Millisecond))
@@ -94,14 +95,14 @@ func (t *tally) over(since string) string {
 	return since + ", perhaps long ago: linerate check --watch 10s shows whether it still rises"
 }
 
-// Where counters begin.
+// Texts of when counters began.
 const (
 	sinceBoot  = "since the host started"
 	sinceSetUp = "since the port was set up"
 )
 
-// ofPort reads counters of one port. Of several names for one event the largest counts, since
-// drivers count it under either or both.
+// ofPort reads counters of one port. Of several names for one event the largest counter is
+// used, since drivers count the event under one or both names.
 func ofPort(n model.NIC, all string, bad ...string) func(*model.Facts) (int64, int64, bool) {
 	return func(f *model.Facts) (int64, int64, bool) {
 		port := nicNamed(f, n.Name)
@@ -144,8 +145,8 @@ func ofCores(bad func(model.Softnet) int64) func(*model.Facts) (int64, int64, bo
 	}
 }
 
-// WantsSecondLook tells whether a counter of this host needs a second reading to show whether it
-// still rises.
+// WantsSecondLook reports whether a counter of this host needs a second reading to show
+// whether it still rises.
 func WantsSecondLook(f *model.Facts) bool {
 	c := Context{}.complete(f)
 	for _, r := range All() {

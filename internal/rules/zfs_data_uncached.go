@@ -15,7 +15,7 @@ func zfsUncached() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: Low, Title: "ZFS keeps file data out of memory",
+				Severity: Low, Title: "ZFS does not cache file data",
 				Observed: "primarycache is not all: " + names,
 				Fix:      "set primarycache=all unless the programs above cache by themselves, as databases do",
 				Source:   "zfsprops(7) (primarycache); module/zfs/dbuf.c (DBUF_IS_CACHEABLE in dbuf_read)",

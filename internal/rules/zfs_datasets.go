@@ -7,7 +7,8 @@ import (
 	"linerate/internal/model"
 )
 
-// datasetsWith names the datasets that satisfy will, at most three of them, and counts all.
+// datasetsWith names the datasets for which will returns true, at most three of them, and the
+// number of the rest.
 func datasetsWith(f *model.Facts, will func(d model.ZFSDataset) bool) (names string, n int) {
 	var list []string
 	for _, d := range f.ZFS.Or(model.ZFS{}).Datasets {

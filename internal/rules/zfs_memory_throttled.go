@@ -10,7 +10,7 @@ func zfsThrottle() Rule {
 	return Rule{
 		ID:     "zfs-memory-throttled",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "ZFS held back writes because memory was short.",
+		Doc:    "ZFS throttled writes because the host was short of memory.",
 		Counts: true,
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			t := c.tally(f, 100, 0, func(f *model.Facts) (int64, int64, bool) {
@@ -21,7 +21,7 @@ func zfsThrottle() Rule {
 				return nil
 			}
 			return []model.Finding{{
-				Severity: t.severity(Low), Title: "ZFS held back for want of memory",
+				Severity: t.severity(Low), Title: "ZFS throttled writes because memory was short",
 				Observed: fmt.Sprintf("memory_throttle_count %d %s", t.bad, t.over("since the module was loaded")),
 				Fix:      "leave more memory free: lower zfs_arc_max or move other programs off this host",
 				Source:   "zfs(4) (zfs_arc_lotsfree_percent); module/zfs/arc.c (arc_memory_throttle)",

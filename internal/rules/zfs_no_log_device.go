@@ -13,7 +13,7 @@ func zfsNoLog() Rule {
 	return Rule{
 		ID:     "zfs-no-log-device",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "Without a log device of its own a pool of spinning disks writes what must be safe at once to those disks, in between all else.",
+		Doc:    "Without a log device a pool of spinning disks writes synchronous data to those disks at once, in between all other requests.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			if _, serves := f.NFSD.Get(); !serves || !slices.ContainsFunc(f.Disks, func(d model.Disk) bool { return d.Rotational.Or(false) }) {
 				return nil

@@ -14,7 +14,7 @@ func zfsFull() Rule {
 	return Rule{
 		ID:     "zfs-pool-full",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "In a pool that is nearly full ZFS searches long for room and finds it in small pieces: writes slow down, and so will reads of what was written so.",
+		Doc:    "In a pool that is nearly full ZFS searches long for free space and finds it in small fragments: writes slow down, and later so do reads of that data.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			var out []model.Finding
 			store := f.ZFS.Or(model.ZFS{}).Store

@@ -11,7 +11,7 @@ func zfsPool() Rule {
 	return Rule{
 		ID:     "zfs-pool-state",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "A pool that is not whole reads around its missing disks, or stands still.",
+		Doc:    "A degraded pool reconstructs the data of its missing disks, or does not work at all.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			z, ok := f.ZFS.Get()
 			if !ok {

@@ -6,7 +6,7 @@ func zfsSyncAlways() Rule {
 	return Rule{
 		ID:     "zfs-sync-always",
 		Limits: []model.LimiterID{model.ServerTime},
-		Doc:    "With sync=always each write waits until it is on the intent log, also those that no program asked to be durable.",
+		Doc:    "With sync=always each write waits until it is on the intent log, even if no program asked for that.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			store := f.ZFS.Or(model.ZFS{}).Store
 			names, n := datasetsWith(f, func(d model.ZFSDataset) bool { return d.Sync == "always" })

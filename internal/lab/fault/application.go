@@ -5,8 +5,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// applicationFaults are those of the programs at the ends: the workload is
-// another one.
+// applicationFaults are the faults of the programs at the ends. They change the workload, not
+// the lab.
 func applicationFaults() []Fault {
 	return []Fault{
 		{ID: "rcv-window-socket", Doc: "the receiving application fixes its buffer (SO_RCVBUF)", Limiter: model.ReceiverWindow,
@@ -21,7 +21,7 @@ func applicationFaults() []Fault {
 			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "an application that produces faster",
 			Confusable: limiters(model.SendBuffer, model.SenderCPU),
 			workload:   func(w *model.Workload, v float64, s *site) { w.Rate = s.rate() * unit.BitRate(v) }},
-		{ID: "slow-reader", Doc: "the receiving application takes in less than the link carries", Limiter: model.ApplicationSink,
+		{ID: "slow-reader", Doc: "the receiving application reads less than the link carries", Limiter: model.ApplicationSink,
 			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "an application that reads faster",
 			Confusable: limiters(model.ReceiverWindow, model.ReceiverCPU),
 			workload:   func(w *model.Workload, v float64, s *site) { w.ReadRate = s.rate() * unit.BitRate(v) }},
@@ -36,17 +36,17 @@ func applicationFaults() []Fault {
 			Confusable: limiters(model.ApplicationSource),
 			workload:   func(w *model.Workload, v float64, _ *site) { w.WriteSize = unit.Bytes(v) }},
 		{ID: "delayed-ack-nagle", Doc: "the sending application writes each request in two pieces and waits for the answer: Nagle's algorithm holds the second until the delayed acknowledgment of the first", Limiter: model.ApplicationSource,
-			Severities: three(64<<10, 8<<10, 1<<10, bytesText), Counterfactual: "an application that has several requests under way, or writes each at once (or with TCP_NODELAY)",
+			Severities: three(64<<10, 8<<10, 1<<10, bytesText), Counterfactual: "an application that has several requests outstanding, or writes each request in one piece (or with TCP_NODELAY)",
 			Confusable: limiters(model.SendBuffer, model.LinkRate),
 			workload:   func(w *model.Workload, v float64, _ *site) { w.Exchange = unit.Bytes(v) }},
 		{ID: "congestion-control", Doc: "the sender recovers slowly from rare losses (reno)", Limiter: model.CongestionControl,
-			Severities: only("reno"), Counterfactual: "a control that recovers faster, e.g. bbr",
+			Severities: only("reno"), Counterfactual: "a congestion control that recovers faster, e.g. bbr",
 			Confusable: limiters(model.PathLoss), Beside: "loss-random mild",
 			workload: func(w *model.Workload, _ float64, _ *site) { w.CC = "reno" }},
 	}
 }
 
-// ofApplications fills in what these have in common.
+// ofApplications fills in the fields that all of these have in common.
 func ofApplications(list []Fault) []Fault {
 	for i := range list {
 		list[i].AppliesTo, list[i].FixKind, list[i].Road = AtApplication, model.FixOperator, LongRoad

@@ -19,9 +19,9 @@ func Catalogue() []Fault {
 	return all
 }
 
-// complete fills in what follows from the rest: a fault of TCP shows in any
-// workload and on any host that carries traffic, and who fixes it is as the
-// limiter's row of the vocabulary says unless the fault says otherwise.
+// complete fills in the fields that follow from others. A fault of TCP shows in any workload
+// and on any host that carries traffic. The kind of fix is that of the limiter's row in the
+// vocabulary, unless the fault states its own.
 func complete(f *Fault) {
 	if f.Workloads == nil {
 		f.Workloads = []string{"tcp"}
@@ -42,7 +42,7 @@ func complete(f *Fault) {
 	}
 }
 
-// How values read.
+// Texts of severities.
 
 func percentText(v float64) string { return strconv.FormatFloat(v*100, 'g', 4, 64) + "%" }
 

@@ -14,8 +14,8 @@ import (
 // effect is one reversible step of a fault.
 type effect func(ctx context.Context, l Lab) (Undo, error)
 
-// apply makes the steps in order; the undo takes them back in reverse. When a
-// step fails those before it are taken back.
+// apply applies the steps in order; the returned Undo reverts them in reverse order. If a step
+// fails, apply reverts the steps before it.
 func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
 	var done []Undo
 	undo := func(ctx context.Context) error {
@@ -37,13 +37,13 @@ func apply(ctx context.Context, l Lab, effects []effect) (Undo, error) {
 	return undo, nil
 }
 
-// errChanged: what a fault set is not as it left it, so that putting back what
-// was before would undo another change, and that one's undo bring this back.
+// errChanged: somebody changed the value after the fault set it. To restore the original now
+// would undo that later change, and undoing the later change would then restore the fault.
 var errChanged = errors.New("it was changed again since: take that out first")
 
-// swap sets a value and returns what puts the old one back. set returns what
-// was there before. The kernel may round what it is given: the value in force is read
-// by setting it once more.
+// swap sets a value and returns the Undo that restores the old one. set returns the value that
+// was there before. The kernel may round a value, so swap sets it twice: the second call
+// returns the value that is in force.
 func swap[T any](ctx context.Context, set func(context.Context, T) (T, error), want T, same func(a, b T) bool) (Undo, error) {
 	old, err := set(ctx, want)
 	if err != nil {
@@ -64,7 +64,7 @@ func swap[T any](ctx context.Context, set func(context.Context, T) (T, error), w
 	}, nil
 }
 
-// named says what an effect does in the errors of both its ways.
+// named adds what an effect does to the errors of its application and of its undo.
 func named(what string, e effect) effect {
 	return func(ctx context.Context, l Lab) (Undo, error) {
 		undo, err := e(ctx, l)
@@ -82,8 +82,8 @@ func named(what string, e effect) effect {
 
 func equal[T comparable](a, b T) bool { return a == b }
 
-// reshape changes one direction of a link. The undo puts back only what
-// changed, so that faults of one link go in any order unless they set the same.
+// reshape changes one direction of a link. The undo restores only the fields that changed, so
+// that several faults of one link can be removed in any order unless they set the same field.
 func reshape(link string, dir int, change func(*topology.Shape)) effect {
 	return named("link "+link, func(ctx context.Context, l Lab) (Undo, error) {
 		before := l.Shapes(link)[dir]
@@ -102,8 +102,8 @@ func reshape(link string, dir int, change func(*topology.Shape)) effect {
 	})
 }
 
-// putBack sets those fields of s that differ between before and after to what
-// they were before. It reports whether they all were as after has them.
+// putBack sets the fields of s that differ between before and after to their values in before.
+// It reports whether all of them still had their values in after.
 func putBack(s *topology.Shape, before, after topology.Shape) bool {
 	return restore(&s.Rate, before.Rate, after.Rate) &&
 		restore(&s.Delay, before.Delay, after.Delay) &&
@@ -183,7 +183,7 @@ func running(host, name string, argv ...string) effect {
 	}
 }
 
-// command runs put inside a host, and back to undo it.
+// command runs the command put inside a host; its undo runs the command back.
 func command(host string, put, back []string) effect {
 	put, back = slices.Clone(put), slices.Clone(back)
 	return func(ctx context.Context, l Lab) (Undo, error) {

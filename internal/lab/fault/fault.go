@@ -24,21 +24,21 @@ const (
 
 // Severity is one size of a fault.
 type Severity struct {
-	Name  string  `json:"name"` // mild, medium, severe; "on" where there is but one
+	Name  string  `json:"name"` // mild, medium, severe; "on" if there is only one
 	Value float64 `json:"value"`
 	Text  string  `json:"text"` // the value for people, e.g. "0.1%"
 }
 
-// Road is the kind of path that a fault needs in order to show.
+// Road is the kind of path on which a fault shows.
 type Road string
 
 // The roads.
 const (
-	// LongRoad has a delay that is worth a full window: 1 Gbit/s and 10 ms.
+	// LongRoad has 1 Gbit/s and 10 ms, so that the bandwidth-delay product is large.
 	LongRoad Road = "long"
 	// JumboRoad is LongRoad at MTU 9000.
 	JumboRoad Road = "jumbo"
-	// FastRoad is short and faster than one core handles packets one by one.
+	// FastRoad is short and faster than one core can process packets one by one.
 	FastRoad Road = "fast"
 )
 
@@ -47,27 +47,26 @@ type Fault struct {
 	ID             string
 	Doc            string // one line
 	AppliesTo      Place
-	Severities     []Severity // mild, medium, severe; one where there is but one
+	Severities     []Severity // mild, medium, severe; or a single one
 	Limiter        model.LimiterID
-	Counterfactual string // what removing it means, one line
+	Counterfactual string // what the path has without the fault, one line
 	Confusable     []model.LimiterID
-	Workloads      []string // of tcp, nfs, smb, iscsi
+	Workloads      []string // some of tcp, nfs, smb, iscsi
 	HostKinds      []topology.Kind
 	FixKind        model.FixKind
-	// Road is where it shows.
+	// Road is the kind of path on which it shows.
 	Road Road
-	// Beside is what has to be wrong with the path as well for the fault to
-	// show, in words that Parse reads; it stays when the fault is removed.
+	// Beside is a second fault that the path must have for this one to show, in words that
+	// Parse reads. It stays when this fault is removed.
 	Beside string
-	// Needs says what the lab must have besides two hosts and a link; empty
-	// is nothing.
+	// Needs says what the lab must have besides two hosts and a link; empty: nothing.
 	Needs string
 
 	effects  func(v float64, s *site) ([]effect, error)
 	workload func(w *model.Workload, v float64, s *site)
 }
 
-// Find returns the fault with this id; the error lists those there are.
+// Find returns the fault with this id; the error lists all ids.
 func Find(id string) (Fault, error) {
 	var ids []string
 	for _, f := range Catalogue() {
@@ -79,7 +78,7 @@ func Find(id string) (Fault, error) {
 	return Fault{}, fmt.Errorf("unknown fault %q: choose one of %s", id, strings.Join(ids, ", "))
 }
 
-// Severity returns the one of this name; an empty name is the middle one.
+// Severity returns the severity of this name; an empty name stands for the middle one.
 func (f Fault) Severity(name string) (Severity, error) {
 	if name == "" {
 		return f.Severities[len(f.Severities)/2], nil
@@ -94,10 +93,10 @@ func (f Fault) Severity(name string) (Severity, error) {
 	return Severity{}, fmt.Errorf("fault %s has no severity %q: choose one of %s", f.ID, name, strings.Join(names, ", "))
 }
 
-// three severities, from the values and how they read.
+// three returns three severities with their values; text is how a value is printed.
 func three(mild, medium, severe float64, text func(float64) string) []Severity {
 	return []Severity{{"mild", mild, text(mild)}, {"medium", medium, text(medium)}, {"severe", severe, text(severe)}}
 }
 
-// only one size.
+// only returns the single severity of a fault that has but one.
 func only(text string) []Severity { return []Severity{{"on", 1, text}} }

@@ -246,10 +246,10 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(`# The faults of the lab
 
-What ` + "`linerate lab fault add`" + ` can put wrong by name, and what the judge
-(` + "`go run ./bench/diagnosis`" + `) puts wrong to see whether the diagnosis finds it.
-Whether a fault limits anything in your lab is not said here: take it out again
-and compare. This page is generated from ` + "`internal/lab/fault`" + `; after a change run
+What ` + "`linerate lab fault add`" + ` can inject by name, and what the judge
+(` + "`go run ./bench/diagnosis`" + `) injects to see whether the diagnosis finds it.
+This page does not say whether a fault limits anything in your lab: remove it
+and compare. It is generated from ` + "`internal/lab/fault`" + `; after a change run
 ` + "`go test ./internal/lab/fault -update`" + `.
 
 | fault | what is wrong | of | mild, medium, severe | limiter | what removing it means | also looks like | workloads | hosts | who fixes it |

@@ -12,8 +12,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// linkKey is a property of a link that can be set by hand. parse reads a value
-// and returns it as it is printed, with the change it means.
+// linkKey is a property of a link that can be set by hand. parse reads a value and returns its
+// printed form and the change that it stands for.
 type linkKey struct {
 	name  string
 	like  string // an example
@@ -35,14 +35,14 @@ func linkKeys() []linkKey {
 	}
 }
 
-// reorderShare gives late segments a lateness where there is none.
+// reorderShare sets the share of late segments, and a default lateness if none is set.
 func reorderShare(s *topology.Shape, v float64) {
 	if s.Reorder = v; s.ReorderBy == 0 {
 		s.ReorderBy = 4 * time.Millisecond
 	}
 }
 
-// Bounds of what a link can be asked for.
+// Bounds of the values that a link accepts.
 const (
 	slowestRate  = 8 * unit.Kbit // a full packet takes 1.5 s
 	fastestRate  = 1e12
@@ -93,8 +93,8 @@ func durationKey(set func(*topology.Shape, time.Duration)) func(string) (string,
 	}
 }
 
-// shareKey reads "0.1%" or "0.001". A share is kept in parts per thousand
-// million, so that it prints exactly.
+// shareKey reads "0.1%" or "0.001". A share is kept in parts per 10^9, so that it is printed
+// exactly.
 func shareKey(set func(*topology.Shape, float64)) func(string) (string, func(*topology.Shape), error) {
 	return func(text string) (string, func(*topology.Shape), error) {
 		number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
@@ -155,11 +155,10 @@ func exactBytes(b unit.Bytes) string {
 	return strconv.FormatInt(int64(b), 10) + "B"
 }
 
-// directionKey chooses the direction of a link by hand: ab, ba, or both where
-// nothing is said.
+// directionKey selects the direction of a link: ab, ba, or both, which is the default.
 const directionKey = "direction"
 
-// parseByHand reads TARGET key=value… and prints each value its own way.
+// parseByHand reads TARGET key=value… and brings each value into its printed form.
 func parseByHand(args []string) (Injection, error) {
 	i := Injection{Target: args[0]}
 	if len(args) == 1 {
@@ -182,8 +181,8 @@ func parseByHand(args []string) (Injection, error) {
 	return i, nil
 }
 
-// canonical is the value as it is printed; an error for what no target of this
-// kind could take.
+// canonical returns a value in its printed form. It fails if no target of this kind accepts
+// the value.
 func canonical(target, key, value string) (string, error) {
 	switch kind, _, _ := strings.Cut(target, ":"); kind {
 	case "link":
@@ -226,7 +225,7 @@ func findLinkKey(name string) (linkKey, error) {
 	return linkKey{}, fmt.Errorf("unknown key %q of a link: it has %s, direction=ab", name, strings.Join(names, ", "))
 }
 
-// byHand is what the settings mean at the site.
+// byHand returns the effects of the settings at the site.
 func (i Injection) byHand(s *site) ([]effect, error) {
 	kind, name, _ := strings.Cut(i.Target, ":")
 	switch kind {

@@ -15,9 +15,9 @@ func featureKeys() map[string][]string {
 	}
 }
 
-// hostValue checks a setting of a host and returns it as it is printed. A key
-// is mtu, a feature, a TCP key by its short name (tcp_rmem), or any dotted
-// sysctl of net or vm.
+// hostValue checks a setting of a host and returns its value in its printed form. A key is
+// mtu, a feature, a TCP sysctl by its short name (tcp_rmem), or any dotted sysctl of net or
+// vm.
 func hostValue(key, value string) (string, error) {
 	value = strings.Join(strings.Fields(value), " ")
 	switch {
@@ -38,7 +38,7 @@ func hostValue(key, value string) (string, error) {
 	return value, buffers(key, value)
 }
 
-// buffers checks the keys whose wrong values the kernel takes without a word.
+// buffers checks the keys of which the kernel accepts invalid values without an error.
 func buffers(key, value string) error {
 	if name := sysctlName(key); name != rmemKey && name != wmemKey {
 		return nil
@@ -59,7 +59,7 @@ func buffers(key, value string) error {
 	return nil
 }
 
-// sysctlName is the dotted key, or "" for what may not be one.
+// sysctlName returns the dotted name of a key, or "" if it cannot be a sysctl.
 func sysctlName(key string) string {
 	for _, r := range key {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-') {

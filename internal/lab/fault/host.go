@@ -10,8 +10,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Keys of the buffers, and the kernel's own default for the smaller two of
-// their three numbers (net/ipv4/tcp.c).
+// Sysctls of the buffers, and the kernel's default of the first two of their three numbers
+// (net/ipv4/tcp.c).
 const (
 	rmemKey   = "net.ipv4.tcp_rmem"
 	wmemKey   = "net.ipv4.tcp_wmem"
@@ -19,15 +19,15 @@ const (
 	wmemFirst = 16384
 )
 
-// hostFaults are those of a host's settings, interfaces and CPU.
+// hostFaults are the faults of a host's settings, interfaces and CPU.
 func hostFaults() []Fault {
 	return []Fault{
 		{ID: "rcv-window-sysctl", Doc: "the receiver's tcp_rmem is too small for the delay", AppliesTo: AtReceiver, Limiter: model.ReceiverWindow,
 			Severities: three(2<<20, 1<<20, 256<<10, bytesText), Counterfactual: "a receive buffer of at least twice rate × RTT",
 			Confusable: limiters(model.ApplicationSink), Road: LongRoad,
 			effects: bufferSysctl(rmemKey, rmemFirst)},
-		{ID: "rcv-autotuning-off", Doc: "the receiver's buffers keep their first size (tcp_moderate_rcvbuf)", AppliesTo: AtReceiver, Limiter: model.ReceiverWindow,
-			Severities: three(1<<20, 256<<10, 128<<10, bytesText), Counterfactual: "a kernel that sizes receive buffers",
+		{ID: "rcv-autotuning-off", Doc: "the receiver's buffers keep their initial size (tcp_moderate_rcvbuf)", AppliesTo: AtReceiver, Limiter: model.ReceiverWindow,
+			Severities: three(1<<20, 256<<10, 128<<10, bytesText), Counterfactual: "receive buffer autotuning",
 			Confusable: limiters(model.ApplicationSink), Road: LongRoad, effects: noAutotuning},
 		{ID: "window-scaling-off", Doc: "the receiver offers no window scaling", AppliesTo: AtReceiver, Limiter: model.ReceiverWindow,
 			Severities: only("tcp_window_scaling 0"), Counterfactual: "windows above 64 KiB",
@@ -38,14 +38,14 @@ func hostFaults() []Fault {
 			Confusable: limiters(model.ApplicationSource), Road: LongRoad,
 			effects: bufferSysctl(wmemKey, wmemFirst)},
 		{ID: "sack-off", Doc: "the receiver offers no selective acknowledgments on a path with loss", AppliesTo: AtReceiver, Limiter: model.SACKOff,
-			Severities: only("tcp_sack 0"), Counterfactual: "recovery of several losses per round trip",
+			Severities: only("tcp_sack 0"), Counterfactual: "recovery from several losses per round trip",
 			Confusable: limiters(model.PathLoss), Road: LongRoad, Beside: "loss-bursty mild",
 			effects: hostSysctl("net.ipv4.tcp_sack", "0")},
 		{ID: "host-mtu", Doc: "one end sends small packets on a jumbo path", AppliesTo: AtReceiver, Limiter: model.PacketCost, FixKind: model.FixOperator,
 			Severities: three(4000, 1500, 576, mtuBytesText), Counterfactual: "the path's MTU at both ends",
 			Confusable: limiters(model.LinkRate), Road: JumboRoad, effects: smallMTU},
 		{ID: "offloads-off", Doc: "segmentation and receive offload are off, so that each packet costs CPU", AppliesTo: AtSender, Limiter: model.PacketCost,
-			Severities: three(1, 2, 3, offloadText), Counterfactual: "packets that pass the stack in large pieces",
+			Severities: three(1, 2, 3, offloadText), Counterfactual: "packets that cross the stack in large segments",
 			Confusable: limiters(model.SenderCPU, model.ReceiverCPU, model.LinkRate), Road: FastRoad, effects: offloads},
 		{ID: "receiver-cpu", Doc: "other work takes the CPU from the receiving application", AppliesTo: AtReceiver, Limiter: model.ReceiverCPU,
 			Severities: three(10, 5, 0, squeezeText), Counterfactual: "a CPU for the reader",
@@ -53,11 +53,11 @@ func hostFaults() []Fault {
 		{ID: "sender-cpu", Doc: "other work takes the CPU from the sending application", AppliesTo: AtSender, Limiter: model.SenderCPU,
 			Severities: three(10, 5, 0, squeezeText), Counterfactual: "a CPU for the writer",
 			Confusable: limiters(model.ApplicationSource, model.PacketCost), Road: LongRoad, effects: squeeze},
-		{ID: "local-shaper", Doc: "a queueing discipline of the sender's own holds packets back", AppliesTo: AtSender, Limiter: model.LocalQdisc,
+		{ID: "local-shaper", Doc: "a qdisc on the sender itself holds packets back", AppliesTo: AtSender, Limiter: model.LocalQdisc,
 			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "no shaper on the sender",
 			Confusable: limiters(model.LinkRate), Road: LongRoad, Needs: "the tc command of iproute2", effects: localShaper},
 		{ID: "notsent-lowat", Doc: "the sender keeps little unsent data (tcp_notsent_lowat): it looks starved and is not", AppliesTo: AtSender, Limiter: model.None,
-			Severities: three(1<<20, 128<<10, 16<<10, bytesText), Counterfactual: "nothing: it limits nothing",
+			Severities: three(1<<20, 128<<10, 16<<10, bytesText), Counterfactual: "nothing: the setting limits nothing",
 			Confusable: limiters(model.ApplicationSource), Road: LongRoad,
 			effects: func(v float64, s *site) ([]effect, error) {
 				return []effect{sysctl(s.end.Node, "net.ipv4.tcp_notsent_lowat", strconv.Itoa(int(v)))}, nil
@@ -65,7 +65,7 @@ func hostFaults() []Fault {
 		{ID: "wrong-route", Doc: "traffic for the fast port leaves by the slow one", AppliesTo: AtSender, Limiter: model.LinkRate,
 			Severities: only("a route over the other port"), Counterfactual: "a route over the fast port",
 			Confusable: limiters(model.PathQueue), Road: JumboRoad, Needs: "a sender with a second port that reaches the receiver, e.g. dual-homed", effects: wrongRoute},
-		{ID: "asymmetric-route", Doc: "answers leave by another port and the receiver's reverse path filter drops what came in", AppliesTo: AtReceiver, Limiter: model.Outage,
+		{ID: "asymmetric-route", Doc: "answers leave by another port and the receiver's reverse path filter drops the incoming packets", AppliesTo: AtReceiver, Limiter: model.Outage,
 			Severities: only("rp_filter 1 and a route back over the other port"), Counterfactual: "a route back over the port that the data came by",
 			Confusable: limiters(model.MTUBlackhole), Road: LongRoad, Needs: "a receiver with a second port that reaches the sender, e.g. dual-homed", effects: asymmetricRoute},
 		{ID: "arp-flux", Doc: "a host answers for all its addresses on every port, so that traffic comes in by the wrong one", AppliesTo: AtReceiver, Limiter: model.LinkRate,
@@ -84,15 +84,15 @@ func hostSysctl(key, value string) func(float64, *site) ([]effect, error) {
 	}
 }
 
-// bufferSysctl sets a three-number buffer key with v bytes as its maximum.
+// bufferSysctl sets a buffer sysctl, which has three numbers, with v bytes as its maximum.
 func bufferSysctl(key string, first int) func(float64, *site) ([]effect, error) {
 	return func(v float64, s *site) ([]effect, error) {
 		return []effect{sysctl(s.end.Node, key, threeNumbers(first, int(v)))}, nil
 	}
 }
 
-// threeNumbers is the value of tcp_rmem or tcp_wmem with this maximum; the
-// other two do not exceed it.
+// threeNumbers is the value of tcp_rmem or tcp_wmem with this maximum; the other two numbers
+// do not exceed it.
 func threeNumbers(first, maximum int) string {
 	return fmt.Sprintf("%d %d %d", min(4096, maximum), min(first, maximum), maximum)
 }
@@ -118,7 +118,7 @@ const (
 	rxMerge         = "rx-gro"
 )
 
-// offloads: 1 takes the receive side's, 2 the send side's, 3 both.
+// offloads switches offloads off: 1 those of the receiver, 2 those of the sender, 3 both.
 func offloads(v float64, s *site) ([]effect, error) {
 	other := s.receiver
 	if s.end == s.receiver {
@@ -134,8 +134,8 @@ func offloads(v float64, s *site) ([]effect, error) {
 	return out, nil
 }
 
-// squeeze starts work that leaves the processes with a connection of the host's
-// data address little of its CPU; v is the nice value of that work.
+// squeeze starts CPU-bound tasks with nice value v, which leave little of the CPU to the
+// processes that have a connection of the host's data address.
 func squeeze(v float64, s *site) ([]effect, error) {
 	n := findInterface(s.topo, s.end)
 	if n == nil || !n.Addr.IsValid() {
@@ -149,7 +149,7 @@ func localShaper(v float64, s *site) ([]effect, error) {
 	if rate == 0 {
 		return nil, fmt.Errorf("no link of the flow has a rate that a share could be taken of")
 	}
-	// The bucket holds what the rate brings in 2 ms, as tc's own manual asks.
+	// The bucket holds what arrives in 2 ms at this rate, as tc's manual asks.
 	bits := float64(rate) * v
 	return []effect{command(s.end.Node,
 		[]string{"tc", "qdisc", "replace", "dev", s.end.Interface, "root", "tbf", "rate", fmt.Sprintf("%.0fbit", bits),
@@ -157,8 +157,8 @@ func localShaper(v float64, s *site) ([]effect, error) {
 		[]string{"tc", "qdisc", "del", "dev", s.end.Interface, "root"})}, nil
 }
 
-// otherRoad leads from another interface than e of its host to another one than
-// peer of the peer's.
+// otherRoad finds a path from an interface of e's host other than e to an interface of peer's
+// host other than peer.
 func (s *site) otherRoad(e, peer topology.End) []hop {
 	for _, h := range hopsFrom(s.topo, e.Node) {
 		from, next := h.ends()
@@ -180,8 +180,8 @@ func (s *site) otherRoad(e, peer topology.End) []hop {
 	return nil
 }
 
-// routeOver sends what is for the peer's address over the other road: each host
-// on it that forwards gets a route to the next.
+// routeOver routes packets for the peer's address over the other road: each forwarding host on
+// it gets a route to the next.
 func (s *site) routeOver(e, peer topology.End) ([]effect, error) {
 	road, dst := s.otherRoad(e, peer), findInterface(s.topo, peer)
 	if len(road) == 0 || dst == nil {
@@ -201,7 +201,7 @@ func (s *site) routeOver(e, peer topology.End) ([]effect, error) {
 	return out, nil
 }
 
-// nextHost is the first interface of a host on the way.
+// nextHost is the first interface of a host on the road.
 func nextHost(road []hop) topology.End {
 	for _, h := range road {
 		if _, to := h.ends(); to.Interface != "" {
@@ -230,8 +230,8 @@ func arpFlux(_ float64, s *site) ([]effect, error) {
 	}
 	for _, n := range wire {
 		if n > 1 {
-			// What was learned under the other rule is forgotten both ways: the
-			// first is undone last.
+			// Both hosts flush the neighbours that they learned under the other rule. The
+			// flush is the first step as well as the last, since undo runs in reverse order.
 			forget := command(s.sender.Node, []string{"ip", "neigh", "flush", "all"}, []string{"ip", "neigh", "flush", "all"})
 			return []effect{
 				forget,
@@ -244,7 +244,7 @@ func arpFlux(_ float64, s *site) ([]effect, error) {
 	return nil, fmt.Errorf("%s has no two ports on one switch: describe such a topology in a file and bring that up", s.end.Node)
 }
 
-// oneCore sends each interrupt vector of the interface's card to core 0
+// oneCore sets the affinity of each interrupt vector of the interface's card to core 0
 // (Documentation/core-api/irq/irq-affinity.rst).
 func oneCore(_ float64, s *site) ([]effect, error) {
 	host, nic := s.end.Node, s.end.Interface

@@ -9,8 +9,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Injection is one fault as it is put into one topology: an entry of the
-// catalogue at a severity and a place, or settings by hand.
+// Injection is one fault to inject into one topology: an entry of the catalogue with severity
+// and place, or settings by hand.
 type Injection struct {
 	Fault    string    `json:"fault,omitempty"` // id; empty for settings by hand
 	Severity string    `json:"severity,omitempty"`
@@ -24,7 +24,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// String is the injection in words that Parse reads.
+// String returns the injection as words that Parse reads.
 func (i Injection) String() string {
 	words := []string{}
 	if i.Fault != "" {
@@ -46,11 +46,11 @@ func (i Injection) String() string {
 //	ID [severity] [at TARGET]
 //	TARGET key=value…
 //
-// TARGET is link:ID, host:NAME or switch:NAME of the topology. The injection
-// that it returns can be carried out there as far as the topology tells.
+// TARGET is link:ID, host:NAME or switch:NAME of the topology. As far as the topology shows,
+// the returned injection can be carried out in it.
 func Parse(args []string, t topology.Topology) (Injection, error) {
 	if len(args) == 0 {
-		return Injection{}, fmt.Errorf("say what to put wrong: a fault of the catalogue (%s, …), or link:ID, host:NAME or switch:NAME with key=value", Catalogue()[0].ID)
+		return Injection{}, fmt.Errorf("say which fault to inject: one of the catalogue (%s, …), or link:ID, host:NAME or switch:NAME with key=value", Catalogue()[0].ID)
 	}
 	parse := parseCatalogue
 	if strings.Contains(args[0], ":") {
@@ -90,8 +90,7 @@ func parseCatalogue(args []string) (Injection, error) {
 	return i, nil
 }
 
-// Limiter is what the fault is an instance of; none is claimed for settings
-// set by hand.
+// Limiter is the limiter that the fault is an instance of; settings by hand have none.
 func (i Injection) Limiter() model.LimiterID {
 	f, err := Find(i.Fault)
 	if err != nil {
@@ -100,13 +99,13 @@ func (i Injection) Limiter() model.LimiterID {
 	return f.Limiter
 }
 
-// steps of the injection in this topology; an error says what the topology
+// steps returns the effects of the injection in this topology; an error says what the topology
 // lacks.
 func (i Injection) steps(t topology.Topology) ([]effect, error) {
 	s, err := newSite(t)
 	if i.Fault == "" {
 		if err != nil {
-			s = &site{topo: t} // what is named by hand needs no flow
+			s = &site{topo: t} // a target that is named by hand needs no flow
 		}
 		return i.byHand(s)
 	}
@@ -127,7 +126,7 @@ func (i Injection) steps(t topology.Topology) ([]effect, error) {
 	return effects, nil
 }
 
-// resolve finds the fault and its severity and aims the site at its place.
+// resolve finds the fault and its severity, and points the site at the fault's place.
 func (i Injection) resolve(s *site) (Fault, Severity, error) {
 	f, err := Find(i.Fault)
 	if err != nil {
@@ -143,8 +142,7 @@ func (i Injection) resolve(s *site) (Fault, Severity, error) {
 	return f, severity, nil
 }
 
-// Host is the host whose kernel holds the fault; empty where a link or a switch
-// does.
+// Host is the host whose kernel has the fault; empty if a link or a switch has it.
 func (i Injection) Host(t topology.Topology) string {
 	if i.Fault == "" {
 		name, _ := strings.CutPrefix(i.Target, "host:")
@@ -164,9 +162,9 @@ func (i Injection) Host(t topology.Topology) string {
 	return s.end.Node
 }
 
-// Inject puts the fault into the lab and returns what takes it out. Where it
-// fails nothing of it is left. For a fault of an application there is nothing
-// to put in: it is the workload that Workload changes.
+// Inject injects the fault into the lab and returns what removes it. If it fails, nothing of
+// the fault is left. A fault of an application changes nothing in the lab: Workload changes
+// the workload instead.
 func (i Injection) Inject(ctx context.Context, l Lab) (Undo, error) {
 	steps, err := i.steps(l.Topology())
 	if err != nil {
@@ -179,7 +177,7 @@ func (i Injection) Inject(ctx context.Context, l Lab) (Undo, error) {
 	return undo, nil
 }
 
-// Workload changes w as a fault of an application does; any other leaves it.
+// Workload changes w if the fault is one of an application; any other fault leaves w as it is.
 func (i Injection) Workload(w *model.Workload, t topology.Topology) error {
 	if i.Fault == "" {
 		return nil

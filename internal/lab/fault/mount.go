@@ -23,7 +23,7 @@ func findMount(ctx context.Context, l Lab, host, kind string) (mountEntry, error
 	})
 }
 
-// findMountIf is the first mount that will do.
+// findMountIf returns the first mount for which will returns true.
 func findMountIf(ctx context.Context, l Lab, host, what string, will func(mountEntry) bool) (mountEntry, error) {
 	text, err := readHostFile(ctx, l, host, "/proc/mounts")
 	if err != nil {
@@ -41,7 +41,7 @@ func findMountIf(ctx context.Context, l Lab, host, what string, will func(mountE
 	return mountEntry{}, fmt.Errorf("%s has no %s: mount one first", host, what)
 }
 
-// with returns the options with name=value in place of what name was.
+// with returns the options with the value of name replaced.
 func (m mountEntry) with(name, value string) mountEntry {
 	option := name
 	if value != "" {
@@ -55,8 +55,9 @@ func (m mountEntry) with(name, value string) mountEntry {
 	return m
 }
 
-// mountArgv mounts it again. What the kernel lists of an NFS mount is all that
-// it needs; of an SMB mount it does not show the password, which only the helper reads.
+// mountArgv is the command that mounts it again. The options that the kernel lists for an NFS
+// mount are complete; those of an SMB mount lack the password, which only the mount helper
+// reads.
 func (m mountEntry) mountArgv(l Lab) []string {
 	if m.kind != "cifs" {
 		return []string{"mount", "-i", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}
@@ -67,8 +68,7 @@ func (m mountEntry) mountArgv(l Lab) []string {
 	return []string{"mount", "-t", m.kind, "-o", strings.Join(m.options, ","), m.source, m.point}
 }
 
-// again unmounts was and mounts m in its place; when that is refused, was is
-// mounted again.
+// again unmounts was and mounts m in its place; if that fails, it mounts was again.
 func (m mountEntry) again(ctx context.Context, l Lab, host string, was mountEntry) error {
 	ahead, err := was.readAhead(ctx, l, host)
 	if err != nil {
@@ -94,8 +94,8 @@ func (m mountEntry) again(ctx context.Context, l Lab, host string, was mountEntr
 	return errors.Join(err, back, was.setReadAhead(ctx, l, host, ahead))
 }
 
-// readAhead is the mount's own, in KiB; empty where it has none that can be
-// set. A mount that is made again begins with the kernel's.
+// readAhead returns the read-ahead of the mount, in KiB; empty if it cannot be set. A mount
+// that is mounted again starts with the kernel's default.
 func (m mountEntry) readAhead(ctx context.Context, l Lab, host string) (string, error) {
 	if !strings.HasPrefix(m.kind, "nfs") {
 		return "", nil
@@ -118,8 +118,8 @@ func (m mountEntry) setReadAhead(ctx context.Context, l Lab, host, value string)
 	return writeHostFile(ctx, l, host, file, value)
 }
 
-// readAheadFile belongs to the mount's backing device, which has no name of its
-// own: it is known by its device number.
+// readAheadFile is an attribute of the mount's backing device, which has no name: its device
+// number identifies it.
 func (m mountEntry) readAheadFile(ctx context.Context, l Lab, host string) (string, error) {
 	dev, err := l.Run(ctx, host, "mountpoint", "-d", m.point)
 	if err != nil {
@@ -128,8 +128,8 @@ func (m mountEntry) readAheadFile(ctx context.Context, l Lab, host string) (stri
 	return "/sys/class/bdi/" + strings.TrimSpace(string(dev)) + "/read_ahead_kb", nil
 }
 
-// mountChange is what a fault does to a mount: to its options, or to a
-// parameter of the module that the next mount reads.
+// mountChange is a fault's change to a mount: to its options, or to a parameter of the module
+// that the next mount reads.
 type mountChange struct {
 	options func(v float64, m mountEntry) mountEntry
 	file    string
@@ -161,8 +161,8 @@ func remount(kind string, c mountChange) func(float64, *site) ([]effect, error) 
 	}
 }
 
-// apply changes the module's parameter before the mount is made again, also on
-// the way back: the mount reads it then and never later.
+// apply changes the module's parameter before it mounts again, and so does its undo: a mount
+// reads the parameter only when it is mounted.
 func (c mountChange) apply(ctx context.Context, l Lab, host, kind string, v float64) (Undo, error) {
 	was, err := findMount(ctx, l, host, kind)
 	if err != nil {

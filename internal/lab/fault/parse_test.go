@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"loss-random mild link:client1-server1": "!\"at TARGET\"",
 		"slow-source mild at host:client1":      "!has no target",
 		"los":                                   "!choose one of loss-random",
-		"":                                      "!say what to put wrong",
+		"":                                      "!say which fault to inject",
 		"link:client1-switch1 loss=0.1% delay=5ms rate=300Mbit/s":    "link:client1-switch1 loss=0.1% delay=5ms rate=300Mbit/s",
 		"link:client1-switch1 loss=0.001 queue=64KB mtu=1500":        "link:client1-switch1 loss=0.1% queue=64KB mtu=1500",
 		"link:client1-switch1 reorder=1% jitter=2000us direction=ab": "link:client1-switch1 reorder=1% jitter=2ms direction=ab",

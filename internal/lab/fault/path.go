@@ -9,8 +9,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// pathFaults are those of links and switches. Sizes are chosen for 1 Gbit/s and
-// 10 ms, where 1.25 MB are under way.
+// pathFaults are the faults of links and switches. Their sizes are chosen for 1 Gbit/s and 10
+// ms, where 1.25 MB are in flight.
 func pathFaults() []Fault {
 	return []Fault{
 		{ID: "loss-random", Doc: "the link loses segments at random", AppliesTo: AtLink, Limiter: model.PathLoss,
@@ -21,23 +21,23 @@ func pathFaults() []Fault {
 			Severities: three(1e-4, 1e-3, 1e-2, percentText), Counterfactual: "a link without loss",
 			Confusable: limiters(model.PathQueue), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Loss, h.LossBurst = v, 10 })},
-		{ID: "loss-reverse", Doc: "the way back loses acknowledgments", AppliesTo: AtLink, Limiter: model.PathLoss,
-			Severities: three(0.05, 0.2, 0.6, percentText), Counterfactual: "a way back without loss",
+		{ID: "loss-reverse", Doc: "the reverse path loses acknowledgments", AppliesTo: AtLink, Limiter: model.PathLoss,
+			Severities: three(0.05, 0.2, 0.6, percentText), Counterfactual: "a reverse path without loss",
 			Confusable: limiters(model.LinkRate), Road: LongRoad,
 			effects: reverse(func(v float64, h *topology.Shape) { h.Loss = v })},
-		{ID: "link-rate", Doc: "the link carries less than was promised", AppliesTo: AtLink, Limiter: model.LinkRate,
-			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "the rate that was promised",
+		{ID: "link-rate", Doc: "the link carries less than its nominal rate", AppliesTo: AtLink, Limiter: model.LinkRate,
+			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "the nominal rate",
 			Confusable: limiters(model.PathQueue, model.ReceiverCPU), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Rate *= unit.BitRate(v) })},
-		{ID: "reverse-rate", Doc: "the way back is too slow for the acknowledgments", AppliesTo: AtLink, Limiter: model.LinkRate,
-			Severities: three(2e6, 5e5, 1e5, rateText), Counterfactual: "a way back as fast as the way there",
+		{ID: "reverse-rate", Doc: "the reverse path is too slow for the acknowledgments", AppliesTo: AtLink, Limiter: model.LinkRate,
+			Severities: three(2e6, 5e5, 1e5, rateText), Counterfactual: "a reverse path as fast as the forward path",
 			Confusable: limiters(model.PathQueue), Road: LongRoad,
 			effects: reverse(func(v float64, h *topology.Shape) { h.Rate = unit.BitRate(v) })},
 		{ID: "small-queue", Doc: "the queue in front of the link is shallow", AppliesTo: AtLink, Limiter: model.PathQueue,
 			Severities: three(256e3, 64e3, 16e3, bytesText), Counterfactual: "a queue of at least rate × RTT",
 			Confusable: limiters(model.PathLoss), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Queue = unit.Bytes(v) })},
-		{ID: "policer", Doc: "a policer drops what comes faster than it allows", AppliesTo: AtLink, Limiter: model.PathQueue,
+		{ID: "policer", Doc: "a policer drops packets above its rate", AppliesTo: AtLink, Limiter: model.PathQueue,
 			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "no policer, or sending below its rate",
 			Confusable: limiters(model.PathLoss, model.LinkRate), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Rate, h.Queue = h.Rate*unit.BitRate(v), 32*unit.KB })},
@@ -50,13 +50,13 @@ func pathFaults() []Fault {
 			Confusable: limiters(model.Reordering), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Jitter = time.Duration(v * float64(time.Second)) })},
 		{ID: "duplicate", Doc: "some segments arrive twice", AppliesTo: AtLink, Limiter: model.Reordering,
-			Severities: three(1e-3, 1e-2, 0.1, percentText), Counterfactual: "a path that delivers once",
+			Severities: three(1e-3, 1e-2, 0.1, percentText), Counterfactual: "a path that delivers each segment once",
 			Confusable: limiters(model.PathLoss), Road: LongRoad,
 			effects: forward(func(v float64, h *topology.Shape) { h.Duplicate = v })},
-		{ID: "mtu-blackhole", Doc: "the link swallows packets that the hosts may send, and tells nobody", AppliesTo: AtLink, Limiter: model.MTUBlackhole,
+		{ID: "mtu-blackhole", Doc: "the link silently drops packets that the hosts' MTU allows", AppliesTo: AtLink, Limiter: model.MTUBlackhole,
 			Severities: three(0.995, 0.93, 0.4, mtuText), Counterfactual: "a link that carries the hosts' MTU",
 			Confusable: limiters(model.Outage), Road: LongRoad, effects: blackhole},
-		{ID: "mtu-blackhole-probed", Doc: "as mtu-blackhole, and the sender finds out by itself after some timeouts (tcp_mtu_probing)", AppliesTo: AtLink, Limiter: model.MTUBlackhole,
+		{ID: "mtu-blackhole-probed", Doc: "as mtu-blackhole, but the sender finds the MTU by itself after some timeouts (tcp_mtu_probing)", AppliesTo: AtLink, Limiter: model.MTUBlackhole,
 			Severities: three(0.995, 0.93, 0.4, mtuText), Counterfactual: "a link that carries the hosts' MTU",
 			Confusable: limiters(model.Outage, model.PathLoss), Road: LongRoad, effects: probedBlackhole},
 		{ID: "mtu-switch", Doc: "a switch drops the hosts' jumbo frames silently", AppliesTo: AtSwitch, Limiter: model.MTUBlackhole,
@@ -79,7 +79,7 @@ func reverse(change func(v float64, s *topology.Shape)) func(float64, *site) ([]
 	}
 }
 
-// blackhole is of a share of the hosts' MTU, both ways.
+// blackhole limits the link to a share of the hosts' MTU, in both directions.
 func blackhole(v float64, s *site) ([]effect, error) {
 	mtu := int(v * float64(s.mtu()))
 	small := func(h *topology.Shape) { h.MTU = mtu }

@@ -9,8 +9,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// site is where in a topology a fault acts: the ends of the flow and one
-// place on its way.
+// site is where in a topology a fault acts: the ends of the flow and one place on its path.
 type site struct {
 	topo             topology.Topology
 	sender, receiver topology.End // the interfaces that carry the data
@@ -34,7 +33,7 @@ func (h hop) ends() (from, to topology.End) {
 	return h.link.B, h.link.A
 }
 
-// newSite finds the flow's way through the topology.
+// newSite finds the flow's path through the topology.
 func newSite(t topology.Topology) (*site, error) {
 	if len(t.Flow.Senders) == 0 || t.Flow.Receiver == "" {
 		return nil, fmt.Errorf("topology %s says nothing of a flow: name its senders and its receiver", t.Name)
@@ -54,8 +53,8 @@ func newSite(t topology.Topology) (*site, error) {
 	return s, nil
 }
 
-// findRoad is the way with the fewest links from host to an end (any interface
-// of its node where it names none). Switches and forwarding hosts pass traffic.
+// findRoad finds the path with the fewest links from host to an end (to any interface of its
+// node if it names none). Switches and forwarding hosts pass traffic.
 func findRoad(t topology.Topology, from string, to topology.End) []hop {
 	type step struct {
 		node string
@@ -97,7 +96,7 @@ func passes(t topology.Topology, node string) bool {
 	return !ok || h.Forward
 }
 
-// findInterface is the interface of an end; nil for an unknown one.
+// findInterface returns the interface of an end; nil if there is none.
 func findInterface(t topology.Topology, e topology.End) *topology.Interface {
 	i, ok := t.Interface(e.Node, e.Interface)
 	if !ok {
@@ -106,20 +105,20 @@ func findInterface(t topology.Topology, e topology.End) *topology.Interface {
 	return &i
 }
 
-// rate of the slowest link on the way.
+// rate is that of the slowest link on the path.
 func (s *site) rate() unit.BitRate {
 	rate, _, _ := s.topo.Ceiling(s.sender.Node, s.receiver.Node, s.receiver.Interface)
 	return rate
 }
 
-// mtu of the way: the smallest of its ends and links.
+// mtu is that of the path: the smallest of its ends and links.
 func (s *site) mtu() int {
 	_, _, mtu := s.topo.Ceiling(s.sender.Node, s.receiver.Node, s.receiver.Interface)
 	return mtu
 }
 
-// aim makes the site act where target says: "" is the fault's own place,
-// "link:ID", "switch:NAME", "host:NAME".
+// aim points the site at target: "link:ID", "switch:NAME", "host:NAME", or "" for the fault's
+// own place.
 func (s *site) aim(p Place, target string) error {
 	kind, name, _ := strings.Cut(target, ":")
 	switch {
@@ -175,8 +174,8 @@ func (s *site) serverHost() string {
 	return ""
 }
 
-// aimLink names a link; where the flow does not cross it, the data is taken to
-// go from its A to its B.
+// aimLink points the site at a link. If the flow does not cross it, data is assumed to go from
+// its A to its B.
 func (s *site) aimLink(id string) error {
 	for _, h := range s.road {
 		if h.link.ID == id {
@@ -206,7 +205,7 @@ func (s *site) aimSwitch(name string) error {
 	return fmt.Errorf("unknown switch %q: topology %s has %s", name, s.topo.Name, strings.Join(names, ", "))
 }
 
-// aimHost takes the interface that carries the flow, else the host's first.
+// aimHost points the site at the host's interface that carries the flow, or else at its first.
 func (s *site) aimHost(name string) error {
 	h, ok := s.topo.Host(name)
 	if !ok {

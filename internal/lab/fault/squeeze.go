@@ -20,22 +20,21 @@ import (
 	"linerate/internal/kernel"
 )
 
-// SqueezeRole is the hidden subcommand that SqueezeMain is.
+// SqueezeRole is the hidden subcommand that runs SqueezeMain.
 const SqueezeRole = "lab-squeeze"
 
-// How an application is starved: squeezers spin at an ordinary or somewhat low
-// priority, and processes with a connection of the address get the lowest priority.
-// A process that only watches the host keeps its weight and is scheduled at once.
-// None of it needs privilege.
+// How an application is starved of CPU: squeezers spin at a normal or slightly low priority,
+// and processes with a connection of the address get the lowest priority. A process that only
+// samples the host keeps its weight and is scheduled at once. None of this needs privilege.
 const (
 	squeezers   = 4
 	lastNice    = 19
-	squeezeLook = 20 * time.Millisecond // how often new connections are searched for
+	squeezeLook = 20 * time.Millisecond // interval at which new connections are searched for
 )
 
-// SqueezeMain keeps the CPU of an emulated host busy until ctx ends, and leaves
-// what holds a connection of --addr only what is left beside squeezers tasks of
-// nice --nice. It returns the exit status.
+// SqueezeMain keeps the CPU of an emulated host busy until ctx ends. Processes with a
+// connection of --addr get only the share that squeezers tasks of nice value --nice leave. It
+// returns the exit status.
 func SqueezeMain(ctx context.Context, args []string, stderr io.Writer) int {
 	if err := squeezeMain(ctx, args); err != nil {
 		fmt.Fprintln(stderr, fmt.Errorf("squeeze: %w", err))
@@ -46,7 +45,7 @@ func SqueezeMain(ctx context.Context, args []string, stderr io.Writer) int {
 
 func squeezeMain(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet(SqueezeRole, flag.ContinueOnError)
-	set.SetOutput(io.Discard) // the error says it
+	set.SetOutput(io.Discard) // the returned error has the message
 	addr := set.String("addr", "", "data address of the host")
 	nice := set.Int("nice", 5, "of the squeezers")
 	if err := set.Parse(args); err != nil {
@@ -99,8 +98,8 @@ func spin(ctx context.Context, nice int) error {
 	return err
 }
 
-// demoteHolders puts every thread last that belongs to a process of network
-// namespace ns with an established connection of address ip.
+// demoteHolders gives the lowest priority to every thread of each process in network namespace
+// ns that has an established connection of address ip.
 func demoteHolders(ip netip.Addr, ns string) error {
 	f, err := os.Open("/proc/self/net/tcp")
 	if err != nil {
@@ -118,7 +117,7 @@ func demoteHolders(ip netip.Addr, ns string) error {
 		return err
 	}
 	for _, pid := range pids {
-		// A process may end meanwhile; its files are gone then.
+		// A process may end meanwhile, and its files with it.
 		if got, err := kernel.NetNamespace("/proc", pid); err != nil || got != ns || !owns(pid, sockets) {
 			continue
 		}

@@ -12,13 +12,13 @@ import (
 	"linerate/internal/model"
 )
 
-// storageFaults are those of storage protocols and servers. They need hosts
-// with a kernel of their own, whose NFS, CIFS and iSCSI this machine's kernel
-// need not have; where the lab has none they refuse.
+// storageFaults are the faults of storage protocols and servers. They need hosts with a kernel
+// of their own, since this machine's kernel may lack NFS, CIFS and iSCSI; without such a host
+// they refuse.
 func storageFaults() []Fault {
 	onKernel := []topology.Kind{topology.Kernel}
 	return []Fault{
-		{ID: "nfs-few-threads", Doc: "the NFS server runs few threads", AppliesTo: AtServer, Limiter: model.ServerTime,
+		{ID: "nfs-few-threads", Doc: "the NFS server has few threads", AppliesTo: AtServer, Limiter: model.ServerTime,
 			Severities: three(4, 2, 1, countText("threads")), Counterfactual: "as many threads as requests in flight",
 			Confusable: limiters(model.NFSConcurrency), Workloads: []string{"nfs"}, HostKinds: onKernel, FixKind: model.FixOperator,
 			Needs: "a kernel host that serves NFS", effects: kernelFile("/proc/fs/nfsd/threads")},
@@ -39,7 +39,7 @@ func storageFaults() []Fault {
 			Confusable: limiters(model.NFSConcurrency), Workloads: []string{"nfs"}, HostKinds: onKernel,
 			Needs: "a kernel host that mounts NFS", effects: remount("nfs", mountFlag("sync"))},
 		{ID: "smb-signing", Doc: "each SMB message is signed, at the cost of CPU", AppliesTo: AtReceiver, Limiter: model.SenderCPU,
-			Severities: only("sec=ntlmsspi"), Counterfactual: "a mount that does not ask for signing, or a faster cipher",
+			Severities: only("sec=ntlmsspi"), Counterfactual: "a mount that does not require signing, or a faster cipher",
 			Confusable: limiters(model.ReceiverCPU), Workloads: []string{"smb"}, HostKinds: onKernel,
 			Needs: "a kernel host that mounts SMB", effects: remount("cifs", mountText("sec", "ntlmsspi"))},
 		{ID: "smb-small-transfer", Doc: "the mount has a small rsize and wsize", AppliesTo: AtReceiver, Limiter: model.RequestConcurrency,
@@ -54,12 +54,12 @@ func storageFaults() []Fault {
 			Severities: three(128, 32, 4, countText("KiB a command")), Counterfactual: "commands of 1 MiB",
 			Confusable: limiters(model.ServerTime), Workloads: []string{"iscsi"}, HostKinds: onKernel,
 			Needs: "a kernel host with an iSCSI disk", effects: diskFile("max_sectors_kb")},
-		{ID: "small-read-ahead", Doc: "the client reads ahead too little for the delay", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
+		{ID: "small-read-ahead", Doc: "the client's read-ahead is too small for the delay", AppliesTo: AtReceiver, Limiter: model.NFSConcurrency,
 			Severities: three(512, 128, 16, countText("KiB")), Counterfactual: "read-ahead of at least rate × RTT",
 			Confusable: limiters(model.ServerTime), Workloads: []string{"nfs"}, HostKinds: onKernel,
 			Needs: "a kernel host that mounts NFS", effects: readAhead},
 		{ID: "slow-disk", Doc: "the server's disk is slower than the link", AppliesTo: AtServer, Limiter: model.ServerTime,
-			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "a disk that gives at least the link's rate",
+			Severities: three(0.8, 0.5, 0.2, shareText), Counterfactual: "a disk that delivers at least the link's rate",
 			Confusable: limiters(model.NFSConcurrency, model.ApplicationSource), Workloads: []string{"nfs", "iscsi"}, HostKinds: onKernel, FixKind: model.FixOperator,
 			Needs: "a kernel host that serves more than its memory holds", effects: slowDisk},
 		{ID: "dirty-limit", Doc: "the writing client is stalled by a low limit of dirty pages", AppliesTo: AtSender, Limiter: model.ApplicationSource,
@@ -73,8 +73,8 @@ func storageFaults() []Fault {
 	}
 }
 
-// slowDisk holds the device back from which the server serves: the block
-// layer's throttle of the root group, which the kernel's own servers are in
+// slowDisk throttles the device that the server serves from, by the block layer's limit of the
+// root cgroup, in which the kernel's own servers run
 // (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 func slowDisk(v float64, s *site) ([]effect, error) {
 	if s.serverHost() == "" {
@@ -111,7 +111,7 @@ func servedDisk(ctx context.Context, l Lab, host string) (mountEntry, error) {
 // throttle is a file of the control group that a kernel host's disks are in.
 const throttle = "/run/blkio/blkio.throttle.read_bps_device"
 
-// ruleOf is a device's rule among those listed; none is a limit of 0.
+// ruleOf returns a device's rule among those listed; without one, a limit of 0.
 func ruleOf(rules, number string) string {
 	for line := range strings.Lines(rules) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == number {
@@ -125,7 +125,7 @@ func countText(of string) func(float64) string {
 	return func(v float64) string { return fmt.Sprintf("%.0f %s", v, of) }
 }
 
-// needKernel refuses where the host acted on has no kernel of its own.
+// needKernel refuses if the host acted on has no kernel of its own.
 func needKernel(s *site) error {
 	if h, _ := s.topo.Host(s.end.Node); h.Kind == topology.Kernel {
 		return nil
@@ -147,7 +147,7 @@ func kernelFile(file string) func(float64, *site) ([]effect, error) {
 	}
 }
 
-// hostFile writes a value to a file of a host and puts back what it read.
+// hostFile writes a value to a file of a host; its undo restores what the file had.
 func hostFile(host, file, value string) effect {
 	return func(ctx context.Context, l Lab) (Undo, error) {
 		old, err := readHostFile(ctx, l, host, file)
@@ -161,15 +161,15 @@ func hostFile(host, file, value string) effect {
 	}
 }
 
-// The two spellings of one bound: writing either sets the other to 0, and of
-// bytes no 0 is taken (mm/page-writeback.c, dirty_bytes_handler).
+// The two files of one limit: writing either sets the other to 0, and the one in bytes does
+// not accept 0 (mm/page-writeback.c, dirty_bytes_handler).
 const (
 	dirtyBytes = "/proc/sys/vm/dirty_bytes"
 	dirtyRatio = "/proc/sys/vm/dirty_ratio"
 )
 
-// dirtyLimit bounds what may be written and not yet sent, in bytes, and puts
-// back that spelling which was in force.
+// dirtyLimit bounds the dirty pages, in bytes; its undo restores whichever of the two files
+// was in force.
 func dirtyLimit(v float64, s *site) ([]effect, error) {
 	host := s.end.Node
 	return []effect{func(ctx context.Context, l Lab) (Undo, error) {

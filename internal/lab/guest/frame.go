@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// A command is one stream: first the request, a frame of JSON, then frames
-// either way until the exit.
+// request is the first frame of a command, as JSON. Each command has a stream of its own;
+// after the request frames go both ways until the exit.
 type request struct {
 	Argv []string `json:"argv"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
-	// Off powers the host off instead of running anything.
+	// Off powers the host off instead of running a command.
 	Off bool `json:"off,omitempty"`
 }
 
@@ -27,8 +27,8 @@ type kind byte
 
 const (
 	kindRequest kind = iota + 1
-	kindStdin        // empty: its end
-	kindSignal       // one byte: the number
+	kindStdin        // an empty frame: end of input
+	kindSignal       // one byte: the signal's number
 	kindStdout
 	kindStderr
 	kindExit
@@ -61,7 +61,7 @@ func (f *frames) sendJSON(k kind, v any) error {
 	return f.send(k, b)
 }
 
-// as is a writer whose bytes go out as frames of a kind.
+// as returns a writer whose bytes are sent as frames of a kind.
 func (f *frames) as(k kind) io.Writer { return frameWriter{f, k} }
 
 type frameWriter struct {
@@ -79,7 +79,7 @@ func (w frameWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// readFrame reads one frame. io.EOF is a clean end.
+// readFrame reads one frame. It returns io.EOF if the stream ends between frames.
 func readFrame(r io.Reader) (kind, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -26,25 +26,25 @@ const KeepRole = "lab-guest"
 // Boot is the kernel that a keeper starts.
 type Boot struct {
 	Name string `json:"name"`
-	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless
-	// Cable names what Dial is to reach.
+	// Argv starts the kernel. Descriptor 3 is its end of the cable, unless Cable is set: then
+	// Dial connects to it.
 	Argv   []string `json:"argv"`
 	Env    []string `json:"env"`
 	Cable  string   `json:"cable,omitempty"`
-	Socket string   `json:"socket"` // for commands, as RunMain wants it
+	Socket string   `json:"socket"` // for commands: the SOCKET argument of RunMain
 	Log    string   `json:"log"`    // file for what the process prints
 	// Console is a file with what the kernel prints; empty: Log has it.
 	Console string        `json:"console,omitempty"`
-	Within  time.Duration `json:"within"` // for the kernel to come up
+	Within  time.Duration `json:"within"` // time for the kernel to boot
 }
 
 // Operations of a keeper.
 const (
 	OpBoot = "boot" // of a Boot; answers when the host runs commands
-	OpHalt = "halt" // powers the host off, and ends what does not end
+	OpHalt = "halt" // powers the host off; kills a kernel that does not
 )
 
-// Dial reaches the cable of a machine that listens for it, once it does.
+// Dial connects to the cable of a machine as soon as the machine listens for it.
 type Dial func(ctx context.Context, cable string) (net.Conn, error)
 
 // KeepMain is a process that keeps one host's kernel running until its input
@@ -92,9 +92,9 @@ func (k *keeper) start() error {
 	defer log.Close()
 	cmd := kernel.Exec(context.WithoutCancel(k.ctx), k.b.Argv...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), k.b.Env...), log, log
-	// User-Mode Linux traces its processes. If it is killed, they go on as processes
-	// of this machine, and their system calls, power off among them, act here. In a
-	// PID namespace whose first process is the kernel they end with it.
+	// User-Mode Linux traces its processes. If it is killed, they continue as processes of
+	// this machine, and their system calls, among them reboot(2), act on it. In a PID
+	// namespace whose first process is the kernel they are killed with it.
 	kernel.InNewNamespaces(cmd, kernel.Namespaces{PID: true})
 	var near io.ReadWriteCloser
 	if k.b.Cable == "" {
@@ -111,7 +111,7 @@ func (k *keeper) start() error {
 	k.cmd, k.ended = cmd, make(chan struct{})
 	ended := k.ended
 	go func() {
-		_ = cmd.Wait() // its last words are in its log
+		_ = cmd.Wait() // the reason is in its log
 		close(ended)
 	}()
 	return k.connect(near)
@@ -124,7 +124,7 @@ func closeAny(c io.Closer) error {
 	return c.Close()
 }
 
-// connect waits for the host to listen at the other end of the cable.
+// connect waits until the host listens at its end of the cable.
 func (k *keeper) connect(near io.ReadWriteCloser) error {
 	ctx, cancel := context.WithTimeout(k.ctx, k.b.Within)
 	defer cancel()
@@ -156,8 +156,8 @@ func (k *keeper) connect(near io.ReadWriteCloser) error {
 	}
 }
 
-// awaitReady reads to the end of the host's first line. Earlier output of the firmware
-// or the kernel is skipped.
+// awaitReady reads up to and including the line "ready" of the host. It skips earlier output
+// of the firmware or the kernel.
 func awaitReady(r io.Reader) error {
 	var seen []byte
 	one := make([]byte, 1)
@@ -172,7 +172,7 @@ func awaitReady(r io.Reader) error {
 	return nil
 }
 
-// serve joins each connection to the socket with a stream of the cable.
+// serve connects each connection of the socket to a new stream of the cable.
 func (k *keeper) serve(cable io.ReadWriteCloser) error {
 	session, err := yamux.Client(cable, cableConfig())
 	if err != nil {
@@ -202,12 +202,12 @@ func join(session *yamux.Session, conn net.Conn) {
 	defer conn.Close()
 	stream, err := session.Open()
 	if err != nil {
-		return // the end of the connection says it
+		return // the client sees it as the end of the connection
 	}
 	defer stream.Close()
 	gone := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(stream, conn) // either end may go first
+		_, _ = io.Copy(stream, conn) // either end may close first
 		_ = stream.Close()
 		close(gone)
 	}()
@@ -216,8 +216,7 @@ func join(session *yamux.Session, conn net.Conn) {
 	<-gone
 }
 
-// haltWithin is how long a host may take to write back what it has and power
-// off.
+// haltWithin bounds how long a host may take to write back dirty pages and power off.
 const haltWithin = 5 * time.Second
 
 func (k *keeper) halt() error {
@@ -236,13 +235,13 @@ func (k *keeper) halt() error {
 	errs = append(errs, kernel.EndGroup(k.cmd.Process.Pid))
 	<-k.ended
 	if k.session != nil {
-		_ = k.session.Close() // the other end has gone
+		_ = k.session.Close() // the other end is closed already
 	}
 	k.cmd, k.session, k.ln = nil, nil, nil
 	return errors.Join(errs...)
 }
 
-// powerOff requests a shutdown; halt ends a kernel that does not answer.
+// powerOff requests a shutdown; halt kills a kernel that does not answer.
 func (k *keeper) powerOff() {
 	stream, err := k.session.Open()
 	if err != nil {
@@ -257,11 +256,11 @@ func (k *keeper) powerOff() {
 		return
 	}
 	if err := (&frames{w: stream}).send(kindRequest, b); err == nil {
-		_, _, _ = readFrame(stream) // until it has heard
+		_, _, _ = readFrame(stream) // returns when the host has read the request
 	}
 }
 
-// lastWords is the end of what the kernel printed.
+// lastWords returns the end of the kernel's console output.
 func (k *keeper) lastWords() string {
 	b, err := os.ReadFile(cmp.Or(k.b.Console, k.b.Log))
 	if err != nil {
@@ -274,9 +273,9 @@ func (k *keeper) lastWords() string {
 	return "; its console says: " + words
 }
 
-// telling is the end of what was printed, without the registers and stacks of a
-// kernel that panics because its first process has ended: the message of that
-// process is the reason.
+// telling returns the end of console output without the registers and stacks that a kernel
+// prints when it panics because its first process has exited: the message of that process is
+// the reason.
 func telling(console string) string {
 	const tail = 600
 	var lines []string

@@ -18,19 +18,17 @@ import (
 // process.
 const InitRole = "lab-init"
 
-// serveRole is the process that does the work; the first process only reaps orphans.
+// serveRole is the process that serves commands; the first process only reaps orphans.
 const serveRole = "serve"
 
-// Device is a machine that has ways of its own to a root and a cable (package
-// qemu).
+// Device is how a device host gets its root and its cable (package qemu).
 type Device struct {
 	EnterRoot func() error
 	Open      func(ctx context.Context) (*os.File, error)
 }
 
-// InitMain is the first process of a host, started by its kernel with the
-// parameters that Params made, in its environment or as arguments. It never
-// returns.
+// InitMain is the first process of a host. The kernel starts it with the parameters of Params,
+// in its environment or as arguments. It never returns.
 func InitMain(args []string, getenv func(string) string, d Device) int {
 	getenv = merged(args, getenv)
 	if len(args) > 0 && args[0] == serveRole {
@@ -74,8 +72,8 @@ func initialise(args []string, getenv func(string) string, d Device) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start commands: %w", err)
 	}
-	// Orphans come to the first process. It waits for all of them, so that it
-	// must not use what waits for one.
+	// Orphans become children of the first process, which therefore waits for any child; it
+	// must not use functions that wait for a certain one.
 	for {
 		pid, err := unix.Wait4(-1, nil, 0, nil)
 		if errors.Is(err, unix.EINTR) {
@@ -87,8 +85,8 @@ func initialise(args []string, getenv func(string) string, d Device) error {
 	}
 }
 
-// enterRoot makes the root that the host's processes see: the machine's tree
-// below a layer of the host's own, on its disk where it has one.
+// enterRoot creates the root that the host's processes see: the machine's file tree below a
+// layer of the host's own, which is on the host's disk if it has one.
 func enterRoot(p Params) error {
 	if err := mountAll([]mountSpec{{"proc", "/proc", "proc", ""}, {"dev", "/dev", "devtmpfs", ""}, {"layer", layerDir, "tmpfs", "mode=755"}}); err != nil {
 		return err
@@ -126,8 +124,8 @@ func enterRoot(p Params) error {
 			return fmt.Errorf("show %s: %w", p.Keep, err)
 		}
 	}
-	// The kernel's own threads share the first process's root: what they start
-	// (modprobe) sees this one, too.
+	// The kernel's threads share the root of the first process, so that programs which they
+	// start (modprobe) see this root too.
 	if err := unix.Chroot(root); err != nil {
 		return fmt.Errorf("enter root: %w", err)
 	}
@@ -137,15 +135,15 @@ func enterRoot(p Params) error {
 	return afterRoot(p)
 }
 
-// layerDir is a directory that any tree has.
+// layerDir is a directory that every file tree has.
 const layerDir = "/mnt"
 
 type mountSpec struct{ what, dir, kind, data string }
 
 func mountAll(specs []mountSpec) error {
 	for _, m := range specs {
-		// Where an ordinary user started the kernel root's files look like
-		// those of user nobody, and a set-user-id program of root would run as nobody.
+		// If an ordinary user started the kernel, root's files seem to belong to user nobody,
+		// and a set-user-ID program of root would run as nobody.
 		err := unix.Mount(m.what, m.dir, m.kind, unix.MS_NOSUID, m.data)
 		if err != nil && !errors.Is(err, unix.EBUSY) { // the kernel may have mounted it itself
 			return fmt.Errorf("mount %s on %s: %w", m.kind, m.dir, err)
@@ -197,7 +195,7 @@ func nameInterfaces(ports []Port) error {
 	return nil
 }
 
-// offerModules puts the kernel's modules where modprobe finds them.
+// offerModules mounts the kernel's modules where modprobe looks for them.
 func offerModules(dir string) error {
 	link := filepath.Join("/lib/modules", filepath.Base(dir))
 	if _, err := os.Stat(link); err == nil {
@@ -209,8 +207,8 @@ func offerModules(dir string) error {
 	return os.Symlink(dir, link)
 }
 
-// loadModules loads modules with what they depend on. One that the kernel has
-// built in is passed over.
+// loadModules loads modules with their dependencies. It skips modules that are built into the
+// kernel.
 func loadModules(dir string, names []string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "modules.dep"))
 	if err != nil {
@@ -253,12 +251,12 @@ func serveInside(getenv func(string) string, d Device) error {
 	if err != nil {
 		return fmt.Errorf("open cable: %w", err)
 	}
-	// The parameters were the kernel's; commands have the client's.
+	// The environment has the kernel's parameters; commands get the environment of the client.
 	os.Clearenv()
 	return serve(cable{line})
 }
 
-// cable hides what a file has beside its bytes.
+// cable hides the methods of a file beyond Read, Write and Close.
 type cable struct{ io.ReadWriteCloser }
 
 func openSerial(path string) (*os.File, error) {
@@ -272,8 +270,8 @@ func openSerial(path string) (*os.File, error) {
 	return f, nil
 }
 
-// rawTerminal has bytes pass as they are. It leaves the file to the poller: a
-// read that blocks its thread would hold up a host's only processor.
+// rawTerminal sets the terminal so that it passes bytes unaltered. The file stays with Go's
+// poller: a read that blocks its thread would stall the host's only CPU.
 func rawTerminal(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // process.
 const InitRole = "lab-init"
 
-// Device is a machine that has ways of its own to a root and a cable.
+// Device is how a device host gets its root and its cable.
 type Device struct {
 	EnterRoot func() error
 	Open      func(ctx context.Context) (*os.File, error)

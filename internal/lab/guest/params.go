@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Params are the parameters on the kernel's command line of a host. No value has a
-// space in it.
+// Params are linerate's parameters on the kernel command line of a host. No value contains a
+// space.
 type Params struct {
 	Line    string // device of the cable, e.g. /dev/ttyS0, or VirtioLine
-	Disk    string // device of the writable layer; empty: it is in memory
+	Disk    string // device of the writable layer; empty: the layer is in memory
 	Modules string // directory with modules.dep, as the host sees it
-	// Keep is a directory of the machine's /run that the host sees, too: the
-	// rest of /run is the host's own.
+	// Keep is a directory below the machine's /run that the host sees too; the rest of /run is
+	// the host's own.
 	Keep  string
 	Ports []Port
 }
@@ -24,12 +24,12 @@ type Port struct {
 	MAC, Name string
 }
 
-// VirtioLine as the cable of a host: its machine has it.
+// VirtioLine as Params.Line: the cable is the emulated machine's virtio-serial port.
 const VirtioLine = "virtio"
 
-// The kernel hands parameters that it does not know, with a value and without
-// a dot, to its first process as environment; those without a value become
-// arguments (Documentation/admin-guide/kernel-parameters.rst).
+// The kernel passes parameters that it does not know to its first process: those with a value
+// and without a dot as environment, those without a value as arguments
+// (Documentation/admin-guide/kernel-parameters.rst).
 const (
 	varLine    = "lab_line"
 	varDisk    = "lab_disk"
@@ -38,12 +38,12 @@ const (
 	varPorts   = "lab_ports"
 )
 
-// CommandLine is p for the end of a kernel's command line. As arguments of the
-// first process they are read in the same way.
+// CommandLine returns p as words for the end of a kernel command line. The first process
+// accepts the same words as arguments.
 func (p Params) CommandLine() []string {
 	ports := make([]string, len(p.Ports))
 	for i, x := range p.Ports {
-		// A colon and an equals sign are nothing special in a value.
+		// A colon and an equals sign have no special meaning inside a value.
 		ports[i] = x.MAC + "=" + x.Name
 	}
 	return []string{
@@ -88,7 +88,7 @@ func list(s string) []string {
 
 // moduleFiles reads a modules.dep (modules.dep(5): "file: what it needs", in
 // the order opposite to that of loading) and returns the files to load for a
-// module, in order. It is nil where there is no such module.
+// module, in order. The result is nil if there is no such module.
 func moduleFiles(dep, name string) []string {
 	for line := range strings.Lines(dep) {
 		file, needs, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -102,7 +102,7 @@ func moduleFiles(dep, name string) []string {
 	return nil
 }
 
-// moduleName is a module's name as the kernel has it.
+// moduleName is a module's name as the kernel spells it.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(path.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")

@@ -18,9 +18,8 @@ import (
 // lab-in SOCKET -- COMMAND...
 const RunRole = "lab-in"
 
-// RunMain runs the command that args name in the host behind the socket, with
-// these streams, and returns its exit code. Signals are passed on; the command
-// ends with the caller.
+// RunMain runs the command in args inside the host behind the socket, with these streams, and
+// returns its exit code. It forwards signals; when the caller ends, the command is killed.
 func RunMain(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	sig := make(chan os.Signal, 8)
 	signal.Notify(sig, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -89,7 +88,7 @@ func follow(conn io.Reader, stdout, stderr io.Writer) (int, error) {
 	for {
 		k, b, err := readFrame(conn)
 		if err != nil {
-			return 1, fmt.Errorf("run in host: the host has gone: %w", err)
+			return 1, fmt.Errorf("run in host: the host has gone down: %w", err)
 		}
 		switch k {
 		case kindStdout:

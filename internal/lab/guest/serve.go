@@ -16,18 +16,18 @@ import (
 	"linerate/internal/kernel"
 )
 
-// ready is the line that the host sends first when it listens. Input that waits on a
-// serial line while a kernel boots makes it hang.
+// ready is the first line that the host sends, when it listens. Nothing may be sent to it
+// earlier: input that waits on a serial line while a kernel boots makes it hang.
 const ready = "linerate lab host ready\n"
 
-// cableConfig is for both ends. A host that is held up for long by a busy
-// machine is not dead: only the end of its kernel ends the session.
+// cableConfig is the configuration of both ends. It has no keep-alive: a host that a busy
+// machine stalls for long is not dead, so only the exit of its kernel ends the session.
 func cableConfig() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.EnableKeepAlive = false
 	c.ConnectionWriteTimeout = 5 * time.Minute
 	c.StreamOpenTimeout = 0
-	c.LogOutput = io.Discard // its errors come back from the calls
+	c.LogOutput = io.Discard // the calls return its errors
 	return c
 }
 
@@ -45,7 +45,7 @@ func serve(cable io.ReadWriteCloser) error {
 	var once sync.Once
 	go func() {
 		<-off
-		_ = session.Close() // all that is left is to power off
+		_ = session.Close() // the power-off follows in any case
 	}()
 	for {
 		stream, err := session.Accept()
@@ -88,7 +88,7 @@ func answerStream(stream io.ReadWriter) (off bool) {
 	default:
 		e = runCommand(r, stream, out)
 	}
-	// The client may be gone.
+	// The client may have gone.
 	_ = out.sendJSON(kindExit, e)
 	return r.Off
 }
@@ -104,7 +104,7 @@ func runCommand(r request, in io.Reader, out *frames) exit {
 		cmd.Dir = r.Dir
 	}
 	cmd.Stdout, cmd.Stderr = out.as(kindStdout), out.as(kindStderr)
-	// What a command leaves behind may hold its output open for ever.
+	// Processes that a command leaves behind may hold its output open for ever.
 	cmd.WaitDelay = time.Second
 	kernel.InNewNamespaces(cmd, kernel.Namespaces{}) // a process group of its own
 	stdin, err := cmd.StdinPipe()
@@ -140,15 +140,15 @@ func lookPath(r request) (string, error) {
 	return kernel.FindProgram(r.Argv[0], search+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 }
 
-// feed passes input and signals to the command, and ends it when the client is gone.
+// feed passes input and signals to the command, and kills it when the client has gone.
 func feed(in io.Reader, stdin io.WriteCloser, p *os.Process, ended <-chan struct{}) {
 	for {
 		k, b, err := readFrame(in)
 		if err != nil {
 			select {
-			case <-ended: // its number may be another's by now
+			case <-ended: // its PID may belong to another process by now
 			default:
-				_ = kernel.EndGroup(p.Pid) // it may end by itself meanwhile
+				_ = kernel.EndGroup(p.Pid) // it may have ended by itself meanwhile
 			}
 			return
 		}
@@ -158,7 +158,7 @@ func feed(in io.Reader, stdin io.WriteCloser, p *os.Process, ended <-chan struct
 		case k == kindStdin:
 			_, _ = stdin.Write(b) // a command need not read its input
 		case k == kindSignal && len(b) == 1:
-			_ = p.Signal(syscall.Signal(b[0])) // it may just have ended
+			_ = p.Signal(syscall.Signal(b[0])) // the command may just have ended
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // Dial connects to the control line of the machine in private directory work.
-// It waits for the emulator to start, until ctx is done; the caller that started it ends
-// ctx when it ends. The connection reaches its end when the emulator does. What is
-// sent before the machine listens is kept for it.
+// It waits for the emulator to start until ctx is done; the caller, who started the emulator,
+// cancels ctx when the emulator exits. Reads return io.EOF once the emulator has exited. Bytes
+// that are sent before the machine listens are kept for it.
 func Dial(ctx context.Context, work string) (net.Conn, error) {
 	const between = 10 * time.Millisecond
 	tick := time.NewTicker(between)
@@ -27,11 +27,11 @@ func Dial(ctx context.Context, work string) (net.Conn, error) {
 		if err == nil {
 			return c, nil
 		}
-		// Why ctx is done says more than that the attempt was cut short.
+		// The cause of ctx says more than the error of the interrupted attempt.
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
 		}
-		// No socket yet, or that of an emulator which has ended.
+		// There is no socket yet, or it is that of an emulator which has exited.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 			return nil, fmt.Errorf("dial control line: %w", err)
 		}
@@ -55,8 +55,8 @@ func dial(ctx context.Context, work string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", filepath.Join("/proc/self/fd", fmt.Sprint(dir.Fd()), controlSocket))
 }
 
-// OpenControl opens the control line in the machine and waits until somebody
-// outside has dialled, or ctx is done. When they hang up a read says io.EOF.
+// OpenControl opens the control line inside the machine and waits until a process outside has
+// dialled, or ctx is done. When that process closes its end, a read returns io.EOF.
 func OpenControl(ctx context.Context) (*os.File, error) {
 	f, err := kernel.OpenVirtioPort(ctx, controlPort)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 
 // archive writes a cpio archive of the kind that the kernel unpacks ("newc"):
 // a header of hexadecimal fields, the name, the content, each padded to 4 bytes.
-// The first error stays and is returned by Close.
+// The first error is kept; Close returns it.
 type archive struct {
 	w   io.Writer
 	n   int64 // bytes written
@@ -24,7 +24,7 @@ type archive struct {
 
 const cpioTrailer = "TRAILER!!!"
 
-// maxCPIO is the longest content that the header's eight digits can say.
+// maxCPIO is the longest content whose length fits the header's eight hexadecimal digits.
 const maxCPIO = 1<<32 - 1
 
 func (a *archive) dir(name string) { a.member(name, typeDir|0o755, 0, 0, 0, nil) }

@@ -17,7 +17,7 @@ type Kernel struct {
 	Release string // as uname -r says it
 }
 
-// ErrMissing is the kind of error for what is not installed.
+// ErrMissing is the kind of the error for a program or kernel that is not installed.
 var ErrMissing = errors.New("not installed")
 
 func missing(what, packages string) error {
@@ -26,8 +26,8 @@ func missing(what, packages string) error {
 
 const emulator = "qemu-system-x86_64"
 
-// binDirs are where programs are, whatever PATH the caller has: a user's lacks
-// the directories of tools for disks.
+// binDirs are the directories to search for programs, whatever the caller's PATH: an ordinary
+// user's PATH lacks those with the disk tools.
 func binDirs() []string {
 	return []string{"usr/bin", "usr/sbin", "bin", "sbin", "usr/local/bin", "usr/local/sbin"}
 }
@@ -46,8 +46,8 @@ func program(name string, roots ...string) (string, bool) {
 }
 
 // Find looks below roots (none: the file system's) for the emulator and for the
-// newest kernel in /boot that has its modules in /lib/modules. What is missing
-// is an ErrMissing that names Debian's packages.
+// newest kernel in /boot that has its modules in /lib/modules. If something is missing, the
+// error is an ErrMissing that names Debian's packages.
 func Find(roots ...string) (Kernel, error) {
 	if len(roots) == 0 {
 		roots = []string{"/"}
@@ -71,9 +71,9 @@ func Find(roots ...string) (Kernel, error) {
 	return k, nil
 }
 
-// newest returns the kernel of the highest release; none is no error. A kernel
-// that may not be read (some distributions allow only root to) is one only if
-// there is no other.
+// newest returns the kernel of the highest release; to find none is not an error. A kernel
+// that this user may not read (on some distributions only root may) is returned only if there
+// is no other.
 func newest(roots []string) (Kernel, error) {
 	var best Kernel
 	var denied error
@@ -105,7 +105,7 @@ func newest(roots []string) (Kernel, error) {
 	return best, nil
 }
 
-// quoteGlob makes a path mean itself to filepath.Glob.
+// quoteGlob escapes a path so that filepath.Glob takes it literally.
 func quoteGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }

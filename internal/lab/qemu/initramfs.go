@@ -17,7 +17,7 @@ import (
 	"linerate/internal/kernel"
 )
 
-// Names in the initramfs.
+// File names in the initramfs.
 const (
 	initName     = "init"
 	hostnameFile = "etc/hostname"
@@ -25,8 +25,8 @@ const (
 	orderFile    = "modules/order" // one line for each module: file and parameters
 )
 
-// writeInitramfs writes what the machine boots from, under a temporary name
-// first: a machine that runs has its own read already.
+// writeInitramfs writes the initramfs under a temporary name and renames it. A machine that
+// runs already has read its own.
 func (s Spec) writeInitramfs(ctx context.Context) error {
 	loads, err := s.Kernel.loads()
 	if err != nil {
@@ -36,7 +36,7 @@ func (s Spec) writeInitramfs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// After the rename there is nothing left to remove.
+	// After the rename this removes nothing.
 	defer os.Remove(tmp.Name())
 	err = s.pack(ctx, tmp, loads)
 	if err := errors.Join(err, tmp.Close()); err != nil {
@@ -45,7 +45,7 @@ func (s Spec) writeInitramfs(ctx context.Context) error {
 	return os.Rename(tmp.Name(), filepath.Join(s.Work, initramfsFile))
 }
 
-// loads is what is to be loaded, in order.
+// loads lists the modules to load, in order.
 func (k Kernel) loads() ([]load, error) {
 	b, err := os.ReadFile(filepath.Join(k.Modules, depFile))
 	if err != nil {
@@ -62,8 +62,8 @@ func (k Kernel) loads() ([]load, error) {
 	return resolve(dep, parseBuiltin(b), wants())
 }
 
-// pack writes the archive as it is: to decompress it takes the emulated
-// processor longer than to read it.
+// pack writes the archive uncompressed: the emulated processor would need longer to decompress
+// it than to read it.
 func (s Spec) pack(ctx context.Context, w io.Writer, loads []load) error {
 	buf := bufio.NewWriterSize(w, 1<<20)
 	a := &archive{w: buf}
@@ -91,8 +91,8 @@ func (s Spec) pack(ctx context.Context, w io.Writer, loads []load) error {
 	return errors.Join(a.Close(), buf.Flush())
 }
 
-// readModule returns a module as the kernel loads it. Distributions compress
-// them in three ways.
+// readModule returns a module uncompressed, as the kernel loads it. Distributions use three
+// compressions.
 func readModule(ctx context.Context, path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

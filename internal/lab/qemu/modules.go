@@ -20,15 +20,15 @@ type want struct {
 	optional     bool // some kernels have it under another name, or need none
 }
 
-// wants lists what makes a device host, in the order of loading. What a host
-// needs later it can load from the files outside, if they have this kernel's.
+// wants lists what makes a device host, in the order of loading. Modules that a host needs
+// later it can load from the real machine's files, if these have modules of this kernel.
 func wants() []want {
 	return []want{
 		{name: "virtio_pci"}, {name: "virtio_console"}, // the control line
 		{name: "virtio_blk"}, {name: "crc32c_generic", optional: true}, {name: "ext4"}, // the machine's own files
-		{name: "9pnet_virtio"}, {name: "9p"}, {name: "overlay"}, // over those outside
+		{name: "9pnet_virtio"}, {name: "9p"}, {name: "overlay"}, // the files below, the layer above
 		{name: E1000E}, {name: VMXNet3}, {name: IGB},
-		{name: "bonding", params: "max_bonds=0"}, // or it makes a bond0 by default
+		{name: "bonding", params: "max_bonds=0"}, // by default it would create a bond0
 		{name: "8021q"},
 		{name: "sch_fq"}, {name: "sch_fq_codel"}, {name: "sch_tbf"}, {name: "sch_netem"},
 		{name: "tcp_bbr"}, {name: "tcp_htcp"},
@@ -79,8 +79,8 @@ func parseDep(b []byte) (map[string]module, error) {
 	return out, nil
 }
 
-// isModuleFile refuses what would lead out of the directory or make no file
-// name in the initramfs.
+// isModuleFile refuses a path that leads out of the directory or is no valid file name in the
+// initramfs.
 func isModuleFile(f string) bool {
 	return f != "" && !path.IsAbs(f) && path.Clean(f) == f && !strings.HasPrefix(f, "../") &&
 		!strings.ContainsAny(f, " \t\x00") && strings.Contains(path.Base(f), ".ko") && moduleName(f) != ""
@@ -101,8 +101,8 @@ func parseBuiltin(b []byte) map[string]bool {
 // load is a module to load: its file and its parameters.
 type load struct{ file, params string }
 
-// resolve puts the wanted modules and all that they need into an order in which
-// they load. Of what is built in there is nothing to load.
+// resolve returns the wanted modules and their dependencies in an order in which they load.
+// Modules that are built into the kernel are left out.
 func resolve(dep map[string]module, builtin map[string]bool, wanted []want) ([]load, error) {
 	r := resolver{dep: dep, builtin: builtin, state: map[string]visit{}}
 	for _, w := range wanted {
@@ -144,7 +144,7 @@ func (r *resolver) add(name, params, neededBy string) error {
 		return fmt.Errorf("this kernel has no module %s, which %s needs", name, neededBy)
 	}
 	r.state[name] = entered
-	// The nearest need comes first in the file, and so is loaded last.
+	// modules.dep lists the direct dependency first, which has to be loaded last.
 	for i := len(m.needs) - 1; i >= 0; i-- {
 		if err := r.add(moduleName(m.needs[i]), "", name); err != nil {
 			return err

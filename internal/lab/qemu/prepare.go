@@ -12,15 +12,14 @@ import (
 	"linerate/internal/unit"
 )
 
-// diskSize is what the machine's own files may take. The image is sparse.
+// diskSize bounds the space for the machine's own files. The image is sparse.
 const diskSize = 2 * unit.GiB
 
-// Prepare writes what boots s below its private directory and returns the
-// command that boots it. To be started in the network namespace where the taps
-// of its cards are, or may be made. It ends when the machine powers off,
-// reboots or panics, or when it is killed. Started once more it is the same
-// machine after a reboot: its changed files are still there. The machine's
-// console is in console.log, from its latest start on.
+// Prepare writes the files that boot s into its private directory and returns the command that
+// boots it. The command has to run in the network namespace that has the taps of the cards, or
+// where they can be created. It exits when the machine powers off, reboots or panics. If it is
+// started again, that is a reboot of the same machine: the files that it changed are still
+// there. The machine's console since its latest boot is in console.log.
 func Prepare(ctx context.Context, s Spec) ([]string, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("prepare machine %s: %w", s.Name, err)
@@ -82,7 +81,7 @@ func (s Spec) makeDisk(ctx context.Context) error {
 	if !ok {
 		return missing("mkfs.ext4", "e2fsprogs")
 	}
-	// It gets its name when it is whole.
+	// The disk gets its final name when it is complete.
 	tmp := path + ".new"
 	if err := os.WriteFile(tmp, nil, 0o600); err != nil {
 		return err

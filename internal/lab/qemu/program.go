@@ -16,8 +16,9 @@ func libDirs() []string {
 	return []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
 }
 
-// packInit packs the first process. The files outside are mounted by itself, so
-// what it is linked with comes along: nothing, if it is linked statically.
+// packInit packs the program of the first process with the libraries that it is linked with; a
+// static program has none. They have to be in the archive because the first process mounts all
+// other files.
 func packInit(a *archive, program string) error {
 	needs, err := linkedWith(program)
 	if err != nil {
@@ -56,8 +57,8 @@ func packFile(a *archive, name, from string) error {
 	return a.err
 }
 
-// linkedWith lists the loader and the libraries that a program is linked with,
-// and those that these are linked with.
+// linkedWith lists the loader and the libraries that a program is linked with, and their own
+// libraries in turn.
 func linkedWith(program string) ([]string, error) {
 	var out []string
 	for todo := []string{program}; len(todo) > 0; todo = todo[1:] {

@@ -9,18 +9,16 @@ import (
 	"linerate/internal/kernel"
 )
 
-// InitPath is where the running init can be executed from once EnterRoot is done.
+// InitPath is the path of the running init program once EnterRoot is done.
 const InitPath = "/run/linerate/init"
 
-// newRoot is where the machine's tree is put together, before it becomes its
-// root.
+// newRoot is where the machine's file tree is mounted before it becomes the root.
 const newRoot = "/new"
 
-// EnterRoot is what init does first in the machine: it loads the modules, puts
-// a layer on the machine's disk over the read-only files outside and makes that
-// the root, with /proc, /sys, /dev, /run and /tmp of its own. It changes the
-// root of the whole process. Network cards have their drivers then and are
-// down, as is lo.
+// EnterRoot is the first thing that init does in the machine. It loads the modules, mounts the
+// real machine's files read-only below a layer on the machine's disk, and makes that the root,
+// with /proc, /sys, /dev, /run and /tmp of its own. It changes the root of the whole process.
+// Afterwards the network cards have their drivers; they are down, as is lo.
 func EnterRoot() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("enter root of the machine: this is process %d, not its first", os.Getpid())
@@ -66,9 +64,8 @@ func loadModules() error {
 	return nil
 }
 
-// mountFiles puts the machine's tree together. Files outside are taken to stay
-// as they are while the machine runs: what it has read it does not ask for
-// again.
+// mountFiles mounts the machine's file tree. It assumes that the real machine's files do not
+// change while the emulated machine runs, which caches what it has read.
 func mountFiles() error {
 	const outside, own = "/outside", "/own"
 	for _, m := range []kernel.Mount{
@@ -110,8 +107,8 @@ func mountSystem() error {
 	return nil
 }
 
-// keepInit makes the running program a file of the new root: it is what starts
-// helpers of itself.
+// keepInit makes the running program a file of the new root, from where it starts itself in
+// other roles.
 func keepInit() error {
 	to := newRoot + InitPath
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -123,7 +120,7 @@ func keepInit() error {
 	return kernel.Mount{Source: "/" + initName, Target: to, Bind: true}.Do()
 }
 
-// setPath: the kernel gives init none.
+// setPath sets PATH, which the kernel does not give to init.
 func setPath() error {
 	return os.Setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 }

@@ -11,29 +11,28 @@ import (
 	"linerate/internal/unit"
 )
 
-// Models of network cards.
+// Models of network cards, and what can be set on each.
 const (
-	E1000E  = "e1000e"  // Intel 82574L: ring, coalesce and pause can be set
-	VMXNet3 = "vmxnet3" // VMware's: ring and channels can be set
+	E1000E  = "e1000e"  // Intel 82574L: ring, coalescing and pause
+	VMXNet3 = "vmxnet3" // VMware: ring and channels
 	IGB     = "igb"     // Intel 82576; emulated since QEMU 8
 )
 
 // Models lists the cards that can be emulated.
 func Models() []string { return []string{E1000E, VMXNet3, IGB} }
 
-// NIC is a network card. In the machine its name depends on the order in which
-// the drivers find the cards; it is known by its MAC address.
+// NIC is a network card. Its interface name in the machine depends on the order in which the
+// drivers find the cards, so it is identified by its MAC address.
 type NIC struct {
 	Model string
 	MAC   net.HardwareAddr
-	// Tap is an interface of the network namespace that the emulator is started
-	// in. Without one the card has carrier and no other station on the wire.
+	// Tap is an interface in the network namespace of the emulator. Without one the card has a
+	// carrier and no other station on the wire.
 	Tap  string
 	Node int // NUMA node, 0 or 1
-	// PortSpeed (GT/s: 2.5, 5, 8 or 16) and PortWidth (lanes) are what the PCIe
-	// port above the card can. Every emulated card is itself 2.5 GT/s x1, so that
-	// anything above is a port that trained below what it can. Zero: a port that
-	// can what the card can.
+	// PortSpeed (GT/s: 2.5, 5, 8 or 16) and PortWidth (lanes) are the capability of the PCIe
+	// port above the card. Every emulated card is 2.5 GT/s x1, so that with a larger
+	// capability the link has trained below it. Zero: the port is as capable as the card.
 	PortSpeed float64
 	PortWidth int
 }
@@ -51,9 +50,9 @@ type Spec struct {
 
 const (
 	minMemory = 512 * unit.MiB
-	maxNICs   = 8 // more ports want more I/O space than the firmware has to give
-	// The kernel takes 2048 bytes of command line and 32 arguments for init; some
-	// of both are taken already.
+	maxNICs   = 8 // more ports need more I/O space than the firmware has
+	// The kernel accepts 2048 bytes of command line and 32 arguments for init; linerate itself
+	// uses some of both.
 	maxInitArgs  = 24
 	maxInitBytes = 1500
 )
@@ -93,8 +92,8 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// validateArgs refuses what the kernel's command line cannot carry unaltered:
-// it knows quotes for blanks, and no way to quote a quote.
+// validateArgs refuses arguments that the kernel's command line would alter: quotes protect
+// blanks there, but nothing protects a quote.
 func validateArgs(args []string) error {
 	if len(args) > maxInitArgs || len(strings.Join(args, "   ")) > maxInitBytes {
 		return fmt.Errorf("arguments of init: want at most %d, and %d bytes", maxInitArgs, maxInitBytes)
@@ -104,7 +103,7 @@ func validateArgs(args []string) error {
 			return fmt.Errorf("argument %q of init: the kernel's command line carries only printable ASCII without double quotes", a)
 		}
 		if a == "--" {
-			return fmt.Errorf("argument %q of init: the kernel takes it for the end of them", a)
+			return fmt.Errorf("argument %q of init: the kernel takes it for the end of the arguments", a)
 		}
 		// The kernel splits at the first '=', and takes a quote after it only if
 		// the value starts there.
@@ -135,7 +134,7 @@ func (n NIC) validate() error {
 	return nil
 }
 
-// portSpeed is what the emulator calls a speed, "" if it does not know it.
+// portSpeed is the emulator's name of a speed; "" if it has none.
 func portSpeed(gts float64) string {
 	switch gts {
 	case 0, 2.5:
@@ -157,7 +156,7 @@ func isHostName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != '-' && !isAlnum(r) })
 }
 
-// isInterfaceName allows less than the kernel does: what needs no quoting in
+// isInterfaceName allows fewer characters than the kernel: only those that need no quoting in
 // an option of the emulator.
 func isInterfaceName(s string) bool {
 	return len(s) <= 15 && s != "." && s != ".." &&

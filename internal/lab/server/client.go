@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// URL names what the server offers.
+// URL names the share that the server offers.
 func (s *Server) URL() string {
 	switch s.spec.Kind {
 	case NFS:
@@ -19,9 +19,9 @@ func (s *Server) URL() string {
 }
 
 // Put is the command of a user-space client that copies the local file to name
-// on the share (libnfs-utils, smbclient, openssh-client). It is nil for iscsi,
-// which knows no files. To nfs it goes over NFSv3 always: nfs-cp of libnfs 4.0
-// fails over NFSv4 for large files and for files that are there already.
+// on the share (libnfs-utils, smbclient, openssh-client). It is nil for iscsi, which has no
+// files. For nfs it always uses NFSv3: nfs-cp of libnfs 4.0 fails over NFSv4 with large files
+// and with files that exist already.
 func (s *Server) Put(local, name string) []string {
 	switch s.spec.Kind {
 	case NFS:
@@ -34,7 +34,7 @@ func (s *Server) Put(local, name string) []string {
 	return nil
 }
 
-// Get is Put the other way.
+// Get is Put in the other direction: from the share to the local file.
 func (s *Server) Get(name, local string) []string {
 	switch s.spec.Kind {
 	case NFS:
@@ -47,13 +47,14 @@ func (s *Server) Get(name, local string) []string {
 	return nil
 }
 
-// nfsFile names root as the user: inside a user namespace the client would
-// otherwise send the number that it has outside.
+// nfsFile is the URL of a file, with root as the user: inside a user namespace the client
+// would otherwise send the UID that it has outside.
 func (s *Server) nfsFile(name string, version int) string {
 	return fmt.Sprintf("nfs://%s/%s/%s?version=%d&uid=0&gid=0", s.addr, shareName, name, version)
 }
 
-// smbclient reads an empty configuration: not the machine's.
+// smbclient is the command that runs a client command with an empty configuration instead of
+// the machine's.
 func (s *Server) smbclient(command string) []string {
 	return []string{"smbclient", "--configfile=/dev/null", "-A", s.Login(), "-c", command, fmt.Sprintf("//%s/%s", s.addr, shareName)}
 }
@@ -67,12 +68,12 @@ func (s *Server) sshFile(name string) string {
 }
 
 // Mount is the command that mounts the share at dir with a kernel's own client:
-// nfs and smb only, and only where the kernel has one.
+// nfs and smb only, and only if the kernel has one.
 func (s *Server) Mount(dir string) []string {
 	switch s.spec.Kind {
 	case NFS:
-		// The kernel gets all options that a mount helper would find out, so that
-		// none is needed.
+		// The options include all that a mount helper would find out, so that no helper is
+		// needed.
 		return []string{"mount", "-i", "-t", "nfs", "-o", "vers=4.2,clientaddr=0.0.0.0,proto=tcp,addr=" + s.addr.String(), fmt.Sprintf("%s:/%s", s.addr, shareName), dir}
 	case SMB:
 		return []string{"mount", "-t", "cifs", "-o", "credentials=" + s.Login(), fmt.Sprintf("//%s/%s", s.addr, shareName), dir}

@@ -22,22 +22,22 @@ type DiskSpec struct {
 	Rate unit.BitRate
 }
 
-// Disk is storage that is mounted in a host. It goes with the host's mounts.
+// Disk is storage that is mounted in a host. It disappears with the host's mounts.
 type Disk struct {
 	host Host
 	root kernel.Root
 	dir  string
-	back string // where the image lies; empty for a disk in memory
+	back string // directory of the image; empty for a disk in memory
 }
 
-// ErrNoSlowDisk is the kind of error where this machine cannot slow a disk.
+// ErrNoSlowDisk is the kind of the error if this machine cannot limit the rate of a disk.
 var ErrNoSlowDisk = errors.New("no rate-limited disk here")
 
-// MakeDisk mounts a disk in h. Without a rate it is a tmpfs. With one it is
-// ext4 on a loop device over a file in memory, and the block layer holds the
-// device back (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, and
-// cgroup-v2.rst, io.max). Whatever the page cache already has is not slow: see
-// Forget. root is where /proc and /sys are.
+// MakeDisk mounts a disk in h. Without a rate it is a tmpfs. With one it is ext4 on a loop
+// device over a file in memory, and the block layer limits the device's rate
+// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, and cgroup-v2.rst, io.max). Data
+// that the page cache already has is not limited: see Forget. root is where /proc and /sys
+// are.
 func MakeDisk(ctx context.Context, h Host, root kernel.Root, spec DiskSpec) (*Disk, error) {
 	d := &Disk{host: h, root: root, dir: filepath.Join(h.Dir(), "disk-"+spec.Name)}
 	if err := d.make(ctx, spec); err != nil {
@@ -79,10 +79,10 @@ func (d *Disk) run(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// loop mounts an image through a loop device that frees itself when it is
-// unmounted, also when that is because the host was killed.
+// loop mounts an image through a loop device that detaches itself when it is unmounted, even
+// if that happens because the host was killed.
 func (d *Disk) loop(ctx context.Context, size unit.Bytes) error {
-	const more = 16 << 20 // tmpfs's own
+	const more = 16 << 20 // overhead of tmpfs
 	d.back = d.dir + ".image"
 	if err := os.MkdirAll(d.back, 0o700); err != nil {
 		return err
@@ -103,9 +103,8 @@ func (d *Disk) loop(ctx context.Context, size unit.Bytes) error {
 	return nil
 }
 
-// limitFiles finds the files that hold a device back for the host's own group
-// and, on cgroup v1, for the root group: there the kernel's threads write back
-// what others wrote, in nobody's name.
+// limitFiles finds the files that limit a device for the host's own cgroup and, on cgroup v1,
+// for the root group, to which v1 accounts the write-back of dirty pages by kernel threads.
 func (d *Disk) limitFiles(ctx context.Context) ([]limitFile, error) {
 	text, err := d.host.Run(ctx, "cat", "/proc/self/cgroup")
 	if err != nil {
@@ -129,7 +128,7 @@ func (d *Disk) limitFiles(ctx context.Context) ([]limitFile, error) {
 	return nil, fmt.Errorf("%w: neither cgroup v1's blkio.throttle nor io.max of cgroup v2 in the host's group %q: give that group the io controller (+io in cgroup.subtree_control above it), or use a kernel host", ErrNoSlowDisk, own[""])
 }
 
-// limitFile takes limits of devices: one file on v2, READ and WRITE on v1.
+// limitFile accepts limits of devices: on v2 one file for both directions, on v1 one for each.
 type limitFile struct {
 	path string
 	v2   bool
@@ -191,8 +190,8 @@ func ownGroups(text string) map[string]string {
 	return out
 }
 
-// limit holds the device back, after writing down what to take back: a limit
-// outlives the mount, on a device that the next user of a loop device gets.
+// limit limits the device's rate, after writing down how to remove the limit: a limit outlives
+// the mount, and the next user of the loop device would get it.
 func (d *Disk) limit(ctx context.Context, files []limitFile, rate unit.BitRate) error {
 	out, err := d.host.Run(ctx, "findmnt", "-n", "-o", "MAJ:MIN", "--mountpoint", d.dir)
 	if err != nil {
@@ -242,7 +241,7 @@ func parseRules(text string) ([]rule, error) {
 	return out, nil
 }
 
-// writeRules writes all it can. A group that is gone has no limits.
+// writeRules writes as many rules as it can. A cgroup that no longer exists has no limits.
 func writeRules(root kernel.Root, rules []rule) error {
 	var errs []error
 	for _, r := range rules {
@@ -256,7 +255,7 @@ func writeRules(root kernel.Root, rules []rule) error {
 // Dir is where the disk is mounted in the host.
 func (d *Disk) Dir() string { return d.dir }
 
-// Close unmounts the disk and takes its limit back. Servers on it end first.
+// Close unmounts the disk and removes its limit. Close the servers on it first.
 func (d *Disk) Close(ctx context.Context) error {
 	errs := []error{d.unmount(ctx, d.dir)}
 	if d.back != "" {
@@ -267,13 +266,13 @@ func (d *Disk) Close(ctx context.Context) error {
 
 func (d *Disk) unmount(ctx context.Context, dir string) error {
 	if _, err := d.host.Run(ctx, "mountpoint", "-q", dir); err != nil {
-		return nil // it was not mounted
+		return nil // the disk was not mounted
 	}
 	return d.run(ctx, "umount", dir)
 }
 
-// ReleaseDisks takes back the limits of disks below the host directory dir,
-// whose host was killed before it could. Call it before dir is removed.
+// ReleaseDisks removes the limits of disks below the host directory dir when the host was
+// killed before it could. Call it before removing dir.
 func ReleaseDisks(root kernel.Root, dir string) error {
 	records, err := filepath.Glob(filepath.Join(dir, "disk-*"+recordSuffix))
 	if err != nil {

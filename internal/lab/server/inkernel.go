@@ -12,8 +12,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// KernelRole is the hidden subcommand that makes a host's own kernel serve; it
-// runs inside that host: lab-kernel-serve JSON.
+// KernelRole is the hidden subcommand that starts the servers of a host's own kernel; it runs
+// inside that host: lab-kernel-serve JSON.
 const KernelRole = "lab-kernel-serve"
 
 // kernelSpec is the task of the role.
@@ -24,7 +24,7 @@ type kernelSpec struct {
 	Clients []netip.Addr `json:"clients"`
 }
 
-// kernelThreads are as many as rpc.nfsd starts by itself.
+// kernelThreads is the number that rpc.nfsd starts by default.
 const kernelThreads = 8
 
 // StartInKernel is Start for a host with a kernel of its own: NFS 4.2 from the
@@ -60,11 +60,11 @@ func (s *Server) startInKernel(ctx context.Context, h Host) error {
 	return nil
 }
 
-// MountDevice mounts a disk of a host with a kernel of its own, slowed to rate
-// (0 is as fast as it is) by the block layer of that kernel, and returns where.
+// MountDevice mounts a disk of a host with a kernel of its own and returns the mount point.
+// The block layer of that kernel limits the disk to rate; 0: no limit.
 func MountDevice(ctx context.Context, h Host, device, name string, rate unit.BitRate) (string, error) {
 	dir := "/srv/" + name
-	const groups = "/run/blkio" // a fault may slow the disk, too
+	const groups = "/run/blkio" // a fault may limit the disk too
 	cmds := [][]string{
 		{"mkdir", "-p", dir, groups}, {"mount", "-t", "ext4", "-o", "noatime", device, dir},
 		{"sh", "-c", `mountpoint -q "$0" || mount -t cgroup -o blkio blkio "$0"`, groups},

@@ -15,7 +15,7 @@ import (
 	"linerate/internal/kernel"
 )
 
-// KernelMain is the role KernelRole. It returns the exit status.
+// KernelMain runs the role KernelRole. It returns the exit status.
 func KernelMain(ctx context.Context, args []string, stderr io.Writer) int {
 	var k kernelSpec
 	err := fmt.Errorf("serve from the kernel: want one argument, have %q", args)
@@ -29,7 +29,7 @@ func KernelMain(ctx context.Context, args []string, stderr io.Writer) int {
 		case ISCSI:
 			err = serveISCSI(ctx, k)
 		default:
-			err = fmt.Errorf("serve from the kernel: %s is nothing it serves", k.Kind)
+			err = fmt.Errorf("serve from the kernel: it does not serve %s", k.Kind)
 		}
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func mountOnce(kind, dir string) error {
 	return nil
 }
 
-// order is a line that a file of the kernel's takes.
+// order is a line to write into a file of the kernel's interface.
 type order struct{ file, text string }
 
 func give(orders []order) error {
@@ -74,10 +74,9 @@ const (
 	exportFSID           = 0x2000
 )
 
-// serveNFS exports the share as the root of NFS 4.2. It does itself what
-// rpc.nfsd, exportfs and rpc.mountd would: the export caches are filled
-// beforehand (fs/nfsd/export.c and net/sunrpc/svcauth_unix.c have the formats),
-// so that no daemon is needed.
+// serveNFS exports the share as the root of NFS 4.2. It does the work of rpc.nfsd, exportfs
+// and rpc.mountd itself: it fills the export caches beforehand (their formats are in
+// fs/nfsd/export.c and net/sunrpc/svcauth_unix.c), so that no daemon is needed.
 func serveNFS(ctx context.Context, k kernelSpec) error {
 	if err := needModules(ctx, "nfsd"); err != nil {
 		return err
@@ -86,7 +85,7 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 		fs       = "/proc/fs/nfsd/"
 		caches   = "/proc/net/rpc/"
 		never    = "2147483647"
-		recovery = "/run/nfs-clients" // without it the grace period has no early end
+		recovery = "/run/nfs-clients" // without it the grace period cannot be ended early
 	)
 	if err := mountOnce("nfsd", fs); err != nil {
 		return err
@@ -104,9 +103,9 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 	orders = append(orders,
 		order{caches + "nfsd.export/channel", fmt.Sprintf("lab %s %s %d 65534 65534 0", root, never, exportAsync|exportNoSubtreeCheck|exportFSID)},
 		order{caches + "nfsd.fh/channel", `lab 1 \x00000000 ` + never + " " + root},
-		order{fs + "max_block_size", "1048576"}, // a small machine would offer 64 KiB
+		order{fs + "max_block_size", "1048576"}, // a machine with little memory would offer 64 KiB
 	)
-	// Kernels without CONFIG_NFSD_LEGACY_CLIENT_TRACKING have no such file, and keep no
+	// Kernels without CONFIG_NFSD_LEGACY_CLIENT_TRACKING have no such file and record no
 	// clients on a disk.
 	if _, err := os.Stat(fs + "nfsv4recoverydir"); err == nil {
 		orders = append(orders, order{fs + "nfsv4recoverydir", recovery})
@@ -121,16 +120,17 @@ func serveNFS(ctx context.Context, k kernelSpec) error {
 	if err := give(orders); err != nil {
 		return err
 	}
-	// A kernel that keeps no clients ends it by itself, after those 10 s at the latest.
+	// A kernel that records no clients ends the grace period by itself, after those 10 s at
+	// the latest.
 	if err := give([]order{{fs + "v4_end_grace", "Y"}}); err != nil && !errors.Is(err, unix.EBUSY) {
 		return err
 	}
 	return nil
 }
 
-// serveISCSI makes a target whose unit is the file of the share
-// (Documentation/target/tcm_mod_builder.rst and drivers/target/iscsi have the
-// names of configfs). Whoever reaches the address may write: it is the lab's.
+// serveISCSI creates a target whose LUN is the file of the share (the names in configfs are in
+// Documentation/target/tcm_mod_builder.rst and drivers/target/iscsi). Every host that reaches
+// the address may write: the network is the lab's.
 func serveISCSI(ctx context.Context, k kernelSpec) error {
 	if err := needModules(ctx, "configfs", "target_core_mod", "target_core_file", "iscsi_target_mod"); err != nil {
 		return err

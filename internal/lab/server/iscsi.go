@@ -29,8 +29,8 @@ func (s *Server) planISCSI() (plan, error) {
 	}, nil
 }
 
-// tgtCommands make the target, as tgtadm(8) has it. The unit comes before
-// the initiators are let in, so that none finds a target without one.
+// tgtCommands create the target, as in tgtadm(8). The LUN is added before initiators are
+// admitted, so that none sees a target without a LUN.
 func (s *Server) tgtCommands() [][]string {
 	adm := func(op, mode string, more ...string) []string {
 		return append([]string{"tgtadm", "--lld", "iscsi", "--op", op, "--mode", mode, "--tid", tgtTarget}, more...)
@@ -53,8 +53,8 @@ const (
 	iscsiStatusByte = 36
 )
 
-// iscsiExchange logs in to the target args[0]. Without one it only wants to see
-// that tgtd reads requests: while it has no target it hangs up on all of them.
+// iscsiExchange logs in to the target args[0]. Without an argument it only checks that tgtd
+// reads requests: as long as tgtd has no target, it closes the connection after each request.
 func iscsiExchange(c net.Conn, args []string) error {
 	if len(args) == 0 {
 		_, err := iscsiLogin(c, iscsiName)
@@ -67,15 +67,15 @@ func iscsiExchange(c net.Conn, args []string) error {
 	return err
 }
 
-// iscsiLogin goes to the full feature phase of a session with target and
-// returns the last reply's header.
+// iscsiLogin logs in to target up to the full feature phase and returns the header of the last
+// reply.
 func iscsiLogin(c net.Conn, target string) ([]byte, error) {
 	keys := append([]param{{"InitiatorName", initiator}, {"SessionType", "Normal"}, {"TargetName", target}}, usualKeys()...)
 	var text []byte
 	for _, k := range keys {
 		text = append(text, k.name+"="+k.value+"\x00"...)
 	}
-	const turns = 4 // a target may want to say its own keys first
+	const turns = 4 // a target may send its own keys first
 	for range turns {
 		reply, err := loginTurn(c, text)
 		if err != nil || reply[1]&loginTransit == loginTransit {
@@ -86,9 +86,8 @@ func iscsiLogin(c net.Conn, target string) ([]byte, error) {
 	return nil, fmt.Errorf("no end to the login after %d turns", turns)
 }
 
-// usualKeys are all operational keys with the values that hold when neither side
-// names them (RFC 7143, section 13): a target that gets them has nothing
-// left to ask.
+// usualKeys are all operational keys with their default values (RFC 7143, section 13): a
+// target that gets them has nothing left to negotiate.
 func usualKeys() []param {
 	return []param{
 		{"HeaderDigest", "None"}, {"DataDigest", "None"}, {"MaxRecvDataSegmentLength", "8192"}, {"MaxConnections", "1"},

@@ -39,8 +39,8 @@ func (s *Server) planNFS() (plan, error) {
 	}, nil
 }
 
-// ganeshaPlugins finds the directory of the file system modules, which is not
-// in the same place on every distribution.
+// ganeshaPlugins finds the directory of the file system modules (FSAL); distributions differ
+// in its place.
 func ganeshaPlugins() (string, error) {
 	for _, pattern := range []string{"/usr/lib/*/ganesha/libfsalvfs.so", "/usr/lib64/ganesha/libfsalvfs.so", "/usr/lib/ganesha/libfsalvfs.so"} {
 		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
@@ -79,9 +79,8 @@ func block(name string, lines []string) string {
 	return b.String() + "}\n"
 }
 
-// nfsExchange calls the null procedure of NFSv4 and v3, and asks the port
-// mapper at args[0] for NFSv3 and its mount protocol: without those an NFSv3
-// client gets nowhere.
+// nfsExchange calls the null procedure of NFSv4 and v3, and asks the port mapper at args[0]
+// for NFSv3 and its mount protocol, which an NFSv3 client needs.
 func nfsExchange(c net.Conn, args []string) error {
 	for _, version := range []uint32{4, 3} {
 		if err := nfsNull(c, version); err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// await runs lab-probe in the host until the server answers, one of its
-// processes ends, or the time is over.
+// await runs lab-probe in the host until the server answers, one of its processes exits, or
+// the timeout expires.
 func (s *Server) await(ctx context.Context, h Host, p plan, probe []string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin+5*time.Second)
 	defer cancel()
@@ -55,8 +55,8 @@ func exchanges() map[string]exchange {
 }
 
 // ProbeMain is the hidden subcommand lab-probe TIMEOUT KIND ADDR:PORT
-// [ARGUMENT...]: it connects until the server there answers with the first
-// exchange of its protocol, or TIMEOUT is over. It returns the exit status.
+// [ARGUMENT...]: it connects again and again until the server there answers with the first
+// exchange of its protocol, or TIMEOUT expires. It returns the exit status.
 func ProbeMain(args []string, stderr io.Writer) int {
 	if err := probe(args); err != nil {
 		fmt.Fprintln(stderr, err)
@@ -107,7 +107,7 @@ func tryOnce(addr string, talk exchange, args []string) error {
 	return talk(c, args)
 }
 
-// at is ADDR:PORT of the server.
+// at returns ADDR:PORT of the server.
 func (s *Server) at(port int) string {
 	return net.JoinHostPort(s.addr.String(), strconv.Itoa(port))
 }

@@ -1,13 +1,12 @@
 // Package server runs real storage servers in user space on emulated hosts:
-// nfs-ganesha, smbd, tgtd and sshd, as the distribution has them. Each lives
-// in one private directory and in a mount namespace where what it insists on
-// (/run, the user table) is its own; it is ready when its port has answered
-// with the protocol's own first exchange. The package also makes the disks
-// that they serve from, of a given rate.
+// nfs-ganesha, smbd, tgtd and sshd, as the distribution packages them. Each has one private
+// directory and a mount namespace in which the paths that it cannot do without (/run, the user
+// table) are its own. It is ready when its port has answered the first exchange of its
+// protocol. The package also creates the disks that they serve from, with a given rate.
 //
-// It refuses to read or write the machine's own configuration (/etc/samba,
-// /etc/exports, /etc/tgt, /var/lib/nfs, any user's password), to install
-// anything, and to call something a disk that is only a slow processor.
+// It refuses to read or write the machine's own configuration (/etc/samba, /etc/exports,
+// /etc/tgt, /var/lib/nfs, any user's password), to install anything, and to emulate a slow
+// disk by taking CPU time away.
 package server
 
 import (
@@ -40,19 +39,20 @@ func Kinds() []Kind { return []Kind{NFS, SMB, ISCSI, SSH} }
 // Host is where a server runs: an emulated host.
 type Host interface {
 	Name() string
-	Addr() netip.Addr // of the data, where servers listen
+	Addr() netip.Addr // data address, where servers listen
 	Dir() string      // private to this host, absolute
-	// Start runs argv in the host until the host ends or Process.Stop.
+	// Start runs argv in the host until the host ends or Process.Stop is called.
 	Start(ctx context.Context, name string, argv ...string) (Process, error)
-	// Run runs argv in the host to its end and returns what it printed. An
-	// error holds what it said on stderr.
+	// Run runs argv in the host to its end and returns its output. An error contains its
+	// stderr.
 	Run(ctx context.Context, argv ...string) ([]byte, error)
 }
 
 // Process is a command that Host.Start started.
 type Process interface {
 	Done() <-chan struct{} // closed when it has ended
-	// Stop ends the process group and waits. Of an ended process it is no error.
+	// Stop ends the process group and waits. It is not an error if the process has ended
+	// already.
 	Stop() error
 }
 
@@ -60,15 +60,15 @@ type Process interface {
 type Spec struct {
 	Kind Kind
 	// Share is an absolute path inside the host: the directory that nfs and smb
-	// serve and ssh copies to, or the file that is the unit of iscsi.
+	// serve and ssh copies to, or the file that is the LUN of iscsi.
 	Share string
 	// Self starts this very program; the subcommand lab-probe is appended.
 	Self []string
-	// Clients are the addresses that a kernel's own NFS server lets in.
+	// Clients are the addresses that a kernel's own NFS server admits.
 	Clients []netip.Addr
 }
 
-// Server is one that answers.
+// Server is a server that has answered.
 type Server struct {
 	spec  Spec
 	addr  netip.Addr
@@ -76,11 +76,11 @@ type Server struct {
 	procs []Process // in the order they were started
 }
 
-// plan is all that starting a server takes, so that it can be shown and
-// tested without starting one.
+// plan has everything that is needed to start a server, so that it can be shown and tested
+// without starting one.
 type plan struct {
-	programs []string          // that must be there
-	packages string            // Debian's packages with them
+	programs []string          // that must be installed
+	packages string            // Debian's packages that have them
 	dirs     []string          // below the private directory
 	files    map[string]string // below the private directory
 	covers   []cover
@@ -88,19 +88,19 @@ type plan struct {
 	daemons  [][]string
 	probe    []string   // kind and arguments of lab-probe
 	after    [][]string // run to their end once the daemons answer
-	last     []string   // a second probe, after those; nil: none
+	last     []string   // a second probe, after the commands of after; nil: none
 }
 
-// cover puts a part of the private directory over a path of the host, as the
-// server sees it.
+// cover mounts a part of the private directory over a path of the host, in the server's mount
+// namespace.
 type cover struct{ over, with string }
 
-// answerWithin bounds the wait for a server: many times what any takes on a
-// busy machine.
+// answerWithin bounds the wait for a server. It is many times the time that any server takes
+// on a busy machine.
 const answerWithin = 20 * time.Second
 
-// Start starts a server on h, bound to its data address, and returns when it
-// answers. On error nothing of it is left running.
+// Start starts a server on h, bound to its data address, and returns when the server answers.
+// If it fails, no process is left running.
 func Start(ctx context.Context, h Host, spec Spec) (*Server, error) {
 	s, err := start(ctx, h, spec)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Server) plan() (plan, error) {
 	if s.spec.Kind != SSH && !filepath.IsAbs(s.spec.Share) {
 		return plan{}, fmt.Errorf("share %q is not an absolute path", s.spec.Share)
 	}
-	// The path goes into configuration files that have no way to quote these.
+	// The path goes into configuration files in which these characters cannot be quoted.
 	if strings.ContainsAny(s.spec.Share, "\"\n\r\\;#%") {
 		return plan{}, fmt.Errorf("share %q has a quote, a line break or another character that servers' configurations give a meaning", s.spec.Share)
 	}
@@ -148,8 +148,8 @@ func (s *Server) plan() (plan, error) {
 	return plan{}, fmt.Errorf("no such kind of server: %q; there are %v", s.spec.Kind, Kinds())
 }
 
-// binDirs are where programs are, whatever PATH the caller has: a user's lacks
-// the directories of daemons.
+// binDirs are the directories to search for programs, whatever the caller's PATH: an ordinary
+// user's PATH lacks those with the daemons.
 var binDirs = [...]string{"/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
 
 func program(name string) (string, bool) {
@@ -171,7 +171,7 @@ func findPrograms(p plan) error {
 	return nil
 }
 
-// ErrMissing is the kind of error for a program that is not installed.
+// ErrMissing is the kind of the error for a program that is not installed.
 var ErrMissing = errors.New("not installed")
 
 func missing(packages string) error {
@@ -182,7 +182,7 @@ func (s *Server) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// write makes the private directory anew.
+// write removes the private directory and creates it again with the plan's files.
 func (s *Server) write(p plan) error {
 	if err := kernel.PrivateDir(filepath.Dir(s.dir)); err != nil {
 		return err
@@ -235,15 +235,15 @@ func (s *Server) runAll(ctx context.Context, h Host, p plan, cmds [][]string) er
 	return nil
 }
 
-// private wraps argv so that it sees the private directory where it would
-// touch the machine's, and leaves its output in log/NAME. The paths are
-// arguments, so no character in them means anything to the shell.
+// private wraps argv so that it sees parts of the private directory in place of the machine's
+// paths, and writes its output to log/NAME. The paths are arguments of the shell script, so
+// that no character in them has a meaning to the shell.
 func (s *Server) private(p plan, argv []string) []string {
 	home := filepath.Dir(s.dir)
 	script, args := "set -e", []string{s.path("log", filepath.Base(argv[0])), home}
 	for i, c := range append([]cover{{"/run", "run"}}, p.covers...) {
-		// Where the host's directory is itself below what is covered, it is put
-		// back in its place, with the disks that are mounted in it.
+		// If the host's directory is itself below a covered path, it is mounted there again,
+		// with the disks that are mounted in it.
 		if strings.HasPrefix(home, c.over+"/") {
 			script += fmt.Sprintf(`; mkdir -p "$%[1]d${1#%[2]s}"; mount --rbind "$1" "$%[1]d${1#%[2]s}"`, i+2, c.over)
 		}
@@ -255,7 +255,7 @@ func (s *Server) private(p plan, argv []string) []string {
 	return append(wrapped, argv...)
 }
 
-// said is the end of what a command left in its log.
+// said returns the end of a command's log.
 func (s *Server) said(name string, otherwise []byte) string {
 	const tail = 600
 	b, err := os.ReadFile(s.path("log", filepath.Base(name)))
@@ -265,9 +265,8 @@ func (s *Server) said(name string, otherwise []byte) string {
 	return string(b[max(0, len(b)-tail):])
 }
 
-// Close ends the server. Its private directory stays for whoever wants to read
-// the logs; it goes with the host's. Open ssh sessions end with their
-// connections.
+// Close ends the server. Its private directory, with the logs, stays until the host's
+// directory is removed. Open ssh sessions end with their connections.
 func (s *Server) Close() error {
 	var errs []error
 	for i := len(s.procs) - 1; i >= 0; i-- {
@@ -277,5 +276,5 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Logs is the directory with what the server has said.
+// Logs is the directory of the server's logs.
 func (s *Server) Logs() string { return s.path("log") }

@@ -12,7 +12,7 @@ import (
 
 const (
 	smbPort = 445
-	smbUser = "root" // of smbd's own user database: who owns the files
+	smbUser = "root" // in smbd's own user database; owns the files
 )
 
 func (s *Server) planSMB() (plan, error) {
@@ -45,7 +45,7 @@ func (s *Server) smbConf() string {
 		"disable netbios = yes", "multicast dns register = no", "load printers = no", "printcap name = /dev/null",
 		"disable spoolss = yes", "usershare max shares = 0", "server min protocol = SMB2_10", "logging = file",
 	}
-	// Below /run, which is the server's own: it makes sockets in these, and a
+	// These are below /run, which is the server's own: smbd creates sockets in them, and a
 	// socket's path may not be longer than 107 bytes.
 	for _, d := range []struct{ param, path string }{
 		{"private dir", "/run/private"}, {"state directory", "/run/state"}, {"cache directory", "/run/cache"},
@@ -65,13 +65,13 @@ const (
 	smb2Signature = "\xfeSMB"
 )
 
-// smbExchange negotiates a dialect.
+// smbExchange negotiates an SMB2 dialect.
 func smbExchange(c net.Conn) error {
 	le := binary.LittleEndian
 	h := make([]byte, smb2Header, 128)
 	copy(h, smb2Signature)
 	le.PutUint16(h[4:], smb2Header)
-	le.PutUint16(h[14:], 1) // credits asked for
+	le.PutUint16(h[14:], 1) // credits requested
 	body := make([]byte, 36)
 	le.PutUint16(body, 36)    // the structure's size
 	le.PutUint16(body[2:], 1) // one dialect

@@ -10,8 +10,8 @@ import (
 
 const sshPort = 22
 
-// planSSH runs sshd with keys, a configuration and a user table of its own:
-// root and the user that sshd drops its rights to, neither with a password.
+// planSSH runs sshd with keys, a configuration and a user table of its own. The table has root
+// and the unprivileged user that sshd switches to, both without a password.
 func (s *Server) planSSH() (plan, error) {
 	key := func(name string) []string {
 		return []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", s.path(name)}
@@ -35,9 +35,10 @@ func (s *Server) planSSH() (plan, error) {
 	}, nil
 }
 
-// sshd starts itself again for each connection and wants to know its own path.
+// sshd returns the absolute path of sshd, which it needs to start itself again for each
+// connection.
 func (s *Server) sshd() string {
-	path, _ := program("sshd") // findPrograms refuses where there is none
+	path, _ := program("sshd") // findPrograms refuses if there is none
 	return path
 }
 

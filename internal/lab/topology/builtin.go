@@ -15,7 +15,7 @@ func Names() []string {
 	return []string{"back-to-back", "cluster", "base-san", "congested-san", "dual-homed", "wan-16ms", "two-pools", "nas"}
 }
 
-// Builtin are the papers' topologies with the papers' rates.
+// Builtin returns the papers' topologies with the papers' rates.
 func Builtin() ([]Topology, error) {
 	var out []Topology
 	var errs []error
@@ -26,7 +26,7 @@ func Builtin() ([]Topology, error) {
 	return out, errors.Join(errs...)
 }
 
-// Find is a topology by its name; the error lists those there are.
+// Find returns the topology of this name; the error lists all names.
 func Find(name string) (Topology, error) {
 	src, err := Source(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func Find(name string) (Topology, error) {
 	return Parse(name+".yaml", src)
 }
 
-// Source is the file of a topology, to be copied and edited.
+// Source returns the YAML file of a topology, for a user to copy and edit.
 func Source(name string) ([]byte, error) {
 	b, err := files.ReadFile("builtin/" + name + ".yaml")
 	if err != nil || strings.ContainsAny(name, "/\\") {

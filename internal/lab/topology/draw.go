@@ -23,17 +23,17 @@ type EntryHost struct {
 	Kind Kind   `json:"kind"`
 }
 
-// EntryLink is a link of an Entry: the direction from a to b.
+// EntryLink is a link of an Entry, in the direction from a to b.
 type EntryLink struct {
 	ID    string  `json:"id"`
 	A     string  `json:"a"`
 	B     string  `json:"b"`
 	Rate  float64 `json:"rate_bps"`
 	Delay int64   `json:"delay_ns"` // one way
-	MTU   int     `json:"mtu"`      // the largest packet that gets over it
+	MTU   int     `json:"mtu"`      // the largest packet that it carries
 }
 
-// JSON is what `lab topologies --json` lists of t.
+// JSON is t as `lab topologies --json` lists it.
 func JSON(t Topology) Entry {
 	e := Entry{Name: t.Name, Title: t.Title, Paper: t.Paper}
 	for _, h := range t.Hosts {
@@ -45,7 +45,7 @@ func JSON(t Topology) Entry {
 	return e
 }
 
-// linkMTU is the smallest of the ends and the link itself.
+// linkMTU is the smallest MTU of the ends and the link itself.
 func (t Topology) linkMTU(l Link) int {
 	var mtus []int
 	for _, e := range []End{l.A, l.B} {
@@ -91,7 +91,7 @@ func (t Topology) endText(e End) string {
 	return e.String()
 }
 
-// speed is a link's rate and round trip.
+// speed is the text of a link's rate and RTT.
 func speed(l Link) string {
 	out := l.AB.Rate.String()
 	if l.BA.Rate != l.AB.Rate {
@@ -124,9 +124,8 @@ type drawn struct {
 	column int
 }
 
-// SVG draws the topology: who sends on the left, who receives on the right,
-// switches and routers between them. It needs nothing from outside and reads
-// on light and dark pages.
+// SVG draws the topology: senders on the left, the receiver on the right, switches and routers
+// between them. The image loads nothing and is readable on light and dark pages.
 func SVG(t Topology) []byte {
 	nodes, width, height := t.layout()
 	at := map[string]*drawn{}
@@ -160,7 +159,7 @@ func drawLink(b, labels *strings.Builder, t Topology, l Link, at map[string]*dra
 	}
 	x1, x2 := from.x+boxWidth/2, to.x-boxWidth/2
 	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="%d"/>`+"\n", x1, from.y, x2, to.y, colour, thick)
-	// The label stands nearer to the end that has fewer lines.
+	// The label is placed nearer to the end that has fewer lines.
 	share := 0.45
 	if to.column-from.column > 1 || len(t.Links) == 1 {
 		share = 0.5
@@ -183,7 +182,7 @@ func degree(t Topology, node string) (n int) {
 	return n
 }
 
-// onFlow: the data of the flow goes over the link.
+// onFlow reports whether the data of the flow crosses the link.
 func (t Topology) onFlow(l Link) bool {
 	for _, s := range t.Flow.Senders {
 		hops, _ := t.Path(s, t.Flow.Receiver, t.Flow.Via)
@@ -245,8 +244,7 @@ func (t Topology) layout() (nodes []*drawn, width, height int) {
 	return nodes, max(width, 480), height
 }
 
-// besideSwitches moves routers to the height of the switch they are on, out of
-// the way of lines that pass them.
+// besideSwitches moves each router to the height of its switch, out of the way of other lines.
 func (t Topology) besideSwitches(nodes []*drawn) {
 	at := map[string]*drawn{}
 	for _, n := range nodes {
@@ -261,7 +259,7 @@ func (t Topology) besideSwitches(nodes []*drawn) {
 	}
 }
 
-// compact leaves out empty columns and groups the nodes by the rest.
+// compact drops empty columns and groups the nodes by the remaining ones.
 func compact(nodes []*drawn) [][]*drawn {
 	var out [][]*drawn
 	for want := range 4 {

@@ -27,7 +27,7 @@ func parseEnd(s string) End {
 	return End{node, iface}
 }
 
-// linkID names a link by its nodes. A host's first interface needs no naming.
+// linkID names a link by its nodes. The name of a host's first interface is left out.
 func linkID(a, b End) string {
 	part := func(e End) string {
 		if e.Interface == "" || e.Interface == "eth0" {
@@ -51,7 +51,7 @@ func (t Topology) String() string {
 	return fmt.Sprintf("%s ── %s, %s, MTU %d ── %s", l.A.Node, l.AB.Rate, rtt, mtu, l.B.Node)
 }
 
-// Clone is a copy that shares nothing that is changed.
+// Clone returns a copy that shares nothing with t that callers change.
 func (t Topology) Clone() Topology {
 	t.Hosts, t.Switches, t.Links = slices.Clone(t.Hosts), slices.Clone(t.Switches), slices.Clone(t.Links)
 	for i, h := range t.Hosts {
@@ -61,8 +61,8 @@ func (t Topology) Clone() Topology {
 	return t
 }
 
-// Serve adds servers: of each host the kinds that it is to have beside those of
-// the file. They serve the host's first disk, or memory where it has none.
+// Serve adds servers: for each host the kinds that it shall have besides those of the file.
+// They serve the host's first disk, or memory if it has none.
 func (t Topology) Serve(kinds map[string][]string) (Topology, error) {
 	t = t.Clone()
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -88,7 +88,7 @@ func (t Topology) Serve(kinds map[string][]string) (Topology, error) {
 	return t, nil
 }
 
-// WithKinds gives hosts other kinds than the file does.
+// WithKinds changes the kinds of hosts that the file states.
 func (t Topology) WithKinds(kinds map[string]Kind) (Topology, error) {
 	t = t.Clone()
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -147,8 +147,8 @@ func (t Topology) Interface(host, name string) (Interface, bool) {
 	return h.Interfaces[i], true
 }
 
-// MAC is the address of interface number iface of host number host: locally
-// administered, the same in every lab.
+// MAC is the address of interface number iface of host number host. It is locally administered
+// and the same in every lab.
 func MAC(host, iface int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0x4c, 0x52, 0, byte(iface), byte(host + 1)}
 }
@@ -162,7 +162,7 @@ type Port struct {
 // String is the port as commands name it.
 func (p Port) String() string { return p.Host + "." + p.Interface.Name }
 
-// Segments groups the interfaces that reach one another without a router.
+// Segments groups the interfaces that reach each other without a router.
 func (t Topology) Segments() [][]Port {
 	group := map[string]int{}
 	find := func(s string) int {
@@ -197,13 +197,13 @@ func (t Topology) Segments() [][]Port {
 	return out
 }
 
-// Hop is one link on a path and the direction in which it is taken.
+// Hop is one link on a path and the direction in which the path crosses it.
 type Hop struct {
 	Link Link
 	Back bool // from B to A
 }
 
-// Shape is that of the direction taken.
+// Shape is the shape of that direction.
 func (h Hop) Shape() Shape {
 	if h.Back {
 		return h.Link.BA
@@ -211,8 +211,8 @@ func (h Hop) Shape() Shape {
 	return h.Link.AB
 }
 
-// Path is the links that packets take from a host to another's interface,
-// over hosts that route where it needs them: the fewest.
+// Path returns the links that packets cross from a host to an interface of another host. It is
+// the path with the fewest links; it may lead through hosts that route.
 func (t Topology) Path(from, to, via string) ([]Hop, bool) {
 	type state struct {
 		at   string // a switch, or host.interface
@@ -258,9 +258,9 @@ func (t Topology) Path(from, to, via string) ([]Hop, bool) {
 	return nil, false
 }
 
-// Ceiling is what the path between a host and another's interface can carry:
-// its slowest link, the sum of its delays there and back, the smallest MTU of
-// the ends and the links.
+// Ceiling returns what the path from a host to an interface of another host can carry: the
+// rate of its slowest link, its RTT (the sum of the delays in both directions), and the
+// smallest MTU of the ends and the links.
 func (t Topology) Ceiling(from, to, via string) (rate unit.BitRate, rtt time.Duration, mtu int) {
 	hops, ok := t.Path(from, to, via)
 	if !ok || len(hops) == 0 {
@@ -300,15 +300,15 @@ func (t Topology) SourceInterface(from, to, via string) (Interface, bool) {
 	return t.Interface(from, first(hops).Interface)
 }
 
-// scale is how much slower than the paper's the links and disks of a lab are
-// unless the full rate is asked for: a 10 Gbit/s link in software takes a core.
+// scale is by how much the links and disks of a lab are slower than the paper's unless the
+// full rate is asked for: a 10 Gbit/s link in software takes a whole core.
 const scale = 10
 
-// Scaled is the topology with the paper's rates, or a tenth of them; disks
-// too, so that what limits stays the same. Queues that the file does not state
-// are sized for the rate: twice rate × RTT of the flow, at least 256 KiB. A
-// pause of the machine's bunches packets: then one loss must not leave a cubic
-// sender, which keeps 0.7 of its window, below what the path holds.
+// Scaled returns the topology with the paper's rates, or a tenth of them. Disks are scaled
+// too, so that the limiter stays the same. Queues that the file does not state get twice rate
+// × RTT of the flow, at least 256 KiB: when the machine stalls, packets arrive in bunches, and
+// one loss must not leave a cubic sender, which keeps 0.7 of its window, with less than rate ×
+// RTT in flight.
 func (t Topology) Scaled(full bool) Topology {
 	t.FullRate = full
 	factor := unit.BitRate(1)

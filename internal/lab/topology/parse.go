@@ -11,9 +11,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// Parse reads a topology from YAML. name is the file's, for messages. The
-// error lists every problem found, one a line, in the order of the file:
-// file:line: reason.
+// Parse reads a topology from YAML. name is the file name for messages. The error lists every
+// problem, one per line, in the order of the file: file:line: reason.
 func Parse(name string, data []byte) (Topology, error) {
 	kind := conf.Kind{Name: "a topology", Want: "want one YAML document with hosts and links", Place: "%s:%d: %s"}
 	r := &reader{conf.NewReader(kind, name)}
@@ -34,7 +33,7 @@ func Parse(name string, data []byte) (Topology, error) {
 	return t, nil
 }
 
-// reader gathers the problems of a topology.
+// reader collects the problems of a topology.
 type reader struct{ *conf.Reader }
 
 func (r *reader) topology(n conf.Node) Topology {
@@ -54,7 +53,7 @@ func (r *reader) topology(n conf.Node) Topology {
 	return t
 }
 
-// Defaults of what a file does not say.
+// Defaults of values that a file does not state.
 const (
 	defaultMTU       = 1500
 	defaultSwitchMTU = 9216
@@ -94,7 +93,7 @@ func (r *reader) host(n conf.Node) Host {
 	return h
 }
 
-// iface reads an interface, with what it is on a device host.
+// iface reads an interface, with its card if the host is a device host.
 func (r *reader) iface(n conf.Node) Interface {
 	t := n.Table(n.Key, "address", "mtu", "nic", "numa", "pcie")
 	c := Card{Model: "e1000e", Node: integer(t.Get("numa"), 0)}
@@ -126,7 +125,7 @@ func route(n conf.Node) Route {
 	return out
 }
 
-// server is a kind alone, or a kind and the disk it serves.
+// server reads a server: only a kind, or a kind and the disk that it serves.
 func (r *reader) server(host string, n conf.Node, disks []Disk) Server {
 	s := Server{}
 	if n.IsMapping() {
@@ -168,7 +167,7 @@ func shapeKeys() []string {
 	return []string{"rate", "delay", "jitter", "loss", "loss_burst", "duplicate", "reorder", "reorder_by", "mtu", "queue"}
 }
 
-// shape reads one direction; what is not said is as in base.
+// shape reads one direction; values that are not stated are those of base.
 func shape(t conf.Table, base Shape) Shape {
 	s := base
 	for _, v := range t.All() {
@@ -260,5 +259,5 @@ func ParseShare(s string) (float64, error) {
 	return v, err
 }
 
-// bounds of times in a file.
+// Bounds of times in a file.
 const maxRTT = 2 * time.Second

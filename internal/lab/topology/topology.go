@@ -1,8 +1,7 @@
-// Package topology describes emulated networks: hosts, switches and the links
-// between them, as a YAML file says it and as the program draws it. The papers'
-// networks are here by name. It is pure: it builds nothing, opens nothing and
-// knows no fault. What a lab could not build it refuses with file, line and
-// reason.
+// Package topology describes emulated networks: hosts, switches and the links between them. It
+// reads them from YAML files and draws them, and has the papers' networks by name. It is pure:
+// it builds nothing, opens nothing and knows no faults. It refuses a description that a lab
+// could not build, with file, line and reason.
 package topology
 
 import (
@@ -12,7 +11,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Kind is what a host is made of.
+// Kind is how a host is emulated.
 type Kind string
 
 // Kinds of hosts.
@@ -33,13 +32,12 @@ type Topology struct {
 	Switches []Switch
 	Links    []Link
 	Flow     Flow
-	// FullRate: the links have the paper's rates, not a tenth of them.
+	// FullRate: the links have the paper's rates instead of a tenth of them.
 	FullRate bool
 }
 
-// Flow is the traffic that the topology is about: what a demonstration or the
-// judge sends by default. Data goes from the senders to the
-// receiver's interface.
+// Flow is the main traffic of the topology: what a demonstration or the judge sends by
+// default. Data goes from the senders to the receiver's interface.
 type Flow struct {
 	Senders  []string // hosts
 	Receiver string   // host
@@ -52,11 +50,11 @@ type Host struct {
 	Kind       Kind
 	Interfaces []Interface // in the order of the file: eth0, eth1, …
 	Routes     []Route
-	Forward    bool // it routes between its interfaces
+	Forward    bool // the host routes between its interfaces
 	Memory     unit.Bytes
 	Disks      []Disk
 	Servers    []Server
-	Line       int // in the file
+	Line       int // line in the file
 }
 
 // Interface is a port of a host.
@@ -67,13 +65,13 @@ type Interface struct {
 	Card Card
 }
 
-// Card is the network card of an interface, where its host is a device host;
-// other hosts have none. Zero values: an e1000e on node 0 in a port like itself.
+// Card is the network card of an interface of a device host; other hosts have none. Zero
+// values stand for an e1000e on node 0 in a port with the card's own capability.
 type Card struct {
 	Model string // e1000e, vmxnet3, igb
 	Node  int    // NUMA node, 0 or 1
-	// PortSpeed (GT/s) and PortWidth (lanes) are what the PCIe port above it can.
-	// The card is 2.5 GT/s x1: anything more is a port that trained below that.
+	// PortSpeed (GT/s) and PortWidth (lanes) are the capability of the PCIe port above the
+	// card. The card is 2.5 GT/s x1: with a larger capability the link has trained below it.
 	PortSpeed float64
 	PortWidth int
 }
@@ -84,8 +82,7 @@ type Route struct {
 	Via netip.Addr
 }
 
-// Disk is a block of storage of a host, with the rate it can deliver; a Rate
-// of 0 is as fast as memory.
+// Disk is a disk of a host with the rate that it can deliver. Rate 0: as fast as memory.
 type Disk struct {
 	Name string
 	Size unit.Bytes
@@ -95,11 +92,11 @@ type Disk struct {
 // Server is a storage server on a host.
 type Server struct {
 	Kind string // nfs, smb, iscsi, ssh
-	Disk string // of this host; empty is a directory in memory
+	Disk string // a disk of this host; empty: a directory in memory
 }
 
-// Switch forwards by MAC address. It drops frames whose packet is larger than
-// its MTU without a word, as real ones do.
+// Switch forwards by MAC address. It silently drops frames whose packet is larger than its
+// MTU, as real switches do.
 type Switch struct {
 	Name string
 	MTU  int
@@ -119,9 +116,9 @@ type Link struct {
 	A, B End
 	AB   Shape
 	BA   Shape
-	// Direct joins two hosts by one veth pair that the kernel's tbf shapes to
-	// the rate, without delay or queue of our own: for rates at which the cost
-	// per packet is studied; no fault can be injected into it.
+	// Direct joins two hosts by one veth pair that the kernel's tbf shapes to the rate,
+	// without linerate's own delay and queue. It is for rates at which the cost per packet is
+	// studied; no fault can be injected into it.
 	Direct bool
 	Line   int
 }
@@ -133,13 +130,13 @@ type Shape struct {
 	Delay  time.Duration `json:"delay_ns"`  // one way, after the queue
 	Jitter time.Duration `json:"jitter_ns"` // added to Delay, uniform in ±Jitter; it does not reorder
 	Loss   float64       `json:"loss"`      // share of segments lost after they used the wire
-	// LossBurst is the mean number of segments lost in a row (Gilbert); up to 1
-	// is each on its own.
+	// LossBurst is the mean number of segments lost in a row (Gilbert model); up to 1: losses
+	// are independent.
 	LossBurst float64 `json:"loss_burst"`
 	Duplicate float64 `json:"duplicate"` // share of segments that arrive twice
 	// Reorder is the share of segments that leave ReorderBy late, behind later ones.
 	Reorder   float64       `json:"reorder"`
 	ReorderBy time.Duration `json:"reorder_by_ns"`
-	MTU       int           `json:"mtu"`   // the largest IP packet that passes; 0 is any
-	Queue     unit.Bytes    `json:"queue"` // waiting wire bytes; what is more is dropped at the tail
+	MTU       int           `json:"mtu"`   // the largest IP packet that passes; 0: any size
+	Queue     unit.Bytes    `json:"queue"` // limit of waiting wire bytes; tail drop beyond it
 }

@@ -9,11 +9,11 @@ import (
 	"linerate/internal/unit"
 )
 
-// Bounds of what a lab can be.
+// Bounds of a lab.
 const (
 	maxHosts    = 64
 	maxSwitches = 16
-	minMTU      = 576  // every IPv4 host takes this much (RFC 791)
+	minMTU      = 576  // every IPv4 host accepts this size (RFC 791)
 	maxMTU      = 9216 // jumbo frames of common switches
 	maxRate     = 400 * unit.Gbit
 	minMemory   = 32 * unit.MiB
@@ -26,7 +26,7 @@ var (
 	ifacePattern = regexp.MustCompile(`^[a-z][a-z0-9]{0,13}$`)
 )
 
-// validate reports what could not be built.
+// validate reports everything that a lab could not build.
 func (r *reader) validate(t *Topology) {
 	if !labelPattern.MatchString(t.Name) {
 		r.Problem(1, "name %q: want lower-case letters, digits and hyphens", t.Name)
@@ -49,7 +49,7 @@ func (r *reader) validate(t *Topology) {
 	}
 	r.checkPorts(t)
 	if r.Failed() {
-		return // the rest presumes that names and ends are right
+		return // the checks below assume valid names and ends
 	}
 	r.checkLoops(t)
 	r.checkAddresses(t)
@@ -168,7 +168,7 @@ func (r *reader) checkShape(l Link, s Shape) {
 	}
 }
 
-// checkPorts: each interface is on one link.
+// checkPorts reports interfaces that are not on exactly one link.
 func (r *reader) checkPorts(t *Topology) {
 	used := map[End]int{}
 	for _, l := range t.Links {
@@ -190,8 +190,8 @@ func (r *reader) checkPorts(t *Topology) {
 	}
 }
 
-// checkLoops: switches here know no spanning tree, and a frame that goes round
-// would never stop.
+// checkLoops refuses loops of switches: without spanning tree a frame would circulate for
+// ever.
 func (r *reader) checkLoops(t *Topology) {
 	group := map[string]string{}
 	var find func(string) string

@@ -77,7 +77,7 @@ func TestSizeRefuses(t *testing.T) {
 	for args, says := range map[string]string{
 		"frobnicate":                                        `unknown calculator "frobnicate"; choose one of`,
 		"link 10Gbit":                                       "inputs are flags; see linerate size link --help",
-		"link":                                              "rate of 0 bit/s is outside",
+		"link":                                              "the rate is needed: state it, such as --rate 10Gbit",
 		"link --rate 0bit":                                  "not above zero",
 		"link --rate -1Gbit":                                "want a number and a unit",
 		"link --rate 10":                                    "unit must be bit",

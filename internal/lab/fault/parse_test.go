@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		"loss-random wild":                      "!choose one of mild, medium, severe",
 		"loss-random mild link:client1-server1": "!\"at TARGET\"",
 		"slow-source mild at host:client1":      "!has no target",
-		"los":                                   "!choose one of loss-random",
+		"los":                                   "!did you mean loss-random",
 		"":                                      "!say what to put wrong",
 		"link:client1-switch1 loss=0.1% delay=5ms rate=300Mbit/s":    "link:client1-switch1 loss=0.1% delay=5ms rate=300Mbit/s",
 		"link:client1-switch1 loss=0.001 queue=64KB mtu=1500":        "link:client1-switch1 loss=0.1% queue=64KB mtu=1500",

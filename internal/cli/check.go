@@ -87,9 +87,9 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
 	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; else the storage connections, or the ports, tell")
-	f.DurationVar(&o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
-	f.DurationVar(&o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
-	f.DurationVar(&o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
+	durationVar(f, &o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
+	durationVar(f, &o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
+	durationVar(f, &o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
 	f.StringArrayVar(&o.Switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
 	f.StringVar(&o.Login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+check.CommunityVariable+" has the community")
 	return cmd

@@ -16,6 +16,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 func tuneApplyCommand(env *environment) *cobra.Command {
@@ -66,7 +67,7 @@ func (o *tuneOptions) checkWithin(text string) error {
 	if text == "" {
 		return nil // the plan's own default
 	}
-	d, err := time.ParseDuration(text)
+	d, err := unit.ParseTime(text)
 	switch {
 	case text == "0" || err == nil && d == 0:
 		o.Confirm = model.NoConfirm

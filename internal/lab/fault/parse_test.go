@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		"link:client1-switch1 rate=0bit":                             "!want 8 kbit/s",
 		"link:client1-switch1 rate=10":                               "!unit must be",
 		"link:client1-switch1 delay=1h":                              "!want 0 to 10s",
-		"link:client1-switch1 delay=5":                               "!a number and a unit",
+		"link:client1-switch1 delay=5":                               "!want a unit too",
 		"link:client1-switch1 mtu=20":                                "!from 68 to 65535",
 		"link:client1-switch1 queue=1B":                              "!want 2000 to",
 		"link:client1-switch1 loss=1% loss=2%":                       "!set twice",

@@ -19,6 +19,7 @@ type checkOptions struct {
 	check.Options
 	snapshot       string
 	rules          bool
+	inventory      bool
 	format, failOn string
 	lineRate       string
 	threshold      int // index of failOn in check.Severities; beyond it nothing fails
@@ -68,6 +69,7 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check --from /tmp/nas1             read the recording anywhere
   linerate check --lldp 35s                   with what the switch says of this host's ports
   linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
+  linerate check nas1 --inventory             what it has, not what is wrong with it
   linerate check --rules                      the rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Always = cmd.Flags().Changed("watch") && o.Watch > 0
@@ -81,12 +83,13 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
 	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
+	f.BoolVar(&o.inventory, "inventory", false, "show instead what the hosts have: links, rings, queues, interrupts, offloads, FEC, disks (--json always has it)")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
 	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; else the storage connections, or the ports, tell")
-	f.DurationVar(&o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
-	f.DurationVar(&o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
-	f.DurationVar(&o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
+	durationVar(f, &o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
+	durationVar(f, &o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
+	durationVar(f, &o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
 	f.StringArrayVar(&o.Switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
 	f.StringVar(&o.Login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+check.CommunityVariable+" has the community")
 	return cmd
@@ -147,7 +150,7 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 	p := newProgress(env)
 	c := check.Run(ctx, env.Env, o.Options, p)
 	p.End()
-	if err := printCheck(env, o.format, c); err != nil {
+	if err := printCheck(env, o, c); err != nil {
 		return err
 	}
 	return o.outcome(c)
@@ -204,14 +207,18 @@ func (o checkOptions) severe(found []report.CheckFinding) int {
 	return n
 }
 
-func printCheck(env *environment, format string, c report.Check) error {
+func printCheck(env *environment, o checkOptions, c report.Check) error {
+	page := c.Document
+	if o.inventory {
+		page = c.Inventory
+	}
 	switch {
 	case env.json:
 		return printJSON(env, c)
-	case format == "html":
-		return c.Document().HTML(env.out)
-	case format == "markdown":
-		return c.Document().Markdown(env.out)
+	case o.format == "html":
+		return page().HTML(env.out)
+	case o.format == "markdown":
+		return page().Markdown(env.out)
 	}
-	return printDocument(env, c.Document())
+	return printDocument(env, page())
 }

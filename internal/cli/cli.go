@@ -124,7 +124,9 @@ Start with one of these:
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	root.PersistentFlags().BoolVar(&env.json, "json", false, "print one JSON document (schemas: docs/json.md)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure.As(failure.Usage, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.As(failure.Usage, likeFlag(cmd, err)) })
+	root.Version = version().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	// A new subcommand is one file with a function like these and one line here.
 	root.AddCommand(
 		demoCommand(env),
@@ -154,6 +156,9 @@ Start with one of these:
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
+			if cmd.HasSubCommands() && len(args) > 0 {
+				return failure.Of(failure.Usage, "unknown command %q for %q%s; see %s --help", args[0], cmd.CommandPath(), likeCommand(cmd, args[0]), cmd.CommandPath())
+			}
 			return failure.Of(failure.Usage, "%w; see %s --help", err, cmd.CommandPath())
 		}
 		return nil

@@ -88,7 +88,7 @@ them apart, instead of guessing.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd.Context(), env, o, args) },
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
-	cmd.Flags().DurationVar(&o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
+	durationVar(cmd.Flags(), &o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: of two hosts the ladder's, without asking; of a mount, a file on it or a disk, reading it where nothing moves")
 	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")

@@ -49,7 +49,7 @@ program dies in the middle of a proof or the change cuts it off.`,
 		Args: usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runFix(cmd.Context(), env, o, args) },
 	}
-	cmd.Flags().DurationVar(&o.budget, "budget", defaultBudget, "begin no proof that would end later than this")
+	durationVar(cmd.Flags(), &o.budget, "budget", defaultBudget, "begin no proof that would end later than this")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "make the changes without asking for each")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().StringVar(&o.via, "via", "", "the receiver's data address, where its name leads elsewhere (a management port)")

@@ -19,7 +19,7 @@ namespaces it makes. See docs/lab.md.`,
 		Example: `  linerate lab topologies
   linerate lab up cluster
   linerate lab exec client1 -- ip addr
-  linerate lab fault add loss
+  linerate lab fault add loss-random
   linerate lab down`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -46,7 +46,7 @@ How words were taken is part of the result.`,
 	}
 	cmd.Flags().StringArrayVar(&maps, "map", nil, "LUN=PATH: what stands for a lun; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
-	blockFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
+	bytesFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, whatever the file says")
 	cmd.Flags().BoolVar(&o.Fill, "fill", false, "write the blocks that were never written first")
 	stuckFlag(cmd, &o.Stuck)
@@ -110,7 +110,7 @@ removed at the end.`,
 			return runJobs(cmd, env, o, "", args)
 		},
 	}
-	blockFlag(cmd, &o.Size, "size", "make the file so large, whatever the workload file says")
+	bytesFlag(cmd, &o.Size, "size", "make the file so large, whatever the workload file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, whatever the workload file says; default there and else 60s")
 	stuckFlag(cmd, &o.Stuck)
 	ramFlag(cmd, &o.Memory)
@@ -159,7 +159,7 @@ and removed at the end. A filename= that begins with / must exist, unless --dir 
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "make every file below this directory, whatever the job file says")
 	cmd.Flags().StringArrayVar(&maps, "map", nil, "NAME=PATH: what stands for a filename=; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
-	blockFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
+	bytesFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, where the file has a runtime, whatever that is")
 	cmd.Flags().BoolVar(&o.Fill, "fill", false, "write the blocks that were never written first")
 	onFlag(cmd, &on, "--dir is a path on each of them")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,12 +13,6 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/unit"
 )
-
-// blockFlag takes sizes as load generators do, too: 4k is 4096 bytes, as for
-// fio, vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
-func blockFlag(cmd *cobra.Command, to *unit.Bytes, name, help string) {
-	quantityFlag(cmd, &quantity[unit.Bytes]{to: to, kind: "size", parse: positive(load.ParseSize)}, name, help)
-}
 
 // secondsFlag is a duration typed as a plain number of seconds.
 type secondsFlag struct{ to *time.Duration }
@@ -37,22 +30,7 @@ func (s secondsFlag) Type() string   { return "number" }
 
 // ramFlag is what a load and its page cache may take.
 func ramFlag(cmd *cobra.Command, to *unit.Bytes) {
-	blockFlag(cmd, to, "ram", "the memory that the load and this host's page cache for it have at most (a control group; as root)")
-}
-
-// loadRateFlag takes rates as load generators do, too: 5g is 5 Gbit/s, as for iperf3.
-func loadRateFlag(cmd *cobra.Command, to *unit.BitRate, name, help string) {
-	quantityFlag(cmd, &quantity[unit.BitRate]{to: to, kind: "rate", parse: positive(parseLoadRate)}, name, help)
-}
-
-func parseLoadRate(text string) (unit.BitRate, error) {
-	letters := map[string]string{"k": "kbit", "m": "Mbit", "g": "Gbit"}
-	if n := len(text); n > 1 {
-		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
-			text = text[:n-1] + u
-		}
-	}
-	return unit.ParseBitRate(text)
+	bytesFlag(cmd, to, "ram", "the memory that the load and this host's page cache for it have at most (a control group; as root)")
 }
 
 // stuckFlag is how long a target may take to answer.

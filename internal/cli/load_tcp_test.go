@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"linerate/internal/app/load"
-	"linerate/internal/unit"
 )
 
 func TestParseCPUs(t *testing.T) {
@@ -18,14 +17,6 @@ func TestParseCPUs(t *testing.T) {
 	for _, text := range []string{"", "a", "3-1", "-1", "1-", "0-9999", "0,,1"} {
 		if got, err := parseCPUs(text); err == nil {
 			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
-
-func TestLoadRates(t *testing.T) {
-	for text, want := range map[string]unit.BitRate{"5g": 5e9, "900M": 9e8, "64k": 64e3, "5Gbit": 5e9, "5Gbit/s": 5e9, "x": 0, "g": 0, "5q": 0} {
-		if got, err := parseLoadRate(text); got != want || (err == nil) != (want > 0) {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
 }

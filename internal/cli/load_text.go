@@ -43,7 +43,7 @@ func blockSection(r *load.BlockResult) document.Section {
 	if l.Interrupted {
 		say("Interrupted: these figures are of the %v that were measured", measured)
 	}
-	say("%.0f requests per second, %s per second over %v (%s)", l.IOPS, unit.Bytes(l.BytesPerS), measured, unit.Count(int(l.Requests), "request"))
+	say("%.0f requests per second, %s per second%s over %v (%s)", l.IOPS, unit.Bytes(l.BytesPerS), intoMemory(l), measured, unit.Count(int(l.Requests), "request"))
 	s.Add(quantileBlock(l))
 	who := "this process"
 	if len(r.Runs) > 0 {
@@ -146,7 +146,31 @@ func engineText(s load.Ran) string {
 	} else if s.Engine != "null" {
 		words += ", through the page cache"
 	}
+	if s.Engine != "null" && s.Shape.Read < 1 {
+		words += ", " + syncText(s.Sync)
+	}
 	return words
+}
+
+func syncText(sync string) string {
+	switch load.Sync(sync) {
+	case load.EveryWrite:
+		return "each write synced"
+	case load.AfterWrites:
+		return "synced after some writes"
+	}
+	return "no sync"
+}
+
+// intoMemory marks a rate that is the page cache's: the whole load's, or its writes'.
+func intoMemory(l load.Summary) string {
+	switch {
+	case !l.Buffered:
+		return ""
+	case l.Reads != nil:
+		return " (writes into this host's memory)"
+	}
+	return " into this host's memory"
 }
 
 // short prints nanoseconds with three digits.

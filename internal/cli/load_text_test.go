@@ -36,7 +36,7 @@ func TestLoadDocument(t *testing.T) {
 	}
 }
 
-const wantLoad = `w on f (io_uring, direct, 2 requests in flight)
+const wantLoad = `w on f (io_uring, direct, no sync, 2 requests in flight)
 Interrupted: these figures are of the 1s that were measured
 10 requests per second, 40 KiB per second over 1s (10 requests)
 

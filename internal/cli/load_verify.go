@@ -37,8 +37,8 @@ writes are found as well.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Journal, "journal", "", "the journal that load block kept of the run")
-	blockFlag(cmd, &o.Area, "area", "part of the target that is looked at, from --from on; default all, or the journal's")
-	blockFlag(cmd, &o.From, "from", "where that part begins")
+	bytesFlag(cmd, &o.Area, "area", "part of the target that is looked at, from --from on; default all, or the journal's")
+	bytesFlag(cmd, &o.From, "from", "where that part begins")
 	stuckFlag(cmd, &o.Stuck)
 	return completeFlags(cmd, nil)
 }

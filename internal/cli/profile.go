@@ -146,7 +146,6 @@ func printKept(env *environment, k profile.Kept, err error) error {
 
 func profileSaveCommand(env *environment) *cobra.Command {
 	var o tuneOptions
-	o.Streams = 1
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "save NAME [HOST]",
@@ -157,6 +156,7 @@ column of that name of linerate tune. Edit the file to turn values into rules.
 It changes nothing on the host.`,
 		Example: `  linerate profile save mine nas1
   linerate profile save mine nas1 --profile nfs-server
+  linerate profile save mine nas1 --to client1      the settings of that path's device
   linerate profile save fast nas1 --set tcp_rmem='keep keep {2 * bdp}'`,
 		Args: usage(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,8 +176,8 @@ It changes nothing on the host.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "", "the profile whose settings are kept; else the one that fits the host")
-	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, where it cannot be told")
+	o.subjectFlags(f)
+	f.Lookup("profile").Usage = "the profile whose settings are kept; else the one that fits the host"
 	f.StringArrayVar(&o.set, "set", nil, "a value or rule to keep instead of what runs, `SETTING=VALUE`; may be repeated")
 	f.BoolVar(&replace, "replace", false, "write over a profile of that name")
 	return cmd

@@ -50,7 +50,10 @@ lists those there are.`,
 }
 
 func runReport(env *environment, ref string, o reportOptions) error {
-	f := format(o)
+	f, err := format(o)
+	if err != nil {
+		return err
+	}
 	if o.table != "" && f != "csv" && f != "parquet" {
 		return failure.Of(failure.Usage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
 	}
@@ -78,21 +81,29 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	return nil
 }
 
-// format is what was asked for, else what the file's ending says, else text.
-func format(o reportOptions) string {
+// format is what was asked for, else what the file's ending says, else text. An ending
+// that promises something else is refused.
+func format(o reportOptions) (string, error) {
 	switch {
 	case o.format == "markdown":
-		return "md"
+		return "md", nil
 	case o.format != "":
-		return o.format
+		return o.format, nil
 	}
 	switch end := filepath.Ext(o.output); end {
 	case ".html", ".htm":
-		return "html"
+		return "html", nil
 	case ".md", ".json", ".csv", ".parquet":
-		return end[1:]
+		return end[1:], nil
+	case "", ".txt", ".text":
+		return "text", nil
+	default:
+		hint := "name the file .html, .md, .txt, .json, .csv or .parquet, or say --format"
+		if end == ".pdf" {
+			hint = "write .html, and let a browser print it as PDF"
+		}
+		return "", failure.Of(failure.Usage, "--output %s: a report cannot be written as %s; %s", o.output, end, hint)
 	}
-	return "text"
 }
 
 func render(env *environment, buf *bytes.Buffer, b *runs.Bundle, format, table string) error {

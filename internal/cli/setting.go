@@ -45,7 +45,7 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 		},
 	}
 	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
-	cmd.Flags().DurationVar(&rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
+	durationVar(cmd.Flags(), &rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
 	return cmd
 }
 

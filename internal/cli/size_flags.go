@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"linerate/internal/size"
 	"linerate/internal/unit"
@@ -57,14 +58,13 @@ func byteRateFlag(cmd *cobra.Command, to *size.ByteRate, name, help string) {
 }
 
 func timeFlag(cmd *cobra.Command, to *time.Duration, name, help string) {
-	parse := func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, fmt.Errorf("parse time %q: want a number and a unit, such as 500us or 16ms", s)
-		}
-		return d, nil
-	}
-	quantityFlag(cmd, &quantity[time.Duration]{to: to, kind: "time", parse: positive(parse)}, name, help)
+	quantityFlag(cmd, &quantity[time.Duration]{to: to, kind: "time", parse: positive(unit.ParseTime)}, name, help)
+}
+
+// durationVar adds a time with a default; what it may be is its command's to check.
+func durationVar(f *pflag.FlagSet, to *time.Duration, name string, otherwise time.Duration, help string) {
+	*to = otherwise
+	f.Var(&quantity[time.Duration]{to: to, kind: "time", parse: unit.ParseTime}, name, help)
 }
 
 // positive refuses zero and less: a quantity that was typed is meant.

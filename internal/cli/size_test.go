@@ -77,7 +77,7 @@ func TestSizeRefuses(t *testing.T) {
 	for args, says := range map[string]string{
 		"frobnicate":                                        `unknown calculator "frobnicate"; choose one of`,
 		"link 10Gbit":                                       "inputs are flags; see linerate size link --help",
-		"link":                                              "rate of 0 bit/s is outside",
+		"link":                                              "the rate is needed: state it, such as --rate 10Gbit",
 		"link --rate 0bit":                                  "not above zero",
 		"link --rate -1Gbit":                                "want a number and a unit",
 		"link --rate 10":                                    "unit must be bit",
@@ -88,7 +88,7 @@ func TestSizeRefuses(t *testing.T) {
 		"link --rate 10Gbit --link 1Gbit":                   "needs --reverse",
 		"link --bogus":                                      "unknown flag",
 		"window --rate 10Gbit":                              "give two of rate, RTT and window",
-		"window --rate 10Gbit --rtt 16":                     "such as 500us or 16ms",
+		"window --rate 10Gbit --rtt 16":                     "16s are seconds, 16ms milliseconds",
 		"window --rate 10Gbit --rtt 300s":                   "outside 1ns to 1m40s",
 		"pcie --lanes 8":                                    "generation of 0 is outside 1 to 5",
 		"nfs --rtt 1ms --nconnect 99":                       "nconnect of 99 is outside 1 to 16",

@@ -49,7 +49,7 @@ puts no load on anything. Exit code 2: the study would be refused, and why.`,
 	}
 	cmd.Flags().BoolVar(&o.Offline, "offline", false, "look at no host: judge the file alone")
 	cmd.Flags().StringVar(&noise, "noise", "", "what single runs vary by (relative standard deviation), e.g. 2%; an A/A study measures it (default 2%)")
-	cmd.Flags().DurationVar(&o.Budget, "budget", 0, "time for all runs, instead of the file's")
+	durationVar(cmd.Flags(), &o.Budget, "budget", 0, "time for all runs, instead of the file's")
 	return cmd
 }
 

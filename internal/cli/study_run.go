@@ -51,7 +51,7 @@ another run.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.Budget, "budget", 0, "spend no more time than this; it goes where it decides most (default: what the file says)")
+	durationVar(f, &o.Budget, "budget", 0, "spend no more time than this; it goes where it decides most (default: what the file says)")
 	f.BoolVar(&yes, "yes", false, "begin without asking")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every order that is drawn; 0 draws one, or takes the file's")
 	f.StringVar(&o.Resume, "resume", "", "go on with this study, begun by the same file")
@@ -82,7 +82,7 @@ and what was measured before is kept and does not count.`,
 			return runStudy(cmd.Context(), env, o, true)
 		},
 	}
-	cmd.Flags().DurationVar(&o.Budget, "budget", 0, "spend no more time than this in all (default: what the study was begun with)")
+	durationVar(cmd.Flags(), &o.Budget, "budget", 0, "spend no more time than this in all (default: what the study was begun with)")
 	cmd.Flags().BoolVar(&o.Anew, "anew", false, "go on although a host is not what it was; what was measured before does not count")
 	return cmd
 }

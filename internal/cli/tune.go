@@ -68,7 +68,7 @@ func (o *tuneOptions) subjectFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.profile, "profile", "", "the work the host is for; linerate profile list. A path (./p.yaml) is read as a file")
 	f.StringVar(&o.to, "to", "", "the other end of the path: a host named as HOST is; its round trip and port are looked at")
 	f.StringVar(&o.Via, "via", "", "data address of --to, where its name leads elsewhere")
-	f.DurationVar(&o.RTT, "rtt", 0, "round trip of the path without load, instead of measuring it")
+	durationVar(f, &o.RTT, "rtt", 0, "round trip of the path without load, instead of measuring it")
 	f.StringVar(&o.lineRate, "line-rate", "", "rate of the path, e.g. 10Gbit, instead of the slower port's")
 	f.IntVar(&o.Streams, "streams", 1, "connections that share the path: each needs a share of the buffer")
 	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, where it cannot be told")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 func tuneApplyCommand(env *environment) *cobra.Command {
@@ -65,7 +67,7 @@ func (o *tuneOptions) checkWithin(text string) error {
 	if text == "" {
 		return nil // the plan's own default
 	}
-	d, err := time.ParseDuration(text)
+	d, err := unit.ParseTime(text)
 	switch {
 	case text == "0" || err == nil && d == 0:
 		o.Confirm = model.NoConfirm
@@ -187,19 +189,11 @@ restores by that script everything that was open, and begins a new journal.`,
 		if errors.As(err, &e) && e.What == tune.NeverHadPlan {
 			err = failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
 		}
+		if err != nil && len(doc.Changes) > 0 { // what was restored is told before what was not
+			_ = printed(env, doc, nil, func() error { return printDocument(env, undoPage(n, doc)) })
+		}
 		return doc, err
-	}, func(n reach.Name, doc tune.Restored) document.Document {
-		if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
-			return saying(fmt.Sprintf("nothing to undo on %s", n))
-		}
-		t := document.Table{Head: document.Columns("#", "")}
-		for _, e := range doc.Changes {
-			t.Row(strconv.Itoa(e.Seq), entryLine(e))
-		}
-		d := saying(doc.Notes...)
-		d.Lead = append([]document.Block{t.Block()}, d.Lead...)
-		return d
-	})
+	}, undoPage)
 	f := cmd.Flags()
 	f.IntVar(&r.To, "to", 0, "checkpoint: restore only changes with a larger number than this")
 	f.StringVar(&r.Plan, "plan", "", "restore only the changes of this plan")
@@ -208,12 +202,31 @@ restores by that script everything that was open, and begins a new journal.`,
 	return cmd
 }
 
+func undoPage(n reach.Name, doc tune.Restored) document.Document {
+	if len(doc.Changes) == 0 && len(doc.Notes) == 0 {
+		return saying(fmt.Sprintf("nothing to undo on %s", n))
+	}
+	t := document.Table{Head: document.Columns("#", "")}
+	for _, e := range doc.Changes {
+		t.Row(strconv.Itoa(e.Seq), entryLine(e))
+	}
+	d := saying(doc.Notes...)
+	d.Lead = append([]document.Block{t.Block()}, d.Lead...)
+	return d
+}
+
 // entryLine words what became of a change.
 func entryLine(e tune.Entry) string {
 	name := tune.ShortName(e.Setting, e.Target)
 	switch e.State {
 	case tune.Undone:
-		return fmt.Sprintf("%s: %s again", name, change(e.After, e.Before))
+		switch e.Found {
+		case "":
+			return fmt.Sprintf("%s: %s again", name, change(cmp.Or(e.After, e.Wanted), e.Before))
+		case e.Before, e.Origin:
+			return fmt.Sprintf("%s: is %s already, so nothing was written", name, e.Found)
+		}
+		return fmt.Sprintf("%s: %s again (somebody else had changed it; ours was %s)", name, change(e.Found, e.Before), cmp.Or(e.After, e.Wanted))
 	case tune.Closed:
 		return name + ": nothing to write: a restart of the host undid it, or it is gone with its device"
 	}

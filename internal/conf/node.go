@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"linerate/internal/unit"
 )
 
 // Node is a value of a file. One that is not there reads as empty; one that
@@ -185,7 +187,7 @@ func (n Node) Duration(low, high, otherwise time.Duration) time.Duration {
 	if s == "" {
 		return otherwise
 	}
-	d, err := time.ParseDuration(s)
+	d, err := unit.ParseTime(s)
 	if err != nil || d < low || d > high {
 		n.Problem("%q: want a time from %v to %v, such as 90s or 2h", s, low, high)
 		return otherwise

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,10 +106,37 @@ func readNFSD(_ context.Context, src kernel.Source, f *model.Facts) error {
 		f.NFSD = lost[model.NFSD](err)
 		return denial(err)
 	}
-	if d := parseNFSD(string(b)); d.Threads > 0 {
-		f.NFSD = model.Known(d)
+	d := parseNFSD(string(b))
+	if d.Threads <= 0 {
+		return nil
 	}
+	// It is root's alone, and there only while clients are served: without it the names
+	// that they use cannot be told from the server's own.
+	if b, err := src.ReadFile("/proc/fs/nfsd/exports"); err == nil {
+		d.Root = parseExportRoot(string(b))
+	}
+	f.NFSD = model.Known(d)
 	return nil
+}
+
+// parseExportRoot finds the directory with fsid=0 in lines "PATH\tCLIENT(FLAGS)…", where a
+// path has its odd characters as octal escapes (exp_show, fs/nfsd/export.c). Clients that
+// are given different ones leave it unknown.
+func parseExportRoot(s string) string {
+	root := ""
+	for line := range strings.Lines(s) {
+		dir, who, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		_, flags, is := strings.Cut(who, "(")
+		flags, _, closed := strings.Cut(flags, ")")
+		if !ok || !is || !closed || !strings.HasPrefix(dir, "/") || !slices.Contains(strings.Split(flags, ","), "fsid=0") {
+			continue
+		}
+		if dir = path.Clean(kernel.Unescape(dir)); root != "" && root != dir {
+			return ""
+		}
+		root = dir
+	}
+	return root
 }
 
 // parseNFSD reads the lines "th THREADS …" and "net PACKETS UDP TCP CONNS"

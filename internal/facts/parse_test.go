@@ -70,6 +70,16 @@ func TestParseCounterFiles(t *testing.T) {
 	if d := parseNFSD("th -1\nnet 1 -2 3 4\nth\n"); d != (model.NFSD{}) {
 		t.Errorf("%+v", d)
 	}
+	for text, want := range map[string]string{
+		"# Version 1.1\n# Path Client(Flags) # IPs\n/srv/nfs\\040root\t10.0.0.0/24(rw,no_root_squash,sync,wdelay,no_subtree_check,fsid=0,sec=1)\n/srv/nfs\\040root/a\t*(ro)\n": "/srv/nfs root",
+		"/a\tx(rw,fsid=0)\n/b\ty(rw,fsid=0)\n": "",
+		"/a\tx(rw,fsid=01)\n/b\n\tx(fsid=0)\n": "",
+		"/a\tx(rw,fsid=0\n":                    "",
+	} {
+		if got := parseExportRoot(text); got != want {
+			t.Errorf("%q: root %q, want %q", text, got, want)
+		}
+	}
 	if n := parseConntrackStat("entries  found drop early_drop\n0001  02 0a 01\n0001 02 10\n"); n != 26 {
 		t.Errorf("%d drops", n)
 	}
@@ -100,6 +110,9 @@ func FuzzFactFiles(f *testing.F) {
 			if v < 0 {
 				t.Errorf("%s = %d", name, v)
 			}
+		}
+		if r := parseExportRoot(s); r != "" && r[0] != '/' {
+			t.Errorf("root %q", r)
 		}
 		if d := parseNFSD(s); d.Threads < 0 || d.UDP < 0 || parseConntrackStat(s) < 0 || sumCounts(s) < 0 {
 			t.Error("a negative counter")

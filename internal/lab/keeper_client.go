@@ -43,6 +43,14 @@ type Client struct {
 	path string
 }
 
+// SeveralError: several labs are up, and none was named.
+type SeveralError struct{ Names []string }
+
+// Error names them, and the option of the lab commands.
+func (e *SeveralError) Error() string {
+	return fmt.Sprintf("several labs are up: say which with --name (%s)", strings.Join(e.Names, ", "))
+}
+
 // Connect finds the lab with this name, or the only one that is up.
 func Connect(stateDir, name string) (*Client, error) {
 	names, err := Names(stateDir)
@@ -52,7 +60,7 @@ func Connect(stateDir, name string) (*Client, error) {
 	case len(names) == 0:
 		return nil, errors.Join(ErrNone, removeEmpty(stateDir))
 	case name == "" && len(names) > 1:
-		return nil, fmt.Errorf("several labs are up: say which with --name (%s)", strings.Join(names, ", "))
+		return nil, &SeveralError{names}
 	case name == "":
 		name = names[0]
 	case !slices.Contains(names, name):

@@ -29,12 +29,10 @@ type Export struct {
 
 // FindExport looks through the facts of both ends for the client's mount of a
 // directory of the server, which has these addresses too.
-func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Export {
-	on := lies(server, dir)
-	e := Export{Path: path.Clean(dir), RAM: inMemory(on)}
-	if major, _, _ := strings.Cut(on.Dev, ":"); major != "0" { // 0 is of no device: tmpfs, ZFS, btrfs
-		e.Device = on.Dev
-	}
+func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) (e Export) {
+	name, real := rooted(server, dir)
+	e.Path = path.Clean(dir)
+	defer func() { e.place(server) }()
 	addrs := also
 	for _, n := range server.NICs {
 		for _, p := range n.Addrs {
@@ -53,6 +51,14 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Exp
 		if !ok {
 			continue
 		}
+		if m.Type == "nfs4" && name != "" {
+			if rest, ok := below(name, served); ok && len(served) >= len(deepest) {
+				e.Mount, e.Dir, e.Path, deepest = m, path.Join(m.Point, rest), real, served
+			} else if _, ok := below(served, name); ok && e.Mount.Point == "" {
+				e.Mount, e.Dir, e.Path = m, m.Point, path.Join(server.NFSD.Or(model.NFSD{}).Root, served)
+			}
+			continue
+		}
 		// Of two that fit the deeper one, and the later where one hides another.
 		if rest, ok := below(path.Clean(dir), served); ok && len(served) >= len(deepest) {
 			e.Mount, e.Dir, e.Path, deepest = m, path.Join(m.Point, rest), path.Clean(dir), served
@@ -66,6 +72,30 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) Exp
 		e.findDisk(client, addrs)
 	}
 	return e
+}
+
+// rooted are the names of a directory where the server gives clients of NFSv4 a root of its
+// own: theirs, and the server's. A directory that lies below that root is the server's
+// name, any other theirs. Both are empty where no such root is known.
+func rooted(server *model.Facts, dir string) (name, real string) {
+	root := server.NFSD.Or(model.NFSD{}).Root
+	if root == "" {
+		return "", ""
+	}
+	dir = path.Clean(dir)
+	if rest, ok := below(dir, root); ok {
+		return path.Clean("/" + rest), dir
+	}
+	return dir, path.Join(root, dir)
+}
+
+// place notes on what the directory lies at the server.
+func (e *Export) place(server *model.Facts) {
+	on := lies(server, e.Path)
+	e.RAM = inMemory(on)
+	if major, _, _ := strings.Cut(on.Dev, ":"); major != "0" { // 0 is of no device: tmpfs, ZFS, btrfs
+		e.Device = on.Dev
+	}
 }
 
 // findDisk looks for the disk of a session to one of the addresses. With more

@@ -145,3 +145,27 @@ func TestFindExport(t *testing.T) {
 		}
 	}
 }
+
+// Where the server gives NFSv4 a root of its own (fsid=0), a client's name of a directory is
+// not the server's: each is read by the name that it has there.
+func TestFindExportBelowARoot(t *testing.T) {
+	server := &model.Facts{
+		NFSD:   model.Known(model.NFSD{Threads: 8, Root: "/srv/nfs"}),
+		NICs:   []model.NIC{{Name: "eth0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}},
+		Mounts: []model.Mount{{Point: "/", Type: "ext4", Dev: "8:1"}, {Point: "/srv/nfs/share", Type: "xfs", Dev: "8:16"}},
+	}
+	for _, tc := range []struct{ source, kind, dir, at, path, device string }{
+		{"nas:/", "nfs4", "/share", "/mnt/share", "/srv/nfs/share", "8:16"},
+		{"nas:/", "nfs4", "/srv/nfs/share", "/mnt/share", "/srv/nfs/share", "8:16"},
+		{"nas:/share", "nfs4", "/share/a", "/mnt/a", "/srv/nfs/share/a", "8:16"},
+		{"nas:/share", "nfs4", "/", "/mnt", "/srv/nfs/share", "8:16"},
+		{"nas:/share", "nfs4", "/other", "", "/other", "8:1"},
+		{"nas:/srv/nfs/share", "nfs", "/srv/nfs/share", "/mnt", "/srv/nfs/share", "8:16"},
+	} {
+		m := model.Mount{Source: tc.source, Point: "/mnt", Type: tc.kind, Options: map[string]string{"addr": "10.0.0.2"}}
+		e := FindExport(&model.Facts{Mounts: []model.Mount{m}}, server, tc.dir)
+		if e.Dir != tc.at || e.Path != tc.path || e.Device != tc.device {
+			t.Errorf("%+v: %+v", tc, e)
+		}
+	}
+}

@@ -230,6 +230,9 @@ type NFSD struct {
 	Threads int   `json:"threads"`
 	UDP     int64 `json:"udp"` // packets since it started
 	TCP     int64 `json:"tcp"`
+	// Root is the directory that clients of NFSv4 see as / (fsid=0; RFC 7530 section 7);
+	// empty: none is exported as such, or it could not be read.
+	Root string `json:"root,omitempty"`
 }
 
 // FirewallChain is what packets of this host pass at one hook of the packet

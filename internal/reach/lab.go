@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
 	"linerate/internal/failure"
 	"linerate/internal/host"
@@ -31,6 +32,10 @@ func (d Dialler) Lab(name string) (*lab.Client, error) {
 // labHost is how an agent gets to a host of a lab that is up.
 func (d Dialler) labHost(ctx context.Context, n host.Name) (host.Endpoint, error) {
 	c, err := d.Lab(n.Lab)
+	var several *lab.SeveralError
+	if errors.As(err, &several) {
+		return host.Endpoint{}, failure.Of(failure.Usage, "several labs are up (%s): say which before the host, as lab:%s/%s", strings.Join(several.Names, ", "), several.Names[0], n.Host)
+	}
 	if err != nil {
 		return host.Endpoint{}, err
 	}

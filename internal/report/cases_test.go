@@ -41,7 +41,7 @@ func healthyRun() *model.Results {
 func fixRun() *model.Results {
 	r := windowResults()
 	change := model.Change{Setting: "linux.ethtool.ring.rx", Target: "pci:0000:3b:00.0", From: "512", To: "4096"}
-	r.Steps = []model.FixStep{{Verdict: r.Verdict, Host: "server1", Change: &change, Proof: r.Proof, Kept: true, Why: "kept: it pays"}, {Verdict: r.Verdict, Why: "nothing left to change"}}
+	r.Steps = []model.FixStep{{Verdict: r.Verdict, Host: "server1", Change: &change, Proof: r.Proof, Kept: true, Plan: "fix-1", Why: "kept: it pays"}, {Verdict: r.Verdict, Why: "nothing left to change"}}
 	r.Proof, r.Ended = nil, "nothing left to change"
 	return r
 }

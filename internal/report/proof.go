@@ -25,8 +25,11 @@ func proofSection(r *model.Results) document.Section {
 		s.Add(proofBlocks(r)...)
 	}
 	t := document.Table{Caption: "Changes of this run", Head: document.Columns("Setting", "From", "To", "Why")}
-	if r.Restored {
+	switch {
+	case r.Restored && len(keptSteps(r)) == 0:
 		t.Caption += "; all were undone"
+	case r.Restored:
+		t.Caption += "; all were undone but those that were kept"
 	}
 	for _, c := range r.Changes {
 		if c.Why == r.Verdict.Line {

@@ -2,6 +2,9 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 
 	"linerate/internal/model"
 	"linerate/internal/report/document"
@@ -104,8 +107,36 @@ func fixState(r *model.Results) string {
 		return "Nothing was changed."
 	case !r.Restored:
 		return "NOT restored: a change of this run is still in place. Run the undo.sh that the command named when it ended."
+	case len(keptSteps(r)) > 0:
+		return keptState(r)
 	case by == "lab operator":
 		return "Played by the lab operator for the proof, then taken back."
 	}
 	return "Applied for the proof, then undone: the host is as it was found."
+}
+
+// keptSteps are the steps of a fix whose changes are in force.
+func keptSteps(r *model.Results) (kept []model.FixStep) {
+	for _, s := range r.Steps {
+		if s.Kept && s.Change != nil {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// keptState lists what a fix left changed, and how each host gets it back.
+func keptState(r *model.Results) string {
+	var on, undo []string
+	for _, s := range keptSteps(r) {
+		name := s.Change.Setting
+		if s.Change.Target != "" {
+			name += " of " + s.Change.Target
+		}
+		on = append(on, fmt.Sprintf("%s on %s (%s → %s)", name, s.Host, s.Change.From, s.Change.To))
+		if cmd := "linerate tune undo " + s.Host; !slices.Contains(undo, cmd) {
+			undo = append(undo, cmd)
+		}
+	}
+	return "Kept: " + strings.Join(on, "; ") + ". To have it as it was: " + strings.Join(undo, "; ") + "."
 }

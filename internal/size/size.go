@@ -198,14 +198,26 @@ const (
 	maxStorage = unit.Bytes(1e18)
 )
 
+// checkRate and those below take 0 for what was not given.
 func checkRate(name string, r unit.BitRate) error {
+	if r == 0 {
+		return missing(name, "10Gbit")
+	}
 	if r >= minRate && r <= maxRate {
 		return nil
 	}
 	return fmt.Errorf("%s of %s is outside 1 kbit/s to 10 Tbit/s", name, r)
 }
 
+// missing: the flag is called like the quantity.
+func missing(name, such string) error {
+	return fmt.Errorf("the %s is needed: state it, such as --%s %s", name, strings.ReplaceAll(strings.ToLower(name), " ", "-"), such)
+}
+
 func checkTime(name string, d time.Duration) error {
+	if d == 0 {
+		return missing(name, "500us")
+	}
 	if d > 0 && d <= maxTime {
 		return nil
 	}

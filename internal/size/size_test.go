@@ -273,7 +273,7 @@ func TestRefuses(t *testing.T) {
 	burst := is
 	burst.MaxBurst = 4096
 	for want, run := range map[string]func() (Answer, error){
-		"rate of 0 bit/s":         func() (Answer, error) { return Link(LinkInput{MTU: 1500, Protocol: "tcp"}) },
+		"the rate is needed":      func() (Answer, error) { return Link(LinkInput{MTU: 1500, Protocol: "tcp"}) },
 		"MTU of 100":              func() (Answer, error) { return Link(LinkInput{Rate: 1e9, MTU: 100, Protocol: "tcp"}) },
 		"MTU of 1200":             func() (Answer, error) { return Link(LinkInput{Rate: 1e9, MTU: 1200, IPv6: true, Protocol: "tcp"}) },
 		"unknown protocol":        func() (Answer, error) { return Link(LinkInput{Rate: 1e9, MTU: 1500, Protocol: "ftp"}) },
@@ -289,7 +289,7 @@ func TestRefuses(t *testing.T) {
 		"payload of 300":          func() (Answer, error) { return PCIe(PCIeInput{Gen: 3, Lanes: 8, Payload: 300, Ports: 1}) },
 		"rate of a port":          func() (Answer, error) { return PCIeFor(PCIeInput{Payload: 256, Ports: 1}) },
 		"unknown version":         func() (Answer, error) { return NFS(NFSInput{Version: "2"}) },
-		"RTT of 0s":               func() (Answer, error) { return NFS(NFSInput{Version: "3", Transfer: 4096, Nconnect: 1}) },
+		"the RTT is needed":       func() (Answer, error) { return NFS(NFSInput{Version: "3", Transfer: 4096, Nconnect: 1}) },
 		"nconnect of 17": func() (Answer, error) {
 			return NFS(NFSInput{Version: "3", RTT: time.Millisecond, Transfer: 4096, Nconnect: 17})
 		},

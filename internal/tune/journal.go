@@ -58,6 +58,9 @@ type Entry struct {
 	Index int `json:"ifindex,omitempty"`
 	// Hardware is that interface's Interface.Hardware; empty in entries of an earlier build.
 	Hardware string `json:"ifhw,omitempty"`
+	// Found is what an undo found in the place of After, where somebody else had changed
+	// it: what was there before Before was written, or Before itself, and nothing was.
+	Found string `json:"found,omitempty"`
 
 	At    time.Time `json:"at,omitzero"`    // when it was intended
 	Ended time.Time `json:"ended,omitzero"` // when it was undone or closed
@@ -195,12 +198,12 @@ func parseEntry(line []byte) (Entry, error) {
 	return e, nil
 }
 
-// sameChange tells whether b continues a: only After, State and Ended may differ.
+// sameChange tells whether b continues a: only After, State, Found and Ended may differ.
 func sameChange(a, b Entry) bool {
 	if !a.At.Equal(b.At) {
 		return false
 	}
-	a.After, a.State, a.At, a.Ended = b.After, b.State, b.At, b.Ended
+	a.After, a.State, a.At, a.Ended, a.Found = b.After, b.State, b.At, b.Ended, b.Found
 	if b.Hardware == "" { // a line that a build wrote which does not know it
 		a.Hardware = ""
 	}

@@ -124,12 +124,16 @@ func (s *session) undoOne(ctx context.Context, e Entry) (Entry, error) {
 	if err != nil {
 		return e, undoError(err)
 	}
+	was := e
+	if now != e.ours() {
+		e.Found = now
+	}
 	if now == e.Before || e.Origin != "" && now == e.Origin {
 		return s.settle(e, Undone)
 	}
 	known := now == e.ours() || s.presume && e.State == Intended
 	if !known && !s.force {
-		e, err := s.settle(e, Conflict)
+		e, err := s.settle(was, Conflict)
 		return e, errors.Join(err, &ConflictError{
 			Where: at.String(), Ours: e.ours(), Theirs: now, Original: e.Before, Script: filepath.Join(s.Dir, scriptName),
 		})

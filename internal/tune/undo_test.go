@@ -171,3 +171,26 @@ func TestUnknownSettingNamesItsLike(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What an undo found is recorded: a forced one must not say that it replaced our value.
+func TestUndoRecordsWhatItFound(t *testing.T) {
+	for _, c := range []struct{ name, now, found string }{
+		{"ours", "new", ""}, {"theirs", "theirs", "theirs"}, {"restored by somebody", "old", "old"},
+	} {
+		k := newKernel("fake.a")
+		tn := tuner(t, k)
+		mustApply(t, tn, plan("fake.a"))
+		k.values["fake.a"] = c.now
+		if _, err := tn.Undo(context.Background(), ""); (err != nil) != (c.now == "theirs") {
+			t.Errorf("%s: undo: %v", c.name, err)
+		}
+		if _, err := tn.UndoWith(context.Background(), UndoRequest{Force: true}); err != nil {
+			t.Fatalf("%s: undo by force: %v", c.name, err)
+		}
+		all, err := tn.History()
+		if err != nil || len(all) != 1 || all[0].State != Undone || all[0].Found != c.found {
+			t.Errorf("%s: %+v, %v: want found %q", c.name, all, err, c.found)
+		}
+		k.want(t, map[string]string{"fake.a": "old"})
+	}
+}

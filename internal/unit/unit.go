@@ -5,7 +5,6 @@
 package unit
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -74,54 +73,6 @@ func (r BitRate) String() string {
 		}
 	}
 	return neg + sig3(v) + " bit/s"
-}
-
-// ParseBitRate reads "1Gbit", "1 Gbit/s", "100mbit", "2.5Gbps" (bits). A bare
-// number, a rate in bytes, a negative or non-finite one is an error.
-func ParseBitRate(s string) (BitRate, error) {
-	num, suffix := split(s)
-	v, err := strconv.ParseFloat(num, 64)
-	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, fmt.Errorf("parse rate %q: want a number and a unit, such as 1Gbit", s)
-	}
-	suffix = strings.TrimSuffix(strings.TrimSuffix(suffix, "/s"), "ps")
-	mult, ok := map[string]BitRate{
-		"bit": 1, "kbit": Kbit, "Kbit": Kbit, "mbit": Mbit, "Mbit": Mbit, "gbit": Gbit, "Gbit": Gbit,
-		"b": 1, "kb": Kbit, "Kb": Kbit, "Mb": Mbit, "Gb": Gbit,
-	}[suffix]
-	if !ok {
-		return 0, fmt.Errorf("parse rate %q: unit must be bit, kbit, Mbit or Gbit per second", s)
-	}
-	return BitRate(v) * mult, nil
-}
-
-// ParseBytes reads "256KiB", "4 MiB", "10GB", "1500" (bytes).
-func ParseBytes(s string) (Bytes, error) {
-	num, suffix := split(s)
-	v, err := strconv.ParseFloat(num, 64)
-	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, fmt.Errorf("parse size %q: want a number and a unit, such as 256KiB", s)
-	}
-	mult, ok := map[string]Bytes{
-		"": 1, "B": 1, "KB": KB, "kB": KB, "MB": MB, "GB": GB, "TB": TB, "KiB": KiB, "MiB": MiB, "GiB": GiB, "TiB": TiB,
-	}[suffix]
-	if !ok {
-		return 0, fmt.Errorf("parse size %q: unit must be B, KB, MB, GB, TB, KiB, MiB, GiB or TiB", s)
-	}
-	total := v * float64(mult)
-	if total >= math.MaxInt64 {
-		return 0, fmt.Errorf("parse size %q: too large", s)
-	}
-	return Bytes(total), nil
-}
-
-func split(s string) (num, suffix string) {
-	s = strings.TrimSpace(s)
-	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' && r != '+' })
-	if i < 0 {
-		return s, ""
-	}
-	return strings.TrimSpace(s[:i]), strings.TrimSpace(s[i:])
 }
 
 func sig3(v float64) string {

@@ -156,6 +156,9 @@ func blockOn(ctx context.Context, e app.Env, o BlockOptions, p app.Progress) (*M
 func (s *session) madeOfBlocks(ctx context.Context, r *BlockResult) *Made {
 	l := r.Load
 	line := fmt.Sprintf("%s on %s: %.0f requests/s, %v/s", l.Workload, r.Spec.Target, l.IOPS, unit.Bytes(l.BytesPerS))
+	if l.Buffered {
+		line += " into this host's memory"
+	}
 	if l.Latency != nil {
 		line += fmt.Sprintf(", p99 %v", unit.Short(time.Duration(l.Latency.P99)))
 	}

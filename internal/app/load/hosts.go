@@ -280,6 +280,7 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 		}
 		w := &o.all.Witness
 		w.Null += m.Witness.Null
+		bufferedToo(w, m.Witness, i == 0)
 		o.all.Flush = max(o.all.Flush, m.Flush)
 		if mem := m.Witness.Memory; mem != nil && (w.Memory == nil || mem.Peak > w.Memory.Peak) {
 			w.Memory = mem // each host's, and the most that one has taken
@@ -291,6 +292,20 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 		o.together.add(f)
 	}
 	return o, nil
+}
+
+// bufferedToo adds what a host's writes left in its memory; on one whose share is not known
+// the sum is not either.
+func bufferedToo(sum *block.Witness, of block.Witness, first bool) {
+	sum.Buffered = sum.Buffered || of.Buffered
+	switch {
+	case first:
+		sum.Dirty = of.Dirty
+	case sum.Dirty < 0 || of.Dirty < 0:
+		sum.Dirty = -1
+	default:
+		sum.Dirty += of.Dirty
+	}
 }
 
 // figures are those of all hosts; the evidence names the hosts whose part was their own

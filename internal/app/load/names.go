@@ -41,6 +41,7 @@ type (
 const (
 	NoTarget       = block.Null
 	AfterWrites    = block.After
+	EveryWrite     = block.Every
 	ThousandthFrom = block.ThousandthFrom
 	MostStreams    = frames.MaxStreams
 	Sustained      = frames.Sustained

@@ -2,6 +2,7 @@ package study
 
 import (
 	"errors"
+	"strings"
 
 	"linerate/internal/app"
 	"linerate/internal/app/runs"
@@ -26,6 +27,11 @@ func Show(e app.Env, ref string) (*model.Results, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
+	if ref == "last" { // the last run may be of another command
+		if ref, err = lastBundle(root); err != nil {
+			return nil, err
+		}
+	}
 	b, err := runs.Open(e, ref)
 	if err != nil {
 		return nil, err
@@ -34,6 +40,20 @@ func Show(e app.Env, ref string) (*model.Results, error) {
 		return nil, failure.As(failure.Usage, &NotAStudyError{b.ID(), b.Manifest.Command})
 	}
 	return b.Results, nil
+}
+
+// lastBundle is the newest bundle of a study, where none is on record any more.
+func lastBundle(root string) (string, error) {
+	list, err := store.List(root)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range list {
+		if s.State == store.Complete && strings.HasPrefix(s.Command, "study ") {
+			return s.ID, nil
+		}
+	}
+	return "", failure.Of(failure.Nothing, "there is no study yet; linerate study new lists templates to begin with")
 }
 
 // List lists the studies on record, newest first.

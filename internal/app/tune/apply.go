@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,11 @@ func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) 
 		for _, c := range made.outcomes[l.Host] {
 			if c.Setting == l.Setting && c.Target == l.Target {
 				l.Applied, l.Effective, l.Observed = &c.Applied, c.Effective, c.Observed
-				if l.Observed == "" {
+				switch {
+				case l.Observed != "":
+				case d.peer != nil && l.Device != "" && l.Host == d.name && l.Device != d.wayDev:
+					l.Observed = fmt.Sprintf("not seen: connections to %s leave by %s", d.to, cmp.Or(d.wayDev, "another interface"))
+				default:
 					l.Observed = seen(l.Setting)
 				}
 			}

@@ -30,6 +30,7 @@ type drafted struct {
 	agent   *host.Client
 	peer    *host.Client // nil: none was reached
 	peerTo  netip.Addr
+	wayDev  string // the interface by which the route to peerTo leads; empty: none is known
 	facts   *model.Facts
 	there   *model.Facts // of the peer; nil: it was not looked at
 	far     *profile.Row // what the peer's port gets with ours; nil: nothing
@@ -76,6 +77,9 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 	}
 	d.rows = d.evaluate(ctx, d.profile, o.Typed)
 	d.validate()
+	if err = d.offPath(); err != nil {
+		return d, err
+	}
 	d.findFar()
 	if o.Mine != nil {
 		d.mine = map[profile.Place]string{}
@@ -223,6 +227,7 @@ func (d *drafted) toPeer(ctx context.Context) error {
 		d.tell.Say("not looked at %s: %v", d.to, failure.FirstLine(err))
 	}
 	d.path, d.peerTo, d.there = profile.PathTo(d.facts, to, d.to, facts), to, facts
+	d.wayDev = d.path.Dev
 	if d.path.Rate == 0 {
 		d.labRate(ctx)
 	}

@@ -101,11 +101,13 @@ type Restored struct {
 
 // Undo puts back what linerate changed on a host. Who mistypes the name of a plan must
 // not believe that it is undone: one that the host never had is an Error about
-// NeverHadPlan.
+// NeverHadPlan. With an error the result has what was restored all the same.
 func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Progress) (Restored, error) {
 	var res tune.Result
 	err := on(ctx, e, n, p, func(c *host.Client) (err error) {
+		before, _ := c.OpenJournal(ctx) // a journal that cannot be read is the undo's to report
 		if res, err = c.UndoWith(ctx, r); err != nil {
+			res.Entries = endedSince(ctx, c, before)
 			return afterFailure(ctx, c, r.Plan, err)
 		}
 		if len(res.Entries) > 0 || r.Plan == "" {
@@ -118,6 +120,25 @@ func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Prog
 		return err
 	})
 	return Restored{V: 1, Host: n.String(), Changes: append([]Entry{}, res.Entries...), Notes: append([]string{}, res.Notes...)}, err
+}
+
+// endedSince lists, newest first, the changes of open that are open no more: what an undo
+// restored before, or beside, what it could not.
+func endedSince(ctx context.Context, c *host.Client, open []Entry) []Entry {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	all, err := c.History(ctx)
+	if err != nil {
+		return nil // the undo's own error says why
+	}
+	var out []Entry
+	for _, e := range slices.Backward(all) {
+		was := slices.ContainsFunc(open, func(o Entry) bool { return o.Seq == e.Seq && o.Plan == e.Plan })
+		if was && (e.State == Undone || e.State == Closed) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // History is every change that linerate made on a host.

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"linerate/internal/app"
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop"
 	"linerate/internal/model"
@@ -25,8 +27,28 @@ func (d *drafted) raisedMTU() *profile.Row {
 		return nil
 	}
 	for i, r := range d.rows {
-		if r.Change && r.Setting == setter.MTUSetting && r.Device == d.path.Dev && octets(r.To) > octets(r.Now) {
+		if raises(r) && r.Device == d.wayDev {
 			return &d.rows[i]
+		}
+	}
+	return nil
+}
+
+func raises(r profile.Row) bool {
+	return r.Change && r.Setting == setter.MTUSetting && octets(r.To) > octets(r.Now)
+}
+
+// offPath refuses a larger MTU of an interface that is not the path's to the other end:
+// that end could neither be given it nor asked whether such packets get through.
+func (d *drafted) offPath() error {
+	if d.peer == nil || d.there == nil {
+		return nil
+	}
+	for _, r := range d.rows {
+		if raises(r) && r.Device != d.wayDev {
+			return failure.As(failure.Usage, &Error{BadValue, ShortName(r.Setting, r.Device),
+				fmt.Errorf("the path to %s leads by %s, so that it cannot be told which end has to take the larger packets of %s: name %s, or leave --to away to change %s alone",
+					d.to, cmp.Or(d.wayDev, "another interface"), r.Device, ShortName(r.Setting, cmp.Or(d.wayDev, "DEVICE")), r.Device)})
 		}
 	}
 	return nil

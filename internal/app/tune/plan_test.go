@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/model"
 	"linerate/internal/tune"
@@ -38,10 +39,13 @@ func TestALargerMTUIsPlannedAtBothEnds(t *testing.T) {
 		"not looked at":        {row("eth0", "1500", "9000"), nil, false, ""},
 		"an address of nobody": {row("eth0", "1500", "9000"), &model.Facts{}, true, ""},
 	} {
-		d := &drafted{name: "nas1", now: time.Now, facts: &model.Facts{}, there: c.there, peerTo: netip.MustParseAddr("10.0.0.2"), rows: []profile.Row{c.row}, path: profile.Path{Dev: "eth0"}}
+		d := &drafted{name: "nas1", now: time.Now, facts: &model.Facts{}, there: c.there, peerTo: netip.MustParseAddr("10.0.0.2"), rows: []profile.Row{c.row}, path: profile.Path{Dev: "eth0"}, wayDev: "eth0"}
 		d.to = "client1"
 		if c.there != nil {
 			d.peer = &host.Client{}
+		}
+		if err := d.offPath(); (err != nil) != (name == "another port") || err != nil && failure.KindOf(err) != failure.Usage {
+			t.Errorf("%s: beside the path: %v", name, err)
 		}
 		d.findFar()
 		if raised := d.raisedMTU() != nil; raised != c.raised {

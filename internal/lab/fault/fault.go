@@ -2,8 +2,10 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"linerate/internal/conf"
 	"linerate/internal/lab/topology"
 	"linerate/internal/model"
 )
@@ -75,7 +77,16 @@ func Find(id string) (Fault, error) {
 		}
 		ids = append(ids, f.ID)
 	}
-	return Fault{}, fmt.Errorf("unknown fault %q: choose one of %s", id, strings.Join(ids, ", "))
+	return Fault{}, fmt.Errorf("unknown fault %q; did you mean %s? linerate lab fault catalogue lists all", id, strings.Join(near(id, ids), ", "))
+}
+
+// near are the ids that one begins, or else the three most like it.
+func near(id string, ids []string) []string {
+	begun := slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return id == "" || !strings.HasPrefix(s, strings.ToLower(id)) })
+	if len(begun) > 0 {
+		return begun
+	}
+	return conf.Closest(id, ids, 3)
 }
 
 // Severity returns the severity of this name; an empty name stands for the middle one.

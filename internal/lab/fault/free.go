@@ -82,9 +82,9 @@ func exactRate(r unit.BitRate) string {
 
 func durationKey(set func(*topology.Shape, time.Duration)) func(string) (string, func(*topology.Shape), error) {
 	return func(text string) (string, func(*topology.Shape), error) {
-		d, err := time.ParseDuration(text)
+		d, err := unit.ParseTime(text)
 		if err != nil {
-			return "", nil, fmt.Errorf("duration %q: want a number and a unit, such as 5ms", text)
+			return "", nil, err
 		}
 		if d < 0 || d > longestDelay {
 			return "", nil, fmt.Errorf("duration %s: want 0 to %s", text, longestDelay)

@@ -38,7 +38,7 @@ func findMountIf(ctx context.Context, l Lab, host, what string, will func(mountE
 			return m, nil
 		}
 	}
-	return mountEntry{}, fmt.Errorf("%s has no %s: mount one first", host, what)
+	return mountEntry{}, fmt.Errorf("%s has no %s: mount one first, or name the host that has one: … at host:NAME", host, what)
 }
 
 // with returns the options with the value of name replaced.

@@ -211,7 +211,7 @@ func rate(n conf.Node) unit.BitRate {
 }
 
 func duration(n conf.Node) time.Duration {
-	return conf.Read(n, "a time such as 5ms", time.ParseDuration)
+	return conf.Read(n, "a time such as 5ms", unit.ParseTime)
 }
 
 func prefix(n conf.Node) netip.Prefix {

@@ -52,7 +52,7 @@ func TestRefused(t *testing.T) {
 		{"[a.eth0, sw]", "[b.eth0, sw]", `mine.yaml:10: link b.eth0 - sw: b.eth0 is on another link already`},
 		{"[a.eth0, sw]", "[a.eth0]", `mine.yaml:9: a link is between two ends`},
 		{"rate: 1Gbit/s", "rate: 0Gbit/s", `mine.yaml:9: link a.eth0 - sw: rate 0 bit/s: want more than 0`},
-		{"rate: 1Gbit/s", "rate: 1Tbit/s", `mine.yaml:9: rate: "1Tbit/s": want a rate such as 10Gbit/s`},
+		{"rate: 1Gbit/s", "rate: 1Pbit/s", `mine.yaml:9: rate: "1Pbit/s": want a rate such as 10Gbit/s`},
 		{"rate: 1Gbit/s", "rate: 900Gbit/s", `at most 400 Gbit/s`},
 		{"rate: 1Gbit/s, ", "", `mine.yaml:9: link a.eth0 - sw: rate 0 bit/s`},
 		{"rtt: 2ms", "rtt: 5s", `mine.yaml:9: link a.eth0 - sw: delay 2.5s: want 0 to 1s one way`},

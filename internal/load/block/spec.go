@@ -190,3 +190,9 @@ func RunNumber() (uint64, error) {
 	}
 	return binary.LittleEndian.Uint64(b[:]) | 1, nil
 }
+
+// Buffered tells whether writes return once they stand in this host's page cache, and no
+// sync follows them.
+func (s Spec) Buffered() bool {
+	return s.Engine != Null && !s.Direct && s.Sync == None && s.Shape.Read < 1
+}

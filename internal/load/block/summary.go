@@ -62,6 +62,12 @@ type Summary struct {
 	// sent (what was read ahead hides some); nil: not known, or nothing was
 	// read.
 	FromCache *float64 `json:"from_cache"`
+	// Buffered: writes returned once they stood in this host's page cache, and no sync
+	// followed them: the rate is that of memory, as far as the cache had room.
+	Buffered bool `json:"buffered_writes,omitempty"`
+	// Dirty is by how much more this host had yet to write out when a buffered run was
+	// over than before it, whoever wrote it; nil: not known, or writes were not buffered.
+	Dirty *int64 `json:"dirty_bytes,omitempty"`
 	// Steady is how the target settled before it was measured; nil: not asked.
 	Steady *Settled `json:"steady,omitempty"`
 	// Memory is what the generator and its page cache were held to; nil: to nothing.
@@ -96,6 +102,10 @@ type Witness struct {
 	Null float64
 	// Memory is what this process and its page cache were held to; nil: to nothing.
 	Memory *Memory
+	// Buffered: the run wrote through the page cache without a sync. Dirty is by how much
+	// more the host had to write out after it than before; below 0: not known.
+	Buffered bool
+	Dirty    unit.Bytes
 	// Size of the file, and the room that it Occupies after the run; below 0:
 	// not known, or it is a device.
 	Size, Occupied unit.Bytes
@@ -141,6 +151,7 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 	s.generator(r, w)
 	s.schedule(r)
 	s.cache(r)
+	s.buffered(r, w)
 	s.memory(w)
 	s.sparse(r, w)
 	s.series(r)
@@ -207,6 +218,22 @@ func (s *Summary) cache(r Result) {
 	if share > mostlyCached {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("at least %.0f%% of what was read came from this host's page cache, not from the target: a cached result", 100*share))
 	}
+}
+
+// buffered says that writes without a sync went into memory.
+func (s *Summary) buffered(r Result, w Witness) {
+	if r.WrittenBytes == 0 || !w.Buffered {
+		return
+	}
+	s.Buffered = true
+	left := "how much of it still stands there is not known"
+	if w.Dirty >= 0 {
+		n := int64(w.Dirty)
+		s.Dirty = &n
+		left = fmt.Sprintf("%v more than before the run still had to be written out when it was over", w.Dirty)
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went into this host's page cache, without a sync: a rate of memory, not of the target; %s. "+
+		"--direct, --sync every or a run far longer than memory is large measures the target", left))
 }
 
 // memory says what the page cache had.

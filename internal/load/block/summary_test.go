@@ -41,6 +41,10 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		"late":       {change: func(r *Result, _ *Witness) { r.NotStarted = 7 }, want: "7 requests that were due within the run never began: the target held every one of the 4 in flight"},
 		"no ring":    {change: func(r *Result, _ *Witness) { r.NoRing = "ulimit -l" }, want: "io_uring refused: ulimit -l"},
 		"with ring":  {change: func(*Result, *Witness) {}, without: "io_uring"},
+		"buffered":   {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, 3*unit.GiB }, want: "a rate of memory, not of the target; 3 GiB more than before"},
+		"not known":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, -1 }, want: "how much of it still stands there is not known"},
+		"read only":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered = 0, true }, without: "a rate of memory"},
+		"synced":     {change: func(r *Result, w *Witness) { r.WrittenBytes = 1 }, without: "a rate of memory"},
 		"generator":  {change: func(r *Result, w *Witness) { w.Null, r.Waited = 1500, 0 }, want: "this run reached 67% of that"},
 		"no witness": {change: func(*Result, *Witness) {}, want: "what the generator does alone was not measured"},
 	} {

@@ -149,6 +149,32 @@ func Fetched() unit.Bytes {
 	return -1
 }
 
+// Dirty is how much of this host's page cache waits to be written out, or is being
+// (Dirty, Writeback and NFS_Unstable of /proc/meminfo, proc(5)), whoever wrote it; below 0:
+// not known.
+func Dirty() unit.Bytes {
+	b, err := kernel.Root("/").ReadFile("/proc/meminfo")
+	if err != nil {
+		return -1
+	}
+	sum, seen := unit.Bytes(0), false
+	for line := range strings.Lines(string(b)) {
+		name, rest, _ := strings.Cut(line, ":")
+		if name != "Dirty" && name != "Writeback" && name != "NFS_Unstable" {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+		if err != nil {
+			return -1
+		}
+		sum, seen = sum+unit.Bytes(n)*unit.KiB, seen || name == "Dirty"
+	}
+	if !seen {
+		return -1
+	}
+	return sum
+}
+
 // notAccounted are file systems whose reads do not count as read_bytes of the
 // process that asks, since they come neither from a block device (submit_bio,
 // block/blk-core.c) nor by a client that counts for itself (nfs_readahead,

@@ -79,6 +79,9 @@ func errorOf(number int) error { return syscall.Errno(number) }
 // Fetched is not told here.
 func Fetched() unit.Bytes { return -1 }
 
+// Dirty is not told here.
+func Dirty() unit.Bytes { return -1 }
+
 func (t *Target) accounted() bool { return false }
 
 // Occupied is not told here.

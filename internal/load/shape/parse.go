@@ -124,15 +124,9 @@ func SizesText(sizes []SizeShare) string {
 	return strings.Join(parts, ", ")
 }
 
-// ParseSize reads sizes as load generators do, too: 4k is 4096 bytes, as for fio,
-// vdbench and iozone; 4KB is 4000 and 4KiB is 4096.
+// ParseSize reads a size above 0: 4k is 4096 bytes, as for fio, vdbench and iozone; 4KB is
+// 4000 and 4KiB is 4096.
 func ParseSize(text string) (unit.Bytes, error) {
-	letters := map[string]string{"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}
-	if n := len(text); n > 1 {
-		if u := letters[strings.ToLower(text[n-1:])]; u != "" {
-			text = text[:n-1] + u
-		}
-	}
 	n, err := unit.ParseBytes(text)
 	if err == nil && n < 1 {
 		err = fmt.Errorf("%q: want a size above 0", text)

@@ -224,7 +224,7 @@ func (h Hooks) one(ctx context.Context, s block.Spec, t *block.Target, name stri
 
 // measured tries the generator alone, then makes the runs of the Specs, which are alike.
 func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (block.Result, error)) (Measured, error) {
-	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1}}
+	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1, Dirty: -1, Buffered: specs[0].Buffered()}}
 	if err := h.roomFor(specs...); err != nil {
 		return m, err
 	}
@@ -233,7 +233,11 @@ func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (blo
 		return m, err
 	}
 	m.Witness.Null = null * float64(len(specs))
+	before := block.Dirty()
 	m.Result, err = run()
+	if after := block.Dirty(); before >= 0 && after >= 0 {
+		m.Witness.Dirty = max(0, after-before)
+	}
 	m.Witness.Memory = h.memory()
 	return m, err
 }

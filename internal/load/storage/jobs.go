@@ -165,6 +165,7 @@ func (r *Jobs) measure(ctx context.Context, j dialect.Job, specs []block.Spec, t
 	}
 	m.Flush = time.Since(began)
 	m.Result.Flushed(m.Flush)
+	m.Witness.Buffered = false // the sync waited for what stood in memory
 	return m, specs, nil
 }
 

@@ -175,7 +175,7 @@ func seconds(w *model.StudyWorkload, s string) error {
 }
 
 func warmup(w *model.StudyWorkload, s string) error {
-	d, err := time.ParseDuration(s)
+	d, err := unit.ParseTime(s)
 	if err != nil || d < 0 || d > maxRun {
 		return fmt.Errorf("%q: want a time from 0s to %v, such as 1s", s, maxRun)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -166,7 +165,7 @@ func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error
 	if env.json {
 		return printJSON(env, r)
 	}
-	fmt.Fprintf(env.out, "%s: %d bytes. Host, server and user names, MACs and public addresses are replaced;\nprivate addresses and paths are not. Look through it before you share it, then:\n  linerate check --from %s\n", r.File, r.Bytes, o.snapshot)
+	env.out.Printf("%s: %d bytes. Host, server and user names, MACs and public addresses are replaced;\nprivate addresses and paths are not. Look through it before you share it, then:\n  linerate check --from %s\n", r.File, r.Bytes, o.snapshot)
 	return nil
 }
 

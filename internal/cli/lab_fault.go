@@ -114,7 +114,7 @@ func faultChanged(env *environment, done string, f lab.Injected, err error) erro
 	if env.json {
 		return printJSON(env, f)
 	}
-	_, err = fmt.Fprintf(env.out, "%s fault %d: %s\n", done, f.Number, f.What)
+	err = env.out.Printf("%s fault %d: %s\n", done, f.Number, f.What)
 	return err
 }
 

@@ -3,14 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/lab"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -43,64 +43,66 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 	return nil
 }
 
-func printLab(out io.Writer, s lab.Status, now time.Time) error {
+func printLab(out *document.Screen, s lab.Status, now time.Time) error {
 	rates := "a tenth of the paper's rates"
 	if s.FullRate {
 		rates = "the paper's rates"
 	}
-	fmt.Fprintf(out, "%s: %s (%s, up for %s)\n", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nHOST\tKIND\tINTERFACES\tCORES\tPID")
+	out.Printf("%s: %s (%s, up for %s)\n", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))
+	c := beginColumns(out)
+	c.part("HOST", "KIND", "INTERFACES", "CORES", "PID")
 	for _, h := range s.Hosts {
 		var ports []string
 		for _, p := range h.Ports {
 			ports = append(ports, fmt.Sprintf("%s %s mtu %d", p.Name, p.Address, p.MTU))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", h.Name, h.Kind, strings.Join(ports, ", "), strings.Trim(fmt.Sprint(h.CPUs), "[]"), h.PID)
+		c.row(h.Name, string(h.Kind), strings.Join(ports, ", "), strings.Trim(fmt.Sprint(h.CPUs), "[]"), strconv.Itoa(h.PID))
 	}
-	fmt.Fprintln(w, "\nLINK\tTHERE\tBACK\tCARRIED\tDROPPED")
+	c.part("LINK", "THERE", "BACK", "CARRIED", "DROPPED")
 	for _, l := range s.Links {
 		there, back := l.Counts[0], l.Counts[1]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s, %s\t%d, %d\n", l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes),
-			there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops)
+		c.row(l.ID, shapeText(l.Shapes[0]), shapeText(l.Shapes[1]), fmt.Sprintf("%s, %s", unit.Bytes(there.WireBytes), unit.Bytes(back.WireBytes)),
+			fmt.Sprintf("%d, %d", there.Lost+there.QueueDrops+there.MTUDrops, back.Lost+back.QueueDrops+back.MTUDrops))
 	}
-	if err := w.Flush(); err != nil {
+	if err := c.print(); err != nil {
 		return err
 	}
 	if err := printServers(out, s); err != nil {
 		return err
 	}
 	if len(s.Faults) > 0 {
-		fmt.Fprintln(w, "\nFAULT\tWHAT\tLIMITER")
+		c.part("FAULT", "WHAT", "LIMITER")
 	}
 	for _, f := range s.Faults {
-		fmt.Fprintf(w, "%d\t%s\t%s\n", f.Number, f.What, f.Limiter)
+		c.row(strconv.Itoa(f.Number), f.What, string(f.Limiter))
 	}
 	for _, l := range s.LeftOut {
-		fmt.Fprintf(w, "\nleft out: %s\n", l)
+		c.line("left out: %s", l)
 	}
 	for _, x := range s.Warnings {
-		fmt.Fprintf(w, "\nwarning: %s (%s); %s\n", x.What, x.Evidence, x.Next)
+		c.line("warning: %s (%s); %s", x.What, x.Evidence, x.Next)
 	}
-	return w.Flush()
+	return c.print()
 }
 
 // printServers lists them with the command by which a client reads a file.
-func printServers(out io.Writer, s lab.Status) error {
+func printServers(out *document.Screen, s lab.Status) error {
 	if len(s.Servers) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nSERVER\tURL\tREAD A FILE FROM IT, ON A CLIENT")
+	c := beginColumns(out)
+	c.part("SERVER", "URL", "READ A FILE FROM IT, ON A CLIENT")
 	for _, x := range s.Servers {
 		get := "with an initiator such as iscsi-dd"
 		if len(x.Get) > 0 {
 			get = lab.CommandLine(x.Get)
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\n", x.Host, x.Kind, x.URL, get)
+		c.row(fmt.Sprintf("%s %s", x.Host, x.Kind), x.URL, get)
 	}
-	fmt.Fprintln(w)
-	return w.Flush()
+	if err := c.print(); err != nil {
+		return err
+	}
+	return out.Printf("\n")
 }
 
 // shapeText is one direction of a link in a few words.

@@ -39,9 +39,10 @@ func runTopologies(env *environment, svg, yaml string) error {
 		return printJSON(env, all)
 	}
 	for _, t := range all {
-		fmt.Fprintf(env.out, "%s (%s): %s\n\n%s\n", t.Name, t.Paper, t.Title, t.Text)
+		env.out.Printf("%s (%s): %s\n\n", t.Name, t.Paper, t.Title)
+		fmt.Fprintln(env.out, t.Text)
 	}
-	fmt.Fprintf(env.out, "Rates are the papers'; a lab has a tenth of them unless --full-rate is given.\n")
+	env.out.Printf("Rates are the papers'; a lab has a tenth of them unless --full-rate is given.\n")
 	return nil
 }
 

@@ -96,9 +96,9 @@ func labUpError(err error) error {
 }
 
 func printLabUp(env *environment, up lab.Up) error {
-	fmt.Fprintf(env.out, "%s\n", up.Drawing)
+	fmt.Fprintln(env.out, up.Drawing)
 	for _, l := range up.LeftOut {
-		fmt.Fprintf(env.out, "left out: %s\n", l)
+		env.out.Printf("left out: %s\n", l)
 	}
 	if err := printServers(env.out, up.Status); err != nil {
 		return err
@@ -108,7 +108,7 @@ func printLabUp(env *environment, up lab.Up) error {
 		which = " --name " + up.Name
 	}
 	first := up.Flow.From[0]
-	fmt.Fprintf(env.out, "Lab %s is up. Next:\n  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s\n",
+	env.out.Printf("Lab %s is up. Next:\n  linerate lab exec%s %s -- ip addr\n  linerate lab fault catalogue\n  linerate explain %s %s --load\n  linerate lab down%s\n",
 		up.Name, which, first, labRef(up.Name, first), labRef(up.Name, up.Flow.To), which)
 	return nil
 }
@@ -134,7 +134,7 @@ What was set in it and not written to a file is gone, as on any machine.`,
 			if env.json {
 				return printJSON(env, map[string]string{"rebooted": args[0]})
 			}
-			fmt.Fprintf(env.out, "%s is up again.\n", args[0])
+			env.out.Printf("%s is up again.\n", args[0])
 			return nil
 		},
 	}

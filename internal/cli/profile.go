@@ -140,7 +140,7 @@ trade data safety or security are never applied from a profile, whoever wrote it
 // printKept says where a profile is kept, or why it is not.
 func printKept(env *environment, k profile.Kept, err error) error {
 	return printed(env, k, err, func() error {
-		_, err := fmt.Fprintf(env.out, "kept as %s, in %s\n", k.Name, k.File)
+		err := env.out.Printf("kept as %s, in %s\n", k.Name, k.File)
 		return err
 	})
 }
@@ -171,7 +171,7 @@ It changes nothing on the host.`,
 			defer p.End()
 			kept, left, err := profile.Save(cmd.Context(), env.Env, o.Request, args[0], replace, p)
 			for _, l := range left {
-				fmt.Fprintf(env.err, "left out %s\n", l)
+				env.err.Printf("left out %s\n", l)
 			}
 			return printKept(env, kept, err)
 		},

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -32,19 +31,18 @@ func runsCommand(env *environment) *cobra.Command {
 
 func printRuns(env *environment, root string, list []runs.Summary) error {
 	if len(list) == 0 {
-		fmt.Fprintf(env.out, "no runs in %s yet; linerate demo makes one\n", filepath.Join(root, "runs"))
+		env.out.Printf("no runs in %s yet; linerate demo makes one\n", filepath.Join(root, "runs"))
 		return nil
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tLIMITER\tOF CEILING\tGAIN\tVERDICT")
+	c := newColumns(env.out, "RUN", "LIMITER", "OF CEILING", "GAIN", "VERDICT")
 	for _, s := range list {
 		if s.State != runs.Complete {
-			fmt.Fprintf(w, "%s\t%s\t\t\t%s\n", s.ID, s.State, s.Why)
+			c.row(s.ID, string(s.State), "", "", s.Why)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, s.Limiter, percent(s.ShareOfCeiling), times(s.Ratio), shorten(s.Verdict, env.width))
+		c.row(s.ID, string(s.Limiter), percent(s.ShareOfCeiling), times(s.Ratio), shorten(s.Verdict, env.width))
 	}
-	return w.Flush()
+	return c.print()
 }
 
 func percent(v *float64) string {

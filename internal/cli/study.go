@@ -6,13 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/study"
 	"linerate/internal/failure"
-	"linerate/internal/report"
 	"linerate/internal/unit"
 )
 
@@ -63,12 +61,11 @@ func studyNewCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, list)
 			}
-			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "TEMPLATE\tQUESTION")
+			c := newColumns(env.out, "TEMPLATE", "QUESTION")
 			for _, t := range list {
-				fmt.Fprintf(w, "%s\t%s\n", t.Name, report.Printable(t.Question))
+				c.row(t.Name, t.Question)
 			}
-			return w.Flush()
+			return c.print()
 		},
 	}
 }

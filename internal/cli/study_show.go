@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"fmt"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,11 +53,9 @@ func studyListCommand(env *environment) *cobra.Command {
 
 func printStudies(env *environment, list []study.Summary) error {
 	if len(list) == 0 {
-		fmt.Fprintln(env.out, "no studies yet; linerate study new lists templates to begin with")
-		return nil
+		return env.out.Printf("no studies yet; linerate study new lists templates to begin with\n")
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "STUDY\tSTATE\tRUNS\tBEGUN\tNEXT")
+	c := newColumns(env.out, "STUDY", "STATE", "RUNS", "BEGUN", "NEXT")
 	for _, s := range list {
 		next := "linerate study resume " + s.ID
 		switch s.State {
@@ -69,7 +66,7 @@ func printStudies(env *environment, list []study.Summary) error {
 		case study.Damaged:
 			next = s.Why
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.ID, s.State, s.Runs, s.Begun.Local().Format(time.DateTime), next)
+		c.row(s.ID, string(s.State), strconv.Itoa(s.Runs), s.Begun.Local().Format(time.DateTime), next)
 	}
-	return w.Flush()
+	return c.print()
 }

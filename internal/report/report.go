@@ -39,6 +39,3 @@ func Text(w io.Writer, r *model.Results, color bool, width int) error {
 	return Of(r, nil, nil).Text(w, color, width)
 }
 
-// Printable makes a text from outside safe for a terminal, for what is printed
-// beside documents.
-func Printable(s string) string { return document.Plain(s) }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 type checkOptions struct {
 	check.Options
 	snapshot       string
+	hideNames      bool
 	rules          bool
 	inventory      bool
 	format, failOn string
@@ -81,6 +81,7 @@ server and user names, for a bug report. Look through it before you share it.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
+	f.BoolVar(&o.hideNames, "hide-names", false, "with --snapshot: replace the names of interfaces, mounts, volumes, pools and services too")
 	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.BoolVar(&o.inventory, "inventory", false, "show instead what the hosts have: links, rings, queues, interrupts, offloads, FEC, disks (--json always has it)")
@@ -113,6 +114,8 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		return failure.Of(failure.Usage, "--json and --format %s: choose one", o.format)
 	case o.LLDP < 0 || o.LLDP > check.MaxLLDP:
 		return failure.Of(failure.Usage, "--lldp %s: want at most %s; switches speak every 30 s", o.LLDP, check.MaxLLDP)
+	case o.hideNames && o.snapshot == "":
+		return failure.Of(failure.Usage, "--hide-names says what a recording holds: give --snapshot too")
 	case (o.LLDP > 0 || len(o.Switches) > 0) && (o.From != "" || o.snapshot != "" || o.rules):
 		return failure.Of(failure.Usage, "--lldp and --switch look at running hosts, not at a recording or the rules")
 	case o.Login != "" && len(o.Switches) == 0:
@@ -162,15 +165,22 @@ func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error
 	if o.Always {
 		watch = o.Watch
 	}
-	r, err := check.Record(ctx, env.Env, o.snapshot, watch)
+	names := check.KeepNames
+	if o.hideNames {
+		names = check.HideNames
+	}
+	r, err := check.Record(ctx, env.Env, o.snapshot, watch, names)
 	if err != nil {
 		return err
 	}
 	if env.json {
 		return printJSON(env, r)
 	}
-	fmt.Fprintf(env.out, "%s: %d bytes. Host, server and user names, MACs and public addresses are replaced;\nprivate addresses and paths are not. Look through it before you share it, then:\n  linerate check --from %s\n", r.File, r.Bytes, o.snapshot)
-	return nil
+	stays := "the names of interfaces, mounts, volumes, pools, services and their files are not (--hide-names)"
+	if o.hideNames {
+		stays = "so are the names of interfaces, mounts, volumes, pools and services, and the files of settings are left out"
+	}
+	return env.out.Printf("%s: %d bytes. Host, server and user names, MACs, serial numbers and public addresses are replaced;\n%s.\nPrivate addresses stay; docs/check.md lists all that does. Look through it before you share it, then:\n  linerate check --from %s\n", r.File, r.Bytes, stays, o.snapshot)
 }
 
 // outcome is the exit code: a host that could not be looked at comes before

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/roles"
 	"linerate/internal/failure"
+	"linerate/internal/report/document"
 )
 
 // Exit codes, documented in docs/exit-codes.md.
@@ -35,8 +37,8 @@ const (
 type environment struct {
 	app.Env
 	in    io.Reader
-	out   io.Writer
-	err   io.Writer
+	out   *document.Screen
+	err   *document.Screen
 	json  bool
 	color bool
 	width int
@@ -74,7 +76,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	env := &environment{
 		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now},
-		in:  stdin, out: stdout, err: stderr,
+		in:  stdin, out: document.NewScreen(stdout), err: document.NewScreen(stderr),
 	}
 	env.color, env.width = terminal(stdout, env.Getenv)
 	if code, ok := roles.Run(ctx, env.Env, args, stdin, stdout, stderr); ok {
@@ -96,11 +98,23 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 	}
 	code := codeOf(failure.KindOf(err))
 	if ctx.Err() != nil && code == ExitFailed {
-		fmt.Fprintf(env.err, "linerate: interrupted; everything was put back (%v)\n", failure.FirstLine(err))
+		env.err.Printf("linerate: interrupted; everything was put back (%v)\n", failure.FirstLine(err))
 		return ExitInterrupted
 	}
-	fmt.Fprintf(env.err, "linerate: %v\n", err)
+	fmt.Fprintln(env.err, "linerate: "+ownLines(err.Error()))
 	return code
+}
+
+// ownLines indents the second and later lines of a text: what a host says in an error
+// cannot begin a line as linerate does.
+func ownLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if i > 0 && l != "" && !strings.HasPrefix(l, "  ") {
+			lines[i] = "  " + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func rootCommand(env *environment) *cobra.Command {

@@ -24,6 +24,7 @@ import (
 	"linerate/internal/guide"
 	"linerate/internal/lab/fault"
 	"linerate/internal/lab/topology"
+	"linerate/internal/report/document"
 	"linerate/internal/tune/profile"
 )
 
@@ -76,7 +77,7 @@ func TestCommandLinesInMessages(t *testing.T) {
 }
 
 func commandTree() *cobra.Command {
-	root := rootCommand(&environment{Env: app.Env{Getenv: func(string) string { return "" }}, in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	root := rootCommand(&environment{Env: app.Env{Getenv: func(string) string { return "" }}, in: strings.NewReader(""), out: document.NewScreen(&bytes.Buffer{}), err: document.NewScreen(&bytes.Buffer{})})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -51,7 +51,7 @@ func runDemo(ctx context.Context, env *environment, o demo.Options) error {
 	p := newProgress(env)
 	defer p.End()
 	o.Again = func(fault string, seed uint64) demo.Process {
-		return demo.Process{Args: demoArgs(env, o, fault, seed), In: env.in, Out: env.out, Err: env.err}
+		return demo.Process{Args: demoArgs(env, o, fault, seed), In: env.in, Out: env.out.Stream(), Err: env.err.Stream()}
 	}
 	d, err := demo.Run(ctx, env.Env, o, p)
 	switch {

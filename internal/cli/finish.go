@@ -22,7 +22,7 @@ func asksHere(env *environment) bool {
 
 // saysYes asks on stderr. The end of the input allows nothing.
 func saysYes(env *environment, question string) bool {
-	fmt.Fprint(env.err, question+" [y/N] ")
+	_ = env.err.Printf("%s [y/N] ", question) // unread, it is answered all the same
 	answer, err := bufio.NewReader(env.in).ReadString('\n')
 	return err == nil && strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 }

@@ -63,7 +63,7 @@ func runLabExec(ctx context.Context, env *environment, name, hostName string, ar
 	if len(argv) == 0 {
 		return failure.Of(failure.Usage, "lab exec %s: say what to run: linerate lab exec %s -- ip addr", hostName, hostName)
 	}
-	code, err := lab.Exec(ctx, env.Env, lab.Program{Lab: name, Host: hostName, Argv: argv, In: env.in, Out: env.out, Err: env.err})
+	code, err := lab.Exec(ctx, env.Env, lab.Program{Lab: name, Host: hostName, Argv: argv, In: env.in, Out: env.out.Stream(), Err: env.err.Stream()})
 	if err == nil && code != 0 {
 		return &childError{code}
 	}

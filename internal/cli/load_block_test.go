@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"linerate/internal/app/load"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -104,7 +105,7 @@ func TestInterruptedLoad(t *testing.T) {
 // On a terminal the line of a run is replaced; in a log nothing is said.
 func TestTick(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b, now: func() time.Time { return time.Unix(0, 0) }, began: time.Unix(0, 0), live: true, width: 60}
+	p := &progress{w: document.NewScreen(&b), now: func() time.Time { return time.Unix(0, 0) }, began: time.Unix(0, 0), live: true, width: 60}
 	p.Tick("load", "1")
 	p.Tick("load", "2")
 	p.Tick("other", "3")

@@ -203,7 +203,7 @@ func runJobs(cmd *cobra.Command, env *environment, o load.JobsOptions, on string
 		if err := printDocument(env, d); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(env.out)
+		err := env.out.Printf("\n")
 		return err
 	}
 	return makeLoad(env, "load "+cmd.Name()+" "+strings.Join(args, " "), func(p app.Progress) (*load.Made, error) {

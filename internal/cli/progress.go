@@ -2,10 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"linerate/internal/report/document"
 )
 
 // progress is the app.Progress of a terminal or a log: it tells on stderr what
@@ -13,7 +14,7 @@ import (
 // work replace each other.
 type progress struct {
 	mu    sync.Mutex
-	w     io.Writer
+	w     *document.Screen
 	began time.Time
 	now   func() time.Time
 	live  bool   // w is a terminal
@@ -23,7 +24,7 @@ type progress struct {
 }
 
 func newProgress(env *environment) *progress {
-	live, width := isTerminal(env.err)
+	live, width := isTerminal(env.err.Stream())
 	return &progress{w: env.err, began: env.Now(), now: env.Now, live: live, width: width}
 }
 
@@ -52,12 +53,13 @@ func (p *progress) Tick(work, text string) {
 // print writes a line about some work, behind which the cursor stays; without work it
 // is a line that nothing replaces.
 func (p *progress) print(work, text string) {
-	before, after := "\n", ""
+	after := ""
 	switch p.work {
 	case "":
-		before = ""
 	case work:
-		before = "\r\x1b[K"
+		_ = p.w.Rewind() // a line too many harms less than an end of the work
+	default:
+		fmt.Fprintln(p.w)
 	}
 	if work == "" {
 		after = "\n"
@@ -65,7 +67,7 @@ func (p *progress) print(work, text string) {
 		text = shorten(text, p.width-9)
 	}
 	p.work = work
-	fmt.Fprintf(p.w, "%s%5.1fs  %s%s", before, p.now().Sub(p.began).Seconds(), text, after)
+	fmt.Fprintf(p.w, "%5.1fs  %s%s", p.now().Sub(p.began).Seconds(), ownLines(text), after)
 }
 
 // Live implements app.Progress.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/report"
 	"linerate/internal/report/data"
+	"linerate/internal/report/document"
 )
 
 type reportOptions struct {
@@ -64,12 +64,19 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	if env.json {
 		return printJSON(env, b.Results)
 	}
+	if f == "text" && o.output == "" {
+		return report.Text(env.out, b.Results, env.color, env.width)
+	}
 	var buf bytes.Buffer
 	if err := render(env, &buf, b, f, o.table); err != nil {
 		return err
 	}
 	if o.output == "" {
-		if _, err := env.out.Write(buf.Bytes()); err != nil {
+		write := func(b []byte) error { _, err := env.out.Write(b); return err }
+		if f == "parquet" {
+			write = env.out.Bytes
+		}
+		if err := write(buf.Bytes()); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 		return nil
@@ -77,7 +84,7 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	if err := os.WriteFile(o.output, buf.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	fmt.Fprintf(env.err, "wrote %s\n", o.output)
+	env.err.Printf("wrote %s\n", o.output)
 	return nil
 }
 
@@ -109,11 +116,9 @@ func format(o reportOptions) (string, error) {
 func render(env *environment, buf *bytes.Buffer, b *runs.Bundle, format, table string) error {
 	switch format {
 	case "text":
-		return report.Text(buf, b.Results, env.color, env.width)
+		return report.Text(buf, b.Results, false, env.width)
 	case "json":
-		e := json.NewEncoder(buf)
-		e.SetIndent("", "  ")
-		return e.Encode(b.Results)
+		return document.JSON(buf, b.Results)
 	case "csv", "parquet":
 		return renderTable(buf, b, format, table)
 	case "md", "html":

@@ -30,6 +30,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if how := os.Getenv(hostileRole); how != "" {
+		if err := hostileAgent(how, os.Args); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 	}

@@ -130,7 +130,7 @@ func agreeToStudy(env *environment, plan study.Plan, yes bool) error {
 	if err := refusedPlan(plan); err != nil || yes {
 		return err
 	}
-	fmt.Fprint(env.err, "Begin? [y/N] ")
+	_ = env.err.Printf("Begin? [y/N] ") // unread, it is answered all the same
 	answer, err := bufio.NewReader(env.in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		return failure.Of(failure.Nothing, "nothing was begun")
@@ -147,7 +147,7 @@ type terminalOperator struct {
 // Do implements experiment.Operator.
 func (t *terminalOperator) Do(ctx context.Context, instruct string) (bool, error) {
 	t.p.End()
-	fmt.Fprintf(t.env.err, "\n%s\nPress Enter when that is done, or type skip and Enter to leave it out: ", instruct)
+	t.env.err.Printf("\n%s\nPress Enter when that is done, or type skip and Enter to leave it out: ", instruct)
 	type answer struct {
 		text string
 		err  error

@@ -128,7 +128,7 @@ func showFiles(env *environment, files []tune.File) {
 	var d document.Document
 	d.Add("Files that keep it over a restart:", fileBlocks(files)...)
 	_ = printDocument(env, d) // the changes do not wait for a reader
-	fmt.Fprintln(env.out)
+	env.out.Printf("\n")
 }
 
 func printPlan(env *environment, doc planDocument, err error) error {

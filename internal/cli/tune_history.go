@@ -46,7 +46,8 @@ func historyPage(doc tune.History) document.Document {
 		changes.Row(strconv.Itoa(e.Seq), when, string(e.State), what)
 	}
 	if w := doc.Waiting; w != nil {
-		d.Sections = append(d.Sections, document.Paragraph(fmt.Sprintf("%s waits to be confirmed until %s UTC; else the host undoes it", w.Plan, w.Deadline.UTC().Format(time.TimeOnly))))
+		said := cmp.Or(w.Alarm, fmt.Sprintf("%s waits to be confirmed until %s UTC; else the host undoes it", w.Plan, w.Deadline.UTC().Format(time.TimeOnly)))
+		d.Sections = append(d.Sections, document.Paragraph(said))
 	}
 	return d
 }

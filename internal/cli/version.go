@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"linerate/internal/report/document"
 )
 
 type versionInfo struct {
@@ -57,15 +57,11 @@ func versionCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, version())
 			}
-			_, err := fmt.Fprintln(env.out, version())
-			return err
+			return env.out.Printf("%s\n", version().String())
 		},
 	}
 }
 
 func printJSON(env *environment, v any) error {
-	enc := json.NewEncoder(env.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return document.JSON(env.out, v)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
 	"linerate/internal/reach"
+	"linerate/internal/report/document"
 )
 
 type watchOptions struct {
@@ -130,18 +130,18 @@ func (o watchOptions) check(args []string) error {
 type view struct {
 	env    *environment
 	once   bool
-	screen *screen // nil: stdout is no terminal, or one picture is wanted
+	screen *document.Live // nil: stdout is no terminal, or one picture is wanted
 	json   *json.Encoder
 	events []watch.Event
 }
 
 func newView(env *environment, once bool) *view {
 	v := &view{env: env, once: once}
-	switch live, _ := isTerminal(env.out); {
+	switch live, _, _ := terminalSize(env.out.Stream()); {
 	case env.json:
 		v.json = json.NewEncoder(env.out)
 	case live && !once:
-		v.screen = &screen{w: env.out}
+		v.screen = env.out.Live()
 	}
 	return v
 }
@@ -180,8 +180,8 @@ func (v *view) print(all []watch.Picture) error {
 		}
 		return nil
 	case v.screen != nil:
-		_, width := isTerminal(v.env.out)
-		return v.screen.draw(watchPage(all, v.events), v.env.color, width)
+		_, width, height := terminalSize(v.env.out.Stream())
+		return v.screen.Draw(watchPage(all, v.events), v.env.color, width, height)
 	case v.once:
 		return printDocument(v.env, watchPage(all, v.events))
 	}
@@ -199,20 +199,5 @@ func (v *view) end() error {
 	if v.screen == nil {
 		return nil
 	}
-	return v.screen.end()
+	return v.screen.Close()
 }
-
-// screen is a terminal on which pictures replace each other; what was there before comes back.
-type screen struct {
-	w    io.Writer
-	open bool
-}
-
-// Terminal codes (ECMA-48, and xterm's for the second screen).
-const (
-	screenOpen  = "\x1b[?1049h\x1b[?25l"
-	screenClose = "\x1b[?25h\x1b[?1049l"
-	screenHome  = "\x1b[H"
-	eraseLine   = "\x1b[K"
-	eraseBelow  = "\x1b[J"
-)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -11,38 +10,6 @@ import (
 	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
-
-// draw writes a page over the one before.
-func (s *screen) draw(d document.Document, color bool, width int) error {
-	var page, out bytes.Buffer
-	if err := d.Text(&page, color, width); err != nil {
-		return err
-	}
-	if !s.open {
-		s.open = true
-		out.WriteString(screenOpen)
-	}
-	out.WriteString(screenHome)
-	for line := range strings.Lines(page.String()) {
-		out.WriteString(strings.TrimSuffix(line, "\n") + eraseLine + "\r\n")
-	}
-	out.WriteString(eraseBelow)
-	if _, err := s.w.Write(out.Bytes()); err != nil {
-		return fmt.Errorf("draw: %w", err)
-	}
-	return nil
-}
-
-// end leaves the terminal as it was.
-func (s *screen) end() error {
-	if !s.open {
-		return nil
-	}
-	if _, err := s.w.Write([]byte(screenClose)); err != nil {
-		return fmt.Errorf("leave the screen: %w", err)
-	}
-	return nil
-}
 
 // watchPage draws the pictures of one moment, and what changed lately.
 func watchPage(all []watch.Picture, events []watch.Event) document.Document {

@@ -81,9 +81,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
-	if err := a.tuner.UndoOverdue(ctx); err != nil && o.Log != nil {
-		fmt.Fprintf(o.Log, "undo what nobody confirmed in time: %v\n", err) // also reported by commands on the journal
-	}
+	a.overdue(ctx)
 	srv.Start(newLines(stdin, stdout))
 	served := make(chan error, 1)
 	go func() { served <- srv.Wait() }()

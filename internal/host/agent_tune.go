@@ -96,12 +96,49 @@ func probePath(ctx context.Context, p probeParams) (none, error) {
 	return none{}, kernel.PingWhole(ctx, p.To, p.Size)
 }
 
-func (a *agent) waiting(context.Context, none) (waitingResult, error) {
-	w, ok, err := a.tuner.Waiting()
+func (a *agent) waiting(ctx context.Context, _ none) (waitingResult, error) {
+	p, ok, err := a.tuner.Pending(ctx)
 	if !ok {
 		return waitingResult{}, err
 	}
-	return waitingResult{&w}, err
+	return waitingResult{&p.Waiting, p.Overdue, p.Unwatched}, err
+}
+
+// overdue undoes what nobody confirmed in time where its watcher is gone, and says what it
+// did, or what is wrong with a plan that waits.
+func (a *agent) overdue(ctx context.Context) {
+	was, waits, _ := a.tuner.Pending(ctx) // a record that cannot be read is said below
+	err := a.tuner.UndoOverdue(ctx)
+	left, still, perr := a.tuner.Pending(ctx)
+	said := ""
+	switch {
+	case err != nil || perr != nil:
+		said = fmt.Sprintf("undo what nobody confirmed in time: %v", errors.Join(err, perr)) // commands on the journal say it again
+	case waits && was.Overdue && !still:
+		said = fmt.Sprintf("plan %s was overdue, its watcher is gone: its changes were undone now", was.Plan)
+	case still:
+		said = left.Alarm()
+	}
+	if said != "" {
+		fmt.Fprintln(a.o.Log, said)
+	}
+}
+
+// Alarm says what is wrong with a plan that waits for its confirmation on this host; ""
+// where nothing is, or this user cannot see it. It changes nothing.
+func Alarm(ctx context.Context) string {
+	a, err := newAgent(AgentOptions{})
+	if err != nil {
+		return "" // a user without a home has made no change
+	}
+	p, ok, err := a.tuner.Pending(ctx)
+	switch {
+	case errors.Is(err, tune.ErrRecord):
+		return err.Error()
+	case err != nil || !ok:
+		return ""
+	}
+	return p.Alarm()
 }
 
 // leave also prevents this agent from keeping its binary when it ends.

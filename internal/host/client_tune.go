@@ -31,12 +31,12 @@ func (c *Client) Confirm(ctx context.Context, planID string) error {
 }
 
 // Waiting returns the plan that waits for confirmation on the host; false if none does.
-func (c *Client) Waiting(ctx context.Context) (tune.Waiting, bool, error) {
+func (c *Client) Waiting(ctx context.Context) (tune.Pending, bool, error) {
 	r, err := ask(ctx, c, methodWaiting, none{})
 	if err != nil || r.Waiting == nil {
-		return tune.Waiting{}, false, err
+		return tune.Pending{}, false, err
 	}
-	return *r.Waiting, true, nil
+	return tune.Pending{Waiting: *r.Waiting, Overdue: r.Overdue, Unwatched: r.Unwatched}, true, nil
 }
 
 // Persist makes the changes of a plan survive a reboot; with dry it only returns which files

@@ -134,7 +134,9 @@ type probeParams struct {
 
 // waitingResult is the plan that waits for confirmation, if there is one.
 type waitingResult struct {
-	Waiting *tune.Waiting `json:"waiting,omitempty"`
+	Waiting   *tune.Waiting `json:"waiting,omitempty"`
+	Overdue   bool          `json:"overdue,omitempty"`
+	Unwatched bool          `json:"unwatched,omitempty"`
 }
 
 type idParams struct {

@@ -26,7 +26,12 @@ const (
 	responseLen  = len(magic) + nonceLen + 4 + macLen
 )
 
+// busy is what a sink says to a connection that gives way to others, at any point of the
+// proof. It is no proof of anything: the source only words its error by it.
+const busy = "LRBUSY!\n"
+
 var (
+	errBusy       = errors.New("the sink let go of this connection: more come to it than it holds at once, and have not proven that they are of the run")
 	errNotOurs    = errors.New("peer does not speak the linerate load protocol")
 	errWrongProof = errors.New("peer does not know the token of this run")
 )
@@ -87,7 +92,10 @@ func prove(t Token, role Role, sink, source nonce, stream uint32) [macLen]byte {
 // proveAsSource runs the source's side of the proof over c.
 func proveAsSource(c io.ReadWriter, rand io.Reader, t Token, stream uint32) error {
 	buf := make([]byte, challengeLen)
-	if _, err := io.ReadFull(c, buf); err != nil {
+	if n, err := io.ReadFull(c, buf); err != nil {
+		if string(buf[:n]) == busy {
+			return errBusy
+		}
 		return fmt.Errorf("read challenge: %w", err)
 	}
 	theirs, err := parseChallenge(buf)
@@ -103,7 +111,10 @@ func proveAsSource(c io.ReadWriter, rand io.Reader, t Token, stream uint32) erro
 		return fmt.Errorf("send proof: %w", err)
 	}
 	var mac [macLen]byte
-	if _, err := io.ReadFull(c, mac[:]); err != nil {
+	if n, err := io.ReadFull(c, mac[:]); err != nil {
+		if string(mac[:n]) == busy {
+			return errBusy
+		}
 		return fmt.Errorf("read proof of sink: %w", err)
 	}
 	want := prove(t, Sink, theirs, r.nonce, stream)

@@ -33,24 +33,39 @@ func (w *load) connectAll(ctx context.Context, s *session) error {
 	return s.take(conns)
 }
 
+// maxBusy is how often a source comes back to a sink that others flood: over seconds, and
+// never beyond the time for all connections.
+const maxBusy = 30
+
 // connect makes one proven connection. A sink that is flooded by others may
 // let go of a connection in the middle of the proof, so that is tried again.
 func (w *load) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 	var err error
-	for try := range 5 {
-		if err := pause(ctx, time.Duration(try*try)*20*time.Millisecond); err != nil {
-			return nil, err
+	evicted := 0
+	for try := 0; try < 5+evicted; try++ {
+		if perr := pause(ctx, min(time.Duration(try*try)*20*time.Millisecond, 320*time.Millisecond)); perr != nil {
+			if err != nil {
+				perr = fmt.Errorf("%w; %w", perr, err)
+			}
+			return nil, perr
 		}
 		var c net.Conn
 		if c, err = w.connectOnce(ctx, stream); err == nil {
 			return c, nil
+		}
+		if errors.Is(err, errBusy) {
+			evicted = min(evicted+1, maxBusy)
+			continue
 		}
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) &&
 			!errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("the sink closes the connection during the proof, as it does when the tokens differ: %w", err)
+	if evicted > 0 {
+		return nil, fmt.Errorf("tried %d times: %w; let no other host than the source reach the sink's port, or use another", evicted, errBusy)
+	}
+	return nil, fmt.Errorf("the sink closes the connection during the proof, as it does when the tokens differ or when others flood it: %w", err)
 }
 
 func (w *load) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {

@@ -126,6 +126,9 @@ type Spec struct {
 	NoDelay bool `json:"no_delay,omitempty"`
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
+	// From is where a sink expects its source to come from. Others may be the source too
+	// (an address may be translated on the way), but give way to that one; invalid: anywhere.
+	From netip.Addr `json:"from,omitzero"`
 	// MaxConns caps the connections that a sink has open at once, unproven ones
 	// included; 0 is Streams + 32.
 	MaxConns int `json:"max_conns,omitempty"`

@@ -223,7 +223,7 @@ func (r *running) task(role load.Role, token load.Token, peer netip.AddrPort) wo
 		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
 		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy, s.SendFile = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy, r.w.SendFile
 	} else {
-		s.Discard, s.CPUs = r.w.Discard, r.w.ReceiverCPUs
+		s.Discard, s.CPUs, s.From = r.w.Discard, r.w.ReceiverCPUs, r.w.From
 		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer
 	}
 	return worker.Task{Load: &s, Deadline: r.w.Duration + setUpTime + 2*graceTime}

@@ -38,7 +38,3 @@ func Markdown(w io.Writer, r *model.Results, samples map[string]map[string][]mod
 func Text(w io.Writer, r *model.Results, color bool, width int) error {
 	return Of(r, nil, nil).Text(w, color, width)
 }
-
-// Printable makes a text from outside safe for a terminal, for what is printed
-// beside documents.
-func Printable(s string) string { return document.Plain(s) }

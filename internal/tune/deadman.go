@@ -24,6 +24,8 @@ type DeadMan interface {
 	// Disarm takes away what Arm left. The watcher does nothing any more by
 	// then: that its record is gone tells it so.
 	Disarm(ctx context.Context, plan string) error
+	// Watching tells whether what Arm started is still there to act.
+	Watching(ctx context.Context, plan string) (bool, error)
 }
 
 // Waiting is a plan that waits for its confirmation, or what became of it, as

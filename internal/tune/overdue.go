@@ -30,6 +30,40 @@ func (t *Tuner) uptime() time.Duration {
 	return t.Uptime()
 }
 
+// Pending is a plan that waits for its confirmation, and what is wrong with that.
+type Pending struct {
+	Waiting
+	Overdue bool // its time is over, and its changes are in force
+	// Unwatched: its watcher is gone, so that nothing undoes it by itself.
+	Unwatched bool
+}
+
+// Pending returns the plan that waits; false when none does. It changes nothing. A watcher
+// that cannot be looked for counts as there.
+func (t *Tuner) Pending(ctx context.Context) (Pending, bool, error) {
+	w, ok, err := t.Waiting()
+	if err != nil || !ok {
+		return Pending{}, false, err
+	}
+	p := Pending{Waiting: w, Overdue: t.overdue(w)}
+	if t.DeadMan != nil {
+		there, err := t.DeadMan.Watching(ctx, w.Plan)
+		p.Unwatched = err == nil && !there
+	}
+	return p, true, nil
+}
+
+// Alarm says what is wrong with a plan that waits, and what to do; "" where nothing is.
+func (p Pending) Alarm() string {
+	switch {
+	case p.Overdue && p.Unwatched:
+		return fmt.Sprintf("plan %s is overdue since %s UTC, its watcher is gone: its changes are in force; linerate tune undo puts them back", p.Plan, p.Deadline.UTC().Format(time.TimeOnly))
+	case p.Unwatched:
+		return fmt.Sprintf("plan %s waits to be confirmed until %s UTC, but its watcher is gone: nothing undoes it by itself then; confirm it or undo it now", p.Plan, p.Deadline.UTC().Format(time.TimeOnly))
+	}
+	return ""
+}
+
 // UndoOverdue undoes a plan whose time is over and whose watcher did not act, because it was
 // killed or could not read the record. Where nothing waits it touches nothing. Another process
 // at work is no error: it is the watcher, or comes to the same itself.

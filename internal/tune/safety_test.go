@@ -15,6 +15,7 @@ import (
 )
 
 func (asleep) Arm(context.Context, string, time.Duration) ([]string, error) { return nil, nil }
+func (asleep) Watching(context.Context, string) (bool, error)               { return true, nil }
 func (asleep) Disarm(context.Context, string) error                         { return nil }
 
 func TestUndoToACheckpoint(t *testing.T) {

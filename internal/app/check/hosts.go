@@ -159,6 +159,8 @@ func (w work) lookAt(ctx context.Context, name string) looked {
 			return l
 		}
 		look = l.agent.Facts
+	} else if said := host.Alarm(ctx); said != "" {
+		w.p.Say("%s: %s", name, said) // an agent says it by itself
 	}
 	l.looks, l.err = w.twice(ctx, look)
 	l.facts = l.looks.last

@@ -72,10 +72,19 @@ type Recording struct {
 	File  string `json:"snapshot"`
 }
 
+// Names tells what becomes in a recording of the names that people gave.
+type Names = snapshot.Names
+
+// Names are kept, or replaced.
+const (
+	KeepNames = snapshot.KeepNames
+	HideNames = snapshot.HideNames
+)
+
 // Record records this host into a new folder: one look, or two that far apart where
 // watch is not 0.
-func Record(ctx context.Context, e app.Env, dir string, watch time.Duration) (Recording, error) {
-	first, err := recordLook(ctx, e)
+func Record(ctx context.Context, e app.Env, dir string, watch time.Duration, names Names) (Recording, error) {
+	first, err := recordLook(ctx, e, names)
 	if err != nil {
 		return Recording{}, err
 	}
@@ -91,7 +100,7 @@ func Record(ctx context.Context, e app.Env, dir string, watch time.Duration) (Re
 		return r, ctx.Err()
 	case <-time.After(watch):
 	}
-	again, err := recordLook(ctx, e)
+	again, err := recordLook(ctx, e, names)
 	if err != nil {
 		return r, err
 	}
@@ -99,7 +108,7 @@ func Record(ctx context.Context, e app.Env, dir string, watch time.Duration) (Re
 	return r, writeNew(filepath.Join(dir, snapshot.SecondName), again)
 }
 
-func recordLook(ctx context.Context, e app.Env) ([]byte, error) {
+func recordLook(ctx context.Context, e app.Env, names Names) ([]byte, error) {
 	r := snapshot.NewRecorder(kernel.Live{})
 	taken := e.Now()
 	if _, err := facts.Read(ctx, r, reach.Here, taken); err != nil {
@@ -113,7 +122,7 @@ func recordLook(ctx context.Context, e app.Env) ([]byte, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("record a snapshot: %w", err)
 	}
-	return r.Shareable(taken)
+	return r.Shareable(taken, names)
 }
 
 // writeNew writes a file that must not be there yet.

@@ -153,6 +153,10 @@ type History struct {
 type Waiting struct {
 	Plan     string    `json:"plan_id"`
 	Deadline time.Time `json:"deadline"`
+	Overdue  bool      `json:"overdue,omitempty"` // the time is over, and its changes are in force
+	// Unwatched: its watcher is gone, so that nothing undoes it by itself.
+	Unwatched bool   `json:"unwatched,omitempty"`
+	Alarm     string `json:"-"` // both in words
 }
 
 // ReadHistory reads a host's journal.
@@ -166,7 +170,7 @@ func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (H
 		doc.Changes = append([]Entry{}, all...)
 		w, ok, err := c.Waiting(ctx)
 		if ok && err == nil {
-			doc.Waiting = &Waiting{w.Plan, w.Deadline}
+			doc.Waiting = &Waiting{w.Plan, w.Deadline, w.Overdue, w.Unwatched, w.Alarm()}
 		}
 		return err
 	})

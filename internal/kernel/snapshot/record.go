@@ -51,13 +51,13 @@ func format(files map[string][]byte) []byte {
 
 // Shareable is the archive without what identifies the host (see Redact), with a manifest that
 // reveals truncation.
-func (r *Recorder) Shareable(taken time.Time) ([]byte, error) {
+func (r *Recorder) Shareable(taken time.Time, names Names) ([]byte, error) {
 	if len(r.ports) > 0 {
 		if err := keep(r, portsFile, r.ports); err != nil {
 			return nil, err
 		}
 	}
-	files := Redact(r.files)
+	files := Redact(r.files, names)
 	m := Manifest{V: 1, OS: r.OS(), Taken: taken.UTC()}
 	for _, f := range txtar.Parse(format(files)).Files { // as a reader will count
 		m.Files++

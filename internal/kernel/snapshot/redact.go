@@ -15,43 +15,84 @@ import (
 )
 
 // Redact returns a copy of a recording without what identifies the host or its owner: host name,
-// boot id, MACs, public addresses, servers, users and domains of mounts, iSCSI names, processes
-// that no rule names, and mounts that are no storage. The same name gets the same substitute
-// everywhere, and addresses of one /24 (IPv6: /64) stay in one network, so that what is wrong
-// with the host stays visible. Paths and private addresses are kept.
-func Redact(files map[string][]byte) map[string][]byte {
-	r := redactor{macs: map[string]string{}, nets: map[netip.Prefix]int{}, iqns: map[string]string{}}
-	r.name = strings.TrimSpace(string(files["proc/sys/kernel/hostname"]))
-	out := map[string][]byte{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if dropped(name, files[name]) {
-			continue
+// boot id, MACs in every form, public addresses, interface ids of IPv6, serial numbers, UUIDs and
+// world wide names, servers, users and domains of mounts, iSCSI names, processes that no rule
+// names, mounts that are no storage, and files that Kept does not list. The same name gets the
+// same substitute everywhere, and addresses of one /24 (IPv6: /64) stay in one network, so that
+// what is wrong with the host stays visible. What stays is listed by Kept.
+func Redact(files map[string][]byte, names Names) map[string][]byte {
+	r := newRedactor()
+	r.host = strings.TrimSpace(string(files["proc/sys/kernel/hostname"]))
+	kept := map[string][]byte{}
+	for name, text := range files {
+		if !dropped(name, text) && isKept(name) && (names == KeepNames || !namesOnly(name)) {
+			kept[name] = text
 		}
-		text := string(files[name])
-		switch name {
-		case "proc/sys/kernel/hostname":
-			text = "host\n"
-		case "proc/sys/kernel/random/boot_id":
-			text = "00000000-0000-4000-8000-000000000000\n"
-		case "proc/self/mountinfo":
-			text = r.mounts(text)
-		case "etc/fstab":
-			text = askedOnly(text)
-		}
-		if strings.HasSuffix(name, "/config") && strings.HasPrefix(name, "sys/bus/pci/") {
-			// The extended configuration space holds a serial number derived from the MAC.
-			text = hex.EncodeToString(files[name][:min(256, len(files[name]))]) + "\n"
-		}
-		switch name {
-		case "proc/sys/kernel/osrelease":
-		case hostFilesFile:
-			text = r.hostFiles(text)
-		default:
-			text = r.text(text, name == portsFile)
-		}
-		out[r.text(name, true)] = []byte(text)
 	}
-	return out
+	order := slices.Sorted(maps.Keys(kept))
+	for _, name := range order {
+		r.gather(name, kept[name])
+	}
+	r.learned()
+	out := map[string][]byte{}
+	for _, name := range order {
+		out[r.text(name, true)] = []byte(r.file(name, kept[name]))
+	}
+	if names == KeepNames {
+		return out
+	}
+	h, hidden := newHide(out), map[string][]byte{}
+	for name, text := range out {
+		hidden[h.in(name)] = []byte(h.in(string(text)))
+	}
+	return hidden
+}
+
+// file is the text of a file without what identifies the host.
+func (r *redactor) file(name string, raw []byte) string {
+	text := string(raw)
+	if strings.HasSuffix(name, "/config") && strings.HasPrefix(name, "sys/bus/pci/") {
+		// The extended configuration space holds a serial number derived from the MAC.
+		return hex.EncodeToString(raw[:min(256, len(raw))]) + "\n"
+	}
+	switch name {
+	case "proc/sys/kernel/hostname":
+		return "host\n"
+	case "proc/sys/kernel/random/boot_id":
+		return "00000000-0000-4000-8000-000000000000\n"
+	case "proc/sys/kernel/osrelease":
+		return text
+	case hostFilesFile:
+		return r.hostFiles(text)
+	case "proc/self/mountinfo":
+		text = r.mounts(text)
+	case "etc/fstab":
+		text = askedOnly(text)
+	case "proc/fs/cifs/DebugData":
+		text = r.sessions(text)
+	}
+	switch {
+	case identityFile(name):
+		if s := strings.TrimSpace(text); s != "" {
+			return r.serial(s) + "\n"
+		}
+	case strings.HasSuffix(name, "/mountinfo"):
+		text = r.mounts(text)
+	}
+	return r.text(text, name == portsFile)
+}
+
+// sessions takes servers, shares and domains out of what the kernel's SMB client tells.
+func (r *redactor) sessions(s string) string {
+	s = regexp.MustCompile(`\b(Hostname|Domain|User|Cred User|ClientGUID|NOS|OS|SPN|DNS name): *[^\s]+`).ReplaceAllString(s, "$1: x")
+	s = regexp.MustCompile(`\\\\[^\\\s]+\\`).ReplaceAllString(s, `\\server\`)
+	return regexp.MustCompile(`(?m)^(\s*[0-9]+\) Name: )(\S+)`).ReplaceAllStringFunc(s, func(line string) string {
+		at := strings.LastIndex(line, " ") + 1
+		if _, err := netip.ParseAddr(line[at:]); err == nil {
+			return line
+		}
+		return line[:at] + "server"
+	})
 }
 
 // dropped are processes that no rule names, and files that are full of names.
@@ -87,7 +128,7 @@ func (r *redactor) hostFiles(s string) string {
 	}
 	for _, m := range []map[string]string{h.Files, h.Unread} {
 		for name, text := range m {
-			m[name] = r.text(text, false)
+			m[name] = r.text(r.hostless(text), false)
 		}
 	}
 	b, err := json.MarshalIndent(h, "", "\t")
@@ -98,89 +139,43 @@ func (r *redactor) hostFiles(s string) string {
 }
 
 type redactor struct {
-	name string
-	macs map[string]string
-	nets map[netip.Prefix]int
-	iqns map[string]string
+	host    string
+	forms   forms
+	macs    map[string]string
+	nets    map[netip.Prefix]int
+	iqns    map[string]string
+	numbers map[string]int
+	known   map[string]string // words that are replaced wherever they stand
+	words   *strings.Replacer
+}
+
+func newRedactor() *redactor {
+	return &redactor{
+		forms: newForms(), macs: map[string]string{}, nets: map[netip.Prefix]int{}, iqns: map[string]string{},
+		numbers: map[string]int{}, known: map[string]string{}, words: strings.NewReplacer(),
+	}
 }
 
 // text replaces names within s. In driver texts and file names a dotted quad is a version, not an
 // address.
 func (r *redactor) text(s string, noAddrs bool) string {
-	s = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`).ReplaceAllStringFunc(s, r.mac)
-	s = regexp.MustCompile(`(?:iqn\.[0-9]{4}-[0-9]{2}\.|eui\.|naa\.)[^\s,"/]+`).ReplaceAllStringFunc(s, r.iqn)
+	s = r.ids(s)
 	if noAddrs {
 		return s
 	}
-	s = regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`).ReplaceAllStringFunc(s, r.addr)
-	return regexp.MustCompile(`\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}`).ReplaceAllStringFunc(s, r.addr)
-}
-
-func (r *redactor) mac(s string) string {
-	s = strings.ToLower(s)
-	if s == "00:00:00:00:00:00" || s == "ff:ff:ff:ff:ff:ff" {
-		return s // means none, or all
-	}
-	if r.macs[s] == "" {
-		n := len(r.macs) + 1
-		r.macs[s] = fmt.Sprintf("02:00:5e:%02x:%02x:%02x", n>>16&255, n>>8&255, n&255)
-	}
-	return r.macs[s]
-}
-
-func (r *redactor) iqn(s string) string {
-	if r.iqns[s] == "" {
-		r.iqns[s] = fmt.Sprintf("iqn.2001-04.com.example:t%d", len(r.iqns)+1)
-	}
-	return r.iqns[s]
-}
-
-// addr keeps private and special addresses, and what is no address. Others are mapped to
-// 198.18.0.0/15 (RFC 2544) and 2001:db8::/32 (RFC 3849).
-func (r *redactor) addr(s string) string {
-	a, err := netip.ParseAddr(s)
-	if err != nil || !a.IsGlobalUnicast() || a.IsPrivate() || isExample(a) {
-		return s
-	}
-	bits := 24
-	if a.Is6() && !a.Is4In6() {
-		bits = 64
-	}
-	a = a.Unmap()
-	net, err := a.Prefix(bits)
-	if err != nil {
-		return s
-	}
-	n, ok := r.nets[net]
-	if !ok {
-		n = len(r.nets)
-		r.nets[net] = n
-	}
-	if b := a.AsSlice(); a.Is4() {
-		return netip.AddrFrom4([4]byte{198, 18 + byte(n>>8)&1, byte(n), b[3]}).String()
-	} else {
-		return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 0, byte(n >> 8), byte(n), 8: b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]}).String()
-	}
-}
-
-func isExample(a netip.Addr) bool {
-	for _, p := range []string{"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "198.18.0.0/15", "100.64.0.0/10", "2001:db8::/32"} {
-		if netip.MustParsePrefix(p).Contains(a) {
-			return true
-		}
-	}
-	return false
+	s = r.forms.ip4.ReplaceAllStringFunc(s, r.addr)
+	return r.forms.ip6.ReplaceAllStringFunc(s, r.addr)
 }
 
 // hostless replaces the host's own name in a path or source. Elsewhere the name stays, since it
 // may be that of a file of /proc, such as "vm".
 func (r *redactor) hostless(s string) string {
-	if len(r.name) < 2 || r.name == "localhost" || r.name == "(none)" {
+	if len(r.host) < 2 || r.host == "localhost" || r.host == "(none)" {
 		return s
 	}
-	whole, err := regexp.Compile(`\b` + regexp.QuoteMeta(r.name) + `\b`)
+	whole, err := regexp.Compile(`\b` + regexp.QuoteMeta(r.host) + `\b(?:\.[A-Za-z][A-Za-z0-9-]*)*`)
 	if err != nil { // a name that is not UTF-8
-		return strings.ReplaceAll(s, r.name, "host")
+		return strings.ReplaceAll(s, r.host, "host")
 	}
 	return whole.ReplaceAllString(s, "host")
 }

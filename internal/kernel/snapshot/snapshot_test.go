@@ -30,7 +30,7 @@ func TestRedact(t *testing.T) {
 		"proc/18/comm": []byte("irqbalance\n"),
 		"sys/class/iscsi_session/session1/targetname": []byte("iqn.2019-05.corp.secret:lun0\n"),
 		"proc/net/bonding/bond0":                      []byte("Permanent HW addr: ac:1f:6b:01:02:03\n"),
-	})
+	}, KeepNames)
 	all := ""
 	for name, b := range got {
 		all += name + "\n" + string(b) + "\n"
@@ -56,7 +56,7 @@ func TestRedactOddHostNames(t *testing.T) {
 		got := Redact(map[string][]byte{
 			"proc/sys/kernel/hostname": []byte(name + "\n"), "proc/sys/vm/zone_reclaim_mode": []byte("0\n"), "proc/net/snmp": []byte("net vm\n"),
 			"netlink/links.json": []byte(`{"name":"eth0","up":true}`), "proc/self/mountinfo": []byte("90 22 0:60 / /mnt rw - nfs4 a:/b rw,vers=4.2\n"),
-		})
+		}, KeepNames)
 		if string(got["proc/sys/vm/zone_reclaim_mode"]) != "0\n" || string(got["proc/net/snmp"]) != "net vm\n" || string(got["netlink/links.json"]) != `{"name":"eth0","up":true}` || !strings.Contains(string(got["proc/self/mountinfo"]), " - nfs4 server:/b rw,vers=4.2\n") {
 			t.Errorf("host %q: %q", name, got)
 		}
@@ -64,13 +64,13 @@ func TestRedactOddHostNames(t *testing.T) {
 }
 
 func TestShareableAndLoad(t *testing.T) {
-	h := Parse([]byte("-- proc/a --\none\n-- proc/b! --\n-- proc/c@ --\n../d\n"))
+	h := Parse([]byte("-- proc/stat --\none\n-- proc/meminfo! --\n-- sys/class/block/c@ --\n../d\n"))
 	r := NewRecorder(h)
-	for _, p := range []string{"/proc/a", "/proc/b", "/proc/none"} {
+	for _, p := range []string{"/proc/stat", "/proc/meminfo", "/proc/none"} {
 		_, _ = r.ReadFile(p) // the recorder keeps what it gets
 	}
-	_, _ = r.Readlink("/proc/c")
-	b, err := r.Shareable(time.Unix(0, 0))
+	_, _ = r.Readlink("/sys/class/block/c")
+	b, err := r.Shareable(time.Unix(0, 0), KeepNames)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +85,13 @@ func TestShareableAndLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := again.ReadFile("/proc/a"); err != nil || string(text) != "one\n" {
+	if text, err := again.ReadFile("/proc/stat"); err != nil || string(text) != "one\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := again.ReadFile("/proc/b"); !errors.Is(err, fs.ErrPermission) {
+	if _, err := again.ReadFile("/proc/meminfo"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("denied file: %v", err)
 	}
-	if to, err := again.Readlink("/proc/c"); err != nil || to != "../d" {
+	if to, err := again.Readlink("/sys/class/block/c"); err != nil || to != "../d" {
 		t.Errorf("%q, %v", to, err)
 	}
 	if _, err := again.ReadFile("/proc/none"); !errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +118,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("proc/self/mountinfo", "90 22 0:60 / /mnt rw - cifs //a/b rw,user=x\n", "h")
 	f.Add("netlink/addrs.json", `["2a00:1450::5/64","::ffff:8.8.8.8"]`, "(((")
 	f.Fuzz(func(t *testing.T, name, text, host string) {
-		out := Redact(map[string][]byte{name: []byte(text), "proc/sys/kernel/hostname": []byte(host)})
+		out := Redact(map[string][]byte{name: []byte(text), "proc/sys/kernel/hostname": []byte(host)}, HideNames)
 		if len(out) > 2 {
 			t.Errorf("%d files of two", len(out))
 		}
@@ -135,7 +135,7 @@ func TestHostFiles(t *testing.T) {
 	if err := r.KeepHostFiles(kept); err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.Shareable(time.Unix(0, 0))
+	b, err := r.Shareable(time.Unix(0, 0), KeepNames)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"linerate/internal/model"
+	"linerate/internal/report/document"
 )
 
 // Samples are by run label and host.
@@ -161,9 +162,10 @@ func cell(v reflect.Value) string {
 
 // text keeps a text from being taken for a formula by a spreadsheet, which runs
 // what begins with one of these: it gets an apostrophe, as in the programs
-// themselves. Names of hosts and settings never begin so.
+// themselves. What could steer the terminal that shows it is a space. Names of hosts and settings never begin so.
 func text(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	s = document.Plain(s)
+	if begin := strings.TrimLeft(s, " "); begin != "" && strings.ContainsRune("=+-@", rune(begin[0])) {
 		return "'" + s
 	}
 	return s

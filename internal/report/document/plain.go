@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,15 +12,7 @@ import (
 // a colour or a cursor move), line separators and characters that turn the
 // writing direction become spaces, and what cannot be seen becomes "?".
 func Plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
-			return ' '
-		case r == unicode.ReplacementChar || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r):
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	return strings.Map(plainRune, strings.ToValidUTF8(s, "?"))
 }
 
 // plainLines is Plain for a text of several lines.

@@ -53,6 +53,9 @@ func (d Document) Text(w io.Writer, color bool, width int) error {
 		t.gap()
 		t.put(pad("report", t.labels) + Plain(d.Saved))
 	}
+	if s, ok := w.(*Screen); ok {
+		w = s.to // every text in it is plain, and the escape sequences are ours
+	}
 	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
@@ -133,6 +136,9 @@ func (t *terminal) block(b Block) {
 	t.lines(b.Note, "", sgrDim)
 	t.lines(b.Strong, "", sgrBold)
 	for _, l := range plainLines(b.Pre) {
+		if l != "" && l[0] != ' ' {
+			l = "  " + l // the lines are a text's: none begins as one of ours does
+		}
 		t.put(l)
 	}
 	for _, l := range b.Lines {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,35 @@ func (s Starter) Disarm(ctx context.Context, plan string) error {
 		return nil
 	}
 	return s.disarmUnit(ctx, plan)
+}
+
+// Watching implements tune.DeadMan: systemd's timer or the service that it started is active, or
+// there is a process that was started as the watcher of this plan.
+func (s Starter) Watching(ctx context.Context, plan string) (bool, error) {
+	if s.systemd() {
+		for _, kind := range []string{".timer", ".service"} {
+			if s.run(ctx, "systemctl", "is-active", "--quiet", unit(plan)+kind) == nil {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	names, err := kernel.Root("").ReadDir("/proc")
+	if err != nil {
+		return false, fmt.Errorf("look for the watcher of %s: %w", plan, err)
+	}
+	want := "\x00" + strings.Join([]string{s.Role, s.StateDir, plan}, "\x00") + "\x00"
+	for _, name := range names {
+		if _, err := strconv.Atoi(name); err != nil {
+			continue
+		}
+		// A process that ends meanwhile is none.
+		b, err := kernel.Root("").ReadFile("/proc/" + name + "/cmdline")
+		if err == nil && strings.HasSuffix(string(b), want) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // armChild starts the watcher in a session of its own, which inherits only the pipe for its

@@ -1,0 +1,63 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// Terminal codes (ECMA-48, and xterm's for the second screen) of pages that replace each other.
+const (
+	liveOpen  = "\x1b[?1049h\x1b[?25l"
+	liveClose = "\x1b[?25h\x1b[?1049l"
+	liveHome  = "\x1b[H"
+	eraseLine = "\x1b[K"
+	eraseRest = "\x1b[J"
+)
+
+// Live draws documents over each other on a terminal, whose own content comes back at the end.
+type Live struct {
+	to   *Screen
+	open bool
+}
+
+// Live begins with nothing drawn.
+func (s *Screen) Live() *Live { return &Live{to: s} }
+
+// Draw puts a document in the place of the one before. What does not fit into height lines is cut
+// off, which the last line says. It fails when the stream does.
+func (l *Live) Draw(d Document, color bool, width, height int) error {
+	var page, out bytes.Buffer
+	if err := d.Text(&page, color, width); err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSuffix(page.String(), "\n"), "\n")
+	if len(lines) > height {
+		cut := len(lines) - height + 1
+		lines = append(lines[:height-1], fmt.Sprintf("… %d lines more than this terminal shows", cut))
+	}
+	if !l.open {
+		l.open = true
+		out.WriteString(liveOpen)
+	}
+	out.WriteString(liveHome + strings.Join(lines, eraseLine+"\r\n") + eraseLine + eraseRest)
+	return l.write(out.Bytes())
+}
+
+// Close leaves the terminal as it was. It fails when the stream does.
+func (l *Live) Close() error {
+	if !l.open {
+		return nil
+	}
+	l.open = false
+	return l.write([]byte(liveClose))
+}
+
+func (l *Live) write(b []byte) error {
+	l.to.mu.Lock()
+	defer l.to.mu.Unlock()
+	if _, err := l.to.to.Write(b); err != nil {
+		return fmt.Errorf("draw: %w", err)
+	}
+	return nil
+}

@@ -84,7 +84,7 @@ func diagnose(s *scene) (first, next *finding) {
 		}
 		f := d.see(s)
 		switch {
-		case f == nil:
+		case f == nil || s.c.unknowing(f.id):
 		case first != nil && f.id != first.id:
 			return first, f
 		case first == nil:
@@ -103,7 +103,7 @@ func diagnoseCalls(s *scene) *finding {
 		if d.kind != calls {
 			continue
 		}
-		if f := d.see(s); f != nil {
+		if f := d.see(s); f != nil && !s.c.unknowing(f.id) {
 			return f
 		}
 	}

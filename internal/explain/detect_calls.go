@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ const (
 func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	f := diagnoseCalls(&scene{c: v, total: v.goodput, elected: &elected})
 	if f == nil {
-		return elected
+		return v.mount.unexplainedBy(elected)
 	}
 	if f.keeps {
 		elected.Evidence = append(elected.Evidence, f.evidence...)
@@ -77,6 +78,16 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 		out.ExpectedGain = &model.Gain{Low: now, High: *most, Why: "the ceiling of the link; how near it comes depends on what is done"}
 	}
 	return out
+}
+
+// unexplainedBy: nothing that was seen of the calls bears the elected limiter out.
+func (m *mountView) unexplainedBy(elected model.Verdict) model.Verdict {
+	if !claimsNothing(elected.Limiter) {
+		elected.Confidence = min(elected.Confidence, contradictedCap)
+		elected.Contradictions = append(elected.Contradictions, model.Contradiction{Sign: model.CallsIdle,
+			What: fmt.Sprintf("%.1f %s %s are under way on average, and how they fare does not follow from %s", m.inflight, m.op, m.kind.calls, elected.Limiter)})
+	}
+	return elected
 }
 
 // seeBeyondCalls: the elected limiter holds the connections back however many calls

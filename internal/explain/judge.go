@@ -59,11 +59,11 @@ func Judge(c Case) model.Verdict {
 // one that the connections elect, unless the calls that they carry tell more.
 func (v *views) judge() model.Verdict {
 	if v.Unreached != nil {
-		return v.judgeUnreached()
+		return v.knowing(v.judgeUnreached())
 	}
 	var out model.Verdict
 	if len(v.scenes) == 0 {
-		out = nothingMoved(v.Case)
+		out = v.knowing(nothingMoved(v.Case))
 	} else {
 		out = elect(v.scenes)
 	}
@@ -140,6 +140,10 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 		Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes,
 	}
 	v.Confidence = confidence(b, agree)
+	v.Contradictions = b.scene.contradictions(f)
+	if len(v.Contradictions) > 0 {
+		v.Confidence = min(v.Confidence, contradictedCap)
+	}
 	v.Fix = fixFor(b.scene, f)
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
 	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {

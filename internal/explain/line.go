@@ -35,6 +35,9 @@ func limiterPart(v model.Verdict) string {
 	case model.Undetermined:
 		return "Limiter: undetermined" + because(v) + "."
 	}
+	if len(v.Contradictions) > 0 {
+		return fmt.Sprintf("Limiter: not certain, perhaps %s%s%s; but %s.", v.Limiter, at(v), because(v), v.Contradictions[0].What)
+	}
 	return fmt.Sprintf("Limiter: %s%s%s.", v.Limiter, at(v), because(v))
 }
 

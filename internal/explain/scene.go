@@ -81,6 +81,8 @@ type finding struct {
 	costs bool
 	// lift is by how much its removal raises the ceiling itself; 0: it does not.
 	lift float64
+	// waived are signs of the limiter's row by which this variant of it does not go.
+	waived []model.Sign
 	// keeps: the elected verdict stands. The evidence is added to its own, and cap
 	// is the most confidence in it; 0: no cap.
 	keeps bool

@@ -78,8 +78,18 @@ type Verdict struct {
 	// Alternatives are limiters that the evidence does not tell from the
 	// named one, each with the probe that would.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
-	CouldNotSee  []Blind       `json:"could_not_see,omitempty"`
-	Notes        []string      `json:"notes,omitempty"`
+	// Contradictions are signs that the limiter does not cause and yet were seen,
+	// and signs that it causes and were not. Any of them caps the confidence.
+	Contradictions []Contradiction `json:"contradictions,omitempty"`
+	CouldNotSee    []Blind         `json:"could_not_see,omitempty"`
+	Notes          []string        `json:"notes,omitempty"`
+}
+
+// Contradiction is one sign that speaks against a verdict.
+type Contradiction struct {
+	Sign    Sign   `json:"sign"`
+	Missing bool   `json:"missing"` // it had to be seen and was not
+	What    string `json:"what"`    // one line for people
 }
 
 // Alternative is another limiter that would look the same.

@@ -90,6 +90,7 @@ func evidenceSection(v model.Verdict) document.Section {
 	for _, a := range v.Alternatives {
 		or = append(or, document.Line{Label: "or", Strong: string(a.Limiter) + ":", Text: a.Probe})
 	}
+	add("What speaks against it", against(v))
 	add("What the evidence does not rule out", or)
 	add("What binds next", laterCauses(v))
 	for _, b := range v.CouldNotSee {
@@ -101,6 +102,15 @@ func evidenceSection(v model.Verdict) document.Section {
 	}
 	add("", notes)
 	return s
+}
+
+// against are the signs that contradict the verdict.
+func against(v model.Verdict) []document.Line {
+	var out []document.Line
+	for _, c := range v.Contradictions {
+		out = append(out, document.Line{Label: "but", Text: c.What})
+	}
+	return out
 }
 
 // laterCauses are the causes after the first.

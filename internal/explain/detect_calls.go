@@ -66,6 +66,7 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	}
 	out := model.Verdict{Limiter: f.id, Where: v.mount.where(f.id), Host: f.host, Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes}
 	out.Confidence = math.Round(min(0.6+0.35*f.margin, f.cap)*100) / 100
+	out.Account = v.mount.account(v, f.id)
 	if f.id == model.Undetermined {
 		out.Fix = model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
 		return out

@@ -36,6 +36,7 @@ func Judge(c Case) model.Verdict {
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
+	seen.balance(&v)
 	if len(v.Causes) > 0 { // the calls may have changed both
 		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
 	}

@@ -14,6 +14,7 @@ import (
 // snd or rcv is nil when that side of the flow was not seen.
 type scene struct {
 	c       *views
+	flow    flow
 	span    span
 	minRTT  time.Duration
 	snd     *sndView

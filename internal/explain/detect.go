@@ -37,6 +37,7 @@ func detectors() []detector {
 	return []detector{
 		{"stalled", own, seeStalled},
 		{"small MTU", own, seeSmallMTU},
+		{"small segments", own, seeSmallSegments},
 		{"at the ceiling", own, seeCeiling},
 		{"MTU probed", own, seeProbed},
 		{"start-up", own, seeStartUp},

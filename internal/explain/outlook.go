@@ -32,7 +32,7 @@ const (
 func forecasters() []func(*scene) *finding {
 	return []func(*scene) *finding{
 		willFillReceiveBuffer, willFillSendBuffer, willLose, willPace, willStarve,
-		willFillReader, willFillWriter, willFillCore,
+		willFillReader, willFillWriter, willFillCore, willSendSmall,
 	}
 }
 

@@ -127,6 +127,8 @@ func (s *scene) readPath(id model.Sign) signal {
 		return s.reads(v.last.Options != 0 && v.last.Options&optSACK == 0 && (v.retrans > lossFloor || v.rtos > 0), "%s of the bytes are sent again on a connection without SACK", pct(v.retrans))
 	case model.NeedlessResent:
 		return s.reads(v.late(), "%s of the retransmitted segments had arrived after all", pct(ratio(v.dsacks, v.resent)))
+	case model.SegmentsSmall:
+		return s.reads(s.c.link.Inputs.InUse > 0, "segments carry %d bytes", v.last.SndMSS)
 	case model.LargeFail:
 		return s.reads(v.stalled(s.shrunk()) || seeProbed(s) != nil, "full-sized segments are sent again and not acknowledged")
 	}

@@ -5,9 +5,11 @@ type LimiterID string
 
 // The vocabulary: every verdict, fault and test uses these ids and no others.
 const (
-	ReceiverWindow    LimiterID = "receiver-window"
-	SendBuffer        LimiterID = "send-buffer"
-	PacketCost        LimiterID = "packet-cost"
+	ReceiverWindow LimiterID = "receiver-window"
+	SendBuffer     LimiterID = "send-buffer"
+	PacketCost     LimiterID = "packet-cost"
+	// SmallSegments are smaller than the ports at both ends could send.
+	SmallSegments     LimiterID = "small-segments"
 	MTUBlackhole      LimiterID = "mtu-blackhole"
 	PathLoss          LimiterID = "path-loss"
 	PathQueue         LimiterID = "path-queue"
@@ -57,6 +59,8 @@ func Limiters() []Limiter {
 			[]Sign{BufferFull}, []Sign{WindowFull, DataUnread, ReaderShort, LargeFail}},
 		{PacketCost, AtSender, "a core is busy, mostly in system and softirq time, while wire-sized packets pass the stack one by one (segmentation offload off)", "segmentation offload on, or larger packets", []LimiterID{SenderCPU, ReceiverCPU}, FixSetting,
 			nil, []Sign{LargeFail, Paced}},
+		{SmallSegments, AtPath, "the path is full, with segments so much smaller than the interfaces' MTU that headers take 5% of the goodput or more", "segments of the interfaces' size: no MSS clamp, no small route or path MTU", []LimiterID{PacketCost}, FixOperator,
+			[]Sign{SegmentsSmall}, []Sign{LargeFail, WindowFull, DataUnread, NothingToSend, Paced, HeldAtHome}},
 		{MTUBlackhole, AtPath, "full-sized segments are retransmitted with growing backoff and never acknowledged, small ones pass; or probing has cut the MSS below the advertised one", "every hop carries the hosts' MTU", []LimiterID{Outage}, FixOperator,
 			[]Sign{LargeFail}, nil},
 		{PathLoss, AtPath, "segments are lost while the queue is short (RTT near its minimum) and the window keeps being cut", "a path without loss", []LimiterID{PathQueue}, FixOperator,

@@ -31,6 +31,9 @@ func measuredPart(v model.Verdict) string {
 func limiterPart(v model.Verdict) string {
 	switch v.Limiter {
 	case model.None:
+		if s := v.ShareOfCeiling; s != nil && *s < belowCeiling {
+			return "No limiter found: the path is near its ceiling, and " + pct(1-*s) + " are not explained."
+		}
 		return "No limiter: the path is at its ceiling."
 	case model.Undetermined:
 		return "Limiter: undetermined" + because(v) + "."

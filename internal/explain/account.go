@@ -84,6 +84,8 @@ func causes(id model.LimiterID) []state {
 		return []state{congestionState, stalledState}
 	case model.PathQueue, model.LocalQdisc, model.FlowControl, model.MTUBlackhole, model.Outage:
 		return []state{congestionState, queueState, stalledState, inFlight}
+	case model.TCPMemory:
+		return []state{unreadState, windowState, bufferState, queueState, congestionState, inFlight, stalledState}
 	case model.SmallSegments:
 		return []state{queueState, congestionState, inFlight}
 	case model.SACKOff, model.Reordering: // what is received out of order fills the window

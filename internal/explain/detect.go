@@ -46,6 +46,7 @@ func detectors() []detector {
 		{"sender CPU", own, seeSenderCPU},
 		{"receiver CPU", own, seeReceiverCPU},
 		{"no CPU left, sender unseen", own, seeFullCoreAlone},
+		{"memory for TCP", own, seeMemory},
 		{"window scaling", own, seeNoScaling},
 		{"slow reader", own, seeSlowReader},
 		{"receive buffer", own, seeReceiveBuffer},

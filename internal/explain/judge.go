@@ -140,6 +140,9 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 		Limiter: f.id, Where: row.Where, Host: f.host,
 		Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes,
 	}
+	if f.id == model.TCPMemory && b.scene.c.Sender != nil && f.host == b.scene.c.Sender.Host {
+		v.Where = model.AtSender
+	}
 	v.Confidence = confidence(b, agree)
 	v.Contradictions = b.scene.contradictions(f)
 	if len(v.Contradictions) > 0 {

@@ -105,6 +105,7 @@ type cause string
 const (
 	causeSysctl     cause = "sysctl"      // the buffer is at the limit of tcp_rmem or tcp_wmem
 	causeSocket     cause = "socket"      // the application fixed the buffer
+	causeOpen       cause = "open"        // the buffer is small, and not pinned: why is not seen
 	causeCapped     cause = "capped"      // the application asked for more than net.core allows
 	causeAutotuning cause = "autotuning"  // tcp_moderate_rcvbuf is 0
 	causeScaling    cause = "scaling"     // no window scaling

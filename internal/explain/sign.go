@@ -59,6 +59,16 @@ func (s *scene) read(id model.Sign) signal {
 		return s.reads(s.rcv.queued >= queuedShare, "received data waits in the receive queue (%s of the window)", pct(s.rcv.queued))
 	case model.CoreFull:
 		return s.readCores()
+	case model.MemoryShort:
+		if s.sender == nil && s.reader == nil {
+			return signal{}
+		}
+		for _, v := range []*hostView{s.reader, s.sender} {
+			if s.memoryOf(v).short() {
+				return signal{there, v.end.Host + " runs out of memory for TCP"}
+			}
+		}
+		return signal{sight: notThere}
 	case model.PausedPort:
 		f := seePaused(s)
 		if f == nil {

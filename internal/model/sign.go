@@ -24,6 +24,7 @@ const (
 	NoSACK         Sign = "losses-without-sack"
 	NeedlessResent Sign = "needless-retransmits"
 	LargeFail      Sign = "large-segments-fail"
+	MemoryShort    Sign = "tcp-memory-short"
 	SegmentsSmall  Sign = "segments-small"
 	PausedPort     Sign = "port-paused"
 	// CallsIdle is of a mount, share or disk alone: no row of the table has it.
@@ -57,6 +58,7 @@ func Signs() []SignRow {
 		{NoSACK, "segments are lost on a connection without SACK", "the connection has SACK, or loses nothing"},
 		{NeedlessResent, "most of what is sent again had arrived after all (DSACK)", "what is sent again was lost"},
 		{LargeFail, "full-sized segments are sent again and never acknowledged, or a smaller size was found after timeouts", "full-sized segments pass"},
+		{MemoryShort, "the kernel came under memory pressure for TCP, or tcp_mem is below what the path needs and receive queues are cut short", "the kernel has memory for TCP"},
 		{SegmentsSmall, "segments carry so much less than the interfaces' MTU has room for that headers take 5% of the goodput or more (10% where the path MTU or an end was not seen)", "segments are as large as the interfaces allow"},
 		{PausedPort, "pause frames can hold the sender's port for at least half of what is missing", "no pause frames come"},
 		{CallsIdle, "calls of a mount, share or disk are under way and leave the connection idle, whatever the connection itself is limited by", "no calls wait on the connection"},

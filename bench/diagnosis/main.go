@@ -5,6 +5,7 @@
 //	go run ./bench/diagnosis -quick          one of each kind, about 8 minutes
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
+//	go run ./bench/diagnosis -blind -recordings DIR -json  recordings, by an engine that does not know the cause
 //	go run ./bench/diagnosis -record DIR -by-hand 'late=link:client1-server1 reorder=30%'
 //
 // The truth of a case is measured, not assumed: goodput is measured with the
@@ -48,6 +49,10 @@ type options struct {
 	print   bool
 	record  string
 	byHand  string
+
+	blind      bool
+	recordings string
+	json       bool
 }
 
 func main() {
@@ -64,6 +69,9 @@ func main() {
 	flag.StringVar(&o.record, "record", "", "folder to keep what each verdict was concluded from in, as testdata/recordings has it")
 	flag.StringVar(&o.byHand, "by-hand", "", "NAME=WORDS: show what is said of this alone, put wrong by the words of lab fault add, or by run:HOST COMMAND")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
+	flag.BoolVar(&o.blind, "blind", false, "run nothing: judge recordings by an engine from which the detectors of their own limiter are taken out")
+	flag.StringVar(&o.recordings, "recordings", "testdata/recordings", "folder of recordings with their labels.json, for -blind")
+	flag.BoolVar(&o.json, "json", false, "print what -blind found as JSON")
 	flag.Parse()
 	kit.Main("diagnosis", func(ctx context.Context) error { return run(ctx, o, flag.Args(), os.Stdout) })
 }
@@ -71,6 +79,9 @@ func main() {
 func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if o.print {
 		return printFiles(files, w)
+	}
+	if o.blind {
+		return blind(o.recordings, o.json, w)
 	}
 	if len(files) > 0 {
 		return fmt.Errorf("unexpected argument %q: a table of files is printed with -print", files[0])

@@ -15,6 +15,9 @@ import (
 	"linerate/internal/unit"
 )
 
+// recordingVersion is the version of a recording.
+const recordingVersion = 1
+
 // recording is what a verdict was concluded from, in the form of
 // testdata/recordings.
 type recording struct {
@@ -37,7 +40,7 @@ func recorder(dir string) func(Case, explain.Case) error {
 func keeper(dir string) func(name string, seen explain.Case) error {
 	return func(name string, seen explain.Case) error {
 		seen.Goodput = model.Fact[unit.BitRate]{}
-		b, err := json.Marshal(recording{1, name, seen})
+		b, err := json.Marshal(recording{recordingVersion, name, seen})
 		if err != nil {
 			return fmt.Errorf("record %s: %w", name, err)
 		}

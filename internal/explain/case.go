@@ -50,6 +50,9 @@ type Case struct {
 	// Protocol by which storage was read or written, as published results name
 	// it; empty where none was.
 	Protocol string `json:"-"`
+
+	// without are limiters that the engine is not to know; see JudgeWithout.
+	without []model.LimiterID
 }
 
 // Trial is a probe that was made: it turns the verdict before it into the one after.

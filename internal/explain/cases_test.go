@@ -13,7 +13,7 @@ func TestRecordedCases(t *testing.T) {
 		id   model.LimiterID
 		most float64
 	}{
-		"offloads-off": {model.PacketCost, 0.95}, "congestion-control": {model.CongestionControl, 0.75},
+		"offloads-off": {model.PacketCost, 0.95}, "small-segments": {model.SmallSegments, 0.9}, "congestion-control": {model.CongestionControl, 0.75},
 		"late-100ms": {model.Reordering, 0.8}, "reordering-15ms": {model.Reordering, 0.8},
 		"outage": {model.Outage, 0.5}, "connection-refused": {model.ConnectionRefused, 0.9},
 		"nfs-few-slots": {model.NFSConcurrency, 0.8}, "slow-disk": {model.ServerTime, 0.8}, "iscsi-queue-depth": {model.RequestConcurrency, 0.8},

@@ -32,13 +32,16 @@ const vlanDriver = "802.1Q VLAN Support"
 
 // CeilingInputs are the numbers the ceiling was computed from.
 type CeilingInputs struct {
-	LineRate   unit.BitRate `json:"line_rate_bps"`
-	From       string       `json:"from"` // who says so: "stated", or "NIC eth0 of client1"
-	MTU        int          `json:"mtu"`  // bytes; 0: derived from the segment size alone
-	MSS        int          `json:"mss"`  // payload of a full segment in bytes
-	Timestamps bool         `json:"timestamps"`
-	IPHeader   int          `json:"ip_header"` // 20 or 40
-	VLAN       bool         `json:"vlan"`      // frames carry a tag
+	LineRate unit.BitRate `json:"line_rate_bps"`
+	From     string       `json:"from"` // who says so: "stated", or "NIC eth0 of client1"
+	MTU      int          `json:"mtu"`  // bytes; 0: derived from the segment size alone
+	MSS      int          `json:"mss"`  // payload of a full segment in bytes
+	// InUse is the payload of the segments that were sent, where it is smaller by so
+	// much that it costs (see seeSmallSegments); else 0.
+	InUse      int  `json:"mss_in_use,omitempty"`
+	Timestamps bool `json:"timestamps"`
+	IPHeader   int  `json:"ip_header"` // 20 or 40
+	VLAN       bool `json:"vlan"`      // frames carry a tag
 }
 
 // CeilingResult is the most payload the path can carry. Rate is nil when that
@@ -52,8 +55,8 @@ type CeilingResult struct {
 // Ceiling is line rate × payload share of the wire frame,
 // (MTU − IP − TCP − options) / (MTU + 38), with the timestamp option as seen
 // on the connections and the MTU of the interfaces that carry the data, the
-// smaller of both ends. A segment size seen on the wire that is smaller than
-// the MTU allows counts instead.
+// smaller of both ends. A segment size seen on the wire that is a little smaller
+// counts instead; one that costs goodput does not lower the ceiling: it is a fault.
 func Ceiling(c Case) CeilingResult { return lookAtLink(c).link }
 
 func (v *views) ceiling() CeilingResult {
@@ -64,18 +67,17 @@ func (v *views) ceiling() CeilingResult {
 	if in.MSS <= 0 {
 		return CeilingResult{Formula: "MTU not known: no interface and no connection told it", Inputs: in}
 	}
-	options := 0
-	if in.Timestamps {
-		options = timestampBytes
-	}
-	frame := in.MSS + in.IPHeader + tcpHeader + options + frameBytes
 	on := "Ethernet"
 	if in.VLAN {
-		frame, on = frame+vlanTag, "Ethernet with a VLAN tag"
+		on = "Ethernet with a VLAN tag"
 	}
+	frame := in.frame(in.MSS)
 	rate := in.LineRate * unit.BitRate(in.MSS) / unit.BitRate(frame)
 	formula := fmt.Sprintf("%s × %d / %d B (segment of MTU %d on %s, %s) = %s",
-		in.LineRate, in.MSS, frame, in.MSS+in.IPHeader+tcpHeader+options, on, in.From, rate)
+		in.LineRate, in.MSS, frame, in.MSS+in.headers(), on, in.From, rate)
+	if in.InUse > 0 {
+		formula += fmt.Sprintf("; with the segments in use × %d / %d B = %s", in.InUse, in.frame(in.InUse), in.LineRate*unit.BitRate(in.share(in.InUse)))
+	}
 	return CeilingResult{Rate: &rate, Formula: formula, Inputs: in}
 }
 
@@ -96,20 +98,40 @@ func (v *views) ceilingInputs() CeilingInputs {
 			in.MTU = n.MTU
 		}
 	}
-	options := 0
-	if in.Timestamps {
-		options = timestampBytes
-	}
 	if in.MTU > 0 {
-		in.MSS = in.MTU - in.IPHeader - tcpHeader - options
+		in.MSS = in.MTU - in.headers()
 	}
 	if seen := max(o.SndMSS, 0); v.Sender != nil && seen > 0 && (in.MSS <= 0 || seen < in.MSS) {
-		in.MSS = seen
+		if v.segmentsCost(in, o, seen) {
+			in.InUse = seen
+		} else {
+			in.MSS = seen
+		}
 	} else if in.MSS <= 0 {
 		in.MSS = max(o.RcvMSS, 0)
 	}
 	in.LineRate, in.From = v.lineRate()
 	return in
+}
+
+// headers are the bytes of a packet that are not payload, frame those of a segment on
+// the wire, and share is the part of the wire that is payload.
+func (in CeilingInputs) headers() int {
+	if in.Timestamps {
+		return in.IPHeader + tcpHeader + timestampBytes
+	}
+	return in.IPHeader + tcpHeader
+}
+
+func (in CeilingInputs) frame(mss int) int {
+	if in.VLAN {
+		return mss + in.headers() + frameBytes + vlanTag
+	}
+	return mss + in.headers() + frameBytes
+}
+
+func (in CeilingInputs) share(mss int) float64 {
+	return ratio(float64(mss), float64(in.frame(mss)))
 }
 
 // lineRate is the stated rate, else the slowest physical NIC on the way.

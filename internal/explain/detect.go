@@ -37,6 +37,7 @@ func detectors() []detector {
 	return []detector{
 		{"stalled", own, seeStalled},
 		{"small MTU", own, seeSmallMTU},
+		{"small segments", own, seeSmallSegments},
 		{"at the ceiling", own, seeCeiling},
 		{"MTU probed", own, seeProbed},
 		{"start-up", own, seeStartUp},
@@ -45,6 +46,7 @@ func detectors() []detector {
 		{"sender CPU", own, seeSenderCPU},
 		{"receiver CPU", own, seeReceiverCPU},
 		{"no CPU left, sender unseen", own, seeFullCoreAlone},
+		{"memory for TCP", own, seeMemory},
 		{"window scaling", own, seeNoScaling},
 		{"slow reader", own, seeSlowReader},
 		{"receive buffer", own, seeReceiveBuffer},
@@ -84,7 +86,7 @@ func diagnose(s *scene) (first, next *finding) {
 		}
 		f := d.see(s)
 		switch {
-		case f == nil:
+		case f == nil || s.c.unknowing(f.id):
 		case first != nil && f.id != first.id:
 			return first, f
 		case first == nil:
@@ -103,7 +105,7 @@ func diagnoseCalls(s *scene) *finding {
 		if d.kind != calls {
 			continue
 		}
-		if f := d.see(s); f != nil {
+		if f := d.see(s); f != nil && !s.c.unknowing(f.id) {
 			return f
 		}
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ const (
 func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	f := diagnoseCalls(&scene{c: v, total: v.goodput, elected: &elected})
 	if f == nil {
-		return elected
+		return v.mount.unexplainedBy(elected)
 	}
 	if f.keeps {
 		elected.Evidence = append(elected.Evidence, f.evidence...)
@@ -65,6 +66,7 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	}
 	out := model.Verdict{Limiter: f.id, Where: v.mount.where(f.id), Host: f.host, Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes}
 	out.Confidence = math.Round(min(0.6+0.35*f.margin, f.cap)*100) / 100
+	out.Account = v.mount.account(v, f.id)
 	if f.id == model.Undetermined {
 		out.Fix = model.Fix{Kind: model.FixNone, Advice: restAdvice(f.id)}
 		return out
@@ -77,6 +79,16 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 		out.ExpectedGain = &model.Gain{Low: now, High: *most, Why: "the ceiling of the link; how near it comes depends on what is done"}
 	}
 	return out
+}
+
+// unexplainedBy: nothing that was seen of the calls bears the elected limiter out.
+func (m *mountView) unexplainedBy(elected model.Verdict) model.Verdict {
+	if !claimsNothing(elected.Limiter) {
+		elected.Confidence = min(elected.Confidence, contradictedCap)
+		elected.Contradictions = append(elected.Contradictions, model.Contradiction{Sign: model.CallsIdle,
+			What: fmt.Sprintf("%.1f %s %s are under way on average, and how they fare does not follow from %s", m.inflight, m.op, m.kind.calls, elected.Limiter)})
+	}
+	return elected
 }
 
 // seeBeyondCalls: the elected limiter holds the connections back however many calls

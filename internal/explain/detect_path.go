@@ -27,6 +27,9 @@ const (
 	// burstyCap is the most confidence in random loss when losses come in bursts,
 	// as those of a queue that overflows do.
 	burstyCap = 0.6
+	// nearCeilingCap caps the confidence that nothing is wrong where 5% or more of the
+	// ceiling are missing.
+	nearCeilingCap = 0.6
 	// lossFloor: a retransmitted share below it is a stray event.
 	lossFloor = 2e-5
 )
@@ -119,6 +122,10 @@ func seeCeiling(s *scene) *finding {
 	f.say("", "share_of_ceiling", share, "ratio", s.n(), "goodput is %s of the ceiling", pct(share))
 	if s.snd != nil && s.snd.retrans > lossFloor {
 		f.notes = append(f.notes, "segments are lost ("+pct(s.snd.retrans)+" retransmitted) without holding the rate back")
+	}
+	if share < belowCeiling {
+		f.cap = nearCeilingCap
+		f.notes = append(f.notes, pct(1-share)+" of the ceiling is missing, and what takes it is not explained")
 	}
 	if share > 1.05 {
 		f.cap = 0.5

@@ -146,7 +146,7 @@ func seeReceiveBufferAlone(s *scene) *finding {
 	if _, read := thirdOf(s.c.Receiver, rmemSetting); !read {
 		f.cause = causeUnknown
 	}
-	if f.cause == causeUnknown || f.cause == causeSocket || f.cause == causeCapped {
+	if f.cause == causeUnknown || f.cause == causeOpen || f.cause == causeSocket || f.cause == causeCapped {
 		f.cap = 0.5 // nothing shows what would keep the buffer from growing
 	}
 	f.say(f.host, "window_used", r.filled, "ratio", r.n, "%s of the advertised window of %s arrives per round trip of %s", pct(r.filled), size(r.window), ms(r.rtt))
@@ -170,6 +170,9 @@ func receiveCause(s *scene) cause {
 	}
 	if capped(e, rmemMaxSetting, s.rcv.last.RcvBuf) {
 		return causeCapped
+	}
+	if m := s.memoryOf(s.reader); !pinned(s.flow.rcv, s.span, func(c model.Conn) int64 { return c.RcvBuf }) || m != nil && m.pruned >= prunes {
+		return causeOpen
 	}
 	return causeSocket
 }

@@ -33,10 +33,12 @@ page is generated from the table in ` + "`internal/model`" + `; after a change t
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", l.ID, l.Where, l.Signature, dash(l.Counterfactual), dash(strings.Join(like, ", ")), l.Fix)
 	}
+	b.WriteString(signsPart())
 	b.WriteString("\n\"setting\": linerate changes it, proves the gain and can undo it. \"operator\": the verdict says what to do. \"none\": there is nothing to be done.\n")
 	b.WriteString(`
 ## To name one more
-1. Add a row to the table in ` + "`internal/model/limiter.go`" + `.
+1. Add a row to the table in ` + "`internal/model/limiter.go`" + `, with the signs that it must and must not show
+   (` + "`internal/model/sign.go`" + `); a new sign is read in ` + "`internal/explain/sign.go`" + `.
 2. Write a detector in a ` + "`detect_*.go`" + ` file of ` + "`internal/explain`" + `, and add its line to ` + "`detectors()`" + `: before what
    it would be mistaken for. One that goes by the requests to a mount, share or disk has
    the kind ` + "`calls`" + ` and is asked after the connections have voted.
@@ -45,6 +47,39 @@ page is generated from the table in ` + "`internal/model`" + `; after a change t
    ` + "`testdata/recordings`" + ` (` + "`bench/diagnosis -record`" + `); [cases](cases.md) then shows it.
 `)
 	return b.String()
+}
+
+// signsPart is what has to be seen of each limiter, and what must not be.
+func signsPart() string {
+	var b strings.Builder
+	b.WriteString(`
+## What has to be seen, and what must not
+
+A verdict is checked against this table, whatever detector came to it. A sign that has to be seen and was not, or
+one that was seen and that the limiter does not cause, contradicts it: the verdict lists it, and its confidence is at most 0.45. A sign
+that no view shows says nothing. So a fault that is in no row is not blamed on one of them with confidence.
+
+| limiter | has to be seen | must not be seen |
+|---|---|---|
+`)
+	for _, l := range model.Limiters() {
+		if len(l.Must)+len(l.MustNot) > 0 {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.ID, signList(l.Must), signList(l.MustNot))
+		}
+	}
+	b.WriteString("\n| sign | seen where | missing |\n|---|---|---|\n")
+	for _, s := range model.Signs() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.ID, s.Present, s.Absent)
+	}
+	return b.String()
+}
+
+func signList(all []model.Sign) string {
+	var out []string
+	for _, s := range all {
+		out = append(out, "`"+string(s)+"`")
+	}
+	return dash(strings.Join(out, ", "))
 }
 
 func dash(s string) string {

@@ -80,6 +80,9 @@ func windowFix(s *scene, f *finding) model.Fix {
 	case causeUnknown:
 		return operator(f.host, fmt.Sprintf("at the receiving end raise the receive buffer (tcp_rmem, or the application's SO_RCVBUF) to %s", needed(s)))
 	}
+	if f.cause == causeOpen {
+		return operator(f.host, fmt.Sprintf("the receive buffer stands at %s, below the limit of tcp_rmem, and no program pinned it: see whether the kernel has memory for TCP (net.ipv4.tcp_mem against /proc/net/sockstat), and watch for longer: it may still grow", size(float64(s.rcv.last.RcvBuf))))
+	}
 	return operator(f.host, fmt.Sprintf("the application fixed its receive buffer (SO_RCVBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.rcv.last.RcvBuf)), asked(s)))
 }
 
@@ -103,6 +106,9 @@ func sendFix(s *scene, f *finding) model.Fix {
 		return allow(s, e, wmemMaxSetting)
 	case causeUnknown:
 		return operator(e.Host, "raise the send buffer (tcp_wmem, or the application's SO_SNDBUF) to "+needed(s))
+	}
+	if f.cause == causeOpen {
+		return operator(e.Host, fmt.Sprintf("the send buffer stands at %s, below the limit of tcp_wmem, and no program pinned it: see whether the kernel has memory for TCP (net.ipv4.tcp_mem against /proc/net/sockstat), and watch for longer: it may still grow", size(float64(s.snd.last.SndBuf))))
 	}
 	return operator(e.Host, fmt.Sprintf("the application fixed its send buffer (SO_SNDBUF) at %s: let it leave the buffer to the kernel, or ask for %s", size(float64(s.snd.last.SndBuf)), asked(s)))
 }

@@ -36,6 +36,7 @@ func Judge(c Case) model.Verdict {
 	if len(v.Causes) == 0 && !claimsNothing(v.Limiter) {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
+	seen.balance(&v)
 	if len(v.Causes) > 0 { // the calls may have changed both
 		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
 	}
@@ -59,11 +60,11 @@ func Judge(c Case) model.Verdict {
 // one that the connections elect, unless the calls that they carry tell more.
 func (v *views) judge() model.Verdict {
 	if v.Unreached != nil {
-		return v.judgeUnreached()
+		return v.knowing(v.judgeUnreached())
 	}
 	var out model.Verdict
 	if len(v.scenes) == 0 {
-		out = nothingMoved(v.Case)
+		out = v.knowing(nothingMoved(v.Case))
 	} else {
 		out = elect(v.scenes)
 	}
@@ -139,7 +140,14 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 		Limiter: f.id, Where: row.Where, Host: f.host,
 		Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes,
 	}
+	if f.id == model.TCPMemory && b.scene.c.Sender != nil && f.host == b.scene.c.Sender.Host {
+		v.Where = model.AtSender
+	}
 	v.Confidence = confidence(b, agree)
+	v.Contradictions = b.scene.contradictions(f)
+	if len(v.Contradictions) > 0 {
+		v.Confidence = min(v.Confidence, contradictedCap)
+	}
 	v.Fix = fixFor(b.scene, f)
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
 	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {

@@ -31,9 +31,15 @@ func measuredPart(v model.Verdict) string {
 func limiterPart(v model.Verdict) string {
 	switch v.Limiter {
 	case model.None:
+		if s := v.ShareOfCeiling; s != nil && *s < belowCeiling {
+			return "No limiter found: the path is near its ceiling, and " + pct(1-*s) + " are not explained."
+		}
 		return "No limiter: the path is at its ceiling."
 	case model.Undetermined:
 		return "Limiter: undetermined" + because(v) + "."
+	}
+	if len(v.Contradictions) > 0 {
+		return fmt.Sprintf("Limiter: not certain, perhaps %s%s%s; but %s.", v.Limiter, at(v), because(v), v.Contradictions[0].What)
 	}
 	return fmt.Sprintf("Limiter: %s%s%s.", v.Limiter, at(v), because(v))
 }

@@ -32,7 +32,7 @@ const (
 func forecasters() []func(*scene) *finding {
 	return []func(*scene) *finding{
 		willFillReceiveBuffer, willFillSendBuffer, willLose, willPace, willStarve,
-		willFillReader, willFillWriter, willFillCore,
+		willFillReader, willFillWriter, willFillCore, willSendSmall,
 	}
 }
 
@@ -45,7 +45,7 @@ func (s *scene) outlook(first *finding) []*finding {
 		if f != nil && f.id == model.PathLoss && first.id == model.CongestionControl {
 			continue // a control that losses do not slow down takes their bound with it
 		}
-		if f == nil || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
+		if f == nil || s.c.unknowing(f.id) || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
 			continue
 		}
 		f.bound = max(f.bound, s.total)

@@ -33,7 +33,12 @@ type recording struct {
 
 func readLabels(t testing.TB) []label {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(recordings, "labels.json"))
+	return readLabelsIn(t, recordings)
+}
+
+func readLabelsIn(t testing.TB, dir string) []label {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "labels.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

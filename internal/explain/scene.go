@@ -14,6 +14,7 @@ import (
 // snd or rcv is nil when that side of the flow was not seen.
 type scene struct {
 	c       *views
+	flow    flow
 	span    span
 	minRTT  time.Duration
 	snd     *sndView
@@ -81,6 +82,8 @@ type finding struct {
 	costs bool
 	// lift is by how much its removal raises the ceiling itself; 0: it does not.
 	lift float64
+	// waived are signs of the limiter's row by which this variant of it does not go.
+	waived []model.Sign
 	// keeps: the elected verdict stands. The evidence is added to its own, and cap
 	// is the most confidence in it; 0: no cap.
 	keeps bool
@@ -102,6 +105,7 @@ type cause string
 const (
 	causeSysctl     cause = "sysctl"      // the buffer is at the limit of tcp_rmem or tcp_wmem
 	causeSocket     cause = "socket"      // the application fixed the buffer
+	causeOpen       cause = "open"        // the buffer is small, and not pinned: why is not seen
 	causeCapped     cause = "capped"      // the application asked for more than net.core allows
 	causeAutotuning cause = "autotuning"  // tcp_moderate_rcvbuf is 0
 	causeScaling    cause = "scaling"     // no window scaling

@@ -25,8 +25,11 @@ type sndView struct {
 
 	minRTT time.Duration
 	queue  float64 // median of RTT over minimum RTT
-	spread float64 // of the rate between samples: its 90% over its 25% quantile
-	top    float64 // that 90% quantile, bit/s
+	// queueTop is its 90% quantile: a model-based sender fills a link's queue for an
+	// eighth of its time only, when it probes for more (draft-cardwell-ccwg-bbr).
+	queueTop float64
+	spread   float64 // of the rate between samples: its 90% over its 25% quantile
+	top      float64 // that 90% quantile, bit/s
 
 	rwnd, sndbuf, busy float64 // chronograph shares
 	window             float64 // median of data in flight over the peer's window
@@ -146,7 +149,8 @@ func chronographs(a, b model.Conn, dur time.Duration) (rwnd, sndbuf, busy float6
 // levels fills the features that are levels at each sample.
 func (v *sndView) levels(os []obs) {
 	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
-	v.queue = median(each(os, func(o obs) float64 { return ratio(o.c.RTT.Seconds(), v.minRTT.Seconds()) }))
+	trips := each(os, func(o obs) float64 { return ratio(o.c.RTT.Seconds(), v.minRTT.Seconds()) })
+	v.queue, v.queueTop = median(trips), quantile(trips, 0.9)
 	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
 	v.dry = share(os, func(o obs) bool { return o.c.NotSent < two(o.c) })
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })

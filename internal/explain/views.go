@@ -56,7 +56,7 @@ func (v *views) nicOf(e *End) *model.NIC {
 // scene computes the features of one flow; nil where it has no steady part.
 func (v *views) scene(f flow) *scene {
 	sp := f.steady()
-	s := &scene{c: v, span: sp, minRTT: f.minRTT(), ceiling: unknown(), bytes: float64(f.bytes())}
+	s := &scene{c: v, flow: f, span: sp, minRTT: f.minRTT(), ceiling: unknown(), bytes: float64(f.bytes())}
 	if r := v.link.Rate; r != nil {
 		s.ceiling = float64(*r)
 	}

@@ -78,8 +78,38 @@ type Verdict struct {
 	// Alternatives are limiters that the evidence does not tell from the
 	// named one, each with the probe that would.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
-	CouldNotSee  []Blind       `json:"could_not_see,omitempty"`
-	Notes        []string      `json:"notes,omitempty"`
+	// Account of what is missing; nil where no ceiling is known, next to nothing is
+	// missing, or the sending end was not seen.
+	Account *Account `json:"account,omitempty"`
+	// Contradictions are signs that the limiter does not cause and yet were seen,
+	// and signs that it causes and were not. Any of them caps the confidence.
+	Contradictions []Contradiction `json:"contradictions,omitempty"`
+	CouldNotSee    []Blind         `json:"could_not_see,omitempty"`
+	Notes          []string        `json:"notes,omitempty"`
+}
+
+// Account is what the ceiling allows and the path did not carry, split by what the
+// connections were doing when it was missing.
+type Account struct {
+	Missing unit.BitRate  `json:"missing_bps"`
+	Parts   []AccountPart `json:"parts"` // the largest first; they add up to Missing
+	// Unexplained is the sum of the parts that no limiter of the verdict causes.
+	Unexplained unit.BitRate `json:"unexplained_bps"`
+	Closes      bool         `json:"closes"` // at most 15% is not explained
+}
+
+// AccountPart is what is missing while the connections were in one state.
+type AccountPart struct {
+	What    string       `json:"what"`
+	Rate    unit.BitRate `json:"bps"`
+	Limiter LimiterID    `json:"limiter,omitempty"` // of the verdict that causes it; empty: none does
+}
+
+// Contradiction is one sign that speaks against a verdict.
+type Contradiction struct {
+	Sign    Sign   `json:"sign"`
+	Missing bool   `json:"missing"` // it had to be seen and was not
+	What    string `json:"what"`    // one line for people
 }
 
 // Alternative is another limiter that would look the same.

@@ -2,6 +2,8 @@ package report
 
 import (
 	"math"
+	"strings"
+	"testing"
 	"time"
 
 	"linerate/internal/model"
@@ -69,4 +71,24 @@ func hostileRun() *model.Results {
 	r.Runs[0].Goodput, r.Runs[1].Label, r.Findings[0].Title, r.Findings[0].Bound = nan, bad, bad, &nan
 	r.Warnings = []model.Warning{{ID: bad, What: bad, Evidence: bad, Next: bad}}
 	return r
+}
+
+// What speaks against a verdict and what is missing are on the page.
+func TestDoubtsAreShown(t *testing.T) {
+	r := windowResults()
+	r.Verdict.Contradictions = []model.Contradiction{{Sign: model.DataUnread, What: "received data waits"}}
+	r.Verdict.Account = &model.Account{Missing: 100e6, Unexplained: 60e6, Parts: []model.AccountPart{
+		{What: "a queue stands", Rate: 60e6}, {What: "the window is full", Rate: 39.5e6, Limiter: model.ReceiverWindow}, {What: "next to nothing", Rate: 0.5e6}}}
+	var b strings.Builder
+	if err := Text(&b, r, false, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"but", "received data waits", "60 Mbit/s (60%)", "a queue stands", "(not explained)", "(receiver-window)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "next to nothing") {
+		t.Errorf("a part of half a per cent is shown:\n%s", b.String())
+	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -86,10 +87,12 @@ func evidenceSection(v model.Verdict) document.Section {
 	if g := v.ExpectedGain; g != nil {
 		s.Add(document.Block{For: document.Papers, Text: expected(g)})
 	}
+	add("What is missing below the ceiling", account(v))
 	var or, blind, notes []document.Line
 	for _, a := range v.Alternatives {
 		or = append(or, document.Line{Label: "or", Strong: string(a.Limiter) + ":", Text: a.Probe})
 	}
+	add("What speaks against it", against(v))
 	add("What the evidence does not rule out", or)
 	add("What binds next", laterCauses(v))
 	for _, b := range v.CouldNotSee {
@@ -101,6 +104,35 @@ func evidenceSection(v model.Verdict) document.Section {
 	}
 	add("", notes)
 	return s
+}
+
+// account is what is missing, and what explains it.
+func account(v model.Verdict) []document.Line {
+	if v.Account == nil {
+		return nil
+	}
+	var out []document.Line
+	for _, p := range v.Account.Parts {
+		share := float64(p.Rate) / float64(v.Account.Missing)
+		if share < worthALine {
+			continue
+		}
+		by := cmp.Or(string(p.Limiter), "not explained")
+		out = append(out, document.Line{Label: "missing", Strong: rate(&p.Rate) + " (" + percent(share) + "):", Text: p.What, Note: by})
+	}
+	return out
+}
+
+// worthALine: a part of the account below it is left out.
+const worthALine = 0.01
+
+// against are the signs that contradict the verdict.
+func against(v model.Verdict) []document.Line {
+	var out []document.Line
+	for _, c := range v.Contradictions {
+		out = append(out, document.Line{Label: "but", Text: c.What})
+	}
+	return out
 }
 
 // laterCauses are the causes after the first.

@@ -1,0 +1,93 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"linerate/internal/model"
+)
+
+const (
+	tcpMemSetting = "linux.sysctl.net.ipv4.tcp_mem"
+	// pageBytes is the unit of tcp_mem on the machines that have it at 4 KiB; where
+	// pages are larger, the limit is higher and nothing is claimed wrongly low.
+	pageBytes = 4096
+	// prunes of receive queues are worth a word; tcp_prune_queue (net/ipv4/tcp_input.c)
+	// runs when a socket has no memory left, its own or of all sockets together.
+	prunes = 10
+	// memoryGuess caps the confidence where only one of the signs is there.
+	memoryGuess = 0.6
+)
+
+// memory is how an end of the flow fares for the memory of all its TCP sockets.
+type memory struct {
+	v         *hostView
+	pressures float64 // times that the kernel came under pressure (tcp_enter_memory_pressure)
+	pruned    float64 // receive queues cut short, and segments dropped for want of memory
+	limit     float64 // tcp_mem's pressure level in bytes; unknown where it was not read
+	wanted    float64 // what the path needs in flight at its ceiling, bytes; may be unknown
+}
+
+// memoryOf reads the signs of an end; nil without it.
+func (s *scene) memoryOf(v *hostView) *memory {
+	if v == nil {
+		return nil
+	}
+	m := &memory{v: v, pressures: float64(v.snmp["TcpExt.TCPMemoryPressures"]), limit: unknown()}
+	for _, name := range []string{"TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.TCPRcvQDrop", "TcpExt.TCPAbortOnMemory"} {
+		m.pruned += float64(max(0, v.snmp[name]))
+	}
+	if text, ok := v.end.setting(tcpMemSetting); ok {
+		if fields := strings.Fields(text); len(fields) == 3 {
+			if n, err := strconv.ParseFloat(fields[1], 64); err == nil {
+				m.limit = n * pageBytes
+			}
+		}
+	}
+	m.wanted = s.ceiling / 8 * s.minRTT.Seconds() * bufferPerBDP
+	return m
+}
+
+// short: the kernel came under pressure, or its level is below what the path needs and
+// queues are cut short.
+func (m *memory) short() bool {
+	return m != nil && (m.pressures >= 1 || m.limit < m.wanted && m.pruned >= 1)
+}
+
+// seeMemory: the kernel has no memory left for TCP at one end. No buffer grows then,
+// queues are cut short and segments dropped, which reads like a small buffer, like
+// losses, or like a slow reader.
+func seeMemory(s *scene) *finding {
+	for _, v := range []*hostView{s.reader, s.sender} {
+		m := s.memoryOf(v)
+		if !m.short() {
+			continue
+		}
+		f := &finding{id: model.TCPMemory, host: v.end.Host, margin: over(m.pruned, prunes, 100*prunes), cap: 0.85, costs: true}
+		if m.pressures >= 1 {
+			f.say(f.host, "tcp_memory_pressures", m.pressures, "times", v.n, "the kernel came under memory pressure for TCP %.0f times", m.pressures)
+		}
+		if m.pruned >= 1 {
+			f.say(f.host, "tcp_pruned", m.pruned, "times", v.n, "receive queues were cut short or segments dropped for want of memory %.0f times", m.pruned)
+		}
+		if m.limit < m.wanted {
+			f.say(f.host, "tcp_mem_bytes", m.limit, "bytes", v.n, "tcp_mem puts all TCP sockets under pressure from %s on, and this path alone needs %s", size(m.limit), size(m.wanted))
+		}
+		if !(m.pressures >= 1 && (m.pruned >= prunes || m.limit < m.wanted)) && !(m.limit < m.wanted && m.pruned >= prunes) {
+			f.cap = memoryGuess
+		}
+		f.advice = fmt.Sprintf("raise the second and third number of net.ipv4.tcp_mem on %s, and find what holds so many full sockets there (ss -tm)", f.host)
+		f.or(model.ReceiverWindow, "look at net.ipv4.tcp_mem against the mem of TCP in /proc/net/sockstat while it runs: far below it, the socket's own buffer is what is short")
+		return f
+	}
+	return nil
+}
+
+// pinned: the buffer had the same size in all samples. The kernel grows a buffer that is
+// the limit, unless a program fixed it.
+func pinned(os []obs, s span, size func(model.Conn) int64) bool {
+	in := within(os, s)
+	return len(in) >= 2 && !slices.ContainsFunc(in, func(o obs) bool { return size(o.c) != size(in[0].c) })
+}

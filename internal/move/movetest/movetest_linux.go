@@ -49,7 +49,7 @@ func Hostile(t testing.TB, dir string) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600), os.Mkdir(filepath.Join(dir, "nothing in it"), 0o711),
 		os.Symlink("plain", filepath.Join(dir, "link")), os.Symlink("nowhere/at\xffall", filepath.Join(dir, "dangling")),
-		os.Symlink("/etc", filepath.Join(dir, "absolute")), os.Symlink("a", filepath.Join(dir, "link to directory")),
+		os.Symlink(t.TempDir(), filepath.Join(dir, "absolute")), os.Symlink("a", filepath.Join(dir, "link to directory")),
 		os.Link(filepath.Join(dir, "plain"), filepath.Join(dir, "plain 2")), os.Link(filepath.Join(dir, "plain"), filepath.Join(dir, "a/b/plain 3")),
 		unix.Mkfifo(filepath.Join(dir, "fifo"), 0o640))
 	must(t, os.WriteFile(filepath.Join(dir, "large"), Pattern(9<<20+17, 3), 0o640))

@@ -1,0 +1,58 @@
+//go:build !linux
+
+package place
+
+import (
+	"context"
+	"errors"
+
+	"linerate/internal/move"
+)
+
+// Place is a move.Sink.
+type Place struct{}
+
+// Open refuses: what keeps a copy below its directory is known of Linux alone.
+func Open(string, Options, *move.Report) (*Place, error) {
+	return nil, errors.New("copy writes trees on Linux alone for now")
+}
+
+// Close closes the directories.
+func (p *Place) Close() error { return nil }
+
+// Unlocked tells that the target's file system has no locks.
+func (p *Place) Unlocked() bool { return false }
+
+// Decide says what becomes of an entry.
+func (p *Place) Decide(*move.Entry) (Action, error) { return New, errors.ErrUnsupported }
+
+// Make implements move.Sink.
+func (p *Place) Make(context.Context, *move.Entry) error { return errors.ErrUnsupported }
+
+// Put implements move.Sink.
+func (p *Place) Put(context.Context, *move.Entry, move.Block) error { return errors.ErrUnsupported }
+
+// Begin implements move.Sink.
+func (p *Place) Begin(context.Context, *move.Entry) (move.SinkFile, move.Have, error) {
+	return nil, move.Have{}, errors.ErrUnsupported
+}
+
+// Finish implements move.Sink.
+func (p *Place) Finish(context.Context) error { return errors.ErrUnsupported }
+
+// ErrTooMany is a target that holds more that the source does not have than may be deleted.
+var ErrTooMany = errors.New("more than may be deleted")
+
+// Doomed is an entry that is to be deleted.
+type Doomed struct {
+	Path string
+	Kind move.Kind
+}
+
+// Extra lists what the target holds and keep does not want.
+func (p *Place) Extra(context.Context, []string, int, func(string, move.Kind) (bool, error)) ([]Doomed, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Remove deletes what Extra listed.
+func (p *Place) Remove(context.Context, []Doomed) error { return errors.ErrUnsupported }

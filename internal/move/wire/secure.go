@@ -240,7 +240,9 @@ func (k *Keys) prove(c io.ReadWriter, n uint32, dialled bool) (bind []byte, err 
 	if _, err := rand.Read(ours[:]); err != nil {
 		return nil, fmt.Errorf("draw a nonce: %w", err)
 	}
-	if err := exchange(c, ours[:], theirs[:], dialled); err != nil {
+	send := func() error { _, err := c.Write(ours[:]); return err }
+	read := func() error { _, err := io.ReadFull(c, theirs[:]); return err }
+	if err := inTurn(dialled, send, read); err != nil {
 		return nil, err
 	}
 	bind = append(append(bind, ours[:]...), theirs[:]...)
@@ -252,25 +254,26 @@ func (k *Keys) prove(c io.ReadWriter, n uint32, dialled bool) (bind []byte, err 
 	if !dialled {
 		mine, want = want, mine
 	}
-	var got [32]byte
-	if err := exchange(c, mine[:], got[:], dialled); err != nil {
-		return nil, err
+	check := func() error {
+		var got [32]byte
+		if _, err := io.ReadFull(c, got[:]); err != nil {
+			return err
+		}
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return errors.New("it does not know the secret of this run")
+		}
+		return nil
 	}
-	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return nil, errors.New("it does not know the secret of this run")
-	}
-	return bind, nil
+	return bind, inTurn(dialled, func() error { _, err := c.Write(mine[:]); return err }, check)
 }
 
-// exchange sends ours and reads theirs; who dialled sends first.
-func exchange(c io.ReadWriter, ours, theirs []byte, first bool) error {
-	send := func() error { _, err := c.Write(ours); return err }
-	read := func() error { _, err := io.ReadFull(c, theirs); return err }
-	if first {
-		return errors.Join(send(), read())
+// inTurn has who dialled send first; the other proves nothing to one who has not.
+func inTurn(dialled bool, send, read func() error) error {
+	if !dialled {
+		send, read = read, send
 	}
-	if err := read(); err != nil {
+	if err := send(); err != nil {
 		return err
 	}
-	return send()
+	return read()
 }

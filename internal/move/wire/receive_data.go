@@ -29,8 +29,8 @@ func (r *receiver) stream(ctx context.Context, n uint32) error {
 	}
 	r.stats.add(c)
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	g, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who receives returns ctx's cause
 	queue := make(chan arrived, 1)
 	g.Go(func() error {
 		defer close(queue)
@@ -39,7 +39,6 @@ func (r *receiver) stream(ctx context.Context, n uint32) error {
 	g.Go(func() error {
 		for a := range queue {
 			if err := r.take(ctx, a); err != nil {
-				_ = c.Close() // who receives hears of it
 				return err
 			}
 		}

@@ -111,6 +111,7 @@ func (s *sender) run(ctx context.Context) error {
 		}
 	}()
 	g.Go(func() error {
+		defer close(s.jobs) // whoever asks for blocks has returned
 		fan := s.fan(work, g)
 		defer fan.enough()
 		if err := fan.begin(); err != nil {

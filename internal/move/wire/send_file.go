@@ -276,11 +276,14 @@ func (f *sentFile) commit(ctx context.Context, have []move.Leaf) error {
 	}
 }
 
-// read reads blocks until ctx ends.
+// read reads blocks until there are no more.
 func (s *sender) read(ctx context.Context) error {
 	for {
 		select {
-		case j := <-s.jobs:
+		case j, more := <-s.jobs:
+			if !more {
+				return nil
+			}
 			if err := s.readBlock(ctx, j); err != nil {
 				return err
 			}

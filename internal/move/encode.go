@@ -10,7 +10,7 @@ import (
 const (
 	MaxPath   = 1 << 20 // paths beyond PATH_MAX are walked part by part
 	MaxTarget = 1 << 16
-	MaxXattrs = 1 << 10
+	MaxXattrs = 1 << 14
 	MaxValue  = 1 << 16
 )
 

@@ -60,6 +60,10 @@ var ErrSink = fmt.Errorf("the target takes nothing more")
 // as a file of its own.
 var ErrNoFirst = fmt.Errorf("its first name is not in the target")
 
+// ErrUnmade is an entry of a kind that the target, or its user, cannot make: it is counted as
+// LostEntry, not as Failed.
+var ErrUnmade = fmt.Errorf("it cannot be made here")
+
 // Have is what a sink has already of a file.
 type Have struct {
 	// Same: its content is there under its name (same size and mtime); no SinkFile is given.
@@ -74,7 +78,8 @@ type SinkFile interface {
 	// caller's again when it returns.
 	Write(ctx context.Context, b Block) error
 	// Commit compares the root of all blocks, sets metadata, makes data durable and gives
-	// the file its name. After an error nothing stands under the name that was not before.
+	// the file its name: a large one now, others with their batch, whose late failures are
+	// reported. After an error nothing stands under the name that was not before.
 	Commit(ctx context.Context, root Hash) error
 	// Abort ends it without a commit; keep leaves what was written for a later run.
 	Abort(keep bool) error

@@ -45,6 +45,10 @@ type Summary struct {
 	Deleted     int64 `json:"deleted"`
 	Retried     int64 `json:"retried_files"` // changed while they were read, once
 	Excluded    int64 `json:"excluded"`
+	// Cloned files share their data with the source, or were copied by the file system or
+	// its server: linerate did not see their bytes.
+	Cloned      int64 `json:"cloned_files"`
+	ClonedBytes int64 `json:"cloned_bytes"`
 }
 
 // Report collects what both ends have to say. The zero value keeps everything; it may be

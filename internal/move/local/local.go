@@ -1,0 +1,349 @@
+// Package local brings a source and a sink of one host together: several files and blocks
+// in flight, whose data pass through memory once. Where the file system can share or copy
+// the data itself it lets it. It refuses to call a file copied that changed meanwhile, or
+// whose hash differs, and goes on with the others.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/move"
+	"linerate/internal/move/spool"
+)
+
+// Options of a copy.
+type Options struct {
+	Files  int         // in flight; 0: 16
+	Blocks int         // of large files in flight; 0: 8
+	Rate   int64       // at most so many bytes a second; 0: no limit
+	Verify move.Verify // as source and sink have it
+	Clone  bool        // let the file system copy what it can
+}
+
+// largeFiles is how many files larger than a pack are open at once: enough to begin the next
+// while one is made durable.
+const largeFiles = 3
+
+// Times say what the copy waited for: summed over all that was in flight.
+type Times struct {
+	Read   time.Duration `json:"read"`   // in reading and hashing
+	Write  time.Duration `json:"write"`  // in comparing and writing
+	Commit time.Duration `json:"commit"` // in making durable and naming
+}
+
+// engine is one copy.
+type engine struct {
+	src    move.Source
+	dst    move.Sink
+	report *move.Report
+	o      Options
+	pace   *pace
+	blocks chan task
+	large  chan struct{}
+	links  spool.Spool
+
+	read, write, commit atomic.Int64 // ns
+}
+
+// task is one block of a file; done hears of its end.
+type task struct {
+	src   move.SourceFile
+	dst   move.SinkFile
+	index int64
+	done  func(move.Leaf, error)
+}
+
+// Copy copies all that src has to dst, and finishes dst. What failed for one entry is in the
+// report; an error is the end of the copy.
+func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o Options) (Times, error) {
+	if o.Files == 0 {
+		o.Files = 16
+	}
+	if o.Blocks == 0 {
+		o.Blocks = 8
+	}
+	e := &engine{src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles)}
+	err := errors.Join(e.run(ctx), e.links.Close())
+	return Times{time.Duration(e.read.Load()), time.Duration(e.write.Load()), time.Duration(e.commit.Load())}, err
+}
+
+func (e *engine) run(ctx context.Context) error {
+	movers, mctx := errgroup.WithContext(ctx)
+	for range e.o.Blocks {
+		buf, err := buffer(move.BlockSize)
+		if err != nil {
+			close(e.blocks)
+			return errors.Join(err, movers.Wait())
+		}
+		movers.Go(func() error {
+			defer buf.free()
+			for t := range e.blocks {
+				t.done(e.move(mctx, t, buf.b))
+			}
+			return nil
+		})
+	}
+	err := e.entries(ctx)
+	if err == nil {
+		err = e.further(ctx)
+	}
+	close(e.blocks)
+	if err = errors.Join(err, movers.Wait()); err != nil {
+		return err
+	}
+	defer e.took(&e.commit, time.Now())
+	return e.dst.Finish(ctx)
+}
+
+// entries scans, makes what has no data, and hands files to workers.
+func (e *engine) entries(ctx context.Context) error {
+	files := make(chan *move.Entry, 4*e.o.Files)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(files)
+		return e.src.Scan(ctx, func(x *move.Entry) error {
+			switch {
+			case x.Linked:
+				return e.links.Add(x)
+			case x.Kind != move.File:
+				return e.ended(x, e.dst.Make(ctx, x))
+			}
+			select {
+			case files <- x:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	for range e.o.Files {
+		g.Go(func() error {
+			small := make([]byte, move.PackSize)
+			for x := range files {
+				if err := e.ended(x, e.file(ctx, x, small)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// further makes the further names of files, whose first ones are committed by now.
+func (e *engine) further(ctx context.Context) error {
+	small := make([]byte, move.PackSize)
+	return e.links.Backward(func(x *move.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := e.dst.Make(ctx, x)
+		if errors.Is(err, move.ErrNoFirst) {
+			x.Linked, x.First = false, ""
+			if x.Kind == move.File {
+				err = e.file(ctx, x, small)
+			} else {
+				err = e.dst.Make(ctx, x)
+			}
+		}
+		return e.ended(x, err)
+	})
+}
+
+// ended reports the failure of one entry; the error that is left ends the copy.
+func (e *engine) ended(x *move.Entry, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	what := move.Failed
+	if errors.Is(err, move.ErrUnmade) {
+		what = move.LostEntry
+	}
+	e.report.Lose(what, x.Path, "%v", err)
+	if errors.Is(err, move.ErrSink) {
+		return err
+	}
+	return nil
+}
+
+// file copies one file, and once more if it changed meanwhile.
+func (e *engine) file(ctx context.Context, x *move.Entry, small []byte) error {
+	err := e.once(ctx, x, small)
+	if errors.Is(err, move.ErrChanged) {
+		e.report.Count(func(s *move.Summary) { s.Retried++ })
+		err = e.once(ctx, x, small)
+	}
+	return err
+}
+
+func (e *engine) once(ctx context.Context, x *move.Entry, small []byte) (err error) {
+	f, err := e.src.Open(ctx, x)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if f.Entry().Size <= move.PackSize {
+		return e.pack(ctx, f, small)
+	}
+	select {
+	case e.large <- struct{}{}:
+		defer func() { <-e.large }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	sink, have, err := e.dst.Begin(ctx, f.Entry())
+	if err != nil || have.Same {
+		return err
+	}
+	root, err := e.data(ctx, f, sink, have)
+	if err == nil {
+		err = f.Changed()
+	}
+	if err != nil {
+		return errors.Join(err, sink.Abort(!errors.Is(err, move.ErrChanged)))
+	}
+	defer e.took(&e.commit, time.Now())
+	return sink.Commit(ctx, root)
+}
+
+// pack copies a small file whole.
+func (e *engine) pack(ctx context.Context, f move.SourceFile, small []byte) error {
+	var b move.Block
+	i, err := f.Next(0)
+	if err == nil {
+		begun := time.Now()
+		b, err = f.Read(ctx, i, small)
+		e.took(&e.read, begun)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := f.Changed(); err != nil {
+		return err
+	}
+	if err := e.pace.wait(ctx, len(b.Data)); err != nil {
+		return err
+	}
+	defer e.took(&e.write, time.Now())
+	return e.dst.Put(ctx, f.Entry(), b)
+}
+
+// cloner is a SinkFile that can have its data from the file system.
+type cloner interface {
+	Clone(ctx context.Context, src *os.File) (bool, error)
+}
+
+// data moves the blocks of a file and gives its root.
+func (e *engine) data(ctx context.Context, f move.SourceFile, sink move.SinkFile, have move.Have) (move.Hash, error) {
+	size := f.Entry().Size
+	from, ok := f.(interface{ File() *os.File })
+	to, can := sink.(cloner)
+	if e.o.Clone && e.o.Verify != move.Full && ok && can && len(have.Leaves) == 0 {
+		if done, err := to.Clone(ctx, from.File()); done || err != nil {
+			return move.Root(size, slices.Values([]move.Leaf(nil))), err
+		}
+	}
+	l := &leaves{list: slices.Clone(have.Leaves)}
+	had := map[int64]bool{}
+	for _, x := range have.Leaves {
+		had[x.Index] = true
+	}
+	for i := int64(0); ; i++ {
+		var err error
+		if i, err = f.Next(i); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			l.fail(err)
+			break
+		}
+		if had[i] {
+			continue
+		}
+		l.wait.Add(1)
+		select {
+		case e.blocks <- task{f, sink, i, l.done}:
+		case <-ctx.Done():
+			l.done(move.Leaf{}, ctx.Err())
+		}
+		if l.failed() != nil {
+			break
+		}
+	}
+	l.wait.Wait()
+	if err := l.failed(); err != nil {
+		return move.Hash{}, err
+	}
+	slices.SortFunc(l.list, func(a, b move.Leaf) int { return int(max(-1, min(1, a.Index-b.Index))) })
+	return move.Root(size, slices.Values(l.list)), nil
+}
+
+// leaves collects the blocks of one file.
+type leaves struct {
+	wait sync.WaitGroup
+	mu   sync.Mutex
+	list []move.Leaf
+	err  error
+}
+
+func (l *leaves) done(x move.Leaf, err error) {
+	l.mu.Lock()
+	switch {
+	case err != nil && l.err == nil:
+		l.err = err
+	case err == nil && x.Hash != move.Hash{}:
+		l.list = append(l.list, x)
+	}
+	l.mu.Unlock()
+	l.wait.Done()
+}
+
+func (l *leaves) fail(err error) {
+	l.wait.Add(1)
+	l.done(move.Leaf{}, err)
+}
+
+func (l *leaves) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// attempts is how often a block is read that arrives as another than was read.
+const attempts = 3
+
+// move reads and writes one block. A range that holds no data any more gives no leaf.
+func (e *engine) move(ctx context.Context, t task, buf []byte) (move.Leaf, error) {
+	var err error
+	for range attempts {
+		begun := time.Now()
+		var b move.Block
+		b, err = t.src.Read(ctx, t.index, buf)
+		e.took(&e.read, begun)
+		if err != nil || len(b.Extents) == 0 {
+			return move.Leaf{}, err
+		}
+		if err = e.pace.wait(ctx, len(b.Data)); err != nil {
+			return move.Leaf{}, err
+		}
+		begun = time.Now()
+		err = t.dst.Write(ctx, b)
+		e.took(&e.write, begun)
+		var corrupt *move.CorruptError
+		if !errors.As(err, &corrupt) {
+			return move.Leaf{Index: b.Index, Hash: b.Hash}, err
+		}
+	}
+	return move.Leaf{}, err
+}
+
+func (e *engine) took(sum *atomic.Int64, begun time.Time) { sum.Add(int64(time.Since(begun))) }

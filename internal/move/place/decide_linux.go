@@ -1,0 +1,115 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// Decide says what becomes of an entry: a plan prints it, a copy does it.
+func (p *Place) Decide(e *move.Entry) (Action, error) {
+	if e.Path == "" {
+		if p.root < 0 {
+			return New, nil
+		}
+		return Same, nil
+	}
+	d, name, err := p.parent(e.Path)
+	if errors.Is(err, unix.ENOENT) && p.o.Plan {
+		return New, nil
+	}
+	if err != nil {
+		return New, err
+	}
+	defer p.release(d)
+	a, _, err := p.decide(d, name, e)
+	return a, err
+}
+
+// decide looks at what has the name of an entry.
+func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return New, nil, nil
+	}
+	if err != nil {
+		return New, nil, err
+	}
+	if d.folds {
+		if exact, err := d.exact(name); err != nil || !exact {
+			return New, nil, errors.Join(&CollisionError{name}, err)
+		}
+	}
+	if e.Linked {
+		return p.decideLink(e, &st)
+	}
+	is := st.Mode&unix.S_IFMT == formats[e.Kind]
+	switch e.Kind {
+	case move.Directory:
+		if is {
+			return Same, &st, nil
+		}
+	case move.File:
+		if is && st.Size == e.Size && st.Mtim.Sec == e.Mtime.Sec && st.Mtim.Nsec == e.Mtime.Nsec && (st.Nlink == 1 || e.Links > 1) && p.o.Verify != move.Full {
+			return Same, &st, nil
+		}
+	case move.Symlink:
+		if is {
+			b := make([]byte, len(e.Target)+1)
+			if n, err := unix.Readlinkat(d.fd, name, b); err == nil && string(b[:n]) == e.Target {
+				return Same, &st, nil
+			}
+		}
+	case move.CharDevice, move.BlockDevice:
+		if is && st.Rdev == unix.Mkdev(e.Major, e.Minor) {
+			return Same, &st, nil
+		}
+	default:
+		if is {
+			return Same, &st, nil
+		}
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return Replace, &st, p.emptyDir(d, name)
+	}
+	return Replace, &st, nil
+}
+
+// emptyDir refuses a directory that holds anything, for which another kind of entry comes.
+func (p *Place) emptyDir(d *dir, name string) error {
+	in, err := p.dir(joined(d.path, name))
+	if err != nil {
+		return err
+	}
+	defer p.release(in)
+	full := errors.New("full")
+	err = list(in.fd, func(string) error { return full })
+	if errors.Is(err, full) {
+		return fmt.Errorf("a directory that is not empty has its name: remove it, or copy elsewhere")
+	}
+	return err
+}
+
+// decideLink compares with the inode of the first name.
+func (p *Place) decideLink(e *move.Entry, st *unix.Stat_t) (Action, *unix.Stat_t, error) {
+	first, name, err := p.parent(e.First)
+	if err != nil {
+		return Replace, st, nil // it is not there yet
+	}
+	defer p.release(first)
+	var other unix.Stat_t
+	if err := unix.Fstatat(first.fd, name, &other, unix.AT_SYMLINK_NOFOLLOW); err == nil && other.Dev == st.Dev && other.Ino == st.Ino {
+		return Same, st, nil
+	}
+	return Replace, st, nil
+}
+
+// formats are the kinds as st_mode has them.
+var formats = map[move.Kind]uint32{
+	move.File: unix.S_IFREG, move.Directory: unix.S_IFDIR, move.Symlink: unix.S_IFLNK, move.Fifo: unix.S_IFIFO,
+	move.Socket: unix.S_IFSOCK, move.CharDevice: unix.S_IFCHR, move.BlockDevice: unix.S_IFBLK,
+}

@@ -1,0 +1,63 @@
+// Package place writes what is copied: it makes entries below one directory, under a
+// temporary name until they are whole, durable and have their metadata, so that a reader
+// never sees half a file. Whatever it is told, it writes nowhere else: every path is walked
+// without following a link. It reads metadata back, and reports what the file system did not
+// keep. It refuses to replace a directory that holds anything, and to write where another
+// copy is writing.
+package place
+
+import (
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"linerate/internal/move"
+)
+
+// Options of a place.
+type Options struct {
+	Run    string      // names the temporary files: 1 to 16 letters and digits
+	Verify move.Verify // Full: what was written is read again past the cache
+	Direct bool        // large files past the page cache, where that can be had
+	Setuid bool        // keep set-user-ID and set-group-ID of files
+	Plan   bool        // change nothing: only Decide and Extra are used, the root may be absent
+}
+
+// Sizes that decide how files are written.
+const (
+	directFrom = 32 << 20 // from here past the cache
+	aloneFrom  = 64 << 20 // from here a file is made durable by itself, below with its batch
+	batchFiles = 1024     // after so many, or
+	batchBytes = 64 << 20 // so much, a batch is made durable and gets its names
+)
+
+// Action is what becomes of an entry.
+type Action uint8
+
+// The actions.
+const (
+	New Action = iota
+	Replace
+	Same // the content is there; metadata are set where they differ
+)
+
+// String names an action as a plan prints it.
+func (a Action) String() string { return [...]string{"new", "replace", "same"}[a] }
+
+// tempName is the name under which an entry is written before it is whole. It holds the
+// name, so that people find what is left of a copy that was killed, unless that is too long.
+func tempName(name, run string) string {
+	temp := "." + name + ".linerate-" + run
+	if len(temp) <= 255 {
+		return temp
+	}
+	return fmt.Sprintf(".linerate-%s-%016x", run, xxh3.HashString(name))
+}
+
+// CollisionError is an entry whose name another one has on a target that folds case.
+type CollisionError struct{ Name string }
+
+// Error implements error.
+func (e *CollisionError) Error() string {
+	return "the target does not tell its name from that of another entry, which was kept: rename one of the two in the source"
+}

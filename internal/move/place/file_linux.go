@@ -1,0 +1,319 @@
+package place
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// written is what is known of a block that was written.
+type written struct {
+	index   int64
+	hash    move.Hash
+	extents []move.Extent // kept where it is to be read again
+}
+
+// file is a file that is being written under its temporary name.
+type file struct {
+	p          *Place
+	e          *move.Entry
+	d          *dir
+	temp, name string
+	fd         int
+	direct     int // the same past the cache, -1: not had
+	past       atomic.Bool
+
+	mu     sync.Mutex
+	blocks map[int64]written
+}
+
+// Put implements move.Sink.
+func (p *Place) Put(ctx context.Context, e *move.Entry, b move.Block) error {
+	if len(b.Extents) > 0 {
+		if err := b.Check(p.o.Verify, e.Size); err != nil {
+			return err
+		}
+	}
+	sf, have, err := p.Begin(ctx, e)
+	if err != nil || have.Same {
+		return err
+	}
+	f := sf.(*file)
+	if len(b.Extents) > 0 {
+		if err := f.store(b); err != nil {
+			return errors.Join(err, f.Abort(false))
+		}
+	}
+	return f.commit(ctx)
+}
+
+// Begin implements move.Sink.
+func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.Have, error) {
+	if err := errors.Join(ctx.Err(), e.Check()); err != nil {
+		return nil, move.Have{}, err
+	}
+	if e.Kind != move.File {
+		return nil, move.Have{}, fmt.Errorf("%s is a %v", move.Quote(e.Path), e.Kind)
+	}
+	d, name, err := p.parent(e.Path)
+	if err != nil {
+		return nil, move.Have{}, err
+	}
+	action, _, err := p.decide(d, name, e)
+	if err == nil && action == Same {
+		err = p.same(d, name, e)
+		p.release(d)
+		return nil, move.Have{Same: true}, err
+	}
+	if err != nil {
+		p.release(d)
+		return nil, move.Have{}, err
+	}
+	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run), direct: -1, blocks: map[int64]written{}}
+	if err := f.create(); err != nil {
+		p.release(d)
+		return nil, move.Have{}, err
+	}
+	return f, move.Have{}, nil
+}
+
+// same sets the metadata of a file whose content is there.
+func (p *Place) same(d *dir, name string, e *move.Entry) error {
+	fd, err := unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	p.describe(fd, e)
+	if e.Links > 1 {
+		p.mu.Lock()
+		p.done[e.Path] = true
+		p.mu.Unlock()
+	}
+	p.report.Count(func(s *move.Summary) { s.Same++; s.SameBytes += e.Size })
+	return unix.Close(fd)
+}
+
+// create makes the temporary file with its size, and its space where it has no holes.
+func (f *file) create() error {
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(f.d.fd, f.temp, flags, 0o600)
+	if errors.Is(err, unix.EEXIST) { // left by a run of this name that was killed
+		if err = unix.Unlinkat(f.d.fd, f.temp, 0); err == nil {
+			fd, err = unix.Openat(f.d.fd, f.temp, flags, 0o600)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make file: %w", sinkError(err))
+	}
+	f.fd = fd
+	if err := f.allocate(); err != nil {
+		return errors.Join(fmt.Errorf("make room for %d bytes: %w", f.e.Size, sinkError(err)), f.discard())
+	}
+	if f.p.o.Direct && f.e.Size >= directFrom {
+		if f.direct, err = unix.Openat(f.d.fd, f.temp, unix.O_WRONLY|unix.O_DIRECT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+			f.direct = -1 // a file system without it
+		}
+		f.past.Store(f.direct >= 0)
+	}
+	return nil
+}
+
+func (f *file) allocate() error {
+	if f.e.Size == 0 {
+		return nil
+	}
+	if !f.e.Sparse && f.e.Size > move.PackSize {
+		err := unix.Fallocate(f.fd, 0, 0, f.e.Size)
+		if err == nil || !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+	}
+	if !f.e.Sparse && f.e.Size <= move.PackSize {
+		return nil // one write makes its size
+	}
+	return unix.Ftruncate(f.fd, f.e.Size)
+}
+
+// Write implements move.SinkFile.
+func (f *file) Write(ctx context.Context, b move.Block) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := b.Check(f.p.o.Verify, f.e.Size); err != nil {
+		return err
+	}
+	return f.store(b)
+}
+
+// store writes a block that was checked.
+func (f *file) store(b move.Block) error {
+	rest := b.Data
+	for _, x := range b.Extents {
+		if err := f.writeAt(rest[:x.Length], x.Offset); err != nil {
+			return fmt.Errorf("write at %d: %w", x.Offset, sinkError(err))
+		}
+		rest = rest[x.Length:]
+	}
+	w := written{index: b.Index, hash: b.Hash}
+	if f.p.o.Verify == move.Full {
+		w.extents = slices.Clone(b.Extents)
+	}
+	f.mu.Lock()
+	f.blocks[b.Index] = w
+	f.mu.Unlock()
+	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
+	return nil
+}
+
+// sector is what O_DIRECT asks of offsets and lengths on the disks of today.
+const sector = 4096
+
+// writeAt writes all of p: its whole sectors past the cache where that is had, so that the
+// tail alone goes through it.
+func (f *file) writeAt(p []byte, at int64) error {
+	if whole := len(p) / sector * sector; f.past.Load() && at%sector == 0 && whole > 0 {
+		err := pwrite(f.direct, p[:whole], at)
+		if err == nil {
+			p, at = p[whole:], at+int64(whole)
+		} else if !errors.Is(err, unix.EINVAL) {
+			return err
+		} else {
+			f.past.Store(false) // the buffer, or larger sectors
+		}
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	if err := pwrite(f.fd, p, at); err != nil {
+		return err
+	}
+	if f.e.Size >= aloneFrom {
+		_ = unix.SyncFileRange(f.fd, at, int64(len(p)), unix.SYNC_FILE_RANGE_WRITE) // begins early what fsync waits for
+	}
+	return nil
+}
+
+func pwrite(fd int, p []byte, at int64) error {
+	for len(p) > 0 {
+		n, err := unix.Pwrite(fd, p, at)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return unix.EIO
+		}
+		p, at = p[n:], at+int64(n)
+	}
+	return nil
+}
+
+// ordered are the blocks by index.
+func (f *file) ordered() []written {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]written, 0, len(f.blocks))
+	for _, w := range f.blocks {
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b written) int { return cmp.Compare(a.index, b.index) })
+	return out
+}
+
+func leaves(blocks []written) iter.Seq[move.Leaf] {
+	return func(yield func(move.Leaf) bool) {
+		for _, w := range blocks {
+			if !yield(move.Leaf{Index: w.index, Hash: w.hash}) {
+				return
+			}
+		}
+	}
+}
+
+// Commit implements move.SinkFile.
+func (f *file) Commit(ctx context.Context, root move.Hash) error {
+	if move.Root(f.e.Size, leaves(f.ordered())) != root {
+		return errors.Join(errors.New("the file's root hash differs from the source's"), f.Abort(false))
+	}
+	return f.commit(ctx)
+}
+
+// commit sets metadata and gives the file its name: now if it is large, else with its batch.
+func (f *file) commit(ctx context.Context) error {
+	f.p.describe(f.fd, f.e)
+	if f.e.Size < aloneFrom {
+		return f.p.pend(ctx, f)
+	}
+	err := unix.Fsync(f.fd)
+	if err != nil {
+		err = fmt.Errorf("make durable: %w", sinkError(err))
+	}
+	if err == nil {
+		err = f.prove()
+	}
+	if err == nil {
+		err = f.close()
+	}
+	if err == nil {
+		err = f.p.give(f.d, f.temp, f.name)
+	}
+	if err == nil {
+		err = unix.Fsync(f.d.fd)
+	}
+	if err != nil {
+		return errors.Join(err, f.Abort(false))
+	}
+	f.p.committed(f.e)
+	f.p.release(f.d)
+	return nil
+}
+
+// prove reads what was written again past the cache, if that was asked for.
+func (f *file) prove() error {
+	if f.p.o.Verify != move.Full {
+		return nil
+	}
+	return readBack(f.d.fd, f.temp, f.ordered())
+}
+
+// close closes the descriptors. A network file system says here what it could not write.
+func (f *file) close() error {
+	var errs []error
+	for _, fd := range []*int{&f.fd, &f.direct} {
+		if *fd >= 0 {
+			errs = append(errs, unix.Close(*fd))
+			*fd = -1
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close: %w", sinkError(err))
+	}
+	return nil
+}
+
+// discard closes and removes the temporary file.
+func (f *file) discard() error {
+	err := f.close()
+	if uerr := unix.Unlinkat(f.d.fd, f.temp, 0); uerr != nil && !errors.Is(uerr, unix.ENOENT) {
+		err = errors.Join(err, fmt.Errorf("remove %s: %w", move.Quote(f.temp), uerr))
+	}
+	return err
+}
+
+// Abort implements move.SinkFile.
+func (f *file) Abort(bool) error {
+	err := f.discard()
+	f.p.release(f.d)
+	return err
+}

@@ -1,0 +1,204 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// Make implements move.Sink.
+func (p *Place) Make(ctx context.Context, e *move.Entry) error {
+	if err := errors.Join(ctx.Err(), e.Check()); err != nil {
+		return err
+	}
+	if e.Linked {
+		return p.link(ctx, e)
+	}
+	switch e.Kind {
+	case move.Directory:
+		return p.directory(e)
+	case move.File:
+		return fmt.Errorf("%s is a file with data", move.Quote(e.Path))
+	}
+	d, name, err := p.parent(e.Path)
+	if err != nil {
+		return err
+	}
+	defer p.release(d)
+	action, _, err := p.decide(d, name, e)
+	if err != nil {
+		return err
+	}
+	temp := name
+	if action != Same {
+		temp = tempName(name, p.o.Run)
+		if err := p.special(d, temp, e); err != nil {
+			return err
+		}
+	}
+	fd, err := unix.Openat(d.fd, temp, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	p.describe(fd, e)
+	err = unix.Close(fd)
+	if action != Same && err == nil {
+		if err = p.give(d, temp, name); err != nil {
+			return errors.Join(err, unix.Unlinkat(d.fd, temp, 0))
+		}
+	}
+	p.committed(e)
+	return err
+}
+
+// special makes what has no data under a temporary name.
+func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
+	make := func() error {
+		if e.Kind == move.Symlink {
+			return unix.Symlinkat(e.Target, d.fd, temp)
+		}
+		return unix.Mknodat(d.fd, temp, formats[e.Kind]|0o600, int(unix.Mkdev(e.Major, e.Minor)))
+	}
+	if err = make(); errors.Is(err, unix.EEXIST) { // left by a run of this name that was killed
+		if err = unix.Unlinkat(d.fd, temp, 0); err == nil {
+			err = make()
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("%w: %v: %w", move.ErrUnmade, e.Kind, err)
+	}
+	return fmt.Errorf("make %v: %w", e.Kind, sinkError(err))
+}
+
+// directory makes a directory that only we may use, until Finish sets its metadata.
+func (p *Place) directory(e *move.Entry) error {
+	if e.Path != "" {
+		d, name, err := p.parent(e.Path)
+		if err != nil {
+			return err
+		}
+		defer p.release(d)
+		action, st, err := p.decide(d, name, e)
+		if err != nil {
+			return err
+		}
+		if action == Replace {
+			if err := unix.Unlinkat(d.fd, name, 0); err != nil {
+				return fmt.Errorf("replace what is no directory: %w", err)
+			}
+		}
+		if action != Same {
+			if err := unix.Mkdirat(d.fd, name, 0o700); err != nil {
+				return fmt.Errorf("make directory: %w", sinkError(err))
+			}
+			d.named(name)
+		} else if st.Mode&0o700 != 0o700 {
+			if err := p.unlock(e.Path, st.Mode); err != nil {
+				return err
+			}
+		}
+	}
+	p.mu.Lock()
+	err := p.dirs.Add(e)
+	p.mu.Unlock()
+	if err == nil {
+		p.report.Count(func(s *move.Summary) { s.Directories++ })
+	}
+	return err
+}
+
+// unlock lets us write to a directory whose owner may not; its metadata come at the end.
+func (p *Place) unlock(path string, mode uint32) error {
+	d, err := p.dir(path)
+	if err != nil {
+		return fmt.Errorf("open directory: %w", err)
+	}
+	defer p.release(d)
+	if err := unix.Fchmod(d.fd, mode&0o7777|0o700); err != nil {
+		return fmt.Errorf("make directory writable: %w", err)
+	}
+	return nil
+}
+
+// link makes a further name of what was committed before.
+func (p *Place) link(ctx context.Context, e *move.Entry) error {
+	if err := p.flush(ctx); err != nil { // its first name may be in the batch
+		return err
+	}
+	p.mu.Lock()
+	there := p.done[e.First]
+	p.mu.Unlock()
+	if !there {
+		p.report.Lose(move.LostLink, e.Path, "%v: %s", move.ErrNoFirst, move.Quote(e.First))
+		return move.ErrNoFirst
+	}
+	d, name, err := p.parent(e.Path)
+	if err != nil {
+		return err
+	}
+	defer p.release(d)
+	action, _, err := p.decide(d, name, e)
+	if err != nil {
+		return err
+	}
+	if action != Same {
+		if err := p.linked(d, name, e); err != nil {
+			return err
+		}
+	}
+	p.report.Count(func(s *move.Summary) { s.HardLinks++ })
+	return nil
+}
+
+func (p *Place) linked(d *dir, name string, e *move.Entry) error {
+	first, from, err := p.parent(e.First)
+	if err != nil {
+		return err
+	}
+	defer p.release(first)
+	temp := tempName(name, p.o.Run)
+	if err = unix.Linkat(first.fd, from, d.fd, temp, 0); errors.Is(err, unix.EEXIST) {
+		if err = unix.Unlinkat(d.fd, temp, 0); err == nil {
+			err = unix.Linkat(first.fd, from, d.fd, temp, 0)
+		}
+	}
+	for _, cannot := range []error{unix.EMLINK, unix.EPERM, unix.ENOTSUP, unix.EXDEV, unix.ENOSYS, unix.EINVAL} {
+		if errors.Is(err, cannot) {
+			p.report.Lose(move.LostLink, e.Path, "%v", err)
+			return move.ErrNoFirst
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("link: %w", sinkError(err))
+	}
+	if err := p.give(d, temp, name); err != nil {
+		return errors.Join(err, unix.Unlinkat(d.fd, temp, 0))
+	}
+	return nil
+}
+
+// committed counts an entry that stands under its name.
+func (p *Place) committed(e *move.Entry) {
+	if e.Links > 1 {
+		p.mu.Lock()
+		p.done[e.Path] = true
+		p.mu.Unlock()
+	}
+	p.report.Count(func(s *move.Summary) {
+		switch e.Kind {
+		case move.File:
+			s.Files++
+		case move.Symlink:
+			s.Symlinks++
+		default:
+			s.Specials++
+		}
+	})
+}

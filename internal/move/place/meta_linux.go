@@ -1,0 +1,131 @@
+package place
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// describe sets the metadata of what fd is, reads them back, and reports what was not
+// kept. fd may be of O_PATH. The order: an owner's change clears set-ID bits and
+// capabilities, writing an attribute needs the mode that the owner made it with, and the
+// time is last.
+func (p *Place) describe(fd int, e *move.Entry) {
+	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		p.report.Lose(move.LostMode, e.Path, "look at it: %v", err)
+		return
+	}
+	var why [3]error // of owner, mode, mtime
+	if st.Uid != e.UID || st.Gid != e.GID {
+		why[0] = p.chown(fd, e)
+	}
+	p.attributes(proc, e)
+	mode := e.Mode
+	if e.Kind == move.File && mode&0o6000 != 0 && !p.o.Setuid {
+		mode &^= 0o6000
+		p.report.Lose(move.LostSetuid, e.Path, "mode %04o: kept with --setuid alone", e.Mode)
+	}
+	if e.Kind != move.Symlink {
+		if why[1] = unix.Fchmod(fd, mode); errors.Is(why[1], unix.EBADF) { // O_PATH
+			why[1] = unix.Chmod(proc, mode)
+		}
+	}
+	ts := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: e.Mtime.Sec, Nsec: e.Mtime.Nsec}}
+	if why[2] = unix.UtimesNanoAt(fd, "", ts, unix.AT_EMPTY_PATH); errors.Is(why[2], unix.EINVAL) || errors.Is(why[2], unix.ENOENT) {
+		why[2] = unix.UtimesNanoAt(unix.AT_FDCWD, proc, ts, 0) // before Linux 5.8
+	}
+	p.compare(fd, e, mode, why)
+}
+
+// compare reads metadata back: what a file system took without an error it need not keep.
+func (p *Place) compare(fd int, e *move.Entry, mode uint32, why [3]error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		p.report.Lose(move.LostMode, e.Path, "look at it again: %v", err)
+		return
+	}
+	lose := func(what string, err error, format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		if err != nil {
+			text += ": " + err.Error()
+		}
+		p.report.Lose(what, e.Path, "%s", text)
+	}
+	if st.Uid != e.UID || st.Gid != e.GID {
+		lose(move.LostOwner, why[0], "%d:%d instead of %d:%d", st.Uid, st.Gid, e.UID, e.GID)
+	}
+	if e.Kind != move.Symlink && st.Mode&0o7777 != mode {
+		lose(move.LostMode, why[1], "%04o instead of %04o", st.Mode&0o7777, mode)
+	}
+	if st.Mtim.Sec != e.Mtime.Sec || st.Mtim.Nsec != e.Mtime.Nsec {
+		lose(move.LostMtime, why[2], "%d.%09d instead of %d.%09d", st.Mtim.Sec, st.Mtim.Nsec, e.Mtime.Sec, e.Mtime.Nsec)
+	}
+}
+
+// chown sets owner and group, or the group alone where the owner may not be given away.
+func (p *Place) chown(fd int, e *move.Entry) error {
+	err := unix.Fchownat(fd, "", int(e.UID), int(e.GID), unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.EPERM) {
+		_ = unix.Fchownat(fd, "", -1, int(e.GID), unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW) // the owner's loss is reported
+	}
+	return err
+}
+
+// attributes sets extended attributes, ACLs among them, and removes those that the source
+// does not have: what a directory hands down to its files, what an older copy had.
+func (p *Place) attributes(proc string, e *move.Entry) {
+	want := map[string]bool{}
+	for _, x := range e.Xattrs {
+		want[x.Name] = true
+	}
+	for _, name := range p.present(proc) {
+		ours := strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
+		if want[name] || !ours {
+			continue
+		}
+		if err := unix.Removexattr(proc, name); err != nil && !errors.Is(err, unix.ENODATA) {
+			p.report.Lose(lostXattr(name), e.Path, "remove %s, which the source does not have: %v", move.Quote(name), err)
+		}
+	}
+	for _, x := range e.Xattrs {
+		old := make([]byte, len(x.Value)+1)
+		if n, err := unix.Getxattr(proc, x.Name, old); err == nil && bytes.Equal(old[:n], x.Value) {
+			continue // a label that the target gives by itself
+		}
+		if err := unix.Setxattr(proc, x.Name, x.Value, 0); err != nil {
+			p.report.Lose(lostXattr(x.Name), e.Path, "set %s: %v", move.Quote(x.Name), err)
+		}
+	}
+}
+
+// present lists the attributes that are there; what cannot be listed is taken as none.
+func (p *Place) present(proc string) []string {
+	b := make([]byte, 1024)
+	n, err := unix.Listxattr(proc, b)
+	if errors.Is(err, unix.ERANGE) {
+		b = make([]byte, move.MaxValue)
+		n, err = unix.Listxattr(proc, b)
+	}
+	if err != nil || n == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b[:n]), "\x00"), "\x00")
+}
+
+// lostXattr is what the loss of an attribute is counted as.
+func lostXattr(name string) string {
+	switch {
+	case strings.HasPrefix(name, "system.posix_acl_") || name == "system.nfs4_acl" || name == "system.richacl" || name == "system.cifs_acl":
+		return move.LostACL
+	case strings.HasPrefix(name, "security."):
+		return move.LostSecurity
+	}
+	return move.LostXattr
+}

@@ -1,0 +1,319 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+	"linerate/internal/move/beneath"
+	"linerate/internal/move/spool"
+)
+
+// Place is a move.Sink.
+type Place struct {
+	o      Options
+	report *move.Report
+	root   int // -1: absent, in a plan
+	probed bool
+
+	mu    sync.Mutex // of what follows
+	cache map[string]*dir
+	dirs  spool.Spool
+	done  map[string]bool // names that further ones may be linked to
+	devs  map[uint64]*dir // a directory of every file system that was written to
+
+	batch batch
+}
+
+// dir is an open directory of the target.
+type dir struct {
+	fd    int
+	path  string
+	dev   uint64
+	folds bool
+	refs  int
+
+	mu    sync.Mutex
+	names map[string]bool // what it holds, where it folds case; nil: not read yet
+}
+
+// cachedDirs bounds the directories that are held open.
+const cachedDirs = 256
+
+// Open opens the directory root, which is the user's own path: links in it are followed.
+func Open(root string, o Options, r *move.Report) (*Place, error) {
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}}
+	if o.Run == "" || len(o.Run) > 16 || strings.Trim(o.Run, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+		return nil, fmt.Errorf("%q names no run", o.Run)
+	}
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) && o.Plan {
+		return p, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open target %s: %w", root, err)
+	}
+	p.root = fd
+	if !o.Plan {
+		if p.probed, err = p.probeFolding(); err != nil {
+			return nil, errors.Join(fmt.Errorf("write to target %s: %w", root, err), unix.Close(fd))
+		}
+	}
+	return p, nil
+}
+
+// probeFolding tells whether the target takes upper for lower case: file systems that do
+// tell it in too many ways to ask each.
+func (p *Place) probeFolding() (bool, error) {
+	name := ".linerate-" + p.o.Run + "-case"
+	fd, err := unix.Openat(p.root, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return false, err
+	}
+	var st unix.Stat_t
+	folds := unix.Fstatat(p.root, strings.ToUpper(name), &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+	return folds, errors.Join(unix.Close(fd), unix.Unlinkat(p.root, name, 0))
+}
+
+// Close closes the directories, and removes what waits for its name since Finish was not
+// reached.
+func (p *Place) Close() error {
+	var errs []error
+	p.batch.mu.Lock()
+	for _, f := range p.batch.files {
+		errs = append(errs, f.Abort(false))
+	}
+	p.batch.files = nil
+	p.batch.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	errs = append(errs, p.dirs.Close())
+	for path, d := range p.cache {
+		errs = append(errs, unix.Close(d.fd))
+		delete(p.cache, path)
+	}
+	if p.root >= 0 {
+		errs = append(errs, unix.Close(p.root))
+		p.root = -1
+	}
+	return errors.Join(errs...)
+}
+
+// dir opens a directory of the target, or finds it open; it is to be released.
+func (p *Place) dir(path string) (*dir, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.cache[path]; d != nil {
+		d.refs++
+		return d, nil
+	}
+	if p.root < 0 {
+		return nil, unix.ENOENT
+	}
+	fd, err := beneath.Open(p.root, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	d := &dir{fd: fd, path: path, dev: st.Dev, refs: 1, folds: p.probed || foldsCase(fd)}
+	p.evict()
+	p.cache[path] = d
+	if p.devs[d.dev] == nil && !p.o.Plan {
+		d.refs++ // stays open for its syncfs
+		p.devs[d.dev] = d
+	}
+	return d, nil
+}
+
+func (p *Place) release(d *dir) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d.refs--
+}
+
+// evict closes directories that nobody uses while there are too many.
+func (p *Place) evict() {
+	for path, d := range p.cache {
+		if len(p.cache) < cachedDirs {
+			return
+		}
+		if d.refs == 0 {
+			_ = unix.Close(d.fd) // what it holds is made durable by syncfs
+			delete(p.cache, path)
+		}
+	}
+}
+
+// forget drops a directory that is to be removed or replaced.
+func (p *Place) forget(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.cache[path]; d != nil && d.refs == 0 {
+		_ = unix.Close(d.fd) // is going away
+		delete(p.cache, path)
+	}
+}
+
+// parent opens the directory of a path.
+func (p *Place) parent(path string) (*dir, string, error) {
+	above, name := beneath.Split(path)
+	d, err := p.dir(above)
+	return d, name, err
+}
+
+// foldsCase asks for the flag that ext4, f2fs and tmpfs have per directory.
+func foldsCase(fd int) bool {
+	const fsIocGetflags, casefold = 0x80086601, 0x40000000 // include/uapi/linux/fs.h, as 64-bit systems have it
+	flags, err := unix.IoctlGetUint32(fd, fsIocGetflags)
+	return err == nil && flags&casefold != 0
+}
+
+// exact tells whether a directory that folds case holds just that name.
+func (d *dir) exact(name string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.names == nil {
+		names := map[string]bool{}
+		err := list(d.fd, func(n string) error {
+			names[n] = true
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		d.names = names
+	}
+	return d.names[name], nil
+}
+
+// named notes a name that was given.
+func (d *dir) named(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.names != nil {
+		d.names[name] = true
+	}
+}
+
+// list calls yield for every name of a directory; yield may remove it.
+func list(fd int, yield func(string) error) error {
+	at, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := unix.ReadDirent(at, buf)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return err
+		}
+		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			if err := yield(name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// give gives what was written its name. On a target that folds case it replaces no entry
+// of another name.
+func (p *Place) give(d *dir, temp, name string) error {
+	if d.folds {
+		err := unix.Renameat2(d.fd, temp, d.fd, name, unix.RENAME_NOREPLACE)
+		if err == nil {
+			d.named(name)
+			return nil
+		}
+		if errors.Is(err, unix.EINVAL) {
+			var st unix.Stat_t
+			if err = unix.EEXIST; errors.Is(unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW), unix.ENOENT) {
+				err = nil
+			}
+		}
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+		if exact, lerr := d.exact(name); err != nil && (lerr != nil || !exact) {
+			return errors.Join(&CollisionError{name}, lerr)
+		}
+	}
+	err := unix.Renameat(d.fd, temp, d.fd, name)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
+		if rerr := unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR); rerr != nil {
+			return fmt.Errorf("a directory that is not empty has its name: remove it, or copy elsewhere")
+		}
+		p.forget(joined(d.path, name))
+		err = unix.Renameat(d.fd, temp, d.fd, name)
+	}
+	if err == nil {
+		d.named(name)
+	}
+	return err
+}
+
+func joined(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// Finish implements move.Sink.
+func (p *Place) Finish(ctx context.Context) error {
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	err := p.dirs.Backward(func(e *move.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d, err := p.dir(e.Path)
+		if err != nil {
+			p.report.Lose(move.Failed, e.Path, "open directory for its metadata: %v", err)
+			return nil
+		}
+		defer p.release(d)
+		p.describe(d.fd, e)
+		return nil
+	})
+	return errors.Join(err, p.sync())
+}
+
+// sync makes durable what was written to every file system of the target.
+func (p *Place) sync() error {
+	p.mu.Lock()
+	devs := make([]*dir, 0, len(p.devs))
+	for _, d := range p.devs {
+		devs = append(devs, d)
+	}
+	p.mu.Unlock()
+	for _, d := range devs {
+		if err := unix.Syncfs(d.fd); err != nil {
+			return fmt.Errorf("make durable: %w", sinkError(err))
+		}
+	}
+	return nil
+}
+
+// sinkError marks errors after which nothing more can be written.
+func sinkError(err error) error {
+	for _, end := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ESTALE, unix.ENODEV} {
+		if errors.Is(err, end) {
+			return fmt.Errorf("%w: %w", move.ErrSink, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// readBack reads blocks of a durable file from its target, not from this host's cache, and
+// compares them: with O_DIRECT where the file system has it, else after dropping the cache.
+func readBack(dir int, name string, blocks []written) error {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("read again: %w", err)
+	}
+	defer unix.Close(fd)
+	direct, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		direct = -1
+		if err := unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED); err != nil {
+			return fmt.Errorf("drop the cache: %w", err)
+		}
+	} else {
+		defer unix.Close(direct)
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	buf, err := unix.Mmap(-1, 0, move.BlockSize+sector, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return fmt.Errorf("read again: %w", err)
+	}
+	defer func() { _ = unix.Munmap(buf) }() // nothing else uses it
+	for _, w := range blocks {
+		data, err := readExtents(fd, direct, buf, w.extents)
+		if err != nil {
+			return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, sinkError(err))
+		}
+		if move.Sum(move.Full, w.extents, data) != w.hash {
+			return fmt.Errorf("block %d at %d: the target holds something else than was written", w.index, w.index*move.BlockSize)
+		}
+	}
+	return nil
+}
+
+// readExtents reads the extents of a block one after another into buf. A range between two
+// sectors is read with them and moved to its place.
+func readExtents(fd, direct int, buf []byte, extents []move.Extent) ([]byte, error) {
+	n := int64(0)
+	for _, x := range extents {
+		if direct >= 0 && len(extents) == 1 {
+			from := x.Offset / sector * sector
+			to := (x.Offset + x.Length + sector - 1) / sector * sector
+			got, err := pread(direct, buf[:to-from], from)
+			if err == nil && int64(got) >= x.Offset+x.Length-from {
+				copy(buf, buf[x.Offset-from:x.Offset-from+x.Length])
+				return buf[:x.Length], nil
+			}
+			if err == nil {
+				return nil, errors.New("it is shorter than was written")
+			}
+			if !errors.Is(err, unix.EINVAL) {
+				return nil, err
+			}
+		}
+		if err := unix.Fadvise(fd, x.Offset, x.Length, unix.FADV_DONTNEED); err != nil {
+			return nil, err
+		}
+		got, err := pread(fd, buf[n:n+x.Length], x.Offset)
+		if err != nil {
+			return nil, err
+		}
+		if int64(got) < x.Length {
+			return nil, errors.New("it is shorter than was written")
+		}
+		n += x.Length
+	}
+	return buf[:n], nil
+}
+
+func pread(fd int, p []byte, at int64) (int, error) {
+	n := 0
+	for n < len(p) {
+		m, err := unix.Pread(fd, p[n:], at+int64(n))
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		if m == 0 {
+			break
+		}
+		n += m
+		if m%sector != 0 {
+			break // the end, which O_DIRECT does not read past
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,30 @@
+package tree
+
+import "testing"
+
+func TestExcludes(t *testing.T) {
+	for _, c := range []struct {
+		glob, path string
+		dir, want  bool
+	}{
+		{"*.tmp", "a/b.tmp", false, true}, {"*.tmp", "a.tmp/b", false, false}, {"*.tmp", "\xff.tmp", false, true},
+		{"/cache", "cache", true, true}, {"/cache", "a/cache", true, false}, {"cache/", "a/cache", true, true}, {"cache/", "a/cache", false, false},
+		{"a/b", "x/a/b", false, true}, {"/a/*", "a/b", false, true}, {"/a/*", "a/b/c", false, false}, {"/a/**", "a/b/c", false, true},
+		{"**/x", "x", false, true}, {"/a/**/x", "a/x", false, true}, {"/a/**/x", "a/b/c/x", false, true}, {"f?o", "f\xffo", false, true},
+		{"[a-c]x", "bx", false, true}, {"[!a-c]x", "bx", false, false}, {`\*`, "*", false, true}, {`\*`, "a", false, false}, {"a.b", "axb", false, false},
+		{"new\nline", "new\nline", false, true}, {"*", "new\nline", false, true}, {"[[]x", "[x", false, true}, {"ü*", "d/über", false, true},
+	} {
+		x, err := NewExcludes([]string{c.glob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Match(c.path, c.dir); got != c.want {
+			t.Errorf("%q matches %q (directory %v): %v, want %v", c.glob, c.path, c.dir, got, c.want)
+		}
+	}
+	for _, bad := range []string{"", "/", "[a", `a\`, "[]"} {
+		if _, err := NewExcludes([]string{bad}); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}

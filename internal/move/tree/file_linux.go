@@ -1,0 +1,207 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+	"linerate/internal/move/beneath"
+)
+
+// file is an open file of a tree.
+type file struct {
+	t      *Tree
+	e      *move.Entry
+	f      *os.File
+	direct *os.File // the same past the page cache, nil: not had
+	past   atomic.Bool
+	joined sync.Once // a block with more extents than one may have was reported
+}
+
+// Open implements move.Source.
+func (t *Tree) Open(_ context.Context, e *move.Entry) (move.SourceFile, error) {
+	w, rel, ok := t.locate(e.Path)
+	if !ok {
+		return nil, fmt.Errorf("%s is not of this tree", move.Quote(e.Path))
+	}
+	// O_NONBLOCK: a fifo that took the file's place since must not stop us.
+	fd, err := beneath.Open(w.fd, rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := &file{t: t, f: os.NewFile(uintptr(fd), e.Path)}
+	if out.e, err = statEntry(fd, ""); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	if out.e.Kind != move.File {
+		return nil, errors.Join(fmt.Errorf("it is a %v now", out.e.Kind), out.Close())
+	}
+	out.e.ID, out.e.Path, out.e.First, out.e.Linked = e.ID, e.Path, e.First, e.Linked
+	if !t.o.Plan {
+		if out.e.Xattrs, err = xattrsOf(fd, t.lostXattr(e.Path)); err != nil {
+			t.report.Lose(move.LostXattr, e.Path, "list: %v", err)
+		}
+	}
+	if t.o.Direct && out.e.Size >= directFrom {
+		if fd, err := beneath.Open(w.fd, rel, unix.O_RDONLY|unix.O_DIRECT, 0); err == nil {
+			out.direct = os.NewFile(uintptr(fd), e.Path)
+			if same, err := statEntry(fd, ""); err != nil || same.Node != out.e.Node {
+				return nil, errors.Join(move.ErrChanged, err, out.Close())
+			}
+			out.past.Store(true)
+		}
+	}
+	if out.direct == nil && out.e.Size > move.PackSize {
+		_ = unix.Fadvise(fd, 0, 0, unix.FADV_SEQUENTIAL) // advice
+	}
+	return out, nil
+}
+
+// Entry implements move.SourceFile.
+func (f *file) Entry() *move.Entry { return f.e }
+
+// File is the open file, for those who can have its data without reading them.
+func (f *file) File() *os.File { return f.f }
+
+// all tells whether the whole range counts: nothing is missing, or it is to be proven.
+func (f *file) all() bool { return !f.e.Sparse || f.t.o.Verify == move.Full }
+
+// Next implements move.SourceFile.
+func (f *file) Next(index int64) (int64, error) {
+	if index >= move.Blocks(f.e.Size) {
+		return 0, io.EOF
+	}
+	if f.all() {
+		return index, nil
+	}
+	at, err := f.f.Seek(index*move.BlockSize, unix.SEEK_DATA)
+	switch {
+	case errors.Is(err, unix.ENXIO) || err == nil && at >= f.e.Size:
+		return 0, io.EOF
+	case errors.Is(err, unix.EINVAL):
+		return index, nil // the file system knows no holes
+	case err != nil:
+		return 0, fmt.Errorf("seek data: %w", err)
+	}
+	return at / move.BlockSize, nil
+}
+
+// extents are the data of a range: all of it where the file system knows no holes.
+func (f *file) extents(at, end int64) ([]move.Extent, error) {
+	if !f.e.Sparse {
+		return []move.Extent{{Offset: at, Length: end - at}}, nil
+	}
+	var out []move.Extent
+	for from := at; from < end; {
+		data, err := f.f.Seek(from, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			break
+		}
+		if errors.Is(err, unix.EINVAL) {
+			return []move.Extent{{Offset: at, Length: end - at}}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seek data: %w", err)
+		}
+		if data >= end {
+			break
+		}
+		hole, err := f.f.Seek(data, unix.SEEK_HOLE)
+		if err != nil || hole <= data {
+			return nil, errors.Join(move.ErrChanged, err)
+		}
+		hole = min(hole, end)
+		out = append(out, move.Extent{Offset: data, Length: hole - data})
+		from = hole
+	}
+	if len(out) > move.MaxExtents {
+		f.joined.Do(func() { f.t.report.Lose(move.LostHole, f.e.Path, "more than %d in 4 MiB", move.MaxExtents) })
+		last := out[len(out)-1]
+		out = []move.Extent{{Offset: out[0].Offset, Length: last.Offset + last.Length - out[0].Offset}}
+	}
+	return out, nil
+}
+
+// Read implements move.SourceFile.
+func (f *file) Read(ctx context.Context, index int64, buf []byte) (move.Block, error) {
+	if err := ctx.Err(); err != nil {
+		return move.Block{}, err
+	}
+	at, end := index*move.BlockSize, min(f.e.Size, (index+1)*move.BlockSize)
+	extents, err := f.extents(at, end)
+	if err != nil {
+		return move.Block{}, err
+	}
+	b := move.Block{Index: index}
+	if f.e.Sparse && f.t.o.Verify == move.Full {
+		if err := f.readAt(buf[:end-at], at); err != nil {
+			return b, err
+		}
+		b.Extents, b.Data = proof(extents, at, buf[:end-at])
+	} else {
+		n := int64(0)
+		for _, x := range extents {
+			if err := f.readAt(buf[n:n+x.Length], x.Offset); err != nil {
+				return b, err
+			}
+			n += x.Length
+		}
+		b.Extents, b.Data = extents, buf[:n]
+	}
+	if f.direct == nil && f.e.Size >= directFrom && f.t.o.Direct {
+		_ = unix.Fadvise(int(f.f.Fd()), at, end-at, unix.FADV_DONTNEED) // advice
+	}
+	b.Hash = move.Sum(f.t.o.Verify, b.Extents, b.Data)
+	return b, nil
+}
+
+// readAt fills p, past the cache where p, the offset and the file system allow it.
+func (f *file) readAt(p []byte, at int64) error {
+	if f.past.Load() && len(p)%4096 == 0 && at%4096 == 0 {
+		n, err := f.direct.ReadAt(p, at)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, unix.EINVAL) {
+			f.past.Store(false) // the buffer, or a device with larger sectors
+		} else if n < len(p) && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read at %d: %w", at, err)
+		}
+	}
+	n, err := f.f.ReadAt(p, at)
+	if n == len(p) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return move.ErrChanged // it was cut
+	}
+	return fmt.Errorf("read at %d: %w", at, err)
+}
+
+// Changed implements move.SourceFile. It asks the server of a mount anew.
+func (f *file) Changed() error {
+	var st unix.Statx_t
+	if err := statx(int(f.f.Fd()), "", unix.AT_STATX_FORCE_SYNC, &st); err != nil {
+		return fmt.Errorf("look at it again: %w", err)
+	}
+	if entryOf(&st).Identity() != f.e.Identity() {
+		return move.ErrChanged
+	}
+	return nil
+}
+
+// Close implements move.SourceFile.
+func (f *file) Close() error {
+	err := f.f.Close()
+	if f.direct != nil {
+		err = errors.Join(err, f.direct.Close())
+	}
+	return err
+}

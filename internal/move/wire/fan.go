@@ -53,7 +53,7 @@ func (f *fan) more() error {
 	}
 	c, err := f.s.party.Stream(f.ctx, f.n)
 	if err != nil {
-		return fmt.Errorf("open data stream: %w", err)
+		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}
 	f.s.stats.add(c)
 	f.g.Go(func() error { return f.serve(c) })
@@ -105,7 +105,9 @@ func (f *fan) why(err error) error {
 }
 
 func (f *fan) pass(c *Conn, o outgoing) error {
-	defer f.s.pool.Put(o.buf)
+	if o.buf != nil {
+		defer f.s.pool.Put(o.buf)
+	}
 	defer o.sent()
 	if err := f.s.pace.wait(f.ctx, len(o.data)); err != nil {
 		return err

@@ -188,6 +188,9 @@ func (r *receiver) make(ctx context.Context, m fileMessage) error {
 		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
 	case errors.Is(err, move.ErrNoFirst) && m.id > 0:
 		d.outcome = outcomeNoFirst
+	case errors.Is(err, move.ErrUnmade):
+		d.outcome, d.text = outcomeFailed, err.Error()
+		r.rep.Lose(move.LostEntry, m.entry.Path, "%v", err)
 	default:
 		d.outcome, d.text = outcomeFailed, err.Error()
 		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)

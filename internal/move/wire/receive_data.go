@@ -25,7 +25,7 @@ type arrived struct {
 func (r *receiver) stream(ctx context.Context, n uint32) error {
 	c, err := r.party.Stream(ctx, n)
 	if err != nil {
-		return err
+		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}
 	r.stats.add(c)
 	defer c.Close()
@@ -68,6 +68,11 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 		case kindPack:
 			m, perr := parsePack(meta, n)
 			a.pack, err = &m, perr
+		case kindMem:
+			if err := r.drop(c, n); err != nil {
+				return err
+			}
+			continue
 		case kindEnd:
 			return nil
 		default:

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Streams of data; 0: 4, and more for as long as one more brings 5 %.
 	Streams int
+	// Mem: no source is read; data of no file are sent for so long.
+	Mem time.Duration
 	// Limit of the data, in bytes per second; 0: none.
 	Limit int64
 }
@@ -116,6 +118,9 @@ func (s *sender) run(ctx context.Context) error {
 		defer fan.enough()
 		if err := fan.begin(); err != nil {
 			return err
+		}
+		if s.o.Mem > 0 {
+			return s.memory(work)
 		}
 		return s.work(work)
 	})
@@ -287,6 +292,12 @@ func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*m
 		case outcomeNoFirst:
 			e := *f.entry
 			e.Linked, e.First = false, ""
+			if e.Kind != move.File {
+				if err := s.sendMake(0, &e); err != nil {
+					return err
+				}
+				continue
+			}
 			to := small
 			if e.Size > move.PackSize {
 				to = large

@@ -16,6 +16,8 @@ type Stats struct {
 
 	mu    sync.Mutex
 	conns []*Conn
+	// sockets is the last that was seen of all.
+	sockets Sockets
 }
 
 func (s *Stats) add(c *Conn) {

@@ -27,6 +27,7 @@ const (
 	ExitNothing     = 3   // there was nothing to judge: an idle or local mount, no such published result
 	ExitNotRestored = 4   // a change could not be put back: read the message
 	ExitFound       = 5   // check --fail-on: there is such a finding
+	ExitLossy       = 6   // copy: done, but something could not be kept, or a file failed
 	ExitInterrupted = 130 // Ctrl-C; everything was put back
 )
 
@@ -55,6 +56,8 @@ func codeOf(k failure.Kind) int {
 		return ExitFound
 	case failure.Interrupted:
 		return ExitInterrupted
+	case failure.Lossy:
+		return ExitLossy
 	}
 	return ExitFailed
 }
@@ -132,6 +135,7 @@ Start with one of these:
 		fixCommand(env),
 		studyCommand(env),
 		checkCommand(env),
+		copyCommand(env),
 		labCommand(env),
 		loadCommand(env),
 		sizeCommand(env),

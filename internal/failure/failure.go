@@ -20,6 +20,7 @@ const (
 	NotRestored             // a change could not be put back
 	Found                   // what was looked for was found
 	Interrupted             // the user ended it; everything was put back
+	Lossy                   // done, but something could not be kept, or failed by itself
 )
 
 // Error is an error with its kind.

@@ -29,8 +29,7 @@ type Loss struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Summary is what a copy did. Bytes are of data: holes and what was there already count in
-// fields of their own.
+// Summary is what a copy did. Bytes are of data, not of holes.
 type Summary struct {
 	Files       int64 `json:"files"` // copied
 	Directories int64 `json:"directories"`
@@ -39,9 +38,8 @@ type Summary struct {
 	Specials    int64 `json:"specials"` // fifos, sockets, devices
 	Bytes       int64 `json:"bytes"`    // of data, written in this run
 	Resumed     int64 `json:"resumed_bytes"`
-	Same        int64 `json:"same_files"` // were there already
+	Same        int64 `json:"same_entries"` // were there already, but for directories
 	SameBytes   int64 `json:"same_bytes"`
-	HoleBytes   int64 `json:"hole_bytes"`
 	Deleted     int64 `json:"deleted"`
 	Retried     int64 `json:"retried_files"` // changed while they were read, once
 	Excluded    int64 `json:"excluded"`
@@ -62,8 +60,8 @@ type Report struct {
 	err    error
 }
 
-// keptLosses is how many losses stay in memory; all go to the spill.
-const keptLosses = 1000
+// keptLosses is how many losses stay in memory and go to the bundle; all go to the spill.
+const keptLosses = 20000
 
 // NewReport makes a report that hands every loss to spill, which may be nil.
 func NewReport(spill func(Loss) error) *Report { return &Report{spill: spill} }

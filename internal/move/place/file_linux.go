@@ -93,12 +93,7 @@ func (p *Place) same(d *dir, name string, e *move.Entry) error {
 		return err
 	}
 	p.describe(fd, e)
-	if e.Links > 1 {
-		p.mu.Lock()
-		p.done[e.Path] = true
-		p.mu.Unlock()
-	}
-	p.report.Count(func(s *move.Summary) { s.Same++; s.SameBytes += e.Size })
+	p.kept(e)
 	return unix.Close(fd)
 }
 

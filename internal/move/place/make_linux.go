@@ -51,7 +51,11 @@ func (p *Place) Make(ctx context.Context, e *move.Entry) error {
 			return errors.Join(err, unix.Unlinkat(d.fd, temp, 0))
 		}
 	}
-	p.committed(e)
+	if err == nil && action == Same {
+		p.kept(e)
+	} else if err == nil {
+		p.committed(e)
+	}
 	return err
 }
 
@@ -148,10 +152,12 @@ func (p *Place) link(ctx context.Context, e *move.Entry) error {
 	if err != nil {
 		return err
 	}
-	if action != Same {
-		if err := p.linked(d, name, e); err != nil {
-			return err
-		}
+	if action == Same {
+		p.report.Count(func(s *move.Summary) { s.Same++ })
+		return nil
+	}
+	if err := p.linked(d, name, e); err != nil {
+		return err
 	}
 	p.report.Count(func(s *move.Summary) { s.HardLinks++ })
 	return nil
@@ -184,13 +190,24 @@ func (p *Place) linked(d *dir, name string, e *move.Entry) error {
 	return nil
 }
 
-// committed counts an entry that stands under its name.
-func (p *Place) committed(e *move.Entry) {
+// stands notes an entry that further names may be linked to.
+func (p *Place) stands(e *move.Entry) {
 	if e.Links > 1 {
 		p.mu.Lock()
 		p.done[e.Path] = true
 		p.mu.Unlock()
 	}
+}
+
+// kept counts an entry whose content was there.
+func (p *Place) kept(e *move.Entry) {
+	p.stands(e)
+	p.report.Count(func(s *move.Summary) { s.Same++; s.SameBytes += e.Size })
+}
+
+// committed counts an entry that stands under its name.
+func (p *Place) committed(e *move.Entry) {
+	p.stands(e)
 	p.report.Count(func(s *move.Summary) {
 		switch e.Kind {
 		case move.File:

@@ -36,3 +36,20 @@ func (p *Place) Begin(context.Context, *move.Entry) (move.SinkFile, move.Have, e
 
 // Finish implements move.Sink.
 func (p *Place) Finish(context.Context) error { return errors.ErrUnsupported }
+
+// ErrTooMany is a target that holds more that the source does not have than may be deleted.
+var ErrTooMany = errors.New("more than may be deleted")
+
+// Doomed is an entry that is to be deleted.
+type Doomed struct {
+	Path string
+	Kind move.Kind
+}
+
+// Extra lists what the target holds and keep does not want.
+func (p *Place) Extra(context.Context, []string, int, func(string, move.Kind) (bool, error)) ([]Doomed, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Remove deletes what Extra listed.
+func (p *Place) Remove(context.Context, []Doomed) error { return errors.ErrUnsupported }

@@ -23,6 +23,7 @@ type Options struct {
 	Verify  move.Verify // Full reads holes too
 	Direct  bool        // large files past the page cache, where that can be had
 	Plan    bool        // entries without xattrs: nothing is going to be read
+	Cold    bool        // what this host's cache holds is dropped first: the file system is what is read
 }
 
 // directFrom is the size from which files are read past the cache: below, reading ahead

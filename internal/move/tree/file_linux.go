@@ -49,7 +49,12 @@ func (t *Tree) Open(_ context.Context, e *move.Entry) (move.SourceFile, error) {
 			t.report.Lose(move.LostXattr, e.Path, "list: %v", err)
 		}
 	}
-	if t.o.Direct && out.e.Size >= directFrom {
+	if t.o.Cold {
+		if err := unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED); err != nil {
+			return nil, errors.Join(fmt.Errorf("drop the cache: %w", err), out.Close())
+		}
+	}
+	if t.o.Direct && (out.e.Size >= directFrom || t.o.Cold) {
 		if fd, err := beneath.Open(w.fd, rel, unix.O_RDONLY|unix.O_DIRECT, 0); err == nil {
 			out.direct = os.NewFile(uintptr(fd), e.Path)
 			if same, err := statEntry(fd, ""); err != nil || same.Node != out.e.Node {

@@ -92,8 +92,8 @@ func (t *Tree) Scan(ctx context.Context, yield func(*move.Entry) error) error {
 	return nil
 }
 
-// Lookup is the entry at a path of the target as it is now, nil if there is none or it is
-// excluded: what is there is not deleted.
+// Lookup is the entry at a path of the target as it is now, with its xattrs unless it is a
+// file; nil if there is none.
 func (t *Tree) Lookup(path string) (*move.Entry, error) {
 	w, rel, ok := t.locate(path)
 	if !ok {
@@ -106,7 +106,12 @@ func (t *Tree) Lookup(path string) (*move.Entry, error) {
 		var e *move.Entry
 		if e, err = statEntry(fd, name); err == nil {
 			e.Path = path
-			return e, nil
+			if name == "" {
+				name = "."
+			}
+			if err = t.complete(fd, name, e); err == nil {
+				return e, nil
+			}
 		}
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {

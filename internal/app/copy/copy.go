@@ -1,0 +1,310 @@
+// Package copy is the work of the copy command: it works out what comes to lie where, plans,
+// copies, deletes, compares, and keeps the bundle. It refuses to copy a tree into itself, to
+// delete after anything could not be read, and to call a copy done of which something could
+// not be kept.
+package copy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/model"
+	"linerate/internal/move"
+	"linerate/internal/move/local"
+	"linerate/internal/move/place"
+	"linerate/internal/move/tree"
+	"linerate/internal/unit"
+)
+
+// Options is what is to be copied, and how.
+type Options struct {
+	Sources   []string
+	Target    string
+	Full      bool // BLAKE3 leaves, holes are read, the target is read again past the cache
+	Exclude   []string
+	Delete    bool
+	MaxDelete int
+	Limit     unit.Bytes // a second; 0: none
+	Buffered  bool       // through the page cache
+	Setuid    bool
+	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
+	// the result, up to planKept.
+	Plan func(Step)
+}
+
+// Result is what a copy, a dry run or a check came to.
+type Result struct {
+	V       int      `json:"v"`
+	Sources []string `json:"sources"`
+	Target  string   `json:"target"`
+	// State is "done", "lossy" (copied, but something could not be kept or failed),
+	// "planned" (a dry run), "stopped" (by an error or Ctrl-C), "same" or "different" (a
+	// check).
+	State string `json:"state"`
+	// Error is what stopped it.
+	Error  string       `json:"error,omitempty"`
+	Moved  move.Summary `json:"moved"`
+	TookNs int64        `json:"took_ns"`
+	Rate   float64      `json:"rate_bps"`
+	// Lost counts by kind what could not be kept, what failed and, of a check, what differs;
+	// Losses name the first of them, and LeftOut says how many are not named.
+	Lost    map[string]int64 `json:"lost"`
+	Losses  []move.Loss      `json:"losses"`
+	LeftOut int64            `json:"losses_left_out"`
+	// Verified says how the data were proven.
+	Verified string `json:"verified"`
+	// HeldBy is what the copy waited for most, and Times all that it waited for, summed over
+	// what was in flight.
+	HeldBy  string      `json:"held_by"`
+	Times   local.Times `json:"times"`
+	CPUSec  float64     `json:"cpu_s"`
+	Plan    []Step      `json:"plan,omitempty"`
+	PlanOut int64       `json:"plan_left_out,omitempty"`
+	Report  string      `json:"report,omitempty"`
+}
+
+// Step is one line of a plan.
+type Step struct {
+	Do   string `json:"do"` // "new", "replace", "delete", "refuse"
+	Kind string `json:"kind"`
+	Path string `json:"path"` // below the target, quoted as losses are
+	Size int64  `json:"bytes"`
+	Why  string `json:"why,omitempty"`
+}
+
+// planKept bounds the steps in a result.
+const planKept = 20000
+
+// resultVersion is of Result.
+const resultVersion = 1
+
+// session is one copy under way.
+type session struct {
+	env    app.Env
+	p      app.Progress
+	o      Options
+	route  route
+	report *move.Report
+	src    *tree.Tree
+	dst    *place.Place
+	out    *Result
+	began  time.Time
+}
+
+// verify is what source and target are to hash with.
+func (o Options) verify() move.Verify {
+	if o.Full {
+		return move.Full
+	}
+	return move.Fast
+}
+
+// begin opens both ends. plan: nothing is going to be changed.
+func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
+	r, err := routeOf(o.Sources, o.Target)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
+	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	if !plan {
+		if err := r.makeTarget(); err != nil {
+			return nil, err
+		}
+	}
+	s.src, err = tree.Open(r.tops, tree.Options{Exclude: o.Exclude, Verify: o.verify(), Direct: !o.Buffered, Plan: plan}, s.report)
+	if err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	s.dst, err = place.Open(r.root, place.Options{Run: runName(), Verify: o.verify(), Direct: !o.Buffered, Setuid: o.Setuid, Plan: plan}, s.report)
+	if err != nil {
+		return nil, errors.Join(err, s.src.Close())
+	}
+	return s, nil
+}
+
+func (s *session) close() error { return errors.Join(s.src.Close(), s.dst.Close()) }
+
+// runName names the temporary files of a copy.
+func runName() string {
+	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails
+	for i := range b {
+		b[i] = letters[int(b[i])%len(letters)]
+	}
+	return string(b)
+}
+
+// Copy copies. What was copied comes with the error, where there is one.
+func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	s, err := begin(e, o, p, false)
+	if err != nil {
+		return nil, err
+	}
+	cpu := cpuTime()
+	stop := s.follow(ctx)
+	s.out.Times, err = local.Copy(ctx, s.src, s.dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true})
+	if err == nil && o.Delete {
+		err = s.delete(ctx)
+	}
+	stop()
+	err = errors.Join(err, s.close())
+	s.out.CPUSec = (cpuTime() - cpu).Seconds()
+	return s.ended(ctx, "done", err)
+}
+
+// delete removes what the source does not have, if all of the source could be read.
+func (s *session) delete(ctx context.Context) error {
+	if n := s.src.Unread(); n > 0 {
+		s.report.Lose(move.Failed, "", "nothing was deleted: %s of the source could not be read", unit.Count(int(n), "entry"))
+		return nil
+	}
+	list, err := s.extra(ctx)
+	if err != nil {
+		return err
+	}
+	return s.dst.Remove(ctx, list)
+}
+
+// extra is what --delete removes: what is neither in the source nor excluded.
+func (s *session) extra(ctx context.Context) ([]place.Doomed, error) {
+	list, err := s.dst.Extra(ctx, s.route.whole(), s.o.MaxDelete, func(path string, k move.Kind) (bool, error) {
+		if !s.src.Covers(path) || s.src.Excluded(path, k == move.Directory) {
+			return true, nil
+		}
+		e, err := s.src.Lookup(path)
+		return e != nil, err
+	})
+	if errors.Is(err, place.ErrTooMany) {
+		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %s that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
+			unit.Count(s.o.MaxDelete, "entry"))
+	}
+	return list, err
+}
+
+// DryRun says what Copy would do, by the same decisions, and changes nothing.
+func DryRun(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	s, err := begin(e, o, p, true)
+	if err != nil {
+		return nil, err
+	}
+	err = s.src.Scan(ctx, func(x *move.Entry) error {
+		action, err := s.dst.Decide(x)
+		switch {
+		case err != nil:
+			s.step(Step{Do: "refuse", Kind: x.Kind.String(), Path: shown(x.Path), Size: x.Size, Why: err.Error()})
+			s.report.Lose(move.Failed, x.Path, "%v", err)
+		case action == place.Same:
+			s.report.Count(func(m *move.Summary) { m.Same++; m.SameBytes += x.Size })
+		default:
+			s.step(Step{Do: action.String(), Kind: x.Kind.String(), Path: shown(x.Path), Size: x.Size})
+			s.report.Count(func(m *move.Summary) { counted(m, x) })
+		}
+		return nil
+	})
+	if err == nil && o.Delete && s.src.Unread() == 0 {
+		var list []place.Doomed
+		list, err = s.extra(ctx)
+		for _, d := range list {
+			s.step(Step{Do: "delete", Kind: d.Kind.String(), Path: shown(d.Path)})
+			s.report.Count(func(m *move.Summary) { m.Deleted++ })
+		}
+	}
+	return s.ended(ctx, "planned", errors.Join(err, s.close()))
+}
+
+func (s *session) step(x Step) {
+	switch {
+	case s.o.Plan != nil:
+		s.o.Plan(x)
+	case len(s.out.Plan) < planKept:
+		s.out.Plan = append(s.out.Plan, x)
+	default:
+		s.out.PlanOut++
+	}
+}
+
+// counted counts an entry that would be copied.
+func counted(m *move.Summary, x *move.Entry) {
+	switch {
+	case x.Linked:
+		m.HardLinks++
+	case x.Kind == move.File:
+		m.Files++
+		m.Bytes += x.Size
+	case x.Kind == move.Directory:
+		m.Directories++
+	case x.Kind == move.Symlink:
+		m.Symlinks++
+	default:
+		m.Specials++
+	}
+}
+
+func shown(path string) string {
+	if path == "" {
+		return "."
+	}
+	return move.Quote(path)
+}
+
+// ended makes the result of what was counted.
+func (s *session) ended(ctx context.Context, state string, err error) (*Result, error) {
+	r := s.out
+	r.State, r.Moved = state, s.report.Summary()
+	r.TookNs = int64(s.env.Now().Sub(s.began))
+	if secs := time.Duration(r.TookNs).Seconds(); secs > 0 && state == "done" {
+		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+	}
+	var all int64
+	if r.Lost, r.Losses, _ = s.report.Losses(); r.Losses == nil {
+		r.Losses = []move.Loss{}
+	}
+	for _, n := range r.Lost {
+		all += n
+	}
+	r.LeftOut = all - int64(len(r.Losses))
+	r.Verified, r.HeldBy = s.o.verified(r.Moved), heldBy(r, s.o.Limit)
+	switch {
+	case err != nil:
+		r.State, r.Error = "stopped", err.Error()
+		if ctx.Err() != nil {
+			err = failure.Of(failure.Interrupted, "interrupted; the files that were copied have their names, no other has: the same command goes on")
+		}
+	case all > 0 && state == "done":
+		r.State = "lossy"
+		err = failure.Of(failure.Lossy, "copied, but not all: %s", lostText(r.Lost))
+	case all > 0 && state == "different":
+		err = failure.Of(failure.Found, "source and target differ: %s", lostText(r.Lost))
+	case all > 0:
+		err = failure.Of(failure.Lossy, "not all would be copied: %s", lostText(r.Lost))
+	}
+	return r, err
+}
+
+// Keep writes the bundle of a copy, with the text that people are shown.
+func (r *Result) Keep(e app.Env, started time.Time, command, text string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	line := fmt.Sprintf("copy %s: %v in %v, %s", r.State, unit.Bytes(r.Moved.Bytes), time.Duration(r.TookNs).Round(time.Millisecond), unit.Count(int(r.Moved.Files), "file"))
+	if r.Error != "" {
+		line += ": " + r.Error
+	}
+	rec := &app.Record{Facts: map[string]*model.Facts{}, Results: model.Results{
+		Started: started, Took: time.Duration(r.TookNs), Hosts: []string{"local"}, Command: command, Build: e.Build,
+		Load: &model.Load{V: model.LoadVersion, Kind: "copy", Line: line, Text: text, Series: []model.LoadSeries{}, Data: data},
+	}}
+	rec.Results.V, rec.Results.Restored, rec.Results.Verdict.Line = model.OutcomeVersion, true, line
+	err = app.Keep(e, rec)
+	r.Report = rec.Results.Report
+	return err
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/app"
+	"linerate/internal/app/copy"
+	"linerate/internal/failure"
+	"linerate/internal/report/document"
+	"linerate/internal/unit"
+)
+
+// copyFlags is the command line of copy.
+type copyFlags struct {
+	copy.Options
+	verify, direct string
+	dryRun, check  bool
+}
+
+func copyCommand(env *environment) *cobra.Command {
+	var f copyFlags
+	cmd := &cobra.Command{
+		Use:   "copy SRC... DST",
+		Short: "Copy files and trees, lose nothing, and say what held it back",
+		Long: `copy copies files and trees between paths of this host and its mounts, with many
+requests in flight. It keeps mode, times in ns, symlinks, hard links, holes, extended
+attributes; and as root owners, ACLs, devices. What could not be kept is counted, named
+and said by exit code 6.
+
+A '/' at the end of SRC means what rsync means by it: of SRC/ what it holds comes to lie
+in DST, SRC itself comes to lie at DST/SRC. Nobody ever sees half a file under its name.
+Files of the same size and time are taken to be the same. The same command again does
+what is left.`,
+		Example: `  linerate copy /data/run42 /mnt/nas/
+  linerate copy /data/run42/ /mnt/nas/run42 --delete --dry-run
+  linerate copy /data/ /backup --exclude '*.tmp' --exclude /cache/ --limit 500MB
+  linerate copy /data/run42 /mnt/nas/ --verify full
+  linerate copy --check /data/run42 /mnt/nas/`,
+		Args: usage(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.Sources, f.Target = args[:len(args)-1], args[len(args)-1]
+			return f.run(cmd, env, "copy "+strings.Join(args, " "))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.verify, "verify", "fast", "fast: the hash of every block is compared before it is written; full: BLAKE3, holes are read, and the target is read again past the cache")
+	flags.StringArrayVar(&f.Exclude, "exclude", nil, "leave out what a `GLOB` matches, as rsync reads it ('*.tmp', '/cache/'); may be repeated")
+	flags.BoolVar(&f.Delete, "delete", false, "delete last what the source does not have, unless something of it could not be read")
+	flags.IntVar(&f.MaxDelete, "max-delete", 1000, "with --delete: delete nothing where it would be more entries than these")
+	quantityFlag(cmd, &quantity[unit.Bytes]{to: &f.Limit, kind: "size", parse: positive(unit.ParseBytes)}, "limit", "bytes a second, as 500MB")
+	flags.StringVar(&f.direct, "direct", "yes", "no: large files through the page cache too")
+	flags.BoolVar(&f.Setuid, "setuid", false, "keep set-user-ID and set-group-ID of files")
+	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done; change nothing")
+	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")
+	return completeFlags(cmd, map[string][]string{"verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+}
+
+// read turns words into options.
+func (f *copyFlags) read(env *environment) error {
+	switch {
+	case f.verify != "fast" && f.verify != "full":
+		return failure.Of(failure.Usage, "--verify %s: fast or full", f.verify)
+	case f.direct != "yes" && f.direct != "no":
+		return failure.Of(failure.Usage, "--direct %s: yes or no", f.direct)
+	case f.MaxDelete < 0:
+		return failure.Of(failure.Usage, "--max-delete %d: 0 or more", f.MaxDelete)
+	case f.check && (f.dryRun || f.Delete):
+		return failure.Of(failure.Usage, "--check changes nothing: leave out --dry-run and --delete")
+	}
+	f.Full, f.Buffered = f.verify == "full", f.direct == "no"
+	if f.dryRun && !env.json {
+		f.Plan = func(s copy.Step) {
+			line := fmt.Sprintf("%-7s %-9s %s", s.Do, s.Kind, s.Path)
+			if s.Why != "" {
+				line += ": " + s.Why
+			}
+			fmt.Fprintln(env.out, line)
+		}
+	}
+	return nil
+}
+
+func (f *copyFlags) run(cmd *cobra.Command, env *environment, command string) error {
+	if err := f.read(env); err != nil {
+		return err
+	}
+	p := newProgress(env)
+	work := copy.Copy
+	switch {
+	case f.check:
+		work = copy.Check
+	case f.dryRun:
+		work = copy.DryRun
+	}
+	return f.finish(cmd.Context(), env, p, command, work)
+}
+
+// finish does the work, keeps the bundle of a copy or a check, prints, and then says how it
+// ended.
+func (f *copyFlags) finish(ctx context.Context, env *environment, p *progress, command string, work func(context.Context, app.Env, copy.Options, app.Progress) (*copy.Result, error)) error {
+	r, ran := work(ctx, env.Env, f.Options, p)
+	p.End()
+	if r == nil {
+		return ran
+	}
+	var kept error
+	if !f.dryRun {
+		var text strings.Builder
+		d := copyDocument(r)
+		if err := d.Text(&text, false, defaultWidth); err != nil {
+			return errors.Join(err, ran)
+		}
+		if kept = r.Keep(env.Env, p.Started(), command, text.String()); kept != nil {
+			kept = fmt.Errorf("keep the copy: %w", kept)
+		}
+	}
+	shown := printed(env, r, nil, func() error { return printDocument(env, copyDocument(r)) })
+	if err := errors.Join(shown, kept); err != nil {
+		return errors.Join(err, ran)
+	}
+	return ran
+}
+
+// namedLosses is how many losses a terminal names; all are in the bundle.
+const namedLosses = 20
+
+// copyDocument is what a copy came to.
+func copyDocument(r *copy.Result) document.Document {
+	m := r.Moved
+	d := document.Document{Headline: copyHeadline(r), Saved: r.Report}
+	t := document.Table{Head: document.Columns("", "#", "")}
+	row := func(name string, n int64, what string) {
+		if n > 0 {
+			t.Row(name, fmt.Sprint(n), what)
+		}
+	}
+	row("files", m.Files, unit.Bytes(m.Bytes).String()+" of data")
+	row("there already", m.Same, unit.Bytes(m.SameBytes).String())
+	row("directories", m.Directories, "")
+	row("symlinks", m.Symlinks, "")
+	row("hard links", m.HardLinks, "")
+	row("specials", m.Specials, "fifos, sockets, devices")
+	row("cloned", m.Cloned, unit.Bytes(m.ClonedBytes).String()+" that the file system copied itself")
+	row("resumed", m.Resumed, "bytes that an earlier run had made durable")
+	row("deleted", m.Deleted, "")
+	row("left out", m.Excluded, "by --exclude")
+	row("retried", m.Retried, "changed while they were read")
+	d.Lead = append(d.Lead, t.Block())
+	if r.State != "planned" {
+		d.Lead = append(d.Lead, document.Block{Text: "Verified: " + r.Verified})
+		if r.HeldBy != "" {
+			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
+		}
+	}
+	if len(r.Losses) > 0 {
+		var lines []string
+		for _, l := range r.Losses[:min(len(r.Losses), namedLosses)] {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", l.What, l.Name, l.Detail))
+		}
+		if n := int64(len(r.Losses)-len(lines)) + r.LeftOut; n > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more: linerate report names them", n))
+		}
+		title := "Could not be kept"
+		if r.State == "different" {
+			title = "Differs"
+		}
+		d.Sections = append(d.Sections, document.Section{Title: title, Care: true, Blocks: []document.Block{document.List("", lines...)}})
+	}
+	return d
+}
+
+// copyHeadline is the result in one line.
+func copyHeadline(r *copy.Result) string {
+	took := unit.Short(r.Took())
+	switch r.State {
+	case "done":
+		return fmt.Sprintf("copied %v in %s (%v/s)", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8))
+	case "lossy":
+		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Bytes), took)
+	case "planned":
+		return fmt.Sprintf("would copy %v; nothing was changed", unit.Bytes(r.Moved.Bytes))
+	case "same":
+		return fmt.Sprintf("source and target are the same: %v compared in %s", unit.Bytes(r.Moved.Bytes), took)
+	case "different":
+		return fmt.Sprintf("source and target differ: %v compared in %s", unit.Bytes(r.Moved.Bytes), took)
+	}
+	return fmt.Sprintf("stopped after %v in %s: %s", unit.Bytes(r.Moved.Bytes), took, r.Error)
+}

@@ -132,7 +132,7 @@ func TestMethodsThatReadWriteNothing(t *testing.T) {
 	if left, err := os.ReadDir(ep.StateDir); err == nil {
 		t.Errorf("%s was made, with %v", ep.StateDir, left)
 	}
-	if len(count) != 3 || count[reads] == 0 {
+	if len(count) != 4 || count[reads] == 0 {
 		t.Errorf("effects of methods: %v", count)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"linerate/internal/load/worker"
+	"linerate/internal/move/mover"
 )
 
 // Variables by which a test changes the agent that it starts.
@@ -24,9 +25,9 @@ const (
 	attackEnv = "LINERATE_TEST_ATTACK" // what a hostile agent does to its controller
 )
 
-// TestMain makes the test binary a linerate with the roles agent and worker.
+// TestMain makes the test binary a linerate with the roles agent, worker and mover.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != worker.Role {
+	if len(os.Args) < 2 || os.Args[1] != "agent" && os.Args[1] != worker.Role && os.Args[1] != mover.Role {
 		// The race detector makes every process wait a second at its end.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 			panic(err)
@@ -46,6 +47,9 @@ func TestMain(m *testing.M) {
 func role(ctx context.Context, name string, args []string) error {
 	if name == worker.Role {
 		return worker.Main(ctx, os.Stdin, os.Stdout)
+	}
+	if name == mover.Role {
+		return mover.Main(ctx, os.Stdin, os.Stdout)
 	}
 	if attack := os.Getenv(attackEnv); attack != "" {
 		return attacker(os.Stdin, os.Stdout, attack)

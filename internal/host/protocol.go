@@ -10,6 +10,7 @@ import (
 	"linerate/internal/load/worker"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/move/mover"
 	"linerate/internal/probe"
 	"linerate/internal/tune"
 )
@@ -21,8 +22,10 @@ const Protocol = 2
 type effect string
 
 const (
-	reads  effect = "reads"  // it changes nothing
-	loads  effect = "loads"  // it sends traffic, or starts, steers or ends a load; no setting changes
+	reads effect = "reads" // it changes nothing
+	loads effect = "loads" // it sends traffic, or starts, steers or ends a load; no setting changes
+	// moves is what a copy does: it reads and writes the files that its task names.
+	moves  effect = "moves"
 	writes effect = "writes" // it changes settings, or the journal of what was changed
 )
 
@@ -75,7 +78,17 @@ var (
 	methodProbeAwait  = method[awaitProbeParams, probe.Heard]{"probe.await", reads, soon}
 	methodProbeEcho   = method[echoProbeParams, rttResult]{"probe.echo", loads, soon}
 	methodProbeClose  = method[idParams, none]{"probe.close", loads, soon}
-	methodSwitch      = method[hearParams, Plugged]{"switch.hear", reads, open}
+	methodMover       = method[mover.Task, startedResult]{"mover.start", moves, soon}
+	methodMoverTell   = method[commandParams, none]{"mover.tell", moves, soon}
+	methodMoverEvents = method[idParams, moverResult]{"mover.events", reads, open}
+	methodMoverEnd    = method[idParams, none]{"mover.end", loads, soon}
+
+	methodTunnelOpen    = method[idParams, idResult]{"tunnel.open", loads, soon}
+	methodTunnelSend    = method[pieceParams, none]{"tunnel.send", loads, open}
+	methodTunnelReceive = method[idParams, pieceResult]{"tunnel.receive", reads, open}
+	methodTunnelClose   = method[idParams, none]{"tunnel.close", loads, soon}
+
+	methodSwitch = method[hearParams, Plugged]{"switch.hear", reads, open}
 )
 
 // notifySample carries a samplePush, from the agent.
@@ -227,4 +240,24 @@ type Plugged struct {
 type towardParams struct {
 	From netip.Addr `json:"from"`
 	To   netip.Addr `json:"to"`
+}
+
+// moverResult is what a mover has said since it was last asked.
+type moverResult struct {
+	Events []mover.Event `json:"events"`
+}
+
+type commandParams struct {
+	ID      int           `json:"id"`
+	Command mover.Command `json:"command"`
+}
+
+// pieceParams is a piece of what goes through a tunnel; no data at all is its end.
+type pieceParams struct {
+	ID   int    `json:"id"`
+	Data []byte `json:"data"`
+}
+
+type pieceResult struct {
+	Data []byte `json:"data"`
 }

@@ -22,6 +22,7 @@ import (
 	"linerate/internal/lab/server"
 	"linerate/internal/lab/uml"
 	"linerate/internal/load/worker"
+	"linerate/internal/move/mover"
 	"linerate/internal/tune"
 )
 
@@ -53,6 +54,7 @@ func Run(ctx context.Context, e app.Env, args []string, stdin io.Reader, stdout,
 			return outcome(env, tune.ValueRole, host.ValueMain(ctx, args[1:], env.out, host.AgentOptions{Self: env.Self, Now: env.Now, Log: env.err}))
 		},
 		worker.Role:  func() int { return outcome(env, worker.Role, worker.Main(ctx, env.in, env.out)) },
+		mover.Role:   func() int { return outcome(env, mover.Role, mover.Main(ctx, env.in, env.out)) },
 		"lab-holder": func() int { return lab.HolderMain(env.in, env.out) },
 		"lab-enter":  func() int { return lab.EnterMain(args[1:]) },
 		"lab-fabric": func() int { return fabric.Main(env.in, env.out) },

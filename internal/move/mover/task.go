@@ -1,0 +1,195 @@
+// Package mover is the process of one end of a copy between hosts. It is told what to do by
+// one JSON line on its standard input, its Task, then by further lines, Commands: how to
+// meet the other end. It says how far it is by JSON lines on its standard output, Events.
+// The same program is at both ends, whether the host is this one or another.
+//
+// It refuses a task with a field or a value that it does not know, and a path that is not
+// absolute; it runs no command and knows no host but by address. It ends with its input:
+// nobody is left then who asked for the copy. What was written until then stays for a next
+// run, and no file has its name before it is whole.
+package mover
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"time"
+
+	"linerate/internal/move"
+	"linerate/internal/move/wire"
+)
+
+// Role is the hidden subcommand of the program that is a mover.
+const Role = "mover"
+
+// Version of Task, Command and Event that this build speaks.
+const Version = 1
+
+// Bounds of a task.
+const (
+	MaxTask    = 1 << 20 // bytes of its line, and of a command's
+	MaxEvent   = 4 << 20 // bytes of an event's line
+	maxPaths   = 1000
+	maxMem     = time.Hour
+	maxExclude = 1000
+)
+
+// Task is what one end is told first.
+type Task struct {
+	V int `json:"v"`
+	// Read has absolute paths, by rsync's meaning of a trailing slash; Write the absolute
+	// path of the target: one of them, or Mem, which reads and writes nothing, and Send,
+	// which tells who sends then.
+	Read  []string      `json:"read,omitempty"`
+	Write string        `json:"write,omitempty"`
+	Mem   time.Duration `json:"mem_ns,omitempty"`
+	Send  bool          `json:"send,omitempty"`
+
+	Full     bool     `json:"full,omitempty"` // BLAKE3 leaves, the target is read again
+	Exclude  []string `json:"exclude,omitempty"`
+	Buffered bool     `json:"buffered,omitempty"`
+	Setuid   bool     `json:"setuid,omitempty"`
+	Limit    int64    `json:"limit,omitempty"`   // bytes per second
+	Streams  int      `json:"streams,omitempty"` // 0: as many as bring something
+
+	Plain  bool        `json:"plain,omitempty"`
+	Run    wire.Run    `json:"run"`
+	Secret wire.Secret `json:"secret"`
+}
+
+// sends tells whether this end is the one that reads.
+func (t *Task) sends() bool { return len(t.Read) > 0 || t.Send }
+
+// Check says why the task cannot be had.
+func (t *Task) Check() error {
+	given := 0
+	for _, is := range []bool{len(t.Read) > 0, t.Write != "", t.Mem != 0} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case t.V != Version:
+		return fmt.Errorf("version %d, this build speaks %d", t.V, Version)
+	case given != 1 || t.Send && t.Mem == 0:
+		return errors.New("it is to read, to write, or to send memory: one of them")
+	case len(t.Read) > maxPaths || len(t.Exclude) > maxExclude:
+		return fmt.Errorf("%d paths and %d exclusions, want at most %d and %d", len(t.Read), len(t.Exclude), maxPaths, maxExclude)
+	case t.Mem < 0 || t.Mem > maxMem:
+		return fmt.Errorf("memory for %v, want at most %v", t.Mem, maxMem)
+	case t.Streams < 0 || t.Streams > wire.MaxStreams:
+		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
+	case t.Limit < 0:
+		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
+	case t.Write != "" && !filepath.IsAbs(t.Write):
+		return fmt.Errorf("%q is no absolute path", t.Write)
+	}
+	for _, p := range t.Read {
+		if !filepath.IsAbs(p) {
+			return fmt.Errorf("%q is no absolute path", p)
+		}
+	}
+	return nil
+}
+
+// Order is what a command orders.
+type Order string
+
+// The orders, in the order in which they come. Open opens the files of this end; Listen
+// and Dial meet the other end, and the later one counts; Stop ends the copy.
+const (
+	Open   Order = "open"
+	Listen Order = "listen"
+	Dial   Order = "dial"
+	Stop   Order = "stop"
+)
+
+// Command is one line that a mover is sent after its task.
+type Command struct {
+	Order Order `json:"order"`
+	// One and As are of Open: the one source is no directory, which the target is told;
+	// and the name that it then has in the target, which the source is told.
+	One bool   `json:"one,omitempty"`
+	As  string `json:"as,omitempty"`
+	// Peer is the other end's certificate.
+	Peer wire.Pin `json:"peer,omitzero"`
+	// At is where to listen, port 0 being any, or what to dial; From the address to dial
+	// from, if it matters.
+	At   netip.AddrPort `json:"at,omitzero"`
+	From netip.Addr     `json:"from,omitzero"`
+}
+
+// Kind of an Event.
+type Kind string
+
+// The events.
+const (
+	Ready     Kind = "ready"     // Pin, One
+	Opened    Kind = "opened"    // As
+	Listening Kind = "listening" // Addr
+	Unreached Kind = "unreached" // Text: the port could not be connected to
+	Seen      Kind = "seen"      // Work: again and again
+	Lost      Kind = "lost"      // Losses
+	Over      Kind = "over"      // Work
+	Failed    Kind = "failed"    // Text, Work: the copy ended before it was done
+)
+
+// Event is one line of a mover's standard output.
+type Event struct {
+	V      int            `json:"v"`
+	Kind   Kind           `json:"event"`
+	Text   string         `json:"text,omitempty"`
+	Usage  bool           `json:"usage,omitempty"` // of Failed: what was asked for cannot be had
+	Pin    wire.Pin       `json:"pin,omitzero"`
+	One    bool           `json:"one,omitempty"`
+	As     string         `json:"as,omitempty"`
+	Addr   netip.AddrPort `json:"addr,omitzero"`
+	Losses []Loss         `json:"losses,omitempty"`
+	Work   *Work          `json:"work,omitempty"`
+}
+
+// Loss is a move.Loss with its path, whose bytes JSON's text would not keep.
+type Loss struct {
+	What   string `json:"what"`
+	Path   []byte `json:"path"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Work is what an end has done so far.
+type Work struct {
+	Moved move.Summary `json:"moved"`
+	wire.Look
+	Sockets wire.Sockets  `json:"sockets"`
+	CPU     time.Duration `json:"cpu_ns"`
+	Took    time.Duration `json:"took_ns"` // since the ends met
+}
+
+// decode reads one line; an unknown field and data after it are errors.
+func decode(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("data after it")
+	}
+	return nil
+}
+
+// DecodeTask reads a task's line.
+func DecodeTask(line []byte) (Task, error) {
+	var t Task
+	err := decode(line, &t)
+	if err == nil {
+		err = t.Check()
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("read task: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// fan is the sender's data streams: each takes the next frame when it is free, so that a
+// stream that is held up holds up nothing but the frame it has.
+type fan struct {
+	s    *sender
+	ctx  context.Context
+	g    *errgroup.Group
+	over chan struct{} // closed when nothing more comes
+	n    uint32        // streams that were opened
+	open atomic.Int64
+}
+
+func (s *sender) fan(ctx context.Context, g *errgroup.Group) *fan {
+	return &fan{s: s, ctx: ctx, g: g, over: make(chan struct{})}
+}
+
+// enough ends the streams once the queue is empty.
+func (f *fan) enough() { close(f.over) }
+
+// begin opens the first streams, and adds to them for as long as that brings something.
+func (f *fan) begin() error {
+	n := f.s.o.Streams
+	if n == 0 {
+		n = firstStreams
+	}
+	for range min(n, MaxStreams) {
+		if err := f.more(); err != nil {
+			return err
+		}
+	}
+	if f.s.o.Streams == 0 {
+		f.g.Go(func() error { f.grow(); return nil })
+	}
+	return nil
+}
+
+// more opens a stream.
+func (f *fan) more() error {
+	f.n++
+	if err := f.s.control.send(frame{kind: kindMore, meta: binary.AppendUvarint(nil, uint64(f.n))}); err != nil {
+		return err
+	}
+	c, err := f.s.party.Stream(f.ctx, f.n)
+	if err != nil {
+		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
+	}
+	f.s.stats.add(c)
+	f.g.Go(func() error { return f.serve(c) })
+	return nil
+}
+
+// serve sends what comes. At the end it waits for the other end to close, which then has
+// everything.
+func (f *fan) serve(c *Conn) error {
+	defer c.Close()
+	defer context.AfterFunc(f.ctx, func() { _ = c.Close() })()
+	for {
+		select {
+		case o := <-f.s.out:
+			if err := f.pass(c, o); err != nil {
+				return f.why(err)
+			}
+			continue
+		default:
+		}
+		select {
+		case o := <-f.s.out:
+			if err := f.pass(c, o); err != nil {
+				return f.why(err)
+			}
+		case <-f.over:
+			if err := c.send(frame{kind: kindEnd}); err != nil {
+				return f.why(err)
+			}
+			_, _ = c.in.Peek(1) // its end, however it comes
+			return nil
+		case <-f.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// why is the end of the run where that is what closed the stream.
+func (f *fan) why(err error) error {
+	if f.ctx.Err() != nil {
+		return f.s.cause(f.ctx)
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.over == errFinished {
+		return nil
+	}
+	return err
+}
+
+func (f *fan) pass(c *Conn, o outgoing) error {
+	if o.buf != nil {
+		defer f.s.pool.Put(o.buf)
+	}
+	defer o.sent()
+	if err := f.s.pace.wait(f.ctx, len(o.data)); err != nil {
+		return err
+	}
+	return c.send(o.frame)
+}
+
+// A stream more has to bring this much, seen over this time, and only where the streams
+// are what everything waits for.
+const (
+	growBy    = 1.05
+	growAfter = 2 * time.Second
+	busyShare = 0.7
+	mostGrown = 16
+)
+
+// grow opens streams one by one until one brings too little.
+func (f *fan) grow() {
+	before := 0.0
+	ticker := time.NewTicker(growAfter)
+	defer ticker.Stop()
+	last := f.s.stats.Look()
+	for {
+		select {
+		case <-ticker.C:
+		case <-f.over:
+			return
+		case <-f.ctx.Done():
+			return
+		}
+		now := f.s.stats.Look()
+		rate := float64(now.Sent-last.Sent) / growAfter.Seconds()
+		busy := float64(now.Sending-last.Sending) / float64(growAfter) / float64(f.n)
+		last = now
+		if busy < busyShare {
+			continue // the source, or nothing at all, is what holds it
+		}
+		if before > 0 && rate < before*growBy || f.n >= mostGrown {
+			return
+		}
+		before = rate
+		if f.more() != nil {
+			return // it goes on with those that there are
+		}
+	}
+}

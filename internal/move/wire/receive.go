@@ -1,0 +1,357 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/move"
+)
+
+// receiver is the end that writes.
+type receiver struct {
+	sink  move.Sink
+	rep   *move.Report
+	party Party
+	stats *Stats
+
+	control *Conn
+	pool    sync.Pool
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	files   map[uint64]*takenFile
+	last    uint64 // the largest number that a file had
+	made    uint64 // entries of the control stream that were dealt with
+	packs   uint64 // that were taken
+	streams uint32 // that were asked for
+	over    error
+}
+
+// takenFile is a file that is being written.
+type takenFile struct {
+	entry   *move.Entry
+	to      move.SinkFile
+	written map[int64]bool // blocks that are there
+	writing int
+	told    bool // its outcome was sent
+	commit  bool // all that follows was sent
+}
+
+// Receive takes what the run's other end sends, which is at Send, and hands it to a sink.
+// It returns once the sink has finished. After an error what was written stays for a next
+// run, and no file stands half under its name.
+func Receive(ctx context.Context, p Party, sink move.Sink, rep *move.Report, stats *Stats) error {
+	r := &receiver{sink: sink, rep: rep, party: p, stats: stats, files: map[uint64]*takenFile{}}
+	r.changed = sync.NewCond(&r.mu)
+	r.pool.New = func() any { b := make([]byte, MaxData); return &b }
+	var err error
+	if r.control, err = p.Stream(ctx, 0); err != nil {
+		return err
+	}
+	return r.run(ctx)
+}
+
+func (r *receiver) run(ctx context.Context) error {
+	r.stats.add(r.control)
+	g, work := errgroup.WithContext(ctx)
+	defer context.AfterFunc(work, func() { r.end(context.Cause(work)) })()
+	heard := make(chan struct{})
+	parted := r.control.part(work, heard, r.isFinished)
+	var listened error
+	g.Go(func() error {
+		defer close(heard)
+		listened = r.listen(work, g)
+		return listened
+	})
+	err := g.Wait()
+	parted()
+	return errors.Join(prefer(err, listened), r.keepRest())
+}
+
+// end notes why the run ended, once.
+func (r *receiver) end(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over == nil {
+		r.over = err
+	}
+	r.changed.Broadcast()
+}
+
+func (r *receiver) isFinished() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Is(r.over, errFinished)
+}
+
+// keepRest leaves what was not committed for a next run.
+func (r *receiver) keepRest() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for id, f := range r.files {
+		if f.to != nil {
+			errs = append(errs, f.to.Abort(true))
+		}
+		delete(r.files, id)
+	}
+	return errors.Join(errs...)
+}
+
+// listen hears the control stream until everything is finished.
+func (r *receiver) listen(ctx context.Context, g *errgroup.Group) error {
+	for {
+		k, meta, _, err := r.control.receive()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
+			}
+			return err
+		}
+		if k == kindFinish {
+			m, err := parsePair(meta)
+			if err != nil {
+				return err
+			}
+			return r.finish(ctx, m)
+		}
+		if err := r.hear(ctx, g, k, meta); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []byte) error {
+	switch k {
+	case kindMake, kindBegin:
+		m, err := parseFile(meta)
+		if err != nil {
+			return err
+		}
+		if k == kindMake {
+			err = r.make(ctx, m)
+		} else {
+			err = r.begin(ctx, m)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.made++
+		r.changed.Broadcast()
+		return err
+	case kindCommit:
+		m, err := parseCommit(meta)
+		if err != nil {
+			return err
+		}
+		return r.commit(ctx, g, m)
+	case kindAbort:
+		m, err := parsePair(meta)
+		if err != nil {
+			return err
+		}
+		return r.abort(m.a, m.b == 1)
+	case kindMore:
+		n, size := binary.Uvarint(meta)
+		if size != len(meta) || n != uint64(r.streams)+1 || n > MaxStreams {
+			return errMessage
+		}
+		r.streams++
+		g.Go(func() error { return r.stream(ctx, uint32(n)) })
+		return nil
+	case kindFail:
+		text, err := parseText(meta)
+		if err != nil {
+			return err
+		}
+		return &farError{text}
+	case kindAlive:
+		return nil
+	}
+	return errMessage
+}
+
+// make makes an entry without data.
+func (r *receiver) make(ctx context.Context, m fileMessage) error {
+	err := r.sink.Make(ctx, m.entry)
+	d := doneMessage{id: m.id}
+	switch {
+	case err == nil:
+	case errors.Is(err, move.ErrSink):
+		d.outcome, d.text = outcomeSink, err.Error()
+		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
+	case errors.Is(err, move.ErrNoFirst) && m.id > 0:
+		d.outcome = outcomeNoFirst
+	case errors.Is(err, move.ErrUnmade):
+		d.outcome, d.text = outcomeFailed, err.Error()
+		r.rep.Lose(move.LostEntry, m.entry.Path, "%v", err)
+	default:
+		d.outcome, d.text = outcomeFailed, err.Error()
+		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
+	}
+	if m.id > 0 {
+		if err := r.number(m.id); err != nil {
+			return err
+		}
+		return r.answer(d)
+	}
+	if d.outcome == outcomeSink {
+		return err
+	}
+	return nil
+}
+
+// number notes a new file's number, which is above all before it but for those that several
+// goroutines sent at once: only one that is in use is surely wrong.
+func (r *receiver) number(id uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id == 0 || r.files[id] != nil || len(r.files) > maxFiles {
+		return errMessage
+	}
+	r.last = max(r.last, id)
+	return nil
+}
+
+// maxFiles bounds the files that the other end can have us hold open: it has fewer.
+const maxFiles = 4 * openFiles
+
+func (r *receiver) answer(d doneMessage) error {
+	return r.control.send(frame{kind: kindDone, meta: d.append(nil)})
+}
+
+// begin begins a file, and says what of it is there.
+func (r *receiver) begin(ctx context.Context, m fileMessage) error {
+	if err := r.number(m.id); err != nil {
+		return err
+	}
+	if m.entry.Kind != move.File || m.entry.Linked {
+		return errMessage
+	}
+	to, have, err := r.sink.Begin(ctx, m.entry)
+	if err != nil {
+		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
+		return r.control.send(frame{kind: kindHave, meta: haveMessage{id: m.id, failed: err.Error(), sink: errors.Is(err, move.ErrSink)}.append(nil)})
+	}
+	if !have.Same {
+		r.mu.Lock()
+		r.files[m.id] = &takenFile{entry: m.entry, to: to, written: map[int64]bool{}}
+		r.mu.Unlock()
+	}
+	for {
+		n := min(len(have.Leaves), maxLeaves)
+		h := haveMessage{id: m.id, same: have.Same, leaves: have.Leaves[:n], more: n < len(have.Leaves)}
+		if err := r.control.send(frame{kind: kindHave, meta: h.append(nil)}); err != nil || !h.more {
+			return err
+		}
+		have.Leaves = have.Leaves[n:]
+	}
+}
+
+// commit gives a file its name once all its blocks are there.
+func (r *receiver) commit(ctx context.Context, g *errgroup.Group, m commitMessage) error {
+	r.mu.Lock()
+	f := r.files[m.id]
+	if f == nil || f.commit {
+		r.mu.Unlock()
+		return errMessage
+	}
+	f.commit = true
+	r.mu.Unlock()
+	g.Go(func() error {
+		r.mu.Lock()
+		for (!f.told && uint64(len(f.written)) < m.blocks || f.writing > 0) && r.over == nil {
+			r.changed.Wait()
+		}
+		over, told := r.over, f.told
+		if over == nil {
+			f.told = true
+			delete(r.files, m.id)
+		}
+		r.mu.Unlock()
+		switch {
+		case over != nil:
+			return over
+		case told: // it failed, and the other end has heard so
+			return f.to.Abort(true)
+		}
+		return r.settle(ctx, m, f)
+	})
+	return nil
+}
+
+func (r *receiver) settle(ctx context.Context, m commitMessage, f *takenFile) error {
+	began := time.Now()
+	err := f.to.Commit(ctx, m.root)
+	r.stats.Write.Add(int64(time.Since(began)))
+	d := doneMessage{id: m.id}
+	if err != nil {
+		r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
+		d.outcome, d.text = outcomeFailed, err.Error()
+		if errors.Is(err, move.ErrSink) {
+			d.outcome = outcomeSink
+		}
+	}
+	return r.answer(d)
+}
+
+// abort gives a file up. One whose outcome was told is only forgotten.
+func (r *receiver) abort(id uint64, keep bool) error {
+	r.mu.Lock()
+	f := r.files[id]
+	if f == nil || f.commit && f.told {
+		r.mu.Unlock()
+		return nil
+	}
+	told := f.told
+	f.told = true
+	for f.writing > 0 && r.over == nil {
+		r.changed.Wait()
+	}
+	if f.commit { // who waits for its blocks ends it
+		r.changed.Broadcast()
+		r.mu.Unlock()
+		return r.answer(doneMessage{id: id, outcome: outcomeFailed})
+	}
+	delete(r.files, id)
+	r.mu.Unlock()
+	if err := f.to.Abort(keep); err != nil {
+		return err
+	}
+	if told {
+		return nil
+	}
+	return r.answer(doneMessage{id: id, outcome: outcomeFailed})
+}
+
+// finish makes everything durable once all packs and files are there.
+func (r *receiver) finish(ctx context.Context, m pairMessage) error {
+	r.mu.Lock()
+	for (r.packs < m.a || len(r.files) > 0) && r.over == nil {
+		r.changed.Wait()
+	}
+	over := r.over
+	if over == nil && r.packs != m.a {
+		over = errMessage
+	}
+	r.mu.Unlock()
+	if over != nil {
+		return over
+	}
+	began := time.Now()
+	err := r.sink.Finish(ctx)
+	r.stats.Write.Add(int64(time.Since(began)))
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	err = errors.Join(err, r.control.send(frame{kind: kindFinished, meta: appendText(nil, text)}))
+	r.end(errFinished)
+	return err
+}

@@ -1,0 +1,471 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/move"
+)
+
+// Options of the end that sends.
+type Options struct {
+	// Streams of data; 0: 4, and more for as long as one more brings 5 %.
+	Streams int
+	// Mem: no source is read; data of no file are sent for so long.
+	Mem time.Duration
+	// Limit of the data, in bytes per second; 0: none.
+	Limit int64
+}
+
+// Bounds of the sender's memory: blocks of 4 MiB that are read and not sent yet, and files
+// that are open.
+const (
+	firstStreams = 4
+	readers      = 4
+	queued       = 4
+	openFiles    = 8
+	smallReaders = 8
+	heldLinks    = 4096 // further names that wait for their first ones
+	resends      = 3    // of one block, before its file fails
+)
+
+// sender is the end that reads.
+type sender struct {
+	src   move.Source
+	rep   *move.Report
+	party Party
+	o     Options
+	stats *Stats
+
+	control *Conn
+	jobs    chan job      // blocks to be read
+	out     chan outgoing // frames with data, for whichever stream is free
+	pool    sync.Pool     // of *[]byte, MaxData long
+	pace    pacer
+
+	mu      sync.Mutex
+	next    uint64
+	files   map[uint64]*sentFile
+	changed *sync.Cond // of what follows
+	packs   uint64     // that were sent
+	packed  uint64     // that were taken
+	over    error
+
+	made     atomic.Uint64 // entries that were sent on the control stream
+	finished chan string
+	pack     packer
+}
+
+// job is a block to be read.
+type job struct {
+	f     *sentFile
+	index int64
+}
+
+// outgoing is a frame with data.
+type outgoing struct {
+	frame
+	buf  *[]byte
+	sent func() // after it was sent
+}
+
+// Send sends what a source has to the run's other end, which is at Receive. What could not
+// be read is in rep; an error is the end of the run, after which it can be made again and
+// goes on.
+func Send(ctx context.Context, p Party, src move.Source, rep *move.Report, o Options, stats *Stats) error {
+	s := &sender{src: src, rep: rep, party: p, o: o, stats: stats, jobs: make(chan job), out: make(chan outgoing, queued),
+		files: map[uint64]*sentFile{}, finished: make(chan string, 1), pace: pacer{rate: o.Limit}}
+	s.changed = sync.NewCond(&s.mu)
+	s.pool.New = func() any { b := make([]byte, MaxData); return &b }
+	s.pack.s = s
+	var err error
+	if s.control, err = p.Stream(ctx, 0); err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+func (s *sender) run(ctx context.Context) error {
+	s.stats.add(s.control)
+	g, inner := errgroup.WithContext(ctx)
+	work, cancel := context.WithCancelCause(inner)
+	defer cancel(nil)
+	// Whoever waits on the state hears of the end.
+	defer context.AfterFunc(work, func() { s.end(context.Cause(work)) })()
+	heard := make(chan struct{})
+	parted := s.control.part(work, heard, s.isFinished)
+	for range readers {
+		g.Go(func() error { return s.read(work) })
+	}
+	var listened error
+	go func() {
+		defer close(heard)
+		if listened = s.listen(); !errors.Is(listened, errFinished) {
+			cancel(listened)
+		}
+	}()
+	g.Go(func() error {
+		defer close(s.jobs) // whoever asks for blocks has returned
+		fan := s.fan(work, g)
+		defer fan.enough()
+		if err := fan.begin(); err != nil {
+			return err
+		}
+		if s.o.Mem > 0 {
+			return s.memory(work)
+		}
+		return s.work(work)
+	})
+	err := g.Wait()
+	cancel(err)
+	parted()
+	<-heard
+	return prefer(err, listened)
+}
+
+// end notes why the run ended, once.
+func (s *sender) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over == nil {
+		s.over = err
+	}
+	s.changed.Broadcast()
+}
+
+func (s *sender) isFinished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Is(s.over, errFinished)
+}
+
+// errFinished is the good end.
+var errFinished = errors.New("the copy is finished")
+
+// work scans and sends, and returns when the receiver has finished.
+func (s *sender) work(ctx context.Context) error {
+	g, inner := errgroup.WithContext(ctx)
+	large, small := make(chan *move.Entry), make(chan *move.Entry, 2*smallReaders)
+	for range openFiles {
+		g.Go(func() error { return each(inner, large, s.sendLarge) })
+	}
+	for range smallReaders {
+		g.Go(func() error { return each(inner, small, s.sendSmall) })
+	}
+	links := make([]*move.Entry, 0, 16)
+	var busy sync.WaitGroup // entries that were handed on
+	hand := func(to chan *move.Entry, e *move.Entry) error {
+		busy.Add(1)
+		select {
+		case to <- e:
+			return nil
+		case <-inner.Done():
+			busy.Done()
+			return context.Cause(inner)
+		}
+	}
+	s.pack.busy = &busy
+	err := s.src.Scan(inner, func(e *move.Entry) error {
+		switch {
+		case e.Linked:
+			if links = append(links, e); len(links) < heldLinks {
+				return nil
+			}
+			err := s.sendLinks(inner, &busy, links, hand, large, small)
+			links = links[:0]
+			return err
+		case e.Kind != move.File:
+			return s.sendMake(0, e)
+		case e.Size > move.PackSize:
+			return hand(large, e)
+		}
+		return hand(small, e)
+	})
+	if err == nil {
+		err = s.sendLinks(inner, &busy, links, hand, large, small)
+	}
+	if err == nil {
+		err = s.settle(inner, &busy)
+	}
+	close(large)
+	close(small)
+	if err = errors.Join(err, g.Wait()); err != nil {
+		return err
+	}
+	return s.finish(ctx)
+}
+
+// each calls f for everything that comes.
+func each(ctx context.Context, in <-chan *move.Entry, f func(context.Context, *move.Entry) error) error {
+	for e := range in {
+		if err := f(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits until everything that was handed on was taken by the receiver.
+func (s *sender) settle(ctx context.Context, busy *sync.WaitGroup) error {
+	all := make(chan struct{})
+	go func() { busy.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := s.pack.flush(ctx); err != nil {
+		return err
+	}
+	return s.await(func() bool { return s.packed == s.packs })
+}
+
+// await waits for a state; s.mu is not held by the caller.
+func (s *sender) await(state func() bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !state() {
+		if s.over != nil {
+			return s.over
+		}
+		s.changed.Wait()
+	}
+	return nil
+}
+
+// sendMake sends an entry without data.
+func (s *sender) sendMake(id uint64, e *move.Entry) error {
+	m := fileMessage{id, e}.append(nil)
+	if len(m) > maxMeta {
+		s.rep.Lose(move.Failed, e.Path, "what it is takes %d bytes, more than fit into one message", len(m))
+		if id > 0 {
+			return errTooLong
+		}
+		return nil
+	}
+	// Counted before it is sent: a pack that is closed meanwhile waits for one more, which
+	// comes, and never for one less.
+	s.made.Add(1)
+	return s.control.send(frame{kind: kindMake, meta: m})
+}
+
+var errTooLong = errors.New("too long for one message")
+
+// sendLinks sends further names once their first ones are there. One without its first name
+// is sent as a file.
+func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*move.Entry, hand func(chan *move.Entry, *move.Entry) error, large, small chan *move.Entry) error {
+	if len(links) == 0 {
+		return nil
+	}
+	if err := s.settle(ctx, busy); err != nil {
+		return err
+	}
+	var waiting []*sentFile
+	for _, e := range links {
+		f := s.register(e)
+		switch err := s.sendMake(f.id, e); {
+		case errors.Is(err, errTooLong):
+			s.forget(f)
+		case err != nil:
+			return err
+		default:
+			waiting = append(waiting, f)
+		}
+	}
+	for _, f := range waiting {
+		d, err := f.ended(ctx)
+		if err != nil {
+			return err
+		}
+		s.forget(f)
+		switch d.outcome {
+		case outcomeSink:
+			return fmt.Errorf("%w: %w", move.ErrSink, &farError{d.text})
+		case outcomeNoFirst:
+			e := *f.entry
+			e.Linked, e.First = false, ""
+			if e.Kind != move.File {
+				if err := s.sendMake(0, &e); err != nil {
+					return err
+				}
+				continue
+			}
+			to := small
+			if e.Size > move.PackSize {
+				to = large
+			}
+			if err := hand(to, &e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish says that that was all, and waits until the receiver has made it durable.
+func (s *sender) finish(ctx context.Context) error {
+	s.mu.Lock()
+	m := pairMessage{s.packs, s.next}.append(nil)
+	s.mu.Unlock()
+	if err := s.control.send(frame{kind: kindFinish, meta: m}); err != nil {
+		return err
+	}
+	select {
+	case text := <-s.finished: // one at most: listen ends with it
+		if text != "" {
+			return fmt.Errorf("finish: %w", &farError{text})
+		}
+		return nil
+	case <-ctx.Done():
+		return s.cause(ctx)
+	}
+}
+
+// cause is why the run ended: what the control stream said, if it did.
+func (s *sender) cause(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over != nil {
+		return s.over
+	}
+	return context.Cause(ctx)
+}
+
+// listen hears what the receiver says.
+func (s *sender) listen() error {
+	for {
+		k, meta, _, err := s.control.receive()
+		if err == nil {
+			err = s.hear(k, meta)
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
+			}
+			s.end(err)
+			return err
+		}
+	}
+}
+
+func (s *sender) hear(k kind, meta []byte) error {
+	switch k {
+	case kindHave:
+		m, err := parseHave(meta)
+		if err != nil {
+			return err
+		}
+		return s.tell(m.id, func(f *sentFile) error { return f.heard(m) })
+	case kindDone:
+		m, err := parseDone(meta)
+		if err != nil {
+			return err
+		}
+		return s.tell(m.id, func(f *sentFile) error { return f.isDone(m) })
+	case kindNak:
+		m, err := parsePair(meta)
+		if err != nil {
+			return err
+		}
+		return s.tell(m.a, func(f *sentFile) error { return f.again(int64(m.b)) })
+	case kindPacked:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.packed++; s.packed > s.packs {
+			return errMessage
+		}
+		s.changed.Broadcast()
+		return nil
+	case kindFinished:
+		text, err := parseText(meta)
+		if err != nil {
+			return err
+		}
+		s.end(errFinished)
+		s.finished <- text
+		return errFinished
+	case kindFail:
+		text, err := parseText(meta)
+		if err != nil {
+			return err
+		}
+		return &farError{text}
+	case kindAlive:
+		return nil
+	}
+	return errMessage
+}
+
+// tell hands an answer to its file; one that was given up meanwhile misses it.
+func (s *sender) tell(id uint64, f func(*sentFile) error) error {
+	s.mu.Lock()
+	to := s.files[id]
+	unknown := id == 0 || id > s.next
+	s.mu.Unlock()
+	switch {
+	case unknown:
+		return errMessage
+	case to == nil:
+		return nil
+	}
+	return f(to)
+}
+
+func (s *sender) register(e *move.Entry) *sentFile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	f := &sentFile{s: s, id: s.next, entry: e, have: make(chan haveMessage, 1), done: make(chan doneMessage, 1), naks: make(chan int64, maxNaks)}
+	s.files[f.id] = f
+	return f
+}
+
+func (s *sender) forget(f *sentFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.files, f.id)
+}
+
+// pacer holds the data below a rate.
+type pacer struct {
+	rate int64 // bytes per second; 0: none
+	mu   sync.Mutex
+	free time.Time // when the next byte may go
+}
+
+// wait waits until n bytes may go.
+func (p *pacer) wait(ctx context.Context, n int) error {
+	if p.rate <= 0 {
+		return nil
+	}
+	p.mu.Lock()
+	now := time.Now()
+	if p.free.Before(now) {
+		p.free = now
+	}
+	at := p.free
+	p.free = p.free.Add(time.Duration(float64(n) / float64(p.rate) * float64(time.Second)))
+	p.mu.Unlock()
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// sorted are the leaves of a file in ascending order.
+func sorted(leaves []move.Leaf) []move.Leaf {
+	slices.SortFunc(leaves, func(a, b move.Leaf) int { return int(min(1, max(-1, a.Index-b.Index))) })
+	return leaves
+}

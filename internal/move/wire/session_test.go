@@ -1,0 +1,213 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"linerate/internal/move"
+)
+
+var loopback = netip.MustParseAddrPort("127.0.0.1:0")
+
+// parties are a listener and a dialler of one run on loopback.
+func parties(t testing.TB, plain bool) (*Listener, *Dialler) {
+	t.Helper()
+	a, b := keysOf(t, plain)
+	l, err := Listen(loopback, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l, &Dialler{b, To(l.Addr(), netip.Addr{})}
+}
+
+func TestATreeArrivesAsItIsWhicheverEndDials(t *testing.T) {
+	for name, plain := range map[string]bool{"tls": false, "plain": true} {
+		for _, sends := range []string{"dialler", "listener"} {
+			t.Run(name+" "+sends+" sends", func(t *testing.T) {
+				l, d := parties(t, plain)
+				m, s := sampleTree(7), newMemorySink()
+				var from, to Party = d, l
+				if sends == "listener" {
+					from, to = l, d
+				}
+				send, receive, sent, received := runEnds(t, from, to, m, s, Options{Streams: 3})
+				if send != nil || receive != nil {
+					t.Fatal(send, receive)
+				}
+				same(t, m, s)
+				wantFailures(t, sent)
+				wantFailures(t, received)
+			})
+		}
+	}
+}
+
+func TestBlocksThatAreThereAreNotSent(t *testing.T) {
+	l, d := parties(t, true)
+	m, s := sampleTree(8), newMemorySink()
+	f, err := m.Open(t.Context(), m.entries[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int64{0, 2} {
+		b, err := f.Read(t.Context(), i, make([]byte, move.BlockSize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.have["large"] = append(s.have["large"], move.Leaf{Index: i, Hash: b.Hash})
+	}
+	clear(m.reads)
+	if send, receive, _, _ := runEnds(t, d, l, m, s, Options{}); send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	if m.reads["large"] != 2 || len(s.wrong) > 0 || s.entries["large"] == nil {
+		t.Errorf("%d blocks were read, want 2; wrong %q", m.reads["large"], s.wrong)
+	}
+}
+
+func TestABlockThatArrivesSpoiledIsSentAgain(t *testing.T) {
+	l, d := parties(t, true)
+	m, s := sampleTree(9), newMemorySink()
+	spoiled := map[int64]bool{}
+	s.spoil = func(path string, b *move.Block) {
+		if path == "large" && !spoiled[b.Index] {
+			spoiled[b.Index] = true
+			b.Data[5] ^= 1
+		}
+	}
+	if send, receive, _, _ := runEnds(t, d, l, m, s, Options{Streams: 2}); send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	same(t, m, s)
+	if m.reads["large"] != 8 {
+		t.Errorf("%d blocks were read, want each of 4 twice", m.reads["large"])
+	}
+}
+
+func TestABlockThatIsAlwaysSpoiledFailsItsFileAlone(t *testing.T) {
+	l, d := parties(t, true)
+	m, s := sampleTree(10), newMemorySink()
+	s.spoil = func(path string, b *move.Block) {
+		if path == "large" && b.Index == 1 {
+			b.Data[5] ^= 1
+		}
+	}
+	send, receive, sent, _ := runEnds(t, d, l, m, s, Options{Streams: 2})
+	if send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	// Its further name has no first one then, is sent as a file, and arrives.
+	wantFailures(t, sent, "large")
+	if s.entries["large"] != nil || s.entries["d/middle"] == nil || s.entries["again"] == nil || s.kept["large"] != 1 {
+		t.Errorf("large %v, again %v, kept %v", s.entries["large"], s.entries["again"], s.kept)
+	}
+}
+
+func TestASourceThatChangesIsReadOnceMoreAndThenFails(t *testing.T) {
+	l, d := parties(t, true)
+	m, s := sampleTree(11), newMemorySink()
+	small := m.entries[5].Path
+	m.changes["large"], m.changes[small] = 1, 1
+	m.changes["d/middle"], m.changes["empty"] = 2, 2
+	send, receive, sent, received := runEnds(t, d, l, m, s, Options{})
+	if send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	wantFailures(t, sent, "d/middle", "empty")
+	wantFailures(t, received)
+	if n := sent.Summary().Retried; n != 4 {
+		t.Errorf("%d files were read once more, want 4", n)
+	}
+	if s.entries["large"] == nil || s.entries[small] == nil || s.entries["d/middle"] != nil || s.entries["empty"] != nil {
+		t.Error("what arrived is not what did not change twice")
+	}
+}
+
+func TestWhatTheSinkRefusesFailsByNameAndTheRestArrives(t *testing.T) {
+	l, d := parties(t, true)
+	m, s := sampleTree(12), newMemorySink()
+	no := errors.New("no")
+	small := m.entries[5].Path
+	s.refuse["link"], s.refuse[small], s.refuse["d/middle"], s.refuse["large write"] = no, no, no, no
+	delete(m.data, "d/sparse") // cannot be read
+	send, receive, sent, received := runEnds(t, d, l, m, s, Options{})
+	if send != nil || receive != nil {
+		t.Fatal(send, receive)
+	}
+	wantFailures(t, sent, "d/sparse")
+	wantFailures(t, received, "d/middle", small, "large", "link")
+	if s.entries["again"] == nil || s.entries["large"] != nil {
+		t.Error("a further name of what failed was not sent as a file")
+	}
+}
+
+func TestAFullTargetEndsTheRunAtBothEnds(t *testing.T) {
+	for _, what := range []string{"large write", "large", "d", "d/middle", "again"} {
+		t.Run(what, func(t *testing.T) {
+			l, d := parties(t, true)
+			m, s := sampleTree(13), newMemorySink()
+			s.refuse[what] = errors.Join(move.ErrSink, errors.New("no space left on device"))
+			send, receive, _, _ := runEnds(t, d, l, m, s, Options{})
+			if send == nil || receive == nil || s.finished {
+				t.Fatal("a full target was taken for a good end:", send, receive)
+			}
+			if !strings.Contains(send.Error(), "no space left") {
+				t.Errorf("the sender says %q", send)
+			}
+		})
+	}
+}
+
+func TestAnEndThatIsInterruptedTellsTheOther(t *testing.T) {
+	l, d := parties(t, false)
+	m, s := sampleTree(14), newMemorySink()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.spoil = func(string, *move.Block) { cancel() }
+	done := make(chan error, 1)
+	go func() { done <- Receive(t.Context(), l, s, move.NewReport(nil), &Stats{}) }()
+	send := Send(ctx, d, m, move.NewReport(nil), Options{}, &Stats{})
+	receive := <-done
+	if send == nil || receive == nil || s.finished {
+		t.Fatal(send, receive)
+	}
+	if !strings.Contains(receive.Error(), wasStopped) {
+		t.Errorf("the receiver says %q", receive)
+	}
+}
+
+func TestALimitHoldsTheRate(t *testing.T) {
+	p := pacer{rate: 1000}
+	for range 3 {
+		if err := p.wait(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.wait(ctx, 1<<30); err != nil {
+		_ = err // whichever of the two the select takes
+	}
+	if err := p.wait(ctx, 1); err == nil {
+		t.Error("a wait of days ends without an error")
+	}
+}
+
+func TestAPortThatNobodyHearsIsUnreached(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, _ := netip.ParseAddrPort(l.Addr().String())
+	_ = l.Close()
+	_, k := keysOf(t, false)
+	err = Send(t.Context(), &Dialler{k, To(addr, netip.Addr{})}, sampleTree(1), move.NewReport(nil), Options{}, &Stats{})
+	var not *UnreachedError
+	if !errors.As(err, &not) {
+		t.Errorf("%v, want an UnreachedError", err)
+	}
+}

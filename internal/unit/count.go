@@ -7,12 +7,20 @@ import (
 	"time"
 )
 
-// Count prints a number of things with their noun: 1 pair, 8 pairs.
+// Count prints a number of things with their noun: 1 pair, 8 pairs, 3 entries.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + plural(noun)
+}
+
+func plural(noun string) string {
+	stem, ends := strings.CutSuffix(noun, "y")
+	if ends && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeiou") {
+		return stem + "ies"
+	}
+	return noun + "s"
 }
 
 // CountInWords is Count for the middle of a sentence: one pair, 8 pairs.

@@ -10,8 +10,8 @@ import (
 
 // Judge makes the verdict on a case; nobody changes it afterwards. It names one
 // limiter. Each connection that took part is judged by itself and votes with the
-// bytes that it moved; the connection that moved most for the winner gives the
-// evidence. Then come, in this order, the calls of a mount that the connections
+// bytes that it is missing (vote.go); the one with the most votes for the winner gives
+// the evidence. Then come, in this order, the calls of a mount that the connections
 // carry, the probes, the notes, the findings of the rules, and the place among
 // published results. The verdict is never blank: without evidence it is
 // "undetermined" and says what was missing. All its numbers are finite.
@@ -101,38 +101,6 @@ func (s *scene) rate() float64 {
 	return s.snd.rate
 }
 
-type ballot struct {
-	weight float64
-	scene  *scene
-	first  *finding
-	next   *finding
-}
-
-// elect lets the flows vote.
-func elect(scenes []*scene) model.Verdict {
-	votes := map[model.LimiterID]float64{}
-	var all float64
-	var ballots []ballot
-	for _, s := range scenes {
-		b := ballot{weight: max(s.bytes, 1), scene: s}
-		b.first, b.next = s.capFirst(diagnose(s))
-		votes[b.first.id] += b.weight
-		all += b.weight
-		ballots = append(ballots, b)
-	}
-	var win ballot
-	for _, b := range ballots {
-		if win.first == nil || votes[b.first.id] > votes[win.first.id] ||
-			(b.first.id == win.first.id && b.weight > win.weight) {
-			win = b
-		}
-	}
-	v := verdict(win, votes[win.first.id]/all, len(scenes))
-	v.Measured = unit.BitRate(win.scene.total)
-	causesOf(&v, win)
-	return v
-}
-
 func verdict(b ballot, agree float64, streams int) model.Verdict {
 	f := b.first
 	row := limiter(f.id)
@@ -154,7 +122,7 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 		v.Notes = append(v.Notes, "the hypervisor takes "+pct(s.stolenShare())+" of the time of the core in use: measure again when the machine under this virtual one is quieter")
 	}
 	if streams > 1 && agree < 1 {
-		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of the bytes moved under this limiter")
+		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of what is missing is theirs that this limiter holds")
 	}
 	return v
 }

@@ -116,6 +116,7 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	if len(v.Contradictions) > 0 {
 		v.Confidence = min(v.Confidence, contradictedCap)
 	}
+	b.scene.busyMachine(&v)
 	v.Fix = fixFor(b.scene, f)
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
 	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {

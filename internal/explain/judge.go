@@ -50,6 +50,7 @@ func Judge(c Case) model.Verdict {
 		v = moreAhead(v, *c.Ground)
 	}
 	v.Notes = append(v.Notes, c.Notes...)
+	admit(&v, c.Findings)
 	cite(&v, c.Findings)
 	place(&v, seen)
 	v.Line = Line(v)

@@ -41,6 +41,9 @@ type Case struct {
 	OneEnd bool `json:"-"`
 	// Trials are the probes that followed the first verdict, in order.
 	Trials []Trial `json:"-"`
+	// Rungs are the goodputs of the ladder's rungs that were measured besides, by name;
+	// the run that is judged is one of them, or none.
+	Rungs map[string]unit.BitRate `json:"-"`
 	// Ground of a mount that was read, from which a fix may be computed; or nil.
 	Ground *Ground `json:"-"`
 	// Notes are the remarks on how the samples were taken.

@@ -46,6 +46,7 @@ func Judge(c Case) model.Verdict {
 	for _, after := range c.Trials {
 		v = after(v)
 	}
+	weigh(&v, c.Rungs)
 	if c.Ground != nil {
 		v = moreAhead(v, *c.Ground)
 	}

@@ -65,6 +65,10 @@ func (v *views) judge() model.Verdict {
 		return v.knowing(v.judgeUnreached())
 	}
 	var out model.Verdict
+	if short := v.shortFlows(); short != nil && v.mount == nil && !v.unknowing(short.Limiter) {
+		short.CouldNotSee = blind(v.Case)
+		return *short
+	}
 	if len(v.scenes) == 0 {
 		out = v.knowing(nothingMoved(v.Case))
 	} else {

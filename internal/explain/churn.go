@@ -65,6 +65,17 @@ func churnAt(e *End, out bool) *churn {
 	return c
 }
 
+// ComeAndGo tells whether connections that are too short to be watched moved data at the
+// end, by the host's counters.
+func ComeAndGo(e *End) bool {
+	for _, out := range []bool{true, false} {
+		if c := churnAt(e, out); c != nil && c.bytes >= churnBytes {
+			return true
+		}
+	}
+	return false
+}
+
 // shortFlows is the verdict on a transfer of many short connections, where they moved
 // most of what the interface carried; nil elsewhere.
 func (v *views) shortFlows() *model.Verdict {

@@ -46,3 +46,27 @@ func TestShortConnections(t *testing.T) {
 		}
 	}
 }
+
+// One end that was watched reads or writes by what its interface did.
+func TestWatchedShortConnections(t *testing.T) {
+	c := knobs{}.build()
+	e := c.Sender
+	for i := range e.Samples {
+		n := int64(i)
+		e.Samples[i].Conns, e.Samples[i].SNMP = nil, map[string]int64{"Tcp.ActiveOpens": n}
+		e.Samples[i].NICs = []model.NICCount{{Name: "eth0", TxBytes: n * 1000, RxBytes: n * 60_000}}
+	}
+	got := Watched(e, c.LineRate)
+	if got.Sender != nil || got.Receiver == nil || !ComeAndGo(e) {
+		t.Fatalf("%+v", got)
+	}
+	if v := Judge(got); v.Limiter != model.StartUp || v.Measured < 4e6 || v.Measured > 6e6 {
+		t.Errorf("%s", v.Line)
+	}
+	for i := range e.Samples {
+		e.Samples[i].SNMP = nil
+	}
+	if ComeAndGo(e) {
+		t.Error("without a count of connections")
+	}
+}

@@ -54,6 +54,12 @@ func Judge(c Case) model.Verdict {
 	admit(&v, c.Findings)
 	cite(&v, c.Findings)
 	place(&v, seen)
+	if v.Fix.Kind == model.FixOperator && len(v.Evidence) > 0 {
+		v.Fix.Because = v.Evidence[0].What
+		if len(v.Causes) > 0 {
+			v.Causes[0].Fix = v.Fix
+		}
+	}
 	v.Line = Line(v)
 	return v
 }

@@ -252,6 +252,9 @@ func (c *Climb) conclude(found judged) {
 	for _, e := range c.ends() {
 		check(r, &found.kase, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
 	}
+	if found.kase.Unreached == nil && !found.kase.Passive {
+		found.kase.Rungs = c.ground.Measured
+	}
 	r.Verdict = explain.Judge(found.kase)
 }
 

@@ -127,6 +127,9 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	if w.mayLoad() && errors.As(err, &nothing) {
 		return rec, w.loadItself(ctx, rec)
 	}
+	if errors.As(err, &nothing) {
+		return rec, w.shortOnes(ctx, rec, nothing)
+	}
 	if err != nil {
 		return rec, err
 	}

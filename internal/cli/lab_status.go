@@ -33,7 +33,7 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 		return err
 	}
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("labs", all))
 	}
 	for _, s := range all {
 		if err := printLab(env.out, s, env.Now()); err != nil {

@@ -36,7 +36,7 @@ func runTopologies(env *environment, svg, yaml string) error {
 		return err
 	}
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("topologies", all))
 	}
 	for _, t := range all {
 		fmt.Fprintf(env.out, "%s (%s): %s\n\n%s\n", t.Name, t.Paper, t.Title, t.Text)

@@ -42,7 +42,7 @@ func loadListCommand(env *environment) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			all := load.Workloads()
 			if env.json {
-				return printJSON(env, all)
+				return printJSON(env, list("workloads", all))
 			}
 			t := document.Table{Head: document.Columns("Workload", "Shape", "#In flight", "Source")}
 			for _, n := range all {

@@ -13,7 +13,7 @@ import (
 func listFormats(env *environment) error {
 	all := load.FrameFormats()
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("formats", all))
 	}
 	t := document.Table{Head: document.Columns("Format", "#Size", "#Bytes a frame", "#At 25 fps", "Pixels")}
 	for _, f := range all {

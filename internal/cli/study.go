@@ -56,16 +56,16 @@ func studyNewCommand(env *environment) *cobra.Command {
 				_, err = io.WriteString(env.out, t.Text)
 				return err
 			}
-			list := study.Templates()
-			for i := range list {
-				list[i].Text = ""
+			all := study.Templates()
+			for i := range all {
+				all[i].Text = ""
 			}
 			if env.json {
-				return printJSON(env, list)
+				return printJSON(env, list("templates", all))
 			}
 			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(w, "TEMPLATE\tQUESTION")
-			for _, t := range list {
+			for _, t := range all {
 				fmt.Fprintf(w, "%s\t%s\n", t.Name, report.Printable(t.Question))
 			}
 			return w.Flush()

@@ -97,3 +97,12 @@ func (p *progress) Detail(line string) {
 		p.Say("%s", line)
 	}
 }
+
+// shorten cuts s to n characters.
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

@@ -3,11 +3,11 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/runs"
+	"linerate/internal/report/document"
 )
 
 func runsCommand(env *environment) *cobra.Command {
@@ -32,19 +32,17 @@ func runsCommand(env *environment) *cobra.Command {
 
 func printRuns(env *environment, root string, list []runs.Summary) error {
 	if len(list) == 0 {
-		fmt.Fprintf(env.out, "no runs in %s yet; linerate demo makes one\n", filepath.Join(root, "runs"))
-		return nil
+		return printDocument(env, saying(fmt.Sprintf("no runs in %s yet; linerate demo makes one", filepath.Join(root, "runs"))))
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tLIMITER\tOF CEILING\tGAIN\tVERDICT")
+	t := document.Table{Head: document.Columns("Run", "Limiter", "#Of ceiling", "#Gain", "Verdict")}
 	for _, s := range list {
 		if s.State != runs.Complete {
-			fmt.Fprintf(w, "%s\t%s\t\t\t%s\n", s.ID, s.State, s.Why)
+			t.Row(s.ID, string(s.State), "", "", s.Why)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, s.Limiter, percent(s.ShareOfCeiling), times(s.Ratio), shorten(s.Verdict, env.width))
+		t.Row(s.ID, string(s.Limiter), percent(s.ShareOfCeiling), times(s.Ratio), s.Verdict)
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }
 
 func percent(v *float64) string {
@@ -59,13 +57,4 @@ func times(v *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("×%.2f", *v)
-}
-
-// shorten cuts s to n characters; the whole of it is in the report.
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

@@ -6,13 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/study"
 	"linerate/internal/failure"
-	"linerate/internal/report"
+	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -63,12 +62,11 @@ func studyNewCommand(env *environment) *cobra.Command {
 			if env.json {
 				return printJSON(env, list("templates", all))
 			}
-			w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "TEMPLATE\tQUESTION")
-			for _, t := range all {
-				fmt.Fprintf(w, "%s\t%s\n", t.Name, report.Printable(t.Question))
+			t := document.Table{Head: document.Columns("Template", "Question")}
+			for _, x := range all {
+				t.Row(x.Name, x.Question)
 			}
-			return w.Flush()
+			return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 		},
 	}
 }

@@ -1,14 +1,14 @@
 package cli
 
 import (
-	"fmt"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"linerate/internal/app/study"
 	"linerate/internal/report"
+	"linerate/internal/report/document"
 )
 
 func studyShowCommand(env *environment) *cobra.Command {
@@ -54,11 +54,9 @@ func studyListCommand(env *environment) *cobra.Command {
 
 func printStudies(env *environment, list []study.Summary) error {
 	if len(list) == 0 {
-		fmt.Fprintln(env.out, "no studies yet; linerate study new lists templates to begin with")
-		return nil
+		return printDocument(env, saying("no studies yet; linerate study new lists templates to begin with"))
 	}
-	w := tabwriter.NewWriter(env.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "STUDY\tSTATE\tRUNS\tBEGUN\tNEXT")
+	t := document.Table{Head: document.Columns("Study", "State", "#Runs", "Begun", "Next")}
 	for _, s := range list {
 		next := "linerate study resume " + s.ID
 		switch s.State {
@@ -69,7 +67,7 @@ func printStudies(env *environment, list []study.Summary) error {
 		case study.Damaged:
 			next = s.Why
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.ID, s.State, s.Runs, s.Begun.Local().Format(time.DateTime), next)
+		t.Row(s.ID, s.State, strconv.Itoa(s.Runs), s.Begun.Local().Format(time.DateTime), next)
 	}
-	return w.Flush()
+	return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})
 }

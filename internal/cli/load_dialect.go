@@ -90,12 +90,14 @@ func loadFilebenchCommand(env *environment) *cobra.Command {
 	var o load.JobsOptions
 	cmd := &cobra.Command{
 		Use:   "filebench DIR WORKLOADFILE",
-		Short: "Run a filebench workload file that streams to or from one file",
-		Long: `filebench runs a workload file in which one thread, or several at random, read or
-write one file, as singlestreamread.f and singlestreamwrite.f do. What it does not know
-it refuses by line. The file is made in a directory of its own below DIR, which is
-removed at the end.`,
-		Example: `  linerate load filebench /mnt/nas singlestreamread.f --for 60s`,
+		Short: "Run a filebench workload file whose threads read or write files",
+		Long: `filebench runs a workload file in which threads read or write files, one operation
+each, as singlestreamread.f, singlestreamwrite.f, fivestreamread.f and randomrw.f do.
+What makes, opens or deletes files (fileserver.f, webserver.f, varmail.f) and what it
+does not know it refuses by line. The files are made in a directory of their own below
+DIR, which is removed at the end.`,
+		Example: `  linerate load filebench /mnt/nas singlestreamread.f --for 60s
+  linerate load filebench /mnt/nas singlestreamwrite.f --size 20g`,
 		Args:    usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readText(args[1])

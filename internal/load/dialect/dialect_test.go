@@ -316,9 +316,9 @@ run 30`, 0)
 		"iosize=$iosize":            {"iosize=$iosize,iters=5", "line 13: flowop read: iters=5 is not supported"},
 		"iosize=$iosize,":           {"", "line 13: the flowop has no iosize"},
 		"filename=largefile1":       {"filename=other", `file "other" is not defined`},
-		"size=$filesize":            {"size=$filesize,entries=100", "line 7: define file: entries=100 is not supported"},
+		"size=$filesize":            {"size=$filesize,entries=100", `line 7: define file: entries="100" is no number from 1 to 64`},
 		"instances=$nthreads":       {"instances=4", "4 threads that each go through one file in order"},
-		"echo":                      {"eventgen rate=5\necho", "line 17: eventgen is not supported"},
+		"echo":                      {"eventgen rate=5\necho", "bwlimit with a rate of events is not supported"},
 		"set $iosize=1m":            {"set iosize=1m", "line 5: set iosize=1m: want $NAME=VALUE"},
 		"$filesize=5g":              {"$filesize=5k", "is smaller than iosize"},
 	} {

@@ -98,7 +98,7 @@ does not know it refuses by line. The files are made in a directory of their own
 DIR, which is removed at the end.`,
 		Example: `  linerate load filebench /mnt/nas singlestreamread.f --for 60s
   linerate load filebench /mnt/nas singlestreamwrite.f --size 20g`,
-		Args:    usage(cobra.ExactArgs(2)),
+		Args: usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readText(args[1])
 			if err != nil {

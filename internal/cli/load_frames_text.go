@@ -62,3 +62,29 @@ func verdictText(f load.FramesFigures) string {
 		load.Impossible: "IMPOSSIBLE on this line, and not tried",
 	}[f.Verdict]
 }
+
+// framesTable is the verdict of each way.
+func framesTable(r *load.FramesTable) (d document.Document) {
+	t := document.Table{Head: document.Columns("Format", "#fps", "#Needs", "#Streams", "#In time", "#Dropped", "#p99", "Verdict")}
+	for _, x := range r.Runs {
+		f, p99 := x.Frames, "–"
+		if x.Load.Latency != nil {
+			p99 = short(x.Load.Latency.P99)
+		}
+		t.Row(f.Name, fmt.Sprintf("%.5g", f.FPS), unit.BitRate(f.Asks).String(), strconv.Itoa(f.Streams), strconv.FormatInt(f.OnTime, 10), strconv.FormatInt(f.Dropped+f.Failed, 10), p99, verdictText(f))
+	}
+	d.Lead = []document.Block{t.Block()}
+	said := map[string]bool{}
+	for _, x := range r.Runs {
+		if x.Load.GeneratorLimited {
+			d.Add("", document.Block{Text: x.Frames.Name + ": the generator was the limit, not the storage"})
+		}
+		for _, e := range x.Load.Evidence {
+			if strings.Contains(e, "page cache") && !said[e] {
+				said[e] = true
+				d.Add("", document.Block{Text: x.Frames.Name + ": " + e})
+			}
+		}
+	}
+	return d
+}

@@ -256,9 +256,9 @@ func TestIozone(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"":                  "name them",
-		"-a -n 1400m":       "iozone -a: the automatic mode",
+		"-a -n 1400m":       "name them, as -i 0 -i 1",
 		"-i 5":              "iozone -i 5: only the tests 0",
-		"-i 0 -+m clients":  "iozone -+m: it is not supported",
+		"-i 0 -+m clients":  "iozone -+m: its file of clients",
 		"-i 0 -s":           "-s needs a value",
 		"-i 0 -s 10k -r 4k": "is not made of records",
 		"-i 0 -r 0":         "nothing is that small",

@@ -247,7 +247,7 @@ func TestIozone(t *testing.T) {
 		t.Fatalf("%v, %v", jobs, err)
 	}
 	j := jobs[0]
-	if len(j.Targets) != 5 || j.Targets[4] != (Target{"iozone.4", "iozone.4", 4 * unit.MiB, 1}) || j.Shape.Sizes[0].Size != 4096 ||
+	if len(j.Targets) != 5 || j.Targets[4] != (Target{Name: "iozone.4", Path: "iozone.4", Size: 4 * unit.MiB, Depth: 1}) || j.Shape.Sizes[0].Size != 4096 ||
 		!j.Direct || !j.Durable || !j.Flush || j.Duration != 0 || j.Shape.Read != 0 || j.Shape.Pattern != shape.Sequential {
 		t.Errorf("%+v", j)
 	}

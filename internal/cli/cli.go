@@ -167,6 +167,7 @@ Start with one of these:
 		publishedCommand(env),
 		versionCommand(env),
 	)
+	complete(env, root)
 	return root
 }
 

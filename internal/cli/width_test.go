@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"linerate/internal/app"
+	"linerate/internal/report/document"
 )
 
 // Text keeps to the terminal's width from 60 columns on. A single word that is longer (a
@@ -37,7 +38,7 @@ func TestTextKeepsToTheWidth(t *testing.T) {
 	} {
 		for _, width := range []int{60, 72} {
 			var out, errs bytes.Buffer
-			env := &environment{Env: app.Env{Getenv: getenv, Now: time.Now, Self: []string{os.Args[0]}}, in: strings.NewReader(""), out: &out, err: &errs, width: width}
+			env := &environment{Env: app.Env{Getenv: getenv, Now: time.Now, Self: []string{os.Args[0]}}, in: strings.NewReader(""), out: document.NewScreen(&out), err: document.NewScreen(&errs), width: width}
 			root := rootCommand(env)
 			root.SetArgs(strings.Fields(line))
 			if err := root.ExecuteContext(context.Background()); err != nil {

@@ -35,7 +35,7 @@ type Options struct {
 	Setuid    bool
 	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
 	// the result, up to planKept.
-	Plan func(Step)
+	Plan func(Step) `json:"-"`
 }
 
 // Result is what a copy, a dry run or a check came to.
@@ -148,6 +148,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	if err := note(e, o, false); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	cpu := cpuTime()
 	stop := s.follow(ctx)
 	s.out.Times, err = local.Copy(ctx, s.src, s.dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true})
@@ -157,6 +160,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	stop()
 	err = errors.Join(err, s.close())
 	s.out.CPUSec = (cpuTime() - cpu).Seconds()
+	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
+		err = note(e, o, true)
+	}
 	return s.ended(ctx, "done", err)
 }
 

@@ -169,7 +169,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 // delete removes what the source does not have, if all of the source could be read.
 func (s *session) delete(ctx context.Context) error {
 	if n := s.src.Unread(); n > 0 {
-		s.report.Lose(move.Failed, "", "nothing was deleted: %s of the source could not be read", unit.Count(int(n), "entry"))
+		s.report.Lose(move.Failed, "", "nothing was deleted: %d entries of the source could not be read", n)
 		return nil
 	}
 	list, err := s.extra(ctx)
@@ -189,8 +189,8 @@ func (s *session) extra(ctx context.Context) ([]place.Doomed, error) {
 		return e != nil, err
 	})
 	if errors.Is(err, place.ErrTooMany) {
-		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %s that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
-			unit.Count(s.o.MaxDelete, "entry"))
+		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %d entries that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
+			s.o.MaxDelete)
 	}
 	return list, err
 }

@@ -67,6 +67,8 @@ type Result struct {
 	Plan    []Step      `json:"plan,omitempty"`
 	PlanOut int64       `json:"plan_left_out,omitempty"`
 	Report  string      `json:"report,omitempty"`
+	// Warnings are doubts about the copy as a whole.
+	Warnings []string `json:"warnings"`
 }
 
 // Step is one line of a plan.
@@ -112,7 +114,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 		return nil, err
 	}
 	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
-	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	if !plan {
 		if err := r.makeTarget(); err != nil {
 			return nil, err
@@ -147,6 +149,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	s, err := begin(e, o, p, false)
 	if err != nil {
 		return nil, err
+	}
+	if s.dst.Unlocked() {
+		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: that no other copy writes there is not known")
 	}
 	if err := note(e, o, false); err != nil {
 		return nil, errors.Join(err, s.close())

@@ -19,6 +19,7 @@ import (
 type copyFlags struct {
 	copy.Options
 	verify, direct string
+	resume         string
 	dryRun, check  bool
 }
 
@@ -41,8 +42,14 @@ what is left.`,
   linerate copy /data/ /backup --exclude '*.tmp' --exclude /cache/ --limit 500MB
   linerate copy /data/run42 /mnt/nas/ --verify full
   linerate copy --check /data/run42 /mnt/nas/`,
-		Args: usage(cobra.MinimumNArgs(2)),
+		Args: usage(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.resume != "" {
+				return f.again(cmd, env, args)
+			}
+			if err := usage(cobra.MinimumNArgs(2))(cmd, args); err != nil {
+				return err
+			}
 			f.Sources, f.Target = args[:len(args)-1], args[len(args)-1]
 			return f.run(cmd, env, "copy "+strings.Join(args, " "))
 		},
@@ -57,7 +64,24 @@ what is left.`,
 	flags.BoolVar(&f.Setuid, "setuid", false, "keep set-user-ID and set-group-ID of files")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done; change nothing")
 	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")
-	return completeFlags(cmd, map[string][]string{"verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+	flags.StringVar(&f.resume, "resume", "", "last: do what the last copy was asked to, which was interrupted or killed; the same command does so too")
+	return completeFlags(cmd, map[string][]string{"resume": {"last"}, "verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+}
+
+// again does what the last copy was asked to do.
+func (f *copyFlags) again(cmd *cobra.Command, env *environment, args []string) error {
+	if f.resume != "last" || len(args) > 0 {
+		return failure.Of(failure.Usage, "--resume last takes no paths: those of the last copy are used")
+	}
+	if cmd.Flags().NFlag() > 1 && !(cmd.Flags().NFlag() == 2 && env.json) {
+		return failure.Of(failure.Usage, "--resume last takes no further flags but --json: those of the last copy are used")
+	}
+	o, err := copy.Last(env.Env)
+	if err != nil {
+		return err
+	}
+	f.Options = o
+	return f.finish(cmd.Context(), env, newProgress(env), "copy --resume last", copy.Copy)
 }
 
 // read turns words into options.
@@ -156,6 +180,9 @@ func copyDocument(r *copy.Result) document.Document {
 		if r.HeldBy != "" {
 			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
 		}
+	}
+	if len(r.Warnings) > 0 {
+		d.Lead = append(d.Lead, document.List("", r.Warnings...))
 	}
 	if len(r.Losses) > 0 {
 		var lines []string

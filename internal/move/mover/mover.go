@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -300,7 +301,7 @@ func (m *mover) watch(ctx context.Context) {
 }
 
 func (m *mover) work() Work {
-	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime()}
+	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.began.IsZero() {

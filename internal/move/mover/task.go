@@ -165,6 +165,7 @@ type Work struct {
 	wire.Look
 	Sockets wire.Sockets  `json:"sockets"`
 	CPU     time.Duration `json:"cpu_ns"`
+	CPUs    int           `json:"cpus"`    // that it may use
 	Took    time.Duration `json:"took_ns"` // since the ends met
 }
 

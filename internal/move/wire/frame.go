@@ -97,8 +97,9 @@ type Conn struct {
 
 	// bytes of data that were sent and received, for who watches.
 	dataOut, dataIn atomic.Int64
-	// nanoseconds that sends took, and that receives waited.
-	busyOut, idleIn atomic.Int64
+	// nanoseconds that sends took, that receives waited for a frame, and that what was
+	// received waited for the writer.
+	busyOut, idleIn, heldIn atomic.Int64
 }
 
 func newConn(c, raw net.Conn, n uint32, sendKey, recvKey [32]byte) *Conn {

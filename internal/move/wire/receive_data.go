@@ -86,8 +86,10 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 		if err := c.data((*a.buf)[:n]); err != nil {
 			return err
 		}
+		full := time.Now()
 		select {
 		case queue <- a:
+			c.heldIn.Add(int64(time.Since(full)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

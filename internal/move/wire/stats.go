@@ -33,6 +33,7 @@ type Look struct {
 	Received int64         `json:"received_bytes"`
 	Sending  time.Duration `json:"sending_ns"` // in sends of frames
 	Idle     time.Duration `json:"idle_ns"`    // waiting for the next frame
+	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
 	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
 	Writing  time.Duration `json:"writing_ns"` // the sink, with hashing
 	Again    int64         `json:"blocks_again"`
@@ -50,6 +51,7 @@ func (s *Stats) Look() Look {
 		l.Streams++
 		l.Sent, l.Received = l.Sent+c.dataOut.Load(), l.Received+c.dataIn.Load()
 		l.Sending, l.Idle = l.Sending+time.Duration(c.busyOut.Load()), l.Idle+time.Duration(c.idleIn.Load())
+		l.Held += time.Duration(c.heldIn.Load())
 	}
 	return l
 }

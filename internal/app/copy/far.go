@@ -1,0 +1,472 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/move"
+	"linerate/internal/move/mover"
+	"linerate/internal/move/wire"
+	"linerate/internal/reach"
+)
+
+// MaxStreams bounds the data streams of a copy between hosts.
+const MaxStreams = wire.MaxStreams
+
+// Far is what concerns copies between hosts alone.
+type Far struct {
+	Streams    int           // of data; 0: as many as bring something
+	Plain      bool          // no encryption
+	ThroughSSH bool          // data by the agents' channel
+	Via        string        // data address of the other host
+	Port       uint16        // to listen on; 0: any
+	Mem        time.Duration // no files: memory to memory for so long
+}
+
+// Wire is how the data of a copy between hosts went.
+type Wire struct {
+	// Encryption is "tls" or "none".
+	Encryption string `json:"encryption"`
+	// Way is "direct", "direct, the other end dialled" or "through ssh".
+	Way     string `json:"way"`
+	From    string `json:"from"` // data addresses, of who sends and who receives
+	To      string `json:"to"`
+	Streams int    `json:"streams"`
+	// MovedNs is the time since the ends met; Again counts blocks that arrived with another
+	// hash than they were read with, and were sent again.
+	MovedNs int64    `json:"moved_ns"`
+	Again   int64    `json:"blocks_again"`
+	Ends    []FarEnd `json:"ends"` // who sends, who receives
+	Limiter Limiter  `json:"limiter"`
+}
+
+// FarEnd is one host's part.
+type FarEnd struct {
+	Name    string       `json:"name"`
+	CPUSec  float64      `json:"cpu_s"`
+	Sockets wire.Sockets `json:"sockets"`
+}
+
+// IsFar tells whether an argument, or a run from memory to memory, takes other hosts.
+func (o Options) IsFar() bool {
+	_, _, far := remote(o.Target)
+	return far || o.Far.Mem > 0 || slices.ContainsFunc(o.Sources, func(s string) bool { _, _, is := remote(s); return is })
+}
+
+// side is one end of a copy between hosts.
+type side struct {
+	as    string // as its user named the host
+	name  host.Name
+	agent *host.Client
+	m     *host.Mover
+	ev    chan mover.Event // but for what is kept here
+	pin   wire.Pin
+	one   bool
+	addr  netip.Addr
+	work  chan mover.Work // the last that it told; room for one
+	last  mover.Work
+}
+
+func (s *side) here() bool { return reach.IsHere(s.name) }
+
+// between is a copy between hosts under way.
+type between struct {
+	env      app.Env
+	p        app.Progress
+	o        Options
+	report   *move.Report
+	from, to *side
+	agents   []*host.Client
+	out      *Result
+	began    time.Time
+	closers  []func()
+}
+
+// place reads one argument: a path of this host, or of another.
+func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
+	if _, _, far := remote(arg); !far && !mem {
+		path, err = filepath.Abs(arg)
+		if err == nil && (strings.HasSuffix(arg, "/") || strings.HasSuffix(arg, "/.") || arg == ".") && path != "/" {
+			path += "/"
+		}
+		return host.Name{Reach: host.SSH, Host: reach.Here}, path, err
+	}
+	if n, err = host.ParseName(arg); err != nil {
+		return n, "", failure.As(failure.Usage, err)
+	}
+	path, n.Path = n.Path, ""
+	switch {
+	case mem && (path != "" || n.Reach == host.Local):
+		return n, "", failure.Of(failure.Usage, "%s: --mem moves no files: name a host without a path", arg)
+	case !mem && path == "":
+		return n, "", failure.Of(failure.Usage, "%s: name a path on that host, as %s:/path", arg, n)
+	}
+	return n, path, nil
+}
+
+// copyFar copies between hosts. What was copied comes with the error, where there is one.
+func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	b := &between{env: e, p: p, o: o, report: move.NewReport(nil), began: e.Now()}
+	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	defer b.close()
+	from, to, err := b.tasks()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.reach(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.start(ctx, from, to); err != nil {
+		return nil, b.usage(ctx, err)
+	}
+	return b.ended(ctx, b.move(ctx))
+}
+
+// tasks reads the arguments.
+func (b *between) tasks() (from, to mover.Task, err error) {
+	o, mem := b.o, b.o.Far.Mem > 0
+	run, secret, err := wire.Draw()
+	if err != nil {
+		return from, to, err
+	}
+	base := mover.Task{Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
+	from, to = base, base
+	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), o.Exclude, o.Setuid
+	from.Send = mem
+	b.from, b.to = &side{}, &side{}
+	for i, arg := range o.Sources {
+		n, path, err := placeOf(arg, mem)
+		if err != nil {
+			return from, to, err
+		}
+		if i > 0 && n != b.from.name {
+			return from, to, failure.Of(failure.Usage, "%s and %s are on two hosts: copy from one at a time", o.Sources[0], arg)
+		}
+		b.from.name = n
+		if !mem {
+			from.Read = append(from.Read, path)
+		}
+	}
+	b.to.name, to.Write, err = placeOf(o.Target, mem)
+	for _, s := range []*side{b.from, b.to} {
+		s.as = s.name.String()
+	}
+	switch {
+	case err != nil:
+	case o.Delete:
+		err = failure.Of(failure.Usage, "--delete works between paths of this host and its mounts for now, not between hosts")
+	case o.Far.ThroughSSH && !b.from.here() && !b.to.here():
+		err = failure.Of(failure.Usage, "--through-ssh needs one end on this host: data would go from host to host by way of it")
+	}
+	return from, to, err
+}
+
+// reach starts an agent at either end, one where both are the same host.
+func (b *between) reach(ctx context.Context) (err error) {
+	d := b.env.Reach(b.p)
+	for _, s := range []*side{b.from, b.to} {
+		if s == b.to && s.name == b.from.name {
+			s.agent = b.from.agent
+			continue
+		}
+		if s.agent, err = d.Dial(ctx, s.name); err != nil {
+			return err
+		}
+		b.agents = append(b.agents, s.agent)
+	}
+	return nil
+}
+
+// path finds the data addresses of both ends; dialler and listener as it is tried first.
+func (b *between) path(ctx context.Context, dialler, listener *side) error {
+	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if b.o.Far.ThroughSSH || dialler.agent == listener.agent {
+		dialler.addr, listener.addr = loop, loop
+		return nil
+	}
+	var err error
+	dialler.addr, listener.addr, err = reach.Path(ctx, b.o.Far.Via, []host.Name{dialler.name, listener.name}, []*host.Client{dialler.agent, listener.agent})
+	return err
+}
+
+// start starts both movers, and has them open their files.
+func (b *between) start(ctx context.Context, from, to mover.Task) error {
+	var err error
+	for _, x := range []struct {
+		s *side
+		t mover.Task
+	}{{b.from, from}, {b.to, to}} {
+		if x.s.m, err = x.s.agent.StartMover(ctx, x.t); err != nil {
+			return err
+		}
+		x.s.ev, x.s.work = make(chan mover.Event, 16), make(chan mover.Work, 1)
+		pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		b.closers = append(b.closers, cancel)
+		go x.s.pump(pump, b.report)
+		ready, err := x.s.await(ctx, mover.Ready)
+		if err != nil {
+			return err
+		}
+		x.s.pin, x.s.one = ready.Pin, ready.One
+	}
+	if b.o.Far.Mem > 0 {
+		return nil
+	}
+	if err := b.to.m.Tell(ctx, mover.Command{Order: mover.Open, One: b.from.one}); err != nil {
+		return err
+	}
+	opened, err := b.to.await(ctx, mover.Opened)
+	if err != nil {
+		return err
+	}
+	if err := b.from.m.Tell(ctx, mover.Command{Order: mover.Open, As: opened.As}); err != nil {
+		return err
+	}
+	_, err = b.from.await(ctx, mover.Opened)
+	return err
+}
+
+// pump takes what a mover says. Losses are in the report, and of its work the last word.
+func (s *side) pump(ctx context.Context, r *move.Report) {
+	for {
+		events, err := s.m.Events(ctx)
+		if err != nil {
+			events = append(events, mover.Event{Kind: mover.Failed, Text: err.Error()})
+		}
+		for _, e := range events {
+			for _, l := range e.Losses {
+				r.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+			}
+			if e.Work != nil {
+				select {
+				case <-s.work:
+				default:
+				}
+				s.work <- *e.Work
+			}
+			if e.Kind == mover.Seen || e.Kind == mover.Lost {
+				continue
+			}
+			select {
+			case s.ev <- e:
+			case <-ctx.Done():
+				return
+			}
+			if e.Kind == mover.Failed || e.Kind == mover.Over {
+				return
+			}
+		}
+	}
+}
+
+// clean is what of another host's text may go to a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+}
+
+// failed is a mover's end without its result, as an error.
+func (s *side) failed(e mover.Event) error {
+	err := fmt.Errorf("%s: %s", s.as, clean(e.Text))
+	if e.Usage {
+		return failure.As(failure.Usage, err)
+	}
+	return err
+}
+
+// await waits for an event of a kind.
+func (s *side) await(ctx context.Context, k mover.Kind) (mover.Event, error) {
+	select {
+	case e := <-s.ev:
+		if e.Kind == k {
+			return e, nil
+		}
+		if e.Kind == mover.Failed {
+			return e, s.failed(e)
+		}
+		return e, fmt.Errorf("%s: its mover says %q, and %q was to come", s.as, clean(string(e.Kind)), k)
+	case <-ctx.Done():
+		return mover.Event{}, context.Cause(ctx)
+	}
+}
+
+// seen is the last that the end told of its work.
+func (s *side) seen() mover.Work {
+	select {
+	case s.last = <-s.work:
+	default:
+	}
+	return s.last
+}
+
+var errUnreached = errors.New("the port could not be connected to")
+
+// move has both ends meet, and waits until they are done.
+func (b *between) move(ctx context.Context) error {
+	// The other host listens, as servers do; where both are other hosts, the target.
+	dialler, listener := b.from, b.to
+	if b.to.here() && !b.from.here() {
+		dialler, listener = b.to, b.from
+	}
+	if err := b.path(ctx, dialler, listener); err != nil {
+		return err
+	}
+	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String()}
+	if b.o.Far.Plain {
+		b.out.Wire.Encryption = "none"
+	}
+	if b.o.Far.ThroughSSH {
+		b.out.Wire.Way = "through ssh"
+		b.p.Say("data go through ssh, which is slow: open a port between the hosts for more")
+		return b.through(ctx, dialler, listener)
+	}
+	b.p.Say("data path: %s (%s) → %s (%s), %s", b.from.as, b.from.addr, b.to.as, b.to.addr, b.protection())
+	err := b.meet(ctx, dialler, listener)
+	if errors.Is(err, errUnreached) {
+		b.p.Say("%v; the other end dials instead", err)
+		b.out.Wire.Way = "direct, the other end dialled"
+		err = b.meet(ctx, listener, dialler)
+	}
+	if errors.Is(err, errUnreached) {
+		return failure.Of(failure.Usage, "neither end reaches the other's port (%v): open one TCP port and name it with --port, name another address with --via, or use --through-ssh, which is slow", err)
+	}
+	return err
+}
+
+func (b *between) protection() string {
+	if b.o.Far.Plain {
+		return "NOT encrypted (--plain)"
+	}
+	return "encrypted (TLS 1.3)"
+}
+
+// meet has one end listen and the other dial, and waits until both are done.
+func (b *between) meet(ctx context.Context, dialler, listener *side) error {
+	at, err := b.listen(ctx, listener, dialler.pin)
+	if err != nil {
+		return err
+	}
+	return b.dial(ctx, dialler, listener, mover.Command{Order: mover.Dial, At: at, From: dialler.addr, Peer: listener.pin})
+}
+
+func (b *between) listen(ctx context.Context, s *side, peer wire.Pin) (netip.AddrPort, error) {
+	if err := s.m.Tell(ctx, mover.Command{Order: mover.Listen, At: netip.AddrPortFrom(s.addr, b.o.Far.Port), Peer: peer}); err != nil {
+		return netip.AddrPort{}, err
+	}
+	e, err := s.await(ctx, mover.Listening)
+	return netip.AddrPortFrom(s.addr, e.Addr.Port()), err
+}
+
+// through has the near end dial this process, which hands its connections to the far agent.
+func (b *between) through(ctx context.Context, near, far *side) error {
+	if _, err := b.listen(ctx, far, near.pin); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", netip.AddrPortFrom(near.addr, 0).String())
+	if err != nil {
+		return fmt.Errorf("listen for the data of this host: %w", err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			go func() { _ = far.m.Tunnel(ctx, c) }() // the ends tell what became of their streams
+		}
+	}()
+	at, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return err
+	}
+	return b.dial(ctx, near, far, mover.Command{Order: mover.Dial, At: at, Peer: far.pin})
+}
+
+// partingTime is how long the other end may take to say what it has, once one has ended.
+const partingTime = 5 * time.Second
+
+// dial begins the copy, and waits until both ends are done.
+func (b *between) dial(ctx context.Context, dialler, listener *side, c mover.Command) error {
+	if err := dialler.m.Tell(ctx, c); err != nil {
+		return err
+	}
+	stop := b.follow(ctx)
+	defer stop()
+	var errs [2]error
+	sides, over := []*side{dialler, listener}, 0
+	interrupted := ctx.Done()
+	var late <-chan time.Time
+	done := func(i int, e mover.Event) error {
+		switch e.Kind {
+		case mover.Unreached:
+			return fmt.Errorf("%w: %s: %s", errUnreached, sides[i].as, clean(e.Text))
+		case mover.Failed:
+			errs[i] = sides[i].failed(e)
+			late = time.After(partingTime)
+			fallthrough
+		case mover.Over:
+			over++
+		}
+		return nil
+	}
+	for over < 2 {
+		var err error
+		select {
+		case e := <-dialler.ev:
+			err = done(0, e)
+		case e := <-listener.ev:
+			err = done(1, e)
+		case <-interrupted:
+			interrupted, late = nil, time.After(partingTime)
+			for _, s := range sides {
+				_ = s.m.Tell(context.WithoutCancel(ctx), mover.Command{Order: mover.Stop}) // who does not hear is ended below
+			}
+		case <-late:
+			return errors.Join(errs[0], errs[1], context.Cause(ctx))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs[0], errs[1])
+}
+
+// close ends movers and agents.
+func (b *between) close() {
+	for _, f := range b.closers {
+		f()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
+	defer cancel()
+	for _, s := range []*side{b.from, b.to} {
+		if s != nil && s.m != nil {
+			_ = s.m.Stop(ctx) // the agent ends it at the latest
+		}
+	}
+	for _, a := range b.agents {
+		_ = a.Close() // it has told what we want to know
+	}
+}
+
+// usage is Ctrl-C before anything was copied.
+func (b *between) usage(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")
+	}
+	return err
+}

@@ -2,10 +2,12 @@ package copy
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/move/mover"
+	"linerate/internal/move/wire"
 	"linerate/internal/unit"
 )
 
@@ -23,7 +25,7 @@ type Limiter struct {
 const (
 	mostOf    = 0.6
 	windowOf  = 0.5
-	lossOf    = 0.001 // retransmitted segments; below that loss does not hold several streams
+	lossNear  = 0.5 // of the rate that loss lets through
 	nearLimit = 0.9
 	fullCPU   = 0.9
 	shortest  = 2 * time.Second // less says nothing: files open, streams start up
@@ -73,9 +75,22 @@ func limiterOf(from, to mover.Work, limit int64) Limiter {
 		return name(model.ReceiverWindow, "the receive window of the streams: see linerate explain between the hosts")
 	case busy(s.SndbufLimited) > windowOf:
 		return name(model.SendBuffer, "the send buffer of the streams: see linerate explain between the hosts")
-	case s.Segments > 0 && float64(s.Retransmitted) > lossOf*float64(s.Segments):
+	case rate > lossNear*lossBound(s, from.Sent):
 		return name(model.PathLoss, "loss on the path: see linerate explain between the hosts")
 	}
 	l.Text = "not known: neither end's reading or writing, nor its connections' windows or losses stand out (the link's rate and the hosts' CPUs are not told apart here: see linerate explain)"
 	return l
+}
+
+// lossBound is the rate, in bytes per second, that loss lets through at most: of each stream
+// MSS/RTT · √(3/2)/√p (Mathis et al., "The Macroscopic Behavior of the TCP Congestion
+// Avoidance Algorithm", 1997, with an acknowledgment for every packet), with the least RTT
+// that was seen. It holds for congestion control that slows down with each loss; of others,
+// and without loss, it is +Inf.
+func lossBound(s wire.Sockets, sent int64) float64 {
+	if s.Segments == 0 || s.Retransmitted == 0 || s.MinRTT == 0 || s.Congestion != "cubic" && s.Congestion != "reno" {
+		return math.Inf(1)
+	}
+	p, size := float64(s.Retransmitted)/float64(s.Segments), float64(sent)/float64(s.Segments)
+	return float64(s.Seen) * size / s.MinRTT.Seconds() * math.Sqrt(1.5/p)
 }

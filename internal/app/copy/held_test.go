@@ -9,6 +9,10 @@ import (
 	"linerate/internal/move/wire"
 )
 
+func lossy(w *mover.Work, cc string) {
+	w.Sockets.Retransmitted, w.Sockets.MinRTT, w.Sockets.Congestion = 7000, 16*time.Millisecond, cc
+}
+
 // What held a copy is named only where a figure stands out; else it is not known.
 func TestTheLimiterOfACopyIsNamedOnlyWhereItStandsOut(t *testing.T) {
 	const took = 10 * time.Second
@@ -33,8 +37,17 @@ func TestTheLimiterOfACopyIsNamedOnlyWhereItStandsOut(t *testing.T) {
 		}, 0, model.ApplicationSink},
 		"window":        {func(from, _ *mover.Work) { from.Sockets.RwndLimited = 30 * time.Second }, 0, model.ReceiverWindow},
 		"send buffer":   {func(from, _ *mover.Work) { from.Sockets.SndbufLimited = 30 * time.Second }, 0, model.SendBuffer},
-		"loss":          {func(from, _ *mover.Work) { from.Sockets.Retransmitted = 7000 }, 0, model.PathLoss},
-		"little loss":   {func(from, _ *mover.Work) { from.Sockets.Retransmitted = 70 }, 0, model.Undetermined},
+		// 1%, 16 ms: 4 · 1430 B / 16 ms · √150 is 4.4 MB/s.
+		"loss": {func(from, to *mover.Work) {
+			lossy(from, "cubic")
+			to.Received, from.Sent = 40e6, 40e6
+			from.Sockets.Segments, from.Sockets.Retransmitted = 28000, 280
+		}, 0, model.PathLoss},
+		"loss that holds nothing": {func(from, _ *mover.Work) {
+			lossy(from, "cubic")
+			from.Sockets.MinRTT = 3 * time.Microsecond
+		}, 0, model.Undetermined},
+		"loss under bbr": {func(from, _ *mover.Work) { lossy(from, "bbr") }, 0, model.Undetermined},
 		"sender's CPU":  {func(from, _ *mover.Work) { from.CPU = 78 * time.Second }, 0, model.SenderCPU},
 		"receiver CPU":  {func(_, to *mover.Work) { to.CPU = 78 * time.Second }, 0, model.ReceiverCPU},
 		"kernel unseen": {func(from, _ *mover.Work) { from.Sockets = wire.Sockets{} }, 0, model.Undetermined},

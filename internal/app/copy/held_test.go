@@ -35,8 +35,8 @@ func TestTheLimiterOfACopyIsNamedOnlyWhereItStandsOut(t *testing.T) {
 		"target behind the window": {func(from, to *mover.Work) {
 			to.Held, from.Sockets.RwndLimited = 30*time.Second, 38*time.Second
 		}, 0, model.ApplicationSink},
-		"window":        {func(from, _ *mover.Work) { from.Sockets.RwndLimited = 30 * time.Second }, 0, model.ReceiverWindow},
-		"send buffer":   {func(from, _ *mover.Work) { from.Sockets.SndbufLimited = 30 * time.Second }, 0, model.SendBuffer},
+		"window":      {func(from, _ *mover.Work) { from.Sockets.RwndLimited = 30 * time.Second }, 0, model.ReceiverWindow},
+		"send buffer": {func(from, _ *mover.Work) { from.Sockets.SndbufLimited = 30 * time.Second }, 0, model.SendBuffer},
 		// 1%, 16 ms: 4 · 1430 B / 16 ms · √150 is 4.4 MB/s.
 		"loss": {func(from, to *mover.Work) {
 			lossy(from, "cubic")
@@ -48,9 +48,9 @@ func TestTheLimiterOfACopyIsNamedOnlyWhereItStandsOut(t *testing.T) {
 			from.Sockets.MinRTT = 3 * time.Microsecond
 		}, 0, model.Undetermined},
 		"loss under bbr": {func(from, _ *mover.Work) { lossy(from, "bbr") }, 0, model.Undetermined},
-		"sender's CPU":  {func(from, _ *mover.Work) { from.CPU = 78 * time.Second }, 0, model.SenderCPU},
-		"receiver CPU":  {func(_, to *mover.Work) { to.CPU = 78 * time.Second }, 0, model.ReceiverCPU},
-		"kernel unseen": {func(from, _ *mover.Work) { from.Sockets = wire.Sockets{} }, 0, model.Undetermined},
+		"sender's CPU":   {func(from, _ *mover.Work) { from.CPU = 78 * time.Second }, 0, model.SenderCPU},
+		"receiver CPU":   {func(_, to *mover.Work) { to.CPU = 78 * time.Second }, 0, model.ReceiverCPU},
+		"kernel unseen":  {func(from, _ *mover.Work) { from.Sockets = wire.Sockets{} }, 0, model.Undetermined},
 	} {
 		from, to := base()
 		c.change(&from, &to)

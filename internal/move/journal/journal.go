@@ -49,13 +49,19 @@ type File struct {
 	Blocks map[int64]Block
 }
 
-// Head begins the journal of a run.
-func Head(run string) []byte {
-	return record([]byte(magic), append([]byte{kindRun}, run...))
+// Log writes the records of one journal. Its salt is part of every checksum: what an older
+// journal left in the same file is never taken for a record of this one, whatever part of
+// either a crash has kept.
+type Log struct{ salt [8]byte }
+
+// NewLog begins the journal of a run with a salt that no other has.
+func NewLog(run string, salt [8]byte) (*Log, []byte) {
+	head := append(append([]byte{kindRun}, salt[:]...), run...)
+	return &Log{salt}, (&Log{}).record([]byte(magic), head)
 }
 
 // AppendFile appends that a file was begun; no names it in what follows.
-func AppendFile(b []byte, no uint64, f *File) []byte {
+func (l *Log) AppendFile(b []byte, no uint64, f *File) []byte {
 	p := binary.AppendUvarint([]byte{kindFile}, no)
 	full := byte(0)
 	if f.Full {
@@ -65,11 +71,11 @@ func AppendFile(b []byte, no uint64, f *File) []byte {
 	p = binary.AppendUvarint(p, f.Temp.Ino)
 	s := f.Source
 	p = move.AppendEntry(p, &move.Entry{Path: f.Path, Kind: move.File, Size: s.Size, Mtime: s.Mtime, Ctime: s.Ctime, Node: s.Node})
-	return record(b, p)
+	return l.record(b, p)
 }
 
 // AppendBlocks appends that blocks of a file are durable.
-func AppendBlocks(b []byte, no uint64, blocks []Block) []byte {
+func (l *Log) AppendBlocks(b []byte, no uint64, blocks []Block) []byte {
 	p := binary.AppendUvarint([]byte{kindBlocks}, no)
 	for _, x := range blocks {
 		p = binary.AppendUvarint(p, uint64(x.Leaf.Index))
@@ -80,19 +86,24 @@ func AppendBlocks(b []byte, no uint64, blocks []Block) []byte {
 			p = binary.AppendUvarint(p, uint64(e.Length))
 		}
 	}
-	return record(b, p)
+	return l.record(b, p)
 }
 
 // AppendEnd appends that a file is whole, or was given up.
-func AppendEnd(b []byte, no uint64) []byte {
-	return record(b, binary.AppendUvarint([]byte{kindEnd}, no))
+func (l *Log) AppendEnd(b []byte, no uint64) []byte {
+	return l.record(b, binary.AppendUvarint([]byte{kindEnd}, no))
 }
 
 // record appends a payload with its length and checksum.
-func record(b, payload []byte) []byte {
+func (l *Log) record(b, payload []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, l.sum(payload))
 	return append(b, payload...)
+}
+
+// sum is the checksum of a record.
+func (l *Log) sum(payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(l.salt[:], castagnoli), castagnoli, payload)
 }
 
 // Journal is what one says.
@@ -102,6 +113,7 @@ type Journal struct {
 	// Good is how many bytes of it were understood: what follows is cut off.
 	Good int64
 	byNo map[uint64]*File
+	log  Log
 }
 
 // ErrForeign is a file that is no journal of this version.
@@ -126,7 +138,7 @@ func Read(b []byte) (*Journal, error) {
 			break
 		}
 		p := rest[8 : 8+n]
-		if crc32.Checksum(p, castagnoli) != sum || j.take(p) != nil {
+		if j.log.sum(p) != sum || j.take(p) != nil {
 			break
 		}
 		j.Good += 8 + n
@@ -141,10 +153,11 @@ func Read(b []byte) (*Journal, error) {
 // take takes one record in.
 func (j *Journal) take(p []byte) error {
 	if p[0] == kindRun {
-		if j.Run != "" || len(p) < 2 || len(p) > 17 {
+		if j.Run != "" || len(p) < 10 || len(p) > 25 {
 			return errRecord
 		}
-		j.Run = string(p[1:])
+		copy(j.log.salt[:], p[1:9])
+		j.Run = string(p[9:])
 		return nil
 	}
 	no, n := binary.Uvarint(p[1:])

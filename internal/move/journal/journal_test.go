@@ -9,18 +9,18 @@ import (
 	"linerate/internal/move"
 )
 
-func example() (b []byte, open *File) {
+func example() (out []byte, open *File) {
 	id := move.Identity{Node: move.Node{Dev: 1, Ino: 2}, Size: 3*move.BlockSize + 5, Mtime: move.Time{Sec: -5, Nsec: 6}, Ctime: move.Time{Sec: 7, Nsec: 8}}
 	open = &File{Path: "a\n/\xff", Source: id, Temp: move.Node{Dev: 9, Ino: 10}, Full: true, Blocks: map[int64]Block{}}
 	ended := &File{Path: "b", Source: id, Temp: move.Node{Ino: 11}, Blocks: map[int64]Block{}}
-	b = Head("run1")
-	b = AppendFile(b, 1, open)
-	b = AppendFile(b, 2, ended)
+	l, b := NewLog("run1", [8]byte{1, 2})
+	b = l.AppendFile(b, 1, open)
+	b = l.AppendFile(b, 2, ended)
 	blocks := []Block{{Leaf: move.Leaf{Index: 0, Hash: move.Hash{1}}}, {Leaf: move.Leaf{Index: 3, Hash: move.Hash{2}}, Extents: []move.Extent{{Offset: 3 * move.BlockSize, Length: 5}}}}
-	b = AppendBlocks(b, 1, blocks[:1])
-	b = AppendBlocks(b, 2, blocks)
-	b = AppendEnd(b, 2)
-	b = AppendBlocks(b, 1, blocks[1:])
+	b = l.AppendBlocks(b, 1, blocks[:1])
+	b = l.AppendBlocks(b, 2, blocks)
+	b = l.AppendEnd(b, 2)
+	b = l.AppendBlocks(b, 1, blocks[1:])
 	for _, x := range blocks {
 		open.Blocks[x.Leaf.Index] = x
 	}
@@ -64,6 +64,24 @@ func TestADamagedJournalSaysLess(t *testing.T) {
 	}
 }
 
+func head(run string) []byte {
+	_, b := NewLog(run, [8]byte{9})
+	return b
+}
+
+// What an older journal left behind a shorter new one in the same file is not of the new one.
+func TestWhatAnOlderJournalLeftIsNotTaken(t *testing.T) {
+	old, open := example()
+	l, b := NewLog("run1", [8]byte{7})
+	b = l.AppendFile(b, 1, &File{Path: "other", Source: open.Source, Temp: open.Temp})
+	for at := 0; at < len(old); at++ {
+		j, err := Read(append(append([]byte{}, b...), old[at:]...))
+		if err != nil || len(j.Files) != 1 || len(j.Files["other"].Blocks) != 0 {
+			t.Fatalf("at %d: %+v, %v", at, j, err)
+		}
+	}
+}
+
 func flip(b []byte, at int) []byte {
 	out := append([]byte{}, b...)
 	out[at] ^= 0x40
@@ -71,7 +89,7 @@ func flip(b []byte, at int) []byte {
 }
 
 func TestWhatIsNoJournalIsRefused(t *testing.T) {
-	for _, b := range [][]byte{nil, []byte("hello"), []byte(magic), Head("")[:12]} {
+	for _, b := range [][]byte{nil, []byte("hello"), []byte(magic), head("")[:12], head("")} {
 		if _, err := Read(b); !errors.Is(err, ErrForeign) {
 			t.Errorf("%q: %v", b, err)
 		}
@@ -81,7 +99,7 @@ func TestWhatIsNoJournalIsRefused(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	b, _ := example()
 	f.Add(b)
-	f.Add(Head("r"))
+	f.Add(head("r"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		j, err := Read(b)
 		if err != nil {

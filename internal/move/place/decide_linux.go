@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
+	"linerate/internal/move/journal"
 )
 
 // Decide says what becomes of an entry: a plan prints it, a copy does it.
@@ -31,6 +32,9 @@ func (p *Place) Decide(e *move.Entry) (Action, error) {
 
 // decide looks at what has the name of an entry.
 func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t, error) {
+	if e.Path == journal.Name {
+		return New, nil, errJournalName
+	}
 	var st unix.Stat_t
 	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {

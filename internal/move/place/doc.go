@@ -8,6 +8,7 @@ package place
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -21,6 +22,11 @@ type Options struct {
 	Direct bool        // large files past the page cache, where that can be had
 	Setuid bool        // keep set-user-ID and set-group-ID of files
 	Plan   bool        // change nothing: only Decide and Extra are used, the root may be absent
+	// Journal is after how many bytes the journal is written; 0: 256 MiB, or a second.
+	Journal int64
+	// At hears of the points at which a test kills: "open", "write", "fdatasync", "append",
+	// "rename", "dirsync". nil: nobody listens.
+	At func(point string)
 }
 
 // Sizes that decide how files are written.
@@ -53,6 +59,14 @@ func tempName(name, run string) string {
 	}
 	return fmt.Sprintf(".linerate-%s-%016x", run, xxh3.HashString(name))
 }
+
+// isTemp tells whether a name is one that tempName made.
+func isTemp(name, run string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".linerate-"+run) || strings.HasPrefix(name, ".linerate-"+run+"-")
+}
+
+// errJournalName is an entry that has the name of the target's journal.
+var errJournalName = fmt.Errorf("in the root of a target that name is the journal's: rename it in the source")
 
 // CollisionError is an entry whose name another one has on a target that folds case.
 type CollisionError struct{ Name string }

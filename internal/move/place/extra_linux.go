@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
+	"linerate/internal/move/journal"
 )
 
 // ErrTooMany is a target that holds more that the source does not have than may be deleted.
@@ -47,6 +48,9 @@ func (p *Place) extra(ctx context.Context, path string, doomed bool, add func(Do
 	}
 	defer p.release(d)
 	return list(d.fd, func(name string) error {
+		if path == "" && name == journal.Name || isTemp(name, p.o.Run) {
+			return nil
+		}
 		var st unix.Stat_t
 		if err := errors.Join(ctx.Err(), unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)); err != nil {
 			return err
@@ -109,9 +113,10 @@ func (p *Place) remove(x Doomed) error {
 	if kindOf(st.Mode) != x.Kind || (st.Ino != x.node.Ino || st.Dev != x.node.Dev) {
 		return fmt.Errorf("another entry has its name by now")
 	}
+	flags := 0
 	if x.Kind == move.Directory {
 		p.forget(x.Path)
-		return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR)
+		flags = unix.AT_REMOVEDIR
 	}
-	return unix.Unlinkat(d.fd, name, 0)
+	return keepingTimes(d.fd, func() error { return unix.Unlinkat(d.fd, name, flags) })
 }

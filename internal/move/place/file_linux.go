@@ -19,7 +19,8 @@ import (
 type written struct {
 	index   int64
 	hash    move.Hash
-	extents []move.Extent // kept where it is to be read again
+	extents []move.Extent // none: all of its range is data, or the journal has them
+	durable bool          // the journal has it, or is about to
 }
 
 // file is a file that is being written under its temporary name.
@@ -32,8 +33,9 @@ type file struct {
 	direct     int // the same past the cache, -1: not had
 	past       atomic.Bool
 
-	mu     sync.Mutex
-	blocks map[int64]written
+	mu      sync.Mutex
+	blocks  map[int64]written
+	syncing sync.Mutex // held while fd is used by who does not write to it
 }
 
 // Put implements move.Sink.
@@ -78,12 +80,32 @@ func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.H
 		p.release(d)
 		return nil, move.Have{}, err
 	}
-	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run), direct: -1, blocks: map[int64]written{}}
-	if err := f.create(); err != nil {
+	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run), fd: -1, direct: -1, blocks: map[int64]written{}}
+	p.at("open")
+	if err = f.begin(); err != nil {
 		p.release(d)
 		return nil, move.Have{}, err
 	}
-	return f, move.Have{}, nil
+	return f, move.Have{Leaves: slices.Collect(leaves(f.ordered()))}, nil
+}
+
+// begin makes the temporary file, or goes on with an earlier run's. Large ones are in the
+// journal.
+func (f *file) begin() error {
+	if f.e.Size < aloneFrom {
+		return f.create()
+	}
+	if !f.recall() {
+		if err := f.create(); err != nil {
+			return err
+		}
+	} else {
+		f.openDirect()
+	}
+	if err := f.journalled(); err != nil {
+		return errors.Join(err, f.discard())
+	}
+	return nil
 }
 
 // same sets the metadata of a file whose content is there.
@@ -113,13 +135,20 @@ func (f *file) create() error {
 	if err := f.allocate(); err != nil {
 		return errors.Join(fmt.Errorf("make room for %d bytes: %w", f.e.Size, sinkError(err)), f.discard())
 	}
-	if f.p.o.Direct && f.e.Size >= directFrom {
-		if f.direct, err = unix.Openat(f.d.fd, f.temp, unix.O_WRONLY|unix.O_DIRECT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
-			f.direct = -1 // a file system without it
-		}
-		f.past.Store(f.direct >= 0)
-	}
+	f.openDirect()
 	return nil
+}
+
+// openDirect opens a large file once more, past the cache.
+func (f *file) openDirect() {
+	if !f.p.o.Direct || f.e.Size < directFrom {
+		return
+	}
+	fd, err := unix.Openat(f.d.fd, f.temp, unix.O_WRONLY|unix.O_DIRECT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil { // else a file system without it
+		f.direct = fd
+		f.past.Store(true)
+	}
 }
 
 func (f *file) allocate() error {
@@ -151,6 +180,7 @@ func (f *file) Write(ctx context.Context, b move.Block) error {
 
 // store writes a block that was checked.
 func (f *file) store(b move.Block) error {
+	f.p.at("write")
 	rest := b.Data
 	for _, x := range b.Extents {
 		if err := f.writeAt(rest[:x.Length], x.Offset); err != nil {
@@ -159,14 +189,17 @@ func (f *file) store(b move.Block) error {
 		rest = rest[x.Length:]
 	}
 	w := written{index: b.Index, hash: b.Hash}
-	if f.p.o.Verify == move.Full {
+	if whole := f.extents(b.Index, nil); !slices.Equal(whole, b.Extents) {
 		w.extents = slices.Clone(b.Extents)
 	}
 	f.mu.Lock()
 	f.blocks[b.Index] = w
 	f.mu.Unlock()
 	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
-	return nil
+	if f.e.Size < aloneFrom {
+		return nil
+	}
+	return f.wrote(int64(len(b.Data)))
 }
 
 // sector is what O_DIRECT asks of offsets and lengths on the disks of today.
@@ -222,8 +255,12 @@ func (f *file) ordered() []written {
 	for _, w := range f.blocks {
 		out = append(out, w)
 	}
-	slices.SortFunc(out, func(a, b written) int { return cmp.Compare(a.index, b.index) })
+	sortBlocks(out)
 	return out
+}
+
+func sortBlocks(list []written) {
+	slices.SortFunc(list, func(a, b written) int { return cmp.Compare(a.index, b.index) })
 }
 
 func leaves(blocks []written) iter.Seq[move.Leaf] {
@@ -264,7 +301,11 @@ func (f *file) commit(ctx context.Context) error {
 		err = f.p.give(f.d, f.temp, f.name)
 	}
 	if err == nil {
+		f.p.at("dirsync")
 		err = unix.Fsync(f.d.fd)
+	}
+	if err == nil {
+		err = f.p.journal.leave(f, false)
 	}
 	if err != nil {
 		return errors.Join(err, f.Abort(false))
@@ -279,11 +320,13 @@ func (f *file) prove() error {
 	if f.p.o.Verify != move.Full {
 		return nil
 	}
-	return readBack(f.d.fd, f.temp, f.ordered())
+	return f.readBack(f.ordered())
 }
 
 // close closes the descriptors. A network file system says here what it could not write.
 func (f *file) close() error {
+	f.syncing.Lock()
+	defer f.syncing.Unlock()
 	var errs []error
 	for _, fd := range []*int{&f.fd, &f.direct} {
 		if *fd >= 0 {
@@ -306,9 +349,19 @@ func (f *file) discard() error {
 	return err
 }
 
-// Abort implements move.SinkFile.
-func (f *file) Abort(bool) error {
-	err := f.discard()
+// Abort implements move.SinkFile. What is kept of a large file is made durable first, and
+// is what the journal says of it.
+func (f *file) Abort(keep bool) error {
+	var err error
+	if keep = keep && f.e.Size >= aloneFrom; keep {
+		f.p.journal.writing.Lock()
+		err = f.p.append()
+		f.p.journal.writing.Unlock()
+		err = errors.Join(err, f.close())
+	} else {
+		err = f.discard()
+	}
+	err = errors.Join(err, f.p.journal.leave(f, keep))
 	f.p.release(f.d)
 	return err
 }

@@ -21,6 +21,10 @@ type Place struct {
 	root   int // -1: absent, in a plan
 	probed bool
 
+	journal  *memory // nil: in a plan
+	unlocked bool
+	finished bool
+
 	mu    sync.Mutex // of what follows
 	cache map[string]*dir
 	dirs  spool.Spool
@@ -63,6 +67,9 @@ func Open(root string, o Options, r *move.Report) (*Place, error) {
 		if p.probed, err = p.probeFolding(); err != nil {
 			return nil, errors.Join(fmt.Errorf("write to target %s: %w", root, err), unix.Close(fd))
 		}
+		if err := p.remember(root); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
 	}
 	return p, nil
 }
@@ -92,7 +99,8 @@ func (p *Place) Close() error {
 	p.batch.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	errs = append(errs, p.dirs.Close())
+	errs = append(errs, p.forgetAll(), p.dirs.Close())
+	p.journal = nil
 	for path, d := range p.cache {
 		errs = append(errs, unix.Close(d.fd))
 		delete(p.cache, path)
@@ -231,6 +239,7 @@ func list(fd int, yield func(string) error) error {
 // give gives what was written its name. On a target that folds case it replaces no entry
 // of another name.
 func (p *Place) give(d *dir, temp, name string) error {
+	p.at("rename")
 	if d.folds {
 		err := unix.Renameat2(d.fd, temp, d.fd, name, unix.RENAME_NOREPLACE)
 		if err == nil {
@@ -289,7 +298,21 @@ func (p *Place) Finish(ctx context.Context) error {
 		p.describe(d.fd, e)
 		return nil
 	})
-	return errors.Join(err, p.sync())
+	if err = errors.Join(err, p.sweep(), p.sync()); err == nil {
+		p.finished = true
+	}
+	return err
+}
+
+// Unlocked tells that the target's file system has no locks: that no second copy writes to
+// it is not known.
+func (p *Place) Unlocked() bool { return p.unlocked }
+
+// at tells a test where we are.
+func (p *Place) at(point string) {
+	if p.o.At != nil {
+		p.o.At(point)
+	}
 }
 
 // sync makes durable what was written to every file system of the target.

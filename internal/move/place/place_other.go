@@ -20,6 +20,9 @@ func Open(string, Options, *move.Report) (*Place, error) {
 // Close closes the directories.
 func (p *Place) Close() error { return nil }
 
+// Unlocked tells that the target's file system has no locks.
+func (p *Place) Unlocked() bool { return false }
+
 // Decide says what becomes of an entry.
 func (p *Place) Decide(*move.Entry) (Action, error) { return New, errors.ErrUnsupported }
 

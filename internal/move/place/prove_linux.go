@@ -11,7 +11,8 @@ import (
 
 // readBack reads blocks of a durable file from its target, not from this host's cache, and
 // compares them: with O_DIRECT where the file system has it, else after dropping the cache.
-func readBack(dir int, name string, blocks []written) error {
+func (f *file) readBack(blocks []written) error {
+	dir, name := f.d.fd, f.temp
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("read again: %w", err)
@@ -35,11 +36,11 @@ func readBack(dir int, name string, blocks []written) error {
 	}
 	defer func() { _ = unix.Munmap(buf) }() // nothing else uses it
 	for _, w := range blocks {
-		data, err := readExtents(fd, direct, buf, w.extents)
+		data, err := readExtents(fd, direct, buf, f.extents(w.index, w.extents))
 		if err != nil {
 			return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, sinkError(err))
 		}
-		if move.Sum(move.Full, w.extents, data) != w.hash {
+		if move.Sum(f.p.o.Verify, f.extents(w.index, w.extents), data) != w.hash {
 			return fmt.Errorf("block %d at %d: the target holds something else than was written", w.index, w.index*move.BlockSize)
 		}
 	}

@@ -1,0 +1,397 @@
+package place
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+	"linerate/internal/move/journal"
+)
+
+// When the journal is written: each costs two waits for the disk.
+const (
+	journalBytes = 256 << 20
+	journalEvery = time.Second
+)
+
+// memory is the journal of a target, held under a lock while it is written to.
+type memory struct {
+	f       *os.File
+	log     *journal.Log
+	earlier map[string]*journal.File // of a run that did not end
+	resumed bool                     // there was such a run
+
+	mu      sync.Mutex
+	next    uint64
+	open    map[*file]uint64
+	bytes   int64 // written since the last append
+	last    time.Time
+	kept    bool // a temporary file was kept for a later run
+	begun   bool // the directory that holds the journal is durable
+	writing sync.Mutex
+}
+
+// BusyError is a target that another copy writes to.
+type BusyError struct{ Root string }
+
+// Error implements error.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another copy is writing to %s: wait for its end, or stop it", e.Root)
+}
+
+// remember opens the journal of the target, or begins one. The run that it tells of goes on
+// under its own name, so that its temporary files are found.
+func (p *Place) remember(root string) error {
+	f, err := p.lock(root)
+	if err != nil {
+		return err
+	}
+	m := &memory{f: f, earlier: map[string]*journal.File{}, open: map[*file]uint64{}, last: time.Now()}
+	p.journal = m
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() > 0 {
+		b, err := io.ReadAll(io.LimitReader(f, 1<<30))
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		j, err := journal.Read(b)
+		if err == nil {
+			p.o.Run, m.earlier, m.resumed = j.Run, j.Files, true
+		} else if !errors.Is(err, journal.ErrForeign) {
+			return err
+		}
+	}
+	// What is still of use is written anew when its file is begun: the old records are
+	// replaced only then, by a journal that begins with them.
+	return m.rewrite(p.o.Run)
+}
+
+// lock opens the journal's file and locks it. The one that is locked has to be the one that
+// has the name: the copy before us may have removed it meanwhile.
+func (p *Place) lock(root string) (*os.File, error) {
+	for range 100 {
+		fd, err := unix.Openat(p.root, journal.Name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open journal: %w", err)
+		}
+		f := os.NewFile(uintptr(fd), journal.Name)
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errors.Join(&BusyError{root}, f.Close())
+		}
+		if err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
+			return nil, errors.Join(fmt.Errorf("lock target: %w", err), f.Close())
+		}
+		p.unlocked = err != nil
+		var a, b unix.Stat_t
+		err = errors.Join(unix.Fstat(fd, &a), unix.Fstatat(p.root, journal.Name, &b, unix.AT_SYMLINK_NOFOLLOW))
+		if err == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+			return f, nil
+		}
+		if err = errors.Join(f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("lock target: its journal is removed again and again")
+}
+
+// rewrite writes a journal that says what the earlier one did, and nothing of files that
+// ended. It takes the old one's place as a whole.
+func (m *memory) rewrite(run string) error {
+	var salt [8]byte
+	_, _ = rand.Read(salt[:]) // never fails
+	var b []byte
+	m.log, b = journal.NewLog(run, salt)
+	for _, f := range m.earlier {
+		m.next++
+		b = m.log.AppendFile(b, m.next, f)
+		blocks := make([]journal.Block, 0, len(f.Blocks))
+		for _, x := range f.Blocks {
+			blocks = append(blocks, x)
+		}
+		b = m.log.AppendBlocks(b, m.next, blocks)
+	}
+	// The lock is on this file, so that it is not replaced by another. What a crash tears
+	// here are records of data that are then sent again.
+	if _, err := m.f.WriteAt(b, 0); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if err := errors.Join(m.f.Truncate(int64(len(b))), m.f.Sync()); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	_, err := m.f.Seek(int64(len(b)), io.SeekStart)
+	return err
+}
+
+// recall opens what an earlier run wrote of a file, if it is of this source and a sample of
+// it is as the journal says.
+func (f *file) recall() (ok bool) {
+	m := f.p.journal
+	m.mu.Lock()
+	was := m.earlier[f.e.Path]
+	delete(m.earlier, f.e.Path)
+	m.mu.Unlock()
+	if was == nil || len(was.Blocks) == 0 || was.Full != (f.p.o.Verify == move.Full) || !sameSource(was.Source, f.e.Identity()) {
+		return false
+	}
+	fd, err := unix.Openat(f.d.fd, f.temp, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	f.fd = fd
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Ino != was.Temp.Ino || st.Size != f.e.Size || !f.sample(was) {
+		_ = unix.Close(fd) // is written anew
+		return false
+	}
+	for _, x := range was.Blocks {
+		f.blocks[x.Leaf.Index] = written{x.Leaf.Index, x.Leaf.Hash, x.Extents, true}
+		n := int64(0)
+		for _, e := range f.extents(x.Leaf.Index, x.Extents) {
+			n += e.Length
+		}
+		f.p.report.Count(func(s *move.Summary) { s.Resumed += n })
+	}
+	return true
+}
+
+// sameSource leaves the device out: its number may be another after a mount or a boot.
+func sameSource(a, b move.Identity) bool {
+	a.Node.Dev, b.Node.Dev = 0, 0
+	return a == b
+}
+
+// samples is how many blocks of what an earlier run wrote are read again: the last ones
+// that a disk may have lied about, and some before.
+const samples = 4
+
+// sample reads some blocks again.
+func (f *file) sample(was *journal.File) bool {
+	list := make([]written, 0, len(was.Blocks))
+	for _, x := range was.Blocks {
+		list = append(list, written{x.Leaf.Index, x.Leaf.Hash, x.Extents, true})
+	}
+	sortBlocks(list)
+	var some []written
+	for i := range samples {
+		some = append(some, list[len(list)-1-i*(len(list)-1)/samples])
+	}
+	return f.readBack(some) == nil
+}
+
+// extents are those of a block; none stand for all of its range.
+func (f *file) extents(index int64, x []move.Extent) []move.Extent {
+	if len(x) > 0 {
+		return x
+	}
+	at := index * move.BlockSize
+	return []move.Extent{{Offset: at, Length: min(f.e.Size, at+move.BlockSize) - at}}
+}
+
+// journalled begins the record of a file that may be resumed.
+func (f *file) journalled() error {
+	m := f.p.journal
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next++
+	m.open[f] = m.next
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return err
+	}
+	j := &journal.File{Path: f.e.Path, Source: f.e.Identity(), Temp: move.Node{Dev: st.Dev, Ino: st.Ino}, Full: f.p.o.Verify == move.Full}
+	b := m.log.AppendFile(nil, m.next, j)
+	var had []journal.Block
+	for _, w := range f.blocks {
+		had = append(had, journal.Block{Leaf: move.Leaf{Index: w.index, Hash: w.hash}, Extents: w.extents})
+	}
+	if len(had) > 0 {
+		b = m.log.AppendBlocks(b, m.next, had)
+	}
+	if _, err := m.f.Write(b); err != nil {
+		return fmt.Errorf("write journal: %w", sinkError(err))
+	}
+	return nil
+}
+
+// wrote counts what was written, and appends to the journal when it is due. One does, and
+// the others go on.
+func (f *file) wrote(n int64) error {
+	m := f.p.journal
+	m.mu.Lock()
+	m.bytes += n
+	due := m.bytes >= cmp.Or(f.p.o.Journal, journalBytes) || time.Since(m.last) >= journalEvery
+	m.mu.Unlock()
+	if !due || !m.writing.TryLock() {
+		return nil
+	}
+	defer m.writing.Unlock()
+	return f.p.append()
+}
+
+// append makes the data of all open files durable, then tells the journal, then makes that
+// durable. m.writing is held.
+func (p *Place) append() error {
+	m := p.journal
+	m.mu.Lock()
+	m.bytes, m.last = 0, time.Now()
+	list := map[*file]uint64{}
+	for f, no := range m.open {
+		list[f] = no
+	}
+	m.mu.Unlock()
+	var b []byte
+	for f, no := range list {
+		more, err := f.durable(no)
+		if err != nil {
+			return err
+		}
+		b = append(b, more...)
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	p.at("append")
+	if _, err := m.f.Write(b); err != nil {
+		return fmt.Errorf("write journal: %w", sinkError(err))
+	}
+	if err := unix.Fdatasync(int(m.f.Fd())); err != nil {
+		return fmt.Errorf("make journal durable: %w", sinkError(err))
+	}
+	if !m.begun {
+		if err := unix.Fsync(p.root); err != nil {
+			return fmt.Errorf("make journal durable: %w", sinkError(err))
+		}
+		m.begun = true
+	}
+	return nil
+}
+
+// durable makes the data of one file durable, and gives the record of the blocks that were
+// written before it began to.
+func (f *file) durable(no uint64) ([]byte, error) {
+	f.syncing.Lock() // the file is not closed meanwhile
+	defer f.syncing.Unlock()
+	if f.fd < 0 {
+		return nil, nil
+	}
+	f.mu.Lock()
+	var list []journal.Block
+	for _, w := range f.blocks {
+		if !w.durable {
+			list = append(list, journal.Block{Leaf: move.Leaf{Index: w.index, Hash: w.hash}, Extents: w.extents})
+		}
+	}
+	f.mu.Unlock()
+	if len(list) == 0 {
+		return nil, nil
+	}
+	f.p.at("fdatasync")
+	if err := unix.Fdatasync(f.fd); err != nil {
+		return nil, fmt.Errorf("make durable: %w", sinkError(err))
+	}
+	f.mu.Lock()
+	for _, x := range list {
+		w := f.blocks[x.Leaf.Index]
+		if w.durable = true; f.p.o.Verify != move.Full {
+			w.extents = nil // the journal has them
+		}
+		f.blocks[x.Leaf.Index] = w
+	}
+	f.mu.Unlock()
+	return f.p.journal.log.AppendBlocks(nil, no, list), nil
+}
+
+// leave ends the record of a file; kept: an earlier append may be of use to a later run.
+func (m *memory) leave(f *file, kept bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	no, ok := m.open[f]
+	if !ok {
+		return nil
+	}
+	delete(m.open, f)
+	if kept {
+		m.kept = true
+		return nil
+	}
+	if _, err := m.f.Write(m.log.AppendEnd(nil, no)); err != nil {
+		return fmt.Errorf("write journal: %w", sinkError(err))
+	}
+	return nil
+}
+
+// sweep removes temporary files of this run that nobody will go on with: of a run that was
+// killed, and of files that failed.
+func (p *Place) sweep() error {
+	m := p.journal
+	if !m.resumed && !m.kept {
+		return nil
+	}
+	return p.sweepDir("")
+}
+
+func (p *Place) sweepDir(path string) error {
+	d, err := p.dir(path)
+	if err != nil {
+		return err
+	}
+	defer p.release(d)
+	return list(d.fd, func(name string) error {
+		if isTemp(name, p.o.Run) {
+			if err := unix.Unlinkat(d.fd, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("remove %s: %w", move.Quote(joined(path, name)), err)
+			}
+			return nil
+		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			return nil
+		}
+		if err := p.sweepDir(joined(path, name)); err != nil && !errors.Is(err, unix.EACCES) {
+			return err
+		}
+		return nil
+	})
+}
+
+// forgetAll ends the journal: gone where all is done, else kept for the next run.
+func (p *Place) forgetAll() error {
+	m := p.journal
+	if m == nil {
+		return nil
+	}
+	var err error
+	if m.keepNothing(p.finished) {
+		err = keepingTimes(p.root, func() error { return unix.Unlinkat(p.root, journal.Name, 0) })
+	}
+	return errors.Join(err, m.f.Close())
+}
+
+// keepingTimes changes a directory whose metadata are set already, and sets its times again.
+func keepingTimes(dir int, change func() error) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	return unix.UtimesNanoAt(dir, ".", []unix.Timespec{{Nsec: unix.UTIME_OMIT}, st.Mtim}, 0)
+}
+
+// keepNothing tells whether a later run would learn nothing from the journal.
+func (m *memory) keepNothing(finished bool) bool {
+	return finished || !m.kept && !m.resumed
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -63,12 +64,20 @@ func (o Options) IsFar() bool {
 	return far || o.Far.Mem > 0 || slices.ContainsFunc(o.Sources, func(s string) bool { _, _, is := remote(s); return is })
 }
 
+// end is a mover at a host, as host.Mover is.
+type end interface {
+	Tell(ctx context.Context, c mover.Command) error
+	Events(ctx context.Context) ([]mover.Event, error)
+	Tunnel(ctx context.Context, near io.ReadWriteCloser) error
+	Stop(ctx context.Context) error
+}
+
 // side is one end of a copy between hosts.
 type side struct {
 	as    string // as its user named the host
 	name  host.Name
 	agent *host.Client
-	m     *host.Mover
+	m     end
 	ev    chan mover.Event // but for what is kept here
 	pin   wire.Pin
 	one   bool
@@ -92,7 +101,7 @@ type between struct {
 	closers  []func()
 }
 
-// place reads one argument: a path of this host, or of another.
+// placeOf reads one argument: a path of this host, or of another.
 func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 	if _, _, far := remote(arg); !far && !mem {
 		path, err = filepath.Abs(arg)
@@ -201,18 +210,15 @@ func (b *between) path(ctx context.Context, dialler, listener *side) error {
 
 // start starts both movers, and has them open their files.
 func (b *between) start(ctx context.Context, from, to mover.Task) error {
-	var err error
 	for _, x := range []struct {
 		s *side
 		t mover.Task
 	}{{b.from, from}, {b.to, to}} {
-		if x.s.m, err = x.s.agent.StartMover(ctx, x.t); err != nil {
+		m, err := x.s.agent.StartMover(ctx, x.t)
+		if err != nil {
 			return err
 		}
-		x.s.ev, x.s.work = make(chan mover.Event, 16), make(chan mover.Work, 1)
-		pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		b.closers = append(b.closers, cancel)
-		go x.s.pump(pump, b.report)
+		b.hear(ctx, x.s, m)
 		ready, err := x.s.await(ctx, mover.Ready)
 		if err != nil {
 			return err
@@ -234,6 +240,14 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	}
 	_, err = b.from.await(ctx, mover.Opened)
 	return err
+}
+
+// hear has what a mover says taken until the end.
+func (b *between) hear(ctx context.Context, s *side, m end) {
+	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
+	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.closers = append(b.closers, cancel)
+	go s.pump(pump, b.report)
 }
 
 // pump takes what a mover says. Losses are in the report, and of its work the last word.
@@ -335,6 +349,11 @@ func (b *between) move(ctx context.Context) error {
 		return b.through(ctx, dialler, listener)
 	}
 	b.p.Say("data path: %s (%s) → %s (%s), %s", b.from.as, b.from.addr, b.to.as, b.to.addr, b.protection())
+	return b.either(ctx, dialler, listener)
+}
+
+// either has one end dial, and where its connections come to nothing the other.
+func (b *between) either(ctx context.Context, dialler, listener *side) error {
 	err := b.meet(ctx, dialler, listener)
 	if errors.Is(err, errUnreached) {
 		b.p.Say("%v; the other end dials instead", err)

@@ -19,6 +19,7 @@ import (
 type copyFlags struct {
 	copy.Options
 	verify, direct string
+	resume         string
 	dryRun, check  bool
 }
 
@@ -47,8 +48,14 @@ Its data go by one port, encrypted; where that cannot be reached the other end d
   linerate copy /data/run42 nas1:/pool/
   linerate copy nas1:/pool/run42 /data/ --streams 8
   linerate copy --mem 60s nas1`,
-		Args: usage(copyArgs(&f)),
+		Args: usage(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.resume != "" {
+				return f.again(cmd, env, args)
+			}
+			if err := usage(copyArgs(&f))(cmd, args); err != nil {
+				return err
+			}
 			f.sides(args)
 			return f.run(cmd, env, "copy "+strings.Join(args, " "))
 		},
@@ -63,8 +70,25 @@ Its data go by one port, encrypted; where that cannot be reached the other end d
 	flags.BoolVar(&f.Setuid, "setuid", false, "keep set-user-ID and set-group-ID of files")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done; change nothing")
 	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")
+	flags.StringVar(&f.resume, "resume", "", "last: do what the last copy was asked to, which was interrupted or killed; the same command does so too")
 	copyFarFlags(cmd, &f)
-	return completeFlags(cmd, map[string][]string{"verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+	return completeFlags(cmd, map[string][]string{"resume": {"last"}, "verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+}
+
+// again does what the last copy was asked to do.
+func (f *copyFlags) again(cmd *cobra.Command, env *environment, args []string) error {
+	if f.resume != "last" || len(args) > 0 {
+		return failure.Of(failure.Usage, "--resume last takes no paths: those of the last copy are used")
+	}
+	if cmd.Flags().NFlag() > 1 && !(cmd.Flags().NFlag() == 2 && env.json) {
+		return failure.Of(failure.Usage, "--resume last takes no further flags but --json: those of the last copy are used")
+	}
+	o, err := copy.Last(env.Env)
+	if err != nil {
+		return err
+	}
+	f.Options = o
+	return f.finish(cmd.Context(), env, newProgress(env), "copy --resume last", copy.Copy)
 }
 
 // read turns words into options.

@@ -36,7 +36,7 @@ type Options struct {
 	Far       Far // where one end is another host
 	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
 	// the result, up to planKept.
-	Plan func(Step)
+	Plan func(Step) `json:"-"`
 }
 
 // Result is what a copy, a dry run or a check came to.
@@ -153,6 +153,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	if err := note(e, o, false); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	cpu := cpuTime()
 	stop := s.follow(ctx)
 	s.out.Times, err = local.Copy(ctx, s.src, s.dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true})
@@ -162,13 +165,16 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	stop()
 	err = errors.Join(err, s.close())
 	s.out.CPUSec = (cpuTime() - cpu).Seconds()
+	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
+		err = note(e, o, true)
+	}
 	return s.ended(ctx, "done", err)
 }
 
 // delete removes what the source does not have, if all of the source could be read.
 func (s *session) delete(ctx context.Context) error {
 	if n := s.src.Unread(); n > 0 {
-		s.report.Lose(move.Failed, "", "nothing was deleted: %s of the source could not be read", unit.Count(int(n), "entry"))
+		s.report.Lose(move.Failed, "", "nothing was deleted: %d entries of the source could not be read", n)
 		return nil
 	}
 	list, err := s.extra(ctx)
@@ -188,8 +194,8 @@ func (s *session) extra(ctx context.Context) ([]place.Doomed, error) {
 		return e != nil, err
 	})
 	if errors.Is(err, place.ErrTooMany) {
-		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %s that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
-			unit.Count(s.o.MaxDelete, "entry"))
+		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %d entries that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
+			s.o.MaxDelete)
 	}
 	return list, err
 }

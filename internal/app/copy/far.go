@@ -138,7 +138,17 @@ func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result
 	if err := b.start(ctx, from, to); err != nil {
 		return nil, b.usage(ctx, err)
 	}
-	return b.ended(ctx, b.move(ctx))
+	if o.Far.Mem > 0 {
+		return b.ended(ctx, b.move(ctx))
+	}
+	if err := note(e, o, false); err != nil {
+		return nil, err
+	}
+	err = b.move(ctx)
+	if counts, _, _ := b.report.Losses(); err == nil && counts[move.Failed] == 0 {
+		err = note(e, o, true)
+	}
+	return b.ended(ctx, err)
 }
 
 // tasks reads the arguments.

@@ -222,7 +222,7 @@ func TestOnlyTheRunsOwnEndIsLetIn(t *testing.T) {
 			if err == nil {
 				// In TLS 1.3 who dials hears of its refusal with the first answer; with
 				// another secret each end takes the other's frames for changed.
-				_ = c.send(frame{kind: kindAlive})
+				_ = c.send(frame{kind: kindEnd})
 				if name == "own secret" && !plain {
 					s, serr := l.Stream(t.Context(), 0)
 					if serr != nil {

@@ -72,6 +72,7 @@ func (r *receiver) run(ctx context.Context) error {
 	})
 	err := g.Wait()
 	parted()
+	r.stats.close()
 	return errors.Join(prefer(err, listened), r.keepRest())
 }
 
@@ -171,8 +172,6 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 			return err
 		}
 		return &farError{text}
-	case kindAlive:
-		return nil
 	}
 	return errMessage
 }

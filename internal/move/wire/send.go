@@ -127,6 +127,7 @@ func (s *sender) run(ctx context.Context) error {
 	err := g.Wait()
 	cancel(err)
 	parted()
+	s.stats.close()
 	<-heard
 	return prefer(err, listened)
 }
@@ -398,8 +399,6 @@ func (s *sender) hear(k kind, meta []byte) error {
 			return err
 		}
 		return &farError{text}
-	case kindAlive:
-		return nil
 	}
 	return errMessage
 }

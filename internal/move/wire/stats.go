@@ -26,6 +26,15 @@ func (s *Stats) add(c *Conn) {
 	s.conns = append(s.conns, c)
 }
 
+// close ends the streams.
+func (s *Stats) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		_ = c.Close() // some were closed before
+	}
+}
+
 // Look is Stats at one moment. Times are sums over all streams, readers or writers.
 type Look struct {
 	Streams  int           `json:"streams"` // of data

@@ -20,7 +20,7 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	s := &session{env: b.env, p: b.p, o: b.o, report: b.report, out: b.out, began: b.began}
 	r := b.out
 	r.CPUSec = (from.CPU + to.CPU).Seconds()
-	r.Times.Read, r.Times.Write = from.Reading, to.Writing
+	r.Times.Read, r.Times.Write, r.Times.Commit = from.Reading, to.Writing, to.Committing
 	if w := r.Wire; w != nil {
 		w.Streams, w.MovedNs, w.Again = max(from.Streams, to.Streams), int64(to.Took), to.Again
 		w.Ends = []FarEnd{{b.from.as, from.CPU.Seconds(), from.Sockets}, {b.to.as, to.CPU.Seconds(), to.Sockets}}

@@ -43,8 +43,10 @@ func limiterOf(from, to mover.Work, limit int64) Limiter {
 	}
 	share := func(d time.Duration, of float64) float64 { return float64(d) / (float64(took) * of) }
 	sending, held := share(from.Sending, streams), share(to.Held, streams)
+	reading, durable := share(from.Reading, wire.Readers), min(1, share(to.Committing, 1))
 	say := func(format string, args ...any) { l.Evidence = append(l.Evidence, fmt.Sprintf(format, args...)) }
 	say("the sender's streams were in sends for %.0f%% of the time, what the receiver's brought waited for its writer for %.0f%%", 100*sending, 100*held)
+	say("the sender's readers were busy for %.0f%% of the time, the receiver made files durable in %.0f%%", 100*reading, 100*durable)
 	say("CPUs used: %.2f of the sender's %d, %.2f of the receiver's %d", share(from.CPU, 1), from.CPUs, share(to.CPU, 1), to.CPUs)
 	rate := float64(to.Received) / took.Seconds()
 	s := from.Sockets
@@ -64,10 +66,12 @@ func limiterOf(from, to mover.Work, limit int64) Limiter {
 		return name(model.SenderCPU, "the sender's CPUs, all of which were busy with this copy")
 	case share(to.CPU, 1) > fullCPU*float64(to.CPUs):
 		return name(model.ReceiverCPU, "the receiver's CPUs, all of which were busy with this copy")
-	case sending < 1-mostOf && held < 1-mostOf:
+	case sending < 1-mostOf && held < 1-mostOf && reading > mostOf:
 		return name(model.ApplicationSource, "the source: its reading and hashing brought less than the streams could take")
 	case held > mostOf:
 		return name(model.ApplicationSink, "the target: its hashing and writing took less than the streams brought")
+	case held+durable > mostOf && sending < 1-mostOf:
+		return name(model.ApplicationSink, "the target: writing what had come and making it durable")
 	case s.Seen == 0:
 		l.Text = "not known: what the kernel counts of the connections could not be read"
 		return l

@@ -30,8 +30,12 @@ func TestTheLimiterOfACopyIsNamedOnlyWhereItStandsOut(t *testing.T) {
 		"nothing stands out": {func(*mover.Work, *mover.Work) {}, 0, model.Undetermined},
 		"too short":          {func(_, to *mover.Work) { to.Took = time.Second }, 0, model.Undetermined},
 		"limit":              {func(*mover.Work, *mover.Work) {}, 1e8, model.ApplicationSource},
-		"source":             {func(from, _ *mover.Work) { from.Sending = 4 * time.Second }, 0, model.ApplicationSource},
-		"target":             {func(_, to *mover.Work) { to.Held = 30 * time.Second }, 0, model.ApplicationSink},
+		"source":             {func(from, _ *mover.Work) { from.Sending, from.Reading = 4*time.Second, 36*time.Second }, 0, model.ApplicationSource},
+		"idle":               {func(from, _ *mover.Work) { from.Sending = 4 * time.Second }, 0, model.Undetermined},
+		"durable": {func(from, to *mover.Work) {
+			from.Sending, to.Committing = 4*time.Second, 8*time.Second
+		}, 0, model.ApplicationSink},
+		"target": {func(_, to *mover.Work) { to.Held = 30 * time.Second }, 0, model.ApplicationSink},
 		"target behind the window": {func(from, to *mover.Work) {
 			to.Held, from.Sockets.RwndLimited = 30*time.Second, 38*time.Second
 		}, 0, model.ApplicationSink},

@@ -288,7 +288,7 @@ func (r *receiver) commit(ctx context.Context, g *errgroup.Group, m commitMessag
 func (r *receiver) settle(ctx context.Context, m commitMessage, f *takenFile) error {
 	began := time.Now()
 	err := f.to.Commit(ctx, m.root)
-	r.stats.Write.Add(int64(time.Since(began)))
+	r.stats.Commit.Add(int64(time.Since(began)))
 	d := doneMessage{id: m.id}
 	if err != nil {
 		r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
@@ -345,7 +345,7 @@ func (r *receiver) finish(ctx context.Context, m pairMessage) error {
 	}
 	began := time.Now()
 	err := r.sink.Finish(ctx)
-	r.stats.Write.Add(int64(time.Since(began)))
+	r.stats.Commit.Add(int64(time.Since(began)))
 	text := ""
 	if err != nil {
 		text = err.Error()

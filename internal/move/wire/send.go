@@ -29,7 +29,7 @@ type Options struct {
 // that are open.
 const (
 	firstStreams = 4
-	readers      = 4
+	Readers      = 4 // of blocks, at once
 	queued       = 4
 	openFiles    = 8
 	smallReaders = 8
@@ -102,7 +102,7 @@ func (s *sender) run(ctx context.Context) error {
 	defer context.AfterFunc(work, func() { s.end(context.Cause(work)) })()
 	heard := make(chan struct{})
 	parted := s.control.part(work, heard, s.isFinished)
-	for range readers {
+	for range Readers {
 		g.Go(func() error { return s.read(work) })
 	}
 	var listened error

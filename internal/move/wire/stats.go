@@ -9,8 +9,9 @@ import (
 // Stats is what an end has done so far, for who watches. The zero value is ready.
 type Stats struct {
 	// Read is the time that reads of the source took, with hashing, over all readers; Write
-	// that of the sink, over all writers: nanoseconds.
-	Read, Write atomic.Int64
+	// that of the sink, over all writers; Commit that of files' and the run's end, until all
+	// was durable: nanoseconds.
+	Read, Write, Commit atomic.Int64
 	// Again counts the blocks that had to be sent again.
 	Again atomic.Int64
 
@@ -45,14 +46,16 @@ type Look struct {
 	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
 	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
 	Writing  time.Duration `json:"writing_ns"` // the sink, with hashing
-	Again    int64         `json:"blocks_again"`
+	// Committing is the end of files and of the run, until all was durable.
+	Committing time.Duration `json:"committing_ns"`
+	Again      int64         `json:"blocks_again"`
 }
 
 // Look sums up.
 func (s *Stats) Look() Look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := Look{Reading: time.Duration(s.Read.Load()), Writing: time.Duration(s.Write.Load()), Again: s.Again.Load()}
+	l := Look{Reading: time.Duration(s.Read.Load()), Writing: time.Duration(s.Write.Load()), Committing: time.Duration(s.Commit.Load()), Again: s.Again.Load()}
 	for _, c := range s.conns {
 		if c.n == 0 {
 			continue

@@ -192,6 +192,9 @@ func copyDocument(r *copy.Result) document.Document {
 			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
 		}
 	}
+	if len(r.Warnings) > 0 {
+		d.Lead = append(d.Lead, document.List("", r.Warnings...))
+	}
 	if len(r.Losses) > 0 {
 		var lines []string
 		for _, l := range r.Losses[:min(len(r.Losses), namedLosses)] {

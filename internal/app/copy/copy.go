@@ -69,6 +69,8 @@ type Result struct {
 	PlanOut int64       `json:"plan_left_out,omitempty"`
 	Report  string      `json:"report,omitempty"`
 	Wire    *Wire       `json:"wire,omitempty"` // between hosts
+	// Warnings are doubts about the copy as a whole.
+	Warnings []string `json:"warnings"`
 }
 
 // Step is one line of a plan.
@@ -114,7 +116,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 		return nil, err
 	}
 	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
-	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	if !plan {
 		if err := r.makeTarget(); err != nil {
 			return nil, err
@@ -152,6 +154,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	s, err := begin(e, o, p, false)
 	if err != nil {
 		return nil, err
+	}
+	if s.dst.Unlocked() {
+		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: that no other copy writes there is not known")
 	}
 	if err := note(e, o, false); err != nil {
 		return nil, errors.Join(err, s.close())

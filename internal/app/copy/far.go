@@ -126,7 +126,7 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 // copyFar copies between hosts. What was copied comes with the error, where there is one.
 func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
 	b := &between{env: e, p: p, o: o, report: move.NewReport(nil), began: e.Now()}
-	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	defer b.close()
 	from, to, err := b.tasks()
 	if err != nil {
@@ -244,6 +244,9 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	opened, err := b.to.await(ctx, mover.Opened)
 	if err != nil {
 		return err
+	}
+	if opened.Text != "" {
+		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
 	}
 	if err := b.from.m.Tell(ctx, mover.Command{Order: mover.Open, As: opened.As}); err != nil {
 		return err

@@ -129,7 +129,7 @@ type Kind string
 // The events.
 const (
 	Ready     Kind = "ready"     // Pin, One
-	Opened    Kind = "opened"    // As
+	Opened    Kind = "opened"    // As; Text: a doubt about the copy, if there is one
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Seen      Kind = "seen"      // Work: again and again

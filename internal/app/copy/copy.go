@@ -293,6 +293,8 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 		r.State, r.Error = "stopped", err.Error()
 		if ctx.Err() != nil {
 			err = failure.Of(failure.Interrupted, "interrupted; the files that were copied have their names, no other has: the same command goes on")
+		} else if errors.Is(err, move.ErrSink) {
+			err = fmt.Errorf("copy to %s: %w; see to its room, its quota and its disk, then run the same command again: it goes on", s.o.Target, err)
 		}
 	case all > 0 && state == "done":
 		r.State = "lossy"

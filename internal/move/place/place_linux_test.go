@@ -112,15 +112,45 @@ func TestOnATargetThatFoldsCaseAnotherSpellingIsNotReplaced(t *testing.T) {
 	}
 }
 
+// An entry that comes twice, while the first is being written, does not get hold of its
+// temporary file.
+func TestAnEntryThatComesTwiceAtOnceIsRefused(t *testing.T) {
+	p, _, dir := openPlace(t)
+	ctx := context.Background()
+	e, b := small("f", "first")
+	if err := p.Put(ctx, e, b); err != nil {
+		t.Fatal(err)
+	}
+	other, c := small("f", "other")
+	if err := p.Put(ctx, other, c); err == nil {
+		t.Error("it was written twice at once")
+	}
+	if err := p.Make(ctx, &move.Entry{Path: "f", Kind: move.Symlink, Target: "x"}); err == nil {
+		t.Error("it was written twice at once")
+	}
+	if err := p.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(dir + "/f"); string(got) != "first" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if len(p.temps) > 0 {
+		t.Errorf("%v are still claimed", p.temps)
+	}
+}
+
 func TestTempNames(t *testing.T) {
 	for _, name := range []string{"a", strings.Repeat("n", 255), "\xff", ".hidden", "new\nline"} {
-		temp := tempName(name, "run1")
+		temp := tempName(name, "run1", false)
 		if len(temp) > 255 || !isTemp(temp, "run1") || isTemp(temp, "run2") || isTemp(name, "run1") || strings.Contains(temp, "/") {
 			t.Errorf("%q becomes %q", name, temp)
 		}
 	}
-	if tempName(strings.Repeat("n", 255), "r") == tempName(strings.Repeat("n", 254)+"m", "r") {
+	if tempName(strings.Repeat("n", 255), "r", false) == tempName(strings.Repeat("n", 254)+"m", "r", false) {
 		t.Error("two names share a temporary one")
+	}
+	if a, b := tempName("README", "r", true), tempName("readme", "r", true); strings.EqualFold(a, b) || !isTemp(a, "r") {
+		t.Errorf("on a target that folds case %q and %q are one", a, b)
 	}
 }
 

@@ -93,7 +93,7 @@ func Last(e app.Env) (Options, error) {
 
 // below makes a path absolute and keeps the '/' at its end, which has a meaning.
 func below(dir, path string) string {
-	if filepath.IsAbs(path) {
+	if _, _, far := remote(path); far || filepath.IsAbs(path) {
 		return path
 	}
 	return dir + "/" + path

@@ -33,6 +33,7 @@ type Options struct {
 	Limit     unit.Bytes // a second; 0: none
 	Buffered  bool       // through the page cache
 	Setuid    bool
+	Far       Far // where one end is another host
 	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
 	// the result, up to planKept.
 	Plan func(Step) `json:"-"`
@@ -67,6 +68,7 @@ type Result struct {
 	Plan    []Step      `json:"plan,omitempty"`
 	PlanOut int64       `json:"plan_left_out,omitempty"`
 	Report  string      `json:"report,omitempty"`
+	Wire    *Wire       `json:"wire,omitempty"` // between hosts
 	// Warnings are doubts about the copy as a whole.
 	Warnings []string `json:"warnings"`
 }
@@ -146,6 +148,9 @@ func runName() string {
 
 // Copy copies. What was copied comes with the error, where there is one.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	if o.IsFar() {
+		return copyFar(ctx, e, o, p)
+	}
 	s, err := begin(e, o, p, false)
 	if err != nil {
 		return nil, err

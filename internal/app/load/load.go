@@ -84,11 +84,7 @@ type session struct {
 }
 
 func here(e app.Env, p app.Progress) *session {
-	s := &session{env: e, p: p, names: []string{"local"}, busy: busyHere()}
-	if s.busy != "" {
-		p.Say("warning: %s", s.busy)
-	}
-	return s
+	return &session{env: e, p: p, names: []string{"local"}, busy: busyHere()}
 }
 
 // close ends the agents.

@@ -70,6 +70,7 @@ func mishaps() []mishap {
 type bench struct {
 	kit.User
 	moments *rand.Rand
+	pids    map[int]bool // of every process of the bench that was ever seen
 }
 
 // usual is how long a command takes without a mishap.
@@ -160,6 +161,7 @@ func (b bench) strike(ctx context.Context, c command, m mishap, at time.Duration
 	if err := cmd.Start(); err != nil {
 		return "", false, err
 	}
+	b.pids[cmd.Process.Pid] = true
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
@@ -202,8 +204,11 @@ func (b bench) send(cmd *exec.Cmd, m mishap, known map[int]string) (bool, error)
 	if len(of) == 0 {
 		return false, nil
 	}
-	err = syscall.Kill(of[b.moments.IntN(len(of))], m.signal)
-	if errors.Is(err, syscall.ESRCH) {
+	p, err := os.FindProcess(of[b.moments.IntN(len(of))])
+	if err == nil {
+		err = p.Signal(m.signal)
+	}
+	if errors.Is(err, os.ErrProcessDone) {
 		return false, nil
 	}
 	return err == nil, err

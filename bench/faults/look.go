@@ -35,7 +35,7 @@ func (b bench) look(ctx context.Context) (t traces, err error) {
 	}
 	t.namespaces = slices.Collect(maps.Keys(spaces))
 	err = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.Contains(d.Name(), "linerate") {
+		if err == nil && d.IsDir() && b.madeBy(d.Name()) {
 			t.cgroups = append(t.cgroups, path)
 		}
 		return nil // a group may go while it is looked at
@@ -45,6 +45,20 @@ func (b bench) look(ctx context.Context) (t traces, err error) {
 	}
 	t.files, err = b.kept()
 	return t, err
+}
+
+// madeBy tells whether a control group was made by a process of the bench: others may use
+// labs of their own meanwhile, and a group's name has the number of the process.
+func (b bench) madeBy(group string) bool {
+	if !strings.HasPrefix(group, "linerate-") {
+		return false
+	}
+	for _, part := range strings.Split(group, "-") {
+		if pid, err := strconv.Atoi(part); err == nil && b.pids[pid] {
+			return true
+		}
+	}
+	return false
 }
 
 // kept are the files of the home but for results, which are to stay, and journals, which
@@ -80,6 +94,7 @@ func (b bench) running() (map[int]string, error) {
 		}
 		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err == nil {
 			_, args, _ := strings.Cut(string(line), "\x00")
+			b.pids[pid] = true
 			out[pid] = " " + strings.TrimSpace(strings.ReplaceAll(args, "\x00", " "))
 		}
 	}

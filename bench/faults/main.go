@@ -44,7 +44,7 @@ func run(ctx context.Context, u kit.User, n int, seed uint64, only string, most 
 		seed = rand.Uint64()
 	}
 	fmt.Printf("seed %d\n\n", seed)
-	b := bench{User: u, moments: rand.New(rand.NewPCG(seed, 17))}
+	b := bench{User: u, moments: rand.New(rand.NewPCG(seed, 17)), pids: map[int]bool{}}
 	if err := os.WriteFile(filepath.Join(u.Home, "study.yaml"), []byte(studyText), 0o600); err != nil {
 		return err
 	}

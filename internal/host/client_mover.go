@@ -80,7 +80,7 @@ func (m *Mover) Tunnel(ctx context.Context, near io.ReadWriteCloser) error {
 		err = nil
 	}
 	// What waits for the other direction hears of it.
-	_, cerr := ask(context.WithoutCancel(ctx), m.c, methodTunnelClose, idParams{r.ID})
+	_, cerr := ask(context.WithoutCancel(ctx), m.c, methodTunnelClose, idParams(r))
 	<-done
 	return errors.Join(err, cerr)
 }

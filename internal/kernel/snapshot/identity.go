@@ -12,7 +12,7 @@ import (
 
 // forms are the forms in which a host prints what identifies it.
 type forms struct {
-	mac, dashed, cisco, enx, guid, name, iqn, uuid, wwn, disk, long, ip4, ip6 *regexp.Regexp
+	mac, dashed, cisco, enx, guid, iqn, uuid, wwn, disk, long, ip4, ip6 *regexp.Regexp
 }
 
 func newForms() forms {

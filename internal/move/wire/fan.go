@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +17,6 @@ type fan struct {
 	g    *errgroup.Group
 	over chan struct{} // closed when nothing more comes
 	n    uint32        // streams that were opened
-	open atomic.Int64
 }
 
 func (s *sender) fan(ctx context.Context, g *errgroup.Group) *fan {

@@ -152,7 +152,7 @@ func TestWhoeverChangesWhatIsOnTheWayIsRefused(t *testing.T) {
 					defer l.Close()
 					via := proxy(t, l.Addr(), where.victim, where.up, attacks(where.after)[kind])
 					m, s := sampleTree(20), newMemorySink()
-					send, receive, _, received := runEnds(t, &Dialler{b, To(via, netip.Addr{})}, l, m, s, Options{Streams: 2})
+					_, received, send, receive := runEnds(t, &Dialler{b, To(via, netip.Addr{})}, l, m, s, Options{Streams: 2})
 					whole(t, m, s)
 					lost := failures(received)
 					switch {
@@ -189,7 +189,7 @@ func TestAStrangerIsLetGoAfterItsFirstBytes(t *testing.T) {
 		t.Errorf("a stranger gets %v, want to be closed", err)
 	}
 	m, s := sampleTree(21), newMemorySink()
-	if send, receive, _, _ := runEnds(t, d, l, m, s, Options{}); send != nil || receive != nil {
+	if _, _, send, receive := runEnds(t, d, l, m, s, Options{}); send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
 	_ = l.Close() // after which all that knocked are counted

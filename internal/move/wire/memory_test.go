@@ -291,7 +291,7 @@ func keysOf(t testing.TB, plain bool) (a, b *Keys) {
 }
 
 // runEnds runs both ends and returns what each came to.
-func runEnds(t testing.TB, from, to Party, m move.Source, s move.Sink, o Options) (send, receive error, sent, received *move.Report) {
+func runEnds(t testing.TB, from, to Party, m move.Source, s move.Sink, o Options) (sent, received *move.Report, send, receive error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -303,7 +303,7 @@ func runEnds(t testing.TB, from, to Party, m move.Source, s move.Sink, o Options
 		// What never came to the other end has no other end.
 		time.AfterFunc(5*time.Second, cancel)
 	}
-	return send, <-done, sent, received
+	return sent, received, send, <-done
 }
 
 func failures(r *move.Report) map[string]string {

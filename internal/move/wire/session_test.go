@@ -35,7 +35,7 @@ func TestATreeArrivesAsItIsWhicheverEndDials(t *testing.T) {
 				if sends == "listener" {
 					from, to = l, d
 				}
-				send, receive, sent, received := runEnds(t, from, to, m, s, Options{Streams: 3})
+				sent, received, send, receive := runEnds(t, from, to, m, s, Options{Streams: 3})
 				if send != nil || receive != nil {
 					t.Fatal(send, receive)
 				}
@@ -62,7 +62,7 @@ func TestBlocksThatAreThereAreNotSent(t *testing.T) {
 		s.have["large"] = append(s.have["large"], move.Leaf{Index: i, Hash: b.Hash})
 	}
 	clear(m.reads)
-	if send, receive, _, _ := runEnds(t, d, l, m, s, Options{}); send != nil || receive != nil {
+	if _, _, send, receive := runEnds(t, d, l, m, s, Options{}); send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
 	if m.reads["large"] != 2 || len(s.wrong) > 0 || s.entries["large"] == nil {
@@ -80,7 +80,7 @@ func TestABlockThatArrivesSpoiledIsSentAgain(t *testing.T) {
 			b.Data[5] ^= 1
 		}
 	}
-	if send, receive, _, _ := runEnds(t, d, l, m, s, Options{Streams: 2}); send != nil || receive != nil {
+	if _, _, send, receive := runEnds(t, d, l, m, s, Options{Streams: 2}); send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
 	same(t, m, s)
@@ -97,7 +97,7 @@ func TestABlockThatIsAlwaysSpoiledFailsItsFileAlone(t *testing.T) {
 			b.Data[5] ^= 1
 		}
 	}
-	send, receive, sent, _ := runEnds(t, d, l, m, s, Options{Streams: 2})
+	sent, _, send, receive := runEnds(t, d, l, m, s, Options{Streams: 2})
 	if send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
@@ -114,7 +114,7 @@ func TestASourceThatChangesIsReadOnceMoreAndThenFails(t *testing.T) {
 	small := m.entries[5].Path
 	m.changes["large"], m.changes[small] = 1, 1
 	m.changes["d/middle"], m.changes["empty"] = 2, 2
-	send, receive, sent, received := runEnds(t, d, l, m, s, Options{})
+	sent, received, send, receive := runEnds(t, d, l, m, s, Options{})
 	if send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
@@ -135,7 +135,7 @@ func TestWhatTheSinkRefusesFailsByNameAndTheRestArrives(t *testing.T) {
 	small := m.entries[5].Path
 	s.refuse["link"], s.refuse[small], s.refuse["d/middle"], s.refuse["large write"] = no, no, no, no
 	delete(m.data, "d/sparse") // cannot be read
-	send, receive, sent, received := runEnds(t, d, l, m, s, Options{})
+	sent, received, send, receive := runEnds(t, d, l, m, s, Options{})
 	if send != nil || receive != nil {
 		t.Fatal(send, receive)
 	}
@@ -152,7 +152,7 @@ func TestAFullTargetEndsTheRunAtBothEnds(t *testing.T) {
 			l, d := parties(t, true)
 			m, s := sampleTree(13), newMemorySink()
 			s.refuse[what] = errors.Join(move.ErrSink, errors.New("no space left on device"))
-			send, receive, _, _ := runEnds(t, d, l, m, s, Options{})
+			_, _, send, receive := runEnds(t, d, l, m, s, Options{})
 			if send == nil || receive == nil || s.finished {
 				t.Fatal("a full target was taken for a good end:", send, receive)
 			}

@@ -66,14 +66,16 @@ func (b bench) look(ctx context.Context, lab string, hosts, more []string) (rule
 
 // healthy counts what is found while nothing is wrong.
 func (b bench) healthy(ctx context.Context, w io.Writer) error {
-	var topologies []struct {
-		Name string `json:"name"`
+	var all struct {
+		Topologies []struct {
+			Name string `json:"name"`
+		} `json:"topologies"`
 	}
-	if err := b.Ask(ctx, &topologies, "lab", "topologies", "--json"); err != nil {
+	if err := b.Ask(ctx, &all, "lab", "topologies", "--json"); err != nil {
 		return err
 	}
 	var labs [][]string
-	for _, t := range topologies {
+	for _, t := range all.Topologies {
 		labs = append(labs, []string{t.Name})
 	}
 	labs = append(labs, []string{"nas", "--kernel", "client1,client2", "--serve", "client2=nfs"}, []string{"dual-homed", "--device", "nas1"})

@@ -35,15 +35,17 @@ func main() {
 }
 
 func run(ctx context.Context, u kit.User, n int, w io.Writer) error {
-	var all []struct {
-		Name string `json:"name"`
+	var all struct {
+		Topologies []struct {
+			Name string `json:"name"`
+		} `json:"topologies"`
 	}
 	if err := u.Ask(ctx, &all, "lab", "topologies", "--json"); err != nil {
 		return err
 	}
 	kit.Head(w, "topology", "up and down", "median up", "longest up", "median down", "share of the ceiling", "busiest core", "left behind")
 	var variants []variant
-	for _, t := range all {
+	for _, t := range all.Topologies {
 		variants = append(variants, variant{t.Name, nil, n})
 	}
 	variants = append(variants,

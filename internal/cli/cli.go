@@ -168,6 +168,7 @@ Start with one of these:
 		publishedCommand(env),
 		versionCommand(env),
 	)
+	complete(env, root)
 	return root
 }
 

@@ -126,6 +126,9 @@ func wouldTake(t *testing.T, root *cobra.Command, line string) error {
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "2>") }); i >= 0 {
+		words = words[:i]
+	}
 	cmd, rest, err := root.Find(words)
 	if err != nil {
 		return err

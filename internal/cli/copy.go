@@ -19,6 +19,7 @@ import (
 type copyFlags struct {
 	copy.Options
 	verify, direct string
+	resume         string
 	dryRun, check  bool
 }
 
@@ -35,15 +36,27 @@ and said by exit code 6.
 A '/' at the end of SRC means what rsync means by it: of SRC/ what it holds comes to lie
 in DST, SRC itself comes to lie at DST/SRC. Nobody ever sees half a file under its name.
 Files of the same size and time are taken to be the same. The same command again does
-what is left.`,
+what is left.
+
+HOST:/path is a path on another host, which ssh leads to; nothing is installed there.
+Its data go by one port, encrypted; where that cannot be reached the other end dials.`,
 		Example: `  linerate copy /data/run42 /mnt/nas/
   linerate copy /data/run42/ /mnt/nas/run42 --delete --dry-run
   linerate copy /data/ /backup --exclude '*.tmp' --exclude /cache/ --limit 500MB
   linerate copy /data/run42 /mnt/nas/ --verify full
-  linerate copy --check /data/run42 /mnt/nas/`,
-		Args: usage(cobra.MinimumNArgs(2)),
+  linerate copy --check /data/run42 /mnt/nas/
+  linerate copy /data/run42 nas1:/pool/
+  linerate copy nas1:/pool/run42 /data/ --streams 8
+  linerate copy --mem 60s nas1`,
+		Args: usage(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Sources, f.Target = args[:len(args)-1], args[len(args)-1]
+			if f.resume != "" {
+				return f.again(cmd, env, args)
+			}
+			if err := usage(copyArgs(&f))(cmd, args); err != nil {
+				return err
+			}
+			f.sides(args)
 			return f.run(cmd, env, "copy "+strings.Join(args, " "))
 		},
 	}
@@ -57,7 +70,25 @@ what is left.`,
 	flags.BoolVar(&f.Setuid, "setuid", false, "keep set-user-ID and set-group-ID of files")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done; change nothing")
 	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")
-	return completeFlags(cmd, map[string][]string{"verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+	flags.StringVar(&f.resume, "resume", "", "last: do what the last copy was asked to, which was interrupted or killed; the same command does so too")
+	copyFarFlags(cmd, &f)
+	return completeFlags(cmd, map[string][]string{"resume": {"last"}, "verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
+}
+
+// again does what the last copy was asked to do.
+func (f *copyFlags) again(cmd *cobra.Command, env *environment, args []string) error {
+	if f.resume != "last" || len(args) > 0 {
+		return failure.Of(failure.Usage, "--resume last takes no paths: those of the last copy are used")
+	}
+	if cmd.Flags().NFlag() > 1 && !(cmd.Flags().NFlag() == 2 && env.json) {
+		return failure.Of(failure.Usage, "--resume last takes no further flags but --json: those of the last copy are used")
+	}
+	o, err := copy.Last(env.Env)
+	if err != nil {
+		return err
+	}
+	f.Options = o
+	return f.finish(cmd.Context(), env, newProgress(env), "copy --resume last", copy.Copy)
 }
 
 // read turns words into options.
@@ -71,6 +102,9 @@ func (f *copyFlags) read(env *environment) error {
 		return failure.Of(failure.Usage, "--max-delete %d: 0 or more", f.MaxDelete)
 	case f.check && (f.dryRun || f.Delete):
 		return failure.Of(failure.Usage, "--check changes nothing: leave out --dry-run and --delete")
+	}
+	if err := f.checkFar(); err != nil {
+		return err
 	}
 	f.Full, f.Buffered = f.verify == "full", f.direct == "no"
 	if f.dryRun && !env.json {
@@ -152,10 +186,14 @@ func copyDocument(r *copy.Result) document.Document {
 	row("retried", m.Retried, "changed while they were read")
 	d.Lead = append(d.Lead, t.Block())
 	if r.State != "planned" {
+		d.Lead = append(d.Lead, wireBlocks(r.Wire)...)
 		d.Lead = append(d.Lead, document.Block{Text: "Verified: " + r.Verified})
 		if r.HeldBy != "" {
 			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
 		}
+	}
+	if len(r.Warnings) > 0 {
+		d.Lead = append(d.Lead, document.List("", r.Warnings...))
 	}
 	if len(r.Losses) > 0 {
 		var lines []string

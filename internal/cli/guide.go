@@ -25,7 +25,7 @@ is a wrong claim. What is from memory is marked as not verified.`,
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if env.json {
-				return printJSON(env, appguide.Summaries())
+				return printJSON(env, list("guides", appguide.Summaries()))
 			}
 			return printDocument(env, guidesPage())
 		},

@@ -35,7 +35,7 @@ func labFaultCatalogueCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if env.json {
-				return printJSON(env, lab.Catalogue())
+				return printJSON(env, list("faults", lab.Catalogue()))
 			}
 			return printCatalogue(env)
 		},
@@ -136,7 +136,7 @@ func listFaults(ctx context.Context, env *environment, name string) error {
 		return err
 	}
 	if env.json {
-		return printJSON(env, faults)
+		return printJSON(env, list("faults", faults))
 	}
 	if len(faults) == 0 {
 		return printDocument(env, saying(fmt.Sprintf("nothing was put wrong in lab %s; linerate lab fault catalogue lists what can be", of)))

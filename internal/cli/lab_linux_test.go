@@ -87,11 +87,11 @@ func (u labUser) run(t testing.TB, args ...string) string {
 
 func (u labUser) status(t testing.TB, name string) lab.Status {
 	t.Helper()
-	var all []lab.Status
-	if err := json.Unmarshal([]byte(u.run(t, "lab", "status", "--name", name, "--json")), &all); err != nil || len(all) != 1 {
-		t.Fatalf("status: %d labs, %v", len(all), err)
+	var doc struct{ Labs []lab.Status }
+	if err := json.Unmarshal([]byte(u.run(t, "lab", "status", "--name", name, "--json")), &doc); err != nil || len(doc.Labs) != 1 {
+		t.Fatalf("status: %d labs, %v", len(doc.Labs), err)
 	}
-	return all[0]
+	return doc.Labs[0]
 }
 
 // Every topology comes up as it is described, carries data between its flow's

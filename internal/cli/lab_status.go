@@ -33,7 +33,7 @@ func runLabStatus(ctx context.Context, env *environment, name string) error {
 		return err
 	}
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("labs", all))
 	}
 	for _, s := range all {
 		if err := printDocument(env, labPage(s, env.Now())); err != nil {
@@ -50,7 +50,7 @@ func labPage(s lab.Status, now time.Time) document.Document {
 		rates = "the paper's rates"
 	}
 	d := document.Document{Line: fmt.Sprintf("%s: %s (%s, up for %s)", s.Name, s.Title, rates, now.Sub(s.Since).Round(time.Second))}
-	d.Add("", labHosts(s).Block())
+	d.Add("", hostTable(s).Block())
 	d.Add("", labLinks(s).Block())
 	if len(s.Servers) > 0 {
 		d.Add("", labServers(s).Block())
@@ -71,7 +71,7 @@ func labPage(s lab.Status, now time.Time) document.Document {
 	return d
 }
 
-func labHosts(s lab.Status) document.Table {
+func hostTable(s lab.Status) document.Table {
 	t := document.Table{Head: document.Columns("Host", "Kind", "Interfaces", "Cores", "#PID")}
 	for _, h := range s.Hosts {
 		var ports []string

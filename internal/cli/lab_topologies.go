@@ -37,7 +37,7 @@ func runTopologies(env *environment, svg, yaml string) error {
 		return err
 	}
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("topologies", all))
 	}
 	var d document.Document
 	for _, t := range all {

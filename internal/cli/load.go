@@ -42,7 +42,7 @@ func loadListCommand(env *environment) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			all := load.Workloads()
 			if env.json {
-				return printJSON(env, all)
+				return printJSON(env, list("workloads", all))
 			}
 			t := document.Table{Head: document.Columns("Workload", "Shape", "#In flight", "Source")}
 			for _, n := range all {
@@ -64,14 +64,21 @@ func workloadNames() []string {
 // makeLoad makes a load, keeps and prints what it came to, and then says how it ended. A
 // bundle that cannot be written does not hide the figures: they are printed, then the error.
 func makeLoad(env *environment, command string, put func(app.Progress) (*load.Made, error)) error {
+	return makeLoadWith(env, command, loadExtras{}, put)
+}
+
+// makeLoadWith is makeLoad with what else was asked of the load.
+func makeLoadWith(env *environment, command string, x loadExtras, put func(app.Progress) (*load.Made, error)) error {
 	p := newProgress(env)
-	made, ran := put(p)
+	made, ran := put(&intervals{progress: p, every: x.every, json: env.json})
 	p.End()
 	ran = adviseStuck(ran)
 	if made == nil {
 		return ran
 	}
+	made.Require(x.checks)
 	d, read := loadDocument(made.Value)
+	d.Sections = append(d.Sections, saidSections(made.Value)...)
 	var text strings.Builder
 	if err := d.Text(&text, false, defaultWidth); err != nil {
 		return errors.Join(err, ran)
@@ -84,6 +91,9 @@ func makeLoad(env *environment, command string, put func(app.Progress) (*load.Ma
 	shown := printed(env, made.Value, nil, func() error { return printDocument(env, d) })
 	if err := cmp.Or(shown, kept); err != nil {
 		return errors.Join(err, ran)
+	}
+	if ran == nil {
+		return unmet(made.Value)
 	}
 	return ran
 }

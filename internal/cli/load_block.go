@@ -37,6 +37,7 @@ type blockFlags struct {
 	stuck                   time.Duration
 	compress, dedup         float64
 	ram                     unit.Bytes
+	loadExtras
 }
 
 func loadBlockCommand(env *environment) *cobra.Command {
@@ -61,6 +62,7 @@ refused unless --fill writes them first.`,
   linerate load block /mnt/nas/testfile --on client1,client2 --block 1m --direct
   linerate load block /pool1/f --with /pool2/f --block 1m --pattern sequential --direct
   linerate load block /dev/sdx --read 0 --steady 1m --seconds 300 --direct --destroy /dev/sdx
+  linerate load block /mnt/nas/testfile --for 1m --interval 1s --require 'p99<5ms' --require 'iops>2000'
   linerate load block ./f --pattern zipf:0.99 --block 8k --rate 500 --json
   linerate load block ./f --pattern zoned:60/10:30/20:8/30:2/40 --block 4k/60:64k/30:1m/10`,
 		Args: usage(cobra.ExactArgs(1)),
@@ -97,6 +99,7 @@ refused unless --fill writes them first.`,
 	flags.Float64Var(&f.dedup, "dedup", 1, "how often each block of what is written comes again on average; default: never")
 	stuckFlag(cmd, &f.stuck)
 	ramFlag(cmd, &f.ram)
+	f.loadExtras.flags(cmd, false)
 	flags.StringVar(&f.engine, "engine", "auto", "auto, ring (io_uring), calls (pread and pwrite on threads) or null (no target)")
 	flags.Uint64Var(&f.seed, "seed", 1, "of offsets and mix: the same seed makes the same requests (data is new in each run)")
 	return completeFlags(cmd, map[string][]string{
@@ -185,6 +188,8 @@ func (f blockFlags) check(t load.Task) error {
 		return failure.Of(failure.Usage, "--with-workload is about a second target: name it with --with")
 	case f.with != "" && (f.on != "" || f.journal != ""):
 		return failure.Of(failure.Usage, "--with goes with neither --on nor --journal")
+	case f.with != "" && len(f.require) > 0:
+		return failure.Of(failure.Usage, "--require is about one target: it does not go with --with")
 	case f.with != "" && nothing:
 		return failure.Of(failure.Usage, "--with --engine null: that is a load on nothing")
 	case f.with != "" && f.with == t.Spec.Path:
@@ -211,6 +216,9 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err := f.check(t); err != nil {
 		return err
 	}
+	if err := f.loadExtras.read(false); err != nil {
+		return err
+	}
 	if f.with != "" {
 		return runPools(cmd.Context(), env, f, t)
 	}
@@ -218,7 +226,7 @@ func runBlock(cmd *cobra.Command, env *environment, f blockFlags, path string) e
 	if err != nil {
 		return err
 	}
-	return makeLoad(env, "load block "+path, func(p app.Progress) (*load.Made, error) {
+	return makeLoadWith(env, "load block "+path, f.loadExtras, func(p app.Progress) (*load.Made, error) {
 		return load.Block(cmd.Context(), env.Env, load.BlockOptions{Task: t, Memory: f.ram, Runs: f.runs, Journal: f.journal, On: on}, p)
 	})
 }

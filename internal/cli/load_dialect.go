@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,19 +62,25 @@ func loadIozoneCommand(env *environment) *cobra.Command {
 		Use:   "iozone DIR -- OPTION…",
 		Short: "Run iozone's write, read and random tests by its own options",
 		Long: `iozone runs the tests 0 (write, rewrite), 1 (read, reread) and 2 (random) by
-iozone's options, which stand behind --: -i, -r, -s, -t, -I, -o, -e and -+n. What it
-does not know it refuses. The files are made in a directory of their own below DIR,
+iozone's options, which stand behind --: -i, -r, -s, -t, -I, -o, -e and -+n; -a with -n,
+-g, -y and -q; and -+m with a file of clients, which are then reached as --on reaches
+them. What it does not know it refuses. The files are made in a directory of their own below DIR,
 which is removed at the end.
 
 Without -I and with files that fit into memory the figures are the page cache's, as
 they are iozone's: the result says so.`,
 		Example: `  linerate load iozone /mnt/nas -- -i 0 -i 1 -r 4k -s 4g -t 4 -e
+  linerate load iozone /mnt/nas -- -a -i 0 -i 1 -n 64m -g 1g
+  linerate load iozone /mnt/nas -- -+m clients.txt -t 2 -i 0 -i 1 -r 1m -s 4g
   linerate load iozone /mnt/nas --on client1,client2 -- -i 0 -i 1 -r 1m -s 4g
   linerate load iozone /mnt/nas --json -- -i 0 -i 1 -i 2 -r 1m -s 1g -I`,
 		Args: usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if o.Jobs, err = load.Iozone(args[1:]); err != nil {
+			options, err := cluster(args[0], args[1:], &on)
+			if err != nil {
+				return err
+			}
+			if o.Jobs, err = load.Iozone(options); err != nil {
 				return failure.As(failure.Usage, err)
 			}
 			o.Dir = args[0]
@@ -86,17 +93,45 @@ they are iozone's: the result says so.`,
 	return completeFlags(cmd, nil)
 }
 
+// cluster reads the file of clients that iozone's options name, if they do: on gets its
+// hosts, and what is returned are the options for each of them.
+func cluster(dir string, args []string, on *string) ([]string, error) {
+	file, rest, err := load.IozoneClients(args)
+	if err != nil || file == "" {
+		return rest, failure.As(failure.Usage, err)
+	}
+	text, err := readText(file)
+	if err != nil {
+		return nil, err
+	}
+	c, err := load.IozoneCluster(text)
+	if err != nil {
+		return nil, failure.Of(failure.Usage, "%s: %w", file, err)
+	}
+	switch {
+	case *on != "":
+		return nil, failure.Of(failure.Usage, "--on and -+m both name the hosts: choose one")
+	case filepath.Clean(c.Dir) != filepath.Clean(dir):
+		return nil, failure.Of(failure.Usage, "%s says that clients work in %s, and %s was named: name that", file, c.Dir, dir)
+	}
+	*on = strings.Join(c.Hosts, ",")
+	rest, err = c.Options(rest)
+	return rest, failure.As(failure.Usage, err)
+}
+
 func loadFilebenchCommand(env *environment) *cobra.Command {
 	var o load.JobsOptions
 	cmd := &cobra.Command{
 		Use:   "filebench DIR WORKLOADFILE",
-		Short: "Run a filebench workload file that streams to or from one file",
-		Long: `filebench runs a workload file in which one thread, or several at random, read or
-write one file, as singlestreamread.f and singlestreamwrite.f do. What it does not know
-it refuses by line. The file is made in a directory of its own below DIR, which is
-removed at the end.`,
-		Example: `  linerate load filebench /mnt/nas singlestreamread.f --for 60s`,
-		Args:    usage(cobra.ExactArgs(2)),
+		Short: "Run a filebench workload file whose threads read or write files",
+		Long: `filebench runs a workload file in which threads read or write files, one operation
+each, as singlestreamread.f, singlestreamwrite.f, fivestreamread.f and randomrw.f do.
+What makes, opens or deletes files (fileserver.f, webserver.f, varmail.f) and what it
+does not know it refuses by line. The files are made in a directory of their own below
+DIR, which is removed at the end.`,
+		Example: `  linerate load filebench /mnt/nas singlestreamread.f --for 60s
+  linerate load filebench /mnt/nas singlestreamwrite.f --size 20g`,
+		Args: usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readText(args[1])
 			if err != nil {

@@ -41,14 +41,15 @@ there, and removes them at the end. Every frame is new. It goes past the page ca
 where the file system allows that.`,
 		Example: `  linerate load frames --list
   linerate load frames /mnt/nas --format uhd-yuv10 --fps 25 --seconds 20
+  linerate load frames /mnt/nas --format all --fps 25 --for 3s      which formats it is fit for
   linerate load frames /mnt/nas --format 2k-full-dpx10 --fps 24 --file-per-frame --play
   linerate load frames /mnt/nas --format hd-yuv10 --fps 50 --streams 1..16 --line-rate 10Gbit`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runFrames(cmd.Context(), env, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "hd-yuv10", "resolution and pixels (--list)")
-	flags.StringVar(&f.fps, "fps", "25", "frames per second: a whole number, or 23.976, 29.97, 59.94")
+	flags.StringVar(&f.format, "format", "hd-yuv10", "resolution and pixels (--list); several as a,b or all: each in turn, and a table of the verdicts")
+	flags.StringVar(&f.fps, "fps", "25", "frames per second: a whole number, or 23.976, 29.97, 59.94; several as 24,25,50")
 	flags.StringVar(&f.streams, "streams", "1", "streams at once; 1..16 finds the most that no frame is dropped of")
 	timeFlag(cmd, &f.seconds, "for", "how long each stream is; default 10s (--seconds N is the same in seconds)")
 	flags.Var(secondsFlag{&f.seconds}, "seconds", "how long each stream is, in seconds")
@@ -59,11 +60,36 @@ where the file system allows that.`,
 	flags.BoolVar(&f.list, "list", false, "list the formats, and do nothing else")
 	rateFlag(cmd, &f.line, "line-rate", "what the link carries: streams that need more are impossible, and not tried")
 	onFlag(cmd, &f.on, "DIR is a path on each of them, and --streams are of each")
-	var names []string
+	names := []string{"all"}
 	for _, x := range load.FrameFormats() {
 		names = append(names, x.Name)
 	}
 	return completeFlags(cmd, map[string][]string{"format": names, "fps": {"23.976", "24", "25", "29.97", "50", "59.94", "60"}}, "streams", "seconds", "buffer")
+}
+
+// mostWays bounds the formats and rates of one run.
+const mostWays = 1000
+
+// ways are the flags with one format and frame rate each, in the order of the formats.
+func (f frameFlags) ways() ([]frameFlags, error) {
+	formats, rates := strings.Split(f.format, ","), strings.Split(f.fps, ",")
+	if f.format == "all" {
+		formats = nil
+		for _, x := range load.FrameFormats() {
+			formats = append(formats, x.Name)
+		}
+	}
+	var out []frameFlags
+	for _, format := range formats {
+		for _, rate := range rates {
+			f.format, f.fps = strings.TrimSpace(format), strings.TrimSpace(rate)
+			out = append(out, f)
+		}
+	}
+	if len(out) > mostWays {
+		return nil, failure.Of(failure.Usage, "--format, --fps: %d ways are more than %d", len(out), mostWays)
+	}
+	return out, nil
 }
 
 // options turns the flags into what is wanted.
@@ -96,9 +122,22 @@ func runFrames(ctx context.Context, env *environment, f frameFlags, args []strin
 	if len(args) != 1 {
 		return failure.Of(failure.Usage, "load frames: name a directory; see linerate load frames --help")
 	}
-	o, err := f.options(args[0])
+	ways, err := f.ways()
 	if err != nil {
 		return err
 	}
-	return makeLoad(env, "load frames "+args[0], func(p app.Progress) (*load.Made, error) { return load.Frames(ctx, env.Env, o, p) })
+	var list []load.FramesOptions
+	for _, w := range ways {
+		o, err := w.options(args[0])
+		if err != nil {
+			return err
+		}
+		list = append(list, o)
+	}
+	return makeLoad(env, "load frames "+args[0], func(p app.Progress) (*load.Made, error) {
+		if len(list) == 1 {
+			return load.Frames(ctx, env.Env, list[0], p)
+		}
+		return load.FramesInTurn(ctx, env.Env, list, p)
+	})
 }

@@ -13,7 +13,7 @@ import (
 func listFormats(env *environment) error {
 	all := load.FrameFormats()
 	if env.json {
-		return printJSON(env, all)
+		return printJSON(env, list("formats", all))
 	}
 	t := document.Table{Head: document.Columns("Format", "#Size", "#Bytes a frame", "#At 25 fps", "Pixels")}
 	for _, f := range all {
@@ -61,4 +61,30 @@ func verdictText(f load.FramesFigures) string {
 		load.Behind:     "NOT SUSTAINED: the page cache took what the storage did not",
 		load.Impossible: "IMPOSSIBLE on this line, and not tried",
 	}[f.Verdict]
+}
+
+// framesTable is the verdict of each way.
+func framesTable(r *load.FramesTable) (d document.Document) {
+	t := document.Table{Head: document.Columns("Format", "#fps", "#Needs", "#Streams", "#In time", "#Dropped", "#p99", "Verdict")}
+	for _, x := range r.Runs {
+		f, p99 := x.Frames, "–"
+		if x.Load.Latency != nil {
+			p99 = short(x.Load.Latency.P99)
+		}
+		t.Row(f.Name, fmt.Sprintf("%.5g", f.FPS), unit.BitRate(f.Asks).String(), strconv.Itoa(f.Streams), strconv.FormatInt(f.OnTime, 10), strconv.FormatInt(f.Dropped+f.Failed, 10), p99, verdictText(f))
+	}
+	d.Lead = []document.Block{t.Block()}
+	said := map[string]bool{}
+	for _, x := range r.Runs {
+		if x.Load.GeneratorLimited {
+			d.Add("", document.Block{Text: x.Frames.Name + ": the generator was the limit, not the storage"})
+		}
+		for _, e := range x.Load.Evidence {
+			if strings.Contains(e, "page cache") && !said[e] {
+				said[e] = true
+				d.Add("", document.Block{Text: x.Frames.Name + ": " + e})
+			}
+		}
+	}
+	return d
 }

@@ -23,6 +23,7 @@ import (
 
 // tcpFlags is the command line of load tcp.
 type tcpFlags struct {
+	loadExtras
 	streams         int
 	seconds, warmup time.Duration
 	rate, pace      unit.BitRate
@@ -57,6 +58,7 @@ in use, give it a --rate.`,
   linerate load tcp client1 nas1 --streams 4 --seconds 10
   linerate load tcp client1 nas1 --via 10.0.0.2 --both --rate 5Gbit
   linerate load tcp client1,client2,client3 nas1 --streams 2
+  linerate load tcp client1 nas1 --interval 1s --require 'rate>9Gbit'
   linerate load tcp localhost localhost --congestion cubic --json`,
 		Args: usage(noneOrTwo),
 		RunE: func(cmd *cobra.Command, args []string) error { return runTCP(cmd.Context(), env, f, args) },
@@ -77,6 +79,7 @@ in use, give it a --rate.`,
 	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
 	flags.BoolVar(&f.reverse, "reverse", false, "from the second host to the first")
 	flags.BoolVar(&f.both, "both", false, "in both directions at once")
+	f.loadExtras.flags(cmd, true)
 	flags.StringVar(&f.via, "via", "", "data address of the receiver")
 	return completeFlags(cmd, map[string][]string{"congestion": {"cubic", "bbr", "reno"}}, "streams", "seconds", "via")
 }
@@ -188,5 +191,8 @@ func runTCP(ctx context.Context, env *environment, f tcpFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	return makeLoad(env, "load tcp "+strings.Join(args, " "), func(p app.Progress) (*load.Made, error) { return load.TCP(ctx, env.Env, o, p) })
+	if err := f.loadExtras.read(true); err != nil {
+		return err
+	}
+	return makeLoadWith(env, "load tcp "+strings.Join(args, " "), f.loadExtras, func(p app.Progress) (*load.Made, error) { return load.TCP(ctx, env.Env, o, p) })
 }

@@ -30,6 +30,8 @@ func loadDocument(v load.Value) (d document.Document, read int) {
 		d = tcpDocument(r)
 	case *load.FramesResult:
 		d = framesDocument(r)
+	case *load.FramesTable:
+		d = framesTable(r)
 	}
 	return d, read
 }

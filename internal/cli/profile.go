@@ -41,8 +41,8 @@ func profileListCommand(env *environment) *cobra.Command {
 		Use: "list", Short: "List the profiles", Args: usage(cobra.NoArgs),
 		Example: "  linerate profile list\n  linerate profile list --json",
 		RunE: func(*cobra.Command, []string) error {
-			list, err := profile.List(env.Env)
-			return printed(env, list, err, func() error { return printDocument(env, profilesPage(list)) })
+			all, err := profile.List(env.Env)
+			return printed(env, list("profiles", all), err, func() error { return printDocument(env, profilesPage(all)) })
 		},
 	}
 }
@@ -95,13 +95,13 @@ func profileDiffCommand(env *environment) *cobra.Command {
 		Args:    usage(cobra.ExactArgs(2)),
 		Example: "  linerate profile diff nfs-server mine\n  linerate profile diff mine ./theirs.yaml --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := profile.Diff(env.Env, args[0], args[1])
-			return printed(env, list, err, func() error {
+			all, err := profile.Diff(env.Env, args[0], args[1])
+			return printed(env, list("differences", all), err, func() error {
 				d := saying("No difference.")
-				if len(list) > 0 {
+				if len(all) > 0 {
 					d = document.Document{}
 				}
-				for _, x := range list {
+				for _, x := range all {
 					d.Add("", document.Block{Card: &document.Card{Title: x.Setting,
 						Pairs: []document.Pair{{Name: "-", Value: cmp.Or(x.One, "(no line)")}, {Name: "+", Value: cmp.Or(x.Other, "(no line)")}}}})
 				}

@@ -18,14 +18,14 @@ func runsCommand(env *environment) *cobra.Command {
 		Example: "  linerate runs\n  linerate runs --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			root, list, err := runs.List(env.Env)
+			root, all, err := runs.List(env.Env)
 			if err != nil {
 				return err
 			}
 			if env.json {
-				return printJSON(env, list)
+				return printJSON(env, list("runs", all))
 			}
-			return printDocument(env, runsPage(root, list))
+			return printDocument(env, runsPage(root, all))
 		},
 	}
 }

@@ -79,9 +79,11 @@ func positive[T unit.BitRate | unit.Bytes | size.ByteRate | time.Duration](parse
 }
 
 // completeFlags makes the shell offer the names that some flags take, and no
-// files for plain numbers.
+// files for plain numbers; nor for arguments, where a command takes none.
 func completeFlags(cmd *cobra.Command, names map[string][]string, numbers ...string) *cobra.Command {
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	if _, file, _ := strings.Cut(cmd.Use, " "); file == "" {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
 	for _, n := range numbers {
 		_ = cmd.RegisterFlagCompletionFunc(n, cobra.NoFileCompletions)
 	}

@@ -55,15 +55,15 @@ func studyNewCommand(env *environment) *cobra.Command {
 				_, err = io.WriteString(env.out, t.Text)
 				return err
 			}
-			list := study.Templates()
-			for i := range list {
-				list[i].Text = ""
+			all := study.Templates()
+			for i := range all {
+				all[i].Text = ""
 			}
 			if env.json {
-				return printJSON(env, list)
+				return printJSON(env, list("templates", all))
 			}
 			t := document.Table{Head: document.Columns("Template", "Question")}
-			for _, x := range list {
+			for _, x := range all {
 				t.Row(x.Name, x.Question)
 			}
 			return printDocument(env, document.Document{Lead: []document.Block{t.Block()}})

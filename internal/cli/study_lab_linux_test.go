@@ -40,9 +40,8 @@ func TestStudyWithLabAsOperator(t *testing.T) {
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)
 		u.run(t, "lab", "up", "back-to-back")
-		link := strings.Fields(u.run(t, "lab", "fault", "list", "--json"))
-		if strings.Join(link, "") != "[]" {
-			t.Fatalf("a new lab has %v", link)
+		if new := u.run(t, "lab", "fault", "list", "--json"); !strings.Contains(new, `"faults": []`) {
+			t.Fatalf("a new lab has %v", new)
 		}
 		file := filepath.Join(u.dir, "cable.yaml")
 		if err := os.WriteFile(file, []byte(labStudy), 0o600); err != nil {
@@ -69,10 +68,11 @@ func TestStudyWithLabAsOperator(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatalf("it ended before it was killed: %s", said.String())
 		}
-		var left []lab.Injected
-		if err := json.Unmarshal([]byte(u.run(t, "lab", "fault", "list", "--json")), &left); err != nil {
+		var doc struct{ Faults []lab.Injected }
+		if err := json.Unmarshal([]byte(u.run(t, "lab", "fault", "list", "--json")), &doc); err != nil {
 			t.Fatal(err)
 		}
+		left := doc.Faults
 		if len(left) != 1 || left[0].By == "" {
 			t.Fatalf("killed with the connector in: %+v", left)
 		}
@@ -84,7 +84,7 @@ func TestStudyWithLabAsOperator(t *testing.T) {
 		if !s.Restored || !s.Complete || c.Conclusion != model.StudyLoss || c.Ratio == nil || *c.Ratio > 0.5 {
 			t.Errorf("restored %v, complete %v, %+v", s.Restored, s.Complete, c)
 		}
-		if now := u.run(t, "lab", "fault", "list", "--json"); strings.TrimSpace(now) != "[]" {
+		if now := u.run(t, "lab", "fault", "list", "--json"); !strings.Contains(now, `"faults": []`) {
 			t.Errorf("left in the lab: %s", now)
 		}
 	})

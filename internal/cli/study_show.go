@@ -40,14 +40,14 @@ func studyListCommand(env *environment) *cobra.Command {
 		Example: "  linerate study list\n  linerate study list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			list, err := study.List(env.Env)
+			all, err := study.List(env.Env)
 			if err != nil {
 				return err
 			}
 			if env.json {
-				return printJSON(env, list)
+				return printJSON(env, list("studies", all))
 			}
-			return printDocument(env, studiesPage(list))
+			return printDocument(env, studiesPage(all))
 		},
 	}
 }

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -62,6 +65,32 @@ func versionCommand(env *environment) *cobra.Command {
 	}
 }
 
+// printJSON prints a document: an object with its version as v, which is 1 where its type
+// has none.
 func printJSON(env *environment, v any) error {
-	return document.JSON(env.out, v)
+	var raw bytes.Buffer
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	doc := bytes.TrimSpace(raw.Bytes())
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &fields); err != nil || fields == nil {
+		return fmt.Errorf("print %T as JSON: it is no object, and has no room for a version", v)
+	}
+	if _, ok := fields["v"]; !ok {
+		rest := bytes.TrimPrefix(doc, []byte("{"))
+		comma := ","
+		if len(fields) == 0 {
+			comma = ""
+		}
+		doc = append([]byte(`{"v":1`+comma), rest...)
+	}
+	return document.JSON(env.out, json.RawMessage(doc))
+}
+
+// list is a document that lists things.
+func list[T any](name string, of []T) map[string]any {
+	return map[string]any{"v": 1, name: append([]T{}, of...)}
 }

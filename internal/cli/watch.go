@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -134,16 +133,12 @@ type view struct {
 	env    *environment
 	once   bool
 	screen *document.Live // nil: stdout is no terminal, or one picture is wanted
-	json   *json.Encoder
 	events []watch.Event
 }
 
 func newView(env *environment, once bool) *view {
 	v := &view{env: env, once: once}
-	switch live, _, _ := terminalSize(env.out.Stream()); {
-	case env.json:
-		v.json = json.NewEncoder(env.out)
-	case live && !once:
+	if live, _, _ := terminalSize(env.out.Stream()); live && !once && !env.json {
 		v.screen = env.out.Live()
 	}
 	return v
@@ -175,9 +170,9 @@ func (v *view) show(all []watch.Picture) error {
 
 func (v *view) print(all []watch.Picture) error {
 	switch {
-	case v.json != nil:
+	case v.env.json:
 		for _, p := range all {
-			if err := v.json.Encode(p); err != nil {
+			if err := document.JSONLine(v.env.out, p); err != nil {
 				return fmt.Errorf("write picture: %w", err)
 			}
 		}

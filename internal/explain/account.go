@@ -237,13 +237,15 @@ func (s *scene) unreadAt(b obs) bool {
 	return found && ratio(float64(best.c.RecvQ), float64(best.c.RecvQ)+rcvWnd(best)) >= queuedShare
 }
 
-// balance adds the account to a verdict, and caps one whose account does not close.
+// balance adds the account to a verdict, and caps one whose account does not close. Near
+// the ceiling little is missing, and a limiter that is named there goes by another sign.
 func (v *views) balance(out *model.Verdict) {
 	if out.Account == nil { // the calls of a mount have one of their own
 		out.Account = v.account(*out)
 	}
 	a := out.Account
-	if a == nil || a.Closes || claimsNothing(out.Limiter) {
+	near := v.link.Rate != nil && v.goodput >= atCeiling*float64(*v.link.Rate)
+	if a == nil || a.Closes || near || claimsNothing(out.Limiter) {
 		return
 	}
 	left := pct(float64(a.Unexplained) / float64(a.Missing))

@@ -31,7 +31,7 @@ func TestAccount(t *testing.T) {
 		if math.Abs(float64(sum-a.Missing)) > 1e-6*float64(a.Missing) || math.Abs(float64(*v.Ceiling-v.Measured-a.Missing)) > 1e-6*float64(a.Missing) || open != a.Unexplained {
 			t.Errorf("%s: %+v", l.Name, a)
 		}
-		if !a.Closes && !claimsNothing(v.Limiter) {
+		if near := *v.ShareOfCeiling >= atCeiling; !a.Closes && !near && !claimsNothing(v.Limiter) {
 			if v.Confidence > openCap || v.Causes[0].Confidence > openCap || len(v.Notes) == 0 {
 				t.Errorf("%s: %.2f %+v", l.Name, v.Confidence, a)
 			}

@@ -18,7 +18,7 @@ func adviceFor(s *scene, f *finding) string {
 	case model.Outage:
 		return "find where packets stop: link, route, firewall between the two ends"
 	case model.PathLoss:
-		return "look for the hop that loses packets (error and discard counters of cables, transceivers and switch ports)"
+		return lossAdvice(s)
 	case model.PathQueue:
 		return "give the slowest hop a deeper queue, or send below the policed rate"
 	case model.LinkRate:
@@ -40,6 +40,24 @@ func adviceFor(s *scene, f *finding) string {
 		return "make the path keep packets of one connection in order (hash by flow, not per packet)"
 	}
 	return ""
+}
+
+// lossAdvice goes by how the losses come. Where that leaves several mechanisms, it has
+// what tells them apart. Losses whose place a counter shows have an advice of their own.
+func lossAdvice(s *scene) string {
+	const damage = "error counters of cables, transceivers and switch ports"
+	const overflow = "discard counters of switch ports"
+	p := patternUnknown
+	if s != nil {
+		p = s.pattern()
+	}
+	switch p {
+	case patternRandom:
+		return "losses come one by one: look for the hop that damages packets (" + damage + ") or drops them at random"
+	case patternBursty:
+		return "losses come many at a time: where " + overflow + " grow with them, a queue overflows (give it room, or send without bursts); where a link goes down for a moment, its log says so"
+	}
+	return "look for the hop that loses packets: " + damage + " grow where it damages them, " + overflow + " where a queue overflows"
 }
 
 func blackholeAdvice(s *scene, f *finding) string {

@@ -41,6 +41,9 @@ type Case struct {
 	OneEnd bool `json:"-"`
 	// Trials are the probes that followed the first verdict, in order.
 	Trials []Trial `json:"-"`
+	// Rungs are the goodputs of the ladder's rungs that were measured besides, by name;
+	// the run that is judged is one of them, or none.
+	Rungs map[string]unit.BitRate `json:"-"`
 	// Ground of a mount that was read, from which a fix may be computed; or nil.
 	Ground *Ground `json:"-"`
 	// Notes are the remarks on how the samples were taken.
@@ -68,12 +71,35 @@ type OtherWay struct {
 // the peer had more acknowledged than they received.
 func Watched(e *End, lineRate model.Fact[unit.BitRate]) Case {
 	c := Case{LineRate: lineRate, Passive: true}
-	if sent, received := moved(e); sent >= received {
+	sent, received := moved(e)
+	if sent+received == 0 { // of connections too short to be watched the interface tells
+		sent, received = passed(e)
+	}
+	if sent >= received {
 		c.Sender = e
 	} else {
 		c.Receiver = e
 	}
 	return c
+}
+
+// passed is how many bytes left and came in at the interface that carried most.
+func passed(e *End) (sent, received int64) {
+	if len(e.Samples) < 2 {
+		return 0, 0
+	}
+	a, b := e.Samples[0], e.Samples[len(e.Samples)-1]
+	for _, n := range b.NICs {
+		if n.Name == "lo" {
+			continue
+		}
+		out := nicGrowth(a, b, n.Name, func(c model.NICCount) int64 { return c.TxBytes })
+		in := nicGrowth(a, b, n.Name, func(c model.NICCount) int64 { return c.RxBytes })
+		if out+in > sent+received {
+			sent, received = out, in
+		}
+	}
+	return sent, received
 }
 
 // moved is how many bytes the end's connections sent (and had acknowledged)

@@ -95,7 +95,7 @@ func TestLine(t *testing.T) {
 	for fault, want := range map[string]string{
 		"none":   "940 of 941 Mbit/s (100%). No limiter: the path is at its ceiling.",
 		"window": `130 of 941 Mbit/s (14%). Limiter: receiver-window at server1 (data in flight fills 100% of the advertised window of 166 KiB). Fix: linux.sysctl.net.ipv4.tcp_rmem "4096 131072 262144" → "4096 131072 4194304" on server1; expected 847-941 Mbit/s.`,
-		"loss":   "20 of 941 Mbit/s (2%). Limiter: path-loss on the path (0.2% of the bytes are sent again). For the operator: look for the hop that loses packets (error and discard counters of cables, transceivers and switch ports); at most 941 Mbit/s.",
+		"loss":   "20 of 941 Mbit/s (2%). Limiter: path-loss on the path (0.2% of the bytes are sent again). For the operator: losses come one by one: look for the hop that damages packets (error counters of cables, transceivers and switch ports) or drops them at random; at most 941 Mbit/s.",
 	} {
 		if got := Judge(faults()[fault].build()).Line; got != want {
 			t.Errorf("%s:\n got %s\nwant %s", fault, got, want)

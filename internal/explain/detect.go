@@ -66,6 +66,7 @@ func detectors() []detector {
 		{"loss", rest, seeLoss},
 		{"loss, sender unseen", rest, seeLossAlone},
 		{"undetermined", rest, seeNothing},
+		{"small calls", calls, seeSmallCalls},
 		{"limiter that no call explains", calls, seeBeyondCalls},
 		{"few calls asked for", calls, seeFewCalls},
 		{"calls in turn, server unseen", calls, seeCallsInTurn},

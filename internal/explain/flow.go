@@ -126,7 +126,7 @@ func pairUp(snd, rcv []track) []flow {
 }
 
 // Connections that moved less than minorShare of all bytes are control
-// traffic beside a transfer; below minorBytes in all there is no transfer to
+// traffic beside a transfer, unless they had data waiting all the time; below minorBytes in all there is no transfer to
 // be beside of.
 const (
 	minorShare = 0.01
@@ -141,7 +141,7 @@ func busiest(fs []flow) []flow {
 	}
 	return slices.DeleteFunc(fs, func(f flow) bool {
 		if total > minorBytes {
-			return float64(f.bytes()) < minorShare*float64(total)
+			return float64(f.bytes()) < minorShare*float64(total) && !f.wanting()
 		}
 		return f.bytes() == 0 && !f.trying()
 	})

@@ -10,8 +10,8 @@ import (
 
 // Judge makes the verdict on a case; nobody changes it afterwards. It names one
 // limiter. Each connection that took part is judged by itself and votes with the
-// bytes that it moved; the connection that moved most for the winner gives the
-// evidence. Then come, in this order, the calls of a mount that the connections
+// bytes that it is missing (vote.go); the one with the most votes for the winner gives
+// the evidence. Then come, in this order, the calls of a mount that the connections
 // carry, the probes, the notes, the findings of the rules, and the place among
 // published results. The verdict is never blank: without evidence it is
 // "undetermined" and says what was missing. All its numbers are finite.
@@ -46,12 +46,20 @@ func Judge(c Case) model.Verdict {
 	for _, after := range c.Trials {
 		v = after(v)
 	}
+	weigh(&v, c.Rungs)
 	if c.Ground != nil {
 		v = moreAhead(v, *c.Ground)
 	}
 	v.Notes = append(v.Notes, c.Notes...)
+	admit(&v, c.Findings)
 	cite(&v, c.Findings)
 	place(&v, seen)
+	if v.Fix.Kind == model.FixOperator && len(v.Evidence) > 0 {
+		v.Fix.Because = v.Evidence[0].What
+		if len(v.Causes) > 0 {
+			v.Causes[0].Fix = v.Fix
+		}
+	}
 	v.Line = Line(v)
 	return v
 }
@@ -63,6 +71,10 @@ func (v *views) judge() model.Verdict {
 		return v.knowing(v.judgeUnreached())
 	}
 	var out model.Verdict
+	if short := v.shortFlows(); short != nil && v.mount == nil && !v.unknowing(short.Limiter) {
+		short.CouldNotSee = blind(v.Case)
+		return *short
+	}
 	if len(v.scenes) == 0 {
 		out = v.knowing(nothingMoved(v.Case))
 	} else {
@@ -101,38 +113,6 @@ func (s *scene) rate() float64 {
 	return s.snd.rate
 }
 
-type ballot struct {
-	weight float64
-	scene  *scene
-	first  *finding
-	next   *finding
-}
-
-// elect lets the flows vote.
-func elect(scenes []*scene) model.Verdict {
-	votes := map[model.LimiterID]float64{}
-	var all float64
-	var ballots []ballot
-	for _, s := range scenes {
-		b := ballot{weight: max(s.bytes, 1), scene: s}
-		b.first, b.next = s.capFirst(diagnose(s))
-		votes[b.first.id] += b.weight
-		all += b.weight
-		ballots = append(ballots, b)
-	}
-	var win ballot
-	for _, b := range ballots {
-		if win.first == nil || votes[b.first.id] > votes[win.first.id] ||
-			(b.first.id == win.first.id && b.weight > win.weight) {
-			win = b
-		}
-	}
-	v := verdict(win, votes[win.first.id]/all, len(scenes))
-	v.Measured = unit.BitRate(win.scene.total)
-	causesOf(&v, win)
-	return v
-}
-
 func verdict(b ballot, agree float64, streams int) model.Verdict {
 	f := b.first
 	row := limiter(f.id)
@@ -148,13 +128,14 @@ func verdict(b ballot, agree float64, streams int) model.Verdict {
 	if len(v.Contradictions) > 0 {
 		v.Confidence = min(v.Confidence, contradictedCap)
 	}
+	b.scene.busyMachine(&v)
 	v.Fix = fixFor(b.scene, f)
 	v.ExpectedGain = gainFor(b.scene, f, v.Fix)
 	if s := b.scene; f.id != model.None && f.id != model.Undetermined && s.stolenShare() >= heavySteal {
 		v.Notes = append(v.Notes, "the hypervisor takes "+pct(s.stolenShare())+" of the time of the core in use: measure again when the machine under this virtual one is quieter")
 	}
 	if streams > 1 && agree < 1 {
-		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of the bytes moved under this limiter")
+		v.Notes = append(v.Notes, "connections differ: "+pct(agree)+" of what is missing is theirs that this limiter holds")
 	}
 	return v
 }

@@ -165,7 +165,10 @@ func TestFixes(t *testing.T) {
 		if got.Advice == "" {
 			t.Errorf("%s: no advice", tc.fault)
 		}
-		got.Advice = ""
+		if (got.Because != "") != (got.Kind == model.FixOperator) {
+			t.Errorf("%s: an advice because of %q", tc.fault, got.Because)
+		}
+		got.Advice, got.Because = "", ""
 		if got != tc.want {
 			t.Errorf("%s (%s):\n got %+v\nwant %+v", tc.fault, v.Limiter, got, tc.want)
 		}

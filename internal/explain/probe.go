@@ -31,6 +31,10 @@ const (
 	probeWarmup   = time.Second / 2
 	// settled is the confidence in a limiter once a probe has excluded the other.
 	settled = 0.9
+	// settledBelow is the same where the probe ran below half of the ceiling and met no
+	// losses: then all that is known is that they come with a higher rate or with
+	// bursts, which a host that drops its own packets shows, too.
+	settledBelow = 0.75
 )
 
 // LongestPaced is the most time that the paced probe takes, for whoever is asked to
@@ -100,10 +104,14 @@ func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
 	case from >= lossesStay:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
-		v = settle(v, model.PathLoss, model.PathQueue, e.evidence)
+		v = settle(v, model.PathLoss, model.PathQueue, e.evidence, settles(v, settled))
 	case from <= lossesGo:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, expect)
-		v = settle(v, model.PathQueue, model.PathLoss, e.evidence)
+		sure := settled
+		if v.Ceiling != nil && moved < float64(*v.Ceiling)/2 {
+			sure = settledBelow
+		}
+		v = settle(v, model.PathQueue, model.PathLoss, e.evidence, settles(v, sure))
 	default:
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: %.0f losses where %.0f were to be expected of random ones", lost, expect))
 	}
@@ -111,18 +119,47 @@ func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 }
 
 // settle makes id the limiter and drops the one that it was told from.
-func settle(v model.Verdict, id, not model.LimiterID, evidence []model.Evidence) model.Verdict {
+func settle(v model.Verdict, id, not model.LimiterID, evidence []model.Evidence, sure float64) model.Verdict {
 	v.Evidence = append(slices.Clone(evidence), v.Evidence...)
 	v.Alternatives = slices.DeleteFunc(slices.Clone(v.Alternatives), func(a model.Alternative) bool { return a.Limiter == not || a.Limiter == id })
 	v.Probe = probeFor(&v)
 	if v.Limiter != id {
+		v.Confidence = 0 // it was in the other one
 		v.Limiter, v.Where, v.Host = id, limiter(id).Where, ""
 		v.Fix = operator("", adviceFor(nil, &finding{id: id})) // of losses: they need no scene
 	}
-	v.Confidence = max(v.Confidence, settled)
+	v.Confidence = max(v.Confidence, sure)
+	v.Account = renamed(v.Account, not, id)
 	if len(v.Causes) > 0 {
 		first := firstCause(&v, float64(v.Measured))
 		v.Causes = append([]model.Cause{first}, slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c model.Cause) bool { return c.Limiter == id || c.Limiter == not })...)
 	}
 	return v
+}
+
+// renamed is the account with another limiter for what the first explained.
+func renamed(a *model.Account, not, id model.LimiterID) *model.Account {
+	if a == nil {
+		return nil
+	}
+	out := *a
+	out.Parts = slices.Clone(a.Parts)
+	for i := range out.Parts {
+		if out.Parts[i].Limiter == not {
+			out.Parts[i].Limiter = id
+		}
+	}
+	return &out
+}
+
+// settles is how sure losses make that the paced probe told from each other: no surer
+// than what contradicts them, or what neither explains, allows.
+func settles(v model.Verdict, sure float64) float64 {
+	switch {
+	case len(v.Contradictions) > 0:
+		return contradictedCap
+	case v.Account != nil && !v.Account.Closes:
+		return openCap
+	}
+	return sure
 }

@@ -61,8 +61,8 @@ func (p Readers) after(v model.Verdict, c Case) model.Verdict {
 	switch {
 	case rise >= risesBy:
 		e.say(host, "readers_gain", rise, "ratio", n, "read in %d places at once the rate rises from %s to %s: more has to be under way", p.Readers, bits(p.Before), bits(now))
-		v = settle(v, id, model.ServerTime, e.evidence)
-		v.Alternatives, v.Probe = nil, nil
+		v = settle(v, id, model.ServerTime, e.evidence, settled)
+		v.Alternatives, v.Probe, v.Contradictions = nil, nil, nil // what was tried outweighs them
 		v.Where, v.Host = model.AtReceiver, host
 		v.Fix = operator(host, moreAdvice(p.words, true))
 	case rise <= staysBy && v.Limiter == id && !asksServer(v):
@@ -86,7 +86,7 @@ func asksServer(v model.Verdict) bool {
 func withoutConcurrency(v model.Verdict, id model.LimiterID, evidence []model.Evidence) model.Verdict {
 	if v.Limiter == id {
 		sure := v.Confidence
-		v = settle(v, model.ServerTime, id, evidence)
+		v = settle(v, model.ServerTime, id, evidence, settled)
 		v.Confidence = max(sure, nfsOneEnd)
 		return v
 	}

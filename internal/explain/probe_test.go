@@ -56,7 +56,7 @@ func TestAfterPaced(t *testing.T) {
 		says string
 	}{
 		{"they stay", probe(0.09e9, 1e-3), model.PathLoss, settled, "losses stay"},
-		{"they go", probe(0.09e9, 0), model.PathQueue, settled, "losses go"},
+		{"they go", probe(0.09e9, 0), model.PathQueue, settledBelow, "losses go"},
 		{"some go", probe(0.09e9, 2.3e-4), model.PathLoss, v.Confidence, "settles nothing"},
 		{"it did not get that far", probe(0.05e9, 0), model.PathLoss, v.Confidence, "settles nothing"},
 	} {
@@ -73,7 +73,7 @@ func TestAfterPaced(t *testing.T) {
 			if got.Causes[0].Limiter != got.Limiter || got.Causes[0].Confidence != got.Confidence {
 				t.Errorf("the first cause is %+v", got.Causes[0])
 			}
-			if decided := tt.sure == settled; decided != (got.Probe == nil || got.Probe.Do != pacedProbe) {
+			if decided := tt.sure != v.Confidence; decided != (got.Probe == nil || got.Probe.Do != pacedProbe) {
 				t.Errorf("the probe that is left: %+v", got.Probe)
 			}
 			if !strings.Contains(got.Line, string(tt.want)) {

@@ -138,7 +138,8 @@ func (s *scene) readPath(id model.Sign) signal {
 	case model.NeedlessResent:
 		return s.reads(v.late(), "%s of the retransmitted segments had arrived after all", pct(ratio(v.dsacks, v.resent)))
 	case model.SegmentsSmall:
-		return s.reads(s.c.link.Inputs.InUse > 0, "segments carry %d bytes", v.last.SndMSS)
+		full := s.c.link.Inputs.InUse > 0 && s.total >= atCeiling*s.inUse()
+		return s.reads(full, "the path is full with segments of %d bytes", v.last.SndMSS)
 	case model.LargeFail:
 		return s.reads(v.stalled(s.shrunk()) || seeProbed(s) != nil, "full-sized segments are sent again and not acknowledged")
 	}

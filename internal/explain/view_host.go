@@ -31,6 +31,9 @@ type hostView struct {
 	nic        *model.NIC
 	packets    packetView
 	snmp       map[string]int64 // growth over the whole recording
+	// machine is the share of all cores' time that is used, and pressed the share of the
+	// time in which some task waited for a CPU. Both are of the machine.
+	machine, pressed float64
 }
 
 // viewHost computes the features of the host e over s. out: the data leaves
@@ -46,7 +49,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		}
 	}
 	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		packets: viewPackets(nil, nil, nil), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
+		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -56,6 +59,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 	v.quota(in)
 	allowed := v.allowedCores(in)
 	v.cores(in, allowed)
+	v.others(in)
 	v.softnet(in, allowed)
 	v.carried(in, out)
 	v.packets = viewPackets(in, nic, e.Facts)

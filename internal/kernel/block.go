@@ -11,7 +11,7 @@ import (
 // BlockIDs gives every block device of a host an id that survives another order of discovery, by
 // its current name: "wwid:…", "dm:…" or "md:…" (an id that the device or its volume carries),
 // "serial:…", "at:…" (its place on the bus, a path of /sys), or "block:NAME" for a device that
-// has none of them or shares it. Runs of blanks in an id become "_".
+// has none of them or shares it with another. Runs of blanks in an id become "_".
 func BlockIDs(src Files) (map[string]string, error) {
 	names, err := src.ReadDir("/sys/block")
 	if err != nil {

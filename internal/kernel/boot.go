@@ -1,9 +1,9 @@
 package kernel
 
-// Mount is a file system to be mounted, which the first process of a machine does before there is
-// any other program.
+// Mount is a file system to mount. The first process of a machine does that before any other
+// program runs.
 type Mount struct {
-	Source, Target string // the target is made if it is not there
+	Source, Target string // the target is created if it does not exist
 	Type, Options  string
 	ReadOnly       bool
 	Bind           bool // source is a file or directory that appears at target too

@@ -115,7 +115,7 @@ func connected(f *os.File) (bool, error) {
 	err = raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
 		if _, perr = unix.Poll(fds, 0); errors.Is(perr, unix.EINTR) {
-			perr, fds[0].Revents = nil, unix.POLLHUP // look again
+			perr, fds[0].Revents = nil, unix.POLLHUP // poll again
 		}
 	})
 	return fds[0].Revents&unix.POLLHUP == 0, errors.Join(err, perr)

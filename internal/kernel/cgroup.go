@@ -21,7 +21,7 @@ type Cgroup string
 type Hierarchy struct {
 	Dir         string // of the group that the caller is in
 	V2          bool
-	Controllers []string // v1: of the tree; v2: handed to groups below Dir's root
+	Controllers []string // v1: those of the tree; v2: those enabled for groups below Dir's root
 }
 
 // CgroupHierarchies finds the mounted trees from /proc/self/mountinfo and /proc/self/cgroup below
@@ -70,8 +70,8 @@ func parseCgroupMount(r Root, line string, own map[string]string) (Hierarchy, bo
 	point := r.Path(lf[4])
 	switch rf[0] {
 	case "cgroup2":
-		// Only controllers that every child of the root already has count: enabling more would
-		// change the machine's settings.
+		// Only controllers that are enabled for all children of the root count: to enable more
+		// would change the machine's settings.
 		b, err := os.ReadFile(filepath.Join(point, "cgroup.subtree_control"))
 		if err != nil {
 			return Hierarchy{}, false
@@ -134,7 +134,7 @@ func bindCgroup(h Hierarchy, dir string, cpus []int) error {
 		return nil
 	}
 	mems := "cpuset.mems"
-	if !h.V2 { // a v1 group starts without memory nodes and takes no task until it has some
+	if !h.V2 { // a v1 group starts without memory nodes and accepts no task until it has some
 		b, err := os.ReadFile(filepath.Join(h.Dir, mems))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, mems), b, 0)

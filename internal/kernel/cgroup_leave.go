@@ -33,7 +33,7 @@ func LeaveSessionGroups(r Root, pid int) (stuck []string, err error) {
 		top, ok := tops[tree]
 		switch {
 		case ok && group == top.shows, group == "/":
-			continue // it is at the top
+			continue // the process is at the top already
 		case !ok:
 			stuck = append(stuck, fmt.Sprintf("%s (its tree is not mounted here)", group))
 			continue

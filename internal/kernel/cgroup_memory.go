@@ -87,7 +87,7 @@ func memoryTree(r Root) (Hierarchy, string, error) {
 func sweepMemory(r Root, dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // making the group will say what is wrong
+		return // creating the group will fail with the reason
 	}
 	for _, e := range entries {
 		pid, ok := strings.CutPrefix(e.Name(), memoryGroup)
@@ -95,7 +95,7 @@ func sweepMemory(r Root, dir string) {
 			continue
 		}
 		if _, err := r.ReadFile("/proc/" + pid + "/stat"); errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // what stays holds nothing
+			_ = os.Remove(filepath.Join(dir, e.Name())) // a group that stays has no process
 		}
 	}
 }

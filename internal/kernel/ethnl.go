@@ -20,11 +20,11 @@ const (
 
 	genlHeaderLen = 4
 	ethnlCompact  = 1 << 0 // bit sets as words
-	ethnlStats    = 1 << 2 // with statistics: refused by commands that have none
+	ethnlStats    = 1 << 2 // with statistics; commands without statistics refuse it
 )
 
-// unaskable says why a driver must not be asked for its rings because the request itself crashes
-// the kernel; empty if it may.
+// unaskable returns why a driver must not be asked for its rings: the request itself would
+// crash the kernel. Empty: it may be asked.
 func unaskable(driver string) string {
 	// vector_get_ringparam (arch/um/drivers/vector_kern.c) dereferences a receive queue that a
 	// TAP with GRO does not have: seen on 6.1.

@@ -36,8 +36,8 @@ func FindProgram(name, path string) (string, error) {
 	return "", fmt.Errorf("find program %s: not in %s", name, path)
 }
 
-// AdminEnv is env with the directories of administrators' programs in PATH:
-// whoever is root in a host wants them, and an ordinary user's PATH lacks them.
+// AdminEnv is env with the directories of administrators' programs in PATH: root in a host
+// needs them, and an ordinary user's PATH lacks them.
 func AdminEnv(env []string) []string {
 	const admin = "/usr/local/sbin:/usr/sbin:/sbin"
 	out := slices.Clone(env)
@@ -50,13 +50,13 @@ func AdminEnv(env []string) []string {
 	return append(out, "PATH=/usr/local/bin:/usr/bin:/bin:"+admin)
 }
 
-// LeftBehind tells whether Wait gave up on what a command left behind, which
-// still held its output open (Cmd.WaitDelay).
+// LeftBehind reports whether Wait gave up because processes that a command left behind still
+// had its output open (Cmd.WaitDelay).
 func LeftBehind(err error) bool { return errors.Is(err, exec.ErrWaitDelay) }
 
 // Run starts a program of the system's own directories, in the C locale, and
-// returns what it printed. A program that is not there is fs.ErrNotExist; one
-// that failed is an error with what it wrote to stderr.
+// returns what it printed. If the program does not exist the error is fs.ErrNotExist; if it
+// fails the error has its stderr.
 func Run(ctx context.Context, argv ...string) ([]byte, error) {
 	const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	program, err := FindProgram(argv[0], path)

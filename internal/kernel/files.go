@@ -37,7 +37,7 @@ func (r Root) ReadFile(abs string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // only read: a close that fails loses nothing
+	defer f.Close() // the file was only read: a failed close loses nothing
 	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (r Root) ReadFile(abs string) ([]byte, error) {
 	return b, nil
 }
 
-// WriteFile writes b to a file that is there already, in one write call, as
-// the files of /proc/sys want it. It never creates a file: a setting that
-// the kernel does not have is an error (fs.ErrNotExist).
+// WriteFile writes b to an existing file in one write call, as the files of /proc/sys require.
+// It never creates a file: a setting that the kernel does not have is an error
+// (fs.ErrNotExist).
 func (r Root) WriteFile(abs string, b []byte) error {
 	if len(b) > MaxFile {
 		return fmt.Errorf("write %s: %d bytes are more than %d", r.Path(abs), len(b), MaxFile)
@@ -63,7 +63,7 @@ func (r Root) WriteFile(abs string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Exists tells whether there is anything by that name, as far as it may be seen.
+// Exists reports whether the name exists, as far as this user may see.
 func (r Root) Exists(abs string) bool {
 	_, err := os.Lstat(r.Path(abs))
 	return err == nil
@@ -85,9 +85,9 @@ func (r Root) ReadDir(abs string) ([]string, error) {
 // Readlink returns what a symbolic link holds, unresolved.
 func (r Root) Readlink(abs string) (string, error) { return os.Readlink(r.Path(abs)) }
 
-// ReplaceFile puts b in the place of a file that is there, in one step: whoever reads it sees all
-// of the old one or all of the new one, whatever happens meanwhile. Mode and, as far as the
-// process may, owner are kept; a symbolic link stays and what it leads to is replaced.
+// ReplaceFile replaces the content of an existing file by b atomically: a reader sees either
+// all of the old content or all of the new one. It keeps the mode and, as far as permitted,
+// the owner. It keeps a symbolic link and replaces the file that the link points to.
 func (r Root) ReplaceFile(abs string, b []byte) (err error) {
 	file, err := filepath.EvalSymlinks(r.Path(abs))
 	if err != nil {

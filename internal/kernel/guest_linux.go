@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SocketPair is a cable between two processes: what one end writes the other end reads.
+// SocketPair returns the two ends of a connection between two processes: what one end writes
+// the other end reads.
 func SocketPair() (near, far *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -20,8 +21,8 @@ func SocketPair() (near, far *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "cable"), os.NewFile(uintptr(fds[1]), "cable"), nil
 }
 
-// tapQueue is how many packets wait for a guest that is slow to take them; the emulated link
-// bounds its own queue.
+// tapQueue is the number of packets that can wait for a guest that reads slowly; the emulated
+// link bounds its own queue.
 const tapQueue = 20000
 
 // AddTap creates a tap interface for an emulated machine; it persists when no process has it

@@ -65,7 +65,7 @@ func collectLLDP(ctx context.Context, fd int, names map[int]string, until time.T
 		if left <= 0 || len(last) > 256 {
 			break
 		}
-		step := min(left, 200*time.Millisecond) // so that ctx is looked at
+		step := min(left, 200*time.Millisecond) // so that the loop checks ctx
 		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(step.Milliseconds())+1); err != nil && !errors.Is(err, unix.EINTR) {
 			return nil, fmt.Errorf("hear LLDP: %w", err)
 		}

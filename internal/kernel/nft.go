@@ -53,8 +53,8 @@ func nftHook(family string, n uint32) string {
 	return ""
 }
 
-// ParseNFTChain reads one chain of an answer to NFT_MSG_GETCHAIN. One that no
-// hook leads to is nil: packets come there from other chains alone.
+// ParseNFTChain reads one chain of an answer to NFT_MSG_GETCHAIN. A chain without a hook gives
+// nil: packets get there only from other chains.
 func ParseNFTChain(b []byte) (*model.FirewallChain, error) {
 	a, err := nftAttrs(b)
 	if err != nil {
@@ -74,7 +74,7 @@ func ParseNFTChain(b []byte) (*model.FirewallChain, error) {
 	}
 	c.Hook, c.Device = nftHook(c.Family, binary.BigEndian.Uint32(h[nftHookNumber])), cstring(h[nftHookDevice])
 	if c.Device == "" {
-		// One that hangs on several devices lists them; the first stands for all.
+		// A chain on several devices lists them; only the first is kept.
 		err = eachAttr(h[nftHookDevices], func(_ uint16, v []byte) {
 			if c.Device == "" {
 				c.Device = cstring(v)
@@ -87,10 +87,10 @@ func ParseNFTChain(b []byte) (*model.FirewallChain, error) {
 	return c, err
 }
 
-// NFTRule is what of a rule bears on throughput.
+// NFTRule is the part of a rule that affects throughput.
 type NFTRule struct {
 	Family, Table, Chain string
-	Accepts              bool // what belongs to a known connection, whatever else it is
+	Accepts              bool // packets of established connections, without further conditions
 	Queues               bool // packets to a program
 }
 
@@ -106,7 +106,7 @@ func ParseNFTRule(b []byte) (NFTRule, error) {
 		e, bad := attrs(v)
 		data, bad2 := attrs(e[nftExprData])
 		if bad != nil || bad2 != nil {
-			narrow = true // what cannot be read is not taken for a rule that accepts
+			narrow = true // a rule that cannot be parsed does not count as one that accepts
 			return
 		}
 		switch name := cstring(e[nftExprName]); name {
@@ -164,7 +164,7 @@ func cstring(b []byte) string {
 	return string(s)
 }
 
-// CountNFTRules adds rules, in their order, to the chains that they stand in.
+// CountNFTRules adds rules, in their order, to their chains.
 func CountNFTRules(chains []model.FirewallChain, rules []NFTRule) {
 	type key struct{ family, table, chain string }
 	at := map[key]*model.FirewallChain{}

@@ -14,7 +14,7 @@ const (
 	deviceIf  = "if:"
 )
 
-// ErrNoDevice is the cause when a named device does not exist (any more).
+// ErrNoDevice is the cause if a named device does not exist, or no longer does.
 var ErrNoDevice = errors.New("no such device")
 
 // DeviceIDs gives the device behind each interface an id that survives a renamed interface:

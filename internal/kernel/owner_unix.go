@@ -19,7 +19,7 @@ func keepOwner(f *os.File, info fs.FileInfo) error {
 		return err
 	}
 	if m, ok := mine.Sys().(*syscall.Stat_t); ok && m.Uid == st.Uid && m.Gid == st.Gid {
-		return nil // nothing to do, also for whoever may not
+		return nil // nothing to do, so it works without privilege too
 	}
 	return f.Chown(int(st.Uid), int(st.Gid))
 }

@@ -98,7 +98,7 @@ func (p *PacketPort) Next() (frame []byte, arrived time.Time) {
 	start := int(h.Mac) - VnetHeaderLen
 	end := int(h.Mac) + int(h.Snaplen)
 	if start < 0 || end > len(b) {
-		return []byte{}, arrived // cannot be; an empty frame is counted as malformed
+		return []byte{}, arrived // should not happen; an empty frame is counted as malformed
 	}
 	return b[start:end], arrived
 }

@@ -2,8 +2,8 @@ package kernel
 
 import "errors"
 
-// ErrTooLarge: a packet of that size does not leave this host, or did not come
-// back from the other.
+// ErrTooLarge: a packet of that size does not leave this host, or the other host did not
+// answer it.
 var ErrTooLarge = errors.New("packets of that size do not get through")
 
 // Sizes of the headers before an echo's payload: RFC 791 section 3.1, RFC 8200

@@ -81,7 +81,7 @@ func awaitEcho(fd int, six bool, answer byte, id uint16, end time.Time) bool {
 	for time.Now().Before(end) {
 		n, _, err := unix.Recvfrom(fd, b, 0)
 		if err != nil {
-			continue // nothing yet, or a signal
+			continue // nothing has arrived yet, or a signal interrupted
 		}
 		p := b[:n]
 		if !six && n > 0 {

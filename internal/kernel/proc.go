@@ -65,7 +65,7 @@ func number(s string) (int64, error) {
 	return n, nil
 }
 
-// scaled multiplies without running over.
+// scaled multiplies without overflow.
 func scaled(n int64, unit time.Duration) time.Duration {
 	const most = int64(1<<63 - 1)
 	if n > most/int64(unit) {
@@ -190,7 +190,7 @@ func ParseTaskStat(b []byte) (TaskStat, error) {
 		if err != nil {
 			return TaskStat{}, fmt.Errorf("parse task stat: %w", err)
 		}
-		t.CPU += min(scaled(n, Tick), time.Duration(1<<62)) // two of them must not run over
+		t.CPU += min(scaled(n, Tick), time.Duration(1<<62)) // the sum of two of them must not overflow
 	}
 	return t, nil
 }
@@ -206,10 +206,10 @@ func ParseSocketLink(target string) (inode uint32, ok bool) {
 	return uint32(n), ok && err == nil
 }
 
-// MaxCPUs is the highest number of CPUs that a list is believed to name.
+// MaxCPUs is the largest number of CPUs that a list may name.
 const MaxCPUs = 1 << 16
 
-// ParseCPUList reads "0-3,8" into CPU numbers. An empty list is no CPU.
+// ParseCPUList reads "0-3,8" into CPU numbers. An empty text is an empty list.
 func ParseCPUList(s string) ([]int, error) {
 	var out []int
 	s = strings.TrimSpace(s)

@@ -12,9 +12,10 @@ type SMBSession struct {
 	// Also are the server's other addresses that carry connections of this session
 	// (multichannel).
 	Also []netip.Addr
-	RDMA bool // it passes no TCP
-	// Credits are those that the server had granted and no request held at that moment, over all
-	// its connections; 0: unknown. A request takes one for each 64 KiB ([MS-SMB2] 3.1.5.2).
+	RDMA bool // it does not use TCP
+	// Credits is the number of credits that the server had granted and no request used at that
+	// moment, over all its connections; 0: unknown. A request takes one for each 64 KiB
+	// ([MS-SMB2] 3.1.5.2).
 	Credits int64
 }
 

@@ -33,7 +33,7 @@ func Family(src Files, pid int) []int {
 		dir := "/proc/" + strconv.Itoa(out[i]) + "/task"
 		tids, err := src.ReadDir(dir)
 		if err != nil {
-			continue // it ended
+			continue // the process has ended
 		}
 		for _, tid := range tids {
 			b, err := src.ReadFile(path.Join(dir, tid, "children"))

@@ -11,9 +11,9 @@ import (
 	"linerate/internal/model"
 )
 
-// ParseMountinfo reads /proc/self/mountinfo (proc_pid_mountinfo(5)) in its order: of two mounts
-// on one point the later one is on top. Options are those of the mount and of the file system, ""
-// for one without a value.
+// ParseMountinfo reads /proc/self/mountinfo (proc_pid_mountinfo(5)) in its order: of two
+// mounts on one point the later one hides the earlier one. Options are those of the mount and
+// of the file system, "" for one without a value.
 func ParseMountinfo(b []byte) ([]model.Mount, error) {
 	var out []model.Mount
 	for line := range bytes.Lines(b) {

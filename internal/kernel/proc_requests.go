@@ -88,12 +88,12 @@ func cifsShare(s string) string { return strings.ToLower(strings.ReplaceAll(s, `
 type cifsParser struct {
 	want        string
 	tick        time.Duration
-	timed       bool // found's server had a table
+	timed       bool // the server of found had a table
 	inTable     bool
 	read, write time.Duration // of the server whose shares follow
 	readOps     int64         // of that server: the times are a mean over its shares
 	writeOps    int64
-	inside      bool // in the share that is wanted
+	inside      bool // inside the wanted share
 	found       *model.RequestCount
 }
 

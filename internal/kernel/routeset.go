@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// RouteKey names one route of the main table: what it is for, and its metric
-// where several are for the same.
+// RouteKey names one route of the main table: its destination, and its metric if several
+// routes have the same destination.
 type RouteKey struct {
 	Dst    netip.Prefix
 	Metric uint32
@@ -125,14 +125,14 @@ const (
 	nextHopDead = 0x01 | 0x10
 )
 
-// routeMsg is one route as the kernel tells it, with all that it holds.
+// routeMsg is one route as the kernel reports it, with all attributes.
 type routeMsg struct {
 	head  []byte // struct rtmsg
 	attrs []byte
 	key   RouteKey
 	m     RouteMetrics
-	main  bool // of the main table, and configured
-	// passing: it goes by itself after some time (a router advertised it).
+	main  bool // in the main table, and configured
+	// passing: the route expires by itself (a router advertised it).
 	passing bool
 }
 
@@ -172,8 +172,8 @@ func parseRouteMsg(b []byte) (routeMsg, error) {
 	return r, err
 }
 
-// with is the message that makes the route the same but for its metrics. What
-// the kernel only reports (cache times, a dead next hop) is left out.
+// with returns the message that sets the same route with other metrics. Attributes that the
+// kernel only reports (cache times, a dead next hop) are left out.
 func (r routeMsg) with(m RouteMetrics) []byte {
 	out := slices.Clone(r.head)
 	binary.NativeEndian.PutUint32(out[8:], u32(out, 8)&^nextHopDead)

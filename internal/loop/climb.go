@@ -17,19 +17,19 @@ import (
 	"linerate/internal/unit"
 )
 
-// Climber is what climbing the ladder asks of a host.
+// Climber is what the climb needs of a host.
 type Climber interface {
 	Agent
 	measure.Follower
 }
 
 // Climb measures the ladder between two hosts rung by rung, from memory to the
-// whole path. Before each rung it says what the model predicts and what the rung will
-// load. A rung on the link stops when other traffic needs the link. Climb changes no
-// setting, and writes no file except one below Write.
+// whole path. Before each rung it reports the model's prediction and the load to come. A rung
+// on the link stops when other traffic needs the link. Climb changes no setting, and writes no
+// file except one below Write.
 type Climb struct {
-	Loop             // Sender, Receiver, Workload of the judged run, LineRate, Timing
-	Streams int      // of the rungs with N
+	Loop             // Sender, Receiver, Workload, LineRate, Timing
+	Streams int      // number of streams of the rungs with N streams
 	Export  *Export  // nil: the network only. Else the server is the Sender
 	Write   string   // directory on the client's mount of Export to write a file in; empty: none
 	Rungs   RungTime // zero is DefaultRungTime
@@ -48,17 +48,17 @@ type Climb struct {
 // RungTime is how long each rung loads.
 type RungTime struct {
 	Copy, Loopback, Trickle, Streams, Read time.Duration
-	Quiet                                  time.Duration // the link is watched before each load on it
-	Passive                                time.Duration // watched instead, when the link is in use
+	Quiet                                  time.Duration // watch of the link before each load on it
+	Passive                                time.Duration // watch in place of a load, if the link is in use
 }
 
-// DefaultRungTime keeps a whole climb within half a minute.
+// DefaultRungTime lets a whole climb take at most half a minute.
 func DefaultRungTime() RungTime {
 	return RungTime{Copy: 400 * time.Millisecond, Loopback: time.Second, Trickle: 700 * time.Millisecond,
 		Streams: 3 * time.Second, Read: 4 * time.Second, Quiet: 1200 * time.Millisecond, Passive: 5 * time.Second}
 }
 
-// rung is one rung of the ladder: what was expected of it, and what was measured.
+// rung is one rung of the ladder: its prediction and its measurement.
 type rung struct {
 	expected explain.Expectation
 	measured *unit.BitRate
@@ -66,7 +66,7 @@ type rung struct {
 	how      string // why it was not measured
 }
 
-// defaultStreams is N where the user named none.
+// defaultStreams is N if the user gave none.
 const defaultStreams = 4
 
 // Run climbs. The record is never nil. A rung that cannot be measured says why and
@@ -89,7 +89,7 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return c.rec, err
 	}
-	if c.Export != nil && found.verdict.Limiter != model.Outage { // a mount whose server is gone keeps its readers
+	if c.Export != nil && found.verdict.Limiter != model.Outage { // without its server a mount blocks readers
 		found = c.export(ctx, found)
 	}
 	if err := ctx.Err(); err != nil {
@@ -102,7 +102,7 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	return c.rec, nil
 }
 
-// begin reads the clocks and lays the ground.
+// begin reads the clocks, and sets up the inputs of the predictions and the guard.
 func (c *Climb) begin(ctx context.Context) error {
 	if c.Rungs == (RungTime{}) {
 		c.Rungs = DefaultRungTime()
@@ -137,8 +137,8 @@ func (c *Climb) begin(ctx context.Context) error {
 	return nil
 }
 
-// ends are the hosts with an agent: both, or only the client where linerate has no
-// login on the server of the mount.
+// ends are the hosts with an agent: both, or only the client if linerate has no login on the
+// server of the mount.
 func (c *Climb) ends() []End {
 	return slices.DeleteFunc([]End{c.Sender, c.Receiver}, func(e End) bool { return e.Agent == nil })
 }
@@ -165,7 +165,7 @@ func (c *Climb) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// expect begins a rung, with what the model expects of it now.
+// expect begins a rung with the model's current prediction.
 func (c *Climb) expect(name string) *rung {
 	r := &rung{expected: explain.Expect(c.ground, name)}
 	c.rungs[name] = r
@@ -175,15 +175,16 @@ func (c *Climb) expect(name string) *rung {
 	return r
 }
 
-// reached notes what a rung was measured to carry, for the rungs above it as well.
+// reached records the measured rate of a rung, which also enters the predictions of the rungs
+// above it.
 func (c *Climb) reached(name string, rate unit.BitRate, method string) {
 	r := c.rungs[name]
 	r.measured, r.method, r.how = &rate, method, ""
 	c.ground.Measured[name] = rate
 }
 
-// missed notes why a rung was not measured. After a rung that was stopped no
-// other one loads anything.
+// missed records why a rung was not measured. After a rung was stopped, no later rung loads
+// anything.
 func (c *Climb) missed(name string, err error) {
 	r := c.rungs[name]
 	if r == nil {
@@ -196,7 +197,7 @@ func (c *Climb) missed(name string, err error) {
 	r.how = err.Error()
 }
 
-// stop ends all loading, for good.
+// stop ends all loading for the rest of the climb.
 func (c *Climb) stop(what string, why *measure.StoppedError) {
 	if c.stopped != nil {
 		return
@@ -209,8 +210,7 @@ func (c *Climb) stop(what string, why *measure.StoppedError) {
 	})
 }
 
-// load runs one rung unless an earlier one was stopped, and notes its failure,
-// which it returns.
+// load runs one rung unless an earlier one was stopped. It records a failure and returns it.
 func (c *Climb) load(ctx context.Context, name string, run func(context.Context) error) error {
 	if c.stopped != nil {
 		err := fmt.Errorf("not loaded: an earlier rung was stopped (%s)", c.stopped.Why)
@@ -225,8 +225,7 @@ func (c *Climb) load(ctx context.Context, name string, run func(context.Context)
 	return err
 }
 
-// caseSeen is what one run showed of both ends; a run that was stopped has no
-// goodput.
+// caseSeen is the case of one run, seen from both ends; a run that was stopped has no goodput.
 func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 	kase := c.caseOf(c.rec, run)
 	kase.Passive = passive
@@ -253,11 +252,14 @@ func (c *Climb) conclude(found judged) {
 	for _, e := range c.ends() {
 		check(r, &found.kase, c.rec.Facts[e.Name], rules.Context{LineRate: c.LineRate.Or(0), RTT: c.ground.RTT})
 	}
+	if found.kase.Unreached == nil && !found.kase.Passive {
+		found.kase.Rungs = c.ground.Measured
+	}
 	r.Verdict = explain.Judge(found.kase)
 }
 
-// fill completes the ladder's rung with its measurement, or why there is none; r may
-// be nil.
+// fill completes the ladder's rung with the measurement, or with the reason why there is none;
+// r may be nil.
 func (r *rung) fill(into *model.Rung) {
 	if r == nil {
 		return
@@ -269,18 +271,18 @@ func (r *rung) fill(into *model.Rung) {
 	switch {
 	case r.measured != nil:
 		into.Measured, into.Seen, into.How, into.Method = r.measured, true, "", r.method
-	case r.how != "" && !(into.Seen && into.Rung == explain.RungWhole): // which may have been watched instead
+	case r.how != "" && !(into.Seen && into.Rung == explain.RungWhole): // it may have been watched
 		into.Measured, into.Seen, into.How, into.Tried = nil, false, r.how, true
 	}
 }
 
-// quiet watches the link before it is loaded: all that it carries then is foreign.
+// quiet watches the link before it is loaded: all its traffic is foreign then.
 func (c *Climb) quiet(ctx context.Context) error {
 	_, err := c.watchFirst(ctx, nil)
 	return err
 }
 
-// watchFirst is quiet with more to watch.
+// watchFirst is quiet for other things to watch as well.
 func (c *Climb) watchFirst(ctx context.Context, watch map[string]measure.Watch) (samples map[string][]model.Sample, err error) {
 	err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) error {
 		stop, err := c.sample(ctx, watch, each)
@@ -352,8 +354,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// local runs a load without a peer. ready is called when all is prepared and
-// nothing is loaded yet.
+// local runs a load without a peer. It calls ready when everything is prepared and nothing is
+// loaded yet.
 func (c *Climb) local(ctx context.Context, e End, spec load.Spec, ready func(up worker.Event) error) (res load.Result, err error) {
 	w, err := e.Agent.StartWorker(ctx, worker.Task{Load: &spec, Deadline: spec.Duration + 2*time.Minute})
 	if err != nil {
@@ -389,8 +391,8 @@ func (c *Climb) local(ctx context.Context, e End, spec load.Spec, ready func(up 
 	return w.Wait(ctx)
 }
 
-// connectedWithin waits for a worker to be ready. One that opens a file on a mount
-// whose server is gone never is.
+// connectedWithin waits for a worker to be ready. A worker that opens a file on a mount whose
+// server is gone never is.
 func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (worker.Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("not ready to read within %v: is its server or disk gone?", d))
 	defer cancel()
@@ -405,7 +407,7 @@ func connectedWithin(ctx context.Context, w measure.Worker, d time.Duration) (wo
 // that much longer than twice its duration, since one block may be slow to come.
 const localGrace = 15 * time.Second
 
-// rateOf is what a load without a peer moved per second, in bits.
+// rateOf is the rate of a load without a peer.
 func rateOf(r load.Result) unit.BitRate {
 	if r.Window <= 0 {
 		return 0

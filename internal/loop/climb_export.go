@@ -21,18 +21,18 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 	file := c.chooseFile(ctx)
 	server := load.ReadSpec{Cache: load.Direct, Dir: c.Export.Path}
 	switch {
-	case c.Export.Disk != "": // the path is what the unit is served from
+	case c.Export.Disk != "": // the path is that of the LUN's backing store
 		server.File, server.Dir, server.Device = c.Export.Path, "", true
 	case file != "":
 		server.File, server.Dir = path.Join(c.Export.Path, file), ""
 	}
-	// A rung of storage that fails says so itself: the climb goes on.
+	// A storage rung records its own failure, and the climb goes on.
 	_ = c.load(ctx, explain.RungDisk, func(ctx context.Context) error {
 		return c.serverRead(ctx, explain.RungDisk, &server)
 	})
 	whole := explain.RungWhole
 	if c.Export.RAM {
-		whole = explain.RungRAM // the same read; what is missing then is the protocol's
+		whole = explain.RungRAM // the same read; a difference is then due to the protocol
 	}
 	_ = c.load(ctx, whole, func(ctx context.Context) error {
 		seen, err := c.mountRead(ctx, whole, file)
@@ -59,8 +59,8 @@ func (c *Climb) export(ctx context.Context, found judged) judged {
 	return found
 }
 
-// chooseFile is the file to read, relative to the export: the user's, else the
-// largest that the client sees; empty leaves it to the server.
+// chooseFile returns the file to read, relative to the export: the user's, or else the largest
+// that the client sees; empty: the server chooses.
 func (c *Climb) chooseFile(ctx context.Context) string {
 	if c.Export.File != "" || c.Export.Mount.Point == "" || c.Export.Disk != "" || c.stopped != nil {
 		return c.Export.File
@@ -108,13 +108,13 @@ func (c *Climb) serverRead(ctx context.Context, name string, what *load.ReadSpec
 	}
 	if name == explain.RungDisk {
 		c.ground.File.Cached = res.Alone.Cached
-		what.File, what.Dir = res.Alone.File, "" // the same for the rungs to come
+		what.File, what.Dir = res.Alone.File, "" // the later rungs read the same file
 	}
 	c.reached(name, rateOf(res), readMethod(c.Sender.Name, res))
 	return nil
 }
 
-// readMethod says what was read, where and how.
+// readMethod describes what was read, where and how.
 func readMethod(host string, r load.Result) string {
 	s := fmt.Sprintf("%s on %s: %s of %s in %v, %s", r.Alone.File, host, unit.Bytes(r.Bytes), unit.Bytes(r.Alone.Size), r.Window.Round(100*time.Microsecond), r.Alone.Method)
 	if c := r.Alone.Cached; c != nil {
@@ -123,7 +123,7 @@ func readMethod(host string, r load.Result) string {
 	return s
 }
 
-// writeMethod says what was written, where and how.
+// writeMethod describes what was written, where and how.
 func writeMethod(host string, r load.Result) string {
 	return fmt.Sprintf("%s on %s: %s in %v, %s", r.Alone.File, host, unit.Bytes(r.Bytes), r.Window.Round(100*time.Microsecond), r.Alone.Method)
 }
@@ -189,8 +189,8 @@ func (c *Climb) overMount(ctx context.Context, name string, spec load.Spec, read
 	return run, res, err
 }
 
-// sampledLoad runs a load of the client under guard, and samples the hosts meanwhile.
-// watch says what to sample, once it is known what the load is about to do.
+// sampledLoad runs a load of the client under guard, and samples the hosts meanwhile. It calls
+// watch, which says what to sample, once the load has said what it is about to do.
 func (c *Climb) sampledLoad(ctx context.Context, label string, spec load.Spec, watch func(up worker.Event) map[string]measure.Watch) (model.Run, load.Result, error) {
 	run := model.Run{Label: label}
 	var res load.Result

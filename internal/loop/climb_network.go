@@ -16,8 +16,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// inside measures what each host does by itself: memory and loopback. Of two
-// hosts the slower is the rung.
+// inside measures each host by itself: memory and loopback. The slower host is the rung's
+// value.
 func (c *Climb) inside(ctx context.Context) {
 	c.slower(ctx, explain.RungMemory, c.copyMemory)
 	c.slower(ctx, explain.RungLoopback, c.loopback)
@@ -59,8 +59,8 @@ func (c *Climb) copyMemory(ctx context.Context, e End) (unit.BitRate, string, er
 	return rate, fmt.Sprintf("%s, %s within its caches, of %s", res.Alone.Method, near, unit.CountInWords(len(f.CPUs), "core")), nil
 }
 
-// smallWrite is a segment's payload: written one by one, they make the stack
-// handle packets of that size.
+// smallWrite is the payload of one segment: writes of this size make the stack handle packets
+// of that size.
 const smallWrite = 1448
 
 // loopback runs TCP inside a host, with large and with small packets: their
@@ -103,7 +103,7 @@ func (c *Climb) tcp(ctx context.Context, label string, from, to End, w model.Wor
 		measure.Options{Label: label, Interval: sampleInterval, Now: c.Now, Each: each})
 }
 
-// judged is a verdict and what it rests on.
+// judged is a verdict with the case that it was concluded from.
 type judged struct {
 	kase    explain.Case
 	verdict model.Verdict
@@ -111,13 +111,13 @@ type judged struct {
 
 func judge(c explain.Case) judged { return judged{c, explain.Judge(c)} }
 
-// after judges again with one more probe.
+// after judges again with the result of one more probe.
 func (j judged) after(t explain.Trial) judged {
 	j.kase.Trials = append(slices.Clone(j.kase.Trials), t)
 	return judge(j.kase)
 }
 
-// network measures the rungs of the link, and returns what it was judged to be.
+// network measures the rungs of the link and returns their judgement.
 func (c *Climb) network(ctx context.Context) (judged, error) {
 	diagnosed := explain.RungStream
 	if c.Workload.Streams > 1 {
@@ -135,7 +135,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 			return err
 		})
 		if plan, ok := explain.PlanSeveral(found.verdict, 1); ok && name == explain.RungStreams && diagnosed == explain.RungStream && err == nil {
-			plan.Streams = c.Streams // this rung is the probe
+			plan.Streams = c.Streams // this rung serves as the probe
 			found = found.after(plan.Seen(c.caseSeen(run, false)))
 		}
 		if name != diagnosed {
@@ -170,7 +170,8 @@ func (c *Climb) unreachedOr(ctx context.Context, err error) (judged, error) {
 	return j, nil
 }
 
-// paced is the paced probe under guard: one that has to stop settles nothing.
+// paced runs the paced probe under guard. A probe that has to stop does not change the
+// judgement.
 func (c *Climb) paced(ctx context.Context, j *judged) error {
 	found, err := c.Loop.paced(ctx, c.rec, *j, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
 		err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
@@ -188,11 +189,11 @@ func (c *Climb) paced(ctx context.Context, j *judged) error {
 	return err
 }
 
-// leastSamples of a run that was stopped are worth judging.
+// leastSamples is the number of samples from which a run that was stopped is judged.
 const leastSamples = 20
 
-// trickle sends next to nothing, to learn the round trip, segment size and
-// options of a connection before the link is loaded.
+// trickle sends at a very low rate, to learn RTT, MSS and options of a connection before the
+// link is loaded.
 func (c *Climb) trickle(ctx context.Context) error {
 	c.say("load: 1 Mbit/s from %s to %s for %v, to learn the round trip", c.Sender.Name, c.Receiver.Name, c.Rungs.Trickle)
 	w := model.Workload{Streams: 1, Rate: unit.Mbit, From: c.Sender.Addr, To: c.Receiver.Addr}

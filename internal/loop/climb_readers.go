@@ -6,9 +6,9 @@ import (
 	"linerate/internal/explain"
 )
 
-// moreReaders reads the same file in several places at once, which tells too few calls
-// in flight from a server or a path at its limit. The verdict stays as it is where it
-// does not need this probe, or where the probe fails.
+// moreReaders reads the same file at several offsets at once, which distinguishes too few
+// calls in flight from a server or a path at its limit. The verdict stays if it does not need
+// this probe, or if the probe fails.
 func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 	plan, ok := explain.PlanReaders(j.kase, j.verdict)
 	if !ok || c.stopped != nil {
@@ -20,7 +20,7 @@ func (c *Climb) moreReaders(ctx context.Context, name string, j judged) judged {
 	run, _, err := c.readMount(ctx, name+", several readers", what)
 	if err != nil {
 		c.missed(name+", several readers", err)
-		c.note("the probe with %d readers settles nothing: %v", plan.Readers, err)
+		c.note("the probe with %d readers failed, so it decides nothing: %v", plan.Readers, err)
 		return j
 	}
 	return j.after(plan.Seen(c.caseSeen(run, true)))

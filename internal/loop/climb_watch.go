@@ -12,7 +12,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// passive watches the traffic that flows between the hosts without a load of ours.
+// passive watches the traffic that flows between the hosts anyway, without load by linerate.
 func (c *Climb) passive(ctx context.Context) (judged, error) {
 	c.say("watching what moves between %s and %s anyway for %v, without load", c.Sender.Name, c.Receiver.Name, c.Rungs.Passive)
 	run, err := c.watchBoth(ctx, map[string]measure.Watch{
@@ -78,13 +78,13 @@ func (c *Climb) watchBoth(ctx context.Context, watch map[string]measure.Watch, d
 		return run, fmt.Errorf("watch both ends: %w", context.Cause(ctx))
 	}
 	seen := run.Samples[c.Receiver.Name]
-	if peers := traffic(seen); len(peers) > 0 { // there is no other: only the sender was watched
+	if peers := traffic(seen); len(peers) > 0 { // only the sender was watched
 		run.Bytes, run.Goodput = unit.Bytes(peers[0].bytes()), rate(peers[0].bytes(), seen)
 	}
 	return run, nil
 }
 
-// watchedCase is what was seen of both ends, the one that sends as the sender.
+// watchedCase is the case seen from both ends, with the end that sends as the sender.
 func (c *Climb) watchedCase(run model.Run) explain.Case {
 	kase := c.caseSeen(run, true)
 	if peers := traffic(run.Samples[c.Receiver.Name]); len(peers) > 0 && peers[0].sent > peers[0].received {

@@ -10,14 +10,14 @@ import (
 	"linerate/internal/load/worker"
 )
 
-// mountWrite writes a new file over the client's mount and says what limited
-// that, seen from both ends. The verdict on reading stays the climb's.
+// mountWrite writes a new file over the client's mount and judges what limited that, seen from
+// both ends. The climb keeps the verdict on reading.
 func (c *Climb) mountWrite(ctx context.Context) error {
 	point := c.Export.Mount.Point
 	if point == "" || c.Export.Disk != "" {
 		return fmt.Errorf("write below %s: %s has not mounted a directory of %s", c.Write, c.Receiver.Name, c.Sender.Name)
 	}
-	// On this mount, and not on another one below its point.
+	// It has to be on this mount, not on another one below its mount point.
 	if _, ok := below(path.Clean(c.Write), point); !ok || lies(c.rec.Facts[c.Receiver.Name], c.Write).Point != point {
 		return fmt.Errorf("write below %s: it does not lie on %s, where %s has mounted %s; nothing was written", c.Write, point, c.Receiver.Name, c.Sender.Name)
 	}
@@ -33,7 +33,7 @@ func (c *Climb) mountWrite(ctx context.Context) error {
 	}
 	c.reached(explain.RungWrite, run.Goodput, writeMethod(c.Receiver.Name, res))
 	kase := c.caseSeen(run, true)
-	kase.Sender, kase.Receiver = kase.Receiver, kase.Sender // as a write flows
+	kase.Sender, kase.Receiver = kase.Receiver, kase.Sender // in the direction of a write
 	v := judge(kase).verdict
 	c.note("writing: %s (%.2f)", v.Line, v.Confidence)
 	return nil

@@ -15,15 +15,15 @@ import (
 // the same directory there.
 type Export struct {
 	Path  string      // on the server
-	Mount model.Mount // of the client; its Point is empty where there is none
+	Mount model.Mount // the client's; Point is empty if there is none
 	Dir   string      // on the client
-	File  string      // to read, relative to both; empty: the largest there is
+	File  string      // file to read, relative to both; empty: the largest
 	RAM   bool        // the server keeps it in memory
-	// Device is the number of the block device that it lies on at the server,
-	// "8:16"; empty where that has none of its own.
+	// Device is the number of the block device below it on the server, "8:16"; empty if it has
+	// none of its own.
 	Device string
-	// Disk is the client's block device, as sda, where the directory is what a
-	// unit of iSCSI is served from; Dir is then the device's file.
+	// Disk is the client's block device, such as sda, if the directory is the backing store of
+	// an iSCSI LUN; Dir is then the device's file.
 	Disk string
 }
 
@@ -122,11 +122,11 @@ func (e *Export) findDisk(client *model.Facts, addrs []netip.Addr) {
 	}
 }
 
-// iscsiType stands for a file system's type where the client has a disk.
+// iscsiType stands in place of a file system type if the client has a disk.
 const iscsiType = "iscsi"
 
-// requests samples the client's counters of requests and no connection. Before a load
-// runs, all that moves is somebody else's.
+// requests samples the client's request counters and no connection. Before a load runs, all
+// requests are foreign.
 func (e *Export) requests() measure.Watch {
 	w := e.clientWatch(netip.Addr{})
 	return measure.Watch{Mount: w.Mount, Share: w.Share, Disk: w.Disk}
@@ -149,7 +149,7 @@ func (e *Export) serverWatch(client netip.Addr) measure.Watch {
 	return measure.Watch{Addrs: []netip.Addr{client}, Ports: []uint16{e.port()}, FindOwners: true, Serves: &measure.Serving{Disk: e.Device}}
 }
 
-// port is the mount's, or the protocol's usual one.
+// port is that of the mount, or the protocol's default.
 func (e *Export) port() uint16 {
 	if n, err := strconv.ParseUint(e.Mount.Options["port"], 10, 16); err == nil && n > 0 {
 		return uint16(n)
@@ -183,7 +183,7 @@ func servedDir(m model.Mount) (string, bool) {
 	return "", false
 }
 
-// below is what p has beyond dir; false: it lies elsewhere.
+// below is the part of p below dir; false: p is not below dir.
 func below(p, dir string) (string, bool) {
 	if dir == "/" {
 		return strings.TrimPrefix(p, "/"), true
@@ -196,7 +196,7 @@ func below(p, dir string) (string, bool) {
 
 // belowPseudo is below for a server whose NFSv4 root is a directory of its own
 // (fsid=0, RFC 7530 section 7): what it serves as /share may be its
-// /srv/share. It only helps where no mount fits by its whole name.
+// /srv/share. It is used only if no mount matches by its full name.
 func belowPseudo(p, served string) (string, bool) {
 	if served == "/" {
 		return "", false
@@ -205,7 +205,7 @@ func belowPseudo(p, served string) (string, bool) {
 	return strings.TrimSuffix(rest, "/"), ok
 }
 
-// lies is the mount of a host that a directory lies on.
+// lies returns the mount that a directory of a host is on.
 func lies(f *model.Facts, dir string) (best model.Mount) {
 	for _, m := range f.Mounts {
 		if _, ok := below(path.Clean(dir), path.Clean(m.Point)); ok && len(m.Point) >= len(best.Point) {
@@ -215,7 +215,7 @@ func lies(f *model.Facts, dir string) (best model.Mount) {
 	return best
 }
 
-// inMemory tells whether a file system or its block device is memory.
+// inMemory reports whether a file system, or its block device, is in memory.
 func inMemory(m model.Mount) bool {
 	return m.Type == "tmpfs" || m.Type == "ramfs" ||
 		strings.HasPrefix(m.Source, "/dev/ram") || strings.HasPrefix(m.Source, "/dev/zram")

@@ -6,8 +6,7 @@ import (
 	"linerate/internal/rules"
 )
 
-// check adds what the rules say of one host to the results, and to what a verdict
-// is made of.
+// check adds the findings of one host to the results and to the verdict's case.
 func check(r *model.Results, c *explain.Case, f *model.Facts, by rules.Context) {
 	found := rules.Check(f, by)
 	r.Findings = append(r.Findings, found...)

@@ -15,31 +15,31 @@ import (
 
 // Fix goes from one limiter of a path, or of a mount, to the next: it names the limiter,
 // changes the one setting, proves the gain by interleaved pairs with planned looks, and
-// keeps or undoes the change. It ends when the link is the limit, when only an operator
-// can go on, when causes cannot be told apart, or when the next change is not allowed.
-// In the end it undoes changes that a later one made needless.
+// keeps or undoes the change. It ends when the link is the limit, when the next limiter needs
+// an operator, when causes cannot be distinguished, or when the next change is not allowed. At
+// the end it undoes changes that a later one made unnecessary.
 //
 // It changes nothing that trades data safety or security, and nothing that Ask
 // does not allow. Every change goes through the journal of its host, which
 // undoes it by itself if this process dies in the middle of a proof.
 type Fix struct {
 	Loop
-	Budget time.Duration // no step begins that would end after it
+	Budget time.Duration // no step begins that would exceed it
 	// Ask allows a change before it is tried; nil allows all.
 	Ask func(v model.Verdict) (bool, error)
 	// Export is what the Receiver reads from the Sender over its mount; nil: only the
 	// network path is fixed.
 	Export *Export
-	Rungs  RungTime // of the ladder over a mount; zero is DefaultRungTime
+	Rungs  RungTime // rungs of the ladder over a mount; zero is DefaultRungTime
 
-	looks []int // of a proof, as far as the budget holds them
+	looks []int // looks of a proof, as far as the budget allows
 	rec   *Record
 	again func(ctx context.Context, label string) (model.Run, error) // reads over the mount
 	tried map[string]bool
 	plans int
 }
 
-// Keeper is what Fix asks of a host beside an Agent.
+// Keeper is what Fix needs of a host besides an Agent.
 type Keeper interface {
 	Agent
 	Confirm(ctx context.Context, planID string) error
@@ -49,16 +49,15 @@ const (
 	// keepWithin is how long a host waits to hear that it is still reachable after
 	// a kept change.
 	keepWithin = time.Minute
-	// proofDeadMan is how long a host lets a change of a proof stand by itself: a
-	// run, and what starting one may take on a busy machine.
+	// proofDeadMan is the time after which a host undoes a change of a proof by itself: a run,
+	// plus the time that starting one may take on a busy machine.
 	proofDeadMan = 2 * time.Minute
-	// maxSteps ends a fix whose verdicts keep naming new limiters.
+	// maxSteps bounds a fix whose verdicts name ever new limiters.
 	maxSteps = 12
 )
 
-// Run fixes the path. The record is never nil; its verdict is that on the path
-// as it is in the end. What is kept is in Results.Steps, with the plan by which
-// it is undone.
+// Run fixes the path. The record is never nil; its verdict is on the final state of the path.
+// Results.Steps has what was kept, with the plans that undo it.
 func (f *Fix) Run(ctx context.Context) (*Record, error) {
 	f.DeadMan, f.Prove, f.climbs, f.tried = proofDeadMan, false, true, map[string]bool{}
 	f.rec, f.looks = &Record{Facts: map[string]*model.Facts{}}, f.Timing.Looks
@@ -111,10 +110,10 @@ func (f *Fix) pass(ctx context.Context) (*Record, error) {
 	return rec, err
 }
 
-// proveBy chooses the runs that prove a change. An open connection keeps what it got
-// when the setting goes back, and the connection of a mount stays open through all runs.
-// So settings of TCP and of interfaces are proved by new connections from the server to
-// the client, and settings of the mount and of the server's file service by reading.
+// proveBy chooses the runs that prove a change. An open connection keeps its state when the
+// setting is undone, and the connection of a mount stays open through all runs. So settings of
+// TCP and of interfaces are proved by new connections from the server to the client, and
+// settings of the mount and of the server's file service by reading.
 func (f *Fix) proveBy(setting string) {
 	f.over = nil
 	if f.Export != nil && readOver(setting) {
@@ -122,13 +121,12 @@ func (f *Fix) proveBy(setting string) {
 	}
 }
 
-// readOver: a setting of the mount itself, or of what serves it.
+// readOver reports whether a setting is one of the mount itself, or of the service behind it.
 func readOver(setting string) bool {
 	return strings.HasPrefix(setting, "linux.bdi.") || strings.HasPrefix(setting, "linux.nfsd.")
 }
 
-// readAgain reads over the mount what the climb has read, for as long as a run of
-// a proof takes.
+// readAgain reads over the mount what the climb has read, for the time of one run of a proof.
 func (c *Climb) readAgain(ctx context.Context, label string) (model.Run, error) {
 	if c.read.File == "" {
 		return model.Run{}, errors.New("nothing was read over the mount")
@@ -139,11 +137,11 @@ func (c *Climb) readAgain(ctx context.Context, label string) (model.Run, error) 
 	c.Rungs.Read = c.Timing.Pair + c.Timing.PairWarmup
 	kept := len(c.rec.Results.Runs)
 	run, _, err := c.readMount(ctx, label, c.read)
-	c.rec.Results.Runs = c.rec.Results.Runs[:kept] // the proof keeps it
+	c.rec.Results.Runs = c.rec.Results.Runs[:kept] // the proof records this run
 	return run, err
 }
 
-// take makes a pass the newest diagnosis; the runs of earlier ones stay.
+// take makes a pass the current diagnosis; the runs of earlier ones stay.
 func (f *Fix) take(n int, rec *Record) {
 	old := f.rec.Results
 	for i := range rec.Results.Runs {
@@ -159,7 +157,7 @@ func (f *Fix) take(n int, rec *Record) {
 	f.rec = rec
 }
 
-// end tells whether the climb is over, and says why.
+// end reports whether the fix is over, and records why.
 func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 	r := &f.rec.Results
 	switch {
@@ -187,8 +185,7 @@ func (f *Fix) end(v model.Verdict, n int, started time.Time) bool {
 	return true
 }
 
-// olderThan tells whether a mount still shows a limit that was removed for new
-// connections.
+// olderThan reports whether a mount still shows a limit that was removed for new connections.
 func (f *Fix) olderThan(v model.Verdict) bool {
 	return f.Export != nil && slices.ContainsFunc(f.rec.Results.Steps, func(s model.FixStep) bool {
 		return s.Kept && s.Verdict.Limiter == v.Limiter && s.Verdict.Host == v.Host && !readOver(s.Change.Setting)
@@ -197,8 +194,8 @@ func (f *Fix) olderThan(v model.Verdict) bool {
 
 func fixKey(x model.Fix) string { return x.Host + " " + x.Target + " " + x.Setting + " " + x.To }
 
-// planLooks plans the looks of the next proof: those that the budget holds. false:
-// not even the first.
+// planLooks plans the looks of the next proof that fit into the budget; false: not even the
+// first does.
 func (f *Fix) planLooks(started time.Time) bool {
 	left, n := f.Budget-f.Now().Sub(started), 0
 	for n < len(f.looks) && f.proofTime(f.looks[n]) <= left {
@@ -208,7 +205,7 @@ func (f *Fix) planLooks(started time.Time) bool {
 	return n > 0
 }
 
-// proofTime is what a proof of so many pairs takes: its runs, and the diagnosis that
+// proofTime is the time of a proof of that many pairs: its runs, and the diagnosis that
 // follows.
 func (f *Fix) proofTime(pairs int) time.Duration {
 	around := 300 * time.Millisecond // starting and ending a run
@@ -218,14 +215,13 @@ func (f *Fix) proofTime(pairs int) time.Duration {
 	return time.Duration(2*(pairs+f.Timing.AAPairs))*(f.Timing.Pair+around) + f.Timing.Diagnosis
 }
 
-// try proves the change that a verdict asks for, and keeps it or not. false ends
-// the climb.
+// try proves the change that a verdict asks for, and keeps it or not. false ends the fix.
 func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error) {
 	v := rec.Results.Verdict
 	f.tried[fixKey(v.Fix)] = true
 	step := model.FixStep{Verdict: v, Host: v.Fix.Host}
 	plan, err := planOf(f.planID(), rec)
-	if errors.Is(err, tune.ErrPlan) { // to be named by the user, or without a value
+	if errors.Is(err, tune.ErrPlan) { // the user has to name it, or there is no value for it
 		f.notTried(step, err.Error())
 		return false, nil
 	}
@@ -259,7 +255,7 @@ func (f *Fix) try(ctx context.Context, n int, rec *Record) (more bool, err error
 	return true, f.decide(ctx, plan, step)
 }
 
-// notTried ends the climb at a step.
+// notTried ends the fix at a step.
 func (f *Fix) notTried(step model.FixStep, why string) {
 	step.Why = "not tried: " + why
 	f.rec.Results.Ended = step.Why
@@ -271,7 +267,7 @@ func (f *Fix) planID() string {
 	return fmt.Sprintf("fix-%s-%d", f.Now().UTC().Format("20060102T150405"), f.plans)
 }
 
-// decide keeps a change that is proved to gain.
+// decide keeps a change whose gain is proved.
 func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) error {
 	p := step.Proof
 	switch {
@@ -292,7 +288,7 @@ func (f *Fix) decide(ctx context.Context, plan model.Plan, step model.FixStep) e
 	return nil
 }
 
-// putBack says what a proof showed of a change that brings no gain.
+// putBack is the reason why a change without a proved gain is undone.
 func putBack(p *model.Proof) string {
 	switch p.Effect {
 	case study.NoEffectAbove:
@@ -303,7 +299,7 @@ func putBack(p *model.Proof) string {
 	return p.Effect
 }
 
-// keep applies a change for good. The host undoes it unless both ends still answer
+// keep applies a change permanently. The host undoes it unless both ends still answer
 // afterwards.
 func (f *Fix) keep(ctx context.Context, end string, plan model.Plan) error {
 	k, err := f.keeper(end)

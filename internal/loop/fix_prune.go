@@ -14,8 +14,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// prune undoes kept changes that a later one made needless. The last one stays: it
-// was proved with all the others in force.
+// prune undoes kept changes that a later one made unnecessary. The last one stays: it was
+// proved with all the others in force.
 func (f *Fix) prune(ctx context.Context, started time.Time) error {
 	steps := f.rec.Results.Steps
 	last := -1
@@ -40,8 +40,8 @@ func (f *Fix) prune(ctx context.Context, started time.Time) error {
 	return nil
 }
 
-// changedAgain: a later step changed the same setting, so this one cannot be
-// taken out by itself.
+// changedAgain reports whether a later step changed the same setting, so that this one cannot
+// be undone by itself.
 func (f *Fix) changedAgain(steps []model.FixStep, i int) bool {
 	for _, s := range steps[i+1:] {
 		if s.Kept && s.Host == steps[i].Host && s.Change.Setting == steps[i].Change.Setting && s.Change.Target == steps[i].Change.Target {
@@ -81,7 +81,7 @@ func (f *Fix) pruneOne(ctx context.Context, i int) error {
 	return nil
 }
 
-// needless: without the change the path is not slower by Margin or more.
+// needless reports whether the path without the change is slower by less than Margin.
 func needless(p model.Proof) bool {
 	if p.CILow == nil || p.CIHigh == nil {
 		return false
@@ -89,7 +89,7 @@ func needless(p model.Proof) bool {
 	return p.Effect == study.Gain || study.Equivalent(math.Log(*p.CILow), math.Log(*p.CIHigh), study.Margin)
 }
 
-// without is the treatment "this change is not there".
+// without is the treatment "without this change".
 type without struct {
 	fix    *Fix
 	keeper Keeper
@@ -104,7 +104,7 @@ func (t *without) Apply(ctx context.Context) error {
 	return err
 }
 
-// Undo implements study.Treatment: it makes the change again.
+// Undo implements study.Treatment: it applies the change again.
 func (t *without) Undo(ctx context.Context) error {
 	if !t.out {
 		return nil

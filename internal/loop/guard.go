@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// foreignShare of the link may be foreign traffic while we load it.
+	// foreignShare is the share of the link that foreign traffic may use during a load.
 	foreignShare = 0.10
-	// foreignFloor: where the link's rate is not known the share is one of the
-	// most that was seen on the interface, but never less than this, which our
-	// own samples and a login may need.
+	// foreignFloor: if the link's rate is not known, foreignShare applies to the highest rate
+	// seen on the interface, but the bound is never below this, which linerate's own samples
+	// and a login may need.
 	foreignFloor = 5 * unit.Mbit
-	// guardSpan is what a rate is the mean of: NIC drivers refresh their
-	// counters up to once a second.
+	// guardSpan is the time over which rates are averaged: some NIC drivers refresh their
+	// counters only once per second.
 	guardSpan = time.Second
-	// risingErrors within guardSpan, or dropShare of the packets and no fewer
-	// than leastDrops, are errors that rise. A few drops are the normal answer
-	// to a load.
+	// Errors count as rising from risingErrors within guardSpan on, drops from dropShare of
+	// the packets and at least leastDrops on. A few drops are normal under load.
 	risingErrors = 10
 	dropShare    = 0.01
 	leastDrops   = 100
-	// ethernetBytes is what NIC counters count of a frame beside the IP packet.
+	// ethernetBytes is what NIC counters add to the IP packet of a frame.
 	ethernetBytes = 14
 	tcpOptions    = 12 // timestamps
 )
 
-// guard watches the data interfaces of both ends while a rung loads them. What
-// an interface carries beyond our own streams is foreign: the counters of the
-// interface minus the bytes that tcp_info tells of our connections.
+// guard watches the data interfaces of both ends while a rung loads them. Foreign traffic is
+// what an interface carries beyond linerate's own streams: the counters of the interface minus
+// the bytes in tcp_info of linerate's connections.
 type guard struct {
 	link unit.BitRate // 0: not known
 	mu   sync.Mutex
@@ -45,7 +44,7 @@ type guard struct {
 // nicWatch is one interface over time.
 type nicWatch struct {
 	host, nic string
-	header    int64 // bytes of a frame beside the payload
+	header    int64 // bytes of a frame besides the payload
 	most      unit.BitRate
 	seen      []nicReading
 	conns     map[connKey]model.Conn
@@ -53,7 +52,7 @@ type nicWatch struct {
 
 type connKey struct{ local, remote netip.AddrPort }
 
-// nicReading is cumulative; own counts from the first reading on.
+// nicReading has cumulative counters; own counts from the first reading on.
 type nicReading struct {
 	at                    time.Time
 	rx, tx, ownRx, ownTx  int64
@@ -93,7 +92,7 @@ func nicOf(f *model.Facts, addr netip.Addr) string {
 	return ""
 }
 
-// begin forgets what was seen: the next rung has connections of its own.
+// begin discards all readings: the next rung has connections of its own.
 func (g *guard) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +101,7 @@ func (g *guard) begin() {
 	}
 }
 
-// see takes a sample and says why the load has to stop; nil: go on.
+// see takes a sample and returns why the load has to stop; nil: it may go on.
 func (g *guard) see(host string, s model.Sample) *measure.StoppedError {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,7 +115,7 @@ func (g *guard) see(host string, s model.Sample) *measure.StoppedError {
 	return nil
 }
 
-// add notes a sample; false: it does not show the interface.
+// add records a sample; false: the sample does not have the interface.
 func (w *nicWatch) add(s model.Sample) bool {
 	for _, n := range s.NICs {
 		if n.Name != w.nic {
@@ -135,9 +134,9 @@ func (w *nicWatch) add(s model.Sample) bool {
 	return false
 }
 
-// own is what our connections moved since the sample before. Segments are as
-// on the wire; a virtual interface counts fewer and larger packets, so that our
-// own headers are overrated there by at most a twentieth.
+// own is what linerate's connections moved since the previous sample. Segments are those on
+// the wire; a virtual interface counts fewer and larger packets, so that the headers of
+// linerate's packets are overestimated there by at most a twentieth.
 func (w *nicWatch) own(conns []model.Conn) (rx, tx, segsIn, segsOut int64) {
 	if w.conns == nil {
 		w.conns = map[connKey]model.Conn{}
@@ -147,7 +146,7 @@ func (w *nicWatch) own(conns []model.Conn) (rx, tx, segsIn, segsOut int64) {
 		p, ok := w.conns[k]
 		w.conns[k] = c
 		if !ok || c.Inode != p.Inode {
-			p = model.Conn{} // it began since the reading before
+			p = model.Conn{} // it began after the previous reading
 		}
 		rx += max(0, c.BytesReceived-p.BytesReceived)
 		tx += max(0, sent(c)-sent(p))
@@ -157,7 +156,7 @@ func (w *nicWatch) own(conns []model.Conn) (rx, tx, segsIn, segsOut int64) {
 	return rx, tx, segsIn, segsOut
 }
 
-// sent is with retransmissions, where the kernel counts them (Linux 4.19).
+// sent includes retransmissions if the kernel counts them (Linux 4.19).
 func sent(c model.Conn) int64 { return cmp.Or(c.BytesSent, c.BytesAcked) }
 
 // judge compares the newest reading with the newest one at least guardSpan
@@ -171,13 +170,13 @@ func (w *nicWatch) judge(link unit.BitRate) string {
 		return ""
 	}
 	was := w.seen[i]
-	w.seen = w.seen[i:] // older ones are not needed again
+	w.seen = w.seen[i:] // older ones are no longer needed
 	span := now.at.Sub(was.at).Seconds()
 	per := func(b int64) unit.BitRate { return unit.BitRate(float64(max(0, b)) * 8 / span) }
 	w.most = max(w.most, per(now.rx-was.rx), per(now.tx-was.tx))
 	limit, of := foreignShare*link, "the link"
 	if link <= 0 {
-		limit, of = max(foreignShare*w.most, foreignFloor), "what the interface was seen to carry (its link's rate is not known: state it with --line-rate)"
+		limit, of = max(foreignShare*w.most, foreignFloor), "the highest rate seen on the interface (its link's rate is not known: state it with --line-rate)"
 	}
 	in, out := per(now.rx-was.rx-(now.ownRx-was.ownRx)), per(now.tx-was.tx-(now.ownTx-was.ownTx))
 	if f := max(in, out); f > limit {

@@ -1,8 +1,8 @@
-// Package loop runs linerate's one loop over two hosts: read the facts of both,
-// compute the ceiling, run the workload, name the limiter from what was observed,
-// change one setting, prove the gain with interleaved pairs, put it back. It only
-// connects the rooms: it knows no namespace, no fault and no way to reach a host,
-// keeps nothing on disk, and does not know which fault a lab has injected.
+// Package loop runs linerate's one loop over two hosts: read the facts of both, compute the
+// ceiling, run the workload, name the limiter from what was observed, change one setting,
+// prove the gain with interleaved pairs, undo the change. It only connects the rooms: it knows
+// nothing about namespaces or how a host is reached, writes nothing to disk, and does not know
+// which fault a lab has injected.
 package loop
 
 import (
@@ -19,7 +19,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Agent is what the loop asks of a host.
+// Agent is what the loop needs of a host.
 type Agent interface {
 	measure.End
 	Facts(ctx context.Context) (*model.Facts, error)
@@ -34,8 +34,8 @@ type End struct {
 	Agent Agent
 }
 
-// Operator acts where linerate cannot: a cable, a switch, an application. In
-// a lab the lab plays it.
+// Operator makes the changes that linerate cannot: to a cable, a switch, an application. In a
+// lab the lab acts as the operator.
 type Operator interface {
 	// Remove does what the advice for this limiter says. It reports whether
 	// it found the thing to remove.
@@ -46,7 +46,7 @@ type Operator interface {
 
 // Timing of the runs.
 type Timing struct {
-	Diagnosis, DiagnosisWarmup time.Duration // the run that is judged
+	Diagnosis, DiagnosisWarmup time.Duration // the diagnosis run
 	Pair, PairWarmup           time.Duration // each run of the proof
 	Pairs, AAPairs             int
 	Looks                      []int // pairs after which a proof may end; none: after Pairs only
@@ -76,10 +76,10 @@ type Loop struct {
 	DeadMan  time.Duration
 	Now      func() time.Time
 	Progress func(step string)
-	Report   func(v model.Verdict) // called once, as soon as there is a verdict
+	Report   func(v model.Verdict) // called once, when there is a verdict
 
-	climbs bool // the next limiter is found by removing the present one
-	// over makes a run of the proof in another way than by the workload.
+	climbs bool // the next limiter is found by removing the current one
+	// over makes the runs of the proof in another way than by the workload.
 	over func(ctx context.Context, label string) (model.Run, error)
 }
 
@@ -87,13 +87,13 @@ type Loop struct {
 type Record struct {
 	Results model.Results
 	Facts   map[string]*model.Facts
-	// Case is what a Loop's verdict was first concluded from, before any probe.
+	// Case is the case from which the verdict was first concluded, before any probe.
 	Case explain.Case
 }
 
-// Run makes the pass. The record is never nil: with an error it holds what was
-// seen before. Whatever Run changed it has put back when it returns, error or
-// not, unless Results.Restored is false.
+// Run makes the pass. The record is never nil: with an error it has what was seen until then.
+// When Run returns, with or without an error, it has undone all its changes unless
+// Results.Restored is false.
 func (l *Loop) Run(ctx context.Context) (*Record, error) {
 	rec := &Record{Facts: map[string]*model.Facts{}}
 	r := &rec.Results
@@ -174,8 +174,8 @@ func (l *Loop) measureAs(ctx context.Context, w model.Workload, label string, du
 		measure.Options{Label: label, Interval: 100 * time.Millisecond, Now: l.Now})
 }
 
-// judge fills in the verdict, the ladder and the findings, and returns what they
-// were concluded from.
+// judge fills in the verdict, the ladder and the findings, and returns the case that they were
+// concluded from.
 func (l *Loop) judge(rec *Record, run model.Run) explain.Case {
 	r := &rec.Results
 	c := l.caseOf(rec, run)

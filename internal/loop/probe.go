@@ -9,14 +9,14 @@ import (
 	"linerate/internal/model"
 )
 
-// pacedLabel is what the paced probe's run is called in a bundle.
+// pacedLabel is the label of the paced probe's run in a bundle.
 const pacedLabel = "paced probe"
 
-// runner makes one run of a workload, for so long.
+// runner makes one run of a workload, for this time.
 type runner func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error)
 
-// probe runs the one experiment that would tell the named limiter from another
-// that looks like it.
+// probe runs the one experiment that distinguishes the named limiter from another that looks
+// like it.
 func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 	j, err := l.paced(ctx, rec, judged{c, rec.Results.Verdict}, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error) {
 		return l.measureAs(ctx, w, pacedLabel, d, warmup)
@@ -28,11 +28,11 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 	return err
 }
 
-// severalLabel is what the run with several connections is called in a bundle.
+// severalLabel is the label of the run with several connections in a bundle.
 const severalLabel = "several connections"
 
-// several runs several connections at once, to find the limiter behind one that holds
-// back each single connection.
+// several runs several connections at once, to find the next limiter behind one that limits
+// each single connection.
 func (l *Loop) several(ctx context.Context, rec *Record, j judged) (judged, error) {
 	plan, ok := explain.PlanSeveral(j.verdict, max(1, l.Workload.Streams))
 	if !ok {
@@ -54,9 +54,8 @@ const (
 	severalWarmup = time.Second
 )
 
-// paced runs the paced probe where the verdict asks for it and enough losses are to be
-// expected; otherwise j comes back as it was. The probe sends no faster than the
-// diagnosis did.
+// paced runs the paced probe if the verdict asks for it and enough losses are to be expected;
+// otherwise it returns j unchanged. The probe sends no faster than the diagnosis did.
 func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (judged, error) {
 	plan, ok := explain.PlanPaced(j.kase, j.verdict)
 	if !ok {
@@ -74,7 +73,7 @@ func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (ju
 	return j.after(plan.Seen(l.caseOf(rec, got))), nil
 }
 
-// caseOf is what one run showed of both ends.
+// caseOf is the case of one run, seen from both ends.
 func (l *Loop) caseOf(rec *Record, run model.Run) explain.Case {
 	return explain.Case{
 		Sender:   l.seen(rec, run, l.Sender, l.Receiver),

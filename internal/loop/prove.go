@@ -14,9 +14,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// prove changes the one thing and measures what that gives, in interleaved
-// pairs. Where neither linerate nor an operator can remove the limiter, it does
-// nothing.
+// prove makes the one change and measures its gain in interleaved pairs. If neither linerate
+// nor an operator can remove the limiter, it does nothing.
 func (l *Loop) prove(ctx context.Context, rec *Record) error {
 	t, by := l.treatment(rec)
 	if t == nil {
@@ -142,8 +141,8 @@ func (t *settingTreatment) Apply(ctx context.Context) error {
 	return nil
 }
 
-// planOf is the plan of the verdict's fix. An end goes by the name that it was
-// reached by, lab:server1, and its facts by its own.
+// planOf is the plan of the verdict's fix. An end has the name that it was reached by,
+// lab:server1; its facts have the host's own name.
 func planOf(id string, rec *Record) (model.Plan, error) {
 	v := rec.Results.Verdict
 	f := rec.Facts[v.Fix.Host]
@@ -175,7 +174,7 @@ func (t *settingTreatment) Undo(ctx context.Context) error {
 	return nil
 }
 
-// operatorTreatment has the operator act on the advice.
+// operatorTreatment lets the operator act on the advice.
 type operatorTreatment struct {
 	operator Operator
 	limiter  model.LimiterID
@@ -196,8 +195,8 @@ func (t *operatorTreatment) Apply(ctx context.Context) error {
 	return nil
 }
 
-// errNothingFound: the operator followed the advice and found nothing wrong
-// there. The verdict is then wrong or the cause lies elsewhere.
+// errNothingFound: the operator followed the advice and found nothing wrong. The verdict is
+// then wrong, or the cause is elsewhere.
 var errNothingFound = errors.New("the operator followed the advice and found nothing to remove")
 
 // Undo implements study.Treatment.

@@ -19,10 +19,9 @@ const (
 	trickleWarm  = 200 * time.Millisecond
 )
 
-// RoundTrip is the smallest round trip that one TCP connection between two
-// hosts sees while it carries 1 Mbit/s for a second, and the last state of
-// that connection at the sender: what a new connection is like with the
-// settings that are in force.
+// RoundTrip measures the minimum RTT of one TCP connection between two hosts that carries 1
+// Mbit/s for a second. It also returns the last state of that connection at the sender, which
+// shows a new connection under the settings in force.
 func RoundTrip(ctx context.Context, from, to End, now func() time.Time) (time.Duration, model.Conn, error) {
 	w := model.Workload{
 		Sender: from.Name, Receiver: to.Name, From: from.Addr, To: to.Addr,
@@ -40,7 +39,7 @@ func RoundTrip(ctx context.Context, from, to End, now func() time.Time) (time.Du
 	return rtt, lastConn(run.Samples[from.Name]), nil
 }
 
-// lastConn is the connection that carried most, as it was seen last.
+// lastConn is the last sample of the connection that carried most.
 func lastConn(samples []model.Sample) model.Conn {
 	var last model.Conn
 	for _, s := range samples {

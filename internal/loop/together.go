@@ -10,17 +10,17 @@ import (
 	"linerate/internal/tune"
 )
 
-// Changer is what ApplyTogether asks of a host.
+// Changer is what ApplyTogether needs of a host.
 type Changer interface {
 	Apply(ctx context.Context, p model.Plan) (tune.Result, error)
 	Confirm(ctx context.Context, planID string) error
 	Undo(ctx context.Context, planID string) (tune.Result, error)
-	// ProbePath sends packets of size octets to an address that nobody may
-	// fragment, and fails unless one is answered.
+	// ProbePath sends packets of size octets with the don't-fragment bit to an address, and
+	// fails unless one is answered.
 	ProbePath(ctx context.Context, to netip.Addr, size int) error
 }
 
-// Together is one end of a change that only both ends make whole.
+// Together is one end of a change that has to be made at both ends.
 type Together struct {
 	Name string
 	Addr netip.Addr // data address
@@ -28,13 +28,12 @@ type Together struct {
 	Plan model.Plan
 }
 
-// ApplyTogether raises the MTU of both ends of a path, or of neither: it
-// applies both plans, sends packets of size octets both ways that nobody may
-// fragment, and confirms both plans if they get through; else both are undone.
-// An end that cannot be reached any more undoes its plan by itself, by the
-// dead-man that every plan here must have.
+// ApplyTogether raises the MTU of both ends of a path, or of neither: it applies both plans,
+// sends packets of size octets with the don't-fragment bit in both directions, and confirms
+// both plans if they arrive; otherwise it undoes both. An end that can no longer be reached
+// undoes its plan by itself, through the dead-man that every plan here must have.
 //
-// Errors: what went wrong, joined with what could not be put back.
+// Errors: what failed, joined with what could not be undone.
 func ApplyTogether(ctx context.Context, a, b Together, size int) error {
 	for _, e := range []Together{a, b} {
 		if e.Plan.DeadMan() == 0 {

@@ -12,17 +12,17 @@ import (
 	"linerate/internal/unit"
 )
 
-// peer is what went to and came from one address.
+// peer is the traffic to and from one address.
 type peer struct {
 	addr           netip.Addr
-	sent, received int64 // as acknowledged, as received
+	sent, received int64 // bytes acknowledged, bytes received
 	conns          int
-	// stuck: a connection is not idle but sends the same again and again,
-	// each time after twice the wait (tcp_info's backoff), without an answer.
+	// stuck: a connection is not idle but retransmits the same segment without an answer, each
+	// time after twice the wait (tcp_info's backoff).
 	stuck bool
 }
 
-// bytes that count: data goes one way, the other carries requests.
+// bytes is the larger direction: data flows one way, the other carries requests.
 func (p peer) bytes() int64 { return max(p.sent, p.received) }
 
 // traffic sums by peer what each connection acknowledged and received between
@@ -78,7 +78,7 @@ func traffic(samples []model.Sample) []peer {
 	return out
 }
 
-// idle tells that there is nothing to judge.
+// idle reports whether there is nothing to judge.
 func idle(peers []peer, samples []model.Sample) bool {
 	return !slices.ContainsFunc(peers, func(p peer) bool { return p.stuck || rate(p.bytes(), samples) >= moving })
 }
@@ -101,8 +101,8 @@ func rate(bytes int64, samples []model.Sample) unit.BitRate {
 	return unit.BitRate(float64(bytes) * 8 / d.Seconds())
 }
 
-// ended tells that the watched process is gone: its threads, which are always
-// to be seen, are not there any more.
+// ended reports whether the watched process is gone: its threads, which can always be seen, no
+// longer exist.
 func (w *Watch) ended(samples []model.Sample) bool {
 	return w.Target.PID > 0 && len(samples) > 0 && len(samples[len(samples)-1].Tasks) == 0
 }
@@ -118,7 +118,7 @@ func forgetMount(samples []model.Sample) {
 // maxNamed is how many peers a note names.
 const maxNamed = 4
 
-// notes are the remarks on what was watched.
+// notes returns the remarks on what was watched.
 func (w *Watch) notes(peers []peer, samples []model.Sample) []string {
 	out := slices.Clone(w.Target.Notes)
 	if len(peers) > 1 {
@@ -148,13 +148,14 @@ func (w *Watch) notes(peers []peer, samples []model.Sample) []string {
 	return out
 }
 
-// clockSlack is how far the samples' span may lie above the time that they
-// took, on another clock, before the clock was set and not just read late.
+// clockSlack is by how much the span of the samples may exceed the time that they took on
+// another clock before the host's clock is considered to have been set, and not just read
+// late.
 const clockSlack = time.Second
 
-// setClock times the samples of one host from the first on, without the jumps of a
-// clock that was set meanwhile. A step back counts as one interval. Where the samples
-// span more than elapsed, the largest gap is a jump forward. It returns the sum of the
+// setClock converts the times of one host's samples to times since the first, without the
+// jumps of a clock that was set meanwhile. A step back counts as one interval. If the samples
+// span more than elapsed, the largest gap counts as a jump forward. It returns the sum of the
 // jumps.
 func setClock(samples []model.Sample, elapsed time.Duration) (jumps time.Duration) {
 	widest, gap := 0, time.Duration(0)

@@ -14,13 +14,12 @@ import (
 	"linerate/internal/unit"
 )
 
-// backRun is how long the counter-check of a connection that did not come up
-// sends, at 1 Mbit/s.
+// backRun is the time of the cross-check in the other direction, at 1 Mbit/s, after a
+// connection did not come up.
 const backRun = 300 * time.Millisecond
 
-// unreached is what a path is judged to be when err says that no connection came
-// up; false: err is something else. Where it can tell, a connection the other
-// way is tried first.
+// unreached judges a path if err says that no connection came up; false: err is another error.
+// If that helps the judgement, it first tries a connection in the other direction.
 func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, bool) {
 	var not *load.UnreachedError
 	if !errors.As(err, &not) {
@@ -30,7 +29,7 @@ func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, b
 	if not.How != model.Forbidden && not.How != model.NoRoute {
 		other = l.back(ctx, rec, not.Unreached)
 	}
-	if err := l.look(ctx, rec.Facts); err != nil { // the first facts are some time old
+	if err := l.look(ctx, rec.Facts); err != nil { // the first facts may be out of date
 		l.say("%v; going by what was seen before", err)
 	}
 	kase := l.caseOf(rec, model.Run{})
@@ -39,7 +38,7 @@ func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, b
 	return judge(kase), true
 }
 
-// back tries a connection from the receiver to the sender; nil: it tells nothing.
+// back tries a connection from the receiver to the sender; nil: that shows nothing.
 func (l *Loop) back(ctx context.Context, rec *Record, u model.Unreached) *explain.OtherWay {
 	l.say("no connection from %s to %s (%s): trying one the other way, 1 Mbit/s for %v", l.Sender.Name, l.Receiver.Name, u.How, backRun)
 	w := model.Workload{Streams: 1, Rate: unit.Mbit, Duration: backRun, Warmup: backRun / 10,
@@ -58,8 +57,8 @@ func (l *Loop) back(ctx context.Context, rec *Record, u model.Unreached) *explai
 	return nil
 }
 
-// Unrouted is the outcome for two hosts of which the sender has no route to an
-// address of the receiver: nothing can be sent.
+// Unrouted is the record for two hosts when the sender has no route to an address of the
+// receiver.
 func (c *Climb) Unrouted(ctx context.Context, to netip.Addr) (*Record, error) {
 	c.rec = &Record{Facts: map[string]*model.Facts{}}
 	r := &c.rec.Results
@@ -75,7 +74,7 @@ func (c *Climb) Unrouted(ctx context.Context, to netip.Addr) (*Record, error) {
 	return c.rec, nil
 }
 
-// down notes that the rungs of the link were tried.
+// down records that the rungs of the link were tried.
 func (c *Climb) down(u model.Unreached) {
 	why := fmt.Errorf("no connection comes up (%s): %s", u.How, u.Text)
 	for _, name := range []string{explain.RungStream, explain.RungStreams, explain.RungReverse} {

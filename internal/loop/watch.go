@@ -18,16 +18,16 @@ import (
 // Target is what to watch from this end.
 type Target struct {
 	Name  string       // as the user named it
-	Peers []netip.Addr // the other end; none are known beforehand of a process
-	Ports []uint16     // of the service; empty is any
+	Peers []netip.Addr // addresses of the other end; empty for a process
+	Ports []uint16     // ports of the service; empty: any
 	Mount string       // NFS mount point, for its RPC statistics
 	Share string       // SMB share, //server/name, for its request statistics
 	Disk  string       // block device of an iSCSI session, e.g. sda, likewise
 	// PID is a process whose connections are watched, with its descendants';
 	// 0 is none. Peers are then servers of the storage it uses.
 	PID int
-	// Without is the message when there is no connection at all; Watch then waits for
-	// none. Empty: one may come.
+	// Without is the message if there is no connection at all; Watch then does not wait for
+	// one. Empty: Watch waits.
 	Without string
 	// Notes are added to the verdict's.
 	Notes []string
@@ -40,8 +40,8 @@ func (t Target) String() string {
 	return fmt.Sprintf("%s (data path to %s)", t.Name, t.Peers[0])
 }
 
-// protocol is what the target is read or written by, in the words of the
-// published results; empty for plain TCP.
+// protocol is the protocol of the target, in the words of the published results; empty for
+// plain TCP.
 func (t Target) protocol() string {
 	switch {
 	case t.Mount != "":
@@ -54,18 +54,18 @@ func (t Target) protocol() string {
 	return ""
 }
 
-// Watcher is what watching asks of a host.
+// Watcher is what Watch needs of a host.
 type Watcher interface {
 	Facts(ctx context.Context) (*model.Facts, error)
 	StartSampling(ctx context.Context, w measure.Watch, interval time.Duration) (stop func() ([]model.Sample, error), err error)
 }
 
-// IdleError: nothing moved while we watched, so there is nothing to judge.
+// IdleError: no data moved while the path was watched, so there is nothing to judge.
 type IdleError struct {
 	Target Target
 	Waited time.Duration
-	Conns  int  // connections that were there, idle
-	Ended  bool // the process is gone
+	Conns  int  // idle connections that were seen
+	Ended  bool // the process has ended
 }
 
 func (e *IdleError) Error() string {
@@ -80,7 +80,7 @@ func (e *IdleError) Error() string {
 	return fmt.Sprintf("watch %s: idle, %d connections moved no data in %s; start the copy, then run this again while it goes on", e.Target, e.Conns, e.Waited.Round(time.Second))
 }
 
-// Watch judges a transfer that runs anyway, from one end, without any load.
+// Watch judges a transfer that runs anyway, from one end, without load by linerate.
 type Watch struct {
 	Agent    Watcher
 	Host     string // this end's name; empty: its own host name
@@ -90,7 +90,7 @@ type Watch struct {
 	Patience time.Duration // how long to wait for that, For included
 	Now      func() time.Time
 	Progress func(step string)
-	// Read is what to read where nothing moves; nil: no load, Watch waits for a copy.
+	// Read is what to read if no data moves; nil: no load, Watch waits for a copy.
 	Read *load.ReadSpec
 	// Write is a directory on the target to write a file in instead; empty: none.
 	Write string
@@ -98,13 +98,13 @@ type Watch struct {
 	clock time.Duration // by how much the host's clock was set during the last sampling
 }
 
-// mayLoad: there is something to do where nothing moves.
+// mayLoad reports whether Watch may load the target if no data moves.
 func (w *Watch) mayLoad() bool { return w.Read != nil || w.Write != "" }
 
 const sampleInterval = 100 * time.Millisecond
 
-// moving is the least that counts as a transfer: less is keep-alives and
-// directory look-ups.
+// moving is the lowest rate that counts as a transfer: less is keep-alives and directory
+// look-ups.
 const moving = unit.BitRate(1e5)
 
 // Run waits until data moves, watches, and judges. Its record holds one run
@@ -127,6 +127,9 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 	if w.mayLoad() && errors.As(err, &nothing) {
 		return rec, w.loadItself(ctx, rec)
 	}
+	if errors.As(err, &nothing) {
+		return rec, w.shortOnes(ctx, rec, nothing)
+	}
 	if err != nil {
 		return rec, err
 	}
@@ -136,7 +139,7 @@ func (w *Watch) Run(ctx context.Context) (*Record, error) {
 		return rec, err
 	}
 	peers := traffic(samples)
-	if w.mayLoad() && idle(peers, samples) { // what moved at first was the end of something
+	if w.mayLoad() && idle(peers, samples) { // the first data were the end of an earlier transfer
 		return rec, w.loadItself(ctx, rec)
 	}
 	if idle(peers, samples) {
@@ -169,7 +172,7 @@ func (w *Watch) conclude(rec *Record, c explain.Case) {
 	r.Took = w.Now().Sub(r.Started)
 }
 
-// awaitData samples a second at a time until bytes move.
+// awaitData takes samples of one second each until data moves.
 func (w *Watch) awaitData(ctx context.Context) error {
 	started, asked := w.Now(), false
 	for {

@@ -13,8 +13,8 @@ import (
 )
 
 // loadItself reads the target, or writes a file below it, and judges that, since
-// nothing else moves. Where the verdict on a read leaves open whether more requests in
-// flight would help, it also reads in several places at once. Foreign traffic stops it.
+// nothing else moves. If the verdict on a read leaves open whether more requests in flight
+// would help, it also reads at several offsets at once. Foreign traffic stops it.
 func (w *Watch) loadItself(ctx context.Context, rec *Record) error {
 	agent, ok := w.Agent.(Agent)
 	if _, follows := w.Agent.(measure.Follower); !ok || !follows {
@@ -67,18 +67,18 @@ func (w *Watch) dataAddr(f *model.Facts) (*namedAddr, bool) {
 	return nil, false
 }
 
-// readMore adds the probe with several readers to a case; what fails is a note.
+// readMore adds the probe with several readers to a case; a failure becomes a note.
 func (w *Watch) readMore(ctx context.Context, c *Climb, what load.ReadSpec, plan explain.Readers, of *explain.Case) {
 	what.Readers = plan.Readers
 	seen, _, err := w.loadOnce(ctx, c, load.Spec{Role: load.Read, Duration: c.Rungs.Read, Read: &what})
 	if err != nil {
-		of.Notes = append(of.Notes, fmt.Sprintf("the probe with %d readers settles nothing: %v", plan.Readers, err))
+		of.Notes = append(of.Notes, fmt.Sprintf("the probe with %d readers failed, so it decides nothing: %v", plan.Readers, err))
 		return
 	}
 	of.Trials = append(of.Trials, plan.Seen(seen))
 }
 
-// spec is what to load with.
+// spec is the load's task.
 func (w *Watch) spec(t RungTime) load.Spec {
 	if w.Write != "" {
 		return load.Spec{Role: load.Write, Duration: t.Read, Write: &load.WriteSpec{Dir: w.Write}}
@@ -86,7 +86,7 @@ func (w *Watch) spec(t RungTime) load.Spec {
 	return load.Spec{Role: load.Read, Duration: t.Read, Read: w.Read}
 }
 
-// announce says what is about to be loaded.
+// announce reports which load is about to start.
 func (w *Watch) announce(c *Climb, spec load.Spec, about *load.Alone) {
 	if spec.Role == load.Write {
 		c.say("load: %s writes %s for at most %v and removes it: %s", w.Host, about.File, spec.Duration, about.Method)
@@ -95,8 +95,7 @@ func (w *Watch) announce(c *Climb, spec load.Spec, about *load.Alone) {
 	c.say("load: %s reads %s %sfor at most %v: %s", w.Host, about.File, inPlaces(spec.Read.Readers), spec.Duration, about.Method)
 }
 
-// loadOnce reads or writes, watched from this end; what comes back of a read
-// names the file.
+// loadOnce reads or writes, watched from this end; the result of a read names the file.
 func (w *Watch) loadOnce(ctx context.Context, c *Climb, spec load.Spec) (explain.Case, load.ReadSpec, error) {
 	what := load.ReadSpec{}
 	if spec.Read != nil {

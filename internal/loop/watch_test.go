@@ -16,6 +16,8 @@ type watched struct {
 	now  time.Time
 	conn func(n int) model.Conn
 	n    int
+	// none: there is no connection when it looks; short: many came and went meanwhile.
+	none, short bool
 }
 
 func (w *watched) Facts(context.Context) (*model.Facts, error) {
@@ -28,7 +30,15 @@ func (w *watched) StartSampling(context.Context, measure.Watch, time.Duration) (
 		for range 10 {
 			w.n++
 			w.now = w.now.Add(sampleInterval)
-			out = append(out, model.Sample{HostAt: w.now, Conns: []model.Conn{w.conn(w.n)}})
+			s := model.Sample{HostAt: w.now, Conns: []model.Conn{w.conn(w.n)}}
+			if w.none {
+				s.Conns = nil
+			}
+			if n := int64(w.n); w.short {
+				s.SNMP = map[string]int64{"Tcp.ActiveOpens": 10 * n}
+				s.NICs = []model.NICCount{{Name: "eth0", RxBytes: 600_000 * n}}
+			}
+			out = append(out, s)
 		}
 		return out, nil
 	}, nil
@@ -66,6 +76,25 @@ func TestStuckIsNotIdle(t *testing.T) {
 		}
 		if !c.idle && rec.Results.Verdict.Limiter != c.want {
 			t.Errorf("%s: named %s, want %s", c.name, rec.Results.Verdict.Limiter, c.want)
+		}
+	}
+}
+
+// Where every connection is over before it is seen, the host's counters are judged.
+func TestShortConnectionsAreNotIdle(t *testing.T) {
+	t.Parallel()
+	for _, busy := range []bool{true, false} {
+		w := &watched{now: time.Unix(1, 0), conn: func(int) model.Conn { return model.Conn{} }, short: busy, none: true}
+		clock := time.Unix(1, 0)
+		watch := Watch{Agent: w, Target: Target{Name: "nas", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}, For: time.Millisecond, Patience: time.Second,
+			Now: func() time.Time { clock = clock.Add(10 * time.Second); return clock }, Progress: func(string) {}}
+		rec, err := watch.Run(context.Background())
+		var idle *IdleError
+		if busy != (err == nil) || !busy && !errors.As(err, &idle) {
+			t.Errorf("busy %v: %v", busy, err)
+		}
+		if busy && err == nil && (rec.Results.Verdict.Limiter != model.StartUp || rec.Results.Runs[0].Goodput == 0) {
+			t.Errorf("%s", rec.Results.Verdict.Line)
 		}
 	}
 }

@@ -183,8 +183,27 @@ func (s *Sampler) readCPUs(_ context.Context, out *model.Sample) error {
 	if err != nil {
 		return err
 	}
-	out.CPUs, err = kernel.ParseStat(b)
-	return err
+	if out.CPUs, err = kernel.ParseStat(b); err != nil {
+		return err
+	}
+	out.Pressure = s.readPressure()
+	return nil
+}
+
+// readPressure reads pressure stall information; nil where the kernel has none, which is
+// nothing to tell the user of.
+func (s *Sampler) readPressure() *model.Pressure {
+	var p model.Pressure
+	for name, into := range map[string]*time.Duration{"cpu": &p.CPU, "io": &p.IO, "memory": &p.Memory} {
+		b, err := s.src.ReadFile("/proc/pressure/" + name)
+		if err != nil {
+			return nil
+		}
+		if *into, err = kernel.ParsePressure(b); err != nil {
+			return nil
+		}
+	}
+	return &p
 }
 
 func (s *Sampler) readSoftnet(_ context.Context, out *model.Sample) error {

@@ -53,6 +53,9 @@ func TestSamplerLive(t *testing.T) {
 	if len(out.CPUs) == 0 || len(out.NICs) == 0 || len(out.Softnet) == 0 || out.SNMP["Tcp.OutSegs"] == 0 {
 		t.Errorf("sample without counters: %+v; blind to %+v", out, s.Blind())
 	}
+	if _, err := os.Stat("/proc/pressure/memory"); err == nil && out.Pressure == nil {
+		t.Error("no pressure, though the kernel counts it")
+	}
 	if _, ok := out.SNMP["TcpExt.TCPTimeouts"]; !ok {
 		t.Error("no TcpExt.TCPTimeouts")
 	}

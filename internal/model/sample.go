@@ -28,6 +28,9 @@ type Sample struct {
 	SNMP map[string]int64 `json:"snmp,omitempty"`
 	// Throttled is the CPU-quota throttling of this host's cgroup.
 	Throttled Fact[time.Duration] `json:"throttled"`
+	// Pressure is for how long tasks of the whole machine were short of something; nil
+	// where the kernel does not count it.
+	Pressure *Pressure `json:"pressure,omitempty"`
 	// NFS RPC statistics of the watched mount, from /proc/self/mountstats.
 	NFS *NFSCount `json:"nfs,omitempty"`
 	// Requests of the watched SMB share or disk.
@@ -141,6 +144,16 @@ type Task struct {
 	State string `json:"state,omitempty"`
 	// Conns are the inodes of the sockets its process holds that are of the run.
 	Conns []uint32 `json:"conns,omitempty"`
+}
+
+// Pressure is the kernel's pressure stall information: for how long at least one task
+// waited (Documentation/accounting/psi.rst). It is of the machine, not of one host on it.
+type Pressure struct {
+	CPU time.Duration `json:"cpu"`
+	// IO is storage.
+	IO time.Duration `json:"io"`
+	// Memory is reclaim and the like.
+	Memory time.Duration `json:"memory"`
 }
 
 // NICCount is one interface's counters.

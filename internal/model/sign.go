@@ -29,6 +29,8 @@ const (
 	PausedPort     Sign = "port-paused"
 	// CallsIdle is of a mount, share or disk alone: no row of the table has it.
 	CallsIdle Sign = "calls-leave-it-idle"
+	// OtherRun is of another run over the same path, and in no row either.
+	OtherRun Sign = "another-run"
 )
 
 // SignRow is a sign in words.
@@ -59,8 +61,9 @@ func Signs() []SignRow {
 		{NeedlessResent, "most of what is sent again had arrived after all (DSACK)", "what is sent again was lost"},
 		{LargeFail, "full-sized segments are sent again and never acknowledged, or a smaller size was found after timeouts", "full-sized segments pass"},
 		{MemoryShort, "the kernel came under memory pressure for TCP, or tcp_mem is below what the path needs and receive queues are cut short", "the kernel has memory for TCP"},
-		{SegmentsSmall, "segments carry so much less than the interfaces' MTU has room for that headers take 5% of the goodput or more (10% where the path MTU or an end was not seen)", "segments are as large as the interfaces allow"},
+		{SegmentsSmall, "the path is full, with segments that carry so much less than the interfaces' MTU has room for that headers take 5% of the goodput or more (10% where the path MTU or an end was not seen)", "segments are as large as the interfaces allow, or do not fill the path"},
 		{PausedPort, "pause frames can hold the sender's port for at least half of what is missing", "no pause frames come"},
+		{OtherRun, "another rung of the ladder carried what the verdict rules out", "the other rungs fit"},
 		{CallsIdle, "calls of a mount, share or disk are under way and leave the connection idle, whatever the connection itself is limited by", "no calls wait on the connection"},
 	}
 }

@@ -36,6 +36,8 @@ type Fix struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
 	Advice  string  `json:"advice"`
+	// Because is the observation that the advice follows from.
+	Because string `json:"because,omitempty"`
 }
 
 // Gain is the goodput expected once the limiter is gone, as a range, and the

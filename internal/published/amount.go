@@ -6,12 +6,12 @@ import (
 	"linerate/internal/unit"
 )
 
-// binaryMega is how much larger a megabyte is where a tool means 2^20 bytes by
-// it and not 10^6. None of the papers says which its tool means.
+// binaryMega is the ratio of a megabyte of 2^20 bytes to one of 10^6. No paper says which of
+// the two its tool means.
 const binaryMega = 1 << 20 / 1e6
 
-// Rate is the throughput as printed, a megabyte taken as 10^6 bytes; of a range
-// its lower end. 0: the result is no throughput.
+// Rate is the printed throughput with a megabyte of 10^6 bytes; for a range, its lower end. 0:
+// the result is not a throughput.
 func (r Result) Rate() unit.BitRate {
 	return r.rate(r.Value)
 }
@@ -31,9 +31,9 @@ func (r Result) rate(v float64) unit.BitRate {
 	return unit.BitRate(v) * 8e6
 }
 
-// bounds are the rates between which a throughput lies for certain, as far as
-// the paper goes: "over" has no upper end (-1), "up to" no lower one. A value
-// in MB/s reaches up to what it would be in units of 2^20 bytes.
+// bounds are the rates between which a throughput certainly is, according to the paper: "over"
+// has no upper end (-1), "up to" no lower one. The upper end of a value in MB/s is its value
+// with a megabyte of 2^20 bytes.
 func (r Result) bounds() (low, high unit.BitRate) {
 	low, high = r.Rate(), max(r.Rate(), r.RateTo())
 	if r.Unit == "MB/s" {
@@ -48,9 +48,9 @@ func (r Result) bounds() (low, high unit.BitRate) {
 	return low, high
 }
 
-// Share is the throughput over the link's rate, of a range its lower end. nil:
-// no throughput, the link's rate is not stated, or the throughput is above it
-// and so not that of one direction of one link.
+// Share is the throughput over the link's rate; for a range, of its lower end. nil: the result
+// is not a throughput, the link's rate is not stated, or the throughput exceeds it and so is
+// not that of one direction of one link.
 func (r Result) Share() *float64 {
 	if r.Metric != Throughput || r.Link == 0 || max(r.Rate(), r.RateTo()) > r.Link {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Facet is one word of a query and what of a result it must match.
+// Facet is one word of a query and the property of a result that it must match.
 type Facet struct {
 	Kind string `json:"kind"` // link, protocol, direction, metric, mtu, paper, text
 	Word string `json:"word"` // as given
@@ -20,11 +20,11 @@ type Facet struct {
 // Query is a parsed list of words.
 type Query struct {
 	Facets []Facet
-	// Link is the link's rate, where a facet names it; 0: none does.
+	// Link is the link's rate, if a facet names it; 0: none does.
 	Link unit.BitRate
 }
 
-// Match is a result and which words of the query it has and lacks.
+// Match is a result with the words of the query that it matches and those that it does not.
 type Match struct {
 	Result
 	Matched []string
@@ -39,8 +39,8 @@ var (
 )
 
 // ParseQuery reads words such as "10GbE NFS read": a link's rate, a protocol, a direction, a
-// metric, jumbo or MTU9000, a paper's key; any other word is looked for in a result's tool, then
-// in its other texts. A query without a word that says anything is an error.
+// metric, jumbo or MTU9000, a paper's key; any other word is searched for in a result's tool,
+// then in its other texts. A query without a usable word is an error.
 func ParseQuery(s string) (Query, error) {
 	s = spaced.ReplaceAllString(strings.ToLower(s), "$1$2")
 	s = mtu.ReplaceAllString(s, "mtu$1")
@@ -93,8 +93,8 @@ func facet(w string) Facet {
 	return textFacet(w)
 }
 
-// textFacet looks for a word that names no condition, such as "iozone" or
-// "nvme": without its blanks, so that "smb2.1" finds "SMB 2.1".
+// textFacet searches for a word that names no condition, such as "iozone" or "nvme". It
+// ignores blanks, so that "smb2.1" finds "SMB 2.1".
 func textFacet(w string) Facet {
 	return Facet{"text", w, func(r Result) bool {
 		text := strings.ToLower(strings.Join([]string{r.Tool, r.Version, r.Client, r.Server, r.Storage, r.Change, r.Where}, "\n"))
@@ -103,8 +103,8 @@ func textFacet(w string) Facet {
 }
 
 // Like returns the results that match at least one facet of q, those that
-// match most first, otherwise in the order of the papers. Every facet counts
-// the same, so that the order can be checked by eye.
+// match most first, otherwise in the order of the papers. Every facet has the same weight, so
+// that a reader can check the order.
 func Like(all []Result, q Query) []Match {
 	var out []Match
 	for _, r := range all {
@@ -124,7 +124,7 @@ func Like(all []Result, q Query) []Match {
 	return out
 }
 
-// Nearest are the matches that miss the fewest words: all that miss none, if there is one.
+// Nearest returns the matches that miss the fewest words.
 func Nearest(ms []Match) []Match {
 	i := slices.IndexFunc(ms, func(m Match) bool { return len(m.Missed) > len(ms[0].Missed) })
 	if i < 0 {

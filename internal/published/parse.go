@@ -14,8 +14,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// file is a paper as the YAML says it: runs share their conditions, and each
-// of their values becomes a Result.
+// file is a paper as the YAML describes it: the values of a run share its conditions, and each
+// value becomes a Result.
 type file struct {
 	Key     string   `yaml:"key"`
 	Title   string   `yaml:"title"`
@@ -52,11 +52,11 @@ type run struct {
 }
 
 type value struct {
-	ID        string   `yaml:"id"` // where direction or metric would not tell values apart
+	ID        string   `yaml:"id"` // needed if direction or metric do not distinguish the values
 	Metric    string   `yaml:"metric"`
 	Direction string   `yaml:"direction"`
 	As        string   `yaml:"as"`
-	Value     *float64 `yaml:"value"` // nil: forgotten, which is not zero
+	Value     *float64 `yaml:"value"` // nil: missing, which is an error
 	To        float64  `yaml:"to"`
 	Unit      string   `yaml:"unit"`
 	Change    string   `yaml:"change"`
@@ -64,7 +64,7 @@ type value struct {
 	Unclear   string   `yaml:"unclear"`
 }
 
-// units of each metric, as the papers spell them.
+// units lists the units of each metric, as the papers spell them.
 func units() map[Metric][]string {
 	return map[Metric][]string{
 		Throughput:  {"MB/s", "Gbps"},
@@ -77,9 +77,9 @@ func units() map[Metric][]string {
 	}
 }
 
-// Parse reads one paper. It refuses fields it does not know, values without a
-// number or with a unit that does not belong to their metric, a rate above its
-// link's that nothing explains, and two results of one id.
+// Parse reads one paper. It refuses unknown fields, values without a number or with a unit
+// that does not belong to their metric, a rate above the link's rate without an explanation,
+// and two results with one id.
 func Parse(b []byte) (Paper, error) {
 	var f file
 	if err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&f); err != nil {
@@ -109,7 +109,7 @@ func Parse(b []byte) (Paper, error) {
 	return p, nil
 }
 
-// result joins a value with the conditions of its run.
+// result combines a value with the conditions of its run.
 func result(key string, c run, v value) (Result, error) {
 	if v.Value == nil {
 		return Result{}, errors.New("a value without a number")
@@ -136,8 +136,8 @@ func result(key string, c run, v value) (Result, error) {
 	return r, check(r)
 }
 
-// valueID tells the values of a run apart: its own id, else the direction of a
-// throughput or a change, else the metric.
+// valueID distinguishes the values of a run: by its own id, else by the direction of a
+// throughput or a change, else by the metric.
 func valueID(v value, r Result) string {
 	switch {
 	case v.ID != "":
@@ -171,7 +171,7 @@ var resultID = regexp.MustCompile(`^[a-z]+\.[a-z0-9.-]+\.[a-z0-9_-]+$`)
 // check refuses what cannot be a result.
 func check(r Result) error {
 	known, ok := units()[r.Metric]
-	zero := r.Metric == Retransmits // the only thing of which none is a result
+	zero := r.Metric == Retransmits // the only metric for which zero is a result
 	switch {
 	case !resultID.MatchString(r.ID):
 		return fmt.Errorf("id %q: want lower-case letters, digits, dashes and dots", r.ID)

@@ -8,7 +8,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// Placing is where a measured rate lies among published throughputs.
+// Placing is the place of a measured rate among published throughputs.
 type Placing struct {
 	Rate unit.BitRate
 	// Share of the link's rate; nil: the query names no link.
@@ -17,12 +17,12 @@ type Placing struct {
 	// compared, highest first.
 	Compared []Result
 	// Lower and Higher count those that are certainly below and above Rate.
-	// CannotTell counts the rest: the paper says "over 9 Gbps", or does not say
-	// whether its megabyte is 10^6 or 2^20 bytes, and Rate lies in between.
+	// CannotTell counts the rest: the paper says "over 9 Gbps", or does not say whether its
+	// megabyte is 10^6 or 2^20 bytes, and Rate is in between.
 	Lower, Higher, CannotTell int
-	// LeftOut counts the throughputs that match and are not compared: mere
-	// claims, those whose meaning the paper leaves unclear, and those over no
-	// link of a stated rate, unless the query says "local".
+	// LeftOut counts the throughputs that match but are not compared: mere claims, results
+	// whose meaning the paper leaves unclear, and results without a stated link rate, unless
+	// the query says "local".
 	LeftOut int
 }
 

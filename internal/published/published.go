@@ -1,8 +1,9 @@
 // Package published holds the results that the five papers published, as data: every number with
 // its place in the paper, its conditions, and the known reasons to doubt it. It finds results
-// like a query and places a measured rate among them. It measures nothing and judges no host; a
-// picture whose values the text of a paper does not carry is listed as a gap, never read off by
-// eye; and a rate is never placed among results whose meaning the paper leaves open.
+// that resemble a query and places a measured rate among them. It measures nothing and judges
+// no host. If the values of a picture are not in a paper's text, the picture is listed as a
+// gap and not read off by eye. A rate is never placed among results whose meaning the paper
+// leaves open.
 package published
 
 import (
@@ -19,9 +20,9 @@ type Paper struct {
 	Authors string `json:"authors"`
 	// Year as printed in the paper; 0: none is printed.
 	Year    int      `json:"year,omitempty"`
-	Printed string   `json:"printed"`           // what is printed about date and number
-	Remarks []string `json:"remarks,omitempty"` // what holds for all its results
-	// Gaps are results that the paper has and this data has not, and why.
+	Printed string   `json:"printed"`           // the printed date and number
+	Remarks []string `json:"remarks,omitempty"` // remarks that apply to all its results
+	// Gaps lists results of the paper that this data lacks, and why.
 	Gaps    []string `json:"gaps,omitempty"`
 	Results []Result `json:"-"`
 }
@@ -48,7 +49,7 @@ const (
 	Transfer = "transfer" // one way, memory to memory or between sites
 )
 
-// As is how the paper qualifies a number; empty: it is given as it stands.
+// As is how the paper qualifies a number; empty: not at all.
 type As string
 
 // Qualifiers.
@@ -62,7 +63,7 @@ const (
 
 // Result is one published number.
 type Result struct {
-	ID    string `json:"id"`             // paper, run and what of it: atto.t6.x200.read
+	ID    string `json:"id"`             // paper, run and value: atto.t6.x200.read
 	Paper string `json:"paper"`          // key
 	Where string `json:"where"`          // table, figure, section or slide
 	Page  string `json:"page,omitempty"` // as printed; empty: the text has no pages
@@ -92,10 +93,10 @@ type Result struct {
 	Storage string     `json:"storage,omitempty"`
 	Change  string     `json:"change,omitempty"` // what was changed, or which part is meant
 
-	// Claim: a sentence says so and no measurement is shown.
+	// Claim: the paper states it in a sentence and shows no measurement.
 	Claim  bool     `json:"claim,omitempty"`
 	Doubts []string `json:"doubts,omitempty"` // why the number may mislead
-	// Unclear is what the paper leaves open about its meaning.
+	// Unclear is what the paper leaves open about the meaning of the number.
 	Unclear string `json:"unclear,omitempty"`
 }
 

@@ -7,19 +7,19 @@ import (
 	"linerate/internal/report/document"
 )
 
-// paperWriter makes the white paper of a study.
+// paperWriter writes the white paper of a study.
 type paperWriter struct {
 	r       *model.Results
 	s       *model.Study
 	facts   map[string]*model.Facts
 	samples map[string]map[string][]model.Sample
 	states  []state
-	steps   int          // that the baseline has
+	steps   int          // steps of the baseline
 	dropped map[int]bool // runs of groups that did not agree
 }
 
-// paperOf makes the white paper of r.Study. samples are by run label and host;
-// they and facts may be empty: what cannot be shown then is left out or said.
+// paperOf makes the white paper of r.Study. samples are by run label and host. They and facts
+// may be empty: what cannot be shown then is left out, or the text says so.
 func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, facts map[string]*model.Facts) document.Document {
 	w := &paperWriter{r: r, s: r.Study, facts: facts, samples: samples}
 	w.states, w.steps = statesOf(w.s), baselineSteps(w.s)
@@ -50,7 +50,7 @@ func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, fac
 	return d
 }
 
-// ladder is what each part of the way could do, and did.
+// ladder has the ceiling and the measured rate of each part of the path.
 func (w *paperWriter) ladder() document.Section {
 	s := document.Section{Title: "The ladder"}
 	if rungs := ladderOf(w.r); len(rungs) > 0 {

@@ -13,13 +13,13 @@ import (
 	"linerate/internal/unit"
 )
 
-// primaries are the comparisons of the declared outcome; what was left out of the
-// study is none.
+// primaries returns the comparisons of the declared outcome, without levels that were left out
+// of the study.
 func primaries(s *model.Study) []model.StudyComparison {
 	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c model.StudyComparison) bool { return !c.Primary || c.Conclusion == model.StudyInForce })
 }
 
-// inForce are the levels that were left out, since the hosts had them already.
+// inForce returns the levels that were left out because the hosts had them already.
 func inForce(s *model.Study) []model.StudyComparison {
 	return slices.DeleteFunc(slices.Clone(s.Comparisons), func(c model.StudyComparison) bool {
 		return !c.Primary || c.Conclusion != model.StudyInForce
@@ -49,7 +49,7 @@ func byRatio(cs []model.StudyComparison) []model.StudyComparison {
 	return out
 }
 
-// headlineOf is the answer for a reader who reads nothing else.
+// headlineOf is the one-line answer for a reader who reads nothing else.
 func headlineOf(s *model.Study) string {
 	all := primaries(s)
 	gains, losses := byRatio(with(all, model.StudyGain)), byRatio(with(all, model.StudyLoss))
@@ -80,8 +80,8 @@ func headlineOf(s *model.Study) string {
 	return head
 }
 
-// noiseHeadline is the answer of a study that compares nothing: how much equal
-// runs differ.
+// noiseHeadline is the one-line answer of a study that compares nothing: how much equal runs
+// differ.
 func noiseHeadline(s *model.Study) string {
 	a := aaOf(s, s.Primary)
 	if a.n == 0 {
@@ -90,15 +90,15 @@ func noiseHeadline(s *model.Study) string {
 	return fmt.Sprintf("Two equal runs of %s differ by %s here, as a rule (n = %s)", s.Primary, percent(a.noise), unit.Count(a.n, "pair"))
 }
 
-// named and prose are the state that was compared, in a table and in a sentence.
+// named and prose name the state that was compared, in a table and in a sentence.
 func named(c model.StudyComparison) string { return state{c.Factor, c.Level}.name() }
 func prose(c model.StudyComparison) string { return state{c.Factor, c.Level}.prose() }
 
 // maxItems is how many findings of a kind the first lines list.
 const maxItems = 8
 
-// answersOf sorts the comparisons of the primary outcome by what they came to,
-// and adds what was seen on the other workloads.
+// answersOf groups the comparisons of the primary outcome by conclusion, and adds what was
+// seen on other workloads.
 func answersOf(s *model.Study) []document.Group {
 	all := primaries(s)
 	none := "Did nothing (" + conclusionWords(s, model.StudyNoEffect) + ")"
@@ -147,8 +147,7 @@ func answerItem(s *model.Study, c model.StudyComparison) string {
 	return text
 }
 
-// exploratory are effects on workloads that were not declared primary: seen,
-// not proved.
+// exploratory returns effects on workloads that were not declared primary: seen, not proved.
 func exploratory(s *model.Study) []document.Group {
 	a := document.Group{Class: "b4", Name: "Seen on other workloads, exploratory: a study of its own would have to confirm it"}
 	for _, c := range s.Comparisons {

@@ -12,7 +12,7 @@ import (
 	"linerate/internal/stat"
 )
 
-// effectLegend names the colours of the bars; only those that occur are shown.
+// effectLegend names the colours of the bars, as far as they occur.
 func (w *paperWriter) effectLegend(cs []model.StudyComparison) []document.Legend {
 	out := []document.Legend{legend("b5", "baseline", "")}
 	for _, x := range []struct{ conclusion, class string }{{model.StudyGain, "b1"}, {model.StudyLoss, "b2"}, {model.StudyNoEffect, "b3"}, {model.StudyUndecided, "b4"}} {
@@ -121,8 +121,7 @@ func hundredfold(v *float64) *float64 {
 	return &x
 }
 
-// barText is what stands at the right end of a row: short, since the table has
-// all of it.
+// barText is the short text at the right end of a row; the table has all figures.
 func (w *paperWriter) barText(c model.StudyComparison) string {
 	word := c.Conclusion
 	if c.Conclusion == model.StudyNoEffect {
@@ -137,12 +136,12 @@ func (w *paperWriter) barText(c model.StudyComparison) string {
 	return relative(c.Ratio) + " " + word
 }
 
-// unmeasured tells whether a comparison has no outcome, whatever runs were made.
+// unmeasured reports whether a comparison has no outcome, even if runs were made.
 func unmeasured(c model.StudyComparison) bool {
 	return slices.Contains([]string{model.StudyNotInForce, model.StudyNotTried, model.StudyInForce}, c.Conclusion)
 }
 
-// nRange is how many blocks the comparisons rest on: 8, or 8 to 20 blocks.
+// nRange is the number of blocks of the comparisons: 8, or 8 to 20 blocks.
 func (w *paperWriter) nRange(cs []model.StudyComparison) string {
 	lo, hi := 0, 0
 	for _, c := range cs {
@@ -160,10 +159,10 @@ func (w *paperWriter) nRange(cs []model.StudyComparison) string {
 	return fmt.Sprintf("%d to %s", lo, w.blocksWord(hi))
 }
 
-// maxHosts is how many hosts' processors are drawn; the table has all.
+// maxHosts is the number of hosts whose CPU use is drawn; the table has all.
 const maxHosts = 3
 
-// processors sets what each state cost in CPU against what it lost on the way.
+// processors shows for each state CPU utilisation against retransmitted segments.
 func (w *paperWriter) processors() document.Section {
 	s := document.Section{Title: "Processors against retransmits"}
 	t := document.Table{Fold: "The numbers behind these figures", Caption: "Busy share of all cores by host and retransmitted share of segments: mean, range and n of the counted runs",
@@ -205,7 +204,7 @@ func (w *paperWriter) sawRetransmits(workload string) bool {
 	return slices.ContainsFunc(w.s.Runs, func(r model.StudyRun) bool { return r.Workload == workload && r.Counted && r.Retransmitted != nil })
 }
 
-// scopeNote says of shared processors that they are.
+// scopeNote says so if hosts share their CPUs.
 func (w *paperWriter) scopeNote(workload string) string {
 	if slices.ContainsFunc(w.s.Runs, func(r model.StudyRun) bool { return r.Workload == workload && r.Scope == "machine" }) {
 		return " Scope: machine. The hosts share one kernel, so a share includes everything else on this machine."
@@ -213,7 +212,7 @@ func (w *paperWriter) scopeNote(workload string) string {
 	return ""
 }
 
-// cpuHosts are the hosts whose processors were seen, the busiest first.
+// cpuHosts returns the hosts with CPU figures, the busiest first.
 func (w *paperWriter) cpuHosts(workload string) []string {
 	peak := map[string]float64{}
 	for _, r := range w.s.Runs {
@@ -228,7 +227,7 @@ func (w *paperWriter) cpuHosts(workload string) []string {
 	return out
 }
 
-// fine prints a share with what a share of retransmits needs: 0.041%.
+// fine prints a share with the digits that a share of retransmits needs: 0.041%.
 func fine(v float64) string {
 	if math.Abs(v) >= 0.1 || !stat.Finite(v) {
 		return percent(v)

@@ -11,7 +11,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// changes is every setting that was written, and that it was put back.
+// changes lists every setting that was written, and whether it was restored.
 func (w *paperWriter) changes() document.Section {
 	s := document.Section{Title: "What was changed and put back"}
 	if len(w.s.Reverted) == 0 {
@@ -30,7 +30,7 @@ func (w *paperWriter) changes() document.Section {
 	return s
 }
 
-// threats is what speaks against the conclusions in this very study.
+// threats lists what casts doubt on the conclusions of this study.
 func (w *paperWriter) threats() document.Section {
 	s := document.Section{Title: "Threats to validity"}
 	if len(w.s.Threats) == 0 {
@@ -46,7 +46,7 @@ func (w *paperWriter) threats() document.Section {
 	return s
 }
 
-// everyRun is the raw record.
+// everyRun is the record of all runs.
 func (w *paperWriter) everyRun() document.Section {
 	t := document.Table{Fold: "All " + unit.Count(len(w.s.Runs), "run"), Caption: "Every run in the order it was made",
 		Head: document.Columns("#Run", "#At", "Stage", "#Block", "State", "Workload", "#Outcome", "#Sent again", "#CPU, busiest host", "Remarks")}

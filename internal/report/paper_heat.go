@@ -13,8 +13,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// heat is the table of streams × window: measured, and what window over round
-// trip allows.
+// heat is the table of streams × window: the measured outcome, and what window ÷ RTT allows.
 func (w *paperWriter) heat() document.Section {
 	s := document.Section{Title: "Streams and window"}
 	for _, name := range workloadNames(w.s) {
@@ -46,15 +45,15 @@ func (w *paperWriter) heatTable(workload, field, words string) document.Table {
 	return t
 }
 
-// windowSeen is the largest window that a peer advertised in these runs, in
-// bytes; 0: none was recorded.
+// windowSeen is the largest window that a receiver advertised in these runs, in bytes; 0: none
+// was recorded.
 func (w *paperWriter) windowSeen(runs []model.StudyRun) float64 {
 	most := int64(0)
 	for _, r := range runs {
 		for _, samples := range w.samples[r.Label] {
 			for _, s := range samples {
 				for _, c := range s.Conns {
-					if c.BytesAcked > c.BytesReceived { // at the end that sends
+					if c.BytesAcked > c.BytesReceived { // sampled at the sender
 						most = max(most, c.SndWnd)
 					}
 				}
@@ -64,7 +63,7 @@ func (w *paperWriter) windowSeen(runs []model.StudyRun) float64 {
 	return float64(most)
 }
 
-// heatRows fills the table; it tells whether the windows were recorded.
+// heatRows fills the table and reports whether the windows were recorded.
 func (w *paperWriter) heatRows(t *document.Table, workload, field string, rtt model.Nanos) (seen bool) {
 	type at struct{ streams, window float64 }
 	cells := map[at][]model.StudyRun{}
@@ -102,7 +101,7 @@ func (w *paperWriter) heatRows(t *document.Table, workload, field string, rtt mo
 	return seen
 }
 
-// heatCell is one cell: the mean, and its share of the bound where there is one.
+// heatCell is one cell: the mean, and its share of the bound if there is one.
 func heatCell(runs []model.StudyRun, top, bound float64) document.Entry {
 	v := spanOf(valuesOf(runs, outcomeValue))
 	if v.N == 0 {
@@ -115,7 +114,7 @@ func heatCell(runs []model.StudyRun, top, bound float64) document.Entry {
 	return e
 }
 
-// onlyThese tells whether a state changes nothing but streams and windows.
+// onlyThese reports whether a state changes only streams and windows.
 func (w *paperWriter) onlyThese(x state) bool {
 	if x.Factor == "" {
 		return x.baseline()
@@ -138,7 +137,7 @@ func (w *paperWriter) onlyThese(x state) bool {
 	return true
 }
 
-// shade is the class of a share of the largest: h0 … h9.
+// shade is the CSS class of a share of the largest value: h0 … h9.
 func shade(share float64) string {
 	if !stat.Finite(share) {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// method is how the study came to its conclusions, declared before its first run.
+// method says how the study draws its conclusions, as declared before its first run.
 func (w *paperWriter) method() document.Section {
 	s := document.Section{Title: "Method", Break: true}
 	s.Add(document.Block{Pairs: w.protocolPairs()})
@@ -140,9 +140,9 @@ func (w *paperWriter) caseTable() document.Block {
 		case x.Factor == "":
 			add(x.name(), "", w.baselineWords(x), "", runs)
 		case x.Factor == stepFactor && len(runs) == 0:
-			add("Step of the baseline", l.Name, levelWords(l), w.by(l), nil) // its runs are the baseline's
+			add("Step of the baseline", l.Name, levelWords(l), w.by(l), nil) // its runs are those of the baseline
 		case listed && len(runs) == 0 && w.crossed():
-			// a level that the cases combine, and no case of its own
+			// a level that the cases combine; it is not a case by itself
 		case w.leftOut(x):
 			add(x.Factor, x.Level, levelWords(l), "in force already", runs)
 		case x.Factor == stepFactor:
@@ -164,7 +164,7 @@ func (w *paperWriter) by(l model.StudyLevel) string {
 	return "linerate"
 }
 
-// inLab tells whether all hosts are a lab's.
+// inLab reports whether all hosts belong to a lab.
 func inLab(hosts map[string]string) bool {
 	for _, at := range hosts {
 		if !strings.HasPrefix(at, "lab:") {
@@ -174,7 +174,8 @@ func inLab(hosts map[string]string) bool {
 	return true
 }
 
-// leftOut tells whether a level was in force before the study, and so no part of it.
+// leftOut reports whether a level was in force before the study, and is therefore not part of
+// it.
 func (w *paperWriter) leftOut(x state) bool {
 	return slices.ContainsFunc(w.s.Comparisons, func(c model.StudyComparison) bool {
 		return c.Conclusion == model.StudyInForce && c.Factor == x.Factor && c.Level == x.Level
@@ -189,7 +190,7 @@ func (w *paperWriter) baselineWords(x state) string {
 	return "the state after all steps"
 }
 
-// crossed tells whether several factors were varied at once.
+// crossed reports whether several factors were varied at once.
 func (w *paperWriter) crossed() bool {
 	return slices.ContainsFunc(w.s.Runs, func(r model.StudyRun) bool { return len(r.Levels) > 1 })
 }
@@ -222,8 +223,8 @@ func levelWords(l model.StudyLevel) string {
 	return strings.Join(out, "; ")
 }
 
-// effects are the relative bars of every workload, baseline = 100%, with the
-// table behind them.
+// effects has the relative bars of every workload, baseline = 100%, and the table of their
+// figures.
 func (w *paperWriter) effects() document.Section {
 	s := document.Section{Title: "Effect of each change", Break: true}
 	for _, steps := range []bool{true, false} {
@@ -274,7 +275,7 @@ func (w *paperWriter) effectTable(workload string) document.Table {
 	return t
 }
 
-// inForceCell says whether a treatment was seen in force.
+// inForceCell says whether the treatment was seen to be in force.
 func inForceCell(c model.StudyComparison) string {
 	if c.Conclusion == model.StudyInForce {
 		return "before"
@@ -295,7 +296,7 @@ func (w *paperWriter) ordered() []model.StudyComparison {
 	return out
 }
 
-// place is where a comparison's state stands in the order of states.
+// place is the position of a comparison's state in the order of states.
 func (w *paperWriter) place(c model.StudyComparison) int {
 	return slices.Index(w.states, state{c.Factor, c.Level})
 }

@@ -13,7 +13,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// nothing lists what a reader can stop trying, and what they still cannot know.
+// nothing lists the changes that are not worth trying, and those without an answer.
 func (w *paperWriter) nothing() document.Section {
 	s := document.Section{Title: "What did nothing, cost something, or has no answer"}
 	t := document.Table{Caption: "Changes of the primary outcome that are not recommended, and why", Head: document.Columns("Change", "Came to", "#Ratio", "#Interval", "#n", "#Would have seen", "Why")}
@@ -55,7 +55,7 @@ func (w *paperWriter) whyNot(c model.StudyComparison) string {
 	return ""
 }
 
-// aa is what the A/A runs of a workload say: two equal runs side by side.
+// aa has the figures of a workload's A/A runs: pairs of equal runs.
 type aa struct {
 	n      int       // pairs
 	noise  float64   // root mean square of the log-ratios, as a share
@@ -63,7 +63,7 @@ type aa struct {
 	ratios []float64 // second over first
 }
 
-// aaOf pairs the A/A runs of a block in the order they were made.
+// aaOf pairs the A/A runs of a block in the order in which they were run.
 func aaOf(s *model.Study, workload string) aa {
 	byBlock := map[int][]model.StudyRun{}
 	var blocks []int
@@ -92,8 +92,8 @@ func aaOf(s *model.Study, workload string) aa {
 	return out
 }
 
-// noise is how much equal runs differ, which runs were thrown out, and all of
-// them in the order they were made.
+// noise shows how much equal runs differ, which runs were discarded, and all runs in their
+// order.
 func (w *paperWriter) noise() document.Section {
 	s := document.Section{Title: "Noise: equal runs, discarded runs, drift", Break: true}
 	var figs []document.Figure
@@ -120,7 +120,7 @@ func (w *paperWriter) noise() document.Section {
 	return s
 }
 
-// baseline is what the baseline did; where its runs never agreed, all of them.
+// baseline is the span of the baseline's runs; if they never agreed, of all of them.
 func (w *paperWriter) baseline(workload string) span {
 	if s := spanOf(valuesOf(w.counted(state{}, workload), outcomeValue)); s.N > 0 {
 		return s
@@ -134,7 +134,7 @@ func (w *paperWriter) baseline(workload string) span {
 	return spanOf(all)
 }
 
-// stateOfGroup is the state that a group of runs was made in.
+// stateOfGroup is the state in which a group of runs was measured.
 func (w *paperWriter) stateOfGroup(d model.StudyDiscarded) state {
 	for _, r := range w.s.Runs {
 		if slices.Contains(d.Runs, r.N) {
@@ -144,8 +144,8 @@ func (w *paperWriter) stateOfGroup(d model.StudyDiscarded) state {
 	return state{d.Factor, d.Level}
 }
 
-// inOrder shows every run of a workload where it was made: a drift shows as a
-// slope of the baseline, a disturbance as a dip of neighbours.
+// inOrder shows the runs of a workload in their order: a drift shows as a slope of the
+// baseline, a disturbance as a dip of neighbouring runs.
 func (w *paperWriter) inOrder(i int, workload string) (document.Figure, bool) {
 	base := w.baseline(workload)
 	if base.N == 0 || base.Mean <= 0 {
@@ -187,7 +187,7 @@ func (w *paperWriter) inOrder(i int, workload string) (document.Figure, bool) {
 	return f, true
 }
 
-// discarded are the runs that do not count, each with what kept it out.
+// discarded lists the runs that do not count, each with the reason.
 func (w *paperWriter) discarded() []document.Block {
 	var out []document.Block
 	if len(w.s.Discarded) > 0 {

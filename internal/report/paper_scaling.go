@@ -15,8 +15,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// receiveBuffer is the setting that bounds the window where no workload asks for
-// a buffer.
+// receiveBuffer is the setting that bounds the window if the workload sets no buffer size.
 const receiveBuffer = "linux.sysctl.net.ipv4.tcp_rmem"
 
 // levelsOf are the levels that a state combines: one, or one of each factor that
@@ -35,9 +34,9 @@ func (w *paperWriter) levelsOf(x state) []model.StudyLevel {
 	return out
 }
 
-// fieldsOf are the numbers of a workload in a state that figures are drawn by:
-// streams, clients, recv_buffer, and tcp_rmem, the most that the receiver's
-// kernel gives a buffer.
+// fieldsOf returns the numbers of a workload in a state that figures can be plotted against:
+// streams, clients, recv_buffer, and tcp_rmem, the largest buffer that the receiver's kernel
+// allows.
 func (w *paperWriter) fieldsOf(x state, workload string) map[string]string {
 	out := map[string]string{}
 	for _, l := range w.s.File.Workloads {
@@ -112,15 +111,15 @@ func (w *paperWriter) varied(workload string, n int) []string {
 	return out
 }
 
-// atPoint is the runs of all states with one value of a field and the
-// baseline's values of all others.
+// atPoint has the runs of all states with one value of a field and the baseline's values of
+// all others.
 type atPoint struct {
 	x    float64
 	runs []model.StudyRun
 }
 
-// along are the points of a field, ascending; only states that change nothing
-// else than that field are in it.
+// along returns the points of a field in ascending order, from states that change only that
+// field.
 func (w *paperWriter) along(workload, field string) []atPoint {
 	base := w.fieldsOf(state{}, workload)
 	at := map[float64][]model.StudyRun{}
@@ -141,8 +140,8 @@ func (w *paperWriter) along(workload, field string) []atPoint {
 	return out
 }
 
-// onlyField tells whether a state differs from the baseline in that field of the
-// workload and in nothing else.
+// onlyField reports whether a state differs from the baseline only in that field of the
+// workload.
 func (w *paperWriter) onlyField(x state, base, fields map[string]string, field string) bool {
 	for _, l := range w.levelsOf(x) {
 		if len(l.Set) > 0 || l.Instruct != "" {

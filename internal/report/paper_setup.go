@@ -11,7 +11,7 @@ import (
 	"linerate/internal/unit"
 )
 
-// recommendation is what a reader sets: only what earned it.
+// recommendation lists the settings to apply: only those with a proved gain.
 func (w *paperWriter) recommendation() document.Section {
 	s := document.Section{Title: "Recommended settings"}
 	if len(w.s.Recommended) == 0 {
@@ -41,7 +41,7 @@ func (w *paperWriter) recommendation() document.Section {
 	return s
 }
 
-// earned is the comparison that a recommendation rests on.
+// earned returns the comparison that a recommendation is based on.
 func (w *paperWriter) earned(a model.StudyAdvice) (model.StudyComparison, bool) {
 	for _, c := range byRatio(with(primaries(w.s), model.StudyGain)) {
 		if c.Factor != a.Factor {
@@ -141,8 +141,7 @@ func (w *paperWriter) factsOf(host string) *model.Facts {
 	return nil
 }
 
-// maxNICs is how many interfaces a card of the drawing lists; the table of
-// hosts has all.
+// maxNICs is how many interfaces the drawing lists for a host; the table of hosts has all.
 const maxNICs = 3
 
 func (w *paperWriter) card(host string) document.Host {
@@ -201,8 +200,8 @@ func nicCardOf(n model.NIC) document.NIC {
 // settingKey is one setting of one device of one host.
 type settingKey struct{ host, setting, target string }
 
-// settingTable lists everything that the study could change: default, before,
-// in the baseline, tried, recommended.
+// settingTable lists every setting of the study: default, before, in the baseline, tried,
+// recommended.
 func (w *paperWriter) settingTable() (document.Table, bool) {
 	t := document.Table{Caption: "Settings of the study: the kernel's default, what was found, what the baseline had, what was tried, what is recommended",
 		Head: document.Columns("Setting", "Host", "Default", "Before", "Baseline", "Tried", "Recommended")}
@@ -252,8 +251,8 @@ func (w *paperWriter) settingTable() (document.Table, bool) {
 	return t, len(order) > 0
 }
 
-// resolved is what was written for a setting of a device that the file did not
-// name; empty where several devices were written.
+// resolved returns what was written for a setting whose device the file did not name; empty if
+// several devices were written.
 func (w *paperWriter) resolved(k settingKey) model.StudyAdvice {
 	var out model.StudyAdvice
 	for _, a := range w.s.Reverted {
@@ -270,7 +269,7 @@ func (w *paperWriter) resolved(k settingKey) model.StudyAdvice {
 	return out
 }
 
-// read is the value that the look before the study found; empty: not known.
+// read is the value that was read before the study; empty: not known.
 func (w *paperWriter) read(k settingKey) string {
 	f := w.factsOf(k.host)
 	if f == nil {
@@ -280,8 +279,7 @@ func (w *paperWriter) read(k settingKey) string {
 	return v
 }
 
-// rtt is the least round trip that any connection of any run saw, and of how
-// many readings.
+// rtt is the minimum RTT of all connections of all runs, with the number of readings.
 func (w *paperWriter) rtt() (least model.Nanos, n int) {
 	for _, byHost := range w.samples {
 		for _, samples := range byHost {

@@ -11,8 +11,8 @@ import (
 	"linerate/internal/unit"
 )
 
-// stepFactor is the factor by whose name a study compares the steps of its
-// baseline, each with the state before it.
+// stepFactor is the name of the factor under which a study compares the steps of its baseline,
+// each with the state before it.
 const stepFactor = "baseline"
 
 // state is one level of one factor; the baseline (neither); or what came before
@@ -24,8 +24,8 @@ type state struct{ Factor, Level string }
 // asFound is the state before the first step of a baseline.
 var asFound = state{Level: "as found"}
 
-// stateOf is the state that a run was made in, whatever it was made for. all is
-// how many steps the baseline has.
+// stateOf is the state in which a run was measured. all is the number of steps of the
+// baseline.
 func stateOf(s *model.Study, r model.StudyRun, all int) state {
 	switch {
 	case len(r.Levels) > 0:
@@ -57,7 +57,7 @@ func baselineSteps(s *model.Study) int {
 
 func (s state) baseline() bool { return s == state{} }
 
-// name is how a state stands in tables and figures.
+// name is the name of a state in tables and figures.
 func (s state) name() string {
 	switch {
 	case s.baseline():
@@ -72,7 +72,7 @@ func (s state) name() string {
 	return s.Factor + ": " + s.Level
 }
 
-// prose is how a state stands within a sentence.
+// prose is the name of a state within a sentence.
 func (s state) prose() string {
 	switch {
 	case s.baseline():
@@ -120,8 +120,8 @@ func statesOf(s *model.Study) []state {
 	return out
 }
 
-// occurs tells whether a level was run or compared on its own; those of a
-// crossed design need not be.
+// occurs reports whether a level was run or compared by itself; levels of a crossed design
+// need not be.
 func occurs(s *model.Study, x state, all int) bool {
 	return slices.ContainsFunc(s.Comparisons, func(c model.StudyComparison) bool { return c.Factor == x.Factor && c.Level == x.Level }) ||
 		slices.ContainsFunc(s.Runs, func(r model.StudyRun) bool { return stateOf(s, r, all) == x })
@@ -164,8 +164,8 @@ func (w *paperWriter) counted(x state, workload string) []model.StudyRun {
 	return out
 }
 
-// droppedRuns are those of groups that did not agree: they were made again, and
-// no conclusion rests on them.
+// droppedRuns returns the runs of groups that did not agree: they were repeated, and no
+// conclusion uses them.
 func droppedRuns(s *model.Study) map[int]bool {
 	out := map[int]bool{}
 	for _, d := range s.Discarded {
@@ -178,7 +178,7 @@ func droppedRuns(s *model.Study) map[int]bool {
 
 func (w *paperWriter) stateOf(r model.StudyRun) state { return stateOf(w.s, r, w.steps) }
 
-// span is what was measured several times: mean and range.
+// span is the mean and range of several measurements.
 type span struct {
 	N              int
 	Mean, Low, Top float64
@@ -297,7 +297,7 @@ func change(v *float64) string {
 	return "+" + text
 }
 
-// interval prints the ends of an interval; an end that is not bounded says so.
+// interval prints the ends of an interval, and says so if an end is not bounded.
 func interval(lo, hi *float64, say func(*float64) string) string {
 	switch {
 	case lo == nil && hi == nil:
@@ -339,14 +339,14 @@ func conclusionWords(s *model.Study, c string) string {
 	switch {
 	case c != model.StudyNoEffect || m == "":
 		return c
-	case s.Protocol == "paper": // three runs exclude nothing
+	case s.Protocol == "paper": // three runs cannot exclude an effect
 		return "no difference beyond " + m
 	}
 	return "no effect above " + m
 }
 
-// levelOf is a level of the study file, or a step of its baseline; false for
-// what it does not list.
+// levelOf returns a level of the study file, or a step of its baseline; false if the file does
+// not list it.
 func levelOf(s *model.Study, x state) (model.StudyLevel, bool) {
 	levels := slices.Clone(s.File.Baseline)
 	if x.Factor != stepFactor {
@@ -366,7 +366,7 @@ func levelOf(s *model.Study, x state) (model.StudyLevel, bool) {
 
 func (w *paperWriter) paperProtocol() bool { return w.s.Protocol == "paper" }
 
-// blocksWord is what n counts.
+// blocksWord is the word for what n counts.
 func (w *paperWriter) blocksWord(n int) string {
 	if w.paperProtocol() {
 		return unit.Count(n, "run")

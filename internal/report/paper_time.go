@@ -13,8 +13,8 @@ import (
 	"linerate/internal/stat"
 )
 
-// Bounds of a small chart: more lines or points than these are not told apart
-// and would only make the page heavy.
+// Bounds of a small chart: more lines or points could not be distinguished and would only
+// enlarge the page.
 const (
 	maxLines       = 24
 	maxSmallPoints = 160
@@ -47,7 +47,7 @@ func perSecond(r model.StudyRun) []float64 { return r.PerSecond }
 
 func perFrame(r model.StudyRun) []float64 { return r.PerFrame }
 
-// perFrames shows the rate of each frame of the streams, likewise.
+// perFrames shows the rate of each frame of the streams in the same way.
 func (w *paperWriter) perFrames() document.Section {
 	s := document.Section{Title: "Rate of each frame"}
 	var of []string
@@ -77,15 +77,15 @@ func (w *paperWriter) perFrames() document.Section {
 	return s
 }
 
-// course is what goes on in a run: so many units of its axis from point to point.
+// course is a quantity over the course of a run, with the distance of its points on the axis.
 type course struct {
 	unit  string
 	every float64
 	of    func(model.StudyRun) []float64
 }
 
-// course draws the runs of all states of a workload; the caption is the name of the
-// scale. It tells the unit of the outcome.
+// course draws the runs of all states of a workload; the caption is the name of the scale. It
+// also returns the unit of the outcome.
 func (w *paperWriter) course(id, workload string, of course) (document.Figure, string, bool) {
 	top, right, u := 0.0, 0.0, ""
 	for _, x := range w.states {
@@ -103,7 +103,7 @@ func (w *paperWriter) course(id, workload string, of course) (document.Figure, s
 	}
 	div, name := outcomeScale(top, u)
 	f := document.Figure{Caption: name, Legend: []document.Legend{legend("thinkey", "each counted run", ""), legend("s1", "their median", "")}}
-	most := 1 // runs that one thin line stands for
+	most := 1 // one run in so many gets a thin line
 	for j, x := range w.states {
 		runs := w.counted(x, workload)
 		c := chart.Small{XUnit: of.unit, Right: right, Top: top / div}
@@ -173,8 +173,8 @@ func (c course) words(runs []model.StudyRun) string {
 	return fmt.Sprintf("median by frame between %s and %s over %.0f frames", outcome(s.Low, u), outcome(s.Top, u), c.every*float64(s.N))
 }
 
-// courseTable is the course in numbers: the slowest and fastest second or frame, and
-// how even they were.
+// courseTable has the figures of the course: the slowest and fastest second or frame, and the
+// relative standard deviation.
 func (w *paperWriter) courseTable(many, one string, workloads []string, of func(model.StudyRun) []float64) document.Block {
 	t := document.Table{Fold: "The numbers behind these figures", Caption: many + " of the counted runs: slowest, median, fastest, and their relative standard deviation",
 		Head: document.Columns("Workload", "State", "#Slowest "+one, "#Median", "#Fastest "+one, "#RSD", "#Runs", "#"+many)}
@@ -268,8 +268,8 @@ func (w *paperWriter) coreTable(workload, host string) (document.Table, bool) {
 	return t, len(rows) > 0
 }
 
-// coreRows are the states with what each core did in them, and the most cores
-// that any has.
+// coreRows returns the states with the busy share of each core, and the largest number of
+// cores.
 func (w *paperWriter) coreRows(workload, host string) (names []string, rows [][]span, cores int) {
 	for _, x := range w.states {
 		var row []span
@@ -293,8 +293,8 @@ func (w *paperWriter) coreRows(workload, host string) (names []string, rows [][]
 	return names, rows, cores
 }
 
-// busiest are the cores to show, ascending: all, or the maxCores that were
-// busiest in any state.
+// busiest returns the cores to show, ascending: all, or the maxCores that were busiest in any
+// state.
 func busiest(rows [][]span, cores int) []int {
 	var keep []int
 	peak := make([]float64, cores)
@@ -323,8 +323,8 @@ func busiest(rows [][]span, cores int) []int {
 	return keep
 }
 
-// latency is a table: percentiles of runs are listed side by side, never
-// averaged; what is shown is the range of each over the runs.
+// latency is a table of percentiles. Percentiles of different runs are never averaged: each
+// cell is the range over the runs.
 func (w *paperWriter) latency() document.Section {
 	t := document.Table{Caption: "Latency from the intended start. Percentiles of runs are not averaged: each cell is the range over the counted runs.",
 		Head: document.Columns("Workload", "State", "#p50", "#p99", "#Slowest", "#n")}

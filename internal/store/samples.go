@@ -143,6 +143,9 @@ func footprint(s *model.Sample) int64 {
 	n += len(s.Conns)*sizeOf[model.Conn]() + len(s.CPUs)*sizeOf[model.CPUTime]()
 	n += len(s.NICs)*sizeOf[model.NICCount]() + len(s.Qdiscs)*sizeOf[model.QdiscCount]()
 	n += len(s.Softnet)*sizeOf[model.Softnet]() + len(s.Tasks)*sizeOf[model.Task]()
+	if s.Pressure != nil {
+		n += sizeOf[model.Pressure]()
+	}
 	if s.NFS != nil {
 		n += len(s.NFS.Ops) * sizeOf[model.NFSOp]()
 	}

@@ -39,12 +39,11 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// Smallest is the smallest ratio above 1 that so many blocks show nine times
-// in ten, when the log-ratio of a block varies by spread (its standard
-// deviation) and the test is two-sided at level alpha: the normal
-// approximation (z(1-alpha/2)+z(0.9))*spread/sqrt(blocks), a little less than
-// what the sign-flip test needs with few blocks. Too few blocks to reject
-// anything give +Inf.
+// Smallest is the smallest ratio above 1 that a test of this many blocks detects with power
+// 0.9, when the log-ratio of a block has standard deviation spread and the test is two-sided
+// at level alpha. It is the normal approximation (z(1-alpha/2)+z(0.9))*spread/sqrt(blocks),
+// which is a little less than the sign-flip test needs with few blocks. Too few blocks to
+// reject anything give +Inf.
 func Smallest(spread float64, blocks int, alpha float64) float64 {
 	if blocks < 1 || math.Exp2(1-float64(blocks)) > alpha {
 		return math.Inf(1)
@@ -53,31 +52,30 @@ func Smallest(spread float64, blocks int, alpha float64) float64 {
 	return math.Exp(z * spread / math.Sqrt(float64(blocks)))
 }
 
-// Gate is the rule of the older protocol: a case counts when its runs agree.
-// Repeating runs until they do hides how much the path varies, so the gate serves
-// for comparison only.
+// Gate is the acceptance rule of the older protocol: a case counts when its runs agree. To
+// repeat runs until they agree hides how much the path varies, so the gate is only there for
+// comparison with older studies.
 type Gate struct {
-	Runs   int     // that must agree
+	Runs   int     // number of runs that must agree
 	RSD    float64 // their largest standard deviation over their mean
 	Margin float64 // least relative difference to the baseline
 }
 
-// PaperGate is the gate of Dell's BP1057 (2013): three runs, all made again when
-// their relative standard deviation is above 1%, and only differences above 5%
-// acknowledged.
+// PaperGate is the gate of Dell's BP1057 (2013): three runs, all repeated when their relative
+// standard deviation is above 1%; only differences above 5% count.
 func PaperGate() Gate { return Gate{Runs: 3, RSD: 0.01, Margin: 0.05} }
 
 // Gated is a case under a Gate.
 type Gated struct {
 	Kept      []float64
-	Discarded [][]float64 // every group of runs that did not agree, in order
+	Discarded [][]float64 // groups of runs that did not agree, in order
 	Mean      float64
 	RSD       float64
 	Passed    bool
 }
 
-// Apply takes runs in groups, in the order they were made, and keeps the first
-// group that agrees. It refuses a gate that nothing can pass.
+// Apply splits runs into groups, in the order in which they were run, and keeps the first
+// group that agrees. It refuses a gate that no group can pass.
 func (g Gate) Apply(runs []float64) (Gated, error) {
 	if g.Runs < 2 || !(g.RSD > 0) {
 		return Gated{}, fmt.Errorf("gate runs: %d runs within %v: want at least 2 runs and a bound above 0", g.Runs, g.RSD)

@@ -7,22 +7,23 @@ import (
 	"slices"
 )
 
-// Factor is one thing that a study varies. Level 0 is how the baseline has it.
+// Factor is one thing that a study varies. Level 0 is the level of the baseline.
 type Factor struct {
 	Name   string
 	Levels []string
-	// Hard: every change of it takes a reboot, a link flap or an operator.
+	// Hard: every change of the factor needs a reboot, takes the link down, or needs an
+	// operator.
 	Hard bool
 }
 
 // Case is one state of all factors: a level of each.
 type Case []int
 
-// maxCases bounds a design: more is not a study but a mistake.
+// maxCases bounds a design: more cases are a mistake in the study file.
 const maxCases = 4096
 
-// OneAtATime is the baseline and, for each level that is not the baseline's, the
-// baseline with that level alone.
+// OneAtATime returns the baseline and, for each other level, the baseline with only that level
+// changed.
 func OneAtATime(factors []Factor) ([]Case, error) {
 	if err := checkFactors(factors); err != nil {
 		return nil, err
@@ -68,10 +69,10 @@ const (
 )
 
 // PlackettBurman screens up to 11 factors of two levels in 12 cases, or up to
-// 19 in 20. Its main effects are clear of each other, though not of the
-// interactions of two; with foldOver every case is made once more with all
-// levels exchanged, and then they are clear of those as well (G. E. P. Box,
-// K. B. Wilson, J. R. Statist. Soc. B 13 (1951) 1).
+// 19 in 20. Its main effects are not confounded with each other, but with two-factor
+// interactions; with foldOver every case is run once more with all levels exchanged, and then
+// they are not confounded with those either (G. E. P. Box, K. B. Wilson, J. R. Statist. Soc. B
+// 13 (1951) 1).
 func PlackettBurman(factors []Factor, foldOver bool) ([]Case, error) {
 	if err := checkFactors(factors); err != nil {
 		return nil, err
@@ -112,11 +113,10 @@ func PlackettBurman(factors []Factor, foldOver bool) ([]Case, error) {
 }
 
 // Order draws the order in which the cases of one block are run. Without a
-// hard factor it is a random permutation. With one it is a split plot: cases
-// that share the levels of all hard factors stand together, their groups and
-// the cases within a group in random order, so that the costly change is made
-// once per group. What a split plot says of a hard factor rests on as many
-// independent changes as there are groups, not cases.
+// hard factor it is a random permutation. With one it is a split plot: cases that share the
+// levels of all hard factors form a group, and both the groups and the cases within a group
+// are in random order, so that the costly change is made once per group. The effect of a hard
+// factor then rests on as many independent changes as there are groups, not cases.
 func Order(factors []Factor, cases []Case, rng *rand.Rand) []Case {
 	plots := map[string][]Case{}
 	var names []string

@@ -12,14 +12,14 @@ import (
 // Effects that only planned looks find.
 const (
 	NoEffectAbove = model.StudyNoEffect  // every effect beyond Margin is excluded
-	Undecided     = model.StudyUndecided // the last look shows none, and excludes none
+	Undecided     = model.StudyUndecided // the last look shows none and excludes none
 )
 
 // RunLooks runs the A/A pairs, then pairs up to each planned look, as RunPairs
 // does, and ends at the first look that shows an effect or excludes every effect
 // beyond Margin. The looks are those of seq, fixed before the first run; Pairs of
-// the options is not used. Where a run moved nothing no ratio exists: the looks then
-// test differences, and none excludes an effect. On an error there is no proof.
+// the options is not used. If a run moved no data there is no ratio: the looks then test
+// differences, and no look excludes an effect. On an error there is no proof.
 func RunLooks(ctx context.Context, o Options, seq Sequence, t Treatment, m Measure) (model.Proof, error) {
 	if len(seq.Looks) == 0 {
 		return model.Proof{}, fmt.Errorf("run study: no look is planned")

@@ -14,8 +14,8 @@ import (
 // interval.
 const Alpha = 0.05
 
-// aaTolerance is how far the mean A/A ratio may be from 1 before the noise of
-// the path itself is doubted.
+// aaTolerance is how far the mean A/A ratio may be from 1 without a warning about the noise of
+// the path.
 const aaTolerance = 0.05
 
 // Effects that Prove finds. A caller whose treatment was applied but did not
@@ -36,10 +36,10 @@ type Series struct{ Pairs, AA []Pair }
 
 // Prove tests the pairs and fills everything of a proof but Treatment and By.
 // The effect is a gain or a loss when p <= Alpha and the interval of the ratio
-// does not contain 1; "no effect" means that these pairs show none. Where a
-// run moved nothing no ratio exists: Ratio and the interval are nil and the
-// test is made on differences. It refuses series that no study produces:
-// no pair, more than MaxPairs, a goodput that is negative or not a number.
+// does not contain 1; "no effect" means that these pairs show none. If a run moved no data
+// there is no ratio: Ratio and the interval are nil and the test is on differences. It refuses
+// series that no study produces: no pair, more than MaxPairs, a goodput that is negative or
+// not a number.
 func Prove(s Series) (model.Proof, error) {
 	p, err := describe(s, MaxPairs)
 	if err != nil {
@@ -57,8 +57,7 @@ func Prove(s Series) (model.Proof, error) {
 	return p, nil
 }
 
-// describe fills in what was measured, in at most so many pairs, and concludes
-// nothing.
+// describe fills in what was measured, in at most that many pairs, without conclusions.
 func describe(s Series, most int) (model.Proof, error) {
 	if err := check(s, most); err != nil {
 		return model.Proof{}, err
@@ -111,7 +110,7 @@ func proveRatio(p *model.Proof, logs []float64) {
 	}
 }
 
-// proveDifference tests treated minus baseline where no ratio exists.
+// proveDifference tests treated minus baseline if there is no ratio.
 func proveDifference(p *model.Proof, pairs []Pair) {
 	diffs := differences(pairs)
 	p.P = SignFlip(diffs)
@@ -135,7 +134,7 @@ func differences(pairs []Pair) []float64 {
 	return diffs
 }
 
-// checkAA fills the A/A figures and says where they cast doubt on the effect.
+// checkAA fills in the A/A figures and warns if they cast doubt on the effect.
 func checkAA(p *model.Proof, aa []Pair) {
 	if len(aa) == 0 {
 		p.Warnings = append(p.Warnings, "no A/A check was made: the noise of the path is not known")
@@ -143,7 +142,8 @@ func checkAA(p *model.Proof, aa []Pair) {
 	}
 	logs, ok := logRatios(aa)
 	if !ok {
-		// A blackholed path moves nothing in either run: alike, without a ratio.
+		// On a blackholed path neither run moves data: the runs are alike, and there is no
+		// ratio.
 		return
 	}
 	p.AAP = SignFlip(logs)
@@ -170,8 +170,8 @@ func logRatios(pairs []Pair) ([]float64, bool) {
 	return logs, true
 }
 
-// Exp returns e^x, or nil where that is no finite number above 0: JSON has no
-// infinity, and an unbounded end of an interval is an absent one.
+// Exp returns e^x, or nil if that is not a finite number above 0: JSON has no infinity, so an
+// unbounded end of an interval is left out.
 func Exp(x float64) *float64 {
 	v := math.Exp(x)
 	if v == 0 || !stat.Finite(v) {

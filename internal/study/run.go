@@ -31,15 +31,15 @@ type Measure func(ctx context.Context, label string) (unit.BitRate, error)
 type Options struct {
 	Pairs   int           // 1 to MaxPairs; RunLooks has its own
 	AAPairs int           // 0 to MaxPairs
-	Seed    uint64        // of the order within pairs; recorded, so that a study can be repeated
-	Undo    time.Duration // how long an undo may take, also after ctx is done
+	Seed    uint64        // of the order within pairs; recorded, for repeats
+	Undo    time.Duration // how long an undo may take, even after ctx is done
 	// Progress is called before every run and once at the end; may be nil.
 	Progress func(done, total int, label string)
 }
 
-// Schedule draws for each of n pairs whether its treated run comes first. Half
-// of the pairs do (of an odd number, half of the rest and a coin for the last),
-// so that a steady drift cancels.
+// Schedule draws for each of n pairs whether its treated run comes first. That is so for
+// exactly half of the pairs, so that a steady drift cancels out; if n is odd, a coin decides
+// for the remaining pair.
 func Schedule(n int, rng *rand.Rand) []bool {
 	first := make([]bool, n)
 	for i := range n / 2 {
@@ -53,10 +53,9 @@ func Schedule(n int, rng *rand.Rand) []bool {
 }
 
 // RunPairs runs the A/A pairs, then the treated pairs in random order, and
-// returns what was measured. Every Apply, also a failed one, is followed by an
-// Undo, even when a run fails, panics or ctx ends. On any error there is no
-// Series: half a study proves nothing. Errors of the run and of the undo are
-// joined.
+// returns what was measured. Every Apply, even a failed one, is followed by an Undo, also if a
+// run fails or panics or ctx ends. On any error there is no Series: half a study proves
+// nothing. Errors of the run and of the undo are joined.
 func RunPairs(ctx context.Context, o Options, t Treatment, m Measure) (Series, error) {
 	if err := o.check(MaxPairs); err != nil {
 		return Series{}, err
@@ -73,7 +72,7 @@ func RunPairs(ctx context.Context, o Options, t Treatment, m Measure) (Series, e
 	return s, nil
 }
 
-// aaPairs makes the A/A pairs.
+// aaPairs runs the A/A pairs.
 func (l *loop) aaPairs(ctx context.Context, s *Series) error {
 	for i := range l.AAPairs {
 		p, err := l.aaPair(ctx, i+1)
@@ -85,7 +84,7 @@ func (l *loop) aaPairs(ctx context.Context, s *Series) error {
 	return nil
 }
 
-// pairs makes n more, of which half begin with the treated run.
+// pairs runs n more pairs, half of which begin with the treated run.
 func (l *loop) pairs(ctx context.Context, s *Series, n int, rng *rand.Rand) error {
 	for _, first := range Schedule(n, rng) {
 		p, err := l.pair(ctx, len(s.Pairs)+1, first)

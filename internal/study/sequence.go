@@ -10,20 +10,19 @@ import (
 	"linerate/internal/stat"
 )
 
-// Look is one planned moment at which a study may end: after so many blocks,
-// with so much of the error rate spent by then, earlier looks included.
+// Look is one planned interim analysis, at which a study may end: the number of blocks before
+// it, and the share of the error rate spent up to and including it.
 type Look struct {
 	Blocks int
 	Spent  float64
 }
 
 // Sequence is the sign-flip test with planned looks. Under the hypothesis of
-// no effect the sign of every block's log-ratio is a fair coin, so the joint
-// distribution of the sums at all looks is known from the values themselves:
-// each look rejects the farthest sums that its share of the error rate pays
-// for, among those that no earlier look rejected. The chance of ever rejecting
-// is at most the Spent of the last look, whatever the distribution of the
-// values.
+// no effect the sign of every block's log-ratio is a fair coin, so the joint distribution of
+// the sums at all looks is known from the values themselves. Each look rejects the most
+// extreme sums, as many as its share of the error rate allows, among those that no earlier
+// look rejected. The chance of ever rejecting is at most the Spent of the last look, whatever
+// the distribution of the values.
 //
 // Up to maxExact patterns are enumerated; beyond, Draws patterns are drawn,
 // from Seed, and the observed one is counted among them, which keeps the test
@@ -45,9 +44,9 @@ const (
 
 // NewSequence plans looks after the given numbers of blocks, at an error rate
 // of alpha over all of them, spent as Pocock's boundary would:
-// alpha*ln(1+(e-1)*t) at share t of the blocks (Lan and DeMets 1983). It spends
-// enough at the first look that a large effect is seen there: 8 blocks cannot
-// give a p below 0.0078. Blocks must rise, from 1 on.
+// alpha*ln(1+(e-1)*t) at share t of the blocks (Lan and DeMets 1983). It spends enough at the
+// first look to detect a large effect there: 8 blocks cannot give a p below 0.0078. Blocks
+// must rise, from 1 on.
 func NewSequence(alpha float64, seed uint64, blocks ...int) (Sequence, error) {
 	if !(alpha > 0 && alpha < 1) || len(blocks) == 0 {
 		return Sequence{}, fmt.Errorf("plan looks: error rate %v over %d looks", alpha, len(blocks))
@@ -71,7 +70,7 @@ const SequenceAlpha = 0.045
 // PlannedBlocks are the looks of a study by default.
 func PlannedBlocks() []int { return []int{8, 12, 20, 32} }
 
-// Decision is what one look says.
+// Decision is the result of one look.
 type Decision struct {
 	Blocks int
 	// P is the stagewise p-value: at most the error rate spent so far exactly
@@ -84,8 +83,8 @@ type Decision struct {
 // ErrNoLook is the cause when no look is planned after so many blocks.
 var ErrNoLook = errors.New("no look is planned here")
 
-// Decide looks at the log-ratios of all blocks so far, in the order they were
-// run; their number must be that of a planned look.
+// Decide tests the log-ratios of all blocks so far, in the order in which they were run; their
+// number must be that of a planned look.
 func (s Sequence) Decide(logRatios []float64) (Decision, error) {
 	k, err := s.look(len(logRatios))
 	if err != nil {
@@ -106,11 +105,11 @@ func (s Sequence) Interval(logRatios []float64) (lo, hi float64, err error) {
 	}
 	centre := stat.Mean(logRatios)
 	rejects := func(mu float64) bool { return s.p(logRatios, mu, k) <= s.Looks[k].Spent }
-	// A shift beyond every value gives all of them one sign: no sum is farther out.
+	// A shift beyond every value gives all of them the same sign: no sum is more extreme.
 	reach := 1.01*maxAbs(shifted(logRatios, centre)) + tie
 	lo, hi = edge(centre, centre-reach, rejects), edge(centre, centre+reach, rejects)
-	// Drawn patterns leave the edges slightly uncertain: where an edge is that close
-	// to 0, the test of 0 decides on which side of it the interval ends.
+	// With drawn patterns the ends of the interval are slightly uncertain. If an end is that
+	// close to 0, the test of 0 decides on which side of 0 it lies.
 	if lo <= 0 && hi >= 0 && rejects(0) {
 		if centre > 0 {
 			return math.SmallestNonzeroFloat64, hi, nil
@@ -128,8 +127,8 @@ func (s Sequence) look(blocks int) (int, error) {
 	return k, nil
 }
 
-// edge finds where rejection begins between a shift that is not rejected and
-// one farther out; infinite where even that is not rejected.
+// edge finds where rejection begins between a shift that is not rejected and one farther out;
+// infinite if even that is not rejected.
 func edge(in, out float64, rejects func(float64) bool) float64 {
 	if !rejects(out) {
 		return math.Inf(int(math.Copysign(1, out-in)))
@@ -166,8 +165,8 @@ func (s Sequence) p(values []float64, mu float64, k int) float64 {
 	return 1
 }
 
-// extend adds every pattern of signs of next to every sum; where that gives too
-// many sums, it draws Draws of them.
+// extend adds every pattern of signs of next to every sum; if that gives too many sums, it
+// draws Draws of them.
 func (s Sequence) extend(sums, next []float64, rng *rand.Rand) (out []float64, drawn bool) {
 	if len(next) <= 12 && len(sums)<<len(next) <= maxExact {
 		t := total(next)
@@ -208,14 +207,14 @@ func farther(sums []float64, t, zero float64, drawn bool) float64 {
 	return n
 }
 
-// reject removes the sums that are farthest from zero, at most so many, and equal
-// ones only together.
+// reject removes the sums that are farthest from zero, at most that many, and equal ones only
+// together.
 func reject(sums []float64, most, zero float64) (int, []float64) {
 	far := make([]float64, len(sums))
 	for i, v := range sums {
 		far[i] = math.Abs(v)
 	}
-	// One more than may go: where that one is of the last group, the group stays.
+	// One more than may be removed: if it equals the last of them, that whole group stays.
 	top := largest(far, min(len(far), int(most)+1))
 	n := len(top)
 	for end := n; end > 0; {
@@ -240,8 +239,8 @@ func reject(sums []float64, most, zero float64) (int, []float64) {
 	return len(sums) - len(left), left
 }
 
-// largest returns the m largest of x, sorted; x is left in another order (C. A. R.
-// Hoare, Comm. ACM 4 (1961) 321). To sort all of them would take most of a look.
+// largest returns the m largest of x, sorted; it reorders x (C. A. R. Hoare, Comm. ACM 4
+// (1961) 321). Sorting all of x would take most of the time of a look.
 func largest(x []float64, m int) []float64 {
 	k := len(x) - m
 	for lo, hi := 0, len(x)-1; lo < hi; {

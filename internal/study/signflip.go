@@ -32,9 +32,8 @@ func SignFlip(logRatios []float64) (p float64) {
 	zero := tie * absSum(logRatios)
 	extreme := 0
 	for s, a := range sums {
-		// Flipping the signs of subset s leaves a sum at least as large
-		// exactly when s and the rest pull in opposite directions:
-		// |T-2a| >= |T|  <=>  a*(T-a) <= 0.
+		// Flipping the signs of subset s gives a sum at least as large exactly when s and the
+		// rest have opposite signs: |T-2a| >= |T| <=> a*(T-a) <= 0.
 		rest := sums[all&^s]
 		if math.Abs(a) <= zero || math.Abs(rest) <= zero || (a > 0) != (rest > 0) {
 			extreme++
@@ -43,10 +42,10 @@ func SignFlip(logRatios []float64) (p float64) {
 	return float64(extreme) / float64(len(sums))
 }
 
-// Interval returns the shifts mu that SignFlip does not reject at level alpha
-// when mu is taken from every value: a confidence interval, of coverage at
-// least 1-alpha, for the centre of logRatios. Where so few values cannot
-// reject anything it is infinite: below 6 pairs for alpha = 0.05.
+// Interval returns the shifts mu that SignFlip does not reject at level alpha when mu is
+// subtracted from every value: a confidence interval for the centre of logRatios, with
+// coverage of at least 1-alpha. It is infinite if so few values cannot reject anything: below
+// 6 pairs for alpha = 0.05.
 //
 // For shift mu a subset of signs counts as extreme exactly when mu lies
 // between the subset's mean and the mean of the rest; so p(mu) rises up to the

@@ -69,14 +69,23 @@ func readWaiting(dir string) (Waiting, bool, error) {
 	if err != nil {
 		return Waiting{}, false, fmt.Errorf("read what waits to be confirmed: %w", err)
 	}
-	var w Waiting
+	w, err := parseWaiting(b, path)
+	return w, err == nil, err
+}
+
+// parseWaiting reads a record that lies at path. What is no record, or names no plan, is
+// ErrRecord.
+func parseWaiting(b []byte, path string) (w Waiting, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
-		return Waiting{}, false, fmt.Errorf("%w, %s: %w", ErrRecord, path, err)
+		return Waiting{}, fmt.Errorf("%w, %s: %w", ErrRecord, path, err)
 	}
-	if w.V != waitingVersion {
-		return Waiting{}, false, fmt.Errorf("%w, %s: version %d, this linerate knows %d", ErrRecord, path, w.V, waitingVersion)
+	switch {
+	case w.V != waitingVersion:
+		return Waiting{}, fmt.Errorf("%w, %s: version %d, this linerate knows %d", ErrRecord, path, w.V, waitingVersion)
+	case w.Plan == "" || w.Within < 0 || w.Uptime < 0 || w.Turn < 0:
+		return Waiting{}, fmt.Errorf("%w, %s: it names no plan, or a time below 0", ErrRecord, path)
 	}
-	return w, true, nil
+	return w, nil
 }
 
 // putWaiting replaces the record in one step.

@@ -33,9 +33,10 @@ type Options struct {
 	Limit     unit.Bytes // a second; 0: none
 	Buffered  bool       // through the page cache
 	Setuid    bool
+	Far       Far // where one end is another host
 	// Plan hears every step of a dry run that is more than "same"; nil: they are kept in
 	// the result, up to planKept.
-	Plan func(Step)
+	Plan func(Step) `json:"-"`
 }
 
 // Result is what a copy, a dry run or a check came to.
@@ -67,6 +68,9 @@ type Result struct {
 	Plan    []Step      `json:"plan,omitempty"`
 	PlanOut int64       `json:"plan_left_out,omitempty"`
 	Report  string      `json:"report,omitempty"`
+	Wire    *Wire       `json:"wire,omitempty"` // between hosts
+	// Warnings are doubts about the copy as a whole.
+	Warnings []string `json:"warnings"`
 }
 
 // Step is one line of a plan.
@@ -112,7 +116,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 		return nil, err
 	}
 	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
-	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target}
+	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	if !plan {
 		if err := r.makeTarget(); err != nil {
 			return nil, err
@@ -144,9 +148,18 @@ func runName() string {
 
 // Copy copies. What was copied comes with the error, where there is one.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	if o.IsFar() {
+		return copyFar(ctx, e, o, p)
+	}
 	s, err := begin(e, o, p, false)
 	if err != nil {
 		return nil, err
+	}
+	if s.dst.Unlocked() {
+		s.out.Warnings = append(s.out.Warnings, "the target's file system has no locks: that no other copy writes there is not known")
+	}
+	if err := note(e, o, false); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	cpu := cpuTime()
 	stop := s.follow(ctx)
@@ -157,13 +170,16 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	stop()
 	err = errors.Join(err, s.close())
 	s.out.CPUSec = (cpuTime() - cpu).Seconds()
+	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
+		err = note(e, o, true)
+	}
 	return s.ended(ctx, "done", err)
 }
 
 // delete removes what the source does not have, if all of the source could be read.
 func (s *session) delete(ctx context.Context) error {
 	if n := s.src.Unread(); n > 0 {
-		s.report.Lose(move.Failed, "", "nothing was deleted: %s of the source could not be read", unit.Count(int(n), "entry"))
+		s.report.Lose(move.Failed, "", "nothing was deleted: %d entries of the source could not be read", n)
 		return nil
 	}
 	list, err := s.extra(ctx)
@@ -183,8 +199,8 @@ func (s *session) extra(ctx context.Context) ([]place.Doomed, error) {
 		return e != nil, err
 	})
 	if errors.Is(err, place.ErrTooMany) {
-		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %s that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
-			unit.Count(s.o.MaxDelete, "entry"))
+		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %d entries that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
+			s.o.MaxDelete)
 	}
 	return list, err
 }
@@ -277,6 +293,8 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 		r.State, r.Error = "stopped", err.Error()
 		if ctx.Err() != nil {
 			err = failure.Of(failure.Interrupted, "interrupted; the files that were copied have their names, no other has: the same command goes on")
+		} else if errors.Is(err, move.ErrSink) {
+			err = fmt.Errorf("copy to %s: %w; see to its room, its quota and its disk, then run the same command again: it goes on", s.o.Target, err)
 		}
 	case all > 0 && state == "done":
 		r.State = "lossy"

@@ -22,7 +22,7 @@ func (o Options) verified(m move.Summary) string {
 		text += fmt.Sprintf("; not independent for %s, whose data the file system copied itself", unit.Count(int(m.Cloned), "file"))
 	}
 	if m.Same > 0 {
-		text += fmt.Sprintf("; %s of the same size and time were not read (--check compares them)", unit.Count(int(m.Same), "entry"))
+		text += fmt.Sprintf("; %s of the same size and time were not read (--check compares them)", unit.Count(int(m.Same), "file"))
 	}
 	return text
 }

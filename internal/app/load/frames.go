@@ -80,20 +80,79 @@ type FramesTry struct {
 // Frames records or plays video. A load that was cut short is made as far as it has
 // figures, and comes with its error.
 func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*Made, error) {
-	var err error
-	if o.Run, err = block.RunNumber(); err != nil {
+	c, out, err := video(ctx, e, o, p, here(e, p))
+	if out == nil {
 		return nil, err
 	}
-	if err := o.Check(); err != nil {
-		return nil, failure.Of(failure.Usage, "%w; see linerate load frames --help", err)
+	defer c.close()
+	return c.madeOfFrames(ctx, out), err
+}
+
+// FramesTable is several formats and frame rates, one after the other.
+type FramesTable struct {
+	Runs  []FramesResult `json:"runs"`
+	Hosts []Host         `json:"hosts"`
+	kept
+}
+
+// FramesInTurn records or plays video in each of several ways, one after the other. A row
+// that was cut short is made as far as it has runs, and comes with its error.
+func FramesInTurn(ctx context.Context, e app.Env, list []FramesOptions, p app.Progress) (*Made, error) {
+	s := here(e, p) // what is busy before the first, since each is busy before the next
+	all := &FramesTable{Runs: []FramesResult{}}
+	var last *framesRun // its hosts are those of all
+	defer func() {
+		if last != nil {
+			last.close()
+		}
+	}()
+	var err error
+	for i, o := range list {
+		p.Say("%s at %.5g frames per second, %d of %d", o.Format.Name, o.Rate.PerSecond(), i+1, len(list))
+		var c *framesRun
+		var out *FramesResult
+		if c, out, err = video(ctx, e, o, p, &session{env: e, p: p, names: s.names}); out != nil {
+			if last != nil {
+				last.close()
+			}
+			last, all.Runs, all.Hosts = c, append(all.Runs, *out), out.Hosts
+		}
+		if err != nil {
+			break
+		}
 	}
-	c := &framesRun{session: here(e, p), line: o.Line}
+	if len(all.Runs) == 0 {
+		return nil, err
+	}
+	sustained := 0
+	for _, r := range all.Runs {
+		if r.Frames.Verdict == Sustained {
+			sustained++
+		}
+	}
+	line := fmt.Sprintf("%s of %s sustained", unit.Count(sustained, "format"), unit.Count(len(all.Runs), "way"))
+	if last.hosts == nil {
+		last.busy = s.busy
+	}
+	return last.made(ctx, "frames", all, line, nil), err
+}
+
+// video makes one load of video; with figures the run is the caller's to close.
+func video(ctx context.Context, e app.Env, o FramesOptions, p app.Progress, s *session) (*framesRun, *FramesResult, error) {
+	var err error
+	if o.Run, err = block.RunNumber(); err != nil {
+		return nil, nil, err
+	}
+	if err := o.Check(); err != nil {
+		return nil, nil, failure.Of(failure.Usage, "%w; see linerate load frames --help", err)
+	}
+	c := &framesRun{session: s, line: o.Line}
 	if len(o.On) > 0 {
 		c.hosts, err = reachHosts(ctx, e, p, o.On)
 		c.session = &c.hosts.session
-		defer c.close()
 		if err != nil {
-			return nil, err
+			c.close()
+			return nil, nil, err
 		}
 	}
 	err = c.search(ctx, o.FramesSpec, max(o.Most, o.Streams))
@@ -108,11 +167,12 @@ func Frames(ctx context.Context, e app.Env, o FramesOptions, p app.Progress) (*M
 		err = refused(err)
 	}
 	if c.shown == nil {
-		return nil, err
+		c.close()
+		return nil, nil, err
 	}
 	out := c.result(o.Dir)
 	out.Load.Interrupted = interrupted
-	return c.madeOfFrames(ctx, &out), err
+	return c, &out, err
 }
 
 // framesRun makes runs and keeps the one that is shown.

@@ -34,13 +34,28 @@ type Made struct {
 }
 
 // Value is the result of a load.
-type Value interface{ keptAt(report string) }
+type Value interface {
+	keptAt(report string)
+	required([]Checked)
+	warn(text string)
+	Said() (doubts []string, requirements []Checked)
+}
 
 // kept is where a load's bundle is.
 type kept struct {
 	// Report is where the bundle's page lies; empty: it could not be kept.
 	Report string `json:"report,omitempty"`
+	// Doubts are what else speaks against the figures as a whole.
+	Doubts []string `json:"doubts,omitempty"`
+	// Required is what the load was to reach.
+	Required []Checked `json:"requirements,omitempty"`
 }
+
+func (k *kept) required(all []Checked) { k.Required = all }
+func (k *kept) warn(text string)       { k.Doubts = append(k.Doubts, text) }
+
+// Said is what was said of the load as a whole.
+func (k *kept) Said() ([]string, []Checked) { return k.Doubts, k.Required }
 
 func (k *kept) keptAt(report string) { k.Report = report }
 
@@ -65,10 +80,11 @@ type session struct {
 	// was reached there; no agents: this process makes the load.
 	names  []string
 	agents []*host.Client
+	busy   string // what was seen of others' load here, before this one; empty: nothing
 }
 
 func here(e app.Env, p app.Progress) *session {
-	return &session{env: e, p: p, names: []string{"local"}}
+	return &session{env: e, p: p, names: []string{"local"}, busy: busyHere()}
 }
 
 // close ends the agents.
@@ -97,6 +113,9 @@ func (s *session) made(ctx context.Context, kind string, v Value, line string, s
 	}}
 	rec.Results.V, rec.Results.Restored, rec.Results.Verdict.Line = model.OutcomeVersion, true, line
 	s.look(ctx, rec)
+	if s.busy != "" {
+		v.warn(s.busy)
+	}
 	return &Made{v, rec}
 }
 

@@ -77,6 +77,14 @@ func Vdbench(text string, o VdbenchOptions) ([]Job, error) { return dialect.Vdbe
 // Iozone reads iozone's options.
 func Iozone(args []string) ([]Job, error) { return dialect.Iozone(args) }
 
+// IozoneClients takes iozone's file of clients out of its options.
+func IozoneClients(args []string) (file string, rest []string, err error) {
+	return dialect.IozoneClients(args)
+}
+
+// IozoneCluster reads such a file.
+func IozoneCluster(text string) (dialect.Cluster, error) { return dialect.IozoneCluster(text) }
+
 // Filebench reads a filebench workload, which runs for so long unless it says otherwise.
 func Filebench(text string, run time.Duration) (Job, error) { return dialect.Filebench(text, run) }
 

@@ -20,7 +20,8 @@ const watchEvery = 500 * time.Millisecond
 // latency, time left and what holds it. look tells what was completed since the load
 // began; its longest latency and what holds it are of the while since the last look.
 func (s *session) follow(ctx context.Context, work string, takes time.Duration, look func(context.Context, time.Duration) worker.Work) (stop func()) {
-	if !s.p.Live() {
+	every, watcher := watching(s.p)
+	if every == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -30,7 +31,7 @@ func (s *session) follow(ctx context.Context, work string, takes time.Duration, 
 		began := s.env.Now()
 		last := began
 		var before worker.Work
-		ticker := time.NewTicker(watchEvery)
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
@@ -40,7 +41,11 @@ func (s *session) follow(ctx context.Context, work string, takes time.Duration, 
 			}
 			all := look(ctx, s.env.Now().Sub(last))
 			now := s.env.Now()
-			s.p.Tick(work, runText(all, before, now.Sub(last), takes-now.Sub(began)))
+			if while := now.Sub(last); watcher != nil && while > 0 {
+				watcher.Interval(intervalOf(work, all, before, now.Sub(began), while))
+			} else {
+				s.p.Tick(work, runText(all, before, while, takes-now.Sub(began)))
+			}
 			before, last = all, now
 		}
 	}()
@@ -50,7 +55,7 @@ func (s *session) follow(ctx context.Context, work string, takes time.Duration, 
 // watch follows the runs of this process.
 func (s *session) watch(ctx context.Context) func(string, time.Duration) (*block.Progress, func()) {
 	return func(work string, takes time.Duration) (*block.Progress, func()) {
-		if !s.p.Live() {
+		if every, _ := watching(s.p); every == 0 {
 			return nil, func() {} // the run need not tell of itself
 		}
 		seen := &block.Progress{}
@@ -88,7 +93,8 @@ func leftText(left time.Duration, by string) (text string) {
 // their senders. What it returns gets the samples of a direction's ends; nil where
 // nobody watches.
 func watchTCP(p app.Progress, clock func() time.Time, directions int, takes time.Duration) func(direction int, receives bool, s model.Sample) {
-	if !p.Live() {
+	every, watcher := watching(p)
+	if every == 0 {
 		return nil
 	}
 	var mu sync.Mutex
@@ -121,12 +127,16 @@ func watchTCP(p app.Progress, clock func() time.Time, directions int, takes time
 		case began.IsZero():
 			began, at, before, waited = now, now, all, held
 			return
-		case now.Sub(at) < watchEvery:
+		case now.Sub(at) < every:
 			return
 		}
 		while := now.Sub(at)
-		rate := unit.BitRate(float64(all-before) * 8 / while.Seconds())
-		p.Tick("arrives", rate.String()+leftText(takes-now.Sub(began), held.since(waited, while)))
+		bytes, by := float64(all-before)/while.Seconds(), held.since(waited, while)
+		if watcher != nil {
+			watcher.Interval(Interval{V: 1, Work: "arrives", At: now.Sub(began), For: while, BytesPerS: bytes, HeldBy: by})
+		} else {
+			p.Tick("arrives", unit.BitRate(8*bytes).String()+leftText(takes-now.Sub(began), by))
+		}
 		at, before, waited = now, all, held
 	}
 }

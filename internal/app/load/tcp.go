@@ -95,6 +95,10 @@ func ParseTCPHosts(from, to string) (TCPHosts, error) {
 // TCP moves bytes between the pairs. A run that was cut short has no figures.
 func TCP(ctx context.Context, e app.Env, o TCPOptions, p app.Progress) (*Made, error) {
 	m := &mover{session: session{env: e, p: p}}
+	if slices.ContainsFunc(o.Pairs, func(x TCPPair) bool { return onThisMachine(x.Names[0]) || onThisMachine(x.Names[1]) }) {
+		m.session = *here(e, p)
+		m.names = nil
+	}
 	defer m.close()
 	made, err := m.make(ctx, o)
 	if err != nil && ctx.Err() != nil {

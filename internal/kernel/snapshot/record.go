@@ -59,7 +59,7 @@ func (r *Recorder) Shareable(taken time.Time, names Names) ([]byte, error) {
 	}
 	files := Redact(r.files, names)
 	m := Manifest{V: 1, OS: r.OS(), Taken: taken.UTC()}
-	for _, f := range txtar.Parse(format(files)).Files { // as a reader will count
+	for _, f := range txtar.Parse(markable(format(files))).Files { // as a reader will count
 		m.Files++
 		m.Bytes += len(f.Data)
 	}

@@ -21,7 +21,12 @@ import (
 // same substitute everywhere, and addresses of one /24 (IPv6: /64) stay in one network, so that
 // what is wrong with the host stays visible. What stays is listed by Kept.
 func Redact(files map[string][]byte, names Names) map[string][]byte {
-	r := newRedactor()
+	return redactBy(newForms(), files, names)
+}
+
+// redactBy is Redact with forms that were compiled once.
+func redactBy(f forms, files map[string][]byte, names Names) map[string][]byte {
+	r := newRedactor(f)
 	r.host = strings.TrimSpace(string(files["proc/sys/kernel/hostname"]))
 	kept := map[string][]byte{}
 	for name, text := range files {
@@ -149,9 +154,9 @@ type redactor struct {
 	words   *strings.Replacer
 }
 
-func newRedactor() *redactor {
+func newRedactor(f forms) *redactor {
 	return &redactor{
-		forms: newForms(), macs: map[string]string{}, nets: map[netip.Prefix]int{}, iqns: map[string]string{},
+		forms: f, macs: map[string]string{}, nets: map[netip.Prefix]int{}, iqns: map[string]string{},
 		numbers: map[string]int{}, known: map[string]string{}, words: strings.NewReplacer(),
 	}
 }

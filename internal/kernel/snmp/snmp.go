@@ -160,25 +160,32 @@ func (s *Session) Walk(column string) ([]Row, error) {
 		if len(out) >= MaxRows {
 			return fmt.Errorf("more than %d rows", MaxRows)
 		}
-		r := Row{Index: index}
-		switch v.Type {
-		case gosnmp.OctetString:
-			r.Bytes, _ = v.Value.([]byte)
-		case gosnmp.Integer, gosnmp.Counter32, gosnmp.Counter64, gosnmp.Gauge32, gosnmp.TimeTicks, gosnmp.Uinteger32:
-			n := gosnmp.ToBigInt(v.Value)
-			if r.Int = math.MaxInt64; n.IsInt64() {
-				r.Int = n.Int64()
-			}
-		default:
-			return nil
+		if r, ok := row(v); ok {
+			r.Index = index
+			out = append(out, r)
 		}
-		out = append(out, r)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ask switch %s for %s: %w%s", net.JoinHostPort(s.g.Target, strconv.Itoa(int(s.g.Port))), column, err, s.hint(err))
 	}
 	return out, nil
+}
+
+// row is a value without its index; false for kinds of values that no table of ours has.
+func row(v gosnmp.SnmpPDU) (r Row, ok bool) {
+	switch v.Type {
+	case gosnmp.OctetString:
+		r.Bytes, _ = v.Value.([]byte)
+	case gosnmp.Integer, gosnmp.Counter32, gosnmp.Counter64, gosnmp.Gauge32, gosnmp.TimeTicks, gosnmp.Uinteger32:
+		n := gosnmp.ToBigInt(v.Value)
+		if r.Int = math.MaxInt64; n.IsInt64() {
+			r.Int = n.Int64()
+		}
+	default:
+		return r, false
+	}
+	return r, true
 }
 
 // hint is what may be behind a failure. Version 2c has no word for a wrong

@@ -233,7 +233,7 @@ func (s *Summary) buffered(r Result, w Witness) {
 		left = fmt.Sprintf("%v more than before the run still had to be written out when it was over", w.Dirty)
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went into this host's page cache, without a sync: a rate of memory, not of the target; %s. "+
-		"--direct, --sync every or a run far longer than memory is large measures the target", left))
+		"direct or synced writes, or a run that writes far more than memory holds, measure the target", left))
 }
 
 // memory says what the page cache had.

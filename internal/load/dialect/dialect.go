@@ -30,6 +30,9 @@ type Job struct {
 	Direct   bool
 	Durable  bool // every write before it completes (O_DSYNC)
 	Flush    bool // a sync after the last write is part of the time
+	// Compress and Dedup are the ratios of what is written, as block.Spec has them; 0:
+	// neither.
+	Compress, Dedup float64
 	// Rates names a row of jobs that differ in their rate alone; empty: none.
 	Rates string
 	// Curve is the job's place on a curve, nil: it is on none. Its rate is known
@@ -60,9 +63,11 @@ func (c Curve) Rate(largest float64) float64 {
 type Target struct {
 	Name string
 	Path string
-	Size unit.Bytes // used from its beginning on; 0: all of it
+	Size unit.Bytes // used from From on; 0: all of it
 	// Depth is how many requests are in flight.
 	Depth int
+	// From is where the part that is used begins.
+	From unit.Bytes
 }
 
 // Error is what cannot be translated, and where.

@@ -247,7 +247,7 @@ func TestIozone(t *testing.T) {
 		t.Fatalf("%v, %v", jobs, err)
 	}
 	j := jobs[0]
-	if len(j.Targets) != 5 || j.Targets[4] != (Target{"iozone.4", "iozone.4", 4 * unit.MiB, 1}) || j.Shape.Sizes[0].Size != 4096 ||
+	if len(j.Targets) != 5 || j.Targets[4] != (Target{Name: "iozone.4", Path: "iozone.4", Size: 4 * unit.MiB, Depth: 1}) || j.Shape.Sizes[0].Size != 4096 ||
 		!j.Direct || !j.Durable || !j.Flush || j.Duration != 0 || j.Shape.Read != 0 || j.Shape.Pattern != shape.Sequential {
 		t.Errorf("%+v", j)
 	}
@@ -256,9 +256,9 @@ func TestIozone(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"":                  "name them",
-		"-a -n 1400m":       "iozone -a: the automatic mode",
+		"-a -n 1400m":       "name them, as -i 0 -i 1",
 		"-i 5":              "iozone -i 5: only the tests 0",
-		"-i 0 -+m clients":  "iozone -+m: it is not supported",
+		"-i 0 -+m clients":  "iozone -+m: its file of clients",
 		"-i 0 -s":           "-s needs a value",
 		"-i 0 -s 10k -r 4k": "is not made of records",
 		"-i 0 -r 0":         "nothing is that small",
@@ -316,9 +316,9 @@ run 30`, 0)
 		"iosize=$iosize":            {"iosize=$iosize,iters=5", "line 13: flowop read: iters=5 is not supported"},
 		"iosize=$iosize,":           {"", "line 13: the flowop has no iosize"},
 		"filename=largefile1":       {"filename=other", `file "other" is not defined`},
-		"size=$filesize":            {"size=$filesize,entries=100", "line 7: define file: entries=100 is not supported"},
+		"size=$filesize":            {"size=$filesize,entries=100", `line 7: define file: entries="100" is no number from 1 to 64`},
 		"instances=$nthreads":       {"instances=4", "4 threads that each go through one file in order"},
-		"echo":                      {"eventgen rate=5\necho", "line 17: eventgen is not supported"},
+		"echo":                      {"eventgen rate=5\necho", "bwlimit with a rate of events is not supported"},
 		"set $iosize=1m":            {"set iosize=1m", "line 5: set iosize=1m: want $NAME=VALUE"},
 		"$filesize=5g":              {"$filesize=5k", "is smaller than iosize"},
 	} {

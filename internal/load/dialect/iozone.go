@@ -25,19 +25,38 @@ type ioOptions struct {
 	flush        bool
 	retest       bool
 	notes        []string
+	auto         *ioAuto // -a; nil: one size each
+	sized        [2]bool // -r, -s were given
 }
 
+// ioAuto is the ranges of the automatic mode.
+type ioAuto struct{ fileLow, fileHigh, recordLow, recordHigh unit.Bytes }
+
+// Bounds of the automatic mode, and from which file on it leaves small records out
+// (iozone.h: KILOBYTES_START, KILOBYTES_END, RECLEN_START, RECLEN_END, CROSSOVER and
+// LARGE_REC of iozone 3).
+const (
+	ioSmallFile   = 64 * unit.KiB
+	ioLargeFile   = 512 * unit.MiB
+	ioSmallRecord = 4 * unit.KiB
+	ioLargeRecord = 16 * unit.MiB
+	ioCrossover   = 16 * unit.MiB
+	ioSkipBelow   = 64 * unit.KiB
+)
+
 // valued are options with a value, which may stand in the same word.
-const valued = "irst"
+const valued = "irstngyq"
 
 // Iozone translates iozone's options: -i 0, 1 and 2 with -r, -s, -t, and -I, -o,
-// -e, -c, -+n; and those that change only what is printed (-R, -O, -C). Each test
-// is a job or two: a pass over each file. Paths of targets are names below a
+// -e, -c, -+n; -a with -n, -g, -y and -q, which goes through sizes of files and records;
+// and those that change only what is printed (-R, -O, -C). Each test is a job or two: a
+// pass over each file. Paths of targets are names below a
 // directory that the caller makes.
 //
 // Errors are *Error.
 func Iozone(args []string) ([]Job, error) {
 	o := ioOptions{record: ioRecord, file: ioFile, threads: 1, retest: true}
+	ranges, bounded := ioAuto{ioSmallFile, ioLargeFile, ioSmallRecord, ioLargeRecord}, ""
 	for i := 0; i < len(args); i++ {
 		flag, value := args[i], ""
 		if len(flag) >= 2 && flag[0] == '-' && strings.IndexByte(valued, flag[1]) >= 0 {
@@ -49,12 +68,28 @@ func Iozone(args []string) ([]Job, error) {
 			}
 			flag = flag[:2]
 		}
+		if flag == "-a" {
+			o.auto = &ranges
+			continue
+		}
+		if known, err := ranges.option(flag, value); known && err == nil {
+			bounded = flag
+			continue
+		} else if err != nil {
+			return nil, wrong(0, "iozone %s %s: %v", flag, value, err)
+		}
 		if err := o.option(flag, value); err != nil {
 			return nil, wrong(0, "iozone %s: %v", strings.TrimSpace(flag+" "+value), err)
 		}
 	}
 	if len(o.tests) == 0 {
 		return nil, wrong(0, "iozone runs all of its tests without -i, and only 0, 1 and 2 are supported: name them, as -i 0 -i 1")
+	}
+	if o.auto != nil {
+		return o.automatic()
+	}
+	if bounded != "" {
+		return nil, wrong(0, "%s bounds the sizes of the automatic mode: add -a", bounded)
 	}
 	if o.file < o.record || o.file%o.record != 0 {
 		return nil, wrong(0, "a file of %v is not made of records of %v", o.file, o.record)
@@ -73,8 +108,10 @@ func (o *ioOptions) option(flag, value string) (err error) {
 		}
 	case "-r":
 		o.record, err = parseSize(value, unit.KiB)
+		o.sized[0] = true
 	case "-s":
 		o.file, err = parseSize(value, unit.KiB)
+		o.sized[1] = true
 	case "-t":
 		o.threads, err = parseCount(value, maxTargets)
 	case "-I":
@@ -89,8 +126,8 @@ func (o *ioOptions) option(flag, value string) (err error) {
 		o.retest = false
 	case "-R", "-O", "-C":
 		o.notes = append(o.notes, flag+" changes only what iozone prints")
-	case "-a":
-		return fmt.Errorf("the automatic mode runs tests that are not supported: name tests with -i, and sizes with -r and -s")
+	case "-+m":
+		return fmt.Errorf("its file of clients stands in the word after it")
 	default:
 		return fmt.Errorf("it is not supported")
 	}
@@ -98,6 +135,54 @@ func (o *ioOptions) option(flag, value string) (err error) {
 		return fmt.Errorf("nothing is that small")
 	}
 	return err
+}
+
+// option reads a bound of the automatic mode.
+func (a *ioAuto) option(flag, value string) (known bool, err error) {
+	to, ok := map[string]*unit.Bytes{"-n": &a.fileLow, "-g": &a.fileHigh, "-y": &a.recordLow, "-q": &a.recordHigh}[flag]
+	if !ok {
+		return false, nil
+	}
+	if *to, err = parseSize(value, unit.KiB); err == nil && *to < 1 {
+		err = fmt.Errorf("nothing is that small")
+	}
+	return true, err
+}
+
+// automatic is every file size with every record size that fits into it, doubling.
+func (o *ioOptions) automatic() ([]Job, error) {
+	a := *o.auto
+	if o.sized[0] {
+		a.recordLow, a.recordHigh = o.record, o.record
+	}
+	if o.sized[1] {
+		a.fileLow, a.fileHigh = o.file, o.file
+	}
+	var out []Job
+	for file := a.fileLow; file <= a.fileHigh; file *= 2 {
+		low := a.recordLow
+		if file > ioCrossover && low < ioSkipBelow && !o.sized[0] {
+			low = ioSkipBelow
+		}
+		for record := low; record <= min(a.recordHigh, file); record *= 2 {
+			one := *o
+			one.file, one.record = file, record
+			if file%record != 0 {
+				return nil, wrong(0, "a file of %v is not made of records of %v", file, record)
+			}
+			for _, j := range one.jobs() {
+				j.Name += fmt.Sprintf(" of %v in %v", file, record)
+				out = append(out, j)
+			}
+			if len(out) > maxJobs {
+				return nil, wrong(0, "more than %d runs: bound the sizes with -n, -g, -y and -q", maxJobs)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, wrong(0, "no record size from %v to %v fits into a file from %v to %v", a.recordLow, a.recordHigh, a.fileLow, a.fileHigh)
+	}
+	return out, nil
 }
 
 // jobs in iozone's order: writes make the files that the others use.

@@ -32,6 +32,7 @@ const (
 type sd struct {
 	target Target
 	direct bool
+	part   *vdRange // nil: all
 }
 
 type wd struct {
@@ -43,6 +44,7 @@ type wd struct {
 	seek   float64 // the share of its requests that go elsewhere; 1: random
 	skew   float64 // below 0: not given
 	direct bool
+	part   *vdRange // of each sd; nil: all
 }
 
 // vdbench is a parameter file that is being read.
@@ -51,6 +53,7 @@ type vdbench struct {
 	sds   map[string]sd
 	wds   map[string]wd
 	order struct{ sds, wds []string }
+	data  vdData
 	jobs  []Job
 }
 
@@ -65,7 +68,7 @@ func Vdbench(text string, o VdbenchOptions) ([]Job, error) {
 	}
 	v := &vdbench{o: o, sds: map[string]sd{}, wds: map[string]wd{}}
 	for _, d := range all {
-		do := map[string]func(definition) error{"hd": v.hd, "sd": v.sd, "wd": v.wd, "rd": v.rd}[d.kind]
+		do := map[string]func(definition) error{general: v.general, "hd": v.hd, "sd": v.sd, "wd": v.wd, "rd": v.rd}[d.kind]
 		if err := do(d); err != nil {
 			return nil, err
 		}
@@ -103,6 +106,8 @@ func (v *vdbench) sd(d definition) error {
 			s.target.Depth, err = parseCount(value, 1024)
 		case w.name == "openflags":
 			s.direct, err = openFlags(w)
+		case w.name == "range":
+			s.part, err = rangeWord(w.values)
 		default:
 			err = fmt.Errorf("it is not supported")
 		}
@@ -158,6 +163,8 @@ func (v *vdbench) wd(d definition) error {
 			x.skew, err = parsePercent(value)
 		case w.name == "openflags":
 			x.direct, err = openFlags(w)
+		case w.name == "range":
+			x.part, err = rangeWord(w.values)
 		case (w.name == "rhpct" || w.name == "whpct") && value == "0":
 		default:
 			err = fmt.Errorf("it is not supported")
@@ -244,6 +251,8 @@ func (v *vdbench) mix(line int, names []string) (shape.Shape, []string, bool, er
 		switch {
 		case !slices.Equal(x.sds, first.sds):
 			return s, nil, false, wrong(x.line, "wd=%s has other sds than wd=%s of the same run: that is not supported", n, first.name)
+		case (x.part == nil) != (first.part == nil) || x.part != nil && *x.part != *first.part:
+			return s, nil, false, wrong(x.line, "wd=%s has another range than wd=%s of the same run: that is not supported", n, first.name)
 		case x.seek < 1 || first.seek < 1:
 			return s, nil, false, wrong(x.line, "wd=%s and wd=%s in one run, and not both at random: that is not supported", first.name, n)
 		}

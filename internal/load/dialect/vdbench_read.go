@@ -16,7 +16,11 @@ type word struct {
 	line   int
 }
 
-// definition is a line of a parameter file: hd=, sd=, wd= or rd=, and its words.
+// general is the kind of a line of parameters that hold for all runs.
+const general = "general"
+
+// definition is a line of a parameter file: hd=, sd=, wd= or rd=, or general parameters, and
+// its words.
 type definition struct {
 	kind, name string
 	line       int
@@ -74,7 +78,9 @@ func define(text string, line int) (definition, error) {
 		if !ok || name == "" || value == "" {
 			return d, wrong(line, "%q is no parameter: want NAME=VALUE", part)
 		}
-		if i == 0 {
+		if i == 0 && slices.Contains([]string{"compratio", "dedupratio", "dedupunit"}, name) {
+			d = definition{kind: general, line: line}
+		} else if i == 0 {
 			if !slices.Contains([]string{"hd", "sd", "wd", "rd"}, name) {
 				return d, wrong(line, "%s= is not supported: want hd=, sd=, wd= or rd=", name)
 			}

@@ -41,18 +41,27 @@ func (v *vdbench) rd(d definition) error {
 	}
 	direct = direct || r.direct
 	for _, threads := range r.each(r.threads) {
+		var bad error
 		add := func(rate float64, c *Curve) {
-			v.jobs = append(v.jobs, v.job(d.name, r, s, sds, direct, rate, threads, c))
+			j := v.job(d.name, r, s, sds, direct, rate, threads, c)
+			bad = cmp.Or(bad, v.parts(d.line, r.wds[0], &j), v.put(&j))
+			v.jobs = append(v.jobs, j)
 		}
 		if r.curve {
 			add(0, &Curve{})
 			for _, p := range r.points {
 				add(0, &Curve{Percent: p})
 			}
+			if bad != nil {
+				return bad
+			}
 			continue
 		}
 		for _, rate := range r.rates {
 			add(rate, nil)
+		}
+		if bad != nil {
+			return bad
 		}
 	}
 	if len(v.jobs) > maxJobs {
@@ -205,6 +214,23 @@ func rangeOf(a, b float64, step string) (out []float64, err error) {
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// parts narrows the targets of a job to the ranges of their sds, and of the workload.
+func (v *vdbench) parts(line int, workload string, j *Job) error {
+	for i, t := range j.Targets {
+		t, err := v.sds[t.Name].part.within(t)
+		if err == nil {
+			t, err = v.wds[workload].part.within(t)
+		}
+		if err != nil {
+			return wrong(line, "rd=%s: %v", j.Name, err)
+		}
+		if j.Targets[i] = t; t.From > 0 {
+			j.Notes = append(j.Notes, fmt.Sprintf("%s is used from %v on, for %v", t.Name, t.From, t.Size))
+		}
+	}
+	return nil
 }
 
 func (v *vdbench) job(name string, r vdRun, s shape.Shape, sds []string, direct bool, rate float64, threads int, c *Curve) Job {

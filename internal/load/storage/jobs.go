@@ -119,7 +119,7 @@ func (r *Jobs) named(path string) string {
 // spec is what a target of a job gets, with its part of the rate.
 func (r *Jobs) spec(j dialect.Job, t dialect.Target, i int) (block.Spec, error) {
 	s := block.Spec{Path: t.Path, Shape: j.Shape, Threads: 1, Depth: t.Depth, Engine: block.Auto, Direct: j.Direct, Sync: block.None, Stuck: r.Stuck,
-		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1}
+		Warmup: j.Warmup, Duration: j.Duration, Seed: uint64(i) + 1, From: t.From, Compress: j.Compress, Dedup: j.Dedup}
 	s.Shape.Area, s.Shape.Rate = t.Size, j.Shape.Rate/float64(len(j.Targets))
 	if j.Durable {
 		s.Sync = block.Every

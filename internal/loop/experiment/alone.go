@@ -17,22 +17,22 @@ import (
 	"linerate/internal/study/file"
 )
 
-// Times that a load without a peer gets beyond its own: to open a file on a mount
-// whose server is slow, and to finish the requests in flight at the end.
+// Additional time of a load without a peer: to open a file on a mount with a slow server, and
+// to finish the requests in flight at the end.
 const (
 	aloneGrace = 15 * time.Second
 	stopTime   = 5 * time.Second
-	// sampleAlone is how often its hosts are sampled. There are no connections to
-	// watch, the load counts its own work, and on a slow host a sample takes CPU that
-	// the load needs.
+	// sampleAlone is the sampling interval of its hosts. There are no connections to watch,
+	// the load counts its own work, and on a slow host each sample takes CPU time that the
+	// load needs.
 	sampleAlone = 500 * time.Millisecond
-	// cachedShare of what was read may come from the page cache without a warning, as
-	// in the results of load.
+	// cachedShare is the share of the data that may come from the page cache without a
+	// warning, as in the results of load.
 	cachedShare = 0.05
 )
 
-// measureAlone makes one run of a workload on files or devices, on all its hosts
-// at one instant.
+// measureAlone makes one run of a workload on files or devices, which starts on all its hosts
+// at the same instant.
 func (x *Experiment) measureAlone(ctx context.Context, label string, w model.StudyWorkload) (m *work, err error) {
 	m = &work{kind: w.Kind, links: map[*Host]*model.NIC{}}
 	for _, name := range w.Hosts {
@@ -102,8 +102,8 @@ func taskOf(w model.StudyWorkload, seed uint64) (worker.Task, error) {
 	return t, nil
 }
 
-// readyFor is how long a workload may take to be ready: what is played is recorded
-// first, by as much as a quarter of the rate at which it is played.
+// readyFor bounds the time until a workload is ready: frames that are played are recorded
+// first, perhaps at only a quarter of the rate at which they are played.
 func readyFor(w model.StudyWorkload) time.Duration {
 	if w.Play {
 		return aloneGrace + 4*w.Duration
@@ -141,7 +141,7 @@ func (a *aloneRun) make(ctx context.Context, task worker.Task, ready time.Durati
 	return nil
 }
 
-// end stops what is left of a run, also when ctx is over, and takes its samples.
+// end stops a run, even after ctx has ended, and fetches its samples.
 func (a *aloneRun) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
@@ -166,8 +166,8 @@ func (a *aloneRun) end(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// value is the outcome of one host, and notes its latencies: of several hosts the
-// worst, since percentiles of different hosts cannot be added up.
+// value returns the outcome of one host and records its latencies. Of several hosts the worst
+// latencies are kept, since percentiles of different hosts cannot be combined.
 func (a *aloneRun) value(run *model.StudyRun) float64 {
 	b := a.res.Block
 	v := 0.0
@@ -200,8 +200,8 @@ func (a *aloneRun) value(run *model.StudyRun) float64 {
 	return v
 }
 
-// cached warns that the data of a run came from its own host. The run counts all the
-// same: the cache may be what is compared.
+// cached warns that the data of a run came from its own host's page cache. The run counts
+// nevertheless: the cache may be what the study compares.
 func (a *aloneRun) cached(run *model.StudyRun, share *float64) {
 	if share == nil || *share <= cachedShare {
 		return
@@ -210,8 +210,8 @@ func (a *aloneRun) cached(run *model.StudyRun, share *float64) {
 		Next: "direct: true reads past it"})
 }
 
-// frames notes how the frames of one host went, of several hosts the slowest of each.
-// Its outcome is the rate at which a stream's frames were moved, which is not that at
+// frames records the frame times of one host; of several hosts it keeps the slowest of each
+// frame. Its outcome is the rate at which the frames of a stream were moved, not the rate at
 // which they are due.
 func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 	if l := f.Latency; l != nil {
@@ -236,11 +236,10 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 	return f.Mean
 }
 
-// Rehearse has a host prepare a workload that only reads files or devices, or
-// records, and stops it before anything is read or recorded, so that a workload which
-// the host cannot run is known before a study begins. A *load.RefusedError says why it
-// cannot; workloads over TCP, and those that write before they begin or over existing
-// data, are not rehearsed.
+// Rehearse lets a host prepare a workload that only reads files or devices, or records frames,
+// and stops it before anything is read or recorded, so that a workload which the host cannot
+// run is found before a study begins. A *load.RefusedError says why it cannot; workloads over
+// TCP, and those that write before they begin or over existing data, are not rehearsed.
 func Rehearse(ctx context.Context, host interface {
 	StartWorker(ctx context.Context, t worker.Task) (measure.Worker, error)
 }, w model.StudyWorkload) error {

@@ -11,7 +11,7 @@ import (
 	"linerate/internal/study/file"
 )
 
-// byLab tells whether the lab makes a layer, and not the operator.
+// byLab reports whether the lab makes a layer, and not the operator.
 func (x *Experiment) byLab(l layer) bool { return x.Lab != nil && file.ByLab(x.File, l.level) }
 
 // labName is the name under which the lab keeps a layer. It begins with the study's
@@ -19,8 +19,8 @@ func (x *Experiment) byLab(l layer) bool { return x.Lab != nil && file.ByLab(x.F
 func (x *Experiment) labName(l layer) string { return x.ID + "-" + l.key }
 
 // makeByLab has the lab make a layer, and verifies it by the fact that the file
-// names, if it names one. A lab that cannot make it, or a fact that does not follow,
-// is a treatment that cannot be had.
+// names, if it names one. If the lab cannot make it, or the fact does not change, the
+// treatment cannot be applied.
 func (x *Experiment) makeByLab(ctx context.Context, l layer) error {
 	name := l.name()
 	if err := x.Record.Put(store.StudyEntry{Kind: store.StudyAsked, At: x.Now(), Factor: l.factor, Level: l.level.Name, Why: "of the lab: " + strings.Join(l.level.Lab, " ")}); err != nil {
@@ -43,8 +43,7 @@ func (x *Experiment) makeByLab(ctx context.Context, l layer) error {
 	return err
 }
 
-// seenOfLab verifies by a fact what the lab has made; without a fact it trusts the
-// lab.
+// seenOfLab verifies by a fact what the lab has changed; without a fact it trusts the lab.
 func (x *Experiment) seenOfLab(ctx context.Context, name string, v *model.StudyVerify) error {
 	if v == nil {
 		return nil
@@ -64,8 +63,8 @@ func (x *Experiment) takeBackByLab(ctx context.Context, l layer) error {
 	return nil
 }
 
-// clearLab has the lab take back whatever this study has made in it, also in an
-// earlier session.
+// clearLab lets the lab undo everything that this study has changed in it, including in
+// earlier sessions.
 func (x *Experiment) clearLab(ctx context.Context) error {
 	if x.Lab == nil {
 		return nil
@@ -98,7 +97,7 @@ func (x *Experiment) anewBase(ctx context.Context) error {
 	return nil
 }
 
-// TakesLab tells whether the lab makes anything of a study.
+// TakesLab reports whether the lab makes any change of a study.
 func TakesLab(f model.StudyFile) bool {
 	byLab := func(l model.StudyLevel) bool { return file.ByLab(f, l) }
 	return slices.ContainsFunc(f.Baseline, byLab) ||

@@ -16,12 +16,12 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// keepWithin is how long a host waits to be told that it is still reachable after a
+// keepWithin is how long a host waits for confirmation that it is still reachable after a
 // change that is to be kept.
 const keepWithin = time.Minute
 
-// change makes a layer on all its hosts. With an error some may be changed: the
-// caller undoes what l.made says.
+// change makes a layer on all its hosts. If it fails, some hosts may be changed: the caller
+// undoes the plans in l.made.
 func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload) error {
 	plans, err := x.plansOf(ctx, *l, w)
 	if err != nil {
@@ -35,7 +35,7 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 		x.original(m.host, m.plan.Changes)
 	}
 	for _, m := range plans {
-		l.made = append(l.made, m) // also one that fails may be made in part, as far as we know
+		l.made = append(l.made, m) // a plan that fails may have been carried out in part
 		if _, err := m.host.agent.Apply(ctx, m.plan); err != nil {
 			return x.refused(ctx, m, *l, err)
 		}
@@ -55,8 +55,8 @@ func (x *Experiment) change(ctx context.Context, l *layer, w model.StudyWorkload
 	return nil
 }
 
-// refused tells a host that answers that it cannot make a change from one that
-// does not answer.
+// refused distinguishes a host that answers that it cannot make a change from one that does
+// not answer.
 func (x *Experiment) refused(ctx context.Context, m made, l layer, err error) error {
 	err = fmt.Errorf("set %s on %s: %w", l.name(), m.host.Name, err)
 	var not *tune.NotInForceError
@@ -67,12 +67,12 @@ func (x *Experiment) refused(ctx context.Context, m made, l layer, err error) er
 		return err
 	}
 	if now, ferr := m.host.agent.Facts(ctx); ferr != nil || now.BootID != m.plan.BootID {
-		return err // it was restarted: that is no property of the treatment
+		return err // it was restarted, which says nothing about the treatment
 	}
 	return &notInForceError{why: err.Error()}
 }
 
-// plansOf is what each host has to do for a layer.
+// plansOf returns the plan of each host for a layer.
 func (x *Experiment) plansOf(ctx context.Context, l layer, w model.StudyWorkload) ([]made, error) {
 	var out []made
 	for _, h := range x.Hosts {
@@ -99,7 +99,7 @@ func (x *Experiment) plansOf(ctx context.Context, l layer, w model.StudyWorkload
 	return out, nil
 }
 
-// planOf reads what runs on a host and plans what is to be set.
+// planOf reads the running values of a host and plans the changes.
 func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l layer, w model.StudyWorkload) (model.Plan, error) {
 	f, err := h.agent.Facts(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (x *Experiment) planOf(ctx context.Context, h *Host, sets []profile.Set, l 
 		v, err := h.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
 		if err != nil {
 			if _, cerr := h.agent.Clock(ctx); cerr != nil {
-				return model.Plan{}, fmt.Errorf("read %s of %s: %w", a.Setting, h.Name, err) // it is the host, not the setting
+				return model.Plan{}, fmt.Errorf("read %s of %s: %w", a.Setting, h.Name, err) // the host failed
 			}
 			now[a] = profile.Reading{Missing: err.Error()}
 			continue
@@ -146,8 +146,8 @@ func (x *Experiment) rowsOf(h *Host, sets []profile.Set, s profile.Subject, now 
 	return x.rows[key]
 }
 
-// pathOf is the path on which a host's values are to be set where no device is
-// named: that to its peer in the study.
+// pathOf is the path for which a host's values are set if no device is named: the path to its
+// peer in the study.
 func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts) profile.Path {
 	if peer, at := x.peerOf(ctx, h); peer != nil {
 		return profile.PathTo(f, at, peer.Name, nil)
@@ -155,8 +155,8 @@ func (x *Experiment) pathOf(ctx context.Context, h *Host, f *model.Facts) profil
 	return profile.PathOf(f)
 }
 
-// peerOf is the host at the other end of a host's path, and its data address; nil:
-// it has none in this study.
+// peerOf is the host at the other end of a host's path, and its data address; nil: there is
+// none in this study.
 func (x *Experiment) peerOf(ctx context.Context, h *Host) (*Host, netip.Addr) {
 	for _, p := range x.everyPair() {
 		from, to, err := x.route(ctx, p)
@@ -181,8 +181,8 @@ func (x *Experiment) note(l layer, m made) {
 	}
 }
 
-// whole checks that a change of the MTU is made on both ends of every path, and that
-// packets of the new size get through both ways.
+// whole checks that a change of the MTU is in force at both ends of every path, and that
+// packets of the new size arrive in both directions.
 func (x *Experiment) whole(ctx context.Context, l layer) error {
 	touched := map[*Host]bool{}
 	for _, m := range l.made {
@@ -243,8 +243,8 @@ func nicAt(f *model.Facts, addr netip.Addr) *model.NIC {
 	return nil
 }
 
-// stillInForce reads every changed value once more: the host may have undone it, or
-// another program or user changed it during the run.
+// stillInForce reads every changed value again: the host may have undone it, or another
+// program or user may have changed it during the run.
 func (x *Experiment) stillInForce(ctx context.Context) error {
 	for _, l := range x.stack {
 		for _, m := range l.made {
@@ -265,7 +265,7 @@ func (x *Experiment) stillInForce(ctx context.Context) error {
 	return nil
 }
 
-// covered tells whether a layer above sets the same thing to something else.
+// covered reports whether a layer above sets the same thing to another value.
 func (x *Experiment) covered(h *Host, c model.Change, below layer) bool {
 	above := false
 	for _, l := range x.stack {
@@ -279,8 +279,8 @@ func (x *Experiment) covered(h *Host, c model.Change, below layer) bool {
 	return false
 }
 
-// sameValue compares values that may be written with other spaces or, of several
-// parts, in another order.
+// sameValue compares values that may differ in spaces or, if they have several parts, in
+// order.
 func sameValue(a, b string) bool {
 	x, y := strings.Fields(a), strings.Fields(b)
 	if slices.ContainsFunc(x, func(s string) bool { return strings.Contains(s, "=") }) {

@@ -16,22 +16,23 @@ import (
 )
 
 const (
-	// foreignShare of what an interface carries, or of its link, may be foreign
-	// traffic during a run: half of the smallest effect worth having (2%).
+	// foreignShare is the share of an interface's traffic, or of its link, that may be foreign
+	// during a run: half of the smallest effect worth having (2%).
 	foreignShare = 0.01
-	// foreignFloor is what a login and our own samples may need.
+	// foreignFloor is what a login and linerate's own samples may need.
 	foreignFloor = 5 * unit.Mbit
-	// sampleSkew is how far apart the parts of one sample may be read.
+	// sampleSkew is how far apart in time the parts of one sample may be read.
 	sampleSkew = 10 * time.Millisecond
-	// risingErrors on an interface during a run point to a cable or a port. Drops are
-	// not counted here: the treatment may cause them.
+	// risingErrors is the number of errors on an interface during a run that points to a cable
+	// or a port. Drops do not count: the treatment may cause them.
 	risingErrors = 10
-	// stolenShare of a host's time given to other machines by its hypervisor, and
-	// foreignCPU of it taken by programs that are not ours.
+	// stolenShare is the share of a host's CPU time that its hypervisor may give to other
+	// machines during a run; foreignCPU is the share that foreign programs may take.
 	stolenShare = 0.05
 	foreignCPU  = 0.20
-	// clockDrift is faster than a sound clock drifts or NTP slews one (500 ppm,
-	// RFC 5905 section 11.3: the frequency tolerance); clockJump is a step.
+	// clockDrift is the drift beyond which a clock is not trusted: no sound clock drifts, and
+	// NTP slews no clock, faster (500 ppm, RFC 5905 section 11.3: the frequency tolerance).
+	// clockJump is the smallest step.
 	clockDrift = 500.0 // ppm
 	clockJump  = 20 * time.Millisecond
 	// Bytes of a frame beside TCP payload: Ethernet's header as NIC counters have
@@ -42,8 +43,8 @@ const (
 	loopbackName = "lo"
 )
 
-// ready checks every host before a run: it is up, has not been restarted, and its
-// ports are as fast as they were.
+// ready checks before a run that every host is up, has not been restarted, and has its ports
+// at their earlier speed.
 func (x *Experiment) ready(ctx context.Context) error {
 	errs := make([]error, len(x.Hosts))
 	var wg sync.WaitGroup
@@ -98,7 +99,7 @@ func sound(name string, first, now *model.Facts) error {
 	return nil
 }
 
-// doubt says why a run that was made does not count; empty: it does.
+// doubt returns why a finished run does not count; empty: it counts.
 func (x *Experiment) doubt(m *work) string {
 	var why []string
 	for _, h := range m.hosts() {
@@ -120,13 +121,13 @@ func (x *Experiment) doubt(m *work) string {
 	return strings.Join(why, "; ")
 }
 
-// clockSeen is what a host's clock was like after a run.
+// clockSeen is the state of a host's clock after a run.
 type clockSeen struct {
 	model.Clock
 	at time.Time
 }
 
-// clock says what speaks against a host's clock: rates rest on it.
+// clock returns reasons not to trust a host's clock, on which rates depend.
 func (x *Experiment) clock(host string, c model.Clock) (why []string) {
 	if c.Drift != nil && c.DriftError != nil && math.Abs(*c.Drift)-*c.DriftError > clockDrift {
 		why = append(why, fmt.Sprintf("the clock of %s drifted by %.0f ppm during the run", host, *c.Drift))
@@ -140,12 +141,12 @@ func (x *Experiment) clock(host string, c model.Clock) (why []string) {
 	return why
 }
 
-// traffic says what speaks against an interface: rising errors or foreign traffic.
+// traffic returns reasons not to trust an interface: rising errors or foreign traffic.
 func (m *work) traffic(h *Host) (why []string) {
 	nic := m.links[h]
 	samples := m.samplesOf(h)
 	if nic == nil || nic.Name == loopbackName || len(samples) < 2 {
-		return nil // the loopback counts its bytes twice, and is no link that others use
+		return nil // loopback counts each byte twice, and no other host uses it
 	}
 	first, ok1 := countOf(samples[0], nic.Name)
 	last, ok2 := countOf(samples[len(samples)-1], nic.Name)
@@ -159,11 +160,12 @@ func (m *work) traffic(h *Host) (why []string) {
 	in, out := m.own(h)
 	per := func(b int64) unit.BitRate { return unit.BitRate(float64(max(0, b)) * 8 / span) }
 	carried := max(per(last.RxBytes-first.RxBytes), per(last.TxBytes-first.TxBytes))
-	// Each pair is sampled by itself, a moment before or after the interface.
+	// Each pair is sampled separately, slightly before or after the interface.
 	apart := unit.BitRate((2*float64(len(m.pairs)-1)*sampleEvery.Seconds() + sampleSkew.Seconds()) / span)
 	limit := max(foreignFloor, foreignShare*max(carried, nic.Speed.Or(0))) + apart*carried
-	// Virtual interfaces count super-packets with one header, so our own headers are
-	// overestimated by at most a twentieth; the rest is foreign all the same.
+	// Virtual interfaces count super-packets with one header, so that the headers of
+	// linerate's packets are overestimated by at most a twentieth; anything beyond is foreign
+	// nevertheless.
 	foreign := max(per(last.RxBytes-first.RxBytes-in), per(last.TxBytes-first.TxBytes-out))
 	if foreign > limit {
 		why = append(why, fmt.Sprintf("%v of other traffic on %s of %s", foreign, nic.Name, h.Name))
@@ -180,8 +182,8 @@ func countOf(s model.Sample, nic string) (model.NICCount, bool) {
 	return model.NICCount{}, false
 }
 
-// own is what our connections moved over a host's interface between the first and
-// the last sample, with the headers on the wire.
+// own is what linerate's connections moved over a host's interface between the first and the
+// last sample, with the headers on the wire.
 func (m *work) own(h *Host) (in, out int64) {
 	for i, p := range m.pairs {
 		if p.from != h && p.to != h {
@@ -213,11 +215,11 @@ func headerOf(a netip.Addr) int64 {
 	return headerV6
 }
 
-// cpu says what speaks against a host whose CPU time other work took. Hosts that
-// share a kernel show the time of the whole machine, which says nothing of one host. A
-// reader of a mount or a disk has kernel threads working for it, which cannot be told
-// from those that work for others: there only programs count, by the time that they
-// spend outside the kernel.
+// cpu returns reasons not to trust a run because other work took CPU time of a host. Hosts
+// that share a kernel show the time of the whole machine, which says nothing about one host.
+// Kernel threads that work for a reader of a mount or a disk cannot be distinguished from
+// those that work for others: there only programs count, by the time that they spend in user
+// mode.
 func (m *work) cpu(h *Host) (why []string) {
 	samples := m.samplesOf(h)
 	if m.oneKernel() || len(samples) < 2 {
@@ -254,8 +256,7 @@ func (m *work) cpu(h *Host) (why []string) {
 	return why
 }
 
-// tasksOf is what the threads of the load took between the first and the last
-// sample.
+// tasksOf is the CPU time of the load's threads between the first and the last sample.
 func tasksOf(samples []model.Sample) (sum time.Duration, known bool) {
 	first, last := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, s := range samples {

@@ -19,7 +19,7 @@ import (
 	"linerate/internal/tune/profile"
 )
 
-// Agent is what an experiment asks of a host.
+// Agent is what an experiment needs of a host.
 type Agent interface {
 	measure.End
 	Facts(ctx context.Context) (*model.Facts, error)
@@ -37,17 +37,17 @@ type Agent interface {
 type Host struct {
 	Name string // as the study file has it
 	At   string // how it is reached, e.g. lab:client1; its facts go by it
-	// Dial reaches it, also again after its agent died.
+	// Dial connects to it, also again after its agent died.
 	Dial func(ctx context.Context) (Agent, error)
 
 	agent Agent
-	first *model.Facts  // as it was before anything was changed, maybe in an earlier session
-	base  *model.Facts  // as it was when this session began, or after a restart
-	last  *model.Facts  // as it was before the newest run
-	warm  model.Thermal // as it was then
+	first *model.Facts  // its facts before any change, perhaps of an earlier session
+	base  *model.Facts  // its facts at the start of this session, or after a restart
+	last  *model.Facts  // its facts before the latest run
+	warm  model.Thermal // its temperatures then
 }
 
-// Director decides what is run next from what was run so far: a drive.Drive.
+// Director decides from the runs so far which comes next: a drive.Drive.
 type Director interface {
 	Add(r model.StudyRun) error
 	Next(spent time.Duration) (drive.Want, bool)
@@ -55,7 +55,7 @@ type Director interface {
 	Ended() (why string, complete bool)
 }
 
-// Record keeps what happens, on disk before the study goes on.
+// Record records what happens; each record is on disk before the study goes on.
 type Record interface {
 	Put(e store.StudyEntry) error
 	PutFacts(f *model.Facts) error
@@ -63,28 +63,28 @@ type Record interface {
 	PutSamples(label string, samples map[string][]model.Sample) error
 }
 
-// Operator changes by hand what linerate cannot.
+// Operator makes by hand the changes that linerate cannot.
 type Operator interface {
-	// Do asks for something to be done, and returns when it is said to be: false
-	// when it is not going to be.
+	// Do asks for some work and returns when the operator reports it as done; false: the
+	// operator will not do it.
 	Do(ctx context.Context, instruct string) (done bool, err error)
 }
 
-// Lab does the operator's work where the hosts are a lab's. It keeps each change
-// under a name, so that a study which was killed finds it again.
+// Lab does the operator's work if the hosts belong to a lab. It keeps each change under a
+// name, so that a study which was killed finds it again.
 type Lab interface {
 	// Make makes a change in the words of the file, unless it is made already.
 	Make(ctx context.Context, name string, words []string) error
-	// Made are the names of the changes in force.
+	// Made returns the names of the changes in force.
 	Made(ctx context.Context) ([]string, error)
 	// TakeBack undoes the change of a name, if it is in force.
 	TakeBack(ctx context.Context, name string) error
 }
 
-// Experiment is one study under way. Every field but Operator, Lab, Say, After and
-// Past is needed.
+// Experiment is one study in progress. Every field but Operator, Lab, Say, After and Past is
+// needed.
 type Experiment struct {
-	ID       string // begins the id of every plan, so that its changes are known again
+	ID       string // prefix of every plan's id, by which its changes are recognised
 	File     model.StudyFile
 	Hosts    []*Host
 	Director Director
@@ -99,46 +99,44 @@ type Experiment struct {
 	After func(r model.StudyRun)
 	// Past is the record of a study that is resumed.
 	Past *store.StudyPast
-	// Anew goes on although the hosts have changed: earlier runs then do not count.
+	// Anew resumes the study although the hosts have changed; earlier runs then do not count.
 	Anew bool
 
 	runs      []model.StudyRun // on record
-	past      []model.StudyRun // earlier runs that the director gets when a study is resumed
+	past      []model.StudyRun // earlier runs for the director when a study is resumed
 	stack     []layer
 	plans     int
 	routes    map[[2]string][2]netip.Addr
 	reverted  []model.StudyAdvice
-	originals map[place]string // what settings were before the study changed them
+	originals map[place]string // values of settings before the study changed them
 	clocks    map[string]clockSeen
-	skipped   map[string]bool          // operator levels that are not going to be made
-	waited    time.Duration            // for the operator, during this run: not charged to the budget
+	skipped   map[string]bool          // levels that the operator will not make
+	waited    time.Duration            // for the operator, in this run; not charged to the budget
 	patience  time.Duration            // how long a host may not answer; 0: redialTime
-	rows      map[string][]profile.Row // worked out before
+	rows      map[string][]profile.Row // cached rows of plans
 }
 
-// Outcome is what a study came to.
+// Outcome is the outcome of a study.
 type Outcome struct {
 	Runs  []model.StudyRun
 	Facts map[string]*model.Facts // before the first change, by Host.At
-	// Reverted are the changes that were made; all were put back where Restored.
+	// Reverted lists the changes that were made; if Restored, all were undone.
 	Reverted []model.StudyAdvice
 	Restored bool
 	Left     []string // what is not as it was
 	Ended    string
 }
 
-// maxInARow runs that do not count, one after the other, end a study: their cause
-// does not go away by itself. The director gives a level up after five, so these are
-// of three levels at least.
+// maxInARow successive runs that do not count end a study: their cause does not go away by
+// itself. The director gives up a level after five, so they belong to at least three levels.
 const maxInARow = 12
 
-// restoreTime bounds putting everything back, which also happens after the study
-// was cancelled.
+// restoreTime bounds the undo of everything, which also happens after the study was cancelled.
 const restoreTime = 2 * time.Minute
 
-// Run makes the study. The outcome is never nil and holds all runs on record.
-// However it ends, every change was undone and the hosts compared with the facts of
-// the beginning, unless Restored is false; Left says what differs.
+// Run makes the study. The outcome is never nil and has all recorded runs. However it ends, it
+// has undone every change and compared the hosts with their facts at the beginning, unless
+// Restored is false; Left says what differs.
 //
 // Errors: *ChangedHostError, a study that is cancelled, runs that never count, a
 // host that cannot be reached any more, a record that cannot be written.
@@ -156,7 +154,7 @@ func (x *Experiment) Run(ctx context.Context) (out *Outcome, err error) {
 	return out, err
 }
 
-// drive makes one run after the other until there is none to be made.
+// drive makes one run after the other until the director has no more.
 func (x *Experiment) drive(ctx context.Context) (ended string, err error) {
 	var spent time.Duration
 	for _, r := range x.runs {
@@ -202,13 +200,13 @@ func (x *Experiment) keep(run model.StudyRun) error {
 	return nil
 }
 
-// settled tells whether a run failed because of its level: it is not repeated.
+// settled reports whether a run failed because of its level, so that it is not repeated.
 func (x *Experiment) settled(r model.StudyRun) bool {
 	return r.Effective != nil && !*r.Effective || x.skipped[r.Factor+" "+r.Level]
 }
 
-// one makes one run, which may fail. An error is of the study as a whole, which
-// cannot go on.
+// one makes one run, which may fail. An error concerns the study as a whole, which cannot go
+// on.
 func (x *Experiment) one(ctx context.Context, run model.StudyRun) (model.StudyRun, error) {
 	run.N = len(x.runs) + 1
 	run.Label, run.Started, x.waited = fmt.Sprintf("run %d", run.N), x.Now(), 0
@@ -281,9 +279,9 @@ func (x *Experiment) attempt(ctx context.Context, run *model.StudyRun) error {
 	return nil
 }
 
-// refusedLoad tells a load that a host cannot make from one that went wrong. If the
-// level changes the load, the level cannot be had; without the baseline's load the
-// study cannot go on.
+// refusedLoad distinguishes a load that a host cannot run from one that failed. If the level
+// changes the load, the level cannot be tried; without the baseline's load the study cannot go
+// on.
 func (x *Experiment) refusedLoad(run *model.StudyRun, err error) error {
 	var no *load.RefusedError
 	if !errors.As(err, &no) {
@@ -299,7 +297,7 @@ func (x *Experiment) refusedLoad(run *model.StudyRun, err error) error {
 	return &baselineError{"workload " + run.Workload, err}
 }
 
-// recordError is a record that cannot be written: without it nothing may go on.
+// recordError: a record cannot be written, so that the study must not go on.
 type recordError struct{ err error }
 
 // Error implements error.
@@ -308,12 +306,12 @@ func (e *recordError) Error() string { return e.err.Error() }
 // Unwrap implements errors.Is.
 func (e *recordError) Unwrap() error { return e.err }
 
-// notInForceError: the treatment of a run cannot be had or, where it is skipped, no
-// operator makes it.
+// notInForceError: the treatment of a run cannot be applied or, if it is skipped, no operator
+// makes it.
 type notInForceError struct {
 	why           string
 	skipped       bool
-	factor, level string // that are skipped
+	factor, level string // the level that is skipped
 }
 
 // Error implements error.
@@ -353,7 +351,7 @@ func (x *Experiment) host(name string) (*Host, error) {
 func (x *Experiment) hangUp() {
 	for _, h := range x.Hosts {
 		if h.agent != nil {
-			_ = h.agent.Close() // all that mattered was answered; one that hangs is killed
+			_ = h.agent.Close() // all important calls were answered; an agent that hangs is killed
 			h.agent = nil
 		}
 	}

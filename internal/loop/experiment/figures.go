@@ -18,7 +18,7 @@ const (
 	perSecond     = "1/s"
 )
 
-// fill puts the outcome of a run and what both ends took for it into its record.
+// fill adds the outcome of a run and the CPU use of both ends to its record.
 func (m *work) fill(run *model.StudyRun, w model.StudyWorkload) {
 	total := 0.0
 	run.Unit = bitsPerSecond
@@ -61,8 +61,8 @@ func (m *work) client(i int) string {
 	return m.pairs[i].from.Name
 }
 
-// added adds the bytes of each second, as bits per second, to those of the runs
-// before; where one shows fewer seconds only those count that all show.
+// added adds the rates of each second to the sum over pairs of hosts; if a pair has fewer seconds, only
+// the seconds that all have are kept.
 func added(sum []float64, bytes []int64, first bool) []float64 {
 	if first {
 		for _, b := range bytes {
@@ -77,8 +77,8 @@ func added(sum []float64, bytes []int64, first bool) []float64 {
 	return sum
 }
 
-// retransmitted is the share of segments with data that senders sent again, after
-// the warm-up; nil: not seen.
+// retransmitted is the share of data segments that senders retransmitted after the warm-up;
+// nil: not known.
 func (m *work) retransmitted(warmup time.Duration) *float64 {
 	again, all := 0, int64(0)
 	for i, p := range m.pairs {
@@ -106,8 +106,8 @@ func (m *work) retransmitted(warmup time.Duration) *float64 {
 
 type connKey struct{ local, remote netip.AddrPort }
 
-// coresOf is the busy share of each core after the warm-up, of all together, and the
-// share of interrupts. Time that a hypervisor gave to other guests is not busy.
+// coresOf returns the busy share after the warm-up of each core and of all together, and the
+// share of interrupts. Time that a hypervisor gave to other guests does not count as busy.
 func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, busy, irq float64, ok bool) {
 	var first, last *model.Sample
 	for i, s := range samples {
@@ -130,13 +130,13 @@ func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, bus
 	for _, c := range last.CPUs {
 		b, ok := before[c.CPU]
 		if !ok {
-			continue // it came up during the run
+			continue // the core came online during the run
 		}
 		used := usedOf(c) - usedOf(b)
 		total := used + c.Idle - b.Idle + c.IOWait - b.IOWait + c.Steal - b.Steal
 		share := 0.0
 		if total > 0 {
-			share = math.Round(1e4*min(1, float64(used)/float64(total))) / 1e4 // a sample has no more
+			share = math.Round(1e4*min(1, float64(used)/float64(total))) / 1e4 // a sample has no higher precision
 		}
 		cores = append(cores, share)
 		work, all = work+used, all+total
@@ -150,8 +150,8 @@ func coresOf(samples []model.Sample, warmup time.Duration) (cores []float64, bus
 
 func usedOf(c model.CPUTime) time.Duration { return c.User + c.System + c.SoftIRQ + c.IRQ }
 
-// oneKernel tells whether several hosts run on one kernel: each then shows the cores
-// of the whole machine.
+// oneKernel reports whether several hosts share one kernel, so that each shows the cores of
+// the whole machine.
 func (m *work) oneKernel() bool {
 	seen := map[string]bool{}
 	for _, h := range m.hosts() {
@@ -166,7 +166,7 @@ func (m *work) oneKernel() bool {
 	return false
 }
 
-// aloneRun is what one host did without a peer.
+// aloneRun is the load of one host without a peer.
 type aloneRun struct {
 	host    *Host
 	res     load.Result

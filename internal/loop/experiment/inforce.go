@@ -22,10 +22,9 @@ const (
 
 const sysctlTCP = "linux.sysctl.net.ipv4.tcp_"
 
-// inForce tells whether the connections of a run show the treatment, as far as
-// connections can show it: a value that reads back as written need not be what the
-// kernel, or the application, uses. With false it says why; the treatment then did not
-// take place, whatever the outcome.
+// inForce reports whether the connections of a run show the treatment, as far as connections
+// can show it: the kernel or the application need not use a value that reads back as written.
+// With false it says why; the treatment then was not in force, whatever the outcome.
 func (x *Experiment) inForce(m *work, w model.StudyWorkload, run *model.StudyRun) (bool, string) {
 	if len(m.runs) == 0 {
 		return true, ""
@@ -49,7 +48,7 @@ func (x *Experiment) inForce(m *work, w model.StudyWorkload, run *model.StudyRun
 	return len(why) == 0, strings.Join(slices.Compact(why), "; ")
 }
 
-// shows says where the connections of a host contradict a change.
+// shows returns where the connections of a host contradict a change.
 func (m *work) shows(h *Host, c model.Change, w model.StudyWorkload) (against []string) {
 	for i, p := range m.pairs {
 		if p.from != h && p.to != h {
@@ -64,7 +63,7 @@ func (m *work) shows(h *Host, c model.Change, w model.StudyWorkload) (against []
 	return against
 }
 
-// shown says how a connection contradicts a change; empty: it does not.
+// shown returns how a connection contradicts a change; empty: it does not.
 func shown(conn model.Conn, c model.Change, sends bool, w model.StudyWorkload) string {
 	switch strings.TrimPrefix(c.Setting, sysctlTCP) {
 	case "congestion_control":
@@ -92,10 +91,10 @@ func shown(conn model.Conn, c model.Change, sends bool, w model.StudyWorkload) s
 	return ""
 }
 
-// leastHeaders of IPv4 and TCP are in every packet of the size of the MTU.
+// leastHeaders is the size of the IPv4 and TCP headers that every full-sized packet has.
 const leastHeaders = 40
 
-// segments compares the size of segments with the MTU before and after a change.
+// segments compares the segment size with the MTU before and after a change.
 func segments(conn model.Conn, c model.Change) string {
 	from, err1 := strconv.Atoi(c.From)
 	to, err2 := strconv.Atoi(c.To)
@@ -127,7 +126,7 @@ func lastNumber(value string) (int64, bool) {
 	return n, err == nil
 }
 
-// asSpecified says where the connections are not what the workload specifies.
+// asSpecified returns where the connections differ from what the workload specifies.
 func (m *work) asSpecified(w model.StudyWorkload) (against []string) {
 	for i, p := range m.pairs {
 		if n := len(tcp.Summarise(m.runs[i]).Streams); n > 0 && n != max(1, w.Streams) {

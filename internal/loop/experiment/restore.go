@@ -17,8 +17,8 @@ import (
 	"linerate/internal/tune"
 )
 
-// ChangedHostError: a host has changed since the study was begun, so new runs could
-// not be compared with the earlier ones.
+// ChangedHostError: a host has changed since the study began, so that new runs could not be
+// compared with earlier ones.
 type ChangedHostError struct {
 	Host string
 	What []string
@@ -37,14 +37,14 @@ func (e *NotRestoredError) Error() string {
 	return "put everything back: " + strings.Join(e.Left, "; ") + ": linerate tune undo HOST, or undo.sh beside the journal of that host, restores what linerate changed"
 }
 
-// Times for a host that does not answer: a broken ssh connection is replaced at once,
+// Times to wait for a host that does not answer: a broken ssh connection is replaced at once,
 // a restart takes longer.
 const (
 	redialTime = 3 * time.Minute
 	redialWait = 3 * time.Second
 )
 
-// begin reaches the hosts, undoes what an earlier session of this study left, and
+// begin connects to the hosts, undoes what an earlier session of this study left in force, and
 // reads their facts.
 func (x *Experiment) begin(ctx context.Context) error {
 	for _, h := range x.Hosts {
@@ -89,8 +89,8 @@ func (x *Experiment) replay() error {
 	return nil
 }
 
-// remember reads what is on record. Runs from before the study was begun anew stay on
-// record, but the director does not get them.
+// remember reads the record. Runs from before the study was begun anew stay in the record, but
+// the director does not get them.
 func (x *Experiment) remember() {
 	if x.Past == nil {
 		return
@@ -118,7 +118,7 @@ func (x *Experiment) remember() {
 	x.past = past
 }
 
-// undoAll undoes whatever this study has open on a host, newest first.
+// undoAll undoes all open changes of this study on a host, newest first.
 func (x *Experiment) undoAll(ctx context.Context, h *Host) error {
 	open, err := h.agent.OpenJournal(ctx)
 	if err != nil {
@@ -138,8 +138,7 @@ func (x *Experiment) undoAll(ctx context.Context, h *Host) error {
 	return nil
 }
 
-// look reads the facts of a host, and from the record those of the beginning, if
-// there are any.
+// look reads the facts of a host and, if the record has them, its facts at the beginning.
 func (x *Experiment) look(ctx context.Context, h *Host) error {
 	f, err := h.agent.Facts(ctx)
 	if err != nil {
@@ -161,8 +160,8 @@ func (x *Experiment) look(ctx context.Context, h *Host) error {
 	return nil
 }
 
-// compare holds the hosts against their state at the beginning; what an operator had
-// changed is taken back first.
+// compare compares the hosts with their state at the beginning, after the operator has undone
+// any changes by hand.
 func (x *Experiment) compare(ctx context.Context) error {
 	for _, f := range x.File.Factors {
 		for _, l := range f.Levels {
@@ -217,8 +216,8 @@ type place struct {
 	setting, target string
 }
 
-// otherwise lists the settings that the study has changed and that do not have their
-// original value: facts show only some settings.
+// otherwise lists the settings that the study has changed and that do not have their original
+// value. It reads them one by one, since facts include only some settings.
 func (x *Experiment) otherwise(ctx context.Context, h *Host) ([]string, error) {
 	var out []string
 	for at, was := range x.originals {
@@ -237,7 +236,7 @@ func (x *Experiment) otherwise(ctx context.Context, h *Host) ([]string, error) {
 	return out, nil
 }
 
-// leftByHand has an operator take back a level that an earlier session left.
+// leftByHand asks an operator to undo a level that an earlier session left in force.
 func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l model.StudyLevel) error {
 	if l.Instruct == "" || l.Verify == nil {
 		return nil
@@ -247,7 +246,7 @@ func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l mode
 		return err
 	}
 	if was, _, err := file.Holds(h.first, *l.Verify); err != nil || was {
-		return nil // not known, or so before the study already
+		return nil // not known, or the same before the study
 	}
 	if is, _, err := file.Holds(h.last, *l.Verify); err != nil || !is {
 		return nil
@@ -259,8 +258,7 @@ func (x *Experiment) leftByHand(ctx context.Context, f model.StudyFactor, l mode
 	return err
 }
 
-// changedHost lists the differences that make a host useless for comparison with its
-// earlier runs.
+// changedHost lists the differences that rule out a comparison with the host's earlier runs.
 func changedHost(was, now *model.Facts) []string {
 	var out []string
 	if was.Kernel != now.Kernel {
@@ -285,8 +283,8 @@ func changedHost(was, now *model.Facts) []string {
 	return append(out, loop.Differences(was, now)...)
 }
 
-// recover undoes all layers after a run that failed, but those of an operator, so that
-// the next run begins from a known state.
+// recover undoes all layers except an operator's after a run that failed, so that the next run
+// begins from a known state.
 func (x *Experiment) recover(ctx context.Context) error {
 	x.forget()
 	for _, h := range x.Hosts {
@@ -314,10 +312,10 @@ func (x *Experiment) recover(ctx context.Context) error {
 	return x.compareQuietly()
 }
 
-// compareQuietly is compare without taking back an operator's work.
+// compareQuietly is compare without asking an operator to undo anything.
 func (x *Experiment) compareQuietly() error {
 	if len(x.stack) > 0 {
-		return nil // the operator's work is a difference
+		return nil // the operator's work counts as a difference
 	}
 	for _, h := range x.Hosts {
 		if what := changedHost(h.first, h.last); len(what) > 0 {
@@ -327,14 +325,14 @@ func (x *Experiment) compareQuietly() error {
 	return nil
 }
 
-// answering reaches a host again whose agent died.
+// answering connects again to a host whose agent died.
 func (x *Experiment) answering(ctx context.Context, h *Host) error {
 	_, err := h.agent.Clock(ctx)
 	if err == nil {
 		return nil
 	}
 	x.say("%s does not answer (%v): reaching it again", h.Name, err)
-	_ = h.agent.Close() // it is gone, or is killed
+	_ = h.agent.Close() // it has ended, or is killed here
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(x.patience, redialTime), fmt.Errorf("reach %s again: no answer: what was changed there it undoes by itself, or linerate study resume %s does", h.Name, x.ID))
 	defer cancel()
 	for {
@@ -351,8 +349,7 @@ func (x *Experiment) answering(ctx context.Context, h *Host) error {
 	}
 }
 
-// conclude puts everything back, however the study ended, and fills in the
-// outcome.
+// conclude undoes everything, however the study ended, and fills in the outcome.
 func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) error {
 	mayAsk := cause == nil // the operator
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
@@ -377,7 +374,7 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 			out.Left = append(out.Left, fmt.Sprintf("%s %s was made by hand and stands: %s", l.factor, l.level.Name, cmp.Or(l.level.Back, "take back: "+l.level.Instruct)))
 			continue
 		}
-		// Without a time limit: an operator takes what time it takes.
+		// Without a time limit, since an operator may take any time.
 		if err := x.back(context.WithoutCancel(ctx), l); err != nil {
 			out.Left = append(out.Left, err.Error())
 		}
@@ -392,7 +389,7 @@ func (x *Experiment) conclude(ctx context.Context, out *Outcome, cause error) er
 	return cause
 }
 
-// putBack undoes all of this study on a host.
+// putBack undoes all changes of this study on a host.
 func (x *Experiment) putBack(ctx context.Context, h *Host) []string {
 	err := x.undoAll(ctx, h)
 	if err == nil {
@@ -407,7 +404,7 @@ func (x *Experiment) putBack(ctx context.Context, h *Host) []string {
 	return nil
 }
 
-// differs lists what of a host is not as it was at the beginning.
+// differs lists what on a host differs from the beginning.
 func (x *Experiment) differs(ctx context.Context, h *Host, out *Outcome) []string {
 	if h.agent == nil || h.first == nil || len(x.reverted) == 0 && len(x.stack) == 0 {
 		return nil // nothing was changed there

@@ -17,12 +17,12 @@ import (
 // layer is a part of the state that the hosts are in. Layers form a stack: only the
 // topmost can be undone.
 type layer struct {
-	key    string // tells whether two layers are the same
+	key    string // equal for equal layers
 	factor string // empty: a step of the baseline
-	// level has what an operator does, or the settings to be made.
+	// level has the operator's work, or the settings to set.
 	level model.StudyLevel
-	// keep: it holds for many runs, so the change is confirmed. The host undoes other
-	// layers by itself if they are not undone in time.
+	// keep: the layer is in force for many runs, so its change is confirmed. Other layers the
+	// host undoes by itself unless they are undone in time.
 	keep bool
 	made []made
 }
@@ -35,8 +35,8 @@ type made struct {
 	plan model.Plan
 }
 
-// wanted is the state that a run needs: layers from the lowest up, the treatment on
-// top, and its workload.
+// wanted returns the state that a run needs: layers from the lowest up, with the treatment on
+// top, and the workload.
 func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, error) {
 	i := slices.IndexFunc(x.File.Workloads, func(w model.StudyWorkload) bool { return w.Name == run.Workload })
 	if i < 0 {
@@ -46,7 +46,7 @@ func (x *Experiment) wanted(run *model.StudyRun) ([]layer, model.StudyWorkload, 
 		return nil, model.StudyWorkload{}, fmt.Errorf("make %d steps of the baseline: it has %d", run.Steps, len(x.File.Baseline))
 	}
 	w := x.File.Workloads[i]
-	// An operator's work comes lowest, so that it outlasts a run that failed.
+	// An operator's work is the lowest layer, so that it survives a run that failed.
 	var byOperator, steps, hard, easy []layer
 	var err error
 	for _, s := range x.File.Baseline[:run.Steps] {

@@ -75,19 +75,30 @@ func killTree(t *testing.T) string {
 	return src
 }
 
+// killPoint is where a copy kills itself: the nth time that it is there.
+type killPoint struct {
+	point string
+	n     int
+	had   int64 // at least so much is resumed then
+}
+
 // Whenever a copy is killed: what has its name is whole and right, and the next copy goes on
 // and leaves nothing behind.
 func TestAKilledCopyLeavesNoWrongFileAndIsGoneOnWith(t *testing.T) {
+	killedAt(t, []killPoint{{"append", 4, 48 << 20}, {"rename", 25, 0}, {"dirsync", 1, 0}})
+}
+
+func TestACopyIsKilledAtEveryPoint(t *testing.T) {
+	labtest.Long(t)
+	killedAt(t, []killPoint{
+		{"open", 1, 0}, {"open", 20, 0}, {"write", 1, 0}, {"fdatasync", 1, 0}, {"fdatasync", 2, 16 << 20}, {"append", 1, 0}, {"rename", 1, 0},
+	})
+}
+
+func killedAt(t *testing.T, points []killPoint) {
+	t.Helper()
 	src := killTree(t)
 	want := movetest.Describe(t, src)
-	points := []struct {
-		point string
-		n     int
-		had   int64 // at least so much is resumed
-	}{
-		{"open", 1, 0}, {"open", 20, 0}, {"write", 1, 0}, {"fdatasync", 1, 0}, {"fdatasync", 2, 16 << 20},
-		{"append", 1, 0}, {"append", 4, 48 << 20}, {"rename", 1, 0}, {"rename", 25, 0}, {"dirsync", 1, 0},
-	}
 	for _, c := range points {
 		dst := t.TempDir()
 		cmd := exec.Command("/proc/self/exe")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -150,7 +151,7 @@ func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 
 // open opens the files of this end.
 func (m *mover) open(c Command) (err error) {
-	as := c.As
+	as, doubt := c.As, ""
 	verify := move.Fast
 	if m.task.Full {
 		verify = move.Full
@@ -179,8 +180,11 @@ func (m *mover) open(c Command) (err error) {
 		if err != nil {
 			return err
 		}
+		if m.dst.Unlocked() {
+			doubt = "the target's file system has no locks: that no other copy writes there is not known"
+		}
 	}
-	return m.emit(Event{Kind: Opened, As: as})
+	return m.emit(Event{Kind: Opened, As: as, Text: doubt})
 }
 
 // runName names the temporary files of this run.
@@ -300,7 +304,7 @@ func (m *mover) watch(ctx context.Context) {
 }
 
 func (m *mover) work() Work {
-	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime()}
+	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.began.IsZero() {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/move/movetest"
 	"linerate/internal/move/wire"
 )
 
@@ -112,6 +113,31 @@ func TestTwoMoversCopyATree(t *testing.T) {
 	copyBetween(t, Task{Read: []string{filepath.Join(src, "a")}, Plain: true}, Task{Write: filepath.Join(dst, "b"), Plain: true})
 	if b, err := os.ReadFile(filepath.Join(dst, "b")); err != nil || string(b) != "x" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// What copies are known to lose arrives, also by the wire; a second copy finds
+// it there.
+func TestAHostileTreeArrivesAsItIs(t *testing.T) {
+	for name, task := range map[string]Task{"fast": {}, "full, plain": {Full: true, Plain: true, Buffered: true}} {
+		src, dst := t.TempDir(), filepath.Join(t.TempDir(), "dst")
+		movetest.Hostile(t, src)
+		if err := os.WriteFile(filepath.Join(src, "huge"), movetest.Pattern(70<<20+4099, 5), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		from, to := task, task
+		from.Read, to.Write, to.Setuid = []string{src + "/"}, dst, true
+		_, got := copyBetween(t, from, to)
+		movetest.Same(t, src, dst)
+		if m := got.Work.Moved; m.HardLinks != 2 || m.Symlinks != 4 || m.Same != 0 || movetest.Allocated(t, filepath.Join(dst, "sparse")) > 1<<20 {
+			t.Errorf("%s: %+v", name, m)
+		}
+		_, got = copyBetween(t, from, to)
+		movetest.Same(t, src, dst)
+		// With full what is there is not believed, and written again.
+		if m := got.Work.Moved; !task.Full && (m.Files != 0 || m.Bytes != 0) {
+			t.Errorf("%s, again: %+v", name, m)
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ type Kind string
 // The events.
 const (
 	Ready     Kind = "ready"     // Pin, One
-	Opened    Kind = "opened"    // As
+	Opened    Kind = "opened"    // As; Text: a doubt about the copy, if there is one
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Seen      Kind = "seen"      // Work: again and again
@@ -165,6 +165,7 @@ type Work struct {
 	wire.Look
 	Sockets wire.Sockets  `json:"sockets"`
 	CPU     time.Duration `json:"cpu_ns"`
+	CPUs    int           `json:"cpus"`    // that it may use
 	Took    time.Duration `json:"took_ns"` // since the ends met
 }
 

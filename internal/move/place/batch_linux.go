@@ -83,6 +83,7 @@ func (p *Place) name(f *file) error {
 		return err
 	}
 	p.committed(f.e)
+	p.unclaim(f.d, f.temp)
 	p.release(f.d)
 	return nil
 }

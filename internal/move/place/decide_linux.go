@@ -58,7 +58,7 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 			return Same, &st, nil
 		}
 	case move.File:
-		if is && st.Size == e.Size && st.Mtim.Sec == e.Mtime.Sec && st.Mtim.Nsec == e.Mtime.Nsec && (st.Nlink == 1 || e.Links > 1) && p.o.Verify != move.Full {
+		if is && st.Size == e.Size && sameTime(st.Mtim, e.Mtime) && (st.Nlink == 1 || e.Links > 1) && p.o.Verify != move.Full {
 			return Same, &st, nil
 		}
 	case move.Symlink:
@@ -81,6 +81,20 @@ func (p *Place) decide(d *dir, name string, e *move.Entry) (Action, *unix.Stat_t
 		return Replace, &st, p.emptyDir(d, name)
 	}
 	return Replace, &st, nil
+}
+
+// sameTime tells whether a file has the time of its source, as far as its file system keeps
+// it: SMB keeps 100 ns, some NFS servers 1 µs. Coarser ones would hide changes.
+func sameTime(have unix.Timespec, want move.Time) bool {
+	if int64(have.Sec) != want.Sec {
+		return false
+	}
+	for _, tick := range []int64{1, 100, 1000} {
+		if int64(have.Nsec) == want.Nsec/tick*tick {
+			return true
+		}
+	}
+	return false
 }
 
 // emptyDir refuses a directory that holds anything, for which another kind of entry comes.

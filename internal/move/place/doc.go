@@ -51,13 +51,16 @@ const (
 func (a Action) String() string { return [...]string{"new", "replace", "same"}[a] }
 
 // tempName is the name under which an entry is written before it is whole. It holds the
-// name, so that people find what is left of a copy that was killed, unless that is too long.
-func tempName(name, run string) string {
+// name, so that people find what is left of a copy that was killed, unless that is too long,
+// or the target folds case: there the temporary names of two entries have to differ even
+// where their own do not.
+func tempName(name, run string, folds bool) string {
 	temp := "." + name + ".linerate-" + run
-	if len(temp) <= 255 {
+	if len(temp) <= 255 && !folds {
 		return temp
 	}
-	return fmt.Sprintf(".linerate-%s-%016x", run, xxh3.HashString(name))
+	sum := xxh3.HashString128(name)
+	return fmt.Sprintf(".linerate-%s-%016x%016x", run, sum.Hi, sum.Lo)
 }
 
 // isTemp tells whether a name is one that tempName made.

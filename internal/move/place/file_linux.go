@@ -80,7 +80,7 @@ func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.H
 		p.release(d)
 		return nil, move.Have{}, err
 	}
-	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run), fd: -1, direct: -1, blocks: map[int64]written{}}
+	f := &file{p: p, e: e, d: d, name: name, temp: tempName(name, p.o.Run, d.folds), fd: -1, direct: -1, blocks: map[int64]written{}}
 	p.at("open")
 	if err = f.begin(); err != nil {
 		p.release(d)
@@ -92,15 +92,16 @@ func (p *Place) Begin(ctx context.Context, e *move.Entry) (move.SinkFile, move.H
 // begin makes the temporary file, or goes on with an earlier run's. Large ones are in the
 // journal.
 func (f *file) begin() error {
-	if f.e.Size < aloneFrom {
-		return f.create()
-	}
-	if !f.recall() {
-		if err := f.create(); err != nil {
-			return err
-		}
-	} else {
+	if f.e.Size >= aloneFrom && f.recall() {
 		f.openDirect()
+	} else if err := f.p.claim(f.d, f.temp); err != nil {
+		return err
+	} else if err := f.create(); err != nil {
+		f.p.unclaim(f.d, f.temp)
+		return err
+	}
+	if f.e.Size < aloneFrom {
+		return nil
 	}
 	if err := f.journalled(); err != nil {
 		return errors.Join(err, f.discard())
@@ -123,11 +124,6 @@ func (p *Place) same(d *dir, name string, e *move.Entry) error {
 func (f *file) create() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(f.d.fd, f.temp, flags, 0o600)
-	if errors.Is(err, unix.EEXIST) { // left by a run of this name that was killed
-		if err = unix.Unlinkat(f.d.fd, f.temp, 0); err == nil {
-			fd, err = unix.Openat(f.d.fd, f.temp, flags, 0o600)
-		}
-	}
 	if err != nil {
 		return fmt.Errorf("make file: %w", sinkError(err))
 	}
@@ -311,6 +307,7 @@ func (f *file) commit(ctx context.Context) error {
 		return errors.Join(err, f.Abort(false))
 	}
 	f.p.committed(f.e)
+	f.p.unclaim(f.d, f.temp)
 	f.p.release(f.d)
 	return nil
 }
@@ -342,6 +339,7 @@ func (f *file) close() error {
 
 // discard closes and removes the temporary file.
 func (f *file) discard() error {
+	defer f.p.unclaim(f.d, f.temp)
 	err := f.close()
 	if uerr := unix.Unlinkat(f.d.fd, f.temp, 0); uerr != nil && !errors.Is(uerr, unix.ENOENT) {
 		err = errors.Join(err, fmt.Errorf("remove %s: %w", move.Quote(f.temp), uerr))
@@ -358,6 +356,7 @@ func (f *file) Abort(keep bool) error {
 		err = f.p.append()
 		f.p.journal.writing.Unlock()
 		err = errors.Join(err, f.close())
+		f.p.unclaim(f.d, f.temp)
 	} else {
 		err = f.discard()
 	}

@@ -35,7 +35,11 @@ func (p *Place) Make(ctx context.Context, e *move.Entry) error {
 	}
 	temp := name
 	if action != Same {
-		temp = tempName(name, p.o.Run)
+		temp = tempName(name, p.o.Run, d.folds)
+		if err := p.claim(d, temp); err != nil {
+			return err
+		}
+		defer p.unclaim(d, temp)
 		if err := p.special(d, temp, e); err != nil {
 			return err
 		}
@@ -61,16 +65,10 @@ func (p *Place) Make(ctx context.Context, e *move.Entry) error {
 
 // special makes what has no data under a temporary name.
 func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
-	make := func() error {
-		if e.Kind == move.Symlink {
-			return unix.Symlinkat(e.Target, d.fd, temp)
-		}
-		return unix.Mknodat(d.fd, temp, formats[e.Kind]|0o600, int(unix.Mkdev(e.Major, e.Minor)))
-	}
-	if err = make(); errors.Is(err, unix.EEXIST) { // left by a run of this name that was killed
-		if err = unix.Unlinkat(d.fd, temp, 0); err == nil {
-			err = make()
-		}
+	if e.Kind == move.Symlink {
+		err = unix.Symlinkat(e.Target, d.fd, temp)
+	} else {
+		err = unix.Mknodat(d.fd, temp, formats[e.Kind]|0o600, int(unix.Mkdev(e.Major, e.Minor)))
 	}
 	if err == nil {
 		return nil
@@ -169,12 +167,12 @@ func (p *Place) linked(d *dir, name string, e *move.Entry) error {
 		return err
 	}
 	defer p.release(first)
-	temp := tempName(name, p.o.Run)
-	if err = unix.Linkat(first.fd, from, d.fd, temp, 0); errors.Is(err, unix.EEXIST) {
-		if err = unix.Unlinkat(d.fd, temp, 0); err == nil {
-			err = unix.Linkat(first.fd, from, d.fd, temp, 0)
-		}
+	temp := tempName(name, p.o.Run, d.folds)
+	if err := p.claim(d, temp); err != nil {
+		return err
 	}
+	defer p.unclaim(d, temp)
+	err = unix.Linkat(first.fd, from, d.fd, temp, 0)
 	for _, cannot := range []error{unix.EMLINK, unix.EPERM, unix.ENOTSUP, unix.EXDEV, unix.ENOSYS, unix.EINVAL} {
 		if errors.Is(err, cannot) {
 			p.report.Lose(move.LostLink, e.Path, "%v", err)

@@ -30,6 +30,8 @@ type Place struct {
 	dirs  spool.Spool
 	done  map[string]bool // names that further ones may be linked to
 	devs  map[uint64]*dir // a directory of every file system that was written to
+	// temps are the temporary names in use: what has one of them is nobody else's.
+	temps map[string]bool
 
 	batch batch
 }
@@ -51,7 +53,7 @@ const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}}
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}, temps: map[string]bool{}}
 	if o.Run == "" || len(o.Run) > 16 || strings.Trim(o.Run, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return nil, fmt.Errorf("%q names no run", o.Run)
 	}
@@ -234,6 +236,33 @@ func list(fd int, yield func(string) error) error {
 			}
 		}
 	}
+}
+
+// claim takes a temporary name for an entry, and frees it of what a run of this name that
+// was killed has left there.
+func (p *Place) claim(d *dir, temp string) error {
+	at := joined(d.path, temp)
+	p.mu.Lock()
+	used := p.temps[at]
+	p.temps[at] = true
+	p.mu.Unlock()
+	if used {
+		return errors.New("another entry of its name is being written")
+	}
+	if !p.journal.resumed {
+		return nil
+	}
+	if err := unix.Unlinkat(d.fd, temp, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+		p.unclaim(d, temp)
+		return fmt.Errorf("remove what was left: %w", err)
+	}
+	return nil
+}
+
+func (p *Place) unclaim(d *dir, temp string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.temps, joined(d.path, temp))
 }
 
 // give gives what was written its name. On a target that folds case it replaces no entry

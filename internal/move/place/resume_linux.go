@@ -65,9 +65,10 @@ func (p *Place) remember(root string) error {
 		if err != nil {
 			return fmt.Errorf("read journal: %w", err)
 		}
+		m.resumed = true
 		j, err := journal.Read(b)
 		if err == nil {
-			p.o.Run, m.earlier, m.resumed = j.Run, j.Files, true
+			p.o.Run, m.earlier = j.Run, j.Files
 		} else if !errors.Is(err, journal.ErrForeign) {
 			return err
 		}
@@ -145,14 +146,20 @@ func (f *file) recall() (ok bool) {
 	if was == nil || len(was.Blocks) == 0 || was.Full != (f.p.o.Verify == move.Full) || !sameSource(was.Source, f.e.Identity()) {
 		return false
 	}
+	if !f.p.reclaim(f.d, f.temp) {
+		return false
+	}
 	fd, err := unix.Openat(f.d.fd, f.temp, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
+		f.p.unclaim(f.d, f.temp)
 		return false
 	}
 	f.fd = fd
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || st.Ino != was.Temp.Ino || st.Size != f.e.Size || !f.sample(was) {
 		_ = unix.Close(fd) // is written anew
+		f.fd = -1
+		f.p.unclaim(f.d, f.temp)
 		return false
 	}
 	for _, x := range was.Blocks {
@@ -163,6 +170,18 @@ func (f *file) recall() (ok bool) {
 		}
 		f.p.report.Count(func(s *move.Summary) { s.Resumed += n })
 	}
+	return true
+}
+
+// reclaim takes a temporary name together with what an earlier run left there.
+func (p *Place) reclaim(d *dir, temp string) bool {
+	at := joined(d.path, temp)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.temps[at] {
+		return false
+	}
+	p.temps[at] = true
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +27,7 @@ type file struct {
 }
 
 // Open implements move.Source.
-func (t *Tree) Open(_ context.Context, e *move.Entry) (move.SourceFile, error) {
+func (t *Tree) Open(ctx context.Context, e *move.Entry) (move.SourceFile, error) {
 	w, rel, ok := t.locate(e.Path)
 	if !ok {
 		return nil, fmt.Errorf("%s is not of this tree", move.Quote(e.Path))
@@ -37,7 +38,7 @@ func (t *Tree) Open(_ context.Context, e *move.Entry) (move.SourceFile, error) {
 		return nil, err
 	}
 	out := &file{t: t, f: os.NewFile(uintptr(fd), e.Path)}
-	if out.e, err = statEntry(fd, ""); err != nil {
+	if out.e, err = settled(ctx, fd); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
 	if out.e.Kind != move.File {
@@ -67,6 +68,30 @@ func (t *Tree) Open(_ context.Context, e *move.Entry) (move.SourceFile, error) {
 		_ = unix.Fadvise(fd, 0, 0, unix.FADV_SEQUENTIAL) // advice
 	}
 	return out, nil
+}
+
+// clockTick is more than kernels take from one time stamp of files to the next (10 ms with
+// HZ=100).
+const clockTick = 20 * time.Millisecond
+
+// settled looks at a file once it has not been changed for clockTick: a further change then
+// has another time, and is seen. One that goes on being changed is not waited for.
+func settled(ctx context.Context, fd int) (*move.Entry, error) {
+	for try := 0; ; try++ {
+		e, err := statEntry(fd, "")
+		if err != nil {
+			return nil, err
+		}
+		age := time.Since(time.Unix(e.Ctime.Sec, e.Ctime.Nsec))
+		if age < 0 || age >= clockTick || try == 3 {
+			return e, nil
+		}
+		select {
+		case <-time.After(clockTick - age):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // Entry implements move.SourceFile.

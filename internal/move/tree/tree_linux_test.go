@@ -273,6 +273,34 @@ func TestADirectoryThatCannotBeReadIsNamedAndTheRestIsRead(t *testing.T) {
 	}
 }
 
+// A change of the same length right after a file was opened is seen, also of one that was
+// written the instant before: without waiting both would have one time on most kernels.
+func TestAChangeWithinOneTickIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	movetest.Write(t, dir+"/f", "before")
+	s, _ := open(t, Options{}, Top{Dir: dir})
+	_, got := entries(t, s)
+	for range 20 {
+		movetest.Write(t, dir+"/f", "before")
+		f, err := s.Open(context.Background(), got["f"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := os.OpenFile(dir+"/f", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = at.WriteAt([]byte("after!"), 0)
+		if err := errors.Join(err, at.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Changed(); !errors.Is(err, move.ErrChanged) {
+			t.Fatalf("a change was not seen: %v", err)
+		}
+		f.Close()
+	}
+}
+
 // A tree deeper than the levels that are held open is read to its end, and what follows the
 // deep part too.
 func TestTreesDeeperThanTheOpenLevelsAreRead(t *testing.T) {

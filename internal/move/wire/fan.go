@@ -63,8 +63,7 @@ func (f *fan) more() error {
 // serve sends what comes. At the end it waits for the other end to close, which then has
 // everything.
 func (f *fan) serve(c *Conn) error {
-	defer c.Close()
-	defer context.AfterFunc(f.ctx, func() { _ = c.Close() })()
+	defer context.AfterFunc(f.ctx, c.stop)()
 	for {
 		select {
 		case o := <-f.s.out:
@@ -84,7 +83,7 @@ func (f *fan) serve(c *Conn) error {
 				return f.why(err)
 			}
 			_, _ = c.in.Peek(1) // its end, however it comes
-			return nil
+			return c.Close()
 		case <-f.ctx.Done():
 			return nil
 		}

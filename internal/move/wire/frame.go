@@ -56,13 +56,13 @@ const (
 	kindEnd                      // sender: nothing follows on this data stream
 	kindMem                      // sender: data of no file, which is counted and dropped
 	kindFail                     // either: the run is over, and why
-	kindAlive                    // either: nothing to say
 	kinds                        // how many there are
 )
 
 // Errors of frames.
 var (
 	errFrame = errors.New("a frame came that this run's other end did not send: it was changed, repeated, moved or left out on the way")
+	errOver  = errors.New("the run is over")
 	errBound = errors.New("a frame is longer than any that this build sends")
 )
 
@@ -91,14 +91,17 @@ type Conn struct {
 	sendHead [headSize]byte
 	last     time.Time // until when anything may be sent, once it is parted from
 
+	stopped atomic.Bool // after the deadline of one who waits was moved into the past
+
 	recvMAC  *blake3.Hasher
 	received uint64
 	meta     []byte
 
 	// bytes of data that were sent and received, for who watches.
 	dataOut, dataIn atomic.Int64
-	// nanoseconds that sends took, and that receives waited.
-	busyOut, idleIn atomic.Int64
+	// nanoseconds that sends took, that receives waited for a frame, and that what was
+	// received waited for the writer.
+	busyOut, idleIn, heldIn atomic.Int64
 }
 
 func newConn(c, raw net.Conn, n uint32, sendKey, recvKey [32]byte) *Conn {
@@ -111,6 +114,13 @@ func newConn(c, raw net.Conn, n uint32, sendKey, recvKey [32]byte) *Conn {
 
 // Stream is its number; 0 is the control stream.
 func (c *Conn) Stream() uint32 { return c.n }
+
+// stop has whoever sends or receives return, without a word to the other end: that hears the
+// reason on the control stream, before it sees this stream's end.
+func (c *Conn) stop() {
+	c.stopped.Store(true)
+	_ = c.raw.SetDeadline(time.Unix(1, 0)) // one that is closed returns anyway
+}
 
 // Close ends it at once.
 func (c *Conn) Close() error { return c.raw.Close() }
@@ -154,6 +164,9 @@ func (c *Conn) frame(f frame) error {
 	if err := c.c.SetWriteDeadline(by); err != nil {
 		return err
 	}
+	if c.stopped.Load() {
+		return errOver
+	}
 	if err := c.write(h, f); err != nil {
 		return fmt.Errorf("send on stream %d: %w", c.n, err)
 	}
@@ -185,12 +198,18 @@ func (c *Conn) receive() (k kind, meta []byte, data int, err error) {
 	if err := c.c.SetReadDeadline(time.Time{}); err != nil {
 		return 0, nil, 0, err
 	}
+	if c.stopped.Load() {
+		return 0, nil, 0, errOver
+	}
 	if _, err := c.in.Peek(1); err != nil {
 		return 0, nil, 0, err
 	}
 	c.idleIn.Add(int64(time.Since(began)))
 	if err := c.c.SetReadDeadline(time.Now().Add(frameTime)); err != nil {
 		return 0, nil, 0, err
+	}
+	if c.stopped.Load() {
+		return 0, nil, 0, errOver
 	}
 	var head [headSize]byte
 	if err := c.full(head[:]); err != nil {

@@ -11,7 +11,7 @@ import (
 // Times of an end's parting.
 const (
 	lastWords  = 2 * time.Second // to tell the other end why
-	lastHeard  = time.Second     // to hear from it why the connections broke
+	lastHeard  = 4 * time.Second // to hear from it why the connections broke
 	wasStopped = "it was interrupted"
 )
 

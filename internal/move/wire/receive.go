@@ -72,6 +72,7 @@ func (r *receiver) run(ctx context.Context) error {
 	})
 	err := g.Wait()
 	parted()
+	r.stats.close()
 	return errors.Join(prefer(err, listened), r.keepRest())
 }
 
@@ -171,8 +172,6 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 			return err
 		}
 		return &farError{text}
-	case kindAlive:
-		return nil
 	}
 	return errMessage
 }
@@ -289,7 +288,7 @@ func (r *receiver) commit(ctx context.Context, g *errgroup.Group, m commitMessag
 func (r *receiver) settle(ctx context.Context, m commitMessage, f *takenFile) error {
 	began := time.Now()
 	err := f.to.Commit(ctx, m.root)
-	r.stats.Write.Add(int64(time.Since(began)))
+	r.stats.Commit.Add(int64(time.Since(began)))
 	d := doneMessage{id: m.id}
 	if err != nil {
 		r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
@@ -346,7 +345,7 @@ func (r *receiver) finish(ctx context.Context, m pairMessage) error {
 	}
 	began := time.Now()
 	err := r.sink.Finish(ctx)
-	r.stats.Write.Add(int64(time.Since(began)))
+	r.stats.Commit.Add(int64(time.Since(began)))
 	text := ""
 	if err != nil {
 		text = err.Error()

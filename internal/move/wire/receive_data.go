@@ -28,9 +28,8 @@ func (r *receiver) stream(ctx context.Context, n uint32) error {
 		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}
 	r.stats.add(c)
-	defer c.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // who receives returns ctx's cause
+	defer context.AfterFunc(ctx, c.stop)() // who receives returns ctx's cause
 	queue := make(chan arrived, 1)
 	g.Go(func() error {
 		defer close(queue)
@@ -74,7 +73,7 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 			}
 			continue
 		case kindEnd:
-			return nil
+			return c.Close() // which tells the other end that all was taken over
 		default:
 			err = errMessage
 		}
@@ -86,8 +85,10 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 		if err := c.data((*a.buf)[:n]); err != nil {
 			return err
 		}
+		full := time.Now()
 		select {
 		case queue <- a:
+			c.heldIn.Add(int64(time.Since(full)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -29,7 +29,7 @@ type Options struct {
 // that are open.
 const (
 	firstStreams = 4
-	readers      = 4
+	Readers      = 4 // of blocks, at once
 	queued       = 4
 	openFiles    = 8
 	smallReaders = 8
@@ -102,7 +102,7 @@ func (s *sender) run(ctx context.Context) error {
 	defer context.AfterFunc(work, func() { s.end(context.Cause(work)) })()
 	heard := make(chan struct{})
 	parted := s.control.part(work, heard, s.isFinished)
-	for range readers {
+	for range Readers {
 		g.Go(func() error { return s.read(work) })
 	}
 	var listened error
@@ -127,6 +127,7 @@ func (s *sender) run(ctx context.Context) error {
 	err := g.Wait()
 	cancel(err)
 	parted()
+	s.stats.close()
 	<-heard
 	return prefer(err, listened)
 }
@@ -398,8 +399,6 @@ func (s *sender) hear(k kind, meta []byte) error {
 			return err
 		}
 		return &farError{text}
-	case kindAlive:
-		return nil
 	}
 	return errMessage
 }

@@ -11,10 +11,15 @@ import (
 // JSON writes a value as one indented document whose texts mean what they meant, but
 // which a terminal can show: what it could obey, hide or turn the direction of writing
 // by is a \u escape. It fails when the value has no JSON or w does.
-func JSON(w io.Writer, v any) error {
+func JSON(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
+
+// JSONLine is JSON on one line, for documents that follow each other.
+func JSONLine(w io.Writer, v any) error { return writeJSON(w, v, "") }
+
+func writeJSON(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return err

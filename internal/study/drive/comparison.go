@@ -16,26 +16,27 @@ import (
 type comparison struct {
 	file          *model.StudyFile
 	factor, level string
-	steps         int // of the baseline, in force in treated runs
-	beside        int // of the baseline, in force in untreated runs
+	steps         int // steps of the baseline in force in treated runs
+	beside        int // steps of the baseline in force in untreated runs
 	hard          bool
 	workloads     []string // on which the level changes something
 	cases         []study.Case
 	paper         bool
 
 	blocks    []block
-	out, why  string // conclusion and reason, once given up
+	out, why  string // conclusion and reason, once the comparison is given up
 	lost      []lost // levels of a crossed design
 	made      int
 	took      time.Duration
-	unit      map[string]string // of the outcomes, by workload
-	reference *comparison       // of protocol "paper": what the case is compared with
+	unit      map[string]string // unit of the outcomes, by workload
+	reference *comparison       // in protocol "paper": what the case is compared with
 }
 
 // lost is a level that was given up in a crossed design.
 type lost struct{ factor, level, conclusion, why string }
 
-// block is some runs that belong together, in the order they are to be made.
+// block is a set of runs that are compared with each other, in the order in which they are to
+// be run.
 type block struct{ slots []*slot }
 
 // slot is the place of one run.
@@ -49,7 +50,7 @@ type slot struct {
 	effective *bool
 }
 
-// next is the first slot without a run; nil: the block is done.
+// next is the first slot without a run; nil: the block is complete.
 func (b block) next() *slot {
 	for _, s := range b.slots {
 		if !s.filled {
@@ -59,7 +60,7 @@ func (b block) next() *slot {
 	return nil
 }
 
-// takes tells whether a run can be of this comparison.
+// takes reports whether a run can belong to this comparison.
 func (c *comparison) takes(r model.StudyRun) bool {
 	switch {
 	case c.aa() || r.Stage == StageAA:
@@ -72,7 +73,7 @@ func (c *comparison) takes(r model.StudyRun) bool {
 	return c.factor == r.Factor && c.level == r.Level || r.Against == c.String()
 }
 
-// open is the first slot that the run fits in; nil: there is none.
+// open is the first slot that fits the run; nil: there is none.
 func (b block) open(r model.StudyRun) *slot {
 	for _, s := range b.slots {
 		if !s.filled && s.want.same(r) {
@@ -111,7 +112,7 @@ func (c *comparison) done() int {
 // String is the comparison in words, as in StudyRun.Against.
 func (c *comparison) String() string { return c.factor + " " + c.level }
 
-// comparisons are those that a file declares, in its order.
+// comparisons returns those that a file declares, in its order.
 func comparisons(f model.StudyFile) ([]*comparison, error) {
 	last := len(f.Baseline)
 	if f.Protocol.Name == file.Paper {
@@ -145,7 +146,7 @@ func comparisons(f model.StudyFile) ([]*comparison, error) {
 	return out, nil
 }
 
-// workloadsOf are the workloads on which a level's changes change something.
+// workloadsOf returns the workloads that a level's changes affect.
 func workloadsOf(f model.StudyFile, changes map[string]string) []string {
 	var out []string
 	for _, w := range f.Workloads {
@@ -192,8 +193,8 @@ func (c *comparison) block(n int) block {
 	return b
 }
 
-// treatedFirst tells the order within a block: balanced between two looks, else
-// random, so that a steady drift cancels.
+// treatedFirst decides the order within a block. It is random, but balanced between two looks,
+// so that a steady drift cancels out.
 func (c *comparison) treatedFirst(n int) bool {
 	from, stage := 0, 0
 	for _, look := range c.file.Protocol.Looks {
@@ -205,8 +206,8 @@ func (c *comparison) treatedFirst(n int) bool {
 	return false
 }
 
-// levelsOf names the levels of a case that are not the baseline's; empty, not
-// nil, for the baseline, so that it is known to be of a crossed design.
+// levelsOf names the levels of a case that are not the baseline's. For the baseline the result
+// is empty, not nil, which marks it as part of a crossed design.
 func (c *comparison) levelsOf(state study.Case) map[string]string {
 	out := map[string]string{}
 	for i, l := range state {

@@ -18,12 +18,12 @@ import (
 // Stages of a study, for model.StudyRun.Stage.
 const (
 	StageAA        = "a/a"       // both runs of a block are of the baseline
-	StageCompare   = "compare"   // a run of a block, treated or beside it
-	StageReference = "reference" // of protocol "paper": the baseline that all are compared with
+	StageCompare   = "compare"   // a run of a block: treated, or the baseline beside it
+	StageReference = "reference" // in protocol "paper": the baseline of all cases
 )
 
-// maxAgain is how often a run that did not count is repeated. More repeats would
-// not measure a path that is disturbed that often in a row.
+// maxAgain bounds how often a run that did not count is repeated: if the path is disturbed
+// that many times in a row, more repeats will not measure it either.
 const maxAgain = 5
 
 // Want is a run to be made: what is measured, and in which state.
@@ -34,7 +34,7 @@ type Want struct {
 	// several factors at once; those have Levels. Factor file.StepFactor is a step
 	// of the baseline.
 	Factor, Level string
-	Against       string // of a baseline run: "factor level" that it stands beside
+	Against       string // in a baseline run: the "factor level" that it is compared with
 	Levels        map[string]string
 	Workload      string
 	Steps         int // how many steps of the file's baseline are in force
@@ -52,7 +52,7 @@ func (w Want) State() map[string]string {
 	return map[string]string{w.Factor: w.Level}
 }
 
-// Run is the record that such a run begins with.
+// Run is the record of the run before it is measured.
 func (w Want) Run() model.StudyRun {
 	return model.StudyRun{
 		Stage: w.Stage, Block: w.Block, Factor: w.Factor, Level: w.Level, Against: w.Against,
@@ -60,7 +60,7 @@ func (w Want) Run() model.StudyRun {
 	}
 }
 
-// same tells whether a run is the one that was wanted.
+// same reports whether r is a run of this Want.
 func (w Want) same(r model.StudyRun) bool {
 	return w.Stage == r.Stage && w.Block == r.Block && w.Factor == r.Factor && w.Level == r.Level && w.Against == r.Against &&
 		w.Workload == r.Workload && w.Steps == r.Steps && maps.Equal(w.Levels, r.Levels)
@@ -86,7 +86,7 @@ func (w Want) String() string {
 	return fmt.Sprintf("%s, %s %d", what, w.Workload, w.Block)
 }
 
-// Drive is a study under way.
+// Drive is a study in progress.
 type Drive struct {
 	file  model.StudyFile
 	seq   study.Sequence
@@ -94,12 +94,13 @@ type Drive struct {
 	found []*effect     // what is compared, in the order of the file
 	runs  []model.StudyRun
 	took  map[string][]time.Duration // of the runs that counted, by workload, sorted
-	// draws of the test with looks where patterns are drawn; 0: its default.
+	// draws is the number of sign patterns to draw if they cannot be enumerated; 0: the test's
+	// default.
 	draws int
 }
 
-// New begins a study by a file that package file has read. The file must have a
-// seed, which the caller draws and keeps.
+// New begins a study of a file that package file has read. The file must have a seed, which
+// the caller draws and records.
 func New(f model.StudyFile) (*Drive, error) {
 	if f.Protocol.Seed == 0 {
 		return nil, errors.New("begin study: the file has no seed: draw one before the first run, and keep it")
@@ -122,8 +123,8 @@ func New(f model.StudyFile) (*Drive, error) {
 	return d, nil
 }
 
-// Add takes a run that was made, counted or not. It refuses one that the study
-// has no place for: then file and runs are not of the same study.
+// Add takes a finished run, whether it counts or not. It refuses a run that has no place in
+// the study: then file and runs belong to different studies.
 func (d *Drive) Add(r model.StudyRun) error {
 	s := d.slot(r)
 	if s == nil {
@@ -156,7 +157,7 @@ func (d *Drive) Add(r model.StudyRun) error {
 	return d.look(s.of)
 }
 
-// slot is the open place of a run; nil: there is none.
+// slot returns the open slot for a run; nil: there is none.
 func (d *Drive) slot(r model.StudyRun) *slot {
 	for _, c := range d.units {
 		if !c.takes(r) {
@@ -197,8 +198,8 @@ func (d *Drive) GiveUp(factor, level, conclusion, why string) error {
 	return fmt.Errorf("give up %s %s: the study compares no such level", factor, level)
 }
 
-// Next is the run to be made, after spent of the budget; false: there is none,
-// and Ended says why. Called again before Add, it returns the same run.
+// Next returns the next run, given the budget spent so far; false: there is none, and Ended
+// says why. Called again before Add, it returns the same run.
 func (d *Drive) Next(spent time.Duration) (Want, bool) {
 	c := d.current()
 	left := d.left(spent)
@@ -223,7 +224,7 @@ func (d *Drive) left(spent time.Duration) time.Duration {
 	return d.file.Budget - spent
 }
 
-// current is the comparison whose block is begun and not done.
+// current is the comparison with an incomplete block.
 func (d *Drive) current() *comparison {
 	for _, c := range d.units {
 		if !c.over() && len(c.blocks) > 0 && c.blocks[len(c.blocks)-1].next() != nil {

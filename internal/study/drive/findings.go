@@ -31,8 +31,8 @@ func (d *Drive) Findings(s *model.Study) (err error) {
 	return nil
 }
 
-// Comparisons are what the study says so far of every level on every workload
-// that it bears on, in the order of the file.
+// Comparisons returns the conclusions so far on every level and every workload that it
+// affects, in the order of the file.
 func (d *Drive) Comparisons() ([]model.StudyComparison, error) {
 	alone := map[*effect]shown{}
 	for _, e := range d.found {
@@ -62,8 +62,8 @@ func (d *Drive) Comparisons() ([]model.StudyComparison, error) {
 	return append(out, d.leftOut()...), nil
 }
 
-// leftOut are the levels that were in force before the study began. They are listed
-// so that they do not seem forgotten, and are no part of any correction.
+// leftOut returns the levels that were in force before the study began. They are listed so
+// that they do not seem forgotten; p-values are not corrected for them.
 func (d *Drive) leftOut() []model.StudyComparison {
 	var out []model.StudyComparison
 	for _, f := range d.file.LeftOut {
@@ -108,7 +108,7 @@ func (d *Drive) compared(e *effect, c *model.StudyComparison, alone shown, holm 
 	}
 }
 
-// given is what an effect was given up for.
+// given returns the conclusion and reason with which an effect was given up.
 func (e *effect) given() (conclusion, why string, ok bool) {
 	for _, l := range e.of.lost {
 		if l.factor == e.factor && l.level == e.level {
@@ -118,7 +118,7 @@ func (e *effect) given() (conclusion, why string, ok bool) {
 	return e.of.out, e.of.why, e.of.out != ""
 }
 
-// because says in words what a conclusion alone does not.
+// because adds the reason for a conclusion in words.
 func (d *Drive) because(e *effect, c *model.StudyComparison, declared int) string {
 	looks := d.file.Protocol.Looks
 	switch {
@@ -141,8 +141,8 @@ func (d *Drive) because(e *effect, c *model.StudyComparison, declared int) strin
 	return fmt.Sprintf("the look after %d blocks shows no effect and excludes none, and no further look was reached", e.blocks)
 }
 
-// effective tells whether the level was seen in force in every run with it; nil: no
-// run checked it.
+// effective reports whether the level was seen in force in every run that has it; nil: no run
+// checked it.
 func (e *effect) effective() *bool {
 	var out *bool
 	for _, b := range e.of.blocks {
@@ -197,8 +197,8 @@ func (d *Drive) paper(e *effect, c *model.StudyComparison) {
 	}
 }
 
-// identical is what the A/A blocks of each workload show. The log-ratio of a block
-// varies by the noise of a run times the root of 2.
+// identical returns what the A/A blocks of each workload show. The standard deviation of a
+// block's log-ratio is that of a run times √2.
 func (d *Drive) identical() []model.StudyAA {
 	out := []model.StudyAA{}
 	for _, w := range d.file.Workloads {
@@ -251,8 +251,8 @@ func (d *Drive) discarded() []model.StudyDiscarded {
 	return out
 }
 
-// recommended are the settings of the levels that earned it: of each factor the
-// one with the largest ratio among those that gained on the primary workload.
+// recommended returns the settings of the levels that are recommended: for each factor the
+// level with the largest ratio among those with a gain on the primary workload.
 func (d *Drive) recommended(all []model.StudyComparison) []model.StudyAdvice {
 	best := map[string]model.StudyComparison{}
 	var order []string

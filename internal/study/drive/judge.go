@@ -11,25 +11,25 @@ import (
 	"linerate/internal/study/file"
 )
 
-// effect is one level on one workload, and what the looks so far say of it.
+// effect is one level on one workload, and the results of the looks so far.
 type effect struct {
 	of                      *comparison
 	factor, level, workload string
 	primary                 bool
 
-	blocks int     // of the last look; 0: none was taken
+	blocks int     // blocks at the last look; 0: there was none yet
 	p      float64 // the smallest error rate at which a look so far rejects, if that is no more than alpha; else 1
-	// Of the last look. mean and spread are of log-ratios; of differences where
-	// ratio is false, for a run moved nothing.
+	// Results of the last look. mean and spread are those of log-ratios, or of differences if
+	// ratio is false because a run moved no data.
 	mean, spread float64
 	ratio        bool
 	rejects      bool // no effect is rejected
 	equivalent   bool // every effect beyond the margin is rejected
 
-	shown *shown // what is worked out for readers only
+	shown *shown // computed for readers only
 }
 
-// shown is what no decision needs, of the look after so many blocks.
+// shown has the figures of a look that no decision needs.
 type shown struct {
 	blocks    int
 	p, lo, hi float64
@@ -58,8 +58,8 @@ func effectsOf(c *comparison) []*effect {
 }
 
 // sides are the outcomes with and without a level, of each complete block up to
-// n. Of a crossed design they are geometric means over the cases of the block
-// (arithmetic ones where a run moved nothing).
+// n. In a crossed design they are geometric means over the cases of the block, or arithmetic
+// means if a run moved no data.
 func (e *effect) sides(n int) (baseline, treated []float64) {
 	for _, b := range e.of.blocks {
 		if b.next() != nil || len(baseline) == n {
@@ -79,8 +79,8 @@ func (e *effect) sides(n int) (baseline, treated []float64) {
 	return baseline, treated
 }
 
-// in tells whether a run is with the level, or without it; runs with another
-// level of the factor are neither.
+// in reports whether a run has the level, or the baseline's; runs with another level of the
+// factor have neither.
 func (e *effect) in(s *slot) (with, without bool) {
 	if s.want.Workload != e.workload {
 		return false, false
@@ -92,7 +92,7 @@ func (e *effect) in(s *slot) (with, without bool) {
 	return l == e.level, !other
 }
 
-// middle is the geometric mean, or the arithmetic one where a value is 0.
+// middle is the geometric mean, or the arithmetic mean if a value is 0.
 func middle(x []float64) float64 {
 	logs, sum := 0.0, 0.0
 	for _, v := range x {
@@ -105,8 +105,7 @@ func middle(x []float64) float64 {
 	return math.Exp(logs / float64(len(x)))
 }
 
-// look judges a comparison where its complete blocks are as many as a planned
-// look has, and not before.
+// look judges a comparison if the number of its complete blocks is that of a planned look.
 func (d *Drive) look(c *comparison) error {
 	n := c.done()
 	if c.aa() || c.paper || !slices.Contains(d.file.Protocol.Looks, n) {
@@ -135,7 +134,7 @@ func (d *Drive) judge(e *effect, n int) error {
 		if err != nil {
 			return err
 		}
-		// Drawn patterns leave a hair between the two ways to ask.
+		// With drawn patterns the two ways to compute p differ slightly.
 		e.p = min(e.p, p, d.file.Protocol.Alpha)
 	}
 	e.equivalent = false
@@ -160,8 +159,8 @@ func (d *Drive) excludes(values []float64, effects ...float64) (bool, error) {
 	return true, nil
 }
 
-// values are the log-ratios of the first n blocks; the differences, and false,
-// where a run moved nothing.
+// values are the log-ratios of the first n blocks; if a run moved no data, the differences and
+// false.
 func (e *effect) values(n int) (values []float64, ratio bool) {
 	baseline, treated := e.sides(n)
 	if logs, ok := logRatios(baseline, treated); ok {
@@ -182,7 +181,7 @@ func (d *Drive) seqOf() study.Sequence {
 	return s
 }
 
-// show works out p, also above alpha, and the interval at the last look.
+// show computes p, also above alpha, and the interval at the last look.
 func (d *Drive) show(e *effect) (shown, error) {
 	if e.shown != nil && e.shown.blocks == e.blocks {
 		return *e.shown, nil
@@ -211,10 +210,10 @@ func (d *Drive) show(e *effect) (shown, error) {
 }
 
 // smallestLevel is the smallest error rate, spent over all looks as planned, at
-// which this look rejects: the sequential p-value. Its smallest over the looks
-// so far is a p-value whenever the study stops, so Holm's correction may be made
-// on it (Q. Liu, K. M. Anderson, J. Am. Statist. Assoc. 103 (2008) 1621; W.
-// Maurer, F. Bretz, Stat. Biopharm. Res. 5 (2013) 311).
+// which this look rejects: the sequential p-value. Its minimum over the looks so far is a
+// valid p-value whenever the study stops, so Holm's correction may be applied to it (Q. Liu,
+// K. M. Anderson, J. Am. Statist. Assoc. 103 (2008) 1621; W. Maurer, F. Bretz, Stat. Biopharm.
+// Res. 5 (2013) 311).
 func (d *Drive) smallestLevel(values []float64) (float64, error) {
 	rejects := func(alpha float64) (bool, error) {
 		s, err := study.NewSequence(alpha, d.file.Protocol.Seed, d.file.Protocol.Looks...)
@@ -245,9 +244,8 @@ func (d *Drive) smallestLevel(values []float64) (float64, error) {
 	return at(high), nil
 }
 
-// holm are the p-values of the effects after correction for all that the file
-// declared on the primary workload, also those that were not tried. p gives an
-// effect's own.
+// holm returns the p-values of the effects after correction for all that the file declared on
+// the primary workload, including those that were not tried. p gives an effect's own.
 func (d *Drive) holm(p func(*effect) float64) map[*effect]float64 {
 	var declared []*effect
 	var alone []float64
@@ -267,7 +265,7 @@ func (d *Drive) holm(p func(*effect) float64) map[*effect]float64 {
 // above it 1, which leaves all corrected values up to alpha as they are.
 func deciding(e *effect) float64 { return e.p }
 
-// verdict is what the last look says, given the p-value that counts.
+// verdict is the conclusion of the last look, given the p-value to use.
 func (d *Drive) verdict(e *effect, p float64) string {
 	shown := e.rejects && p <= d.file.Protocol.Alpha
 	switch {
@@ -281,8 +279,8 @@ func (d *Drive) verdict(e *effect, p float64) string {
 	return model.StudyUndecided
 }
 
-// settled tells whether a comparison needs no more blocks: its effects on the
-// primary workload are shown or excluded, or the last look was taken.
+// settled reports whether a comparison needs no more blocks: its effects on the primary
+// workload are shown or excluded, or the last look is done.
 func (d *Drive) settled(c *comparison, holm map[*effect]float64) bool {
 	if c.over() {
 		return true
@@ -338,7 +336,7 @@ func (c *comparison) gated(p model.StudyProtocol) (study.Gated, error) {
 	return study.Gate{Runs: p.Runs, RSD: p.RSD, Margin: p.Margin - 1}.Apply(runs)
 }
 
-// group draws the n-th group of runs of a case of protocol "paper".
+// group adds the n-th group of runs of a case of protocol "paper".
 func (c *comparison) group(n int, add func(Want)) {
 	w := Want{Stage: StageReference, Block: n, Factor: c.factor, Level: c.level, Workload: c.workloads[0], Steps: c.steps}
 	if c.reference != nil {

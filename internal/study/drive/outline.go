@@ -13,18 +13,18 @@ import (
 )
 
 // DefaultNoise is the relative standard deviation of single runs that a plan
-// assumes: what quiet machines show in the laboratory; a shared one has more.
+// assumes: typical of quiet machines; shared machines have more.
 const DefaultNoise = 0.02
 
-// Outline says what a study would do and what it could show, from its file only.
-// noise is the relative standard deviation of single runs, from says where that
-// figure is from. Whether the hosts can do it is for file.Checker to say.
+// Outline computes from the study file what the study would do and which effects it could
+// show. noise is the relative standard deviation of single runs; from says where that figure
+// comes from. file.Checker checks whether the hosts can do it.
 func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, error) {
 	if !(noise > 0 && noise < 1) {
 		return model.StudyPlan{}, fmt.Errorf("plan study: noise %v: want a share between 0 and 1, such as 0.02", noise)
 	}
 	if f.Protocol.Seed == 0 {
-		f.Protocol.Seed = 1 // of an order that is drawn anew for the study itself
+		f.Protocol.Seed = 1 // any seed: the study draws its own
 	}
 	d, err := New(f)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Drive) planCase(c *comparison) model.StudyPlanCase {
 	return x
 }
 
-// mostBlocks is how many blocks a comparison can come to.
+// mostBlocks is the largest number of blocks of a comparison.
 func (c *comparison) mostBlocks() int {
 	p := c.file.Protocol
 	switch {
@@ -131,8 +131,7 @@ func (d *Drive) planLooks(p *model.StudyPlan) {
 	}
 }
 
-// within works out what the budget reaches, if no comparison ends before the
-// last look that it reaches.
+// within computes what the budget reaches if no comparison ends early.
 func (d *Drive) within(p *model.StudyPlan) {
 	left := d.left(0)
 	var compared []*comparison
@@ -193,7 +192,7 @@ func (d *Drive) budgetFor(compared []*comparison, blocks int) time.Duration {
 	return total
 }
 
-// wholeTime is what a block takes with the operator's work.
+// wholeTime is the time of a block with the operator's work.
 func (d *Drive) wholeTime(c *comparison) time.Duration {
 	total := d.blockTime(c)
 	for _, f := range c.varied() {
@@ -222,7 +221,7 @@ func (d *Drive) budgetProblems(p *model.StudyPlan) {
 	}
 }
 
-// operatorWork is what an operator has to do, and how often at most.
+// operatorWork lists what an operator has to do, and how often at most.
 func (d *Drive) operatorWork() []model.StudyPlanHands {
 	out := []model.StudyPlanHands{}
 	add := func(factor string, l model.StudyLevel, times int) {

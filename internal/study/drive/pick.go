@@ -11,9 +11,8 @@ import (
 	"linerate/internal/study/file"
 )
 
-// What a run is expected to take beside its warm-up and measured part while the
-// study has no runs to tell it: connecting, reading counters on both sides, the
-// change and its undo.
+// Overhead of a run besides warm-up and measured part, assumed until the study has runs of its
+// own: connecting, reading counters at both ends, the change and its undo.
 const (
 	runOverhead = 2 * time.Second
 	// hardOverhead is the same for a link flap, and operatorOverhead for an
@@ -28,9 +27,9 @@ const (
 // A/A blocks come first. Then as many comparisons as the budget allows are taken
 // to their first look that can show an effect, in the order of the file: the easy
 // ones in rounds of random order, so that drift of the path hits all alike; steps
-// of the baseline and hard factors one after the other. From then on the budget
-// goes to the comparison that is nearest to a decision, since two comparisons
-// decided are worth more than four half done.
+// of the baseline and hard factors one after the other. From then on the budget goes to the
+// comparison that is nearest to a decision, since two decided comparisons are worth more than
+// four undecided ones.
 func (d *Drive) pick(left time.Duration) *comparison {
 	holm := d.holm(deciding)
 	var open []*comparison
@@ -75,8 +74,7 @@ func (d *Drive) useful() int {
 	return d.file.Protocol.Looks[0]
 }
 
-// toLook is the time to the next planned look of a comparison that can decide
-// something.
+// toLook is the time until the next planned look that can decide something for a comparison.
 func (d *Drive) toLook(c *comparison) time.Duration {
 	n, useful := c.done(), d.useful()
 	for _, look := range d.file.Protocol.Looks {
@@ -103,7 +101,7 @@ func (d *Drive) first(open []*comparison, left time.Duration) *comparison {
 	if len(active) == 0 {
 		return nil
 	}
-	for _, c := range d.units { // steps first, and what is hard to change in one go
+	for _, c := range d.units { // steps first, and each hard factor without interruption
 		if c.hard && slices.Contains(active, c) && (c.done() > 0 || c.factor == file.StepFactor) {
 			return c
 		}
@@ -144,11 +142,10 @@ func (d *Drive) nearest(open []*comparison, holm map[*effect]float64) *compariso
 	return best
 }
 
-// blocksToGo predicts how many more blocks decide the first undecided effect of
-// a comparison, from its last look: the smallest effect that a look shows
-// (study.Smallest) shrinks as one over the root of the blocks, and the effect is
-// decided when its mean is farther than that from zero, or that far inside the
-// margin.
+// blocksToGo predicts from the last look how many more blocks will decide the first undecided
+// effect of a comparison: the smallest effect that a look shows (study.Smallest) shrinks as
+// one over the root of the blocks, and the effect is decided when its mean is farther than
+// that from zero, or that far inside the margin.
 func (d *Drive) blocksToGo(c *comparison, holm map[*effect]float64) float64 {
 	least := math.Inf(1)
 	for _, e := range d.found {
@@ -241,8 +238,7 @@ func (d *Drive) runTime(workload string) time.Duration {
 	return runOverhead
 }
 
-// Ended says why Next has no run to make, and whether every comparison came to
-// its end.
+// Ended returns why Next has no more runs, and whether every comparison was completed.
 func (d *Drive) Ended() (why string, complete bool) {
 	holm := d.holm(deciding)
 	complete = true

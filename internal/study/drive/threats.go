@@ -11,7 +11,7 @@ import (
 	"linerate/internal/study/file"
 )
 
-// Bounds beyond which something speaks against a study's conclusions.
+// Bounds beyond which a study's conclusions get a warning.
 const (
 	aaTolerance  = 0.05 // of the mean ratio of A/A blocks from 1
 	driftBound   = 0.05 // of the baseline's last third against its first
@@ -27,7 +27,7 @@ const (
 	IntoCache = "into-page-cache"
 )
 
-// assumptions are what the conclusions rest on.
+// assumptions lists what the conclusions assume.
 func (d *Drive) assumptions() []string {
 	p := d.file.Protocol
 	if p.Name == file.Paper {
@@ -72,7 +72,7 @@ func list(n []int) string {
 	return out
 }
 
-// threats are what speaks against the conclusions in this very study.
+// threats lists what casts doubt on the conclusions of this study.
 func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
 	out := slices.Concat(d.aaThreats(), d.pathThreats(), d.lostThreats(), d.cacheThreats())
 	if d.file.Protocol.Name == file.Linerate {
@@ -165,7 +165,8 @@ func (d *Drive) aaThreats() []model.Warning {
 	return nil
 }
 
-// pathThreats are drift and memory of the baseline of the primary workload.
+// pathThreats checks the baseline of the primary workload for drift and for correlation
+// between successive runs.
 func (d *Drive) pathThreats() []model.Warning {
 	var logs []float64
 	for _, r := range d.runs {

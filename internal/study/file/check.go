@@ -14,8 +14,8 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// Ask is a value to be read of a host before a study begins. Like names the
-// parts of it that matter.
+// Ask is a value to read on a host before a study begins. Like names the parts of the value
+// that matter.
 type Ask struct {
 	Host, Setting, Target string
 	Like                  string
@@ -30,7 +30,7 @@ type Checker struct {
 	Now   map[Ask]string
 	// Unread are the Asks that could not be read, and why.
 	Unread map[Ask]string
-	Lines  Lines // where the file says what; empty: not known
+	Lines  Lines // lines of the file's parts; empty: not known
 
 	catalogue *catalogue
 }
@@ -40,9 +40,8 @@ func NewChecker(f model.StudyFile, facts map[string]*model.Facts) *Checker {
 	return &Checker{File: f, Facts: facts, Now: map[Ask]string{}, Unread: map[Ask]string{}, catalogue: readCatalogue()}
 }
 
-// Path is the way from a host to another one of the study: to the study's data
-// address (via), or over the network that both are on. It refuses to guess where
-// there are several.
+// Path is the path from a host to another host of the study: to the study's data address
+// (via), or over the network that both are on. If there are several, it refuses to guess.
 func (c *Checker) Path(host string) (profile.Path, error) {
 	f := c.Facts[host]
 	if via, err := netip.ParseAddr(c.File.Via); err == nil && f != nil {
@@ -58,7 +57,7 @@ func (c *Checker) Path(host string) (profile.Path, error) {
 	return found[0].path, nil
 }
 
-// way is a network of a host's own over which it reaches another of the study.
+// way is a network of a host over which it reaches another host of the study.
 type way struct {
 	path  profile.Path
 	route model.Route
@@ -112,7 +111,7 @@ func (c *Checker) route(host string) (string, error) {
 	return profile.RouteTarget(f, r), nil
 }
 
-// together tells whether two hosts are the two ends of a workload.
+// together reports whether two hosts are the two ends of a workload.
 func (c *Checker) together(a, b string) bool {
 	return slices.ContainsFunc(c.File.Workloads, func(w model.StudyWorkload) bool {
 		return slices.Contains(w.Senders, a) && slices.Contains(w.Receivers, b) || slices.Contains(w.Senders, b) && slices.Contains(w.Receivers, a)
@@ -177,8 +176,8 @@ func (c *Checker) settings() []model.StudySetting {
 	return out
 }
 
-// Problems are what would go wrong on the hosts of Facts, and what the user has to
-// know of them.
+// Problems lists what would go wrong on the hosts of Facts, and what the user has to know
+// about them.
 func (c *Checker) Problems() []model.StudyPlanProblem {
 	out := []model.StudyPlanProblem{}
 	seen := map[model.StudyPlanProblem]bool{}
@@ -210,7 +209,7 @@ func (c *Checker) Problems() []model.StudyPlanProblem {
 	return out
 }
 
-// changed checks every workload as a level makes it.
+// changed checks every workload as a level changes it.
 func (c *Checker) changed(factor string, l model.StudyLevel, add func(model.StudyPlanProblem)) {
 	for _, w := range c.File.Workloads {
 		if len(l.Workload) == 0 || !Applies(w, l.Workload) {
@@ -222,7 +221,7 @@ func (c *Checker) changed(factor string, l model.StudyLevel, add func(model.Stud
 	}
 }
 
-// workload checks whether the senders have what a workload asks of them.
+// workload checks whether the senders support what a workload needs.
 func (c *Checker) workload(name string, w model.StudyWorkload, add func(model.StudyPlanProblem)) {
 	if w.Congestion == "" {
 		return
@@ -234,8 +233,8 @@ func (c *Checker) workload(name string, w model.StudyWorkload, add func(model.St
 	}
 }
 
-// noCongestion says that a host has no such congestion control; empty: it has, or
-// it is not known.
+// noCongestion says that a host lacks this congestion control; empty: it has it, or that is
+// not known.
 func noCongestion(f *model.Facts, name string) string {
 	if f == nil {
 		return ""
@@ -364,8 +363,8 @@ func unsupported[T any](f model.Fact[T]) string {
 	return ""
 }
 
-// nothingToCompare finds levels that are in force already, by what was read or by
-// what the last step of the baseline sets.
+// nothingToCompare finds levels that are in force already, because of the value read or
+// because the last step of the baseline sets it.
 func (c *Checker) nothingToCompare(factor string, l model.StudyLevel, add func(model.StudyPlanProblem)) {
 	if len(l.Set) > 0 {
 		for _, s := range l.Set {
@@ -390,7 +389,7 @@ func (c *Checker) nothingToCompare(factor string, l model.StudyLevel, add func(m
 
 func equalWork(a, b model.StudyWorkload) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// alreadySo tells whether a setting has its level's value in the baseline.
+// alreadySo reports whether the baseline has the level's value of a setting.
 func (c *Checker) alreadySo(s model.StudySetting) bool {
 	for i := len(c.File.Baseline) - 1; i >= 0; i-- {
 		for _, b := range c.File.Baseline[i].Set {
@@ -440,7 +439,7 @@ func (c *Checker) Changes() []model.StudyPlanChange {
 	return out
 }
 
-// nameOf is what an interface is called now.
+// nameOf is the current name of an interface.
 func (c *Checker) nameOf(host, target string) string {
 	for _, n := range c.Facts[host].NICs {
 		if n.Device == target && target != "" {

@@ -15,9 +15,9 @@ import (
 	"linerate/internal/unit"
 )
 
-// The facts by which an operator's change is verified, and what each reads. A
-// name may carry which device is meant: nic.speed@eth0, mount.vers@/mnt/nas,
-// zfs.log@tank. Beside them every setting's id is a fact.
+// The facts that verify an operator's change, and what each reads. A name may state the
+// device: nic.speed@eth0, mount.vers@/mnt/nas, zfs.log@tank. Besides these, every setting's id
+// is a fact.
 
 // FactNames are the facts by name, with what they read, for docs/study.md and
 // for messages.
@@ -66,8 +66,8 @@ func FactValue(f *model.Facts, fact string) (string, error) {
 	return known(f.Settings[fact], name)
 }
 
-// Holds tells whether a fact reads what the file says, and what it reads. Rates
-// are compared as rates: 10Gbit is 10 Gbit/s.
+// Holds reports whether a fact has the value in the file, and its current value. Rates are
+// compared as rates: 10Gbit equals 10 Gbit/s.
 func Holds(f *model.Facts, v model.StudyVerify) (is bool, now string, err error) {
 	now, err = FactValue(f, v.Fact)
 	if err != nil {
@@ -146,7 +146,7 @@ func nicFact(f *model.Facts, name, which string) (string, error) {
 	return strconv.FormatFloat(slot.GTs, 'g', -1, 64), nil
 }
 
-// pick is the element that which names, or the only one that counts.
+// pick returns the element that which names, or the only eligible one.
 func pick[T any](all []T, which string, names func(T) []string, counts func(T) bool) (T, error) {
 	var found []T
 	var have []string

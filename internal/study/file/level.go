@@ -50,7 +50,7 @@ func (l levels) factor(v conf.Node) model.StudyFactor {
 	return f
 }
 
-// step reads a step of the baseline. An operator's work is one too; it is done
+// step reads a step of the baseline. It can also be an operator's work, which is then done
 // once, before the first run.
 func (l levels) step(v conf.Node) model.StudyLevel {
 	t := v.Table("step", levelKeys()...)
@@ -194,8 +194,8 @@ func (r *reader) reach(f *model.StudyFile) {
 	r.overlaps(f)
 }
 
-// overlaps finds two factors that set the same thing: in a crossed design they
-// would undo each other, and in no design can their effects be told apart.
+// overlaps finds two factors that set the same thing: in a crossed design they would undo each
+// other, and no design can separate their effects.
 func (r *reader) overlaps(f *model.StudyFile) {
 	for i, one := range f.Factors {
 		for _, other := range f.Factors[i+1:] {
@@ -236,8 +236,8 @@ func (l levels) labWork(t conf.Table) []string {
 	return strings.Fields(t.Text("lab"))
 }
 
-// ByLab tells whether the lab does the operator's work of a level: the level says
-// how, and all hosts of the study are of one lab.
+// ByLab reports whether the lab does the operator's work of a level: the level says how, and
+// all hosts of the study belong to one lab.
 func ByLab(f model.StudyFile, l model.StudyLevel) bool { return len(l.Lab) > 0 && oneLab(f.Hosts) }
 
 // oneLab tells whether all hosts are of the same lab.

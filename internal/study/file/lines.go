@@ -5,8 +5,8 @@ import (
 	"linerate/internal/model"
 )
 
-// Lines are where the parts of a study file stand in its text, from line 1 on. A
-// part that is not there, or whose line is not known, has 0.
+// Lines has the line numbers of the parts of a study file, from 1 on. A part that is missing,
+// or whose line is not known, has 0.
 type Lines struct {
 	Hosts, Workloads map[string]int    // by name
 	Levels           map[[2]string]int // by factor, or StepFactor, and level
@@ -50,7 +50,7 @@ func LinesOf(text []byte) Lines {
 	return l
 }
 
-// at puts the line of a level into a problem.
+// at adds the line of a level to a problem.
 func (l Lines) at(factor, level string, add func(model.StudyPlanProblem)) func(model.StudyPlanProblem) {
 	return func(p model.StudyPlanProblem) {
 		p.Line = l.Levels[[2]string{factor, level}]

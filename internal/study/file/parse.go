@@ -11,18 +11,18 @@ import (
 	"linerate/internal/study"
 )
 
-// Version is that of the study files which this build reads.
+// Version is the version of study files that this build reads.
 const Version = 1
 
-// Bounds of a file: far above any study, so that a hostile one costs little.
+// Bounds of a file: far above any study, so that a hostile file costs little.
 const (
 	maxEntries = 64 // of a list
 	maxHosts   = 64
 	maxBudget  = 30 * 24 * time.Hour
 )
 
-// The keys of a study file, by what they stand in. schema.json says the same
-// for editors; a test holds the two together.
+// The keys of a study file, by the part that they belong to. schema.json has the same for
+// editors; a test compares the two.
 func fileKeys() []string {
 	return []string{"v", "name", "question", "source", "hosts", "via", "baseline", "factors", "workloads", "primary", "protocol", "budget"}
 }
@@ -44,7 +44,7 @@ func parse(name string, text []byte, c *catalogue) (model.StudyFile, error) {
 	return f, nil
 }
 
-// reader gathers the problems of a study file.
+// reader collects the problems of a study file.
 type reader struct {
 	*conf.Reader
 	*catalogue
@@ -93,7 +93,7 @@ func (r *reader) file(text []byte) model.StudyFile {
 	return f
 }
 
-// whole checks what concerns more than one part of a file.
+// whole checks rules that concern more than one part of a file.
 func (r *reader) whole(t conf.Table, f *model.StudyFile) {
 	if len(f.Workloads) == 0 {
 		t.Problem("workloads", "there is none: say what is measured")
@@ -218,8 +218,8 @@ func (r *reader) protocol(t conf.Table) model.StudyProtocol {
 	return p
 }
 
-// paperMost is after how many groups of runs that do not agree a case is given
-// up. Dell's paper has no such bound; without one a noisy path is measured for ever.
+// paperMost is the number of groups without agreement after which a case is given up. Dell's
+// paper has no such bound; without one a noisy path would be measured for ever.
 const paperMost = 5
 
 func (r *reader) looks(m conf.Table, alpha float64) []int {

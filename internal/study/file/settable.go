@@ -14,8 +14,8 @@ import (
 	"linerate/internal/tune/setter"
 )
 
-// catalogue is what a file's settings are checked against. It is read once for a
-// file, since that takes longer than anything else here.
+// catalogue is the list of settings that a file is checked against. It is read once per file,
+// since reading takes longer than all other checks.
 type catalogue struct {
 	known    profile.Settings
 	checkers []setter.Setter
@@ -29,9 +29,9 @@ func readCatalogue() *catalogue {
 	return c
 }
 
-// canonical is a setting's value as its mechanism writes it, or why linerate
-// cannot set that: it is no setting, the guide does not describe it (its risk is
-// then not known), it is a mount's, or no such value exists.
+// canonical returns a setting's value as its mechanism writes it, or why linerate cannot set
+// it: there is no such setting, the guide does not describe it (so its risk is not known), it
+// is a mount option, or the value is invalid.
 func (c *catalogue) canonical(s model.StudySetting) (string, error) {
 	if _, ok := c.known.Find(s.Setting); !ok {
 		ids := slices.Collect(maps.Keys(c.known))
@@ -57,8 +57,8 @@ func (c *catalogue) canonical(s model.StudySetting) (string, error) {
 	return "", fmt.Errorf("%s is described, but linerate cannot set it: make it an operator's factor (operator: true, instruct, verify)", s.Setting)
 }
 
-// placeholder is a target of the right form, to check a value with where the
-// host has not told which device is meant.
+// placeholder is a target of the right form, for checking a value before the host's facts show
+// which device is meant.
 func placeholder(s model.StudySetting) (string, error) {
 	n := setter.NatureOf(s.Setting)
 	switch {
@@ -85,7 +85,7 @@ func placeholder(s model.StudySetting) (string, error) {
 
 // Same tells whether two settings change the same thing: the same setting of
 // the same host and device, and where a value has named parts (rx-gro=off) a
-// part in common. A setting without a device is taken for any.
+// part in common. A setting without a device is considered to be for any device.
 func Same(a, b model.StudySetting) bool {
 	if a.Host != b.Host || a.Setting != b.Setting || a.Target != b.Target && a.Target != "" && b.Target != "" {
 		return false
@@ -97,8 +97,8 @@ func Same(a, b model.StudySetting) bool {
 	return slices.ContainsFunc(mine, func(p string) bool { return slices.Contains(other, p) })
 }
 
-// parts are the names in "rx-gro=off tx-tcp-segmentation=on"; none where the
-// value has no such form.
+// parts are the names in "rx-gro=off tx-tcp-segmentation=on"; none if the value has another
+// form.
 func parts(value string) []string {
 	var out []string
 	for _, word := range strings.Fields(value) {

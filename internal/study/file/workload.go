@@ -25,8 +25,8 @@ const (
 	Frames = "frames"
 )
 
-// Bounds of a workload. A request above 64 MiB, or a queue deeper than 1024, is
-// no storage traffic.
+// Bounds of a workload. No storage traffic has requests above 64 MiB or a queue deeper than
+// 1024.
 const (
 	maxRun     = time.Hour
 	maxBuffer  = unit.GiB
@@ -306,11 +306,11 @@ func FramesOf(w model.StudyWorkload) load.FramesSpec {
 	return load.FramesSpec{Dir: w.Path, Format: w.Format, FPS: w.FPS, Streams: w.Streams, Buffer: w.Buffer, Play: w.Play, PerFrame: w.PerFrame, Buffered: !w.Direct}
 }
 
-// anyArea has room for every zone of a pattern: the size of the target is known only
+// anyArea is large enough for every zone of a pattern: the size of the target is known only
 // when the study runs.
 const anyArea = 1024 * unit.TiB
 
-// incoherent says which fields of a workload contradict each other, by the load
+// incoherent returns which fields of a workload contradict each other, according to the load
 // generator's own checks.
 func incoherent(w model.StudyWorkload) string {
 	if w.Kind == Block {
@@ -346,8 +346,8 @@ func incoherent(w model.StudyWorkload) string {
 // in two pieces.
 const leastExchange unit.Bytes = 256
 
-// Applies tells whether a level's changes are of this workload's kind. A level
-// that is not leaves the workload as it is, and is not compared on it.
+// Applies reports whether a level's changes fit this workload's kind. A level that does not
+// fit leaves the workload unchanged and is not compared on it.
 func Applies(w model.StudyWorkload, changes map[string]string) bool {
 	known := plainFields()
 	for key := range changes {

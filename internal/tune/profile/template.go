@@ -93,6 +93,8 @@ func parseWord(s string) (word, error) {
 		open = strings.IndexByte(s, '{')
 	}
 	switch {
+	case strings.HasPrefix(s, "="):
+		return w, fmt.Errorf("%q: no name before =", s)
 	case s == "":
 		return w, fmt.Errorf("%s= has no value", w.name)
 	case s == "keep" && w.name == "":

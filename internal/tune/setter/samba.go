@@ -146,7 +146,26 @@ func (s Samba) lines(at Place) ([]string, error) {
 			return nil, fmt.Errorf("read %s: %s takes options from elsewhere (%q), which may count more than its own: set it there: %w", at, sambaFile, strings.TrimSpace(l), ErrUnsupported)
 		}
 	}
+	for _, o := range sambaSettings()[strings.TrimPrefix(at.Setting, sambaPrefix)] {
+		if n := countOption(lines, o.name); n > 1 {
+			return nil, fmt.Errorf("read %s: %q stands %d times in %s, and without the last of them another counts: take the others out first: %w", at, o.name, n, sambaFile, ErrUnsupported)
+		}
+	}
 	return lines, nil
+}
+
+// countOption is how often an option stands in any [global], all of which smbd joins.
+func countOption(lines []string, name string) (n int) {
+	inside := true
+	for _, l := range lines {
+		if s := strings.ToLower(strings.TrimSpace(l)); strings.HasPrefix(s, "[") {
+			inside = s == "[global]"
+		}
+		if key, _, ok := strings.Cut(l, "="); ok && inside && optionName(key) == optionName(name) {
+			n++
+		}
+	}
+	return n
 }
 
 // optionName normalises a name as smbd compares it: case and blanks do not count. A comment has
@@ -215,8 +234,13 @@ func setOption(lines []string, name, value string) []string {
 	}
 	begin, end := globalSection(lines)
 	for i := end - 1; i >= begin; i-- {
-		if old, ok := strings.CutPrefix(lines[i], takenMark); ok && findOption([]string{old}, name) == 0 {
-			return setOption(slices.Replace(slices.Clone(lines), i, i+1, old), name, value)
+		old, ok := strings.CutPrefix(lines[i], takenMark)
+		if !ok || findOption([]string{old}, name) != 0 {
+			continue
+		}
+		// Another value would be lost when it is taken out again.
+		if _, v, _ := strings.Cut(old, "="); strings.Join(strings.Fields(v), " ") == value {
+			return slices.Replace(slices.Clone(lines), i, i+1, old)
 		}
 	}
 	for end > begin && strings.TrimSpace(lines[end-1]) == "" {
@@ -329,6 +353,11 @@ function assign(s,   head, tail) {
 	match(s, /[ \t\r]*$/); tail = substr(s, RSTART)
 	return head new tail
 }
+function amount(s) {
+	s = substr(s, index(s, "=") + 1)
+	gsub(/[ \t\r]+/, " ", s); gsub(/^ | $/, "", s)
+	return s
+}
 BEGIN { inside = 1; new = ENVIRON["new"]; added = "` + addedMark + `"; taken = "` + takenMark + `" }
 NR == FNR {
 	text = $0; gsub(/^[ \t]+|[ \t\r]+$/, "", text)
@@ -336,14 +365,14 @@ NR == FNR {
 	if (!inside) next
 	if (text != "") last = FNR
 	if (name($0) == want) { option = FNR; ours = before == added }
-	else if (index($0, taken) == 1 && name(substr($0, length(taken) + 1)) == want) kept = FNR
+	else if (index($0, taken) == 1 && name(substr($0, length(taken) + 1)) == want && amount($0) == new) kept = FNR
 	before = text
 	next
 }
 FNR == 1 && !last && !option && new != "unset" { print added; print "\t" title " = " new }
 option && new == "unset" && ours && (FNR == option || FNR == option - 1) { next }
 option && FNR == option { print (new == "unset" ? taken $0 : assign($0)); next }
-!option && kept == FNR && new != "unset" { print assign(substr($0, length(taken) + 1)); next }
+!option && kept == FNR && new != "unset" { print substr($0, length(taken) + 1); next }
 { print }
 !option && !kept && FNR == last && new != "unset" { print added; print "\t" title " = " new }
 END { if (!NR && new != "unset") { print added; print "\t" title " = " new } }`

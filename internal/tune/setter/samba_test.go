@@ -58,7 +58,8 @@ func TestSambaConforms(t *testing.T) {
 // The file comes back byte for byte, by linerate and by the shell, and what is
 // between differs in the lines of that option alone.
 func TestSambaKeepsEveryOtherByte(t *testing.T) {
-	for _, conf := range []string{smbConf, "", "[global]\n", "[media]\npath = /x\n", "workgroup = X\n", "[global]\n\n\n[homes]\n", "[global]\r\n\tserver multi channel support = yes\r\n"} {
+	for _, conf := range []string{smbConf, "", "[global]\n", "[media]\npath = /x\n", "workgroup = X\n", "[global]\n\n\n[homes]\n", "[global]\r\n\tserver multi channel support = yes\r\n",
+		"[global]\n#taken out by linerate: \tserver multi channel support = no\n\n[homes]\n", "[global]\n#taken out by linerate: \tServer Multi Channel Support=  yes \n"} {
 		for _, v := range []string{"yes", "unset"} {
 			at := setter.Place{Setting: "linux.samba.multichannel"}
 			tree, _, s := sambaHost(t, conf)

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/bench/kit"
+)
+
+// tally counts the cases of one kind of fault.
+type tally struct{ cases, cut, wrong, falseDone, unfinished int }
+
+// faults runs cases of every kind in turn. A case ends with a copy that nothing disturbs,
+// which has to be right by a comparison that is not linerate's.
+func (b *bench) faults(ctx context.Context, n int) error {
+	kinds := []struct {
+		name string
+		one  func(context.Context, *tally) error
+	}{
+		{"kill -9 at a random instant, up to three times", b.killed},
+		{"target full", b.full},
+		{"source appended to, cut, replaced, deleted meanwhile", b.changed},
+	}
+	tallies := make([]tally, len(kinds))
+	for i := range n {
+		k := i % len(kinds)
+		tallies[k].cases++
+		if err := kinds[k].one(ctx, &tallies[k]); err != nil {
+			return fmt.Errorf("case %d, %s: %w", i, kinds[k].name, err)
+		}
+	}
+	kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
+	for i, t := range tallies {
+		fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", kinds[i].name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
+	}
+	return nil
+}
+
+// tree makes a source with a journalled file, a middling one and small ones.
+func (b *bench) tree() error {
+	if err := errors.Join(os.RemoveAll(b.src), os.RemoveAll(b.dst), os.MkdirAll(filepath.Join(b.src, "d"), 0o755), os.Mkdir(b.dst, 0o755)); err != nil {
+		return err
+	}
+	sizes := map[string]int64{"large": 80<<20 + int64(b.rand.IntN(1<<20)), "middle": 5 << 20}
+	for i := range 200 {
+		sizes[fmt.Sprintf("d/f%d", i)] = int64(b.rand.IntN(40 << 10))
+	}
+	for name, size := range sizes {
+		if _, err := b.write(filepath.Join(b.src, name), size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) killed(ctx context.Context, t *tally) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	for range 1 + b.rand.IntN(3) {
+		cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		kill := time.AfterFunc(time.Duration(b.rand.IntN(600))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		if err := cmd.Wait(); err == nil {
+			kill.Stop()
+			break
+		}
+		kill.Stop()
+		t.cut++
+		wrong, err := b.wrong(false)
+		if err != nil {
+			return err
+		}
+		t.wrong += wrong
+	}
+	return b.last(ctx, t)
+}
+
+// full gives the target too little room, then enough.
+func (b *bench) full(ctx context.Context, t *tally) (err error) {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	room := 1 + b.rand.IntN(84)
+	if err := unix.Mount("tmpfs", b.dst, "tmpfs", 0, fmt.Sprintf("size=%dm", room)); err != nil {
+		return fmt.Errorf("mount a small tmpfs (as root): %w", err)
+	}
+	defer func() { err = errors.Join(err, unix.Unmount(b.dst, 0)) }()
+	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.falseDone++
+		fmt.Printf("done on %d MiB:\n%s\n", room, out)
+	} else {
+		t.cut++
+	}
+	wrong, err := b.wrong(false)
+	if err != nil {
+		return err
+	}
+	t.wrong += wrong
+	if err := unix.Mount("tmpfs", b.dst, "tmpfs", unix.MS_REMOUNT, "size=200m"); err != nil {
+		return err
+	}
+	return b.last(ctx, t)
+}
+
+// changed changes the source while it is copied.
+func (b *bench) changed(ctx context.Context, t *tally) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	for i := range 50 {
+		if err := os.WriteFile(b.changing(i), version(0), 0o644); err != nil {
+			return err
+		}
+	}
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	var failed error
+	wait.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			if failed = b.change(i); failed != nil {
+				return
+			}
+		}
+	})
+	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+	out, err := cmd.CombinedOutput()
+	close(stop)
+	wait.Wait()
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		t.cut++
+		var ee *exec.ExitError
+		if !errors.As(err, &ee) || ee.ExitCode() != 6 {
+			return fmt.Errorf("exit code of a copy whose source changed: %w: %s", err, out)
+		}
+	}
+	wrong, err := b.wrong(true)
+	if err != nil {
+		return err
+	}
+	t.wrong += wrong
+	return b.last(ctx, t)
+}
+
+// changing is one of the files that are changed.
+func (b *bench) changing(i int) string {
+	return filepath.Join(b.src, "d", fmt.Sprintf("f%d", i%50))
+}
+
+// version is what a file holds after a change: one byte, and a length that tell which.
+func version(i int) []byte { return bytes.Repeat([]byte{byte('a' + i%26)}, 1000+i) }
+
+// isVersion tells whether a content is one whole version, or the empty one that a file has
+// while it is written anew.
+func isVersion(b []byte) bool {
+	return len(b) == 0 || len(b) >= 1000 && bytes.Equal(b, version(len(b)-1000))
+}
+
+// change makes one change.
+func (b *bench) change(i int) error {
+	path, content := b.changing(i), version(i)
+	switch i % 4 {
+	case 0:
+		return errors.Join(os.WriteFile(path+".new", content, 0o644), os.Rename(path+".new", path))
+	case 1:
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	case 2:
+		if err := os.Truncate(path, 0); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return os.WriteFile(path, content, 0o644)
+}
+
+// last copies once more, undisturbed, and compares.
+func (b *bench) last(ctx context.Context, t *tally) error {
+	cmd := b.Command(ctx, "copy", "--delete", b.src+"/", b.dst)
+	out, err := cmd.CombinedOutput()
+	wrong, werr := b.wrong(false)
+	if werr != nil {
+		return werr
+	}
+	missing, merr := b.missing()
+	if merr != nil {
+		return merr
+	}
+	switch bad := wrong+missing > 0; {
+	case err == nil && bad:
+		t.falseDone++
+	case err != nil:
+		t.unfinished++
+		fmt.Printf("the last copy failed: %v\n%s\n", err, out)
+	}
+	return nil
+}
+
+// wrong counts files that have their names in the target and another content than the
+// source; of files that are being changed, those that are no whole version.
+func (b *bench) wrong(changing bool) (n int, err error) {
+	err = filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.Contains(d.Name(), "linerate") {
+			return err
+		}
+		rel, err := filepath.Rel(b.dst, path)
+		if err != nil {
+			return err
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		want, err := os.ReadFile(filepath.Join(b.src, rel))
+		same := err == nil && bytes.Equal(got, want)
+		if !same && !(changing && isVersion(got)) {
+			n++
+			fmt.Printf("wrong: %s, %d bytes, the source has %d (%v)\n", path, len(got), len(want), err)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// missing counts files of the source that the target does not have, and leftovers.
+func (b *bench) missing() (n int, err error) {
+	err = filepath.WalkDir(b.src, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(b.src, path)
+		if err != nil {
+			return err
+		}
+		if _, serr := os.Lstat(filepath.Join(b.dst, rel)); serr != nil {
+			n++
+			fmt.Printf("missing: %s\n", rel)
+		}
+		return nil
+	})
+	if err != nil {
+		return n, err
+	}
+	err = filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.Contains(d.Name(), "linerate") {
+			n++
+			fmt.Printf("left: %s\n", path)
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,100 @@
+package copy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/store"
+)
+
+// begun is the note of a copy that was begun, from which --resume last takes its options. A
+// copy that was killed leaves no bundle, but this.
+type begun struct {
+	V       int     `json:"v"`
+	Dir     string  `json:"dir"` // that relative paths are relative to
+	Options Options `json:"options"`
+	Done    bool    `json:"done"`
+}
+
+// noteVersion is of begun.
+const noteVersion = 1
+
+func notePath(e app.Env) (string, error) {
+	root, err := store.DataDir(e.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "copy-last.json"), nil
+}
+
+// note writes down what a copy was asked to do, or that it is done.
+func note(e app.Env, o Options, done bool) error {
+	path, err := notePath(e)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(begun{noteVersion, dir, o, done})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".copy-last-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("note the copy: %w", err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Last is what the copy that was begun last was asked to do, if it did not end well.
+func Last(e app.Env) (Options, error) {
+	path, err := notePath(e)
+	if err != nil {
+		return Options{}, err
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Options{}, failure.Of(failure.Nothing, "no copy was begun yet: name a source and a target")
+	}
+	if err != nil {
+		return Options{}, fmt.Errorf("read the last copy: %w", err)
+	}
+	var n begun
+	if err := json.Unmarshal(b, &n); err != nil || n.V != noteVersion {
+		return Options{}, fmt.Errorf("read the last copy: %s is of no version that this linerate knows: name source and target", path)
+	}
+	if n.Done {
+		return Options{}, failure.Of(failure.Nothing, "the last copy, to %s, was done: name a source and a target for another", n.Options.Target)
+	}
+	for i, s := range n.Options.Sources {
+		n.Options.Sources[i] = below(n.Dir, s)
+	}
+	n.Options.Target = below(n.Dir, n.Options.Target)
+	return n.Options, nil
+}
+
+// below makes a path absolute and keeps the '/' at its end, which has a meaning.
+func below(dir, path string) string {
+	if _, _, far := remote(path); far || filepath.IsAbs(path) {
+		return path
+	}
+	return dir + "/" + path
+}

@@ -1,0 +1,128 @@
+package copy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/move"
+	"linerate/internal/move/movetest"
+)
+
+// silent is an app.Progress that nobody watches.
+type silent struct{ began time.Time }
+
+func (silent) Say(string, ...any)   {}
+func (silent) Detail(string)        {}
+func (silent) Tick(string, string)  {}
+func (silent) Live() bool           { return false }
+func (silent) End()                 {}
+func (s silent) Started() time.Time { return s.began }
+
+func testEnv(t *testing.T) app.Env {
+	home := t.TempDir()
+	return app.Env{Build: "test", Now: time.Now, Getenv: func(key string) string {
+		if key == "XDG_DATA_HOME" {
+			return home
+		}
+		return ""
+	}}
+}
+
+// An interrupted copy says so by its kind and in its result, can be asked for again, and
+// ends right then.
+func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
+	e, src, dst := testEnv(t), t.TempDir(), filepath.Join(t.TempDir(), "new")
+	movetest.Hostile(t, src)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o := Options{Sources: []string{src + "/"}, Target: dst, MaxDelete: 1000}
+	r, err := Copy(ctx, e, o, silent{time.Now()})
+	if r == nil || r.State != "stopped" || failure.KindOf(err) != failure.Interrupted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	again, err := Last(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err = Copy(context.Background(), e, again, silent{time.Now()})
+	if err != nil || r.State != "done" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	movetest.Same(t, src, dst)
+	if _, err := Last(e); failure.KindOf(err) != failure.Nothing {
+		t.Errorf("a copy that is done: %v", err)
+	}
+	r, err = Check(context.Background(), e, again, silent{time.Now()})
+	if err != nil || r.State != "same" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A dry run changes nothing, and says what the copy then does.
+func TestTheDryRunsPlanIsWhatIsDone(t *testing.T) {
+	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+	movetest.Hostile(t, src)
+	movetest.Write(t, dst+"/plain", "older")
+	movetest.Write(t, dst+"/gone/x", "not in the source")
+	movetest.Write(t, dst+"/new\nlines", "not in the source")
+	before := movetest.Describe(t, dst)
+	o := Options{Sources: []string{src + "/"}, Target: dst, Delete: true, MaxDelete: 3}
+	plan, err := DryRun(context.Background(), e, o, silent{time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	movetest.Equal(t, before, movetest.Describe(t, dst))
+	done, err := Copy(context.Background(), e, o, silent{time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	movetest.Same(t, src, dst)
+	do := map[string]int64{}
+	for _, s := range plan.Plan {
+		do[s.Do]++
+	}
+	m := done.Moved
+	made := m.Files + m.Symlinks + m.HardLinks + m.Specials
+	if do["delete"] != m.Deleted || m.Deleted != 3 || do["replace"] < 1 || plan.Moved.Files != m.Files || do["new"]+do["replace"] < made {
+		t.Errorf("planned %v, %+v; done %+v", do, plan.Moved, m)
+	}
+}
+
+func TestNothingIsDeletedAfterAnUnreadableEntry(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	e, src, dst := testEnv(t), t.TempDir(), t.TempDir()
+	movetest.Write(t, src+"/shut/x", "1")
+	movetest.Write(t, dst+"/extra", "kept")
+	if err := os.Chmod(src+"/shut", 0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Copy(context.Background(), e, Options{Sources: []string{src + "/"}, Target: dst, Delete: true, MaxDelete: 9}, silent{time.Now()})
+	if cerr := os.Chmod(src+"/shut", 0o700); cerr != nil {
+		t.Fatal(cerr)
+	}
+	if failure.KindOf(err) != failure.Lossy || r.Lost[move.Failed] < 1 || r.Moved.Deleted != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := os.Stat(dst + "/extra"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRemoteNamesAreToldFromPaths(t *testing.T) {
+	for arg, want := range map[string]bool{"nas1:/pool": true, "user@nas1:x": true, "lab:client1:/x": true, "./a:b": false, "/a:b": false, "a/b:c": false, ":x": false, "plain": false} {
+		if _, _, got := remote(arg); got != want {
+			t.Errorf("%q: %v", arg, got)
+		}
+	}
+	if _, err := routeOf([]string{"nas1:/x"}, "/tmp"); err == nil || !strings.Contains(err.Error(), "nas1") {
+		t.Error(err)
+	}
+}

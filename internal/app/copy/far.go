@@ -1,0 +1,364 @@
+package copy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/move"
+	"linerate/internal/move/mover"
+	"linerate/internal/move/wire"
+	"linerate/internal/reach"
+)
+
+// MaxStreams bounds the data streams of a copy between hosts.
+const MaxStreams = wire.MaxStreams
+
+// Far is what concerns copies between hosts alone.
+type Far struct {
+	Streams    int           // of data; 0: as many as bring something
+	Plain      bool          // no encryption
+	ThroughSSH bool          // data by the agents' channel
+	Via        string        // data address of the other host
+	Port       uint16        // to listen on; 0: any
+	Mem        time.Duration // no files: memory to memory for so long
+}
+
+// Wire is how the data of a copy between hosts went.
+type Wire struct {
+	// Encryption is "tls" or "none".
+	Encryption string `json:"encryption"`
+	// Way is "direct", "direct, the other end dialled" or "through ssh".
+	Way     string `json:"way"`
+	From    string `json:"from"` // data addresses, of who sends and who receives
+	To      string `json:"to"`
+	Streams int    `json:"streams"`
+	// MovedNs is the time since the ends met; Again counts blocks that arrived with another
+	// hash than they were read with, and were sent again.
+	MovedNs int64    `json:"moved_ns"`
+	Again   int64    `json:"blocks_again"`
+	Ends    []FarEnd `json:"ends"` // who sends, who receives
+	Limiter Limiter  `json:"limiter"`
+}
+
+// FarEnd is one host's part.
+type FarEnd struct {
+	Name    string       `json:"name"`
+	CPUSec  float64      `json:"cpu_s"`
+	Sockets wire.Sockets `json:"sockets"`
+}
+
+// IsFar tells whether an argument, or a run from memory to memory, takes other hosts.
+func (o Options) IsFar() bool {
+	_, _, far := remote(o.Target)
+	return far || o.Far.Mem > 0 || slices.ContainsFunc(o.Sources, func(s string) bool { _, _, is := remote(s); return is })
+}
+
+// end is a mover at a host, as host.Mover is.
+type end interface {
+	Tell(ctx context.Context, c mover.Command) error
+	Events(ctx context.Context) ([]mover.Event, error)
+	Tunnel(ctx context.Context, near io.ReadWriteCloser) error
+	Stop(ctx context.Context) error
+}
+
+// side is one end of a copy between hosts.
+type side struct {
+	as    string // as its user named the host
+	name  host.Name
+	agent *host.Client
+	m     end
+	ev    chan mover.Event // but for what is kept here
+	pin   wire.Pin
+	one   bool
+	addr  netip.Addr
+	work  chan mover.Work // the last that it told; room for one
+	last  mover.Work
+}
+
+func (s *side) here() bool { return reach.IsHere(s.name) }
+
+// between is a copy between hosts under way.
+type between struct {
+	env      app.Env
+	p        app.Progress
+	o        Options
+	report   *move.Report
+	from, to *side
+	agents   []*host.Client
+	out      *Result
+	began    time.Time
+	closers  []func()
+}
+
+// placeOf reads one argument: a path of this host, or of another.
+func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
+	if _, _, far := remote(arg); !far && !mem {
+		path, err = filepath.Abs(arg)
+		if err == nil && (strings.HasSuffix(arg, "/") || strings.HasSuffix(arg, "/.") || arg == ".") && path != "/" {
+			path += "/"
+		}
+		return host.Name{Reach: host.SSH, Host: reach.Here}, path, err
+	}
+	if n, err = host.ParseName(arg); err != nil {
+		return n, "", failure.As(failure.Usage, err)
+	}
+	path, n.Path = n.Path, ""
+	switch {
+	case mem && (path != "" || n.Reach == host.Local):
+		return n, "", failure.Of(failure.Usage, "%s: --mem moves no files: name a host without a path", arg)
+	case !mem && path == "":
+		return n, "", failure.Of(failure.Usage, "%s: name a path on that host, as %s:/path", arg, n)
+	}
+	return n, path, nil
+}
+
+// copyFar copies between hosts. What was copied comes with the error, where there is one.
+func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	b := &between{env: e, p: p, o: o, report: move.NewReport(nil), began: e.Now()}
+	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
+	defer b.close()
+	from, to, err := b.tasks()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.reach(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.start(ctx, from, to); err != nil {
+		return nil, b.usage(ctx, err)
+	}
+	if o.Far.Mem > 0 {
+		return b.ended(ctx, b.move(ctx))
+	}
+	if err := note(e, o, false); err != nil {
+		return nil, err
+	}
+	err = b.move(ctx)
+	if counts, _, _ := b.report.Losses(); err == nil && counts[move.Failed] == 0 {
+		err = note(e, o, true)
+	}
+	return b.ended(ctx, err)
+}
+
+// tasks reads the arguments.
+func (b *between) tasks() (from, to mover.Task, err error) {
+	o, mem := b.o, b.o.Far.Mem > 0
+	run, secret, err := wire.Draw()
+	if err != nil {
+		return from, to, err
+	}
+	base := mover.Task{Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
+	from, to = base, base
+	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), o.Exclude, o.Setuid
+	from.Send = mem
+	b.from, b.to = &side{}, &side{}
+	for i, arg := range o.Sources {
+		n, path, err := placeOf(arg, mem)
+		if err != nil {
+			return from, to, err
+		}
+		if i > 0 && n != b.from.name {
+			return from, to, failure.Of(failure.Usage, "%s and %s are on two hosts: copy from one at a time", o.Sources[0], arg)
+		}
+		b.from.name = n
+		if !mem {
+			from.Read = append(from.Read, path)
+		}
+	}
+	b.to.name, to.Write, err = placeOf(o.Target, mem)
+	for _, s := range []*side{b.from, b.to} {
+		s.as = s.name.String()
+	}
+	switch {
+	case err != nil:
+	case o.Delete:
+		err = failure.Of(failure.Usage, "--delete works between paths of this host and its mounts for now, not between hosts")
+	case o.Far.ThroughSSH && !b.from.here() && !b.to.here():
+		err = failure.Of(failure.Usage, "--through-ssh needs one end on this host: data would go from host to host by way of it")
+	}
+	return from, to, err
+}
+
+// reach starts an agent at either end, one where both are the same host.
+func (b *between) reach(ctx context.Context) (err error) {
+	d := b.env.Reach(b.p)
+	for _, s := range []*side{b.from, b.to} {
+		if s == b.to && s.name == b.from.name {
+			s.agent = b.from.agent
+			continue
+		}
+		if s.agent, err = d.Dial(ctx, s.name); err != nil {
+			return err
+		}
+		b.agents = append(b.agents, s.agent)
+	}
+	return nil
+}
+
+// path finds the data addresses of both ends; dialler and listener as it is tried first.
+func (b *between) path(ctx context.Context, dialler, listener *side) error {
+	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if b.o.Far.ThroughSSH || dialler.agent == listener.agent {
+		dialler.addr, listener.addr = loop, loop
+		return nil
+	}
+	var err error
+	dialler.addr, listener.addr, err = reach.Path(ctx, b.o.Far.Via, []host.Name{dialler.name, listener.name}, []*host.Client{dialler.agent, listener.agent})
+	return err
+}
+
+// start starts both movers, and has them open their files.
+func (b *between) start(ctx context.Context, from, to mover.Task) error {
+	for _, x := range []struct {
+		s *side
+		t mover.Task
+	}{{b.from, from}, {b.to, to}} {
+		m, err := x.s.agent.StartMover(ctx, x.t)
+		if err != nil {
+			return err
+		}
+		b.hear(ctx, x.s, m)
+		ready, err := x.s.await(ctx, mover.Ready)
+		if err != nil {
+			return err
+		}
+		x.s.pin, x.s.one = ready.Pin, ready.One
+	}
+	if b.o.Far.Mem > 0 {
+		return nil
+	}
+	if err := b.to.m.Tell(ctx, mover.Command{Order: mover.Open, One: b.from.one}); err != nil {
+		return err
+	}
+	opened, err := b.to.await(ctx, mover.Opened)
+	if err != nil {
+		return err
+	}
+	if opened.Text != "" {
+		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
+	}
+	if err := b.from.m.Tell(ctx, mover.Command{Order: mover.Open, As: opened.As}); err != nil {
+		return err
+	}
+	_, err = b.from.await(ctx, mover.Opened)
+	return err
+}
+
+// hear has what a mover says taken until the end.
+func (b *between) hear(ctx context.Context, s *side, m end) {
+	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
+	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.closers = append(b.closers, cancel)
+	go s.pump(pump, b.report)
+}
+
+// pump takes what a mover says. Losses are in the report, and of its work the last word.
+func (s *side) pump(ctx context.Context, r *move.Report) {
+	for {
+		events, err := s.m.Events(ctx)
+		if err != nil {
+			events = append(events, mover.Event{Kind: mover.Failed, Text: err.Error()})
+		}
+		for _, e := range events {
+			for _, l := range e.Losses {
+				r.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+			}
+			if e.Work != nil {
+				select {
+				case <-s.work:
+				default:
+				}
+				s.work <- *e.Work
+			}
+			if e.Kind == mover.Seen || e.Kind == mover.Lost {
+				continue
+			}
+			select {
+			case s.ev <- e:
+			case <-ctx.Done():
+				return
+			}
+			if e.Kind == mover.Failed || e.Kind == mover.Over {
+				return
+			}
+		}
+	}
+}
+
+// clean is what of another host's text may go to a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+}
+
+// failed is a mover's end without its result, as an error.
+func (s *side) failed(e mover.Event) error {
+	err := fmt.Errorf("%s: %s", s.as, clean(e.Text))
+	if e.Usage {
+		return failure.As(failure.Usage, err)
+	}
+	return err
+}
+
+// await waits for an event of a kind.
+func (s *side) await(ctx context.Context, k mover.Kind) (mover.Event, error) {
+	select {
+	case e := <-s.ev:
+		if e.Kind == k {
+			return e, nil
+		}
+		if e.Kind == mover.Failed {
+			return e, s.failed(e)
+		}
+		return e, fmt.Errorf("%s: its mover says %q, and %q was to come", s.as, clean(string(e.Kind)), k)
+	case <-ctx.Done():
+		return mover.Event{}, context.Cause(ctx)
+	}
+}
+
+// seen is the last that the end told of its work.
+func (s *side) seen() mover.Work {
+	select {
+	case s.last = <-s.work:
+	default:
+	}
+	return s.last
+}
+
+// close ends movers and agents.
+func (b *between) close() {
+	for _, f := range b.closers {
+		f()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
+	defer cancel()
+	for _, s := range []*side{b.from, b.to} {
+		if s != nil && s.m != nil {
+			_ = s.m.Stop(ctx) // the agent ends it at the latest
+		}
+	}
+	for _, a := range b.agents {
+		_ = a.Close() // it has told what we want to know
+	}
+}
+
+// usage is Ctrl-C before anything was copied.
+func (b *between) usage(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"linerate/internal/failure"
+	"linerate/internal/move/mover"
+	"linerate/internal/move/wire"
+)
+
+var errUnreached = errors.New("the port could not be connected to")
+
+// move has both ends meet, and waits until they are done.
+func (b *between) move(ctx context.Context) error {
+	// The other host listens, as servers do; where both are other hosts, the target.
+	dialler, listener := b.from, b.to
+	if b.to.here() && !b.from.here() {
+		dialler, listener = b.to, b.from
+	}
+	if err := b.path(ctx, dialler, listener); err != nil {
+		return err
+	}
+	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String()}
+	if b.o.Far.Plain {
+		b.out.Wire.Encryption = "none"
+	}
+	if b.o.Far.ThroughSSH {
+		b.out.Wire.Way = "through ssh"
+		b.p.Say("data go through ssh, which is slow: open a port between the hosts for more")
+		return b.through(ctx, dialler, listener)
+	}
+	b.p.Say("data path: %s (%s) → %s (%s), %s", b.from.as, b.from.addr, b.to.as, b.to.addr, b.protection())
+	return b.either(ctx, dialler, listener)
+}
+
+// either has one end dial, and where its connections come to nothing the other.
+func (b *between) either(ctx context.Context, dialler, listener *side) error {
+	err := b.meet(ctx, dialler, listener)
+	if errors.Is(err, errUnreached) {
+		b.p.Say("%v; the other end dials instead", err)
+		b.out.Wire.Way = "direct, the other end dialled"
+		err = b.meet(ctx, listener, dialler)
+	}
+	if errors.Is(err, errUnreached) {
+		return failure.Of(failure.Usage, "neither end reaches the other's port (%v): open one TCP port and name it with --port, name another address with --via, or use --through-ssh, which is slow", err)
+	}
+	return err
+}
+
+func (b *between) protection() string {
+	if b.o.Far.Plain {
+		return "NOT encrypted (--plain)"
+	}
+	return "encrypted (TLS 1.3)"
+}
+
+// meet has one end listen and the other dial, and waits until both are done.
+func (b *between) meet(ctx context.Context, dialler, listener *side) error {
+	at, err := b.listen(ctx, listener, dialler.pin)
+	if err != nil {
+		return err
+	}
+	return b.dial(ctx, dialler, listener, mover.Command{Order: mover.Dial, At: at, From: dialler.addr, Peer: listener.pin})
+}
+
+func (b *between) listen(ctx context.Context, s *side, peer wire.Pin) (netip.AddrPort, error) {
+	if err := s.m.Tell(ctx, mover.Command{Order: mover.Listen, At: netip.AddrPortFrom(s.addr, b.o.Far.Port), Peer: peer}); err != nil {
+		return netip.AddrPort{}, err
+	}
+	e, err := s.await(ctx, mover.Listening)
+	return netip.AddrPortFrom(s.addr, e.Addr.Port()), err
+}
+
+// through has the near end dial this process, which hands its connections to the far agent.
+func (b *between) through(ctx context.Context, near, far *side) error {
+	if _, err := b.listen(ctx, far, near.pin); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", netip.AddrPortFrom(near.addr, 0).String())
+	if err != nil {
+		return fmt.Errorf("listen for the data of this host: %w", err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			go func() { _ = far.m.Tunnel(ctx, c) }() // the ends tell what became of their streams
+		}
+	}()
+	at, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return err
+	}
+	return b.dial(ctx, near, far, mover.Command{Order: mover.Dial, At: at, Peer: far.pin})
+}
+
+// partingTime is how long the other end may take to say what it has, once one has ended.
+const partingTime = 5 * time.Second
+
+// dial begins the copy, and waits until both ends are done.
+func (b *between) dial(ctx context.Context, dialler, listener *side, c mover.Command) error {
+	if err := dialler.m.Tell(ctx, c); err != nil {
+		return err
+	}
+	stop := b.follow(ctx)
+	defer stop()
+	var errs [2]error
+	sides, over := []*side{dialler, listener}, 0
+	interrupted := ctx.Done()
+	var late <-chan time.Time
+	done := func(i int, e mover.Event) error {
+		switch e.Kind {
+		case mover.Unreached:
+			return fmt.Errorf("%w: %s: %s", errUnreached, sides[i].as, clean(e.Text))
+		case mover.Failed:
+			errs[i] = sides[i].failed(e)
+			late = time.After(partingTime)
+			fallthrough
+		case mover.Over:
+			over++
+		}
+		return nil
+	}
+	for over < 2 {
+		var err error
+		select {
+		case e := <-dialler.ev:
+			err = done(0, e)
+		case e := <-listener.ev:
+			err = done(1, e)
+		case <-interrupted:
+			interrupted, late = nil, time.After(partingTime)
+			for _, s := range sides {
+				_ = s.m.Tell(context.WithoutCancel(ctx), mover.Command{Order: mover.Stop}) // who does not hear is ended below
+			}
+		case <-late:
+			return errors.Join(errs[0], errs[1], context.Cause(ctx))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs[0], errs[1])
+}

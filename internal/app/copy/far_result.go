@@ -1,0 +1,74 @@
+package copy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"linerate/internal/move"
+	"linerate/internal/unit"
+)
+
+// ended makes the result of what both ends told.
+func (b *between) ended(ctx context.Context, err error) (*Result, error) {
+	from, to := b.from.seen(), b.to.seen()
+	mem := b.o.Far.Mem > 0
+	b.report.Count(func(m *move.Summary) { *m = to.Moved; add(m, from.Moved) })
+	if mem {
+		b.report.Count(func(m *move.Summary) { m.Bytes = to.Received })
+	}
+	s := &session{env: b.env, p: b.p, o: b.o, report: b.report, out: b.out, began: b.began}
+	r := b.out
+	r.CPUSec = (from.CPU + to.CPU).Seconds()
+	r.Times.Read, r.Times.Write, r.Times.Commit = from.Reading, to.Writing, to.Committing
+	if w := r.Wire; w != nil {
+		w.Streams, w.MovedNs, w.Again = max(from.Streams, to.Streams), int64(to.Took), to.Again
+		w.Ends = []FarEnd{{b.from.as, from.CPU.Seconds(), from.Sockets}, {b.to.as, to.CPU.Seconds(), to.Sockets}}
+		w.Limiter = limiterOf(from, to, int64(b.o.Limit))
+	}
+	r, err = s.ended(ctx, "done", err)
+	if r.Wire == nil {
+		return r, err
+	}
+	r.Rate = 0
+	if secs := to.Took.Seconds(); secs > 0 && r.State != "stopped" {
+		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+	}
+	r.HeldBy = r.Wire.Limiter.Text
+	if mem {
+		r.Verified = "nothing: memory has no files, and its data are not hashed"
+	}
+	return r, err
+}
+
+// add adds what the other end counted: each counts what it alone can know.
+func add(m *move.Summary, o move.Summary) {
+	m.Retried, m.Excluded = m.Retried+o.Retried, m.Excluded+o.Excluded
+}
+
+// follow shows a copy while it goes on, where somebody watches.
+func (b *between) follow(ctx context.Context) (stop func()) {
+	if !b.p.Live() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		last, before := b.env.Now(), int64(0)
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			to, from, now := b.to.seen(), b.from.seen(), b.env.Now()
+			rate := float64(to.Received-before) / now.Sub(last).Seconds()
+			b.p.Tick("copy", fmt.Sprintf("%v, %d files, %v/s, %d streams, %d there already", unit.Bytes(to.Received), to.Moved.Files, unit.Bytes(rate), from.Streams, to.Moved.Same))
+			last, before = now, to.Received
+		}
+	}()
+	return func() { cancel(); <-ended; b.p.End() }
+}

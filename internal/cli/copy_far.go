@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"linerate/internal/app/copy"
+	"linerate/internal/failure"
+	"linerate/internal/reach"
+	"linerate/internal/report/document"
+	"linerate/internal/unit"
+)
+
+// maxMem bounds a run from memory to memory.
+const maxMem = time.Hour
+
+// copyFarFlags are the flags of copies between hosts.
+func copyFarFlags(cmd *cobra.Command, f *copyFlags) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.Far.Streams, "streams", 0, "between hosts: connections that carry data; default: 4, and more for as long as one more brings 5%")
+	flags.BoolVar(&f.Far.Plain, "plain", false, "between hosts: do not encrypt the data; for labs and networks that you trust")
+	flags.StringVar(&f.Far.Via, "via", "", "between hosts: data address of the end that listens (the other host; of two other hosts the target)")
+	flags.Uint16Var(&f.Far.Port, "port", 0, "between hosts: TCP port for the data; default: any that is free")
+	flags.BoolVar(&f.Far.ThroughSSH, "through-ssh", false, "between hosts: send the data through ssh, which is slow, where no port can be opened")
+	timeFlag(cmd, &f.Far.Mem, "mem", "copy no files, but memory to memory for so long: linerate copy --mem 60s [FROM] TO")
+}
+
+// copyArgs are sources and a target; with --mem one or two hosts.
+func copyArgs(f *copyFlags) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if f.Far.Mem == 0 {
+			return cobra.MinimumNArgs(2)(cmd, args)
+		}
+		if len(args) < 1 || len(args) > 2 {
+			return fmt.Errorf("--mem: name the host that receives, or the one that sends and the one that receives: got %d words", len(args))
+		}
+		return nil
+	}
+}
+
+// sides takes the arguments.
+func (f *copyFlags) sides(args []string) {
+	if f.Far.Mem > 0 && len(args) == 1 {
+		args = []string{reach.Here, args[0]}
+	}
+	f.Sources, f.Target = args[:len(args)-1], args[len(args)-1]
+}
+
+// checkFar says which flags cannot be had between hosts, or only there.
+func (f *copyFlags) checkFar() error {
+	o, far := f.Far, f.IsFar()
+	switch {
+	case o.Mem < 0 || o.Mem > maxMem:
+		return failure.Of(failure.Usage, "--mem %v: want above 0 and at most %v", o.Mem, maxMem)
+	case o.Streams < 0 || o.Streams > copy.MaxStreams:
+		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", o.Streams, copy.MaxStreams)
+	case !far && o != (copy.Far{}):
+		return failure.Of(failure.Usage, "--streams, --plain, --via, --port and --through-ssh are for copies between hosts: both ends are on this one")
+	case far && (f.dryRun || f.check):
+		return failure.Of(failure.Usage, "--dry-run and --check work between paths of this host and its mounts for now, not between hosts")
+	case o.ThroughSSH && (o.Via != "" || o.Port != 0):
+		return failure.Of(failure.Usage, "--through-ssh uses no address and no port: leave out --via and --port")
+	}
+	return nil
+}
+
+// wireBlocks is how the data of a copy between hosts went.
+func wireBlocks(w *copy.Wire) []document.Block {
+	if w == nil {
+		return nil
+	}
+	protection := map[string]string{"tls": "encrypted (TLS 1.3)", "none": "NOT encrypted (--plain)"}[w.Encryption]
+	out := []document.Block{{Text: fmt.Sprintf("Way: %s → %s, %s, %s, %s", w.From, w.To, w.Way, unit.Count(w.Streams, "stream"), protection)}}
+	for i, e := range w.Ends {
+		out = append(out, document.Block{Text: fmt.Sprintf("%s: %s, CPU %.2f s", []string{"Sender", "Receiver"}[i], e.Name, e.CPUSec)})
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Connections that come and go between two samples are not in any of them. The host's
+// counters still show them: connections that were opened, and bytes at the interface.
+
+const (
+	// churnOpens connections, and so many a second, are a workload of short ones.
+	churnOpens     = 10
+	churnPerSecond = 2.0
+	// churnBytes at the interface at least, and this many times what the connections
+	// that were seen moved, went over others.
+	churnBytes = 256 << 10
+	churnMore  = 2.0
+	// sureOfChurn is the confidence where both ends count the same connections; other
+	// hosts may have opened those that only one end counts.
+	sureOfChurn  = 0.55
+	guessOfChurn = 0.4
+)
+
+// churn is what short connections moved at one end.
+type churn struct {
+	end   *End
+	opens float64
+	bytes float64 // at the interface that moved most, in the direction of the data
+	wall  time.Duration
+	n     int
+}
+
+// churnAt reads the counters of an end; nil where there were next to no connections, or
+// no counters.
+func churnAt(e *End, out bool) *churn {
+	if e == nil || len(e.Samples) < 2 {
+		return nil
+	}
+	a, b := e.Samples[0], e.Samples[len(e.Samples)-1]
+	c := &churn{end: e, wall: b.At - a.At, n: len(e.Samples)}
+	grown := growth(e.Samples)
+	c.opens = float64(max(grown["Tcp.ActiveOpens"], grown["Tcp.PassiveOpens"]))
+	if !(c.opens >= churnOpens) || !(c.opens/c.wall.Seconds() >= churnPerSecond) {
+		return nil
+	}
+	only := e.nic(netip.Addr{})
+	for _, n := range b.NICs {
+		if n.Name == "lo" || only != nil && n.Name != only.Name {
+			continue
+		}
+		moved := nicGrowth(a, b, n.Name, func(x model.NICCount) int64 {
+			if out {
+				return x.TxBytes
+			}
+			return x.RxBytes
+		})
+		c.bytes = max(c.bytes, float64(moved))
+	}
+	return c
+}
+
+// ComeAndGo tells whether connections that are too short to be watched moved data at the
+// end, by the host's counters.
+func ComeAndGo(e *End) bool {
+	for _, out := range []bool{true, false} {
+		if c := churnAt(e, out); c != nil && c.bytes >= churnBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// shortFlows is the verdict on a transfer of many short connections, where they moved
+// most of what the interface carried; nil elsewhere.
+func (v *views) shortFlows() *model.Verdict {
+	snd, rcv := churnAt(v.Sender, true), churnAt(v.Receiver, false)
+	c := snd
+	if c == nil || rcv != nil && rcv.bytes > c.bytes {
+		c = rcv
+	}
+	seen := 0.0
+	for _, s := range v.scenes {
+		seen += s.bytes
+	}
+	if c == nil || !(c.bytes >= max(churnBytes, churnMore*seen)) {
+		return nil
+	}
+	rate := c.bytes * 8 / c.wall.Seconds()
+	f := &finding{id: model.StartUp}
+	f.say(c.end.Host, "connections_opened", c.opens, "connections", c.n, "%.0f connections were opened in %s, each of about %s", c.opens, seconds(c.wall.Seconds()), size(c.bytes/c.opens))
+	f.say(c.end.Host, "interface_goodput", rate, "bit/s", c.n, "the interface carried %s all the while, headers and what else runs there included", bits(rate))
+	f.say(c.end.Host, "bytes_seen", seen, "bytes", c.n, "the connections that lasted long enough to be watched moved %s of it", size(seen))
+	out := model.Verdict{Limiter: model.StartUp, Where: limiter(model.StartUp).Where, Confidence: guessOfChurn, Evidence: f.evidence, Measured: unit.BitRate(rate)}
+	if snd != nil && rcv != nil && math.Abs(snd.opens-rcv.opens) <= 0.2*max(snd.opens, rcv.opens) {
+		out.Confidence = sureOfChurn
+	}
+	out.Fix = operator(c.end.Host, fmt.Sprintf("keep connections open and send more over each: one of %s ends while its window still grows; a larger initial window (ip route … initcwnd) helps those that cannot be kept", size(c.bytes/c.opens)))
+	out.Notes = []string{"single connections were too short to be watched: what holds each of them back is not known"}
+	v.goodput = rate
+	return &out
+}

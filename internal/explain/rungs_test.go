@@ -1,0 +1,51 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// What the ladder measured besides bears on the verdict, and no probe is proposed that
+// it has made.
+func TestRungsBearOnTheVerdict(t *testing.T) {
+	rungs := func(one, all, back float64) map[string]unit.BitRate {
+		return map[string]unit.BitRate{RungStream: unit.BitRate(one), RungStreams: unit.BitRate(all), RungReverse: unit.BitRate(back)}
+	}
+	link := knobs{rate: 0.5e9, rtt: 18 * time.Millisecond}.build()
+	for _, tt := range []struct {
+		name  string
+		c     Case
+		rungs map[string]unit.BitRate
+		want  model.LimiterID
+		says  string // contradicts it; empty: nothing does
+		still string // a probe that is left
+	}{
+		{"nothing else was run", link, nil, model.LinkRate, "", "test the reverse direction"},
+		{"all fits", link, rungs(0.5e9, 0.5e9, 0.9e9), model.LinkRate, "", ""},
+		{"several carry more", link, rungs(0.5e9, 0.9e9, 0.9e9), model.LinkRate, "no link is as slow", ""},
+		{"several carry less", link, rungs(0.5e9, 0.2e9, 0.9e9), model.LinkRate, "as much for several", ""},
+		{"the other direction carries nothing", link, rungs(0.5e9, 0.5e9, 0), model.LinkRate, "other direction carried 0", ""},
+		{"a window, and several carry more", windowed().build(), rungs(0.1e9, 0.6e9, 0.9e9), model.ReceiverWindow, "", ""},
+		{"a window, and several carry no more", windowed().build(), rungs(0.1e9, 0.1e9, 0.9e9), model.ReceiverWindow, "would let several", ""},
+	} {
+		tt.c.Rungs = tt.rungs
+		v := Judge(tt.c)
+		said, probes := "", ""
+		for _, x := range v.Contradictions {
+			said += x.What
+		}
+		for _, a := range v.Alternatives {
+			probes += a.Probe + ";"
+		}
+		if v.Limiter != tt.want || tt.says == "" && said != "" || !strings.Contains(said, tt.says) || (tt.says != "") != (v.Confidence <= contradictedCap) {
+			t.Errorf("%s: %.2f %q %s", tt.name, v.Confidence, said, v.Line)
+		}
+		if tt.rungs != nil && (strings.Contains(probes, "reverse direction") || strings.Contains(probes, "second stream:")) || !strings.Contains(probes, tt.still) {
+			t.Errorf("%s: probes %q", tt.name, probes)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// share of a case's streams carries part of what the others do; lost is the share of
+// segments that they send again.
+func someLose(k knobs, poor int, part, lost float64) Case {
+	c := k.build()
+	for i := range c.Sender.Samples {
+		for n := range poor {
+			x, y := &c.Sender.Samples[i].Conns[n], &c.Receiver.Samples[i].Conns[n]
+			cut := int64((1 - part) * float64(x.BytesAcked-64<<20))
+			x.BytesAcked, x.BytesSent, y.BytesReceived = x.BytesAcked-cut, x.BytesSent-cut, y.BytesReceived-cut
+			x.SegsOut -= cut / 1448
+			x.TotalRetrans = int(lost * float64(x.SegsOut))
+			x.BytesRetrans = int64(lost * float64(x.BytesSent))
+			x.RTT, x.Cwnd, x.Unacked = x.MinRTT, 20, 20
+		}
+	}
+	return c
+}
+
+// One member of a bundle loses: the connections that are hashed to it decide, though
+// they moved next to nothing.
+func TestPoorConnections(t *testing.T) {
+	k := knobs{rate: 0.75e9, rtt: 15 * time.Millisecond, streams: 8}
+	for _, tt := range []struct {
+		name   string
+		c      Case
+		want   model.LimiterID
+		groups bool
+	}{
+		{"two of eight lose 1%", someLose(k, 2, 0.1, 0.01), model.PathLoss, true},
+		{"two of eight lose 5% and carry next to nothing", someLose(k, 2, 0.02, 0.05), model.PathLoss, true},
+		{"all lose alike", someLose(k, 8, 0.3, 0.01), model.PathLoss, false},
+		{"none is poor", k.build(), model.LinkRate, false},
+	} {
+		v := Judge(tt.c)
+		grouped := len(v.Evidence) > 0 && v.Evidence[0].Metric == "poor_connections"
+		if v.Limiter != tt.want || grouped != tt.groups || tt.groups != strings.Contains(v.Fix.Advice, "other ports") {
+			t.Errorf("%s: %.2f %v %s", tt.name, v.Confidence, v.Contradictions, v.Line)
+		}
+		if tt.groups && v.Confidence < 0.6 {
+			t.Errorf("%s: %.2f %v %+v", tt.name, v.Confidence, v.Contradictions, v.Account)
+		}
+	}
+}
+
+// A connection that is left idle has no say in what holds the busy one.
+func TestIdleConnectionsHaveNoSay(t *testing.T) {
+	c := knobs{rate: 0.5e9, rtt: 18 * time.Millisecond, streams: 4}.build()
+	for i := range c.Sender.Samples {
+		for n := 1; n < 4; n++ {
+			x, y := &c.Sender.Samples[i].Conns[n], &c.Receiver.Samples[i].Conns[n]
+			moved := (x.BytesAcked - 64<<20) / 20
+			x.BytesAcked, x.BytesSent, y.BytesReceived = 64<<20+moved, 64<<20+moved, 64<<20+moved
+			x.NotSent, x.Unacked, x.SendQ, x.AppLimited = 0, 2, 2*1448, true
+		}
+	}
+	if v := Judge(c); v.Limiter != model.LinkRate {
+		t.Errorf("%s", v.Line)
+	}
+}

@@ -1,0 +1,167 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+func openPlace(t *testing.T) (*Place, *move.Report, string) {
+	t.Helper()
+	dir, r := t.TempDir(), move.NewReport(nil)
+	p, err := Open(dir, Options{Run: "test"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p, r, dir
+}
+
+func small(path, content string) (*move.Entry, move.Block) {
+	e := &move.Entry{Path: path, Kind: move.File, Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Size: int64(len(content)), Links: 1}
+	x := []move.Extent{{Offset: 0, Length: e.Size}}
+	return e, move.Block{Extents: x, Data: []byte(content), Hash: move.Sum(move.Fast, x, []byte(content))}
+}
+
+// What a source sends is refused where it leaves the target, or lies about its data.
+func TestWhatIsReceivedIsNotTrusted(t *testing.T) {
+	p, _, dir := openPlace(t)
+	ctx := context.Background()
+	for _, path := range []string{"../out", "/etc/x", "a/../../x", "a//b", ".", "x\x00y", ".linerate.journal"} {
+		e, b := small(path, "content")
+		if err := p.Put(ctx, e, b); err == nil {
+			t.Errorf("%q was written", path)
+		}
+		if _, _, err := p.Begin(ctx, e); err == nil {
+			t.Errorf("%q was begun", path)
+		}
+		if err := p.Make(ctx, &move.Entry{Path: path, Kind: move.Directory, Mode: 0o755}); err == nil {
+			t.Errorf("%q was made", path)
+		}
+	}
+	e, b := small("f", "content")
+	b.Data = []byte("CONTENT")
+	var corrupt *move.CorruptError
+	if err := p.Put(ctx, e, b); !errors.As(err, &corrupt) {
+		t.Errorf("wrong data: %v", err)
+	}
+	e, b = small("f", "content")
+	e.Size = 3
+	if err := p.Put(ctx, e, b); err == nil {
+		t.Error("data past the end were taken")
+	}
+	if err := p.Make(ctx, &move.Entry{Path: "l", Kind: move.File, Linked: true, First: "../../etc/passwd"}); err == nil {
+		t.Error("a link to outside was made")
+	}
+	if err := p.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil || len(names) != 1 { // the journal, until Close
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// A target of which it is said that it folds case: a name that is there under another
+// spelling is not replaced. What such a target answers is played by a list of names that
+// does not have the one that is there.
+func TestOnATargetThatFoldsCaseAnotherSpellingIsNotReplaced(t *testing.T) {
+	p, r, dir := openPlace(t)
+	ctx := context.Background()
+	d, err := p.dir("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release(d)
+	d.folds = true
+	e, b := small("readme", "first")
+	if err := errors.Join(p.Put(ctx, e, b), p.flush(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	e, b = small("readme", "second")
+	if err := errors.Join(p.Put(ctx, e, b), p.flush(ctx)); err != nil {
+		t.Fatalf("the same spelling: %v", err)
+	}
+	d.names = map[string]bool{"README": true}
+	e, b = small("readme", "third")
+	var collision *CollisionError
+	if err := p.Put(ctx, e, b); !errors.As(err, &collision) {
+		t.Errorf("another spelling was replaced: %v", err)
+	}
+	if err := unix.Symlinkat("x", d.fd, "temp"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.give(d, "temp", "readme"); !errors.As(err, &collision) {
+		t.Errorf("another spelling was replaced: %v", err)
+	}
+	if got, _ := os.ReadFile(dir + "/readme"); string(got) != "second" {
+		t.Errorf("%q", got)
+	}
+	if counts, _, _ := r.Losses(); len(counts) > 0 {
+		t.Error(counts)
+	}
+}
+
+// An entry that comes twice, while the first is being written, does not get hold of its
+// temporary file.
+func TestAnEntryThatComesTwiceAtOnceIsRefused(t *testing.T) {
+	p, _, dir := openPlace(t)
+	ctx := context.Background()
+	e, b := small("f", "first")
+	if err := p.Put(ctx, e, b); err != nil {
+		t.Fatal(err)
+	}
+	other, c := small("f", "other")
+	if err := p.Put(ctx, other, c); err == nil {
+		t.Error("it was written twice at once")
+	}
+	if err := p.Make(ctx, &move.Entry{Path: "f", Kind: move.Symlink, Target: "x"}); err == nil {
+		t.Error("it was written twice at once")
+	}
+	if err := p.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(dir + "/f"); string(got) != "first" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if len(p.temps) > 0 {
+		t.Errorf("%v are still claimed", p.temps)
+	}
+}
+
+func TestTempNames(t *testing.T) {
+	for _, name := range []string{"a", strings.Repeat("n", 255), "\xff", ".hidden", "new\nline"} {
+		temp := tempName(name, "run1", false)
+		if len(temp) > 255 || !isTemp(temp, "run1") || isTemp(temp, "run2") || isTemp(name, "run1") || strings.Contains(temp, "/") {
+			t.Errorf("%q becomes %q", name, temp)
+		}
+	}
+	if tempName(strings.Repeat("n", 255), "r", false) == tempName(strings.Repeat("n", 254)+"m", "r", false) {
+		t.Error("two names share a temporary one")
+	}
+	if a, b := tempName("README", "r", true), tempName("readme", "r", true); strings.EqualFold(a, b) || !isTemp(a, "r") {
+		t.Errorf("on a target that folds case %q and %q are one", a, b)
+	}
+}
+
+func TestSameTimeAllowsForWhatMountsKeep(t *testing.T) {
+	want := move.Time{Sec: 5, Nsec: 123456789}
+	for have, same := range map[unix.Timespec]bool{
+		{Sec: 5, Nsec: 123456789}: true, {Sec: 5, Nsec: 123456700}: true, {Sec: 5, Nsec: 123456000}: true,
+		{Sec: 5, Nsec: 123000000}: false, {Sec: 5}: false, {Sec: 4, Nsec: 123456789}: false, {Sec: 5, Nsec: 123456788}: false,
+	} {
+		if sameTime(have, want) != same {
+			t.Errorf("%v: %v", have, !same)
+		}
+	}
+}

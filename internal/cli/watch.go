@@ -115,7 +115,7 @@ func (o watchOptions) check(args []string) error {
 	}
 	switch {
 	case what == 0:
-		return failure.Of(failure.Usage, "watch what? name a mount, two hosts or more, --attach HOST:PORT, --attach PID or --replay RUN; see linerate watch --help")
+		return failure.Of(failure.Usage, "name what to watch: a mount, two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN")
 	case (o.attach != "" || o.replay != "") && what > 1:
 		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
 	case o.window < watch.LeastWindow || o.window > watch.MostWindow:

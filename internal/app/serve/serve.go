@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,13 +26,6 @@ type Options struct {
 	Serving func(url string)
 }
 
-// The times in which a client has to come to the point, and the rest is given up.
-const (
-	headerTime = 5 * time.Second
-	endTime    = 2 * time.Second
-	mostHeader = 16 << 10
-)
-
 // Serve shows what goes on until ctx ends.
 func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	if !web.Loopback(o.Listen) {
@@ -46,28 +37,8 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return fmt.Errorf("serve on %s: %w; choose another address with a free port", o.Listen, err)
 	}
 	view := web.NewView(o.Title, e.Build)
-	handler, err := view.Handler()
-	if err != nil {
-		return errors.Join(err, ln.Close())
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	s := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
-	group.Go(func() error {
-		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve on %s: %w", o.Listen, err)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-		defer cancel()
-		if s.Shutdown(end) != nil { // a page that is still open
-			return s.Close()
-		}
-		return nil
-	})
+	group.Go(func() error { return view.Serve(ctx, ln) })
 	o.Serving("http://" + ln.Addr().String() + "/")
 	o.Watch.Show = view.Show
 	group.Go(func() error {

@@ -149,6 +149,7 @@ Start with one of these:
 		demoCommand(env),
 		explainCommand(env),
 		watchCommand(env),
+		serveCommand(env),
 		fixCommand(env),
 		studyCommand(env),
 		checkCommand(env),

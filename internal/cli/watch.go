@@ -67,7 +67,7 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	if err := o.check(args); err != nil {
 		return err
 	}
-	stream, err := streamFlags{lineRate: o.lineRate, streams: 1}.stream()
+	w, err := o.live(args)
 	if err != nil {
 		return err
 	}
@@ -75,14 +75,9 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	defer p.End()
 	v := newView(env, o.once)
 	if o.replay != "" {
-		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: stream.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
+		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
 	} else {
-		w := watch.Options{LineRate: stream.LineRate, Window: o.window, Show: v.show}
-		if len(args) >= 2 {
-			w.Hosts = args
-		} else if w.Here, err = o.here(args); err != nil {
-			return err
-		}
+		w.Show = v.show
 		err = watch.Live(ctx, env.Env, w, p)
 	}
 	if e := v.end(); err == nil {
@@ -94,13 +89,21 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	return err
 }
 
-// here is what to watch from this host.
-func (o watchOptions) here(args []string) (*explain.WatchOptions, error) {
-	if o.attach == "" {
-		return &explain.WatchOptions{Path: args[0]}, nil
+// live is what to watch, but for a recorded run.
+func (o watchOptions) live(args []string) (watch.Options, error) {
+	stream, err := streamFlags{lineRate: o.lineRate, streams: 1}.stream()
+	w := watch.Options{LineRate: stream.LineRate, Window: o.window}
+	switch {
+	case err != nil, o.replay != "":
+	case len(args) >= 2:
+		w.Hosts = args
+	case o.attach != "":
+		w.Here = &explain.WatchOptions{}
+		err = attachTo(w.Here, o.attach)
+	default:
+		w.Here = &explain.WatchOptions{Path: args[0]}
 	}
-	w := &explain.WatchOptions{}
-	return w, attachTo(w, o.attach)
+	return w, err
 }
 
 func (o watchOptions) check(args []string) error {
@@ -112,7 +115,7 @@ func (o watchOptions) check(args []string) error {
 	}
 	switch {
 	case what == 0:
-		return failure.Of(failure.Usage, "watch what? name a mount, two hosts or more, --attach HOST:PORT, --attach PID or --replay RUN; see linerate watch --help")
+		return failure.Of(failure.Usage, "name what to watch: a mount, two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN")
 	case (o.attach != "" || o.replay != "") && what > 1:
 		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
 	case o.window < watch.LeastWindow || o.window > watch.MostWindow:

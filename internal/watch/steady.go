@@ -75,3 +75,6 @@ func (s *Steady) Pending() (Named, int) {
 func atOnce(n Named) bool {
 	return n.State == "" || n.State == Starting || n.State == Stale || n.State == Lost
 }
+
+// States are all of them.
+func States() []State { return []State{Starting, Moving, CannotTell, Idle, Unused, Stale, Lost} }

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The times in which a client has to come to the point, and in which pages that are open may end.
+const (
+	headerTime = 5 * time.Second
+	idleTime   = time.Minute
+	endTime    = 2 * time.Second
+	mostHeader = 16 << 10
+)
+
+// Serve answers on a listener, which it closes, until ctx ends.
+func (v *View) Serve(ctx context.Context, ln net.Listener) error {
+	handler, err := v.Handler()
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	// The requests end with ctx: a page's stream has no end of its own.
+	s := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: idleTime,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ln) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if s.Shutdown(end) != nil { // a client that does not let go
+		err = s.Close()
+	}
+	<-ended
+	return err
+}

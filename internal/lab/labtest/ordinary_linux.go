@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
-
-	"linerate/internal/kernel"
 )
 
 // nobody is the user without rights on every Linux (user_namespaces(7) calls it the overflow ID).
@@ -41,12 +39,30 @@ func Ordinary(t *testing.T) bool {
 	}
 	exe := filepath.Join(dir, "test")
 	Program(t, exe, bytes.NewReader(self))
-	cmd := kernel.Exec(t.Context(), exe, "-test.run=^"+regexp.QuoteMeta(t.Name())+"$", "-test.v")
-	cmd.Env, cmd.Dir = append(os.Environ(), "HOME="+home, "TMPDIR="+home), home
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
+	out, err := asNobody(home, exe, "-test.run=^"+regexp.QuoteMeta(t.Name())+"$", "-test.v")
 	if err != nil || !bytes.Contains(out, []byte("--- PASS")) {
 		t.Errorf("as user %d: %v: %s", nobody, err, out)
 	}
 	return false
+}
+
+// asNobody runs a program as nobody, at home, and returns what it printed. (Tests of kernel use
+// this package, so that it starts processes by itself.)
+func asNobody(home string, argv ...string) ([]byte, error) {
+	out, err := os.Create(filepath.Join(filepath.Dir(home), "out"))
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() // read by its name
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: home, Env: append(os.Environ(), "HOME="+home, "TMPDIR="+home),
+		Files: []*os.File{nil, out, out}, Sys: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}})
+	if err != nil {
+		return nil, err
+	}
+	state, err := p.Wait()
+	if err == nil && !state.Success() {
+		err = errors.New(state.String())
+	}
+	said, rerr := os.ReadFile(out.Name())
+	return said, errors.Join(err, rerr)
 }

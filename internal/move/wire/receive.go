@@ -124,8 +124,30 @@ func (r *receiver) listen(ctx context.Context, g *errgroup.Group) error {
 			return r.finish(ctx, m)
 		}
 		if err := r.hear(ctx, g, k, meta); err != nil {
+			if ctx.Err() != nil || broken(err) { // a stream broke while this was dealt with
+				return r.lastWord(err)
+			}
 			return err
 		}
+	}
+}
+
+// lastWord is the other end's reason for which a stream broke, where it still comes; else err. part
+// closes the control stream in the end.
+func (r *receiver) lastWord(err error) error {
+	for {
+		k, meta, _, rerr := r.control.receive()
+		if rerr != nil {
+			return err
+		}
+		if k != kindFail {
+			continue
+		}
+		text, perr := parseText(meta)
+		if perr != nil {
+			return err
+		}
+		return &farError{text}
 	}
 }
 

@@ -1,6 +1,6 @@
 # make check is what a change must pass before it is proposed; .ci/run adds the
 # long tests, the race detector, cross-builds and the demos.
-.PHONY: build check test fmt golden bench
+.PHONY: build check test fmt golden bench dist
 
 build:
 	CGO_ENABLED=0 go build -o linerate ./cmd/linerate
@@ -24,3 +24,7 @@ golden:
 
 bench:
 	go run ./bench/demo -n 20
+
+# All of a release, in dist/; see docs/install.md.
+dist:
+	cd tools && go run ./release -o ../dist

@@ -73,6 +73,29 @@ type Host struct {
 	Cores []Core    `json:"cores"`
 	NICs  []NIC     `json:"nics"`
 	Ops   []Op      `json:"requests,omitempty"` // of the mount, share or disk that is watched
+	Marks []Mark    `json:"marks,omitempty"`    // what was seen to have changed there since the last picture
+	// Last is the newest sample and Facts the newest facts, for what counts from the start of the
+	// host; nil where there are none.
+	Last  *model.Sample `json:"-"`
+	Facts *model.Facts  `json:"-"`
+}
+
+// What a mark is of.
+const (
+	MarkTuned  = "tuned"   // linerate changed a setting
+	MarkUndone = "undone"  // and took it back
+	MarkHost   = "changed" // kernel, driver, link, setting or mount is another than 30 seconds before
+	MarkRun    = "run"     // a run of linerate that was kept
+)
+
+// Mark is something that changed on a host, as far as that was seen.
+type Mark struct {
+	At   time.Time `json:"at"` // of tuned and undone when it was done, of changed when it was noticed
+	Kind string    `json:"kind"`
+	Host string    `json:"host,omitempty"`
+	What string    `json:"what"` // a setting's id, "kernel", "eth0 speed", …; the command of a run
+	From string    `json:"from,omitempty"`
+	To   string    `json:"to,omitempty"`
 }
 
 // Core is how one core spent its time, in shares of it. What is missing to 1 is idle.

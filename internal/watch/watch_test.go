@@ -3,14 +3,13 @@ package watch
 import (
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/report/docstest"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -221,37 +220,9 @@ func TestPathTellsWhatChangedAndSinceWhen(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDocumented compares docs/json.md with Picture.
 func TestEveryFieldIsDocumented(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, page, ok := strings.Cut(string(raw), "## watch\n")
-	if !ok {
-		t.Fatal("docs/json.md has no section watch")
-	}
-	page, _, _ = strings.Cut(page, "\n## ")
-	seen := map[reflect.Type]bool{}
-	var walk func(reflect.Type)
-	walk = func(x reflect.Type) {
-		for x.Kind() == reflect.Pointer || x.Kind() == reflect.Slice {
-			x = x.Elem()
-		}
-		if x.Kind() != reflect.Struct || !strings.HasSuffix(x.PkgPath(), "internal/watch") || seen[x] {
-			return
-		}
-		seen[x] = true
-		for f := range x.Fields() {
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("docs/json.md does not say what %s of %s is", name, x.Name())
-			}
-			walk(f.Type)
-		}
-	}
-	if walk(reflect.TypeFor[Picture]()); len(seen) < 7 {
-		t.Errorf("found only %d types", len(seen))
-	}
+	page := docstest.Section(t, "watch")
+	docstest.Fields(t, page, "linerate/internal/watch", 30, Picture{})
 	for _, s := range []State{Starting, Moving, CannotTell, Idle, Unused, Stale, Lost} {
 		if !strings.Contains(page, "`"+string(s)+"`") {
 			t.Errorf("docs/json.md does not have the state %q", s)

@@ -1,0 +1,210 @@
+package past
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// Record is what was shown in one slot of time. All in it is a sum over the time that was seen.
+type Record struct {
+	At    time.Time     `json:"at"` // begin of the slot
+	Span  time.Duration `json:"span"`
+	Paths []Path        `json:"paths,omitempty"`
+	Hosts []Host        `json:"hosts,omitempty"`
+	// Events are changes of what was shown, without their evidence; Marks what changed on hosts.
+	Events []watch.Event `json:"events,omitempty"`
+	Marks  []watch.Mark  `json:"marks,omitempty"`
+}
+
+// End is where the slot ends.
+func (r Record) End() time.Time { return r.At.Add(r.Span) }
+
+// Path is one path in a slot.
+type Path struct {
+	Name  string `json:"name"`
+	Parts []Part `json:"parts"` // by what was shown; the longest first
+	// Least and Most are the lowest and highest goodput that was shown while it was known.
+	Least unit.BitRate `json:"least_bps"`
+	Most  unit.BitRate `json:"most_bps"`
+	// Ceiling is what the path could have carried while that was known, Under what it carried
+	// then, and CeilingFor how long that was.
+	Ceiling    float64       `json:"ceiling_bytes,omitempty"`
+	Under      float64       `json:"under_bytes,omitempty"`
+	CeilingFor time.Duration `json:"ceiling_for,omitempty"`
+	// Sent is what the watched senders had acknowledged, and Resent the part that went twice.
+	Sent   float64   `json:"sent_bytes,omitempty"`
+	Resent float64   `json:"resent_bytes,omitempty"`
+	RTT    Histogram `json:"rtt,omitempty"`
+}
+
+// Part is how long one state was shown and what the path carried meanwhile.
+type Part struct {
+	watch.Named
+	For   time.Duration `json:"for"`
+	Bytes float64       `json:"bytes"`
+}
+
+// Known is for how long it was known what the path carried, and Bytes how much that was.
+func (p Path) Known() (long time.Duration, bytes float64) {
+	for _, x := range p.Parts {
+		if known(x.State) {
+			long, bytes = long+x.For, bytes+x.Bytes
+		}
+	}
+	return long, bytes
+}
+
+func known(s watch.State) bool {
+	return s == watch.Moving || s == watch.CannotTell || s == watch.Idle || s == watch.Unused
+}
+
+// Seen is for how long anything was shown.
+func (p Path) Seen() (long time.Duration) {
+	for _, x := range p.Parts {
+		long += x.For
+	}
+	return long
+}
+
+// Goodput is the mean over the time in which it was known; nil where it never was.
+func (p Path) Goodput() *unit.BitRate {
+	long, bytes := p.Known()
+	return over(8*bytes, long)
+}
+
+// MeanCeiling is what the path could have carried, while that was known.
+func (p Path) MeanCeiling() *unit.BitRate { return over(8*p.Ceiling, p.CeilingFor) }
+
+func over(bits float64, long time.Duration) *unit.BitRate {
+	if long <= 0 {
+		return nil
+	}
+	r := unit.BitRate(bits / long.Seconds())
+	return &r
+}
+
+// Host is what one host did in a slot.
+type Host struct {
+	Name  string        `json:"name"`
+	Seen  time.Duration `json:"seen"` // with samples that were not stale
+	Cores []Core        `json:"cores,omitempty"`
+	NICs  []NIC         `json:"nics,omitempty"`
+	Ops   []Op          `json:"requests,omitempty"`
+}
+
+// Core is a core's number and its time in user, system, softirq and steal, in milliseconds.
+type Core [5]float64
+
+// NIC is what an interface carried and refused.
+type NIC struct {
+	Name   string   `json:"name"`
+	In     float64  `json:"in_bytes"`
+	Out    float64  `json:"out_bytes"`
+	Drops  float64  `json:"drops,omitempty"`
+	Errors float64  `json:"errors,omitempty"`
+	Pauses *float64 `json:"pause_frames,omitempty"` // absent: not counted
+}
+
+// Op is how many requests of one kind were answered, and the sums of their times.
+type Op struct {
+	Name  string        `json:"name"`
+	Count float64       `json:"count"`
+	Time  time.Duration `json:"time"`
+	Queue time.Duration `json:"queue,omitempty"`
+}
+
+// Merge adds records up to one of a wider slot. What lies in none of them stays out.
+func Merge(at time.Time, span time.Duration, all ...Record) Record {
+	out := Record{At: at, Span: span}
+	for _, r := range all {
+		for _, p := range r.Paths {
+			out.path(p.Name).add(p)
+		}
+		for _, h := range r.Hosts {
+			out.host(h.Name).add(h)
+		}
+		out.Events, out.Marks = append(out.Events, r.Events...), append(out.Marks, r.Marks...)
+	}
+	out.order()
+	return out
+}
+
+// order gives the lists an order that does not depend on what was added first.
+func (r *Record) order() {
+	for i := range r.Paths {
+		slices.SortStableFunc(r.Paths[i].Parts, func(a, b Part) int { return cmp.Compare(b.For, a.For) })
+	}
+	slices.SortFunc(r.Paths, func(a, b Path) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// find is the element of a list that fits, which is made where there is none.
+func find[T any](list *[]T, fits func(T) bool, made T) *T {
+	i := slices.IndexFunc(*list, fits)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, made)
+	}
+	return &(*list)[i]
+}
+
+func (r *Record) path(name string) *Path {
+	return find(&r.Paths, func(p Path) bool { return p.Name == name }, Path{Name: name, Least: -1})
+}
+
+func (r *Record) host(name string) *Host {
+	return find(&r.Hosts, func(h Host) bool { return h.Name == name }, Host{Name: name})
+}
+
+func (p *Path) add(q Path) {
+	for _, x := range q.Parts {
+		y := p.part(x.Named)
+		y.For, y.Bytes = y.For+x.For, y.Bytes+x.Bytes
+	}
+	if long, _ := q.Known(); long > 0 {
+		p.bounds(q.Least, q.Most)
+	}
+	p.Ceiling, p.Under, p.CeilingFor = p.Ceiling+q.Ceiling, p.Under+q.Under, p.CeilingFor+q.CeilingFor
+	p.Sent, p.Resent = p.Sent+q.Sent, p.Resent+q.Resent
+	p.RTT.merge(q.RTT)
+}
+
+func (p *Path) part(n watch.Named) *Part {
+	return find(&p.Parts, func(x Part) bool { return x.Named == n }, Part{Named: n})
+}
+
+func (p *Path) bounds(least, most unit.BitRate) {
+	if p.Least < 0 || least < p.Least {
+		p.Least = least
+	}
+	p.Most = max(p.Most, most)
+}
+
+func (h *Host) add(g Host) {
+	h.Seen += g.Seen
+	for _, c := range g.Cores {
+		d := find(&h.Cores, func(x Core) bool { return x[0] == c[0] }, Core{c[0]})
+		for i := 1; i < len(c); i++ {
+			d[i] += c[i]
+		}
+	}
+	for _, n := range g.NICs {
+		m := find(&h.NICs, func(x NIC) bool { return x.Name == n.Name }, NIC{Name: n.Name})
+		m.In, m.Out, m.Drops, m.Errors = m.In+n.In, m.Out+n.Out, m.Drops+n.Drops, m.Errors+n.Errors
+		if n.Pauses != nil {
+			all := *n.Pauses
+			if m.Pauses != nil {
+				all += *m.Pauses
+			}
+			m.Pauses = &all
+		}
+	}
+	for _, o := range g.Ops {
+		p := find(&h.Ops, func(x Op) bool { return x.Name == o.Name }, Op{Name: o.Name})
+		p.Count, p.Time, p.Queue = p.Count+o.Count, p.Time+o.Time, p.Queue+o.Queue
+	}
+}

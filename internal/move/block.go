@@ -120,3 +120,10 @@ func Root(size int64, leaves func(yield func(Leaf) bool)) Hash {
 	s.Sum(h[:0])
 	return h
 }
+
+// Digest is BLAKE3 of what a range reads as, its holes being zeroes.
+func Digest(content []byte) Hash { return blake3.Sum256(content) }
+
+// IsDigest tells whether a block has no data: its one extent is empty, and its Hash is the
+// Digest of the range.
+func (b *Block) IsDigest() bool { return len(b.Extents) == 1 && b.Extents[0].Length == 0 }

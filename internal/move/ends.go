@@ -84,3 +84,24 @@ type SinkFile interface {
 	// Abort ends it without a commit; keep leaves what was written for a later run.
 	Abort(keep bool) error
 }
+
+// Name is an entry of a target, as its source is asked about it.
+type Name struct {
+	Path      string // of the target: bytes
+	Directory bool
+}
+
+// Keeper is a source that can be asked which names of the target are to stay.
+type Keeper interface {
+	// Keeps answers for each name whether it stays: the source has it, leaves it out, or has
+	// nothing to do with it.
+	Keeps(ctx context.Context, names []Name) ([]bool, error)
+	// Unread is how many entries could not be read: with one of them nothing is deleted. It
+	// counts after Scan.
+	Unread(ctx context.Context) (int64, error)
+}
+
+// Tidier is a sink that deals, once all was finished, with what the source does not have.
+type Tidier interface {
+	Tidy(ctx context.Context, source Keeper) error
+}

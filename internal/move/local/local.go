@@ -28,6 +28,15 @@ type Options struct {
 	Rate   int64       // at most so many bytes a second; 0: no limit
 	Verify move.Verify // as source and sink have it
 	Clone  bool        // let the file system copy what it can
+	Spent  *Spent      // what it waits for, while it goes on; nil: nobody looks
+}
+
+// Spent are Times as they grow.
+type Spent struct{ read, write, commit atomic.Int64 }
+
+// Times is what was spent until now.
+func (s *Spent) Times() Times {
+	return Times{time.Duration(s.read.Load()), time.Duration(s.write.Load()), time.Duration(s.commit.Load())}
 }
 
 // largeFiles is how many files larger than a pack are open at once: enough to begin the next
@@ -52,7 +61,7 @@ type engine struct {
 	large  chan struct{}
 	links  spool.Spool
 
-	read, write, commit atomic.Int64 // ns
+	*Spent
 }
 
 // task is one block of a file; done hears of its end.
@@ -72,9 +81,12 @@ func Copy(ctx context.Context, src move.Source, dst move.Sink, r *move.Report, o
 	if o.Blocks == 0 {
 		o.Blocks = 8
 	}
-	e := &engine{src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles)}
+	if o.Spent == nil {
+		o.Spent = &Spent{}
+	}
+	e := &engine{Spent: o.Spent, src: src, dst: dst, report: r, o: o, pace: newPace(o.Rate), blocks: make(chan task), large: make(chan struct{}, largeFiles)}
 	err := errors.Join(e.run(ctx), e.links.Close())
-	return Times{time.Duration(e.read.Load()), time.Duration(e.write.Load()), time.Duration(e.commit.Load())}, err
+	return e.Times(), err
 }
 
 func (e *engine) run(ctx context.Context) error {
@@ -101,8 +113,14 @@ func (e *engine) run(ctx context.Context) error {
 	if err = errors.Join(err, movers.Wait()); err != nil {
 		return err
 	}
-	defer e.took(&e.commit, time.Now())
-	return e.dst.Finish(ctx)
+	begun := time.Now()
+	err = e.dst.Finish(ctx)
+	e.took(&e.commit, begun)
+	source, asked := e.src.(move.Keeper)
+	if t, ok := e.dst.(move.Tidier); ok && asked && err == nil {
+		err = t.Tidy(ctx, source)
+	}
+	return err
 }
 
 // entries scans, makes what has no data, and hands files to workers.

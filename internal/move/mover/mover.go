@@ -3,7 +3,6 @@ package mover
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"linerate/internal/failure"
 	"linerate/internal/move"
 	"linerate/internal/move/place"
-	"linerate/internal/move/tree"
 	"linerate/internal/move/wire"
 )
 
@@ -32,13 +31,16 @@ type mover struct {
 	report *move.Report
 	stats  wire.Stats
 
-	src   *tree.Tree
-	dst   *place.Place
+	src   move.Source
+	dst   move.Sink
+	ends  []opened
 	began time.Time
 
-	mu   sync.Mutex // of out and lost
-	out  io.Writer
-	lost []Loss
+	mu    sync.Mutex // of what follows
+	total *Total
+	out   io.Writer
+	lost  []Loss
+	steps []Step
 }
 
 // Main is a whole mover. The end of stdin ends it, without an error.
@@ -51,12 +53,11 @@ func Main(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 		return nil
 	}
 	if err != nil {
-		var usage *usageError
 		w := m.work()
-		return errors.Join(err, m.emitLosses(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: errors.As(err, &usage), Work: &w}))
+		return errors.Join(err, m.emitTold(), m.emit(Event{Kind: Failed, Text: err.Error(), Usage: failure.KindOf(err) == failure.Usage, Work: &w}))
 	}
 	w := m.work()
-	return errors.Join(m.emitLosses(), m.emit(Event{Kind: Over, Work: &w}))
+	return errors.Join(m.emitTold(), m.emit(Event{Kind: Over, Work: &w}))
 }
 
 func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
@@ -72,9 +73,9 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 		return err
 	}
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
-	_, one, err := topsOf(m.task.Read)
+	_, one, whole, err := topsOf(m.task.Read)
 	if err == nil {
-		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: one})
+		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: one, Whole: whole})
 	}
 	if err != nil {
 		return err
@@ -149,66 +150,6 @@ func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 	}
 }
 
-// open opens the files of this end.
-func (m *mover) open(c Command) (err error) {
-	as, doubt := c.As, ""
-	verify := move.Fast
-	if m.task.Full {
-		verify = move.Full
-	}
-	switch {
-	case m.src != nil || m.dst != nil:
-		return errors.New("opened twice")
-	case len(m.task.Read) > 0:
-		tops, one, terr := topsOf(m.task.Read)
-		if terr != nil {
-			return terr
-		}
-		if as != "" && one {
-			tops[0].As = as
-		}
-		m.src, err = tree.Open(tops, tree.Options{Exclude: m.task.Exclude, Verify: verify, Direct: !m.task.Buffered}, m.report)
-		if err != nil {
-			return &usageError{err}
-		}
-	case m.task.Write != "":
-		root := ""
-		if root, as, err = rootOf(m.task.Write, c.One); err != nil {
-			return err
-		}
-		m.dst, err = place.Open(root, place.Options{Run: runName(), Verify: verify, Direct: !m.task.Buffered, Setuid: m.task.Setuid}, m.report)
-		if err != nil {
-			return err
-		}
-		if m.dst.Unlocked() {
-			doubt = "the target's file system has no locks: that no other copy writes there is not known"
-		}
-	}
-	return m.emit(Event{Kind: Opened, As: as, Text: doubt})
-}
-
-// runName names the temporary files of this run.
-func runName() string {
-	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails
-	for i := range b {
-		b[i] = letters[int(b[i])%len(letters)]
-	}
-	return string(b)
-}
-
-func (m *mover) close() error {
-	var errs []error
-	if m.src != nil {
-		errs = append(errs, m.src.Close())
-	}
-	if m.dst != nil {
-		errs = append(errs, m.dst.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // meeting is a way to the other end, and the session over it.
 type meeting struct {
 	cancel context.CancelCauseFunc
@@ -269,6 +210,9 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 	watching, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { m.watch(watching) })
+	if m.task.Count {
+		watch.Go(func() { m.count(watching) })
+	}
 	defer watch.Wait()
 	defer cancel()
 	if m.task.sends() {
@@ -276,7 +220,8 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 		if m.src != nil {
 			src = m.src
 		}
-		return wire.Send(ctx, p, src, m.report, wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem}, &m.stats)
+		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning}
+		return wire.Send(ctx, p, src, m.report, o, &m.stats)
 	}
 	var dst move.Sink = wire.Nothing{}
 	if m.dst != nil {
@@ -296,7 +241,7 @@ func (m *mover) watch(ctx context.Context) {
 		case <-t.C:
 			w := m.work()
 			// Whoever is gone is told by the end of stdin.
-			_ = errors.Join(m.emitLosses(), m.emit(Event{Kind: Seen, Work: &w}))
+			_ = errors.Join(m.emitTold(), m.emit(Event{Kind: Seen, Work: &w}))
 		case <-ctx.Done():
 			return
 		}
@@ -307,36 +252,57 @@ func (m *mover) work() Work {
 	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	w.Total = m.total
 	if !m.began.IsZero() {
 		w.Took = time.Since(m.began)
 	}
 	return w
 }
 
-// lossesOf one event: their paths are at most 1 MiB long, and most are short.
-const lossesOf = 200
+// toldAtOnce bounds the losses, and the steps, of one event: their paths are cut at 4 KiB,
+// and most are short.
+const toldAtOnce = 200
 
 // lose keeps a loss until it is told; losses come from several goroutines, one at a time.
 func (m *mover) lose(l move.Loss) error {
 	m.mu.Lock()
-	m.lost = append(m.lost, Loss{l.What, []byte(l.Path[:min(len(l.Path), 4096)]), l.Detail[:min(len(l.Detail), 1024)]})
-	full := len(m.lost) >= lossesOf
+	m.lost = append(m.lost, Loss{l.What, []byte(cut(l.Path, 4096)), cut(l.Detail, 1024)})
+	full := len(m.lost) >= toldAtOnce
 	m.mu.Unlock()
 	if full {
-		return m.emitLosses()
+		return m.emitTold()
 	}
 	return nil
 }
 
-func (m *mover) emitLosses() error {
+// step keeps a step of a plan until it is told.
+func (m *mover) step(s place.Step) error {
 	m.mu.Lock()
-	lost := m.lost
-	m.lost = nil
+	m.steps = append(m.steps, Step{s.Do, s.Kind, []byte(cut(s.Path, 4096)), s.Size, cut(s.Why, 1024)})
+	full := len(m.steps) >= toldAtOnce
 	m.mu.Unlock()
-	if len(lost) == 0 {
-		return nil
+	if full {
+		return m.emitTold()
 	}
-	return m.emit(Event{Kind: Lost, Losses: lost})
+	return nil
+}
+
+func cut(s string, n int) string { return s[:min(len(s), n)] }
+
+// emitTold tells the losses and the steps that were kept.
+func (m *mover) emitTold() error {
+	m.mu.Lock()
+	lost, steps := m.lost, m.steps
+	m.lost, m.steps = nil, nil
+	m.mu.Unlock()
+	var errs []error
+	if len(lost) > 0 {
+		errs = append(errs, m.emit(Event{Kind: Lost, Losses: lost}))
+	}
+	if len(steps) > 0 {
+		errs = append(errs, m.emit(Event{Kind: Planned, Steps: steps}))
+	}
+	return errors.Join(errs...)
 }
 
 func (m *mover) emit(e Event) error {

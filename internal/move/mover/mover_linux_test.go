@@ -5,13 +5,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"linerate/internal/move/compare"
 	"linerate/internal/move/movetest"
 	"linerate/internal/move/wire"
 )
@@ -22,13 +25,16 @@ type end struct {
 	in   *io.PipeWriter
 	out  *bufio.Scanner
 	done chan error
+
+	lost  []Loss
+	steps []Step
 }
 
 func start(t *testing.T, task Task) *end {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	e := &end{t, inW, bufio.NewScanner(outR), make(chan error, 1)}
+	e := &end{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
 	e.out.Buffer(nil, MaxEvent)
 	go func() {
 		e.done <- Main(context.Background(), inR, outW)
@@ -51,7 +57,7 @@ func (e *end) send(v any) {
 	}
 }
 
-// until waits for an event of this kind.
+// until waits for an event of this kind, and keeps what it passes.
 func (e *end) until(k Kind) Event {
 	e.t.Helper()
 	for e.out.Scan() {
@@ -59,7 +65,9 @@ func (e *end) until(k Kind) Event {
 		if err := json.Unmarshal(e.out.Bytes(), &v); err != nil {
 			e.t.Fatal(err)
 		}
+		e.lost, e.steps = append(e.lost, v.Losses...), append(e.steps, v.Steps...)
 		if v.Kind == k {
+			v.Losses, v.Steps = e.lost, e.steps
 			return v
 		}
 		if v.Kind == Failed || v.Kind == Over {
@@ -82,7 +90,7 @@ func copyBetween(t *testing.T, from, to Task) (sent, got Event) {
 	from.Run, from.Secret, to.Run, to.Secret = run, secret, run, secret
 	s, r := start(t, from), start(t, to)
 	sr, rr := s.until(Ready), r.until(Ready)
-	r.send(Command{Order: Open, One: sr.One})
+	r.send(Command{Order: Open, One: sr.One, Whole: sr.Whole})
 	s.send(Command{Order: Open, As: r.until(Opened).As})
 	s.until(Opened)
 	r.send(Command{Order: Listen, At: anyPort, Peer: sr.Pin})
@@ -141,6 +149,100 @@ func TestAHostileTreeArrivesAsItIs(t *testing.T) {
 	}
 }
 
+// A plan says what the copy then does, deletions included, and neither a plan nor a
+// comparison changes anything.
+func TestWhatIsPlannedIsDoneAndThenCompared(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	movetest.Hostile(t, src)
+	movetest.Write(t, dst+"/plain", "older")
+	movetest.Write(t, dst+"/gone/deep/x", "not in the source")
+	movetest.Write(t, dst+"/new\nlines\xff", "not in the source")
+	movetest.Write(t, dst+"/kept.tmp", "excluded")
+	before := movetest.Describe(t, dst)
+	from := Task{Read: []string{src + "/"}, Exclude: []string{"*.tmp"}}
+	to := Task{Write: dst, Delete: true, MaxDelete: 4}
+	from.Do, to.Do = Planning, Planning
+	_, plan := copyBetween(t, from, to)
+	movetest.Equal(t, before, movetest.Describe(t, dst))
+	do := map[string]int64{}
+	for _, s := range plan.Steps {
+		do[s.Do]++
+	}
+	from.Do, to.Do, to.Delete = Comparing, Comparing, false
+	_, differs := copyBetween(t, from, to)
+	movetest.Equal(t, before, movetest.Describe(t, dst))
+	if len(differs.Losses) < 10 {
+		t.Errorf("compared before the copy: %+v", differs.Losses)
+	}
+	from.Do, to.Do, to.Delete = Copying, Copying, true
+	_, done := copyBetween(t, from, to)
+	m := done.Work.Moved
+	if do["delete"] != 4 || m.Deleted != 4 || do["replace"] != 1 || plan.Work.Moved.Files != m.Files || plan.Work.Moved.HardLinks != m.HardLinks {
+		t.Errorf("planned %v, %+v; done %+v", do, plan.Work.Moved, m)
+	}
+	if _, err := os.Stat(dst + "/kept.tmp"); err != nil {
+		t.Error(err)
+	}
+	st, err := os.Stat(dst)
+	if err == nil {
+		err = errors.Join(os.Remove(dst+"/kept.tmp"), os.Chtimes(dst, time.Time{}, st.ModTime()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	movetest.Same(t, src, dst)
+	from.Do, to.Do, to.Delete = Comparing, Comparing, false
+	_, same := copyBetween(t, from, to)
+	if len(same.Losses) != 0 || same.Work.Moved.Files == 0 || same.Work.Received > 1<<20 {
+		t.Errorf("compared after the copy: %+v, %+v", same.Losses, same.Work)
+	}
+	// One byte within a hole, and one in the data.
+	for name, at := range map[string]int64{"sparse": 1 << 20, "plain": 0} {
+		f, err := os.OpenFile(filepath.Join(dst, name), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := f.Stat()
+		if err == nil {
+			_, err = f.WriteAt([]byte{0xff}, min(at, st.Size()-1))
+		}
+		if err = errors.Join(err, os.Chtimes(f.Name(), time.Time{}, st.ModTime()), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, one := copyBetween(t, from, to)
+	if len(one.Losses) != 2 || one.Losses[0].What != compare.Content || one.Losses[1].What != compare.Content {
+		t.Errorf("two bytes differ: %+v", one.Losses)
+	}
+}
+
+func TestMoreThanMayBeDeletedDeletesNothing(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	movetest.Write(t, dst+"/a", "1")
+	movetest.Write(t, dst+"/b", "2")
+	run, secret, err := wire.Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, r := start(t, Task{Read: []string{src + "/"}, Run: run, Secret: secret}), start(t, Task{Write: dst, Delete: true, MaxDelete: 1, Run: run, Secret: secret})
+	sr, rr := s.until(Ready), r.until(Ready)
+	r.send(Command{Order: Open, Whole: sr.Whole})
+	s.send(Command{Order: Open, As: r.until(Opened).As})
+	s.until(Opened)
+	r.send(Command{Order: Listen, At: anyPort, Peer: sr.Pin})
+	s.send(Command{Order: Dial, At: r.until(Listening).Addr, Peer: rr.Pin})
+	other := make(chan Event, 1)
+	go func() { other <- s.until(Failed) }()
+	e := r.until(Failed)
+	<-other
+	if !e.Usage || !strings.Contains(e.Text, "nothing was deleted") {
+		t.Errorf("%+v", e)
+	}
+	if left, err := os.ReadDir(dst); err != nil || len(left) < 2 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
 func TestMemoryMovesWithoutFiles(t *testing.T) {
 	sent, got := copyBetween(t, Task{Mem: 300 * time.Millisecond, Send: true, Streams: 2}, Task{Mem: 300 * time.Millisecond})
 	if sent.Work.Sent == 0 || sent.Work.Sent != got.Work.Received || got.Work.Streams != 2 {
@@ -183,9 +285,9 @@ func TestAMoverEndsWithItsInput(t *testing.T) {
 
 func TestTasksAreChecked(t *testing.T) {
 	for _, line := range []string{
-		`{}`, `{"v":1}`, `{"v":2,"write":"/x"}`, `{"v":1,"write":"x"}`, `{"v":1,"read":["x"]}`, `{"v":1,"read":["/x"],"write":"/y"}`,
-		`{"v":1,"write":"/x","shell":"rm"}`, `{"v":1,"write":"/x","streams":99}`, `{"v":1,"write":"/x"} {}`, `{"v":1,"write":"/x","send":true}`,
-		`{"v":1,"mem_ns":-1}`, `{"v":1,"write":"/x","limit":-1}`,
+		`{}`, `{"v":2}`, `{"v":2,"write":"/x","do":"rm"}`, `{"v":2,"read":["/x"],"delete":true}`, `{"v":2,"write":"/x","do":"compare","delete":true}`, `{"v":1,"write":"/x"}`, `{"v":2,"write":"x"}`, `{"v":2,"read":["x"]}`, `{"v":2,"read":["/x"],"write":"/y"}`,
+		`{"v":2,"write":"/x","shell":"rm"}`, `{"v":2,"write":"/x","streams":99}`, `{"v":2,"write":"/x"} {}`, `{"v":2,"write":"/x","send":true}`,
+		`{"v":2,"mem_ns":-1}`, `{"v":2,"write":"/x","limit":-1}`,
 	} {
 		if _, err := DecodeTask([]byte(line)); err == nil {
 			t.Errorf("%s is accepted", line)

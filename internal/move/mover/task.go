@@ -27,7 +27,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 1
+const Version = 2
 
 // Bounds of a task.
 const (
@@ -53,13 +53,34 @@ type Task struct {
 	Exclude  []string `json:"exclude,omitempty"`
 	Buffered bool     `json:"buffered,omitempty"`
 	Setuid   bool     `json:"setuid,omitempty"`
-	Limit    int64    `json:"limit,omitempty"`   // bytes per second
-	Streams  int      `json:"streams,omitempty"` // 0: as many as bring something
+	// Cold drops what the source's cache holds; Scratch writes into a new directory below
+	// Write, which goes with the mover: a copy that is only measured.
+	Cold    bool `json:"cold,omitempty"`
+	Scratch bool `json:"scratch,omitempty"`
+	Count   bool `json:"count,omitempty"` // of the end that reads: tell Work.Total
+	// Do is what the run is for; both ends are told the same. Delete and MaxDelete are of
+	// the end that writes.
+	Do        Deed  `json:"do,omitempty"`
+	Delete    bool  `json:"delete,omitempty"`
+	MaxDelete int   `json:"max_delete,omitempty"`
+	Limit     int64 `json:"limit,omitempty"`   // bytes per second
+	Streams   int   `json:"streams,omitempty"` // 0: as many as bring something
 
 	Plain  bool        `json:"plain,omitempty"`
 	Run    wire.Run    `json:"run"`
 	Secret wire.Secret `json:"secret"`
 }
+
+// Deed is what a run is for.
+type Deed string
+
+// The deeds: to copy, to say what a copy would do, to compare. Only the first changes
+// anything.
+const (
+	Copying   Deed = ""
+	Planning  Deed = "plan"
+	Comparing Deed = "compare"
+)
 
 // sends tells whether this end is the one that reads.
 func (t *Task) sends() bool { return len(t.Read) > 0 || t.Send }
@@ -81,6 +102,12 @@ func (t *Task) Check() error {
 		return fmt.Errorf("%d paths and %d exclusions, want at most %d and %d", len(t.Read), len(t.Exclude), maxPaths, maxExclude)
 	case t.Mem < 0 || t.Mem > maxMem:
 		return fmt.Errorf("memory for %v, want at most %v", t.Mem, maxMem)
+	case t.Do != Copying && t.Do != Planning && t.Do != Comparing || t.Do != Copying && t.Mem != 0:
+		return fmt.Errorf("to do %q, which cannot be had", t.Do)
+	case t.Scratch && (t.Write == "" || t.Do != Copying || t.Delete):
+		return errors.New("a scratch directory where nothing is only measured")
+	case t.MaxDelete < 0 || t.Delete && (t.Write == "" || t.Do == Comparing):
+		return errors.New("to delete where nothing is written")
 	case t.Streams < 0 || t.Streams > wire.MaxStreams:
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
 	case t.Limit < 0:
@@ -111,10 +138,12 @@ const (
 // Command is one line that a mover is sent after its task.
 type Command struct {
 	Order Order `json:"order"`
-	// One and As are of Open: the one source is no directory, which the target is told;
-	// and the name that it then has in the target, which the source is told.
-	One bool   `json:"one,omitempty"`
-	As  string `json:"as,omitempty"`
+	// One, Whole and As are of Open: the one source is no directory, and which directories
+	// of the target are to be as the source has them, which the target is told; and the name
+	// that the one source then has in the target, which the source is told.
+	One   bool     `json:"one,omitempty"`
+	Whole []string `json:"whole,omitempty"`
+	As    string   `json:"as,omitempty"`
 	// Peer is the other end's certificate.
 	Peer wire.Pin `json:"peer,omitzero"`
 	// At is where to listen, port 0 being any, or what to dial; From the address to dial
@@ -128,12 +157,13 @@ type Kind string
 
 // The events.
 const (
-	Ready     Kind = "ready"     // Pin, One
-	Opened    Kind = "opened"    // As; Text: a doubt about the copy, if there is one
+	Ready     Kind = "ready"     // Pin, One, Whole
+	Opened    Kind = "opened"    // As; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Seen      Kind = "seen"      // Work: again and again
 	Lost      Kind = "lost"      // Losses
+	Planned   Kind = "planned"   // Steps
 	Over      Kind = "over"      // Work
 	Failed    Kind = "failed"    // Text, Work: the copy ended before it was done
 )
@@ -146,9 +176,12 @@ type Event struct {
 	Usage  bool           `json:"usage,omitempty"` // of Failed: what was asked for cannot be had
 	Pin    wire.Pin       `json:"pin,omitzero"`
 	One    bool           `json:"one,omitempty"`
+	Whole  []string       `json:"whole,omitempty"`
 	As     string         `json:"as,omitempty"`
+	Device string         `json:"device,omitempty"`
 	Addr   netip.AddrPort `json:"addr,omitzero"`
 	Losses []Loss         `json:"losses,omitempty"`
+	Steps  []Step         `json:"steps,omitempty"`
 	Work   *Work          `json:"work,omitempty"`
 }
 
@@ -159,9 +192,26 @@ type Loss struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// Step is a place.Step, likewise.
+type Step struct {
+	Do   string    `json:"do"`
+	Kind move.Kind `json:"kind"`
+	Path []byte    `json:"path"`
+	Size int64     `json:"bytes,omitempty"`
+	Why  string    `json:"why,omitempty"`
+}
+
+// Total is what a source holds, as far as it was counted.
+type Total struct {
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+	Whole bool  `json:"whole"` // it is all
+}
+
 // Work is what an end has done so far.
 type Work struct {
 	Moved move.Summary `json:"moved"`
+	Total *Total       `json:"total,omitempty"` // where it was asked for
 	wire.Look
 	Sockets wire.Sockets  `json:"sockets"`
 	CPU     time.Duration `json:"cpu_ns"`

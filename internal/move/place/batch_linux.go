@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
@@ -55,23 +56,49 @@ func (p *Place) flush(ctx context.Context) error {
 			synced[f.d.dev] = unix.Syncfs(f.d.fd)
 		}
 	}
-	var end error
-	for _, f := range files {
-		err := ctx.Err()
-		if serr := synced[f.d.dev]; err == nil && serr != nil {
-			err = fmt.Errorf("make durable: %w", sinkError(serr))
-		}
-		if err == nil {
-			err = p.name(f)
-		}
-		if err != nil {
-			p.report.Lose(move.Failed, f.e.Path, "%v", errors.Join(err, f.Abort(false)))
-			if errors.Is(err, move.ErrSink) || ctx.Err() != nil {
-				end = err
+	var g errgroup.Group
+	g.SetLimit(namers)
+	for _, in := range byDirectory(files) {
+		g.Go(func() error {
+			var end error
+			for _, f := range in {
+				end = errors.Join(end, p.settle(ctx, f, synced[f.d.dev]))
 			}
-		}
+			return end
+		})
 	}
-	return end
+	return g.Wait()
+}
+
+// namers give names in so many directories at once: within one, kernels rename one by one.
+const namers = 8
+
+func byDirectory(files []*file) map[*dir][]*file {
+	out := map[*dir][]*file{}
+	for _, f := range files {
+		out[f.d] = append(out[f.d], f)
+	}
+	return out
+}
+
+// settle names one file of a batch that was synced, or reports it; an error is one after which
+// nothing more can be written.
+func (p *Place) settle(ctx context.Context, f *file, synced error) error {
+	err := ctx.Err()
+	if err == nil && synced != nil {
+		err = fmt.Errorf("make durable: %w", sinkError(synced))
+	}
+	if err == nil {
+		err = p.name(f)
+	}
+	if err == nil {
+		return nil
+	}
+	p.report.Lose(move.Failed, f.e.Path, "%v", errors.Join(err, f.Abort(false)))
+	if errors.Is(err, move.ErrSink) || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // name proves a file that is durable and gives it its name.

@@ -17,7 +17,7 @@ import (
 
 // Options of a place.
 type Options struct {
-	Run    string      // names the temporary files: 1 to 16 letters and digits
+	Run    string      // names the temporary files: up to 16 letters and digits; "": one is drawn
 	Verify move.Verify // Full: what was written is read again past the cache
 	Direct bool        // large files past the page cache, where that can be had
 	Setuid bool        // keep set-user-ID and set-group-ID of files

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/move"
 	"linerate/internal/move/journal"
 )
-
-// ErrTooMany is a target that holds more that the source does not have than may be deleted.
-var ErrTooMany = errors.New("more than may be deleted")
 
 // Doomed is an entry that is to be deleted.
 type Doomed struct {
@@ -21,59 +19,111 @@ type Doomed struct {
 	node move.Node
 }
 
-// Extra lists what the target holds and keep does not want, below the directories in, what
-// a directory holds before itself. More than most is ErrTooMany. It changes nothing.
-func (p *Place) Extra(ctx context.Context, in []string, most int, keep func(path string, k move.Kind) (bool, error)) ([]Doomed, error) {
-	var out []Doomed
-	add := func(x Doomed) error {
-		if out = append(out, x); len(out) > most {
-			return ErrTooMany
+// askedAtOnce is how many names the source is asked about with one question: it may be far.
+const askedAtOnce = 1000
+
+// extras is a walk through what the target holds.
+type extras struct {
+	p      *Place
+	source move.Keeper
+	most   int
+	dirs   []string // to be listed
+	asked  []Doomed // whose fate the source is to say
+	out    []Doomed
+}
+
+// Extra lists what the target holds and the source does not keep, below the directories in,
+// what a directory holds before itself. More than most is refused. It changes nothing.
+func (p *Place) Extra(ctx context.Context, in []string, most int, source move.Keeper) ([]Doomed, error) {
+	w := &extras{p: p, source: source, most: most, dirs: slices.Clone(in)}
+	for len(w.dirs) > 0 || len(w.asked) > 0 {
+		var err error
+		if last := len(w.dirs) - 1; last >= 0 {
+			path := w.dirs[last]
+			w.dirs = w.dirs[:last]
+			err = w.list(ctx, path, func(x Doomed) error {
+				if w.asked = append(w.asked, x); len(w.asked) < askedAtOnce {
+					return nil
+				}
+				return w.ask(ctx)
+			})
+		} else {
+			err = w.ask(ctx)
 		}
-		return nil
-	}
-	for _, path := range in {
-		err := p.extra(ctx, path, false, add, keep)
-		if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		if err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return w.out, nil
 }
 
-// extra walks one directory; doomed: the directory itself goes, and so all of it.
-func (p *Place) extra(ctx context.Context, path string, doomed bool, add func(Doomed) error, keep func(string, move.Kind) (bool, error)) error {
-	d, err := p.dir(path)
+// list looks at every entry of one directory; one that is gone holds nothing.
+func (w *extras) list(ctx context.Context, path string, each func(Doomed) error) error {
+	d, err := w.p.dir(path)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	defer p.release(d)
+	defer w.p.release(d)
 	return list(d.fd, func(name string) error {
-		if path == "" && name == journal.Name || isTemp(name, p.o.Run) {
+		if path == "" && name == journal.Name || isTemp(name, w.p.o.Run) {
 			return nil
 		}
 		var st unix.Stat_t
-		if err := errors.Join(ctx.Err(), unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)); err != nil {
+		err := errors.Join(ctx.Err(), unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW))
+		if errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		at, kind := joined(path, name), kindOf(st.Mode)
-		goes := doomed
-		if !goes {
-			kept, err := keep(at, kind)
-			if err != nil {
-				return err
-			}
-			goes = !kept
-		}
-		if kind == move.Directory {
-			if err := p.extra(ctx, at, goes, add, keep); err != nil {
-				return err
-			}
-		}
-		if goes {
-			return add(Doomed{at, kind, move.Node{Dev: st.Dev, Ino: st.Ino}})
-		}
-		return nil
+		return each(Doomed{joined(path, name), kindOf(st.Mode), move.Node{Dev: st.Dev, Ino: st.Ino}})
 	})
+}
+
+// ask asks the source about all that waits: of directories that stay the content is looked
+// at, others go with all that they hold.
+func (w *extras) ask(ctx context.Context) error {
+	names := make([]move.Name, 0, len(w.asked))
+	for _, x := range w.asked {
+		names = append(names, move.Name{Path: x.Path, Directory: x.Kind == move.Directory})
+	}
+	stay, err := w.source.Keeps(ctx, names)
+	if err == nil && len(stay) != len(names) {
+		err = errors.New("the source has answered about other names than it was asked about")
+	}
+	if err != nil {
+		return err
+	}
+	asked := w.asked
+	w.asked = nil
+	for i, x := range asked {
+		switch {
+		case !stay[i]:
+			err = w.doom(ctx, x)
+		case x.Kind == move.Directory:
+			w.dirs = append(w.dirs, x.Path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doom adds an entry, behind all that it holds.
+func (w *extras) doom(ctx context.Context, x Doomed) error {
+	if x.Kind == move.Directory {
+		if err := w.list(ctx, x.Path, func(in Doomed) error { return w.doom(ctx, in) }); err != nil {
+			return err
+		}
+	}
+	if w.out = append(w.out, x); len(w.out) > w.most {
+		return tooMany(w.most)
+	}
+	return nil
 }
 
 func kindOf(mode uint32) move.Kind {

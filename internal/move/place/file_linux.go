@@ -30,7 +30,8 @@ type file struct {
 	d          *dir
 	temp, name string
 	fd         int
-	direct     int // the same past the cache, -1: not had
+	direct     int  // the same past the cache, -1: not had
+	made       bool // just now, with its own mode
 	past       atomic.Bool
 
 	mu      sync.Mutex
@@ -123,7 +124,7 @@ func (p *Place) same(d *dir, name string, e *move.Entry) error {
 // create makes the temporary file with its size, and its space where it has no holes.
 func (f *file) create() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := unix.Openat(f.d.fd, f.temp, flags, 0o600)
+	fd, err := unix.Openat(f.d.fd, f.temp, flags, f.firstMode())
 	if err != nil {
 		return fmt.Errorf("make file: %w", sinkError(err))
 	}
@@ -133,6 +134,17 @@ func (f *file) create() error {
 	}
 	f.openDirect()
 	return nil
+}
+
+// firstMode is the mode that the temporary file is made with: its own where that tells nobody
+// more, whoever owner and group are in the meantime.
+func (f *file) firstMode() uint32 {
+	m := f.e.Mode
+	if f.e.Size > move.PackSize || m > 0o777 || m&0o600 != 0o600 || m>>3&7 != m&7 {
+		return 0o600
+	}
+	f.made = true
+	return m
 }
 
 // openDirect opens a large file once more, past the cache.
@@ -279,7 +291,11 @@ func (f *file) Commit(ctx context.Context, root move.Hash) error {
 
 // commit sets metadata and gives the file its name: now if it is large, else with its batch.
 func (f *file) commit(ctx context.Context) error {
-	f.p.describe(f.fd, f.e)
+	if f.made {
+		f.p.describeIn(f.fd, f.e, f.d)
+	} else {
+		f.p.describe(f.fd, f.e)
+	}
 	if f.e.Size < aloneFrom {
 		return f.p.pend(ctx, f)
 	}

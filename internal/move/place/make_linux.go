@@ -101,6 +101,11 @@ func (p *Place) directory(e *move.Entry) error {
 				return fmt.Errorf("make directory: %w", sinkError(err))
 			}
 			d.named(name)
+			p.mu.Lock()
+			if len(p.fresh) < freshDirs {
+				p.fresh[e.Path] = true
+			}
+			p.mu.Unlock()
 		} else if st.Mode&0o700 != 0o700 {
 			if err := p.unlock(e.Path, st.Mode); err != nil {
 				return err

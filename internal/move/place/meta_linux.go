@@ -15,7 +15,12 @@ import (
 // kept. fd may be of O_PATH. The order: an owner's change clears set-ID bits and
 // capabilities, writing an attribute needs the mode that the owner made it with, and the
 // time is last.
-func (p *Place) describe(fd int, e *move.Entry) {
+func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
+
+// describeIn describes a file that was just made in a directory; nil: it may be an older one.
+// What is known without asking is not asked, and what is right is not set: on a mount each
+// takes a round trip.
+func (p *Place) describeIn(fd int, e *move.Entry, made *dir) {
 	proc := fmt.Sprintf("/proc/self/fd/%d", fd)
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -23,8 +28,16 @@ func (p *Place) describe(fd int, e *move.Entry) {
 		return
 	}
 	var why [3]error // of owner, mode, mtime
-	if st.Uid != e.UID || st.Gid != e.GID {
+	given := st.Uid != e.UID || st.Gid != e.GID
+	if given {
 		why[0] = p.chown(fd, e)
+	}
+	found := false
+	if made == nil || made.hands.Load() != handsNothing {
+		found = p.strip(proc, e)
+		if made != nil && !found {
+			made.hands.Store(handsNothing)
+		}
 	}
 	p.attributes(proc, e)
 	mode := e.Mode
@@ -32,7 +45,9 @@ func (p *Place) describe(fd int, e *move.Entry) {
 		mode &^= 0o6000
 		p.report.Lose(move.LostSetuid, e.Path, "mode %04o: kept with --setuid alone", e.Mode)
 	}
-	if e.Kind != move.Symlink {
+	// A new owner clears set-ID bits, and an ACL is part of the mode.
+	right := made != nil && st.Mode&0o7777 == mode && !given && !found && len(e.Xattrs) == 0
+	if e.Kind != move.Symlink && !right {
 		if why[1] = unix.Fchmod(fd, mode); errors.Is(why[1], unix.EBADF) { // O_PATH
 			why[1] = unix.Chmod(proc, mode)
 		}
@@ -78,15 +93,17 @@ func (p *Place) chown(fd int, e *move.Entry) error {
 	return err
 }
 
-// attributes sets extended attributes, ACLs among them, and removes those that the source
-// does not have: what a directory hands down to its files, what an older copy had.
-func (p *Place) attributes(proc string, e *move.Entry) {
+// strip removes the extended attributes, ACLs among them, that the source does not have: what
+// a directory hands down to its files, what an older copy had. found: there were some of
+// which that might be.
+func (p *Place) strip(proc string, e *move.Entry) (found bool) {
 	want := map[string]bool{}
 	for _, x := range e.Xattrs {
 		want[x.Name] = true
 	}
 	for _, name := range p.present(proc) {
 		ours := strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.posix_acl_")
+		found = found || ours
 		if want[name] || !ours {
 			continue
 		}
@@ -94,6 +111,11 @@ func (p *Place) attributes(proc string, e *move.Entry) {
 			p.report.Lose(lostXattr(name), e.Path, "remove %s, which the source does not have: %v", move.Quote(name), err)
 		}
 	}
+	return found
+}
+
+// attributes sets extended attributes, ACLs among them.
+func (p *Place) attributes(proc string, e *move.Entry) {
 	for _, x := range e.Xattrs {
 		old := make([]byte, len(x.Value)+1)
 		if n, err := unix.Getxattr(proc, x.Name, old); err == nil && bytes.Equal(old[:n], x.Value) {

@@ -2,10 +2,12 @@ package place
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +31,7 @@ type Place struct {
 	cache map[string]*dir
 	dirs  spool.Spool
 	done  map[string]bool // names that further ones may be linked to
+	fresh map[string]bool // directories that were made and not used yet
 	devs  map[uint64]*dir // a directory of every file system that was written to
 	// temps are the temporary names in use: what has one of them is nobody else's.
 	temps map[string]bool
@@ -43,18 +46,30 @@ type dir struct {
 	dev   uint64
 	folds bool
 	refs  int
+	fresh bool // this run has made it: what it holds is this run's
+	// hands tells whether it hands attributes down to files that are made in it.
+	hands atomic.Int32
 
 	mu    sync.Mutex
 	names map[string]bool // what it holds, where it folds case; nil: not read yet
 }
+
+// handsNothing is a directory in which a file was made that had no attributes of ours.
+const handsNothing = 1
+
+// freshDirs bounds the directories that are remembered as made by this run until they are used.
+const freshDirs = 4096
 
 // cachedDirs bounds the directories that are held open.
 const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}, temps: map[string]bool{}}
-	if o.Run == "" || len(o.Run) > 16 || strings.Trim(o.Run, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}, fresh: map[string]bool{}, temps: map[string]bool{}}
+	if o.Run == "" {
+		p.o.Run = strings.ToLower(rand.Text()[:8])
+	}
+	if len(o.Run) > 16 || strings.Trim(o.Run, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return nil, fmt.Errorf("%q names no run", o.Run)
 	}
 	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -133,7 +148,8 @@ func (p *Place) dir(path string) (*dir, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	d := &dir{fd: fd, path: path, dev: st.Dev, refs: 1, folds: p.probed || foldsCase(fd)}
+	d := &dir{fd: fd, path: path, dev: st.Dev, refs: 1, folds: p.probed || foldsCase(fd), fresh: p.fresh[path]}
+	delete(p.fresh, path)
 	p.evict()
 	p.cache[path] = d
 	if p.devs[d.dev] == nil && !p.o.Plan {
@@ -331,6 +347,16 @@ func (p *Place) Finish(ctx context.Context) error {
 		p.finished = true
 	}
 	return err
+}
+
+// Device is the number of the block device that the target lies on, "8:16", where it lies on
+// one.
+func (p *Place) Device() string {
+	var st unix.Stat_t
+	if p.root < 0 || unix.Fstat(p.root, &st) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
 }
 
 // Unlocked tells that the target's file system has no locks: that no second copy writes to

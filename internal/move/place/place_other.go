@@ -20,6 +20,9 @@ func Open(string, Options, *move.Report) (*Place, error) {
 // Close closes the directories.
 func (p *Place) Close() error { return nil }
 
+// Device is the number of the block device that the target lies on.
+func (p *Place) Device() string { return "" }
+
 // Unlocked tells that the target's file system has no locks.
 func (p *Place) Unlocked() bool { return false }
 
@@ -40,17 +43,14 @@ func (p *Place) Begin(context.Context, *move.Entry) (move.SinkFile, move.Have, e
 // Finish implements move.Sink.
 func (p *Place) Finish(context.Context) error { return errors.ErrUnsupported }
 
-// ErrTooMany is a target that holds more that the source does not have than may be deleted.
-var ErrTooMany = errors.New("more than may be deleted")
-
 // Doomed is an entry that is to be deleted.
 type Doomed struct {
 	Path string
 	Kind move.Kind
 }
 
-// Extra lists what the target holds and keep does not want.
-func (p *Place) Extra(context.Context, []string, int, func(string, move.Kind) (bool, error)) ([]Doomed, error) {
+// Extra lists what the target holds and the source does not keep.
+func (p *Place) Extra(context.Context, []string, int, move.Keeper) ([]Doomed, error) {
 	return nil, errors.ErrUnsupported
 }
 

@@ -391,11 +391,12 @@ func (p *Place) forgetAll() error {
 	if m == nil {
 		return nil
 	}
-	var err error
-	if m.keepNothing(p.finished) {
-		err = keepingTimes(p.root, func() error { return unix.Unlinkat(p.root, journal.Name, 0) })
+	if !m.keepNothing(p.finished) {
+		return m.f.Close()
 	}
-	return errors.Join(err, m.f.Close())
+	// Closed before the times are set again: an NFS client only renames what is open, and
+	// removes it with its last close, which changes the directory once more.
+	return keepingTimes(p.root, func() error { return errors.Join(unix.Unlinkat(p.root, journal.Name, 0), m.f.Close()) })
 }
 
 // keepingTimes changes a directory whose metadata are set already, and sets its times again.

@@ -1,6 +1,9 @@
 package tree
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestExcludes(t *testing.T) {
 	for _, c := range []struct {
@@ -27,4 +30,24 @@ func TestExcludes(t *testing.T) {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
+}
+
+// A glob is refused or matches in time that its length bounds; "*" of any path is the same
+// answer for the path below another directory.
+func FuzzExcludes(f *testing.F) {
+	for _, s := range []string{"*.tmp", "/cache/", "a/**/x", "[!a-c]x", `\*`, "[[]x", "[z-a]", "**"} {
+		f.Add(s, "a/b/c.tmp", false)
+	}
+	f.Fuzz(func(t *testing.T, glob, path string, dir bool) {
+		x, err := NewExcludes([]string{glob})
+		if err != nil {
+			return
+		}
+		if x.Match(path, false) && !x.Match(path, true) {
+			t.Errorf("%q leaves out the file %q and not the directory", glob, path)
+		}
+		if !strings.Contains(strings.TrimSuffix(glob, "/"), "/") && x.Match(path, dir) != x.Match("d/"+path, dir) {
+			t.Errorf("%q tells %q from d/%q", glob, path, path)
+		}
+	})
 }

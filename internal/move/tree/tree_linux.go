@@ -62,6 +62,16 @@ func Open(tops []Top, o Options, r *move.Report) (*Tree, error) {
 	return t, nil
 }
 
+// Device is the number of the block device that the first top lies on, "8:16", where it lies
+// on one.
+func (t *Tree) Device() string {
+	if len(t.tops) == 0 {
+		return ""
+	}
+	dev := t.tops[0].node.Dev
+	return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
+}
+
 // Close closes the tops.
 func (t *Tree) Close() error {
 	var errs []error
@@ -72,8 +82,27 @@ func (t *Tree) Close() error {
 	return errors.Join(errs...)
 }
 
-// Unread is how many entries could not be read: where there is one, nothing is deleted.
-func (t *Tree) Unread() int64 { return t.unread.Load() }
+// Unread implements move.Keeper.
+func (t *Tree) Unread(context.Context) (int64, error) { return t.unread.Load(), nil }
+
+// Keeps implements move.Keeper.
+func (t *Tree) Keeps(ctx context.Context, names []move.Name) ([]bool, error) {
+	out := make([]bool, len(names))
+	for i, n := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if out[i] = !t.covers(n.Path) || t.excluded(n.Path, n.Directory); out[i] {
+			continue
+		}
+		e, err := t.Lookup(n.Path)
+		if err != nil {
+			return nil, fmt.Errorf("look for %s: %w", move.Quote(n.Path), err)
+		}
+		out[i] = e != nil
+	}
+	return out, nil
+}
 
 // fail reports what could not be read.
 func (t *Tree) fail(path string, err error) {
@@ -120,9 +149,9 @@ func (t *Tree) Lookup(path string) (*move.Entry, error) {
 	return nil, err
 }
 
-// Excluded tells whether a path of the target is one that Scan leaves out; a directory
+// excluded tells whether a path of the target is one that Scan leaves out; a directory
 // above it may be what is excluded.
-func (t *Tree) Excluded(path string, directory bool) bool {
+func (t *Tree) excluded(path string, directory bool) bool {
 	w, _, ok := t.locate(path)
 	if !ok {
 		return false
@@ -154,8 +183,8 @@ func (t *Tree) locate(path string) (top, string, bool) {
 	return top{}, "", false
 }
 
-// Covers tells whether a path of the target lies in a tree that is copied as a whole.
-func (t *Tree) Covers(path string) bool {
+// covers tells whether a path of the target lies in a tree that is copied as a whole.
+func (t *Tree) covers(path string) bool {
 	_, _, ok := t.locate(path)
 	return ok
 }

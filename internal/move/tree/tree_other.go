@@ -17,11 +17,14 @@ func Open([]Top, Options, *move.Report) (*Tree, error) {
 	return nil, errors.New("copy reads trees on Linux alone for now")
 }
 
+// Device is the number of the block device that the first top lies on.
+func (t *Tree) Device() string { return "" }
+
 // Close closes the tops.
 func (t *Tree) Close() error { return nil }
 
-// Unread is how many entries could not be read.
-func (t *Tree) Unread() int64 { return 0 }
+// Unread implements move.Keeper.
+func (t *Tree) Unread(context.Context) (int64, error) { return 0, errors.ErrUnsupported }
 
 // Scan implements move.Source.
 func (t *Tree) Scan(context.Context, func(*move.Entry) error) error { return errors.ErrUnsupported }
@@ -34,8 +37,5 @@ func (t *Tree) Open(context.Context, *move.Entry) (move.SourceFile, error) {
 // Lookup is the entry at a path of the target.
 func (t *Tree) Lookup(string) (*move.Entry, error) { return nil, errors.ErrUnsupported }
 
-// Excluded tells whether a path of the target is one that Scan leaves out.
-func (t *Tree) Excluded(string, bool) bool { return false }
-
-// Covers tells whether a path of the target lies in a tree that is copied as a whole.
-func (t *Tree) Covers(string) bool { return false }
+// Keeps implements move.Keeper.
+func (t *Tree) Keeps(context.Context, []move.Name) ([]bool, error) { return nil, errors.ErrUnsupported }

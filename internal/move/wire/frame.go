@@ -56,6 +56,8 @@ const (
 	kindEnd                      // sender: nothing follows on this data stream
 	kindMem                      // sender: data of no file, which is counted and dropped
 	kindFail                     // either: the run is over, and why
+	kindAsk                      // receiver: which of these names does the source keep?
+	kindTold                     // sender: those
 	kinds                        // how many there are
 )
 
@@ -81,7 +83,7 @@ const frameTime = 5 * time.Minute
 // Conn is one stream: frames in both directions. One goroutine may receive; any may send.
 type Conn struct {
 	n   uint32
-	c   net.Conn // TLS, or the same as raw
+	c   net.Conn // records, or the same as raw
 	raw net.Conn
 	in  *bufio.Reader
 
@@ -175,7 +177,7 @@ func (c *Conn) frame(f frame) error {
 	return nil
 }
 
-// write hands the parts over: to TCP in one call, to TLS what is small as one record.
+// write hands the parts over: to TCP in one call, as records what is small in one.
 func (c *Conn) write(head []byte, f frame) error {
 	if c.c == c.raw {
 		parts := net.Buffers{head, f.meta, f.data}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"linerate/internal/lab/labtest"
 	"linerate/internal/move"
 )
@@ -131,6 +133,11 @@ func whole(t *testing.T, m *memoryTree, s *memorySink) {
 // that were changed are sent again and small files fail by name; never is a file wrong, or
 // missing without being named.
 func TestWhoeverChangesWhatIsOnTheWayIsRefused(t *testing.T) {
+	// Most of their time they wait for what was dropped: -parallel, which counts busy tests,
+	// is not what bounds them, but their memory.
+	var g errgroup.Group
+	g.SetLimit(8)
+	defer func() { _ = g.Wait() }() // the tests say what failed
 	for name, plain := range map[string]bool{"tls": false, "plain": true} {
 		for kind := range attacks(0) {
 			for _, where := range []struct {
@@ -139,11 +146,10 @@ func TestWhoeverChangesWhatIsOnTheWayIsRefused(t *testing.T) {
 				up     bool
 				after  int64
 			}{{"handshake", 0, true, 0}, {"control", 0, true, 3000}, {"answers", 0, false, 1500}, {"data", 1, true, 300000}} {
-				t.Run(name+" "+kind+" "+where.name, func(t *testing.T) {
+				attacked := func(t *testing.T) {
 					if where.name != "data" || kind == "drop" || kind == "reorder" {
 						labtest.Long(t)
 					}
-					t.Parallel()
 					a, b := keysOf(t, plain)
 					l, err := Listen(loopback, a)
 					if err != nil {
@@ -168,7 +174,8 @@ func TestWhoeverChangesWhatIsOnTheWayIsRefused(t *testing.T) {
 					case send == nil:
 						t.Error("the sender takes it for done:", receive)
 					}
-				})
+				}
+				g.Go(func() error { t.Run(name+" "+kind+" "+where.name, attacked); return nil })
 			}
 		}
 	}
@@ -300,6 +307,8 @@ func FuzzMessages(f *testing.F) {
 	f.Add(commitMessage{1, 2, move.Hash{}}.append(nil), uint16(0))
 	f.Add(doneMessage{1, outcomeFailed, "x"}.append(nil), uint16(0))
 	f.Add(pairMessage{1, 2}.append(nil), uint16(0))
+	f.Add(askMessage{{Path: "a/b", Directory: true}}.append(nil), uint16(0))
+	f.Add(toldMessage{unread: 1, keeps: []bool{true, false}, failed: "x"}.append(nil), uint16(0))
 	f.Add(hello{stream: 3}.append(nil)[len(magic):], uint16(0))
 	f.Add(make([]byte, headSize), uint16(0))
 	f.Fuzz(func(t *testing.T, text []byte, data uint16) {
@@ -317,6 +326,16 @@ func FuzzMessages(f *testing.F) {
 		}
 		if m, err := parsePack(text, int(data)); err == nil && len(m.files) > maxPacked {
 			t.Error("more files than a pack may have")
+		}
+		if m, err := parseAsk(text); err == nil {
+			for _, n := range m {
+				if move.CheckPath(n.Path) != nil {
+					t.Error("a name passes that no path may have")
+				}
+			}
+		}
+		if m, err := parseTold(text); err == nil && len(m.keeps) > maxAsked {
+			t.Error("more answers than there can be questions")
 		}
 		_, _ = parseCommit(text)
 		_, _ = parseDone(text)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"linerate/internal/move"
 )
 
 // Times of an end's parting.
@@ -50,8 +52,11 @@ func (c *Conn) part(ctx context.Context, heard <-chan struct{}, good func() bool
 }
 
 // broken tells whether an error is of a connection, or of the other end, and so tells it
-// nothing.
+// nothing. A full target is the answer to one entry: the end that gave it waits for more.
 func broken(err error) bool {
+	if errors.Is(err, move.ErrSink) {
+		return false
+	}
 	var n *net.OpError
 	var far *farError
 	return errors.As(err, &n) || errors.As(err, &far) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,22 +13,18 @@ import (
 
 // receiver is the end that writes.
 type receiver struct {
-	sink  move.Sink
-	rep   *move.Report
-	party Party
-	stats *Stats
-
-	control *Conn
-	pool    sync.Pool
-
-	mu      sync.Mutex
-	changed *sync.Cond
-	files   map[uint64]*takenFile
-	last    uint64 // the largest number that a file had
-	made    uint64 // entries of the control stream that were dealt with
-	packs   uint64 // that were taken
+	side
+	sink    move.Sink
 	streams uint32 // that were asked for
-	over    error
+	// own is why the sink did not finish. The other end is told before this one returns, so
+	// that streams may break first: that is no cause then.
+	own error
+
+	// Guarded by mu.
+	files map[uint64]*takenFile
+	last  uint64 // the largest number that a file had
+	made  uint64 // entries of the control stream that were dealt with
+	packs uint64 // that were taken
 }
 
 // takenFile is a file that is being written.
@@ -48,18 +41,14 @@ type takenFile struct {
 // It returns once the sink has finished. After an error what was written stays for a next
 // run, and no file stands half under its name.
 func Receive(ctx context.Context, p Party, sink move.Sink, rep *move.Report, stats *Stats) error {
-	r := &receiver{sink: sink, rep: rep, party: p, stats: stats, files: map[uint64]*takenFile{}}
-	r.changed = sync.NewCond(&r.mu)
-	r.pool.New = func() any { b := make([]byte, MaxData); return &b }
-	var err error
-	if r.control, err = p.Stream(ctx, 0); err != nil {
+	r := &receiver{side: side{rep: rep, party: p, stats: stats}, sink: sink, files: map[uint64]*takenFile{}}
+	if err := r.meet(ctx); err != nil {
 		return err
 	}
 	return r.run(ctx)
 }
 
 func (r *receiver) run(ctx context.Context) error {
-	r.stats.add(r.control)
 	g, work := errgroup.WithContext(ctx)
 	defer context.AfterFunc(work, func() { r.end(context.Cause(work)) })()
 	heard := make(chan struct{})
@@ -73,23 +62,10 @@ func (r *receiver) run(ctx context.Context) error {
 	err := g.Wait()
 	parted()
 	r.stats.close()
-	return errors.Join(prefer(err, listened), r.keepRest())
-}
-
-// end notes why the run ended, once.
-func (r *receiver) end(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over == nil {
-		r.over = err
+	if r.own != nil {
+		err, listened = r.own, nil
 	}
-	r.changed.Broadcast()
-}
-
-func (r *receiver) isFinished() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return errors.Is(r.over, errFinished)
+	return errors.Join(prefer(err, listened), r.keepRest())
 }
 
 // keepRest leaves what was not committed for a next run.
@@ -109,11 +85,8 @@ func (r *receiver) keepRest() error {
 // listen hears the control stream until everything is finished.
 func (r *receiver) listen(ctx context.Context, g *errgroup.Group) error {
 	for {
-		k, meta, _, err := r.control.receive()
+		k, meta, err := r.word()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
-			}
 			return err
 		}
 		if k == kindFinish {
@@ -136,18 +109,17 @@ func (r *receiver) listen(ctx context.Context, g *errgroup.Group) error {
 // closes the control stream in the end.
 func (r *receiver) lastWord(err error) error {
 	for {
-		k, meta, _, rerr := r.control.receive()
+		k, meta, rerr := r.word()
 		if rerr != nil {
 			return err
 		}
 		if k != kindFail {
 			continue
 		}
-		text, perr := parseText(meta)
-		if perr != nil {
-			return err
+		if why := farWhy(meta); !errors.Is(why, errMessage) {
+			return why
 		}
-		return &farError{text}
+		return err
 	}
 }
 
@@ -189,11 +161,7 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 		g.Go(func() error { return r.stream(ctx, uint32(n)) })
 		return nil
 	case kindFail:
-		text, err := parseText(meta)
-		if err != nil {
-			return err
-		}
-		return &farError{text}
+		return farWhy(meta)
 	}
 	return errMessage
 }
@@ -353,24 +321,22 @@ func (r *receiver) abort(id uint64, keep bool) error {
 
 // finish makes everything durable once all packs and files are there.
 func (r *receiver) finish(ctx context.Context, m pairMessage) error {
-	r.mu.Lock()
-	for (r.packs < m.a || len(r.files) > 0) && r.over == nil {
-		r.changed.Wait()
+	packs := uint64(0)
+	if err := r.await(func() bool { packs = r.packs; return packs >= m.a && len(r.files) == 0 }); err != nil {
+		return err
 	}
-	over := r.over
-	if over == nil && r.packs != m.a {
-		over = errMessage
-	}
-	r.mu.Unlock()
-	if over != nil {
-		return over
+	if packs != m.a {
+		return errMessage
 	}
 	began := time.Now()
 	err := r.sink.Finish(ctx)
 	r.stats.Commit.Add(int64(time.Since(began)))
+	if t, ok := r.sink.(move.Tidier); ok && err == nil {
+		err = t.Tidy(ctx, asker{r})
+	}
 	text := ""
 	if err != nil {
-		text = err.Error()
+		r.own, text = err, err.Error()
 	}
 	err = errors.Join(err, r.control.send(frame{kind: kindFinished, meta: appendText(nil, text)}))
 	r.end(errFinished)

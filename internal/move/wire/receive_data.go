@@ -105,14 +105,8 @@ func (r *receiver) take(ctx context.Context, a arrived) error {
 		a.block.Data = data
 		return r.write(ctx, a.block)
 	}
-	r.mu.Lock()
-	for r.made < a.pack.after && r.over == nil {
-		r.changed.Wait()
-	}
-	over := r.over
-	r.mu.Unlock()
-	if over != nil {
-		return over
+	if err := r.await(func() bool { return r.made >= a.pack.after }); err != nil {
+		return err
 	}
 	return r.unpack(ctx, a.pack, data)
 }

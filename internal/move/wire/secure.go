@@ -197,19 +197,39 @@ func (k *Keys) open(ctx context.Context, c net.Conn, n uint32, dialled bool) (*C
 		}
 		return k.conn(c, c, n, dialled, bind), nil
 	}
-	t := tls.Server(c, k.config())
+	t := tls.Server(&handshaking{Conn: c}, k.config())
 	if dialled {
-		t = tls.Client(c, k.config())
+		t = tls.Client(&handshaking{Conn: c}, k.config())
 	}
 	if err := t.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
 	s := t.ConnectionState()
-	bind, err := s.ExportKeyingMaterial("EXPERIMENTAL linerate copy 1 frames", nil, 32)
+	bind, err := s.ExportKeyingMaterial("EXPERIMENTAL linerate copy 2 frames", nil, 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive the keys of the frames: %w", err)
 	}
-	return k.conn(t, c, n, dialled, bind), nil
+	r, err := k.records(c, s, n, dialled)
+	if err != nil {
+		return nil, err
+	}
+	return k.conn(r, c, n, dialled, bind), nil
+}
+
+// records leaves TLS: what follows its handshake is sealed by keys that it exports for each
+// direction (RFC 8446, 7.5), with the run's secret and the stream as context.
+func (k *Keys) records(c net.Conn, s tls.ConnectionState, n uint32, dialled bool) (*records, error) {
+	how := suiteOf(s.CipherSuite)
+	context := append(append([]byte(nil), k.Secret[:]...), hello{k.Plain, n, k.Run}.append(nil)...)
+	to, err1 := s.ExportKeyingMaterial("EXPERIMENTAL linerate copy 2 records dialled", context, how.keySize)
+	from, err2 := s.ExportKeyingMaterial("EXPERIMENTAL linerate copy 2 records accepted", context, how.keySize)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("derive the keys of the records: %w", err)
+	}
+	if !dialled {
+		to, from = from, to
+	}
+	return newRecords(c, how, to, from)
 }
 
 // conn frames an open stream.

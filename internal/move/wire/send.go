@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,8 @@ type Options struct {
 	Streams int
 	// Mem: no source is read; data of no file are sent for so long.
 	Mem time.Duration
+	// Plan sends no data: the receiver is told all entries, files as others.
+	Plan bool
 	// Limit of the data, in bytes per second; 0: none.
 	Limit int64
 }
@@ -39,25 +40,20 @@ const (
 
 // sender is the end that reads.
 type sender struct {
-	src   move.Source
-	rep   *move.Report
-	party Party
-	o     Options
-	stats *Stats
+	side
+	src  move.Source
+	o    Options
+	jobs chan job      // blocks to be read
+	out  chan outgoing // frames with data, for whichever stream is free
+	pace pacer
 
-	control *Conn
-	jobs    chan job      // blocks to be read
-	out     chan outgoing // frames with data, for whichever stream is free
-	pool    sync.Pool     // of *[]byte, MaxData long
-	pace    pacer
-
-	mu      sync.Mutex
-	next    uint64
-	files   map[uint64]*sentFile
-	changed *sync.Cond // of what follows
-	packs   uint64     // that were sent
-	packed  uint64     // that were taken
-	over    error
+	// Guarded by mu.
+	next   uint64
+	files  map[uint64]*sentFile
+	packs  uint64 // that were sent
+	packed uint64 // that were taken
+	// finishing: all was sent, and the receiver may ask what the source keeps.
+	finishing bool
 
 	made     atomic.Uint64 // entries that were sent on the control stream
 	finished chan string
@@ -81,20 +77,16 @@ type outgoing struct {
 // be read is in rep; an error is the end of the run, after which it can be made again and
 // goes on.
 func Send(ctx context.Context, p Party, src move.Source, rep *move.Report, o Options, stats *Stats) error {
-	s := &sender{src: src, rep: rep, party: p, o: o, stats: stats, jobs: make(chan job), out: make(chan outgoing, queued),
+	s := &sender{side: side{rep: rep, party: p, stats: stats}, src: src, o: o, jobs: make(chan job), out: make(chan outgoing, queued),
 		files: map[uint64]*sentFile{}, finished: make(chan string, 1), pace: pacer{rate: o.Limit}}
-	s.changed = sync.NewCond(&s.mu)
-	s.pool.New = func() any { b := make([]byte, MaxData); return &b }
 	s.pack.s = s
-	var err error
-	if s.control, err = p.Stream(ctx, 0); err != nil {
+	if err := s.meet(ctx); err != nil {
 		return err
 	}
 	return s.run(ctx)
 }
 
 func (s *sender) run(ctx context.Context) error {
-	s.stats.add(s.control)
 	g, inner := errgroup.WithContext(ctx)
 	work, cancel := context.WithCancelCause(inner)
 	defer cancel(nil)
@@ -108,7 +100,7 @@ func (s *sender) run(ctx context.Context) error {
 	var listened error
 	go func() {
 		defer close(heard)
-		if listened = s.listen(); !errors.Is(listened, errFinished) {
+		if listened = s.listen(work); !errors.Is(listened, errFinished) {
 			cancel(listened)
 		}
 	}()
@@ -131,25 +123,6 @@ func (s *sender) run(ctx context.Context) error {
 	<-heard
 	return prefer(err, listened)
 }
-
-// end notes why the run ended, once.
-func (s *sender) end(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over == nil {
-		s.over = err
-	}
-	s.changed.Broadcast()
-}
-
-func (s *sender) isFinished() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Is(s.over, errFinished)
-}
-
-// errFinished is the good end.
-var errFinished = errors.New("the copy is finished")
 
 // work scans and sends, and returns when the receiver has finished.
 func (s *sender) work(ctx context.Context) error {
@@ -176,6 +149,8 @@ func (s *sender) work(ctx context.Context) error {
 	s.pack.busy = &busy
 	err := s.src.Scan(inner, func(e *move.Entry) error {
 		switch {
+		case s.o.Plan:
+			return s.sendMake(0, e)
 		case e.Linked:
 			if links = append(links, e); len(links) < heldLinks {
 				return nil
@@ -227,19 +202,6 @@ func (s *sender) settle(ctx context.Context, busy *sync.WaitGroup) error {
 		return err
 	}
 	return s.await(func() bool { return s.packed == s.packs })
-}
-
-// await waits for a state; s.mu is not held by the caller.
-func (s *sender) await(state func() bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !state() {
-		if s.over != nil {
-			return s.over
-		}
-		s.changed.Wait()
-	}
-	return nil
 }
 
 // sendMake sends an entry without data.
@@ -315,6 +277,7 @@ func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*m
 func (s *sender) finish(ctx context.Context) error {
 	s.mu.Lock()
 	m := pairMessage{s.packs, s.next}.append(nil)
+	s.finishing = true
 	s.mu.Unlock()
 	if err := s.control.send(frame{kind: kindFinish, meta: m}); err != nil {
 		return err
@@ -341,24 +304,23 @@ func (s *sender) cause(ctx context.Context) error {
 }
 
 // listen hears what the receiver says.
-func (s *sender) listen() error {
+func (s *sender) listen(ctx context.Context) error {
 	for {
-		k, meta, _, err := s.control.receive()
+		k, meta, err := s.word()
 		if err == nil {
-			err = s.hear(k, meta)
+			err = s.hear(ctx, k, meta)
 		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("the other end is gone: %w", io.ErrUnexpectedEOF)
-			}
 			s.end(err)
 			return err
 		}
 	}
 }
 
-func (s *sender) hear(k kind, meta []byte) error {
+func (s *sender) hear(ctx context.Context, k kind, meta []byte) error {
 	switch k {
+	case kindAsk:
+		return s.answerAsked(ctx, meta)
 	case kindHave:
 		m, err := parseHave(meta)
 		if err != nil {
@@ -394,11 +356,7 @@ func (s *sender) hear(k kind, meta []byte) error {
 		s.finished <- text
 		return errFinished
 	case kindFail:
-		text, err := parseText(meta)
-		if err != nil {
-			return err
-		}
-		return &farError{text}
+		return farWhy(meta)
 	}
 	return errMessage
 }

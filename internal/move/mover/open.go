@@ -1,0 +1,129 @@
+package mover
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"linerate/internal/failure"
+	"linerate/internal/move"
+	"linerate/internal/move/compare"
+	"linerate/internal/move/place"
+	"linerate/internal/move/tree"
+)
+
+// open opens the files of this end.
+func (m *mover) open(c Command) (err error) {
+	as, doubt := c.As, ""
+	switch {
+	case m.src != nil || m.dst != nil:
+		return errors.New("opened twice")
+	case len(m.task.Read) > 0:
+		err = m.openSource(as)
+	case m.task.Write != "":
+		as, doubt, err = m.openTarget(c)
+	}
+	if err != nil {
+		return err
+	}
+	e := Event{Kind: Opened, As: as, Text: doubt}
+	for _, x := range m.ends {
+		e.Device = x.Device() // the last is the tree
+	}
+	return m.emit(e)
+}
+
+func (t *Task) verify() move.Verify {
+	if t.Full {
+		return move.Full
+	}
+	return move.Fast
+}
+
+func (m *mover) openSource(as string) error {
+	tops, one, _, err := topsOf(m.task.Read)
+	if err != nil {
+		return err
+	}
+	if as != "" && one {
+		tops[0].As = as
+	}
+	o := tree.Options{Exclude: m.task.Exclude, Verify: m.task.verify(), Direct: !m.task.Buffered, Plan: m.task.Do == Planning, Cold: m.task.Cold}
+	if m.task.Do == Comparing {
+		o.Verify, o.Direct, o.Cold = move.Fast, true, true
+	}
+	t, err := tree.Open(tops, o, m.report)
+	if err != nil {
+		return failure.As(failure.Usage, err)
+	}
+	m.src, m.ends = t, append(m.ends, t)
+	if m.task.Do == Comparing {
+		m.src = compare.Digests(t)
+	}
+	return nil
+}
+
+func (m *mover) openTarget(c Command) (as, doubt string, err error) {
+	root, as, err := rootOf(m.task.Write, c.One, m.task.Do)
+	if err == nil && m.task.Scratch {
+		root, err = os.MkdirTemp(m.task.Write, scratchName)
+		m.ends = append(m.ends, scratch(root))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if m.task.Do == Comparing {
+		s, err := compare.Open(root, c.Whole, m.report)
+		if err != nil {
+			return "", "", err
+		}
+		m.dst, m.ends = s, append(m.ends, s)
+		return as, "", nil
+	}
+	p, err := place.Open(root, place.Options{Verify: m.task.verify(), Direct: !m.task.Buffered, Setuid: m.task.Setuid, Plan: m.task.Do == Planning}, m.report)
+	if err != nil {
+		return "", "", err
+	}
+	m.dst, m.ends = p, append(m.ends, p)
+	switch {
+	case m.task.Do == Planning:
+		m.dst = &place.Planned{Place: p, Delete: m.task.Delete, Whole: c.Whole, Most: m.task.MaxDelete, Rep: m.report, Step: m.step}
+	case m.task.Delete:
+		m.dst = &place.Deleting{Place: p, Whole: c.Whole, Most: m.task.MaxDelete, Rep: m.report}
+	}
+	if m.task.Do == Copying && p.Unlocked() {
+		doubt = "the target's file system has no locks: that no other copy writes there is not known"
+	}
+	return as, doubt, nil
+}
+
+func (m *mover) close() error {
+	var errs []error
+	for _, e := range slices.Backward(m.ends) {
+		errs = append(errs, e.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// opened is a tree that this end has opened.
+type opened interface {
+	Close() error
+	Device() string
+}
+
+// scratchName begins the names of directories that are only measured on.
+const scratchName = ".linerate-measured-"
+
+// scratch is such a directory, which goes when it is closed.
+type scratch string
+
+// Close implements opened.
+func (s scratch) Close() error {
+	if s == "" {
+		return nil // it could not be made
+	}
+	return os.RemoveAll(string(s))
+}
+
+// Device implements opened.
+func (scratch) Device() string { return "" }

@@ -1,0 +1,82 @@
+// Package route gives the paths that a user names their meaning, which is rsync's: "src" comes to
+// lie at "dst/src", of "src/" what it holds comes to lie in "dst"; one source that is no directory
+// takes the target's name where there is no directory of that name. It refuses to make more than
+// the last directory of a target: a mistyped path is no target.
+package route
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"linerate/internal/failure"
+	"linerate/internal/move/tree"
+)
+
+// Sources are the directories that are read from, and the names there; dirs tells which are
+// directories, not links to some.
+func Sources(paths []string) (tops []tree.Top, dirs []bool, err error) {
+	for _, p := range paths {
+		top, dir, err := source(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		tops, dirs = append(tops, top), append(dirs, dir)
+	}
+	return tops, dirs, nil
+}
+
+func source(path string) (top tree.Top, dir bool, err error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return top, false, failure.Of(failure.Usage, "look at source: %w", err)
+	}
+	clean := filepath.Clean(path)
+	base := filepath.Base(clean)
+	inside := strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || base == "." || base == ".." || base == "/"
+	if inside {
+		if st, err = os.Stat(path); err != nil || !st.IsDir() {
+			return top, false, failure.Of(failure.Usage, "source %s is no directory", path)
+		}
+		return tree.Top{Dir: clean}, true, nil
+	}
+	return tree.Top{Dir: filepath.Dir(clean), Name: base, As: base}, st.IsDir(), nil
+}
+
+// Target is where sources come to lie.
+type Target struct {
+	Root    string // the directory that is written to
+	As      string // the name that a single source takes there; "": its own
+	Missing bool   // Root is not there yet
+}
+
+// TargetOf is the target of a path; one tells that there is one source, which is no directory.
+func TargetOf(path string, one bool) (Target, error) {
+	st, err := os.Stat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
+		return Target{}, fmt.Errorf("look at target: %w", err)
+	case !missing && st.IsDir():
+		return Target{Root: path}, nil
+	case one && !strings.HasSuffix(path, "/"):
+		return Target{Root: filepath.Dir(path), As: filepath.Base(path)}, nil
+	case !missing:
+		return Target{}, failure.Of(failure.Usage, "target %s is no directory", path)
+	}
+	return Target{Root: path, Missing: true}, nil
+}
+
+// Make makes the target's directory where it is missing.
+func (t Target) Make() error {
+	if !t.Missing {
+		return nil
+	}
+	if err := os.Mkdir(t.Root, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return failure.Of(failure.Usage, "make target directory: %w; the directory above it has to be there", err)
+	}
+	return nil
+}

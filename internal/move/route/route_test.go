@@ -1,0 +1,77 @@
+package route
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"linerate/internal/failure"
+	"linerate/internal/move/tree"
+)
+
+func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"src/sub", "dst"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("src", "link"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct {
+		top tree.Top
+		dir bool
+	}{
+		"src":       {tree.Top{Dir: ".", Name: "src", As: "src"}, true},
+		"src/":      {tree.Top{Dir: "src"}, true},
+		"src/.":     {tree.Top{Dir: "src"}, true},
+		"src/sub/.": {tree.Top{Dir: filepath.Join("src", "sub")}, true},
+		".":         {tree.Top{Dir: "."}, true},
+		"src/..":    {tree.Top{Dir: "."}, true},
+		"/":         {tree.Top{Dir: "/"}, true},
+		"link":      {tree.Top{Dir: ".", Name: "link", As: "link"}, false},
+		"link/":     {tree.Top{Dir: "link"}, true},
+		"file":      {tree.Top{Dir: ".", Name: "file", As: "file"}, false},
+	} {
+		if tops, dirs, err := Sources([]string{path}); err != nil || tops[0] != want.top || dirs[0] != want.dir {
+			t.Errorf("%s: %+v, %v, %v, want %+v", path, tops, dirs, err, want)
+		}
+	}
+	for _, path := range []string{"none", "file/", ""} {
+		if _, _, err := Sources([]string{path}); failure.KindOf(err) != failure.Usage {
+			t.Errorf("source %q: %v", path, err)
+		}
+	}
+	for _, c := range []struct {
+		path string
+		one  bool
+		want Target
+	}{
+		{"dst", true, Target{Root: "dst"}},
+		{"dst/", false, Target{Root: "dst/"}},
+		{"new", true, Target{Root: ".", As: "new"}},
+		{"new/", true, Target{Root: "new/", Missing: true}},
+		{"new", false, Target{Root: "new", Missing: true}},
+		{"file", true, Target{Root: ".", As: "file"}},
+	} {
+		if got, err := TargetOf(c.path, c.one); err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v, want %+v", c.path, got, err, c.want)
+		}
+	}
+	if _, err := TargetOf("file", false); failure.KindOf(err) != failure.Usage {
+		t.Errorf("several into a file: %v", err)
+	}
+	for path, made := range map[string]bool{"new": true, "no/dir": false} {
+		target, err := TargetOf(path, false)
+		if err == nil {
+			err = target.Make()
+		}
+		if _, there := os.Stat(path); (there == nil) != made || (err == nil) != made || !made && failure.KindOf(err) != failure.Usage {
+			t.Errorf("%s: %v, %v", path, err, there)
+		}
+	}
+}

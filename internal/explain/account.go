@@ -70,8 +70,10 @@ func causes(id model.LimiterID) []state {
 		return []state{windowState}
 	case model.SendBuffer:
 		return []state{bufferState}
-	case model.ApplicationSource, model.SenderCPU:
+	case model.ApplicationSource, model.SenderCPU, model.SourceStorage:
 		return []state{sourceState, resumeState}
+	case model.TargetStorage, model.SmallFiles: // while files are made durable nothing is sent
+		return []state{unreadState, windowState, sourceState, resumeState}
 	case model.ApplicationSink:
 		return []state{unreadState, windowState}
 	case model.ReceiverCPU:

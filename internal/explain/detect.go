@@ -22,6 +22,8 @@ const (
 	// calls: how the requests to a mount, share or disk fare. These detectors are
 	// asked once, after the connections have voted, and see whom they elected.
 	calls
+	// stages: how the stages of our own copy fare. Asked last, likewise.
+	stages
 )
 
 // detectors in the order they are asked; the first that fires names the
@@ -58,6 +60,7 @@ func detectors() []detector {
 		{"flow control", own, seePaused},
 		{"packet cost, core not full", rest, seePacketCostLikely},
 		{"SACK off", own, seeSACKOff},
+		{"copies", own, seeCopies},
 		{"reordering", own, seeReordering},
 		{"policed or shallow queue", rest, seePoliced},
 		{"slow link", rest, seeSlowLink},
@@ -74,6 +77,11 @@ func detectors() []detector {
 		{"server without CPU", calls, seeBusyServer},
 		{"limiter beside the calls", calls, seeBesideCalls},
 		{"time of a call", calls, seeCallTime},
+		{"rate that was asked for", stages, seeCopyLimit},
+		{"sender's process without CPU", stages, seeCopySenderCPU},
+		{"receiver's process without CPU", stages, seeCopyReceiverCPU},
+		{"target of a copy", stages, seeCopyTarget},
+		{"source of a copy", stages, seeCopySource},
 	}
 }
 
@@ -82,7 +90,7 @@ func detectors() []detector {
 // any.
 func diagnose(s *scene) (first, next *finding) {
 	for _, d := range detectors() {
-		if d.kind == calls || first != nil && d.kind != own {
+		if d.kind == calls || d.kind == stages || first != nil && d.kind != own {
 			continue
 		}
 		f := d.see(s)
@@ -100,10 +108,10 @@ func diagnose(s *scene) (first, next *finding) {
 	return first, nil
 }
 
-// diagnoseCalls asks the detectors of calls in order; nil: none has a say.
-func diagnoseCalls(s *scene) *finding {
+// diagnoseAfter asks the detectors of calls, or of stages, in order; nil: none has a say.
+func diagnoseAfter(kind signature, s *scene) *finding {
 	for _, d := range detectors() {
-		if d.kind != calls {
+		if d.kind != kind {
 			continue
 		}
 		if f := d.see(s); f != nil && !s.c.unknowing(f.id) {

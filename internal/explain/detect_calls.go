@@ -53,7 +53,7 @@ const (
 // or link stays, and the server is blamed only when nothing moves while calls are
 // under way.
 func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
-	f := diagnoseCalls(&scene{c: v, total: v.goodput, elected: &elected})
+	f := diagnoseAfter(calls, &scene{c: v, total: v.goodput, elected: &elected})
 	if f == nil {
 		return v.mount.unexplainedBy(elected)
 	}

@@ -19,6 +19,9 @@ const (
 	prunes = 10
 	// memoryGuess caps the confidence where only one of the signs is there.
 	memoryGuess = 0.6
+	// overBuffer: so much more is queued than the send buffer allows, in the median. A
+	// write that finds room may exceed a small buffer by a packet; many packets do not.
+	overBuffer = 1.5
 )
 
 // memory is how an end of the flow fares for the memory of all its TCP sockets.
@@ -28,6 +31,10 @@ type memory struct {
 	pruned    float64 // receive queues cut short, and segments dropped for want of memory
 	limit     float64 // tcp_mem's pressure level in bytes; unknown where it was not read
 	wanted    float64 // what the path needs in flight at its ceiling, bytes; may be unknown
+	// roomy: receive queues were cut short although the socket's own buffer has room, and
+	// cut: the kernel holds the send buffer below what is queued. Both come of a memory
+	// limit above the socket, be it tcp_mem or that of a control group.
+	roomy, cut bool
 }
 
 // memoryOf reads the signs of an end; nil without it.
@@ -36,7 +43,7 @@ func (s *scene) memoryOf(v *hostView) *memory {
 		return nil
 	}
 	m := &memory{v: v, pressures: float64(v.snmp["TcpExt.TCPMemoryPressures"]), limit: unknown()}
-	for _, name := range []string{"TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.TCPRcvQDrop", "TcpExt.TCPAbortOnMemory"} {
+	for _, name := range []string{"TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.OfoPruned", "TcpExt.TCPOFODrop", "TcpExt.TCPRcvQDrop", "TcpExt.TCPAbortOnMemory"} {
 		m.pruned += float64(max(0, v.snmp[name]))
 	}
 	if text, ok := v.end.setting(tcpMemSetting); ok {
@@ -47,13 +54,17 @@ func (s *scene) memoryOf(v *hostView) *memory {
 		}
 	}
 	m.wanted = s.ceiling / 8 * s.minRTT.Seconds() * bufferPerBDP
+	if v == s.reader && s.rcv != nil {
+		m.roomy = v.snmp["TcpExt.PruneCalled"] >= prunes && float64(s.rcv.last.RcvBuf) >= m.wanted && s.rcv.queued < queuedShare
+	}
+	m.cut = v == s.sender && s.snd != nil && s.snd.overBuffer >= overBuffer
 	return m
 }
 
 // short: the kernel came under pressure, or its level is below what the path needs and
 // queues are cut short.
 func (m *memory) short() bool {
-	return m != nil && (m.pressures >= 1 || m.limit < m.wanted && m.pruned >= 1)
+	return m != nil && (m.pressures >= 1 || m.limit < m.wanted && m.pruned >= 1 || m.roomy || m.cut)
 }
 
 // seeMemory: the kernel has no memory left for TCP at one end. No buffer grows then,
@@ -72,11 +83,21 @@ func seeMemory(s *scene) *finding {
 		if m.pruned >= 1 {
 			f.say(f.host, "tcp_pruned", m.pruned, "times", v.n, "receive queues were cut short or segments dropped for want of memory %.0f times", m.pruned)
 		}
+		if m.roomy {
+			f.say(f.host, "rcvbuf", float64(s.rcv.last.RcvBuf), "bytes", s.rcv.n, "the socket's own receive buffer of %s had room", size(float64(s.rcv.last.RcvBuf)))
+		}
+		if m.cut {
+			f.say(f.host, "queued_over_sndbuf", s.snd.overBuffer, "ratio", s.snd.n, "the kernel holds the send buffer below what is queued (%.3g times its %s)", s.snd.overBuffer, size(float64(s.snd.last.SndBuf)))
+		}
 		if m.limit < m.wanted {
 			f.say(f.host, "tcp_mem_bytes", m.limit, "bytes", v.n, "tcp_mem puts all TCP sockets under pressure from %s on, and this path alone needs %s", size(m.limit), size(m.wanted))
 		}
 		if !(m.pressures >= 1 && (m.pruned >= prunes || m.limit < m.wanted)) && !(m.limit < m.wanted && m.pruned >= prunes) {
 			f.cap = memoryGuess
+		}
+		if !(m.limit < m.wanted) && (m.roomy || m.cut) {
+			f.advice = fmt.Sprintf("find what bounds the memory of TCP on %s: the memory limit of the program's control group (memory.max, memory.kmem.tcp.limit_in_bytes), else net.ipv4.tcp_mem against /proc/net/sockstat", f.host)
+			return f
 		}
 		f.advice = fmt.Sprintf("raise the second and third number of net.ipv4.tcp_mem on %s, and find what holds so many full sockets there (ss -tm)", f.host)
 		f.or(model.ReceiverWindow, "look at net.ipv4.tcp_mem against the mem of TCP in /proc/net/sockstat while it runs: far below it, the socket's own buffer is what is short")

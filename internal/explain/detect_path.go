@@ -61,6 +61,7 @@ func seeStalled(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "segments carry %d bytes", v.last.SndMSS)
 	if ever >= float64(fullSegments*v.last.SndMSS) {
 		f.id, f.cap = model.Outage, 0.7
+		f.arrivesAll(s)
 		f.or(model.MTUBlackhole, "ping the other end with the don't-fragment bit set, small and at the full MTU: if only the small ones return, the path's MTU shrank")
 		return f
 	}
@@ -69,6 +70,24 @@ func seeStalled(s *scene) *finding {
 	}
 	f.or(model.Outage, "ping the other end with the don't-fragment bit set, small and at the full MTU: if the small ones do not return either, it is an outage")
 	return f
+}
+
+// arrivesAll: the receiver counts as many segments as were sent. Then it is the
+// acknowledgments that do not come back, all of them or only those of a kind.
+func (f *finding) arrivesAll(s *scene) {
+	if s.rcv == nil {
+		return
+	}
+	sent, came := s.snd.last.DataSegsOut, s.rcv.last.DataSegsIn
+	if sent == 0 || sent-came > int64(s.snd.last.Unacked)/2 {
+		return
+	}
+	f.cap = contradictedCap
+	h := s.c.Receiver.host()
+	f.say(h, "segments_arrived", float64(came), "segments", s.rcv.n, "of %d segments that were sent %d arrived: the way of the data is up, and its acknowledgments do not come back", sent, came)
+	f.evidence = append(f.evidence[len(f.evidence)-1:], f.evidence[:len(f.evidence)-1]...)
+	f.advice = "look for what drops acknowledgments on the way from " + h + ": a filter, a rate limit, or a box that does not pass their SACK options"
+	f.or(model.PathLoss, "capture at both ends: acknowledgments that leave the receiver and do not arrive are lost on the way back")
 }
 
 // stuckHere: timeouts pass and yet nothing is sent again. The kernel does not send a
@@ -337,6 +356,9 @@ func seeLoss(s *scene) *finding {
 		return nil // queues that overflow after each pause lose packets too
 	}
 	f := &finding{id: model.PathLoss, margin: over(math.Log10(v.retrans), math.Log10(lossFloor), -3), cap: 0.8, costs: true}
+	if recovering {
+		f.say(s.c.Sender.host(), "early_retransmits", v.early, "segments", v.n, "%.0f segments were sent again before the steady part, and the congestion window has grown %.2f times since", v.early, v.cwndGrowth)
+	}
 	f.pathEvidence(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))

@@ -14,6 +14,15 @@ const (
 	bufferFull  = 0.60
 	drainedMost = 0.10
 	pacedShare  = 0.85
+	// diskWait: a program that reads from a disk as fast as it can waits for it most of
+	// the time; a third is more than reading now and then.
+	diskWait = 0.33
+	// answersPerSecond make it an exchange of requests and answers, and inTurn round trips
+	// from one answer to the next make it one at a time. heldShare of the samples with a
+	// part of a segment held back is more than the end of a write now and then.
+	answersPerSecond = 3
+	inTurn           = 0.8
+	heldShare        = 0.2
 	// A qdisc that holds back or drops less often than this is not limiting.
 	overlimitsPerSecond = 10
 	qdiscDrops          = 10
@@ -88,11 +97,28 @@ func seeSlowSource(s *scene) *finding {
 	f.say(f.host, "app_limited_share", v.appLimited, "ratio", v.n, "the kernel marks the rate as application-limited in %s of the samples", pct(v.appLimited))
 	f.say(f.host, "send_queue_fill", v.fillMid, "ratio", v.n, "the send buffer is %s full", pct(v.fillMid))
 	f.taskEvidence(s.sender, "writer")
+	f.idleSource(s)
 	if !(s.sender.run >= 0) {
 		f.cap = 0.6
 		f.or(model.SenderCPU, "watch as root: the writer's CPU time and run delay tell")
 	}
 	return f
+}
+
+// idleSource says what the writer waits for, where that is seen.
+func (f *finding) idleSource(s *scene) {
+	v := s.snd
+	switch {
+	case s.sender.disk >= diskWait:
+		f.say(f.host, "disk_wait_share", s.sender.disk, "ratio", s.sender.n, "the sending application waits for a disk in %s of the samples", pct(s.sender.disk))
+		f.advice = "the sending application waits for its disk: see what that disk is busy with (iostat -x 1), and have the application read ahead or read several pieces at once"
+	case v.turns >= answersPerSecond && v.held >= heldShare:
+		f.say(f.host, "held_by_nagle_share", v.held, "ratio", v.n, "in %s of the samples less than a segment waits for the acknowledgment of the one before, and answers come %.3g times a second", pct(v.held), v.turns)
+		f.advice = "the sending application writes a request in pieces and waits for the answer: Nagle's algorithm holds the last piece until the other end acknowledges, which it delays; write each request in one piece or set TCP_NODELAY, and have several requests under way"
+	case v.turns >= answersPerSecond && ratio(1, v.turns) >= inTurn*s.minRTT.Seconds():
+		f.say(f.host, "answers_per_second", v.turns, "1/s", v.n, "answers come %.3g times a second, and between them %s are sent: the application waits for each", v.turns, size(v.acked/v.dur.Seconds()/v.turns))
+		f.advice = "the sending application waits for an answer before it sends on: have several requests under way, or larger ones"
+	}
 }
 
 // seePacing: the rate is what SO_MAX_PACING_RATE allows.
@@ -118,6 +144,9 @@ func seeQdisc(s *scene) *finding {
 	}
 	f := &finding{id: model.LocalQdisc, host: s.c.Sender.host(), margin: max(over(perSecond, overlimitsPerSecond, 200), over(h.qdrops, qdiscDrops, 200))}
 	f.say(f.host, "qdisc_overlimits", perSecond, "1/s", h.n, "the sender's own %s qdisc holds packets back %.0f times a second", h.qdisc, perSecond)
+	if h.qdrops > 0 && !(perSecond >= overlimitsPerSecond) {
+		f.advice = "the queue of the sender's own " + h.qdisc + " qdisc is too short and drops: make it longer (its limit, or txqueuelen of the interface), or use fq"
+	}
 	if h.qdrops > 0 {
 		f.say(f.host, "qdisc_drops", h.qdrops, "packets", h.n, "it dropped %.0f packets", h.qdrops)
 	}

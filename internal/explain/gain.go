@@ -61,3 +61,29 @@ func (s *scene) bufferBound(fix model.Fix) (float64, string) {
 	}
 	return best, why
 }
+
+// around adds the range to the next limit, by what it was computed from: a link's ceiling
+// is exact but for the last tenth that a sender does not fill; the payload share of a
+// buffer varies by a quarter; that work grows with the rate is a guess; and senders
+// respond to the same losses several-fold differently. Less than what was measured is not
+// to be expected, nor more than the ceiling.
+func around(v *model.Verdict) {
+	n := v.NextLimit
+	if n == nil {
+		return
+	}
+	low, high := 0.6, 1.5
+	switch n.Limiter {
+	case model.None:
+		low, high = atCeiling, 1.02
+	case model.ReceiverWindow, model.SendBuffer, model.Pacing, model.SmallSegments:
+		low, high = 0.75, 1.15
+	case model.PathLoss, model.PathQueue, model.CongestionControl:
+		low, high = 0.4, 2.5
+	}
+	n.Low = max(unit.BitRate(low)*n.At, min(v.Measured, n.At))
+	n.High = unit.BitRate(high) * n.At
+	if v.Ceiling != nil && n.High > 1.02**v.Ceiling {
+		n.High = max(n.At, 1.02**v.Ceiling)
+	}
+}

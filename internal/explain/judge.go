@@ -54,6 +54,7 @@ func Judge(c Case) model.Verdict {
 	admit(&v, c.Findings)
 	cite(&v, c.Findings)
 	place(&v, seen)
+	around(&v)
 	if v.Fix.Kind == model.FixOperator && len(v.Evidence) > 0 {
 		v.Fix.Because = v.Evidence[0].What
 		if len(v.Causes) > 0 {
@@ -82,6 +83,9 @@ func (v *views) judge() model.Verdict {
 	}
 	if v.mount != nil {
 		out = v.judgeCalls(out)
+	}
+	if v.copy != nil {
+		out = v.judgeStages(out)
 	}
 	out.CouldNotSee = append(out.CouldNotSee, blind(v.Case)...)
 	return out

@@ -50,3 +50,35 @@ func TestMemoryForTCP(t *testing.T) {
 		t.Errorf("a buffer that moves: %s", v.Line)
 	}
 }
+
+// A limit on memory above the socket, as of a control group, shows in queues that are cut
+// short beside a buffer with room, and in a send buffer below what is queued.
+func TestMemoryLimitAboveTheSocket(t *testing.T) {
+	k := knobs{rate: 0.3e9, rtt: 18 * time.Millisecond}
+	for _, tc := range []struct {
+		name   string
+		rcvbuf int64
+		prunes int64 // a sample
+		queued int64 // at the sender, in all samples
+		sndbuf int64
+		want   bool
+	}{
+		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, false},
+		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, true},
+		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, false},
+		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, true},
+		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, false},
+	} {
+		k.rcvbuf, k.sndbufSz = tc.rcvbuf, tc.sndbuf
+		c := k.build()
+		for i := range c.Sender.Samples {
+			c.Sender.Samples[i].Conns[0].WmemQueued = tc.queued
+			c.Receiver.Samples[i].SNMP = map[string]int64{"TcpExt.PruneCalled": tc.prunes * int64(i)}
+		}
+		v := Judge(c)
+		if got := v.Limiter == model.TCPMemory; got != tc.want || got && v.Confidence > memoryGuess {
+			t.Errorf("%s: %s (%.2f): %s", tc.name, v.Limiter, v.Confidence, v.Line)
+		}
+		checkVerdict(t, c, v)
+	}
+}

@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/model"
 )
@@ -41,5 +42,26 @@ func TestSmallMTUOnAFullPath(t *testing.T) {
 				t.Errorf("fix %+v, gain %+v", v.Fix, v.ExpectedGain)
 			}
 		})
+	}
+}
+
+// Where all that was sent has arrived, it is not the path of the data that is down.
+func TestLostAcknowledgmentsAreNoOutage(t *testing.T) {
+	for _, tc := range []struct {
+		came int64 // of 276 segments
+		most float64
+		says string
+	}{{100, 0.7, "packets stop"}, {273, contradictedCap, "acknowledgments"}} {
+		c := knobs{rate: 1, rtt: 11 * time.Millisecond, backoff: 4, cwnd: 1}.build()
+		for i := range c.Sender.Samples {
+			x, y := &c.Sender.Samples[i].Conns[0], &c.Receiver.Samples[i].Conns[0]
+			x.BytesAcked, x.BytesSent, x.SegsOut, x.DataSegsOut, x.Unacked, x.TotalRetrans = 188317, 398276, 279, 276, 141, 4
+			y.BytesReceived, y.DataSegsIn = 195556, tc.came
+		}
+		v := Judge(c)
+		if v.Limiter != model.Outage || v.Confidence > tc.most || !strings.Contains(v.Fix.Advice, tc.says) {
+			t.Errorf("%d came: %s (%.2f): %s", tc.came, v.Limiter, v.Confidence, v.Line)
+		}
+		checkVerdict(t, c, v)
 	}
 }

@@ -189,3 +189,18 @@ func TestFirstDrop(t *testing.T) {
 		t.Errorf("%q, want none", got)
 	}
 }
+
+// What removing the first cause alone brings is a range around the next limit, never below
+// what was measured nor above what the ceiling allows.
+func TestNextLimitHasARange(t *testing.T) {
+	for _, l := range readLabels(t) {
+		v := Judge(readRecording(t, l.Name))
+		n := v.NextLimit
+		if n == nil {
+			continue
+		}
+		if !(n.Low > 0 && n.Low <= n.At && n.At <= n.High) || n.Low < min(v.Measured, n.At) || v.Ceiling != nil && n.High > max(n.At, 1.03**v.Ceiling) {
+			t.Errorf("%s: %v, from %v to %v; measured %v of %v", l.Name, n.At, n.Low, n.High, v.Measured, v.Ceiling)
+		}
+	}
+}

@@ -24,6 +24,10 @@ const (
 	// expected ones on, a policer or a shallow queue below the second.
 	lossesStay = 0.35
 	lossesGo   = 0.1
+	// leastBursts is how many bursts of losses a probe must have had to meet before it
+	// says that they are gone: that it meets none of three by chance happens once in 20
+	// times.
+	leastBursts = 3
 	// A probe gives the window time to settle, and does not keep the operator
 	// waiting for long.
 	shortestProbe = 2 * time.Second
@@ -47,6 +51,7 @@ type Paced struct {
 	Duration time.Duration
 	Warmup   time.Duration
 	Share    float64 // of the segments, lost before
+	Burst    float64 // segments lost at once before, at least 1
 }
 
 // PlanPaced plans the paced probe for a verdict that asks for one. There is no
@@ -55,7 +60,7 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	if v.Probe == nil || v.Probe.Do != pacedProbe {
 		return Paced{}, false
 	}
-	p := Paced{Warmup: probeWarmup}
+	p := Paced{Warmup: probeWarmup, Burst: 1}
 	lost, sent, streams := 0.0, 0.0, 0 // segments a second
 	for _, s := range look(c).scenes {
 		if s.snd == nil || s.mss() == 0 {
@@ -65,6 +70,9 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 		perSecond := pacedRun * s.snd.rate / 8 / float64(s.mss())
 		lost, sent = lost+perSecond*s.snd.retrans, sent+perSecond
 		p.Rate += unit.BitRate(pacedRun * s.snd.rate)
+		if d := s.snd.dispersion; d > p.Burst {
+			p.Burst = d
+		}
 	}
 	if !(lost > 0) {
 		return Paced{}, false
@@ -74,6 +82,8 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	if seconds > longestProbe.Seconds() {
 		return Paced{}, false
 	}
+	// Losses that come many at a time need longer; what that lacks in the end is said.
+	seconds = min(longestProbe.Seconds(), max(seconds, 1.1*leastBursts*p.Burst/lost))
 	p.Duration = time.Duration(seconds*float64(time.Second)) + p.Warmup
 	p.Share = lost / sent
 	return p, true
@@ -105,6 +115,8 @@ func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 	case from >= lossesStay:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence, settles(v, settled))
+	case from <= lossesGo && expect < leastBursts*p.Burst:
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses come about %.0f at a time, so that it may have met none of them by chance", p.Burst))
 	case from <= lossesGo:
 		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses go (%.0f where %.0f were to be expected): a policer or a shallow queue drops bursts", bits(asked), lost, expect)
 		sure := settled

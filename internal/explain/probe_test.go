@@ -88,3 +88,26 @@ func TestAfterPaced(t *testing.T) {
 		t.Error("the verdict that was passed in has changed")
 	}
 }
+
+// Losses that come many at a time are not gone where a probe may have met none by chance.
+func TestPacedProbeOfBursts(t *testing.T) {
+	c := lossy(2e-3).build()
+	v := Judge(c)
+	p, _ := PlanPaced(c, v)
+	k := lossy(0)
+	k.rate, k.samples = 0.09e9, 25
+	for burst, want := range map[float64]model.LimiterID{1: model.PathQueue, 4: model.PathQueue, 40: model.PathLoss} {
+		p.Burst = burst
+		got := p.after(v, k.build())
+		if got.Limiter != want {
+			t.Errorf("bursts of %.0f: %s; %q", burst, got.Limiter, got.Notes)
+		}
+	}
+	for i := range c.Sender.Samples { // all of a second's losses at once
+		x := &c.Sender.Samples[i].Conns[0]
+		x.TotalRetrans = c.Sender.Samples[i-i%10].Conns[0].TotalRetrans
+	}
+	if q, ok := PlanPaced(c, Judge(c)); ok && (!(q.Burst > 3) || q.Duration <= p.Duration) {
+		t.Errorf("bursts of %.1f are probed for %v, single losses for %v", q.Burst, q.Duration, p.Duration)
+	}
+}

@@ -32,16 +32,34 @@ func weigh(v *model.Verdict, rungs map[string]unit.BitRate) {
 	if claimsNothing(v.Limiter) && v.Limiter != model.Undetermined || !haveOne {
 		return
 	}
-	if haveAll {
-		weighStreams(v, one, all)
+	idle := []string{}
+	if haveAll && !weighStreams(v, one, all) {
+		idle = append(idle, RungStreams)
 	}
-	if haveBack {
-		weighReverse(v, one, back)
+	if haveBack && !weighReverse(v, one, back) {
+		idle = append(idle, RungReverse)
+	}
+	for _, name := range []string{RungMemory, RungLoopback, RungDisk, RungCached, RungRAM} {
+		if _, ran := rungs[name]; ran {
+			idle = append(idle, name)
+		}
+	}
+	unused(v, rungs, idle)
+}
+
+// unused names the rungs that were measured and are neither for the verdict nor against it.
+func unused(v *model.Verdict, rungs map[string]unit.BitRate, names []string) {
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf("%s (%s)", name, rungs[name]))
+	}
+	if len(list) > 0 {
+		v.Notes = append(v.Notes, "measured besides and without bearing on this verdict: "+strings.Join(list, ", "))
 	}
 }
 
-// weighStreams: several streams against one.
-func weighStreams(v *model.Verdict, one, all unit.BitRate) {
+// weighStreams: several streams against one. It tells whether they bear on the verdict.
+func weighStreams(v *model.Verdict, one, all unit.BitRate) bool {
 	ran := fmt.Sprintf("one stream carried %s, several at once %s", one, all)
 	known := model.Evidence{What: ran, Metric: "streams_ratio", Value: round(ratio(float64(all), float64(one))), Unit: "ratio"}
 	same := all <= rungsSame*one && one <= rungsSame*all
@@ -55,15 +73,16 @@ func weighStreams(v *model.Verdict, one, all unit.BitRate) {
 	case v.Limiter == model.Undetermined, v.Limiter == model.LinkRate && same:
 		v.Evidence = append(v.Evidence, known)
 	default:
-		return
+		return false
 	}
 	wasMade(v, "add a second stream")
+	return true
 }
 
-// weighReverse: the other direction.
-func weighReverse(v *model.Verdict, one, back unit.BitRate) {
+// weighReverse: the other direction. It tells whether it bears on the verdict.
+func weighReverse(v *model.Verdict, one, back unit.BitRate) bool {
 	if v.Limiter != model.LinkRate && v.Limiter != model.Undetermined && v.Limiter != model.PathQueue {
-		return
+		return false
 	}
 	said := fmt.Sprintf("the other direction carried %s", back)
 	v.Evidence = append(v.Evidence, model.Evidence{What: said, Metric: "reverse_goodput", Value: float64(back), Unit: "bit/s"})
@@ -72,6 +91,7 @@ func weighReverse(v *model.Verdict, one, back unit.BitRate) {
 		contradict(v, said+": acknowledgments of this direction come back that way, so the fault may be there and not in the rate of this one")
 		v.Fix.Advice = "look at the other direction first, " + said + ": its links, shapers and filters; then measure this one again"
 	}
+	return true
 }
 
 // ownLimit: a limit of each connection by itself.

@@ -49,3 +49,24 @@ func TestRungsBearOnTheVerdict(t *testing.T) {
 		}
 	}
 }
+
+// A rung that was measured and does not bear on the verdict is named as such.
+func TestRungsWithoutBearingAreNamed(t *testing.T) {
+	rungs := map[string]unit.BitRate{RungStream: 0.1e9, RungStreams: 0.6e9, RungReverse: 0.9e9, RungLoopback: 5e9}
+	for _, tt := range []struct {
+		name   string
+		k      knobs
+		unused string // empty: none
+	}{
+		{"a window", windowed(), "N TCP streams (600 Mbit/s), N TCP streams, reverse (900 Mbit/s), local loopback (5 Gbit/s)"},
+		{"a slow link", knobs{rate: 0.5e9, rtt: 18 * time.Millisecond}, "verdict: local loopback (5 Gbit/s)"},
+		{"nothing to explain", knobs{}, ""},
+	} {
+		c := tt.k.build()
+		c.Rungs = rungs
+		said := strings.Join(Judge(c).Notes, "\n")
+		if got := strings.Contains(said, "without bearing"); got != (tt.unused != "") || !strings.Contains(said, tt.unused) {
+			t.Errorf("%s: %q, want %q", tt.name, said, tt.unused)
+		}
+	}
+}

@@ -114,6 +114,7 @@ const (
 	causeRx         cause = "rx"          // GRO off at the receiver
 	causeProbed     cause = "probed"      // MTU probing rescued the connection
 	causeQuota      cause = "quota"
+	causeCopies     cause = "copies"   // packets arrive twice
 	causeOneCore    cause = "one core" // all packets pass one core, others idle
 	causeThreads    cause = "threads"  // the kernel's NFS server has no idle thread
 	causeOwnCPU     cause = "own cpu"

@@ -69,6 +69,14 @@ func (s *scene) read(id model.Sign) signal {
 			}
 		}
 		return signal{sight: notThere}
+	case model.OthersTraffic:
+		if rate, at := s.othersOnLink(); at != nil {
+			return signal{there, fmt.Sprintf("%s of other traffic pass the same port of %s", bits(rate), at.Host)}
+		}
+		if s.sender != nil && known(s.sender.beside) || s.reader != nil && known(s.reader.beside) {
+			return signal{sight: notThere}
+		}
+		return signal{}
 	case model.PausedPort:
 		f := seePaused(s)
 		if f == nil {
@@ -136,6 +144,9 @@ func (s *scene) readPath(id model.Sign) signal {
 	case model.NoSACK:
 		return s.reads(v.last.Options != 0 && v.last.Options&optSACK == 0 && (v.retrans > lossFloor || v.rtos > 0), "%s of the bytes are sent again on a connection without SACK", pct(v.retrans))
 	case model.NeedlessResent:
+		if v.copied() {
+			return signal{there, pct(v.copies) + " of the segments arrive twice without being sent twice"}
+		}
 		return s.reads(v.late(), "%s of the retransmitted segments had arrived after all", pct(ratio(v.dsacks, v.resent)))
 	case model.SegmentsSmall:
 		full := s.c.link.Inputs.InUse > 0 && s.total >= atCeiling*s.inUse()

@@ -19,6 +19,7 @@ type sndView struct {
 	resent  float64 // segments retransmitted
 	early   float64 // segments retransmitted before the steady part
 	losses  float64 // samples in which something was retransmitted
+	copies  float64 // share of the segments that arrived twice and were sent once
 	// dispersion of the retransmissions: 1 is random, n about n at a time.
 	dispersion float64
 	silent     float64 // share of samples with nothing in flight and nothing to send
@@ -37,14 +38,19 @@ type sndView struct {
 	dry                float64 // share of samples with under two segments not yet sent
 	drained            float64 // share of samples with under two segments in the send queue
 	appLimited         float64 // share of samples
-	fill, fillMid      float64 // send queue over send buffer: lower quartile, median
-	lossState          float64 // share of samples in Loss
-	backoff            float64 // highest
-	wndMid, wndMax     float64 // the peer's window, bytes
-	wndSpread          float64 // its 10% over its 90% quantile: 1 is a window that stays put
-	cwndGrowth         float64 // congestion window: end over start of the steady part
-	maxPacing          float64 // bit/s, unknown when unlimited
-	reordSeen, dsacks  float64
+	// overBuffer is the median of what is queued, with its bookkeeping, over the send
+	// buffer, where more than a packet is over it.
+	overBuffer        float64
+	fill, fillMid     float64 // send queue over send buffer: lower quartile, median
+	lossState         float64 // share of samples in Loss
+	backoff           float64 // highest
+	wndMid, wndMax    float64 // the peer's window, bytes
+	wndSpread         float64 // its 10% over its 90% quantile: 1 is a window that stays put
+	cwndGrowth        float64 // congestion window: end over start of the steady part
+	maxPacing         float64 // bit/s, unknown when unlimited
+	reordSeen, dsacks float64
+	turns             float64 // segments with data that came back, per second: answers
+	held              float64 // share of samples in which less than a segment waits for what is in flight (Nagle)
 	// fed is the rate in bit/s at which the writer produced data: that of intervals
 	// with nothing left to send and room in the congestion window. Unknown where
 	// such intervals are few or differ much.
@@ -83,11 +89,16 @@ func viewSender(all []obs, s span, minRTT time.Duration) *sndView {
 			v.losses++
 		}
 	}
+	v.copies = ratio(v.dsacks-v.resent, float64(b.SegsOut-a.SegsOut))
 	v.rwnd, v.sndbuf, v.busy = chronographs(a, b, v.dur)
 	v.levels(os)
 	v.spread, v.top = rateSpread(os)
 	v.dispersion = dispersion(os)
 	v.fed = fed(all)
+	v.turns = ratio(float64(b.DataSegsIn-a.DataSegsIn), v.dur.Seconds())
+	v.held = share(os, func(o obs) bool {
+		return o.c.NotSent > 0 && o.c.NotSent < int64(o.c.SndMSS) && o.c.Unacked > 0 && o.c.Unacked < o.c.Cwnd
+	})
 	return v
 }
 
@@ -158,6 +169,12 @@ func (v *sndView) levels(os []obs) {
 	v.appLimited = share(os, func(o obs) bool { return o.c.AppLimited })
 	fill := each(os, func(o obs) float64 { return ratio(float64(o.c.SendQ), float64(o.c.SndBuf)) })
 	v.fill, v.fillMid = quantile(fill, 0.25), median(fill)
+	v.overBuffer = median(each(os, func(o obs) float64 {
+		if o.c.WmemQueued < o.c.SndBuf+largestPacket {
+			return 0
+		}
+		return ratio(float64(o.c.WmemQueued), float64(o.c.SndBuf))
+	}))
 	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
 	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
 	wnd := each(os, sndWnd)
@@ -174,6 +191,10 @@ func (v *sndView) levels(os []obs) {
 }
 
 const caLoss = 4
+
+// largestPacket is what a write that finds room may queue beyond the buffer: a packet of
+// 64 KiB with its bookkeeping.
+const largestPacket = 128 << 10
 
 func sndWnd(o obs) float64 {
 	if !has(o.c, infoSndWnd) || (o.c.SndWnd == 0 && o.c.InfoLen == 0) {

@@ -15,6 +15,7 @@ type hostView struct {
 	// CPU, and runnable without one.
 	task      string
 	run, wait float64
+	disk      float64 // highest share of samples in which a task waits for a disk (state D)
 	throttled float64 // share of wall time the cgroup was out of quota
 	// The busiest core that the task may run on.
 	core       int
@@ -30,7 +31,9 @@ type hostView struct {
 	packetRate float64 // packets/s there
 	nic        *model.NIC
 	packets    packetView
-	snmp       map[string]int64 // growth over the whole recording
+	// beside is what that NIC carried in the data direction beyond the end's connections, bit/s.
+	beside float64
+	snmp   map[string]int64 // growth over the whole recording
 	// machine is the share of all cores' time that is used, and pressed the share of the
 	// time in which some task waited for a CPU. Both are of the machine.
 	machine, pressed float64
@@ -49,7 +52,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 		}
 	}
 	v := &hostView{end: e, n: len(in), nic: nic, run: unknown(), wait: unknown(), throttled: unknown(),
-		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), core: -1}
+		packets: viewPackets(nil, nil, nil), machine: unknown(), pressed: unknown(), busy: unknown(), least: unknown(), kernel: unknown(), steal: unknown(), packet: unknown(), packetRate: unknown(), softDrops: unknown(), beside: unknown(), core: -1}
 	v.snmp = growth(e.Samples)
 	v.qdiscs(e.Samples, nic)
 	if len(in) < 2 {
@@ -62,6 +65,7 @@ func viewHost(e *End, s span, nic *model.NIC, out bool) *hostView {
 	v.others(in)
 	v.softnet(in, allowed)
 	v.carried(in, out)
+	v.beside = v.foreign(in, out)
 	v.packets = viewPackets(in, nic, e.Facts)
 	return v
 }
@@ -84,6 +88,7 @@ func (v *hostView) tasks(in []model.Sample) {
 			all[t.TID].last, all[t.TID].to = t, s.At
 		}
 	}
+	v.disk = mostOften(in, func(t model.Task) bool { return t.State == "D" })
 	best := -1.0
 	for _, tid := range sortedKeys(all) {
 		t := all[tid]
@@ -96,6 +101,22 @@ func (v *hostView) tasks(in []model.Sample) {
 			best, v.run, v.wait, v.task, v.core = run+wait, min(run, 1), min(wait, 1), t.last.Name, t.last.Core
 		}
 	}
+}
+
+// mostOften is the highest share of the samples in which one task is found so.
+func mostOften(in []model.Sample, is func(model.Task) bool) (most float64) {
+	found := map[int]int{}
+	for _, s := range in {
+		for _, t := range s.Tasks {
+			if is(t) {
+				found[t.TID]++
+			}
+		}
+	}
+	for _, n := range found {
+		most = max(most, ratio(float64(n), float64(len(in))))
+	}
+	return most
 }
 
 func sortedKeys[K int | string, V any](m map[K]V) []K {

@@ -17,6 +17,7 @@ type views struct {
 	goodput          float64     // of all flows together, bit/s
 	mount            *mountView  // nil: no mount, share or disk was used
 	server           *serverView // that serves the mount; nil: not seen
+	copy             *copyView   // what our own copy tells; nil: none runs
 }
 
 // look works out all views of a case.
@@ -33,6 +34,9 @@ func look(c Case) *views {
 	}
 	if v.mount = viewMount(v); v.mount != nil {
 		v.server = viewServer(v)
+	}
+	if v.copy = viewCopy(c); v.copy != nil && len(v.scenes) == 0 {
+		v.goodput = 8 * v.copy.rate
 	}
 	return v
 }
@@ -65,6 +69,7 @@ func (v *views) scene(f flow) *scene {
 	if s.snd == nil && s.rcv == nil {
 		return nil
 	}
+	s.countTwice()
 	s.sender = viewHost(v.Sender, sp, v.sendNIC, true)
 	s.reader = viewHost(v.Receiver, sp, v.readNIC, false)
 	s.lateByHost()

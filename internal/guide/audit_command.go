@@ -64,6 +64,9 @@ func ethtoolCommand(args []string) []assignment {
 	}
 	var out []assignment
 	for i := 2; i+1 < len(args); i += 2 {
+		if args[i] == "" {
+			continue
+		}
 		a := assignment{id: "linux.ethtool." + kind, name: kind + " " + args[i], value: args[i+1], device: args[1]}
 		if kind == "features" {
 			a.id, a.name = "linux.ethtool."+args[i], args[i]

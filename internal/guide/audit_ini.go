@@ -115,8 +115,8 @@ func parseConnection(text string) []assignment {
 		case (e.section == "ethernet" || e.section == "802-3-ethernet") && e.key == "mtu":
 			out = append(out, assignment{id: "linux.link.mtu", name: "mtu", value: e.value, line: e.line})
 		case e.section == "ethtool":
-			kind, what, ok := strings.Cut(e.key, "-")
-			if !ok {
+			kind, what, _ := strings.Cut(e.key, "-")
+			if kind == "" || what == "" {
 				continue
 			}
 			a := assignment{id: "linux.ethtool." + kind, name: kind + " " + what, value: e.value, line: e.line}

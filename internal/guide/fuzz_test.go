@@ -31,7 +31,7 @@ func FuzzParseSysctl(f *testing.F) {
 func FuzzParseShell(f *testing.F) {
 	seeds := []string{
 		"sysctl -w a=1; echo 1 > /proc/sys/a/b", "ethtool -G eth0 rx 1 tx 2", "ip link set dev e mtu 9000", "echo 1 | tee /sys/block/a/queue/b",
-		"setpci -s 1 68.w=5", "ifconfig e mtu", "a\\\nb=c", "reg add K /v N /d 1", "zfs set a=b c", "numactl -N 1 x", "echo > /proc/sys/",
+		"setpci -s 1 68.w=5", "ifconfig e mtu", "a\\\nb=c", "reg add K /v N /d 1", "zfs set a=b c", "numactl -N 1 x", "ethtool -K e '' on", "echo > /proc/sys/",
 	}
 	fuzzParser(f, func(s string) []assignment { return append(parseShell(s, posix), parseShell(s, windows)...) }, seeds...)
 }

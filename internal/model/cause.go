@@ -24,7 +24,10 @@ type NextLimit struct {
 	Limiter LimiterID    `json:"limiter"` // none: the ceiling of the link
 	Host    string       `json:"host,omitempty"`
 	At      unit.BitRate `json:"at_bps"` // goodput it allows
-	Why     string       `json:"why"`
+	// Low and High are the range around At: what removing the first cause alone brings.
+	Low  unit.BitRate `json:"low_bps"`
+	High unit.BitRate `json:"high_bps"`
+	Why  string       `json:"why"`
 }
 
 // Probe is the one experiment that would tell the named limiter from others

@@ -35,8 +35,13 @@ const (
 	// RequestConcurrency is NFSConcurrency of the other storage protocols.
 	RequestConcurrency LimiterID = "request-concurrency"
 	CongestionControl  LimiterID = "congestion-control"
-	Undetermined       LimiterID = "undetermined"
-	None               LimiterID = "none"
+	// SourceStorage and TargetStorage are the ends of a copy, SmallFiles what each of its
+	// files takes whatever its size.
+	SourceStorage LimiterID = "source-storage"
+	TargetStorage LimiterID = "target-storage"
+	SmallFiles    LimiterID = "small-files"
+	Undetermined  LimiterID = "undetermined"
+	None          LimiterID = "none"
 )
 
 // Limiter is one row of the vocabulary.
@@ -68,11 +73,11 @@ func Limiters() []Limiter {
 		{MTUBlackhole, AtPath, "full-sized segments are retransmitted with growing backoff and never acknowledged, small ones pass; or probing has cut the MSS below the advertised one", "every hop carries the hosts' MTU", []LimiterID{Outage}, FixOperator,
 			[]Sign{LargeFail}, nil},
 		{PathLoss, AtPath, "segments are lost while the queue is short (RTT near its minimum) and the window keeps being cut", "a path without loss", []LimiterID{PathQueue}, FixOperator,
-			[]Sign{SegmentsLost, CongestionFull, RateFitsLoss}, []Sign{QueueStands, NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort}},
+			[]Sign{SegmentsLost, CongestionFull, RateFitsLoss}, []Sign{QueueStands, NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort, OthersTraffic}},
 		{PathQueue, AtPath, "losses or a rate cut that come with the rate: a shallow queue or a policer", "a deeper queue, or sending below the policed rate", []LimiterID{PathLoss, LinkRate}, FixOperator,
-			[]Sign{SegmentsLost}, []Sign{NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort, SegmentsSmall}},
+			[]Sign{SegmentsLost}, []Sign{NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort, SegmentsSmall, OthersTraffic}},
 		{LinkRate, AtPath, "the rate stays put below the expected one with a standing queue (RTT above its minimum) and no window, buffer, CPU or application limit", "a faster slowest link", []LimiterID{PathQueue}, FixOperator,
-			[]Sign{QueueStands, RateSteady, CongestionFull}, []Sign{NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, HeldAtHome, WriterShort, ReaderShort, CoreFull, PausedPort, MemoryShort, SegmentsSmall}},
+			[]Sign{QueueStands, RateSteady, CongestionFull}, []Sign{NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, HeldAtHome, WriterShort, ReaderShort, CoreFull, PausedPort, MemoryShort, SegmentsSmall, OthersTraffic}},
 		{ApplicationSource, AtApplication, "the sender has nothing to send: not-sent near zero, send buffer not full, window unused", "a source that reads or produces faster", []LimiterID{SendBuffer, SenderCPU}, FixOperator,
 			[]Sign{NothingToSend}, []Sign{WriterShort, WindowFull, DataUnread, LargeFail, CoreFull}},
 		{ApplicationSink, AtApplication, "received data waits in the receive queue while the reader does not run short of CPU", "an application that reads faster", []LimiterID{ReceiverWindow, ReceiverCPU}, FixOperator,
@@ -98,7 +103,10 @@ func Limiters() []Limiter {
 		{ServerTime, AtServer, "an RPC's time at the server is most of its life while the connection is idle", "a faster server or disk", []LimiterID{NFSConcurrency}, FixOperator, nil, nil},
 		{RequestConcurrency, AtSender, "iSCSI commands or SMB requests in flight × size / RTT equal the goodput, while the connection is idle in between", "a deeper queue, more credits or larger requests", []LimiterID{ServerTime}, FixOperator, nil, nil},
 		{CongestionControl, AtSender, "the congestion control in force needs many round trips to recover from losses so rare that another one would not notice them", "a congestion control that recovers faster", []LimiterID{PathLoss}, FixSetting,
-			[]Sign{SegmentsLost, CongestionFull, RateFitsLoss}, []Sign{QueueStands, NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort}},
+			[]Sign{SegmentsLost, CongestionFull, RateFitsLoss}, []Sign{QueueStands, NoSACK, NeedlessResent, LargeFail, NothingToSend, WindowFull, DataUnread, BufferFull, Paced, WriterShort, ReaderShort, MemoryShort, OthersTraffic}},
+		{SourceStorage, AtSender, "a copy's readers are busy most of the time while its streams wait for blocks", "a source that is read faster", []LimiterID{ApplicationSource, SmallFiles}, FixOperator, nil, nil},
+		{TargetStorage, AtReceiver, "what arrived of a copy waits to be written, or most of the time goes into making files durable", "a target that is written faster", []LimiterID{ApplicationSink, ReceiverWindow, SmallFiles}, FixOperator, nil, nil},
+		{SmallFiles, AtApplication, "an end of a copy is busy most of the time with files so small that opening, naming and describing them takes longer than their data", "fewer, larger files, or a file system that makes files faster", []LimiterID{SourceStorage, TargetStorage}, FixOperator, nil, nil},
 		{Undetermined, Nowhere, "the evidence names no limiter", "", nil, FixNone, nil, nil},
 		{None, Nowhere, "goodput ≥ 0.9 of the ceiling", "nothing to remove", nil, FixNone, nil, nil},
 	}

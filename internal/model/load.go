@@ -18,10 +18,14 @@ type Load struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// LoadSeries is a rate over time, one value for so many seconds.
+// LoadSeries is a figure over time, one value for so many seconds.
 type LoadSeries struct {
+	// Figure is what series with the same one are drawn in together; empty: Name has one of
+	// its own.
+	Figure string    `json:"figure,omitempty"`
 	Name   string    `json:"name"`
-	Unit   string    `json:"unit"` // "B/s", "bit/s", "frames"
+	Unit   string    `json:"unit"`             // "B/s", "bit/s", "frames", "ms"
+	Most   bool      `json:"maxima,omitempty"` // each value is the largest of its seconds
 	Each   int       `json:"each_s"`
 	Values []float64 `json:"values"`
 }

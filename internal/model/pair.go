@@ -49,7 +49,17 @@ type Crossing struct {
 	// packets that did not arrive vanished without one.
 	Told   int
 	ToldBy netip.Addr
+	// Hops is how many routers the datagrams passed, by the hop limit that they arrived with,
+	// and Routers are these, in order; one that does not answer has no address.
+	Hops    Fact[int]
+	Routers []netip.Addr
+	// Fall is where PathMTU falls below Tried; nil: it does not, or no router was asked.
+	Fall *Fall
 }
+
+// Fall is a stretch of a path on which packets above its MTU vanish. Without an address After is
+// the sender, and Before the far end.
+type Fall struct{ After, Before netip.Addr }
 
 // RTT is the round trip of small datagrams, turn-around at the far end taken
 // out.

@@ -35,8 +35,31 @@ type Sample struct {
 	NFS *NFSCount `json:"nfs,omitempty"`
 	// Requests of the watched SMB share or disk.
 	Requests *RequestCount `json:"requests,omitempty"`
-	// Server is what a host that serves storage counts of its own work.
+	// Server is what a host that serves storage counts of its own work; of an end of a copy
+	// it has the disk that is read or written.
 	Server *ServerCount `json:"server,omitempty"`
+	// Copy is how far this host's end of one of our copies is.
+	Copy *CopyCount `json:"copy,omitempty"`
+}
+
+// CopyCount is what an end of a copy has done since the ends met: times are sums over all of
+// its streams, readers or writers, and zero where the other end knows them. A copy within one
+// host has one, with Reading and Writing of the same tasks, Lanes of them.
+type CopyCount struct {
+	Took    time.Duration `json:"took"`
+	Streams int           `json:"streams"` // that carry data; 0: within one host
+	Lanes   int           `json:"lanes"`   // readers at once
+	// Sending is the time in sends, Held what had arrived waited for the writer.
+	Sending    time.Duration `json:"sending"`
+	Held       time.Duration `json:"held"`
+	Reading    time.Duration `json:"reading"`    // with hashing
+	Writing    time.Duration `json:"writing"`    // with hashing
+	Committing time.Duration `json:"committing"` // making durable and naming
+	CPU        time.Duration `json:"cpu"`        // of the process
+	CPUs       int           `json:"cpus"`       // that it may use
+	Bytes      int64         `json:"bytes"`      // of data
+	Files      int64         `json:"files"`
+	Limit      int64         `json:"limit,omitempty"` // bytes per second that it was told to keep to
 }
 
 // Conn is one TCP connection as inet_diag shows it: struct tcp_info

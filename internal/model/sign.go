@@ -27,6 +27,7 @@ const (
 	MemoryShort    Sign = "tcp-memory-short"
 	SegmentsSmall  Sign = "segments-small"
 	PausedPort     Sign = "port-paused"
+	OthersTraffic  Sign = "other-traffic"
 	// CallsIdle is of a mount, share or disk alone: no row of the table has it.
 	CallsIdle Sign = "calls-leave-it-idle"
 	// OtherRun is of another run over the same path, and in no row either.
@@ -58,11 +59,12 @@ func Signs() []SignRow {
 		{SegmentsLost, "more than 0.002% of the bytes are sent again", "hardly a segment is sent again"},
 		{RateFitsLoss, "the rate is 0.1 to 5 times what a loss-based sender reaches at so many losses", "so many losses would allow another rate"},
 		{NoSACK, "segments are lost on a connection without SACK", "the connection has SACK, or loses nothing"},
-		{NeedlessResent, "most of what is sent again had arrived after all (DSACK)", "what is sent again was lost"},
+		{NeedlessResent, "most of what is sent again had arrived after all, or 3% of the segments arrive twice without being sent twice (DSACK)", "what is sent again was lost"},
 		{LargeFail, "full-sized segments are sent again and never acknowledged, or a smaller size was found after timeouts", "full-sized segments pass"},
 		{MemoryShort, "the kernel came under memory pressure for TCP, or tcp_mem is below what the path needs and receive queues are cut short", "the kernel has memory for TCP"},
 		{SegmentsSmall, "the path is full, with segments that carry so much less than the interfaces' MTU has room for that headers take 5% of the goodput or more (10% where the path MTU or an end was not seen)", "segments are as large as the interfaces allow, or do not fill the path"},
 		{PausedPort, "pause frames can hold the sender's port for at least half of what is missing", "no pause frames come"},
+		{OthersTraffic, "the port that carries the data carries 8% of the ceiling or more of other traffic the same way", "nothing else uses the port"},
 		{OtherRun, "another rung of the ladder carried what the verdict rules out", "the other rungs fit"},
 		{CallsIdle, "calls of a mount, share or disk are under way and leave the connection idle, whatever the connection itself is limited by", "no calls wait on the connection"},
 	}

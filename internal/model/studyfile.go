@@ -80,7 +80,7 @@ type StudyVerify struct {
 // StudyWorkload is one load of a study.
 type StudyWorkload struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // "tcp": memory to memory; "block": a file or device of one host; "read": a file in order; "frames": video
+	Kind string `json:"kind"` // "tcp": memory to memory; "block": a file or device of one host; "read": a file in order; "frames": video; "copy": a tree from one host to another
 	// Of kind tcp. Senders of a workload with several clients are paired with the
 	// one receiver, or the reverse.
 	Senders   []string `json:"senders,omitempty"`
@@ -116,6 +116,10 @@ type StudyWorkload struct {
 	Buffer   int    `json:"buffer,omitempty"` // frames between camera or player and the storage
 	Play     bool   `json:"play,omitempty"`
 	PerFrame bool   `json:"file_per_frame,omitempty"`
+	// Of kind copy: Path is of the one sender, and To a directory of the one receiver.
+	To    string `json:"to,omitempty"`
+	Plain bool   `json:"plain,omitempty"`       // not encrypted
+	Full  bool   `json:"verify_full,omitempty"` // the target is read again
 }
 
 // StudyProtocol is how a study comes to its conclusions.

@@ -134,7 +134,7 @@ func (p *path) run(ctx context.Context) (r Result, err error) {
 		if !way[i].Through.Value || err != nil {
 			continue
 		}
-		if err := p.measure(ctx, i, t.Leaving.MTU, way[i]); err != nil {
+		if err := errors.Join(p.measure(ctx, i, t.Leaving.MTU, way[i]), p.trace(ctx, i, way[i])); err != nil {
 			return r, err
 		}
 	}
@@ -144,7 +144,7 @@ func (p *path) run(ctx context.Context) (r Result, err error) {
 
 // reach tests whether small datagrams from side i arrive, and at which interface.
 func (p *path) reach(ctx context.Context, i int) (model.Crossing, error) {
-	c := model.Crossing{PathMTU: model.Unknown[int](model.Absent, "small datagrams do not arrive")}
+	c := model.Crossing{PathMTU: model.Unknown[int](model.Absent, "small datagrams do not arrive"), Hops: model.Unknown[int](model.Absent, "no hop limit was seen")}
 	for range 3 {
 		h, _, err := p.exchange(ctx, i, nil)
 		if err != nil {
@@ -152,6 +152,9 @@ func (p *path) reach(ctx context.Context, i int) (model.Crossing, error) {
 		}
 		if h.Marks > 0 {
 			c.Through, c.ArrivedBy = model.Known(true), h.Arrive
+			if h.TTL > 0 && h.TTL <= hopLimit {
+				c.Hops = model.Known(hopLimit - h.TTL)
+			}
 			return c, nil
 		}
 	}

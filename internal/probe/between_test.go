@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,24 @@ type wire struct {
 	heard   [2]map[uint32]*Heard
 	open    [2]bool
 	refuse  error
+	// routers are between the ends, seen from end 0; those in mute answer nothing. Packets above
+	// carries vanish behind narrow of them, counted from the sender.
+	routers []netip.Addr
+	mute    map[netip.Addr]bool
+	narrow  [2]int
+}
+
+// expire is a batch that ends at a router.
+func (w *wire) expire(i int, b Batch) netip.Addr {
+	way := slices.Clone(w.routers)
+	if i == 1 {
+		slices.Reverse(way)
+	}
+	at := way[b.TTL-1]
+	if w.mute[at] || b.Sizes[0] > w.carries[i] && b.TTL > w.narrow[i] {
+		return netip.Addr{}
+	}
+	return at
 }
 
 // end is one side of it.
@@ -43,6 +62,10 @@ func (e end) ProbeSend(_ context.Context, id int, b Batch) (Sent, error) {
 	if id != 7 || int(b.Port) != 100+1-e.i || !e.w.open[e.i] {
 		return s, errors.New("another socket")
 	}
+	if b.TTL > 0 {
+		s.Datagrams, s.Expired = len(b.Sizes), e.w.expire(e.i, b)
+		return s, nil
+	}
 	far := e.w.heard[1-e.i]
 	for _, size := range b.Sizes {
 		if size > e.w.mtu[e.i] {
@@ -56,7 +79,7 @@ func (e end) ProbeSend(_ context.Context, id int, b Batch) (Sent, error) {
 			continue
 		}
 		if far[b.Round] == nil {
-			far[b.Round] = &Heard{Sizes: map[int]int{}, Arrive: []string{"eth1"}}
+			far[b.Round] = &Heard{Sizes: map[int]int{}, Arrive: []string{"eth1"}, TTL: hopLimit - len(e.w.routers)}
 		}
 		if size == 0 {
 			far[b.Round].Marks++
@@ -166,4 +189,37 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v became %+v", m, back)
 		}
 	})
+}
+
+// The routers of a way are counted and named, and the stretch where larger packets vanish lies
+// between those that tell.
+func TestRoutersAndWhereTheMTUFalls(t *testing.T) {
+	r1, r2, r3 := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.2.0.1"), netip.MustParseAddr("10.3.0.1")
+	for name, c := range map[string]struct {
+		narrow int
+		mute   map[netip.Addr]bool
+		want   model.Fall
+	}{
+		"before the first":       {0, nil, model.Fall{Before: r1}},
+		"between two":            {1, nil, model.Fall{After: r1, Before: r2}},
+		"behind the last":        {3, nil, model.Fall{After: r3}},
+		"beside a silent one":    {1, map[netip.Addr]bool{r2: true}, model.Fall{After: r1, Before: r3}},
+		"none of them says much": {1, map[netip.Addr]bool{r1: true, r2: true, r3: true}, model.Fall{}},
+	} {
+		w := &wire{carries: [2]int{1500, 9000}, mtu: [2]int{9000, 9000}, routers: []netip.Addr{r1, r2, r3}, mute: c.mute, narrow: [2]int{c.narrow, 3}}
+		r, err := probeWire(t, w)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if hops, ok := r.AToB.Hops.Get(); !ok || hops != 3 || (r.AToB.Fall == nil) != (c.want == model.Fall{}) || r.AToB.Fall != nil && *r.AToB.Fall != c.want || r.AToB.PathMTU.Value != 1500 {
+			t.Errorf("%s: %+v, fall %+v, want %+v", name, r.AToB, r.AToB.Fall, c.want)
+		}
+		if r.BToA.Fall != nil || c.mute == nil && !slices.Equal(r.BToA.Routers, []netip.Addr{r3, r2, r1}) {
+			t.Errorf("%s: back %+v", name, r.BToA)
+		}
+	}
+	r, err := probeWire(t, &wire{carries: [2]int{1500, 1500}, mtu: [2]int{9000, 9000}})
+	if hops, ok := r.AToB.Hops.Get(); err != nil || !ok || hops != 0 || r.AToB.Fall != nil || r.AToB.Routers != nil {
+		t.Errorf("no router: %+v, %v", r.AToB, err)
+	}
 }

@@ -30,6 +30,7 @@ type Socket struct {
 	rounds map[uint32]*Heard
 	change chan struct{} // closed, and made anew, when something arrives
 	told   tooBig
+	expiry netip.Addr               // of the batch that is being sent
 	echoes map[uint32]time.Duration // turn-around by number
 	backAt map[uint32]time.Time
 	number uint32
@@ -142,6 +143,7 @@ func (k *Socket) take(m message, n int, from netip.AddrPort, a arrival) {
 		} else {
 			r.Sizes[n+headers(k.peer)]++
 		}
+		r.TTL = max(r.TTL, a.ttl)
 		if i, err := net.InterfaceByIndex(a.index); err == nil && !slices.Contains(r.Arrive, i.Name) {
 			r.Arrive = append(r.Arrive, i.Name)
 		}
@@ -155,6 +157,15 @@ func (k *Socket) Send(ctx context.Context, b Batch) (Sent, error) {
 	var out Sent
 	if len(b.Sizes) > MaxSizes || b.Port == 0 {
 		return out, fmt.Errorf("send probes: %d sizes to port %d, want at most %d and a port", len(b.Sizes), b.Port, MaxSizes)
+	}
+	if b.TTL < 0 || b.TTL > hopLimit || b.Wait < 0 || b.Wait > MaxWait {
+		return out, fmt.Errorf("send probes: %d hops and %v for an answer, want at most %d and %v", b.TTL, b.Wait, hopLimit, MaxWait)
+	}
+	if b.TTL > 0 {
+		if err := k.hops(b.TTL); err != nil {
+			return out, err
+		}
+		defer func() { _ = k.hops(hopLimit) }() // fails on a closed socket alone, which sends nothing more
 	}
 	for _, size := range b.Sizes {
 		payload := payloadLen
@@ -181,10 +192,53 @@ func (k *Socket) Send(ctx context.Context, b Batch) (Sent, error) {
 		}
 	}
 	k.drain()
+	if b.TTL > 0 {
+		var err error
+		if out.Expired, err = k.expired(ctx, b.Wait); err != nil {
+			return out, err
+		}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out.Told, out.By = k.told.mtu, k.told.by
 	return out, nil
+}
+
+// hops sets the hop limit of what is sent next, and forgets where earlier ones expired.
+func (k *Socket) hops(ttl int) error {
+	var set error
+	err := k.raw.Control(func(fd uintptr) { set = setTTL(int(fd), k.peer.Is4(), ttl) })
+	if err = errors.Join(err, set); err != nil {
+		return fmt.Errorf("send probes: %w", err)
+	}
+	k.drain()
+	k.mu.Lock()
+	k.expiry = netip.Addr{}
+	k.mu.Unlock()
+	return nil
+}
+
+// expired waits for a router's message that a datagram expired there.
+func (k *Socket) expired(ctx context.Context, wait time.Duration) (netip.Addr, error) {
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for {
+		k.mu.Lock()
+		by, change := k.expiry, k.change
+		k.mu.Unlock()
+		if by.IsValid() {
+			return by, nil
+		}
+		select {
+		case <-change:
+		case <-late.C:
+			return by, nil
+		case <-k.done:
+			return by, errors.New("wait for a router's answer: the socket is closed")
+		case <-ctx.Done():
+			return by, fmt.Errorf("wait for a router's answer: %w", ctx.Err())
+		}
+	}
 }
 
 // write sends one datagram. tooBig is the interface's MTU if the datagram exceeds it. It ignores
@@ -221,8 +275,15 @@ func (k *Socket) drain() (local int) {
 			if err != nil {
 				return
 			}
+			by, gone := parseExpired(oob[:n])
 			t, ok := parseTooBig(oob[:n])
 			switch {
+			case gone:
+				k.mu.Lock()
+				k.expiry = by
+				close(k.change)
+				k.change = make(chan struct{})
+				k.mu.Unlock()
 			case !ok:
 			case t.local:
 				local = t.mtu
@@ -266,7 +327,7 @@ func (k *Socket) Await(ctx context.Context, w Await) (Heard, error) {
 func (k *Socket) heard(round uint32) Heard {
 	out := Heard{Sizes: map[int]int{}, Arrive: []string{}}
 	if r := k.rounds[round]; r != nil {
-		out.Marks, out.Arrive = r.Marks, slices.Clone(r.Arrive)
+		out.Marks, out.Arrive, out.TTL = r.Marks, slices.Clone(r.Arrive), r.TTL
 		for size, n := range r.Sizes {
 			out.Sizes[size] = n
 		}

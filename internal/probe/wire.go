@@ -49,6 +49,10 @@ type Batch struct {
 	Port  uint16 `json:"port"`
 	Round uint32 `json:"round"`
 	Sizes []int  `json:"sizes"`
+	// TTL is how many routers they may pass, less one; 0: hopLimit. Wait is how long to wait
+	// then for the answer of the one where they expire.
+	TTL  int           `json:"ttl,omitempty"`
+	Wait time.Duration `json:"wait,omitempty"`
 }
 
 // Sent is the outcome of a Batch at the sender.
@@ -61,6 +65,9 @@ type Sent struct {
 	// sender of that message; 0: none came.
 	Told int        `json:"told,omitempty"`
 	By   netip.Addr `json:"by"`
+	// Expired is the router at which datagrams of a Batch with a TTL expired, by its ICMP
+	// message; none: none came.
+	Expired netip.Addr `json:"expired"`
 }
 
 // Await requests what arrived in a round, once this many marks arrived or Wait is over.
@@ -75,6 +82,8 @@ type Heard struct {
 	Marks  int         `json:"marks"`
 	Sizes  map[int]int `json:"sizes"`  // how many by size in bytes of IP packet, marks left out
 	Arrive []string    `json:"arrive"` // interfaces that they, or marks, came in by
+	// TTL is the largest hop limit that one arrived with; 0: the kernel does not tell.
+	TTL int `json:"ttl,omitempty"`
 }
 
 // Echo requests N measurements of the round trip to a port of the peer.

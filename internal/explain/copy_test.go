@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// copied is a copy of ten seconds between two hosts whose streams send all the time.
+func copied(change func(from, to *model.CopyCount), k knobs) Case {
+	from := model.CopyCount{Took: 10 * time.Second, Streams: 4, Lanes: 4, Sending: 38 * time.Second, Reading: 10 * time.Second, CPU: 5 * time.Second, CPUs: 8}
+	to := model.CopyCount{Took: 10 * time.Second, Streams: 4, Writing: 4 * time.Second, CPU: 5 * time.Second, CPUs: 8, Bytes: 1e9, Files: 10}
+	change(&from, &to)
+	k.streams = 4
+	c := k.build()
+	grow(c.Sender.Samples, from)
+	grow(c.Receiver.Samples, to)
+	return c
+}
+
+// grow puts counters into samples that reach their values with the last.
+func grow(in []model.Sample, end model.CopyCount) {
+	for i := range in {
+		part := func(d time.Duration) time.Duration { return d * time.Duration(i+1) / time.Duration(len(in)) }
+		x := end
+		x.Took, x.Sending, x.Held, x.Reading, x.Writing = part(end.Took), part(end.Sending), part(end.Held), part(end.Reading), part(end.Writing)
+		x.Committing, x.CPU = part(end.Committing), part(end.CPU)
+		x.Bytes, x.Files = end.Bytes*int64(i+1)/int64(len(in)), end.Files*int64(i+1)/int64(len(in))
+		in[i].Copy = &x
+	}
+}
+
+func disk(in []model.Sample, name string, share float64) {
+	for i := range in {
+		in[i].Server = &model.ServerCount{Disk: &model.DiskCount{Name: name, Busy: time.Duration(share * float64(in[i].At))}}
+	}
+}
+
+// The stages of a copy tell what its connections only show the effect of.
+func TestTheLimiterOfACopy(t *testing.T) {
+	still := func(*model.CopyCount, *model.CopyCount) {}
+	window := knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, full: true, rwnd: 0.9, wnd: 32 << 10, rcvbuf: 65536, settings: map[string]string{rmemSetting: "4096 65536 65536"}}
+	full := func(_, to *model.CopyCount) { to.Held = 36 * time.Second }
+	dry := func(from, _ *model.CopyCount) { from.Sending, from.Reading = 3*time.Second, 38*time.Second }
+	for name, c := range map[string]struct {
+		change func(from, to *model.CopyCount)
+		k      knobs
+		want   model.LimiterID
+	}{
+		"the path is full":          {still, knobs{}, model.None},
+		"window":                    {still, window, model.ReceiverWindow},
+		"target behind a window":    {full, window, model.TargetStorage},
+		"target":                    {full, knobs{rate: 0.3e9}, model.TargetStorage},
+		"making durable":            {func(from, to *model.CopyCount) { from.Sending, to.Committing = 3*time.Second, 8*time.Second }, knobs{rate: 0.3e9, notsent: -1}, model.TargetStorage},
+		"source":                    {dry, knobs{rate: 0.3e9, notsent: -1}, model.SourceStorage},
+		"small files at the target": {func(f, to *model.CopyCount) { full(f, to); to.Files = 60000 }, knobs{rate: 0.3e9}, model.SmallFiles},
+		"the sender's CPU":          {func(from, _ *model.CopyCount) { from.CPU = 78 * time.Second }, knobs{rate: 0.3e9}, model.SenderCPU},
+		"the receiver's CPU":        {func(f, to *model.CopyCount) { full(f, to); to.CPU = 79 * time.Second }, knobs{rate: 0.3e9}, model.ReceiverCPU},
+		"--limit":                   {func(from, _ *model.CopyCount) { from.Limit = 1e8 }, knobs{rate: 0.8e9}, model.ApplicationSource},
+		"loss, with idle storage":   {still, knobs{rate: 0.1e9, retrans: 0.01, cwnd: 12, rtt: 10 * time.Millisecond}, model.PathLoss},
+	} {
+		v := Judge(copied(c.change, c.k))
+		if v.Limiter != c.want {
+			t.Errorf("%s: %s (%v)", name, v.Line, v.Confidence)
+		}
+	}
+}
+
+// A disk that was seen at work makes it sure, one that is idle makes it doubtful.
+func TestTheDiskOfACopyIsNamed(t *testing.T) {
+	sure := copied(func(_, to *model.CopyCount) { to.Held = 39 * time.Second }, knobs{rate: 0.3e9, recvQ: 3 << 20, wnd: 1 << 20})
+	disk(sure.Receiver.Samples, "sdb", 0.97)
+	idle := copied(func(_, to *model.CopyCount) { to.Held = 39 * time.Second }, knobs{rate: 0.3e9, recvQ: 3 << 20, wnd: 1 << 20})
+	disk(idle.Receiver.Samples, "sdb", 0.02)
+	a, b := Judge(sure), Judge(idle)
+	if a.Limiter != model.TargetStorage || a.Host != "server1" || a.Confidence < 0.9 || b.Confidence > diskIdle {
+		t.Errorf("%s (%v)\n%s (%v)", a.Line, a.Confidence, b.Line, b.Confidence)
+	}
+}
+
+// A copy within one host has no connections.
+func TestACopyWithinAHost(t *testing.T) {
+	for want, count := range map[model.LimiterID]model.CopyCount{
+		model.TargetStorage: {Writing: 60 * time.Second, Committing: 9 * time.Second, Reading: 10 * time.Second, Files: 3},
+		model.SourceStorage: {Writing: 6 * time.Second, Reading: 50 * time.Second, Files: 3},
+		model.SenderCPU:     {Writing: 6 * time.Second, Reading: 50 * time.Second, CPU: 79 * time.Second, Files: 3},
+		model.SmallFiles:    {Writing: 60 * time.Second, Reading: 10 * time.Second, Files: 100000},
+		model.Undetermined:  {Writing: 30 * time.Second, Reading: 30 * time.Second, Files: 3},
+	} {
+		count.Took, count.CPUs, count.Bytes = 10*time.Second, 8, 1e9
+		e := &End{Host: "nas1", Samples: make([]model.Sample, 40)}
+		for i := range e.Samples {
+			e.Samples[i].At = time.Duration(i) * 250 * time.Millisecond
+		}
+		grow(e.Samples, count)
+		v := Judge(Case{Sender: e, Receiver: e, Passive: true})
+		if v.Limiter != want {
+			t.Errorf("%s: %s", want, v.Line)
+		}
+		if v.Measured < 0.7e9 || v.Measured > 0.9e9 {
+			t.Errorf("%s: measured %v", want, v.Measured)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// Shares from which a stage of a copy is what the others wait for.
+const (
+	stageMost = 0.60
+	// stageCPU: the process uses up the CPUs that it may use.
+	stageCPU = 0.90
+	// copyLimit: the rate is that which was asked for.
+	copyLimit = 0.90
+	// diskWorks: a disk that has work for less of the time is not what a stage waits for.
+	diskWorks = 0.50
+	// diskUnseen caps the confidence in a storage whose disk was not seen at work.
+	diskUnseen = 0.75
+	diskIdle   = 0.55
+)
+
+// judgeStages lets the stages of a copy say whether the verdict that its connections elected
+// is the cause, or what they see of a stage that others wait for: a target that writes
+// slowly fills windows, and a source that reads slowly leaves sockets dry.
+func (v *views) judgeStages(elected model.Verdict) model.Verdict {
+	f := diagnoseAfter(stages, &scene{c: v, total: v.goodput, elected: &elected, ceiling: unknown()})
+	if f == nil {
+		v.copy.sayStages(&elected)
+		return elected
+	}
+	out := model.Verdict{Limiter: f.id, Where: limiter(f.id).Where, Host: f.host, Evidence: f.evidence, Alternatives: f.alts, Notes: f.notes}
+	out.Confidence = math.Round(min(0.6+0.35*f.margin, f.cap)*100) / 100
+	if v.copy.n < fewSamples {
+		out.Confidence = min(out.Confidence, 0.3+0.03*float64(v.copy.n))
+	}
+	out.Fix = operator(f.host, f.advice)
+	out.Measured = unit.BitRate(8 * v.copy.rate)
+	return out
+}
+
+// sayStages adds what the stages show to a verdict of the connections.
+func (c *copyView) sayStages(v *model.Verdict) {
+	f := &finding{}
+	c.stageEvidence(f)
+	v.Evidence = append(v.Evidence, f.evidence...)
+}
+
+func (c *copyView) stageEvidence(f *finding) {
+	if c.local {
+		f.say(c.from.Host, "copy_reading_share", c.reading, "ratio", c.n, "%s of what was in flight was in reading and hashing, %s in writing and making durable", pct(c.reading), pct(c.held))
+		return
+	}
+	f.say(c.from.Host, "copy_sending_share", c.sending, "ratio", c.n, "the streams were in sends %s of the time, the readers busy %s", pct(c.sending), pct(c.reading))
+	f.say(c.to.Host, "copy_held_share", c.held, "ratio", c.n, "what had arrived waited for the writer %s of the time, %s went into making files durable", pct(c.held), pct(c.durable))
+}
+
+// seeCopyLimit: the copy is as fast as it was told to be.
+func seeCopyLimit(s *scene) *finding {
+	c := s.c.copy
+	if c.limit <= 0 || c.rate < copyLimit*c.limit {
+		return nil
+	}
+	f := &finding{id: model.ApplicationSource, host: c.from.Host, margin: over(c.rate/c.limit, copyLimit, 1), cap: seenCap}
+	f.say(c.from.Host, "copy_rate_over_limit", c.rate/c.limit, "ratio", c.n, "the copy keeps to its --limit of %v/s", unit.Bytes(c.limit))
+	f.advice = "raise --limit, or leave it out"
+	return f
+}
+
+func seeCopySenderCPU(s *scene) *finding {
+	return s.copyCPU(model.SenderCPU, s.c.copy.from, s.c.copy.source)
+}
+
+func seeCopyReceiverCPU(s *scene) *finding {
+	if s.c.copy.local {
+		return nil // one process, which the sender's is
+	}
+	return s.copyCPU(model.ReceiverCPU, s.c.copy.to, s.c.copy.target)
+}
+
+// copyCPU: a process of the copy has all the CPU that it can get.
+func (s *scene) copyCPU(id model.LimiterID, e *End, h stageHost) *finding {
+	if !(h.cpu >= stageCPU) && !(h.throttled >= quotaShare) {
+		return nil
+	}
+	f := &finding{id: id, host: e.Host, margin: max(over(h.cpu, stageCPU, 1), over(h.throttled, quotaShare, 0.8)), cap: seenCap}
+	f.say(e.Host, "copy_cpu_share", h.cpu, "ratio", s.c.copy.n, "the copy's process used %s of the CPUs that it may use", pct(h.cpu))
+	f.advice = "give the copy's process more CPUs"
+	if h.throttled >= quotaShare {
+		f.say(e.Host, "copy_throttled_share", h.throttled, "ratio", s.c.copy.n, "its CPU quota was used up %s of the time", pct(h.throttled))
+		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+		f.advice = "raise the CPU quota of its control group"
+	}
+	s.c.copy.stageEvidence(f)
+	return f
+}
+
+// seeCopyTarget: what arrives waits to be written.
+func seeCopyTarget(s *scene) *finding {
+	c := s.c.copy
+	if !(c.held >= stageMost) && !(c.held+c.durable >= stageMost && c.sending < 1-stageMost) {
+		return nil
+	}
+	return c.storage(model.TargetStorage, c.to, c.target, max(c.held, c.held+c.durable-stageMost/2))
+}
+
+// seeCopySource: streams wait for blocks while the readers are busy.
+func seeCopySource(s *scene) *finding {
+	c := s.c.copy
+	if !(c.reading >= stageMost) || c.sending >= 1-stageMost || c.held >= 1-stageMost {
+		return nil
+	}
+	return c.storage(model.SourceStorage, c.from, c.source, c.reading)
+}
+
+// storage blames one end's storage, or the number of its files.
+func (c *copyView) storage(id model.LimiterID, e *End, h stageHost, share float64) *finding {
+	f := &finding{id: id, host: e.Host, margin: over(share, stageMost, 1), cap: diskUnseen}
+	does, cap := "writing", "write"
+	if id == model.SourceStorage {
+		does, cap = "reading", "read"
+	}
+	if c.mean < copyFiles {
+		f.id = model.SmallFiles
+		f.say(e.Host, "copy_mean_file", c.mean, "bytes", c.n, "%.0f files a second of %s each keep the %s end busy", c.files, size(c.mean), does)
+		f.advice = "the work of each file outweighs its data: pack them (tar) where they need not stay files, or use a file system that makes files faster"
+	}
+	c.stageEvidence(f)
+	if f.id != model.SmallFiles && len(f.evidence) > 1 && id == model.TargetStorage {
+		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+	}
+	switch {
+	case h.busy >= diskWorks:
+		f.cap = seenCap
+		f.say(e.Host, "copy_disk_busy_share", h.busy, "ratio", c.n, "disk %s has work %s of the time", h.disk, pct(h.busy))
+	case known(h.busy):
+		f.cap = diskIdle
+		f.say(e.Host, "copy_disk_busy_share", h.busy, "ratio", c.n, "disk %s has work only %s of the time: its file system, or how many requests it is given, is what takes the time", h.disk, pct(h.busy))
+	}
+	if f.advice == "" {
+		f.advice = fmt.Sprintf("%s it without the network (linerate load file or load block): if that is no faster, the storage is the limit", cap)
+	}
+	return f
+}

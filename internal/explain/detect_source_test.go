@@ -1,0 +1,91 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+)
+
+// What a sender that has nothing to send waits for, as far as it is seen, decides what
+// is advised.
+func TestIdleSource(t *testing.T) {
+	idle := knobs{rate: 50e6, notsent: -1, appLtd: true, rtt: 10 * time.Millisecond}
+	answers := func(perSample int64) func(i int, s *model.Sample) {
+		return func(i int, s *model.Sample) { s.Conns[0].DataSegsIn = perSample * int64(i) }
+	}
+	for _, tc := range []struct {
+		name   string
+		edit   func(i int, s *model.Sample)
+		advice string
+	}{
+		{"nothing more is seen", func(int, *model.Sample) {}, "read or produce faster"},
+		{"its reader waits for a disk", func(i int, s *model.Sample) {
+			if i%2 == 0 {
+				s.Tasks[0].State = "D"
+			}
+		}, "waits for its disk"},
+		{"a disk now and then", func(i int, s *model.Sample) {
+			if i%10 == 0 {
+				s.Tasks[0].State = "D"
+			}
+		}, "read or produce faster"},
+		{"one request at a time", answers(2), "waits for an answer"},
+		{"many answers in a round trip", answers(100), "read or produce faster"},
+		{"the last piece is held back", func(i int, s *model.Sample) {
+			answers(1)(i, s)
+			s.Conns[0].NotSent, s.Conns[0].Unacked = 900, 1
+		}, "TCP_NODELAY"},
+	} {
+		c := idle.build()
+		for i := range c.Sender.Samples {
+			tc.edit(i, &c.Sender.Samples[i])
+		}
+		v := Judge(c)
+		if v.Limiter != model.ApplicationSource || !strings.Contains(v.Fix.Advice, tc.advice) {
+			t.Errorf("%s: %s: %q", tc.name, v.Limiter, v.Fix.Advice)
+		}
+		checkVerdict(t, c, v)
+	}
+}
+
+func TestRecordedExchanges(t *testing.T) {
+	for name, want := range map[string]string{"pingpong1400.cubic": "TCP_NODELAY", "pingpong64k.cubic": "TCP_NODELAY", "txapp300.cubic": "read or produce faster"} {
+		if v := Judge(readRecording(t, name)); v.Limiter != model.ApplicationSource || !strings.Contains(v.Fix.Advice, want) {
+			t.Errorf("%s: %s: %q, want %q", name, v.Limiter, v.Fix.Advice, want)
+		}
+	}
+}
+
+// A queue of one packet is too short; a shaper is to be removed.
+func TestOwnQueueAdvice(t *testing.T) {
+	for _, tc := range []struct {
+		kind              string
+		drops, overlimits int64 // in each sample
+		advice            string
+	}{{"pfifo", 20, 0, "too short"}, {"tbf", 0, 200, "shaper"}, {"tbf", 5, 200, "shaper"}} {
+		c := knobs{rate: 0.3e9, rtt: 10 * time.Millisecond, retrans: 0.01}.build()
+		for i := range c.Sender.Samples {
+			c.Sender.Samples[i].Qdiscs = []model.QdiscCount{{Dev: "eth0", Kind: tc.kind, Drops: tc.drops * int64(i), Overlimits: tc.overlimits * int64(i)}}
+		}
+		if v := Judge(c); v.Limiter != model.LocalQdisc || !strings.Contains(v.Fix.Advice, tc.advice) {
+			t.Errorf("%s: %s: %q, want %q", tc.kind, v.Limiter, v.Fix.Advice, tc.advice)
+		}
+	}
+}
+
+// Losses that ended before the steady part are said as such, not as "0% sent again".
+func TestEarlyLossesAreSaid(t *testing.T) {
+	c := knobs{rate: 0.3e9, rtt: 10 * time.Millisecond}.build()
+	for i := range c.Sender.Samples {
+		x := &c.Sender.Samples[i].Conns[0]
+		x.TotalRetrans, x.BytesRetrans = 40, 40*1448
+		x.Cwnd += 4 * i
+		x.Unacked = x.Cwnd
+	}
+	v := Judge(c)
+	if v.Limiter != model.PathLoss || v.Confidence > 0.45 || strings.HasPrefix(v.Evidence[0].What, "0%") {
+		t.Errorf("%s (%.2f): %s", v.Limiter, v.Confidence, v.Line)
+	}
+}

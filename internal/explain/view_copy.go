@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"time"
+
+	"linerate/internal/model"
+)
+
+// copyView is what the stages of one of our own copies show. Shares are of the time that a
+// stage has, all its readers or streams together; NaN is unknown.
+type copyView struct {
+	from, to *End
+	local    bool // within one host
+	n        int
+	dur      float64 // seconds
+	rate     float64 // bytes/s
+	limit    float64 // bytes/s that it was told to keep to; 0: none
+	files    float64 // files/s
+	mean     float64 // bytes of a file; unknown where there were none
+	// sending, held: of the streams' time. reading: of the readers'. durable: of the time.
+	sending, held, reading, durable float64
+	source, target                  stageHost
+}
+
+// stageHost is what one end's host has for the copy.
+type stageHost struct {
+	cpu       float64 // of the CPUs that the process may use
+	throttled float64 // share of the time without quota
+	disk      string
+	busy      float64 // share of the time that the disk has work
+}
+
+// copyFiles: with smaller files on average the work of a file outweighs its data: at the
+// 200 µs that a file takes at best (docs/performance.md), 64 KiB are read at 330 MB/s.
+const copyFiles = 64 << 10
+
+// viewCopy is the copy of which both ends tell; nil where none does.
+func viewCopy(c Case) *copyView {
+	if c.Sender == nil || c.Receiver == nil {
+		return nil
+	}
+	a, b := ofCopy(c.Sender), ofCopy(c.Receiver)
+	if len(a) < 2 || len(b) < 2 {
+		return nil
+	}
+	v := &copyView{from: c.Sender, to: c.Receiver, n: min(len(a), len(b)), mean: unknown()}
+	s, r := copyGrowth(a), copyGrowth(b)
+	v.dur = min(s.Took, r.Took).Seconds()
+	if v.dur <= 0 {
+		return nil
+	}
+	v.limit = float64(a[len(a)-1].Copy.Limit)
+	v.rate, v.files = float64(r.Bytes)/r.Took.Seconds(), float64(r.Files)/r.Took.Seconds()
+	if r.Files > 0 {
+		v.mean = float64(r.Bytes) / float64(r.Files)
+	}
+	if v.local = s.Streams == 0; v.local {
+		all := (r.Reading + r.Writing + r.Committing).Seconds()
+		v.reading, v.held, v.durable = ratio(r.Reading.Seconds(), all), ratio((r.Writing+r.Committing).Seconds(), all), 0
+		v.sending = 0
+	} else {
+		streams := float64(max(1, s.Streams))
+		v.sending, v.held = ratio(s.Sending.Seconds(), s.Took.Seconds()*streams), ratio(r.Held.Seconds(), r.Took.Seconds()*streams)
+		v.reading = ratio(s.Reading.Seconds(), s.Took.Seconds()*float64(max(1, s.Lanes)))
+		v.durable = min(1, ratio(r.Committing.Seconds(), r.Took.Seconds()))
+	}
+	v.source, v.target = stageOf(a, s, true), stageOf(b, r, false)
+	return v
+}
+
+// ofCopy are the samples of an end that tell of a copy.
+func ofCopy(e *End) (out []model.Sample) {
+	for _, s := range e.Samples {
+		if s.Copy != nil && (len(out) == 0 || s.Copy.Took > out[len(out)-1].Copy.Took) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// copyGrowth is by how much the counters grew. Streams are those at the end.
+func copyGrowth(in []model.Sample) model.CopyCount {
+	a, b := *in[0].Copy, *in[len(in)-1].Copy
+	less := func(x, y time.Duration) time.Duration { return max(0, y-x) }
+	return model.CopyCount{Took: less(a.Took, b.Took), Streams: b.Streams, Lanes: b.Lanes, CPUs: b.CPUs, CPU: less(a.CPU, b.CPU),
+		Sending: less(a.Sending, b.Sending), Held: less(a.Held, b.Held), Reading: less(a.Reading, b.Reading), Writing: less(a.Writing, b.Writing),
+		Committing: less(a.Committing, b.Committing), Bytes: max(0, b.Bytes-a.Bytes), Files: max(0, b.Files-a.Files)}
+}
+
+func stageOf(in []model.Sample, g model.CopyCount, reads bool) stageHost {
+	h := stageHost{cpu: ratio(g.CPU.Seconds(), g.Took.Seconds()*float64(g.CPUs)), throttled: unknown(), busy: unknown()}
+	a, b := in[0], in[len(in)-1]
+	from, okA := a.Throttled.Get()
+	to, okB := b.Throttled.Get()
+	if okA && okB {
+		h.throttled = max(0, ratio((to-from).Seconds(), (b.At-a.At).Seconds()))
+	}
+	if a.Server != nil && b.Server != nil && a.Server.Disk != nil && b.Server.Disk != nil && a.Server.Disk.Name == b.Server.Disk.Name {
+		h.disk = b.Server.Disk.Name
+		h.busy = min(1, max(0, ratio((b.Server.Disk.Busy-a.Server.Disk.Busy).Seconds(), (b.At-a.At).Seconds())))
+	}
+	return h
+}

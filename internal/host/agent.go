@@ -78,7 +78,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
-		AllowPush: true, DisableBuiltin: true, Concurrency: 2*maxWorkers + maxSamplers + maxProbes + 2*maxMovers + 2*maxTunnels + 16,
+		AllowPush: true, DisableBuiltin: true, Concurrency: 2*maxWorkers + maxSamplers + maxProbes + 2*maxTunnels + 16,
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
@@ -101,10 +101,9 @@ type agent struct {
 	src     kernel.Source
 	tuner   *tune.Tuner
 	push    func(ctx context.Context, method string, params any) error
-	workers table[*workerProc]
+	workers table[*process]
 	samples table[*sampling]
 	probes  table[*probe.Socket]
-	movers  table[*moverProc]
 	tunnels table[net.Conn]
 }
 
@@ -126,7 +125,6 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
-	a.movers.max, a.movers.what = maxMovers, "movers"
 	a.tunnels.max, a.tunnels.what = maxTunnels, "tunnels"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now, RunScript: kernel.Run, Uptime: kernel.Root("").Uptime}
 	if len(o.Self) > 0 {
@@ -145,15 +143,8 @@ func (a *agent) end() error {
 	for _, c := range a.tunnels.drain() {
 		_ = c.Close() // whoever waits on it is gone
 	}
-	movers := a.movers.drain()
 	for _, w := range workers {
 		w.cancel() // all at once: each may take its time
-	}
-	for _, m := range movers {
-		m.cancel()
-	}
-	for _, m := range movers {
-		m.stop()
 	}
 	for _, w := range workers {
 		w.stop()
@@ -210,8 +201,7 @@ func (a *agent) methods() handlers {
 	serve(h, methodWorkerEnd, a.endWorker)
 	serve(h, methodMover, a.startMover)
 	serve(h, methodMoverTell, a.tellMover)
-	serve(h, methodMoverEvents, a.moverEvents)
-	serve(h, methodMoverEnd, a.endMover)
+	serve(h, methodMoverEvents, a.takeEvents)
 	serve(h, methodTunnelOpen, a.openTunnel)
 	serve(h, methodTunnelSend, a.sendTunnel)
 	serve(h, methodTunnelReceive, a.receiveTunnel)

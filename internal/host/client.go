@@ -36,6 +36,8 @@ type Endpoint struct {
 	Deployed bool
 
 	discard func(ctx context.Context) error
+	// begun leaves what was copied to the agent that runs; nil: nothing was copied.
+	begun func() error
 }
 
 // Discard removes what was copied to the host for an Endpoint that is not
@@ -67,6 +69,9 @@ type Options struct {
 	CallTimeout time.Duration
 
 	closeTime time.Duration // time for an agent to end by itself; 0 is 5 s
+	// lateTime is how long an interrupted call that changes a host waits for its answer; 0 is
+	// 20 s.
+	lateTime time.Duration
 }
 
 // Times of a Client.
@@ -117,6 +122,9 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if o.closeTime == 0 {
 		o.closeTime = 5 * time.Second
 	}
+	if o.lateTime == 0 {
+		o.lateTime = 20 * time.Second
+	}
 	if len(ep.Self) == 0 {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
 	}
@@ -130,6 +138,9 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	c.hello, err = ask(ctx, c, methodHello, none{})
 	if err == nil && c.hello.Protocol != Protocol {
 		err = fmt.Errorf("host %s: the agent speaks protocol %d (build %s), this linerate %d: use the same build on both", ep.Name, c.hello.Protocol, c.hello.Build, Protocol)
+	}
+	if err == nil && ep.begun != nil {
+		err = ep.begun()
 	}
 	if err != nil {
 		closeErr := c.Close()
@@ -199,7 +210,7 @@ func ask[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R,
 	within := map[patience]time.Duration{soon: c.o.CallTimeout, changing: changeTime}[m.within]
 	if within > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
+		ctx, cancel = context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", errNoAnswer, within))
 		defer cancel()
 	}
 	if err := c.call(ctx, m.name, params, &r); err != nil {
@@ -326,6 +337,9 @@ func remote(e *jrpc2.Error) error {
 	}
 	return errors.New(readable(e.Message))
 }
+
+// errNoAnswer is the cause of a call's failure whose time is over.
+var errNoAnswer = errors.New("no answer")
 
 // errGone is the cause of every call's failure once the agent is no more.
 var errGone = errors.New("agent ended")

@@ -8,25 +8,19 @@ import (
 	"linerate/internal/move/mover"
 )
 
-// Mover is one end of a copy, at the host.
-type Mover struct {
-	c *Client
-	r startedResult
-}
+// Mover is one end of a copy, at the host. What it has not committed when it is stopped stays for
+// a next run.
+type Mover struct{ running }
 
 // StartMover starts one end of a copy. The task's version is filled in.
 func (c *Client) StartMover(ctx context.Context, t mover.Task) (*Mover, error) {
 	t.V = mover.Version
-	end := func(ctx context.Context, r startedResult) error { return (&Mover{c, r}).Stop(ctx) }
-	r, err := begin(ctx, c, methodMover, t, end)
+	r, err := start(ctx, c, methodMover, t)
 	if err != nil {
 		return nil, err
 	}
-	return &Mover{c, r}, nil
+	return &Mover{r}, nil
 }
-
-// PID of its process.
-func (m *Mover) PID() int { return m.r.PID }
 
 // Tell sends it a command.
 func (m *Mover) Tell(ctx context.Context, c mover.Command) error {
@@ -39,17 +33,6 @@ func (m *Mover) Tell(ctx context.Context, c mover.Command) error {
 func (m *Mover) Events(ctx context.Context) ([]mover.Event, error) {
 	r, err := ask(ctx, m.c, methodMoverEvents, idParams{m.r.ID})
 	return r.Events, err
-}
-
-// Stop ends it; what it has not committed stays for a next run.
-func (m *Mover) Stop(ctx context.Context) error {
-	select {
-	case <-m.c.ended:
-		return nil // a mover does not outlive its agent
-	default:
-	}
-	_, err := ask(ctx, m.c, methodMoverEnd, idParams{m.r.ID})
-	return err
 }
 
 // Tunnel passes what comes from near on to the port that the mover listens on, and back,

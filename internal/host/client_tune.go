@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -12,9 +14,34 @@ import (
 // changeTime bounds calls that change a host: each link that goes down and up takes seconds.
 const changeTime = 5 * time.Minute
 
+// change makes a call that changes the host. Once that is sent, the host goes on with it
+// whatever the caller does, so that an interrupted caller waits for the answer: it has to know
+// what was done, and to undo it only after that.
+func change[P, R any](ctx context.Context, c *Client, m method[P, R], params P) (R, error) {
+	if ctx.Err() != nil {
+		return *new(R), c.explain(ctx, m.name, ctx.Err())
+	}
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(c.o.lateTime)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel(fmt.Errorf("%w, and %w within %v after that", context.Cause(ctx), errNoAnswer, c.o.lateTime))
+		case <-late.Done():
+		}
+	})
+	defer stop()
+	return ask(late, c, m, params)
+}
+
+// Unanswered tells whether a call ended without the host's answer: what it did is not known.
+func Unanswered(err error) bool { return errors.Is(err, errNoAnswer) || errors.Is(err, errGone) }
+
 // Apply carries out a plan through the host's journal.
 func (c *Client) Apply(ctx context.Context, p model.Plan) (tune.Result, error) {
-	return ask(ctx, c, methodApply, p)
+	return change(ctx, c, methodApply, p)
 }
 
 // ProbePath sends a few packets of size octets from the host to an address, with the
@@ -26,7 +53,7 @@ func (c *Client) ProbePath(ctx context.Context, to netip.Addr, size int) error {
 
 // Confirm keeps what a plan changed: its dead-man is disarmed.
 func (c *Client) Confirm(ctx context.Context, planID string) error {
-	_, err := ask(ctx, c, methodConfirm, planParams{planID})
+	_, err := change(ctx, c, methodConfirm, planParams{planID})
 	return err
 }
 
@@ -42,7 +69,7 @@ func (c *Client) Waiting(ctx context.Context) (tune.Pending, bool, error) {
 // Persist makes the changes of a plan survive a reboot; with dry it only returns which files
 // it would write. The plan must not be waiting for confirmation.
 func (c *Client) Persist(ctx context.Context, planID string, dry bool) ([]tune.FileChange, error) {
-	return ask(ctx, c, methodPersist, persistParams{planID, dry})
+	return change(ctx, c, methodPersist, persistParams{planID, dry})
 }
 
 // PlanFiles returns which files would make a plan, which need not be applied yet, survive a
@@ -58,7 +85,7 @@ func (c *Client) Undo(ctx context.Context, planID string) (tune.Result, error) {
 
 // UndoWith restores what r names.
 func (c *Client) UndoWith(ctx context.Context, r tune.UndoRequest) (tune.Result, error) {
-	return ask(ctx, c, methodUndo, r)
+	return change(ctx, c, methodUndo, r)
 }
 
 // OpenJournal lists the changes of the host that are not undone.
@@ -74,5 +101,5 @@ func (c *Client) History(ctx context.Context) ([]tune.Entry, error) {
 // Leave removes the journal and the kept binary from the host; it refuses
 // while changes are open.
 func (c *Client) Leave(ctx context.Context) (tune.LeaveResult, error) {
-	return ask(ctx, c, methodLeave, none{})
+	return change(ctx, c, methodLeave, none{})
 }

@@ -16,12 +16,37 @@ import (
 // listenTime bounds how long a sink may take until it listens.
 const listenTime = 10 * time.Second
 
+// running is a worker or a mover on the host.
+type running struct {
+	c *Client
+	r startedResult
+}
+
+// start starts a worker or a mover; one whose start came too late is stopped.
+func start[T any](ctx context.Context, c *Client, m method[T, startedResult], task T) (running, error) {
+	r, err := begin(ctx, c, m, task, func(ctx context.Context, r startedResult) error { return running{c, r}.Stop(ctx) })
+	return running{c, r}, err
+}
+
+// PID of its process.
+func (r running) PID() int { return r.r.PID }
+
+// Stop ends it.
+func (r running) Stop(ctx context.Context) error {
+	select {
+	case <-r.c.ended:
+		return nil // it does not outlive its agent
+	default:
+	}
+	_, err := ask(ctx, r.c, methodWorkerEnd, idParams{r.r.ID})
+	return err
+}
+
 // Worker is a worker on the host, in its current phase. It is started, watched and ended in
 // the same way whatever its task. It implements measure.Worker, which starts at once, and
 // measure.Party, which starts at the same instant as others.
 type Worker struct {
-	c     *Client
-	r     startedResult
+	running
 	addr  netip.AddrPort
 	phase int
 }
@@ -30,12 +55,11 @@ type Worker struct {
 // task's version.
 func (c *Client) Start(ctx context.Context, t worker.Task) (*Worker, error) {
 	t.V = worker.Version
-	end := func(ctx context.Context, r startedResult) error { return (&Worker{c: c, r: r}).Stop(ctx) }
-	r, err := begin(ctx, c, methodWorker, t, end)
+	r, err := start(ctx, c, methodWorker, t)
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{c: c, r: r}, nil
+	return &Worker{running: r}, nil
 }
 
 // StartWorker implements measure.End.
@@ -61,9 +85,6 @@ func (c *Client) StartWorker(ctx context.Context, t worker.Task) (measure.Worker
 	w.addr = e.Addr
 	return w, nil
 }
-
-// PID implements measure.Worker.
-func (w *Worker) PID() int { return w.r.PID }
 
 // Addr implements measure.Worker.
 func (w *Worker) Addr() netip.AddrPort { return w.addr }
@@ -165,16 +186,5 @@ func (w *Worker) Seen(ctx context.Context) (worker.Work, error) {
 // Interrupt ends the phase with what it has measured so far.
 func (w *Worker) Interrupt(ctx context.Context) error {
 	_, err := ask(ctx, w.c, methodWorkerStop, idParams{w.r.ID})
-	return err
-}
-
-// Stop implements measure.Worker and measure.Party.
-func (w *Worker) Stop(ctx context.Context) error {
-	select {
-	case <-w.c.ended:
-		return nil // a worker does not outlive its agent
-	default:
-	}
-	_, err := ask(ctx, w.c, methodWorkerEnd, idParams{w.r.ID})
 	return err
 }

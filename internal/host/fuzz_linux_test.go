@@ -21,6 +21,7 @@ func FuzzAnswer(f *testing.F) {
 		reflect.TypeFor[*model.Facts](), reflect.TypeFor[Hello](), reflect.TypeFor[model.Thermal](), reflect.TypeFor[model.HostFiles](), reflect.TypeFor[tune.Result](),
 		reflect.TypeFor[[]tune.Entry](), reflect.TypeFor[[]tune.FileChange](), reflect.TypeFor[waitingResult](), reflect.TypeFor[tune.LeaveResult](), reflect.TypeFor[sampledResult](),
 		reflect.TypeFor[worker.Event](), reflect.TypeFor[worker.Work](), reflect.TypeFor[probe.Heard](), reflect.TypeFor[probe.Toward](), reflect.TypeFor[Plugged](), reflect.TypeFor[model.Sample](), reflect.TypeFor[samplePush](),
+		reflect.TypeFor[moverResult](), reflect.TypeFor[pieceResult](),
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kind := types[len(b)%len(types)]

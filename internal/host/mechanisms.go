@@ -34,6 +34,7 @@ func Setters(src kernel.Source) []setter.Setter {
 		setter.ISCSI{Run: kernel.Run},
 		setter.Samba{Tree: root, Run: kernel.Run},
 		setter.Mount{Tree: root},
+		setter.Remount{Tree: root, Remount: kernel.Remount},
 		setter.Service{Tree: root, Run: kernel.Run},
 	}
 }

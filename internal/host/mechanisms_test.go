@@ -50,7 +50,7 @@ func TestMechanismsAndGuideAgree(t *testing.T) {
 		"linux.block.scheduler", "linux.block.nr_requests", "linux.block.read_ahead_kb", "linux.block.max_sectors_kb", "linux.block.rq_affinity",
 		"linux.block.nomerges", "linux.bdi.nfs_readahead", "linux.nfsd.threads", "linux.nfsd.max_block_size", "linux.sysctl.vm.dirty_ratio",
 		"linux.sysctl.vm.dirty_background_ratio", "linux.sysctl.net.core.rps_sock_flow_entries", "linux.sysctl.sunrpc.tcp_slot_table_entries",
-		"linux.sysctl.kernel.numa_balancing", "linux.mount.nfs.rsize", "linux.mount.nfs.nconnect", "linux.mount.nfs.vers", "linux.mount.cifs.multichannel",
+		"linux.sysctl.kernel.numa_balancing", "linux.mount.nfs.rsize", "linux.mount.nfs.nconnect", "linux.mount.nfs.vers", "linux.mount.cifs.multichannel", "linux.mount.nfs.sync", "linux.mount.cifs.sync", "linux.mount.cifs.actimeo",
 		"linux.samba.multichannel", "linux.samba.socket_options", "linux.samba.aio_sendfile", "linux.samba.signing", "linux.iscsi.bursts",
 		"linux.iscsi.digests", "linux.iscsi.max_recv_segment", "linux.iscsi.queue_depth", "linux.iscsi.sessions", "linux.iscsi.timeouts",
 		"linux.service.irqbalance", "linux.zfsmodule.zfs_arc_max", "any.zfs.sync", "any.zfs.recordsize", "any.zfs.compression", "any.zfs.dedup",

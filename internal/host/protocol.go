@@ -72,7 +72,7 @@ var (
 	methodWorkerBegin = method[beginParams, none]{"worker.begin", loads, soon}
 	methodWorkerSeen  = method[idParams, worker.Work]{"worker.seen", reads, soon}
 	methodWorkerStop  = method[idParams, none]{"worker.stop", loads, soon}
-	methodWorkerEnd   = method[idParams, none]{"worker.end", loads, soon}
+	methodWorkerEnd   = method[idParams, none]{"worker.end", loads, soon} // also of a mover
 	methodProbeOpen   = method[probe.Spec, openedResult]{"probe.open", loads, soon}
 	methodProbeSend   = method[sendProbeParams, probe.Sent]{"probe.send", loads, soon}
 	methodProbeAwait  = method[awaitProbeParams, probe.Heard]{"probe.await", reads, soon}
@@ -81,7 +81,6 @@ var (
 	methodMover       = method[mover.Task, startedResult]{"mover.start", moves, soon}
 	methodMoverTell   = method[commandParams, none]{"mover.tell", moves, soon}
 	methodMoverEvents = method[idParams, moverResult]{"mover.events", reads, open}
-	methodMoverEnd    = method[idParams, none]{"mover.end", loads, soon}
 
 	methodTunnelOpen    = method[idParams, idResult]{"tunnel.open", loads, soon}
 	methodTunnelSend    = method[pieceParams, none]{"tunnel.send", loads, open}
@@ -180,7 +179,7 @@ type sampledResult struct {
 	Error string        `json:"error,omitempty"`
 }
 
-// startedResult is a running worker.
+// startedResult is a running worker or mover.
 type startedResult struct {
 	ID  int `json:"id"`
 	PID int `json:"pid"`

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -39,8 +41,14 @@ const (
 // chose and dirPattern restricts to harmless characters: nothing that a user writes reaches a
 // shell. They are in single quotes, so that every login shell passes them on unchanged.
 const (
-	probeScript = `umask 077 && uname -s && uname -m && id -u && mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX"`
-	copyScript  = `cat > @DIR@/linerate && chmod 700 @DIR@/linerate && ` +
+	// The shell stays until the agent runs: if the controller is gone before, it removes the
+	// directory that nobody else knows of.
+	probeScript = `umask 077 && uname -s && uname -m && id -u && d=$(mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX") && ` +
+		`trap : HUP INT TERM PIPE && echo "$d" && echo ` + probed + ` && ` +
+		`{ read -r word; [ "$word" = ` + keepWord + ` ] || rm -rf "$d"; }`
+	probed     = "linerate-probed"
+	keepWord   = "keep"
+	copyScript = `cat > @DIR@/linerate && chmod 700 @DIR@/linerate && ` +
 		`if command -v sha256sum >/dev/null 2>&1; then sha256sum < @DIR@/linerate; ` +
 		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < @DIR@/linerate; ` +
 		`else echo none; fi`
@@ -62,14 +70,20 @@ func (s Ssh) Reach(ctx context.Context, n Name, data []netip.Addr) (Endpoint, er
 	if n.Reach != SSH || !hostIsSafe(n) {
 		return Endpoint{}, fmt.Errorf("reach %q: not a host for ssh", n)
 	}
-	place, err := s.probe(ctx, n)
+	place, made, err := s.probe(ctx, n)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("reach %s by ssh: %w", n.Host, err)
 	}
 	ep := Endpoint{
 		Name: n.Host, Data: slices.Clone(data), Argv: s.argv(n),
 		Self: []string{script(runScript, place.dir), "linerate"}, Deployed: true,
-		discard: func(ctx context.Context) error { return s.remove(ctx, n, place.dir) },
+		begun: made.keep,
+		discard: func(ctx context.Context) error {
+			if made.remove() == nil {
+				return nil
+			}
+			return s.remove(ctx, n, place.dir)
+		},
 	}
 	if err := s.deploy(ctx, n, place); err != nil {
 		return Endpoint{}, errors.Join(fmt.Errorf("reach %s by ssh: %w", n.Host, err), ep.Discard(ctx))
@@ -104,8 +118,7 @@ func script(text, dir string) string {
 	return "exec sh -c '" + strings.ReplaceAll(text, "@DIR@", dir) + "'"
 }
 
-// run executes one fixed script on the host. It is the one place besides
-// Dial where ssh is started.
+// run executes one fixed script on the host. It, probe and Dial are where ssh is started.
 func (s Ssh) run(ctx context.Context, n Name, command string, stdin io.Reader, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, sshStep)
 	defer cancel()
@@ -126,12 +139,116 @@ func (s Ssh) run(ctx context.Context, n Name, command string, stdin io.Reader, s
 // place is where the binary goes.
 type place struct{ goos, goarch, uid, dir string }
 
-func (s Ssh) probe(ctx context.Context, n Name) (place, error) {
-	var out bytes.Buffer
-	if err := s.run(ctx, n, script(probeScript, ""), nil, &limited{w: &out, left: 4096}); err != nil {
-		return place{}, fmt.Errorf("log in and make a directory: %w (can you log in with: ssh -o BatchMode=yes %s ?)", err, n.Host)
+// probe makes a directory on the host, which is gone when this process is, unless it is kept.
+func (s Ssh) probe(ctx context.Context, n Name) (place, *directory, error) {
+	fail := func(err error) (place, *directory, error) {
+		return place{}, nil, fmt.Errorf("log in and make a directory: %w (can you log in with: ssh -o BatchMode=yes %s ?)", err, n.Host)
 	}
-	return parseProbe(out.String())
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	cmd := kernel.Exec(life, append(s.argv(n), script(probeScript, ""))...)
+	cmd.SysProcAttr = ownGroup()
+	var said tail
+	cmd.Stderr, cmd.WaitDelay = &said, time.Second
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		end()
+		return fail(err)
+	}
+	out := &probeAnswer{whole: make(chan struct{}), left: 4096}
+	cmd.Stdout = out
+	if err := cmd.Start(); err != nil {
+		end()
+		return fail(err)
+	}
+	d := &directory{stdin: stdin, end: end, ended: make(chan struct{})}
+	go func() { d.how = cmd.Wait(); end(); close(d.ended) }()
+	timer := time.NewTimer(sshStep)
+	defer timer.Stop()
+	select {
+	case <-out.whole:
+		p, err := parseProbe(out.String())
+		if err != nil {
+			return place{}, nil, errors.Join(err, d.remove())
+		}
+		return p, d, nil
+	case <-d.ended:
+		err = d.how
+		if last := printable(said.last()); last != "" {
+			err = fmt.Errorf("%w: %s", cmp.Or(err, io.ErrUnexpectedEOF), last)
+		}
+		return fail(cmp.Or(err, io.ErrUnexpectedEOF))
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-timer.C:
+		err = fmt.Errorf("%w within %v", errNoAnswer, sshStep)
+	}
+	// What the shell may have made goes with the session.
+	return fail(errors.Join(err, d.remove()))
+}
+
+// directory is one on a host, with the session whose shell has made it.
+type directory struct {
+	stdin io.WriteCloser
+	end   func()
+	ended chan struct{}
+	how   error // how the session ended; read only after ended
+}
+
+// keep leaves the directory to the session that runs the agent.
+func (d *directory) keep() error {
+	_, err := io.WriteString(d.stdin, keepWord+"\n")
+	if err = errors.Join(err, d.stdin.Close()); err != nil {
+		return fmt.Errorf("leave the directory to the agent: %w", err)
+	}
+	return nil
+}
+
+// remove has the shell remove the directory; an error means that it may still be there.
+func (d *directory) remove() error {
+	_ = d.stdin.Close() // of a session that has ended: how says more
+	timer := time.NewTimer(sshConnect)
+	defer timer.Stop()
+	select {
+	case <-d.ended:
+	case <-timer.C:
+		d.end()
+		<-d.ended
+		return fmt.Errorf("remove the directory: %w within %v", errNoAnswer, sshConnect)
+	}
+	return d.how
+}
+
+// probeAnswer takes what a session prints, up to the mark of its end.
+type probeAnswer struct {
+	mu    sync.Mutex
+	b     strings.Builder
+	left  int
+	whole chan struct{} // closed at the mark
+	done  bool
+}
+
+// Write implements io.Writer.
+func (a *probeAnswer) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(b) > a.left {
+		return 0, errTalkative
+	}
+	a.left -= len(b)
+	a.b.Write(b)
+	if !a.done && strings.Contains("\n"+a.b.String(), "\n"+probed+"\n") {
+		a.done = true
+		close(a.whole)
+	}
+	return len(b), nil
+}
+
+// String is what stands before the mark.
+func (a *probeAnswer) String() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text, _, _ := strings.Cut("\n"+a.b.String(), "\n"+probed+"\n")
+	return text
 }
 
 // parseProbe reads what probeScript printed. A login shell may print a greeting to stdout
@@ -216,6 +333,8 @@ func (s Ssh) remove(ctx context.Context, n Name, dir string) error {
 	return nil
 }
 
+var errTalkative = errors.New("the host prints more than it was asked for")
+
 // limited passes on a limited number of bytes and then fails, so that no host can fill this
 // process's memory.
 type limited struct {
@@ -226,7 +345,7 @@ type limited struct {
 // Write implements io.Writer.
 func (l *limited) Write(b []byte) (int, error) {
 	if len(b) > l.left {
-		return 0, errors.New("the host prints more than it was asked for")
+		return 0, errTalkative
 	}
 	l.left -= len(b)
 	return l.w.Write(b)

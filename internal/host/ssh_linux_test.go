@@ -250,6 +250,22 @@ func TestSSHNeverDialled(t *testing.T) {
 	s.wantNothingLeft(t)
 }
 
+// The controller is killed before an agent runs: the shell that made the directory removes it.
+func TestSSHWhoseControllerIsGone(t *testing.T) {
+	s := startSSHD(t)
+	_, made, err := s.ssh(t).probe(t.Context(), Name{Reach: SSH, Host: "server1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.left(t)) != 1 {
+		t.Errorf("made %v", s.left(t))
+	}
+	if err := made.stdin.Close(); err != nil { // as the kernel does for a process that was killed
+		t.Fatal(err)
+	}
+	s.wantNothingLeft(t)
+}
+
 // A host without sha256sum and shasum has its copy read back.
 func TestSSHWithoutHashTool(t *testing.T) {
 	tools := t.TempDir()

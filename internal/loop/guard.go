@@ -148,12 +148,19 @@ func (w *nicWatch) own(conns []model.Conn) (rx, tx, segsIn, segsOut int64) {
 		if !ok || c.Inode != p.Inode {
 			p = model.Conn{} // it began after the previous reading
 		}
-		rx += max(0, c.BytesReceived-p.BytesReceived)
+		rx += max(0, c.BytesReceived-p.BytesReceived) + twice(p, c)
 		tx += max(0, sent(c)-sent(p))
 		segsIn += max(0, c.SegsIn-p.SegsIn)
 		segsOut += max(0, c.SegsOut-p.SegsOut)
 	}
 	return rx, tx, segsIn, segsOut
+}
+
+// twice is the payload that came in a second time, between two samples. The socket counts it
+// as segments and as drops, not as bytes received.
+func twice(p, c model.Conn) int64 {
+	beyond := (c.DataSegsIn-p.DataSegsIn)*int64(c.RcvMSS) - (c.BytesReceived - p.BytesReceived)
+	return max(0, min(beyond, (c.SockDrops-p.SockDrops)*int64(c.RcvMSS)))
 }
 
 // sent includes retransmissions if the kernel counts them (Linux 4.19).

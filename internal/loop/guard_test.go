@@ -169,3 +169,27 @@ func TestFindExportBelowARoot(t *testing.T) {
 		}
 	}
 }
+
+// What the path delivers twice is ours, not other traffic.
+func TestGuardCountsCopiesAsOurs(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		drops int64 // per copy
+		stops bool
+	}{{"copies of ours", 1, false}, {"short segments of ours, and others", 0, true}} {
+		g, why := guardOf(unit.Gbit), ""
+		for at := time.Duration(0); at <= 3*time.Second; at += 100 * time.Millisecond {
+			segs := int64(60000 * at.Seconds())
+			copies := segs / 4
+			c := model.Conn{Local: netip.AddrPortFrom(sendAddr, 40000), Remote: netip.AddrPortFrom(recvAddr, 5201), RcvMSS: 1448,
+				BytesReceived: segs * 1448, SegsIn: segs + copies, DataSegsIn: segs + copies, SockDrops: tc.drops * copies}
+			n := model.NICCount{Name: "eth0", RxBytes: (segs + copies) * (1448 + 66)}
+			if stop := g.see("client1", model.Sample{HostAt: time.Unix(100, 0).Add(at), NICs: []model.NICCount{n}, Conns: []model.Conn{c}}); stop != nil {
+				why = stop.Why
+			}
+		}
+		if (why != "") != tc.stops {
+			t.Errorf("%s: stopped for %q", tc.name, why)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/rules"
+	"linerate/internal/tune"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
 )
@@ -37,6 +38,8 @@ const (
 type LiveAgent interface {
 	Watcher
 	measure.Follower
+	// History is what linerate's own journal on the host has.
+	History(ctx context.Context) ([]tune.Entry, error)
 	Close() error
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"linerate/internal/failure"
 	"linerate/internal/model"
+	"linerate/internal/tune"
 	"linerate/internal/watch"
 )
 
@@ -15,6 +16,7 @@ type arrival struct {
 	at     time.Duration
 	sample *model.Sample
 	facts  *model.Facts
+	tuned  []tune.Entry // with facts: the journal
 	lost   error
 }
 
@@ -29,6 +31,10 @@ type liveEnd struct {
 	lost    error
 	lostAt  time.Duration
 	reached bool
+	// tuned is the journal as it was with the facts, marks what changed since the last picture.
+	tuned   []tune.Entry
+	marks   []watch.Mark
+	factsAt time.Duration // when the facts came in
 }
 
 // The least and the most time between two tries to reach a host that is lost.
@@ -104,7 +110,11 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 	if err != nil {
 		return err
 	}
-	e.put(ctx, arrival{at: e.now(), facts: f})
+	tuned, err := agent.History(ctx)
+	if err != nil && ctx.Err() == nil { // it is root's; without it a change is seen in the facts
+		tuned = nil
+	}
+	e.put(ctx, arrival{at: e.now(), facts: f, tuned: tuned})
 	return nil
 }
 
@@ -141,7 +151,10 @@ func (e *liveEnd) take() {
 func (e *liveEnd) add(a arrival) {
 	switch {
 	case a.facts != nil:
-		e.facts = a.facts
+		if e.facts != nil {
+			e.marks = append(e.marks, changes(e.Name, e.facts, a.facts, e.tuned, a.tuned)...)
+		}
+		e.facts, e.tuned, e.factsAt = a.facts, a.tuned, a.at
 		if e.Name == "" {
 			e.Name = a.facts.Hostname
 			a.facts.Host = e.Name
@@ -175,7 +188,16 @@ func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
 
 // host is what the end did in its window.
 func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
-	h := watch.Look(e.Name, e.window.Samples())
+	samples := e.window.Samples()
+	h := watch.Look(e.Name, samples)
+	if h.Facts = e.facts; len(samples) > 0 {
+		h.Last = &samples[len(samples)-1]
+	}
+	for _, m := range e.marks { // the host's clock may be another
+		m.At = began.Add(e.factsAt + m.At.Sub(e.facts.Taken))
+		h.Marks = append(h.Marks, m)
+	}
+	e.marks = nil
 	if last, ok := e.window.Last(); ok {
 		h.Heard, h.Stale = began.Add(last), now-last > staleAfter || e.lost != nil
 	} else {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -33,10 +34,49 @@ type Pair struct {
 	RTTs        int            `json:"rtt_n"`
 	MTUAToB     *int           `json:"path_mtu_a_to_b"`
 	MTUBToA     *int           `json:"path_mtu_b_to_a"`
+	AToB        Way            `json:"a_to_b"`
+	BToA        Way            `json:"b_to_a"`
 	Datagrams   int            `json:"probe_datagrams"`
 	Bytes       int            `json:"probe_bytes"`
 	Findings    []CheckFinding `json:"findings"`
 	CouldNotSee []model.Blind  `json:"could_not_see"`
+}
+
+// Way is one direction of a path.
+type Way struct {
+	Routers *int `json:"routers"` // how many; null: not known
+	// Addresses of the routers in order; empty for one that does not answer.
+	Addresses []string `json:"router_addresses,omitempty"`
+	Falls     *Fall    `json:"mtu_falls,omitempty"`
+}
+
+// Fall is between which routers packets above the path MTU vanish: empty is the sender, or the
+// far end.
+type Fall struct {
+	After  string `json:"after"`
+	Before string `json:"before"`
+}
+
+// words says how many routers there are, and where the path MTU falls.
+func (w Way) words() string {
+	switch {
+	case w.Routers == nil:
+		return ""
+	case *w.Routers == 0:
+		return "no router"
+	}
+	text := unit.Count(*w.Routers, "router")
+	if len(w.Addresses) > 0 {
+		var named []string
+		for _, a := range w.Addresses {
+			named = append(named, cmp.Or(a, "one that does not answer"))
+		}
+		text += " (" + strings.Join(named, ", ") + ")"
+	}
+	if w.Falls != nil {
+		text += fmt.Sprintf(", larger packets end between %s and %s", cmp.Or(w.Falls.After, "the sender"), cmp.Or(w.Falls.Before, "the far end"))
+	}
+	return text
 }
 
 // Line says in words which way was looked at and what it carries.
@@ -59,6 +99,15 @@ func (p Pair) Line() string {
 		parts = append(parts, "path MTU "+there+" both ways")
 	} else {
 		parts = append(parts, fmt.Sprintf("path MTU %s there, %s back", there, back))
+	}
+	if there, back := p.AToB.words(), p.BToA.words(); there != "" && there == back {
+		parts = append(parts, there)
+	} else {
+		for _, way := range [][2]string{{there, "there"}, {back, "back"}} {
+			if way[0] != "" {
+				parts = append(parts, way[1]+" "+way[0])
+			}
+		}
 	}
 	return strings.Join(append(parts, fmt.Sprintf("probed with %d datagrams, %d bytes", p.Datagrams, p.Bytes)), ", ")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,5 +39,47 @@ func TestLoadReport(t *testing.T) {
 	}
 	if !strings.Contains(markdown.String(), "    TARGET   RATE\n") || !strings.Contains(markdown.String(), "&lt;b>f") {
 		t.Errorf("%q", markdown.String())
+	}
+}
+
+// Rates and latencies are drawn over time, of several hosts together up to four and in frames of
+// their own above; where no request ended a latency has a gap, and a peak survives a long run.
+func TestLoadCourses(t *testing.T) {
+	page := func(series []model.LoadSeries) string {
+		var html strings.Builder
+		if err := HTML(&html, &model.Results{Load: &model.Load{Line: "l", Series: series}}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return html.String()
+	}
+	long := make([]float64, 3000)
+	for i := range long {
+		long[i] = 2
+	}
+	long[1234] = 900
+	latency := []model.LoadSeries{
+		{Name: "w", Unit: "B/s", Each: 1, Values: []float64{1e6, 3e6}},
+		{Figure: "w: latency", Name: "longest", Unit: "ms", Each: 1, Most: true, Values: long},
+		{Figure: "w: latency", Name: "mean", Unit: "ms", Each: 1, Values: []float64{0.5, 0, 0, 0.5}},
+	}
+	html := page(latency)
+	for want, n := range map[string]int{"<figure": 2, "median 2 MB/s": 1, "median 2 ms": 1, "median 0.5 ms": 1, "mean, a value for every 1 s: from 0.5 to 0.5 ms": 1, "class=\"line s2\"": 2, "longest, a value for every 1 s: from 2 to 900 ms": 1} {
+		if got := strings.Count(html, want); got != n {
+			t.Errorf("%q %d times, want %d", want, got, n)
+		}
+	}
+	points := coursePoints(latency[1], 1)
+	if len(points) > maxPoints || top(points) != 900 {
+		t.Errorf("%d points up to %v", len(points), top(points))
+	}
+	var hosts []model.LoadSeries
+	for i := range 40 {
+		hosts = append(hosts, model.LoadSeries{Figure: "w: each host", Name: fmt.Sprintf("host%d", i), Unit: "B/s", Each: 1, Values: []float64{1, 2}})
+	}
+	if html = page(hosts[:4]); strings.Count(html, "<svg") != 1 || !strings.Contains(html, "class=\"line s4\"") {
+		t.Error("four hosts are not lines of one drawing")
+	}
+	if html = page(hosts); strings.Count(html, "<svg") != mostFrames || !strings.Contains(html, "The first 32 of 40") || !strings.Contains(html, "host31: median") {
+		t.Errorf("forty hosts: %d drawings", strings.Count(html, "<svg"))
 	}
 }

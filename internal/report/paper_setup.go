@@ -316,6 +316,11 @@ func workloadLine(l model.StudyWorkload) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s of %s at %s frames per second below %s of %s", does, unit.Count(l.Streams, "stream"), l.Format, l.FPS, l.Path, strings.Join(l.Hosts, ", ")),
 			unit.Count(l.Buffer, "frame")+" buffered")
+	case "copy":
+		parts = append(parts, fmt.Sprintf("copies %s of %s to a new directory below %s of %s", l.Path, strings.Join(l.Senders, ", "), l.To, strings.Join(l.Receivers, ", ")))
+		if l.Streams > 0 {
+			parts = append(parts, unit.Count(l.Streams, "stream"))
+		}
 	case "read":
 		parts = append(parts, "reads "+l.Path+" in order on "+strings.Join(l.Hosts, ", "))
 	default:
@@ -332,6 +337,8 @@ func workloadLine(l model.StudyWorkload) string {
 	add(l.Depth > 0, fmt.Sprintf("depth %d", l.Depth))
 	add(l.Threads > 0, unit.Count(l.Threads, "thread"))
 	add(l.Direct, "past the page cache")
+	add(l.Plain, "not encrypted")
+	add(l.Full, "the target read again")
 	add(l.PerFrame, "a file for each frame")
 	add(l.Congestion != "", "congestion control "+l.Congestion)
 	add(l.RecvBuffer > 0, "receive buffer "+l.RecvBuffer.String())

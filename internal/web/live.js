@@ -103,6 +103,8 @@ const draw = (m) => {
   const hosts = new Map();
   for (const p of m.pictures) for (const h of p.hosts) hosts.set(h.name, h);
   put("hosts", ...[...hosts.values()].map(drawHost));
+  document.getElementById("history").textContent = m.history;
+  if (window.timelinePaths) window.timelinePaths(m.pictures.map((p) => p.path));
   put("events", ...[...m.events].reverse().map(drawEvent));
 };
 const link = document.getElementById("link");

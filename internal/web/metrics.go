@@ -29,7 +29,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{build, goodput, ceiling, limiter, state, confidence, changes, observed} {
+	for _, d := range []*prometheus.Desc{build, goodput, ceiling, limiter, state, confidence, changes, observed, busy, limited, cpuTime, pauses, nicErrors, hostInfo, dropped} {
 		out <- d
 	}
 }
@@ -59,10 +59,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			gauge(state, one(p.Shown.State == s), p.Path, string(s))
 		}
 		out <- prometheus.MustNewConstMetric(changes, prometheus.CounterValue, c.v.changes[p.Path], p.Path)
+		if w := c.v.waits[p.Path]; w != nil {
+			w.collect(p.Path, out)
+		}
 		if t := heard(p.Hosts); t > 0 {
 			gauge(observed, t, p.Path)
 		}
 	}
+	c.hosts(out)
 }
 
 // heard is when the host that was heard of longest ago sent its newest sample; 0: one never did.

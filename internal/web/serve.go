@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,9 +18,9 @@ const (
 	mostHeader = 16 << 10
 )
 
-// Serve answers on a listener, which it closes, until ctx ends.
-func (v *View) Serve(ctx context.Context, ln net.Listener) error {
-	handler, err := v.Handler()
+// Serve answers those who have access on a listener, which it closes, until ctx ends.
+func (v *View) Serve(ctx context.Context, ln net.Listener, access Access) error {
+	handler, err := v.Handler(access)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
@@ -27,7 +28,14 @@ func (v *View) Serve(ctx context.Context, ln net.Listener) error {
 	s := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: idleTime,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ln) }()
+	go func() {
+		if access.open() {
+			ended <- s.Serve(ln)
+			return
+		}
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*access.cert}}
+		ended <- s.ServeTLS(ln, "", "")
+	}()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)

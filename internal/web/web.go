@@ -1,7 +1,8 @@
-// Package web is the page of a live view, its event stream and its metrics. It shows what package
-// watch made, and judges nothing itself. It changes nothing on any host and serves reads alone;
-// whoever asks has to name this machine's loopback (a name that was bent to it by DNS does not),
-// and no page of another origin gets to see an answer.
+// Package web is the page of a live view, its event stream, its history and its metrics. It shows
+// what package watch made, and judges nothing itself. It changes nothing on any host. On the
+// loopback whoever asks has to name it (a name that was bent to it by DNS does not); elsewhere it
+// speaks TLS alone, to those who name the certificate's host and have the token; and no page of
+// another origin gets to see an answer.
 package web
 
 import (
@@ -22,9 +23,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"linerate/internal/watch"
+	"linerate/internal/watch/past"
 )
 
-//go:embed page.html.tmpl live.js live.css
+//go:embed page.html.tmpl enter.html enter.js live.js timeline.js live.css
 var files embed.FS
 
 const (
@@ -42,11 +44,17 @@ type View struct {
 	events  []watch.Event
 	changes map[string]float64 // by path, since the view began
 	pages   map[chan []byte]bool
+	waits   map[string]*waits  // by path, since the view began
+	dropped map[string]float64 // by host: series that were left out of answers to Prometheus
+	second  past.Gather        // of records of a second
+	recent  []past.Record      // the last quarter of an hour of them
+	past    Past               // nil: none is kept
 }
 
 // NewView makes a view with a title; build is of the program.
 func NewView(title, build string) *View {
-	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[chan []byte]bool{}}
+	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[chan []byte]bool{},
+		waits: map[string]*waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second}}
 }
 
 // message is one event of the stream, and the answer of /pictures.
@@ -54,6 +62,7 @@ type message struct {
 	V        int             `json:"v"`
 	Pictures []watch.Picture `json:"pictures"`
 	Events   []watch.Event   `json:"events"`
+	History  string          `json:"history"` // what is kept of it, in words
 }
 
 // Show takes the newest pictures of all paths and sends them to the pages that are open. One that
@@ -62,9 +71,12 @@ func (v *View) Show(all []watch.Picture) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = all
+	v.recent = append(v.recent, v.second.Add(all)...)
+	v.recent = slices.Clone(v.recent[max(0, len(v.recent)-mostSeconds):])
 	for _, p := range all {
 		v.events = append(v.events, p.Events...)
 		v.changes[p.Path] += float64(len(p.Events))
+		v.wait(p)
 	}
 	v.events = slices.Clone(v.events[max(0, len(v.events)-mostEvents):])
 	b, err := v.message()
@@ -83,7 +95,7 @@ func (v *View) Show(all []watch.Picture) error {
 
 // message is what there is to see, with the lock held.
 func (v *View) message() ([]byte, error) {
-	b, err := json.Marshal(message{V: watch.PictureVersion, Pictures: v.last, Events: v.events})
+	b, err := json.Marshal(message{V: watch.PictureVersion, Pictures: v.last, Events: v.events, History: v.kept()})
 	if err != nil {
 		return nil, fmt.Errorf("write pictures: %w", err)
 	}
@@ -109,8 +121,9 @@ func (v *View) open() (page chan []byte, end func(), ok bool) {
 	}, true
 }
 
-// Handler answers for the page, its parts, /events, /pictures and /metrics.
-func (v *View) Handler() (http.Handler, error) {
+// Handler answers for the page, its parts, /events, /pictures, /history and /metrics, to those
+// who have access.
+func (v *View) Handler(access Access) (http.Handler, error) {
 	page, err := v.page()
 	if err != nil {
 		return nil, err
@@ -121,7 +134,8 @@ func (v *View) Handler() (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { send(w, "text/html; charset=utf-8", page) })
-	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8"} {
+	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
+		"enter.js": "text/javascript; charset=utf-8"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
@@ -129,9 +143,15 @@ func (v *View) Handler() (http.Handler, error) {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) { send(w, kind, b) })
 	}
 	mux.HandleFunc("GET /pictures", v.pictures)
+	mux.HandleFunc("GET /history", v.history)
 	mux.HandleFunc("GET /events", v.stream)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return guarded(mux), nil
+	mux.HandleFunc("POST /session", access.enter)
+	door, err := files.ReadFile("enter.html")
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	return access.guarded(mux, door), nil
 }
 
 func (v *View) page() ([]byte, error) {
@@ -193,29 +213,6 @@ func (v *View) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 const writeTime = 20 * time.Second
-
-// guarded lets through who names the loopback, and gives every answer the headers that keep
-// others from framing, embedding or guessing at it. DNS rebinding makes a browser send another
-// name; a page of another origin may send requests, and cannot read what comes.
-func guarded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		if !Loopback(r.Host) {
-			http.Error(w, "ask for this page as localhost or 127.0.0.1", http.StatusMisdirectedRequest)
-			return
-		}
-		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.URL.Path != "/" {
-			http.Error(w, "this is for its own page alone", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // Loopback tells whether HOST or HOST:PORT names this machine's loopback.
 func Loopback(host string) bool {

@@ -27,7 +27,7 @@ func picture(state watch.State, limiter model.LimiterID) watch.Picture {
 	ceiling := 1000 * unit.Mbit
 	p := watch.Picture{V: 1, At: noon, Path: hostile, Shown: watch.Named{State: state, Limiter: limiter}, Since: noon, Goodput: 400 * unit.Mbit, Ceiling: &ceiling,
 		Verdict: model.Verdict{Limiter: model.PathLoss, Confidence: 0.9}, Conns: []watch.Conn{},
-		Hosts: []watch.Host{{Name: hostile, Heard: noon.Add(-time.Second)}, {Name: "b", Heard: noon}}}
+		Hosts: []watch.Host{{Name: hostile, Heard: noon.Add(-time.Second), Cores: []watch.Core{}, NICs: []watch.NIC{}}, {Name: "b", Heard: noon, Cores: []watch.Core{}, NICs: []watch.NIC{}}}}
 	p.Events = []watch.Event{{At: noon, Path: hostile, To: p.Shown, Line: "x"}}
 	return p
 }
@@ -36,7 +36,7 @@ func picture(state watch.State, limiter model.LimiterID) watch.Picture {
 func serve(t *testing.T) (*View, *httptest.Server) {
 	t.Helper()
 	v := NewView(hostile, "linerate test")
-	h, err := v.Handler()
+	h, err := v.Handler(Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestHostsNamesAreText(t *testing.T) {
 func TestPageIsSmallAndMakesNoMarkup(t *testing.T) {
 	_, s := serve(t)
 	total := 0
-	for _, path := range []string{"/", "/live.js", "/live.css"} {
+	for _, path := range []string{"/", "/live.js", "/timeline.js", "/live.css"} {
 		_, body := get(t, s.URL+path, nil)
 		total += len(body)
 		for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://", "style=", "onclick="} {
@@ -183,7 +183,7 @@ func TestServeEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- v.Serve(ctx, ln) }()
+	go func() { ended <- v.Serve(ctx, ln, Access{}) }()
 	resp, err := http.Get("http://" + ln.Addr().String() + "/events")
 	if err != nil {
 		t.Fatal(err)

@@ -54,10 +54,13 @@ type Second struct {
 	ReadBytes    int64         `json:"read_bytes"`
 	WrittenBytes int64         `json:"written_bytes"`
 	MaxLatency   time.Duration `json:"max_latency_ns"`
+	// SumLatency is that of all requests together: over their number it is the mean.
+	SumLatency time.Duration `json:"sum_latency_ns"`
 }
 
 func (t *Second) add(a *alike) {
 	t.MaxLatency = max(t.MaxLatency, a.latency)
+	t.SumLatency += time.Duration(a.n) * a.latency
 	if a.write {
 		t.Writes += a.n
 		t.WrittenBytes += a.bytes

@@ -32,6 +32,7 @@ func (t *Second) merge(s Second) {
 	t.ReadBytes += s.ReadBytes
 	t.WrittenBytes += s.WrittenBytes
 	t.MaxLatency = max(t.MaxLatency, s.MaxLatency)
+	t.SumLatency += s.SumLatency
 }
 
 // Change is where a run became another one: a cache that was full, credits that

@@ -38,7 +38,7 @@ func TestVdbenchRunsDellsAppendix(t *testing.T) {
 		"256k write": {dell("45m", "wd=wd1,sd=(sd1-sd2),xfersize=262144,rdpct=0,seekpct=sequential"),
 			shape.Shape{Pattern: shape.Sequential, Sizes: one(262144), Arrivals: shape.Closed}, 45 * unit.MiB},
 	} {
-		jobs, err := Vdbench(c.text, VdbenchOptions{Map: drives})
+		jobs, err := vdJobs(c.text, VdbenchOptions{Map: drives})
 		if err != nil || len(jobs) != 1 {
 			t.Fatalf("%s: %v, %v", name, jobs, err)
 		}
@@ -56,7 +56,7 @@ func TestVdbenchRunsDellsAppendix(t *testing.T) {
 }
 
 func TestVdbench(t *testing.T) {
-	jobs, err := Vdbench(`* a comment
+	jobs, err := vdJobs(`* a comment
 # another
 / and another
 sd=default,openflags=o_direct,threads=2
@@ -99,7 +99,7 @@ func TestVdbenchSeek(t *testing.T) {
 	for text, want := range map[string]shape.Shape{
 		"seekpct=50": {Pattern: shape.Seek, Jump: 0.5}, "seekpct=0": {Pattern: shape.Sequential}, "seekpct=seq": {Pattern: shape.Sequential}, "seekpct=random": {Pattern: shape.Random},
 	} {
-		jobs, err := Vdbench("sd=s,lun=/x\nwd=w,"+text+"\nrd=r", VdbenchOptions{})
+		jobs, err := vdJobs("sd=s,lun=/x\nwd=w,"+text+"\nrd=r", VdbenchOptions{})
 		if err != nil || len(jobs) != 1 || jobs[0].Shape.Pattern != want.Pattern || jobs[0].Shape.Jump != want.Jump {
 			t.Errorf("%s: %+v, %v", text, jobs, err)
 		}
@@ -121,7 +121,7 @@ func TestVdbenchRates(t *testing.T) {
 		"iorate=curve,curve=(100),forthreads=(1,2)":  "curve 0 closed, curve 100 exponential, curve 0 closed, curve 100 exponential",
 		"iorate=100":                                 "100 exponential",
 	} {
-		jobs, err := Vdbench(base+text, VdbenchOptions{})
+		jobs, err := vdJobs(base+text, VdbenchOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -141,7 +141,7 @@ func TestVdbenchRates(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", text, all, want)
 		}
 	}
-	jobs, err := Vdbench(base+"iorate=curve,curve=(100),forthreads=(1,2)", VdbenchOptions{})
+	jobs, err := vdJobs(base+"iorate=curve,curve=(100),forthreads=(1,2)", VdbenchOptions{})
 	if err != nil || jobs[0].Rates != jobs[1].Rates || jobs[1].Rates == jobs[2].Rates || jobs[3].Name != "r at 100% with 2 threads" {
 		t.Errorf("%+v, %v", jobs, err)
 	}
@@ -160,7 +160,7 @@ func TestCurveRate(t *testing.T) {
 
 // Workloads of one read share but different sizes become one mix of sizes.
 func TestVdbenchMixesSizes(t *testing.T) {
-	jobs, err := Vdbench("sd=s,lun=/x\nwd=a,xfersize=4k,rdpct=50,skew=25\nwd=b,xfersize=64k,rdpct=50\nrd=r,wd=(a,b),iorate=max", VdbenchOptions{})
+	jobs, err := vdJobs("sd=s,lun=/x\nwd=a,xfersize=4k,rdpct=50,skew=25\nwd=b,xfersize=64k,rdpct=50\nrd=r,wd=(a,b),iorate=max", VdbenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +174,9 @@ func TestVdbenchRefusesByNameAndLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "defines no run",
 		"sd=sd1,lun=/x":                 "defines no run",
-		"fsd=f,anchor=/x":               "line 1: fsd= is not supported",
+		"xsd=f,anchor=/x":               "line 1: xsd= is not supported",
 		"messagescan=no":                "line 1: messagescan= is not supported",
-		"\n\nhd=two,system=nas1":        "line 3: hd=two: system=nas1 is not supported",
+		"\n\nhd=two,clients=2":          "line 3: hd=two: clients=2 is not supported",
 		"sd=sd1,lun=/x,hitarea=1m":      "line 1: sd=sd1: hitarea=1m: it is not supported",
 		"sd=sd1,size=1m":                "line 1: sd=sd1 has no lun=",
 		`sd=sd1,lun=\\.\PhysicalDrive7`: `line 1: sd=sd1: lun=\\.\PhysicalDrive7 is no path of this host: say what stands for it with --map`,
@@ -213,7 +213,7 @@ func TestVdbenchRefusesByNameAndLine(t *testing.T) {
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=30\nrd=r,wd=(wd2,wd3)": "line 5: the skews",
 		base + "wd=wd2,sd=sd1,skew=80\nwd=wd3,sd=sd1,skew=10\nrd=r,wd=(wd2,wd3)": "the skews of a run's workloads add up to 90%",
 	} {
-		_, err := Vdbench(text, VdbenchOptions{})
+		_, err := vdJobs(text, VdbenchOptions{})
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -334,7 +334,7 @@ run 30`, 0)
 func FuzzVdbench(f *testing.F) {
 	f.Add(dell("30m", "wd=wd1,sd=(sd1-sd2),xfersize=(4k,50,8k,50),rdpct=100,skew=67"))
 	f.Fuzz(func(t *testing.T, text string) {
-		jobs, err := Vdbench(text, VdbenchOptions{Map: drives})
+		jobs, err := vdJobs(text, VdbenchOptions{Map: drives})
 		checkJobs(t, jobs, err)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // VdbenchOptions are what a parameter file does not know.
 type VdbenchOptions struct {
-	// Map replaces luns, as \\.\PhysicalDrive1 by /dev/sdb.
+	// Map replaces luns, anchors and systems, as \\.\PhysicalDrive1 by /dev/sdb.
 	Map map[string]string
 	// Size replaces the size of every sd; 0: none is replaced.
 	Size unit.Bytes
@@ -52,45 +52,55 @@ type vdbench struct {
 	o     VdbenchOptions
 	sds   map[string]sd
 	wds   map[string]wd
-	order struct{ sds, wds []string }
+	fsds  map[string]fsd
+	fwds  map[string]fwd
+	order struct{ sds, wds, fsds, fwds, hds []string }
+	dir   string   // of all fsds
+	hosts []string // systems of all hds
 	data  vdData
 	jobs  []Job
+}
+
+// VdbenchRuns are what a parameter file asks for.
+type VdbenchRuns struct {
+	Jobs []Job
+	// Dir is where files are to be made; empty: the targets exist.
+	Dir string
+	// Hosts make the load together; empty: this one alone does.
+	Hosts []string
 }
 
 // Vdbench translates a parameter file: each rate, and each value of a for… list,
 // of each rd is a job. Workloads of one rd become one mix, drawn by chance.
 //
 // Errors are *Error.
-func Vdbench(text string, o VdbenchOptions) ([]Job, error) {
+func Vdbench(text string, o VdbenchOptions) (VdbenchRuns, error) {
 	all, err := definitions(text)
 	if err != nil {
-		return nil, err
+		return VdbenchRuns{}, err
 	}
-	v := &vdbench{o: o, sds: map[string]sd{}, wds: map[string]wd{}}
+	v := &vdbench{o: o, sds: map[string]sd{}, wds: map[string]wd{}, fsds: map[string]fsd{}, fwds: map[string]fwd{}}
 	for _, d := range all {
-		do := map[string]func(definition) error{general: v.general, "hd": v.hd, "sd": v.sd, "wd": v.wd, "rd": v.rd}[d.kind]
+		do := map[string]func(definition) error{general: v.general, "hd": v.hd, "sd": v.sd, "wd": v.wd, "rd": v.rd, "fsd": v.fsd, "fwd": v.fwd}[d.kind]
+		if d.kind == "rd" && len(v.fsds) > 0 {
+			do = v.filesRun
+		}
 		if err := do(d); err != nil {
-			return nil, err
+			return VdbenchRuns{}, err
 		}
 	}
-	if len(v.jobs) == 0 {
-		return nil, wrong(0, "the file defines no run (rd=)")
+	switch {
+	case len(v.jobs) == 0:
+		return VdbenchRuns{}, wrong(0, "the file defines no run (rd=)")
+	case len(v.sds) > 0 && len(v.fsds) > 0:
+		return VdbenchRuns{}, wrong(0, "sd= and fsd= in one file are not supported")
 	}
-	return v.jobs, nil
-}
-
-// hd: this host is the only one.
-func (v *vdbench) hd(d definition) error {
-	for _, w := range d.words {
-		if w.name != "system" || w.values[0] != "localhost" {
-			return wrong(w.line, "hd=%s: %s=%s is not supported: the load runs on this host alone", d.name, w.name, w.values[0])
-		}
+	out := VdbenchRuns{Jobs: v.jobs, Dir: v.dir}
+	if !v.alone() {
+		out.Hosts = v.hosts
 	}
-	return nil
+	return out, nil
 }
-
-// here accepts words that choose hosts where there is one.
-func here(w word) bool { return w.name == "host" || w.name == "hd" }
 
 func (v *vdbench) sd(d definition) error {
 	s := sd{target: Target{Name: d.name, Depth: vdThreads}}
@@ -98,6 +108,7 @@ func (v *vdbench) sd(d definition) error {
 		var err error
 		switch value := w.values[0]; {
 		case here(w):
+			err = v.everyHost(w)
 		case w.name == "lun":
 			s.target.Path = value
 		case w.name == "size":
@@ -149,6 +160,7 @@ func (v *vdbench) wd(d definition) error {
 		var err error
 		switch value := w.values[0]; {
 		case here(w):
+			err = v.everyHost(w)
 		case w.name == "sd":
 			if x.sds, err = namesOf(w, v.order.sds); err != nil {
 				return err

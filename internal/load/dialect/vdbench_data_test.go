@@ -12,11 +12,11 @@ func TestVdbenchDataAndRanges(t *testing.T) {
 	file := func(general, sd, wd string) string {
 		return general + "\nsd=sd1,lun=/dev/sdb,size=1g" + sd + "\nsd=sd2,lun=/dev/sdc,size=2g\nwd=wd1,sd=sd*,xfersize=8k,rdpct=0" + wd + "\nrd=rd1,wd=wd1,iorate=(100,200),elapsed=30,warmup=5\n"
 	}
-	jobs, err := Vdbench(file("compratio=2.5\ndedupratio=3,dedupunit=8k", "", ""), VdbenchOptions{})
+	jobs, err := vdJobs(file("compratio=2.5\ndedupratio=3,dedupunit=8k", "", ""), VdbenchOptions{})
 	if err != nil || len(jobs) != 2 || jobs[1].Compress != 2.5 || jobs[1].Dedup != 3 || jobs[1].Targets[0].Size != unit.GiB {
 		t.Errorf("%+v, %v", jobs, err)
 	}
-	jobs, err = Vdbench(file("", ",range=(1m,513m)", ",range=(50,75)"), VdbenchOptions{})
+	jobs, err = vdJobs(file("", ",range=(1m,513m)", ",range=(50,75)"), VdbenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestVdbenchDataAndRanges(t *testing.T) {
 		file("", ",range=(1g,2g)", ""):                                     "does not lie within sd1",
 		strings.Replace(file("", ",range=(10,20)", ""), ",size=1g", "", 1): "needs the size of sd1",
 	} {
-		if _, err := Vdbench(text, VdbenchOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := vdJobs(text, VdbenchOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

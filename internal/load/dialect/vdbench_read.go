@@ -19,7 +19,7 @@ type word struct {
 // general is the kind of a line of parameters that hold for all runs.
 const general = "general"
 
-// definition is a line of a parameter file: hd=, sd=, wd= or rd=, or general parameters, and
+// definition is a line of a parameter file: hd=, sd=, wd=, fsd=, fwd= or rd=, or general parameters, and
 // its words.
 type definition struct {
 	kind, name string
@@ -81,8 +81,8 @@ func define(text string, line int) (definition, error) {
 		if i == 0 && slices.Contains([]string{"compratio", "dedupratio", "dedupunit"}, name) {
 			d = definition{kind: general, line: line}
 		} else if i == 0 {
-			if !slices.Contains([]string{"hd", "sd", "wd", "rd"}, name) {
-				return d, wrong(line, "%s= is not supported: want hd=, sd=, wd= or rd=", name)
+			if !slices.Contains([]string{"hd", "sd", "wd", "rd", "fsd", "fwd"}, name) {
+				return d, wrong(line, "%s= is not supported: want hd=, sd=, wd=, fsd=, fwd= or rd=", name)
 			}
 			d = definition{kind: name, name: value, line: line}
 			continue

@@ -30,6 +30,8 @@ func (v *vdbench) rd(d definition) error {
 	switch {
 	case len(r.wds) == 0:
 		return wrong(d.line, "rd=%s has no wd", d.name)
+	case r.curve && !v.alone():
+		return wrong(d.line, "rd=%s: iorate=curve on several hosts is not supported: write the rates", d.name)
 	case r.curveAt > 0 && !r.curve:
 		return wrong(r.curveAt, "rd=%s: curve= says which points a curve has: add iorate=curve", d.name)
 	case r.elapsed <= 0 || r.warmup < 0 && r.elapsed <= r.interval:
@@ -45,6 +47,7 @@ func (v *vdbench) rd(d definition) error {
 		add := func(rate float64, c *Curve) {
 			j := v.job(d.name, r, s, sds, direct, rate, threads, c)
 			bad = cmp.Or(bad, v.parts(d.line, r.wds[0], &j), v.put(&j))
+			v.share(&j)
 			v.jobs = append(v.jobs, j)
 		}
 		if r.curve {

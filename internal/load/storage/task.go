@@ -20,9 +20,15 @@ type BlockTask struct {
 
 // JobsTask is a row of runs, each of which begins at a barrier of its own.
 type JobsTask struct {
-	Dir  string        `json:"dir"` // an existing directory; files are made in one of their own below it
+	// Dir is an existing directory: files are made in one of their own below it; empty: the
+	// targets exist.
+	Dir  string        `json:"dir"`
 	Jobs []dialect.Job `json:"jobs"`
 	Size unit.Bytes    `json:"size,omitempty"` // of each file, whatever the jobs say; 0: as they say
+	// For is how long is measured, whatever the jobs say; 0: as they say.
+	For     time.Duration `json:"for_ns,omitempty"`
+	Destroy []string      `json:"destroy,omitempty"` // targets that were named twice
+	Fill    bool          `json:"fill,omitempty"`    // write what was never written first
 	// Stuck is how long the target may take to answer; 0: block.StuckAfter.
 	Stuck time.Duration `json:"stuck_ns,omitempty"`
 }

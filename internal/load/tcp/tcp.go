@@ -55,6 +55,10 @@ type End struct {
 	Busy    *float64 `json:"machine_busy_s_per_gb"`
 	// Busiest is the share of a core that the busiest thread took.
 	Busiest float64 `json:"busiest_thread"`
+	// Waited is the largest share of its time for which a thread was ready to run and had
+	// no core, and Wanted the largest share that a thread ran or waited so.
+	Waited float64 `json:"waiting_thread"`
+	Wanted float64 `json:"wanting_thread"`
 }
 
 // Stream is one connection, by its sender's tcp_info, after the warm-up. The
@@ -108,8 +112,8 @@ func end(name string, samples []model.Sample, rate float64) End {
 		return e
 	}
 	per := func(d time.Duration) *float64 { v := d.Seconds() / gb; return &v }
-	if sum, busiest, ok := threads(samples); ok {
-		e.Threads, e.Busiest = per(sum), busiest
+	if sum, ok := e.threads(samples); ok {
+		e.Threads = per(sum)
 	}
 	if len(first.CPUs) > 0 && len(last.CPUs) > 0 {
 		irq1, busy1 := machine(first)
@@ -119,27 +123,30 @@ func end(name string, samples []model.Sample, rate float64) End {
 	return e
 }
 
-// threads adds up what the generator's threads took between the first and the
-// last sample that shows each, and the largest share of a core.
-func threads(samples []model.Sample) (sum time.Duration, busiest float64, ok bool) {
-	type reading struct{ at, cpu time.Duration }
+// threads adds up what the generator's threads took between the first and the last sample
+// that shows each, and enters the largest shares.
+func (e *End) threads(samples []model.Sample) (sum time.Duration, ok bool) {
+	type reading struct{ at, cpu, wait time.Duration }
 	first, last := map[int]reading{}, map[int]reading{}
 	for _, s := range samples {
 		for _, t := range s.Tasks {
 			if _, ok := first[t.TID]; !ok {
-				first[t.TID] = reading{s.At, t.CPU}
+				first[t.TID] = reading{s.At, t.CPU, t.Wait}
 			}
-			last[t.TID] = reading{s.At, t.CPU}
+			last[t.TID] = reading{s.At, t.CPU, t.Wait}
 		}
 	}
 	for tid, l := range last {
-		took := l.cpu - first[tid].cpu
+		f := first[tid]
+		took, waited := l.cpu-f.cpu, l.wait-f.wait
 		sum += took
-		if d := l.at - first[tid].at; d > 0 {
-			busiest = max(busiest, float64(took)/float64(d))
+		if d := float64(l.at - f.at); d > 0 {
+			e.Busiest = max(e.Busiest, float64(took)/d)
+			e.Waited = max(e.Waited, float64(waited)/d)
+			e.Wanted = max(e.Wanted, float64(took+waited)/d)
 		}
 	}
-	return sum, busiest, len(last) > 0
+	return sum, len(last) > 0
 }
 
 // machine is the interrupt time and the time that was not idle of all cores.
@@ -239,12 +246,17 @@ func streams(samples []model.Sample) []Stream {
 	return out
 }
 
-// busyThread is the share of a core from which on a thread of the generator may
-// be what limits a run.
-const busyThread = 0.95
+const (
+	// busyThread is the share of a core from which on a thread of the generator may be
+	// what limits a run, also if it only wanted that much.
+	busyThread = 0.95
+	// keptWaiting: a thread that waited for a core for this share of its time ran beside
+	// others that took it.
+	keptWaiting = 0.2
+)
 
-// GeneratorLimited tells whether a thread of this program had no time left, with
-// what was seen.
+// GeneratorLimited tells whether a thread of this program had no time left, or waited much
+// for a core that others had, with what was seen.
 func (f Figures) GeneratorLimited() (bool, []string) {
 	var evidence []string
 	limited := false
@@ -257,7 +269,10 @@ func (f Figures) GeneratorLimited() (bool, []string) {
 			continue
 		}
 		evidence = append(evidence, fmt.Sprintf("the busiest thread that %s took %.0f%% of a core of %s", e.does, 100*e.Busiest, e.Name))
-		limited = limited || e.Busiest >= busyThread
+		if e.Waited >= keptWaiting {
+			evidence = append(evidence, fmt.Sprintf("a thread that %s waited for a core of %s for %.0f%% of the time: that machine has more to do than cores", e.does, e.Name, 100*e.Waited))
+		}
+		limited = limited || e.Wanted >= busyThread || e.Waited >= keptWaiting
 	}
 	return limited, evidence
 }

@@ -92,3 +92,30 @@ func TestSummariseWithoutSamples(t *testing.T) {
 		t.Errorf("%+v", f.Sender)
 	}
 }
+
+// A thread that waits for a core is not one that has time left.
+func TestGeneratorOnABusyMachine(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		cpu, wait float64 // shares of the time
+		limited   bool
+		says      bool // that it waited
+	}{
+		{"quiet", 0.4, 0.01, false, false},
+		{"in turn with others", 0.4, 0.57, true, true},
+		{"kept out for a while", 0.2, 0.25, true, true},
+		{"full", 0.97, 0, true, false},
+		{"full with a little waiting", 0.85, 0.12, true, false},
+	} {
+		r := steady()
+		for i := range r.Samples["b"] {
+			s := &r.Samples["b"][i]
+			s.Tasks[0].CPU, s.Tasks[0].Wait = time.Duration(tc.cpu*float64(s.At)), time.Duration(tc.wait*float64(s.At))
+		}
+		limited, evidence := Summarise(r).GeneratorLimited()
+		said := strings.Contains(strings.Join(evidence, "\n"), "waited for a core of b")
+		if limited != tc.limited || said != tc.says {
+			t.Errorf("%s: limited %v, %q", tc.name, limited, evidence)
+		}
+	}
+}

@@ -100,7 +100,17 @@ func (t *Task) checkWork() error {
 	case len(t.Jobs.Jobs) < 1 || len(t.Jobs.Jobs) > maxJobs:
 		return fmt.Errorf("%d jobs, want 1 to %d", len(t.Jobs.Jobs), maxJobs)
 	}
-	return absolute(t.Jobs.Dir)
+	if t.Jobs.Dir != "" {
+		return absolute(t.Jobs.Dir)
+	}
+	for _, j := range t.Jobs.Jobs {
+		for _, target := range j.Targets {
+			if err := absolute(target.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func absolute(path string) error {

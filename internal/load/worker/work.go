@@ -65,12 +65,14 @@ func (w *worker) frames(ctx context.Context, s frames.Spec, h storage.Hooks) err
 }
 
 func (w *worker) jobs(ctx context.Context, t storage.JobsTask, h storage.Hooks) (err error) {
-	r := &storage.Jobs{Hooks: h, Size: t.Size, Stuck: t.Stuck}
-	remove, err := r.MakeRoot(ctx, t.Dir)
-	if err != nil {
-		return err
+	r := &storage.Jobs{Hooks: h, Size: t.Size, For: t.For, Destroy: t.Destroy, Fill: t.Fill, Stuck: t.Stuck}
+	if t.Dir != "" {
+		remove, err := r.MakeRoot(ctx, t.Dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
 	}
-	defer func() { err = errors.Join(err, remove()) }()
 	for i, j := range t.Jobs {
 		w.phase = i
 		m, _, err := r.Run(ctx, j)

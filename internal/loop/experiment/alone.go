@@ -243,7 +243,7 @@ func (a *aloneRun) frames(run *model.StudyRun, f *load.FramesResult) float64 {
 func Rehearse(ctx context.Context, host interface {
 	StartWorker(ctx context.Context, t worker.Task) (measure.Worker, error)
 }, w model.StudyWorkload) error {
-	if w.Kind == file.TCP || w.Destroy != "" || w.Play {
+	if w.Kind == file.TCP || w.Kind == file.Copy || w.Destroy != "" || w.Play {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, aloneGrace, fmt.Errorf("not ready within %v: is its server or disk gone?", aloneGrace))

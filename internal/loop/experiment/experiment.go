@@ -93,8 +93,11 @@ type Experiment struct {
 	Lab      Lab      // nil: the hosts are not those of one lab
 	// Route is the data path between two hosts of the study, by their names.
 	Route func(ctx context.Context, from, to *Host) (a, b netip.Addr, err error)
-	Now   func() time.Time
-	Say   func(what string)
+	// Copy makes one run of a workload of kind copy over the data path a to b; nil: the study
+	// has none. Its samples go by the hosts' At.
+	Copy func(ctx context.Context, label string, w model.StudyWorkload, from, to *Host, a, b netip.Addr) (model.Run, error)
+	Now  func() time.Time
+	Say  func(what string)
 	// After is called with every run once it is on record; may be nil.
 	After func(r model.StudyRun)
 	// Past is the record of a study that is resumed.

@@ -83,6 +83,9 @@ type work struct {
 
 // measure makes one run of a workload.
 func (x *Experiment) measure(ctx context.Context, label string, w model.StudyWorkload) (*work, error) {
+	if w.Kind == file.Copy {
+		return x.measureCopy(ctx, label, w)
+	}
 	if w.Kind != file.TCP {
 		return x.measureAlone(ctx, label, w)
 	}

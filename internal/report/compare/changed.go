@@ -35,9 +35,19 @@ func changed(a, b Side) []Difference {
 		case y == nil:
 			add(h, "host", x.Hostname, "")
 		default:
-			host(func(what, p, q string) { add(h, what, p, q) }, x, y)
+			out = append(out, Hosts(h, x, y)...)
 		}
 	}
+	return out
+}
+
+// Hosts lists what differs between two readings of a host, or of two hosts, under one name.
+func Hosts(name string, a, b *model.Facts) (out []Difference) {
+	host(func(what, x, y string) {
+		if x != y {
+			out = append(out, Difference{name, what, cmp.Or(x, notThere), cmp.Or(y, notThere)})
+		}
+	}, a, b)
 	return out
 }
 
@@ -86,6 +96,26 @@ func host(add func(what, a, b string), a, b *model.Facts) {
 	for _, id := range union(a.Settings, b.Settings) {
 		add(id, setting(a, id), setting(b, id))
 	}
+	ma, mb := mounts(a), mounts(b)
+	for _, point := range union(ma, mb) {
+		add("mount "+point, ma[point], mb[point])
+	}
+}
+
+// mounts are those of servers and of devices, by where they are: the others come and go with
+// programs.
+func mounts(f *model.Facts) map[string]string {
+	out := map[string]string{}
+	for _, m := range f.Mounts {
+		if strings.HasPrefix(m.Source, "/dev/") || strings.Contains(m.Source, ":/") || strings.HasPrefix(m.Source, "//") {
+			var options []string
+			for _, k := range slices.Sorted(maps.Keys(m.Options)) {
+				options = append(options, strings.TrimSuffix(k+"="+m.Options[k], "="))
+			}
+			out[m.Point] = m.Type + " of " + m.Source + " " + strings.Join(options, ",")
+		}
+	}
+	return out
 }
 
 func union[V any](a, b map[string]V) []string {

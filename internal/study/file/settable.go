@@ -37,7 +37,7 @@ func (c *catalogue) canonical(s model.StudySetting) (string, error) {
 		ids := slices.Collect(maps.Keys(c.known))
 		return "", fmt.Errorf("setting %q is not known; near it are %s (linerate setting NAME shows one)", s.Setting, strings.Join(conf.Closest(s.Setting, ids, 3), ", "))
 	}
-	if strings.HasPrefix(s.Setting, "linux.mount.") {
+	if strings.HasPrefix(s.Setting, "linux.mount.") && !setter.ByRemount(s.Setting) {
 		return "", fmt.Errorf("%s needs a new mount, which linerate does not make: write operator: true, instruct, and verify with the fact mount.%s", s.Setting, s.Setting[strings.LastIndexByte(s.Setting, '.')+1:])
 	}
 	for _, m := range c.checkers {

@@ -29,7 +29,7 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	want := []string{"atto-adapter-mode", "cit-wan", "dell-x520", "nappit-jumbo-and-protocol", "sfc-scaling",
-		"congestion-control", "how-many-streams", "is-it-noise", "jumbo-or-not", "which-settings-pay"}
+		"congestion-control", "does-encryption-cost", "how-many-streams", "is-it-noise", "jumbo-or-not", "which-settings-pay"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}

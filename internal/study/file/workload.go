@@ -23,6 +23,8 @@ const (
 	Read  = "read"
 	// Frames records or plays streams of video.
 	Frames = "frames"
+	// Copy copies a tree from one host to another.
+	Copy = "copy"
 )
 
 // Bounds of a workload. No storage traffic has requests above 64 MiB or a queue deeper than
@@ -46,6 +48,7 @@ type field struct {
 // workload and in a level that changes one.
 func plainFields() map[string]field {
 	tcp, block, every := []string{TCP}, []string{Block}, []string{TCP, Block, Read, Frames}
+	trees := []string{Copy}
 	files, video, warm := []string{Block, Read}, []string{Frames}, []string{TCP, Block, Read}
 	w := func(kinds []string, set func(*model.StudyWorkload, string) error) field {
 		return field{kinds, set, true}
@@ -54,7 +57,7 @@ func plainFields() map[string]field {
 		return field{kinds, set, false}
 	}
 	return map[string]field{
-		"streams":     w([]string{TCP, Frames}, whole(1, load.MaxStreams, func(w *model.StudyWorkload) *int { return &w.Streams })),
+		"streams":     w([]string{TCP, Frames, Copy}, whole(1, load.MaxStreams, func(w *model.StudyWorkload) *int { return &w.Streams })),
 		"clients":     w(every, whole(1, maxHosts, func(w *model.StudyWorkload) *int { return &w.Clients })),
 		"congestion":  w(tcp, congestion),
 		"recv_buffer": w(tcp, size(maxBuffer, func(w *model.StudyWorkload) *unit.Bytes { return &w.RecvBuffer })),
@@ -69,10 +72,13 @@ func plainFields() map[string]field {
 		"depth":       w(block, whole(1, maxDepth, func(w *model.StudyWorkload) *int { return &w.Depth })),
 		"threads":     w(files, whole(1, maxThreads, func(w *model.StudyWorkload) *int { return &w.Threads })),
 		"direct":      w([]string{Block, Read, Frames}, truth(func(w *model.StudyWorkload) *bool { return &w.Direct })),
-		"seconds":     fixed(every, seconds),
+		"seconds":     fixed(append(every, Copy), seconds),
 		"warmup":      fixed(warm, warmup),
-		"path":        fixed([]string{Block, Read, Frames}, func(w *model.StudyWorkload, s string) error { w.Path = s; return nil }),
+		"path":        fixed([]string{Block, Read, Frames, Copy}, func(w *model.StudyWorkload, s string) error { w.Path = s; return nil }),
 		"destroy":     fixed(block, func(w *model.StudyWorkload, s string) error { w.Destroy = s; return nil }),
+		"to":          fixed(trees, func(w *model.StudyWorkload, s string) error { w.To = s; return nil }),
+		"plain":       w(trees, truth(func(w *model.StudyWorkload) *bool { return &w.Plain })),
+		"verify_full": w(trees, truth(func(w *model.StudyWorkload) *bool { return &w.Full })),
 
 		"format":         w(video, func(w *model.StudyWorkload, s string) error { w.Format = s; return nil }),
 		"fps":            w(video, func(w *model.StudyWorkload, s string) error { w.FPS = s; return nil }),
@@ -207,7 +213,7 @@ func (r *reader) workload(v conf.Node, hosts map[string]string) model.StudyWorkl
 		Duration: 5 * time.Second, Warmup: time.Second,
 	}
 	r.nameOf(t, "workload", w.Name)
-	r.choice(t, "kind", &w.Kind, TCP, Block, Read, Frames)
+	r.choice(t, "kind", &w.Kind, TCP, Block, Read, Frames, Copy)
 	switch w.Kind {
 	case TCP:
 		w.Streams = 1
@@ -217,6 +223,9 @@ func (r *reader) workload(v conf.Node, hosts map[string]string) model.StudyWorkl
 		w.Block, w.Threads = unit.MiB, 1
 	case Frames:
 		w.Format, w.FPS, w.Streams, w.Buffer, w.Direct, w.Warmup = "hd-yuv10", "25", 1, 4, true, 0
+	}
+	if w.Kind == Copy {
+		w.Warmup = 0
 	}
 	known := plainFields()
 	for _, key := range t.Keys {
@@ -245,8 +254,12 @@ func (r *reader) ends(t conf.Table, w model.StudyWorkload, hosts map[string]stri
 			}
 		}
 	}
-	if w.Kind == TCP {
+	switch w.Kind {
+	case TCP:
 		r.pairs(t, w)
+		return
+	case Copy:
+		r.copies(t, w)
 		return
 	}
 	if len(w.Senders)+len(w.Receivers) > 0 {
@@ -269,7 +282,7 @@ func (r *reader) ends(t conf.Table, w model.StudyWorkload, hosts map[string]stri
 // pairs checks the ends of a tcp workload: one of the two sides is one host.
 func (r *reader) pairs(t conf.Table, w model.StudyWorkload) {
 	if len(w.Hosts) > 0 {
-		t.Problem("hosts", "workload %s: kind tcp has senders and receivers", w.Name)
+		t.Problem("hosts", "workload %s: kind %s has senders and receivers", w.Name, w.Kind)
 	}
 	for _, key := range []string{"senders", "receivers"} {
 		if !t.Has(key) {
@@ -286,6 +299,19 @@ func (r *reader) pairs(t conf.Table, w model.StudyWorkload) {
 	}
 	if why := incoherent(w); why != "" {
 		r.Problem(t.Line, "workload %s: %s", w.Name, why)
+	}
+}
+
+// copies checks the ends of a workload of kind copy.
+func (r *reader) copies(t conf.Table, w model.StudyWorkload) {
+	r.pairs(t, w)
+	if len(w.Senders) > 1 || len(w.Receivers) > 1 {
+		t.Problem("senders", "workload %s: kind copy has one sender and one receiver", w.Name)
+	}
+	for key, path := range map[string]string{"path": w.Path, "to": w.To} {
+		if !strings.HasPrefix(path, "/") {
+			t.Problem(key, "%q: want an absolute path: path: of the tree on the sender, to: of a directory on the receiver", path)
+		}
 	}
 }
 

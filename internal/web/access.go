@@ -1,0 +1,178 @@
+package web
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Access is who may see a view. The zero value: whoever can reach this machine's loopback.
+type Access struct {
+	token string
+	cert  *tls.Certificate
+}
+
+// The bounds on a token: at 32 characters nobody guesses it.
+const (
+	leastToken = 32
+	mostToken  = 4096
+	cookieName = "linerate"
+)
+
+// Secure reads what a view needs that others can reach: a certificate with its key, and a token.
+func Secure(certFile, keyFile, tokenFile string) (Access, error) {
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return Access{}, fmt.Errorf("read certificate %s and key %s: %w", certFile, keyFile, err)
+	}
+	if len(cert.Leaf.DNSNames)+len(cert.Leaf.IPAddresses) == 0 {
+		return Access{}, fmt.Errorf("read certificate %s: it names no host (subjectAltName), so that nobody could ask for this page by a name of its own", certFile)
+	}
+	token, err := readToken(tokenFile)
+	return Access{token: token, cert: &cert}, err
+}
+
+func readToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	defer f.Close() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
+		return "", fmt.Errorf("read token %s: every user of this machine may read it: chmod 600 it", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, mostToken+1))
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	token := string(bytes.TrimSpace(b))
+	if len(token) < leastToken || len(token) > mostToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("read token %s: it has to be %d to %d letters and digits in one line: make one with openssl rand -hex 32", path, leastToken, mostToken)
+	}
+	return token, nil
+}
+
+// open tells that everybody on the loopback may see it.
+func (a Access) open() bool { return a.cert == nil }
+
+// URL is the address of a page that listens there, without the token.
+func (a Access) URL(at net.Addr) string {
+	if a.open() {
+		return "http://" + at.String() + "/"
+	}
+	host := "localhost"
+	if names := a.cert.Leaf.DNSNames; len(names) > 0 {
+		host = strings.Replace(names[0], "*", "HOST", 1)
+	} else if ips := a.cert.Leaf.IPAddresses; len(ips) > 0 {
+		host = ips[0].String()
+	}
+	_, port, _ := net.SplitHostPort(at.String()) // of a listener: it has one
+	return "https://" + net.JoinHostPort(host, port) + "/"
+}
+
+// named tells whether a request asks for a name that is this page's: of the loopback, or of its
+// certificate. A name that DNS was bent for is neither.
+func (a Access) named(host string) bool {
+	if a.open() {
+		return Loopback(host)
+	}
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = trimBrackets(host)
+		if name == "" {
+			name = host
+		}
+	}
+	return a.cert.Leaf.VerifyHostname(name) == nil
+}
+
+// session is what the cookie holds: it follows from the token alone, so that it outlives a
+// restart, and does not tell the token.
+func (a Access) session() string {
+	m := hmac.New(sha256.New, []byte(a.token))
+	m.Write([]byte("session 1 of linerate"))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// known tells whether a request brings the cookie, or the token itself, as a Prometheus does.
+func (a Access) known(r *http.Request) bool {
+	if a.open() {
+		return true
+	}
+	if c, err := r.Cookie(cookieName); err == nil && same(c.Value, a.session()) {
+		return true
+	}
+	return a.bears(r)
+}
+
+func (a Access) bears(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && same(token, a.token)
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// enter exchanges the token for a cookie that no page of another origin sends along and no script
+// can read.
+func (a Access) enter(w http.ResponseWriter, r *http.Request) {
+	if a.open() || !a.bears(r) {
+		http.Error(w, "this is not the token", http.StatusUnauthorized)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: a.session(), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: 30 * 24 * 3600})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// public are the parts of the page that asks for the token: who does not have it may see them.
+func public(path string) bool {
+	return path == "/enter.js" || path == "/live.css" || path == "/session"
+}
+
+// guarded lets through who asks for a name of the page and is known, and gives every answer the
+// headers that keep others from framing, embedding or guessing at it. DNS rebinding makes a
+// browser send another name; a page of another origin may send requests, and cannot read what
+// comes, nor send a POST.
+func (a Access) guarded(next http.Handler, door []byte) http.Handler {
+	next = http.NewCrossOriginProtection().Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !a.named(r.Host) {
+			http.Error(w, "ask for this page by its own name: localhost or 127.0.0.1, or a name of its certificate", http.StatusMisdirectedRequest)
+			return
+		}
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.URL.Path != "/" {
+			http.Error(w, "this is for its own page alone", http.StatusForbidden)
+			return
+		}
+		switch {
+		case a.known(r) || public(r.URL.Path):
+			next.ServeHTTP(w, r)
+		case r.URL.Path == "/" && r.Method == http.MethodGet:
+			h.Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write(door) // whoever asked may be gone
+		default:
+			h.Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "a token is needed: open this page as …/#token=TOKEN, or send Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		}
+	})
+}

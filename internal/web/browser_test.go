@@ -1,0 +1,397 @@
+package web
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"linerate/internal/lab/labtest"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// picture of the page for README; empty: none is written.
+var pictureFile = flag.String("picture", "", "write a picture of the page to this file")
+
+// page is a tab of a browser, with what its console said.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu   sync.Mutex
+	said []string
+}
+
+// TestBrowser has one browser for all that is seen in it, each in a tab of its own.
+func TestBrowser(t *testing.T) {
+	browser := browse(t)
+	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "hundred": pageOfAHundredHosts,
+		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := chromedp.NewContext(browser)
+			defer end()
+			look(t, newPage(t, ctx))
+		})
+	}
+}
+
+// browse starts a browser.
+func browse(t *testing.T) context.Context {
+	t.Helper()
+	labtest.Long(t)
+	labtest.Needs(t, "chromium", "dejavu")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox,
+		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.Flag("ignore-certificate-errors", true))
+	alloc, endAlloc := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, end := chromedp.NewContext(alloc)
+	t.Cleanup(func() {
+		end()
+		endAlloc()
+	})
+	if err := chromedp.Do(ctx); err != nil { // the first call's context is the browser's life
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// newPage opens a tab and hears its console.
+func newPage(t *testing.T, ctx context.Context) *page {
+	p := &page{t: t, ctx: ctx}
+	console := chromedp.Console(ctx)
+	go func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.said = append(p.said, m.String())
+			p.mu.Unlock()
+		}
+	}()
+	return p
+}
+
+func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatalf("%v; the console said %v", err, p.said)
+	}
+}
+
+// until waits until an expression of JavaScript is true.
+func (p *page) until(expr string) {
+	p.t.Helper()
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if p.value("Boolean("+expr+")") == "true" {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			p.t.Fatalf("never: %s; the page has %s", expr, p.value("document.body.innerText"))
+		}
+	}
+}
+
+// value is what an expression of JavaScript gives, as text.
+func (p *page) value(expr string) string {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[string]("try { String("+expr+") } catch (e) { String(e) }"))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expr, err)
+	}
+	return out
+}
+
+// quiet fails where the console said something.
+func (p *page) quiet() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.said) > 0 {
+		p.t.Errorf("the console said %q", p.said)
+	}
+	p.said = nil
+}
+
+// living shows pictures of n paths each 100 ms until the test ends; change alters them.
+type living struct {
+	mu     sync.Mutex
+	change func(*watch.Picture)
+	off    bool
+}
+
+func (l *living) set(off bool, change func(*watch.Picture)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.off, l.change = off, change
+}
+
+func live(t *testing.T, v *View, n int) *living {
+	l := &living{change: func(*watch.Picture) {}}
+	ended := make(chan struct{})
+	t.Cleanup(func() { <-ended })
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-tick.C:
+			}
+			l.mu.Lock()
+			var all []watch.Picture
+			for i := range n {
+				p := picture(watch.Moving, model.PathLoss)
+				p.At, p.Path, p.Events = time.Now(), fmt.Sprintf("client%d – nas", i), nil
+				p.Shown.Where = model.AtPath
+				p.Hosts[0].Name, p.Hosts[0].Cores = fmt.Sprintf("client%d", i), []watch.Core{{User: 0.5}}
+				l.change(&p)
+				all = append(all, p)
+			}
+			if !l.off {
+				if err := v.Show(all); err != nil {
+					t.Error(err)
+				}
+			}
+			l.mu.Unlock()
+		}
+	}()
+	return l
+}
+
+const isLive = `document.getElementById("link").textContent === "live"`
+
+func pageLives(t *testing.T, p *page) {
+	v, s := serve(t)
+	l := live(t, v, 1)
+	p.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.URL))
+	p.until(isLive + ` && document.querySelectorAll(".chart .band-net").length > 0`)
+	if got := p.value(`document.querySelector(".state").textContent`); !strings.Contains(got, "▲ path-loss at path") {
+		t.Error(got)
+	}
+
+	// A fault comes: verdict, mark and band are others.
+	l.set(false, func(q *watch.Picture) {
+		q.Shown = watch.Named{State: watch.Moving, Limiter: model.ReceiverWindow, Where: model.AtReceiver}
+		q.Hosts[0].Marks = []watch.Mark{{At: time.Now(), Kind: watch.MarkTuned, Host: "nas", What: "linux.sysctl.net.ipv4.tcp_rmem", From: "1", To: "2"}}
+	})
+	p.until(`document.querySelector(".state").textContent.includes("receiver-window") && document.querySelector(".chart .band-host") && document.querySelector(".chart .mark") && document.getElementById("marks").textContent.includes("tcp_rmem")`)
+
+	// An agent is gone: its path is grey and says so.
+	l.set(false, func(q *watch.Picture) {
+		q.Shown, q.Why = watch.Named{State: watch.Stale}, "nas sent its last sample 4s ago"
+	})
+	p.until(`document.querySelector(".path.old .state") && document.querySelector(".path.old .line").textContent.includes("4s ago")`)
+
+	// The program says nothing: the page says so, and goes on when it does again.
+	l.set(true, func(*watch.Picture) {})
+	p.until(`document.getElementById("link").textContent.startsWith("nothing heard for")`)
+	l.set(false, func(*watch.Picture) {})
+	p.until(isLive)
+	p.until(`(document.querySelector(".goodput").getAttribute("d").match(/M/g) || []).length > 1`) // the gap is drawn
+
+	// The keyboard alone reads the chart and zooms.
+	p.do(chromedp.Focus(chromedp.CSS(".chart")), chromedp.KeyEvent(kb.ArrowLeft))
+	p.until(`document.querySelector("#timeline [role=status]").textContent.includes("bit/s")`)
+	p.do(chromedp.KeyEvent("-"))
+	p.until(`document.querySelector(".zoom [aria-pressed=true]").textContent === "1 hour"`)
+
+	// Dark, and 360 px wide without a bar to scroll the page by.
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.EmulateViewport(360, 700))
+	p.until(`getComputedStyle(document.body).backgroundColor === "rgb(16, 21, 28)"`)
+	p.until(`document.documentElement.scrollWidth <= 360`)
+	p.quiet()
+}
+
+// A server that is started again is found by the page.
+func pageOutlivesTheServer(t *testing.T, p *page) {
+	start := func(at string) (*View, *httptest.Server, string) {
+		v := NewView("x", "linerate test")
+		h, err := v.Handler(Access{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewUnstartedServer(h)
+		s.Listener.Close()
+		s.Listener = ln
+		s.Start()
+		return v, s, ln.Addr().String()
+	}
+	v, s, at := start("127.0.0.1:0")
+	live(t, v, 1)
+	p.do(chromedp.Navigate(s.URL))
+	p.until(isLive)
+	s.CloseClientConnections()
+	s.Close()
+	p.until(`document.getElementById("link").className === "lost"`)
+	v, s, _ = start(at)
+	defer s.Close()
+	defer s.CloseClientConnections()
+	live(t, v, 1)
+	p.until(isLive)
+}
+
+func pageOfAHundredHosts(t *testing.T, p *page) {
+	v, s := serve(t)
+	live(t, v, 100)
+	p.do(chromedp.Navigate(s.URL))
+	p.until(isLive + ` && document.querySelectorAll(".path").length === 100`)
+	p.quiet()
+}
+
+// What hosts are called is text, however long and in whatever direction.
+func pageOfHostileNames(t *testing.T, p *page) {
+	v, s := serve(t)
+	for _, name := range []string{`<script>document.title="owned"</script><b id=owned>`, strings.Repeat("long", 75), "\u202eemanesrever"} {
+		live(t, v, 1).set(false, func(q *watch.Picture) {
+			q.Path, q.Hosts[0].Name, q.Hosts[1].Name = name, name, name
+			q.Hosts[0].Marks = []watch.Mark{{At: time.Now(), Kind: watch.MarkHost, Host: name, What: name, From: name, To: name}}
+		})
+		p.do(chromedp.EmulateViewport(360, 700), chromedp.Navigate(s.URL))
+		p.until(isLive + fmt.Sprintf(` && [...document.querySelectorAll(".path h3")].some((e) => e.textContent === %q)`, name))
+		if got := p.value(`document.title + document.getElementById("owned")`); strings.Contains(got, "owned –") || !strings.HasSuffix(got, "null") {
+			t.Errorf("%q: %s", name, got)
+		}
+		if got := p.value(`document.documentElement.scrollWidth`); got != "360" {
+			t.Errorf("%q is %s px wide", name[:8], got)
+		}
+	}
+	p.quiet()
+}
+
+// Under a name that DNS bent to it the browser gets nothing; with the token in the fragment it
+// gets in, and the address no longer has it.
+func pageIsForThoseWhoMaySeeIt(t *testing.T, p *page) {
+	_, s := serve(t)
+	p.do(chromedp.Navigate(strings.Replace(s.URL, "127.0.0.1", "evil.example", 1)))
+	if got := p.value(`document.body.textContent`); !strings.Contains(got, "by its own name") {
+		t.Error(got)
+	}
+	access, err := secured(t, "localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewView("x", "linerate test")
+	live(t, v, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- v.Serve(ctx, ln, access) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	url := access.URL(ln.Addr())
+	p.do(chromedp.Navigate(url))
+	p.until(`document.getElementById("token") !== null`)
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url+"#token="+token))
+	p.until(`document.getElementById("link") && ` + isLive)
+	if got := p.value(`location.href`); got != url {
+		t.Error(got)
+	}
+	if got := p.value(`document.cookie`); got != "" {
+		t.Errorf("a script reads the cookie: %s", got)
+	}
+}
+
+// TestPictureOfThePage writes the picture that README shows, of an hour in which a receive window
+// was too small and then was not.
+func TestPictureOfThePage(t *testing.T) {
+	if *pictureFile == "" {
+		return // nobody asked for one
+	}
+	p := newPage(t, browse(t))
+	v := NewView("client1, nas1", "linerate")
+	h, err := v.Handler(Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	defer s.CloseClientConnections()
+	if err := hourOfPictures(v); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.EmulateViewport(1000, 1180), chromedp.Navigate(s.URL))
+	p.until(`document.querySelectorAll(".chart .mark").length > 0`)
+	b, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(*pictureFile, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hourOfPictures shows ten minutes of a made-up path, the last of them now.
+func hourOfPictures(v *View) error {
+	ceiling, busy, zero := 9.41*unit.Gbit, 1.0, 0.0
+	now := time.Now()
+	for i := range 590 {
+		at := now.Add(time.Duration(i-590) * time.Second)
+		n, rate, window, line := watch.Named{State: watch.Moving, Limiter: model.ReceiverWindow, Where: model.AtReceiver, Host: "nas1"}, 3.1, 0.86, "The receive window of nas1 holds the path back: 86% of the time it was full."
+		switch {
+		case i < 60:
+			n, rate, window, line = watch.Named{State: watch.Idle}, 0, 0, ""
+		case i > 380:
+			n, rate, window, line = watch.Named{State: watch.Moving, Limiter: model.None, Where: model.Nowhere}, 9.2, 0.01, "The path carries what it can: 98% of its ceiling."
+		}
+		rate *= 1 + 0.02*float64(i*7919%13-6)/6
+		share := rate / 9.41
+		free := 1 - window
+		p := watch.Picture{V: 1, At: at, Path: "client1 – nas1", Shown: n, Since: now.Add(-210 * time.Second), Goodput: unit.BitRate(rate) * unit.Gbit, Ceiling: &ceiling,
+			Verdict: model.Verdict{Limiter: n.Limiter, Confidence: 0.93, Line: line, ShareOfCeiling: &share},
+			Conns: []watch.Conn{{Host: "client1", Local: netip.MustParseAddrPort("10.0.0.1:721"), Remote: netip.MustParseAddrPort("10.0.0.9:2049"), Out: unit.BitRate(rate) * unit.Gbit, RTT: 9800 * time.Microsecond,
+				Busy: &busy, Window: &window, Buffer: &zero, ByPath: &free, ByApp: &zero}},
+			Hosts: []watch.Host{hostOf("client1", rate, at, i), hostOf("nas1", rate, at, i+3)}}
+		if i == 60 || i == 381 {
+			p.Events = []watch.Event{{At: at, Path: p.Path, From: watch.Named{State: watch.Idle}, To: n, Line: line}}
+		}
+		if i == 375 {
+			p.Hosts[1].Marks = []watch.Mark{{At: at, Kind: watch.MarkTuned, Host: "nas1", What: "linux.sysctl.net.ipv4.tcp_rmem", From: "4096 131072 6291456", To: "4096 131072 67108864"}}
+		}
+		if err := v.Show([]watch.Picture{p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hostOf(name string, rate float64, at time.Time, seed int) watch.Host {
+	h := watch.Host{Name: name, Heard: at, NICs: []watch.NIC{{Name: "eth0", In: unit.BitRate(rate) * unit.Gbit, Out: 20 * unit.Mbit}}}
+	for c := range 16 {
+		x := float64((seed*31+c*17)%23) / 23
+		h.Cores = append(h.Cores, watch.Core{CPU: c, User: 0.1 * x, System: 0.03 * rate * x, SoftIRQ: 0.05 * rate * x * x})
+	}
+	return h
+}

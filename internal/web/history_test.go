@@ -1,0 +1,90 @@
+package web
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/store/history"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+	"linerate/internal/watch/past"
+)
+
+// kept is a Past with an hour of records.
+type kept struct{ from time.Time }
+
+func (k kept) Between(from, to time.Time, width time.Duration) (history.Read, error) {
+	out := history.Read{Problems: []history.Problem{{File: "x.seg", Why: "skipped"}}}
+	for at := k.from; at.Before(k.from.Add(time.Hour)); at = at.Add(history.Finest) {
+		if !at.Before(from) && at.Before(to) {
+			n := watch.Named{State: watch.Moving, Limiter: model.PathLoss}
+			out.Records = append(out.Records, past.Record{At: at, Span: history.Finest, Paths: []past.Path{{Name: hostile, Parts: []past.Part{{Named: n, For: history.Finest, Bytes: 1e9}}}}})
+		}
+	}
+	return out, nil
+}
+
+func (k kept) Runs(from, to time.Time) ([]watch.Mark, error) {
+	return []watch.Mark{{At: from, Kind: watch.MarkRun, What: "linerate demo"}}, nil
+}
+
+func (k kept) Kept() string { return "kept" }
+
+func ask(t *testing.T, base string, from, to time.Time) (s Stretch) {
+	t.Helper()
+	q := url.Values{"path": {hostile}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}
+	resp, body := get(t, base+"/history?"+q.Encode(), nil)
+	if resp.StatusCode != 200 {
+		t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+	if err := json.Unmarshal([]byte(body), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A stretch of time is read from memory by the second, and from disk by what fits on a page.
+func TestHistoryOfAPath(t *testing.T) {
+	v, s := serve(t)
+	for i := range 61 {
+		p := picture(watch.Moving, model.PathLoss)
+		p.At, p.Events = noon.Add(time.Duration(i)*time.Second), nil
+		p.Hosts[0].Marks = []watch.Mark{{At: p.At, Kind: watch.MarkHost, What: "kernel"}}
+		if err := v.Show([]watch.Picture{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ask(t, s.URL, noon, noon.Add(30*time.Second))
+	if len(got.Rows) != 30 || got.Width != time.Second || *got.Rows[3].Goodput != 400*unit.Mbit || *got.Rows[3].Share != 0.4 || got.Rows[3].Shown[0].Limiter != model.PathLoss {
+		t.Errorf("%d rows of %s", len(got.Rows), got.Width)
+	}
+	if got := ask(t, s.URL, noon.Add(-30*24*time.Hour), noon.Add(time.Hour)); len(got.Rows) != 1 {
+		t.Errorf("of a month in memory %d rows", len(got.Rows))
+	}
+	v.Keep(kept{noon.Add(-2 * time.Hour)})
+	old := ask(t, s.URL, noon.Add(-2*time.Hour), noon)
+	// What memory has by the second follows what disk has, without overlap.
+	v.Keep(kept{noon.Add(-time.Hour)})
+	if both := ask(t, s.URL, noon.Add(-5*time.Minute), noon.Add(10*time.Second)); len(both.Rows) != 40 || both.Rows[29].At.After(noon) || both.Rows[30].Span != time.Second {
+		t.Errorf("%d rows", len(both.Rows))
+	}
+	if len(old.Rows) != 120 || old.Width != 30*time.Second || *old.Rows[7].Goodput != 800*unit.Mbit || len(old.Marks) != 1 || old.Problems[0] != "x.seg: skipped" {
+		t.Errorf("%d rows of %s, %v %v", len(old.Rows), old.Width, old.Marks, old.Problems)
+	}
+}
+
+func TestHistoryOfNonsenseIsRefused(t *testing.T) {
+	_, s := serve(t)
+	for _, q := range []string{"", "?from=x&to=y", "?from=2026-11-24T10:00:00Z&to=2026-11-24T09:00:00Z", "?from=1026-11-24T10:00:00Z&to=2026-11-24T09:00:00Z"} {
+		if resp, body := get(t, s.URL+"/history"+q, nil); resp.StatusCode != 400 || !strings.Contains(body, "ask for /history?path=") {
+			t.Errorf("%q: %d %s", q, resp.StatusCode, body)
+		}
+	}
+	if got := ask(t, s.URL, noon, noon.Add(time.Hour)); got.Rows == nil || len(got.Rows) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"linerate/internal/model"
+	"linerate/internal/watch"
+)
+
+// mostSeries is how many series one host may have in an answer: enough for 300 cores and 50
+// interfaces. What is cut is counted.
+const mostSeries = 2000
+
+var (
+	busy      = describe("linerate_tcp_busy_seconds_total", "Time in which the path's connections had something to send, summed over those whose sender is watched.", "path")
+	limited   = describe("linerate_tcp_limited_seconds_total", "Time in which the path's connections waited for the receiver's window, for their own send buffer, or for their application to write, summed likewise.", "path", "limiter")
+	cpuTime   = describe("linerate_cpu_seconds_total", "Time of each core by what it did, since its host started.", "host", "cpu", "mode")
+	pauses    = describe("linerate_nic_pause_frames_total", "Ethernet pause frames that an interface received and sent; absent where it does not count them.", "host", "nic", "direction")
+	nicErrors = describe("linerate_nic_errors_total", "Frames that an interface received or sent with an error.", "host", "nic")
+	hostInfo  = describe("linerate_host_info", "What a host runs; always 1.", "host", "os", "kernel")
+	dropped   = describe("linerate_series_dropped_total", "Series of a host that were left out of answers because it has more than may be.", "host")
+)
+
+// waits is for how long the connections of a path waited for what.
+type waits struct {
+	last                          time.Time
+	busy, window, buffer, nothing float64 // seconds
+}
+
+// longestStep is how much time one picture may stand for: after more of it nothing was seen.
+const longestStep = 3 * time.Second
+
+// wait adds what a picture says of its connections for the time since the one before.
+func (v *View) wait(p watch.Picture) {
+	w := v.waits[p.Path]
+	if w == nil {
+		w = &waits{last: p.At}
+		v.waits[p.Path] = w
+	}
+	step := p.At.Sub(w.last)
+	w.last = p.At
+	if step <= 0 || step > longestStep {
+		return
+	}
+	for _, c := range p.Conns {
+		if c.Busy != nil {
+			w.busy += *c.Busy * step.Seconds()
+			w.window += *c.Window * step.Seconds()
+			w.buffer += *c.Buffer * step.Seconds()
+			w.nothing += *c.ByApp * step.Seconds()
+		}
+	}
+}
+
+func (w *waits) collect(path string, out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(busy, prometheus.CounterValue, w.busy, path)
+	for id, seconds := range map[model.LimiterID]float64{model.ReceiverWindow: w.window, model.SendBuffer: w.buffer, model.ApplicationSource: w.nothing} {
+		out <- prometheus.MustNewConstMetric(limited, prometheus.CounterValue, seconds, path, string(id))
+	}
+}
+
+// hosts gives what counts since the hosts started. Of one that is stale there is nothing: its
+// counters would seem to stand still.
+func (c collector) hosts(out chan<- prometheus.Metric) {
+	seen := map[string]bool{}
+	for _, p := range c.v.last {
+		for _, h := range p.Hosts {
+			if seen[h.Name] || h.Stale || h.Last == nil {
+				continue
+			}
+			seen[h.Name] = true
+			all := hostSeries(h)
+			c.v.dropped[h.Name] += float64(max(0, len(all)-mostSeries))
+			for _, m := range all[:min(len(all), mostSeries)] {
+				out <- m
+			}
+			out <- prometheus.MustNewConstMetric(dropped, prometheus.CounterValue, c.v.dropped[h.Name], h.Name)
+		}
+	}
+}
+
+// hostSeries are a host's series, those first that are to be left out last.
+func hostSeries(h watch.Host) (out []prometheus.Metric) {
+	add := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out = append(out, prometheus.MustNewConstMetric(d, kind, value, append([]string{h.Name}, labels...)...))
+	}
+	if h.Facts != nil {
+		add(hostInfo, prometheus.GaugeValue, 1, h.Facts.OS, h.Facts.Kernel)
+	}
+	nics := map[string]bool{}
+	for _, n := range h.Last.NICs {
+		if n.Name == "lo" || nics[n.Name] {
+			continue
+		}
+		nics[n.Name] = true
+		add(nicErrors, prometheus.CounterValue, float64(n.RxErrors+n.TxErrors+n.RxCRC), n.Name)
+		if n.Pause != nil {
+			add(pauses, prometheus.CounterValue, float64(n.Pause.Rx), n.Name, "received")
+			add(pauses, prometheus.CounterValue, float64(n.Pause.Tx), n.Name, "sent")
+		}
+	}
+	cores := map[int]bool{}
+	for _, t := range h.Last.CPUs {
+		if cores[t.CPU] {
+			continue
+		}
+		cores[t.CPU] = true
+		for mode, d := range map[string]time.Duration{"user": t.User, "system": t.System, "softirq": t.SoftIRQ + t.IRQ, "steal": t.Steal, "idle": t.Idle, "iowait": t.IOWait} {
+			add(cpuTime, prometheus.CounterValue, d.Seconds(), strconv.Itoa(t.CPU), mode)
+		}
+	}
+	return out
+}

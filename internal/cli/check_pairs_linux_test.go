@@ -225,3 +225,39 @@ func TestCheckHearsTheSwitch(t *testing.T) {
 		t.Errorf("%+v; %+v", c.Hosts[0].CouldNotSee, c.Hosts[1].CouldNotSee)
 	}
 }
+
+// twoRouters narrow the path between themselves.
+const twoRouters = `name: chain
+title: two routers in a row
+hosts:
+  client1: {interfaces: {eth0: {address: 10.81.1.10/24, mtu: 9000}}, routes: [{to: default, via: 10.81.1.1}]}
+  router1: {forward: true, interfaces: {eth0: {address: 10.81.1.1/24, mtu: 9000}, eth1: {address: 10.81.2.1/24, mtu: 1500}}, routes: [{to: 10.81.3.0/24, via: 10.81.2.2}]}
+  router2: {forward: true, interfaces: {eth0: {address: 10.81.2.2/24, mtu: 1500}, eth1: {address: 10.81.3.1/24, mtu: 9000}}, routes: [{to: 10.81.1.0/24, via: 10.81.2.1}]}
+  nas1: {interfaces: {eth0: {address: 10.81.3.20/24, mtu: 9000}}, routes: [{to: default, via: 10.81.3.1}]}
+links:
+  - {between: [client1.eth0, router1.eth0], rate: 1Gbit/s, rtt: 200us, queue: 512KB}
+  - {between: [router1.eth1, router2.eth0], rate: 1Gbit/s, rtt: 200us, queue: 512KB}
+  - {between: [router2.eth1, nas1.eth0], rate: 1Gbit/s, rtt: 200us, queue: 512KB}
+flow: {from: [client1], to: nas1, via: eth0}
+`
+
+// The routers of a path are counted and named in order, and the MTU falls between the two that
+// have the narrow link.
+func TestCheckNamesTheRouters(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	file := filepath.Join(t.TempDir(), "chain.yaml")
+	if err := os.WriteFile(file, []byte(twoRouters), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u := newLabUser(t, 0)
+	u.run(t, "lab", "up", file)
+	p := u.checkPairs(t, "lab:client1", "lab:nas1").Pairs[0]
+	there, back := p.AToB, p.BToA
+	if orZero(there.Routers) != 2 || !slices.Equal(there.Addresses, []string{"10.81.1.1", "10.81.2.2"}) || there.Falls == nil || *there.Falls != (report.Fall{After: "10.81.1.1", Before: "10.81.2.2"}) {
+		t.Errorf("there %+v, falls %+v", there, there.Falls)
+	}
+	if orZero(back.Routers) != 2 || !slices.Equal(back.Addresses, []string{"10.81.3.1", "10.81.2.1"}) || back.Falls == nil || *back.Falls != (report.Fall{After: "10.81.3.1", Before: "10.81.2.1"}) {
+		t.Errorf("back %+v, falls %+v", back, back.Falls)
+	}
+}

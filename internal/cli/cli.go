@@ -30,7 +30,7 @@ const (
 	ExitNotRestored = 4   // a change could not be put back: read the message
 	ExitFound       = 5   // check --fail-on: there is such a finding
 	ExitLossy       = 6   // copy: done, but something could not be kept, or a file failed
-	ExitInterrupted = 130 // Ctrl-C; everything was put back
+	ExitInterrupted = 130 // Ctrl-C; the command left nothing changed
 )
 
 // environment is what a command may use of the process: streams, variables
@@ -90,6 +90,18 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(ctx, env, root.ExecuteContext(ctx))
 }
 
+// Commands is the tree of commands as linerate has it, for manual pages and completions. It is
+// not to be executed.
+func Commands() *cobra.Command {
+	silent := document.NewScreen(io.Discard)
+	root := rootCommand(&environment{
+		Env: app.Env{Build: version().String(), Getenv: func(string) string { return "" }, Now: time.Now},
+		out: silent, err: silent,
+	})
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
 // exitCode prints err and chooses the exit code.
 func exitCode(ctx context.Context, env *environment, err error) int {
 	if err == nil {
@@ -101,7 +113,7 @@ func exitCode(ctx context.Context, env *environment, err error) int {
 	}
 	code := codeOf(failure.KindOf(err))
 	if ctx.Err() != nil && code == ExitFailed {
-		env.err.Printf("linerate: interrupted; everything was put back (%v)\n", failure.FirstLine(err))
+		env.err.Printf("linerate: interrupted; this command left nothing changed (%v)\n", failure.FirstLine(err))
 		return ExitInterrupted
 	}
 	fmt.Fprintln(env.err, "linerate: "+ownLines(err.Error()))

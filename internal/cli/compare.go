@@ -22,11 +22,12 @@ func compareCommand(env *environment) *cobra.Command {
 each change, with both ratios and their intervals, and whether they differ. Of
 two loads: every figure that both gave. Of two other runs: rate, limiter and
 ladder, rung by rung. Of any two: what was not the same in hosts, settings and
-kernels. RUN is what report takes.
+kernels. RUN is what report takes; history is compared with history.
 
 Two single runs give no significance, and none is claimed. The exit code is 0
 however they compare, and 3 where they measured nothing in common.`,
 		Example: `  linerate compare 20261120-2345 last
+  linerate compare history:nas1@tuesday history:nas1@today
   linerate compare 20261120-2345 last --json`,
 		Args: usage(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error { return runCompare(env, args[0], args[1]) },
@@ -34,6 +35,9 @@ however they compare, and 3 where they measured nothing in common.`,
 }
 
 func runCompare(env *environment, first, second string) error {
+	if isHistory(first) || isHistory(second) {
+		return compareHistory(env, first, second)
+	}
 	c, err := runs.Compare(env.Env, first, second)
 	if err != nil {
 		return err

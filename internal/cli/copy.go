@@ -190,6 +190,9 @@ func copyDocument(r *copy.Result) document.Document {
 		d.Lead = append(d.Lead, document.Block{Text: "Verified: " + r.Verified})
 		if r.HeldBy != "" {
 			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
+			if r.Limiter != nil && r.Limiter.Advice != "" {
+				d.Lead = append(d.Lead, document.Block{Text: "Next: " + r.Limiter.Advice})
+			}
 		}
 	}
 	if len(r.Warnings) > 0 {

@@ -58,8 +58,6 @@ func (f *copyFlags) checkFar() error {
 		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", o.Streams, copy.MaxStreams)
 	case !far && o != (copy.Far{}):
 		return failure.Of(failure.Usage, "--streams, --plain, --via, --port and --through-ssh are for copies between hosts: both ends are on this one")
-	case far && (f.dryRun || f.check):
-		return failure.Of(failure.Usage, "--dry-run and --check work between paths of this host and its mounts for now, not between hosts")
 	case o.ThroughSSH && (o.Via != "" || o.Port != 0):
 		return failure.Of(failure.Usage, "--through-ssh uses no address and no port: leave out --via and --port")
 	}

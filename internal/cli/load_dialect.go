@@ -22,30 +22,36 @@ func loadVdbenchCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vdbench PARMFILE",
 		Short: "Run a vdbench parameter file",
-		Long: `vdbench runs the workloads of a vdbench parameter file: hd, sd, wd and rd with
-lists, ranges, skew, rates and intervals. What it does not know it refuses by name and
-line. The luns must exist; --map says what stands for one that this host does not have.
-How words were taken is part of the result.`,
+		Long: `vdbench runs the workloads of a vdbench parameter file: hd, sd, wd, fsd, fwd and rd
+with lists, ranges, skew, rates and intervals. What it does not know it refuses by name and
+line. The luns must exist; the files of an fsd are made in a directory of their own below
+its anchor and removed at the end. --map says what stands for a lun, an anchor or a system
+that is called something else here. How words were taken is part of the result.
+
+Hosts of hd= are reached as those of --on; all make the same load and share its rate.`,
 		Example: `  linerate load vdbench dell-8k.parm --map '\\.\PhysicalDrive1=/dev/sdb' --destroy /dev/sdb
-  linerate load vdbench mine.parm --size 1g --for 30s --json`,
+  linerate load vdbench mine.parm --size 1g --for 30s --json
+  linerate load vdbench files.parm --map /fs1=/mnt/nas --map client1.example=client1`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := load.VdbenchOptions{Size: o.Size}
 			var err error
-			if v.Map, err = mapFlag(maps, "LUN"); err != nil {
+			if v.Map, err = mapFlag(maps, "NAME"); err != nil {
 				return err
 			}
 			text, err := readText(args[0])
 			if err != nil {
 				return err
 			}
-			if o.Jobs, err = load.Vdbench(text, v); err != nil {
+			runs, err := load.Vdbench(text, v)
+			if err != nil {
 				return failure.Of(failure.Usage, "%s: %w", args[0], err)
 			}
-			return runJobs(cmd, env, o, "", args)
+			o.Jobs, o.Dir = runs.Jobs, runs.Dir
+			return runJobs(cmd, env, o, strings.Join(runs.Hosts, ","), args)
 		},
 	}
-	cmd.Flags().StringArrayVar(&maps, "map", nil, "LUN=PATH: what stands for a lun; may be repeated")
+	cmd.Flags().StringArrayVar(&maps, "map", nil, "NAME=HERE: what stands for a lun, an anchor or a system of the file; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
 	bytesFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, whatever the file says")
@@ -227,7 +233,15 @@ func readText(path string) (string, error) {
 
 // runJobs makes the runs of a command. People read each when it is over.
 func runJobs(cmd *cobra.Command, env *environment, o load.JobsOptions, on string, args []string) (err error) {
-	if o.On, err = onHosts(on, o.Dir); err != nil {
+	path := o.Dir
+	for _, j := range o.Jobs {
+		for _, t := range j.Targets {
+			if o.Dir == "" && (path == "" || !filepath.IsAbs(t.Path)) {
+				path = t.Path
+			}
+		}
+	}
+	if o.On, err = onHosts(on, path); err != nil {
 		return err
 	}
 	each := func(one load.JobResult) error {

@@ -27,7 +27,7 @@ func tcpDocument(r *load.TCPResult) (d document.Document) {
 	d.Add("", streamTable(r).Block())
 	limited := "no"
 	if r.Load.GeneratorLimited {
-		limited = "perhaps: a thread had no time left, so that these figures may be this program's and not the path's"
+		limited = "perhaps: a thread had no time left or waited for a core, so that these figures may be this program's or a busy machine's and not the path's"
 	}
 	d.Add("", document.List("Generator limited: "+limited, r.Load.Evidence...))
 	var warnings document.Block

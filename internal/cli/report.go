@@ -28,7 +28,8 @@ func reportCommand(env *environment) *cobra.Command {
 		Short: "Render the report of a recorded run again, or write its data",
 		Long: `report reads a bundle, checks its hashes and renders its report again, with this
 build's renderer. RUN is an id of linerate runs, the beginning of one, "last",
-or the path of a bundle.
+or the path of a bundle. What linerate serve kept is history:PATH@TIME/LONG
+(docs/watch.md).
 
 The report of a study is a white paper: question and answer first, then the
 set-up, the method, every figure with the table behind it, what did nothing,
@@ -38,6 +39,7 @@ lists those there are.`,
 		Example: `  linerate report last                             the conclusions, on the terminal
   linerate report last -o report.html              one self-contained page
   linerate report 20261120-2345 --format md
+  linerate report history:nas1@yesterday           what serve saw of a path
   linerate report last --format csv --table comparisons -o comparisons.csv
   linerate report last --table connections -o connections.parquet`,
 		Args: usage(cobra.ExactArgs(1)),
@@ -57,6 +59,9 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	if o.table != "" && f != "csv" && f != "parquet" {
 		return failure.Of(failure.Usage, "--table %s: only csv and parquet have tables, not %s; add --format csv", o.table, f)
 	}
+	if isHistory(ref) {
+		return reportHistory(env, ref, f, o)
+	}
 	b, err := runs.Open(env.Env, ref)
 	if err != nil {
 		return err
@@ -71,7 +76,12 @@ func runReport(env *environment, ref string, o reportOptions) error {
 	if err := render(env, &buf, b, f, o.table); err != nil {
 		return err
 	}
-	if o.output == "" {
+	return writeReport(env, &buf, f, o.output)
+}
+
+// writeReport writes what was rendered to a file, or to stdout where none is named.
+func writeReport(env *environment, buf *bytes.Buffer, f, output string) error {
+	if output == "" {
 		write := func(b []byte) error { _, err := env.out.Write(b); return err }
 		if f == "parquet" {
 			write = env.out.Bytes
@@ -81,10 +91,10 @@ func runReport(env *environment, ref string, o reportOptions) error {
 		}
 		return nil
 	}
-	if err := os.WriteFile(o.output, buf.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(output, buf.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	env.err.Printf("wrote %s\n", o.output)
+	env.err.Printf("wrote %s\n", output)
 	return nil
 }
 

@@ -9,37 +9,71 @@ import (
 
 	"linerate/internal/app/serve"
 	"linerate/internal/app/watch"
+	"linerate/internal/failure"
+	"linerate/internal/unit"
 )
 
 func serveCommand(env *environment) *cobra.Command {
 	var o watchOptions
-	var listen string
+	var so serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [MOUNT | HOST HOST…]",
-		Short: "Serve linerate watch as a page, and to Prometheus, on this machine's loopback",
+		Short: "Serve linerate watch as a page, and to Prometheus",
 		Long: `serve watches as linerate watch does, and shows it as a page that is live: paths with
 their share of the ceiling and what holds them back, connections, cores, interfaces,
 requests, and what changed. /metrics has the same for Prometheus, /pictures as JSON.
 
-It listens on the loopback alone and answers only who asks for it by that name. It
-changes nothing, and offers nothing that would. From another machine:
-  ssh -L 8470:127.0.0.1:8470 HOST     and open http://127.0.0.1:8470/`,
+It listens on the loopback and answers only who asks for it by that name. It changes
+nothing, and offers nothing that would. From another machine:
+  ssh -L 8470:127.0.0.1:8470 HOST     and open http://127.0.0.1:8470/
+With --tls-cert, --tls-key and --token-file it listens on any address, for those who
+have the token: open https://HOST:8470/#token=TOKEN once.
+
+What was shown is kept as history (docs/watch.md): the page's timeline, linerate
+report, compare and watch --replay read it.`,
 		Example: `  linerate serve /mnt/nas
   linerate serve client1 nas1 --line-rate 10Gbit
-  linerate serve --attach nas1:2049 --listen 127.0.0.1:9000`,
+  linerate serve --attach nas1:2049 --listen 127.0.0.1:9000
+  linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runServe(cmd.Context(), env, o, listen, args)
+			return runServe(cmd.Context(), env, o, so, args)
 		},
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	cmd.Flags().DurationVar(&o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8470", "address and port of the loopback")
+	cmd.Flags().StringVar(&so.history, "history", "2GiB", "how much of what was shown is kept on disk, at most; 0 keeps none")
+	cmd.Flags().StringVar(&so.listen, "listen", "127.0.0.1:8470", "address and port; others than the loopback's need the next three")
+	cmd.Flags().StringVar(&so.cert, "tls-cert", "", "file with the certificate, PEM; the page answers to the names in it")
+	cmd.Flags().StringVar(&so.key, "tls-key", "", "file with its key, PEM")
+	cmd.Flags().StringVar(&so.token, "token-file", "", "file with the token that a reader needs, 32 letters or more")
+	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
 	return cmd
 }
 
-func runServe(ctx context.Context, env *environment, o watchOptions, listen string, args []string) error {
+// serveOptions is what serve has beside watch.
+type serveOptions struct {
+	listen  string
+	history string
+	hosts   string
+	cert    string
+	key     string
+	token   string
+}
+
+func runServe(ctx context.Context, env *environment, o watchOptions, so serveOptions, args []string) error {
+	var hosts serve.Hosts
+	if so.hosts != "" {
+		if len(args) > 0 || o.attach != "" {
+			return failure.Of(failure.Usage, "name hosts in %s or on the command line, not both", so.hosts)
+		}
+		var err error
+		if hosts, err = serve.ReadHosts(so.hosts); err != nil {
+			return err
+		}
+		args = hosts.Names
+	}
 	if err := o.check(args); err != nil {
 		return err
 	}
@@ -47,15 +81,23 @@ func runServe(ctx context.Context, env *environment, o watchOptions, listen stri
 	if err != nil {
 		return err
 	}
+	if o.lineRate == "" && so.hosts != "" {
+		w.LineRate = hosts.LineRate
+	}
+	keep, err := unit.ParseBytes(so.history)
+	if err != nil || keep < 0 || keep > 0 && keep < serve.LeastHistory {
+		return failure.Of(failure.Usage, "--history %s: give a size of at least %v, such as 2GiB, or 0 to keep none", so.history, serve.LeastHistory)
+	}
 	title := strings.Join(args, ", ")
 	if o.attach != "" {
 		title = o.attach
 	}
 	p := newProgress(env)
 	defer p.End()
-	err = serve.Serve(ctx, env.Env, serve.Options{Watch: w, Listen: listen, Title: title, Serving: func(url string) {
-		p.Say("%s is served at %s until Ctrl-C", title, url)
-	}}, p)
+	err = serve.Serve(ctx, env.Env, serve.Options{Watch: w, Listen: so.listen, Title: title, Keep: keep,
+		TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, Serving: func(url string) {
+			p.Say("%s is served at %s until Ctrl-C", title, url)
+		}}, p)
 	if ctx.Err() != nil { // Ctrl-C is how it ends
 		return nil
 	}

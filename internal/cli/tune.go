@@ -14,6 +14,7 @@ import (
 	"linerate/internal/conf"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
+	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/report/document"
 	"linerate/internal/unit"
@@ -213,7 +214,7 @@ func runPlan(ctx context.Context, env *environment, o tuneOptions) error {
 	defer p.End()
 	doc, err := tune.MakePlan(ctx, env.Env, o.Request, p)
 	doc.DryRun = o.dry
-	return printPlan(env, planDocument{Proposal: doc}, err)
+	return printPlan(env, planDocument{Proposal: doc, unguarded: o.Confirm == model.NoConfirm}, err)
 }
 
 // panelDocument is what tune prints, with host, profile and peer as arguments of the next

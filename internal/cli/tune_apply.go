@@ -84,6 +84,7 @@ type planDocument struct {
 	tune.Proposal
 	confirm, undo string
 	waits         string // what waits to be confirmed, if it is not all of it
+	unguarded     bool   // nothing is undone by itself, as the user wanted it
 }
 
 func runApply(ctx context.Context, env *environment, o tuneOptions) error {
@@ -98,7 +99,7 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 	if err != nil && !unkept {
 		return wordTune(err)
 	}
-	doc := planDocument{Proposal: made, undo: "linerate tune undo" + hostArgument(o.Host), confirm: "linerate tune confirm" + hostArgument(o.Host)}
+	doc := planDocument{Proposal: made, unguarded: o.Confirm == model.NoConfirm, undo: "linerate tune undo" + hostArgument(o.Host), confirm: "linerate tune confirm" + hostArgument(o.Host)}
 	if o.Persist {
 		doc.confirm += " --persist"
 	}
@@ -224,9 +225,9 @@ func entryLine(e tune.Entry) string {
 		case "":
 			return fmt.Sprintf("%s: %s again", name, change(cmp.Or(e.After, e.Wanted), e.Before))
 		case e.Before, e.Origin:
-			return fmt.Sprintf("%s: is %s already, so nothing was written", name, e.Found)
+			return fmt.Sprintf("%s: is %s already, so nothing was written", name, fileWords(e.Found))
 		}
-		return fmt.Sprintf("%s: %s again (somebody else had changed it; ours was %s)", name, change(e.Found, e.Before), cmp.Or(e.After, e.Wanted))
+		return fmt.Sprintf("%s: %s again (somebody else had changed it; ours was %s)", name, change(e.Found, e.Before), fileWords(cmp.Or(e.After, e.Wanted)))
 	case tune.Closed:
 		return name + ": nothing to write: a restart of the host undid it, or it is gone with its device"
 	}

@@ -3,69 +3,23 @@ package cli
 import (
 	"errors"
 	"os"
-	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
 	appprofile "linerate/internal/app/profile"
 	"linerate/internal/app/tune"
 	"linerate/internal/failure"
+	"linerate/internal/report/docstest"
 	"linerate/internal/tune/profile"
 )
-
-// jsonFields collects the JSON names of a type and of everything of ours in it.
-func jsonFields(t reflect.Type, into map[string]bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		jsonFields(t.Elem(), into)
-	case reflect.Struct:
-		if !strings.HasPrefix(t.PkgPath(), "linerate/") {
-			return
-		}
-		for f := range t.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "-" || !f.IsExported() {
-				continue
-			}
-			if name != "" {
-				into[name] = true
-			}
-			jsonFields(f.Type, into)
-		}
-	}
-}
 
 // Each field that tune, profile and leave print stands in their part of the
 // page.
 func TestTuneFieldsAreDocumented(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, part, ok := strings.Cut(string(raw), "\n## tune\n")
-	if !ok {
-		t.Fatal("docs/json.md has no part on tune")
-	}
-	part, _, _ = strings.Cut(part, "\n## version\n")
-	said := map[string]bool{}
-	for _, span := range regexp.MustCompile("`[^`\n]+`").FindAllString(part, -1) {
-		for _, word := range regexp.MustCompile("[a-z0-9_]+").FindAllString(span, -1) {
-			said[word] = true
-		}
-	}
-	names := map[string]bool{}
-	for _, v := range []any{planDocument{}, panelDocument{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{}, appprofile.Summary{}, appprofile.Kept{}, profile.Profile{}, profile.Difference{}} {
-		jsonFields(reflect.TypeOf(v), names)
-	}
-	if len(names) < 50 {
-		t.Fatalf("found only %d fields", len(names))
-	}
-	for name := range names {
-		if !said[name] {
-			t.Errorf("docs/json.md does not say what %q is", name)
-		}
-	}
+	docstest.Fields(t, docstest.Section(t, "tune", "tune plan, tune apply", "tune confirm", "tune undo, tune history",
+		"leave", "profile list, profile show, profile diff"), "linerate/", 50,
+		planDocument{}, panelDocument{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{},
+		appprofile.Summary{}, appprofile.Kept{}, profile.Profile{}, profile.Difference{})
 }
 
 // The manual of the profile form has every quantity, in the program's words.

@@ -32,7 +32,7 @@ func historyPage(doc tune.History) document.Document {
 	}
 	var d document.Document
 	var changes *document.Table
-	plan := ""
+	plan, restarted := "", false
 	for _, e := range doc.Changes {
 		if changes == nil || e.Plan != plan {
 			plan, changes = e.Plan, &document.Table{Head: document.Columns("#", "", "", "")}
@@ -43,7 +43,14 @@ func historyPage(doc tune.History) document.Document {
 			when = e.At.UTC().Format(time.DateTime)
 		}
 		what := tune.ShortName(e.Setting, e.Target) + ": " + change(e.Before, cmp.Or(e.After, e.Wanted))
-		changes.Row(strconv.Itoa(e.Seq), when, string(e.State), what)
+		state := string(e.State)
+		if e.Open(e.BootID) && !e.Open(doc.BootID) {
+			state, restarted = "restarted", true
+		}
+		changes.Row(strconv.Itoa(e.Seq), when, state, what)
+	}
+	if restarted {
+		d.Sections = append(d.Sections, document.Paragraph("restarted: the host has been, which undid it, unless a file that is applied sets it again"))
 	}
 	if w := doc.Waiting; w != nil {
 		said := cmp.Or(w.Alarm, fmt.Sprintf("%s waits to be confirmed until %s UTC; else the host undoes it", w.Plan, w.Deadline.UTC().Format(time.TimeOnly)))

@@ -25,7 +25,7 @@ func (p planDocument) page() document.Document {
 	d := tunePage(p.Host, p.Profile, p.Chosen, p.Path)
 	changes := document.Section{Title: countOf(len(p.Plan), "change", "changes")}
 	for _, l := range p.Plan {
-		changes.Blocks = append(changes.Blocks, document.Block{Card: lineCard(l, p.Host)})
+		changes.Blocks = append(changes.Blocks, document.Block{Card: lineCard(l, p.Host, p.unguarded)})
 	}
 	if len(p.Plan) == 0 {
 		changes = document.Paragraph(changes.Title)
@@ -77,13 +77,16 @@ func countOf(n int, one, many string) string {
 }
 
 // lineCard names the host of a line only where it is not the plan's.
-func lineCard(l tune.Line, host string) *document.Card {
+func lineCard(l tune.Line, host string, unguarded bool) *document.Card {
 	c := &document.Card{Class: "setting", Title: tune.ShortName(l.Setting, l.Device), Text: change(l.From, l.To)}
 	if l.Host != host {
 		c.Title += " on " + l.Host
 	}
 	cuts := ""
-	if l.Cuts {
+	switch {
+	case l.Cuts && unguarded:
+		cuts = "can cut you off, and with --confirm-within 0 nothing undoes it by itself"
+	case l.Cuts:
 		cuts = "can cut you off: it is undone by itself unless confirmed"
 	}
 	for _, p := range []document.Pair{{Name: "why", Value: l.Reason}, {Name: "from", Value: l.Source}, {Name: "risk", Value: l.Risk}, {Name: "needs", Value: l.Needs},
@@ -99,9 +102,21 @@ func lineCard(l tune.Line, host string) *document.Card {
 	return c
 }
 
+// fileWords shortens the value of a file (package file), "file sha256:HEX mode:0644 uid:0
+// gid:0", to what tells it from another; other values stay as they are.
+func fileWords(value string) string {
+	const digits, shown = 64, 8
+	hash, ok := strings.CutPrefix(value, "file sha256:")
+	if !ok || len(hash) < digits {
+		return strings.TrimSuffix(value, " uid:0 gid:0") // of a directory
+	}
+	return "file " + hash[:shown] + "…" + strings.TrimSuffix(hash[digits:], " uid:0 gid:0")
+}
+
 // change words two values. Of values with parts only those that differ are
 // shown.
 func change(from, to string) string {
+	from, to = fileWords(from), fileWords(to)
 	a, b := strings.Fields(from), strings.Fields(to)
 	if len(a) != len(b) || !strings.Contains(from, "=") {
 		return from + " → " + to

@@ -59,7 +59,7 @@ func pathSection(p watch.Picture) document.Section {
 // stateText is what is shown of a path, since when, and what may come next.
 func stateText(p watch.Picture) string {
 	out := wordsOf(p.Shown)
-	if p.Shown.State == watch.Moving {
+	if p.Shown.State == watch.Moving && p.Verdict.Limiter != "" {
 		out += fmt.Sprintf(", confidence %.0f%%", 100*p.Verdict.Confidence)
 	}
 	if d := p.At.Sub(p.Since).Round(time.Second); !p.Since.IsZero() && d > 0 {

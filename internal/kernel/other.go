@@ -58,6 +58,7 @@ func SetFeatures(string, map[string]bool) error    { return unsupported("set off
 func ReadLink(string) (LinkState, error)                 { return LinkState{}, unsupported("read an interface") }
 func SetMTU(string, int) error                           { return unsupported("set MTU") }
 func SetTxQueueLen(string, int) error                    { return unsupported("set transmit queue length") }
+func Remount(string, []string, string) error             { return unsupported("remount") }
 func ReadEth(string, EthGroup) (map[string]int64, error) { return nil, unsupported("ask the driver") }
 func SetEth(string, EthGroup, map[string]int64) error    { return unsupported("set the driver") }
 func ReadRSS(string) (RSS, error)                        { return RSS{}, unsupported("read the RSS table") }

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -27,5 +29,12 @@ func parseUptime(text string) time.Duration {
 }
 
 // SpareFromOOM asks the kernel never to end this process for lack of memory (proc(5),
-// oom_score_adj). Only root may ask; others run as they are, for nothing depends on it.
-func SpareFromOOM() { _ = Root("").WriteFile("/proc/self/oom_score_adj", []byte("-1000")) }
+// oom_score_adj). It takes CAP_SYS_RESOURCE, which root of a container may lack. A system
+// without that file has nothing to ask for.
+func SpareFromOOM() error {
+	err := Root("").WriteFile("/proc/self/oom_score_adj", []byte("-1000"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -65,6 +65,10 @@ func (t *Tuner) Apply(ctx context.Context, p model.Plan) (res Result, err error)
 		res.Notes = s.notes
 	}
 	for i, st := range todo {
+		// Nobody waits for it any more, so that nobody would undo it.
+		if err := ctx.Err(); err != nil {
+			return s.rollback(ctx, p, res, fmt.Errorf("apply: %w", err))
+		}
 		e, err := s.applyOne(ctx, p, st)
 		if e.Seq > 0 {
 			res.Entries = append(res.Entries, e)

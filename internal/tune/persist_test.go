@@ -124,7 +124,7 @@ func TestPersistedOutlivesABoot(t *testing.T) {
 			}
 		}
 		res := mustUndo(t, tn, "")
-		if len(res.Notes) != 2 || res.Entries[0].State != Undone || res.Entries[3].State != Closed {
+		if len(res.Notes) != 1 || res.Entries[0].State != Undone || res.Entries[3].State != Closed {
 			t.Errorf("%+v", res)
 		}
 		if after := etc(t, dir); after != before || sysctlValues(t, dir) != "of this boot;of this boot;" {

@@ -64,7 +64,7 @@ func (s *session) script() (string, error) {
 			sh = orByCopy(sh, place(e), e.Before)
 		}
 		if name, ok := setter.InterfaceNamed(place(e)); ok && e.Index > 0 {
-			sh.Read = fmt.Sprintf("same_interface %s %d && { %s; }", q(name), e.Index, sh.Read)
+			sh.Read = fmt.Sprintf("same_interface %s %d %s && { %s; }", q(name), e.Index, q(e.Hardware), sh.Read)
 		}
 		fmt.Fprintf(&b, "\nread_now() { %s; }\nwrite_value() ( %s; )\nrestore %s %s %s %s %s\n",
 			sh.Read, sh.Write, q(bootOf(e)), q(place(e).String()), q(e.ours()), q(e.Before), q(e.Origin))
@@ -123,11 +123,32 @@ set -fu
 PATH=$PATH:` + setter.ProgramPath + `
 force=${1:-}
 failed=0
+sys=/sys/class/net
 boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
 
-same_interface() { # name, number: another one may have the name by now
-	[ "$(cat "/sys/class/net/$1/ifindex" 2>/dev/null)" = "$2" ] && return
-	echo "$1 is not the interface that it was, which has the number $2 in 'ip link': renamed, or gone" >&2
+same_interface() { # name, number, hardware: another one may have the name, or the number, by now
+	if [ "$(cat "$sys/$1/ifindex" 2>/dev/null)" != "$2" ]; then
+		echo "$1 is not the interface that it was, which has the number $2 in 'ip link': renamed, or gone" >&2
+		return 1
+	fi
+	device=$(readlink "$sys/$1/device" 2>/dev/null)
+	address=$(cat "$sys/$1/address" 2>/dev/null)
+	kind=$(cat "$sys/$1/addr_assign_type" 2>/dev/null) # 0: the address is the permanent one
+	case $3 in
+	'') return 0 ;; # not known
+	"link:$address") return 0 ;;
+	link:*) [ -z "$device" ] && [ "$kind" != 0 ] && return ;; # an address that may be set
+	pci:*) [ "pci:${device##*/}" = "$3" ] && return ;;
+	mac:*)
+		[ "mac:$address" = "$3" ] && return
+		[ "mac:$(cat "$sys/$1/bonding_slave/perm_hwaddr" 2>/dev/null)" = "$3" ] && return
+		# Of an address that was set, sysfs does not show what it was.
+		case "$(ip link show dev "$1" 2>/dev/null) " in
+		*" permaddr ${3#mac:} "*) return 0 ;;
+		esac
+		;;
+	esac
+	echo "$1 has the number $2, and is another interface (address $address, device ${device##*/}), not $3" >&2
 	return 1
 }
 

@@ -126,3 +126,69 @@ func TestScriptSaysWhatFails(t *testing.T) {
 		t.Errorf("the other value was not restored\n%s", out)
 	}
 }
+
+// interfaceInSys makes what /sys/class/net shows of an interface; device is its PCI address.
+func interfaceInSys(t *testing.T, name, index, address, kind, device, bonded string) (sys string) {
+	t.Helper()
+	sys = t.TempDir()
+	for file, text := range map[string]string{"ifindex": index, "address": address, "addr_assign_type": kind, "bonding_slave/perm_hwaddr": bonded} {
+		if text == "" {
+			continue
+		}
+		path := filepath.Join(sys, name, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if device != "" {
+		if err := os.Symlink("../../../devices/pci0000:00/"+device, filepath.Join(sys, name, "device")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sys
+}
+
+// An interface is the one that was changed by its hardware: the kernel gives a number, and
+// anybody a name, to another one.
+func TestScriptTellsInterfacesByTheirHardware(t *testing.T) {
+	thisBoot(t)
+	const perm, other, pci = "52:54:00:00:00:01", "52:54:00:00:00:02", "0000:01:00.0"
+	for _, tt := range []struct {
+		name, hardware                       string
+		index, address, kind, device, bonded string
+		permaddr                             string // as ip(8) shows it
+		want                                 bool
+	}{
+		{name: "the same card", hardware: "mac:" + perm, index: "5", address: perm, kind: "0", device: pci, want: true},
+		{name: "another card", hardware: "mac:" + perm, index: "5", address: other, kind: "0", device: pci},
+		{name: "in a bond, which gave it an address", hardware: "mac:" + perm, index: "5", address: other, kind: "3", device: pci, bonded: perm, want: true},
+		{name: "another one in a bond", hardware: "mac:" + perm, index: "5", address: other, kind: "3", device: pci, bonded: other},
+		{name: "with an address that was set", hardware: "mac:" + perm, index: "5", address: other, kind: "3", device: pci, permaddr: perm, want: true},
+		{name: "another one with an address that was set", hardware: "mac:" + perm, index: "5", address: other, kind: "3", device: pci, permaddr: other},
+		{name: "a virtual one in a card's place", hardware: "mac:" + perm, index: "5", address: other, kind: "1"},
+		{name: "the same slot", hardware: "pci:" + pci, index: "5", address: other, kind: "3", device: pci, want: true},
+		{name: "another slot", hardware: "pci:" + pci, index: "5", address: perm, kind: "0", device: "0000:02:00.0"},
+		{name: "a virtual one in a slot's place", hardware: "pci:" + pci, index: "5", address: perm, kind: "1"},
+		{name: "virtual, with another address", hardware: "link:" + perm, index: "5", address: other, kind: "3", want: true},
+		{name: "a card in a virtual one's place", hardware: "link:" + perm, index: "5", address: other, kind: "0", device: pci},
+		{name: "loopback", hardware: "link:00:00:00:00:00:00", index: "5", address: "00:00:00:00:00:00", kind: "0", want: true},
+		{name: "another number", hardware: "mac:" + perm, index: "6", address: perm, kind: "0", device: pci},
+		{name: "of an earlier build", index: "5", address: other, kind: "0", want: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sys := interfaceInSys(t, "eth0", tt.index, tt.address, tt.kind, tt.device, tt.bonded)
+			text := strings.Replace(scriptHead, "sys=/sys/class/net\n", "sys="+sys+"\nip() { echo 'link/ether x permaddr "+tt.permaddr+" y'; }\n", 1)
+			file := filepath.Join(sys, "script")
+			if err := os.WriteFile(file, []byte(text+"same_interface eth0 5 '"+tt.hardware+"'\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := kernel.Exec(t.Context(), "/bin/sh", file).CombinedOutput()
+			if (err == nil) != tt.want || !tt.want && !strings.Contains(string(out), "eth0 ") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}

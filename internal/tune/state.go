@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // ErrState: the state directory, or a file in it, may be somebody else's. Root writes there and
@@ -165,18 +166,30 @@ func (d *state) replace(name string, perm fs.FileMode, from io.Reader) error {
 	if err := d.remove(fresh); err != nil {
 		return err
 	}
-	f, err := d.root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, perm)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := d.write(fresh, perm, from); err != nil {
 		return errors.Join(err, d.remove(fresh))
 	}
 	if err := d.root.Rename(fresh, name); err != nil {
 		return err
 	}
 	return d.sync()
+}
+
+// write makes a new file, and syncs it.
+func (d *state) write(name string, perm fs.FileMode, from io.Reader) error {
+	if perm&0o111 != 0 {
+		// A process that another goroutine starts holds this file open for writing until it
+		// executes its own program, and the kernel executes no such file (ETXTBSY). So none
+		// starts meanwhile.
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+	}
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // remove removes a name, if it is there.

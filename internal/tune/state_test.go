@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"linerate/internal/lab/labtest"
 )
@@ -66,7 +67,7 @@ func TestLinkWhereAFileIsToBeMadeIsNotFollowed(t *testing.T) {
 }
 
 func TestFileOfTheStateThatIsALinkIsRefused(t *testing.T) {
-	fifo := func(_, at string) error { return syscall.Mkfifo(at, 0o600) }
+	fifo := func(_, at string) error { return unix.Mkfifo(at, 0o600) }
 	for _, name := range []string{journalName, lockName, scriptName, waitingName} {
 		for how, plant := range map[string]func(old, new string) error{"symbolic link": os.Symlink, "names": os.Link, "special file": fifo} {
 			t.Run(name+" "+how, func(t *testing.T) {

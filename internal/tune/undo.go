@@ -178,8 +178,8 @@ func (s *session) settle(e Entry, state State) (Entry, error) {
 		return e, s.put(e)
 	}
 	e.Ended = s.now()
-	if state == Undone && strings.HasPrefix(e.Setting, file.Prefix) && e.BootID != s.BootID {
-		s.notes = append(s.notes, place(e).String()+" is as it was; what it has set since the restart stays in force until the next")
+	if state == Undone && file.Sets(e.Setting) && e.BootID != s.BootID {
+		s.notes = append(s.notes, strings.TrimPrefix(e.Setting, file.Prefix)+" is as it was; what it has set since the restart stays in force until the next")
 	}
 	return e, errors.Join(s.tidy(e), s.put(e))
 }

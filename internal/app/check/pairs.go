@@ -200,7 +200,9 @@ func fillPair(out *report.Pair, m *model.Pair, r probe.Result, whole bool) {
 		from, to model.PairEnd
 		c        model.Crossing
 		mtu      **int
-	}{{m.A, m.B, m.AToB, &out.MTUAToB}, {m.B, m.A, m.BToA, &out.MTUBToA}} {
+		way      *report.Way
+	}{{m.A, m.B, m.AToB, &out.MTUAToB, &out.AToB}, {m.B, m.A, m.BToA, &out.MTUBToA, &out.BToA}} {
+		fillWay(way.way, way.c)
 		if mtu, ok := way.c.PathMTU.Get(); ok {
 			*way.mtu = &mtu
 		} else if whole {
@@ -209,6 +211,25 @@ func fillPair(out *report.Pair, m *model.Pair, r probe.Result, whole bool) {
 		if l := way.from.Leaving; l.State != model.Present && whole {
 			out.CouldNotSee = append(out.CouldNotSee, model.Blind{What: "route from " + way.from.Name, WouldShow: "the interface that traffic really takes", How: l.Why})
 		}
+	}
+}
+
+// fillWay writes the routers of one direction, and where its path MTU falls.
+func fillWay(out *report.Way, c model.Crossing) {
+	if n, ok := c.Hops.Get(); ok {
+		out.Routers = &n
+	}
+	name := func(a netip.Addr) string {
+		if !a.IsValid() {
+			return ""
+		}
+		return a.String()
+	}
+	for _, a := range c.Routers {
+		out.Addresses = append(out.Addresses, name(a))
+	}
+	if c.Fall != nil {
+		out.Falls = &report.Fall{After: name(c.Fall.After), Before: name(c.Fall.Before)}
 	}
 }
 

@@ -6,7 +6,6 @@ package copy
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/move"
 	"linerate/internal/move/local"
+	"linerate/internal/move/mover"
 	"linerate/internal/move/place"
 	"linerate/internal/move/tree"
 	"linerate/internal/unit"
@@ -63,6 +63,7 @@ type Result struct {
 	// HeldBy is what the copy waited for most, and Times all that it waited for, summed over
 	// what was in flight.
 	HeldBy  string      `json:"held_by"`
+	Limiter *Limiter    `json:"limiter,omitempty"`
 	Times   local.Times `json:"times"`
 	CPUSec  float64     `json:"cpu_s"`
 	Plan    []Step      `json:"plan,omitempty"`
@@ -99,6 +100,9 @@ type session struct {
 	dst    *place.Place
 	out    *Result
 	began  time.Time
+	seen   *watched // of a copy
+	spent  *local.Spent
+	cpu    time.Duration // of this process before it
 }
 
 // verify is what source and target are to hash with.
@@ -118,7 +122,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 	s := &session{env: e, p: p, o: o, route: r, report: move.NewReport(nil), began: e.Now()}
 	s.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	if !plan {
-		if err := r.makeTarget(); err != nil {
+		if err := r.Make(); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +130,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 	if err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
-	s.dst, err = place.Open(r.root, place.Options{Run: runName(), Verify: o.verify(), Direct: !o.Buffered, Setuid: o.Setuid, Plan: plan}, s.report)
+	s.dst, err = place.Open(r.Root, place.Options{Verify: o.verify(), Direct: !o.Buffered, Setuid: o.Setuid, Plan: plan}, s.report)
 	if err != nil {
 		return nil, errors.Join(err, s.src.Close())
 	}
@@ -135,21 +139,10 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 
 func (s *session) close() error { return errors.Join(s.src.Close(), s.dst.Close()) }
 
-// runName names the temporary files of a copy.
-func runName() string {
-	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails
-	for i := range b {
-		b[i] = letters[int(b[i])%len(letters)]
-	}
-	return string(b)
-}
-
 // Copy copies. What was copied comes with the error, where there is one.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
 	if o.IsFar() {
-		return copyFar(ctx, e, o, p)
+		return copyFar(ctx, e, o, p, mover.Copying)
 	}
 	s, err := begin(e, o, p, false)
 	if err != nil {
@@ -162,76 +155,43 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 		return nil, errors.Join(err, s.close())
 	}
 	cpu := cpuTime()
+	spent := s.watch(ctx, cpu)
 	stop := s.follow(ctx)
-	s.out.Times, err = local.Copy(ctx, s.src, s.dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true})
-	if err == nil && o.Delete {
-		err = s.delete(ctx)
+	var dst move.Sink = s.dst
+	if o.Delete {
+		dst = &place.Deleting{Place: s.dst, Whole: s.route.whole(), Most: o.MaxDelete, Rep: s.report}
 	}
+	s.out.Times, err = local.Copy(ctx, s.src, dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true, Spent: spent})
 	stop()
+	s.tell()
+	s.seen.close()
 	err = errors.Join(err, s.close())
 	s.out.CPUSec = (cpuTime() - cpu).Seconds()
 	if counts, _, _ := s.report.Losses(); err == nil && counts[move.Failed] == 0 {
 		err = note(e, o, true)
 	}
-	return s.ended(ctx, "done", err)
-}
-
-// delete removes what the source does not have, if all of the source could be read.
-func (s *session) delete(ctx context.Context) error {
-	if n := s.src.Unread(); n > 0 {
-		s.report.Lose(move.Failed, "", "nothing was deleted: %d entries of the source could not be read", n)
-		return nil
-	}
-	list, err := s.extra(ctx)
-	if err != nil {
-		return err
-	}
-	return s.dst.Remove(ctx, list)
-}
-
-// extra is what --delete removes: what is neither in the source nor excluded.
-func (s *session) extra(ctx context.Context) ([]place.Doomed, error) {
-	list, err := s.dst.Extra(ctx, s.route.whole(), s.o.MaxDelete, func(path string, k move.Kind) (bool, error) {
-		if !s.src.Covers(path) || s.src.Excluded(path, k == move.Directory) {
-			return true, nil
-		}
-		e, err := s.src.Lookup(path)
-		return e != nil, err
-	})
-	if errors.Is(err, place.ErrTooMany) {
-		return nil, failure.Of(failure.Usage, "--delete: the target holds more than %d entries that the source does not have; nothing was deleted: see --dry-run, and allow more with --max-delete",
-			s.o.MaxDelete)
-	}
-	return list, err
+	r, err := s.ended(ctx, "done", err)
+	r.Limiter = s.seen.limiter()
+	r.HeldBy = r.Limiter.Text
+	return r, err
 }
 
 // DryRun says what Copy would do, by the same decisions, and changes nothing.
 func DryRun(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	if o.IsFar() {
+		return copyFar(ctx, e, o, p, mover.Planning)
+	}
 	s, err := begin(e, o, p, true)
 	if err != nil {
 		return nil, err
 	}
-	err = s.src.Scan(ctx, func(x *move.Entry) error {
-		action, err := s.dst.Decide(x)
-		switch {
-		case err != nil:
-			s.step(Step{Do: "refuse", Kind: x.Kind.String(), Path: shown(x.Path), Size: x.Size, Why: err.Error()})
-			s.report.Lose(move.Failed, x.Path, "%v", err)
-		case action == place.Same:
-			s.report.Count(func(m *move.Summary) { m.Same++; m.SameBytes += x.Size })
-		default:
-			s.step(Step{Do: action.String(), Kind: x.Kind.String(), Path: shown(x.Path), Size: x.Size})
-			s.report.Count(func(m *move.Summary) { counted(m, x) })
-		}
+	plan := &place.Planned{Place: s.dst, Delete: o.Delete, Whole: s.route.whole(), Most: o.MaxDelete, Rep: s.report, Step: func(x place.Step) error {
+		s.step(Step{x.Do, x.Kind.String(), shown(x.Path), x.Size, x.Why})
 		return nil
-	})
-	if err == nil && o.Delete && s.src.Unread() == 0 {
-		var list []place.Doomed
-		list, err = s.extra(ctx)
-		for _, d := range list {
-			s.step(Step{Do: "delete", Kind: d.Kind.String(), Path: shown(d.Path)})
-			s.report.Count(func(m *move.Summary) { m.Deleted++ })
-		}
+	}}
+	err = s.src.Scan(ctx, func(x *move.Entry) error { return plan.Make(ctx, x) })
+	if err == nil {
+		err = plan.Tidy(ctx, s.src)
 	}
 	return s.ended(ctx, "planned", errors.Join(err, s.close()))
 }
@@ -244,23 +204,6 @@ func (s *session) step(x Step) {
 		s.out.Plan = append(s.out.Plan, x)
 	default:
 		s.out.PlanOut++
-	}
-}
-
-// counted counts an entry that would be copied.
-func counted(m *move.Summary, x *move.Entry) {
-	switch {
-	case x.Linked:
-		m.HardLinks++
-	case x.Kind == move.File:
-		m.Files++
-		m.Bytes += x.Size
-	case x.Kind == move.Directory:
-		m.Directories++
-	case x.Kind == move.Symlink:
-		m.Symlinks++
-	default:
-		m.Specials++
 	}
 }
 
@@ -287,7 +230,7 @@ func (s *session) ended(ctx context.Context, state string, err error) (*Result, 
 		all += n
 	}
 	r.LeftOut = all - int64(len(r.Losses))
-	r.Verified, r.HeldBy = s.o.verified(r.Moved), heldBy(r, s.o.Limit)
+	r.Verified = s.o.verified(r.Moved)
 	switch {
 	case err != nil:
 		r.State, r.Error = "stopped", err.Error()

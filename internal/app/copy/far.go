@@ -46,7 +46,6 @@ type Wire struct {
 	MovedNs int64    `json:"moved_ns"`
 	Again   int64    `json:"blocks_again"`
 	Ends    []FarEnd `json:"ends"` // who sends, who receives
-	Limiter Limiter  `json:"limiter"`
 }
 
 // FarEnd is one host's part.
@@ -68,6 +67,7 @@ type end interface {
 	Events(ctx context.Context) ([]mover.Event, error)
 	Tunnel(ctx context.Context, near io.ReadWriteCloser) error
 	Stop(ctx context.Context) error
+	PID() int
 }
 
 // side is one end of a copy between hosts.
@@ -79,9 +79,12 @@ type side struct {
 	ev    chan mover.Event // but for what is kept here
 	pin   wire.Pin
 	one   bool
-	addr  netip.Addr
-	work  chan mover.Work // the last that it told; room for one
-	last  mover.Work
+	whole []string
+	// device is the number of the block device that it reads or writes.
+	device string
+	addr   netip.Addr
+	work   chan mover.Work // the last that it told; room for one
+	last   mover.Work
 }
 
 func (s *side) here() bool { return reach.IsHere(s.name) }
@@ -97,6 +100,8 @@ type between struct {
 	out      *Result
 	began    time.Time
 	closers  []func()
+	do       mover.Deed
+	seen     *watched // nil: nobody looks
 }
 
 // placeOf reads one argument: a path of this host, or of another.
@@ -121,9 +126,10 @@ func placeOf(arg string, mem bool) (n host.Name, path string, err error) {
 	return n, path, nil
 }
 
-// copyFar copies between hosts. What was copied comes with the error, where there is one.
-func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
-	b := &between{env: e, p: p, o: o, report: move.NewReport(nil), began: e.Now()}
+// copyFar copies, plans or compares between hosts. What was done comes with the error, where
+// there is one.
+func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
+	b := &between{env: e, p: p, o: o, do: do, report: move.NewReport(nil), began: e.Now()}
 	b.out = &Result{V: resultVersion, Sources: o.Sources, Target: o.Target, Warnings: []string{}}
 	defer b.close()
 	from, to, err := b.tasks()
@@ -136,7 +142,7 @@ func copyFar(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result
 	if err := b.start(ctx, from, to); err != nil {
 		return nil, b.usage(ctx, err)
 	}
-	if o.Far.Mem > 0 {
+	if o.Far.Mem > 0 || do != mover.Copying {
 		return b.ended(ctx, b.move(ctx))
 	}
 	if err := note(e, o, false); err != nil {
@@ -156,10 +162,11 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	if err != nil {
 		return from, to, err
 	}
-	base := mover.Task{Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
+	base := mover.Task{Do: b.do, Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
 	from, to = base, base
 	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), o.Exclude, o.Setuid
-	from.Send = mem
+	from.Count = b.p.Live() && !mem && b.do == mover.Copying
+	from.Send, to.Delete, to.MaxDelete = mem, o.Delete, o.MaxDelete
 	b.from, b.to = &side{}, &side{}
 	for i, arg := range o.Sources {
 		n, path, err := placeOf(arg, mem)
@@ -180,8 +187,8 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	}
 	switch {
 	case err != nil:
-	case o.Delete:
-		err = failure.Of(failure.Usage, "--delete works between paths of this host and its mounts for now, not between hosts")
+	case mem && (o.Delete || b.do != mover.Copying):
+		err = failure.Of(failure.Usage, "--mem moves no files: leave out --delete, --dry-run and --check")
 	case o.Far.ThroughSSH && !b.from.here() && !b.to.here():
 		err = failure.Of(failure.Usage, "--through-ssh needs one end on this host: data would go from host to host by way of it")
 	}
@@ -231,25 +238,27 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 		if err != nil {
 			return err
 		}
-		x.s.pin, x.s.one = ready.Pin, ready.One
+		x.s.pin, x.s.one, x.s.whole = ready.Pin, ready.One, ready.Whole
 	}
 	if b.o.Far.Mem > 0 {
 		return nil
 	}
-	if err := b.to.m.Tell(ctx, mover.Command{Order: mover.Open, One: b.from.one}); err != nil {
+	if err := b.to.m.Tell(ctx, mover.Command{Order: mover.Open, One: b.from.one, Whole: b.from.whole}); err != nil {
 		return err
 	}
 	opened, err := b.to.await(ctx, mover.Opened)
 	if err != nil {
 		return err
 	}
+	b.to.device = opened.Device
 	if opened.Text != "" {
 		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
 	}
 	if err := b.from.m.Tell(ctx, mover.Command{Order: mover.Open, As: opened.As}); err != nil {
 		return err
 	}
-	_, err = b.from.await(ctx, mover.Opened)
+	opened, err = b.from.await(ctx, mover.Opened)
+	b.from.device = opened.Device
 	return err
 }
 
@@ -258,11 +267,18 @@ func (b *between) hear(ctx context.Context, s *side, m end) {
 	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
 	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.closers = append(b.closers, cancel)
-	go s.pump(pump, b.report)
+	go s.pump(pump, b)
 }
 
-// pump takes what a mover says. Losses are in the report, and of its work the last word.
-func (s *side) pump(ctx context.Context, r *move.Report) {
+// step takes a step of a plan: those of one end, the target.
+func (b *between) step(x mover.Step) {
+	keep := &session{o: b.o, out: b.out}
+	keep.step(Step{clean(x.Do), x.Kind.String(), shown(string(x.Path)), x.Size, clean(x.Why)})
+}
+
+// pump takes what a mover says. Losses are in the report, steps are handed on, and of its
+// work the last word is kept.
+func (s *side) pump(ctx context.Context, b *between) {
 	for {
 		events, err := s.m.Events(ctx)
 		if err != nil {
@@ -270,7 +286,10 @@ func (s *side) pump(ctx context.Context, r *move.Report) {
 		}
 		for _, e := range events {
 			for _, l := range e.Losses {
-				r.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+				b.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+			}
+			for _, x := range e.Steps {
+				b.step(x)
 			}
 			if e.Work != nil {
 				select {
@@ -278,8 +297,9 @@ func (s *side) pump(ctx context.Context, r *move.Report) {
 				default:
 				}
 				s.work <- *e.Work
+				b.tell(s, *e.Work)
 			}
-			if e.Kind == mover.Seen || e.Kind == mover.Lost {
+			if e.Kind == mover.Seen || e.Kind == mover.Lost || e.Kind == mover.Planned {
 				continue
 			}
 			select {

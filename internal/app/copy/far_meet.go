@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	"linerate/internal/failure"
@@ -22,9 +23,12 @@ func (b *between) move(ctx context.Context) error {
 	if b.to.here() && !b.from.here() {
 		dialler, listener = b.to, b.from
 	}
-	if err := b.path(ctx, dialler, listener); err != nil {
-		return err
+	if !b.from.addr.IsValid() {
+		if err := b.path(ctx, dialler, listener); err != nil {
+			return err
+		}
 	}
+	b.watch(ctx)
 	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String()}
 	if b.o.Far.Plain {
 		b.out.Wire.Encryption = "none"
@@ -142,10 +146,25 @@ func (b *between) dial(ctx context.Context, dialler, listener *side, c mover.Com
 				_ = s.m.Tell(context.WithoutCancel(ctx), mover.Command{Order: mover.Stop}) // who does not hear is ended below
 			}
 		case <-late:
-			return errors.Join(errs[0], errs[1], context.Cause(ctx))
+			return errors.Join(joined(errs), context.Cause(ctx))
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return joined(errs)
+}
+
+// joined is why a copy failed: an end that only repeats what the other told adds nothing.
+func joined(errs [2]error) error {
+	for i, e := range errs {
+		other := errs[1-i]
+		if e == nil || other == nil {
+			continue
+		}
+		_, told, _ := strings.Cut(e.Error(), "the other end: ")
+		if told != "" && strings.Contains(other.Error(), told) {
+			return other
 		}
 	}
 	return errors.Join(errs[0], errs[1])

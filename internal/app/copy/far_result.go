@@ -2,10 +2,10 @@ package copy
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"linerate/internal/move"
+	"linerate/internal/move/mover"
 	"linerate/internal/unit"
 )
 
@@ -24,17 +24,28 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	if w := r.Wire; w != nil {
 		w.Streams, w.MovedNs, w.Again = max(from.Streams, to.Streams), int64(to.Took), to.Again
 		w.Ends = []FarEnd{{b.from.as, from.CPU.Seconds(), from.Sockets}, {b.to.as, to.CPU.Seconds(), to.Sockets}}
-		w.Limiter = limiterOf(from, to, int64(b.o.Limit))
 	}
-	r, err = s.ended(ctx, "done", err)
+	state := map[mover.Deed]string{mover.Copying: "done", mover.Planning: "planned", mover.Comparing: "different"}[b.do]
+	r, err = s.ended(ctx, state, err)
 	if r.Wire == nil {
 		return r, err
+	}
+	switch b.do {
+	case mover.Planning:
+		r.Wire, r.HeldBy = nil, "" // no data went
+		return r, err
+	case mover.Comparing:
+		return compared(r, err)
 	}
 	r.Rate = 0
 	if secs := to.Took.Seconds(); secs > 0 && r.State != "stopped" {
 		r.Rate = 8 * float64(r.Moved.Bytes) / secs
 	}
-	r.HeldBy = r.Wire.Limiter.Text
+	if b.seen != nil {
+		b.seen.close()
+		r.Limiter = b.seen.limiter()
+		r.HeldBy = r.Limiter.Text
+	}
 	if mem {
 		r.Verified = "nothing: memory has no files, and its data are not hashed"
 	}
@@ -55,7 +66,7 @@ func (b *between) follow(ctx context.Context) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		last, before := b.env.Now(), int64(0)
+		line := &line{now: b.env.Now, seen: b.seen}
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
@@ -64,10 +75,8 @@ func (b *between) follow(ctx context.Context) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			to, from, now := b.to.seen(), b.from.seen(), b.env.Now()
-			rate := float64(to.Received-before) / now.Sub(last).Seconds()
-			b.p.Tick("copy", fmt.Sprintf("%v, %d files, %v/s, %d streams, %d there already", unit.Bytes(to.Received), to.Moved.Files, unit.Bytes(rate), from.Streams, to.Moved.Same))
-			last, before = now, to.Received
+			to, from := b.to.seen(), b.from.seen()
+			b.p.Tick("copy", line.text(to.Received, to.Moved, from.Total)+", "+unit.Count(from.Streams, "stream"))
 		}
 	}()
 	return func() { cancel(); <-ended; b.p.End() }

@@ -66,6 +66,7 @@ func (f *fakeEnd) Events(ctx context.Context) ([]mover.Event, error) {
 }
 
 func (f *fakeEnd) Tunnel(context.Context, io.ReadWriteCloser) error { return errors.New("no tunnel") }
+func (f *fakeEnd) PID() int                                         { return 1 }
 func (f *fakeEnd) Stop(context.Context) error                       { return nil }
 
 func (f *fakeEnd) orders() (out []mover.Order) {
@@ -127,7 +128,7 @@ func TestWhereNeitherEndIsReachedTheUserIsToldWhatToDo(t *testing.T) {
 func TestTheFailureOfEitherEndIsTheCopys(t *testing.T) {
 	b, _ := fakeCopy(t, &fakeEnd{fails: "no space"}, &fakeEnd{})
 	err := b.either(t.Context(), b.from, b.to)
-	if err == nil || !strings.Contains(err.Error(), "client1: no space") || !strings.Contains(err.Error(), "nas1: the other end") {
+	if err == nil || err.Error() != "client1: no space" { // the other end only repeats it
 		t.Errorf("%v", err)
 	}
 }

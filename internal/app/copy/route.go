@@ -9,20 +9,18 @@ import (
 	"strings"
 
 	"linerate/internal/failure"
+	paths "linerate/internal/move/route"
 	"linerate/internal/move/tree"
 )
 
 // route is what comes to lie where.
 type route struct {
 	tops []tree.Top
-	root string // the directory that is written to
-	make bool   // it is not there yet
 	dirs []bool // which tops are directories, not links to some
+	paths.Target
 }
 
-// routeOf gives sources and target their meaning, which is rsync's: "src" comes to lie at
-// "dst/src", of "src/" what it holds comes to lie in "dst". One source that is no directory
-// takes the target's name where there is no directory of that name.
+// routeOf gives sources and target their meaning.
 func routeOf(sources []string, target string) (r route, err error) {
 	for _, arg := range append(append([]string{}, sources...), target) {
 		if host, _, ok := remote(arg); ok {
@@ -32,48 +30,17 @@ func routeOf(sources []string, target string) (r route, err error) {
 			return r, failure.Of(failure.Usage, "an empty path names nothing")
 		}
 	}
-	st, err := os.Stat(target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		r.make = true
-	case err != nil:
-		return r, fmt.Errorf("look at target: %w", err)
-	}
-	isDir := err == nil && st.IsDir()
-	r.root = target
-	for _, src := range sources {
-		top, dir, err := topOf(src)
-		if err != nil {
-			return r, err
-		}
-		r.tops, r.dirs = append(r.tops, top), append(r.dirs, dir)
+	if r.tops, r.dirs, err = paths.Sources(sources); err != nil {
+		return r, err
 	}
 	one := len(r.tops) == 1 && !r.dirs[0]
-	switch {
-	case one && !isDir && !strings.HasSuffix(target, "/"):
-		r.root, r.tops[0].As, r.make = filepath.Dir(target), filepath.Base(target), false
-	case !isDir && !r.make:
-		return r, failure.Of(failure.Usage, "target %s is no directory", target)
+	if r.Target, err = paths.TargetOf(target, one); err != nil {
+		return r, err
+	}
+	if r.As != "" {
+		r.tops[0].As = r.As
 	}
 	return r, r.outside()
-}
-
-// topOf is one source: the directory it is read from, and its name there.
-func topOf(src string) (top tree.Top, dir bool, err error) {
-	st, err := os.Lstat(src)
-	if err != nil {
-		return top, false, failure.Of(failure.Usage, "look at source: %w", err)
-	}
-	clean := filepath.Clean(src)
-	base := filepath.Base(clean)
-	inside := strings.HasSuffix(src, "/") || base == "." || base == ".." || base == "/" || strings.HasSuffix(src, "/.")
-	if inside {
-		if st, err = os.Stat(src); err != nil || !st.IsDir() {
-			return top, false, failure.Of(failure.Usage, "source %s is no directory", src)
-		}
-		return tree.Top{Dir: clean}, true, nil
-	}
-	return tree.Top{Dir: filepath.Dir(clean), Name: base, As: base}, st.IsDir(), nil
 }
 
 // remote tells whether an argument names another host, as ssh and rsync read it: a ':'
@@ -86,7 +53,7 @@ func remote(arg string) (host, path string, ok bool) {
 // outside refuses a target inside a source, which would be copied into itself, and a source
 // that is its own target.
 func (r route) outside() error {
-	above, err := filepath.Abs(r.root)
+	above, err := filepath.Abs(r.Root)
 	if err == nil {
 		above, err = existing(above)
 	}
@@ -107,13 +74,13 @@ func (r route) outside() error {
 				return fmt.Errorf("look at target: %w", err)
 			}
 			if os.SameFile(src, st) {
-				return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", r.root, filepath.Join(t.Dir, t.Name))
+				return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", r.Root, filepath.Join(t.Dir, t.Name))
 			}
 			if at == filepath.Dir(at) {
 				break
 			}
 		}
-		if dst, err := os.Stat(filepath.Join(r.root, t.As)); err == nil && os.SameFile(src, dst) {
+		if dst, err := os.Stat(filepath.Join(r.Root, t.As)); err == nil && os.SameFile(src, dst) {
 			return failure.Of(failure.Usage, "source %s and target are the same directory", filepath.Join(t.Dir, t.Name))
 		}
 	}
@@ -129,17 +96,6 @@ func existing(path string) (string, error) {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-// makeTarget makes the target directory, but none above it: a mistyped path is no target.
-func (r route) makeTarget() error {
-	if !r.make {
-		return nil
-	}
-	if err := os.Mkdir(r.root, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return failure.Of(failure.Usage, "make target directory: %w; the directory above it has to be there", err)
-	}
-	return nil
 }
 
 // whole are the directories of the target that are to be as the source has them.

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"linerate/internal/move"
+	"linerate/internal/move/mover"
 	"linerate/internal/unit"
 )
 
@@ -25,29 +27,6 @@ func (o Options) verified(m move.Summary) string {
 		text += fmt.Sprintf("; %s of the same size and time were not read (--check compares them)", unit.Count(int(m.Same), "file"))
 	}
 	return text
-}
-
-// heldBy names what most of the time in flight was spent in. It knows the two ends alone:
-// whether a disk, its file system or this host's CPUs are behind it is not told apart.
-func heldBy(r *Result, limit unit.Bytes) string {
-	t := r.Times
-	all := t.Read + t.Write + t.Commit
-	if all == 0 || r.Moved.Bytes == 0 {
-		return ""
-	}
-	if took := time.Duration(r.TookNs).Seconds(); limit > 0 && float64(r.Moved.Bytes)/took > 0.9*float64(limit) {
-		return fmt.Sprintf("--limit %v/s", limit)
-	}
-	share := func(d time.Duration) string {
-		return fmt.Sprintf("%.0f%% of the time in flight", 100*float64(d)/float64(all))
-	}
-	switch {
-	case t.Read > t.Write+t.Commit:
-		return "reading the source and hashing it (" + share(t.Read) + ")"
-	case t.Write+t.Commit > 2*t.Read:
-		return "writing the target and making it durable (" + share(t.Write+t.Commit) + ")"
-	}
-	return "neither end alone (reading " + share(t.Read) + ")"
 }
 
 // lostText counts what was lost, by kind.
@@ -71,7 +50,9 @@ func (s *session) follow(ctx context.Context) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		last, before := s.env.Now(), move.Summary{}
+		line := &line{now: s.env.Now, seen: s.seen}
+		var total atomic.Pointer[mover.Total]
+		go mover.Count(ctx, s.route.tops, s.o.Exclude, func(t mover.Total) { total.Store(&t) })
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
@@ -80,10 +61,8 @@ func (s *session) follow(ctx context.Context) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			m, now := s.report.Summary(), s.env.Now()
-			rate := float64(m.Bytes-before.Bytes) / now.Sub(last).Seconds()
-			s.p.Tick("copy", fmt.Sprintf("%v, %d files, %v/s, %d there already", unit.Bytes(m.Bytes), m.Files, unit.Bytes(rate), m.Same))
-			last, before = now, m
+			m := s.report.Summary()
+			s.p.Tick("copy", line.text(m.Bytes, m, total.Load()))
 		}
 	}()
 	return func() { cancel(); <-ended; s.p.End() }

@@ -14,7 +14,6 @@ import (
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
 	"linerate/internal/load/worker"
-	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -41,6 +40,8 @@ type BlockResult struct {
 	// middle.
 	Runs []RunFigures `json:"runs,omitempty"`
 	kept
+
+	ofHosts [][]block.Second // of each of several hosts, for the page
 }
 
 // Ran is what was run.
@@ -162,16 +163,7 @@ func (s *session) madeOfBlocks(ctx context.Context, r *BlockResult) *Made {
 	if l.Latency != nil {
 		line += fmt.Sprintf(", p99 %v", unit.Short(time.Duration(l.Latency.P99)))
 	}
-	return s.made(ctx, "block", r, line, []model.LoadSeries{r.course()})
-}
-
-// course is the load over time.
-func (r *BlockResult) course() model.LoadSeries {
-	s := model.LoadSeries{Name: r.Load.Workload, Unit: "B/s", Each: max(r.Each, 1), Values: []float64{}}
-	for _, p := range r.PerSecond {
-		s.Values = append(s.Values, float64(p.ReadBytes+p.WrittenBytes)/float64(s.Each))
-	}
-	return s
+	return s.made(ctx, "block", r, line, r.courses())
 }
 
 // middle is the run in the middle, by bytes per second; of an even number the slower of

@@ -12,7 +12,6 @@ import (
 	"linerate/internal/load/frames"
 	"linerate/internal/load/storage"
 	"linerate/internal/load/worker"
-	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -306,11 +305,7 @@ func (c *framesRun) result(dir string) FramesResult {
 }
 
 func (c *framesRun) madeOfFrames(ctx context.Context, r *FramesResult) *Made {
-	course := model.LoadSeries{Name: "frames in time", Unit: "frames", Each: 1, Values: []float64{}}
-	for _, s := range r.PerSecond {
-		course.Values = append(course.Values, float64(s.Frames))
-	}
 	f := r.Frames
 	line := fmt.Sprintf("%s %s of %s at %.5g fps: %s", f.Mode, unit.Count(f.Streams, "stream"), f.Name, f.FPS, f.Verdict)
-	return c.made(ctx, "frames", r, line, []model.LoadSeries{course})
+	return c.made(ctx, "frames", r, line, r.courses())
 }

@@ -251,7 +251,8 @@ type onBlocks struct {
 	all         storage.Measured
 	hosts       []Host
 	together    *Together
-	interrupted bool // one of them was told to end before its time
+	seconds     [][]block.Second // of each host
+	interrupted bool             // one of them was told to end before its time
 }
 
 // blocks makes a phase of a load on blocks, and adds the hosts' parts up.
@@ -288,7 +289,7 @@ func (h *hosts) blocks(ctx context.Context, name string, ready, takes time.Durat
 		began, clock := start.Began[h.names[i]], start.Clocks[h.names[i]]
 		f := &HostFigures{sum.IOPS, sum.BytesPerS, sum.Latency, sum.Service, sum.FromCache, sum.Failed, sum.GeneratorLimited,
 			began, began + m.Result.Took, clock.Offset, clock.Error}
-		o.hosts = append(o.hosts, Host{h.names[i], f})
+		o.hosts, o.seconds = append(o.hosts, Host{h.names[i], f}), append(o.seconds, m.Result.Seconds)
 		o.together.add(f)
 	}
 	return o, nil
@@ -312,7 +313,7 @@ func bufferedToo(sum *block.Witness, of block.Witness, first bool) {
 // program's, or cache's.
 func (o onBlocks) figures(name string) (BlockResult, error) {
 	out, err := figures(name, o.all)
-	out.Hosts, out.Together, out.Load.Interrupted = o.hosts, o.together, o.interrupted
+	out.Hosts, out.Together, out.Load.Interrupted, out.ofHosts = o.hosts, o.together, o.interrupted, o.seconds
 	for _, h := range o.hosts {
 		if h.GeneratorLimited {
 			out.Load.Evidence = append(out.Load.Evidence, h.Name+": its part is this program's, not the target's")

@@ -71,7 +71,7 @@ func Jobs(ctx context.Context, e app.Env, o JobsOptions, p app.Progress, each fu
 	var series []model.LoadSeries
 	var lines []string
 	for _, r := range out.Runs {
-		series = append(series, r.course())
+		series = append(series, r.courses()...)
 		lines = append(lines, fmt.Sprintf("%s %v/s", r.Load.Workload, unit.Bytes(r.Load.BytesPerS)))
 	}
 	return s.made(ctx, "jobs", out, strings.Join(lines[:min(len(lines), 6)], ", "), series), err
@@ -145,7 +145,7 @@ func jobsOn(ctx context.Context, e app.Env, o JobsOptions, p app.Progress, all f
 	if err != nil {
 		return &h.session, err
 	}
-	task := worker.Task{Jobs: &storage.JobsTask{Dir: o.Dir, Jobs: o.Jobs, Size: o.Size, Stuck: o.Stuck}, Memory: o.Memory, Deadline: 48 * time.Hour}
+	task := worker.Task{Jobs: &storage.JobsTask{Dir: o.Dir, Jobs: o.Jobs, Size: o.Size, For: o.For, Destroy: o.Destroy, Fill: o.Fill, Stuck: o.Stuck}, Memory: o.Memory, Deadline: 48 * time.Hour}
 	if err := h.begin(ctx, task); err != nil {
 		return &h.session, err
 	}
@@ -159,7 +159,7 @@ func jobsOn(ctx context.Context, e app.Env, o JobsOptions, p app.Progress, all f
 	})
 	err = refused(errors.Join(err, h.end(ctx)))
 	if ctx.Err() != nil {
-		err = failure.Of(failure.Interrupted, "interrupted; what was written below %s is being removed", o.Dir)
+		err = failure.Of(failure.Interrupted, "interrupted; what was written to targets that existed stays, and files that were made are being removed")
 	}
 	return &h.session, err
 }

@@ -72,7 +72,9 @@ func ParseSizes(text string) ([]shape.SizeShare, error) { return shape.ParseSize
 func ParseSize(text string) (unit.Bytes, error) { return shape.ParseSize(text) }
 
 // Vdbench reads a vdbench parameter file.
-func Vdbench(text string, o VdbenchOptions) ([]Job, error) { return dialect.Vdbench(text, o) }
+func Vdbench(text string, o VdbenchOptions) (dialect.VdbenchRuns, error) {
+	return dialect.Vdbench(text, o)
+}
 
 // Iozone reads iozone's options.
 func Iozone(args []string) ([]Job, error) { return dialect.Iozone(args) }

@@ -163,7 +163,7 @@ func (m *mover) madeOfTCP(ctx context.Context, r *TCPResult, o TCPOptions, runs 
 	}
 	line := fmt.Sprintf("TCP %s to %s: %v in %s of %s", o.As[0], o.As[1], unit.BitRate(r.Load.Goodput),
 		unit.Count(len(m.directions), "direction"), unit.Count(r.Spec.Streams, "stream"))
-	return m.made(ctx, "tcp", r, line, []model.LoadSeries{course}, runs...)
+	return m.made(ctx, "tcp", r, line, append([]model.LoadSeries{course}, r.courses()...), runs...)
 }
 
 // tcpEnds are the two hosts of a direction, with their data addresses.

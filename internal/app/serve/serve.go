@@ -1,6 +1,6 @@
-// Package serve is the work of linerate serve: a live view as a page and as metrics, on this
-// machine's loopback. It refuses any other address: a page that others can reach needs a way to
-// tell them apart, which it does not have.
+// Package serve is the work of linerate serve: a live view as a page and as metrics, with its
+// history. It refuses any address but this machine's loopback where it has no certificate and no
+// token: a page that others can reach has to tell them apart.
 package serve
 
 import (
@@ -14,22 +14,28 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
+	"linerate/internal/unit"
 	"linerate/internal/web"
 )
 
 // Options is what is wanted of a page.
 type Options struct {
 	Watch  watch.Options // Show is not used
-	Listen string        // HOST:PORT of the loopback; port 0 takes a free one
-	Title  string
+	Listen string        // HOST:PORT; port 0 takes a free one
+	// TLSCert, TLSKey and TokenFile are files; all three, or none on the loopback.
+	TLSCert, TLSKey, TokenFile string
+	Title                      string
+	// Keep is how much history is kept; 0: none.
+	Keep unit.Bytes
 	// Serving is called with the page's address once it can be opened.
 	Serving func(url string)
 }
 
 // Serve shows what goes on until ctx ends.
 func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
-	if !web.Loopback(o.Listen) {
-		return failure.Of(failure.Usage, "serve on %s: only this machine's loopback is served, e.g. 127.0.0.1:8470; from elsewhere reach it by ssh -L 8470:127.0.0.1:8470", o.Listen)
+	access, err := o.access()
+	if err != nil {
+		return err
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
@@ -37,10 +43,32 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return fmt.Errorf("serve on %s: %w; choose another address with a free port", o.Listen, err)
 	}
 	view := web.NewView(o.Title, e.Build)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return view.Serve(ctx, ln) })
-	o.Serving("http://" + ln.Addr().String() + "/")
 	o.Watch.Show = view.Show
+	group, ctx := errgroup.WithContext(ctx)
+	if o.Keep > 0 {
+		k, err := newKeeper(e, o.Title, o.Keep)
+		if err != nil {
+			p.Say("no history is kept: %v", err)
+		} else {
+			view.Keep(k)
+			o.Watch.Show = func(all []watch.Picture) error {
+				k.show(all)
+				return view.Show(all)
+			}
+			writing, stop := context.WithCancel(context.WithoutCancel(ctx))
+			kept := make(chan error, 1)
+			go func() { kept <- k.run(writing) }()
+			defer func() {
+				k.last()
+				stop()
+				if err := <-kept; err != nil {
+					p.Say("close history: %v", err)
+				}
+			}()
+		}
+	}
+	group.Go(func() error { return view.Serve(ctx, ln, access) })
+	o.Serving(access.URL(ln.Addr()))
 	group.Go(func() error {
 		if err := watch.Live(ctx, e, o.Watch, p); err != nil {
 			return err
@@ -51,6 +79,29 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return err
 	}
 	return nil
+}
+
+// access is who may see the page.
+func (o Options) access() (web.Access, error) {
+	given := 0
+	for _, f := range []string{o.TLSCert, o.TLSKey, o.TokenFile} {
+		if f != "" {
+			given++
+		}
+	}
+	switch {
+	case given == 3:
+		a, err := web.Secure(o.TLSCert, o.TLSKey, o.TokenFile)
+		if err != nil {
+			return a, failure.As(failure.Usage, err)
+		}
+		return a, nil
+	case given > 0:
+		return web.Access{}, failure.Of(failure.Usage, "serve on %s: --tls-cert, --tls-key and --token-file belong together: give all three", o.Listen)
+	case !web.Loopback(o.Listen):
+		return web.Access{}, failure.Of(failure.Usage, "serve on %s: others can reach this address, so that it needs --tls-cert, --tls-key and --token-file; or serve 127.0.0.1:8470, and reach that by ssh -L 8470:127.0.0.1:8470", o.Listen)
+	}
+	return web.Access{}, nil
 }
 
 // errEnded ends the server with the view.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"linerate/internal/app"
+	"linerate/internal/app/copy"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	"linerate/internal/loop/experiment"
@@ -67,6 +68,13 @@ func (s *hosts) all() []*experiment.Host {
 		out = append(out, &experiment.Host{Name: name, At: s.file.Hosts[name], Dial: dial})
 	}
 	return out
+}
+
+// copy makes one run of a workload that copies.
+func (s *hosts) copy(ctx context.Context, label string, w model.StudyWorkload, from, to *experiment.Host, a, b netip.Addr) (model.Run, error) {
+	j := copy.Job{Source: w.Path, Target: w.To, Streams: w.Streams, Plain: w.Plain, Full: w.Full,
+		From: copy.JobEnd{Name: from.At, Agent: s.agents[from.Name], Addr: a}, To: copy.JobEnd{Name: to.At, Agent: s.agents[to.Name], Addr: b}}
+	return copy.Measure(ctx, s.env, j, label, s.p)
 }
 
 // route is the data path between two hosts of the study.

@@ -144,7 +144,7 @@ func (s *session) work(ctx context.Context, root string, o RunOptions, u User) (
 	}
 	s.hosts = &hosts{env: s.env, p: s.p, file: s.file, agents: map[string]*host.Client{}}
 	x := &experiment.Experiment{
-		ID: s.state.ID(), File: s.file, Hosts: s.hosts.all(), Director: s.drive, Record: s.state, Route: s.hosts.route,
+		ID: s.state.ID(), File: s.file, Hosts: s.hosts.all(), Director: s.drive, Record: s.state, Route: s.hosts.route, Copy: s.hosts.copy,
 		Operator: u.Operator, Now: s.env.Now, Say: func(what string) { s.p.Say("%s", what) }, After: s.after,
 		Past: s.past, Anew: o.Anew,
 	}

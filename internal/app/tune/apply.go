@@ -122,11 +122,14 @@ func (d *drafted) apply(ctx context.Context) (*application, error) {
 	}
 	for _, p := range d.plans[both:] {
 		res, err := p.agent.Apply(ctx, p.Plan)
+		if err == nil {
+			made.take(p.end, res)
+			err = context.Cause(ctx) // the host made it all the same
+		}
 		if err != nil {
 			err = fmt.Errorf("apply the plan: %w", err)
 			return nil, errors.Join(made.undo(ctx), afterFailure(ctx, p.agent, p.ID, err))
 		}
-		made.take(p.end, res)
 	}
 	return made, nil
 }

@@ -3,10 +3,15 @@ package tune
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"linerate/internal/app"
 	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/model"
 	"linerate/internal/tune"
 )
 
@@ -50,5 +55,62 @@ func TestAfterFailureSaysWhatIsTrue(t *testing.T) {
 				t.Errorf("%v, kind %v; want %v with %q", err, failure.KindOf(err), tt.kind, tt.says)
 			}
 		})
+	}
+}
+
+// nobody is a way to hosts whose agents end at once.
+func nobody() app.Env {
+	return app.Env{Self: []string{"false"}, Getenv: func(string) string { return "" }, Now: time.Now}
+}
+
+// Who asked for an undo and did not get it must not read that all is undone.
+func TestUndoThatReachesNobodySaysSo(t *testing.T) {
+	_, err := Undo(t.Context(), nobody(), host.Name{Host: "localhost"}, UndoRequest{}, nil)
+	if failure.KindOf(err) != failure.NotRestored || !strings.Contains(err.Error(), "nothing was undone on localhost") {
+		t.Errorf("%v, kind %v", err, failure.KindOf(err))
+	}
+}
+
+func TestInterruptedConfirmationSaysThatItDidNotCome(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	_, err := Confirm(ctx, nobody(), host.Name{Host: "localhost"}, false, false, nil)
+	if failure.KindOf(err) != failure.Interrupted || !strings.Contains(err.Error(), "nothing was confirmed on localhost") {
+		t.Errorf("%v, kind %v", err, failure.KindOf(err))
+	}
+}
+
+// carriedOut is a host that makes a change although its caller is interrupted meanwhile.
+type carriedOut struct {
+	changeable
+	interrupt func()
+	made      []string
+}
+
+func (c *carriedOut) Apply(_ context.Context, p model.Plan) (tune.Result, error) {
+	c.interrupt()
+	c.made = append(c.made, p.ID)
+	return tune.Result{Plan: p.ID}, nil
+}
+
+func (c *carriedOut) Undo(_ context.Context, plan string) (tune.Result, error) {
+	c.made = slices.DeleteFunc(c.made, func(p string) bool { return p == plan })
+	return tune.Result{Plan: plan}, nil
+}
+
+func (c *carriedOut) OpenJournal(context.Context) (open []tune.Entry, err error) {
+	for _, p := range c.made {
+		open = append(open, tune.Entry{Plan: p, Setting: "s", State: tune.Applied})
+	}
+	return open, nil
+}
+
+func TestAnInterruptedPlanIsUndone(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	h := &carriedOut{interrupt: interrupt}
+	d := &drafted{plans: []hostPlan{{end: end{"a", h}, Plan: model.Plan{ID: "p"}}}}
+	_, err := d.apply(ctx)
+	if !errors.Is(err, context.Canceled) || failure.KindOf(err) != failure.Failed || len(h.made) > 0 {
+		t.Errorf("%v, kind %v; still made: %v", err, failure.KindOf(err), h.made)
 	}
 }

@@ -42,6 +42,9 @@ type Confirmation struct {
 func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p app.Progress) (Confirmation, error) {
 	doc := Confirmation{V: 1, Host: n.String(), DryRun: dry, Files: []File{}}
 	err := on(ctx, e, n, p, func(c *host.Client) error { return doc.make(ctx, c, persist) })
+	if failure.KindOf(err) == failure.Failed && ctx.Err() != nil && doc.Kept == 0 {
+		err = failure.Of(failure.Interrupted, "interrupted; nothing was confirmed on %s (%w)", doc.Host, err)
+	}
 	return doc, err
 }
 
@@ -53,13 +56,17 @@ func (d *Confirmation) make(ctx context.Context, c *host.Client, persist bool) (
 		return failure.Of(failure.Nothing, "nothing waits to be confirmed on %s, and no change of linerate's is in force there", d.Host)
 	}
 	if !d.DryRun {
-		if err := c.Confirm(ctx, d.Plan); err != nil {
+		err := c.Confirm(ctx, d.Plan)
+		if host.Unanswered(err) {
+			return failure.Of(failure.NotRestored, "%w; whether %s is confirmed cannot be told: look with linerate tune history", err, d.Plan)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	open, err := c.OpenJournal(ctx)
+	open, err := c.OpenJournal(context.WithoutCancel(ctx)) // it is confirmed, and that is to be said
 	if err != nil {
-		return err
+		return failure.Of(failure.NotRestored, "%s is confirmed, and its changes cannot be listed: %w", d.Plan, err)
 	}
 	for _, e := range open {
 		if e.Plan == d.Plan {
@@ -104,7 +111,9 @@ type Restored struct {
 // NeverHadPlan. With an error the result has what was restored all the same.
 func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Progress) (Restored, error) {
 	var res tune.Result
+	reached := false
 	err := on(ctx, e, n, p, func(c *host.Client) (err error) {
+		reached = true
 		before, _ := c.OpenJournal(ctx) // a journal that cannot be read is the undo's to report
 		if res, err = c.UndoWith(ctx, r); err != nil {
 			res.Entries = endedSince(ctx, c, before)
@@ -119,6 +128,9 @@ func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Prog
 		}
 		return err
 	})
+	if !reached && failure.KindOf(err) == failure.Failed {
+		err = failure.Of(failure.NotRestored, "%w; nothing was undone on %s", err, n)
+	}
 	return Restored{V: 1, Host: n.String(), Changes: append([]Entry{}, res.Entries...), Notes: append([]string{}, res.Notes...)}, err
 }
 
@@ -145,6 +157,7 @@ func endedSince(ctx context.Context, c *host.Client, open []Entry) []Entry {
 type History struct {
 	V       int      `json:"v"`
 	Host    string   `json:"host"`
+	BootID  string   `json:"boot_id"` // of the host now; empty where its system has none
 	Waiting *Waiting `json:"waiting"` // the plan that waits to be confirmed; null: none
 	Changes []Entry  `json:"changes"`
 }
@@ -167,7 +180,7 @@ func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (H
 		if err != nil {
 			return err
 		}
-		doc.Changes = append([]Entry{}, all...)
+		doc.Changes, doc.BootID = append([]Entry{}, all...), c.Hello().BootID
 		w, ok, err := c.Waiting(ctx)
 		if ok && err == nil {
 			doc.Waiting = &Waiting{w.Plan, w.Deadline, w.Overdue, w.Unwatched, w.Alarm()}

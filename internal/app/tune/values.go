@@ -8,6 +8,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/model"
 	"linerate/internal/tune"
+	"linerate/internal/tune/file"
 	"linerate/internal/tune/profile"
 )
 
@@ -178,6 +179,9 @@ func MakePanel(ctx context.Context, e app.Env, o Request, p app.Progress) (Panel
 // ShortName is a setting as people know it, with its device:
 // "net.ipv4.tcp_rmem", "link.mtu@eth0". A value is typed for it by that name.
 func ShortName(setting, device string) string {
+	if path, ok := strings.CutPrefix(setting, file.Prefix); ok {
+		return path
+	}
 	name := strings.TrimPrefix(strings.TrimPrefix(setting, "linux."), "sysctl.")
 	if device != "" {
 		name += "@" + device

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"linerate/internal/app"
@@ -10,6 +11,7 @@ import (
 	"linerate/internal/loop"
 	"linerate/internal/model"
 	"linerate/internal/unit"
+	"linerate/internal/watch"
 )
 
 // ReplayOptions is what is wanted of a recorded run.
@@ -23,6 +25,9 @@ type ReplayOptions struct {
 
 // Replay shows the runs of a bundle one after the other, each from its beginning.
 func Replay(ctx context.Context, e app.Env, o ReplayOptions) error {
+	if strings.HasPrefix(o.Ref, runs.HistoryPrefix) {
+		return o.history(ctx, e)
+	}
 	b, err := runs.Open(e, o.Ref)
 	if err != nil {
 		return err
@@ -45,6 +50,34 @@ func Replay(ctx context.Context, e app.Env, o ReplayOptions) error {
 	}
 	if !shown {
 		return failure.Of(failure.Nothing, "play %s: no samples were kept with it", b.ID())
+	}
+	return nil
+}
+
+// history shows the records of a stretch of history, a picture for each.
+func (o ReplayOptions) history(ctx context.Context, e app.Env) error {
+	s, err := runs.OpenHistory(e, o.Ref)
+	if err != nil {
+		return err
+	}
+	var before watch.Named
+	since := s.From
+	for _, r := range s.Records {
+		p, ok := r.Picture(s.Path)
+		if !ok {
+			continue
+		}
+		if p.Shown != before {
+			p.Events = []Event{{At: r.At, Path: p.Path, From: before, To: p.Shown, Line: p.Why}}
+			before, since = p.Shown, r.At
+		}
+		p.Since = since
+		if err := o.Show([]Picture{p}); err != nil {
+			return err
+		}
+		if err := o.wait(ctx, r.Span); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ type (
 	Host = watch.Host
 	// Core is how a core spent its time.
 	Core = watch.Core
+	// NIC is what an interface carried.
+	NIC = watch.NIC
 	// Conn is what a connection did.
 	Conn = watch.Conn
 	// Event is a change of what is shown.

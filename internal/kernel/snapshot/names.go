@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -74,7 +75,8 @@ func newHide(files map[string][]byte) hide {
 	}
 	names := slices.SortedFunc(maps.Keys(h.instead), func(a, b string) int { return len(b) - len(a) })
 	for i := range names {
-		names[i] = regexp.QuoteMeta(names[i])
+		// To a regular expression every byte that is no UTF-8 is U+FFFD.
+		names[i] = regexp.QuoteMeta(string([]rune(names[i])))
 	}
 	h.words = regexp.MustCompile(`(?:` + strings.Join(names, "|") + `)`)
 	return h
@@ -169,7 +171,7 @@ func (h hide) in(s string) string {
 			}
 			continue
 		}
-		out.WriteString(s[:at[0]] + h.instead[s[at[0]:at[1]]])
+		out.WriteString(s[:at[0]] + cmp.Or(h.instead[s[at[0]:at[1]]], "name0"))
 		s = s[at[1]:]
 	}
 	return out.String() + s

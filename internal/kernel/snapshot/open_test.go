@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestLoadOpensPlainFilesOnly(t *testing.T) {
@@ -17,7 +18,7 @@ func TestLoadOpensPlainFilesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, plant := range map[string]func(at string) error{
-		"fifo":      func(at string) error { return syscall.Mkfifo(at, 0o600) },
+		"fifo":      func(at string) error { return unix.Mkfifo(at, 0o600) },
 		"link":      func(at string) error { return os.Symlink(secret, at) },
 		"directory": func(at string) error { return os.Mkdir(at, 0o700) },
 	} {

@@ -114,6 +114,15 @@ func TestLargeMember(t *testing.T) {
 	}
 }
 
+// A name is bytes: one that is no UTF-8 is hidden like any other.
+func TestNamesThatAreNoUTF8AreHidden(t *testing.T) {
+	out := Redact(map[string][]byte{"proc/self/mountinfo": []byte("90 22 0:60 / /mnt/caf\xe9 rw - ext4 /dev/sda1 rw\n91 22 0:60 / /mnt/caf\xe8 rw - ext4 /dev/sda1 rw\n")}, HideNames)
+	text := string(out["proc/self/mountinfo"])
+	if strings.Contains(text, "caf") || strings.Count(text, "/mnt/name") != 2 {
+		t.Errorf("%q", text)
+	}
+}
+
 func FuzzRedact(f *testing.F) {
 	forms := newForms()
 	f.Add("proc/self/mountinfo", "90 22 0:60 / /mnt rw - cifs //a/b rw,user=x\n", "h")

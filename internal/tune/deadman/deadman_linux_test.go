@@ -449,7 +449,7 @@ func TestSystemd(t *testing.T) {
 		t.Error(err)
 	}
 	b, err := os.ReadFile(log)
-	for _, want := range []string{"--on-active=90000000us", "--unit=linerate-watch-", "AccuracySec", watchRole + " " + tn.Dir + " p1\n", "systemctl is-active --quiet linerate-watch-", "systemctl stop linerate-watch-"} {
+	for _, want := range []string{"--on-active=90000000us", "--unit=linerate-watch-", "AccuracySec", "Restart=on-abnormal", watchRole + " " + tn.Dir + " p1\n", "systemctl is-active --quiet linerate-watch-", "systemctl stop linerate-watch-"} {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("no %q in %v:\n%s", want, err, b)
 		}

@@ -36,6 +36,7 @@ const armTime = 20 * time.Second
 // The words of a watcher's report.
 const (
 	watching = "watching"
+	unspared = "watching, not spared when memory runs out"
 	checked  = "would watch"
 	checkArg = "--check"
 )
@@ -118,8 +119,12 @@ func (s Starter) armChild(ctx context.Context, argv []string) (notes []string, e
 	var how error
 	select {
 	case line := <-said:
-		if line == watching {
+		switch line {
+		case watching:
 			return s.detach(cmd.Process.Pid)
+		case unspared:
+			notes, err := s.detach(cmd.Process.Pid)
+			return append(notes, "the process that would undo an unconfirmed plan may be ended when memory runs out: this host did not let it ask to be spared (oom_score_adj); the next linerate that starts there then undoes what is overdue"), err
 		}
 		how = fmt.Errorf("it said %q", line)
 	case <-ctx.Done():
@@ -196,6 +201,8 @@ func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error 
 	word := watching
 	if a.Check {
 		word = checked
+	} else if kernel.SpareFromOOM() != nil { // the changes are still there when it is gone
+		word = unspared
 	}
 	_, err = fmt.Fprintln(out, word)
 	if err = errors.Join(err, out.Close()); err != nil {
@@ -204,6 +211,5 @@ func Main(ctx context.Context, t *tune.Tuner, a Args, out io.WriteCloser) error 
 	if a.Check {
 		return nil
 	}
-	kernel.SpareFromOOM() // the changes it would undo are still there when it is gone
 	return t.Watch(ctx, a.Plan)
 }

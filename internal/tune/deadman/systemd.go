@@ -54,9 +54,15 @@ func (s Starter) armUnit(ctx context.Context, argv []string, plan string, within
 	}
 	run := []string{
 		"--quiet", "--collect", "--unit=" + unit(plan), "--on-active=" + strconv.FormatInt(within.Microseconds(), 10) + "us",
-		"--timer-property=AccuracySec=100ms", "--property=OOMScoreAdjust=-1000", "--description=linerate: undo a change that nobody confirmed", "--",
+		"--timer-property=AccuracySec=100ms", "--property=OOMScoreAdjust=-1000",
+		// A watcher that is killed while it undoes is started again, however often.
+		"--property=Restart=on-abnormal", "--property=RestartSec=1s", "--property=StartLimitIntervalSec=0",
+		"--description=linerate: undo a change that nobody confirmed", "--",
 	}
-	if err := s.run(ctx, "systemd-run", append(append(run, argv...), s.StateDir, plan)...); err != nil {
+	for _, arg := range append(append([]string{}, argv...), s.StateDir, plan) {
+		run = append(run, strings.ReplaceAll(arg, "$", "$$")) // systemd.service(5), COMMAND LINES
+	}
+	if err := s.run(ctx, "systemd-run", run...); err != nil {
 		return err
 	}
 	return s.run(ctx, "systemctl", "is-active", "--quiet", unit(plan)+".timer")

@@ -43,6 +43,11 @@ type Setter struct {
 
 func (Setter) Owns(setting string) bool { return strings.HasPrefix(setting, Prefix) }
 
+// Sets tells whether the setting id is a file's, whose text sets something, and no directory's.
+func Sets(setting string) bool {
+	return strings.HasPrefix(setting, Prefix) && !strings.HasSuffix(setting, "/")
+}
+
 // pathOf returns the path of a place, and whether it is a directory.
 func pathOf(at setter.Place) (string, bool, error) {
 	p, ok := strings.CutPrefix(at.Setting, Prefix)

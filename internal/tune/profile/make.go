@@ -298,7 +298,7 @@ func (m maker) conclude(it item, known guide.Setting, numbers []number, used []s
 	case trades != "" && !it.typed:
 		r.Why = fmt.Sprintf("trades %s: only by name, --set %s='%s'", trades, r.Setting, r.To)
 		r.To = ""
-	case hasPrefix(r.Setting, mountOptions):
+	case hasPrefix(r.Setting, mountOptions) && !setter.ByRemount(r.Setting):
 		r.Why = fmt.Sprintf("%s; by a new mount only, which is not linerate's to make: unmount %s, add %s=%s to its options, mount it again",
 			it.line.Reason, r.Device, r.Setting[strings.LastIndexByte(r.Setting, '.')+1:], r.To)
 	default:

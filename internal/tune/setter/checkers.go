@@ -6,6 +6,6 @@ package setter
 func Checkers() []Setter {
 	return []Setter{
 		Sysctl{}, Link{}, Features{}, Ethtool{}, RSS{}, Queue{}, Dirty{}, Interrupts(nil, nil), Queues(nil, nil), CPU(nil),
-		NewBlock(nil), Route{}, NFSReadAhead(nil), NFSD(nil), Module{}, ZFS{}, ISCSI{}, Samba{}, Mount{}, Service{},
+		NewBlock(nil), Route{}, NFSReadAhead(nil), NFSD(nil), Module{}, ZFS{}, ISCSI{}, Samba{}, Mount{}, Remount{}, Service{},
 	}
 }

@@ -17,10 +17,12 @@ const mountOptionPrefix = "linux.mount."
 // ErrNewMount is the cause when only a new mount can change a value.
 var ErrNewMount = errors.New("needs a new mount")
 
-// Mount reads the options of mounted NFS and SMB shares, and says of each that it needs a new
-// mount. It changes none: the NFS client answers a remount with other sizes, version or port with
-// an error and accepts nconnect without effect (fs/nfs/fs_context.c, nfs_compare_remount_data;
-// fs/nfs/client.c), and linerate never unmounts a file system in use.
+// Mount reads the options of mounted NFS and SMB shares that no remount changes, and says of each
+// that it needs a new mount. It changes none: the NFS client answers a remount with other sizes,
+// version or port with an error and accepts nconnect without effect (fs/nfs/super.c,
+// nfs_compare_remount_data; fs/nfs/client.c); the SMB client takes any size without asking the
+// server how much it answers, and fails reads above that; and linerate never unmounts a file
+// system in use. Remount has the other options.
 type Mount struct{ Tree Tree }
 
 // mountOptions are the options in the guide, by the id without prefix: the file systems, and the

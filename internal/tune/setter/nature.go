@@ -49,5 +49,6 @@ func natures() map[string]Nature {
 		modulePrefix: {Scope: ScopeMachine}, zfsPrefix: {Scope: ScopeMachine}, IRQBalanceSetting: {Scope: ScopeMachine},
 		zfsPropertyPrefix: {Outlasts: true, Scope: "dataset"}, iscsiPrefix: {Needs: login, Outlasts: true, Scope: "node"},
 		sambaPrefix: {Needs: "new SMB sessions", Outlasts: true, Scope: ScopeMachine}, mountOptionPrefix: {Needs: mount, Scope: "mount"},
+		NFSSyncSetting: {Cuts: true, Scope: "mount"}, SMBSyncSetting: {Cuts: true, Scope: "mount"}, SMBActimeoSetting: {Cuts: true, Scope: "mount"},
 	}
 }

@@ -1,0 +1,147 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/app/runs"
+	"linerate/internal/failure"
+	"linerate/internal/kernel"
+	"linerate/internal/store"
+	"linerate/internal/store/history"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+	"linerate/internal/watch/past"
+)
+
+// keeper writes a view's records to the history, beside the view: a disk that is full or slow
+// holds nothing up.
+type keeper struct {
+	env   app.Env
+	store *history.Store
+	in    chan past.Record
+
+	gather past.Gather
+
+	mu     sync.Mutex
+	failed string // why the last record was not kept; empty: it was
+	lost   int    // records that were not kept
+	runs   []runs.Summary
+	looked time.Time
+}
+
+// LeastHistory is the least bound on a history that makes sense.
+const LeastHistory = 16 * unit.MiB
+
+// mostWaiting is how many records may wait for the disk: ten minutes of them.
+const mostWaiting = 60
+
+// newKeeper opens the history of a set of hosts.
+func newKeeper(e app.Env, set string, limit unit.Bytes) (*keeper, error) {
+	data, err := store.DataDir(e.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	s, err := history.Open(data, set, limit, e.Now())
+	if errors.Is(err, kernel.ErrLocked) {
+		return nil, fmt.Errorf("another linerate serve keeps the history of %s: %w", set, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &keeper{env: e, store: s, in: make(chan past.Record, mostWaiting), gather: past.Gather{Span: history.Finest}}, nil
+}
+
+// show takes the pictures of one moment.
+func (k *keeper) show(all []watch.Picture) {
+	for _, r := range k.gather.Add(all) {
+		select {
+		case k.in <- r:
+		default:
+			k.note(errors.New("the disk is too slow"))
+		}
+	}
+}
+
+// run writes until ctx ends, and then what is left.
+func (k *keeper) run(ctx context.Context) error {
+	for {
+		select {
+		case r := <-k.in:
+			k.note(k.store.Add(r))
+		case <-ctx.Done():
+			for len(k.in) > 0 {
+				k.note(k.store.Add(<-k.in))
+			}
+			return k.store.Close()
+		}
+	}
+}
+
+// last gives the record that is not whole yet to the writer, once nothing is shown any more.
+func (k *keeper) last() {
+	for _, r := range k.gather.Close() {
+		select {
+		case k.in <- r:
+		default:
+			k.note(errors.New("the disk is too slow"))
+		}
+	}
+}
+
+func (k *keeper) note(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.failed = ""
+	if err != nil {
+		k.failed = failure.FirstLine(err)
+		k.lost++
+	}
+}
+
+// Between implements web.Past.
+func (k *keeper) Between(from, to time.Time, width time.Duration) (history.Read, error) {
+	return k.store.Between(from, to, width)
+}
+
+// Kept implements web.Past.
+func (k *keeper) Kept() string {
+	is, limit := k.store.Size()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text := fmt.Sprintf("history: %v of at most %v; 10 s for 7 days, 5 min for 60 days, 1 h for 400 days", is, limit)
+	if k.failed != "" {
+		text = "history is not kept at present: " + k.failed
+	}
+	if k.lost > 0 {
+		text += fmt.Sprintf("; %s not kept", unit.Count(k.lost, "record"))
+	}
+	return text
+}
+
+// runsAge is for how long the list of runs is not read again.
+const runsAge = time.Minute
+
+// Runs implements web.Past.
+func (k *keeper) Runs(from, to time.Time) ([]watch.Mark, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := k.env.Now(); now.Sub(k.looked) > runsAge {
+		_, all, err := runs.List(k.env)
+		if err != nil {
+			return nil, err
+		}
+		k.runs, k.looked = all, now
+	}
+	var out []watch.Mark
+	for _, r := range k.runs {
+		if !r.Created.Before(from) && r.Created.Before(to) && r.Command != "" {
+			out = append(out, watch.Mark{At: r.Created, Kind: watch.MarkRun, What: r.Command, To: r.ID})
+		}
+	}
+	return out, nil
+}

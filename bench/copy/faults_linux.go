@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,25 +25,32 @@ type tally struct{ cases, cut, wrong, falseDone, unfinished int }
 // faults runs cases of every kind in turn. A case ends with a copy that nothing disturbs,
 // which has to be right by a comparison that is not linerate's.
 func (b *bench) faults(ctx context.Context, n int) error {
-	kinds := []struct {
+	var tallies [5]tally
+	kinds := [len(tallies)]struct {
 		name string
 		one  func(context.Context, *tally) error
 	}{
 		{"kill -9 at a random instant, up to three times", b.killed},
 		{"target full", b.full},
 		{"source appended to, cut, replaced, deleted meanwhile", b.changed},
+		{"between hosts: kill -9 of one of its processes, up to three times", b.killedFar},
+		{"target edited after a copy was killed", b.edited},
 	}
-	tallies := make([]tally, len(kinds))
+	defer func() {
+		kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
+		for i, t := range tallies {
+			fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", kinds[i].name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
+		}
+	}()
 	for i := range n {
 		k := i % len(kinds)
 		tallies[k].cases++
 		if err := kinds[k].one(ctx, &tallies[k]); err != nil {
 			return fmt.Errorf("case %d, %s: %w", i, kinds[k].name, err)
 		}
-	}
-	kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
-	for i, t := range tallies {
-		fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", kinds[i].name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
+		if (i+1)%50 == 0 {
+			fmt.Fprintf(os.Stderr, "%d cases: %+v\n", i+1, tallies)
+		}
 	}
 	return nil
 }
@@ -85,6 +93,116 @@ func (b *bench) killed(ctx context.Context, t *tally) error {
 			return err
 		}
 		t.wrong += wrong
+	}
+	return b.last(ctx, t)
+}
+
+// killedFar has the copy go through agents and movers, and kills one of its processes: the
+// command, an agent, or an end.
+func (b *bench) killedFar(ctx context.Context, t *tally) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	for range 1 + b.rand.IntN(3) {
+		cmd := b.Command(ctx, "copy", "--delete", b.src+"/", "localhost:"+b.dst)
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		pick := b.rand.IntN(1 << 20)
+		kill := time.AfterFunc(time.Duration(b.rand.IntN(900))*time.Millisecond, func() {
+			all := family(cmd.Process.Pid)
+			_ = unix.Kill(all[pick%len(all)], unix.SIGKILL) // it may have ended
+		})
+		err := cmd.Wait()
+		kill.Stop()
+		if err == nil {
+			break
+		}
+		t.cut++
+		if err := b.alone(ctx); err != nil {
+			return err
+		}
+		wrong, err := b.wrong(false)
+		if err != nil {
+			return err
+		}
+		t.wrong += wrong
+	}
+	return b.last(ctx, t)
+}
+
+// alone waits until no process of a copy writes to the target any more: those of one whose
+// command was killed end when they see that nobody is left.
+func (b *bench) alone(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		fd, err := unix.Open(b.dst, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		free := true
+		if j, err := os.Open(filepath.Join(b.dst, ".linerate.journal")); err == nil {
+			free = unix.Flock(int(j.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+			_ = j.Close() // was only looked at
+		}
+		_ = unix.Close(fd) // likewise
+		if free {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("a copy whose command was killed still holds its target after a minute")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// family is a process and its descendants.
+func family(pid int) []int {
+	out := []int{pid}
+	for i := 0; i < len(out); i++ {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", out[i]))
+		for _, t := range tasks {
+			b, _ := os.ReadFile(t) // one that has ended has none
+			for _, f := range strings.Fields(string(b)) {
+				if n, err := strconv.Atoi(f); err == nil {
+					out = append(out, n)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// edited changes what a killed copy has left before the next one goes on.
+func (b *bench) edited(ctx context.Context, t *tally) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	kill := time.AfterFunc(time.Duration(100+b.rand.IntN(500))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	if err := cmd.Wait(); err != nil {
+		t.cut++
+	}
+	kill.Stop()
+	err := filepath.WalkDir(b.dst, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.Contains(d.Name(), "journal") || b.rand.IntN(3) > 0 {
+			return err
+		}
+		switch b.rand.IntN(3) {
+		case 0:
+			return os.Remove(path)
+		case 1: // cut, which changes its time too
+			return os.Truncate(path, 1)
+		}
+		return os.WriteFile(path, []byte("another"), 0o644)
+	})
+	if err != nil {
+		return err
 	}
 	return b.last(ctx, t)
 }

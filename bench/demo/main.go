@@ -30,6 +30,7 @@ type options struct {
 	n      int
 	faults string
 	proof  bool
+	prove  string
 	uid    int
 	retry  int
 	binary string
@@ -55,12 +56,16 @@ func main() {
 	flag.IntVar(&o.n, "n", 20, "runs of each fault")
 	flag.StringVar(&o.faults, "faults", "", "comma-separated fault ids; empty is all")
 	flag.BoolVar(&o.proof, "proof", false, "run the whole loop with its proof, not just to the verdict")
+	flag.StringVar(&o.prove, "prove", "", "comma-separated fault ids that run with their proof, the others to the verdict")
 	flag.IntVar(&o.uid, "uid", 0, "run as this user id (needs root); 0 is whoever runs the bench")
 	flag.IntVar(&o.retry, "retry", 0, "a wrong run may be repeated so many times (for CI on noisy machines; printed)")
 	flag.StringVar(&o.binary, "binary", "", "linerate binary; empty builds one")
 	flag.StringVar(&o.keep, "keep", "", "folder that keeps the bundles of the runs that were not right")
 	flag.Parse()
 	kit.Main("demo", func(ctx context.Context) error {
+		if err := errors.Join(known(o.faults), known(o.prove)); err != nil {
+			return err
+		}
 		return kit.WithUser(ctx, "", o.binary, func(u kit.User) error { return run(ctx, u, o, os.Stdout) })
 	})
 }
@@ -153,10 +158,22 @@ type outcome struct {
 	err   error
 }
 
+func listed(ids, id string) bool { return slices.Contains(strings.Split(ids, ","), id) }
+
+// known refuses ids that no fault has: a bench that runs nothing proves nothing.
+func known(ids string) error {
+	for id := range strings.SplitSeq(ids, ",") {
+		if ids != "" && !slices.ContainsFunc(lab.Faults(), func(f lab.Fault) bool { return f.ID == id }) {
+			return fmt.Errorf("find fault %q: there is none", id)
+		}
+	}
+	return nil
+}
+
 func chosen(ids string) []lab.Fault {
 	var out []lab.Fault
 	for _, f := range lab.Faults() {
-		if ids == "" || strings.Contains(","+ids+",", ","+f.ID+",") {
+		if ids == "" || listed(ids, f.ID) {
 			out = append(out, f)
 		}
 	}
@@ -166,7 +183,7 @@ func chosen(ids string) []lab.Fault {
 // once runs one demo.
 func once(ctx context.Context, u kit.User, o options, t *tally) (r outcome) {
 	args := []string{"demo", "--json", "--fault", t.fault}
-	if !o.proof {
+	if !o.proof && !listed(o.prove, t.fault) {
 		args = append(args, "--no-proof")
 	}
 	home, err := os.MkdirTemp(u.Home, "home-")

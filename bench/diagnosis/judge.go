@@ -157,7 +157,7 @@ func (j *judge) close() error {
 // trial is one fault, or two, in one lab.
 type trial struct {
 	stage    stage
-	faults   []fault.Injection
+	faults   []trouble
 	undo     []fault.Undo     // of each fault; nil while it is out
 	beside   *fault.Injection // what else is wrong throughout; nil: nothing
 	workload model.Workload   // without a fault
@@ -166,6 +166,15 @@ type trial struct {
 
 // aim reads which faults the case is about.
 func (t *trial) aim(c Case, r *Result) error {
+	if c.wild != nil {
+		t.faults, t.undo = []trouble{c.wild}, []fault.Undo{nil}
+		r.Wild = &Wild{c.wild.class, c.wild.right}
+		r.Limiter = model.Undetermined
+		if len(c.wild.right) > 0 {
+			r.Limiter = c.wild.right[0]
+		}
+		return nil
+	}
 	topo := t.stage.Topology()
 	severities := strings.Split(c.Severity, beside)
 	for i, id := range strings.Split(c.Fault, beside) {
@@ -334,7 +343,7 @@ func (r *Result) take(out model.Results) {
 		r.Causes = append(r.Causes, c.Limiter)
 	}
 	if v.NextLimit != nil {
-		r.Predicted = &v.NextLimit.At
+		r.Predicted, r.AloneLow, r.AloneHigh = &v.NextLimit.At, v.NextLimit.Low, v.NextLimit.High
 	}
 	if g := v.ExpectedGain; g != nil {
 		r.PredictedLow, r.PredictedHigh = &g.Low, &g.High

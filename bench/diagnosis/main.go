@@ -6,6 +6,8 @@
 //	go run ./bench/diagnosis -shard 2/3 -results a.jsonl   a third of it
 //	go run ./bench/diagnosis -print a.jsonl b.jsonl        the table again
 //	go run ./bench/diagnosis -blind -recordings DIR -json  recordings, by an engine that does not know the cause
+//	go run ./bench/diagnosis -wild -seed 1 -shard 1/2 -record DIR   faults in no catalogue, half of a draw
+//	go run ./bench/diagnosis -wild -print -recordings DIR diagnosis.jsonl   the same, judged anew
 //	go run ./bench/diagnosis -record DIR -by-hand 'late=link:client1-server1 reorder=30%'
 //
 // The truth of a case is measured, not assumed: goodput is measured with the
@@ -25,6 +27,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -53,6 +56,8 @@ type options struct {
 	blind      bool
 	recordings string
 	json       bool
+
+	wild bool
 }
 
 func main() {
@@ -70,18 +75,22 @@ func main() {
 	flag.StringVar(&o.byHand, "by-hand", "", "NAME=WORDS: show what is said of this alone, put wrong by the words of lab fault add, or by run:HOST COMMAND")
 	flag.BoolVar(&o.print, "print", false, "run nothing: print the table of the files that are named")
 	flag.BoolVar(&o.blind, "blind", false, "run nothing: judge recordings by an engine from which the detectors of their own limiter are taken out")
-	flag.StringVar(&o.recordings, "recordings", "testdata/recordings", "folder of recordings with their labels.json, for -blind")
-	flag.BoolVar(&o.json, "json", false, "print what -blind found as JSON")
+	flag.StringVar(&o.recordings, "recordings", "", "folder of recordings: for -blind with their labels.json (default testdata/recordings); with -wild -print those of the results, which are judged anew")
+	flag.BoolVar(&o.json, "json", false, "print what -blind or -wild found as JSON")
+	flag.BoolVar(&o.wild, "wild", false, "faults that are in no catalogue, drawn by -seed; parts of a draw (-shard) share none")
 	flag.Parse()
 	kit.Main("diagnosis", func(ctx context.Context) error { return run(ctx, o, flag.Args(), os.Stdout) })
 }
 
 func run(ctx context.Context, o options, files []string, w io.Writer) error {
+	if o.print && o.wild {
+		return printWild(files, o.recordings, o.json, w)
+	}
 	if o.print {
 		return printFiles(files, w)
 	}
 	if o.blind {
-		return blind(o.recordings, o.json, w)
+		return blind(cmp.Or(o.recordings, "testdata/recordings"), o.json, w)
 	}
 	if len(files) > 0 {
 		return fmt.Errorf("unexpected argument %q: a table of files is printed with -print", files[0])
@@ -111,6 +120,9 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err := runCases(ctx, j, cases, o.results); err != nil {
 		return err
 	}
+	if o.wild {
+		return printWild([]string{o.results}, "", o.json, w)
+	}
 	return printFiles([]string{o.results}, w)
 }
 
@@ -122,6 +134,13 @@ func chosen(o options) ([]Case, error) {
 	}
 	if o.repeats < 1 {
 		return nil, fmt.Errorf("%d repeats: want 1 or more", o.repeats)
+	}
+	if o.wild {
+		out := wildCases(o.seed, i, n, o.only)
+		if len(out) == 0 {
+			return nil, fmt.Errorf("no case of this part has %q in its key", o.only)
+		}
+		return out, nil
 	}
 	all := slices.DeleteFunc(matrix(o.quick, o.repeats), func(c Case) bool { return !c.matches(o.only) })
 	if len(all) == 0 {
@@ -177,6 +196,9 @@ func (r Result) String() string {
 	worth := string(judged(r))
 	if r.Pair != nil {
 		worth = judgedPair(r)
+	}
+	if r.Wild != nil {
+		worth = string(wildWorth(r))
 	}
 	return fmt.Sprintf("%s: %s (%.2f) %s; without it %s; %s, %.1f s", r.Key(), r.Verdict, r.Confidence, r.Measured, ratio, worth, r.Seconds)
 }

@@ -27,6 +27,7 @@ type Case struct {
 	Repeat   int           `json:"repeat"`
 
 	road fault.Road
+	wild *wildFault // instead of one of the catalogue
 }
 
 // Key names the case in a file of results.
@@ -74,7 +75,7 @@ func controls(f fault.Fault) []string {
 }
 
 func newCase(f fault.Fault, severity, cc string, repeat int) Case {
-	return Case{f.ID, severity, topology.Namespace, "tcp", cc, repeat, f.Road}
+	return Case{Fault: f.ID, Severity: severity, HostKind: topology.Namespace, Workload: "tcp", CC: cc, Repeat: repeat, road: f.Road}
 }
 
 // healthyOften is how often each healthy path is run for one run of each fault:
@@ -149,6 +150,9 @@ func rank(r fault.Road) int {
 func road(r fault.Road) topology.Topology {
 	if slices.Contains(storageRoads(), r) {
 		return storageRoad(r)
+	}
+	if r == wildRoad {
+		return routedRoad()
 	}
 	shape := topology.Shape{Rate: unit.Gbit, Delay: 5 * time.Millisecond, MTU: 1500, Queue: 2500 * unit.KB}
 	switch r {

@@ -48,7 +48,7 @@ func pairCases(repeat int) []Case {
 		{"window-scaling-off on", "send-buffer severe"}, {"rcv-window-socket medium", "loss-random mild"},
 	} {
 		a, b := strings.Fields(p[0]), strings.Fields(p[1])
-		out = append(out, Case{a[0] + beside + b[0], a[1] + beside + b[1], topology.Namespace, "tcp", "cubic", repeat, fault.LongRoad})
+		out = append(out, Case{Fault: a[0] + beside + b[0], Severity: a[1] + beside + b[1], HostKind: topology.Namespace, Workload: "tcp", CC: "cubic", Repeat: repeat, road: fault.LongRoad})
 	}
 	return out
 }

@@ -31,8 +31,19 @@ type recording struct {
 func recorder(dir string) func(Case, explain.Case) error {
 	keep := keeper(dir)
 	return func(c Case, seen explain.Case) error {
-		return keep(strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC, strconv.Itoa(c.Repeat)}, "."), seen)
+		return keep(recordingName(c), seen)
 	}
+}
+
+// recordingName is the case as a file's name.
+func recordingName(c Case) string {
+	name := strings.Join([]string{c.Fault, c.Severity, c.Workload, c.CC, strconv.Itoa(c.Repeat)}, ".")
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == '/' {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 // keeper keeps recordings in a folder by their name. Goodput as the application

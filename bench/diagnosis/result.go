@@ -33,6 +33,8 @@ type Result struct {
 	Without []unit.BitRate `json:"without_bps"`
 	Ratio   *float64       `json:"ratio"` // without over with; null when nothing moved with the fault
 
+	// Wild is of a fault that is in no catalogue.
+	Wild *Wild `json:"wild,omitempty"`
 	// Pair is of a second fault beside the first.
 	Pair *Pair `json:"pair,omitempty"`
 
@@ -49,6 +51,9 @@ type Result struct {
 	Predicted     *unit.BitRate `json:"predicted_bps"`
 	PredictedLow  *unit.BitRate `json:"predicted_low_bps"`
 	PredictedHigh *unit.BitRate `json:"predicted_high_bps"`
+	// AloneLow and AloneHigh are the range around Predicted.
+	AloneLow  unit.BitRate `json:"alone_low_bps,omitempty"`
+	AloneHigh unit.BitRate `json:"alone_high_bps,omitempty"`
 	// HealthyShare is the goodput without the fault over the ceiling.
 	HealthyShare *float64 `json:"healthy_share"`
 	Warnings     []string `json:"warnings,omitempty"`

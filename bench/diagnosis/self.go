@@ -28,6 +28,13 @@ func asLinerate() (code int, ok bool) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	if os.Args[1] == meddleRole {
+		if err := meddleMain(ctx, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
+	}
 	return cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), true
 }
 

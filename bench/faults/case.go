@@ -3,178 +3,222 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
-
-	"linerate/bench/kit"
 )
 
-// command is one that works on both hosts of the lab, or on hosts of its own.
-type command struct {
-	name string
-	args []string
+// settle is how long after a command the hosts may take to undo by themselves: the longest time
+// to confirm of what is made here, what a hung agent is granted, and a while for a busy machine.
+const settle = 3 * time.Minute
+
+// atMost bounds a command.
+const atMost = 5 * time.Minute
+
+// outcome is what one case came to.
+type outcome struct {
+	order
+	Took time.Duration `json:"took_ns"` // of the command
+	At   time.Duration `json:"at_ns"`
+	// Hit: the mishap came while the command ran, and there was whom to meet.
+	Hit        bool     `json:"hit"`
+	Code       int      `json:"code"` // the exit code; -1: it was killed
+	Settings   int      `json:"settings"`
+	Processes  int      `json:"processes"`
+	Namespaces int      `json:"namespaces"`
+	Cgroups    int      `json:"cgroups"`
+	Files      int      `json:"files"`
+	Words      int      `json:"words"`
+	NotDone    int      `json:"not_done"` // of what has to be done as if nothing were
+	Seen       []string `json:"seen,omitempty"`
 }
 
-func commands(home string) []command {
-	return []command{
-		{"load", []string{"load", "tcp", "lab:client1", "lab:server1", "--seconds", "2"}},
-		{"tune", []string{"tune", "apply", "lab:client1", "--set", "tcp_slow_start_after_idle=0", "--set", "tcp_rmem=4096 131072 33554432", "--confirm-within", "10s"}},
-		{"explain", []string{"explain", "lab:client1", "lab:server1", "--load"}},
-		{"demo", []string{"demo", "--fault", "window"}},
-		{"study", []string{"study", "run", filepath.Join(home, "study.yaml"), "--yes", "--seed", "3"}},
-		{"fix", []string{"fix", "lab:client1", "lab:server1", "--yes", "--budget", "20s"}},
-	}
-}
-
-// studyText changes a setting of one host, again and again.
-const studyText = `v: 1
-name: faults
-question: does the window matter at 16 ms?
-hosts: {client: lab:client1, server: lab:server1}
-factors:
-  - name: rmem
-    levels:
-      - name: tiny
-        set: {server: {linux.sysctl.net.ipv4.tcp_rmem: 4096 16384 65536}}
-workloads:
-  - {name: bulk, senders: [client], receivers: [server], seconds: 0.3, warmup: 100ms}
-primary: bulk
-protocol: {name: linerate, design: one-at-a-time, looks: [8], aa: 1}
-`
-
-// mishap is a signal to one of a command's processes.
-type mishap struct {
-	name   string
-	role   string // of the process; empty: the command itself
-	signal syscall.Signal
-}
-
-func mishaps() []mishap {
-	return []mishap{
-		{"Ctrl-C", "", syscall.SIGINT},
-		{"TERM", "", syscall.SIGTERM},
-		{"kill -9 of the controller", "", syscall.SIGKILL},
-		{"kill -9 of an agent", "agent", syscall.SIGKILL},
-		{"kill -9 of a worker", "worker", syscall.SIGKILL},
-	}
-}
-
-// bench is the lab with what draws the moments.
-type bench struct {
-	kit.User
-	moments *rand.Rand
-	pids    map[int]bool // of every process of the bench that was ever seen
-}
-
-// usual is how long a command takes without a mishap.
-func (b bench) usual(ctx context.Context, c command) (time.Duration, error) {
-	begun := time.Now()
-	if out, err := b.Command(ctx, c.args...).CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
-	}
-	took := time.Since(begun)
-	return took, b.putBack(ctx)
-}
-
-// putBack has the hosts as they were, whatever a command keeps.
-func (b bench) putBack(ctx context.Context) error {
-	var errs []error
-	for _, h := range hosts() {
-		_, err := b.Run(ctx, "tune", "undo", "lab:"+h)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+func (c *outcome) tell(count *int, format string, args ...any) {
+	*count++
+	c.Seen = append(c.Seen, fmt.Sprintf("after %s: ", c.At.Round(time.Millisecond))+fmt.Sprintf(format, args...))
 }
 
 // one is one mishap in one run of a command.
-func (b bench) one(ctx context.Context, c command, m mishap, usual time.Duration, r *row) error {
-	before, err := b.look(ctx)
+func (s *station) one(ctx context.Context, o order) (out outcome, err error) {
+	out.order = o
+	w, err := workNamed(o.Work)
 	if err != nil {
-		return err
+		return out, err
 	}
-	at := time.Duration(b.moments.Int64N(int64(usual)))
-	said, hit, err := b.strike(ctx, c, m, at)
+	m, err := mishapNamed(o.Mishap)
 	if err != nil {
-		return err
+		return out, err
 	}
-	r.cases++
-	if hit {
-		r.hit++
+	if w.lab != nil {
+		down, err := s.another(ctx, w.lab)
+		if err != nil {
+			return out, err
+		}
+		defer func() { err = errors.Join(err, down()) }()
 	}
-	tell := func(format string, args ...any) {
-		r.seen = append(r.seen, fmt.Sprintf("after %s: ", at.Round(time.Millisecond))+fmt.Sprintf(format, args...))
-	}
-	now, err := b.settings(ctx)
+	s.pids = map[int]bool{} // a number is soon another's
+	before, err := s.look(ctx)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if left := differ(before.settings, now); len(left) > 0 && claims(said) {
-		r.words++
-		tell("says %q while %s", lastLine(said), strings.Join(left, ", "))
+	s.first, s.begun = before.settings, time.Now()
+	if w.before != nil {
+		if err := w.before(ctx, s); err != nil {
+			return out, fmt.Errorf("before the command: %w", err)
+		}
 	}
-	left, err := b.settled(ctx, c, before.settings)
+	prepared, err := s.look(ctx)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if len(left) > 0 {
-		r.settings++
-		tell("still changed: %s; it said %q", strings.Join(left, ", "), lastLine(said))
-	}
-	after, err := b.cleaned(ctx, before)
+	said, lift, err := s.met(ctx, w, m, prepared, &out)
 	if err != nil {
-		return err
+		return out, err
+	}
+	// Too late to confirm is no fault where the machine took the time.
+	late := w.name == "tune confirm" && out.Code == 1 && time.Since(s.begun) > within
+	if m.harmless && out.Code != 0 && !late {
+		out.tell(&out.NotDone, "exit code %d: %q", out.Code, lastLine(said))
+	}
+	if err := s.settled(ctx, w, said, lift, &out); err != nil {
+		return out, err
+	}
+	if w.again {
+		if err := s.repeated(ctx, w, &out); err != nil {
+			return out, err
+		}
+	}
+	after, err := s.cleaned(ctx, w, prepared)
+	if err != nil {
+		return out, err
 	}
 	for _, x := range []struct {
 		count *int
 		what  string
 		left  []string
 	}{
-		{&r.processes, "processes", extra(before.processes, after.processes)}, {&r.namespaces, "namespaces", extra(before.namespaces, after.namespaces)},
-		{&r.cgroups, "cgroups", extra(before.cgroups, after.cgroups)}, {&r.files, "files", extra(before.files, after.files)},
+		{&out.Processes, "process", extra(prepared.processes, after.processes)}, {&out.Namespaces, "namespace", extra(prepared.namespaces, after.namespaces)},
+		{&out.Cgroups, "cgroup", extra(prepared.cgroups, after.cgroups)}, {&out.Files, "file", extra(prepared.files, after.files)},
 	} {
-		if len(x.left) > 0 {
-			*x.count += len(x.left)
-			tell("%s left: %s", x.what, strings.Join(x.left, ", "))
+		for _, left := range x.left {
+			out.tell(x.count, "%s left: %s", x.what, left)
 		}
+	}
+	return out, s.recover(ctx, prepared)
+}
+
+// met runs the command, has the mishap meet it, and compares what it says with what is. lift
+// takes a mishap away that lasts.
+func (s *station) met(ctx context.Context, w work, m mishap, before traces, out *outcome) (said string, lift func() error, err error) {
+	lift = func() error { return nil }
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	known, err := s.running()
+	if err != nil {
+		return "", lift, err
+	}
+	var text bytes.Buffer
+	cmd := s.Command(ctx, w.args(s)...)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return "", lift, err
+	}
+	s.pids[cmd.Process.Pid] = true
+	over, done, met := make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	if out.Usual > 0 {
+		out.At = time.Duration(s.moments.Int64N(int64(out.Usual)))
+		if m.role != "" {
+			out.At = out.At * 2 / 3 // while there are others than the controller
+		}
+	}
+	x := &strike{cmd: cmd, known: known, at: out.At, over: over, role: m.role}
+	go func() { met <- m.do(ctx, s, x) }()
+	go func() { done <- cmd.Wait(); close(over) }()
+	err = exited(<-done)
+	out.Took, out.Code = time.Since(begun), cmd.ProcessState.ExitCode()
+	if err = errors.Join(err, <-met); err != nil {
+		return "", lift, err
+	}
+	out.Hit, said = x.hit, text.String()
+	if err := s.weigh(ctx, w, m, before, said, out); err != nil {
+		return said, lift, err
+	}
+	if x.undo != nil && m.lasts && s.moments.IntN(2) == 0 {
+		return said, x.undo, nil
+	}
+	if x.undo != nil {
+		if err := x.undo(); err != nil {
+			return said, lift, fmt.Errorf("take the mishap away: %w", err)
+		}
+		err = s.weigh(ctx, w, m, before, said, out)
+	}
+	return said, lift, err
+}
+
+// repeated runs the command again, with nothing in its way.
+func (s *station) repeated(ctx context.Context, w work, out *outcome) error {
+	text, err := s.Command(ctx, w.args(s)...).CombinedOutput()
+	var code *exec.ExitError
+	if errors.As(err, &code) {
+		out.tell(&out.NotDone, "the same again: exit code %d: %q", code.ExitCode(), lastLine(string(text)))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if w.claims == nil {
+		return nil
+	}
+	for _, wrong := range w.claims(ctx, s, string(text), nil, nil) {
+		out.tell(&out.Words, "the same again, exit code 0: %s", wrong)
 	}
 	return nil
 }
 
-// strike runs the command, does the mishap, and waits for the end.
-func (b bench) strike(ctx context.Context, c command, m mishap, at time.Duration) (said string, hit bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	defer cancel()
-	known, err := b.running()
+// weigh counts what was said and is not so.
+func (s *station) weigh(ctx context.Context, w work, m mishap, before traces, said string, out *outcome) error {
+	if out.Code < 0 {
+		return nil // it could not say anything
+	}
+	now, err := s.settings(ctx)
 	if err != nil {
-		return "", false, err
+		return err
 	}
-	var out bytes.Buffer
-	cmd := b.Command(ctx, c.args...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		return "", false, err
+	left := differ(s.first, now)
+	if out.Code == 0 && w.claims != nil && m.role != watcher {
+		for _, wrong := range w.claims(ctx, s, said, before.settings, now) {
+			out.tell(&out.Words, "exit code 0: %s", wrong)
+		}
 	}
-	b.pids[cmd.Process.Pid] = true
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case <-time.After(at):
-	case err = <-done:
-		return out.String(), false, exited(err)
+	if len(left) > 0 && claims(said) {
+		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
+		return nil
 	}
-	hit, err = b.send(cmd, m, known)
-	if err != nil {
-		return "", false, errors.Join(err, cmd.Process.Kill(), exited(<-done))
+	// Of 1 and 130 docs/exit-codes.md says that all changes were undone; of a confirmation that
+	// was interrupted, that it did not come.
+	undone := out.Code == 1 || out.Code == 130 && w.name != "tune confirm"
+	if undone && len(left) > 0 && w.changes {
+		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
 	}
-	err = exited(<-done)
-	return out.String(), hit, err
+	if strings.Contains(said, "nothing to undo") && len(left) > 0 {
+		out.tell(&out.Words, "says nothing is to undo while %s", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// claims tells whether a command says that all is as it was.
+func claims(said string) bool {
+	for _, words := range []string{"everything was put back", "nothing was changed", "All is as it was"} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // exited forgives the exit codes of a command that a mishap has met.
@@ -186,102 +230,195 @@ func exited(err error) error {
 	return err
 }
 
-// send signals the process that a mishap is about, of those that the command has started.
-func (b bench) send(cmd *exec.Cmd, m mishap, known map[int]string) (bool, error) {
-	if m.role == "" {
-		return true, cmd.Process.Signal(m.signal)
+// settled has all as it was before, by the hosts themselves or, in half of the cases and where
+// the change was to stay, by undo, and counts what is not. The history has to agree throughout.
+func (s *station) settled(ctx context.Context, w work, said string, lift func() error, out *outcome) error {
+	byUser := w.keeps && s.moments.IntN(2) == 0
+	waits := !byUser
+	for end := time.Now().Add(settle); waits && time.Now().Before(end); {
+		var err error
+		if waits, err = s.waiting(ctx, w); err != nil {
+			return err
+		}
+		if err := wait(ctx, time.Second); waits && err != nil {
+			return err
+		}
 	}
-	all, err := b.running()
+	now, err := s.settings(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	var of []int
-	for pid, line := range all {
-		if _, old := known[pid]; !old && strings.Contains(line, " "+m.role) && pid != cmd.Process.Pid {
-			of = append(of, pid)
+	if waits {
+		out.tell(&out.Settings, "a plan still waits after %v", settle)
+	}
+	if left := differ(s.first, now); len(left) > 0 && !byUser && !w.keeps {
+		out.tell(&out.Settings, "nothing waits, and still changed: %s; it said %q", strings.Join(left, ", "), lastLine(said))
+	}
+	if w.changes {
+		// While the mishap lasts undoing may fail, and must not say that it did not.
+		for _, h := range w.hosts {
+			if err := s.undone(ctx, h, out); err != nil {
+				return err
+			}
 		}
 	}
-	if len(of) == 0 {
-		return false, nil
+	if err := lift(); err != nil {
+		return fmt.Errorf("take the mishap away: %w", err)
 	}
-	p, err := os.FindProcess(of[b.moments.IntN(len(of))])
-	if err == nil {
-		err = p.Signal(m.signal)
-	}
-	if errors.Is(err, os.ErrProcessDone) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// settled waits until the hosts have undone what nobody confirmed, and returns what is still
-// changed. What fix has proved and kept goes back by undo, as the user would have it.
-func (b bench) settled(ctx context.Context, c command, before map[string]string) ([]string, error) {
-	for end := time.Now().Add(settle); ; {
-		now, err := b.settings(ctx)
+	for _, h := range w.hosts {
+		if !w.changes {
+			break
+		}
+		told, code, err := s.undo(ctx, h)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		left := differ(before, now)
-		if len(left) == 0 || c.name == "fix" || time.Now().After(end) {
-			if err := b.putBack(ctx); err != nil {
-				return append(left, "undo says: "+lastLine(err.Error())), nil
-			}
-			if c.name == "fix" {
-				now, err = b.settings(ctx)
-				return differ(before, now), err
-			}
-			return left, nil
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if code != 0 {
+			out.tell(&out.Settings, "undo ends with %d: %q", code, lastLine(told))
 		}
 	}
+	if now, err = s.settings(ctx); err != nil {
+		return err
+	}
+	if left := differ(s.first, now); len(left) > 0 {
+		out.tell(&out.Settings, "still changed after undo: %s", strings.Join(left, ", "))
+	}
+	return nil
 }
 
-// claims tells whether a command says that all is as it was.
-func claims(said string) bool {
-	for _, words := range []string{"everything was put back", "nothing to undo", "nothing was changed", "All is as it was", "undone"} {
-		if strings.Contains(said, words) {
-			return true
+// undone runs tune undo, and counts what it says and is not so.
+func (s *station) undone(ctx context.Context, h string, out *outcome) error {
+	told, code, err := s.undo(ctx, h)
+	if err != nil {
+		return err
+	}
+	now, err := s.settings(ctx)
+	if left := of(h, differ(s.first, now)); err == nil && (code == 0 || code == 1) && len(left) > 0 {
+		out.tell(&out.Words, "undo ends with %d and says %q while %s", code, lastLine(told), strings.Join(left, ", "))
+	}
+	return err
+}
+
+// of are the differences that are of a host.
+func of(host string, differences []string) (out []string) {
+	for _, d := range differences {
+		name, _, _ := strings.Cut(d, " ")
+		if name == host {
+			out = append(out, d)
 		}
 	}
-	return false
+	return out
 }
 
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
+// called is what a host is called in commands.
+func called(host string) string {
+	if host == "" {
+		return "localhost"
+	}
+	return "lab:" + host
 }
 
-// cleaned starts linerate on both hosts once more, which removes what a killed one left, and
+// undo runs tune undo on a host.
+func (s *station) undo(ctx context.Context, host string) (said string, code int, err error) {
+	cmd := s.Command(ctx, "tune", "undo", called(host))
+	text, err := cmd.CombinedOutput()
+	if err := exited(err); err != nil {
+		return "", 0, err
+	}
+	return string(text), cmd.ProcessState.ExitCode(), nil
+}
+
+// waiting tells whether a plan waits to be confirmed on a host of the work.
+func (s *station) waiting(ctx context.Context, w work) (bool, error) {
+	for _, h := range w.hosts {
+		if !w.changes {
+			return false, nil
+		}
+		var history struct {
+			Waiting *json.RawMessage `json:"waiting"`
+		}
+		if err := s.Ask(ctx, &history, "tune", "history", called(h), "--json"); err != nil {
+			return false, err
+		}
+		if history.Waiting != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// another brings one more lab up.
+func (s *station) another(ctx context.Context, args []string) (down func() error, err error) {
+	if _, err := s.Run(ctx, append([]string{"lab", "up"}, args...)...); err != nil {
+		return nil, err
+	}
+	s.kernel = true
+	return func() error {
+		s.kernel = false
+		_, err := s.Run(context.WithoutCancel(ctx), "lab", "down", "--name", "kern")
+		return err
+	}, nil
+}
+
+// leftTime is how long what was left may take to go away after the next start.
+const leftTime = 45 * time.Second
+
+// cleaned starts linerate on the hosts once more, which removes what a killed one left, and
 // looks again until nothing more goes away.
-func (b bench) cleaned(ctx context.Context, before traces) (now traces, err error) {
-	for _, h := range hosts() {
-		if _, err := b.Run(ctx, "tune", "history", "lab:"+h); err != nil {
+func (s *station) cleaned(ctx context.Context, w work, before traces) (now traces, err error) {
+	for _, h := range s.hosts() {
+		if _, err := s.Run(ctx, "tune", "history", called(h)); err != nil {
 			return now, err
 		}
 	}
-	if _, err := b.Run(ctx, "lab", "status", "--json"); err != nil {
-		return now, err
+	// What a killed lab left goes when another is brought up.
+	for _, argv := range [][]string{{"lab", "up", "back-to-back", "--name", "next"}, {"lab", "down", "--name", "next"}} {
+		if !w.labs {
+			break
+		}
+		if _, err := s.Run(ctx, argv...); err != nil {
+			return now, err
+		}
 	}
-	for end := time.Now().Add(settle); ; time.Sleep(500 * time.Millisecond) {
-		if now, err = b.look(ctx); err != nil {
+	for end := time.Now().Add(leftTime); ; {
+		if now, err = s.look(ctx); err != nil {
 			return now, err
 		}
 		clean := len(extra(before.processes, now.processes)) + len(extra(before.namespaces, now.namespaces)) + len(extra(before.cgroups, now.cgroups)) + len(extra(before.files, now.files))
 		if clean == 0 || time.Now().After(end) {
-			return now, ctx.Err()
+			return now, nil
+		}
+		if err := wait(ctx, 500*time.Millisecond); err != nil {
+			return now, err
 		}
 	}
 }
 
-func hosts() []string { return []string{"client1", "server1"} }
-
-// own tells whether a process is of this bench: it runs the binary that was built for it.
-func (b bench) own(pid string) bool {
-	exe, err := os.Readlink("/proc/" + pid + "/exe")
-	return err == nil && strings.TrimSuffix(exe, " (deleted)") == b.Binary
+// recover has the next case begin where this one began: what was left is counted once. Results
+// are removed, so that the disk does not fill by itself.
+func (s *station) recover(ctx context.Context, before traces) error {
+	after, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range extra(before.processes, after.processes) {
+		var pid int
+		if _, err := fmt.Sscan(p, &pid); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
+	for _, f := range extra(before.files, after.files) {
+		if err := s.removeLeft(f); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{"linerate/runs", "linerate/studies", "linerate/copies", "data"} {
+		if err := s.removeLeft(dir); err != nil {
+			return err
+		}
+	}
+	if left := differ(s.first, after.settings); len(left) > 0 {
+		return fmt.Errorf("the station cannot go on: %s", strings.Join(left, ", "))
+	}
+	return nil
 }

@@ -3,8 +3,8 @@
 // code, and what it found. It runs in the root of the repository, and needs the go command.
 //
 // It keeps what is found below the package's testdata, as go test does, where the tests then
-// run it for good. It does not judge a target beyond its rate: below 1000 executions a
-// second, a target is marked, since it tests little in a night.
+// run it for good. It does not judge a target beyond its rate: one that stays below 1000
+// executions a second when it is tried again is marked, since it tests little in a night.
 package main
 
 import (
@@ -73,6 +73,12 @@ func run(ctx context.Context, each time.Duration, only string) (found int, err e
 			return found, ctx.Err()
 		}
 		o, err := fuzz(ctx, t, each)
+		if err == nil && o.failed == "" && o.rate() < enough { // the machine may have been busy
+			first := o
+			if o, err = fuzz(ctx, t, each); o.failed == "" && first.rate() > o.rate() {
+				o = first
+			}
+		}
 		if err != nil {
 			return found, err
 		}

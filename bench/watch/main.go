@@ -1,0 +1,156 @@
+// Command watch measures what a live view costs its controller beside the judging itself: to show,
+// record and keep the pictures of so many hosts, which are made up with a seed, and what a day of
+// history of one host weighs. It asks no host and judges nothing.
+//
+//	go run ./bench/watch
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/store/history"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+	"linerate/internal/watch/past"
+	"linerate/internal/web"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/watch:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	fmt.Printf("Each host: a path, a connection, 16 cores, 2 interfaces, 3 kinds of request; a picture a second. Seed 1.\n\n")
+	fmt.Println("| hosts | CPU for a second of pictures | of a core | heap | one message to a page |")
+	fmt.Println("|---|---|---|---|---|")
+	for _, hosts := range []int{10, 100, 1000} {
+		if err := controller(hosts, 30); err != nil {
+			return err
+		}
+	}
+	bytes, err := day()
+	if err != nil {
+		return err
+	}
+	const series = 16*4 + 2*5 + 3*3 + 12
+	fmt.Printf("\nHistory of one host: %v a day of records of 10 s, %.2f bytes a series and record (%d series).\n", bytes, float64(bytes)/8640/series, series)
+	return nil
+}
+
+// controller shows so many seconds of the pictures of hosts, and prints what that took.
+func controller(hosts, seconds int) error {
+	dir, err := os.MkdirTemp("", "bench-watch-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	at := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	store, err := history.Open(dir, "bench", 10*unit.GiB, at)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	rng := rand.New(rand.NewPCG(1, 1))
+	view, gather := web.NewView("bench", "bench"), past.Gather{Span: history.Finest}
+	var took time.Duration
+	var message int
+	for i := range seconds {
+		all := make([]watch.Picture, hosts)
+		for h := range all {
+			all[h] = picture(rng, h, at.Add(time.Duration(i)*time.Second))
+		}
+		before, err := used()
+		if err != nil {
+			return err
+		}
+		if err := view.Show(all); err != nil {
+			return err
+		}
+		for _, r := range gather.Add(all) {
+			if err := store.Add(r); err != nil {
+				return err
+			}
+		}
+		after, err := used()
+		if err != nil {
+			return err
+		}
+		took += after - before
+		b, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		message = len(b)
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	each := took / time.Duration(seconds)
+	fmt.Printf("| %d | %v | %.2g%% | %v | %v |\n", hosts, each.Round(10*time.Microsecond), 100*each.Seconds(), unit.Bytes(m.HeapAlloc), unit.Bytes(message))
+	return nil
+}
+
+// day keeps a day of one host and returns what it weighs once it is sealed.
+func day() (unit.Bytes, error) {
+	dir, err := os.MkdirTemp("", "bench-watch-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	begin := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	store, err := history.Open(dir, "bench", 10*unit.GiB, begin)
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	rng, gather := rand.New(rand.NewPCG(1, 1)), past.Gather{Span: history.Finest}
+	for i := range 24*3600 + 600 { // a little more, so that the last hour is sealed
+		for _, r := range gather.Add([]watch.Picture{picture(rng, 0, begin.Add(time.Duration(i)*time.Second))}) {
+			if err := store.Add(r); err != nil {
+				return 0, err
+			}
+		}
+	}
+	is, _ := store.Size()
+	return is, nil
+}
+
+// picture is one of a host that carries 60 to 100% of its ceiling and whose cores are never idle,
+// which is the most that a record can be.
+func picture(rng *rand.Rand, h int, at time.Time) watch.Picture {
+	ceiling, share := 9.41*unit.Gbit, 0.6+0.4*rng.Float64()
+	rate := unit.BitRate(share) * ceiling
+	busy, some, rest := 1.0, rng.Float64()/2, 0.5
+	host := watch.Host{Name: fmt.Sprintf("host%d", h), Heard: at}
+	for c := range 16 {
+		host.Cores = append(host.Cores, watch.Core{CPU: c, User: rng.Float64() / 4, System: rng.Float64() / 4, SoftIRQ: rng.Float64() / 4})
+	}
+	for _, n := range []string{"eth0", "eth1"} {
+		host.NICs = append(host.NICs, watch.NIC{Name: n, In: rate * unit.BitRate(rng.Float64()), Out: rate})
+	}
+	for _, o := range []string{"READ", "WRITE", "GETATTR"} {
+		host.Ops = append(host.Ops, watch.Op{Name: o, Rate: 1000 * rng.Float64(), Mean: time.Duration(rng.IntN(1e7)), Queue: time.Duration(rng.IntN(1e6))})
+	}
+	return watch.Picture{V: watch.PictureVersion, At: at, Path: host.Name + " – nas", Shown: watch.Named{State: watch.Moving, Limiter: model.PathLoss, Where: model.AtPath},
+		Goodput: rate, Ceiling: &ceiling, Hosts: []watch.Host{host},
+		Conns: []watch.Conn{{Host: host.Name, Out: rate, RTT: time.Duration(1e6 + rng.IntN(1e6)), Resent: 0.001, Busy: &busy, Window: &some, Buffer: &some, ByPath: &rest, ByApp: &rest}}}
+}
+
+// used is the CPU time of this process.
+func used() (time.Duration, error) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, err
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}

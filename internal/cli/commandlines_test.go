@@ -80,6 +80,7 @@ func commandTree() *cobra.Command {
 	root := rootCommand(&environment{Env: app.Env{Getenv: func(string) string { return "" }}, in: strings.NewReader(""), out: document.NewScreen(&bytes.Buffer{}), err: document.NewScreen(&bytes.Buffer{})})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
 	return root
 }
 

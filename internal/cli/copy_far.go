@@ -69,7 +69,7 @@ func wireBlocks(w *copy.Wire) []document.Block {
 	if w == nil {
 		return nil
 	}
-	protection := map[string]string{"tls": "encrypted (TLS 1.3)", "none": "NOT encrypted (--plain)"}[w.Encryption]
+	protection := map[string]string{"tls": "encrypted (AEAD, keys of TLS 1.3)", "none": "NOT encrypted (--plain)"}[w.Encryption]
 	out := []document.Block{{Text: fmt.Sprintf("Way: %s → %s, %s, %s, %s", w.From, w.To, w.Way, unit.Count(w.Streams, "stream"), protection)}}
 	for i, e := range w.Ends {
 		out = append(out, document.Block{Text: fmt.Sprintf("%s: %s, CPU %.2f s", []string{"Sender", "Receiver"}[i], e.Name, e.CPUSec)})

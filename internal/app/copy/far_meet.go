@@ -60,7 +60,7 @@ func (b *between) protection() string {
 	if b.o.Far.Plain {
 		return "NOT encrypted (--plain)"
 	}
-	return "encrypted (TLS 1.3)"
+	return "encrypted (AEAD, keys of TLS 1.3)"
 }
 
 // meet has one end listen and the other dial, and waits until both are done.

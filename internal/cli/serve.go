@@ -17,7 +17,7 @@ func serveCommand(env *environment) *cobra.Command {
 	var o watchOptions
 	var so serveOptions
 	cmd := &cobra.Command{
-		Use:   "serve [MOUNT | HOST HOST…]",
+		Use:   "serve [MOUNT… | HOST HOST…]",
 		Short: "Serve linerate watch as a page, and to Prometheus",
 		Long: `serve watches as linerate watch does, and shows it as a page that is live: paths with
 their share of the ceiling and what holds them back, connections, cores, interfaces,
@@ -31,7 +31,8 @@ have the token: open https://HOST:8470/#token=TOKEN once.
 
 What was shown is kept as history (docs/watch.md): the page's timeline, linerate
 report, compare and watch --replay read it.`,
-		Example: `  linerate serve /mnt/nas
+		Example: `  linerate serve
+  linerate serve /mnt/nas
   linerate serve client1 nas1 --line-rate 10Gbit
   linerate serve --attach nas1:2049 --listen 127.0.0.1:9000
   linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token`,
@@ -77,9 +78,16 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	if err := o.check(args); err != nil {
 		return err
 	}
-	w, err := o.live(args)
+	p := newProgress(env)
+	defer p.End()
+	w, err := o.live(ctx, env, args, p)
 	if err != nil {
 		return err
+	}
+	if o.attach == "" && len(args) == 0 {
+		for _, h := range w.Here {
+			args = append(args, h.Path)
+		}
 	}
 	if o.lineRate == "" && so.hosts != "" {
 		w.LineRate = hosts.LineRate
@@ -92,8 +100,6 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	if o.attach != "" {
 		title = o.attach
 	}
-	p := newProgress(env)
-	defer p.End()
 	err = serve.Serve(ctx, env.Env, serve.Options{Watch: w, Listen: so.listen, Title: title, Keep: keep,
 		TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, Serving: func(url string) {
 			p.Say("%s is served at %s until Ctrl-C", title, url)

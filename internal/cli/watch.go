@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/explain"
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
 	"linerate/internal/reach"
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 type watchOptions struct {
@@ -27,11 +30,12 @@ type watchOptions struct {
 func watchCommand(env *environment) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
-		Use:   "watch [MOUNT | HOST HOST…]",
+		Use:   "watch [MOUNT… | HOST HOST…]",
 		Short: "Show live what a path carries, what share of its ceiling that is, and what holds it back",
 		Long: `watch looks on, again and again: it puts no load on anything and changes nothing.
-Of a mount, a disk, an address or a process it shows what explain judges, as it is
-now; of two hosts or more the connections between them, seen from all ends.
+Of mounts, disks, an address or a process it shows what explain judges, as it is
+now; of two hosts or more the connections between them, seen from all ends. Without
+an argument it watches every NFS and SMB mount of this host, eight at most.
 
 Once a second the verdict is made anew from the last ten seconds. Another state takes
 the place of the one that is shown after it came three times in a row. A path whose
@@ -41,7 +45,8 @@ so are idle, stale (no sample for three seconds) and lost (tried again and again
 On a terminal the picture is drawn in place until Ctrl-C; elsewhere each change of
 state is a line. --json prints each picture of each path as one object a line.
 --replay shows a recorded run as it was, by the same rules.`,
-		Example: `  linerate watch /mnt/nas
+		Example: `  linerate watch
+  linerate watch /mnt/nas /mnt/pool
   linerate watch --attach nas1:2049
   linerate watch client1 nas1
   linerate watch lab:client1 lab:server1 --line-rate 1Gbit
@@ -67,12 +72,12 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	if err := o.check(args); err != nil {
 		return err
 	}
-	w, err := o.live(args)
+	p := newProgress(env)
+	defer p.End()
+	w, err := o.live(ctx, env, args, p)
 	if err != nil {
 		return err
 	}
-	p := newProgress(env)
-	defer p.End()
 	v := newView(env, o.once)
 	if o.replay != "" {
 		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
@@ -90,20 +95,35 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 }
 
 // live is what to watch, but for a recorded run.
-func (o watchOptions) live(args []string) (watch.Options, error) {
+func (o watchOptions) live(ctx context.Context, env *environment, args []string, p app.Progress) (watch.Options, error) {
 	stream, err := streamFlags{lineRate: o.lineRate, streams: 1}.stream()
 	w := watch.Options{LineRate: stream.LineRate, Window: o.window}
 	switch {
 	case err != nil, o.replay != "":
-	case len(args) >= 2:
-		w.Hosts = args
 	case o.attach != "":
-		w.Here = &explain.WatchOptions{}
-		err = attachTo(w.Here, o.attach)
+		w.Here = make([]explain.WatchOptions, 1)
+		err = attachTo(&w.Here[0], o.attach)
+	case len(args) == 0:
+		w.Here, err = watch.Mounts(ctx, env.Env, p)
+	case len(args) == 1 || paths(args) == len(args):
+		for _, a := range args {
+			w.Here = append(w.Here, explain.WatchOptions{Path: a})
+		}
 	default:
-		w.Here = &explain.WatchOptions{Path: args[0]}
+		w.Hosts = args
 	}
 	return w, err
+}
+
+// paths counts the arguments that are written as paths, which no host's name is.
+func paths(args []string) int {
+	n := 0
+	for _, a := range args {
+		if strings.HasPrefix(a, "/") || strings.HasPrefix(a, ".") {
+			n++
+		}
+	}
+	return n
 }
 
 func (o watchOptions) check(args []string) error {
@@ -114,14 +134,16 @@ func (o watchOptions) check(args []string) error {
 		}
 	}
 	switch {
-	case what == 0:
-		return failure.Of(failure.Usage, "name what to watch: a mount, two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN")
 	case (o.attach != "" || o.replay != "") && what > 1:
 		return failure.Of(failure.Usage, "watch either a mount, hosts, --attach or --replay, not more than one of them")
 	case o.window < watch.LeastWindow || o.window > watch.MostWindow:
 		return failure.Of(failure.Usage, "--window %s: choose between %s and %s", o.window, watch.LeastWindow, watch.MostWindow)
 	case o.speed < 0 || o.speed > 1000:
 		return failure.Of(failure.Usage, "--speed %g: choose between 0 and 1000", o.speed)
+	case paths(args) > 0 && paths(args) < len(args):
+		return failure.Of(failure.Usage, "watch %s: name either mounts of this host, or hosts", strings.Join(args, " "))
+	case paths(args) > watch.MaxMounts:
+		return failure.Of(failure.Usage, "watch %s: %d at once are the most", unit.Count(len(args), "mount"), watch.MaxMounts)
 	case len(args) == 1 && args[0] == reach.Here:
 		return failure.Of(failure.Usage, "watch localhost: name the other end too, a mount, or --attach HOST:PORT")
 	}

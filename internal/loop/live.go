@@ -46,6 +46,7 @@ type LiveAgent interface {
 // LiveEnd is one host that is watched.
 type LiveEnd struct {
 	Name string // empty: its own host name
+	Path string // name of the path to its target, where that is judged by this end alone
 	// Addr is the host's data address where several are watched together.
 	Addr   netip.Addr
 	Target Target // the connections to watch
@@ -54,11 +55,11 @@ type LiveEnd struct {
 }
 
 // Live judges paths over and over while they carry data, without any load, until its context
-// ends. With one end it is the path to that end's target; with several each two of them that
-// have connections to each other are a path.
+// ends. With one end, or where they are apart, each end's path is the one to its target; with
+// several each two of them that have connections to each other are a path.
 type Live struct {
-	Path     string // name of the path of a single end
 	Ends     []LiveEnd
+	Apart    bool
 	LineRate model.Fact[unit.BitRate]
 	Window   time.Duration
 	Step     time.Duration
@@ -115,11 +116,13 @@ func (l *Live) look() []watch.Picture {
 		e.take()
 		hosts = append(hosts, e.host(l.began, l.elapsed()))
 	}
-	if len(l.ends) == 1 {
-		j := l.alone(l.ends[0])
-		return []watch.Picture{l.path([2]int{}, l.Path).Step(now, l.Window, j, hosts)}
-	}
 	var out []watch.Picture
+	if l.Apart || len(l.ends) == 1 {
+		for i, e := range l.ends {
+			out = append(out, l.path([2]int{i, i}, e.Path).Step(now, l.Window, l.alone(e), hosts[i:i+1]))
+		}
+		return out
+	}
 	for a := range l.ends {
 		for b := a + 1; b < len(l.ends); b++ {
 			x, y := l.ends[a], l.ends[b]

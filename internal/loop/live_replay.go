@@ -29,10 +29,10 @@ func (l *Live) Replay(ctx context.Context, r Played) error {
 	at := time.Duration(0)
 	l.paths, l.began, l.ends = map[[2]int]*watch.Path{}, r.Run.Started, nil
 	l.Now = func() time.Time { return r.Run.Started.Add(at) }
-	l.Path, l.ceiling = r.Run.Label, r.Ceiling
+	l.ceiling = r.Ceiling
 	var rest [][]model.Sample
 	for _, name := range hostsOf(r.Run) {
-		e := &liveEnd{LiveEnd: LiveEnd{Name: name}, facts: r.Facts[name], reached: true}
+		e := &liveEnd{LiveEnd: LiveEnd{Name: name, Path: r.Run.Label}, facts: r.Facts[name], reached: true}
 		e.window.Span = l.Window
 		l.ends, rest = append(l.ends, e), append(rest, r.Run.Samples[name])
 	}

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -19,8 +20,8 @@ func TestLiveReachesAgain(t *testing.T) {
 	w := &world{value: original}
 	tries := 0
 	var states []watch.State
-	l := Live{Path: "the path", LineRate: model.Known(unit.Gbit), Window: LiveWindow, Step: 10 * time.Millisecond, Hold: LiveHold, Now: time.Now,
-		Ends: []LiveEnd{{Name: "client", Target: Target{Name: "x"}, Dial: func(context.Context) (LiveAgent, error) {
+	l := Live{LineRate: model.Known(unit.Gbit), Window: LiveWindow, Step: 10 * time.Millisecond, Hold: LiveHold, Now: time.Now,
+		Ends: []LiveEnd{{Name: "client", Path: "the path", Target: Target{Name: "x"}, Dial: func(context.Context) (LiveAgent, error) {
 			if tries++; tries == 1 {
 				return nil, errors.New("no route to host")
 			}
@@ -95,6 +96,33 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	e.add(arrival{facts: &model.Facts{}})
 	if got := state(end); got != watch.Starting {
 		t.Errorf("after it was reached again %s", got)
+	}
+}
+
+// Ends that are apart are each a path to their own target, as several mounts of one host are.
+func TestLiveKeepsPathsApart(t *testing.T) {
+	w := &world{value: original}
+	end := func(path string, addr netip.Addr) LiveEnd {
+		return LiveEnd{Name: "client", Path: path, Target: Target{Name: path, Peers: []netip.Addr{addr}}, Dial: func(context.Context) (LiveAgent, error) {
+			return &fakeAgent{w: w, name: "client", sender: true}, nil
+		}}
+	}
+	l := Live{Apart: true, LineRate: model.Known(unit.Gbit), Window: LiveWindow, Step: 10 * time.Millisecond, Hold: LiveHold, Now: time.Now,
+		Ends: []LiveEnd{end("/mnt/a", recvAddr), end("/mnt/b", recvAddr)}}
+	seen := errors.New("seen")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l.Show = func(all []watch.Picture) error {
+		if len(all) != 2 || all[0].Path != "/mnt/a" || all[1].Path != "/mnt/b" || len(all[0].Hosts) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		if all[0].Shown.State == watch.Moving && all[1].Shown.State == watch.Moving {
+			return seen
+		}
+		return nil
+	}
+	if err := l.Run(ctx); !errors.Is(err, seen) {
+		t.Fatal(err)
 	}
 }
 

@@ -13,7 +13,7 @@ func (o WatchOptions) LiveEnd(ctx context.Context, e app.Env, p app.Progress) (l
 	if err != nil {
 		return loop.LiveEnd{}, err
 	}
-	return loop.LiveEnd{Target: w.Target, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
+	return loop.LiveEnd{Path: w.Target.Name, Target: w.Target, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
 		return dialWatched(ctx, e, p, w)
 	}}, nil
 }

@@ -52,33 +52,59 @@ const (
 	Lost       = watch.Lost
 )
 
-// How far a verdict may look back, and MaxHosts is how many hosts one view has.
+// How far a verdict may look back; MaxHosts is how many hosts one view has, and MaxMounts how
+// many mounts of this one: each is sampled for itself.
 const (
 	LeastWindow = 5 * time.Second
 	MostWindow  = time.Minute
 	MaxHosts    = 16
+	MaxMounts   = 8
 )
 
 // Options is what is wanted of a view.
 type Options struct {
-	// Here says what to watch from this host; Hosts, two or more, that the connections
-	// between them are watched, from all of them. One of the two.
-	Here     *explain.WatchOptions
+	// Here says what to watch from this host, each a path of its own; Hosts, two or more, that
+	// the connections between them are watched, from all of them. One of the two.
+	Here     []explain.WatchOptions
 	Hosts    []string
 	LineRate model.Fact[unit.BitRate]
 	Window   time.Duration // that a verdict looks back on
 	Show     func([]Picture) error
 }
 
+// Mounts are the network mounts of this host, to be watched together: those whose data linerate
+// can see. One that it cannot is said.
+func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOptions, error) {
+	var out []explain.WatchOptions
+	for _, point := range explain.Mounts() {
+		o := explain.WatchOptions{Path: point}
+		if _, err := o.LiveEnd(ctx, e, p); err != nil {
+			p.Say("not watched: %v", err)
+			continue
+		}
+		out = append(out, o)
+	}
+	switch {
+	case len(out) == 0:
+		return nil, failure.Of(failure.Usage, "this host has no network mount that can be watched: name two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN")
+	case len(out) > MaxMounts:
+		return nil, failure.Of(failure.Usage, "this host has %d network mounts, and %d are watched at once: name those to watch", len(out), MaxMounts)
+	}
+	return out, nil
+}
+
 // Live shows what goes on, until ctx ends or Show fails.
 func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show}
-	if o.Here != nil {
-		end, err := o.Here.LiveEnd(ctx, e, p)
-		if err != nil {
-			return err
+	if len(o.Here) > 0 {
+		l.Apart = true
+		for _, h := range o.Here {
+			end, err := h.LiveEnd(ctx, e, p)
+			if err != nil {
+				return err
+			}
+			l.Ends = append(l.Ends, end)
 		}
-		l.Path, l.Ends = end.Target.Name, []loop.LiveEnd{end}
 		return l.Run(ctx)
 	}
 	var err error

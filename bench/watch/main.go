@@ -6,9 +6,12 @@
 package main
 
 import (
-	"encoding/json"
+	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"syscall"
@@ -30,7 +33,7 @@ func main() {
 }
 
 func run() error {
-	fmt.Printf("Each host: a path, a connection, 16 cores, 2 interfaces, 3 kinds of request; a picture a second. Seed 1.\n\n")
+	fmt.Printf("One page is open; both ends of its stream are in the figure. Each host: a path, a connection, 16 cores, 2 interfaces, 3 kinds of request; a picture a second. Seed 1.\n\n")
 	fmt.Println("| hosts | CPU for a second of pictures | of a core | heap | one message to a page |")
 	fmt.Println("|---|---|---|---|---|")
 	for _, hosts := range []int{10, 100, 1000} {
@@ -63,7 +66,15 @@ func controller(hosts, seconds int) error {
 	rng := rand.New(rand.NewPCG(1, 1))
 	view, gather := web.NewView("bench", "bench"), past.Gather{Span: history.Finest}
 	var took time.Duration
-	var message int
+	next, end, err := reader(view)
+	if err != nil {
+		return err
+	}
+	defer end()
+	message, err := next() // of no path yet
+	if err != nil {
+		return err
+	}
 	for i := range seconds {
 		all := make([]watch.Picture, hosts)
 		for h := range all {
@@ -86,11 +97,9 @@ func controller(hosts, seconds int) error {
 			return err
 		}
 		took += after - before
-		b, err := json.Marshal(all)
-		if err != nil {
+		if message, err = next(); err != nil {
 			return err
 		}
-		message = len(b)
 	}
 	var m runtime.MemStats
 	runtime.GC()
@@ -98,6 +107,35 @@ func controller(hosts, seconds int) error {
 	each := took / time.Duration(seconds)
 	fmt.Printf("| %d | %v | %.2g%% | %v | %v |\n", hosts, each.Round(10*time.Microsecond), 100*each.Seconds(), unit.Bytes(m.HeapAlloc), unit.Bytes(message))
 	return nil
+}
+
+// reader opens a page of a view; next waits for a message and says how many bytes it has.
+func reader(view *web.View) (next func() (int, error), end func(), err error) {
+	h, err := view.Handler(web.Access{})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := httptest.NewServer(h)
+	resp, err := http.Get(s.URL + "/events")
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	lines := bufio.NewReaderSize(resp.Body, 1<<20)
+	next = func() (n int, err error) {
+		for blank := false; !blank && err == nil; {
+			var part []byte
+			if part, err = lines.ReadSlice('\n'); errors.Is(err, bufio.ErrBufferFull) {
+				err = nil
+			}
+			n, blank = n+len(part), len(part) == 1
+		}
+		return n, err
+	}
+	return next, func() {
+		_ = resp.Body.Close() // a reader that goes
+		s.Close()
+	}, nil
 }
 
 // day keeps a day of one host and returns what it weighs once it is sealed.

@@ -194,10 +194,15 @@ type directory struct {
 	how   error // how the session ended; read only after ended
 }
 
-// keep leaves the directory to the session that runs the agent.
+// keep leaves the directory to the session that runs the agent. The shell ends when it has read
+// the word, and who waits for it closes the pipe too, maybe first.
 func (d *directory) keep() error {
 	_, err := io.WriteString(d.stdin, keepWord+"\n")
-	if err = errors.Join(err, d.stdin.Close()); err != nil {
+	closed := d.stdin.Close()
+	if errors.Is(closed, os.ErrClosed) {
+		closed = nil
+	}
+	if err = errors.Join(err, closed); err != nil {
 		return fmt.Errorf("leave the directory to the agent: %w", err)
 	}
 	return nil

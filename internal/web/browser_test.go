@@ -38,7 +38,7 @@ type page struct {
 // TestBrowser has one browser for all that is seen in it, each in a tab of its own.
 func TestBrowser(t *testing.T) {
 	browser := browse(t)
-	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "hundred": pageOfAHundredHosts,
+	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "thousand": pageOfAThousandHosts,
 		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := chromedp.NewContext(browser)
@@ -212,7 +212,7 @@ func pageLives(t *testing.T, p *page) {
 	p.do(chromedp.Focus(chromedp.CSS(".chart")), chromedp.KeyEvent(kb.ArrowLeft))
 	p.until(`document.querySelector("#timeline [role=status]").textContent.includes("bit/s")`)
 	p.do(chromedp.KeyEvent("-"))
-	p.until(`document.querySelector(".zoom [aria-pressed=true]").textContent === "1 hour"`)
+	p.until(`document.querySelector("#timeline [aria-pressed=true]").textContent === "1 hour"`)
 
 	// Dark, and 360 px wide without a bar to scroll the page by.
 	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}); err != nil {
@@ -256,11 +256,28 @@ func pageOutlivesTheServer(t *testing.T, p *page) {
 	p.until(isLive)
 }
 
-func pageOfAHundredHosts(t *testing.T, p *page) {
+// Of a thousand paths each is a tile, and one is open: the first, or that which the address or a
+// click names.
+func pageOfAThousandHosts(t *testing.T, p *page) {
 	v, s := serve(t)
-	live(t, v, 100)
+	l := live(t, v, 1000)
 	p.do(chromedp.Navigate(s.URL))
-	p.until(isLive + ` && document.querySelectorAll(".path").length === 100`)
+	p.until(isLive + ` && document.querySelectorAll(".tile").length === 1000`)
+	const open = `document.querySelector(".path h3").textContent`
+	p.until(open + ` === "client0 – nas" && document.querySelectorAll("#hosts h3").length === 2`)
+	p.do(chromedp.Click(chromedp.CSS(".tile:nth-child(3)")))
+	p.until(open + ` === "client2 – nas" && document.querySelector(".tile[aria-pressed=true] b").textContent === "client2 – nas"`)
+	link := p.value(`location.href`)
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
+	p.until(isLive + ` && ` + open + ` === "client2 – nas"`)
+	l.set(false, func(q *watch.Picture) {
+		if q.Path == "client7 – nas" {
+			q.Shown = watch.Named{State: watch.Lost}
+		}
+	})
+	p.until(`document.querySelector("#kinds button:last-child").textContent === "1 stale or lost"`)
+	p.do(chromedp.Click(chromedp.CSS("#kinds button:last-child")))
+	p.until(`[...document.querySelectorAll(".tile:not([hidden]) b")].map((e) => e.textContent).join() === "client7 – nas"`)
 	p.quiet()
 }
 

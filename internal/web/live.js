@@ -36,6 +36,12 @@ const grade = (p) => {
   const of = p.goodput_bps / p.ceiling_bps;
   return of >= 0.9 ? "well" : of >= 0.5 ? "part" : "little";
 };
+// What a path carries, in words, and the share of its ceiling to draw it by.
+const carries = (p) => {
+  if (p.shown.state !== "moving" && p.shown.state !== "cannot tell") return [0, ""];
+  const of = p.ceiling_bps ? p.goodput_bps / p.ceiling_bps : 0;
+  return [of, rate(p.goodput_bps) + (p.ceiling_bps ? " of " + rate(p.ceiling_bps) + ", " + share(of) : " (ceiling not known)")];
+};
 const drawPath = (p) => {
   const box = el("div", "path " + grade(p), el("h3", "", p.path));
   let state = words(p.shown);
@@ -44,11 +50,11 @@ const drawPath = (p) => {
   if (for_ > 0) state += ", for " + for_ + " s";
   box.append(el("p", "state", state));
   if (p.found) box.append(el("p", "small", "now: " + words(p.found) + ", " + p.found_times + " times in a row"));
-  if (p.shown.state === "moving" || p.shown.state === "cannot tell") {
+  const [of, numbers] = carries(p);
+  if (numbers) {
     const bar = el("div", "bar", el("span"));
-    const of = p.ceiling_bps ? p.goodput_bps / p.ceiling_bps : 0;
     bar.firstChild.style.width = Math.min(100, 100 * of) + "%";
-    box.append(bar, el("p", "numbers", rate(p.goodput_bps) + (p.ceiling_bps ? " of " + rate(p.ceiling_bps) + ", " + share(of) : " (ceiling not known)")));
+    box.append(bar, el("p", "numbers", numbers));
   }
   box.append(el("p", "line", p.verdict.line || p.why || ""));
   return box;
@@ -58,12 +64,13 @@ const table = (head, rows) => {
   t.append(el("tbody", "", ...rows.map((r) => el("tr", "", ...r.map((c) => el("td", "", c))))));
   return el("div", "scroll", t);
 };
-const drawConns = (pictures) => {
-  const rows = pictures.flatMap((p) => p.conns).slice(0, 50).map((c) => [
+const drawConns = (conns) => {
+  const rows = conns.slice(0, 50).map((c) => [
     c.local + " → " + c.remote, rate(c.out_bps), rate(c.in_bps), span(c.rtt), Number((100 * c.resent_share).toPrecision(2)) + "%",
     share(c.receive_window_share), share(c.send_buffer_share), share(c.path_share), share(c.application_share)]);
-  if (!rows.length) return el("p", "small", "none");
-  return table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows);
+  if (!rows.length) return [el("p", "small", "none")];
+  const more = conns.length > 50 ? [el("p", "small", "and " + (conns.length - 50) + " more")] : [];
+  return [table(["connection", "out", "in", "RTT", "resent", "receive window", "send buffer", "path", "application"], rows), ...more];
 };
 const modes = ["user", "system", "softirq", "steal"];
 const drawHost = (h) => {
@@ -95,17 +102,62 @@ const drawEvent = (e) => {
   return el("li", "", clock(e.at), text + (e.line ? ". " + e.line : ""));
 };
 const put = (id, ...parts) => document.getElementById(id).replaceChildren(...parts);
-let heard = 0;
+// Tiles stay where they are; what a filter leaves out is hidden.
+const kinds = [["all", () => true], ["below half of the ceiling", (p) => grade(p) === "little"], ["held back", (p) => p.shown.state === "moving" && p.shown.limiter !== "none" && !ofApplication.has(p.shown.limiter)],
+  ["cannot tell", (p) => p.shown.state === "cannot tell"], ["stale or lost", (p) => grade(p) === "old"]];
+const tiles = new Map();
+let wanted = 0, rows = [];
+const buttons = kinds.map((_, i) => {
+  const b = el("button", "");
+  b.onclick = () => { wanted = i; drawRows(); };
+  document.getElementById("kinds").append(b);
+  return b;
+});
+const tile = (path) => {
+  const t = { box: el("button", "tile"), state: el("span", "what"), numbers: el("span", "numbers"), fill: el("span") };
+  t.box.append(el("b", "", path), t.state, el("span", "bar", t.fill), t.numbers);
+  t.box.onclick = () => choose(path);
+  tiles.set(path, t);
+  return t;
+};
+const drawRows = () => {
+  document.getElementById("all").hidden = rows.length < 2;
+  const shown = new Set(rows.map((p) => p.path));
+  for (const [path, t] of tiles) if (!shown.has(path)) { t.box.remove(); tiles.delete(path); }
+  const grid = document.getElementById("tiles");
+  rows.forEach((p, i) => {
+    const t = tiles.get(p.path) || tile(p.path), [of, numbers] = carries(p);
+    if (grid.children[i] !== t.box) grid.insertBefore(t.box, grid.children[i] || null);
+    t.box.className = "tile " + grade(p);
+    t.box.hidden = !kinds[wanted][1](p);
+    t.box.setAttribute("aria-pressed", p.path === chosen);
+    t.state.textContent = words(p.shown);
+    t.numbers.textContent = numbers;
+    t.fill.style.width = Math.min(100, 100 * of) + "%";
+  });
+  kinds.forEach(([name, is], i) => {
+    const n = rows.filter(is).length;
+    buttons[i].textContent = n + " " + name;
+    buttons[i].setAttribute("aria-pressed", i === wanted);
+    if (i === wanted) document.getElementById("none").hidden = n > 0;
+  });
+};
+let heard = 0, events = [];
 const draw = (m) => {
   heard = Date.now();
-  put("paths", ...(m.pictures.length ? m.pictures.map(drawPath) : [el("p", "small", "no path yet")]));
-  put("conns", drawConns(m.pictures));
-  const hosts = new Map();
-  for (const p of m.pictures) for (const h of p.hosts) hosts.set(h.name, h);
-  put("hosts", ...[...hosts.values()].map(drawHost));
+  const p = m.chosen;
+  chosen = p ? p.path : "";
+  rows = m.rows;
+  drawRows();
+  put("path", p ? drawPath(p) : el("p", "small", "no path yet"));
+  put("conns", ...drawConns(p ? p.conns : []));
+  put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;
-  if (window.timelinePaths) window.timelinePaths(m.pictures.map((p) => p.path));
-  put("events", ...[...m.events].reverse().map(drawEvent));
+  if (window.timelineOf) window.timelineOf(chosen);
+  if (m.again || m.events.length) {
+    events = (m.again ? m.events : events.concat(m.events)).slice(-200);
+    put("events", ...[...events].reverse().map(drawEvent));
+  }
 };
 const link = document.getElementById("link");
 const tell = () => {
@@ -116,8 +168,28 @@ const tell = () => {
   document.querySelector("main").style.opacity = lost && heard ? 0.5 : 1;
 };
 setInterval(tell, 500);
-// The browser reaches for the stream again by itself.
-new EventSource("events").onmessage = (e) => {
-  draw(JSON.parse(e.data));
-  tell();
+// The browser reaches for the stream again by itself. What is chosen stands in the address, so
+// that a link leads to it.
+let chosen = "", stream = null;
+const listen = (path) => {
+  if (stream) stream.close();
+  stream = new EventSource(path ? "events?path=" + encodeURIComponent(path) : "events");
+  stream.onmessage = (e) => {
+    draw(JSON.parse(e.data));
+    tell();
+  };
 };
+const choose = (path) => {
+  chosen = path;
+  window.history.replaceState(null, "", "#path=" + encodeURIComponent(path));
+  listen(path);
+};
+const asked = () => {
+  try {
+    return location.hash.startsWith("#path=") ? decodeURIComponent(location.hash.slice(6)) : "";
+  } catch {
+    return ""; // no text of ours
+  }
+};
+window.addEventListener("hashchange", () => listen(asked()));
+listen(asked());

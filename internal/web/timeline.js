@@ -16,9 +16,7 @@
   said.setAttribute("role", "status");
   chart.tabIndex = 0;
   chart.setAttribute("role", "img");
-  const choose = el("select", "");
-  choose.setAttribute("aria-label", "path");
-  const bar = el("div", "zoom", choose);
+  const bar = el("div", "zoom");
   const zooms = stretches.map(([name, ms]) => {
     const b = el("button", "", name);
     b.onclick = () => { stretch = ms; load(); };
@@ -169,16 +167,11 @@
     at = data.rows.findIndex((r) => Date.parse(r.at) <= t && t < Date.parse(r.at) + r.span / 1e6);
     draw();
   };
-  choose.onchange = () => { path = choose.value; at = -1; load(); };
-  let names = "";
-  window.timelinePaths = (all) => {
-    if (names !== all.join("\n")) {
-      names = all.join("\n");
-      choose.replaceChildren(...all.map((p) => { const o = el("option", "", p); o.value = p; return o; }));
-      if (!all.includes(path)) path = all[0] || "";
-      choose.value = path;
-      load();
-    }
+  window.timelineOf = (chosen) => {
+    if (path === chosen) return;
+    path = chosen;
+    at = -1;
+    load();
   };
   setInterval(() => { if (!end) load(); }, 2000);
   window.addEventListener("resize", () => { if (data) draw(); });

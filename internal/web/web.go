@@ -30,8 +30,7 @@ import (
 var files embed.FS
 
 const (
-	mostEvents  = 200 // changes that a page which is opened late still gets
-	mostStreams = 64  // pages at once
+	mostEvents = 200 // changes that a page which is opened late still gets
 )
 
 // View is what pages show now. Show may be called while pages are served.
@@ -43,7 +42,7 @@ type View struct {
 	last    []watch.Picture
 	events  []watch.Event
 	changes map[string]float64 // by path, since the view began
-	pages   map[chan []byte]bool
+	pages   map[*tab]bool
 	waits   map[string]*waits  // by path, since the view began
 	dropped map[string]float64 // by host: series that were left out of answers to Prometheus
 	second  past.Gather        // of records of a second
@@ -53,11 +52,11 @@ type View struct {
 
 // NewView makes a view with a title; build is of the program.
 func NewView(title, build string) *View {
-	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[chan []byte]bool{},
+	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[*tab]bool{},
 		waits: map[string]*waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second}}
 }
 
-// message is one event of the stream, and the answer of /pictures.
+// message is the answer of /pictures.
 type message struct {
 	V        int             `json:"v"`
 	Pictures []watch.Picture `json:"pictures"`
@@ -65,60 +64,31 @@ type message struct {
 	History  string          `json:"history"` // what is kept of it, in words
 }
 
-// Show takes the newest pictures of all paths and sends them to the pages that are open. One that
-// is slow misses pictures, never changes: each message has the last of those.
+// Show takes the newest pictures of all paths and sends pages what they show of them.
 func (v *View) Show(all []watch.Picture) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = all
 	v.recent = append(v.recent, v.second.Add(all)...)
 	v.recent = slices.Clone(v.recent[max(0, len(v.recent)-mostSeconds):])
+	fresh := []watch.Event{}
 	for _, p := range all {
-		v.events = append(v.events, p.Events...)
+		fresh = append(fresh, p.Events...)
 		v.changes[p.Path] += float64(len(p.Events))
 		v.wait(p)
 	}
+	v.events = append(v.events, fresh...)
 	v.events = slices.Clone(v.events[max(0, len(v.events)-mostEvents):])
-	b, err := v.message()
-	if err != nil {
-		return err
-	}
-	for page := range v.pages {
-		select {
-		case <-page: // the one before was not taken yet
-		default:
-		}
-		page <- b
-	}
-	return nil
+	return v.send(fresh)
 }
 
-// message is what there is to see, with the lock held.
+// message is the answer of /pictures, with the lock held.
 func (v *View) message() ([]byte, error) {
 	b, err := json.Marshal(message{V: watch.PictureVersion, Pictures: v.last, Events: v.events, History: v.kept()})
 	if err != nil {
 		return nil, fmt.Errorf("write pictures: %w", err)
 	}
 	return b, nil
-}
-
-// open begins a stream; false where there are too many.
-func (v *View) open() (page chan []byte, end func(), ok bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.pages) >= mostStreams {
-		return nil, nil, false
-	}
-	page = make(chan []byte, 1)
-	v.pages[page] = true
-	if b, err := v.message(); err == nil {
-		page <- b
-	}
-	return page, func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		delete(v.pages, page)
-	}, true
 }
 
 // Handler answers for the page, its parts, /events, /pictures, /history and /metrics, to those
@@ -182,37 +152,6 @@ func (v *View) pictures(w http.ResponseWriter, _ *http.Request) {
 	}
 	send(w, "application/json", append(b, '\n'))
 }
-
-// stream sends each message as a server-sent event (HTML, section 9.2) until the page is closed.
-func (v *View) stream(w http.ResponseWriter, r *http.Request) {
-	page, end, ok := v.open()
-	if !ok {
-		http.Error(w, fmt.Sprintf("%d pages are open, which is the most: close one", mostStreams), http.StatusServiceUnavailable)
-		return
-	}
-	defer end()
-	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case b := <-page:
-			// A page that takes nothing for so long is gone.
-			if err := out.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
-				return
-			}
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", b); err != nil {
-				return
-			}
-			if err := out.Flush(); err != nil {
-				return
-			}
-		}
-	}
-}
-
-const writeTime = 20 * time.Second
 
 // Loopback tells whether HOST or HOST:PORT names this machine's loopback.
 func Loopback(host string) bool {

@@ -146,7 +146,7 @@ func TestStream(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewReader(resp.Body)
-	next := func() (m message) {
+	next := func() (m event) {
 		t.Helper()
 		for {
 			line, err := lines.ReadString('\n')
@@ -161,16 +161,21 @@ func TestStream(t *testing.T) {
 			}
 		}
 	}
-	if m := next(); len(m.Events) != 2 || len(m.Pictures) != 1 || m.Pictures[0].Shown.State != watch.CannotTell {
+	m := next()
+	if len(m.Events) != 2 || !m.Again || len(m.Rows) != 1 || m.Chosen.Shown.State != watch.CannotTell {
 		t.Errorf("%+v", m)
 	}
 	for range 100 {
 		show(watch.Idle)
 	}
-	for m := next(); len(m.Events) < 102; m = next() {
-		if m.V != 1 || m.Pictures[0].Path != hostile {
+	for seen := 2; seen < 102; {
+		if m = next(); m.V != 1 || m.Rows[0].Path != hostile || m.Chosen.Path != hostile {
 			t.Fatalf("%+v", m)
 		}
+		if m.Again {
+			seen = 0
+		}
+		seen += len(m.Events)
 	}
 }
 
@@ -204,7 +209,7 @@ func TestServeEnds(t *testing.T) {
 func TestTooManyPagesAreRefused(t *testing.T) {
 	v, s := serve(t)
 	for range mostStreams {
-		if _, _, ok := v.open(); !ok {
+		if _, _, ok := v.open(""); !ok {
 			t.Fatal("refused early")
 		}
 	}

@@ -16,6 +16,7 @@ const span = (ns) => {
   if (ns >= 1e6) return Number((ns / 1e6).toPrecision(3)) + " ms";
   return Math.round(ns / 1e3) + " µs";
 };
+const lasted = (s) => (s < 120 ? s + " s" : s < 7200 ? Math.round(s / 60) + " min" : s < 48 * 3600 ? Math.round(s / 3600) + " h" : Math.round(s / 86400) + " days");
 const share = (v) => (v === null || v === undefined ? "–" : Math.round(100 * v) + "%");
 const clock = (at) => {
   const t = el("time", "", new Date(at).toLocaleTimeString());
@@ -47,7 +48,7 @@ const drawPath = (p) => {
   let state = words(p.shown);
   if (p.shown.state === "moving") state += ", confidence " + share(p.verdict.confidence);
   const for_ = Math.round((new Date(p.at) - new Date(p.since)) / 1000);
-  if (for_ > 0) state += ", for " + for_ + " s";
+  if (for_ > 0) state += ", for " + lasted(for_);
   box.append(el("p", "state", state));
   if (p.found) box.append(el("p", "small", "now: " + words(p.found) + ", " + p.found_times + " times in a row"));
   const [of, numbers] = carries(p);

@@ -64,7 +64,7 @@ func TestSourceToSink(t *testing.T) {
 			t.Parallel()
 			sink, source := testSpec(Sink), testSpec(Source)
 			change(&sink, &source)
-			source.Duration += 2 * time.Second // the source writes until after the sink has stopped counting
+			source.Duration += time.Second / 2 // the source writes until after the sink has stopped counting
 			k, s := pair(t, sink, source)
 			k.begin()
 			k.want(Started)

@@ -119,6 +119,11 @@ func TestPairsInTheLab(t *testing.T) {
 			healthy("before " + f.add[0])
 			u.run(t, append([]string{"lab", "fault", "add"}, f.add...)...)
 			p := look(f.add[0])
+			// Which port's answer is the first one is a race that a busy machine may decide.
+			for try := 0; f.add[0] == "arp-flux" && rulesOf(p) == "" && try < 5; try++ {
+				u.run(t, "lab", "exec", "client1", "--", "ip", "neigh", "flush", "all")
+				p = look(f.add[0])
+			}
 			if rulesOf(p) != f.rules || orZero(p.MTUAToB) != f.there || orZero(p.MTUBToA) != f.bck {
 				t.Errorf("%s: %q, path MTU %d and %d: %+v", f.add[0], rulesOf(p), orZero(p.MTUAToB), orZero(p.MTUBToA), p)
 			}

@@ -2,12 +2,18 @@
 // record and keep the pictures of so many hosts, which are made up with a seed, and what a day of
 // history of one host weighs. It asks no host and judges nothing.
 //
+// With -lab it measures in a lab how long watch takes to give each fault its name, and what it calls
+// a path that has none; that takes a quarter of an hour, and a quiet machine.
+//
 //	go run ./bench/watch
+//	go run ./bench/watch -lab [-healthy 10m]
 package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -17,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"linerate/bench/kit"
 	"linerate/internal/model"
 	"linerate/internal/store/history"
 	"linerate/internal/unit"
@@ -26,10 +33,15 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/watch:", err)
-		os.Exit(1)
-	}
+	labs := flag.Bool("lab", false, "measure in a lab how long faults stay without their name")
+	healthy := flag.Duration("healthy", 10*time.Minute, "with -lab: how long to look at a healthy path")
+	flag.Parse()
+	kit.Main("watch", func(ctx context.Context) error {
+		if *labs {
+			return inLab(ctx, *healthy)
+		}
+		return run()
+	})
 }
 
 func run() error {

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/bench/kit"
+	"linerate/internal/lab"
+	"linerate/internal/lab/fault"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+	"linerate/internal/watch"
+)
+
+// What is tried: faults of the catalogue that change a path under traffic, and those that connections
+// take from their start, for which the load begins anew after the fault.
+var (
+	during = []string{"loss-random", "loss-bursty", "loss-reverse", "link-rate", "reverse-rate", "small-queue", "policer", "reordering", "jitter", "receiver-cpu", "sender-cpu", "local-shaper"}
+	before = []string{"rcv-window-sysctl", "rcv-autotuning-off", "window-scaling-off", "send-buffer"}
+)
+
+const (
+	settled = 15 * time.Second // that a load runs before its goodput counts as what the path has without the fault
+	patient = 40 * time.Second // how long a fault may stay unnamed
+	// binds is the share of the goodput that a fault has to take for it to have a name.
+	binds = 0.05
+)
+
+// road is a path of 10 ms, with what a small machine carries while it is looked at.
+const road = `name: road
+title: two hosts 10 ms apart
+about: A bench's.
+hosts:
+  client1: {interfaces: {eth0: {address: 10.91.0.1/24}}}
+  server1: {interfaces: {eth0: {address: 10.91.0.2/24}}}
+links:
+  - {between: [client1.eth0, server1.eth0], rate: 300Mbit/s, rtt: 10ms, queue: 512KB}
+flow: {from: [client1], to: server1, via: eth0}
+`
+
+// inLab prints how long each fault stays without its name in a lab, and what a healthy path is
+// called for so long.
+func inLab(ctx context.Context, healthy time.Duration) error {
+	return kit.WithUser(ctx, "", "", func(u kit.User) error {
+		file := filepath.Join(u.Home, "road.yaml")
+		if err := os.WriteFile(file, []byte(road), 0o600); err != nil {
+			return err
+		}
+		fmt.Println("| fault | limiter | goodput without and with | seen after | named after | named otherwise before |")
+		fmt.Println("|---|---|---|---|---|---|")
+		for i, id := range slices.Concat(during, before) {
+			c := named{user: u, id: id, later: i < len(during)}
+			if err := u.Lab(ctx, []string{file}, func(lab.Status) error { return c.run(ctx) }); err != nil {
+				return fmt.Errorf("%s: %w", id, err)
+			}
+		}
+		return u.Lab(ctx, []string{file}, func(lab.Status) error { return calm(ctx, u, healthy) })
+	})
+}
+
+// named is one fault and when it got its name.
+type named struct {
+	user  kit.User
+	id    string
+	later bool // the fault comes while the load runs
+}
+
+func (c named) run(ctx context.Context) error {
+	f, err := fault.Find(c.id)
+	if err != nil {
+		return err
+	}
+	v, err := look(ctx, c.user)
+	if err != nil {
+		return err
+	}
+	defer v.end()
+	load := begin(ctx, c.user, settled+patient+10*time.Second)
+	defer func() { load.end() }()
+	without, err := v.steady(settled)
+	if err != nil {
+		return err
+	}
+	if !c.later {
+		load.end()
+	}
+	if _, err := c.user.Run(ctx, "lab", "fault", "add", c.id); err != nil {
+		return err
+	}
+	at := time.Now()
+	if !c.later {
+		load = begin(ctx, c.user, patient+10*time.Second)
+	}
+	var others []string
+	var after, seen time.Duration
+	with := without
+	for after == 0 && time.Since(at) < patient {
+		p, err := v.next()
+		if err != nil {
+			return err
+		}
+		if !c.later && seen == 0 && p.Goodput < unit.Mbit {
+			at = time.Now() // the new connection carries nothing yet
+			continue
+		}
+		with = p.Goodput
+		word := string(p.Shown.Limiter)
+		if p.Shown.State != watch.Moving {
+			word = string(p.Shown.State)
+		}
+		if seen == 0 && float64(with) < (1-binds)*float64(without) {
+			seen = time.Since(at)
+		}
+		if p.Shown.Limiter == f.Limiter {
+			after = time.Since(at)
+		} else if p.Shown.State == watch.Moving && p.Shown.Limiter != model.None && !slices.Contains(others, word) {
+			others = append(others, word)
+		}
+	}
+	fmt.Printf("| %s | %s | %v, %v | %s | %s | %s |\n", c.id, f.Limiter, without, with, whole(seen), whole(after), strings.Join(others, ", "))
+	return nil
+}
+
+// whole is a time in seconds, for a cell.
+func whole(d time.Duration) string {
+	if d == 0 {
+		return "not"
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
+
+// calm prints what a healthy path was called.
+func calm(ctx context.Context, u kit.User, d time.Duration) error {
+	v, err := look(ctx, u)
+	if err != nil {
+		return err
+	}
+	defer v.end()
+	load := begin(ctx, u, d+30*time.Second)
+	defer load.end()
+	if _, err := v.steady(settled); err != nil {
+		return err
+	}
+	called, n := map[string]int{}, 0
+	for at := time.Now(); time.Since(at) < d; n++ {
+		p, err := v.next()
+		if err != nil {
+			return err
+		}
+		word := string(p.Shown.State)
+		if p.Shown.State == watch.Moving {
+			word = string(p.Shown.Limiter)
+		}
+		called[word]++
+	}
+	fmt.Printf("\n%v of a healthy path, %d pictures:", d, n)
+	for _, word := range slices.Sorted(maps.Keys(called)) {
+		fmt.Printf(" %s %.1f%%", word, 100*float64(called[word])/float64(n))
+	}
+	fmt.Println()
+	return nil
+}
+
+// looker reads what linerate watch says of the two hosts.
+type looker struct {
+	cmd   *exec.Cmd
+	lines *json.Decoder
+}
+
+func look(ctx context.Context, u kit.User) (*looker, error) {
+	cmd := u.Command(ctx, "watch", "lab:client1", "lab:server1", "--line-rate", "300Mbit", "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &looker{cmd, json.NewDecoder(out)}, nil
+}
+
+func (l *looker) next() (p watch.Picture, err error) {
+	if err = l.lines.Decode(&p); err != nil {
+		err = fmt.Errorf("read what watch prints: %w", err)
+	}
+	return p, err
+}
+
+// steady reads for so long after data began to move, and returns the goodput of the last picture.
+func (l *looker) steady(d time.Duration) (unit.BitRate, error) {
+	for at := time.Now(); ; {
+		p, err := l.next()
+		if err != nil {
+			return 0, err
+		}
+		if p.Goodput < unit.Mbit {
+			at = time.Now()
+		}
+		if time.Since(at) > d {
+			return p.Goodput, nil
+		}
+	}
+}
+
+func (l *looker) end() {
+	_ = l.cmd.Process.Signal(os.Interrupt) // it ends with the bench, or has ended
+	_ = l.cmd.Wait()
+}
+
+// loading is a load that runs.
+type loading struct{ cmd *exec.Cmd }
+
+func begin(ctx context.Context, u kit.User, d time.Duration) loading {
+	cmd := u.Command(ctx, "load", "tcp", "lab:client1", "lab:server1", "--for", d.String(), "--streams", "2")
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "begin a load:", err)
+	}
+	return loading{cmd}
+}
+
+func (l loading) end() {
+	if l.cmd.Process == nil || l.cmd.ProcessState != nil {
+		return
+	}
+	_ = l.cmd.Process.Signal(os.Interrupt) // it has ended where its time was over
+	_ = l.cmd.Wait()
+}

@@ -58,11 +58,11 @@ func inLab(ctx context.Context, healthy time.Duration) error {
 		fmt.Println("|---|---|---|---|---|---|")
 		for i, id := range slices.Concat(during, before) {
 			c := named{user: u, id: id, later: i < len(during)}
-			if err := u.Lab(ctx, []string{file}, func(lab.Status) error { return c.run(ctx) }); err != nil {
+			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx) }); err != nil {
 				return fmt.Errorf("%s: %w", id, err)
 			}
 		}
-		return u.Lab(ctx, []string{file}, func(lab.Status) error { return calm(ctx, u, healthy) })
+		return u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return calm(ctx, u, healthy) })
 	})
 }
 

@@ -123,8 +123,9 @@ const (
 // options turns the flags into what is wanted.
 func (f tcpFlags) options(args []string) (o load.TCPOptions, err error) {
 	o = load.TCPOptions{Via: f.via, Reverse: f.reverse, Both: f.both, Search: f.write == writeSearch,
-		Workload: model.Workload{Streams: f.streams, Duration: cmp.Or(f.seconds, tcpTime) + f.warmup, Warmup: f.warmup, CC: f.congestion, Rate: f.rate,
-			MaxPacing: f.pace, Discard: f.discard, ZeroCopy: f.zeroCopy, SendFile: f.sendFile}}
+		Workload: model.Workload{Streams: f.streams, Duration: cmp.Or(f.seconds, tcpTime) + f.warmup, Warmup: f.warmup, CC: f.congestion,
+			SourceUse: model.SourceUse{Rate: f.rate, MaxPacing: f.pace, ZeroCopy: f.zeroCopy, SendFile: f.sendFile},
+			SinkUse:   model.SinkUse{Discard: f.discard}}}
 	if f.write != "" && !o.Search {
 		if o.WriteSize, err = positive(load.ParseSize)(f.write); err != nil || o.WriteSize > unit.MiB {
 			return o, failure.Of(failure.Usage, "--write %s: want a size up to 1 MiB, or search", f.write)

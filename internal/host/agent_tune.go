@@ -110,10 +110,13 @@ func (a *agent) overdue(ctx context.Context) {
 	was, waits, _ := a.tuner.Pending(ctx) // a record that cannot be read is said below
 	err := a.tuner.UndoOverdue(ctx)
 	left, still, perr := a.tuner.Pending(ctx)
+	if err == nil {
+		err = perr // both read the record: what one cannot read, the other cannot either
+	}
 	said := ""
 	switch {
-	case err != nil || perr != nil:
-		said = fmt.Sprintf("undo what nobody confirmed in time: %v", errors.Join(err, perr)) // commands on the journal say it again
+	case err != nil:
+		said = fmt.Sprintf("undo what nobody confirmed in time: %v", err) // commands on the journal say it again
 	case waits && was.Overdue && !still:
 		said = fmt.Sprintf("plan %s was overdue, its watcher is gone: its changes were undone now", was.Plan)
 	case still:

@@ -46,3 +46,23 @@ func TestAgentSaysThatAWatcherIsGone(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with the state directory is said once.
+func TestAgentSaysOnceThatItsStateIsUnsafe(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	a, err := newAgent(AgentOptions{StateDir: dir, Log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.overdue(t.Context())
+	if strings.Count(log.String(), "others may write to it") != 1 {
+		t.Errorf("said %q", log.String())
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"linerate/internal/model"
 	"linerate/internal/unit"
 )
 
@@ -99,31 +100,11 @@ type Spec struct {
 	Duration time.Duration  `json:"duration"` // from "go", warm-up included
 	Warmup   time.Duration  `json:"warmup"`
 	CC       string         `json:"cc,omitempty"` // TCP_CONGESTION; empty: the host's default
-	// Rate is what the source produces over all streams; 0: no limit.
-	Rate    unit.BitRate `json:"rate_bps,omitempty"`
-	Discard bool         `json:"discard,omitempty"` // sink: drop in the kernel (MSG_TRUNC)
-	// ReadRate is what the sink takes in over all streams; 0: no limit.
-	ReadRate unit.BitRate `json:"read_rate_bps,omitempty"`
-	// SendBuffer (source) and RecvBuffer (sink) are asked for by SO_SNDBUF and
-	// SO_RCVBUF before the handshake; 0: the kernel's autotuning.
-	SendBuffer unit.Bytes `json:"send_buffer,omitempty"`
-	RecvBuffer unit.Bytes `json:"recv_buffer,omitempty"`
-	// MaxPacing is the source's SO_MAX_PACING_RATE for each stream; 0: none.
-	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
-	// WriteSize is what a source writes in one call; 0: 1 MiB, the most.
-	WriteSize unit.Bytes `json:"write_size,omitempty"`
-	// ZeroCopy sends pages as they are (MSG_ZEROCOPY), as far as the kernel does.
-	ZeroCopy bool `json:"zero_copy,omitempty"`
-	// SendFile sends a file that lies in the page cache (sendfile(2)), which copies nothing,
-	// on loopback neither.
-	SendFile bool `json:"send_file,omitempty"`
-	// Exchange is the size of requests, each of which waits for the sink's
-	// answer before the next one (see exchange.go); 0: a stream of bytes. Both
-	// ends are told.
-	Exchange unit.Bytes `json:"exchange,omitempty"`
-	// NoDelay has an exchange's pieces sent at once (TCP_NODELAY). Streams have it
-	// anyway.
-	NoDelay bool `json:"no_delay,omitempty"`
+	// What this end's application does with its sockets: a source has a SourceUse, a sink a
+	// SinkUse, both the same Dialogue.
+	model.SourceUse
+	model.SinkUse
+	model.Dialogue
 	// CPUs to pin the streams' threads to, in turn; empty: not pinned.
 	CPUs []int `json:"cpus,omitempty"`
 	// From is where a sink expects its source to come from. Others may be the source too

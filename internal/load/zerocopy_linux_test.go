@@ -70,7 +70,7 @@ func TestZeroCopyOnLoopback(t *testing.T) {
 	k.want(Started)
 	s.want(Started)
 	got, sent := k.want(Finished).Result, s.want(Finished).Result
-	if got == nil || sent == nil || got.BytesAfterWarmup == 0 {
+	if got == nil || sent == nil || got.Bytes == 0 {
 		t.Fatalf("received %+v, sent %+v", got, sent)
 	}
 	for i, st := range sent.Streams {

@@ -196,7 +196,7 @@ const leastSamples = 20
 // link is loaded.
 func (c *Climb) trickle(ctx context.Context) error {
 	c.say("load: 1 Mbit/s from %s to %s for %v, to learn the round trip", c.Sender.Name, c.Receiver.Name, c.Rungs.Trickle)
-	w := model.Workload{Streams: 1, Rate: unit.Mbit, From: c.Sender.Addr, To: c.Receiver.Addr}
+	w := model.Workload{Streams: 1, SourceUse: model.SourceUse{Rate: unit.Mbit}, From: c.Sender.Addr, To: c.Receiver.Addr}
 	run, err := c.tcp(ctx, "trickle", c.Sender, c.Receiver, w, c.Rungs.Trickle, c.Rungs.Trickle/10, nil)
 	if err != nil {
 		return fmt.Errorf("learn the round trip: %w", err)

@@ -25,7 +25,7 @@ const (
 func RoundTrip(ctx context.Context, from, to End, now func() time.Time) (time.Duration, model.Conn, error) {
 	w := model.Workload{
 		Sender: from.Name, Receiver: to.Name, From: from.Addr, To: to.Addr,
-		Streams: 1, Rate: trickleRate, WriteSize: trickleWrite, Duration: trickleTime, Warmup: trickleWarm,
+		Streams: 1, SourceUse: model.SourceUse{Rate: trickleRate, WriteSize: trickleWrite}, Duration: trickleTime, Warmup: trickleWarm,
 	}
 	run, err := measure.Run(ctx, w, measure.Ends{Sender: from.Agent, Receiver: to.Agent},
 		measure.Options{Label: "round trip", Interval: 100 * time.Millisecond, Now: now})

@@ -41,7 +41,7 @@ func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, b
 // back tries a connection from the receiver to the sender; nil: that shows nothing.
 func (l *Loop) back(ctx context.Context, rec *Record, u model.Unreached) *explain.OtherWay {
 	l.say("no connection from %s to %s (%s): trying one the other way, 1 Mbit/s for %v", l.Sender.Name, l.Receiver.Name, u.How, backRun)
-	w := model.Workload{Streams: 1, Rate: unit.Mbit, Duration: backRun, Warmup: backRun / 10,
+	w := model.Workload{Streams: 1, SourceUse: model.SourceUse{Rate: unit.Mbit}, Duration: backRun, Warmup: backRun / 10,
 		Sender: l.Receiver.Name, Receiver: l.Sender.Name, From: l.Receiver.Addr, To: l.Sender.Addr}
 	run, err := measure.Run(ctx, w, measure.Ends{Sender: l.Receiver.Agent, Receiver: l.Sender.Agent},
 		measure.Options{Label: "the other way", Interval: sampleInterval, Now: l.Now})

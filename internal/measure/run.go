@@ -217,14 +217,12 @@ func (r *running) task(role load.Role, token load.Token, peer netip.AddrPort) wo
 	s := load.Spec{
 		Role: role, Bind: r.w.To, Peer: peer, Token: token,
 		Streams: r.w.Streams, Duration: r.w.Duration, Warmup: r.w.Warmup,
-		Exchange: r.w.Exchange, NoDelay: r.w.NoDelay,
+		Dialogue: r.w.Dialogue,
 	}
 	if role == load.Source {
-		s.Bind, s.CC, s.Rate, s.CPUs = r.w.From, r.w.CC, r.w.Rate, r.w.SenderCPUs
-		s.SendBuffer, s.MaxPacing, s.WriteSize, s.ZeroCopy, s.SendFile = r.w.SendBuffer, r.w.MaxPacing, r.w.WriteSize, r.w.ZeroCopy, r.w.SendFile
+		s.Bind, s.CC, s.CPUs, s.SourceUse = r.w.From, r.w.CC, r.w.SenderCPUs, r.w.SourceUse
 	} else {
-		s.Discard, s.CPUs, s.From = r.w.Discard, r.w.ReceiverCPUs, r.w.From
-		s.ReadRate, s.RecvBuffer = r.w.ReadRate, r.w.RecvBuffer
+		s.CPUs, s.From, s.SinkUse = r.w.ReceiverCPUs, r.w.From, r.w.SinkUse
 	}
 	return worker.Task{Load: &s, Deadline: r.w.Duration + setUpTime + 2*graceTime}
 }

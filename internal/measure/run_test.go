@@ -126,7 +126,7 @@ func (w *fakeWorker) Stop(ctx context.Context) error {
 func (s *stage) run(ctx context.Context) (model.Run, error) {
 	w := model.Workload{
 		Sender: "client1", Receiver: "server1", From: netip.MustParseAddr("192.0.2.1"), To: netip.MustParseAddr("192.0.2.2"),
-		Streams: 1, Duration: time.Second, Warmup: 500 * time.Millisecond, CC: "cubic", Rate: 5,
+		Streams: 1, Duration: time.Second, Warmup: 500 * time.Millisecond, CC: "cubic", SourceUse: model.SourceUse{Rate: 5},
 	}
 	ends := Ends{&fakeEnd{s, "client1", 5 * time.Second}, &fakeEnd{s, "server1", -time.Hour}}
 	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }, Barrier: s.ready})

@@ -19,34 +19,54 @@ type Workload struct {
 	// CC is the congestion control asked for by TCP_CONGESTION; empty
 	// leaves the host's default. What was in force is in the samples.
 	CC string `json:"cc"`
-	// Rate is what the source application produces; 0 is as fast as it can.
-	Rate unit.BitRate `json:"rate_bps,omitempty"`
-	// ReadRate is what the sink application takes in; 0 is as fast as it can.
-	ReadRate unit.BitRate `json:"read_rate_bps,omitempty"`
-	// SendBuffer and RecvBuffer are what the applications ask for by SO_SNDBUF
-	// and SO_RCVBUF (the kernel doubles it); 0 leaves them to autotuning.
-	SendBuffer unit.Bytes `json:"send_buffer,omitempty"`
-	RecvBuffer unit.Bytes `json:"recv_buffer,omitempty"`
-	// MaxPacing is the source's SO_MAX_PACING_RATE per stream; 0 is none.
-	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
-	// WriteSize is what the source hands over in one call; 0 is 1 MiB.
-	WriteSize unit.Bytes `json:"write_size,omitempty"`
-	// ZeroCopy sends pages as they are (MSG_ZEROCOPY).
-	ZeroCopy bool `json:"zero_copy,omitempty"`
-	// SendFile sends a file that lies in the page cache (sendfile(2)).
-	SendFile bool `json:"send_file,omitempty"`
-	// Exchange is the size of the source's requests when it writes each in two
-	// pieces and waits for the answer before the next; 0: it streams.
-	Exchange unit.Bytes `json:"exchange,omitempty"`
-	// NoDelay turns Nagle's algorithm off, which such requests have on.
-	NoDelay bool `json:"no_delay,omitempty"`
+	SourceUse
+	SinkUse
+	Dialogue
 	// SenderCPUs and ReceiverCPUs name the CPUs that the workers' streams are
 	// pinned to, in turn; empty leaves them to the scheduler.
 	SenderCPUs   []int `json:"sender_cpus,omitempty"`
 	ReceiverCPUs []int `json:"receiver_cpus,omitempty"`
+}
+
+// SourceUse is what the sending application does with its sockets. Its zero value streams as
+// fast as it goes, with sizes that the kernel chooses.
+type SourceUse struct {
+	// Rate is what it produces over all streams; 0: as fast as it can.
+	Rate unit.BitRate `json:"rate_bps,omitempty"`
+	// SendBuffer is what it asks for by SO_SNDBUF before the handshake (the kernel doubles it);
+	// 0: the kernel's autotuning.
+	SendBuffer unit.Bytes `json:"send_buffer,omitempty"`
+	// MaxPacing is the SO_MAX_PACING_RATE of each stream; 0: none.
+	MaxPacing unit.BitRate `json:"max_pacing_bps,omitempty"`
+	// WriteSize is what it writes in one call; 0: 1 MiB, the most.
+	WriteSize unit.Bytes `json:"write_size,omitempty"`
+	// ZeroCopy sends pages without copying them (MSG_ZEROCOPY), as far as the kernel does.
+	ZeroCopy bool `json:"zero_copy,omitempty"`
+	// SendFile sends a file that lies in the page cache (sendfile(2)), which copies nothing,
+	// on loopback neither.
+	SendFile bool `json:"send_file,omitempty"`
+}
+
+// SinkUse is what the receiving application does with its sockets.
+type SinkUse struct {
+	// ReadRate is what it takes in over all streams; 0: as fast as it can.
+	ReadRate unit.BitRate `json:"read_rate_bps,omitempty"`
+	// RecvBuffer is what it asks for by SO_RCVBUF before the handshake (the kernel doubles it);
+	// 0: the kernel's autotuning.
+	RecvBuffer unit.Bytes `json:"recv_buffer,omitempty"`
 	// Discard drops received data in the kernel (MSG_TRUNC): faster than
 	// any real receiver, so results made with it are marked.
 	Discard bool `json:"discard,omitempty"`
+}
+
+// Dialogue is what the two applications have agreed on: both ends are told.
+type Dialogue struct {
+	// Exchange is the size of requests: the source writes each in two pieces and waits for the
+	// sink's answer before the next; 0: a stream of bytes.
+	Exchange unit.Bytes `json:"exchange,omitempty"`
+	// NoDelay turns Nagle's algorithm off (TCP_NODELAY), so that both pieces of a request leave
+	// at once. Streams always have it off.
+	NoDelay bool `json:"no_delay,omitempty"`
 }
 
 // Run is one measured run. Its samples are kept beside it, per host.

@@ -134,7 +134,7 @@ func pass(ctx context.Context, e app.Env, l *lab.Lab, fault lab.Fault, o Options
 	}
 	pass := loop.Loop{
 		Sender: ends[0], Receiver: ends[1],
-		Workload: model.Workload{Streams: 1, CC: "cubic", Rate: fault.SourceRate, Discard: o.Discard},
+		Workload: model.Workload{Streams: 1, CC: "cubic", SourceUse: model.SourceUse{Rate: fault.SourceRate}, SinkUse: model.SinkUse{Discard: o.Discard}},
 		LineRate: model.Known(network.Links[0].AB.Rate),
 		Timing:   loop.DefaultTiming(),
 		Prove:    !o.NoProof,

@@ -155,6 +155,9 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 	if err != nil && err.Error() == cause.Error() {
 		return failure.As(failure.NotRestored, cause) // of a journal that is damaged
 	}
+	if own := ownWords(err, cause); own != "" {
+		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told, for the same reason (%s); once it is mended, look with linerate tune history", cause, own)
+	}
 	if err != nil {
 		return failure.Of(failure.NotRestored, "%w; whether anything is left cannot be told: %w; look with linerate tune history", cause, err)
 	}
@@ -176,6 +179,25 @@ func afterFailure(ctx context.Context, agent changeable, plan string, cause erro
 		return failure.Of(failure.Failed, "%w", cause)
 	}
 	return failure.Of(failure.NotRestored, "%w; still changed: %s; linerate tune undo puts them back", cause, strings.Join(left, ", "))
+}
+
+// ownWords is what err says before the reason that said ends with too, the longest that they
+// share; "" where they share none. An error of a host is its text alone, so that texts are
+// compared.
+func ownWords(err, said error) string {
+	if err == nil {
+		return ""
+	}
+	own, reason, found := strings.Cut(err.Error(), ": ")
+	for found && !strings.HasSuffix(said.Error(), ": "+reason) {
+		var more string
+		more, reason, found = strings.Cut(reason, ": ")
+		own += ": " + more
+	}
+	if !found {
+		return ""
+	}
+	return own
 }
 
 // asBefore tells whether a change that was intended, and not seen to be applied, left the value as

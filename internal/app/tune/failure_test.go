@@ -58,6 +58,42 @@ func TestAfterFailureSaysWhatIsTrue(t *testing.T) {
 	}
 }
 
+// shut is a host whose journal cannot be read.
+type shut struct {
+	changeable
+	err error
+}
+
+func (s shut) OpenJournal(context.Context) ([]tune.Entry, error) { return nil, s.err }
+
+// Where the state directory is unsafe neither the change nor the journal is to be had: the
+// reason is said once, and a second reason is not hidden by the first.
+func TestAfterFailureSaysEachReasonOnce(t *testing.T) {
+	const unsafe = "use state directory /var/lib/linerate: not safe to use: others may write to it: chmod 700 it, or name another"
+	cause := errors.New("apply the plan: host a: " + unsafe)
+	for _, tt := range []struct {
+		name, journal string
+		says          []string
+	}{
+		{"same reason", "host a: read journal: " + unsafe, []string{"apply the plan: ", "cannot be told, for the same reason (host a: read journal)", "linerate tune history"}},
+		{"same text", cause.Error(), []string{"apply the plan: "}},
+		{"another reason", "host a: read journal: the connection ended", []string{"apply the plan: ", "cannot be told: host a: read journal: the connection ended", "linerate tune history"}},
+		{"in one word", "gone", []string{"cannot be told: gone"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := afterFailure(t.Context(), shut{err: errors.New(tt.journal)}, "p", cause)
+			if failure.KindOf(err) != failure.NotRestored || !errors.Is(err, cause) || strings.Count(err.Error(), unsafe) != 1 {
+				t.Errorf("%v, kind %v", err, failure.KindOf(err))
+			}
+			for _, part := range tt.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v: want %q in it", err, part)
+				}
+			}
+		})
+	}
+}
+
 // nobody is a way to hosts whose agents end at once.
 func nobody() app.Env {
 	return app.Env{Self: []string{"false"}, Getenv: func(string) string { return "" }, Now: time.Now}

@@ -127,7 +127,8 @@ func (x *Experiment) workload(w model.StudyWorkload, p pair) model.Workload {
 	r := x.routes[[2]string{p.from.Name, p.to.Name}]
 	return model.Workload{
 		Sender: p.from.At, Receiver: p.to.At, From: r[0], To: r[1], Streams: max(1, w.Streams), Duration: w.Warmup + w.Duration, Warmup: w.Warmup,
-		CC: w.Congestion, Rate: w.Rate, SendBuffer: w.SendBuffer, RecvBuffer: w.RecvBuffer, WriteSize: w.WriteSize, Exchange: w.Exchange, NoDelay: w.NoDelay,
+		CC: w.Congestion, SourceUse: model.SourceUse{Rate: w.Rate, SendBuffer: w.SendBuffer, WriteSize: w.WriteSize},
+		SinkUse: model.SinkUse{RecvBuffer: w.RecvBuffer}, Dialogue: model.Dialogue{Exchange: w.Exchange, NoDelay: w.NoDelay},
 	}
 }
 

@@ -35,6 +35,21 @@ type outcome struct {
 	Words      int      `json:"words"`
 	NotDone    int      `json:"not_done"` // of what has to be done as if nothing were
 	Seen       []string `json:"seen,omitempty"`
+	Said       string   `json:"said,omitempty"` // what the command printed, where it is not all 0
+	// Lives is, of a control, how long there were processes of a role.
+	Lives map[string]time.Duration `json:"lives_ns,omitempty"`
+}
+
+// lasts is the time in which the moment of a mishap falls: that of the command, or from the first
+// sight of a process of its role to the last.
+func (o order) lasts(m mishap) time.Duration {
+	if o.Mishap == nothing {
+		return 0
+	}
+	if m.role == "" || m.role == clock {
+		return o.Usual
+	}
+	return o.Life
 }
 
 func (c *outcome) tell(count *int, format string, args ...any) {
@@ -87,6 +102,9 @@ func (s *station) one(ctx context.Context, o order) (out outcome, err error) {
 	if err := s.settled(ctx, w, said, lift, &out); err != nil {
 		return out, err
 	}
+	if len(out.Seen) > 0 {
+		out.Said = said
+	}
 	if w.again {
 		if err := s.repeated(ctx, w, &out); err != nil {
 			return out, err
@@ -130,11 +148,8 @@ func (s *station) met(ctx context.Context, w work, m mishap, before traces, out 
 	}
 	s.pids[cmd.Process.Pid] = true
 	over, done, met := make(chan struct{}), make(chan error, 1), make(chan error, 1)
-	if out.Usual > 0 {
-		out.At = time.Duration(s.moments.Int64N(int64(out.Usual)))
-		if m.role != "" {
-			out.At = out.At * 2 / 3 // while there are others than the controller
-		}
+	if usual := out.lasts(m); usual > 0 {
+		out.At = time.Duration(s.moments.Int64N(int64(usual))) >> (2 * out.Try)
 	}
 	x := &strike{cmd: cmd, known: known, at: out.At, over: over, role: m.role}
 	go func() { met <- m.do(ctx, s, x) }()
@@ -145,6 +160,9 @@ func (s *station) met(ctx context.Context, w work, m mishap, before traces, out 
 		return "", lift, err
 	}
 	out.Hit, said = x.hit, text.String()
+	if m.name == nothing {
+		out.Lives = x.lives
+	}
 	if err := s.weigh(ctx, w, m, before, said, out); err != nil {
 		return said, lift, err
 	}

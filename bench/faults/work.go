@@ -48,8 +48,9 @@ const kernelHost = "kern/client1"
 
 var ownKernel = []string{"back-to-back", "--kernel", "client1", "--name", "kern"}
 
-// within is the time to confirm of what the bench itself applies.
-const within = 5 * time.Second
+// within is the time to confirm of what the bench itself applies: longer than what it applies takes
+// on a busy machine, so that what is said of it can be held against what is.
+const within = 30 * time.Second
 
 func fixed(args ...string) func(*station) []string {
 	return func(*station) []string { return args }

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -381,9 +383,23 @@ func (s *station) another(ctx context.Context, args []string) (down func() error
 // leftTime is how long what was left may take to go away after the next start.
 const leftTime = 45 * time.Second
 
+// age has files be of yesterday: what a start removes may have to be older than a session takes
+// to begin.
+func (s *station) age(files []string) {
+	then := time.Now().Add(-24 * time.Hour)
+	for _, f := range files {
+		_ = os.Chtimes(filepath.Join(s.Home, f), then, then) // it may have gone
+	}
+}
+
 // cleaned starts linerate on the hosts once more, which removes what a killed one left, and
 // looks again until nothing more goes away.
 func (s *station) cleaned(ctx context.Context, w work, before traces) (now traces, err error) {
+	left, err := s.kept()
+	if err != nil {
+		return now, err
+	}
+	s.age(extra(before.files, left))
 	for _, h := range s.hosts() {
 		if _, err := s.Run(ctx, "tune", "history", called(h)); err != nil {
 			return now, err

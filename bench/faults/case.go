@@ -97,7 +97,7 @@ func (s *station) one(ctx context.Context, o order) (out outcome, err error) {
 		return out, err
 	}
 	// Too late to confirm is no fault where the machine took the time.
-	late := w.name == "tune confirm" && out.Code == 1 && time.Since(s.begun) > within
+	late := w.name == confirms && out.Code == 1 && time.Since(s.begun) > within
 	if m.harmless && out.Code != 0 && !late {
 		out.tell(&out.NotDone, "exit code %d: %q", out.Code, lastLine(said))
 	}
@@ -219,9 +219,12 @@ func (s *station) weigh(ctx context.Context, w work, m mishap, before traces, sa
 		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
 		return nil
 	}
-	// Of 1 and 130 docs/exit-codes.md says that all changes were undone; of a confirmation that
-	// was interrupted, that it did not come.
-	undone := out.Code == 1 || out.Code == 130 && w.name != "tune confirm"
+	// Of 1 and 130 docs/exit-codes.md says that all changes were undone; of a confirmation, that
+	// it did not come; of fix, that it says what stays.
+	undone := (out.Code == 1 || out.Code == 130) && w.name != confirms
+	if w.name == "fix" && strings.Contains(said, "what had earned its place before is kept") {
+		undone = false
+	}
 	if undone && len(left) > 0 && w.changes {
 		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
 	}
@@ -273,6 +276,9 @@ func (s *station) settled(ctx context.Context, w work, said string, lift func() 
 	}
 	if left := differ(s.first, now); len(left) > 0 && !byUser && !w.keeps {
 		out.tell(&out.Settings, "nothing waits, and still changed: %s; it said %q", strings.Join(left, ", "), lastLine(said))
+	}
+	if left := differ(s.first, now); len(left) > 0 && !byUser && w.name == confirms && (out.Code == 1 || out.Code == 130) {
+		out.tell(&out.Words, "exit code %d and %q, and it was confirmed: %s", out.Code, lastLine(said), strings.Join(left, ", "))
 	}
 	if w.changes {
 		// While the mishap lasts undoing may fail, and must not say that it did not.

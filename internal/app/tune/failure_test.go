@@ -71,6 +71,13 @@ func TestUndoThatReachesNobodySaysSo(t *testing.T) {
 	}
 }
 
+func TestConfirmationThatReachesNobodySaysSo(t *testing.T) {
+	_, err := Confirm(t.Context(), nobody(), host.Name{Host: "localhost"}, false, false, nil)
+	if failure.KindOf(err) != failure.Failed || !strings.Contains(err.Error(), "nothing was confirmed on localhost") {
+		t.Errorf("%v, kind %v", err, failure.KindOf(err))
+	}
+}
+
 func TestInterruptedConfirmationSaysThatItDidNotCome(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()

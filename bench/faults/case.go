@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +37,21 @@ type outcome struct {
 	Words      int      `json:"words"`
 	NotDone    int      `json:"not_done"` // of what has to be done as if nothing were
 	Seen       []string `json:"seen,omitempty"`
+	Said       string   `json:"said,omitempty"` // what the command printed, where it is not all 0
+	// Lives is, of a control, how long there were processes of a role.
+	Lives map[string]time.Duration `json:"lives_ns,omitempty"`
+}
+
+// lasts is the time in which the moment of a mishap falls: that of the command, or from the first
+// sight of a process of its role to the last.
+func (o order) lasts(m mishap) time.Duration {
+	if o.Mishap == nothing {
+		return 0
+	}
+	if m.role == "" || m.role == clock {
+		return o.Usual
+	}
+	return o.Life
 }
 
 func (c *outcome) tell(count *int, format string, args ...any) {
@@ -80,12 +97,15 @@ func (s *station) one(ctx context.Context, o order) (out outcome, err error) {
 		return out, err
 	}
 	// Too late to confirm is no fault where the machine took the time.
-	late := w.name == "tune confirm" && out.Code == 1 && time.Since(s.begun) > within
+	late := w.name == confirms && out.Code == 1 && time.Since(s.begun) > within
 	if m.harmless && out.Code != 0 && !late {
 		out.tell(&out.NotDone, "exit code %d: %q", out.Code, lastLine(said))
 	}
 	if err := s.settled(ctx, w, said, lift, &out); err != nil {
 		return out, err
+	}
+	if len(out.Seen) > 0 {
+		out.Said = said
 	}
 	if w.again {
 		if err := s.repeated(ctx, w, &out); err != nil {
@@ -130,11 +150,8 @@ func (s *station) met(ctx context.Context, w work, m mishap, before traces, out 
 	}
 	s.pids[cmd.Process.Pid] = true
 	over, done, met := make(chan struct{}), make(chan error, 1), make(chan error, 1)
-	if out.Usual > 0 {
-		out.At = time.Duration(s.moments.Int64N(int64(out.Usual)))
-		if m.role != "" {
-			out.At = out.At * 2 / 3 // while there are others than the controller
-		}
+	if usual := out.lasts(m); usual > 0 {
+		out.At = time.Duration(s.moments.Int64N(int64(usual))) >> (2 * out.Try)
 	}
 	x := &strike{cmd: cmd, known: known, at: out.At, over: over, role: m.role}
 	go func() { met <- m.do(ctx, s, x) }()
@@ -145,6 +162,9 @@ func (s *station) met(ctx context.Context, w work, m mishap, before traces, out 
 		return "", lift, err
 	}
 	out.Hit, said = x.hit, text.String()
+	if m.name == nothing {
+		out.Lives = x.lives
+	}
 	if err := s.weigh(ctx, w, m, before, said, out); err != nil {
 		return said, lift, err
 	}
@@ -199,9 +219,12 @@ func (s *station) weigh(ctx context.Context, w work, m mishap, before traces, sa
 		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
 		return nil
 	}
-	// Of 1 and 130 docs/exit-codes.md says that all changes were undone; of a confirmation that
-	// was interrupted, that it did not come.
-	undone := out.Code == 1 || out.Code == 130 && w.name != "tune confirm"
+	// Of 1 and 130 docs/exit-codes.md says that all changes were undone; of a confirmation, that
+	// it did not come; of fix, that it says what stays.
+	undone := (out.Code == 1 || out.Code == 130) && w.name != confirms
+	if w.name == "fix" && strings.Contains(said, "what had earned its place before is kept") {
+		undone = false
+	}
 	if undone && len(left) > 0 && w.changes {
 		out.tell(&out.Words, "exit code %d and %q while %s", out.Code, lastLine(said), strings.Join(left, ", "))
 	}
@@ -253,6 +276,9 @@ func (s *station) settled(ctx context.Context, w work, said string, lift func() 
 	}
 	if left := differ(s.first, now); len(left) > 0 && !byUser && !w.keeps {
 		out.tell(&out.Settings, "nothing waits, and still changed: %s; it said %q", strings.Join(left, ", "), lastLine(said))
+	}
+	if left := differ(s.first, now); len(left) > 0 && !byUser && w.name == confirms && (out.Code == 1 || out.Code == 130) {
+		out.tell(&out.Words, "exit code %d and %q, and it was confirmed: %s", out.Code, lastLine(said), strings.Join(left, ", "))
 	}
 	if w.changes {
 		// While the mishap lasts undoing may fail, and must not say that it did not.
@@ -363,9 +389,23 @@ func (s *station) another(ctx context.Context, args []string) (down func() error
 // leftTime is how long what was left may take to go away after the next start.
 const leftTime = 45 * time.Second
 
+// age has files be of yesterday: what a start removes may have to be older than a session takes
+// to begin.
+func (s *station) age(files []string) {
+	then := time.Now().Add(-24 * time.Hour)
+	for _, f := range files {
+		_ = os.Chtimes(filepath.Join(s.Home, f), then, then) // it may have gone
+	}
+}
+
 // cleaned starts linerate on the hosts once more, which removes what a killed one left, and
 // looks again until nothing more goes away.
 func (s *station) cleaned(ctx context.Context, w work, before traces) (now traces, err error) {
+	left, err := s.kept()
+	if err != nil {
+		return now, err
+	}
+	s.age(extra(before.files, left))
 	for _, h := range s.hosts() {
 		if _, err := s.Run(ctx, "tune", "history", called(h)); err != nil {
 			return now, err

@@ -55,6 +55,7 @@ func main() {
 	binary := flag.String("binary", "", "used by the bench itself")
 	home := flag.String("home", "", "used by the bench itself")
 	churn := flag.Bool("churn", false, "used by the bench itself")
+	slew := flag.Int64("slew", 0, "used by the bench itself")
 	flag.Parse()
 	kit.Main("faults", func(ctx context.Context) (err error) {
 		if o.only, err = regexp.Compile(*only); err != nil {
@@ -63,6 +64,8 @@ func main() {
 		switch {
 		case *churn:
 			return churnMain(ctx)
+		case *slew != 0:
+			return slewMain(*slew)
 		case *at > 0:
 			return stationMain(ctx, *at, *binary, *home)
 		case flag.NArg() > 0:
@@ -77,7 +80,9 @@ type order struct {
 	Work   string        `json:"work"`
 	Mishap string        `json:"mishap"`
 	Seed   uint64        `json:"seed"`
-	Usual  time.Duration `json:"usual_ns"` // how long the work takes without a mishap
+	Usual  time.Duration `json:"usual_ns"`          // how long the work takes without a mishap
+	Life   time.Duration `json:"life_ns,omitempty"` // how long there are processes of its role meanwhile
+	Try    int           `json:"try,omitempty"`     // how often it met nobody before
 }
 
 func (o order) String() string { return o.Work + ", " + o.Mishap }
@@ -98,9 +103,9 @@ func run(ctx context.Context, u kit.User, o options) error {
 	}
 	p := &pool{u: u, o: o, begun: begun}
 	err := p.make(ctx, first)
-	usual := map[string]time.Duration{}
+	usual := map[string]outcome{}
 	for _, c := range p.done {
-		usual[c.Work] = c.Took
+		usual[c.Work] = c
 	}
 	if err == nil {
 		err = p.make(ctx, cases(r, o, usual))
@@ -124,12 +129,13 @@ func (o options) wants(c order, w work) bool {
 
 // cases draws what is to be made: every pair of a work and a mishap that fits it in turn, as
 // often as both weigh.
-func cases(r *rand.Rand, o options, usual map[string]time.Duration) []order {
+func cases(r *rand.Rand, o options, usual map[string]outcome) []order {
 	var all []order
 	for _, w := range works() {
 		for _, m := range mishaps() {
-			c := order{Work: w.name, Mishap: m.name, Usual: usual[w.name]}
-			if m.fits(w) && usual[w.name] > 0 && o.only.MatchString(c.String()) {
+			u := usual[w.name]
+			c := order{Work: w.name, Mishap: m.name, Usual: u.Took, Life: u.Lives[m.role]}
+			if m.fits(w) && c.lasts(m) > 0 && o.only.MatchString(c.String()) {
 				for range w.weight * m.weight {
 					all = append(all, c)
 				}
@@ -219,25 +225,37 @@ func (p *pool) station(ctx context.Context, n int, queue <-chan order) (err erro
 
 func (p *pool) feed(ctx context.Context, from *bufio.Reader, to io.Writer, queue <-chan order) error {
 	for c := range queue {
-		if p.over(ctx) {
-			return nil
-		}
-		if err := json.NewEncoder(to).Encode(c); err != nil {
-			return fmt.Errorf("%s: %w", c, err)
-		}
-		line, err := from.ReadBytes('\n')
-		var got outcome
-		if err == nil {
-			err = json.Unmarshal(line, &got)
-		}
-		if err != nil {
-			return fmt.Errorf("%s (seed %d): %w", c, c.Seed, err)
-		}
-		if err := p.record(got); err != nil {
-			return err
+		// A moment that met nobody is drawn again, nearer to the beginning.
+		for again := true; again; c.Try, c.Seed = c.Try+1, c.Seed+1 {
+			if p.over(ctx) {
+				return nil
+			}
+			got, err := ask(from, to, c)
+			if err != nil {
+				return fmt.Errorf("%s (seed %d): %w", c, c.Seed, err)
+			}
+			if err := p.record(got); err != nil {
+				return err
+			}
+			again = !got.Hit && c.Mishap != nothing && c.Try < tries
 		}
 	}
 	return nil
+}
+
+// tries is how often a case that met nobody is made again.
+const tries = 2
+
+// ask has a station make a case.
+func ask(from *bufio.Reader, to io.Writer, c order) (got outcome, err error) {
+	if err := json.NewEncoder(to).Encode(c); err != nil {
+		return got, err
+	}
+	line, err := from.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &got)
+	}
+	return got, err
 }
 
 // document is a run as JSON.

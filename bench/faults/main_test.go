@@ -31,10 +31,13 @@ func TestClaims(t *testing.T) {
 }
 
 func TestCasesHaveEveryPairThatFits(t *testing.T) {
-	usual := map[string]time.Duration{}
+	usual, lives := map[string]outcome{}, map[string]time.Duration{}
+	for _, role := range []string{agent, worker, mover, watcher, ssh, sshd} {
+		lives[role] = time.Second
+	}
 	pairs := 0
 	for _, w := range works() {
-		usual[w.name] = time.Second
+		usual[w.name] = outcome{Took: time.Second, Lives: lives}
 		for _, m := range mishaps() {
 			if m.fits(w) {
 				pairs++

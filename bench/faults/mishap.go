@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,12 +57,14 @@ func mishaps() []mishap {
 		{"processes and connections come and go", 1, "", true, false, churn},
 		{"clock put forward by an hour", 3, clock, true, false, clockBy(time.Hour)},
 		{"clock put back by an hour", 3, clock, true, false, clockBy(-time.Hour)},
+		{"clock slewed by 500 ppm", 2, clock, true, false, slewed(500)},
+		{"clock slewed by -8%", 2, clock, true, false, slewed(-80000)},
 	}
 }
 
 func mishapNamed(name string) (mishap, error) {
 	if name == nothing {
-		return mishap{name: nothing, harmless: true, do: func(context.Context, *station, *strike) error { return nil }}, nil
+		return mishap{name: nothing, harmless: true, do: witness}, nil
 	}
 	all := mishaps()
 	i := slices.IndexFunc(all, func(m mishap) bool { return m.name == name })
@@ -76,17 +77,24 @@ func mishapNamed(name string) (mishap, error) {
 // strike is a mishap that meets a command.
 type strike struct {
 	cmd   *exec.Cmd
-	known []process     // before the command
-	at    time.Duration // from its beginning
+	known []process // before the command
+	// at is from the command's beginning, or from the first sight of a process of the role.
+	at    time.Duration
 	over  <-chan struct{}
 	role  string
 	hit   bool
+	lives map[string]time.Duration // of a control: how long there were processes of a role
 	// undo takes the mishap away again, after the command.
 	undo func() error
 }
 
 // moment waits until it is time; false where the command is over before.
-func (x *strike) moment(ctx context.Context) bool {
+func (x *strike) moment(ctx context.Context, s *station) bool {
+	if x.role != "" && x.role != clock {
+		if pid, err := x.victim(s); err != nil || pid == 0 {
+			return false
+		}
+	}
 	select {
 	case <-x.over:
 	case <-ctx.Done():
@@ -102,7 +110,7 @@ func (x *strike) victim(s *station) (int, error) {
 		select {
 		case <-x.over:
 			return 0, nil
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(sight):
 		}
 		of, err := x.victims(s)
 		if err != nil {
@@ -117,11 +125,50 @@ func (x *strike) victim(s *station) (int, error) {
 func (x *strike) victims(s *station) (of []int, err error) {
 	all, err := s.running()
 	for _, p := range all {
-		if p.is(x.role) && !slices.ContainsFunc(x.known, func(k process) bool { return k.pid == p.pid }) {
+		if p.is(x.role) && x.fresh(p) {
 			of = append(of, p.pid)
 		}
 	}
 	return of, err
+}
+
+// fresh tells whether the command started a process. A dead-man may be of a command before.
+func (x *strike) fresh(p process) bool {
+	return p.is(watcher) || !slices.ContainsFunc(x.known, func(k process) bool { return k.pid == p.pid })
+}
+
+// sight is how often processes are looked for: those of a role may live for some hundredths of a
+// second.
+const sight = 3 * time.Millisecond
+
+// witness sees how long there are processes of each role, without a mishap.
+func witness(ctx context.Context, s *station, x *strike) error {
+	first := map[string]time.Time{}
+	x.lives = map[string]time.Duration{}
+	for {
+		all, err := s.running()
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			for _, role := range []string{agent, worker, mover, watcher, ssh, sshd} {
+				if !p.is(role) || !x.fresh(p) {
+					continue
+				}
+				if first[role].IsZero() {
+					first[role] = time.Now()
+				}
+				x.lives[role] = time.Since(first[role]) + sight
+			}
+		}
+		select {
+		case <-x.over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(sight):
+		}
+	}
 }
 
 func (x *strike) signal(pid int, sig syscall.Signal) error {
@@ -135,7 +182,7 @@ func (x *strike) signal(pid int, sig syscall.Signal) error {
 
 func signal(sig syscall.Signal) func(context.Context, *station, *strike) error {
 	return func(ctx context.Context, s *station, x *strike) error {
-		if !x.moment(ctx) {
+		if !x.moment(ctx, s) {
 			return nil
 		}
 		if x.role == "" {
@@ -152,7 +199,7 @@ func signal(sig syscall.Signal) func(context.Context, *station, *strike) error {
 // stopped stops an agent for so long, whatever the command does meanwhile.
 func stopped(d time.Duration) func(context.Context, *station, *strike) error {
 	return func(ctx context.Context, s *station, x *strike) error {
-		if !x.moment(ctx) {
+		if !x.moment(ctx, s) {
 			return nil
 		}
 		pid, err := x.victim(s)
@@ -182,7 +229,7 @@ func stopped(d time.Duration) func(context.Context, *station, *strike) error {
 // stoppedAndInterrupted stops an agent, interrupts the command, and lets the agent go on when
 // the command has ended.
 func stoppedAndInterrupted(ctx context.Context, s *station, x *strike) error {
-	if !x.moment(ctx) {
+	if !x.moment(ctx, s) {
 		return nil
 	}
 	pid, err := x.victim(s)
@@ -206,7 +253,7 @@ func stoppedAndInterrupted(ctx context.Context, s *station, x *strike) error {
 
 // full fills the file system of all state, but for some pages.
 func full(ctx context.Context, s *station, x *strike) error {
-	if s.moments.IntN(3) > 0 && !x.moment(ctx) { // else from the beginning
+	if s.moments.IntN(3) > 0 && !x.moment(ctx, s) { // else from the beginning
 		return nil
 	}
 	filler := filepath.Join(s.Home, ".filler")
@@ -231,7 +278,7 @@ func full(ctx context.Context, s *station, x *strike) error {
 
 // readOnly has the file system of all state refuse writes, as an error of its disk would.
 func readOnly(ctx context.Context, s *station, x *strike) error {
-	if !x.moment(ctx) {
+	if !x.moment(ctx, s) {
 		return nil
 	}
 	remount := func(flags uintptr) error {
@@ -285,7 +332,7 @@ func squeezed(limit int64) func(context.Context, *station, *strike) error {
 			select {
 			case <-x.over:
 				return nil
-			case <-time.After(5 * time.Millisecond):
+			case <-time.After(sight):
 			}
 		}
 	}
@@ -310,67 +357,11 @@ func removeGroup(group, parent string) error {
 // clockBy steps the clock of the host that has a kernel of its own.
 func clockBy(d time.Duration) func(context.Context, *station, *strike) error {
 	return func(ctx context.Context, s *station, x *strike) error {
-		if !x.moment(ctx) {
+		if !x.moment(ctx, s) {
 			return nil
 		}
 		x.hit = true
 		_, err := s.Run(ctx, onHost(kernelHost, "date", "-s", fmt.Sprint("@", time.Now().Add(d).Unix()))...)
 		return err
 	}
-}
-
-// churn has processes and connections begin and end on a host, and on this one, all the time.
-func churn(ctx context.Context, s *station, x *strike) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	cmds := []*exec.Cmd{s.Command(ctx, onHost("wan-16ms/client1", self, "-churn")...), exec.CommandContext(ctx, self, "-churn")}
-	x.undo = func() error {
-		stop()
-		for _, c := range cmds {
-			_ = c.Wait() // ended, by design
-		}
-		return nil
-	}
-	for _, c := range cmds {
-		if err := c.Start(); err != nil {
-			return err
-		}
-		s.pids[c.Process.Pid] = true
-	}
-	x.hit = true
-	return nil
-}
-
-// churnMain makes processes and connections that end at once.
-func churnMain(ctx context.Context) error {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	defer ln.Close()
-	for ctx.Err() == nil {
-		if err := exec.CommandContext(ctx, "true").Run(); err != nil && ctx.Err() == nil {
-			return err
-		}
-		for range 3 {
-			near, err := net.Dial("tcp", ln.Addr().String())
-			if err != nil {
-				return err
-			}
-			far, err := ln.Accept()
-			if err == nil {
-				err = errors.Join(far.Close(), near.Close())
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if wait(ctx, 2*time.Millisecond) != nil {
-			break
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/fix"
 	"linerate/internal/failure"
 	"linerate/internal/model"
@@ -85,7 +86,16 @@ func runFix(ctx context.Context, env *environment, o fixOptions, args []string) 
 	if err != nil {
 		return wordFix(err, args)
 	}
-	return conclude(env, "fix "+strings.Join(args, " "), rec)
+	return keptAs(conclude(env, "fix "+strings.Join(args, " "), rec), rec, args)
+}
+
+// keptAs has the error of a fix that could not be recorded or shown say what it has changed.
+func keptAs(err error, rec *app.Record, args []string) error {
+	hosts := fix.KeptOn(rec.Results.Steps)
+	if err == nil || len(hosts) == 0 {
+		return err
+	}
+	return wordFix(failure.As(failure.KindOf(err), &fix.KeptError{Hosts: hosts, Err: err}), args)
 }
 
 // wordFix says what to do after an error.

@@ -246,6 +246,29 @@ func printed[T any](env *environment, doc T, err error, text func() error) error
 	return text()
 }
 
+// unsaid has the error of an answer that could not be printed say what was done all the same:
+// exit code 1 would have it undone.
+func unsaid(doc any, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch d := doc.(type) {
+	case planDocument:
+		next := "undo with " + d.undo
+		if d.Deadline != nil {
+			next = "confirm with " + d.confirm + ", else the host undoes it; " + next
+		}
+		return failure.Of(failure.NotRestored, "%w; it is applied all the same: %s", err, next)
+	case tune.Confirmation:
+		if !d.DryRun {
+			return failure.Of(failure.NotRestored, "%w; %s is confirmed all the same", err, d.Plan)
+		}
+	case tune.Restored:
+		return failure.Of(failure.Failed, "%w; the changes were undone all the same (%d)", err, len(d.Changes))
+	}
+	return err
+}
+
 // onHost gives a command what all have that work on the journal of a host.
 func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.Context, n reach.Name, p *progress) (T, error), page func(n reach.Name, doc T) document.Document) *cobra.Command {
 	cmd.Args = usage(cobra.MaximumNArgs(1))
@@ -257,7 +280,10 @@ func onHost[T any](env *environment, cmd *cobra.Command, work func(ctx context.C
 		p := newProgress(env)
 		defer p.End()
 		doc, err := work(cmd.Context(), n, p)
-		return printed(env, doc, err, func() error { return printDocument(env, page(n, doc)) })
+		if err == nil {
+			return unsaid(doc, printed(env, doc, nil, func() error { return printDocument(env, page(n, doc)) }))
+		}
+		return wordTune(err)
 	}
 	return cmd
 }

@@ -118,7 +118,10 @@ func runApply(ctx context.Context, env *environment, o tuneOptions) error {
 		_ = printPlan(env, doc, nil) // what was done is told before what was not
 		return fmt.Errorf("make it outlive a restart: %w; the running values are changed: %s restores them", e.Err, doc.undo)
 	}
-	return printPlan(env, doc, nil)
+	if len(doc.Plan) == 0 {
+		return printPlan(env, doc, nil)
+	}
+	return unsaid(doc, printPlan(env, doc, nil))
 }
 
 // showFiles shows what will be written, before anything is changed.

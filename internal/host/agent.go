@@ -83,6 +83,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	})
 	a.push = srv.Notify
 	a.overdue(ctx)
+	a.tidyCopies()
 	srv.Start(newLines(stdin, stdout))
 	served := make(chan error, 1)
 	go func() { served <- srv.Wait() }()
@@ -105,6 +106,7 @@ type agent struct {
 	samples table[*sampling]
 	probes  table[*probe.Socket]
 	tunnels table[net.Conn]
+	copied  *os.File // the copy that it was started from, held until it ends; nil: none
 }
 
 func newAgent(o AgentOptions) (*agent, error) {

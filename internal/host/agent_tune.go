@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/creachadair/jrpc2"
@@ -175,19 +177,38 @@ func (a *agent) keepBinary() error {
 // WatchRole is the subcommand with which a dead-man starts this binary.
 const WatchRole = "tune-watch"
 
-// deadMan starts watchers from a binary that outlives the session: an agent that was copied to
-// the host keeps its copy for that.
+// deadMan starts watchers from a binary that outlives the session and what a plan cuts off.
 func (a *agent) deadMan() tune.DeadMan {
 	return deadman.Starter{
-		Program: func() ([]string, error) {
-			if !a.o.Deployed {
-				return a.o.Self, nil
-			}
-			kept, err := a.tuner.CopyProgram()
-			return []string{kept}, err
-		},
-		Role: WatchRole, StateDir: a.o.StateDir,
+		Program: func(later bool) ([]string, error) { return a.watcher(later) },
+		Role:    WatchRole, StateDir: a.o.StateDir,
 	}
+}
+
+// watcher is what a watcher is started from: this program, or a copy beside the journal.
+func (a *agent) watcher(later bool) ([]string, error) {
+	if !a.o.Deployed && (len(a.o.Self) == 0 || stays(a.o.Self[0], a.o.StateDir, later)) {
+		return a.o.Self, nil
+	}
+	kept, err := a.tuner.CopyProgram()
+	return []string{kept}, err
+}
+
+// stays tells whether a program can be read until the time of a plan is over. A process that runs
+// keeps its file, whoever removes the name; but not where the file comes over the network, which
+// the plan may cut off. What is started later has to be where packages are installed: a directory
+// for temporary files is cleaned, and a home may go when its user's session ends. A copy that
+// could not be started, as its file system allows no programs, is no help.
+func stays(program, stateDir string, later bool) bool {
+	path, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return false
+	}
+	installed := slices.ContainsFunc([]string{"/usr/", "/opt/", "/bin/", "/sbin/"}, func(dir string) bool { return strings.HasPrefix(path, dir) })
+	if !later || installed {
+		return !kernel.OverNetwork(path) || kernel.StartsNoPrograms(stateDir)
+	}
+	return kernel.StartsNoPrograms(stateDir)
 }
 
 // WatchMain is the dead-man's process: args are the state directory and the

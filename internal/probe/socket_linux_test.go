@@ -136,11 +136,16 @@ func TestSocketRefuses(t *testing.T) {
 
 func FuzzControl(f *testing.F) {
 	f.Add([]byte{})
+	// A hop limit that expired at 10.0.0.9: cmsghdr, sock_extended_err, sockaddr_in.
+	f.Add([]byte{48, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 113, 0, 0, 0, 2, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 10, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 10, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		parseArrival(b)
 		if e, ok := parseTooBig(b); ok && (e.mtu < 0 || e.mtu > 1<<16) {
 			t.Errorf("%+v", e)
+		}
+		if by, ok := parseExpired(b); !ok && by.IsValid() {
+			t.Errorf("no hop limit expired, and yet at %v", by)
 		}
 	})
 }

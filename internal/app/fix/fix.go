@@ -69,7 +69,7 @@ func Run(ctx context.Context, e app.Env, h app.Pair, o Options, p app.Progress) 
 	if !rec.Results.Restored {
 		err = failure.As(failure.NotRestored, err)
 	}
-	kept := keptOn(rec.Results.Steps)
+	kept := KeptOn(rec.Results.Steps)
 	if len(kept) == 0 {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func climb(ctx context.Context, e app.Env, h *app.Pair, o Options, p app.Progres
 	return f.Run(ctx)
 }
 
-// keptOn lists the hosts on which something was kept.
-func keptOn(steps []model.FixStep) []string {
+// KeptOn lists the hosts on which something was kept.
+func KeptOn(steps []model.FixStep) []string {
 	var hosts []string
 	for _, s := range steps {
 		if s.Kept && !slices.Contains(hosts, s.Host) {

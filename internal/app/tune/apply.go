@@ -40,7 +40,13 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	if err != nil {
 		return Proposal{}, err
 	}
-	d.report(ctx, &doc, made)
+	seen := d.observe(ctx)
+	notes, err := made.stillWaits(ctx)
+	if err != nil {
+		return Proposal{}, err
+	}
+	made.notes = append(made.notes, notes...)
+	d.report(&doc, made, seen)
 	if !o.Persist {
 		return doc, nil
 	}
@@ -80,15 +86,16 @@ type application struct {
 // confirmation, or does not.
 type madePlan struct {
 	end
-	id    string
-	waits bool
+	id      string
+	waits   bool
+	changes int
 }
 
 // take notes what a plan did.
 func (a *application) take(e end, res tune.Result) {
 	a.outcomes[e.name] = append(a.outcomes[e.name], res.Changes...)
 	a.notes = append(a.notes, res.Notes...)
-	a.made = append(a.made, madePlan{e, res.Plan, !res.Deadline.IsZero()})
+	a.made = append(a.made, madePlan{e, res.Plan, !res.Deadline.IsZero(), len(res.Changes)})
 	if !res.Deadline.IsZero() {
 		a.deadline = res.Deadline
 	}
@@ -212,7 +219,7 @@ func asBefore(ctx context.Context, agent changeable, e tune.Entry) bool {
 
 // report fills in what became of each change, and what a new connection to the
 // peer shows of it.
-func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) {
+func (d *drafted) report(doc *Proposal, made *application, seen func(setting string) string) {
 	doc.Notes, doc.Partly = made.notes, len(made.made) > 1
 	for _, m := range made.made {
 		if m.name == d.name {
@@ -222,7 +229,6 @@ func (d *drafted) report(ctx context.Context, doc *Proposal, made *application) 
 	if !made.deadline.IsZero() {
 		doc.Deadline = &made.deadline
 	}
-	seen := d.observe(ctx)
 	for i := range doc.Plan {
 		l := &doc.Plan[i]
 		for _, c := range made.outcomes[l.Host] {

@@ -107,6 +107,13 @@ func TestUndoThatReachesNobodySaysSo(t *testing.T) {
 	}
 }
 
+func TestConfirmationThatReachesNobodySaysSo(t *testing.T) {
+	_, err := Confirm(t.Context(), nobody(), host.Name{Host: "localhost"}, false, false, nil)
+	if failure.KindOf(err) != failure.Failed || !strings.Contains(err.Error(), "nothing was confirmed on localhost") {
+		t.Errorf("%v, kind %v", err, failure.KindOf(err))
+	}
+}
+
 func TestInterruptedConfirmationSaysThatItDidNotCome(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
@@ -148,5 +155,58 @@ func TestAnInterruptedPlanIsUndone(t *testing.T) {
 	_, err := d.apply(ctx)
 	if !errors.Is(err, context.Canceled) || failure.KindOf(err) != failure.Failed || len(h.made) > 0 {
 		t.Errorf("%v, kind %v; still made: %v", err, failure.KindOf(err), h.made)
+	}
+}
+
+// slowHost is a host whose answer came late: its plan may be undone by then.
+type slowHost struct {
+	changeable
+	waiting tune.Pending
+	waits   bool
+	open    []tune.Entry
+	err     error
+}
+
+func (h slowHost) Waiting(context.Context) (tune.Pending, bool, error) {
+	return h.waiting, h.waits, h.err
+}
+
+func (h slowHost) OpenJournal(context.Context) ([]tune.Entry, error) { return h.open, nil }
+
+// What the host has undone by itself while its answer was on the way is not told as in force.
+func TestWhatIsUndoneMeanwhileIsNotToldAsInForce(t *testing.T) {
+	both := []tune.Entry{{Plan: "p", Setting: "s", State: tune.Applied}, {Plan: "p", Setting: "t", State: tune.Applied}}
+	waiting := tune.Pending{Waiting: tune.Waiting{Plan: "p"}}
+	over := tune.Pending{Waiting: tune.Waiting{Plan: "p"}, Overdue: true}
+	mtu := []madePlan{{id: "mtu"}}
+	for _, tt := range []struct {
+		name string
+		host slowHost
+		more []madePlan
+		kind failure.Kind
+		says string // of the error, else of the notes
+	}{
+		{"waits", slowHost{waiting: waiting, waits: true, open: both}, nil, -1, ""},
+		{"undone", slowHost{}, nil, failure.Failed, "the host undid it, and nothing is changed"},
+		{"undone after the MTU", slowHost{}, mtu, failure.NotRestored, "the larger MTU, confirmed before, stays"},
+		{"another waits", slowHost{waiting: tune.Pending{Waiting: tune.Waiting{Plan: "q"}}, waits: true}, nil, failure.Failed, "the host undid it"},
+		{"at it", slowHost{waiting: over, waits: true, open: both}, nil, failure.NotRestored, "the host undoes it now"},
+		{"half", slowHost{open: both[1:]}, nil, failure.NotRestored, "still changed: t"},
+		{"confirmed by another", slowHost{open: both}, nil, -1, "somebody has confirmed it"},
+		{"does not tell", slowHost{err: errors.New("gone")}, nil, -1, "could not be asked: gone"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := &application{deadline: time.Now(), made: append(tt.more, madePlan{end: end{"a", tt.host}, id: "p", waits: true, changes: 2})}
+			notes, err := a.stillWaits(t.Context())
+			if tt.kind < 0 && (err != nil || !strings.Contains(strings.Join(notes, "\n"), tt.says)) {
+				t.Errorf("%v, %q; want %q", err, notes, tt.says)
+			}
+			if tt.kind >= 0 && (err == nil || failure.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.says)) {
+				t.Errorf("%v, kind %v; want %v with %q", err, failure.KindOf(err), tt.kind, tt.says)
+			}
+			if confirmed := tt.name == "confirmed by another"; a.deadline.IsZero() != confirmed {
+				t.Errorf("deadline %v", a.deadline)
+			}
+		})
 	}
 }

@@ -42,8 +42,12 @@ type Confirmation struct {
 func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p app.Progress) (Confirmation, error) {
 	doc := Confirmation{V: 1, Host: n.String(), DryRun: dry, Files: []File{}}
 	err := on(ctx, e, n, p, func(c *host.Client) error { return doc.make(ctx, c, persist) })
-	if failure.KindOf(err) == failure.Failed && ctx.Err() != nil && doc.Kept == 0 {
+	switch {
+	case failure.KindOf(err) != failure.Failed || err == nil:
+	case ctx.Err() != nil && doc.Kept == 0:
 		err = failure.Of(failure.Interrupted, "interrupted; nothing was confirmed on %s (%w)", doc.Host, err)
+	case doc.Plan == "": // it was not asked
+		err = failure.Of(failure.Failed, "%w; nothing was confirmed on %s: what waits there is undone at its time", err, doc.Host)
 	}
 	return doc, err
 }

@@ -89,6 +89,7 @@ type changeable interface {
 	PlanFiles(ctx context.Context, p model.Plan) ([]tune.FileChange, error)
 	Persist(ctx context.Context, plan string, dry bool) ([]tune.FileChange, error)
 	OpenJournal(ctx context.Context) ([]tune.Entry, error)
+	Waiting(ctx context.Context) (tune.Pending, bool, error)
 	ReadSetting(ctx context.Context, setting, target, like string) (string, error)
 }
 

@@ -333,6 +333,8 @@ run 30`, 0)
 
 func FuzzVdbench(f *testing.F) {
 	f.Add(dell("30m", "wd=wd1,sd=(sd1-sd2),xfersize=(4k,50,8k,50),rdpct=100,skew=67"))
+	f.Add("fsd=default,depth=2,width=3,files=2,size=32m\nfsd=a,anchor=/fs1,distribution=all\nfwd=w,fsd=a,xfersize=(4k,50,64k,50),rdpct=70,fileio=random,openflags=o_direct\n" +
+		"rd=r,fwd=w,fwdrate=(100,200),forthreads=(2,4),warmup=2,elapsed=20")
 	f.Fuzz(func(t *testing.T, text string) {
 		jobs, err := vdJobs(text, VdbenchOptions{Map: drives})
 		checkJobs(t, jobs, err)

@@ -339,3 +339,18 @@ func FuzzReadSegment(f *testing.F) {
 		}
 	})
 }
+
+// What is in a block whose checksum holds: changed bytes get no further than the checksum.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte(`{"at":"2026-04-01T12:00:00Z","span":10000000000}` + "\n"))
+	f.Add([]byte(`{"at":"2026-04-01T12:00:00Z","span":-1}{`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s segment
+		err := s.read(b)
+		for _, r := range s.records {
+			if r.Span <= 0 || r.At.IsZero() {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	})
+}

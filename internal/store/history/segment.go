@@ -149,6 +149,11 @@ func (s *segment) unpack(z *zstd.Decoder, packed []byte) error {
 	if err != nil {
 		return err
 	}
+	return s.read(lines)
+}
+
+// read takes the records of a block.
+func (s *segment) read(lines []byte) error {
 	d := json.NewDecoder(bytes.NewReader(lines))
 	for {
 		var r past.Record

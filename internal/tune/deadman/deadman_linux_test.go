@@ -114,7 +114,7 @@ func tuner(root string) *tune.Tuner {
 	dir := filepath.Join(root, "state")
 	t := &tune.Tuner{Dir: dir, BootID: boot, By: "test", Root: kernel.Root(root), Setters: []setter.Setter{setter.Sysctl{Root: kernel.Root(root)}}}
 	t.DeadMan = Starter{
-		Program: func() ([]string, error) { self, err := os.Executable(); return []string{self}, err },
+		Program: func(bool) ([]string, error) { self, err := os.Executable(); return []string{self}, err },
 		Role:    watchRole, StateDir: dir, Root: kernel.Root(root), Path: filepath.Join(root, "bin"),
 	}
 	if os.Getenv(killEnv) == hang {
@@ -390,7 +390,7 @@ func TestNothingChangesWithoutAWatcher(t *testing.T) {
 		root := host(t)
 		tn := tuner(root)
 		s := tn.DeadMan.(Starter)
-		s.Program = func() ([]string, error) { return self, nil }
+		s.Program = func(bool) ([]string, error) { return self, nil }
 		tn.DeadMan = s
 		if _, err := tn.Apply(t.Context(), plan(time.Second)); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 			t.Errorf("%s: %v", name, err)
@@ -437,7 +437,12 @@ func TestSystemd(t *testing.T) {
 	}
 	tn := tuner(root)
 	s := tn.DeadMan.(Starter)
-	s.Program = func() ([]string, error) { return []string{"/usr/bin/env", rootEnv + "=" + root, self}, nil }
+	s.Program = func(later bool) ([]string, error) {
+		if !later {
+			t.Error("asked for a program that starts now")
+		}
+		return []string{"/usr/bin/env", rootEnv + "=" + root, self}, nil
+	}
 	tn.DeadMan = s
 	if _, err := tn.Apply(t.Context(), plan(90*time.Second)); err != nil {
 		t.Fatal(err)

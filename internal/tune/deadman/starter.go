@@ -18,9 +18,10 @@ import (
 
 // Starter is a tune.DeadMan.
 type Starter struct {
-	// Program is the argv that starts linerate on this host, now and after the session that armed
-	// it has ended.
-	Program func() ([]string, error)
+	// Program is the argv that starts linerate on this host. With later it is started only when
+	// the time of a plan is over, and has to be there then; else it starts now, and has to be
+	// readable until then whatever the plan cuts off.
+	Program func(later bool) ([]string, error)
 	// Role is the subcommand that calls Main; its arguments are those of ParseArgs.
 	Role     string
 	StateDir string // absolute
@@ -42,7 +43,8 @@ const (
 )
 
 func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) (notes []string, err error) {
-	argv, err := s.Program()
+	later := s.systemd()
+	argv, err := s.Program(later)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (s Starter) Arm(ctx context.Context, plan string, within time.Duration) (no
 	ctx, cancel := context.WithTimeoutCause(ctx, armTime, fmt.Errorf("no answer within %v", armTime))
 	defer cancel()
 	argv = append(append([]string{}, argv...), s.Role)
-	if s.systemd() {
+	if later {
 		return nil, s.armUnit(ctx, argv, plan, within)
 	}
 	return s.armChild(ctx, append(argv, s.StateDir, plan))

@@ -46,6 +46,8 @@ type trouble interface {
 type mechanism struct {
 	name  string
 	class string
+	// road is where it acts; empty: wildRoad.
+	road fault.Road
 	// right are the limiters that a verdict may name. None: the table has no row for
 	// it, so that only "undetermined" or a low confidence is honest.
 	right []model.LimiterID
@@ -116,37 +118,53 @@ func inTurn(ctx context.Context, l fault.Lab, hooks []hook) (fault.Undo, error) 
 
 // mechanisms are all of them. A name is never used twice.
 func mechanisms() []mechanism {
-	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic())
+	return slices.Concat(bySysctl(), byRoute(), byFilter(), byQdisc(), byGroup(), bySocket(), byApplication(), byLink(), byTraffic(), byStorage())
 }
 
 // wildHealthy is how many paths with nothing wrong a draw holds for each ten faults.
 const wildHealthy = 1
 
 // wildCases draws every mechanism once, at a severity of its own, in an order that is
-// drawn too. The i-th of n parts of a draw share no mechanism.
+// drawn too, those of one road together. The i-th of n parts of a draw share no mechanism.
 func wildCases(seed uint64, i, n int, only string) []Case {
 	draw := rand.New(rand.NewPCG(seed, hash("wild")))
 	all := mechanisms()
 	draw.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
-	var out []Case
+	byRoad := map[fault.Road][]Case{}
 	for k, m := range all {
 		// All is drawn of all of them, so that each part is the same whichever is run.
-		v := m.low * math.Pow(m.high/m.low, draw.Float64())
+		f := wildFault{m, m.low * math.Pow(m.high/m.low, draw.Float64())}
 		cc := "cubic"
 		if draw.Float64() < 0.25 {
 			cc = "bbr"
 		}
-		f := wildFault{m, v}
-		c := Case{Fault: m.name, Severity: f.severity(), HostKind: topology.Namespace, Workload: "tcp", CC: cc, road: wildRoad, wild: &f}
 		if k%n != i-1 {
 			continue
 		}
-		out = append(out, c)
-		if len(out)%(10/wildHealthy+1) == 5 {
-			out = append(out, Case{Fault: healthy, Severity: string(wildRoad), HostKind: topology.Namespace, Workload: "tcp", CC: cc, Repeat: k, road: wildRoad})
+		c := f.on(cc)
+		cases := append(byRoad[c.road], c)
+		if len(cases)%(10/wildHealthy+1) == 5 {
+			none := c
+			none.Fault, none.Severity, none.Repeat, none.wild = healthy, string(c.road), k, nil
+			cases = append(cases, none)
 		}
+		byRoad[c.road] = cases
+	}
+	var out []Case
+	for _, r := range append([]fault.Road{wildRoad}, storageRoads()...) {
+		out = append(out, byRoad[r]...)
 	}
 	return slices.DeleteFunc(out, func(c Case) bool { return !c.matches(only) })
+}
+
+// on is the case of the fault. Storage is read with the control of its kernel hosts.
+func (f wildFault) on(cc string) Case {
+	c := Case{Fault: f.name, Severity: f.severity(), HostKind: topology.Namespace, Workload: "tcp", CC: cc, road: wildRoad, wild: &f}
+	if f.road != "" {
+		c = storageCase(f.name, f.severity(), f.road, 0)
+		c.wild = &f
+	}
+	return c
 }
 
 // routedRoad has a router in the middle: two subnets, 10 ms, queues of twice what is

@@ -142,7 +142,8 @@ func TestClimbLeavesOthersTheLink(t *testing.T) {
 	})
 }
 
-// A hop between two routers whose MTU is small makes segments small: the verdict names that hop.
+// A hop between two routers whose MTU is small makes segments small. Whatever else
+// holds a busy machine back, that is among the causes, and that hop is named.
 func TestClimbNamesTheNarrowHop(t *testing.T) {
 	labtest.Long(t)
 	needRoot(t)
@@ -155,9 +156,12 @@ func TestClimbNamesTheNarrowHop(t *testing.T) {
 		u := newLabUser(t, 0)
 		u.run(t, "lab", "up", file)
 		out, _ := u.climb(t, "lab:client1", "lab:nas1")
-		v := out.Verdict
-		if v.Limiter != model.SmallSegments || !strings.Contains(v.Fix.Advice, "raise the MTU between 10.81.1.1 and 10.81.2.2, behind router 1 of 2") {
-			t.Errorf("%s: %+v", v.Limiter, v.Fix)
+		i := slices.IndexFunc(out.Verdict.Causes, func(c model.Cause) bool { return c.Limiter == model.SmallSegments })
+		if i < 0 || !strings.Contains(out.Verdict.Causes[i].Fix.Advice, "raise the MTU between 10.81.1.1 and 10.81.2.2, behind router 1 of 2") {
+			t.Errorf("%s: %+v", out.Verdict.Limiter, out.Verdict.Causes)
+		}
+		if out.Verdict.Where == model.AtPath && !slices.ContainsFunc(out.Verdict.Evidence, func(e model.Evidence) bool { return e.Metric == "path_routers" && e.Value == 2 }) {
+			t.Errorf("the routers are not counted: %+v", out.Verdict.Evidence)
 		}
 	})
 }

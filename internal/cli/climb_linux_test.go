@@ -141,3 +141,27 @@ func TestClimbLeavesOthersTheLink(t *testing.T) {
 		}
 	})
 }
+
+// A hop between two routers whose MTU is small makes segments small. Whatever else
+// holds a busy machine back, that is among the causes, and that hop is named.
+func TestClimbNamesTheNarrowHop(t *testing.T) {
+	labtest.Long(t)
+	needRoot(t)
+	file := filepath.Join(t.TempDir(), "chain.yaml")
+	narrow := strings.NewReplacer("mtu: 1500", "mtu: 576", "1Gbit/s", "100Mbit/s").Replace(twoRouters)
+	if err := os.WriteFile(file, []byte(narrow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Tries(t, 3, func(t testing.TB) {
+		u := newLabUser(t, 0)
+		u.run(t, "lab", "up", file)
+		out, _ := u.climb(t, "lab:client1", "lab:nas1")
+		i := slices.IndexFunc(out.Verdict.Causes, func(c model.Cause) bool { return c.Limiter == model.SmallSegments })
+		if i < 0 || !strings.Contains(out.Verdict.Causes[i].Fix.Advice, "raise the MTU between 10.81.1.1 and 10.81.2.2, behind router 1 of 2") {
+			t.Errorf("%s: %+v", out.Verdict.Limiter, out.Verdict.Causes)
+		}
+		if out.Verdict.Where == model.AtPath && !slices.ContainsFunc(out.Verdict.Evidence, func(e model.Evidence) bool { return e.Metric == "path_routers" && e.Value == 2 }) {
+			t.Errorf("the routers are not counted: %+v", out.Verdict.Evidence)
+		}
+	})
+}

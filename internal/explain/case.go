@@ -41,6 +41,9 @@ type Case struct {
 	OneEnd bool `json:"-"`
 	// Trials are the probes that followed the first verdict, in order.
 	Trials []Trial `json:"-"`
+	// Way is what probes found of the way from the sender to the receiver before any load;
+	// nil: it was not probed.
+	Way *model.Crossing `json:"-"`
 	// Rungs are the goodputs of the ladder's rungs that were measured besides, by name;
 	// the run that is judged is one of them, or none.
 	Rungs map[string]unit.BitRate `json:"-"`

@@ -68,8 +68,15 @@ func seeStalled(s *scene) *finding {
 	if ever > 1 {
 		f.cap = 0.95 // small data passed on this very connection
 	}
+	f.narrowHop(s, s.wanted())
 	f.or(model.Outage, "ping the other end with the don't-fragment bit set, small and at the full MTU: if the small ones do not return either, it is an outage")
 	return f
+}
+
+// wanted is the MTU that the way is to carry: what the agreed segments need.
+func (s *scene) wanted() int {
+	in := s.c.link.Inputs
+	return max(in.MTU, s.snd.last.SndMSS+in.headers())
 }
 
 // arrivesAll: the receiver counts as many segments as were sent. Then it is the
@@ -173,6 +180,7 @@ func seeProbed(s *scene) *finding {
 	h := s.c.Sender.host()
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "probing cut the segment size to %d bytes, although %d were agreed and no router reported a smaller MTU", v.last.SndMSS, v.last.AdvMSS)
 	f.say(h, "total_rto", float64(v.last.TotalRTO), "timeouts", v.n, "%d timeouts came first", v.last.TotalRTO)
+	f.narrowHop(s, s.wanted())
 	return f
 }
 

@@ -58,6 +58,9 @@ func (f *finding) segmentsFrom(s *scene) {
 	case c.PMTU > 0 && c.PMTU < in.MTU && c.PMTU <= in.InUse+in.headers()+timestampBytes:
 		f.say(s.c.Sender.host(), "path_mtu", float64(c.PMTU), "bytes", s.snd.n, "a router, or a route of this host, told a path MTU of %d", c.PMTU)
 		f.advice = fmt.Sprintf("find the hop of MTU %d (tracepath) and raise it to %d, or remove the route's mtu", c.PMTU, in.MTU)
+		if !f.narrowHop(s, in.MTU) && f.wideWay(s) {
+			f.advice = fmt.Sprintf("no hop is as small as %d: remove the mtu of this host's route (ip route get to the other end shows it), or the path MTU that it still remembers (ip route flush cache)", c.PMTU)
+		}
 	case s.rcv == nil:
 		f.cap = 0.65
 		f.advice = "segments are small because " + peer + ", or " + clamp
@@ -72,7 +75,12 @@ func (f *finding) segmentsFrom(s *scene) {
 		f.advice = "the sending end makes segments small: the advmss or mtu of its route, or TCP_MAXSEG of its program; or " + clamp
 	default:
 		f.say(s.c.Receiver.host(), "advmss", float64(s.rcv.last.AdvMSS), "bytes", s.rcv.n, "the receiving end advertised segments of %d bytes, so they were made small on the way", s.rcv.last.AdvMSS)
-		f.advice = clamp
+		if !f.narrowHop(s, in.MTU) {
+			f.wideWay(s)
+			f.advice = clamp
+		} else {
+			f.advice += "; " + clamp
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ func Judge(c Case) model.Verdict {
 		v.Causes = []model.Cause{firstCause(&v, float64(v.Measured))}
 	}
 	seen.balance(&v)
+	seen.wayEvidence(&v)
 	if len(v.Causes) > 0 { // the calls may have changed both
 		v.Causes[0].Confidence, v.Causes[0].Evidence = v.Confidence, v.Evidence
 	}

@@ -98,12 +98,20 @@ func ReadSwitch(t Tables, address string) (*Switch, error) {
 		s.byName[string(columns[ifName][r.Index].Bytes)] = r.Index
 	}
 	s.neighbours(columns)
+	classes, err := readClasses(t)
+	if err != nil {
+		return nil, err
+	}
 	counts, err := ReadCounters(t)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range s.ports {
-		p.Counters = counts[i]
+		p.Counters, p.Queues = counts.ports[i], counts.queuesOf(i)
+		p.Classes = model.Unknown[int](model.Absent, "the switch does not tell its traffic classes (P-BRIDGE-MIB)")
+		if n, ok := classes[i]; ok {
+			p.Classes = model.Known(n)
+		}
 		s.ports[i] = p
 	}
 	return s, nil
@@ -185,46 +193,6 @@ func idText(b []byte) string {
 		return net.HardwareAddr(b).String()
 	}
 	return fmt.Sprintf("%x", b[:min(len(b), 64)])
-}
-
-// ReadCounters reads the counters of all ports, by ifIndex.
-func ReadCounters(t Tables) (map[string]model.Fact[map[string]int64], error) {
-	out := map[string]model.Fact[map[string]int64]{}
-	for name, c := range map[string]string{
-		"in_errors": ifInErrors, "out_errors": ifOutErrors, "in_discards": ifInDiscards, "out_discards": ifOutDiscards, "in_packets": ifInPackets, "out_packets": ifOutPackets,
-	} {
-		rows, err := t.Walk(c)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			if out[r.Index].State != model.Present {
-				out[r.Index] = model.Known(map[string]int64{})
-			}
-			out[r.Index].Value[name] = r.Int
-		}
-	}
-	return out, nil
-}
-
-// Grow records how much the counters grew since the switch was read. A 32-bit counter that
-// wrapped, or was cleared, is left out.
-func (s *Switch) Grow(later map[string]model.Fact[map[string]int64]) {
-	for i, p := range s.ports {
-		before, ok := p.Counters.Get()
-		after, ok2 := later[i].Get()
-		if !ok || !ok2 {
-			continue
-		}
-		rose := map[string]int64{}
-		for name, v := range after {
-			if was, ok := before[name]; ok && v >= was {
-				rose[name] = v - was
-			}
-		}
-		p.Rose = model.Known(rose)
-		s.ports[i] = p
-	}
 }
 
 // Ports are the switch's ports that a host is plugged into: those that the host heard by LLDP,

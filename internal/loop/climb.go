@@ -33,6 +33,7 @@ type Climb struct {
 	Export  *Export  // nil: the network only. Else the server is the Sender
 	Write   string   // directory on the client's mount of Export to write a file in; empty: none
 	Rungs   RungTime // zero is DefaultRungTime
+	Token   string   // secret of the probes of the way; empty: it is not probed
 
 	rec      *Record
 	ground   explain.Ground
@@ -40,6 +41,7 @@ type Climb struct {
 	read     load.ReadSpec // of the mount, once it was read
 	rungs    map[string]*rung
 	notes    []string
+	way      *model.Crossing // as probed, from sender to receiver
 	stopped  *measure.StoppedError
 	clocks   map[string]model.Clock
 	clocksAt map[string]time.Time
@@ -228,7 +230,7 @@ func (c *Climb) load(ctx context.Context, name string, run func(context.Context)
 // caseSeen is the case of one run, seen from both ends; a run that was stopped has no goodput.
 func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 	kase := c.caseOf(c.rec, run)
-	kase.Passive = passive
+	kase.Passive, kase.Way = passive, c.way
 	if run.Goodput <= 0 {
 		kase.Goodput = model.Fact[unit.BitRate]{}
 	}

@@ -126,6 +126,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 	if err := c.trickle(ctx); err != nil {
 		return c.unreachedOr(ctx, err)
 	}
+	c.cross(ctx)
 	var found judged
 	seen := false
 	for _, name := range []string{explain.RungStream, explain.RungStreams, explain.RungReverse} {

@@ -28,4 +28,14 @@ type LoadSeries struct {
 	Most   bool      `json:"maxima,omitempty"` // each value is the largest of its seconds
 	Each   int       `json:"each_s"`
 	Values []float64 `json:"values"`
+	// Change is where the series goes over to another level; nil: nowhere.
+	Change *LoadChange `json:"change,omitempty"`
+}
+
+// LoadChange is where a load went over to another level, as where a write cache is full. A mean
+// over both is neither.
+type LoadChange struct {
+	At     int     `json:"at_s"`
+	Before float64 `json:"before"` // median, in the series' unit
+	Behind float64 `json:"behind"`
 }

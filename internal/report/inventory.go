@@ -12,7 +12,8 @@ import (
 )
 
 // Inventory is what the hosts have: of each interface that is up or is hardware its link,
-// slot, rings, queues, interrupts and offloads, and of each disk its queue. What could not
+// slot, rings, queues, interrupts and offloads, of the switch port behind it what the switch
+// told, and of each disk its queue. What could not
 // be read is there with the reason.
 func (c Check) Inventory() document.Document {
 	d := document.Document{Title: "linerate check --inventory", Headline: "What these hosts have", Labels: 11}
@@ -32,6 +33,9 @@ func (c Check) Inventory() document.Document {
 			if n.Name != "lo" && (n.Up || n.Physical()) {
 				s.Add(document.Block{Card: nicCard(n)})
 			}
+		}
+		for _, p := range h.Facts.Switches {
+			s.Add(document.Block{Card: switchCard(p)})
 		}
 		if len(h.Facts.Disks) > 0 {
 			s.Add(diskTable(h.Facts.Disks).Block())

@@ -130,6 +130,15 @@ func (c loadCourse) lines() document.Figure {
 		class := fmt.Sprintf("s%d", i+1)
 		l.Desc += map[bool]string{true: "; "}[i > 0] + desc
 		l.Series = append(l.Series, chart.Series{Name: s.Name, Class: class, Points: c.points[i]})
+		if ch := s.Change; ch != nil {
+			word := "falls"
+			if ch.Behind > ch.Before {
+				word = "rises"
+			}
+			l.Turns = append(l.Turns, chart.Turn{X: float64(ch.At), Label: fmt.Sprintf("%s at %d s", word, ch.At)})
+			median = fmt.Sprintf("%.4g %s, then %.4g %s from %d s on: two levels, and no mean is either", ch.Before/c.scale, c.unit, ch.Behind/c.scale, c.unit, ch.At)
+			l.Desc += "; " + median
+		}
 		f.Legend = append(f.Legend, legend(class, s.Name, median))
 	}
 	f.Panels = []document.Panel{panel("", l)}

@@ -83,3 +83,37 @@ func TestLoadCourses(t *testing.T) {
 		t.Errorf("forty hosts: %d drawings", strings.Count(html, "<svg"))
 	}
 }
+
+// Where a load goes over to another level, as when a write cache is full, the chart is marked, and
+// the words have both levels and no mean.
+func TestLoadMarksTheCliff(t *testing.T) {
+	values := make([]float64, 40)
+	for i := range values {
+		if values[i] = 900e6; i >= 15 {
+			values[i] = 120e6
+		}
+	}
+	for name, c := range map[string]struct {
+		change *model.LoadChange
+		want   []string
+	}{
+		"a cliff":  {&model.LoadChange{At: 15, Before: 900e6, Behind: 120e6}, []string{">falls at 15 s<", "900 MB/s, then 120 MB/s from 15 s on", "class=\"mark\""}},
+		"a rise":   {&model.LoadChange{At: 30, Before: 100e6, Behind: 200e6}, []string{">rises at 30 s<", "text-anchor=\"end\""}},
+		"no cliff": {nil, nil},
+	} {
+		var html strings.Builder
+		r := &model.Results{Load: &model.Load{Line: "l", Series: []model.LoadSeries{{Name: "by hand", Unit: "B/s", Each: 1, Values: values, Change: c.change}}}}
+		if err := HTML(&html, r, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		page := html.String()
+		for _, want := range c.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page has no %q", name, want)
+			}
+		}
+		if median := strings.Contains(page, "median"); median != (c.change == nil) || c.change == nil && strings.Contains(page, "class=\"mark\"") {
+			t.Errorf("%s: a median is said: %v", name, median)
+		}
+	}
+}

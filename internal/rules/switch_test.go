@@ -36,3 +36,25 @@ func TestSwitchGroups(t *testing.T) {
 		}
 	}
 }
+
+// A finding on drops names the queue that dropped, or says that the switch does not tell.
+func TestSwitchDropsNameTheQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		queues model.Fact[[]model.SwitchQueue]
+		want   string
+	}{
+		"not told": {model.Unknown[[]model.SwitchQueue](model.Absent, "none"), "does not tell which of its queues dropped"},
+		"one of two": {model.Known([]model.SwitchQueue{{Queue: "1", Rose: model.Known[int64](0)}, {Queue: "3", Rose: model.Known[int64](7)}, {Queue: "0", In: true}}),
+			"; queue 3 towards the host dropped 7"},
+		"none of them": {model.Known([]model.SwitchQueue{{Queue: "1"}}), "none of the queues that it tells of dropped"},
+	} {
+		f := server()
+		plugged(func(p *model.SwitchPort) {
+			p.Rose, p.Queues = model.Known(map[string]int64{"out_discards": 7, "too_large": 2}), c.queues
+		})(f)
+		got := switchDiscards().Check(f, Context{})
+		if len(got) != 1 || !strings.HasSuffix(got[0].Observed, c.want) || !strings.Contains(got[0].Observed, "2 frames were larger") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -48,6 +48,11 @@ func (w work) lookAtSwitches(ctx context.Context, seen []looked) {
 		for _, a := range asked {
 			ports := a.ports.Ports(l.facts.Hostname, heard, plugged[i].MACs)
 			l.facts.Switches = append(l.facts.Switches, ports...)
+			for _, p := range ports {
+				if p.Queues.State != model.Present {
+					l.facts.CouldNotSee = append(l.facts.CouldNotSee, model.Blind{What: fmt.Sprintf("queues of %s of switch %s", p.Port, a.ports.Address), WouldShow: "which queue drops, and its buffer", How: p.Queues.Why})
+				}
+			}
 			if len(ports) == 0 {
 				blind(l.facts, "the port of switch "+a.ports.Address, "nothing tells which port leads to this host: run lldpd here, or check as root with --lldp 35s")
 			}

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -68,6 +70,11 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 	p.Say("data path: %s", way)
 	c.Workload.Streams, c.Workload.CC, c.Timing = o.Streams, o.CC, loop.DefaultTiming()
 	c.Streams, c.Write = o.Streams, o.Write
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("draw a token: %w", err)
+	}
+	c.Token = hex.EncodeToString(secret)
 	return c.Run(ctx)
 }
 

@@ -157,6 +157,9 @@ func blockOn(ctx context.Context, e app.Env, o BlockOptions, p app.Progress) (*M
 func (s *session) madeOfBlocks(ctx context.Context, r *BlockResult) *Made {
 	l := r.Load
 	line := fmt.Sprintf("%s on %s: %.0f requests/s, %v/s", l.Workload, r.Spec.Target, l.IOPS, unit.Bytes(l.BytesPerS))
+	if c := l.Change; c != nil { // no rate is that of the whole run
+		line = fmt.Sprintf("%s on %s: %v/s, after %v %v/s", l.Workload, r.Spec.Target, unit.Bytes(c.Before), c.After, unit.Bytes(c.Behind))
+	}
 	if l.Buffered {
 		line += " into this host's memory"
 	}

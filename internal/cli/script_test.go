@@ -78,11 +78,7 @@ func TestMachines(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "linerate"), "linerate/cmd/linerate")
-	build.Env = append(os.Environ(), "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build linerate: %v: %s", err, out)
-	}
+	asUsersHaveIt(t, filepath.Join(dir, "linerate"))
 	p := scripts(t, "testdata/machines")
 	with := p.Setup
 	p.Setup = func(e *testscript.Env) error {
@@ -91,6 +87,16 @@ func TestMachines(t *testing.T) {
 		return with(e)
 	}
 	testscript.Run(t, p)
+}
+
+// asUsersHaveIt builds the program.
+func asUsersHaveIt(t *testing.T, path string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-o", path, "linerate/cmd/linerate")
+	build.Env = append(os.Environ(), "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build linerate: %v: %s", err, out)
+	}
 }
 
 func scripts(t *testing.T, dir string) testscript.Params {

@@ -67,6 +67,20 @@ func TestTheLimiterOfACopy(t *testing.T) {
 	}
 }
 
+// A flow that joined late, or whose observations do not fall on the ends of the time that is
+// looked at, counts with what it moved in it.
+func TestMovedBetween(t *testing.T) {
+	var f flow
+	for i, n := range []int64{0, 10, 20, 50, 50} {
+		f.rcv = append(f.rcv, obs{at: time.Duration(i) * time.Second, c: model.Conn{BytesReceived: n}})
+	}
+	for _, x := range []struct{ from, to, want float64 }{{0, 4, 50}, {-5, 9, 50}, {0.5, 2.5, 30}, {2, 2.5, 15}, {3, 4, 0}, {5, 6, 0}} {
+		if got := f.movedBetween(x.from, x.to); got != x.want {
+			t.Errorf("%v to %v s: %v bytes, want %v", x.from, x.to, got, x.want)
+		}
+	}
+}
+
 // A disk that was seen at work makes it sure, one that is idle makes it doubtful.
 func TestTheDiskOfACopyIsNamed(t *testing.T) {
 	sure := copied(func(_, to *model.CopyCount) { to.Held = 39 * time.Second }, knobs{rate: 0.3e9, recvQ: 3 << 20, wnd: 1 << 20})

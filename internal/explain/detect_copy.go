@@ -26,6 +26,10 @@ const (
 // is the cause, or what they see of a stage that others wait for: a target that writes
 // slowly fills windows, and a source that reads slowly leaves sockets dry.
 func (v *views) judgeStages(elected model.Verdict) model.Verdict {
+	if elected.Limiter == model.None { // nothing is to be had beyond the ceiling
+		v.copy.sayStages(&elected)
+		return elected
+	}
 	f := diagnoseAfter(stages, &scene{c: v, total: v.goodput, elected: &elected, ceiling: unknown()})
 	if f == nil {
 		v.copy.sayStages(&elected)
@@ -54,7 +58,7 @@ func (c *copyView) stageEvidence(f *finding) {
 		return
 	}
 	f.say(c.from.Host, "copy_sending_share", c.sending, "ratio", c.n, "the streams were in sends %s of the time, the readers busy %s", pct(c.sending), pct(c.reading))
-	f.say(c.to.Host, "copy_held_share", c.held, "ratio", c.n, "what had arrived waited for the writer %s of the time, %s went into making files durable", pct(c.held), pct(c.durable))
+	f.say(c.to.Host, "copy_held_share", c.held, "ratio", c.n, "what had arrived waited for a writer %s of the time, the writers were busy %s, %s went into making files durable", pct(c.held), pct(c.writing), pct(c.durable))
 }
 
 // seeCopyLimit: the copy is as fast as it was told to be.
@@ -82,12 +86,21 @@ func seeCopyReceiverCPU(s *scene) *finding {
 
 // copyCPU: a process of the copy has all the CPU that it can get.
 func (s *scene) copyCPU(id model.LimiterID, e *End, h stageHost) *finding {
-	if !(h.cpu >= stageCPU) && !(h.throttled >= quotaShare) {
+	kept := h.longest >= readerWait && h.waiting+h.cpu*h.cpus >= wantsCPU
+	if !(h.cpu >= stageCPU) && !(h.throttled >= quotaShare) && !kept {
 		return nil
 	}
 	f := &finding{id: id, host: e.Host, margin: max(over(h.cpu, stageCPU, 1), over(h.throttled, quotaShare, 0.8)), cap: seenCap}
+	if kept {
+		f.margin = max(f.margin, over(h.longest, readerWait, 0.85))
+	}
 	f.say(e.Host, "copy_cpu_share", h.cpu, "ratio", s.c.copy.n, "the copy's process used %s of the CPUs that it may use", pct(h.cpu))
 	f.advice = "give the copy's process more CPUs"
+	if kept {
+		f.say(e.Host, "copy_run_delay", h.waiting, "tasks", s.c.copy.n, "%.1f of its tasks on average are runnable without a CPU, one of them %s of the time", h.waiting, pct(h.longest))
+		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
+		f.advice = "other work keeps the copy's process from the CPUs: run them on others, or at another time"
+	}
 	if h.throttled >= quotaShare {
 		f.say(e.Host, "copy_throttled_share", h.throttled, "ratio", s.c.copy.n, "its CPU quota was used up %s of the time", pct(h.throttled))
 		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
@@ -97,13 +110,16 @@ func (s *scene) copyCPU(id model.LimiterID, e *End, h stageHost) *finding {
 	return f
 }
 
-// seeCopyTarget: what arrives waits to be written.
+// seeCopyTarget: what arrives waits to be written, or the streams have nothing to send while
+// the target writes or makes durable what it has. The latter is most of a copy that fits into
+// the buffers on the way.
 func seeCopyTarget(s *scene) *finding {
 	c := s.c.copy
-	if !(c.held >= stageMost) && !(c.held+c.durable >= stageMost && c.sending < 1-stageMost) {
+	late := max(c.held, min(1, c.writing+c.durable))
+	if !(c.held >= stageMost) && !(late >= stageMost && c.sending < 1-stageMost && c.reading < late) {
 		return nil
 	}
-	return c.storage(model.TargetStorage, c.to, c.target, max(c.held, c.held+c.durable-stageMost/2))
+	return c.storage(model.TargetStorage, c.to, c.target, late)
 }
 
 // seeCopySource: streams wait for blocks while the readers are busy.
@@ -137,7 +153,7 @@ func (c *copyView) storage(id model.LimiterID, e *End, h stageHost, share float6
 		f.say(e.Host, "copy_disk_busy_share", h.busy, "ratio", c.n, "disk %s has work %s of the time", h.disk, pct(h.busy))
 	case known(h.busy):
 		f.cap = diskIdle
-		f.say(e.Host, "copy_disk_busy_share", h.busy, "ratio", c.n, "disk %s has work only %s of the time: its file system, or how many requests it is given, is what takes the time", h.disk, pct(h.busy))
+		f.say(e.Host, "copy_disk_busy_share", h.busy, "ratio", c.n, "disk %s has work only %s of the time: its file system, a limit of a control group (io.max), or how many requests it is given, is what takes the time", h.disk, pct(h.busy))
 	}
 	if f.advice == "" {
 		f.advice = fmt.Sprintf("%s it without the network (linerate load file or load block): if that is no faster, the storage is the limit", cap)

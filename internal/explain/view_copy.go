@@ -17,17 +17,22 @@ type copyView struct {
 	limit    float64 // bytes/s that it was told to keep to; 0: none
 	files    float64 // files/s
 	mean     float64 // bytes of a file; unknown where there were none
-	// sending, held: of the streams' time. reading: of the readers'. durable: of the time.
-	sending, held, reading, durable float64
-	source, target                  stageHost
+	// sending, held: of the streams' time. reading: of the readers', writing: of the writers',
+	// of which a stream has one. durable: of the time.
+	sending, held, reading, writing, durable float64
+	source, target                           stageHost
 }
 
 // stageHost is what one end's host has for the copy.
 type stageHost struct {
 	cpu       float64 // of the CPUs that the process may use
+	cpus      float64 // that those are
 	throttled float64 // share of the time without quota
-	disk      string
-	busy      float64 // share of the time that the disk has work
+	// waiting is how many of the process's tasks were runnable without a CPU on average, and
+	// longest the share of the time of the one that waited most.
+	waiting, longest float64
+	disk             string
+	busy             float64 // share of the time that the disk has work
 }
 
 // copyFiles: with smaller files on average the work of a file outweighs its data: at the
@@ -61,7 +66,9 @@ func viewCopy(c Case) *copyView {
 	} else {
 		streams := float64(max(1, s.Streams))
 		v.sending, v.held = ratio(s.Sending.Seconds(), s.Took.Seconds()*streams), ratio(r.Held.Seconds(), r.Took.Seconds()*streams)
-		v.reading = ratio(s.Reading.Seconds(), s.Took.Seconds()*float64(max(1, s.Lanes)))
+		// Of small files more are read at once than of blocks.
+		v.reading = min(1, ratio(s.Reading.Seconds(), s.Took.Seconds()*float64(max(1, s.Lanes))))
+		v.writing = min(1, ratio(r.Writing.Seconds(), r.Took.Seconds()*streams))
 		v.durable = min(1, ratio(r.Committing.Seconds(), r.Took.Seconds()))
 	}
 	v.source, v.target = stageOf(a, s, true), stageOf(b, r, false)
@@ -88,16 +95,38 @@ func copyGrowth(in []model.Sample) model.CopyCount {
 }
 
 func stageOf(in []model.Sample, g model.CopyCount, reads bool) stageHost {
-	h := stageHost{cpu: ratio(g.CPU.Seconds(), g.Took.Seconds()*float64(g.CPUs)), throttled: unknown(), busy: unknown()}
+	h := stageHost{cpus: float64(g.CPUs), cpu: ratio(g.CPU.Seconds(), g.Took.Seconds()*float64(g.CPUs)), throttled: unknown(), busy: unknown(), waiting: unknown(), longest: unknown()}
 	a, b := in[0], in[len(in)-1]
 	from, okA := a.Throttled.Get()
 	to, okB := b.Throttled.Get()
 	if okA && okB {
 		h.throttled = max(0, ratio((to-from).Seconds(), (b.At-a.At).Seconds()))
 	}
+	h.waits(in)
 	if a.Server != nil && b.Server != nil && a.Server.Disk != nil && b.Server.Disk != nil && a.Server.Disk.Name == b.Server.Disk.Name {
 		h.disk = b.Server.Disk.Name
 		h.busy = min(1, max(0, ratio((b.Server.Disk.Busy-a.Server.Disk.Busy).Seconds(), (b.At-a.At).Seconds())))
 	}
 	return h
+}
+
+// waits sums up how long tasks were runnable without a CPU. Tasks come and go.
+func (h *stageHost) waits(in []model.Sample) {
+	last, grown := map[int]time.Duration{}, map[int]time.Duration{}
+	for _, s := range in {
+		for _, t := range s.Tasks {
+			if before, ok := last[t.TID]; ok {
+				grown[t.TID] += max(0, t.Wait-before)
+			}
+			last[t.TID] = t.Wait
+		}
+	}
+	if len(last) == 0 {
+		return
+	}
+	h.waiting, h.longest = 0, 0
+	for _, d := range grown {
+		share := ratio(d.Seconds(), wall(in))
+		h.waiting, h.longest = h.waiting+share, max(h.longest, share)
+	}
 }

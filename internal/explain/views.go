@@ -28,6 +28,7 @@ func look(c Case) *views {
 			v.scenes = append(v.scenes, s)
 		}
 	}
+	v.copy = viewCopy(c)
 	v.goodput = v.measured()
 	for _, s := range v.scenes {
 		s.total = v.goodput
@@ -35,7 +36,7 @@ func look(c Case) *views {
 	if v.mount = viewMount(v); v.mount != nil {
 		v.server = viewServer(v)
 	}
-	if v.copy = viewCopy(c); v.copy != nil && len(v.scenes) == 0 {
+	if v.copy != nil && len(v.scenes) == 0 {
 		v.goodput = 8 * v.copy.rate
 	}
 	return v
@@ -95,6 +96,14 @@ func (v *views) measured() float64 {
 	}
 	if len(v.scenes) == 1 {
 		return max(0, v.scenes[0].rate())
+	}
+	// What a stream that joined later, or ended sooner, moved outside of its own steady part
+	// counts too: of our own copies streams are added while they go on.
+	if v.copy != nil {
+		moved = 0
+		for _, s := range v.scenes {
+			moved += s.flow.movedBetween(from, to)
+		}
 	}
 	if g := ratio(moved*8, to-from); known(g) {
 		return max(0, g)

@@ -48,6 +48,23 @@ func (f flow) steady() span {
 	return s
 }
 
+// movedBetween is how many bytes a flow moved between two moments, in seconds; between two
+// observations its rate is taken to be steady.
+func (f flow) movedBetween(from, to float64) float64 {
+	os, count := f.rcv, func(c model.Conn) int64 { return c.BytesReceived }
+	if len(os) == 0 {
+		os, count = f.snd, func(c model.Conn) int64 { return c.BytesAcked }
+	}
+	moved := 0.0
+	for i := 1; i < len(os); i++ {
+		a, b := os[i-1].at.Seconds(), os[i].at.Seconds()
+		if in := min(b, to) - max(a, from); in > 0 {
+			moved += float64(max(0, count(os[i].c)-count(os[i-1].c))) * in / (b - a)
+		}
+	}
+	return moved
+}
+
 // edgeShare of the bytes at each edge of a recording may be stray traffic
 // before and after the transfer.
 const edgeShare = 0.002

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/lab/labtest"
+	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/move/wire"
 )
@@ -100,7 +101,7 @@ func TestMoversOfTwoAgentsCopy(t *testing.T) {
 	near, _ := dial(t, "near")
 	far, _ := dial(t, "far")
 	src, dst := sampleFiles(t, 9<<20), t.TempDir()
-	m := startMovers(t, near, far, mover.Task{Read: []string{src + "/"}}, mover.Task{Write: dst})
+	m := startMovers(t, near, far, mover.Task{Read: move.Raws([]string{src + "/"})}, mover.Task{Write: move.Raw(dst)})
 	tellMover(t, m.from, mover.Command{Order: mover.Dial, At: awaitMover(t, m.to, mover.Listening).Addr, Peer: m.pins[1]})
 	awaitMover(t, m.from, mover.Over)
 	if e := awaitMover(t, m.to, mover.Over); e.Work.Moved.Files != 2 || e.Work.Received == 0 {
@@ -114,7 +115,7 @@ func TestACopyGoesThroughTheAgentsChannel(t *testing.T) {
 	near, _ := dial(t, "near")
 	far, _ := dial(t, "far")
 	src, dst := sampleFiles(t, 5<<20), t.TempDir()
-	m := startMovers(t, near, far, mover.Task{Read: []string{src + "/"}, Streams: 2}, mover.Task{Write: dst})
+	m := startMovers(t, near, far, mover.Task{Read: move.Raws([]string{src + "/"}), Streams: 2}, mover.Task{Write: move.Raw(dst)})
 	awaitMover(t, m.to, mover.Listening)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -152,7 +153,7 @@ func TestACopyWhoseEndIsKilledGoesOn(t *testing.T) {
 			defer far.Close()
 			src, dst := sampleFiles(t, 72<<20), t.TempDir()
 			// The limit holds the copy in its middle for as long as the test needs.
-			m := startMovers(t, near, far, mover.Task{Read: []string{src + "/"}, Limit: 24 << 20, Streams: 2}, mover.Task{Write: dst})
+			m := startMovers(t, near, far, mover.Task{Read: move.Raws([]string{src + "/"}), Limit: 24 << 20, Streams: 2}, mover.Task{Write: move.Raw(dst)})
 			tellMover(t, m.from, mover.Command{Order: mover.Dial, At: awaitMover(t, m.to, mover.Listening).Addr, Peer: m.pins[1]})
 			// Until most has arrived: after a second the journal knows some of it.
 			for awaitMover(t, m.to, mover.Seen).Work.Received < 60<<20 {
@@ -174,7 +175,7 @@ func TestACopyWhoseEndIsKilledGoesOn(t *testing.T) {
 				t.Error("a file that is not whole has its name")
 			}
 			again, _ := dial(t, "far")
-			m = startMovers(t, near, again, mover.Task{Read: []string{src + "/"}}, mover.Task{Write: dst})
+			m = startMovers(t, near, again, mover.Task{Read: move.Raws([]string{src + "/"})}, mover.Task{Write: move.Raw(dst)})
 			tellMover(t, m.from, mover.Command{Order: mover.Dial, At: awaitMover(t, m.to, mover.Listening).Addr, Peer: m.pins[1]})
 			awaitMover(t, m.from, mover.Over)
 			got := awaitMover(t, m.to, mover.Over).Work

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"linerate/internal/move"
 	"linerate/internal/move/mover"
 )
 
@@ -41,7 +42,7 @@ func TestACopyOverARealSSH(t *testing.T) {
 		if cut {
 			limit = 8 << 20
 		}
-		m := startMovers(t, near, far, mover.Task{Read: []string{src + "/"}, Limit: limit, Streams: 2}, mover.Task{Write: dst})
+		m := startMovers(t, near, far, mover.Task{Read: []move.Raw{move.Raw(src + "/")}, Limit: limit, Streams: 2}, mover.Task{Write: move.Raw(dst)})
 		tellMover(t, m.from, mover.Command{Order: mover.Dial, At: awaitMover(t, m.to, mover.Listening).Addr, Peer: m.pins[1]})
 		if cut {
 			for awaitMover(t, m.to, mover.Seen).Work.Received == 0 {

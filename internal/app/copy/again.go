@@ -10,6 +10,7 @@ import (
 
 	"linerate/internal/app"
 	"linerate/internal/failure"
+	"linerate/internal/move"
 	"linerate/internal/store"
 )
 
@@ -19,11 +20,21 @@ type begun struct {
 	V       int     `json:"v"`
 	Dir     string  `json:"dir"` // that relative paths are relative to
 	Options Options `json:"options"`
-	Done    bool    `json:"done"`
+	// Raw are the paths of Options and Dir as they are: names are bytes, and JSON's text would
+	// make another path of one that is no UTF-8. Version 1 had none of this.
+	Raw  rawPaths `json:"raw"`
+	Done bool     `json:"done"`
+}
+
+type rawPaths struct {
+	Dir     move.Raw   `json:"dir"`
+	Sources []move.Raw `json:"sources"`
+	Target  move.Raw   `json:"target"`
+	Exclude []move.Raw `json:"exclude"`
 }
 
 // noteVersion is of begun.
-const noteVersion = 1
+const noteVersion = 2
 
 func notePath(e app.Env) (string, error) {
 	root, err := store.DataDir(e.Getenv)
@@ -43,7 +54,7 @@ func note(e app.Env, o Options, done bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(begun{noteVersion, dir, o, done})
+	b, err := json.Marshal(begun{noteVersion, dir, o, rawPaths{move.Raw(dir), move.Raws(o.Sources), move.Raw(o.Target), move.Raws(o.Exclude)}, done})
 	if err != nil {
 		return err
 	}
@@ -78,8 +89,11 @@ func Last(e app.Env) (Options, error) {
 		return Options{}, fmt.Errorf("read the last copy: %w", err)
 	}
 	var n begun
-	if err := json.Unmarshal(b, &n); err != nil || n.V != noteVersion {
+	if err := json.Unmarshal(b, &n); err != nil || n.V < 1 || n.V > noteVersion {
 		return Options{}, fmt.Errorf("read the last copy: %s is of no version that this linerate knows: name source and target", path)
+	}
+	if r := n.Raw; n.V > 1 {
+		n.Dir, n.Options.Sources, n.Options.Target, n.Options.Exclude = string(r.Dir), move.Strings(r.Sources), string(r.Target), move.Strings(r.Exclude)
 	}
 	if n.Done {
 		return Options{}, failure.Of(failure.Nothing, "the last copy, to %s, was done: name a source and a target for another", n.Options.Target)

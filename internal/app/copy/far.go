@@ -79,7 +79,7 @@ type side struct {
 	ev    chan mover.Event // but for what is kept here
 	pin   wire.Pin
 	one   bool
-	whole []string
+	whole []move.Raw
 	// device is the number of the block device that it reads or writes.
 	device string
 	addr   netip.Addr
@@ -164,7 +164,7 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	}
 	base := mover.Task{Do: b.do, Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
 	from, to = base, base
-	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), o.Exclude, o.Setuid
+	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), move.Raws(o.Exclude), o.Setuid
 	from.Count = b.p.Live() && !mem && b.do == mover.Copying
 	from.Send, to.Delete, to.MaxDelete = mem, o.Delete, o.MaxDelete
 	b.from, b.to = &side{}, &side{}
@@ -178,10 +178,12 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 		}
 		b.from.name = n
 		if !mem {
-			from.Read = append(from.Read, path)
+			from.Read = append(from.Read, move.Raw(path))
 		}
 	}
-	b.to.name, to.Write, err = placeOf(o.Target, mem)
+	var path string
+	b.to.name, path, err = placeOf(o.Target, mem)
+	to.Write = move.Raw(path)
 	for _, s := range []*side{b.from, b.to} {
 		s.as = s.name.String()
 	}

@@ -53,8 +53,8 @@ func Measure(ctx context.Context, e app.Env, j Job, label string, p app.Progress
 	if err != nil {
 		return model.Run{}, err
 	}
-	from := mover.Task{Full: j.Full, Plain: j.Plain, Run: run, Secret: secret, Streams: j.Streams, Read: []string{j.Source}, Cold: true}
-	to := mover.Task{Full: j.Full, Plain: j.Plain, Run: run, Secret: secret, Write: j.Target, Scratch: true}
+	from := mover.Task{Full: j.Full, Plain: j.Plain, Run: run, Secret: secret, Streams: j.Streams, Read: []move.Raw{move.Raw(j.Source)}, Cold: true}
+	to := mover.Task{Full: j.Full, Plain: j.Plain, Run: run, Secret: secret, Write: move.Raw(j.Target), Scratch: true}
 	for _, x := range []struct {
 		s  **side
 		of JobEnd

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -32,11 +31,11 @@ type Options struct {
 }
 
 // Spent are Times as they grow.
-type Spent struct{ read, write, commit atomic.Int64 }
+type Spent struct{ read, write, commit move.Meter }
 
 // Times is what was spent until now.
 func (s *Spent) Times() Times {
-	return Times{time.Duration(s.read.Load()), time.Duration(s.write.Load()), time.Duration(s.commit.Load())}
+	return Times{s.read.Sum(), s.write.Sum(), s.commit.Sum()}
 }
 
 // largeFiles is how many files larger than a pack are open at once: enough to begin the next
@@ -113,9 +112,9 @@ func (e *engine) run(ctx context.Context) error {
 	if err = errors.Join(err, movers.Wait()); err != nil {
 		return err
 	}
-	begun := time.Now()
+	e.commit.Begin()
 	err = e.dst.Finish(ctx)
-	e.took(&e.commit, begun)
+	e.commit.End()
 	source, asked := e.src.(move.Keeper)
 	if t, ok := e.dst.(move.Tidier); ok && asked && err == nil {
 		err = t.Tidy(ctx, source)
@@ -230,7 +229,8 @@ func (e *engine) once(ctx context.Context, x *move.Entry, small []byte) (err err
 	if err != nil {
 		return errors.Join(err, sink.Abort(!errors.Is(err, move.ErrChanged)))
 	}
-	defer e.took(&e.commit, time.Now())
+	e.commit.Begin()
+	defer e.commit.End()
 	return sink.Commit(ctx, root)
 }
 
@@ -239,9 +239,9 @@ func (e *engine) pack(ctx context.Context, f move.SourceFile, small []byte) erro
 	var b move.Block
 	i, err := f.Next(0)
 	if err == nil {
-		begun := time.Now()
+		e.read.Begin()
 		b, err = f.Read(ctx, i, small)
-		e.took(&e.read, begun)
+		e.read.End()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -252,7 +252,8 @@ func (e *engine) pack(ctx context.Context, f move.SourceFile, small []byte) erro
 	if err := e.pace.wait(ctx, len(b.Data)); err != nil {
 		return err
 	}
-	defer e.took(&e.write, time.Now())
+	e.write.Begin()
+	defer e.write.End()
 	return e.dst.Put(ctx, f.Entry(), b)
 }
 
@@ -343,19 +344,19 @@ const attempts = 3
 func (e *engine) move(ctx context.Context, t task, buf []byte) (move.Leaf, error) {
 	var err error
 	for range attempts {
-		begun := time.Now()
+		e.read.Begin()
 		var b move.Block
 		b, err = t.src.Read(ctx, t.index, buf)
-		e.took(&e.read, begun)
+		e.read.End()
 		if err != nil || len(b.Extents) == 0 {
 			return move.Leaf{}, err
 		}
 		if err = e.pace.wait(ctx, len(b.Data)); err != nil {
 			return move.Leaf{}, err
 		}
-		begun = time.Now()
+		e.write.Begin()
 		err = t.dst.Write(ctx, b)
-		e.took(&e.write, begun)
+		e.write.End()
 		var corrupt *move.CorruptError
 		if !errors.As(err, &corrupt) {
 			return move.Leaf{Index: b.Index, Hash: b.Hash}, err
@@ -363,5 +364,3 @@ func (e *engine) move(ctx context.Context, t task, buf []byte) (move.Leaf, error
 	}
 	return move.Leaf{}, err
 }
-
-func (e *engine) took(sum *atomic.Int64, begun time.Time) { sum.Add(int64(time.Since(begun))) }

@@ -12,7 +12,7 @@ import (
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{
 		`{"v":1,"read":["/a"],"exclude":["*.tmp"],"run":"00000000000000000000000000000000"}`, `{"v":1,"mem_ns":1000,"send":true,"streams":4}`,
-		`{"order":"open","one":true,"as":"x"}`, `{"order":"dial","at":"[fe80::1%eth0]:1","from":"10.0.0.1"}`,
+		`{"order":"open","one":true,"as":"x"}`, `{"order":"open","as":{"base64":"af8="},"whole":["a",{"base64":"/w=="}]}`, `{"order":"dial","at":"[fe80::1%eth0]:1","from":"10.0.0.1"}`,
 		`{"v":1,"event":"seen","work":{"moved":{}}}`, `{"v":1,"event":"lost","losses":[{"what":"x","path":"/w=="}]}`,
 	} {
 		f.Add([]byte(s))
@@ -20,7 +20,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if task, err := DecodeTask(line); err == nil {
 			for _, p := range append(task.Read, task.Write) {
-				if p != "" && !filepath.IsAbs(p) {
+				if p != "" && !filepath.IsAbs(string(p)) {
 					t.Errorf("path %q", p)
 				}
 			}

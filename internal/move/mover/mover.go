@@ -73,9 +73,9 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 		return err
 	}
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
-	_, one, whole, err := topsOf(m.task.Read)
+	_, one, whole, err := topsOf(move.Strings(m.task.Read))
 	if err == nil {
-		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: one, Whole: whole})
+		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: one, Whole: move.Raws(whole)})
 	}
 	if err != nil {
 		return err

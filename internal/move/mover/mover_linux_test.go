@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/move"
 	"linerate/internal/move/compare"
 	"linerate/internal/move/movetest"
 	"linerate/internal/move/wire"
@@ -108,7 +109,7 @@ func TestTwoMoversCopyATree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sent, got := copyBetween(t, Task{Read: []string{src + "/"}}, Task{Write: dst})
+	sent, got := copyBetween(t, Task{Read: move.Raws([]string{src + "/"})}, Task{Write: move.Raw(dst)})
 	if got.Work.Moved.Files != 3 || got.Work.Moved.Bytes != int64(len(large)+1) || sent.Work.Sent < int64(len(large)) {
 		t.Errorf("sent %+v, received %+v", sent.Work, got.Work)
 	}
@@ -118,9 +119,31 @@ func TestTwoMoversCopyATree(t *testing.T) {
 		}
 	}
 	// One file takes the target's name where no directory has it.
-	copyBetween(t, Task{Read: []string{filepath.Join(src, "a")}, Plain: true}, Task{Write: filepath.Join(dst, "b"), Plain: true})
+	copyBetween(t, Task{Read: move.Raws([]string{filepath.Join(src, "a")}), Plain: true}, Task{Write: move.Raw(filepath.Join(dst, "b")), Plain: true})
 	if b, err := os.ReadFile(filepath.Join(dst, "b")); err != nil || string(b) != "x" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// Names are bytes on the command line too: what is no UTF-8 is copied under its name, and not
+// another file that JSON's text would make of it.
+func TestPathsAreBytes(t *testing.T) {
+	src, dst := t.TempDir(), filepath.Join(t.TempDir(), "to\xfe")
+	for name, content := range map[string]string{"in\xff": "right", "in\ufffd": "wrong", "d\xff/in": "below", "d\ufffd/in": "wrong"} {
+		movetest.Write(t, filepath.Join(src, name), content)
+	}
+	if err := os.Mkdir(dst, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copyBetween(t, Task{Read: move.Raws([]string{src + "/in\xff", src + "/d\xff"})}, Task{Write: move.Raw(dst)})
+	copyBetween(t, Task{Read: move.Raws([]string{src + "/in\xff"})}, Task{Write: move.Raw(dst + "/as\xfd")})
+	for name, content := range map[string]string{"in\xff": "right", "as\xfd": "right", "d\xff/in": "below"} {
+		if b, err := os.ReadFile(filepath.Join(dst, name)); err != nil || string(b) != content {
+			t.Errorf("%q: %q, %v", name, b, err)
+		}
+	}
+	if got := movetest.Describe(t, dst); len(got) != 5 { // the target itself is one
+		t.Errorf("%q", got)
 	}
 }
 
@@ -134,7 +157,7 @@ func TestAHostileTreeArrivesAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		from, to := task, task
-		from.Read, to.Write, to.Setuid = []string{src + "/"}, dst, true
+		from.Read, to.Write, to.Setuid = []move.Raw{move.Raw(src + "/")}, move.Raw(dst), true
 		_, got := copyBetween(t, from, to)
 		movetest.Same(t, src, dst)
 		if m := got.Work.Moved; m.HardLinks != 2 || m.Symlinks != 4 || m.Same != 0 || movetest.Allocated(t, filepath.Join(dst, "sparse")) > 1<<20 {
@@ -159,8 +182,8 @@ func TestWhatIsPlannedIsDoneAndThenCompared(t *testing.T) {
 	movetest.Write(t, dst+"/new\nlines\xff", "not in the source")
 	movetest.Write(t, dst+"/kept.tmp", "excluded")
 	before := movetest.Describe(t, dst)
-	from := Task{Read: []string{src + "/"}, Exclude: []string{"*.tmp"}}
-	to := Task{Write: dst, Delete: true, MaxDelete: 4}
+	from := Task{Read: move.Raws([]string{src + "/"}), Exclude: []move.Raw{"*.tmp"}}
+	to := Task{Write: move.Raw(dst), Delete: true, MaxDelete: 4}
 	from.Do, to.Do = Planning, Planning
 	_, plan := copyBetween(t, from, to)
 	movetest.Equal(t, before, movetest.Describe(t, dst))
@@ -224,7 +247,7 @@ func TestMoreThanMayBeDeletedDeletesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, r := start(t, Task{Read: []string{src + "/"}, Run: run, Secret: secret}), start(t, Task{Write: dst, Delete: true, MaxDelete: 1, Run: run, Secret: secret})
+	s, r := start(t, Task{Read: move.Raws([]string{src + "/"}), Run: run, Secret: secret}), start(t, Task{Write: move.Raw(dst), Delete: true, MaxDelete: 1, Run: run, Secret: secret})
 	sr, rr := s.until(Ready), r.until(Ready)
 	r.send(Command{Order: Open, Whole: sr.Whole})
 	s.send(Command{Order: Open, As: r.until(Opened).As})

@@ -14,7 +14,7 @@ import (
 
 // open opens the files of this end.
 func (m *mover) open(c Command) (err error) {
-	as, doubt := c.As, ""
+	as, doubt := string(c.As), ""
 	switch {
 	case m.src != nil || m.dst != nil:
 		return errors.New("opened twice")
@@ -26,7 +26,7 @@ func (m *mover) open(c Command) (err error) {
 	if err != nil {
 		return err
 	}
-	e := Event{Kind: Opened, As: as, Text: doubt}
+	e := Event{Kind: Opened, As: move.Raw(as), Text: doubt}
 	for _, x := range m.ends {
 		e.Device = x.Device() // the last is the tree
 	}
@@ -41,14 +41,14 @@ func (t *Task) verify() move.Verify {
 }
 
 func (m *mover) openSource(as string) error {
-	tops, one, _, err := topsOf(m.task.Read)
+	tops, one, _, err := topsOf(move.Strings(m.task.Read))
 	if err != nil {
 		return err
 	}
 	if as != "" && one {
 		tops[0].As = as
 	}
-	o := tree.Options{Exclude: m.task.Exclude, Verify: m.task.verify(), Direct: !m.task.Buffered, Plan: m.task.Do == Planning, Cold: m.task.Cold}
+	o := tree.Options{Exclude: move.Strings(m.task.Exclude), Verify: m.task.verify(), Direct: !m.task.Buffered, Plan: m.task.Do == Planning, Cold: m.task.Cold}
 	if m.task.Do == Comparing {
 		o.Verify, o.Direct, o.Cold = move.Fast, true, true
 	}
@@ -64,16 +64,16 @@ func (m *mover) openSource(as string) error {
 }
 
 func (m *mover) openTarget(c Command) (as, doubt string, err error) {
-	root, as, err := rootOf(m.task.Write, c.One, m.task.Do)
+	root, as, err := rootOf(string(m.task.Write), c.One, m.task.Do)
 	if err == nil && m.task.Scratch {
-		root, err = os.MkdirTemp(m.task.Write, scratchName)
+		root, err = os.MkdirTemp(string(m.task.Write), scratchName)
 		m.ends = append(m.ends, scratch(root))
 	}
 	if err != nil {
 		return "", "", err
 	}
 	if m.task.Do == Comparing {
-		s, err := compare.Open(root, c.Whole, m.report)
+		s, err := compare.Open(root, move.Strings(c.Whole), m.report)
 		if err != nil {
 			return "", "", err
 		}
@@ -87,9 +87,9 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 	m.dst, m.ends = p, append(m.ends, p)
 	switch {
 	case m.task.Do == Planning:
-		m.dst = &place.Planned{Place: p, Delete: m.task.Delete, Whole: c.Whole, Most: m.task.MaxDelete, Rep: m.report, Step: m.step}
+		m.dst = &place.Planned{Place: p, Delete: m.task.Delete, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report, Step: m.step}
 	case m.task.Delete:
-		m.dst = &place.Deleting{Place: p, Whole: c.Whole, Most: m.task.MaxDelete, Rep: m.report}
+		m.dst = &place.Deleting{Place: p, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report}
 	}
 	if m.task.Do == Copying && p.Unlocked() {
 		doubt = "the target's file system has no locks: that no other copy writes there is not known"

@@ -44,15 +44,15 @@ type Task struct {
 	// Read has absolute paths, by rsync's meaning of a trailing slash; Write the absolute
 	// path of the target: one of them, or Mem, which reads and writes nothing, and Send,
 	// which tells who sends then.
-	Read  []string      `json:"read,omitempty"`
-	Write string        `json:"write,omitempty"`
+	Read  []move.Raw    `json:"read,omitempty"`
+	Write move.Raw      `json:"write,omitempty"`
 	Mem   time.Duration `json:"mem_ns,omitempty"`
 	Send  bool          `json:"send,omitempty"`
 
-	Full     bool     `json:"full,omitempty"` // BLAKE3 leaves, the target is read again
-	Exclude  []string `json:"exclude,omitempty"`
-	Buffered bool     `json:"buffered,omitempty"`
-	Setuid   bool     `json:"setuid,omitempty"`
+	Full     bool       `json:"full,omitempty"` // BLAKE3 leaves, the target is read again
+	Exclude  []move.Raw `json:"exclude,omitempty"`
+	Buffered bool       `json:"buffered,omitempty"`
+	Setuid   bool       `json:"setuid,omitempty"`
 	// Cold drops what the source's cache holds; Scratch writes into a new directory below
 	// Write, which goes with the mover: a copy that is only measured.
 	Cold    bool `json:"cold,omitempty"`
@@ -112,11 +112,11 @@ func (t *Task) Check() error {
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
 	case t.Limit < 0:
 		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
-	case t.Write != "" && !filepath.IsAbs(t.Write):
+	case t.Write != "" && !filepath.IsAbs(string(t.Write)):
 		return fmt.Errorf("%q is no absolute path", t.Write)
 	}
 	for _, p := range t.Read {
-		if !filepath.IsAbs(p) {
+		if !filepath.IsAbs(string(p)) {
 			return fmt.Errorf("%q is no absolute path", p)
 		}
 	}
@@ -141,9 +141,9 @@ type Command struct {
 	// One, Whole and As are of Open: the one source is no directory, and which directories
 	// of the target are to be as the source has them, which the target is told; and the name
 	// that the one source then has in the target, which the source is told.
-	One   bool     `json:"one,omitempty"`
-	Whole []string `json:"whole,omitempty"`
-	As    string   `json:"as,omitempty"`
+	One   bool       `json:"one,omitempty"`
+	Whole []move.Raw `json:"whole,omitempty"`
+	As    move.Raw   `json:"as,omitempty"`
 	// Peer is the other end's certificate.
 	Peer wire.Pin `json:"peer,omitzero"`
 	// At is where to listen, port 0 being any, or what to dial; From the address to dial
@@ -176,8 +176,8 @@ type Event struct {
 	Usage  bool           `json:"usage,omitempty"` // of Failed: what was asked for cannot be had
 	Pin    wire.Pin       `json:"pin,omitzero"`
 	One    bool           `json:"one,omitempty"`
-	Whole  []string       `json:"whole,omitempty"`
-	As     string         `json:"as,omitempty"`
+	Whole  []move.Raw     `json:"whole,omitempty"`
+	As     move.Raw       `json:"as,omitempty"`
 	Device string         `json:"device,omitempty"`
 	Addr   netip.AddrPort `json:"addr,omitzero"`
 	Losses []Loss         `json:"losses,omitempty"`

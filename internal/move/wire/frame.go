@@ -101,9 +101,8 @@ type Conn struct {
 
 	// bytes of data that were sent and received, for who watches.
 	dataOut, dataIn atomic.Int64
-	// nanoseconds that sends took, that receives waited for a frame, and that what was
-	// received waited for the writer.
-	busyOut, idleIn, heldIn atomic.Int64
+	// sends, receives that wait for a frame, and what was received and waits for the writer.
+	busyOut, idleIn, heldIn move.Meter
 }
 
 func newConn(c, raw net.Conn, n uint32, sendKey, recvKey [32]byte) *Conn {
@@ -158,8 +157,9 @@ func (c *Conn) frame(f frame) error {
 	c.sent++
 	m := mac(c.sendMAC, h, f.meta)
 	copy(h[macAt:], m[:])
-	began := time.Now()
-	by := began.Add(frameTime)
+	c.busyOut.Begin()
+	defer c.busyOut.End()
+	by := time.Now().Add(frameTime)
 	if !c.last.IsZero() {
 		by = c.last
 	}
@@ -172,7 +172,6 @@ func (c *Conn) frame(f frame) error {
 	if err := c.write(h, f); err != nil {
 		return fmt.Errorf("send on stream %d: %w", c.n, err)
 	}
-	c.busyOut.Add(int64(time.Since(began)))
 	c.dataOut.Add(int64(len(f.data)))
 	return nil
 }
@@ -196,17 +195,9 @@ func (c *Conn) write(head []byte, f frame) error {
 // how many bytes of data follow: those are to be read with data before the next receive.
 // io.EOF is an end between two frames, which proves nothing by itself.
 func (c *Conn) receive() (k kind, meta []byte, data int, err error) {
-	began := time.Now()
-	if err := c.c.SetReadDeadline(time.Time{}); err != nil {
+	if err := c.idle(); err != nil {
 		return 0, nil, 0, err
 	}
-	if c.stopped.Load() {
-		return 0, nil, 0, errOver
-	}
-	if _, err := c.in.Peek(1); err != nil {
-		return 0, nil, 0, err
-	}
-	c.idleIn.Add(int64(time.Since(began)))
 	if err := c.c.SetReadDeadline(time.Now().Add(frameTime)); err != nil {
 		return 0, nil, 0, err
 	}
@@ -234,6 +225,20 @@ func (c *Conn) receive() (k kind, meta []byte, data int, err error) {
 	}
 	c.received++
 	return k, meta, data, nil
+}
+
+// idle waits until a frame comes.
+func (c *Conn) idle() error {
+	c.idleIn.Begin()
+	defer c.idleIn.End()
+	if err := c.c.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if c.stopped.Load() {
+		return errOver
+	}
+	_, err := c.in.Peek(1)
+	return err
 }
 
 // parseHead reads the head of the frame that is to have this number.

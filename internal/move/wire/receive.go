@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -276,9 +275,9 @@ func (r *receiver) commit(ctx context.Context, g *errgroup.Group, m commitMessag
 }
 
 func (r *receiver) settle(ctx context.Context, m commitMessage, f *takenFile) error {
-	began := time.Now()
+	r.stats.Commit.Begin()
 	err := f.to.Commit(ctx, m.root)
-	r.stats.Commit.Add(int64(time.Since(began)))
+	r.stats.Commit.End()
 	d := doneMessage{id: m.id}
 	if err != nil {
 		r.rep.Lose(move.Failed, f.entry.Path, "%v", err)
@@ -328,9 +327,9 @@ func (r *receiver) finish(ctx context.Context, m pairMessage) error {
 	if packs != m.a {
 		return errMessage
 	}
-	began := time.Now()
+	r.stats.Commit.Begin()
 	err := r.sink.Finish(ctx)
-	r.stats.Commit.Add(int64(time.Since(began)))
+	r.stats.Commit.End()
 	if t, ok := r.sink.(move.Tidier); ok && err == nil {
 		err = t.Tidy(ctx, asker{r})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -85,21 +84,29 @@ func (r *receiver) fill(ctx context.Context, c *Conn, queue chan<- arrived) erro
 		if err := c.data((*a.buf)[:n]); err != nil {
 			return err
 		}
-		full := time.Now()
-		select {
-		case queue <- a:
-			c.heldIn.Add(int64(time.Since(full)))
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := hold(ctx, c, queue, a); err != nil {
+			return err
 		}
+	}
+}
+
+// hold keeps what arrived until the writer takes it.
+func hold(ctx context.Context, c *Conn, queue chan<- arrived, a arrived) error {
+	c.heldIn.Begin()
+	defer c.heldIn.End()
+	select {
+	case queue <- a:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // take writes what a frame brought.
 func (r *receiver) take(ctx context.Context, a arrived) error {
 	defer r.pool.Put(a.buf)
-	began := time.Now()
-	defer func() { r.stats.Write.Add(int64(time.Since(began))) }()
+	r.stats.Write.Begin()
+	defer r.stats.Write.End()
 	data := (*a.buf)[:a.n]
 	if a.block != nil {
 		a.block.Data = data

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"linerate/internal/move"
 )
@@ -295,9 +294,9 @@ func (s *sender) read(ctx context.Context) error {
 
 func (s *sender) readBlock(ctx context.Context, j job) error {
 	buf, _ := s.pool.Get().(*[]byte)
-	began := time.Now()
+	s.stats.Read.Begin()
 	b, err := j.f.open.Read(ctx, j.index, *buf)
-	s.stats.Read.Add(int64(time.Since(began)))
+	s.stats.Read.End()
 	if err == nil {
 		err = j.f.keep(b)
 	}
@@ -380,8 +379,8 @@ func (s *sender) grown(ctx context.Context, e *move.Entry) error {
 }
 
 func (s *sender) readSmall(ctx context.Context, e *move.Entry, buf []byte) (p packed, err error) {
-	began := time.Now()
-	defer func() { s.stats.Read.Add(int64(time.Since(began))) }()
+	s.stats.Read.Begin()
+	defer s.stats.Read.End()
 	f, err := s.src.Open(ctx, e)
 	if err != nil {
 		return p, err

@@ -4,14 +4,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"linerate/internal/move"
 )
 
 // Stats is what an end has done so far, for who watches. The zero value is ready.
 type Stats struct {
-	// Read is the time that reads of the source took, with hashing, over all readers; Write
-	// that of the sink, over all writers; Commit that of files' and the run's end, until all
-	// was durable: nanoseconds.
-	Read, Write, Commit atomic.Int64
+	// Read is what reads the source, with hashing; Write the sink's writers; Commit the end
+	// of files and of the run, until all is durable.
+	Read, Write, Commit move.Meter
 	// Again counts the blocks that had to be sent again.
 	Again atomic.Int64
 
@@ -46,7 +47,7 @@ type Look struct {
 	Held     time.Duration `json:"held_ns"`    // what was received waited for the writer
 	Reading  time.Duration `json:"reading_ns"` // the source, with hashing
 	Writing  time.Duration `json:"writing_ns"` // the sink, with hashing
-	// Committing is the end of files and of the run, until all was durable.
+	// Committing is the time in which any file, or the run, was being made durable.
 	Committing time.Duration `json:"committing_ns"`
 	Again      int64         `json:"blocks_again"`
 }
@@ -55,15 +56,15 @@ type Look struct {
 func (s *Stats) Look() Look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := Look{Reading: time.Duration(s.Read.Load()), Writing: time.Duration(s.Write.Load()), Committing: time.Duration(s.Commit.Load()), Again: s.Again.Load()}
+	l := Look{Reading: s.Read.Sum(), Writing: s.Write.Sum(), Committing: s.Commit.Any(), Again: s.Again.Load()}
 	for _, c := range s.conns {
 		if c.n == 0 {
 			continue
 		}
 		l.Streams++
 		l.Sent, l.Received = l.Sent+c.dataOut.Load(), l.Received+c.dataIn.Load()
-		l.Sending, l.Idle = l.Sending+time.Duration(c.busyOut.Load()), l.Idle+time.Duration(c.idleIn.Load())
-		l.Held += time.Duration(c.heldIn.Load())
+		l.Sending, l.Idle = l.Sending+c.busyOut.Sum(), l.Idle+c.idleIn.Sum()
+		l.Held += c.heldIn.Sum()
 	}
 	return l
 }

@@ -61,7 +61,7 @@ func program(t *testing.T) string {
 	}
 	binary := filepath.Join(t.TempDir(), "undo")
 	cmd := kernel.Exec(t.Context(), "go", "build", "-o", binary, ".")
-	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build the bench: %v: %s", err, out)
 	}

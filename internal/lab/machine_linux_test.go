@@ -199,7 +199,7 @@ func plainOptions(t *testing.T, state string) Options {
 	}
 	binary := filepath.Join(t.TempDir(), "lab.test")
 	cmd := kernel.Exec(t.Context(), "go", "test", "-c", "-o", binary, ".")
-	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build without the race detector: %v: %s", err, out)
 	}

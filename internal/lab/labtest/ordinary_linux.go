@@ -54,7 +54,9 @@ func asNobody(home string, argv ...string) ([]byte, error) {
 		return nil, err
 	}
 	defer out.Close() // read by its name
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: home, Env: append(os.Environ(), "HOME="+home, "TMPDIR="+home),
+	// Of two values of one variable a process takes the first.
+	env := append([]string{"HOME=" + home, "TMPDIR=" + home}, os.Environ()...)
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: home, Env: env,
 		Files: []*os.File{nil, out, out}, Sys: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}})
 	if err != nil {
 		return nil, err

@@ -28,21 +28,22 @@ var (
 )
 
 const (
-	settled = 15 * time.Second // that a load runs before its goodput counts as what the path has without the fault
-	patient = 40 * time.Second // how long a fault may stay unnamed
+	settled = 8 * time.Second  // that a load runs before its goodput counts as what the path has without the fault
+	patient = 20 * time.Second // how long a fault may stay unnamed
+	wanted  = 10 * time.Second // in which it should have its name
 	// binds is the share of the goodput that a fault has to take for it to have a name.
 	binds = 0.05
 )
 
-// road is a path of 10 ms, with what a small machine carries while it is looked at.
+// road is a path of 30 ms, with what a small machine carries while it is looked at.
 const road = `name: road
-title: two hosts 10 ms apart
-about: A bench's.
+title: two hosts 30 ms apart
+about: A bench's, long enough for windows and buffers to bind.
 hosts:
   client1: {interfaces: {eth0: {address: 10.91.0.1/24}}}
   server1: {interfaces: {eth0: {address: 10.91.0.2/24}}}
 links:
-  - {between: [client1.eth0, server1.eth0], rate: 300Mbit/s, rtt: 10ms, queue: 512KB}
+  - {between: [client1.eth0, server1.eth0], rate: 200Mbit/s, rtt: 30ms, queue: 750KB}
 flow: {from: [client1], to: server1, via: eth0}
 `
 
@@ -56,12 +57,20 @@ func inLab(ctx context.Context, healthy time.Duration) error {
 		}
 		fmt.Println("| fault | limiter | goodput without and with | seen after | named after | named otherwise before |")
 		fmt.Println("|---|---|---|---|---|---|")
+		bind, inTime := 0, 0
 		for i, id := range slices.Concat(during, before) {
 			c := named{user: u, id: id, later: i < len(during)}
 			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx) }); err != nil {
 				return fmt.Errorf("%s: %w", id, err)
 			}
+			if c.binds {
+				bind++
+				if c.after > 0 && c.after <= wanted {
+					inTime++
+				}
+			}
 		}
+		fmt.Printf("\n%d of %d faults that took 5%% or more of the goodput had their name within %v.\n", inTime, bind, wanted)
 		return u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return calm(ctx, u, healthy) })
 	})
 }
@@ -71,9 +80,12 @@ type named struct {
 	user  kit.User
 	id    string
 	later bool // the fault comes while the load runs
+
+	binds bool          // it took goodput
+	after time.Duration // until it had its name; 0: it had not
 }
 
-func (c named) run(ctx context.Context) error {
+func (c *named) run(ctx context.Context) error {
 	f, err := fault.Find(c.id)
 	if err != nil {
 		return err
@@ -121,10 +133,11 @@ func (c named) run(ctx context.Context) error {
 		}
 		if p.Shown.Limiter == f.Limiter {
 			after = time.Since(at)
-		} else if p.Shown.State == watch.Moving && p.Shown.Limiter != model.None && !slices.Contains(others, word) {
+		} else if seen > 0 && (p.Shown.State == watch.Moving && p.Shown.Limiter != model.None || p.Shown.State == watch.CannotTell) && !slices.Contains(others, word) {
 			others = append(others, word)
 		}
 	}
+	c.binds, c.after = seen > 0 && float64(with) < (1-binds)*float64(without), after
 	fmt.Printf("| %s | %s | %v, %v | %s | %s | %s |\n", c.id, f.Limiter, without, with, whole(seen), whole(after), strings.Join(others, ", "))
 	return nil
 }
@@ -176,7 +189,7 @@ type looker struct {
 }
 
 func look(ctx context.Context, u kit.User) (*looker, error) {
-	cmd := u.Command(ctx, "watch", "lab:client1", "lab:server1", "--line-rate", "300Mbit", "--json")
+	cmd := u.Command(ctx, "watch", "lab:client1", "lab:server1", "--line-rate", "200Mbit", "--json")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -219,7 +232,7 @@ func (l *looker) end() {
 type loading struct{ cmd *exec.Cmd }
 
 func begin(ctx context.Context, u kit.User, d time.Duration) loading {
-	cmd := u.Command(ctx, "load", "tcp", "lab:client1", "lab:server1", "--for", d.String(), "--streams", "2")
+	cmd := u.Command(ctx, "load", "tcp", "lab:client1", "lab:server1", "--for", d.String(), "--congestion", "cubic")
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "begin a load:", err)
 	}

@@ -47,8 +47,9 @@ type LiveAgent interface {
 type LiveEnd struct {
 	Name string // empty: its own host name
 	Path string // name of the path to its target, where that is judged by this end alone
-	// Addr is the host's data address where several are watched together.
-	Addr   netip.Addr
+	// Addrs are the host's own addresses where several are watched together: data may flow by any.
+	// None: not known, so that all connections of a pair count as theirs.
+	Addrs  []netip.Addr
 	Target Target // the connections to watch
 	// Dial reaches the host, the first time and after it was lost.
 	Dial func(ctx context.Context) (LiveAgent, error)
@@ -151,6 +152,9 @@ func (l *Live) alone(e *liveEnd) watch.Judgement {
 		return j
 	}
 	samples := e.window.Samples()
+	if at, ok := watch.Turn(samples, func(netip.Addr) bool { return true }); ok {
+		samples = watch.After(samples, at)
+	}
 	peers := traffic(samples)
 	if idle(peers, samples) {
 		return e.quiet(conns(peers))
@@ -174,9 +178,20 @@ func (l *Live) between(a, b *liveEnd) watch.Judgement {
 			return j
 		}
 	}
-	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: a.window.Samples(), Peer: b.Addr}
-	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: b.window.Samples(), Peer: a.Addr}
-	seen := append(watch.Conns(a.Name, x.Samples, b.Addr), watch.Conns(b.Name, y.Samples, a.Addr)...)
+	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: a.window.Samples()}
+	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: b.window.Samples()}
+	if at, ok := watch.Turn(x.Samples, b.has); ok {
+		x.Samples, y.Samples = watch.After(x.Samples, at), watch.After(y.Samples, at)
+	}
+	var seen []watch.Conn
+	for _, e := range []struct {
+		end   *explain.End
+		other *liveEnd
+	}{{x, b}, {y, a}} {
+		if e.end.Peer = e.other.busiest(e.end.Samples); e.end.Peer.IsValid() || len(e.other.Addrs) == 0 {
+			seen = append(seen, watch.Conns(e.end.Host, e.end.Samples, e.end.Peer)...)
+		}
+	}
 	if len(seen) == 0 {
 		return a.quiet(0)
 	}
@@ -192,6 +207,20 @@ func (l *Live) between(a, b *liveEnd) watch.Judgement {
 		return a.quiet(len(seen))
 	}
 	return l.judged(c, x.Samples, seen)
+}
+
+// has tells whether an address is the host's.
+func (e *liveEnd) has(a netip.Addr) bool { return len(e.Addrs) == 0 || slices.Contains(e.Addrs, a) }
+
+// busiest is that of the host's addresses to which samples of another show most traffic; invalid:
+// there is no connection to any, or its addresses are not known.
+func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
+	for _, p := range traffic(samples) {
+		if slices.Contains(e.Addrs, p.addr) {
+			return p.addr
+		}
+	}
+	return netip.Addr{}
 }
 
 // judged is the verdict on a window in which data moved.

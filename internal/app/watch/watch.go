@@ -5,12 +5,13 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"linerate/internal/app"
 	"linerate/internal/app/explain"
@@ -114,8 +115,7 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	return l.Run(ctx)
 }
 
-// ends reaches the hosts once, to see that they are there and by which addresses they know each
-// other.
+// ends reaches the hosts once, to see that they are there and which addresses they have.
 func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, model.Fact[unit.BitRate], error) {
 	var names []host.Name
 	for _, text := range o.Hosts {
@@ -129,29 +129,31 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		names = append(names, n)
 	}
 	d := e.Reach(p)
-	agents, err := d.DialAll(ctx, names)
-	defer func() {
-		for _, a := range agents {
-			_ = a.Close() // it has told what we want to know
-		}
-	}()
-	if err != nil {
+	seen := make([][]netip.Addr, len(names))
+	group, within := errgroup.WithContext(ctx)
+	for i, n := range names {
+		group.Go(func() (err error) {
+			seen[i], err = addresses(within, d, n)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, o.LineRate, err
 	}
-	addrs, err := addresses(ctx, names, agents)
+	addrs, err := distinct(o.Hosts, seen)
 	if err != nil {
 		return nil, o.LineRate, err
 	}
 	rate := o.LineRate
 	if rate.State != model.Present && len(names) == 2 {
-		rate = d.StatedRate(ctx, names[0], names[1], addrs[1])
+		rate = d.StatedRate(ctx, names[0], names[1], addrs[1][0])
 	}
 	var out []loop.LiveEnd
 	for i, n := range names {
-		x := loop.LiveEnd{Name: o.Hosts[i], Addr: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) { return d.Dial(ctx, n) }}
+		x := loop.LiveEnd{Name: o.Hosts[i], Addrs: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) { return d.Dial(ctx, n) }}
 		for j, a := range addrs {
 			if j != i {
-				x.Target.Peers = append(x.Target.Peers, a)
+				x.Target.Peers = append(x.Target.Peers, a...)
 			}
 		}
 		out = append(out, x)
@@ -159,35 +161,48 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 	return out, rate, nil
 }
 
-// addresses are the hosts' data addresses. This machine's is the one that leads to the others.
-func addresses(ctx context.Context, names []host.Name, agents []*host.Client) ([]netip.Addr, error) {
-	out := make([]netip.Addr, len(names))
-	here := -1
-	for i, n := range names {
-		if n.Host == reach.Here {
-			here = i
-			continue
-		}
-		a, err := reach.Receiver(ctx, "", n, agents[i])
-		if err != nil {
-			return nil, err
-		}
-		out[i] = a
-	}
-	if here < 0 {
-		return out, nil
-	}
-	f, err := agents[here].Facts(ctx)
+// addresses are those that a host has: the one that is stated for its data first.
+func addresses(ctx context.Context, d reach.Dialler, n host.Name) ([]netip.Addr, error) {
+	agent, err := d.Dial(ctx, n)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", names[here], err)
+		return nil, err
 	}
-	for i := range names {
-		if i != here {
-			if out[here], err = reach.Source(f, out[i]); err != nil {
-				return nil, fmt.Errorf("find the data path from %s: %w", names[here], err)
+	defer func() { _ = agent.Close() }() // it has told what we want to know
+	f, err := agent.Facts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", n, err)
+	}
+	out := slices.Clone(agent.Data())
+	for _, nic := range f.NICs {
+		for _, p := range nic.Addrs {
+			a := p.Addr().Unmap()
+			if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(out, a) {
+				out = append(out, a)
 			}
-			return out, nil
 		}
 	}
-	return nil, errors.New("find the data path: one host alone has none")
+	return out, nil
+}
+
+// distinct leaves out addresses that several hosts have, as each has that of its bridge for
+// containers: which of them is meant cannot be told.
+func distinct(names []string, all [][]netip.Addr) ([][]netip.Addr, error) {
+	count := map[netip.Addr]int{}
+	for _, addrs := range all {
+		for _, a := range addrs {
+			count[a]++
+		}
+	}
+	out := make([][]netip.Addr, len(all))
+	for i, addrs := range all {
+		for _, a := range addrs {
+			if count[a] == 1 {
+				out[i] = append(out[i], a)
+			}
+		}
+		if len(out[i]) == 0 {
+			return nil, failure.Of(failure.Nothing, "watch %s: %s has no address of its own by which the others could know it: are two of them the same host?", strings.Join(names, " "), names[i])
+		}
+	}
+	return out, nil
 }

@@ -180,6 +180,12 @@ func (l *Live) between(a, b *liveEnd) watch.Judgement {
 	}
 	x := &explain.End{Host: a.Name, Facts: a.facts, Samples: a.window.Samples()}
 	y := &explain.End{Host: b.Name, Facts: b.facts, Samples: b.window.Samples()}
+	if a.Target.Control > 0 {
+		mirrored(y.Samples, x.Samples)
+	}
+	if b.Target.Control > 0 {
+		mirrored(x.Samples, y.Samples)
+	}
 	if at, ok := watch.Turn(x.Samples, b.has); ok {
 		x.Samples, y.Samples = watch.After(x.Samples, at), watch.After(y.Samples, at)
 	}
@@ -223,6 +229,20 @@ func (e *liveEnd) busiest(samples []model.Sample) netip.Addr {
 	return netip.Addr{}
 }
 
+// mirrored leaves of a host's connections those that the other end has seen, too.
+func mirrored(samples, other []model.Sample) {
+	type ends struct{ local, remote netip.AddrPort }
+	seen := map[ends]bool{}
+	for _, s := range other {
+		for _, c := range s.Conns {
+			seen[ends{c.Remote, c.Local}] = true
+		}
+	}
+	for i := range samples {
+		samples[i].Conns = slices.DeleteFunc(slices.Clone(samples[i].Conns), func(c model.Conn) bool { return !seen[ends{c.Local, c.Remote}] })
+	}
+}
+
 // judged is the verdict on a window in which data moved.
 func (l *Live) judged(c explain.Case, samples []model.Sample, seen []watch.Conn) watch.Judgement {
 	c.LineRate = l.lineRate(c)
@@ -243,6 +263,9 @@ func (t Target) serves(a netip.Addr) bool {
 // watch is what to sample of a target's connections.
 func (t Target) watch() measure.Watch {
 	w := measure.Watch{Addrs: t.Peers, Ports: t.Ports, FindOwners: true, Mount: t.Mount, Share: t.Share, Disk: t.Disk}
+	if t.Control > 0 {
+		w.NotOwnedBy = []int{t.Control}
+	}
 	if t.PID > 0 {
 		w.OwnedBy, w.PIDs = []int{t.PID}, []int{t.PID}
 	}

@@ -19,10 +19,13 @@ import (
 type Target struct {
 	Name  string       // as the user named it
 	Peers []netip.Addr // addresses of the other end; empty for a process
-	Ports []uint16     // ports of the service; empty: any
-	Mount string       // NFS mount point, for its RPC statistics
-	Share string       // SMB share, //server/name, for its request statistics
-	Disk  string       // block device of an iSCSI session, e.g. sda, likewise
+	// Control is the process on this host that speaks to the watched hosts: what it and its ssh
+	// sessions move is not the paths' traffic. 0: none.
+	Control int
+	Ports   []uint16 // ports of the service; empty: any
+	Mount   string   // NFS mount point, for its RPC statistics
+	Share   string   // SMB share, //server/name, for its request statistics
+	Disk    string   // block device of an iSCSI session, e.g. sda, likewise
 	// PID is a process whose connections are watched, with its descendants';
 	// 0 is none. Peers are then servers of the storage it uses.
 	PID int

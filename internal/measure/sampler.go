@@ -26,6 +26,8 @@ type Watch struct {
 	// OwnedBy adds the connections that these processes and their descendants hold, to any
 	// address.
 	OwnedBy []int `json:"owned_by,omitempty"`
+	// NotOwnedBy leaves out the connections that these processes and their descendants hold.
+	NotOwnedBy []int `json:"not_owned_by,omitempty"`
 	// PIDs are the processes whose threads are sampled.
 	PIDs []int `json:"pids,omitempty"`
 	// FindOwners adds the processes that hold a watched connection.

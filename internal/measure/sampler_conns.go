@@ -24,13 +24,14 @@ type connReader struct {
 	src    kernel.Source
 	filter kernel.TCPFilter
 	owners []int // processes whose connections, and those of their descendants, are watched too
+	not    []int // processes whose connections, and those of their descendants, are not watched
 	known  []model.Conn
 	steady bool
 	listed time.Time
 }
 
 func newConnReader(src kernel.Source, w Watch) connReader {
-	return connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}, owners: w.OwnedBy}
+	return connReader{src: src, filter: kernel.TCPFilter{Addrs: w.Addrs, Ports: w.Ports}, owners: w.OwnedBy, not: w.NotOwnedBy}
 }
 
 // asked tells whether any connection is to be watched.
@@ -58,12 +59,22 @@ func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 	return nil
 }
 
-// list returns the connections that the filter selects and those that the owners hold.
+// list returns the connections that the filter selects and those that the owners hold, but for those
+// that are left out.
 func (r *connReader) list(ctx context.Context) ([]model.Conn, error) {
+	all, err := r.wanted(ctx)
+	if err != nil || len(r.not) == 0 {
+		return all, err
+	}
+	held, err := r.held(r.not)
+	return slices.DeleteFunc(all, func(c model.Conn) bool { return c.Inode != 0 && held[c.Inode] }), err
+}
+
+func (r *connReader) wanted(ctx context.Context) ([]model.Conn, error) {
 	if len(r.owners) == 0 {
 		return r.src.TCPConns(ctx, r.filter)
 	}
-	held, err := r.held()
+	held, err := r.held(r.owners)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +84,11 @@ func (r *connReader) list(ctx context.Context) ([]model.Conn, error) {
 	}), err
 }
 
-// held are the inodes of the owners' sockets. An owner that ended holds none; a descendant of
+// held are the inodes of owners' sockets. An owner that ended holds none; a descendant of
 // another user is left out.
-func (r *connReader) held() (map[uint32]bool, error) {
+func (r *connReader) held(owners []int) (map[uint32]bool, error) {
 	held := map[uint32]bool{}
-	for _, owner := range r.owners {
+	for _, owner := range owners {
 		for _, pid := range kernel.Family(r.src, owner) {
 			inodes, err := kernel.Sockets(r.src, pid)
 			if err != nil && pid == owner && !kernel.IsGone(err) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -129,19 +130,27 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		names = append(names, n)
 	}
 	d := e.Reach(p)
-	seen := make([][]netip.Addr, len(names))
-	group, within := errgroup.WithContext(ctx)
+	seen, open := make([][]netip.Addr, len(names)), make([]*host.Client, len(names))
+	group := errgroup.Group{}
 	for i, n := range names {
 		group.Go(func() (err error) {
-			seen[i], err = addresses(within, d, n)
+			if open[i], err = d.Dial(ctx, n); err == nil {
+				seen[i], err = addresses(ctx, n, open[i])
+			}
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, o.LineRate, err
+	err := group.Wait()
+	var addrs [][]netip.Addr
+	if err == nil {
+		addrs, err = distinct(o.Hosts, seen)
 	}
-	addrs, err := distinct(o.Hosts, seen)
 	if err != nil {
+		for _, a := range open {
+			if a != nil {
+				_ = a.Close() // what is wrong is known
+			}
+		}
 		return nil, o.LineRate, err
 	}
 	rate := o.LineRate
@@ -150,7 +159,16 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 	}
 	var out []loop.LiveEnd
 	for i, n := range names {
-		x := loop.LiveEnd{Name: o.Hosts[i], Addrs: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) { return d.Dial(ctx, n) }}
+		x := loop.LiveEnd{Name: o.Hosts[i], Addrs: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) {
+			if first := open[i]; first != nil { // it is there already
+				open[i] = nil
+				return first, nil
+			}
+			return d.Dial(ctx, n)
+		}}
+		if n.Host == reach.Here {
+			x.Target.Control = os.Getpid()
+		}
 		for j, a := range addrs {
 			if j != i {
 				x.Target.Peers = append(x.Target.Peers, a...)
@@ -162,12 +180,7 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 }
 
 // addresses are those that a host has: the one that is stated for its data first.
-func addresses(ctx context.Context, d reach.Dialler, n host.Name) ([]netip.Addr, error) {
-	agent, err := d.Dial(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = agent.Close() }() // it has told what we want to know
+func addresses(ctx context.Context, n host.Name, agent *host.Client) ([]netip.Addr, error) {
 	f, err := agent.Facts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", n, err)

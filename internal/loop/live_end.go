@@ -1,8 +1,10 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"linerate/internal/failure"
@@ -192,6 +194,13 @@ func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 	h := watch.Look(e.Name, samples)
 	if h.Facts = e.facts; len(samples) > 0 {
 		h.Last = &samples[len(samples)-1]
+	}
+	if e.facts != nil {
+		for _, s := range e.facts.Switches {
+			if name := cmp.Or(s.System, s.Chassis); !slices.Contains(h.Switches, name) {
+				h.Switches = append(h.Switches, name)
+			}
+		}
 	}
 	for _, m := range e.marks { // the host's clock may be another
 		m.At = began.Add(e.factsAt + m.At.Sub(e.facts.Taken))

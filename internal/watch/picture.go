@@ -73,7 +73,9 @@ type Host struct {
 	Cores []Core    `json:"cores"`
 	NICs  []NIC     `json:"nics"`
 	Ops   []Op      `json:"requests,omitempty"` // of the mount, share or disk that is watched
-	Marks []Mark    `json:"marks,omitempty"`    // what was seen to have changed there since the last picture
+	// Switches are names of the switches that the host is plugged into, where its facts have them.
+	Switches []string `json:"switches,omitempty"`
+	Marks    []Mark   `json:"marks,omitempty"` // what was seen to have changed there since the last picture
 	// Last is the newest sample and Facts the newest facts, for what counts from the start of the
 	// host; nil where there are none.
 	Last  *model.Sample `json:"-"`

@@ -38,7 +38,7 @@ type page struct {
 // TestBrowser has one browser for all that is seen in it, each in a tab of its own.
 func TestBrowser(t *testing.T) {
 	browser := browse(t)
-	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "thousand": pageOfAThousandHosts,
+	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "tabs": tabsShareAStream, "thousand": pageOfAThousandHosts,
 		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := chromedp.NewContext(browser)
@@ -187,6 +187,9 @@ func pageLives(t *testing.T, p *page) {
 	if got := p.value(`document.querySelector(".state").textContent`); !strings.Contains(got, "▲ path-loss at path") {
 		t.Error(got)
 	}
+	if got := p.value(`document.querySelector(".way .here").textContent`); !strings.HasPrefix(got, "path") || !strings.HasSuffix(got, "▲ path-loss") {
+		t.Error(got)
+	}
 
 	// A fault comes: verdict, mark and band are others.
 	l.set(false, func(q *watch.Picture) {
@@ -222,6 +225,31 @@ func pageLives(t *testing.T, p *page) {
 	p.until(`getComputedStyle(document.body).backgroundColor === "rgb(16, 21, 28)"`)
 	p.until(`document.documentElement.scrollWidth <= 360`)
 	p.quiet()
+}
+
+// Seven tabs are live at once, one path open in each, on one stream, though a browser opens six
+// connections to a host.
+func tabsShareAStream(t *testing.T, p *page) {
+	v, s := serve(t)
+	live(t, v, 7)
+	tabs := []*page{p}
+	for range 6 {
+		ctx, end := chromedp.NewContext(p.ctx)
+		defer end()
+		tabs = append(tabs, newPage(t, ctx))
+	}
+	for i, tab := range tabs {
+		tab.do(chromedp.Navigate(fmt.Sprintf("%s/#path=client%d%%20%%E2%%80%%93%%20nas", s.URL, i)))
+	}
+	for i, tab := range tabs {
+		tab.until(isLive + fmt.Sprintf(` && document.querySelector(".path h3").textContent === "client%d – nas" && document.querySelector(".chart svg")`, i))
+		tab.quiet()
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.pages) != 1 {
+		t.Errorf("%d streams for seven tabs", len(v.pages))
+	}
 }
 
 // A server that is started again is found by the page.

@@ -57,8 +57,39 @@ const drawPath = (p) => {
     bar.firstChild.style.width = Math.min(100, 100 * of) + "%";
     box.append(bar, el("p", "numbers", numbers));
   }
-  box.append(el("p", "line", p.verdict.line || p.why || ""));
+  box.append(el("p", "line", p.verdict.line || p.why || ""), drawWay(p));
+  const proofs = p.verdict.evidence || [];
+  if (proofs.length) {
+    const d = el("details", "", el("summary", "", "Evidence"), el("ul", "", ...proofs.map((e) => el("li", "", e.what + (e.host ? " (" + e.host + ", " : " (") + "n = " + e.n + ")"))));
+    d.open = proofsOpen;
+    d.ontoggle = () => { proofsOpen = d.open; };
+    box.append(d);
+  }
   return box;
+};
+let proofsOpen = false;
+// The stations of a path from where data comes to where it goes, that which holds it back marked.
+// Of a path seen from one end only the other is what its name says.
+const drawWay = (p) => {
+  const sends = p.conns.find((c) => c.out_bps > c.in_bps), most = p.conns[0];
+  const names = p.hosts.map((h) => h.name);
+  let from = names[0] || "", to = names[1] || (most ? most.remote : "the other end");
+  if (names[1] ? sends && sends.host === names[1] : most && most.in_bps > most.out_bps) [from, to] = [to, from];
+  const stale = new Set(p.hosts.filter((h) => h.stale).map((h) => h.name));
+  const switches = [...new Set(p.hosts.flatMap((h) => h.switches || []))];
+  const where = p.shown.state === "moving" && p.shown.limiter !== "none" ? p.shown.where : "", app = ofApplication.has(p.shown.limiter);
+  const stations = [
+    ["sender", from, where === "sender" || (app && p.shown.limiter === "application-source")],
+    ["path", switches.join(", ") || "network", where === "path"],
+    ["receiver", to, where === "receiver" || (app && p.shown.limiter === "application-sink")]];
+  if (where === "server storage") stations.splice(p.shown.at_host === from ? 0 : 3, 0, ["storage", p.shown.at_host || "server", true]);
+  const way = el("ol", "way");
+  way.setAttribute("aria-label", "the path, from where data comes");
+  for (const [kind, name, here] of stations) {
+    const s = el("li", here ? "here" : stale.has(name) ? "old" : "", el("small", "", kind), el("b", "", name), el("span", "", here ? "▲ " + p.shown.limiter : stale.has(name) ? "✕ stale" : ""));
+    way.append(s);
+  }
+  return way;
 };
 const table = (head, rows) => {
   const t = el("table", "", el("thead", "", el("tr", "", ...head.map((h) => el("th", "", h)))));
@@ -146,7 +177,7 @@ const drawRows = () => {
 let heard = 0, events = [];
 const draw = (m) => {
   heard = Date.now();
-  const p = m.chosen;
+  const p = m.chosen.find((q) => q.path === wish) || m.chosen[0];
   chosen = p ? p.path : "";
   rows = m.rows;
   drawRows();
@@ -171,14 +202,29 @@ const tell = () => {
 setInterval(tell, 500);
 // The browser reaches for the stream again by itself. What is chosen stands in the address, so
 // that a link leads to it.
-let chosen = "", stream = null;
+let chosen = "", wish = "", stream = null;
+const take = (text) => {
+  draw(JSON.parse(text));
+  tell();
+};
+// Where the browser has shared workers, one stream serves all its tabs.
+let port = null;
+if (window.SharedWorker) {
+  port = new SharedWorker("worker.js", { name: document.documentElement.dataset.build }).port;
+  port.onmessage = (e) => take(e.data);
+  setInterval(() => port.postMessage({ path: wish }), 20e3);
+  window.addEventListener("pagehide", () => port.postMessage({ path: null }));
+  window.addEventListener("pageshow", (e) => { if (e.persisted) listen(wish); });
+}
 const listen = (path) => {
+  wish = path;
+  if (port) {
+    port.postMessage({ path: path });
+    return;
+  }
   if (stream) stream.close();
   stream = new EventSource(path ? "events?path=" + encodeURIComponent(path) : "events");
-  stream.onmessage = (e) => {
-    draw(JSON.parse(e.data));
-    tell();
-  };
+  stream.onmessage = (e) => take(e.data);
 };
 const choose = (path) => {
   chosen = path;

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/unit"
@@ -12,10 +14,11 @@ import (
 
 const mostStreams = 64 // pages at once
 
-// tab is a page that is open. Of the path that it has chosen it gets all there is, of the others a row.
+// tab is a stream that is open: of one page, or of all that a browser has. Of the paths that they have
+// chosen it gets all there is, of the others a row.
 type tab struct {
 	out    chan []byte // the newest message, until it is taken
-	path   string      // that is chosen; the first one where this is not among them
+	paths  []string    // that are chosen; the first one of all for each that is not among them
 	missed bool        // a message was not taken in time: the next one brings the changes again
 }
 
@@ -29,12 +32,12 @@ type row struct {
 
 // event is what the stream brings, once a second.
 type event struct {
-	V       int            `json:"v"`
-	Rows    []row          `json:"rows"`
-	Chosen  *watch.Picture `json:"chosen"` // null: there is no path yet
-	Events  []watch.Event  `json:"events"` // since the message before
-	Again   bool           `json:"again"`  // Events are all that are kept, in place of what came before
-	History string         `json:"history"`
+	V       int             `json:"v"`
+	Rows    []row           `json:"rows"`
+	Chosen  []watch.Picture `json:"chosen"` // in the order of all paths; empty: there is none yet
+	Events  []watch.Event   `json:"events"` // since the message before
+	Again   bool            `json:"again"`  // Events are all that are kept, in place of what came before
+	History string          `json:"history"`
 }
 
 // send gives each page its next message, with the lock held. One that is slow misses pictures, never
@@ -47,7 +50,8 @@ func (v *View) send(fresh []watch.Event) error {
 			p.missed = true
 		default:
 		}
-		b := made[p.path]
+		chosen := strings.Join(p.paths, "\x00")
+		b := made[chosen]
 		if p.missed || b == nil {
 			var err error
 			if b, err = v.event(p, fresh); err != nil {
@@ -55,7 +59,7 @@ func (v *View) send(fresh []watch.Event) error {
 			}
 		}
 		if !p.missed {
-			made[p.path] = b
+			made[chosen] = b
 		}
 		p.out <- b
 		p.missed = false
@@ -65,15 +69,20 @@ func (v *View) send(fresh []watch.Event) error {
 
 // event is what a page gets now, with the lock held.
 func (v *View) event(p *tab, fresh []watch.Event) ([]byte, error) {
-	e := event{V: watch.PictureVersion, Rows: []row{}, Events: fresh, History: v.kept()}
+	e := event{V: watch.PictureVersion, Rows: []row{}, Chosen: []watch.Picture{}, Events: fresh, History: v.kept()}
+	found := 0
 	if p.missed {
 		e.Events, e.Again = v.events, true
 	}
-	for i, at := range v.last {
+	for _, at := range v.last {
 		e.Rows = append(e.Rows, row{Path: at.Path, Shown: at.Shown, Goodput: at.Goodput, Ceiling: at.Ceiling})
-		if at.Path == p.path || e.Chosen == nil {
-			e.Chosen = &v.last[i]
+		if slices.Contains(p.paths, at.Path) {
+			e.Chosen = append(e.Chosen, at)
+			found++
 		}
+	}
+	if found < len(p.paths) && len(v.last) > 0 && !slices.Contains(p.paths, v.last[0].Path) {
+		e.Chosen = slices.Insert(e.Chosen, 0, v.last[0])
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -83,13 +92,17 @@ func (v *View) event(p *tab, fresh []watch.Event) ([]byte, error) {
 }
 
 // open begins a stream; false where there are too many.
-func (v *View) open(path string) (p *tab, end func(), ok bool) {
+func (v *View) open(paths []string) (p *tab, end func(), ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.pages) >= mostStreams {
 		return nil, nil, false
 	}
-	p = &tab{out: make(chan []byte, 1), path: path, missed: true}
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	p = &tab{out: make(chan []byte, 1), paths: paths[:min(len(paths), mostStreams)], missed: true}
 	v.pages[p] = true
 	if b, err := v.event(p, nil); err == nil {
 		p.out <- b
@@ -104,7 +117,7 @@ func (v *View) open(path string) (p *tab, end func(), ok bool) {
 
 // stream sends each message as a server-sent event (HTML, section 9.2) until the page is closed.
 func (v *View) stream(w http.ResponseWriter, r *http.Request) {
-	page, end, ok := v.open(r.FormValue("path"))
+	page, end, ok := v.open(r.URL.Query()["path"])
 	if !ok {
 		http.Error(w, fmt.Sprintf("%d pages are open, which is the most: close one", mostStreams), http.StatusServiceUnavailable)
 		return

@@ -26,7 +26,7 @@ import (
 	"linerate/internal/watch/past"
 )
 
-//go:embed page.html.tmpl enter.html enter.js live.js timeline.js live.css
+//go:embed page.html.tmpl enter.html enter.js live.js worker.js timeline.js live.css
 var files embed.FS
 
 const (
@@ -104,7 +104,7 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { send(w, "text/html; charset=utf-8", page) })
-	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
+	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "worker.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
 		"enter.js": "text/javascript; charset=utf-8"} {
 		b, err := files.ReadFile(name)
 		if err != nil {

@@ -162,14 +162,14 @@ func TestStream(t *testing.T) {
 		}
 	}
 	m := next()
-	if len(m.Events) != 2 || !m.Again || len(m.Rows) != 1 || m.Chosen.Shown.State != watch.CannotTell {
+	if len(m.Events) != 2 || !m.Again || len(m.Rows) != 1 || len(m.Chosen) != 1 || m.Chosen[0].Shown.State != watch.CannotTell {
 		t.Errorf("%+v", m)
 	}
 	for range 100 {
 		show(watch.Idle)
 	}
 	for seen := 2; seen < 102; {
-		if m = next(); m.V != 1 || m.Rows[0].Path != hostile || m.Chosen.Path != hostile {
+		if m = next(); m.V != 1 || m.Rows[0].Path != hostile || m.Chosen[0].Path != hostile {
 			t.Fatalf("%+v", m)
 		}
 		if m.Again {
@@ -209,7 +209,7 @@ func TestServeEnds(t *testing.T) {
 func TestTooManyPagesAreRefused(t *testing.T) {
 	v, s := serve(t)
 	for range mostStreams {
-		if _, _, ok := v.open(""); !ok {
+		if _, _, ok := v.open(nil); !ok {
 			t.Fatal("refused early")
 		}
 	}

@@ -119,12 +119,21 @@
   };
   const markText = (m) => full(m.at) + "  " + { tuned: "linerate set ", undone: "linerate took back ", changed: "", run: "ran linerate " }[m.kind] + m.what + (m.host ? " on " + m.host : "") +
     (m.kind === "run" ? "" : ": " + (m.from || "–") + " → " + (m.to || "–"));
+  const markItem = (m) => {
+    const item = el("li", "", markText(m));
+    if (m.kind === "run" && m.to) { // its report has the samples of 100 ms
+      const a = el("a", "", "report");
+      a.href = "runs/" + encodeURIComponent(m.to);
+      item.append(" ", a);
+    }
+    return item;
+  };
   const fill = () => {
     list.replaceChildren(table(["time", "carried", "least", "most", "of its ceiling", "RTT median", "RTT 99%", "resent", "shown"], data.rows.slice(-200).reverse().map((r) => [
       full(r.at), r.goodput_bps === null ? "–" : rate(r.goodput_bps), r.least_bps === null ? "–" : rate(r.least_bps), r.most_bps === null ? "–" : rate(r.most_bps),
       share(r.share_of_ceiling), r.rtt_p50 === null ? "–" : span(r.rtt_p50), r.rtt_p99 === null ? "–" : span(r.rtt_p99), share(r.resent_share),
       r.shown.map((s) => words(s) + " " + share(s.for / r.seen)).join(", ")])));
-    document.getElementById("marks").replaceChildren(...(data.marks.length ? [...data.marks].reverse().slice(0, 50).map((m) => el("li", "", markText(m))) : [el("li", "", "nothing that was seen")]));
+    document.getElementById("marks").replaceChildren(...(data.marks.length ? [...data.marks].reverse().slice(0, 50).map(markItem) : [el("li", "", "nothing that was seen")]));
     notes.textContent = data.problems.join("; ") + (data.left_out ? " " + data.left_out + " older changes are left out." : "");
   };
   let asked = 0;

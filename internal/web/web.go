@@ -26,7 +26,7 @@ import (
 	"linerate/internal/watch/past"
 )
 
-//go:embed page.html.tmpl enter.html enter.js live.js worker.js timeline.js live.css
+//go:embed page.html.tmpl runs.html.tmpl enter.html enter.js live.js worker.js timeline.js live.css
 var files embed.FS
 
 const (
@@ -48,6 +48,7 @@ type View struct {
 	second  past.Gather        // of records of a second
 	recent  []past.Record      // the last quarter of an hour of them
 	past    Past               // nil: none is kept
+	runs    Runs               // nil: none are shown
 }
 
 // NewView makes a view with a title; build is of the program.
@@ -91,7 +92,7 @@ func (v *View) message() ([]byte, error) {
 	return b, nil
 }
 
-// Handler answers for the page, its parts, /events, /pictures, /history and /metrics, to those
+// Handler answers for the page, its parts, /events, /pictures, /history, /runs and /metrics, to those
 // who have access.
 func (v *View) Handler(access Access) (http.Handler, error) {
 	page, err := v.page()
@@ -115,6 +116,14 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 	mux.HandleFunc("GET /pictures", v.pictures)
 	mux.HandleFunc("GET /history", v.history)
 	mux.HandleFunc("GET /events", v.stream)
+	if v.runs != nil {
+		list, err := template.ParseFS(files, "runs.html.tmpl")
+		if err != nil {
+			return nil, fmt.Errorf("read page: %w", err)
+		}
+		mux.HandleFunc("GET /runs", v.listRuns(list))
+		mux.HandleFunc("GET /runs/{id}", v.reportOf())
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("POST /session", access.enter)
 	door, err := files.ReadFile("enter.html")
@@ -130,7 +139,10 @@ func (v *View) page() ([]byte, error) {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, struct{ Title, Build string }{v.title, v.build}); err != nil {
+	if err := t.Execute(&b, struct {
+		Title, Build string
+		Runs         bool
+	}{v.title, v.build, v.runs != nil}); err != nil {
 		return nil, fmt.Errorf("make page: %w", err)
 	}
 	return b.Bytes(), nil

@@ -43,6 +43,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return fmt.Errorf("serve on %s: %w; choose another address with a free port", o.Listen, err)
 	}
 	view := web.NewView(o.Title, e.Build)
+	view.KeepRuns(kept{e})
 	o.Watch.Show = view.Show
 	group, ctx := errgroup.WithContext(ctx)
 	if o.Keep > 0 {

@@ -40,6 +40,8 @@ type LiveAgent interface {
 	measure.Follower
 	// History is what linerate's own journal on the host has.
 	History(ctx context.Context) ([]tune.Entry, error)
+	// HeardPorts are the switch ports that announce themselves to the host by LLDP within a while.
+	HeardPorts(ctx context.Context) ([]model.SwitchPort, error)
 	Close() error
 }
 

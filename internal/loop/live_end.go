@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"linerate/internal/failure"
@@ -19,6 +20,7 @@ type arrival struct {
 	sample *model.Sample
 	facts  *model.Facts
 	tuned  []tune.Entry // with facts: the journal
+	heard  []model.SwitchPort
 	lost   error
 }
 
@@ -36,7 +38,8 @@ type liveEnd struct {
 	// tuned is the journal as it was with the facts, marks what changed since the last picture.
 	tuned   []tune.Entry
 	marks   []watch.Mark
-	factsAt time.Duration // when the facts came in
+	heard   []model.SwitchPort // the switch ports that the host is plugged into
+	factsAt time.Duration      // when the facts came in
 }
 
 // The least and the most time between two tries to reach a host that is lost.
@@ -81,6 +84,15 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	listening, end := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer end()
+	wait.Go(func() {
+		if heard, err := agent.HeardPorts(listening); err == nil && len(heard) > 0 { // it is root's; without it the switch has no name
+			e.put(ctx, arrival{at: e.now(), heard: heard})
+		}
+	})
 	look, again := time.NewTicker(refresh), time.NewTicker(turn)
 	defer look.Stop()
 	defer again.Stop()
@@ -165,6 +177,8 @@ func (e *liveEnd) add(a arrival) {
 			e.window.Clear()
 		}
 		e.lost, e.reached = nil, true
+	case a.heard != nil:
+		e.heard = a.heard
 	case a.sample != nil:
 		if last, ok := e.window.Newest(); !ok || a.sample.HostAt.After(last) || last.Sub(a.sample.HostAt) > time.Second {
 			e.window.Add(*a.sample, a.at)
@@ -195,11 +209,9 @@ func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 	if h.Facts = e.facts; len(samples) > 0 {
 		h.Last = &samples[len(samples)-1]
 	}
-	if e.facts != nil {
-		for _, s := range e.facts.Switches {
-			if name := cmp.Or(s.System, s.Chassis); !slices.Contains(h.Switches, name) {
-				h.Switches = append(h.Switches, name)
-			}
+	for _, s := range e.heard {
+		if name := cmp.Or(s.System, s.Chassis); !slices.Contains(h.Switches, name) {
+			h.Switches = append(h.Switches, name)
 		}
 	}
 	for _, m := range e.marks { // the host's clock may be another

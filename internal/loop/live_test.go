@@ -15,6 +15,11 @@ import (
 // Close lets fakeAgent be a LiveAgent.
 func (a *fakeAgent) Close() error { return nil }
 
+// HeardPorts is of a host that is plugged into a switch that tells its name.
+func (a *fakeAgent) HeardPorts(context.Context) ([]model.SwitchPort, error) {
+	return []model.SwitchPort{{Source: "lldp", System: "core1"}, {Source: "lldp", Chassis: "02:00:00:00:00:01"}, {Source: "lldp", System: "core1"}}, nil
+}
+
 // A host that cannot be reached at first is lost, said, and tried again; then its path is judged.
 func TestLiveReachesAgain(t *testing.T) {
 	w := &world{value: original}
@@ -88,6 +93,10 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	e.add(arrival{at: end, sample: &samples[len(samples)-3]}) // a second sampling sends what was seen
 	if got := e.window.Covers(); got != end {
 		t.Errorf("an old sample made %s of %s", got, end)
+	}
+	e.add(arrival{heard: []model.SwitchPort{{System: "core1"}, {Chassis: "02:1"}, {System: "core1"}}})
+	if h := e.host(time.Unix(0, 0), end); len(h.Switches) != 2 || h.Switches[0] != "core1" || h.Switches[1] != "02:1" {
+		t.Errorf("switches %q", h.Switches)
 	}
 	e.add(arrival{at: end, lost: errors.New("connection reset\nby peer")})
 	if j, _ := e.unfit(end + 2*time.Second); j.State != watch.Lost || j.Why != "lost 2s ago, and tried again: connection reset" {

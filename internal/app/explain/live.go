@@ -14,6 +14,10 @@ func (o WatchOptions) LiveEnd(ctx context.Context, e app.Env, p app.Progress) (l
 		return loop.LiveEnd{}, err
 	}
 	return loop.LiveEnd{Path: w.Target.Name, Target: w.Target, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
-		return dialWatched(ctx, e, p, w)
+		agent, err := dialWatched(ctx, e, p, w)
+		if err != nil {
+			return nil, err
+		}
+		return LiveAgent{agent}, nil
 	}}, nil
 }

@@ -162,9 +162,13 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		x := loop.LiveEnd{Name: o.Hosts[i], Addrs: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) {
 			if first := open[i]; first != nil { // it is there already
 				open[i] = nil
-				return first, nil
+				return explain.LiveAgent{Client: first}, nil
 			}
-			return d.Dial(ctx, n)
+			again, err := d.Dial(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			return explain.LiveAgent{Client: again}, nil
 		}}
 		if n.Host == reach.Here {
 			x.Target.Control = os.Getpid()

@@ -1,0 +1,25 @@
+package explain
+
+import (
+	"context"
+	"time"
+
+	"linerate/internal/facts"
+	"linerate/internal/host"
+	"linerate/internal/model"
+)
+
+// LiveAgent is a host's agent as a live view asks it.
+type LiveAgent struct{ *host.Client }
+
+// lldpTime is a little longer than switches leave between two announcements (IEEE 802.1AB: 30 s).
+const lldpTime = 35 * time.Second
+
+// HeardPorts implements loop.LiveAgent.
+func (a LiveAgent) HeardPorts(ctx context.Context) ([]model.SwitchPort, error) {
+	p, err := a.HearSwitches(ctx, lldpTime)
+	if err != nil {
+		return nil, err
+	}
+	return facts.HeardPorts(p.Heard), nil
+}

@@ -57,20 +57,22 @@ func inLab(ctx context.Context, healthy time.Duration) error {
 		}
 		fmt.Println("| fault | limiter | goodput without and with | seen after | named after | named otherwise before |")
 		fmt.Println("|---|---|---|---|---|---|")
-		bind, inTime := 0, 0
+		var bind, inTime [2]int // of all, of those that a setting cures
 		for i, id := range slices.Concat(during, before) {
 			c := named{user: u, id: id, later: i < len(during)}
 			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx) }); err != nil {
 				return fmt.Errorf("%s: %w", id, err)
 			}
-			if c.binds {
-				bind++
-				if c.after > 0 && c.after <= wanted {
-					inTime++
+			for n, counts := range []bool{c.binds, c.binds && c.curable} {
+				if counts {
+					bind[n]++
+				}
+				if counts && c.after > 0 && c.after <= wanted {
+					inTime[n]++
 				}
 			}
 		}
-		fmt.Printf("\n%d of %d faults that took 5%% or more of the goodput had their name within %v.\n", inTime, bind, wanted)
+		fmt.Printf("\n%d of %d faults that took 5%% or more of the goodput had their name within %v; of those that a setting cures %d of %d.\n", inTime[0], bind[0], wanted, inTime[1], bind[1])
 		return u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return calm(ctx, u, healthy) })
 	})
 }
@@ -83,6 +85,8 @@ type named struct {
 
 	binds bool          // it took goodput
 	after time.Duration // until it had its name; 0: it had not
+
+	curable bool // by a setting
 }
 
 func (c *named) run(ctx context.Context) error {
@@ -90,6 +94,7 @@ func (c *named) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.curable = slices.ContainsFunc(model.Limiters(), func(l model.Limiter) bool { return l.ID == f.Limiter && l.Fix == model.FixSetting })
 	v, err := look(ctx, c.user)
 	if err != nil {
 		return err

@@ -1,12 +1,13 @@
-// Command watch measures what a live view costs its controller beside the judging itself: to show,
-// record and keep the pictures of so many hosts, which are made up with a seed, and what a day of
-// history of one host weighs. It asks no host and judges nothing.
-//
-// With -lab it measures in a lab how long watch takes to give each fault its name, and what it calls
-// a path that has none; that takes a quarter of an hour, and a quiet machine.
+// Command watch measures what a live view costs. Without a flag: its controller, which judges, shows,
+// records and keeps made-up pictures of so many hosts, and what a day of history of one host weighs.
+// -reading: a host that is read, beside node_exporter. -page: the page, in a browser. -lab: how long
+// watch takes in a lab to give each fault its name, and what it calls a path that has none. Each takes
+// ten minutes at most, and a quiet machine.
 //
 //	go run ./bench/watch
-//	go run ./bench/watch -lab [-healthy 10m]
+//	go run ./bench/watch -reading [-exporter PROGRAM] [-for 60s]
+//	go run ./bench/watch -page [-for 60s]
+//	go run ./bench/watch -lab [-healthy 60s]
 package main
 
 import (
@@ -34,11 +35,20 @@ import (
 
 func main() {
 	labs := flag.Bool("lab", false, "measure in a lab how long faults stay without their name")
-	healthy := flag.Duration("healthy", 10*time.Minute, "with -lab: how long to look at a healthy path")
+	reading := flag.Bool("reading", false, "measure what it costs a host to be read, beside node_exporter")
+	exporter := flag.String("exporter", "prometheus-node-exporter", "with -reading: node_exporter's program")
+	pages := flag.Bool("page", false, "measure the page in chromium")
+	long := flag.Duration("for", time.Minute, "with -reading and -page: how long each is looked at")
+	healthy := flag.Duration("healthy", time.Minute, "with -lab: how long to look at a healthy path")
 	flag.Parse()
 	kit.Main("watch", func(ctx context.Context) error {
-		if *labs {
+		switch {
+		case *labs:
 			return inLab(ctx, *healthy)
+		case *reading:
+			return readers(ctx, *exporter, *long)
+		case *pages:
+			return page(ctx, *long)
 		}
 		return run()
 	})
@@ -53,6 +63,11 @@ func run() error {
 			return err
 		}
 	}
+	each, err := judging()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nJudging one path, from both ends: %v of CPU a second, %.2f%% of a core.\n", each.Round(10*time.Microsecond), 100*each.Seconds())
 	bytes, err := day()
 	if err != nil {
 		return err

@@ -59,6 +59,8 @@ func orderOf(p model.StudyPlan) string {
 		return "pairs of identical runs"
 	case study.Crossed(p.Design):
 		return first + "blocks of all cases, in random order within each"
+	case p.Design == study.Search:
+		return first + "the search, all states of a pass in random order; then what it finds against the baseline, both sides of a block side by side in random order"
 	case p.Design == study.Sequence:
 		return first + "the steps of the baseline one after the other; then the rest in turn, both sides of a block side by side in random order"
 	}

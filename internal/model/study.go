@@ -18,6 +18,9 @@ type Study struct {
 	Comparisons []StudyComparison `json:"comparisons"`
 	// Discarded are the groups of runs that protocol "paper" made again.
 	Discarded []StudyDiscarded `json:"discarded"`
+	// Search is how design "search" came to the state that it compared; missing:
+	// another design.
+	Search *StudySearch `json:"search,omitempty"`
 	// AA is what identical runs differ by, of each workload that had A/A blocks.
 	AA []StudyAA `json:"aa"`
 	// Recommended are the settings with a proven gain of the primary outcome,
@@ -42,7 +45,7 @@ const StudyVersion = 1
 type StudyRun struct {
 	N     int    `json:"n"`     // from 1, in the order they were made
 	Label string `json:"label"` // of the run's samples in the bundle
-	Stage string `json:"stage"` // "a/a", "compare", "reference"
+	Stage string `json:"stage"` // "a/a", "search", "compare", "reference"
 	Block int    `json:"block"` // from 1 within a comparison; of "paper": the group of runs
 	// Factor and Level are empty for the baseline.
 	Factor  string `json:"factor,omitempty"`
@@ -163,4 +166,30 @@ type StudyAdvice struct {
 	Instruct string `json:"instruct,omitempty"`
 	Factor   string `json:"factor"`
 	Why      string `json:"why"`
+}
+
+// StudySearch is a search over the levels of a study's factors.
+type StudySearch struct {
+	Steps []StudySearchStep `json:"steps"` // in their order
+	// Found is the level of each factor that is not at its baseline, by factor:
+	// what was then compared with the baseline. Empty: the search is not over, or
+	// nothing was better by more than the margin.
+	Found map[string]string `json:"found"`
+	Over  bool              `json:"over"`
+}
+
+// StudySearchStep is one step of a search: all factors together, or one of them.
+type StudySearchStep struct {
+	Factor string             `json:"factor,omitempty"` // missing: all together
+	States []StudySearchState `json:"states"`           // the one nearest to the baseline first
+}
+
+// StudySearchState is one state that a step of a search measured.
+type StudySearchState struct {
+	Levels map[string]string `json:"levels"` // by factor; empty: the baseline
+	Runs   int               `json:"runs"`
+	Value  float64           `json:"value"` // geometric mean of their outcomes, in Unit
+	Unit   string            `json:"unit"`
+	Found  bool              `json:"found"`            // the step went on from it
+	Barred string            `json:"barred,omitempty"` // why it was taken out
 }

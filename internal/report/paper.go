@@ -38,7 +38,7 @@ func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, fac
 		d.Sections = append(d.Sections, s)
 	}
 	for _, make := range []func() document.Section{
-		w.recommendation, w.setup, w.method, w.effects, w.processors, w.scaling, w.heat, w.overTime, w.perFrames, w.perCore, w.latency,
+		w.recommendation, w.setup, w.method, w.search, w.effects, w.processors, w.scaling, w.heat, w.overTime, w.perFrames, w.perCore, w.latency,
 		w.ladder, w.nothing, w.noise, w.changes,
 	} {
 		papers(make)

@@ -79,6 +79,8 @@ func designWords(d string) string {
 		return "Plackett-Burman screening: main effects, mixed with interactions of two factors"
 	case "plackett-burman-fold-over":
 		return "Plackett-Burman screening with fold-over: main effects clear of interactions of two factors"
+	case "search":
+		return "search over ordered levels by halving; what it finds is then compared with the baseline in runs of its own"
 	case "split-plot":
 		return "split plot: what is costly to change is changed rarely, so what is said of it rests on fewer independent changes"
 	}

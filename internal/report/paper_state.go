@@ -21,6 +21,10 @@ const stepFactor = "baseline"
 // " × ", in the order of the file.
 type state struct{ Factor, Level string }
 
+// searchStage is the stage of the runs by which a search chooses a state. They enter no
+// comparison: what is best of many looks better than it is.
+const searchStage = "search"
+
 // asFound is the state before the first step of a baseline.
 var asFound = state{Level: "as found"}
 
@@ -157,7 +161,7 @@ func workloadNames(s *model.Study) []string {
 func (w *paperWriter) counted(x state, workload string) []model.StudyRun {
 	var out []model.StudyRun
 	for _, r := range w.s.Runs {
-		if r.Workload == workload && r.Counted && r.Value != nil && stat.Finite(*r.Value) && r.Stage != "a/a" && !w.dropped[r.N] && w.stateOf(r) == x {
+		if r.Workload == workload && r.Counted && r.Value != nil && stat.Finite(*r.Value) && r.Stage != "a/a" && r.Stage != searchStage && !w.dropped[r.N] && w.stateOf(r) == x {
 			out = append(out, r)
 		}
 	}

@@ -32,8 +32,8 @@ const (
 // state has to be compared with the baseline in runs of their own.
 type Search struct {
 	factors []Factor
-	slack   float64 // logarithm of the margin
-	at      Case    // the best so far
+	slack   float64        // logarithm of the margin
+	at      Case           // the best so far
 	alive   []*SearchState // of the present step, the one nearest to the baseline first
 	passes  int            // since states were dropped last
 	steps   []SearchStep

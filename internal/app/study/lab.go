@@ -94,7 +94,7 @@ func checkLab(ctx context.Context, env app.Env, f model.StudyFile, lines file.Li
 			return
 		}
 		if err := c.CheckFault(ctx, l.Lab); err != nil {
-			out = append(out, model.StudyPlanProblem{Fatal: true, Line: lines.Levels[[2]string{factor, l.Name}],
+			out = append(out, model.StudyPlanProblem{Fatal: true, Line: lines.Level(factor, l.Name),
 				What: factor + " " + l.Name + ": the lab cannot make it: " + failure.FirstLine(err), Next: "correct lab: in the words of linerate lab fault add"})
 		}
 	}

@@ -45,7 +45,7 @@ func rehearse(ctx context.Context, f model.StudyFile, lines file.Lines, agents m
 		for _, x := range f.Factors {
 			for _, l := range x.Levels {
 				if to, err := file.Change(w, l.Workload); err == nil && len(l.Workload) > 0 {
-					try(x.Name+" "+l.Name, lines.Levels[[2]string{x.Name, l.Name}], to)
+					try(x.Name+" "+l.Name, lines.Level(x.Name, l.Name), to)
 				}
 			}
 		}

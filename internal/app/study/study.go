@@ -26,6 +26,7 @@ const (
 	Damaged       = store.StudyIsDamaged
 	PaperProtocol = file.Paper
 	Sequence      = file.Sequence
+	Search        = file.Search
 )
 
 // Crossed tells whether each block of a design runs all cases.

@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"linerate/internal/model"
+	"linerate/internal/study/drive"
 	"linerate/internal/study/file"
 )
 
@@ -73,5 +76,78 @@ func TestFactorial(t *testing.T) {
 	}
 	if together != 2 || len(out.Runs) != 16 {
 		t.Errorf("%d of %d runs have all three", together, len(out.Runs))
+	}
+}
+
+// A search changes the hosts at every run, finds the level that does it, and leaves them as
+// they were; killed at any call, it goes on to the same.
+func TestSearch(t *testing.T) {
+	f := example()
+	f.Protocol.Design, f.Baseline = file.Search, nil
+	level := func(name, value string) model.StudyLevel {
+		return model.StudyLevel{Name: name, Set: []model.StudySetting{{Host: "client", Setting: rmem, Value: value}}}
+	}
+	f.Factors = []model.StudyFactor{
+		{Name: "buffer", Levels: []model.StudyLevel{level("1MiB", "4096 131072 1048576"), level("16MiB", largeRmem), level("64MiB", "4096 131072 67108864")}},
+		{Name: "writes", Levels: []model.StudyLevel{{Name: "64KiB", Workload: map[string]string{"write_size": "64KiB"}}}},
+	}
+	w := newWorld()
+	before := w.state()
+	out, err := begun(t, w, f, t.TempDir(), "").Run(context.Background())
+	if err != nil || !out.Restored {
+		t.Fatalf("restored %v: %v", out.Restored, err)
+	}
+	if d := cmp.Diff(before, w.state()); d != "" {
+		t.Error(d)
+	}
+	d, err := drive.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Runs {
+		if err := d.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var s model.Study
+	if err := d.Findings(&s); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"buffer": "16MiB"}, s.Search.Found); diff != "" || !s.Search.Over {
+		t.Error(diff)
+	}
+	for _, r := range out.Runs {
+		if len(r.Levels) > 0 && (r.Effective == nil || !*r.Effective) {
+			t.Errorf("%+v", r)
+		}
+	}
+
+	root := t.TempDir()
+	w = newWorld()
+	w.killAt = 200
+	x := begun(t, w, f, root, "")
+	if _, err := x.Run(context.Background()); err == nil {
+		t.Fatal("was not killed")
+	}
+	id := x.ID
+	closeState(t, x)
+	w.killAt = 0
+	again, err := begun(t, w, f, root, id).Run(context.Background())
+	if err != nil || !again.Restored {
+		t.Fatalf("restored %v: %v", again.Restored, err)
+	}
+	if d := cmp.Diff(before, w.state()); d != "" {
+		t.Error(d)
+	}
+	counted := func(runs []model.StudyRun) (out []string) {
+		for _, r := range runs {
+			if r.Counted {
+				out = append(out, r.Stage+" "+strings.Join(slices.Sorted(maps.Values(r.Levels)), " "))
+			}
+		}
+		return out
+	}
+	if d := cmp.Diff(counted(out.Runs), counted(again.Runs)); d != "" {
+		t.Error(d)
 	}
 }

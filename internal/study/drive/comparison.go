@@ -11,8 +11,8 @@ import (
 )
 
 // comparison is one thing that the study compares: a level with the baseline; the
-// baseline with itself (A/A); all cases of a crossed design; or, in protocol
-// "paper", one case.
+// baseline with itself (A/A); all cases of a crossed design; in protocol "paper" one case;
+// or in design "search" first the search itself, then the state that it found.
 type comparison struct {
 	file          *model.StudyFile
 	factor, level string
@@ -30,6 +30,10 @@ type comparison struct {
 	took      time.Duration
 	unit      map[string]string // unit of the outcomes, by workload
 	reference *comparison       // in protocol "paper": what the case is compared with
+
+	search *study.Search // of the search
+	found  study.Case    // of what the search finds: that state; nil: it is not over
+	finds  bool          // it is what the search finds
 }
 
 // lost is a level that was given up in a crossed design.
@@ -48,12 +52,14 @@ type slot struct {
 	n         int // of the run
 	tries     int // runs that did not count
 	effective *bool
+	state     study.Case // of a search
+	barred    bool       // its state was taken out of the search
 }
 
 // next is the first slot without a run; nil: the block is complete.
 func (b block) next() *slot {
 	for _, s := range b.slots {
-		if !s.filled {
+		if !s.filled && !s.barred {
 			return s
 		}
 	}
@@ -65,7 +71,9 @@ func (c *comparison) takes(r model.StudyRun) bool {
 	switch {
 	case c.aa() || r.Stage == StageAA:
 		return c.aa() && r.Stage == StageAA
-	case c.crossed():
+	case c.searches() || r.Stage == StageSearch:
+		return c.searches() && r.Stage == StageSearch
+	case c.crossed() || c.finds:
 		return true
 	case c.paper:
 		return c.factor == r.Factor && c.level == r.Level && c.steps == r.Steps && c.workloads[0] == r.Workload
@@ -76,16 +84,19 @@ func (c *comparison) takes(r model.StudyRun) bool {
 // open is the first slot that fits the run; nil: there is none.
 func (b block) open(r model.StudyRun) *slot {
 	for _, s := range b.slots {
-		if !s.filled && s.want.same(r) {
+		if !s.filled && !s.barred && s.want.same(r) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (c *comparison) aa() bool      { return c.factor == "" && c.cases == nil && !c.paper }
-func (c *comparison) crossed() bool { return c.cases != nil }
-func (c *comparison) over() bool    { return c.out != "" }
+func (c *comparison) aa() bool {
+	return c.factor == "" && c.cases == nil && !c.paper && !c.searches()
+}
+func (c *comparison) crossed() bool  { return c.cases != nil }
+func (c *comparison) searches() bool { return c.search != nil }
+func (c *comparison) over() bool     { return c.out != "" }
 
 func (c *comparison) giveUp(conclusion, why string) {
 	if c.out == "" {
@@ -129,6 +140,10 @@ func comparisons(f model.StudyFile) ([]*comparison, error) {
 		}
 		return append(out, &comparison{file: &f, steps: last, beside: last, workloads: workloadsOf(f, nil), cases: cases}), nil
 	}
+	if f.Protocol.Design == file.Search {
+		found, err := searchOf(&f)
+		return append(out, found...), err
+	}
 	if f.Protocol.Design == file.Sequence {
 		for i, step := range f.Baseline {
 			out = append(out, &comparison{
@@ -167,6 +182,8 @@ func (c *comparison) block(n int) block {
 	switch {
 	case c.paper:
 		c.group(n, add)
+	case c.searches():
+		return c.pass(n, rng)
 	case c.crossed():
 		for _, state := range study.Order(file.Factors(*c.file), c.cases, rng) {
 			for _, w := range workloads {
@@ -183,7 +200,10 @@ func (c *comparison) block(n int) block {
 		for _, treated := range []bool{c.treatedFirst(n), !c.treatedFirst(n)} {
 			for _, w := range workloads {
 				want := Want{Stage: StageCompare, Block: n, Against: c.String(), Workload: w, Steps: c.beside}
-				if treated {
+				switch {
+				case c.finds && treated:
+					want.Levels, want.Against = c.levelsOf(c.found), ""
+				case treated:
 					want = Want{Stage: StageCompare, Block: n, Factor: c.factor, Level: c.level, Workload: w, Steps: c.steps}
 				}
 				add(want)

@@ -18,6 +18,7 @@ import (
 // Stages of a study, for model.StudyRun.Stage.
 const (
 	StageAA        = "a/a"       // both runs of a block are of the baseline
+	StageSearch    = "search"    // one state of a pass of a search
 	StageCompare   = "compare"   // a run of a block: treated, or the baseline beside it
 	StageReference = "reference" // in protocol "paper": the baseline of all cases
 )
@@ -137,12 +138,21 @@ func (d *Drive) Add(r model.StudyRun) error {
 	d.runs = append(d.runs, r)
 	s.of.took += r.Took
 	s.of.made++
-	if r.Effective != nil && !*r.Effective && r.Factor != "" {
+	refused := r.Effective != nil && !*r.Effective
+	switch {
+	case s.of.searches() && refused:
+		d.bar(s, r.Why)
+	case refused && (r.Factor != "" || s.of.finds):
 		s.of.giveUp(model.StudyNotInForce, r.Why)
 	}
 	if !r.Counted || r.Value == nil {
 		if s.tries++; s.tries >= maxAgain {
-			s.of.giveUp(model.StudyUndecided, fmt.Sprintf("a run did not count %d times in a row, the last time: %s", s.tries, r.Why))
+			why := fmt.Sprintf("a run did not count %d times in a row, the last time: %s", s.tries, r.Why)
+			if s.of.searches() {
+				d.bar(s, why)
+			} else {
+				s.of.giveUp(model.StudyUndecided, why)
+			}
 		}
 		return nil
 	}
@@ -154,6 +164,10 @@ func (d *Drive) Add(r model.StudyRun) error {
 		s.of.unit = map[string]string{}
 	}
 	s.of.unit[r.Workload] = r.Unit
+	if s.of.searches() {
+		d.passed(s.of)
+		return nil
+	}
 	return d.look(s.of)
 }
 

@@ -22,7 +22,7 @@ func (d *Drive) Findings(s *model.Study) (err error) {
 	if s.Comparisons, err = d.Comparisons(); err != nil {
 		return err
 	}
-	s.AA = d.identical()
+	s.AA, s.Search = d.identical(), d.searched()
 	s.Discarded = d.discarded()
 	s.Recommended = d.recommended(s.Comparisons)
 	s.Ended, s.Complete = d.Ended()
@@ -269,7 +269,9 @@ func (d *Drive) recommended(all []model.StudyComparison) []model.StudyAdvice {
 	}
 	out := []model.StudyAdvice{}
 	for _, factor := range order {
-		out = append(out, d.advice(best[factor])...)
+		for _, c := range d.parts(best[factor]) {
+			out = append(out, d.advice(c)...)
+		}
 	}
 	return out
 }

@@ -44,7 +44,7 @@ func effectsOf(c *comparison) []*effect {
 		}
 	}
 	switch {
-	case c.aa() || c.paper && c.reference == nil:
+	case c.aa() || c.searches() || c.paper && c.reference == nil:
 	case c.crossed():
 		for _, f := range c.file.Factors {
 			for _, l := range f.Levels {
@@ -84,6 +84,9 @@ func (e *effect) sides(n int) (baseline, treated []float64) {
 func (e *effect) in(s *slot) (with, without bool) {
 	if s.want.Workload != e.workload {
 		return false, false
+	}
+	if e.of.finds {
+		return len(s.want.Levels) > 0, len(s.want.Levels) == 0
 	}
 	if !e.of.crossed() {
 		return s.want.Factor != "", s.want.Factor == ""
@@ -287,6 +290,9 @@ func (d *Drive) settled(c *comparison, holm map[*effect]float64) bool {
 	}
 	if c.aa() {
 		return c.done() >= d.file.Protocol.AA
+	}
+	if c.searches() {
+		return c.search.Over()
 	}
 	if c.paper {
 		return c.agreed(d.file.Protocol) != nil || c.done() >= d.file.Protocol.Most

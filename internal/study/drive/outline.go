@@ -10,6 +10,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/study"
 	"linerate/internal/study/file"
+	"linerate/internal/unit"
 )
 
 // DefaultNoise is the relative standard deviation of single runs that a plan
@@ -38,11 +39,11 @@ func Outline(f model.StudyFile, noise float64, from string) (model.StudyPlan, er
 	for _, c := range d.units {
 		p.Cases = append(p.Cases, d.planCase(c))
 		blocks := c.mostBlocks()
-		p.Most += time.Duration(blocks) * d.wholeTime(c)
-		p.MostRuns += blocks * c.runsPerBlock() * len(c.workloads)
+		p.Most += d.timeOf(c, blocks)
+		p.MostRuns += c.runsOf(blocks) * len(c.workloads)
 		first := d.firstBlocks(c)
-		p.Least += time.Duration(first) * d.wholeTime(c)
-		p.LeastRuns += first * c.runsPerBlock() * len(c.workloads)
+		p.Least += d.timeOf(c, first)
+		p.LeastRuns += c.runsOf(first) * len(c.workloads)
 	}
 	if f.Protocol.Name == file.Linerate && len(d.found) > 0 {
 		d.planLooks(&p)
@@ -57,6 +58,11 @@ func (d *Drive) planCase(c *comparison) model.StudyPlanCase {
 	switch {
 	case c.aa():
 		x.Name = "A/A"
+	case c.searches():
+		_, runs := study.SearchRuns(file.Factors(d.file))
+		x.Name = fmt.Sprintf("search over %s, %d runs", unit.Count(len(d.file.Factors), "factor"), runs)
+	case c.finds:
+		x.Name = "what it finds"
 	case c.crossed():
 		x.Name = fmt.Sprintf("%d cases of %d factors", len(c.cases), len(d.file.Factors))
 	case c.paper && c.reference == nil:
@@ -74,6 +80,9 @@ func (c *comparison) mostBlocks() int {
 	switch {
 	case c.aa():
 		return p.AA
+	case c.searches():
+		passes, _ := study.SearchRuns(file.Factors(*c.file))
+		return passes
 	case c.paper:
 		return p.Most
 	}
@@ -83,8 +92,8 @@ func (c *comparison) mostBlocks() int {
 // firstBlocks is how many it has at its first look.
 func (d *Drive) firstBlocks(c *comparison) int {
 	switch {
-	case c.aa():
-		return d.file.Protocol.AA
+	case c.aa() || c.searches():
+		return c.mostBlocks()
 	case c.paper:
 		return 1
 	}
@@ -125,7 +134,7 @@ func (d *Drive) planLooks(p *model.StudyPlan) {
 	for _, look := range d.seq.Looks {
 		after := time.Duration(0)
 		for _, c := range d.units {
-			after += time.Duration(min(look.Blocks, c.mostBlocks())) * d.wholeTime(c)
+			after += d.timeOf(c, min(look.Blocks, c.mostBlocks()))
 		}
 		p.Looks = append(p.Looks, model.StudyPlanLook{Blocks: look.Blocks, After: after, Smallest: d.smallest(p.Noise, look, look.Blocks)})
 	}
@@ -142,8 +151,8 @@ func (d *Drive) within(p *model.StudyPlan) {
 		}
 	}
 	for _, c := range d.units {
-		if c.aa() {
-			left -= time.Duration(c.mostBlocks()) * d.blockTime(c)
+		if c.aa() || c.searches() {
+			left -= d.timeOf(c, c.mostBlocks())
 		} else if t := d.toLook(c); t <= left {
 			left -= t
 			compared = append(compared, c)
@@ -183,13 +192,31 @@ func (d *Drive) budgetFor(compared []*comparison, blocks int) time.Duration {
 	total := time.Duration(0)
 	for _, c := range d.units {
 		switch {
-		case c.aa():
-			total += time.Duration(c.mostBlocks()) * d.blockTime(c)
+		case c.aa() || c.searches():
+			total += d.timeOf(c, c.mostBlocks())
 		case slices.Contains(compared, c):
 			total += time.Duration(blocks) * d.blockTime(c)
 		}
 	}
 	return total
+}
+
+// runsOf is how many runs of each workload so many blocks have; a search has all of its own
+// or none.
+func (c *comparison) runsOf(blocks int) int {
+	if c.searches() {
+		_, runs := study.SearchRuns(file.Factors(*c.file))
+		return runs
+	}
+	return blocks * c.runsPerBlock()
+}
+
+// timeOf is the time that so many blocks take, with the operator's work.
+func (d *Drive) timeOf(c *comparison, blocks int) time.Duration {
+	if c.searches() {
+		return time.Duration(c.runsOf(blocks)) * d.runTime(c.workloads[0])
+	}
+	return time.Duration(blocks) * d.wholeTime(c)
 }
 
 // wholeTime is the time of a block with the operator's work.

@@ -37,7 +37,7 @@ func (d *Drive) pick(left time.Duration) *comparison {
 		if d.settled(c, holm) {
 			continue
 		}
-		if c.aa() || c.paper {
+		if c.aa() || c.paper || c.searches() {
 			if left < d.blockTime(c) {
 				return nil
 			}
@@ -183,6 +183,8 @@ func (c *comparison) runsPerBlock() int {
 	switch {
 	case c.paper:
 		return c.file.Protocol.Runs
+	case c.searches():
+		return len(c.search.Pass())
 	case c.crossed():
 		return len(c.cases)
 	}
@@ -217,7 +219,7 @@ func (c *comparison) changeTime() time.Duration {
 func (c *comparison) varied() []model.StudyFactor {
 	var out []model.StudyFactor
 	for _, f := range c.file.Factors {
-		if c.factor == f.Name || c.crossed() {
+		if c.factor == f.Name || c.crossed() || c.searches() || c.finds {
 			out = append(out, f)
 		}
 	}

@@ -51,6 +51,9 @@ func (d *Drive) assumptions() []string {
 		out = append(out, "Each level was tried alone: what two of them do together was not measured.")
 	case file.PlackettBurman:
 		out = append(out, "Main effects are clear of each other, not of interactions of two factors: a screening without fold-over.")
+	case file.Search:
+		out = append(out, "The search only chooses the state: its runs enter no comparison, and what it was measured at there is flattered by the choice.",
+			"The levels of a factor are ordered, from the baseline on; of states within the margin of the best the one nearest to the baseline was chosen.")
 	case file.SplitPlot:
 		out = append(out, "A hard factor is changed once per group of cases: what is said of it rests on as many changes as there were blocks.")
 	}
@@ -74,7 +77,7 @@ func list(n []int) string {
 
 // threats lists what casts doubt on the conclusions of this study.
 func (d *Drive) threats(all []model.StudyComparison) []model.Warning {
-	out := slices.Concat(d.aaThreats(), d.pathThreats(), d.lostThreats(), d.cacheThreats())
+	out := slices.Concat(d.aaThreats(), d.pathThreats(), d.lostThreats(), d.cacheThreats(), d.searchThreats())
 	if d.file.Protocol.Name == file.Linerate {
 		short := 0
 		for _, c := range all {

@@ -27,16 +27,21 @@ const (
 	PlackettBurmanFoldOver = "plackett-burman-fold-over"
 	// SplitPlot is a factorial whose hard factors change once per block only.
 	SplitPlot = "split-plot"
+	// Search looks for the best state of factors whose levels are ordered, then
+	// compares that state with the baseline.
+	Search = "search"
 )
 
 // Designs are the names of all designs.
 func Designs() []string {
-	return []string{Sequence, OneAtATime, Factorial, PlackettBurman, PlackettBurmanFoldOver, SplitPlot}
+	return []string{Sequence, OneAtATime, Factorial, PlackettBurman, PlackettBurmanFoldOver, SplitPlot, Search}
 }
 
 // Crossed tells whether a design varies several factors at once, so that its
 // effects come out of whole replicates and not out of pairs of runs.
-func Crossed(design string) bool { return design != Sequence && design != OneAtATime }
+func Crossed(design string) bool {
+	return design != Sequence && design != OneAtATime && design != Search
+}
 
 // Factors are the factors of a file as package study has them: level 0 is the
 // baseline's.
@@ -78,7 +83,7 @@ func (r *reader) design(t conf.Table, f *model.StudyFile) {
 		t.Problem("factors", "there is none, and so nothing to compare; a study of the noise alone has protocol: {aa: 8} and design one-at-a-time")
 		return
 	}
-	if Crossed(d) && f.Protocol.Name == Paper {
+	if (Crossed(d) || d == Search) && f.Protocol.Name == Paper {
 		t.Problem("protocol", "paper compares one case with one baseline; design %s needs protocol linerate", d)
 	}
 	if _, err := Cases(*f); err != nil {
@@ -90,7 +95,28 @@ func (r *reader) design(t conf.Table, f *model.StudyFile) {
 			hard++
 		}
 	}
+	if d == Search {
+		r.search(t, f)
+	}
 	if d == SplitPlot && (hard == 0 || hard == len(f.Factors)) {
 		t.Problem("protocol", "a split plot has factors with hard: true and others without: %d of %d have it; take design factorial", hard, len(f.Factors))
+	}
+}
+
+// maxSearchRuns bounds a search: more is a mistake in the study file.
+const maxSearchRuns = 2000
+
+// search checks the factors of a search, which changes them at every run.
+func (r *reader) search(t conf.Table, f *model.StudyFile) {
+	for _, x := range f.Factors {
+		switch {
+		case x.Operator:
+			r.Problem(r.factors[x.Name], "factor %s: a search changes its factors at every run, which no operator can; compare its levels in a study of their own", x.Name)
+		case x.Hard:
+			r.Problem(r.factors[x.Name], "factor %s: a search changes its factors at every run, and hard: true says that this one is costly; take it out", x.Name)
+		}
+	}
+	if _, runs := study.SearchRuns(Factors(*f)); runs > maxSearchRuns {
+		t.Problem("factors", "a search over them takes %d runs, at most %d; give them fewer levels, or range fewer points", runs, maxSearchRuns)
 	}
 }

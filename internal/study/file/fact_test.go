@@ -74,7 +74,7 @@ func TestDocsListFactsAndTemplates(t *testing.T) {
 			t.Errorf("docs/study.md does not name the template %s", x.Name)
 		}
 	}
-	for _, key := range slices.Concat(fileKeys(), factorKeys(), levelKeys(), verifyKeys(), workloadKeys(), protocolKeys(), Designs()) {
+	for _, key := range slices.Concat(fileKeys(), factorKeys(), levelKeys(), rangeKeys(), verifyKeys(), workloadKeys(), protocolKeys(), Designs()) {
 		if !strings.Contains(page, key) {
 			t.Errorf("docs/study.md does not speak of %s", key)
 		}

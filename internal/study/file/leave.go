@@ -21,7 +21,7 @@ func (c *Checker) LeaveOut() []model.StudyPlanProblem {
 			so := len(l.Set) > 0 && !slices.ContainsFunc(l.Set, func(s model.StudySetting) bool { return !c.alreadySo(s) })
 			if so {
 				gone.Levels = append(gone.Levels, l)
-				out = append(out, model.StudyPlanProblem{Line: c.Lines.Levels[[2]string{f.Name, l.Name}], What: fmt.Sprintf("%s %s: left out, since every value of it is in force already", f.Name, l.Name),
+				out = append(out, model.StudyPlanProblem{Line: c.Lines.Level(f.Name, l.Name), What: fmt.Sprintf("%s %s: left out, since every value of it is in force already", f.Name, l.Name),
 					Next: "give it another value to have it compared"})
 			}
 			return so

@@ -11,8 +11,10 @@ import (
 )
 
 func factorKeys() []string {
-	return []string{"name", "why", "source", "operator", "hard", "levels"}
+	return []string{"name", "why", "source", "operator", "hard", "levels", "range"}
 }
+
+func rangeKeys() []string { return []string{"from", "to", "points", "spacing", "set", "workload"} }
 
 func levelKeys() []string {
 	return []string{"name", "set", "workload", "instruct", "back", "verify", "lab"}
@@ -25,6 +27,7 @@ type levels struct {
 	*reader
 	hosts     map[string]string
 	workloads []model.StudyWorkload
+	value     string // of a range: what VALUE in a setting or field stands for
 }
 
 func (l levels) factor(v conf.Node) model.StudyFactor {
@@ -43,7 +46,14 @@ func (l levels) factor(v conf.Node) model.StudyFactor {
 		names = append(names, level.Name)
 		f.Levels = append(f.Levels, level)
 	}
-	if len(f.Levels) == 0 {
+	if t.Has("range") {
+		if t.Has("levels") || f.Operator {
+			t.Problem("range", "factor %s: a range makes the levels itself, of settings or fields of the load; give it levels or a range", f.Name)
+		} else {
+			f.Levels = l.ranged(t.Get("range"))
+		}
+		names = nil // of one formula
+	} else if len(f.Levels) == 0 {
 		t.Problem("levels", "factor %s has none; list what it is compared with (the baseline is not listed)", f.Name)
 	}
 	l.distinct(t, "levels", names)
@@ -112,7 +122,7 @@ func (l levels) settings(v conf.Node) []model.StudySetting {
 			hosts.Problem(host, "want setting: value pairs")
 		}
 		for _, key := range of.Keys {
-			s := model.StudySetting{Host: host, Value: of.Text(key)}
+			s := model.StudySetting{Host: host, Value: l.filledIn(of.Text(key))}
 			s.Setting, s.Target, _ = strings.Cut(key, "@")
 			canonical, err := l.canonical(s)
 			if err != nil {
@@ -143,7 +153,7 @@ func (l levels) changes(v conf.Node) map[string]string {
 	t := v.Table("workload", changeKeys()...)
 	out := map[string]string{}
 	for _, key := range t.Keys {
-		out[key] = t.Text(key)
+		out[key] = l.filledIn(t.Text(key))
 	}
 	fits, why := len(l.workloads) == 0, error(nil)
 	for _, w := range l.workloads {

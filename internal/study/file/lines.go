@@ -10,12 +10,13 @@ import (
 type Lines struct {
 	Hosts, Workloads map[string]int    // by name
 	Levels           map[[2]string]int // by factor, or StepFactor, and level
+	Ranges           map[string]int    // by factor
 	Budget           int
 }
 
 // LinesOf finds the parts of a study file that Parse has accepted.
 func LinesOf(text []byte) Lines {
-	l := Lines{Hosts: map[string]int{}, Workloads: map[string]int{}, Levels: map[[2]string]int{}}
+	l := Lines{Hosts: map[string]int{}, Workloads: map[string]int{}, Levels: map[[2]string]int{}, Ranges: map[string]int{}}
 	root := newReader("", nil).Document(text)
 	if root.Missing() {
 		return l
@@ -46,6 +47,9 @@ func LinesOf(text []byte) Lines {
 		for _, v := range f.Get("levels").List() {
 			level(f.Text("name"), v)
 		}
+		if f.Has("range") {
+			l.Ranges[f.Text("name")] = f.Where("range")
+		}
 	}
 	return l
 }
@@ -53,7 +57,15 @@ func LinesOf(text []byte) Lines {
 // at adds the line of a level to a problem.
 func (l Lines) at(factor, level string, add func(model.StudyPlanProblem)) func(model.StudyPlanProblem) {
 	return func(p model.StudyPlanProblem) {
-		p.Line = l.Levels[[2]string{factor, level}]
+		p.Line = l.Level(factor, level)
 		add(p)
 	}
+}
+
+// Level is the line of a level; of one that a range made, that of the range.
+func (l Lines) Level(factor, level string) int {
+	if n, ok := l.Levels[[2]string{factor, level}]; ok {
+		return n
+	}
+	return l.Ranges[factor]
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,45 +23,114 @@ import (
 // tally counts the cases of one kind of fault.
 type tally struct{ cases, cut, wrong, falseDone, unfinished int }
 
-// faults runs cases of every kind in turn. A case ends with a copy that nothing disturbs,
-// which has to be right by a comparison that is not linerate's.
-func (b *bench) faults(ctx context.Context, n int) error {
-	var tallies [5]tally
-	kinds := [len(tallies)]struct {
-		name string
-		one  func(context.Context, *tally) error
-	}{
-		{"kill -9 at a random instant, up to three times", b.killed},
-		{"target full", b.full},
-		{"source appended to, cut, replaced, deleted meanwhile", b.changed},
-		{"between hosts: kill -9 of one of its processes, up to three times", b.killedFar},
-		{"target edited after a copy was killed", b.edited},
+// fault is one kind of them. Of every 100 cases some share falls to it.
+type fault struct {
+	name  string
+	share int
+	one   func(context.Context, *tally) error
+}
+
+// kinds are all kinds of faults, in the order of the table.
+func (b *bench) kinds() []fault {
+	return []fault{
+		{"kill -9 of a copy here at a random instant, up to three times", 16, b.killed},
+		{"between hosts, by ssh: kill -9 of command, ssh, agent, sender or receiver, up to three times", 20, b.killedFar},
+		{"on the wire: a bit flipped, data left out, repeated, exchanged, cut", 20, b.wired},
+		{"on the wire: all connections cut, or half-open", 8, b.severed},
+		{"on the wire: stalled for some seconds; strangers; a replay", 6, b.stalled},
+		{"target full: blocks or inodes", 8, b.full},
+		{quotaName, 3, b.quota},
+		{"source appended to, cut, replaced, deleted meanwhile", 6, b.changed},
+		{"target edited after a copy was killed", 6, b.edited},
+		{"one file of many unreadable", 2, b.unreadable},
+		{"a bit flipped on the target after the copy", 3, b.flipped},
+		{"mtimes before 1970 and after 2106, a day off", 2, b.ancient},
 	}
-	defer func() {
-		kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
-		for i, t := range tallies {
-			fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", kinds[i].name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
-		}
-	}()
+}
+
+// faults runs cases of every kind, drawn by their shares, then those that take a lab. A case
+// ends with a copy that nothing disturbs, which has to be right by a comparison that is not
+// linerate's.
+func (b *bench) faults(ctx context.Context, n int) error {
+	if os.Geteuid() != 0 {
+		return errors.New("faults are put in as root: they mount, and run copies as another user")
+	}
+	far, err := startFar(ctx, b.User, nil)
+	if err != nil {
+		fmt.Printf("no sshd (%v): copies between hosts go through an agent that is started here\n\n", err)
+	} else {
+		defer far.stop()
+		b.far = far
+	}
+	kinds := b.kinds()
+	if why := b.noQuota(ctx); why != nil {
+		fmt.Printf("left out: target's quota reached: %v\n\n", why)
+		kinds = slices.DeleteFunc(kinds, func(k fault) bool { return k.name == quotaName })
+	}
+	tallies := make([]tally, len(kinds))
+	defer func() { printTallies(kinds, tallies) }()
 	for i := range n {
-		k := i % len(kinds)
+		k := b.draw(kinds)
 		tallies[k].cases++
 		if err := kinds[k].one(ctx, &tallies[k]); err != nil {
 			return fmt.Errorf("case %d, %s: %w", i, kinds[k].name, err)
 		}
 		if (i+1)%50 == 0 {
-			fmt.Fprintf(os.Stderr, "%d cases: %+v\n", i+1, tallies)
+			fmt.Fprintf(os.Stderr, "%s %d cases: %+v\n", time.Now().Format(time.TimeOnly), i+1, tallies)
 		}
 	}
-	return nil
+	if b.labs == 0 {
+		return nil
+	}
+	more, counts, err := b.labFaults(ctx)
+	kinds, tallies = append(kinds, more...), append(tallies, counts...)
+	return err
 }
 
-// tree makes a source with a journalled file, a middling one and small ones.
+const quotaName = "target's quota reached"
+
+// draw picks a kind by its share.
+func (b *bench) draw(kinds []fault) int {
+	all := 0
+	for _, k := range kinds {
+		all += k.share
+	}
+	at := b.rand.IntN(all)
+	for i, k := range kinds {
+		if at -= k.share; at < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+func printTallies(kinds []fault, tallies []tally) {
+	kit.Head(os.Stdout, "fault", "cases", "copies cut by it", "wrong files under their names", `"done" that was not`, "not right in the end")
+	var sum tally
+	row := func(name string, t tally) {
+		fmt.Printf("| %s | %d | %d | %d | %d | %d |\n", name, t.cases, t.cut, t.wrong, t.falseDone, t.unfinished)
+	}
+	for i, t := range tallies {
+		row(kinds[i].name, t)
+		sum.cases, sum.cut, sum.wrong = sum.cases+t.cases, sum.cut+t.cut, sum.wrong+t.wrong
+		sum.falseDone, sum.unfinished = sum.falseDone+t.falseDone, sum.unfinished+t.unfinished
+	}
+	row("all", sum)
+}
+
+// tree makes a source with a journalled file, a middling one and small ones. One that no case
+// has changed is taken again.
 func (b *bench) tree() error {
-	if err := errors.Join(os.RemoveAll(b.src), os.RemoveAll(b.dst), os.MkdirAll(filepath.Join(b.src, "d"), 0o755), os.Mkdir(b.dst, 0o755)); err != nil {
+	if err := errors.Join(os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755)); err != nil || b.fresh && b.rand.IntN(10) > 0 {
 		return err
 	}
-	sizes := map[string]int64{"large": 80<<20 + int64(b.rand.IntN(1<<20)), "middle": 5 << 20}
+	if err := errors.Join(os.RemoveAll(b.src), os.MkdirAll(filepath.Join(b.src, "d"), 0o755)); err != nil {
+		return err
+	}
+	sizes := map[string]int64{"large": 65<<20 + int64(b.rand.IntN(4<<20)), "middle": 5 << 20}
+	if b.rand.IntN(2) == 0 { // without a journal
+		sizes["large"] = 9<<20 + int64(b.rand.IntN(4<<20))
+	}
 	for i := range 200 {
 		sizes[fmt.Sprintf("d/f%d", i)] = int64(b.rand.IntN(40 << 10))
 	}
@@ -69,6 +139,7 @@ func (b *bench) tree() error {
 			return err
 		}
 	}
+	b.fresh = true
 	return nil
 }
 
@@ -97,20 +168,20 @@ func (b *bench) killed(ctx context.Context, t *tally) error {
 	return b.last(ctx, t)
 }
 
-// killedFar has the copy go through agents and movers, and kills one of its processes: the
-// command, an agent, or an end.
+// killedFar has the copy go through ssh, agents and movers, and kills one of its processes:
+// the command, ssh or what sshd started, an agent, or an end.
 func (b *bench) killedFar(ctx context.Context, t *tally) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
 	for range 1 + b.rand.IntN(3) {
-		cmd := b.Command(ctx, "copy", "--delete", b.src+"/", "localhost:"+b.dst)
+		cmd := b.Command(ctx, "copy", "--delete", b.src+"/", b.far.name()+":"+b.dst)
 		if err := cmd.Start(); err != nil {
 			return err
 		}
 		pick := b.rand.IntN(1 << 20)
 		kill := time.AfterFunc(time.Duration(b.rand.IntN(900))*time.Millisecond, func() {
-			all := family(cmd.Process.Pid)
+			all := append(family(cmd.Process.Pid), b.far.family()...)
 			_ = unix.Kill(all[pick%len(all)], unix.SIGKILL) // it may have ended
 		})
 		err := cmd.Wait()
@@ -212,15 +283,18 @@ func (b *bench) full(ctx context.Context, t *tally) (err error) {
 	if err := b.tree(); err != nil {
 		return err
 	}
-	room := 1 + b.rand.IntN(84)
-	if err := unix.Mount("tmpfs", b.dst, "tmpfs", 0, fmt.Sprintf("size=%dm", room)); err != nil {
+	room, inodes := 1+b.rand.IntN(69), 10000
+	if b.rand.IntN(2) == 0 {
+		room, inodes = 200, 5+b.rand.IntN(190)
+	}
+	if err := unix.Mount("tmpfs", b.dst, "tmpfs", 0, fmt.Sprintf("size=%dm,nr_inodes=%d", room, inodes)); err != nil {
 		return fmt.Errorf("mount a small tmpfs (as root): %w", err)
 	}
 	defer func() { err = errors.Join(err, unix.Unmount(b.dst, 0)) }()
 	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.falseDone++
-		fmt.Printf("done on %d MiB:\n%s\n", room, out)
+		fmt.Printf("done on %d MiB and %d inodes:\n%s\n", room, inodes, out)
 	} else {
 		t.cut++
 	}
@@ -229,7 +303,7 @@ func (b *bench) full(ctx context.Context, t *tally) (err error) {
 		return err
 	}
 	t.wrong += wrong
-	if err := unix.Mount("tmpfs", b.dst, "tmpfs", unix.MS_REMOUNT, "size=200m"); err != nil {
+	if err := unix.Mount("tmpfs", b.dst, "tmpfs", unix.MS_REMOUNT, "size=200m,nr_inodes=10000"); err != nil {
 		return err
 	}
 	return b.last(ctx, t)
@@ -240,6 +314,7 @@ func (b *bench) changed(ctx context.Context, t *tally) error {
 	if err := b.tree(); err != nil {
 		return err
 	}
+	b.fresh = false
 	for i := range 50 {
 		if err := os.WriteFile(b.changing(i), version(0), 0o644); err != nil {
 			return err
@@ -364,7 +439,8 @@ func (b *bench) wrong(changing bool) (n int, err error) {
 	return n, err
 }
 
-// missing counts files of the source that the target does not have, and leftovers.
+// missing counts entries of the source that the target does not have, or has with another mode
+// or time, and leftovers.
 func (b *bench) missing() (n int, err error) {
 	err = filepath.WalkDir(b.src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -374,9 +450,17 @@ func (b *bench) missing() (n int, err error) {
 		if err != nil {
 			return err
 		}
-		if _, serr := os.Lstat(filepath.Join(b.dst, rel)); serr != nil {
+		was, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch is, serr := os.Lstat(filepath.Join(b.dst, rel)); {
+		case serr != nil:
 			n++
 			fmt.Printf("missing: %s\n", rel)
+		case !is.ModTime().Equal(was.ModTime()) || is.Mode() != was.Mode():
+			n++
+			fmt.Printf("not kept: %s: %v %v, the source has %v %v\n", rel, is.Mode(), is.ModTime(), was.Mode(), was.ModTime())
 		}
 		return nil
 	})

@@ -1,15 +1,18 @@
-// Command copy holds linerate copy against cp, rsync and rclone, on one host, in turns:
-// every round runs each of them on the same files, with the source dropped from the page
-// cache, the target removed, and syncfs of the target in the time. It prints medians, the
-// ratio of the rates in each round, and the CPU of the program with its children; what the
-// kernel's own threads take (writeback) is not in it, for any of them.
+// Command copy holds linerate copy against cp, rsync, scp, rclone, mbuffer and iperf3, in
+// turns: every round runs each of them on the same files, with the source dropped from the
+// page cache, the target removed, and syncfs of the target in the time. Copies between hosts
+// go to an sshd of its own on the loopback, at 16 ms and from and to mounts of NFS and SMB in
+// labs. It prints medians, the ratio of the rates in each round, and the CPU of both ends,
+// which is that of a control group; what the kernel's own threads take (writeback) is not in
+// it, for any of them.
 //
 //	go run ./bench/copy -dir /var/tmp
-//	go run ./bench/copy -faults 100 -dir /var/tmp
+//	go run ./bench/copy -faults 1000 -labs 10 -dir /var/tmp
 //
-// With -faults it kills copies at random instants, fills their target and changes their
-// source instead, and looks at every file that has its name. Programs that are not there
-// are left out, by name.
+// With -faults it kills copies at random instants, spoils what is on the wire, fills their
+// target, changes their source and more instead, and looks at every file that has its name.
+// Programs that are not there are left out, by name: rsync, openssh-server, mbuffer and
+// iperf3 are packages of Debian, rclone comes by go install github.com/rclone/rclone@latest.
 package main
 
 import (
@@ -22,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -32,91 +36,148 @@ import (
 
 func main() {
 	dir := flag.String("dir", "/var/tmp", "where source and target lie")
-	rounds := flag.Int("rounds", 5, "rounds of each row")
-	size := flag.Int("mib", 1024, "of the large file")
-	files := flag.Int("files", 5000, "of 16 KiB")
+	rounds := flag.Int("rounds", 3, "rounds of each row")
+	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
+	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
+	only := flag.String("only", "", "the parts whose names match this expression: "+strings.Join(partNames(), ", "))
 	faults := flag.Int("faults", 0, "so many cases of faults instead")
+	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
 	flag.Parse()
-	b := &bench{rounds: *rounds, mib: *size, files: *files, rand: rand.New(rand.NewPCG(*seed, 0))}
+	b := &bench{rounds: *rounds, mib: *size, files: *files, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
 	kit.Main("copy", func(ctx context.Context) error {
+		wanted, err := regexp.Compile(*only)
+		if err != nil {
+			return fmt.Errorf("read -only: %w", err)
+		}
 		return kit.WithUser(ctx, *dir, "", func(u kit.User) error {
 			b.User = u
 			b.src, b.dst = filepath.Join(u.Home, "src"), filepath.Join(u.Home, "dst")
 			if *faults > 0 {
 				return b.faults(ctx, *faults)
 			}
-			return b.run(ctx)
+			return b.run(ctx, wanted)
 		})
 	})
 }
 
 type bench struct {
 	kit.User
-	rounds, mib, files int
-	rand               *rand.Rand
-	src, dst           string
-}
-
-// arm is one program.
-type arm struct {
-	name string
-	argv func(b *bench) []string
-}
-
-var arms = []arm{
-	{"linerate copy", func(b *bench) []string { return []string{b.Binary, "copy", b.src + "/", b.dst} }},
-	{"linerate copy --verify full", func(b *bench) []string { return []string{b.Binary, "copy", "--verify", "full", b.src + "/", b.dst} }},
-	{"cp -a", func(b *bench) []string { return []string{"cp", "-a", b.src + "/.", b.dst} }},
-	{"rsync -aHAXS", func(b *bench) []string { return []string{"rsync", "-aHAXS", b.src + "/", b.dst} }},
-	{"rclone copy -M", func(b *bench) []string {
-		return []string{"rclone", "--config", "/dev/null", "copy", "-M", "--links", b.src, b.dst}
-	}},
+	rounds, mib, files, labs int
+	rand                     *rand.Rand
+	src, dst                 string
+	far                      *far // nil: no sshd
+	fresh                    bool // the source is as it was made
+	group                    *group
+	out                      map[string]bool // what was left out
 }
 
 // figures are of one run.
-type figures struct{ took, cpu time.Duration }
-
-func (b *bench) run(ctx context.Context) error {
-	var there []arm
-	for _, a := range arms {
-		if _, err := exec.LookPath(a.argv(b)[0]); err != nil {
-			fmt.Printf("%s is not installed: left out\n\n", a.argv(b)[0])
-			continue
-		}
-		there = append(there, a)
-	}
-	rows := []struct {
-		name string
-		fill func() (int64, error)
-	}{
-		{fmt.Sprintf("one file of %d MiB", b.mib), func() (int64, error) { return b.large() }},
-		{fmt.Sprintf("%d files of 16 KiB", b.files), func() (int64, error) { return b.small() }},
-	}
-	for _, r := range rows {
-		n, err := r.fill()
-		if err != nil {
-			return err
-		}
-		if err := b.row(ctx, r.name, n, there); err != nil {
-			return err
-		}
-	}
-	return nil
+type figures struct {
+	took, cpu time.Duration
+	memory    int64 // the most that one process had to itself
 }
 
-// row runs all arms in turns and prints their table.
-func (b *bench) row(ctx context.Context, name string, bytes int64, there []arm) error {
-	all := make([][]figures, len(there))
+// part is some rows that belong together.
+type part struct {
+	name string
+	run  func(*bench, context.Context) error
+}
+
+// parts are all, in the order in which they are run.
+func parts() []part {
+	return []part{
+		{"hostile", (*bench).hostile}, {"here", (*bench).hereRows}, {"ssh", (*bench).sshRows}, {"mem", (*bench).memory},
+		{"resume", (*bench).resume}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
+	}
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// run runs the parts. One that cannot be had is named, and the others go on.
+func (b *bench) run(ctx context.Context, wanted *regexp.Regexp) (err error) {
+	b.group = newGroup(fmt.Sprintf("linerate-bench-%d", os.Getpid()))
+	defer func() { err = errors.Join(err, b.group.remove()) }()
+	if b.group == nil {
+		fmt.Print("CPU and memory are not shown: no control group can be made here (as root it can)\n\n")
+	}
+	far, ferr := startFar(ctx, b.User, b.group)
+	if ferr == nil {
+		defer far.stop()
+		b.far = far
+	} else {
+		fmt.Printf("no sshd: %v\n\n", ferr)
+	}
+	control, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control") // not told: empty
+	fmt.Printf("Congestion control of all on the loopback: %s\n\n", strings.TrimSpace(string(control)))
+	var failed []error
+	for _, p := range parts() {
+		if !wanted.MatchString(p.name) {
+			continue
+		}
+		if err := p.run(b, ctx); err != nil {
+			fmt.Printf("%s: not to be had: %v\n\n", p.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", p.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (b *bench) hereRows(ctx context.Context) error { return b.twoRows(ctx, "here", here()) }
+
+func (b *bench) sshRows(ctx context.Context) error {
+	if b.far == nil {
+		return errors.New("there is no sshd")
+	}
+	return b.twoRows(ctx, "by ssh over the loopback", bySSH())
+}
+
+// twoRows are one large file, and many small ones.
+func (b *bench) twoRows(ctx context.Context, where string, arms []arm) error {
+	n, err := b.large(b.mib)
+	if err != nil {
+		return err
+	}
+	if err := b.row(ctx, fmt.Sprintf("%s, one file of %d MiB", where, b.mib), n, 1, b.once, arms); err != nil {
+		return err
+	}
+	if n, err = b.small(b.files, 16<<10); err != nil {
+		return err
+	}
+	return b.row(ctx, fmt.Sprintf("%s, %d files of 16 KiB", where, b.files), n, b.files, b.once, arms)
+}
+
+// row runs all arms in turns and prints their table. An arm that fails is named, and left out
+// from then on.
+func (b *bench) row(ctx context.Context, name string, bytes int64, files int, once func(context.Context, arm) (figures, error), arms []arm) error {
+	arms = b.present(arms)
+	all := make([][]figures, len(arms))
+	failed := make([]bool, len(arms))
 	before, _, err := kit.ReadCPU()
 	if err != nil {
 		return err
 	}
 	for range b.rounds {
-		for _, i := range b.rand.Perm(len(there)) {
-			f, err := b.once(ctx, there[i])
+		for _, i := range b.rand.Perm(len(arms)) {
+			if failed[i] || arms[i].argv(b) == nil {
+				continue
+			}
+			f, err := once(ctx, arms[i])
+			if err != nil && (i == 0 || ctx.Err() != nil) {
+				return fmt.Errorf("%s: %w", arms[i].name, err)
+			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", there[i].name, err)
+				b.leaveOut(arms[i].name, err.Error())
+				failed[i] = true
+				continue
 			}
 			all[i] = append(all[i], f)
 		}
@@ -126,19 +187,42 @@ func (b *bench) row(ctx context.Context, name string, bytes int64, there []arm) 
 		return err
 	}
 	cpu := after.Since(before)
-	fmt.Printf("%s, %d rounds; %.0f%% of the machine's CPU was busy, %.0f%% stolen\n\n", name, b.rounds, 100*cpu.Share(cpu.Busy), 100*cpu.Share(cpu.Stolen))
-	kit.Head(os.Stdout, "program", "MB/s", "linerate's rate over it", "CPU-s/GB")
-	for i, a := range there {
-		var rate, load, ratio []float64
-		for j, f := range all[i] {
-			rate = append(rate, float64(bytes)/1e6/f.took.Seconds())
-			load = append(load, f.cpu.Seconds()/(float64(bytes)/1e9))
-			ratio = append(ratio, f.took.Seconds()/all[0][j].took.Seconds())
+	fmt.Printf("**%s**, %d rounds; %.0f%% of the machine's CPU was busy, %.0f%% stolen\n\n", name, b.rounds, 100*cpu.Share(cpu.Busy), 100*cpu.Share(cpu.Stolen))
+	unit := "MB/s"
+	if files > 1 {
+		unit = "files/s"
+	}
+	kit.Head(os.Stdout, "program", unit, "linerate's rate over it", "CPU-s/GB, both ends", "most MiB of a process")
+	for i, a := range arms {
+		if len(all[i]) == b.rounds {
+			printArm(a.name, bytes, files, all[i], all[0])
 		}
-		fmt.Printf("| %s | %.0f | %s | %.2f |\n", a.name, kit.Median(rate), kit.Spread(ratio), kit.Median(load))
 	}
 	fmt.Println()
 	return nil
+}
+
+func printArm(name string, bytes int64, files int, runs, first []figures) {
+	var rate, load, ratio []float64
+	memory := int64(0)
+	for j, f := range runs {
+		each := float64(bytes) / 1e6
+		if files > 1 {
+			each = float64(files)
+		}
+		rate = append(rate, each/f.took.Seconds())
+		load = append(load, f.cpu.Seconds()/(float64(bytes)/1e9))
+		ratio = append(ratio, f.took.Seconds()/first[j].took.Seconds())
+		memory = max(memory, f.memory)
+	}
+	used, held := kit.None, kit.None
+	if kit.Median(load) > 0 {
+		used = fmt.Sprintf("%.2f", kit.Median(load))
+	}
+	if memory > 0 {
+		held = fmt.Sprint(memory >> 20)
+	}
+	fmt.Printf("| %s | %.0f | %s | %s | %s |\n", name, kit.Median(rate), kit.Spread(ratio), used, held)
 }
 
 // once runs one program on a cold source and an absent target.
@@ -151,15 +235,21 @@ func (b *bench) once(ctx context.Context, a arm) (f figures, err error) {
 	if cmd.Path, err = exec.LookPath(argv[0]); err != nil {
 		return f, err
 	}
+	b.group.into(cmd)
+	before, _ := b.group.cpu() // said once where there is none
+	memory := b.group.anonymous(ctx)
 	begun := time.Now()
-	if _, err := kit.Output(cmd); err != nil {
+	_, err = kit.Output(cmd)
+	f.memory = memory()
+	if err != nil {
 		return f, err
 	}
 	if err := syncfs(b.dst); err != nil {
 		return f, err
 	}
 	f.took = time.Since(begun)
-	f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	after, _ := b.group.cpu()
+	f.cpu = after - before
 	return f, nil
 }
 
@@ -189,11 +279,11 @@ func syncfs(path string) error {
 }
 
 // large makes the source one file that cannot be compressed.
-func (b *bench) large() (int64, error) {
+func (b *bench) large(mib int) (int64, error) {
 	if err := errors.Join(os.RemoveAll(b.src), os.Mkdir(b.src, 0o755)); err != nil {
 		return 0, err
 	}
-	return b.write(filepath.Join(b.src, "large"), int64(b.mib)<<20)
+	return b.write(filepath.Join(b.src, "large"), int64(mib)<<20)
 }
 
 // write makes a file of random bytes.
@@ -220,16 +310,16 @@ func (b *bench) write(path string, size int64) (int64, error) {
 }
 
 // small makes the source many files, 500 to a directory.
-func (b *bench) small() (sum int64, err error) {
+func (b *bench) small(files int, size int64) (sum int64, err error) {
 	if err := os.RemoveAll(b.src); err != nil {
 		return 0, err
 	}
-	for i := range b.files {
+	for i := range files {
 		dir := filepath.Join(b.src, fmt.Sprintf("d%03d", i/500))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return 0, err
 		}
-		n, err := b.write(filepath.Join(dir, strings.Repeat("f", 8)+fmt.Sprint(i)), 16<<10)
+		n, err := b.write(filepath.Join(dir, strings.Repeat("f", 8)+fmt.Sprint(i)), size)
 		if err != nil {
 			return 0, err
 		}

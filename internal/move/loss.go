@@ -47,6 +47,9 @@ type Summary struct {
 	// its server: linerate did not see their bytes.
 	Cloned      int64 `json:"cloned_files"`
 	ClonedBytes int64 `json:"cloned_bytes"`
+	// JournalNs is the time that it took to make data durable for the journal, and the
+	// journal itself; other blocks are read and written meanwhile.
+	JournalNs int64 `json:"journal_ns"`
 }
 
 // Report collects what both ends have to say. The zero value keeps everything; it may be
@@ -55,7 +58,8 @@ type Report struct {
 	mu     sync.Mutex
 	sum    Summary
 	counts map[string]int64
-	losses []Loss
+	failed []Loss           // files that are not there, which are named before what they merely lack
+	losses []Loss           // all others
 	spill  func(Loss) error // where losses beyond kept go
 	err    error
 }
@@ -78,7 +82,10 @@ func (r *Report) Lose(what, path, format string, args ...any) {
 	if path == "" {
 		l.Name = "."
 	}
-	if len(r.losses) < keptLosses {
+	switch {
+	case what == Failed && len(r.failed) < keptLosses:
+		r.failed = append(r.failed, l)
+	case what != Failed && len(r.losses) < keptLosses:
 		r.losses = append(r.losses, l)
 	}
 	if r.spill != nil && r.err == nil {
@@ -100,7 +107,8 @@ func (r *Report) Summary() Summary {
 	return r.sum
 }
 
-// Losses gives the number of every kind, and the first of them; err is the spill's.
+// Losses gives the number of every kind, and the first of them, files that failed before all
+// others; err is the spill's.
 func (r *Report) Losses() (counts map[string]int64, first []Loss, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,5 +116,6 @@ func (r *Report) Losses() (counts map[string]int64, first []Loss, err error) {
 	for k, n := range r.counts {
 		counts[k] = n
 	}
-	return counts, slices.Clone(r.losses), r.err
+	first = append(slices.Clone(r.failed), r.losses...)
+	return counts, first[:min(len(first), keptLosses)], r.err
 }

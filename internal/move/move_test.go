@@ -82,7 +82,20 @@ func TestLossesAreCountedAndNamed(t *testing.T) {
 	if err != nil || counts[LostOwner] != keptLosses+5 || counts[Failed] != 1 || len(first) != keptLosses || len(all) != keptLosses+6 {
 		t.Fatal(counts, len(first), len(all), err)
 	}
-	if first[0].Name != `"a\nb"` || first[0].Path != "a\nb" || all[keptLosses+5].Name != "." {
-		t.Errorf("%+v", first[0])
+	if first[1].Name != `"a\nb"` || first[1].Path != "a\nb" || all[keptLosses+5].Name != "." {
+		t.Errorf("%+v", first[1])
+	}
+}
+
+// One file that failed is not hidden by many that lack something.
+func TestWhatFailedIsNamedFirst(t *testing.T) {
+	r := NewReport(nil)
+	for range keptLosses + 1 {
+		r.Lose(LostOwner, "kept", "")
+	}
+	r.Lose(Failed, "gone", "")
+	counts, first, err := r.Losses()
+	if err != nil || len(first) != keptLosses || first[0].What != Failed || first[1].What != LostOwner || counts[LostOwner] != keptLosses+1 {
+		t.Errorf("%v, %d named, the first %+v, %v", counts, len(first), first[0], err)
 	}
 }

@@ -256,7 +256,10 @@ func (f *file) wrote(n int64) error {
 		return nil
 	}
 	defer m.writing.Unlock()
-	return f.p.append()
+	begun := time.Now()
+	err := f.p.append()
+	f.p.report.Count(func(s *move.Summary) { s.JournalNs += int64(time.Since(begun)) })
+	return err
 }
 
 // append makes the data of all open files durable, then tells the journal, then makes that

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"linerate/bench/kit"
+	"linerate/internal/lab"
+)
+
+// topology is two hosts, a cable between them, and disks for kernels.
+const topology = `name: copies
+title: two hosts that copy
+hosts:
+  client1:
+    memory: 1GiB
+    interfaces:
+      eth0: {address: 10.10.0.1/24}
+  server1:
+    interfaces:
+      eth0: {address: 10.10.0.2/24}
+links:
+  - {between: [client1.eth0, server1.eth0], rate: 1Gbit/s, rtt: %s}
+flow: {from: [client1], to: server1, via: eth0}
+`
+
+// inLab brings both hosts up.
+func (b *bench) inLab(ctx context.Context, rtt string, more []string, work func(lab.Status) error) error {
+	text := fmt.Sprintf(topology, rtt)
+	if len(more) == 0 || more[0] != "--kernel" {
+		text = strings.Replace(text, "    memory: 1GiB\n", "", 1)
+	}
+	at := filepath.Join(b.Home, "copies.yaml")
+	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return b.Lab(ctx, append([]string{at}, more...), work)
+}
+
+// wan is copies over 16 ms at 1 Gbit/s, to a host's sshd. The time includes logging in, and
+// for linerate that it takes itself there.
+func (b *bench) wan(ctx context.Context) error {
+	return b.inLab(ctx, "16ms", []string{"--serve", "server1=ssh"}, func(lab.Status) error {
+		conf, err := filepath.Glob(filepath.Join(b.Home, "linerate", "lab-*", "server1", "*", "ssh_config"))
+		if err != nil || len(conf) != 1 {
+			return fmt.Errorf("find the ssh configuration of the lab's server: %q, %w", conf, err)
+		}
+		bin := filepath.Join(b.Home, "wan")
+		link := fmt.Sprintf("#!/bin/sh\nexec /usr/bin/ssh -F %s -c aes128-gcm@openssh.com \"$@\"\n", conf[0])
+		if err := errors.Join(os.MkdirAll(bin, 0o755), os.WriteFile(filepath.Join(bin, "ssh"), []byte(link), 0o755)); err != nil {
+			return err
+		}
+		arms := wanArms(bin, path.Dir(conf[0]))
+		n, err := b.large(b.mib / 4)
+		if err != nil {
+			return err
+		}
+		if err := b.row(ctx, fmt.Sprintf("by ssh over 16 ms, 1 Gbit/s, one file of %d MiB", b.mib/4), n, 1, b.once, arms); err != nil {
+			return err
+		}
+		if n, err = b.small(b.files/5, 16<<10); err != nil {
+			return err
+		}
+		return b.row(ctx, fmt.Sprintf("by ssh over 16 ms, 1 Gbit/s, %d files of 16 KiB", b.files/5), n, b.files/5, b.once, arms)
+	})
+}
+
+func wanArms(bin, keys string) []arm {
+	in := func(b *bench, argv ...string) []string {
+		// A user's directories of the bench, so that its lab is not this copy's.
+		return append([]string{b.Binary, "lab", "exec", "client1", "--", "env", "PATH=" + bin + ":" + os.Getenv("PATH")}, argv...)
+	}
+	to := func(b *bench) string { return "10.10.0.2:" + b.dst }
+	return []arm{
+		{"linerate copy", "", func(b *bench) []string { return in(b, b.Binary, "copy", b.src+"/", to(b)) }},
+		{"linerate copy --plain", "", func(b *bench) []string { return in(b, b.Binary, "copy", "--plain", b.src+"/", to(b)) }},
+		{"rsync -aHAXS over ssh", "rsync", func(b *bench) []string { return in(b, "rsync", "-aHAXS", b.src+"/", to(b)) }},
+		{"scp -rp", "scp", func(b *bench) []string { return in(b, "scp", "-rpq", "-S", bin+"/ssh", b.src+"/.", to(b)) }},
+		{"rclone to sftp", "rclone", func(b *bench) []string {
+			return in(b, b.rclone("--transfers", "8", b.src, ":sftp,host=10.10.0.2,user=root,key_file="+keys+"/user_key:"+b.dst)...)
+		}},
+	}
+}
+
+// mounts are copies to and from mounts of a host with a kernel of its own. Its sizes are those
+// that an emulated kernel bears.
+func (b *bench) mounts(ctx context.Context) error {
+	for _, at := range []struct {
+		rtt        string
+		mib, files int
+	}{{"200us", 96, 300}, {"16ms", 32, 40}} {
+		err := b.inLab(ctx, at.rtt, []string{"--kernel", "client1", "--serve", "server1=nfs,smb"}, func(s lab.Status) error {
+			for _, kind := range []string{"nfs", "smb"} {
+				if err := b.onMount(ctx, s, kind, at.rtt, at.mib, at.files); err != nil {
+					return fmt.Errorf("%s at %s: %w", kind, at.rtt, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onMount runs all rows of one mount.
+func (b *bench) onMount(ctx context.Context, s lab.Status, kind, rtt string, mib, files int) error {
+	dir := "/mnt/" + kind
+	for _, server := range s.Servers {
+		if server.Kind != kind {
+			continue
+		}
+		for _, argv := range kit.Attach(server, "10.10.0.2", dir, 1).Attach {
+			if err := b.Inside(ctx, "client1", argv...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, work := range []struct {
+		name  string
+		files int
+		fill  func() (int64, error)
+	}{
+		{fmt.Sprintf("one file of %d MiB", mib), 1, func() (int64, error) { return b.large(mib) }},
+		{fmt.Sprintf("%d files of 64 KiB", files), files, func() (int64, error) { return b.small(files, 64<<10) }},
+	} {
+		n, err := work.fill()
+		if err != nil {
+			return err
+		}
+		// From the mount: what the last copy to it has left there.
+		for _, way := range []struct{ name, from, to string }{{"to", b.src, dir + "/t"}, {"from", dir + "/t", "/tmp/t"}} {
+			once := func(ctx context.Context, a arm) (figures, error) { return b.inside(ctx, a, dir, way.to) }
+			if err := b.row(ctx, fmt.Sprintf("%s a mount of %s at %s, %s", way.name, strings.ToUpper(kind), rtt, work.name), n, work.files, once, mountArms(way.from, way.to)); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Inside(ctx, "client1", "umount", dir)
+}
+
+func mountArms(from, to string) []arm {
+	durable := func(argv ...string) []string {
+		return append([]string{"sh", "-c", `"$@" && sync -f "$0"`, to}, argv...)
+	}
+	return []arm{
+		{"linerate copy", "", func(b *bench) []string {
+			// On SMB owners are not kept, which every file says: exit code 6.
+			return []string{"sh", "-c", `"$@" >/tmp/said 2>&1 || [ $? = 6 ] || { cat /tmp/said >&2; exit 1; }`, "-", "env", "HOME=/tmp", "XDG_RUNTIME_DIR=/tmp", "XDG_DATA_HOME=/tmp", b.Binary, "copy", from + "/", to}
+		}},
+		{"cp -a", "cp", func(*bench) []string {
+			return durable("sh", "-c", `cp -a "$0/." "$1" 2>/dev/null; [ -d "$1" ]`, from, to)
+		}},
+		{"rsync -a", "rsync", func(*bench) []string {
+			return durable("sh", "-c", `rsync -a "$0/" "$1" 2>/dev/null || [ $? = 23 ]`, from, to)
+		}},
+		{"rclone copy -M", "rclone", func(b *bench) []string { return durable(b.rclone("-M", "--links", from, to)...) }},
+	}
+}
+
+// inside runs one program on the client, with its caches dropped and an absent target.
+func (b *bench) inside(ctx context.Context, a arm, mount, to string) (f figures, err error) {
+	script := `rm -rf "$1"; mkdir "$1"; sync; echo 3 >/proc/sys/vm/drop_caches; mount -o remount "$0" 2>/dev/null; true`
+	if err := b.Inside(ctx, "client1", "sh", "-c", script, mount, to); err != nil {
+		return f, err
+	}
+	begun := time.Now()
+	err = b.Inside(ctx, "client1", a.argv(b)...)
+	f.took = time.Since(begun)
+	return f, err
+}

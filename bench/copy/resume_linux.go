@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/bench/kit"
+)
+
+// resume measures what a kill costs, what the journal costs, and that a sparse file takes the
+// time of its data.
+func (b *bench) resume(ctx context.Context) error {
+	n, err := b.large(b.mib)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("**After kill -9**, one file of %d MiB; what the journal took of the time; a sparse file of 1 TiB\n\n", b.mib)
+	kit.Head(os.Stdout, "what", "figure")
+	var journal []float64
+	for range b.rounds {
+		if err := errors.Join(os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755), b.settle()); err != nil {
+			return err
+		}
+		t, err := b.told(ctx)
+		if err != nil {
+			return err
+		}
+		journal = append(journal, 100*float64(t.Moved.Journal)/float64(t.TookNs))
+	}
+	fmt.Printf("| journal, share of the time of a copy here, in %% | %s |\n", kit.Spread(journal))
+	var again, on []float64
+	for range b.rounds {
+		lost, took, err := b.resumed(ctx, n)
+		if err != nil {
+			return err
+		}
+		if lost >= 0 {
+			again, on = append(again, float64(lost)/(1<<20)), append(on, took.Seconds())
+		}
+	}
+	if len(again) > 0 {
+		fmt.Printf("| MiB that had been written and were sent again | %s |\n| s until the next run wrote more | %s |\n", kit.Spread(again), kit.Spread(on))
+	}
+	return b.sparse(ctx)
+}
+
+func (b *bench) told(ctx context.Context) (t told, err error) {
+	err = kit.Decode(b.Command(ctx, "copy", "--json", b.src+"/", b.dst), &t)
+	return t, err
+}
+
+// resumed kills a copy in its middle and has another go on: what it wrote again, and how long
+// it took to write anything. -1: the copy was over before.
+func (b *bench) resumed(ctx context.Context, size int64) (lost int64, on time.Duration, err error) {
+	if err := errors.Join(os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755), b.settle()); err != nil {
+		return 0, 0, err
+	}
+	cmd := b.Command(ctx, "copy", b.src+"/", b.dst)
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	for b.written() < size*6/10 && cmd.ProcessState == nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // whatever is written, until enough is
+		if _, err := os.Lstat(filepath.Join(b.dst, "large")); err == nil {
+			break
+		}
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	if cmd.Wait() == nil {
+		return -1, 0, nil
+	}
+	had := b.written()
+	begun := time.Now()
+	cmd = b.Command(ctx, "copy", "--json", b.src+"/", b.dst)
+	gone := make(chan struct{})
+	first := make(chan time.Duration, 1)
+	go func() {
+		defer close(first)
+		for {
+			if b.written() > had {
+				first <- time.Since(begun)
+				return
+			}
+			select {
+			case <-gone:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	var t told
+	err = kit.Decode(cmd, &t)
+	close(gone)
+	on, seen := <-first
+	if !seen {
+		on = time.Since(begun)
+	}
+	return had - t.Moved.Resumed, on, err
+}
+
+// written is how much of the large file the target holds, whatever its name.
+func (b *bench) written() (n int64) {
+	list, _ := os.ReadDir(b.dst) // nothing is there yet
+	for _, e := range list {
+		var st unix.Stat_t
+		if e.Name() != ".linerate.journal" && unix.Lstat(filepath.Join(b.dst, e.Name()), &st) == nil {
+			n += 512 * st.Blocks
+		}
+	}
+	return n
+}
+
+// sparse copies a file of 1 TiB with some data, and a file of those data alone.
+func (b *bench) sparse(ctx context.Context) error {
+	const data = 256 << 20
+	var times [2][]float64
+	for range b.rounds {
+		for i, size := range []int64{1 << 40, data} {
+			if err := errors.Join(os.RemoveAll(b.src), os.Mkdir(b.src, 0o755), os.RemoveAll(b.dst), os.Mkdir(b.dst, 0o755)); err != nil {
+				return err
+			}
+			f, err := os.Create(filepath.Join(b.src, "sparse"))
+			if err != nil {
+				return err
+			}
+			block := make([]byte, 4<<20)
+			err = f.Truncate(size)
+			for at := int64(0); at < data && err == nil; at += int64(len(block)) {
+				for i := range block {
+					block[i] = byte(b.rand.Uint64())
+				}
+				_, err = f.WriteAt(block, at*(size/data))
+			}
+			if err := errors.Join(err, f.Close()); err != nil {
+				return err
+			}
+			if err := b.settle(); err != nil {
+				return err
+			}
+			begun := time.Now()
+			if _, err := b.told(ctx); err != nil {
+				return err
+			}
+			times[i] = append(times[i], time.Since(begun).Seconds())
+		}
+	}
+	var ratio []float64
+	for i := range times[0] {
+		ratio = append(ratio, times[0][i]/times[1][i])
+	}
+	fmt.Printf("| 1 TiB with 256 MiB of data, time over that of 256 MiB | %s |\n\n", kit.Spread(ratio))
+	return nil
+}

@@ -1,6 +1,131 @@
 package main
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
 
-// labFaults are those that take a lab.
-func (b *bench) labFaults(context.Context) ([]fault, []tally, error) { return nil, nil, nil }
+	"linerate/internal/lab"
+)
+
+// labFaults are those that take a lab: of the path, and of a host's clock.
+func (b *bench) labFaults(ctx context.Context) (kinds []fault, tallies []tally, err error) {
+	onLink := func(what string) func(context.Context, *tally) error {
+		return func(ctx context.Context, t *tally) error { return b.onLink(ctx, t, what) }
+	}
+	for _, group := range []struct {
+		more  []string
+		kinds []fault
+	}{
+		{[]string{"--seed", "1"}, []fault{{"in a lab: link cut in the middle, for good or for 3 s", 0, onLink("loss=100%")}, {"in a lab: path MTU shrunk in the middle", 0, onLink("mtu=1000")}}},
+		{[]string{"--kernel", "client1"}, []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
+	} {
+		err := b.inLab(ctx, "200us", group.more, func(s lab.Status) error {
+			b.link = s.Links[0].ID
+			for _, k := range group.kinds {
+				kinds, tallies = append(kinds, k), append(tallies, tally{})
+				for range b.labs {
+					tallies[len(tallies)-1].cases++
+					if err := k.one(ctx, &tallies[len(tallies)-1]); err != nil {
+						return fmt.Errorf("%s: %w", k.name, err)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return kinds, tallies, err
+		}
+	}
+	return kinds, tallies, nil
+}
+
+// labCopy copies from one host of the lab to the other, in a second or two.
+func (b *bench) labCopy(ctx context.Context) *exec.Cmd {
+	return b.Command(ctx, "copy", "--limit", "50MB", "lab:client1:"+b.src+"/", "lab:server1:"+b.dst)
+}
+
+// onLink spoils the link in the middle of a copy.
+func (b *bench) onLink(ctx context.Context, t *tally, what string) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	cmd := b.labCopy(ctx)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
+	time.Sleep(time.Duration(500+b.rand.IntN(1500)) * time.Millisecond) // a moment of the copy
+	if _, err := b.Run(ctx, "lab", "fault", "add", "link:"+b.link, what); err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second) // so long nothing comes through
+	again := b.rand.IntN(2) == 0
+	if !again { // nobody waits for a path that is gone
+		_ = cmd.Process.Kill() // it may have ended
+	}
+	if _, err := b.Run(ctx, "lab", "fault", "remove", "1"); err != nil {
+		return err
+	}
+	select {
+	case err := <-over:
+		if err != nil {
+			t.cut++
+		}
+	case <-time.After(time.Minute): // it waits for what was lost
+		t.cut++
+		_ = cmd.Process.Signal(syscall.SIGINT) // it may have ended
+		<-over
+	}
+	if err := b.alone(ctx); err != nil {
+		return err
+	}
+	wrong, err := b.wrong(false)
+	if err != nil {
+		return err
+	}
+	t.wrong += wrong
+	return b.last(ctx, t)
+}
+
+// clock sets the clock of the host that reads, which only a kernel of its own has.
+func (b *bench) clock(ctx context.Context, t *tally) error {
+	if err := b.tree(); err != nil {
+		return err
+	}
+	set := func(by time.Duration) error {
+		return b.Inside(ctx, "client1", "date", "-s", fmt.Sprintf("@%d", time.Now().Add(by).Unix()))
+	}
+	by := time.Duration(b.rand.IntN(2)*2-1) * 24 * time.Hour
+	before := b.rand.IntN(2) == 0
+	if before {
+		if err := set(by); err != nil {
+			return err
+		}
+	}
+	cmd := b.labCopy(ctx)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(200+b.rand.IntN(1500)) * time.Millisecond) // a moment of the copy
+	var err error
+	if !before {
+		err = set(by)
+	}
+	if werr := cmd.Wait(); werr != nil {
+		t.cut++
+	}
+	if err := errors.Join(err, set(0), b.alone(ctx)); err != nil {
+		return err
+	}
+	wrong, err := b.wrong(false)
+	if err != nil {
+		return err
+	}
+	t.wrong += wrong
+	return b.last(ctx, t)
+}

@@ -40,6 +40,7 @@ func main() {
 	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
 	only := flag.String("only", "", "the parts whose names match this expression: "+strings.Join(partNames(), ", "))
+	binary := flag.String("binary", "", "a linerate that is there; default: this tree's is built")
 	faults := flag.Int("faults", 0, "so many cases of faults instead")
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
@@ -50,7 +51,7 @@ func main() {
 		if err != nil {
 			return fmt.Errorf("read -only: %w", err)
 		}
-		return kit.WithUser(ctx, *dir, "", func(u kit.User) error {
+		return kit.WithUser(ctx, *dir, *binary, func(u kit.User) error {
 			b.User = u
 			b.src, b.dst = filepath.Join(u.Home, "src"), filepath.Join(u.Home, "dst")
 			if *faults > 0 {
@@ -70,6 +71,7 @@ type bench struct {
 	fresh                    bool // the source is as it was made
 	group                    *group
 	out                      map[string]bool // what was left out
+	link                     string          // of the lab that is up
 }
 
 // figures are of one run.

@@ -24,7 +24,7 @@ func (b *bench) labFaults(ctx context.Context) (kinds []fault, tallies []tally, 
 		{[]string{"--kernel", "client1"}, []fault{{"in a lab: clock of the source's host set a day forth or back, before or in the middle", 0, b.clock}}},
 	} {
 		err := b.inLab(ctx, "200us", group.more, func(s lab.Status) error {
-			b.link = s.Links[0].ID
+			b.link, b.injected = s.Links[0].ID, 0
 			for _, k := range group.kinds {
 				kinds, tallies = append(kinds, k), append(tallies, tally{})
 				for range b.labs {
@@ -63,12 +63,13 @@ func (b *bench) onLink(ctx context.Context, t *tally, what string) error {
 	if _, err := b.Run(ctx, "lab", "fault", "add", "link:"+b.link, what); err != nil {
 		return err
 	}
+	b.injected++                // which is its number
 	time.Sleep(3 * time.Second) // so long nothing comes through
 	again := b.rand.IntN(2) == 0
 	if !again { // nobody waits for a path that is gone
 		_ = cmd.Process.Kill() // it may have ended
 	}
-	if _, err := b.Run(ctx, "lab", "fault", "remove", "1"); err != nil {
+	if _, err := b.Run(ctx, "lab", "fault", "remove", fmt.Sprint(b.injected)); err != nil {
 		return err
 	}
 	select {

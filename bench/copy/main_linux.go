@@ -72,6 +72,7 @@ type bench struct {
 	group                    *group
 	out                      map[string]bool // what was left out
 	link                     string          // of the lab that is up
+	injected                 int             // faults that were put into it
 }
 
 // figures are of one run.

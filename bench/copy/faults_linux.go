@@ -202,8 +202,8 @@ func (b *bench) killedFar(ctx context.Context, t *tally) error {
 	return b.last(ctx, t)
 }
 
-// alone waits until no process of a copy writes to the target any more: those of one whose
-// command was killed end when they see that nobody is left.
+// alone waits until no process of a copy writes to the target any more: after the command was
+// killed, the others end once their connections to it are closed.
 func (b *bench) alone(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

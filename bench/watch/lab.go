@@ -47,8 +47,8 @@ links:
 flow: {from: [client1], to: server1, via: eth0}
 `
 
-// inLab prints how long each fault stays without its name in a lab, and what a healthy path is
-// called for so long.
+// inLab prints how long watch takes in a lab to name each fault, and which limiters it names on
+// a healthy path in the same time.
 func inLab(ctx context.Context, healthy time.Duration) error {
 	return kit.WithUser(ctx, "", "", func(u kit.User) error {
 		file := filepath.Join(u.Home, "road.yaml")

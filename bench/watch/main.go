@@ -190,8 +190,8 @@ func day() (unit.Bytes, error) {
 	return is, nil
 }
 
-// picture is one of a host that carries 60 to 100% of its ceiling and whose cores are never idle,
-// which is the most that a record can be.
+// picture is of a host that carries 60 to 100% of its ceiling and whose cores are never idle:
+// its records are the largest possible.
 func picture(rng *rand.Rand, h int, at time.Time) watch.Picture {
 	ceiling, share := 9.41*unit.Gbit, 0.6+0.4*rng.Float64()
 	rate := unit.BitRate(share) * ceiling

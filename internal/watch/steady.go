@@ -70,8 +70,8 @@ func (s *Steady) Pending() (Named, int) {
 	return s.next, s.times
 }
 
-// atOnce: such a state is not a judgement, so that it needs no second one; and what follows it
-// is better than it.
+// atOnce tells that a state is shown without confirmation: it is an observation and no
+// judgement. The state after it is shown at once too, for any tells more.
 func atOnce(n Named) bool {
 	return n.State == "" || n.State == Starting || n.State == Stale || n.State == Lost
 }

@@ -8,8 +8,9 @@ import (
 	"linerate/internal/model"
 )
 
-// clockSlack is by how much a host's clock may seem to have moved more or less than the
-// controller's between two samples before it was set, and not just read late.
+// clockSlack is the largest difference between the steps of a host's clock and of the
+// controller's from one sample to the next that delays explain. Beyond it the host's clock was
+// set.
 const clockSlack = time.Second
 
 // Window keeps the newest samples of one host, placed on the controller's clock. The zero value
@@ -43,9 +44,9 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) {
 	w.forget(w.samples[len(w.samples)-1].At - w.Span)
 }
 
-// place moves all samples so that the one that travelled quickest lies where it arrived: the
-// others were as quick to be read, and slower to come. It also takes back what the two clocks
-// drift apart in hours.
+// place shifts all samples by one offset, with which the sample that had the shortest delay
+// lies at its time of arrival: the others were delayed longer on their way. The offset follows
+// the drift between the two clocks, too.
 func (w *Window) place() {
 	quickest := time.Duration(math.MaxInt64)
 	for i := range w.samples {

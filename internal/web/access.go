@@ -84,8 +84,8 @@ func (a Access) URL(at net.Addr) string {
 	return "https://" + net.JoinHostPort(host, port) + "/"
 }
 
-// named tells whether a request asks for a name that is this page's: of the loopback, or of its
-// certificate. A name that DNS was bent for is neither.
+// named tells whether the request's Host is one of this page: a loopback name, or a name in its
+// certificate. A name that an attacker has pointed at this address (DNS rebinding) is neither.
 func (a Access) named(host string) bool {
 	if a.open() {
 		return Loopback(host)
@@ -100,15 +100,16 @@ func (a Access) named(host string) bool {
 	return a.cert.Leaf.VerifyHostname(name) == nil
 }
 
-// session is what the cookie holds: it follows from the token alone, so that it outlives a
-// restart, and does not tell the token.
+// session is the cookie's value. It is derived from the token alone, so that a session survives
+// a restart, and the token cannot be computed from it.
 func (a Access) session() string {
 	m := hmac.New(sha256.New, []byte(a.token))
 	m.Write([]byte("session 1 of linerate"))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// known tells whether a request brings the cookie, or the token itself, as a Prometheus does.
+// known tells whether a request has the cookie, or the token itself, which is what Prometheus
+// sends.
 func (a Access) known(r *http.Request) bool {
 	if a.open() {
 		return true
@@ -137,15 +138,15 @@ func (a Access) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// public are the parts of the page that asks for the token: who does not have it may see them.
+// public are the parts of the login page. They are served without a token.
 func public(path string) bool {
 	return path == "/enter.js" || path == "/live.css" || path == "/session"
 }
 
-// guarded lets through who asks for a name of the page and is known, and gives every answer the
-// headers that keep others from framing, embedding or guessing at it. DNS rebinding makes a
-// browser send another name; a page of another origin may send requests, and cannot read what
-// comes, nor send a POST.
+// guarded passes on requests that name this page as their host and carry the cookie or the
+// token, and adds to every answer the headers that forbid framing, embedding and sniffing. A
+// browser that was misled by DNS rebinding sends another host name. A page of another origin
+// can send GET requests but cannot read the answers, and its POST requests are refused.
 func (a Access) guarded(next http.Handler, door []byte) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -69,7 +69,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.hosts(out)
 }
 
-// heard is when the host that was heard of longest ago sent its newest sample; 0: one never did.
+// heard is the time of the newest sample of the host whose newest sample is the oldest; 0 if a
+// host has sent none.
 func heard(hosts []watch.Host) (oldest float64) {
 	for i, h := range hosts {
 		if h.Heard.IsZero() {

@@ -30,7 +30,8 @@ type waits struct {
 	busy, window, buffer, nothing float64 // seconds
 }
 
-// longestStep is how much time one picture may stand for: after more of it nothing was seen.
+// longestStep is the longest time that one picture may account for; a longer gap counts as not
+// observed.
 const longestStep = 3 * time.Second
 
 // wait adds what a picture says of its connections for the time since the one before.
@@ -62,8 +63,8 @@ func (w *waits) collect(path string, out chan<- prometheus.Metric) {
 	}
 }
 
-// hosts gives what counts since the hosts started. Of one that is stale there is nothing: its
-// counters would seem to stand still.
+// hosts gives the counters of each host since it booted. A host whose samples are stale is left
+// out: its counters would seem to stand still.
 func (c collector) hosts(out chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for _, p := range c.v.last {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The times in which a client has to come to the point, and in which pages that are open may end.
+// How long a client may take to send its request, and how long open pages may take to end.
 const (
 	headerTime = 5 * time.Second
 	idleTime   = time.Minute

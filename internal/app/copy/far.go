@@ -278,8 +278,8 @@ func (b *between) step(x mover.Step) {
 	keep.step(Step{clean(x.Do), x.Kind.String(), shown(string(x.Path)), x.Size, clean(x.Why)})
 }
 
-// pump takes what a mover says. Losses are in the report, steps are handed on, and of its
-// work the last word is kept.
+// pump reads a mover's events: losses go into the report, steps are passed on, and of its
+// progress the newest is kept.
 func (s *side) pump(ctx context.Context, b *between) {
 	for {
 		events, err := s.m.Events(ctx)

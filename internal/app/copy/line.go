@@ -73,8 +73,8 @@ func (l *line) judge(now time.Time) {
 	}
 }
 
-// left is the time that the rest takes at these rates; nothing where it is not known. Of small
-// files their number counts, of others their data.
+// left estimates the remaining time from these rates; "" if it is not known. Small files are
+// counted by their number, large ones by their bytes.
 func left(bytes, files int64, rate, perSecond float64, total *mover.Total) string {
 	if total == nil || !total.Whole || total.Files == 0 {
 		return ""

@@ -16,8 +16,8 @@ import (
 const (
 	// sampledEvery is often enough for a verdict on a few seconds.
 	sampledEvery = 200 * time.Millisecond
-	// keptSamples of an end: of more, every second one is dropped, and fewer are kept from
-	// then on, so that they cover the whole copy.
+	// keptSamples is how many samples of an end are kept. When there are more, every second one
+	// is dropped and sampling continues at half the rate, so that they cover the whole copy.
 	keptSamples = 400
 	// lately is what the progress line judges.
 	lately = 10 * time.Second
@@ -209,7 +209,8 @@ type sampler interface {
 	FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error)
 }
 
-// sampledAnew is after how long a sampling makes place for the next: it keeps what it has sent.
+// sampledAnew is how long one sampling lasts before the next replaces it: an agent keeps what a
+// sampling has sent until that ends.
 const sampledAnew = time.Minute
 
 // follow samples an end until close.

@@ -82,7 +82,7 @@ func (k *keeper) run(ctx context.Context) error {
 	}
 }
 
-// last gives the record that is not whole yet to the writer, once nothing is shown any more.
+// last hands the record that is still incomplete to the writer once the view has ended.
 func (k *keeper) last() {
 	for _, r := range k.gather.Close() {
 		select {

@@ -54,8 +54,8 @@ const (
 	Lost       = watch.Lost
 )
 
-// How far a verdict may look back; MaxHosts is how many hosts one view has, and MaxMounts how
-// many mounts of this one: each is sampled for itself.
+// Bounds: how far back a verdict looks, how many hosts one view has (MaxHosts), and how many
+// mounts of this host (MaxMounts), each of which is sampled separately.
 const (
 	LeastWindow = 5 * time.Second
 	MostWindow  = time.Minute

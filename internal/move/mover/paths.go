@@ -6,8 +6,8 @@ import (
 	"linerate/internal/move/tree"
 )
 
-// topsOf is what the source reads; one tells that it is one entry and no directory, whole
-// are the names in the target of those that are directories.
+// topsOf are the entries that the source reads. one tells that it is a single entry and no
+// directory; whole are the names that the directories among them have in the target.
 func topsOf(paths []string) (tops []tree.Top, one bool, whole []string, err error) {
 	tops, dirs, err := route.Sources(paths)
 	for i, is := range dirs {
@@ -18,8 +18,8 @@ func topsOf(paths []string) (tops []tree.Top, one bool, whole []string, err erro
 	return tops, len(dirs) == 1 && !dirs[0], whole, err
 }
 
-// rootOf is the directory that the target writes to, which a copy makes where only it is
-// missing, and the name that a single source takes there; "": its own.
+// rootOf is the directory that the target writes to, and the name that a single source takes
+// there ("": its own). A copy creates the directory if its parent exists.
 func rootOf(target string, one bool, do Deed) (root, as string, err error) {
 	to, err := route.TargetOf(target, one)
 	switch {

@@ -56,8 +56,8 @@ func (f *file) cloned() {
 	f.p.report.Count(func(s *move.Summary) { s.Cloned++; s.ClonedBytes += f.e.Size })
 }
 
-// serverCopies tells whether both files are of one mount whose server can copy. On disks of
-// this host copy_file_range gains nothing, and takes the hashes away.
+// serverCopies tells whether both files lie on one mount whose server can copy. Between local
+// disks copy_file_range gains nothing, and linerate would see no data to hash.
 func serverCopies(a, b int) bool {
 	var x, y unix.Stat_t
 	var fs unix.Statfs_t

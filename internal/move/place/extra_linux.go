@@ -83,8 +83,8 @@ func (w *extras) list(ctx context.Context, path string, each func(Doomed) error)
 	})
 }
 
-// ask asks the source about all that waits: of directories that stay the content is looked
-// at, others go with all that they hold.
+// ask asks the source which of the collected entries stay. It descends into directories that
+// stay; the others are deleted with their content.
 func (w *extras) ask(ctx context.Context) error {
 	names := make([]move.Name, 0, len(w.asked))
 	for _, x := range w.asked {

@@ -11,10 +11,10 @@ import (
 	"linerate/internal/move"
 )
 
-// describe sets the metadata of what fd is, reads them back, and reports what was not
-// kept. fd may be of O_PATH. The order: an owner's change clears set-ID bits and
-// capabilities, writing an attribute needs the mode that the owner made it with, and the
-// time is last.
+// describe sets the metadata of the entry that fd refers to (fd may be of O_PATH), reads them
+// back, and reports what was not kept. The order matters: a change of owner clears set-ID bits
+// and capabilities, an extended attribute needs the mode with which its entry was made, and
+// every other change would move the time.
 func (p *Place) describe(fd int, e *move.Entry) { p.describeIn(fd, e, nil) }
 
 // describeIn describes a file that was just made in a directory; nil: it may be an older one.

@@ -191,8 +191,8 @@ func sameSource(a, b move.Identity) bool {
 	return a == b
 }
 
-// samples is how many blocks of what an earlier run wrote are read again: the last ones
-// that a disk may have lied about, and some before.
+// samples is how many blocks that an earlier run wrote are read again: the last ones, which a
+// disk may have reported durable too early, and some before them.
 const samples = 4
 
 // sample reads some blocks again.
@@ -244,8 +244,8 @@ func (f *file) journalled() error {
 	return nil
 }
 
-// wrote counts what was written, and appends to the journal when it is due. One does, and
-// the others go on.
+// wrote counts written bytes and appends to the journal when that is due. One goroutine appends
+// while the others continue.
 func (f *file) wrote(n int64) error {
 	m := f.p.journal
 	m.mu.Lock()

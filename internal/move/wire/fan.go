@@ -88,7 +88,7 @@ func (f *fan) serve(c *Conn) error {
 	}
 }
 
-// why is the end of the run where that is what closed the stream.
+// why is the reason for which the run ended, if that is what closed the stream.
 func (f *fan) why(err error) error {
 	if f.ctx.Err() != nil {
 		return f.s.cause(f.ctx)
@@ -112,8 +112,8 @@ func (f *fan) pass(c *Conn, o outgoing) error {
 	return c.send(o.frame)
 }
 
-// A stream more has to bring this much, seen over this time, and only where the streams
-// are what everything waits for.
+// One more stream has to raise the rate by this share, measured over this time. Streams are
+// added only while the copy waits for them.
 const (
 	growBy    = 1.05
 	growAfter = 2 * time.Second

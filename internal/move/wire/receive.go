@@ -104,8 +104,8 @@ func (r *receiver) listen(ctx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// lastWord is the other end's reason for which a stream broke, where it still comes; else err. part
-// closes the control stream in the end.
+// lastWord waits for the other end's reason after a stream broke, and is err if none comes:
+// part closes the control stream then.
 func (r *receiver) lastWord(err error) error {
 	for {
 		k, meta, rerr := r.word()
@@ -195,8 +195,8 @@ func (r *receiver) make(ctx context.Context, m fileMessage) error {
 	return nil
 }
 
-// number notes a new file's number, which is above all before it but for those that several
-// goroutines sent at once: only one that is in use is surely wrong.
+// number records the number of a new file. Several goroutines of the sender begin files at
+// once, so that numbers may arrive out of order: only a number in use is refused.
 func (r *receiver) number(id uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -208,7 +208,7 @@ func (s *sender) settle(ctx context.Context, busy *sync.WaitGroup) error {
 func (s *sender) sendMake(id uint64, e *move.Entry) error {
 	m := fileMessage{id, e}.append(nil)
 	if len(m) > maxMeta {
-		s.rep.Lose(move.Failed, e.Path, "what it is takes %d bytes, more than fit into one message", len(m))
+		s.rep.Lose(move.Failed, e.Path, "its name and attributes take %d bytes, more than one message holds", len(m))
 		if id > 0 {
 			return errTooLong
 		}
@@ -273,7 +273,8 @@ func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*m
 	return nil
 }
 
-// finish says that that was all, and waits until the receiver has made it durable.
+// finish tells the receiver that nothing follows, and waits until it has made everything
+// durable.
 func (s *sender) finish(ctx context.Context) error {
 	s.mu.Lock()
 	m := pairMessage{s.packs, s.next}.append(nil)
@@ -293,7 +294,7 @@ func (s *sender) finish(ctx context.Context) error {
 	}
 }
 
-// cause is why the run ended: what the control stream said, if it did.
+// cause is why the run ended: the reason from the control stream, if one came.
 func (s *sender) cause(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -361,7 +362,8 @@ func (s *sender) hear(ctx context.Context, k kind, meta []byte) error {
 	return errMessage
 }
 
-// tell hands an answer to its file; one that was given up meanwhile misses it.
+// tell passes an answer on to its file. The answer to a file that was given up meanwhile is
+// dropped.
 func (s *sender) tell(id uint64, f func(*sentFile) error) error {
 	s.mu.Lock()
 	to := s.files[id]

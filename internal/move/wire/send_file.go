@@ -15,7 +15,7 @@ import (
 // maxNaks is how many blocks of one file may wait to be sent again.
 const maxNaks = 1024
 
-// sentFile is a file under way, or an entry whose answer is waited for.
+// sentFile is a file that is being sent, or an entry that waits for its answer.
 type sentFile struct {
 	s     *sender
 	id    uint64
@@ -73,7 +73,7 @@ func (f *sentFile) again(index int64) error {
 	}
 }
 
-// ended waits for what became of it.
+// ended waits for the receiver's outcome.
 func (f *sentFile) ended(ctx context.Context) (doneMessage, error) {
 	select {
 	case d := <-f.done:
@@ -122,7 +122,7 @@ func (s *sender) attempt(ctx context.Context, e *move.Entry) (err error) {
 	f.open, f.leaves = open, map[int64]move.Hash{}
 	m := fileMessage{f.id, f.entry}.append(nil)
 	if len(m) > maxMeta {
-		return &ownError{fmt.Errorf("what it is takes %d bytes, more than fit into one message", len(m))}
+		return &ownError{fmt.Errorf("its name and attributes take %d bytes, more than one message holds", len(m))}
 	}
 	s.made.Add(1)
 	if err := s.control.send(frame{kind: kindBegin, meta: m}); err != nil {
@@ -405,7 +405,7 @@ func (s *sender) readSmall(ctx context.Context, e *move.Entry, buf []byte) (p pa
 func (k *packer) add(ctx context.Context, f packed) error {
 	about := appendPacked(nil, f)
 	if len(about) > maxMeta/2 {
-		k.s.rep.Lose(move.Failed, f.entry.Path, "what it is takes %d bytes, more than fit into one message", len(about))
+		k.s.rep.Lose(move.Failed, f.entry.Path, "its name and attributes take %d bytes, more than one message holds", len(about))
 		return nil
 	}
 	k.mu.Lock()

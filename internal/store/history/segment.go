@@ -79,7 +79,8 @@ func packer() (*zstd.Encoder, error) {
 type segment struct {
 	header
 	records []past.Record
-	// torn: the last block is not whole, as a crash leaves it. spoiled says what else was skipped.
+	// torn tells that the last block is incomplete, as after a crash; spoiled says what else
+	// was skipped.
 	torn    bool
 	spoiled []string
 }

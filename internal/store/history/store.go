@@ -81,7 +81,8 @@ func folderOf(set string) string {
 	return strings.Trim(safe[:min(len(safe), 40)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// begin seals what earlier writers left, adds up what they did not, and drops what is too old.
+// begin seals the segments that earlier writers left open, computes the coarser records that
+// they had not written, and drops what is too old.
 func (s *Store) begin(now time.Time) error {
 	for i, l := range levels() {
 		if err := os.MkdirAll(filepath.Join(s.root, l.dir), 0o700); err != nil {

@@ -62,12 +62,20 @@ func (w Waiting) armed(bootID string) bool { return w.Fired.IsZero() && w.BootID
 
 func readWaiting(dir string) (Waiting, bool, error) {
 	path := filepath.Join(dir, waitingName)
-	b, err := readIn(dir, waitingName, maxWaiting)
+	d, err := openState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Waiting{}, false, nil
 	}
 	if err != nil {
 		return Waiting{}, false, fmt.Errorf("read what waits to be confirmed: %w", err)
+	}
+	defer d.close() // only read: a close that fails loses nothing
+	b, err := d.read(waitingName, maxWaiting)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Waiting{}, false, nil
+	}
+	if err != nil { // a link, a directory, a disk that does not give it back
+		return Waiting{}, false, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	w, err := parseWaiting(b, path)
 	return w, err == nil, err

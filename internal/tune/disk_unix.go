@@ -41,9 +41,12 @@ func namesOf(info fs.FileInfo) uint64 {
 	return uint64(st.Nlink)
 }
 
-// openLock opens the file of the lock and locks it.
+// openLock opens the file of the lock and locks it, also where it cannot be written to.
 func (d *state) openLock() (*os.File, error) {
 	f, err := d.open(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if unwritable(err) {
+		f, err = d.open(lockName, os.O_RDONLY, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,8 @@ func (d *state) openLock() (*os.File, error) {
 	return f, nil
 }
 
-// diskFull tells whether a write failed for want of room.
-func diskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+// unwritable tells whether a file could not be written to as its file system has become read-only
+// or its disk fails.
+func unwritable(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }

@@ -31,8 +31,8 @@ func namesOf(fs.FileInfo) uint64 { return 1 }
 // openLock opens the file of the lock and locks it.
 func (d *state) openLock() (*os.File, error) { return kernel.LockFile(d.full(lockName)) }
 
-// diskFull tells whether a write failed for want of room.
-func diskFull(err error) bool {
-	const diskFull, handleDiskFull = syscall.Errno(112), syscall.Errno(39)
-	return errors.Is(err, diskFull) || errors.Is(err, handleDiskFull)
+// unwritable tells whether a file could not be written to as its disk is write-protected or fails.
+func unwritable(err error) bool {
+	const writeProtect, writeFault, ioDevice = syscall.Errno(19), syscall.Errno(29), syscall.Errno(1117)
+	return errors.Is(err, writeProtect) || errors.Is(err, writeFault) || errors.Is(err, ioDevice)
 }

@@ -92,6 +92,9 @@ type journal struct {
 	dir     *state
 	size    int64 // up to here the file is whole lines
 	entries []Entry
+	readOnly error // why the file could be opened for reading only
+	// unwritten is why the end of a change that was restored is not in the file; nil: it is.
+	unwritten error
 }
 
 // openJournal opens or creates the journal in dir. A last line without its end
@@ -105,10 +108,14 @@ func openJournal(dir *state) (*journal, error) {
 		}
 		f, err = dir.open(journalName, os.O_RDWR|os.O_CREATE, 0o600)
 	}
+	readOnly := err
+	if unwritable(err) { // what was changed can be restored nevertheless
+		f, err = dir.open(journalName, os.O_RDONLY, 0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	j := &journal{file: f, dir: dir}
+	j := &journal{file: f, dir: dir, readOnly: readOnly}
 	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
 	if err == nil {
 		j.entries, j.size, err = parseJournal(b)
@@ -136,6 +143,7 @@ func readJournal(dir string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	w, _, _ := readWaiting(dir) // what is wrong with it is told by who needs it
 	b, err := d.read(journalName, maxJournal)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal: %w", err)
@@ -143,6 +151,9 @@ func readJournal(dir string) ([]Entry, error) {
 	entries, _, err := parseJournal(b)
 	if err == nil {
 		err = matches(script, entries)
+	}
+	if err == nil {
+		err = matchWaiting(w, entries)
 	}
 	if err != nil {
 		return nil, damaged(dir, err)
@@ -211,8 +222,28 @@ func sameChange(a, b Entry) bool {
 }
 
 // put appends one line and syncs it. It writes at the end of the whole lines,
-// so a line that failed half way is overwritten by the next.
+// so a line that failed half way is overwritten by the next. That a change was restored is so
+// also where the disk refuses to have it written down: the next undo finds the value as it was.
 func (j *journal) put(e Entry) error {
+	err := j.append(e)
+	if unwritable(err) && !e.open() {
+		j.unwritten, err = err, nil
+	}
+	if err != nil {
+		return err
+	}
+	if e.Seq == len(j.entries)+1 {
+		j.entries = append(j.entries, e)
+	} else {
+		j.entries[e.Seq-1] = e
+	}
+	return nil
+}
+
+func (j *journal) append(e Entry) error {
+	if j.readOnly != nil {
+		return fmt.Errorf("write journal: %w", j.readOnly)
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode journal entry: %w", err)
@@ -231,10 +262,5 @@ func (j *journal) put(e Entry) error {
 		return fmt.Errorf("sync journal directory: %w", err)
 	}
 	j.size += int64(len(line))
-	if e.Seq == len(j.entries)+1 {
-		j.entries = append(j.entries, e)
-	} else {
-		j.entries[e.Seq-1] = e
-	}
 	return nil
 }

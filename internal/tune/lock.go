@@ -3,7 +3,6 @@ package tune
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -40,9 +39,7 @@ func takeLock(d *state, by string, now time.Time) (*os.File, error) {
 			}
 			continue
 		}
-		if err := writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now}); err != nil {
-			return nil, errors.Join(fmt.Errorf("name the holder: %w", err), f.Close())
-		}
+		writeHolder(f, Holder{PID: os.Getpid(), By: by, Since: now})
 		return f, nil
 	}
 	return nil, errors.New("the lock is removed again and again")
@@ -54,20 +51,13 @@ func (d *state) stillThere(f *os.File) bool {
 	return err1 == nil && err2 == nil && os.SameFile(held, named)
 }
 
-// writeHolder is for people only: the lock itself is the kernel's. A disk that
-// is full must not keep a change from being undone.
-func writeHolder(f *os.File, h Holder) error {
+// writeHolder is for people only: the lock itself is the kernel's. A disk that is full, read-only
+// or failing must not keep a change from being undone, so that nothing is made of an error.
+func writeHolder(f *os.File, h Holder) {
 	b, err := json.Marshal(h)
-	if err != nil {
-		return err
+	if err == nil && f.Truncate(0) == nil {
+		_, _ = f.WriteAt(append(b, '\n'), 0)
 	}
-	if err := f.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(append(b, '\n'), 0); err != nil && !diskFull(err) {
-		return err
-	}
-	return nil
 }
 
 // maxHolder bounds what is read of a lock.

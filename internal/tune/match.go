@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"linerate/internal/kernel"
@@ -107,6 +108,9 @@ func matches(b []byte, entries []Entry) error {
 	return nil
 }
 
+// lastWay is what is left where neither the journal nor undo.sh tells the originals.
+const lastWay = "put the files back as they were, or set the values by hand and then move away what is left of them"
+
 // undoFromScript restores by undo.sh what a journal that is damaged cannot.
 // Where the script ends well, the journal and the script are set aside under
 // other names and a new journal begins; else all stays as it is.
@@ -120,7 +124,17 @@ func (t *Tuner) undoFromScript(ctx context.Context, r UndoRequest) (res Result, 
 	}
 	defer func() { err = errors.Join(err, kernel.UnlockFile(lock), d.close()) }()
 	script := d.full(scriptName)
-	if _, err := d.read(scriptName, maxScript); err != nil {
+	text, err := d.read(scriptName, maxScript)
+	if errors.Is(err, fs.ErrNotExist) {
+		return res, fmt.Errorf("undo from the script: %s is gone, too: %s", script, lastWay)
+	}
+	if err == nil {
+		err = wholeScript(text)
+	}
+	if errors.Is(err, ErrScript) {
+		err = fmt.Errorf("%s: %w: nothing was run. See what is in it: sh %s runs it as it is; or %s", script, err, script, lastWay)
+	}
+	if err != nil {
 		return res, fmt.Errorf("undo from the script: %w", err)
 	}
 	if t.RunScript == nil {
@@ -164,4 +178,17 @@ func (t *Tuner) setAside(ctx context.Context, d *state, res *Result) error {
 	}
 	s := &session{Tuner: t, dir: d, journal: j}
 	return errors.Join(s.disarmUndone(ctx), j.file.Close())
+}
+
+// matchWaiting compares the journal's entries with the plan that waits to be confirmed: all of
+// its changes were made before its second turn began, so that a journal without any of them is
+// not the one that they were written to. The zero Waiting is that none waits.
+func matchWaiting(w Waiting, entries []Entry) error {
+	if w.Plan == "" || !w.Fired.IsZero() || w.Turn < 2 {
+		return nil
+	}
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Plan == w.Plan }) {
+		return nil
+	}
+	return fmt.Errorf("it has no change of plan %s, which waits to be confirmed", w.Plan)
 }

@@ -76,6 +76,9 @@ func (t *Tuner) UndoOverdue(ctx context.Context) error {
 	if errors.Is(err, ErrBusy) {
 		return nil
 	}
+	if errors.Is(err, ErrDamaged) {
+		return t.expireFromScript(ctx, w)
+	}
 	if err != nil {
 		return err
 	}
@@ -109,6 +112,9 @@ func (s *session) expire(ctx context.Context, w Waiting) error {
 
 // clearRecord removes a record that cannot be read once no change is open that it could be of.
 func (s *session) clearRecord(cause error) error {
+	if errors.Is(cause, ErrState) { // whoever put it there is to be known first
+		return cause
+	}
 	if open := s.open(UndoRequest{}); len(open) > 0 {
 		return fmt.Errorf("%w; %d changes are open: linerate tune undo puts them back and removes the record", cause, len(open))
 	}
@@ -116,4 +122,18 @@ func (s *session) clearRecord(cause error) error {
 		return fmt.Errorf("remove the record of what waits to be confirmed: %w", err)
 	}
 	return s.dir.sync()
+}
+
+// expireFromScript is expire where the journal is damaged: it restores by undo.sh everything that
+// was open, more than the plan, since nobody is there who could be asked, and may be cut off.
+func (t *Tuner) expireFromScript(ctx context.Context, w Waiting) error {
+	if _, err := t.undoFromScript(ctx, UndoRequest{}); err != nil {
+		return err
+	}
+	s, err := t.begin()
+	if err != nil {
+		return err
+	}
+	w.V, w.BootID, w.Fired = waitingVersion, s.BootID, s.now()
+	return errors.Join(s.putWaiting(w), s.end())
 }

@@ -88,7 +88,7 @@ func (s *session) script() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return scriptHead + marked + copied + b.String() + "\nexit \"$failed\"\n", nil
+	return sealed(scriptHead + marked + copied + b.String() + scriptEnd), nil
 }
 
 // orByCopy has the kept copy of linerate do what takes a program that the host
@@ -123,6 +123,8 @@ set -fu
 PATH=$PATH:` + setter.ProgramPath + `
 force=${1:-}
 failed=0
+whole=
+trap '[ -n "$whole" ] || { echo "this script ends too early: not everything was restored" >&2; exit 1; }' EXIT
 sys=/sys/class/net
 boot=$(cat /proc/sys/kernel/random/boot_id) || exit 1
 

@@ -182,7 +182,7 @@ func TestScriptTellsInterfacesByTheirHardware(t *testing.T) {
 			sys := interfaceInSys(t, "eth0", tt.index, tt.address, tt.kind, tt.device, tt.bonded)
 			text := strings.Replace(scriptHead, "sys=/sys/class/net\n", "sys="+sys+"\nip() { echo 'link/ether x permaddr "+tt.permaddr+" y'; }\n", 1)
 			file := filepath.Join(sys, "script")
-			if err := os.WriteFile(file, []byte(text+"same_interface eth0 5 '"+tt.hardware+"'\n"), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(text+"same_interface eth0 5 '"+tt.hardware+"'\nfailed=$? whole=yes\nexit $failed\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			out, err := kernel.Exec(t.Context(), "/bin/sh", file).CombinedOutput()

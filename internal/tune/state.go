@@ -149,16 +149,6 @@ func (d *state) read(name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// readIn reads a file of the state directory without holding it.
-func readIn(dir, name string, limit int64) ([]byte, error) {
-	d, err := openState(dir)
-	if err != nil {
-		return nil, err
-	}
-	b, err := d.read(name, limit)
-	return b, errors.Join(err, d.close())
-}
-
 // replace has what from gives at name, whole, or what was there before, whatever happens. What a
 // kill left of an earlier try, or somebody planted there, is removed and never opened.
 func (d *state) replace(name string, perm fs.FileMode, from io.Reader) error {

@@ -144,6 +144,13 @@ func (t *Tuner) begin() (*session, error) {
 		return nil, err
 	}
 	j, err := openJournal(d)
+	if err == nil {
+		// What is wrong with the record is told by who needs it.
+		w, _, _ := readWaiting(t.Dir)
+		if err = matchWaiting(w, j.entries); err != nil {
+			err = errors.Join(damaged(d.path, err), j.file.Close())
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, kernel.UnlockFile(lock), d.close())
 	}

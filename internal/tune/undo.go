@@ -83,7 +83,8 @@ func (s *session) disarmUndone(ctx context.Context) error {
 	if errors.Is(err, ErrRecord) {
 		return s.clearRecord(err)
 	}
-	if err != nil || !ok || len(s.open(UndoRequest{Plan: w.Plan})) > 0 {
+	// Where the record cannot be removed either, its watcher finds nothing that is changed.
+	if err != nil || !ok || s.journal.unwritten != nil || len(s.open(UndoRequest{Plan: w.Plan})) > 0 {
 		return err
 	}
 	return s.disarm(ctx, w.Plan)
@@ -104,6 +105,10 @@ func (s *session) undo(ctx context.Context, entries []Entry) ([]Entry, error) {
 	}
 	// Also when there was nothing to do: a process that was killed may have
 	// undone all and not have come to this.
+	if err := s.journal.unwritten; err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("%s could not be written (%v): what was restored is not written down; when it can be written again, linerate tune undo finds the values as they were and writes it down", s.dir.full(journalName), err))
+		return done, errors.Join(errs...)
+	}
 	errs = append(errs, s.writeScript())
 	return done, errors.Join(errs...)
 }

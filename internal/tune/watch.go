@@ -81,6 +81,9 @@ func (t *Tuner) wait(ctx context.Context, planID string) (Waiting, bool, error) 
 // fire undoes the plan, unless the record has changed since w was read.
 func (t *Tuner) fire(ctx context.Context, w Waiting, last bool) (again bool, err error) {
 	s, err := t.beginAnyway(ctx, w.PID)
+	if errors.Is(err, ErrDamaged) {
+		return false, t.expireFromScript(ctx, w)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -271,8 +271,9 @@ func (s *station) settled(ctx context.Context, w work, said string, lift func() 
 	if err != nil {
 		return err
 	}
-	if waits {
-		out.tell(&out.Settings, "a plan still waits after %v", settle)
+	// Where the disk refuses to have it written down, a plan that was undone is there still.
+	if left := differ(s.first, now); waits && len(left) > 0 {
+		out.tell(&out.Settings, "a plan still waits after %v, and in force is %s", settle, strings.Join(left, ", "))
 	}
 	if left := differ(s.first, now); len(left) > 0 && !byUser && !w.keeps {
 		out.tell(&out.Settings, "nothing waits, and still changed: %s; it said %q", strings.Join(left, ", "), lastLine(said))

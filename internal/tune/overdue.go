@@ -58,6 +58,8 @@ func (p Pending) Alarm() string {
 	switch {
 	case p.Overdue && p.Unwatched:
 		return fmt.Sprintf("plan %s is overdue since %s UTC, its watcher is gone: its changes are in force; linerate tune undo puts them back", p.Plan, p.Deadline.UTC().Format(time.TimeOnly))
+	case p.Overdue:
+		return fmt.Sprintf("plan %s is overdue since %s UTC: to put its changes back, or to write down that they are, did not end well so far and is tried again; linerate tune undo says why", p.Plan, p.Deadline.UTC().Format(time.TimeOnly))
 	case p.Unwatched:
 		return fmt.Sprintf("plan %s waits to be confirmed until %s UTC, but its watcher is gone: nothing undoes it by itself then; confirm it or undo it now", p.Plan, p.Deadline.UTC().Format(time.TimeOnly))
 	}

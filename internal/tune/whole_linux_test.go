@@ -199,13 +199,16 @@ func TestUndoOnAReadOnlyDisk(t *testing.T) {
 			if err := tn.Watch(ctx, "p1"); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("the watcher: %v", err) // it goes on, to write down that it has acted
 			}
+			if p, ok, err := tn.Pending(ctx); err != nil || !ok || !strings.Contains(p.Alarm(), "is overdue") {
+				t.Errorf("pending: %+v, %q, %v", p, p.Alarm(), err)
+			}
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tn, k := waits(t)
 			readOnly(t, tn.Dir)
-			tn.Now = func() time.Time { return fixedClock().Add(time.Hour) }
+			pass(tn, time.Hour)
 			if err := undo(tn); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"linerate/internal/app/tune"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
+	"linerate/internal/unit"
 )
 
 // printStudyPlan writes a plan for people.
@@ -130,7 +131,7 @@ func looksSection(p model.StudyPlan) document.Section {
 		}
 		list.Lines = append(list.Lines, document.Line{Text: fmt.Sprintf("after %d blocks of each, %s: %s", l.Blocks, rounded(l.After), sees)})
 	}
-	where := fmt.Sprintf("Where single runs vary by %.3g%% (%s), corrected for %d comparisons. What is decided sooner takes no more blocks.", 100*p.Noise, p.NoiseFrom, p.Within.Of)
+	where := fmt.Sprintf("Where single runs vary by %.3g%% (%s), corrected for %s. What is decided sooner takes no more blocks.", 100*p.Noise, p.NoiseFrom, unit.Count(p.Within.Of, "comparison"))
 	s := document.Section{Title: "Planned looks", Blocks: []document.Block{list, {Text: where}}}
 	if p.Budget > 0 && p.Within.Smallest != nil {
 		s.Add(document.Block{Text: fmt.Sprintf("The budget reaches %d of %d comparisons, to %d blocks each if none is decided sooner: %s.",

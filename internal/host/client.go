@@ -344,6 +344,9 @@ var errNoAnswer = errors.New("no answer")
 // errGone is the cause of every call's failure once the agent is no more.
 var errGone = errors.New("agent ended")
 
+// Ended is closed when the agent is gone.
+func (c *Client) Ended() <-chan struct{} { return c.ended }
+
 // gone returns how the agent ended; call it only after ended.
 func (c *Client) gone() error {
 	how := "it closed the connection"

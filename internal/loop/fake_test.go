@@ -88,6 +88,7 @@ type fakeAgent struct {
 	w      *world
 	name   string
 	sender bool
+	ended  chan struct{} // of a live view; nil: never
 }
 
 func (a *fakeAgent) Clock(context.Context) (model.Clock, error) {

@@ -42,6 +42,8 @@ type LiveAgent interface {
 	History(ctx context.Context) ([]tune.Entry, error)
 	// HeardPorts are the switch ports that announce themselves to the host by LLDP within a while.
 	HeardPorts(ctx context.Context) ([]model.SwitchPort, error)
+	// Ended is closed when the agent is gone.
+	Ended() <-chan struct{}
 	Close() error
 }
 

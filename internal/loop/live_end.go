@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -101,6 +102,9 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 		case <-ctx.Done():
 			_, err := stop()
 			return true, err
+		case <-agent.Ended():
+			_, err := stop()
+			return true, cmp.Or(err, errGone)
 		case <-look.C:
 			if err := e.look(ctx, agent); err != nil {
 				return true, err
@@ -117,6 +121,8 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 		}
 	}
 }
+
+var errGone = errors.New("the agent ended")
 
 // look passes on the host's facts.
 func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {

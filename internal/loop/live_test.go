@@ -15,6 +15,9 @@ import (
 // Close lets fakeAgent be a LiveAgent.
 func (a *fakeAgent) Close() error { return nil }
 
+// Ended is of an agent that lives until its view ends, unless it is to die.
+func (a *fakeAgent) Ended() <-chan struct{} { return a.ended }
+
 // HeardPorts is of a host that is plugged into a switch that tells its name.
 func (a *fakeAgent) HeardPorts(context.Context) ([]model.SwitchPort, error) {
 	return []model.SwitchPort{{Source: "lldp", System: "core1"}, {Source: "lldp", Chassis: "02:00:00:00:00:01"}, {Source: "lldp", System: "core1"}}, nil
@@ -105,6 +108,35 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	e.add(arrival{facts: &model.Facts{}})
 	if got := state(end); got != watch.Starting {
 		t.Errorf("after it was reached again %s", got)
+	}
+}
+
+// An agent that dies is lost at once, and reached again, not at the next look at its facts.
+func TestLiveNoticesAnAgentThatDies(t *testing.T) {
+	w := &world{value: original}
+	dead := make(chan struct{})
+	close(dead)
+	tries, seen := 0, errors.New("seen")
+	l := Live{LineRate: model.Known(unit.Gbit), Window: LiveWindow, Step: 10 * time.Millisecond, Hold: LiveHold, Now: time.Now,
+		Ends: []LiveEnd{{Name: "client", Path: "the path", Target: Target{Name: "x"}, Dial: func(context.Context) (LiveAgent, error) {
+			if tries++; tries == 1 {
+				return &fakeAgent{w: w, name: "client", sender: true, ended: dead}, nil
+			}
+			return nil, errors.New("no route to host")
+		}}}}
+	l.Show = func(all []watch.Picture) error {
+		if p := all[0]; p.Shown.State == watch.Lost {
+			if !p.Hosts[0].Stale {
+				t.Errorf("%+v", p.Hosts[0])
+			}
+			return seen
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), refresh/2)
+	defer cancel()
+	if err := l.Run(ctx); !errors.Is(err, seen) {
+		t.Error(err)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 func newLoop(w *world) *Loop {
 	clock := time.Unix(0, 0)
 	return &Loop{
-		Sender:   End{Name: "client1", Addr: sendAddr, Agent: &fakeAgent{w, "client1", true}},
-		Receiver: End{Name: "server1", Addr: recvAddr, Agent: &fakeAgent{w, "server1", false}},
+		Sender:   End{Name: "client1", Addr: sendAddr, Agent: &fakeAgent{w: w, name: "client1", sender: true}},
+		Receiver: End{Name: "server1", Addr: recvAddr, Agent: &fakeAgent{w: w, name: "server1", sender: false}},
 		Workload: model.Workload{Streams: 1, CC: "cubic"}, LineRate: model.Known(unit.Gbit),
 		Timing: Timing{Diagnosis: 5500 * time.Millisecond, DiagnosisWarmup: time.Second, Pair: time.Second, Pairs: 8, AAPairs: 4},
 		Prove:  true, Seed: 7,

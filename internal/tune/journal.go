@@ -88,10 +88,10 @@ const maxJournal = 64 << 20
 
 // journal is the open file and the last line of every change.
 type journal struct {
-	file    *os.File
-	dir     *state
-	size    int64 // up to here the file is whole lines
-	entries []Entry
+	file     *os.File
+	dir      *state
+	size     int64 // up to here the file is whole lines
+	entries  []Entry
 	readOnly error // why the file could be opened for reading only
 	// unwritten is why the end of a change that was restored is not in the file; nil: it is.
 	unwritten error

@@ -28,7 +28,7 @@ var rooms = []string{
 	// failure stands below all: every room may say of what kind an end is.
 	// reach stands after lab: names lead to emulated hosts too.
 	// app stands after loop: its packages are the commands' work.
-	"failure", "unit", "stat", "size", "model", "conf", "kernel", "facts", "guide", "published", "rules", "tune", "probe", "load", "measure",
+	"failure", "unit", "stat", "size", "model", "conf", "kernel", "facts", "systems", "guide", "published", "rules", "tune", "probe", "load", "measure",
 	"study", "explain", "watch", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
 }
 

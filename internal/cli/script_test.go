@@ -17,6 +17,8 @@ import (
 	"linerate/internal/lab"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
+
+	"linerate/internal/systems/fake"
 )
 
 // asProgram in the environment makes the test binary stand for the linerate
@@ -24,6 +26,9 @@ import (
 const asProgram = "LINERATE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if fake.Is(os.Args[0]) {
+		os.Exit(fake.Main(os.Args, os.Getenv, os.Stdout, os.Stderr))
+	}
 	if role := os.Getenv(copyRole); role != "" && len(os.Args) == 1 {
 		if err := plainCopy(role); err != nil {
 			os.Exit(1)

@@ -136,6 +136,32 @@ func (s Ssh) run(ctx context.Context, n Name, command string, stdin io.Reader, s
 	return nil
 }
 
+// Foreign is that a host is of another kind than this build, which cannot run there.
+type Foreign struct {
+	GOOS string // linux, freebsd, illumos, …
+	Err  error
+}
+
+// Error implements error.
+func (e *Foreign) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Foreign) Unwrap() error { return e.Err }
+
+// Ask has the host's sh execute a fixed script and returns what it printed, of which more than
+// most bytes are an error. The script goes to its standard input, so that neither the login
+// shell nor ssh reads it, and nothing is written there.
+func (s Ssh) Ask(ctx context.Context, n Name, text string, most int) ([]byte, error) {
+	if n.Reach != SSH || !hostIsSafe(n) {
+		return nil, fmt.Errorf("ask %q: not a host for ssh", n)
+	}
+	var out bytes.Buffer
+	if err := s.run(ctx, n, "exec sh -s", strings.NewReader(text), &limited{w: &out, left: most}); err != nil {
+		return out.Bytes(), fmt.Errorf("ask %s by ssh: %w", n.Host, err)
+	}
+	return out.Bytes(), nil
+}
+
 // place is where the binary goes.
 type place struct{ goos, goarch, uid, dir string }
 

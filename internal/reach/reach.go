@@ -77,9 +77,14 @@ func (d Dialler) endpoint(ctx context.Context, n host.Name) (host.Endpoint, erro
 // ownBinary is this very program, for hosts of the same kind.
 func ownBinary(goos, goarch string) (string, error) {
 	if goos != runtime.GOOS || goarch != runtime.GOARCH {
-		return "", fmt.Errorf("copy linerate to a host of %s/%s: this build is for %s/%s; start it from a machine of the same kind", goos, goarch, runtime.GOOS, runtime.GOARCH)
+		return "", &host.Foreign{GOOS: goos, Err: fmt.Errorf("copy linerate to a host of %s/%s: this build is for %s/%s; start it from a machine of the same kind", goos, goarch, runtime.GOOS, runtime.GOARCH)}
 	}
 	return os.Executable()
+}
+
+// Ask has the sh of a host that is reached by ssh execute a fixed script that only reads.
+func (d Dialler) Ask(ctx context.Context, n host.Name, script string, most int) ([]byte, error) {
+	return host.Ssh{}.Ask(ctx, n, script, most)
 }
 
 // HostName reads the name of a host, without a path.

@@ -10,6 +10,8 @@ func All() []Rule {
 		receiveAutotuning(),
 		windowScaling(),
 		sendBuffer(),
+		fixedBuffer(),
+		guideDisagrees(),
 		segmentation(),
 		pcieSlot(),
 		duplex(),

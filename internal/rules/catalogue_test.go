@@ -111,6 +111,16 @@ func put(id, v string) func(*model.Facts) {
 	return func(f *model.Facts) { f.Settings["linux."+id] = model.Known(v) }
 }
 
+// foreign is a setting of a host that is not Linux; an empty value is none.
+func foreign(id, v string) func(*model.Facts) {
+	return func(f *model.Facts) {
+		f.OS, f.Settings[id] = "illumos", model.Known(v)
+		if v == "" {
+			delete(f.Settings, id)
+		}
+	}
+}
+
 func option(mount int, kv ...string) func(*model.Facts) {
 	return func(f *model.Facts) {
 		for i := 0; i < len(kv); i += 2 {

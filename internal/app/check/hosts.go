@@ -5,6 +5,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/rules"
+	"linerate/internal/systems"
+	"linerate/internal/systems/frame"
 	"linerate/internal/unit"
 )
 
@@ -131,6 +134,8 @@ type looked struct {
 	facts *model.Facts // the last look's
 	err   error
 	agent *host.Client
+	// foreign: no linerate runs there; a fixed script was asked, and nothing else can be.
+	foreign bool
 }
 
 // close ends the agent: it has told what we want to know.
@@ -155,16 +160,40 @@ func (w work) lookAt(ctx context.Context, name string) looked {
 	ctx, cancel := context.WithTimeout(ctx, reach.Within+w.Watch)
 	defer cancel()
 	if !reach.IsHere(l.name) {
-		if l.agent, l.err = w.Reach(w.p).Dial(ctx, l.name); l.err != nil {
+		if look, l.err = w.reach(ctx, &l); l.err != nil {
 			return l
 		}
-		look = l.agent.Facts
 	} else if said := host.Alarm(ctx); said != "" {
 		w.p.Say("%s: %s", name, said) // an agent says it by itself
 	}
 	l.looks, l.err = w.twice(ctx, look)
 	l.facts = l.looks.last
 	return l
+}
+
+// reach gets to a host and says how to look at it: through an agent, or where linerate of this
+// build does not run and the system is known, by that system's script.
+func (w work) reach(ctx context.Context, l *looked) (func(context.Context) (*model.Facts, error), error) {
+	var err error
+	if l.agent, err = w.Reach(w.p).Dial(ctx, l.name); err == nil {
+		return l.agent.Facts, nil
+	}
+	var other *host.Foreign
+	if !errors.As(err, &other) {
+		return nil, err
+	}
+	system, ok := systems.Find(other.GOOS)
+	if !ok {
+		return nil, err
+	}
+	l.foreign = true
+	return func(ctx context.Context) (*model.Facts, error) {
+		answer, err := w.Reach(w.p).Ask(ctx, l.name, system.Script(), frame.Most)
+		if err != nil {
+			return nil, err
+		}
+		return systems.Read(system, answer, l.as, w.Now())
+	}, nil
 }
 
 // judge applies the rules to the facts of one host.

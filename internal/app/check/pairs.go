@@ -132,6 +132,9 @@ func ownerOf(f *model.Facts, a netip.Addr) string {
 // probePath probes from both ends. This host gets an agent for that.
 func (w work) probePath(ctx context.Context, a, b *looked, ends rules.Ends) (probe.Result, error) {
 	for _, l := range []*looked{a, b} {
+		if l.foreign {
+			return probe.Result{}, fmt.Errorf("probe from %s: no linerate runs there, and a probe needs both ends", l.as)
+		}
 		if l.agent != nil {
 			continue
 		}

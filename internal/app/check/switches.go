@@ -142,6 +142,10 @@ func countAgain(ctx context.Context, list []asked, seen []looked) {
 func hear(ctx context.Context, l *looked, wait time.Duration) host.Plugged {
 	var out host.Plugged
 	var err error
+	if l.foreign {
+		blind(l.facts, "what switches say by LLDP", "no linerate runs on that host; ask the switch itself with --switch")
+		return out
+	}
 	if l.agent != nil {
 		out, err = l.agent.HearSwitches(ctx, wait)
 	} else {

@@ -1,0 +1,62 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// smallBuffer is one that is told of even where the path is not known: at 1 ms it carries less
+// than 10 Gbit/s.
+const smallBuffer = 1250 * unit.KB
+
+func fixedBuffer() Rule {
+	return Rule{
+		ID:     "fixed-socket-buffer",
+		Limits: []model.LimiterID{model.SendBuffer, model.ReceiverWindow},
+		Doc:    "illumos gives each connection a buffer of a fixed size unless the program asks for another: one connection carries at most that per round trip.",
+		Check: func(f *model.Facts, c Context) []model.Finding {
+			var out []model.Finding
+			for _, name := range []string{"send_buf", "recv_buf"} {
+				v, ok := f.Settings["illumos.ipadm.tcp."+name].Get()
+				n, err := strconv.ParseInt(v, 10, 64)
+				if !ok || err != nil || n <= 0 {
+					continue
+				}
+				if found := smallFor(name, unit.Bytes(n), c); found != nil {
+					out = append(out, *found)
+				}
+			}
+			return out
+		},
+	}
+}
+
+// smallFor is the finding where a buffer is too small for the path, or small where none is known.
+func smallFor(name string, n unit.Bytes, c Context) *model.Finding {
+	found := model.Finding{
+		Severity: Info,
+		Title:    "one connection carries little over a longer path: " + name,
+		Observed: fmt.Sprintf("%s = %d: %s at 1 ms", name, n, *perRTT(n, time.Millisecond)),
+		Fix:      "state the path with --line-rate and --rtt to see what it needs: at least rate × round trip, max_buf and _cwnd_max first",
+		Source:   "illumos tcp_tunables.c",
+	}
+	if c.RTT == 0 || c.LineRate == 0 {
+		if n >= smallBuffer {
+			return nil
+		}
+		return &found
+	}
+	bound := perRTT(n, c.RTT)
+	if *bound >= c.LineRate {
+		return nil
+	}
+	found.Severity, found.Bound = High, bound
+	found.Title = "a connection's buffer is too small for the path: " + name
+	found.Observed = fmt.Sprintf("%s = %d: %s at %s", name, n, *bound, c.RTT)
+	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); new connections get it, unless the program asks for another size", name, 2*int64(c.BDP()))
+	return &found
+}

@@ -1,0 +1,174 @@
+// Package fake is an illumos host for tests: the commands of its base system as one program
+// under many names. Each refuses every option, property and link that it does not know, as the
+// real ones do, so that a script that was written carelessly fails here. It knows nothing of
+// how linerate reads its answers, and it is an imitation from the manual pages: passing here
+// does not mean that a real host agrees.
+package fake
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Variables of its environment.
+const (
+	// How is a comma-separated list of what is wrong: "empty:COMMAND" prints nothing and
+	// succeeds, "denied:COMMAND" lacks the privilege, "missing:COMMAND" is not installed.
+	How = "LINERATE_FAKE_HOW"
+	// Set overrides values, "send_buf=131072;sync=disabled".
+	Set = "LINERATE_FAKE_SET"
+)
+
+// Names are the programs that it is.
+func Names() []string {
+	return []string{"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat"}
+}
+
+// Install makes a directory of its programs, which are all the file exe.
+func Install(dir, exe string) error {
+	for _, n := range Names() {
+		if err := os.Symlink(exe, filepath.Join(dir, n)); err != nil {
+			return fmt.Errorf("install the fake: %w", err)
+		}
+	}
+	return nil
+}
+
+// Is tells whether a process was started as one of its programs.
+func Is(argv0 string) bool { return slices.Contains(Names(), filepath.Base(argv0)) }
+
+// Main is one of its programs; it returns the exit code.
+func Main(args []string, env func(string) string, out, errs io.Writer) int {
+	name := filepath.Base(args[0])
+	for _, how := range strings.Split(env(How), ",") {
+		what, of, _ := strings.Cut(how, ":")
+		if of != name {
+			continue
+		}
+		switch what {
+		case "empty":
+			return 0
+		case "denied":
+			fmt.Fprintf(errs, "%s: Permission denied\n", name)
+			return 1
+		case "missing":
+			fmt.Fprintf(errs, "%s: not found\n", name)
+			return 127
+		}
+	}
+	h := host{env(Set)}
+	text, ok := h.answer(name, strings.Join(args[1:], " "))
+	if !ok {
+		fmt.Fprintf(errs, "%s: unknown option, property or object: %s\n", name, strings.Join(args[1:], " "))
+		return 2
+	}
+	if strings.HasSuffix(text, "No such file or directory\n") {
+		fmt.Fprint(errs, text)
+		return 1
+	}
+	fmt.Fprint(out, text)
+	return 0
+}
+
+// host is the state: what was set, over the values of a fresh system.
+type host struct{ set string }
+
+func (h host) value(name, fresh string) string {
+	for _, s := range strings.Split(h.set, ";") {
+		if n, v, ok := strings.Cut(s, "="); ok && n == name {
+			return v
+		}
+	}
+	return fresh
+}
+
+// answer is what a command prints; false: it refuses.
+func (h host) answer(name, args string) (string, bool) {
+	switch name {
+	case "dladm":
+		return h.dladm(args)
+	case "ipadm":
+		return h.ipadm(args)
+	case "zfs":
+		return h.zfs(args)
+	case "kstat":
+		return kstat(args)
+	}
+	a, ok := map[string]string{
+		"uname -s": "SunOS\n", "uname -m": "i86pc\n", "uname -n": "omnios\n", "uname -r": "5.11\n", "uname -v": "omnios-r151054-0\n",
+		"id -u": "0\n", "prtconf -m": "65536\n",
+		"psrinfo ":                   "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
+		"sharectl get nfs":           "servers=" + h.value("servers", "1024") + "\nlockd_servers=256\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
+		"cat /etc/system":            "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
+		"cat /kernel/drv/ixgbe.conf": "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
+	}[name+" "+args]
+	return a, ok
+}
+
+const linkprop = "link,property,perm,value,default,possible"
+
+func (h host) dladm(args string) (string, bool) {
+	a, ok := map[string]string{
+		"show-phys -p -o link,media,state,speed,duplex,device": "ixgbe0:Ethernet:up:10000:full:ixgbe0\nigb0:Ethernet:down:0:unknown:igb0\n",
+		"show-link -p -o link,class,mtu,state,over":            "ixgbe0:phys:" + h.value("mtu", "1500") + ":up:--\nigb0:phys:1500:down:--\nvnic0:vnic:1500:up:ixgbe0\n",
+		"show-linkprop -c -o " + linkprop + " -p mtu,flowctrl": "ixgbe0:mtu:rw:1500:1500:1500-15500\nixgbe0:flowctrl:rw:" + h.value("flowctrl", "no") + ":bi:no,tx,rx,bi,pfc,auto\nvnic0:mtu:rw:1500:1500:576-1500\n",
+	}[args]
+	return a, ok
+}
+
+func (h host) ipadm(args string) (string, bool) {
+	if args == "show-addr -p -o addrobj,type,state,addr" {
+		return "lo0/v4:static:ok:127.0.0.1/8\nixgbe0/v4:static:ok:10.0.0.9/24\nixgbe0/v6:addrconf:ok:fe80\\:\\:21b\\:21ff\\:fe00\\:1/10\n", true
+	}
+	rest, ok := strings.CutPrefix(args, "show-prop -c -o proto,property,perm,current,persistent,default,possible ")
+	if !ok {
+		return "", false
+	}
+	line := func(n, fresh, possible string) string {
+		return fmt.Sprintf("tcp:%s:rw:%s:%s:%s:%s\n", n, h.value(n, fresh), h.value(n, ""), fresh, possible)
+	}
+	switch rest {
+	case "tcp": // private properties show only by name
+		return line("ecn", "passive", "never,passive,active") + line("max_buf", "1048576", "8192-1073741824") +
+			line("recv_buf", "128000", "2048-1048576") + line("sack", "active", "never,passive,active") + line("send_buf", "49152", "4096-1048576"), true
+	case "-p _cwnd_max,_deferred_acks_max,_naglim_def tcp":
+		return line("_cwnd_max", "1048576", "128-1073741824") + line("_deferred_acks_max", "2", "0-16") + line("_naglim_def", "4095", "1-65535"), true
+	}
+	return "", false
+}
+
+func (h host) zfs(args string) (string, bool) {
+	rest, ok := strings.CutPrefix(args, "get -Hp -t filesystem -o name,property,value,source ")
+	fresh := map[string]string{"sync": "standard", "recordsize": "131072", "compression": "off", "dedup": "off", "primarycache": "all", "atime": "on"}
+	var out strings.Builder
+	for _, set := range []string{"tank", "tank/media"} {
+		for _, p := range strings.Split(rest, ",") {
+			v, known := fresh[p]
+			ok = ok && known
+			fmt.Fprintf(&out, "%s\t%s\t%s\tdefault\n", set, p, h.value(set+":"+p, h.value(p, v)))
+		}
+	}
+	return out.String(), ok
+}
+
+func kstat(args string) (string, bool) {
+	rest, ok := strings.CutPrefix(args, "-p ")
+	known := map[string]string{
+		"unix:0:system_misc:boot_time": "unix:0:system_misc:boot_time\t1763971201\n",
+		"link:::ierrors":               "link:0:igb0:ierrors\t0\nlink:0:ixgbe0:ierrors\t7\n", "link:::oerrors": "link:0:ixgbe0:oerrors\t0\n",
+		"link:::norcvbuf": "link:0:ixgbe0:norcvbuf\t0\n", "link:::noxmtbuf": "link:0:ixgbe0:noxmtbuf\t0\n",
+		"link:::rbytes64": "link:0:ixgbe0:rbytes64\t1234567\n", "link:::obytes64": "link:0:ixgbe0:obytes64\t7654321\n",
+		"tcp:0:tcp:retransSegs": "tcp:0:tcp:retransSegs\t12\n", "tcp:0:tcp:outDataSegs": "tcp:0:tcp:outDataSegs\t100000\n", "tcp:0:tcp:listenDrop": "tcp:0:tcp:listenDrop\t0\n",
+	}
+	var out strings.Builder
+	for _, name := range strings.Fields(rest) {
+		a, have := known[name]
+		ok = ok && have
+		out.WriteString(a)
+	}
+	return out.String(), ok
+}

@@ -1,0 +1,207 @@
+// Package illumos reads illumos hosts (OmniOS, SmartOS, OpenIndiana) by the commands of their
+// base system: ipadm, dladm, sharectl, zfs, kstat. It is pure: the script that it sends is
+// fixed, and it judges texts. It refuses to guess: a line that it does not understand is told.
+package illumos
+
+import (
+	_ "embed" // the script
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/systems/frame"
+	"linerate/internal/unit"
+)
+
+//go:embed read.sh
+var script string
+
+// System is illumos.
+type System struct{}
+
+// Name implements systems.System.
+func (System) Name() string { return "illumos" }
+
+// Script implements systems.System.
+func (System) Script() string { return script }
+
+// Tried implements systems.System.
+func (System) Tried() string {
+	return "its commands were tried against an imitation only, never on a real illumos host"
+}
+
+// reading is facts in the making.
+type reading struct {
+	frames frame.Frames
+	f      *model.Facts
+}
+
+// Facts implements systems.System.
+func (System) Facts(frames frame.Frames) *model.Facts {
+	r := reading{frames, &model.Facts{UID: -1, Settings: map[string]model.Fact[string]{}}}
+	r.host()
+	r.links()
+	r.addresses()
+	r.tcp()
+	r.sharectl()
+	r.files()
+	r.zfs()
+	r.counters()
+	return r.f
+}
+
+// blind tells that something was not read.
+func (r reading) blind(what, shows, how string) {
+	r.f.CouldNotSee = append(r.f.CouldNotSee, model.Blind{What: what, WouldShow: shows, How: how})
+}
+
+// lines are those of one command; without any the user is told what they would have shown.
+func (r reading) lines(name, shows string) []string {
+	t := r.frames.Text(name)
+	text, ok := t.Get()
+	if !ok {
+		how := t.Why
+		if t.State == model.Denied {
+			how = "log in as root: " + how
+		}
+		r.blind("illumos: "+name, shows, how)
+		return nil
+	}
+	return strings.Split(strings.Trim(text, "\n"), "\n")
+}
+
+// odd tells of a line that was not understood.
+func (r reading) odd(name, line string) {
+	r.blind("illumos: "+name, "a value that was printed", fmt.Sprintf("the line %q was not understood", line))
+}
+
+func (r reading) host() {
+	one := func(name string) string { return strings.TrimSpace(r.frames.Text(name).Or("")) }
+	r.f.Hostname = one("nodename")
+	r.f.Kernel = strings.TrimSpace(one("release") + " " + one("version"))
+	if uid, err := strconv.Atoi(one("uid")); err == nil {
+		r.f.UID = uid
+	}
+	for _, line := range r.lines("cpus", "how many CPUs there are") {
+		w := strings.Fields(line)
+		if len(w) < 2 {
+			r.odd("cpus", line)
+		} else if n, err := strconv.Atoi(w[0]); err != nil {
+			r.odd("cpus", line)
+		} else if w[1] == "on-line" || w[1] == "no-intr" {
+			r.f.CPUs = append(r.f.CPUs, n)
+		}
+	}
+	if mb, err := strconv.ParseInt(one("memory"), 10, 64); err == nil && mb > 0 {
+		r.f.Memory = model.Known(unit.Bytes(mb << 20))
+	}
+	if _, at, ok := strings.Cut(one("boot"), "\t"); ok {
+		r.f.BootID = "boot_time " + at // illumos has no boot id; the time tells boots apart
+	}
+}
+
+// links are the physical ports, with the MTU and the flow control of each.
+func (r reading) links() {
+	for _, line := range r.lines("phys", "the ports, their speed and duplex") {
+		w := frame.Split(line)
+		mbit, err := 0, error(nil)
+		if len(w) == 6 {
+			mbit, err = strconv.Atoi(strings.TrimSuffix(w[3], "Mb"))
+		}
+		if len(w) != 6 || err != nil {
+			r.odd("phys", line)
+			continue
+		}
+		n := model.NIC{Name: w[0], Device: "if:" + w[0], Up: w[2] == "up", Driver: model.Known(strings.TrimRight(w[5], "0123456789"))}
+		n.Speed = model.Known(unit.BitRate(mbit) * unit.Mbit)
+		if mbit == 0 {
+			n.Speed = model.Unknown[unit.BitRate](model.Absent, "the link has no speed now")
+		}
+		n.Duplex = model.Known(w[4])
+		if w[4] != "full" && w[4] != "half" {
+			n.Duplex = model.Unknown[string](model.Absent, "the port does not say: "+w[4])
+		}
+		r.f.NICs = append(r.f.NICs, n)
+	}
+	for _, line := range r.lines("link", "the MTU of each link") {
+		w := frame.Split(line)
+		mtu, err := 0, error(nil)
+		if len(w) == 5 {
+			mtu, err = strconv.Atoi(w[2])
+		}
+		switch {
+		case len(w) != 5 || err != nil:
+			r.odd("link", line)
+		case r.nic(w[0]) != nil:
+			r.nic(w[0]).MTU = mtu
+		default: // an aggregation, a VNIC, an etherstub
+			r.f.NICs = append(r.f.NICs, model.NIC{Name: w[0], Device: "if:" + w[0], Kind: w[1], MTU: mtu, Up: w[3] == "up"})
+		}
+	}
+	for _, line := range r.lines("linkprop", "the flow control of each link") {
+		w := frame.Split(line)
+		if len(w) != 6 {
+			r.odd("linkprop", line)
+			continue
+		}
+		if n := r.nic(w[0]); n != nil && w[1] == "flowctrl" {
+			n.Pause = pause(w[3])
+		}
+	}
+}
+
+func pause(value string) model.Fact[model.Pause] {
+	switch value {
+	case "no":
+		return model.Known(model.Pause{})
+	case "rx":
+		return model.Known(model.Pause{Rx: true})
+	case "tx":
+		return model.Known(model.Pause{Tx: true})
+	case "bi":
+		return model.Known(model.Pause{Rx: true, Tx: true})
+	}
+	return model.Unknown[model.Pause](model.Unsupported, "flowctrl is "+strconv.Quote(value))
+}
+
+func (r reading) nic(name string) *model.NIC {
+	for i := range r.f.NICs {
+		if r.f.NICs[i].Name == name {
+			return &r.f.NICs[i]
+		}
+	}
+	return nil
+}
+
+func (r reading) addresses() {
+	for _, line := range r.lines("addr", "the addresses") {
+		w := frame.Split(line)
+		if len(w) != 4 {
+			r.odd("addr", line)
+			continue
+		}
+		link, _, _ := strings.Cut(w[0], "/")
+		at, err := netip.ParsePrefix(zoneless(w[3]))
+		n := r.nic(link)
+		if link == "lo0" || n == nil || w[3] == "?" {
+			continue // of the loopback, or of a lease that has not come
+		}
+		if err != nil {
+			r.odd("addr", line)
+			continue
+		}
+		n.Addrs = append(n.Addrs, at)
+	}
+}
+
+// zoneless is an address without the interface that illumos puts behind a link-local one.
+func zoneless(s string) string {
+	addr, bits, ok := strings.Cut(s, "/")
+	addr, _, _ = strings.Cut(addr, "%")
+	if !ok {
+		return addr
+	}
+	return addr + "/" + bits
+}

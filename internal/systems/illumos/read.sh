@@ -1,0 +1,32 @@
+# Read only. Each command's output goes into a frame: name, exit code, bytes.
+LC_ALL=C; export LC_ALL
+PATH="$PATH:/usr/bin:/usr/sbin:/bin:/sbin"; export PATH
+n=0
+look() {
+	name=$1; shift
+	said=$("$@" 2>&1 </dev/null); code=$?
+	size=$(printf %s "$said" | wc -c)
+	printf 'begin %s %s %s\n%s\n' "$name" "$code" $size "$said"
+	n=$((n + 1))
+}
+echo 'linerate-frames 1'
+look nodename uname -n
+look release uname -r
+look version uname -v
+look uid id -u
+look cpus psrinfo
+look memory prtconf -m
+look boot kstat -p unix:0:system_misc:boot_time
+look phys dladm show-phys -p -o link,media,state,speed,duplex,device
+look link dladm show-link -p -o link,class,mtu,state,over
+look linkprop dladm show-linkprop -c -o link,property,perm,value,default,possible -p mtu,flowctrl
+look addr ipadm show-addr -p -o addrobj,type,state,addr
+look tcp ipadm show-prop -c -o proto,property,perm,current,persistent,default,possible tcp
+look tcp_private ipadm show-prop -c -o proto,property,perm,current,persistent,default,possible -p _cwnd_max,_deferred_acks_max,_naglim_def tcp
+look nfs sharectl get nfs
+look zfs zfs get -Hp -t filesystem -o name,property,value,source sync,recordsize,compression,dedup,primarycache,atime
+look system cat /etc/system
+look ixgbe cat /kernel/drv/ixgbe.conf
+look counters kstat -p link:::ierrors link:::oerrors link:::norcvbuf link:::noxmtbuf link:::rbytes64 link:::obytes64
+look tcpcount kstat -p tcp:0:tcp:retransSegs tcp:0:tcp:outDataSegs tcp:0:tcp:listenDrop
+echo "linerate-frames end $n"

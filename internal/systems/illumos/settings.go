@@ -1,0 +1,148 @@
+package illumos
+
+import (
+	"strconv"
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/systems/frame"
+)
+
+// tcp are the properties of TCP, by ipadm's names.
+func (r reading) tcp() {
+	for _, name := range []string{"tcp", "tcp_private"} {
+		for _, line := range r.lines(name, "the buffers of TCP") {
+			w := frame.Split(line)
+			if len(w) != 7 || w[0] != "tcp" || w[1] == "" {
+				r.odd(name, line)
+				continue
+			}
+			id := "illumos.ipadm.tcp." + w[1]
+			switch w[3] {
+			case "", "?", "--":
+				r.f.Settings[id] = model.Unknown[string](model.Absent, "ipadm shows no current value")
+			default:
+				r.f.Settings[id] = model.Known(w[3])
+			}
+		}
+	}
+}
+
+func (r reading) sharectl() {
+	for _, line := range r.lines("nfs", "the threads of the NFS server") {
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || name == "" {
+			r.odd("nfs", line)
+			continue
+		}
+		r.f.Settings["illumos.sharectl.nfs."+name] = present(value)
+	}
+}
+
+// present is a value, or its absence where the system shows an empty one.
+func present(value string) model.Fact[string] {
+	if value == "" {
+		return model.Unknown[string](model.Absent, "it is not set")
+	}
+	return model.Known(value)
+}
+
+// files are those that are read at boot: they hold what was asked for then, and what runs may
+// differ if they were changed since. The ids say so by their mechanism.
+func (r reading) files() {
+	for _, line := range optional(r, "system") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '*' || line[0] == '#' {
+			continue
+		}
+		rest, ok := strings.CutPrefix(line, "set ")
+		name, value, assigned := strings.Cut(rest, "=")
+		if !ok || !assigned {
+			continue // exclude, forceload and the like
+		}
+		name = strings.ReplaceAll(strings.TrimSpace(name), ":", ".")
+		r.f.Settings["illumos.system."+name] = present(strings.TrimSpace(value))
+	}
+	for _, line := range optional(r, "ixgbe") {
+		line, _, _ = strings.Cut(line, "#")
+		if name, value, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), ";"), "="); ok {
+			r.f.Settings["illumos.driver.ixgbe."+strings.TrimSpace(name)] = present(strings.TrimSpace(value))
+		}
+	}
+}
+
+// optional are the lines of what many hosts do not have.
+func optional(r reading, name string) []string {
+	if r.frames.Text(name).State == model.Absent {
+		return nil
+	}
+	return r.lines(name, "what is set at boot")
+}
+
+// zfs are the properties of data sets as "any.zfs.PROPERTY", where all of them agree: a value
+// of one data set must not stand for another.
+func (r reading) zfs() {
+	values := map[string]map[string]int{}
+	for _, line := range r.lines("zfs", "synchronous writes, block size and cache of data sets") {
+		w := strings.Split(line, "\t")
+		if len(w) != 4 {
+			r.odd("zfs", line)
+			continue
+		}
+		if values[w[1]] == nil {
+			values[w[1]] = map[string]int{}
+		}
+		values[w[1]][w[2]]++
+	}
+	for property, seen := range values {
+		id := "any.zfs." + property
+		if len(seen) > 1 {
+			r.f.Settings[id] = model.Unknown[string](model.Absent, "data sets differ")
+			continue
+		}
+		for value := range seen {
+			r.f.Settings[id] = present(value)
+		}
+	}
+}
+
+// counters are those of links and of TCP since the host started.
+func (r reading) counters() {
+	names := map[string]string{"ierrors": "rx_errors", "oerrors": "tx_errors", "norcvbuf": "rx_dropped", "rbytes64": "rx_bytes", "obytes64": "tx_bytes"}
+	for _, line := range r.lines("counters", "errors of the links") {
+		where, n, ok := count(line)
+		if !ok {
+			r.odd("counters", line)
+			continue
+		}
+		nic, name := r.nic(where[2]), names[where[3]]
+		if nic == nil || name == "" {
+			continue
+		}
+		if nic.Counters.State != model.Present {
+			nic.Counters = model.Known(map[string]int64{})
+		}
+		nic.Counters.Value[name] = n
+	}
+	tcp := map[string]int64{}
+	for _, line := range r.lines("tcpcount", "how much was sent again") {
+		where, n, ok := count(line)
+		if !ok {
+			r.odd("tcpcount", line)
+			continue
+		}
+		if name := map[string]string{"retransSegs": "Tcp.RetransSegs", "outDataSegs": "Tcp.OutSegs"}[where[3]]; name != "" {
+			tcp[name] = n
+		}
+	}
+	if len(tcp) > 0 {
+		r.f.NetCounters = model.Known(tcp)
+	}
+}
+
+// count reads "module:instance:name:statistic" and a number.
+func count(line string) ([]string, int64, bool) {
+	name, value, ok := strings.Cut(line, "\t")
+	where := strings.Split(name, ":")
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	return where, n, ok && err == nil && len(where) == 4
+}

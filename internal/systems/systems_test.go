@@ -1,0 +1,151 @@
+package systems
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/systems/fake"
+	"linerate/internal/systems/frame"
+	"linerate/internal/unit"
+)
+
+func TestMain(m *testing.M) {
+	if fake.Is(os.Args[0]) {
+		os.Exit(fake.Main(os.Args, os.Getenv, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// ask runs the real script in a real shell, whose commands are the fake's.
+func ask(t *testing.T, shell []string, env ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fake.Install(dir, exe); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := Find("illumos")
+	cmd := exec.Command(shell[0], append(shell[1:], "-s")...)
+	cmd.Stdin = strings.NewReader(s.Script())
+	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", shell, err)
+	}
+	return out
+}
+
+func read(t *testing.T, answer []byte) *model.Facts {
+	t.Helper()
+	s, _ := Find("illumos")
+	f, err := Read(s, answer, "omnios", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func shells(t *testing.T) [][]string {
+	out := [][]string{{"sh"}}
+	for _, s := range [][]string{{"dash"}, {"bash"}, {"busybox", "sh"}, {"ksh"}} {
+		if _, err := exec.LookPath(s[0]); err == nil {
+			out = append(out, s)
+		} else {
+			t.Logf("not tried: %s is not installed", s[0])
+		}
+	}
+	return out
+}
+
+func TestIllumosIsRead(t *testing.T) {
+	for _, shell := range shells(t) {
+		f := read(t, ask(t, shell, fake.Set+"=tank/media:sync=disabled"))
+		if f.Hostname != "omnios" || f.Kernel != "5.11 omnios-r151054-0" || f.UID != 0 || len(f.CPUs) != 1 || f.Memory.Or(0) != 64*unit.GiB {
+			t.Errorf("%v: host %q kernel %q uid %d cpus %v memory %v", shell, f.Hostname, f.Kernel, f.UID, f.CPUs, f.Memory)
+		}
+		for id, want := range map[string]model.Fact[string]{
+			"illumos.ipadm.tcp.send_buf":           model.Known("49152"),
+			"illumos.ipadm.tcp._cwnd_max":          model.Known("1048576"),
+			"illumos.sharectl.nfs.servers":         model.Known("1024"),
+			"illumos.sharectl.nfs.nfsmapid_domain": model.Unknown[string](model.Absent, "it is not set"),
+			"illumos.system.zfs.zfs_arc_max":       model.Known("0x400000000"),
+			"any.zfs.sync":                         model.Unknown[string](model.Absent, "data sets differ"),
+			"any.zfs.atime":                        model.Known("on"),
+		} {
+			if f.Settings[id] != want {
+				t.Errorf("%v: %s is %v, want %v", shell, id, f.Settings[id], want)
+			}
+		}
+		if len(f.NICs) != 3 || f.NICs[0].Speed.Or(0) != 10*unit.Gbit || f.NICs[0].MTU != 1500 || len(f.NICs[0].Addrs) != 2 || f.NICs[0].Counters.Value["rx_errors"] != 7 ||
+			f.NICs[0].Pause != model.Known(model.Pause{}) || f.NICs[1].Speed.State != model.Absent || f.NICs[2].Kind != "vnic" {
+			t.Errorf("%v: links %+v", shell, f.NICs)
+		}
+		if len(f.CouldNotSee) != 1 {
+			t.Errorf("%v: not seen %+v", shell, f.CouldNotSee)
+		}
+	}
+}
+
+// A command that fails in its own way leaves the rest readable, and is told.
+func TestWhatACommandDoesNotSayIsTold(t *testing.T) {
+	for how, want := range map[string]string{
+		"empty:ipadm":  "printed nothing and reported success",
+		"denied:zfs":   "log in as root",
+		"missing:zfs":  "no such program",
+		"empty:dladm":  "printed nothing and reported success",
+		"denied:kstat": "log in as root",
+	} {
+		f := read(t, ask(t, []string{"sh"}, fake.How+"="+how))
+		told := false
+		for _, b := range f.CouldNotSee {
+			told = told || strings.Contains(b.How, want)
+		}
+		if !told {
+			t.Errorf("%s: not told: %+v", how, f.CouldNotSee)
+		}
+		if f.Hostname != "omnios" {
+			t.Errorf("%s: the rest is lost", how)
+		}
+		if v, ok := f.Settings["illumos.ipadm.tcp.send_buf"]; how == "empty:ipadm" && ok {
+			t.Errorf("%s: a value all the same: %v", how, v)
+		}
+	}
+}
+
+// An answer that was cut anywhere is an error, never facts; a greeting before it does no harm.
+func TestACutAnswerIsNoAnswer(t *testing.T) {
+	s, _ := Find("illumos")
+	whole := ask(t, []string{"sh"})
+	for n := range len(whole) - 1 {
+		if f, err := Read(s, whole[:n], "omnios", time.Time{}); !errors.Is(err, frame.ErrCut) && err == nil {
+			t.Fatalf("cut after %d of %d bytes: %+v", n, len(whole), f)
+		}
+	}
+	if f := read(t, append([]byte("Welcome to OmniOS\nbegin x y z\n"), whole...)); f.Hostname != "omnios" {
+		t.Error("a greeting confuses it")
+	}
+	garbled := bytes.Replace(whole, []byte("tcp:send_buf:"), []byte("tcp;send_buf;"), 1)
+	if f := read(t, garbled); len(f.CouldNotSee) != 2 || !strings.Contains(f.CouldNotSee[1].How, "was not understood") {
+		t.Errorf("a line that nobody understands: %+v", f.CouldNotSee)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("linerate-frames 1\nbegin tcp 0 3\na:b\nlinerate-frames end 1\n"))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		for _, s := range All() {
+			if facts, err := Read(s, answer, "h", time.Time{}); err == nil && len(facts.CouldNotSee) == 0 {
+				t.Error("no word on how far it was tried")
+			}
+		}
+	})
+}

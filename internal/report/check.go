@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/guide"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
 	"linerate/internal/rules"
@@ -131,7 +132,7 @@ func (h HostCheck) About() string {
 	if f == nil {
 		return ""
 	}
-	parts := []string{strings.TrimSpace("Linux " + f.Kernel), fmt.Sprintf("%d CPUs", len(f.CPUs))}
+	parts := []string{strings.TrimSpace(guide.SystemName(cmp.Or(f.OS, "linux")) + " " + f.Kernel), fmt.Sprintf("%d CPUs", len(f.CPUs))}
 	for _, n := range f.NICs {
 		if !n.Up || n.Name == "lo" || len(n.Addrs) == 0 && !n.Physical() {
 			continue

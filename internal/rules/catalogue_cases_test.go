@@ -107,7 +107,7 @@ func hostCases() []sick {
 		{"deep-idle-states", Info, false, cpu(func(c *model.CPUInfo) { c.IdleExit = model.Known(100 * time.Microsecond) }), cpu(func(c *model.CPUInfo) { c.IdleExit = model.Known(99 * time.Microsecond) })},
 		{"slow-clock", Medium, false, cpu(func(c *model.CPUInfo) { c.Clocksource = model.Known("hpet") }), cpu(func(c *model.CPUInfo) { c.Clocksource = model.Known("kvm-clock") })},
 		{"numa-balancing", Info, false, fast, put("sysctl.kernel.numa_balancing", "0")},
-		{"fixed-socket-buffer", High, true, both(rtt(time.Millisecond), foreign("illumos.ipadm.tcp.send_buf", "49152")), foreign("illumos.ipadm.tcp.send_buf", "134217728")},
+		{"fixed-socket-buffer", Medium, false, both(rtt(time.Millisecond), foreign("illumos.ipadm.tcp.send_buf", "49152")), foreign("illumos.ipadm.tcp.send_buf", "134217728")},
 		{"guide-disagrees", Medium, false, foreign("any.zfs.sync", "disabled"), foreign("any.zfs.sync", "standard")},
 		{"guide-disagrees", Info, false, foreign("illumos.system.nfs.nfs3_nra", "16"), foreign("illumos.system.nfs.nfs3_nra", "")},
 		{"zone-reclaim", Medium, false, put("sysctl.vm.zone_reclaim_mode", "1"), cpu(func(c *model.CPUInfo) { c.Nodes.Value = c.Nodes.Value[:1] })},

@@ -15,9 +15,8 @@ const smallBuffer = 1250 * unit.KB
 
 func fixedBuffer() Rule {
 	return Rule{
-		ID:     "fixed-socket-buffer",
-		Limits: []model.LimiterID{model.SendBuffer, model.ReceiverWindow},
-		Doc:    "illumos gives each connection a buffer of a fixed size unless the program asks for another: one connection carries at most that per round trip.",
+		ID:  "fixed-socket-buffer",
+		Doc: "illumos gives each connection a buffer of a fixed size unless the program asks for another: such a connection carries at most that per round trip.",
 		Check: func(f *model.Facts, c Context) []model.Finding {
 			var out []model.Finding
 			for _, name := range []string{"send_buf", "recv_buf"} {
@@ -54,9 +53,10 @@ func smallFor(name string, n unit.Bytes, c Context) *model.Finding {
 	if *bound >= c.LineRate {
 		return nil
 	}
-	found.Severity, found.Bound = High, bound
+	// No bound: a program that asks for its own size, as servers may, is not held by this one.
+	found.Severity = Medium
 	found.Title = "a connection's buffer is too small for the path: " + name
-	found.Observed = fmt.Sprintf("%s = %d: %s at %s", name, n, *bound, c.RTT)
-	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); new connections get it, unless the program asks for another size", name, 2*int64(c.BDP()))
+	found.Observed = fmt.Sprintf("%s = %d: %s at %s for a program that does not ask for another size", name, n, *bound, c.RTT)
+	found.Fix = fmt.Sprintf("as root: ipadm set-prop -p %s=%d tcp (raise max_buf and _cwnd_max to it first); it acts on new connections", name, 2*int64(c.BDP()))
 	return &found
 }

@@ -2,9 +2,12 @@ package systems
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,8 @@ import (
 	"linerate/internal/systems/frame"
 	"linerate/internal/unit"
 )
+
+var update = flag.Bool("update", false, "write what the recordings are read as")
 
 func TestMain(m *testing.M) {
 	if fake.Is(os.Args[0]) {
@@ -148,4 +153,32 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// testdata/*.frames are answers, each with what is read of it beside it.
+func TestRecordings(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.frames")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no recordings", err)
+	}
+	for _, file := range files {
+		answer, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.MarshalIndent(read(t, answer), "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := strings.TrimSuffix(file, ".frames") + ".json"
+		if *update {
+			if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(append(got, '\n'), want) {
+			t.Errorf("%s is read as\n%s\nwhich %s does not say (%v); go test ./internal/systems -run TestRecordings -update rewrites it", file, got, golden, err)
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // ErrScript: undo.sh is not as linerate wrote it, so that a run of it which ends well does not
 // mean that everything was restored.
-var ErrScript = errors.New("it is not as linerate wrote it")
+var ErrScript = errors.New("it was changed since it was written")
 
 // sumPrefix begins the last line of undo.sh: the SHA-256 of all lines before it. Scripts of
 // earlier versions have no such line.

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Runs after the package went. Only a purge removes the journal, and only one that says itself
 # that every change was taken back: where anything is open, or cannot be read, it stays.
+[ ! -d /run/systemd/system ] || systemctl daemon-reload
 [ "$1" = purge ] || exit 0
+rm -rf /var/lib/linerate-serve # of linerate-serve.service: what it showed, and its ssh key
 state=/var/lib/linerate
 [ -d "$state" ] || exit 0
 open() {

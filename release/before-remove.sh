@@ -4,6 +4,9 @@
 case $1 in
 upgrade | 1) exit 0 ;; # the newer version undoes what this one did
 esac
+if [ -d /run/systemd/system ]; then
+  systemctl disable --now linerate-serve.service 2>/dev/null # where it was never enabled: nothing to say
+fi
 if [ -e /var/lib/linerate/undo.sh ]; then
   echo "linerate: changes that it made on this host are in force, and stay so." >&2
   echo "linerate: take them back with: linerate tune undo    or, without it: sh /var/lib/linerate/undo.sh" >&2

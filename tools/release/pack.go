@@ -32,8 +32,9 @@ func (r *release) pack(kind string, t target, binary string) error {
 		Overridables: nfpm.Overridables{
 			Contents: contents,
 			Scripts: nfpm.Scripts{
-				PreRemove:  filepath.Join(r.root, "release", "before-remove.sh"),
-				PostRemove: filepath.Join(r.root, "release", "after-remove.sh"),
+				PostInstall: filepath.Join(r.root, "release", "after-install.sh"),
+				PreRemove:   filepath.Join(r.root, "release", "before-remove.sh"),
+				PostRemove:  filepath.Join(r.root, "release", "after-remove.sh"),
 			},
 			RPM: nfpm.RPM{BuildHost: "linerate", Summary: "finds what keeps networked storage from running at line rate"},
 		},
@@ -68,6 +69,8 @@ func (r *release) installed(kind, binary string) (files.Contents, error) {
 		"/usr/share/fish/vendor_completions.d/linerate.fish": filepath.Join(r.work, "linerate.fish"),
 		"/usr/share/doc/linerate/copyright":                  filepath.Join(r.root, "LICENSE"),
 		"/usr/share/doc/linerate/README.md":                  filepath.Join(r.root, "README.md"),
+		"/usr/lib/systemd/system/linerate-serve.service":     filepath.Join(r.root, "release", "linerate-serve.service"),
+		"/usr/lib/sysusers.d/linerate.conf":                  filepath.Join(r.root, "release", "sysusers.conf"),
 		zsh:                                                  filepath.Join(r.work, "_linerate"),
 	}
 	docs, err := filepath.Glob(filepath.Join(r.root, "docs", "*.md"))

@@ -119,7 +119,8 @@ func (j *judge) judge(ctx context.Context, c Case, r *Result) error {
 	} else {
 		err = t.hold(ctx, r, draw)
 	}
-	after := context.WithoutCancel(ctx)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
 	return errors.Join(err, t.put(after, nothing), undoBeside(after))
 }
 

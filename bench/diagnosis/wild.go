@@ -94,6 +94,9 @@ func (f wildFault) severity() string {
 	return strings.TrimSpace(fmt.Sprintf("%.3g %s", f.value, f.unit))
 }
 
+// undoTime bounds the undoing of a fault: a host that no longer answers is not waited for.
+const undoTime = 2 * time.Minute
+
 // inTurn applies hooks in order; the returned Undo reverts them in reverse order.
 func inTurn(ctx context.Context, l fault.Lab, hooks []hook) (fault.Undo, error) {
 	var done []fault.Undo
@@ -109,7 +112,9 @@ func inTurn(ctx context.Context, l fault.Lab, hooks []hook) (fault.Undo, error) 
 	for _, h := range hooks {
 		u, err := h(ctx, l)
 		if err != nil {
-			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
+			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+			defer cancel()
+			return nil, errors.Join(err, undo(after))
 		}
 		done = append(done, u)
 	}

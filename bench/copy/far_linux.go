@@ -60,7 +60,13 @@ func startFar(ctx context.Context, u kit.User, g *group) (*far, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &far{cmd: exec.CommandContext(ctx, sshd, "-D", "-f", filepath.Join(dir, "sshd_config")), bin: filepath.Join(dir, "bin"), port: port}
+	// The user's own shell may do anything at its start, and slowly: for this sshd it is sh.
+	passwd := fmt.Sprintf("root:x:0:0::%s:/bin/sh\nsshd:x:65533:65533::/run/sshd:/usr/sbin/nologin\n", dir)
+	if err := os.WriteFile(filepath.Join(dir, "passwd"), []byte(passwd), 0o644); err != nil {
+		return nil, err
+	}
+	const start = `mount --bind "$1/passwd" /etc/passwd && exec "$0" -D -f "$1/sshd_config"`
+	f := &far{cmd: exec.CommandContext(ctx, "unshare", "-m", "--propagation", "slave", "sh", "-c", start, sshd, dir), bin: filepath.Join(dir, "bin"), port: port}
 	g.into(f.cmd)
 	if err := f.cmd.Start(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -161,10 +162,13 @@ type end struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	ev  chan mover.Event
+	// failed are the files of which it has said so: a copy that names them is lossy, and ends
+	// with another exit code than one that is done.
+	failed map[string]bool
 }
 
 func (b *bench) end(ctx context.Context, t mover.Task) (*end, error) {
-	e := &end{cmd: b.Command(ctx, mover.Role), ev: make(chan mover.Event, 1000)}
+	e := &end{cmd: b.Command(ctx, mover.Role), ev: make(chan mover.Event, 1000), failed: map[string]bool{}}
 	in, err := e.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -207,6 +211,11 @@ func (e *end) await(k mover.Kind, most time.Duration) (mover.Event, error) {
 	for {
 		select {
 		case v, ok := <-e.ev:
+			for _, l := range v.Losses {
+				if l.What == move.Failed {
+					e.failed[string(l.Path)] = true
+				}
+			}
 			switch {
 			case !ok:
 				return v, errors.New("the mover is gone")
@@ -234,12 +243,18 @@ func (e *end) stop() {
 	_ = e.cmd.Wait() // it was killed
 }
 
-// between has two movers copy by way of a proxy. ok: both said that all was copied; done: the
-// mischief came about.
-func (b *bench) between(ctx context.Context, m mischief, most time.Duration) (ok, done bool, err error) {
+// outcome is how a copy by way of a proxy ended.
+type outcome struct {
+	over   bool            // both ends said that it was
+	done   bool            // the mischief came about
+	failed map[string]bool // files that they named
+}
+
+// between has two movers copy by way of a proxy.
+func (b *bench) between(ctx context.Context, m mischief, most time.Duration) (o outcome, err error) {
 	run, secret, err := wire.Draw()
 	if err != nil {
-		return false, false, err
+		return o, err
 	}
 	plain := b.rand.IntN(3) == 0
 	base := mover.Task{Run: run, Secret: secret, Plain: plain, Full: b.rand.IntN(4) == 0}
@@ -248,31 +263,32 @@ func (b *bench) between(ctx context.Context, m mischief, most time.Duration) (ok
 	s, err := b.end(ctx, from)
 	defer func() { s.stop() }()
 	if err != nil {
-		return false, false, err
+		return o, err
 	}
 	r, err := b.end(ctx, to)
 	defer func() { r.stop() }()
 	if err != nil {
-		return false, false, err
+		return o, err
 	}
 	addr, pin, err := meet(s, r)
 	if err != nil {
-		return false, false, fmt.Errorf("have the ends meet: %w", err)
+		return o, fmt.Errorf("have the ends meet: %w", err)
 	}
 	p, err := newProxy(addr.String(), m, b.rand.Uint64())
 	if err != nil {
-		return false, false, err
+		return o, err
 	}
 	defer p.close()
 	if err := s.tell(mover.Command{Order: mover.Dial, At: netip.MustParseAddrPort(p.l.Addr().String()), Peer: pin}); err != nil {
-		return false, false, err
+		return o, err
 	}
 	_, serr := s.await(mover.Over, most)
 	var rerr error
 	if serr == nil {
 		_, rerr = r.await(mover.Over, most)
 	}
-	return serr == nil && rerr == nil, p.close(), nil
+	maps.Copy(r.failed, s.failed)
+	return outcome{serr == nil && rerr == nil, p.close(), r.failed}, nil
 }
 
 // meet has both open their files, and the receiver listen.
@@ -329,19 +345,19 @@ func (b *bench) wired(ctx context.Context, t *tally) error {
 	m := b.somewhere()
 	m.do = spoilers[b.rand.IntN(len(spoilers))]
 	// Data that are left out leave the end of the run waiting for them: nobody waits long here.
-	ok, done, err := b.between(ctx, m, 4*time.Second)
-	return b.after(ctx, t, ok, done, err)
+	o, err := b.between(ctx, m, 4*time.Second)
+	return b.after(ctx, t, o, err)
 }
 
 // after judges a run by the wire, and then has the copy go on.
-func (b *bench) after(ctx context.Context, t *tally, ok, done bool, err error) error {
+func (b *bench) after(ctx context.Context, t *tally, o outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	if !done {
+	if !o.done {
 		t.cases-- // the copy was over before
 	}
-	if !ok {
+	if !o.over || len(o.failed) > 0 {
 		t.cut++
 	}
 	wrong, err := b.wrong(false)
@@ -349,13 +365,14 @@ func (b *bench) after(ctx context.Context, t *tally, ok, done bool, err error) e
 		return err
 	}
 	t.wrong += wrong
-	if ok {
+	if o.over {
 		missing, err := b.missing()
 		if err != nil {
 			return err
 		}
-		if missing > 0 {
+		if missing > len(o.failed) {
 			t.falseDone++
+			fmt.Printf("over, with %d missing or other, and %d named\n", missing, len(o.failed))
 		}
 	}
 	return b.last(ctx, t)
@@ -371,8 +388,8 @@ func (b *bench) severed(ctx context.Context, t *tally) error {
 	if b.rand.IntN(3) == 0 {
 		m.do = func(p *proxy, _ io.Writer, _ []byte) error { <-p.halt; return errCut }
 	}
-	ok, done, err := b.between(ctx, m, 3*time.Second)
-	return b.after(ctx, t, ok, done, err)
+	o, err := b.between(ctx, m, 3*time.Second)
+	return b.after(ctx, t, o, err)
 }
 
 // stalled holds one stream up for a while, and has strangers and a replay of what the dialler
@@ -403,10 +420,10 @@ func (b *bench) stalled(ctx context.Context, t *tally) error {
 		_, err := to.Write(chunk)
 		return err
 	}
-	ok, done, err := b.between(ctx, m, 3*time.Minute)
-	if err == nil && !ok {
+	o, err := b.between(ctx, m, 3*time.Minute)
+	if err == nil && !o.over {
 		t.unfinished++
 		fmt.Printf("a copy ended after a stall of %v\n", wait)
 	}
-	return b.after(ctx, t, ok, done, err)
+	return b.after(ctx, t, o, err)
 }

@@ -39,7 +39,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "rounds of each row")
 	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
-	only := flag.String("only", "", "the parts whose names match this expression: "+strings.Join(partNames(), ", "))
+	only := flag.String("only", "", "the parts, or with -faults the kinds, whose names match this expression; parts: "+strings.Join(partNames(), ", "))
 	binary := flag.String("binary", "", "a linerate that is there; default: this tree's is built")
 	faults := flag.Int("faults", 0, "so many cases of faults instead")
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
@@ -55,7 +55,7 @@ func main() {
 			b.User = u
 			b.src, b.dst = filepath.Join(u.Home, "src"), filepath.Join(u.Home, "dst")
 			if *faults > 0 {
-				return b.faults(ctx, *faults)
+				return b.faults(ctx, *faults, wanted)
 			}
 			return b.run(ctx, wanted)
 		})

@@ -83,7 +83,7 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) error 
 	if b.labs == 0 {
 		return nil
 	}
-	more, counts, err := b.labFaults(ctx)
+	more, counts, err := b.labFaults(ctx, wanted)
 	kinds, tallies = append(kinds, more...), append(tallies, counts...)
 	return err
 }

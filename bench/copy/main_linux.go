@@ -35,7 +35,7 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", "/var/tmp", "where source and target lie")
+	dir := flag.String("dir", "/var/tmp", "where source and target lie; not below /dev, which hosts with a kernel of their own do not see")
 	rounds := flag.Int("rounds", 3, "rounds of each row")
 	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")

@@ -45,6 +45,7 @@ type engine struct {
 	lines   []*line
 	buffers *buffers
 	clock   func() time.Duration // monotonic
+	wall    func() time.Time     // what ports stamp arrivals with
 	wait    func(timeout time.Duration, frames bool) error
 	stop    atomic.Bool
 
@@ -116,7 +117,7 @@ func (e *engine) run() error {
 // thread reads it: a machine that stops the thread for a while must not turn the
 // frames of that time into one burst that overflows a queue.
 func (e *engine) takeIn() {
-	behind := time.Now().UnixNano() - int64(e.clock())
+	behind := e.wall().UnixNano() - int64(e.clock())
 	for i, p := range e.ports {
 		for f, at := p.Next(); f != nil; f, at = p.Next() {
 			// Never before an earlier frame and never in the future, also when
@@ -210,7 +211,7 @@ func (h *hub) forward(from *line, p parcel, b *buffers) {
 
 // newEngine wires ports, switches and links as the config says.
 func newEngine(c Config, ports []port, clock func() time.Duration, wait func(time.Duration, bool) error) (*engine, map[string][2]*line, map[string]*hub, error) {
-	e := &engine{ports: ports, entry: make([]*line, len(ports)), last: make([]time.Duration, len(ports)), buffers: &buffers{}, clock: clock, wait: wait}
+	e := &engine{ports: ports, entry: make([]*line, len(ports)), last: make([]time.Duration, len(ports)), buffers: &buffers{}, clock: clock, wall: time.Now, wait: wait}
 	hubs := map[string]*hub{}
 	for _, s := range c.Switches {
 		h := &hub{known: map[[6]byte]*line{}}

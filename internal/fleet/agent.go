@@ -1,0 +1,262 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Methods of the fleet itself, which read.
+const (
+	methodOpen  = "fleet.open"
+	methodPing  = "fleet.ping"
+	methodClose = "fleet.close"
+)
+
+// Bounds of an agent.
+const (
+	maxSessions = 16
+	idleTime    = 60 * time.Second // a session that nobody has asked anything of for so long ends
+	validity    = 30 * time.Second // of a request, from its signature
+	maxAhead    = 5 * time.Minute  // an expiry later than that is no controller's of ours
+	maxKept     = 64 << 20         // bytes of answers that a session remembers
+)
+
+// Host is what an agent of a fleet needs of its host.
+type Host struct {
+	// Serve answers JSON-RPC, one message a line, until in ends; by is who asks, for the journal.
+	Serve func(ctx context.Context, in io.Reader, out io.WriteCloser, by string) error
+	// Reads tells whether a method changes nothing; known is false if there is no such method.
+	Reads func(method string) (reads, known bool)
+	Boot  string
+	Build string
+	Now   func() time.Time
+	Log   func(line string)
+}
+
+// agent is one that runs.
+type agent struct {
+	Host
+	c    Credential
+	keys *Keys
+	id   string
+	name string // of this start
+	nc   *nats.Conn
+
+	mu       sync.Mutex
+	seq      map[string]uint64
+	sessions map[string]*served
+	ended    sync.WaitGroup
+}
+
+// Run is an agent that serves its site's controllers until ctx ends.
+func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
+	k, err := c.Keys()
+	if err != nil {
+		return err
+	}
+	a := &agent{Host: h, c: c, keys: k, id: k.ID(), name: random(10), seq: map[string]uint64{}, sessions: map[string]*served{}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.nc, err = c.Connect("linerate agent "+a.id, more...); err != nil {
+		return err
+	}
+	defer a.nc.Close()
+	_, err = a.nc.Subscribe(prefix+c.Site+".dn."+a.id+".>", func(m *nats.Msg) { a.hear(ctx, m) })
+	if err == nil {
+		err = a.nc.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("listen for site %s: %w", c.Site, err)
+	}
+	a.event("started", map[string]string{"build": h.Build, "boot": h.Boot})
+	tick := time.NewTicker(idleTime / 4)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			a.sweep()
+		}
+	}
+	a.mu.Lock()
+	for _, s := range a.sessions {
+		s.close()
+	}
+	a.mu.Unlock()
+	cancel()
+	a.ended.Wait()
+	return nil
+}
+
+// sweep ends sessions that are idle.
+func (a *agent) sweep() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, s := range a.sessions {
+		if time.Since(s.last) > idleTime {
+			s.close()
+			delete(a.sessions, id)
+		}
+	}
+}
+
+// event tells the site what happened here.
+func (a *agent) event(what string, about map[string]string) {
+	body, err := json.Marshal(map[string]any{"event": what, "about": about})
+	if err != nil {
+		return // strings always can be written
+	}
+	if err := a.publish("event", said{}, body); err != nil {
+		a.Log("event " + what + " was not sent: " + err.Error())
+	}
+}
+
+// publish says something, in as many parts as it takes.
+func (a *agent) publish(stream string, head said, body []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	parts := max(1, (len(body)+maxPart-1)/maxPart)
+	if parts > 1 {
+		head.Parts = parts
+	}
+	for i := range parts {
+		piece := body[i*maxPart : min(len(body), (i+1)*maxPart)]
+		a.seq[stream]++
+		head.V, head.Site, head.Key, head.Agent, head.Stream = 1, a.c.Site, a.keys.Public(), a.name, stream
+		head.Seq, head.At, head.Part, head.Sum = a.seq[stream], a.Now().UTC(), i, sumOf(piece)
+		msg, err := seal(a.keys, forHost, head, piece)
+		if err != nil {
+			return err
+		}
+		if err := a.nc.Publish(upSubject(a.c.Site, a.id, stream), msg); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+	}
+	return nil
+}
+
+// refusal is a reason that the asker is told.
+type refusal struct{ error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// hear takes one message of the broker. What was not made by somebody whom the site vouches for
+// is not answered.
+func (a *agent) hear(ctx context.Context, m *nats.Msg) {
+	site, id, method, ro, err := parseDown(m.Subject)
+	if err != nil {
+		return
+	}
+	r, f, err := openRequest(m.Data)
+	switch {
+	case err != nil:
+		a.Log(err.Error())
+		return
+	case site != a.c.Site || id != a.id || r.Site != site || r.To != id || r.Method != method:
+		a.Log("a request for another place was dropped: " + printable(m.Subject))
+		return
+	case r.Agent != a.name && method != methodOpen:
+		return // for another agent with this identity, or for an earlier start of this one
+	}
+	if method == methodOpen {
+		err = a.open(ctx, r, ro)
+	} else {
+		err = a.ask(r, f.body, ro)
+	}
+	var no refusal
+	if errors.As(err, &no) {
+		a.Log("refused " + printable(method) + ": " + no.Error())
+		if err := a.publish("s."+IDOf(r.Key), said{Session: r.Session, Answers: r.ID, Refused: true}, []byte(no.Error())); err != nil {
+			a.Log(err.Error())
+		}
+	} else if err != nil {
+		a.Log(err.Error())
+	}
+}
+
+// opened is how a session begins.
+type opened struct {
+	Nonce string    `json:"nonce"`
+	Boot  string    `json:"boot"`
+	Build string    `json:"build"`
+	Clock time.Time `json:"clock"`
+}
+
+// open begins a session. The nonce makes requests of an earlier session worthless.
+func (a *agent) open(ctx context.Context, r request, ro bool) error {
+	g, err := openGrant(r.Grant, a.c.Root, a.c.Site)
+	now := a.Now()
+	switch {
+	case err != nil:
+		return err // of a stranger
+	case string(g.Key) != string(r.Key) || !ro:
+		return errors.New("a grant came with another's key")
+	case g.Role != Reader && g.Role != Controller && g.Role != Desk:
+		return refuse("%s is a %s of site %s, and may not ask hosts", g.Name, g.Role, g.Site)
+	case !g.Expires.IsZero() && now.After(g.Expires):
+		return refuse("the grant of %s ended at %s; this host's clock says %s", g.Name, g.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	a.mu.Lock()
+	s := a.sessions[r.Session]
+	switch {
+	case s != nil && string(s.grant.Key) != string(r.Key):
+		a.mu.Unlock()
+		return refuse("that session is another's")
+	case s == nil && len(a.sessions) >= maxSessions:
+		a.mu.Unlock()
+		return refuse("%d controllers are at work here already; one that is gone is forgotten within %s", maxSessions, idleTime)
+	case s == nil:
+		s = newServed(a, r.Session, g)
+		a.sessions[r.Session] = s
+		a.ended.Go(func() { s.run(ctx) })
+	}
+	s.last = time.Now()
+	a.mu.Unlock()
+	body, err := json.Marshal(opened{s.nonce, a.Boot, a.Build, now})
+	if err != nil {
+		return err
+	}
+	return a.publish(s.stream(), said{Session: s.id, Answers: r.ID, Grant: a.c.Grant}, body)
+}
+
+// ask hands a request to the session that it belongs to.
+func (a *agent) ask(r request, body []byte, ro bool) error {
+	a.mu.Lock()
+	s := a.sessions[r.Session]
+	if s == nil || s.nonce != r.Nonce || string(s.grant.Key) != string(r.Key) {
+		a.mu.Unlock()
+		return a.publish("s."+IDOf(r.Key), said{Session: r.Session, Answers: r.ID, Over: true}, nil)
+	}
+	s.last = time.Now()
+	if r.Method == methodClose {
+		delete(a.sessions, r.Session)
+	}
+	a.mu.Unlock()
+	if now := a.Now(); now.After(r.Expires) || r.Expires.Sub(now) > maxAhead {
+		return refuse("the request was good until %s, and this host's clock says %s: it was held up on the way, or the clock was set", r.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	switch r.Method {
+	case methodClose:
+		s.close()
+		return a.publish(s.stream(), said{Session: s.id, Answers: r.ID}, nil)
+	case methodPing:
+		return a.publish(s.stream(), said{Session: s.id, Answers: r.ID}, nil)
+	}
+	reads, known := a.Reads(r.Method)
+	switch {
+	case !known:
+		return refuse("no method %q in this agent (build %s)", printable(r.Method), a.Build)
+	case reads != ro:
+		return refuse("%s came as what it is not", r.Method)
+	case !reads && s.grant.Role == Reader:
+		return refuse("%s may read, and %s changes this host or puts load on it", s.grant.Name, r.Method)
+	}
+	return s.take(r, body, !reads)
+}

@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Times of a session, as the controller has it.
+const (
+	twinTime   = 300 * time.Millisecond // how long a second agent may take to answer for the same host
+	askAgain   = 3 * time.Second        // a request without an answer is sent again after that
+	pingTime   = 10 * time.Second
+	silentTime = 45 * time.Second
+	openTime   = 10 * time.Second
+)
+
+// Link is a controller's place in a site.
+type Link struct {
+	c     Credential
+	keys  *Keys
+	grant Grant
+	nc    *nats.Conn
+	reads func(method string) (reads, known bool)
+	now   func() time.Time
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+}
+
+// Dial joins a site as a controller, or as somebody who only asks. reads tells which methods
+// change nothing.
+func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, more ...nats.Option) (*Link, error) {
+	k, err := c.Keys()
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{c: c, keys: k, reads: reads, now: now, sessions: map[string]*Session{}}
+	if l.grant, err = openGrant(c.Grant, c.Root, c.Site); err != nil {
+		return nil, err
+	}
+	if l.nc, err = c.Connect("linerate "+string(l.grant.Role)+" "+l.grant.Name, more...); err != nil {
+		return nil, err
+	}
+	_, err = l.nc.Subscribe(prefix+c.Site+".up.*.s."+k.ID(), l.hear)
+	if err == nil {
+		err = l.nc.Flush()
+	}
+	if err != nil {
+		l.nc.Close()
+		return nil, fmt.Errorf("listen to hosts of site %s: %w", c.Site, err)
+	}
+	return l, nil
+}
+
+// Close leaves the site. Sessions that are open end.
+func (l *Link) Close() {
+	l.mu.Lock()
+	all := l.sessions
+	l.sessions = map[string]*Session{}
+	l.mu.Unlock()
+	for _, s := range all {
+		s.end(errors.New("this controller left the site"))
+	}
+	l.nc.Close()
+}
+
+// hear hands on what hosts answer. What the host did not sign is nobody's answer.
+func (l *Link) hear(m *nats.Msg) {
+	site, id, stream, err := parseUp(m.Subject)
+	if err != nil || site != l.c.Site || stream != "s."+l.keys.ID() {
+		return
+	}
+	head, body, err := openSaid(m.Data, site, id, stream)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	s := l.sessions[head.Session]
+	l.mu.Unlock()
+	if s != nil && s.host == id {
+		s.hear(head, body)
+	}
+}
+
+// TwinsError: two agents answer as one host. Which of them is meant nobody can tell, so that
+// neither is changed.
+type TwinsError struct {
+	Host   string
+	Agents []string // each in words
+}
+
+// Error implements error.
+func (e *TwinsError) Error() string {
+	return fmt.Sprintf("host %s: two agents have its identity (%s): nothing is changed there; stop one, and enrol it with a token of its own", e.Host, strings.Join(e.Agents, "; "))
+}
+
+// Open begins a session with a host. name is what the user calls it.
+func (l *Link) Open(ctx context.Context, id, name string) (*Session, error) {
+	if !isID(id) {
+		return nil, fmt.Errorf("reach host %s: %q is no id of a host", name, printable(id))
+	}
+	s := newSession(l, id, name)
+	l.mu.Lock()
+	l.sessions[s.id] = s
+	l.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		s.end(err)
+		return nil, fmt.Errorf("reach host %s of site %s: %w", name, l.c.Site, err)
+	}
+	go s.keep()
+	return s, nil
+}
+
+// send publishes a request of a session.
+func (l *Link) send(s *Session, id, method string, ro bool, body []byte) error {
+	r := request{V: 1, Site: l.c.Site, To: s.host, Key: l.keys.Public(), Agent: s.agent, Session: s.id, Nonce: s.nonce, ID: id, Method: method, Sum: sumOf(body)}
+	if method == methodOpen {
+		r.Grant = l.c.Grant
+	} else {
+		r.Expires = l.now().Add(s.offset + validity).UTC()
+	}
+	msg, err := seal(l.keys, forRequest, r, body)
+	if err != nil {
+		return err
+	}
+	return l.nc.Publish(downSubject(l.c.Site, s.host, method, ro), msg)
+}
+
+// errorAnswer is what JSON-RPC answers where a request did not reach the host's agent.
+func errorAnswer(id json.RawMessage, why string) []byte {
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": -32000, "message": why}})
+	if err != nil {
+		return nil // of an id that is no JSON: it was read as such
+	}
+	return b
+}

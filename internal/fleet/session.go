@@ -1,0 +1,357 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Session is a controller's connection to the agent of one host: what is written to it are
+// JSON-RPC messages, one a line, and what is read are the answers.
+type Session struct {
+	l    *Link
+	id   string
+	host string
+	name string
+
+	// Of the opening; fixed before anything else is asked.
+	agent  string
+	nonce  string
+	offset time.Duration // the host's clock less ours
+	first  opened
+	grant  json.RawMessage
+
+	answers chan answered // of the opening
+	out     *io.PipeReader
+	pipe    *io.PipeWriter
+	done    chan struct{}
+
+	mu    sync.Mutex
+	line  []byte // what was written, up to the end of a line
+	asked map[string]*asking
+	twins []string
+	heard time.Time
+	said  time.Time
+	how   error
+	over  bool
+}
+
+type answered struct {
+	head said
+	body []byte
+}
+
+// asking is a request without an answer.
+type asking struct {
+	rpc    json.RawMessage // the id that JSON-RPC gave it
+	method string
+	ro     bool
+	body   []byte
+	sent   time.Time
+	wait   time.Duration
+	agent  string
+	parts  [][]byte
+	have   int
+}
+
+func newSession(l *Link, host, name string) *Session {
+	s := &Session{l: l, id: random(15), host: host, name: name, asked: map[string]*asking{}, answers: make(chan answered, 8), done: make(chan struct{})}
+	s.out, s.pipe = io.Pipe()
+	return s
+}
+
+// open asks who is there, and goes on listening for a moment: a second agent may answer.
+func (s *Session) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTime, fmt.Errorf("no agent answered within %s: it does not run, it is cut off, or its enrolment was revoked", openTime))
+	defer cancel()
+	var until <-chan time.Time
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
+	rid, asked := random(15), s.l.now()
+	if err := s.l.send(s, rid, methodOpen, true, nil); err != nil {
+		return err
+	}
+	for {
+		select {
+		case a := <-s.answers:
+			if a.head.Answers != rid {
+				continue
+			}
+			if a.head.Refused {
+				return errors.New(printable(string(a.body)))
+			}
+			if s.agent == "" {
+				if err := s.begin(a, asked); err != nil {
+					return err
+				}
+				until = time.After(twinTime)
+			}
+		case <-again.C:
+			asked = s.l.now()
+			if err := s.l.send(s, rid, methodOpen, true, nil); err != nil {
+				return err
+			}
+		case <-until:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// begin takes the first answer: the session is with that agent, and no other.
+func (s *Session) begin(a answered, asked time.Time) error {
+	if err := json.Unmarshal(a.body, &s.first); err != nil || s.first.Nonce == "" {
+		return errors.New("its answer cannot be read")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.l.now()
+	s.agent, s.nonce, s.grant = a.head.Agent, s.first.Nonce, a.head.Grant
+	s.offset = s.first.Clock.Sub(asked.Add(now.Sub(asked) / 2))
+	s.heard, s.said = time.Now(), time.Now()
+	return nil
+}
+
+// Clock is how far the host's clock is ahead of ours.
+func (s *Session) Clock() time.Duration { return s.offset }
+
+// Grant is what the site calls this host.
+func (s *Session) Grant() (Grant, error) { return openGrant(s.grant, s.l.c.Root, s.l.c.Site) }
+
+// hear takes what the host says within the session.
+func (s *Session) hear(head said, body []byte) {
+	s.mu.Lock()
+	first := s.agent
+	if first != "" && head.Agent != first {
+		var o opened
+		_ = json.Unmarshal(body, &o) // who it is can be missing
+		if len(s.twins) == 0 {
+			s.twins = []string{describe(first, s.first), describe(head.Agent, o)}
+		}
+		s.mu.Unlock()
+		return
+	}
+	s.heard = time.Now()
+	s.mu.Unlock()
+	switch {
+	case head.Over:
+		s.end(fmt.Errorf("the agent of %s has ended this session: it was started anew, or heard nothing for %s", s.name, idleTime))
+	case first == "":
+		select {
+		case s.answers <- answered{head, body}:
+		default: // more agents than anybody counts
+		}
+	case head.Answers == "":
+		s.deliver(body)
+	default:
+		s.answer(head, body)
+	}
+}
+
+func describe(agent string, o opened) string {
+	return fmt.Sprintf("%s, boot %s", printable(agent), printable(o.Boot))
+}
+
+// answer delivers what was asked for, once all parts of it are there, and once only.
+func (s *Session) answer(head said, body []byte) {
+	s.mu.Lock()
+	a := s.asked[head.Answers]
+	if a == nil {
+		s.mu.Unlock()
+		return // it was answered before
+	}
+	n := max(1, head.Parts)
+	if n > 64 || head.Part < 0 || head.Part >= n {
+		s.mu.Unlock()
+		return
+	}
+	if len(a.parts) != n {
+		a.parts, a.have = make([][]byte, n), 0
+	}
+	if a.parts[head.Part] == nil {
+		a.parts[head.Part], a.have = bytes.Clone(body), a.have+1
+		if a.parts[head.Part] == nil {
+			a.parts[head.Part] = []byte{}
+		}
+	}
+	if a.have < n {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.asked, head.Answers)
+	s.mu.Unlock()
+	switch {
+	case a.rpc == nil: // a ping
+	case head.Refused:
+		s.deliver(errorAnswer(a.rpc, printable(string(body))))
+	default:
+		s.deliver(withID(bytes.Join(a.parts, nil), a.rpc))
+	}
+}
+
+// withID puts the id back that JSON-RPC gave the request.
+func withID(answer []byte, id json.RawMessage) []byte {
+	var r struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  json.RawMessage `json:"result,omitempty"`
+		Error   json.RawMessage `json:"error,omitempty"`
+	}
+	if err := strict(answer, &r); err != nil {
+		return errorAnswer(id, "its answer cannot be read: "+printable(err.Error()))
+	}
+	r.ID = id
+	b, err := json.Marshal(r)
+	if err != nil {
+		return errorAnswer(id, printable(err.Error()))
+	}
+	return b
+}
+
+func (s *Session) deliver(line []byte) {
+	_, _ = s.pipe.Write(append(bytes.Clone(line), '\n')) // an error: nobody reads any more
+}
+
+// Read implements io.Reader: the host's answers.
+func (s *Session) Read(b []byte) (int, error) { return s.out.Read(b) }
+
+// Write implements io.Writer: requests.
+func (s *Session) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	s.line = append(s.line, b...)
+	var whole [][]byte
+	for {
+		i := bytes.IndexByte(s.line, '\n')
+		if i < 0 {
+			break
+		}
+		whole = append(whole, bytes.Clone(s.line[:i]))
+		s.line = s.line[i+1:]
+	}
+	over := s.over
+	s.mu.Unlock()
+	if over {
+		return 0, io.ErrClosedPipe
+	}
+	for _, line := range whole {
+		if err := s.ask(line); err != nil {
+			return len(b), err
+		}
+	}
+	return len(b), nil
+}
+
+// ask sends one request; what must not be sent is answered here.
+func (s *Session) ask(line []byte) error {
+	var c call
+	if err := strict(line, &c); err != nil {
+		return fmt.Errorf("send request: %w", err)
+	}
+	ro, known := s.l.reads(c.Method)
+	s.mu.Lock()
+	twins := s.twins
+	s.mu.Unlock()
+	why := ""
+	switch {
+	case !known:
+		why = "no method " + c.Method
+	case len(line) > maxPart:
+		why = fmt.Sprintf("%s: %d bytes, and a broker takes %d", c.Method, len(line), maxPart)
+	case !ro && s.l.grant.Role == Reader:
+		why = fmt.Sprintf("%s may read in site %s, and %s changes the host or puts load on it", s.l.grant.Name, s.l.c.Site, c.Method)
+	case !ro && len(twins) > 0:
+		why = (&TwinsError{s.name, twins}).Error()
+	}
+	if why != "" {
+		go s.deliver(errorAnswer(c.ID, why)) // who writes may be who reads
+		return nil
+	}
+	s.put(&asking{rpc: c.ID, method: c.Method, ro: ro, body: line})
+	return nil
+}
+
+// put notes a request and sends it. If the broker is away it is sent later.
+func (s *Session) put(a *asking) {
+	a.sent, a.wait = time.Now(), askAgain
+	rid := random(15)
+	s.mu.Lock()
+	s.asked[rid], s.said = a, time.Now()
+	s.mu.Unlock()
+	_ = s.l.send(s, rid, a.method, a.ro, a.body) // keep sends it again
+}
+
+// keep asks again for what was not answered, and ends the session when the host is silent.
+func (s *Session) keep() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		s.mu.Lock()
+		silent, idle := now.Sub(s.heard), now.Sub(s.said)
+		late := map[string]*asking{}
+		for id, a := range s.asked {
+			if now.Sub(a.sent) >= a.wait {
+				a.sent, a.wait = now, min(2*a.wait, 15*time.Second)
+				late[id] = a
+			}
+		}
+		s.mu.Unlock()
+		if silent > silentTime {
+			s.end(fmt.Errorf("no word from %s for %s: its host or its broker cannot be reached", s.name, silentTime))
+			return
+		}
+		for id, a := range late {
+			_ = s.l.send(s, id, a.method, a.ro, a.body) // the next round tries again
+		}
+		if idle > pingTime {
+			s.put(&asking{method: methodPing, ro: true})
+		}
+	}
+}
+
+// Close tells the host that the session is over.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	over := s.over
+	s.mu.Unlock()
+	if !over {
+		_ = s.l.send(s, random(15), methodClose, true, nil) // the agent ends it by itself if this is lost
+		_ = s.l.nc.FlushTimeout(time.Second)                // likewise
+	}
+	s.end(nil)
+	return nil
+}
+
+func (s *Session) end(how error) {
+	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		return
+	}
+	s.over, s.how = true, how
+	s.mu.Unlock()
+	s.l.mu.Lock()
+	delete(s.l.sessions, s.id)
+	s.l.mu.Unlock()
+	close(s.done)
+	_ = s.pipe.Close() // a pipe's close never fails
+}
+
+// Wait returns when the session is over, and why; nil if it was closed here.
+func (s *Session) Wait() error {
+	<-s.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.how
+}

@@ -29,7 +29,7 @@ var rooms = []string{
 	// reach stands after lab: names lead to emulated hosts too.
 	// app stands after loop: its packages are the commands' work.
 	"failure", "unit", "stat", "size", "model", "conf", "kernel", "facts", "systems", "guide", "published", "rules", "tune", "probe", "load", "measure",
-	"study", "explain", "watch", "move", "host", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
+	"study", "explain", "watch", "move", "host", "fleet", "lab", "reach", "store", "report", "web", "loop", "app", "cli",
 }
 
 // bans are imports that only some rooms may have, each with the reason.

@@ -54,7 +54,6 @@ type asking struct {
 	body   []byte
 	sent   time.Time
 	wait   time.Duration
-	agent  string
 	parts  [][]byte
 	have   int
 }

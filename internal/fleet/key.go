@@ -37,7 +37,7 @@ func keysOf(seed []byte) (*Keys, error) {
 		return nil, fmt.Errorf("read key: %d bytes, want %d", len(seed), seedSize)
 	}
 	part := func(what string) ([]byte, error) {
-		return hkdf.Key(sha256.New, seed, nil, "linerate fleet 1 "+what, ed25519.SeedSize)
+		return hkdf.Key(sha256.New, seed, nil, "linerate-fleet 1 "+what, ed25519.SeedSize)
 	}
 	s, err := part("messages")
 	if err != nil {
@@ -83,7 +83,7 @@ func random(n int) string {
 
 // signed has the purpose in what is signed, so that no message can stand for one of another kind.
 func signed(purpose string, text []byte) []byte {
-	return append([]byte("linerate fleet 1 "+purpose+"\n"), text...)
+	return append([]byte("linerate-fleet 1 "+purpose+"\n"), text...)
 }
 
 func (k *Keys) sig(purpose string, text []byte) []byte {

@@ -64,7 +64,7 @@ func (m *Material) makeCA(now time.Time) error {
 		return fmt.Errorf("make certificate: %w", err)
 	}
 	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "linerate site " + m.Site},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "site " + m.Site + " of linerate"},
 		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(certificateLife),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -108,7 +108,7 @@ func (m *Material) Certificate(names []string, now time.Time) (cert, private []b
 		return nil, nil, fmt.Errorf("make certificate: %w", err)
 	}
 	t := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "linerate broker"},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "broker of linerate"},
 		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(certificateLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}

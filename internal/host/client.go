@@ -17,12 +17,11 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 
-	"linerate/internal/kernel"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 )
 
-// Endpoint is where and how to start an agent: the command Argv… Self… "agent" [--deployed]
+// Endpoint is where and how to start an agent: the command Argv… Self… "agent"
 // [StateDir] has to carry the agent's stdin and stdout.
 type Endpoint struct {
 	Name string   // what the user calls the host
@@ -36,8 +35,8 @@ type Endpoint struct {
 	Deployed bool
 
 	discard func(ctx context.Context) error
-	// begun leaves what was copied to the agent that runs; nil: nothing was copied.
-	begun func() error
+	// session is a login that waits there to become the agent; nil: Argv and Self start it.
+	session *sshSession
 }
 
 // Discard removes what was copied to the host for an Endpoint that is not
@@ -52,9 +51,6 @@ func (e Endpoint) Discard(ctx context.Context) error {
 // command is the whole argv.
 func (e Endpoint) command() []string {
 	argv := slices.Concat(e.Argv, e.Self, []string{"agent"})
-	if e.Deployed {
-		argv = append(argv, "--deployed")
-	}
 	if e.StateDir != "" {
 		argv = append(argv, e.StateDir)
 	}
@@ -125,7 +121,7 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if o.lateTime == 0 {
 		o.lateTime = 20 * time.Second
 	}
-	if len(ep.Self) == 0 {
+	if len(ep.Self) == 0 && ep.session == nil {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
 	}
 	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}}
@@ -138,9 +134,6 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	c.hello, err = ask(ctx, c, methodHello, none{})
 	if err == nil && c.hello.Protocol != Protocol {
 		err = fmt.Errorf("host %s: the agent speaks protocol %d (build %s), this linerate %d: use the same build on both", ep.Name, c.hello.Protocol, c.hello.Build, Protocol)
-	}
-	if err == nil && ep.begun != nil {
-		err = ep.begun()
 	}
 	if err != nil {
 		closeErr := c.Close()
@@ -156,35 +149,33 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 }
 
 func (c *Client) start() error {
-	cmd := kernel.Exec(context.Background(), c.ep.command()...)
-	cmd.SysProcAttr = ownGroup()
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
 	said := &lineWriter{tail: &c.errs, log: c.log}
-	cmd.Stderr = said
-	// A child of a killed agent may hold stderr open: do not wait for it.
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
+	p, err := c.process(said)
+	if err != nil {
 		return err
 	}
-	c.stdin, c.stdout, c.kill = stdin, stdout, cmd.Process.Kill
+	c.stdin, c.stdout, c.kill = p.stdin, p.stdout, p.kill
 	received := make(chan struct{})
-	in := newInbox(newLines(stdout, stdin), c.notified, c.dropped, func() { close(received) })
+	in := newInbox(newLines(p.stdout, p.stdin), c.notified, c.dropped, func() { close(received) })
 	c.rpc = jrpc2.NewClient(in, &jrpc2.ClientOptions{OnStop: c.stopped})
 	go func() {
 		// Wait closes stdout, so the last message has to be read before.
 		<-received
-		c.how = cmd.Wait()
+		c.how = p.wait()
 		said.flush()
 		close(c.ended)
 	}()
 	return nil
+}
+
+// process is the agent's: one that is started now, or a login that becomes it.
+func (c *Client) process(said *lineWriter) (*started, error) {
+	x := c.ep.session
+	if x == nil {
+		return startProcess(c.ep.command(), said)
+	}
+	x.said.turn(said)
+	return x.started, x.become(c.ep.StateDir)
 }
 
 func (c *Client) log(line string) {

@@ -253,7 +253,7 @@ func TestSSHNeverDialled(t *testing.T) {
 // The controller is killed before an agent runs: the shell that made the directory removes it.
 func TestSSHWhoseControllerIsGone(t *testing.T) {
 	s := startSSHD(t)
-	_, made, err := s.ssh(t).probe(t.Context(), Name{Reach: SSH, Host: "server1"})
+	made, _, err := s.ssh(t).log(t.Context(), Name{Reach: SSH, Host: "server1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,9 +330,9 @@ func TestSSHRefusesNamesThatAreOptions(t *testing.T) {
 // The script that runs the agent is tried with stand-ins for sudo and id.
 func TestRunScript(t *testing.T) {
 	for name, tt := range map[string]struct{ uid, sudo, want string }{
-		"root":                   {"0", "exit 1", "plain agent --deployed"},
-		"a user whom sudo asks":  {"1000", "exit 1", "plain agent --deployed"},
-		"a user who may do sudo": {"1000", `test "$*" = "-n true" && exit; shift; AS=sudo exec "$@"`, "sudo agent --deployed"},
+		"root":                   {"0", "exit 1", "plain agent --deployed /my state"},
+		"a user whom sudo asks":  {"1000", "exit 1", "plain agent --deployed /my state"},
+		"a user who may do sudo": {"1000", `test "$*" = "-n true" && exit; shift; AS=sudo exec "$@"`, "sudo agent --deployed /my state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, dir := t.TempDir(), filepath.Join(t.TempDir(), "linerate.aB3dE6gH9j")
@@ -345,7 +345,7 @@ func TestRunScript(t *testing.T) {
 			} {
 				labtest.Program(t, file, strings.NewReader("#!/bin/sh\n"+text+"\n"))
 			}
-			cmd := exec.Command("sh", "-c", script(runScript, dir)+" linerate agent --deployed")
+			cmd := exec.Command("sh", "-c", `word=run; n="/my state"; d=$0; `+runScript, dir)
 			cmd.Env = []string{"PATH=" + tools + ":/usr/bin:/bin"}
 			out, err := cmd.Output()
 			if got := strings.TrimSpace(string(out)); got != tt.want || cmd.ProcessState.ExitCode() != 7 {

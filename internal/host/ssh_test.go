@@ -6,21 +6,21 @@ import (
 )
 
 func TestParseProbe(t *testing.T) {
-	got, err := parseProbe("Welcome!\n\nLinux\nx86_64\n1000\n/tmp/linerate.aB3dE6gH9j\n")
-	if want := (place{"linux", "amd64", "1000", "/tmp/linerate.aB3dE6gH9j"}); err != nil || got != want {
+	got, err := parseProbe("Welcome!\n\nLinux\nx86_64\n1000\ngzip\n/tmp/linerate.aB3dE6gH9j\n")
+	if want := (place{"linux", "amd64", "1000", "gzip", "/tmp/linerate.aB3dE6gH9j"}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for name, out := range map[string]string{
 		"empty":               "",
-		"no system":           "Plan9\nx86_64\n0\n/tmp/linerate.aB3dE6gH9j\n",
-		"no machine":          "Linux\npdp11\n0\n/tmp/linerate.aB3dE6gH9j\n",
-		"a relative place":    "Linux\nx86_64\n0\ntmp/linerate.aB3dE6gH9j\n",
-		"a quote":             "Linux\nx86_64\n0\n/tmp/'/linerate.aB3dE6gH9j\n",
-		"a command":           "Linux\nx86_64\n0\n/tmp/$(id)/linerate.aB3dE6gH9j\n",
-		"a space":             "Linux\nx86_64\n0\n/tmp /linerate.aB3dE6gH9j\n",
-		"somewhere else":      "Linux\nx86_64\n0\n/home\n",
-		"out of the way":      "Linux\nx86_64\n0\n/tmp/../linerate.aB3dE6gH9j\n",
-		"a control character": "Linux\nx86_64\n0\n/tmp/\x1b[2J\n",
+		"no system":           "Plan9\nx86_64\n0\ngzip\n/tmp/linerate.aB3dE6gH9j\n",
+		"no machine":          "Linux\npdp11\n0\ngzip\n/tmp/linerate.aB3dE6gH9j\n",
+		"a relative place":    "Linux\nx86_64\n0\ngzip\ntmp/linerate.aB3dE6gH9j\n",
+		"a quote":             "Linux\nx86_64\n0\ngzip\n/tmp/'/linerate.aB3dE6gH9j\n",
+		"a command":           "Linux\nx86_64\n0\ngzip\n/tmp/$(id)/linerate.aB3dE6gH9j\n",
+		"a space":             "Linux\nx86_64\n0\ngzip\n/tmp /linerate.aB3dE6gH9j\n",
+		"somewhere else":      "Linux\nx86_64\n0\ngzip\n/home\n",
+		"out of the way":      "Linux\nx86_64\n0\ngzip\n/tmp/../linerate.aB3dE6gH9j\n",
+		"a control character": "Linux\nx86_64\n0\ngzip\n/tmp/\x1b[2J\n",
 	} {
 		if p, err := parseProbe(out); err == nil {
 			t.Errorf("%s: accepted as %+v", name, p)
@@ -31,7 +31,7 @@ func TestParseProbe(t *testing.T) {
 }
 
 func FuzzParseProbe(f *testing.F) {
-	f.Add("Linux\nx86_64\n0\n/tmp/linerate.aB3dE6gH9j\n")
+	f.Add("Linux\nx86_64\n0\ngzip\n/tmp/linerate.aB3dE6gH9j\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		p, err := parseProbe(out)
 		if err == nil && strings.ContainsAny(p.dir, " '\"`$;|&<>\\\n*?") {
@@ -41,7 +41,7 @@ func FuzzParseProbe(f *testing.F) {
 }
 
 func TestScriptsFitIntoSingleQuotes(t *testing.T) {
-	for _, s := range []string{probeScript, copyScript, readBackScript, removeScript, runScript} {
+	for _, s := range []string{sessionScript, copyScript, readBackScript, removeScript} {
 		if strings.ContainsAny(s, "'\n") {
 			t.Errorf("script %q breaks out of its quotes", s)
 		}

@@ -1,0 +1,152 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/errgroup"
+)
+
+// place is where the binary goes, and what is there to take it.
+type place struct{ goos, goarch, uid, tools, dir string }
+
+// parseProbe reads what sessionScript printed before its mark. A login shell may print a greeting to stdout
+// before it; the last five lines are the script's.
+func parseProbe(out string) (place, error) {
+	f := strings.Split(strings.TrimSpace(out), "\n")
+	if len(f) < 5 {
+		return place{}, fmt.Errorf("read what the host is: unexpected answer %q", printable(out))
+	}
+	f = f[len(f)-5:]
+	p := place{uid: f[2], tools: f[3], dir: f[4]}
+	var ok bool
+	if p.goos, ok = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "SunOS": "illumos"}[f[0]]; !ok {
+		return place{}, fmt.Errorf("read what the host is: no linerate for system %q", printable(f[0]))
+	}
+	if p.goarch, ok = map[string]string{
+		"x86_64": "amd64", "amd64": "amd64", "i86pc": "amd64", "aarch64": "arm64", "arm64": "arm64",
+		"ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64",
+	}[f[1]]; !ok {
+		return place{}, fmt.Errorf("read what the host is: no linerate for machine %q", printable(f[1]))
+	}
+	if !dirPattern.MatchString(p.dir) || strings.Contains(p.dir, "/../") {
+		return place{}, fmt.Errorf("read where to copy to: unexpected directory %q", printable(p.dir))
+	}
+	return p, nil
+}
+
+// Of the binary these many bytes go first, as they are. Where the rest would take longer than
+// sendTime at their rate it goes compressed, to some 40 %: faster paths lose more by the time
+// that compressing takes here, and its undoing there, than by the bytes.
+const (
+	sampleSize = 4 << 20
+	sendTime   = 1200 * time.Millisecond
+)
+
+// deploy copies the binary and verifies the copy before anything runs it.
+func (s Ssh) deploy(ctx context.Context, n Name, x *sshSession, p place) error {
+	path, err := s.Binary(p.goos, p.goarch)
+	if err != nil {
+		return fmt.Errorf("find a linerate for %s/%s: %w", p.goos, p.goarch, err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("copy the binary: %w", err)
+	}
+	out, err := s.transfer(ctx, n, x, p, b)
+	if err != nil {
+		return fmt.Errorf("copy the binary: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	want := hex.EncodeToString(sum[:])
+	got, err := s.hash(ctx, n, p, out)
+	if err != nil {
+		return fmt.Errorf("check the copied binary: %w", err)
+	}
+	if got != want {
+		return fmt.Errorf("check the copied binary: its hash on the host is %s, not %s: is the disk full, or does another process write there?", got, want)
+	}
+	return nil
+}
+
+// transfer sends the binary, and returns what the host says of its hash.
+func (s Ssh) transfer(ctx context.Context, n Name, x *sshSession, p place, b []byte) (string, error) {
+	if p.tools == toolsNone {
+		var out bytes.Buffer
+		err := s.run(ctx, n, script(copyScript, p.dir), bytes.NewReader(b), &limited{w: &out, left: maxTalk})
+		return out.String(), err
+	}
+	first := min(len(b), sampleSize)
+	begun := time.Now()
+	if _, err := x.send(ctx, wordFirst, b[:first]); err != nil {
+		return "", x.why(err)
+	}
+	word, rest := wordPlain, b[first:]
+	if p.tools == toolsGzip && time.Duration(len(rest)/max(1, first))*time.Since(begun) > sendTime {
+		small, err := compressed(rest)
+		if err != nil {
+			return "", err
+		}
+		word, rest = wordGzip, small
+	}
+	out, err := x.send(ctx, word, rest)
+	if err != nil {
+		return "", x.why(err)
+	}
+	return out, nil
+}
+
+// compressed is b as gzip reads it: several members, one of each core.
+func compressed(b []byte) ([]byte, error) {
+	parts := make([]bytes.Buffer, min(8, runtime.GOMAXPROCS(0)))
+	var g errgroup.Group
+	for i := range parts {
+		g.Go(func() error {
+			w, err := gzip.NewWriterLevel(&parts[i], gzip.BestSpeed)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(b[i*len(b)/len(parts) : (i+1)*len(b)/len(parts)])
+			return errors.Join(err, w.Close())
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	var out []byte
+	for i := range parts {
+		out = append(out, parts[i].Bytes()...)
+	}
+	return out, nil
+}
+
+// hash returns the hash that a tool of the host has computed; if the host has none, the file
+// is read back. The copy itself cannot compute it, since it would have to run before it is
+// verified.
+func (s Ssh) hash(ctx context.Context, n Name, p place, out string) (string, error) {
+	words := strings.Fields(out)
+	if len(words) == 0 {
+		return "", errors.New("no answer")
+	}
+	// "HASH  -" is what both tools print; a greeting may stand before it.
+	if len(words) >= 2 && words[len(words)-1] == "-" {
+		return printable(words[len(words)-2]), nil
+	}
+	if words[len(words)-1] != "none" {
+		return "", fmt.Errorf("unexpected answer %q", printable(out))
+	}
+	sum := sha256.New()
+	if err := s.run(ctx, n, script(readBackScript, p.dir), nil, sum); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,202 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// All scripts that run on the host. They are fixed but for a directory that mktemp chose and
+// dirPattern restricts to harmless characters: nothing that a user writes reaches a shell as its
+// text. They are in single quotes, so that every login shell passes them on unchanged.
+const (
+	// sessionScript makes the directory, takes the binary as this end sends it, and becomes the
+	// agent: one login for all. The shell outlives the agent, whatever ends it, and cleans up;
+	// it does so too if this end is gone before there is an agent. It is left to read each word
+	// by itself, since nothing follows a word or its bytes until it has answered.
+	sessionScript = `umask 077 && uname -s && uname -m && id -u && ` + toolsScript +
+		` && d=$(mktemp -d "${TMPDIR:-/tmp}/linerate.XXXXXXXXXX") && ` +
+		`trap : HUP INT TERM PIPE && echo "$d" && echo ` + probed + ` && { ` + takeScript + runScript + ` }`
+	toolsScript = `if command -v head >/dev/null 2>&1 && command -v tee >/dev/null 2>&1; ` +
+		`then if command -v gzip >/dev/null 2>&1; then echo ` + toolsGzip + `; else echo ` + toolsPlain + `; fi; else echo ` + toolsNone + `; fi`
+	takeScript = `f="$d/linerate"; word=; n=; sum() { ` + sumScript + `; }; while read -r word n; do case "$word" in ` +
+		`(` + wordFirst + `) head -c "$n" > "$f" && chmod 700 "$f" && echo ` + taken + ` || break;; ` +
+		`(` + wordPlain + `) { cat "$f"; head -c "$n" | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
+		`(` + wordGzip + `) { cat "$f"; head -c "$n" | gzip -dc | tee -a "$f"; } | sum && echo ` + taken + ` || break;; ` +
+		`(*) break;; esac; done; `
+	// runScript uses sudo if that asks for no password.
+	runScript = `s=0; if [ "$word" = ` + wordRun + ` ]; then set -- agent --deployed; [ -z "$n" ] || set -- "$@" "$n"; ` +
+		`if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; ` +
+		`then sudo -n "$d/linerate" "$@"; else "$d/linerate" "$@"; fi; s=$?; elif [ -n "$word" ]; then s=1; fi; rm -rf "$d"; exit $s;`
+	sumScript = `if command -v sha256sum >/dev/null 2>&1; then sha256sum; ` +
+		`elif command -v shasum >/dev/null 2>&1; then shasum -a 256; ` +
+		`else cat >/dev/null; echo none; fi`
+	// For hosts without head or tee, and those that compute no hash: sessions of their own.
+	copyScript     = `cat > @DIR@/linerate && chmod 700 @DIR@/linerate && { sum() { ` + sumScript + `; }; sum < @DIR@/linerate; }`
+	readBackScript = `cat @DIR@/linerate`
+	removeScript   = `rm -rf @DIR@`
+
+	probed = "linerate-probed"
+	taken  = "linerate-taken"
+
+	// What a host has to take the binary with.
+	toolsGzip, toolsPlain, toolsNone = "gzip", "plain", "none"
+
+	// Words to the shell, each with the number of bytes that follow; run with the agent's state
+	// directory, if it is not its default.
+	wordFirst = "first" // of the file, as they are
+	wordPlain = "plain" // the rest of it, as it is
+	wordGzip  = "gzip"  // the rest, compressed
+	wordRun   = "run"
+)
+
+// sshSession is a login whose shell has made a directory and waits for what goes there.
+type sshSession struct {
+	*started
+	tail  tail // of stderr
+	taken bool // an agent runs in it
+}
+
+// log logs in and makes a directory on the host, which is gone when the session is.
+func (s Ssh) log(ctx context.Context, n Name) (*sshSession, place, error) {
+	fail := func(err error) (*sshSession, place, error) {
+		return nil, place{}, fmt.Errorf("log in and make a directory: %w (can you log in with: ssh -o BatchMode=yes %s ?)", err, n.Host)
+	}
+	x := &sshSession{}
+	var err error
+	if x.started, err = startProcess(append(s.argv(n), "exec sh -c '"+sessionScript+"'"), &x.tail); err != nil {
+		return fail(err)
+	}
+	out, err := x.within(ctx, func(func()) (string, error) { return x.until(probed) })
+	if err != nil {
+		// What the shell may have made goes with the session.
+		return fail(x.why(err))
+	}
+	p, err := parseProbe(out)
+	if err != nil {
+		return nil, place{}, errors.Join(err, x.close())
+	}
+	return x, p, nil
+}
+
+// until reads lines up to one that is mark, and returns those before it.
+func (x *sshSession) until(mark string) (string, error) {
+	var b strings.Builder
+	c := make([]byte, 1)
+	for line := 0; b.Len() < maxTalk; {
+		// Byte by byte: what follows the mark is not this function's.
+		if _, err := io.ReadFull(x.stdout, c); err != nil {
+			return "", err
+		}
+		b.WriteByte(c[0])
+		if c[0] != '\n' {
+			continue
+		}
+		if text := b.String(); text[line:] == mark+"\n" {
+			return text[:line], nil
+		}
+		line = b.Len()
+	}
+	return "", errTalkative
+}
+
+// maxTalk is how much a shell may say before a mark, a greeting included.
+const maxTalk = 4096
+
+// within does a part of the session's talk, which ends with ctx, and when the host has not gone
+// on for sshStep; the part says when it has.
+func (x *sshSession) within(ctx context.Context, part func(on func()) (string, error)) (string, error) {
+	late := atomic.Bool{}
+	stop := func() {
+		_ = x.kill() // it may have ended
+		// A child of ssh may hold the stream open.
+		_ = x.stdout.Close()
+	}
+	timer := time.AfterFunc(sshStep, func() { late.Store(true); stop() })
+	defer timer.Stop()
+	defer context.AfterFunc(ctx, stop)()
+	out, err := part(func() { timer.Reset(sshStep) })
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case late.Load():
+		err = fmt.Errorf("%w within %v", errNoAnswer, sshStep)
+	case errors.Is(err, errTalkative):
+		stop()
+	default:
+		err = errEnded
+	}
+	return out, err
+}
+
+var errEnded = errors.New("the session ended")
+
+// why is err, or what the session said as it ended.
+func (x *sshSession) why(err error) error {
+	how := x.close()
+	if !errors.Is(err, errEnded) {
+		return err
+	}
+	err = cmp.Or(how, io.ErrUnexpectedEOF)
+	if last := printable(x.tail.last()); last != "" {
+		err = fmt.Errorf("%w: %s", err, last)
+	}
+	return err
+}
+
+// close ends a session in which no agent runs; its shell removes the directory. An error means
+// that it may still be there.
+func (x *sshSession) close() error {
+	_ = x.stdin.Close() // of a session that has ended: how says more
+	late := time.AfterFunc(sshConnect, func() {
+		_ = x.kill() // it may have ended
+		_ = x.stdout.Close()
+	})
+	defer late.Stop()
+	_, rerr := io.Copy(io.Discard, x.stdout)
+	how := x.wait()
+	if how == nil && rerr != nil && !late.Stop() {
+		how = fmt.Errorf("%w within %v", errNoAnswer, sshConnect)
+	}
+	if how != nil {
+		return fmt.Errorf("remove the directory: %w", how)
+	}
+	return nil
+}
+
+// become has the shell run the agent, with which the session's streams then talk.
+func (x *sshSession) become(stateDir string) error {
+	if strings.ContainsAny(stateDir, "\n\r") || strings.TrimSpace(stateDir) != stateDir {
+		return fmt.Errorf("state directory %q: cannot be told to a shell", stateDir)
+	}
+	x.taken = true
+	if _, err := io.WriteString(x.stdin, strings.TrimSpace(wordRun+" "+stateDir)+"\n"); err != nil {
+		return fmt.Errorf("start the agent: %w", err)
+	}
+	return nil
+}
+
+// send sends a word with what follows it, and returns what the shell answered.
+func (x *sshSession) send(ctx context.Context, word string, data []byte) (string, error) {
+	return x.within(ctx, func(on func()) (string, error) {
+		if _, err := io.WriteString(x.stdin, word+" "+strconv.Itoa(len(data))+"\n"); err != nil {
+			return "", err
+		}
+		for len(data) > 0 {
+			n := min(len(data), 256<<10)
+			if _, err := x.stdin.Write(data[:n]); err != nil {
+				return "", err
+			}
+			data = data[n:]
+			on()
+		}
+		return x.until(taken)
+	})
+}

@@ -1,0 +1,126 @@
+//go:build unix
+
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/lab/labtest"
+)
+
+// here is an ssh that has the command executed on this host, with other programs and another
+// directory for temporary files; what it was given is in its note.
+func here(t *testing.T, path string) (s Ssh, tmp string) {
+	t.Helper()
+	dir := t.TempDir()
+	tmp = filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "ssh")
+	text := "#!/bin/sh\nfor last; do :; done\nTMPDIR=" + tmp + " PATH=" + path + " exec sh -c \"$last\"\n"
+	labtest.Program(t, program, strings.NewReader(text))
+	return Ssh{Command: []string{program}}, tmp
+}
+
+func sessionHere(t *testing.T, path string) (*sshSession, place, string) {
+	t.Helper()
+	s, tmp := here(t, path)
+	x, p, err := s.log(t.Context(), Name{Reach: SSH, Host: "server1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.close() })
+	return x, p, tmp
+}
+
+func someProgram() []byte {
+	b := make([]byte, 3<<20)
+	r := rand.NewChaCha8([32]byte{})
+	_, _ = r.Read(b[:1<<20]) // the rest can be compressed
+	return b
+}
+
+// What is sent in two parts arrives as it was, plain and compressed, and its hash is the host's.
+func TestSessionTakesTheBinary(t *testing.T) {
+	for _, word := range []string{wordPlain, wordGzip} {
+		x, p, _ := sessionHere(t, os.Getenv("PATH"))
+		if word == wordGzip && p.tools != toolsGzip {
+			t.Skip("no gzip here")
+		}
+		b := someProgram()
+		if _, err := x.send(t.Context(), wordFirst, b[:1000]); err != nil {
+			t.Fatal(err)
+		}
+		rest := b[1000:]
+		if word == wordGzip {
+			small, err := compressed(rest)
+			if err != nil || len(small) > len(rest)/2 {
+				t.Fatalf("%d bytes became %d, %v", len(rest), len(small), err)
+			}
+			rest = small
+		}
+		out, err := x.send(t.Context(), word, rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b)
+		if got, err := (Ssh{}).hash(t.Context(), Name{}, p, out); err != nil || got != hex.EncodeToString(sum[:]) {
+			t.Errorf("%s: hash %q, %v", word, got, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(p.dir, "linerate")); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%s: %d bytes arrived, %v", word, len(got), err)
+		}
+		if err := x.close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
+			t.Errorf("%s: the directory is still there: %v", word, err)
+		}
+	}
+}
+
+// A host that cannot write what it is sent says why, and has nothing left.
+func TestSessionWhoseHostCannotWrite(t *testing.T) {
+	x, p, tmp := sessionHere(t, os.Getenv("PATH"))
+	if err := os.Mkdir(filepath.Join(p.dir, "linerate"), 0o700); err != nil { // in the file's place
+		t.Fatal(err)
+	}
+	_, err := x.send(t.Context(), wordFirst, []byte("something"))
+	wantError(t, x.why(err), "linerate")
+	if left, err := filepath.Glob(tmp + "/*"); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
+// A shell that says nothing of its own, or without end, is ended: by the caller, and by itself.
+func TestSessionThatDoesNotAnswer(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "ssh")
+	labtest.Program(t, program, strings.NewReader("#!/bin/sh\necho Welcome!\nexec sleep 1000\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, _, err := Ssh{Command: []string{program}}.log(ctx, Name{Reach: SSH, Host: "server1"})
+	wantError(t, err, "log in and make a directory", "deadline")
+	labtest.Program(t, program, strings.NewReader("#!/bin/sh\nwhile echo Welcome!; do :; done\n"))
+	_, _, err = Ssh{Command: []string{program}}.log(t.Context(), Name{Reach: SSH, Host: "server1"})
+	wantError(t, err, errTalkative.Error())
+}
+
+// A state directory goes to the shell as a word; one that would be two is refused.
+func TestStateDirThatAShellCannotBeTold(t *testing.T) {
+	x := &sshSession{}
+	for _, dir := range []string{"/a\nrm /b", "/a\r", " /a", "/a "} {
+		if err := x.become(dir); err == nil || x.taken {
+			t.Errorf("%q was told", dir)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type judge struct {
 
 	stage stage
 	road  fault.Road
+	left  stayed // labs that could not be taken down
 }
 
 // truthPairs is how often the goodput is measured with the fault and without.
@@ -87,10 +88,7 @@ func (j *judge) run(ctx context.Context, c Case) (Result, error) {
 	if err != nil {
 		// The lab may be in any state: the next case gets a new one.
 		r.Error = failure.FirstLine(err)
-		if down := j.close(); down != nil {
-			return r, errors.Join(down, err) // why it was to be taken down tells more
-		}
-		return r, nil
+		j.leave()
 	}
 	return r, nil
 }
@@ -129,15 +127,30 @@ func (j *judge) enter(ctx context.Context, r fault.Road) error {
 	if j.stage != nil && j.road == r {
 		return nil
 	}
-	if err := j.close(); err != nil {
-		return err
-	}
+	j.leave()
 	s, err := j.build(ctx, road(r))
 	if err != nil {
 		return fmt.Errorf("build the %s road: %w", r, err)
 	}
 	j.stage, j.road = s, r
 	return nil
+}
+
+// leave takes the lab down. One that does not go stays, and is told of in the end: labs
+// share no name, address or group, so that the cases after it are not of it.
+func (j *judge) leave() {
+	if err := j.close(); err != nil {
+		j.left = append(j.left, err)
+		j.say("goes on beside a lab that stays: %s", failure.FirstLine(err))
+	}
+}
+
+// stayed are the errors of labs that did not come down. All cases ran nevertheless.
+type stayed []error
+
+// Error implements error.
+func (s stayed) Error() string {
+	return fmt.Sprintf("%d labs did not come down; what is left of them goes with the next run of this program: %v", len(s), errors.Join(s...))
 }
 
 // close takes the lab down, if there is one.

@@ -30,6 +30,7 @@ type fakeStage struct {
 	shapes map[string][2]topology.Shape
 	downs  *int
 	broken bool
+	stays  bool // it does not come down
 }
 
 func newFakeStage(t topology.Topology, downs *int) *fakeStage {
@@ -70,7 +71,13 @@ func (s *fakeStage) Diagnose(_ context.Context, w model.Workload) (model.Results
 func (s *fakeStage) Measure(_ context.Context, w model.Workload) (unit.BitRate, error) {
 	return s.goodput(w), nil
 }
-func (s *fakeStage) Down(context.Context) error                          { *s.downs++; return nil }
+func (s *fakeStage) Down(context.Context) error {
+	*s.downs++
+	if s.stays {
+		return errors.New("a process does not end")
+	}
+	return nil
+}
 func (s *fakeStage) Topology() topology.Topology                         { return s.topo }
 func (s *fakeStage) Shapes(link string) [2]topology.Shape                { return s.shapes[link] }
 func (s *fakeStage) SwitchMTU(context.Context, string, int) (int, error) { return 9000, nil }
@@ -221,6 +228,32 @@ func TestFailedCaseGetsANewLab(t *testing.T) {
 	}
 	if r, err = j.run(context.Background(), longCase(healthy, "")); err != nil || r.Error != "" || len(*built) != 2 {
 		t.Errorf("after it: %v, %q, %d labs", err, r.Error, len(*built))
+	}
+}
+
+// TestGoesOnBesideALabThatStays: all cases are run, and the end tells of the lab.
+func TestGoesOnBesideALabThatStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	downs := 0
+	j, built := newJudge(&downs)
+	build, labs := j.build, 0
+	j.build = func(ctx context.Context, topo topology.Topology) (stage, error) {
+		s, err := build(ctx, topo)
+		last := (*built)[len(*built)-1]
+		last.broken, last.stays = labs == 0, labs == 0
+		labs++
+		return s, err
+	}
+	err := runCases(t.Context(), j, []Case{longCase(healthy, ""), longCase("loss-random", "severe")}, path)
+	if s := (stayed)(nil); !errors.As(err, &s) || len(s) != 1 || !strings.Contains(err.Error(), "a process does not end") {
+		t.Errorf("%v", err)
+	}
+	got, err := readResults(path)
+	if err != nil || len(got) != 2 || got[0].Error != "the agent is gone" || got[1].Error != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(*built) != 2 || downs != 2 {
+		t.Errorf("%d labs, %d taken down", len(*built), downs)
 	}
 }
 

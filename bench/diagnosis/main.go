@@ -22,8 +22,9 @@
 //
 // It can be stopped at any time and started again with the same -results: each
 // case is a line of that file, and cases that are there are not run again. It
-// judges verdicts only; it neither proves fixes nor measures speed, and it
-// refuses to go on where a lab could not be taken down.
+// judges verdicts only; it neither proves fixes nor measures speed. Where a lab
+// could not be taken down it goes on with another, and ends with an error. It
+// refuses to begin where a program that the faults call is missing.
 package main
 
 import (
@@ -34,6 +35,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +101,11 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.wild {
+		if err := haveWildPrograms(cases, exec.LookPath); err != nil {
+			return err
+		}
+	}
 	build, err := labBuilder(ctx, o.seed)
 	if err != nil {
 		return err
@@ -117,13 +124,14 @@ func run(ctx context.Context, o options, files []string, w io.Writer) error {
 		}
 		return byHand(ctx, j, name, words, keep)
 	}
-	if err := runCases(ctx, j, cases, o.results); err != nil {
-		return err
+	ran := runCases(ctx, j, cases, o.results)
+	if stays := (stayed)(nil); ran != nil && !errors.As(ran, &stays) {
+		return ran
 	}
 	if o.wild {
-		return printWild([]string{o.results}, "", o.json, w)
+		return errors.Join(printWild([]string{o.results}, "", o.json, w), ran)
 	}
-	return printFiles([]string{o.results}, w)
+	return errors.Join(printFiles([]string{o.results}, w), ran)
 }
 
 // chosen are the cases of the shard.
@@ -177,6 +185,10 @@ func runCases(ctx context.Context, j *judge, cases []Case, path string) (err err
 			return err
 		}
 		j.say("%d/%d %s", i+1, len(cases), r)
+	}
+	j.leave()
+	if len(j.left) > 0 {
+		return j.left
 	}
 	return nil
 }

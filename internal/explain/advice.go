@@ -55,10 +55,13 @@ func lossAdvice(s *scene) string {
 	case patternRandom:
 		return "losses come one by one: look for the hop that damages packets (" + damage + ") or drops them at random"
 	case patternBursty:
-		return "losses come many at a time: where " + overflow + " grow with them, a queue overflows (give it room, or send without bursts); where a link goes down for a moment, its log says so"
+		return burstAdvice
 	}
 	return "look for the hop that loses packets: " + damage + " grow where it damages them, " + overflow + " where a queue overflows"
 }
+
+// burstAdvice is for losses that come several at a time.
+const burstAdvice = "losses come many at a time: where discard counters of switch ports grow with them, a queue or a policer drops bursts (give it room, or send evenly paced); where a link goes down for a moment, its log says so"
 
 func blackholeAdvice(s *scene, f *finding) string {
 	hosts := ""

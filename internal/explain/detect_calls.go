@@ -59,6 +59,7 @@ func (v *views) judgeCalls(elected model.Verdict) model.Verdict {
 	}
 	if f.keeps {
 		elected.Evidence = append(elected.Evidence, f.evidence...)
+		elected.Alternatives = append(elected.Alternatives, f.alts...)
 		if f.cap > 0 {
 			elected.Confidence = min(elected.Confidence, f.cap)
 		}
@@ -105,18 +106,33 @@ func seeBeyondCalls(s *scene) *finding {
 	return nil
 }
 
-// seeFewCalls: most of the time the client has no call under way.
+// waitsInSilence: nothing moves at times although calls are under way then, as far as
+// they were counted.
+func (m *mountView) waitsInSilence() bool {
+	return m.silent >= serverSilent && !(m.waits < serverSilent)
+}
+
+// stopsAsking: nothing moves at times because nothing is asked for then.
+func (m *mountView) stopsAsking() bool {
+	return m.silent >= serverSilent && m.unasked >= serverSilent && m.unasked > m.waits
+}
+
+// seeFewCalls: most of the time, or at times, the client has no call under way.
 func seeFewCalls(s *scene) *finding {
 	m := s.c.mount
-	if !(m.asked < asksLittle) {
+	if !(m.asked < asksLittle) && !m.stopsAsking() {
 		return nil
 	}
-	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: over(m.asked, asksLittle, 0.3), cap: nfsOneEnd}
+	f := &finding{id: model.ApplicationSink, host: m.end.Host, margin: max(over(m.asked, asksLittle, 0.3), over(m.unasked, serverSilent, 0.5)), cap: nfsOneEnd}
 	does, short, task := "reads", model.ReceiverCPU, "the reader's"
 	if m.op == "WRITE" {
 		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
 	}
-	f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
+	if m.stopsAsking() {
+		f.say(m.end.Host, m.kind.metric+"_unasked_share", m.unasked, "ratio", m.n, "the application %s at times only: in %s of the samples no %s are under way and none are made", does, pct(m.unasked), m.kind.calls)
+	} else {
+		f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
+	}
 	m.callEvidence(f)
 	f.or(m.kind.concurrency, "copy several files at once: if the rate rises, each one leaves gaps of its own")
 	f.or(short, "watch as root: "+task+" CPU time and run delay tell")
@@ -162,8 +178,22 @@ func seeBesideCalls(s *scene) *finding {
 	s.c.mount.callEvidence(f)
 	if s.c.server == nil {
 		f.cap = nfsOneEnd
+		f.orServer(s)
 	}
 	return f
+}
+
+// orServer: losses that only the client saw may come beside what holds the server back;
+// its rate and theirs fit each other within a wide range.
+func (f *finding) orServer(s *scene) {
+	m := s.c.mount
+	switch s.elected.Limiter {
+	case model.PathLoss, model.PathQueue, model.CongestionControl:
+		if m.op == "READ" && !known(m.resent) {
+			f.cap = tossUpCap
+			f.or(model.ServerTime, "read a file that the server has in memory: if the rate rises, the server's disk is the limit, else log in there: its tcp_info tells")
+		}
+	}
 }
 
 // seeCallTime weighs where a call's time goes, with the server in view or without.
@@ -247,7 +277,7 @@ func (m *mountView) judge() *finding {
 		return m.roundTrips()
 	case server < serverShare*m.life:
 		return nil
-	case m.inflight >= 1 && m.silent >= serverSilent:
+	case m.inflight >= 1 && m.waitsInSilence():
 		return m.serverSilent(server)
 	case m.inflight >= severalCalls && m.spread <= oneRate:
 		return m.unexplained()

@@ -95,6 +95,10 @@ func seeMemory(s *scene) *finding {
 		if !(m.pressures >= 1 && (m.pruned >= prunes || m.limit < m.wanted)) && !(m.limit < m.wanted && m.pruned >= prunes) {
 			f.cap = memoryGuess
 		}
+		if m.cut && s.snd.fixedBuffer && !m.roomy && !(m.pressures >= 1) {
+			f.cap = tossUpCap
+			f.or(model.SendBuffer, "look whether the program sets SO_SNDBUF on a connection that runs (strace -e trace=setsockopt): what was queued before stays above the smaller buffer for a while")
+		}
 		if !(m.limit < m.wanted) && (m.roomy || m.cut) {
 			f.advice = fmt.Sprintf("find what bounds the memory of TCP on %s: the memory limit of the program's control group (memory.max, memory.kmem.tcp.limit_in_bytes), else net.ipv4.tcp_mem against /proc/net/sockstat", f.host)
 			return f

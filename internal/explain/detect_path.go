@@ -24,9 +24,9 @@ const (
 	standingQueue = 1.12
 	// rareLoss: below it bbr keeps the link full (measured up to 1%).
 	rareLoss = 0.01
-	// burstyCap is the most confidence in random loss when losses come in bursts,
-	// as those of a queue that overflows do.
-	burstyCap = 0.6
+	// tossUpCap is the most confidence where losses may be random ones or a queue's, and
+	// only the paced probe tells them apart.
+	tossUpCap = 0.45
 	// nearCeilingCap caps the confidence that nothing is wrong where 5% or more of the
 	// ceiling are missing.
 	nearCeilingCap = 0.6
@@ -350,7 +350,10 @@ func (s *scene) ackLoss() float64 {
 	return lost
 }
 
-// seeLoss: a loss-based sender keeps cutting its window while the queue is short.
+// seeLoss: a loss-based sender keeps cutting its window while the queue is short. Losses
+// that come evenly are random ones. A queue that overflows, or a policer, drops several
+// at a time, as some faults of a path do as well: those are a queue's, likelier than not,
+// and only the paced probe is sure of it.
 func seeLoss(s *scene) *finding {
 	v := s.snd
 	if v == nil || s.modelBased() {
@@ -370,14 +373,18 @@ func seeLoss(s *scene) *finding {
 	f.pathEvidence(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
-	if s.pattern() == patternBursty {
-		f.cap = burstyCap
+	if s.pattern() != patternRandom {
+		f.cap = tossUpCap
 	}
 	if recovering {
-		f.cap = 0.45
+		f.cap = tossUpCap
 		f.notes = append(f.notes, "the window is still growing back after an earlier loss: watch longer")
 	}
-	f.or(model.PathQueue, pacedProbe)
+	other := model.PathQueue
+	if !recovering && v.losses >= lateEvents && v.dispersion > evenMost {
+		f.id, other, f.advice = model.PathQueue, model.PathLoss, burstAdvice
+	}
+	f.or(other, pacedProbe)
 	if v.retrans < rareLoss {
 		f.or(model.CongestionControl, "send with a congestion control that goes by a model of the path (bbr), which so few losses do not slow down; "+v.last.CC+" is in force")
 	}

@@ -61,22 +61,26 @@ func TestMemoryLimitAboveTheSocket(t *testing.T) {
 		prunes int64 // a sample
 		queued int64 // at the sender, in all samples
 		sndbuf int64
+		moves  int64 // of sndbuf, a sample
 		want   bool
+		most   float64
 	}{
-		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, false},
-		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, true},
-		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, false},
-		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, true},
-		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, false},
+		{"nothing of it", 6 << 20, 0, 2 << 20, 4 << 20, 0, false, 0},
+		{"cut short beside room", 6 << 20, 3, 2 << 20, 4 << 20, 0, true, memoryGuess},
+		{"cut short, and the buffer is small", 64 << 10, 3, 2 << 20, 4 << 20, 0, false, 0},
+		{"a send buffer held down", 6 << 20, 0, 700 << 10, 140 << 10, 512, true, memoryGuess},
+		{"one that stays, which a program may have set", 6 << 20, 0, 700 << 10, 140 << 10, 0, true, tossUpCap},
+		{"a packet beyond a small buffer", 6 << 20, 0, 80 << 10, 16 << 10, 0, false, 0},
 	} {
 		k.rcvbuf, k.sndbufSz = tc.rcvbuf, tc.sndbuf
 		c := k.build()
 		for i := range c.Sender.Samples {
 			c.Sender.Samples[i].Conns[0].WmemQueued = tc.queued
+			c.Sender.Samples[i].Conns[0].SndBuf += tc.moves * int64(i)
 			c.Receiver.Samples[i].SNMP = map[string]int64{"TcpExt.PruneCalled": tc.prunes * int64(i)}
 		}
 		v := Judge(c)
-		if got := v.Limiter == model.TCPMemory; got != tc.want || got && v.Confidence > memoryGuess {
+		if got := v.Limiter == model.TCPMemory; got != tc.want || got && v.Confidence > tc.most {
 			t.Errorf("%s: %s (%.2f): %s", tc.name, v.Limiter, v.Confidence, v.Line)
 		}
 		checkVerdict(t, c, v)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,45 @@ func requests(rtt time.Duration) func(int, *model.Sample) {
 
 func gaps(i int, s *model.Sample) { late(30)(i, &s.Conns[0]) }
 
+// countedCalls counts the calls under way at each sample: many while data comes, and open of
+// them in the pauses of inBursts.
+func countedCalls(open int64) func(int, *model.Sample) {
+	return func(i int, s *model.Sample) {
+		answered := 1 + int64(i/2)*40 // none between an even sample and the odd one after it
+		s.NFS.Sends, s.NFS.Receives = answered+open, answered
+	}
+}
+
+// TestStopsAsking: in the pauses of a reader that is stopped no call is under way, in
+// those of a server that stalls some are. Their mean is the same.
+func TestStopsAsking(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name string
+		open int64
+		want model.LimiterID
+	}{
+		{"a server that stalls", 8, model.ServerTime},
+		{"a reader that is stopped", 0, model.ApplicationSink},
+	} {
+		c := mounted(20, 0, 300*ms, 300*ms, inBursts, countedCalls(tc.open))
+		v := Judge(c)
+		if v.Limiter != tc.want || v.Confidence < 0.5 || v.Confidence > 0.7 {
+			t.Errorf("%s: got %s (%.2f): %s", tc.name, v.Limiter, v.Confidence, v.Line)
+		}
+		checkVerdict(t, c, v)
+	}
+}
+
+// TestLossesBesideASlowServer: what a client alone sees of losses does not rule out its
+// server.
+func TestLossesBesideASlowServer(t *testing.T) {
+	v := Judge(mounted(10, 0, 400*time.Millisecond, 400*time.Millisecond, gaps))
+	if v.Confidence >= 0.5 || !slices.ContainsFunc(v.Alternatives, func(a model.Alternative) bool { return a.Limiter == model.ServerTime }) {
+		t.Errorf("%s (%.2f), %v", v.Limiter, v.Confidence, v.Alternatives)
+	}
+}
+
 func TestNFS(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {
@@ -55,7 +95,7 @@ func TestNFS(t *testing.T) {
 		{"many calls take long at one rate", mounted(20, 0, 300*ms, 300*ms, requests(10*ms)), model.Undetermined, 0.3},
 		{"many calls queue in a link", mounted(100, 0, 60*ms, 60*ms, requests(30*ms)), model.LinkRate, 0.65},
 		{"one call cannot queue behind itself", mounted(20, 0, 50*ms, 50*ms, requests(45*ms)), model.ServerTime, 0.45},
-		{"calls take long because of losses", mounted(10, 0, 400*ms, 400*ms, gaps), model.PathLoss, 0.65},
+		{"calls take long because of losses", mounted(10, 0, 400*ms, 400*ms, gaps), model.PathLoss, 0.45},
 		{"the application asks for little", mounted(20, 0, 12*ms, 12*ms, inBursts), model.ApplicationSink, 0.7},
 		{"too few calls", mounted(1, 0, 50*ms, 50*ms), model.Undetermined, 0.3},
 		{"the link is full", mounted(440, 0, 50*ms, 50*ms), model.None, 1},

@@ -42,8 +42,8 @@ func (s *scene) outlook(first *finding) []*finding {
 	var out []*finding
 	for _, see := range forecasters() {
 		f := see(s)
-		if f != nil && f.id == model.PathLoss && first.id == model.CongestionControl {
-			continue // a control that losses do not slow down takes their bound with it
+		if f != nil && f.id == model.PathLoss && (first.id == model.CongestionControl || first.id == model.PathQueue) {
+			continue // a control that losses do not slow down, or a queue that drops none, takes their bound with it
 		}
 		if f == nil || s.c.unknowing(f.id) || !s.soon(f.bound) || f.id == first.id || f.cause == causeOwnCPU && followsFrom(first.id, f.id) {
 			continue
@@ -193,7 +193,7 @@ const evenMatch = 0.84
 // capFirst names a limit of the socket or its host first where it costs more than the
 // losses.
 func (s *scene) capFirst(first, next *finding) (*finding, *finding) {
-	if first.id != model.PathLoss || s.modelBased() {
+	if first.id != model.PathLoss && first.id != model.PathQueue || s.modelBased() {
 		return first, next
 	}
 	for _, f := range s.outlook(first) {

@@ -36,8 +36,9 @@ const (
 	policedSamples = 0.8
 	policedQueue   = 1.15
 	// Dispersion of the retransmissions over what was sent: 1 is what random
-	// losses have (Poisson); bursts of n segments have about n.
-	evenMost   = 3
+	// losses have (Poisson); bursts of n segments have about n. Random losses came to 0.8
+	// to 1.7 in recordings, those of overflowing queues and policers to 2.5 and more.
+	evenMost   = 2
 	burstLeast = 6
 )
 

@@ -79,3 +79,19 @@ func TestPatternsOfRecordings(t *testing.T) {
 		}
 	}
 }
+
+// TestLossesManyAtATime: losses that come many at a time are a queue's or a policer's,
+// likelier than not, and nothing but the paced probe makes that sure.
+func TestLossesManyAtATime(t *testing.T) {
+	for _, name := range []string{"smallq50.cubic", "burst20.cubic", "burst300.cubic"} {
+		v := Judge(readRecording(t, name))
+		if v.Limiter != model.PathQueue || v.Confidence >= 0.5 || v.Probe == nil || v.Probe.Do != pacedProbe {
+			t.Errorf("%s: %s (%.2f), probe %v", name, v.Limiter, v.Confidence, v.Probe)
+		}
+	}
+	for _, name := range []string{"loss0.01.cubic", "loss0.1.cubic", "loss1.cubic"} {
+		if v := Judge(readRecording(t, name)); v.Limiter != model.PathLoss || v.Confidence < 0.7 {
+			t.Errorf("%s: %s (%.2f)", name, v.Limiter, v.Confidence)
+		}
+	}
+}

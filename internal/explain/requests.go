@@ -46,6 +46,7 @@ func viewRequests(all []model.Sample) *nfsView {
 		return nil
 	}
 	best.op, best.kind, best.n = "WRITE", smbWords(), n
+	best.waits, best.unasked = unknown(), unknown()
 	if best == read {
 		best.op = "READ"
 	}

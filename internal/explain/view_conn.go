@@ -40,7 +40,11 @@ type sndView struct {
 	appLimited         float64 // share of samples
 	// overBuffer is the median of what is queued, with its bookkeeping, over the send
 	// buffer, where more than a packet is over it.
-	overBuffer        float64
+	overBuffer float64
+	// fixedBuffer: wherever that is so, the send buffer has the same size. The kernel's own
+	// cuts follow what is queued (sk_stream_moderate_sndbuf in include/net/sock.h); a
+	// program's stay.
+	fixedBuffer       bool
 	fill, fillMid     float64 // send queue over send buffer: lower quartile, median
 	lossState         float64 // share of samples in Loss
 	backoff           float64 // highest
@@ -175,6 +179,7 @@ func (v *sndView) levels(os []obs) {
 		}
 		return ratio(float64(o.c.WmemQueued), float64(o.c.SndBuf))
 	}))
+	v.fixedBuffer = fixedBuffer(os)
 	v.lossState = share(os, func(o obs) bool { return o.c.CAState == caLoss })
 	v.backoff = quantile(each(os, func(o obs) float64 { return float64(o.c.Backoff) }), 1)
 	wnd := each(os, sndWnd)
@@ -188,6 +193,19 @@ func (v *sndView) levels(os []obs) {
 	if p := float64(v.last.MaxPacing); p > 0 {
 		v.maxPacing = p
 	}
+}
+
+// fixedBuffer: in all samples with more queued than the buffer allows it has one size.
+func fixedBuffer(os []obs) bool {
+	sizes := map[int64]bool{}
+	n := 0
+	for _, o := range os {
+		if o.c.WmemQueued >= o.c.SndBuf+largestPacket {
+			sizes[o.c.SndBuf] = true
+			n++
+		}
+	}
+	return n >= 3 && len(sizes) == 1
 }
 
 const caLoss = 4

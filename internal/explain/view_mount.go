@@ -18,6 +18,10 @@ type nfsView struct {
 	asked            float64 // calls of any operation under way, waiting ones included
 	slots            int64
 	n                int
+	// Shares of the intervals between samples: in which calls were under way all the time
+	// and none was answered, and in which none was under way or made. Unknown where the
+	// calls under way were not counted.
+	waits, unasked float64
 }
 
 // mountView is a mount with what its connections show.
@@ -141,8 +145,38 @@ func viewNFS(all []model.Sample) *nfsView {
 	}
 	if best != nil {
 		best.asked = asked
+		best.waits, best.unasked = pending(all)
 	}
 	return best
+}
+
+// pending reads from the calls sent and those answered in how many of the intervals
+// between samples the client waited, and in how many it asked for nothing. A mean of
+// calls under way does not tell: it may be many at a time, and none half of the time.
+func pending(all []model.Sample) (waits, unasked float64) {
+	var last *model.NFSCount
+	n, waited, idle := 0.0, 0.0, 0.0
+	for _, s := range all {
+		now := s.NFS
+		if now == nil || now.Receives == 0 {
+			continue
+		}
+		if last != nil && now.Sends >= last.Sends && now.Receives >= last.Receives {
+			n++
+			open := min(last.Sends-last.Receives, now.Sends-now.Receives)
+			switch {
+			case now.Receives == last.Receives && open > 0:
+				waited++
+			case now.Sends == last.Sends && now.Receives == last.Receives:
+				idle++
+			}
+		}
+		last = now
+	}
+	if n < fewSamples {
+		return unknown(), unknown()
+	}
+	return waited / n, idle / n
 }
 
 // nfsBetween takes the means of one operation; nil when it was hardly used or

@@ -142,6 +142,7 @@ func mountstatsXprt(c *model.NFSCount, f []string) error {
 		return 0
 	}
 	c.Sends += get(0)
+	c.Receives += get(1)
 	c.BacklogUtil += get(4)
 	c.MaxSlots += get(5)
 	c.SendingUtil += get(6)

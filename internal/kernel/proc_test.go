@@ -161,7 +161,7 @@ func TestParseMountstats(t *testing.T) {
 	ms := time.Millisecond
 	want := &model.NFSCount{
 		Mount: "/mnt/nas", ServerReadBytes: 1610612736, ServerWriteBytes: 4096,
-		Sends: 1700, BacklogUtil: 42, MaxSlots: 128, SendingUtil: 900, PendingUtil: 5000,
+		Sends: 1700, Receives: 1700, BacklogUtil: 42, MaxSlots: 128, SendingUtil: 900, PendingUtil: 5000,
 		Ops: map[string]model.NFSOp{
 			"READ":  {Ops: 1536, Trans: 1536, BytesSent: 313344, BytesRecv: 1610809344, Queue: 300 * ms, RTT: 25000 * ms, Execute: 25400 * ms},
 			"WRITE": {Ops: 1, Trans: 2, Timeouts: 1, BytesSent: 4300, BytesRecv: 136, RTT: 3 * ms, Execute: 4 * ms},

@@ -236,7 +236,10 @@ type NFSCount struct {
 	BacklogUtil int64 `json:"backlog_util"`
 	SendingUtil int64 `json:"sending_util"`
 	PendingUtil int64 `json:"pending_util"`
-	Sends       int64 `json:"sends"`
+	// Sends and Receives are the calls sent and the answers to them; what they differ by is
+	// under way. Receives is 0 in recordings of earlier builds.
+	Sends    int64 `json:"sends"`
+	Receives int64 `json:"receives,omitempty"`
 }
 
 // NFSOp is one operation's cumulative statistics.

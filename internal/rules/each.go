@@ -72,40 +72,56 @@ type subnetPair struct {
 	net  netip.Prefix
 }
 
-// sameSubnet finds pairs of interfaces that are up and share a network. Ports of a bridge or bond
-// are left out: they have no addresses of their own.
+// sameSubnet finds interfaces that are up and share a network: each of them with the first one
+// of its network, since the pairs of a thousand interfaces would be half a million. Ports of a
+// bridge or bond are left out: they have no addresses of their own.
 func sameSubnet(f *model.Facts) []subnetPair {
 	var out []subnetPair
-	for i, a := range f.NICs {
-		for _, b := range f.NICs[i+1:] {
-			// A macvlan is in the subnet of its parent by design.
-			if strings.Contains(a.Kind+b.Kind, "vlan") && strings.Contains(a.Kind+b.Kind, "mac") || strings.Contains(a.Kind+b.Kind, "ipvlan") {
-				continue
-			}
-			if !a.Up || !b.Up || a.Master != "" || b.Master != "" || a.Name == "lo" || b.Name == "lo" {
-				continue
-			}
-			if net, ok := shared(a, b); ok {
-				out = append(out, subnetPair{a, b, net})
+	in := map[netip.Prefix][]*model.NIC{} // the first of a network, and the first that is no child of it
+	for i := range f.NICs {
+		n := &f.NICs[i]
+		if !n.Up || n.Master != "" || n.Name == "lo" {
+			continue
+		}
+		paired := map[*model.NIC]bool{}
+		for _, net := range networks(n) {
+			others := in[net]
+			switch k := slices.IndexFunc(others, func(o *model.NIC) bool { return !byDesign(o, n) }); {
+			case k >= 0 && !paired[others[k]]:
+				paired[others[k]] = true
+				out = append(out, subnetPair{*others[k], *n, net})
+			case k < 0 && len(others) < mostKinds:
+				in[net] = append(others, n)
 			}
 		}
 	}
 	return out
 }
 
-// shared returns a network in which both interfaces have an address. Link-local and
-// single-address networks do not count, since every interface may have them.
-func shared(a, b model.NIC) (netip.Prefix, bool) {
-	for _, p := range a.Addrs {
-		if !p.IsValid() || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() || p.Bits() == 0 {
+// mostKinds is how many interfaces of a network are remembered that are in it by design of each
+// other: a port, its macvlan, its ipvlan.
+const mostKinds = 8
+
+// byDesign tells that one interface is in the network of the other on purpose, as a macvlan is in
+// that of its parent.
+func byDesign(a, b *model.NIC) bool {
+	kinds := a.Kind + b.Kind
+	return strings.Contains(kinds, "vlan") && strings.Contains(kinds, "mac") || strings.Contains(kinds, "ipvlan")
+}
+
+// networks are those of an interface's addresses, each once. Link-local and single-address
+// networks do not count, since every interface may have them.
+func networks(n *model.NIC) []netip.Prefix {
+	var out []netip.Prefix
+	seen := map[netip.Prefix]bool{}
+	for _, p := range n.Addrs {
+		if !p.IsValid() || p.Addr().IsLinkLocalUnicast() || p.IsSingleIP() || p.Bits() == 0 || seen[p.Masked()] {
 			continue
 		}
-		same := func(q netip.Prefix) bool { return q.IsValid() && q.Masked() == p.Masked() }
-		if slices.ContainsFunc(b.Addrs, same) {
-			return p.Masked(), true
-		}
+		seen[p.Masked()] = true
+		out = append(out, p.Masked())
 	}
-	return netip.Prefix{}, false
+	return out
 }
 
 // softnetSum is the sum of the counters of all cores.

@@ -22,7 +22,7 @@ type PairRule struct {
 func CheckPair(p *model.Pair) []model.Finding {
 	var out []model.Finding
 	for _, r := range AllPairs() {
-		for _, found := range r.Check(p) {
+		for _, found := range fewest(r.Check(p)) {
 			found.Rule, found.Limiters = r.ID, r.Limits
 			out = append(out, found)
 		}

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"linerate/internal/model"
 )
@@ -9,28 +11,46 @@ import (
 // detour is a route that leads part of a port's own subnet through another one.
 type detour struct {
 	route model.Route
-	port  model.NIC // that has the subnet
-	via   model.NIC // that the route uses
+	port  *model.NIC // that has the subnet
+	via   *model.NIC // that the route uses
 }
 
-// detours finds such routes of the interfaces that are up. A route with the prefix length of the
-// subnet means two ports in one subnet, which other rules judge.
+// detours finds such routes of the interfaces that are up, each with the first port whose subnet
+// it leaves. A route with the prefix length of the subnet means two ports in one subnet, which
+// other rules judge.
 func detours(f *model.Facts) []detour {
-	var out []detour
-	for _, r := range f.Routes {
-		via := nicNamed(f, r.Dev)
-		if via == nil || !via.Up || !r.Dst.IsValid() {
+	type subnet struct {
+		net  netip.Prefix
+		port *model.NIC
+	}
+	var subnets []subnet
+	up := map[string]*model.NIC{}
+	for i := range f.NICs {
+		n := &f.NICs[i]
+		if !n.Up {
 			continue
 		}
-		for _, n := range f.NICs {
-			if !n.Up || n.Name == via.Name || n.Master != "" || n.Name == "lo" {
-				continue
-			}
-			for _, p := range n.Addrs {
-				if p.IsValid() && !p.IsSingleIP() && !p.Addr().IsLinkLocalUnicast() && p.Bits() < r.Dst.Bits() && p.Contains(r.Dst.Addr()) {
-					out = append(out, detour{r, n, *via})
-				}
-			}
+		if up[n.Name] == nil {
+			up[n.Name] = n
+		}
+		if n.Master != "" || n.Name == "lo" {
+			continue
+		}
+		for _, p := range networks(n) {
+			subnets = append(subnets, subnet{p, n})
+		}
+	}
+	var out []detour
+	for _, r := range f.Routes {
+		via := up[r.Dev]
+		if via == nil || !r.Dst.IsValid() {
+			continue
+		}
+		i := slices.IndexFunc(subnets, func(s subnet) bool {
+			return s.port.Name != via.Name && s.net.Bits() < r.Dst.Bits() && s.net.Contains(r.Dst.Addr())
+		})
+		if i >= 0 {
+			out = append(out, detour{r, subnets[i].port, via})
 		}
 	}
 	return out

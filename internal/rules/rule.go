@@ -51,17 +51,35 @@ const (
 // Severities lists them, worst first.
 func Severities() []string { return []string{High, Medium, Low, Info} }
 
-// Check runs every rule and returns the findings, worst first.
+// Check runs every rule and returns the findings, worst first: of one rule no more than
+// mostFindings, and one that says how many more there are.
 func Check(f *model.Facts, c Context) []model.Finding {
 	var out []model.Finding
 	c = c.complete(f)
 	for _, r := range All() {
-		for _, found := range r.Check(f, c) {
+		for _, found := range fewest(r.Check(f, c)) {
 			found.Rule, found.Host, found.Limiters = r.ID, f.Host, r.Limits
 			out = append(out, found)
 		}
 	}
 	return worstFirst(out)
+}
+
+// mostFindings is how many findings of one rule are told one by one.
+const mostFindings = 32
+
+// fewest keeps the worst findings of one rule, and counts the others in one more.
+func fewest(list []model.Finding) []model.Finding {
+	if len(list) <= mostFindings+1 {
+		return list
+	}
+	list = worstFirst(list)
+	next := list[mostFindings]
+	return append(list[:mostFindings:mostFindings], model.Finding{
+		Severity: next.Severity, Title: fmt.Sprintf("%d more of the same kind", len(list)-mostFindings),
+		Observed: fmt.Sprintf("%d in all, of which the worst %d are shown; the next would be: %s", len(list), mostFindings, next.Title),
+		Fix:      "as above: a cause that so many share is best looked for in what made them", Source: next.Source,
+	})
 }
 
 func worstFirst(list []model.Finding) []model.Finding {

@@ -127,7 +127,7 @@ func TestClosest(t *testing.T) {
 	if got := Closest("LEVLE", []string{"name", "levels", "level"}, 2); fmt.Sprint(got) != "[level levels]" {
 		t.Error(got)
 	}
-	if Distance("abc", "") != 3 || Distance("", "abc") != 3 || Distance("kitten", "sitting") != 3 || Distance("a", "a") != 0 {
+	if Distance("abc", "") != 3 || Distance("", "abc") != 3 || Distance("kitten", "sitting") != 3 || Distance("a", "a") != 0 || Distance("check", "chekc") != 1 || Distance("ca", "abc") != 3 {
 		t.Error("distance")
 	}
 }

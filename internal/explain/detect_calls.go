@@ -129,7 +129,7 @@ func seeFewCalls(s *scene) *finding {
 		f.id, does, short, task = model.ApplicationSource, "writes", model.SenderCPU, "the writer's"
 	}
 	if m.stopsAsking() {
-		f.say(m.end.Host, m.kind.metric+"_unasked_share", m.unasked, "ratio", m.n, "the application %s at times only: in %s of the samples no %s are under way and none are made", does, pct(m.unasked), m.kind.calls)
+		f.say(m.end.Host, m.kind.metric+"_unasked_share", m.unasked, "ratio", m.n, "the application %s at times only: in %s of the samples hardly any %s are under way and none are made", does, pct(m.unasked), m.kind.calls)
 	} else {
 		f.say(m.end.Host, m.kind.metric+"_asked", m.asked, "calls", m.n, "the application %s slowly: only %.1f %s are under way on average, so most of the time nothing is asked of the server", does, m.asked, m.kind.calls)
 	}

@@ -41,12 +41,16 @@ func requests(rtt time.Duration) func(int, *model.Sample) {
 
 func gaps(i int, s *model.Sample) { late(30)(i, &s.Conns[0]) }
 
-// countedCalls counts the calls under way at each sample: many while data comes, and open of
-// them in the pauses of inBursts.
+// countedCalls counts the calls: of ten samples five find eight under way, and five come
+// in a pause, in which so many stay open.
 func countedCalls(open int64) func(int, *model.Sample) {
 	return func(i int, s *model.Sample) {
-		answered := 1 + int64(i/2)*40 // none between an even sample and the odd one after it
-		s.NFS.Sends, s.NFS.Receives = answered+open, answered
+		cycle, at := int64(i/10), int64(i%10)
+		s.NFS.Receives = 1 + cycle*200 + min(at, 5)*40
+		s.NFS.Sends = s.NFS.Receives + 8
+		if at >= 5 {
+			s.NFS.Sends = s.NFS.Receives + open
+		}
 	}
 }
 
@@ -60,7 +64,7 @@ func TestStopsAsking(t *testing.T) {
 		want model.LimiterID
 	}{
 		{"a server that stalls", 8, model.ServerTime},
-		{"a reader that is stopped", 0, model.ApplicationSink},
+		{"a reader that is stopped", 2, model.ApplicationSink},
 	} {
 		c := mounted(20, 0, 300*ms, 300*ms, inBursts, countedCalls(tc.open))
 		v := Judge(c)

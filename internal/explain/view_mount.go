@@ -18,9 +18,9 @@ type nfsView struct {
 	asked            float64 // calls of any operation under way, waiting ones included
 	slots            int64
 	n                int
-	// Shares of the intervals between samples: in which calls were under way all the time
-	// and none was answered, and in which none was under way or made. Unknown where the
-	// calls under way were not counted.
+	// Shares of the intervals between samples: in which as many calls as usual were under
+	// way and none was answered, and in which hardly any was and none was made. Unknown
+	// where the calls under way were not counted.
 	waits, unasked float64
 }
 
@@ -150,33 +150,44 @@ func viewNFS(all []model.Sample) *nfsView {
 	return best
 }
 
+const (
+	// openLeast calls have to be under way at a busy time before a pause can be told by how
+	// many are under way in it. In the pause of a client that asks for nothing at most
+	// fewOpen of those are (a call that was given up counts as under way for good), in that of
+	// a server manyOpen at least.
+	openLeast = 4
+	fewOpen   = 0.35
+	manyOpen  = 0.5
+)
+
 // pending reads from the calls sent and those answered in how many of the intervals
 // between samples the client waited, and in how many it asked for nothing. A mean of
 // calls under way does not tell: it may be many at a time, and none half of the time.
 func pending(all []model.Sample) (waits, unasked float64) {
-	var last *model.NFSCount
-	n, waited, idle := 0.0, 0.0, 0.0
+	var counts []*model.NFSCount
+	var open []float64
 	for _, s := range all {
-		now := s.NFS
-		if now == nil || now.Receives == 0 {
-			continue
+		if s.NFS != nil && s.NFS.Receives > 0 {
+			counts, open = append(counts, s.NFS), append(open, float64(s.NFS.Sends-s.NFS.Receives))
 		}
-		if last != nil && now.Sends >= last.Sends && now.Receives >= last.Receives {
-			n++
-			open := min(last.Sends-last.Receives, now.Sends-now.Receives)
-			switch {
-			case now.Receives == last.Receives && open > 0:
-				waited++
-			case now.Sends == last.Sends && now.Receives == last.Receives:
-				idle++
-			}
-		}
-		last = now
 	}
-	if n < fewSamples {
+	busy := quantile(open, 0.9)
+	if len(counts) < fewSamples || !(busy >= openLeast) {
 		return unknown(), unknown()
 	}
-	return waited / n, idle / n
+	for i := 1; i < len(counts); i++ {
+		if counts[i].Receives != counts[i-1].Receives {
+			continue
+		}
+		switch {
+		case open[i] <= fewOpen*busy && counts[i].Sends == counts[i-1].Sends:
+			unasked++
+		case min(open[i-1], open[i]) >= manyOpen*busy:
+			waits++
+		}
+	}
+	n := float64(len(counts) - 1)
+	return waits / n, unasked / n
 }
 
 // nfsBetween takes the means of one operation; nil when it was hardly used or

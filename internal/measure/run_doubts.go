@@ -6,6 +6,7 @@ import (
 
 	"linerate/internal/load"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // doubts are the reasons to distrust the run.
@@ -31,6 +32,7 @@ func (r *running) doubts(sent, got load.Result) []model.Warning {
 			Next:     "find out who scans the data network; the run itself was not touched",
 		})
 	}
+	out = append(out, r.doubtBefore()...)
 	for _, e := range r.hosts() {
 		samples := r.run.Samples[e.name]
 		out = append(out, doubtSampling(e.name, samples, r.o.Interval, r.w.Duration)...)
@@ -43,6 +45,36 @@ func (r *running) doubts(sent, got load.Result) []model.Warning {
 		}
 	}
 	return out
+}
+
+// earlyShare of what a run moved makes a difference if it came in before the window.
+const earlyShare = 0.005
+
+// doubtBefore: what waited to be read when the window began counts as moved in it, though
+// it had come in before, and what waits in the end does not. In a short run that can show
+// more than the link carries.
+func (r *running) doubtBefore() []model.Warning {
+	at, left := int64(-1), int64(0)
+	for _, s := range r.run.Samples[r.w.Receiver] {
+		waiting := int64(0)
+		for _, c := range s.Conns {
+			waiting += c.RecvQ
+		}
+		if s.At <= r.w.Warmup || at < 0 {
+			at = waiting
+		}
+		left = waiting
+	}
+	more := float64(at - left)
+	if at < 0 || !(more > earlyShare*float64(r.run.Bytes)) || r.run.Window <= 0 {
+		return nil
+	}
+	fewer := unit.BitRate(max(0, float64(r.run.Bytes)-more) * 8 / r.run.Window.Seconds())
+	return []model.Warning{{
+		ID: "waited-before", What: fmt.Sprintf("%s were read within the measured time that had come in before it: the path itself carried about %s", unit.Bytes(more), fewer),
+		Evidence: fmt.Sprintf("%s waited in the receive queue of %s when the measured time began, %s when it ended", unit.Bytes(at), r.w.Receiver, unit.Bytes(left)),
+		Next:     "take the lower rate, or run for longer: the difference is the same however long a run is",
+	}}
 }
 
 func doubtBytes(sent, got load.Result) []model.Warning {

@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,19 +32,12 @@ func (r Root) Path(abs string) string {
 // ReadFile returns a whole file. A file above MaxFile is an error, not a truncated answer. Errors
 // keep fs.ErrNotExist and fs.ErrPermission for errors.Is and name the path.
 func (r Root) ReadFile(abs string) ([]byte, error) {
-	f, err := os.Open(r.Path(abs))
-	if err != nil {
-		return nil, err
+	name := r.Path(abs)
+	b, more, err := readFile(name, MaxFile)
+	if more {
+		return nil, fmt.Errorf("read %s: %w", name, ErrHugeFile)
 	}
-	defer f.Close() // the file was only read: a failed close loses nothing
-	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > MaxFile {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), ErrHugeFile)
-	}
-	return b, nil
+	return b, err
 }
 
 // WriteFile writes b to an existing file in one write call, as the files of /proc/sys require.

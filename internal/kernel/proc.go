@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"strconv"
@@ -105,32 +104,6 @@ func ParseSoftnet(b []byte) ([]model.Softnet, error) {
 		return nil, fmt.Errorf("parse softnet_stat: it is empty")
 	}
 	return out, nil
-}
-
-// ParseNetstat adds the counters of /proc/net/snmp or /proc/net/netstat to into as
-// "Tcp.RetransSegs", "TcpExt.TCPTimeouts". The files hold pairs of lines, names then values.
-func ParseNetstat(b []byte, into map[string]int64) error {
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	sc.Buffer(nil, MaxFile)
-	for sc.Scan() {
-		group, names, ok := strings.Cut(sc.Text(), ":")
-		if !ok || !sc.Scan() {
-			return fmt.Errorf("parse network counters: line %q is not followed by its values", group)
-		}
-		group2, values, _ := strings.Cut(sc.Text(), ":")
-		n, v := strings.Fields(names), strings.Fields(values)
-		if group2 != group || len(n) != len(v) {
-			return fmt.Errorf("parse network counters: %d names of %q, %d values of %q", len(n), group, len(v), group2)
-		}
-		for i, name := range n {
-			// Tcp.MaxConn is -1, and a 64-bit counter may have
-			// wrapped: neither is worth losing the others for.
-			if x, err := strconv.ParseInt(v[i], 10, 64); err == nil {
-				into[group+"."+name] = x
-			}
-		}
-	}
-	return sc.Err()
 }
 
 // ParseSchedstat reads /proc/PID/task/TID/schedstat: time on a CPU and time

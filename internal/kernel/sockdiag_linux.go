@@ -21,7 +21,8 @@ const (
 	diagStates = 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<11
 	diagExts   = 1<<(attrInfo-1) | 1<<(attrCong-1) | 1<<(attrSkmem-1)
 	diagWait   = 2 * time.Second
-	diagBuf    = 64 << 10
+	diagBuf    = 64 << 10 // of a dump's datagrams
+	diagOne    = 8 << 10  // a single connection takes a tenth of it
 )
 
 // TCPConns lists the TCP connections of the calling thread's network namespace that f selects,
@@ -34,11 +35,12 @@ func (Live) TCPConns(ctx context.Context, f TCPFilter) ([]model.Conn, error) {
 	}
 	defer unix.Close(fd)
 	var conns []model.Conn
+	buf := make([]byte, diagBuf)
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		got, err := diagDump(fd, diagRequest(family, unix.NLM_F_DUMP), f)
+		got, err := diagDump(fd, diagRequest(family, unix.NLM_F_DUMP), f, buf)
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EAFNOSUPPORT) {
 			continue // a kernel without this address family
 		}
@@ -59,11 +61,12 @@ func (Live) TCPAgain(ctx context.Context, known []model.Conn) ([]model.Conn, err
 	}
 	defer unix.Close(fd)
 	conns := make([]model.Conn, 0, len(known))
+	buf := make([]byte, diagOne)
 	for _, k := range known {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		got, err := diagDump(fd, diagExact(k), TCPFilter{})
+		got, err := diagDump(fd, diagExact(k), TCPFilter{}, buf)
 		if errors.Is(err, unix.ENOENT) {
 			continue
 		}
@@ -92,14 +95,13 @@ func openDiag() (int, error) {
 }
 
 // diagDump sends one request and collects the answers: up to NLMSG_DONE for a dump, else one
-// message.
-func diagDump(fd int, req []byte, f TCPFilter) ([]model.Conn, error) {
+// message. buf is where they are received.
+func diagDump(fd int, req []byte, f TCPFilter, buf []byte) ([]model.Conn, error) {
 	dump := binary.NativeEndian.Uint16(req[6:])&unix.NLM_F_DUMP != 0
 	if err := unix.Sendto(fd, req, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return nil, err
 	}
 	var conns []model.Conn
-	buf := make([]byte, diagBuf)
 	for {
 		n, _, err := unix.Recvfrom(fd, buf, 0)
 		if errors.Is(err, unix.EINTR) {

@@ -65,6 +65,9 @@ type Sampler struct {
 	links  []kernel.Link // watched interfaces, as of the last reading
 	paused time.Time     // when pause frames were last read
 	conns  connReader
+	// netstat has the names of the SNMP counters, counted how many there were last.
+	netstat kernel.Netstat
+	counted int
 	// granted are the credits of the watched share's session, once read.
 	granted *int64
 	blind   []model.Blind
@@ -135,13 +138,12 @@ type view struct {
 	read      func(ctx context.Context, out *model.Sample) error
 }
 
-// views lists the views of this watch in the order of reading: the tasks need the connections,
-// the queueing disciplines the interfaces.
+// views lists the views of this watch in the order of reading: the connections need the SNMP
+// counters, the tasks need the connections, the queueing disciplines the interfaces.
 func (s *Sampler) views() []view {
 	v := []view{
 		{"per-core CPU time", "whether a core is the limit, and in which kind of work", s.readCPUs},
 		{"softnet counters", "packets dropped or held back before the TCP stack", s.readSoftnet},
-		{"SNMP counters", "retransmits, timeouts, out-of-order and window events of the host", s.readSNMP},
 		{"queueing discipline counters", "packets that this host's own queue dropped or held back", s.readQdiscs},
 		{"CPU quota", "whether a CPU quota held the processes back", s.readThrottled},
 	}
@@ -154,6 +156,7 @@ func (s *Sampler) views() []view {
 	if s.conns.asked() {
 		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
 	}
+	v = slices.Insert(v, 0, view{"SNMP counters", "retransmits, timeouts, out-of-order and window events of the host", s.readSNMP})
 	if s.watch.Mount != "" {
 		v = append(v, view{"NFS statistics of " + s.watch.Mount, "whether requests wait for a slot, the network or the server", s.readNFS})
 	}
@@ -220,17 +223,17 @@ func (s *Sampler) readSoftnet(_ context.Context, out *model.Sample) error {
 // readSNMP reads through thread-self, since /proc/net shows the namespace of the process's first
 // thread.
 func (s *Sampler) readSNMP(_ context.Context, out *model.Sample) error {
-	counters := map[string]int64{}
+	counters := make(map[string]int64, s.counted)
 	for _, name := range []string{"snmp", "netstat"} {
 		b, err := s.src.ReadFile("/proc/thread-self/net/" + name)
 		if err != nil {
 			return err
 		}
-		if err := kernel.ParseNetstat(b, counters); err != nil {
+		if err := s.netstat.Parse(b, counters); err != nil {
 			return err
 		}
 	}
-	out.SNMP = counters
+	out.SNMP, s.counted = counters, len(counters)
 	return nil
 }
 

@@ -12,8 +12,11 @@ import (
 
 const (
 	// relist is how long a new connection may stay unseen. Listing makes the kernel walk its
-	// whole connection table; lookups of known connections do not disturb the measurement.
+	// whole connection table, which costs more than all else that a sample consists of; lookups of
+	// known connections do not disturb the measurement.
 	relist = time.Second
+	// relistUnopened is the same while the host's counters say that none was opened.
+	relistUnopened = 30 * time.Second
 	// fewConns is the largest number of connections for which lookups are cheaper than listing.
 	fewConns = 32
 )
@@ -28,6 +31,7 @@ type connReader struct {
 	known  []model.Conn
 	steady bool
 	listed time.Time
+	opens  int64 // connections that the host had opened before the list; -1: not known
 }
 
 func newConnReader(src kernel.Source, w Watch) connReader {
@@ -40,7 +44,12 @@ func (r *connReader) asked() bool { return r.filtered() || len(r.owners) > 0 }
 func (r *connReader) filtered() bool { return len(r.filter.Addrs) > 0 || len(r.filter.Ports) > 0 }
 
 func (r *connReader) read(ctx context.Context, out *model.Sample) error {
-	if age := out.HostAt.Sub(r.listed); r.steady && len(r.known) > 0 && len(r.known) <= fewConns && age >= 0 && age < relist {
+	opens := opened(out.SNMP)
+	most := relist
+	if opens >= 0 && opens == r.opens && len(r.owners) == 0 { // a process may be given a connection, too
+		most = relistUnopened
+	}
+	if age := out.HostAt.Sub(r.listed); r.steady && (len(r.known) > 0 || most > relist) && len(r.known) <= fewConns && age >= 0 && age < most {
 		conns, err := r.src.TCPAgain(ctx, r.known)
 		if err == nil && len(conns) == len(r.known) {
 			out.Conns = conns
@@ -54,9 +63,20 @@ func (r *connReader) read(ctx context.Context, out *model.Sample) error {
 	r.steady = slices.EqualFunc(conns, r.known, func(a, b model.Conn) bool {
 		return a.Local == b.Local && a.Remote == b.Remote && a.Inode == b.Inode
 	})
-	r.known, r.listed = slices.Clone(conns), out.HostAt
+	r.known, r.listed, r.opens = slices.Clone(conns), out.HostAt, opens
 	out.Conns = conns
 	return nil
+}
+
+// opened is how many connections the host has opened and accepted (RFC 4022, tcpActiveOpens and
+// tcpPassiveOpens), since it started; -1: it does not say.
+func opened(snmp map[string]int64) int64 {
+	active, ok1 := snmp["Tcp.ActiveOpens"]
+	passive, ok2 := snmp["Tcp.PassiveOpens"]
+	if !ok1 || !ok2 {
+		return -1
+	}
+	return active + passive
 }
 
 // list returns the connections that the filter selects and those that the owners hold, but for those

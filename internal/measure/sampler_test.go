@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -200,6 +201,37 @@ func TestSamplerListsSeldom(t *testing.T) {
 	step("all gone", 100*time.Millisecond, 1, 1, 0)
 	src.Files["netlink/conns.json"] = all
 	step("back", 100*time.Millisecond, 1, 0, 2)
+}
+
+// While the host has opened no connection since the last list there is none to find.
+func TestSamplerListsWhenAConnectionWasOpened(t *testing.T) {
+	src := &counting{Host: nfsHost(t)}
+	now := noon()
+	s, err := NewSampler(src, nfsWatch(), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(active, passive int) {
+		src.Files["proc/thread-self/net/snmp"] = fmt.Sprintf("Tcp: ActiveOpens PassiveOpens\nTcp: %d %d\n", active, passive)
+	}
+	step := func(what string, after time.Duration, lists int) {
+		t.Helper()
+		now, src.lists = now.Add(after), 0
+		if out := read(t, s); src.lists != lists || len(out.Conns) != 2 {
+			t.Errorf("%s: %d lists, %d connections", what, src.lists, len(out.Conns))
+		}
+	}
+	opens(3, 4)
+	step("first", 0, 1)
+	step("does it agree", time.Second, 1)
+	step("none was opened", time.Second, 0)
+	step("nor later", 10*time.Second, 0)
+	opens(3, 5)
+	step("one was", time.Second, 1)
+	step("none since", time.Second, 0)
+	step("after half a minute", 30*time.Second, 1)
+	delete(src.Files, "proc/thread-self/net/snmp")
+	step("the counters are gone", time.Second, 1)
 }
 
 // The watched process ends: no task, no error, no complaint.

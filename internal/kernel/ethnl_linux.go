@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
@@ -16,17 +15,38 @@ import (
 type ethnl struct{ family uint16 }
 
 func openEthnl() (ethnl, error) {
-	f, err := netlink.GenlFamilyGet("ethtool")
-	if err != nil {
+	req := nl.NewNetlinkRequest(nl.GENL_ID_CTRL, 0)
+	req.AddData(genl{nl.GENL_CTRL_CMD_GETFAMILY, nl.GENL_CTRL_VERSION})
+	req.AddData(nl.NewRtAttr(nl.GENL_CTRL_ATTR_FAMILY_NAME, nl.ZeroTerminated("ethtool")))
+	msgs, err := req.Execute(unix.NETLINK_GENERIC, 0)
+	if err != nil || len(msgs) != 1 || len(msgs[0]) < nl.SizeofGenlmsg {
 		return ethnl{}, fmt.Errorf("find ethtool's netlink family (Linux 5.6): %w", unix.EOPNOTSUPP)
 	}
-	return ethnl{f.ID}, nil
+	attrs, err := nl.ParseRouteAttr(msgs[0][nl.SizeofGenlmsg:])
+	if err != nil {
+		return ethnl{}, fmt.Errorf("find ethtool's netlink family: %w", err)
+	}
+	for _, a := range attrs {
+		if a.Attr.Type == nl.GENL_CTRL_ATTR_FAMILY_ID && len(a.Value) >= 2 {
+			return ethnl{nl.NativeEndian().Uint16(a.Value)}, nil
+		}
+	}
+	return ethnl{}, fmt.Errorf("find ethtool's netlink family: the answer has no number: %w", unix.EINVAL)
 }
+
+// genl is the header of a generic netlink request: command, version, and two reserved bytes that
+// have to be zero. The library's nl.Genlmsg is two bytes long and is sent as four: what lies
+// beside it in memory goes along, which another thread may be writing and newer kernels refuse.
+type genl [nl.SizeofGenlmsg]byte
+
+func (g genl) Len() int { return len(g) }
+
+func (g genl) Serialize() []byte { return g[:] }
 
 // ask sends one command about an interface and returns the answer's payload.
 func (e ethnl) ask(ifname string, command uint8) ([]byte, error) {
 	req := nl.NewNetlinkRequest(int(e.family), 0)
-	req.AddData(&nl.Genlmsg{Command: command, Version: 1})
+	req.AddData(genl{command, 1})
 	const nested = 1 << 15
 	header := nl.NewRtAttr(1|nested, nil)
 	header.AddRtAttr(2, nl.ZeroTerminated(ifname))

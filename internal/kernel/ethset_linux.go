@@ -91,7 +91,7 @@ func SetEth(ifname string, group EthGroup, want map[string]int64) error {
 		return err
 	}
 	req := nl.NewNetlinkRequest(int(e.family), unix.NLM_F_ACK)
-	req.AddData(&nl.Genlmsg{Command: g.get + 1, Version: 1})
+	req.AddData(genl{g.get + 1, 1})
 	const nested = 1 << 15
 	header := nl.NewRtAttr(1|nested, nil)
 	header.AddRtAttr(2, nl.ZeroTerminated(ifname))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"linerate/internal/report/docstest"
 )
 
 func runSize(t *testing.T, args ...string) (int, string, string) {
@@ -144,12 +146,7 @@ func TestSizeJSON(t *testing.T) {
 
 // docs/json.md names every input that a document can carry.
 func TestSizeInputsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "## size CALCULATOR")
-	section, _, _ = strings.Cut(section, "\n## ")
+	words := docstest.Words(docstest.Section(t, "size CALCULATOR"))
 	for _, c := range sizeCommand(&environment{}).Commands() {
 		for line := range strings.SplitSeq(c.Example, "\n") {
 			_, out, _ := runSize(t, append(strings.Fields(line)[2:], "--json")...)
@@ -158,7 +155,7 @@ func TestSizeInputsAreDocumented(t *testing.T) {
 				t.Errorf("%s: %v, inputs %v", line, err, doc.Inputs)
 			}
 			for name := range doc.Inputs {
-				if !strings.Contains(section, "`"+name+"`") {
+				if !words[name] {
 					t.Errorf("%s: docs/json.md does not say what %q is", line, name)
 				}
 			}

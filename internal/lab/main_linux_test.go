@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +49,32 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "lab-") {
 		os.Exit(subcommand(os.Args[1], os.Args[2:]))
 	}
+	if os.Getuid() == 0 && os.Getenv(ownMounts) == "" {
+		os.Exit(withOwnMounts())
+	}
 	os.Exit(m.Run())
+}
+
+// ownMounts in the environment tells that the tests run in a mount namespace of their own.
+const ownMounts = "LINERATE_TEST_OWN_MOUNTS"
+
+// withOwnMounts runs the tests in a mount namespace that nobody else mounts in, so that they can
+// compare all mounts before and after a lab. It is shared with those below it, as the machine's own
+// is: what a lab fails to keep to itself shows.
+func withOwnMounts() int {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), ownMounts+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	runtime.LockOSThread() // the end of the thread that starts it would end it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Pdeathsig: unix.SIGKILL}
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 func subcommand(name string, args []string) int {

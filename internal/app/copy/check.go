@@ -29,10 +29,10 @@ func Check(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, 
 	if err := s.src.Close(); err != nil {
 		return nil, errors.Join(err, s.dst.Close())
 	}
-	if s.src, err = tree.Open(s.route.tops, tree.Options{Exclude: o.Exclude, Direct: true, Cold: true}, s.report); err != nil {
+	if s.src, err = tree.Open(s.route.Tops, tree.Options{Exclude: o.Exclude, Direct: true, Cold: true}, s.report); err != nil {
 		return nil, errors.Join(err, s.dst.Close())
 	}
-	have, err := compare.Open(s.route.Root, s.route.whole(), s.report)
+	have, err := compare.Open(s.route.Root, s.route.Whole(), s.report)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}

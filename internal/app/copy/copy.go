@@ -126,7 +126,7 @@ func begin(e app.Env, o Options, p app.Progress, plan bool) (*session, error) {
 			return nil, err
 		}
 	}
-	s.src, err = tree.Open(r.tops, tree.Options{Exclude: o.Exclude, Verify: o.verify(), Direct: !o.Buffered, Plan: plan}, s.report)
+	s.src, err = tree.Open(r.Tops, tree.Options{Exclude: o.Exclude, Verify: o.verify(), Direct: !o.Buffered, Plan: plan}, s.report)
 	if err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
@@ -159,7 +159,7 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 	stop := s.follow(ctx)
 	var dst move.Sink = s.dst
 	if o.Delete {
-		dst = &place.Deleting{Place: s.dst, Whole: s.route.whole(), Most: o.MaxDelete, Rep: s.report}
+		dst = &place.Deleting{Place: s.dst, Whole: s.route.Whole(), Most: o.MaxDelete, Rep: s.report}
 	}
 	s.out.Times, err = local.Copy(ctx, s.src, dst, s.report, local.Options{Rate: int64(o.Limit), Verify: o.verify(), Clone: true, Spent: spent})
 	stop()
@@ -185,7 +185,7 @@ func DryRun(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	plan := &place.Planned{Place: s.dst, Delete: o.Delete, Whole: s.route.whole(), Most: o.MaxDelete, Rep: s.report, Step: func(x place.Step) error {
+	plan := &place.Planned{Place: s.dst, Delete: o.Delete, Whole: s.route.Whole(), Most: o.MaxDelete, Rep: s.report, Step: func(x place.Step) error {
 		s.step(Step{x.Do, x.Kind.String(), shown(x.Path), x.Size, x.Why})
 		return nil
 	}}

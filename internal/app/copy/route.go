@@ -10,13 +10,11 @@ import (
 
 	"linerate/internal/failure"
 	paths "linerate/internal/move/route"
-	"linerate/internal/move/tree"
 )
 
 // route is what comes to lie where.
 type route struct {
-	tops []tree.Top
-	dirs []bool // which tops are directories, not links to some
+	paths.Source
 	paths.Target
 }
 
@@ -30,15 +28,14 @@ func routeOf(sources []string, target string) (r route, err error) {
 			return r, failure.Of(failure.Usage, "an empty path names nothing")
 		}
 	}
-	if r.tops, r.dirs, err = paths.Sources(sources); err != nil {
+	if r.Source, err = paths.SourceOf(sources); err != nil {
 		return r, err
 	}
-	one := len(r.tops) == 1 && !r.dirs[0]
-	if r.Target, err = paths.TargetOf(target, one); err != nil {
+	if r.Target, err = paths.TargetOf(target, r.One()); err != nil {
 		return r, err
 	}
 	if r.As != "" {
-		r.tops[0].As = r.As
+		r.Tops[0].As = r.As
 	}
 	return r, r.outside()
 }
@@ -60,8 +57,8 @@ func (r route) outside() error {
 	if err != nil {
 		return fmt.Errorf("look at target: %w", err)
 	}
-	for i, t := range r.tops {
-		if !r.dirs[i] {
+	for i, t := range r.Tops {
+		if !r.Dirs[i] {
 			continue
 		}
 		src, err := os.Stat(filepath.Join(t.Dir, t.Name))
@@ -96,14 +93,4 @@ func existing(path string) (string, error) {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-// whole are the directories of the target that are to be as the source has them.
-func (r route) whole() (out []string) {
-	for i, t := range r.tops {
-		if r.dirs[i] {
-			out = append(out, t.As)
-		}
-	}
-	return out
 }

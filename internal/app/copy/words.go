@@ -52,7 +52,7 @@ func (s *session) follow(ctx context.Context) (stop func()) {
 		defer close(ended)
 		line := &line{now: s.env.Now, seen: s.seen}
 		var total atomic.Pointer[mover.Total]
-		go mover.Count(ctx, s.route.tops, s.o.Exclude, func(t mover.Total) { total.Store(&t) })
+		go mover.Count(ctx, s.route.Tops, s.o.Exclude, func(t mover.Total) { total.Store(&t) })
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,7 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 		return loop.Target{}, failure.As(failure.Nothing, err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return loop.Target{}, fmt.Errorf("%s: no such path here; name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them, or an iSCSI disk", path)
+		return loop.Target{}, noSuchPath(path)
 	}
 	if err != nil {
 		return loop.Target{}, err
@@ -83,6 +84,23 @@ func mountTarget(ctx context.Context, path string) (loop.Target, error) {
 	t := loop.Target{Name: storageName(info, abs), Mount: nfsMount(info), Share: smbShare(info), Disk: info.Device}
 	addStorage(&t, info)
 	return t, anyPort(ctx, kernel.Live{}, &t, info)
+}
+
+// noSuchPath says what to name instead. What is written like no path may be meant as a host's
+// name, an address or a process.
+func noSuchPath(name string) error {
+	const paths = "name a mount point or a file on it, as findmnt -t nfs,nfs4,cifs lists them, or an iSCSI disk"
+	switch {
+	case strings.ContainsRune(name, '/'):
+		return fmt.Errorf("%s: no such path here; "+paths, name)
+	case strings.Trim(name, "0123456789") == "":
+		return fmt.Errorf("%s: no such path here; if it is a process: --attach %s; else "+paths, name, name)
+	}
+	at := name
+	if _, _, err := net.SplitHostPort(name); err != nil {
+		at = net.JoinHostPort(strings.Trim(name, "[]"), "PORT")
+	}
+	return fmt.Errorf("%s: no such path here; if it is a host: --attach %s looks at this machine's connections to it (ports: NFS 2049, SMB 445, iSCSI 3260), and two hosts are seen from both ends; else "+paths, name, at)
 }
 
 // readOf is how to read what was named: a file, a disk, or the largest file below

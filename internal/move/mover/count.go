@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"linerate/internal/move"
+	"linerate/internal/move/route"
 	"linerate/internal/move/tree"
 )
 
 // count walks the source once more beside the copy, so that whoever watches knows how much is
 // left. A walk that fails has counted less: the copy itself says what cannot be read.
 func (m *mover) count(ctx context.Context) {
-	tops, _, _, err := topsOf(move.Strings(m.task.Read))
+	from, err := route.SourceOf(move.Strings(m.task.Read))
 	if err != nil {
 		return
 	}
-	Count(ctx, tops, move.Strings(m.task.Exclude), func(t Total) {
+	Count(ctx, from.Tops, move.Strings(m.task.Exclude), func(t Total) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.total = &t

@@ -14,6 +14,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/move"
 	"linerate/internal/move/place"
+	"linerate/internal/move/route"
 	"linerate/internal/move/wire"
 )
 
@@ -73,9 +74,9 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 		return err
 	}
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
-	_, one, whole, err := topsOf(move.Strings(m.task.Read))
+	from, err := route.SourceOf(move.Strings(m.task.Read))
 	if err == nil {
-		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: one, Whole: move.Raws(whole)})
+		err = m.emit(Event{Kind: Ready, Pin: self.Pin(), One: from.One(), Whole: move.Raws(from.Whole())})
 	}
 	if err != nil {
 		return err

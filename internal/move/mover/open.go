@@ -9,6 +9,7 @@ import (
 	"linerate/internal/move"
 	"linerate/internal/move/compare"
 	"linerate/internal/move/place"
+	"linerate/internal/move/route"
 	"linerate/internal/move/tree"
 )
 
@@ -41,18 +42,18 @@ func (t *Task) verify() move.Verify {
 }
 
 func (m *mover) openSource(as string) error {
-	tops, one, _, err := topsOf(move.Strings(m.task.Read))
+	from, err := route.SourceOf(move.Strings(m.task.Read))
 	if err != nil {
 		return err
 	}
-	if as != "" && one {
-		tops[0].As = as
+	if as != "" && from.One() {
+		from.Tops[0].As = as
 	}
 	o := tree.Options{Exclude: move.Strings(m.task.Exclude), Verify: m.task.verify(), Direct: !m.task.Buffered, Plan: m.task.Do == Planning, Cold: m.task.Cold}
 	if m.task.Do == Comparing {
 		o.Verify, o.Direct, o.Cold = move.Fast, true, true
 	}
-	t, err := tree.Open(tops, o, m.report)
+	t, err := tree.Open(from.Tops, o, m.report)
 	if err != nil {
 		return failure.As(failure.Usage, err)
 	}

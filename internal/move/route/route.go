@@ -16,17 +16,36 @@ import (
 	"linerate/internal/move/tree"
 )
 
-// Sources are the directories that are read from, and the names there; dirs tells which are
-// directories, not links to some.
-func Sources(paths []string) (tops []tree.Top, dirs []bool, err error) {
+// Source is what is read: directories with the names in them, as they come to lie in the target.
+type Source struct {
+	Tops []tree.Top
+	Dirs []bool // which of Tops are directories, not links to some
+}
+
+// SourceOf is the source of paths. An error is of kind failure.Usage.
+func SourceOf(paths []string) (s Source, err error) {
 	for _, p := range paths {
 		top, dir, err := source(p)
 		if err != nil {
-			return nil, nil, err
+			return Source{}, err
 		}
-		tops, dirs = append(tops, top), append(dirs, dir)
+		s.Tops, s.Dirs = append(s.Tops, top), append(s.Dirs, dir)
 	}
-	return tops, dirs, nil
+	return s, nil
+}
+
+// One tells that the source is a single entry which is no directory.
+func (s Source) One() bool { return len(s.Dirs) == 1 && !s.Dirs[0] }
+
+// Whole are the names in the target of what is copied as a directory: below them, what the source
+// lacks is there in excess. "" is the target itself.
+func (s Source) Whole() (names []string) {
+	for i, dir := range s.Dirs {
+		if dir {
+			names = append(names, s.Tops[i].As)
+		}
+	}
+	return names
 }
 
 func source(path string) (top tree.Top, dir bool, err error) {

@@ -3,6 +3,7 @@ package route
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"linerate/internal/failure"
@@ -37,14 +38,17 @@ func TestPathsMeanWhatTheyMeanToRsync(t *testing.T) {
 		"link/":     {tree.Top{Dir: "link"}, true},
 		"file":      {tree.Top{Dir: ".", Name: "file", As: "file"}, false},
 	} {
-		if tops, dirs, err := Sources([]string{path}); err != nil || tops[0] != want.top || dirs[0] != want.dir {
-			t.Errorf("%s: %+v, %v, %v, want %+v", path, tops, dirs, err, want)
+		if s, err := SourceOf([]string{path}); err != nil || s.Tops[0] != want.top || s.Dirs[0] != want.dir || s.One() == want.dir {
+			t.Errorf("%s: %+v, %v, want %+v", path, s, err, want)
 		}
 	}
 	for _, path := range []string{"none", "file/", ""} {
-		if _, _, err := Sources([]string{path}); failure.KindOf(err) != failure.Usage {
+		if _, err := SourceOf([]string{path}); failure.KindOf(err) != failure.Usage {
 			t.Errorf("source %q: %v", path, err)
 		}
+	}
+	if s, err := SourceOf([]string{"src", "file", "src/sub/", "link"}); err != nil || s.One() || !slices.Equal(s.Whole(), []string{"src", ""}) {
+		t.Errorf("several: whole %q, %v", s.Whole(), err)
 	}
 	for _, c := range []struct {
 		path string

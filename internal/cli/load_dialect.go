@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -223,8 +222,11 @@ func mapFlag(maps []string, kind string) (map[string]string, error) {
 }
 
 // readText reads a parameter file; dialect bounds its size.
+// maxParameters bounds what is read of a file for another generator, in bytes.
+const maxParameters = 1 << 20
+
 func readText(path string) (string, error) {
-	b, err := os.ReadFile(path)
+	b, err := app.ReadFile(path, maxParameters)
 	if err != nil {
 		return "", fmt.Errorf("read parameter file: %w", err)
 	}

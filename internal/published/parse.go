@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 
 	"linerate/internal/unit"
 )
@@ -80,7 +82,14 @@ func units() map[Metric][]string {
 // Parse reads one paper. It refuses unknown fields, values without a number or with a unit
 // that does not belong to their metric, a rate above the link's rate without an explanation,
 // and two results with one id.
+//
+// YAML's tags are refused before it is decoded: the decoder panics at one that has no value.
 func Parse(b []byte) (Paper, error) {
+	for _, t := range lexer.Tokenize(string(b)) {
+		if t.Type == token.TagType {
+			return Paper{}, fmt.Errorf("parse results: line %d: %q: tags are not read", t.Position.Line, t.Value)
+		}
+	}
 	var f file
 	if err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&f); err != nil {
 		return Paper{}, fmt.Errorf("parse results: %w", err)

@@ -70,11 +70,21 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// A tag is refused by name; without a value the decoder would panic at it.
+func TestTagsAreRefused(t *testing.T) {
+	for _, in := range []string{"A: \n0\nruns:\n  ! #00000000", head + "runs: !!seq []", "title: ! x\n"} {
+		if p, err := Parse([]byte(in)); err == nil || !strings.Contains(err.Error(), "tags are not read") {
+			t.Errorf("%q: %+v, %v", in, p, err)
+		}
+	}
+}
+
 // Whatever the file says, a result that is accepted can be printed and placed,
 // and is a number.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(one("id: a, where: w, link: 1Gbit, doubts: [D.], values: [{value: 1e290, unit: Gbps, as: over}]")))
 	f.Add([]byte(head + "runs: [{id: a, where: w, values: [{value: 1, to: 2, unit: '%', metric: cpu}]}]"))
+	f.Add([]byte("A: \n0\nruns:\n  ! #00000000"))
 	f.Add([]byte(one(full))) // the papers themselves are too long to mutate fast
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := Parse(b)

@@ -146,6 +146,19 @@ func TestACutAnswerIsNoAnswer(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("linerate-frames 1\nbegin tcp 0 3\na:b\nlinerate-frames end 1\n"))
+	f.Add([]byte("linerate-frames 1\nbegin tcp 0 9223372036854775807\na\nlinerate-frames end 1\n"))
+	f.Add([]byte("greeting\nlinerate-frames 1\nbegin zfs 1 2\n\\:\nbegin zfs 1 2\n\\:\nlinerate-frames end -1\n"))
+	recorded, err := filepath.Glob("testdata/*.frames")
+	if err != nil || len(recorded) == 0 {
+		f.Fatal("no recordings", err)
+	}
+	for _, file := range recorded {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		for _, s := range All() {
 			if facts, err := Read(s, answer, "h", time.Time{}); err == nil && len(facts.CouldNotSee) == 0 {

@@ -59,11 +59,18 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
-	token := string(bytes.TrimSpace(b))
-	if len(token) < leastToken || len(token) > mostToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	token, ok := parseToken(b)
+	if !ok {
 		return "", fmt.Errorf("read token %s: it has to be %d to %d letters and digits in one line: make one with openssl rand -hex 32", path, leastToken, mostToken)
 	}
 	return token, nil
+}
+
+// parseToken is the one word of a token's file; false where it is none that a header can carry.
+func parseToken(b []byte) (string, bool) {
+	token := string(bytes.TrimSpace(b))
+	return token, len(token) >= leastToken && len(token) <= mostToken &&
+		!strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // open tells that everybody on the loopback may see it.

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"bufio"
+	"bytes"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"linerate/internal/model"
@@ -41,6 +45,29 @@ func FuzzRequests(f *testing.F) {
 		}
 		if w.Code == 200 && !Loopback(host) {
 			t.Errorf("an answer for %q: %s", host, w.Body)
+		}
+	})
+}
+
+// What is taken for a token goes into a header and comes out of it as it was.
+func FuzzToken(f *testing.F) {
+	for _, s := range []string{"0123456789abcdef0123456789abcdef\n", "short", " a b ", "\x00\xff", strings.Repeat("x", mostToken+1)} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		token, ok := parseToken(b)
+		if !ok {
+			return
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		var wire bytes.Buffer
+		if err := r.Write(&wire); err != nil {
+			t.Fatal(err)
+		}
+		got, err := http.ReadRequest(bufio.NewReader(&wire))
+		if err != nil || got.Header.Get("Authorization") != "Bearer "+token {
+			t.Errorf("%q became %v, %v", token, got, err)
 		}
 	})
 }

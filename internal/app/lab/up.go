@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"linerate/internal/app"
+	"linerate/internal/conf"
 	"linerate/internal/failure"
 	"linerate/internal/host"
 	netlab "linerate/internal/lab"
@@ -30,7 +30,7 @@ func ReadTopology(arg string) (File, error) {
 	var err error
 	if strings.ContainsAny(arg, "/.") {
 		f.name = filepath.Base(arg)
-		if f.yaml, err = os.ReadFile(arg); err != nil {
+		if f.yaml, err = app.ReadFile(arg, conf.MaxFile); err != nil {
 			return f, fmt.Errorf("read topology: %w", err)
 		}
 	} else if f.yaml, err = topology.Source(arg); err != nil {

@@ -2,8 +2,8 @@ package serve
 
 import (
 	"fmt"
-	"os"
 
+	"linerate/internal/app"
 	"linerate/internal/app/watch"
 	"linerate/internal/conf"
 	"linerate/internal/failure"
@@ -19,7 +19,7 @@ type Hosts struct {
 
 // ReadHosts reads a file of hosts.
 func ReadHosts(path string) (Hosts, error) {
-	b, err := os.ReadFile(path)
+	b, err := app.ReadFile(path, conf.MaxFile)
 	if err != nil {
 		return Hosts{}, failure.Of(failure.Usage, "read hosts: %w", err)
 	}

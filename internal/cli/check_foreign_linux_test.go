@@ -18,12 +18,12 @@ import (
 // that reaches it by any name first into this process's PATH.
 func foreignHost(t *testing.T, set string) (tmp string) {
 	t.Helper()
-	labtest.Needs(t, "sshd", "ssh", "ssh-keygen")
+	labtest.Needs(t, "sshd", "ssh", "ssh-keygen", "unshare")
 	needRoot(t)
 	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
 		t.Cleanup(func() { _ = os.Remove("/run/sshd") }) // another test may use it by now
 	}
-	dir, bin, ssh := t.TempDir(), t.TempDir(), t.TempDir()
+	dir, bin, ssh, state := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	tmp = t.TempDir()
 	exe, err := os.Executable()
 	if err == nil {
@@ -59,11 +59,12 @@ func foreignHost(t *testing.T, set string) (tmp string) {
 		t.Fatal(err)
 	}
 	write(filepath.Join(dir, "known_hosts"), fmt.Sprintf("[127.0.0.1]:%d %s", port, pub), 0o600)
-	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s=%[6]s\n", port, dir, tmp, bin, fake.Set, set), 0o600)
+	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s=%[6]s %[7]s=%[8]s\n", port, dir, tmp, bin, fake.Set, set, fake.State, state), 0o600)
 	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", port, dir, me.Username), 0o600)
 	write(filepath.Join(ssh, "ssh"), "#!/bin/sh\nexec /usr/bin/ssh -F "+dir+"/ssh_config \"$@\"\n", 0o700)
 	t.Setenv("PATH", ssh+":"+os.Getenv("PATH"))
-	serveSSH(t, []string{"/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
+	// Plans keep their records below /var/lib: not in this machine's.
+	serveSSH(t, []string{"unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /var/lib && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
 	return tmp
 }
 
@@ -84,6 +85,53 @@ func TestCheckReadsAnIllumosHostOverSSH(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
+	left, err := os.ReadDir(tmp)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A host on which linerate does not run is changed by a script, over a real ssh, and is as it was
+// after undo.
+func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
+	tmp := foreignHost(t, "")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		code, out, errs := runHere(args...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
+		}
+		return strings.Join(strings.Fields(out+errs), " ")
+	}
+	has := func(text string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in: %s", want, text)
+			}
+		}
+	}
+	path := []string{"--profile", "zfs-filer", "--rtt", "1ms", "--line-rate", "10Gbit"}
+	plan := run(0, append([]string{"tune", "plan", "omnios"}, path...)...)
+	has(plan, "illumos.ipadm.tcp.max_buf", "1048576 → 2500000", "illumos.ipadm.tcp.send_buf", "49152 → 1875000")
+	if strings.Contains(plan, "linux.") || strings.Contains(plan, "tcp_rmem") {
+		t.Errorf("settings of Linux: %s", plan)
+	}
+	has(run(0, append([]string{"tune", "script", "omnios"}, path...)...), "#!/bin/sh", "ipadm set-prop -t -p send_buf=", "originals stand here")
+	has(run(0, append([]string{"tune", "apply", "omnios"}, path...)...), "applied: yes", "tune undo omnios")
+	has(run(0, "check", "omnios"), "never on a real illumos host")
+	has(run(0, "tune", "history", "omnios"), "illumos.ipadm.tcp.send_buf: 1875000 (original 49152, wanted 1875000): changed by this plan")
+	has(run(0, append([]string{"tune", "plan", "omnios"}, path...)...), "No change")
+	has(run(0, "tune", "undo", "omnios"), "illumos.ipadm.tcp.send_buf: 1875000 -> 49152 again")
+	has(run(0, "tune", "undo", "omnios"), "nothing of plan")
+	has(run(0, append([]string{"tune", "plan", "omnios"}, path...)...), "49152 → 1875000")
+	has(run(0, "tune", "apply", "omnios", "--set", "any.zfs.atime@tank/media=off", "--confirm-within", "2m"), "undone by itself in 2 minutes", "tune confirm omnios")
+	has(run(0, "tune", "confirm", "omnios"), "1 of its changes are in force")
+	has(run(0, "tune", "undo", "omnios"), "any.zfs.atime@zfs:tank/media: off -> inherit:on again")
+	has(run(1, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=2000000"), "is out of range", "put back")
+	has(run(2, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=1;reboot"), "want a number")
+	has(run(2, "tune", "plan", "omnios", "--set", "linux.sysctl.net.ipv4.tcp_mtu_probing=1"), "this host runs illumos")
+	has(run(2, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=65536", "--persist"), "until the next restart")
 	left, err := os.ReadDir(tmp)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

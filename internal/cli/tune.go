@@ -60,7 +60,7 @@ its name. docs/tune.md walks through all of it.`,
 	}
 	o.subjectFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.mine, "mine", "", "profile of yours to show beside; else the one that is called mine, if there is one")
-	cmd.AddCommand(tunePlanCommand(env), tuneApplyCommand(env), tuneConfirmCommand(env), tuneUndoCommand(env), tuneHistoryCommand(env))
+	cmd.AddCommand(tunePlanCommand(env), tuneScriptCommand(env), tuneApplyCommand(env), tuneConfirmCommand(env), tuneUndoCommand(env), tuneHistoryCommand(env))
 	return cmd
 }
 
@@ -153,12 +153,15 @@ func parseSet(text string) (tune.Set, error) {
 }
 
 // settingID finds the id of a setting of Linux by its id, the system's own name
-// or the last part of either.
+// or the last part of either; one of another system by its id alone.
 func settingID(name string) (string, error) {
 	var found []string
 	var all []string
 	for _, s := range guide.All() {
 		if s.OS() != "linux" && s.OS() != "any" {
+			if s.ID == name {
+				return s.ID, nil // whether the host has it is to be seen
+			}
 			continue
 		}
 		native := s.Native()

@@ -193,7 +193,7 @@ restores by that script everything that was open, and begins a new journal.`,
 		if errors.As(err, &e) && e.What == tune.NeverHadPlan {
 			err = failure.Of(failure.Usage, "%s has no plan %q in its history: linerate tune history%s lists them", n, r.Plan, hostArgument(n))
 		}
-		if err != nil && len(doc.Changes) > 0 { // what was restored is told before what was not
+		if err != nil && len(doc.Changes)+len(doc.Notes) > 0 { // what was restored is told before what was not
 			_ = printed(env, doc, nil, func() error { return printDocument(env, undoPage(n, doc)) })
 		}
 		return doc, err

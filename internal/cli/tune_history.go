@@ -27,6 +27,9 @@ func tuneHistoryCommand(env *environment) *cobra.Command {
 }
 
 func historyPage(doc tune.History) document.Document {
+	if len(doc.Notes) > 0 {
+		return saying(doc.Notes...)
+	}
 	if len(doc.Changes) == 0 {
 		return saying(doc.Host + ": no change of linerate's was made there, or linerate has left it")
 	}

@@ -21,7 +21,7 @@ import (
 //     (see rank);
 //   - the default queue before the interfaces' own, and both before a congestion
 //     control that paces by them (bbr wants fq below Linux 4.13);
-//   - net.core's ceilings before the TCP windows below them;
+//   - net.core's ceilings (illumos: max_buf) before the TCP windows below them;
 //   - storage and mounts last: they open connections with what is then in force.
 func ranks() map[string]int {
 	return map[string]int{
@@ -33,6 +33,7 @@ func ranks() map[string]int {
 		"linux.sysctl.net.core.default_qdisc": 50, "linux.qdisc.": 51, "linux.tc.": 51,
 		"linux.sysctl.net.core.": 52, "linux.sysctl.net.ipv4.tcp_mem": 53, "linux.sysctl.net.": 54,
 		"linux.sysctl.net.ipv4.tcp_congestion_control": 55, "linux.sysctl.": 56, "linux.route.": 57,
+		"illumos.ipadm.tcp.max_buf": 52, "illumos.ipadm.": 54,
 		"linux.block.": 70, "linux.bdi.": 71, "linux.nvme.": 72, "linux.zfs": 73, "any.zfs.": 73,
 		"linux.nfsd.": 80, "linux.samba.": 81, "linux.iscsi.": 82, "linux.mount.": 83,
 	}

@@ -30,6 +30,9 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	if err != nil || len(doc.Plan) == 0 {
 		return doc, err
 	}
+	if d.foreign != nil {
+		return d.applyForeign(ctx, doc)
+	}
 	if err := d.mayChange(); err != nil {
 		return Proposal{}, err
 	}

@@ -28,6 +28,7 @@ type drafted struct {
 	name    string // of the host, as the user typed it
 	to      string // name of the peer
 	agent   *host.Client
+	foreign *foreign     // the host, where linerate does not run there; then agent is nil
 	peer    *host.Client // nil: none was reached
 	peerTo  netip.Addr
 	wayDev  string // the interface by which the route to peerTo leads; empty: none is known
@@ -63,11 +64,8 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 			d.close()
 		}
 	}()
-	if d.agent, err = d.reach.Dial(ctx, o.Host); err != nil {
+	if err = d.look(ctx); err != nil {
 		return d, err
-	}
-	if d.facts, err = d.agent.Facts(ctx); err != nil {
-		return d, fmt.Errorf("look at %s: %w", d.name, err)
 	}
 	if err = d.findPath(ctx); err != nil {
 		return d, err
@@ -75,7 +73,9 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 	if err = d.chooseProfile(); err != nil {
 		return d, err
 	}
-	d.rows = d.evaluate(ctx, d.profile, o.Typed)
+	if d.rows, err = d.evaluate(ctx, d.profile, o.Typed); err != nil {
+		return d, err
+	}
 	d.validate()
 	if err = d.offPath(); err != nil {
 		return d, err
@@ -83,11 +83,29 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 	d.findFar()
 	if o.Mine != nil {
 		d.mine = map[profile.Place]string{}
-		for _, r := range d.evaluate(ctx, *o.Mine, nil) {
+		rows, err := d.evaluate(ctx, *o.Mine, nil)
+		if err != nil {
+			return d, err
+		}
+		for _, r := range rows {
 			d.mine[r.Place] = r.To
 		}
 	}
 	return d, d.typedErrors()
+}
+
+// look reaches the host and reads it.
+func (d *drafted) look(ctx context.Context) (err error) {
+	if d.agent, err = d.reach.Dial(ctx, d.o.Host); err != nil {
+		if d.foreign = foreignHost(d.reach, d.o.Host, err); d.foreign == nil {
+			return err
+		}
+		return d.draftForeign(ctx)
+	}
+	if d.facts, err = d.agent.Facts(ctx); err != nil {
+		return fmt.Errorf("look at %s: %w", d.name, err)
+	}
+	return nil
 }
 
 // chooseProfile takes the one that was named, none where values were typed, else
@@ -117,10 +135,18 @@ func (d *drafted) chooseProfile() error {
 }
 
 // evaluate reads what a profile speaks of and evaluates it.
-func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profile.Set) []profile.Row {
+func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profile.Set) ([]profile.Row, error) {
 	s := profile.Subject{Facts: d.facts, Path: d.path}
+	asks := profile.Asks(p, sets, s)
+	if d.foreign != nil {
+		now, err := d.foreign.read(ctx, asks)
+		if err != nil {
+			return nil, fmt.Errorf("read the settings of %s: %w", d.name, err)
+		}
+		return profile.Make(p, sets, s, now), nil
+	}
 	now := map[profile.Ask]profile.Reading{}
-	for _, a := range profile.Asks(p, sets, s) {
+	for _, a := range asks {
 		v, err := d.agent.ReadSetting(ctx, a.Setting, a.Target, a.Like)
 		if err != nil {
 			now[a] = profile.Reading{Missing: strings.TrimPrefix(failure.FirstLine(err), "host "+d.agent.Name()+": ")}
@@ -128,7 +154,7 @@ func (d *drafted) evaluate(ctx context.Context, p profile.Profile, sets []profil
 		}
 		now[a] = profile.Reading{Value: v}
 	}
-	return profile.Make(p, sets, s, now)
+	return profile.Make(p, sets, s, now), nil
 }
 
 // validate lets the mechanisms say which values no kernel would take, before
@@ -138,7 +164,7 @@ func (d *drafted) validate() {
 		if !r.Change {
 			continue
 		}
-		to, err := canonical(r.Place, r.To)
+		to, err := d.canonical(r.Place, r.To)
 		if err != nil {
 			d.rows[i].Change, d.rows[i].Why = false, failure.FirstLine(err)
 			continue
@@ -147,7 +173,10 @@ func (d *drafted) validate() {
 	}
 }
 
-func canonical(at setter.Place, value string) (string, error) {
+func (d *drafted) canonical(at setter.Place, value string) (string, error) {
+	if d.foreign != nil {
+		return d.foreign.kind.Canonical(at.Setting, at.Target, value)
+	}
 	for _, s := range host.Setters(kernel.Live{}) {
 		if s.Owns(at.Setting) {
 			return s.Canonical(at, value)
@@ -179,7 +208,7 @@ func (d *drafted) malformed(r profile.Row) error {
 		if x.Setting != r.Setting || x.Device != "" && x.Device != r.Device && x.Device != r.Target || strings.ContainsAny(x.Value, "{}") {
 			continue
 		}
-		if _, err := canonical(r.Place, x.Value); errors.Is(err, setter.ErrValue) {
+		if _, err := d.canonical(r.Place, x.Value); errors.Is(err, setter.ErrValue) {
 			return err
 		}
 	}

@@ -42,6 +42,13 @@ type Confirmation struct {
 func Confirm(ctx context.Context, e app.Env, n host.Name, persist, dry bool, p app.Progress) (Confirmation, error) {
 	doc := Confirmation{V: 1, Host: n.String(), DryRun: dry, Files: []File{}}
 	err := on(ctx, e, n, p, func(c *host.Client) error { return doc.make(ctx, c, persist) })
+	if f := foreignHost(e.Reach(p), n, err); f != nil {
+		if persist {
+			return doc, failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", f.kind.Name())
+		}
+		doc.Plan, doc.Kept, err = f.confirm(ctx, doc.Host)
+		return doc, err
+	}
 	switch {
 	case failure.KindOf(err) != failure.Failed || err == nil:
 	case ctx.Err() != nil && doc.Kept == 0:
@@ -132,6 +139,10 @@ func Undo(ctx context.Context, e app.Env, n host.Name, r UndoRequest, p app.Prog
 		}
 		return err
 	})
+	if f := foreignHost(e.Reach(p), n, err); f != nil {
+		reached = true
+		res, err = f.undo(ctx, n.String(), r)
+	}
 	if !reached && failure.KindOf(err) == failure.Failed {
 		err = failure.Of(failure.NotRestored, "%w; nothing was undone on %s", err, n)
 	}
@@ -164,6 +175,8 @@ type History struct {
 	BootID  string   `json:"boot_id"` // of the host now; empty where its system has none
 	Waiting *Waiting `json:"waiting"` // the plan that waits to be confirmed; null: none
 	Changes []Entry  `json:"changes"`
+	// Notes are what the scripts of plans say on a host on which linerate does not run.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Waiting is a plan that its host undoes at the deadline.
@@ -191,6 +204,10 @@ func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (H
 		}
 		return err
 	})
+	if f := foreignHost(e.Reach(p), n, err); f != nil {
+		doc.Changes = []Entry{}
+		doc.Notes, _, err = f.onPlans(ctx, doc.Host, "", "status")
+	}
 	return doc, err
 }
 

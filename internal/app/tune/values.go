@@ -115,6 +115,9 @@ func (d *drafted) plan() Proposal {
 		}
 	}
 	for _, r := range d.profile.Rejected {
+		if d.foreign != nil && strings.HasPrefix(r.Setting, "linux.") {
+			continue // advice about another system
+		}
 		doc.Refused = append(doc.Refused, Refusal{Setting: r.Setting, Why: r.Why, Value: r.Value, Source: r.Source, Paper: true})
 	}
 	return doc

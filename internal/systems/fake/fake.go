@@ -21,11 +21,13 @@ const (
 	How = "LINERATE_FAKE_HOW"
 	// Set overrides values, "send_buf=131072;sync=disabled".
 	Set = "LINERATE_FAKE_SET"
+	// State is a directory that holds what was changed; without it nothing can be.
+	State = "LINERATE_FAKE_STATE"
 )
 
 // Names are the programs that it is.
 func Names() []string {
-	return []string{"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat"}
+	return []string{"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at"}
 }
 
 // Install makes a directory of its programs, which are all the file exe.
@@ -60,7 +62,19 @@ func Main(args []string, env func(string) string, out, errs io.Writer) int {
 			return 127
 		}
 	}
-	h := host{env(Set)}
+	h := host{env(Set), env(State)}
+	if name == "cat" && !slices.Contains([]string{"/etc/system", "/kernel/drv/ixgbe.conf"}, strings.Join(args[1:], " ")) {
+		return realCat(args[1:], out, errs) // of files that scripts make
+	}
+	said, ok, err := h.change(name, args[1:])
+	if err != nil {
+		fmt.Fprintf(errs, "%s: %v\n", name, err)
+		return 1
+	}
+	if ok {
+		fmt.Fprint(errs, said)
+		return 0
+	}
 	text, ok := h.answer(name, strings.Join(args[1:], " "))
 	if !ok {
 		fmt.Fprintf(errs, "%s: unknown option, property or object: %s\n", name, strings.Join(args[1:], " "))
@@ -75,9 +89,12 @@ func Main(args []string, env func(string) string, out, errs io.Writer) int {
 }
 
 // host is the state: what was set, over the values of a fresh system.
-type host struct{ set string }
+type host struct{ set, state string }
 
 func (h host) value(name, fresh string) string {
+	if b, err := os.ReadFile(filepath.Join(h.state, strings.ReplaceAll(name, "/", "~"))); err == nil && h.state != "" {
+		return string(b)
+	}
 	for _, s := range strings.Split(h.set, ";") {
 		if n, v, ok := strings.Cut(s, "="); ok && n == name {
 			return v
@@ -101,10 +118,11 @@ func (h host) answer(name, args string) (string, bool) {
 	a, ok := map[string]string{
 		"uname -s": "SunOS\n", "uname -m": "i86pc\n", "uname -n": "omnios\n", "uname -r": "5.11\n", "uname -v": "omnios-r151054-0\n",
 		"id -u": "0\n", "prtconf -m": "65536\n",
-		"psrinfo ":                   "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
-		"sharectl get nfs":           "servers=" + h.value("servers", "1024") + "\nlockd_servers=256\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
-		"cat /etc/system":            "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
-		"cat /kernel/drv/ixgbe.conf": "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
+		"psrinfo ":                    "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
+		"sharectl get -p servers nfs": "servers=" + h.value("servers", "1024") + "\n",
+		"sharectl get nfs":            "servers=" + h.value("servers", "1024") + "\nlockd_servers=256\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
+		"cat /etc/system":             "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
+		"cat /kernel/drv/ixgbe.conf":  "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
 	}[name+" "+args]
 	return a, ok
 }
@@ -124,6 +142,10 @@ func (h host) ipadm(args string) (string, bool) {
 	if args == "show-addr -p -o addrobj,type,state,addr" {
 		return "lo0/v4:static:ok:127.0.0.1/8\nixgbe0/v4:static:ok:10.0.0.9/24\nixgbe0/v6:addrconf:ok:fe80\\:\\:21b\\:21ff\\:fe00\\:1/10\n", true
 	}
+	if name, ok := strings.CutPrefix(args, "show-prop -c -o current -p "); ok {
+		p, known := properties()[strings.TrimSuffix(name, " tcp")]
+		return h.value(strings.TrimSuffix(name, " tcp"), p.fresh) + "\n", known && strings.HasSuffix(name, " tcp")
+	}
 	rest, ok := strings.CutPrefix(args, "show-prop -c -o proto,property,perm,current,persistent,default,possible ")
 	if !ok {
 		return "", false
@@ -142,6 +164,13 @@ func (h host) ipadm(args string) (string, bool) {
 }
 
 func (h host) zfs(args string) (string, bool) {
+	if name, ok := strings.CutPrefix(args, "get -H -p -o value,source "); ok {
+		property, set, _ := strings.Cut(name, " ")
+		if v := h.value(set+":"+property, ""); v != "" {
+			return v + "\tlocal\n", true
+		}
+		return map[string]string{"atime": "on", "recordsize": "131072"}[property] + "\tdefault\n", property == "atime" || property == "recordsize"
+	}
 	rest, ok := strings.CutPrefix(args, "get -Hp -t filesystem -o name,property,value,source ")
 	fresh := map[string]string{"sync": "standard", "recordsize": "131072", "compression": "off", "dedup": "off", "primarycache": "all", "atime": "on"}
 	var out strings.Builder

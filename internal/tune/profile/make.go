@@ -71,7 +71,7 @@ func Asks(p Profile, sets []Set, s Subject) []Ask {
 func items(p Profile, sets []Set, s Subject) []item {
 	var out []item
 	for _, l := range p.Lines {
-		if slices.ContainsFunc(sets, func(x Set) bool { return x.Setting == l.Setting && x.Device == "" }) {
+		if !s.has(l.Setting) || slices.ContainsFunc(sets, func(x Set) bool { return x.Setting == l.Setting && x.Device == "" }) {
 			continue
 		}
 		at, err := s.targets(l.Setting, "")
@@ -79,7 +79,12 @@ func items(p Profile, sets []Set, s Subject) []item {
 	}
 	for _, x := range sets {
 		it := item{typed: true, line: Line{Setting: x.Setting, Value: x.Value, Reason: "typed with --set", Source: "you"}}
-		if it.line.rule, it.err = parseTemplate(x.Value); it.err == nil {
+		it.line.rule, it.err = parseTemplate(x.Value)
+		switch {
+		case it.err != nil:
+		case !s.has(x.Setting):
+			it.err = fmt.Errorf("this host runs %s, which has no such setting", s.system())
+		default:
 			it.at, it.err = s.targets(x.Setting, x.Device)
 		}
 		out = append(out, it)

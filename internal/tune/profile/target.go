@@ -35,6 +35,23 @@ func hasPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
+// system is the word of ids of settings for what the host runs.
+func (s Subject) system() string {
+	switch s.Facts.OS {
+	case "":
+		return "linux" // of recordings that do not say
+	case "darwin":
+		return "macos"
+	}
+	return s.Facts.OS
+}
+
+// has tells whether the host's system can have a setting.
+func (s Subject) has(setting string) bool {
+	os, _, _ := strings.Cut(setting, ".")
+	return os == "any" || os == s.system()
+}
+
 // targets are the devices that a setting is for: the port that carries the data, of a bond its
 // ports; the mounts of the kind; the disks that are attached over the network. named overrides
 // them.

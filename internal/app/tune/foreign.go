@@ -1,0 +1,270 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/model"
+	"linerate/internal/reach"
+	"linerate/internal/systems"
+	"linerate/internal/systems/frame"
+	"linerate/internal/tune"
+	"linerate/internal/tune/profile"
+	"linerate/internal/tune/script"
+)
+
+// foreign is a host on which linerate does not run: it is changed by a script.
+type foreign struct {
+	kind script.Kind
+	ask  func(ctx context.Context, text string) ([]byte, error)
+}
+
+// foreignHost finds out from a failed Dial whether the host is one that scripts can change; nil:
+// it is not.
+func foreignHost(d reach.Dialler, n host.Name, dial error) *foreign {
+	var other *host.Foreign
+	if !errors.As(dial, &other) {
+		return nil
+	}
+	kind, ok := script.Find(other.GOOS)
+	if !ok {
+		return nil
+	}
+	return &foreign{kind, func(ctx context.Context, text string) ([]byte, error) { return d.Ask(ctx, n, text, frame.Most) }}
+}
+
+// facts reads the host.
+func (f *foreign) facts(ctx context.Context, name string, now time.Time) (*model.Facts, error) {
+	system, ok := systems.Find(f.kind.Name())
+	if !ok {
+		return nil, fmt.Errorf("look at %s: %s cannot be read", name, f.kind.Name())
+	}
+	answer, err := f.ask(ctx, system.Script())
+	if err != nil {
+		return nil, err
+	}
+	return systems.Read(system, answer, name, now)
+}
+
+// read asks the host for the values by the commands that a script would read them with.
+func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask]profile.Reading, error) {
+	now := map[profile.Ask]profile.Reading{}
+	var commands []script.Mechanism
+	var of []profile.Ask
+	for _, a := range asks {
+		m, err := f.kind.Mechanism(a.Setting, a.Target)
+		if err != nil {
+			now[a] = profile.Reading{Missing: err.Error()}
+			continue
+		}
+		commands, of = append(commands, m), append(of, a)
+	}
+	if len(of) == 0 {
+		return now, nil
+	}
+	answer, err := f.ask(ctx, script.Reading(commands))
+	if err != nil {
+		return nil, err
+	}
+	frames, err := frame.Parse(answer)
+	if err != nil {
+		return nil, fmt.Errorf("read the values: %w", err)
+	}
+	for i, a := range of {
+		now[a] = f.reading(a, frames.Text(strconv.Itoa(i)))
+	}
+	return now, nil
+}
+
+func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Reading {
+	value, ok := text.Get()
+	if !ok {
+		return profile.Reading{Missing: text.Why}
+	}
+	value, err := f.kind.Canonical(a.Setting, a.Target, strings.TrimSpace(value))
+	if err == nil {
+		err = script.CheckValue(value)
+	}
+	if err != nil {
+		return profile.Reading{Missing: err.Error()}
+	}
+	return profile.Reading{Value: value}
+}
+
+// draftForeign is draft for such a host.
+func (d *drafted) draftForeign(ctx context.Context) (err error) {
+	if d.o.Peer != nil {
+		return failure.Of(failure.Usage, "--to: %s runs %s, from which no round trip can be measured: state the path with --rtt and --line-rate", d.name, d.foreign.kind.Name())
+	}
+	if d.o.Persist {
+		return failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", d.foreign.kind.Name())
+	}
+	if d.facts, err = d.foreign.facts(ctx, d.name, d.now()); err != nil {
+		return fmt.Errorf("look at %s: %w", d.name, err)
+	}
+	return nil
+}
+
+// Written is the script of a plan.
+type Written struct {
+	Proposal
+	Script string `json:"script"`
+}
+
+// WriteScript makes the plan for a host on which linerate does not run, and the script that
+// carries it out. It changes nothing.
+func WriteScript(ctx context.Context, e app.Env, o Request, p app.Progress) (Written, error) {
+	d, err := draft(ctx, e, o, p)
+	if err != nil {
+		return Written{}, err
+	}
+	defer d.close()
+	if d.foreign == nil {
+		return Written{}, failure.Of(failure.Usage, "%s runs linerate's own agent, which needs no script: use linerate tune plan and linerate tune apply; undo.sh lies beside its journal", d.name)
+	}
+	doc, err := d.propose(ctx)
+	if err != nil || len(doc.Plan) == 0 {
+		return Written{Proposal: doc}, err
+	}
+	text, err := d.script()
+	return Written{doc, text}, err
+}
+
+// script is that of the plan.
+func (d *drafted) script() (string, error) {
+	p := d.plans[0]
+	s := script.Script{Plan: p.ID, Host: d.name, State: script.State, System: d.foreign.kind.System()}
+	for _, c := range p.Changes {
+		m, err := d.foreign.kind.Mechanism(c.Setting, c.Target)
+		if err != nil {
+			return "", err
+		}
+		s.Steps = append(s.Steps, script.Step{Name: stepName(c), From: c.From, To: c.To, Mechanism: m})
+	}
+	return s.Text()
+}
+
+// stepName is the setting and its device in the words of --set, which a script may hold.
+func stepName(c model.Change) string {
+	if c.Target == "" {
+		return c.Setting
+	}
+	return c.Setting + "@" + c.Target
+}
+
+// applyForeign runs the script of the plan on the host.
+func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
+	if uid := d.facts.UID; uid != 0 {
+		return doc, &Error{Unprivileged, d.name, fmt.Errorf("it takes root, and we are user %d there", uid)}
+	}
+	text, err := d.script()
+	if err != nil {
+		return doc, err
+	}
+	args := []string{"apply"}
+	wait := d.plans[0].DeadMan()
+	if wait > 0 {
+		args = append(args, strconv.Itoa(int((wait+time.Minute-1)/time.Minute)))
+	}
+	carried, err := script.Carry(text, args...)
+	if err != nil {
+		return doc, err
+	}
+	answer, askErr := d.foreign.ask(ctx, carried)
+	said, code, err := script.Outcome(answer)
+	switch {
+	case err != nil:
+		return doc, failure.Of(failure.NotRestored, "apply the plan: %w; what %s has is not known: look with linerate tune history %[2]s, put all back with linerate tune undo %[2]s", errors.Join(askErr, err), d.name)
+	case code == script.NotRestored:
+		return doc, failure.Of(failure.NotRestored, "apply the plan on %s: %s", d.name, strings.Join(said, "; "))
+	case code != 0:
+		return doc, fmt.Errorf("apply the plan on %s: %s", d.name, strings.Join(said, "; "))
+	}
+	if !script.Applied(d.plans[0].ID, said) {
+		return doc, failure.Of(failure.NotRestored, "apply the plan on %[1]s: its script ended without saying that it is in force; look with linerate tune history %[1]s, put all back with linerate tune undo %[1]s", d.name)
+	}
+	yes := true
+	for i := range doc.Plan {
+		doc.Plan[i].Applied, doc.Plan[i].Effective = &yes, "read back"
+	}
+	doc.ID, doc.Notes = d.plans[0].ID, said
+	if wait > 0 {
+		doc.Notes = append(doc.Notes, "to keep it: linerate tune confirm "+d.name)
+	}
+	return doc, nil
+}
+
+// onForeign runs the kept scripts of a host's plans, newest first.
+func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string) (said []string, code int, err error) {
+	text, err := script.OnPlans(script.State, plan, args...)
+	if err != nil {
+		return nil, 0, failure.As(failure.Usage, err)
+	}
+	answer, askErr := f.ask(ctx, text)
+	if said, code, err = script.Outcome(answer); err != nil {
+		err = failure.Of(failure.NotRestored, "ask %s: %w; what it has is not known", name, errors.Join(askErr, err))
+	}
+	return said, code, err
+}
+
+// undo puts back what the plans changed.
+func (f *foreign) undo(ctx context.Context, name string, r UndoRequest) (tune.Result, error) {
+	if r.To > 0 || r.FromScript {
+		return tune.Result{}, failure.Of(failure.Usage, "%s runs %s: there a plan is undone as a whole, by its own script: --to and --from-script have no meaning", name, f.kind.Name())
+	}
+	args := []string{"undo"}
+	if r.Force {
+		args = append(args, "--force")
+	}
+	said, code, err := f.onPlans(ctx, name, r.Plan, args...)
+	switch {
+	case err != nil:
+		return tune.Result{}, err
+	case code != 0:
+		return tune.Result{Notes: said}, failure.Of(failure.NotRestored, "not everything was restored on %s", name)
+	case r.Plan != "" && len(said) == 0:
+		return tune.Result{}, failure.As(failure.Usage, &Error{NeverHadPlan, r.Plan, errors.New("no plan of that host")})
+	}
+	for _, plan := range script.Plans(said) {
+		if !script.Undone(plan, said) {
+			return tune.Result{Notes: said}, failure.Of(failure.NotRestored, "the script of plan %s on %s ended without saying that it is undone: it may be damaged; run the one that you kept, or set the values of linerate check by hand", plan, name)
+		}
+	}
+	return tune.Result{Notes: said}, nil
+}
+
+// confirm keeps what the newest plan changed.
+func (f *foreign) confirm(ctx context.Context, name string) (plan string, kept int, err error) {
+	said, _, err := f.onPlans(ctx, name, "", "status")
+	if err != nil {
+		return "", 0, err
+	}
+	for _, line := range said {
+		if id, ok := strings.CutPrefix(line, "waits to be confirmed: "); ok {
+			plan = id
+			break
+		}
+		if strings.HasSuffix(line, ": changed by this plan") {
+			kept++
+		}
+		if strings.HasPrefix(line, "plan ") {
+			kept = 0
+		}
+	}
+	if plan == "" {
+		return "", 0, failure.Of(failure.Nothing, "nothing waits to be confirmed on %s", name)
+	}
+	said, code, err := f.onPlans(ctx, name, plan, "confirm")
+	if err == nil && code != 0 {
+		err = fmt.Errorf("confirm %s on %s: %s", plan, name, strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "plan "+plan }), "; "))
+	}
+	return plan, kept, err
+}

@@ -1,0 +1,95 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// property is one of ipadm's, with the range that the system takes.
+type property struct {
+	fresh      string
+	least, max int64
+}
+
+func properties() map[string]property {
+	return map[string]property{
+		"max_buf": {"1048576", 8192, 1 << 30}, "send_buf": {"49152", 4096, 0}, "recv_buf": {"128000", 2048, 0}, // 0: up to max_buf
+		"_cwnd_max": {"1048576", 128, 1 << 30}, "_deferred_acks_max": {"2", 0, 16}, "_naglim_def": {"4095", 1, 65535},
+	}
+}
+
+// change carries out a command that changes something; false: it is none.
+func (h host) change(name string, args []string) (said string, ok bool, err error) {
+	line := name + " " + strings.Join(args, " ")
+	switch {
+	case name == "at":
+		return "commands will be executed using /usr/bin/ksh\njob 1796400000.a at Thu Dec  3 10:00:00 2026\n", true, nil
+	case strings.HasPrefix(line, "ipadm set-prop -t -p ") && len(args) == 5 && args[4] == "tcp":
+		return "", true, h.setProperty(args[3])
+	case strings.HasPrefix(line, "sharectl set -p ") && len(args) == 4 && args[3] == "nfs":
+		name, value, _ := strings.Cut(args[2], "=")
+		if n, err := strconv.ParseInt(value, 10, 64); name != "servers" || err != nil || n < 1 {
+			return "", true, fmt.Errorf("invalid property or value: %s", args[2])
+		}
+		return "", true, h.write(name, value)
+	case strings.HasPrefix(line, "zfs set ") && len(args) == 3:
+		name, value, _ := strings.Cut(args[1], "=")
+		if !slices.Contains([]string{"atime=on", "atime=off", "recordsize=131072", "recordsize=1048576"}, args[1]) {
+			return "", true, fmt.Errorf("cannot set property for '%s': bad %s=%s", args[2], name, value)
+		}
+		return "", true, h.write(args[2]+":"+name, value)
+	case strings.HasPrefix(line, "zfs inherit ") && len(args) == 3:
+		err := os.Remove(filepath.Join(h.state, strings.ReplaceAll(args[2]+":"+args[1], "/", "~")))
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return "", true, err
+	}
+	return "", false, nil
+}
+
+func (h host) setProperty(arg string) error {
+	name, value, _ := strings.Cut(arg, "=")
+	p, known := properties()[name]
+	n, err := strconv.ParseInt(value, 10, 64)
+	if !known || err != nil {
+		return fmt.Errorf("cannot set property %q: invalid argument", arg)
+	}
+	if p.max == 0 {
+		p.max, err = strconv.ParseInt(h.value("max_buf", "1048576"), 10, 64)
+	}
+	if err != nil || n < p.least || n > p.max {
+		return fmt.Errorf("warning: value %s of %s is out of range: invalid argument", value, name)
+	}
+	return h.write(name, value)
+}
+
+func (h host) write(name, value string) error {
+	if h.state == "" {
+		return errors.New("permission denied")
+	}
+	return os.WriteFile(filepath.Join(h.state, strings.ReplaceAll(name, "/", "~")), []byte(value), 0o600)
+}
+
+func realCat(files []string, out, errs io.Writer) int {
+	if len(files) == 0 {
+		if _, err := io.Copy(out, os.Stdin); err != nil {
+			return 1
+		}
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			fmt.Fprintf(errs, "cat: %v\n", err)
+			return 1
+		}
+		_, _ = out.Write(b) // its reader sees what is missing
+	}
+	return 0
+}

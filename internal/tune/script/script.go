@@ -1,0 +1,141 @@
+// Package script writes the script by which a plan is carried out on a host on which linerate
+// does not run: one file in the host's own shell that applies, confirms, undoes and tells. It
+// keeps a record on the host before each write, reads back, and leaves alone what somebody else
+// changed. The package is pure. It refuses a value that could be more than a value in a shell.
+package script
+
+import (
+	_ "embed" // the part that all scripts have
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+//go:embed body.sh
+var body string
+
+// State is where a host keeps the records of its plans, each in a directory of the plan's name.
+const State = "/var/lib/linerate/plans"
+
+// Mechanism is how one setting is read and written, in sh.
+type Mechanism struct {
+	Read  string // a command that prints the value
+	Write string // a command that sets the value in "$value"
+	// Runtime: a restart of the host undoes the write.
+	Runtime bool
+}
+
+// Step is one change.
+type Step struct {
+	Name     string // the setting and its device, as people know them
+	From, To string
+	Mechanism
+}
+
+// System is what a script has to know of the kind of host.
+type System struct {
+	Uname string // what "uname -s" prints there
+	Boot  string // a command that prints a text which no other start of the host has
+	// Schedule is a command that has "$dir/change.sh" called with "unconfirmed" in "$1"
+	// minutes, and fails where nothing would do so.
+	Schedule string
+}
+
+// Script is the script of a plan.
+type Script struct {
+	Plan, Host, State string
+	System            System
+	Steps             []Step
+	// Unprivileged lets it run without root: for tests, whose commands need none.
+	Unprivileged bool
+}
+
+// ErrValue is that of a value that a script must not hold.
+var ErrValue = errors.New("not a value that a script may hold")
+
+var (
+	valuePattern = regexp.MustCompile(`^[A-Za-z0-9_.,:=+/-]{1,200}$`)
+	namePattern  = regexp.MustCompile(`^[A-Za-z0-9_.,:=+/@-]{1,300}$`)
+	planPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+)
+
+// CheckValue refuses a value that is empty or has other characters than letters, digits and
+// a few signs that mean nothing to a shell.
+func CheckValue(v string) error {
+	if !valuePattern.MatchString(v) {
+		return fmt.Errorf("value %q: %w", v, ErrValue)
+	}
+	return nil
+}
+
+// Quote makes one word of sh.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Text is the script, as a file.
+func (s Script) Text() (string, error) {
+	if !planPattern.MatchString(s.Plan) {
+		return "", fmt.Errorf("write the script: plan %q: %w", s.Plan, ErrValue)
+	}
+	if len(s.Steps) == 0 {
+		return "", errors.New("write the script: the plan has no changes")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `#!/bin/sh
+# Plan %s of linerate: %d changes of a host of %s.
+# Read it, then run it there as root. Each value is compared with what the plan was made for
+# before anything is changed; the originals stand here, and a copy of this script is kept in
+# %s on the host.
+set -fu
+plan=%s
+system=%s
+state=%s
+steps=%d
+unprivileged=%s
+`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged])
+	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\n", s.System.Boot, s.System.Schedule)
+	for i, st := range s.Steps {
+		if !namePattern.MatchString(st.Name) {
+			return "", fmt.Errorf("write the script: setting %q: %w", st.Name, ErrValue)
+		}
+		for _, v := range []string{st.From, st.To} {
+			if err := CheckValue(v); err != nil {
+				return "", fmt.Errorf("write the script: %s: %w", st.Name, err)
+			}
+		}
+		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\n",
+			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write)
+	}
+	return b.String() + body, nil
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// Kind is a kind of host for which scripts are written.
+type Kind interface {
+	// Name is the word for it in ids of settings.
+	Name() string
+	System() System
+	// Mechanism is how a setting is read and written there; an error says that it is not.
+	Mechanism(setting, target string) (Mechanism, error)
+	// Canonical is a value as the host prints it, or why it takes no such value.
+	Canonical(setting, target, value string) (string, error)
+}
+
+// All are the kinds of hosts. To add one: a file here, and a line in this list.
+func All() []Kind { return []Kind{Illumos{}} }
+
+// Find finds a kind by its name.
+func Find(name string) (Kind, bool) {
+	for _, k := range All() {
+		if k.Name() == name {
+			return k, true
+		}
+	}
+	return nil, false
+}

@@ -16,7 +16,7 @@ import (
 // Each field that tune, profile and leave print stands in their part of the
 // page.
 func TestTuneFieldsAreDocumented(t *testing.T) {
-	docstest.Fields(t, docstest.Section(t, "tune", "tune plan, tune apply", "tune confirm", "tune undo, tune history",
+	docstest.Fields(t, docstest.Section(t, "tune", "tune plan, tune script, tune apply", "tune confirm", "tune undo, tune history",
 		"leave", "profile list, profile show, profile diff"), "linerate/", 50,
 		planDocument{}, panelDocument{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{},
 		appprofile.Summary{}, appprofile.Kept{}, profile.Profile{}, profile.Difference{})

@@ -159,8 +159,11 @@ func settingID(name string) (string, error) {
 	var all []string
 	for _, s := range guide.All() {
 		if s.OS() != "linux" && s.OS() != "any" {
-			if s.ID == name {
+			if s.ID == name && tune.Scripted(s.OS()) {
 				return s.ID, nil // whether the host has it is to be seen
+			}
+			if s.ID == name {
+				return "", failure.Of(failure.Usage, "setting %s: hosts that run %s cannot be changed from here yet; linerate setting %s tells what is known of it", name, s.OS(), name)
 			}
 			continue
 		}

@@ -27,6 +27,13 @@ type foreign struct {
 	ask  func(ctx context.Context, text string) ([]byte, error)
 }
 
+// Scripted reports whether hosts that run this system are changed by a script; os is as in ids
+// of settings.
+func Scripted(os string) bool {
+	_, ok := script.Find(os)
+	return ok
+}
+
 // foreignHost finds out from a failed Dial whether the host is one that scripts can change; nil:
 // it is not.
 func foreignHost(d reach.Dialler, n host.Name, dial error) *foreign {

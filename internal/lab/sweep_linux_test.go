@@ -155,7 +155,9 @@ func TestAsUser(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%s as a user: %s; left out: %q", fault, got.Rate, got.LeftOut)
-			if fault != "none" && fault != "offload" && got.Rate > 600*unit.Mbit {
+			// What cpu leaves depends on who else wants the cores; that it was set, and undone, is
+			// shown here, what it does by TestFaults.
+			if fault != "none" && fault != "offload" && fault != "cpu" && got.Rate > 600*unit.Mbit {
 				t.Errorf("goodput %s", got.Rate)
 			}
 			// Who may write above the directory has removed it.

@@ -44,7 +44,7 @@ func readers(ctx context.Context, exporter string, each time.Duration) error {
 		if err != nil {
 			return err
 		}
-		kit.Head(os.Stdout, "reader", "times a second", "of a core", "most memory", "bytes an answer")
+		kit.Head(os.Stdout, "reader", "times a second", "of a core", "most memory", "sent")
 		for _, every := range []time.Duration{time.Second, 100 * time.Millisecond} {
 			for _, r := range []struct {
 				name string
@@ -54,7 +54,7 @@ func readers(ctx context.Context, exporter string, each time.Duration) error {
 				if err != nil {
 					return fmt.Errorf("%s: %w", r.name, err)
 				}
-				fmt.Printf("| %s | %.0f | %.2f%% | %v | %v |\n", r.name, 1/every.Seconds(), 100*c.cpu.Seconds()/each.Seconds(), c.memory, c.bytes)
+				fmt.Printf("| %s | %.0f | %.2f%% | %v | %.0f kbit/s |\n", r.name, 1/every.Seconds(), 100*c.cpu.Seconds()/each.Seconds(), c.memory, 8*float64(c.sent)/1000/each.Seconds())
 			}
 		}
 		after, _, err := kit.ReadCPU()
@@ -71,7 +71,7 @@ func readers(ctx context.Context, exporter string, each time.Duration) error {
 type cost struct {
 	cpu    time.Duration
 	memory unit.Bytes
-	bytes  unit.Bytes
+	sent   unit.Bytes
 }
 
 // readAgent samples this host through an agent.
@@ -89,6 +89,10 @@ func readAgent(ctx context.Context, u kit.User, every, long time.Duration) (c co
 	if err != nil {
 		return c, err
 	}
+	quiet, err := written(pid)
+	if err != nil {
+		return c, err
+	}
 	stop, err := a.FollowSampling(ctx, measure.Watch{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, FindOwners: true}, every, func(model.Sample) {})
 	if err != nil {
 		return c, err
@@ -101,6 +105,10 @@ func readAgent(ctx context.Context, u kit.User, every, long time.Duration) (c co
 		return c, err
 	}
 	c.cpu = after - before
+	if c.sent, err = written(pid); err != nil {
+		return c, err
+	}
+	c.sent -= quiet
 	if c.memory, err = most(pid); err != nil {
 		return c, err
 	}
@@ -108,8 +116,7 @@ func readAgent(ctx context.Context, u kit.User, every, long time.Duration) (c co
 	if err != nil || len(samples) == 0 {
 		return c, errors.Join(err, errors.New("no sample"))
 	}
-	c.bytes, err = sizeOf(samples[len(samples)-1])
-	return c, err
+	return c, nil
 }
 
 // readExporter asks a node_exporter of its own.
@@ -160,7 +167,7 @@ func readExporter(ctx context.Context, path string, every, long time.Duration) (
 		if err != nil {
 			return c, err
 		}
-		c.bytes = unit.Bytes(n)
+		c.sent += unit.Bytes(n)
 		select {
 		case <-ctx.Done():
 			return c, ctx.Err()
@@ -257,6 +264,21 @@ func spent(pid int) (time.Duration, error) {
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	const tick = 10 * time.Millisecond // USER_HZ is 100
 	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+}
+
+// written is what a process has written so far (wchar of /proc/PID/io): of an agent, what it sent.
+func written(pid int) (unit.Bytes, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if text, ok := strings.CutPrefix(line, "wchar: "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+			return unit.Bytes(n), err
+		}
+	}
+	return 0, fmt.Errorf("read what process %d has written: there is no wchar", pid)
 }
 
 // most is the most memory that a process had (VmHWM).

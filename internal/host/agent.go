@@ -100,6 +100,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 type agent struct {
 	o       AgentOptions
 	src     kernel.Source
+	began   time.Time // by the clock that nobody sets
 	tuner   *tune.Tuner
 	push    func(ctx context.Context, method string, params any) error
 	workers table[*process]
@@ -123,7 +124,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 		}
 		o.StateDir = d
 	}
-	a := &agent{o: o, src: kernel.Live{}}
+	a := &agent{o: o, src: kernel.Live{}, began: time.Now()}
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"

@@ -371,3 +371,29 @@ func TestAgentTakesNoMoreThanItCanBear(t *testing.T) {
 	_, err := c.StartSampling(t.Context(), measure.Watch{}, time.Second)
 	wantError(t, err, "run already")
 }
+
+// A controller that stands still loses nothing: the host goes on reading, and what came together
+// meanwhile is sent when it is taken again.
+func TestAControllerThatStandsStillMissesNothing(t *testing.T) {
+	c, _ := dial(t, "here")
+	got := make(chan model.Sample, 1000)
+	stop, err := c.FollowSampling(t.Context(), measure.Watch{}, minInterval, func(s model.Sample) { got <- s })
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-got
+	c.decoding.Lock() // nothing is taken until the pipe is full
+	time.Sleep(3 * batchTime)
+	c.decoding.Unlock()
+	samples, err := stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	widest := time.Duration(0)
+	for i := range samples[1:] {
+		widest = max(widest, samples[i+1].At-samples[i].At)
+	}
+	if covers := samples[len(samples)-1].At - samples[0].At; covers < 3*batchTime || widest > covers/2 {
+		t.Errorf("%d samples cover %v, with a gap of %v", len(samples), covers, widest)
+	}
+}

@@ -2,10 +2,14 @@ package host
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"linerate/internal/host/delta"
 	"linerate/internal/measure"
+	"linerate/internal/model"
 )
 
 // maxSamplers bounds the samplings that run at once: one for each direction of each load with
@@ -15,20 +19,45 @@ const maxSamplers = 64
 // minInterval keeps sampling from becoming a load of its own.
 const minInterval = 10 * time.Millisecond
 
-// sampling is one running sampler.
+// Samples travel in batches.
+const (
+	batchTime  = 500 * time.Millisecond
+	batchBytes = 256 << 10 // of text, beyond which one does not wait
+	streamTime = 30 * time.Second
+	mostKeep   = 10 * time.Minute
+)
+
+// sampling is one running sampler. One goroutine reads and packs, another sends, so that what is
+// read does not depend on who takes it.
 type sampling struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	count  int // read this and err only after done
-	err    error
 	reader *measure.Sampler // read its Blind only after done
+	ring   *ring
+	id     int
+
+	// Of the goroutine that reads.
+	pack  *delta.Writer
+	texts [][]byte
+	size  int
+	n     int       // number of the next batch's first sample
+	since time.Time // when the last batch was made
+	begun time.Time // when its stream began
+	read  error     // read it only after done
+
+	count int   // of samples that were sent; read it and sent only after done
+	sent  error // why no more could be
 }
 
 func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, error) {
-	if p.Interval < minInterval || p.Interval > time.Hour {
-		return idResult{}, fmt.Errorf("start sampling: interval %v, want %v to an hour", p.Interval, minInterval)
+	if p.Interval < minInterval || p.Interval > time.Hour || p.Keep < batchTime || p.Keep > mostKeep {
+		return idResult{}, fmt.Errorf("start sampling: interval %v, want %v to an hour; %v kept, want %v to %v", p.Interval, minInterval, p.Keep, batchTime, mostKeep)
 	}
 	reader, err := measure.NewSampler(a.src, p.Watch, a.o.Now)
+	if err != nil {
+		return idResult{}, err
+	}
+	pack, err := delta.NewWriter()
 	if err != nil {
 		return idResult{}, err
 	}
@@ -37,61 +66,113 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 		return idResult{}, err
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader}
-	id, err := a.samples.add(s)
-	if err != nil {
+	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: pack}
+	if s.id, err = a.samples.add(s); err != nil {
 		cancel()
 		return idResult{}, err
 	}
 	go func() {
-		defer close(s.done)
-		if err := s.send(run, a, samplePush{ID: id, Sample: first}); err != nil {
-			s.err = err
-			return
-		}
-		s.err = s.loop(run, a, id, p.Interval)
+		defer s.ring.end()
+		s.read = s.loop(run, a, first, p.Interval)
 	}()
-	return idResult{id}, nil
+	go func() {
+		defer close(s.done)
+		s.sent = s.send(run, a)
+	}()
+	return idResult{s.id}, nil
 }
 
 // loop takes samples at fixed times; a time that was missed is skipped, not made up for.
-func (s *sampling) loop(ctx context.Context, a *agent, id int, interval time.Duration) error {
+func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for n := 1; ; n++ {
+	if err := s.add(a, first); err != nil {
+		return err
+	}
+	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return s.flush()
 		case <-tick.C:
 		}
 		sample, err := s.reader.Read(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return s.flush()
 		}
 		if err != nil {
-			return err
+			return errors.Join(err, s.flush())
 		}
-		if err := s.send(ctx, a, samplePush{ID: id, N: n, Sample: sample}); err != nil {
+		if err := s.add(a, sample); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *sampling) send(ctx context.Context, a *agent, p samplePush) error {
-	if err := a.push(ctx, notifySample, p); err != nil {
-		return fmt.Errorf("send sample %d: %w", p.N, err)
+// add takes a sample into the next batch. Its place is a time that no setting of the clock moves.
+func (s *sampling) add(a *agent, sample model.Sample) error {
+	sample.At = time.Since(a.began)
+	text, err := json.Marshal(sample)
+	if err != nil {
+		return fmt.Errorf("write sample: %w", err)
 	}
-	s.count++
+	s.texts, s.size = append(s.texts, text), s.size+len(text)
+	if time.Since(s.since) < batchTime-minInterval && s.size < batchBytes {
+		return nil
+	}
+	return s.flush()
+}
+
+// flush makes a batch of the samples that have come together.
+func (s *sampling) flush() error {
+	if len(s.texts) == 0 {
+		return nil
+	}
+	now := time.Now()
+	fresh := s.ring.trim(now) || s.begun.IsZero() || now.Sub(s.begun) > streamTime
+	if fresh {
+		s.begun = now
+	}
+	b, err := s.pack.Pack(s.texts, fresh)
+	if err != nil {
+		return err
+	}
+	s.ring.put(batchPush{ID: s.id, N: s.n, Count: len(s.texts), Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data}, now)
+	s.n += len(s.texts)
+	s.texts, s.size, s.since = nil, 0, now
 	return nil
+}
+
+// send sends batches until there will be no more. ctx is not what ends it: what was read before the
+// end belongs to the sampling.
+func (s *sampling) send(ctx context.Context, a *agent) error {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	for {
+		b, ok := s.ring.next()
+		if !ok {
+			return err
+		}
+		if err != nil { // only the end is waited for
+			continue
+		}
+		if err = a.push(ctx, notifySamples, b); err != nil {
+			err = fmt.Errorf("send sample %d: %w", b.N, err)
+			s.cancel()
+			continue
+		}
+		s.count += b.Count
+	}
 }
 
 // stop ends the sampling and waits for its last reading.
 func (s *sampling) stop() sampledResult {
 	s.cancel()
 	<-s.done
-	r := sampledResult{Count: s.count, Blind: s.reader.Blind()}
-	if s.err != nil {
-		r.Error = s.err.Error()
+	r := sampledResult{Count: s.count, Dropped: s.ring.lost(), Blind: s.reader.Blind()}
+	for _, err := range []error{s.sent, s.read} {
+		if err != nil {
+			r.Error = err.Error()
+		}
 	}
 	return r
 }

@@ -2,11 +2,17 @@ package host
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"linerate/internal/host/delta"
 )
 
 // attacker is an agent that introduces itself as any other and then attacks. It answers the
@@ -52,8 +58,44 @@ func answer(w io.Writer, id int, result string) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":%s}`+"\n", id, result)
 }
 
-func push(w io.Writer, id int, sample string) {
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"sample","params":{"id":%d,"n":1,"sample":%s}}`+"\n", id, sample)
+// push sends sample n of a sampling, as a stream of its own.
+func push(w io.Writer, id, n int, sample string) {
+	pack, err := delta.NewWriter()
+	if err != nil {
+		panic(err)
+	}
+	b, err := pack.Pack([][]byte{[]byte(sample)}, true)
+	if err != nil {
+		panic(err)
+	}
+	pushBatch(w, batchPush{ID: id, N: n, Count: 1, Fresh: true, Bytes: b.Bytes, Data: b.Data})
+}
+
+func pushBatch(w io.Writer, b batchPush) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"samples","params":%s}`+"\n", text)
+}
+
+// bomb is a batch whose first text is of bytes that repeat, and all others are that text again.
+func bomb(n int) batchPush {
+	frame := `{"v":1,"snmp":{"x":` + strings.Repeat(" ", delta.MaxText/2) + "1}}"
+	raw := append(binary.AppendUvarint(nil, uint64(len(frame))+1), frame...)
+	raw = append(raw, make([]byte, 1<<20)...) // a million times the same
+	var out bytes.Buffer
+	z, err := zstd.NewWriter(&out, zstd.WithWindowSize(128<<10))
+	if err != nil {
+		panic(err)
+	}
+	if _, err := z.Write(raw); err != nil {
+		panic(err)
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return batchPush{ID: 7, N: n, Count: 1 << 30, Fresh: true, Bytes: len(raw), Data: out.Bytes()}
 }
 
 // slowChange is an agent that answers a change of its host when the next call comes.
@@ -96,13 +138,20 @@ func attackNow(w io.Writer, attack string, id int, method string) {
 		answer(w, id, "[]")
 	case attack == "strays":
 		for n := range 400 {
-			push(w, n, sample)
+			push(w, n, 0, sample)
 		}
 		answer(w, id, "[]")
 	case attack == "flood" && method == methodSample.name:
 		answer(w, id, `{"id":7}`)
-		for range 60 {
-			push(w, 7, sample)
+		for n := range 60 {
+			push(w, 7, n, sample)
+		}
+	case attack == "bombs" && method == methodSample.name:
+		answer(w, id, `{"id":7}`)
+		for n := range 60 {
+			pushBatch(w, bomb(n))
+			pushBatch(w, batchPush{ID: 7, N: n, Count: 1, Fresh: true, Bytes: 1 << 40, Data: []byte("x")})
+			pushBatch(w, batchPush{ID: 7, N: n, Count: 1, Bytes: 1})
 		}
 	case method == methodSampleStop.name:
 		answer(w, id, `{"count":60}`)

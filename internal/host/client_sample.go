@@ -2,13 +2,14 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
+	"linerate/internal/host/delta"
 	"linerate/internal/measure"
 	"linerate/internal/model"
 )
@@ -28,19 +29,37 @@ const (
 // stopTime bounds the end of a sampling.
 const stopTime = 5 * time.Second
 
+// Bounds on one batch of samples, in bytes, and on the memory that reading a stream takes.
+const (
+	maxBatch     = 3 << 20 // of its message
+	maxTexts     = 4 << 20 // of its samples' texts
+	readerMemory = 512 << 10
+)
+
 // collected are the samples of one sampling that have arrived.
 type collected struct {
 	since time.Time // when its id became known; zero: not yet
-	mu    sync.Mutex
-	all   []samplePush
-	each  func(model.Sample) // may be nil
-	more  chan struct{}      // gets a token with each sample
-	held  int64              // bytes of all
-	full  bool               // a sample was dropped because the memory was used up
+
+	// Of the goroutine that receives.
+	unpack *delta.Reader
+	next   int // number of the sample that is next in the stream
+
+	mu   sync.Mutex
+	all  []numbered
+	each func(model.Sample) // may be nil
+	more chan struct{}      // gets a token with each sample
+	held int64              // bytes of all
+	full bool               // a sample was dropped because the memory was used up
+}
+
+// numbered is a sample with its number in the sampling.
+type numbered struct {
+	n      int
+	sample model.Sample
 }
 
 // put keeps a sample of this size if it fits into room.
-func (s *collected) put(p samplePush, bytes, room int64) {
+func (s *collected) put(p numbered, bytes, room int64) {
 	s.mu.Lock()
 	if len(s.all) >= maxSamples || s.held+bytes > room {
 		s.full = true
@@ -49,7 +68,7 @@ func (s *collected) put(p samplePush, bytes, room int64) {
 	}
 	s.all, s.held = append(s.all, p), s.held+bytes
 	if s.each != nil {
-		s.each(p.Sample)
+		s.each(p.sample)
 	}
 	s.mu.Unlock()
 	select {
@@ -66,7 +85,7 @@ func (s *collected) follow(each func(model.Sample)) {
 		return
 	}
 	for _, p := range s.all {
-		each(p.Sample)
+		each(p.sample)
 	}
 }
 
@@ -84,28 +103,72 @@ func (s *collected) len() int {
 
 // notified takes a notification of the agent.
 func (c *Client) notified(name string, params []byte) {
-	if name != notifySample {
+	if name != notifySamples {
 		c.dropped("notifications")
 		return
 	}
 	c.decoding.Lock()
 	defer c.decoding.Unlock()
-	bytes, err := weigh(params, reflect.TypeFor[samplePush]())
-	var p samplePush
-	if err == nil {
+	var p batchPush
+	err := errLong
+	if len(params) <= maxBatch {
 		err = decodeStrict(string(params), &p)
 	}
-	if err != nil {
+	if err == nil {
+		err = c.batch(p)
+	}
+	switch {
+	case errors.Is(err, errNobodyAsked):
+		c.dropped("samples")
+	case err != nil:
 		c.dropped("samples that cannot be read (" + printable(err.Error()) + ")")
-		return
 	}
-	// The sample is kept in a slice, whose capacity may be twice its length.
-	bytes += 2 * int64(reflect.TypeFor[samplePush]().Size())
-	if s, room := c.expecting(p.ID, bytes); s != nil {
-		s.put(p, bytes, room)
-		return
+}
+
+var (
+	errLong        = fmt.Errorf("a batch of more than %d MiB", maxBatch>>20)
+	errNobodyAsked = errors.New("nobody asked for them")
+)
+
+// batch unpacks the samples of a batch and keeps them, each weighed before it is decoded.
+func (c *Client) batch(p batchPush) error {
+	s, _ := c.expecting(p.ID, 0)
+	if s == nil {
+		return errNobodyAsked
 	}
-	c.dropped("samples")
+	if s.unpack == nil {
+		r, err := delta.NewReader()
+		if err != nil {
+			return err
+		}
+		s.unpack = r
+	}
+	if p.N != s.next && (!p.Fresh || p.N < s.next) {
+		return fmt.Errorf("sample %d comes where %d was to come", p.N, s.next)
+	}
+	n, texts := p.N, 0
+	err := s.unpack.Unpack(delta.Batch{Fresh: p.Fresh, Bytes: p.Bytes, Data: p.Data}, func(text []byte) error {
+		if texts += len(text); texts > maxTexts || n >= p.N+p.Count {
+			return fmt.Errorf("they are more than %d, or than %d MiB", p.Count, maxTexts>>20)
+		}
+		bytes, err := weigh(text, reflect.TypeFor[model.Sample]())
+		if err != nil {
+			return err
+		}
+		one := numbered{n: n}
+		if err := decodeStrict(string(text), &one.sample); err != nil {
+			return err
+		}
+		n++
+		// The sample is kept in a slice, whose capacity may be twice its length.
+		bytes += 2 * int64(reflect.TypeFor[numbered]().Size())
+		if _, room := c.expecting(p.ID, bytes); room > 0 {
+			s.put(one, bytes, room)
+		}
+		return nil
+	})
+	s.next = n
+	return err
 }
 
 // expecting returns what collects the samples of an id, and the memory for them; nil if no
@@ -117,6 +180,9 @@ func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
 		lasted := time.Since(s.since) // with its monotonic reading
 		return s, sampleRoom/int64(len(c.samples)) + int64(lasted.Seconds()*roomPerSecond)
 	}
+	if s == nil {
+		bytes += readerMemory
+	}
 	if c.starting == 0 || c.early+bytes > earlyRoom {
 		return nil, 0
 	}
@@ -126,6 +192,16 @@ func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
 	}
 	c.early += bytes
 	return s, earlyRoom
+}
+
+// close gives back what reading took; decoding is held by whoever reads.
+func (s *collected) close(decoding *sync.Mutex) {
+	decoding.Lock()
+	defer decoding.Unlock()
+	if s.unpack != nil {
+		s.unpack.Close()
+		s.unpack = nil
+	}
 }
 
 func newCollected() *collected { return &collected{more: make(chan struct{}, 1)} }
@@ -179,7 +255,7 @@ func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval ti
 
 // FollowSampling implements measure.Follower.
 func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval})
+	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval, mostKeep})
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +273,7 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		c.mu.Lock()
 		delete(c.samples, id)
 		c.mu.Unlock()
+		s.close(&c.decoding)
 	}()
 	r, err := ask(ctx, c, methodSampleStop, idParams{id})
 	if err != nil {
@@ -215,16 +292,18 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 			return nil, c.failed(fmt.Errorf("%d of %d samples arrived", s.len(), r.Count))
 		}
 	}
+	if r.Dropped > 0 {
+		c.log(fmt.Sprintf("%d samples were dropped there while nobody took them", r.Dropped))
+	}
 	for _, b := range r.Blind {
 		c.log(fmt.Sprintf("cannot see %s (%s): %s", b.What, b.WouldShow, b.How))
 	}
 	if r.Error != "" {
 		return nil, c.failed(fmt.Errorf("sampling ended: %s", r.Error))
 	}
-	slices.SortFunc(s.all, func(a, b samplePush) int { return a.N - b.N })
 	out := make([]model.Sample, len(s.all))
 	for i, p := range s.all {
-		out[i] = p.Sample
+		out[i] = p.sample
 	}
 	return out, nil
 }

@@ -138,6 +138,35 @@ func TestHostileAgentFloodsASampling(t *testing.T) {
 	}
 }
 
+// Batches that unpack to far more than they are take no more than the others.
+func TestHostileAgentSendsBombs(t *testing.T) {
+	t.Setenv(attackEnv, "bombs")
+	said := &logged{}
+	c, err := Dial(t.Context(), localEndpoint(t, "server1"), Options{Log: said.add, closeTime: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	began := time.Now()
+	took := peak(func() {
+		stop, err := c.StartSampling(t.Context(), measure.Watch{}, time.Second)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := stop(); err == nil {
+			t.Error("a flood of bombs is a sampling")
+		}
+	})
+	t.Logf("%d MiB at most", took>>20)
+	if lasted := int64(time.Since(began).Seconds() + 1); took > hostCeiling+lasted*roomPerSecond {
+		t.Errorf("the bombs took %d MiB in %d s", took>>20, lasted)
+	}
+	if !strings.Contains(said.String(), "cannot be read") {
+		t.Errorf("said: %s", said)
+	}
+}
+
 func TestHostileAgentOverSSH(t *testing.T) {
 	for _, a := range attacks[:2] {
 		t.Run(a.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 2
+const Protocol = 3
 
 // effect is what a method does on its host.
 type effect string
@@ -90,8 +90,8 @@ var (
 	methodSwitch = method[hearParams, Plugged]{"switch.hear", reads, open}
 )
 
-// notifySample carries a samplePush, from the agent.
-const notifySample = "sample"
+// notifySamples carries a batchPush, from the agent.
+const notifySamples = "samples"
 
 // codeNotInForce marks a *tune.NotInForceError, which is the error's data: a treatment that is
 // not in force is an outcome of a study, not a failure.
@@ -162,21 +162,29 @@ type idResult struct {
 type sampleParams struct {
 	Watch    measure.Watch `json:"watch"`
 	Interval time.Duration `json:"interval"`
+	// Keep is how long samples wait at the host that cannot be sent, while the controller or the way
+	// to it stands still; the oldest are dropped first.
+	Keep time.Duration `json:"keep"`
 }
 
-// samplePush carries sample number N of sampling ID, counted from 0.
-type samplePush struct {
-	ID     int          `json:"id"`
-	N      int          `json:"n"`
-	Sample model.Sample `json:"sample"`
+// batchPush carries Count samples of sampling ID from number N on, counted from 0, as JSON texts
+// that package delta packed. Numbers that are left out were dropped: see Keep of sampleParams.
+type batchPush struct {
+	ID    int    `json:"id"`
+	N     int    `json:"n"`
+	Count int    `json:"count"`
+	Fresh bool   `json:"fresh,omitempty"` // it begins a stream
+	Bytes int    `json:"bytes"`           // of Data, uncompressed
+	Data  []byte `json:"data"`
 }
 
-// sampledResult has the number of samples that were pushed, what could not be seen, and the
-// error that ended the sampling early.
+// sampledResult has the number of samples that were pushed, how many more were dropped, what could
+// not be seen, and the error that ended the sampling early.
 type sampledResult struct {
-	Count int           `json:"count"`
-	Blind []model.Blind `json:"blind,omitempty"`
-	Error string        `json:"error,omitempty"`
+	Count   int           `json:"count"`
+	Dropped int           `json:"dropped,omitempty"`
+	Blind   []model.Blind `json:"blind,omitempty"`
+	Error   string        `json:"error,omitempty"`
 }
 
 // startedResult is a running worker or mover.

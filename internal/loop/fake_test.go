@@ -252,7 +252,7 @@ func windowSamples(w *world, sender bool) []model.Sample {
 			c.RcvWnd, c.SndWnd, c.RcvBuf, c.RcvMSS = 150000, 64000, 262144, 1448
 		}
 		out = append(out, model.Sample{
-			V: 1, HostAt: time.Unix(0, 0).Add(at), Conns: []model.Conn{c},
+			V: 1, At: at, HostAt: time.Unix(0, 0).Add(at), Conns: []model.Conn{c},
 			CPUs: []model.CPUTime{{CPU: 0, User: at / 50, System: at / 20, Idle: at * 93 / 100}},
 		})
 	}

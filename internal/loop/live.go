@@ -85,7 +85,7 @@ func (l *Live) Run(ctx context.Context) error {
 	defer cancel()
 	l.began, l.paths = l.Now(), map[[2]int]*watch.Path{}
 	for _, e := range l.Ends {
-		x := &liveEnd{LiveEnd: e, in: make(chan arrival, 256), done: make(chan struct{}), now: l.elapsed}
+		x := &liveEnd{LiveEnd: e, done: make(chan struct{}), now: l.elapsed}
 		x.window.Span = l.Window
 		l.ends = append(l.ends, x)
 		go x.follow(ctx)

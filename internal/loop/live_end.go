@@ -25,10 +25,43 @@ type arrival struct {
 	lost   error
 }
 
+// mostArrivals is how many samples wait for the view at most: a minute of them.
+const mostArrivals = 600
+
+// arrivals is what came in and was not taken yet. Of too many samples the oldest go: counters only
+// grow, so that the newest have it all.
+type arrivals struct {
+	mu      sync.Mutex
+	list    []arrival
+	samples int
+}
+
+func (q *arrivals) put(a arrival) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list = append(q.list, a)
+	if a.sample == nil {
+		return
+	}
+	if q.samples++; q.samples > mostArrivals {
+		i := slices.IndexFunc(q.list, func(a arrival) bool { return a.sample != nil })
+		q.list = slices.Delete(q.list, i, i+1)
+		q.samples--
+	}
+}
+
+func (q *arrivals) take() []arrival {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := q.list
+	q.list, q.samples = nil, 0
+	return out
+}
+
 // liveEnd is one host while it is watched. follow fills in, everything else belongs to the view.
 type liveEnd struct {
 	LiveEnd
-	in      chan arrival
+	in      arrivals
 	done    chan struct{}
 	now     func() time.Duration
 	window  watch.Window
@@ -58,7 +91,7 @@ func (e *liveEnd) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		e.put(ctx, arrival{at: e.now(), lost: err})
+		e.in.put(arrival{at: e.now(), lost: err})
 		if heard {
 			wait = firstWait
 		}
@@ -91,7 +124,7 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 	defer end()
 	wait.Go(func() {
 		if heard, err := agent.HeardPorts(listening); err == nil && len(heard) > 0 { // it is root's; without it the switch has no name
-			e.put(ctx, arrival{at: e.now(), heard: heard})
+			e.in.put(arrival{at: e.now(), heard: heard})
 		}
 	})
 	look, again := time.NewTicker(refresh), time.NewTicker(turn)
@@ -134,7 +167,7 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 	if err != nil && ctx.Err() == nil { // it is root's; without it a change is seen in the facts
 		tuned = nil
 	}
-	e.put(ctx, arrival{at: e.now(), facts: f, tuned: tuned})
+	e.in.put(arrival{at: e.now(), facts: f, tuned: tuned})
 	return nil
 }
 
@@ -142,29 +175,14 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 // it has seen already.
 func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
 	return agent.FollowSampling(ctx, e.Target.watch(), sampleInterval, func(s model.Sample) {
-		select {
-		case e.in <- arrival{at: e.now(), sample: &s}:
-		default: // the view is far behind; counters only grow, so that the next one has it all
-		}
+		e.in.put(arrival{at: e.now(), sample: &s})
 	})
-}
-
-func (e *liveEnd) put(ctx context.Context, a arrival) {
-	select {
-	case e.in <- a:
-	case <-ctx.Done():
-	}
 }
 
 // take adds what came in since the last time.
 func (e *liveEnd) take() {
-	for {
-		select {
-		case a := <-e.in:
-			e.add(a)
-		default:
-			return
-		}
+	for _, a := range e.in.take() {
+		e.add(a)
 	}
 }
 
@@ -186,9 +204,7 @@ func (e *liveEnd) add(a arrival) {
 	case a.heard != nil:
 		e.heard = a.heard
 	case a.sample != nil:
-		if last, ok := e.window.Newest(); !ok || a.sample.HostAt.After(last) || last.Sub(a.sample.HostAt) > time.Second {
-			e.window.Add(*a.sample, a.at)
-		}
+		e.window.Add(*a.sample, a.at)
 	default:
 		e.lost, e.lostAt = a.lost, a.at
 	}

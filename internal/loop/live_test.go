@@ -111,6 +111,20 @@ func TestLiveEndShowsWhatIsOldAsOld(t *testing.T) {
 	}
 }
 
+// What waits for a view that stands still is the newest, and no word of the host is lost.
+func TestArrivalsKeepTheNewest(t *testing.T) {
+	var q arrivals
+	q.put(arrival{facts: &model.Facts{}})
+	for i := range mostArrivals + 50 {
+		q.put(arrival{at: time.Duration(i), sample: &model.Sample{}})
+	}
+	q.put(arrival{lost: errors.New("gone")})
+	all := q.take()
+	if len(all) != mostArrivals+2 || all[0].facts == nil || all[1].at != 50 || all[len(all)-1].lost == nil || len(q.take()) != 0 {
+		t.Errorf("%d arrivals, the first sample is %d", len(all), all[1].at)
+	}
+}
+
 // An agent that dies is lost at once, and reached again, not at the next look at its facts.
 func TestLiveNoticesAnAgentThatDies(t *testing.T) {
 	w := &world{value: original}

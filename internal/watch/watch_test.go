@@ -14,8 +14,8 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// sampleAt is a sample whose host's clock shows d after noon.
-func sampleAt(d time.Duration) model.Sample { return model.Sample{V: 1, HostAt: noon.Add(d)} }
+// sampleAt is a sample that was taken d after its agent began, at noon.
+func sampleAt(d time.Duration) model.Sample { return model.Sample{V: 1, At: d, HostAt: noon.Add(d)} }
 
 // fill adds a sample each 100 ms over a time, each of which travels that long.
 func fill(w *Window, from, to, travels time.Duration) {
@@ -44,14 +44,15 @@ func TestWindowKeepsItsSpan(t *testing.T) {
 	}
 }
 
-// A clock that is set moves no counter: the time between two samples is then that between
-// their arrivals.
+// A clock that is set moves nothing: the time between two samples is that of the agent's other clock.
 func TestWindowOutlivesAClockThatIsSet(t *testing.T) {
 	for _, step := range []time.Duration{-time.Hour, -3 * time.Second, 3 * time.Second, time.Hour} {
 		w := Window{Span: 4 * time.Second}
 		fill(&w, 0, 2*time.Second, 0)
 		for d := 2100 * time.Millisecond; d <= 4*time.Second; d += 100 * time.Millisecond {
-			w.Add(sampleAt(d+step), d)
+			x := sampleAt(d)
+			x.HostAt = x.HostAt.Add(step)
+			w.Add(x, d)
 		}
 		s := w.Samples()
 		if got := w.Covers(); got != 4*time.Second || len(s) != 41 {
@@ -65,6 +66,26 @@ func TestWindowOutlivesAClockThatIsSet(t *testing.T) {
 		if w.Jumps.Round(100*time.Millisecond) != step {
 			t.Errorf("set by %s: told %s", step, w.Jumps)
 		}
+	}
+}
+
+// What was long on its way lies where it was taken, also while more of it comes, and is not new.
+func TestWindowPlacesLateSamplesAtTheirOwnTime(t *testing.T) {
+	const stall, travels = 20 * time.Second, 5 * time.Millisecond
+	w := Window{Span: 10 * time.Second}
+	fill(&w, 0, 30*time.Second, travels)
+	for d := 30100 * time.Millisecond; d <= 50*time.Second; d += 100 * time.Millisecond {
+		w.Add(sampleAt(d), 30*time.Second+stall) // all at once
+		if last, _ := w.Last(); (last - d - travels).Abs() > 10*time.Millisecond {
+			t.Fatalf("a sample of %s lies at %s", d, last)
+		}
+	}
+	if got := w.Covers(); got != w.Span || w.Jumps != 0 {
+		t.Errorf("%s are covered; a clock was set by %s", got, w.Jumps)
+	}
+	w.Add(sampleAt(45*time.Second), 51*time.Second)
+	if last, _ := w.Last(); (last - 50*time.Second).Abs() > 10*time.Millisecond {
+		t.Errorf("what was seen before is the newest, at %s", last)
 	}
 }
 

@@ -1,17 +1,19 @@
 package watch
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"linerate/internal/model"
 )
 
-// clockSlack is the largest difference between the steps of a host's clock and of the
-// controller's from one sample to the next that delays explain. Beyond it the host's clock was
-// set.
+// clockSlack is the largest difference between the steps of a host's wall clock and of the time
+// since its agent began that delays explain. Beyond it the wall clock was set.
 const clockSlack = time.Second
+
+// drift is by how much two clocks that nobody sets may run apart; crystals are within 100 parts in a
+// million.
+const drift = 200e-6
 
 // Window keeps the newest samples of one host, placed on the controller's clock. The zero value
 // with a Span is ready.
@@ -21,40 +23,35 @@ type Window struct {
 	Jumps time.Duration
 
 	samples []model.Sample
-	arrived []time.Duration
+	own     []time.Duration // their times since the host's agent began
+	arrived time.Duration   // of the newest
+	base    time.Duration   // what lies between those times and the controller's
 }
 
 // Add takes the next sample of the host, that came in at a time of the controller's clock, counted
-// from any beginning that is the same for all hosts. The sample's place is that of the host's own
-// clock, which is read when the counters are; where that clock was set, the time of arrival counts.
+// from any beginning that is the same for all hosts. The sample's own time is At, counted from the
+// beginning of its agent by a clock that nobody sets; one that is not later than the newest was seen
+// before, and is left out. A sample that was long on its way lies where it was taken.
 func (w *Window) Add(s model.Sample, arrived time.Duration) {
+	late := arrived - s.At
 	if n := len(w.samples); n == 0 {
-		s.At = arrived
+		w.base = late
 	} else {
-		last := w.samples[n-1]
-		gap, passed := s.HostAt.Sub(last.HostAt), arrived-w.arrived[n-1]
-		if d := gap - passed; d > clockSlack || d < -clockSlack || gap <= 0 {
-			w.Jumps += gap - passed
-			gap = max(passed, time.Millisecond)
+		step := s.At - w.own[n-1]
+		if step <= 0 {
+			return
 		}
-		s.At = last.At + gap
+		if set := s.HostAt.Sub(w.samples[n-1].HostAt) - step; set.Abs() > clockSlack {
+			w.Jumps += set
+		}
+		// The quickest sample tells what lies between the clocks: others were delayed on their way.
+		w.base = min(w.base+time.Duration(drift*float64(arrived-w.arrived)), late)
 	}
-	w.samples, w.arrived = append(w.samples, s), append(w.arrived, arrived)
-	w.place()
+	w.samples, w.own, w.arrived = append(w.samples, s), append(w.own, s.At), arrived
+	for i := range w.samples {
+		w.samples[i].At = w.own[i] + w.base
+	}
 	w.forget(w.samples[len(w.samples)-1].At - w.Span)
-}
-
-// place shifts all samples by one offset, with which the sample that had the shortest delay
-// lies at its time of arrival: the others were delayed longer on their way. The offset follows
-// the drift between the two clocks, too.
-func (w *Window) place() {
-	quickest := time.Duration(math.MaxInt64)
-	for i := range w.samples {
-		quickest = min(quickest, w.arrived[i]-w.samples[i].At)
-	}
-	for i := range w.samples {
-		w.samples[i].At += quickest
-	}
 }
 
 // forget drops what is older than a time, but for one sample to count from.
@@ -64,7 +61,7 @@ func (w *Window) forget(before time.Duration) {
 		n++
 	}
 	if n > 0 {
-		w.samples, w.arrived = slices.Delete(w.samples, 0, n), slices.Delete(w.arrived, 0, n)
+		w.samples, w.own = slices.Delete(w.samples, 0, n), slices.Delete(w.own, 0, n)
 	}
 }
 
@@ -72,12 +69,12 @@ func (w *Window) forget(before time.Duration) {
 // times in it, not what the samples point to.
 func (w *Window) Samples() []model.Sample { return slices.Clone(w.samples) }
 
-// Last is when the newest sample came in; false before the first.
+// Last is when the newest sample was taken; false before the first.
 func (w *Window) Last() (time.Duration, bool) {
-	if len(w.arrived) == 0 {
+	if len(w.samples) == 0 {
 		return 0, false
 	}
-	return w.arrived[len(w.arrived)-1], true
+	return w.samples[len(w.samples)-1].At, true
 }
 
 // Covers is the time between the oldest sample and the newest.
@@ -89,12 +86,4 @@ func (w *Window) Covers() time.Duration {
 }
 
 // Clear forgets all samples: after a gap nothing is counted across it.
-func (w *Window) Clear() { w.samples, w.arrived = nil, nil }
-
-// Newest is the newest sample's time by the host's own clock; false before the first.
-func (w *Window) Newest() (time.Time, bool) {
-	if len(w.samples) == 0 {
-		return time.Time{}, false
-	}
-	return w.samples[len(w.samples)-1].HostAt, true
-}
+func (w *Window) Clear() { w.samples, w.own = nil, nil }

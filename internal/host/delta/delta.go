@@ -1,0 +1,270 @@
+// Package delta packs texts that resemble each other, as samples of one host do: of a text that
+// differs from the one before in its numbers alone it keeps by how much each of them grew. What is
+// left goes into one stream of zstd (RFC 8878) that is flushed after each batch, so that a batch can
+// be read when it arrives, and what came before it is known to both ends.
+//
+// It refuses texts with a zero byte, which it needs itself, and batches that unpack to more than
+// their bounds: what comes out of a Reader is bounded whatever goes in. It knows nothing of JSON.
+package delta
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bounds, in bytes. A sample of 128 cores and 100 connections is 100 kB of text.
+const (
+	MaxText = 2 << 20   // of one text
+	MaxRaw  = 4 << 20   // of a batch before it is compressed
+	window  = 128 << 10 // that zstd looks back on, at both ends
+	// mostDigits is the longest number that is told by its growth.
+	mostDigits = 18
+)
+
+// place stands for a number in a frame, which is a text without its numbers.
+const place = 0
+
+// Batch is some texts on their way.
+type Batch struct {
+	Fresh bool   // it begins a stream: nothing before it is needed
+	Bytes int    // before it was compressed
+	Data  []byte // compressed
+}
+
+// Writer packs texts. It is for one goroutine at a time.
+type Writer struct {
+	out   bytes.Buffer
+	enc   *zstd.Encoder
+	state numbers
+	raw   []byte
+}
+
+// numbers is the text before, as its frame and its numbers; one that is no int64 keeps what stood there.
+type numbers struct {
+	frame []byte
+	last  []int64
+}
+
+// NewWriter makes a writer, whose first batch is fresh.
+func NewWriter() (*Writer, error) {
+	w := &Writer{}
+	var err error
+	w.enc, err = zstd.NewWriter(&w.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("pack texts: %w", err)
+	}
+	return w, nil
+}
+
+// Pack makes one batch of texts; fresh begins a new stream with it. After an error the next batch
+// has to be fresh.
+func (w *Writer) Pack(texts [][]byte, fresh bool) (Batch, error) {
+	w.out.Reset()
+	if fresh {
+		w.enc.Reset(&w.out)
+		w.state = numbers{}
+	}
+	w.raw = w.raw[:0]
+	for _, t := range texts {
+		if len(t) > MaxText || bytes.IndexByte(t, place) >= 0 {
+			return Batch{}, fmt.Errorf("pack a text of %d bytes: it may have %d, and no zero byte", len(t), MaxText)
+		}
+		w.raw = w.state.pack(w.raw, t)
+	}
+	if len(w.raw) > MaxRaw {
+		return Batch{}, fmt.Errorf("pack %d texts: they are more than %d bytes", len(texts), MaxRaw)
+	}
+	if _, err := w.enc.Write(w.raw); err != nil {
+		return Batch{}, fmt.Errorf("pack texts: %w", err)
+	}
+	if err := w.enc.Flush(); err != nil {
+		return Batch{}, fmt.Errorf("pack texts: %w", err)
+	}
+	return Batch{Fresh: fresh, Bytes: len(w.raw), Data: bytes.Clone(w.out.Bytes())}, nil
+}
+
+// pack appends a text: the length of its frame and one, and the frame; or 0 where that is the same.
+// Then each number: how much it grew, zigzag and one; or 0, its length and its digits.
+func (n *numbers) pack(to, text []byte) []byte {
+	frame, found := split(text)
+	if bytes.Equal(frame, n.frame) && len(n.frame) > 0 {
+		to = append(to, 0)
+	} else {
+		to = binary.AppendUvarint(to, uint64(len(frame))+1)
+		to = append(to, frame...)
+		n.frame, n.last = frame, make([]int64, len(found))
+	}
+	for i, digits := range found {
+		v, ok := plain(digits)
+		if !ok {
+			to = append(binary.AppendUvarint(append(to, 0), uint64(len(digits))), digits...)
+			continue
+		}
+		d := v - n.last[i]
+		to = binary.AppendUvarint(to, uint64(d<<1^d>>63)+1)
+		n.last[i] = v
+	}
+	return to
+}
+
+// split takes a text apart.
+func split(text []byte) (frame []byte, found [][]byte) {
+	frame = make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		from := i
+		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+			i++
+		}
+		if i > from {
+			frame, found = append(frame, place), append(found, text[from:i])
+			continue
+		}
+		frame = append(frame, text[i])
+		i++
+	}
+	return frame, found
+}
+
+// plain is the number of digits that are its only spelling.
+func plain(digits []byte) (int64, bool) {
+	if len(digits) > mostDigits || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	v := int64(0)
+	for _, d := range digits {
+		v = 10*v + int64(d-'0')
+	}
+	return v, true
+}
+
+// Reader unpacks what a Writer packed. It is for one goroutine at a time.
+type Reader struct {
+	in    feed
+	dec   *zstd.Decoder
+	state numbers
+	begun bool
+	err   error // until a fresh batch comes
+}
+
+// feed is what of the compressed stream has come in.
+type feed struct{ bytes.Reader }
+
+// ErrBroken is of a batch that cannot be read, and of all after it up to a fresh one.
+var ErrBroken = errors.New("a batch of texts is broken")
+
+// NewReader makes a reader. Close it: it holds memory.
+func NewReader() (*Reader, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, fmt.Errorf("unpack texts: %w", err)
+	}
+	return &Reader{dec: dec}, nil
+}
+
+// Close gives its memory back.
+func (r *Reader) Close() { r.dec.Close() }
+
+// Unpack hands over each text of a batch, which is valid until the next; an error of each ends it.
+func (r *Reader) Unpack(b Batch, each func(text []byte) error) error {
+	switch {
+	case b.Fresh:
+		r.state, r.err, r.begun = numbers{}, nil, false
+	case r.err != nil:
+		return r.err
+	case !r.begun:
+		return fmt.Errorf("%w: the stream's beginning is missing", ErrBroken)
+	}
+	raw, err := r.raw(b)
+	for err == nil && len(raw) > 0 {
+		var text []byte
+		if text, raw, err = r.state.unpack(raw); err == nil {
+			err = each(text)
+		}
+	}
+	r.err = err
+	return err
+}
+
+// raw uncompresses a batch.
+func (r *Reader) raw(b Batch) ([]byte, error) {
+	if b.Bytes < 0 || b.Bytes > MaxRaw {
+		return nil, fmt.Errorf("%w: it unpacks to %d bytes", ErrBroken, b.Bytes)
+	}
+	r.in.Reset(b.Data)
+	if !r.begun {
+		if err := r.dec.Reset(&r.in.Reader); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		}
+		r.begun = true
+	}
+	raw := make([]byte, b.Bytes)
+	if _, err := io.ReadFull(r.dec, raw); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return raw, nil
+}
+
+// unpack reads one text, and returns what follows it.
+func (n *numbers) unpack(raw []byte) (text, rest []byte, err error) {
+	size, raw, err := number(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size > 0 {
+		if size--; size > uint64(len(raw)) || size > MaxText {
+			return nil, nil, fmt.Errorf("%w: its frame is longer than it", ErrBroken)
+		}
+		n.frame, raw = bytes.Clone(raw[:size]), raw[size:]
+		n.last = make([]int64, bytes.Count(n.frame, []byte{place}))
+	}
+	i := 0
+	for _, c := range n.frame {
+		if len(text) > MaxText {
+			return nil, nil, fmt.Errorf("%w: a text is longer than %d bytes", ErrBroken, MaxText)
+		}
+		if c != place {
+			text = append(text, c)
+			continue
+		}
+		if text, raw, err = n.next(text, raw, i); err != nil {
+			return nil, nil, err
+		}
+		i++
+	}
+	return text, raw, nil
+}
+
+// next appends number i to a text.
+func (n *numbers) next(text, raw []byte, i int) (_, rest []byte, err error) {
+	d, raw, err := number(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d > 0 {
+		d--
+		n.last[i] += int64(d>>1) ^ -int64(d&1)
+		return strconv.AppendInt(text, n.last[i], 10), raw, nil
+	}
+	size, raw, err := number(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size > uint64(len(raw)) || len(text)+int(size) > MaxText {
+		return nil, nil, fmt.Errorf("%w: a number is longer than it", ErrBroken)
+	}
+	return append(text, raw[:size]...), raw[size:], nil
+}
+
+func number(raw []byte) (v uint64, rest []byte, err error) {
+	v, size := binary.Uvarint(raw)
+	if size <= 0 {
+		return 0, nil, fmt.Errorf("%w: it ends within a number", ErrBroken)
+	}
+	return v, raw[size:], nil
+}

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/explain"
 	"linerate/internal/app/lab"
 	"linerate/internal/app/profile"
@@ -154,7 +154,7 @@ func sshHosts(getenv func(string) string) (out []string) {
 	if home == "" {
 		return nil
 	}
-	b, err := os.ReadFile(filepath.Join(home, ".ssh", "config"))
+	b, err := app.ReadFile(filepath.Join(home, ".ssh", "config"), 1<<20)
 	if err != nil {
 		return nil
 	}

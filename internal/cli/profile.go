@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/profile"
 	"linerate/internal/failure"
 	"linerate/internal/report/document"
@@ -122,12 +124,11 @@ trade data safety or security are never applied from a profile, whoever wrote it
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, name := env.in, "standard input"
 			if args[0] != "-" {
-				f, err := os.Open(args[0])
+				text, err := app.ReadFile(args[0], profile.MaxFile)
 				if err != nil {
 					return failure.Of(failure.Usage, "import a profile: %v", err)
 				}
-				defer f.Close() // only read
-				in, name = f, filepath.Base(args[0])
+				in, name = bytes.NewReader(text), filepath.Base(args[0])
 			}
 			kept, err := profile.Import(env.Env, in, name, replace)
 			return printKept(env, kept, err)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
 	"linerate/internal/app/study"
 	"linerate/internal/failure"
 	"linerate/internal/report/document"
@@ -90,18 +90,13 @@ const maxStudyFile = 1 << 20
 
 // studySource reads a study file.
 func studySource(name string) (study.Source, error) {
-	f, err := os.Open(name)
+	text, err := app.ReadFile(name, maxStudyFile)
 	if err != nil {
 		kind := failure.Failed
 		if errors.Is(err, fs.ErrNotExist) {
 			kind = failure.Usage
 		}
 		return study.Source{}, failure.Of(kind, "read study: %v; linerate study new prints a file to begin with", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxStudyFile))
-	if err != nil {
-		return study.Source{}, fmt.Errorf("read study %s: %w", name, err)
 	}
 	return study.Source{Name: name, Text: text}, nil
 }

@@ -15,6 +15,20 @@ const (
 	maxKeys  = 4096
 )
 
+// Bounded refuses a text that would cost a YAML parser more than its size accounts for, and
+// what no file that a person writes for linerate needs: Document's bounds, for the readers that
+// decode YAML by themselves. The error quotes the text.
+func Bounded(text []byte) error {
+	if len(text) > MaxFile {
+		return fmt.Errorf("%d bytes, of at most %d", len(text), MaxFile)
+	}
+	_, line, err := tokenize(string(text))
+	if err != nil {
+		return fmt.Errorf("line %d: %w", line, err)
+	}
+	return nil
+}
+
 // tokenize takes a text apart and bounds what the parser will do with it. The
 // line is where an error stands.
 func tokenize(text string) (tokens token.Tokens, line int, err error) {

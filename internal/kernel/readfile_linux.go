@@ -11,10 +11,11 @@ const firstRead = 1 << 10
 
 // readFile reads a whole file of at most most bytes, and tells whether there was more. A regular
 // open would ask the poller about each file of /proc, and grow its buffer as it reads, which
-// together take as long as the kernel does to write what most of them hold.
+// together take as long as the kernel does to write what most of them hold. A FIFO among them is
+// read as empty and does not hold the caller up.
 func readFile(path string, most int) (b []byte, more bool, err error) {
 	var fd int
-	again(func() error { fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); return err })
+	again(func() error { fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); return err })
 	if err != nil {
 		return nil, false, &fs.PathError{Op: "open", Path: path, Err: err}
 	}

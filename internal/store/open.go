@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
 
@@ -219,5 +220,5 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open %s: not a plain file", name)
 	}
-	return root.Open(name)
+	return root.OpenFile(name, os.O_RDONLY|kernel.Unblocked, 0) // a pipe may have taken its place
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/model"
 )
 
@@ -120,7 +121,7 @@ func parseState(raw []byte) ([]StudyEntry, error) {
 
 // Samples reads the samples of the runs for which keep is true.
 func (s *StudyState) Samples(keep func(label string) bool) (Samples, error) {
-	in, err := os.Open(filepath.Join(s.dir, thinnedName))
+	in, err := kernel.OpenNamed(filepath.Join(s.dir, thinnedName))
 	if err != nil {
 		return nil, fmt.Errorf("read the study's samples: %w", err)
 	}

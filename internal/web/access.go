@@ -8,12 +8,11 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
-	"runtime"
 	"strings"
+
+	"linerate/internal/kernel"
 )
 
 // Access is who may see a view. The zero value: whoever can reach this machine's loopback.
@@ -26,12 +25,21 @@ type Access struct {
 const (
 	leastToken = 32
 	mostToken  = 4096
+	mostPEM    = 1 << 20
 	cookieName = "linerate"
 )
 
 // Secure reads what a view needs that others can reach: a certificate with its key, and a token.
 func Secure(certFile, keyFile, tokenFile string) (Access, error) {
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	certText, err := kernel.ReadNamed(certFile, mostPEM)
+	if err != nil {
+		return Access{}, fmt.Errorf("read certificate: %w", err)
+	}
+	keyText, err := kernel.ReadPrivate(keyFile, mostPEM, 0o007)
+	if err != nil {
+		return Access{}, fmt.Errorf("read key: %w", err)
+	}
+	cert, err := tls.X509KeyPair(certText, keyText)
 	if err != nil {
 		return Access{}, fmt.Errorf("read certificate %s and key %s: %w", certFile, keyFile, err)
 	}
@@ -43,19 +51,7 @@ func Secure(certFile, keyFile, tokenFile string) (Access, error) {
 }
 
 func readToken(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	defer f.Close() // only read
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
-		return "", fmt.Errorf("read token %s: every user of this machine may read it: chmod 600 it", path)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, mostToken+1))
+	b, err := kernel.ReadPrivate(path, mostToken, 0o007) // a group may share a token
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}

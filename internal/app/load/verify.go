@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"linerate/internal/app"
 	"linerate/internal/failure"
+	"linerate/internal/kernel"
 	"linerate/internal/load/block"
 	"linerate/internal/load/shape"
 	"linerate/internal/load/storage"
@@ -99,7 +99,7 @@ func readJournal(path string) (*block.Journal, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path)
+	file, err := kernel.OpenNamed(path)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}

@@ -5,6 +5,7 @@
 package profile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -109,8 +110,8 @@ type Kept struct {
 	Name string `json:"name"`
 }
 
-// maxFile bounds what is read of a file; the parser bounds it too.
-const maxFile = 1 << 20
+// MaxFile bounds what is read of a file, in bytes; the parser bounds it too.
+const MaxFile = 1 << 20
 
 // folder is where the user's profiles are kept.
 func folder(e app.Env) (string, error) {
@@ -174,18 +175,17 @@ func Find(e app.Env, name string) (Profile, error) {
 }
 
 func readFile(file string) (Profile, error) {
-	f, err := os.Open(file)
+	text, err := app.ReadFile(file, MaxFile)
 	if err != nil {
 		return Profile{}, failure.Of(failure.Usage, "read profile: %v", err)
 	}
-	defer f.Close() // only read
-	_, p, err := parse(f, filepath.Base(file))
+	_, p, err := parse(bytes.NewReader(text), filepath.Base(file))
 	return p, err
 }
 
 // parse reads the text of a profile and checks it.
 func parse(in io.Reader, name string) ([]byte, Profile, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxFile))
+	text, err := io.ReadAll(io.LimitReader(in, MaxFile))
 	if err != nil {
 		return nil, Profile{}, fmt.Errorf("read profile %s: %w", name, err)
 	}

@@ -94,7 +94,7 @@ func Load(file string) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load a recorded host: %w", err)
 	}
-	f, err := os.OpenFile(file, os.O_RDONLY|unblocked, 0)
+	f, err := os.OpenFile(file, os.O_RDONLY|kernel.Unblocked, 0)
 	if err != nil {
 		return nil, fmt.Errorf("load a recorded host: %w", err)
 	}

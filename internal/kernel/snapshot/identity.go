@@ -12,13 +12,14 @@ import (
 
 // forms are the forms in which a host prints what identifies it.
 type forms struct {
-	mac, dashed, cisco, enx, guid, iqn, uuid, wwn, disk, long, ip4, ip6 *regexp.Regexp
+	mac, dashed, scored, cisco, enx, guid, iqn, uuid, lvm, wwn, disk, long, ip4, ip6 *regexp.Regexp
 }
 
 func newForms() forms {
 	return forms{
 		mac:    regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`),
 		dashed: regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}-){5}[0-9a-f]{2}\b`),
+		scored: regexp.MustCompile(`(?i)(?:[0-9a-f]{2}_){5}[0-9a-f]{2}`),
 		cisco:  regexp.MustCompile(`(?i)\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b`),
 		// An interface that udev(7) names after its MAC.
 		enx: regexp.MustCompile(`(?i)enx([0-9a-f]{12})`),
@@ -26,12 +27,14 @@ func newForms() forms {
 		guid: regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){6,}[0-9a-f]{2}\b`),
 		iqn:  regexp.MustCompile(`(?:[ein]qn\.[0-9]{4}-[0-9]{2}\.|eui\.|naa\.|t10\.|nvme\.[0-9a-f]{4}-)[^\s,"/@]+`),
 		uuid: regexp.MustCompile(`(?i)[0-9a-f]{8}[-_:][0-9a-f]{4}[-_:][0-9a-f]{4}[-_:][0-9a-f]{4}[-_:][0-9a-f]{12}|(?:[0-9a-f]{8}:){3}[0-9a-f]{8}`),
+		// The ids of LVM, alone and as the device mapper prints a group's and a volume's together.
+		lvm: regexp.MustCompile(`\b[A-Za-z0-9]{6}(?:-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}\b|LVM-[A-Za-z0-9]{32,}`),
 		// World wide names (NAA 2, 3, 5, 6), as SCSI and multipath print them.
 		wwn: regexp.MustCompile(`(?i)\b(?:0x|3)?(?:[25][0-9a-f]{15}|[36][0-9a-f]{31})\b`),
 		// Names below /dev/disk/by-id, which end in a serial number.
 		disk: regexp.MustCompile(`\b(?:ata|scsi|nvme|usb|virtio|wwn|mmc|dm-uuid|md-uuid|lvm-pv-uuid)-[^\s,"/@]{4,}`),
-		// Containers.
-		long: regexp.MustCompile(`(?i)[0-9a-f]{40,}`),
+		// Containers, and UUIDs without marks, such as a machine's id and that of an encrypted disk.
+		long: regexp.MustCompile(`(?i)[0-9a-f]{32,}`),
 		ip4:  regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`),
 		ip6:  regexp.MustCompile(`(?:\b[0-9A-Fa-f]{1,4}|::[0-9A-Fa-f]{1,4})(?::[0-9A-Fa-f]{0,4}){1,7}`),
 	}
@@ -51,10 +54,10 @@ func (r *redactor) gather(name string, text []byte) {
 		r.known[serial] = r.serial(serial)
 		r.known[strings.Join(strings.Fields(serial), "_")] = r.serial(serial) // as udev(7) writes it
 	}
-	for _, s := range []string{name, string(text)} {
-		for _, re := range []*regexp.Regexp{r.forms.mac, r.forms.dashed} {
+	for _, s := range []string{unescaped(name), unescaped(string(text))} {
+		for _, re := range []*regexp.Regexp{r.forms.mac, r.forms.dashed, r.forms.scored} {
 			for _, m := range re.FindAllString(s, -1) {
-				r.mac(strings.ReplaceAll(m, "-", ":"))
+				r.mac(strings.NewReplacer("-", ":", "_", ":").Replace(m))
 			}
 		}
 		for _, m := range r.forms.enx.FindAllStringSubmatch(s, -1) {
@@ -74,9 +77,9 @@ func (r *redactor) gather(name string, text []byte) {
 // the id that IPv6 makes of one, and numbers of devices. The longest comes first.
 func (r *redactor) learned() {
 	for mac, instead := range r.macs {
-		r.known[bare(mac)], r.known[strings.ToUpper(bare(mac))] = bare(instead), bare(instead)
-		id, other := eui(mac), eui(instead)
-		r.known[id], r.known[strings.ToUpper(id)] = other, other
+		for _, spelled := range []func(string) string{bare, halves, scored, eui} {
+			r.known[spelled(mac)], r.known[strings.ToUpper(spelled(mac))] = spelled(instead), spelled(instead)
+		}
 	}
 	var words []string
 	for w := range r.known {
@@ -90,13 +93,24 @@ func (r *redactor) learned() {
 	r.words = strings.NewReplacer(pairs...)
 }
 
+// unescaped writes the marks within numbers as themselves: systemd.unit(5) escapes them in the
+// names of units and control groups, and JSON what systemd wrote.
+func unescaped(s string) string {
+	if !strings.Contains(s, `\x`) {
+		return s
+	}
+	return strings.NewReplacer(`\\x2d`, "-", `\x2d`, "-", `\\x3a`, ":", `\x3a`, ":").Replace(s)
+}
+
 // ids replaces what identifies hardware and volumes within a text.
 func (r *redactor) ids(s string) string {
 	f := r.forms
+	s = unescaped(s)
 	s = f.iqn.ReplaceAllStringFunc(s, r.iqn)
 	s = f.disk.ReplaceAllStringFunc(s, r.disk)
 	s = r.words.Replace(s)
 	s = f.uuid.ReplaceAllStringFunc(s, r.uuid)
+	s = f.lvm.ReplaceAllStringFunc(s, r.serial)
 	s = f.guid.ReplaceAllStringFunc(s, r.guid)
 	s = f.mac.ReplaceAllStringFunc(s, r.mac)
 	s = f.dashed.ReplaceAllStringFunc(s, func(m string) string {
@@ -268,7 +282,10 @@ func eui(mac string) string {
 	return hex.EncodeToString([]byte{b[0] ^ 2, b[1], b[2], 0xff, 0xfe, b[3], b[4], b[5]})
 }
 
-func bare(mac string) string { return strings.ReplaceAll(mac, ":", "") }
+// Other spellings of a MAC.
+func bare(mac string) string   { return strings.ReplaceAll(mac, ":", "") }
+func halves(mac string) string { return bare(mac[:8]) + "-" + bare(mac[8:]) }
+func scored(mac string) string { return strings.ReplaceAll(mac, ":", "_") }
 
 // colons writes twelve hexadecimal digits as a MAC.
 func colons(digits string) string {

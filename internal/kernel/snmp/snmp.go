@@ -10,16 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/gosnmp/gosnmp"
+
+	"linerate/internal/conf"
+	"linerate/internal/kernel"
 )
 
 // Login is what a switch asks for: a community (version 2c), or a user (version
@@ -43,25 +44,24 @@ const maxLogin = 64 << 10
 
 // ReadLogin reads credentials from a YAML file that nobody but its owner may read.
 func ReadLogin(file string) (Login, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return Login{}, fmt.Errorf("read credentials: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 || info.Size() > maxLogin {
-		return Login{}, fmt.Errorf("read credentials: %s: want a small file that you alone can read (chmod 600 %s): %w", file, file, fs.ErrPermission)
-	}
-	b, err := os.ReadFile(file)
+	b, err := kernel.ReadPrivate(file, maxLogin, 0o077)
 	if err != nil {
 		return Login{}, fmt.Errorf("read credentials: %w", err)
 	}
 	return ParseLogin(b)
 }
 
+var errLogin = errors.New("read credentials: want YAML with community, or with user, auth, auth_secret, privacy and privacy_secret")
+
 // ParseLogin reads credentials. Its errors hold nothing of the text.
 func ParseLogin(b []byte) (Login, error) {
 	var l Login
+	// Before the decoder sees it: what conf refuses costs memory there, or makes it panic.
+	if conf.Bounded(b) != nil {
+		return l, errLogin
+	}
 	if err := yaml.NewDecoder(bytes.NewReader(b), yaml.Strict()).Decode(&l); err != nil {
-		return l, errors.New("read credentials: want YAML with community, or with user, auth, auth_secret, privacy and privacy_secret")
+		return l, errLogin
 	}
 	return l, l.check()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/kernel"
 	"linerate/internal/watch/past"
 )
 
@@ -108,17 +108,9 @@ func problems(path string, s segment) (out []Problem) {
 
 // open reads a file.
 func open(path string) (segment, error) {
-	f, err := os.Open(path)
+	b, err := kernel.ReadNamed(path, maxSegment)
 	if err != nil {
 		return segment{}, err
-	}
-	defer f.Close() // only read
-	b, err := io.ReadAll(io.LimitReader(f, maxSegment+1))
-	if err != nil {
-		return segment{}, err
-	}
-	if len(b) > maxSegment {
-		return segment{}, fmt.Errorf("larger than %d bytes", maxSegment)
 	}
 	return readSegment(b)
 }

@@ -58,7 +58,7 @@ func (a *agent) interfaces(ctx context.Context) (map[int]tune.Interface, error) 
 	}
 	all := make(map[int]tune.Interface, len(links))
 	for _, l := range links {
-		all[l.Index] = tune.InterfaceOf(l)
+		all[l.Index] = tune.InterfaceOf(l, kernel.InterfaceNode(a.tuner.Root, l))
 	}
 	return all, nil
 }

@@ -13,6 +13,9 @@ import (
 // presentMAC begins the Hardware of an interface that has no address of its own for good.
 const presentMAC = "link:"
 
+// nodeMark stands before what tells such an interface from one that was made in its place.
+const nodeMark = "#"
+
 // interfaceOf is the kernel's number of the interface that a place names by its
 // name, 0 where it names none, and what tells it from others. The number stays when the
 // interface is renamed; a name may be anybody's the next moment, and a number once the
@@ -56,10 +59,19 @@ func (s *session) locate(ctx context.Context, e Entry) (setter.Place, error) {
 	return setter.Renamed(at, now.Name), nil
 }
 
-// meant tells whether the interface that has the entry's number is the one that was changed. An
-// address that may be set tells only together with the name.
+// meant tells whether the interface that has the entry's number is the one that was changed. Of
+// one without hardware the node tells; where it is not known, as in entries of an earlier build,
+// an address that may be set tells only together with the name.
 func (e Entry) meant(now Interface) bool {
 	if e.Hardware == "" || e.Hardware == now.Hardware {
+		return true
+	}
+	was, node, known := strings.Cut(e.Hardware, nodeMark)
+	is, nodeNow, knownNow := strings.Cut(now.Hardware, nodeMark)
+	if known && knownNow {
+		return node == nodeNow
+	}
+	if was == is {
 		return true
 	}
 	name, _ := setter.InterfaceNamed(place(e))

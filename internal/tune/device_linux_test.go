@@ -26,7 +26,7 @@ func liveInterfaces(ctx context.Context) (map[int]Interface, error) {
 	links, err := kernel.Live{}.Links(ctx)
 	all := map[int]Interface{}
 	for _, l := range links {
-		all[l.Index] = InterfaceOf(l)
+		all[l.Index] = InterfaceOf(l, kernel.InterfaceNode("", l))
 	}
 	return all, err
 }
@@ -128,6 +128,45 @@ func TestInNamespaceGoneAndAnother(t *testing.T) {
 	}
 	wantOpen(t, tn, 0)
 	if err := kernel.DeleteInterface("gone0"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One that is made anew has everything of the one that is gone: number, name and address. It is
+// another, and neither undo nor the script writes to it.
+func TestInNamespaceMadeAnewWithTheSameNumber(t *testing.T) {
+	inNamespace(t)
+	ownSys(t)
+	labtest.Needs(t, "ip")
+	make := func() {
+		t.Helper()
+		out, err := kernel.Exec(t.Context(), "ip", "link", "add", "name", "anew0", "index", "4711", "address", "02:11:22:33:44:55", "type", "veth", "peer", "name", "anew1").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	make()
+	tn, p := renameTuner(t, "anew0")
+	p.Changes = p.Changes[:1]
+	mustApply(t, tn, p)
+	if err := kernel.DeleteInterface("anew0"); err != nil {
+		t.Fatal(err)
+	}
+	make()
+	if err := kernel.SetMTU("anew0", 4000); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runScript(filepath.Dir(tn.Dir), "--force"); err == nil || !strings.Contains(string(out), "is another interface") {
+		t.Errorf("undo.sh: %v\n%s", err, out)
+	}
+	if _, err := tn.Undo(t.Context(), ""); !errors.Is(err, kernel.ErrNoDevice) || !strings.Contains(err.Error(), "has its number") {
+		t.Errorf("%v", err)
+	}
+	if now, err := kernel.ReadLink("anew0"); err != nil || now.MTU != 4000 {
+		t.Errorf("the other one: %+v, %v", now, err)
+	}
+	wantOpen(t, tn, 1)
+	if err := kernel.DeleteInterface("anew0"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,6 +35,11 @@ func TestUndoWritesToTheInterfaceThatWasChanged(t *testing.T) {
 		{"virtual, renamed", Interface{"eth0", "link:1"}, Interface{"lan0", "link:1"}, renamed},
 		{"virtual, with another address", Interface{"eth0", "link:1"}, Interface{"eth0", "link:2"}, namedSetting},
 		{"virtual, another", Interface{"eth0", "link:1"}, Interface{"lan0", "link:2"}, ""},
+		{"virtual, with another address and name", Interface{"eth0", "link:1#7"}, Interface{"lan0", "link:2#7"}, renamed},
+		{"made anew, all else the same", Interface{"eth0", "link:1#7"}, Interface{"eth0", "link:1#8"}, ""},
+		{"a card in a virtual one's place", Interface{"eth0", "link:1#7"}, Interface{"eth0", "mac:1"}, ""},
+		{"its node is not known now", Interface{"eth0", "link:1#7"}, Interface{"eth0", "link:2"}, namedSetting},
+		{"its node was not known", Interface{"eth0", "link:1"}, Interface{"lan0", "link:1#8"}, renamed},
 		{"of an earlier build", Interface{"eth0", ""}, Interface{"lan0", "mac:2"}, renamed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,17 +136,25 @@ same_interface() { # name, number, hardware: another one may have the name, or t
 	device=$(readlink "$sys/$1/device" 2>/dev/null)
 	address=$(cat "$sys/$1/address" 2>/dev/null)
 	kind=$(cat "$sys/$1/addr_assign_type" 2>/dev/null) # 0: the address is the permanent one
+	node=$(stat -c %i "$sys/$1/" 2>/dev/null) # another one where it was made anew
+	was=${3%%#*}
 	case $3 in
+	*'#'*) [ -n "$node" ] && {
+		[ "${3##*#}" = "$node" ] && return
+		was=another
+	} ;;
+	esac
+	case $was in
 	'') return 0 ;; # not known
 	"link:$address") return 0 ;;
 	link:*) [ -z "$device" ] && [ "$kind" != 0 ] && return ;; # an address that may be set
-	pci:*) [ "pci:${device##*/}" = "$3" ] && return ;;
+	pci:*) [ "pci:${device##*/}" = "$was" ] && return ;;
 	mac:*)
-		[ "mac:$address" = "$3" ] && return
-		[ "mac:$(cat "$sys/$1/bonding_slave/perm_hwaddr" 2>/dev/null)" = "$3" ] && return
+		[ "mac:$address" = "$was" ] && return
+		[ "mac:$(cat "$sys/$1/bonding_slave/perm_hwaddr" 2>/dev/null)" = "$was" ] && return
 		# Of an address that was set, sysfs does not show what it was.
 		case "$(ip link show dev "$1" 2>/dev/null) " in
-		*" permaddr ${3#mac:} "*) return 0 ;;
+		*" permaddr ${was#mac:} "*) return 0 ;;
 		esac
 		;;
 	esac

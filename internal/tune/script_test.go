@@ -175,11 +175,18 @@ func TestScriptTellsInterfacesByTheirHardware(t *testing.T) {
 		{name: "virtual, with another address", hardware: "link:" + perm, index: "5", address: other, kind: "3", want: true},
 		{name: "a card in a virtual one's place", hardware: "link:" + perm, index: "5", address: other, kind: "0", device: pci},
 		{name: "loopback", hardware: "link:00:00:00:00:00:00", index: "5", address: "00:00:00:00:00:00", kind: "0", want: true},
+		{name: "virtual, made anew", hardware: "link:" + perm + "#1", index: "5", address: perm, kind: "3"},
+		{name: "virtual, with its node", hardware: "link:" + perm + "#NODE", index: "5", address: other, kind: "3", want: true},
 		{name: "another number", hardware: "mac:" + perm, index: "6", address: perm, kind: "0", device: pci},
 		{name: "of an earlier build", index: "5", address: other, kind: "0", want: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sys := interfaceInSys(t, "eth0", tt.index, tt.address, tt.kind, tt.device, tt.bonded)
+			node, err := kernel.Exec(t.Context(), "stat", "-c", "%i", filepath.Join(sys, "eth0")).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.hardware = strings.Replace(tt.hardware, "NODE", strings.TrimSpace(string(node)), 1)
 			text := strings.Replace(scriptHead, "sys=/sys/class/net\n", "sys="+sys+"\nip() { echo 'link/ether x permaddr "+tt.permaddr+" y'; }\n", 1)
 			file := filepath.Join(sys, "script")
 			if err := os.WriteFile(file, []byte(text+"same_interface eth0 5 '"+tt.hardware+"'\nfailed=$? whole=yes\nexit $failed\n"), 0o600); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,13 +61,17 @@ type Tuner struct {
 type Interface struct {
 	Name string
 	// Hardware tells it from one that gets its number later: "mac:" with its permanent address,
-	// else "pci:" with its device's, else "link:" with its present address, which may be set.
+	// else "pci:" with its device's, else "link:" with its present address, which may be set, and,
+	// where it is known, "#" and its kernel.InterfaceNode, which stays.
 	Hardware string
 }
 
-// InterfaceOf is a link as a Tuner knows it.
-func InterfaceOf(l kernel.Link) Interface {
+// InterfaceOf is a link as a Tuner knows it. The node is its kernel.InterfaceNode, or 0.
+func InterfaceOf(l kernel.Link, node uint64) Interface {
 	i := Interface{Name: l.Name, Hardware: presentMAC + l.MAC}
+	if node != 0 {
+		i.Hardware += nodeMark + strconv.FormatUint(node, 10)
+	}
 	if pci := kernel.PCIAddress(l, kernel.Port{}); pci != "" {
 		i.Hardware = "pci:" + pci
 	}

@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"linerate/bench/kit"
+	"linerate/internal/move"
 )
 
 // resume measures what a kill costs, what the journal costs, and that a sparse file takes the
@@ -65,53 +66,46 @@ func (b *bench) resumed(ctx context.Context, size int64) (lost int64, on time.Du
 	if err := cmd.Start(); err != nil {
 		return 0, 0, err
 	}
-	for b.written() < size*6/10 && cmd.ProcessState == nil && ctx.Err() == nil {
+	had := int64(0)
+	for had < size*6/10 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond) // whatever is written, until enough is
-		if _, err := os.Lstat(filepath.Join(b.dst, "large")); err == nil {
+		n := written(cmd.Process.Pid)
+		if _, err := os.Lstat(filepath.Join(b.dst, "large")); err == nil || n < had {
 			break
 		}
+		had = n
 	}
 	_ = cmd.Process.Kill() // it may have ended
 	if cmd.Wait() == nil {
 		return -1, 0, nil
 	}
-	had := b.written()
 	begun := time.Now()
 	cmd = b.Command(ctx, "copy", "--json", b.src+"/", b.dst)
-	gone := make(chan struct{})
-	first := make(chan time.Duration, 1)
-	go func() {
-		defer close(first)
-		for {
-			if b.written() > had {
-				first <- time.Since(begun)
-				return
-			}
-			select {
-			case <-gone:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
-	}()
-	var t told
-	err = kit.Decode(cmd, &t)
-	close(gone)
-	on, seen := <-first
-	if !seen {
-		on = time.Since(begun)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, 0, err
 	}
-	return had - t.Moved.Resumed, on, err
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	for ctx.Err() == nil && written(cmd.Process.Pid) < move.BlockSize {
+		if _, err := os.Lstat(filepath.Join(b.dst, "large")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	on = time.Since(begun)
+	var t told
+	err = json.NewDecoder(out).Decode(&t)
+	return had - t.Moved.Resumed, on, errors.Join(err, cmd.Wait())
 }
 
-// written is how much of the large file the target holds, whatever its name.
-func (b *bench) written() (n int64) {
-	list, _ := os.ReadDir(b.dst) // nothing is there yet
-	for _, e := range list {
-		var st unix.Stat_t
-		if e.Name() != ".linerate.journal" && unix.Lstat(filepath.Join(b.dst, e.Name()), &st) == nil {
-			n += 512 * st.Blocks
-		}
+// written is how much a process has written, whatever became of it. The blocks of the target's
+// file say nothing: its room is made at once. 0: the process is gone.
+func written(pid int) (n int64) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	for line := range strings.Lines(string(text)) {
+		_, _ = fmt.Sscanf(line, "wchar: %d", &n) // other lines leave it
 	}
 	return n
 }

@@ -47,7 +47,7 @@ func copyUntilKilled(args []string) error {
 	if err != nil {
 		return err
 	}
-	to, err := place.Open(args[1], place.Options{Run: "killed", Direct: true, Journal: 16 << 20, At: func(point string) {
+	to, err := place.Open(args[1], place.Options{Run: "killed", Direct: true, Journal: 64 << 20, At: func(point string) {
 		if point == args[2] && seen.Add(1) == int64(n) {
 			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 			select {}

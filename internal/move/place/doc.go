@@ -22,7 +22,8 @@ type Options struct {
 	Direct bool        // large files past the page cache, where that can be had
 	Setuid bool        // keep set-user-ID and set-group-ID of files
 	Plan   bool        // change nothing: only Decide and Extra are used, the root may be absent
-	// Journal is after how many bytes the journal is written; 0: 256 MiB, or a second.
+	// Journal is how many bytes may be written that the journal does not know; 0: 256 MiB. It is
+	// written after a quarter of them, or a second.
 	Journal int64
 	// At hears of the points at which a test kills: "open", "write", "fdatasync", "append",
 	// "rename", "dirsync". nil: nobody listens.

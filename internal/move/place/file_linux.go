@@ -188,6 +188,21 @@ func (f *file) Write(ctx context.Context, b move.Block) error {
 
 // store writes a block that was checked.
 func (f *file) store(b move.Block) error {
+	n, large := int64(len(b.Data)), f.e.Size >= aloneFrom
+	if large {
+		if err := f.room(n); err != nil {
+			return err
+		}
+	}
+	err := f.put(b)
+	if large {
+		err = errors.Join(err, f.wrote(n))
+	}
+	return err
+}
+
+// put writes a block and notes it.
+func (f *file) put(b move.Block) error {
 	f.p.at("write")
 	rest := b.Data
 	for _, x := range b.Extents {
@@ -204,10 +219,7 @@ func (f *file) store(b move.Block) error {
 	f.blocks[b.Index] = w
 	f.mu.Unlock()
 	f.p.report.Count(func(s *move.Summary) { s.Bytes += int64(len(b.Data)) })
-	if f.e.Size < aloneFrom {
-		return nil
-	}
-	return f.wrote(int64(len(b.Data)))
+	return nil
 }
 
 // sector is what O_DIRECT asks of offsets and lengths on the disks of today.
@@ -368,10 +380,7 @@ func (f *file) discard() error {
 func (f *file) Abort(keep bool) error {
 	var err error
 	if keep = keep && f.e.Size >= aloneFrom; keep {
-		f.p.journal.writing.Lock()
-		err = f.p.append()
-		f.p.journal.writing.Unlock()
-		err = errors.Join(err, f.close())
+		err = errors.Join(f.p.appendLast(), f.close())
 		f.p.unclaim(f.d, f.temp)
 	} else {
 		err = f.discard()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -16,9 +17,11 @@ import (
 	"linerate/internal/move/journal"
 )
 
-// When the journal is written: each costs two waits for the disk.
+// When the journal is written: each costs two waits for the disk. What it does not know is what
+// a kill has sent again, so that writers wait before that is more than journalBytes.
 const (
 	journalBytes = 256 << 20
+	journalParts = 4 // written each time a part of that was: the others are for what comes meanwhile
 	journalEvery = time.Second
 )
 
@@ -29,14 +32,18 @@ type memory struct {
 	earlier map[string]*journal.File // of a run that did not end
 	resumed bool                     // there was such a run
 
-	mu      sync.Mutex
-	next    uint64
-	open    map[*file]uint64
-	bytes   int64 // written since the last append
-	last    time.Time
-	kept    bool // a temporary file was kept for a later run
-	begun   bool // the directory that holds the journal is durable
-	writing sync.Mutex
+	mu     sync.Mutex
+	next   uint64
+	open   map[*file]uint64
+	ahead  int64 // bytes that were written, or are being, and are in no append that ended
+	flying int64 // of those, what is being written
+	since  int64 // what was written since an append was begun
+	last   time.Time
+	kept   bool // a temporary file was kept for a later run
+	begun  bool // the directory that holds the journal is durable
+
+	appending bool
+	appended  *sync.Cond // an append has ended
 }
 
 // BusyError is a target that another copy writes to.
@@ -55,6 +62,7 @@ func (p *Place) remember(root string) error {
 		return err
 	}
 	m := &memory{f: f, earlier: map[string]*journal.File{}, open: map[*file]uint64{}, last: time.Now()}
+	m.appended = sync.NewCond(&m.mu)
 	p.journal = m
 	st, err := f.Stat()
 	if err != nil {
@@ -244,35 +252,69 @@ func (f *file) journalled() error {
 	return nil
 }
 
-// wrote counts written bytes and appends to the journal when that is due. One goroutine appends
-// while the others continue.
-func (f *file) wrote(n int64) error {
-	m := f.p.journal
+// room counts bytes that are about to be written, and waits for the journal while it knows too
+// little.
+func (f *file) room(n int64) error {
+	m, most := f.p.journal, cmp.Or(f.p.o.Journal, journalBytes)
 	m.mu.Lock()
-	m.bytes += n
-	due := m.bytes >= cmp.Or(f.p.o.Journal, journalBytes) || time.Since(m.last) >= journalEvery
-	m.mu.Unlock()
-	if !due || !m.writing.TryLock() {
+	defer m.mu.Unlock()
+	for m.ahead > 0 && m.ahead+n > most {
+		if m.appending {
+			m.appended.Wait()
+		} else if err := f.p.append(); err != nil {
+			return err
+		}
+	}
+	m.ahead += n
+	m.flying += n
+	return nil
+}
+
+// wrote counts bytes that were written, and appends to the journal when that is due. One
+// goroutine appends while the others continue.
+func (f *file) wrote(n int64) error {
+	m, most := f.p.journal, cmp.Or(f.p.o.Journal, journalBytes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.flying -= n
+	m.since += n
+	if m.appending || m.since < most/journalParts && time.Since(m.last) < journalEvery {
 		return nil
 	}
-	defer m.writing.Unlock()
-	begun := time.Now()
-	err := f.p.append()
-	f.p.report.Count(func(s *move.Summary) { s.JournalNs += int64(time.Since(begun)) })
+	return f.p.append()
+}
+
+// appendLast has the journal know all that was written until now.
+func (p *Place) appendLast() error {
+	m := p.journal
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.appending {
+		m.appended.Wait()
+	}
+	return p.append()
+}
+
+// append writes the journal, and counts what that took. m.mu is held, and nobody appends.
+func (p *Place) append() error {
+	m := p.journal
+	landed, begun := m.ahead-m.flying, time.Now()
+	m.appending, m.since, m.last = true, 0, begun
+	list := maps.Clone(m.open)
+	m.mu.Unlock()
+	err := p.remembered(list)
+	p.report.Count(func(s *move.Summary) { s.JournalNs += int64(time.Since(begun)) })
+	m.mu.Lock()
+	if m.appending = false; err == nil {
+		m.ahead -= landed
+	}
+	m.appended.Broadcast()
 	return err
 }
 
-// append makes the data of all open files durable, then tells the journal, then makes that
-// durable. m.writing is held.
-func (p *Place) append() error {
+// remembered makes the data of files durable, then tells the journal, then makes that durable.
+func (p *Place) remembered(list map[*file]uint64) error {
 	m := p.journal
-	m.mu.Lock()
-	m.bytes, m.last = 0, time.Now()
-	list := map[*file]uint64{}
-	for f, no := range m.open {
-		list[f] = no
-	}
-	m.mu.Unlock()
 	var b []byte
 	for f, no := range list {
 		more, err := f.durable(no)

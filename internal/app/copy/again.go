@@ -33,8 +33,11 @@ type rawPaths struct {
 	Exclude []move.Raw `json:"exclude"`
 }
 
-// noteVersion is of begun.
-const noteVersion = 2
+// noteVersion is of begun. maxNote is far more than a command line may have.
+const (
+	noteVersion = 2
+	maxNote     = 16 << 20
+)
 
 func notePath(e app.Env) (string, error) {
 	root, err := store.DataDir(e.Getenv)
@@ -81,7 +84,7 @@ func Last(e app.Env) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	b, err := os.ReadFile(path)
+	b, err := app.ReadFile(path, maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Options{}, failure.Of(failure.Nothing, "no copy was begun yet: name a source and a target")
 	}

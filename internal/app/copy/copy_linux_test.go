@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,21 @@ func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
 	r, err = Check(context.Background(), e, again, silent{time.Now()})
 	if err != nil || r.State != "same" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The note of the last copy is read within bounds, whatever has its name.
+func TestANoteWithoutEndIsNotReadWhole(t *testing.T) {
+	e := testEnv(t)
+	path, err := notePath(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink("/dev/zero", path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Last(e); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,10 @@ import (
 )
 
 // place is where the binary goes, and what is there to take it.
-type place struct{ goos, goarch, uid, tools, dir string }
+type place struct {
+	goos, goarch, uid, tools, dir string
+	own                           int64 // bytes of a linerate that is installed there, 0: none
+}
 
 // parseProbe reads what sessionScript printed before its mark. A login shell may print a greeting to stdout
 // before it; the last five lines are the script's.
@@ -27,8 +31,11 @@ func parseProbe(out string) (place, error) {
 		return place{}, fmt.Errorf("read what the host is: unexpected answer %q", printable(out))
 	}
 	f = f[len(f)-5:]
-	p := place{uid: f[2], tools: f[3], dir: f[4]}
-	var ok bool
+	tools, own, ok := strings.Cut(f[3], " ")
+	p := place{uid: f[2], tools: tools, dir: f[4]}
+	if ok {
+		p.own, _ = strconv.ParseInt(strings.TrimSpace(own), 10, 64) // what is no number is of no use
+	}
 	if p.goos, ok = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "SunOS": "illumos"}[f[0]]; !ok {
 		return place{}, fmt.Errorf("read what the host is: no linerate for system %q", printable(f[0]))
 	}
@@ -52,7 +59,8 @@ const (
 	sendTime   = 1200 * time.Millisecond
 )
 
-// deploy copies the binary and verifies the copy before anything runs it.
+// deploy copies the binary and verifies the copy before anything runs it. Where the same one is
+// installed on the host it is copied there, and nothing is sent.
 func (s Ssh) deploy(ctx context.Context, n Name, x *sshSession, p place) error {
 	path, err := s.Binary(p.goos, p.goarch)
 	if err != nil {
@@ -62,12 +70,21 @@ func (s Ssh) deploy(ctx context.Context, n Name, x *sshSession, p place) error {
 	if err != nil {
 		return fmt.Errorf("copy the binary: %w", err)
 	}
+	sum := sha256.Sum256(b)
+	want := hex.EncodeToString(sum[:])
+	if p.own == int64(len(b)) {
+		out, err := x.send(ctx, wordOwn, nil)
+		if err != nil {
+			return fmt.Errorf("copy the binary that is installed there: %w", x.why(err))
+		}
+		if strings.HasPrefix(strings.TrimSpace(out), want+" ") {
+			return nil
+		}
+	}
 	out, err := s.transfer(ctx, n, x, p, b)
 	if err != nil {
 		return fmt.Errorf("copy the binary: %w", err)
 	}
-	sum := sha256.Sum256(b)
-	want := hex.EncodeToString(sum[:])
 	got, err := s.hash(ctx, n, p, out)
 	if err != nil {
 		return fmt.Errorf("check the copied binary: %w", err)

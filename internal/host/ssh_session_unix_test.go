@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -87,6 +89,51 @@ func TestSessionTakesTheBinary(t *testing.T) {
 			t.Errorf("%s: the directory is still there: %v", word, err)
 		}
 	}
+}
+
+// A linerate that is installed on the host is copied there where it is the same one, by its hash,
+// and is sent where only its size is the same.
+func TestWhatIsInstalledIsNotSent(t *testing.T) {
+	b := someProgram()
+	for name, installed := range map[string][]byte{"the same": b, "another of its size": bytes.Repeat([]byte{1}, len(b)), "another": {1}} {
+		bin := filepath.Join(t.TempDir(), "bin")
+		if err := errors.Join(os.Mkdir(bin, 0o700), os.WriteFile(bin+"/linerate", installed, 0o700), os.WriteFile(bin+"/ours", b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		x, p, _ := sessionHere(t, bin+":"+os.Getenv("PATH"))
+		if p.own != int64(len(installed)) {
+			t.Errorf("%s: its size is %d", name, p.own)
+		}
+		sent := &counted{WriteCloser: x.stdin}
+		x.stdin = sent
+		s := Ssh{Binary: func(string, string) (string, error) { return bin + "/ours", nil }}
+		if err := s.deploy(t.Context(), Name{Reach: SSH, Host: "server1"}, x, p); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, err := os.ReadFile(p.dir + "/linerate"); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%s: %d bytes are there, %v", name, len(got), err)
+		}
+		if st, err := os.Stat(p.dir + "/linerate"); err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+		if same := name == "the same"; same != (sent.n < 100) {
+			t.Errorf("%s: %d bytes were sent", name, sent.n)
+		}
+		if err := x.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// counted counts what is written.
+type counted struct {
+	io.WriteCloser
+	n int
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.n += len(b)
+	return c.WriteCloser.Write(b)
 }
 
 // A host that cannot write what it is sent says why, and has nothing left.

@@ -153,7 +153,7 @@ Start with one of these:
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	root.PersistentFlags().BoolVar(&env.json, "json", false, "print one JSON document (schemas: docs/json.md)")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.As(failure.Usage, likeFlag(cmd, err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.As(failure.Usage, flagError(cmd, err)) })
 	root.Version = version().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	// A new subcommand is one file with a function like these and one line here.

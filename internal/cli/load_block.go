@@ -132,7 +132,7 @@ func (f blockFlags) task(typed func(string) bool, path string) (t load.Task, err
 	}
 	if typed("block") {
 		if w.Shape.Sizes, err = load.ParseSizes(f.sizes); err != nil {
-			return t, failure.Of(failure.Usage, "--block %w", err)
+			return t, failure.Of(failure.Usage, "--block: %w", err)
 		}
 	}
 	w.Shape.Area, w.Shape.Think = f.area, f.think

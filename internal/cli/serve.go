@@ -43,7 +43,7 @@ report, compare and watch --replay read it.`,
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().DurationVar(&o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
+	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
 	cmd.Flags().StringVar(&so.history, "history", "2GiB", "how much of what was shown is kept on disk, at most; 0 keeps none")
 	cmd.Flags().StringVar(&so.listen, "listen", "127.0.0.1:8470", "address and port; others than the loopback's need the next three")
 	cmd.Flags().StringVar(&so.cert, "tls-cert", "", "file with the certificate, PEM; the page answers to the names in it")

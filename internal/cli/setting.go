@@ -17,7 +17,7 @@ import (
 )
 
 func settingCommand(env *environment) *cobra.Command {
-	var rate string
+	var rate unit.BitRate
 	var rtt time.Duration
 	cmd := &cobra.Command{
 		Use:   "setting NAME",
@@ -44,7 +44,7 @@ Where the right value depends on the path, --rate and --rtt work it out.`,
 			return printDocument(env, settingPage(view))
 		},
 	}
-	cmd.Flags().StringVar(&rate, "rate", "", "rate of the path, e.g. 40Gbit; with --rtt")
+	rateFlag(cmd, &rate, "rate", "rate of the path, e.g. 40Gbit; with --rtt")
 	durationVar(cmd.Flags(), &rtt, "rtt", 0, "round trip of the path, e.g. 16ms; with --rate")
 	return cmd
 }
@@ -59,15 +59,14 @@ func notKnown(name string) error {
 }
 
 // forPath works the value out for the path of the flags, if any.
-func forPath(v *appguide.Setting, rate string, rtt time.Duration) error {
-	if rate == "" && rtt == 0 {
+func forPath(v *appguide.Setting, rate unit.BitRate, rtt time.Duration) error {
+	if rate == 0 && rtt == 0 {
 		return nil
 	}
-	r, err := unit.ParseBitRate(rate)
-	if err != nil || r == 0 || rtt <= 0 {
+	if rate == 0 || rtt <= 0 {
 		return failure.Of(failure.Usage, "work out a value: want --rate and --rtt, such as --rate 40Gbit --rtt 16ms")
 	}
-	return v.WorkOut(r, rtt)
+	return v.WorkOut(rate, rtt)
 }
 
 func settingPage(v appguide.Setting) (d document.Document) {

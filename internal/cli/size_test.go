@@ -85,7 +85,7 @@ func TestSizeRefuses(t *testing.T) {
 		"link --rate 10":                                    "unit must be bit",
 		"link --rate 10GB/s":                                "unit must be bit",
 		"link --rate 10Gbit --mtu -1":                       "MTU of -1 is outside",
-		"link --rate 10Gbit --mtu many":                     "invalid argument",
+		"link --rate 10Gbit --mtu many":                     "--mtu \"many\": want a whole number",
 		"link --rate 10Gbit --protocol ftp":                 "choose one of tcp, udp, iscsi, nfs3, smb",
 		"link --rate 10Gbit --link 1Gbit":                   "needs --reverse",
 		"link --bogus":                                      "unknown flag",

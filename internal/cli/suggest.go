@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,31 @@ func likeCommand(cmd *cobra.Command, typed string) string {
 	return didYouMean(typed, all, "")
 }
 
-// likeFlag adds to the error about a flag that is not there those that are like it.
+// flagError words what is wrong with a flag for whoever typed it: a flag that is not there
+// gets those that are like it, and a number that is none is called so.
+func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	var number *strconv.NumError
+	if errors.As(err, &bad) && errors.As(err, &number) {
+		return fmt.Errorf("--%s %q: want %s; see %s --help", bad.GetFlag().Name, bad.GetValue(), kindOfNumber(bad.GetFlag().Value.Type(), number), cmd.CommandPath())
+	}
+	return likeFlag(cmd, err)
+}
+
+func kindOfNumber(kind string, e *strconv.NumError) string {
+	switch {
+	case kind == "bool":
+		return "true or false"
+	case errors.Is(e.Err, strconv.ErrRange):
+		return "a number that is nearer to 0"
+	case strings.HasPrefix(kind, "uint"):
+		return "a whole number, 0 or more"
+	case strings.HasPrefix(kind, "int"):
+		return "a whole number"
+	}
+	return "a number without a unit"
+}
+
 func likeFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {

@@ -58,7 +58,7 @@ state is a line. --json prints each picture of each path as one object a line.
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().DurationVar(&o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
+	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
 	cmd.Flags().BoolVar(&o.once, "once", false, "print one picture as soon as there is a verdict, or nothing moves, and end")
 	cmd.Flags().StringVar(&o.replay, "replay", "", "show a recorded run (linerate runs) instead of what goes on")
 	cmd.Flags().Float64Var(&o.speed, "speed", 1, "with --replay: how many times faster than it was; 0 does not wait")

@@ -235,6 +235,7 @@ func TestIozone(t *testing.T) {
 		"-i1 -+n":            "write, read",
 		"-i 0 -i 2 -R":       "write, rewrite, random read, random write",
 		"-i 0 -i 1 -i 2 -+n": "write, read, random read, random write",
+		"":                   "write, rewrite, read, reread, random read, random write",
 	} {
 		jobs, err := Iozone(strings.Fields(args))
 		if err != nil || names(jobs) != want {
@@ -255,8 +256,6 @@ func TestIozone(t *testing.T) {
 		t.Errorf("%+v", jobs[2])
 	}
 	for args, want := range map[string]string{
-		"":                  "name them",
-		"-a -n 1400m":       "name them, as -i 0 -i 1",
 		"-i 5":              "iozone -i 5: only the tests 0",
 		"-i 0 -+m clients":  "iozone -+m: its file of clients",
 		"-i 0 -s":           "-s needs a value",

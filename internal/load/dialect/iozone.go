@@ -44,10 +44,14 @@ const (
 	ioSkipBelow   = 64 * unit.KiB
 )
 
+// ioOthers are the tests that iozone runs too where none is named (iozone(1), -i).
+const ioOthers = "reading backwards (3), rewriting a record (4), reading in strides (5), fwrite (6) and fread (7)"
+
 // valued are options with a value, which may stand in the same word.
 const valued = "irstngyq"
 
-// Iozone translates iozone's options: -i 0, 1 and 2 with -r, -s, -t, and -I, -o,
+// Iozone translates iozone's options: -i 0, 1 and 2 (without -i all three, with a note of
+// those that iozone runs too) with -r, -s, -t, and -I, -o,
 // -e, -c, -+n; -a with -n, -g, -y and -q, which goes through sizes of files and records;
 // and those that change only what is printed (-R, -O, -C). Each test is a job or two: a
 // pass over each file. Paths of targets are names below a
@@ -83,7 +87,8 @@ func Iozone(args []string) ([]Job, error) {
 		}
 	}
 	if len(o.tests) == 0 {
-		return nil, wrong(0, "iozone runs all of its tests without -i, and only 0, 1 and 2 are supported: name them, as -i 0 -i 1")
+		o.tests = []string{"0", "1", "2"}
+		o.notes = append(o.notes, "without -i iozone runs all of its tests; here that are write, rewrite, read, reread, random read and random write, and not "+ioOthers)
 	}
 	if o.auto != nil {
 		return o.automatic()
@@ -166,9 +171,9 @@ func (o *ioOptions) automatic() ([]Job, error) {
 		}
 		for record := low; record <= min(a.recordHigh, file); record *= 2 {
 			one := *o
-			one.file, one.record = file, record
-			if file%record != 0 {
-				return nil, wrong(0, "a file of %v is not made of records of %v", file, record)
+			one.file, one.record = file-file%record, record
+			if rest := file % record; rest != 0 {
+				one.notes = append(slices.Clone(o.notes), fmt.Sprintf("the last %v of %v are no whole record of %v: they are left out, as iozone does", rest, file, record))
 			}
 			for _, j := range one.jobs() {
 				j.Name += fmt.Sprintf(" of %v in %v", file, record)

@@ -45,12 +45,37 @@ func TestIozoneAutomatic(t *testing.T) {
 		t.Errorf("%+v, %v", jobs, err)
 	}
 	for args, want := range map[string]string{
-		"-a": "name them", "-i 0 -n 64": "add -a", "-a -i 0 -n x": "is no size", "-a -i 0 -g 32": "fits into a file", "-a -i 0 -y 0": "nothing is that small",
-		"-a -i 0 -i 1 -i 2 -g 1t -y 1": "more than 1000 runs", "-a -i 0 -y 48": "is not made of records",
+		"-i 0 -n 64": "add -a", "-a -i 0 -n x": "is no size", "-a -i 0 -g 32": "fits into a file", "-a -i 0 -y 0": "nothing is that small",
+		"-a -i 0 -i 1 -i 2 -g 1t -y 1": "more than 1000 runs",
 	} {
 		if _, err := Iozone(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// The line of Solarflare's back-to-back test, unchanged: every test that there is here, at
+// every size of record; the tests that are not, and the bytes behind the last whole record,
+// are told.
+func TestIozoneLineOfSolarflare(t *testing.T) {
+	jobs, err := Iozone(strings.Fields("-a -n 1400m -s 1400m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[unit.Bytes]int{}
+	for _, j := range jobs {
+		record := j.Shape.Sizes[0].Size
+		records[record]++
+		size := j.Targets[0].Size
+		whole := 1400*unit.MiB/record*record == size
+		cut := slices.ContainsFunc(j.Notes, func(n string) bool { return strings.Contains(n, "no whole record") })
+		told := slices.ContainsFunc(j.Notes, func(n string) bool { return strings.Contains(n, "not reading backwards (3)") })
+		if !whole || cut != (size != 1400*unit.MiB) || !told {
+			t.Errorf("%s: %v in %v, notes %q", j.Name, size, record, j.Notes)
+		}
+	}
+	if len(records) != 9 || records[64*unit.KiB] != 6 || records[16*unit.MiB] != 6 {
+		t.Errorf("runs by record: %v", records)
 	}
 }
 

@@ -161,7 +161,8 @@ func parseNFSD(s string) model.NFSD {
 	return d
 }
 
-// readServices lists the running processes that rules name.
+// readServices lists the running processes that rules name, and what file servers among
+// all of them serve.
 func readServices(_ context.Context, src kernel.Source, f *model.Facts) error {
 	names, err := src.ReadDir("/proc")
 	if err != nil {
@@ -169,12 +170,15 @@ func readServices(_ context.Context, src kernel.Source, f *model.Facts) error {
 		return denial(err)
 	}
 	known, seen := snapshot.Services(), []string{}
+	f.Shares = nil
 	for _, pid := range numberedNames(names, "") {
 		name, ok := word(src, "/proc/"+pid+"/comm").Get()
 		if ok && slices.Contains(known, name) && !slices.Contains(seen, name) {
 			seen = append(seen, name)
 		}
+		f.Shares = append(f.Shares, sharesOf(src, pid, name, f.UID)...)
 	}
+	f.Shares = distinct(f.Shares)
 	slices.Sort(seen)
 	f.Services = model.Known(seen)
 	return nil

@@ -132,7 +132,7 @@ func writeMethod(host string, r load.Result) string {
 func (c *Climb) mountRead(ctx context.Context, name, file string) (explain.Case, error) {
 	none := explain.Case{}
 	if c.Export.Mount.Point == "" {
-		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Path, c.Receiver.Name)
+		return none, fmt.Errorf("mount %s:%s on %s, then run this again", c.Sender.Name, c.Export.Name, c.Receiver.Name)
 	}
 	before, err := c.watchFirst(ctx, map[string]measure.Watch{c.Receiver.Name: c.Export.requests()})
 	if err != nil {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"net/netip"
 	"path"
 	"slices"
@@ -15,6 +16,7 @@ import (
 // the same directory there.
 type Export struct {
 	Path  string      // on the server
+	Name  string      // as clients name it, where a share has another name than Path; else Path
 	Mount model.Mount // the client's; Point is empty if there is none
 	Dir   string      // on the client
 	File  string      // file to read, relative to both; empty: the largest
@@ -31,8 +33,15 @@ type Export struct {
 // directory of the server, which has these addresses too.
 func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) (e Export) {
 	name, real := rooted(server, dir)
+	shares := shared(server, dir)
 	e.Path = path.Clean(dir)
-	defer func() { e.place(server) }()
+	if len(shares) > 0 {
+		e.Path, e.Name = shares[0].Path, shares[0].Name
+	}
+	defer func() {
+		e.place(server)
+		e.Name = cmp.Or(e.Name, e.Path)
+	}()
 	addrs := also
 	for _, n := range server.NICs {
 		for _, p := range n.Addrs {
@@ -49,6 +58,12 @@ func FindExport(client, server *model.Facts, dir string, also ...netip.Addr) (e 
 		}
 		served, ok := servedDir(m)
 		if !ok {
+			continue
+		}
+		if s, rest, ok := mountOf(shares, m, served); ok {
+			if len(served) >= len(deepest) {
+				e.Mount, e.Dir, e.Path, e.Name, deepest = m, path.Join(m.Point, rest), s.Path, s.Name, served
+			}
 			continue
 		}
 		if m.Type == "nfs4" && name != "" {
@@ -87,6 +102,61 @@ func rooted(server *model.Facts, dir string) (name, real string) {
 		return path.Clean("/" + rest), dir
 	}
 	return dir, path.Join(root, dir)
+}
+
+// shared is a directory of the server as each share that it lies in names it: by its place
+// on the server, else by the name that clients use.
+func shared(server *model.Facts, dir string) (out []model.Share) {
+	dir = path.Clean(dir)
+	for _, s := range server.Shares {
+		if rest, ok := below(dir, s.Path); ok {
+			out = append(out, model.Share{Protocol: s.Protocol, Name: path.Join(s.Name, rest), Path: dir})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, s := range server.Shares {
+		if rest, ok := belowShare(dir, s.Name, s.Protocol); ok {
+			out = append(out, model.Share{Protocol: s.Protocol, Name: path.Join(s.Name, rest), Path: path.Join(s.Path, rest)})
+		}
+	}
+	return out
+}
+
+// mountOf finds the share that a mount of the client is of, and the part of it that lies
+// below what is mounted.
+func mountOf(shares []model.Share, m model.Mount, served string) (model.Share, string, bool) {
+	protocol := "smb"
+	if strings.HasPrefix(m.Type, "nfs") {
+		protocol = "nfs"
+	}
+	for _, s := range shares {
+		if s.Protocol != protocol {
+			continue
+		}
+		if rest, ok := belowShare(s.Name, served, protocol); ok {
+			return s, rest, true
+		}
+	}
+	return model.Share{}, "", false
+}
+
+// belowShare is below where the case of an SMB share's name does not matter (MS-SMB2,
+// 3.3.5.7), but that of what lies in it may.
+func belowShare(p, dir, protocol string) (string, bool) {
+	if protocol == "smb" {
+		p, dir = foldShare(p), foldShare(dir)
+	}
+	return below(p, dir)
+}
+
+func foldShare(p string) string {
+	name, rest, more := strings.Cut(strings.TrimPrefix(p, "/"), "/")
+	if more {
+		return "/" + strings.ToLower(name) + "/" + rest
+	}
+	return "/" + strings.ToLower(name)
 }
 
 // place notes on what the directory lies at the server.

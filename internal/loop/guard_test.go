@@ -170,6 +170,34 @@ func TestFindExportBelowARoot(t *testing.T) {
 	}
 }
 
+// Samba and NFS-Ganesha serve a directory by a name of its own: what is named is found by
+// either name, with the mount that is of that share, and read on the server where it lies.
+func TestFindExportOfAShare(t *testing.T) {
+	server := &model.Facts{
+		Shares: []model.Share{{Protocol: "nfs", Name: "/share", Path: "/tank/data"}, {Protocol: "smb", Name: "/Media", Path: "/tank/media"}},
+		NICs:   []model.NIC{{Name: "eth0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}}},
+		Mounts: []model.Mount{{Point: "/", Type: "ext4", Dev: "8:1"}, {Point: "/tank", Type: "xfs", Dev: "8:16"}},
+	}
+	for _, tc := range []struct{ source, kind, dir, at, path, device string }{
+		{"nas:/share", "nfs4", "/share", "/mnt", "/tank/data", "8:16"},
+		{"nas:/share", "nfs4", "/tank/data/a", "/mnt/a", "/tank/data/a", "8:16"},
+		{"nas:/", "nfs4", "/share/a", "/mnt/share/a", "/tank/data/a", "8:16"},
+		{"//nas/media", "cifs", "/MEDIA/Films", "/mnt/Films", "/tank/media/Films", "8:16"},
+		{"//nas/media", "cifs", "/tank/media", "/mnt", "/tank/media", "8:16"},
+		{"//nas/media", "cifs", "/share", "", "/tank/data", "8:16"}, // another share's
+		{"nas:/share", "nfs4", "/shared", "", "/shared", "8:1"},
+	} {
+		m := model.Mount{Source: tc.source, Point: "/mnt", Type: tc.kind, Options: map[string]string{"addr": "10.0.0.2"}}
+		e := FindExport(&model.Facts{Mounts: []model.Mount{m}}, server, tc.dir)
+		if e.Dir != tc.at || e.Path != tc.path || e.Device != tc.device {
+			t.Errorf("%+v: %+v", tc, e)
+		}
+	}
+	if e := FindExport(&model.Facts{}, server, "/share"); e.Path != "/tank/data" || e.Name != "/share" || e.Mount.Point != "" {
+		t.Errorf("not mounted: %+v", e)
+	}
+}
+
 // What the path delivers twice is ours, not other traffic.
 func TestGuardCountsCopiesAsOurs(t *testing.T) {
 	for _, tc := range []struct {

@@ -42,6 +42,7 @@ type Facts struct {
 	Firewall    Fact[[]FirewallChain]   `json:"firewall,omitzero"`
 	NFSD        Fact[NFSD]              `json:"nfsd,omitzero"`
 	Services    Fact[[]string]          `json:"services,omitzero"`  // of the processes that rules know, those that run
+	Shares      []Share                 `json:"shares,omitempty"`   // of file servers that run as programs: Samba, NFS-Ganesha
 	Switches    []SwitchPort            `json:"switches,omitempty"` // filled where it was asked for
 	// CouldNotSee lists views that were missing and what each would have shown.
 	CouldNotSee []Blind `json:"could_not_see,omitempty"`

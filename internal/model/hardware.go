@@ -235,6 +235,14 @@ type NFSD struct {
 	Root string `json:"root,omitempty"`
 }
 
+// Share is a directory that a file server which is a program serves, as its configuration
+// file has it.
+type Share struct {
+	Protocol string `json:"protocol"` // nfs or smb
+	Name     string `json:"name"`     // as clients name it: /share, also of //HOST/share
+	Path     string `json:"path"`     // on this host
+}
+
 // FirewallChain is what packets of this host pass at one hook of the packet
 // filter: a base chain of nf_tables, or a whole table of the older iptables.
 type FirewallChain struct {

@@ -83,7 +83,7 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 func watchMount(ctx context.Context, c loop.Climb, watch time.Duration, p app.Progress) (*app.Record, error) {
 	server, client, mount := c.Sender.Name, c.Receiver.Name, c.Export.Mount.Point
 	if mount == "" {
-		p.Say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client, c.Export.Path, server)
+		p.Say("%s has not mounted %s of %s: what can be measured is the network and the server's storage", client, c.Export.Name, server)
 		return nil, nil
 	}
 	p.Say("watching %s from both ends for a transfer, without load", mount)

@@ -172,7 +172,7 @@ func syncText(sync string) string {
 // intoMemory marks a rate that is the page cache's: the whole load's, or its writes'.
 func intoMemory(l load.Summary) string {
 	switch {
-	case !l.Buffered:
+	case !l.Buffered || l.WrittenOut:
 		return ""
 	case l.Reads != nil:
 		return " (writes into this host's memory)"

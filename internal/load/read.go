@@ -81,6 +81,9 @@ func (r *fileRead) open(ctx context.Context) error {
 	if r.spec.File != "" {
 		return r.openFile(r.spec.File)
 	}
+	if info, err := os.Lstat(r.spec.Dir); err == nil && info.Mode().IsRegular() {
+		return r.openFile(r.spec.Dir) // the backing file of a LUN
+	}
 	found, err := largest(ctx, r.spec.Dir)
 	if err != nil {
 		return err

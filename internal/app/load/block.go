@@ -160,7 +160,7 @@ func (s *session) madeOfBlocks(ctx context.Context, r *BlockResult) *Made {
 	if c := l.Change; c != nil { // no rate is that of the whole run
 		line = fmt.Sprintf("%s on %s: %v/s, after %v %v/s", l.Workload, r.Spec.Target, unit.Bytes(c.Before), c.After, unit.Bytes(c.Behind))
 	}
-	if l.Buffered {
+	if l.Buffered && !l.WrittenOut {
 		line += " into this host's memory"
 	}
 	if l.Latency != nil {

@@ -301,11 +301,17 @@ func bufferedToo(sum *block.Witness, of block.Witness, first bool) {
 	sum.Buffered = sum.Buffered || of.Buffered
 	switch {
 	case first:
-		sum.Dirty = of.Dirty
+		sum.Dirty, sum.Waiting = of.Dirty, of.Waiting
 	case sum.Dirty < 0 || of.Dirty < 0:
-		sum.Dirty = -1
+		sum.Dirty, sum.Waiting = -1, nil
 	default:
 		sum.Dirty += of.Dirty
+		if sum.Waiting == nil || of.Waiting == nil {
+			sum.Waiting = nil
+			return
+		}
+		all := *sum.Waiting + *of.Waiting
+		sum.Waiting = &all
 	}
 }
 

@@ -68,6 +68,9 @@ type Summary struct {
 	// Dirty is by how much more this host had yet to write out when a buffered run was
 	// over than before it, whoever wrote it; nil: not known, or writes were not buffered.
 	Dirty *int64 `json:"dirty_bytes,omitempty"`
+	// WrittenOut: of what a buffered run wrote at most a tenth can still have stood in memory
+	// when it was over: the rate is about the target's.
+	WrittenOut bool `json:"written_out,omitempty"`
 	// Steady is how the target settled before it was measured; nil: not asked.
 	Steady *Settled `json:"steady,omitempty"`
 	// Memory is what the generator and its page cache were held to; nil: to nothing.
@@ -106,6 +109,8 @@ type Witness struct {
 	// more the host had to write out after it than before; below 0: not known.
 	Buffered bool
 	Dirty    unit.Bytes
+	// Waiting is all that the host had to write out after the run; nil: not known.
+	Waiting *unit.Bytes
 	// Size of the file, and the room that it Occupies after the run; below 0:
 	// not known, or it is a device.
 	Size, Occupied unit.Bytes
@@ -231,6 +236,12 @@ func (s *Summary) buffered(r Result, w Witness) {
 		n := int64(w.Dirty)
 		s.Dirty = &n
 		left = fmt.Sprintf("%v more than before the run still had to be written out when it was over", w.Dirty)
+	}
+	if w.Waiting != nil && 10**w.Waiting <= unit.Bytes(r.WrittenBytes) {
+		s.WrittenOut = true
+		s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went through this host's page cache, without a sync: of %v at most %v had not left it when the run was over, so that the rate is about the target's; times of requests are those of memory and of waiting for it",
+			unit.Bytes(r.WrittenBytes), *w.Waiting))
+		return
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went into this host's page cache, without a sync: a rate of memory, not of the target; %s. "+
 		"direct or synced writes, or a run that writes far more than memory holds, measure the target", left))

@@ -36,12 +36,20 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		"not accounted":                    {change: func(*Result, *Witness) {}, without: "cache"},
 		"sparse": {change: func(_ *Result, w *Witness) { w.Size, w.Occupied = unit.GiB, unit.MiB },
 			want: "occupies only 1 MiB of its 1 GiB: it is sparse or compressed"},
-		"whole":      {change: func(_ *Result, w *Witness) { w.Size, w.Occupied = unit.GiB, unit.GiB+4096 }, without: "sparse"},
-		"device":     {change: func(_ *Result, w *Witness) { w.Size, w.Occupied = unit.GiB, -1 }, without: "sparse"},
-		"late":       {change: func(r *Result, _ *Witness) { r.NotStarted = 7 }, want: "7 requests that were due within the run never began: the target held every one of the 4 in flight"},
-		"no ring":    {change: func(r *Result, _ *Witness) { r.NoRing = "ulimit -l" }, want: "io_uring refused: ulimit -l"},
-		"with ring":  {change: func(*Result, *Witness) {}, without: "io_uring"},
-		"buffered":   {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, 3*unit.GiB }, want: "a rate of memory, not of the target; 3 GiB more than before"},
+		"whole":     {change: func(_ *Result, w *Witness) { w.Size, w.Occupied = unit.GiB, unit.GiB+4096 }, without: "sparse"},
+		"device":    {change: func(_ *Result, w *Witness) { w.Size, w.Occupied = unit.GiB, -1 }, without: "sparse"},
+		"late":      {change: func(r *Result, _ *Witness) { r.NotStarted = 7 }, want: "7 requests that were due within the run never began: the target held every one of the 4 in flight"},
+		"no ring":   {change: func(r *Result, _ *Witness) { r.NoRing = "ulimit -l" }, want: "io_uring refused: ulimit -l"},
+		"with ring": {change: func(*Result, *Witness) {}, without: "io_uring"},
+		"buffered":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, 3*unit.GiB }, want: "a rate of memory, not of the target; 3 GiB more than before"},
+		"written out": {change: func(r *Result, w *Witness) {
+			left := unit.GiB
+			r.WrittenBytes, w.Buffered, w.Waiting = int64(10*unit.GiB), true, &left
+		}, want: "of 10 GiB at most 1 GiB had not left it", without: "a rate of memory"},
+		"not written out": {change: func(r *Result, w *Witness) {
+			left := unit.GiB + 1
+			r.WrittenBytes, w.Buffered, w.Waiting = int64(10*unit.GiB), true, &left
+		}, want: "a rate of memory, not of the target", without: "had not left it"},
 		"not known":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, -1 }, want: "how much of it still stands there is not known"},
 		"read only":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered = 0, true }, without: "a rate of memory"},
 		"synced":     {change: func(r *Result, w *Witness) { r.WrittenBytes = 1 }, without: "a rate of memory"},

@@ -236,7 +236,7 @@ func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (blo
 	before := block.Dirty()
 	m.Result, err = run()
 	if after := block.Dirty(); before >= 0 && after >= 0 {
-		m.Witness.Dirty = max(0, after-before)
+		m.Witness.Dirty, m.Witness.Waiting = max(0, after-before), &after
 	}
 	m.Witness.Memory = h.memory()
 	return m, err

@@ -16,7 +16,7 @@ const (
 	delayed = 0.1
 	// busyMachineCap is the most confidence in a verdict on the path while the machine
 	// at an end is that busy.
-	busyMachineCap = 0.5
+	busyMachineCap = contradictedCap
 )
 
 // others reads how busy the whole machine is.

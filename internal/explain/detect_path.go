@@ -11,6 +11,10 @@ const (
 	stalledBytes = 20000
 	// resentMost: this share of the segments was sent again and still waits.
 	resentMost = 0.3
+	// sureSilence: of a path that carried data, and of which six segments in ten are lost,
+	// the last ones and three repeats of one are lost once in eight times. From this many
+	// doublings on silence is one.
+	sureSilence = 4
 	// deepQueue and deepSegments: on a slow link few bytes are a long queue.
 	deepQueue    = 3.0
 	deepSegments = 16
@@ -61,6 +65,9 @@ func seeStalled(s *scene) *finding {
 	f.say(h, "snd_mss", float64(v.last.SndMSS), "bytes", v.n, "segments carry %d bytes", v.last.SndMSS)
 	if ever >= float64(fullSegments*v.last.SndMSS) {
 		f.id, f.cap = model.Outage, 0.7
+		if v.backoff < sureSilence {
+			f.cap = contradictedCap
+		}
 		f.arrivesAll(s)
 		f.or(model.MTUBlackhole, "ping the other end with the don't-fragment bit set, small and at the full MTU: if only the small ones return, the path's MTU shrank")
 		return f
@@ -79,19 +86,25 @@ func (s *scene) wanted() int {
 	return max(in.MTU, s.snd.last.SndMSS+in.headers())
 }
 
-// arrivesAll: the receiver counts as many segments as were sent. Then it is the
+// arrivesAll: the receiver counts as many segments as were sent, or has most of the bytes that
+// the sender still waits to hear of. Then it is the
 // acknowledgments that do not come back, all of them or only those of a kind.
 func (f *finding) arrivesAll(s *scene) {
 	if s.rcv == nil {
 		return
 	}
-	sent, came := s.snd.last.DataSegsOut, s.rcv.last.DataSegsIn
-	if sent == 0 || sent-came > int64(s.snd.last.Unacked)/2 {
+	h, snd, rcv := s.c.Receiver.host(), s.snd.last, s.rcv.last
+	sent, came := snd.DataSegsOut, rcv.DataSegsIn
+	waits, there := int64(snd.Unacked)*int64(snd.SndMSS), rcv.BytesReceived-snd.BytesAcked
+	switch {
+	case sent > 0 && sent-came <= int64(snd.Unacked)/2:
+		f.say(h, "segments_arrived", float64(came), "segments", s.rcv.n, "of %d segments that were sent %d arrived: the way of the data is up, and its acknowledgments do not come back", sent, came)
+	case waits > 0 && there > waits/2:
+		f.say(h, "bytes_arrived", float64(there), "bytes", s.rcv.n, "of %s that are not acknowledged %s arrived in order: the way of the data is up, and its acknowledgments do not come back", size(float64(waits)), size(float64(there)))
+	default:
 		return
 	}
 	f.cap = contradictedCap
-	h := s.c.Receiver.host()
-	f.say(h, "segments_arrived", float64(came), "segments", s.rcv.n, "of %d segments that were sent %d arrived: the way of the data is up, and its acknowledgments do not come back", sent, came)
 	f.evidence = append(f.evidence[len(f.evidence)-1:], f.evidence[:len(f.evidence)-1]...)
 	f.advice = "look for what drops acknowledgments on the way from " + h + ": a filter, a rate limit, or a box that does not pass their SACK options"
 	f.or(model.PathLoss, "capture at both ends: acknowledgments that leave the receiver and do not arrive are lost on the way back")

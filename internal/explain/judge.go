@@ -153,7 +153,7 @@ const (
 	// the cause of all that is seen. stealCap then caps the confidence in any
 	// other cause.
 	heavySteal = 0.25
-	stealCap   = 0.5
+	stealCap   = contradictedCap
 )
 
 // fewSamples: features from fewer samples than this are coarse.

@@ -48,19 +48,28 @@ func TestSmallMTUOnAFullPath(t *testing.T) {
 // Where all that was sent has arrived, it is not the path of the data that is down.
 func TestLostAcknowledgmentsAreNoOutage(t *testing.T) {
 	for _, tc := range []struct {
-		came int64 // of 276 segments
-		most float64
-		says string
-	}{{100, 0.7, "packets stop"}, {273, contradictedCap, "acknowledgments"}} {
-		c := knobs{rate: 1, rtt: 11 * time.Millisecond, backoff: 4, cwnd: 1}.build()
+		came    int64 // of 276 segments
+		there   int64 // bytes, of 188317 that are acknowledged and 204168 that are not
+		backoff int
+		most    float64
+		says    string
+	}{
+		{100, 195556, 4, 0.7, "packets stop"},
+		{273, 195556, 4, contradictedCap, "acknowledgments"},
+		// Losses before the silence hide in the count of segments what the bytes show.
+		{100, 188317 + 204168, 4, contradictedCap, "acknowledgments"},
+		// Three repeats of one segment get lost now and then where many do.
+		{100, 195556, 3, contradictedCap, "packets stop"},
+	} {
+		c := knobs{rate: 1, rtt: 11 * time.Millisecond, backoff: tc.backoff, cwnd: 1}.build()
 		for i := range c.Sender.Samples {
 			x, y := &c.Sender.Samples[i].Conns[0], &c.Receiver.Samples[i].Conns[0]
 			x.BytesAcked, x.BytesSent, x.SegsOut, x.DataSegsOut, x.Unacked, x.TotalRetrans = 188317, 398276, 279, 276, 141, 4
-			y.BytesReceived, y.DataSegsIn = 195556, tc.came
+			y.BytesReceived, y.DataSegsIn = tc.there, tc.came
 		}
 		v := Judge(c)
 		if v.Limiter != model.Outage || v.Confidence > tc.most || !strings.Contains(v.Fix.Advice, tc.says) {
-			t.Errorf("%d came: %s (%.2f): %s", tc.came, v.Limiter, v.Confidence, v.Line)
+			t.Errorf("%+v: %s (%.2f): %s", tc, v.Limiter, v.Confidence, v.Line)
 		}
 		checkVerdict(t, c, v)
 	}

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"linerate/internal/app"
+	"linerate/internal/app/explain"
 	"linerate/internal/app/serve"
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
@@ -80,7 +84,14 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	}
 	p := newProgress(env)
 	defer p.End()
+	sv := serve.Options{Listen: so.listen, TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token}
 	w, err := o.live(ctx, env, args, p)
+	if errors.Is(err, watch.ErrNoMount) { // there may be one later
+		sv.Mounts = func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error) {
+			return watch.Mounts(ctx, env.Env, p)
+		}
+		args, err = []string{"this machine"}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -96,16 +107,24 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	if err != nil || keep < 0 || keep > 0 && keep < serve.LeastHistory {
 		return failure.Of(failure.Usage, "--history %s: give a size of at least %v, such as 2GiB, or 0 to keep none", so.history, serve.LeastHistory)
 	}
-	title := strings.Join(args, ", ")
 	if o.attach != "" {
-		title = o.attach
+		args = []string{o.attach}
 	}
-	err = serve.Serve(ctx, env.Env, serve.Options{Watch: w, Listen: so.listen, Title: title, Keep: keep,
-		TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, Serving: func(url string) {
-			p.Say("%s is served at %s until Ctrl-C", title, url)
-		}}, p)
+	sv.Watch, sv.Title, sv.Set, sv.Keep = w, titleOf(args), strings.Join(args, ", "), keep
+	sv.Serving = func(url string) { p.Say("%s is served at %s until Ctrl-C", sv.Title, url) }
+	err = serve.Serve(ctx, env.Env, sv, p)
 	if ctx.Err() != nil { // Ctrl-C is how it ends
 		return nil
 	}
 	return err
+}
+
+// mostNamed is how many hosts the title of a page names.
+const mostNamed = 6
+
+func titleOf(args []string) string {
+	if len(args) > mostNamed {
+		return fmt.Sprintf("%s and %d others", strings.Join(args[:mostNamed-1], ", "), len(args)-mostNamed+1)
+	}
+	return strings.Join(args, ", ")
 }

@@ -96,7 +96,8 @@ type Client struct {
 	closeErr  error
 
 	decoding sync.Mutex
-	strays   atomic.Int64 // unexpected messages
+	fields   map[reflect.Type]map[string]reflect.Type // held by decoding: a cache of weighed
+	strays   atomic.Int64                             // unexpected messages
 
 	mu       sync.Mutex
 	samples  map[int]*collected
@@ -124,7 +125,7 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if len(ep.Self) == 0 && ep.session == nil {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
 	}
-	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}}
+	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
 	if err := c.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), ep.Discard(ctx))
 	}
@@ -276,7 +277,7 @@ func (c *Client) decode(rsp *jrpc2.Response, result any) error {
 	c.decoding.Lock()
 	defer c.decoding.Unlock()
 	text := rsp.ResultString()
-	if _, err := weigh([]byte(text), reflect.TypeOf(result).Elem()); err != nil {
+	if _, err := weighed([]byte(text), reflect.TypeOf(result).Elem(), c.fields); err != nil {
 		return err
 	}
 	return decodeStrict(text, result)

@@ -151,7 +151,7 @@ func (c *Client) batch(p batchPush) error {
 		if texts += len(text); texts > maxTexts || n >= p.N+p.Count {
 			return fmt.Errorf("they are more than %d, or than %d MiB", p.Count, maxTexts>>20)
 		}
-		bytes, err := weigh(text, reflect.TypeFor[model.Sample]())
+		bytes, err := weighed(text, reflect.TypeFor[model.Sample](), c.fields)
 		if err != nil {
 			return err
 		}

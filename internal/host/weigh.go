@@ -33,7 +33,12 @@ var (
 // errs on the high side, and fails if the sum exceeds maxDecoded or the values nest too
 // deeply. Text that is not JSON may pass; decoding it fails.
 func weigh(text []byte, t reflect.Type) (int64, error) {
-	s := scales{text: text, left: maxDecoded, fields: map[reflect.Type]map[string]reflect.Type{}}
+	return weighed(text, t, map[reflect.Type]map[string]reflect.Type{})
+}
+
+// weighed is weigh with a cache of the fields of types, for one goroutine at a time.
+func weighed(text []byte, t reflect.Type, fields map[reflect.Type]map[string]reflect.Type) (int64, error) {
+	s := scales{text: text, left: maxDecoded, fields: fields}
 	err := s.value(t, 0)
 	return maxDecoded - s.left, err
 }
@@ -43,7 +48,7 @@ type scales struct {
 	text []byte
 	at   int
 	left int64
-	// fields caches the fields of each struct that was met, by their folded names.
+	// fields caches the fields of each struct that was met, by their names and their folded names.
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
@@ -247,10 +252,6 @@ func (s *scales) memberOf(t reflect.Type, quoted []byte) (reflect.Type, int64) {
 
 // fieldOf finds a field as encoding/json does: by its name, ignoring case.
 func (s *scales) fieldOf(t reflect.Type, quoted []byte) reflect.Type {
-	var key string
-	if json.Unmarshal(quoted, &key) != nil {
-		return nil
-	}
 	known := s.fields[t]
 	if known == nil {
 		known = map[string]reflect.Type{}
@@ -260,10 +261,17 @@ func (s *scales) fieldOf(t reflect.Type, quoted []byte) reflect.Type {
 				name = f.Name
 			}
 			if f.IsExported() && name != "-" {
-				known[folded(name)] = f.Type
+				known[folded(name)], known[name] = f.Type, f.Type
 			}
 		}
 		s.fields[t] = known
+	}
+	if f := known[string(quoted[1:len(quoted)-1])]; f != nil {
+		return f // as this program spells it
+	}
+	var key string
+	if json.Unmarshal(quoted, &key) != nil {
+		return nil
 	}
 	return known[folded(key)]
 }

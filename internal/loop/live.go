@@ -55,6 +55,9 @@ type LiveEnd struct {
 	// None: not known, so that all connections of a pair count as theirs.
 	Addrs  []netip.Addr
 	Target Target // the connections to watch
+	// Own and Peers, where they are set, take the place of Addrs and of the target's Peers: addresses
+	// of hosts that are reached later become known while others are watched.
+	Own, Peers func() []netip.Addr
 	// Dial reaches the host, the first time and after it was lost.
 	Dial func(ctx context.Context) (LiveAgent, error)
 }
@@ -72,20 +75,26 @@ type Live struct {
 	Now      func() time.Time
 	// Show gets the picture of each path after each step; its error ends the view.
 	Show func([]watch.Picture) error
+	// Looked tells which paths somebody looks at now. The hosts of others are read once a second, and
+	// more often for as long as a verdict takes when there is reason to. nil: all are looked at.
+	Looked func() map[string]bool
 
 	began   time.Time
 	ends    []*liveEnd
 	ceiling *unit.BitRate // of a recorded run
 	paths   map[[2]int]*watch.Path
+	glances map[[2]int]*glance
+	looked  map[string]bool
 }
 
 // Run watches until ctx ends, which is no error, or Show fails.
 func (l *Live) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l.began, l.paths = l.Now(), map[[2]int]*watch.Path{}
+	l.began, l.paths, l.glances = l.Now(), map[[2]int]*watch.Path{}, map[[2]int]*glance{}
 	for _, e := range l.Ends {
-		x := &liveEnd{LiveEnd: e, done: make(chan struct{}), now: l.elapsed}
+		x := &liveEnd{LiveEnd: e, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1)}
+		x.every.Store(int64(l.slowest()))
 		x.window.Span = l.Window
 		l.ends = append(l.ends, x)
 		go x.follow(ctx)
@@ -119,24 +128,39 @@ func (l *Live) look() []watch.Picture {
 	var hosts []watch.Host
 	for _, e := range l.ends {
 		e.take()
+		if e.Own != nil {
+			e.Addrs = e.Own()
+		}
 		hosts = append(hosts, e.host(l.began, l.elapsed()))
 	}
-	var out []watch.Picture
-	if l.Apart || len(l.ends) == 1 {
-		for i, e := range l.ends {
-			out = append(out, l.path([2]int{i, i}, e.Path).Step(now, l.Window, l.alone(e), hosts[i:i+1]))
-		}
-		return out
+	if l.Looked != nil {
+		l.looked = l.Looked()
 	}
-	for a := range l.ends {
-		for b := a + 1; b < len(l.ends); b++ {
-			x, y := l.ends[a], l.ends[b]
-			j := l.between(x, y)
-			if j.State == watch.Unused && len(l.ends) > 2 {
+	var out []watch.Picture
+	show := func(key [2]int, name string, j watch.Judgement, of ...watch.Host) {
+		p := l.path(key, name)
+		out = append(out, p.Step(now, l.Window, l.settle(key, p, j), of))
+	}
+	switch {
+	case l.Apart || len(l.ends) == 1:
+		for i, e := range l.ends {
+			show([2]int{i, i}, e.Path, l.alone(e), hosts[i])
+		}
+	default:
+		for _, k := range l.pairs() {
+			x, y := l.ends[k[0]], l.ends[k[1]]
+			if k[0] == k[1] {
+				j, _ := x.unfit(l.elapsed())
+				show(k, x.Name, j, hosts[k[0]])
 				continue
 			}
-			out = append(out, l.path([2]int{a, b}, x.Name+" – "+y.Name).Step(now, l.Window, j, []watch.Host{hosts[a], hosts[b]}))
+			if j := l.between(x, y); j.State != watch.Unused || len(l.ends) == 2 {
+				show(k, x.Name+" – "+y.Name, j, hosts[k[0]], hosts[k[1]])
+			}
 		}
+	}
+	for _, e := range l.ends {
+		e.pace(l.slowest())
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"linerate/internal/failure"
@@ -69,6 +70,9 @@ type liveEnd struct {
 	lost    error
 	lostAt  time.Duration
 	reached bool
+	every   atomic.Int64  // nanoseconds between two samples
+	paced   chan struct{} // gets a token when every is another
+	wish    time.Duration // how often it should be read from now on; 0: as seldom as any
 	// tuned is the journal as it was with the facts, marks what changed since the last picture.
 	tuned   []tune.Entry
 	marks   []watch.Mark
@@ -142,17 +146,28 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 			if err := e.look(ctx, agent); err != nil {
 				return true, err
 			}
+		case <-e.paced:
+			if stop, err = e.anew(ctx, agent, stop); err != nil {
+				return true, err
+			}
 		case <-again.C:
-			next, err := e.sample(ctx, agent)
-			if err != nil {
+			if stop, err = e.anew(ctx, agent, stop); err != nil {
 				return true, err
 			}
-			if _, err := stop(); err != nil {
-				return true, err
-			}
-			stop = next
 		}
 	}
+}
+
+// anew has a sampling take the place of another.
+func (e *liveEnd) anew(ctx context.Context, agent LiveAgent, stop func() ([]model.Sample, error)) (func() ([]model.Sample, error), error) {
+	next, err := e.sample(ctx, agent)
+	if err != nil {
+		return stop, err
+	}
+	if _, err := stop(); err != nil {
+		return next, err
+	}
+	return next, nil
 }
 
 var errGone = errors.New("the agent ended")
@@ -174,7 +189,11 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 // sample starts a sampling. While one takes the place of another both send; the view drops what
 // it has seen already.
 func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
-	return agent.FollowSampling(ctx, e.Target.watch(), sampleInterval, func(s model.Sample) {
+	w := e.Target.watch()
+	if e.Peers != nil {
+		w.Addrs = e.Peers()
+	}
+	return agent.FollowSampling(ctx, w, time.Duration(e.every.Load()), func(s model.Sample) {
 		e.in.put(arrival{at: e.now(), sample: &s})
 	})
 }

@@ -219,3 +219,106 @@ func TestLivePlaysARunAgain(t *testing.T) {
 		t.Errorf("%d steps, the last at %s", steps, last.At)
 	}
 }
+
+// Of many hosts those make a path that have a connection to each other, or a mount; one that is lost
+// and is in no path is there for itself.
+func TestPairsAreThoseThatKnowEachOther(t *testing.T) {
+	const n = 300
+	l := &Live{Now: time.Now, paths: map[[2]int]*watch.Path{}}
+	addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
+	for i := range n {
+		e := &liveEnd{LiveEnd: LiveEnd{Name: "h", Addrs: []netip.Addr{addr(i)}}, facts: &model.Facts{}, reached: true}
+		e.window.Span = time.Hour
+		for k := range 5 {
+			s := model.Sample{At: time.Duration(k) * time.Second}
+			if i%3 == 0 && k == 2 { // of a short while
+				s.Conns = []model.Conn{{Remote: netip.AddrPortFrom(addr(n-1), 2049)}}
+			}
+			e.window.Add(s, s.At)
+		}
+		l.ends = append(l.ends, e)
+	}
+	l.began = time.Now().Add(-4 * time.Second)
+	l.ends[1].facts.Mounts = []model.Mount{{Options: map[string]string{"addr": addr(2).String()}}}
+	l.ends[4].lost = errors.New("gone")
+	l.paths[[2]int{4, 5}] = &watch.Path{}
+	l.ends[7].lost = errors.New("gone")
+	got := map[[2]int]bool{}
+	for _, k := range l.pairs() {
+		got[k] = true
+	}
+	for _, k := range [][2]int{{0, n - 1}, {3, n - 1}, {1, 2}, {4, 5}, {7, 7}} {
+		if !got[k] {
+			t.Errorf("%v is no path", k)
+		}
+	}
+	if want := n/3 + 3; len(got) != want {
+		t.Errorf("%d paths, want %d", len(got), want)
+	}
+}
+
+// A path that nobody looks at is judged from close samples alone: what the slow ones say has it looked
+// at again, and is never shown.
+func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
+	e := &liveEnd{window: watch.Window{Span: LiveWindow}, paced: make(chan struct{}, 1)}
+	now := time.Duration(0)
+	began := time.Unix(0, 0)
+	open := map[string]bool{}
+	l := &Live{Window: LiveWindow, Step: LiveStep, Hold: LiveHold, ends: []*liveEnd{e}, glances: map[[2]int]*glance{}, began: began,
+		Now: func() time.Time { return began.Add(now) }, Looked: func() map[string]bool { return open }}
+	p := &watch.Path{Name: "p", Steady: watch.Steady{Hold: LiveHold}}
+	loss, rate := watch.Named{State: watch.Moving, Limiter: model.PathLoss}, watch.Named{State: watch.Moving, Limiter: model.LinkRate}
+	closely, looks := 0, 0
+	step := func(close, slow watch.Named) watch.Picture {
+		every := time.Duration(e.every.Load())
+		for d := every; d <= time.Second; d += every {
+			e.window.Add(model.Sample{At: now + d}, now+d)
+		}
+		now += time.Second
+		l.looked = l.Looked()
+		n := slow
+		if e.density() >= 4 {
+			n = close
+		}
+		out := p.Step(l.Now(), l.Window, l.settle([2]int{0, 0}, p, watch.Judgement{Named: n, Verdict: model.Verdict{Limiter: n.Limiter}}), nil)
+		e.pace(l.slowest())
+		if time.Duration(e.every.Load()) == sampleInterval {
+			if closely++; every != sampleInterval {
+				looks++
+			}
+		}
+		return out
+	}
+	e.every.Store(int64(l.slowest()))
+	for range 30 {
+		if got := step(loss, rate); got.Shown.Limiter == model.LinkRate {
+			t.Fatalf("at %s the slow samples are shown", now)
+		}
+	}
+	if got := step(loss, rate); got.Shown != loss || got.Verdict.Limiter != model.PathLoss || got.Judged.IsZero() || looks != 1 {
+		t.Errorf("%+v, after %d looks", got, looks)
+	}
+	// Nothing changes: it is looked at every five minutes, for a small part of the time.
+	for range 1800 {
+		step(loss, rate)
+	}
+	if looks < 6 || looks > 8 || closely > 120 {
+		t.Errorf("%d looks, %d s of 1831", looks, closely)
+	}
+	// Something does: it is looked at soon, and named.
+	for i := 0; ; i++ {
+		if step(rate, loss).Shown == rate {
+			break
+		}
+		if i > 90 {
+			t.Fatal("a change is not named")
+		}
+	}
+	open["p"] = true
+	for range 4 {
+		step(rate, loss)
+	}
+	if time.Duration(e.every.Load()) != sampleInterval {
+		t.Error("somebody looks, and it is read once a second")
+	}
+}

@@ -15,6 +15,8 @@ type Judgement struct {
 	Ceiling *unit.BitRate
 	Conns   []Conn
 	Why     string
+	// Judged is when the verdict was made, where it is of an earlier window; else zero.
+	Judged time.Time
 }
 
 // Path holds what is shown of one path, and since when.
@@ -25,12 +27,15 @@ type Path struct {
 	since time.Time
 }
 
+// Shown is what is shown of it.
+func (p *Path) Shown() Named { return p.Steady.shown }
+
 // Step takes what a window gave at a time, and returns the picture of it.
 func (p *Path) Step(now time.Time, window time.Duration, j Judgement, hosts []Host) Picture {
 	before := p.Steady.shown
 	shown, changed := p.Steady.Next(j.Named)
 	out := Picture{V: PictureVersion, At: now, Path: p.Name, Shown: shown, Window: window, Verdict: j.Verdict,
-		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Why: j.Why}
+		Goodput: j.Goodput, Ceiling: j.Ceiling, Hosts: hosts, Conns: j.Conns, Why: j.Why, Judged: j.Judged}
 	if out.Conns == nil {
 		out.Conns = []Conn{}
 	}

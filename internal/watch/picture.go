@@ -25,6 +25,9 @@ type Picture struct {
 	// Window is how much time the verdict looks back on.
 	Window  time.Duration `json:"window"`
 	Verdict model.Verdict `json:"verdict"` // of this window; empty where nothing moved
+	// Judged is when the verdict was made, where that is of an earlier window: nobody looks at the
+	// path, whose hosts are then read once a second.
+	Judged  time.Time     `json:"judged,omitzero"`
 	Goodput unit.BitRate  `json:"goodput_bps"`
 	Ceiling *unit.BitRate `json:"ceiling_bps"` // null: not known
 	Hosts   []Host        `json:"hosts"`

@@ -77,6 +77,9 @@ func (w *Window) Last() (time.Duration, bool) {
 	return w.samples[len(w.samples)-1].At, true
 }
 
+// Len is how many samples the window keeps.
+func (w *Window) Len() int { return len(w.samples) }
+
 // Covers is the time between the oldest sample and the newest.
 func (w *Window) Covers() time.Duration {
 	if len(w.samples) == 0 {

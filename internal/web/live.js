@@ -50,6 +50,7 @@ const drawPath = (p) => {
   const for_ = Math.round((new Date(p.at) - new Date(p.since)) / 1000);
   if (for_ > 0) state += ", for " + lasted(for_);
   box.append(el("p", "state", state));
+  if (p.judged) box.append(el("p", "small", "as judged at " + new Date(p.judged).toLocaleTimeString() + ", from samples of 100 ms; it is being looked at closely again"));
   if (p.found) box.append(el("p", "small", "now: " + words(p.found) + ", " + p.found_times + " times in a row"));
   const [of, numbers] = carries(p);
   if (numbers) {
@@ -181,7 +182,7 @@ const draw = (m) => {
   chosen = p ? p.path : "";
   rows = m.rows;
   drawRows();
-  put("path", p ? drawPath(p) : el("p", "small", "no path yet"));
+  put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet"));
   put("conns", ...drawConns(p ? p.conns : []));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;

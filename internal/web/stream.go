@@ -38,6 +38,7 @@ type event struct {
 	Events  []watch.Event   `json:"events"` // since the message before
 	Again   bool            `json:"again"`  // Events are all that are kept, in place of what came before
 	History string          `json:"history"`
+	Hint    string          `json:"hint,omitempty"`
 }
 
 // send gives each page its next message, with the lock held. One that is slow misses pictures, never
@@ -69,7 +70,7 @@ func (v *View) send(fresh []watch.Event) error {
 
 // event is what a page gets now, with the lock held.
 func (v *View) event(p *tab, fresh []watch.Event) ([]byte, error) {
-	e := event{V: watch.PictureVersion, Rows: []row{}, Chosen: []watch.Picture{}, Events: fresh, History: v.kept()}
+	e := event{V: watch.PictureVersion, Rows: []row{}, Chosen: []watch.Picture{}, Events: fresh, History: v.kept(), Hint: v.hint}
 	found := 0
 	if p.missed {
 		e.Events, e.Again = v.events, true

@@ -49,6 +49,7 @@ type View struct {
 	recent  []past.Record      // the last quarter of an hour of them
 	past    Past               // nil: none is kept
 	runs    Runs               // nil: none are shown
+	hint    string             // what to do where there is no path
 }
 
 // NewView makes a view with a title; build is of the program.
@@ -81,6 +82,32 @@ func (v *View) Show(all []watch.Picture) error {
 	v.events = append(v.events, fresh...)
 	v.events = slices.Clone(v.events[max(0, len(v.events)-mostEvents):])
 	return v.send(fresh)
+}
+
+// Hint has pages without a path say what to do.
+func (v *View) Hint(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.hint = text
+}
+
+// Looked tells which paths pages have open.
+func (v *View) Looked() map[string]bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out, known := map[string]bool{}, map[string]bool{}
+	for _, p := range v.last {
+		known[p.Path] = true
+	}
+	for page := range v.pages {
+		for _, path := range page.paths {
+			if !known[path] && len(v.last) > 0 { // such a page shows the first
+				path = v.last[0].Path
+			}
+			out[path] = true
+		}
+	}
+	return out
 }
 
 // message is the answer of /pictures, with the lock held.

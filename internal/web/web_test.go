@@ -179,6 +179,29 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// What pages have open is known: a path by its name, else the first, and none once they are closed.
+func TestLookedIsWhatPagesHaveOpen(t *testing.T) {
+	v := NewView("x", "linerate test")
+	a, b := picture(watch.Idle, ""), picture(watch.Idle, "")
+	a.Path, b.Path = "a", "b"
+	if err := v.Show([]watch.Picture{a, b}); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Looked(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	_, endOne, _ := v.open([]string{"b"})
+	_, endTwo, _ := v.open([]string{"gone"})
+	if got := v.Looked(); len(got) != 2 || !got["a"] || !got["b"] {
+		t.Errorf("%v", got)
+	}
+	endOne()
+	endTwo()
+	if got := v.Looked(); len(got) != 0 {
+		t.Errorf("after they were closed: %v", got)
+	}
+}
+
 // A server ends with its context, also while a page is open.
 func TestServeEnds(t *testing.T) {
 	v := NewView("x", "linerate test")

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"linerate/internal/app"
+	"linerate/internal/app/explain"
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
 	"linerate/internal/unit"
@@ -25,6 +27,10 @@ type Options struct {
 	// TLSCert, TLSKey and TokenFile are files; all three, or none on the loopback.
 	TLSCert, TLSKey, TokenFile string
 	Title                      string
+	Set                        string // what the history is of
+	// Mounts are found before the page is served and, while there is none, every now and then; nil:
+	// Watch has what is to be watched.
+	Mounts func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error)
 	// Keep is how much history is kept; 0: none.
 	Keep unit.Bytes
 	// Serving is called with the page's address once it can be opened.
@@ -44,10 +50,11 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	}
 	view := web.NewView(o.Title, e.Build)
 	view.KeepRuns(kept{e})
+	o.Watch.Looked = view.Looked
 	o.Watch.Show = view.Show
 	group, ctx := errgroup.WithContext(ctx)
 	if o.Keep > 0 {
-		k, err := newKeeper(e, o.Title, o.Keep)
+		k, err := newKeeper(e, o.Set, o.Keep)
 		if err != nil {
 			p.Say("no history is kept: %v", err)
 		} else {
@@ -71,7 +78,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	group.Go(func() error { return view.Serve(ctx, ln, access) })
 	o.Serving(access.URL(ln.Addr()))
 	group.Go(func() error {
-		if err := watch.Live(ctx, e, o.Watch, p); err != nil {
+		if err := o.live(ctx, e, view, p); err != nil {
 			return err
 		}
 		return errEnded
@@ -81,6 +88,47 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	}
 	return nil
 }
+
+// live watches what there is. A host that has nothing mounted yet has a page that says so.
+func (o Options) live(ctx context.Context, e app.Env, view *web.View, p app.Progress) (err error) {
+	quiet := &once{Progress: p, said: map[string]bool{}}
+	for o.Mounts != nil {
+		if o.Watch.Here, err = o.Mounts(ctx, quiet); err == nil {
+			view.Hint("")
+			break
+		}
+		if !errors.Is(err, watch.ErrNoMount) {
+			return err
+		}
+		view.Hint(noMount)
+		if err := o.Watch.Show([]watch.Picture{}); err != nil { // pages are told that it goes on
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+	return watch.Live(ctx, e, o.Watch, p)
+}
+
+// once says nothing twice.
+type once struct {
+	app.Progress
+	said map[string]bool
+}
+
+// Say implements app.Progress.
+func (o *once) Say(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !o.said[text] {
+		o.said[text] = true
+		o.Progress.Say("%s", text)
+	}
+}
+
+// noMount is what the page says of a host that has nothing to be watched.
+const noMount = "This machine has no NFS or SMB mount that can be watched. Mount one, and it appears here; or end linerate serve and start it with what to watch: a disk, --attach HOST:PORT for TCP connections, or two hosts or more, as in: linerate serve client1 nas1."
 
 // access is who may see the page.
 func (o Options) access() (web.Access, error) {

@@ -1,7 +1,13 @@
 package serve
 
 import (
+	"bufio"
+	"context"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,9 +15,12 @@ import (
 	"time"
 
 	"linerate/internal/app"
+	"linerate/internal/app/explain"
+	appwatch "linerate/internal/app/watch"
 	"linerate/internal/failure"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
+	"linerate/internal/web"
 )
 
 // A page that others can reach has a certificate and a token, or is not served.
@@ -41,7 +50,7 @@ func TestHostsFiles(t *testing.T) {
 		"v: 1\nhosts: [a]":                  "two or more",
 		"v: 1\nhost: [a, b]":                "hosts",
 		"v: 1\nhosts: [a, b]\nline_rate: x": "a rate such as",
-		"v: 1\nhosts: [" + strings.Repeat("a, ", watchHosts+1) + "a]": "at most",
+		"v: 1\nhosts: [" + strings.Repeat("a, ", appwatch.MaxHosts+1) + "a]": "at most",
 	} {
 		if _, err := parseHosts("h", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
@@ -49,7 +58,61 @@ func TestHostsFiles(t *testing.T) {
 	}
 }
 
-const watchHosts = 16
+// A thousand hosts are a file of hosts.
+func TestAThousandHosts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("v: 1\nhosts:\n")
+	for i := range appwatch.MaxHosts {
+		fmt.Fprintf(&b, "- host%d\n", i)
+	}
+	if h, err := parseHosts("h", []byte(b.String())); err != nil || len(h.Names) != appwatch.MaxHosts {
+		t.Errorf("%d hosts, %v", len(h.Names), err)
+	}
+}
+
+// A port that another program has is said with what to do.
+func TestAPortInUseIsSaid(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	err = Serve(t.Context(), app.Env{Now: time.Now}, Options{Listen: ln.Addr().String()}, nil)
+	if err == nil || !strings.Contains(err.Error(), "choose another address with a free port") {
+		t.Error(err)
+	}
+}
+
+// A host without a mount has a page that says what to do, until there is one; another problem ends it.
+func TestAHostWithoutAMountHasAPage(t *testing.T) {
+	view := web.NewView("x", "test")
+	tries, shown := 0, 0
+	o := Options{Watch: appwatch.Options{Show: func([]watch.Picture) error { shown++; return nil }}}
+	o.Mounts = func(context.Context, app.Progress) ([]explain.WatchOptions, error) {
+		if tries++; tries < 3 {
+			return nil, failure.Of(failure.Usage, "%w: name hosts", appwatch.ErrNoMount)
+		}
+		h, err := view.Handler(web.Access{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewServer(h)
+		defer s.Close()
+		resp, err := http.Get(s.URL + "/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		line, err := bufio.NewReader(resp.Body).ReadString('\n')
+		if err != nil || !strings.Contains(line, "no NFS or SMB mount") {
+			t.Errorf("%s %v", line, err)
+		}
+		return nil, errors.New("too many")
+	}
+	if err := o.live(t.Context(), app.Env{}, view, nil); err == nil || err.Error() != "too many" || shown != 2 {
+		t.Errorf("%v, shown %d times", err, shown)
+	}
+}
 
 // A history that cannot be written is said, and written again when it can be.
 func TestKeeperSaysWhatIsNotKept(t *testing.T) {

@@ -4,7 +4,9 @@
 package watch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -59,7 +61,7 @@ const (
 const (
 	LeastWindow = 5 * time.Second
 	MostWindow  = time.Minute
-	MaxHosts    = 16
+	MaxHosts    = 1000
 	MaxMounts   = 8
 )
 
@@ -72,7 +74,12 @@ type Options struct {
 	LineRate model.Fact[unit.BitRate]
 	Window   time.Duration // that a verdict looks back on
 	Show     func([]Picture) error
+	// Looked tells which paths somebody looks at; nil: all of them.
+	Looked func() map[string]bool
 }
+
+// ErrNoMount is of a host without a mount that can be watched.
+var ErrNoMount = errors.New("this host has no network mount that can be watched")
 
 // Mounts are the network mounts of this host, to be watched together: those whose data linerate
 // can see. One that it cannot is said.
@@ -88,7 +95,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 	}
 	switch {
 	case len(out) == 0:
-		return nil, failure.Of(failure.Usage, "this host has no network mount that can be watched: name two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN")
+		return nil, failure.Of(failure.Usage, "%w: name two hosts or more, --attach HOST:PORT or --attach PID; a recorded run is shown by linerate watch --replay RUN", ErrNoMount)
 	case len(out) > MaxMounts:
 		return nil, failure.Of(failure.Usage, "this host has %d network mounts, and %d are watched at once: name those to watch", len(out), MaxMounts)
 	}
@@ -97,7 +104,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 
 // Live shows what goes on, until ctx ends or Show fails.
 func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
-	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show}
+	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked}
 	if len(o.Here) > 0 {
 		l.Apart = true
 		for _, h := range o.Here {
@@ -116,55 +123,55 @@ func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	return l.Run(ctx)
 }
 
-// ends reaches the hosts once, to see that they are there and which addresses they have.
+// ends reaches the hosts once, to see that they are there and which addresses they have. One that is
+// not is tried again while the others are watched.
 func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.LiveEnd, model.Fact[unit.BitRate], error) {
-	var names []host.Name
-	for _, text := range o.Hosts {
-		n, err := host.ParseName(text)
-		if err != nil {
-			return nil, o.LineRate, failure.As(failure.Usage, err)
-		}
-		if slices.Contains(names, n) {
-			return nil, o.LineRate, failure.Of(failure.Usage, "watch %s: %s is named twice", strings.Join(o.Hosts, " "), text)
-		}
-		names = append(names, n)
+	names, err := o.names()
+	if err != nil {
+		return nil, o.LineRate, err
 	}
 	d := e.Reach(p)
-	seen, open := make([][]netip.Addr, len(names)), make([]*host.Client, len(names))
-	group := errgroup.Group{}
-	for i, n := range names {
-		group.Go(func() (err error) {
-			if open[i], err = d.Dial(ctx, n); err == nil {
-				seen[i], err = addresses(ctx, n, open[i])
-			}
-			return err
-		})
+	b := newBook(len(names))
+	open, failed := dialAll(ctx, d, names, b)
+	reached, why := 0, error(nil)
+	for i, a := range open {
+		if a != nil {
+			reached++
+		} else {
+			why = cmp.Or(why, failed[i])
+		}
 	}
-	err := group.Wait()
-	var addrs [][]netip.Addr
-	if err == nil {
-		addrs, err = distinct(o.Hosts, seen)
+	if reached > 0 {
+		why = b.check(o.Hosts)
 	}
-	if err != nil {
+	if why != nil || ctx.Err() != nil {
 		for _, a := range open {
 			if a != nil {
 				_ = a.Close() // what is wrong is known
 			}
 		}
-		return nil, o.LineRate, err
+		return nil, o.LineRate, cmp.Or(why, ctx.Err())
+	}
+	for i, err := range failed {
+		if err != nil {
+			p.Say("%s cannot be reached, and is tried again: %s", o.Hosts[i], failure.FirstLine(err))
+		}
 	}
 	rate := o.LineRate
-	if rate.State != model.Present && len(names) == 2 {
-		rate = d.StatedRate(ctx, names[0], names[1], addrs[1][0])
+	if to := b.own(1); rate.State != model.Present && len(names) == 2 && len(to) > 0 {
+		rate = d.StatedRate(ctx, names[0], names[1], to[0])
 	}
 	var out []loop.LiveEnd
 	for i, n := range names {
-		x := loop.LiveEnd{Name: o.Hosts[i], Addrs: addrs[i], Dial: func(ctx context.Context) (loop.LiveAgent, error) {
+		x := loop.LiveEnd{Name: o.Hosts[i], Own: func() []netip.Addr { return b.own(i) }, Peers: func() []netip.Addr { return b.peers(i) }, Dial: func(ctx context.Context) (loop.LiveAgent, error) {
 			if first := open[i]; first != nil { // it is there already
 				open[i] = nil
 				return explain.LiveAgent{Client: first}, nil
 			}
 			again, err := d.Dial(ctx, n)
+			if err == nil {
+				err = b.look(ctx, i, n, again)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -173,14 +180,49 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 		if n.Host == reach.Here {
 			x.Target.Control = os.Getpid()
 		}
-		for j, a := range addrs {
-			if j != i {
-				x.Target.Peers = append(x.Target.Peers, a...)
-			}
-		}
 		out = append(out, x)
 	}
 	return out, rate, nil
+}
+
+// names are the hosts, each once.
+func (o Options) names() (out []host.Name, err error) {
+	for _, text := range o.Hosts {
+		n, err := host.ParseName(text)
+		if err != nil {
+			return nil, failure.As(failure.Usage, err)
+		}
+		if slices.Contains(out, n) {
+			return nil, failure.Of(failure.Usage, "watch %s: %s is named twice", strings.Join(o.Hosts, " "), text)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// mostDials is how many hosts are reached for at once.
+const mostDials = 32
+
+// dialAll reaches for all hosts. One that cannot be reached has an error in place of a client.
+func dialAll(ctx context.Context, d reach.Dialler, names []host.Name, b *book) ([]*host.Client, []error) {
+	open, failed := make([]*host.Client, len(names)), make([]error, len(names))
+	var group errgroup.Group
+	group.SetLimit(mostDials)
+	for i, n := range names {
+		group.Go(func() error {
+			c, err := d.Dial(ctx, n)
+			if err == nil {
+				err = b.look(ctx, i, n, c)
+			}
+			if err == nil {
+				open[i] = c
+			}
+			failed[i] = err
+			return nil
+		})
+	}
+	_ = group.Wait() // each has its own
+	return open, failed
 }
 
 // addresses are those that a host has: the one that is stated for its data first.
@@ -196,29 +238,6 @@ func addresses(ctx context.Context, n host.Name, agent *host.Client) ([]netip.Ad
 			if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(out, a) {
 				out = append(out, a)
 			}
-		}
-	}
-	return out, nil
-}
-
-// distinct leaves out addresses that several hosts have, as each has that of its bridge for
-// containers: which of them is meant cannot be told.
-func distinct(names []string, all [][]netip.Addr) ([][]netip.Addr, error) {
-	count := map[netip.Addr]int{}
-	for _, addrs := range all {
-		for _, a := range addrs {
-			count[a]++
-		}
-	}
-	out := make([][]netip.Addr, len(all))
-	for i, addrs := range all {
-		for _, a := range addrs {
-			if count[a] == 1 {
-				out[i] = append(out[i], a)
-			}
-		}
-		if len(out[i]) == 0 {
-			return nil, failure.Of(failure.Nothing, "watch %s: %s has no address of its own by which the others could know it: are two of them the same host?", strings.Join(names, " "), names[i])
 		}
 	}
 	return out, nil

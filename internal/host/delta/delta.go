@@ -223,19 +223,22 @@ func (n *numbers) unpack(raw []byte) (text, rest []byte, err error) {
 		n.frame, raw = bytes.Clone(raw[:size]), raw[size:]
 		n.last = make([]int64, bytes.Count(n.frame, []byte{place}))
 	}
-	i := 0
-	for _, c := range n.frame {
-		if len(text) > MaxText {
+	text = make([]byte, 0, len(n.frame)+len(n.frame)/2)
+	for i, frame := 0, n.frame; ; i++ {
+		at := bytes.IndexByte(frame, place)
+		if at < 0 {
+			at = len(frame)
+		}
+		if len(text)+at > MaxText {
 			return nil, nil, fmt.Errorf("%w: a text is longer than %d bytes", ErrBroken, MaxText)
 		}
-		if c != place {
-			text = append(text, c)
-			continue
+		if text = append(text, frame[:at]...); at == len(frame) {
+			break
 		}
 		if text, raw, err = n.next(text, raw, i); err != nil {
 			return nil, nil, err
 		}
-		i++
+		frame = frame[at+1:]
 	}
 	return text, raw, nil
 }
@@ -247,6 +250,9 @@ func (n *numbers) next(text, raw []byte, i int) (_, rest []byte, err error) {
 		return nil, nil, err
 	}
 	if d > 0 {
+		if len(text) > MaxText {
+			return nil, nil, fmt.Errorf("%w: a text is longer than %d bytes", ErrBroken, MaxText)
+		}
 		d--
 		n.last[i] += int64(d>>1) ^ -int64(d&1)
 		return strconv.AppendInt(text, n.last[i], 10), raw, nil

@@ -1,0 +1,145 @@
+package loop
+
+import (
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/watch"
+)
+
+// How hosts are read whose paths nobody looks at. A verdict is made from samples of 100 ms alone: once
+// a second shows that something is another than it was, and not what.
+const (
+	slowInterval = time.Second
+	lookApart    = time.Minute     // between two looks, the least
+	lookAgain    = 5 * time.Minute // the most, where data moves
+	mostLooks    = 32              // paths at once
+	// A window of more than closely samples a second can be judged; one of more than slowly has some
+	// of the quicker reading in it.
+	closely = 4.0
+	slowly  = 1.5
+)
+
+// glance is what is known of a path from when it was looked at closely.
+type glance struct {
+	known watch.Judgement
+	has   bool
+	at    time.Time
+	when  time.Duration
+	until time.Duration // it is looked at closely up to then
+	// after is what the slow samples said first after that, other how often in a row they said
+	// something else since.
+	after *watch.Named
+	other int
+}
+
+// slowest is how often hosts are read that nobody looks at.
+func (l *Live) slowest() time.Duration {
+	if l.Looked == nil {
+		return sampleInterval
+	}
+	return slowInterval
+}
+
+// settle decides what a judgement is worth, and how often the path's hosts are read from now on.
+func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgement {
+	if l.Looked == nil {
+		return j
+	}
+	ends := []*liveEnd{l.ends[key[0]], l.ends[key[1]]}
+	g := l.glances[key]
+	if g == nil {
+		g = &glance{}
+		l.glances[key] = g
+	}
+	now, least, most := l.elapsed(), ends[0].density(), ends[0].density()
+	least, most = min(least, ends[1].density()), max(most, ends[1].density())
+	switch {
+	case j.State != watch.Moving && j.State != watch.CannotTell:
+		*g = glance{} // what comes after it is something new
+	case least >= closely:
+		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until}
+	default:
+		if most <= slowly {
+			g.compare(j.Named)
+		}
+		if now >= g.until && g.due(now, l.Hold) && l.looks(now) < mostLooks {
+			g.until = now + l.Window + time.Duration(l.Hold)*l.Step
+		}
+		j = g.instead(j, p.Shown())
+	}
+	if l.looked[p.Name] || now < g.until {
+		for _, e := range ends {
+			e.wish = sampleInterval
+		}
+	}
+	return j
+}
+
+func (g *glance) compare(n watch.Named) {
+	switch {
+	case g.after == nil:
+		g.after = &n
+	case *g.after == n:
+		g.other = 0
+	default:
+		g.other++
+	}
+}
+
+// due tells that there is reason to look closely.
+func (g *glance) due(now time.Duration, hold int) bool {
+	since := now - g.when
+	return !g.has || since > lookAgain || g.other >= hold && since > lookApart
+}
+
+// looks counts the paths that are looked at closely.
+func (l *Live) looks(now time.Duration) (n int) {
+	for _, g := range l.glances {
+		if now < g.until {
+			n++
+		}
+	}
+	return n
+}
+
+// instead is what is said of a path whose samples are too few to judge by: what it was judged to be,
+// or still what is shown.
+func (g *glance) instead(j watch.Judgement, shown watch.Named) watch.Judgement {
+	if g.has {
+		j.Named, j.Verdict, j.Judged = g.known.Named, g.known.Verdict, g.at
+		return j
+	}
+	j.Named, j.Verdict, j.Why = shown, model.Verdict{}, "data moves, and is looked at more closely"
+	switch shown.State {
+	case watch.Idle, watch.Unused, watch.Moving, watch.CannotTell:
+	default:
+		j.Named = watch.Named{State: watch.CannotTell}
+	}
+	return j
+}
+
+// density is how many samples a second the window has.
+func (e *liveEnd) density() float64 {
+	n, covers := e.window.Len(), e.window.Covers()
+	if n < 2 || covers <= 0 {
+		return 0
+	}
+	return float64(n-1) / covers.Seconds()
+}
+
+// pace has the host read as often as is wished for, and forgets the wish.
+func (e *liveEnd) pace(slowest time.Duration) {
+	wish := slowest
+	if e.wish > 0 {
+		wish = min(wish, e.wish)
+	}
+	e.wish = 0
+	if e.every.Swap(int64(wish)) == int64(wish) {
+		return
+	}
+	select {
+	case e.paced <- struct{}{}:
+	default: // it will read the newest
+	}
+}

@@ -138,49 +138,83 @@ const put = (id, ...parts) => document.getElementById(id).replaceChildren(...par
 // Tiles stay where they are; what a filter leaves out is hidden.
 const kinds = [["all", () => true], ["below half of the ceiling", (p) => grade(p) === "little"], ["held back", (p) => p.shown.state === "moving" && p.shown.limiter !== "none" && !ofApplication.has(p.shown.limiter)],
   ["cannot tell", (p) => p.shown.state === "cannot tell"], ["stale or lost", (p) => grade(p) === "old"]];
-const tiles = new Map();
-let wanted = 0, rows = [];
+let wanted = 0, rows = [], tiles = [], turn = 0;
 const buttons = kinds.map((_, i) => {
   const b = el("button", "");
   b.onclick = () => { wanted = i; drawRows(); };
   document.getElementById("kinds").append(b);
   return b;
 });
-const tile = (path) => {
-  const t = { box: el("button", "tile"), state: el("span", "what"), numbers: el("span", "numbers"), fill: el("span") };
-  t.box.append(el("b", "", path), t.state, el("span", "bar", t.fill), t.numbers);
-  t.box.onclick = () => choose(path);
-  tiles.set(path, t);
+const grid = document.getElementById("tiles");
+// Of a thousand tiles a few are in sight. Those are drawn with each message; the others when what
+// holds the path back is another, when they come into sight, and some of them each time.
+const sight = new IntersectionObserver((all) => {
+  for (const e of all) {
+    const t = e.target.tile;
+    t.seen = e.isIntersecting;
+    if (t.seen && rows[t.i]) drawTile(t, rows[t.i]);
+  }
+}, { root: grid, rootMargin: "200px" });
+const tile = (p, i) => {
+  const t = { i: i, path: p.path, box: el("button", "tile"), state: el("span", "what"), numbers: el("span", "numbers"), fill: el("span"), seen: false, drawn: null, hidden: false, pressed: false };
+  t.box.append(el("b", "", p.path), t.state, el("span", "bar", t.fill), t.numbers);
+  t.box.setAttribute("aria-pressed", false);
+  t.box.onclick = () => choose(t.path);
+  t.box.tile = t;
+  sight.observe(t.box);
   return t;
 };
-const drawRows = () => {
-  document.getElementById("all").hidden = rows.length < 2;
-  const shown = new Set(rows.map((p) => p.path));
-  for (const [path, t] of tiles) if (!shown.has(path)) { t.box.remove(); tiles.delete(path); }
-  const grid = document.getElementById("tiles");
+const drawTile = (t, p) => {
+  if (t.drawn === p) return;
+  const [of, numbers] = carries(p), cls = "tile " + grade(p), state = words(p.shown), width = Math.min(100, Math.round(1000 * of) / 10) + "%";
+  if (t.box.className !== cls) t.box.className = cls;
+  if (t.what !== state) t.state.textContent = t.what = state;
+  if (t.carries !== numbers) t.numbers.textContent = t.carries = numbers;
+  if (t.width !== width) t.fill.style.width = t.width = width;
+  t.drawn = p;
+};
+const takeRows = (m) => {
+  if (!m.full) {
+    for (const r of m.rows) if (rows[r.i]) rows[r.i] = { ...r, path: rows[r.i].path };
+    return;
+  }
+  rows = m.rows;
+  const old = new Map(tiles.map((t) => [t.path, t]));
+  tiles = rows.map((p, i) => {
+    const t = old.get(p.path) || tile(p, i);
+    old.delete(p.path);
+    t.i = i;
+    return t;
+  });
+  for (const t of old.values()) sight.unobserve(t.box);
+  grid.replaceChildren(...tiles.map((t) => t.box));
+};
+const all_ = document.getElementById("all"), none = document.getElementById("none");
+const drawRows = (every) => {
+  if (all_.hidden !== rows.length < 2) all_.hidden = rows.length < 2;
+  const from = turn, some = Math.max(20, Math.ceil(rows.length / 20));
+  turn = rows.length ? (turn + some) % rows.length : 0;
   rows.forEach((p, i) => {
-    const t = tiles.get(p.path) || tile(p.path), [of, numbers] = carries(p);
-    if (grid.children[i] !== t.box) grid.insertBefore(t.box, grid.children[i] || null);
-    t.box.className = "tile " + grade(p);
-    t.box.hidden = !kinds[wanted][1](p);
-    t.box.setAttribute("aria-pressed", p.path === chosen);
-    t.state.textContent = words(p.shown);
-    t.numbers.textContent = numbers;
-    t.fill.style.width = Math.min(100, 100 * of) + "%";
+    const t = tiles[i], hidden = !kinds[wanted][1](p), pressed = p.path === chosen;
+    if (t.hidden !== hidden) t.box.hidden = t.hidden = hidden;
+    if (t.pressed !== pressed) t.box.setAttribute("aria-pressed", t.pressed = pressed);
+    const its = (i - from + rows.length) % rows.length < some;
+    if (every || t.seen || its || !t.drawn || words(t.drawn.shown) !== words(p.shown) || grade(t.drawn) !== grade(p)) drawTile(t, p);
   });
   kinds.forEach(([name, is], i) => {
-    const n = rows.filter(is).length;
-    buttons[i].textContent = n + " " + name;
-    buttons[i].setAttribute("aria-pressed", i === wanted);
-    if (i === wanted) document.getElementById("none").hidden = n > 0;
+    const n = rows.filter(is).length, text = n + " " + name, pressed = String(i === wanted);
+    if (buttons[i].textContent !== text) buttons[i].textContent = text;
+    if (buttons[i].getAttribute("aria-pressed") !== pressed) buttons[i].setAttribute("aria-pressed", pressed);
+    if (i === wanted) none.hidden = n > 0;
   });
 };
+window.addEventListener("beforeprint", () => drawRows(true));
 let heard = 0, events = [];
 const draw = (m) => {
   heard = Date.now();
   const p = m.chosen.find((q) => q.path === wish) || m.chosen[0];
   chosen = p ? p.path : "";
-  rows = m.rows;
+  takeRows(m);
   drawRows();
   put("path", p ? drawPath(p) : el("p", m.hint ? "hint" : "small", m.hint || "no path yet"));
   put("conns", ...drawConns(p ? p.conns : []));

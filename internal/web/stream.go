@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,25 +16,81 @@ import (
 const mostStreams = 64 // pages at once
 
 // tab is a stream that is open: of one page, or of all that a browser has. Of the paths that they have
-// chosen it gets all there is, of the others a row.
+// chosen it gets all there is, of the others a row, where that is another than it has.
 type tab struct {
 	out    chan []byte // the newest message, until it is taken
 	paths  []string    // that are chosen; the first one of all for each that is not among them
 	missed bool        // a message was not taken in time: the next one brings the changes again
+	has    int         // the step whose rows were taken; 0: none
+	sent   int         // the step of the message in out
 }
 
 // row is a path among others.
 type row struct {
-	Path    string        `json:"path"`
+	I       int           `json:"i"` // its place among all
+	Path    string        `json:"path,omitempty"`
 	Shown   watch.Named   `json:"shown"`
-	Goodput unit.BitRate  `json:"goodput_bps"`
+	Goodput unit.BitRate  `json:"goodput_bps"` // three digits of it
 	Ceiling *unit.BitRate `json:"ceiling_bps"`
+}
+
+// grid is the rows of all paths, and which step of the view each changed in.
+type grid struct {
+	step    int
+	rows    []row
+	changed []int
+	order   int // the step since which the same paths stand at the same places
+}
+
+// next takes the pictures of another step.
+func (g *grid) next(all []watch.Picture) {
+	g.step++
+	same := len(all) == len(g.rows)
+	for i := 0; same && i < len(all); i++ {
+		same = g.rows[i].Path == all[i].Path
+	}
+	if !same {
+		g.order, g.rows, g.changed = g.step, make([]row, len(all)), make([]int, len(all))
+	}
+	for i, p := range all {
+		r := row{I: i, Path: p.Path, Shown: p.Shown, Goodput: threeDigits(p.Goodput), Ceiling: p.Ceiling}
+		old := &g.rows[i]
+		if old.Path != r.Path || old.Shown != r.Shown || old.Goodput != r.Goodput || (old.Ceiling == nil) != (r.Ceiling == nil) || r.Ceiling != nil && *old.Ceiling != *r.Ceiling {
+			g.changed[i] = g.step
+		}
+		*old = r
+	}
+}
+
+// since are the rows that changed after a step; full: all of them, since others stood there.
+func (g *grid) since(step int) (rows []row, full bool) {
+	rows = []row{}
+	full = step < g.order || step == 0
+	for i, r := range g.rows {
+		if !full {
+			r.Path = ""
+		}
+		if full || g.changed[i] > step {
+			rows = append(rows, r)
+		}
+	}
+	return rows, full
+}
+
+// threeDigits is what a tile shows of a rate.
+func threeDigits(r unit.BitRate) unit.BitRate {
+	if !(r > 0) || math.IsInf(float64(r), 0) {
+		return r
+	}
+	size := math.Pow(10, math.Floor(math.Log10(float64(r)))-2)
+	return unit.BitRate(math.Round(float64(r)/size) * size)
 }
 
 // event is what the stream brings, once a second.
 type event struct {
 	V       int             `json:"v"`
-	Rows    []row           `json:"rows"`
+	Rows    []row           `json:"rows"`   // those that changed since the message before
+	Full    bool            `json:"full"`   // Rows are all there are, with their names, in order
 	Chosen  []watch.Picture `json:"chosen"` // in the order of all paths; empty: there is none yet
 	Events  []watch.Event   `json:"events"` // since the message before
 	Again   bool            `json:"again"`  // Events are all that are kept, in place of what came before
@@ -44,15 +101,20 @@ type event struct {
 // send gives each page its next message, with the lock held. One that is slow misses pictures, never
 // changes.
 func (v *View) send(fresh []watch.Event) error {
-	made := map[string][]byte{} // by chosen path; pages that missed nothing get the same
+	type same struct {
+		chosen string
+		has    int
+	}
+	made := map[same][]byte{} // pages that missed nothing get the same
 	for p := range v.pages {
 		select {
 		case <-p.out:
 			p.missed = true
 		default:
+			p.has = p.sent
 		}
-		chosen := strings.Join(p.paths, "\x00")
-		b := made[chosen]
+		k := same{strings.Join(p.paths, "\x00"), p.has}
+		b := made[k]
 		if p.missed || b == nil {
 			var err error
 			if b, err = v.event(p, fresh); err != nil {
@@ -60,23 +122,23 @@ func (v *View) send(fresh []watch.Event) error {
 			}
 		}
 		if !p.missed {
-			made[chosen] = b
+			made[k] = b
 		}
 		p.out <- b
-		p.missed = false
+		p.missed, p.sent = false, v.grid.step
 	}
 	return nil
 }
 
 // event is what a page gets now, with the lock held.
 func (v *View) event(p *tab, fresh []watch.Event) ([]byte, error) {
-	e := event{V: watch.PictureVersion, Rows: []row{}, Chosen: []watch.Picture{}, Events: fresh, History: v.kept(), Hint: v.hint}
+	e := event{V: watch.PictureVersion, Chosen: []watch.Picture{}, Events: fresh, History: v.kept(), Hint: v.hint}
+	e.Rows, e.Full = v.grid.since(p.has)
 	found := 0
 	if p.missed {
 		e.Events, e.Again = v.events, true
 	}
 	for _, at := range v.last {
-		e.Rows = append(e.Rows, row{Path: at.Path, Shown: at.Shown, Goodput: at.Goodput, Ceiling: at.Ceiling})
 		if slices.Contains(p.paths, at.Path) {
 			e.Chosen = append(e.Chosen, at)
 			found++
@@ -107,7 +169,7 @@ func (v *View) open(paths []string) (p *tab, end func(), ok bool) {
 	v.pages[p] = true
 	if b, err := v.event(p, nil); err == nil {
 		p.out <- b
-		p.missed = false
+		p.missed, p.sent = false, v.grid.step
 	}
 	return p, func() {
 		v.mu.Lock()

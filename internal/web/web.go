@@ -40,6 +40,7 @@ type View struct {
 
 	mu      sync.Mutex
 	last    []watch.Picture
+	grid    grid // of last
 	events  []watch.Event
 	changes map[string]float64 // by path, since the view began
 	pages   map[*tab]bool
@@ -71,6 +72,7 @@ func (v *View) Show(all []watch.Picture) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = all
+	v.grid.next(all)
 	v.recent = append(v.recent, v.second.Add(all)...)
 	v.recent = slices.Clone(v.recent[max(0, len(v.recent)-mostSeconds):])
 	fresh := []watch.Event{}

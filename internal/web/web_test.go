@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -162,14 +165,14 @@ func TestStream(t *testing.T) {
 		}
 	}
 	m := next()
-	if len(m.Events) != 2 || !m.Again || len(m.Rows) != 1 || len(m.Chosen) != 1 || m.Chosen[0].Shown.State != watch.CannotTell {
+	if len(m.Events) != 2 || !m.Again || len(m.Rows) != 1 || m.Rows[0].Path != hostile || len(m.Chosen) != 1 || m.Chosen[0].Shown.State != watch.CannotTell {
 		t.Errorf("%+v", m)
 	}
 	for range 100 {
 		show(watch.Idle)
 	}
 	for seen := 2; seen < 102; {
-		if m = next(); m.V != 1 || m.Rows[0].Path != hostile || m.Chosen[0].Path != hostile {
+		if m = next(); m.V != 1 || m.Chosen[0].Path != hostile {
 			t.Fatalf("%+v", m)
 		}
 		if m.Again {
@@ -199,6 +202,71 @@ func TestLookedIsWhatPagesHaveOpen(t *testing.T) {
 	endTwo()
 	if got := v.Looked(); len(got) != 0 {
 		t.Errorf("after they were closed: %v", got)
+	}
+}
+
+// A page gets the rows that changed since the message that it took last, and all of them where other
+// paths stand at their places: what it has then is what is shown.
+func TestRowsAreWhatChanged(t *testing.T) {
+	v := NewView("x", "linerate test")
+	rng := rand.New(rand.NewPCG(1, 1))
+	p, end, _ := v.open(nil)
+	defer end()
+	var has []row
+	take := func() event {
+		t.Helper()
+		var e event
+		if err := json.Unmarshal(<-p.out, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Full {
+			has = nil
+		}
+		for _, r := range e.Rows {
+			if e.Full {
+				has = append(has, r)
+				continue
+			}
+			r.Path = has[r.I].Path
+			has[r.I] = r
+		}
+		return e
+	}
+	take()
+	n, diffs := 50, 0
+	for i := range 300 {
+		if i%100 == 99 {
+			n++ // another path comes
+		}
+		var all []watch.Picture
+		for k := range n {
+			q := picture(watch.Moving, model.PathLoss)
+			q.Path, q.Events, q.Goodput = fmt.Sprint(k), nil, 941*unit.Mbit+unit.BitRate(k)
+			if rng.IntN(10) == 0 {
+				q.Goodput = unit.BitRate(rng.Float64() * 1e9)
+			}
+			all = append(all, q)
+		}
+		if err := v.Show(all); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(3) == 0 {
+			continue // it is slow
+		}
+		if e := take(); !e.Full {
+			diffs++
+			if len(e.Rows) > n*3/4 {
+				t.Errorf("%d of %d rows", len(e.Rows), n)
+			}
+		}
+		for k, q := range all {
+			if r := has[k]; len(has) != n || r.Path != q.Path || math.Abs(float64(r.Goodput-q.Goodput)) > 0.005*float64(q.Goodput) {
+				t.Fatalf("row %d of %d is %+v, not %+v", k, len(has), r, q)
+			}
+		}
+	}
+	if diffs < 100 {
+		t.Errorf("%d messages of what changed", diffs)
 	}
 }
 

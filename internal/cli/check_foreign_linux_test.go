@@ -18,6 +18,13 @@ import (
 // that reaches it by any name first into this process's PATH.
 func foreignHost(t *testing.T, set string) (tmp string) {
 	t.Helper()
+	return foreignHostOf(t, "illumos", set, "", ":")
+}
+
+// foreignHostOf is that of a system; more are lines of sshd's configuration, and before is what
+// the shell that starts sshd, in a mount namespace of its own, does first.
+func foreignHostOf(t *testing.T, system, set, more, before string) (tmp string) {
+	t.Helper()
 	labtest.Needs(t, "sshd", "ssh", "ssh-keygen", "unshare")
 	needRoot(t)
 	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
@@ -59,12 +66,12 @@ func foreignHost(t *testing.T, set string) (tmp string) {
 		t.Fatal(err)
 	}
 	write(filepath.Join(dir, "known_hosts"), fmt.Sprintf("[127.0.0.1]:%d %s", port, pub), 0o600)
-	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s=%[6]s %[7]s=%[8]s\n", port, dir, tmp, bin, fake.Set, set, fake.State, state), 0o600)
+	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s=%[6]s %[7]s=%[8]s %[9]s=%[10]s\n%[11]s", port, dir, tmp, bin, fake.Set, set, fake.State, state, fake.OS, system, more), 0o600)
 	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", port, dir, me.Username), 0o600)
 	write(filepath.Join(ssh, "ssh"), "#!/bin/sh\nexec /usr/bin/ssh -F "+dir+"/ssh_config \"$@\"\n", 0o700)
 	t.Setenv("PATH", ssh+":"+os.Getenv("PATH"))
 	// Plans keep their records below /var/lib: not in this machine's.
-	serveSSH(t, []string{"unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /var/lib && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
+	serveSSH(t, []string{"unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /var/lib && " + before + " && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
 	return tmp
 }
 
@@ -91,6 +98,25 @@ func TestCheckReadsAnIllumosHostOverSSH(t *testing.T) {
 	}
 }
 
+func hasAll(t *testing.T, text string, all ...string) {
+	t.Helper()
+	for _, want := range all {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in: %s", want, text)
+		}
+	}
+}
+
+// ran is what a command that ends so says, in one line.
+func ran(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	code, out, errs := runHere(args...)
+	if code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
+	}
+	return strings.Join(strings.Fields(out+errs), " ")
+}
+
 // A host on which linerate does not run is changed by a script, over a real ssh, and is as it was
 // after undo.
 func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
@@ -103,14 +129,7 @@ func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(out+errs), " ")
 	}
-	has := func(text string, all ...string) {
-		t.Helper()
-		for _, want := range all {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q in: %s", want, text)
-			}
-		}
-	}
+	has := func(text string, all ...string) { t.Helper(); hasAll(t, text, all...) }
 	path := []string{"--profile", "zfs-filer", "--rtt", "1ms", "--line-rate", "10Gbit"}
 	plan := run(0, append([]string{"tune", "plan", "omnios"}, path...)...)
 	has(plan, "illumos.ipadm.tcp.max_buf", "1048576 → 2500000", "illumos.ipadm.tcp.send_buf", "49152 → 1875000")
@@ -131,7 +150,14 @@ func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
 	has(run(1, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=2000000"), "is out of range", "put back")
 	has(run(2, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=1;reboot"), "want a number")
 	has(run(2, "tune", "plan", "omnios", "--set", "linux.sysctl.net.ipv4.tcp_mtu_probing=1"), "this host runs illumos")
-	has(run(2, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=65536", "--persist"), "until the next restart")
+	has(run(0, "tune", "apply", "omnios", "--set", "illumos.ipadm.tcp.send_buf=65536", "--persist"), "illumos.ipadm.tcp.send_buf@ipadm: unset -> 65536")
+	has(run(0, "tune", "undo", "omnios"), "65536 -> unset again", "65536 -> 49152 again")
+	has(run(0, append([]string{"tune", "apply", "omnios", "--confirm-within", "0"}, sets("illumos.dladm.mtu@igb0=9000", "illumos.sharectl.nfs.servers=2048", "illumos.sharectl.nfs.lockd_servers=512",
+		"illumos.ipadm.tcp._naglim_def=1", "illumos.ipadm.tcp._deferred_acks_max=8")...)...), "applied: yes")
+	has(run(0, "tune", "undo", "omnios"), "9000 -> 1500 again", "2048 -> 1024 again", "512 -> 256 again", "1 -> 4095 again")
+	has(run(1, "tune", "apply", "omnios", "--set", "illumos.dladm.mtu@ixgbe0=9000"), "link busy", "put back")
+	has(run(0, "tune", "script", "omnios", "--set", "illumos.system.zfs.l2arc_noprefetch=0", "--set", "illumos.driver.ixgbe.intr_throttling=0"), "/etc/system", "/kernel/drv/ixgbe.conf")
+	has(run(2, "tune", "plan", "omnios", "--set", "illumos.system.sd.sd_io_time=8;9"), "want a number")
 	left, err := os.ReadDir(tmp)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -11,6 +11,7 @@ func All() []Rule {
 		windowScaling(),
 		sendBuffer(),
 		fixedBuffer(),
+		bufferCeiling(),
 		guideDisagrees(),
 		segmentation(),
 		pcieSlot(),

@@ -29,12 +29,14 @@ func guideDisagrees() Rule {
 
 // disagreement is what the guide has against a value.
 func disagreement(id, value string, r guide.Release) []model.Finding {
-	status, why, sources := guide.Opinion(id, value, r)
+	// What a file sets at boot has the name that it has while the system runs.
+	named := strings.NewReplacer("freebsd.boot.", "freebsd.sysctl.", "freebsd.loader.", "freebsd.sysctl.", "macos.boot.", "macos.sysctl.").Replace(id)
+	status, why, sources := guide.Opinion(named, value, r)
 	found := model.Finding{
 		Title: "the guide calls it " + string(status) + ": " + id, Observed: id + " = " + value,
-		Fix: why + " linerate setting " + id + " tells more", Source: strings.Join(sources, "; "),
+		Fix: why + " linerate setting " + named + " tells more", Source: strings.Join(sources, "; "),
 	}
-	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.")
+	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.") || named != id
 	switch {
 	case status == guide.Harmful:
 		found.Severity = Medium

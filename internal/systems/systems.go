@@ -11,7 +11,9 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/systems/frame"
+	"linerate/internal/systems/freebsd"
 	"linerate/internal/systems/illumos"
+	"linerate/internal/systems/macos"
 )
 
 // System is a kind of host.
@@ -29,11 +31,14 @@ type System interface {
 
 // All are the systems. To add one: copy illumos to a folder of that name, and add a line here.
 func All() []System {
-	return []System{illumos.System{}}
+	return []System{illumos.System{}, freebsd.System{}, macos.System{}}
 }
 
-// Find finds a system by its name.
+// Find finds a system by its name, or by Go's word for it.
 func Find(name string) (System, bool) {
+	if name == "darwin" {
+		name = "macos"
+	}
 	for _, s := range All() {
 		if s.Name() == name {
 			return s, true

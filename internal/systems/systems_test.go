@@ -27,8 +27,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ask runs the real script in a real shell, whose commands are the fake's.
+// ask runs the real script of illumos in a real shell, whose commands are the fake's.
 func ask(t *testing.T, shell []string, env ...string) []byte {
+	t.Helper()
+	return askFor(t, "illumos", shell, env...)
+}
+
+func askFor(t *testing.T, system string, shell []string, env ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	exe, err := os.Executable()
@@ -38,10 +43,10 @@ func ask(t *testing.T, shell []string, env ...string) []byte {
 	if err := fake.Install(dir, exe); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := Find("illumos")
+	s, _ := Find(system)
 	cmd := exec.Command(shell[0], append(shell[1:], "-s")...)
 	cmd.Stdin = strings.NewReader(s.Script())
-	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...)
+	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", fake.OS + "=" + system}, env...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", shell, err)
@@ -51,8 +56,16 @@ func ask(t *testing.T, shell []string, env ...string) []byte {
 
 func read(t *testing.T, answer []byte) *model.Facts {
 	t.Helper()
-	s, _ := Find("illumos")
-	f, err := Read(s, answer, "omnios", time.Unix(0, 0))
+	return readAs(t, "illumos", answer)
+}
+
+func readAs(t *testing.T, system string, answer []byte) *model.Facts {
+	t.Helper()
+	s, ok := Find(system)
+	if !ok {
+		t.Fatalf("no system %q", system)
+	}
+	f, err := Read(s, answer, map[string]string{"illumos": "omnios", "freebsd": "freenas", "macos": "macmini"}[system], time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +181,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// testdata/*.frames are answers, each with what is read of it beside it.
+// testdata/SYSTEM-NAME.frames are answers, each with what is read of it beside it.
 func TestRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.frames")
 	if err != nil || len(files) == 0 {
@@ -179,7 +192,8 @@ func TestRecordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := json.MarshalIndent(read(t, answer), "", " ")
+		system, _, _ := strings.Cut(filepath.Base(file), "-")
+		got, err := json.MarshalIndent(readAs(t, system, answer), "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +205,7 @@ func TestRecordings(t *testing.T) {
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(append(got, '\n'), want) {
-			t.Errorf("%s is read as\n%s\nwhich %s does not say (%v); go test ./internal/systems -run TestRecordings -update rewrites it", file, got, golden, err)
+			t.Errorf("%s is read as\n%s\nwhich %s does not say (%v); go test ./internal/systems -run 'TestRecordings$' -update rewrites it", file, got, golden, err)
 		}
 	}
 }

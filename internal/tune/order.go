@@ -33,7 +33,9 @@ func ranks() map[string]int {
 		"linux.sysctl.net.core.default_qdisc": 50, "linux.qdisc.": 51, "linux.tc.": 51,
 		"linux.sysctl.net.core.": 52, "linux.sysctl.net.ipv4.tcp_mem": 53, "linux.sysctl.net.": 54,
 		"linux.sysctl.net.ipv4.tcp_congestion_control": 55, "linux.sysctl.": 56, "linux.route.": 57,
-		"illumos.ipadm.tcp.max_buf": 52, "illumos.ipadm.": 54,
+		"illumos.ipadm.tcp.max_buf": 52, "illumos.ipadm.": 54, "illumos.dladm.": 16,
+		"freebsd.sysctl.dev.": 10, "freebsd.ifconfig.": 16, "freebsd.sysctl.kern.ipc.maxsockbuf": 52, "freebsd.sysctl.": 54,
+		"macos.link.": 16, "macos.sysctl.kern.ipc.maxsockbuf": 52, "macos.sysctl.": 54,
 		"linux.block.": 70, "linux.bdi.": 71, "linux.nvme.": 72, "linux.zfs": 73, "any.zfs.": 73,
 		"linux.nfsd.": 80, "linux.samba.": 81, "linux.iscsi.": 82, "linux.mount.": 83,
 	}

@@ -17,6 +17,7 @@ import (
 	"linerate/internal/model"
 	"linerate/internal/reach"
 	"linerate/internal/tune/profile"
+	"linerate/internal/tune/script"
 	"linerate/internal/tune/setter"
 )
 
@@ -39,6 +40,7 @@ type drafted struct {
 	profile profile.Profile
 	why     string // the profile is this one
 	rows    []profile.Row
+	kept    []script.Step            // on a foreign host, by which the plan outlives a restart
 	plans   []hostPlan               // of rows and far, in the order in which they are applied; made once
 	mine    map[profile.Place]string // what the user's own profile wants
 	now     func() time.Time

@@ -111,7 +111,7 @@ func (d *drafted) draftForeign(ctx context.Context) (err error) {
 	if d.o.Peer != nil {
 		return failure.Of(failure.Usage, "--to: %s runs %s, from which no round trip can be measured: state the path with --rtt and --line-rate", d.name, d.foreign.kind.Name())
 	}
-	if d.o.Persist {
+	if _, can := d.foreign.kind.(script.Keeper); d.o.Persist && !can {
 		return failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", d.foreign.kind.Name())
 	}
 	if d.facts, err = d.foreign.facts(ctx, d.name, d.now()); err != nil {
@@ -154,9 +154,57 @@ func (d *drafted) script() (string, error) {
 		if err != nil {
 			return "", err
 		}
+		// What a file sets again after a restart is not undone by it.
+		m.Runtime = m.Runtime && !d.o.Persist
 		s.Steps = append(s.Steps, script.Step{Name: stepName(c), From: c.From, To: c.To, Mechanism: m})
 	}
+	s.Steps = append(s.Steps, d.kept...)
 	return s.Text()
+}
+
+// keep finds the steps by which changes outlive a restart: each is one of its own, with the value
+// that the host starts with now as its original.
+func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
+	keeper, ok := d.foreign.kind.(script.Keeper)
+	if !ok || len(d.plans) == 0 {
+		return nil
+	}
+	var steps []script.Step
+	var commands []script.Mechanism
+	for _, c := range d.plans[0].Changes {
+		m, at, err := keeper.Keep(c.Setting, c.Target)
+		if err != nil {
+			return failure.Of(failure.Usage, "--persist: %w; leave it out, or do without --persist", err)
+		}
+		if at == "" {
+			continue // it lasts by itself
+		}
+		commands = append(commands, m)
+		steps = append(steps, script.Step{Name: stepName(c) + "@" + at, To: c.To, Mechanism: m})
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	answer, err := d.foreign.ask(ctx, script.Reading(commands))
+	if err != nil {
+		return err
+	}
+	frames, err := frame.Parse(answer)
+	if err != nil {
+		return fmt.Errorf("read what %s starts with: %w", d.name, err)
+	}
+	for i, step := range steps {
+		text := frames.Text(strconv.Itoa(i))
+		value, ok := text.Get()
+		if !ok {
+			return fmt.Errorf("read what %s starts with: %s: %s", d.name, step.Name, text.Why)
+		}
+		if step.From = strings.TrimSpace(value); step.From != step.To {
+			d.kept = append(d.kept, step)
+			doc.Notes = append(doc.Notes, fmt.Sprintf("it starts with it too: %s: %s -> %s", step.Name, step.From, step.To))
+		}
+	}
+	return nil
 }
 
 // stepName is the setting and its device in the words of --set, which a script may hold.
@@ -170,7 +218,10 @@ func stepName(c model.Change) string {
 // applyForeign runs the script of the plan on the host.
 func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
 	if uid := d.facts.UID; uid != 0 {
-		return doc, &Error{Unprivileged, d.name, fmt.Errorf("it takes root, and we are user %d there", uid)}
+		return doc, &Error{Unprivileged, d.name, fmt.Errorf("it takes root, and we are user %d there: log in as root, since no sudo is asked there; or run what linerate tune script %s writes yourself", uid, d.name)}
+	}
+	if by, ok := d.foreign.kind.(script.ByHand); ok {
+		return doc, failure.Of(failure.Usage, "%s runs %s: %s; read what linerate tune script %[1]s writes, and run it there yourself", d.name, d.foreign.kind.Name(), by.ByHand())
 	}
 	text, err := d.script()
 	if err != nil {
@@ -178,6 +229,9 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 	}
 	args := []string{"apply"}
 	wait := d.plans[0].DeadMan()
+	if wait > 0 && d.o.Persist && d.foreign.kind.System().Forgets {
+		return doc, failure.Of(failure.Usage, "--persist: a restart of %s before you confirm would leave the values in its files, and nothing to undo them: leave out --confirm-within, or --persist", d.name)
+	}
 	if wait > 0 {
 		args = append(args, strconv.Itoa(int((wait+time.Minute-1)/time.Minute)))
 	}

@@ -174,6 +174,9 @@ func (d *drafted) propose(ctx context.Context) (Proposal, error) {
 	if !d.o.Persist {
 		return doc, nil
 	}
+	if d.foreign != nil {
+		return doc, d.keep(ctx, &doc)
+	}
 	for _, p := range d.wholePlans() {
 		files, err := p.agent.PlanFiles(ctx, p.Plan)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package fake is an illumos host for tests: the commands of its base system as one program
-// under many names. Each refuses every option, property and link that it does not know, as the
+// Package fake is a host for tests that runs illumos, FreeBSD or macOS: the commands of its base
+// system as one program under many names. Each refuses every option, property and link that it does not know, as the
 // real ones do, so that a script that was written carelessly fails here. It knows nothing of
 // how linerate reads its answers, and it is an imitation from the manual pages: passing here
 // does not mean that a real host agrees.
@@ -17,8 +17,14 @@ import (
 // Variables of its environment.
 const (
 	// How is a comma-separated list of what is wrong: "empty:COMMAND" prints nothing and
-	// succeeds, "denied:COMMAND" lacks the privilege, "missing:COMMAND" is not installed.
+	// succeeds, "denied:COMMAND" lacks the privilege, "missing:COMMAND" is not installed, "half:COMMAND"
+	// prints half of its answer; "refuse:NAME" takes no other value of a setting than its first,
+	// "ignore:NAME" takes it without effect, "round:NAME" makes less of it.
 	How = "LINERATE_FAKE_HOW"
+	// OS is illumos, freebsd or macos; empty is illumos.
+	OS = "LINERATE_FAKE_OS"
+	// Root is before the names of the files that a system reads when it starts.
+	Root = "LINERATE_FAKE_ROOT"
 	// Set overrides values, "send_buf=131072;sync=disabled".
 	Set = "LINERATE_FAKE_SET"
 	// State is a directory that holds what was changed; without it nothing can be.
@@ -27,7 +33,10 @@ const (
 
 // Names are the programs that it is.
 func Names() []string {
-	return []string{"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at"}
+	return []string{
+		"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at", "stmfadm",
+		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "sw_vers", "smbutil",
+	}
 }
 
 // Install makes a directory of its programs, which are all the file exe.
@@ -62,34 +71,72 @@ func Main(args []string, env func(string) string, out, errs io.Writer) int {
 			return 127
 		}
 	}
-	h := host{env(Set), env(State)}
-	if name == "cat" && !slices.Contains([]string{"/etc/system", "/kernel/drv/ixgbe.conf"}, strings.Join(args[1:], " ")) {
-		return realCat(args[1:], out, errs) // of files that scripts make
-	}
-	said, ok, err := h.change(name, args[1:])
-	if err != nil {
-		fmt.Fprintf(errs, "%s: %v\n", name, err)
-		return 1
-	}
-	if ok {
-		fmt.Fprint(errs, said)
+	h := host{env(Set), env(State), env(How)}
+	if name == "cat" && env(OS) == "freebsd" && strings.HasSuffix(args[len(args)-1], "/etc/cron.d/at") {
+		if _, err := fmt.Fprintf(out, "# at\n%s*/5 * * * * root /usr/libexec/atrun\n", map[bool]string{true: "#"}[h.value("atrun", "on") == "off"]); err != nil {
+			return 1
+		}
 		return 0
 	}
-	text, ok := h.answer(name, strings.Join(args[1:], " "))
-	if !ok {
-		fmt.Fprintf(errs, "%s: unknown option, property or object: %s\n", name, strings.Join(args[1:], " "))
-		return 2
+	if name == "cat" && !slices.Contains(h.files(env(OS)), strings.Join(args[1:], " ")) {
+		return realCat(args[1:], out, errs) // of files that scripts make
 	}
-	if strings.HasSuffix(text, "No such file or directory\n") {
-		fmt.Fprint(errs, text)
+	said, code := h.run(env(OS), name, args[1:])
+	if slices.Contains(strings.Split(env(How), ","), "half:"+name) {
+		said = said[:len(said)/2]
+	}
+	to := out
+	if code != 0 || name == "at" {
+		to = errs
+	}
+	if _, err := io.WriteString(to, said); err != nil {
 		return 1
 	}
-	fmt.Fprint(out, text)
-	return 0
+	return code
+}
+
+// run is what a command of a system prints, and its exit code.
+func (h host) run(system, name string, args []string) (string, int) {
+	switch system {
+	case "freebsd":
+		return h.freebsd(name, args)
+	case "macos":
+		return h.macos(name, args)
+	}
+	return h.illumos(name, args)
+}
+
+// files are those that cat prints as the system came.
+func (h host) files(system string) []string {
+	switch system {
+	case "freebsd":
+		return []string{"/boot/loader.conf", "/etc/sysctl.conf", "/etc/exports"}
+	case "macos":
+		return []string{"/etc/sysctl.conf", "/etc/nsmb.conf"}
+	}
+	return []string{"/etc/system", "/kernel/drv/ixgbe.conf"}
+}
+
+func (h host) illumos(name string, args []string) (string, int) {
+	said, ok, err := h.change(name, args)
+	if err != nil {
+		return fmt.Sprintf("%s: %v\n", name, err), 1
+	}
+	if ok {
+		return said, 0
+	}
+	text, ok := h.answer(name, strings.Join(args, " "))
+	if !ok {
+		return fmt.Sprintf("%s: unknown option, property or object: %s\n", name, strings.Join(args, " ")), 2
+	}
+	if strings.HasSuffix(text, "No such file or directory\n") {
+		return text, 1
+	}
+	return text, 0
 }
 
 // host is the state: what was set, over the values of a fresh system.
-type host struct{ set, state string }
+type host struct{ set, state, how string }
 
 func (h host) value(name, fresh string) string {
 	if b, err := os.ReadFile(filepath.Join(h.state, strings.ReplaceAll(name, "/", "~"))); err == nil && h.state != "" {
@@ -113,26 +160,36 @@ func (h host) answer(name, args string) (string, bool) {
 	case "zfs":
 		return h.zfs(args)
 	case "kstat":
-		return kstat(args)
+		return h.kstat(args)
 	}
 	a, ok := map[string]string{
 		"uname -s": "SunOS\n", "uname -m": "i86pc\n", "uname -n": "omnios\n", "uname -r": "5.11\n", "uname -v": "omnios-r151054-0\n",
-		"id -u": "0\n", "prtconf -m": "65536\n",
-		"psrinfo ":                    "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
-		"sharectl get -p servers nfs": "servers=" + h.value("servers", "1024") + "\n",
-		"sharectl get nfs":            "servers=" + h.value("servers", "1024") + "\nlockd_servers=256\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
-		"cat /etc/system":             "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
-		"cat /kernel/drv/ixgbe.conf":  "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
+		"id -u": h.value("uid", "0") + "\n", "prtconf -m": "65536\n",
+		"psrinfo ":                          "0\ton-line   since 11/24/2026 08:00:01\n1\toff-line  since 11/24/2026 08:00:01\n",
+		"sharectl get -p servers nfs":       "servers=" + h.value("servers", "1024") + "\n",
+		"sharectl get -p lockd_servers nfs": "lockd_servers=" + h.value("lockd_servers", "256") + "\n",
+		"stmfadm list-lu -v " + unit: "LU Name: " + unit + "\n    Operational Status: Online\n    Writeback Cache   : " +
+			map[bool]string{true: "Disabled", false: "Enabled"}[h.value("tank:wcd", "true") == "true"] + "\n    Access State      : Active\n",
+		"sharectl get nfs":           "servers=" + h.value("servers", "1024") + "\nlockd_servers=" + h.value("lockd_servers", "256") + "\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
+		"cat /etc/system":            "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
+		"cat /kernel/drv/ixgbe.conf": "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
 	}[name+" "+args]
 	return a, ok
 }
+
+// kept is what lasts by itself, as "--" where it was never set.
+func (h host) kept(name string) string { return h.value("persistent."+name, "--") + "\n" }
 
 const linkprop = "link,property,perm,value,default,possible"
 
 func (h host) dladm(args string) (string, bool) {
 	a, ok := map[string]string{
+		"show-linkprop -c -o value -p mtu igb0":                h.value("igb0.mtu", "1500") + "\n",
+		"show-linkprop -c -o value -p mtu ixgbe0":              h.value("mtu", "1500") + "\n",
+		"show-linkprop -P -c -o value -p mtu igb0":             h.kept("igb0.mtu"),
+		"show-linkprop -P -c -o value -p mtu ixgbe0":           h.kept("mtu"),
 		"show-phys -p -o link,media,state,speed,duplex,device": "ixgbe0:Ethernet:up:10000:full:ixgbe0\nigb0:Ethernet:down:0:unknown:igb0\n",
-		"show-link -p -o link,class,mtu,state,over":            "ixgbe0:phys:" + h.value("mtu", "1500") + ":up:--\nigb0:phys:1500:down:--\nvnic0:vnic:1500:up:ixgbe0\n",
+		"show-link -p -o link,class,mtu,state,over":            "ixgbe0:phys:" + h.value("mtu", "1500") + ":up:--\nigb0:phys:" + h.value("igb0.mtu", "1500") + ":down:--\nvnic0:vnic:1500:up:ixgbe0\n",
 		"show-linkprop -c -o " + linkprop + " -p mtu,flowctrl": "ixgbe0:mtu:rw:1500:1500:1500-15500\nixgbe0:flowctrl:rw:" + h.value("flowctrl", "no") + ":bi:no,tx,rx,bi,pfc,auto\nvnic0:mtu:rw:1500:1500:576-1500\n",
 	}[args]
 	return a, ok
@@ -145,6 +202,11 @@ func (h host) ipadm(args string) (string, bool) {
 	if name, ok := strings.CutPrefix(args, "show-prop -c -o current -p "); ok {
 		p, known := properties()[strings.TrimSuffix(name, " tcp")]
 		return h.value(strings.TrimSuffix(name, " tcp"), p.fresh) + "\n", known && strings.HasSuffix(name, " tcp")
+	}
+	if name, ok := strings.CutPrefix(args, "show-prop -c -o persistent -p "); ok {
+		name, tcp := strings.CutSuffix(name, " tcp")
+		_, known := properties()[name]
+		return h.value("persistent."+name, "") + "\n", known && tcp
 	}
 	rest, ok := strings.CutPrefix(args, "show-prop -c -o proto,property,perm,current,persistent,default,possible ")
 	if !ok {
@@ -184,10 +246,10 @@ func (h host) zfs(args string) (string, bool) {
 	return out.String(), ok
 }
 
-func kstat(args string) (string, bool) {
+func (h host) kstat(args string) (string, bool) {
 	rest, ok := strings.CutPrefix(args, "-p ")
 	known := map[string]string{
-		"unix:0:system_misc:boot_time": "unix:0:system_misc:boot_time\t1763971201\n",
+		"unix:0:system_misc:boot_time": "unix:0:system_misc:boot_time\t" + h.value("boot_time", "1763971201") + "\n",
 		"link:::ierrors":               "link:0:igb0:ierrors\t0\nlink:0:ixgbe0:ierrors\t7\n", "link:::oerrors": "link:0:ixgbe0:oerrors\t0\n",
 		"link:::norcvbuf": "link:0:ixgbe0:norcvbuf\t0\n", "link:::noxmtbuf": "link:0:ixgbe0:noxmtbuf\t0\n",
 		"link:::rbytes64": "link:0:ixgbe0:rbytes64\t1234567\n", "link:::obytes64": "link:0:ixgbe0:obytes64\t7654321\n",

@@ -115,6 +115,9 @@ check_all() {
 	while [ $n -le $steps ]; do
 		names $n
 		read_step $n || fail "$setting: cannot be read: nothing was changed"
+		if [ "$now" != "$to" ]; then
+			said=$("ready_$n" 2>&1 </dev/null) || fail "$setting: $said: nothing was changed"
+		fi
 		if [ "$now" != "$from" ] && [ "$now" != "$to" ] && ! { kept $n.after && [ "$now" = "$text" ]; }; then
 			fail "$setting: is $now, and the plan was made for $from: nothing was changed; make a new plan"
 		fi
@@ -127,7 +130,10 @@ roll_back() {
 	say "$1: what this plan changed is put back" >&2
 	rolling=yes
 	undo_all
-	rm -f "$dir/waiting"
+	if [ -n "$minutes" ]; then
+		rm -f "$dir/waiting"
+		unschedule
+	fi
 	[ $failures = 0 ] && [ $conflicts = 0 ] && exit 1
 	say "not everything could be put back: $failures failed, $conflicts left alone; look with: sh $dir/change.sh status" >&2
 	exit 4
@@ -288,10 +294,17 @@ confirm)
 	[ -e "$dir/waiting" ] || fail "nothing of plan $plan waits to be confirmed: it was confirmed, undone, or never waited"
 	rm "$dir/waiting" && sync || exit 1
 	say "confirmed: sh $dir/change.sh undo restores the values from before"
+	unschedule
 	;;
 unconfirmed)
 	[ -e "$dir/waiting" ] || exit 0
 	undo
+	unschedule
 	;;
-undo) undo ;;
+undo)
+	waited=
+	[ ! -e "$dir/waiting" ] || waited=yes
+	undo
+	if [ -n "$waited" ]; then unschedule; fi
+	;;
 esac

@@ -20,10 +20,12 @@ look() {
 	size=$(printf %s "$said" | wc -c)
 	printf 'begin %s %s %s\n%s\n' "$1" "$code" $size "$said"
 }
+root=
+` + files + `
 echo 'linerate-frames 1'
 `)
 	for i, m := range all {
-		fmt.Fprintf(&b, "read_%[1]d() { %[2]s; }\nlook %[1]d\n", i, m.Read)
+		fmt.Fprintf(&b, "read_%[1]d() { { %[3]s; } && { %[2]s; }; }\nlook %[1]d\n", i, m.Read, m.ready())
 	}
 	fmt.Fprintf(&b, "echo 'linerate-frames end %d'\n", len(all))
 	return b.String()

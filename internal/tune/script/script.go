@@ -15,6 +15,9 @@ import (
 //go:embed body.sh
 var body string
 
+//go:embed files.sh
+var files string
+
 // State is where a host keeps the records of its plans, each in a directory of the plan's name.
 const State = "/var/lib/linerate/plans"
 
@@ -22,8 +25,19 @@ const State = "/var/lib/linerate/plans"
 type Mechanism struct {
 	Read  string // a command that prints the value
 	Write string // a command that sets the value in "$value"
+	// Ready is a command that fails, and prints why, where the setting is there and no write of
+	// it would be taken; empty: that shows when it is written.
+	Ready string
 	// Runtime: a restart of the host undoes the write.
 	Runtime bool
+}
+
+// ready is its command.
+func (m Mechanism) ready() string {
+	if m.Ready == "" {
+		return ":"
+	}
+	return m.Ready
 }
 
 // Step is one change.
@@ -40,11 +54,17 @@ type System struct {
 	// Schedule is a command that has "$dir/change.sh" called with "unconfirmed" in "$1"
 	// minutes, and fails where nothing would do so.
 	Schedule string
+	// Unschedule takes that back, as the last thing that a script does: it may end the very job
+	// that runs it. Empty: a job that finds nothing to do does no harm.
+	Unschedule string
+	// Forgets: a restart drops what was scheduled.
+	Forgets bool
 }
 
 // Script is the script of a plan.
 type Script struct {
 	Plan, Host, State string
+	Root              string // before the names of the host's files; empty but in tests
 	System            System
 	Steps             []Step
 	// Unprivileged lets it run without root: for tests, whose commands need none.
@@ -90,10 +110,16 @@ set -fu
 plan=%s
 system=%s
 state=%s
+root=%s
 steps=%d
 unprivileged=%s
-`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged])
-	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\n", s.System.Boot, s.System.Schedule)
+`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), Quote(s.Root), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged])
+	undo := s.System.Unschedule
+	if undo == "" {
+		undo = ":"
+	}
+	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, undo)
+	b.WriteString(files)
 	for i, st := range s.Steps {
 		if !namePattern.MatchString(st.Name) {
 			return "", fmt.Errorf("write the script: setting %q: %w", st.Name, ErrValue)
@@ -103,8 +129,8 @@ unprivileged=%s
 				return "", fmt.Errorf("write the script: %s: %w", st.Name, err)
 			}
 		}
-		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\n",
-			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write)
+		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\nready_%[1]d() { %[8]s; }\n",
+			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write, st.ready())
 	}
 	return b.String() + body, nil
 }
@@ -127,11 +153,27 @@ type Kind interface {
 	Canonical(setting, target, value string) (string, error)
 }
 
-// All are the kinds of hosts. To add one: a file here, and a line in this list.
-func All() []Kind { return []Kind{Illumos{}} }
+// Keeper is a Kind of which some settings can also be written to where the host reads them when
+// it starts.
+type Keeper interface {
+	// Keep is how; at says in a word where. An error says that it is not.
+	Keep(setting, target string) (m Mechanism, at string, err error)
+}
 
-// Find finds a kind by its name.
+// ByHand is a Kind whose scripts only a person runs, who has read them.
+type ByHand interface {
+	// ByHand is why.
+	ByHand() string
+}
+
+// All are the kinds of hosts. To add one: a file here, and a line in this list.
+func All() []Kind { return []Kind{Illumos{}, FreeBSD{}, MacOS{}} }
+
+// Find finds a kind by its name, or by Go's word for it.
 func Find(name string) (Kind, bool) {
+	if name == "darwin" {
+		name = "macos"
+	}
 	for _, k := range All() {
 		if k.Name() == name {
 			return k, true

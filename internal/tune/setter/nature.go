@@ -33,7 +33,7 @@ func NatureOf(setting string) Nature {
 }
 
 func natures() map[string]Nature {
-	const flap, login, mount = "link flap", "new login", "new mount"
+	const flap, login, mount, restart = "link flap", "new login", "new mount", "a restart of the host"
 	return map[string]Nature{
 		sysctlPrefix:                    {},
 		sysctlPrefix + "net.ipv4.conf.": {Cuts: true}, sysctlPrefix + "net.ipv6.": {Cuts: true}, sysctlPrefix + "net.ipv4.ip_": {Cuts: true},
@@ -49,6 +49,10 @@ func natures() map[string]Nature {
 		modulePrefix: {Scope: ScopeMachine}, zfsPrefix: {Scope: ScopeMachine}, IRQBalanceSetting: {Scope: ScopeMachine},
 		zfsPropertyPrefix: {Outlasts: true, Scope: "dataset"}, iscsiPrefix: {Needs: login, Outlasts: true, Scope: "node"},
 		sambaPrefix: {Needs: "new SMB sessions", Outlasts: true, Scope: ScopeMachine}, mountOptionPrefix: {Needs: mount, Scope: "mount"},
+		"freebsd.ifconfig.mtu": {Needs: flap, Cuts: true, Scope: "device"}, "freebsd.ifconfig.offload": {Needs: flap, Cuts: true, Scope: "device"},
+		"freebsd.sysctl.dev.": {Needs: flap, Cuts: true, Scope: "device"}, "freebsd.sysctl.kern.ipc.nmbclusters": {Needs: restart, Outlasts: true},
+		"macos.link.": {Needs: flap, Cuts: true, Outlasts: true, Scope: "device"}, "illumos.dladm.": {Needs: flap, Cuts: true, Scope: "device"},
+		"illumos.system.": {Needs: restart, Outlasts: true}, "illumos.driver.": {Needs: restart, Outlasts: true},
 		NFSSyncSetting: {Cuts: true, Scope: "mount"}, SMBSyncSetting: {Cuts: true, Scope: "mount"}, SMBActimeoSetting: {Cuts: true, Scope: "mount"},
 	}
 }

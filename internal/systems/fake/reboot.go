@@ -1,0 +1,75 @@
+package fake
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Reboot is a restart of a host: what only ran is gone, and what its files say is in force. n makes
+// the start different from others.
+func Reboot(system, state, root string, n int) error {
+	kept, err := os.ReadDir(state)
+	if err != nil {
+		return fmt.Errorf("restart the fake: %w", err)
+	}
+	for _, f := range kept {
+		if !outlasts(system, f.Name()) {
+			if err := os.Remove(filepath.Join(state, f.Name())); err != nil {
+				return fmt.Errorf("restart the fake: %w", err)
+			}
+		}
+	}
+	h := host{"", state, ""}
+	if err := h.write(map[string]string{"freebsd": "boot", "macos": "kern.bootsessionuuid"}[system]+map[string]string{"illumos": "boot_time"}[system], fmt.Sprintf("%d", 1763971201+n)); err != nil {
+		return err
+	}
+	for file, before := range map[string]string{"/boot/loader.conf": "", "/etc/sysctl.conf": "", "/etc/linerate.sysctl.sh": "/usr/sbin/sysctl "} {
+		b, err := os.ReadFile(filepath.Join(root, file))
+		if os.IsNotExist(err) {
+			continue
+		} else if err != nil {
+			return fmt.Errorf("restart the fake: %w", err)
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			line, ok := strings.CutPrefix(strings.TrimSpace(line), before)
+			name, value, assigned := strings.Cut(line, "=")
+			if ok && assigned && !strings.HasPrefix(line, "#") {
+				if err := h.write(name, strings.Trim(value, `"`)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return h.again(system)
+}
+
+// outlasts tells which values of the state a restart keeps.
+func outlasts(system, name string) bool {
+	switch system {
+	case "macos":
+		return name == "mtu"
+	case "illumos":
+		return strings.Contains(name, ":") || name == "servers" || name == "lockd_servers" || strings.HasPrefix(name, "persistent.")
+	}
+	return strings.Contains(name, "~") || strings.HasPrefix(name, "tank:")
+}
+
+// again sets what illumos keeps by itself.
+func (h host) again(system string) error {
+	if system != "illumos" {
+		return nil
+	}
+	kept, err := filepath.Glob(filepath.Join(h.state, "persistent.*"))
+	if err != nil {
+		return fmt.Errorf("restart the fake: %w", err)
+	}
+	for _, file := range kept {
+		name := strings.TrimPrefix(filepath.Base(file), "persistent.")
+		if err := h.write(name, h.value("persistent."+name, "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

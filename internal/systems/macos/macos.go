@@ -1,0 +1,99 @@
+// Package macos reads macOS hosts by the commands of their base system: sysctl, networksetup,
+// ifconfig, netstat. It is pure: the script that it sends is fixed, and it judges texts. It
+// refuses to guess: a line that it does not understand is told.
+package macos
+
+import (
+	_ "embed" // the script
+	"strings"
+
+	"linerate/internal/model"
+	"linerate/internal/systems/bsd"
+	"linerate/internal/systems/frame"
+)
+
+//go:embed read.sh
+var script string
+
+// System is macOS.
+type System struct{}
+
+// Name implements systems.System.
+func (System) Name() string { return "macos" }
+
+// Script implements systems.System.
+func (System) Script() string { return script }
+
+// Tried implements systems.System.
+func (System) Tried() string {
+	return "its commands were tried against an imitation only, never on a real Mac"
+}
+
+// Facts implements systems.System.
+func (System) Facts(frames frame.Frames) *model.Facts {
+	r := bsd.Start("macos", frames)
+	r.Host(r.Sysctls("host"), "hw.memsize")
+	if v := r.One("product"); v != "" {
+		r.F.Kernel += " (macOS " + v + ")"
+	}
+	if id := r.One("bootid"); id != "" {
+		r.F.BootID = "kern.bootsessionuuid " + id
+	} else {
+		r.Blind("bootid", "whether the host was restarted since", r.Frames.Text("bootid").Why)
+	}
+	_, rest, _ := strings.Cut(script, "names='")
+	names, _, _ := strings.Cut(rest, "'")
+	r.Settings(r.Sysctls("values"), strings.Fields(names))
+	r.Links()
+	r.LinkCounters()
+	r.TCPCounters()
+	ports(r)
+	r.Optional("nfs", "the mounts of NFS, which linerate does not judge here yet")
+	r.Optional("smb", "the mounts of SMB, which linerate does not judge here yet")
+	written(r)
+	return r.F
+}
+
+// ports name what the hardware of an interface is, where macOS does.
+func ports(r bsd.Reading) {
+	port := ""
+	for _, line := range r.Lines("ports", "which interface is which port") {
+		if name, ok := strings.CutPrefix(line, "Hardware Port: "); ok {
+			port = name
+		} else if device, ok := strings.CutPrefix(line, "Device: "); ok {
+			for i := range r.F.NICs {
+				if r.F.NICs[i].Name == device && r.F.NICs[i].Kind == "" {
+					r.F.NICs[i].Driver = model.Known(port)
+					r.F.NICs[i].Kind = wireless(port)
+				}
+			}
+		}
+	}
+}
+
+func wireless(port string) string {
+	if port == "Wi-Fi" {
+		return "wireless"
+	}
+	return ""
+}
+
+// written are files: /etc/sysctl.conf, which current releases do not read, and the options of the
+// SMB client.
+func written(r bsd.Reading) {
+	for _, line := range r.Optional("sysctlconf", "what somebody once set at boot") {
+		line, _, _ := strings.Cut(line, "#")
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && strings.TrimSpace(value) != "" {
+			r.F.Settings["macos.boot."+strings.TrimSpace(name)] = model.Known(strings.TrimSpace(value))
+		}
+	}
+	section := ""
+	for _, line := range r.Optional("nsmb", "the options of the SMB client") {
+		line, _, _ := strings.Cut(strings.TrimSpace(line), "#")
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[] ")
+		} else if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(value) != "" {
+			r.F.Settings["macos.nsmb."+section+"."+strings.TrimSpace(name)] = model.Known(strings.TrimSpace(value))
+		}
+	}
+}

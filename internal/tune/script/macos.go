@@ -1,0 +1,86 @@
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// MacOS is the scripts' view of macOS.
+type MacOS struct{}
+
+// Name implements Kind.
+func (MacOS) Name() string { return "macos" }
+
+// System implements Kind. atrun, by which at(1) works, is off on macOS: launchd does it, by a job
+// that is gone after a restart, which undoes what runs anyway.
+func (MacOS) System() System {
+	return System{
+		Uname: "Darwin",
+		Boot:  "sysctl -n kern.bootsessionuuid",
+		Schedule: `printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<plist version="1.0"><dict>' "<key>Label</key><string>org.linerate.$plan</string>"` +
+			` "<key>ProgramArguments</key><array><string>/bin/sh</string><string>$dir/change.sh</string><string>unconfirmed</string></array>"` +
+			` "<key>StartInterval</key><integer>$(($1 * 60))</integer>" '<key>RunAtLoad</key><false/></dict></plist>' >"$dir/job.plist" &&` +
+			` { launchctl bootout "system/org.linerate.$plan" >/dev/null 2>&1 || :; } &&` +
+			` launchctl bootstrap system "$dir/job.plist" >"$dir/at" 2>&1 && launchctl print "system/org.linerate.$plan" >/dev/null 2>&1`,
+		Unschedule: `rm -f "$dir/job.plist"; launchctl bootout "system/org.linerate.$plan" >/dev/null 2>&1 || :`,
+		Forgets:    true,
+	}
+}
+
+const macosSysctl = "macos.sysctl."
+
+var macosNames = regexp.MustCompile(`^(kern\.ipc\.maxsockbuf|net\.inet\.tcp\.(sendspace|recvspace|autorcvbufmax|autosndbufmax|doautorcvbuf|delayed_ack|win_scale_factor))$`)
+
+// Mechanism implements Kind. Whether a sysctl can be written shows only when it is.
+func (MacOS) Mechanism(setting, target string) (Mechanism, error) {
+	name := strings.TrimPrefix(setting, macosSysctl)
+	switch {
+	case setting == "macos.link.mtu":
+		m := interfaces.FindStringSubmatch(target)
+		if m == nil {
+			return Mechanism{}, fmt.Errorf("%s is a setting of an interface; %q names none", setting, target)
+		}
+		return Mechanism{ // it is kept by the system's settings, so that a restart does not undo it
+			Read:  "networksetup -getMTU " + m[1] + ` | sed -n 's/^Active MTU: \([0-9][0-9]*\) .*/\1/p'`,
+			Write: "networksetup -setMTU " + m[1] + ` "$value"`,
+		}, nil
+	case strings.HasPrefix(setting, "macos.file.") || strings.HasPrefix(setting, "macos.mount.") || strings.HasPrefix(setting, "macos.port."):
+		return Mechanism{}, fmt.Errorf("%s is yours to change by hand: linerate setting %[1]s tells how", setting)
+	case strings.HasPrefix(setting, macosSysctl) && target != "":
+		return Mechanism{}, fmt.Errorf("%s is a setting of the whole host, not of %s", setting, target)
+	case strings.HasPrefix(setting, macosSysctl) && macosNames.MatchString(name):
+		return Mechanism{Read: "sysctl -n " + name, Write: "sysctl " + name + `="$value"`, Runtime: true}, nil
+	}
+	return Mechanism{}, fmt.Errorf("linerate does not set %s on macOS", setting)
+}
+
+// What macOS needs to set sysctls when it starts: no release of today reads /etc/sysctl.conf.
+const (
+	macosLines = "/etc/linerate.sysctl.sh"
+	macosJob   = "/Library/LaunchDaemons/org.linerate.sysctl.plist"
+)
+
+// Keep implements Keeper: a job of launchd runs a file of lines, which only root can write to.
+func (k MacOS) Keep(setting, target string) (Mechanism, string, error) {
+	m, err := k.Mechanism(setting, target)
+	if err != nil || !m.Runtime {
+		return Mechanism{}, "", err
+	}
+	const program = "/usr/sbin/sysctl"
+	name := strings.TrimPrefix(setting, macosSysctl)
+	m = line(macosLines, "#", program+name+"=", "", program+" "+name+"=")
+	m.Write += ` && if [ -e "$root` + macosLines + `" ]; then (umask 022; printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<plist version="1.0"><dict>' ` +
+		`'<key>Label</key><string>org.linerate.sysctl</string>' '<key>ProgramArguments</key><array><string>/bin/sh</string><string>` + macosLines + `</string></array>' ` +
+		`'<key>RunAtLoad</key><true/></dict></plist>' >"$root` + macosJob + `.new" && mv -f "$root` + macosJob + `.new" "$root` + macosJob + `"); ` +
+		`else rm -f "$root` + macosJob + `"; fi`
+	return m, macosLines, nil
+}
+
+// Canonical implements Kind.
+func (k MacOS) Canonical(setting, target, value string) (string, error) {
+	if _, err := k.Mechanism(setting, target); err != nil {
+		return "", err
+	}
+	return number(setting, value)
+}

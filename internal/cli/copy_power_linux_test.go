@@ -54,6 +54,7 @@ sync
 // there.
 func TestPowerLossAtEveryPointOfACopy(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	labtest.Needs(t, labtest.Root, labtest.Namespaces, "linux.uml", "dmsetup", "modprobe", "mkfs.ext4", "mount", "umount", "losetup")
 	src := filepath.Join(t.TempDir(), "source")
 	powerSource(t, src)

@@ -20,6 +20,7 @@ import (
 // in. The host gives itself back, and they can log in again.
 func TestABrokenMTUGivesTheHostBack(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	needRoot(t)
 	l := bareLab(t, "mtu") // the client sends 9000 bytes, the path carries 1500
 	ssh := host.Ssh{Command: sshInLab(t, l), Binary: func(string, string) (string, error) { return os.Executable() }}

@@ -97,6 +97,7 @@ func serveSSH(t testing.TB, argv []string) {
 // entering its namespaces; the loop knows no difference.
 func TestTheLoopRunsOverARealSSH(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		l := bareLab(t, "window")

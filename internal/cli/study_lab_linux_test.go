@@ -37,6 +37,7 @@ protocol: {name: linerate, design: one-at-a-time, looks: [6], aa: 0}
 // study's, and resume takes it out and goes on.
 func TestStudyWithLabAsOperator(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)
 		u.run(t, "lab", "up", "back-to-back")

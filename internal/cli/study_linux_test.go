@@ -35,6 +35,7 @@ protocol: {name: linerate, design: one-at-a-time, looks: [8], aa: 1}
 // was.
 func TestStudyIsKilledAndResumed(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	needRoot(t)
 	labtest.Tries(t, 3, func(t testing.TB) {
 		u := newLabUser(t, 0)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,7 +140,7 @@ func sweepSockets(stateDir string) error {
 	}
 	var errs []error
 	for _, s := range socks {
-		c, err := net.Dial("unix", s)
+		c, err := kernel.DialUnix(context.Background(), s)
 		switch {
 		case err == nil:
 			_ = c.Close()

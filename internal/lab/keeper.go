@@ -226,7 +226,7 @@ func socketPath(stateDir, name string) string { return filepath.Join(stateDir, n
 // killed.
 func listen(stateDir, name string) (net.Listener, error) {
 	path := socketPath(stateDir, name)
-	if c, err := net.Dial("unix", path); err == nil {
+	if c, err := kernel.DialUnix(context.Background(), path); err == nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("a lab named %s is up already; take it down with: linerate lab down --name %s, or choose another name with --name", name, name)
 	}
@@ -238,11 +238,11 @@ func takeName(name, path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("take the name %s: %w", name, err)
 	}
-	ln, err := net.Listen("unix", path)
+	ln, err := kernel.ListenUnix(path)
 	if err != nil {
 		return nil, fmt.Errorf("take the name %s: %w", name, err)
 	}
-	return ln, os.Chmod(path, 0o600)
+	return ln, nil
 }
 
 func accept(ln net.Listener, serve func(net.Conn)) {

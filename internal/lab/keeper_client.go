@@ -27,7 +27,7 @@ func Names(stateDir string) ([]string, error) {
 	}
 	var out []string
 	for _, s := range socks {
-		c, err := net.Dial("unix", s)
+		c, err := kernel.DialUnix(context.Background(), s)
 		if err != nil {
 			continue // its keeper was killed; the next sweep removes it
 		}
@@ -74,8 +74,7 @@ func (c *Client) ask(ctx context.Context, op string, args, result any) error {
 }
 
 func (c *Client) converse(ctx context.Context, talk func(net.Conn) error) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", c.path)
+	conn, err := kernel.DialUnix(ctx, c.path)
 	if err != nil {
 		return fmt.Errorf("reach lab %s: %w", c.Name, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"linerate/internal/kernel"
 )
 
 // receiveExec reads the request and the three descriptors that come with it.
@@ -66,8 +68,7 @@ func descriptors(oob []byte) ([]*os.File, error) {
 // Exec runs a command inside a host with these streams, through the lab's
 // keeper, and returns its exit code. Signals that arrive on sig are passed on.
 func (c *Client) Exec(ctx context.Context, host string, argv []string, stdin, stdout, stderr *os.File, sig <-chan os.Signal) (int, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", filepath.Join(filepath.Dir(c.path), c.Name+execSuffix))
+	conn, err := kernel.DialUnix(ctx, filepath.Join(filepath.Dir(c.path), c.Name+execSuffix))
 	if err != nil {
 		return 1, fmt.Errorf("reach lab %s: %w", c.Name, err)
 	}

@@ -181,7 +181,7 @@ func (k *keeper) serve(cable io.ReadWriteCloser) error {
 	if err := os.Remove(k.b.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, session.Close())
 	}
-	ln, err := net.Listen("unix", k.b.Socket)
+	ln, err := kernel.ListenUnix(k.b.Socket)
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
@@ -195,7 +195,7 @@ func (k *keeper) serve(cable io.ReadWriteCloser) error {
 			go join(session, conn)
 		}
 	}()
-	return os.Chmod(k.b.Socket, 0o600)
+	return nil
 }
 
 func join(session *yamux.Session, conn net.Conn) {

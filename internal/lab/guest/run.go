@@ -54,8 +54,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func dial(ctx context.Context, socket string) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", socket)
+	conn, err := kernel.DialUnix(ctx, socket)
 	if err != nil {
 		return nil, fmt.Errorf("reach the host: %w; it is down, or still booting", err)
 	}

@@ -23,7 +23,7 @@ func Dial(ctx context.Context, work string) (net.Conn, error) {
 	tick := time.NewTicker(between)
 	defer tick.Stop()
 	for {
-		c, err := dial(ctx, work)
+		c, err := kernel.DialUnix(ctx, filepath.Join(work, controlSocket))
 		if err == nil {
 			return c, nil
 		}
@@ -41,18 +41,6 @@ func Dial(ctx context.Context, work string) (net.Conn, error) {
 			return nil, fmt.Errorf("dial control line: %w", context.Cause(ctx))
 		}
 	}
-}
-
-// dial goes through the open directory, since a socket's path is limited to 107
-// bytes and the directory of a lab may be longer.
-func dial(ctx context.Context, work string) (net.Conn, error) {
-	dir, err := os.Open(work)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	var d net.Dialer
-	return d.DialContext(ctx, "unix", filepath.Join("/proc/self/fd", fmt.Sprint(dir.Fd()), controlSocket))
 }
 
 // OpenControl opens the control line inside the machine and waits until a process outside has

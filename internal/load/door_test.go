@@ -145,3 +145,37 @@ func TestEvictedSourceSaysWhy(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// That the time is over after the sink let go of connections is not the network's doing: whoever
+// floods from the source's own address would have the path blamed.
+func TestFloodedSourceDoesNotBlameThePath(t *testing.T) {
+	for _, silentFrom := range []int{1 << 30, 1} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		go func() {
+			for n := 0; ; n++ {
+				c, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				if n >= silentFrom {
+					defer c.Close() // held, and never answered
+					continue
+				}
+				_, _ = c.Write([]byte(busy))
+				_ = c.Close()
+			}
+		}()
+		spec := testSpec(Source)
+		spec.Peer = netip.MustParseAddrPort(ln.Addr().String())
+		w := &load{spec: spec, lim: limits{proof: bound, connect: 400 * time.Millisecond}}
+		err = w.connectAll(t.Context(), nil)
+		var unreached *UnreachedError
+		if !errors.Is(err, errBusy) || errors.As(err, &unreached) || strings.Contains(err.Error(), "does the network") {
+			t.Errorf("silent from %d: %v", silentFrom, err)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func (w *load) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 	evicted := 0
 	for try := 0; try < 5+evicted; try++ {
 		if perr := pause(ctx, min(time.Duration(try*try)*20*time.Millisecond, 320*time.Millisecond)); perr != nil {
+			if evicted > 0 && errors.Is(perr, errUnanswered) {
+				return nil, flooded(evicted)
+			}
 			if err != nil {
 				perr = fmt.Errorf("%w; %w", perr, err)
 			}
@@ -57,15 +60,23 @@ func (w *load) connect(ctx context.Context, stream uint32) (net.Conn, error) {
 			evicted = min(evicted+1, maxBusy)
 			continue
 		}
+		if evicted > 0 && errors.Is(context.Cause(ctx), errUnanswered) {
+			return nil, flooded(evicted) // it did answer: the network lets TCP through
+		}
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) &&
 			!errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
 			return nil, err
 		}
 	}
 	if evicted > 0 {
-		return nil, fmt.Errorf("tried %d times: %w; let no other host than the source reach the sink's port, or use another", evicted, errBusy)
+		return nil, flooded(evicted)
 	}
 	return nil, fmt.Errorf("the sink closes the connection during the proof, as it does when the tokens differ or when others flood it: %w", err)
+}
+
+// flooded is why a source that was let go so many times gives up.
+func flooded(evicted int) error {
+	return fmt.Errorf("tried %d times: %w; let no other host than the source reach the sink's port, and nobody else on the source, or use another port", evicted, errBusy)
 }
 
 func (w *load) connectOnce(ctx context.Context, stream uint32) (net.Conn, error) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
@@ -197,20 +199,30 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	return from, to, err
 }
 
-// reach starts an agent at either end, one where both are the same host.
-func (b *between) reach(ctx context.Context) (err error) {
+// reach starts an agent at either end, both at once, and one where both are the same host.
+func (b *between) reach(ctx context.Context) error {
 	d := b.env.Reach(b.p)
-	for _, s := range []*side{b.from, b.to} {
-		if s == b.to && s.name == b.from.name {
-			s.agent = b.from.agent
-			continue
-		}
-		if s.agent, err = d.Dial(ctx, s.name); err != nil {
-			return err
-		}
-		b.agents = append(b.agents, s.agent)
+	sides := []*side{b.from, b.to}
+	if b.to.name == b.from.name {
+		sides = sides[:1]
 	}
-	return nil
+	var g errgroup.Group
+	for _, s := range sides {
+		g.Go(func() (err error) {
+			s.agent, err = d.Dial(ctx, s.name)
+			return err
+		})
+	}
+	err := g.Wait()
+	for _, s := range sides {
+		if s.agent != nil {
+			b.agents = append(b.agents, s.agent)
+		}
+	}
+	if len(sides) == 1 {
+		b.to.agent = b.from.agent
+	}
+	return err
 }
 
 // path finds the data addresses of both ends; dialler and listener as it is tried first.
@@ -227,20 +239,15 @@ func (b *between) path(ctx context.Context, dialler, listener *side) error {
 
 // start starts both movers, and has them open their files.
 func (b *between) start(ctx context.Context, from, to mover.Task) error {
-	for _, x := range []struct {
-		s *side
-		t mover.Task
-	}{{b.from, from}, {b.to, to}} {
-		m, err := x.s.agent.StartMover(ctx, x.t)
+	if err := b.startMovers(ctx, from, to); err != nil {
+		return err
+	}
+	for _, s := range []*side{b.from, b.to} {
+		ready, err := s.await(ctx, mover.Ready)
 		if err != nil {
 			return err
 		}
-		b.hear(ctx, x.s, m)
-		ready, err := x.s.await(ctx, mover.Ready)
-		if err != nil {
-			return err
-		}
-		x.s.pin, x.s.one, x.s.whole = ready.Pin, ready.One, ready.Whole
+		s.pin, s.one, s.whole = ready.Pin, ready.One, ready.Whole
 	}
 	if b.o.Far.Mem > 0 {
 		return nil
@@ -261,6 +268,26 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	}
 	opened, err = b.from.await(ctx, mover.Opened)
 	b.from.device = opened.Device
+	return err
+}
+
+// startMovers starts both at once: either takes a process, and a round trip.
+func (b *between) startMovers(ctx context.Context, from, to mover.Task) error {
+	sides := []*side{b.from, b.to}
+	var movers [2]*host.Mover
+	var g errgroup.Group
+	for i, t := range []mover.Task{from, to} {
+		g.Go(func() (err error) {
+			movers[i], err = sides[i].agent.StartMover(ctx, t)
+			return err
+		})
+	}
+	err := g.Wait()
+	for i, m := range movers {
+		if m != nil { // ended with the copy, also where the other was not to be had
+			b.hear(ctx, sides[i], m)
+		}
+	}
 	return err
 }
 

@@ -34,8 +34,10 @@ type Options struct {
 const (
 	directFrom = 32 << 20 // from here past the cache
 	aloneFrom  = 64 << 20 // from here a file is made durable by itself, below with its batch
-	batchFiles = 1024     // after so many, or
-	batchBytes = 64 << 20 // so much, a batch is made durable and gets its names
+	// After so many files, or so much, a batch is made durable and gets its names. Each time the
+	// disk is waited for; what a kill has sent again is no more than one that is made durable and the next.
+	batchFiles = 8192
+	batchBytes = 128 << 20
 )
 
 // Action is what becomes of an entry.

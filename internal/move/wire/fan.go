@@ -26,16 +26,25 @@ func (s *sender) fan(ctx context.Context, g *errgroup.Group) *fan {
 // enough ends the streams once the queue is empty.
 func (f *fan) enough() { close(f.over) }
 
-// begin opens the first streams, and adds to them for as long as that brings something.
+// begin has the first streams opened, all at once: each takes some round trips. Those that are
+// open are used meanwhile. It adds to them for as long as that brings something.
 func (f *fan) begin() error {
 	n := f.s.o.Streams
 	if n == 0 {
 		n = firstStreams
 	}
 	for range min(n, MaxStreams) {
-		if err := f.more(); err != nil {
+		n, err := f.announce()
+		if err != nil {
 			return err
 		}
+		f.g.Go(func() error {
+			c, err := f.open(n)
+			if err != nil {
+				return err
+			}
+			return f.serve(c)
+		})
 	}
 	if f.s.o.Streams == 0 {
 		f.g.Go(func() error { f.grow(); return nil })
@@ -43,17 +52,32 @@ func (f *fan) begin() error {
 	return nil
 }
 
-// more opens a stream.
-func (f *fan) more() error {
+// announce tells the other end of one more stream, and gives its number.
+func (f *fan) announce() (uint32, error) {
 	f.n++
-	if err := f.s.control.send(frame{kind: kindMore, meta: binary.AppendUvarint(nil, uint64(f.n))}); err != nil {
-		return err
-	}
-	c, err := f.s.party.Stream(f.ctx, f.n)
+	return f.n, f.s.control.send(frame{kind: kindMore, meta: binary.AppendUvarint(nil, uint64(f.n))})
+}
+
+// open opens a stream that the other end was told of.
+func (f *fan) open(n uint32) (*Conn, error) {
+	c, err := f.s.party.Stream(f.ctx, n)
 	if err != nil {
-		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
+		return nil, fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}
 	f.s.stats.add(c)
+	return c, nil
+}
+
+// more opens one more stream.
+func (f *fan) more() error {
+	n, err := f.announce()
+	if err != nil {
+		return err
+	}
+	c, err := f.open(n)
+	if err != nil {
+		return err
+	}
 	f.g.Go(func() error { return f.serve(c) })
 	return nil
 }

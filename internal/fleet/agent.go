@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ const (
 	methodPing  = "fleet.ping"
 	methodClose = "fleet.close"
 )
+
+// LiveTime is how often an agent says that it is there.
+const LiveTime = 15 * time.Second
 
 // Bounds of an agent.
 const (
@@ -55,36 +59,100 @@ type agent struct {
 	ended    sync.WaitGroup
 }
 
-// Run is an agent that serves its site's controllers until ctx ends.
+// Times between attempts to get back to brokers that have ended the connection for good, as they
+// do with a host that was revoked. The wait doubles, and no two agents wait equally long.
+const (
+	firstWait = 2 * time.Second
+	lastWait  = 2 * time.Minute
+)
+
+// Run is an agent that serves its site's controllers until ctx ends. Brokers that cannot be
+// reached, or that do not let it in, it asks again and again; the error is of a credential that
+// cannot be used at all.
 func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
 	k, err := c.Keys()
 	if err != nil {
 		return err
 	}
-	a := &agent{Host: h, c: c, keys: k, id: k.ID(), name: random(10), seq: map[string]uint64{}, sessions: map[string]*served{}}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if a.nc, err = c.Connect("linerate agent "+a.id, more...); err != nil {
+	if err := CheckServers(c.Servers); err != nil {
 		return err
 	}
-	defer a.nc.Close()
-	_, err = a.nc.Subscribe(prefix+c.Site+".dn."+a.id+".>", func(m *nats.Msg) { a.hear(ctx, m) })
-	if err == nil {
-		err = a.nc.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("listen for site %s: %w", c.Site, err)
-	}
-	a.event("started", map[string]string{"build": h.Build, "boot": h.Boot})
-	tick := time.NewTicker(idleTime / 4)
-	defer tick.Stop()
-	for ctx.Err() == nil {
+	a := &agent{Host: h, c: c, keys: k, id: k.ID(), name: random(10), seq: map[string]uint64{}, sessions: map[string]*served{}}
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		began := time.Now()
+		err := a.connected(ctx, more)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(began) > lastWait {
+			wait = firstWait
+		}
+		pause := wait/2 + rand.N(wait)
+		a.Log(fmt.Sprintf("%v; next attempt in %s", err, pause.Round(time.Second)))
 		select {
 		case <-ctx.Done():
-		case <-tick.C:
-			a.sweep()
+			return nil
+		case <-time.After(pause):
 		}
 	}
+}
+
+// errClosed is how a connection ends that the brokers do not want.
+var errClosed = errors.New("the site's brokers ended the connection: this host was revoked, or its identity is used by another")
+
+// connected serves controllers for as long as the connection to the brokers is kept, or kept
+// being tried.
+func (a *agent) connected(ctx context.Context, more []nats.Option) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	back, gone := make(chan struct{}, 1), make(chan struct{})
+	nc, err := a.c.Connect("linerate agent "+a.id, append([]nats.Option{
+		nats.ClosedHandler(func(*nats.Conn) { close(gone) }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			select {
+			case back <- struct{}{}:
+			default: // it is about to be said
+			}
+		}),
+	}, more...)...)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	a.mu.Lock()
+	a.nc = nc
+	a.mu.Unlock()
+	_, err = nc.Subscribe(prefix+a.c.Site+".dn."+a.id+".>", func(m *nats.Msg) { a.hear(ctx, m) })
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("listen for site %s: %w", a.c.Site, err)
+	}
+	a.event("started", map[string]string{"build": a.Build, "boot": a.Boot})
+	a.live()
+	a.Log(fmt.Sprintf("connected to site %s as %s", a.c.Site, a.id))
+	tick := time.NewTicker(LiveTime)
+	defer tick.Stop()
+	defer a.endSessions(cancel)
+	for {
+		select {
+		case <-ctx.Done():
+			a.event("ended", nil)
+			return nil
+		case <-gone:
+			return errClosed
+		case <-back:
+			a.live()
+		case <-tick.C:
+			a.sweep()
+			a.live()
+		}
+	}
+}
+
+// endSessions ends all sessions, and returns when they have.
+func (a *agent) endSessions(cancel func()) {
 	a.mu.Lock()
 	for _, s := range a.sessions {
 		s.close()
@@ -92,7 +160,6 @@ func Run(ctx context.Context, c Credential, h Host, more ...nats.Option) error {
 	a.mu.Unlock()
 	cancel()
 	a.ended.Wait()
-	return nil
 }
 
 // sweep ends sessions that are idle.
@@ -107,15 +174,30 @@ func (a *agent) sweep() {
 	}
 }
 
+// happened is an event, as it is sent.
+type happened struct {
+	Event string            `json:"event"`
+	About map[string]string `json:"about"`
+}
+
 // event tells the site what happened here.
 func (a *agent) event(what string, about map[string]string) {
-	body, err := json.Marshal(map[string]any{"event": what, "about": about})
-	if err != nil {
-		return // strings always can be written
-	}
-	if err := a.publish("event", said{}, body); err != nil {
+	if err := a.tell("event", what, about); err != nil {
 		a.Log("event " + what + " was not sent: " + err.Error())
 	}
+}
+
+// live tells the site that this host is there. What is lost is said again at the next tick.
+func (a *agent) live() {
+	_ = a.tell("live", "live", map[string]string{"build": a.Build, "boot": a.Boot}) // see above
+}
+
+func (a *agent) tell(stream, what string, about map[string]string) error {
+	body, err := json.Marshal(happened{what, about})
+	if err != nil {
+		return err
+	}
+	return a.publish(stream, said{}, body)
 }
 
 // publish says something, in as many parts as it takes.

@@ -9,9 +9,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -214,46 +216,37 @@ func permit(p *jwt.Permissions, role Role, site, id string) {
 	}
 }
 
-// Claims are the operator and the account that brokers of the site are configured with;
-// revoked are the users that they let in no more.
-func (m *Material) Claims(revoked []string, now time.Time) (operator, account string, err error) {
-	op, err := nkeys.FromSeed(m.Operator)
-	if err != nil {
-		return "", "", fmt.Errorf("read secrets of site %s: %w", m.Site, err)
-	}
-	acc, err := nkeys.FromSeed(m.Account)
-	if err != nil {
-		return "", "", fmt.Errorf("read secrets of site %s: %w", m.Site, err)
-	}
-	opPub, err := op.PublicKey()
-	if err != nil {
-		return "", "", err
-	}
-	accPub, err := acc.PublicKey()
-	if err != nil {
-		return "", "", err
-	}
-	oc := jwt.NewOperatorClaims(opPub)
-	oc.Name = "linerate " + m.Site
-	if operator, err = oc.Encode(op); err != nil {
-		return "", "", fmt.Errorf("write operator: %w", err)
-	}
-	ac := jwt.NewAccountClaims(accPub)
-	ac.Name = "linerate " + m.Site
-	for _, u := range revoked {
-		ac.RevokeAt(u, now.Add(time.Minute)) // whatever was issued before
-	}
-	if account, err = ac.Encode(op); err != nil {
-		return "", "", fmt.Errorf("write account: %w", err)
-	}
-	return operator, account, nil
-}
-
 // Token is what a newcomer is given: it admits one host, once, until it expires.
 func (c Credential) Token() (string, error) {
 	b, err := json.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("write token: %w", err)
 	}
-	return "linerate-token-1." + base64.RawURLEncoding.EncodeToString(b), nil
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+const tokenPrefix = "linerate-token-1."
+
+// maxToken bounds a token, in bytes.
+const maxToken = 16 << 10
+
+// ParseToken reads what Token has written.
+func ParseToken(text string) (Credential, error) {
+	text = strings.TrimSpace(text)
+	code, ok := strings.CutPrefix(text, tokenPrefix)
+	if !ok || len(text) > maxToken {
+		return Credential{}, fmt.Errorf("read token: it does not begin with %s: want one line as linerate agent token prints it", tokenPrefix)
+	}
+	b, err := base64.RawURLEncoding.DecodeString(code)
+	if err != nil {
+		return Credential{}, errors.New("read token: it is damaged; copy the whole line")
+	}
+	var c Credential
+	if err := strict(b, &c); err != nil {
+		return c, fmt.Errorf("read token: %s", printable(err.Error()))
+	}
+	if err := errors.Join(CheckSite(c.Site), CheckServers(c.Servers)); err != nil || c.V != 1 {
+		return c, fmt.Errorf("read token: it is none of this linerate (version %d): %w", c.V, err)
+	}
+	return c, nil
 }

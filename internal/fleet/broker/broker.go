@@ -19,53 +19,40 @@ import (
 	"linerate/internal/fleet"
 )
 
-// Options of a broker.
-type Options struct {
-	Host    string
-	Port    int      // -1: any
-	Names   []string // that its certificate is for, beside Host
-	Cluster string   // HOST:PORT where the site's other brokers meet it; empty: it is alone
-	Routes  []string // nats:// URLs of the others
-	Now     func() time.Time
-}
-
 // Broker is one that runs.
 type Broker struct {
 	s   *server.Server
-	m   *fleet.Material
-	now func() time.Time
 	res *server.MemAccResolver
 }
 
-// Start runs a broker of the site. revoked are the users that it does not let in.
-func Start(m *fleet.Material, revoked []string, o Options) (*Broker, error) {
-	operator, account, err := m.Claims(revoked, o.Now())
-	if err != nil {
-		return nil, err
+// Start runs a broker.
+func Start(task fleet.BrokerTask) (*Broker, error) {
+	if task.V != 1 {
+		return nil, fmt.Errorf("start broker: its task is of version %d, and this broker knows 1: use the same release of linerate and linerate-broker", task.V)
 	}
-	oc, err := jwt.DecodeOperatorClaims(operator)
-	if err != nil {
-		return nil, fmt.Errorf("start broker: %w", err)
-	}
-	ac, err := jwt.DecodeAccountClaims(account)
+	oc, err := jwt.DecodeOperatorClaims(task.Operator)
 	if err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
-	t, err := tlsOf(m, append([]string{o.Host}, o.Names...), o.Now())
+	ac, err := jwt.DecodeAccountClaims(task.Account)
+	if err != nil {
+		return nil, fmt.Errorf("start broker: %w", err)
+	}
+	t, err := tlsOf(task)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{m: m, now: o.Now, res: &server.MemAccResolver{}}
-	if err := b.res.Store(ac.Subject, account); err != nil {
+	b := &Broker{res: &server.MemAccResolver{}}
+	if err := b.res.Store(ac.Subject, task.Account); err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
 	opts := &server.Options{
-		ServerName: "linerate-" + m.Site, Host: o.Host, Port: o.Port, NoSigs: true, NoLog: true,
+		ServerName: "linerate-" + task.Site, Host: task.Host, Port: task.Port, NoSigs: true, NoLog: true,
 		TrustedOperators: []*jwt.OperatorClaims{oc}, AccountResolver: b.res,
 		TLS: true, TLSConfig: t, TLSTimeout: 5, AuthTimeout: 5, MaxPayload: 1 << 20, MaxPending: 32 << 20,
 	}
-	if o.Cluster != "" {
-		if err := join(opts, o, t); err != nil {
+	if task.Cluster != "" {
+		if err := join(opts, task, t); err != nil {
 			return nil, err
 		}
 	}
@@ -75,14 +62,14 @@ func Start(m *fleet.Material, revoked []string, o Options) (*Broker, error) {
 	b.s.Start()
 	if !b.s.ReadyForConnections(30 * time.Second) {
 		b.s.Shutdown()
-		return nil, fmt.Errorf("start broker: it does not listen on %s:%d; is the port taken?", o.Host, o.Port)
+		return nil, fmt.Errorf("start broker: it does not listen on %s:%d; is the port taken?", task.Host, task.Port)
 	}
 	return b, nil
 }
 
 // join makes a broker one of several; each proves to the others by its certificate that it is
 // of the site.
-func join(opts *server.Options, o Options, t *tls.Config) error {
+func join(opts *server.Options, o fleet.BrokerTask, t *tls.Config) error {
 	host, text, err := net.SplitHostPort(o.Cluster)
 	if err != nil {
 		return fmt.Errorf("start broker: cluster address %q: %w", o.Cluster, err)
@@ -105,17 +92,13 @@ func join(opts *server.Options, o Options, t *tls.Config) error {
 	return nil
 }
 
-func tlsOf(m *fleet.Material, names []string, now time.Time) (*tls.Config, error) {
-	cert, key, err := m.Certificate(names, now)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+func tlsOf(task fleet.BrokerTask) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(task.Cert, task.Key)
 	if err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(m.CA) {
+	if !pool.AppendCertsFromPEM(task.CA) {
 		return nil, errors.New("start broker: the site's certificate cannot be read")
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS13}, nil
@@ -124,12 +107,9 @@ func tlsOf(m *fleet.Material, names []string, now time.Time) (*tls.Config, error
 // URL is where the broker listens.
 func (b *Broker) URL() string { return b.s.ClientURL() }
 
-// Revoke lets these users in no more, and ends the connections that they have.
-func (b *Broker) Revoke(users []string) error {
-	_, account, err := b.m.Claims(users, b.now())
-	if err != nil {
-		return err
-	}
+// Account is whom the broker lets in from now on, as a JWT; it ends the connections of those
+// whom that revokes.
+func (b *Broker) Account(account string) error {
 	ac, err := jwt.DecodeAccountClaims(account)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)

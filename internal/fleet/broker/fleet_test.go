@@ -29,16 +29,26 @@ type site struct {
 	slow  chan struct{} // and waits for this
 }
 
+func start(t *testing.T, m *fleet.Material, port int) *Broker {
+	t.Helper()
+	task, err := m.Broker("127.0.0.1", port, nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Start(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func newSite(t *testing.T) *site {
 	t.Helper()
 	m, err := fleet.NewMaterial("lab", nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Start(m, nil, Options{Host: "127.0.0.1", Port: -1, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := start(t, m, -1)
 	m.Servers = []string{b.URL()}
 	s := &site{t: t, m: m, b: b, came: make(chan struct{}, 8), slow: make(chan struct{})}
 	t.Cleanup(func() { s.b.Close() })
@@ -295,7 +305,11 @@ func TestRevokedHostIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.Revoke([]string{user}); err != nil {
+	_, account, err := s.m.Claims([]string{user}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.b.Account(account); err != nil {
 		t.Fatal(err)
 	}
 	<-gone
@@ -341,11 +355,7 @@ func TestBrokerThatRestartsLosesNothing(t *testing.T) {
 	port := portOf(t, s.b)
 	s.b.Close()
 	close(s.slow) // the answer is sent to nobody
-	b, err := Start(s.m, nil, Options{Host: "127.0.0.1", Port: port, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.b = b
+	s.b = start(t, s.m, port)
 	line, err := r.ReadString('\n')
 	if err != nil || !strings.Contains(line, `"n":1`) {
 		t.Errorf("%s, %v", line, err)

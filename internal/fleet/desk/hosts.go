@@ -1,0 +1,244 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"linerate/internal/fleet"
+)
+
+// Bounds of tokens and credentials.
+const (
+	MaxTokenLife   = 30 * 24 * time.Hour
+	controllerLife = 7 * 24 * time.Hour // of what one command is given
+	kept           = 30 * 24 * time.Hour
+)
+
+// silent is how long a host may say nothing before it is not counted as there.
+const silent = 3 * fleet.LiveTime
+
+// keep puts a changed state on the disk, and then in force.
+func (d *Desk) keep(s state) error {
+	if err := writeFile(filepath.Join(d.dir, stateName), s); err != nil {
+		return err
+	}
+	d.state = s
+	return nil
+}
+
+// logged adds a line, and fails where it cannot: nothing is done at a site that is not logged.
+func (d *Desk) logged(l Line) error {
+	d.write(l)
+	return d.log.err
+}
+
+// MakeToken makes a token that admits one host within a time. name is what the host is called;
+// empty: what it calls itself.
+func (d *Desk) MakeToken(name string, labels map[string]string, within time.Duration) (token string, t Token, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	if within < time.Minute || within > MaxTokenLife {
+		return "", t, fmt.Errorf("make token: it would be good for %s; want 1m to %s", within, MaxTokenLife)
+	}
+	as := name
+	if as == "" {
+		as = "any"
+	} else if h := d.state.byName(name); h != nil {
+		return "", t, d.taken(h)
+	}
+	if err := fleet.CheckHost(as, labels); err != nil {
+		return "", t, fmt.Errorf("make token: %w", err)
+	}
+	c, err := d.m.Issue(fleet.Newcomer, as, labels, now.Add(within))
+	if err != nil {
+		return "", t, err
+	}
+	k, err := c.Keys()
+	if err != nil {
+		return "", t, err
+	}
+	t = Token{ID: k.ID(), Name: name, Labels: labels, Made: now.UTC(), Expires: now.Add(within).UTC()}
+	if token, err = c.Token(); err != nil {
+		return "", t, err
+	}
+	s := d.state.copied()
+	s.Tokens = slices.DeleteFunc(s.Tokens, func(t Token) bool { return now.Sub(t.Expires) > kept })
+	s.Tokens = append(s.Tokens, t)
+	err = d.logged(Line{Event: "token", Host: name, About: map[string]string{"token": t.ID, "expires": t.Expires.Format(time.RFC3339)}})
+	if err == nil {
+		err = d.keep(s)
+	}
+	return token, t, err
+}
+
+// taken says that a name is another host's.
+func (d *Desk) taken(h *Host) error {
+	return fmt.Errorf("%s is enrolled already, with another key (%s, since %s); if that host is gone or was set up anew: linerate agent revoke %s", h.Name, h.ID, h.Enrolled.Format(time.DateOnly), h.Name)
+}
+
+// enter decides on a newcomer.
+func (d *Desk) enter(e fleet.Entry) (fleet.Credential, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, used, err := d.admits(e)
+	if err != nil {
+		d.write(Line{Event: "refused", Host: h.Name, ID: e.ID(), About: map[string]string{"token": e.TokenID(), "reason": err.Error()}})
+		return fleet.Credential{}, err
+	}
+	c, err := d.m.Admit(e, h.Name, h.Labels)
+	if err != nil || used {
+		return c, err
+	}
+	s := d.state.copied()
+	t := s.token(e.TokenID())
+	t.Used, t.By = h.Enrolled, h.ID
+	s.Hosts = append(s.Hosts, h)
+	err = d.logged(Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot}})
+	if err == nil {
+		err = d.keep(s)
+	}
+	if err != nil {
+		return fleet.Credential{}, errors.New("the site's desk cannot write its files; see what linerate serve says there")
+	}
+	return c, nil
+}
+
+// admits is the host that a newcomer becomes; used tells that it has been already, with the same
+// token and key: its answer was lost, and it asks again.
+func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
+	now := d.now()
+	t := d.state.token(e.TokenID())
+	h = Host{ID: e.ID(), Name: e.Name, User: e.User, Token: e.TokenID(), Enrolled: now.UTC()}
+	switch {
+	case t == nil:
+		return h, false, errors.New("nobody made that token here")
+	case now.After(t.Expires):
+		return h, false, fmt.Errorf("the token expired at %s", t.Expires.Format(time.RFC3339))
+	}
+	if h.Labels = t.Labels; t.Name != "" {
+		h.Name = t.Name
+	}
+	if old := d.state.byID(h.ID); !t.Used.IsZero() && t.By == h.ID && old != nil && old.User == e.User {
+		return *old, true, nil
+	}
+	if !t.Used.IsZero() {
+		return h, false, fmt.Errorf("the token was used at %s, by host %s: each admits one host", t.Used.Format(time.RFC3339), t.By)
+	}
+	if err := fleet.CheckHost(h.Name, h.Labels); err != nil {
+		return h, false, err
+	}
+	if slices.ContainsFunc(d.state.Hosts, func(x Host) bool { return x.ID == h.ID || x.User == h.User }) {
+		return h, false, errors.New("that key was enrolled before: draw a new one")
+	}
+	if old := d.state.byName(h.Name); old != nil {
+		return h, false, d.taken(old)
+	}
+	return h, false, nil
+}
+
+// Revoke shuts a host out. What it has been asked already it finishes.
+func (d *Desk) Revoke(name, by string) (Host, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state.copied()
+	h := s.byName(name)
+	if h == nil {
+		h = s.byID(name)
+	}
+	if h == nil {
+		return Host{}, d.unknown(name)
+	}
+	h.Revoked = d.now().UTC()
+	if err := d.logged(Line{Event: "revoked", Host: h.Name, ID: h.ID, About: map[string]string{"by": by}}); err != nil {
+		return *h, err
+	}
+	if err := d.keep(s); err != nil {
+		return *h, err
+	}
+	delete(d.heard, h.ID)
+	_, account, err := d.m.Claims(s.revoked(), d.now())
+	if err != nil {
+		return *h, err
+	}
+	if d.brokers == nil {
+		return *h, errors.New("revoke: the site's brokers were not told; start linerate serve anew")
+	}
+	return *h, d.brokers.Account(account)
+}
+
+func (d *Desk) unknown(name string) error {
+	var names []string
+	for _, h := range d.state.Hosts {
+		if h.Revoked.IsZero() {
+			names = append(names, h.Name)
+		}
+	}
+	if len(names) > 8 {
+		names = append(names[:8], "…")
+	}
+	return fmt.Errorf("site %s has no host %q; there are: %s", d.m.Site, name, strings.Join(names, ", "))
+}
+
+// Status is a host, and whether it is there.
+type Status struct {
+	Host
+	Here bool `json:"here"`
+	// Heard is when the host last said something since the desk was opened, by the desk's
+	// clock; zero: never.
+	Heard time.Time `json:"heard,omitzero"`
+	Ended bool      `json:"ended,omitempty"` // its agent said that it ends
+	Build string    `json:"build,omitempty"`
+	Boot  string    `json:"boot,omitempty"`
+	// Ahead is how far the host's clock is ahead of the desk's, the way included.
+	Ahead time.Duration `json:"ahead_ns,omitempty"`
+}
+
+// Hosts are all hosts that were not revoked, by name.
+func (d *Desk) Hosts() []Status {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, out := d.now(), []Status{}
+	for _, h := range d.state.Hosts {
+		if !h.Revoked.IsZero() {
+			continue
+		}
+		x := d.heard[h.ID]
+		out = append(out, Status{
+			Host: h, Here: !x.at.IsZero() && !x.ended && now.Sub(x.at) <= silent,
+			Heard: x.at, Ended: x.ended, Build: x.about["build"], Boot: x.about["boot"], Ahead: x.ahead,
+		})
+	}
+	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Controller makes a credential for one command of somebody.
+func (d *Desk) Controller(name string, readsOnly bool) (fleet.Credential, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	role := fleet.Controller
+	if readsOnly {
+		role = fleet.Reader
+	}
+	c, err := d.m.Issue(role, name, nil, d.now().Add(controllerLife))
+	if err != nil {
+		return c, err
+	}
+	k, err := c.Keys()
+	if err != nil {
+		return c, err
+	}
+	return c, d.logged(Line{Event: "controller", About: map[string]string{"name": name, "role": string(role), "key": k.ID()}})
+}
+
+// Log is the end of the site's log.
+func (d *Desk) Log(most int) ([]Line, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log.last(most)
+}

@@ -218,6 +218,7 @@ var belowApp = map[string]string{
 	"probe":   "app sends datagrams",
 	"load":    "app puts load on hosts, and says what a load may be",
 	"measure": "app makes runs",
+	"fleet":   "app keeps sites and joins them",
 	"host":    "app reaches hosts and ends their agents; reach reads names",
 	"lab":     "app builds labs",
 	"loop":    "app configures the loop; its record is app.Record",

@@ -17,11 +17,12 @@ type Env struct {
 	Build  string   // of this program, for bundles
 	Getenv func(key string) string
 	Now    func() time.Time
+	Sites  *reach.Sites // that the process joins
 }
 
 // Reach is how a use case gets to hosts; p may be nil.
 func (e Env) Reach(p Progress) reach.Dialler {
-	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now}
+	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now, Sites: e.Sites}
 	if p != nil {
 		d.Log = p.Detail
 	}

@@ -18,6 +18,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/roles"
 	"linerate/internal/failure"
+	"linerate/internal/reach"
 	"linerate/internal/report/document"
 )
 
@@ -77,8 +78,10 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "linerate: find own binary: %v; see that /proc is mounted and readable\n", err)
 		return ExitFailed
 	}
+	sites := &reach.Sites{}
+	defer sites.Close()
 	env := &environment{
-		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now},
+		Env: app.Env{Self: []string{self}, Build: version().String(), Getenv: os.Getenv, Now: time.Now, Sites: sites},
 		in:  stdin, out: document.NewScreen(stdout), err: document.NewScreen(stderr),
 	}
 	env.color, env.width = terminal(stdout, env.Getenv)
@@ -177,6 +180,7 @@ Start with one of these:
 		tuneCommand(env),
 		profileCommand(env),
 		leaveCommand(env),
+		agentCommand(env),
 		publishedCommand(env),
 		versionCommand(env),
 	)

@@ -33,15 +33,22 @@ nothing, and offers nothing that would. From another machine:
 With --tls-cert, --tls-key and --token-file it listens on any address, for those who
 have the token: open https://HOST:8470/#token=TOKEN once.
 
+With --nats it keeps a site instead: hosts whose agents call this machine
+(docs/fleet.md). The connections are TLS, and only who is enrolled is let in.
+
 What was shown is kept as history (docs/watch.md): the page's timeline, linerate
 report, compare and watch --replay read it.`,
 		Example: `  linerate serve
   linerate serve /mnt/nas
   linerate serve client1 nas1 --line-rate 10Gbit
   linerate serve --attach nas1:2049 --listen 127.0.0.1:9000
-  linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token`,
+  linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token
+  linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if so.nats != "" || so.site != "" {
+				return so.runSite(cmd, env, args)
+			}
 			return runServe(cmd.Context(), env, o, so, args)
 		},
 	}
@@ -54,6 +61,9 @@ report, compare and watch --replay read it.`,
 	cmd.Flags().StringVar(&so.key, "tls-key", "", "file with its key, PEM")
 	cmd.Flags().StringVar(&so.token, "token-file", "", "file with the token that a reader needs, 32 letters or more")
 	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
+	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out; `embedded` is the broker that linerate brings")
+	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name")
+	cmd.Flags().StringVar(&so.natsListen, "nats-listen", "127.0.0.1:4222", "with --nats: the address and port that hosts call")
 	return cmd
 }
 
@@ -65,6 +75,8 @@ type serveOptions struct {
 	cert    string
 	key     string
 	token   string
+
+	nats, site, natsListen string // of a site
 }
 
 func runServe(ctx context.Context, env *environment, o watchOptions, so serveOptions, args []string) error {

@@ -108,6 +108,12 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 	back, gone := make(chan struct{}, 1), make(chan struct{})
 	nc, err := a.c.Connect("linerate agent "+a.id, append([]nats.Option{
 		nats.ClosedHandler(func(*nats.Conn) { close(gone) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.Log(printable(err.Error())) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if ctx.Err() == nil {
+				a.Log(fmt.Sprintf("the connection to site %s is lost (%v); trying again", a.c.Site, err))
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			select {
 			case back <- struct{}{}:
@@ -143,6 +149,7 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 		case <-gone:
 			return errClosed
 		case <-back:
+			a.Log("connected to site " + a.c.Site + " again")
 			a.live()
 		case <-tick.C:
 			a.sweep()

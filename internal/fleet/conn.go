@@ -54,6 +54,7 @@ func (c Credential) Connect(name string, more ...nats.Option) (*nats.Conn, error
 	o.Secure, o.TLSConfig = true, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
 	o.UserJWT = func() (string, error) { return c.User, nil }
 	o.SignatureCB = k.nats.Sign
+	o.AsyncErrorCB = func(*nats.Conn, *nats.Subscription, error) {} // else the library prints it
 	o.CustomDialer = &net.Dialer{Timeout: 5 * time.Second}
 	for _, f := range more {
 		if err := f(&o); err != nil {

@@ -32,6 +32,12 @@ func NewKeys() (*Keys, error) {
 	return keysOf(seed)
 }
 
+// KeysOf are the keys that a secret gives.
+func KeysOf(seed []byte) (*Keys, error) { return keysOf(seed) }
+
+// Seed is the secret.
+func (k *Keys) Seed() []byte { return k.seed }
+
 func keysOf(seed []byte) (*Keys, error) {
 	if len(seed) != seedSize {
 		return nil, fmt.Errorf("read key: %d bytes, want %d", len(seed), seedSize)

@@ -146,6 +146,9 @@ type Credential struct {
 // Keys are those of the credential's owner.
 func (c Credential) Keys() (*Keys, error) { return keysOf(c.Seed) }
 
+// Granted is what the site's root says of the owner.
+func (c Credential) Granted() (Grant, error) { return openGrant(c.Grant, c.Root, c.Site) }
+
 // Issue makes a credential for new keys. until is when it ends; zero: never.
 func (m *Material) Issue(role Role, name string, labels map[string]string, until time.Time) (Credential, error) {
 	k, err := NewKeys()

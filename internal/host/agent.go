@@ -31,8 +31,10 @@ type AgentOptions struct {
 	// Self is the argv by which this binary is started, for workers.
 	Self  []string
 	Build string
-	Now   func() time.Time // the host's wall clock; nil is time.Now
-	Log   io.Writer        // the agent's stderr; nil drops it
+	// By is for whom it acts, as the journal has it; empty: a controller that started it.
+	By  string
+	Now func() time.Time // the host's wall clock; nil is time.Now
+	Log io.Writer        // the agent's stderr; nil drops it
 }
 
 // DefaultStateDir is where an agent keeps its journal unless told otherwise: /var/lib/linerate
@@ -117,6 +119,9 @@ func newAgent(o AgentOptions) (*agent, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
+	if o.By == "" {
+		o.By = "linerate agent"
+	}
 	if o.StateDir == "" {
 		d, err := DefaultStateDir(os.Getuid(), os.Getenv)
 		if err != nil {
@@ -129,7 +134,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
 	a.tunnels.max, a.tunnels.what = maxTunnels, "tunnels"
-	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: "linerate agent", Setters: a.setters(), Now: o.Now, RunScript: kernel.Run, Uptime: kernel.Root("").Uptime}
+	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: o.By, Setters: a.setters(), Now: o.Now, RunScript: kernel.Run, Uptime: kernel.Root("").Uptime}
 	if len(o.Self) > 0 {
 		a.tuner.Program = o.Self[0]
 	}
@@ -216,6 +221,13 @@ func (a *agent) methods() handlers {
 	serve(h, methodProbeClose, a.closeProbe)
 	serve(h, methodSwitch, a.hearSwitches)
 	return h
+}
+
+// Reads tells whether a method of agents changes nothing and puts no load on anything; known is
+// false if there is no such method.
+func Reads(name string) (harmless, known bool) {
+	m, known := (&agent{}).methods()[name]
+	return m.effect == reads, known
 }
 
 // serve registers f as the answer to a method. It refuses fields that the method's parameters

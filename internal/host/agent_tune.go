@@ -129,6 +129,16 @@ func (a *agent) overdue(ctx context.Context) {
 	}
 }
 
+// UndoOverdue undoes what nobody confirmed in time on this host, where its watcher is gone.
+func UndoOverdue(ctx context.Context, o AgentOptions) error {
+	a, err := newAgent(o)
+	if err != nil {
+		return err
+	}
+	a.overdue(ctx)
+	return nil
+}
+
 // Alarm says what is wrong with a plan that waits for its confirmation on this host; ""
 // where nothing is, or this user cannot see it. It changes nothing.
 func Alarm(ctx context.Context) string {

@@ -35,8 +35,18 @@ type Endpoint struct {
 	Deployed bool
 
 	discard func(ctx context.Context) error
+	// Join connects to an agent that runs on the host already; nil: one is started.
+	Join func(ctx context.Context) (Stream, error)
+
 	// session is a login that waits there to become the agent; nil: Argv and Self start it.
 	session *sshSession
+}
+
+// Stream is a connection to an agent that was not started for it. Close ends what the agent does
+// for this controller; Wait returns when that is over, and why, nil after Close.
+type Stream interface {
+	io.ReadWriteCloser
+	Wait() error
 }
 
 // Discard removes what was copied to the host for an Endpoint that is not
@@ -122,11 +132,11 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if o.lateTime == 0 {
 		o.lateTime = 20 * time.Second
 	}
-	if len(ep.Self) == 0 && ep.session == nil {
+	if len(ep.Self) == 0 && ep.session == nil && ep.Join == nil {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
 	}
 	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
-	if err := c.start(); err != nil {
+	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), ep.Discard(ctx))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, helloTime, fmt.Errorf("no answer within %v", helloTime))
@@ -149,9 +159,9 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) start() error {
+func (c *Client) start(ctx context.Context) error {
 	said := &lineWriter{tail: &c.errs, log: c.log}
-	p, err := c.process(said)
+	p, err := c.process(ctx, said)
 	if err != nil {
 		return err
 	}
@@ -169,8 +179,16 @@ func (c *Client) start() error {
 	return nil
 }
 
-// process is the agent's: one that is started now, or a login that becomes it.
-func (c *Client) process(said *lineWriter) (*started, error) {
+// process is the agent's: one that is started now, a login that becomes it, or a connection to
+// one that runs.
+func (c *Client) process(ctx context.Context, said *lineWriter) (*started, error) {
+	if c.ep.Join != nil {
+		s, err := c.ep.Join(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &started{stdin: s, stdout: s, kill: s.Close, wait: s.Wait}, nil
+	}
 	x := c.ep.session
 	if x == nil {
 		return startProcess(c.ep.command(), said)

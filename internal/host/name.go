@@ -15,15 +15,17 @@ const (
 	Local Reach = "local"
 	Lab   Reach = "lab"
 	SSH   Reach = "ssh"
+	Site  Reach = "site" // its agent calls out, and a site's desk knows it
 )
 
 // Name is a host, or a place on one, as the user writes it.
 type Name struct {
 	Reach Reach
 	User  string // SSH; empty leaves it to the user's ssh configuration
-	Host  string // SSH, Lab
+	Host  string // SSH, Lab, Site
 	Lab   string // Lab; empty: the only lab that is up
-	Path  string // absolute, except for Local, where it is as written; may be empty for SSH and Lab
+	Site  string // Site; empty: the only site that is kept on this machine
+	Path  string // absolute, except for Local, where it is as written; may be empty for the others
 }
 
 // maxName bounds a name; a path on Linux has at most 4096 bytes.
@@ -34,8 +36,8 @@ var (
 	hostPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$`)
 )
 
-// ParseName reads "[user@]host[:/path]", "lab:[NAME/]host[:/path]" and local
-// paths, which begin with "/", "./" or "../" (or are "." or ".."). An IPv6
+// ParseName reads "[user@]host[:/path]", "lab:[NAME/]host[:/path]",
+// "site:[NAME/]host[:/path]" and local paths, which begin with "/", "./" or "../" (or are "." or ".."). An IPv6
 // address as host stands in brackets. Whatever could be taken for an option or
 // holds a control character is refused.
 func ParseName(s string) (Name, error) {
@@ -54,28 +56,36 @@ func ParseName(s string) (Name, error) {
 		return Name{Reach: Local, Path: s}, nil
 	}
 	if rest, ok := strings.CutPrefix(s, "lab:"); ok {
-		return parseLab(s, rest)
+		n := Name{Reach: Lab}
+		var err error
+		n.Lab, n.Host, n.Path, err = parseWithin(s, rest, "lab")
+		return n, err
+	}
+	if rest, ok := strings.CutPrefix(s, "site:"); ok {
+		n := Name{Reach: Site}
+		var err error
+		n.Site, n.Host, n.Path, err = parseWithin(s, rest, "site")
+		return n, err
 	}
 	return parseSSH(s)
 }
 
-func parseLab(whole, s string) (Name, error) {
-	n := Name{Reach: Lab}
-	place, path, hasPath := strings.Cut(s, ":")
+// parseWithin reads "[NAME/]host[:/path]", a host within a lab or a site.
+func parseWithin(whole, s, kind string) (within, host, path string, err error) {
+	host, path, hasPath := strings.Cut(s, ":")
 	if hasPath && !strings.HasPrefix(path, "/") {
-		return Name{}, fmt.Errorf("read host name %q: the path must be absolute, lab:host:/path", whole)
+		return "", "", "", fmt.Errorf("read host name %q: the path must be absolute, %s:host:/path", whole, kind)
 	}
-	n.Path, n.Host = path, place
-	if lab, host, ok := strings.Cut(place, "/"); ok {
-		if !hostPattern.MatchString(lab) {
-			return Name{}, fmt.Errorf("read host name %q: %q is no name of a lab", whole, lab)
+	if name, rest, ok := strings.Cut(host, "/"); ok {
+		if !hostPattern.MatchString(name) {
+			return "", "", "", fmt.Errorf("read host name %q: %q is no name of a %s", whole, name, kind)
 		}
-		n.Lab, n.Host = lab, host
+		within, host = name, rest
 	}
-	if !hostPattern.MatchString(n.Host) {
-		return Name{}, fmt.Errorf("read host name %q: %q is no name of a lab host", whole, n.Host)
+	if !hostPattern.MatchString(host) {
+		return "", "", "", fmt.Errorf("read host name %q: %q is no name of a %s host", whole, host, kind)
 	}
-	return n, nil
+	return within, host, path, nil
 }
 
 func parseSSH(s string) (Name, error) {
@@ -127,6 +137,10 @@ func (n Name) String() string {
 		s = "lab:" + n.Lab + "/" + s
 	case n.Reach == Lab:
 		s = "lab:" + s
+	case n.Reach == Site && n.Site != "":
+		s = "site:" + n.Site + "/" + s
+	case n.Reach == Site:
+		s = "site:" + s
 	case n.User != "":
 		s = n.User + "@" + s
 	}

@@ -16,6 +16,8 @@ func TestParseName(t *testing.T) {
 		"me@[2001:db8::1]:/x":     {Reach: SSH, User: "me", Host: "2001:db8::1", Path: "/x"},
 		"lab:client1":             {Reach: Lab, Host: "client1"},
 		"lab:ten/client1:/export": {Reach: Lab, Lab: "ten", Host: "client1", Path: "/export"},
+		"site:nas1":               {Reach: Site, Host: "nas1"},
+		"site:ten/nas1:/export":   {Reach: Site, Site: "ten", Host: "nas1", Path: "/export"},
 		"/mnt/nas":                {Reach: Local, Path: "/mnt/nas"},
 		"/mnt/a@b:c":              {Reach: Local, Path: "/mnt/a@b:c"},
 		"./nas":                   {Reach: Local, Path: "./nas"},
@@ -35,6 +37,7 @@ func TestParseName(t *testing.T) {
 func TestParseNameRefuses(t *testing.T) {
 	for _, in := range []string{
 		"", "-oProxyCommand=touch x", "-l", "root@-oProxyCommand=x", "-l@nas1", "lab:-x", "lab:-a/b", "lab:",
+		"site:", "site:-x", "site:a/b/c", "site:a:b", "site:u@a",
 		"nas1:export", "lab:a:b", "lab:/x", "lab:a/b/c", "nas 1", "nas1;reboot", "$(reboot)", "`x`", "na's", "nas1\n", "\x1b[2J", "nas1:/a\x00b",
 		"a@b@c", "@nas1", "nas1@", "[nas1]", "[192.0.2.1]", "[2001:db8::1", "[2001:db8::1%-x]", "2001:db8::1", "nas\xff", strings.Repeat("a", 5000),
 	} {
@@ -47,7 +50,7 @@ func TestParseNameRefuses(t *testing.T) {
 }
 
 func FuzzParseName(f *testing.F) {
-	for _, s := range []string{"root@nas1:/x", "lab:a/b:/c", "[fe80::1%eth0]:/x", "./x", "-x"} {
+	for _, s := range []string{"root@nas1:/x", "lab:a/b:/c", "site:a/b", "[fe80::1%eth0]:/x", "./x", "-x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -55,7 +58,7 @@ func FuzzParseName(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.HasPrefix(n.Host, "-") || strings.HasPrefix(n.User, "-") || strings.ContainsAny(n.Host+n.User+n.Lab, " '\"`$;|&<>\\\n/") {
+		if strings.HasPrefix(n.Host, "-") || strings.HasPrefix(n.User, "-") || strings.ContainsAny(n.Host+n.User+n.Lab+n.Site, " '\"`$;|&<>\\\n/") {
 			t.Errorf("%q accepted as %+v", in, n)
 		}
 		if again, err := ParseName(n.String()); err != nil || again != n {

@@ -48,6 +48,9 @@ func Receiver(ctx context.Context, via string, n host.Name, agent *host.Client) 
 	if n.Host == Here {
 		return netip.Addr{}, failure.Of(failure.Usage, "name the data address that data is to be sent to with --via: this machine may have several")
 	}
+	if n.Reach == host.Site {
+		return netip.Addr{}, failure.Of(failure.Usage, "name the data address of %s with --via: what it is called in its site need not be a name on the network", n)
+	}
 	addrs, err := kernel.Resolve(ctx, n.Host)
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("find the data address of %s: %w; name it with --via", n, err)

@@ -31,11 +31,12 @@ type Dialler struct {
 	Getenv func(key string) string // where labs are kept
 	Now    func() time.Time
 	Log    func(line string) // gets what agents say on stderr; nil drops it
+	Sites  *Sites            // that this process joins; nil: none can be
 }
 
 // IsHere tells whether a name means this host, as this user.
 func IsHere(n host.Name) bool {
-	return n.Reach != host.Lab && n.Host == Here && n.User == ""
+	return n.Reach != host.Lab && n.Reach != host.Site && n.Host == Here && n.User == ""
 }
 
 // Dial starts an agent on a host.
@@ -68,6 +69,8 @@ func (d Dialler) endpoint(ctx context.Context, n host.Name) (host.Endpoint, erro
 	switch {
 	case n.Reach == host.Lab:
 		return d.labHost(ctx, n)
+	case n.Reach == host.Site:
+		return d.siteHost(ctx, n)
 	case IsHere(n):
 		return host.Endpoint{Name: Here, Self: d.Self}, nil
 	}

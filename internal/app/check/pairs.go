@@ -91,7 +91,7 @@ func stated(l *looked) []netip.Addr {
 func ownAddress(ctx context.Context, l *looked) (netip.Addr, error) {
 	own := addresses(l.facts)
 	candidates := stated(l)
-	if len(candidates) == 0 && !reach.IsHere(l.name) {
+	if len(candidates) == 0 && !reach.IsHere(l.name) && l.name.Reach != host.Site {
 		found, err := kernel.Resolve(ctx, l.name.Host)
 		if err != nil {
 			return netip.Addr{}, fmt.Errorf("find the data address of %s: %w", l.as, err)

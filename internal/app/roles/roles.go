@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"linerate/internal/app"
 	"linerate/internal/app/explain"
@@ -71,10 +72,24 @@ func Run(ctx context.Context, e app.Env, args []string, stdin io.Reader, stdout,
 		fault.SqueezeRole: func() int { return fault.SqueezeMain(ctx, args[1:], env.err) },
 	}
 	role, ok := roles[args[0]]
-	if !ok {
+	if !ok || args[0] == "agent" && isCommand(args[1:], stdin) {
 		return 0, false
 	}
 	return role(), true
+}
+
+// isCommand tells the user's command agent from the role: that has other arguments, and its stdin
+// is the controller's and no terminal.
+func isCommand(args []string, stdin io.Reader) bool {
+	if len(args) > 0 {
+		return args[0] != "--deployed" && !strings.HasPrefix(args[0], "/")
+	}
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	i, err := f.Stat()
+	return err == nil && i.Mode()&os.ModeCharDevice != 0
 }
 
 // outcome prints err and is the exit code.

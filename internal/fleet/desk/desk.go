@@ -48,6 +48,8 @@ type Desk struct {
 	heard   map[string]heard // by the host's ID
 	seq     map[string]uint64
 	brokers Brokers
+
+	elsewhere []string // where brokers were before
 }
 
 // heard is the last that a host has said of itself since the desk was opened.
@@ -109,14 +111,14 @@ func private(dir string) error {
 func (d *Desk) read(site string, servers []string) error {
 	at := filepath.Join(d.dir, secretsName)
 	var m fleet.Material
-	err := readFile(at, &m)
+	err := fleet.ReadPrivate(at, &m)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		made, err := fleet.NewMaterial(site, servers, d.now())
 		if err != nil {
 			return err
 		}
-		if err := writeFile(at, made); err != nil {
+		if err := fleet.WritePrivate(at, made); err != nil {
 			return err
 		}
 		d.m = made
@@ -128,12 +130,12 @@ func (d *Desk) read(site string, servers []string) error {
 		d.m = &m
 	}
 	if !slices.Equal(d.m.Servers, servers) {
-		d.m.Servers = servers
-		if err := writeFile(at, d.m); err != nil {
+		d.elsewhere, d.m.Servers = d.m.Servers, servers
+		if err := fleet.WritePrivate(at, d.m); err != nil {
 			return err
 		}
 	}
-	err = readFile(filepath.Join(d.dir, stateName), &d.state)
+	err = fleet.ReadPrivate(filepath.Join(d.dir, stateName), &d.state)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -143,6 +145,17 @@ func (d *Desk) read(site string, servers []string) error {
 	d.state.V = 1
 	d.log, err = openLog(filepath.Join(d.dir, logName))
 	return err
+}
+
+// Elsewhere is where the site's brokers were until now, if that has changed and hosts may call
+// there still.
+func (d *Desk) Elsewhere() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.state.Hosts) == 0 {
+		return nil
+	}
+	return d.elsewhere
 }
 
 // Task is what a broker of the site that listens at host is given.

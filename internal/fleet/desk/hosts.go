@@ -23,7 +23,7 @@ const silent = 3 * fleet.LiveTime
 
 // keep puts a changed state on the disk, and then in force.
 func (d *Desk) keep(s state) error {
-	if err := writeFile(filepath.Join(d.dir, stateName), s); err != nil {
+	if err := fleet.WritePrivate(filepath.Join(d.dir, stateName), s); err != nil {
 		return err
 	}
 	d.state = s

@@ -1,12 +1,6 @@
 package desk
 
 import (
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -78,58 +72,4 @@ func (s *state) revoked() []string {
 // copied is s, sharing no list that is changed in place.
 func (s *state) copied() state {
 	return state{s.V, slices.Clone(s.Hosts), slices.Clone(s.Tokens)}
-}
-
-// maxFile bounds a file of a site: some 50,000 hosts.
-const maxFile = 32 << 20
-
-func readFile(path string, v any) error {
-	i, err := os.Lstat(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	if !i.Mode().IsRegular() || i.Mode().Perm()&0o077 != 0 || i.Size() > maxFile {
-		return fmt.Errorf("read %s (%s, %d bytes): want a file that its owner alone may read", path, i.Mode(), i.Size())
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
-}
-
-// writeFile replaces a file by a whole one that is on the disk.
-func writeFile(path string, v any) (err error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	next := path + "." + rand.Text()[:8]
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(next, path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(next)))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", dir, err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", dir, err)
-	}
-	return nil
 }

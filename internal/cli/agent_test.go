@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/app/site"
+	"linerate/internal/report/docstest"
+	"linerate/internal/report/document"
+)
+
+// runAgent executes a command of a machine that has neither a site nor a place in one.
+func runAgent(t *testing.T, stdin string, args ...string) (code int, errs string) {
+	t.Helper()
+	dir := t.TempDir()
+	var said bytes.Buffer
+	env := &environment{
+		Env: app.Env{Self: []string{"linerate"}, Now: time.Now, Getenv: func(k string) string { return map[string]string{"XDG_STATE_HOME": dir}[k] }},
+		in:  strings.NewReader(stdin), out: document.NewScreen(io.Discard), err: document.NewScreen(&said),
+	}
+	root := rootCommand(env)
+	root.SetArgs(args)
+	return exitCode(t.Context(), env, root.ExecuteContext(t.Context())), said.String()
+}
+
+func TestAgentWithoutASite(t *testing.T) {
+	for line, c := range map[string]struct {
+		code int
+		want string
+	}{
+		"agent list":                            {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent log":                             {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent token":                           {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent revoke nas1":                     {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent list --of lab":                   {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent list --of La/b":                  {ExitUsage, "small letters"},
+		"agent status":                          {ExitNothing, "linerate agent enrol --token-file FILE"},
+		"agent run":                             {ExitNothing, "linerate agent enrol --token-file FILE"},
+		"agent enrol":                           {ExitUsage, "it does not begin with linerate-token-1."},
+		"agent enrol linerate-token-1.x":        {ExitUsage, "every user of this host can read"},
+		"agent enrol --token-file /nowhere":     {ExitUsage, "--token-file: open /nowhere"},
+		"agent token --label role":              {ExitUsage, "want KEY=VALUE"},
+		"agent log --last 0":                    {ExitUsage, "--last 0: want 1 to"},
+		"agent nonsense":                        {ExitUsage, "unknown command"},
+		"serve --nats nats://a":                 {ExitUsage, "want embedded"},
+		"serve --nats embedded":                 {ExitUsage, "--site lab"},
+		"serve --site lab":                      {ExitUsage, "want embedded"},
+		"serve --nats embedded --site lab /mnt": {ExitUsage, "shows no page"},
+		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1": {ExitUsage, "the one address"},
+	} {
+		if code, errs := runAgent(t, "", strings.Fields(line)...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit code %d, %s; want %d, %s", line, code, errs, c.code, c.want)
+		}
+	}
+}
+
+func TestAgentFieldsAreDocumented(t *testing.T) {
+	docstest.Fields(t, docstest.Section(t, "agent"), "linerate/", 20,
+		site.Token{}, site.Enrolled{}, site.Status{}, site.List{}, site.Revoked{}, site.Log{})
+}
+
+func TestStateOfAHostIsInWords(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, h := range map[string]site.Host{
+		"there":                                {Here: true},
+		"there; its clock is off by -1h0m0s":   {Here: true, Ahead: -time.Hour},
+		"stopped 1m0s ago":                     {Ended: true, Heard: now.Add(-time.Minute)},
+		"not heard since the site was started": {},
+		"silent since " + now.Local().Format(time.DateTime): {Heard: now},
+	} {
+		if got := hostState(h, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

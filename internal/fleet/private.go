@@ -1,0 +1,78 @@
+package fleet
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// maxFile bounds a private file: the list of some 50,000 hosts.
+const maxFile = 32 << 20
+
+// ReadPrivate reads a JSON file with secrets; one that others may read is refused.
+func ReadPrivate(path string, v any) error {
+	i, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if !i.Mode().IsRegular() || i.Mode().Perm()&0o077 != 0 || i.Size() > maxFile {
+		return fmt.Errorf("read %s (%s, %d bytes): want a file that its owner alone may read", path, i.Mode(), i.Size())
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// WritePrivate replaces a JSON file by a whole one that its owner alone may read, and that is on
+// the disk when it returns.
+func WritePrivate(path string, v any) (err error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	next := path + "." + rand.Text()[:8]
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(next)))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	return nil
+}
+
+// ReadCredential reads a credential from its file.
+func ReadCredential(path string) (Credential, error) {
+	var c Credential
+	if err := ReadPrivate(path, &c); err != nil {
+		return c, err
+	}
+	if c.V != 1 {
+		return c, fmt.Errorf("read %s: it is of version %d, and this linerate knows 1", path, c.V)
+	}
+	return c, nil
+}

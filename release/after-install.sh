@@ -3,5 +3,5 @@
 # user has running goes on with the version that is here now.
 [ -d /run/systemd/system ] || exit 0
 systemctl daemon-reload
-systemctl try-restart linerate-serve.service
+systemctl try-restart linerate-serve.service linerate-agent.service 'linerate-site@*.service'
 exit 0

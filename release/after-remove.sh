@@ -4,6 +4,11 @@
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 [ "$1" = purge ] || exit 0
 rm -rf /var/lib/linerate-serve # of linerate-serve.service: what it showed, and its ssh key
+rm -rf /var/lib/linerate-agent # this host's place in a site: its key, which nothing else has
+if [ -d /var/lib/linerate-sites ]; then
+  echo "linerate: /var/lib/linerate-sites stays: without it no host of its sites can be reached again." >&2
+  echo "linerate: where that is meant: rm -r /var/lib/linerate-sites" >&2
+fi
 state=/var/lib/linerate
 [ -d "$state" ] || exit 0
 open() {

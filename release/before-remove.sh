@@ -5,7 +5,9 @@ case $1 in
 upgrade | 1) exit 0 ;; # the newer version undoes what this one did
 esac
 if [ -d /run/systemd/system ]; then
-  systemctl disable --now linerate-serve.service 2>/dev/null # where it was never enabled: nothing to say
+  for unit in linerate-serve.service linerate-agent.service 'linerate-site@*.service'; do
+    systemctl disable --now "$unit" 2>/dev/null # where it was never enabled: nothing to say
+  done
 fi
 if [ -e /var/lib/linerate/undo.sh ]; then
   echo "linerate: changes that it made on this host are in force, and stay so." >&2

@@ -19,16 +19,19 @@ type file struct {
 }
 
 // contents are the files of an archive for a system.
-func (r *release) contents(t target, binary string) ([]file, error) {
-	name := "linerate"
-	if t.os == "windows" {
-		name += ".exe"
+func (r *release) contents(t target) ([]file, error) {
+	var all []file
+	for _, p := range programs(t) {
+		name := p
+		if t.os == "windows" {
+			name += ".exe"
+		}
+		all = append(all, file{r.built(t, p), name, 0o755})
 	}
-	all := []file{
-		{binary, name, 0o755},
+	all = append(all, []file{
 		{filepath.Join(r.root, "LICENSE"), "LICENSE", 0o644},
 		{filepath.Join(r.root, "README.md"), "README.md", 0o644},
-	}
+	}...)
 	if t.os == "windows" {
 		return all, nil
 	}
@@ -46,8 +49,8 @@ func (r *release) contents(t target, binary string) ([]file, error) {
 }
 
 // archive makes the tar.gz of a system, or the zip of Windows.
-func (r *release) archive(t target, binary string) error {
-	files, err := r.contents(t, binary)
+func (r *release) archive(t target) error {
+	files, err := r.contents(t)
 	if err != nil {
 		return err
 	}

@@ -118,13 +118,45 @@ func (r *release) pages() error {
 	return err
 }
 
-// make builds for one system, and makes all that is made of that binary.
-func (r *release) make(t target) error {
-	binary := filepath.Join(r.work, "linerate-"+t.os+"-"+t.arch)
+// programs are what a release brings for a system: linerate, and on Linux the broker of sites,
+// which is a program of its own so that what is copied to hosts carries no server.
+func programs(t target) []string {
+	if t.os == "linux" {
+		return []string{"linerate", broker}
+	}
+	return []string{"linerate"}
+}
+
+const broker = "linerate-broker"
+
+// built is where a program of a system is built.
+func (r *release) built(t target, program string) string {
+	return filepath.Join(r.work, program+"-"+t.os+"-"+t.arch)
+}
+
+// build builds the programs of a system, and says how large each is.
+func (r *release) build(t target) error {
 	env := []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
-	if _, err := output(r.root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", binary, "./cmd/linerate"); err != nil {
+	for _, p := range programs(t) {
+		at := r.built(t, p)
+		if _, err := output(r.root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", at, "./cmd/"+p); err != nil {
+			return err
+		}
+		i, err := os.Stat(at)
+		if err != nil {
+			return fmt.Errorf("look at what was built: %w", err)
+		}
+		fmt.Printf("%10d  %s of %s\n", i.Size(), p, t)
+	}
+	return nil
+}
+
+// make builds for one system, and makes all that is made of that.
+func (r *release) make(t target) error {
+	if err := r.build(t); err != nil {
 		return err
 	}
+	binary := r.built(t, "linerate")
 	version, err := r.versionOf(binary)
 	if err != nil {
 		return err
@@ -133,17 +165,19 @@ func (r *release) make(t target) error {
 		return fmt.Errorf("it is version %s, the one before was %s: did the tree change meanwhile?", version, r.version)
 	}
 	r.version = version
-	if err := r.archive(t, binary); err != nil {
+	if err := r.archive(t); err != nil {
 		return err
 	}
-	if err := r.partsList(t, binary); err != nil {
-		return err
+	for _, p := range programs(t) {
+		if err := r.partsList(t, p); err != nil {
+			return err
+		}
 	}
 	if t.os != "linux" {
 		return nil
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		if err := r.pack(kind, t, binary); err != nil {
+		if err := r.pack(kind, t); err != nil {
 			return fmt.Errorf("make %s: %w", kind, err)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // pack makes a deb or an rpm.
-func (r *release) pack(kind string, t target, binary string) error {
-	contents, err := r.installed(kind, binary)
+func (r *release) pack(kind string, t target) error {
+	contents, err := r.installed(kind, t)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (r *release) pack(kind string, t target, binary string) error {
 }
 
 // installed are the files that a package brings.
-func (r *release) installed(kind, binary string) (files.Contents, error) {
+func (r *release) installed(kind string, t target) (files.Contents, error) {
 	zsh := "/usr/share/zsh/vendor-completions/_linerate"
 	if kind == "rpm" {
 		zsh = "/usr/share/zsh/site-functions/_linerate"
@@ -69,9 +69,11 @@ func (r *release) installed(kind, binary string) (files.Contents, error) {
 		"/usr/share/fish/vendor_completions.d/linerate.fish": filepath.Join(r.work, "linerate.fish"),
 		"/usr/share/doc/linerate/copyright":                  filepath.Join(r.root, "LICENSE"),
 		"/usr/share/doc/linerate/README.md":                  filepath.Join(r.root, "README.md"),
-		"/usr/lib/systemd/system/linerate-serve.service":     filepath.Join(r.root, "release", "linerate-serve.service"),
 		"/usr/lib/sysusers.d/linerate.conf":                  filepath.Join(r.root, "release", "sysusers.conf"),
 		zsh:                                                  filepath.Join(r.work, "_linerate"),
+	}
+	for _, unit := range []string{"linerate-serve.service", "linerate-agent.service", "linerate-site@.service"} {
+		at["/usr/lib/systemd/system/"+unit] = filepath.Join(r.root, "release", unit)
 	}
 	docs, err := filepath.Glob(filepath.Join(r.root, "docs", "*.md"))
 	if err != nil {
@@ -90,7 +92,10 @@ func (r *release) installed(kind, binary string) (files.Contents, error) {
 		}
 		at["/usr/share/man/man1/"+filepath.Base(p)+".gz"] = p + ".gz"
 	}
-	all := files.Contents{r.content(binary, "/usr/bin/linerate", 0o755)}
+	var all files.Contents
+	for _, p := range programs(t) {
+		all = append(all, r.content(r.built(t, p), "/usr/bin/"+p, 0o755))
+	}
 	for to, from := range at {
 		all = append(all, r.content(from, to, 0o644))
 	}
@@ -121,15 +126,15 @@ func (r *release) squeeze(path string) error {
 
 // partsList writes which modules a binary was made of, from what the Go tool recorded in it, as
 // CycloneDX.
-func (r *release) partsList(t target, binary string) error {
-	info, err := buildinfo.ReadFile(binary)
+func (r *release) partsList(t target, program string) error {
+	info, err := buildinfo.ReadFile(r.built(t, program))
 	if err != nil {
 		return fmt.Errorf("read what was built: %w", err)
 	}
 	bom := cyclonedx.NewBOM()
 	bom.Metadata = &cyclonedx.Metadata{
 		Timestamp: r.date.Format("2006-01-02T15:04:05Z"),
-		Component: &cyclonedx.Component{Type: cyclonedx.ComponentTypeApplication, BOMRef: "linerate", Name: "linerate", Version: r.version},
+		Component: &cyclonedx.Component{Type: cyclonedx.ComponentTypeApplication, BOMRef: program, Name: program, Version: r.version},
 	}
 	parts := []cyclonedx.Component{{Type: cyclonedx.ComponentTypeLibrary, BOMRef: "std", Name: "std", Version: info.GoVersion,
 		PackageURL: "pkg:golang/std@" + info.GoVersion}}
@@ -141,7 +146,7 @@ func (r *release) partsList(t target, binary string) error {
 		parts = append(parts, cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: purl, Name: d.Path, Version: d.Version, PackageURL: purl})
 	}
 	bom.Components = &parts
-	name := fmt.Sprintf("linerate_%s_%s_%s.cdx.json", r.version, t.os, t.arch)
+	name := fmt.Sprintf("%s_%s_%s_%s.cdx.json", program, r.version, t.os, t.arch)
 	f, err := os.Create(filepath.Join(r.out, name))
 	if err != nil {
 		return fmt.Errorf("make parts list: %w", err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -70,6 +71,7 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check --lldp 35s                   with what the switch says of this host's ports
   linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
   linerate check nas1 --inventory             what it has, not what is wrong with it
+  linerate check --site role=dtn              hosts of a site: what they have in common, worst first
   linerate check --rules                      the rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Always = cmd.Flags().Changed("watch") && o.Watch > 0
@@ -83,6 +85,8 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.StringVar(&o.snapshot, "snapshot", "", "record this host into a new folder `DIR`")
 	f.BoolVar(&o.hideNames, "hide-names", false, "with --snapshot: replace the names of interfaces, mounts, volumes, pools and services too")
 	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
+	f.StringVar(&o.Site, "site", "", "check the hosts of a site: all, names (nas1,nas2) or labels (role=dtn); docs/fleet.md")
+	f.StringVar(&o.Of, "of", "", "with --site: the `SITE`, where this machine keeps several")
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.BoolVar(&o.inventory, "inventory", false, "show instead what the hosts have: links, rings, queues, interrupts, offloads, FEC, disks (--json always has it)")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
@@ -100,14 +104,18 @@ server and user names, for a bug report. Look through it before you share it.`,
 func (o *checkOptions) check(env *environment, args []string) error {
 	o.Hosts, o.threshold = args, len(check.Severities())
 	modes := 0
-	for _, on := range []bool{o.snapshot != "", o.From != "", o.rules, len(args) > 0} {
+	for _, on := range []bool{o.snapshot != "", o.From != "", o.rules, len(args) > 0, o.Site != ""} {
 		if on {
 			modes++
 		}
 	}
 	switch {
 	case modes > 1:
-		return failure.Of(failure.Usage, "check either hosts, --snapshot, --from or --rules, not more than one of them; see linerate check --help")
+		return failure.Of(failure.Usage, "check either hosts, --site, --snapshot, --from or --rules, not more than one of them; see linerate check --help")
+	case o.Of != "" && o.Site == "":
+		return failure.Of(failure.Usage, "--of names the site whose hosts --site selects: give --site too")
+	case o.Site != "" && (o.LLDP > 0 || len(o.Switches) > 0):
+		return failure.Of(failure.Usage, "--lldp and --switch are for hosts that are named one by one, not for --site")
 	case !slices.Contains([]string{"text", "html", "markdown"}, o.format):
 		return failure.Of(failure.Usage, "--format %q: choose text, html or markdown", o.format)
 	case env.json && o.format != "text":
@@ -151,8 +159,11 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 		return recordSnapshot(ctx, env, o)
 	}
 	p := newProgress(env)
-	c := check.Run(ctx, env.Env, o.Options, p)
+	c, err := check.Run(ctx, env.Env, o.Options, p)
 	p.End()
+	if err != nil {
+		return err
+	}
 	if err := printCheck(env, o, c); err != nil {
 		return err
 	}
@@ -187,9 +198,10 @@ func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error
 // what was found on others.
 func (o checkOptions) outcome(c report.Check) error {
 	var failed []string
-	found := 0
+	found, lost := 0, 0
 	for _, h := range c.Hosts {
 		if h.Error != "" {
+			lost++
 			failed = append(failed, h.Name+": "+h.Error)
 		}
 		found += o.severe(h.Findings)
@@ -199,12 +211,18 @@ func (o checkOptions) outcome(c report.Check) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", len(failed), len(c.Hosts), strings.Join(failed, "; "))
+		if n := len(failed); n > maxFailed {
+			failed = append(failed[:maxFailed:maxFailed], fmt.Sprintf("and %d more", n-maxFailed))
+		}
+		return failure.Of(failure.Failed, "%d of %d hosts could not be looked at: %s", lost, len(c.Hosts), strings.Join(failed, "; "))
 	case found > 0:
 		return failure.Of(failure.Found, "%d findings of severity %s or worse", found, o.failOn)
 	}
 	return nil
 }
+
+// maxFailed is how many hosts a message about those that could not be looked at names.
+const maxFailed = 16
 
 // severe is how many findings are as severe as --fail-on or worse.
 func (o checkOptions) severe(found []report.CheckFinding) int {

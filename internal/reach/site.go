@@ -122,6 +122,9 @@ func (d Dialler) siteDir(site string) (string, error) {
 	return "", failure.Of(failure.Usage, "several sites are kept here (%s): say which, as site:%s/HOST or --of %s", strings.Join(names, ", "), names[0], names[0])
 }
 
+// SiteSilent is how long a host of a site may say nothing before it is not counted as there.
+const SiteSilent = desk.Silent
+
 // SiteHosts are the hosts of a site that a selection chooses, as Dial takes them, with what the
 // desk knows of each.
 func (d Dialler) SiteHosts(ctx context.Context, site, selection string) ([]desk.Status, error) {

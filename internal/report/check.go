@@ -18,6 +18,12 @@ type Check struct {
 	V     int         `json:"v"`
 	Hosts []HostCheck `json:"hosts"`
 	Pairs []Pair      `json:"pairs"`
+
+	// Of hosts that a selection of a site has chosen: the selection, what they have in common,
+	// and those that could not be looked at.
+	Site   string  `json:"site,omitempty"`
+	Groups []Group `json:"groups,omitempty"`
+	Lost   []Lost  `json:"lost,omitempty"`
 }
 
 // Pair is two hosts and the path between their data addresses. What was not
@@ -187,6 +193,9 @@ func NewCheckFinding(f model.Finding, why string) CheckFinding {
 
 // Document is the check for people.
 func (c Check) Document() document.Document {
+	if c.Site != "" {
+		return c.siteDocument()
+	}
 	d := document.Document{Title: "linerate check", Headline: "What is wrong with these hosts", Labels: 8}
 	if len(c.Hosts) == 1 {
 		d.Headline = "What is wrong with this host"

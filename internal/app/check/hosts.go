@@ -27,8 +27,14 @@ import (
 // atOnce is how many hosts are looked at together.
 const atOnce = 8
 
+// atOnceOfSite is how many hosts of a site are looked at together: one connection carries the
+// sessions with all of them, and each host works by itself.
+const atOnceOfSite = 128
+
 // Options is what is wanted of check.
 type Options struct {
+	Site  string   // selects hosts of a site in place of Hosts: all, names, or labels; empty: none
+	Of    string   // the site; empty: the only one that is kept here
 	Hosts []string // as the user named them; none: this one
 	From  string   // folder of a recording, which is read instead of hosts
 
@@ -86,18 +92,23 @@ func (o Options) twice(ctx context.Context, look func(context.Context) (*model.F
 
 // Run looks at every host that was asked for. One that fails says so in its place; the
 // others are still told.
-func Run(ctx context.Context, e app.Env, o Options, p app.Progress) report.Check {
-	c := report.Check{V: 1, Pairs: []report.Pair{}}
+//
+// Of hosts of a site nothing is sent from one to another: it looks at no pairs, and what the
+// hosts have in common is told. The error is of a selection that chooses no host.
+func Run(ctx context.Context, e app.Env, o Options, p app.Progress) (report.Check, error) {
+	c := report.Check{V: 1, Pairs: []report.Pair{}, Site: o.Site}
 	switch {
+	case o.Site != "":
+		return runSite(ctx, e, o, p, c)
 	case o.From != "":
 		l, err := recordedFacts(ctx, o)
 		c.Hosts = []report.HostCheck{judge(o.recording(), l, err, o.context())}
-		return c
+		return c, nil
 	case len(o.Hosts) == 0:
 		o.Hosts = []string{reach.Here}
 	}
 	w := work{o, e, p}
-	seen := w.lookAtAll(ctx)
+	seen := w.lookAtAll(ctx, atOnce)
 	defer func() {
 		for i := range seen {
 			seen[i].close()
@@ -108,12 +119,12 @@ func Run(ctx context.Context, e app.Env, o Options, p app.Progress) report.Check
 		c.Hosts = append(c.Hosts, judge(name, seen[i].looks, seen[i].err, o.context()))
 	}
 	c.Pairs = append(c.Pairs, w.pairs(ctx, seen)...)
-	return c
+	return c, nil
 }
 
-func (w work) lookAtAll(ctx context.Context) []looked {
+func (w work) lookAtAll(ctx context.Context, together int) []looked {
 	seen := make([]looked, len(w.Hosts))
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, together)
 	var wait sync.WaitGroup
 	for i, name := range w.Hosts {
 		wait.Go(func() {

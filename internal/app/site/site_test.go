@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"linerate/internal/app"
+	"linerate/internal/app/check"
 	"linerate/internal/failure"
 	"linerate/internal/fleet/broker"
 	"linerate/internal/fleet/desk"
@@ -148,10 +149,11 @@ func TestHostOfASiteAnswersAsAnyOther(t *testing.T) {
 		t.Errorf("two agents: %v", err)
 	}
 	askIt(t, ctl)
+	checkIt(t, ctl)
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	until(t, "its end is not seen", func() bool { l, err := Hosts(t.Context(), ctl, ""); return err == nil && l.Hosts[0].Ended })
+	until(t, "its end is not seen", func() bool { l, err := Hosts(t.Context(), ctl, ""); return err == nil && l.Hosts[1].Ended })
 	if r, err := Revoke(t.Context(), ctl, "", "nas1"); err != nil || r.ID != got.ID {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -217,6 +219,28 @@ func askIt(t *testing.T, ctl app.Env) {
 		if want == "" && (err != nil || len(hosts) != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, %v", selection, hosts, err)
 		}
+	}
+}
+
+// checkIt looks at all hosts of the site.
+func checkIt(t *testing.T, ctl app.Env) {
+	t.Helper()
+	if _, err := check.Run(t.Context(), ctl, check.Options{Site: "role=none"}, quiet{t}); failure.KindOf(err) != failure.Nothing {
+		t.Errorf("a selection of no host: %v", err)
+	}
+	token, err := MakeToken(t.Context(), ctl, "", "asleep", nil, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Enrol(t.Context(), machine(t), token.Token, false); err != nil {
+		t.Fatal(err)
+	}
+	c, err := check.Run(t.Context(), ctl, check.Options{Site: "all", Of: "lab"}, quiet{t})
+	if err != nil || len(c.Hosts) != 2 || c.Hosts[1].Name != "site:lab/nas1" || c.Hosts[1].Error != "" || c.Hosts[1].Facts == nil {
+		t.Fatalf("%+v, %v", c.Hosts, err)
+	}
+	if len(c.Lost) != 1 || !strings.HasPrefix(c.Lost[0].Why, "its site has not heard of it") || c.Lost[0].Hosts[0] != "site:lab/asleep" {
+		t.Errorf("%+v", c.Lost)
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 	kept           = 30 * 24 * time.Hour
 )
 
-// silent is how long a host may say nothing before it is not counted as there.
-const silent = 3 * fleet.LiveTime
+// Silent is how long a host may say nothing before it is not counted as there.
+const Silent = 3 * fleet.LiveTime
 
 // keep puts a changed state on the disk, and then in force.
 func (d *Desk) keep(s state) error {
@@ -209,7 +209,7 @@ func (d *Desk) Hosts() []Status {
 		}
 		x := d.heard[h.ID]
 		out = append(out, Status{
-			Host: h, Here: !x.at.IsZero() && !x.ended && now.Sub(x.at) <= silent,
+			Host: h, Here: !x.at.IsZero() && !x.ended && now.Sub(x.at) <= Silent,
 			Heard: x.at, Ended: x.ended, Build: x.about["build"], Boot: x.about["boot"], Ahead: x.ahead,
 		})
 	}

@@ -77,6 +77,16 @@ func TestMacOSOverSSH(t *testing.T) {
 	leftNothing(t, tmp)
 }
 
+// Of OneFS a script is written, and none is run: nothing public has its names.
+func TestOneFSOverSSH(t *testing.T) {
+	tmp := foreignHostOf(t, "onefs", "", "", ":")
+	hasAll(t, ran(t, 0, "check", "isilon"), "names are from a paper", "never on a real cluster", "v9.5.0.0, 16 CPUs, 10gige-1 10 Gbit/s MTU 1500")
+	all := sets("onefs.sysctl.efs.bam.fnprefetch.enable_streaming=1", "onefs.file.access_pattern@/ifs/data=streaming", "onefs.network.mtu@groupnet0.subnet0=9000", "onefs.network.aggregation@groupnet0.subnet0.pool0=lacp")
+	hasAll(t, ran(t, 0, append([]string{"tune", "script", "isilon"}, all...)...), `sysctl efs.bam.fnprefetch.enable_streaming="$value"`, "isi set -l", "from='concurrency'; to='streaming'")
+	hasAll(t, ran(t, 2, append([]string{"tune", "apply", "isilon"}, all...)...), "from a paper, not verified, and linerate does not run them")
+	leftNothing(t, tmp)
+}
+
 // What a login may do to us: print before the answer, have csh, be no root, be no shell.
 func TestLoginsThatAreNotPlain(t *testing.T) {
 	t.Run("greeting", func(t *testing.T) {

@@ -13,7 +13,7 @@ func tuneScriptCommand(env *environment) *cobra.Command {
 		Use:   "script HOST",
 		Short: "Write a plan as a script for a host on which linerate does not run, to read and run by hand; changes nothing",
 		Long: `script makes the plan that tune plan shows, for a host that is read over ssh by its
-own commands (illumos, FreeBSD, macOS; docs/systems.md), and prints it as one script in the host's
+own commands (illumos, FreeBSD, macOS, OneFS; docs/systems.md), and prints it as one script in the host's
 shell. It applies, confirms, undoes and tells:
 
   sh change.sh status          what runs, and what this plan changed

@@ -36,7 +36,7 @@ func parseProbe(out string) (place, error) {
 	if ok {
 		p.own, _ = strconv.ParseInt(strings.TrimSpace(own), 10, 64) // what is no number is of no use
 	}
-	if p.goos, ok = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "SunOS": "illumos"}[f[0]]; !ok {
+	if p.goos, ok = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "SunOS": "illumos", "Isilon OneFS": "onefs"}[f[0]]; !ok {
 		return place{}, fmt.Errorf("read what the host is: no linerate for system %q", printable(f[0]))
 	}
 	if p.goarch, ok = map[string]string{

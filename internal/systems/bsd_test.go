@@ -12,7 +12,7 @@ import (
 
 // The imitations answer now as they did when the recordings were made of them.
 func TestRecordingsOfTheFakeAreItsAnswers(t *testing.T) {
-	for _, system := range []string{"illumos", "freebsd", "macos"} {
+	for _, system := range []string{"illumos", "freebsd", "macos", "onefs"} {
 		answer, file := askFor(t, system, []string{"sh"}), "testdata/"+system+"-fake.frames"
 		if *update {
 			if err := os.WriteFile(file, answer, 0o600); err != nil {

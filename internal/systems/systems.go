@@ -14,6 +14,7 @@ import (
 	"linerate/internal/systems/freebsd"
 	"linerate/internal/systems/illumos"
 	"linerate/internal/systems/macos"
+	"linerate/internal/systems/onefs"
 )
 
 // System is a kind of host.
@@ -31,7 +32,7 @@ type System interface {
 
 // All are the systems. To add one: copy illumos to a folder of that name, and add a line here.
 func All() []System {
-	return []System{illumos.System{}, freebsd.System{}, macos.System{}}
+	return []System{illumos.System{}, freebsd.System{}, macos.System{}, onefs.System{}}
 }
 
 // Find finds a system by its name, or by Go's word for it.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	heading = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.]*): flags=[0-9a-f]+<([A-Z0-9_,]*)>.* mtu ([0-9]+)`)
+	heading = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*): flags=[0-9a-f]+<([A-Z0-9_,]*)>.* mtu ([0-9]+)`)
 	media   = regexp.MustCompile(`\(([0-9]+)(G?)base`)
 )
 

@@ -1,4 +1,4 @@
-// Package fake is a host for tests that runs illumos, FreeBSD or macOS: the commands of its base
+// Package fake is a host for tests that runs illumos, FreeBSD, macOS or OneFS: the commands of its base
 // system as one program under many names. Each refuses every option, property and link that it does not know, as the
 // real ones do, so that a script that was written carelessly fails here. It knows nothing of
 // how linerate reads its answers, and it is an imitation from the manual pages: passing here
@@ -21,7 +21,7 @@ const (
 	// prints half of its answer; "refuse:NAME" takes no other value of a setting than its first,
 	// "ignore:NAME" takes it without effect, "round:NAME" makes less of it.
 	How = "LINERATE_FAKE_HOW"
-	// OS is illumos, freebsd or macos; empty is illumos.
+	// OS is illumos, freebsd, macos or onefs; empty is illumos.
 	OS = "LINERATE_FAKE_OS"
 	// Root is before the names of the files that a system reads when it starts.
 	Root = "LINERATE_FAKE_ROOT"
@@ -35,7 +35,7 @@ const (
 func Names() []string {
 	return []string{
 		"uname", "id", "psrinfo", "prtconf", "kstat", "dladm", "ipadm", "sharectl", "zfs", "cat", "at", "stmfadm",
-		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "sw_vers", "smbutil",
+		"sysctl", "ifconfig", "netstat", "nfsstat", "pgrep", "networksetup", "launchctl", "sw_vers", "smbutil", "isi",
 	}
 }
 
@@ -102,6 +102,8 @@ func (h host) run(system, name string, args []string) (string, int) {
 		return h.freebsd(name, args)
 	case "macos":
 		return h.macos(name, args)
+	case "onefs":
+		return h.onefs(name, args)
 	}
 	return h.illumos(name, args)
 }

@@ -22,8 +22,12 @@ func Reboot(system, state, root string, n int) error {
 		}
 	}
 	h := host{"", state, ""}
-	if err := h.write(map[string]string{"freebsd": "boot", "macos": "kern.bootsessionuuid"}[system]+map[string]string{"illumos": "boot_time"}[system], fmt.Sprintf("%d", 1763971201+n)); err != nil {
+	start := map[string]string{"freebsd": "boot", "macos": "kern.bootsessionuuid", "illumos": "boot_time", "onefs": "boot"}[system]
+	if err := h.write(start, fmt.Sprintf("%d", 1763971201+n)); err != nil {
 		return err
+	}
+	if err := os.Remove(filepath.Join(root, "var/run/linerate.boot")); err != nil && !os.IsNotExist(err) { // /var/run is emptied
+		return fmt.Errorf("restart the fake: %w", err)
 	}
 	for file, before := range map[string]string{"/boot/loader.conf": "", "/etc/sysctl.conf": "", "/etc/linerate.sysctl.sh": "/usr/sbin/sysctl "} {
 		b, err := os.ReadFile(filepath.Join(root, file))

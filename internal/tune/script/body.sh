@@ -184,6 +184,12 @@ apply() {
 
 # undo_all puts back, newest first, what has a record, and leaves what somebody else changed.
 undo_all() {
+	undo_once
+	# What one step could not take may have been another's to make room for, as a ceiling is.
+	if [ $failures -gt 0 ]; then undo_once; fi
+}
+
+undo_once() {
 	conflicts=0
 	failures=0
 	n=$steps

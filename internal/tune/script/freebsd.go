@@ -22,12 +22,15 @@ func (FreeBSD) Name() string { return "freebsd" }
 func (FreeBSD) System() System {
 	return System{
 		Uname: "FreeBSD",
-		Boot: `id=$(sysctl -n -x kern.boot_id 2>/dev/null) && [ -n "$id" ] && printf '%s\n' "${id##*:}" || {` +
-			` [ -s "$root/var/run/linerate.boot" ] || echo "mark $(date +%s) $$" >"$root/var/run/linerate.boot"; cat "$root/var/run/linerate.boot"; }`,
+		Boot:  freebsdBoot,
 		Schedule: `cat "$root/etc/crontab" "$root/etc/cron.d/at" 2>/dev/null | grep -v '^[[:space:]]*#' | grep atrun >/dev/null && pgrep -x cron >/dev/null &&` +
 			` echo "/bin/sh '$dir/change.sh' unconfirmed" | at now + "$1" minutes >"$dir/at" 2>&1 && grep -i '^job ' "$dir/at" >/dev/null`,
 	}
 }
+
+// freebsdBoot prints what tells starts apart.
+const freebsdBoot = `id=$(sysctl -n -x kern.boot_id 2>/dev/null) && [ -n "$id" ] && printf '%s\n' "${id##*:}" || {` +
+	` [ -s "$root/var/run/linerate.boot" ] || echo "mark $(date +%s) $$" >"$root/var/run/linerate.boot"; cat "$root/var/run/linerate.boot"; }`
 
 const (
 	freebsdSysctl  = "freebsd.sysctl."

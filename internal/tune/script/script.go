@@ -167,7 +167,7 @@ type ByHand interface {
 }
 
 // All are the kinds of hosts. To add one: a file here, and a line in this list.
-func All() []Kind { return []Kind{Illumos{}, FreeBSD{}, MacOS{}} }
+func All() []Kind { return []Kind{Illumos{}, FreeBSD{}, MacOS{}, OneFS{}} }
 
 // Find finds a kind by its name, or by Go's word for it.
 func Find(name string) (Kind, bool) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"linerate/internal/systems/fake"
 )
 
 // The test's own program is, under other names, what a script calls: it counts calls, and kills
@@ -30,6 +32,9 @@ func TestMain(m *testing.M) {
 		if n == name {
 			os.Exit(asProgram(name, os.Args[1:]))
 		}
+	}
+	if fake.Is(os.Args[0]) {
+		os.Exit(asProgram(name, os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }
@@ -54,6 +59,9 @@ func asProgram(name string, args []string) int {
 }
 
 func work(name string, args []string) int {
+	if fake.Is(name) && os.Getenv(fake.OS) != "" {
+		return fake.Main(append([]string{name}, args...), os.Getenv, os.Stdout, os.Stderr)
+	}
 	if name != "value" {
 		cmd := exec.Command(name, args...)
 		cmd.Env = append(os.Environ(), "PATH="+realPath)

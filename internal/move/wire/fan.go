@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,8 +53,16 @@ func (f *fan) begin() error {
 	return nil
 }
 
+// errEnough: the other end was told that nothing follows, and hears of no further stream.
+var errEnough = errors.New("the copy is about to finish")
+
 // announce tells the other end of one more stream, and gives its number.
 func (f *fan) announce() (uint32, error) {
+	f.s.announcing.Lock()
+	defer f.s.announcing.Unlock()
+	if f.s.isFinishing() {
+		return 0, errEnough
+	}
 	f.n++
 	return f.n, f.s.control.send(frame{kind: kindMore, meta: binary.AppendUvarint(nil, uint64(f.n))})
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"testing"
 )
 
@@ -44,4 +45,45 @@ func TestAStreamThatOpensLateHoldsUpNothing(t *testing.T) {
 	same(t, m, s.memorySink)
 	wantFailures(t, sent)
 	wantFailures(t, received)
+}
+
+// No stream is announced once the other end was told that nothing follows: it does not listen
+// any more, and who waits for that stream would wait for ever.
+func TestNoStreamIsAnnouncedAfterTheLastWord(t *testing.T) {
+	l, d := parties(t, true)
+	accepted := make(chan *Conn, 1)
+	go func() {
+		c, err := l.Stream(t.Context(), 0)
+		if err != nil {
+			t.Error(err)
+		}
+		accepted <- c
+	}()
+	s := &sender{side: side{party: d, stats: &Stats{}}}
+	if err := s.meet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	far := <-accepted
+	f := s.fan(t.Context(), nil)
+	n, err := f.announce()
+	if err == nil && n == 1 {
+		err = s.sendFinish()
+	}
+	if err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := f.announce(); !errors.Is(err, errEnough) {
+		t.Errorf("stream %d was announced: %v", n, err)
+	}
+	if err := s.control.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []kind{kindMore, kindFinish} {
+		if k, _, _, err := far.receive(); k != want || err != nil {
+			t.Errorf("%v arrived, want %v: %v", k, want, err)
+		}
+	}
+	if k, _, _, err := far.receive(); err == nil {
+		t.Errorf("%v arrived after the last word", k)
+	}
 }

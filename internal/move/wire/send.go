@@ -55,7 +55,9 @@ type sender struct {
 	// finishing: all was sent, and the receiver may ask what the source keeps.
 	finishing bool
 
-	made     atomic.Uint64 // entries that were sent on the control stream
+	made       atomic.Uint64 // entries that were sent on the control stream
+	announcing sync.Mutex    // of streams: none after finishing
+
 	finished chan string
 	pack     packer
 }
@@ -169,7 +171,7 @@ func (s *sender) work(ctx context.Context) error {
 		err = s.sendLinks(inner, &busy, links, hand, large, small)
 	}
 	if err == nil {
-		err = s.settle(inner, &busy)
+		err = s.drained(inner, &busy) // finish has the receiver wait for the packs
 	}
 	close(large)
 	close(small)
@@ -191,6 +193,15 @@ func each(ctx context.Context, in <-chan *move.Entry, f func(context.Context, *m
 
 // settle waits until everything that was handed on was taken by the receiver.
 func (s *sender) settle(ctx context.Context, busy *sync.WaitGroup) error {
+	if err := s.drained(ctx, busy); err != nil {
+		return err
+	}
+	return s.await(func() bool { return s.packed == s.packs })
+}
+
+// drained waits until everything that was handed on is in a pack or was taken, and has the last
+// pack sent.
+func (s *sender) drained(ctx context.Context, busy *sync.WaitGroup) error {
 	all := make(chan struct{})
 	go func() { busy.Wait(); close(all) }()
 	select {
@@ -198,10 +209,7 @@ func (s *sender) settle(ctx context.Context, busy *sync.WaitGroup) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := s.pack.flush(ctx); err != nil {
-		return err
-	}
-	return s.await(func() bool { return s.packed == s.packs })
+	return s.pack.flush(ctx)
 }
 
 // sendMake sends an entry without data.
@@ -276,11 +284,7 @@ func (s *sender) sendLinks(ctx context.Context, busy *sync.WaitGroup, links []*m
 // finish tells the receiver that nothing follows, and waits until it has made everything
 // durable.
 func (s *sender) finish(ctx context.Context) error {
-	s.mu.Lock()
-	m := pairMessage{s.packs, s.next}.append(nil)
-	s.finishing = true
-	s.mu.Unlock()
-	if err := s.control.send(frame{kind: kindFinish, meta: m}); err != nil {
+	if err := s.sendFinish(); err != nil {
 		return err
 	}
 	select {
@@ -292,6 +296,23 @@ func (s *sender) finish(ctx context.Context) error {
 	case <-ctx.Done():
 		return s.cause(ctx)
 	}
+}
+
+func (s *sender) isFinishing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finishing
+}
+
+// sendFinish is the last that the other end's listener hears.
+func (s *sender) sendFinish() error {
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	s.mu.Lock()
+	m := pairMessage{s.packs, s.next}.append(nil)
+	s.finishing = true
+	s.mu.Unlock()
+	return s.control.send(frame{kind: kindFinish, meta: m})
 }
 
 // cause is why the run ended: the reason from the control stream, if one came.

@@ -14,8 +14,7 @@ import (
 	"linerate/internal/systems/fake"
 )
 
-// foreignHost starts a real sshd whose sessions find the fake's programs first, and puts an ssh
-// that reaches it by any name first into this process's PATH.
+// foreignHost is an illumos host behind a real sshd.
 func foreignHost(t *testing.T, set string) (tmp string) {
 	t.Helper()
 	return foreignHostOf(t, "illumos", set, "", ":")
@@ -25,16 +24,24 @@ func foreignHost(t *testing.T, set string) (tmp string) {
 // the shell that starts sshd, in a mount namespace of its own, does first.
 func foreignHostOf(t *testing.T, system, set, more, before string) (tmp string) {
 	t.Helper()
+	return hostBehindSSHD(t, fake.Install, more, before, fake.Set+"="+set, fake.State+"="+t.TempDir(), fake.OS+"="+system)
+}
+
+// hostBehindSSHD starts a real sshd whose sessions find a fake's programs first, with variables
+// such as "NAME=value", and puts an ssh that reaches it by any name first into this process's
+// PATH. In more, BIN is the directory of the programs.
+func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, before string, variables ...string) (tmp string) {
+	t.Helper()
 	labtest.Needs(t, "sshd", "ssh", "ssh-keygen", "unshare")
 	needRoot(t)
 	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
 		t.Cleanup(func() { _ = os.Remove("/run/sshd") }) // another test may use it by now
 	}
-	dir, bin, ssh, state := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	dir, bin, ssh := t.TempDir(), t.TempDir(), t.TempDir()
 	tmp = t.TempDir()
 	exe, err := os.Executable()
 	if err == nil {
-		err = fake.Install(bin, exe)
+		err = install(bin, exe)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +73,8 @@ func foreignHostOf(t *testing.T, system, set, more, before string) (tmp string) 
 		t.Fatal(err)
 	}
 	write(filepath.Join(dir, "known_hosts"), fmt.Sprintf("[127.0.0.1]:%d %s", port, pub), 0o600)
-	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s=%[6]s %[7]s=%[8]s %[9]s=%[10]s\n%[11]s", port, dir, tmp, bin, fake.Set, set, fake.State, state, fake.OS, system, more), 0o600)
+	more = strings.ReplaceAll(more, "BIN", bin)
+	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s\n%[6]s", port, dir, tmp, bin, strings.Join(variables, " "), more), 0o600)
 	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", port, dir, me.Username), 0o600)
 	write(filepath.Join(ssh, "ssh"), "#!/bin/sh\nexec /usr/bin/ssh -F "+dir+"/ssh_config \"$@\"\n", 0o700)
 	t.Setenv("PATH", ssh+":"+os.Getenv("PATH"))

@@ -20,6 +20,7 @@ import (
 	"linerate/internal/lab/uml"
 
 	"linerate/internal/systems/fake"
+	"linerate/internal/systems/fake/winhost"
 )
 
 // asProgram in the environment makes the test binary stand for the linerate
@@ -29,6 +30,9 @@ const asProgram = "LINERATE_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	if fake.Is(os.Args[0]) {
 		os.Exit(fake.Main(os.Args, os.Getenv, os.Stdout, os.Stderr))
+	}
+	if winhost.Is(os.Args[0]) {
+		os.Exit(winhost.Main(os.Args, os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 	}
 	if role := os.Getenv(copyRole); role != "" && len(os.Args) == 1 {
 		if err := plainCopy(role); err != nil {

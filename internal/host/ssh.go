@@ -42,6 +42,9 @@ func (s Ssh) Reach(ctx context.Context, n Name, data []netip.Addr) (Endpoint, er
 		return Endpoint{}, fmt.Errorf("reach %q: not a host for ssh", n)
 	}
 	one, place, err := s.log(ctx, n)
+	if err != nil && s.windows(ctx, n, err) {
+		err = foreignWindows()
+	}
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("reach %s by ssh: %w", n.Host, err)
 	}
@@ -117,15 +120,25 @@ func (e *Foreign) Error() string { return e.Err.Error() }
 // Unwrap gives the cause.
 func (e *Foreign) Unwrap() error { return e.Err }
 
-// Ask has the host's sh execute a fixed script and returns what it printed, of which more than
-// most bytes are an error. The script goes to its standard input, so that neither the login
+// Ask has a shell of the host execute a fixed script and returns what it printed, of which more
+// than most bytes are an error. The script goes to its standard input, so that neither the login
 // shell nor ssh reads it, and nothing is written there.
-func (s Ssh) Ask(ctx context.Context, n Name, text string, most int) ([]byte, error) {
+func (s Ssh) Ask(ctx context.Context, n Name, in Shell, text string, most int) ([]byte, error) {
 	if n.Reach != SSH || !hostIsSafe(n) {
 		return nil, fmt.Errorf("ask %q: not a host for ssh", n)
 	}
+	command := "exec sh -s"
+	if in == PowerShell {
+		command = powershellCommand()
+	}
 	var out bytes.Buffer
-	if err := s.run(ctx, n, "exec sh -s", strings.NewReader(text), &limited{w: &out, left: most}); err != nil {
+	err := s.run(ctx, n, command, strings.NewReader(text), &limited{w: &out, left: most})
+	if in == PowerShell {
+		if why := refusal(out.Bytes()); why != nil {
+			err = why
+		}
+	}
+	if err != nil {
 		return out.Bytes(), fmt.Errorf("ask %s by ssh: %w", n.Host, err)
 	}
 	return out.Bytes(), nil

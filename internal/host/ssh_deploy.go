@@ -31,6 +31,11 @@ func parseProbe(out string) (place, error) {
 		return place{}, fmt.Errorf("read what the host is: unexpected answer %q", printable(out))
 	}
 	f = f[len(f)-5:]
+	for _, unix := range []string{"MINGW", "MSYS_NT", "CYGWIN_NT"} { // a sh on Windows
+		if strings.HasPrefix(f[0], unix) {
+			return place{}, foreignWindows()
+		}
+	}
 	tools, own, ok := strings.Cut(f[3], " ")
 	p := place{uid: f[2], tools: tools, dir: f[4]}
 	if ok {

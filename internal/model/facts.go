@@ -58,7 +58,7 @@ type Blind struct {
 // NIC is one network interface.
 type NIC struct {
 	Name   string       `json:"name"`
-	Device string       `json:"device"` // stable id: "pci:0000:3b:00.0", "mac:…" (permanent MAC) or, for an interface that has neither, "if:NAME"
+	Device string       `json:"device"` // stable id: "pci:0000:3b:00.0", "mac:…" (permanent MAC), of Windows "guid:…", or, for an interface that has none, "if:NAME"
 	Driver Fact[string] `json:"driver"`
 	// Speed is what the port negotiated. Virtual drivers report a constant
 	// that shapes nothing (veth 10 Gbit/s, tun 10 Mbit/s): for those the

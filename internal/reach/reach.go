@@ -85,9 +85,14 @@ func ownBinary(goos, goarch string) (string, error) {
 	return os.Executable()
 }
 
-// Ask has the sh of a host that is reached by ssh execute a fixed script that only reads.
-func (d Dialler) Ask(ctx context.Context, n host.Name, script string, most int) ([]byte, error) {
-	return host.Ssh{}.Ask(ctx, n, script, most)
+// Ask has a host that is reached by ssh execute a script in the shell of its system, which is
+// named as in ids of settings.
+func (d Dialler) Ask(ctx context.Context, n host.Name, system, script string, most int) ([]byte, error) {
+	in := host.Sh
+	if system == "windows" {
+		in = host.PowerShell
+	}
+	return host.Ssh{}.Ask(ctx, n, in, script, most)
 }
 
 // HostName reads the name of a host, without a path.

@@ -113,6 +113,7 @@ func hostCases() []sick {
 		{"guide-disagrees", Info, false, foreign("macos.boot.net.inet.tcp.rfc1323", "1"), foreign("macos.boot.net.inet.tcp.rfc1323", "")},
 		{"guide-disagrees", Medium, false, foreign("any.zfs.sync", "disabled"), foreign("any.zfs.sync", "standard")},
 		{"guide-disagrees", Info, false, foreign("illumos.system.nfs.nfs3_nra", "16"), foreign("illumos.system.nfs.nfs3_nra", "")},
+		{"guide-disagrees", Medium, false, foreign("windows.adapter.rss@SAN1", "disabled"), foreign("windows.adapter.rss@SAN1", "enabled")},
 		{"zone-reclaim", Medium, false, put("sysctl.vm.zone_reclaim_mode", "1"), cpu(func(c *model.CPUInfo) { c.Nodes.Value = c.Nodes.Value[:1] })},
 		{"congestion-control-yields", Medium, false, put("sysctl.net.ipv4.tcp_congestion_control", "lp"), put("sysctl.net.ipv4.tcp_congestion_control", "bbr")},
 		{"congestion-control-reno", Medium, false, both(rtt(time.Millisecond), put("sysctl.net.ipv4.tcp_congestion_control", "reno")), rtt(100 * time.Microsecond)},

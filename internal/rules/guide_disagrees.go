@@ -31,12 +31,13 @@ func guideDisagrees() Rule {
 func disagreement(id, value string, r guide.Release) []model.Finding {
 	// What a file sets at boot has the name that it has while the system runs.
 	named := strings.NewReplacer("freebsd.boot.", "freebsd.sysctl.", "freebsd.loader.", "freebsd.sysctl.", "macos.boot.", "macos.sysctl.").Replace(id)
+	named, _, _ = strings.Cut(named, "@") // the device that has it
 	status, why, sources := guide.Opinion(named, value, r)
 	found := model.Finding{
 		Title: "the guide calls it " + string(status) + ": " + id, Observed: id + " = " + value,
 		Fix: why + " linerate setting " + named + " tells more", Source: strings.Join(sources, "; "),
 	}
-	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.") || named != id
+	written := strings.HasPrefix(id, "illumos.system.") || strings.HasPrefix(id, "illumos.driver.") || strings.Contains(id, ".boot.") || strings.Contains(id, ".loader.")
 	switch {
 	case status == guide.Harmful:
 		found.Severity = Medium

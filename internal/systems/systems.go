@@ -15,13 +15,15 @@ import (
 	"linerate/internal/systems/illumos"
 	"linerate/internal/systems/macos"
 	"linerate/internal/systems/onefs"
+	"linerate/internal/systems/windows"
 )
 
 // System is a kind of host.
 type System interface {
 	// Name is the word for it in facts and in ids of settings.
 	Name() string
-	// Script reads, and changes nothing; it runs in sh, and answers in frames.
+	// Script reads, and changes nothing; it runs in sh, of Windows in PowerShell, and answers in
+	// frames.
 	Script() string
 	// Facts is what the frames say. It does not fail: what was not understood stands under
 	// CouldNotSee.
@@ -32,7 +34,7 @@ type System interface {
 
 // All are the systems. To add one: copy illumos to a folder of that name, and add a line here.
 func All() []System {
-	return []System{illumos.System{}, freebsd.System{}, macos.System{}, onefs.System{}}
+	return []System{illumos.System{}, freebsd.System{}, macos.System{}, onefs.System{}, windows.System{}}
 }
 
 // Find finds a system by its name, or by Go's word for it.

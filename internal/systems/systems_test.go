@@ -65,7 +65,7 @@ func readAs(t *testing.T, system string, answer []byte) *model.Facts {
 	if !ok {
 		t.Fatalf("no system %q", system)
 	}
-	f, err := Read(s, answer, map[string]string{"illumos": "omnios", "freebsd": "freenas", "macos": "macmini", "onefs": "isilon"}[system], time.Unix(0, 0))
+	f, err := Read(s, answer, map[string]string{"illumos": "omnios", "freebsd": "freenas", "macos": "macmini", "onefs": "isilon", "windows": "winfiler"}[system], time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

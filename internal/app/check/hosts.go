@@ -199,7 +199,7 @@ func (w work) reach(ctx context.Context, l *looked) (func(context.Context) (*mod
 	}
 	l.foreign = true
 	return func(ctx context.Context) (*model.Facts, error) {
-		answer, err := w.Reach(w.p).Ask(ctx, l.name, system.Script(), frame.Most)
+		answer, err := w.Reach(w.p).Ask(ctx, l.name, system.Name(), system.Script(), frame.Most)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,9 @@ func foreignHost(d reach.Dialler, n host.Name, dial error) *foreign {
 	if !ok {
 		return nil
 	}
-	return &foreign{kind, func(ctx context.Context, text string) ([]byte, error) { return d.Ask(ctx, n, text, frame.Most) }}
+	return &foreign{kind, func(ctx context.Context, text string) ([]byte, error) {
+		return d.Ask(ctx, n, kind.Name(), text, frame.Most)
+	}}
 }
 
 // facts reads the host.

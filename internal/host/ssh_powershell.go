@@ -1,0 +1,82 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+)
+
+// Shell is what executes a script on a host.
+type Shell string
+
+// The shells that scripts are written for.
+const (
+	Sh         Shell = "sh"
+	PowerShell Shell = "powershell"
+)
+
+// ErrRefused is that of a PowerShell that is too old or too restricted for a script.
+var ErrRefused = errors.New("the host's PowerShell does not run the script")
+
+// bootstrap has PowerShell execute the script that it gets on its standard input. PowerShell 2
+// lacks JSON; the constrained language mode forbids what a script needs, and says so in words of
+// the system's language. It works in both of them.
+const bootstrap = `if ($PSVersionTable.PSVersion.Major -lt 5) { '` + refused + `version ' + [string]$PSVersionTable.PSVersion } ` +
+	`elseif ([string]$ExecutionContext.SessionState.LanguageMode -ne 'FullLanguage') { '` + refused + `language ' + [string]$ExecutionContext.SessionState.LanguageMode } ` +
+	`else { Invoke-Expression (@($input) -join "` + "`n" + `") }`
+
+const (
+	refused   = "linerate-refused "
+	isWindows = "linerate-windows"
+)
+
+// powershellCommand is the command line for the bootstrap. Base64 has no character that means
+// anything to cmd.exe, to PowerShell or to a Unix shell, whichever of them is sshd's default. The
+// script itself does not fit on a command line of cmd.exe (8191 characters).
+func powershellCommand() string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(bootstrap)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return "powershell -NoProfile -NonInteractive -OutputFormat Text -EncodedCommand " + base64.StdEncoding.EncodeToString(b)
+}
+
+// windows asks a host that would not execute a script for sh whether it runs Windows; cause is how
+// it refused. A host that was not reached is not asked again.
+func (s Ssh) windows(ctx context.Context, n Name, cause error) bool {
+	var exit interface{ ExitCode() int }
+	if !errors.As(cause, &exit) || exit.ExitCode() == sshFailed || ctx.Err() != nil {
+		return false
+	}
+	out, err := s.Ask(ctx, n, PowerShell, `[Console]::Out.Write("`+"`n"+isWindows+"`n"+`")`, maxTalk)
+	return errors.Is(err, ErrRefused) || err == nil && bytes.Contains(out, []byte("\n"+isWindows+"\n"))
+}
+
+// sshFailed is the exit code of ssh itself.
+const sshFailed = 255
+
+// foreignWindows is that a host runs Windows.
+func foreignWindows() error {
+	return &Foreign{GOOS: "windows", Err: errors.New("it runs Windows, to which linerate sends no agent: linerate check reads it, linerate tune changes it; for all else start linerate there")}
+}
+
+// refusal is why PowerShell did not execute the script; nil: it did.
+func refusal(out []byte) error {
+	for line := range strings.Lines(string(out[:min(len(out), maxTalk)])) {
+		why, ok := strings.CutPrefix(strings.TrimSpace(line), refused)
+		if !ok {
+			continue
+		}
+		what, is, _ := strings.Cut(printable(why), " ")
+		if what == "version" {
+			return fmt.Errorf("%w: it is version %s, and 5.1 is needed (Windows Management Framework 5.1)", ErrRefused, is)
+		}
+		return fmt.Errorf("%w: its language mode is %s (AppLocker, WDAC or Device Guard): log in as a user for whom it is FullLanguage, or run linerate there", ErrRefused, is)
+	}
+	return nil
+}

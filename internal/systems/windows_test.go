@@ -1,0 +1,162 @@
+package systems
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/systems/fake/winhost"
+	"linerate/internal/systems/frame"
+	"linerate/internal/unit"
+)
+
+// askWindows has the imitated PowerShell run the real script.
+func askWindows(t *testing.T, how string) []byte {
+	t.Helper()
+	h, err := winhost.Open("", how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := Find("windows")
+	var out bytes.Buffer
+	code, err := h.Run(s.Script(), &out)
+	if err != nil || code != 0 {
+		t.Fatalf("%s: %d, %v: %s", how, code, err, out.String())
+	}
+	return out.Bytes()
+}
+
+func readWindows(t *testing.T, answer []byte) *model.Facts {
+	t.Helper()
+	s, _ := Find("windows")
+	f, err := Read(s, answer, "winfiler", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestWindowsIsRead(t *testing.T) {
+	f := readWindows(t, askWindows(t, ""))
+	if f.Hostname != "WINFILER" || f.Kernel != "10.0.20348" || f.UID != 0 || len(f.CPUs) != 16 || f.Memory.Or(0) != 128*unit.GiB || f.BootID != "boot_time 20261125080000" {
+		t.Errorf("host %q kernel %q uid %d cpus %d memory %v boot %q", f.Hostname, f.Kernel, f.UID, len(f.CPUs), f.Memory, f.BootID)
+	}
+	for id, want := range map[string]model.Fact[string]{
+		"windows.adapter.jumbo@SAN1":                     model.Known("1514"),
+		"windows.adapter.receive_buffers@SAN 2 (Büro)":   model.Known("512"),
+		"windows.adapter.rss@SAN1":                       model.Known("enabled"),
+		"windows.adapter.rss":                            model.Known("enabled"),
+		"windows.tcp.delayed_ack@SAN1":                   model.Unknown[string](model.Absent, "the registry does not have it: the system's default holds"),
+		"windows.tcp.delayed_ack@SAN 2 (Büro)":           model.Known("1"),
+		"windows.tcp.delayed_ack@Ethernet":               model.Unknown[string](model.Absent, "the registry has no key for this adapter"),
+		"windows.tcp.autotuning@Internet":                model.Known("normal"),
+		"windows.tcp.congestion_provider@InternetCustom": model.Known("cubic"),
+		"windows.tcp.chimney":                            model.Unknown[string](model.Unsupported, "this Windows no longer has it"),
+		"windows.smb.multichannel@client":                model.Known("true"),
+		"windows.smb.credits@server":                     model.Known("8192"),
+		"windows.power.plan":                             model.Known("Balanced"),
+	} {
+		if f.Settings[id] != want {
+			t.Errorf("%s is %v, want %v", id, f.Settings[id], want)
+		}
+	}
+	if _, ok := f.Settings["windows.tcp.autotuning@Automatic"]; ok {
+		t.Error("a template that has no values has one")
+	}
+	if len(f.NICs) != 3 {
+		t.Fatalf("adapters %+v", f.NICs)
+	}
+	san, down, virtual := f.NICs[0], f.NICs[1], f.NICs[2]
+	if san.Name != "SAN1" || san.Speed.Or(0) != 10*unit.Gbit || san.MTU != 1500 || len(san.Addrs) != 2 || san.Driver.Or("") != "ixn68x64" || san.Duplex.Or("") != "full" ||
+		san.Device != "guid:11111111-2222-3333-4444-00000000000a" || san.Counters.Value["rx_dropped"] != 3 {
+		t.Errorf("%+v", san)
+	}
+	if down.Up || down.Speed.State != model.Absent || down.Duplex.State != model.Absent || down.Name != "SAN 2 (Büro)" {
+		t.Errorf("%+v", down)
+	}
+	if virtual.Kind != "virtual" || virtual.Speed.State != model.Unsupported {
+		t.Errorf("%+v", virtual)
+	}
+	if len(f.CouldNotSee) != 1 {
+		t.Errorf("not seen %+v", f.CouldNotSee)
+	}
+}
+
+// A cmdlet that fails in its own way leaves the rest readable, and is told; in what language it
+// says so does not matter.
+func TestWhatACmdletDoesNotSayIsTold(t *testing.T) {
+	for how, want := range map[string]string{
+		"empty:get-nettcpsetting":              "gave nothing and reported success",
+		"empty:get-netadapteradvancedproperty": "gave nothing and reported success",
+		"denied:get-smbserverconfiguration":    "log in as an administrator: Microsoft.Management.Infrastructure.CimException, PermissionDenied: Zugriff verweigert für Müller",
+		"missing:get-smbclientconfiguration":   "no such cmdlet",
+		"missing:get-netoffloadglobalsetting":  "no such cmdlet",
+	} {
+		f := readWindows(t, askWindows(t, how))
+		told := false
+		for _, b := range f.CouldNotSee {
+			told = told || strings.Contains(b.How, want)
+		}
+		if !told || f.Hostname != "WINFILER" {
+			t.Errorf("%s: %q: %+v", how, f.Hostname, f.CouldNotSee)
+		}
+	}
+	if f := readWindows(t, askWindows(t, "noadmin")); f.UID != -1 {
+		t.Errorf("uid %d of a user who is no administrator", f.UID)
+	}
+	if _, ok := readWindows(t, askWindows(t, "empty:get-nettcpsetting")).Settings["windows.tcp.autotuning@Internet"]; ok {
+		t.Error("a value all the same")
+	}
+}
+
+func TestACutAnswerOfWindowsIsNoAnswer(t *testing.T) {
+	s, _ := Find("windows")
+	whole := askWindows(t, "")
+	for n := 0; n < len(whole)-1; n += 1 + n%23 {
+		if f, err := Read(s, whole[:n], "w", time.Time{}); err == nil {
+			t.Fatalf("cut after %d of %d bytes: %+v", n, len(whole), f)
+		}
+	}
+	if _, err := Read(s, nil, "w", time.Time{}); !errors.Is(err, frame.ErrCut) {
+		t.Errorf("an empty answer: %v", err)
+	}
+	for _, b := range whole {
+		if b > '~' {
+			t.Fatal("a byte that a code page changes")
+		}
+	}
+}
+
+// What decides is the policy where there is one, whatever is set locally.
+func TestPolicyOverrulesTheLocalLevel(t *testing.T) {
+	answer := strings.NewReplacer(
+		`"AutoTuningLevelGroupPolicy":255`, `"AutoTuningLevelGroupPolicy":  0`, `"AutoTuningLevelEffective":0`, `"AutoTuningLevelEffective":1`,
+	).Replace(string(askWindows(t, "")))
+	f := readWindows(t, []byte(answer))
+	if got := f.Settings["windows.tcp.autotuning@Internet"]; got != model.Known("disabled") {
+		t.Errorf("autotuning is %v", got)
+	}
+}
+
+// TestWindowsRecording keeps the imitation's answer among the recordings.
+func TestWindowsRecording(t *testing.T) {
+	file := filepath.Join("testdata", "windows-fake.frames")
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, askWindows(t, ""), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, then := readWindows(t, askWindows(t, "")), readWindows(t, kept); now.Settings["windows.power.plan"] != then.Settings["windows.power.plan"] || len(now.Settings) != len(then.Settings) {
+		t.Error("the recording is of an older script: go test ./internal/systems -run Windows -update")
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/lab"
+	"linerate/internal/lab/labtest"
+	"linerate/internal/lab/topology"
+	"linerate/internal/lab/uml"
+)
+
+// onKernelHost runs a shell script on a host with a kernel of its own, $L being linerate, and
+// returns what it printed. A line that begins with WRONG fails the test.
+func onKernelHost(t *testing.T, script string) string {
+	t.Helper()
+	labtest.Long(t)
+	labtest.Needs(t, labtest.Root, "mkfs.ext4", "modprobe")
+	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "kh-") // the paths of its sockets have to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	}()
+	binary := filepath.Join(dir, "linerate")
+	build := exec.Command("go", "build", "-o", binary, "linerate/cmd/linerate")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	topo, err := topology.Find("back-to-back")
+	if err == nil {
+		topo, err = topo.WithKinds(map[string]topology.Kind{"server1": topology.Kernel})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	l, err := lab.Up(ctx, topo.Scaled(false), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Down(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	}()
+	const head = "L=$0\nK=net.ipv4.tcp_mtu_probing\nexport PATH=$PATH:/usr/sbin:/sbin\nis() { [ \"$(sysctl -n $K)\" = $1 ] || echo \"WRONG $2: the value is $(sysctl -n $K), not $1\"; }\n"
+	out, err := l.Run(ctx, "server1", "sh", "-c", head+script+"\necho WHOLE\n", binary)
+	t.Logf("%s", out)
+	if err != nil || !strings.Contains(string(out), "WHOLE") {
+		t.Fatalf("the script ended early: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "WRONG") {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	return string(out)
+}
+
+// failingDisk has the disk below the journal fail from each moment of a change on: every write,
+// or everything. apply does not say what is not so, undo restores from what was read, and once
+// the disk is mended nothing is in force.
+const failingDisk = `
+export DM_DISABLE_UDEV=1
+modprobe -a dm-mod dm-flakey && modprobe brd rd_nr=1 rd_size=8192 && command -v dmsetup >/dev/null || { echo LACKS; exit 0; }
+V=/var/lib/linerate; D=/dev/ram0; S=$(blockdev --getsz $D); mkdir -p $V
+good="0 $S linear $D 0"
+swap() { dmsetup suspend --noflush --nolockfs f; dmsetup load f --table "$1"; dmsetup resume f; }
+fresh() {
+	umount $V 2>/dev/null; dmsetup remove f 2>/dev/null
+	mkfs.$1 -q -F $D && dmsetup create f --table "$good" && mount -t $1 /dev/mapper/f $V && chmod 700 $V || echo "WRONG: no file system"
+	sync; sysctl -qw $K=0
+}
+judge() { # case, exit code of apply, what it said
+	case "$2 $(sysctl -n $K)" in
+	'0 2' | [1-9]*' 0') ;;
+	[1-9]*' 2') case $3 in *'still changed'*) ;; *) echo "WRONG $1: changed, and not said: $3" ;; esac ;;
+	*) echo "WRONG $1: exit code $2, value $(sysctl -n $K): $3" ;;
+	esac
+	case "$(sysctl -n $K) $3" in '0 '*'still changed'*) echo "WRONG $1: nothing is changed: $3" ;; esac
+	was=$(sysctl -n $K); said=$($L tune undo 2>&1); code=$?
+	[ $code != 0 ] || is 0 "$1, undone on the bad disk: $said"
+	case "$was $said" in '2 '*'nothing to undo'*) echo "WRONG $1: $said" ;; esac
+	echo "$1: apply $2, value $was, undo $code, then $(sysctl -n $K)"
+	swap "$good"; umount $V; e2fsck -fy /dev/mapper/f >/dev/null 2>&1; mount /dev/mapper/f $V; chmod 700 $V
+	[ -z "$4" ] || return 0
+	said=$($L tune undo 2>&1) || said="$said $($L tune undo --from-script 2>&1)"
+	is 0 "$1, mended: $said"
+	case $($L tune history 2>&1) in *'  applied  '*'tcp_mtu_probing'*) echo "WRONG $1: still in the journal as applied" ;; esac
+}
+apply() { said=$($L tune apply --set sysctl.$K=2 --confirm-within 0 2>&1); code=$?; }
+for fs in ext2 ext4; do
+	for bad in "0 $S flakey $D 0 0 600 1 error_writes" "0 $S error"; do
+		kind=$(echo "$bad" | cut -d ' ' -f 3)
+		fresh $fs; swap "$bad"; apply; judge "$fs $kind from before" $code "$said"
+		fresh $fs; apply; swap "$bad"; judge "$fs $kind after" $code "$said"
+		fresh $fs; $L tune apply --set sysctl.net.ipv4.tcp_sack=0 --confirm-within 0 >/dev/null 2>&1
+		swap "$bad"; apply; judge "$fs $kind second change" $code "$said"; sysctl -qw net.ipv4.tcp_sack=1
+		for part in 0.5 0.7 0.9 1.2; do
+			fresh $fs; { sleep $part; swap "$bad"; } & apply; wait; judge "$fs $kind after $part s" $code "$said"
+		done
+		fresh $fs; $L tune apply --set sysctl.$K=2 --confirm-within 4s >/dev/null 2>&1; swap "$bad"
+		for n in $(seq 60); do [ "$(sysctl -n $K)" = 0 ] && break; sleep 0.5; done
+		is 0 "$fs $kind, not confirmed"; judge "$fs $kind, not confirmed" 1 "" watched
+	done
+done
+umount $V; dmsetup remove f
+`
+
+func TestFailingDiskOnAKernelHost(t *testing.T) {
+	out := onKernelHost(t, failingDisk)
+	if strings.Contains(out, "LACKS") {
+		t.Skip("needs dmsetup, and the modules dm-flakey and brd for User-Mode Linux")
+	}
+	if n := strings.Count(out, ": apply "); n != 32 {
+		t.Errorf("%d cases of 32", n)
+	}
+}
+
+// realSystemd is the first process of a process namespace on that host; the changes are made
+// beside it, as on a host that systemd booted.
+const realSystemd = `
+[ -x /lib/systemd/systemd ] || { echo LACKS; exit 0; }
+cat > /root/boot.sh <<'BOOT'
+mount --make-rprivate /; mount -t proc proc /proc; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /tmp
+mkdir -p /var/lib/linerate; mount -t tmpfs -o mode=700 none /var/lib/linerate
+umount -l /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 none /sys/fs/cgroup
+printf '[Unit]\nDefaultDependencies=no\n' > /run/alone.target; mkdir -p /run/systemd/system; mv /run/alone.target /run/systemd/system
+export container=lxc
+exec /lib/systemd/systemd --system --unit=alone.target --log-target=null
+BOOT
+unshare --fork --pid --mount --cgroup sh /root/boot.sh &
+for n in $(seq 100); do P=$(pgrep -x systemd | head -1); [ -n "$P" ] && [ -e /proc/$P/root/run/systemd/private ] && break; sleep 0.2; done
+cat > /root/inside.sh <<'INSIDE'
+L=$1; K=net.ipv4.tcp_mtu_probing
+is() { [ "$(sysctl -n $K)" = $1 ] || echo "WRONG $2: the value is $(sysctl -n $K), not $1"; }
+timers() { systemctl list-timers --all --no-pager --no-legend | grep -c linerate-watch; }
+until_is() { for n in $(seq 120); do [ "$(sysctl -n $K)" = $1 ] && return; sleep 0.25; done; }
+change() { $L tune apply --set sysctl.$K=2 --confirm-within $1 >/dev/null 2>&1; is 2 "$2, applied"; [ "$(timers)" = 1 ] || echo "WRONG $2: $(timers) timers"; }
+sysctl -qw $K=0
+change 8s unconfirmed; until_is 0; is 0 "unconfirmed, over"
+case $($L tune confirm 2>&1) in *'too late'*) ;; *) echo "WRONG unconfirmed: confirmed all the same" ;; esac
+echo "DID unconfirmed"
+change 30s confirmed; $L tune confirm >/dev/null 2>&1 || echo "WRONG confirmed: $?"
+[ "$(timers)" = 0 ] || echo "WRONG confirmed: the timer is left"; is 2 "confirmed"; $L tune undo >/dev/null 2>&1; is 0 "confirmed, undone"
+echo "DID confirmed"
+change 5s "timer stopped"; systemctl stop 'linerate-watch-*.timer'; sleep 6
+case $($L tune confirm 2>&1) in *'too late'*) ;; *) echo "WRONG timer stopped: confirmed all the same" ;; esac
+is 0 "timer stopped, the next linerate"; echo "DID timer stopped"
+change 5s "watcher killed"; killed=0
+for n in $(seq 600); do
+	p=$(systemctl show -p MainPID --value 'linerate-watch-*.service' 2>/dev/null | grep -v '^0*$' | head -1)
+	[ -n "$p" ] && kill -9 $p 2>/dev/null && killed=$((killed+1)); [ $killed -ge 3 ] && break; sleep 0.03
+done
+until_is 0; is 0 "watcher killed $killed times"; echo "DID killed $killed times"
+INSIDE
+nsenter -t $P -m -p -C -r -w sh /root/inside.sh $L
+`
+
+func TestSystemdTimerOnAKernelHost(t *testing.T) {
+	out := onKernelHost(t, realSystemd)
+	if strings.Contains(out, "LACKS") {
+		t.Skip("needs systemd")
+	}
+	if n := strings.Count(out, "DID "); n != 4 {
+		t.Errorf("%d parts of 4", n)
+	}
+}

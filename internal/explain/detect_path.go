@@ -386,7 +386,9 @@ func seeLoss(s *scene) *finding {
 	f.pathEvidence(s)
 	want := s.sentResponse()
 	f.say(s.c.Sender.host(), "response_ratio", ratio(v.rate, want), "ratio", v.n, "a loss-based sender is expected to reach about %s at so many losses", bits(want))
-	if s.pattern() != patternRandom {
+	// A queue that overflows now and then and drops one segment each time looks even, too,
+	// until there are enough of them to be told from chance.
+	if s.pattern() != patternRandom || v.losses < lossesSure {
 		f.cap = tossUpCap
 	}
 	if recovering {

@@ -77,8 +77,10 @@ var csp = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 // nothing is wider than the page, every drawing has a size, and no label lies
 // over another or is cut off.
 func TestPagesInABrowser(t *testing.T) {
-	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "window"} {
-		page := render(t, cases()[name])
+	all := cases()
+	all["load"] = renderCase{loadRun(), nil, nil}
+	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "window", "load"} {
+		page := render(t, all[name])
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(strings.Replace(csp.ReplaceAllString(page, ""), "</head>", surveyor+"</head>", 1)), 0o600); err != nil {
 			t.Fatal(err)
@@ -96,7 +98,7 @@ func TestPagesInABrowser(t *testing.T) {
 			if err := json.Unmarshal([]byte(html.UnescapeString(m[1])), &found); err != nil {
 				t.Fatal(err)
 			}
-			if found.SVGs != strings.Count(page, "<svg ") || found.Tables != strings.Count(page, "<table") || found.Tables == 0 {
+			if found.SVGs != strings.Count(page, "<svg ") || found.Tables != strings.Count(page, "<table") || found.Tables == 0 && name != "load" {
 				t.Errorf("%s at %s: %d drawings and %d tables, want %d and %d", name, size, found.SVGs, found.Tables, strings.Count(page, "<svg "), strings.Count(page, "<table"))
 			}
 			if found.Scroll > found.Width+1 {

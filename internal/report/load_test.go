@@ -84,6 +84,28 @@ func TestLoadCourses(t *testing.T) {
 	}
 }
 
+// loadRun is a load of several hosts with long names that goes over a cliff.
+func loadRun() *model.Results {
+	fall, wait := make([]float64, 40), make([]float64, 40)
+	for i := range fall {
+		if fall[i], wait[i] = 900e6+float64(i)*1e6, 3; i >= 15 {
+			fall[i], wait[i] = 120e6, 15000+float64(i)
+		}
+	}
+	l := &model.Load{Line: "by hand on /run/linerate/lab-15823-391140-09194c47/server1/disk-pool/f: 900 MiB/s, after 12.6 GiB 114 MiB/s",
+		Text: strings.Repeat("a line of the text that the command printed, which is a good deal wider than a telephone\n", 3)}
+	l.Series = append(l.Series, model.LoadSeries{Name: "by hand", Unit: "B/s", Each: 1, Values: fall, Change: &model.LoadChange{At: 15, Before: 900e6, Behind: 120e6}},
+		model.LoadSeries{Figure: "by hand: latency", Name: "longest", Unit: "ms", Each: 1, Most: true, Values: wait},
+		model.LoadSeries{Figure: "by hand: latency", Name: "mean", Unit: "ms", Each: 1, Values: wait})
+	for i := range 12 {
+		l.Series = append(l.Series, model.LoadSeries{Figure: "by hand: each host", Name: fmt.Sprintf("root@filer%d.storage.example", i), Unit: "B/s", Each: 1, Values: fall})
+	}
+	for i := range 3 {
+		l.Series = append(l.Series, model.LoadSeries{Figure: "by hand: longest latency on each host", Name: fmt.Sprintf("lab:office/client%d", i), Unit: "ms", Each: 1, Most: true, Values: wait})
+	}
+	return &model.Results{Command: "load block /run/linerate/lab-15823-391140-09194c47/server1/disk-pool/f", Build: "test", Load: l}
+}
+
 // Where a load goes over to another level, as when a write cache is full, the chart is marked, and
 // the words have both levels and no mean.
 func TestLoadMarksTheCliff(t *testing.T) {

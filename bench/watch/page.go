@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"linerate/bench/kit"
@@ -32,7 +35,7 @@ func page(ctx context.Context, long time.Duration) error {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
 	alloc, end := chromedp.NewExecAllocator(ctx, options...)
 	defer end()
-	kit.Head(os.Stdout, "hosts", "page", "first paint", "picture to screen, median", "99%", "pictures")
+	kit.Head(os.Stdout, "hosts", "page", "first paint", "picture to screen, median", "99%", "pictures", "CPU of the page for a picture")
 	for _, hosts := range []int{10, 100, 1000} {
 		if err := pageOf(alloc, hosts, long); err != nil {
 			return fmt.Errorf("%d hosts: %w", hosts, err)
@@ -78,7 +81,13 @@ func pageOf(alloc context.Context, hosts int, long time.Duration) error {
 	if err := show(); err != nil {
 		return err
 	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.URL)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
+		return err
+	}
+	if _, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate(s.URL)); err != nil {
 		return err
 	}
 	if err := rest(ctx, 2*time.Second); err != nil {
@@ -91,6 +100,11 @@ func pageOf(alloc context.Context, hosts int, long time.Duration) error {
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[float64](stamped)); err != nil {
 		return err
 	}
+	before, err := busy(ctx)
+	if err != nil {
+		return err
+	}
+	shown := 0
 	for until := time.Now().Add(long); time.Now().Before(until); {
 		if err := show(); err != nil {
 			return err
@@ -98,6 +112,11 @@ func pageOf(alloc context.Context, hosts int, long time.Duration) error {
 		if err := rest(ctx, time.Second); err != nil {
 			return err
 		}
+		shown++
+	}
+	after, err := busy(ctx)
+	if err != nil {
+		return err
 	}
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`JSON.stringify(window.ages)`))
 	if err != nil {
@@ -109,8 +128,23 @@ func pageOf(alloc context.Context, hosts int, long time.Duration) error {
 	}
 	slices.Sort(ages)
 	at := func(q float64) float64 { return ages[int(math.Ceil(q*float64(len(ages))))-1] }
-	fmt.Printf("| %d | %v | %.0f ms | %.0f ms | %.0f ms | %d |\n", hosts, weight, paint, at(0.5), at(0.99), len(ages))
+	fmt.Printf("| %d | %v | %.0f ms | %.0f ms | %.0f ms | %d | %v |\n", hosts, weight, paint, at(0.5), at(0.99), len(ages), ((after - before) / time.Duration(shown)).Round(100*time.Microsecond))
 	return nil
+}
+
+// busy is the CPU time of the page's main thread so far: scripts, styles, layout and paint. Unlike
+// what is seen on the screen it does not depend on who else wants the cores.
+func busy(ctx context.Context) (time.Duration, error) {
+	r, err := chromedp.Call(ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range r.Metrics {
+		if m.Name == "TaskDuration" {
+			return time.Duration(m.Value * float64(time.Second)), nil
+		}
+	}
+	return 0, errors.New("the browser does not tell how long the page was busy")
 }
 
 // weigh is what all parts of the page weigh, without its stream.

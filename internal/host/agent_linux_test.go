@@ -104,6 +104,13 @@ func TestAgentThatIsNone(t *testing.T) {
 	})
 }
 
+// An agent of another version is said to be one, and nothing is asked of it.
+func TestAgentOfAnotherVersion(t *testing.T) {
+	t.Setenv(attackEnv, otherVersion)
+	_, err := Dial(t.Context(), localEndpoint(t, "server1"), Options{closeTime: time.Second})
+	wantError(t, err, "host server1", fmt.Sprintf("protocol %d (build older), this linerate %d", Protocol-1, Protocol), "use the same build on both")
+}
+
 // What the protocol calls a method that reads leaves nothing in the agent's directory,
 // whatever it answers to no parameters; one that writes is there to tell them apart.
 func TestMethodsThatReadWriteNothing(t *testing.T) {

@@ -39,7 +39,11 @@ func attacker(in io.Reader, out io.Writer, attack string) error {
 			held = 0
 		}
 		if call.Method == methodHello.name {
-			b, err := json.Marshal(Hello{Protocol: Protocol, Build: "test"})
+			h := Hello{Protocol: Protocol, Build: "test"}
+			if attack == otherVersion {
+				h = Hello{Protocol: Protocol - 1, Build: "older"}
+			}
+			b, err := json.Marshal(h)
 			if err != nil {
 				return err
 			}
@@ -97,6 +101,9 @@ func bomb(n int) batchPush {
 	}
 	return batchPush{ID: 7, N: n, Count: 1 << 30, Fresh: true, Bytes: len(raw), Data: out.Bytes()}
 }
+
+// otherVersion is an agent of another build, that means no harm.
+const otherVersion = "other-version"
 
 // slowChange is an agent that answers a change of its host when the next call comes.
 const slowChange = "slow-change"

@@ -224,6 +224,7 @@ func pageLives(t *testing.T, p *page) {
 	p.do(chromedp.EmulateViewport(360, 700))
 	p.until(`getComputedStyle(document.body).backgroundColor === "rgb(16, 21, 28)"`)
 	p.until(`document.documentElement.scrollWidth <= 360`)
+	p.until(`(() => { const t = [...document.querySelectorAll(".chart .time")].map((e) => e.getBoundingClientRect()); return t.length > 1 && t.every((r, i) => !i || t[i - 1].right + 4 < r.left); })()`)
 	p.quiet()
 }
 

@@ -41,8 +41,8 @@
   const legend = el("p", "small legend");
   for (const [cls, text] of [["well", "at its ceiling"], ["host", "held back by a host"], ["net", "by the path"], ["storage", "by storage"], ["app", "by the application"],
     ["cannot", "cannot tell"], ["idle", "idle or unused"], ["gone", "stale or lost"]])
-    legend.append(el("span", "key band-" + cls), text + " ");
-  legend.append("· ▼ a change");
+    legend.append(el("span", "pair", el("span", "key band-" + cls), text), " ");
+  legend.append(el("span", "pair", "▼ a change"));
   box.append(bar, chart, legend, said, table_, notes);
 
   const kind = (s) => {
@@ -70,9 +70,9 @@
       s.append(svg("line", { x1: left, x2: W - 4, y1: y(part * most), y2: y(part * most), class: "grid" }),
         svg("text", { x: left - 6, y: y(part * most) + 4, "text-anchor": "end" }, rate(part * most)));
     }
-    const step = W < 500 ? 2 : 4;
+    const step = W < 400 ? 1 : W < 560 ? 2 : 4;
     for (let i = 0; i <= step; i++) {
-      s.append(svg("text", { x: x(from + (to - from) * i / step), y: H - 4, "text-anchor": i === 0 ? "start" : i === step ? "end" : "middle" }, time(from + (to - from) * i / step)));
+      s.append(svg("text", { x: x(from + (to - from) * i / step), y: H - 4, class: "time", "text-anchor": i === 0 ? "start" : i === step ? "end" : "middle" }, time(from + (to - from) * i / step)));
     }
     // A line ends where the next row does not follow: what was not seen is not drawn.
     for (const [field, cls] of [["ceiling_bps", "ceiling"], ["goodput_bps", "goodput"]]) {

@@ -56,7 +56,7 @@ func (e *RefusedError) Error() string {
 
 // Times of an enrolment.
 const (
-	enrolTime  = 30 * time.Second
+	enrolTime  = 60 * time.Second
 	enrolAgain = 3 * time.Second
 )
 

@@ -13,6 +13,12 @@ func TestFreeBSDOverSSH(t *testing.T) {
 	path := []string{"--rtt", "10ms", "--line-rate", "10Gbit"}
 	hasAll(t, ran(t, 0, append([]string{"check", "freenas"}, path...)...),
 		"recvbuf_max = 2097152: at most 1.68 Gbit/s at 10ms", "[buffer-ceiling]", "freebsd.boot.net.inet.tcp.recvbuf_inc", "never on a real FreeBSD host", "FreeBSD 14.1-RELEASE-p5, 8 CPUs, ix0 10 Gbit/s MTU 1500")
+	recorded := t.TempDir() + "/recorded"
+	hasAll(t, ran(t, 0, "check", "freenas", "--snapshot", recorded), "freebsd-host.frames")
+	text, err := os.ReadFile(recorded + "/freebsd-host.frames")
+	if err != nil || strings.Contains(string(text), "freenas") || strings.Contains(string(text), "a0:36:9f") || !strings.Contains(string(text), "kern.ipc.maxsockbuf=2097152") {
+		t.Errorf("%v: %s", err, text)
+	}
 	profile := append([]string{"freenas", "--profile", "nfs-server"}, path...)
 	plan := ran(t, 0, append([]string{"tune", "plan"}, profile...)...)
 	hasAll(t, plan, "freebsd.sysctl.kern.ipc.maxsockbuf", "2097152 → 25000000", "freebsd.sysctl.net.inet.tcp.recvbuf_max")

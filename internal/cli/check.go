@@ -67,6 +67,7 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check --watch 10s                  which counters of errors rise, while a copy runs
   linerate check --fail-on medium --json      for a cron job: exit code 5 if there is one
   linerate check --snapshot /tmp/nas1         record this host for a bug report
+  linerate check freenas --snapshot /tmp/nas2   record one that is not Linux, over ssh
   linerate check --from /tmp/nas1             read the recording anywhere
   linerate check --lldp 35s                   with what the switch says of this host's ports
   linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
@@ -104,7 +105,7 @@ server and user names, for a bug report. Look through it before you share it.`,
 func (o *checkOptions) check(env *environment, args []string) error {
 	o.Hosts, o.threshold = args, len(check.Severities())
 	modes := 0
-	for _, on := range []bool{o.snapshot != "", o.From != "", o.rules, len(args) > 0, o.Site != ""} {
+	for _, on := range []bool{o.snapshot != "" && len(args) != 1, o.From != "", o.rules, len(args) > 0, o.Site != ""} {
 		if on {
 			modes++
 		}
@@ -122,6 +123,8 @@ func (o *checkOptions) check(env *environment, args []string) error {
 		return failure.Of(failure.Usage, "--json and --format %s: choose one", o.format)
 	case o.LLDP < 0 || o.LLDP > check.MaxLLDP:
 		return failure.Of(failure.Usage, "--lldp %s: want at most %s; switches speak every 30 s", o.LLDP, check.MaxLLDP)
+	case o.snapshot != "" && len(args) == 1 && (o.hideNames || o.From != "" || o.rules || o.Site != ""):
+		return failure.Of(failure.Usage, "--snapshot of another host takes that host alone")
 	case o.hideNames && o.snapshot == "":
 		return failure.Of(failure.Usage, "--hide-names says what a recording holds: give --snapshot too")
 	case (o.LLDP > 0 || len(o.Switches) > 0) && (o.From != "" || o.snapshot != "" || o.rules):
@@ -170,8 +173,24 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 	return o.outcome(c)
 }
 
+// recordForeign records a host that is not Linux, over ssh.
+func recordForeign(ctx context.Context, env *environment, o checkOptions) error {
+	p := newProgress(env)
+	r, err := check.RecordForeign(ctx, env.Env, o.Hosts[0], o.snapshot, p)
+	p.End()
+	if err != nil {
+		return err
+	}
+	return printed(env, r, nil, func() error {
+		return env.out.Printf("%s: %d bytes. Its name, hardware and public addresses and long identifiers are replaced, and what\nnames other machines is left out; private addresses, data sets and files of settings stay: look\nthrough it before you share it (docs/systems.md).\n", r.File, r.Bytes)
+	})
+}
+
 // recordSnapshot records this host, and says what to do with the recording.
 func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error {
+	if len(o.Hosts) == 1 {
+		return recordForeign(ctx, env, o)
+	}
 	watch := time.Duration(0)
 	if o.Always {
 		watch = o.Watch

@@ -41,7 +41,7 @@ func TestCheckRecordedHosts(t *testing.T) {
 		{[]string{"--rules", "--json"}, ExitOK, []string{`"rule": "sack-off"`}, ""},
 		{[]string{"--from", "nowhere"}, ExitFailed, []string{"nowhere\nNot looked at: "}, "1 of 1 hosts could not be looked at"},
 		{[]string{"--from", "a", "--rules"}, ExitUsage, nil, "not more than one"},
-		{[]string{"host1", "--snapshot", "a"}, ExitUsage, nil, "not more than one"},
+		{[]string{"host1", "host2", "--snapshot", "a"}, ExitUsage, nil, "not more than one"},
 		{[]string{"--fail-on", "worse"}, ExitUsage, nil, "choose one of high, medium, low, info"},
 		{[]string{"--format", "pdf"}, ExitUsage, nil, "choose text, html or markdown"},
 		{[]string{"--line-rate", "fast"}, ExitUsage, nil, "such as 10Gbit"},

@@ -13,10 +13,13 @@ import (
 	"linerate/internal/facts"
 	"linerate/internal/failure"
 	"linerate/internal/guide"
+	"linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/kernel/snapshot"
 	"linerate/internal/model"
 	"linerate/internal/reach"
+	"linerate/internal/systems"
+	"linerate/internal/systems/frame"
 )
 
 // recording is what the host of a recording is called.
@@ -106,6 +109,42 @@ func Record(ctx context.Context, e app.Env, dir string, watch time.Duration, nam
 	}
 	r.Bytes += len(again)
 	return r, writeNew(filepath.Join(dir, snapshot.SecondName), again)
+}
+
+// RecordForeign asks a host on which linerate does not run, and writes what its commands answered
+// into a new folder, as it may be shown to others.
+func RecordForeign(ctx context.Context, e app.Env, name, dir string, p app.Progress) (Recording, error) {
+	n, err := reach.HostName(name)
+	if err != nil {
+		return Recording{}, err
+	}
+	agent, err := e.Reach(p).Dial(ctx, n)
+	if err == nil {
+		return Recording{}, errors.Join(failure.Of(failure.Usage, "record a snapshot of %s: linerate runs there: log in and record it there", name), agent.Close())
+	}
+	var other *host.Foreign
+	if !errors.As(err, &other) {
+		return Recording{}, err
+	}
+	system, ok := systems.Find(other.GOOS)
+	if !ok {
+		return Recording{}, err
+	}
+	if system.Name() == "windows" { // nobody has looked what of its answers names whom
+		return Recording{}, failure.Of(failure.Usage, "record a snapshot of %s: of Windows linerate records nothing yet: docs/systems.md tells how to do it by hand", name)
+	}
+	answer, err := e.Reach(p).Ask(ctx, n, system.Name(), system.Script(), frame.Most)
+	if err != nil {
+		return Recording{}, err
+	}
+	if answer, err = frame.Share(answer); err != nil {
+		return Recording{}, fmt.Errorf("record a snapshot of %s: %w", name, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Recording{}, fmt.Errorf("record a snapshot: %w", err)
+	}
+	r := Recording{File: filepath.Join(dir, system.Name()+"-host.frames"), Bytes: len(answer)}
+	return r, writeNew(r.File, answer)
 }
 
 func recordLook(ctx context.Context, e app.Env, names Names) ([]byte, error) {

@@ -1,0 +1,45 @@
+package frame
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestAShareableAnswerNamesNobody(t *testing.T) {
+	frames := []struct{ name, text string }{
+		{"nodename", "filer7.example.org"},
+		{"links", "ix0: flags=8843<UP> mtu 1500\n\tether a0:36:9f:12:34:56\n\tinet 203.0.113.9 netmask 0xffffff00\n\tinet 10.0.0.8 netmask 0xffffff00\n\tinet6 fe80::a236:9fff:fe12:3456%ix0 prefixlen 64\n\tinet6 2a01:4f8::7 prefixlen 64"},
+		{"boot", "kern.boot_id 0x4c8609698ad1a11cdc00cf6eb7d954e1 6E2A3B0C-5B5D-4C9B-9F0E-0A1B2C3D4E5F"},
+		{"cpus", "0\ton-line   since 11/24/2026 08:00:01 filer7"},
+		{"nfs", "server:/home/anna on /mnt"},
+		{"release", "v9.5.0.0"},
+	}
+	var b strings.Builder
+	b.WriteString("Welcome to filer7, anna\nlinerate-frames 1\n")
+	for _, f := range frames {
+		fmt.Fprintf(&b, "begin %s 0 %d\n%s\n", f.name, len(f.text), f.text)
+	}
+	fmt.Fprintf(&b, "linerate-frames end %d\n", len(frames))
+	got, err := Share([]byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"filer7", "example.org", "12:34:56", "3456", "203.0.113.9", "2a01", "4c8609", "6E2A", "anna", "server"} {
+		if strings.Contains(string(got), secret) {
+			t.Errorf("%q stays: %s", secret, got)
+		}
+	}
+	parsed, err := Parse(got)
+	if err != nil || len(parsed) != len(frames)-1 {
+		t.Fatalf("%d frames, %v: %s", len(parsed), err, got)
+	}
+	for name, kept := range map[string]string{"links": "inet 10.0.0.8 netmask 0xffffff00", "cpus": "08:00:01", "release": "v9.5.0.0"} {
+		if !strings.Contains(parsed[name].Text, kept) {
+			t.Errorf("%s lost %q: %s", name, kept, parsed[name].Text)
+		}
+	}
+	if _, err := Share([]byte(b.String()[:200])); err == nil {
+		t.Error("an answer that is cut off is shared")
+	}
+}

@@ -28,6 +28,7 @@ type Child struct {
 	mu    sync.Mutex // one order at a time
 	in    io.WriteCloser
 	lines *bufio.Scanner
+	pid   int
 	kill  func() error
 	ended chan struct{}
 	how   error
@@ -49,7 +50,7 @@ func StartBroker(ctx context.Context, argv []string, task fleet.BrokerTask) (*Ch
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
-	c := &Child{in: in, lines: bufio.NewScanner(out), kill: cmd.Process.Kill, ended: make(chan struct{})}
+	c := &Child{in: in, lines: bufio.NewScanner(out), pid: cmd.Process.Pid, kill: cmd.Process.Kill, ended: make(chan struct{})}
 	slow := time.AfterFunc(brokerTime, func() { _ = c.kill() }) // it may have ended by itself
 	said, err := c.order(task)
 	slow.Stop()
@@ -89,6 +90,9 @@ func (c *Child) Account(jwt string) error {
 	_, err := c.order(fleet.BrokerOrder{Account: jwt})
 	return err
 }
+
+// PID is the broker's process.
+func (c *Child) PID() int { return c.pid }
 
 // Ended is closed when the broker is gone.
 func (c *Child) Ended() <-chan struct{} { return c.ended }

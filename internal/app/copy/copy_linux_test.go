@@ -68,16 +68,23 @@ func TestAnInterruptedCopyCanBeAskedForAgain(t *testing.T) {
 
 // The note of the last copy is read within bounds, whatever has its name.
 func TestANoteWithoutEndIsNotReadWhole(t *testing.T) {
-	e := testEnv(t)
-	path, err := notePath(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink("/dev/zero", path)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Last(e); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Error(err)
+	for said, put := range map[string]func(path string) error{
+		"no plain file": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"more than": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
+	} {
+		e := testEnv(t)
+		path, err := notePath(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Last(e); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%v, want %s", err, said)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package fake
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,10 +78,15 @@ func (h host) freebsdIfconfig(args []string) (string, int) {
 		return h.freebsdLink(args[0]), 0
 	}
 	key := args[0] + ":"
-	switch word := strings.TrimPrefix(args[1], "-"); {
-	case len(args) == 2 && (word == "lro" || word == "tso4" || word == "tso6"):
-		if err := h.write(key+word, map[bool]string{true: "on", false: "off"}[args[1] == word]); err != nil {
-			return fmt.Sprintf("ifconfig: %s: %v\n", args[1], err), 1
+	switch {
+	case !slices.ContainsFunc(args[1:], func(a string) bool {
+		return !slices.Contains([]string{"lro", "tso4", "tso6"}, strings.TrimPrefix(a, "-"))
+	}):
+		for _, a := range args[1:] {
+			word := strings.TrimPrefix(a, "-")
+			if err := h.write(key+word, map[bool]string{true: "on", false: "off"}[a == word]); err != nil {
+				return fmt.Sprintf("ifconfig: %s: %v\n", a, err), 1
+			}
 		}
 		return "", 0
 	case len(args) == 3 && args[1] == "mtu":

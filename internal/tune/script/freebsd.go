@@ -116,8 +116,9 @@ func freebsdInterface(setting, target string) (Mechanism, error) {
 		Read: `on=$(ifconfig ` + name + `) && [ -n "$on" ] && on=$(printf '%s\n' "$on" | sed -n 's/^[[:space:]]*options=[0-9a-f]*<\(.*\)>$/,\1,/p') && ` +
 			`lro=off tso4=off tso6=off && case $on in *,LRO,*) lro=on ;; esac && case $on in *,TSO4,*) tso4=on ;; esac && ` +
 			`case $on in *,TSO6,*) tso6=on ;; esac && echo "lro=$lro,tso4=$tso4,tso6=$tso6"`,
-		Write: `for want in $(printf '%s\n' "$value" | tr , ' '); do ` +
-			`case $want in *=on) ifconfig ` + name + ` "${want%=on}" ;; *=off) ifconfig ` + name + ` "-${want%=off}" ;; esac || exit 1; done`,
+		// In one call: killed between two, there would be a value that is neither the plan's nor the host's.
+		Write: `words= && for want in $(printf '%s\n' "$value" | tr , ' '); do ` +
+			`case $want in *=on) words="$words ${want%=on}" ;; *=off) words="$words -${want%=off}" ;; esac; done && ifconfig ` + name + ` $words`,
 		Runtime: true,
 	}, nil
 }

@@ -31,16 +31,14 @@ var properties = regexp.MustCompile(`^illumos\.(ipadm\.tcp\.(max_buf|send_buf|re
 
 var (
 	illumosSystem = regexp.MustCompile(`^illumos\.system\.(nfs\.(nfs3_max_threads|nfs3_nra|nfs3_bsize|nfs3_max_transfer_size)|sd\.sd_io_time|sata\.sata_auto_online|zfs\.(zfs_arc_max|l2arc_noprefetch))$`)
-	illumosDriver = regexp.MustCompile(`^illumos\.driver\.ixgbe\.(intr_throttling|flow_control|rings)$`)
+	illumosDriver = regexp.MustCompile(`^illumos\.driver\.ixgbe\.(intr_throttling|flow_control)$`)
 	illumosUnit   = regexp.MustCompile(`^[0-9A-F]{32}$`)
 	illumosNumber = regexp.MustCompile(`^(unset|0|[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16})$`)
-	illumosRings  = regexp.MustCompile(`^rx=(unset|[1-9][0-9]{0,5}),tx=(unset|[1-9][0-9]{0,5})$`)
 )
 
 const (
 	illumosMTU   = "illumos.dladm.mtu"
 	illumosCache = "illumos.stmf.write_cache"
-	illumosCards = "illumos.driver.ixgbe.rings"
 	ixgbeFile    = "/kernel/drv/ixgbe.conf"
 )
 
@@ -60,12 +58,6 @@ func (Illumos) Mechanism(setting, target string) (Mechanism, error) {
 	case illumosSystem.MatchString(setting):
 		at := strings.Replace(strings.TrimPrefix(setting, "illumos.system."), ".", ":", 1)
 		return line("/etc/system", "*", "set"+at+"=", "", "set "+at+"="), nil
-	case setting == illumosCards:
-		rx, tx := ixgbe("rx_ring_size"), ixgbe("tx_ring_size")
-		return Mechanism{
-			Read:  "rx=$(" + rx.Read + ") && tx=$(" + tx.Read + `) && echo "rx=$rx,tx=$tx"`,
-			Write: `both=$value; value=${both#rx=}; value=${value%%,*}; ` + rx.Write + ` || exit 1; value=${both##*tx=}; ` + tx.Write,
-		}, nil
 	case illumosDriver.MatchString(setting):
 		return ixgbe(name), nil
 	case strings.HasPrefix(setting, "illumos.sharectl."):
@@ -131,8 +123,6 @@ func (Illumos) Canonical(setting, target, value string) (string, error) {
 		return setter.ZFS{}.Canonical(setter.Place{Setting: setting, Target: target}, value)
 	case setting == illumosCache:
 		ok, want = value == "true" || value == "false", "true (the cache is disabled) or false"
-	case setting == illumosCards:
-		ok, want = illumosRings.MatchString(value), "rx=1024,tx=1024"
 	case illumosSystem.MatchString(setting) || illumosDriver.MatchString(setting): // as the file has it: 0x10 is no other spelling of 16 there
 		ok, want = illumosNumber.MatchString(value), "a number, as 16 or 0x10"
 	default:

@@ -31,7 +31,7 @@ func changes(kind string) []change {
 			{"illumos.ipadm.tcp.send_buf", "", "49152", "2097152"},
 			{"illumos.sharectl.nfs.servers", "", "1024", "2048"},
 			{"illumos.system.zfs.l2arc_noprefetch", "", "unset", "0"},
-			{"illumos.driver.ixgbe.rings", "", "rx=unset,tx=unset", "rx=4096,tx=4096"},
+			{"illumos.driver.ixgbe.intr_throttling", "", "unset", "0"},
 			{"illumos.stmf.write_cache", "600144F0C73A8B0000005A1B2C3D0001", "true", "false"},
 			{"any.zfs.atime", "zfs:tank/media", "inherit:on", "off"},
 		},

@@ -51,3 +51,52 @@ func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// A Windows host is changed by a script in PowerShell, over a real ssh, and is as it was after
+// undo.
+func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
+	windowsHost(t, "")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		code, out, errs := runHere(args...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
+		}
+		return strings.Join(strings.Fields(out+errs), " ")
+	}
+	has := func(text string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in: %s", want, text)
+			}
+		}
+	}
+	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.receive_buffers@SAN 2 (Büro)=4096", "--set", "windows.tcp.delayed_ack@SAN1=1", "--set", "windows.tcp.autotuning@InternetCustom=restricted"}
+	with := func(words ...string) []string { return append(words, set...) }
+	has(run(0, with("tune", "script", "winfiler")...), "-File change.ps1 apply", "Write-Keyword '{11111111-2222-3333-4444-00000000000A}' '*JumboPacket'", "From = '1514'")
+	has(run(0, with("tune", "apply", "winfiler", "--confirm-within", "2m")...), "1514 → 9014", "absent → 1", "normal → restricted", "SAN1", "applied: yes", "undone by itself in 2 minutes", "tune confirm winfiler")
+	has(run(0, "tune", "confirm", "winfiler"), "4 of its changes are in force")
+	has(run(0, "tune", "history", "winfiler"), "9014 (original 1514, wanted 9014): changed by this plan")
+	has(run(0, "check", "winfiler"), "SAN1 10 Gbit/s MTU 9000")
+	has(run(0, "tune", "undo", "winfiler"), "9014 -> 1514 again", "1 -> absent again")
+	has(run(1, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=9000"), "takes only 1514, 4088, 9014")
+	_, out, errs := runHere("tune", "plan", "winfiler", "--set", "windows.tcp.chimney=enabled")
+	has(strings.Join(strings.Fields(out+errs), " "), "no longer has it")
+}
+
+func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
+	for how, want := range map[string]string{
+		"noadmin":                         "it takes an administrator",
+		"missing:register-scheduledtask":  "nothing would undo the plan by itself",
+		"fail:set-smbclientconfiguration": "could not be set to false",
+	} {
+		t.Run(how, func(t *testing.T) {
+			windowsHost(t, how)
+			code, out, errs := runHere("tune", "apply", "winfiler", "--set", "windows.smb.multichannel@client=false", "--confirm-within", "2m")
+			if text := strings.Join(strings.Fields(out+errs), " "); code == 0 || !strings.Contains(text, want) {
+				t.Errorf("%d: no %q in: %s", code, want, text)
+			}
+		})
+	}
+}

@@ -76,7 +76,7 @@ func TestSettingIDs(t *testing.T) {
 		}
 	}
 	// Names that are another setting's must not be taken for it.
-	for _, name := range []string{"windows.adapter.jumbo", "nothing", ""} {
+	for _, name := range []string{"switch.port.mtu", "nothing", ""} {
 		if got, err := settingID(name); err == nil {
 			t.Errorf("%s is taken for %s", name, got)
 		}

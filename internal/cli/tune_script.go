@@ -13,8 +13,8 @@ func tuneScriptCommand(env *environment) *cobra.Command {
 		Use:   "script HOST",
 		Short: "Write a plan as a script for a host on which linerate does not run, to read and run by hand; changes nothing",
 		Long: `script makes the plan that tune plan shows, for a host that is read over ssh by its
-own commands (illumos, FreeBSD, macOS, OneFS; docs/systems.md), and prints it as one script in the host's
-shell. It applies, confirms, undoes and tells:
+own commands (illumos, FreeBSD, macOS, OneFS, Windows; docs/systems.md), and prints
+it as one script in the host's shell. It applies, confirms, undoes and tells:
 
   sh change.sh status          what runs, and what this plan changed
   sh change.sh apply           all of it or nothing
@@ -22,11 +22,16 @@ shell. It applies, confirms, undoes and tells:
   sh change.sh confirm
   sh change.sh undo
 
+and of Windows, as an administrator:
+
+  powershell -ExecutionPolicy Bypass -File change.ps1 apply
+
 Before it changes anything it compares every value with what the plan was made for;
 it keeps a record on the host before each write and reads back what it wrote. undo
 leaves alone what somebody else changed since. tune apply HOST runs this very script.`,
 		Example: `  linerate tune script omnios --profile zfs-filer --rtt 1ms > change.sh
-  linerate tune script omnios --set illumos.ipadm.tcp.send_buf=1048576 > change.sh`,
+  linerate tune script omnios --set illumos.ipadm.tcp.send_buf=1048576 > change.sh
+  linerate tune script winfiler --set windows.adapter.jumbo@SAN1=9014 > change.ps1`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(env, args); err != nil {

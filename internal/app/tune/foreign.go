@@ -16,6 +16,7 @@ import (
 	"linerate/internal/reach"
 	"linerate/internal/systems"
 	"linerate/internal/systems/frame"
+	"linerate/internal/systems/windows"
 	"linerate/internal/tune"
 	"linerate/internal/tune/profile"
 	"linerate/internal/tune/script"
@@ -79,7 +80,7 @@ func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask
 	if len(of) == 0 {
 		return now, nil
 	}
-	answer, err := f.ask(ctx, script.Reading(commands))
+	answer, err := f.ask(ctx, f.kind.System().Reading(commands))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (f *foreign) read(ctx context.Context, asks []profile.Ask) (map[profile.Ask
 func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Reading {
 	value, ok := text.Get()
 	if !ok {
-		return profile.Reading{Missing: text.Why}
+		return profile.Reading{Missing: windows.Plain(text.Why)}
 	}
 	value, err := f.kind.Canonical(a.Setting, a.Target, strings.TrimSpace(value))
 	if err == nil {
@@ -112,6 +113,9 @@ func (f *foreign) reading(a profile.Ask, text model.Fact[string]) profile.Readin
 func (d *drafted) draftForeign(ctx context.Context) (err error) {
 	if d.o.Peer != nil {
 		return failure.Of(failure.Usage, "--to: %s runs %s, from which no round trip can be measured: state the path with --rtt and --line-rate", d.name, d.foreign.kind.Name())
+	}
+	if d.o.Persist && d.foreign.kind.System().PowerShell {
+		return failure.Of(failure.Usage, "--persist: on Windows all that linerate changes outlives a restart: leave it out")
 	}
 	if _, can := d.foreign.kind.(script.Keeper); d.o.Persist && !can {
 		return failure.Of(failure.Usage, "--persist: on %s linerate changes what runs, until the next restart; docs/systems.md", d.foreign.kind.Name())
@@ -187,7 +191,7 @@ func (d *drafted) keep(ctx context.Context, doc *Proposal) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	answer, err := d.foreign.ask(ctx, script.Reading(commands))
+	answer, err := d.foreign.ask(ctx, d.foreign.kind.System().Reading(commands))
 	if err != nil {
 		return err
 	}
@@ -219,7 +223,9 @@ func stepName(c model.Change) string {
 
 // applyForeign runs the script of the plan on the host.
 func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
-	if uid := d.facts.UID; uid != 0 {
+	if uid := d.facts.UID; uid != 0 && d.foreign.kind.System().PowerShell {
+		return doc, &Error{Unprivileged, d.name, errors.New("it takes an administrator, and the user of this login is none there")}
+	} else if uid != 0 {
 		return doc, &Error{Unprivileged, d.name, fmt.Errorf("it takes root, and we are user %d there: log in as root, since no sudo is asked there; or run what linerate tune script %s writes yourself", uid, d.name)}
 	}
 	if by, ok := d.foreign.kind.(script.ByHand); ok {
@@ -237,7 +243,7 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 	if wait > 0 {
 		args = append(args, strconv.Itoa(int((wait+time.Minute-1)/time.Minute)))
 	}
-	carried, err := script.Carry(text, args...)
+	carried, err := d.foreign.kind.System().Carry(text, args...)
 	if err != nil {
 		return doc, err
 	}
@@ -267,7 +273,7 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 
 // onForeign runs the kept scripts of a host's plans, newest first.
 func (f *foreign) onPlans(ctx context.Context, name, plan string, args ...string) (said []string, code int, err error) {
-	text, err := script.OnPlans(script.State, plan, args...)
+	text, err := f.kind.System().OnPlans(script.State, plan, args...)
 	if err != nil {
 		return nil, 0, failure.As(failure.Usage, err)
 	}

@@ -94,8 +94,8 @@ func (r reading) interfaces() {
 	}
 }
 
-// Numbers of the provider, in their order.
-func levels() []string {
+// Levels are those of autotuning by their number at the provider.
+func Levels() []string {
 	return []string{"disabled", "highlyrestricted", "restricted", "normal", "experimental"}
 }
 
@@ -114,10 +114,10 @@ func (r reading) tcp() {
 		}
 		switch level, ok := one.number(from); {
 		case !ok: // the template "Automatic", which has no values of its own
-		case level >= int64(len(levels())):
+		case level >= int64(len(Levels())):
 			r.set("windows.tcp.autotuning", name, model.Unknown[string](model.Unsupported, fmt.Sprintf("level %d has no name that linerate knows", level)))
 		default:
-			r.set("windows.tcp.autotuning", name, model.Known(levels()[level]))
+			r.set("windows.tcp.autotuning", name, model.Known(Levels()[level]))
 		}
 		switch provider, ok := one.number("CongestionProvider"); {
 		case !ok:

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"linerate/internal/model"
@@ -111,7 +112,7 @@ const (
 // text is what a frame holds, or why it holds nothing.
 func (r reading) text(name string) (text, why string) {
 	f, asked := r.frames[name]
-	said := plain(f.Text)
+	said := Plain(f.Text)
 	switch {
 	case !asked:
 		return "", "it was not asked"
@@ -131,8 +132,9 @@ func (r reading) text(name string) (text, why string) {
 
 var escaped = regexp.MustCompile(`(\\u[0-9a-f]{4})+`)
 
-// plain undoes the script's way to write what is not ASCII, in a message.
-func plain(s string) string {
+// Plain undoes the scripts' way to write what is not ASCII, in a message; a character that could
+// control a terminal becomes a space.
+func Plain(s string) string {
 	return escaped.ReplaceAllStringFunc(s, func(run string) string {
 		var units []uint16
 		for _, hex := range strings.Split(run, `\u`)[1:] {
@@ -142,7 +144,12 @@ func plain(s string) string {
 			}
 			units = append(units, uint16(n))
 		}
-		return string(utf16.Decode(units))
+		return strings.Map(func(c rune) rune {
+			if unicode.IsControl(c) || unicode.In(c, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+				return ' '
+			}
+			return c
+		}, string(utf16.Decode(units)))
 	})
 }
 

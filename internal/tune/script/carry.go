@@ -7,11 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"linerate/internal/systems/windows"
 )
 
 // Reading is a script that prints the values of some mechanisms, in frames (package frame) that
 // are called 0, 1, 2 and so on. It changes nothing.
-func Reading(all []Mechanism) string {
+func (k System) Reading(all []Mechanism) string {
+	if k.PowerShell {
+		return readingPS(all)
+	}
 	var b strings.Builder
 	b.WriteString(`LC_ALL=C; export LC_ALL
 PATH="$PATH:/usr/bin:/usr/sbin:/bin:/sbin"; export PATH
@@ -38,9 +43,12 @@ const (
 	ended   = "linerate-plan end "
 )
 
-// Carry is what the host's sh executes to run a script there: the script goes into a private
-// directory for as long as it runs. args are words such as "apply".
-func Carry(text string, args ...string) (string, error) {
+// Carry is what the host's shell executes to run a script there: in sh, the script goes into a
+// private directory for as long as it runs. args are words such as "apply".
+func (k System) Carry(text string, args ...string) (string, error) {
+	if k.PowerShell {
+		return carryPS(text, args)
+	}
 	if strings.Contains(text, heredoc) {
 		return "", fmt.Errorf("carry the script: %w", ErrValue)
 	}
@@ -57,11 +65,14 @@ echo "` + ended + `$?"
 `, nil
 }
 
-// OnPlans is what the host's sh executes to run the kept scripts of its plans, newest first; plan
-// is one of them, or empty for all.
-func OnPlans(state, plan string, args ...string) (string, error) {
+// OnPlans is what the host's shell executes to run the kept scripts of its plans, newest first;
+// plan is one of them, or empty for all.
+func (k System) OnPlans(state, plan string, args ...string) (string, error) {
 	if plan != "" && !planPattern.MatchString(plan) {
 		return "", fmt.Errorf("find the plan %q: %w", plan, ErrValue)
+	}
+	if k.PowerShell {
+		return onPlansPS(plan, args), nil
 	}
 	return `state=` + Quote(state) + `
 only=` + Quote(plan) + `
@@ -130,7 +141,7 @@ func Outcome(answer []byte) (said []string, code int, err error) {
 		return nil, 0, ErrCut
 	}
 	if text := strings.TrimRight(string(rest[:at]), "\n"); text != "" {
-		said = strings.Split(text, "\n")
+		said = strings.Split(windows.Plain(text), "\n")
 	}
 	return said, code, nil
 }

@@ -21,7 +21,7 @@ var files string
 // State is where a host keeps the records of its plans, each in a directory of the plan's name.
 const State = "/var/lib/linerate/plans"
 
-// Mechanism is how one setting is read and written, in sh.
+// Mechanism is how one setting is read and written, in the shell of the host.
 type Mechanism struct {
 	Read  string // a command that prints the value
 	Write string // a command that sets the value in "$value"
@@ -30,6 +30,9 @@ type Mechanism struct {
 	Ready string
 	// Runtime: a restart of the host undoes the write.
 	Runtime bool
+	// Test says why the host does not take "$value"; nothing: it does. Empty: there is no telling.
+	// Adapter restarts at the write. Both are for PowerShell.
+	Test, Adapter string
 }
 
 // ready is its command.
@@ -59,6 +62,8 @@ type System struct {
 	Unschedule string
 	// Forgets: a restart drops what was scheduled.
 	Forgets bool
+	// PowerShell runs the scripts, and has no need of the above.
+	PowerShell bool
 }
 
 // Script is the script of a plan.
@@ -100,6 +105,19 @@ func (s Script) Text() (string, error) {
 	if len(s.Steps) == 0 {
 		return "", errors.New("write the script: the plan has no changes")
 	}
+	for _, st := range s.Steps {
+		if !namePattern.MatchString(st.Name) {
+			return "", fmt.Errorf("write the script: setting %q: %w", st.Name, ErrValue)
+		}
+		for _, v := range []string{st.From, st.To} {
+			if err := CheckValue(v); err != nil {
+				return "", fmt.Errorf("write the script: %s: %w", st.Name, err)
+			}
+		}
+	}
+	if s.System.PowerShell {
+		return s.powershell()
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `#!/bin/sh
 # Plan %s of linerate: %d changes of a host of %s.
@@ -121,14 +139,6 @@ unprivileged=%s
 	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, undo)
 	b.WriteString(files)
 	for i, st := range s.Steps {
-		if !namePattern.MatchString(st.Name) {
-			return "", fmt.Errorf("write the script: setting %q: %w", st.Name, ErrValue)
-		}
-		for _, v := range []string{st.From, st.To} {
-			if err := CheckValue(v); err != nil {
-				return "", fmt.Errorf("write the script: %s: %w", st.Name, err)
-			}
-		}
 		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\nready_%[1]d() { %[8]s; }\n",
 			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write, st.ready())
 	}
@@ -167,7 +177,7 @@ type ByHand interface {
 }
 
 // All are the kinds of hosts. To add one: a file here, and a line in this list.
-func All() []Kind { return []Kind{Illumos{}, FreeBSD{}, MacOS{}, OneFS{}} }
+func All() []Kind { return []Kind{Illumos{}, FreeBSD{}, MacOS{}, OneFS{}, Windows{}} }
 
 // Find finds a kind by its name, or by Go's word for it.
 func Find(name string) (Kind, bool) {

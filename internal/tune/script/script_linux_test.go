@@ -110,8 +110,6 @@ type rig struct {
 	state, file          string
 }
 
-const plan = "tune-20261201-120000-1a2b"
-
 func newRig(t *testing.T, shell []string) *rig {
 	t.Helper()
 	root := t.TempDir()
@@ -391,11 +389,11 @@ func TestNoTextEscapesFromAValue(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"../x"}, {"A"}, {"a b"}} {
-		if _, err := OnPlans("/x", args[0], "undo"); !errors.Is(err, ErrValue) {
+		if _, err := (System{}).OnPlans("/x", args[0], "undo"); !errors.Is(err, ErrValue) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	if _, err := Carry(heredoc + "\n"); !errors.Is(err, ErrValue) {
+	if _, err := (System{}).Carry(heredoc + "\n"); !errors.Is(err, ErrValue) {
 		t.Errorf("heredoc: %v", err)
 	}
 }

@@ -61,6 +61,9 @@ func Errorf(format string, args ...any) *Error {
 // ErrSyntax is that of a text that this package does not read.
 var ErrSyntax = errors.New("not a script that this interpreter reads")
 
+// ErrKilled ends a script as a kill does: nothing catches it, and nothing is tidied up.
+var ErrKilled = errors.New("killed")
+
 type exit struct{ code int }
 
 func (exit) Error() string { return "exit" }

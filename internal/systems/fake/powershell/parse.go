@@ -1,6 +1,7 @@
 package powershell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -291,10 +292,15 @@ func (p *parser) try() statement {
 	}
 	return func(c *context, out *[]any) error {
 		err := body(c, out)
+		if errors.Is(err, ErrKilled) {
+			return err
+		}
 		if caught, ok := err.(*Error); ok && catch != nil {
 			was, had := c.vars["_"]
 			c.vars["_"] = record(caught)
-			err = catch(c, out)
+			if err = catch(c, out); errors.Is(err, ErrKilled) {
+				return err
+			}
 			if c.vars["_"] = was; !had {
 				delete(c.vars, "_")
 			}

@@ -137,6 +137,9 @@ func (p *parser) unary() expression {
 			return p.postfix()
 		}
 		p.blanks(false)
+		if b := p.peek(); b == ')' || b == ',' || b == 0 || b == '\n' {
+			return func(*context) (any, error) { return Type(typ), nil }
+		}
 		of := p.unary()
 		return func(c *context) (any, error) {
 			v, err := of(c)

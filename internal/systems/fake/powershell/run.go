@@ -123,7 +123,16 @@ func (c *context) call(name string, args []argument) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "test-path" {
+		if v, ok := strings.CutPrefix(strings.ToLower(Text(bound["literalpath"])), "variable:"); ok {
+			_, err := c.get(v)
+			return err == nil, nil
+		}
+	}
 	out, err := cmdlet.Run(bound)
+	if errors.Is(err, ErrKilled) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, c.preferred(bound, err)
 	}

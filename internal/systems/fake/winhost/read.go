@@ -30,6 +30,8 @@ func (h *Host) cmdlets() map[string]powershell.Cmdlet {
 		"get-netadapterstatistics":       reader(h.statistics),
 		"get-ciminstance":                {Params: []string{"Namespace", "ClassName"}, Run: h.cimInstance},
 	}
+	maps.Copy(all, h.writers())
+	maps.Copy(all, h.files())
 	return all
 }
 
@@ -198,6 +200,20 @@ func (h *Host) static(out io.Writer) func(typ, member string, args []any) (any, 
 			return "me", nil
 		case "security.principal.windowsbuiltinrole::administrator":
 			return "Administrator", nil
+		case "io.filemode::openorcreate", "io.fileaccess::readwrite", "io.fileshare::none":
+			return member, nil
+		case "io.path::getrandomfilename":
+			return "abcdefgh.ijk", nil
+		case "datetime::now":
+			now := powershell.Object("System.DateTime")
+			now.Methods["addminutes"] = func([]any) (any, error) { return "later", nil }
+			return now, nil
+		case "text.encoding::ascii":
+			ascii := powershell.Object("System.Text.ASCIIEncoding")
+			ascii.Methods["getbytes"] = func(a []any) (any, error) { return []byte(powershell.Text(a[0])), nil }
+			return ascii, nil
+		case "io.file::open", "io.file::create", "io.file::readalltext":
+			return h.openFile(member, args)
 		case "microsoft.win32.registry::getvalue":
 			return h.getValue(args)
 		}

@@ -69,7 +69,7 @@ func Main(args []string, env func(string) string, in io.Reader, out, errs io.Wri
 		fmt.Fprintln(errs, err)
 		return 99
 	}
-	h.env["ssh_connection"] = env("SSH_CONNECTION")
+	h.Setenv("SSH_CONNECTION", env("SSH_CONNECTION"))
 	code, err := h.PowerShell(words, in, out)
 	if err != nil {
 		fmt.Fprintf(errs, "%v\r\n", err)
@@ -83,6 +83,7 @@ type Host struct {
 	how        []string
 	data       data
 	env        map[string]string
+	open       []*os.File
 	// Step, if set, is told of each effect before it happens and after; an error ends the script
 	// there and then, as a kill does.
 	Step func(what string) error
@@ -108,6 +109,9 @@ func Open(dir, how string) (*Host, error) {
 	}
 	return h, nil
 }
+
+// Setenv sets a variable of the environment of what runs there.
+func (h *Host) Setenv(name, value string) { h.env[strings.ToLower(name)] = value }
 
 func (h *Host) save() error {
 	if h.state == "" {
@@ -188,10 +192,15 @@ func (h *Host) PowerShell(args []string, in io.Reader, out io.Writer) (int, erro
 	for line := range strings.Lines(string(typed)) {
 		input = append(input, strings.TrimRight(line, "\r\n"))
 	}
+	return h.run(text, path, input, rest, out)
+}
+
+func (h *Host) run(text, path string, input []any, args []string, out io.Writer) (int, error) {
+	defer h.end()
 	return powershell.Run(text, powershell.Host{
 		Cmdlet: h.cmdlet, Static: h.static(out), Cast: h.cast, Env: h.env, Out: out, Path: path,
 		Version: h.setting("version", "5.1.20348.2849"), Language: h.setting("language", "FullLanguage"),
-	}, input, rest)
+	}, input, args)
 }
 
 func decode(s string) (string, error) {
@@ -236,9 +245,9 @@ func (h *Host) cmdlet(name string) (powershell.Cmdlet, bool) {
 }
 
 // Run has the host's PowerShell run a script as an encoded command would.
-func (h *Host) Run(text string, out io.Writer) (int, error) {
-	return powershell.Run(text, powershell.Host{
-		Cmdlet: h.cmdlet, Static: h.static(out), Cast: h.cast, Env: h.env, Out: out,
-		Version: h.setting("version", "5.1.20348.2849"), Language: h.setting("language", "FullLanguage"),
-	}, nil, nil)
+func (h *Host) Run(text string, out io.Writer) (int, error) { return h.run(text, "", nil, nil, out) }
+
+// RunFile has it run a script's file with arguments.
+func (h *Host) RunFile(path string, out io.Writer, args ...string) (int, error) {
+	return h.PowerShell(append([]string{"-File", path}, args...), strings.NewReader(""), out)
 }

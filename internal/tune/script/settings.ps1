@@ -1,0 +1,121 @@
+# How settings are read and written. Adapters go by their GUID, and their properties by the keyword
+# that no driver and no language changes; properties are taken as the provider gives them.
+
+function Find-Adapter {
+    param([string]$Guid)
+    foreach ($one in @(Get-NetAdapter)) {
+        if ([string]$one.CimInstanceProperties['InterfaceGuid'].Value -eq $Guid) { return $one }
+    }
+    throw "no adapter has the GUID $Guid now"
+}
+
+function Find-Keyword {
+    param([string]$Guid, [string]$Keyword)
+    $name = [string](Find-Adapter $Guid).CimInstanceProperties['Name'].Value
+    foreach ($one in @(Get-NetAdapterAdvancedProperty)) {
+        if (($one.CimInstanceProperties['Name'].Value -ceq $name) -and ([string]$one.CimInstanceProperties['RegistryKeyword'].Value -eq $Keyword)) { return $one }
+    }
+    throw "the adapter $name has no $Keyword"
+}
+
+function Read-Keyword {
+    param([string]$Guid, [string]$Keyword)
+    $all = @((Find-Keyword $Guid $Keyword).CimInstanceProperties['RegistryValue'].Value)
+    if ($all.Count -ne 1) { throw "$Keyword has $($all.Count) values" }
+    return [string]$all[0]
+}
+
+# Test-Keyword says why an adapter does not take a value; empty: it does.
+function Test-Keyword {
+    param([string]$Guid, [string]$Keyword, [string]$Value)
+    $one = Find-Keyword $Guid $Keyword
+    $valid = $one.CimInstanceProperties['ValidRegistryValues'].Value
+    if (($null -ne $valid) -and (@($valid).Count -gt 0)) {
+        if (@($valid) -contains $Value) { return '' }
+        return "the adapter takes only $(@($valid) -join ', ')"
+    }
+    $least = $one.CimInstanceProperties['NumericParameterMinValue'].Value
+    $most = $one.CimInstanceProperties['NumericParameterMaxValue'].Value
+    $step = $one.CimInstanceProperties['NumericParameterStepValue'].Value
+    if (($null -eq $least) -or ($null -eq $most)) { return 'the adapter does not say which values it takes' }
+    if ($Value -notmatch '^[0-9]{1,18}$') { return 'the adapter takes a number' }
+    if (([long]$Value -lt [long]$least) -or ([long]$Value -gt [long]$most)) { return "the adapter takes $least to $most" }
+    if (($null -ne $step) -and ([long]$step -gt 1) -and ((([long]$Value - [long]$least) % [long]$step) -ne 0)) { return "the adapter takes $least to $most in steps of $step" }
+    return ''
+}
+
+function Test-Up {
+    param([string]$Guid)
+    try { return [int](Find-Adapter $Guid).CimInstanceProperties['InterfaceOperationalStatus'].Value -eq 1 } catch { return $false }
+}
+
+function Write-Keyword {
+    param([string]$Guid, [string]$Keyword, [string]$Value)
+    $was = Test-Up $Guid
+    Set-NetAdapterAdvancedProperty -InputObject (Find-Keyword $Guid $Keyword) -RegistryValue $Value | Out-Null
+    # The adapter restarts: until it is there again nothing can be read back.
+    $tries = 0
+    while ($was -and ($tries -lt 60) -and -not (Test-Up $Guid)) {
+        $tries = $tries + 1
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# Test-Carries: the adapter has the address of this very ssh session, which its restart would end.
+function Test-Carries {
+    param([string]$Guid)
+    $ends = @(([string]$env:SSH_CONNECTION).Trim() -split ' ')
+    if ($ends.Count -lt 3) { return $false }
+    $number = (Find-Adapter $Guid).CimInstanceProperties['InterfaceIndex'].Value
+    foreach ($one in @(Get-NetIPAddress)) {
+        if ($one.CimInstanceProperties['InterfaceIndex'].Value -ne $number) { continue }
+        foreach ($property in @('IPAddress', 'IPv4Address', 'IPv6Address')) {
+            $address = $one.CimInstanceProperties[$property]
+            if (($null -ne $address) -and ([string]$address.Value -eq $ends[2])) { return $true }
+        }
+    }
+    return $false
+}
+
+$interfaces = 'SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces\'
+
+# Read-Interface is a number, or "absent": then the system has its default, which is not 0.
+function Read-Interface {
+    param([string]$Guid, [string]$Name)
+    $value = [Microsoft.Win32.Registry]::GetValue("HKEY_LOCAL_MACHINE\$interfaces$Guid", $Name, 'absent')
+    if ($null -eq $value) { throw 'the registry has no key for this adapter' }
+    return [string]$value
+}
+
+function Write-Interface {
+    param([string]$Guid, [string]$Name, [string]$Value)
+    $key = "HKLM:\$interfaces$Guid"
+    if ($Value -eq 'absent') {
+        if ((Read-Interface $Guid $Name) -ne 'absent') { Remove-ItemProperty -LiteralPath $key -Name $Name }
+    } else {
+        Set-ItemProperty -LiteralPath $key -Name $Name -Value ([int]$Value) -Type DWord
+    }
+}
+
+$levels = @('disabled', 'highlyrestricted', 'restricted', 'normal', 'experimental')
+
+function Read-Template {
+    param([string]$Name, [string]$Property)
+    foreach ($one in @(Get-NetTCPSetting)) {
+        if ([string]$one.CimInstanceProperties['SettingName'].Value -ne $Name) { continue }
+        $value = $one.CimInstanceProperties[$Property].Value
+        if ($null -eq $value) { throw "the template $Name has no $Property of its own" }
+        if ($Property -ne 'AutoTuningLevelLocal') { return [string]$value }
+        if ([int]$one.CimInstanceProperties['AutoTuningLevelEffective'].Value -ne 0) { throw 'a group policy decides on it' }
+        return $levels[[int]$value]
+    }
+    throw "there is no template $Name"
+}
+
+function Read-Smb {
+    param([string]$End, [string]$Property)
+    if ($End -eq 'client') { $one = Get-SmbClientConfiguration } else { $one = Get-SmbServerConfiguration }
+    $value = $one.CimInstanceProperties[$Property]
+    if ($null -eq $value) { throw "the SMB $End has no $Property" }
+    return ([string]$value.Value).ToLowerInvariant()
+}

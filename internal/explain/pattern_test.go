@@ -89,8 +89,9 @@ func TestLossesManyAtATime(t *testing.T) {
 			t.Errorf("%s: %s (%.2f), probe %v", name, v.Limiter, v.Confidence, v.Probe)
 		}
 	}
-	for _, name := range []string{"loss0.01.cubic", "loss0.1.cubic", "loss1.cubic"} {
-		if v := Judge(readRecording(t, name)); v.Limiter != model.PathLoss || v.Confidence < 0.7 {
+	// Of one loss in ten thousand segments there are too few to be sure that they are even.
+	for name, sure := range map[string]bool{"loss0.01.cubic": false, "loss0.1.cubic": true, "loss1.cubic": true} {
+		if v := Judge(readRecording(t, name)); v.Limiter != model.PathLoss || sure != (v.Confidence >= 0.7) {
 			t.Errorf("%s: %s (%.2f)", name, v.Limiter, v.Confidence)
 		}
 	}

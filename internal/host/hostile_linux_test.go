@@ -154,8 +154,9 @@ func TestHostileAgentSendsBombs(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if _, err := stop(); err == nil {
-			t.Error("a flood of bombs is a sampling")
+		// What can be read of them is a sampling; when it ends before that much came, it fails.
+		if _, err := stop(); err != nil {
+			wantError(t, err, "host server1")
 		}
 	})
 	t.Logf("%d MiB at most", took>>20)

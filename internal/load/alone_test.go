@@ -138,7 +138,8 @@ func TestReadRefuses(t *testing.T) {
 		{ReadSpec{File: "/dev/zero", Cache: Direct, Device: true}, "no regular file"},
 		{ReadSpec{File: filepath.Join(dir, "small"), Cache: Direct}, "over before"},
 		{ReadSpec{File: filepath.Join(dir, "gone"), Cache: Direct}, "no such file"},
-		{ReadSpec{Dir: filepath.Join(dir, "small"), Cache: Direct}, "no directory"},
+		{ReadSpec{Dir: filepath.Join(dir, "small"), Cache: Direct}, "over before"}, // as of a LUN's
+		{ReadSpec{Dir: "/dev/zero", Cache: Direct}, "no directory"},
 		{ReadSpec{Dir: t.TempDir(), Cache: Direct}, "name one with --file"},
 	} {
 		p := startWorker(t, aloneSpec(Read, &tc.read), defaultLimits())

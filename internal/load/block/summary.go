@@ -109,8 +109,9 @@ type Witness struct {
 	// more the host had to write out after it than before; below 0: not known.
 	Buffered bool
 	Dirty    unit.Bytes
-	// Waiting is all that the host had to write out after the run; nil: not known.
-	Waiting *unit.Bytes
+	// Waiting is all that the host had to write out after the run, and Out what it wrote out of
+	// its page cache meanwhile, whoever wrote it; nil: not known.
+	Waiting, Out *unit.Bytes
 	// Size of the file, and the room that it Occupies after the run; below 0:
 	// not known, or it is a device.
 	Size, Occupied unit.Bytes
@@ -237,7 +238,8 @@ func (s *Summary) buffered(r Result, w Witness) {
 		s.Dirty = &n
 		left = fmt.Sprintf("%v more than before the run still had to be written out when it was over", w.Dirty)
 	}
-	if w.Waiting != nil && 10**w.Waiting <= unit.Bytes(r.WrittenBytes) {
+	// What is written again before it left memory never leaves it: little that waits is not enough.
+	if written := unit.Bytes(r.WrittenBytes); w.Waiting != nil && w.Out != nil && 10**w.Waiting <= written && 10**w.Out >= 9*written {
 		s.WrittenOut = true
 		s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went through this host's page cache, without a sync: of %v at most %v had not left it when the run was over, so that the rate is about the target's; times of requests are those of memory and of waiting for it",
 			unit.Bytes(r.WrittenBytes), *w.Waiting))

@@ -43,12 +43,16 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		"with ring": {change: func(*Result, *Witness) {}, without: "io_uring"},
 		"buffered":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, 3*unit.GiB }, want: "a rate of memory, not of the target; 3 GiB more than before"},
 		"written out": {change: func(r *Result, w *Witness) {
-			left := unit.GiB
-			r.WrittenBytes, w.Buffered, w.Waiting = int64(10*unit.GiB), true, &left
+			left, out := unit.GiB, 9*unit.GiB
+			r.WrittenBytes, w.Buffered, w.Waiting, w.Out = int64(10*unit.GiB), true, &left, &out
 		}, want: "of 10 GiB at most 1 GiB had not left it", without: "a rate of memory"},
 		"not written out": {change: func(r *Result, w *Witness) {
-			left := unit.GiB + 1
-			r.WrittenBytes, w.Buffered, w.Waiting = int64(10*unit.GiB), true, &left
+			left, out := unit.GiB+1, 10*unit.GiB
+			r.WrittenBytes, w.Buffered, w.Waiting, w.Out = int64(10*unit.GiB), true, &left, &out
+		}, want: "a rate of memory, not of the target", without: "had not left it"},
+		"written again": {change: func(r *Result, w *Witness) { // a small file, over and over
+			left, out := unit.MiB, 9*unit.GiB-1
+			r.WrittenBytes, w.Buffered, w.Waiting, w.Out = int64(10*unit.GiB), true, &left, &out
 		}, want: "a rate of memory, not of the target", without: "had not left it"},
 		"not known":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, -1 }, want: "how much of it still stands there is not known"},
 		"read only":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered = 0, true }, without: "a rate of memory"},

@@ -175,6 +175,26 @@ func Dirty() unit.Bytes {
 	return sum
 }
 
+// WrittenOut is how much this host has written out of its page cache since its start, whoever
+// wrote it (nr_written of /proc/vmstat: folio_end_writeback, mm/page-writeback.c); below 0: not
+// known.
+func WrittenOut() unit.Bytes {
+	b, err := kernel.Root("/").ReadFile("/proc/vmstat")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if pages, ok := strings.CutPrefix(line, "nr_written "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(pages), 10, 64)
+			if err != nil {
+				return -1
+			}
+			return unit.Bytes(n) * unit.Bytes(os.Getpagesize())
+		}
+	}
+	return -1
+}
+
 // notAccounted are file systems whose reads do not count as read_bytes of the
 // process that asks, since they come neither from a block device (submit_bio,
 // block/blk-core.c) nor by a client that counts for itself (nfs_readahead,

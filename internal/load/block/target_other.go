@@ -82,6 +82,9 @@ func Fetched() unit.Bytes { return -1 }
 // Dirty is not told here.
 func Dirty() unit.Bytes { return -1 }
 
+// WrittenOut is not told here.
+func WrittenOut() unit.Bytes { return -1 }
+
 func (t *Target) accounted() bool { return false }
 
 // Occupied is not told here.

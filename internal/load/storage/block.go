@@ -233,10 +233,14 @@ func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (blo
 		return m, err
 	}
 	m.Witness.Null = null * float64(len(specs))
-	before := block.Dirty()
+	before, out := block.Dirty(), block.WrittenOut()
 	m.Result, err = run()
 	if after := block.Dirty(); before >= 0 && after >= 0 {
 		m.Witness.Dirty, m.Witness.Waiting = max(0, after-before), &after
+	}
+	if after := block.WrittenOut(); out >= 0 && after >= out {
+		after -= out
+		m.Witness.Out = &after
 	}
 	m.Witness.Memory = h.memory()
 	return m, err

@@ -245,6 +245,7 @@ undo_step() {
 		return
 	fi
 	if [ "$now" = "$from" ]; then
+		tidy_$n # a write that was killed may have left something
 		say "$setting: is $from already"
 	elif [ "$now" != "$ours" ] && [ "$now" != "$to" ] && [ -z "$force" ]; then
 		say "$setting: changed by somebody else, left alone: ours $ours, theirs $now, original $from (undo --force restores it)" >&2

@@ -88,6 +88,7 @@ func line(file, mark, before, after, text string) Mechanism {
 	return Mechanism{
 		Read:  "file_get " + at + " " + Quote(before) + " " + Quote(after),
 		Write: "file_put " + at + " " + Quote(mark) + " " + Quote(before) + " " + Quote(after) + " " + Quote(text) + ` "$value"`,
+		Tidy:  "rm -f " + at + ".linerate-new",
 	}
 }
 

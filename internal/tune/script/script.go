@@ -5,6 +5,7 @@
 package script
 
 import (
+	"cmp"
 	_ "embed" // the part that all scripts have
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Mechanism struct {
 	// Ready is a command that fails, and prints why, where the setting is there and no write of
 	// it would be taken; empty: that shows when it is written.
 	Ready string
+	Tidy  string // a command that removes what a killed write may leave; "": that leaves nothing
 	// Runtime: a restart of the host undoes the write.
 	Runtime bool
 	// Test says why the host does not take "$value"; nothing: it does. Empty: there is no telling.
@@ -139,8 +141,8 @@ unprivileged=%s
 	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, undo)
 	b.WriteString(files)
 	for i, st := range s.Steps {
-		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\nready_%[1]d() { %[8]s; }\n",
-			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write, st.ready())
+		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\nready_%[1]d() { %[8]s; }\ntidy_%[1]d() { %[9]s; }\n",
+			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write, st.ready(), cmp.Or(st.Tidy, ":"))
 	}
 	return b.String() + body, nil
 }

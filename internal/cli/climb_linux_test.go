@@ -83,45 +83,6 @@ func TestClimbInTheLab(t *testing.T) {
 	})
 }
 
-// Whatever serves a directory on a host of the lab, and by whichever of its names it is
-// asked for, the rungs of the server's disk are climbed there.
-func TestDiskRungsOfEveryServer(t *testing.T) {
-	labtest.Long(t)
-	needRoot(t)
-	const put = `head -c 16777216 /dev/urandom > "$(ls -d /srv/memory/share /run/linerate/*/server1/disk-memory/share 2>/dev/null | head -n 1)/film"`
-	for _, s := range []struct {
-		kinds, kernel, dir string
-		needs              []string
-	}{
-		{"nfs", "", "/share", []string{"ganesha.nfsd", "ganesha-vfs"}},
-		{"smb", "", "/SHARE", []string{"smbd"}},
-		{"nfs", "server1", "/share", []string{"linux.uml", "modprobe"}},
-		{"nfs", "server1", "/srv/memory/share", []string{"linux.uml", "modprobe"}},
-		{"iscsi", "server1", "/srv/memory/unit", []string{"linux.uml", "modprobe"}},
-	} {
-		t.Run(s.kinds+s.kernel+s.dir, func(t *testing.T) {
-			labtest.Needs(t, s.needs...)
-			labtest.Tries(t, 2, func(t testing.TB) {
-				u := newLabUser(t, 0)
-				up := []string{"lab", "up", "back-to-back", "--serve", "server1=" + s.kinds}
-				if s.kernel != "" {
-					up = append(up, "--kernel", s.kernel)
-				}
-				u.run(t, up...)
-				if s.kinds != "iscsi" {
-					u.run(t, "lab", "exec", "server1", "--", "sh", "-c", put)
-				}
-				out, _ := u.climb(t, "lab:client1", "lab:server1:"+s.dir)
-				disk, cached := rungOf(t, out, "server disk"), rungOf(t, out, "server disk, cached")
-				// tmpfs of older kernels has no O_DIRECT, which is said.
-				if !disk.Seen && !strings.Contains(disk.How, "O_DIRECT") || !cached.Seen || *cached.Measured <= 0 || !strings.Contains(cached.Method, "second read") {
-					t.Errorf("disk %+v, cached %+v", disk, cached)
-				}
-			})
-		})
-	}
-}
-
 // A copy runs between the hosts: it is left alone, and judged.
 func TestClimbLeavesOthersTheLink(t *testing.T) {
 	labtest.Long(t)

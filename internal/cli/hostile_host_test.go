@@ -128,7 +128,7 @@ func TestHostileHostIsTextAlone(t *testing.T) {
 		labtest.Program(t, filepath.Join(dir, "ssh"), strings.NewReader(`#!/bin/sh
 while [ "$1" != -- ]; do shift; done
 shift 2
-exec sh -c "$(printf %s "$*" | sed 's|\(/[^ ]*/linerate\) "$@"|env `+hostileRole+`=`+how+` \1 "$@"|g')"
+exec sh -c "$(printf %s "$*" | sed 's|"$d/linerate" "$@"|env `+hostileRole+`=`+how+` &|g')"
 `))
 		for _, args := range commands {
 			code, out, errs := typed(t, args...)

@@ -11,9 +11,9 @@ const (
 	stalledBytes = 20000
 	// resentMost: this share of the segments was sent again and still waits.
 	resentMost = 0.3
-	// sureSilence: of a path that carried data, and of which six segments in ten are lost,
-	// the last ones and three repeats of one are lost once in eight times. From this many
-	// doublings on silence is one.
+	// sureSilence: a path that loses six segments in ten loses the last one and three repeats
+	// of it once in eight times, and is up. From this many doublings of the timeout on, a
+	// silence is an outage.
 	sureSilence = 4
 	// deepQueue and deepSegments: on a slow link few bytes are a long queue.
 	deepQueue    = 3.0

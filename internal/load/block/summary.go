@@ -241,8 +241,8 @@ func (s *Summary) buffered(r Result, w Witness) {
 	// What is written again before it left memory never leaves it: little that waits is not enough.
 	if written := unit.Bytes(r.WrittenBytes); w.Waiting != nil && w.Out != nil && 10**w.Waiting <= written && 10**w.Out >= 9*written {
 		s.WrittenOut = true
-		s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went through this host's page cache, without a sync: of %v at most %v had not left it when the run was over, so that the rate is about the target's; times of requests are those of memory and of waiting for it",
-			unit.Bytes(r.WrittenBytes), *w.Waiting))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went through this host's page cache, without a sync: of %v at most %v had not left it when the run was over, and this host wrote out %v meanwhile, whoever's that was, so that the rate is about the target's; times of requests are those of memory and of waiting for it",
+			written, *w.Waiting, *w.Out))
 		return
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("what was written went into this host's page cache, without a sync: a rate of memory, not of the target; %s. "+

@@ -81,5 +81,6 @@ file_put() {
 		rm -f "$new" "$1" && sync # it had only what linerate wrote
 		return
 	fi
-	mv -f "$new" "$1" && sync
+	# What it holds is on the disk before its name is: the host may start from it.
+	sync && mv -f "$new" "$1" && sync
 }

@@ -161,7 +161,12 @@ func readJournal(dir string) ([]Entry, error) {
 	return entries, nil
 }
 
+// damaged says what is wrong with the journal in dir, and the way out. A script that is not safe
+// to use is no way out: root is not to be told to run what somebody else put there.
 func damaged(dir string, err error) error {
+	if errors.Is(err, ErrState) {
+		return fmt.Errorf("read %s: %w. Nothing was changed", filepath.Join(dir, journalName), err)
+	}
 	return fmt.Errorf("read %s: %w: %w. Nothing was changed. Where it was moved away, put it back; else linerate tune undo --from-script, or sh %s, restores what was open",
 		filepath.Join(dir, journalName), ErrDamaged, err, filepath.Join(dir, scriptName))
 }

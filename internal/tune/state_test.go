@@ -40,6 +40,23 @@ func wantPrecious(t *testing.T, victim string) {
 	}
 }
 
+// Whoever put a link there chose what it names: no message tells root to run that.
+func TestAScriptThatIsALinkIsNotOfferedAsTheWayOut(t *testing.T) {
+	k := newKernel("fake.a")
+	tn := tuner(t, k)
+	planted(t, tn.Dir, scriptName, os.Symlink)
+	_, err := tn.Apply(context.Background(), plan("fake.a"))
+	if !errors.Is(err, ErrState) {
+		t.Fatalf("applied beside a script that is a link: %v; want ErrState", err)
+	}
+	for _, said := range []string{"sh " + filepath.Join(tn.Dir, scriptName), "--from-script", "damaged"} {
+		if strings.Contains(err.Error(), said) {
+			t.Errorf("%q says %q", err, said)
+		}
+	}
+	k.want(t, map[string]string{"fake.a": "old"})
+}
+
 func TestLinkWhereAFileIsToBeMadeIsNotFollowed(t *testing.T) {
 	for _, name := range []string{scriptName, keptName, waitingName} {
 		t.Run(name, func(t *testing.T) {

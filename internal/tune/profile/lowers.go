@@ -36,10 +36,13 @@ func compare(from, to string) (falls, comparable bool) {
 	return falls, comparable
 }
 
-// amount splits a word like rx=4096 or 64K into its name, number and unit.
+// amount splits a word like rx=4096 or 64K into its name, number and unit; =4096 is none.
 func amount(word string) (name string, n int64, unit string, ok bool) {
 	number := word
 	if before, after, named := strings.Cut(word, "="); named {
+		if before == "" {
+			return "", 0, "", false
+		}
 		name, number = before, after
 	}
 	digits := strings.TrimRight(number, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%")

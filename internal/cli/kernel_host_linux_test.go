@@ -16,9 +16,10 @@ import (
 	"linerate/internal/lab/uml"
 )
 
-// onKernelHost runs a shell script on a host with a kernel of its own, $L being linerate, and
-// returns what it printed. A line that begins with WRONG fails the test.
-func onKernelHost(t *testing.T, script string) string {
+// onKernelHost runs shell scripts on a host with a kernel of its own, which is restarted between
+// two of them, $L being linerate, and returns what they printed. A line that begins with WRONG
+// fails the test.
+func onKernelHost(t *testing.T, scripts ...string) string {
 	t.Helper()
 	labtest.Long(t)
 	labtest.Needs(t, labtest.Root, "mkfs.ext4", "modprobe")
@@ -58,19 +59,34 @@ func onKernelHost(t *testing.T, script string) string {
 			t.Error(err)
 		}
 	}()
-	const head = "L=$0\nK=net.ipv4.tcp_mtu_probing\nexport PATH=$PATH:/usr/sbin:/sbin\nis() { [ \"$(sysctl -n $K)\" = $1 ] || echo \"WRONG $2: the value is $(sysctl -n $K), not $1\"; }\n"
-	out, err := l.Run(ctx, "server1", "sh", "-c", head+script+"\necho WHOLE\n", binary)
-	t.Logf("%s", out)
-	if err != nil || !strings.Contains(string(out), "WHOLE") {
-		t.Fatalf("the script ended early: %v", err)
+	var said strings.Builder
+	for n, script := range scripts {
+		if n > 0 {
+			if err := l.Reboot(ctx, "server1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := l.Run(ctx, "server1", "sh", "-c", kernelHostHead+script+"\necho WHOLE\n", binary)
+		t.Logf("%s", out)
+		if err != nil || !strings.Contains(string(out), "WHOLE") {
+			t.Fatalf("script %d ended early: %v", n, err)
+		}
+		said.Write(out)
 	}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(said.String()) {
 		if strings.HasPrefix(line, "WRONG") {
 			t.Error(strings.TrimSpace(line))
 		}
 	}
-	return string(out)
+	return said.String()
 }
+
+const kernelHostHead = `
+L=$0
+K=net.ipv4.tcp_mtu_probing
+export PATH=$PATH:/usr/sbin:/sbin
+is() { [ "$(sysctl -n $K)" = $1 ] || echo "WRONG $2: the value is $(sysctl -n $K), not $1"; }
+`
 
 // failingDisk has the disk below the journal fail from each moment of a change on: every write,
 // or everything. apply does not say what is not so, undo restores from what was read, and once
@@ -176,6 +192,54 @@ func TestSystemdTimerOnAKernelHost(t *testing.T) {
 	out := onKernelHost(t, realSystemd)
 	if strings.Contains(out, "LACKS") {
 		t.Skip("needs systemd")
+	}
+	if n := strings.Count(out, "DID "); n != 4 {
+		t.Errorf("%d parts of 4", n)
+	}
+}
+
+// startsSystem is what starts a host of the real world: it reads the files of sysctl, of udev and
+// of systemd-networkd. The lab's own start reads none of them. state prints what is in force.
+const startsSystem = `
+command -v ethtool >/dev/null && [ -x /lib/systemd/systemd-networkd ] && [ -x /lib/systemd/systemd-udevd ] || { echo LACKS; exit 0; }
+sysctl -q --system 2>/dev/null
+/lib/systemd/systemd-udevd --daemon && udevadm trigger -c add -s net && udevadm settle
+install -d -o systemd-network -g systemd-network /run/systemd/netif /run/systemd/netif/links /run/systemd/netif/leases
+/lib/systemd/systemd-networkd >/dev/null 2>&1 &
+for n in $(seq 100); do grep -qs NETWORK_FILE= /run/systemd/netif/links/* && break; sleep 0.2; done
+state() { echo "$(sysctl -n $K) $(cat /sys/class/net/eth0/mtu) $(ethtool -k eth0 | grep ^generic-receive | cut -d ' ' -f 2)"; }
+wants() { for n in $(seq 50); do [ "$(state)" = "$1" ] && break; sleep 0.2; done; [ "$(state)" = "$1" ] || echo "WRONG $2: $(state), not $1"; echo "DID $2: $(state)"; }
+files() { cat /etc/sysctl.d/*linerate* /etc/udev/rules.d/*linerate* /etc/systemd/network/20-eth0.network.d/* 2>/dev/null; }
+`
+
+// keptFirst notes what the host is, and changes one setting for each program that reads files.
+const keptFirst = `
+mkdir -p /etc/systemd/network
+printf '[Match]\nName=eth0\n[Network]\nAddress=10.10.0.2/24\nKeepConfiguration=yes\n' > /etc/systemd/network/20-eth0.network
+` + startsSystem + `
+state > /root/state; cat /root/state
+$L tune apply --set sysctl.$K=2 --set link.mtu@eth0=1400 --set ethtool.features@eth0=rx-gro=off \
+	--persist --confirm-within 0 2>&1 || echo "WRONG applied: $?"
+wants "2 1400 off" applied; files
+`
+
+// keptAfter is the same host after a restart: what was kept is in force without linerate. Then
+// everything is undone: no file is left, and what was read before the start is set again.
+const keptAfter = startsSystem + `
+wants "2 1400 off" "after a restart"
+$L tune history; $L tune undo 2>&1 || echo "WRONG undone: $?"
+[ -z "$(files)" ] || { echo "WRONG undone: files are left:"; files; }
+case $($L tune undo 2>&1) in *'nothing to undo'*) ;; *) echo "WRONG undone: not all" ;; esac
+echo "DID undo: $(state)"
+`
+
+// keptLast is the host after one more restart: as it was found.
+const keptLast = startsSystem + `wants "$(cat /root/state)" "after the last restart"`
+
+func TestPersistedKindsOnAKernelHost(t *testing.T) {
+	out := onKernelHost(t, keptFirst, keptAfter, keptLast)
+	if strings.Contains(out, "LACKS") {
+		t.Skip("needs ethtool, udev and systemd-networkd")
 	}
 	if n := strings.Count(out, "DID "); n != 4 {
 		t.Errorf("%d parts of 4", n)

@@ -5,6 +5,7 @@ package scratch
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(d.Path)
-	select {}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its test is gone
+	_ = d.Remove()
 }
 
 // startLoad starts a load in a process of its own, and returns its directory once it is there.
@@ -41,6 +43,9 @@ func startLoad(t *testing.T, dir string) (kill func(), path string) {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), dirEnv+"="+dir)
 	out, err := cmd.StdoutPipe()
+	if err == nil {
+		_, err = cmd.StdinPipe()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

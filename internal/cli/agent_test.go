@@ -19,7 +19,7 @@ func runAgent(t *testing.T, stdin string, args ...string) (code int, errs string
 	dir := t.TempDir()
 	var said bytes.Buffer
 	env := &environment{
-		Env: app.Env{Self: []string{"linerate"}, Now: time.Now, Getenv: func(k string) string { return map[string]string{"XDG_STATE_HOME": dir}[k] }},
+		Env: app.Env{Self: []string{"linerate"}, Now: time.Now, Getenv: func(k string) string { return map[string]string{"XDG_STATE_HOME": dir, "XDG_DATA_HOME": dir}[k] }},
 		in:  strings.NewReader(stdin), out: document.NewScreen(io.Discard), err: document.NewScreen(&said),
 	}
 	root := rootCommand(env)
@@ -32,24 +32,36 @@ func TestAgentWithoutASite(t *testing.T) {
 		code int
 		want string
 	}{
-		"agent list":                            {ExitNothing, "linerate serve --nats embedded --site NAME"},
-		"agent log":                             {ExitNothing, "linerate serve --nats embedded --site NAME"},
-		"agent token":                           {ExitNothing, "linerate serve --nats embedded --site NAME"},
-		"agent revoke nas1":                     {ExitNothing, "linerate serve --nats embedded --site NAME"},
-		"agent list --of lab":                   {ExitNothing, "linerate serve --nats embedded --site NAME"},
-		"agent list --of La/b":                  {ExitUsage, "small letters"},
-		"agent status":                          {ExitNothing, "linerate agent enrol --token-file FILE"},
-		"agent run":                             {ExitNothing, "linerate agent enrol --token-file FILE"},
-		"agent enrol":                           {ExitUsage, "it does not begin with linerate-token-1."},
-		"agent enrol linerate-token-1.x":        {ExitUsage, "every user of this host can read"},
-		"agent enrol --token-file /nowhere":     {ExitUsage, "--token-file: open /nowhere"},
-		"agent token --label role":              {ExitUsage, "want KEY=VALUE"},
-		"agent log --last 0":                    {ExitUsage, "--last 0: want 1 to"},
-		"agent nonsense":                        {ExitUsage, "unknown command"},
-		"serve --nats nats://a":                 {ExitUsage, "want embedded"},
-		"serve --nats embedded":                 {ExitUsage, "--site lab"},
-		"serve --site lab":                      {ExitUsage, "want embedded"},
-		"serve --nats embedded --site lab /mnt": {ExitUsage, "shows no page"},
+		"agent list":                         {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent log":                          {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent token":                        {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent revoke nas1":                  {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent list --of lab":                {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"agent list --of La/b":               {ExitUsage, "small letters"},
+		"agent status":                       {ExitNothing, "linerate agent enrol --token-file FILE"},
+		"agent run":                          {ExitNothing, "linerate agent enrol --token-file FILE"},
+		"agent enrol":                        {ExitUsage, "it does not begin with linerate-token-1."},
+		"agent enrol linerate-token-1.x":     {ExitUsage, "every user of this host can read"},
+		"agent enrol --token-file /nowhere":  {ExitUsage, "--token-file: open /nowhere"},
+		"agent token --label role":           {ExitUsage, "want KEY=VALUE"},
+		"agent log --last 0":                 {ExitUsage, "--last 0: want 1 to"},
+		"agent nonsense":                     {ExitUsage, "unknown command"},
+		"tune plan --site all":               {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"tune undo --site all":               {ExitNothing, "linerate serve --nats embedded --site NAME"},
+		"tune plan nas1 --site all":          {ExitUsage, "name either nas1 or hosts of a site"},
+		"tune plan --of lab":                 {ExitUsage, "give --site too"},
+		"tune plan --site all --persist":     {ExitUsage, "as site:HOST"},
+		"tune apply --site all --set sack=1": {ExitUsage, "give both --site and --waves"},
+		"tune apply nas1 --waves":            {ExitUsage, "give both --site and --waves"},
+		"tune undo --site all --to 3":        {ExitUsage, "as site:HOST"},
+		"tune undo --site all --from-script": {ExitUsage, "as site:HOST"},
+		"tune resume":                        {ExitNothing, "no change of many hosts was begun here"},
+		"tune resume tune-1":                 {ExitUsage, "no change of many hosts is called tune-1"},
+		"tune apply --site all --waves --set tcp_sack=1 --confirm-within 0": {ExitUsage, "--confirm-within 0"},
+		"serve --nats nats://a":                                    {ExitUsage, "want embedded"},
+		"serve --nats embedded":                                    {ExitUsage, "--site lab"},
+		"serve --site lab":                                         {ExitUsage, "want embedded"},
+		"serve --nats embedded --site lab /mnt":                    {ExitUsage, "shows no page"},
 		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1": {ExitUsage, "the one address"},
 	} {
 		if code, errs := runAgent(t, "", strings.Fields(line)...); code != c.code || !strings.Contains(errs, c.want) {

@@ -60,7 +60,7 @@ its name. docs/tune.md walks through all of it.`,
 	}
 	o.subjectFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.mine, "mine", "", "profile of yours to show beside; else the one that is called mine, if there is one")
-	cmd.AddCommand(tunePlanCommand(env), tuneScriptCommand(env), tuneApplyCommand(env), tuneConfirmCommand(env), tuneUndoCommand(env), tuneHistoryCommand(env))
+	cmd.AddCommand(tunePlanCommand(env), tuneScriptCommand(env), tuneApplyCommand(env), tuneConfirmCommand(env), tuneUndoCommand(env), tuneHistoryCommand(env), tuneResumeCommand(env))
 	return cmd
 }
 
@@ -194,23 +194,32 @@ func settingID(name string) (string, error) {
 
 func tunePlanCommand(env *environment) *cobra.Command {
 	var o tuneOptions
+	var s siteOptions
 	cmd := &cobra.Command{
 		Use:   "plan [HOST]",
 		Short: "Show the exact changes that apply would make, with their reasons, risks and sources; changes nothing",
 		Example: `  linerate tune plan nas1 --profile nfs-server --to client1
   linerate tune plan --profile transfer-node-wan --rtt 16ms --line-rate 40Gbit
   linerate tune plan nas1 --profile nfs-server --persist      the files of --persist too
-  linerate tune plan nas1 --profile nfs-server --set tcp_slow_start_after_idle=1 --json`,
+  linerate tune plan nas1 --profile nfs-server --set tcp_slow_start_after_idle=1 --json
+  linerate tune plan --site role=dtn --profile transfer-node-wan --rtt 16ms --line-rate 40Gbit`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(args); err != nil {
+				return err
+			}
 			if err := o.check(env, args); err != nil {
 				return err
+			}
+			if s.site != "" {
+				return runSitePlan(cmd.Context(), env, s, o)
 			}
 			return runPlan(cmd.Context(), env, o)
 		},
 	}
 	o.subjectFlags(cmd.Flags())
 	o.setFlag(cmd.Flags())
+	s.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.Persist, "persist", false, "show the files too by which it would outlive a restart")
 	return cmd
 }

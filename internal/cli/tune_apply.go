@@ -21,7 +21,9 @@ import (
 
 func tuneApplyCommand(env *environment) *cobra.Command {
 	var o tuneOptions
+	var s siteOptions
 	var within string
+	var waves bool
 	cmd := &cobra.Command{
 		Use:   "apply [HOST]",
 		Short: "Make the changes of a plan, reversibly",
@@ -34,13 +36,25 @@ Changes that can cut you off (MTU, routes, a reset of the link, offloads) are
 undone by the host itself unless you confirm them in time; the host does that
 without this program and without its connection. Each change is reported as
 applied (read back), effective (in force now, or after what it needs), and seen
-on the wire (on a new connection to --to).`,
+on the wire (on a new connection to --to).
+
+With --site and --waves many hosts of a site are changed: one first, then waves that
+grow. A wave is applied, its paths are looked at, and it is confirmed before the next
+one begins; at the first host that does not confirm, or whose path got worse by more
+than it varies by itself, that wave is put back and no other begins (docs/fleet.md).`,
 		Example: `  linerate tune apply nas1 --profile nfs-server --to client1
   linerate tune apply nas1 --profile nfs-server --dry-run
   linerate tune apply nas1 --set link.mtu@eth0=9000 --confirm-within 60s
-  linerate tune apply nas1 --profile nfs-server --persist    and after a restart too`,
+  linerate tune apply nas1 --profile nfs-server --persist    and after a restart too
+  linerate tune apply --site role=dtn --waves --set tcp_mtu_probing=1`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(args); err != nil {
+				return err
+			}
+			if (s.site != "") != waves {
+				return failure.Of(failure.Usage, "hosts of a site are changed in waves, and only they: give both --site and --waves, or name one host, as site:HOST")
+			}
 			if err := o.check(env, args); err != nil {
 				return err
 			}
@@ -50,12 +64,17 @@ on the wire (on a new connection to --to).`,
 			if o.profile == "" && len(o.Typed) == 0 {
 				return failure.Of(failure.Usage, "say what to apply: --profile NAME, --set SETTING=VALUE, or both; linerate tune%s shows the profile that fits", hostArgument(o.Host))
 			}
+			if s.site != "" {
+				return runSiteApply(cmd.Context(), env, s, o)
+			}
 			return runApply(cmd.Context(), env, o)
 		},
 	}
 	f := cmd.Flags()
 	o.subjectFlags(f)
 	o.setFlag(f)
+	s.flags(f)
+	f.BoolVar(&waves, "waves", false, "with --site: change the hosts in waves, each confirmed before the next")
 	f.StringVar(&within, "confirm-within", "", "undo everything unless confirmed in this time, e.g. 60s (the default where a change can cut you off); 0 never does")
 	f.BoolVar(&o.Persist, "persist", false, "write the values into the system's own files too, once they are confirmed")
 	f.BoolVar(&o.dry, "dry-run", false, "print the very plan that would be made, and stop")
@@ -166,6 +185,7 @@ func tuneConfirmCommand(env *environment) *cobra.Command {
 
 func tuneUndoCommand(env *environment) *cobra.Command {
 	var r tune.UndoRequest
+	var s siteOptions
 	cmd := onHost(env, &cobra.Command{
 		Use:   "undo [HOST]",
 		Short: "Put back what linerate changed on a host, newest first",
@@ -180,7 +200,8 @@ undo.sh beside it may then be the last copy of the original values. --from-scrip
 restores by that script everything that was open, and begins a new journal.`,
 		Example: `  linerate tune undo nas1
   linerate tune undo nas1 --to 3
-  linerate tune undo nas1 --plan tune-20260401-120000-1a2b --force`,
+  linerate tune undo nas1 --plan tune-20260401-120000-1a2b --force
+  linerate tune undo --site role=dtn --plan tune-20260401-120000-1a2b`,
 	}, func(ctx context.Context, n reach.Name, p *progress) (tune.Restored, error) {
 		if r.To < 0 {
 			return tune.Restored{}, failure.Of(failure.Usage, "--to %d: want the number of a change, as linerate tune history lists them", r.To)
@@ -198,7 +219,18 @@ restores by that script everything that was open, and begins a new journal.`,
 		}
 		return doc, err
 	}, undoPage)
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.check(args); err != nil {
+			return err
+		}
+		if s.site != "" {
+			return runSiteUndo(cmd.Context(), env, s, r)
+		}
+		return one(cmd, args)
+	}
 	f := cmd.Flags()
+	s.flags(f)
 	f.IntVar(&r.To, "to", 0, "checkpoint: restore only changes with a larger number than this")
 	f.StringVar(&r.Plan, "plan", "", "restore only the changes of this plan")
 	f.BoolVar(&r.Force, "force", false, "restore also what somebody else changed since")

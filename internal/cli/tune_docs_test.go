@@ -18,7 +18,7 @@ import (
 func TestTuneFieldsAreDocumented(t *testing.T) {
 	docstest.Fields(t, docstest.Section(t, "tune", "tune plan, tune script, tune apply", "tune confirm", "tune undo, tune history",
 		"leave", "profile list, profile show, profile diff"), "linerate/", 50,
-		planDocument{}, panelDocument{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{},
+		planDocument{}, panelDocument{}, tune.SitePlan{}, tune.SiteUndone{}, tune.Confirmation{}, tune.Restored{}, tune.History{}, tune.Left{},
 		appprofile.Summary{}, appprofile.Kept{}, profile.Profile{}, profile.Difference{})
 }
 

@@ -155,6 +155,25 @@ func (d Dialler) SiteHosts(ctx context.Context, site, selection string) ([]desk.
 	return chosen, nil
 }
 
+// SiteName is a host of a site as the user could have named it; site is empty for the only one.
+func SiteName(site, host string) string {
+	if site == "" {
+		return "site:" + host
+	}
+	return "site:" + site + "/" + host
+}
+
+// NotHere says why a host of a site is not asked.
+func NotHere(h desk.Status) error {
+	switch {
+	case h.Ended:
+		return fmt.Errorf("its agent was stopped at %s", h.Heard.Local().Format(time.DateTime))
+	case h.Heard.IsZero():
+		return fmt.Errorf("its site has not heard of it since it was started; look again in %s", SiteSilent)
+	}
+	return fmt.Errorf("silent since %s", h.Heard.Local().Format(time.DateTime))
+}
+
 // siteHost is how to join the agent of a host of a site.
 func (d Dialler) siteHost(ctx context.Context, n host.Name) (host.Endpoint, error) {
 	if d.Sites == nil {

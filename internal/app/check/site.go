@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"linerate/internal/app"
-	"linerate/internal/fleet/desk"
 	"linerate/internal/reach"
 	"linerate/internal/report"
 )
@@ -21,7 +19,7 @@ func runSite(ctx context.Context, e app.Env, o Options, p app.Progress, c report
 		return c, err
 	}
 	for _, h := range hosts {
-		o.Hosts = append(o.Hosts, siteName(o.Of, h.Name))
+		o.Hosts = append(o.Hosts, reach.SiteName(o.Of, h.Name))
 	}
 	w := work{o, e, p}
 	c.Hosts = make([]report.HostCheck, len(hosts))
@@ -31,7 +29,7 @@ func runSite(ctx context.Context, e app.Env, o Options, p app.Progress, c report
 	for i, h := range hosts {
 		name := o.Hosts[i]
 		if !h.Here {
-			c.Hosts[i] = judge(name, looks{}, notHere(h), o.context())
+			c.Hosts[i] = judge(name, looks{}, reach.NotHere(h), o.context())
 			done.Add(1)
 			continue
 		}
@@ -47,23 +45,4 @@ func runSite(ctx context.Context, e app.Env, o Options, p app.Progress, c report
 	wait.Wait()
 	c.Groups, c.Lost = report.GroupHosts(c.Hosts)
 	return c, nil
-}
-
-// siteName is a host of a site as the user could have named it.
-func siteName(site, host string) string {
-	if site == "" {
-		return "site:" + host
-	}
-	return "site:" + site + "/" + host
-}
-
-// notHere says why a host of a site is not asked.
-func notHere(h desk.Status) error {
-	switch {
-	case h.Ended:
-		return fmt.Errorf("its agent was stopped at %s", h.Heard.Local().Format(time.DateTime))
-	case h.Heard.IsZero():
-		return fmt.Errorf("its site has not heard of it since it was started; look again in %s", reach.SiteSilent)
-	}
-	return fmt.Errorf("silent since %s", h.Heard.Local().Format(time.DateTime))
 }

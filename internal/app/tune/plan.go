@@ -3,8 +3,6 @@ package tune
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -117,11 +115,10 @@ func (d *drafted) ends() []end {
 // compose makes the plans of the draft. A larger MTU is a plan of its own,
 // because both ends have to get it before anything else is changed.
 func (d *drafted) compose() error {
-	var random [2]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return fmt.Errorf("name the plan: %w", err)
+	id, err := planID(d.now())
+	if err != nil {
+		return err
 	}
-	id := "tune-" + d.now().UTC().Format("20060102-150405") + "-" + hex.EncodeToString(random[:])
 	var mtu, rest []profile.Row
 	raised := d.raisedMTU()
 	for i, r := range d.rows {

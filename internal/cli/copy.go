@@ -19,7 +19,7 @@ import (
 type copyFlags struct {
 	copy.Options
 	verify, direct string
-	resume         string
+	resume, spread string
 	dryRun, check  bool
 }
 
@@ -39,7 +39,11 @@ Files of the same size and time are taken to be the same. The same command again
 what is left.
 
 HOST:/path is a path on another host, which ssh leads to; nothing is installed there.
-Its data go by one port, encrypted; where that cannot be reached the other end dials.`,
+Its data go by one port, encrypted; where that cannot be reached the other end dials.
+
+--spread copies several sources to several targets: each file comes to lie at one of the
+targets, whichever is free first, so that all are done at about the same time. Half of
+the paths are targets; --spread=N says how many, at the end, are.`,
 		Example: `  linerate copy /data/run42 /mnt/nas/
   linerate copy /data/run42/ /mnt/nas/run42 --delete --dry-run
   linerate copy /data/ /backup --exclude '*.tmp' --exclude /cache/ --limit 500MB
@@ -47,6 +51,7 @@ Its data go by one port, encrypted; where that cannot be reached the other end d
   linerate copy --check /data/run42 /mnt/nas/
   linerate copy /data/run42 nas1:/pool/
   linerate copy nas1:/pool/run42 /data/ --streams 8
+  linerate copy src1:/a src2:/b dst1:/x dst2:/y --spread
   linerate copy --mem 60s nas1`,
 		Args: usage(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,7 +61,9 @@ Its data go by one port, encrypted; where that cannot be reached the other end d
 			if err := usage(copyArgs(&f))(cmd, args); err != nil {
 				return err
 			}
-			f.sides(args)
+			if err := f.sides(args); err != nil {
+				return err
+			}
 			return f.run(cmd, env, "copy "+strings.Join(args, " "))
 		},
 	}
@@ -72,6 +79,7 @@ Its data go by one port, encrypted; where that cannot be reached the other end d
 	flags.BoolVar(&f.check, "check", false, "compare source and target without copying; exit code 5 if they differ")
 	flags.StringVar(&f.resume, "resume", "", "last: do what the last copy was asked to, which was interrupted or killed; the same command does so too")
 	copyFarFlags(cmd, &f)
+	copySpreadFlag(cmd, &f)
 	return completeFlags(cmd, map[string][]string{"resume": {"last"}, "verify": {"fast", "full"}, "direct": {"yes", "no"}}, "exclude", "max-delete", "limit")
 }
 
@@ -103,7 +111,7 @@ func (f *copyFlags) read(env *environment) error {
 	case f.check && (f.dryRun || f.Delete):
 		return failure.Of(failure.Usage, "--check changes nothing: leave out --dry-run and --delete")
 	}
-	if err := f.checkFar(); err != nil {
+	if err := errors.Join(f.checkFar(), f.checkSpread()); err != nil {
 		return err
 	}
 	f.Full, f.Buffered = f.verify == "full", f.direct == "no"
@@ -187,6 +195,7 @@ func copyDocument(r *copy.Result) document.Document {
 	d.Lead = append(d.Lead, t.Block())
 	if r.State != "planned" {
 		d.Lead = append(d.Lead, wireBlocks(r.Wire)...)
+		d.Lead = append(d.Lead, spreadBlocks(r.Spread)...)
 		d.Lead = append(d.Lead, document.Block{Text: "Verified: " + r.Verified})
 		if r.HeldBy != "" {
 			d.Lead = append(d.Lead, document.Block{Text: fmt.Sprintf("Held back by: %s; CPU %.2f s", r.HeldBy, r.CPUSec)})
@@ -220,7 +229,7 @@ func copyHeadline(r *copy.Result) string {
 	took := unit.Short(r.Took())
 	switch r.State {
 	case "done":
-		return fmt.Sprintf("copied %v in %s (%v/s)", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8))
+		return fmt.Sprintf("copied %v in %s (%v/s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), spreadOver(r))
 	case "lossy":
 		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Bytes), took)
 	case "planned":

@@ -41,11 +41,15 @@ func copyArgs(f *copyFlags) cobra.PositionalArgs {
 }
 
 // sides takes the arguments.
-func (f *copyFlags) sides(args []string) {
+func (f *copyFlags) sides(args []string) error {
+	if f.spread != "" {
+		return f.spreadSides(args)
+	}
 	if f.Far.Mem > 0 && len(args) == 1 {
 		args = []string{reach.Here, args[0]}
 	}
 	f.Sources, f.Target = args[:len(args)-1], args[len(args)-1]
+	return nil
 }
 
 // checkFar says which flags cannot be had between hosts, or only there.
@@ -56,7 +60,7 @@ func (f *copyFlags) checkFar() error {
 		return failure.Of(failure.Usage, "--mem %v: want above 0 and at most %v", o.Mem, maxMem)
 	case o.Streams < 0 || o.Streams > copy.MaxStreams:
 		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", o.Streams, copy.MaxStreams)
-	case !far && o != (copy.Far{}):
+	case !far && f.spread == "" && o != (copy.Far{}):
 		return failure.Of(failure.Usage, "--streams, --plain, --via, --port and --through-ssh are for copies between hosts: both ends are on this one")
 	case o.ThroughSSH && (o.Via != "" || o.Port != 0):
 		return failure.Of(failure.Usage, "--through-ssh uses no address and no port: leave out --via and --port")

@@ -36,6 +36,24 @@ type SourceFile interface {
 // more, and reports it as failed the second time.
 var ErrChanged = fmt.Errorf("the source changed while it was read")
 
+// ErrMoved is a file that another target takes: the caller gives it up and says nothing of it.
+var ErrMoved = fmt.Errorf("another target takes it")
+
+// Presence is what a target has under the name of an entry.
+type Presence uint8
+
+// The presences.
+const (
+	Absent  Presence = iota
+	Present          // what a copy would leave as it is, but for its metadata
+	Differs          // something else, or a part of it that an earlier run has left
+)
+
+// Finder is a target that can be asked what it has. An entry needs no xattrs for that.
+type Finder interface {
+	Find(ctx context.Context, entries []*Entry) ([]Presence, error)
+}
+
 // Sink is the end that is written. Its methods may be called by several goroutines; the
 // order that they need: a directory is made before what it holds, and Finish is last.
 // Whatever cannot be kept it reports as Loss through the Report that it was made with; an

@@ -93,6 +93,18 @@ func (r *Report) Lose(what, path, format string, args ...any) {
 	}
 }
 
+// LoseMore counts losses that nobody names.
+func (r *Report) LoseMore(what string, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = map[string]int64{}
+	}
+	if n > 0 {
+		r.counts[what] += n
+	}
+}
+
 // Count changes the summary.
 func (r *Report) Count(change func(*Summary)) {
 	r.mu.Lock()

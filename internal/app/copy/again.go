@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"linerate/internal/app"
 	"linerate/internal/failure"
@@ -31,6 +32,7 @@ type rawPaths struct {
 	Sources []move.Raw `json:"sources"`
 	Target  move.Raw   `json:"target"`
 	Exclude []move.Raw `json:"exclude"`
+	Targets []move.Raw `json:"targets,omitempty"`
 }
 
 // noteVersion is of begun. maxNote is far more than a command line may have.
@@ -57,7 +59,7 @@ func note(e app.Env, o Options, done bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(begun{noteVersion, dir, o, rawPaths{move.Raw(dir), move.Raws(o.Sources), move.Raw(o.Target), move.Raws(o.Exclude)}, done})
+	b, err := json.Marshal(begun{noteVersion, dir, o, rawPaths{move.Raw(dir), move.Raws(o.Sources), move.Raw(o.Target), move.Raws(o.Exclude), move.Raws(o.Spread.Targets)}, done})
 	if err != nil {
 		return err
 	}
@@ -78,33 +80,47 @@ func note(e app.Env, o Options, done bool) error {
 	return nil
 }
 
-// Last is what the copy that was begun last was asked to do, if it did not end well.
-func Last(e app.Env) (Options, error) {
+// lastBegun is the note of the copy that was begun last.
+func lastBegun(e app.Env) (n begun, err error) {
 	path, err := notePath(e)
 	if err != nil {
-		return Options{}, err
+		return n, err
 	}
 	b, err := app.ReadFile(path, maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Options{}, failure.Of(failure.Nothing, "no copy was begun yet: name a source and a target")
+		return n, failure.Of(failure.Nothing, "no copy was begun yet: name a source and a target")
 	}
 	if err != nil {
-		return Options{}, fmt.Errorf("read the last copy: %w", err)
+		return n, fmt.Errorf("read the last copy: %w", err)
 	}
-	var n begun
 	if err := json.Unmarshal(b, &n); err != nil || n.V < 1 || n.V > noteVersion {
-		return Options{}, fmt.Errorf("read the last copy: %s is of no version that this linerate knows: name source and target", path)
+		return n, fmt.Errorf("read the last copy: %s is of no version that this linerate knows: name source and target", path)
+	}
+	return n, nil
+}
+
+// Last is what the copy that was begun last was asked to do, if it did not end well.
+func Last(e app.Env) (Options, error) {
+	n, err := lastBegun(e)
+	if err != nil {
+		return Options{}, err
 	}
 	if r := n.Raw; n.V > 1 {
 		n.Dir, n.Options.Sources, n.Options.Target, n.Options.Exclude = string(r.Dir), move.Strings(r.Sources), string(r.Target), move.Strings(r.Exclude)
+		n.Options.Spread.Targets = move.Strings(r.Targets)
 	}
 	if n.Done {
-		return Options{}, failure.Of(failure.Nothing, "the last copy, to %s, was done: name a source and a target for another", n.Options.Target)
+		return Options{}, failure.Of(failure.Nothing, "the last copy, to %s, was done: name a source and a target for another", strings.Join(append(n.Options.Spread.Targets, n.Options.Target)[:max(1, len(n.Options.Spread.Targets))], ", "))
 	}
 	for i, s := range n.Options.Sources {
 		n.Options.Sources[i] = below(n.Dir, s)
 	}
-	n.Options.Target = below(n.Dir, n.Options.Target)
+	for i, t := range n.Options.Spread.Targets {
+		n.Options.Spread.Targets[i] = below(n.Dir, t)
+	}
+	if n.Options.Target != "" {
+		n.Options.Target = below(n.Dir, n.Options.Target)
+	}
 	return n.Options, nil
 }
 

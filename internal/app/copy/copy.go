@@ -26,7 +26,8 @@ import (
 type Options struct {
 	Sources   []string
 	Target    string
-	Full      bool // BLAKE3 leaves, holes are read, the target is read again past the cache
+	Spread    Spread // over several targets; Target is empty then
+	Full      bool   // BLAKE3 leaves, holes are read, the target is read again past the cache
 	Exclude   []string
 	Delete    bool
 	MaxDelete int
@@ -41,9 +42,10 @@ type Options struct {
 
 // Result is what a copy, a dry run or a check came to.
 type Result struct {
-	V       int      `json:"v"`
-	Sources []string `json:"sources"`
-	Target  string   `json:"target"`
+	V       int        `json:"v"`
+	Sources []string   `json:"sources"`
+	Target  string     `json:"target"`
+	Spread  *Spreading `json:"spread,omitempty"`
 	// State is "done", "lossy" (copied, but something could not be kept or failed),
 	// "planned" (a dry run), "stopped" (by an error or Ctrl-C), "same" or "different" (a
 	// check).
@@ -141,6 +143,9 @@ func (s *session) close() error { return errors.Join(s.src.Close(), s.dst.Close(
 
 // Copy copies. What was copied comes with the error, where there is one.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	if len(o.Spread.Targets) > 0 {
+		return copySpread(ctx, e, o, p)
+	}
 	if o.IsFar() {
 		return copyFar(ctx, e, o, p, mover.Copying)
 	}

@@ -293,10 +293,26 @@ func (b *between) startMovers(ctx context.Context, from, to mover.Task) error {
 
 // hear has what a mover says taken until the end.
 func (b *between) hear(ctx context.Context, s *side, m end) {
+	b.closers = append(b.closers, s.hear(ctx, m, b))
+}
+
+// hear has what its mover says passed on until what is returned is called.
+func (s *side) hear(ctx context.Context, m end, h hearer) (stop func()) {
 	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
 	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b.closers = append(b.closers, cancel)
-	go s.pump(pump, b)
+	go s.pump(pump, h)
+	return cancel
+}
+
+// hearer is told what movers say meanwhile.
+type hearer interface {
+	lost(l mover.Loss)
+	step(x mover.Step)
+	tell(s *side, w mover.Work)
+}
+
+func (b *between) lost(l mover.Loss) {
+	b.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
 }
 
 // step takes a step of a plan: those of one end, the target.
@@ -307,7 +323,7 @@ func (b *between) step(x mover.Step) {
 
 // pump reads a mover's events: losses go into the report, steps are passed on, and of its
 // progress the newest is kept.
-func (s *side) pump(ctx context.Context, b *between) {
+func (s *side) pump(ctx context.Context, b hearer) {
 	for {
 		events, err := s.m.Events(ctx)
 		if err != nil {
@@ -315,7 +331,7 @@ func (s *side) pump(ctx context.Context, b *between) {
 		}
 		for _, e := range events {
 			for _, l := range e.Losses {
-				b.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+				b.lost(l)
 			}
 			for _, x := range e.Steps {
 				b.step(x)

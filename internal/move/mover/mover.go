@@ -30,12 +30,13 @@ type mover struct {
 	task   Task
 	keys   *wire.Keys
 	report *move.Report
-	stats  wire.Stats
+	stats  []wire.Stats // of each other end
 
-	src   move.Source
-	dst   move.Sink
-	ends  []opened
-	began time.Time
+	src    move.Source
+	dst    move.Sink
+	spread *spread // where there are several other ends; guarded by mu
+	ends   []opened
+	began  time.Time
 
 	mu    sync.Mutex // of what follows
 	total *Total
@@ -73,6 +74,7 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
+	m.stats = make([]wire.Stats, max(1, len(m.task.Spread)))
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
 	from, err := route.SourceOf(move.Strings(m.task.Read))
 	if err == nil {
@@ -85,7 +87,11 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	defer cancel(nil)
 	commands := make(chan Command)
 	go m.listen(ctx, in, commands, cancel)
-	err = m.obey(ctx, commands)
+	if len(m.task.Spread) > 0 {
+		err = m.obeySpread(ctx, commands)
+	} else {
+		err = m.obey(ctx, commands)
+	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -181,6 +187,9 @@ func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
 	}
 	keys := *m.keys
 	keys.Peer = c.Peer
+	if len(m.task.Spread) > 0 {
+		keys.Run, keys.Secret = m.task.Spread[c.Pair].Run, m.task.Spread[c.Pair].Secret
+	}
 	var party wire.Party
 	if c.Order == Dial {
 		party = &wire.Dialler{Keys: &keys, Connect: wire.To(c.At, c.From)}
@@ -189,7 +198,7 @@ func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := m.emit(Event{Kind: Listening, Addr: l.Addr()}); err != nil {
+		if err := m.emit(Event{Kind: Listening, Addr: l.Addr(), Pair: c.Pair}); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		party = l
@@ -197,7 +206,11 @@ func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	g := &meeting{cancel, make(chan error, 1)}
 	go func() {
-		g.done <- errors.Join(m.session(ctx, party), party.Close())
+		session := m.session
+		if len(m.task.Spread) > 0 {
+			session = func(ctx context.Context, p wire.Party) error { return m.pair(ctx, c.Pair, p) }
+		}
+		g.done <- errors.Join(session(ctx, party), party.Close())
 		close(g.done)
 	}()
 	return g, nil
@@ -205,6 +218,24 @@ func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
 
 // session is the copy itself.
 func (m *mover) session(ctx context.Context, p wire.Party) error {
+	defer m.begin(ctx)()
+	if m.task.sends() {
+		var src move.Source = wire.Nothing{}
+		if m.src != nil {
+			src = m.src
+		}
+		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning}
+		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
+	}
+	var dst move.Sink = wire.Nothing{}
+	if m.dst != nil {
+		dst = m.dst
+	}
+	return wire.Receive(ctx, p, dst, m.report, &m.stats[0])
+}
+
+// begin has the work told from now on, until what is returned is called.
+func (m *mover) begin(ctx context.Context) (end func()) {
 	m.mu.Lock()
 	m.began = time.Now()
 	m.mu.Unlock()
@@ -214,21 +245,7 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 	if m.task.Count {
 		watch.Go(func() { m.count(watching) })
 	}
-	defer watch.Wait()
-	defer cancel()
-	if m.task.sends() {
-		var src move.Source = wire.Nothing{}
-		if m.src != nil {
-			src = m.src
-		}
-		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning}
-		return wire.Send(ctx, p, src, m.report, o, &m.stats)
-	}
-	var dst move.Sink = wire.Nothing{}
-	if m.dst != nil {
-		dst = m.dst
-	}
-	return wire.Receive(ctx, p, dst, m.report, &m.stats)
+	return func() { cancel(); watch.Wait() }
 }
 
 // seenEvery is how often a mover tells what it has done.
@@ -250,7 +267,12 @@ func (m *mover) watch(ctx context.Context) {
 }
 
 func (m *mover) work() Work {
-	w := Work{Moved: m.report.Summary(), Look: m.stats.Look(), Sockets: m.stats.Sockets(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
+	w := Work{Moved: m.report.Summary(), CPU: cpuTime(), CPUs: runtime.NumCPU()}
+	if len(m.task.Spread) > 0 {
+		w.Pairs, w.Look = m.pairWork()
+	} else if len(m.stats) > 0 {
+		w.Look, w.Sockets = m.stats[0].Look(), m.stats[0].Sockets()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w.Total = m.total

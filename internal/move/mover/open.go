@@ -2,6 +2,7 @@ package mover
 
 import (
 	"errors"
+	"io"
 	"os"
 	"slices"
 
@@ -66,6 +67,9 @@ func (m *mover) openSource(as string) error {
 
 func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 	root, as, err := rootOf(string(m.task.Write), c.One, m.task.Do)
+	if err == nil && m.task.Empty {
+		err = empty(root)
+	}
 	if err == nil && m.task.Scratch {
 		root, err = os.MkdirTemp(string(m.task.Write), scratchName)
 		m.ends = append(m.ends, scratch(root))
@@ -96,6 +100,22 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		doubt = "the target's file system has no locks: that no other copy writes there is not known"
 	}
 	return as, doubt, nil
+}
+
+// empty refuses a directory that holds anything.
+func empty(root string) error {
+	d, err := os.Open(root)
+	if err != nil {
+		return err
+	}
+	names, err := d.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err = errors.Join(err, d.Close()); err == nil && len(names) > 0 {
+		err = failure.Of(failure.Usage, "%s is not empty, and may be meant as a source", root)
+	}
+	return err
 }
 
 func (m *mover) close() error {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"linerate/internal/move"
+	"linerate/internal/move/share"
 	"linerate/internal/move/wire"
 )
 
@@ -53,6 +54,7 @@ type Task struct {
 	Exclude  []move.Raw `json:"exclude,omitempty"`
 	Buffered bool       `json:"buffered,omitempty"`
 	Setuid   bool       `json:"setuid,omitempty"`
+	Empty    bool       `json:"empty,omitempty"` // refuse a target that holds anything
 	// Cold drops what the source's cache holds; Scratch writes into a new directory below
 	// Write, which goes with the mover: a copy that is only measured.
 	Cold    bool `json:"cold,omitempty"`
@@ -69,6 +71,17 @@ type Task struct {
 	Plain  bool        `json:"plain,omitempty"`
 	Run    wire.Run    `json:"run"`
 	Secret wire.Secret `json:"secret"`
+	// Spread are the other ends, where there are several, each with a run of its own; Run and
+	// Secret are zero then.
+	Spread []Pair `json:"spread,omitempty"`
+}
+
+// Pair is one of several other ends.
+type Pair struct {
+	Run    wire.Run    `json:"run"`
+	Secret wire.Secret `json:"secret"`
+	// Closed, of the end that reads: that target is asked what it has, and gets nothing.
+	Closed bool `json:"closed,omitempty"`
 }
 
 // Deed is what a run is for.
@@ -104,12 +117,18 @@ func (t *Task) Check() error {
 		return fmt.Errorf("memory for %v, want at most %v", t.Mem, maxMem)
 	case t.Do != Copying && t.Do != Planning && t.Do != Comparing || t.Do != Copying && t.Mem != 0:
 		return fmt.Errorf("to do %q, which cannot be had", t.Do)
+	case t.Empty && (t.Write == "" || t.Do != Copying):
+		return errors.New("an empty directory where nothing is written")
 	case t.Scratch && (t.Write == "" || t.Do != Copying || t.Delete):
 		return errors.New("a scratch directory where nothing is only measured")
 	case t.MaxDelete < 0 || t.Delete && (t.Write == "" || t.Do == Comparing):
 		return errors.New("to delete where nothing is written")
 	case t.Streams < 0 || t.Streams > wire.MaxStreams:
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
+	case len(t.Spread) > share.MaxTargets:
+		return fmt.Errorf("%d other ends, want at most %d", len(t.Spread), share.MaxTargets)
+	case len(t.Spread) > 0 && (t.Do != Copying || t.Mem != 0 || t.Delete || t.Scratch || t.Limit > 0):
+		return errors.New("several other ends are for a copy alone, without a limit and without deleting")
 	case t.Limit < 0:
 		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
 	case t.Write != "" && !filepath.IsAbs(string(t.Write)):
@@ -127,11 +146,12 @@ func (t *Task) Check() error {
 type Order string
 
 // The orders, in the order in which they come. Open opens the files of this end; Listen
-// and Dial meet the other end, and the later one counts; Stop ends the copy.
+// and Dial meet the other end, and the later one counts; Drop gives one of several other ends up; Stop ends the copy.
 const (
 	Open   Order = "open"
 	Listen Order = "listen"
 	Dial   Order = "dial"
+	Drop   Order = "drop"
 	Stop   Order = "stop"
 )
 
@@ -144,6 +164,8 @@ type Command struct {
 	One   bool       `json:"one,omitempty"`
 	Whole []move.Raw `json:"whole,omitempty"`
 	As    move.Raw   `json:"as,omitempty"`
+	// Pair is the number of the other end, where there are several: of Listen, Dial and Drop.
+	Pair int `json:"pair,omitempty"`
 	// Peer is the other end's certificate.
 	Peer wire.Pin `json:"peer,omitzero"`
 	// At is where to listen, port 0 being any, or what to dial; From the address to dial
@@ -161,6 +183,7 @@ const (
 	Opened    Kind = "opened"    // As; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
+	Parted    Kind = "parted"    // Pair; Text: why, where that other end was not done
 	Seen      Kind = "seen"      // Work: again and again
 	Lost      Kind = "lost"      // Losses
 	Planned   Kind = "planned"   // Steps
@@ -180,6 +203,7 @@ type Event struct {
 	As     move.Raw       `json:"as,omitempty"`
 	Device string         `json:"device,omitempty"`
 	Addr   netip.AddrPort `json:"addr,omitzero"`
+	Pair   int            `json:"pair,omitempty"` // of Listening, Unreached and Parted
 	Losses []Loss         `json:"losses,omitempty"`
 	Steps  []Step         `json:"steps,omitempty"`
 	Work   *Work          `json:"work,omitempty"`
@@ -217,6 +241,14 @@ type Work struct {
 	CPU     time.Duration `json:"cpu_ns"`
 	CPUs    int           `json:"cpus"`    // that it may use
 	Took    time.Duration `json:"took_ns"` // since the ends met
+	// Pairs are what each of several other ends got, or gave.
+	Pairs []PairWork `json:"pairs,omitempty"`
+}
+
+// PairWork is what went between this end and one of several others.
+type PairWork struct {
+	Bytes   int64 `json:"bytes"`
+	Streams int   `json:"streams"`
 }
 
 // decode reads one line; an unknown field and data after it are errors.

@@ -40,6 +40,11 @@ func (p *Place) Begin(context.Context, *move.Entry) (move.SinkFile, move.Have, e
 	return nil, move.Have{}, errors.ErrUnsupported
 }
 
+// Find implements move.Finder.
+func (p *Place) Find(context.Context, []*move.Entry) ([]move.Presence, error) {
+	return nil, errors.ErrUnsupported
+}
+
 // Finish implements move.Sink.
 func (p *Place) Finish(context.Context) error { return errors.ErrUnsupported }
 

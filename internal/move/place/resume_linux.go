@@ -181,6 +181,13 @@ func (f *file) recall() (ok bool) {
 	return true
 }
 
+// knows tells whether an earlier run has left a part of a file.
+func (m *memory) knows(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.earlier[path] != nil
+}
+
 // reclaim takes a temporary name together with what an earlier run left there.
 func (p *Place) reclaim(d *dir, temp string) bool {
 	at := joined(d.path, temp)

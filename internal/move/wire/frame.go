@@ -58,6 +58,8 @@ const (
 	kindFail                     // either: the run is over, and why
 	kindAsk                      // receiver: which of these names does the source keep?
 	kindTold                     // sender: those
+	kindLook                     // sender: what is there of these entries?
+	kindLooked                   // receiver: that
 	kinds                        // how many there are
 )
 

@@ -145,6 +145,8 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 			return err
 		}
 		return r.commit(ctx, g, m)
+	case kindLook:
+		return r.look(ctx, meta)
 	case kindAbort:
 		m, err := parsePair(meta)
 		if err != nil {

@@ -24,6 +24,9 @@ type Options struct {
 	Plan bool
 	// Limit of the data, in bytes per second; 0: none.
 	Limit int64
+	// Met hears, before the source is scanned, how the target can be asked what it has. It may
+	// be nil.
+	Met func(move.Finder)
 }
 
 // Bounds of the sender's memory: blocks of 4 MiB that are read and not sent yet, and files
@@ -54,7 +57,9 @@ type sender struct {
 	packed uint64 // that were taken
 	// finishing: all was sent, and the receiver may ask what the source keeps.
 	finishing bool
+	looked    *lookedMessage // an answer that nobody has taken
 
+	looking    sync.Mutex    // one question at a time
 	made       atomic.Uint64 // entries that were sent on the control stream
 	announcing sync.Mutex    // of streams: none after finishing
 
@@ -112,6 +117,9 @@ func (s *sender) run(ctx context.Context) error {
 		defer fan.enough()
 		if err := fan.begin(); err != nil {
 			return err
+		}
+		if s.o.Met != nil {
+			s.o.Met(s)
 		}
 		if s.o.Mem > 0 {
 			return s.memory(work)
@@ -343,6 +351,8 @@ func (s *sender) hear(ctx context.Context, k kind, meta []byte) error {
 	switch k {
 	case kindAsk:
 		return s.answerAsked(ctx, meta)
+	case kindLooked:
+		return s.hearLooked(meta)
 	case kindHave:
 		m, err := parseHave(meta)
 		if err != nil {

@@ -91,6 +91,9 @@ func (s *sender) sendLarge(ctx context.Context, e *move.Entry) error {
 		s.rep.Count(func(m *move.Summary) { m.Retried++ })
 		err = s.attempt(ctx, e)
 	}
+	if errors.Is(err, move.ErrMoved) {
+		return nil
+	}
 	var own *ownError
 	if errors.As(err, &own) || errors.Is(err, move.ErrChanged) {
 		s.rep.Lose(move.Failed, e.Path, "%v", err)
@@ -163,7 +166,7 @@ func (f *sentFile) send(ctx context.Context, have []move.Leaf) error {
 		return f.s.cause(ctx)
 	}
 	if err != nil || failed {
-		return errors.Join(f.abort(ctx, failed || !errors.Is(err, move.ErrChanged)), err)
+		return errors.Join(f.abort(ctx, failed || !errors.Is(err, move.ErrChanged) && !errors.Is(err, move.ErrMoved)), err)
 	}
 	return f.commit(ctx, have)
 }

@@ -68,3 +68,11 @@ func (s *Stats) Look() Look {
 	}
 	return l
 }
+
+// Plus adds what another run has done.
+func (l Look) Plus(o Look) Look {
+	l.Streams, l.Sent, l.Received, l.Again = l.Streams+o.Streams, l.Sent+o.Sent, l.Received+o.Received, l.Again+o.Again
+	l.Sending, l.Idle, l.Held = l.Sending+o.Sending, l.Idle+o.Idle, l.Held+o.Held
+	l.Reading, l.Writing, l.Committing = l.Reading+o.Reading, l.Writing+o.Writing, max(l.Committing, o.Committing)
+	return l
+}

@@ -1,0 +1,303 @@
+package copy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/app"
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/move"
+	"linerate/internal/move/mover"
+	"linerate/internal/move/share"
+)
+
+// Spread is what concerns copies to several targets alone.
+type Spread struct {
+	// Targets get each a part of the sources: every file comes to lie at one of them.
+	Targets []string
+	// Guessed: nobody has said which paths are targets, so that they have to be empty, or those
+	// of the copy that was begun last.
+	Guessed bool
+}
+
+// Spreading is how a copy to several targets went.
+type Spreading struct {
+	// Rounds is how often the sources were gone through: once more after a target has failed.
+	Rounds  int          `json:"rounds"`
+	Sources []SpreadEnd  `json:"sources"`
+	Targets []SpreadEnd  `json:"targets"`
+	Pairs   []SpreadPair `json:"pairs"`
+}
+
+// SpreadEnd is a source's host with its paths, or a target.
+type SpreadEnd struct {
+	Name string `json:"name"`
+	// State is "done" or "failed".
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+	// Files and Bytes are what it told last that it has written, or of a source sent; a source
+	// does not count files.
+	Files  int64   `json:"files"`
+	Bytes  int64   `json:"bytes"`
+	CPUSec float64 `json:"cpu_s"`
+}
+
+// SpreadPair is what went from a source's host to a target.
+type SpreadPair struct {
+	From  string  `json:"from"`
+	To    string  `json:"to"`
+	Bytes int64   `json:"bytes"`
+	Rate  float64 `json:"rate_bps"`
+}
+
+// spreadEnd is one end of a spread.
+type spreadEnd struct {
+	side
+	number int
+	source bool
+	paths  []string // as they were typed
+	task   mover.Task
+	closed bool  // a target that failed: it is asked what it has
+	out    bool  // it takes no part any more
+	why    error // why it failed first
+
+	stop   func() // of this round
+	over   bool   // of this round: it has ended
+	failed bool   // of this round
+	sum    SpreadEnd
+}
+
+// spreading is a copy to several targets under way.
+type spreading struct {
+	env    app.Env
+	p      app.Progress
+	o      Options
+	report *move.Report
+	out    *Result
+	ends   []*spreadEnd // sources, then targets
+	pairs  []*spreadPair
+	bytes  map[[2]int]int64 // of rounds that are over
+	agents map[host.Name]*host.Client
+	spare  []*host.Client // of hosts that were logged in to again
+	before int64          // bytes of earlier rounds
+	took   time.Duration  // in moving
+	total  move.Summary
+	cpu    float64
+
+	mu   sync.Mutex
+	told map[string]bool // losses that were reported: a later round finds them again
+	// Files that failed in this round, the first of them by name: a further round tries them again.
+	fails  []mover.Loss
+	failed int64
+}
+
+func (s *spreading) sources() []*spreadEnd {
+	return slices.DeleteFunc(slices.Clone(s.ends), func(e *spreadEnd) bool { return !e.source || e.out })
+}
+
+func (s *spreading) targets() []*spreadEnd {
+	return slices.DeleteFunc(slices.Clone(s.ends), func(e *spreadEnd) bool { return e.source || e.out })
+}
+
+// copySpread copies to several targets. What was done comes with the error, where there is one.
+func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	s := &spreading{env: e, p: p, o: o, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}}
+	s.out = &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
+	defer s.close()
+	began := e.Now()
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	if err := s.dial(ctx, p); err != nil {
+		return nil, err
+	}
+	for more := true; more; {
+		var err error
+		if more, err = s.round(ctx); err != nil {
+			if s.out.Spread.Rounds == 0 {
+				return nil, err
+			}
+			return s.ended(ctx, began, err)
+		}
+	}
+	var err error
+	if s.failed == 0 && len(s.whys()) == 0 {
+		err = note(e, o, true)
+	}
+	return s.ended(ctx, began, err)
+}
+
+// read gives the arguments their meaning.
+func (s *spreading) read() error {
+	as := map[string]string{}
+	for _, arg := range s.o.Sources {
+		n, path, err := placeOf(arg, false)
+		if err != nil {
+			return err
+		}
+		if err := comesTo(as, arg, path, len(s.o.Sources)); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(s.ends, func(e *spreadEnd) bool { return e.name == n })
+		if i < 0 {
+			i = len(s.ends)
+			s.ends = append(s.ends, &spreadEnd{side: side{name: n}, source: true})
+		}
+		e := s.ends[i]
+		e.paths, e.task.Read = append(e.paths, arg), append(e.task.Read, move.Raw(path))
+	}
+	targets := 0
+	for _, arg := range s.o.Spread.Targets {
+		n, path, err := placeOf(arg, false)
+		if err != nil {
+			return err
+		}
+		path = filepath.Clean(path)
+		for _, e := range s.ends {
+			if !e.source && e.name == n && string(e.task.Write) == path+"/" {
+				return failure.Of(failure.Usage, "target %s is named twice", arg)
+			}
+			if err := e.contains(n, path, arg); err != nil {
+				return err
+			}
+		}
+		targets++
+		s.ends = append(s.ends, &spreadEnd{side: side{name: n}, paths: []string{arg}, task: mover.Task{Write: move.Raw(path + "/")}})
+	}
+	if sources := len(s.ends) - targets; max(sources, targets) > share.MaxTargets {
+		return failure.Of(failure.Usage, "%d hosts of sources and %d targets: want at most %d of each", sources, targets, share.MaxTargets)
+	}
+	for i, e := range s.ends {
+		e.number, e.as = i, strings.Join(e.paths, ", ")
+		e.sum = SpreadEnd{Name: e.as, State: "done"}
+	}
+	return nil
+}
+
+// comesTo refuses two sources that come to lie at one name: which of them counts would depend
+// on which comes first.
+func comesTo(as map[string]string, arg, path string, n int) error {
+	name := filepath.Base(path)
+	if strings.HasSuffix(path, "/") {
+		name = ""
+	}
+	if name == "" && n > 1 {
+		return failure.Of(failure.Usage, "%s is one of several sources: name it without the '/' at its end, so that what they hold is told apart", arg)
+	}
+	if other, twice := as[name]; twice {
+		return failure.Of(failure.Usage, "two sources come to lie at %s: %s and %s; copy them one after another, to targets of their own", name, other, arg)
+	}
+	as[name] = arg
+	return nil
+}
+
+// contains refuses a target that lies in a source of the same host, as far as names tell.
+func (e *spreadEnd) contains(n host.Name, path, arg string) error {
+	if !e.source || e.name != n {
+		return nil
+	}
+	for i, p := range e.task.Read {
+		if in := filepath.Clean(string(p)); path == in || strings.HasPrefix(path, strings.TrimSuffix(in, "/")+"/") {
+			return failure.Of(failure.Usage, "target %s lies in the source %s: it would be copied into itself", arg, e.paths[i])
+		}
+	}
+	return nil
+}
+
+// dial starts an agent at every host, all at once.
+func (s *spreading) dial(ctx context.Context, p app.Progress) error {
+	d := s.env.Reach(p)
+	var g errgroup.Group
+	var mu sync.Mutex
+	for _, e := range s.ends {
+		if _, known := s.agents[e.name]; known {
+			continue
+		}
+		s.agents[e.name] = nil
+		g.Go(func() error {
+			a, err := d.Dial(ctx, e.name)
+			mu.Lock()
+			defer mu.Unlock()
+			if a != nil {
+				s.agents[e.name] = a
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	for _, e := range s.ends {
+		e.agent = s.agents[e.name]
+	}
+	if err != nil && ctx.Err() != nil {
+		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")
+	}
+	return err
+}
+
+// guessed tells whether the targets have to be empty.
+func (s *spreading) guessed() bool {
+	if !s.o.Spread.Guessed {
+		return false
+	}
+	b, err := lastBegun(s.env)
+	dir, derr := os.Getwd()
+	return err != nil || derr != nil || string(b.Raw.Dir) != dir || !slices.Equal(move.Strings(b.Raw.Sources), s.o.Sources) || !slices.Equal(move.Strings(b.Raw.Targets), s.o.Spread.Targets)
+}
+
+// lost implements hearer.
+func (s *spreading) lost(l mover.Loss) {
+	s.mu.Lock()
+	if l.What == move.Failed {
+		if s.failed++; len(s.fails) < planKept {
+			s.fails = append(s.fails, l)
+		}
+		s.mu.Unlock()
+		return
+	}
+	key := l.What + "\x00" + string(l.Path)
+	again := s.told[key]
+	s.told[key] = true
+	s.mu.Unlock()
+	if !again {
+		s.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+	}
+}
+
+// step implements hearer: nothing is planned.
+func (s *spreading) step(mover.Step) {}
+
+// tell implements hearer: the newest is asked for when it is shown.
+func (s *spreading) tell(*side, mover.Work) {}
+
+func (s *spreading) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*partingTime)
+	defer cancel()
+	for _, e := range s.ends {
+		e.end(ctx)
+	}
+	for _, a := range s.agents {
+		if a != nil {
+			_ = a.Close() // it has told what we want to know
+		}
+	}
+	for _, a := range s.spare {
+		_ = a.Close()
+	}
+}
+
+// end ends the mover of a round.
+func (e *spreadEnd) end(ctx context.Context) {
+	if e.m != nil {
+		e.stop()
+		_ = e.m.Stop(ctx) // the agent ends it at the latest
+		e.m = nil
+	}
+}

@@ -1,0 +1,155 @@
+package copy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"linerate/internal/move"
+	"linerate/internal/move/mover"
+	"linerate/internal/unit"
+)
+
+func several(n int, what string) string { return unit.Count(n, what) }
+
+// count adds what a round came to.
+func (s *spreading) count(first bool) {
+	for _, e := range s.ends {
+		w := e.last
+		e.sum.CPUSec += w.CPU.Seconds()
+		s.cpu += w.CPU.Seconds()
+		m := w.Moved
+		if e.source {
+			e.sum.Bytes += w.Sent
+			s.total.Retried += m.Retried
+		} else {
+			e.sum.Files, e.sum.Bytes = e.sum.Files+m.Files, e.sum.Bytes+m.Bytes
+			s.out.Times.Write, s.out.Times.Commit = s.out.Times.Write+w.Writing, s.out.Times.Commit+w.Committing
+			s.before += w.Received
+		}
+		s.out.Times.Read += w.Reading
+		s.total.Files, s.total.Bytes, s.total.Resumed = s.total.Files+m.Files, s.total.Bytes+m.Bytes, s.total.Resumed+m.Resumed
+		s.total.Symlinks, s.total.HardLinks, s.total.Specials = s.total.Symlinks+m.Symlinks, s.total.HardLinks+m.HardLinks, s.total.Specials+m.Specials
+		s.total.JournalNs += m.JournalNs
+		if first { // a later one finds what the first has made
+			s.total.Same, s.total.SameBytes = s.total.Same+m.Same, s.total.SameBytes+m.SameBytes
+			s.total.Directories, s.total.Excluded = s.total.Directories+m.Directories, s.total.Excluded+m.Excluded
+		}
+		e.work = nil
+	}
+	for _, p := range s.pairs {
+		if w := p.to.last.Pairs; p.i < len(w) {
+			s.bytes[[2]int{p.from.number, p.to.number}] += w[p.i].Bytes
+		}
+	}
+	for _, e := range s.ends {
+		e.last = mover.Work{}
+	}
+}
+
+// ended makes the result of all rounds.
+func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Result, error) {
+	r := s.out
+	s.mu.Lock()
+	for _, l := range s.fails {
+		s.report.Lose(move.Failed, string(l.Path), "%s", clean(l.Detail))
+	}
+	s.report.LoseMore(move.Failed, s.failed-int64(len(s.fails)))
+	s.mu.Unlock()
+	for _, e := range s.ends {
+		if e.why != nil {
+			e.sum.State, e.sum.Error = "failed", e.why.Error()
+			if err == nil {
+				s.report.Lose(move.Failed, "", "%s", e.failure())
+			}
+		}
+		if e.source {
+			r.Spread.Sources = append(r.Spread.Sources, e.sum)
+		} else {
+			r.Spread.Targets = append(r.Spread.Targets, e.sum)
+		}
+	}
+	s.report.Count(func(m *move.Summary) { *m = s.total })
+	in := &session{env: s.env, p: s.p, o: s.o, report: s.report, out: r, began: began}
+	in.o.Target = "its targets"
+	r.CPUSec = s.cpu
+	r, err = in.ended(ctx, "done", err)
+	secs := s.took.Seconds()
+	for _, from := range s.ends {
+		for _, to := range s.ends {
+			if !from.source || to.source {
+				continue
+			}
+			p := SpreadPair{From: from.as, To: to.as, Bytes: s.bytes[[2]int{from.number, to.number}]}
+			if secs > 0 {
+				p.Rate = 8 * float64(p.Bytes) / secs
+			}
+			r.Spread.Pairs = append(r.Spread.Pairs, p)
+		}
+	}
+	r.Rate = 0
+	if secs > 0 && r.State != "stopped" {
+		r.Rate = 8 * float64(r.Moved.Bytes) / secs
+	}
+	return r, err
+}
+
+// failure says what the failure of an end means.
+func (e *spreadEnd) failure() string {
+	if e.source {
+		return fmt.Sprintf("source failed, and what it had left was not copied: %v", e.why)
+	}
+	if e.out {
+		return fmt.Sprintf("target failed, and all that it should have is at the others: %v", e.why)
+	}
+	return fmt.Sprintf("target failed; what it still has was left there, and the others have the rest: %v", e.why)
+}
+
+// follow shows a copy while it goes on, where somebody watches, and takes its time.
+func (s *spreading) follow(ctx context.Context) (stop func()) {
+	began := s.env.Now()
+	if !s.p.Live() {
+		return func() { s.took += s.env.Now().Sub(began) }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		line := &line{now: s.env.Now}
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				s.show(line)
+			}
+		}
+	}()
+	return func() { cancel(); <-ended; s.p.End(); s.took += s.env.Now().Sub(began) }
+}
+
+// show renews the line of all ends.
+func (s *spreading) show(l *line) {
+	moved, total, bytes, at := s.total, mover.Total{Whole: true}, s.before, 0
+	for _, e := range s.ends {
+		if e.out {
+			continue
+		}
+		w := e.seen()
+		if e.source {
+			if w.Total == nil {
+				total.Whole = false
+			} else {
+				total = mover.Total{Files: total.Files + w.Total.Files, Bytes: total.Bytes + w.Total.Bytes, Whole: total.Whole && w.Total.Whole}
+			}
+			continue
+		}
+		at++
+		bytes += w.Received
+		moved.Files, moved.Same = moved.Files+w.Moved.Files, moved.Same+w.Moved.Same
+		moved.SameBytes, moved.Resumed = moved.SameBytes+w.Moved.SameBytes, moved.Resumed+w.Moved.Resumed
+	}
+	s.p.Tick("copy", l.text(bytes, moved, &total)+", to "+several(at, "target"))
+}

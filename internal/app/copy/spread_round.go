@@ -1,0 +1,432 @@
+package copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/failure"
+	"linerate/internal/host"
+	"linerate/internal/move"
+	"linerate/internal/move/mover"
+	"linerate/internal/move/wire"
+	"linerate/internal/reach"
+)
+
+// spreadPair is a source's host and a target in one round.
+type spreadPair struct {
+	from, to *spreadEnd
+	i, j     int // their numbers in the round: each names the other by it
+	fromAddr netip.Addr
+	toAddr   netip.Addr
+	// dials and listens are who does so now; turned: it was tried the other way before.
+	dials, listens *spreadEnd
+	turned         bool
+	over           bool
+	err            string
+}
+
+// of is the number by which an end names the pair.
+func (p *spreadPair) of(e *spreadEnd) int {
+	if e == p.from {
+		return p.j
+	}
+	return p.i
+}
+
+func (p *spreadPair) other(e *spreadEnd) *spreadEnd {
+	if e == p.from {
+		return p.to
+	}
+	return p.from
+}
+
+// round goes through the sources once; more tells that it has to be done again, because a
+// target has failed and others are left.
+func (s *spreading) round(ctx context.Context) (more bool, err error) {
+	first := s.out.Spread.Rounds == 0
+	if err := s.some(); err != nil {
+		return false, err
+	}
+	sources, targets := s.sources(), s.targets()
+	if err := s.tasks(sources, targets); err != nil {
+		return false, err
+	}
+	if err := s.start(ctx, sources, targets); err != nil {
+		if first || ctx.Err() != nil {
+			return false, s.usage(ctx, err)
+		}
+		return true, nil // an end that cannot be had again is out
+	}
+	if err := s.paths(ctx); err != nil {
+		return false, err
+	}
+	if first {
+		s.p.Say("spread: %s over %s; every file comes to lie at one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
+		if err := note(s.env, s.o, false); err != nil {
+			return false, err
+		}
+	}
+	s.out.Spread.Rounds++
+	s.mu.Lock()
+	s.fails, s.failed = nil, 0
+	s.mu.Unlock()
+	err = s.move(ctx)
+	s.count(first)
+	if err != nil {
+		return false, err
+	}
+	return s.judge()
+}
+
+// usage is Ctrl-C before anything was copied.
+func (s *spreading) usage(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return failure.Of(failure.Interrupted, "interrupted; nothing was copied")
+	}
+	return err
+}
+
+// tasks draws the runs of all pairs, and tells each end of them.
+func (s *spreading) tasks(sources, targets []*spreadEnd) error {
+	s.pairs = nil
+	empty := s.guessed() && s.out.Spread.Rounds == 0
+	for _, e := range append(sources, targets...) {
+		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain}
+		e.over, e.failed, e.last, e.work = false, false, mover.Work{}, nil
+		if e.source {
+			e.task.Streams, e.task.Exclude, e.task.Count = s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
+		} else {
+			e.task.Setuid, e.task.Empty = s.o.Setuid, empty
+		}
+	}
+	for i, from := range sources {
+		for j, to := range targets {
+			run, secret, err := wire.Draw()
+			if err != nil {
+				return err
+			}
+			from.task.Spread = append(from.task.Spread, mover.Pair{Run: run, Secret: secret, Closed: to.closed})
+			to.task.Spread = append(to.task.Spread, mover.Pair{Run: run, Secret: secret})
+			s.pairs = append(s.pairs, &spreadPair{from: from, to: to, i: i, j: j})
+		}
+	}
+	return nil
+}
+
+// start has all movers open their files. One that cannot is out.
+func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) error {
+	var g errgroup.Group
+	for _, e := range append(sources, targets...) {
+		g.Go(func() error {
+			err := s.open(ctx, e)
+			if err != nil {
+				e.fail(err)
+				e.out = true
+			}
+			return err
+		})
+	}
+	if g.Wait() == nil {
+		return nil
+	}
+	var errs []error
+	for _, e := range append(sources, targets...) {
+		if e.failed {
+			errs = append(errs, e.why)
+		}
+		e.end(ctx)
+	}
+	err := errors.Join(errs...)
+	if s.o.Spread.Guessed && failure.KindOf(err) == failure.Usage {
+		n := len(s.o.Spread.Targets)
+		err = failure.As(failure.Usage, fmt.Errorf("%w; the last %d of %d paths were taken for targets: say how many are, as --spread=%d", err, n, n+len(s.o.Sources), n))
+	}
+	return err
+}
+
+func (s *spreading) open(ctx context.Context, e *spreadEnd) error {
+	m, err := e.agent.StartMover(ctx, e.task)
+	if err != nil && s.out.Spread.Rounds > 0 {
+		m, err = s.again(ctx, e)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.as, err)
+	}
+	e.stop = e.hear(ctx, m, s)
+	ready, err := e.await(ctx, mover.Ready)
+	if err != nil {
+		return err
+	}
+	e.pin = ready.Pin
+	if err := m.Tell(ctx, mover.Command{Order: mover.Open}); err != nil {
+		return err
+	}
+	opened, err := e.await(ctx, mover.Opened)
+	if err == nil && opened.Text != "" && s.out.Spread.Rounds == 0 {
+		s.mu.Lock()
+		s.out.Warnings = append(s.out.Warnings, e.as+": "+clean(opened.Text))
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// redialTime bounds the second login to a host whose agent has gone.
+const redialTime = 20 * time.Second
+
+// again starts a mover at a host whose agent may have gone meanwhile.
+func (s *spreading) again(ctx context.Context, e *spreadEnd) (*host.Mover, error) {
+	ctx, cancel := context.WithTimeout(ctx, redialTime)
+	defer cancel()
+	a, err := s.env.Reach(s.p).Dial(ctx, e.name)
+	if err != nil {
+		return nil, err
+	}
+	e.agent = a
+	s.mu.Lock()
+	s.spare = append(s.spare, a)
+	s.mu.Unlock()
+	return a.StartMover(ctx, e.task)
+}
+
+// fail notes why an end failed.
+func (e *spreadEnd) fail(err error) {
+	e.failed = true
+	if e.why == nil {
+		e.why = err
+	}
+}
+
+// paths finds the data addresses of every pair.
+func (s *spreading) paths(ctx context.Context) error {
+	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	for _, p := range s.pairs {
+		// The other host listens, as servers do; where both are other hosts, the target.
+		p.dials, p.listens = p.from, p.to
+		if p.to.here() && !p.from.here() {
+			p.dials, p.listens = p.to, p.from
+		}
+		a, b := loop, loop
+		if p.from.agent != p.to.agent && p.from.name != p.to.name {
+			var err error
+			if a, b, err = reach.Path(ctx, "", []host.Name{p.dials.name, p.listens.name}, []*host.Client{p.dials.agent, p.listens.agent}); err != nil {
+				return fmt.Errorf("data path between %s and %s: %w", p.from.as, p.to.as, err)
+			}
+		}
+		if p.dials == p.from {
+			p.fromAddr, p.toAddr = a, b
+		} else {
+			p.fromAddr, p.toAddr = b, a
+		}
+	}
+	return nil
+}
+
+func (p *spreadPair) addr(e *spreadEnd) netip.Addr {
+	if e == p.from {
+		return p.fromAddr
+	}
+	return p.toAddr
+}
+
+// endEvent is what an end says.
+type endEvent struct {
+	end *spreadEnd
+	mover.Event
+}
+
+// move has all pairs meet, and waits until every end is done or has failed.
+func (s *spreading) move(ctx context.Context) error {
+	stop := s.follow(ctx)
+	events := make(chan endEvent)
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	left := 0
+	for _, e := range s.ends {
+		if e.out || e.m == nil {
+			continue
+		}
+		left++
+		go func() {
+			for {
+				select {
+				case x := <-e.ev:
+					select {
+					case events <- endEvent{e, x}:
+					case <-inner.Done():
+						return
+					}
+				case <-inner.Done():
+					return
+				}
+			}
+		}()
+	}
+	for _, p := range s.pairs {
+		s.order(inner, p.listens, mover.Command{Order: mover.Listen, Pair: p.of(p.listens), At: netip.AddrPortFrom(p.addr(p.listens), 0), Peer: p.dials.pin})
+	}
+	interrupted := ctx.Done()
+	var late <-chan time.Time
+	for left > 0 {
+		select {
+		case e := <-events:
+			if s.hears(inner, e) {
+				left--
+			}
+		case <-interrupted:
+			interrupted, late = nil, time.After(partingTime)
+			for _, e := range s.ends {
+				s.order(inner, e, mover.Command{Order: mover.Stop})
+			}
+		case <-late:
+			left = 0
+		}
+	}
+	stop()
+	for _, e := range s.ends {
+		if e.m != nil {
+			e.seen()
+		}
+		e.end(inner)
+	}
+	return context.Cause(ctx)
+}
+
+// order tells an end what to do. One that does not hear has failed, which its events tell.
+func (s *spreading) order(ctx context.Context, e *spreadEnd, c mover.Command) {
+	if e.m == nil || e.over {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, partingTime)
+	defer cancel()
+	_ = e.m.Tell(ctx, c)
+}
+
+// hears deals with what an end says, and tells whether it was its last word.
+func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
+	switch e.Kind {
+	case mover.Over:
+		e.end.over = true
+		return true
+	case mover.Failed:
+		e.end.over = true
+		e.end.fail(e.end.side.failed(e.Event))
+		for _, p := range s.pairs {
+			if p.from == e.end || p.to == e.end {
+				s.giveUp(ctx, p, e.end, "")
+			}
+		}
+		return true
+	}
+	for _, p := range s.pairs {
+		if p.from != e.end && p.to != e.end || p.of(e.end) != e.Pair {
+			continue
+		}
+		switch e.Kind {
+		case mover.Listening:
+			s.order(ctx, p.dials, mover.Command{Order: mover.Dial, Pair: p.of(p.dials), Peer: p.listens.pin,
+				At: netip.AddrPortFrom(p.addr(p.listens), e.Addr.Port()), From: p.addr(p.dials)})
+		case mover.Unreached:
+			s.turn(ctx, p, clean(e.Text))
+		case mover.Parted:
+			if e.Text != "" {
+				s.giveUp(ctx, p, e.end, fmt.Sprintf("%s: %s", e.end.as, clean(e.Text)))
+			}
+		}
+	}
+	return false
+}
+
+// turn has a pair meet the other way round.
+func (s *spreading) turn(ctx context.Context, p *spreadPair, why string) {
+	if p.turned {
+		s.order(ctx, p.dials, mover.Command{Order: mover.Drop, Pair: p.of(p.dials)})
+		s.giveUp(ctx, p, p.dials, fmt.Sprintf("neither %s nor %s reaches the other's port (%s)", p.from.as, p.to.as, why))
+		return
+	}
+	p.turned = true
+	p.dials, p.listens = p.listens, p.dials
+	s.order(ctx, p.listens, mover.Command{Order: mover.Listen, Pair: p.of(p.listens), At: netip.AddrPortFrom(p.addr(p.listens), 0), Peer: p.dials.pin})
+}
+
+// giveUp ends a pair of which one end has told that it is over.
+func (s *spreading) giveUp(ctx context.Context, p *spreadPair, told *spreadEnd, why string) {
+	if p.err == "" {
+		p.err = why
+	}
+	if !p.over {
+		p.over = true
+		other := p.other(told)
+		s.order(ctx, other, mover.Command{Order: mover.Drop, Pair: p.of(other)})
+	}
+}
+
+// judge takes the round for what it came to: sources that failed are out; targets that failed,
+// or that a source lost, get nothing more. more: another round is due, and possible.
+func (s *spreading) judge() (more bool, err error) {
+	for _, e := range s.sources() {
+		if e.failed {
+			e.out = true
+		}
+	}
+	for _, e := range s.targets() {
+		why := e.why
+		lost := e.failed
+		for _, p := range s.pairs {
+			if p.to == e && !p.from.failed && p.over {
+				lost = true
+				if why == nil && p.err != "" {
+					why = errors.New(p.err)
+				}
+			}
+		}
+		if !lost {
+			continue
+		}
+		if why == nil {
+			why = errors.New("its connections were lost")
+		}
+		e.fail(why)
+		e.out, e.closed = e.closed, true
+		more = true
+	}
+	if !more {
+		return false, s.some()
+	}
+	if err := s.some(); err != nil {
+		return false, err
+	}
+	s.p.Say("a target has failed, the others take its part: %v", errors.Join(s.whys()...))
+	return true, nil
+}
+
+// whys are the failures of ends until now.
+func (s *spreading) whys() (errs []error) {
+	for _, e := range s.ends {
+		if e.why != nil {
+			errs = append(errs, e.why)
+		}
+	}
+	return errs
+}
+
+// some is an error where no source, or no target that takes anything, is left.
+func (s *spreading) some() error {
+	open := 0
+	for _, e := range s.targets() {
+		if !e.closed {
+			open++
+		}
+	}
+	switch {
+	case len(s.sources()) == 0:
+		return fmt.Errorf("no source is left: %w", errors.Join(s.whys()...))
+	case open == 0:
+		return fmt.Errorf("no target is left: %w", errors.Join(s.whys()...))
+	}
+	return nil
+}

@@ -28,10 +28,13 @@ their share of the ceiling and what holds them back, connections, cores, interfa
 requests, and what changed. /metrics has the same for Prometheus, /pictures as JSON.
 
 It listens on the loopback and answers only who asks for it by that name. It changes
-nothing, and offers nothing that would. From another machine:
+nothing, and without --allow-change offers nothing that would. From another machine:
   ssh -L 8470:127.0.0.1:8470 HOST     and open http://127.0.0.1:8470/
 With --tls-cert, --tls-key and --token-file it listens on any address, for those who
 have the token: open https://HOST:8470/#token=TOKEN once.
+
+With --allow-change the page offers what linerate tune does: settings, plan, apply, confirm
+or have it undone by the host, undo; to those who have the address that is printed then.
 
 With --nats it keeps a site instead: hosts whose agents call this machine
 (docs/fleet.md). The connections are TLS, and only who is enrolled is let in.
@@ -43,6 +46,7 @@ report, compare and watch --replay read it.`,
   linerate serve client1 nas1 --line-rate 10Gbit
   linerate serve --attach nas1:2049 --listen 127.0.0.1:9000
   linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token
+  linerate serve client1 nas1 --allow-change
   linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +64,7 @@ report, compare and watch --replay read it.`,
 	cmd.Flags().StringVar(&so.cert, "tls-cert", "", "file with the certificate, PEM; the page answers to the names in it")
 	cmd.Flags().StringVar(&so.key, "tls-key", "", "file with its key, PEM")
 	cmd.Flags().StringVar(&so.token, "token-file", "", "file with the token that a reader needs, 32 letters or more")
+	cmd.Flags().BoolVar(&so.change, "allow-change", false, "offer what linerate tune does, to who has the address that is printed; what nobody confirms is undone")
 	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
 	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out; `embedded` is the broker that linerate brings")
 	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name")
@@ -75,6 +80,7 @@ type serveOptions struct {
 	cert    string
 	key     string
 	token   string
+	change  bool
 
 	nats, site, natsListen string // of a site
 }
@@ -96,7 +102,7 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	}
 	p := newProgress(env)
 	defer p.End()
-	sv := serve.Options{Listen: so.listen, TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token}
+	sv := serve.Options{Listen: so.listen, TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, AllowChange: so.change}
 	w, err := o.live(ctx, env, args, p)
 	if errors.Is(err, watch.ErrNoMount) { // there may be one later
 		sv.Mounts = func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error) {
@@ -124,6 +130,9 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	}
 	sv.Watch, sv.Title, sv.Set, sv.Keep = w, titleOf(args), strings.Join(args, ", "), keep
 	sv.Serving = func(url string) { p.Say("%s is served at %s until Ctrl-C", sv.Title, url) }
+	sv.Changing = func(url string) {
+		p.Say("who has this address can change hosts, until this ends: %s", url)
+	}
 	err = serve.Serve(ctx, env.Env, sv, p)
 	if ctx.Err() != nil { // Ctrl-C is how it ends
 		return nil

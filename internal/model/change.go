@@ -39,6 +39,9 @@ type Plan struct {
 	// DefaultConfirm where a change can cut the operator off, else none;
 	// NoConfirm is none whatever the changes.
 	ConfirmWithin time.Duration `json:"confirm_within_ns,omitempty"`
+	// By says for whom the plan is made, in a line, where it is not who runs linerate. The
+	// journal has it beside who brought it.
+	By string `json:"by,omitempty"`
 }
 
 // Values of Plan.ConfirmWithin.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"linerate/internal/model"
 	"linerate/internal/tune/file"
@@ -166,6 +167,26 @@ func (s *session) unchanged(ctx context.Context, st step) error {
 	return nil
 }
 
+// mostBy is the longest that a plan may say of whom it is for.
+const mostBy = 200
+
+// forWhom is who changes, and whom a plan says it is for: text of another host, cut to a line.
+func forWhom(by, plan string) string {
+	plan = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, plan)
+	if plan == "" {
+		return by
+	}
+	if all := []rune(plan); len(all) > mostBy {
+		plan = string(all[:mostBy]) + "…"
+	}
+	return by + ", for " + plan
+}
+
 // applyOne makes one change, write-ahead. An entry with a Seq needs undoing.
 func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, error) {
 	if err := s.unchanged(ctx, st); err != nil {
@@ -180,7 +201,7 @@ func (s *session) applyOne(ctx context.Context, p model.Plan, st step) (Entry, e
 		return Entry{}, err
 	}
 	e := Entry{
-		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: s.By, At: s.now(),
+		V: EntryVersion, Seq: len(s.journal.entries) + 1, Plan: p.ID, BootID: s.BootID, By: forWhom(s.By, p.By), At: s.now(),
 		Target: st.at.Target, Setting: st.at.Setting, Before: before, Wanted: st.to, State: Intended,
 		Origin: st.origin, Persisted: outlasts(st.at.Setting), Index: index, Hardware: hardware,
 	}

@@ -209,6 +209,22 @@ const drawRows = (every) => {
   });
 };
 window.addEventListener("beforeprint", () => drawRows(true));
+// What waits to be confirmed on a host, and for how long still. Rows are made again only when others
+// wait, so that their link keeps the focus.
+let waited = "";
+const drawWaits = (all) => {
+  const key = JSON.stringify(all.map((p) => ({ ...p, left_s: 0 })));
+  document.getElementById("waits").hidden = !all.length;
+  if (key !== waited) put("waits", ...all.map((p) => {
+    const a = el("a", "", "change hosts");
+    a.href = "change";
+    return el("p", "", el("b", "", p.host + ": "), p.plan + (p.waits ? " waits to be confirmed, and is undone in " : ": "), p.waits ? el("span", "left") : p.says, p.waits && p.says ? " – " + p.says : "", " ", a);
+  }));
+  waited = key;
+  all.filter((p) => p.waits).forEach((p, i) => {
+    document.querySelectorAll("#waits .left")[i].textContent = Math.floor(p.left_s / 60) + ":" + String(Math.floor(p.left_s % 60)).padStart(2, "0");
+  });
+};
 let heard = 0, events = [];
 const draw = (m) => {
   heard = Date.now();
@@ -220,6 +236,7 @@ const draw = (m) => {
   put("conns", ...drawConns(p ? p.conns : []));
   put("hosts", ...(p ? p.hosts.map(drawHost) : []));
   document.getElementById("history").textContent = m.history;
+  drawWaits(m.pending || []);
   if (window.timelineOf) window.timelineOf(chosen);
   if (m.again || m.events.length) {
     events = (m.again ? m.events : events.concat(m.events)).slice(-200);

@@ -96,6 +96,7 @@ type event struct {
 	Again   bool            `json:"again"`  // Events are all that are kept, in place of what came before
 	History string          `json:"history"`
 	Hint    string          `json:"hint,omitempty"`
+	Pending []Pending       `json:"pending,omitempty"` // plans that wait to be confirmed
 }
 
 // send gives each page its next message, with the lock held. One that is slow misses pictures, never
@@ -132,7 +133,7 @@ func (v *View) send(fresh []watch.Event) error {
 
 // event is what a page gets now, with the lock held.
 func (v *View) event(p *tab, fresh []watch.Event) ([]byte, error) {
-	e := event{V: watch.PictureVersion, Chosen: []watch.Picture{}, Events: fresh, History: v.kept(), Hint: v.hint}
+	e := event{V: watch.PictureVersion, Chosen: []watch.Picture{}, Events: fresh, History: v.kept(), Hint: v.hint, Pending: v.pending()}
 	e.Rows, e.Full = v.grid.since(p.has)
 	found := 0
 	if p.missed {

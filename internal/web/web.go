@@ -1,6 +1,6 @@
 // Package web is the page of a live view, its event stream, its history and its metrics. It shows
-// what package watch made, and judges nothing itself. It changes nothing on any host. On the
-// loopback whoever asks has to name it (a name that was bent to it by DNS does not); elsewhere it
+// what package watch made, and judges nothing itself. It changes nothing on any host, but lets who
+// has a token of its own ask a Changer to, where there is one. On the loopback whoever asks has to name it (a name that was bent to it by DNS does not); elsewhere it
 // speaks TLS alone, to those who name the certificate's host and have the token; and no page of
 // another origin gets to see an answer.
 package web
@@ -26,7 +26,7 @@ import (
 	"linerate/internal/watch/past"
 )
 
-//go:embed page.html.tmpl runs.html.tmpl enter.html enter.js live.js worker.js timeline.js live.css
+//go:embed page.html.tmpl runs.html.tmpl enter.html enter.js change.html change.js live.js worker.js timeline.js live.css
 var files embed.FS
 
 const (
@@ -51,6 +51,9 @@ type View struct {
 	past    Past               // nil: none is kept
 	runs    Runs               // nil: none are shown
 	hint    string             // what to do where there is no path
+
+	changer     Changer // nil: the page is read-only
+	changeToken string
 }
 
 // NewView makes a view with a title; build is of the program.
@@ -121,7 +124,7 @@ func (v *View) message() ([]byte, error) {
 	return b, nil
 }
 
-// Handler answers for the page, its parts, /events, /pictures, /history, /runs and /metrics, to those
+// Handler answers for the page, its parts, /events, /pictures, /history, /runs, /change and /metrics, to those
 // who have access.
 func (v *View) Handler(access Access) (http.Handler, error) {
 	page, err := v.page()
@@ -135,7 +138,7 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { send(w, "text/html; charset=utf-8", page) })
 	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "worker.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
-		"enter.js": "text/javascript; charset=utf-8"} {
+		"enter.js": "text/javascript; charset=utf-8", "change.js": "text/javascript; charset=utf-8"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
@@ -155,6 +158,9 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("POST /session", access.enter)
+	mux.HandleFunc("GET /change", v.changePage)
+	mux.HandleFunc("GET /change/pending", v.pendings)
+	mux.HandleFunc("POST /change/{what}", v.answerChange)
 	door, err := files.ReadFile("enter.html")
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
@@ -170,8 +176,8 @@ func (v *View) page() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.Execute(&b, struct {
 		Title, Build string
-		Runs         bool
-	}{v.title, v.build, v.runs != nil}); err != nil {
+		Runs, Change bool
+	}{v.title, v.build, v.runs != nil, v.changer != nil}); err != nil {
 		return nil, fmt.Errorf("make page: %w", err)
 	}
 	return b.Bytes(), nil

@@ -33,6 +33,10 @@ type Options struct {
 	Mounts func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error)
 	// Keep is how much history is kept; 0: none.
 	Keep unit.Bytes
+	// AllowChange has the page offer what linerate tune does; Changing is then called with the
+	// address at which, which nobody else may learn.
+	AllowChange bool
+	Changing    func(url string)
 	// Serving is called with the page's address once it can be opened.
 	Serving func(url string)
 }
@@ -75,8 +79,21 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 			}()
 		}
 	}
+	var token string
+	if o.AllowChange {
+		if token, err = newToken(); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+		c := newChanger(ctx, e, o.Watch.Hosts, p)
+		view.AllowChange(c, token)
+		group.Go(c.run)
+		defer c.close()
+	}
 	group.Go(func() error { return view.Serve(ctx, ln, access) })
 	o.Serving(access.URL(ln.Addr()))
+	if o.AllowChange {
+		o.Changing(access.URL(ln.Addr()) + "change#token=" + token)
+	}
 	group.Go(func() error {
 		if err := o.live(ctx, e, view, p); err != nil {
 			return err

@@ -27,6 +27,9 @@ func Apply(ctx context.Context, e app.Env, o Request, before func([]File), p app
 	}
 	defer d.close()
 	doc, err := d.propose(ctx)
+	if err == nil && o.Shown != "" && doc.Sum() != o.Shown {
+		err = failure.As(failure.Failed, &Error{AnotherPlan, d.name, errors.New("what would be changed is not what was shown, since something else changed meanwhile: look at the plan again; nothing was changed")})
+	}
 	if err != nil || len(doc.Plan) == 0 {
 		return doc, err
 	}

@@ -187,11 +187,14 @@ type Waiting struct {
 	// Unwatched: its watcher is gone, so that nothing undoes it by itself.
 	Unwatched bool   `json:"unwatched,omitempty"`
 	Alarm     string `json:"-"` // both in words
+	// Left is how long it waits still, a second or two more at most; 0: not known.
+	Left time.Duration `json:"-"`
 }
 
 // ReadHistory reads a host's journal.
 func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (History, error) {
 	doc := History{V: 1, Host: n.String()}
+	began := e.Now()
 	err := on(ctx, e, n, p, func(c *host.Client) error {
 		all, err := c.History(ctx)
 		if err != nil {
@@ -200,7 +203,8 @@ func ReadHistory(ctx context.Context, e app.Env, n host.Name, p app.Progress) (H
 		doc.Changes, doc.BootID = append([]Entry{}, all...), c.Hello().BootID
 		w, ok, err := c.Waiting(ctx)
 		if ok && err == nil {
-			doc.Waiting = &Waiting{w.Plan, w.Deadline, w.Overdue, w.Unwatched, w.Alarm()}
+			left := w.Deadline.Sub(c.Hello().Clock.Add(e.Now().Sub(began)))
+			doc.Waiting = &Waiting{w.Plan, w.Deadline, w.Overdue, w.Unwatched, w.Alarm(), max(0, left)}
 		}
 		return err
 	})

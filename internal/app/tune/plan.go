@@ -143,6 +143,7 @@ func (d *drafted) compose() error {
 // add adds the plan of some rows, if any of them is a change.
 func (d *drafted) add(e end, id string, f *model.Facts, rows []profile.Row, both bool) error {
 	p, err := tune.NewPlan(id, f, d.o.Confirm, rows)
+	p.By = d.o.By
 	if err == nil && len(p.Changes) > 0 {
 		d.plans = append(d.plans, hostPlan{e, p, both})
 	}

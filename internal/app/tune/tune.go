@@ -45,6 +45,10 @@ type Request struct {
 	Typed   []Set
 	Confirm time.Duration // as model.Plan.ConfirmWithin has it
 	Persist bool          // into the system's own files too
+	By      string        // for whom, as model.Plan.By has it; empty: who runs linerate
+	// Shown is the Proposal.Sum of the plan that somebody agreed to; empty: any plan. Apply refuses
+	// another.
+	Shown string
 }
 
 // Error is an end that leads back to how the user asked: the surface words it by what
@@ -67,6 +71,7 @@ const (
 	Unprivileged              // on Subject it takes root
 	NotPersistent             // the running values are changed; a restart undoes them
 	NeverHadPlan              // Subject is no plan of the host
+	AnotherPlan               // what Subject would get now is not what was shown
 )
 
 // Error implements error.

@@ -2,6 +2,9 @@ package tune
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 
@@ -33,6 +36,17 @@ type Proposal struct {
 
 	// Partly: a part is confirmed already, and only the rest waits.
 	Partly bool `json:"-"`
+}
+
+// Sum tells plans apart: those that make the same changes in the same order have the same.
+func (p Proposal) Sum() string {
+	h := sha256.New()
+	for _, l := range p.Plan {
+		for _, part := range []string{l.Host, l.Setting, l.Target, l.From, l.To} {
+			fmt.Fprintf(h, "%d:%s", len(part), part)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Path is the path that the values are for.

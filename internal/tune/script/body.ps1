@@ -132,9 +132,14 @@ function Test-All {
 # --- the dead-man ---
 
 function Register-Run {
-    param([string]$Name, [string]$Verb, [int]$Minutes)
+    param([string]$Name, [string]$Verb, [int]$Minutes, [int]$Every)
     $action = New-ScheduledTaskAction -Execute 'powershell.exe' -Argument ('-NoProfile -NonInteractive -ExecutionPolicy Bypass -File "' + (Join-Path $dir 'change.ps1') + '" ' + $Verb)
-    $trigger = New-ScheduledTaskTrigger -Once -At ([DateTime]::Now.AddMinutes($Minutes))
+    $at = [DateTime]::Now.AddMinutes($Minutes)
+    if ($Every -gt 0) {
+        $trigger = New-ScheduledTaskTrigger -Once -At $at -RepetitionInterval ([TimeSpan]::FromMinutes($Every))
+    } else {
+        $trigger = New-ScheduledTaskTrigger -Once -At $at
+    }
     $who = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -LogonType ServiceAccount -RunLevel Highest
     $how = New-ScheduledTaskSettingsSet -StartWhenAvailable -AllowStartIfOnBatteries -DontStopIfGoingOnBatteries
     Register-ScheduledTask -TaskName $Name -Action $action -Trigger $trigger -Principal $who -Settings $how -Force | Out-Null
@@ -145,13 +150,20 @@ function Unregister-Run {
     try { Unregister-ScheduledTask -TaskName $Name -Confirm:$false } catch { return }
 }
 
+# Register-Undo has the plan undone later, and again every ten minutes until that is done: a task that
+# fails or is killed is not the last.
+function Register-Undo {
+    param([int]$Minutes)
+    Register-Run "linerate-$plan" 'unconfirmed' $Minutes 10
+}
+
 # Start-Deadman has the plan undone later, once a task of the same kind has shown that it runs.
 function Start-Deadman {
     param([int]$Minutes)
     Remove-Record 'tried'
     $ran = $false
     try {
-        Register-Run "linerate-try-$plan" 'try' 1440
+        Register-Run "linerate-try-$plan" 'try' 1440 0
         Start-ScheduledTask -TaskName "linerate-try-$plan"
         $tries = 0
         while ((-not $ran) -and ($tries -lt 60)) {
@@ -163,13 +175,21 @@ function Start-Deadman {
         Unregister-Run "linerate-try-$plan"
     }
     if (-not $ran) { throw 'the task did not run' }
-    Register-Run "linerate-$plan" 'unconfirmed' $Minutes
+    Register-Undo $Minutes
 }
 
 # --- apply and undo ---
 
 # Undo-Plan puts back, newest first, what has a record, and leaves what somebody else changed.
 function Undo-Plan {
+    Undo-Once
+    # What one step could not take may have been another's to make room for.
+    if ($failures -gt 0) { Undo-Once }
+}
+
+function Undo-Once {
+    $script:failures = 0
+    $script:conflicts = 0
     $n = $steps.Count
     while ($n -ge 1) {
         Undo-Step $n $steps[$n - 1]
@@ -238,9 +258,19 @@ function Reset-Step {
 }
 
 function Undo-All {
+    param([bool]$AtItsTime)
     Undo-Plan
     if (($failures -gt 0) -or ($conflicts -gt 0)) {
         Write-Say "not everything was restored: $failures failed, $conflicts left alone"
+        if ($AtItsTime) {
+            if ($failures -gt 0) {
+                Write-Say 'this host tries again in ten minutes by itself'
+            } else {
+                # No other try would put back what somebody else changed.
+                Unregister-Run "linerate-$plan"
+                Remove-Record 'waiting'
+            }
+        }
         return 4
     }
     if (Test-Path -LiteralPath $dir) {
@@ -257,10 +287,17 @@ function Restore-Failed {
     Write-Say "$($Why): what this plan changed is put back"
     $script:rolling = $true
     Undo-Plan
+    if (($failures -gt 0) -or ($conflicts -gt 0)) {
+        Write-Say "not everything could be put back: $failures failed, $conflicts left alone; look with: $($dir)\change.ps1 status"
+    }
+    if (($failures -gt 0) -and ($null -ne (Read-Record 'waiting'))) {
+        Write-Say 'at the time of its task this host tries again by itself'
+        return 4
+    }
     Remove-Record 'waiting'
     Unregister-Run "linerate-$plan"
+    if ($failures -gt 0) { Write-Say "this host does not try again by itself, since the plan was applied without minutes: $($dir)\change.ps1 undo" }
     if (($failures -eq 0) -and ($conflicts -eq 0)) { return 1 }
-    Write-Say "not everything could be put back: $failures failed, $conflicts left alone; look with: $($dir)\change.ps1 status"
     return 4
 }
 
@@ -366,10 +403,10 @@ function Start-Plan {
     Open-Plan $verb $patience
     if ($verb -eq 'status') { Show-Status; return 0 }
     if ($verb -eq 'confirm') { return Confirm-Plan }
-    if ($verb -eq 'undo') { return Undo-All }
+    if ($verb -eq 'undo') { return Undo-All $false }
     if ($verb -eq 'unconfirmed') {
         if (-not (Test-Path -LiteralPath (Join-Path $dir 'waiting'))) { return 0 }
-        return Undo-All
+        return Undo-All $true
     }
     $minutes = 0
     if ($more -ne '') { $minutes = [int]$more }

@@ -87,7 +87,7 @@ read_step() {
 	[ -n "$now" ]
 }
 
-# names N: sets setting, from, to and runtime to those of a step.
+# names N: sets setting, from, to, runtime and file to those of a step.
 names() { "step_$1"; }
 
 status() {
@@ -130,12 +130,19 @@ roll_back() {
 	say "$1: what this plan changed is put back" >&2
 	rolling=yes
 	undo_all
-	if [ -n "$minutes" ]; then
+	if [ $failures != 0 ] || [ $conflicts != 0 ]; then
+		say "not everything could be put back: $failures failed, $conflicts left alone; look with: sh $dir/change.sh status" >&2
+	fi
+	if [ $failures != 0 ] && [ -e "$dir/waiting" ]; then
+		say "at the time of its job this host tries again by itself" >&2
+		exit 4
+	fi
+	if [ -e "$dir/waiting" ]; then
 		rm -f "$dir/waiting"
 		unschedule
 	fi
+	[ $failures = 0 ] || say "this host does not try again by itself, since the plan was applied without minutes: sh $dir/change.sh undo" >&2
 	[ $failures = 0 ] && [ $conflicts = 0 ] && exit 1
-	say "not everything could be put back: $failures failed, $conflicts left alone; look with: sh $dir/change.sh status" >&2
 	exit 4
 }
 
@@ -160,6 +167,7 @@ apply() {
 		elif kept $n.begun && kept $n.after && [ "$now" = "$text" ]; then
 			say "$setting: $from -> $now, by an earlier run"
 		else
+			file_keep || roll_back "$setting: ${file:-it} cannot be copied to $dir before it is changed"
 			keep $n.begun "$boot" || roll_back "$setting: its record cannot be written"
 			value=$to
 			said=$("write_$n" 2>&1 </dev/null) || roll_back "$setting: could not be set to $to: $said"
@@ -190,6 +198,7 @@ undo_all() {
 }
 
 undo_once() {
+	writing= # a copy is kept of what the plan writes, not of this
 	conflicts=0
 	failures=0
 	n=$steps
@@ -244,7 +253,9 @@ undo_step() {
 		failures=$((failures + 1))
 		return
 	fi
-	if [ "$now" = "$from" ]; then
+	if file_back; then
+		say "$setting: $now -> $from again, and $file is as it was"
+	elif [ "$now" = "$from" ]; then
 		tidy_$n # a write that was killed may have left something
 		say "$setting: is $from already"
 	elif [ "$now" != "$ours" ] && [ "$now" != "$to" ] && [ -z "$force" ]; then
@@ -254,19 +265,33 @@ undo_step() {
 	else
 		put_back || return 0
 	fi
-	rm -f "$dir/$n.after" "$dir/$n.begun" || failures=$((failures + 1))
+	rm -f "$dir/$n.after" "$dir/$n.begun" && file_forget || failures=$((failures + 1))
+}
+
+# again: an undo at its time that failed is tried again later; what somebody else changed is not.
+again() {
+	if [ $failures = 0 ]; then
+		rm -f "$dir/waiting"
+		unschedule
+	elif [ -n "$later" ]; then
+		say "this host tries again by itself" >&2
+	else
+		say "this host takes no job for later now, and does not try again by itself: sh $dir/change.sh undo" >&2
+	fi
 }
 
 undo() {
 	undo_all
 	if [ $failures -gt 0 ] || [ $conflicts -gt 0 ]; then
 		say "not everything was restored: $failures failed, $conflicts left alone" >&2
+		if [ "$1" = unconfirmed ]; then again; fi
 		exit 4
 	fi
 	rm -f "$dir/waiting"
 	n=$steps
 	while [ $n -ge 1 ]; do
 		rm -f "$dir/$n.already"
+		file_forget
 		n=$((n - 1))
 	done
 	say "nothing of plan $plan is in force"
@@ -275,6 +300,7 @@ undo() {
 minutes=
 force=
 rolling=
+writing=
 patience=0
 case ${1:-} in
 status) [ $# = 1 ] || usage ;;
@@ -305,13 +331,15 @@ confirm)
 	;;
 unconfirmed)
 	[ -e "$dir/waiting" ] || exit 0
-	undo
+	later=yes # should this fail or be killed; a job that finds nothing to do does no harm
+	[ "$repeats" = yes ] || schedule 10 || later=
+	undo unconfirmed
 	unschedule
 	;;
 undo)
 	waited=
 	[ ! -e "$dir/waiting" ] || waited=yes
-	undo
+	undo undo
 	if [ -n "$waited" ]; then unschedule; fi
 	;;
 esac

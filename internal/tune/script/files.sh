@@ -1,6 +1,9 @@
 
 # Files that the host reads when it starts. What linerate writes there stands in a block between
-# two marks at the end, so that it counts, and so that a person finds it.
+# two marks at the end, so that it counts, and so that a person finds it. Before a step changes a
+# file, the plan keeps a copy (N.was, or N.none where there was no file), and one of what it writes
+# (N.wrote): while the file is that, undo puts the copy back, byte for byte. Where somebody else
+# changed it since, undo takes out the plan's own lines alone.
 
 # joined LINE: sets text to the line without its comment and blanks.
 joined() {
@@ -54,15 +57,85 @@ file_lines() {
 	done <"$1"
 }
 
+# copy_file FROM TO: a copy with owner, mode and times, and with the ACL and extended attributes
+# where the system's cp has a way; it is whole or is not there.
+copy_file() {
+	rm -f "$2.new" || return 1
+	# -@ is of illumos, --preserve of GNU; cp -p of FreeBSD keeps ACLs, of macOS all.
+	cp -p@ "$1" "$2.new" 2>/dev/null || cp --preserve=all "$1" "$2.new" 2>/dev/null || cp -p "$1" "$2.new" || return 1
+	cmp -s "$1" "$2.new" && sync && mv -f "$2.new" "$2" && sync
+}
+
+# rights FILE: mode, owner and ACL.
+rights() {
+	listed=$(ls -ldn "$1") || return 1
+	set -- "$1" $listed
+	printf '%s %s %s\n' "$2" "$4" "$5"
+	{ getfacl "$1" || ls -dV "$1" || ls -lde "$1"; } 2>/dev/null | sed 1d
+}
+
+# same_file ONE OTHER: they have the same bytes and rights.
+same_file() {
+	[ -f "$1" ] && [ ! -h "$1" ] && [ -f "$2" ] && cmp -s "$1" "$2" && [ "$(rights "$1")" = "$(rights "$2")" ]
+}
+
+# file_ready FILE: fails, and says why, where it cannot be replaced without losing something.
+file_ready() {
+	[ ! -h "$1" ] || { echo "$1 is a link, which linerate does not replace"; return 1; }
+	[ -e "$1" ] || return 0
+	[ -f "$1" ] || { echo "$1 is no file"; return 1; }
+	listed=$(ls -ldn "$1") || { echo "$1 cannot be looked at"; return 1; }
+	names=$(set -- $listed; echo "$2")
+	[ "$names" = 1 ] || { echo "$1 has $names names, and linerate would replace one of them"; return 1; }
+	# FreeBSD's cp leaves extended attributes behind.
+	if [ -n "$(lsextattr -q user "$1" 2>/dev/null)" ]; then
+		echo "$1 has extended attributes, which linerate cannot keep here"
+		return 1
+	fi
+}
+
+# file_keep: before step n changes its file, what that is.
+file_keep() {
+	writing=yes
+	if [ -z "$file" ] || same_file "$file" "$dir/$n.wrote"; then return 0; fi # an earlier run was killed after it
+	rm -f "$dir/$n.wrote" "$dir/$n.was" || return 1
+	if [ "$now" != "$from" ]; then
+		writing= # ours is in it, and somebody else's too: no copy is what it was
+		return 0
+	fi
+	rm -f "$dir/$n.none" || return 1
+	if [ -e "$file" ]; then
+		copy_file "$file" "$dir/$n.was"
+	else
+		keep $n.none "$boot"
+	fi
+}
+
+# file_back: the file of step n is still what the step wrote, and is what it was again; fails
+# where it is not.
+file_back() {
+	if [ -z "$file" ] || ! same_file "$file" "$dir/$n.wrote"; then return 1; fi
+	if [ -f "$dir/$n.was" ]; then
+		copy_file "$dir/$n.was" "$file.linerate-new" && mv -f "$file.linerate-new" "$file" || return 1
+	elif kept $n.none; then
+		rm -f "$file" || return 1
+	else
+		return 1
+	fi
+	sync && settle_$n
+}
+
+file_forget() { rm -f "$dir/$n.wrote" "$dir/$n.was" "$dir/$n.none"; }
+
 # file_put FILE MARK BEFORE AFTER LINE VALUE: has the file assign VALUE, by LINE, VALUE and AFTER in
 # the block, or by nothing of linerate's where it does so without. The file is whole at any moment,
 # and keeps its owner and mode.
 file_put() {
 	new=$1.linerate-new
-	[ ! -h "$1" ] || { echo "$1 is a link, which linerate does not replace" >&2; return 1; }
+	file_ready "$1" >&2 || return 1
 	rm -f "$new" && others= || return 1
 	if [ -e "$1" ]; then
-		cp -p "$1" "$new" && file_lines "$1" "$2" outside "$3" >"$new" && others=$(file_lines "$1" "$2" inside "$3") || return 1
+		copy_file "$1" "$new" && file_lines "$1" "$2" outside "$3" >"$new" && others=$(file_lines "$1" "$2" inside "$3") || return 1
 	else
 		(umask 022 && : >"$new") || return 1
 	fi
@@ -77,10 +150,26 @@ file_put() {
 	fi
 	if [ -n "$others" ]; then
 		printf '%s\n' "$2 linerate: begin" "$others" "$2 linerate: end" >>"$new" || return 1
-	elif [ ! -s "$new" ]; then
+	elif [ ! -s "$new" ] && file_ours "$1"; then
 		rm -f "$new" "$1" && sync # it had only what linerate wrote
 		return
+	else
+		file_end "$new" || return 1
 	fi
+	if [ -n "$writing" ]; then copy_file "$new" "$dir/$n.wrote" || return 1; fi
 	# What it holds is on the disk before its name is: the host may start from it.
 	sync && mv -f "$new" "$1" && sync
+}
+
+# file_ours FILE: there was none before the plan, or nobody else's lines stand in it.
+file_ours() {
+	case $1 in */linerate.*) return 0 ;; esac
+	kept $n.none
+}
+
+# file_end NEW: where the file's last line had no end before the plan, it has none again.
+file_end() {
+	if [ ! -s "$dir/$n.was" ] || [ -z "$(tail -c 1 "$dir/$n.was")" ]; then return 0; fi
+	if [ "$(tail -n 1 "$dir/$n.was")" != "$(tail -n 1 "$1")" ]; then return 0; fi
+	text=$(cat "$1") && printf %s "$text" >"$1"
 }

@@ -88,7 +88,9 @@ func line(file, mark, before, after, text string) Mechanism {
 	return Mechanism{
 		Read:  "file_get " + at + " " + Quote(before) + " " + Quote(after),
 		Write: "file_put " + at + " " + Quote(mark) + " " + Quote(before) + " " + Quote(after) + " " + Quote(text) + ` "$value"`,
-		Tidy:  "rm -f " + at + ".linerate-new",
+		Ready: "file_ready " + at,
+		Tidy:  "rm -f " + at + ".linerate-new " + at + ".linerate-new.new",
+		File:  file,
 	}
 }
 

@@ -78,7 +78,13 @@ type box struct {
 // programs of the real system whose calls are places to be killed at, beside those of the fake.
 var writers = []string{"mv", "cp", "mkdir", "ln", "rm", "sync"}
 
-func newBox(t *testing.T, kind string, shell []string, keep bool) *box {
+func newBox(t *testing.T, exe, kind string, shell []string, keep bool) *box {
+	t.Helper()
+	return newBoxOf(t, exe, kind, shell, keep, func(Step) bool { return true })
+}
+
+// newBoxOf has the steps of the plan that are picked.
+func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick func(Step) bool) *box {
 	t.Helper()
 	dir := t.TempDir()
 	b := &box{t: t, kind: kind, shell: shell, bin: dir + "/bin", root: dir + "/root", fakes: dir + "/state", dir: dir, file: dir + "/change.sh"}
@@ -89,10 +95,7 @@ func newBox(t *testing.T, kind string, shell []string, keep bool) *box {
 	}
 	b.write("etc/system", "* a comment\nset nfs:nfs3_nra=16\n")
 	b.write("etc/sysctl.conf", "# of the host\nnet.inet.tcp.recvbuf_inc=65536\n")
-	exe, err := os.Executable()
-	if err == nil {
-		err = fake.Install(b.bin, exe)
-	}
+	err := fake.Install(b.bin, exe)
 	for _, n := range writers {
 		err = errors.Join(err, os.Symlink(exe, filepath.Join(b.bin, n)))
 	}
@@ -122,6 +125,7 @@ func newBox(t *testing.T, kind string, shell []string, keep bool) *box {
 			s.Steps = append(s.Steps, Step{Name: c.setting + "@" + at, From: "unset", To: c.to, Mechanism: m})
 		}
 	}
+	s.Steps = slices.DeleteFunc(s.Steps, func(st Step) bool { return !pick(st) })
 	b.steps = s.Steps
 	text, err := s.Text()
 	if err == nil {
@@ -209,6 +213,7 @@ func (b *box) fresh(name, value string) bool {
 // suite counts the cases of one kind in one shell, and tells which went wrong.
 type suite struct {
 	t     *testing.T
+	exe   string
 	kind  string
 	shell []string
 	cases int
@@ -217,7 +222,7 @@ type suite struct {
 
 // at is a fresh host, with the plan; before are the values of one.
 func (s *suite) at(keep bool) (b *box, before map[string]string) {
-	b = newBox(s.t, s.kind, s.shell, keep)
+	b = newBox(s.t, s.exe, s.kind, s.shell, keep)
 	return b, b.values()
 }
 
@@ -436,6 +441,7 @@ func (s *suite) between() {
 func TestKindsAreUndoneWhateverBefalls(t *testing.T) {
 	long := labtest.Short(t.Name()) == ""
 	until, every := time.Now().Add(2*time.Hour), 149
+	exe := fakehost(t)
 	var total atomic.Int64
 	t.Cleanup(func() { t.Logf("%d cases of undo", total.Load()) })
 	if end, ok := t.Deadline(); ok {
@@ -455,7 +461,7 @@ func TestKindsAreUndoneWhateverBefalls(t *testing.T) {
 				if _, err := exec.LookPath(shell[0]); err != nil {
 					t.Skipf("%s is not installed", shell[0])
 				}
-				s := &suite{t: t, kind: kind, shell: shell, until: until}
+				s := &suite{t: t, exe: exe, kind: kind, shell: shell, until: until}
 				calls := s.plainly()
 				if long {
 					s.restarted()

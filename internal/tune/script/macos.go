@@ -25,6 +25,7 @@ func (MacOS) System() System {
 			` launchctl bootstrap system "$dir/job.plist" >"$dir/at" 2>&1 && launchctl print "system/org.linerate.$plan" >/dev/null 2>&1`,
 		Unschedule: `rm -f "$dir/job.plist"; launchctl bootout "system/org.linerate.$plan" >/dev/null 2>&1 || :`,
 		Forgets:    true,
+		Repeats:    true,
 	}
 }
 
@@ -70,10 +71,10 @@ func (k MacOS) Keep(setting, target string) (Mechanism, string, error) {
 	const program = "/usr/sbin/sysctl"
 	name := strings.TrimPrefix(setting, macosSysctl)
 	m = line(macosLines, "#", program+name+"=", "", program+" "+name+"=")
-	m.Write += ` && if [ -e "$root` + macosLines + `" ]; then (umask 022; printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<plist version="1.0"><dict>' ` +
+	m.Settle = `if [ -e "$root` + macosLines + `" ]; then (umask 022; printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<plist version="1.0"><dict>' ` +
 		`'<key>Label</key><string>org.linerate.sysctl</string>' '<key>ProgramArguments</key><array><string>/bin/sh</string><string>` + macosLines + `</string></array>' ` +
-		`'<key>RunAtLoad</key><true/></dict></plist>' >"$root` + macosJob + `.new" && mv -f "$root` + macosJob + `.new" "$root` + macosJob + `"); ` +
-		`else rm -f "$root` + macosJob + `"; fi`
+		`'<key>RunAtLoad</key><true/></dict></plist>' >"$root` + macosJob + `.new" && sync && mv -f "$root` + macosJob + `.new" "$root` + macosJob + `" && sync); ` +
+		`else rm -f "$root` + macosJob + `" "$root` + macosJob + `.new"; fi`
 	return m, macosLines, nil
 }
 

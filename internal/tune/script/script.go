@@ -30,6 +30,10 @@ type Mechanism struct {
 	// it would be taken; empty: that shows when it is written.
 	Ready string
 	Tidy  string // a command that removes what a killed write may leave; "": that leaves nothing
+	// File is a file of the host, by its absolute path, that Write replaces as a whole by
+	// file_put: the script keeps what it was, and undo puts that back. Settle is a command that
+	// follows each change of the file; empty: none. Both are for sh.
+	File, Settle string
 	// Runtime: a restart of the host undoes the write.
 	Runtime bool
 	// Test says why the host does not take "$value"; nothing: it does. Empty: there is no telling.
@@ -43,6 +47,14 @@ func (m Mechanism) ready() string {
 		return ":"
 	}
 	return m.Ready
+}
+
+// file is the word of sh for its file.
+func (m Mechanism) file() string {
+	if m.File == "" {
+		return "''"
+	}
+	return `"$root"` + Quote(m.File)
 }
 
 // Step is one change.
@@ -62,8 +74,9 @@ type System struct {
 	// Unschedule takes that back, as the last thing that a script does: it may end the very job
 	// that runs it. Empty: a job that finds nothing to do does no harm.
 	Unschedule string
-	// Forgets: a restart drops what was scheduled.
-	Forgets bool
+	// Forgets: a restart drops what was scheduled. Repeats: it is called again and again until
+	// Unschedule, so that an undo that failed need not schedule another.
+	Forgets, Repeats bool
 	// PowerShell runs the scripts, and has no need of the above.
 	PowerShell bool
 }
@@ -133,7 +146,8 @@ state=%s
 root=%s
 steps=%d
 unprivileged=%s
-`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), Quote(s.Root), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged])
+repeats=%s
+`, s.Plan, len(s.Steps), s.System.Uname, s.State+"/"+s.Plan, Quote(s.Plan), Quote(s.System.Uname), Quote(s.State), Quote(s.Root), len(s.Steps), map[bool]string{true: "yes"}[s.Unprivileged], yes(s.System.Repeats))
 	undo := s.System.Unschedule
 	if undo == "" {
 		undo = ":"
@@ -141,8 +155,10 @@ unprivileged=%s
 	fmt.Fprintf(&b, "boot_now() { %s; }\nschedule() { %s; }\nunschedule() { %s; }\n", s.System.Boot, s.System.Schedule, undo)
 	b.WriteString(files)
 	for i, st := range s.Steps {
-		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s; }\nready_%[1]d() { %[8]s; }\ntidy_%[1]d() { %[9]s; }\n",
-			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, st.Write, st.ready(), cmp.Or(st.Tidy, ":"))
+		settle := cmp.Or(st.Settle, ":")
+		fmt.Fprintf(&b, "\nstep_%[1]d() { setting=%[2]s; from=%[3]s; to=%[4]s; runtime=%[5]s; file=%[10]s; }\nread_%[1]d() { %[6]s; }\nwrite_%[1]d() { %[7]s && settle_%[1]d; }\n"+
+			"ready_%[1]d() { %[8]s; }\ntidy_%[1]d() { %[9]s; settle_%[1]d; }\nsettle_%[1]d() { %[11]s; }\n",
+			i+1, Quote(st.Name), Quote(st.From), Quote(st.To), yes(st.Runtime), st.Read, "{ "+st.Write+"; }", st.ready(), cmp.Or(st.Tidy, ":"), st.file(), settle)
 	}
 	return b.String() + body, nil
 }

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"linerate/internal/systems/fake"
 )
 
-// The test's own program is, under other names, what a script calls: it counts calls, and kills
-// everything at one of them. It is also a setting: "value get NAME", "value set NAME TO".
+// Variables of the environment of testdata/fakehost, which is what a script calls: it counts
+// calls, and kills everything at one of them.
 const (
 	countFile = "SCRIPT_TEST_COUNT"
 	killAt    = "SCRIPT_TEST_KILL_AT"
@@ -26,80 +24,14 @@ const (
 
 var called = []string{"mv", "cp", "mkdir", "cat", "ln", "rm", "sync", "value"}
 
-func TestMain(m *testing.M) {
-	name := filepath.Base(os.Args[0])
-	for _, n := range called {
-		if n == name {
-			os.Exit(asProgram(name, os.Args[1:]))
-		}
+// fakehost builds that program, and is its file.
+func fakehost(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fakehost")
+	if out, err := exec.Command("go", "build", "-o", path, "./testdata/fakehost").CombinedOutput(); err != nil {
+		t.Fatalf("build the programs of a host: %v: %s", err, out)
 	}
-	if fake.Is(os.Args[0]) {
-		os.Exit(asProgram(name, os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
-
-func asProgram(name string, args []string) int {
-	file := os.Getenv(countFile)
-	b, _ := os.ReadFile(file) // not there before the first call
-	n, _ := strconv.Atoi(string(b))
-	n++
-	if err := os.WriteFile(file, []byte(strconv.Itoa(n)), 0o600); err != nil {
-		return 99
-	}
-	at, _ := strconv.Atoi(os.Getenv(killAt))
-	if at == n { // before it did anything
-		_ = syscall.Kill(0, syscall.SIGKILL)
-	}
-	code := work(name, args)
-	if at == -n { // after it did all
-		_ = syscall.Kill(0, syscall.SIGKILL)
-	}
-	return code
-}
-
-func work(name string, args []string) int {
-	if fake.Is(name) && os.Getenv(fake.OS) != "" {
-		return fake.Main(append([]string{name}, args...), os.Getenv, os.Stdout, os.Stderr)
-	}
-	if name != "value" {
-		cmd := exec.Command(name, args...)
-		cmd.Env = append(os.Environ(), "PATH="+realPath)
-		for _, dir := range strings.Split(realPath, ":") {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				cmd.Path, cmd.Err = filepath.Join(dir, name), nil
-				break
-			}
-		}
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return 1
-		}
-		return 0
-	}
-	path := filepath.Join(os.Getenv(valuesDir), args[1])
-	if args[0] == "get" {
-		b, err := os.ReadFile(path)
-		fmt.Println(string(b))
-		if err != nil {
-			return 1
-		}
-		return 0
-	}
-	to := args[2]
-	switch how := os.Getenv(failSet); {
-	case how == "refuse:"+args[1] && to != "1":
-		fmt.Fprintln(os.Stderr, "value out of range")
-		return 1
-	case how == "ignore:"+args[1]:
-		return 0
-	case how == "round:"+args[1] && to != "1":
-		to = "64"
-	}
-	if err := os.WriteFile(path, []byte(to), 0o600); err != nil {
-		return 1
-	}
-	return 0
+	return path
 }
 
 // rig is a host: three settings at 1, that a plan wants at 101, 102 and 103.
@@ -110,7 +42,7 @@ type rig struct {
 	state, file          string
 }
 
-func newRig(t *testing.T, shell []string) *rig {
+func newRig(t *testing.T, exe string, shell []string) *rig {
 	t.Helper()
 	root := t.TempDir()
 	r := &rig{t: t, shell: shell, bin: root + "/bin", values: root + "/values", scratch: root, state: root + "/state/plans", file: root + "/change.sh"}
@@ -118,10 +50,6 @@ func newRig(t *testing.T, shell []string) *rig {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, n := range called {
 		if err := os.Symlink(exe, filepath.Join(r.bin, n)); err != nil {
@@ -201,8 +129,9 @@ func shells(t *testing.T) [][]string {
 }
 
 func TestAPlanIsAppliedConfirmedAndUndone(t *testing.T) {
+	exe := fakehost(t)
 	for _, shell := range shells(t) {
-		r := newRig(t, shell)
+		r := newRig(t, exe, shell)
 		if out := r.want(0, "status"); !strings.Contains(out, "0 of 3 changes are open") {
 			t.Errorf("%v: status: %s", shell, out)
 		}
@@ -244,7 +173,7 @@ func TestAPlanIsAppliedConfirmedAndUndone(t *testing.T) {
 
 // What a write does not do as it should: nothing of the plan stays.
 func TestAPlanThatFailsIsPutBack(t *testing.T) {
-	r := newRig(t, []string{"sh"})
+	r := newRig(t, fakehost(t), []string{"sh"})
 	for _, how := range []string{"refuse:v3", "ignore:v2", "refuse:v1"} {
 		out, code := r.run([]string{failSet + "=" + how}, "apply")
 		if code != 1 || r.now() != "1 1 1" {
@@ -262,7 +191,7 @@ func TestAPlanThatFailsIsPutBack(t *testing.T) {
 }
 
 func TestWhatSomebodyElseChangedIsLeftAlone(t *testing.T) {
-	r := newRig(t, []string{"sh"})
+	r := newRig(t, fakehost(t), []string{"sh"})
 	r.put("v2", "7")
 	if out := r.want(1, "apply"); r.now() != "1 7 1" || !strings.Contains(out, "is 7, and the plan was made for 1: nothing was changed") {
 		t.Errorf("%s:\n%s", r.now(), out)
@@ -280,9 +209,46 @@ func TestWhatSomebodyElseChangedIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A rollback that could not put everything back is tried again by the host, until it is done.
+func TestARollbackThatFailsIsTriedAgain(t *testing.T) {
+	r := newRig(t, fakehost(t), []string{"sh"})
+	minutes := func() string {
+		b, err := os.ReadFile(r.scratch + "/at")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(b))
+	}
+	out, code := r.run([]string{failSet + "=refuse:v3,failing:v1"}, "apply", "5")
+	if code != NotRestored || r.now() != "101 1 1" || minutes() != "5" || !strings.Contains(out, "tries again by itself") {
+		t.Errorf("%d, %s, in %s:\n%s", code, r.now(), minutes(), out)
+	}
+	out, code = r.run([]string{failSet + "=failing:v1"}, "unconfirmed")
+	if code != NotRestored || r.now() != "101 1 1" || minutes() != "10" || !strings.Contains(out, "tries again by itself") {
+		t.Errorf("%d, %s, in %s:\n%s", code, r.now(), minutes(), out)
+	}
+	if out := r.want(0, "unconfirmed"); r.now() != "1 1 1" {
+		t.Errorf("%s:\n%s", r.now(), out)
+	}
+	r.want(1, "confirm") // nothing waits
+	out, code = r.run([]string{failSet + "=refuse:v3,failing:v1"}, "apply")
+	if code != NotRestored || !strings.Contains(out, "does not try again by itself") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	r.want(0, "undo")
+	// What somebody else changed is not tried again.
+	r.want(0, "apply", "5")
+	r.put("v2", "7")
+	r.want(NotRestored, "unconfirmed")
+	if r.now() != "1 7 1" {
+		t.Error(r.now())
+	}
+	r.want(1, "confirm")
+}
+
 // The records may be lost; the originals stand in the script.
 func TestUndoWithoutRecords(t *testing.T) {
-	r := newRig(t, []string{"sh"})
+	r := newRig(t, fakehost(t), []string{"sh"})
 	r.want(0, "apply")
 	if err := os.RemoveAll(filepath.Dir(r.state)); err != nil {
 		t.Fatal(err)
@@ -297,7 +263,7 @@ func TestUndoWithoutRecords(t *testing.T) {
 }
 
 func TestARestartUndoesWhatOnlyRuns(t *testing.T) {
-	r := newRig(t, []string{"sh"})
+	r := newRig(t, fakehost(t), []string{"sh"})
 	r.want(0, "apply")
 	r.put("../boot", "2000")
 	r.put("v3", "9") // what the system begins with now
@@ -308,7 +274,7 @@ func TestARestartUndoesWhatOnlyRuns(t *testing.T) {
 }
 
 func TestDirectoriesOfOthersAreRefused(t *testing.T) {
-	r := newRig(t, []string{"sh"})
+	r := newRig(t, fakehost(t), []string{"sh"})
 	other := t.TempDir()
 	if err := os.MkdirAll(r.state, 0o700); err != nil {
 		t.Fatal(err)
@@ -335,8 +301,8 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 // Killed before or after any program that it calls, a plan is undone by its script, and applied
 // again by it.
 func TestKilledAnywhere(t *testing.T) {
-	shell := []string{"sh"}
-	r := newRig(t, shell)
+	shell, exe := []string{"sh"}, fakehost(t)
+	r := newRig(t, exe, shell)
 	r.want(0, "apply", "5")
 	b, err := os.ReadFile(r.scratch + "/count")
 	if err != nil {
@@ -355,9 +321,9 @@ func TestKilledAnywhere(t *testing.T) {
 			continue
 		}
 		kill := []string{killAt + "=" + strconv.Itoa(at)}
-		r := newRig(t, shell)
+		r := newRig(t, exe, shell)
 		r.run(kill, "apply", "5")
-		again := newRig(t, shell)
+		again := newRig(t, exe, shell)
 		again.run(kill, "apply", "5")
 		if out, code := again.run(nil, "apply", "5"); code != 0 || again.now() != "101 102 103" {
 			t.Errorf("killed at %d, applied again: exit code %d, %s\n%s", at, code, again.now(), out)

@@ -208,6 +208,46 @@ func TestAPlanForWindowsThatFailsIsPutBack(t *testing.T) {
 	r.has(before)
 }
 
+// A rollback that could not put everything back keeps its task, which tries again until it is done;
+// without one the user is told.
+func TestARollbackOnWindowsThatFailsIsTriedAgain(t *testing.T) {
+	const broken = "fail:remove-itemproperty" // the second step on the registry, and the way back of the first
+	r := newWindowsRig(t)
+	out, code := r.run(broken, "apply", "5")
+	task := r.open("").Tasks()["linerate-"+plan]
+	if code != NotRestored || !strings.HasSuffix(task, " unconfirmed") || !strings.Contains(out, "tries again by itself") {
+		t.Fatalf("%d, task %q:\n%s", code, task, out)
+	}
+	if code, out, err := r.open(broken).RunTask(task); err != nil || code != NotRestored || !strings.Contains(out, "tries again in ten minutes") {
+		t.Errorf("%d, %v:\n%s", code, err, out)
+	}
+	if task = r.open("").Tasks()["linerate-"+plan]; task == "" {
+		t.Fatal("the task is gone")
+	}
+	if code, out, err := r.open("").RunTask(task); err != nil || code != 0 {
+		t.Errorf("%d, %v:\n%s", code, err, out)
+	}
+	r.has(before)
+	if tasks := r.open("").Tasks(); len(tasks) != 0 {
+		t.Errorf("tasks %v", tasks)
+	}
+	if out, code := r.run(broken, "apply"); code != NotRestored || !strings.Contains(out, "does not try again by itself") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	r.want(0, "undo")
+	r.has(before)
+}
+
+// What fails in the first pass of undo is tried once more in the same run.
+func TestUndoOnWindowsMakesASecondPass(t *testing.T) {
+	r := newWindowsRig(t)
+	r.want(0, "apply")
+	if out, code := r.run("failonce:set-smbserverconfiguration", "undo"); code != 0 || !strings.Contains(out, "could not be set back") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	r.has(before)
+}
+
 // The host is not changed where nothing would undo the plan by itself.
 func TestWindowsWithoutTasksIsNotChanged(t *testing.T) {
 	for _, how := range []string{"missing:register-scheduledtask", "denied:register-scheduledtask", "denied:start-scheduledtask"} {

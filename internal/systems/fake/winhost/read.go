@@ -208,6 +208,10 @@ func (h *Host) static(out io.Writer) func(typ, member string, args []any) (any, 
 			now := powershell.Object("System.DateTime")
 			now.Methods["addminutes"] = func([]any) (any, error) { return "later", nil }
 			return now, nil
+		case "timespan::fromminutes":
+			span := powershell.Object("System.TimeSpan")
+			span.Text = powershell.Text(args[0]) + " minutes"
+			return span, nil
 		case "text.encoding::ascii":
 			ascii := powershell.Object("System.Text.ASCIIEncoding")
 			ascii.Methods["getbytes"] = func(a []any) (any, error) { return []byte(powershell.Text(a[0])), nil }

@@ -84,6 +84,7 @@ type Host struct {
 	data       data
 	env        map[string]string
 	open       []*os.File
+	effects    map[string]int // how often each was begun
 	// Step, if set, is told of each effect before it happens and after; an error ends the script
 	// there and then, as a kill does.
 	Step func(what string) error
@@ -91,7 +92,7 @@ type Host struct {
 
 // Open loads a host, which is new where its directory is.
 func Open(dir, how string) (*Host, error) {
-	h := &Host{dir: dir, how: strings.Split(how, ","), data: fresh(), env: map[string]string{"programdata": `C:\ProgramData`, "computername": "WINFILER"}}
+	h := &Host{dir: dir, how: strings.Split(how, ","), data: fresh(), effects: map[string]int{}, env: map[string]string{"programdata": `C:\ProgramData`, "computername": "WINFILER"}}
 	if dir == "" {
 		return h, nil
 	}

@@ -16,7 +16,8 @@ func (h *Host) effect(what string, do func() error) error {
 			return err
 		}
 	}
-	if h.told("fail", what) {
+	h.effects[what]++
+	if h.told("fail", what) || h.told("failonce", what) && h.effects[what] == 1 {
 		return powershell.Errorf("Das geht heute nicht: %s", what)
 	}
 	if !h.told("ignore", what) {
@@ -74,11 +75,14 @@ func (h *Host) writers() map[string]powershell.Cmdlet {
 			}
 		}
 		h.data.Tasks[powershell.Text(a["taskname"])] = powershell.Text(a["action"])
+		if strings.HasPrefix(powershell.Text(a["trigger"]), "again ") != strings.HasSuffix(powershell.Text(a["action"]), " unconfirmed") {
+			return powershell.Errorf("the trigger %q is not that of the task", powershell.Text(a["trigger"]))
+		}
 		return nil
 	})
 	all["start-scheduledtask"] = powershell.Cmdlet{Params: []string{"TaskName"}, Run: h.startTask}
 	for name, params := range map[string]string{
-		"new-scheduledtaskaction": "Execute Argument", "new-scheduledtasktrigger": "Once At", "new-scheduledtaskprincipal": "UserId LogonType RunLevel",
+		"new-scheduledtaskaction": "Execute Argument", "new-scheduledtasktrigger": "Once At RepetitionInterval", "new-scheduledtaskprincipal": "UserId LogonType RunLevel",
 		"new-scheduledtasksettingsset": "StartWhenAvailable AllowStartIfOnBatteries DontStopIfGoingOnBatteries",
 	} {
 		switches := []string{"Once"}
@@ -88,6 +92,11 @@ func (h *Host) writers() map[string]powershell.Cmdlet {
 		all[name] = powershell.Cmdlet{Params: strings.Fields(params), Switches: switches, Run: func(a map[string]any) ([]any, error) {
 			made := powershell.Object("CimInstance#" + name)
 			made.Text = powershell.Text(a["execute"]) + " " + powershell.Text(a["argument"])
+			if again, ok := a["repetitioninterval"].(*powershell.Thing); ok {
+				made.Text = "again " + again.Text
+			} else if a["repetitioninterval"] != nil {
+				return nil, powershell.Errorf("RepetitionInterval is no TimeSpan")
+			}
 			return []any{made}, nil
 		}}
 	}

@@ -72,9 +72,11 @@ server and user names, for a bug report. Look through it before you share it.`,
   linerate check --lldp 35s                   with what the switch says of this host's ports
   linerate check nas1 --switch 192.0.2.2 --switch-login ~/.config/linerate/snmp.yaml
   linerate check nas1 --inventory             what it has, not what is wrong with it
+  linerate check --site                       all hosts of a site
   linerate check --site role=dtn              hosts of a site: what they have in common, worst first
   linerate check --rules                      the rules`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Site, args = selected(o.Site, args)
 			o.Always = cmd.Flags().Changed("watch") && o.Watch > 0
 			if err := o.check(env, args); err != nil {
 				return err
@@ -87,6 +89,7 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.BoolVar(&o.hideNames, "hide-names", false, "with --snapshot: replace the names of interfaces, mounts, volumes, pools and services too")
 	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` instead of a host")
 	f.StringVar(&o.Site, "site", "", "check the hosts of a site: all, names (nas1,nas2) or labels (role=dtn); docs/fleet.md")
+	alone(f)
 	f.StringVar(&o.Of, "of", "", "with --site: the `SITE`, where this machine keeps several")
 	f.BoolVar(&o.rules, "rules", false, "list the rules")
 	f.BoolVar(&o.inventory, "inventory", false, "show instead what the hosts have: links, rings, queues, interrupts, offloads, FEC, disks (--json always has it)")

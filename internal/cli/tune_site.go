@@ -36,6 +36,20 @@ func (s *siteOptions) check(args []string) error {
 	return nil
 }
 
+// alone lets a flag --site stand without a value, for all hosts of a site; what follows it is then
+// read by selected.
+func alone(f *pflag.FlagSet) { f.Lookup("site").NoOptDefVal = everyHost }
+
+const everyHost = "all"
+
+// selected takes the selection that follows --site as an argument of its own.
+func selected(site string, args []string) (string, []string) {
+	if site == everyHost && len(args) == 1 {
+		return args[0], nil
+	}
+	return site, args
+}
+
 // request is the change of many hosts.
 func (s *siteOptions) request(o tuneOptions) tune.SiteRequest {
 	return tune.SiteRequest{Request: o.Request, Site: s.site, Of: s.of}

@@ -29,6 +29,7 @@ type watchOptions struct {
 
 func watchCommand(env *environment) *cobra.Command {
 	var o watchOptions
+	var s siteOptions
 	cmd := &cobra.Command{
 		Use:   "watch [MOUNT… | HOST HOST…]",
 		Short: "Show live what a path carries, what share of its ceiling that is, and what holds it back",
@@ -50,12 +51,31 @@ state is a line. --json prints each picture of each path as one object a line.
   linerate watch --attach nas1:2049
   linerate watch client1 nas1
   linerate watch lab:client1 lab:server1 --line-rate 1Gbit
+  linerate watch --site                            all hosts of a site
+  linerate watch --site role=dtn
   linerate watch /mnt/nas --once                   one picture, when there is a verdict
   linerate watch /mnt/nas --json | jq .shown
   linerate watch --replay last --speed 4`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runWatch(cmd.Context(), env, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.site, args = selected(s.site, args)
+			if err := s.check(args); err != nil {
+				return err
+			}
+			if s.site != "" {
+				if o.attach != "" || o.replay != "" {
+					return failure.Of(failure.Usage, "watch either --site, --attach or --replay, not more than one of them")
+				}
+				var err error
+				if args, err = watch.SiteHosts(cmd.Context(), env.Env, s.of, s.site, nil); err != nil {
+					return err
+				}
+			}
+			return runWatch(cmd.Context(), env, o, args)
+		},
 	}
+	s.flags(cmd.Flags())
+	alone(cmd.Flags())
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
 	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
@@ -144,6 +164,8 @@ func (o watchOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "watch %s: name either mounts of this host, or hosts", strings.Join(args, " "))
 	case paths(args) > watch.MaxMounts:
 		return failure.Of(failure.Usage, "watch %s: %d at once are the most", unit.Count(len(args), "mount"), watch.MaxMounts)
+	case len(args) == 1 && strings.HasPrefix(args[0], "site:"):
+		return failure.Of(failure.Usage, "watch %s: what is watched are the connections between hosts: name the other end too, or --site for all of a site", args[0])
 	case len(args) == 1 && args[0] == reach.Here:
 		return failure.Of(failure.Usage, "watch localhost: name the other end too, a mount, or --attach HOST:PORT")
 	}

@@ -185,6 +185,26 @@ func (o Options) ends(ctx context.Context, e app.Env, p app.Progress) ([]loop.Li
 	return out, rate, nil
 }
 
+// SiteHosts names the hosts of a site that a selection chooses, for Options.Hosts. Those that are
+// silent are tried again while the others are watched.
+func SiteHosts(ctx context.Context, e app.Env, site, selection string, p app.Progress) ([]string, error) {
+	hosts, err := e.Reach(p).SiteHosts(ctx, site, selection)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(hosts) < 2:
+		return nil, failure.Of(failure.Usage, "--site %s is %s alone: what is watched are the connections between hosts; select two or more", selection, hosts[0].Name)
+	case len(hosts) > MaxHosts:
+		return nil, failure.Of(failure.Usage, "--site %s: %d hosts, and %d are watched at once: select fewer, by names or labels", selection, len(hosts), MaxHosts)
+	}
+	var names []string
+	for _, h := range hosts {
+		names = append(names, reach.SiteName(site, h.Name))
+	}
+	return names, nil
+}
+
 // names are the hosts, each once.
 func (o Options) names() (out []host.Name, err error) {
 	for _, text := range o.Hosts {

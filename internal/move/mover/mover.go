@@ -224,7 +224,7 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 		if m.src != nil {
 			src = m.src
 		}
-		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning}
+		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}

@@ -60,6 +60,7 @@ const (
 	kindTold                     // sender: those
 	kindLook                     // sender: what is there of these entries?
 	kindLooked                   // receiver: that
+	kindKept                     // sender: the metadata of a small file that the receiver has
 	kinds                        // how many there are
 )
 

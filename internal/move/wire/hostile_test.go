@@ -309,11 +309,19 @@ func FuzzMessages(f *testing.F) {
 	f.Add(pairMessage{1, 2}.append(nil), uint16(0))
 	f.Add(askMessage{{Path: "a/b", Directory: true}}.append(nil), uint16(0))
 	f.Add(toldMessage{unread: 1, keeps: []bool{true, false}, failed: "x"}.append(nil), uint16(0))
+	f.Add(lookMessage{e}.append(nil), uint16(0))
+	f.Add(lookedMessage{have: []move.Presence{move.Differs, move.Absent}, failed: "x"}.append(nil), uint16(0))
 	f.Add(hello{stream: 3}.append(nil)[len(magic):], uint16(0))
 	f.Add(make([]byte, headSize), uint16(0))
 	f.Fuzz(func(t *testing.T, text []byte, data uint16) {
 		if m, err := parseFile(text); err == nil && m.entry.Check() != nil {
 			t.Error("an entry passes that its own check refuses")
+		}
+		if m, err := parseLook(text); err == nil && len(m) > len(text) {
+			t.Error("more entries than there are bytes")
+		}
+		if m, err := parseLooked(text); err == nil && len(m.have) > len(text) {
+			t.Error("more answers than there are bytes")
 		}
 		if m, err := parseHave(text); err == nil && len(m.leaves)*33 > len(text) {
 			t.Error("more leaves than there are bytes")

@@ -147,6 +147,8 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 		return r.commit(ctx, g, m)
 	case kindLook:
 		return r.look(ctx, meta)
+	case kindKept:
+		return r.kept(ctx, meta)
 	case kindAbort:
 		m, err := parsePair(meta)
 		if err != nil {
@@ -192,6 +194,28 @@ func (r *receiver) make(ctx context.Context, m fileMessage) error {
 		return r.answer(d)
 	}
 	if d.outcome == outcomeSink {
+		return err
+	}
+	return nil
+}
+
+// kept takes the metadata of a small file that the sink has said to have.
+func (r *receiver) kept(ctx context.Context, meta []byte) error {
+	m, err := parseFile(meta)
+	if err != nil {
+		return err
+	}
+	if _, asked := r.sink.(move.Finder); !asked || m.id != 0 || m.entry.Kind != move.File || m.entry.Linked {
+		return errMessage
+	}
+	to, have, err := r.sink.Begin(ctx, m.entry)
+	if err == nil && !have.Same {
+		err = errors.Join(errors.New("it was changed in the target meanwhile: copy it once more"), to.Abort(false))
+	}
+	if err != nil {
+		r.rep.Lose(move.Failed, m.entry.Path, "%v", err)
+	}
+	if errors.Is(err, move.ErrSink) {
 		return err
 	}
 	return nil

@@ -24,6 +24,9 @@ type Options struct {
 	Plan bool
 	// Limit of the data, in bytes per second; 0: none.
 	Limit int64
+	// Ask has the target asked which small files it has as they are: of those no data are read.
+	// The sink has to be a move.Finder.
+	Ask bool
 	// Met hears, before the source is scanned, how the target can be asked what it has. It may
 	// be nil.
 	Met func(move.Finder)
@@ -57,7 +60,8 @@ type sender struct {
 	packed uint64 // that were taken
 	// finishing: all was sent, and the receiver may ask what the source keeps.
 	finishing bool
-	looked    *lookedMessage // an answer that nobody has taken
+	looked    *lookedMessage       // an answer that nobody has taken
+	present   map[*move.Entry]bool // small files that the target has, and that wait for their turn
 
 	looking    sync.Mutex    // one question at a time
 	made       atomic.Uint64 // entries that were sent on the control stream
@@ -85,7 +89,7 @@ type outgoing struct {
 // goes on.
 func Send(ctx context.Context, p Party, src move.Source, rep *move.Report, o Options, stats *Stats) error {
 	s := &sender{side: side{rep: rep, party: p, stats: stats}, src: src, o: o, jobs: make(chan job), out: make(chan outgoing, queued),
-		files: map[uint64]*sentFile{}, finished: make(chan string, 1), pace: pacer{rate: o.Limit}}
+		files: map[uint64]*sentFile{}, present: map[*move.Entry]bool{}, finished: make(chan string, 1), pace: pacer{rate: o.Limit}}
 	s.pack.s = s
 	if err := s.meet(ctx); err != nil {
 		return err
@@ -157,6 +161,7 @@ func (s *sender) work(ctx context.Context) error {
 		}
 	}
 	s.pack.busy = &busy
+	ask := s.asking(inner, g, &busy, small)
 	err := s.src.Scan(inner, func(e *move.Entry) error {
 		switch {
 		case s.o.Plan:
@@ -165,6 +170,7 @@ func (s *sender) work(ctx context.Context) error {
 			if links = append(links, e); len(links) < heldLinks {
 				return nil
 			}
+			ask.flush()
 			err := s.sendLinks(inner, &busy, links, hand, large, small)
 			links = links[:0]
 			return err
@@ -173,14 +179,16 @@ func (s *sender) work(ctx context.Context) error {
 		case e.Size > move.PackSize:
 			return hand(large, e)
 		}
-		return hand(small, e)
+		return ask.add(e)
 	})
+	ask.flush()
 	if err == nil {
 		err = s.sendLinks(inner, &busy, links, hand, large, small)
 	}
 	if err == nil {
 		err = s.drained(inner, &busy) // finish has the receiver wait for the packs
 	}
+	ask.close()
 	close(large)
 	close(small)
 	if err = errors.Join(err, g.Wait()); err != nil {

@@ -355,6 +355,11 @@ type packer struct {
 // sendSmall reads a small file and packs it. One that changes meanwhile is read once more.
 func (s *sender) sendSmall(ctx context.Context, e *move.Entry) error {
 	defer s.pack.busy.Done()
+	if s.isPresent(e) {
+		if done, err := s.sendPresent(ctx, e); done || err != nil {
+			return err
+		}
+	}
 	buf, _ := s.pool.Get().(*[]byte)
 	defer s.pool.Put(buf)
 	f, err := s.readSmall(ctx, e, *buf)

@@ -47,6 +47,31 @@ func TestOthersTrafficContradicts(t *testing.T) {
 	}
 }
 
+// What the connections moved between their reading and that of the interface, on a busy host,
+// is no traffic of others.
+func TestReadingsApartAreNoOthers(t *testing.T) {
+	const apart = 700 * time.Millisecond
+	for _, tc := range []struct {
+		spread time.Duration
+		want   bool
+	}{{0, true}, {apart, false}} {
+		c := knobs{rate: 0.5e9, rtt: 18 * time.Millisecond}.build()
+		last := &c.Receiver.Samples[len(c.Receiver.Samples)-1]
+		for k := range last.NICs {
+			last.NICs[k].RxBytes += int64(0.5e9 / 8 * apart.Seconds())
+		}
+		last.Spread = tc.spread
+		v := Judge(c)
+		got := false
+		for _, x := range v.Contradictions {
+			got = got || x.Sign == model.OthersTraffic
+		}
+		if got != tc.want {
+			t.Errorf("read %v apart: other traffic %v, want %v: %s", last.Spread, got, tc.want, v.Line)
+		}
+	}
+}
+
 // A path that copies packets is told by duplicates that nobody sent, also where the
 // receiver does not report them.
 func TestCopies(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ const (
 	// ethernetBytes is what NIC counters add to the IP packet of a frame.
 	ethernetBytes = 14
 	tcpOptions    = 12 // timestamps
+	// atOnce: connections and interfaces that were read within this time count as read at one
+	// moment. What passed in a longer one is bounded by the reading after it.
+	atOnce = 5 * time.Millisecond
 )
 
 // guard watches the data interfaces of both ends while a rung loads them. Foreign traffic is
@@ -55,6 +59,8 @@ type connKey struct{ local, remote netip.AddrPort }
 // nicReading has cumulative counters; own counts from the first reading on.
 type nicReading struct {
 	at                    time.Time
+	spread                time.Duration
+	held                  int64 // sent, as its connection has it, but still in the queueing discipline
 	rx, tx, ownRx, ownTx  int64
 	packets, drops, fails int64
 }
@@ -121,17 +127,64 @@ func (w *nicWatch) add(s model.Sample) bool {
 		if n.Name != w.nic {
 			continue
 		}
-		r := nicReading{at: s.HostAt, rx: n.RxBytes, tx: n.TxBytes, packets: n.RxPackets + n.TxPackets,
+		r := nicReading{at: s.HostAt, spread: s.Spread, held: heldBack(s.Qdiscs, w.nic), rx: n.RxBytes, tx: n.TxBytes, packets: n.RxPackets + n.TxPackets,
 			drops: n.RxDropped + n.TxDropped, fails: n.RxErrors + n.TxErrors}
+		gone := w.forgetGone(s.Conns)
 		rx, tx, segsIn, segsOut := w.own(s.Conns)
 		if len(w.seen) > 0 {
 			last := w.seen[len(w.seen)-1]
 			r.ownRx, r.ownTx = last.ownRx+rx+segsIn*w.header, last.ownTx+tx+segsOut*w.header
+			if gone {
+				r.ownRx, r.ownTx = max(r.ownRx, last.ownRx+r.rx-last.rx), max(r.ownTx, last.ownTx+r.tx-last.tx)
+			}
 		}
 		w.seen = append(w.seen, r)
 		return true
 	}
 	return false
+}
+
+// heldBack is what waits in the queueing discipline of an interface.
+func heldBack(all []model.QdiscCount, nic string) (bytes int64) {
+	for _, q := range all {
+		if q.Dev == nic {
+			bytes += q.Backlog
+		}
+	}
+	return bytes
+}
+
+// forgetGone reports whether a connection has ended since the reading before. Nobody knows then
+// what it moved last, which is a tenth of a second's worth and on a busy host more, so that
+// nothing of that time may be called foreign.
+func (w *nicWatch) forgetGone(conns []model.Conn) (gone bool) {
+	for k, c := range w.conns {
+		if !slices.ContainsFunc(conns, func(n model.Conn) bool {
+			return n.Local == k.local && n.Remote == k.remote && n.Inode == c.Inode
+		}) {
+			delete(w.conns, k)
+			gone = true
+		}
+	}
+	return gone
+}
+
+// newest is the last reading that can be judged. The connections are read before the
+// interface: if the host was too busy to read both at one moment, what linerate's own moved
+// between the two would pass for foreign. By the next reading they had moved at least as much.
+func (w *nicWatch) newest() (at int, r nicReading) {
+	at = len(w.seen) - 1
+	r = w.seen[at]
+	if r.spread <= atOnce || at == 0 {
+		return at, r
+	}
+	at--
+	after := r
+	r = w.seen[at]
+	if r.spread > atOnce {
+		r.ownRx, r.ownTx = after.ownRx, after.ownTx
+	}
+	return at, r
 }
 
 // own is what linerate's connections moved since the previous sample. Segments are those on
@@ -169,8 +222,7 @@ func sent(c model.Conn) int64 { return cmp.Or(c.BytesSent, c.BytesAcked) }
 // judge compares the newest reading with the newest one at least guardSpan
 // older.
 func (w *nicWatch) judge(link unit.BitRate) string {
-	now := w.seen[len(w.seen)-1]
-	i := len(w.seen) - 1
+	i, now := w.newest()
 	for ; i >= 0 && now.at.Sub(w.seen[i].at) < guardSpan; i-- {
 	}
 	if i < 0 {
@@ -185,7 +237,7 @@ func (w *nicWatch) judge(link unit.BitRate) string {
 	if link <= 0 {
 		limit, of = max(foreignShare*w.most, foreignFloor), "the highest rate seen on the interface (its link's rate is not known: state it with --line-rate)"
 	}
-	in, out := per(now.rx-was.rx-(now.ownRx-was.ownRx)), per(now.tx-was.tx-(now.ownTx-was.ownTx))
+	in, out := per(now.rx-was.rx-(now.ownRx-was.ownRx)), per(now.tx-was.tx-(now.ownTx-was.ownTx)-was.held)
 	if f := max(in, out); f > limit {
 		return fmt.Sprintf("%s of other traffic on %s of %s (%s in, %s out), more than 10%% of %s", f, w.nic, w.host, in, out, of)
 	}

@@ -198,6 +198,84 @@ func TestFindExportOfAShare(t *testing.T) {
 	}
 }
 
+// What a connection moved last before it ended is not known, and nothing that passed
+// meanwhile is foreign. Its port may be another connection's by then.
+func TestGuardAtTheEndOfAConnection(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		after   func(*model.Sample)
+		foreign unit.BitRate // all the time
+		want    string
+	}{
+		{"it is gone", func(s *model.Sample) { s.Conns = nil }, 0, ""},
+		{"another took its port", func(s *model.Sample) {
+			s.Conns[0] = model.Conn{Local: s.Conns[0].Local, Remote: s.Conns[0].Remote, Inode: 7}
+		}, 0, ""},
+		{"it is gone, and others load the link", func(s *model.Sample) { s.Conns = nil }, 300 * unit.Mbit, "300 Mbit/s of other traffic"},
+	} {
+		g, got := guardOf(unit.Gbit), ""
+		see := func(s model.Sample) {
+			if why := g.see("client1", s); why != nil && got == "" {
+				got = why.Why
+			}
+		}
+		load := nicLoad{own: 650 * unit.Mbit, foreignOut: tc.foreign}
+		for at := time.Duration(0); at <= 2*time.Second; at += 100 * time.Millisecond {
+			see(load.at(at))
+		}
+		end := load.at(2300 * time.Millisecond) // a late one
+		tc.after(&end)
+		see(end)
+		for at := 2400 * time.Millisecond; at < 4*time.Second; at += 100 * time.Millisecond {
+			s := load.at(2300 * time.Millisecond)
+			s.HostAt = load.at(at).HostAt
+			tc.after(&s)
+			see(s)
+		}
+		if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A busy host reads its connections, and its interfaces some time later: what passed between
+// is ours, as is what had waited in its queueing discipline. Others are seen nevertheless.
+func TestGuardOfABusyHost(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		spread  time.Duration // of every fifth reading
+		backlog int64         // before the load
+		foreign unit.BitRate
+		want    bool
+	}{
+		{"read apart", 250 * time.Millisecond, 0, 0, false},
+		{"read apart, others load the link", 250 * time.Millisecond, 0, 300 * unit.Mbit, true},
+		{"waits in the queue", 0, 20e6, 0, false},
+		{"waits in the queue, others load the link", 0, 5e6, 300 * unit.Mbit, true},
+	} {
+		g, got := guardOf(unit.Gbit), ""
+		load := nicLoad{own: 650 * unit.Mbit, foreignOut: tc.foreign}
+		for i := range 40 {
+			at := time.Duration(i) * 300 * time.Millisecond
+			s := load.at(at)
+			if i%5 == 4 {
+				s.NICs, s.Spread = load.at(at+tc.spread).NICs, tc.spread
+			}
+			if i == 0 {
+				s.Qdiscs = []model.QdiscCount{{Dev: "lo", Backlog: 1e12}, {Dev: "eth0", Backlog: tc.backlog}}
+			} else {
+				s.NICs[1].TxBytes += tc.backlog
+			}
+			if why := g.see("client1", s); why != nil && got == "" {
+				got = why.Why
+			}
+		}
+		if (got != "") != tc.want {
+			t.Errorf("%s: %q", tc.name, got)
+		}
+	}
+}
+
 // What the path delivers twice is ours, not other traffic.
 func TestGuardCountsCopiesAsOurs(t *testing.T) {
 	for _, tc := range []struct {

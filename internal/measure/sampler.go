@@ -65,6 +65,7 @@ type Sampler struct {
 	links  []kernel.Link // watched interfaces, as of the last reading
 	paused time.Time     // when pause frames were last read
 	conns  connReader
+	begun  time.Time // when the reading of the connections began
 	// netstat has the names of the SNMP counters, counted how many there were last.
 	netstat kernel.Netstat
 	counted int
@@ -154,7 +155,7 @@ func (s *Sampler) views() []view {
 	// traffic, and on a busy host much passes between two readings.
 	v = slices.Insert(v, 0, view{"interface counters", "what the NIC carried, dropped and found damaged", s.readNICs})
 	if s.conns.asked() {
-		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.conns.read})
+		v = slices.Insert(v, 0, view{"tcp_info", "windows, losses and what limits each connection", s.readConns})
 	}
 	v = slices.Insert(v, 0, view{"SNMP counters", "retransmits, timeouts, out-of-order and window events of the host", s.readSNMP})
 	if s.watch.Mount != "" {
@@ -237,8 +238,16 @@ func (s *Sampler) readSNMP(_ context.Context, out *model.Sample) error {
 	return nil
 }
 
+func (s *Sampler) readConns(ctx context.Context, out *model.Sample) error {
+	s.begun = s.now()
+	return s.conns.read(ctx, out)
+}
+
 func (s *Sampler) readNICs(ctx context.Context, out *model.Sample) error {
 	links, err := s.src.Links(ctx)
+	if s.conns.asked() {
+		out.Spread = max(0, s.now().Sub(s.begun).Truncate(time.Millisecond))
+	}
 	s.links = slices.DeleteFunc(links, func(l kernel.Link) bool {
 		if len(s.watch.NICs) > 0 {
 			return !slices.Contains(s.watch.NICs, l.Name)

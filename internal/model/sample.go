@@ -16,8 +16,12 @@ type Sample struct {
 	V int `json:"v"`
 	// At is the moment of reading on the controller's clock, counted from
 	// the start of the run; HostAt is the host's own wall clock.
-	At      time.Duration `json:"at"`
-	HostAt  time.Time     `json:"host_at"`
+	At     time.Duration `json:"at"`
+	HostAt time.Time     `json:"host_at"`
+	// Spread is how long it took, in whole milliseconds, from before the connections were
+	// read until the interfaces had been read: what passed meanwhile is in the interfaces'
+	// counters alone. On a busy host that is much.
+	Spread  time.Duration `json:"spread,omitempty"`
 	Conns   []Conn        `json:"conns,omitempty"`
 	CPUs    []CPUTime     `json:"cpus,omitempty"`
 	Tasks   []Task        `json:"tasks,omitempty"`

@@ -21,7 +21,7 @@ const (
 	foreignShare = 0.01
 	// foreignFloor is what a login and linerate's own samples may need.
 	foreignFloor = 5 * unit.Mbit
-	// sampleSkew is how far apart in time the parts of one sample may be read.
+	// sampleSkew is how far apart in time the parts of one sample may be read, at least.
 	sampleSkew = 10 * time.Millisecond
 	// risingErrors is the number of errors on an interface during a run that points to a cable
 	// or a port. Drops do not count: the treatment may cause them.
@@ -161,7 +161,7 @@ func (m *work) traffic(h *Host) (why []string) {
 	per := func(b int64) unit.BitRate { return unit.BitRate(float64(max(0, b)) * 8 / span) }
 	carried := max(per(last.RxBytes-first.RxBytes), per(last.TxBytes-first.TxBytes))
 	// Each pair is sampled separately, slightly before or after the interface.
-	apart := unit.BitRate((2*float64(len(m.pairs)-1)*sampleEvery.Seconds() + sampleSkew.Seconds()) / span)
+	apart := unit.BitRate((2*float64(len(m.pairs)-1)*sampleEvery.Seconds() + max(sampleSkew, samples[len(samples)-1].Spread).Seconds()) / span)
 	limit := max(foreignFloor, foreignShare*max(carried, nic.Speed.Or(0))) + apart*carried
 	// Virtual interfaces count super-packets with one header, so that the headers of
 	// linerate's packets are overestimated by at most a twentieth; anything beyond is foreign

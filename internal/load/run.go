@@ -112,8 +112,8 @@ func (w *load) measure(ctx context.Context, s *session) (Result, error) {
 	if err := s.waitUntil(ctx, start.Add(w.spec.Duration)); err != nil {
 		return Result{}, err
 	}
-	end, to := s.counts(), time.Now()
-	early := s.over()
+	end, read := s.counts(), time.Now()
+	to, early := s.windowEnd(read, start.Add(w.spec.Duration))
 	if w.spec.Role == Sink {
 		s.drain(ctx, w.lim.drain)
 	}

@@ -41,6 +41,7 @@ type session struct {
 	stopped chan struct{} // closed to end the streams
 	stop    atomic.Bool   // the same, for the loops
 	ended   chan struct{} // closed once all streams have ended
+	endedAt time.Time     // valid once they have
 	refused int
 	evicted int
 
@@ -92,7 +93,7 @@ func (s *session) start(random io.Reader) error {
 		wg.Go(func() { st.err = s.serve(st, i, ready) })
 	}
 	s.started = true
-	go func() { wg.Wait(); close(s.ended) }()
+	go func() { wg.Wait(); s.endedAt = time.Now(); close(s.ended) }()
 	var err error
 	for range s.streams {
 		err = errors.Join(err, <-ready)
@@ -243,14 +244,22 @@ func (p pace) due(i int) time.Duration { return time.Duration(float64(i+1) * p.e
 
 func (s *session) open() { close(s.gate) }
 
-// over tells whether all streams have ended.
-func (s *session) over() bool {
+// windowEnd is when the window of counters that were read at the time read ended. Streams that
+// ended before they were to did so early. On a busy host the reading may come so late that the
+// other end has ended them in time: what was read is then what had come when they ended.
+func (s *session) windowEnd(read, until time.Time) (end time.Time, early bool) {
 	select {
 	case <-s.ended:
-		return true
 	default:
-		return false
+		return read, false
 	}
+	switch {
+	case s.endedAt.Before(until):
+		return read, true
+	case s.endedAt.Before(read):
+		return s.endedAt, false
+	}
+	return read, false
 }
 
 // waitUntil returns at t, or before it once all streams have ended.

@@ -46,8 +46,10 @@ func (v *hostView) foreign(in []model.Sample, out bool) float64 {
 		own += wireBytes(first[k], b, out)
 	}
 	// On a busy host the interface was read some time after the connections.
-	late := in[len(in)-1].Spread.Seconds() / wall(in)
-	return max(0, counted*(1-min(1, late))-ratio(8*own, wall(in)))
+	if late := ratio(in[len(in)-1].Spread.Seconds(), wall(in)); late > 0 {
+		counted *= 1 - min(1, late)
+	}
+	return max(0, counted-ratio(8*own, wall(in)))
 }
 
 // wireBytes of a connection as an interface counts them, between two samples.

@@ -127,7 +127,7 @@ func (v *views) account(named model.Verdict) *model.Account {
 	words := stateWords()
 	var parts []model.AccountPart
 	for _, st := range sortedStates(lost) {
-		parts = append(parts, model.AccountPart{What: words[st], Rate: unit.BitRate(missing * lost[st] / all), Limiter: explainedBy(named, st)})
+		parts = append(parts, model.AccountPart{What: words[st], Rate: unit.BitRate(missing * (lost[st] / all)), Limiter: explainedBy(named, st)})
 	}
 	return balanced(missing, parts)
 }

@@ -75,7 +75,8 @@ docs/faults.md has them all.`,
 		Example: `  linerate lab fault add loss-random severe
   linerate lab fault add link-rate mild at link:client1-switch
   linerate lab fault add link:client1-switch loss=0.1% delay=5ms
-  linerate lab fault add host:server1 tcp_rmem="4096 131072 262144"`,
+  linerate lab fault add host:server1 tcp_rmem="4096 131072 262144"
+  linerate lab fault add host:server1 fill=80%`,
 		Args: usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := lab.AddFault(cmd.Context(), env.Env, name, args)

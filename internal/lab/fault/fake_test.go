@@ -151,6 +151,12 @@ func (f *fakeLab) Run(_ context.Context, host string, argv ...string) ([]byte, e
 		f.state[host+" qdisc"] = line
 	case strings.HasPrefix(line, "tc qdisc del dev eth0"):
 		delete(f.state, host+" qdisc")
+	case argv[0] == "test" && f.state[host+" "+argv[len(argv)-1]] != "":
+		return nil, errors.New("exit status 1")
+	case argv[0] == "fallocate":
+		f.state[host+" "+argv[3]] = argv[2]
+	case argv[0] == "rm":
+		delete(f.state, host+" "+argv[2])
 	case argv[0] == "mount":
 		f.state[host+" mount "+argv[len(argv)-1]] = line
 	}

@@ -280,7 +280,7 @@ and compare. It is generated from ` + "`internal/lab/fault`" + `; after a change
 		}
 		fmt.Fprintf(&b, "`%s=%s`", k.name, k.like)
 	}
-	b.WriteString(", and `direction=ab` or `ba` for one direction only. A host takes `mtu=`, `tso=`, `gso=` and\n`gro=` (on or off), `tcp_…=` and any sysctl that begins with `net.` or `vm.`. A switch takes `mtu=`.\n")
+	b.WriteString(", and `direction=ab` or `ba` for one direction only. A host takes `mtu=`, `tso=`, `gso=` and\n`gro=` (on or off), `tcp_…=`, any sysctl that begins with `net.` or `vm.`, and `fill=80%`: how full its disk is\nto be, or `fill.NAME=80%` its disk NAME. A switch takes `mtu=`.\n")
 	return b.String()
 }
 

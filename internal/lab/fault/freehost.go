@@ -16,10 +16,14 @@ func featureKeys() map[string][]string {
 }
 
 // hostValue checks a setting of a host and returns its value in its printed form. A key is
-// mtu, a feature, a TCP sysctl by its short name (tcp_rmem), or any dotted sysctl of net or
+// mtu, fill (of a disk), a feature, a TCP sysctl by its short name (tcp_rmem), or any dotted sysctl of net or
 // vm.
 func hostValue(key, value string) (string, error) {
 	value = strings.Join(strings.Fields(value), " ")
+	if _, ok := fillOf(key); ok {
+		text, _, err := percentKey(value)
+		return text, err
+	}
 	switch {
 	case key == "mtu":
 		text, _, err := mtuKey(value)
@@ -30,7 +34,7 @@ func hostValue(key, value string) (string, error) {
 		}
 		return value, nil
 	case sysctlName(key) == "":
-		return "", fmt.Errorf("unknown key %q of a host: it has mtu, %s, tcp_… (such as tcp_rmem) and any sysctl of net.* or vm.*", key,
+		return "", fmt.Errorf("unknown key %q of a host: it has mtu, fill, %s, tcp_… (such as tcp_rmem) and any sysctl of net.* or vm.*", key,
 			strings.Join(slices.Sorted(maps.Keys(featureKeys())), ", "))
 	case value == "":
 		return "", fmt.Errorf("%s: no value", key)
@@ -81,7 +85,14 @@ func (i Injection) hostEffects(s *site) ([]effect, error) {
 	var out []effect
 	for _, set := range i.Settings {
 		names := featureKeys()[set.Key]
+		disk, fills := fillOf(set.Key)
 		switch {
+		case fills:
+			_, percent, err := percentKey(set.Value)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, fill(s.end.Node, disk, percent))
 		case set.Key == "mtu":
 			mtu, err := whole(set.Value, smallestMTU, largestMTU)
 			if err != nil {

@@ -221,6 +221,7 @@ func TestLabInTheOperatorsPlace(t *testing.T) {
 	const level = "- {name: cable, operator: true, levels: [{name: bent, LEVEL}]}\n"
 	for _, c := range []struct{ hosts, level, want string }{
 		{"{client: lab:client1, server: lab:server1}", "instruct: bend it, back: straighten it, lab: loss-random mild", ""},
+		{"{client: lab:client1, server: lab:server1}", "instruct: fill the pool, back: remove what fills it, lab: host:server1 fill=80%", ""},
 		{"{client: lab:a/client1, server: lab:a/server1}", "instruct: bend it, back: straighten it, lab: ['host:server1', 'tcp_rmem=4096 131072 262144']", ""},
 		{"{client: lab:a/client1, server: lab:b/server1}", "instruct: bend it, back: straighten it, lab: loss-random mild", "not all of one lab"},
 		{"{client: lab:client1, server: root@nas1}", "instruct: bend it, back: straighten it, lab: loss-random mild", "not all of one lab"},

@@ -30,6 +30,7 @@ func FactNames() map[string]string {
 		"mount.type": "nfs4, cifs, …", "mount.source": "what is mounted, e.g. nas1:/export", "mount.vers": "version of the protocol", "mount.proto": "tcp or rdma",
 		"mount.rsize": "bytes", "mount.wsize": "bytes", "mount.nconnect": "connections", "mount.max_channels": "SMB channels", "mount.sec": "sys, krb5, …",
 		"zfs.state": "ONLINE, DEGRADED, …", "zfs.log": "true: the pool has a device for the intent log", "zfs.cache": "true: the pool has a second-level cache", "zfs.ashift": "power of two of the sector size",
+		"zfs.used":    "how full the pool is, in percent; met from the stated value to 2 above it",
 		"array.level": "of an md RAID: raid0, raid10, …", "array.degraded": "disks missing",
 	}
 }
@@ -77,9 +78,26 @@ func Holds(f *model.Facts, v model.StudyVerify) (is bool, now string, err error)
 	if now == want {
 		return true, now, nil
 	}
+	if name, _, _ := strings.Cut(v.Fact, "@"); name == usedFact {
+		return filled(now, want), now, nil
+	}
 	a, errA := unit.ParseBitRate(now)
 	b, errB := unit.ParseBitRate(want)
 	return errA == nil && errB == nil && a == b, now, nil
+}
+
+const (
+	// usedFact is how full a pool is.
+	usedFact = "zfs.used"
+	// fillSlack, in points: nobody fills a pool to the percent.
+	fillSlack = 2
+)
+
+// filled tells whether something is as full as asked for, in percent.
+func filled(now, want string) bool {
+	a, errA := strconv.Atoi(now)
+	b, errB := strconv.Atoi(strings.TrimSuffix(want, "%"))
+	return errA == nil && errB == nil && a >= b && a <= b+fillSlack
 }
 
 // knownFact refuses names that are no facts.
@@ -214,6 +232,8 @@ func poolFact(f *model.Facts, name, which string) (string, error) {
 		return strconv.FormatBool(store.Log), nil
 	case name == "zfs.cache":
 		return strconv.FormatBool(store.Cache), nil
+	case name == usedFact:
+		return known(store.Capacity, name)
 	}
 	return known(store.Ashift, name)
 }

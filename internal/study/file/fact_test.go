@@ -21,7 +21,7 @@ func factsOf() *model.Facts {
 		Mounts:   []model.Mount{{Point: "/", Type: "ext4"}, {Point: "/mnt", Type: "nfs4", Options: map[string]string{"vers": "4.2", "nconnect": "8"}}},
 		Settings: map[string]model.Fact[string]{"linux.sysctl.net.ipv4.tcp_rmem": model.Known("1 2 3")},
 		ZFS: model.Known(model.ZFS{Pools: map[string]string{"tank": "ONLINE", "rpool": "DEGRADED"},
-			Store: map[string]model.ZFSPool{"tank": {Log: true, Ashift: model.Known(12)}}}),
+			Store: map[string]model.ZFSPool{"tank": {Log: true, Ashift: model.Known(12), Capacity: model.Known(81)}}}),
 		Arrays: []model.Array{{Name: "md0", Level: "raid10"}},
 	}
 }
@@ -54,6 +54,16 @@ func TestHolds(t *testing.T) {
 	}
 	if _, _, err := Holds(factsOf(), model.StudyVerify{Fact: "nic.driver", Is: "ixgbe"}); err == nil {
 		t.Error("a fact that nobody can see holds")
+	}
+}
+
+// A pool that was filled to 80% is there from 80 to 82%.
+func TestHoldsHowFull(t *testing.T) {
+	for is, want := range map[string]bool{"80": true, "80%": true, "79%": true, "81": true, "82": false, "78": false, "full": false} {
+		got, now, err := Holds(factsOf(), model.StudyVerify{Fact: "zfs.used@tank", Is: is})
+		if got != want || now != "81" || err != nil {
+			t.Errorf("%s: %v, %s, %v", is, got, now, err)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 func onKernelHost(t *testing.T, scripts ...string) string {
 	t.Helper()
 	labtest.Long(t)
+	t.Parallel()
 	labtest.Needs(t, labtest.Root, "mkfs.ext4", "modprobe")
 	if _, err := uml.Find("/"); errors.Is(err, uml.ErrMissing) || errors.Is(err, uml.ErrCPU) {
 		t.Skip(err)

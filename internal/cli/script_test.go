@@ -84,6 +84,7 @@ func TestScripts(t *testing.T) {
 // program with the race detector has no room in a User-Mode Linux process.
 func TestMachines(t *testing.T) {
 	labtest.Long(t)
+	t.Parallel()
 	if _, err := uml.Find("/"); err != nil {
 		t.Skip(err)
 	}

@@ -106,6 +106,28 @@ func total(steps []step) (n int64) {
 	return n
 }
 
+// Carried is the payload that a run carried between two samples of one end.
+type Carried struct {
+	At    time.Time // by the controller's clock
+	Span  time.Duration
+	Bytes int64
+}
+
+// CarriedBy is what a run's samples say that it carried, step by step, as the chart of its goodput
+// has it: what the receiver got, or what its sender had acknowledged where only that was watched.
+func CarriedBy(run model.Run, samples map[string][]model.Sample) []Carried {
+	tx, rx := ends(run, samples)
+	steps := rx.deltas(func(c model.Conn) int64 { return c.BytesReceived })
+	if len(steps) == 0 {
+		steps = tx.deltas(func(c model.Conn) int64 { return c.BytesAcked })
+	}
+	out := make([]Carried, len(steps))
+	for i, s := range steps {
+		out[i] = Carried{run.Started.Add(s.from), s.to - s.from, s.by}
+	}
+	return out
+}
+
 // rates turns steps of bytes into bits per second at the end of each step.
 func rates(steps []step) []chart.Point {
 	var out []chart.Point

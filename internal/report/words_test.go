@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 	"time"
@@ -89,4 +90,27 @@ func TestAnOldKernelsMissingWindowIsNotZero(t *testing.T) {
 	if !ok || len(fig.Legend) != 2 {
 		t.Errorf("%v %+v", ok, fig.Legend)
 	}
+}
+
+// What a run carried by its samples is the change of the counters in its bundle: of the receiver's, or
+// of the sender's where nobody else was watched.
+func TestCarriedIsTheBundlesOwn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	run := model.Run{Started: start, Workload: model.Workload{Sender: "a", Receiver: "b"}}
+	samples := map[string][]model.Sample{"a": senderSamples(rng), "b": receiverSamples(rng)}
+	check := func(name string, counter func(model.Conn) int64) {
+		steps := CarriedBy(run, samples)
+		all := samples[name]
+		if len(steps) != len(all)-1 {
+			t.Fatalf("%s: %d steps of %d samples", name, len(steps), len(all))
+		}
+		for i, s := range steps {
+			if s.Bytes != counter(all[i+1].Conns[0])-counter(all[i].Conns[0]) || s.Span != 100*time.Millisecond || !s.At.Equal(start.Add(all[i].At)) {
+				t.Errorf("%s: step %d is %+v", name, i, s)
+			}
+		}
+	}
+	check("b", func(c model.Conn) int64 { return c.BytesReceived })
+	delete(samples, "b")
+	check("a", func(c model.Conn) int64 { return c.BytesAcked })
 }

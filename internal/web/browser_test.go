@@ -39,7 +39,7 @@ type page struct {
 func TestBrowser(t *testing.T) {
 	browser := browse(t)
 	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "tabs": tabsShareAStream, "thousand": pageOfAThousandHosts,
-		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts} {
+		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts, "zoom": pageZoomsToSamples} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := chromedp.NewContext(browser)
 			defer end()

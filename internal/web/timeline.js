@@ -2,7 +2,7 @@
 // The timeline of one path: what it carried, what was shown to hold it back, what changed.
 (() => {
   const minute = 60e3, hour = 60 * minute, day = 24 * hour;
-  const stretches = [["10 min", 10 * minute], ["1 hour", hour], ["6 hours", 6 * hour], ["1 day", day], ["1 week", 7 * day], ["1 month", 30 * day], ["1 year", 365 * day]];
+  const stretches = [["10 s", 10e3], ["1 min", minute], ["10 min", 10 * minute], ["1 hour", hour], ["6 hours", 6 * hour], ["1 day", day], ["1 week", 7 * day], ["1 month", 30 * day], ["1 year", 365 * day]];
   const ns = "http" + "://www.w3.org/2000/svg"; // a name, never fetched
   const svg = (name, attrs, ...parts) => {
     const e = document.createElementNS(ns, name);
@@ -11,6 +11,7 @@
     return e;
   };
   let stretch = 10 * minute, end = 0, path = "", data = null, at = -1; // end 0: now
+  let run = ""; // whose samples are shown in place of the history
   const box = document.getElementById("timeline");
   const chart = el("div", "chart"), said = el("p", "small"), list = el("div", "scroll"), notes = el("p", "small");
   said.setAttribute("role", "status");
@@ -19,10 +20,18 @@
   const bar = el("div", "zoom");
   const zooms = stretches.map(([name, ms]) => {
     const b = el("button", "", name);
-    b.onclick = () => { stretch = ms; load(); };
+    b.onclick = () => { zoom(ms); };
     bar.append(b);
     return b;
   });
+  // What is longer than a run leads back to the history around it.
+  let whole = 0;
+  const zoom = (ms) => {
+    if (run && ms > whole) run = "";
+    stretch = ms;
+    at = -1;
+    load();
+  };
   const move = (name, label, by) => {
     const b = el("button", "", name);
     b.setAttribute("aria-label", label);
@@ -32,6 +41,7 @@
   const pan = (by) => {
     end = by === 0 ? 0 : Math.min(Date.now(), (end || Date.now()) + by * stretch / 2);
     if (Date.now() - end < 2000) end = 0;
+    if (!end) run = "";
     load();
   };
   move("◀", "earlier", -1);
@@ -115,7 +125,7 @@
       said.textContent = describe(r);
     } else said.textContent = data.rows.length ? "" : "Nothing was seen in this time.";
     chart.replaceChildren(s);
-    chart.setAttribute("aria-label", path + " from " + full(data.from) + " to " + full(data.to) + ": " + data.rows.length + " values; the arrow keys read them");
+    chart.setAttribute("aria-label", (run ? "run " + run : path) + " from " + full(data.from) + " to " + full(data.to) + ": " + data.rows.length + " values; the arrow keys read them");
   };
   const markText = (m) => full(m.at) + "  " + { tuned: "linerate set ", undone: "linerate took back ", changed: "", run: "ran linerate " }[m.kind] + m.what + (m.host ? " on " + m.host : "") +
     (m.kind === "run" ? "" : ": " + (m.from || "–") + " → " + (m.to || "–"));
@@ -124,7 +134,9 @@
     if (m.kind === "run" && m.to) { // its report has the samples of 100 ms
       const a = el("a", "", "report");
       a.href = "runs/" + encodeURIComponent(m.to);
-      item.append(" ", a);
+      const fine = el("button", "", "samples");
+      fine.onclick = () => { open(m.to); };
+      item.append(" ", a, " ", fine);
     }
     return item;
   };
@@ -134,20 +146,37 @@
       share(r.share_of_ceiling), r.rtt_p50 === null ? "–" : span(r.rtt_p50), r.rtt_p99 === null ? "–" : span(r.rtt_p99), share(r.resent_share),
       r.shown.map((s) => words(s) + " " + share(s.for / r.seen)).join(", ")])));
     document.getElementById("marks").replaceChildren(...(data.marks.length ? [...data.marks].reverse().slice(0, 50).map(markItem) : [el("li", "", "nothing that was seen")]));
-    notes.textContent = data.problems.join("; ") + (data.left_out ? " " + data.left_out + " older changes are left out." : "");
+    notes.textContent = (run ? "Run " + run + ", by its samples (" + span(data.width) + "). " : "") + data.problems.join("; ") + (data.left_out ? " " + data.left_out + " older changes are left out." : "");
   };
   let asked = 0;
+  const open = (id) => {
+    run = id;
+    end = whole = 0;
+    at = -1;
+    load();
+    chart.focus();
+  };
+  const query = () => {
+    if (run && !whole) return "runs/" + encodeURIComponent(run) + "/samples";
+    const to = end || Date.now();
+    const q = new URLSearchParams({ path: path, from: new Date(to - stretch).toISOString(), to: new Date(to).toISOString() });
+    return run ? "runs/" + encodeURIComponent(run) + "/samples?" + q : "history?" + q;
+  };
   const load = async () => {
     zooms.forEach((b, i) => b.setAttribute("aria-pressed", stretches[i][1] === stretch));
     if (!path) return;
-    const mine = ++asked, to = end || Date.now();
-    const q = new URLSearchParams({ path: path, from: new Date(to - stretch).toISOString(), to: new Date(to).toISOString() });
+    const mine = ++asked;
     try {
-      const r = await fetch("history?" + q);
+      const r = await fetch(query());
       if (!r.ok) throw new Error(await r.text());
       const got = await r.json();
       if (mine !== asked) return;
       data = got;
+      if (run && !whole) {
+        end = Date.parse(data.to);
+        stretch = whole = Math.max(1, end - Date.parse(data.from));
+        zooms.forEach((b) => b.setAttribute("aria-pressed", false));
+      }
       if (at >= data.rows.length) at = -1;
       draw();
       fill();
@@ -163,8 +192,8 @@
     else if (e.key === "Home") at = 0;
     else if (e.key === "End") at = n - 1;
     else if (e.key === "+" || e.key === "-") {
-      const i = stretches.findIndex((z) => z[1] === stretch) + (e.key === "+" ? -1 : 1);
-      if (stretches[i]) { stretch = stretches[i][1]; at = -1; load(); }
+      const next = e.key === "+" ? stretches.findLast((z) => z[1] < stretch) : stretches.find((z) => z[1] > stretch);
+      if (next) zoom(next[1]);
     } else return;
     e.preventDefault();
     draw();
@@ -179,6 +208,7 @@
   window.timelineOf = (chosen) => {
     if (path === chosen) return;
     path = chosen;
+    if (run) return; // samples of a run are no path's
     at = -1;
     load();
   };

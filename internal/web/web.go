@@ -154,7 +154,9 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 			return nil, fmt.Errorf("read page: %w", err)
 		}
 		mux.HandleFunc("GET /runs", v.listRuns(list))
-		mux.HandleFunc("GET /runs/{id}", v.reportOf())
+		var one sync.Mutex // both read all samples of a run: one at a time
+		mux.HandleFunc("GET /runs/{id}", v.reportOf(&one))
+		mux.HandleFunc("GET /runs/{id}/samples", v.samplesOf(&one))
 	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("POST /session", access.enter)

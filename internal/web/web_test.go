@@ -113,7 +113,7 @@ func TestHostsNamesAreText(t *testing.T) {
 func TestPageIsSmallAndMakesNoMarkup(t *testing.T) {
 	_, s := serve(t)
 	total := 0
-	for _, path := range []string{"/", "/live.js", "/timeline.js", "/live.css"} {
+	for _, path := range []string{"/", "/live.js", "/timeline.js", "/live.css", "/change.js"} {
 		_, body := get(t, s.URL+path, nil)
 		total += len(body)
 		for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://", "style=", "onclick="} {

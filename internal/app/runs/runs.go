@@ -15,6 +15,8 @@ type (
 	Summary = store.Summary
 	// Bundle is a recorded run.
 	Bundle = store.Bundle
+	// Samples are those of a bundle, by run and host.
+	Samples = store.Samples
 )
 
 // Complete is the state of a Summary whose bundle is whole.

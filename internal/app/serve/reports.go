@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"io"
+	"slices"
 
 	"linerate/internal/app"
 	"linerate/internal/app/runs"
@@ -26,26 +27,43 @@ func (k kept) All() ([]web.Run, error) {
 	return out, nil
 }
 
-// Report implements web.Runs. Only what the list has is opened: an id comes from a browser, and may
-// be a path.
+// Report implements web.Runs.
 func (k kept) Report(w io.Writer, id string) (bool, error) {
-	_, all, err := runs.List(k.env)
-	if err != nil {
+	b, samples, err := k.open(id)
+	if b == nil || err != nil {
 		return false, err
 	}
-	for _, s := range all {
-		if s.ID != id || s.State != runs.Complete {
-			continue
-		}
-		b, err := runs.Open(k.env, s.ID)
-		if err != nil {
-			return false, err
-		}
-		samples, err := b.Samples()
-		if err != nil {
-			return false, err
-		}
-		return true, report.HTML(w, b.Results, samples, b.Facts)
+	return true, report.HTML(w, b.Results, samples, b.Facts)
+}
+
+// Samples implements web.Runs. The runs of a study follow one another.
+func (k kept) Samples(id string) (out web.Samples, ok bool, err error) {
+	b, samples, err := k.open(id)
+	if b == nil || err != nil {
+		return out, false, err
 	}
-	return false, nil
+	out.Ceiling = b.Results.Verdict.Ceiling
+	for _, r := range b.Results.Runs {
+		out.Steps = append(out.Steps, report.CarriedBy(r, samples[r.Label])...)
+	}
+	slices.SortStableFunc(out.Steps, func(a, b report.Carried) int { return a.At.Compare(b.At) })
+	return out, true, nil
+}
+
+// open opens a whole run with its samples; nil: there is none of that id. Only what the list has is
+// opened: an id comes from a browser, and may be a path.
+func (k kept) open(id string) (*runs.Bundle, runs.Samples, error) {
+	_, all, err := runs.List(k.env)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !slices.ContainsFunc(all, func(s runs.Summary) bool { return s.ID == id && s.State == runs.Complete }) {
+		return nil, nil, nil
+	}
+	b, err := runs.Open(k.env, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	samples, err := b.Samples()
+	return b, samples, err
 }

@@ -47,6 +47,11 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	if err != nil {
 		return err
 	}
+	for _, h := range o.Watch.Here { // what is not there is not served
+		if _, err := h.LiveEnd(ctx, e, p); err != nil {
+			return err
+		}
+	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
 	if err != nil {

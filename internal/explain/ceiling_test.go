@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/model"
 	"linerate/internal/unit"
@@ -99,6 +100,20 @@ func TestLine(t *testing.T) {
 	} {
 		if got := Judge(faults()[fault].build()).Line; got != want {
 			t.Errorf("%s:\n got %s\nwant %s", fault, got, want)
+		}
+	}
+}
+
+// Near the ceiling nothing is named, and what is missing is said to be missing.
+func TestNearTheCeiling(t *testing.T) {
+	for _, tc := range []struct {
+		share float64
+		open  bool
+	}{{0.99, false}, {0.92, true}} {
+		v := Judge(knobs{rate: tc.share * healthy, rtt: 11 * time.Millisecond}.build())
+		said := strings.Contains(v.Line+strings.Join(v.Notes, "; "), "not explained")
+		if v.Limiter != model.None || said != tc.open || tc.open && v.Confidence > nearCeilingCap {
+			t.Errorf("%v: %s %.2f %v %s", tc.share, v.Limiter, v.Confidence, v.Notes, v.Line)
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"linerate/internal/app"
 	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/loop"
+	"linerate/internal/model"
 	"linerate/internal/reach"
 )
 
@@ -75,7 +77,51 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 		return nil, fmt.Errorf("draw a token: %w", err)
 	}
 	c.Token = hex.EncodeToString(secret)
-	return c.Run(ctx)
+	before := labWarnings(ctx, d, h.Names)
+	rec, err := c.Run(ctx)
+	if rec != nil {
+		r := &rec.Results
+		r.Warnings = append(r.Warnings, since(before, labWarnings(ctx, d, h.Names))...)
+	}
+	return rec, err
+}
+
+// labWarnings are what the labs of the hosts say of themselves. A lab that no longer answers says
+// nothing: its hosts have failed by then.
+func labWarnings(ctx context.Context, d reach.Dialler, names []host.Name) (out []model.Warning) {
+	asked := map[string]bool{}
+	for _, n := range names {
+		if n.Reach != host.Lab || asked[n.Lab] {
+			continue
+		}
+		asked[n.Lab] = true
+		c, err := d.Lab(n.Lab)
+		if err != nil {
+			continue
+		}
+		if s, err := c.Status(ctx); err == nil {
+			out = append(out, s.Warnings...)
+		}
+	}
+	return out
+}
+
+// since are the warnings of a lab that were not there before a run, or said less: a lab counts
+// from when it came up.
+func since(before, after []model.Warning) (out []model.Warning) {
+	for _, w := range after {
+		i := slices.IndexFunc(before, func(b model.Warning) bool { return b.ID == w.ID })
+		switch {
+		case i < 0:
+			w.Evidence += "; none before this run"
+		case before[i].What == w.What:
+			continue
+		default:
+			w.Evidence += "; before this run " + before[i].What
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // watchMount looks whether a transfer runs over the client's mount, and if so judges it

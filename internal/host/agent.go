@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,18 +39,23 @@ type AgentOptions struct {
 }
 
 // DefaultStateDir is where an agent keeps its journal unless told otherwise: /var/lib/linerate
-// for root, else the user's XDG state directory.
+// for root, else linerate in the user's XDG state directory where one is named, else
+// linerate\state in %LOCALAPPDATA%, which is of Windows and the user's alone (ProgramData is open
+// to all), else ~/.local/state/linerate.
 func DefaultStateDir(uid int, getenv func(string) string) (string, error) {
 	if uid == 0 {
 		return "/var/lib/linerate", nil
 	}
-	if d := getenv("XDG_STATE_HOME"); strings.HasPrefix(d, "/") {
-		return d + "/linerate", nil
+	if d := getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "linerate"), nil
+	}
+	if d := getenv("LOCALAPPDATA"); filepath.IsAbs(d) {
+		return filepath.Join(d, "linerate", "state"), nil
 	}
 	if h := getenv("HOME"); h != "" {
-		return h + "/.local/state/linerate", nil
+		return filepath.Join(h, ".local", "state", "linerate"), nil
 	}
-	return "", errors.New("find state directory: neither XDG_STATE_HOME nor HOME is set")
+	return "", errors.New("find state directory: none of XDG_STATE_HOME, LOCALAPPDATA and HOME is set")
 }
 
 // ParseAgentArgs reads the arguments of the hidden subcommand agent:
@@ -58,7 +64,7 @@ func ParseAgentArgs(args []string) (stateDir string, deployed bool, err error) {
 	if len(args) > 0 && args[0] == "--deployed" {
 		deployed, args = true, args[1:]
 	}
-	if len(args) > 1 || len(args) == 1 && !strings.HasPrefix(args[0], "/") {
+	if len(args) > 1 || len(args) == 1 && !filepath.IsAbs(args[0]) {
 		return "", false, fmt.Errorf("read arguments of agent: want [--deployed] [absolute state directory], got %q", args)
 	}
 	if len(args) == 1 {

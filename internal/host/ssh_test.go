@@ -85,6 +85,8 @@ func TestDefaultStateDir(t *testing.T) {
 		{1000, map[string]string{"HOME": "/home/a"}, "/home/a/.local/state/linerate"},
 		{1000, map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "/s"}, "/s/linerate"},
 		{1000, map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "s"}, "/home/a/.local/state/linerate"},
+		{-1, map[string]string{"LOCALAPPDATA": "/local", "HOME": "/h"}, "/local/linerate/state"}, // Windows knows no uid
+		{-1, map[string]string{"LOCALAPPDATA": "/local", "XDG_STATE_HOME": "/s"}, "/s/linerate"},
 		{1000, nil, ""},
 	} {
 		got, err := DefaultStateDir(tt.uid, env(tt.env))

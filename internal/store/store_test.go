@@ -286,6 +286,8 @@ func TestDataDir(t *testing.T) {
 		{"xdg", map[string]string{"XDG_DATA_HOME": "/d", "HOME": "/h"}, "/d/linerate"},
 		{"home", map[string]string{"HOME": "/h"}, "/h/.local/share/linerate"},
 		{"a relative XDG_DATA_HOME does not count", map[string]string{"XDG_DATA_HOME": "d", "HOME": "/h"}, "/h/.local/share/linerate"},
+		{"Windows", map[string]string{"LOCALAPPDATA": "/local", "HOME": "/h"}, "/local/linerate"},
+		{"xdg on Windows", map[string]string{"XDG_DATA_HOME": "/d", "LOCALAPPDATA": "/local"}, "/d/linerate"},
 		{"nothing", nil, ""},
 	} {
 		got, err := DataDir(func(k string) string { return c.env[k] })

@@ -27,6 +27,14 @@ func (o Options) recording() string { return filepath.Base(filepath.Clean(o.From
 
 // recordedFacts reads a snapshot, of one look or of two.
 func recordedFacts(ctx context.Context, o Options) (looks, error) {
+	file, err := framesFile(o.From)
+	if err != nil {
+		return looks{}, err
+	}
+	if file != "" {
+		f, err := framesFacts(file)
+		return looks{last: f}, err
+	}
 	f, err := recordedLook(ctx, o, snapshot.FileName)
 	if err != nil {
 		return looks{}, err

@@ -86,34 +86,40 @@ var _ kernel.Source = (*Host)(nil)
 // than its manifest states is an error of kind ErrDamaged; in the last case the host is returned
 // too, with what is left of it.
 func Load(file string) (*Host, error) {
-	// A folder from a stranger: a link leads to this host's files, and a FIFO never ends.
-	info, err := os.Lstat(file)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no plain file, but %v: copy what it names in its place: %w", file, info.Mode().Type(), ErrDamaged)
-	}
+	b, err := ReadPlain(file, maxArchive)
 	if err != nil {
 		return nil, fmt.Errorf("load a recorded host: %w", err)
-	}
-	f, err := os.OpenFile(file, os.O_RDONLY|kernel.Unblocked, 0)
-	if err != nil {
-		return nil, fmt.Errorf("load a recorded host: %w", err)
-	}
-	defer f.Close() // only read: a close that fails loses nothing
-	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("load a recorded host: %s was replaced while it was opened", file), err)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxArchive+1))
-	if err != nil {
-		return nil, fmt.Errorf("load a recorded host: %w", err)
-	}
-	if len(b) > maxArchive {
-		return nil, fmt.Errorf("load a recorded host: %s is larger than %d MiB: %w", file, maxArchive>>20, ErrDamaged)
 	}
 	h := Parse(b)
 	if len(h.Files) == 0 || len(h.Files) > maxMembers {
 		return nil, fmt.Errorf("load a recorded host: %s holds %d files: %w", file, len(h.Files), ErrDamaged)
 	}
 	return h, h.complete()
+}
+
+// ReadPlain reads a file of a recording, of at most so many bytes: in a folder from a stranger a
+// link leads to this host's files, and a FIFO never ends. Both are ErrDamaged.
+func ReadPlain(file string, most int64) ([]byte, error) {
+	info, err := os.Lstat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file, but %v: copy what it names in its place: %w", file, info.Mode().Type(), ErrDamaged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(file, os.O_RDONLY|kernel.Unblocked, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read: a close that fails loses nothing
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return nil, errors.Join(fmt.Errorf("%s was replaced while it was opened", file), err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s is larger than %d MiB: %w", file, most>>20, ErrDamaged)
+	}
+	return b, err
 }
 
 // Parse reads a host from a txtar archive.

@@ -353,12 +353,22 @@ func inFake(s Step) string {
 	return name
 }
 
-// killed: at each of every so many programs that it calls, before and after; undone by hand, or
-// applied again and undone.
+// killed: at so many of the programs that it calls, before and after, spread over all of them;
+// undone by hand, or applied again and undone.
 func (s *suite) killed(calls, every int) {
-	for at := -calls; at <= calls; at += every {
-		if at == 0 || time.Now().After(s.until) {
+	n := 2*calls + 1
+	stride := n/3 + 1
+	for gcd(stride, n) != 1 {
+		stride++
+	}
+	for i := range (n + every - 1) / every {
+		at := i*stride%n - calls
+		if at == 0 {
 			continue
+		}
+		if time.Now().After(s.until) {
+			s.t.Logf("its time is up: killed at %d of %d moments", i, n-1)
+			return
 		}
 		kill := []string{killAt + "=" + strconv.Itoa(at)}
 		b, before := s.at(at%2 == 0)
@@ -373,6 +383,13 @@ func (s *suite) killed(calls, every int) {
 		b.run(kill, "undo")
 		s.undone(b, before, fmt.Sprintf("killed at %d in undo", at))
 	}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // restarted: what runs is gone, or is put back; what lasts is put back.

@@ -410,7 +410,7 @@ func TestKilledAnywhereOnWindows(t *testing.T) {
 	if calls < 60 {
 		t.Fatalf("%d effects", calls)
 	}
-	step := 1
+	step, cases := 1, 0
 	if testing.Short() || os.Getenv("LINERATE_LONG") == "" {
 		step = 5
 	}
@@ -422,15 +422,17 @@ func TestKilledAnywhereOnWindows(t *testing.T) {
 			t.Errorf("killed at %d, applied again: exit code %d\n%s", at, code, out)
 		}
 		again.has(after)
+		cases++
 		for _, x := range []*windowsRig{r, again} {
 			was := x.now()
 			count(x, at, "undo")
 			if out, code := x.run("", "undo"); code != 0 || x.now() != before {
 				t.Errorf("killed at %d at %s, undone: exit code %d, %s\n%s", at, was, code, x.now(), out)
 			}
+			cases++
 		}
 	}
-	t.Logf("killed at each %d. of %d moments", step, calls)
+	t.Logf("killed at each %d. of %d moments: %d cases of undo", step, calls, cases)
 }
 
 // Every script is parsed by a grammar of PowerShell where Python has it.

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"linerate/internal/model"
 	"linerate/internal/systems/fake/powershell"
 	"linerate/internal/systems/fake/winhost"
 	"linerate/internal/systems/frame"
+	"linerate/internal/systems/windows"
 )
 
 // wanted are changes of each kind, with what the imitated host has before.
@@ -106,6 +108,19 @@ func (r *windowsRig) now() string {
 		}
 		all = append(all, m)
 	}
+	var values []string
+	for _, fact := range r.read(all) {
+		v, ok := fact.Get()
+		if !ok {
+			v = "?" + fact.Why
+		}
+		values = append(values, v)
+	}
+	return strings.Join(values, " ")
+}
+
+func (r *windowsRig) read(all []Mechanism) (values []model.Fact[string]) {
+	r.t.Helper()
 	var out bytes.Buffer
 	if code, err := r.open("").Run(Windows{}.System().Reading(all), &out); err != nil || code != 0 {
 		r.t.Fatalf("read: %d, %v: %s", code, err, out.String())
@@ -114,15 +129,10 @@ func (r *windowsRig) now() string {
 	if err != nil {
 		r.t.Fatalf("%v: %s", err, out.String())
 	}
-	var values []string
 	for i := range all {
-		v, ok := frames.Text(fmt.Sprint(i)).Get()
-		if !ok {
-			v = "?" + frames.Text(fmt.Sprint(i)).Why
-		}
-		values = append(values, v)
+		values = append(values, frames.Text(fmt.Sprint(i)))
 	}
-	return strings.Join(values, " ")
+	return values
 }
 
 const (
@@ -246,6 +256,68 @@ func TestUndoOnWindowsMakesASecondPass(t *testing.T) {
 		t.Errorf("%d\n%s", code, out)
 	}
 	r.has(before)
+}
+
+// windowsSettings are those that a plan can change.
+func windowsSettings() []string {
+	out := []string{"windows.registry.TcpNoDelay", "windows.smb.credits", "windows.smb.multichannel", "windows.smb.throttling", "windows.tcp.autotuning", "windows.tcp.delayed_ack"}
+	for id := range windows.Keywords() {
+		out = append(out, id)
+	}
+	return out
+}
+
+// Each setting by itself is read, applied with the first other value that the host takes, and
+// undone.
+func TestEachSettingOfWindowsIsUndone(t *testing.T) {
+	for _, setting := range windowsSettings() {
+		done := false
+		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "guid:11111111-2222-3333-4444-00000000000b", "InternetCustom", "client", "server"} {
+			m, err := Windows{}.Mechanism(setting, target)
+			if err != nil || done {
+				continue
+			}
+			for _, to := range []string{"0", "1", "2", "3", "4", "8", "128", "256", "1024", "4088", "9014", "true", "false", "restricted"} {
+				if to, err = (Windows{}).Canonical(setting, target, to); err == nil && !done {
+					done = undoneAlone(t, setting, m, to)
+				}
+			}
+		}
+		if !done {
+			t.Errorf("%s: the host takes no other value", setting)
+		}
+	}
+}
+
+// undoneAlone: false where the host does not take the value, or has it.
+func undoneAlone(t *testing.T, setting string, m Mechanism, to string) bool {
+	t.Helper()
+	r := &windowsRig{t, t.TempDir(), `C:\Users\Admin\change.ps1`}
+	from, ok := r.read([]Mechanism{m})[0].Get()
+	if !ok || from == to {
+		return false
+	}
+	text, err := Script{Plan: plan, System: Windows{}.System(), Steps: []Step{{Name: setting, From: from, To: to, Mechanism: m}}}.Text()
+	if err == nil {
+		err = r.open("").Put(r.file, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, code := r.run("", "apply"); code != 0 {
+		if now, _ := r.read([]Mechanism{m})[0].Get(); code != Refused || now != from {
+			t.Errorf("%s to %s: %d, is %s\n%s", setting, to, code, now, out)
+		}
+		return false
+	}
+	if now, _ := r.read([]Mechanism{m})[0].Get(); now != to {
+		t.Errorf("%s: applied it is %q, want %q", setting, now, to)
+	}
+	r.want(0, "undo")
+	if now, _ := r.read([]Mechanism{m})[0].Get(); now != from {
+		t.Errorf("%s: undone it is %q, was %q", setting, now, from)
+	}
+	return true
 }
 
 // The host is not changed where nothing would undo the plan by itself.

@@ -322,11 +322,29 @@ that changes a host or puts load on it, with who signed it.`,
 // maxLines is the most of a site's log that is shown at once.
 const maxLines = 100_000
 
+// serversOf reads the site's own brokers, nats://a:4222,b:4222: each after the first may leave
+// the scheme out.
+func serversOf(text string) (out []string) {
+	if text == "embedded" {
+		return nil
+	}
+	scheme, _, _ := strings.Cut(text, "://")
+	for _, s := range strings.Split(text, ",") {
+		if s = strings.TrimSpace(s); !strings.Contains(s, "://") {
+			s = scheme + "://" + s
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // runSite keeps a site.
 func (so serveOptions) runSite(cmd *cobra.Command, env *environment, args []string) error {
 	switch {
-	case so.nats != "embedded":
-		return failure.Of(failure.Usage, "--nats %q: want embedded, the broker that linerate brings", so.nats)
+	case so.nats != "embedded" && !strings.Contains(so.nats, "://"):
+		return failure.Of(failure.Usage, "--nats %q: want embedded, the broker that linerate brings, or the site's own, such as nats://a:4222,nats://b:4222", so.nats)
+	case so.nats != "embedded" && cmd.Flags().Changed("nats-listen"):
+		return failure.Of(failure.Usage, "--nats-listen is of the broker that linerate brings: leave it out with --nats %s", so.nats)
 	case so.site == "":
 		return failure.Of(failure.Usage, "name the site with --site, such as --site lab")
 	case len(args) > 0 || so.hosts != "" || cmd.Flags().Changed("attach") || cmd.Flags().Changed("listen"):
@@ -334,7 +352,7 @@ func (so serveOptions) runSite(cmd *cobra.Command, env *environment, args []stri
 	}
 	p := newProgress(env)
 	defer p.End()
-	err := site.Serve(cmd.Context(), env.Env, site.Options{Site: so.site, Listen: so.natsListen, Serving: func(url string) {
+	err := site.Serve(cmd.Context(), env.Env, site.Options{Site: so.site, Listen: so.natsListen, Servers: serversOf(so.nats), Serving: func(url string) {
 		p.Say("site %s is kept here until Ctrl-C; its hosts call %s; linerate agent token enrols one", so.site, url)
 	}}, p)
 	if cmd.Context().Err() != nil { // Ctrl-C is how it ends

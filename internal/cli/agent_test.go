@@ -65,11 +65,14 @@ func TestAgentWithoutASite(t *testing.T) {
 		"tune resume":                        {ExitNothing, "no change of many hosts was begun here"},
 		"tune resume tune-1":                 {ExitUsage, "no change of many hosts is called tune-1"},
 		"tune apply --site all --waves --set tcp_sack=1 --confirm-within 0": {ExitUsage, "--confirm-within 0"},
-		"serve --nats nats://a":                                    {ExitUsage, "want embedded"},
-		"serve --nats embedded":                                    {ExitUsage, "--site lab"},
-		"serve --site lab":                                         {ExitUsage, "want embedded"},
-		"serve --nats embedded --site lab /mnt":                    {ExitUsage, "shows no page"},
-		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1": {ExitUsage, "the one address"},
+		"serve --nats nats":     {ExitUsage, "want embedded"},
+		"serve --nats nats://a": {ExitUsage, "--site lab"},
+		"serve --nats nats://a,b --site lab --nats-listen 10.0.0.5:4222": {ExitUsage, "leave it out"},
+		"serve --nats nats://u:p@a --site lab":                           {ExitUsage, "without a user or password"},
+		"serve --nats embedded":                                          {ExitUsage, "--site lab"},
+		"serve --site lab":                                               {ExitUsage, "want embedded"},
+		"serve --nats embedded --site lab /mnt":                          {ExitUsage, "shows no page"},
+		"serve --nats embedded --site lab --nats-listen 0.0.0.0:1":       {ExitUsage, "the one address"},
 	} {
 		if code, errs := runAgent(t, "", strings.Fields(line)...); code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit code %d, %s; want %d, %s", line, code, errs, c.code, c.want)

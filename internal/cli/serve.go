@@ -47,7 +47,8 @@ report, compare and watch --replay read it.`,
   linerate serve --attach nas1:2049 --listen 127.0.0.1:9000
   linerate serve --hosts hosts.yaml --listen 10.0.0.5:8470 --tls-cert cert.pem --tls-key key.pem --token-file token
   linerate serve client1 nas1 --allow-change
-  linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222`,
+  linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222
+  linerate serve --nats nats://a:4222,b:4222,c:4222 --site lab`,
 		Args: usage(cobra.MaximumNArgs(watch.MaxHosts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if so.nats != "" || so.site != "" {
@@ -66,7 +67,7 @@ report, compare and watch --replay read it.`,
 	cmd.Flags().StringVar(&so.token, "token-file", "", "file with the token that a reader needs, 32 letters or more")
 	cmd.Flags().BoolVar(&so.change, "allow-change", false, "offer what linerate tune does, to who has the address that is printed; what nobody confirms is undone")
 	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
-	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out; `embedded` is the broker that linerate brings")
+	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out: `embedded` is the broker that linerate brings, nats://a:4222,b:4222,c:4222 are the site's own")
 	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name")
 	cmd.Flags().StringVar(&so.natsListen, "nats-listen", "127.0.0.1:4222", "with --nats: the address and port that hosts call")
 	return cmd

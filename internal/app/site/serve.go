@@ -31,13 +31,19 @@ const brokerProgram = "linerate-broker"
 // Options is what is wanted of a site.
 type Options struct {
 	Site   string
-	Listen string // HOST:PORT where hosts reach its broker
+	Listen string // HOST:PORT where hosts reach the broker that linerate starts
+	// Servers are the site's own brokers, nats://HOST:PORT, which an operator runs; then none is
+	// started.
+	Servers []string
 	// Serving is called once the site answers.
 	Serving func(url string)
 }
 
 // Serve keeps a site until ctx ends, or its broker does.
 func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) (err error) {
+	if len(o.Servers) > 0 {
+		return serveCluster(ctx, e, o, p)
+	}
 	at, port, err := o.listen()
 	if err != nil {
 		return err
@@ -72,14 +78,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) (err error
 		return err
 	}
 	defer f.Close()
-	return keep(ctx, d, b, o, p)
-}
-
-// keep answers until the end.
-func keep(ctx context.Context, d *desk.Desk, b *desk.Child, o Options, p app.Progress) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return d.Serve(ctx) })
-	group.Go(func() error {
+	return keep(ctx, d, o, b.URL, p, func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -87,10 +86,17 @@ func keep(ctx context.Context, d *desk.Desk, b *desk.Child, o Options, p app.Pro
 			return b.How()
 		}
 	})
+}
+
+// keep answers until the end, or that of while.
+func keep(ctx context.Context, d *desk.Desk, o Options, url string, p app.Progress, while func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.Serve(ctx) })
+	group.Go(func() error { return while(ctx) })
 	if old := d.Elsewhere(); len(old) > 0 {
 		p.Say("hosts that were enrolled before call %s, and not this address: enrol them anew", old)
 	}
-	o.Serving(b.URL)
+	o.Serving(url)
 	return group.Wait()
 }
 

@@ -30,6 +30,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(brokerRole) != "" {
+		if err := natsServer(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if which := os.Getenv(controllerRole); which != "" {
 		if err := controller(which); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -32,6 +32,7 @@ import (
 type imitated struct {
 	facts *model.Facts
 	each  func() // hears each plan that was applied
+	cred  fleet.Credential
 
 	mu      sync.Mutex
 	value   string
@@ -197,6 +198,7 @@ func imitate(t *testing.T, ctl app.Env, n int, each func()) []*imitated {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all[i].cred = cred
 		begin(t, func(ctx context.Context) error {
 			return fleet.Run(ctx, cred, fleet.Host{Serve: all[i].serve, Reads: host.Reads, Boot: "boot", Build: "test", Now: time.Now, Log: func(string) {}})
 		})

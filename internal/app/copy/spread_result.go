@@ -97,12 +97,12 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 // failure says what the failure of an end means.
 func (e *spreadEnd) failure() string {
 	if e.source {
-		return fmt.Sprintf("source failed, and what it had left was not copied: %v", e.why)
+		return fmt.Sprintf("source %s failed, and what it had left was not copied: %v", e.as, e.why)
 	}
 	if e.out {
-		return fmt.Sprintf("target failed, and all that it should have is at the others: %v", e.why)
+		return fmt.Sprintf("target %s failed, and all that it should have is at the others: %v", e.as, e.why)
 	}
-	return fmt.Sprintf("target failed; what it still has was left there, and the others have the rest: %v", e.why)
+	return fmt.Sprintf("target %s failed; what it still has was left there, and the others have the rest: %v", e.as, e.why)
 }
 
 // follow shows a copy while it goes on, where somebody watches, and takes its time.

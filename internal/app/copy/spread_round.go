@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -226,6 +227,14 @@ func (s *spreading) paths(ctx context.Context) error {
 	return nil
 }
 
+// blamed is why an end parted from the other, with the name of the one that said so first.
+func (p *spreadPair) blamed(e *spreadEnd, text string) string {
+	if _, told, far := strings.Cut(text, "the other end: "); far {
+		return p.other(e).as + ": " + told
+	}
+	return e.as + ": " + text
+}
+
 func (p *spreadPair) addr(e *spreadEnd) netip.Addr {
 	if e == p.from {
 		return p.fromAddr
@@ -334,7 +343,7 @@ func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 			s.turn(ctx, p, clean(e.Text))
 		case mover.Parted:
 			if e.Text != "" {
-				s.giveUp(ctx, p, e.end, fmt.Sprintf("%s: %s", e.end.as, clean(e.Text)))
+				s.giveUp(ctx, p, e.end, p.blamed(e.end, clean(e.Text)))
 			}
 		}
 	}
@@ -373,6 +382,7 @@ func (s *spreading) judge() (more bool, err error) {
 			e.out = true
 		}
 	}
+	var failed []*spreadEnd
 	for _, e := range s.targets() {
 		why := e.why
 		lost := e.failed
@@ -392,7 +402,7 @@ func (s *spreading) judge() (more bool, err error) {
 		}
 		e.fail(why)
 		e.out, e.closed = e.closed, true
-		more = true
+		more, failed = true, append(failed, e)
 	}
 	if !more {
 		return false, s.some()
@@ -400,7 +410,9 @@ func (s *spreading) judge() (more bool, err error) {
 	if err := s.some(); err != nil {
 		return false, err
 	}
-	s.p.Say("a target has failed, the others take its part: %v", errors.Join(s.whys()...))
+	for _, e := range failed {
+		s.p.Say("target %s has failed, the others take its part: %v", e.as, e.why)
+	}
 	return true, nil
 }
 

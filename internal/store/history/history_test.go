@@ -293,6 +293,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		want  time.Duration // width of the records that are left
 	}{{8 * 24 * time.Hour, 5 * time.Minute}, {62 * 24 * time.Hour, time.Hour}, {450 * 24 * time.Hour, 0}} {
 		s := opened(t, data, unit.GiB, noon.Add(c.after))
+		add(t, s, noon.Add(c.after), evenly+pruned)
 		r := between2(t, s, noon, end, Finest)
 		switch {
 		case c.want == 0 && len(r.Records) > 0:
@@ -302,6 +303,33 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A clock that is set years ahead, or is so when a machine starts, drops nothing; it is set back, and
+// what was kept before and after is there.
+func TestAClockThatStepsDropsNothing(t *testing.T) {
+	data := t.TempDir()
+	s := opened(t, data, unit.GiB, noon)
+	add(t, s, noon, time.Hour)
+	add(t, s, noon.AddDate(3, 0, 0), 30*time.Minute)
+	add(t, s, noon.Add(2*time.Hour), time.Hour)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, data, unit.GiB, noon.AddDate(3, 0, 0))
+	add(t, s, noon.AddDate(3, 0, 0).Add(time.Hour), 30*time.Minute)
+	r := between2(t, s, noon, noon.Add(3*time.Hour), Finest)
+	if mb, seen := carried(r.Records); mb != 720 || seen != 2*time.Hour || len(r.Problems) > 0 {
+		t.Errorf("%g MB in %s, %v", mb, seen, r.Problems)
+	}
+	// Wider records were made again from then on, and none twice.
+	for _, l := range levels()[1:] {
+		var out Read
+		all, err := l.read(s.root, noon, noon.Add(3*time.Hour), &out)
+		if mb, seen := carried(all); err != nil || mb != 720 || seen != 2*time.Hour {
+			t.Errorf("%s: %g MB in %s, %v", l.dir, mb, seen, err)
 		}
 	}
 }

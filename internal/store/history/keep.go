@@ -92,7 +92,7 @@ func replace(path string, b []byte) error {
 	return nil
 }
 
-// prune drops the segments that are too old, and while there are too many bytes the oldest of the
+// prune drops the segments that are too old, once the clock is to be believed, and while there are too many bytes the oldest of the
 // finest level that has more than the one that is being written.
 func (s *Store) prune(now time.Time) error {
 	var total unit.Bytes
@@ -102,7 +102,7 @@ func (s *Store) prune(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		for len(all) > 0 && all[0].to.Before(now.Add(-l.keep)) {
+		for len(all) > 0 && !s.even.IsZero() && now.Sub(s.even) >= evenly && all[0].to.Before(now.Add(-l.keep)) {
 			if err := drop(all[0]); err != nil {
 				return err
 			}

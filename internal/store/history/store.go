@@ -38,6 +38,8 @@ type Store struct {
 	// added is up to where each wider level has been added up.
 	added map[string]time.Time
 	size  unit.Bytes
+	// Since even the clock has gone evenly, up to last: a step of it makes nothing old.
+	even, last time.Time
 }
 
 // part is a file that is being written.
@@ -82,7 +84,7 @@ func folderOf(set string) string {
 }
 
 // begin seals the segments that earlier writers left open, computes the coarser records that
-// they had not written, and drops what is too old.
+// they had not written, and drops what is too much.
 func (s *Store) begin(now time.Time) error {
 	for i, l := range levels() {
 		if err := os.MkdirAll(filepath.Join(s.root, l.dir), 0o700); err != nil {
@@ -125,6 +127,10 @@ func later(a, b time.Time) time.Time {
 func (s *Store) Add(r past.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d := r.At.Sub(s.last); d < 0 || d > stepped {
+		s.even = r.At
+	}
+	s.last = r.At
 	if err := s.write(levels()[0], r); err != nil {
 		return err
 	}
@@ -139,6 +145,14 @@ func (s *Store) Add(r past.Record) error {
 
 // pruned is how often wider records are made, and what is too old or too much is dropped.
 const pruned = 5 * time.Minute
+
+// A clock counts as even while no two records lie further apart than stepped, and is believed about
+// what is too old once it was even for evenly: one that is wrong when a machine starts, or is set to
+// another year for a while, would drop all there is.
+const (
+	stepped = 10 * time.Minute
+	evenly  = time.Hour
+)
 
 // write appends a record to its segment, and seals the one before.
 func (s *Store) write(l level, r past.Record) error {
@@ -184,6 +198,13 @@ func (s *Store) addUp(now time.Time) error {
 	all := levels()
 	for i, l := range all[1:] {
 		end := now.Truncate(l.span)
+		there := map[time.Time]bool{}
+		if s.added[l.dir].Sub(now) > l.span { // the clock was set back
+			var err error
+			if there, err = s.again(l, now); err != nil {
+				return err
+			}
+		}
 		from := later(s.added[l.dir], now.Add(-all[i].keep).Truncate(l.span))
 		if !from.Before(end) {
 			continue
@@ -194,6 +215,9 @@ func (s *Store) addUp(now time.Time) error {
 			return err
 		}
 		for _, r := range past.Slots(l.span, finer) {
+			if there[r.At] {
+				continue
+			}
 			if err := s.write(l, r); err != nil {
 				return err
 			}
@@ -201,6 +225,22 @@ func (s *Store) addUp(now time.Time) error {
 		s.added[l.dir] = end
 	}
 	return nil
+}
+
+// again has a wider level added up from now on, where it was up to a time that a wrong clock showed. It
+// returns the slots that are there already.
+func (s *Store) again(l level, now time.Time) (there map[time.Time]bool, err error) {
+	var out Read
+	records, err := l.in(s.root, now.Add(-l.keep), now, &out)
+	there = map[time.Time]bool{}
+	delete(s.added, l.dir)
+	for _, r := range records {
+		there[r.At] = true
+		if !r.End().After(now) {
+			s.added[l.dir] = later(s.added[l.dir], r.End())
+		}
+	}
+	return there, err
 }
 
 // Close ends the writing. What is not sealed is when the next writer comes.

@@ -74,7 +74,8 @@ func diskOf(ctx context.Context, l Lab, host, disk string) (mountEntry, error) {
 	return findMountIf(ctx, l, host, what, func(m mountEntry) bool {
 		dir, base := path.Split(m.point)
 		name, ours := strings.CutPrefix(base, "disk-")
-		return (ours || dir == "/srv/") && (disk == "" || name == disk)
+		image := strings.HasSuffix(base, ".image") // the memory that a disk lies in
+		return (ours && !image || dir == "/srv/") && (disk == "" || name == disk)
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFill(t *testing.T) {
-	const mounts = "tmpfs / tmpfs rw 0 0\n/dev/loop1 /run/lab/disk-pool ext4 rw 0 0\n/dev/loop2 /run/lab/disk-log ext4 rw 0 0\n"
+	const mounts = "tmpfs / tmpfs rw 0 0\nlinerate /run/lab/disk-pool.image tmpfs rw 0 0\n/dev/loop1 /run/lab/disk-pool ext4 rw 0 0\n/dev/loop2 /run/lab/disk-log ext4 rw 0 0\n"
 	const file = "/run/lab/disk-%/.linerate-lab-fill"
 	for _, tc := range []struct {
 		words, stat string

@@ -206,6 +206,23 @@ func (g *Gains) add(r Result, errs []float64) []float64 {
 	return append(errs, max(float64(*r.Predicted)/truth-1, 1-float64(*r.Predicted)/truth))
 }
 
+// The goal of what is foretold: the median error, and the share of ranges that hold.
+const (
+	mostOff   = 0.10
+	leastHeld = 0.85
+)
+
+// goal says whether it is met by the count; a few cases prove nothing, as their interval shows.
+func (g Gains) goal() string {
+	switch {
+	case g.Cases == 0 || g.Ranges == 0:
+		return "nothing was foretold"
+	case g.MedianError <= mostOff && float64(g.Held) >= leastHeld*float64(g.Ranges):
+		return "met"
+	}
+	return "missed"
+}
+
 func (s WildScore) table() string {
 	var b strings.Builder
 	kit.Head(&b, "class", "cases", "binds", "right", "second", "honest", "missed", "wrong", "confidently wrong", "false alarms", "confident ones")
@@ -223,6 +240,7 @@ func (s WildScore) table() string {
 	}
 	fmt.Fprintf(&b, "\nGoodput foretold without what was rightly named: off by %.0f%% (median of %d); the range stated (high %.2f times low in the mean) held in %s.\n",
 		100*s.Gains.MedianError, s.Gains.Cases, s.Gains.Width, kit.Share(s.Gains.Held, s.Gains.Ranges))
+	fmt.Fprintf(&b, "Goal: off by at most %.0f%%, held in %.0f%% or more: %s.\n", 100*mostOff, 100*leastHeld, s.Gains.goal())
 	if s.NotJudged > 0 {
 		fmt.Fprintf(&b, "Not judged: %d.\n", s.NotJudged)
 	}

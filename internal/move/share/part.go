@@ -60,13 +60,6 @@ func (p *Part) Lost() {
 	p.s.changed.Broadcast()
 }
 
-// Bytes is how much was read for it.
-func (p *Part) Bytes() int64 {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	return p.bytes
-}
-
 // Scan implements move.Source: it gives what this target gets, until nothing is left that it
 // could get.
 func (p *Part) Scan(ctx context.Context, yield func(*move.Entry) error) error {

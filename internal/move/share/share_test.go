@@ -14,12 +14,8 @@ import (
 	"linerate/internal/move"
 )
 
-// flat is a source that is a list of entries; a large file is read a block at a time, each time
-// gate lets it.
-type flat struct {
-	entries []*move.Entry
-	gate    func(part string, index int64)
-}
+// flat is a source that is a list of entries.
+type flat struct{ entries []*move.Entry }
 
 func (f *flat) Scan(_ context.Context, yield func(*move.Entry) error) error {
 	for i, e := range f.entries {

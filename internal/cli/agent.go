@@ -19,13 +19,13 @@ import (
 func agentCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Keep a site of hosts whose agents call out, and be one of them",
-		Long: `agent is for sites with more hosts than ssh is good for. linerate serve --nats embedded
-keeps a site on one machine; each host is enrolled once, with a token, and its agent
-calls that machine from then on. Every command names such a host site:HOST.
+		Short: "Run a site of hosts whose agents call out, or enrol this host in one",
+		Long: `agent is for sites with more hosts than ssh can handle. linerate serve --nats embedded
+runs a site on one machine. You enrol each host once, with a token; from then on its
+agent calls that machine. Every command takes such a host as site:HOST.
 
-Where the site is kept: token, list, revoke, log. On a host: enrol, run, status.
-docs/fleet.md walks through all of it.`,
+On the machine that runs the site: token, list, revoke, log. On a host: enrol, run,
+status. docs/fleet.md walks through all of it.`,
 		Example: `  linerate serve --nats embedded --site lab --nats-listen 10.0.0.5:4222
   linerate agent token --name nas1 > nas1.token
   linerate agent enrol --token-file nas1.token     on nas1, as root
@@ -99,10 +99,10 @@ func agentEnrol(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enrol",
 		Short: "Enrol this host in a site, by a token",
-		Long: `enrol draws this host's key, has the site of the token vouch for it, and keeps both where
-only you can read them: /var/lib/linerate-agent as root. As another user it enrols what
-that user may do. The token comes by stdin or from a file: an argument could be read by
-every user of this host.`,
+		Long: `enrol generates this host's key, has the token's site certify it, and keeps both where only
+you can read them: as root in /var/lib/linerate-agent. If another user enrols the host, the
+agent can do what that user may. The token comes from stdin or a file, since every user of
+this host could read an argument.`,
 		Example: `  linerate agent enrol --token-file nas1.token
   linerate agent enrol < nas1.token`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -268,7 +268,7 @@ func agentRevoke(env *environment) *cobra.Command {
 	var of string
 	return ofSite(&cobra.Command{
 		Use:   "revoke HOST",
-		Short: "Shut a host out of its site",
+		Short: "Revoke a host's access to its site",
 		Long: `revoke ends a host's connection and lets it in no more. Changes on it stay as they are:
 undo them first, or there with linerate tune undo.`,
 		Example: "  linerate agent revoke nas1",

@@ -37,27 +37,27 @@ func checkCommand(env *environment) *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check [HOST…]",
-		Short: "Look at hosts and say what is wrong with them, worst first, with the bound each thing puts on throughput",
+		Short: "Read hosts and report what is wrong with them, worst first, each with its bound on throughput",
 		Long: `check reads a host's NICs, slots, interrupts, CPUs, TCP settings, mounts, disks
 and services from /proc, /sys and netlink, and applies its rules to them. It puts
-no load on anything, changes nothing, and needs no root; what root would add it
-says.
+no load on anything, changes nothing, and needs no root; it says what root would
+add.
 
-Of several hosts it also looks at the way between each two: the interfaces that
+For several hosts it also checks the path between each pair: the interfaces that
 traffic really takes, the round trip, and the largest packet that arrives in each
-direction. For that some dozen UDP datagrams pass between the data addresses, a
-few hundred where large ones are lost, on ports that are open for that alone; the
-output says how many did. The data addresses are those of the fastest network
+direction. For that it sends some dozen UDP datagrams between the data addresses,
+or a few hundred if large ones are lost, on ports that are open only for this; the
+output says how many it sent. The data addresses are those of the fastest network
 that both hosts are in.
 
-Findings come worst first: what was seen, why it matters and the throughput that
-it bounds, the fix, and where that is written. A finding is a possibility;
+Findings come worst first: what was seen, why it matters and the bound that it
+puts on throughput, the fix, and the source. A finding is a possibility;
 linerate explain tells which one limits a transfer now.
 
-Counters of errors count since the host started: what they show may be long over.
-Where one is not zero check looks again two seconds later, and what rose in
-between is a finding; what did not is at most for information. --watch 10s watches
-for longer, best while data moves; --watch 0 looks once.
+Error counters count since the host started, so what they show may be long over.
+If one is not zero, check reads it again two seconds later: a counter that rose
+in between is a finding, one that did not is at most information. --watch 10s
+waits longer, which is best while data moves; --watch 0 reads once.
 
 A snapshot records what was read, without host names, MACs, public addresses,
 server and user names, for a bug report. Look through it before you share it.`,
@@ -95,10 +95,10 @@ server and user names, for a bug report. Look through it before you share it.`,
 	f.BoolVar(&o.inventory, "inventory", false, "show instead what the hosts have: links, rings, queues, interrupts, offloads, FEC, disks (--json always has it)")
 	f.StringVar(&o.format, "format", "text", "text, html or markdown")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with code 5 if there is a finding of this severity or worse: high, medium, low, info")
-	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; else the storage connections, or the ports, tell")
-	durationVar(f, &o.Watch, "watch", secondLook, "look twice, this far apart, and say which counters of errors rise; by default only where one is not zero; 0 is never")
+	f.StringVar(&o.lineRate, "line-rate", "", "what the path to the other end should carry, e.g. 10Gbit; with --rtt, or with several hosts; default: taken from the storage connections or the ports")
+	durationVar(f, &o.Watch, "watch", secondLook, "read twice, this far apart, and say which error counters rise; by default only if one is not zero; 0: never")
 	durationVar(f, &o.RTT, "rtt", 0, "round trip to the other end without load; with --line-rate")
-	durationVar(f, &o.LLDP, "lldp", 0, "as root, listen so long for what the switches say of the hosts' ports, e.g. 35s: they speak every 30 s")
+	durationVar(f, &o.LLDP, "lldp", 0, "as root, listen for this time for the switches' LLDP frames about the hosts' ports, e.g. 35s: switches send them every 30 s")
 	f.StringArrayVar(&o.Switches, "switch", nil, "ask this switch by SNMP for the hosts' ports, `ADDRESS` or ADDRESS:PORT; may be given several times")
 	f.StringVar(&o.Login, "switch-login", "", "`FILE` with the credentials for --switch, which you alone may read; without it "+check.CommunityVariable+" has the community")
 	return cmd

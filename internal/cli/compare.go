@@ -17,7 +17,7 @@ import (
 func compareCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare RUN_A RUN_B",
-		Short: "Set two recorded runs side by side: what differs, and what changed between them",
+		Short: "Compare two recorded runs: which results differ, and what changed between them",
 		Long: `compare reads two bundles of any version and sets B beside A. Of two studies:
 each change, with both ratios and their intervals, and whether they differ. Of
 two loads: every figure that both gave. Of two other runs: rate, limiter and

@@ -27,7 +27,7 @@ func copyCommand(env *environment) *cobra.Command {
 	var f copyFlags
 	cmd := &cobra.Command{
 		Use:   "copy SRC... DST",
-		Short: "Copy files and trees, lose nothing, and say what held it back",
+		Short: "Copy files and trees, lose nothing, and say what limited the copy",
 		Long: `copy copies files and trees between paths of this host and its mounts, with many
 requests in flight. It keeps mode, times in ns, symlinks, hard links, holes, extended
 attributes; and as root owners, ACLs, devices. What could not be kept is counted, named

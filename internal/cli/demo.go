@@ -16,13 +16,13 @@ func demoCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "The whole loop on two emulated hosts: look, find the limiter, fix it, prove the gain, undo",
-		Long: `demo builds two emulated hosts joined by one link, puts one thing wrong without
-telling the rest of the program, and runs the loop: it looks at both hosts,
-computes the ceiling, runs TCP between them, names the limiter from evidence,
-applies the one fix, proves the gain with interleaved pairs, undoes it, writes a
-report and removes every trace. It takes less than a minute, touches nothing
-outside the namespaces it makes, and needs no root (an ordinary user's hosts
-live in a user namespace).
+		Long: `demo builds two emulated hosts joined by one link, injects one fault without
+telling the diagnosis which, and runs the loop: it reads both hosts, computes
+the ceiling, runs TCP between them, names the limiter from evidence, applies the
+one fix, proves the gain with interleaved pairs, undoes the fix, writes a report
+and removes the hosts. It takes less than a minute, changes nothing outside the
+namespaces that it makes, and needs no root (an ordinary user's hosts live in a
+user namespace).
 
 Faults:
 ` + faultList(),

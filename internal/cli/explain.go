@@ -44,32 +44,33 @@ func explainCommand(env *environment) *cobra.Command {
 		Use:   "explain [MOUNT | SENDER RECEIVER]",
 		Short: "Watch a slow mount or connection while data moves, and name what limits it",
 		Long: `explain only watches: it puts no load on anything and changes nothing. It needs
-no root and no login on the server. Start copying a file, then run it: it reads
-this end's TCP connections to the server, the mount's RPC statistics, NICs and
-cores for some seconds, and prints one verdict, its evidence, and the ladder
-with the rungs it could not see and the step that would reveal each.
+no root and no login on the server. Start copying a file, then run explain: for
+some seconds it reads this end's TCP connections to the server, the mount's RPC
+statistics, NICs and cores. It prints one verdict, its evidence, and the ladder;
+for each rung that it could not see it names the step that would measure it.
 
-What to watch is a path on an NFS or SMB mount, an iSCSI disk or a path on one,
-an address and port, or a process: of that the TCP connections that it and its
-descendants hold, and those to the storage that its open files lie on. With
-several peers the one that moves most data is judged and the others are named.
+It watches a path on an NFS or SMB mount, an iSCSI disk or a path on one, an
+address and port, or a process. Of a process it watches the TCP connections of
+the process and its descendants, and those to the storage of their open files.
+With several peers it judges the one that moves most data and names the others.
 
-Where nothing moves, --load lets it read by itself: the largest file below the
-path, the file, or the disk that you name; and, where that leaves open whether
-more under way would help, the same in four places at once. It writes nothing,
-unless --write names a directory: then it writes one new file there, flushes it,
-and removes it.
+If no data moves, --load lets explain read by itself: the largest file below the
+path, the file, or the disk that you name. If it then cannot tell whether more
+requests in flight would help, it also reads at four offsets at once. It writes
+nothing, unless --write names a directory: then it writes one new file there,
+flushes it, and removes it.
 
 With two hosts it logs in to both (ssh, or the lab) and, if you allow it with
 --load, climbs the ladder: memory, loopback, one TCP stream, several both ways,
 and with HOST:/export the server's disk and the whole path over the client's
 mount. Before each rung it says what it loads and what the model predicts; a
-rung stops when others use more than 10% of the link. It changes nothing on
-either host, and writes no file but the one that --write allows. With HOST:/export it first watches the mount: a
-transfer that runs is judged without any load.
+rung stops when other traffic uses more than 10% of the link. explain changes
+no setting on either host, and writes no file but the one that --write allows.
+With HOST:/export it first watches the mount: if a transfer is running, it judges
+that one without any load.
 
-From one end some causes look alike. Then it says which, and what would tell
-them apart, instead of guessing.`,
+From one end some causes look alike. Then explain says which, and what would
+distinguish them, instead of guessing.`,
 		Example: `  linerate explain /mnt/nas                       while you copy a file from or to it
   linerate explain /mnt/nas/film.mov --load        read it yourself
   linerate explain /mnt/nas --load --write /mnt/nas/scratch
@@ -90,10 +91,10 @@ them apart, instead of guessing.`,
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	durationVar(cmd.Flags(), &o.watch, "for", 12*time.Second, "how long to watch once data moves (at most 25s)")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: of two hosts the ladder's, without asking; of a mount, a file on it or a disk, reading it where nothing moves")
+	cmd.Flags().BoolVar(&o.load, "load", false, "allow load: with two hosts, climb the ladder without asking; with a mount, a file on it or a disk, read it if no data moves")
 	cmd.Flags().StringVar(&o.file, "file", "", "two hosts, with an export: the file below it to read; empty takes the largest")
-	cmd.Flags().StringVar(&o.write, "write", "", "with --load: also write a new file in this directory of the mount, at most 4 GiB and a tenth of what is free, and remove it")
-	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, where its name leads elsewhere (a management port)")
+	cmd.Flags().StringVar(&o.write, "write", "", "with --load: also write a new file in this directory of the mount, at most 4 GiB and a tenth of the free space, and remove it")
+	cmd.Flags().StringVar(&o.via, "via", "", "two hosts: the receiver's data address, if its name resolves to another one (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "two hosts: TCP connections at once")
 	cmd.Flags().StringVar(&o.cc, "cc", "", "two hosts: congestion control to ask for; empty leaves the sender's default")
 	return cmd

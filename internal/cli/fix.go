@@ -32,15 +32,15 @@ func fixCommand(env *environment) *cobra.Command {
 		Short: "Find what limits a path, change it, prove the gain, keep or undo, and go on to the next limit",
 		Long: `fix logs in to two hosts (ssh, or the lab) and runs memory-to-memory TCP between
 them, or reads an export that the first has mounted from the second. It names the
-one thing that limits the path, changes that, and measures randomised pairs of runs
-with and without the change. What earned its place is kept, what did not is put
-back. Then it looks again, until what is left is the link, something that only an
-operator can do, or nothing that it can tell. At the end, what a later change made
-needless is taken out again.
+one thing that limits the path, changes it, and measures randomised pairs of runs
+with and without the change. fix keeps a change that brings a gain and undoes every
+other. Then it diagnoses the path again, until the limiter is the link itself,
+something that only an operator can change, or something that it cannot tell. At
+the end it undoes changes that a later one made unnecessary.
 
-It asks before each change, unless --yes is given; it never changes what trades
+It asks before each change, unless --yes is given; it never makes a change that trades
 data safety or security for speed. Each host keeps a journal: linerate tune undo
-HOST puts back all that was kept, and a host undoes a change by itself when this
+HOST undoes every change that was kept. A host undoes a change by itself if this
 program dies in the middle of a proof or the change cuts it off.`,
 		Example: `  linerate fix client1 nas1 --line-rate 10Gbit
   linerate fix client1 nas1:/export
@@ -53,7 +53,7 @@ program dies in the middle of a proof or the change cuts it off.`,
 	durationVar(cmd.Flags(), &o.budget, "budget", defaultBudget, "begin no proof that would end later than this")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "make the changes without asking for each")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	cmd.Flags().StringVar(&o.via, "via", "", "the receiver's data address, where its name leads elsewhere (a management port)")
+	cmd.Flags().StringVar(&o.via, "via", "", "the receiver's data address, if its name resolves to another one (a management port)")
 	cmd.Flags().IntVar(&o.streams, "streams", 1, "TCP connections at once")
 	cmd.Flags().StringVar(&o.cc, "cc", "", "congestion control to ask for; empty leaves the sender's default")
 	cmd.Flags().StringVar(&o.file, "file", "", "file to read, relative to the export; empty is the largest there is")

@@ -16,7 +16,7 @@ import (
 func guideCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guide",
-		Short: "Show what papers and guides advise, and what has become of it",
+		Short: "Show what papers and guides advise, and whether it still holds",
 		Long: `guide lists the papers and modern guides that linerate knows. Each piece of
 advice has a status: valid, stale, no-op, harmful, wrong side (another system
 or the other end), wrong name. A statement that is no setting and does not hold

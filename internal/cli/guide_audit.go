@@ -20,19 +20,19 @@ func guideAuditCommand(env *environment) *cobra.Command {
 	var o appguide.Source
 	cmd := &cobra.Command{
 		Use:   "audit [HOST]",
-		Short: "Find a host's inherited tuning and say what has become of it",
+		Short: "Find a host's inherited tuning and say whether it still holds",
 		Long: `audit reads the files in which a host keeps tuning: sysctl.conf and sysctl.d,
 rc scripts, modprobe.d, udev rules, .link files, NetworkManager, netplan, TuneD's
 active profile, units, mounts, exports, Samba, kernel arguments, scripts of NIC
-drivers; of illumos /etc/system and driver files. For each value it says who set
-it, what has become of it, whether it is in force now, and what would hold
-without the line. It changes nothing. What the guide does not know is listed and
-not judged.
+drivers; on illumos /etc/system and driver files. For each value it says who set
+it, whether the advice behind it still holds, whether the value is in force now,
+and which value would apply without the line. It changes nothing. It lists
+settings that the guide does not know, and does not judge them.
 
-HOST is this one, one that ssh reaches, or a host of the lab. Lines that set
-nothing stay on the host; there is no way to have another file read.
+HOST is this host (the default), a host that ssh reaches, or a host of the lab.
+Lines that set nothing stay on the host; no option makes it read another file.
 
-The last line that sets a thing wins; the others are said to be shadowed.`,
+The last line that sets a value wins; audit calls the others shadowed.`,
 		Example: `  linerate guide audit                        this host
   linerate guide audit nas1                   over ssh; as root it sees more
   linerate guide audit --kernel 6.18          what after an upgrade of the kernel?

@@ -18,7 +18,7 @@ import (
 func labFaultCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault",
-		Short: "What can be put wrong in a lab",
+		Short: "Inject faults into a lab, list and remove them",
 		Args:  usage(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -65,7 +65,7 @@ func labFaultAddCommand(env *environment) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "add ID [SEVERITY] [at TARGET] | TARGET KEY=VALUE…",
-		Short: "Put something wrong, from the catalogue or by hand",
+		Short: "Inject a fault, from the catalogue or by hand",
 		Long: `add puts a fault into a lab that is up, while traffic flows. A fault of the
 catalogue has a severity (mild, medium, severe; medium where none is given) and a
 place of its own, unless one is named. By hand a link takes rate, delay, jitter,
@@ -91,7 +91,7 @@ func labFaultRemoveCommand(env *environment) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:     "remove NUMBER",
-		Short:   "Take a fault out and put back what was there before",
+		Short:   "Remove a fault and restore what was there before",
 		Example: "  linerate lab fault list\n  linerate lab fault remove 1",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -122,7 +122,7 @@ func labFaultListCommand(env *environment) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List what was put wrong in a lab",
+		Short:   "List the faults that were injected into a lab",
 		Example: "  linerate lab fault list\n  linerate lab fault list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return listFaults(cmd.Context(), env, name) },

@@ -122,7 +122,7 @@ func labRebootCommand(env *environment) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "reboot HOST",
-		Short: "Boot a host that has a kernel of its own again",
+		Short: "Reboot a host that has a kernel of its own",
 		Long: `reboot boots a host of kind kernel or device again, and returns when it is up.
 What was set in it and not written to a file is gone, as on any machine.`,
 		Example: "  linerate lab up back-to-back --kernel server1\n  linerate lab reboot server1",

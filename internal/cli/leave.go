@@ -16,9 +16,9 @@ func leaveCommand(env *environment) *cobra.Command {
 	return onHost(env, &cobra.Command{
 		Use:   "leave [HOST]",
 		Short: "Remove linerate's journal and binary from a host, once nothing of its changes is in force",
-		Long: `leave removes what linerate keeps on a host: the journal, undo.sh and the copy of
-the program that could undo changes without you. While a change is in force it
-refuses: undo first.`,
+		Long: `leave removes what linerate keeps on a host: the journal, undo.sh, and the copy of
+the program with which the host can undo changes by itself. leave refuses while
+a change is in force: undo it first.`,
 		Example: `  linerate leave nas1
   linerate tune undo nas1 && linerate leave nas1`,
 	}, func(ctx context.Context, n reach.Name, p *progress) (tune.Left, error) {

@@ -17,10 +17,10 @@ import (
 func loadCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Put a known load on a file or device and say what it took",
-		Long: `load runs one workload and reports its rates, latencies and CPU, with what speaks
-against the figures: whether this program was the limit, and how much came from
-the page cache. It writes to nothing but the target that was named.`,
+		Short: "Put a known load on a file, a device or a path and report rates, latencies and CPU",
+		Long: `load runs one workload and reports its rates, latencies and CPU, with the doubts
+about these figures: whether this program was the limiter, and how much came from
+the page cache. It writes only to the target that you name.`,
 		Example: `  linerate load list
   linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30
   linerate load verify /mnt/nas/testfile`,

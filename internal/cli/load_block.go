@@ -46,15 +46,15 @@ func loadBlockCommand(env *environment) *cobra.Command {
 		Use:   "block FILE|DEVICE",
 		Short: "Read and write blocks of a file or device",
 		Long: `block reads and writes blocks of one existing file or block device for a while.
-It creates and enlarges nothing. A workload that writes overwrites the target: a
-device, or a file with data that no earlier run has written, must then be named a
-second time with --destroy.
+It neither creates nor enlarges a file. A workload that writes overwrites the
+target: a device, or a file with data that no earlier run has written, must then
+be named a second time with --destroy.
 
-Latency counts from when a request was due. With --rate, what a stall makes later
-requests wait is part of their latency.
+Latency counts from the time at which a request was due. With --rate, the time that
+later requests wait because of a stall is part of their latency.
 
-Blocks of a file that were never written cost nothing to read: such a file is
-refused unless --fill writes them first.`,
+Reading blocks of a file that were never written moves no data: block refuses such a
+file unless --fill writes them first.`,
 		Example: `  linerate load block /mnt/nas/testfile --workload dell-8k-random --seconds 30
   linerate load block /mnt/nas/testfile --pattern random --block 4k --qd 32 --direct
   linerate load block /dev/sdx --read 0 --block 256k --direct --destroy /dev/sdx
@@ -88,15 +88,15 @@ refused unless --fill writes them first.`,
 	flags.BoolVar(&f.direct, "direct", false, "past the page cache (O_DIRECT)")
 	flags.BoolVar(&f.buffered, "buffered", false, "through the page cache, which is the default")
 	flags.BoolVar(&f.fill, "fill", false, "write the blocks that were never written first")
-	flags.StringArrayVar(&f.destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
+	flags.StringArrayVar(&f.destroy, "destroy", nil, "name the target again: its data may be destroyed; may be repeated")
 	flags.StringVar(&f.journal, "journal", "", "a new file: keep what the target acknowledged, for load verify")
-	flags.StringVar(&f.with, "with", "", "a second target: each alone and both at once, --runs times, and what they cost each other")
+	flags.StringVar(&f.with, "with", "", "a second target: run each by itself and both at once, --runs times, and report the interference")
 	flags.StringVar(&f.withWorkload, "with-workload", "", "the second target's workload by name; default: the first one's")
 	flags.IntVar(&f.runs, "runs", 0, "how often; default once, or 3 with --with")
-	flags.BoolVar(&f.dropCache, "drop-cache", false, "have this host's page cache forget the target before each run")
+	flags.BoolVar(&f.dropCache, "drop-cache", false, "drop the target's pages from this host's page cache before each run")
 	onFlag(cmd, &f.on, "the target is a path on each of them, with %h for the host's name")
-	flags.Float64Var(&f.compress, "compress", 1, "ratio by which what is written compresses; default: not at all")
-	flags.Float64Var(&f.dedup, "dedup", 1, "how often each block of what is written comes again on average; default: never")
+	flags.Float64Var(&f.compress, "compress", 1, "ratio by which the written data compress; default: not at all")
+	flags.Float64Var(&f.dedup, "dedup", 1, "how often each written block occurs on average; default: once")
 	stuckFlag(cmd, &f.stuck)
 	ramFlag(cmd, &f.ram)
 	f.loadExtras.flags(cmd, false)

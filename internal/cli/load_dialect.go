@@ -22,12 +22,12 @@ func loadVdbenchCommand(env *environment) *cobra.Command {
 		Use:   "vdbench PARMFILE",
 		Short: "Run a vdbench parameter file",
 		Long: `vdbench runs the workloads of a vdbench parameter file: hd, sd, wd, fsd, fwd and rd
-with lists, ranges, skew, rates and intervals. What it does not know it refuses by name and
-line. The luns must exist; the files of an fsd are made in a directory of their own below
-its anchor and removed at the end. --map says what stands for a lun, an anchor or a system
-that is called something else here. How words were taken is part of the result.
+with lists, ranges, skew, rates and intervals. It refuses what it does not know, by name and
+line. The luns must exist. It makes the files of an fsd in a directory of their own below the
+anchor, and removes them at the end. --map names the target that stands for a lun, an anchor
+or a system of the file. The result says how each word was understood.
 
-Hosts of hd= are reached as those of --on; all make the same load and share its rate.`,
+It reaches hosts of hd= as those of --on; all make the same load and share its rate.`,
 		Example: `  linerate load vdbench dell-8k.parm --map '\\.\PhysicalDrive1=/dev/sdb' --destroy /dev/sdb
   linerate load vdbench mine.parm --size 1g --for 30s --json
   linerate load vdbench files.parm --map /fs1=/mnt/nas --map client1.example=client1`,
@@ -51,7 +51,7 @@ Hosts of hd= are reached as those of --on; all make the same load and share its 
 		},
 	}
 	cmd.Flags().StringArrayVar(&maps, "map", nil, "NAME=HERE: what stands for a lun, an anchor or a system of the file; may be repeated")
-	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "name the target again: its data may be destroyed; may be repeated")
 	bytesFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, whatever the file says")
 	cmd.Flags().BoolVar(&o.Fill, "fill", false, "write the blocks that were never written first")
@@ -67,13 +67,13 @@ func loadIozoneCommand(env *environment) *cobra.Command {
 		Use:   "iozone DIR -- OPTION…",
 		Short: "Run iozone's write, read and random tests by its own options",
 		Long: `iozone runs the tests 0 (write, rewrite), 1 (read, reread) and 2 (random) by
-iozone's options, which stand behind --: -i, -r, -s, -t, -I, -o, -e and -+n; -a with -n,
--g, -y and -q; and -+m with a file of clients, which are then reached as --on reaches
-them. What it does not know it refuses. The files are made in a directory of their own below DIR,
-which is removed at the end.
+iozone's options, which follow --: -i, -r, -s, -t, -I, -o, -e and -+n; -a with -n, -g, -y
+and -q; and -+m with a file of clients, which it reaches as --on does. It refuses options
+that it does not know. It makes the files in a directory of their own below DIR, and
+removes that at the end.
 
-Without -I and with files that fit into memory the figures are the page cache's, as
-they are iozone's: the result says so.`,
+Without -I, and with files that fit into memory, the figures are those of the page cache,
+as with iozone itself: the result says so.`,
 		Example: `  linerate load iozone /mnt/nas -- -i 0 -i 1 -r 4k -s 4g -t 4 -e
   linerate load iozone /mnt/nas -- -a -i 0 -i 1 -n 64m -g 1g
   linerate load iozone /mnt/nas -- -+m clients.txt -t 2 -i 0 -i 1 -r 1m -s 4g
@@ -198,7 +198,7 @@ and removed at the end. A filename= that begins with / must exist, unless --dir 
 	}
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "make every file below this directory, whatever the job file says")
 	cmd.Flags().StringArrayVar(&maps, "map", nil, "NAME=PATH: what stands for a filename=; may be repeated")
-	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "a target again: what is on it may be destroyed; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Destroy, "destroy", nil, "name the target again: its data may be destroyed; may be repeated")
 	bytesFlag(cmd, &o.Size, "size", "use so much of every target, whatever the file says")
 	timeFlag(cmd, &o.For, "for", "measure so long, where the file has a runtime, whatever that is")
 	cmd.Flags().BoolVar(&o.Fill, "fill", false, "write the blocks that were never written first")

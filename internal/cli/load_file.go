@@ -30,11 +30,12 @@ func loadFileCommand(env *environment) *cobra.Command {
 		Use:   "file DIR",
 		Short: "Write and read files as iozone does, for one or several numbers of threads",
 		Long: `file runs iozone's write, read and random tests in a directory: each thread has a
-file of its own, and each test is one pass over it. It is load iozone with the numbers
-of threads as a range, and a table of them at the end. The files are made in a
-directory of their own below DIR, which is removed.
+file of its own, and each test is one pass over it. It does what load iozone does, for
+a range of thread counts, and prints a table of them at the end. It makes the files in
+a directory of their own below DIR, and removes it.
 
-With --on every host runs so many threads, and all begin each test at one instant.`,
+With --on every host runs this many threads, and all hosts begin each test at the same
+instant.`,
 		Example: `  linerate load file /mnt/nas --like iozone -t 1..5 -r 4k -s 4g
   linerate load file /mnt/nas --like iozone -t 1 -r 1m -s 4g --on client1,client2,client3
   linerate load file /mnt/nas --like iozone -i 0 -i 1 -i 2 -t 4 -r 64k -s 1g -I --json`,

@@ -30,17 +30,17 @@ func (s secondsFlag) Type() string   { return "number" }
 
 // ramFlag is what a load and its page cache may take.
 func ramFlag(cmd *cobra.Command, to *unit.Bytes) {
-	bytesFlag(cmd, to, "ram", "the memory that the load and this host's page cache for it have at most (a control group; as root)")
+	bytesFlag(cmd, to, "ram", "limit the memory of the load and its page cache on this host (a cgroup; needs root)")
 }
 
 // stuckFlag is how long a target may take to answer.
 func stuckFlag(cmd *cobra.Command, to *time.Duration) {
-	timeFlag(cmd, to, "stuck", "give up when the target has not answered a request for so long, and say which; default 1m")
+	timeFlag(cmd, to, "stuck", "give up when a request has had no answer for this time, and name it; default 1m")
 }
 
 // onFlag names hosts, which onHosts reads.
 func onFlag(cmd *cobra.Command, to *string, target string) {
-	cmd.Flags().StringVar(to, "on", "", "hosts that make the load, as client1,client2: all begin at one instant; "+target)
+	cmd.Flags().StringVar(to, "on", "", "hosts that make the load, e.g. client1,client2, all starting at the same instant; "+target)
 }
 
 // onHosts reads --on; empty: this host. path is where the load works on each of them.

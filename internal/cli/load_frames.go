@@ -32,13 +32,13 @@ func loadFramesCommand(env *environment) *cobra.Command {
 		Use:   "frames DIR",
 		Short: "Record or play uncompressed video, and count dropped frames",
 		Long: `frames records streams of uncompressed video to a directory, or plays them from it,
-and counts the frames that were not there in time. Frame k is due at k divided by the
-frame rate, however late the ones before it were; between camera or player and the
-storage are --buffer frames.
+and counts the frames that were late. Frame k is due at k divided by the frame rate,
+however late earlier frames were; between camera or player and the storage are
+--buffer frames.
 
-It works in a directory of its own below DIR, needs room for all frames of a run
-there, and removes them at the end. Every frame is new. It goes past the page cache
-where the file system allows that.`,
+It works in a directory of its own below DIR, needs space for all frames of a run
+there, and removes them at the end. No two frames are alike. It bypasses the page
+cache if the file system allows that.`,
 		Example: `  linerate load frames --list
   linerate load frames /mnt/nas --format uhd-yuv10 --fps 25 --seconds 20
   linerate load frames /mnt/nas --format all --fps 25 --for 3s      which formats it is fit for

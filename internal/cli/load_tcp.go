@@ -41,19 +41,19 @@ func loadTCPCommand(env *environment) *cobra.Command {
 	f := tcpFlags{warmup: time.Second}
 	cmd := &cobra.Command{
 		Use:   "tcp [SENDER[,SENDER…] RECEIVER[,RECEIVER…]]",
-		Short: "Move bytes from memory to memory over TCP, and say what both ends took for it",
-		Long: `tcp moves bytes from the memory of one host to that of another as fast as they
-go, or at a rate, and counts what arrives. Both hosts are reached as by explain: a
-program runs on each for as long as the load does, and leaves nothing. Without hosts,
-and with localhost twice, it is this host's loopback.
+		Short: "Move bytes from memory to memory over TCP, and report the CPU of both ends",
+		Long: `tcp moves bytes from the memory of one host to that of another as fast as the path
+allows, or at a rate, and counts what arrives. It reaches both hosts as explain does:
+it runs a program on each while the load lasts, and leaves nothing behind. Without
+hosts, or with localhost twice, it loads this host's loopback.
 
-Several hosts on one side send to, or receive from, the one on the other; as many on
-both sides are pairs, the first with the first. All begin once all are connected.
---streams, --rate and --pacing are of each pair and direction.
+Several hosts on one side send to, or receive from, the single host on the other. With
+equal numbers on both sides, the first is paired with the first, and so on. All begin
+once all are connected. --streams, --rate and --pacing apply to each pair and direction.
 
-It binds the data address and one port of the kernel's choice, and lets in only who
-knows the run's token. It takes no notice of what else the link carries: on a network
-in use, give it a --rate.`,
+It binds the data address and one port of the kernel's choice, and accepts only a peer
+that knows the run's token. It does not watch for other traffic on the link: on a
+network in use, give it a --rate.`,
 		Example: `  linerate load tcp
   linerate load tcp client1 nas1 --streams 4 --seconds 10
   linerate load tcp client1 nas1 --via 10.0.0.2 --both --rate 5Gbit
@@ -68,15 +68,15 @@ in use, give it a --rate.`,
 	timeFlag(cmd, &f.seconds, "for", "how long to measure; default 10s (--seconds N is the same in seconds)")
 	flags.Var(secondsFlag{&f.seconds}, "seconds", "how long to measure, in seconds")
 	timeFlag(cmd, &f.warmup, "warmup", "how long to run before that, not counted")
-	rateFlag(cmd, &f.rate, "rate", "what the sending program produces, over all streams, as an application with so much to send; default: as fast as it goes")
-	rateFlag(cmd, &f.pace, "pacing", "what the kernel sends at most on each stream (SO_MAX_PACING_RATE)")
+	rateFlag(cmd, &f.rate, "rate", "rate at which the sending program produces data, over all streams; default: as fast as possible")
+	rateFlag(cmd, &f.pace, "pacing", "limit at which the kernel sends each stream (SO_MAX_PACING_RATE)")
 	flags.StringVar(&f.congestion, "congestion", "", "congestion control of the streams; default: the host's")
 	flags.StringVar(&f.write, "write", "", "size of a write, default 1 MiB, the most; search tries sizes from 16 KiB on first")
 	flags.BoolVar(&f.zeroCopy, "zerocopy", false, "send without a copy (MSG_ZEROCOPY), as far as the kernel and the card do")
-	flags.BoolVar(&f.sendFile, "sendfile", false, "send a file from the page cache (sendfile), which copies nothing, on loopback neither")
+	flags.BoolVar(&f.sendFile, "sendfile", false, "send a file from the page cache (sendfile), without a copy even on loopback")
 	flags.StringVar(&f.sendCPUs, "sender-cpus", cpusAuto, "CPUs that send, as 0-3,8; auto: those near the card where it has some; any: all")
 	flags.StringVar(&f.recvCPUs, "receiver-cpus", cpusAuto, "likewise of the receiving end")
-	flags.BoolVar(&f.discard, "discard", false, "drop what arrives in the kernel, which no real receiver does")
+	flags.BoolVar(&f.discard, "discard", false, "drop the arriving data in the kernel, which no real receiver does")
 	flags.BoolVar(&f.reverse, "reverse", false, "from the second host to the first")
 	flags.BoolVar(&f.both, "both", false, "in both directions at once")
 	f.loadExtras.flags(cmd, true)

@@ -14,13 +14,13 @@ func loadVerifyCommand(env *environment) *cobra.Command {
 		Use:   "verify FILE|DEVICE",
 		Short: "Prove that a target still holds what loads wrote to it",
 		Long: `verify reads a file or device past the page cache and compares it, byte by byte,
-with what the stamps in it say that runs of load block wrote: which run, which of
-its writes, when. It names damaged data by offset, and data that landed somewhere
-else. It writes nothing.
+with what runs of load block wrote there: the stamps in the data name the run, the
+write and its time. It reports the offsets of damaged data, and data that was written
+to a wrong address. It writes nothing.
 
-What a stamp cannot tell is that a later write is missing. With --journal, the
-journal that the run kept of what the target acknowledged, lost, stale and torn
-writes are found as well.`,
+A stamp cannot show that a later write is missing. --journal names the journal in
+which the run recorded what the target acknowledged; with it verify also finds lost,
+stale and torn writes.`,
 		Example: `  linerate load block /mnt/nas/testfile --read 50 --seconds 30 --journal run.journal
   linerate load verify /mnt/nas/testfile --journal run.journal
   linerate load verify /dev/sdx --area 100GiB --json`,
@@ -37,7 +37,7 @@ writes are found as well.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Journal, "journal", "", "the journal that load block kept of the run")
-	bytesFlag(cmd, &o.Area, "area", "part of the target that is looked at, from --from on; default all, or the journal's")
+	bytesFlag(cmd, &o.Area, "area", "part of the target to check, from --from on; default: all of it, or what the journal covers")
 	bytesFlag(cmd, &o.From, "from", "where that part begins")
 	stuckFlag(cmd, &o.Stuck)
 	return completeFlags(cmd, nil)

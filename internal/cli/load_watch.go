@@ -22,12 +22,12 @@ type loadExtras struct {
 
 // flags adds them to a command; tcp: of a load that has no requests.
 func (x *loadExtras) flags(cmd *cobra.Command, tcp bool) {
-	timeFlag(cmd, &x.every, "interval", "tell on stderr what each part of this length did, such as 1s; with --json as one JSON object a line")
+	timeFlag(cmd, &x.every, "interval", "print figures on stderr every so often, e.g. 1s; with --json one JSON object per line")
 	such := "p99<5ms, iops>1000, rate>500MB/s or failed<1"
 	if tcp {
 		such = "rate>9Gbit"
 	}
-	cmd.Flags().StringArrayVar(&x.require, "require", nil, "end with exit code 5 unless the load reached this, such as "+such+"; may be repeated")
+	cmd.Flags().StringArrayVar(&x.require, "require", nil, "end with exit code 5 unless the load met this condition, such as "+such+"; may be repeated")
 }
 
 const (

@@ -20,7 +20,7 @@ import (
 func profileCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile",
-		Short: "List, show, save and share what a kind of work wants of a host's settings",
+		Short: "List, show, save and share the settings for a kind of work",
 		Long: `A profile says for a kind of work which settings matter, with a rule for each
 value (not a constant), its source, its risk, and the lines of papers that are
 not taken, with the reason. Eight are built in; your own are YAML files of the

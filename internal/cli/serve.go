@@ -23,23 +23,25 @@ func serveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [MOUNT… | HOST HOST…]",
 		Short: "Serve linerate watch as a page, and to Prometheus",
-		Long: `serve watches as linerate watch does, and shows it as a page that is live: paths with
-their share of the ceiling and what holds them back, connections, cores, interfaces,
-requests, and what changed. /metrics has the same for Prometheus, /pictures as JSON.
+		Long: `serve watches as linerate watch does, and shows the result as a live page: paths with
+their share of the ceiling and their limiter, connections, cores, interfaces, requests,
+and what changed. /metrics has the same for Prometheus, /pictures as JSON.
 
-It listens on the loopback and answers only who asks for it by that name. It changes
-nothing, and without --allow-change offers nothing that would. From another machine:
+It listens on the loopback and answers only requests that use a name of the loopback. It
+changes nothing by itself, and the page can change nothing without --allow-change. From
+another machine:
   ssh -L 8470:127.0.0.1:8470 HOST     and open http://127.0.0.1:8470/
 With --tls-cert, --tls-key and --token-file it listens on any address, for those who
 have the token: open https://HOST:8470/#token=TOKEN once.
 
-With --allow-change the page offers what linerate tune does: settings, plan, apply, confirm
-or have it undone by the host, undo; to those who have the address that is printed then.
+With --allow-change the page offers what linerate tune does (settings, plan, apply,
+confirm, undo) to those who have the address that serve then prints. If nobody confirms
+a change, the host undoes it.
 
-With --nats it keeps a site instead: hosts whose agents call this machine
-(docs/fleet.md). The connections are TLS, and only who is enrolled is let in.
+With --nats serve runs a site instead: hosts whose agents call this machine
+(docs/fleet.md). The connections are TLS, and only enrolled hosts are admitted.
 
-What was shown is kept as history (docs/watch.md): the page's timeline, linerate
+serve keeps what it showed as history (docs/watch.md): the page's timeline, linerate
 report, compare and watch --replay read it.`,
 		Example: `  linerate serve
   linerate serve /mnt/nas
@@ -59,7 +61,7 @@ report, compare and watch --replay read it.`,
 	}
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
+	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how many of the last seconds a verdict uses (5s to 1m)")
 	cmd.Flags().StringVar(&so.history, "history", "2GiB", "how much of what was shown is kept on disk, at most; 0 keeps none")
 	cmd.Flags().StringVar(&so.listen, "listen", "127.0.0.1:8470", "address and port; others than the loopback's need the next three")
 	cmd.Flags().StringVar(&so.cert, "tls-cert", "", "file with the certificate, PEM; the page answers to the names in it")

@@ -20,8 +20,8 @@ func studyCommand(env *environment) *cobra.Command {
 		Use:   "study",
 		Short: "Controlled experiments: which setting pays, by how much, and what did nothing",
 		Long: `A study compares settings, loads and an operator's changes in randomised blocks,
-with planned looks, corrected for everything that was declared, and puts back
-whatever it changed. docs/study.md explains its file.`,
+with planned looks and a correction for all declared comparisons, and undoes
+everything that it changed. docs/study.md explains its file.`,
 		Example: `  linerate study new                           the templates, by paper and by question
   linerate study new which-settings-pay > s.yaml
   linerate study plan s.yaml                   what would be run and changed, how long, what it could see

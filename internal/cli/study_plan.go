@@ -15,11 +15,12 @@ func studyPlanCommand(env *environment) *cobra.Command {
 	var noise string
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Say what a study would run and change, how long, and the smallest effect it could see",
-		Long: `plan reads a study file, looks at its hosts where they can be reached, and says
-which cases are run in which order, what is changed where, how long that takes,
-and the smallest effect that each planned look would see. It changes nothing and
-puts no load on anything. Exit code 2: the study would be refused, and why.`,
+		Short: "Say what a study would run and change, how long it takes, and the smallest effect it could show",
+		Long: `plan reads a study file and those of its hosts that it can reach. It says which
+cases would be run in which order, what would be changed where, how long that takes,
+and the smallest effect that each planned look could show. It changes nothing and
+puts no load on anything. Exit code 2 means that run would refuse the study; the
+message says why.`,
 		Args: usage(cobra.ExactArgs(1)),
 		Example: `  linerate study plan x520.yaml
   linerate study plan x520.yaml --offline --noise 5%     without looking at the hosts; for a noisier path

@@ -22,17 +22,17 @@ func studyRunCommand(env *environment) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Make a study: show its plan, ask once, run it, put everything back",
+		Short: "Run a study: show its plan, ask once, make the runs, undo every change",
 		Long: `run makes the study that FILE describes: it reaches the hosts, checks what can be
 checked before anything is changed, shows the plan, and asks once. Then it makes the
-runs. Around each it looks whether the run can count: the same kernel, links up, no
-errors rising, nobody else on the link or the cores, a treatment that is in force. A
-run that cannot count is kept, marked, and made again.
+runs. Before and after each it checks whether the run counts: the same kernel, links up,
+no rising errors, no other load on the link or the cores, the treatment in force. A run
+that does not count is kept, marked, and repeated.
 
-Ctrl-C is safe: everything is put back, and linerate study resume goes on. So is a
-crash of this program, of an agent or of a host: each host undoes a treatment by
-itself when nobody does, and resume puts back what else was changed before it makes
-another run.`,
+Ctrl-C is safe: run undoes every change, and linerate study resume continues. A crash of
+this program, of an agent or of a host is safe too: each host undoes a treatment by
+itself if nobody else does, and resume undoes all other changes before it makes another
+run.`,
 		Example: `  linerate study run x520.yaml
   linerate study run x520.yaml --budget 2h --yes
   linerate study run x520.yaml --resume 20261121-2015`,
@@ -63,15 +63,15 @@ func studyResumeCommand(env *environment) *cobra.Command {
 	var o study.RunOptions
 	cmd := &cobra.Command{
 		Use:   "resume ID",
-		Short: "Go on with a study that was interrupted, having put back what it left",
-		Long: `resume undoes on every host what the study left there, sees whether the hosts are
-what they were, and makes the runs that are missing: the one that was under way when
-it was interrupted is lost, no other. ID is one of linerate study list, the beginning
+		Short: "Continue an interrupted study, after undoing what it left",
+		Long: `resume undoes on every host what the study left there, checks that the hosts are
+unchanged since the study began, and makes the missing runs. Only the run that was in
+progress at the interruption is lost. ID is an id of linerate study list, the beginning
 of one, or last.
 
-Where a kernel, a driver or a setting is another than when the study was begun, it
-refuses: runs of before and after cannot be compared. With --anew it begins again,
-and what was measured before is kept and does not count.`,
+If a kernel, a driver or a setting differs from the beginning of the study, resume
+refuses: runs before and after cannot be compared. With --anew it begins again; the
+earlier runs are kept and do not count.`,
 		Example: "  linerate study resume last\n  linerate study resume 20261121-2015 --budget 1h",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,17 +33,17 @@ func tuneCommand(env *environment) *cobra.Command {
 	var o tuneOptions
 	cmd := &cobra.Command{
 		Use:   "tune [HOST]",
-		Short: "Show a host's settings beside what its work wants, change them, and always get them back",
-		Long: `tune HOST shows the panel: for each setting of a profile what runs, the kernel's
-default, what is recommended for this host and path, what is yours, and why. It
-changes nothing. Without HOST it is this machine's; hosts are named as for check
-(nas1, user@nas1, lab:server1).
+		Short: "Show a host's settings beside those that its work needs, change them, and undo the changes",
+		Long: `tune HOST shows the panel: for each setting of a profile the running value, the
+kernel's default, the recommended value for this host and path, the value of your
+own profile, and why. It changes nothing. Without HOST it shows this machine; hosts
+are named as for check (nas1, user@nas1, lab:server1).
 
-Without --profile the panel's profile is chosen by what the host does. A buffer is
-recommended only for a path whose round trip is known: --to PEER measures it (one
+Without --profile tune chooses the profile by what the host does. It recommends a
+buffer only for a path whose round trip is known: --to PEER measures it (one
 connection of 1 Mbit/s for a second), --rtt states it, and a host that has mounts
-knows its own. What trades data safety or security is changed only by --set with
-its name. docs/tune.md walks through all of it.`,
+knows its own. linerate changes a setting that trades data safety or security for speed
+only if --set names it. docs/tune.md walks through all of it.`,
 		Example: `  linerate tune nas1                                   the panel
   linerate tune plan nas1 --profile nfs-server --to client1
   linerate tune apply nas1 --profile nfs-server --to client1
@@ -59,25 +59,25 @@ its name. docs/tune.md walks through all of it.`,
 		},
 	}
 	o.subjectFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.mine, "mine", "", "profile of yours to show beside; else the one that is called mine, if there is one")
+	cmd.Flags().StringVar(&o.mine, "mine", "", "your own profile, to show beside; default: the one called mine, if there is one")
 	cmd.AddCommand(tunePlanCommand(env), tuneScriptCommand(env), tuneApplyCommand(env), tuneConfirmCommand(env), tuneUndoCommand(env), tuneHistoryCommand(env), tuneResumeCommand(env))
 	return cmd
 }
 
 // subjectFlags are those that a panel, a plan and an application share.
 func (o *tuneOptions) subjectFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.profile, "profile", "", "the work the host is for; linerate profile list. A path (./p.yaml) is read as a file")
-	f.StringVar(&o.to, "to", "", "the other end of the path: a host named as HOST is; its round trip and port are looked at")
-	f.StringVar(&o.Via, "via", "", "data address of --to, where its name leads elsewhere")
+	f.StringVar(&o.profile, "profile", "", "what the host is for (linerate profile list). A path (./p.yaml) is read as a file")
+	f.StringVar(&o.to, "to", "", "the other end of the path: a host named as HOST is; linerate measures its round trip and reads its port")
+	f.StringVar(&o.Via, "via", "", "data address of --to, if its name resolves to another one")
 	durationVar(f, &o.RTT, "rtt", 0, "round trip of the path without load, instead of measuring it")
 	f.StringVar(&o.lineRate, "line-rate", "", "rate of the path, e.g. 10Gbit, instead of the slower port's")
 	f.IntVar(&o.Streams, "streams", 1, "connections that share the path: each needs a share of the buffer")
-	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, where it cannot be told")
+	f.StringVar(&o.Dev, "dev", "", "interface that carries the data, if linerate cannot tell")
 }
 
 // setFlag is that of plans.
 func (o *tuneOptions) setFlag(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.set, "set", nil, "a value of yours, `SETTING=VALUE` or SETTING@DEVICE=VALUE; stands above the profile, and without --profile alone; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "a value of your own, `SETTING=VALUE` or SETTING@DEVICE=VALUE; overrides the profile; without --profile the plan has only these; may be repeated")
 }
 
 // check validates what was typed.

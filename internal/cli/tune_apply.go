@@ -30,18 +30,18 @@ func tuneApplyCommand(env *environment) *cobra.Command {
 		Long: `apply makes the plan that tune plan shows, all of it or nothing: each original
 value is on the host's disk before it is changed, and what the kernel accepted is
 read back. Beside the journal lies a script undo.sh, which needs a shell and
-coreutils and no linerate to be installed.
+coreutils, but no linerate.
 
-Changes that can cut you off (MTU, routes, a reset of the link, offloads) are
-undone by the host itself unless you confirm them in time; the host does that
-without this program and without its connection. Each change is reported as
+If a change can cut you off (MTU, routes, a reset of the link, offloads), the host
+undoes it by itself unless you confirm it in time; the host needs neither this
+program nor its connection for that. Each change is reported as
 applied (read back), effective (in force now, or after what it needs), and seen
 on the wire (on a new connection to --to).
 
-With --site and --waves many hosts of a site are changed: one first, then waves that
-grow. A wave is applied, its paths are looked at, and it is confirmed before the next
-one begins; at the first host that does not confirm, or whose path got worse by more
-than it varies by itself, that wave is put back and no other begins (docs/fleet.md).`,
+With --site and --waves apply changes many hosts of a site: one first, then growing
+waves. It applies a wave, checks its paths, and confirms it before the next one begins.
+At the first host that does not confirm, or whose path got worse by more than it varies
+by itself, apply undoes that wave and begins no other (docs/fleet.md).`,
 		Example: `  linerate tune apply nas1 --profile nfs-server --to client1
   linerate tune apply nas1 --profile nfs-server --dry-run
   linerate tune apply nas1 --set link.mtu@eth0=9000 --confirm-within 60s
@@ -188,16 +188,16 @@ func tuneUndoCommand(env *environment) *cobra.Command {
 	var s siteOptions
 	cmd := onHost(env, &cobra.Command{
 		Use:   "undo [HOST]",
-		Short: "Put back what linerate changed on a host, newest first",
+		Short: "Undo what linerate changed on a host, newest first",
 		Long: `undo restores every value that linerate changed and removes the files that it
-wrote; doing it twice is doing it once. A value that somebody else changed since
-is left alone and shown: ours, theirs and the original; --force restores it all
-the same. With --to only what is newer than a checkpoint is restored: the numbers
-are those of linerate tune history.
+wrote; a second undo changes nothing. It does not touch a value that somebody else
+changed since, and shows linerate's value, theirs and the original; --force restores
+the original nevertheless. With --to it undoes only changes that are newer than a
+checkpoint: the numbers are those of linerate tune history.
 
-Where the host's journal is damaged (moved away, emptied, cut), undo refuses, for
-undo.sh beside it may then be the last copy of the original values. --from-script
-restores by that script everything that was open, and begins a new journal.`,
+If the host's journal is damaged (moved, emptied or truncated), undo refuses, since
+undo.sh beside it may be the last copy of the original values. --from-script restores
+by that script everything that was open, and begins a new journal.`,
 		Example: `  linerate tune undo nas1
   linerate tune undo nas1 --to 3
   linerate tune undo nas1 --plan tune-20260401-120000-1a2b --force

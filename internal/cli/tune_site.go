@@ -176,7 +176,7 @@ func siteOutcome(doc tune.SitePlan) document.Document {
 func tuneResumeCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume [PLAN]",
-		Short: "Go on with a change of many hosts that was stopped, interrupted or killed",
+		Short: "Continue a change of many hosts that was stopped, interrupted or killed",
 		Long: `resume goes on with tune apply --site; without PLAN with the newest that is not at its
 end. It asks each host first what is so there: what waits to be confirmed is put back,
 what is confirmed stays. Then the waves that are left are carried out, with the plan

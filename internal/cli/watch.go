@@ -32,20 +32,20 @@ func watchCommand(env *environment) *cobra.Command {
 	var s siteOptions
 	cmd := &cobra.Command{
 		Use:   "watch [MOUNT… | HOST HOST…]",
-		Short: "Show live what a path carries, what share of its ceiling that is, and what holds it back",
-		Long: `watch looks on, again and again: it puts no load on anything and changes nothing.
-Of mounts, disks, an address or a process it shows what explain judges, as it is
-now; of two hosts or more the connections between them, seen from all ends. Without
+		Short: "Show live what a path carries, its share of the ceiling, and what limits it",
+		Long: `watch runs explain continuously. It puts no load on anything and changes nothing.
+For mounts, disks, an address or a process it shows the verdict of explain as it is
+now; for two or more hosts, the connections between them, seen from all ends. Without
 an argument it watches every NFS and SMB mount of this host, eight at most.
 
-Once a second the verdict is made anew from the last ten seconds. Another state takes
-the place of the one that is shown after it came three times in a row. A path whose
-application sends no faster is not slow, and shown so; "cannot tell" is a state, and
-so are idle, stale (no sample for three seconds) and lost (tried again and again).
+Once a second it makes a new verdict from the last ten seconds. A new state replaces
+the shown one after it came three times in a row. A path whose application asks for
+no more is shown as not slow. Other states are "cannot tell", idle, stale (no sample
+for three seconds) and lost (watch tries again and again).
 
-On a terminal the picture is drawn in place until Ctrl-C; elsewhere each change of
-state is a line. --json prints each picture of each path as one object a line.
---replay shows a recorded run as it was, by the same rules.`,
+On a terminal watch redraws the picture in place until Ctrl-C; elsewhere it prints one
+line per change of state. --json prints each picture of each path as one object per
+line. --replay shows a recorded run by the same rules.`,
 		Example: `  linerate watch
   linerate watch /mnt/nas /mnt/pool
   linerate watch --attach nas1:2049
@@ -78,9 +78,9 @@ state is a line. --json prints each picture of each path as one object a line.
 	alone(cmd.Flags())
 	cmd.Flags().StringVar(&o.attach, "attach", "", "watch this machine's TCP connections to HOST:PORT, or those of the process PID, instead of a mount")
 	cmd.Flags().StringVar(&o.lineRate, "line-rate", "", "what the link can carry, e.g. 10Gbit; needed where the NIC is virtual or the slowest link is elsewhere")
-	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how far a verdict looks back (5s to 1m)")
+	durationVar(cmd.Flags(), &o.window, "window", 10*time.Second, "how many of the last seconds a verdict uses (5s to 1m)")
 	cmd.Flags().BoolVar(&o.once, "once", false, "print one picture as soon as there is a verdict, or nothing moves, and end")
-	cmd.Flags().StringVar(&o.replay, "replay", "", "show a recorded run (linerate runs) instead of what goes on")
+	cmd.Flags().StringVar(&o.replay, "replay", "", "show a recorded run (linerate runs) instead of the present")
 	cmd.Flags().Float64Var(&o.speed, "speed", 1, "with --replay: how many times faster than it was; 0 does not wait")
 	return cmd
 }

@@ -37,12 +37,12 @@ page is generated from the table in ` + "`internal/model`" + `; after a change t
 	b.WriteString("\n\"setting\": linerate changes it, proves the gain and can undo it. \"operator\": the verdict says what to do. \"none\": there is nothing to be done.\n")
 	b.WriteString(`
 ## To name one more
-1. Add a row to the table in ` + "`internal/model/limiter.go`" + `, with the signs that it must and must not show
+1. Add a row to the table in ` + "`internal/model/limiter.go`" + `, with the signs that have to be seen and those that must not be seen
    (` + "`internal/model/sign.go`" + `); a new sign is read in ` + "`internal/explain/sign.go`" + `.
-2. Write a detector in a ` + "`detect_*.go`" + ` file of ` + "`internal/explain`" + `, and add its line to ` + "`detectors()`" + `: before what
-   it would be mistaken for. One that goes by the requests to a mount, share or disk has
-   the kind ` + "`calls`" + ` and is asked after the connections have voted.
-3. A feature that it needs and no view has becomes a field of a view (` + "`view_*.go`" + `).
+2. Write a detector in a ` + "`detect_*.go`" + ` file of ` + "`internal/explain`" + `, and add its line to ` + "`detectors()`" + `, before
+   the limiter that it would be mistaken for. A detector that judges the requests to a mount, share or disk has
+   the kind ` + "`calls`" + ` and runs after the connections have voted.
+3. If the detector needs a feature that no view has, add it as a field of a view (` + "`view_*.go`" + `).
 4. Add a fault to ` + "`internal/lab/fault`" + ` that causes it, and keep a recording with its label in
    ` + "`testdata/recordings`" + ` (` + "`bench/diagnosis -record`" + `); [cases](cases.md) then shows it.
 `)
@@ -55,9 +55,10 @@ func signsPart() string {
 	b.WriteString(`
 ## What has to be seen, and what must not
 
-A verdict is checked against this table, whatever detector came to it. A sign that has to be seen and was not, or
-one that was seen and that the limiter does not cause, contradicts it: the verdict lists it, and its confidence is at most 0.45. A sign
-that no view shows says nothing. So a fault that is in no row is not blamed on one of them with confidence.
+Every verdict is checked against this table, whichever detector reached it. A sign that has to be seen but is
+missing contradicts the verdict. So does a sign that was seen although the limiter does not cause it. The verdict
+lists such signs, and its confidence is then at most 0.45. A sign that no view can show counts neither way. This
+is why linerate does not blame a fault that no row describes on one of these limiters with confidence.
 
 | limiter | has to be seen | must not be seen |
 |---|---|---|
@@ -67,7 +68,7 @@ that no view shows says nothing. So a fault that is in no row is not blamed on o
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.ID, signList(l.Must), signList(l.MustNot))
 		}
 	}
-	b.WriteString("\n| sign | seen where | missing |\n|---|---|---|\n")
+	b.WriteString("\n| sign | what shows it | what a verdict says if it is missing |\n|---|---|---|\n")
 	for _, s := range model.Signs() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.ID, s.Present, s.Absent)
 	}

@@ -12,18 +12,27 @@ import (
 // maxFile bounds a private file: the list of some 50,000 hosts.
 const maxFile = 32 << 20
 
-// ReadPrivate reads a JSON file with secrets; one that others may read is refused.
-func ReadPrivate(path string, v any) error {
+// ReadPrivateText reads a file with secrets; one that others may read is refused.
+func ReadPrivateText(path string) ([]byte, error) {
 	i, err := os.Lstat(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if !i.Mode().IsRegular() || i.Mode().Perm()&0o077 != 0 || i.Size() > maxFile {
-		return fmt.Errorf("read %s (%s, %d bytes): want a file that its owner alone may read", path, i.Mode(), i.Size())
+		return nil, fmt.Errorf("read %s (%s, %d bytes): want a file that its owner alone may read", path, i.Mode(), i.Size())
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// ReadPrivate reads a JSON file with secrets, as ReadPrivateText does.
+func ReadPrivate(path string, v any) error {
+	b, err := ReadPrivateText(path)
+	if err != nil {
+		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
@@ -38,6 +47,9 @@ func WritePrivate(path string, v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	if len(b) >= maxFile {
+		return fmt.Errorf("write %s: %d bytes, and at most %d are read again", path, len(b), maxFile)
+	}
 	next := path + "." + rand.Text()[:8]
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -51,10 +63,11 @@ func WritePrivate(path string, v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(next)))
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
-func syncDir(dir string) error {
+// SyncDir puts the names in a directory on the disk.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", dir, err)

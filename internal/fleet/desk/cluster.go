@@ -26,7 +26,7 @@ func (c Cluster) Account(jwt string) error { return c.d.m.Push(jwt, c.d.now()) }
 func (d *Desk) Cluster() (dir string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all, err := d.m.Cluster(d.state.revoked(), d.now())
+	all, err := d.m.Cluster(d.book.revoked(), d.now())
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +70,7 @@ func writeBroker(dir string, b fleet.BrokerFiles) error {
 // a host was revoked.
 func (d *Desk) Told(c Cluster) error {
 	d.mu.Lock()
-	_, account, err := d.m.Claims(d.state.revoked(), d.now())
+	_, account, err := d.m.Claims(d.book.revoked(), d.now())
 	d.mu.Unlock()
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type Desk struct {
 
 	mu      sync.Mutex
 	lock    *os.File
-	state   state
+	book    *book
 	heard   map[string]heard // by the host's ID
 	seq     map[string]uint64
 	brokers Brokers
@@ -135,14 +135,9 @@ func (d *Desk) read(site string, servers []string) error {
 			return err
 		}
 	}
-	err = fleet.ReadPrivate(filepath.Join(d.dir, stateName), &d.state)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if d.book, err = openBook(d.dir, d.now); err != nil {
 		return err
 	}
-	if d.state.V > 1 {
-		return fmt.Errorf("%s is of version %d: a newer linerate wrote it; use that one", filepath.Join(d.dir, stateName), d.state.V)
-	}
-	d.state.V = 1
 	d.log, err = openLog(filepath.Join(d.dir, logName))
 	return err
 }
@@ -152,7 +147,7 @@ func (d *Desk) read(site string, servers []string) error {
 func (d *Desk) Elsewhere() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.state.Hosts) == 0 {
+	if len(d.book.Hosts) == 0 {
 		return nil
 	}
 	return d.elsewhere
@@ -162,7 +157,7 @@ func (d *Desk) Elsewhere() []string {
 func (d *Desk) Task(host string, port int) (fleet.BrokerTask, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.m.Broker(host, port, d.state.revoked(), d.now())
+	return d.m.Broker(host, port, d.book.revoked(), d.now())
 }
 
 // Attach takes the desk's place at the site's brokers; it hears newcomers and hosts until the
@@ -180,6 +175,9 @@ func (d *Desk) Close() error {
 	if d.log != nil {
 		err = d.log.close()
 	}
+	if d.book != nil {
+		err = errors.Join(err, d.book.close())
+	}
 	return errors.Join(err, kernel.UnlockFile(d.lock))
 }
 
@@ -187,7 +185,7 @@ func (d *Desk) Close() error {
 func (d *Desk) live(w fleet.Word) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.state.byID(w.ID) != nil {
+	if d.book.byID(w.ID) != nil {
 		d.heard[w.ID] = heard{at: d.now(), ahead: w.At.Sub(d.now()), agent: w.Agent, about: w.About}
 	}
 }
@@ -196,7 +194,7 @@ func (d *Desk) live(w fleet.Word) {
 func (d *Desk) happened(w fleet.Word) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	h := d.state.byID(w.ID)
+	h := d.book.byID(w.ID)
 	if h == nil {
 		return // who is not enrolled cannot be let in by brokers, unless they lie
 	}

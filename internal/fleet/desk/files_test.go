@@ -64,8 +64,8 @@ func TestSiteOutlivesItsDesk(t *testing.T) {
 		if _, _, err := d.MakeToken("", nil, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		if lines, err := d.Log(10); err != nil || len(lines) != 2*i+1 || len(d.state.Tokens) != i+1 {
-			t.Errorf("start %d: %d lines, %d tokens, %v", i, len(lines), len(d.state.Tokens), err)
+		if lines, err := d.Log(10); err != nil || len(lines) != 2*i+1 || len(d.book.Tokens) != i+1 {
+			t.Errorf("start %d: %d lines, %d tokens, %v", i, len(lines), len(d.book.Tokens), err)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestNothingIsDoneThatCannotBeLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.log.f.Close()
-	if _, _, err := d.MakeToken("", nil, time.Hour); err == nil || len(d.state.Tokens) > 0 {
+	if _, _, err := d.MakeToken("", nil, time.Hour); err == nil || len(d.book.Tokens) > 0 {
 		t.Errorf("a token was made: %v", err)
 	}
 	if _, err := d.Controller("ada", false); err == nil {
@@ -102,7 +102,7 @@ func TestEventsThatWereMissedAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	d.state.Hosts = []Host{{ID: "x", Name: "nas1"}}
+	d.book.apply(change{Host: &Host{ID: "x", Name: "nas1"}})
 	for _, seq := range []uint64{1, 2, 2, 5, 3} {
 		d.happened(fleet.Word{ID: "x", Agent: "a", Seq: seq, Event: "request"})
 	}

@@ -3,7 +3,6 @@ package desk
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +19,6 @@ const (
 
 // Silent is how long a host may say nothing before it is not counted as there.
 const Silent = 3 * fleet.LiveTime
-
-// keep puts a changed state on the disk, and then in force.
-func (d *Desk) keep(s state) error {
-	if err := fleet.WritePrivate(filepath.Join(d.dir, stateName), s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
 
 // logged adds a line, and fails where it cannot: nothing is done at a site that is not logged.
 func (d *Desk) logged(l Line) error {
@@ -48,7 +38,7 @@ func (d *Desk) MakeToken(name string, labels map[string]string, within time.Dura
 	as := name
 	if as == "" {
 		as = "any"
-	} else if h := d.state.byName(name); h != nil {
+	} else if h := d.book.byName(name); h != nil {
 		return "", t, d.taken(h)
 	}
 	if err := fleet.CheckHost(as, labels); err != nil {
@@ -66,12 +56,9 @@ func (d *Desk) MakeToken(name string, labels map[string]string, within time.Dura
 	if token, err = c.Token(); err != nil {
 		return "", t, err
 	}
-	s := d.state.copied()
-	s.Tokens = slices.DeleteFunc(s.Tokens, func(t Token) bool { return now.Sub(t.Expires) > kept })
-	s.Tokens = append(s.Tokens, t)
 	err = d.logged(Line{Event: "token", Host: name, About: map[string]string{"token": t.ID, "expires": t.Expires.Format(time.RFC3339)}})
 	if err == nil {
-		err = d.keep(s)
+		err = d.book.keep(change{Token: &t})
 	}
 	return token, t, err
 }
@@ -94,13 +81,11 @@ func (d *Desk) enter(e fleet.Entry) (fleet.Credential, error) {
 	if err != nil || used {
 		return c, err
 	}
-	s := d.state.copied()
-	t := s.token(e.TokenID())
+	t := *d.book.token(e.TokenID())
 	t.Used, t.By = h.Enrolled, h.ID
-	s.Hosts = append(s.Hosts, h)
 	err = d.logged(Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot}})
 	if err == nil {
-		err = d.keep(s)
+		err = d.book.keep(change{Host: &h, Token: &t})
 	}
 	if err != nil {
 		return fleet.Credential{}, errors.New("the site's desk cannot write its files; see what linerate serve says there")
@@ -112,7 +97,7 @@ func (d *Desk) enter(e fleet.Entry) (fleet.Credential, error) {
 // token and key: its answer was lost, and it asks again.
 func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 	now := d.now()
-	t := d.state.token(e.TokenID())
+	t := d.book.token(e.TokenID())
 	h = Host{ID: e.ID(), Name: e.Name, User: e.User, Token: e.TokenID(), Enrolled: now.UTC()}
 	switch {
 	case t == nil:
@@ -123,7 +108,7 @@ func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 	if h.Labels = t.Labels; t.Name != "" {
 		h.Name = t.Name
 	}
-	if old := d.state.byID(h.ID); !t.Used.IsZero() && t.By == h.ID && old != nil && old.User == e.User {
+	if old := d.book.byID(h.ID); !t.Used.IsZero() && t.By == h.ID && old != nil && old.User == e.User {
 		return *old, true, nil
 	}
 	if !t.Used.IsZero() {
@@ -132,10 +117,10 @@ func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 	if err := fleet.CheckHost(h.Name, h.Labels); err != nil {
 		return h, false, err
 	}
-	if slices.ContainsFunc(d.state.Hosts, func(x Host) bool { return x.ID == h.ID || x.User == h.User }) {
+	if d.book.known(h.ID, h.User) {
 		return h, false, errors.New("that key was enrolled before: draw a new one")
 	}
-	if old := d.state.byName(h.Name); old != nil {
+	if old := d.book.byName(h.Name); old != nil {
 		return h, false, d.taken(old)
 	}
 	return h, false, nil
@@ -145,35 +130,35 @@ func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 func (d *Desk) Revoke(name, by string) (Host, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.state.copied()
-	h := s.byName(name)
-	if h == nil {
-		h = s.byID(name)
+	is := d.book.byName(name)
+	if is == nil {
+		is = d.book.byID(name)
 	}
-	if h == nil {
+	if is == nil {
 		return Host{}, d.unknown(name)
 	}
+	h := *is
 	h.Revoked = d.now().UTC()
 	if err := d.logged(Line{Event: "revoked", Host: h.Name, ID: h.ID, About: map[string]string{"by": by}}); err != nil {
-		return *h, err
+		return h, err
 	}
-	if err := d.keep(s); err != nil {
-		return *h, err
+	if err := d.book.keep(change{Host: &h}); err != nil {
+		return h, err
 	}
 	delete(d.heard, h.ID)
-	_, account, err := d.m.Claims(s.revoked(), d.now())
+	_, account, err := d.m.Claims(d.book.revoked(), d.now())
 	if err != nil {
-		return *h, err
+		return h, err
 	}
 	if d.brokers == nil {
-		return *h, errors.New("revoke: the site's brokers were not told; start linerate serve anew")
+		return h, errors.New("revoke: the site's brokers were not told; start linerate serve anew")
 	}
-	return *h, d.brokers.Account(account)
+	return h, d.brokers.Account(account)
 }
 
 func (d *Desk) unknown(name string) error {
 	var names []string
-	for _, h := range d.state.Hosts {
+	for _, h := range d.book.Hosts {
 		if h.Revoked.IsZero() {
 			names = append(names, h.Name)
 		}
@@ -203,7 +188,7 @@ func (d *Desk) Hosts() []Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now, out := d.now(), []Status{}
-	for _, h := range d.state.Hosts {
+	for _, h := range d.book.Hosts {
 		if !h.Revoked.IsZero() {
 			continue
 		}

@@ -1,9 +1,6 @@
 package desk
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Host is one that was enrolled.
 type Host struct {
@@ -27,32 +24,87 @@ type Token struct {
 	By      string            `json:"by,omitempty"` // ID of the host that it admitted
 }
 
-// state is what changes of a site, as it is on disk.
+// state is what changes of a site, as it is on disk, and by what it is looked up.
 type state struct {
 	V      int     `json:"v"`
+	Record int     `json:"record,omitempty"` // number of the record that goes on from here
 	Hosts  []Host  `json:"hosts"`
 	Tokens []Token `json:"tokens"`
+
+	// Places in the lists; names are of those that were not revoked.
+	ids, names, tokens map[string]int
+	users              map[string]bool // at brokers, of all hosts that ever were
 }
 
+// index makes the maps anew.
+func (s *state) index() {
+	s.ids, s.names, s.tokens, s.users = map[string]int{}, map[string]int{}, map[string]int{}, map[string]bool{}
+	for i, h := range s.Hosts {
+		s.place(h, i)
+	}
+	for i, t := range s.Tokens {
+		s.tokens[t.ID] = i
+	}
+}
+
+// place notes where a host is in the list.
+func (s *state) place(h Host, i int) {
+	s.ids[h.ID], s.users[h.User] = i, true
+	switch at, ok := s.names[h.Name]; {
+	case h.Revoked.IsZero():
+		s.names[h.Name] = i
+	case ok && at == i:
+		delete(s.names, h.Name)
+	}
+}
+
+// apply puts a change in force.
+func (s *state) apply(c change) {
+	if c.Host != nil {
+		i, ok := s.ids[c.Host.ID]
+		if !ok {
+			i = len(s.Hosts)
+			s.Hosts = append(s.Hosts, Host{})
+		}
+		s.Hosts[i] = *c.Host
+		s.place(*c.Host, i)
+	}
+	if c.Token != nil {
+		i, ok := s.tokens[c.Token.ID]
+		if !ok {
+			i = len(s.Tokens)
+			s.Tokens = append(s.Tokens, Token{})
+		}
+		s.Tokens[i], s.tokens[c.Token.ID] = *c.Token, i
+	}
+}
+
+// byID is a host that was not revoked, nil if there is none; so is byName.
 func (s *state) byID(id string) *Host {
-	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.ID == id && h.Revoked.IsZero() })
-	if i < 0 {
+	i, ok := s.ids[id]
+	if !ok || !s.Hosts[i].Revoked.IsZero() {
 		return nil
 	}
 	return &s.Hosts[i]
 }
 
 func (s *state) byName(name string) *Host {
-	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == name && h.Revoked.IsZero() })
-	if i < 0 {
+	i, ok := s.names[name]
+	if !ok {
 		return nil
 	}
 	return &s.Hosts[i]
 }
 
+// known tells whether a key was enrolled before, by either name of it.
+func (s *state) known(id, user string) bool {
+	_, ok := s.ids[id]
+	return ok || s.users[user]
+}
+
 func (s *state) token(id string) *Token {
-	i := slices.IndexFunc(s.Tokens, func(t Token) bool { return t.ID == id })
-	if i < 0 {
+	i, ok := s.tokens[id]
+	if !ok {
 		return nil
 	}
 	return &s.Tokens[i]
@@ -67,9 +119,4 @@ func (s *state) revoked() []string {
 		}
 	}
 	return out
-}
-
-// copied is s, sharing no list that is changed in place.
-func (s *state) copied() state {
-	return state{s.V, slices.Clone(s.Hosts), slices.Clone(s.Tokens)}
 }

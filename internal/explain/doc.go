@@ -20,7 +20,8 @@
 //  3. detect.go: the detectors in one list, one for each signature (detect_*.go). They
 //     read views and nothing else. Those of connections name a limiter for each
 //     connection; those of calls are asked after the vote.
-//  4. judge.go: the election, in which connections vote with the bytes that they moved.
+//  4. judge.go: the election. The weight of a connection's vote is the goodput that it
+//     lacks of its fair share (vote.go).
 //  5. judge.go: the verdict with fix.go and gain.go, the probes (probe*.go, several.go),
 //     and what stands beside it (narrow.go, findings.go, place.go). Nobody outside this
 //     package changes a verdict.

@@ -173,6 +173,14 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%q: %v does not wrap ErrNotFound", c.ref, err)
 		}
 	}
+	for typed, id := range map[string]string{
+		filepath.Base(older)[9:]: filepath.Base(older), strings.Replace(filepath.Base(newer), "demo", "dmeo", 1): filepath.Base(newer), "nothing": "",
+	} {
+		_, err := Resolve(root, typed)
+		if err == nil || (id != "") != strings.Contains(err.Error(), "did you mean "+id) {
+			t.Errorf("%q: %v; want a hint at %q", typed, err, id)
+		}
+	}
 	if _, err := Resolve(filepath.Join(root, "none"), "last"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("last of nothing: %v", err)
 	}

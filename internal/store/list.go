@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/conf"
 	"linerate/internal/model"
 )
 
@@ -155,7 +156,32 @@ func Resolve(root, ref string) (string, error) {
 	if info, err := os.Stat(ref); err == nil && info.IsDir() {
 		return filepath.Clean(ref), nil
 	}
-	return "", fmt.Errorf("find run %q: %w: neither an id, the beginning of one, \"last\" nor a folder: see linerate runs", ref, ErrNotFound)
+	ids := make([]string, len(list))
+	for i, s := range list {
+		ids[i] = s.ID
+	}
+	return "", fmt.Errorf("find run %q: %w: neither an id, the beginning of one, \"last\" nor a folder%s", ref, ErrNotFound, likely(ref, ids, ": see linerate runs"))
+}
+
+// likely ends a message about a name that nothing has: with up to three ids that hold what was
+// typed, or differ from it in a third of its letters at most, the most alike first; where none
+// does, with otherwise.
+func likely(typed string, ids []string, otherwise string) string {
+	const shortest = 3 // what is shorter is in too many
+	like := map[string]int{}
+	for _, id := range ids {
+		switch away := conf.Away(typed, id); {
+		case len(typed) < shortest:
+		case strings.Contains(id, typed):
+			like[id] = 0
+		case away <= len(typed)/3:
+			like[id] = away
+		}
+	}
+	if len(like) == 0 {
+		return otherwise
+	}
+	return "; did you mean " + strings.Join(conf.Nearest(like, 3), " or ") + "?"
 }
 
 func newest(list []Summary) (string, error) {

@@ -224,9 +224,13 @@ func resolveStudy(root, ref string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("find study: %w", err)
 	}
-	var found []string
+	var all, found []string
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (ref == "last" || strings.HasPrefix(e.Name(), ref)) {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		all = append(all, e.Name())
+		if ref == "last" || strings.HasPrefix(e.Name(), ref) {
 			if e.Name() == ref {
 				return ref, nil
 			}
@@ -235,7 +239,7 @@ func resolveStudy(root, ref string) (string, error) {
 	}
 	switch {
 	case ref == "" || len(found) == 0:
-		return "", fmt.Errorf("find study %q: %w: linerate study list shows them", ref, ErrNotFound)
+		return "", fmt.Errorf("find study %q: %w%s", ref, ErrNotFound, likely(ref, all, ": linerate study list shows them"))
 	case ref == "last" || len(found) == 1:
 		return found[len(found)-1], nil
 	}

@@ -246,8 +246,10 @@ type powerPoint struct {
 func (p *powerPoint) look(t *testing.T, when string) {
 	t.Helper()
 	p.looked++
-	// A mount writes: to a copy of it.
-	copied, at := filepath.Join(p.dir, "copied"), filepath.Join(p.dir, "at")
+	// A mount writes: to a copy of it. Each has a name and an inode of its own: the loop device of
+	// the one before may still hold that, and mount would take it again with what it has cached.
+	copied, at := filepath.Join(p.dir, fmt.Sprintf("copied-%d", p.looked)), filepath.Join(p.dir, "at")
+	defer os.Remove(copied)
 	if out, err := exec.Command("cp", "--sparse=always", filepath.Join(p.dir, "image"), copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

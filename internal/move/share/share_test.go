@@ -162,6 +162,7 @@ func TestATargetThatIsClosedGetsNothingAndKeepsWhatItShows(t *testing.T) {
 	src := &flat{entries: []*move.Entry{file("there", 5), file("stale", 1), first, further}}
 	rep := move.NewReport(nil)
 	got := taken(t, Divide(src, []bool{true, false}, rep), has{"there": move.Present, "stale": move.Differs, "first": move.Present}, has{})
+	slices.Sort(got[1]) // what comes anew waits for nothing of what is asked for
 	if fmt.Sprint(got) != "[[] [further stale]]" {
 		t.Errorf("they got %v", got)
 	}

@@ -2,16 +2,13 @@ package script
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"linerate/internal/model"
-	"linerate/internal/systems/fake/powershell"
 	"linerate/internal/systems/fake/winhost"
 	"linerate/internal/systems/frame"
 	"linerate/internal/systems/windows"
@@ -459,84 +456,4 @@ func TestAScriptIsCarriedToWindows(t *testing.T) {
 		t.Errorf("%d, %v, %v: %q", code, err, oerr, said)
 	}
 	r.has(before)
-}
-
-// Killed before or after any effect, a plan is undone by its script, and applied again by it.
-func TestKilledAnywhereOnWindows(t *testing.T) {
-	count := func(r *windowsRig, at int, args ...string) int {
-		n := 0
-		h := r.open("")
-		h.Step = func(string) error {
-			if n++; n == at {
-				return powershell.ErrKilled
-			}
-			return nil
-		}
-		var out bytes.Buffer
-		if _, err := h.RunFile(r.file, &out, args...); err != nil && !errors.Is(err, powershell.ErrKilled) {
-			t.Fatalf("%v: %s", err, out.String())
-		}
-		return n
-	}
-	calls := count(newWindowsRig(t), -1, "apply", "5")
-	if calls < 60 {
-		t.Fatalf("%d effects", calls)
-	}
-	step, cases := 1, 0
-	if testing.Short() || os.Getenv("LINERATE_LONG") == "" {
-		step = 5
-	}
-	for at := 1; at <= calls; at += step {
-		r, again := newWindowsRig(t), newWindowsRig(t)
-		count(r, at, "apply", "5")
-		count(again, at, "apply", "5")
-		if out, code := again.run("", "apply", "5"); code != 0 {
-			t.Errorf("killed at %d, applied again: exit code %d\n%s", at, code, out)
-		}
-		again.has(after)
-		cases++
-		for _, x := range []*windowsRig{r, again} {
-			was := x.now()
-			count(x, at, "undo")
-			if out, code := x.run("", "undo"); code != 0 || x.now() != before {
-				t.Errorf("killed at %d at %s, undone: exit code %d, %s\n%s", at, was, code, x.now(), out)
-			}
-			cases++
-		}
-	}
-	t.Logf("killed at each %d. of %d moments: %d cases of undo", step, calls, cases)
-}
-
-// Every script is parsed by a grammar of PowerShell where Python has it.
-func TestScriptsForPowerShellAreParsed(t *testing.T) {
-	python := os.Getenv("LINERATE_POWERSHELL_GRAMMAR")
-	if python == "" {
-		python = "python3"
-	}
-	if out, err := exec.Command(python, "-c", "import tree_sitter, tree_sitter_powershell").CombinedOutput(); err != nil {
-		t.Skipf("no grammar of PowerShell: pip install tree-sitter tree-sitter-powershell (%v: %.80s)", err, out)
-	}
-	carried, err := Windows{}.System().Carry(winScript(t), "undo", "--force")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans, err := Windows{}.System().OnPlans("", plan, "status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reading, err := os.ReadFile("../../systems/windows/read.ps1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const check = `import sys, tree_sitter, tree_sitter_powershell as g
-tree = tree_sitter.Parser(tree_sitter.Language(g.language())).parse(sys.stdin.buffer.read())
-sys.exit("at line %d" % (1 + min((n.start_point[0] for n in tree.root_node.children if n.has_error), default=0)) if tree.root_node.has_error else 0)`
-	for name, text := range map[string]string{"change": winScript(t), "carried": carried, "plans": plans, "read": string(reading), "broken": "if (1 { 'x"} {
-		cmd := exec.Command(python, "-c", check)
-		// The grammar knows no digits in the name of a parameter.
-		cmd.Stdin = strings.NewReader(strings.ReplaceAll(text, "-Smb2Credits", "-SmbCredits"))
-		if out, err := cmd.CombinedOutput(); (err != nil) != (name == "broken") {
-			t.Errorf("%s: %v %s", name, err, out)
-		}
-	}
 }

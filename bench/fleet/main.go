@@ -173,7 +173,7 @@ func (x *bench) enrol(ctx context.Context) ([]fleet.Credential, error) {
 }
 
 func (x *bench) enrolOne(ctx context.Context, name string) (fleet.Credential, error) {
-	text, _, err := x.d.MakeToken(name, nil, time.Hour)
+	text, _, err := x.d.MakeToken(name, nil, time.Hour, 1)
 	if err != nil {
 		return fleet.Credential{}, err
 	}

@@ -49,14 +49,18 @@ func agentToken(env *environment) *cobra.Command {
 	var of, name string
 	var labels []string
 	var within time.Duration
+	var hosts int
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Make a token that enrols one host, once, until it expires",
-		Long: `token prints a token: one line, which enrols one host. It is a secret until it is used
-or has expired: hand it on as you would a password. The host is called NAME, or what
-it calls itself, and has the labels; both are fixed here, where the site is kept.`,
+		Short: "Make a token that enrols one host or several, until it expires",
+		Long: `token prints a token: one line, which enrols one host, or with --hosts up to that many.
+It is a secret until it is used up or has expired: hand it on as you would a password.
+The host is called NAME, or what it calls itself, and has the labels; both are fixed
+here, where the site is kept. linerate agent list shows how many hosts each token has
+admitted. Revoking one of them ends the token.`,
 		Example: `  linerate agent token --name nas1 > nas1.token
   linerate agent token --label role=dtn --label rack=4 --for 24h
+  linerate agent token --hosts 40 --label rack=4 > rack4.token
   linerate agent token --name nas1 | ssh root@nas1 linerate agent enrol`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,21 +68,35 @@ it calls itself, and has the labels; both are fixed here, where the site is kept
 			if err != nil {
 				return err
 			}
-			t, err := site.MakeToken(cmd.Context(), env.Env, of, name, has, within)
+			switch {
+			case hosts < 1 || hosts > site.MaxTokenHosts:
+				return failure.Of(failure.Usage, "--hosts %d: want 1 to %d", hosts, site.MaxTokenHosts)
+			case hosts > 1 && name != "":
+				return failure.Of(failure.Usage, "--name %s and --hosts %d: only one host has a name; leave --name out, and each is called what it calls itself", name, hosts)
+			}
+			t, err := site.MakeToken(cmd.Context(), env.Env, of, name, has, within, hosts)
 			if err != nil {
 				return err
 			}
 			if env.json {
 				return printJSON(env, t)
 			}
-			env.err.Printf("for one host of site %s, once, until %s\n", t.Site, t.Expires.Local().Format(time.DateTime))
+			env.err.Printf("for %s of site %s, until %s\n", hostsInWords(t.Hosts), t.Site, t.Expires.Local().Format(time.DateTime))
 			return env.out.Printf("%s\n", t.Token)
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "what the host is called in the site; else what it calls itself")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`KEY=VALUE` by which hosts are chosen, such as role=dtn; may be given several times")
 	durationVar(cmd.Flags(), &within, "for", time.Hour, "how long the token is good")
+	cmd.Flags().IntVar(&hosts, "hosts", 1, "how many hosts the token enrols, at most")
 	return ofSite(cmd, &of)
+}
+
+func hostsInWords(n int) string {
+	if n == 1 {
+		return "one host"
+	}
+	return fmt.Sprintf("up to %d hosts", n)
 }
 
 func labelsOf(texts []string) (map[string]string, error) {
@@ -229,7 +247,9 @@ func agentList(env *environment) *cobra.Command {
 // hostsPage lists hosts; those that are not there come first.
 func hostsPage(l site.List, now time.Time) document.Document {
 	if len(l.Hosts) == 0 {
-		return saying(fmt.Sprintf("site %s has no hosts yet; linerate agent token makes a token for one", l.Site))
+		d := saying(fmt.Sprintf("site %s has no hosts yet; linerate agent token makes a token for one", l.Site))
+		d.Lead = append(d.Lead, tokenBlocks(l.Tokens)...)
+		return d
 	}
 	t := document.Table{Head: document.Columns("Host", "State", "Labels", "Enrolled", "Build", "ID")}
 	here := 0
@@ -244,7 +264,20 @@ func hostsPage(l site.List, now time.Time) document.Document {
 			t.Row(h.Name, hostState(h, now), strings.TrimSpace(labelText(h.Labels)), h.Enrolled.Local().Format(time.DateOnly), h.Build, h.ID)
 		}
 	}
-	return document.Document{Lead: []document.Block{{Text: fmt.Sprintf("site %s: %d of %d hosts are there", l.Site, here, len(l.Hosts))}, t.Block()}}
+	lead := []document.Block{{Text: fmt.Sprintf("site %s: %d of %d hosts are there", l.Site, here, len(l.Hosts))}, t.Block()}
+	return document.Document{Lead: append(lead, tokenBlocks(l.Tokens)...)}
+}
+
+// tokenBlocks list the tokens that can still admit hosts.
+func tokenBlocks(open []site.Open) []document.Block {
+	if len(open) == 0 {
+		return nil
+	}
+	t := document.Table{Head: document.Columns("Open token", "Hosts admitted", "Host", "Labels", "Expires")}
+	for _, x := range open {
+		t.Row(x.ID, fmt.Sprintf("%d of %d", x.Admitted, x.Hosts), x.Name, strings.TrimSpace(labelText(x.Labels)), x.Expires.Local().Format(time.DateTime))
+	}
+	return []document.Block{t.Block()}
 }
 
 // hostState words whether a host is there.
@@ -269,8 +302,9 @@ func agentRevoke(env *environment) *cobra.Command {
 	return ofSite(&cobra.Command{
 		Use:   "revoke HOST",
 		Short: "Revoke a host's access to its site",
-		Long: `revoke ends a host's connection and lets it in no more. Changes on it stay as they are:
-undo them first, or there with linerate tune undo.`,
+		Long: `revoke ends a host's connection and lets it in no more. The token that enrolled the host
+enrols no others from then on. Changes on the host stay as they are: undo them first,
+or there with linerate tune undo.`,
 		Example: "  linerate agent revoke nas1",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -280,6 +314,9 @@ undo them first, or there with linerate tune undo.`,
 			}
 			if env.json {
 				return printJSON(env, r)
+			}
+			if r.TokenEnded != "" {
+				env.err.Printf("its token %s enrols no more hosts: make a new one for those that are left\n", r.TokenEnded)
 			}
 			return env.out.Printf("%s (%s) is shut out of site %s\n", r.Name, r.ID, r.Site)
 		},

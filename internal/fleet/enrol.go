@@ -101,11 +101,11 @@ func (e Entry) ask(site string, token, k *Keys) ([]byte, error) {
 func (c Credential) ask(ctx context.Context, token string, k *Keys, msg []byte, more []nats.Option) (Credential, error) {
 	nc, err := c.Connect("linerate newcomer", more...)
 	if err != nil {
-		return Credential{}, fmt.Errorf("%w; a token is good once, for its own site, and until it expires", err)
+		return Credential{}, fmt.Errorf("%w; a token is good for as many hosts as it was made for, for its own site, and until it expires", err)
 	}
 	defer nc.Close()
 	at := prefix + c.Site + ".enrol." + token
-	answers := make(chan *nats.Msg, 8)
+	answers := make(chan *nats.Msg, 256) // others with the same token are answered there too
 	if _, err := nc.ChanSubscribe(at+".answer", answers); err != nil {
 		return Credential{}, fmt.Errorf("listen for site %s: %w", c.Site, err)
 	}

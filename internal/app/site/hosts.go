@@ -12,22 +12,26 @@ import (
 // Token is one that was made.
 type Token struct {
 	Site    string            `json:"site"`
-	Token   string            `json:"token"` // secret: it admits one host
+	Token   string            `json:"token"` // secret
+	Hosts   int               `json:"hosts"` // how many it admits
 	ID      string            `json:"id"`
 	Name    string            `json:"name,omitempty"` // that the host is to have; empty: what it calls itself
 	Labels  map[string]string `json:"labels,omitempty"`
 	Expires time.Time         `json:"expires"`
 }
 
-// MakeToken has the desk make a token that admits one host.
-func MakeToken(ctx context.Context, e app.Env, site, name string, labels map[string]string, within time.Duration) (Token, error) {
+// MaxTokenHosts is how many hosts one token admits at most.
+const MaxTokenHosts = desk.MaxTokenHosts
+
+// MakeToken has the desk make a token that admits so many hosts.
+func MakeToken(ctx context.Context, e app.Env, site, name string, labels map[string]string, within time.Duration, hosts int) (Token, error) {
 	c, err := e.Reach(nil).Desk(ctx, site)
 	if err != nil {
 		return Token{}, err
 	}
 	defer c.Close() // it has answered
-	text, t, err := c.Token(ctx, name, labels, within)
-	return Token{Site: c.Site, Token: text, ID: t.ID, Name: t.Name, Labels: t.Labels, Expires: t.Expires}, err
+	text, t, err := c.Token(ctx, name, labels, within, hosts)
+	return Token{Site: c.Site, Token: text, Hosts: t.Hosts, ID: t.ID, Name: t.Name, Labels: t.Labels, Expires: t.Expires}, err
 }
 
 // Host is a host of a site.
@@ -41,6 +45,19 @@ type List struct {
 	// Broken is why the site's log is not written, if it is not.
 	Broken string `json:"broken,omitempty"`
 	Hosts  []Host `json:"hosts"`
+	// Tokens are those that can still admit hosts.
+	Tokens []Open `json:"tokens"`
+}
+
+// Open is a token that can still admit hosts; its secret is not kept.
+type Open struct {
+	ID       string            `json:"id"`
+	Name     string            `json:"name,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Made     time.Time         `json:"made"`
+	Expires  time.Time         `json:"expires"`
+	Hosts    int               `json:"hosts"`    // how many it admits
+	Admitted int               `json:"admitted"` // how many it has
 }
 
 // Hosts lists the hosts of a site, by name.
@@ -51,7 +68,14 @@ func Hosts(ctx context.Context, e app.Env, site string) (List, error) {
 	}
 	defer c.Close() // it has answered
 	l := List{Site: c.Site, Servers: c.Servers, LogFile: c.LogFile, Broken: c.Broken}
-	l.Hosts, err = c.Hosts(ctx)
+	if l.Hosts, err = c.Hosts(ctx); err != nil {
+		return l, err
+	}
+	open, err := c.Tokens(ctx)
+	l.Tokens = make([]Open, 0, len(open))
+	for _, t := range open {
+		l.Tokens = append(l.Tokens, Open{t.ID, t.Name, t.Labels, t.Made, t.Expires, t.Hosts, t.Admitted})
+	}
 	return l, err
 }
 
@@ -60,6 +84,8 @@ type Revoked struct {
 	Site string `json:"site"`
 	Name string `json:"name"`
 	ID   string `json:"id"`
+	// TokenEnded is the token that had admitted it, if that could still admit others.
+	TokenEnded string `json:"token_ended,omitempty"`
 }
 
 // Revoke shuts a host out of its site, by its name or ID.
@@ -70,7 +96,7 @@ func Revoke(ctx context.Context, e app.Env, site, host string) (Revoked, error) 
 	}
 	defer c.Close() // it has answered
 	h, err := c.Revoke(ctx, host, reach.Who(e.Getenv))
-	return Revoked{Site: c.Site, Name: h.Name, ID: h.ID}, err
+	return Revoked{Site: c.Site, Name: h.Name, ID: h.ID, TokenEnded: h.TokenEnded}, err
 }
 
 // Log is the end of a site's log.

@@ -135,7 +135,7 @@ func TestHostOfASiteAnswersAsAnyOther(t *testing.T) {
 		t.Errorf("no desk: %v", err)
 	}
 	stop := serve(t, ctl)
-	token, err := MakeToken(t.Context(), ctl, "", "nas1", map[string]string{"role": "dtn"}, time.Hour)
+	token, err := MakeToken(t.Context(), ctl, "", "nas1", map[string]string{"role": "dtn"}, time.Hour, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func checkIt(t *testing.T, ctl app.Env) {
 	if _, err := check.Run(t.Context(), ctl, check.Options{Site: "role=none"}, quiet{t}); failure.KindOf(err) != failure.Nothing {
 		t.Errorf("a selection of no host: %v", err)
 	}
-	token, err := MakeToken(t.Context(), ctl, "", "asleep", nil, time.Hour)
+	token, err := MakeToken(t.Context(), ctl, "", "asleep", nil, time.Hour, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

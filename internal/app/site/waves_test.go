@@ -182,7 +182,7 @@ func imitate(t *testing.T, ctl app.Env, n int, each func()) []*imitated {
 	all := make([]*imitated, n)
 	for i := range all {
 		all[i] = &imitated{facts: f, value: "0", each: each}
-		token, err := MakeToken(t.Context(), ctl, "", fmt.Sprintf("n%03d", i), nil, time.Hour)
+		token, err := MakeToken(t.Context(), ctl, "", fmt.Sprintf("n%03d", i), nil, time.Hour, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

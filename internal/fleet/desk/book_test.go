@@ -55,7 +55,7 @@ func newcomer(token, name string) (fleet.Entry, error) {
 
 // admitOne makes a token and enrols a host by it.
 func admitOne(d *Desk, name string) error {
-	token, _, err := d.MakeToken(name, nil, time.Hour)
+	token, _, err := d.MakeToken(name, nil, time.Hour, 1)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func newSite(t *testing.T, name string) *site {
 
 func (s *site) token(name string, labels map[string]string) fleet.Credential {
 	s.t.Helper()
-	text, _, err := s.d.MakeToken(name, labels, time.Hour)
+	text, _, err := s.d.MakeToken(name, labels, time.Hour, 1)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestTokenAdmitsOneHost(t *testing.T) {
 		t.Errorf("an answer that was lost is not given again: %v", err)
 	}
 	var no *fleet.RefusedError
-	if _, err := enrol(t, token, keys(t), "thief"); !errors.As(err, &no) || !strings.Contains(no.Reason, "each admits one host") {
+	if _, err := enrol(t, token, keys(t), "thief"); !errors.As(err, &no) || !strings.Contains(no.Reason, "it admits one host") {
 		t.Errorf("a token was used twice: %v", err)
 	}
 	hosts := s.d.Hosts()
@@ -201,6 +201,109 @@ func TestTokenAdmitsOneHost(t *testing.T) {
 	}
 }
 
+// admitted enrols hosts at once by one token, and counts those that are let in; the others are
+// told why.
+func (s *site) admitted(token fleet.Credential, names ...string) int {
+	s.t.Helper()
+	var in atomic.Int64
+	var work sync.WaitGroup
+	for _, name := range names {
+		k := keys(s.t)
+		work.Go(func() {
+			_, err := enrol(s.t, token, k, name)
+			var no *fleet.RefusedError
+			switch {
+			case err == nil:
+				in.Add(1)
+			case !errors.As(err, &no) || !strings.Contains(no.Reason, "has admitted 4 hosts"):
+				s.t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	work.Wait()
+	return int(in.Load())
+}
+
+func TestTokenForSeveralHosts(t *testing.T) {
+	s := newSite(t, "lab")
+	text, made, err := s.d.MakeToken("", map[string]string{"rack": "4"}, time.Hour, 4)
+	if err != nil || made.Hosts != 4 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	token, err := fleet.ParseToken(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.admitted(token, "nas1", "nas2", "nas3"); n != 3 {
+		t.Errorf("%d of 3 are in", n)
+	}
+	var no *fleet.RefusedError
+	if _, err := enrol(t, token, keys(t), "nas1"); !errors.As(err, &no) || !strings.Contains(no.Reason, "is enrolled already") {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if open := s.d.Tokens(); len(open) != 1 || open[0].Hosts != 4 || open[0].Admitted != 3 {
+		t.Errorf("who was refused is counted: %+v", open)
+	}
+	if n := s.admitted(token, "nas4", "nas5"); n != 1 {
+		t.Errorf("%d of two got the last use", n)
+	}
+	if n := s.admitted(token, "nas6"); n != 0 || len(s.d.Hosts()) != 4 || len(s.d.Tokens()) != 0 {
+		t.Errorf("%d came after the last; %d hosts, tokens %+v", n, len(s.d.Hosts()), s.d.Tokens())
+	}
+	for _, h := range s.d.Hosts() {
+		if h.Labels["rack"] != "4" || h.Token != made.ID {
+			t.Errorf("%+v", h)
+		}
+	}
+	b, err := openBook(s.dir, s.now)
+	if err != nil || b.token(made.ID).spent() == nil || b.token(made.ID).Admitted != 4 {
+		t.Errorf("after a restart: %+v, %v", b.token(made.ID), err)
+	}
+	for _, bad := range []int{0, -1, MaxTokenHosts + 1} {
+		if _, _, err := s.d.MakeToken("", nil, time.Hour, bad); err == nil {
+			t.Errorf("a token for %d hosts", bad)
+		}
+	}
+	if _, _, err := s.d.MakeToken("nas9", nil, time.Hour, 2); err == nil {
+		t.Error("one name for two hosts")
+	}
+}
+
+// Who is revoked may have the token still: it must not be a way back.
+func TestTokenEndsWithAHostOfIt(t *testing.T) {
+	s := newSite(t, "lab")
+	text, made, err := s.d.MakeToken("", nil, time.Hour, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := fleet.ParseToken(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := keys(t)
+	for name, k := range map[string]*fleet.Keys{"nas1": keys(t), "nas2": k} {
+		if _, err := enrol(t, token, k, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := s.d.Revoke("nas1", "ada"); err != nil || r.TokenEnded != made.ID || r.Name != "nas1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	var no *fleet.RefusedError
+	if _, err := enrol(t, token, keys(t), "nas3"); !errors.As(err, &no) || !strings.Contains(no.Reason, "was revoked") {
+		t.Errorf("it came back: %v", err)
+	}
+	if _, err := enrol(t, token, k, "nas2"); err != nil {
+		t.Errorf("an answer that was lost is not given again: %v", err)
+	}
+	if open := s.d.Tokens(); len(open) != 0 {
+		t.Errorf("%+v", open)
+	}
+	if r, err := s.d.Revoke("nas2", "ada"); err != nil || r.TokenEnded != "" {
+		t.Errorf("a token ended twice: %+v, %v", r, err)
+	}
+}
+
 func TestTokensThatExpired(t *testing.T) {
 	s := newSite(t, "lab")
 	s.ahead.Store(int64(-2 * time.Hour))
@@ -215,7 +318,7 @@ func TestTokensThatExpired(t *testing.T) {
 	if _, err := enrol(t, token, keys(t), "nas1"); !errors.As(err, &no) || !strings.Contains(no.Reason, "expired at") {
 		t.Errorf("the desk took an expired token: %v", err)
 	}
-	if _, _, err := s.d.MakeToken("", nil, MaxTokenLife+time.Second); err == nil {
+	if _, _, err := s.d.MakeToken("", nil, MaxTokenLife+time.Second, 1); err == nil {
 		t.Error("a token for longer than tokens may last")
 	}
 }
@@ -243,7 +346,7 @@ func TestHostThatChangedItsKey(t *testing.T) {
 	if _, err := enrol(t, s.token("", nil), keys(t), "nas1"); !errors.As(err, &no) || !strings.Contains(no.Reason, "linerate agent revoke nas1") {
 		t.Errorf("a second key for one name: %v", err)
 	}
-	if _, _, err := s.d.MakeToken("nas1", nil, time.Hour); err == nil || !strings.Contains(err.Error(), "linerate agent revoke nas1") {
+	if _, _, err := s.d.MakeToken("nas1", nil, time.Hour, 1); err == nil || !strings.Contains(err.Error(), "linerate agent revoke nas1") {
 		t.Errorf("a token for a name that is taken: %v", err)
 	}
 	if _, err := s.d.Revoke("nas1", "ada"); err != nil {

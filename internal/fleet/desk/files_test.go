@@ -61,7 +61,7 @@ func TestSiteOutlivesItsDesk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := d.MakeToken("", nil, time.Hour); err != nil {
+		if _, _, err := d.MakeToken("", nil, time.Hour, 1); err != nil {
 			t.Fatal(err)
 		}
 		if lines, err := d.Log(10); err != nil || len(lines) != 2*i+1 || len(d.book.Tokens) != i+1 {
@@ -88,7 +88,7 @@ func TestNothingIsDoneThatCannotBeLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.log.f.Close()
-	if _, _, err := d.MakeToken("", nil, time.Hour); err == nil || len(d.book.Tokens) > 0 {
+	if _, _, err := d.MakeToken("", nil, time.Hour, 1); err == nil || len(d.book.Tokens) > 0 {
 		t.Errorf("a token was made: %v", err)
 	}
 	if _, err := d.Controller("ada", false); err == nil {
@@ -144,11 +144,11 @@ func TestCommandsReachTheDesk(t *testing.T) {
 	if c.Site != "lab" || c.Servers[0] != servers[0] || filepath.Base(c.LogFile) != logName {
 		t.Errorf("%+v", c)
 	}
-	text, made, err := c.Token(ctx, "nas1", map[string]string{"rack": "4"}, time.Hour)
+	text, made, err := c.Token(ctx, "nas1", map[string]string{"rack": "4"}, time.Hour, 1)
 	if err != nil || made.Name != "nas1" || !strings.HasPrefix(text, "linerate-token-1.") {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, _, err := c.Token(ctx, "nas/1", nil, time.Hour); err == nil || !strings.Contains(err.Error(), "letters, digits") {
+	if _, _, err := c.Token(ctx, "nas/1", nil, time.Hour, 1); err == nil || !strings.Contains(err.Error(), "letters, digits") {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Revoke(ctx, "nas1", "ada"); err == nil || !strings.Contains(err.Error(), `has no host "nas1"`) {

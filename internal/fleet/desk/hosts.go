@@ -13,6 +13,7 @@ import (
 // Bounds of tokens and credentials.
 const (
 	MaxTokenLife   = 30 * 24 * time.Hour
+	MaxTokenHosts  = 1000
 	controllerLife = 7 * 24 * time.Hour // of what one command is given
 	kept           = 30 * 24 * time.Hour
 )
@@ -26,14 +27,17 @@ func (d *Desk) logged(l Line) error {
 	return d.log.err
 }
 
-// MakeToken makes a token that admits one host within a time. name is what the host is called;
-// empty: what it calls itself.
-func (d *Desk) MakeToken(name string, labels map[string]string, within time.Duration) (token string, t Token, err error) {
+// MakeToken makes a token that admits so many hosts within a time. name is what the host is
+// called; empty: what it calls itself, as each of several does.
+func (d *Desk) MakeToken(name string, labels map[string]string, within time.Duration, hosts int) (token string, t Token, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
 	if within < time.Minute || within > MaxTokenLife {
 		return "", t, fmt.Errorf("make token: it would be good for %s; want 1m to %s", within, MaxTokenLife)
+	}
+	if hosts < 1 || hosts > MaxTokenHosts || hosts > 1 && name != "" {
+		return "", t, fmt.Errorf("make token: it would admit %d hosts; want 1 to %d, and with a name 1", hosts, MaxTokenHosts)
 	}
 	as := name
 	if as == "" {
@@ -52,11 +56,11 @@ func (d *Desk) MakeToken(name string, labels map[string]string, within time.Dura
 	if err != nil {
 		return "", t, err
 	}
-	t = Token{ID: k.ID(), Name: name, Labels: labels, Made: now.UTC(), Expires: now.Add(within).UTC()}
+	t = Token{ID: k.ID(), Name: name, Labels: labels, Made: now.UTC(), Expires: now.Add(within).UTC(), Hosts: hosts}
 	if token, err = c.Token(); err != nil {
 		return "", t, err
 	}
-	err = d.logged(Line{Event: "token", Host: name, About: map[string]string{"token": t.ID, "expires": t.Expires.Format(time.RFC3339)}})
+	err = d.logged(Line{Event: "token", Host: name, About: map[string]string{"token": t.ID, "expires": t.Expires.Format(time.RFC3339), "hosts": fmt.Sprint(hosts)}})
 	if err == nil {
 		err = d.book.keep(change{Token: &t})
 	}
@@ -82,8 +86,9 @@ func (d *Desk) enter(e fleet.Entry) (fleet.Credential, error) {
 		return c, err
 	}
 	t := *d.book.token(e.TokenID())
-	t.Used, t.By = h.Enrolled, h.ID
-	err = d.logged(Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot}})
+	t.Admitted, t.Used, t.By = t.admitted()+1, h.Enrolled, h.ID
+	err = d.logged(Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot,
+		"admitted": fmt.Sprintf("%d of %d", t.Admitted, t.most())}})
 	if err == nil {
 		err = d.book.keep(change{Host: &h, Token: &t})
 	}
@@ -108,11 +113,11 @@ func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 	if h.Labels = t.Labels; t.Name != "" {
 		h.Name = t.Name
 	}
-	if old := d.book.byID(h.ID); !t.Used.IsZero() && t.By == h.ID && old != nil && old.User == e.User {
+	if old := d.book.byID(h.ID); old != nil && old.Token == t.ID && old.User == e.User {
 		return *old, true, nil
 	}
-	if !t.Used.IsZero() {
-		return h, false, fmt.Errorf("the token was used at %s, by host %s: each admits one host", t.Used.Format(time.RFC3339), t.By)
+	if err := t.spent(); err != nil {
+		return h, false, err
 	}
 	if err := fleet.CheckHost(h.Name, h.Labels); err != nil {
 		return h, false, err
@@ -126,8 +131,16 @@ func (d *Desk) admits(e fleet.Entry) (h Host, used bool, err error) {
 	return h, false, nil
 }
 
-// Revoke shuts a host out. What it has been asked already it finishes.
-func (d *Desk) Revoke(name, by string) (Host, error) {
+// Revoked is a host that was shut out.
+type Revoked struct {
+	Host
+	// TokenEnded is the ID of the token that had admitted it, if that could still admit others.
+	TokenEnded string `json:"token_ended,omitempty"`
+}
+
+// Revoke shuts a host out, and ends the token that admitted it: else whoever has both comes back
+// as another host. What it has been asked already it finishes.
+func (d *Desk) Revoke(name, by string) (Revoked, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	is := d.book.byName(name)
@@ -135,14 +148,20 @@ func (d *Desk) Revoke(name, by string) (Host, error) {
 		is = d.book.byID(name)
 	}
 	if is == nil {
-		return Host{}, d.unknown(name)
+		return Revoked{}, d.unknown(name)
 	}
-	h := *is
+	h := Revoked{Host: *is}
 	h.Revoked = d.now().UTC()
-	if err := d.logged(Line{Event: "revoked", Host: h.Name, ID: h.ID, About: map[string]string{"by": by}}); err != nil {
+	c, about := change{Host: &h.Host}, map[string]string{"by": by}
+	if t := d.book.token(h.Token); t != nil && t.spent() == nil && !d.now().After(t.Expires) {
+		ended := *t
+		ended.Ended, h.TokenEnded = h.Revoked, t.ID
+		c.Token, about["token_ended"] = &ended, t.ID
+	}
+	if err := d.logged(Line{Event: "revoked", Host: h.Name, ID: h.ID, About: about}); err != nil {
 		return h, err
 	}
-	if err := d.book.keep(change{Host: &h}); err != nil {
+	if err := d.book.keep(c); err != nil {
 		return h, err
 	}
 	delete(d.heard, h.ID)
@@ -199,6 +218,21 @@ func (d *Desk) Hosts() []Status {
 		})
 	}
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Tokens are those that can admit somebody, by when they expire.
+func (d *Desk) Tokens() []Token {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, out := d.now(), []Token{}
+	for _, t := range d.book.Tokens {
+		if t.spent() == nil && !now.After(t.Expires) {
+			t.Hosts = t.most()
+			out = append(out, t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Token) int { return a.Expires.Compare(b.Expires) })
 	return out
 }
 

@@ -36,6 +36,7 @@ type (
 		Name   string            `json:"name,omitempty"`
 		Labels map[string]string `json:"labels,omitempty"`
 		Within time.Duration     `json:"within_ns"`
+		Hosts  int               `json:"hosts"`
 	}
 	tokenResult struct {
 		Token string `json:"token"`
@@ -81,10 +82,11 @@ func (d *Desk) Serve(ctx context.Context) error {
 		}),
 		"desk.hosts": handler.New(func(context.Context) []Status { return d.Hosts() }),
 		"desk.token": handler.New(func(_ context.Context, p tokenParams) (tokenResult, error) {
-			token, t, err := d.MakeToken(p.Name, p.Labels, p.Within)
+			token, t, err := d.MakeToken(p.Name, p.Labels, p.Within, max(1, p.Hosts)) // 0: who asks is older
 			return tokenResult{token, t}, err
 		}),
-		"desk.revoke": handler.New(func(_ context.Context, p revokeParams) (Host, error) { return d.Revoke(p.Host, p.By) }),
+		"desk.tokens": handler.New(func(context.Context) []Token { return d.Tokens() }),
+		"desk.revoke": handler.New(func(_ context.Context, p revokeParams) (Revoked, error) { return d.Revoke(p.Host, p.By) }),
 		"desk.controller": handler.New(func(_ context.Context, p controllerParams) (fleet.Credential, error) {
 			return d.Controller(p.Name, p.ReadsOnly)
 		}),
@@ -141,6 +143,9 @@ func (c *Client) ask(ctx context.Context, method string, params, result any) err
 	err := c.rpc.CallResult(ctx, method, params, result)
 	var said *jrpc2.Error
 	if errors.As(err, &said) {
+		if said.Code == jrpc2.MethodNotFound {
+			return fmt.Errorf("ask the site's desk: it is of another version of linerate, and knows no %s: start linerate serve anew", method)
+		}
 		var text string
 		if json.Unmarshal(said.Data, &text) == nil && text != "" {
 			return errors.New(text)
@@ -154,10 +159,20 @@ func (c *Client) ask(ctx context.Context, method string, params, result any) err
 }
 
 // Token has a token made.
-func (c *Client) Token(ctx context.Context, name string, labels map[string]string, within time.Duration) (string, Token, error) {
+func (c *Client) Token(ctx context.Context, name string, labels map[string]string, within time.Duration, hosts int) (string, Token, error) {
 	var r tokenResult
-	err := c.ask(ctx, "desk.token", tokenParams{name, labels, within}, &r)
+	err := c.ask(ctx, "desk.token", tokenParams{name, labels, within, hosts}, &r)
+	if got := r.Made.most(); err == nil && got != hosts {
+		return "", r.Made, fmt.Errorf("make token: it would admit %d hosts and not %d: the site's desk is of an older linerate; start linerate serve anew", got, hosts)
+	}
 	return r.Token, r.Made, err
+}
+
+// Tokens lists the tokens that can admit somebody.
+func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
+	var r []Token
+	err := c.ask(ctx, "desk.tokens", nil, &r)
+	return r, err
 }
 
 // Hosts lists the hosts that were not revoked.
@@ -168,8 +183,8 @@ func (c *Client) Hosts(ctx context.Context) ([]Status, error) {
 }
 
 // Revoke shuts a host out.
-func (c *Client) Revoke(ctx context.Context, host, by string) (Host, error) {
-	var r Host
+func (c *Client) Revoke(ctx context.Context, host, by string) (Revoked, error) {
+	var r Revoked
 	err := c.ask(ctx, "desk.revoke", revokeParams{host, by}, &r)
 	return r, err
 }

@@ -1,6 +1,9 @@
 package desk
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Host is one that was enrolled.
 type Host struct {
@@ -20,8 +23,38 @@ type Token struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	Made    time.Time         `json:"made"`
 	Expires time.Time         `json:"expires"`
-	Used    time.Time         `json:"used,omitzero"`
-	By      string            `json:"by,omitempty"` // ID of the host that it admitted
+	Hosts   int               `json:"hosts,omitempty"` // how many it admits; 0: one
+	// Admitted is how many it has admitted, also those that were revoked since. Used and By are
+	// of the last one: when, and its ID.
+	Admitted int       `json:"admitted,omitempty"`
+	Used     time.Time `json:"used,omitzero"`
+	By       string    `json:"by,omitempty"`
+	// Ended is when one of its hosts was revoked: whoever had that host may have the token.
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// most is how many hosts the token admits.
+func (t Token) most() int { return max(1, t.Hosts) }
+
+// admitted is how many it has; a linerate that knew only tokens for one host did not count.
+func (t Token) admitted() int {
+	if t.Used.IsZero() {
+		return 0
+	}
+	return max(1, t.Admitted)
+}
+
+// spent is why the token admits nobody any more; nil if it does.
+func (t Token) spent() error {
+	switch {
+	case !t.Ended.IsZero():
+		return fmt.Errorf("the token was ended at %s, when a host that it had admitted was revoked", t.Ended.Format(time.RFC3339))
+	case t.admitted() < t.most():
+		return nil
+	case t.most() == 1:
+		return fmt.Errorf("the token was used at %s, by host %s: it admits one host", t.Used.Format(time.RFC3339), t.By)
+	}
+	return fmt.Errorf("the token has admitted %d hosts, the last at %s: it was made for no more", t.admitted(), t.Used.Format(time.RFC3339))
 }
 
 // state is what changes of a site, as it is on disk, and by what it is looked up.

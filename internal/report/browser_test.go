@@ -1,10 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,11 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"linerate/internal/lab/labtest"
 )
 
-// chromium renders a page headless and returns what it prints.
-func chromium(t *testing.T, args ...string) []byte {
+// chromium starts a browser with a tab, which a test has for all of its pages: to start one takes
+// longer than to lay a page out.
+func chromium(t *testing.T) (tab context.Context) {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -30,15 +31,26 @@ func chromium(t *testing.T, args ...string) []byte {
 	}
 	labtest.Needs(t, "liberation", "dejavu") // pages were looked at with these
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-		"--user-data-dir=" + t.TempDir(), "--virtual-time-budget=5000"}, args...)...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %q: %v\n%s", path, args, err, errs.String())
+	t.Cleanup(cancel)
+	ctx, end := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true), chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute))...)
+	t.Cleanup(end)
+	tab, end = chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	return tab
+}
+
+// got opens a page in a tab and returns what an action makes of it.
+func got[T any](t *testing.T, tab context.Context, file string, what chromedp.Action[T]) T {
+	t.Helper()
+	if _, err := chromedp.Run(tab, chromedp.Navigate("file://"+file)); err != nil {
+		t.Fatal(err)
 	}
-	return out.Bytes()
+	v, err := chromedp.Run(tab, what)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // surveyor is what a copy of a page gets, which alone may run scripts: it
@@ -79,33 +91,33 @@ var csp = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 func TestPagesInABrowser(t *testing.T) {
 	all := cases()
 	all["load"] = renderCase{loadRun(), nil, nil}
+	tab := chromium(t)
 	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "window", "load"} {
 		page := render(t, all[name])
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(strings.Replace(csp.ReplaceAllString(page, ""), "</head>", surveyor+"</head>", 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, size := range []string{"1160,900", "400,900"} {
-			dom := string(chromium(t, "--window-size="+size, "--dump-dom", "file://"+file))
-			m := regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`).FindStringSubmatch(dom)
-			if m == nil {
-				t.Fatalf("%s at %s: the page was not measured", name, size)
+		for _, size := range []int64{1160, 400} {
+			if _, err := chromedp.Run(tab, chromedp.EmulateViewport(size, 900)); err != nil {
+				t.Fatal(err)
 			}
+			text := got(t, tab, file, chromedp.Evaluate[string](`document.getElementById("found").textContent`))
 			var found struct {
 				Width, Scroll, SVGs, Tables int
 				Wrong                       []string
 			}
-			if err := json.Unmarshal([]byte(html.UnescapeString(m[1])), &found); err != nil {
+			if err := json.Unmarshal([]byte(text), &found); err != nil {
 				t.Fatal(err)
 			}
 			if found.SVGs != strings.Count(page, "<svg ") || found.Tables != strings.Count(page, "<table") || found.Tables == 0 && name != "load" {
-				t.Errorf("%s at %s: %d drawings and %d tables, want %d and %d", name, size, found.SVGs, found.Tables, strings.Count(page, "<svg "), strings.Count(page, "<table"))
+				t.Errorf("%s at %d: %d drawings and %d tables, want %d and %d", name, size, found.SVGs, found.Tables, strings.Count(page, "<svg "), strings.Count(page, "<table"))
 			}
 			if found.Scroll > found.Width+1 {
-				t.Errorf("%s at %s: the page is %d wide on a screen of %d", name, size, found.Scroll, found.Width)
+				t.Errorf("%s at %d: the page is %d wide on a screen of %d", name, size, found.Scroll, found.Width)
 			}
 			for _, w := range found.Wrong[:min(len(found.Wrong), 12)] {
-				t.Errorf("%s at %s: %s", name, size, w)
+				t.Errorf("%s at %d: %s", name, size, w)
 			}
 		}
 	}
@@ -118,7 +130,7 @@ func TestThePaperInABrowser(t *testing.T) {
 	if err := os.WriteFile(file, []byte(render(t, cases()["study"])), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dom := string(chromium(t, "--dump-dom", "file://"+file))
+	dom := got(t, chromium(t), file, chromedp.OuterHTML(chromedp.CSS("html")))
 	for _, title := range []string{"Recommended settings", "Set-up", "Method", "Effect of each change", "Processors against retransmits", "Rate over time", "CPU per core", "Latency", "The ladder",
 		"What did nothing, cost something, or has no answer", "Noise: equal runs, discarded runs, drift", "What was changed and put back", "Threats to validity", "Every run", "Hosts", "Provenance"} {
 		if !strings.Contains(dom, "<h2>"+title+"</h2>") {
@@ -130,19 +142,14 @@ func TestThePaperInABrowser(t *testing.T) {
 // TestThePaperPrints prints the page: sheets start where they should, and what
 // a screen folds is printed too.
 func TestThePaperPrints(t *testing.T) {
-	page := render(t, cases()["study"])
-	pages := func(name, page string) int {
-		dir := t.TempDir()
-		file, pdf := filepath.Join(dir, name+".html"), filepath.Join(dir, name+".pdf")
-		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+	page, tab := render(t, cases()["study"]), chromium(t)
+	pages := func(name, text string) int {
+		file := filepath.Join(t.TempDir(), name+".html")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		chromium(t, "--no-pdf-header-footer", "--print-to-pdf="+pdf, "file://"+file)
-		b, err := os.ReadFile(pdf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(b, -1))
+		pdf := got(t, tab, file, chromedp.PrintToPDF())
+		return len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1))
 	}
 	whole := pages("whole", page)
 	unfolded := pages("unfolded", regexp.MustCompile(`(?s)<details>.*?</details>`).ReplaceAllString(page, ""))

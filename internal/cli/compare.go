@@ -22,7 +22,8 @@ func compareCommand(env *environment) *cobra.Command {
 each change, with both ratios and their intervals, and whether they differ. Of
 two loads: every figure that both gave. Of two other runs: rate, limiter and
 ladder, rung by rung. Of any two: what was not the same in hosts, settings and
-kernels. RUN is what report takes; history is compared with history.
+kernels. RUN is what report takes. History is compared with history, with an
+interval for the rate while data moved; nothing was applied, so it gives no cause.
 
 Two single runs give no significance, and none is claimed. The exit code is 0
 however they compare, and 3 where they measured nothing in common.`,

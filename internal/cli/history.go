@@ -173,11 +173,49 @@ func compareHistory(env *environment, first, second string) error {
 		both.Row(x.name, x.say(c.A), x.say(c.B))
 	}
 	doc.Add("", both.Block())
+	doc.Add("While it moved data", movingBlocks(c)...)
 	doc.Add("What was shown, of the time", shownTable(c.A, c.B).Block())
 	for _, p := range append(c.A.Problems, c.B.Problems...) {
 		doc.Sections = append(doc.Sections, document.Paragraph("note: "+p))
 	}
 	return printDocument(env, doc)
+}
+
+// movingBlocks say how the rates differ while data moved, and what that does not show.
+func movingBlocks(c runs.HistoryComparison) []document.Block {
+	t := document.Table{Head: document.Columns("", "B over A (95% interval)", "Blocks", "Conclusion")}
+	row := func(name string, o runs.Observed) {
+		blocks := "–"
+		if o.Block > 0 {
+			blocks = fmt.Sprintf("%s of %v", unit.Count(o.Pairs, "pair"), o.Block)
+		}
+		said := o.Conclusion
+		if o.Why != "" {
+			said += ": " + o.Why
+		}
+		t.Row(name, withInterval(o.Ratio, o.Low, o.High), blocks, said)
+	}
+	row("B beside A", c.Moving)
+	if c.AA != nil {
+		row("A/A: the earlier one beside "+c.AA.From.In(c.A.From.Location()).Format("Mon 2006-01-02 15:04"), c.AA.Observed)
+	}
+	blocks := []document.Block{t.Block()}
+	switch {
+	case c.NoAA != "":
+		blocks = append(blocks, document.Block{Text: "No A/A check: " + c.NoAA + ". What such stretches differ by without a reason is not known."})
+	case c.AA.Differs():
+		blocks = append(blocks, document.Block{Strong: "The path differed between the stretches before, too: a difference of such a size may have no reason."})
+	}
+	return append(blocks, document.Block{Text: "Observed, not applied: other things may have changed, such as the files, the hosts and the demand. linerate study applies a change and measures its effect."},
+		document.List("What changed on hosts between the two, as far as it was watched:", betweenOf(c)...))
+}
+
+// betweenOf lists what changed after the earlier stretch and before the later one.
+func betweenOf(c runs.HistoryComparison) []string {
+	if len(c.Between) == 0 {
+		return []string{"nothing that linerate saw"}
+	}
+	return marksOf(runs.Digest{From: c.A.From, Marks: c.Between})
 }
 
 // shownTable has a row for each state that either shows.

@@ -10,6 +10,7 @@ import (
 	"linerate/internal/failure"
 	"linerate/internal/store"
 	"linerate/internal/store/history"
+	"linerate/internal/unit"
 	"linerate/internal/watch/past"
 )
 
@@ -25,6 +26,8 @@ type Stretch struct {
 	From, To time.Time
 	Records  []past.Record
 	Problems []string
+
+	set history.Set
 }
 
 // grammar says what a reference to history may be.
@@ -59,7 +62,7 @@ func OpenHistory(e app.Env, ref string) (Stretch, error) {
 		fits := matching(read.Records, name)
 		names = append(names, fits...)
 		if len(fits) > 0 && len(read.Records) > len(best.Records) {
-			best = Stretch{Path: fits[0], From: from, To: to, Records: read.Records}
+			best = Stretch{Path: fits[0], From: from, To: to, Records: read.Records, set: set}
 			for _, p := range read.Problems {
 				best.Problems = append(best.Problems, p.File+": "+p.Why)
 			}
@@ -180,31 +183,42 @@ type HistoryComparison struct {
 	A     Digest   `json:"a"`
 	B     Digest   `json:"b"`
 	Ratio *float64 `json:"ratio"` // of the goodputs, B over A; null: one is not known, or A is 0
+	// Moving is how they differ while data moved, and AA whether such stretches do anyway.
+	Moving Observed `json:"moving"`
+	AA     *Earlier `json:"aa"`
+	NoAA   string   `json:"no_aa,omitempty"` // why AA shows nothing
+	// Between is what changed on hosts after the earlier one and before the later.
+	Between []past.Mark `json:"between"`
 }
 
 // CompareHistory sets the second stretch beside the first.
 func CompareHistory(e app.Env, first, second string) (HistoryComparison, error) {
-	c := HistoryComparison{V: past.DigestVersion}
-	for _, x := range []struct {
-		ref string
-		to  *Digest
-	}{{first, &c.A}, {second, &c.B}} {
-		s, err := OpenHistory(e, x.ref)
-		if err != nil {
-			return c, err
-		}
-		*x.to = s.Digest()
+	c := HistoryComparison{V: past.DigestVersion, Between: []past.Mark{}}
+	a, err := OpenHistory(e, first)
+	if err != nil {
+		return c, err
 	}
-	a, b := c.A.Whole.Goodput, c.B.Whole.Goodput
-	switch {
-	case a == nil || b == nil:
-		c.Line = "what the path carried is not known of both"
-	default:
-		c.Line = fmt.Sprintf("%v → %v, means over the time in which they were known; neither is a measurement of what the path can do", *a, *b)
-		if *a > 0 {
-			r := float64(*b) / float64(*a)
-			c.Ratio = &r
-		}
+	b, err := OpenHistory(e, second)
+	if err != nil {
+		return c, err
 	}
+	c.A, c.B = a.Digest(), b.Digest()
+	if err := c.compareMoving(a, b); err != nil {
+		return c, err
+	}
+	c.carried(c.A.Whole.Goodput, c.B.Whole.Goodput)
 	return c, nil
+}
+
+// carried sets the means side by side.
+func (c *HistoryComparison) carried(a, b *unit.BitRate) {
+	if a == nil || b == nil {
+		c.Line = "what the path carried is not known of both"
+		return
+	}
+	c.Line = fmt.Sprintf("%v → %v, means over the time in which they were known; neither is a measurement of what the path can do", *a, *b)
+	if *a > 0 {
+		r := float64(*b) / float64(*a)
+		c.Ratio = &r
+	}
 }

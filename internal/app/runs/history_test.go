@@ -85,3 +85,52 @@ func TestHistoryIsReadAndCompared(t *testing.T) {
 		}
 	}
 }
+
+// Before and after a change: an interval, the A/A check of the hours before, and what changed.
+func TestHoursOfHistoryAreComparedWithAnInterval(t *testing.T) {
+	data := t.TempDir()
+	day := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	now := day.Add(15 * time.Hour)
+	e := app.Env{Now: func() time.Time { return now }, Getenv: func(k string) string {
+		return map[string]string{"XDG_DATA_HOME": data}[k]
+	}}
+	s, err := history.Open(data+"/linerate", "a, b", unit.GiB, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 14 * 360 {
+		at := day.Add(time.Duration(i) * history.Finest)
+		mb := 1000.0
+		if at.Hour() >= 13 {
+			mb = 1200
+		}
+		named := watch.Named{State: watch.Moving, Limiter: model.PathLoss}
+		r := past.Record{At: at, Span: history.Finest, Paths: []past.Path{{Name: "a – b", Parts: []past.Part{
+			{Named: named, For: history.Finest / 2, Bytes: mb * 1e6}, {Named: watch.Named{State: watch.Idle}, For: history.Finest / 2}}}}}
+		if at.Hour() == 12 && at.Minute() == 0 && at.Second() == 0 {
+			r.Marks = []past.Mark{{At: at, Kind: "changed", Host: "b", What: "eth0 speed", From: "10G", To: "25G"}}
+		}
+		if err := s.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := CompareHistory(e, "history:a – b@2026-11-24T11:00", "history:a – b@2026-11-24T13:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := c.Moving; m.Conclusion != "higher" || m.Ratio == nil || *m.Ratio < 1.199 || *m.Ratio > 1.201 || m.Low == nil || m.Pairs != 12 || m.Block != 5*time.Minute {
+		t.Errorf("%+v", m)
+	}
+	if c.AA == nil || c.NoAA != "" || c.AA.Conclusion != "no effect above margin" || !c.AA.From.Equal(day.Add(9*time.Hour)) || len(c.Between) != 1 || c.Between[0].To != "25G" {
+		t.Errorf("A/A %+v, %q, between %+v", c.AA, c.NoAA, c.Between)
+	}
+	if c, err = CompareHistory(e, "history:a – b@2026-11-24T13:00", "history:a – b@2026-11-24T01:00"); err != nil || c.Moving.Conclusion != "lower" || c.NoAA == "" {
+		t.Errorf("backwards, without a time before: %+v, %q, %v", c.Moving, c.NoAA, err)
+	}
+	if c, err = CompareHistory(e, "history:a – b@2026-11-24T11:00/3h", "history:a – b@2026-11-24T13:00"); err != nil || c.Moving.Low != nil || c.Moving.Why != "the two overlap" {
+		t.Errorf("overlapping: %+v, %v", c.Moving, err)
+	}
+}

@@ -213,7 +213,7 @@ func movingBlocks(c runs.HistoryComparison) []document.Block {
 // betweenOf lists what changed after the earlier stretch and before the later one.
 func betweenOf(c runs.HistoryComparison) []string {
 	if len(c.Between) == 0 {
-		return []string{"nothing that linerate saw"}
+		return []string{"nothing was seen"}
 	}
 	return marksOf(runs.Digest{From: c.A.From, Marks: c.Between})
 }

@@ -300,7 +300,7 @@ func (b *between) hear(ctx context.Context, s *side, m end) {
 func (s *side) hear(ctx context.Context, m end, h hearer) (stop func()) {
 	s.m, s.ev, s.work = m, make(chan mover.Event, 16), make(chan mover.Work, 1)
 	pump, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	go s.pump(pump, h)
+	go pumping{s, m, s.ev, s.work}.run(pump, h)
 	return cancel
 }
 
@@ -321,9 +321,18 @@ func (b *between) step(x mover.Step) {
 	keep.step(Step{clean(x.Do), x.Kind.String(), shown(string(x.Path)), x.Size, clean(x.Why)})
 }
 
-// pump reads a mover's events: losses go into the report, steps are passed on, and of its
+// pumping is one mover of a side, with the channels for what it says: a side that is tried again
+// has others by then.
+type pumping struct {
+	side *side
+	m    end
+	ev   chan<- mover.Event
+	work chan mover.Work
+}
+
+// run reads the mover's events: losses go into the report, steps are passed on, and of its
 // progress the newest is kept.
-func (s *side) pump(ctx context.Context, b hearer) {
+func (s pumping) run(ctx context.Context, b hearer) {
 	for {
 		events, err := s.m.Events(ctx)
 		if err != nil {
@@ -342,7 +351,7 @@ func (s *side) pump(ctx context.Context, b hearer) {
 				default:
 				}
 				s.work <- *e.Work
-				b.tell(s, *e.Work)
+				b.tell(s.side, *e.Work)
 			}
 			if e.Kind == mover.Seen || e.Kind == mover.Lost || e.Kind == mover.Planned {
 				continue

@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,17 +218,16 @@ func (s *spreading) dial(ctx context.Context, p app.Progress) error {
 	d := s.env.Reach(p)
 	var g errgroup.Group
 	var mu sync.Mutex
-	for _, e := range s.ends {
-		if _, known := s.agents[e.name]; known {
-			continue
-		}
+	for _, e := range s.ends { // before any is dialled
 		s.agents[e.name] = nil
+	}
+	for name := range maps.Clone(s.agents) {
 		g.Go(func() error {
-			a, err := d.Dial(ctx, e.name)
+			a, err := d.Dial(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			if a != nil {
-				s.agents[e.name] = a
+				s.agents[name] = a
 			}
 			return err
 		})

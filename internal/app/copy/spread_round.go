@@ -260,10 +260,11 @@ func (s *spreading) move(ctx context.Context) error {
 			continue
 		}
 		left++
+		ev := e.ev // that of this round
 		go func() {
 			for {
 				select {
-				case x := <-e.ev:
+				case x := <-ev:
 					select {
 					case events <- endEvent{e, x}:
 					case <-inner.Done():

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"linerate/internal/lab/labtest"
 )
 
 // Variables of the environment of testdata/fakehost, which is what a script calls: it counts
@@ -27,6 +29,7 @@ var called = []string{"mv", "cp", "mkdir", "cat", "ln", "rm", "sync", "value"}
 // fakehost builds that program, and is its file.
 func fakehost(t *testing.T) string {
 	t.Helper()
+	labtest.Needs(t, labtest.Root) // a host's record has to be root's
 	path := filepath.Join(t.TempDir(), "fakehost")
 	if out, err := exec.Command("go", "build", "-o", path, "./testdata/fakehost").CombinedOutput(); err != nil {
 		t.Fatalf("build the programs of a host: %v: %s", err, out)

@@ -88,7 +88,7 @@ func TestSearch(t *testing.T) {
 		return model.StudyLevel{Name: name, Set: []model.StudySetting{{Host: "client", Setting: rmem, Value: value}}}
 	}
 	f.Factors = []model.StudyFactor{
-		{Name: "buffer", Levels: []model.StudyLevel{level("1MiB", "4096 131072 1048576"), level("16MiB", largeRmem), level("64MiB", "4096 131072 67108864")}},
+		{Name: "buffer", Levels: []model.StudyLevel{level("1MiB", "4096 131072 1048576"), level("16MiB", largeRmem), level("64MiB", tooLargeRmem)}},
 		{Name: "writes", Levels: []model.StudyLevel{{Name: "64KiB", Workload: map[string]string{"write_size": "64KiB"}}}},
 	}
 	w := newWorld()

@@ -318,11 +318,18 @@ func (a *fakeAgent) StartWorker(_ context.Context, t worker.Task) (measure.Worke
 	return &fakeWorker{a, *t.Load}, a.step()
 }
 
+// tooLargeRmem is better than a small buffer and worse than the right one, so that no order of
+// the three is left to a hair.
+const tooLargeRmem = "4096 131072 67108864"
+
 // goodput is decided by the receiver's buffer, within a hair.
 func (w *world) goodput() unit.BitRate {
 	hair := unit.BitRate(1 + 0.001*float64(w.calls%5))
-	if w.hosts["client"].values[rmem] == largeRmem && !w.noEffect {
+	switch buffer := w.hosts["client"].values[rmem]; {
+	case buffer == largeRmem && !w.noEffect:
 		return 900 * unit.Mbit * hair
+	case buffer == tooLargeRmem:
+		return 300 * unit.Mbit * hair
 	}
 	return 100 * unit.Mbit * hair
 }

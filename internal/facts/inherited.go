@@ -63,7 +63,7 @@ func inheritedDirs() [][2]string {
 // so that no password, key or server name is included. It judges nothing. A tree without any of
 // the files is not a host's, which is an error (fs.ErrNotExist).
 func ReadInherited(src kernel.Files, sysctls, parameters []string) (model.HostFiles, error) {
-	r := inherited{src: src, out: model.HostFiles{
+	r := inherited{src: src, lines: newSettingLines(), out: model.HostFiles{
 		OS: "linux", Files: map[string]string{}, Links: map[string]string{}, Owners: map[string]string{},
 		Now: map[string]string{}, Unread: map[string]string{},
 	}}
@@ -86,6 +86,7 @@ func ReadInherited(src kernel.Files, sysctls, parameters []string) (model.HostFi
 
 type inherited struct {
 	src   kernel.Files
+	lines settingLines
 	out   model.HostFiles
 	bytes int // kept so far
 }
@@ -118,7 +119,7 @@ func (r *inherited) file(name string) {
 		}
 		return
 	}
-	text := settingLines(name, string(b))
+	text := r.lines.of(name, string(b))
 	if strings.HasSuffix(path.Dir(name), "/system-connections") && !regexp.MustCompile(`(?m)^(mtu|ring-|coalesce-|feature-|pause-|channels-)`).MatchString(text) {
 		return // a profile that sets nothing: its name may be a wireless network's
 	}

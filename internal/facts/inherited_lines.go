@@ -7,11 +7,21 @@ import (
 	"strings"
 )
 
-// settingLines returns a text with all lines that set nothing left blank, so that line numbers
-// hold and nothing else leaves the host: no password of a mount or a wireless network, no server,
-// no user.
-func settingLines(name, text string) string {
-	read := lines(notSecret()).reader(name)
+// settingLines keeps the lines of a host's files that set something. It has each expression
+// compiled once: a host has hundreds of files.
+type settingLines struct {
+	open    func(line string) string // drops what is secret
+	matches map[string]func(string) bool
+}
+
+func newSettingLines() settingLines {
+	return settingLines{notSecret(), map[string]func(string) bool{}}
+}
+
+// of returns a text with all lines that set nothing left blank, so that line numbers hold and
+// nothing else leaves the host: no password of a mount or a wireless network, no server, no user.
+func (s settingLines) of(name, text string) string {
+	read := s.reader(name)
 	var out []string
 	for _, group := range logicalLines(text) {
 		kept := read(group)
@@ -49,94 +59,115 @@ func logicalLines(text string) [][]string {
 // the current section.
 type reader func(group []string) []string
 
-// lines keep what a function leaves of a line.
-type lines func(string) string
-
 // reader chooses the reader by the file's path.
-func (open lines) reader(name string) reader {
+func (s settingLines) reader(name string) reader {
 	dir := path.Dir(name)
 	switch {
 	case name == "/etc/fstab":
-		return matching(`.`, fstabLine)
+		return s.matching(`.`, fstabLine)
 	case name == "/etc/exports", strings.HasSuffix(name, ".exports"):
 		return exportLines
 	case name == "/proc/cmdline", name == "/etc/default/grub", name == "/boot/grub/grub.conf":
-		return arguments(open)
+		return s.arguments()
 	case name == "/etc/samba/smb.conf":
-		return open.sections(map[string]string{"global": `(?i)^\s*(socket|server|aio|use|write)`})
+		return s.sections(map[string]string{"global": `(?i)^\s*(socket|server|aio|use|write)`})
 	case name == "/etc/nfs.conf":
-		return open.sections(map[string]string{"nfsd": `^\s*threads`})
+		return s.sections(map[string]string{"nfsd": `^\s*threads`})
 	case name == "/etc/sysctl.conf", strings.HasSuffix(dir, "/sysctl.d"):
-		return matching(`MLX|^[^#;]*(=|: )`, open)
+		return s.matching(`MLX|^[^#;]*(=|: )`, s.open)
 	case strings.HasSuffix(dir, "/modprobe.d"):
-		return matching(`^\s*options\s`, open)
+		return s.matching(`^\s*options\s`, s.open)
 	case strings.HasSuffix(dir, "/udev/rules.d"):
-		return matching(`RUN|ATTR\{`, open)
+		return s.matching(`RUN|ATTR\{`, s.open)
 	case strings.HasSuffix(dir, "/systemd/network"):
-		return open.sections(map[string]string{"match": `.`, "link": `.`})
+		return s.sections(map[string]string{"match": `.`, "link": `.`})
 	case strings.HasSuffix(dir, "/system-connections"):
-		return open.sections(map[string]string{"connection": `^(id|interface-name|type)=`, "ethernet": `^mtu=`, "802-3-ethernet": `^mtu=`, "ethtool": `.`})
+		return s.sections(map[string]string{"connection": `^(id|interface-name|type)=`, "ethernet": `^mtu=`, "802-3-ethernet": `^mtu=`, "ethtool": `.`})
 	case strings.HasSuffix(name, "/tuned.conf"):
-		return open.sections(map[string]string{"main": `include`, "sysctl": `.`, "cpu": `.`, "net": `.`})
+		return s.sections(map[string]string{"main": `include`, "sysctl": `.`, "cpu": `.`, "net": `.`})
 	case strings.HasPrefix(dir, "/etc/sysconfig/"):
-		return matching(`^\s*(MTU|ETHTOOL_OP)`, open)
+		return s.matching(`^\s*(MTU|ETHTOOL_OP)`, s.open)
 	case strings.HasSuffix(name, ".service"):
-		return open.sections(map[string]string{"service": commandWords})
+		return s.sections(map[string]string{"service": commandWords})
 	case strings.HasPrefix(dir, "/etc/network/interfaces"), name == "/etc/network/interfaces":
-		return matching(`^\s*(iface|mtu)\s|`+commandWords, open)
+		return s.matching(`^\s*(iface|mtu)\s|`+commandWords, s.open)
 	case strings.HasSuffix(dir, "/netplan"), strings.HasSuffix(dir, "/drv"), dir == "/etc/system.d",
 		slices.Contains([]string{"/etc/tuned/active_profile", "/etc/tuned/tuned-main.conf", "/etc/infiniband/openib.conf", "/etc/system"}, name):
-		return matching(`.`, open)
+		return s.matching(`.`, s.open)
 	}
-	return matching(commandWords, open)
+	return s.matching(commandWords, s.open)
 }
 
 // commandWords occur in each script line that can set something.
 const commandWords = `(?i)/proc/|/sys/|sysctl|ethtool|ifconfig|\blink\b|\bip\s|setpci|numactl|cpupower|irqbalance|modprobe|\btc\b|netsh|\breg(\.exe)?\b|ipadm|sharectl|dladm|stmfadm|\bzfs\b|netadapter|set_irq_affinity`
 
+// match is an expression, compiled when it is first asked for.
+func (s settingLines) match(pattern string) func(string) bool {
+	f := s.matches[pattern]
+	if f == nil {
+		f = regexp.MustCompile(pattern).MatchString
+		if pattern == commandWords {
+			f = isCommand(f)
+		}
+		s.matches[pattern] = f
+	}
+	return f
+}
+
 // matching keeps the lines that match, redacted by a function.
-func matching(pattern string, f lines) reader {
-	re := regexp.MustCompile(pattern)
+func (s settingLines) matching(pattern string, keep func(line string) string) reader {
+	match := s.match(pattern)
 	return func(group []string) []string {
-		if !slices.ContainsFunc(group, re.MatchString) {
+		if !slices.ContainsFunc(group, match) {
 			return nil
 		}
-		return f.all(group)
+		return each(group, keep)
 	}
 }
 
-func (open lines) all(group []string) []string {
+// isCommand asks an expression of commandWords only about lines that hold one of its words, since
+// a host has some ten thousand lines of scripts and the expression is slow.
+func isCommand(match func(string) bool) func(string) bool {
+	words := strings.Fields(`/proc/ /sys/ sysctl ethtool ifconfig link ip setpci numactl cpupower
+		irqbalance modprobe tc netsh reg ipadm sharectl dladm stmfadm zfs netadapter set_irq_affinity`)
+	return func(line string) bool {
+		lower := strings.ToLower(line)
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) }) && match(line)
+	}
+}
+
+func each(group []string, f func(string) string) []string {
 	out := make([]string, len(group))
 	for i, line := range group {
-		out[i] = open(line)
+		out[i] = f(line)
 	}
 	return out
 }
 
 // sections keeps section headers and, in the named sections, the lines that match the pattern.
-func (open lines) sections(keep map[string]string) reader {
-	section, res := "", map[string]*regexp.Regexp{}
+func (s settingLines) sections(keep map[string]string) reader {
+	section, match := "", map[string]func(string) bool{}
 	for name, pattern := range keep {
-		res[name] = regexp.MustCompile(pattern)
+		match[name] = s.match(pattern)
 	}
 	return func(group []string) []string {
 		line := strings.TrimSpace(group[0])
 		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
 			section = strings.ToLower(strings.TrimSpace(line[1 : len(line)-1]))
-			if res[section] == nil {
+			if match[section] == nil {
 				return []string{"[x]"} // a section name, such as that of a share, is private
 			}
 			return group
 		}
-		if res[section] == nil || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || !slices.ContainsFunc(group, res[section].MatchString) {
+		if match[section] == nil || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || !slices.ContainsFunc(group, match[section]) {
 			return nil
 		}
-		return open.all(group)
+		return each(group, s.open)
 	}
 }
 
 // notSecret drops a line that may hold a secret or the host's name.
-func notSecret() lines {
+func notSecret() func(line string) string {
 	secret := regexp.MustCompile(`(?i)pass(word|wd|phrase)|secret|psk|wep|credential|private|[a-z_]key\b|\bkey\s*[:=]|hostname|domainname|identity`)
 	return func(line string) string {
 		if secret.MatchString(line) {
@@ -189,9 +220,9 @@ func exportLines(group []string) []string {
 
 // arguments keeps the kernel arguments that affect throughput: its own for memory, IOMMU, idle
 // states and PCI, sysctls and options of modules.
-func arguments(open lines) reader {
-	keep := regexp.MustCompile(`^((mem|ramdisk_size|iommu|intel_iommu|amd_iommu|pci|pcie_aspm|nosmt|mitigations|isolcpus|nohz_full|idle|processor\.max_cstate|intel_idle\.max_cstate)(=|$)|[a-z][a-z0-9_]*\.[a-z0-9_./]+=)`)
-	return matching(`.`, func(line string) string {
+func (s settingLines) arguments() reader {
+	keep := s.match(`^((mem|ramdisk_size|iommu|intel_iommu|amd_iommu|pci|pcie_aspm|nosmt|mitigations|isolcpus|nohz_full|idle|processor\.max_cstate|intel_idle\.max_cstate)(=|$)|[a-z][a-z0-9_]*\.[a-z0-9_./]+=)`)
+	return s.matching(`.`, func(line string) string {
 		line = strings.TrimSpace(line)
 		head := ""
 		switch rest, kernel := strings.CutPrefix(line, "kernel "); {
@@ -203,7 +234,7 @@ func arguments(open lines) reader {
 		}
 		var words []string
 		for _, w := range strings.Fields(line) {
-			if keep.MatchString(w) && !strings.HasPrefix(w, "systemd.") && !strings.HasPrefix(w, "rd.") && open(w) != "" {
+			if keep(w) && !strings.HasPrefix(w, "systemd.") && !strings.HasPrefix(w, "rd.") && s.open(w) != "" {
 				words = append(words, w)
 			}
 		}

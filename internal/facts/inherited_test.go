@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,7 +135,7 @@ func TestSettingLines(t *testing.T) {
 		{"/etc/udev/rules.d/1.rules", "SUBSYSTEM==\"block\", ENV{ID}=\"x\"\nACTION==\"add\", ATTR{mtu}=\"9000\"\n", "\nACTION==\"add\", ATTR{mtu}=\"9000\"\n"},
 		{"/etc/sysconfig/network-scripts/ifcfg-eth0", "IPADDR=10.0.0.1\nMTU=9000\nKEY=abc\n", "\nMTU=9000\n"},
 	} {
-		if d := cmp.Diff(c.want, settingLines(c.name, c.text)); d != "" {
+		if d := cmp.Diff(c.want, newSettingLines().of(c.name, c.text)); d != "" {
 			t.Errorf("%s -want +got:\n%s", c.name, d)
 		}
 	}
@@ -248,5 +250,22 @@ func TestOwnersOfRPM(t *testing.T) {
 		if got.Owners["/usr/lib/sysctl.d/50-theirs.conf"] != c.want || got.Owners["/etc/sysctl.d/90-mine.conf"] != "" || (got.NoOwners != "") != (c.says != "") || !strings.Contains(got.NoOwners, c.says) {
 			t.Errorf("%s: %v, %q", name, got.Owners, got.NoOwners)
 		}
+	}
+}
+
+// What is asked first about a line must not miss one that the expression takes.
+func TestIsCommandMissesNoLine(t *testing.T) {
+	match := regexp.MustCompile(commandWords).MatchString
+	ask := isCommand(match)
+	lines := strings.Split(strings.NewReplacer(`\b`, " ", `\s`, "\t", `(\.exe)?`, ".exe").Replace(strings.TrimPrefix(commandWords, "(?i)")), "|")
+	for _, line := range slices.Concat(lines, []string{"reg add", "mount /dev/sda /x", "echo 1 > /proc/sys/x", "skip it", ""}) {
+		for _, l := range []string{line, strings.ToUpper(line), "a" + line + "z"} {
+			if ask(l) != match(l) {
+				t.Errorf("%q: %v, and the expression says %v", l, ask(l), match(l))
+			}
+		}
+	}
+	if len(lines) < 20 || !match(lines[0]) || !match(lines[6]) {
+		t.Errorf("the lines are not of the expression: %q", lines)
 	}
 }

@@ -1,7 +1,6 @@
 package guide
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -61,22 +60,9 @@ type Conflict struct {
 	Do       string   `yaml:"do" json:"do"` // what follows from it
 }
 
-// conflictsFile is the only file of the folder that is not a guide.
-const conflictsFile = "conflicts.yaml"
-
 // Guides returns the papers, then the modern guides.
 func Guides() []Guide {
-	var out []Guide
-	for _, f := range embedded("advice") {
-		if f.name == conflictsFile {
-			continue
-		}
-		g, err := parse[Guide](f.text)
-		if err != nil {
-			panic(fmt.Sprintf("embedded %s: %v", f.name, err))
-		}
-		out = append(out, g)
-	}
+	out := decode[Guide](boundGuides)
 	// By date; guides that are kept up to date come last.
 	slices.SortStableFunc(out, func(a, b Guide) int { return strings.Compare(a.Date, b.Date) })
 	return out
@@ -111,15 +97,7 @@ func NearGuides(name string, n int) []string {
 
 // Conflicts returns the questions on which sources disagree.
 func Conflicts() []Conflict {
-	b, err := data.ReadFile("advice/" + conflictsFile)
-	if err != nil {
-		panic(fmt.Sprintf("embedded %s: %v", conflictsFile, err))
-	}
-	c, err := parse[[]Conflict](b)
-	if err != nil {
-		panic(fmt.Sprintf("embedded %s: %v", conflictsFile, err))
-	}
-	return c
+	return decode[Conflict](boundConflicts)
 }
 
 // Mention is an advice with the guide that gives it.

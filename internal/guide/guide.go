@@ -6,17 +6,7 @@
 // neither changed nor judged.
 package guide
 
-import (
-	"bytes"
-	"embed"
-	"fmt"
-	"io/fs"
-	"path"
-	"slices"
-	"strings"
-
-	"github.com/goccy/go-yaml"
-)
+import "strings"
 
 // Setting is one entry.
 type Setting struct {
@@ -84,69 +74,4 @@ func (s Setting) OS() string {
 func (s Setting) Native() string {
 	parts := strings.SplitN(s.ID, ".", 3)
 	return parts[len(parts)-1]
-}
-
-//go:embed settings/*.yaml advice/*.yaml
-var data embed.FS
-
-// All returns every setting, in the order of the files.
-func All() []Setting {
-	var all []Setting
-	for _, file := range embedded("settings") {
-		settings, err := parse[[]Setting](file.text)
-		if err != nil {
-			// The files are part of the program and its tests parse them.
-			panic(fmt.Sprintf("embedded %s: %v", file.name, err))
-		}
-		all = append(all, settings...)
-	}
-	return all
-}
-
-// Find returns the setting with an id. It parses only that entry, since plans look settings up
-// between the runs of a study.
-func Find(id string) (Setting, bool) {
-	const begin = "\n- id: "
-	for _, file := range embedded("settings") {
-		_, rest, ok := bytes.Cut(file.text, []byte(begin+id+"\n"))
-		if !ok {
-			continue
-		}
-		entry, _, _ := bytes.Cut(rest, []byte(begin))
-		found, err := parse[[]Setting](slices.Concat([]byte(begin+id+"\n"), entry))
-		if err != nil || len(found) != 1 {
-			panic(fmt.Sprintf("embedded %s: %s: %d entries, %v", file.name, id, len(found), err))
-		}
-		return found[0], true
-	}
-	return Setting{}, false
-}
-
-type embeddedFile struct {
-	name string
-	text []byte
-}
-
-// embedded returns the files of an embedded folder, by name.
-func embedded(dir string) []embeddedFile {
-	entries, err := fs.ReadDir(data, dir)
-	if err != nil {
-		panic(fmt.Sprintf("embedded %s: %v", dir, err))
-	}
-	var out []embeddedFile
-	for _, e := range entries {
-		b, err := data.ReadFile(path.Join(dir, e.Name()))
-		if err != nil {
-			panic(fmt.Sprintf("embedded %s: %v", e.Name(), err))
-		}
-		out = append(out, embeddedFile{e.Name(), b})
-	}
-	return out
-}
-
-// parse reads a file and rejects unknown fields.
-func parse[T any](b []byte) (T, error) {
-	var v T
-	err := yaml.NewDecoder(bytes.NewReader(b), yaml.DisallowUnknownField()).Decode(&v)
-	return v, err
 }

@@ -170,11 +170,3 @@ func TestExplainNamesOnlyKnownSettings(t *testing.T) {
 		t.Errorf("found only %d setting ids in explain: does it still spell them out?", found)
 	}
 }
-
-func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"- id: a\n  tilte: b\n", "id: a\n", "- [\n"} {
-		if got, err := parse[[]Setting]([]byte(text)); err == nil {
-			t.Errorf("%q: %+v and no error", text, got)
-		}
-	}
-}

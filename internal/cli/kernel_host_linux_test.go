@@ -16,10 +16,10 @@ import (
 	"linerate/internal/lab/uml"
 )
 
-// onKernelHost runs shell scripts on a host with a kernel of its own, which is restarted between
-// two of them, $L being linerate, and returns what they printed. A line that begins with WRONG
-// fails the test.
-func onKernelHost(t *testing.T, scripts ...string) string {
+// onKernelHost runs shell scripts on a host of a topology that has a kernel of its own, which is
+// restarted between two of them, $L being linerate, and returns what they printed. A line that
+// begins with WRONG fails the test.
+func onKernelHost(t *testing.T, topo, host string, scripts ...string) string {
 	t.Helper()
 	labtest.Long(t)
 	t.Parallel()
@@ -42,16 +42,16 @@ func onKernelHost(t *testing.T, scripts ...string) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	topo, err := topology.Find("back-to-back")
+	net, err := topology.Find(topo)
 	if err == nil {
-		topo, err = topo.WithKinds(map[string]topology.Kind{"server1": topology.Kernel})
+		net, err = net.WithKinds(map[string]topology.Kind{host: topology.Kernel})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	l, err := lab.Up(ctx, topo.Scaled(false), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
+	l, err := lab.Up(ctx, net.Scaled(false), lab.Options{Self: []string{binary}, StateDir: filepath.Join(dir, "state")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +63,11 @@ func onKernelHost(t *testing.T, scripts ...string) string {
 	var said strings.Builder
 	for n, script := range scripts {
 		if n > 0 {
-			if err := l.Reboot(ctx, "server1"); err != nil {
+			if err := l.Reboot(ctx, host); err != nil {
 				t.Fatal(err)
 			}
 		}
-		out, err := l.Run(ctx, "server1", "sh", "-c", kernelHostHead+script+"\necho WHOLE\n", binary)
+		out, err := l.Run(ctx, host, "sh", "-c", kernelHostHead+script+"\necho WHOLE\n", binary)
 		t.Logf("%s", out)
 		if err != nil || !strings.Contains(string(out), "WHOLE") {
 			t.Fatalf("script %d ended early: %v", n, err)
@@ -140,7 +140,7 @@ umount $V; dmsetup remove f
 `
 
 func TestFailingDiskOnAKernelHost(t *testing.T) {
-	out := onKernelHost(t, failingDisk)
+	out := onKernelHost(t, "back-to-back", "server1", failingDisk)
 	if strings.Contains(out, "LACKS") {
 		t.Skip("needs dmsetup, and the modules dm-flakey and brd for User-Mode Linux")
 	}
@@ -190,7 +190,7 @@ nsenter -t $P -m -p -C -r -w sh /root/inside.sh $L
 `
 
 func TestSystemdTimerOnAKernelHost(t *testing.T) {
-	out := onKernelHost(t, realSystemd)
+	out := onKernelHost(t, "back-to-back", "server1", realSystemd)
 	if strings.Contains(out, "LACKS") {
 		t.Skip("needs systemd")
 	}
@@ -238,9 +238,60 @@ echo "DID undo: $(state)"
 const keptLast = startsSystem + `wants "$(cat /root/state)" "after the last restart"`
 
 func TestPersistedKindsOnAKernelHost(t *testing.T) {
-	out := onKernelHost(t, keptFirst, keptAfter, keptLast)
+	out := onKernelHost(t, "back-to-back", "server1", keptFirst, keptAfter, keptLast)
 	if strings.Contains(out, "LACKS") {
 		t.Skip("needs ethtool, udev and systemd-networkd")
+	}
+	if n := strings.Count(out, "DID "); n != 4 {
+		t.Errorf("%d parts of 4", n)
+	}
+}
+
+// startsOther is the start of a host whose interfaces NetworkManager (eth0) and udev's .link files
+// (eth1) set up, and whose modules take their parameters from files.
+const startsOther = `
+[ -x /lib/systemd/systemd-udevd ] && modprobe nfs || { echo LACKS; exit 0; }
+C=/etc/NetworkManager/system-connections/data.nmconnection
+ip addr flush dev eth0; ip link set eth0 down; ip link set eth1 down
+mkdir -p /run/dbus; dbus-daemon --system --fork --nopidfile
+/lib/systemd/systemd-udevd --daemon && udevadm trigger -c add -s net && udevadm settle
+NetworkManager >/dev/null 2>&1
+state() { echo "$(cat /sys/class/net/eth0/mtu) $(cat /sys/class/net/eth1/mtu) $(cat /sys/module/nfs/parameters/max_session_slots)"; }
+wants() { for n in $(seq 50); do [ "$(state)" = "$1" ] && break; sleep 0.2; done; [ "$(state)" = "$1" ] || echo "WRONG $2: $(state), not $1"; echo "DID $2: $(state)"; }
+files() { cat /etc/modprobe.d/*linerate* /etc/systemd/network/*linerate* 2>/dev/null; }
+connected() { for n in $(seq 150); do nmcli -g GENERAL.CONNECTION device show eth0 2>/dev/null | grep -q data && return; sleep 0.2; done; echo "WRONG: NetworkManager does not set eth0 up"; nmcli device; }
+`
+
+const otherFirst = `
+mkdir -p /etc/NetworkManager/system-connections
+printf '[main]\nplugins=keyfile\n[keyfile]\nunmanaged-devices=interface-name:eth1\n' > /etc/NetworkManager/NetworkManager.conf
+printf '[connection]\nid=data\nuuid=8f0c2a7e-1111-4c55-9c3c-0123456789ab\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=manual\naddress1=10.30.2.20/24\n\n[ipv6]\nmethod=disabled\n' > /root/data
+install -m 600 /root/data /etc/NetworkManager/system-connections/data.nmconnection
+` + startsOther + `
+connected; state > /root/state; cat /root/state
+$L tune apply --set link.mtu@eth0=1400 --set link.mtu@eth1=1380 --set module.nfs.max_session_slots=32 \
+	--persist --confirm-within 0 2>&1 || echo "WRONG applied: $?"
+wants "1400 1380 32" applied; files; cat $C
+`
+
+const otherAfter = startsOther + `
+connected; wants "1400 1380 32" "after a restart"
+$L tune history; $L tune undo 2>&1 || echo "WRONG undone: $?"
+[ -z "$(files)" ] || { echo "WRONG undone: files are left:"; files; }
+cmp $C /root/data || echo "WRONG undone: the connection is another"
+[ "$(stat -c %a $C)" = 600 ] || echo "WRONG undone: the connection's mode is another"
+case $($L tune undo 2>&1) in *'nothing to undo'*) ;; *) echo "WRONG undone: not all" ;; esac
+echo "DID undo: $(state)"
+`
+
+const otherLast = startsOther + `connected; wants "$(cat /root/state)" "after the last restart"`
+
+func TestOtherPersistedKindsOnAKernelHost(t *testing.T) {
+	labtest.Long(t)
+	labtest.Needs(t, "NetworkManager", "dbus-daemon")
+	out := onKernelHost(t, "dual-homed", "nas1", otherFirst, otherAfter, otherLast)
+	if strings.Contains(out, "LACKS") {
+		t.Skip("needs udev and the module nfs for User-Mode Linux")
 	}
 	if n := strings.Count(out, "DID "); n != 4 {
 		t.Errorf("%d parts of 4", n)

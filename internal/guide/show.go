@@ -58,6 +58,7 @@ func shownByLinux() [][2]string {
 		{"linux.iscsi.queue_depth", "cat /sys/block/DISK/device/queue_depth"},
 		{"linux.block.", "cat /sys/block/DISK/queue/{last}"},
 		{"linux.nvme.", "nvme list-subsys"},
+		{"linux.module.nfs.", "cat /sys/module/nfs/parameters/{last}"},
 		{"linux.zfsmodule.", "cat /sys/module/zfs/parameters/{last}"},
 		{"any.zfs.", "zfs get {last} DATASET"},
 		{"any.zfs.slog", "zpool status"},

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"linerate/internal/model"
 )
@@ -51,6 +52,26 @@ func (s *scene) looksBusy(id model.LimiterID) bool {
 		return s.pattern() != patternRandom
 	}
 	return false
+}
+
+// looksLost tells whether frames that an emulated path lost by itself look like the limiter. A
+// pattern of losses says nothing here: what a ring drops may be one frame or many.
+func looksLost(id model.LimiterID) bool {
+	switch id {
+	case model.LinkRate, model.PathQueue, model.PathLoss, model.Reordering, model.CongestionControl,
+		model.SACKOff, model.FlowControl, model.Outage:
+		return true
+	}
+	return false
+}
+
+// lostByLab caps a verdict on the path where the lab that emulates it lost frames by itself, and
+// says why. It comes after the probes, since these cross the same links.
+func lostByLab(v *model.Verdict, lost []string) {
+	if len(lost) == 0 || !looksLost(v.Limiter) {
+		return
+	}
+	atMost(v, busyMachineCap, fmt.Sprintf("%s; such losses look like a slow or lossy path, so the confidence is at most %s", strings.Join(lost, "; "), pct(busyMachineCap)))
 }
 
 // busyMachine caps a verdict on the path that was reached on a swamped machine, and says

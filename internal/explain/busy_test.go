@@ -45,3 +45,43 @@ func TestBusyMachine(t *testing.T) {
 		}
 	}
 }
+
+// Where the lab that emulates a path lost frames by itself, the path is not blamed with
+// confidence, by a probe either; what a socket shows by itself stays.
+func TestLossesOfALab(t *testing.T) {
+	slow := knobs{rate: 0.5e9, rtt: 18 * time.Millisecond}
+	lossy := knobs{rate: 0.1e9, rtt: 10 * time.Millisecond, retrans: 2e-3, cwnd: 40}
+	sure := func(v model.Verdict) model.Verdict {
+		v.Confidence = 0.9
+		return v
+	}
+	for _, tt := range []struct {
+		name   string
+		c      Case
+		trials []Trial
+		want   model.LimiterID
+		capped bool
+	}{
+		{"a slow link", slow.build(), nil, model.LinkRate, true},
+		{"losses", lossy.build(), nil, model.PathLoss, true},
+		{"losses that a probe confirmed", lossy.build(), []Trial{sure}, model.PathLoss, true},
+		{"a window", windowed().build(), nil, model.ReceiverWindow, false},
+		{"nothing is wrong", knobs{}.build(), nil, model.None, false},
+	} {
+		tt.c.Trials = tt.trials
+		quiet := Judge(tt.c)
+		tt.c.Lost = []string{"the emulated links lost 7 frames of their own accord"}
+		v := Judge(tt.c)
+		said := strings.Contains(strings.Join(v.Notes, "; "), "lost 7 frames")
+		if quiet.Limiter != tt.want || v.Limiter != tt.want || said != tt.capped || quiet.Confidence <= busyMachineCap {
+			t.Errorf("%s: %s %.2f, without losses of the lab %s %.2f; notes %v", tt.name, v.Limiter, v.Confidence, quiet.Limiter, quiet.Confidence, v.Notes)
+		}
+		want := quiet.Confidence
+		if tt.capped {
+			want = busyMachineCap
+		}
+		if v.Confidence != want || len(v.Causes) > 0 && v.Causes[0].Confidence != want {
+			t.Errorf("%s: confidence %.2f and causes %+v, want %.2f", tt.name, v.Confidence, v.Causes, want)
+		}
+	}
+}

@@ -49,6 +49,8 @@ type Case struct {
 	Rungs map[string]unit.BitRate `json:"-"`
 	// Ground of a mount that was read, from which a fix may be computed; or nil.
 	Ground *Ground `json:"-"`
+	// Lost is what an emulated path says that it lost of its own accord meanwhile.
+	Lost []string `json:"-"`
 	// Notes are the remarks on how the samples were taken.
 	Notes []string `json:"-"`
 	// Findings of the rules on the hosts.

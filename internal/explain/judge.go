@@ -48,6 +48,7 @@ func Judge(c Case) model.Verdict {
 		v = after(v)
 	}
 	weigh(&v, c.Rungs)
+	lostByLab(&v, c.Lost)
 	if c.Ground != nil {
 		v = moreAhead(v, *c.Ground)
 	}

@@ -100,7 +100,7 @@ func (c *Climb) Run(ctx context.Context) (*Record, error) {
 	if err := c.end(ctx); err != nil {
 		return c.rec, err
 	}
-	c.conclude(found)
+	c.conclude(ctx, found)
 	return c.rec, nil
 }
 
@@ -238,7 +238,7 @@ func (c *Climb) caseSeen(run model.Run, passive bool) explain.Case {
 }
 
 // conclude fills in the ladder and checks the rules.
-func (c *Climb) conclude(found judged) {
+func (c *Climb) conclude(ctx context.Context, found judged) {
 	r := &c.rec.Results
 	r.Ladder = explain.Ladder(found.kase, found.verdict)
 	if c.Write != "" {
@@ -257,6 +257,7 @@ func (c *Climb) conclude(found judged) {
 	if found.kase.Unreached == nil && !found.kase.Passive {
 		found.kase.Rungs = c.ground.Measured
 	}
+	found.kase.Lost = c.lost(ctx)
 	r.Verdict = explain.Judge(found.kase)
 }
 

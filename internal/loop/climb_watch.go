@@ -54,7 +54,7 @@ func (c *Climb) WatchExport(ctx context.Context, d time.Duration) (*Record, erro
 		return nil, err
 	}
 	c.note("a transfer runs over %s: it was watched, and no load was put on anything; run this again when it is over to climb the ladder", c.Export.Mount.Point)
-	c.conclude(judge(c.watchedCase(run)))
+	c.conclude(ctx, judge(c.watchedCase(run)))
 	r.Took = c.Now().Sub(r.Started)
 	return c.rec, nil
 }

@@ -77,6 +77,8 @@ type Loop struct {
 	Now      func() time.Time
 	Progress func(step string)
 	Report   func(v model.Verdict) // called once, when there is a verdict
+	// Lost tells what an emulated path lost of its own accord since the pass began. It may be nil.
+	Lost func(ctx context.Context) []string
 
 	climbs bool // the next limiter is found by removing the current one
 	// over makes the runs of the proof in another way than by the workload.
@@ -135,6 +137,14 @@ func (l *Loop) Run(ctx context.Context) (*Record, error) {
 		proveErr = err
 	}
 	return rec, proveErr
+}
+
+// lost is what the path lost of its own accord, as far as that is told.
+func (l *Loop) lost(ctx context.Context) []string {
+	if l.Lost == nil {
+		return nil
+	}
+	return l.Lost(ctx)
 }
 
 func (l *Loop) say(format string, args ...any) {

@@ -24,6 +24,10 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 	if err == nil && !l.Prove && !l.climbs { // a proof shows how far the path goes without this limiter
 		j, err = l.several(ctx, rec, j)
 	}
+	if lost := l.lost(ctx); len(lost) > 0 {
+		j.kase.Lost = lost
+		j = judge(j.kase)
+	}
 	rec.Results.Verdict = j.verdict
 	return err
 }

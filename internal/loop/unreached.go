@@ -33,7 +33,7 @@ func (l *Loop) unreached(ctx context.Context, rec *Record, err error) (judged, b
 		l.say("%v; going by what was seen before", err)
 	}
 	kase := l.caseOf(rec, model.Run{})
-	kase.Unreached, kase.OtherWay = &not.Unreached, other
+	kase.Unreached, kase.OtherWay, kase.Lost = &not.Unreached, other, l.lost(ctx)
 	rec.Case = kase
 	return judge(kase), true
 }
@@ -69,7 +69,7 @@ func (c *Climb) Unrouted(ctx context.Context, to netip.Addr) (*Record, error) {
 	}
 	kase := c.caseOf(c.rec, model.Run{})
 	kase.Unreached = &model.Unreached{How: model.NoRoute, To: netip.AddrPortFrom(to, 0)}
-	c.conclude(judge(kase))
+	c.conclude(ctx, judge(kase))
 	r.Took = c.Now().Sub(r.Started)
 	return c.rec, nil
 }

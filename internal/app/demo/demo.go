@@ -142,6 +142,7 @@ func pass(ctx context.Context, e app.Env, l *lab.Lab, fault lab.Fault, o Options
 		Now:      e.Now,
 		Progress: app.Steps(p),
 		Report:   func(v model.Verdict) { p.Say("verdict: %s", v.Line) },
+		Lost:     func(ctx context.Context) []string { return linkLosses(ctx, l) },
 	}
 	pass.Operator = &labOperator{lab: l, fault: fault, pass: &pass}
 	return pass.Run(ctx)
@@ -211,6 +212,15 @@ func linkWarnings(ctx context.Context, l *lab.Lab) []model.Warning {
 		return stats.Warnings()
 	}
 	return nil
+}
+
+// linkLosses words what the emulated link lost of its own accord, as far as it can be read.
+func linkLosses(ctx context.Context, l *lab.Lab) []string {
+	stats, _, err := l.LinkStats(ctx)
+	if err != nil {
+		return nil
+	}
+	return app.Whats(stats.Warnings())
 }
 
 // closing runs a clean-up that must happen although ctx may be done, and keeps

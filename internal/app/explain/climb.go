@@ -6,14 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"linerate/internal/app"
 	"linerate/internal/explain"
 	"linerate/internal/host"
 	"linerate/internal/loop"
-	"linerate/internal/model"
 	"linerate/internal/reach"
 )
 
@@ -46,9 +44,11 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 		return nil, err
 	}
 	way, err := h.Way(ctx, d, o.Stream, export)
+	bed := app.NewBed(ctx, d, h.Names)
 	c := loop.Climb{
 		Loop: loop.Loop{
 			Sender: way.Sender, Receiver: way.Receiver, LineRate: way.LineRate, Now: e.Now, Progress: app.Steps(p),
+			Lost: bed.Lost,
 		},
 		Export: export,
 	}
@@ -63,7 +63,7 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 	if export != nil {
 		rec, err := watchMount(ctx, c, o.For, p)
 		if rec != nil || err != nil {
-			return rec, err
+			return warned(ctx, rec, bed), err
 		}
 		if err := o.Allow(o.loads(h.Names)); err != nil {
 			return nil, err
@@ -77,51 +77,16 @@ func Climb(ctx context.Context, e app.Env, h app.Pair, o ClimbOptions, p app.Pro
 		return nil, fmt.Errorf("draw a token: %w", err)
 	}
 	c.Token = hex.EncodeToString(secret)
-	before := labWarnings(ctx, d, h.Names)
 	rec, err := c.Run(ctx)
+	return warned(ctx, rec, bed), err
+}
+
+// warned adds to a record, which may be nil, what its hosts' labs lost meanwhile.
+func warned(ctx context.Context, rec *app.Record, bed app.Bed) *app.Record {
 	if rec != nil {
-		r := &rec.Results
-		r.Warnings = append(r.Warnings, since(before, labWarnings(ctx, d, h.Names))...)
+		rec.Results.Warnings = append(rec.Results.Warnings, bed.Warnings(ctx)...)
 	}
-	return rec, err
-}
-
-// labWarnings are what the labs of the hosts say of themselves. A lab that no longer answers says
-// nothing: its hosts have failed by then.
-func labWarnings(ctx context.Context, d reach.Dialler, names []host.Name) (out []model.Warning) {
-	asked := map[string]bool{}
-	for _, n := range names {
-		if n.Reach != host.Lab || asked[n.Lab] {
-			continue
-		}
-		asked[n.Lab] = true
-		c, err := d.Lab(n.Lab)
-		if err != nil {
-			continue
-		}
-		if s, err := c.Status(ctx); err == nil {
-			out = append(out, s.Warnings...)
-		}
-	}
-	return out
-}
-
-// since are the warnings of a lab that were not there before a run, or said less: a lab counts
-// from when it came up.
-func since(before, after []model.Warning) (out []model.Warning) {
-	for _, w := range after {
-		i := slices.IndexFunc(before, func(b model.Warning) bool { return b.ID == w.ID })
-		switch {
-		case i < 0:
-			w.Evidence += "; none before this run"
-		case before[i].What == w.What:
-			continue
-		default:
-			w.Evidence += "; before this run " + before[i].What
-		}
-		out = append(out, w)
-	}
-	return out
+	return rec
 }
 
 // watchMount looks whether a transfer runs over the client's mount, and if so judges it

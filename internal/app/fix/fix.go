@@ -93,8 +93,10 @@ func climb(ctx context.Context, e app.Env, h *app.Pair, o Options, p app.Progres
 		return nil, err
 	}
 	p.Say("data path: %s", way)
+	bed := app.NewBed(ctx, e.Reach(p), h.Names)
 	f := loop.Fix{
 		Loop: loop.Loop{
+			Lost:   bed.Lost,
 			Sender: way.Sender, Receiver: way.Receiver,
 			Workload: model.Workload{Streams: o.Streams, CC: o.CC}, LineRate: way.LineRate, Timing: loop.DefaultTiming(),
 			Seed: o.Seed, Now: e.Now, Progress: app.Steps(p),
@@ -105,7 +107,11 @@ func climb(ctx context.Context, e app.Env, h *app.Pair, o Options, p app.Progres
 	if o.Ask != nil {
 		f.Ask = func(v model.Verdict) (bool, error) { return o.Ask(v.Fix) }
 	}
-	return f.Run(ctx)
+	rec, err := f.Run(ctx)
+	if rec != nil {
+		rec.Results.Warnings = append(rec.Results.Warnings, bed.Warnings(ctx)...)
+	}
+	return rec, err
 }
 
 // KeptOn lists the hosts on which something was kept.

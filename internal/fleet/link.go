@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,7 +15,7 @@ import (
 
 // Times of a session, as the controller has it.
 const (
-	twinTime   = 300 * time.Millisecond // how long a second agent may take to answer for the same host
+	twinTime   = 300 * time.Millisecond // how long a second agent may take to answer for the same host, before anything is changed there
 	askAgain   = 3 * time.Second        // a request without an answer is sent again after that
 	pingTime   = 10 * time.Second
 	silentTime = 45 * time.Second
@@ -32,6 +33,7 @@ type Link struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	held     atomic.Int64 // bytes in the inboxes of all sessions
 }
 
 // Dial joins a site as a controller, or as somebody who only asks. reads tells which methods
@@ -68,16 +70,18 @@ func (l *Link) Close() {
 	for _, s := range all {
 		s.end(errors.New("this controller left the site"))
 	}
+	_ = l.nc.FlushTimeout(time.Second) // of sessions that were closed; an agent ends them by itself
 	l.nc.Close()
 }
 
-// hear hands on what hosts answer. What the host did not sign is nobody's answer.
+// hear hands what hosts answer to the sessions that it is for, which prove it: each in its turn, and
+// all of them at once.
 func (l *Link) hear(m *nats.Msg) {
 	site, id, stream, err := parseUp(m.Subject)
 	if err != nil || site != l.c.Site || stream != "s."+l.keys.ID() {
 		return
 	}
-	head, body, err := openSaid(m.Data, site, id, stream)
+	head, f, err := readSaid(m.Data, site, id, stream)
 	if err != nil {
 		return
 	}
@@ -85,7 +89,7 @@ func (l *Link) hear(m *nats.Msg) {
 	s := l.sessions[head.Session]
 	l.mu.Unlock()
 	if s != nil && s.host == id {
-		s.hear(head, body)
+		s.inbox.put(message{head, f})
 	}
 }
 
@@ -110,6 +114,7 @@ func (l *Link) Open(ctx context.Context, id, name string) (*Session, error) {
 	l.mu.Lock()
 	l.sessions[s.id] = s
 	l.mu.Unlock()
+	go s.listen()
 	if err := s.open(ctx); err != nil {
 		s.end(err)
 		return nil, fmt.Errorf("reach host %s of site %s: %w", name, l.c.Site, err)

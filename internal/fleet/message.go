@@ -133,29 +133,45 @@ func openRequest(msg []byte) (request, frame, error) {
 // openSaid reads what a host says, and proves that it does: by the key whose hash is the ID that
 // the subject has.
 func openSaid(msg []byte, site, id, stream string) (said, []byte, error) {
+	s, f, err := readSaid(msg, site, id, stream)
+	if err == nil {
+		err = s.prove(f, id)
+	}
+	return s, f.body, err
+}
+
+// readSaid reads what a host says at a place; nothing of it is proven.
+func readSaid(msg []byte, site, id, stream string) (said, frame, error) {
 	f, err := parseFrame(msg)
 	if err != nil {
-		return said{}, nil, err
+		return said{}, f, err
 	}
 	var s said
 	if err := strict(f.head, &s); err != nil {
 		var v struct{ V int }
 		if json.Unmarshal(f.head, &v) == nil && v.V > 1 {
-			return s, nil, fmt.Errorf("read message: host %s speaks version %d of the fleet's messages, this linerate 1: use the newer one here", id, v.V)
+			return s, f, fmt.Errorf("read message: host %s speaks version %d of the fleet's messages, this linerate 1: use the newer one here", id, v.V)
 		}
-		return s, nil, fmt.Errorf("%w: %s", errFrame, printable(err.Error()))
+		return s, f, fmt.Errorf("%w: %s", errFrame, printable(err.Error()))
 	}
 	switch {
 	case s.V != 1:
-		return s, nil, fmt.Errorf("read message: host %s speaks version %d of the fleet's messages, this linerate 1", id, s.V)
+		return s, f, fmt.Errorf("read message: host %s speaks version %d of the fleet's messages, this linerate 1", id, s.V)
 	case s.Site != site || s.Stream != stream:
-		return s, nil, errors.New("read message: it was made for another place")
-	case IDOf(s.Key) != id:
-		return s, nil, fmt.Errorf("read message: signed by %s, not by %s", IDOf(s.Key), id)
-	case !verify(s.Key, forHost, f.head, f.sig):
-		return s, nil, errors.New("read message: the signature is not the host's")
-	case !bytes.Equal(s.Sum, sumOf(f.body)):
-		return s, nil, errors.New("read message: its body was changed on the way")
+		return s, f, errors.New("read message: it was made for another place")
 	}
-	return s, f.body, nil
+	return s, f, nil
+}
+
+// prove that a message was made by the host with this ID.
+func (s said) prove(f frame, id string) error {
+	switch {
+	case IDOf(s.Key) != id:
+		return fmt.Errorf("read message: signed by %s, not by %s", IDOf(s.Key), id)
+	case !verify(s.Key, forHost, f.head, f.sig):
+		return errors.New("read message: the signature is not the host's")
+	case !bytes.Equal(s.Sum, sumOf(f.body)):
+		return errors.New("read message: its body was changed on the way")
+	}
+	return nil
 }

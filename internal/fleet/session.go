@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,24 +27,23 @@ type Session struct {
 	first  opened
 	grant  json.RawMessage
 
-	answers chan answered // of the opening
+	opening string     // id of the request that opens it
+	begun   chan error // gets the outcome of the opening
+	inbox   *inbox
 	out     *io.PipeReader
 	pipe    *io.PipeWriter
 	done    chan struct{}
 
 	mu    sync.Mutex
-	line  []byte // what was written, up to the end of a line
+	since time.Time // when the first agent answered
+	tried time.Time // when it was last asked to open, by the controller's clock
+	line  []byte    // what was written, up to the end of a line
 	asked map[string]*asking
 	twins []string
 	heard time.Time
 	said  time.Time
 	how   error
 	over  bool
-}
-
-type answered struct {
-	head said
-	body []byte
 }
 
 // asking is a request without an answer.
@@ -59,61 +59,64 @@ type asking struct {
 }
 
 func newSession(l *Link, host, name string) *Session {
-	s := &Session{l: l, id: random(15), host: host, name: name, asked: map[string]*asking{}, answers: make(chan answered, 8), done: make(chan struct{})}
+	s := &Session{l: l, id: random(15), host: host, name: name, opening: random(15), asked: map[string]*asking{}, begun: make(chan error, 1), inbox: newInbox(&l.held), done: make(chan struct{})}
 	s.out, s.pipe = io.Pipe()
 	return s
 }
 
-// open asks who is there, and goes on listening for a moment: a second agent may answer.
+// open asks who is there. Whether a second agent answers is seen while the session goes on.
 func (s *Session) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTime, fmt.Errorf("no agent answered within %s: it does not run, it is cut off, or its enrolment was revoked", openTime))
 	defer cancel()
-	var until <-chan time.Time
 	again := time.NewTicker(askAgain)
 	defer again.Stop()
-	rid, asked := random(15), s.l.now()
-	if err := s.l.send(s, rid, methodOpen, true, nil); err != nil {
-		return err
-	}
 	for {
+		s.mu.Lock()
+		s.tried = s.l.now()
+		s.mu.Unlock()
+		if err := s.l.send(s, s.opening, methodOpen, true, nil); err != nil {
+			return err
+		}
 		select {
-		case a := <-s.answers:
-			if a.head.Answers != rid {
-				continue
-			}
-			if a.head.Refused {
-				return errors.New(printable(string(a.body)))
-			}
-			if s.agent == "" {
-				if err := s.begin(a, asked); err != nil {
-					return err
-				}
-				until = time.After(twinTime)
-			}
+		case err := <-s.begun:
+			return err
 		case <-again.C:
-			asked = s.l.now()
-			if err := s.l.send(s, rid, methodOpen, true, nil); err != nil {
-				return err
-			}
-		case <-until:
-			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
+// listen proves and takes what the host says, one message after the other.
+func (s *Session) listen() {
+	for {
+		select {
+		case <-s.done:
+			s.inbox.take()
+			return
+		case <-s.inbox.more:
+		}
+		for _, m := range s.inbox.take() {
+			if m.head.prove(m.frame, s.host) == nil { // else it is nobody's answer
+				s.hear(m.head, m.body)
+			}
+		}
+	}
+}
+
 // begin takes the first answer: the session is with that agent, and no other.
-func (s *Session) begin(a answered, asked time.Time) error {
-	if err := json.Unmarshal(a.body, &s.first); err != nil || s.first.Nonce == "" {
+func (s *Session) begin(head said, body []byte) error {
+	if head.Refused {
+		return errors.New(printable(string(body)))
+	}
+	if err := json.Unmarshal(body, &s.first); err != nil || s.first.Nonce == "" {
 		return errors.New("its answer cannot be read")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now := s.l.now()
-	s.agent, s.nonce, s.grant = a.head.Agent, s.first.Nonce, a.head.Grant
-	s.offset = s.first.Clock.Sub(asked.Add(now.Sub(asked) / 2))
-	s.heard, s.said = time.Now(), time.Now()
+	s.agent, s.nonce, s.grant = head.Agent, s.first.Nonce, head.Grant
+	s.offset = s.first.Clock.Sub(s.tried.Add(now.Sub(s.tried) / 2))
+	s.since = time.Now()
+	s.heard, s.said = s.since, s.since
 	return nil
 }
 
@@ -127,7 +130,19 @@ func (s *Session) Grant() (Grant, error) { return openGrant(s.grant, s.l.c.Root,
 func (s *Session) hear(head said, body []byte) {
 	s.mu.Lock()
 	first := s.agent
-	if first != "" && head.Agent != first {
+	switch {
+	case first == "" && head.Answers == s.opening:
+		err := s.begin(head, body)
+		s.mu.Unlock()
+		select {
+		case s.begun <- err:
+		default: // it was told
+		}
+		return
+	case first == "":
+		s.mu.Unlock()
+		return
+	case head.Agent != first:
 		var o opened
 		_ = json.Unmarshal(body, &o) // who it is can be missing
 		if len(s.twins) == 0 {
@@ -141,11 +156,6 @@ func (s *Session) hear(head said, body []byte) {
 	switch {
 	case head.Over:
 		s.end(fmt.Errorf("the agent of %s has ended this session: it was started anew, or heard nothing for %s", s.name, idleTime))
-	case first == "":
-		select {
-		case s.answers <- answered{head, body}:
-		default: // more agents than anybody counts
-		}
 	case head.Answers == "":
 		s.deliver(body)
 	default:
@@ -190,12 +200,17 @@ func (s *Session) answer(head said, body []byte) {
 	case head.Refused:
 		s.deliver(errorAnswer(a.rpc, printable(string(body))))
 	default:
-		s.deliver(withID(bytes.Join(a.parts, nil), a.rpc))
+		s.deliver(withID(bytes.Join(a.parts, nil), head.Answers, a.rpc))
 	}
 }
 
-// withID puts the id back that JSON-RPC gave the request.
-func withID(answer []byte, id json.RawMessage) []byte {
+// withID puts the id back that JSON-RPC gave the request; rid is what the answer has in its place.
+func withID(answer []byte, rid string, id json.RawMessage) []byte {
+	// As agents write it; what else comes is taken apart.
+	const before, after = `{"jsonrpc":"2.0","id":"`, `",`
+	if rest, ok := bytes.CutPrefix(answer, []byte(before+rid+after)); ok && !bytes.Contains(rest, []byte("\n")) {
+		return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(","), rest)
+	}
 	var r struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -253,9 +268,6 @@ func (s *Session) ask(line []byte) error {
 		return fmt.Errorf("send request: %w", err)
 	}
 	ro, known := s.l.reads(c.Method)
-	s.mu.Lock()
-	twins := s.twins
-	s.mu.Unlock()
 	why := ""
 	switch {
 	case !known:
@@ -264,15 +276,40 @@ func (s *Session) ask(line []byte) error {
 		why = fmt.Sprintf("%s: %d bytes, and a broker takes %d", c.Method, len(line), maxPart)
 	case !ro && s.l.grant.Role == Reader:
 		why = fmt.Sprintf("%s may read in site %s, and %s changes the host or puts load on it", s.l.grant.Name, s.l.c.Site, c.Method)
-	case !ro && len(twins) > 0:
-		why = (&TwinsError{s.name, twins}).Error()
 	}
-	if why != "" {
+	a := &asking{rpc: c.ID, method: c.Method, ro: ro, body: line}
+	switch {
+	case why != "":
 		go s.deliver(errorAnswer(c.ID, why)) // who writes may be who reads
-		return nil
+	case ro:
+		s.put(a)
+	default:
+		s.change(a)
 	}
-	s.put(&asking{rpc: c.ID, method: c.Method, ro: ro, body: line})
 	return nil
+}
+
+// change sends a request that changes the host, once a second agent would have answered. It waits
+// with all that is written, so that requests keep their order.
+func (s *Session) change(a *asking) {
+	s.mu.Lock()
+	wait := twinTime - time.Since(s.since)
+	s.mu.Unlock()
+	if wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-s.done:
+			return
+		}
+	}
+	s.mu.Lock()
+	twins := s.twins
+	s.mu.Unlock()
+	if len(twins) > 0 {
+		go s.deliver(errorAnswer(a.rpc, (&TwinsError{s.name, twins}).Error())) // as above
+		return
+	}
+	s.put(a)
 }
 
 // put notes a request and sends it. If the broker is away it is sent later.
@@ -326,7 +363,6 @@ func (s *Session) Close() error {
 	s.mu.Unlock()
 	if !over {
 		_ = s.l.send(s, random(15), methodClose, true, nil) // the agent ends it by itself if this is lost
-		_ = s.l.nc.FlushTimeout(time.Second)                // likewise
 	}
 	s.end(nil)
 	return nil

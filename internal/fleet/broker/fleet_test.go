@@ -472,3 +472,24 @@ func portOf(t *testing.T, b *Broker) int {
 	}
 	return a.Port
 }
+
+// A session whose answers nobody reads holds up no other.
+func TestSessionThatIsNotRead(t *testing.T) {
+	s := newSite(t)
+	nas, other := s.issue(fleet.Agent, "nas1"), s.issue(fleet.Agent, "nas2")
+	s.host(nas, time.Now)
+	s.host(other, time.Now)
+	l := s.link(s.issue(fleet.Controller, "ada"))
+	deaf, _ := open(t, l, nas)
+	sess, r := open(t, l, other)
+	for range 3 {
+		if _, err := io.WriteString(deaf, readIt+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if got := ask(t, sess, r, readIt); !strings.Contains(got, "result") {
+			t.Error(got)
+		}
+	}
+}

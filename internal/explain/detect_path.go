@@ -166,10 +166,6 @@ func seeCeiling(s *scene) *finding {
 		f.cap = nearCeilingCap
 		f.notes = append(f.notes, pct(1-share)+" of the ceiling is missing, and what takes it is not explained")
 	}
-	if share > 1.05 {
-		f.cap = 0.5
-		f.notes = append(f.notes, "goodput is above the ceiling: the stated line rate is too low")
-	}
 	return f
 }
 

@@ -52,6 +52,7 @@ func Judge(c Case) model.Verdict {
 	if c.Ground != nil {
 		v = moreAhead(v, *c.Ground)
 	}
+	v.Notes = append(v.Notes, seen.outrunNote()...)
 	v.Notes = append(v.Notes, c.Notes...)
 	admit(&v, c.Findings)
 	cite(&v, c.Findings)

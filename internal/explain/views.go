@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"fmt"
 	"math"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // views is a case with all that detectors, probes and the verdict look at. look works
@@ -13,11 +15,12 @@ type views struct {
 	flows            []flow
 	sendNIC, readNIC *model.NIC // that carry the data; nil: not known
 	link             CeilingResult
-	scenes           []*scene    // one for each flow with a steady part
-	goodput          float64     // of all flows together, bit/s
-	mount            *mountView  // nil: no mount, share or disk was used
-	server           *serverView // that serves the mount; nil: not seen
-	copy             *copyView   // what our own copy tells; nil: none runs
+	outrun           CeilingResult // what link was, if more than that passed
+	scenes           []*scene      // one for each flow with a steady part
+	goodput          float64       // of all flows together, bit/s
+	mount            *mountView    // nil: no mount, share or disk was used
+	server           *serverView   // that serves the mount; nil: not seen
+	copy             *copyView     // what our own copy tells; nil: none runs
 }
 
 // look works out all views of a case.
@@ -30,6 +33,7 @@ func look(c Case) *views {
 	}
 	v.copy = viewCopy(c)
 	v.goodput = v.measured()
+	v.dropOutrun()
 	for _, s := range v.scenes {
 		s.total = v.goodput
 	}
@@ -40,6 +44,32 @@ func look(c Case) *views {
 		v.goodput = 8 * v.copy.rate
 	}
 	return v
+}
+
+// outrunBy is by how much more than its ceiling a path may seem to carry: a measurement
+// that begins and ends between two samples is off by less.
+const outrunBy = 1.05
+
+// dropOutrun forgets a ceiling that was passed: the line is faster than was stated or than its
+// interfaces tell, and how much faster is not known. Nothing is "at its ceiling" then.
+func (v *views) dropOutrun() {
+	if v.link.Rate == nil || !(v.goodput > outrunBy*float64(*v.link.Rate)) {
+		return
+	}
+	v.outrun, v.link.Rate = v.link, nil
+	for _, s := range v.scenes {
+		s.ceiling = unknown()
+	}
+}
+
+// outrunNote says that a ceiling was dropped, and what would give another.
+func (v *views) outrunNote() []string {
+	r := v.outrun.Rate
+	if r == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of payload passed, and a line of %s (%s) carries at most %s: the line is faster, its ceiling is not known; state what the slowest link carries (--line-rate)",
+		unit.BitRate(v.goodput), v.outrun.Inputs.LineRate, v.outrun.Inputs.From, *r)}
 }
 
 // lookAtLink works out the flows, the interfaces that carry them, and the ceiling.

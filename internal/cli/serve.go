@@ -42,7 +42,7 @@ With --nats serve runs a site instead: hosts whose agents call this machine
 (docs/fleet.md). The connections are TLS, and only enrolled hosts are admitted.
 
 serve keeps what it showed as history (docs/watch.md): the page's timeline, linerate
-report, compare and watch --replay read it.`,
+report, compare, study history and watch --replay read it.`,
 		Example: `  linerate serve
   linerate serve /mnt/nas
   linerate serve client1 nas1 --line-rate 10Gbit

@@ -26,12 +26,13 @@ everything that it changed. docs/study.md explains its file.`,
   linerate study new which-settings-pay > s.yaml
   linerate study plan s.yaml                   what would be run and changed, how long, what it could see
   linerate study run s.yaml                    make it; Ctrl-C is safe, and resume goes on
-  linerate study show last                     what it found, or has found so far`,
+  linerate study show last                     what it found, or has found so far
+  linerate study history nas1 off=2026-11-02,2026-11-04 on=2026-11-03,2026-11-05   what was watched`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(studyNewCommand(env), studyPlanCommand(env), studyRunCommand(env), studyResumeCommand(env),
-		studyShowCommand(env), studyListCommand(env), studySchemaCommand(env))
+		studyShowCommand(env), studyListCommand(env), studyHistoryCommand(env), studySchemaCommand(env))
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 )
 
@@ -31,10 +30,14 @@ type Name struct {
 // maxName bounds a name; a path on Linux has at most 4096 bytes.
 const maxName = 4096 + 512
 
-var (
-	userPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
-	hostPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$`)
-)
+// isUser and isHost: letters, digits, "_", "." and "-", and the first is neither "." nor "-".
+func isUser(s string) bool { return isWord(s, 64) }
+func isHost(s string) bool { return isWord(s, 253) }
+
+func isWord(s string, most int) bool {
+	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+	return s != "" && len(s) <= most && strings.Contains(first, s[:1]) && strings.Trim(s, first+".-") == ""
+}
 
 // ParseName reads "[user@]host[:/path]", "lab:[NAME/]host[:/path]",
 // "site:[NAME/]host[:/path]" and local paths, which begin with "/", "./" or "../" (or are "." or ".."). An IPv6
@@ -77,12 +80,12 @@ func parseWithin(whole, s, kind string) (within, host, path string, err error) {
 		return "", "", "", fmt.Errorf("read host name %q: the path must be absolute, %s:host:/path", whole, kind)
 	}
 	if name, rest, ok := strings.Cut(host, "/"); ok {
-		if !hostPattern.MatchString(name) {
+		if !isHost(name) {
 			return "", "", "", fmt.Errorf("read host name %q: %q is no name of a %s", whole, name, kind)
 		}
 		within, host = name, rest
 	}
-	if !hostPattern.MatchString(host) {
+	if !isHost(host) {
 		return "", "", "", fmt.Errorf("read host name %q: %q is no name of a %s host", whole, host, kind)
 	}
 	return within, host, path, nil
@@ -94,7 +97,7 @@ func parseSSH(s string) (Name, error) {
 	// A path may hold "@" and ":"; what comes before it may not hold "/".
 	head, _, _ := strings.Cut(rest, "/")
 	if user, _, ok := strings.Cut(head, "@"); ok {
-		if !userPattern.MatchString(user) {
+		if !isUser(user) {
 			return Name{}, fmt.Errorf("read host name %q: %q is no user name", s, user)
 		}
 		n.User, rest = user, rest[len(user)+1:]
@@ -102,13 +105,13 @@ func parseSSH(s string) (Name, error) {
 	if inner, ok := strings.CutPrefix(rest, "["); ok {
 		addr, after, ok := strings.Cut(inner, "]")
 		a, err := netip.ParseAddr(addr)
-		if !ok || err != nil || !a.Is6() || a.Zone() != "" && !hostPattern.MatchString(a.Zone()) {
+		if !ok || err != nil || !a.Is6() || a.Zone() != "" && !isHost(a.Zone()) {
 			return Name{}, fmt.Errorf("read host name %q: brackets are for an IPv6 address", s)
 		}
 		n.Host, rest = addr, after
 	} else {
 		host, _, _ := strings.Cut(rest, ":")
-		if !hostPattern.MatchString(host) {
+		if !isHost(host) {
 			return Name{}, fmt.Errorf("read host name %q: %q is no host name; write ./%s for a file", s, host, s)
 		}
 		n.Host, rest = host, rest[len(host):]

@@ -23,6 +23,8 @@ func TestParseName(t *testing.T) {
 		"./nas":                   {Reach: Local, Path: "./nas"},
 		"../nas":                  {Reach: Local, Path: "../nas"},
 		".":                       {Reach: Local, Path: "."},
+		"_nas":                    {Reach: SSH, Host: "_nas"},
+		strings.Repeat("a", 253):  {Reach: SSH, Host: strings.Repeat("a", 253)},
 	} {
 		got, err := ParseName(in)
 		if err != nil || got != want {
@@ -40,6 +42,7 @@ func TestParseNameRefuses(t *testing.T) {
 		"site:", "site:-x", "site:a/b/c", "site:a:b", "site:u@a",
 		"nas1:export", "lab:a:b", "lab:/x", "lab:a/b/c", "nas 1", "nas1;reboot", "$(reboot)", "`x`", "na's", "nas1\n", "\x1b[2J", "nas1:/a\x00b",
 		"a@b@c", "@nas1", "nas1@", "[nas1]", "[192.0.2.1]", "[2001:db8::1", "[2001:db8::1%-x]", "2001:db8::1", "nas\xff", strings.Repeat("a", 5000),
+		strings.Repeat("a", 254), strings.Repeat("u", 65) + "@nas1", ".nas1", ".u@nas1", "nas1ä",
 	} {
 		if n, err := ParseName(in); err == nil {
 			t.Errorf("%q accepted as %+v", in, n)

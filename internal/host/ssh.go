@@ -65,7 +65,7 @@ func (s Ssh) Reach(ctx context.Context, n Name, data []netip.Addr) (Endpoint, er
 
 func hostIsSafe(n Name) bool {
 	a, err := netip.ParseAddr(n.Host)
-	return (n.User == "" || userPattern.MatchString(n.User)) && (hostPattern.MatchString(n.Host) || err == nil && a.Is6())
+	return (n.User == "" || isUser(n.User)) && (isHost(n.Host) || err == nil && a.Is6())
 }
 
 // argv is the ssh command line up to the remote command.

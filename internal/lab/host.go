@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"linerate/internal/kernel"
 	"linerate/internal/lab/topology"
@@ -270,5 +271,5 @@ func (l *Lab) find(name string) (*host, error) {
 	for _, h := range l.hosts {
 		names = append(names, h.spec.Name)
 	}
-	return nil, fmt.Errorf("there is no host %q in this lab; there are %v", name, names)
+	return nil, fmt.Errorf("there is no host %q in this lab; there are %s", name, strings.Join(names, ", "))
 }

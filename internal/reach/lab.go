@@ -67,7 +67,7 @@ func hostOf(s lab.Status, name string) (lab.HostStatus, error) {
 		}
 		names = append(names, h.Name)
 	}
-	return lab.HostStatus{}, failure.Of(failure.Usage, "lab %s has no host %q; there are %v", s.Name, name, names)
+	return lab.HostStatus{}, failure.Of(failure.Usage, "lab %s has no host %q; there are %s", s.Name, name, strings.Join(names, ", "))
 }
 
 func dataAddress(h lab.HostStatus) ([]netip.Addr, error) {

@@ -33,9 +33,6 @@ const (
 	SSH   Kind = "ssh"   // sshd on the whole host
 )
 
-// Kinds lists what can be started.
-func Kinds() []Kind { return []Kind{NFS, SMB, ISCSI, SSH} }
-
 // Host is where a server runs: an emulated host.
 type Host interface {
 	Name() string
@@ -145,7 +142,7 @@ func (s *Server) plan() (plan, error) {
 	case SSH:
 		return s.planSSH()
 	}
-	return plan{}, fmt.Errorf("no such kind of server: %q; there are %v", s.spec.Kind, Kinds())
+	return plan{}, fmt.Errorf("no such kind of server: %q; choose nfs, smb, iscsi or ssh", s.spec.Kind)
 }
 
 // binDirs are the directories to search for programs, whatever the caller's PATH: an ordinary

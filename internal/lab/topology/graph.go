@@ -61,6 +61,15 @@ func (t Topology) Clone() Topology {
 	return t
 }
 
+// noHost says that a host is not there, and which are.
+func (t Topology) noHost() error {
+	names := make([]string, len(t.Hosts))
+	for i, h := range t.Hosts {
+		names[i] = h.Name
+	}
+	return fmt.Errorf("%s has no such host; there are %s", t.Name, strings.Join(names, ", "))
+}
+
 // Serve adds servers: for each host the kinds that it shall have besides those of the file.
 // They serve the host's first disk, or memory if it has none.
 func (t Topology) Serve(kinds map[string][]string) (Topology, error) {
@@ -68,7 +77,7 @@ func (t Topology) Serve(kinds map[string][]string) (Topology, error) {
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name })
 		if i < 0 {
-			return t, fmt.Errorf("serve from %s: %s has no such host", name, t.Name)
+			return t, fmt.Errorf("serve from %s: %w", name, t.noHost())
 		}
 		h := &t.Hosts[i]
 		disk := ""
@@ -94,7 +103,7 @@ func (t Topology) WithKinds(kinds map[string]Kind) (Topology, error) {
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name })
 		if i < 0 {
-			return t, fmt.Errorf("make %s a %s host: %s has no such host", name, kinds[name], t.Name)
+			return t, fmt.Errorf("make %s a %s host: %w", name, kinds[name], t.noHost())
 		}
 		t.Hosts[i].Kind = kinds[name]
 		for _, l := range t.Links {

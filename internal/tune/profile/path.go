@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"linerate/internal/model"
 	"linerate/internal/rules"
@@ -105,7 +106,7 @@ func (p Path) Choose(f *model.Facts, dev string) (Path, error) {
 		for _, n := range f.NICs {
 			have = append(have, n.Name)
 		}
-		return p, fmt.Errorf("there is no interface %q on %s; there are %v", dev, f.Host, have)
+		return p, fmt.Errorf("there is no interface %q on %s; there are %s", dev, f.Host, strings.Join(have, ", "))
 	}
 	if p.Dev != dev {
 		p = Path{Dev: dev}

@@ -34,7 +34,7 @@ func copyArgs(f *copyFlags) cobra.PositionalArgs {
 			return cobra.MinimumNArgs(2)(cmd, args)
 		}
 		if len(args) < 1 || len(args) > 2 {
-			return fmt.Errorf("--mem: name the host that receives, or the one that sends and the one that receives: got %d words", len(args))
+			return fmt.Errorf("--mem: name the host that receives, or the one that sends and the one that receives: got %s", unit.Count(len(args), "word"))
 		}
 		return nil
 	}

@@ -86,7 +86,7 @@ network in use, give it a --rate.`,
 
 func noneOrTwo(_ *cobra.Command, args []string) error {
 	if len(args) != 0 && len(args) != 2 {
-		return fmt.Errorf("name senders and receivers, or none for this host's loopback: got %d words", len(args))
+		return fmt.Errorf("name senders and receivers, or none for this host's loopback: got %s", unit.Count(len(args), "word"))
 	}
 	return nil
 }

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +21,8 @@ const (
 	methodOpen  = "fleet.open"
 	methodPing  = "fleet.ping"
 	methodClose = "fleet.close"
+	methodKeep  = "fleet.keep" // from now on, what is said by itself is kept until the controller has it
+	methodHave  = "fleet.have" // what it has; it is not answered
 )
 
 // LiveTime is how often an agent says that it is there.
@@ -53,9 +58,12 @@ type agent struct {
 	name string // of this start
 	nc   *nats.Conn
 
+	keeping atomic.Int64 // bytes that all sessions keep for their controllers
+
 	mu       sync.Mutex
 	seq      map[string]uint64
 	sessions map[string]*served
+	since    time.Time // when the connection to the broker was made
 	ended    sync.WaitGroup
 }
 
@@ -126,7 +134,7 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 	}
 	defer nc.Close()
 	a.mu.Lock()
-	a.nc = nc
+	a.nc, a.since = nc, time.Now()
 	a.mu.Unlock()
 	_, err = nc.Subscribe(prefix+a.c.Site+".dn."+a.id+".>", func(m *nats.Msg) { a.hear(ctx, m) })
 	if err == nil {
@@ -138,8 +146,9 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 	a.event("started", map[string]string{"build": a.Build, "boot": a.Boot})
 	a.live()
 	a.Log(fmt.Sprintf("connected to site %s as %s", a.c.Site, a.id))
-	tick := time.NewTicker(LiveTime)
+	tick, again := time.NewTicker(LiveTime), time.NewTicker(lateTime)
 	defer tick.Stop()
+	defer again.Stop()
 	defer a.endSessions(cancel)
 	for {
 		select {
@@ -151,8 +160,16 @@ func (a *agent) connected(ctx context.Context, more []nats.Option) error {
 		case <-back:
 			a.Log("connected to site " + a.c.Site + " again")
 			a.live()
+			a.mu.Lock()
+			a.since = time.Now()
+			a.mu.Unlock()
+			a.late(true)
+		case <-again.C:
+			a.late(false)
 		case <-tick.C:
-			a.sweep()
+			if nc.IsConnected() { // else nobody can ask anything
+				a.sweep()
+			}
 			a.live()
 		}
 	}
@@ -169,15 +186,52 @@ func (a *agent) endSessions(cancel func()) {
 	a.ended.Wait()
 }
 
-// sweep ends sessions that are idle.
+// sweep ends sessions of which nobody has asked anything for long. Time without a broker does not
+// count, and for a controller that something is kept for there is as much time as that is kept.
 func (a *agent) sweep() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id, s := range a.sessions {
-		if time.Since(s.last) > idleTime {
+		most := idleTime
+		if s.held.Load() > 0 {
+			most += keepTime
+		}
+		if a.idle(s) > most {
 			s.close()
 			delete(a.sessions, id)
 		}
+	}
+}
+
+// idle is for how long nobody has asked anything of a session, though they could; a.mu is held.
+func (a *agent) idle(s *served) time.Duration {
+	if s.last.Before(a.since) {
+		return time.Since(a.since)
+	}
+	return time.Since(s.last)
+}
+
+// makeRoom ends the session that was idle longest, if one is; a.mu is held.
+func (a *agent) makeRoom() {
+	var longest *served
+	for _, s := range a.sessions {
+		if a.idle(s) > idleTime && (longest == nil || s.last.Before(longest.last)) {
+			longest = s
+		}
+	}
+	if longest != nil {
+		longest.close()
+		delete(a.sessions, longest.id)
+	}
+}
+
+// late has all sessions send again what did not arrive; anew tells that there is a new connection.
+func (a *agent) late(anew bool) {
+	a.mu.Lock()
+	all := slices.Collect(maps.Values(a.sessions))
+	a.mu.Unlock()
+	for _, s := range all {
+		s.late(anew)
 	}
 }
 
@@ -276,6 +330,7 @@ type opened struct {
 	Boot  string    `json:"boot"`
 	Build string    `json:"build"`
 	Clock time.Time `json:"clock"`
+	Keeps bool      `json:"keeps,omitempty"` // it knows methodKeep
 }
 
 // open begins a session. The nonce makes requests of an earlier session worthless.
@@ -294,6 +349,9 @@ func (a *agent) open(ctx context.Context, r request, ro bool) error {
 	}
 	a.mu.Lock()
 	s := a.sessions[r.Session]
+	if s == nil && len(a.sessions) >= maxSessions {
+		a.makeRoom()
+	}
 	switch {
 	case s != nil && string(s.grant.Key) != string(r.Key):
 		a.mu.Unlock()
@@ -308,7 +366,7 @@ func (a *agent) open(ctx context.Context, r request, ro bool) error {
 	}
 	s.last = time.Now()
 	a.mu.Unlock()
-	body, err := json.Marshal(opened{s.nonce, a.Boot, a.Build, now})
+	body, err := json.Marshal(opened{s.nonce, a.Boot, a.Build, now, true})
 	if err != nil {
 		return err
 	}
@@ -335,6 +393,11 @@ func (a *agent) ask(r request, body []byte, ro bool) error {
 	case methodClose:
 		s.close()
 		return a.publish(s.stream(), said{Session: s.id, Answers: r.ID}, nil)
+	case methodKeep:
+		s.keep()
+		return a.publish(s.stream(), said{Session: s.id, Answers: r.ID}, nil)
+	case methodHave:
+		return s.has(body)
 	case methodPing:
 		return a.publish(s.stream(), said{Session: s.id, Answers: r.ID}, nil)
 	}

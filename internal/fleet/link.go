@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,7 +49,8 @@ func Dial(c Credential, reads func(string) (bool, bool), now func() time.Time, m
 	if l.grant, err = openGrant(c.Grant, c.Root, c.Site); err != nil {
 		return nil, err
 	}
-	if l.nc, err = c.Connect("linerate "+string(l.grant.Role)+" "+l.grant.Name, more...); err != nil {
+	back := nats.ReconnectHandler(func(*nats.Conn) { l.back() })
+	if l.nc, err = c.Connect("linerate "+string(l.grant.Role)+" "+l.grant.Name, append([]nats.Option{back}, more...)...); err != nil {
 		return nil, err
 	}
 	_, err = l.nc.Subscribe(prefix+c.Site+".up.*.s."+k.ID(), l.hear)
@@ -93,6 +96,16 @@ func (l *Link) hear(m *nats.Msg) {
 	}
 }
 
+// back tells all hosts what this controller has, since what they said meanwhile was not heard.
+func (l *Link) back() {
+	l.mu.Lock()
+	all := slices.Collect(maps.Values(l.sessions))
+	l.mu.Unlock()
+	for _, s := range all {
+		s.missed()
+	}
+}
+
 // TwinsError: two agents answer as one host. Which of them is meant nobody can tell, so that
 // neither is changed.
 type TwinsError struct {
@@ -120,6 +133,9 @@ func (l *Link) Open(ctx context.Context, id, name string) (*Session, error) {
 		return nil, fmt.Errorf("reach host %s of site %s: %w", name, l.c.Site, err)
 	}
 	go s.keep()
+	if s.first.Keeps {
+		s.put(&asking{method: methodKeep, ro: true})
+	}
 	return s, nil
 }
 

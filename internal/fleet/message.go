@@ -58,6 +58,8 @@ type said struct {
 	Over    bool            `json:"over,omitempty"`    // there is no such session
 	Part    int             `json:"part,omitempty"`    // from 0
 	Parts   int             `json:"parts,omitempty"`   // 0: one
+	Push    uint64          `json:"push,omitempty"`    // its number in the session, if it is kept until the asker has it
+	From    uint64          `json:"from,omitempty"`    // the oldest number that is kept
 	Sum     []byte          `json:"sum"`
 	Grant   json.RawMessage `json:"grant,omitempty"` // what the site calls this host
 }

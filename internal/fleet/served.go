@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,11 +21,13 @@ type served struct {
 	in    *io.PipeReader
 	feed  *io.PipeWriter
 	last  time.Time // guarded by the agent's lock
+	held  atomic.Int64
 
 	mu    sync.Mutex
 	asked map[string]*remembered // by the id of the request
 	order []string
 	kept  int
+	out   outbox
 }
 
 // remembered is a request that has come, and its answer once there is one: a request that comes
@@ -63,6 +66,7 @@ func (s *served) run(ctx context.Context) {
 	_ = s.in.CloseWithError(io.ErrClosedPipe) // whoever still feeds it must not wait
 	_ = answers.Close()
 	<-done
+	s.forget()
 	s.a.mu.Lock()
 	if s.a.sessions[s.id] == s {
 		delete(s.a.sessions, s.id)
@@ -162,11 +166,15 @@ func (s *served) forward(out *io.PipeReader) {
 			continue
 		}
 		var id string
-		if head.Method == "" && json.Unmarshal(head.ID, &id) == nil {
+		if head.Method != "" {
+			s.push(line)
+			continue
+		}
+		if json.Unmarshal(head.ID, &id) == nil {
 			s.remember(id, line)
 		}
 		if err := s.a.publish(s.stream(), said{Session: s.id, Answers: id}, line); err != nil {
-			s.a.Log(err.Error()) // an answer is asked for again; of samples the gap shows
+			s.a.Log(err.Error()) // it is asked for again
 		}
 	}
 }

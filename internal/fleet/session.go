@@ -44,6 +44,8 @@ type Session struct {
 	said  time.Time
 	how   error
 	over  bool
+	got   pushes
+	away  time.Time // since when there is no broker; zero: there is one
 }
 
 // asking is a request without an answer.
@@ -156,6 +158,8 @@ func (s *Session) hear(head said, body []byte) {
 	switch {
 	case head.Over:
 		s.end(fmt.Errorf("the agent of %s has ended this session: it was started anew, or heard nothing for %s", s.name, idleTime))
+	case head.Push > 0:
+		s.pushed(head, body)
 	case head.Answers == "":
 		s.deliver(body)
 	default:
@@ -332,8 +336,18 @@ func (s *Session) keep() {
 			return
 		case <-tick.C:
 		}
-		now := time.Now()
+		now, here := time.Now(), s.l.nc.IsConnected()
 		s.mu.Lock()
+		if here {
+			s.away = time.Time{}
+		} else if s.heard = now; s.away.IsZero() { // nobody can be heard
+			s.away = now
+		}
+		if !s.away.IsZero() && now.Sub(s.away) > keepTime {
+			s.mu.Unlock()
+			s.end(fmt.Errorf("the site's brokers cannot be reached since %s", s.away.Format(time.TimeOnly)))
+			return
+		}
 		silent, idle := now.Sub(s.heard), now.Sub(s.said)
 		late := map[string]*asking{}
 		for id, a := range s.asked {
@@ -350,6 +364,7 @@ func (s *Session) keep() {
 		for id, a := range late {
 			_ = s.l.send(s, id, a.method, a.ro, a.body) // the next round tries again
 		}
+		s.tell(now)
 		if idle > pingTime {
 			s.put(&asking{method: methodPing, ro: true})
 		}

@@ -349,7 +349,16 @@ func remote(e *jrpc2.Error) error {
 }
 
 // errNoAnswer is the cause of a call's failure whose time is over.
-var errNoAnswer = errors.New("no answer")
+var errNoAnswer error = unanswered{}
+
+// unanswered is a timeout, as net.Error has it.
+type unanswered struct{}
+
+// Error implements error.
+func (unanswered) Error() string { return "no answer" }
+
+// Timeout tells that the agent may answer later.
+func (unanswered) Timeout() bool { return true }
 
 // errGone is the cause of every call's failure once the agent is no more.
 var errGone = errors.New("agent ended")

@@ -48,6 +48,7 @@ type collected struct {
 	all  []numbered
 	each func(model.Sample) // may be nil
 	more chan struct{}      // gets a token with each sample
+	last int                // one more than the highest number that was heard of
 	held int64              // bytes of all
 	full bool               // a sample was dropped because the memory was used up
 }
@@ -75,6 +76,24 @@ func (s *collected) put(p numbered, bytes, room int64) {
 	case s.more <- struct{}{}:
 	default:
 	}
+}
+
+// heard notes that samples up to a number came, be it that they could not be read.
+func (s *collected) heard(to int) {
+	s.mu.Lock()
+	s.last = max(s.last, to)
+	s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// heardTo is one more than the highest number that was heard of.
+func (s *collected) heardTo() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // follow passes on the samples that have arrived and those that will.
@@ -143,6 +162,7 @@ func (c *Client) batch(p batchPush) error {
 		}
 		s.unpack = r
 	}
+	defer s.heard(p.N + p.Count)
 	if p.N != s.next && (!p.Fresh || p.N < s.next) {
 		return fmt.Errorf("sample %d comes where %d was to come", p.N, s.next)
 	}
@@ -262,7 +282,7 @@ func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval t
 	s.follow(each)
 	return func() ([]model.Sample, error) {
 		// Not the caller's context: the sampling has to be stopped even if that has ended.
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("no answer within %v", stopTime))
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("%w within %v", errNoAnswer, stopTime))
 		defer cancel()
 		return c.stopSampling(ctx, id, s)
 	}, nil
@@ -283,6 +303,10 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		if s.overflowed() {
 			return nil, c.failed(fmt.Errorf("its samples took more than %d MiB and %d KiB a second, of which %d of %d are kept: watch fewer connections, or at a longer interval",
 				sampleRoom>>20, roomPerSecond>>10, s.len(), r.Count))
+		}
+		if s.heardTo() >= r.Count+r.Dropped { // no more will come
+			c.log(fmt.Sprintf("%d of %d samples did not arrive: there is a gap between those that did", n-s.len(), n))
+			break
 		}
 		select {
 		case <-s.more:

@@ -143,19 +143,23 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 			_, err := stop()
 			return true, cmp.Or(err, errGone)
 		case <-look.C:
-			if err := e.look(ctx, agent); err != nil {
-				return true, err
-			}
+			err = e.look(ctx, agent)
 		case <-e.paced:
-			if stop, err = e.anew(ctx, agent, stop); err != nil {
-				return true, err
-			}
+			stop, err = e.anew(ctx, agent, stop)
 		case <-again.C:
-			if stop, err = e.anew(ctx, agent, stop); err != nil {
-				return true, err
-			}
+			stop, err = e.anew(ctx, agent, stop)
+		}
+		if err != nil && !late(err) {
+			return true, err
 		}
 	}
+}
+
+// late tells whether an error is of an agent that does not answer in time. It may keep samples for
+// us meanwhile, as one does whose broker is away; if it is gone, its connection ends.
+func late(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
 }
 
 // anew has a sampling take the place of another.

@@ -3,7 +3,9 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"os"
 	"testing"
 	"time"
 
@@ -320,5 +322,17 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 	}
 	if time.Duration(e.every.Load()) != sampleInterval {
 		t.Error("somebody looks, and it is read once a second")
+	}
+}
+
+// An agent that does not answer in time may be there again: only its end is the end.
+func TestLateIsNotGone(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("host nas1: facts: %w", os.ErrDeadlineExceeded): true,
+		errGone: false, errors.New("no such method"): false, context.Canceled: false,
+	} {
+		if late(err) != want {
+			t.Errorf("%v: late is %t", err, !want)
+		}
 	}
 }

@@ -89,6 +89,20 @@ func TestWindowPlacesLateSamplesAtTheirOwnTime(t *testing.T) {
 	}
 }
 
+// Samples that were lost are a gap: nothing is counted across it.
+func TestWindowCountsNothingAcrossAGap(t *testing.T) {
+	w := Window{Span: 10 * time.Second}
+	fill(&w, 0, 30*time.Second, 0)
+	w.Add(sampleAt(10*time.Minute), 10*time.Minute)
+	if got, n := w.Covers(), w.Len(); got != 0 || n != 1 {
+		t.Errorf("%s are covered by %d samples", got, n)
+	}
+	w.Add(sampleAt(10*time.Minute+time.Second), 10*time.Minute+time.Second)
+	if got := w.Covers(); got != time.Second {
+		t.Errorf("%s are covered", got)
+	}
+}
+
 // Two hosts whose clocks differ and drift lie on one time within what the quickest sample takes.
 func TestWindowsOfTwoHostsLieOnOneClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

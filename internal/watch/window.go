@@ -44,6 +44,9 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) {
 		if set := s.HostAt.Sub(w.samples[n-1].HostAt) - step; set.Abs() > clockSlack {
 			w.Jumps += set
 		}
+		if step > w.Span { // what is between was lost: nothing is counted across it
+			w.Clear()
+		}
 		// The quickest sample tells what lies between the clocks: others were delayed on their way.
 		w.base = min(w.base+time.Duration(drift*float64(arrived-w.arrived)), late)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -27,6 +28,7 @@ type site struct {
 	by    atomic.Value
 	came  chan struct{} // a call of "slow" has come
 	slow  chan struct{} // and waits for this
+	say   chan string   // what the host says by itself
 }
 
 func start(t *testing.T, m *fleet.Material, port int) *Broker {
@@ -50,7 +52,7 @@ func newSite(t *testing.T) *site {
 	}
 	b := start(t, m, -1)
 	m.Servers = []string{b.URL()}
-	s := &site{t: t, m: m, b: b, came: make(chan struct{}, 8), slow: make(chan struct{})}
+	s := &site{t: t, m: m, b: b, came: make(chan struct{}, 8), slow: make(chan struct{}), say: make(chan string)}
 	t.Cleanup(func() { s.b.Close() })
 	return s
 }
@@ -76,6 +78,20 @@ func (s *site) serve(_ context.Context, in io.Reader, out io.WriteCloser, by str
 	lines.Buffer(nil, 1<<20)
 	var work sync.WaitGroup
 	defer work.Wait()
+	over := make(chan struct{})
+	defer close(over)
+	work.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case line := <-s.say:
+				mu.Lock()
+				_, _ = io.WriteString(out, line+"\n")
+				mu.Unlock()
+			}
+		}
+	})
 	for lines.Scan() {
 		var r struct {
 			ID     json.RawMessage `json:"id"`
@@ -492,4 +508,73 @@ func TestSessionThatIsNotRead(t *testing.T) {
 			t.Error(got)
 		}
 	}
+}
+
+// sample is what a host says by itself.
+func sample(n int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"sample","params":{"n":%d,"is":%q}}`, n, strings.Repeat("x", 1000))
+}
+
+// hears reads samples from one number to another, each once and in order.
+func hears(t *testing.T, s *fleet.Session, r *bufio.Reader, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("sample %d: %v; the session: %v", n, err, s.Wait())
+		}
+		if line != sample(n)+"\n" {
+			t.Fatalf("%.60s… came where sample %d was to come", line, n)
+		}
+	}
+}
+
+// What a host says while its broker is away, and what was on its way when that died, comes once the
+// broker is back: all of it, once, and in order.
+func TestSamplesAreKeptWhileTheBrokerIsAway(t *testing.T) {
+	s := newSite(t)
+	nas := s.issue(fleet.Agent, "nas1")
+	s.host(nas, time.Now)
+	sess, r := open(t, s.link(s.issue(fleet.Controller, "ada")), nas)
+	if got := ask(t, sess, r, readIt); !strings.Contains(got, "result") { // the host keeps samples before it is asked this
+		t.Fatal(got)
+	}
+	for n := range 3 {
+		s.say <- sample(n)
+	}
+	hears(t, sess, r, 0, 3)
+	port := portOf(t, s.b)
+	for n := 3; n < 20; n++ {
+		s.say <- sample(n)
+	}
+	s.b.Close()
+	for n := 20; n < 200; n++ {
+		s.say <- sample(n)
+	}
+	s.b = start(t, s.m, port)
+	hears(t, sess, r, 3, 200)
+	for n := 200; n < 210; n++ {
+		s.say <- sample(n)
+	}
+	hears(t, sess, r, 200, 210)
+	if got := ask(t, sess, r, readIt); !strings.Contains(got, "result") {
+		t.Error(got)
+	}
+}
+
+// A controller that does not read gets all of it later: the host keeps it, and sends no more than
+// fits on the way.
+func TestSlowConsumerLosesNothing(t *testing.T) {
+	s := newSite(t)
+	nas := s.issue(fleet.Agent, "nas1")
+	s.host(nas, time.Now)
+	sess, r := open(t, s.link(s.issue(fleet.Controller, "ada")), nas)
+	if got := ask(t, sess, r, readIt); !strings.Contains(got, "result") {
+		t.Fatal(got)
+	}
+	const many = 3000
+	for n := range many {
+		s.say <- sample(n)
+	}
+	hears(t, sess, r, 0, many)
 }

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"linerate/internal/host/delta"
+	"linerate/internal/model"
+)
+
+// Samples that are lost on their way are a gap: what comes after it is read from the next batch on
+// that needs nothing before it, and it is known up to where samples came.
+func TestBatchesThatAreLost(t *testing.T) {
+	c := &Client{samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
+	s := c.adopt(1)
+	pack, err := delta.NewWriter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, b := range []struct{ fresh, lost, unread bool }{
+		{fresh: true}, {}, {lost: true}, {unread: true}, {fresh: true, lost: true}, {unread: true}, {fresh: true}, {},
+	} {
+		made, err := pack.Pack([][]byte{[]byte(`{"v":1,"at":` + string(rune('0'+n)) + `}`)}, b.fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.lost {
+			continue
+		}
+		err = c.batch(batchPush{ID: 1, N: n, Count: 1, Fresh: made.Fresh, Bytes: made.Bytes, Data: append([]byte(nil), made.Data...)})
+		if (err != nil) != b.unread {
+			t.Errorf("batch %d: %v", n, err)
+		}
+		if s.heardTo() != n+1 {
+			t.Errorf("after batch %d samples were heard of up to %d", n, s.heardTo())
+		}
+	}
+	var at []time.Duration
+	s.follow(func(x model.Sample) { at = append(at, x.At) })
+	if want := []time.Duration{0, 1, 6, 7}; !reflect.DeepEqual(at, want) {
+		t.Errorf("%v, want %v", at, want)
+	}
+}

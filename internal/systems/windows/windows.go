@@ -36,7 +36,7 @@ func (System) Script() string { return script }
 
 // Tried implements systems.System.
 func (System) Tried() string {
-	return "its script was run by an imitation of PowerShell and of its cmdlets only, never on a real Windows host"
+	return "its scripts were run by an imitation of PowerShell and of its cmdlets only, which wrote to a real registry under wine, never on a real Windows host"
 }
 
 // row is one object of an answer.

@@ -79,11 +79,14 @@ function Test-Carries {
 
 $interfaces = 'SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces\'
 
-# Read-Interface is a number, or "absent": then the system has its default, which is not 0.
+# Read-Interface is a number, or "absent": then the system has its default, which is not 0. A value of
+# another type than the number that is written could not be put back as it was.
 function Read-Interface {
     param([string]$Guid, [string]$Name)
     $value = [Microsoft.Win32.Registry]::GetValue("HKEY_LOCAL_MACHINE\$interfaces$Guid", $Name, 'absent')
     if ($null -eq $value) { throw 'the registry has no key for this adapter' }
+    $type = $value.GetType().FullName
+    if (($type -ne 'System.Int32') -and ([string]$value -ne 'absent')) { throw "$Name is no REG_DWORD but a $type, which Windows ignores: delete it by hand" }
     return [string]$value
 }
 

@@ -2,9 +2,11 @@ package script
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,9 +59,33 @@ func winScript(t *testing.T) string {
 	return text
 }
 
+// scratch is a directory that is removed file by file: wine, under which these tests run too, does
+// not have what os.RemoveAll asks of Windows.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "linerate-windows-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var all []string
+		err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+			all = append(all, path)
+			return err
+		})
+		for _, path := range slices.Backward(all) {
+			err = errors.Join(err, os.Remove(path))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 func newWindowsRig(t *testing.T) *windowsRig {
 	t.Helper()
-	r := &windowsRig{t, t.TempDir(), `C:\Users\Admin\change.ps1`}
+	r := &windowsRig{t, scratch(t), `C:\Users\Admin\change.ps1`}
 	if err := r.open("").Put(r.file, winScript(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +315,7 @@ func TestEachSettingOfWindowsIsUndone(t *testing.T) {
 // undoneAlone: false where the host does not take the value, or has it.
 func undoneAlone(t *testing.T, setting string, m Mechanism, to string) bool {
 	t.Helper()
-	r := &windowsRig{t, t.TempDir(), `C:\Users\Admin\change.ps1`}
+	r := &windowsRig{t, scratch(t), `C:\Users\Admin\change.ps1`}
 	from, ok := r.read([]Mechanism{m})[0].Get()
 	if !ok || from == to {
 		return false

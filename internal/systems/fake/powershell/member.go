@@ -64,6 +64,9 @@ func (c *context) method(of expression, name string, args []expression) (any, er
 		}
 		all = append(all, x)
 	}
+	if plain := plainType(v); name == "gettype" && plain != "" {
+		return Object("System.RuntimeType", "FullName", plain), nil
+	}
 	switch v := v.(type) {
 	case string:
 		return textMethod(v, name, all)
@@ -88,6 +91,19 @@ func (c *context) method(of expression, name string, args []expression) (any, er
 		}
 	}
 	return nil, Errorf("Method invocation failed because [%T] does not contain a method named '%s'.", v, name)
+}
+
+// plainType is the name of a type of the language itself; empty: it is none.
+func plainType(v any) string {
+	switch v.(type) {
+	case string:
+		return "System.String"
+	case bool:
+		return "System.Boolean"
+	case int64:
+		return "System.Int32" // of those that scripts ask for
+	}
+	return ""
 }
 
 func textMethod(s, name string, args []any) (any, error) {

@@ -1,10 +1,8 @@
 package winhost
 
 import (
-	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"linerate/internal/systems/fake/powershell"
 )
@@ -135,27 +133,4 @@ func (a adapter) mtu() int64 {
 		return 9000
 	}
 	return 1500
-}
-
-// getValue is Registry.GetValue: null where the key is missing, the default where the value is.
-func (h *Host) getValue(args []any) (any, error) {
-	if len(args) != 3 {
-		return nil, errors.New("GetValue takes three")
-	}
-	key, value := powershell.Text(args[0]), powershell.Text(args[1])
-	found := false
-	for at, n := range h.data.Registry {
-		k, v, _ := strings.Cut(at, "|")
-		if !strings.EqualFold(k, key) {
-			continue
-		}
-		found = true
-		if strings.EqualFold(v, value) {
-			return n, nil
-		}
-	}
-	if !found {
-		return nil, nil
-	}
-	return args[2], nil
 }

@@ -88,6 +88,8 @@ type Host struct {
 	// Step, if set, is told of each effect before it happens and after; an error ends the script
 	// there and then, as a kill does.
 	Step func(what string) error
+	// Registry, if set, is where registry values are, and not in the host's state.
+	Registry Registry
 }
 
 // Open loads a host, which is new where its directory is.

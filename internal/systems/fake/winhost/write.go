@@ -199,44 +199,6 @@ func (h *Host) setTemplate(a map[string]any) error {
 	return nil
 }
 
-// key is one that exists, by its path at the provider.
-func (h *Host) key(path string) (string, error) {
-	rest, ok := strings.CutPrefix(path, `HKLM:\`)
-	for at := range h.data.Registry {
-		key, _, _ := strings.Cut(at, "|")
-		if ok && strings.EqualFold(key, `HKEY_LOCAL_MACHINE\`+rest) {
-			return key, nil
-		}
-	}
-	return "", none("Der Pfad wurde nicht gefunden")
-}
-
-func (h *Host) setRegistry(a map[string]any) error {
-	key, err := h.key(powershell.Text(a["literalpath"]))
-	if err != nil {
-		return err
-	}
-	n, ok := a["value"].(int64)
-	if !ok || powershell.Text(a["type"]) != "DWord" {
-		return powershell.Errorf("kein DWORD")
-	}
-	h.data.Registry[key+"|"+powershell.Text(a["name"])] = n
-	return nil
-}
-
-func (h *Host) removeRegistry(a map[string]any) error {
-	key, err := h.key(powershell.Text(a["literalpath"]))
-	if err != nil {
-		return err
-	}
-	at := key + "|" + powershell.Text(a["name"])
-	if _, ok := h.data.Registry[at]; !ok {
-		return none("Die Eigenschaft gibt es nicht")
-	}
-	delete(h.data.Registry, at)
-	return nil
-}
-
 func (h *Host) setSMB(end string, a map[string]any) error {
 	if a["force"] != true {
 		return powershell.Errorf("nobody is there to confirm")

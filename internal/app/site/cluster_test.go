@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +14,11 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
+	"linerate/internal/app"
 	"linerate/internal/app/check"
+	"linerate/internal/fleet"
 )
 
 // brokerRole in the environment makes this program what an operator starts: an ordinary
@@ -131,6 +135,11 @@ func TestSiteOverItsOwnCluster(t *testing.T) {
 		got, ok := answers()
 		return ok && got == before
 	})
+	for name, c := range map[string]fleet.Credential{"a host": all[1].cred, "a controller": controllerOf(t, ctl)} {
+		if !denied(t, c, "$SYS.REQ.CLAIMS.UPDATE") || !denied(t, c, "$SYS.REQ.SERVER.PING") {
+			t.Errorf("%s may speak to the brokers themselves", name)
+		}
+	}
 	if _, err := Revoke(t.Context(), ctl, "", "n000"); err != nil {
 		t.Fatal(err)
 	}
@@ -149,4 +158,42 @@ func TestSiteOverItsOwnCluster(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// controllerOf is what the site gives a command.
+func controllerOf(t *testing.T, ctl app.Env) fleet.Credential {
+	t.Helper()
+	c, err := ctl.Reach(quiet{t}).Desk(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() // it has answered
+	cred, err := c.Controller(t.Context(), "ada", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cred
+}
+
+// denied tells whether the brokers let somebody publish nothing to a subject.
+func denied(t *testing.T, c fleet.Credential, subject string) bool {
+	t.Helper()
+	errs, closed := make(chan error, 8), make(chan struct{})
+	nc, err := c.Connect("test", nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { errs <- err }),
+		nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(nc.Publish(subject, []byte("{}")), nc.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	nc.Close() // what was refused was said before the answer to the flush
+	<-closed
+	close(errs)
+	for err := range errs {
+		if strings.Contains(strings.ToLower(err.Error()), "publish") {
+			return true
+		}
+	}
+	return false
 }

@@ -88,7 +88,9 @@ func (r *rollout) put(ended bool) error {
 func (r *rollout) end(whole bool) error {
 	err := r.put(whole || r.countPlanned() == r.countChanged())
 	if r.lock != nil {
-		err = errors.Join(err, os.Remove(r.lock.Name()), kernel.UnlockFile(r.lock))
+		// The file stays: were it removed, who has it open already could lock it, and somebody else a
+		// new one of that name.
+		err = errors.Join(err, kernel.UnlockFile(r.lock))
 		r.lock = nil
 	}
 	return err

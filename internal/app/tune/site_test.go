@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -299,8 +300,17 @@ func TestOneProcessGoesOnWithARecord(t *testing.T) {
 	if _, err := Resume(t.Context(), r.env, "p", silentProgress{}); failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("%v", err)
 	}
+	at := r.lock.Name()
+	held, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := r.end(false); err != nil {
 		t.Fatal(err)
+	}
+	// Who has opened the lock before it was let go locks the same file as who comes later.
+	if now, err := os.Stat(at); err != nil || !os.SameFile(held, now) {
+		t.Errorf("the lock that was let go is another file: %v", err)
 	}
 	for id, want := range map[string]failure.Kind{"../p": failure.Usage, "q": failure.Usage} {
 		if _, err := Resume(t.Context(), r.env, id, silentProgress{}); failure.KindOf(err) != want {

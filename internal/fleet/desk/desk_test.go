@@ -196,7 +196,7 @@ func TestTokenAdmitsOneHost(t *testing.T) {
 	}
 	stop()
 	until(t, "the end of the agent is not seen", func() bool { return s.d.Hosts()[0].Ended })
-	if got := s.events(); got != "token nas1, enrolled nas1, refused nas1, started nas1, ended nas1" {
+	if got := s.events(); got != "token nas1, enrolling nas1, enrolled nas1, refused nas1, started nas1, ended nas1" {
 		t.Errorf("the log has: %s", got)
 	}
 }

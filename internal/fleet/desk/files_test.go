@@ -96,6 +96,84 @@ func TestNothingIsDoneThatCannotBeLogged(t *testing.T) {
 	}
 }
 
+// That a host is enrolled or revoked is in the log only where it is so; that it was tried is there
+// in any case.
+func TestLogSaysDoneWhenItIsDone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "lab")
+	d, err := Open(dir, "lab", servers, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.log.close() }() // the book was closed by the test
+	enters := func(name string) error {
+		text, _, err := d.MakeToken(name, nil, time.Hour, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := fleet.ParseToken(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tk, err := token.Keys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.enter(fleet.Entry{V: 1, Site: "lab", Token: tk.Public(), Key: []byte(name), User: userOf(t), Name: name})
+		return err
+	}
+	if err := enters("nas1"); err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := d.MakeToken("nas2", nil, time.Hour, 1) // what is kept of it is there before the book fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.book.close(); err != nil { // what is written to it now fails
+		t.Fatal(err)
+	}
+	d.book.dir = filepath.Join(dir, "gone")
+	token, err := fleet.ParseToken(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tk, err := token.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.enter(fleet.Entry{V: 1, Site: "lab", Token: tk.Public(), Key: []byte("nas2"), User: userOf(t), Name: "nas2"}); err == nil {
+		t.Error("nas2 was enrolled, and the book is closed")
+	}
+	if _, err := d.Revoke("nas1", "ada"); err == nil || d.book.byName("nas1") == nil {
+		t.Errorf("nas1 was revoked, and the book is closed: %v", err)
+	}
+	lines, err := d.Log(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range lines {
+		got = append(got, l.Event+" "+l.Host)
+	}
+	want := "token nas1, enrolling nas1, enrolled nas1, token nas2, enrolling nas2, failed nas2, revoking nas1, failed nas1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
+// userOf draws the name of a host at brokers.
+func userOf(t *testing.T) string {
+	t.Helper()
+	k, err := fleet.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := k.User()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
 func TestEventsThatWereMissedAreSaid(t *testing.T) {
 	d, err := Open(filepath.Join(t.TempDir(), "lab"), "lab", servers, time.Now)
 	if err != nil {

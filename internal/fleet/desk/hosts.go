@@ -27,6 +27,23 @@ func (d *Desk) logged(l Line) error {
 	return d.log.err
 }
 
+// carryOut puts a change on the disk between two lines of the log: that it is begun, without which
+// it is not made, and that it is done, which is said only if it is. If the second cannot be written
+// the first stands, and the log is said to be broken.
+func (d *Desk) carryOut(begins string, done Line, c change) error {
+	begun := done
+	begun.Event, begun.About = begins, nil
+	if err := d.logged(begun); err != nil {
+		return err
+	}
+	if err := d.book.keep(c); err != nil {
+		d.write(Line{Event: "failed", Host: done.Host, ID: done.ID, About: map[string]string{"what": begins, "reason": err.Error()}})
+		return err
+	}
+	d.write(done)
+	return nil
+}
+
 // MakeToken makes a token that admits so many hosts within a time. name is what the host is
 // called; empty: what it calls itself, as each of several does.
 func (d *Desk) MakeToken(name string, labels map[string]string, within time.Duration, hosts int) (token string, t Token, err error) {
@@ -87,11 +104,8 @@ func (d *Desk) enter(e fleet.Entry) (fleet.Credential, error) {
 	}
 	t := *d.book.token(e.TokenID())
 	t.Admitted, t.Used, t.By = t.admitted()+1, h.Enrolled, h.ID
-	err = d.logged(Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot,
-		"admitted": fmt.Sprintf("%d of %d", t.Admitted, t.most())}})
-	if err == nil {
-		err = d.book.keep(change{Host: &h, Token: &t})
-	}
+	err = d.carryOut("enrolling", Line{Event: "enrolled", Host: h.Name, ID: h.ID, About: map[string]string{"token": t.ID, "build": e.Build, "boot": e.Boot,
+		"admitted": fmt.Sprintf("%d of %d", t.Admitted, t.most())}}, change{Host: &h, Token: &t})
 	if err != nil {
 		return fleet.Credential{}, errors.New("the site's desk cannot write its files; see what linerate serve says there")
 	}
@@ -158,10 +172,7 @@ func (d *Desk) Revoke(name, by string) (Revoked, error) {
 		ended.Ended, h.TokenEnded = h.Revoked, t.ID
 		c.Token, about["token_ended"] = &ended, t.ID
 	}
-	if err := d.logged(Line{Event: "revoked", Host: h.Name, ID: h.ID, About: about}); err != nil {
-		return h, err
-	}
-	if err := d.book.keep(c); err != nil {
+	if err := d.carryOut("revoking", Line{Event: "revoked", Host: h.Name, ID: h.ID, About: about}, c); err != nil {
 		return h, err
 	}
 	delete(d.heard, h.ID)

@@ -13,7 +13,7 @@ import (
 // Line is one of the site's log.
 type Line struct {
 	Time  time.Time         `json:"time"`  // by the desk's clock
-	Event string            `json:"event"` // token, enrolled, refused, revoked, controller, started, request, missed, ended
+	Event string            `json:"event"` // token, enrolling, enrolled, refused, revoking, revoked, failed, controller, started, request, missed, ended
 	Host  string            `json:"host,omitempty"`
 	ID    string            `json:"id,omitempty"` // of the host
 	At    time.Time         `json:"at,omitzero"`  // by the host's clock

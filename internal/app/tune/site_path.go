@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type pathLook struct {
 	peer    study.Spread // seconds, of datagrams there and back
 	reaches bool         // they arrive, both ways
 	mtu     int          // of the path, the smaller way; 0: not known
+	flows   flows
 }
 
 // Intervals of a look: so many windows of this length.
@@ -37,7 +39,11 @@ const (
 
 // look takes one: for some seconds it reads the host's counters and times small requests.
 func (r *rollout) look(ctx context.Context, m *member) (l pathLook, err error) {
-	stop, err := m.agent.StartSampling(ctx, measure.Watch{}, lookWindow)
+	var w measure.Watch
+	if r.peer != nil {
+		w.Addrs = []netip.Addr{r.peerTo}
+	}
+	stop, err := m.agent.StartSampling(ctx, w, lookWindow)
 	if err != nil {
 		return l, fmt.Errorf("look at its path: %w", err)
 	}
@@ -64,6 +70,7 @@ func (r *rollout) look(ctx context.Context, m *member) (l pathLook, err error) {
 	l.trips = study.SpreadOf(trips)
 	l.resent, l.bad = losses(samples)
 	if r.peer != nil {
+		l.flows = flowsOf(samples, r.peerTo)
 		err = r.lookToPeer(ctx, m, &l)
 	}
 	return l, err
@@ -134,6 +141,9 @@ func worse(before, after pathLook) string {
 	trip("the round trip to the peer", before.peer, after.peer)
 	add("the share of segments sent again", before.resent, after.resent, leastResent, func(x float64) string { return fmt.Sprintf("%.2g%%", 100*x) })
 	add("dropped or damaged packets", before.bad, after.bad, leastBad, func(x float64) string { return fmt.Sprintf("%.0f/s", x) })
+	if b, a, why := rate(before.flows, after.flows); why == "" {
+		add("goodput to the peer", less(b), less(a), leastRateRel*b.Median, bits)
+	}
 	if before.reaches && !after.reaches {
 		out = append(out, "datagrams do not reach the peer and come back any more")
 	}

@@ -233,7 +233,7 @@ func (r *rollout) judge(ctx context.Context, m *member) error {
 		if err != nil {
 			return err
 		}
-		m.path = after.words()
+		m.path = after.words() + "; " + rateWords(m.before.flows, after.flows, r.peer != nil)
 		if why = worse(m.before, after); why == "" {
 			return nil
 		}

@@ -17,6 +17,8 @@ type Subject struct {
 	Host    string `json:"host"`
 	Profile string `json:"profile"` // empty: what fits the host
 	To      string `json:"to"`      // the other end; empty: none
+	// Persist asks for files too by which the values outlive a restart.
+	Persist bool `json:"persist"`
 }
 
 // Choices are what may be asked for.
@@ -49,6 +51,8 @@ type Pending struct {
 	Left  float64 `json:"left_s"`
 	Waits bool    `json:"waits"` // it can be confirmed
 	Says  string  `json:"says"`  // what is wrong, or became of it
+	// Persist: with its confirmation the files are written that were shown.
+	Persist bool `json:"persist"`
 }
 
 // Changer changes hosts as linerate tune does. Each document is what the command prints as JSON. A

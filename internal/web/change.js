@@ -46,7 +46,7 @@ const during = (text, work) => async () => {
   }
   busy = false;
 };
-const subject = () => ({ host: $("host").value, profile: $("profile").value, to: $("to").value });
+const subject = () => ({ host: $("host").value, profile: $("profile").value, to: $("to").value, persist: $("persist").checked });
 const put = (...parts) => $("doc").replaceChildren(...parts);
 const path = (d) => el("p", "small", d.host + ", profile " + d.profile + (d.chosen ? " (" + d.chosen + ")" : "") + (d.path.peer ? "; to " + d.path.peer : "") +
   (d.path.rtt !== null ? "; round trip " + Number((d.path.rtt / 1e6).toPrecision(3)) + " ms (" + d.path.rtt_from + ")" : "; round trip not known"));
@@ -61,6 +61,11 @@ const line = (l) => el("li", "", el("b", "", short(l.setting, l.device) + (l.hos
   el("p", "small", l.reason + " · risk " + l.risk + (l.needs ? " · needs " + l.needs : "") + (l.cuts ? " · can cut you off" : "") + (l.trades ? " · trades " + l.trades : "") + " · " + l.source),
   l.applied === undefined ? "" : el("p", "small", "applied: " + (l.applied ? "yes" : "no") + "; effective: " + l.effective + (l.observed ? "; on the wire: " + l.observed : "")));
 const lines = (d) => el("ol", "", ...d.plan.map(line));
+// The files of a plan whole, since what is written is what was read here.
+const file = (f) => f.path
+  ? el("details", "", el("summary", "", f.path + " on " + f.host + (f.existed ? " (changed)" : " (new)")), el("pre", "", f.after), el("p", "small", f.note || ""))
+  : el("p", "small", "no file for " + f.settings.join(", ") + ": " + f.note);
+const files = (d, text) => d.files && d.files.length ? el("div", "files", el("p", "", text), ...d.files.map(file)) : "";
 const plan = during("making the plan …", async () => {
   put();
   const p = await ask("plan", subject()), d = p.doc;
@@ -82,14 +87,14 @@ const plan = during("making the plan …", async () => {
     put();
     try {
       const made = await ask("apply", { plan: p.plan, within_s: within });
-      put(el("p", "", "Applied. Confirm it above, or it undoes itself."), lines(made), ...(made.notes || []).map((n) => el("p", "small", n)));
+      put(el("p", "", "Applied. Confirm it above, or it undoes itself."), lines(made), files(made, made.written ? "Written:" : "Written with the confirmation:"), ...(made.notes || []).map((n) => el("p", "small", n)));
     } finally {
       await look();
       await journal();
     }
   }));
   apply.id = "apply";
-  put(path(d), el("p", "", d.plan.length + (d.plan.length === 1 ? " change" : " changes")), lines(d), el("p", "zoom", apply, el("label", "", "undone by the host itself unless confirmed within ", time)), rest);
+  put(path(d), el("p", "", d.plan.length + (d.plan.length === 1 ? " change" : " changes")), lines(d), files(d, "Files that are written once it is confirmed:"), el("p", "zoom", apply, el("label", "", "undone by the host itself unless confirmed within ", time)), rest);
 });
 const journal = async () => {
   const h = await ask("history", { host: $("host").value });
@@ -114,11 +119,11 @@ const row = (p) => {
   const text = p.waits ? p.host + ": " + p.plan + " is undone in " : p.host + ": " + p.plan + ": " + p.says;
   const e = el("div", "waits", el("b", "", text), p.waits ? el("b", "left", left(p.left_s)) : "", el("p", "small", (p.waits && p.says ? p.says + " · " : "") + (p.by ? "by " + p.by : "")));
   if (!p.waits) return e;
-  e.append(el("p", "zoom", button("Confirm", during("confirming …", async () => {
+  e.append(el("p", "zoom", button(p.persist ? "Confirm, and write the files" : "Confirm", during("confirming …", async () => {
     const d = await ask("confirm", { host: p.host, plan: p.plan });
     await look();
     await journal();
-    return "confirmed: " + d.kept + " changes are in force on " + d.host;
+    return "confirmed: " + d.kept + " changes are in force on " + d.host + (d.files.length ? "; written: " + d.files.map((f) => f.path || "no file for " + f.settings.join(", ")).join(", ") : "");
   })), button("Undo now", during("undoing …", async () => {
     const d = await ask("undo", { host: p.host, plan: p.plan });
     await look();

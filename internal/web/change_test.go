@@ -38,10 +38,19 @@ func (c *changing) Panel(_ context.Context, s Subject) (any, error) {
 
 func (c *changing) Plan(_ context.Context, s Subject) (Planned, error) {
 	c.note("plan " + s.Host)
-	return Planned{Plan: "sum", Doc: changingPlan(s.Host)}, nil
+	doc := changingPlan(s.Host)
+	if s.Persist {
+		c.note("with files")
+		doc["files"] = changingFiles
+	}
+	return Planned{Plan: "sum", Doc: doc}, nil
 }
 
-func changingPlan(host string) any {
+// changingFiles is a file that a plan writes, and a setting that none keeps.
+var changingFiles = []any{map[string]any{"host": hostile, "path": "/etc/sysctl.d/99-linerate.conf", "existed": true, "before": "", "after": "net.a = 2 " + hostile, "settings": []string{"linux.sysctl.a"}},
+	map[string]any{"host": hostile, "path": "", "existed": false, "before": "", "after": "", "settings": []string{"linux.link.b"}, "note": hostile}}
+
+func changingPlan(host string) map[string]any {
 	return map[string]any{"host": host, "profile": "p", "path": map[string]any{"rtt": 16000000, "rtt_from": "measured"},
 		"plan":     []any{map[string]any{"setting": "linux.sysctl.a", "host": host, "from": "1", "to": hostile, "reason": "r", "source": "s", "risk": "low", "needs": ""}},
 		"rejected": []any{map[string]any{"setting": "linux.sysctl.b", "why": hostile}}}
@@ -51,7 +60,7 @@ func (c *changing) Apply(plan string, within time.Duration, from string) (any, e
 	c.note("apply " + plan + " " + within.String() + " " + from)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waits = []Pending{{Host: hostile, Plan: "tune-1", By: "me", Left: within.Seconds(), Waits: true}}
+	c.waits = []Pending{{Host: hostile, Plan: "tune-1", By: "me", Left: within.Seconds(), Waits: true, Persist: true}}
 	return changingPlan(hostile), nil
 }
 
@@ -60,7 +69,7 @@ func (c *changing) Confirm(host, plan string) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waits = nil
-	return map[string]any{"host": host, "kept": 1}, nil
+	return map[string]any{"host": host, "kept": 1, "files": changingFiles}, nil
 }
 
 func (c *changing) Undo(host, plan string) (any, error) {
@@ -228,7 +237,7 @@ func TestTheStreamSaysWhatWaits(t *testing.T) {
 	v := NewView("x", "test")
 	v.AllowChange(&changing{waits: []Pending{{Host: "nas", Plan: "tune-1", Left: 42, Waits: true}}}, token)
 	b, err := v.event(&tab{}, nil)
-	if err != nil || !strings.Contains(string(b), `"pending":[{"host":"nas","plan":"tune-1","by":"","left_s":41.9,"waits":true,"says":""}]`) {
+	if err != nil || !strings.Contains(string(b), `"pending":[{"host":"nas","plan":"tune-1","by":"","left_s":41.9,"waits":true,"says":"","persist":false}]`) {
 		t.Errorf("%s %v", b, err)
 	}
 	if b, err = NewView("x", "test").event(&tab{}, nil); err != nil || strings.Contains(string(b), "pending") {

@@ -97,7 +97,7 @@ func (c *changer) request(s web.Subject) (o tune.Request, err error) {
 	if o.Host, err = c.name(s.Host); err != nil {
 		return o, err
 	}
-	o.Streams = 1
+	o.Streams, o.Persist = 1, s.Persist
 	if s.To != "" {
 		to, err := c.name(s.To)
 		if err != nil {
@@ -195,7 +195,7 @@ func (c *changer) Apply(plan string, within time.Duration, from string) (any, er
 	}
 	c.tell.Say("page, from %s: applied %s on %s", from, doc.ID, host)
 	if doc.Deadline != nil {
-		c.set(host, &wait{Pending: web.Pending{Host: host, Plan: doc.ID, By: o.By, Waits: true}, until: began.Add(within)})
+		c.set(host, &wait{Pending: web.Pending{Host: host, Plan: doc.ID, By: o.By, Waits: true, Persist: o.Persist}, until: began.Add(within)})
 	}
 	return doc, nil
 }
@@ -206,7 +206,8 @@ func (c *changer) begin() (end func()) {
 	return c.work.Done
 }
 
-// Confirm implements web.Changer: it confirms the plan that was shown to wait, and no other.
+// Confirm implements web.Changer: it confirms the plan that was shown to wait, and no other. Files
+// are written only here, since a restart must not keep what nobody confirmed.
 func (c *changer) Confirm(host, plan string) (any, error) {
 	n, err := c.name(host)
 	if err != nil {
@@ -221,12 +222,20 @@ func (c *changer) Confirm(host, plan string) (any, error) {
 	if h.Waiting == nil || h.Waiting.Plan != plan {
 		return nil, failure.Of(failure.Nothing, "%s waits no more on %s: nothing was confirmed", plan, host)
 	}
-	doc, err := tune.Confirm(c.ctx, c.env, n, false, false, c.tell)
+	doc, err := tune.Confirm(c.ctx, c.env, n, c.persists(host, plan), false, c.tell)
 	if err == nil {
-		c.tell.Say("page: confirmed %s on %s", doc.Plan, host)
+		c.tell.Say("page: confirmed %s on %s, with %s", doc.Plan, host, unit.Count(len(doc.Files), "file"))
 		c.set(host, nil)
 	}
 	return doc, err
+}
+
+// persists tells whether a plan that waits was made with files.
+func (c *changer) persists(host, plan string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.waits[host]
+	return w != nil && w.Plan == plan && w.Persist
 }
 
 // Undo implements web.Changer.
@@ -292,7 +301,7 @@ func (c *changer) take(host string, h tune.History) {
 	old := c.waits[host]
 	switch w := h.Waiting; {
 	case w != nil:
-		c.waits[host] = &wait{Pending: web.Pending{Host: host, Plan: w.Plan, By: byOf(h, w.Plan), Waits: !w.Overdue, Says: w.Alarm}, until: c.env.Now().Add(w.Left)}
+		c.waits[host] = &wait{Pending: web.Pending{Host: host, Plan: w.Plan, By: byOf(h, w.Plan), Waits: !w.Overdue, Says: w.Alarm, Persist: old != nil && old.Plan == w.Plan && old.Persist}, until: c.env.Now().Add(w.Left)}
 	case old != nil && old.gone.IsZero():
 		old.gone, old.Waits, old.Says = c.env.Now(), false, became(h, old.Plan)
 	case old != nil && c.env.Now().Sub(old.gone) > ended:

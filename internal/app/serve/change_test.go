@@ -39,6 +39,9 @@ func TestAPageAsksForNothingElse(t *testing.T) {
 	if err != nil || o.Host.Host != "nas1" || o.Peer.Host != "client1" || o.Profile.Name != "nfs-server" || o.Persist {
 		t.Errorf("%+v %v", o, err)
 	}
+	if o, err := c.request(web.Subject{Host: "nas1", Profile: "nfs-server", Persist: true}); err != nil || !o.Persist {
+		t.Errorf("%+v %v", o, err)
+	}
 	if _, err := c.Apply("x", time.Minute, "127.0.0.1"); err == nil || !strings.Contains(err.Error(), "was not shown") {
 		t.Error(err)
 	}
@@ -84,7 +87,16 @@ func TestWhatWaitsIsCountedDown(t *testing.T) {
 	if due := c.due(); len(due) != 0 {
 		t.Errorf("%q is asked before its time", due)
 	}
-	now = now.Add(36 * time.Second)
+	// Files go with the plan that they were shown with, and with no other that waits there later.
+	c.set("nas1", &wait{Pending: web.Pending{Host: "nas1", Plan: "tune-1", Waits: true, Persist: true}})
+	if c.take("nas1", waits); !c.persists("nas1", "tune-1") || c.persists("nas1", "tune-2") || c.persists("client1", "tune-1") {
+		t.Errorf("%+v", c.Pending())
+	}
+	if c.take("nas1", tune.History{Waiting: &tune.Waiting{Plan: "tune-2", Left: time.Minute}}); c.persists("nas1", "tune-2") {
+		t.Errorf("%+v", c.Pending())
+	}
+	c.take("nas1", waits)
+	now = now.Add(61 * time.Second)
 	if got := c.Pending(); got[0].Left != 0 || len(c.due()) != 1 {
 		t.Errorf("%+v", got)
 	}

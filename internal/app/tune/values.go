@@ -38,11 +38,17 @@ type Proposal struct {
 	Partly bool `json:"-"`
 }
 
-// Sum tells plans apart: those that make the same changes in the same order have the same.
+// Sum tells plans apart: those that make the same changes in the same order, and write the same
+// files, have the same.
 func (p Proposal) Sum() string {
 	h := sha256.New()
 	for _, l := range p.Plan {
 		for _, part := range []string{l.Host, l.Setting, l.Target, l.From, l.To} {
+			fmt.Fprintf(h, "%d:%s", len(part), part)
+		}
+	}
+	for _, f := range p.Files {
+		for _, part := range []string{f.Host, f.Path, f.Before, f.After} {
 			fmt.Fprintf(h, "%d:%s", len(part), part)
 		}
 	}

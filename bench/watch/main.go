@@ -1,13 +1,15 @@
 // Command watch measures what a live view costs. Without a flag: its controller, which judges, shows,
 // records and keeps made-up pictures of so many hosts, and what a day of history of one host weighs.
 // -reading: a host that is read, beside node_exporter. -page: the page, in a browser. -lab: how long
-// watch takes in a lab to give each fault its name, and what it calls a path that has none. Each takes
-// ten minutes at most, and a quiet machine.
+// watch takes in a lab to give each fault its name, and what it calls a path that has none. -agent: what
+// the agents cost the goodput between two hosts of a lab. Each takes ten minutes at most, and a
+// quiet machine.
 //
 //	go run ./bench/watch
 //	go run ./bench/watch -reading [-exporter PROGRAM] [-for 60s]
 //	go run ./bench/watch -page [-for 60s]
 //	go run ./bench/watch -lab [-healthy 60s]
+//	go run ./bench/watch -agent [-pairs 16] [-run 5s]
 package main
 
 import (
@@ -40,11 +42,16 @@ func main() {
 	pages := flag.Bool("page", false, "measure the page in chromium")
 	long := flag.Duration("for", time.Minute, "with -reading and -page: how long each is looked at")
 	healthy := flag.Duration("healthy", time.Minute, "with -lab: how long to look at a healthy path")
+	agents := flag.Bool("agent", false, "measure in a lab what the agents cost the goodput")
+	pairs := flag.Int("pairs", 16, "with -agent: pairs of runs")
+	each := flag.Duration("run", 5*time.Second, "with -agent: how long each run is")
 	flag.Parse()
 	kit.Main("watch", func(ctx context.Context) error {
 		switch {
 		case *labs:
 			return inLab(ctx, *healthy)
+		case *agents:
+			return agentEffect(ctx, *pairs, *each)
 		case *reading:
 			return readers(ctx, *exporter, *long)
 		case *pages:

@@ -15,6 +15,7 @@ const (
 	takenAtOnce = 64
 	takenBytes  = 1 << 20
 	moverEnding = 3 * time.Second // to leave what was written in order
+	firstWord   = 2 * time.Second // that a mover's start waits for
 )
 
 // moverEvents are the events of a mover that were not taken yet: it says much, each once.
@@ -28,11 +29,20 @@ type moverEvent struct {
 	size int // bytes of its line
 }
 
-func (a *agent) startMover(_ context.Context, t mover.Task) (startedResult, error) {
+// startMover waits for the first that the mover says, which saves who asked a round trip.
+func (a *agent) startMover(ctx context.Context, t mover.Task) (startedResult, error) {
 	if err := t.Check(); err != nil {
 		return startedResult{}, fmt.Errorf("start mover: %w", err)
 	}
-	return a.started(spawn(order{a.o.Self, mover.Role, t, mover.MaxEvent, moverEnding, a.o.Log}, &moverEvents{}))
+	r, err := a.started(spawn(order{a.o.Self, mover.Role, t, mover.MaxEvent, moverEnding, a.o.Log}, &moverEvents{}))
+	if err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstWord)
+	defer cancel()
+	first, _ := a.takeEvents(ctx, idParams{r.ID}) // one that said nothing is asked for its events
+	r.Events = first.Events
+	return r, nil
 }
 
 func (m *moverEvents) add(line []byte) error {
@@ -40,7 +50,7 @@ func (m *moverEvents) add(line []byte) error {
 	if err := json.Unmarshal(line, &e.Event); err != nil {
 		return err
 	}
-	if e.Kind == mover.Listening {
+	if e.Addr.IsValid() {
 		m.port = e.Addr.Port()
 	}
 	// Of what it has done so far the last word is enough.

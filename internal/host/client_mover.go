@@ -10,7 +10,10 @@ import (
 
 // Mover is one end of a copy, at the host. What it has not committed when it is stopped stays for
 // a next run.
-type Mover struct{ running }
+type Mover struct {
+	running
+	first []mover.Event // that came with its start, until they are taken
+}
 
 // StartMover starts one end of a copy. The task's version is filled in.
 func (c *Client) StartMover(ctx context.Context, t mover.Task) (*Mover, error) {
@@ -19,7 +22,7 @@ func (c *Client) StartMover(ctx context.Context, t mover.Task) (*Mover, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mover{r}, nil
+	return &Mover{r, r.r.Events}, nil
 }
 
 // Tell sends it a command.
@@ -28,9 +31,13 @@ func (m *Mover) Tell(ctx context.Context, c mover.Command) error {
 	return err
 }
 
-// Events waits for what it says next; each event is given once. After the last one it is
-// an error.
+// Events waits for what it says next; each event is given once, to one caller at a time. After
+// the last one it is an error.
 func (m *Mover) Events(ctx context.Context) ([]mover.Event, error) {
+	if first := m.first; len(first) > 0 {
+		m.first = nil
+		return first, nil
+	}
 	r, err := ask(ctx, m.c, methodMoverEvents, idParams{m.r.ID})
 	return r.Events, err
 }

@@ -187,10 +187,11 @@ type sampledResult struct {
 	Error   string        `json:"error,omitempty"`
 }
 
-// startedResult is a running worker or mover.
+// startedResult is a running worker or mover, and what a mover has said first.
 type startedResult struct {
-	ID  int `json:"id"`
-	PID int `json:"pid"`
+	ID     int           `json:"id"`
+	PID    int           `json:"pid"`
+	Events []mover.Event `json:"events,omitempty"`
 }
 
 // openedResult is an open probe, and the port that it listens on.

@@ -26,14 +26,21 @@ func Path(ctx context.Context, via string, names []host.Name, agents []*host.Cli
 	if to, err = Receiver(ctx, via, names[1], agents[1]); err != nil {
 		return from, to, err
 	}
-	f, err := agents[0].Facts(ctx)
+	from, _, err = Sender(ctx, names[0], agents[0], to)
+	return from, to, err
+}
+
+// Sender is a host's address towards a destination, and the facts of the host that say so.
+func Sender(ctx context.Context, n host.Name, agent *host.Client, to netip.Addr) (netip.Addr, *model.Facts, error) {
+	f, err := agent.Facts(ctx)
 	if err != nil {
-		return from, to, fmt.Errorf("look at %s: %w", names[0], err)
+		return netip.Addr{}, nil, fmt.Errorf("look at %s: %w", n, err)
 	}
-	if from, err = Source(f, to); err != nil {
-		return from, to, fmt.Errorf("find the data path from %s: %w", names[0], err)
+	from, err := Source(f, to)
+	if err != nil {
+		return from, f, fmt.Errorf("find the data path from %s: %w", n, err)
 	}
-	return from, to, nil
+	return from, f, nil
 }
 
 // Receiver is the data address of a host: via where it is not empty, else the

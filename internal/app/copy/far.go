@@ -2,6 +2,7 @@ package copy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/failure"
 	"linerate/internal/host"
+	"linerate/internal/model"
 	"linerate/internal/move"
 	"linerate/internal/move/mover"
 	"linerate/internal/move/wire"
@@ -85,6 +87,8 @@ type side struct {
 	// device is the number of the block device that it reads or writes.
 	device string
 	addr   netip.Addr
+	facts  *model.Facts    // nil: nobody has looked yet
+	meets  netip.AddrPort  // where it listens; not valid: it does not yet
 	work   chan mover.Work // the last that it told; room for one
 	last   mover.Work
 }
@@ -164,9 +168,9 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	if err != nil {
 		return from, to, err
 	}
-	base := mover.Task{Do: b.do, Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
+	base := mover.Task{Streams: o.Far.Streams, Do: b.do, Full: o.Full, Buffered: o.Buffered, Plain: o.Far.Plain, Run: run, Secret: secret, Mem: o.Far.Mem}
 	from, to = base, base
-	from.Streams, from.Limit, from.Exclude, to.Setuid = o.Far.Streams, int64(o.Limit), move.Raws(o.Exclude), o.Setuid
+	from.Limit, from.Exclude, to.Setuid = int64(o.Limit), move.Raws(o.Exclude), o.Setuid
 	from.Count = b.p.Live() && !mem && b.do == mover.Copying
 	from.Send, to.Delete, to.MaxDelete = mem, o.Delete, o.MaxDelete
 	b.from, b.to = &side{}, &side{}
@@ -225,21 +229,39 @@ func (b *between) reach(ctx context.Context) error {
 	return err
 }
 
-// path finds the data addresses of both ends; dialler and listener as it is tried first.
-func (b *between) path(ctx context.Context, dialler, listener *side) error {
+// roles are who dials and who listens, as it is tried first: the other host listens, as servers
+// do; where both are other hosts, the target.
+func (b *between) roles() (dialler, listener *side) {
+	if b.to.here() && !b.from.here() {
+		return b.to, b.from
+	}
+	return b.from, b.to
+}
+
+// path finds the data addresses of both ends.
+func (b *between) path(ctx context.Context) (err error) {
+	dialler, listener := b.roles()
 	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	if b.o.Far.ThroughSSH || dialler.agent == listener.agent {
+	switch {
+	case dialler.addr.IsValid():
+		return nil // the caller knows them
+	case b.o.Far.ThroughSSH || dialler.agent == listener.agent:
 		dialler.addr, listener.addr = loop, loop
 		return nil
 	}
-	var err error
-	dialler.addr, listener.addr, err = reach.Path(ctx, b.o.Far.Via, []host.Name{dialler.name, listener.name}, []*host.Client{dialler.agent, listener.agent})
+	if listener.addr, err = reach.Receiver(ctx, b.o.Far.Via, listener.name, listener.agent); err != nil {
+		return err
+	}
+	dialler.addr, dialler.facts, err = reach.Sender(ctx, dialler.name, dialler.agent, listener.addr)
 	return err
 }
 
-// start starts both movers, and has them open their files.
+// start starts both movers and finds the path meanwhile, and has them open their files.
 func (b *between) start(ctx context.Context, from, to mover.Task) error {
-	if err := b.startMovers(ctx, from, to); err != nil {
+	var path errgroup.Group
+	path.Go(func() error { return b.path(ctx) })
+	err := b.startMovers(ctx, from, to)
+	if err := errors.Join(err, path.Wait()); err != nil {
 		return err
 	}
 	for _, s := range []*side{b.from, b.to} {
@@ -252,23 +274,47 @@ func (b *between) start(ctx context.Context, from, to mover.Task) error {
 	if b.o.Far.Mem > 0 {
 		return nil
 	}
-	if err := b.to.m.Tell(ctx, mover.Command{Order: mover.Open, One: b.from.one, Whole: b.from.whole}); err != nil {
+	if !b.from.one { // it needs nothing that the target tells
+		if err := b.open(ctx, b.from, mover.Command{}); err != nil {
+			return err
+		}
+	}
+	if err := b.open(ctx, b.to, mover.Command{One: b.from.one, Whole: b.from.whole}); err != nil {
 		return err
 	}
-	opened, err := b.to.await(ctx, mover.Opened)
+	opened, err := b.opened(ctx, b.to)
 	if err != nil {
 		return err
 	}
-	b.to.device = opened.Device
 	if opened.Text != "" {
 		b.out.Warnings = append(b.out.Warnings, clean(opened.Text))
 	}
-	if err := b.from.m.Tell(ctx, mover.Command{Order: mover.Open, As: opened.As}); err != nil {
-		return err
+	if b.from.one {
+		if err := b.open(ctx, b.from, mover.Command{As: opened.As}); err != nil {
+			return err
+		}
 	}
-	opened, err = b.from.await(ctx, mover.Opened)
-	b.from.device = opened.Device
+	_, err = b.opened(ctx, b.from)
 	return err
+}
+
+// open has one end open its files, and listen if the other is to dial it: one order, one answer.
+func (b *between) open(ctx context.Context, s *side, c mover.Command) error {
+	c.Order = mover.Open
+	if dialler, listener := b.roles(); s == listener {
+		c.At, c.Peer = netip.AddrPortFrom(s.addr, b.o.Far.Port), dialler.pin
+	}
+	return s.m.Tell(ctx, c)
+}
+
+// opened waits until an end has opened its files.
+func (b *between) opened(ctx context.Context, s *side) (mover.Event, error) {
+	e, err := s.await(ctx, mover.Opened)
+	s.device = e.Device
+	if e.Addr.IsValid() {
+		s.meets = netip.AddrPortFrom(s.addr, e.Addr.Port())
+	}
+	return e, err
 }
 
 // startMovers starts both at once: either takes a process, and a round trip.

@@ -18,16 +18,7 @@ var errUnreached = errors.New("the port could not be connected to")
 
 // move has both ends meet, and waits until they are done.
 func (b *between) move(ctx context.Context) error {
-	// The other host listens, as servers do; where both are other hosts, the target.
-	dialler, listener := b.from, b.to
-	if b.to.here() && !b.from.here() {
-		dialler, listener = b.to, b.from
-	}
-	if !b.from.addr.IsValid() {
-		if err := b.path(ctx, dialler, listener); err != nil {
-			return err
-		}
-	}
+	dialler, listener := b.roles()
 	b.watch(ctx)
 	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String()}
 	if b.o.Far.Plain {
@@ -72,7 +63,13 @@ func (b *between) meet(ctx context.Context, dialler, listener *side) error {
 	return b.dial(ctx, dialler, listener, mover.Command{Order: mover.Dial, At: at, From: dialler.addr, Peer: listener.pin})
 }
 
+// listen has an end listen, unless it does by now. What it is told once is not told again: a second
+// way to meet is another one.
 func (b *between) listen(ctx context.Context, s *side, peer wire.Pin) (netip.AddrPort, error) {
+	if at := s.meets; at.IsValid() {
+		s.meets = netip.AddrPort{}
+		return at, nil
+	}
 	if err := s.m.Tell(ctx, mover.Command{Order: mover.Listen, At: netip.AddrPortFrom(s.addr, b.o.Far.Port), Peer: peer}); err != nil {
 		return netip.AddrPort{}, err
 	}

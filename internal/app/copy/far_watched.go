@@ -31,7 +31,10 @@ func (b *between) watch(ctx context.Context) {
 			of.Serves = &measure.Serving{Disk: s.device}
 		}
 		b.seen.follow(ctx, i, s.agent, of)
-		b.seen.known(i, s.as, nil, other.addr)
+		b.seen.known(i, s.as, s.facts, other.addr)
+		if s.facts != nil {
+			continue
+		}
 		looked.Go(func() { // what is read slowly must not delay the copy
 			if f, err := s.agent.Facts(ctx); err == nil {
 				b.seen.known(i, s.as, f, other.addr)

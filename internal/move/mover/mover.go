@@ -2,6 +2,7 @@ package mover
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,10 +133,10 @@ func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 			var err error
 			switch c.Order {
 			case Open:
-				err = m.open(c)
+				meeting, err = m.opens(ctx, c)
 			case Listen, Dial:
 				meeting.end()
-				meeting, err = m.meet(ctx, c)
+				meeting, err = m.meet(ctx, c, Event{Kind: Listening})
 			default:
 				err = fmt.Errorf("unknown order %q", c.Order)
 			}
@@ -155,6 +156,18 @@ func (m *mover) obey(ctx context.Context, commands <-chan Command) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// opens opens the files of this end, and listens if it is told where: one order, and one answer.
+func (m *mover) opens(ctx context.Context, c Command) (*meeting, error) {
+	e, err := m.open(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.At.IsValid():
+		return m.meet(ctx, c, e)
+	}
+	return nil, m.emit(e)
 }
 
 // meeting is a way to the other end, and the session over it.
@@ -177,8 +190,8 @@ func (g *meeting) end() {
 	}
 }
 
-// meet begins to meet the other end.
-func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
+// meet begins to meet the other end. One that listens tells so, and where.
+func (m *mover) meet(ctx context.Context, c Command, listening Event) (*meeting, error) {
 	if m.task.Mem == 0 && m.src == nil && m.dst == nil {
 		return nil, errors.New("to meet the other end comes before to open")
 	}
@@ -192,13 +205,14 @@ func (m *mover) meet(ctx context.Context, c Command) (*meeting, error) {
 	}
 	var party wire.Party
 	if c.Order == Dial {
-		party = &wire.Dialler{Keys: &keys, Connect: wire.To(c.At, c.From)}
+		party = &wire.Dialler{Keys: &keys, Connect: wire.To(c.At, c.From), Ahead: cmp.Or(m.task.Streams, wire.FirstStreams)}
 	} else {
 		l, err := wire.Listen(c.At, &keys)
 		if err != nil {
 			return nil, err
 		}
-		if err := m.emit(Event{Kind: Listening, Addr: l.Addr(), Pair: c.Pair}); err != nil {
+		listening.Addr = l.Addr()
+		if err := m.emit(listening); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		party = l

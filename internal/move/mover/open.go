@@ -14,25 +14,25 @@ import (
 	"linerate/internal/move/tree"
 )
 
-// open opens the files of this end.
-func (m *mover) open(c Command) (err error) {
+// open opens the files of this end, and is what is to be told of them.
+func (m *mover) open(c Command) (e Event, err error) {
 	as, doubt := string(c.As), ""
 	switch {
 	case m.src != nil || m.dst != nil:
-		return errors.New("opened twice")
+		return e, errors.New("opened twice")
 	case len(m.task.Read) > 0:
 		err = m.openSource(as)
 	case m.task.Write != "":
 		as, doubt, err = m.openTarget(c)
 	}
 	if err != nil {
-		return err
+		return e, err
 	}
-	e := Event{Kind: Opened, As: move.Raw(as), Text: doubt}
+	e = Event{Kind: Opened, As: move.Raw(as), Text: doubt}
 	for _, x := range m.ends {
 		e.Device = x.Device() // the last is the tree
 	}
-	return m.emit(e)
+	return e, nil
 }
 
 func (t *Task) verify() move.Verify {

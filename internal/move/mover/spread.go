@@ -62,7 +62,11 @@ func (m *mover) obeySpread(ctx context.Context, commands <-chan Command) error {
 		select {
 		case c := <-commands:
 			if c.Order == Open {
-				if err := m.open(c); err != nil {
+				e, err := m.open(c)
+				if err == nil {
+					err = m.emit(e)
+				}
+				if err != nil {
 					return err
 				}
 				end = m.begin(ctx)
@@ -143,7 +147,7 @@ func (m *mover) obeyPair(ctx context.Context, s *spread, c Command) error {
 	default:
 		return fmt.Errorf("unknown order %q", c.Order)
 	}
-	g, err := m.meet(ctx, c)
+	g, err := m.meet(ctx, c, Event{Kind: Listening, Pair: c.Pair})
 	if err != nil {
 		return m.part(ctx, s, c.Pair, err)
 	}

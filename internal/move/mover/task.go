@@ -169,7 +169,7 @@ type Command struct {
 	// Peer is the other end's certificate.
 	Peer wire.Pin `json:"peer,omitzero"`
 	// At is where to listen, port 0 being any, or what to dial; From the address to dial
-	// from, if it matters.
+	// from, if it matters. An Open that has it listens there too, and Opened has the address.
 	At   netip.AddrPort `json:"at,omitzero"`
 	From netip.Addr     `json:"from,omitzero"`
 }
@@ -180,7 +180,7 @@ type Kind string
 // The events.
 const (
 	Ready     Kind = "ready"     // Pin, One, Whole
-	Opened    Kind = "opened"    // As; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one
+	Opened    Kind = "opened"    // As; Device: number of the block device, "8:16"; Text: a doubt about the copy, if there is one; Addr, where it listens by now
 	Listening Kind = "listening" // Addr
 	Unreached Kind = "unreached" // Text: the port could not be connected to
 	Parted    Kind = "parted"    // Pair; Text: why, where that other end was not done

@@ -32,7 +32,7 @@ func (f *fan) enough() { close(f.over) }
 func (f *fan) begin() error {
 	n := f.s.o.Streams
 	if n == 0 {
-		n = firstStreams
+		n = FirstStreams
 	}
 	for range min(n, MaxStreams) {
 		n, err := f.announce()

@@ -158,7 +158,7 @@ func TestWhoeverChangesWhatIsOnTheWayIsRefused(t *testing.T) {
 					defer l.Close()
 					via := proxy(t, l.Addr(), where.victim, where.up, attacks(where.after)[kind])
 					m, s := sampleTree(20), newMemorySink()
-					_, received, send, receive := runEnds(t, &Dialler{b, To(via, netip.Addr{})}, l, m, s, Options{Streams: 2})
+					_, received, send, receive := runEnds(t, &Dialler{Keys: b, Connect: To(via, netip.Addr{})}, l, m, s, Options{Streams: 2})
 					whole(t, m, s)
 					lost := failures(received)
 					switch {
@@ -226,7 +226,7 @@ func TestOnlyTheRunsOwnEndIsLetIn(t *testing.T) {
 			}
 			k := *b
 			f(&k, nil)
-			c, err := (&Dialler{&k, To(l.Addr(), netip.Addr{})}).Stream(t.Context(), 0)
+			c, err := (&Dialler{Keys: &k, Connect: To(l.Addr(), netip.Addr{})}).Stream(t.Context(), 0)
 			if err == nil {
 				// In TLS 1.3 who dials hears of its refusal with the first answer; with
 				// another secret each end takes the other's frames for changed.
@@ -265,7 +265,7 @@ func TestAReplayIsRefused(t *testing.T) {
 		kept = append(kept, p...)
 		return p, true
 	})
-	c, err := (&Dialler{b, To(via, netip.Addr{})}).Stream(t.Context(), 3)
+	c, err := (&Dialler{Keys: b, Connect: To(via, netip.Addr{})}).Stream(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,19 @@ type Dialler struct {
 	Keys *Keys
 	// Connect makes a connection to the other end's port.
 	Connect func(ctx context.Context) (net.Conn, error)
+	// Ahead data streams are opened once the control stream is connected, and before anybody asks
+	// for them: their round trips pass meanwhile.
+	Ahead int
+
+	early  [MaxStreams + 1]chan early // of those that were
+	cancel context.CancelFunc
+	over   sync.WaitGroup
+}
+
+// early is a stream that was opened ahead, or why it was not.
+type early struct {
+	c   *Conn
+	err error
 }
 
 // keepAlive ends a connection whose peer is gone within a minute, also where it is idle.
@@ -51,17 +64,60 @@ func (e *UnreachedError) Error() string { return e.Err.Error() }
 // Unwrap gives the cause.
 func (e *UnreachedError) Unwrap() error { return e.Err }
 
-// Stream implements Party.
+// Stream implements Party. The control stream comes before all others.
 func (d *Dialler) Stream(ctx context.Context, n uint32) (*Conn, error) {
+	if n <= MaxStreams && d.early[n] != nil {
+		select {
+		case e := <-d.early[n]:
+			return e.c, e.err
+		case <-ctx.Done():
+			return nil, fmt.Errorf("open stream %d: %w", n, context.Cause(ctx))
+		}
+	}
 	c, err := d.Connect(ctx)
 	if err != nil {
 		return nil, &UnreachedError{fmt.Errorf("connect stream %d: %w", n, err)}
 	}
+	if n == 0 && d.cancel == nil {
+		d.begin(ctx)
+	}
 	return d.Keys.Dial(ctx, c, n)
 }
 
-// Close implements Party.
-func (d *Dialler) Close() error { return nil }
+// begin opens streams ahead.
+func (d *Dialler) begin(ctx context.Context) {
+	ctx, d.cancel = context.WithCancel(ctx)
+	for n := uint32(1); n <= uint32(min(d.Ahead, MaxStreams)); n++ {
+		d.early[n] = make(chan early, 1)
+		d.over.Go(func() {
+			c, err := d.Connect(ctx)
+			if err != nil {
+				d.early[n] <- early{nil, fmt.Errorf("connect stream %d: %w", n, err)}
+				return
+			}
+			s, err := d.Keys.Dial(ctx, c, n)
+			d.early[n] <- early{s, err}
+		})
+	}
+}
+
+// Close implements Party. It ends streams that nobody took.
+func (d *Dialler) Close() error {
+	if d.cancel != nil {
+		d.cancel()
+	}
+	d.over.Wait()
+	for _, e := range d.early {
+		select {
+		case s := <-e:
+			if s.c != nil {
+				_ = s.c.Close()
+			}
+		default:
+		}
+	}
+	return nil
+}
 
 // maxStrangers bounds the connections that have not proven yet what they are.
 const maxStrangers = 64

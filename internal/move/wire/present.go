@@ -23,6 +23,7 @@ type asking struct {
 	small chan<- *move.Entry
 	batch []*move.Entry
 	to    chan []*move.Entry // nil: nothing is asked
+	known chan []*move.Entry // what was asked for: the next question is on its way meanwhile
 	done  chan struct{}
 }
 
@@ -31,9 +32,9 @@ func (s *sender) asking(ctx context.Context, g *errgroup.Group, busy *sync.WaitG
 	if !s.o.Ask {
 		return a
 	}
-	a.to, a.done = make(chan []*move.Entry, askedBatches), make(chan struct{})
+	a.to, a.known, a.done = make(chan []*move.Entry, askedBatches), make(chan []*move.Entry, 1), make(chan struct{})
 	g.Go(func() error {
-		defer close(a.done)
+		defer close(a.known)
 		for batch := range a.to {
 			if err := a.ask(batch); err != nil {
 				return err
@@ -41,10 +42,21 @@ func (s *sender) asking(ctx context.Context, g *errgroup.Group, busy *sync.WaitG
 		}
 		return nil
 	})
+	g.Go(func() error {
+		defer close(a.done)
+		for batch := range a.known {
+			for _, e := range batch {
+				if err := a.hand(e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 	return a
 }
 
-// ask asks for a batch, notes what is there, and hands all of it on.
+// ask asks for a batch, and notes what is there.
 func (a *asking) ask(batch []*move.Entry) error {
 	have, err := a.s.Find(a.ctx, batch)
 	if err != nil {
@@ -57,12 +69,12 @@ func (a *asking) ask(batch []*move.Entry) error {
 		}
 	}
 	a.s.mu.Unlock()
-	for _, e := range batch {
-		if err := a.hand(e); err != nil {
-			return err
-		}
+	select {
+	case a.known <- batch:
+		return nil
+	case <-a.ctx.Done():
+		return context.Cause(a.ctx)
 	}
-	return nil
 }
 
 // gaveUp is why the run ended, where that is why a question has no answer.

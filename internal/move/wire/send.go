@@ -35,7 +35,7 @@ type Options struct {
 // Bounds of the sender's memory: blocks of 4 MiB that are read and not sent yet, and files
 // that are open.
 const (
-	firstStreams = 4
+	FirstStreams = 4
 	Readers      = 4 // of blocks, at once
 	queued       = 4
 	openFiles    = 8

@@ -22,7 +22,7 @@ func parties(t testing.TB, plain bool) (*Listener, *Dialler) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return l, &Dialler{b, To(l.Addr(), netip.Addr{})}
+	return l, &Dialler{Keys: b, Connect: To(l.Addr(), netip.Addr{}), Ahead: 2}
 }
 
 func TestATreeArrivesAsItIsWhicheverEndDials(t *testing.T) {
@@ -205,7 +205,7 @@ func TestAPortThatNobodyHearsIsUnreached(t *testing.T) {
 	addr, _ := netip.ParseAddrPort(l.Addr().String())
 	_ = l.Close()
 	_, k := keysOf(t, false)
-	err = Send(t.Context(), &Dialler{k, To(addr, netip.Addr{})}, sampleTree(1), move.NewReport(nil), Options{}, &Stats{})
+	err = Send(t.Context(), &Dialler{Keys: k, Connect: To(addr, netip.Addr{})}, sampleTree(1), move.NewReport(nil), Options{}, &Stats{})
 	var not *UnreachedError
 	if !errors.As(err, &not) {
 		t.Errorf("%v, want an UnreachedError", err)

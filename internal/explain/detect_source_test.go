@@ -85,7 +85,7 @@ func TestEarlyLossesAreSaid(t *testing.T) {
 		x.Unacked = x.Cwnd
 	}
 	v := Judge(c)
-	if v.Limiter != model.PathLoss || v.Confidence > 0.45 || strings.HasPrefix(v.Evidence[0].What, "0%") {
+	if v.Limiter != model.PathLoss || v.Confidence > 0.45 || v.Evidence[0].Metric != "early_retransmits" || !strings.Contains(strings.Join(v.Notes, "; "), "still growing back") {
 		t.Errorf("%s (%.2f): %s", v.Limiter, v.Confidence, v.Line)
 	}
 }

@@ -36,7 +36,7 @@ The last line that sets a value wins; audit calls the others shadowed.`,
 		Example: `  linerate guide audit                        this host
   linerate guide audit nas1                   over ssh; as root it sees more
   linerate guide audit --kernel 6.18          what after an upgrade of the kernel?
-  linerate guide audit --from /tmp/nas1       a recording of linerate check --snapshot
+  linerate guide audit --from /tmp/nas1       a recording of linerate check --snapshot DIR
   linerate guide audit --root /mnt/recorded   a tree of files, e.g. a mounted disk
   linerate guide audit --json`,
 		Args: usage(cobra.MaximumNArgs(1)),
@@ -61,7 +61,7 @@ The last line that sets a value wins; audit calls the others shadowed.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Root, "root", "", "directory `DIR` that stands for /: a recorded tree")
-	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` (linerate check --snapshot)")
+	f.StringVar(&o.From, "from", "", "read the recording in folder `DIR` (made by linerate check --snapshot DIR)")
 	f.StringVar(&o.Kernel, "kernel", "", "judge as if this kernel ran, e.g. 6.18")
 	return cmd
 }

@@ -144,7 +144,7 @@ func recordedFiles(dir string) (model.HostFiles, error) {
 		h.Unread[dir] = err.Error()
 		return h, nil
 	case errors.Is(missing, fs.ErrNotExist):
-		return h, errors.Join(fmt.Errorf("audit %s: this recording has no files of settings; record the host again with linerate check --snapshot", dir), err)
+		return h, errors.Join(fmt.Errorf("audit %s: this recording has no files of settings; record the host again with linerate check --snapshot DIR", dir), err)
 	}
 	return h, fmt.Errorf("audit %s: %w", dir, missing)
 }

@@ -75,6 +75,9 @@ func run() error {
 		return err
 	}
 	fmt.Printf("\nJudging one path, from both ends: %v of CPU a second, %.2f%% of a core.\n", each.Round(10*time.Microsecond), 100*each.Seconds())
+	if err := sent(); err != nil {
+		return err
+	}
 	bytes, err := day()
 	if err != nil {
 		return err

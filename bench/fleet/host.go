@@ -40,12 +40,31 @@ func recorded() (answers, error) {
 	return a, nil
 }
 
-// host is a simulated one.
-func (a answers) host() fleet.Host {
-	return fleet.Host{Serve: a.serve, Reads: host.Reads, Boot: "bench", Build: "bench", Now: time.Now, Log: func(string) {}}
+// simulated is a host: what it answers, and the samples that it sends.
+type simulated struct {
+	answers
+	name  string
+	beats *beats
 }
 
-func (a answers) serve(_ context.Context, in io.Reader, out io.WriteCloser, _ string) error {
+// host is what its agent is given.
+func (s simulated) host() fleet.Host {
+	return fleet.Host{Serve: s.serve, Reads: host.Reads, Boot: "bench", Build: "bench", Now: time.Now, Log: func(string) {}}
+}
+
+func (s simulated) serve(ctx context.Context, in io.Reader, out io.WriteCloser, _ string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	write := func(line []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		_, err := out.Write(append(line, '\n'))
+		return err
+	}
+	ended := make(chan int, 1)
+	sampling, stop := context.WithCancel(ctx)
+	defer stop()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -56,11 +75,19 @@ func (a answers) serve(_ context.Context, in io.Reader, out io.WriteCloser, _ st
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return err
 		}
-		result, ok := a[r.Method]
+		result, ok := s.answers[r.Method]
+		switch r.Method {
+		case "sample.start":
+			result, ok = json.RawMessage(`{"id":1}`), true
+			go func() { ended <- s.beats.send(sampling, s.name, write) }()
+		case "sample.stop":
+			stop()
+			result, ok = fmt.Appendf(nil, `{"count":%d}`, <-ended), true
+		}
 		if !ok {
 			return fmt.Errorf("a simulated host was asked for %s", r.Method)
 		}
-		if _, err := fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, result); err != nil {
+		if err := write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)); err != nil {
 			return err
 		}
 	}

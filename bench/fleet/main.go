@@ -5,7 +5,8 @@
 //
 //	unshare -n sh -c 'ip link set lo up && go run ./bench/fleet -n 1000'
 //
-// In a network namespace of its own the loopback's counters tell the bytes.
+// In a network namespace of its own the loopback's counters tell the bytes. With -same it compares
+// instead what a site over three brokers and ssh say of hosts that are network namespaces.
 package main
 
 import (
@@ -40,15 +41,26 @@ const (
 func main() {
 	n := flag.Int("n", 1000, "how many hosts")
 	idle := flag.Duration("idle", time.Minute, "how long the site is watched while nobody asks anything")
+	lasts := flag.Duration("live", 0, "for how long live samples of all hosts are taken; 0: not")
+	prometheus := flag.Bool("prometheus", false, "have Prometheus scrape as many hosts for as long, in the same run")
+	same := flag.Int("same", 0, "compare so many hosts over ssh and as a site over three brokers instead; 0: do not")
 	flag.Parse()
 	var err error
 	switch flag.Arg(0) {
+	case natsRole:
+		err = natsServer()
 	case brokerRole:
 		err = broker.Main(context.Background(), os.Stdin, os.Stdout)
 	case agentsRole:
 		err = agents(os.Stdin)
+	case "":
+		if *same > 0 {
+			err = compare(context.Background(), *same)
+		} else {
+			err = run(*n, *idle, *lasts, *prometheus)
+		}
 	default:
-		err = run(*n, *idle)
+		err = fmt.Errorf("%q is no role of this program", flag.Arg(0))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
@@ -67,7 +79,7 @@ type bench struct {
 	agents *process
 }
 
-func run(n int, idle time.Duration) error {
+func run(n int, idle, lasts time.Duration, prometheus bool) error {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
 		return err
@@ -110,7 +122,15 @@ func run(n int, idle time.Duration) error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	return x.agents.end()
+	if lasts > 0 {
+		if err := x.live(ctx, lasts); err != nil {
+			return fmt.Errorf("live samples: %w", err)
+		}
+	}
+	if err := x.agents.end(); err != nil || !prometheus {
+		return err
+	}
+	return x.beside(ctx, max(lasts, beat))
 }
 
 // start makes the site.
@@ -253,6 +273,8 @@ func agents(in io.Reader) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	group, ctx := errgroup.WithContext(ctx)
 	lines := json.NewDecoder(in)
+	all := &beats{list: map[chan beaten]bool{}}
+	group.Go(func() error { return all.run(ctx) })
 	for {
 		var c fleet.Credential
 		err := lines.Decode(&c)
@@ -263,7 +285,13 @@ func agents(in io.Reader) error {
 			cancel()
 			return errors.Join(err, group.Wait())
 		}
-		group.Go(func() error { return fleet.Run(ctx, c, answers.host()) })
+		g, err := c.Granted()
+		if err != nil {
+			cancel()
+			return errors.Join(err, group.Wait())
+		}
+		one := simulated{answers, g.Name, all}
+		group.Go(func() error { return fleet.Run(ctx, c, one.host()) })
 	}
 	cancel()
 	return group.Wait()

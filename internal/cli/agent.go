@@ -284,6 +284,8 @@ func tokenBlocks(open []site.Open) []document.Block {
 func hostState(h site.Host, now time.Time) string {
 	ago := now.Sub(h.Heard).Round(time.Second)
 	switch {
+	case h.Here && len(h.Twins) > 0:
+		return fmt.Sprintf("two agents have its identity (%s): it is read, and not changed", strings.Join(h.Twins, "; "))
 	case h.Here:
 		if h.Ahead.Abs() > 5*time.Second {
 			return fmt.Sprintf("there; its clock is off by %s", h.Ahead.Round(time.Second))

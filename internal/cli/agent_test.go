@@ -91,10 +91,11 @@ func TestAgentFieldsAreDocumented(t *testing.T) {
 func TestStateOfAHostIsInWords(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, h := range map[string]site.Host{
-		"there":                                {Here: true},
-		"there; its clock is off by -1h0m0s":   {Here: true, Ahead: -time.Hour},
-		"stopped 1m0s ago":                     {Ended: true, Heard: now.Add(-time.Minute)},
-		"not heard since the site was started": {},
+		"there":                              {Here: true},
+		"there; its clock is off by -1h0m0s": {Here: true, Ahead: -time.Hour},
+		"two agents have its identity (a, boot 1; b, boot 2): it is read, and not changed": {Here: true, Twins: []string{"a, boot 1", "b, boot 2"}},
+		"stopped 1m0s ago":                                  {Ended: true, Heard: now.Add(-time.Minute)},
+		"not heard since the site was started":              {},
 		"silent since " + now.Local().Format(time.DateTime): {Heard: now},
 	} {
 		if got := hostState(h, now); got != want {

@@ -59,6 +59,34 @@ type heard struct {
 	agent string
 	about map[string]string
 	ended bool
+
+	earlier []string  // agents that it had before, the newest last
+	twins   []string  // two agents that run at once, in words
+	twinsAt time.Time // when that was last seen
+}
+
+// mostEarlier bounds how many agents of a host are remembered.
+const mostEarlier = 16
+
+// says takes what a host says of itself. An agent that speaks again after another has spoken is no
+// earlier start of it: both run, with one identity.
+func (x heard) says(w fleet.Word, now time.Time) heard {
+	n := heard{at: now, ahead: w.At.Sub(now), agent: w.Agent, about: w.About, earlier: x.earlier, twins: x.twins, twinsAt: x.twinsAt}
+	switch {
+	case x.agent == "" || x.agent == w.Agent:
+	case slices.Contains(x.earlier, w.Agent):
+		n.twins, n.twinsAt = []string{inWords(x.agent, x.about), inWords(w.Agent, w.About)}, now
+		slices.Sort(n.twins)
+		fallthrough
+	default:
+		n.earlier = append(slices.DeleteFunc(slices.Clone(x.earlier), func(a string) bool { return a == x.agent }), x.agent)
+		n.earlier = n.earlier[max(0, len(n.earlier)-mostEarlier):]
+	}
+	return n
+}
+
+func inWords(agent string, about map[string]string) string {
+	return fmt.Sprintf("%s, boot %s", agent, about["boot"])
 }
 
 // HeldError: another process holds the site.
@@ -186,7 +214,7 @@ func (d *Desk) live(w fleet.Word) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.book.byID(w.ID) != nil {
-		d.heard[w.ID] = heard{at: d.now(), ahead: w.At.Sub(d.now()), agent: w.Agent, about: w.About}
+		d.heard[w.ID] = d.heard[w.ID].says(w, d.now())
 	}
 }
 

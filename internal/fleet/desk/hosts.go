@@ -211,6 +211,8 @@ type Status struct {
 	Boot  string    `json:"boot,omitempty"`
 	// Ahead is how far the host's clock is ahead of the desk's, the way included.
 	Ahead time.Duration `json:"ahead_ns,omitempty"`
+	// Twins are two agents that run at once with the host's identity, in words.
+	Twins []string `json:"twins,omitempty"`
 }
 
 // Hosts are all hosts that were not revoked, by name.
@@ -223,8 +225,11 @@ func (d *Desk) Hosts() []Status {
 			continue
 		}
 		x := d.heard[h.ID]
+		if now.Sub(x.twinsAt) > Silent {
+			x.twins = nil
+		}
 		out = append(out, Status{
-			Host: h, Here: !x.at.IsZero() && !x.ended && now.Sub(x.at) <= Silent,
+			Twins: x.twins, Host: h, Here: !x.at.IsZero() && !x.ended && now.Sub(x.at) <= Silent,
 			Heard: x.at, Ended: x.ended, Build: x.about["build"], Boot: x.about["boot"], Ahead: x.ahead,
 		})
 	}

@@ -21,7 +21,7 @@ const (
 	askAgain   = 3 * time.Second        // a request without an answer is sent again after that
 	pingTime   = 10 * time.Second
 	silentTime = 45 * time.Second
-	openTime   = 10 * time.Second
+	openTime   = 20 * time.Second
 )
 
 // Link is a controller's place in a site.

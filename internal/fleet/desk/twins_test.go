@@ -43,3 +43,38 @@ func TestTwinsAreShown(t *testing.T) {
 		t.Errorf("%d earlier agents, %v", len(x.earlier), x.twins)
 	}
 }
+
+// A host that is cut off is shown as silent since it was last heard, and is there again when it is
+// heard again; one that said that it ends has ended.
+func TestHostThatIsCutOff(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	d, err := Open(filepath.Join(t.TempDir(), "lab"), "lab", servers, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.book.apply(change{Host: &Host{ID: "x", Name: "nas1"}})
+	if h := d.Hosts()[0]; h.Here || !h.Heard.IsZero() {
+		t.Errorf("never heard: %+v", h)
+	}
+	live := fleet.Word{ID: "x", Agent: "a", Event: "live"}
+	d.live(live)
+	heard := now
+	for _, step := range []struct {
+		after time.Duration
+		here  bool
+	}{{Silent, true}, {time.Second, false}, {time.Hour, false}} {
+		now = now.Add(step.after)
+		if h := d.Hosts()[0]; h.Here != step.here || !h.Heard.Equal(heard) || h.Ended {
+			t.Errorf("%v later: %+v", now.Sub(heard), h)
+		}
+	}
+	d.live(live)
+	if h := d.Hosts()[0]; !h.Here || !h.Heard.Equal(now) {
+		t.Errorf("heard again: %+v", h)
+	}
+	d.happened(fleet.Word{ID: "x", Agent: "a", Seq: 1, Event: "ended"})
+	if h := d.Hosts()[0]; h.Here || !h.Ended {
+		t.Errorf("it ended: %+v", h)
+	}
+}

@@ -146,6 +146,12 @@ func hostSection(h watch.Host) document.Section {
 		if n.Pauses != nil && *n.Pauses > 0 {
 			text += fmt.Sprintf(", %.3g pause frames/s", *n.Pauses)
 		}
+		if n.QdiscDrops != nil && *n.QdiscDrops > 0 {
+			text += fmt.Sprintf(", %.3g drops/s of the qdisc", *n.QdiscDrops)
+		}
+		if n.Backlog != nil && *n.Backlog > 0 {
+			text += fmt.Sprintf(", %v wait in the qdisc", *n.Backlog)
+		}
 		s.Add(document.Block{Pairs: []document.Pair{{Name: n.Name, Value: text}}})
 	}
 	for _, o := range h.Ops[:min(len(h.Ops), 4)] {

@@ -123,6 +123,10 @@ type NIC struct {
 	Drops  float64      `json:"drops_per_second"`
 	Errors float64      `json:"errors_per_second"`
 	Pauses *float64     `json:"pause_frames_per_second"` // null: not counted
+	// Of the interface's queueing discipline: what it dropped, and what waits in it by the newest
+	// sample. Null: there is none, or it is not known, as of history.
+	QdiscDrops *float64    `json:"qdisc_drops_per_second"`
+	Backlog    *unit.Bytes `json:"qdisc_backlog"`
 }
 
 // Op is one kind of request to storage.

@@ -79,9 +79,23 @@ func nics(s span) []NIC {
 			p := s.perSecond(f.Pause.Rx+f.Pause.Tx, l.Pause.Rx+l.Pause.Tx)
 			n.Pauses = &p
 		}
+		n.QdiscDrops, n.Backlog = qdisc(s, l.Name)
 		out = append(out, n)
 	}
 	return out
+}
+
+// qdisc is what an interface's queueing discipline dropped a second, and what waits in it.
+func qdisc(s span, dev string) (drops *float64, waits *unit.Bytes) {
+	of := func(all []model.QdiscCount) int {
+		return slices.IndexFunc(all, func(q model.QdiscCount) bool { return q.Dev == dev })
+	}
+	first, last := of(s.first.Qdiscs), of(s.last.Qdiscs)
+	if first < 0 || last < 0 {
+		return nil, nil
+	}
+	d, w := s.perSecond(s.first.Qdiscs[first].Drops, s.last.Qdiscs[last].Drops), unit.Bytes(s.last.Qdiscs[last].Backlog)
+	return &d, &w
 }
 
 // ops are the requests that were answered in the window, the most frequent first.

@@ -184,9 +184,9 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	other := model.Conn{Local: local, Remote: netip.MustParseAddrPort("192.0.2.9:22"), BytesReceived: 0}
 	reset := model.NICCount{Name: "eth1", TxBytes: 5}
 	samples := []model.Sample{
-		{At: 0, Conns: []model.Conn{conn(0, 0, 0, 0), other}, NICs: []model.NICCount{{Name: "eth0"}, {Name: "eth1", TxBytes: 1 << 40}}},
+		{At: 0, Conns: []model.Conn{conn(0, 0, 0, 0), other}, NICs: []model.NICCount{{Name: "eth0"}, {Name: "eth1", TxBytes: 1 << 40}}, Qdiscs: []model.QdiscCount{{Dev: "eth0", Drops: 10}}},
 		{At: 2 * time.Second, Conns: []model.Conn{conn(2_000_000, time.Second, 500*time.Millisecond, 250*time.Millisecond), other},
-			NICs: []model.NICCount{{Name: "eth0", TxBytes: 2_100_000, RxDropped: 4}, reset}},
+			NICs: []model.NICCount{{Name: "eth0", TxBytes: 2_100_000, RxDropped: 4}, reset}, Qdiscs: []model.QdiscCount{{Dev: "eth1", Drops: 7}, {Dev: "eth0", Drops: 16, Backlog: 3000}}},
 	}
 	got := Conns("h", samples, remote.Addr())
 	if len(got) != 1 {
@@ -199,6 +199,9 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	h := Look("h", samples)
 	if len(h.NICs) != 2 || h.NICs[0].Out != 8.4e6 || h.NICs[0].Drops != 2 || h.NICs[0].Pauses != nil {
 		t.Errorf("%+v", h.NICs)
+	}
+	if *h.NICs[0].QdiscDrops != 3 || *h.NICs[0].Backlog != 3000 || h.NICs[1].QdiscDrops != nil || h.NICs[1].Backlog != nil {
+		t.Errorf("queueing disciplines: %+v", h.NICs)
 	}
 	if h.NICs[1].Out != 0 {
 		t.Errorf("a counter that was reset carries %v", h.NICs[1].Out)

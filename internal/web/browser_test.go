@@ -19,8 +19,10 @@ import (
 
 	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
+	"linerate/internal/store/history"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
+	"linerate/internal/watch/past"
 )
 
 // picture of the page for README; empty: none is written.
@@ -272,18 +274,45 @@ func pageOutlivesTheServer(t *testing.T, p *page) {
 		return v, s, ln.Addr().String()
 	}
 	v, s, at := start("127.0.0.1:0")
-	live(t, v, 1)
+	l := live(t, v, 1)
 	p.do(chromedp.Navigate(s.URL))
 	p.until(isLive)
+	p.until(`document.querySelector(".goodput").getAttribute("d").length > 20`)
+	l.set(true, func(*watch.Picture) {}) // it records no more
 	s.CloseClientConnections()
 	s.Close()
 	p.until(`document.getElementById("link").className === "lost"`)
+	v.mu.Lock()
+	before := remembered(v.recent)
+	v.mu.Unlock()
 	v, s, _ = start(at)
+	v.Keep(before)
 	defer s.Close()
 	defer s.CloseClientConnections()
 	live(t, v, 1)
 	p.until(isLive)
+	// What was before is there still, then a gap, and no moment is drawn twice.
+	p.until(`(document.querySelector(".goodput").getAttribute("d").match(/M/g) || []).length > 1`)
+	if got := p.value(`(() => { const x = [...document.querySelector(".goodput").getAttribute("d").matchAll(/[ML]([0-9.]+) /g)].map((m) => Number(m[1])); return x.length > 3 && x.every((v, i) => !i || v >= x[i - 1] - 0.05); })()`); got != "true" {
+		t.Errorf("drawn twice: %s", p.value(`document.querySelector(".goodput").getAttribute("d")`))
+	}
 }
+
+// remembered is a Past of the records that an earlier server made.
+type remembered []past.Record
+
+func (r remembered) Between(from, to time.Time, _ time.Duration) (out history.Read, err error) {
+	for _, x := range r {
+		if !x.At.Before(from) && x.At.Before(to) {
+			out.Records = append(out.Records, x)
+		}
+	}
+	return out, nil
+}
+
+func (remembered) Runs(time.Time, time.Time) ([]watch.Mark, error) { return nil, nil }
+
+func (remembered) Kept() string { return "kept" }
 
 // Of a thousand paths each is a tile, and one is open: the first, or that which the address or a
 // click names.

@@ -11,6 +11,7 @@ const rate = (bps) => {
   for (const [unit, size] of units) if (bps >= size) return Number((bps / size).toPrecision(3)) + " " + unit;
   return Math.round(bps) + " bit/s";
 };
+const amount = (b) => (b >= 1 << 20 ? Number((b / (1 << 20)).toPrecision(3)) + " MiB" : b >= 1024 ? Number((b / 1024).toPrecision(3)) + " KiB" : b + " B");
 const span = (ns) => {
   if (ns >= 1e9) return Number((ns / 1e9).toPrecision(3)) + " s";
   if (ns >= 1e6) return Number((ns / 1e6).toPrecision(3)) + " ms";
@@ -122,9 +123,10 @@ const drawHost = (h) => {
   const key = el("p", "small", "cores:");
   for (const m of modes) key.append(el("span", "key " + m), m);
   box.append(key, cores);
-  if (h.nics.length) box.append(table(["interface", "in", "out", "drops/s", "errors/s", "pause frames/s"],
+  if (h.nics.length) box.append(table(["interface", "in", "out", "drops/s", "errors/s", "pause frames/s", "qdisc drops/s", "waits in qdisc"],
     h.nics.map((n) => [n.name, rate(n.in_bps), rate(n.out_bps), Number(n.drops_per_second.toPrecision(3)), Number(n.errors_per_second.toPrecision(3)),
-      n.pause_frames_per_second === null ? "–" : Number(n.pause_frames_per_second.toPrecision(3))])));
+      n.pause_frames_per_second === null ? "–" : Number(n.pause_frames_per_second.toPrecision(3)),
+      n.qdisc_drops_per_second === null ? "–" : Number(n.qdisc_drops_per_second.toPrecision(3)), n.qdisc_backlog === null ? "–" : amount(n.qdisc_backlog)])));
   if (h.requests) box.append(table(["request", "per second", "mean time", "queued before"],
     h.requests.map((o) => [o.name, Number(o.per_second.toPrecision(4)), span(o.mean_time), o.mean_queue ? span(o.mean_queue) : "–"])));
   return box;

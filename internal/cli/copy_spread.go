@@ -66,8 +66,8 @@ func (f *copyFlags) checkSpread() error {
 		return nil
 	}
 	o := f.Far
-	if f.check || f.dryRun || f.Delete || f.Limit > 0 || o.Mem > 0 || o.ThroughSSH || o.Via != "" || o.Port != 0 {
-		return failure.Of(failure.Usage, "--spread decides as it goes what lies where: leave out --check, --dry-run, --delete, --limit, --mem, --through-ssh, --via and --port")
+	if f.check || f.dryRun || f.Delete || o.Mem > 0 || o.ThroughSSH || o.Via != "" || o.Port != 0 {
+		return failure.Of(failure.Usage, "--spread decides as it goes what lies where: leave out --check, --dry-run, --delete, --mem, --through-ssh, --via and --port")
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ type Spreading struct {
 	Sources []SpreadEnd  `json:"sources"`
 	Targets []SpreadEnd  `json:"targets"`
 	Pairs   []SpreadPair `json:"pairs"`
+	// FailedBytes is what targets had got that failed. Moved leaves it out: which part of it arrived
+	// wholly is not known, and the rest went to others, and is counted there.
+	FailedBytes int64 `json:"failed_bytes"`
 }
 
 // SpreadEnd is a source's host with its paths, or a target.
@@ -74,6 +77,7 @@ type spreadEnd struct {
 	over   bool   // of this round: it has ended
 	failed bool   // of this round
 	sum    SpreadEnd
+	made   move.Summary // by a target, in all rounds
 }
 
 // spreading is a copy to several targets under way.

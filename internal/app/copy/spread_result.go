@@ -24,6 +24,7 @@ func (s *spreading) count(first bool) {
 			s.total.Retried += m.Retried
 		} else {
 			e.sum.Files, e.sum.Bytes = e.sum.Files+m.Files, e.sum.Bytes+m.Bytes
+			e.made.Symlinks, e.made.HardLinks, e.made.Specials = e.made.Symlinks+m.Symlinks, e.made.HardLinks+m.HardLinks, e.made.Specials+m.Specials
 			s.out.Times.Write, s.out.Times.Commit = s.out.Times.Write+w.Writing, s.out.Times.Commit+w.Committing
 			s.before += w.Received
 		}
@@ -45,6 +46,23 @@ func (s *spreading) count(first bool) {
 	for _, e := range s.ends {
 		e.last = mover.Work{}
 	}
+}
+
+// arrived is what came to lie at the targets: of one that failed its bytes are not known to be
+// whole files, and of one that could not be asked any more nothing is.
+func (s *spreading) arrived() (whole move.Summary, failed int64) {
+	whole = s.total
+	for _, e := range s.ends {
+		if e.source || !e.closed {
+			continue
+		}
+		whole.Bytes, failed = whole.Bytes-e.sum.Bytes, failed+e.sum.Bytes
+		if e.out {
+			whole.Files -= e.sum.Files
+			whole.Symlinks, whole.HardLinks, whole.Specials = whole.Symlinks-e.made.Symlinks, whole.HardLinks-e.made.HardLinks, whole.Specials-e.made.Specials
+		}
+	}
+	return whole, failed
 }
 
 // ended makes the result of all rounds.
@@ -69,7 +87,9 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 			r.Spread.Targets = append(r.Spread.Targets, e.sum)
 		}
 	}
-	s.report.Count(func(m *move.Summary) { *m = s.total })
+	whole, failed := s.arrived()
+	r.Spread.FailedBytes = failed
+	s.report.Count(func(m *move.Summary) { *m = whole })
 	in := &session{env: s.env, p: s.p, o: s.o, report: s.report, out: r, began: began}
 	in.o.Target = "its targets"
 	r.CPUSec = s.cpu

@@ -95,12 +95,16 @@ func (s *spreading) usage(ctx context.Context, err error) error {
 // tasks draws the runs of all pairs, and tells each end of them.
 func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 	s.pairs = nil
+	each := int64(s.o.Limit) / int64(len(sources))
+	if s.o.Limit > 0 {
+		each = max(1, each)
+	}
 	empty := s.guessed() && s.out.Spread.Rounds == 0
 	for _, e := range append(sources, targets...) {
 		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain}
 		e.over, e.failed, e.last, e.work = false, false, mover.Work{}, nil
 		if e.source {
-			e.task.Streams, e.task.Exclude, e.task.Count = s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
+			e.task.Limit, e.task.Streams, e.task.Exclude, e.task.Count = each, s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
 		} else {
 			e.task.Setuid, e.task.Empty = s.o.Setuid, empty
 		}

@@ -1,6 +1,55 @@
 package copy
 
-import "testing"
+import (
+	"testing"
+
+	"linerate/internal/app"
+	"linerate/internal/move"
+)
+
+// A target that failed has got files that others get too: none is counted twice.
+func TestWhatAFailedTargetHadGotIsNotCountedAsMoved(t *testing.T) {
+	ends := func(closed, out bool) []*spreadEnd {
+		return []*spreadEnd{
+			{source: true, sum: SpreadEnd{Bytes: 900}},
+			{sum: SpreadEnd{Files: 5, Bytes: 500}, made: move.Summary{Symlinks: 1}},
+			{sum: SpreadEnd{Files: 3, Bytes: 400}, made: move.Summary{Symlinks: 2, HardLinks: 1}, closed: closed, out: out},
+		}
+	}
+	total := move.Summary{Files: 8, Bytes: 900, Symlinks: 3, HardLinks: 1}
+	for name, c := range map[string]struct {
+		closed, out bool
+		want        move.Summary
+		failed      int64
+	}{
+		"none failed":                   {false, false, total, 0},
+		"one failed, what it has stays": {true, false, move.Summary{Files: 8, Bytes: 500, Symlinks: 3, HardLinks: 1}, 400},
+		"one does not answer any more":  {true, true, move.Summary{Files: 5, Bytes: 500, Symlinks: 1}, 400},
+	} {
+		s := &spreading{total: total, ends: ends(c.closed, c.out)}
+		if got, failed := s.arrived(); got != c.want || failed != c.failed {
+			t.Errorf("%s: %+v and %d, want %+v and %d", name, got, failed, c.want, c.failed)
+		}
+	}
+}
+
+// The sources share the limit.
+func TestTheSourcesOfASpreadShareItsLimit(t *testing.T) {
+	s := &spreading{env: app.Env{}, p: mute{}, o: Options{Limit: 30 << 20, Spread: Spread{Targets: []string{"d1:/x", "d2:/x"}}}}
+	sources := []*spreadEnd{{source: true}, {source: true}, {source: true}}
+	targets := []*spreadEnd{{}, {}}
+	if err := s.tasks(sources, targets); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range sources {
+		if e.task.Limit != 10<<20 {
+			t.Errorf("%d bytes per second of one of three sources, want %d", e.task.Limit, 10<<20)
+		}
+	}
+	if targets[0].task.Limit != 0 {
+		t.Error("a target has a limit, and sends nothing")
+	}
+}
 
 // Whichever end tells first why a pair parted, the one that failed is named.
 func TestThePartThatFailedIsNamed(t *testing.T) {

@@ -31,6 +31,7 @@ type mover struct {
 	task   Task
 	keys   *wire.Keys
 	report *move.Report
+	pace   *wire.Pacer  // of all that this end sends
 	stats  []wire.Stats // of each other end
 
 	src    move.Source
@@ -75,6 +76,7 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
+	m.pace = wire.NewPacer(m.task.Limit)
 	m.stats = make([]wire.Stats, max(1, len(m.task.Spread)))
 	m.keys = &wire.Keys{Run: m.task.Run, Secret: m.task.Secret, Self: self, Plain: m.task.Plain}
 	from, err := route.SourceOf(move.Strings(m.task.Read))
@@ -238,7 +240,7 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 		if m.src != nil {
 			src = m.src
 		}
-		o := wire.Options{Streams: m.task.Streams, Limit: m.task.Limit, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}

@@ -205,7 +205,7 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 	m.mu.Unlock()
 	if s.from != nil {
 		part := s.from.Part(i)
-		o := wire.Options{Streams: m.task.Streams, Met: part.Met, Ask: !m.task.Full}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Ask: !m.task.Full}
 		return wire.Send(ctx, p, part, m.report, o, &m.stats[i])
 	}
 	return wire.Receive(ctx, p, s.to[i], m.report, &m.stats[i])

@@ -127,8 +127,8 @@ func (t *Task) Check() error {
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
 	case len(t.Spread) > share.MaxTargets:
 		return fmt.Errorf("%d other ends, want at most %d", len(t.Spread), share.MaxTargets)
-	case len(t.Spread) > 0 && (t.Do != Copying || t.Mem != 0 || t.Delete || t.Scratch || t.Limit > 0):
-		return errors.New("several other ends are for a copy alone, without a limit and without deleting")
+	case len(t.Spread) > 0 && (t.Do != Copying || t.Mem != 0 || t.Delete || t.Scratch):
+		return errors.New("several other ends are for a copy alone, without deleting")
 	case t.Limit < 0:
 		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
 	case t.Write != "" && !filepath.IsAbs(string(t.Write)):

@@ -22,8 +22,9 @@ type Options struct {
 	Mem time.Duration
 	// Plan sends no data: the receiver is told all entries, files as others.
 	Plan bool
-	// Limit of the data, in bytes per second; 0: none.
-	Limit int64
+	// Pace holds the data below a rate, of several sessions together where they share it; nil: no
+	// limit.
+	Pace *Pacer
 	// Ask has the target asked which small files it has as they are: of those no data are read.
 	// The sink has to be a move.Finder.
 	Ask bool
@@ -51,7 +52,6 @@ type sender struct {
 	o    Options
 	jobs chan job      // blocks to be read
 	out  chan outgoing // frames with data, for whichever stream is free
-	pace pacer
 
 	// Guarded by mu.
 	next   uint64
@@ -89,7 +89,7 @@ type outgoing struct {
 // goes on.
 func Send(ctx context.Context, p Party, src move.Source, rep *move.Report, o Options, stats *Stats) error {
 	s := &sender{side: side{rep: rep, party: p, stats: stats}, src: src, o: o, jobs: make(chan job), out: make(chan outgoing, queued),
-		files: map[uint64]*sentFile{}, present: map[*move.Entry]bool{}, finished: make(chan string, 1), pace: pacer{rate: o.Limit}}
+		files: map[uint64]*sentFile{}, present: map[*move.Entry]bool{}, finished: make(chan string, 1)}
 	s.pack.s = s
 	if err := s.meet(ctx); err != nil {
 		return err
@@ -432,16 +432,24 @@ func (s *sender) forget(f *sentFile) {
 	delete(s.files, f.id)
 }
 
-// pacer holds the data below a rate.
-type pacer struct {
-	rate int64 // bytes per second; 0: none
+// Pacer holds data below a rate.
+type Pacer struct {
+	rate int64 // bytes per second
 	mu   sync.Mutex
 	free time.Time // when the next byte may go
 }
 
+// NewPacer is one of so many bytes per second; 0: no limit, nil.
+func NewPacer(rate int64) *Pacer {
+	if rate <= 0 {
+		return nil
+	}
+	return &Pacer{rate: rate}
+}
+
 // wait waits until n bytes may go.
-func (p *pacer) wait(ctx context.Context, n int) error {
-	if p.rate <= 0 {
+func (p *Pacer) wait(ctx context.Context, n int) error {
+	if p == nil {
 		return nil
 	}
 	p.mu.Lock()

@@ -181,7 +181,7 @@ func TestAnEndThatIsInterruptedTellsTheOther(t *testing.T) {
 }
 
 func TestALimitHoldsTheRate(t *testing.T) {
-	p := pacer{rate: 1000}
+	p := NewPacer(1000)
 	for range 3 {
 		if err := p.wait(t.Context(), 10); err != nil {
 			t.Fatal(err)

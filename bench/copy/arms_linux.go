@@ -66,6 +66,9 @@ func mbuffer(b *bench) []string {
 // present leaves out, by name, what is not there.
 func (b *bench) present(all []arm) (there []arm) {
 	for _, a := range all {
+		if a.needs != "" && !b.programs.MatchString(a.name) {
+			continue
+		}
 		if _, err := exec.LookPath(a.needs); a.needs != "" && err != nil {
 			b.leaveOut(a.name, a.needs+" is not installed")
 			continue

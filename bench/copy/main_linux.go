@@ -40,6 +40,7 @@ func main() {
 	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
 	only := flag.String("only", "", "the parts, or with -faults the kinds, whose names match this expression; parts: "+strings.Join(partNames(), ", "))
+	programs := flag.String("programs", "", "of the others only those whose names match this expression, e.g. rsync: some take an hour for 20000 files over 16 ms")
 	binary := flag.String("binary", "", "a linerate that is there; default: this tree's is built")
 	faults := flag.Int("faults", 0, "so many cases of faults instead")
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
@@ -50,6 +51,9 @@ func main() {
 		wanted, err := regexp.Compile(*only)
 		if err != nil {
 			return fmt.Errorf("read -only: %w", err)
+		}
+		if b.programs, err = regexp.Compile(*programs); err != nil {
+			return fmt.Errorf("read -programs: %w", err)
 		}
 		return kit.WithUser(ctx, *dir, *binary, func(u kit.User) error {
 			b.User = u
@@ -66,6 +70,7 @@ type bench struct {
 	kit.User
 	rounds, mib, files, labs int
 	rand                     *rand.Rand
+	programs                 *regexp.Regexp // which of the others run
 	src, dst                 string
 	far                      *far // nil: no sshd
 	fresh                    bool // the source is as it was made
@@ -117,6 +122,9 @@ func (b *bench) run(ctx context.Context, wanted *regexp.Regexp) (err error) {
 		fmt.Printf("no sshd: %v\n\n", ferr)
 	}
 	control, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control") // not told: empty
+	if withoutJournal(b.Home) {
+		fmt.Printf("%s lies on an ext4 without a journal, on which making files may cost all programs many times as much once others were deleted: rows of small files say more on another file system (-dir).\n\n", b.Home)
+	}
 	fmt.Printf("Congestion control of all on the loopback: %s\n\n", strings.TrimSpace(string(control)))
 	var failed []error
 	for _, p := range parts() {
@@ -132,6 +140,21 @@ func (b *bench) run(ctx context.Context, wanted *regexp.Regexp) (err error) {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// withoutJournal tells whether a path lies on an ext4 that has none.
+func withoutJournal(path string) bool {
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if unix.Statfs(path, &fs) != nil || fs.Type != unix.EXT4_SUPER_MAGIC || unix.Stat(path, &st) != nil {
+		return false
+	}
+	device, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
+	if err != nil {
+		return false
+	}
+	found, err := filepath.Glob("/proc/fs/jbd2/" + filepath.Base(device) + "-*")
+	return err == nil && len(found) == 0
 }
 
 func (b *bench) hereRows(ctx context.Context) error { return b.twoRows(ctx, "here", here()) }

@@ -317,7 +317,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	step := 1
 	if testing.Short() || os.Getenv("LINERATE_LONG") == "" {
-		step = 13 // the suite of all kinds has many more moments, in the shell inside
+		step = 29 // the suite of all kinds has many more moments, in the shell inside
 	}
 	for at := -calls; at <= calls; at += step {
 		if at == 0 {

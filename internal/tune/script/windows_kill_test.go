@@ -81,7 +81,8 @@ func TestScriptsForPowerShellAreParsed(t *testing.T) {
 	const check = `import sys, tree_sitter, tree_sitter_powershell as g
 tree = tree_sitter.Parser(tree_sitter.Language(g.language())).parse(sys.stdin.buffer.read())
 sys.exit("at line %d" % (1 + min((n.start_point[0] for n in tree.root_node.children if n.has_error), default=0)) if tree.root_node.has_error else 0)`
-	for name, text := range map[string]string{"change": winScript(t), "carried": carried, "plans": plans, "read": string(reading), "broken": "if (1 { 'x"} {
+	every, all := scriptOfAll(t)
+	for name, text := range map[string]string{"change": winScript(t), "of every setting": every, "reading": Windows{}.System().Reading(all), "carried": carried, "plans": plans, "read": string(reading), "broken": "if (1 { 'x"} {
 		cmd := exec.Command(python, "-c", check)
 		// The grammar knows no digits in the name of a parameter.
 		cmd.Stdin = strings.NewReader(strings.ReplaceAll(text, "-Smb2Credits", "-SmbCredits"))
@@ -89,4 +90,27 @@ sys.exit("at line %d" % (1 + min((n.start_point[0] for n in tree.root_node.child
 			t.Errorf("%s: %v %s", name, err, out)
 		}
 	}
+}
+
+// scriptOfAll has a step for each setting of Windows, with each device that it can be of.
+func scriptOfAll(t *testing.T) (text string, all []Mechanism) {
+	t.Helper()
+	s := Script{Plan: plan, Host: "winfiler", System: Windows{}.System()}
+	for _, setting := range windowsSettings() {
+		was := len(all)
+		for _, target := range []string{"guid:11111111-2222-3333-4444-00000000000a", "InternetCustom", "client", "server"} {
+			if m, err := (Windows{}).Mechanism(setting, target); err == nil {
+				all = append(all, m)
+				s.Steps = append(s.Steps, Step{Name: setting + "@" + target, From: "1", To: "2", Mechanism: m})
+			}
+		}
+		if len(all) == was {
+			t.Errorf("%s: no script has it", setting)
+		}
+	}
+	text, err := s.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, all
 }

@@ -160,7 +160,7 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 				return err
 			}
 			last := time.Duration(-1)
-			stops[i], err = clients[i].FollowSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
+			stops[i], err = clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
 				late := time.Since(s.HostAt.Add(phase(name))).Seconds()
 				if last >= 0 && s.At > last+beat {
 					gaps.Add(int64((s.At-last)/beat) - 1)

@@ -42,3 +42,27 @@ func TestBatchesThatAreLost(t *testing.T) {
 		t.Errorf("%v, want %v", at, want)
 	}
 }
+
+// Samples that are passed on are counted and not kept, those before the follower came included.
+func TestSamplesThatArePassedOn(t *testing.T) {
+	for _, pass := range []bool{false, true} {
+		s := newCollected()
+		s.pass = pass
+		var at []time.Duration
+		put := func(n int) {
+			s.put(numbered{n, model.Sample{At: time.Duration(n)}}, 1000, 3500)
+		}
+		put(0)
+		s.follow(func(x model.Sample) { at = append(at, x.At) })
+		for n := 1; n < 10; n++ {
+			put(n)
+		}
+		want, kept := 3, 3 // there is room for so many
+		if pass {
+			want, kept = 10, 0
+		}
+		if len(at) != want || s.len() != want || len(s.all) != kept || s.overflowed() == pass {
+			t.Errorf("pass %t: %d passed on, %d counted, %d kept, full %t", pass, len(at), s.len(), len(s.all), s.overflowed())
+		}
+	}
+}

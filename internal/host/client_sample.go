@@ -46,7 +46,9 @@ type collected struct {
 
 	mu   sync.Mutex
 	all  []numbered
+	n    int                // of the samples that arrived
 	each func(model.Sample) // may be nil
+	pass bool               // what each got is not kept
 	more chan struct{}      // gets a token with each sample
 	last int                // one more than the highest number that was heard of
 	held int64              // bytes of all
@@ -67,7 +69,9 @@ func (s *collected) put(p numbered, bytes, room int64) {
 		s.mu.Unlock()
 		return
 	}
-	s.all, s.held = append(s.all, p), s.held+bytes
+	if s.n++; !s.pass || s.each == nil {
+		s.all, s.held = append(s.all, p), s.held+bytes
+	}
 	if s.each != nil {
 		s.each(p.sample)
 	}
@@ -106,6 +110,9 @@ func (s *collected) follow(each func(model.Sample)) {
 	for _, p := range s.all {
 		each(p.sample)
 	}
+	if s.pass {
+		s.all, s.held = nil, 0
+	}
 }
 
 func (s *collected) overflowed() bool {
@@ -117,7 +124,7 @@ func (s *collected) overflowed() bool {
 func (s *collected) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.all)
+	return s.n
 }
 
 // notified takes a notification of the agent.
@@ -279,13 +286,31 @@ func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval t
 	if err != nil {
 		return nil, err
 	}
+	return c.following(ctx, s, id, each), nil
+}
+
+// PassSampling is FollowSampling for who needs each sample once, for as long as a view lasts: none is
+// kept, and the returned function returns none.
+func (c *Client) PassSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
+	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval, mostKeep})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.pass = true
+	s.mu.Unlock()
+	return c.following(ctx, s, id, each), nil
+}
+
+// following passes on the samples of a sampling, and returns what stops it.
+func (c *Client) following(ctx context.Context, s *collected, id int, each func(model.Sample)) func() ([]model.Sample, error) {
 	s.follow(each)
 	return func() ([]model.Sample, error) {
 		// Not the caller's context: the sampling has to be stopped even if that has ended.
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopTime, fmt.Errorf("%w within %v", errNoAnswer, stopTime))
 		defer cancel()
 		return c.stopSampling(ctx, id, s)
-	}, nil
+	}
 }
 
 func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]model.Sample, error) {

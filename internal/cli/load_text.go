@@ -46,7 +46,8 @@ func blockSection(r *load.BlockResult) document.Section {
 		say("Interrupted: these figures are of the %v that were measured", measured)
 	}
 	if c := l.Change; c != nil {
-		say("%s per second%s for %d s, then %s: two levels, and no mean is the rate", unit.Bytes(c.Before), intoMemory(l), c.At, unit.Bytes(c.Behind))
+		name := map[load.ChangeKind]string{load.Cliff: "A cliff", load.Rise: "A rise"}[c.Kind]
+		say("%s after %s: %s per second%s for %d s, then %s: two levels, and no mean is the rate", name, c.After, unit.Bytes(c.Before), intoMemory(l), c.At, unit.Bytes(c.Behind))
 		say("Over all %v it made %.0f requests per second (%s)", measured, l.IOPS, unit.Count(int(l.Requests), "request"))
 	} else {
 		say("%.0f requests per second, %s per second%s over %v (%s)", l.IOPS, unit.Bytes(l.BytesPerS), intoMemory(l), measured, unit.Count(int(l.Requests), "request"))

@@ -131,9 +131,9 @@ func (c loadCourse) lines() document.Figure {
 		l.Desc += map[bool]string{true: "; "}[i > 0] + desc
 		l.Series = append(l.Series, chart.Series{Name: s.Name, Class: class, Points: c.points[i]})
 		if ch := s.Change; ch != nil {
-			word := "falls"
+			word := "cliff"
 			if ch.Behind > ch.Before {
-				word = "rises"
+				word = "rise"
 			}
 			l.Turns = append(l.Turns, chart.Turn{X: float64(ch.At), Label: fmt.Sprintf("%s at %d s", word, ch.At)})
 			median = fmt.Sprintf("%.4g %s, then %.4g %s from %d s on: two levels, and no mean is either", ch.Before/c.scale, c.unit, ch.Behind/c.scale, c.unit, ch.At)

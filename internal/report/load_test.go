@@ -119,8 +119,8 @@ func TestLoadMarksTheCliff(t *testing.T) {
 		change *model.LoadChange
 		want   []string
 	}{
-		"a cliff":  {&model.LoadChange{At: 15, Before: 900e6, Behind: 120e6}, []string{">falls at 15 s<", "900 MB/s, then 120 MB/s from 15 s on", "class=\"mark\""}},
-		"a rise":   {&model.LoadChange{At: 30, Before: 100e6, Behind: 200e6}, []string{">rises at 30 s<", "text-anchor=\"end\""}},
+		"a cliff":  {&model.LoadChange{At: 15, Before: 900e6, Behind: 120e6}, []string{">cliff at 15 s<", "900 MB/s, then 120 MB/s from 15 s on", "class=\"mark\""}},
+		"a rise":   {&model.LoadChange{At: 30, Before: 100e6, Behind: 200e6}, []string{">rise at 30 s<", "text-anchor=\"end\""}},
 		"no cliff": {nil, nil},
 	} {
 		var html strings.Builder

@@ -30,6 +30,7 @@ type (
 	FramesSpec     = frames.Spec
 	FramesVerdict  = frames.Verdict
 	Summary        = block.Summary
+	ChangeKind     = block.Kind
 	Quantiles      = block.Quantiles
 	RunFigures     = storage.RunFigures
 	End            = tcp.End
@@ -40,6 +41,8 @@ type (
 // Values of those that are chosen or printed differently.
 const (
 	NoTarget       = block.Null
+	Cliff          = block.Cliff
+	Rise           = block.Rise
 	AfterWrites    = block.After
 	EveryWrite     = block.Every
 	ThousandthFrom = block.ThousandthFrom

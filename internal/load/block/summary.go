@@ -289,13 +289,30 @@ func (s *Summary) series(r Result) {
 		}
 	}
 	if s.Change = FindChange(r.Seconds); s.Change != nil {
-		c := s.Change
-		word := "fell"
-		if c.Behind > c.Before {
-			word = "rose"
-		}
-		s.Evidence = append(s.Evidence, fmt.Sprintf("it %s from %v to %v per second after %v (%ds): the mean is of two levels, and neither", word, unit.Bytes(c.Before), unit.Bytes(c.Behind), c.After, c.At))
+		s.change(r)
 	}
+}
+
+// change names the place where the rate went over to another level. Other work on the target
+// that begins at some moment looks like a cache that is full; only a second run tells.
+func (s *Summary) change(r Result) {
+	c := s.Change
+	levels := fmt.Sprintf("from %v to %v per second after %v (%ds)", unit.Bytes(c.Before), unit.Bytes(c.Behind), c.After, c.At)
+	if c.Kind == Rise {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("it rose %s: the mean is of two levels, and neither", levels))
+		return
+	}
+	c.Cache = CacheOfTarget
+	what := "a cache of the target is full (of the flash, its controller, or a server's memory)"
+	switch reads := r.ReadBytes > r.WrittenBytes; {
+	case reads && s.FromCache != nil && *s.FromCache > mostlyCached:
+		c.Cache, what = CacheOfHost, "what lay in this host's page cache comes to its end"
+	case reads:
+		what = "what lay in a cache of the target comes to its end (of its controller, or a server's memory)"
+	case s.Buffered:
+		c.Cache, what = CacheOfHost, "this host's page cache has as much to write out as it may (vm.dirty_ratio, vm.dirty_bytes, --ram)"
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("a cliff: it fell %s, as where %s: the mean is of two levels, and neither. Credits that are used up, heat, or other work that began then look the same: run it again when the cache had time to empty, and a cache falls after about as many bytes", levels, what))
 }
 
 // String says what failed and where.

@@ -36,7 +36,7 @@ type FileChange struct {
 // none. With dry it only says what it would write. Persisting twice is
 // persisting once.
 //
-// Errors: ErrUnconfirmed while the plan waits to be confirmed, ErrPlan when
+// Errors: ErrUnconfirmed while the plan waits to be confirmed (a dry one only looks), ErrPlan when
 // nothing of it is in force, ErrBusy, or what kept a file from being written.
 func (t *Tuner) Persist(ctx context.Context, planID string, dry bool) (changes []FileChange, err error) {
 	s, err := t.begin()
@@ -44,7 +44,7 @@ func (t *Tuner) Persist(ctx context.Context, planID string, dry bool) (changes [
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
-	values, err := s.inForce(planID)
+	values, err := s.inForce(planID, dry)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,12 @@ func (t *Tuner) render(ctx context.Context, values []persist.Value) ([]persist.F
 	return files, changes, err
 }
 
-// inForce lists what a plan changed of the running kernel.
-func (s *session) inForce(planID string) ([]persist.Value, error) {
+// inForce lists what a plan changed of the running kernel. It refuses one that waits, unless
+// that is allowed.
+func (s *session) inForce(planID string, waiting bool) ([]persist.Value, error) {
 	if w, ok, err := readWaiting(s.Dir); err != nil {
 		return nil, err
-	} else if ok && w.Plan == planID && w.armed(s.BootID) {
+	} else if ok && !waiting && w.Plan == planID && w.armed(s.BootID) {
 		return nil, fmt.Errorf("%w: %s: confirm it before it is made permanent", ErrUnconfirmed, planID)
 	}
 	var values []persist.Value

@@ -212,6 +212,12 @@ func TestPersistRefusesWhatWaits(t *testing.T) {
 	if _, err := tn.Persist(context.Background(), "p1", false); !errors.Is(err, ErrUnconfirmed) {
 		t.Errorf("%v", err)
 	}
+	// Who is about to confirm may see the files first; nothing is written.
+	for range 2 {
+		if files, err := tn.Persist(context.Background(), "p1", true); err != nil || len(files) == 0 || files[0].Existed {
+			t.Errorf("%+v %v", files, err)
+		}
+	}
 	if err := tn.Confirm(context.Background(), "p1"); err != nil {
 		t.Error(err)
 	}

@@ -128,6 +128,7 @@ func (b *box) files() string {
 // Undo puts a boot file back byte for byte, with its mode, owner, time, ACL and attributes, after
 // an apply that ended, and after one and an undo that were killed.
 func TestBootFilesAreAsTheyWere(t *testing.T) {
+	t.Parallel()
 	exe, all := fakehost(t), variants(t)
 	long, every := labtest.Short(t.Name()) == "", 97
 	if long {
@@ -168,6 +169,7 @@ func TestBootFilesAreAsTheyWere(t *testing.T) {
 // What somebody else wrote to a boot file since stays, and only linerate's lines go; also where
 // they wrote it after an apply that was killed, and before it went on.
 func TestWhatSomebodyElseWroteToABootFileStays(t *testing.T) {
+	t.Parallel()
 	exe := fakehost(t)
 	const theirs = "# theirs\n"
 	for _, first := range []string{"", "# one\n# two"} {

@@ -328,6 +328,7 @@ func table(all *sync.Map) string {
 // A sample of the suite under real shells: each kind under one of them, and with the long switch
 // under all.
 func TestKindsUnderRealShells(t *testing.T) {
+	t.Parallel()
 	exe := fakehost(t)
 	for i, shell := range [][]string{{"sh"}, {"bash"}, {"busybox", "sh"}, {"ksh"}} {
 		for k, kind := range kinds {
@@ -352,6 +353,7 @@ func TestKindsUnderRealShells(t *testing.T) {
 // The shell inside does what sh does: it prints the same, calls as many programs and leaves the
 // same, also where it is killed.
 func TestTheShellInsideAgrees(t *testing.T) {
+	t.Parallel()
 	exe := fakehost(t)
 	for _, kind := range kinds {
 		ours, theirs := newBox(t, exe, kind, inside, true), newBox(t, exe, kind, []string{"sh"}, true)

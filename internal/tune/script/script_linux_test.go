@@ -132,6 +132,7 @@ func shells(t *testing.T) [][]string {
 }
 
 func TestAPlanIsAppliedConfirmedAndUndone(t *testing.T) {
+	t.Parallel()
 	exe := fakehost(t)
 	for _, shell := range shells(t) {
 		r := newRig(t, exe, shell)
@@ -304,6 +305,7 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 // Killed before or after any program that it calls, a plan is undone by its script, and applied
 // again by it.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	shell, exe := []string{"sh"}, fakehost(t)
 	r := newRig(t, exe, shell)
 	r.want(0, "apply", "5")

@@ -13,6 +13,7 @@ import (
 
 // Killed before or after any effect, a plan is undone by its script, and applied again by it.
 func TestKilledAnywhereOnWindows(t *testing.T) {
+	t.Parallel()
 	count := func(r *windowsRig, at int, args ...string) int {
 		n := 0
 		h := r.open("")

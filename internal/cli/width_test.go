@@ -34,6 +34,9 @@ func TestTextKeepsToTheWidth(t *testing.T) {
 		"study list", "study new", "load list", "load frames --list", "lab fault catalogue", "guide", "guide show dell-bp1057",
 		"profile list", "profile show nfs-server", "profile diff nfs-server nfs-client", "setting tcp_rmem", "setting tcp_rmem --rate 40G --rtt 16ms",
 		"check --rules", "check --watch 0", "check --watch 0 --inventory", "published", "published --like nfs",
+		"copy " + home + "/f " + home + "/g", "tune history", "tune plan --set sysctl.net.ipv4.tcp_mtu_probing=2",
+		"report ../store/testdata/v1/20261120-234501-demo-x7k2", "report ../store/testdata/v1/20261121-093000-study-c5rt",
+		"report ../store/testdata/v1/20261124-093000-study-m7qa", // the load there keeps its text as it was printed
 		"size link --rate 10G", "size window --rate 10G --rtt 1ms", "size nfs --rtt 500us --rate 10G",
 	} {
 		for _, width := range []int{60, 72} {

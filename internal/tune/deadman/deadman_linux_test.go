@@ -289,6 +289,7 @@ func TestAppliersThatAreKilled(t *testing.T) {
 			open, err := tuner(root).Open()
 			return err == nil && len(open) == 0 && values(t, root) == "1 1 1"
 		})
+		eventually(t, "the watcher ends", func() bool { return len(watchers(t, root)) == 0 })
 	}
 }
 

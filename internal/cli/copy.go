@@ -153,7 +153,7 @@ func (f *copyFlags) finish(ctx context.Context, env *environment, p *progress, c
 	var kept error
 	if !f.dryRun {
 		var text strings.Builder
-		d := copyDocument(r)
+		d := copyDocument(r, reportedLosses)
 		if err := d.Text(&text, false, defaultWidth); err != nil {
 			return errors.Join(err, ran)
 		}
@@ -161,18 +161,21 @@ func (f *copyFlags) finish(ctx context.Context, env *environment, p *progress, c
 			kept = fmt.Errorf("keep the copy: %w", kept)
 		}
 	}
-	shown := printed(env, r, nil, func() error { return printDocument(env, copyDocument(r)) })
+	shown := printed(env, r, nil, func() error { return printDocument(env, copyDocument(r, namedLosses)) })
 	if err := errors.Join(shown, kept); err != nil {
 		return errors.Join(err, ran)
 	}
 	return ran
 }
 
-// namedLosses is how many losses a terminal names; all are in the bundle.
-const namedLosses = 20
+// How many losses a terminal and the report name. The bundle's results have more: copy.Result.
+const (
+	namedLosses    = 20
+	reportedLosses = 2000
+)
 
-// copyDocument is what a copy came to.
-func copyDocument(r *copy.Result) document.Document {
+// copyDocument is what a copy came to, with the first losses named.
+func copyDocument(r *copy.Result, named int) document.Document {
 	m := r.Moved
 	d := document.Document{Headline: copyHeadline(r), Saved: r.Report}
 	t := document.Table{Head: document.Columns("", "#", "")}
@@ -208,20 +211,30 @@ func copyDocument(r *copy.Result) document.Document {
 		d.Lead = append(d.Lead, document.List("", r.Warnings...))
 	}
 	if len(r.Losses) > 0 {
-		var lines []string
-		for _, l := range r.Losses[:min(len(r.Losses), namedLosses)] {
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", l.What, l.Name, l.Detail))
-		}
-		if n := int64(len(r.Losses)-len(lines)) + r.LeftOut; n > 0 {
-			lines = append(lines, fmt.Sprintf("and %d more: linerate report names them", n))
-		}
 		title := "Could not be kept"
 		if r.State == "different" {
 			title = "Differs"
 		}
-		d.Sections = append(d.Sections, document.Section{Title: title, Care: true, Blocks: []document.Block{document.List("", lines...)}})
+		d.Sections = append(d.Sections, document.Section{Title: title, Care: true, Blocks: []document.Block{document.List("", lossLines(r, named)...)}})
 	}
 	return d
+}
+
+// lossLines name the first losses, and say who names the others.
+func lossLines(r *copy.Result, named int) (lines []string) {
+	for _, l := range r.Losses[:min(len(r.Losses), named)] {
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.What, l.Name, l.Detail))
+	}
+	switch more := int64(len(r.Losses)-len(lines)) + r.LeftOut; {
+	case more == 0:
+	case named < reportedLosses && int64(len(lines))+more <= reportedLosses:
+		lines = append(lines, fmt.Sprintf("and %d more: linerate report names them", more))
+	case named < reportedLosses:
+		lines = append(lines, fmt.Sprintf("and %d more: linerate report names the first %d", more, reportedLosses))
+	default:
+		lines = append(lines, fmt.Sprintf("and %d more: results.json beside this report names the first %d of all", more, len(r.Losses)))
+	}
+	return lines
 }
 
 // copyHeadline is the result in one line.

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"linerate/internal/app/copy"
+)
+
+// The terminal names the first losses of a copy and sends to the report for the others, which has
+// them, or says where more are.
+func TestLossLines(t *testing.T) {
+	lost := func(n int, leftOut int64) *copy.Result {
+		all := strings.Repeat(`{"what":"owner","path":"f","detail":"0 instead of 5"},`, n)
+		r := &copy.Result{LeftOut: leftOut}
+		if err := json.Unmarshal([]byte(`{"losses":[`+strings.TrimSuffix(all, ",")+`]}`), r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		n, named int
+		leftOut  int64
+		lines    int
+		last     string
+	}{
+		{20, namedLosses, 0, 20, "owner: f: 0 instead of 5"},
+		{26, namedLosses, 0, 21, "and 6 more: linerate report names them"},
+		{26, reportedLosses, 0, 26, "owner: f: 0 instead of 5"},
+		{3000, namedLosses, 0, 21, "and 2980 more: linerate report names the first 2000"},
+		{3000, reportedLosses, 7, 2001, "and 1007 more: results.json beside this report names the first 3000 of all"},
+	} {
+		got := lossLines(lost(c.n, c.leftOut), c.named)
+		if len(got) != c.lines || got[len(got)-1] != c.last || !strings.HasPrefix(got[0], "owner: f: 0 ") {
+			t.Errorf("%d losses, %d named: %d lines, the last %q", c.n, c.named, len(got), got[len(got)-1])
+		}
+	}
+}

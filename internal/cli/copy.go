@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -237,12 +238,25 @@ func lossLines(r *copy.Result, named int) (lines []string) {
 	return lines
 }
 
+// whileMoving says over which time the rate is, where that is not nearly the whole: a copy between
+// hosts begins with logins.
+func whileMoving(r *copy.Result) string {
+	if r.Wire == nil {
+		return ""
+	}
+	moving := time.Duration(r.Wire.MovedNs)
+	if moving <= 0 || r.Took()-moving < r.Took()/50 {
+		return ""
+	}
+	return " in the " + unit.Short(moving).String() + " in which data moved"
+}
+
 // copyHeadline is the result in one line.
 func copyHeadline(r *copy.Result) string {
 	took := unit.Short(r.Took())
 	switch r.State {
 	case "done":
-		return fmt.Sprintf("copied %v in %s (%v/s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), spreadOver(r))
+		return fmt.Sprintf("copied %v in %s (%v/s%s)%s", unit.Bytes(r.Moved.Bytes), took, unit.Bytes(r.Rate/8), whileMoving(r), spreadOver(r))
 	case "lossy":
 		return fmt.Sprintf("copied %v in %s, but something could not be kept", unit.Bytes(r.Moved.Bytes), took)
 	case "planned":

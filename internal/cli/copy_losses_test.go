@@ -37,3 +37,20 @@ func TestLossLines(t *testing.T) {
 		}
 	}
 }
+
+// A rate that is not the bytes over the time beside it says over which time it is.
+func TestHeadlineOfACopySaysWhatItsRateIsOver(t *testing.T) {
+	for wire, want := range map[string]string{
+		`null`:                   "copied 1000 B in 1s (500 B/s)",
+		`{"moved_ns":990000000}`: "copied 1000 B in 1s (500 B/s)",
+		`{"moved_ns":500000000}`: "copied 1000 B in 1s (500 B/s in the 500ms in which data moved)",
+	} {
+		var r copy.Result
+		if err := json.Unmarshal([]byte(`{"state":"done","took_ns":1000000000,"rate_bps":4000,"moved":{"bytes":1000},"wire":`+wire+`}`), &r); err != nil {
+			t.Fatal(err)
+		}
+		if got := copyHeadline(&r); got != want {
+			t.Errorf("wire %s: %q, want %q", wire, got, want)
+		}
+	}
+}

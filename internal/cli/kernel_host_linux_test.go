@@ -153,6 +153,7 @@ func TestFailingDiskOnAKernelHost(t *testing.T) {
 // beside it, as on a host that systemd booted.
 const realSystemd = `
 [ -x /lib/systemd/systemd ] || { echo LACKS; exit 0; }
+cp $L /root/linerate || exit 1 # systemd gets a /tmp of its own, below which $L may lie
 cat > /root/boot.sh <<'BOOT'
 mount --make-rprivate /; mount -t proc proc /proc; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /tmp
 mkdir -p /var/lib/linerate; mount -t tmpfs -o mode=700 none /var/lib/linerate
@@ -186,7 +187,7 @@ for n in $(seq 600); do
 done
 until_is 0; is 0 "watcher killed $killed times"; echo "DID killed $killed times"
 INSIDE
-nsenter -t $P -m -p -C -r -w sh /root/inside.sh $L
+nsenter -t $P -m -p -C -r -w sh /root/inside.sh /root/linerate
 `
 
 func TestSystemdTimerOnAKernelHost(t *testing.T) {

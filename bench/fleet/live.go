@@ -61,10 +61,7 @@ func (b *beats) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pack, err := delta.NewWriter()
-	if err != nil {
-		return err
-	}
+	pack := &delta.Writer{}
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for n := 0; ; n++ {

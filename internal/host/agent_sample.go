@@ -57,16 +57,12 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 	if err != nil {
 		return idResult{}, err
 	}
-	pack, err := delta.NewWriter()
-	if err != nil {
-		return idResult{}, err
-	}
 	first, err := reader.Read(ctx)
 	if err != nil {
 		return idResult{}, err
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: pack}
+	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}}
 	if s.id, err = a.samples.add(s); err != nil {
 		cancel()
 		return idResult{}, err

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"linerate/internal/host/alike"
 	"linerate/internal/host/delta"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -34,6 +35,7 @@ const (
 	maxBatch     = 3 << 20 // of its message
 	maxTexts     = 4 << 20 // of its samples' texts
 	readerMemory = 512 << 10
+	mostLearnt   = 1 << 20 // of the sample after which others are read
 )
 
 // collected are the samples of one sampling that have arrived.
@@ -43,6 +45,8 @@ type collected struct {
 	// Of the goroutine that receives.
 	unpack *delta.Reader
 	next   int // number of the sample that is next in the stream
+	like   alike.Reader[model.Sample]
+	learnt struct{ text, bytes int64 } // of the text after which others are read
 
 	mu   sync.Mutex
 	all  []numbered
@@ -178,14 +182,11 @@ func (c *Client) batch(p batchPush) error {
 		if texts += len(text); texts > maxTexts || n >= p.N+p.Count {
 			return fmt.Errorf("they are more than %d, or than %d MiB", p.Count, maxTexts>>20)
 		}
-		bytes, err := weighed(text, reflect.TypeFor[model.Sample](), c.fields)
+		sample, bytes, err := c.sample(s, text)
 		if err != nil {
 			return err
 		}
-		one := numbered{n: n}
-		if err := decodeStrict(string(text), &one.sample); err != nil {
-			return err
-		}
+		one := numbered{n, sample}
 		n++
 		// The sample is kept in a slice, whose capacity may be twice its length.
 		bytes += 2 * int64(reflect.TypeFor[numbered]().Size())
@@ -196,6 +197,24 @@ func (c *Client) batch(p batchPush) error {
 	})
 	s.next = n
 	return err
+}
+
+// sample reads the text of a sample, and bounds the memory that it takes. Most differ from the one
+// before in their numbers alone, and share with it what did not change: that is counted twice.
+func (c *Client) sample(s *collected, text []byte) (x model.Sample, bytes int64, err error) {
+	if x, ok := s.like.Read(text); ok {
+		return x, s.learnt.bytes + max(0, int64(len(text))-s.learnt.text), nil // texts in it may be longer
+	}
+	if bytes, err = weighed(text, reflect.TypeFor[model.Sample](), c.fields); err == nil {
+		err = decodeStrict(string(text), &x)
+	}
+	if err != nil || bytes > mostLearnt {
+		s.like.Forget()
+		return x, bytes, err
+	}
+	s.like.Learn(text, x)
+	s.learnt.text, s.learnt.bytes = int64(len(text)), bytes
+	return x, bytes, nil
 }
 
 // expecting returns what collects the samples of an id, and the memory for them; nil if no

@@ -20,8 +20,9 @@ type Sample struct {
 	HostAt time.Time     `json:"host_at"`
 	// Spread is how long it took, in whole milliseconds, from before the connections were
 	// read until the interfaces had been read: what passed meanwhile is in the interfaces'
-	// counters alone. On a busy host that is much.
-	Spread  time.Duration `json:"spread,omitempty"`
+	// counters alone. On a busy host that is much. It is written where it is 0, too: a sample with
+	// another field than the one before takes far more room on its way.
+	Spread  time.Duration `json:"spread"`
 	Conns   []Conn        `json:"conns,omitempty"`
 	CPUs    []CPUTime     `json:"cpus,omitempty"`
 	Tasks   []Task        `json:"tasks,omitempty"`

@@ -20,9 +20,12 @@ import (
 
 // Bounds, in bytes. A sample of 128 cores and 100 connections is 100 kB of text.
 const (
-	MaxText = 2 << 20   // of one text
-	MaxRaw  = 4 << 20   // of a batch before it is compressed
-	window  = 128 << 10 // that zstd looks back on, at both ends
+	MaxText = 2 << 20 // of one text
+	MaxRaw  = 4 << 20 // of a batch before it is compressed
+	// Bounds on what zstd looks back on, at both ends. A reader holds twice as much for as long as
+	// its stream goes on, and a controller may read a thousand of them.
+	leastWindow = 16 << 10
+	window      = 128 << 10
 	// mostDigits is the longest number that is told by its growth.
 	mostDigits = 18
 )
@@ -37,12 +40,13 @@ type Batch struct {
 	Data  []byte // compressed
 }
 
-// Writer packs texts. It is for one goroutine at a time.
+// Writer packs texts. The zero value is ready; it is for one goroutine at a time.
 type Writer struct {
-	out   bytes.Buffer
-	enc   *zstd.Encoder
-	state numbers
-	raw   []byte
+	out    bytes.Buffer
+	enc    *zstd.Encoder // nil: no stream was begun
+	window int
+	state  numbers
+	raw    []byte
 }
 
 // numbers is the text before, as its frame and its numbers; one that is no int64 keeps what stood there.
@@ -51,24 +55,33 @@ type numbers struct {
 	last  []int64
 }
 
-// NewWriter makes a writer, whose first batch is fresh.
-func NewWriter() (*Writer, error) {
-	w := &Writer{}
-	var err error
-	w.enc, err = zstd.NewWriter(&w.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return nil, fmt.Errorf("pack texts: %w", err)
+// begin begins a stream. Its window is several times the first text, which stands in it whole.
+func (w *Writer) begin(texts [][]byte) error {
+	size := leastWindow
+	for len(texts) > 0 && size < min(window, 4*len(texts[0])) {
+		size *= 2
 	}
-	return w, nil
+	w.state = numbers{}
+	if w.enc != nil && size == w.window {
+		w.enc.Reset(&w.out)
+		return nil
+	}
+	enc, err := zstd.NewWriter(&w.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(size), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return fmt.Errorf("pack texts: %w", err)
+	}
+	w.enc, w.window = enc, size
+	return nil
 }
 
-// Pack makes one batch of texts; fresh begins a new stream with it. After an error the next batch
-// has to be fresh.
+// Pack makes one batch of texts; fresh begins a new stream with it, as the first batch does anyway.
+// After an error the next batch has to be fresh.
 func (w *Writer) Pack(texts [][]byte, fresh bool) (Batch, error) {
 	w.out.Reset()
-	if fresh {
-		w.enc.Reset(&w.out)
-		w.state = numbers{}
+	if fresh = fresh || w.enc == nil; fresh {
+		if err := w.begin(texts); err != nil {
+			return Batch{}, err
+		}
 	}
 	w.raw = w.raw[:0]
 	for _, t := range texts {
@@ -149,7 +162,9 @@ type Reader struct {
 	dec   *zstd.Decoder
 	state numbers
 	begun bool
-	err   error // until a fresh batch comes
+	err   error  // until a fresh batch comes
+	buf   []byte // of a batch
+	text  []byte
 }
 
 // feed is what of the compressed stream has come in.
@@ -182,14 +197,19 @@ func (r *Reader) Unpack(b Batch, each func(text []byte) error) error {
 	}
 	raw, err := r.raw(b)
 	for err == nil && len(raw) > 0 {
-		var text []byte
-		if text, raw, err = r.state.unpack(raw); err == nil {
-			err = each(text)
+		if r.text, raw, err = r.state.unpack(r.text[:0], raw); err == nil {
+			err = each(r.text)
 		}
 	}
 	r.err = err
+	if cap(r.buf)+cap(r.text) > mostBuffers {
+		r.buf, r.text = nil, nil
+	}
 	return err
 }
+
+// mostBuffers is how much of what is used again stays with a Reader, in bytes.
+const mostBuffers = 128 << 10
 
 // raw uncompresses a batch.
 func (r *Reader) raw(b Batch) ([]byte, error) {
@@ -203,15 +223,18 @@ func (r *Reader) raw(b Batch) ([]byte, error) {
 		}
 		r.begun = true
 	}
-	raw := make([]byte, b.Bytes)
+	if b.Bytes > cap(r.buf) {
+		r.buf = make([]byte, b.Bytes)
+	}
+	raw := r.buf[:b.Bytes]
 	if _, err := io.ReadFull(r.dec, raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return raw, nil
 }
 
-// unpack reads one text, and returns what follows it.
-func (n *numbers) unpack(raw []byte) (text, rest []byte, err error) {
+// unpack reads one text into a buffer, and returns what follows it.
+func (n *numbers) unpack(to, raw []byte) (text, rest []byte, err error) {
 	size, raw, err := number(raw)
 	if err != nil {
 		return nil, nil, err
@@ -223,7 +246,10 @@ func (n *numbers) unpack(raw []byte) (text, rest []byte, err error) {
 		n.frame, raw = bytes.Clone(raw[:size]), raw[size:]
 		n.last = make([]int64, bytes.Count(n.frame, []byte{place}))
 	}
-	text = make([]byte, 0, len(n.frame)+len(n.frame)/2)
+	text = to
+	if text == nil {
+		text = make([]byte, 0, len(n.frame)+len(n.frame)/2)
+	}
 	for i, frame := 0, n.frame; ; i++ {
 		at := bytes.IndexByte(frame, place)
 		if at < 0 {

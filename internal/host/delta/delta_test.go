@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // texts of a host whose counters grow, of which a connection comes and goes.
@@ -33,10 +35,7 @@ func unpacked(r *Reader, b Batch) (out [][]byte, err error) {
 }
 
 func TestWhatIsPackedComesOut(t *testing.T) {
-	w, err := NewWriter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &Writer{}
 	r, err := NewReader()
 	if err != nil {
 		t.Fatal(err)
@@ -67,12 +66,33 @@ func TestWhatIsPackedComesOut(t *testing.T) {
 	}
 }
 
-// A batch that is lost takes those after it along, up to a fresh one, and nothing is made up.
-func TestAfterALossOnlyAFreshBatchIsRead(t *testing.T) {
-	w, err := NewWriter()
+// A stream looks back as far as its first text is long, several times: readers hold that much.
+func TestWindowFitsTheTexts(t *testing.T) {
+	w := &Writer{}
+	r, err := NewReader()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer r.Close()
+	for _, c := range []struct{ text, window int }{{100, leastWindow}, {5000, 32 << 10}, {9000, 64 << 10}, {1 << 20, window}, {10, leastWindow}} {
+		text := []byte(strings.Repeat("x", c.text))
+		b, err := w.Pack([][]byte{text}, c.text != 100) // the first begins a stream anyway
+		if err != nil || !b.Fresh {
+			t.Fatal(b.Fresh, err)
+		}
+		var h zstd.Header
+		if err := h.Decode(b.Data); err != nil || h.WindowSize != uint64(c.window) {
+			t.Errorf("a text of %d bytes has a window of %d, %v", c.text, h.WindowSize, err)
+		}
+		if got, err := unpacked(r, b); err != nil || len(got) != 1 || !bytes.Equal(got[0], text) {
+			t.Errorf("a text of %d bytes: %v", c.text, err)
+		}
+	}
+}
+
+// A batch that is lost takes those after it along, up to a fresh one, and nothing is made up.
+func TestAfterALossOnlyAFreshBatchIsRead(t *testing.T) {
+	w := &Writer{}
 	r, err := NewReader()
 	if err != nil {
 		t.Fatal(err)
@@ -108,10 +128,7 @@ func TestAfterALossOnlyAFreshBatchIsRead(t *testing.T) {
 
 // What claims to be a batch unpacks to no more than the bounds.
 func TestBoundsOfABatch(t *testing.T) {
-	w, err := NewWriter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &Writer{}
 	r, err := NewReader()
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +159,7 @@ func TestBoundsOfABatch(t *testing.T) {
 	for range MaxText / 2 {
 		raw = append(raw, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)
 	}
-	if text, _, err := state.unpack(raw); !errors.Is(err, ErrBroken) {
+	if text, _, err := state.unpack(nil, raw); !errors.Is(err, ErrBroken) {
 		t.Errorf("a text of %d bytes, %v", len(text), err)
 	}
 }
@@ -151,10 +168,7 @@ func FuzzPack(f *testing.F) {
 	f.Add([]byte(`{"a":1}`), []byte(`{"a":002,"b":-5}`))
 	f.Add([]byte(""), []byte("999999999999999999"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		w, err := NewWriter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := &Writer{}
 		r, err := NewReader()
 		if err != nil {
 			t.Fatal(err)
@@ -177,7 +191,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, _ uint8) {
 		var n numbers
 		for len(raw) > 0 {
-			text, rest, err := n.unpack(raw)
+			text, rest, err := n.unpack(nil, raw)
 			if err != nil {
 				return
 			}

@@ -119,6 +119,9 @@ func (f *copyFlags) read(env *environment) error {
 	if f.dryRun && !env.json {
 		f.Plan = func(s copy.Step) {
 			line := fmt.Sprintf("%-7s %-9s %s", s.Do, s.Kind, s.Path)
+			if s.At != "" {
+				line += " at " + s.At
+			}
 			if s.Why != "" {
 				line += ": " + s.Why
 			}

@@ -66,8 +66,15 @@ func (f *copyFlags) checkSpread() error {
 		return nil
 	}
 	o := f.Far
-	if f.check || f.dryRun || f.Delete || o.Mem > 0 || o.ThroughSSH || o.Via != "" || o.Port != 0 {
-		return failure.Of(failure.Usage, "--spread decides as it goes what lies where: leave out --check, --dry-run, --delete, --mem, --through-ssh, --via and --port")
+	switch {
+	case o.Mem > 0:
+		return failure.Of(failure.Usage, "--mem moves no files, which --spread would divide: name two hosts, one pair after another")
+	case o.Via != "" || o.Port != 0:
+		return failure.Of(failure.Usage, "--via and --port are of one pair of hosts, and --spread has several: every host is reached by the address that its name has; leave them out")
+	case o.ThroughSSH:
+		return failure.Of(failure.Usage, "--through-ssh leads the data of one pair of hosts by way of this one: with --spread leave it out")
+	case f.Delete && f.Spread.Guessed:
+		return failure.Of(failure.Usage, "--delete deletes at every target: say how many of the paths, at the end, are targets, as --spread=%d", len(f.Spread.Targets))
 	}
 	return nil
 }

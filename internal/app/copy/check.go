@@ -16,6 +16,9 @@ import (
 // read past its host's cache. What differs comes as Losses, with an error.
 func Check(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
 	o.Full = false
+	if len(o.Spread.Targets) > 0 {
+		return copySpread(ctx, e, o, p, mover.Comparing)
+	}
 	if o.IsFar() {
 		return copyFar(ctx, e, o, p, mover.Comparing)
 	}
@@ -49,7 +52,7 @@ func compared(r *Result, err error) (*Result, error) {
 		r.State = "same"
 	}
 	r.Verified, r.HeldBy = "every byte of both was read past its host's cache, where the file system lets go of it, and compared", ""
-	if r.Wire != nil {
+	if r.Wire != nil || r.Spread != nil {
 		r.Verified += " by BLAKE3 of every 4 MiB"
 	}
 	return r, err

@@ -83,6 +83,8 @@ type Step struct {
 	Path string `json:"path"` // below the target, quoted as losses are
 	Size int64  `json:"bytes"`
 	Why  string `json:"why,omitempty"`
+	// At is the target, of several; "": one of them, whichever is free first.
+	At string `json:"at,omitempty"`
 }
 
 // planKept bounds the steps in a result.
@@ -144,7 +146,7 @@ func (s *session) close() error { return errors.Join(s.src.Close(), s.dst.Close(
 // Copy copies. What was copied comes with the error, where there is one.
 func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
 	if len(o.Spread.Targets) > 0 {
-		return copySpread(ctx, e, o, p)
+		return copySpread(ctx, e, o, p, mover.Copying)
 	}
 	if o.IsFar() {
 		return copyFar(ctx, e, o, p, mover.Copying)
@@ -183,6 +185,9 @@ func Copy(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, e
 
 // DryRun says what Copy would do, by the same decisions, and changes nothing.
 func DryRun(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
+	if len(o.Spread.Targets) > 0 {
+		return copySpread(ctx, e, o, p, mover.Planning)
+	}
 	if o.IsFar() {
 		return copyFar(ctx, e, o, p, mover.Planning)
 	}
@@ -191,7 +196,7 @@ func DryRun(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result,
 		return nil, err
 	}
 	plan := &place.Planned{Place: s.dst, Delete: o.Delete, Whole: s.route.Whole(), Most: o.MaxDelete, Rep: s.report, Step: func(x place.Step) error {
-		s.step(Step{x.Do, x.Kind.String(), shown(x.Path), x.Size, x.Why})
+		s.step(Step{Do: x.Do, Kind: x.Kind.String(), Path: shown(x.Path), Size: x.Size, Why: x.Why})
 		return nil
 	}}
 	err = s.src.Scan(ctx, func(x *move.Entry) error { return plan.Make(ctx, x) })

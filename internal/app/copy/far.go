@@ -352,19 +352,24 @@ func (s *side) hear(ctx context.Context, m end, h hearer) (stop func()) {
 
 // hearer is told what movers say meanwhile.
 type hearer interface {
-	lost(l mover.Loss)
-	step(x mover.Step)
+	lost(s *side, l mover.Loss)
+	step(s *side, x mover.Step)
 	tell(s *side, w mover.Work)
 }
 
-func (b *between) lost(l mover.Loss) {
+func (b *between) lost(_ *side, l mover.Loss) {
 	b.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
 }
 
 // step takes a step of a plan: those of one end, the target.
-func (b *between) step(x mover.Step) {
+func (b *between) step(_ *side, x mover.Step) {
 	keep := &session{o: b.o, out: b.out}
-	keep.step(Step{clean(x.Do), x.Kind.String(), shown(string(x.Path)), x.Size, clean(x.Why)})
+	keep.step(stepOf(x))
+}
+
+// stepOf is a mover's step as people see it.
+func stepOf(x mover.Step) Step {
+	return Step{Do: clean(x.Do), Kind: x.Kind.String(), Path: shown(string(x.Path)), Size: x.Size, Why: clean(x.Why)}
 }
 
 // pumping is one mover of a side, with the channels for what it says: a side that is tried again
@@ -386,10 +391,10 @@ func (s pumping) run(ctx context.Context, b hearer) {
 		}
 		for _, e := range events {
 			for _, l := range e.Losses {
-				b.lost(l)
+				b.lost(s.side, l)
 			}
 			for _, x := range e.Steps {
-				b.step(x)
+				b.step(s.side, x)
 			}
 			if e.Work != nil {
 				select {

@@ -76,8 +76,12 @@ type spreadEnd struct {
 	stop   func() // of this round
 	over   bool   // of this round: it has ended
 	failed bool   // of this round
-	sum    SpreadEnd
-	made   move.Summary // by a target, in all rounds
+	// doomed, of a target in this round, is that it has listed what the sources do not have;
+	// answered: it was told what becomes of that.
+	doomed   *mover.Event
+	answered bool
+	sum      SpreadEnd
+	made     move.Summary // by a target, in all rounds
 }
 
 // spreading is a copy to several targets under way.
@@ -85,6 +89,7 @@ type spreading struct {
 	env    app.Env
 	p      app.Progress
 	o      Options
+	do     mover.Deed
 	report *move.Report
 	out    *Result
 	ends   []*spreadEnd // sources, then targets
@@ -97,8 +102,9 @@ type spreading struct {
 	total  move.Summary
 	cpu    float64
 
-	mu   sync.Mutex
-	told map[string]bool // losses that were reported: a later round finds them again
+	deleting deleting
+	mu       sync.Mutex
+	told     map[string]bool // losses that were reported: a later round finds them again
 	// Files that failed in this round, the first of them by name: a further round tries them again.
 	fails  []mover.Loss
 	failed int64
@@ -112,9 +118,10 @@ func (s *spreading) targets() []*spreadEnd {
 	return slices.DeleteFunc(slices.Clone(s.ends), func(e *spreadEnd) bool { return e.source || e.out })
 }
 
-// copySpread copies to several targets. What was done comes with the error, where there is one.
-func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress) (*Result, error) {
-	s := &spreading{env: e, p: p, o: o, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}}
+// copySpread copies to several targets, or plans that, or compares. What was done comes with the
+// error, where there is one.
+func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
+	s := &spreading{env: e, p: p, o: o, do: do, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}}
 	s.out = &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
 	defer s.close()
 	began := e.Now()
@@ -134,7 +141,7 @@ func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress) (*Res
 		}
 	}
 	var err error
-	if s.failed == 0 && len(s.whys()) == 0 {
+	if do == mover.Copying && s.failed == 0 && len(s.whys()) == 0 && s.deleting.not == nil {
 		err = note(e, o, true)
 	}
 	return s.ended(ctx, began, err)
@@ -167,8 +174,8 @@ func (s *spreading) read() error {
 		}
 		path = filepath.Clean(path)
 		for _, e := range s.ends {
-			if !e.source && e.name == n && string(e.task.Write) == path+"/" {
-				return failure.Of(failure.Usage, "target %s is named twice", arg)
+			if err := e.twice(n, path, arg); err != nil {
+				return err
 			}
 			if err := e.contains(n, path, arg); err != nil {
 				return err
@@ -217,6 +224,21 @@ func (e *spreadEnd) contains(n host.Name, path, arg string) error {
 	return nil
 }
 
+// twice refuses a target that is another one of the same host, or lies in it, as far as names tell.
+func (e *spreadEnd) twice(n host.Name, path, arg string) error {
+	if e.source || e.name != n {
+		return nil
+	}
+	a, b := strings.TrimSuffix(string(e.task.Write), "/")+"/", strings.TrimSuffix(path, "/")+"/"
+	switch {
+	case a == b:
+		return failure.Of(failure.Usage, "target %s is named twice", arg)
+	case strings.HasPrefix(a, b) || strings.HasPrefix(b, a):
+		return failure.Of(failure.Usage, "of the targets %s and %s one lies in the other: name directories beside each other", e.paths[0], arg)
+	}
+	return nil
+}
+
 // dial starts an agent at every host, all at once.
 func (s *spreading) dial(ctx context.Context, p app.Progress) error {
 	d := s.env.Reach(p)
@@ -257,7 +279,12 @@ func (s *spreading) guessed() bool {
 }
 
 // lost implements hearer.
-func (s *spreading) lost(l mover.Loss) {
+func (s *spreading) lost(at *side, l mover.Loss) {
+	if s.do == mover.Comparing && s.isTarget(at) {
+		l.Detail = "at " + at.as + ": " + l.Detail
+		s.report.Lose(clean(l.What), string(l.Path), "%s", clean(l.Detail))
+		return
+	}
 	s.mu.Lock()
 	if l.What == move.Failed {
 		if s.failed++; len(s.fails) < planKept {
@@ -275,8 +302,21 @@ func (s *spreading) lost(l mover.Loss) {
 	}
 }
 
-// step implements hearer: nothing is planned.
-func (s *spreading) step(mover.Step) {}
+func (s *spreading) isTarget(at *side) bool {
+	return slices.ContainsFunc(s.ends, func(e *spreadEnd) bool { return &e.side == at && !e.source })
+}
+
+// step implements hearer: what no target has is told by the source, all else by its target.
+func (s *spreading) step(at *side, x mover.Step) {
+	step := stepOf(x)
+	if s.isTarget(at) {
+		step.At = at.as
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep := &session{o: s.o, out: s.out}
+	keep.step(step)
+}
 
 // tell implements hearer: the newest is asked for when it is shown.
 func (s *spreading) tell(*side, mover.Work) {}

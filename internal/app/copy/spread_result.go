@@ -31,7 +31,7 @@ func (s *spreading) count(first bool) {
 		s.out.Times.Read += w.Reading
 		s.total.Files, s.total.Bytes, s.total.Resumed = s.total.Files+m.Files, s.total.Bytes+m.Bytes, s.total.Resumed+m.Resumed
 		s.total.Symlinks, s.total.HardLinks, s.total.Specials = s.total.Symlinks+m.Symlinks, s.total.HardLinks+m.HardLinks, s.total.Specials+m.Specials
-		s.total.JournalNs += m.JournalNs
+		s.total.JournalNs, s.total.Deleted = s.total.JournalNs+m.JournalNs, s.total.Deleted+m.Deleted
 		if first { // a later one finds what the first has made
 			s.total.Same, s.total.SameBytes = s.total.Same+m.Same, s.total.SameBytes+m.SameBytes
 			s.total.Directories, s.total.Excluded = s.total.Directories+m.Directories, s.total.Excluded+m.Excluded
@@ -87,13 +87,20 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 			r.Spread.Targets = append(r.Spread.Targets, e.sum)
 		}
 	}
+	if err == nil {
+		err = s.undeleted()
+	}
 	whole, failed := s.arrived()
 	r.Spread.FailedBytes = failed
 	s.report.Count(func(m *move.Summary) { *m = whole })
 	in := &session{env: s.env, p: s.p, o: s.o, report: s.report, out: r, began: began}
 	in.o.Target = "its targets"
 	r.CPUSec = s.cpu
-	r, err = in.ended(ctx, "done", err)
+	state := map[mover.Deed]string{mover.Copying: "done", mover.Planning: "planned", mover.Comparing: "different"}[s.do]
+	r, err = in.ended(ctx, state, err)
+	if s.do == mover.Comparing {
+		return compared(r, err)
+	}
 	secs := s.took.Seconds()
 	for _, from := range s.ends {
 		for _, to := range s.ends {

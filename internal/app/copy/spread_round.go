@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 	if err := s.paths(ctx); err != nil {
 		return false, err
 	}
-	if first {
+	if first && s.do == mover.Copying {
 		s.p.Say("spread: %s over %s; every file comes to lie at one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
 		if err := note(s.env, s.o, false); err != nil {
 			return false, err
@@ -81,7 +82,21 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if s.do != mover.Copying {
+		return false, s.unlike()
+	}
 	return s.judge()
+}
+
+// unlike is why a plan or a check does not tell all: one end has failed.
+func (s *spreading) unlike() error {
+	errs := s.whys()
+	for _, p := range s.pairs {
+		if p.over && p.err != "" && len(errs) == 0 {
+			errs = append(errs, errors.New(p.err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // usage is Ctrl-C before anything was copied.
@@ -101,12 +116,14 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 	}
 	empty := s.guessed() && s.out.Spread.Rounds == 0
 	for _, e := range append(sources, targets...) {
-		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain}
-		e.over, e.failed, e.last, e.work = false, false, mover.Work{}, nil
+		e.task = mover.Task{Read: e.task.Read, Write: e.task.Write, Do: s.do, Full: s.o.Full, Buffered: s.o.Buffered, Plain: s.o.Far.Plain}
+		e.over, e.failed, e.doomed, e.answered, e.last, e.work = false, false, nil, false, mover.Work{}, nil
 		if e.source {
 			e.task.Limit, e.task.Streams, e.task.Exclude, e.task.Count = each, s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
 		} else {
-			e.task.Setuid, e.task.Empty = s.o.Setuid, empty
+			e.task.Setuid, e.task.Empty = s.o.Setuid, empty && s.do != mover.Comparing
+			// In a further round an end has failed: what it had is not known, and nothing is deleted.
+			e.task.Delete, e.task.MaxDelete = s.o.Delete && s.out.Spread.Rounds == 0, s.o.MaxDelete
 		}
 	}
 	for i, from := range sources {
@@ -115,8 +132,8 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 			if err != nil {
 				return err
 			}
-			from.task.Spread = append(from.task.Spread, mover.Pair{Run: run, Secret: secret, Closed: to.closed})
-			to.task.Spread = append(to.task.Spread, mover.Pair{Run: run, Secret: secret})
+			from.task.Spread = append(from.task.Spread, mover.Pair{Run: run, Secret: secret, Closed: to.closed, Name: to.as})
+			to.task.Spread = append(to.task.Spread, mover.Pair{Run: run, Secret: secret, Name: from.as})
 			s.pairs = append(s.pairs, &spreadPair{from: from, to: to, i: i, j: j})
 		}
 	}
@@ -125,18 +142,16 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 
 // start has all movers open their files. One that cannot is out.
 func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) error {
-	var g errgroup.Group
-	for _, e := range append(sources, targets...) {
-		g.Go(func() error {
-			err := s.open(ctx, e)
-			if err != nil {
-				e.fail(err)
-				e.out = true
-			}
-			return err
-		})
+	all := append(slices.Clone(sources), targets...)
+	err := s.all(all, func(e *spreadEnd) error { return s.begin(ctx, e) })
+	if err == nil {
+		var whole []move.Raw
+		for _, e := range sources {
+			whole = append(whole, e.whole...)
+		}
+		err = s.all(all, func(e *spreadEnd) error { return s.open(ctx, e, whole) })
 	}
-	if g.Wait() == nil {
+	if err == nil {
 		return nil
 	}
 	var errs []error
@@ -146,7 +161,7 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 		}
 		e.end(ctx)
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	if s.o.Spread.Guessed && failure.KindOf(err) == failure.Usage {
 		n := len(s.o.Spread.Targets)
 		err = failure.As(failure.Usage, fmt.Errorf("%w; the last %d of %d paths were taken for targets: say how many are, as --spread=%d", err, n, n+len(s.o.Sources), n))
@@ -154,7 +169,24 @@ func (s *spreading) start(ctx context.Context, sources, targets []*spreadEnd) er
 	return err
 }
 
-func (s *spreading) open(ctx context.Context, e *spreadEnd) error {
+// all has something done with all ends at once. One with which it fails is out.
+func (s *spreading) all(ends []*spreadEnd, do func(*spreadEnd) error) error {
+	var g errgroup.Group
+	for _, e := range ends {
+		g.Go(func() error {
+			err := do(e)
+			if err != nil {
+				e.fail(err)
+				e.out = true
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// begin starts the mover of an end.
+func (s *spreading) begin(ctx context.Context, e *spreadEnd) error {
 	m, err := e.agent.StartMover(ctx, e.task)
 	if err != nil && s.out.Spread.Rounds > 0 {
 		m, err = s.again(ctx, e)
@@ -167,8 +199,17 @@ func (s *spreading) open(ctx context.Context, e *spreadEnd) error {
 	if err != nil {
 		return err
 	}
-	e.pin = ready.Pin
-	if err := m.Tell(ctx, mover.Command{Order: mover.Open}); err != nil {
+	e.pin, e.whole = ready.Pin, ready.Whole
+	return nil
+}
+
+// open has an end open its files; whole are the directories that all sources have as a whole.
+func (s *spreading) open(ctx context.Context, e *spreadEnd, whole []move.Raw) error {
+	c := mover.Command{Order: mover.Open}
+	if !e.source {
+		c.Whole = whole
+	}
+	if err := e.m.Tell(ctx, c); err != nil {
 		return err
 	}
 	opened, err := e.await(ctx, mover.Opened)
@@ -291,6 +332,7 @@ func (s *spreading) move(ctx context.Context) error {
 			if s.hears(inner, e) {
 				left--
 			}
+			s.decide(inner)
 		case <-interrupted:
 			interrupted, late = nil, time.After(partingTime)
 			for _, e := range s.ends {
@@ -335,6 +377,10 @@ func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 			}
 		}
 		return true
+	}
+	if e.Kind == mover.Doomed {
+		e.end.doomed = &e.Event
+		return false
 	}
 	for _, p := range s.pairs {
 		if p.from != e.end && p.to != e.end || p.of(e.end) != e.Pair {

@@ -26,6 +26,7 @@ const (
 	Kind    = "kind"
 	Content = "content"
 	Link    = "link target"
+	Twice   = "twice" // at several of the targets that together are to hold each once
 )
 
 // Sink compares what comes with what is there.
@@ -68,6 +69,11 @@ func (s *Sink) Make(_ context.Context, e *move.Entry) error {
 		}
 	}
 	return nil
+}
+
+// Find implements move.Finder.
+func (s *Sink) Find(ctx context.Context, entries []*move.Entry) ([]move.Presence, error) {
+	return s.plan.Find(ctx, entries)
 }
 
 // look compares what statx says; y is what the target holds, and same tells whether it is

@@ -3,6 +3,7 @@ package mover
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -90,9 +91,16 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 		return "", "", err
 	}
 	m.dst, m.ends = p, append(m.ends, p)
+	planned := &place.Planned{Place: p, Delete: m.task.Delete, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report, Step: m.step}
 	switch {
+	case m.task.Delete && len(m.task.Spread) > 0:
+		later := &place.Later{Sink: p, Place: p, Whole: planned.Whole, Most: planned.Most, Do: p.Remove}
+		if m.task.Do == Planning {
+			later.Sink, later.Do = planned, planned.Tell
+		}
+		m.dst = later
 	case m.task.Do == Planning:
-		m.dst = &place.Planned{Place: p, Delete: m.task.Delete, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report, Step: m.step}
+		m.dst = planned
 	case m.task.Delete:
 		m.dst = &place.Deleting{Place: p, Whole: move.Strings(c.Whole), Most: m.task.MaxDelete, Rep: m.report}
 	}
@@ -105,6 +113,9 @@ func (m *mover) openTarget(c Command) (as, doubt string, err error) {
 // empty refuses a directory that holds anything.
 func empty(root string) error {
 	d, err := os.Open(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a plan makes none
+	}
 	if err != nil {
 		return err
 	}

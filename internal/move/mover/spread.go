@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"linerate/internal/move"
+	"linerate/internal/move/compare"
+	"linerate/internal/move/place"
 	"linerate/internal/move/share"
 	"linerate/internal/move/wire"
 )
@@ -85,11 +89,60 @@ func (m *mover) obeySpread(ctx context.Context, commands <-chan Command) error {
 			return context.Cause(ctx)
 		}
 	}
+	if later, ok := m.dst.(*place.Later); ok && later.List.Known {
+		return m.deal(ctx, commands, later)
+	}
 	if s.from == nil {
 		return nil
 	}
 	if err := <-s.scan; !errors.Is(err, share.ErrNobody) { // that the pairs have told
 		return err
+	}
+	return nil
+}
+
+// deal tells what the sources do not have, and deals with it as it is told to. All sources are done
+// by then; without an order nothing is deleted.
+func (m *mover) deal(ctx context.Context, commands <-chan Command, later *place.Later) error {
+	e := Event{Kind: Doomed, Count: later.List.N, Unread: later.List.Unread}
+	if later.List.Err != nil {
+		e.Text = later.List.Err.Error()
+	}
+	if err := m.emit(e); err != nil {
+		return err
+	}
+	for {
+		select {
+		case c := <-commands:
+			switch c.Order {
+			case Delete:
+				return later.Deal(ctx)
+			case Spare:
+				return nil
+			case Drop: // of an other end that is over
+			default:
+				return fmt.Errorf("order %q where %s or %s was to come", c.Order, Delete, Spare)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// found says of an entry of the source what only all targets together tell.
+func (m *mover) found(e *move.Entry, at []int) error {
+	switch {
+	case len(at) == 0 && m.task.Do == Planning:
+		m.report.Count(func(s *move.Summary) { place.Counted(s, e) })
+		return m.step(place.Step{Do: place.New.String(), Kind: e.Kind, Path: e.Path, Size: e.Size})
+	case len(at) == 0:
+		m.report.Lose(compare.Missing, e.Path, "at none of the targets")
+	case len(at) > 1 && e.Kind != move.Directory && m.task.Do == Comparing:
+		var names []string
+		for _, i := range at {
+			names = append(names, m.task.Spread[i].Name)
+		}
+		m.report.Lose(compare.Twice, e.Path, "at %d targets: %s", len(at), strings.Join(names, "; "))
 	}
 	return nil
 }
@@ -110,7 +163,11 @@ func (m *mover) divide(ctx context.Context, s *spread) {
 	for i, p := range m.task.Spread {
 		closed[i] = p.Closed
 	}
-	s.from = share.Divide(m.src, closed, m.report)
+	if m.task.Do == Copying {
+		s.from = share.Divide(m.src, closed, m.report)
+	} else {
+		s.from = share.Examine(m.src, len(closed), m.report, share.Look{Plan: m.task.Do == Planning, Found: m.found})
+	}
 	s.g.Go(func() error { s.scan <- s.from.Run(ctx); return nil })
 	s.g.Go(func() error {
 		t := time.NewTicker(passEvery)
@@ -205,7 +262,7 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 	m.mu.Unlock()
 	if s.from != nil {
 		part := s.from.Part(i)
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Ask: !m.task.Full}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Ask: m.task.Do == Copying && !m.task.Full}
 		return wire.Send(ctx, p, part, m.report, o, &m.stats[i])
 	}
 	return wire.Receive(ctx, p, s.to[i], m.report, &m.stats[i])

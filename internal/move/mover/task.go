@@ -28,7 +28,7 @@ import (
 const Role = "mover"
 
 // Version of Task, Command and Event that this build speaks.
-const Version = 2
+const Version = 3
 
 // Bounds of a task.
 const (
@@ -82,6 +82,8 @@ type Pair struct {
 	Secret wire.Secret `json:"secret"`
 	// Closed, of the end that reads: that target is asked what it has, and gets nothing.
 	Closed bool `json:"closed,omitempty"`
+	// Name is what people call it.
+	Name string `json:"name,omitempty"`
 }
 
 // Deed is what a run is for.
@@ -117,7 +119,7 @@ func (t *Task) Check() error {
 		return fmt.Errorf("memory for %v, want at most %v", t.Mem, maxMem)
 	case t.Do != Copying && t.Do != Planning && t.Do != Comparing || t.Do != Copying && t.Mem != 0:
 		return fmt.Errorf("to do %q, which cannot be had", t.Do)
-	case t.Empty && (t.Write == "" || t.Do != Copying):
+	case t.Empty && (t.Write == "" || t.Do == Comparing):
 		return errors.New("an empty directory where nothing is written")
 	case t.Scratch && (t.Write == "" || t.Do != Copying || t.Delete):
 		return errors.New("a scratch directory where nothing is only measured")
@@ -127,8 +129,8 @@ func (t *Task) Check() error {
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
 	case len(t.Spread) > share.MaxTargets:
 		return fmt.Errorf("%d other ends, want at most %d", len(t.Spread), share.MaxTargets)
-	case len(t.Spread) > 0 && (t.Do != Copying || t.Mem != 0 || t.Delete || t.Scratch):
-		return errors.New("several other ends are for a copy alone, without deleting")
+	case len(t.Spread) > 0 && (t.Mem != 0 || t.Scratch):
+		return errors.New("several other ends for what is only measured")
 	case t.Limit < 0:
 		return fmt.Errorf("a limit of %d bytes per second", t.Limit)
 	case t.Write != "" && !filepath.IsAbs(string(t.Write)):
@@ -146,12 +148,15 @@ func (t *Task) Check() error {
 type Order string
 
 // The orders, in the order in which they come. Open opens the files of this end; Listen
-// and Dial meet the other end, and the later one counts; Drop gives one of several other ends up; Stop ends the copy.
+// and Dial meet the other end, and the later one counts; Drop gives one of several other ends up;
+// Delete and Spare answer Doomed; Stop ends the copy.
 const (
 	Open   Order = "open"
 	Listen Order = "listen"
 	Dial   Order = "dial"
 	Drop   Order = "drop"
+	Delete Order = "delete"
+	Spare  Order = "spare"
 	Stop   Order = "stop"
 )
 
@@ -187,6 +192,7 @@ const (
 	Seen      Kind = "seen"      // Work: again and again
 	Lost      Kind = "lost"      // Losses
 	Planned   Kind = "planned"   // Steps
+	Doomed    Kind = "doomed"    // Count, Unread; Text: why nothing can be deleted. It waits for Delete or Spare
 	Over      Kind = "over"      // Work
 	Failed    Kind = "failed"    // Text, Work: the copy ended before it was done
 )
@@ -204,9 +210,13 @@ type Event struct {
 	Device string         `json:"device,omitempty"`
 	Addr   netip.AddrPort `json:"addr,omitzero"`
 	Pair   int            `json:"pair,omitempty"` // of Listening, Unreached and Parted
-	Losses []Loss         `json:"losses,omitempty"`
-	Steps  []Step         `json:"steps,omitempty"`
-	Work   *Work          `json:"work,omitempty"`
+	// Count, of Doomed, is how many entries the sources do not have; Unread how many of theirs could
+	// not be read.
+	Count  int    `json:"count,omitempty"`
+	Unread int64  `json:"unread,omitempty"`
+	Losses []Loss `json:"losses,omitempty"`
+	Steps  []Step `json:"steps,omitempty"`
+	Work   *Work  `json:"work,omitempty"`
 }
 
 // Loss is a move.Loss with its path, whose bytes JSON's text would not keep.

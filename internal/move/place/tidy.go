@@ -5,6 +5,8 @@ import (
 
 	"linerate/internal/failure"
 	"linerate/internal/move"
+	"linerate/internal/move/beneath"
+	"linerate/internal/move/journal"
 )
 
 // tooMany is a target that holds more that the source does not have than may be deleted.
@@ -40,7 +42,25 @@ func extraOf(ctx context.Context, p *Place, whole []string, most int, source mov
 		r.Lose(move.Failed, "", "nothing is deleted: %d entries of the source could not be read", n)
 		return nil, nil
 	}
-	return p.Extra(ctx, whole, most, source)
+	list, err := p.Extra(ctx, whole, most, source)
+	if err == nil {
+		err = spared(list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// spared refuses a list that has the journal of another copy: the directory in which it lies is a
+// target itself, whatever name led to it.
+func spared(list []Doomed) error {
+	for _, x := range list {
+		if _, name := beneath.Split(x.Path); name == journal.Name {
+			return failure.Of(failure.Usage, "--delete: %s is of a copy into a directory within this target, which is under way or did not end; nothing was deleted: let it end, or remove that file", move.Quote(x.Path))
+		}
+	}
+	return nil
 }
 
 // Step is one thing that a copy would do.
@@ -70,16 +90,18 @@ func (p *Planned) Make(_ context.Context, e *move.Entry) error {
 	case err != nil:
 		p.Rep.Lose(move.Failed, e.Path, "%v", err)
 		return p.Step(Step{Do: "refuse", Kind: e.Kind, Path: e.Path, Size: e.Size, Why: err.Error()})
+	case action == Same && e.Kind == move.Directory:
+		return nil
 	case action == Same:
 		p.Rep.Count(func(m *move.Summary) { m.Same++; m.SameBytes += e.Size })
 		return nil
 	}
-	p.Rep.Count(func(m *move.Summary) { counted(m, e) })
+	p.Rep.Count(func(m *move.Summary) { Counted(m, e) })
 	return p.Step(Step{Do: action.String(), Kind: e.Kind, Path: e.Path, Size: e.Size})
 }
 
-// counted counts an entry that would be copied.
-func counted(m *move.Summary, e *move.Entry) {
+// Counted counts an entry that would be copied.
+func Counted(m *move.Summary, e *move.Entry) {
 	switch {
 	case e.Linked:
 		m.HardLinks++
@@ -104,11 +126,65 @@ func (p *Planned) Tidy(ctx context.Context, source move.Keeper) error {
 		return nil
 	}
 	list, err := extraOf(ctx, p.Place, p.Whole, p.Most, source, p.Rep)
+	if err != nil {
+		return err
+	}
+	return p.Tell(ctx, list)
+}
+
+// Later is a target of several, of which none deletes before all have said how much that would be:
+// it lists what its sources do not have, and deals with it when it is told to.
+type Later struct {
+	Sink
+	Place *Place
+	Whole []string
+	Most  int
+	Do    func(context.Context, []Doomed) error // deletes, or says that it would
+	List  Listed
+	list  []Doomed
+}
+
+// Sink is one that can be asked what it has.
+type Sink interface {
+	move.Sink
+	move.Finder
+}
+
+// Listed is what a target holds that its sources do not have.
+type Listed struct {
+	Known  bool  // it was listed
+	N      int   // entries
+	Unread int64 // entries of the sources that could not be read: nothing is listed then
+	Err    error // why it could not be listed, or that there is too much of it
+}
+
+// Tidy implements move.Tidier: it lists. What hinders that is in List, since it is no reason to
+// take the copy for failed.
+func (l *Later) Tidy(ctx context.Context, source move.Keeper) error {
+	l.List.Unread, l.List.Err = source.Unread(ctx)
+	if l.List.Err == nil && l.List.Unread == 0 {
+		l.list, l.List.Err = l.Place.Extra(ctx, l.Whole, l.Most, source)
+	}
+	if l.List.Err == nil {
+		l.List.Err = spared(l.list)
+	}
+	if l.List.Err != nil {
+		l.list = nil
+	}
+	l.List.Known, l.List.N = true, len(l.list)
+	return context.Cause(ctx)
+}
+
+// Deal deals with what was listed.
+func (l *Later) Deal(ctx context.Context) error { return l.Do(ctx, l.list) }
+
+// Tell says of a list what Remove would do.
+func (p *Planned) Tell(_ context.Context, list []Doomed) error {
 	for _, x := range list {
 		if err := p.Step(Step{Do: "delete", Kind: x.Kind, Path: x.Path}); err != nil {
 			return err
 		}
 		p.Rep.Count(func(m *move.Summary) { m.Deleted++ })
 	}
-	return err
+	return nil
 }

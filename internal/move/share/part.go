@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"errors"
 
 	"linerate/internal/move"
 )
@@ -148,7 +149,7 @@ func (p *Part) pull() (x item, ok bool) {
 		return x, false
 	}
 	x, *from = (*from)[0], (*from)[1:]
-	if x.heavy() {
+	if x.heavy() && !p.s.look.plans() { // of a plan nothing is opened
 		p.pending[x.e] = x
 	}
 	return x, true
@@ -235,6 +236,26 @@ func (f *reading) Changed() error {
 	f.p.s.mu.Unlock()
 	return f.SourceFile.Changed()
 }
+
+// Keeps implements move.Keeper: a target is asked with others, about all that the source has.
+func (p *Part) Keeps(ctx context.Context, names []move.Name) ([]bool, error) {
+	k, ok := p.s.src.(move.Keeper)
+	if !ok {
+		return nil, errUnasked
+	}
+	return k.Keeps(ctx, names)
+}
+
+// Unread implements move.Keeper.
+func (p *Part) Unread(ctx context.Context) (int64, error) {
+	k, ok := p.s.src.(move.Keeper)
+	if !ok {
+		return 0, errUnasked
+	}
+	return k.Unread(ctx)
+}
+
+var errUnasked = errors.New("this source cannot be asked what it has")
 
 // Close implements move.SourceFile.
 func (f *reading) Close() error {

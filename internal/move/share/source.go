@@ -72,6 +72,9 @@ type Source struct {
 	err     error
 	firsts  map[string]int // which part has the first name of an inode
 	open    []*node        // the directories that the scan is in
+
+	look *Look             // nil: the targets get what they lack
+	seen map[string]uint64 // the parts that have the first name of an inode, where it is looked
 }
 
 // Divide divides src. closed[i] tells that target i is asked what it has, and gets nothing.
@@ -143,11 +146,17 @@ func within(dir, path string) bool {
 // assign gives a batch its targets.
 func (s *Source) assign(ctx context.Context, batch []item) error {
 	have := s.ask(ctx, batch)
+	if s.look != nil && !s.allThere() {
+		return errUnknown
+	}
 	for i, x := range batch {
 		var err error
-		if x.e.Linked {
+		switch {
+		case s.look != nil:
+			err = s.show(ctx, x, have, i)
+		case x.e.Linked:
 			err = s.assignLink(ctx, x, have, i)
-		} else {
+		default:
 			err = s.assignOne(ctx, x, have, i)
 		}
 		if err != nil {

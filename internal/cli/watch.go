@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"linerate/internal/app/watch"
 	"linerate/internal/failure"
 	"linerate/internal/reach"
-	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
 
@@ -98,7 +96,7 @@ func runWatch(ctx context.Context, env *environment, o watchOptions, args []stri
 	if err != nil {
 		return err
 	}
-	v := newView(env, o.once)
+	v := newView(env, o.once, o.replay == "")
 	if o.replay != "" {
 		err = watch.Replay(ctx, env.Env, watch.ReplayOptions{Ref: o.replay, LineRate: w.LineRate, Window: o.window, Speed: o.speed, Show: v.show})
 	} else {
@@ -170,76 +168,4 @@ func (o watchOptions) check(args []string) error {
 		return failure.Of(failure.Usage, "watch localhost: name the other end too, a mount, or --attach HOST:PORT")
 	}
 	return nil
-}
-
-// view prints pictures: as objects, drawn in place on a terminal, or as lines.
-type view struct {
-	env    *environment
-	once   bool
-	screen *document.Live // nil: stdout is no terminal, or one picture is wanted
-	events []watch.Event
-}
-
-func newView(env *environment, once bool) *view {
-	v := &view{env: env, once: once}
-	if live, _, _ := terminalSize(env.out.Stream()); live && !once && !env.json {
-		v.screen = env.out.Live()
-	}
-	return v
-}
-
-// mostEvents is how many changes a picture lists.
-const mostEvents = 8
-
-func (v *view) show(all []watch.Picture) error {
-	for _, p := range all {
-		v.events = append(v.events, p.Events...)
-	}
-	v.events = v.events[max(0, len(v.events)-mostEvents):]
-	if v.once {
-		for _, p := range all {
-			if p.Shown.State == watch.Starting || p.Shown.State == "" {
-				return nil
-			}
-		}
-	}
-	if err := v.print(all); err != nil {
-		return err
-	}
-	if v.once && len(all) > 0 {
-		return errSeen
-	}
-	return nil
-}
-
-func (v *view) print(all []watch.Picture) error {
-	switch {
-	case v.env.json:
-		for _, p := range all {
-			if err := document.JSONLine(v.env.out, p); err != nil {
-				return fmt.Errorf("write picture: %w", err)
-			}
-		}
-		return nil
-	case v.screen != nil:
-		_, width, height := terminalSize(v.env.out.Stream())
-		return v.screen.Draw(watchPage(all, v.events), v.env.color, width, height)
-	case v.once:
-		return printDocument(v.env, watchPage(all, v.events))
-	}
-	for _, p := range all {
-		for _, e := range p.Events {
-			if err := printDocument(v.env, saying(eventLine(e))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (v *view) end() error {
-	if v.screen == nil {
-		return nil
-	}
-	return v.screen.Close()
 }

@@ -11,12 +11,13 @@ import (
 	"linerate/internal/unit"
 )
 
-// watchPage draws the pictures of one moment, and what changed lately.
-func watchPage(all []watch.Picture, events []watch.Event) document.Document {
+// watchPage draws the pictures of one moment, with the timelines that there are, and what changed
+// lately.
+func watchPage(all []watch.Picture, strips map[string]watch.Strip, changes []string) document.Document {
 	var d document.Document
 	seen := map[string]bool{}
 	for _, p := range all {
-		d.Sections = append(d.Sections, pathSection(p))
+		d.Sections = append(d.Sections, pathSection(p, strips[p.Path]))
 	}
 	for _, p := range all {
 		for _, h := range p.Hosts {
@@ -26,12 +27,8 @@ func watchPage(all []watch.Picture, events []watch.Event) document.Document {
 			}
 		}
 	}
-	var lines []string
-	for _, e := range events {
-		lines = append(lines, eventLine(e))
-	}
-	if len(lines) > 0 {
-		d.Add("What changed", document.List("", lines...))
+	if len(changes) > 0 {
+		d.Add("What changed", document.List("", changes...))
 	}
 	if len(all) == 0 {
 		d = saying("no two of these hosts have a connection to each other")
@@ -39,7 +36,7 @@ func watchPage(all []watch.Picture, events []watch.Event) document.Document {
 	return d
 }
 
-func pathSection(p watch.Picture) document.Section {
+func pathSection(p watch.Picture, lately watch.Strip) document.Section {
 	s := document.Section{Title: p.Path}
 	s.Add(document.Block{Strong: stateText(p)})
 	if p.Shown.State == watch.Moving || p.Shown.State == watch.CannotTell {
@@ -50,6 +47,7 @@ func pathSection(p watch.Picture) document.Section {
 	} else {
 		s.Add(document.Block{Text: p.Why})
 	}
+	s.Add(timelineBlocks(lately)...)
 	if len(p.Conns) > 0 {
 		s.Add(connTable(p.Conns).Block())
 	}

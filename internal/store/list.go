@@ -44,7 +44,11 @@ type Summary struct {
 // List returns the bundles below the data directory root, newest first. A damaged one is listed
 // as such; the error concerns the whole folder, and a missing folder holds no bundles. List
 // checks sizes and results.json; only Open hashes the rest, so that a list stays fast.
-func List(root string) ([]Summary, error) {
+func List(root string) ([]Summary, error) { return ListSince(root, time.Time{}) }
+
+// ListSince is List without the bundles whose id says that they are of an earlier second: those are
+// not read.
+func ListSince(root string, since time.Time) ([]Summary, error) {
 	runs := filepath.Join(root, runsDir)
 	entries, err := os.ReadDir(runs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +58,11 @@ func List(root string) ([]Summary, error) {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	var out []Summary
+	since = since.Truncate(time.Second)
 	for _, e := range entries {
+		if at := idTime(e.Name()); !at.IsZero() && at.Before(since) {
+			continue
+		}
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			out = append(out, summarize(filepath.Join(runs, e.Name())))
 		}

@@ -35,6 +35,9 @@ type Picture struct {
 	Events  []Event       `json:"events,omitempty"` // that came with this picture
 	// Why says what stands in the way of a verdict: no connection, a host that is lost.
 	Why string `json:"why,omitempty"`
+	// Covers is the time before At that a picture of history stands for; zero: the picture is of a
+	// live view, and stands for the time since the one before.
+	Covers time.Duration `json:"-"`
 }
 
 // Event is a change of what is shown, with what it rests on.

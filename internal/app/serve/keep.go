@@ -137,11 +137,5 @@ func (k *keeper) Runs(from, to time.Time) ([]watch.Mark, error) {
 		}
 		k.runs, k.looked = all, now
 	}
-	var out []watch.Mark
-	for _, r := range k.runs {
-		if !r.Created.Before(from) && r.Created.Before(to) && r.Command != "" {
-			out = append(out, watch.Mark{At: r.Created, Kind: watch.MarkRun, What: r.Command, To: r.ID})
-		}
-	}
-	return out, nil
+	return runs.Marks(k.runs, from, to), nil
 }

@@ -25,6 +25,7 @@ import (
 	"linerate/internal/reach"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
+	"linerate/internal/watch/past"
 )
 
 // What the surface needs of a view.
@@ -43,6 +44,20 @@ type (
 	Event = watch.Event
 	// Named is a state with what is named in it.
 	Named = watch.Named
+	// Mark is what changed on a host, or a run that was kept.
+	Mark = watch.Mark
+	// Trail remembers what was shown lately.
+	Trail = past.Trail
+	// Strip is what was shown of a path lately, in columns.
+	Strip = past.Strip
+)
+
+// What a mark is of.
+const (
+	MarkTuned  = watch.MarkTuned
+	MarkUndone = watch.MarkUndone
+	MarkHost   = watch.MarkHost
+	MarkRun    = watch.MarkRun
 )
 
 // The states of a path that the surface words.

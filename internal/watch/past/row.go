@@ -199,7 +199,7 @@ func (r Record) Picture(path string) (watch.Picture, bool) {
 		return watch.Picture{}, false
 	}
 	row := r.Paths[i].Row(r.At, r.Span)
-	p := watch.Picture{V: watch.PictureVersion, At: r.End(), Path: path, Shown: row.Shown[0].Named, Window: r.Span, Ceiling: row.Ceiling, Conns: []watch.Conn{},
+	p := watch.Picture{V: watch.PictureVersion, At: r.End(), Path: path, Shown: row.Shown[0].Named, Window: r.Span, Covers: r.Span, Ceiling: row.Ceiling, Conns: []watch.Conn{},
 		Hosts: []watch.Host{}, Why: "from history: shown for " + row.Shown[0].For.Round(time.Second).String() + " of " + r.Span.String()}
 	if row.Goodput != nil {
 		p.Goodput = *row.Goodput

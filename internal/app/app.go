@@ -17,12 +17,13 @@ type Env struct {
 	Build  string   // of this program, for bundles
 	Getenv func(key string) string
 	Now    func() time.Time
-	Sites  *reach.Sites // that the process joins
+	Sites  *reach.Sites   // that the process joins
+	Local  reach.ThisHost // this host, where scripts read and change it
 }
 
 // Reach is how a use case gets to hosts; p may be nil.
 func (e Env) Reach(p Progress) reach.Dialler {
-	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now, Sites: e.Sites}
+	d := reach.Dialler{Self: e.Self, Getenv: e.Getenv, Now: e.Now, Sites: e.Sites, Local: e.Local}
 	if p != nil {
 		d.Log = p.Detail
 	}

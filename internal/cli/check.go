@@ -11,6 +11,7 @@ import (
 
 	"linerate/internal/app/check"
 	"linerate/internal/failure"
+	"linerate/internal/reach"
 	"linerate/internal/report"
 	"linerate/internal/unit"
 )
@@ -176,10 +177,13 @@ func runCheck(ctx context.Context, env *environment, o checkOptions) error {
 	return o.outcome(c)
 }
 
-// recordForeign records a host that is not Linux, over ssh.
-func recordForeign(ctx context.Context, env *environment, o checkOptions) error {
+// recordForeign records a host that is not Linux.
+func recordForeign(ctx context.Context, env *environment, o checkOptions, host string) error {
+	if o.hideNames {
+		return failure.Of(failure.Usage, "--hide-names: on %s names are not replaced: leave it out, and read the recording before you share it", env.Local.OS())
+	}
 	p := newProgress(env)
-	r, err := check.RecordForeign(ctx, env.Env, o.Hosts[0], o.snapshot, p)
+	r, err := check.RecordForeign(ctx, env.Env, host, o.snapshot, p)
 	p.End()
 	if err != nil {
 		return err
@@ -191,8 +195,11 @@ func recordForeign(ctx context.Context, env *environment, o checkOptions) error 
 
 // recordSnapshot records this host, and says what to do with the recording.
 func recordSnapshot(ctx context.Context, env *environment, o checkOptions) error {
-	if len(o.Hosts) == 1 {
-		return recordForeign(ctx, env, o)
+	switch {
+	case len(o.Hosts) == 1:
+		return recordForeign(ctx, env, o, o.Hosts[0])
+	case env.Local.OS() != "linux":
+		return recordForeign(ctx, env, o, reach.Here)
 	}
 	watch := time.Duration(0)
 	if o.Always {

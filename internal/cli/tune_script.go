@@ -10,11 +10,11 @@ import (
 func tuneScriptCommand(env *environment) *cobra.Command {
 	var o tuneOptions
 	cmd := &cobra.Command{
-		Use:   "script HOST",
+		Use:   "script [HOST]",
 		Short: "Write a plan as a script for a host on which linerate does not run, to read and run by hand; changes nothing",
-		Long: `script makes the plan that tune plan shows, for a host that is read over ssh by its
-own commands (illumos, FreeBSD, macOS, OneFS, Windows; docs/systems.md), and prints
-it as one script in the host's shell. It applies, confirms, undoes and tells:
+		Long: `script makes the plan that tune plan shows, for a host that is read by its own
+commands (illumos, FreeBSD, macOS, OneFS, Windows; docs/systems.md), over ssh or by
+linerate there, and prints it as one script in the host's shell. It applies, confirms, undoes and tells:
 
   sh change.sh status          what runs, and what this plan changed
   sh change.sh apply           all of it or nothing
@@ -32,7 +32,7 @@ leaves alone what somebody else changed since. tune apply HOST runs this very sc
 		Example: `  linerate tune script omnios --profile zfs-filer --rtt 1ms > change.sh
   linerate tune script omnios --set illumos.ipadm.tcp.send_buf=1048576 > change.sh
   linerate tune script winfiler --set windows.adapter.jumbo@SAN1=9014 > change.ps1`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(env, args); err != nil {
 				return err

@@ -35,16 +35,19 @@ const (
 	isWindows = "linerate-windows"
 )
 
-// powershellCommand is the command line for the bootstrap. Base64 has no character that means
-// anything to cmd.exe, to PowerShell or to a Unix shell, whichever of them is sshd's default. The
-// script itself does not fit on a command line of cmd.exe (8191 characters).
-func powershellCommand() string {
+// powershellArguments are those for the bootstrap. Base64 has no character that means anything to
+// cmd.exe, to PowerShell or to a Unix shell, whichever of them is sshd's default. The script
+// itself does not fit on a command line of cmd.exe (8191 characters).
+func powershellArguments() []string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(bootstrap)) {
 		b = binary.LittleEndian.AppendUint16(b, u)
 	}
-	return "powershell -NoProfile -NonInteractive -OutputFormat Text -EncodedCommand " + base64.StdEncoding.EncodeToString(b)
+	return []string{"-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-EncodedCommand", base64.StdEncoding.EncodeToString(b)}
 }
+
+// powershellCommand is the command line with them.
+func powershellCommand() string { return "powershell " + strings.Join(powershellArguments(), " ") }
 
 // windows asks a host that would not execute a script for sh whether it runs Windows; cause is how
 // it refused. A host that was not reached is not asked again.

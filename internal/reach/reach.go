@@ -18,6 +18,9 @@ import (
 // Name is how the user names a host.
 type Name = host.Name
 
+// ThisHost is this host as its own shell shows and changes it.
+type ThisHost = host.ThisHost
+
 // Here is what this host is called.
 const Here = "localhost"
 
@@ -32,6 +35,7 @@ type Dialler struct {
 	Now    func() time.Time
 	Log    func(line string) // gets what agents say on stderr; nil drops it
 	Sites  *Sites            // that this process joins; nil: none can be
+	Local  host.ThisHost     // this host, for Agent and Ask
 }
 
 // IsHere tells whether a name means this host, as this user.
@@ -45,11 +49,40 @@ func (d Dialler) Dial(ctx context.Context, n host.Name) (*host.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.start(ctx, n, ep)
+}
+
+func (d Dialler) start(ctx context.Context, n host.Name, ep host.Endpoint) (*host.Client, error) {
 	c, err := host.Dial(ctx, ep, host.Options{Log: d.Log, Now: d.Now})
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", n, err)
 	}
 	return c, nil
+}
+
+// Agent starts an agent that reads and changes a host. Only an agent on Linux can: any other host
+// is a *host.Foreign, this one and one of the very system of this program too, for Ask.
+func (d Dialler) Agent(ctx context.Context, n host.Name) (*host.Client, error) {
+	switch {
+	case IsHere(n) && d.Local.OS() != "linux":
+		return nil, fmt.Errorf("reach %s: %w", n, noAgent(d.Local.OS()))
+	case n.Reach != host.SSH || d.Local.OS() == "linux":
+		return d.Dial(ctx, n)
+	}
+	ep, err := host.Ssh{Binary: func(goos, goarch string) (string, error) {
+		if goos != "linux" {
+			return "", noAgent(goos)
+		}
+		return ownBinary(goos, goarch)
+	}}.Reach(ctx, n, nil)
+	if err != nil {
+		return nil, err
+	}
+	return d.start(ctx, n, ep)
+}
+
+func noAgent(goos string) error {
+	return &host.Foreign{GOOS: goos, Err: fmt.Errorf("it runs %s, where linerate's agent neither reads nor changes settings: linerate check and linerate tune do so by scripts", goos)}
 }
 
 // DialAll starts an agent on every host; with an error it returns those that
@@ -85,12 +118,15 @@ func ownBinary(goos, goarch string) (string, error) {
 	return os.Executable()
 }
 
-// Ask has a host that is reached by ssh execute a script in the shell of its system, which is
-// named as in ids of settings.
+// Ask has this host, or one that is reached by ssh, execute a script in the shell of its system,
+// which is named as in ids of settings.
 func (d Dialler) Ask(ctx context.Context, n host.Name, system, script string, most int) ([]byte, error) {
 	in := host.Sh
 	if system == "windows" {
 		in = host.PowerShell
+	}
+	if IsHere(n) {
+		return d.Local.Ask(ctx, in, script, most)
 	}
 	return host.Ssh{}.Ask(ctx, n, in, script, most)
 }

@@ -170,7 +170,7 @@ func (w work) lookAt(ctx context.Context, name string) looked {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reach.Within+w.Watch)
 	defer cancel()
-	if !reach.IsHere(l.name) {
+	if !reach.IsHere(l.name) || w.Local.OS() != "linux" {
 		if look, l.err = w.reach(ctx, &l); l.err != nil {
 			return l
 		}
@@ -186,7 +186,7 @@ func (w work) lookAt(ctx context.Context, name string) looked {
 // build does not run and the system is known, by that system's script.
 func (w work) reach(ctx context.Context, l *looked) (func(context.Context) (*model.Facts, error), error) {
 	var err error
-	if l.agent, err = w.Reach(w.p).Dial(ctx, l.name); err == nil {
+	if l.agent, err = w.Reach(w.p).Agent(ctx, l.name); err == nil {
 		return l.agent.Facts, nil
 	}
 	var other *host.Foreign

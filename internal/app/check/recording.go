@@ -126,7 +126,7 @@ func RecordForeign(ctx context.Context, e app.Env, name, dir string, p app.Progr
 	if err != nil {
 		return Recording{}, err
 	}
-	agent, err := e.Reach(p).Dial(ctx, n)
+	agent, err := e.Reach(p).Agent(ctx, n)
 	if err == nil {
 		return Recording{}, errors.Join(failure.Of(failure.Usage, "record a snapshot of %s: linerate runs there: log in and record it there", name), agent.Close())
 	}

@@ -98,7 +98,7 @@ func draft(ctx context.Context, e app.Env, o Request, p app.Progress) (d *drafte
 
 // look reaches the host and reads it.
 func (d *drafted) look(ctx context.Context) (err error) {
-	if d.agent, err = d.reach.Dial(ctx, d.o.Host); err != nil {
+	if d.agent, err = d.reach.Agent(ctx, d.o.Host); err != nil {
 		if d.foreign = foreignHost(d.reach, d.o.Host, err); d.foreign == nil {
 			return err
 		}

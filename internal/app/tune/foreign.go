@@ -22,9 +22,10 @@ import (
 	"linerate/internal/tune/script"
 )
 
-// foreign is a host on which linerate does not run: it is changed by a script.
+// foreign is a host on which no agent of linerate changes anything: it is changed by a script.
 type foreign struct {
 	kind script.Kind
+	here bool // it is this very host
 	ask  func(ctx context.Context, text string) ([]byte, error)
 }
 
@@ -46,7 +47,7 @@ func foreignHost(d reach.Dialler, n host.Name, dial error) *foreign {
 	if !ok {
 		return nil
 	}
-	return &foreign{kind, func(ctx context.Context, text string) ([]byte, error) {
+	return &foreign{kind, reach.IsHere(n), func(ctx context.Context, text string) ([]byte, error) {
 		return d.Ask(ctx, n, kind.Name(), text, frame.Most)
 	}}
 }
@@ -223,10 +224,8 @@ func stepName(c model.Change) string {
 
 // applyForeign runs the script of the plan on the host.
 func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, error) {
-	if uid := d.facts.UID; uid != 0 && d.foreign.kind.System().PowerShell {
-		return doc, &Error{Unprivileged, d.name, errors.New("it takes an administrator, and the user of this login is none there")}
-	} else if uid != 0 {
-		return doc, &Error{Unprivileged, d.name, fmt.Errorf("it takes root, and we are user %d there: log in as root, since no sudo is asked there; or run what linerate tune script %s writes yourself", uid, d.name)}
+	if err := d.mayScript(); err != nil {
+		return doc, err
 	}
 	if by, ok := d.foreign.kind.(script.ByHand); ok {
 		return doc, failure.Of(failure.Usage, "%s runs %s: %s; read what linerate tune script %[1]s writes, and run it there yourself", d.name, d.foreign.kind.Name(), by.ByHand())
@@ -269,6 +268,23 @@ func (d *drafted) applyForeign(ctx context.Context, doc Proposal) (Proposal, err
 		doc.Notes = append(doc.Notes, "to keep it: linerate tune confirm "+d.name)
 	}
 	return doc, nil
+}
+
+// mayScript refuses where the script would not be run by root, or an administrator.
+func (d *drafted) mayScript() error {
+	const yourself = "; or read what linerate tune script %s writes, and run it yourself"
+	admin, uid := d.foreign.kind.System().PowerShell, d.facts.UID
+	switch {
+	case uid == 0:
+		return nil
+	case admin && d.foreign.here:
+		return fmt.Errorf("change settings of %s: it takes an administrator: start linerate in a window that was opened with \"Run as administrator\""+yourself, d.name, d.name)
+	case admin:
+		return fmt.Errorf("change settings of %s: it takes an administrator, and the user of this login is none there"+yourself, d.name, d.name)
+	case d.foreign.here:
+		return fmt.Errorf("change settings of %s: it takes root, and we are user %d: use sudo"+yourself, d.name, uid, d.name)
+	}
+	return fmt.Errorf("change settings of %s: it takes root, and we are user %d there: log in as root, since no sudo is asked there"+yourself, d.name, uid, d.name)
 }
 
 // onForeign runs the kept scripts of a host's plans, newest first.

@@ -15,7 +15,7 @@ import (
 
 // on lets some work be done by the agent of a host.
 func on(ctx context.Context, e app.Env, n host.Name, p app.Progress, work func(c *host.Client) error) (err error) {
-	c, err := e.Reach(p).Dial(ctx, n)
+	c, err := e.Reach(p).Agent(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -233,5 +233,8 @@ func Leave(ctx context.Context, e app.Env, n host.Name, p app.Progress) (Left, e
 		doc.Dir, doc.Removed, doc.Kept = res.Dir, append([]string{}, res.Removed...), append([]string{}, res.Kept...)
 		return err
 	})
+	if f := foreignHost(e.Reach(p), n, err); f != nil {
+		return doc, failure.Of(failure.Usage, "leave %s: on %s linerate keeps nothing but the records of its plans, in %s: see with linerate tune history %[1]s that none is in force, then remove that directory by hand", n, f.kind.Name(), f.kind.System().Records())
+	}
 	return doc, err
 }

@@ -81,6 +81,14 @@ type System struct {
 	PowerShell bool
 }
 
+// Records is where a host keeps them, as its people write it.
+func (k System) Records() string {
+	if k.PowerShell {
+		return `%ProgramData%\linerate\plans`
+	}
+	return State
+}
+
 // Script is the script of a plan.
 type Script struct {
 	Plan, Host, State string

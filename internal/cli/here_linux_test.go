@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linerate/internal/app"
+	"linerate/internal/lab/labtest"
+	"linerate/internal/reach"
+	"linerate/internal/report/document"
+	"linerate/internal/systems/fake"
+	"linerate/internal/systems/fake/winhost"
+)
+
+// runOn is runHere on a host of another system, whose shell is a fake's.
+func runOn(local reach.ThisHost, args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	env := &environment{
+		Env: app.Env{Self: []string{"/nowhere/linerate"}, Getenv: os.Getenv, Now: time.Now, Sites: &reach.Sites{}, Local: local},
+		in:  strings.NewReader(""), out: document.NewScreen(&stdout), err: document.NewScreen(&stderr),
+	}
+	root := rootCommand(env)
+	root.SetArgs(args)
+	code = exitCode(context.Background(), env, root.ExecuteContext(context.Background()))
+	return code, stdout.String(), stderr.String()
+}
+
+// said is what a command that ends so says there, in one line.
+func said(t *testing.T, local reach.ThisHost, want int, args ...string) string {
+	t.Helper()
+	code, out, errs := runOn(local, args...)
+	if code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
+	}
+	return strings.Join(strings.Fields(out+errs), " ")
+}
+
+// windowsHere is this host where it runs Windows: PowerShell is the fake's, in this process.
+func windowsHere(t *testing.T, how string) reach.ThisHost {
+	t.Helper()
+	variables := map[string]string{winhost.State: t.TempDir(), winhost.How: how}
+	return reach.ThisHost{GOOS: "windows", Run: func(_ context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
+		if code := winhost.Main(append([]string{"powershell"}, argv[1:]...), func(name string) string { return variables[name] }, stdin, stdout, stderr); code != 0 {
+			return fmt.Errorf("exit status %d", code)
+		}
+		return nil
+	}}
+}
+
+// unixHere is this host where it runs another Unix: its sh finds a fake's programs first.
+func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
+	t.Helper()
+	bin, state := t.TempDir(), t.TempDir()
+	exe, err := os.Executable()
+	if err == nil {
+		err = fake.Install(bin, exe)
+	}
+	mount, notFound := exec.LookPath("mount") // the real one
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reach.ThisHost{GOOS: goos, Run: func(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
+		if os.Geteuid() == 0 && notFound == nil { // plans keep their records below /var/lib: not in this machine's
+			argv = append([]string{"unshare", "-m", "sh", "-c", `"$0" --bind "$1" /var/lib && shift && exec "$@"`, mount, state}, argv...)
+		}
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Env = []string{"PATH=" + bin + ":/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR=" + state, fake.OS + "=" + system, fake.Set + "=" + set, fake.State + "=" + state}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+		return cmd.Run()
+	}}
+}
+
+// linerate.exe on Windows itself reads and changes its own host, by the same scripts as over ssh.
+func TestAWindowsHostReadsAndChangesItself(t *testing.T) {
+	here := windowsHere(t, "")
+	hasAll(t, said(t, here, 0, "check", "--line-rate", "10Gbit", "--rtt", "1ms"), "Windows 10.0.20348, 16 CPUs", "SAN1 10 Gbit/s MTU 1500", "never on a real Windows host")
+	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.tcp.delayed_ack@SAN1=1"}
+	hasAll(t, said(t, here, 0, append([]string{"tune", "plan"}, set...)...), "1514 → 9014", "absent → 1")
+	hasAll(t, said(t, here, 0, append([]string{"tune", "script"}, set...)...), "-File change.ps1 apply", "From = '1514'")
+	hasAll(t, said(t, here, 0, append([]string{"tune", "apply", "--confirm-within", "2m"}, set...)...), "applied: yes", "undone by itself in 2 minutes", "tune confirm localhost")
+	hasAll(t, said(t, here, 0, "tune", "confirm"), "2 of its changes are in force")
+	hasAll(t, said(t, here, 0, "tune", "history"), "9014 (original 1514, wanted 9014): changed by this plan")
+	hasAll(t, said(t, here, 2, "leave"), `%ProgramData%\linerate\plans`)
+	hasAll(t, said(t, here, 0, "tune", "undo"), "9014 -> 1514 again", "1 -> absent again")
+	hasAll(t, said(t, here, 0, "check", "localhost"), "MTU 1500")
+}
+
+func TestAWindowsHostThatCannotReadItselfSaysWhy(t *testing.T) {
+	for how, want := range map[string]string{
+		"nothing":                       "printed nothing and reported success",
+		"version:2.0":                   "version 2.0, and 5.1 is needed",
+		"language:ConstrainedLanguage":  "language mode is ConstrainedLanguage",
+		"cut:3000":                      "cut off",
+		"empty:get-netadapter":          "gave nothing and reported success",
+		"denied:get-netadapter,noadmin": "log in as an administrator",
+	} {
+		t.Run(how, func(t *testing.T) {
+			_, out, errs := runOn(windowsHere(t, how), "check")
+			hasAll(t, strings.Join(strings.Fields(out+errs), " "), want)
+		})
+	}
+	hasAll(t, said(t, windowsHere(t, "noadmin"), 1, "tune", "apply", "--set", "windows.smb.multichannel@client=false"), `opened with "Run as administrator"`)
+	hasAll(t, said(t, windowsHere(t, "nothing"), 4, "tune", "undo"), "printed nothing and reported success", "not known")
+	hasAll(t, said(t, windowsHere(t, ""), 1, "explain", "--attach", "127.0.0.1:445"), "on Linux alone", "windows", "linerate check")
+}
+
+// So does linerate on FreeBSD and macOS, by sh.
+func TestAnotherUnixReadsItself(t *testing.T) {
+	for goos, want := range map[string][]string{
+		"freebsd": {"FreeBSD 14.1-RELEASE-p5, 8 CPUs", "ix0 10 Gbit/s MTU 1500"},
+		"darwin":  {"(macOS 15.1), 12 CPUs", "en0 10 Gbit/s MTU 1500"},
+		"illumos": {"omnios-r151054-0", "ixgbe0 10 Gbit/s"},
+	} {
+		t.Run(goos, func(t *testing.T) {
+			here := unixHere(t, goos, strings.Replace(goos, "darwin", "macos", 1), "uid=501")
+			hasAll(t, said(t, here, 0, "check"), want...)
+			dir := filepath.Join(t.TempDir(), "recorded")
+			said(t, here, 0, "check", "--snapshot", dir)
+			hasAll(t, said(t, here, 0, "check", "--from", dir), want[len(want)-1])
+			said(t, here, 2, "check", "--hide-names", "--snapshot", dir+"2")
+		})
+	}
+	hasAll(t, said(t, unixHere(t, "freebsd", "freebsd", "uid=501"), 1, "tune", "apply", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0"), "we are user 501: use sudo")
+}
+
+func TestAnotherUnixChangesItself(t *testing.T) {
+	labtest.Needs(t, "unshare", "mount")
+	needRoot(t)
+	here := unixHere(t, "freebsd", "freebsd", "")
+	hasAll(t, said(t, here, 0, "tune", "apply", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--confirm-within", "2m"), "1 → 0", "applied: yes")
+	hasAll(t, said(t, here, 0, "tune", "confirm"), "1 of its changes are in force")
+	hasAll(t, said(t, here, 0, "tune", "undo"), "0 -> 1 again")
+}

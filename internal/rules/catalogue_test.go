@@ -121,6 +121,8 @@ func foreign(id, v string) func(*model.Facts) {
 	}
 }
 
+func runs(os string) func(*model.Facts) { return func(f *model.Facts) { f.OS = os } }
+
 func option(mount int, kv ...string) func(*model.Facts) {
 	return func(f *model.Facts) {
 		for i := 0; i < len(kv); i += 2 {
@@ -284,7 +286,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 func TestDeniedFactsMakeRulesSilent(t *testing.T) {
 	plain := map[string]bool{
 		"mtu-below-ethernet": true, "mtu-differs-in-subnet": true, "bridge-port-mtu": true, "route-mtu-below-link": true, "route-window-limited": true, "default-route-on-jumbo": true,
-		"qdisc-shapes": true, "nfs-over-udp": true, "nfs-transfer-small": true, "nfs-sync": true, "nfs-attributes-uncached": true, "nfs-old-version": true,
+		"qdisc-shapes": true, "nfs-over-udp": true, "nfs-transfer-small": true, "nfs-sync": true, "nfs-soft": true, "nfs-attributes-uncached": true, "nfs-old-version": true,
 		"smb-old-dialect": true, "smb-cache-none": true, "smb-transfer-small": true, "iscsi-session-down": true, "iscsi-one-port": true, "smb-signed": true, "route-detour": true, "array-rebuilding": true,
 	}
 	for _, c := range append(linkCases(), append(hostCases(), storageCases()...)...) {

@@ -179,7 +179,23 @@ func eachMount(f *model.Facts, check func(m model.NetMount, o options) *model.Fi
 
 func isNFS(m model.NetMount) bool { return m.Type == "nfs" || m.Type == "nfs4" }
 
-func isSMB(m model.NetMount) bool { return m.Type == "cifs" || m.Type == "smb3" }
+func isSMB(m model.NetMount) bool { return m.Type == "cifs" || m.Type == "smb3" || m.Type == "smbfs" }
+
+// otherSystem tells that the host is known not to run Linux.
+func otherSystem(f *model.Facts) bool { return f.OS != "" && f.OS != "linux" }
+
+// bySystem are words for the host's system (freebsd, macos); those of "" are for Linux.
+func bySystem(f *model.Facts, words map[string]string) string {
+	if w, ok := words[f.OS]; ok {
+		return w
+	}
+	return words[""]
+}
+
+// mountManual is where a mount option of NFS is described.
+func mountManual(f *model.Facts, option string) string {
+	return bySystem(f, map[string]string{"": "nfs(5)", "freebsd": "mount_nfs(8) of FreeBSD", "macos": "mount_nfs(8) of macOS"}) + " (" + option + ")"
+}
 
 // speedTo is the speed of the interface that leads to a mount's server; 0 if it is unknown.
 func speedTo(f *model.Facts, m model.NetMount) unit.BitRate {

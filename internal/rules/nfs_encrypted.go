@@ -21,8 +21,8 @@ func nfsEncrypted() Rule {
 				return &model.Finding{
 					Severity: Info, Title: "a core protects each byte of " + m.Point,
 					Observed: fmt.Sprintf("%s: sec=%s xprtsec=%s, by a port of %s", m.Point, sec, tls, speedTo(f, m)),
-					Fix:      "keep it where the network is not trusted; spread it over cores with nconnect",
-					Source:   "nfs(5) (sec, xprtsec); RFC 2203; RFC 9289",
+					Fix:      "keep it where the network is not trusted" + bySystem(f, map[string]string{"": "; spread it over cores with nconnect", "freebsd": "; spread it over connections with nconnect (NFS 4.1 and later)", "macos": ""}),
+					Source:   mountManual(f, bySystem(f, map[string]string{"": "sec, xprtsec", "freebsd": "sec, tls", "macos": "sec"})) + "; RFC 2203; RFC 9289",
 				}
 			})
 		},

@@ -18,7 +18,7 @@ func nfsSync() Rule {
 					Severity: Medium, Title: "every write to " + m.Point + " waits for the server's disk",
 					Observed: m.Point + ": mount option sync",
 					Fix:      "leave sync out unless each write must be on disk at once: fsync and close still wait",
-					Source:   "nfs(5) (sync)",
+					Source:   bySystem(f, map[string]string{"": "nfs(5) (sync)", "freebsd": "mount(8) of FreeBSD (sync)", "macos": "mount(8) of macOS (sync)"}),
 				}
 			})
 		},

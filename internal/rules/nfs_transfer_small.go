@@ -20,8 +20,12 @@ func nfsTransfer() Rule {
 				out := &model.Finding{
 					Severity: Low, Title: m.Point + " moves small pieces",
 					Observed: fmt.Sprintf("%s: rsize=%d wsize=%d", m.Point, o.number("rsize"), o.number("wsize")),
-					Fix:      "take rsize and wsize out of the mount options: client and server then agree on the largest (1 MiB on Linux); if it stays small the server limits it",
-					Source:   "nfs(5) (rsize, wsize)",
+					Fix: bySystem(f, map[string]string{
+						"":        "take rsize and wsize out of the mount options: client and server then agree on the largest (1 MiB on Linux); if it stays small the server limits it",
+						"freebsd": "take rsize and wsize out of the mount options: client and server then agree on the largest that both have. FreeBSD's own is vfs.maxbcachebuf in /boot/loader.conf (up to kern.maxphys), which wants a larger kern.ipc.maxsockbuf; nfsstat -m shows what is in effect",
+						"macos":   "mount with a larger rsize and wsize, such as 131072, as far as the server grants it: nfsstat -m shows what is in effect",
+					}),
+					Source: mountManual(f, "rsize, wsize"),
 				}
 				if size <= 32<<10 {
 					out.Severity = Medium

@@ -21,9 +21,12 @@ func smbSigned() Rule {
 				}
 				out := &model.Finding{
 					Severity: Info, Title: "a core signs each byte of " + m.Point,
-					Observed: fmt.Sprintf("%s: sec=%s", m.Point, sec),
+					Observed: m.Point + ": signing is on",
 					Fix:      "keep it unless the network is trusted; dialect 3.1.1 with AES-GMAC, and several channels, make it cheaper",
-					Source:   "mount.cifs(8) (sign); MS-SMB2 section 3.1.4.1",
+					Source:   bySystem(f, map[string]string{"": "mount.cifs(8) (sign)", "macos": "smbutil(1) of macOS (SIGNING_ON); nsmb.conf(5) (signing_required)"}) + "; MS-SMB2 section 3.1.4.1",
+				}
+				if sec != "" {
+					out.Observed = fmt.Sprintf("%s: sec=%s", m.Point, sec)
 				}
 				if speed := speedTo(f, m); speed >= veryFast {
 					out.Severity = Low

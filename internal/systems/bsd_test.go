@@ -1,11 +1,15 @@
 package systems
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/rules"
 	"linerate/internal/systems/fake"
 	"linerate/internal/unit"
 )
@@ -109,6 +113,109 @@ func TestWhatACommandOfABSDDoesNotSayIsTold(t *testing.T) {
 			}
 			if v, ok := f.Settings[system+".sysctl.kern.ipc.maxsockbuf"]; strings.HasSuffix(how, ":sysctl") && ok {
 				t.Errorf("%s, %s: a value all the same: %v", system, how, v)
+			}
+		}
+	}
+}
+
+// What is known of a mount, in one line.
+func mountLines(f *model.Facts) (out []string) {
+	for _, s := range f.Storage {
+		i := slices.IndexFunc(f.Mounts, func(m model.Mount) bool { return m.Point == s.Point && m.Type == s.Type })
+		if i < 0 {
+			out = append(out, s.Point+" is not mounted")
+			continue
+		}
+		o := f.Mounts[i].Options
+		line := fmt.Sprintf("%s %s %v:%d %s by %q", s.Point, s.Type, s.Server, s.Port, s.Proto, s.Dev)
+		for _, name := range []string{"vers", "rsize", "wsize", "readahead", "nconnect", "acregmax", "sec", "xprtsec"} {
+			if v, ok := o[name]; ok {
+				line += " " + name + "=" + v
+			}
+		}
+		for _, name := range []string{"soft", "hard", "sync", "ro", "sign", "seal"} {
+			if _, ok := o[name]; ok {
+				line += " " + name
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// Mounts of NFS and SMB have the values that they have on Linux, from files that were written after
+// documentation; the rules then say what they say there.
+func TestMountsOfABSDAreReadAndJudged(t *testing.T) {
+	for system, want := range map[string]struct{ mounts, rules []string }{
+		"freebsd": {[]string{
+			`/mnt/media nfs 10.0.0.9:2049 tcp by "ix0" vers=3 rsize=65536 wsize=65536 readahead=1 nconnect=1 acregmax=60 sec=sys hard`,
+			`/mnt/by name nfs invalid IP:2049 udp by "" vers=3 rsize=16384 wsize=16384 readahead=1 acregmax=0 sec=sys soft sync`,
+			`/mnt/fast nfs4 10.0.1.9:2049 tcp by "ix1" vers=4.2 rsize=1048576 wsize=1048576 readahead=8 nconnect=4 acregmax=60 sec=sys xprtsec=tls hard`,
+			`/mnt/six nfs4 2001:db8::9:2049 tcp by "" vers=4.0 rsize=131072 wsize=131072 readahead=1 acregmax=60 sec=krb5p soft ro`,
+			`/mnt/old smbfs invalid IP:445 tcp by "" vers=1.0`,
+		}, []string{
+			"medium nfs-over-udp", "medium nfs-readahead-blocks /mnt/media: readahead=1, blocks of 64 KiB: at most 2 × 64 KiB in flight for one reader, 128 KiB / 1ms",
+			"medium nfs-readahead-blocks /mnt/by name", "medium nfs-readahead-blocks /mnt/six", "medium nfs-sync", "medium nfs-transfer-small /mnt/by name", "low nfs-transfer-small /mnt/media", "low nfs-transfer-small /mnt/six",
+			"low nfs-attributes-uncached", "info nfs-soft /mnt/by name", "info nfs-encrypted /mnt/fast", "info nfs-old-version /mnt/six", "medium smb-old-dialect /mnt/old",
+		}},
+		"macos": {[]string{
+			`/Volumes/media nfs 10.0.0.9:2049 tcp by "en0" vers=3 rsize=131072 wsize=32768 readahead=16 acregmax=60 sec=sys hard`,
+			`/Volumes/Scratch 2 nfs4 10.0.0.9:2049 tcp by "en0" vers=4.0 rsize=1048576 wsize=1048576 readahead=16 acregmax=0 sec=sys soft sync`,
+			`/Volumes/my projects smbfs invalid IP:445 tcp by "" vers=3.1.1 sign`,
+			`/Volumes/data smbfs invalid IP:445 tcp by "" vers=1.0`,
+			`/Volumes/data-1 smbfs 10.0.0.9:445 tcp by "en0" vers=3.0.2 seal`,
+		}, []string{
+			"medium nfs-transfer-small /Volumes/media", "medium nfs-sync /Volumes/Scratch 2", "low nfs-attributes-uncached /Volumes/Scratch 2", "info nfs-old-version", "info nfs-soft",
+			"info smb-signed /Volumes/my projects: signing is on", "medium smb-old-dialect /Volumes/data", "info smb-encrypted /Volumes/data-1",
+		}},
+	} {
+		answer, err := os.ReadFile("testdata/" + system + "-mounts.frames")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := readAs(t, system, answer)
+		if got := mountLines(f); !slices.Equal(got, want.mounts) {
+			t.Errorf("%s:\n%s\nwant\n%s", system, strings.Join(got, "\n"), strings.Join(want.mounts, "\n"))
+		}
+		var got []string
+		for _, found := range rules.Check(f, rules.Context{LineRate: 10 * unit.Gbit, RTT: time.Millisecond}) {
+			if strings.HasPrefix(found.Rule, "nfs-") || strings.HasPrefix(found.Rule, "smb-") || found.Rule == "nconnect-not-in-effect" {
+				got = append(got, found.Severity+" "+found.Rule+" "+found.Observed)
+				if strings.Contains(found.Source, "nfs(5)") || strings.Contains(found.Source, "cifs") {
+					t.Errorf("%s: %s cites a manual of Linux: %s", system, found.Rule, found.Source)
+				}
+			}
+		}
+		for _, w := range want.rules {
+			i := slices.IndexFunc(got, func(s string) bool { return strings.HasPrefix(s, w) })
+			if i < 0 {
+				t.Errorf("%s: no %q in\n%s", system, w, strings.Join(got, "\n"))
+				continue
+			}
+			got = slices.Delete(got, i, i+1)
+		}
+		if len(got) > 0 {
+			t.Errorf("%s: and also %s", system, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// A mount of which a command does not tell is told, and nothing of it is guessed.
+func TestAMountThatIsHalfReadIsTold(t *testing.T) {
+	for _, c := range []struct{ system, env, want string }{
+		{"freebsd", fake.Set + "=uid=501", "Only priviledged users"},
+		{"freebsd", fake.How + "=half:nfsstat", "the line"},
+		{"macos", fake.How + "=half:nfsstat", "what is in effect at /Volumes/media"},
+		{"macos", fake.How + "=missing:smbutil", "names no share of it"},
+		{"freebsd", fake.How + "=empty:mount", "printed nothing and reported success"},
+	} {
+		f := readAs(t, c.system, askFor(t, c.system, []string{"sh"}, c.env))
+		if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return strings.Contains(b.How, c.want) }) {
+			t.Errorf("%s, %s: %+v", c.system, c.env, f.CouldNotSee)
+		}
+		for _, s := range f.Storage {
+			if s.Conns.State == model.Present || s.MinRTT.State == model.Present {
+				t.Errorf("%s, %s: %+v", c.system, c.env, s)
 			}
 		}
 	}

@@ -38,6 +38,10 @@ func (h host) freebsd(name string, args []string) (string, int) {
 		return h.freebsdIfconfig(args)
 	case "zfs":
 		return h.illumos(name, args)
+	case "nfsstat":
+		if strings.Join(args, " ") == "-m" && h.value("uid", "0") != "0" {
+			return "nfsstat: Only priviledged users can use the -m option\n", 1
+		}
 	case "at":
 		if len(args) != 4 || strings.Join(args[:2], " ") != "now +" || args[3] != "minutes" {
 			return "at: garbled time\n", 1
@@ -48,7 +52,7 @@ func (h host) freebsd(name string, args []string) (string, int) {
 		"uname -s": "FreeBSD\n", "uname -m": "amd64\n", "uname -n": "freenas\n", "uname -r": "14.1-RELEASE-p5\n", "id -u": h.value("uid", "0") + "\n", "pgrep -x cron": "1234\n",
 		"cat /boot/loader.conf": "zfs_load=\"YES\"\nkern.ipc.nmbclusters=\"2000000\"\n", "cat /etc/sysctl.conf": "# none\nnet.inet.tcp.recvbuf_inc=65536\n",
 		"fails: cat /etc/exports": "cat: /etc/exports: No such file or directory\n",
-		"nfsstat -m":              "",
+		"mount -p":                "zroot/ROOT/default\t/\t\t\tzfs\trw,noatime,nfsv4acls\t0 0\ndevfs\t\t\t/dev\t\tdevfs\trw\t\t0 0\n10.0.0.9:/tank/media\t/mnt/media\tnfs\trw,noatime\t0 0\n",
 		"netstat -i -b -d -n": `Name    Mtu Network       Address              Ipkts Ierrs Idrop     Ibytes    Opkts Oerrs     Obytes  Coll  Drop
 ix0    1500 <Link#1>      a0:36:9f:00:00:01 74821398    12     3 8839283823 10829381     0 7283928372     0     0
 ix0       - 10.0.0.0/24   10.0.0.8         74821000     -     - 8839280000 10829000     -  728392000     -     -
@@ -56,6 +60,7 @@ ix1*   1500 <Link#2>      a0:36:9f:00:00:02        0     0     0          0     
 lo0   16384 <Link#3>      lo0                   4219     0     0     349023     4219     0     349023     0     0
 lagg0  1500 <Link#4>                               9     1     0        100       10     0        200     0     0
 `,
+		"nfsstat -m": "10.0.0.9:/tank/media on /mnt/media\nnfsv4,minorversion=2,tcp,resvport,nconnect=1,hard,cto,sec=sys,acdirmin=3,acdirmax=60,acregmin=5,acregmax=60,nametimeo=60,negnametimeo=60,rsize=65536,wsize=65536,readdirsize=65536,readahead=1,wcommitsize=8388608,timeout=120,retrans=2147483647\n",
 		"netstat -s -p tcp": `tcp:
 	10829381 packets sent
 		9829381 data packets (7283928372 bytes)

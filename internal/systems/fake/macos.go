@@ -51,7 +51,40 @@ en0        1500  10.0.0/24     10.0.0.7        74821398     - 8839283823 1082938
 		1290 data packets (1864930 bytes) retransmitted
 	74821398 packets received
 `,
-		"nfsstat -m": "", "fails: smbutil statshares -a": "smbutil: no shares\n",
+		"mount": "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\ndevfs on /dev (devfs, local, nobrowse)\nmap auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)\n" +
+			"10.0.0.9:/tank/media on /Volumes/media (nfs, nodev, nosuid, mounted by anna)\n//anna@nas.local/my%20projects on /Volumes/my projects (smbfs, nodev, nosuid, mounted by anna)\n",
+		"nfsstat -m": `/Volumes/media from 10.0.0.9:/tank/media
+  -- Original mount options:
+     General mount flags: 0x0
+     NFS parameters: vers=3,tcp,rsize=1048576
+     File system locations:
+       /tank/media @ 10.0.0.9 (10.0.0.9)
+  -- Current mount parameters:
+     General mount flags: 0x4000018 nodev,nosuid,multilabel
+     NFS parameters: vers=3,tcp,port=2049,nomntudp,hard,nointr,noresvport,negnamecache,callumnt,locks,quota,rsize=131072,wsize=32768,readahead=16,dsize=32768,rdirplus,nodumbtimer,timeo=10,maxgroups=16,acregmin=5,acregmax=60,acdirmin=5,acdirmax=60,nomutejukebox,sec=sys
+     File system locations:
+       /tank/media @ 10.0.0.9 (10.0.0.9)
+     Current location: 0x1 0 0 1:
+       /tank/media @ 10.0.0.9 (10.0.0.9)
+     Status flags: 0x0
+`,
+		"smbutil statshares -a": `
+==================================================================================================
+SHARE                         ATTRIBUTE TYPE                VALUE
+==================================================================================================
+my projects                   
+                              SERVER_NAME                   nas.local
+                              USER_ID                       501
+                              SMB_NEGOTIATE                 SMBV_NEG_SMB1_ENABLED
+                              SMB_NEGOTIATE                 SMBV_NEG_SMB2_ENABLED
+                              SMB_NEGOTIATE                 SMBV_NEG_SMB3_ENABLED
+                              SMB_VERSION                   SMB_3.1.1
+                              SMB_SHARE_TYPE                DISK
+                              SIGNING_SUPPORTED             TRUE
+                              SIGNING_ON                    TRUE
+
+--------------------------------------------------------------------------------------------------
+`,
 		"fails: cat /etc/sysctl.conf": "cat: /etc/sysctl.conf: No such file or directory\n",
 		"cat /etc/nsmb.conf":          "[default]\nsigning_required=no\n",
 	})

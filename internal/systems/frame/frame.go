@@ -112,7 +112,7 @@ func (f Frames) Text(name string) model.Fact[string] {
 	case c.Code == notFound || c.Code == notExecutable:
 		return model.Unknown[string](model.Unsupported, "the host has no such program")
 	case c.Code != 0 && (strings.Contains(low, "permission denied") || strings.Contains(low, "not owner") ||
-		strings.Contains(low, "insufficient priv") || strings.Contains(low, "not permitted")):
+		strings.Contains(low, "insufficient priv") || strings.Contains(low, "only privile") || strings.Contains(low, "not permitted")):
 		return model.Unknown[string](model.Denied, said)
 	case c.Code != 0 && (strings.Contains(low, "no such file") || strings.Contains(low, "unknown property") ||
 		strings.Contains(low, "no datasets available") || strings.Contains(low, "no such object")):

@@ -47,7 +47,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.TCPCounters()
 	drivers(r)
 	offload(r)
-	r.Optional("nfs", "the mounts of NFS, which linerate does not judge here yet")
+	mounts(r)
 	r.Optional("exports", "what NFS exports, which linerate does not judge here yet")
 	zfs(r)
 	written(r)

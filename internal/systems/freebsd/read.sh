@@ -24,6 +24,7 @@ look cc sysctl -n net.inet.tcp.cc.available
 look links ifconfig -a
 look netif netstat -i -b -d -n
 look tcpcount netstat -s -p tcp
+look mounts mount -p
 look nfs nfsstat -m
 look exports cat /etc/exports
 look zfs zfs get -Hp -t filesystem -o name,property,value,source sync,recordsize,compression,dedup,primarycache,atime

@@ -48,8 +48,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.LinkCounters()
 	r.TCPCounters()
 	ports(r)
-	r.Optional("nfs", "the mounts of NFS, which linerate does not judge here yet")
-	r.Optional("smb", "the mounts of SMB, which linerate does not judge here yet")
+	mounts(r)
 	written(r)
 	return r.F
 }

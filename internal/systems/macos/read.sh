@@ -22,6 +22,7 @@ look ports networksetup -listallhardwareports
 look links ifconfig -a
 look netif netstat -i -b -d -n
 look tcpcount netstat -s -p tcp
+look mounts mount
 look nfs nfsstat -m
 look smb smbutil statshares -a
 look sysctlconf cat /etc/sysctl.conf

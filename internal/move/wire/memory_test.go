@@ -26,11 +26,9 @@ type memoryTree struct {
 	reads   map[string]int // blocks that were read
 }
 
-func (m *memoryTree) file(path string, size int, r *rand.Rand) {
+func (m *memoryTree) file(path string, size int, r *rand.ChaCha8) {
 	b := make([]byte, size)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
+	_, _ = r.Read(b) // never fails
 	m.data[path] = b
 	m.add(&move.Entry{Path: path, Kind: move.File, Mode: 0o644, Size: int64(size)})
 }
@@ -230,7 +228,8 @@ func (f *memorySinkFile) Abort(keep bool) error {
 
 // sampleTree has everything that takes its own way over the wire.
 func sampleTree(seed uint64) *memoryTree {
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := rand.NewChaCha8([32]byte{byte(seed)})
+	sizes := rand.New(r)
 	m := newMemoryTree()
 	m.add(&move.Entry{Kind: move.Directory, Mode: 0o755})
 	m.file("empty", 0, r)
@@ -238,7 +237,7 @@ func sampleTree(seed uint64) *memoryTree {
 	m.file("large", 3*move.BlockSize+12345, r)
 	m.add(&move.Entry{Path: "d", Kind: move.Directory, Mode: 0o700})
 	for i := range 300 {
-		m.file(fmt.Sprintf("d/small\n%d\xff", i), r.IntN(20000), r)
+		m.file(fmt.Sprintf("d/small\n%d\xff", i), sizes.IntN(20000), r)
 	}
 	m.file("d/sparse", 5*move.BlockSize, r)
 	m.holes["d/sparse"] = []int64{0, 2, 3}

@@ -39,11 +39,7 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	}
 	dir, bin, ssh := t.TempDir(), t.TempDir(), t.TempDir()
 	tmp = t.TempDir()
-	exe, err := os.Executable()
-	if err == nil {
-		err = install(bin, exe)
-	}
-	if err != nil {
+	if err := install(bin, fakehost(t)); err != nil {
 		t.Fatal(err)
 	}
 	write := func(file, text string, mode os.FileMode) {
@@ -81,6 +77,21 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	// Plans keep their records below /var/lib: not in this machine's.
 	serveSSH(t, []string{"unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /var/lib && " + before + " && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
 	return tmp
+}
+
+// fakehost is the program that a fake's commands are. It is built once, beside the one that
+// scripts run, and goes with it.
+func fakehost(t *testing.T) string {
+	t.Helper()
+	linerate, err := exec.LookPath("linerate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(filepath.Dir(linerate), "fakehost")
+	if _, err := os.Stat(exe); err != nil {
+		build(t, exe, "./testdata/fakehost")
+	}
+	return exe
 }
 
 // A host on which this build does not run is read by its system's own commands, over a real

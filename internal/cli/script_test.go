@@ -18,9 +18,6 @@ import (
 	"linerate/internal/lab"
 	"linerate/internal/lab/labtest"
 	"linerate/internal/lab/uml"
-
-	"linerate/internal/systems/fake"
-	"linerate/internal/systems/fake/winhost"
 )
 
 // asProgram in the environment makes the test binary stand for the linerate
@@ -28,12 +25,6 @@ import (
 const asProgram = "LINERATE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if fake.Is(os.Args[0]) {
-		os.Exit(fake.Main(os.Args, os.Getenv, os.Stdout, os.Stderr))
-	}
-	if winhost.Is(os.Args[0]) {
-		os.Exit(winhost.Main(os.Args, os.Getenv, os.Stdin, os.Stdout, os.Stderr))
-	}
 	if role := os.Getenv(copyRole); role != "" && len(os.Args) == 1 {
 		if err := plainCopy(role); err != nil {
 			os.Exit(1)
@@ -103,10 +94,15 @@ func TestMachines(t *testing.T) {
 // asUsersHaveIt builds the program.
 func asUsersHaveIt(t *testing.T, path string) {
 	t.Helper()
-	build := exec.Command("go", "build", "-o", path, "linerate/cmd/linerate")
-	build.Env = append(os.Environ(), "GOFLAGS=-trimpath")
+	build(t, path, "linerate/cmd/linerate")
+}
+
+func build(t *testing.T, path, what string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-o", path, what)
+	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build linerate: %v: %s", err, out)
+		t.Fatalf("build %s: %v: %s", what, err, out)
 	}
 }
 

@@ -16,19 +16,20 @@ func TestRingDropsTheOldestUpToABeginning(t *testing.T) {
 		step    time.Duration // between two batches
 		keep    time.Duration
 		data    int // more bytes of each
-		atLeast int // of 100
+		of      int
+		atLeast int
 	}{
-		"it fits":      {time.Second, 10 * time.Minute, 0, 100},
-		"too old":      {time.Second, 20 * time.Second, 0, 10},
-		"too much":     {time.Second, 10 * time.Minute, ringBytes / 50, 30},
-		"all of it":    {time.Hour, time.Minute, 0, 1},
-		"all too much": {time.Second, 10 * time.Minute, ringBytes, 0},
+		"it fits":      {time.Second, 10 * time.Minute, 0, 100, 100},
+		"too old":      {time.Second, 20 * time.Second, 0, 100, 10},
+		"too much":     {time.Second, 10 * time.Minute, ringBytes / 50, 100, 30},
+		"all of it":    {time.Hour, time.Minute, 0, 100, 1},
+		"all too much": {time.Second, 10 * time.Minute, ringBytes, 12, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRing(c.keep)
 			w := &delta.Writer{}
 			at := time.Unix(0, 0)
-			for n := range 100 {
+			for n := range c.of {
 				at = at.Add(c.step)
 				b, err := w.Pack([][]byte{fmt.Appendf(nil, "sample %d", n)}, r.trim(at) || n%10 == 0)
 				if err != nil {
@@ -58,7 +59,7 @@ func TestRingDropsTheOldestUpToABeginning(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if got < c.atLeast || got+r.lost() != 100 {
+			if got < c.atLeast || got+r.lost() != c.of {
 				t.Errorf("%d came out and %d were dropped", got, r.lost())
 			}
 		})

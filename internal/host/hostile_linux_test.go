@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/load/block"
 	"linerate/internal/measure"
 	"linerate/internal/model"
@@ -71,7 +72,8 @@ var attacks = []struct{ name, says string }{
 const noAnswer = "no answer within"
 
 func TestHostileAgentTakesNoMoreThanItsRoom(t *testing.T) {
-	for _, a := range attacks {
+	for i := 0; i < len(attacks); i += labtest.Every(5) {
+		a := attacks[i]
 		t.Run(a.name, func(t *testing.T) {
 			t.Setenv(attackEnv, a.name)
 			wantBounded(t, localEndpoint(t, "server1"), a.says)
@@ -98,11 +100,14 @@ func wantBounded(t *testing.T, ep Endpoint, says string) {
 		wantError(t, err, "host "+ep.Name, says)
 		return
 	}
-	// On a busy machine a flood may last longer than a call: what it may take holds all the same.
-	if err != nil && !strings.Contains(err.Error(), noAnswer) {
-		t.Error(err)
+	// On a busy machine a flood may last longer than a call, and less of it has come then: what it
+	// may take holds all the same.
+	atLeast := int64(30)
+	if err != nil {
+		wantError(t, err, noAnswer)
+		atLeast = 1
 	}
-	if n := c.strays.Load(); n < 30 || !strings.Contains(said.String(), "nobody asked") {
+	if n := c.strays.Load(); n < atLeast || !strings.Contains(said.String(), "nobody asked") {
 		t.Errorf("%d messages counted that nobody asked for; said: %s", n, said)
 	}
 	if n := len(c.samples); n > 0 {
@@ -169,7 +174,7 @@ func TestHostileAgentSendsBombs(t *testing.T) {
 }
 
 func TestHostileAgentOverSSH(t *testing.T) {
-	for _, a := range attacks[:2] {
+	for _, a := range attacks[:2/labtest.Every(2)] {
 		t.Run(a.name, func(t *testing.T) {
 			s := startSSHD(t, attackEnv+"="+a.name)
 			n, err := ParseName(userName(t) + "@server1")
@@ -187,6 +192,7 @@ func TestHostileAgentOverSSH(t *testing.T) {
 
 // What weigh says is at least what decoding takes, for what agents send.
 func TestWeighIsAboveWhatIsTaken(t *testing.T) {
+	labtest.OneGoroutine(t)
 	times := list(`{"steps":[],"max_ns":0}`, 200)
 	for _, tt := range []struct {
 		text string

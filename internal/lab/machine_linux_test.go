@@ -108,15 +108,16 @@ func release(ctx context.Context, t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// A device host has the cards, nodes and ports that its topology says, and its
-// frames cross the lab's links.
+// A device host has the cards, nodes and ports that its topology says, its frames cross the lab's
+// links, and what only such a host has can be set on it. It boots once for all of that: an emulated
+// processor takes its time.
 func TestDeviceHost(t *testing.T) {
 	labtest.Long(t)
 	needRights(t)
 	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
 		t.Skip(err)
 	}
-	labtest.Needs(t, "mkfs.ext4")
+	labtest.Needs(t, "mkfs.ext4", "ethtool", "tc", "ip")
 	topo, err := topology.Find("dual-homed")
 	if err == nil {
 		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})
@@ -158,6 +159,7 @@ func TestDeviceHost(t *testing.T) {
 	if rtt := roundTrip(ctx, t, l, "client1", "nas1"); rtt < 200*time.Microsecond {
 		t.Errorf("RTT %v, the links alone take 200µs", rtt)
 	}
+	setInDevice(ctx, t, l)
 }
 
 // interrupts go to one core with the fault and where they went without it.

@@ -5,17 +5,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	agent "linerate/internal/host"
 	"linerate/internal/kernel"
 	"linerate/internal/lab/fault"
-	"linerate/internal/lab/labtest"
-	"linerate/internal/lab/qemu"
-	"linerate/internal/lab/topology"
 	"linerate/internal/tune/setter"
 	"linerate/internal/tune/setter/settertest"
 )
@@ -27,34 +22,11 @@ const (
 	deviceEnv  = "LINERATE_LAB_TEST_DEVICE"
 )
 
-// What a namespace does not have is set on a machine of its own: rings,
-// coalescing and pause frames of real drivers, interrupts, steering, fq, block
-// queues, the machine's own sysctls.
-func TestDeviceSetters(t *testing.T) {
-	labtest.Long(t)
-	needRights(t)
-	if _, err := qemu.Find(); errors.Is(err, qemu.ErrMissing) {
-		t.Skip(err)
-	}
-	labtest.Needs(t, "mkfs.ext4", "ethtool", "tc", "ip")
-	topo, err := topology.Find("dual-homed")
-	if err == nil {
-		topo, err = topo.WithKinds(map[string]topology.Kind{"nas1": topology.Device})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	l, err := Up(ctx, topo.Scaled(false), plainOptions(t, filepath.Join(t.TempDir(), "state")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+// setInDevice sets on a machine of its own what a namespace does not have: rings, coalescing and
+// pause frames of real drivers, interrupts, steering, fq, block queues, the machine's own sysctls.
+// It leaves the machine without one of its cards.
+func setInDevice(ctx context.Context, t *testing.T, l *Lab) {
+	t.Helper()
 	out, err := l.Run(ctx, "nas1", fault.Self, deviceRole)
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInDeviceConform")) || bytes.Contains(out, []byte("--- SKIP")) {
 		t.Errorf("in the machine: %v\n%s", err, out)
@@ -65,7 +37,7 @@ func TestDeviceSetters(t *testing.T) {
 func inDevice(t *testing.T) (all []setter.Setter, device map[string]string) {
 	t.Helper()
 	if os.Getenv(deviceEnv) == "" {
-		t.Skip("runs inside TestDeviceSetters")
+		t.Skip("runs inside TestDeviceHost")
 	}
 	src := kernel.Live{}
 	links, err := src.Links(context.Background())

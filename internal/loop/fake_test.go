@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"linerate/internal/load"
@@ -23,6 +25,13 @@ var (
 	recvAddr = netip.MustParseAddr("192.0.2.2")
 	errFake  = errors.New("the host went away")
 )
+
+// inNoTime has what run waits for pass at once.
+func inNoTime(t *testing.T, run func(context.Context) (*Record, error)) (rec *Record, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { rec, err = run(t.Context()) })
+	return rec, err
+}
 
 // world is a pair of hosts whose receive buffer decides the goodput. Every
 // call to either host is counted; the failAt-th fails (0: none), and so do all

@@ -41,11 +41,12 @@ func (e *end) StartSampling(_ context.Context, w measure.Watch, _ time.Duration)
 	}, nil
 }
 
-func watchEnd(e *end, target Target) (*Record, error) {
+func watchEnd(t *testing.T, e *end, target Target) (*Record, error) {
+	t.Helper()
 	clock := time.Unix(1, 0)
 	w := Watch{Agent: e, Target: target, For: time.Millisecond, Patience: 5 * time.Second,
 		Now: func() time.Time { clock = clock.Add(2 * time.Second); return clock }, Progress: func(string) {}}
-	return w.Run(context.Background())
+	return inNoTime(t, w.Run)
 }
 
 // sending is a connection that has had so many Mbit/s acknowledged since the first sample.
@@ -71,7 +72,7 @@ func TestTheBusiestPeerIsJudged(t *testing.T) {
 	e := &end{sample: func(n int) model.Sample {
 		return model.Sample{Tasks: tasks(n), Conns: []model.Conn{sending(n, other, 12), sending(n, busy, 300), sending(n, third, 0)}, NFS: &model.NFSCount{}}
 	}}
-	rec, err := watchEnd(e, Target{Name: "process 4711 (rsync)", PID: 4711, Mount: "/mnt/nas", Notes: []string{"a remark"}})
+	rec, err := watchEnd(t, e, Target{Name: "process 4711 (rsync)", PID: 4711, Mount: "/mnt/nas", Notes: []string{"a remark"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestNarrowAnswers(t *testing.T) {
 		}, "", model.ReceiverWindow, "watched for 2 s only", 2},
 	} {
 		e := &end{sample: tc.sample}
-		rec, err := watchEnd(e, tc.target)
+		rec, err := watchEnd(t, e, tc.target)
 		var idle *IdleError
 		if errors.As(err, &idle) != (tc.idle != "") || err != nil && idle == nil {
 			t.Errorf("%s: %v", tc.name, err)
@@ -170,7 +171,7 @@ func TestClockThatIsSet(t *testing.T) {
 			}
 			return model.Sample{HostAt: at, Conns: []model.Conn{sending(n, busy, 120)}}
 		}}
-		rec, err := watchEnd(e, Target{Name: "nas:873", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}})
+		rec, err := watchEnd(t, e, Target{Name: "nas:873", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}})
 		if err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue

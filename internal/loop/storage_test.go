@@ -76,14 +76,14 @@ func TestWatchReadsItself(t *testing.T) {
 	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
 		Target: Target{Name: "/mnt/nas", Peers: []netip.Addr{sendAddr}}, Now: time.Now,
 		Progress: func(s string) { said = append(said, s) }}
-	if _, err := watch.Run(t.Context()); err == nil {
+	if _, err := inNoTime(t, watch.Run); err == nil {
 		t.Error("an idle mount was judged without leave to read it")
 	}
 	if slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "load:") }) {
 		t.Errorf("read without leave: %q", said)
 	}
 	watch.Read = &load.ReadSpec{Dir: "/mnt/nas", Cache: load.Dropped}
-	rec, err := watch.Run(t.Context())
+	rec, err := inNoTime(t, watch.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestWatchWritesItself(t *testing.T) {
 	watch := Watch{Agent: &fakeAgent{w: w, name: "client1", sender: false}, Host: "client1", For: time.Millisecond, Patience: time.Second,
 		Target: Target{Name: "/mnt/nas", Peers: []netip.Addr{sendAddr}}, Now: time.Now, Write: "/mnt/nas/scratch",
 		Progress: func(s string) { said = append(said, s) }}
-	rec, err := watch.Run(t.Context())
+	rec, err := inNoTime(t, watch.Run)
 	if err != nil {
 		t.Fatal(err)
 	}

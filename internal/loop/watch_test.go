@@ -68,7 +68,7 @@ func TestStuckIsNotIdle(t *testing.T) {
 		clock := time.Unix(1, 0)
 		watch := Watch{Agent: w, Target: Target{Name: "nas:2049", Peers: []netip.Addr{base.Remote.Addr()}}, For: time.Millisecond, Patience: time.Minute,
 			Now: func() time.Time { clock = clock.Add(10 * time.Second); return clock }, Progress: func(string) {}}
-		rec, err := watch.Run(context.Background())
+		rec, err := inNoTime(t, watch.Run)
 		var idle *IdleError
 		if errors.As(err, &idle) != c.idle || err != nil && !c.idle {
 			t.Errorf("%s: %v", c.name, err)
@@ -88,7 +88,7 @@ func TestShortConnectionsAreNotIdle(t *testing.T) {
 		clock := time.Unix(1, 0)
 		watch := Watch{Agent: w, Target: Target{Name: "nas", Peers: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}, For: time.Millisecond, Patience: time.Second,
 			Now: func() time.Time { clock = clock.Add(10 * time.Second); return clock }, Progress: func(string) {}}
-		rec, err := watch.Run(context.Background())
+		rec, err := inNoTime(t, watch.Run)
 		var idle *IdleError
 		if busy != (err == nil) || !busy && !errors.As(err, &idle) {
 			t.Errorf("busy %v: %v", busy, err)

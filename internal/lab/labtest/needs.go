@@ -104,6 +104,40 @@ func Short(name string) string {
 	return fmt.Sprintf("long: %s runs with %s=1", name, LongSwitch)
 }
 
+// OneGoroutine skips a test in which one goroutine works, where the race detector watches: it
+// makes it up to twenty times slower and has nothing to find. Without it the test runs.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Raced {
+		t.Skip("one goroutine works: the race detector has nothing to find")
+	}
+}
+
+// MemoryDir is a directory in memory, where there is such a one, that goes with the test: for what
+// writes through to the disk again and again and is not tested for that.
+func MemoryDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "linerate-test-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// Every is the step from one case to the next of those that differ in what they return and not in
+// which goroutines meet: 1, and n where the race detector watches.
+func Every(n int) int {
+	if Raced {
+		return n
+	}
+	return 1
+}
+
 // program is a line of programs.txt.
 type program struct{ name, from, files string }
 

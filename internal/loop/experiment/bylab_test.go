@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 )
 
@@ -109,7 +110,7 @@ func TestLabThatCannot(t *testing.T) {
 func TestKilledAnywhereWithLab(t *testing.T) {
 	t.Parallel()
 	for at := 1; ; at++ {
-		w, root := newWorld(), t.TempDir()
+		w, root := newWorld(), labtest.MemoryDir(t)
 		before := w.state()
 		l := &fakeLab{w: w, made: map[string][]string{}}
 		w.killAt = w.calls + at

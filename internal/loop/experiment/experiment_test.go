@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 )
 
@@ -186,7 +187,7 @@ func TestKilledAnywhereAndResumed(t *testing.T) {
 	for at := 1; ; at++ {
 		w := newWorld()
 		before := w.state()
-		root := t.TempDir()
+		root := labtest.MemoryDir(t)
 		id, died := dies(t, w, root, at)
 		if !died {
 			if at < 100 {
@@ -225,7 +226,7 @@ func TestAgentDiesAnywhere(t *testing.T) {
 		w := newWorld()
 		before := w.state()
 		w.goneAt = at
-		x := begun(t, w, example(), t.TempDir(), "")
+		x := begun(t, w, example(), labtest.MemoryDir(t), "")
 		x.patience = 0
 		out, err := x.Run(context.Background())
 		closeState(t, x)
@@ -252,7 +253,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		before := w.state()
 		ctx, cancel := context.WithCancel(context.Background())
 		w.cancel, w.cancelAt = cancel, at
-		x := begun(t, w, example(), t.TempDir(), "")
+		x := begun(t, w, example(), labtest.MemoryDir(t), "")
 		out, err := x.Run(ctx)
 		cancel()
 		closeState(t, x)

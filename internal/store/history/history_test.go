@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"linerate/internal/kernel"
+	"linerate/internal/lab/labtest"
 	"linerate/internal/model"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
@@ -72,6 +75,7 @@ func between2(t *testing.T, s *Store, from, to time.Time, width time.Duration) R
 // What is written is read, as wide as asked for, none of it twice, across hours, days and months
 // and across a second writer.
 func TestRecordsAreKept(t *testing.T) {
+	labtest.OneGoroutine(t)
 	data, begin := t.TempDir(), time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC)
 	s := opened(t, data, unit.GiB, begin)
 	add(t, s, begin, 2*time.Hour+17*time.Minute+10*time.Second)
@@ -114,6 +118,40 @@ func TestRecordsAreKept(t *testing.T) {
 	if r, err := sets[0].Between(begin, end, Finest); err != nil || len(r.Records) != int(whole/Finest) {
 		t.Errorf("%d records, %v", len(r.Records), err)
 	}
+}
+
+// What pages ask for is read while records are written: each finds all that was added before it
+// asked, by the writer and beside it.
+func TestRecordsAreReadWhileTheyAreWritten(t *testing.T) {
+	data := t.TempDir()
+	s := opened(t, data, unit.GiB, noon)
+	var added atomic.Int64
+	var all sync.WaitGroup
+	for _, page := range []bool{true, false} {
+		all.Go(func() {
+			for n := int64(0); n < 90; {
+				n = added.Load()
+				r, err := s.Between(noon, noon.Add(time.Hour), Finest)
+				if !page {
+					var sets []Set
+					if sets, err = Sets(data); err == nil && len(sets) == 1 {
+						r, err = sets[0].Between(noon, noon.Add(time.Hour), Finest)
+					}
+				}
+				if is, limit := s.Size(); err != nil || int64(len(r.Records)) < n && page || is > limit {
+					t.Errorf("%d records of %d, %v of %v: %v", len(r.Records), n, is, limit, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 90 { // across three times at which wider records are made
+		if err := s.Add(ten(noon.Add(time.Duration(i)*Finest), 1)); err != nil {
+			t.Error(err)
+		}
+		added.Add(1)
+	}
+	all.Wait()
 }
 
 // A writer that was killed at any byte costs the record that it wrote, and no other; the next one
@@ -167,6 +205,7 @@ func one(t *testing.T, pattern string) string {
 // Whatever byte of a segment is another, what is read is what was written, and what was skipped
 // is said.
 func TestASpoiledSegmentIsNeverMisread(t *testing.T) {
+	labtest.OneGoroutine(t)
 	b, err := appendHeader(nil, header{V: Version, Set: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -273,6 +312,7 @@ func TestHistoryGoesOnAfterAnError(t *testing.T) {
 // What is too old goes, and beyond the bound the oldest of the finest first; hours and days that
 // are gone are read from the wider records.
 func TestWhatIsKeptIsBounded(t *testing.T) {
+	labtest.OneGoroutine(t)
 	data := t.TempDir()
 	s := opened(t, data, 80*unit.KiB, noon)
 	add(t, s, noon, 9*time.Hour)
@@ -310,6 +350,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 // A clock that is set years ahead, or is so when a machine starts, drops nothing; it is set back, and
 // what was kept before and after is there.
 func TestAClockThatStepsDropsNothing(t *testing.T) {
+	labtest.OneGoroutine(t)
 	data := t.TempDir()
 	s := opened(t, data, unit.GiB, noon)
 	add(t, s, noon, time.Hour)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"linerate/internal/lab/labtest"
 	"linerate/internal/systems/fake"
 )
 
@@ -84,7 +85,7 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 	t.Helper()
 	dir := ""
 	if shell[0] == inside[0] {
-		dir = quickDir(t)
+		dir = labtest.MemoryDir(t) // what a case tests is not the disk
 	} else {
 		dir = t.TempDir()
 	}
@@ -138,17 +139,6 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 		t.Fatal(err)
 	}
 	return b
-}
-
-// quickDir is in memory where there is room: what a case tests is not the disk.
-func quickDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "linerate-script-*")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // most cases have removed theirs
-	return dir
 }
 
 func (b *box) write(file, text string) {

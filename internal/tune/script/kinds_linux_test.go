@@ -325,50 +325,68 @@ func table(all *sync.Map) string {
 	return out + fmt.Sprintf("%d cases of undo\n", total)
 }
 
-// A sample of the suite under real shells: each kind under one of them, and with the long switch
-// under all.
-func TestKindsUnderRealShells(t *testing.T) {
+// The shells that hosts have. Each has one kind of its own that short tests try it with.
+func realShells() [][]string { return [][]string{{"sh"}, {"bash"}, {"busybox", "sh"}, {"ksh"}} }
+
+func lacksShell(t *testing.T, shell []string) {
+	t.Helper()
+	if _, err := exec.LookPath(shell[0]); err != nil {
+		t.Skipf("%s is not installed", shell[0])
+	}
+}
+
+// Killed under real shells: each of them with one kind, and each kind under one of them. What all
+// kinds leave under all shells is what the shell inside leaves, which is killed at many more.
+func TestKindsKilledUnderRealShells(t *testing.T) {
 	t.Parallel()
 	exe := fakehost(t)
-	for i, shell := range [][]string{{"sh"}, {"bash"}, {"busybox", "sh"}, {"ksh"}} {
+	for i, shell := range realShells() {
+		t.Run(shell[0]+" "+kinds[i], func(t *testing.T) {
+			labtest.Long(t) // TestKilledAnywhere has some
+			lacksShell(t, shell)
+			s := &suite{t: t, exe: exe, kind: kinds[i], shell: shell, until: time.Now().Add(time.Hour), cases: map[string]int{}}
+			b, _ := s.at(true)
+			b.run(nil, s.apply()...)
+			s.killed(b.calls(), 67)
+			t.Logf("%v, %d programs called", s.cases, b.calls())
+		})
+	}
+}
+
+// The shell inside does what each real one does: it prints the same, calls as many programs and
+// leaves the same, whatever is asked of a script, also where it is killed.
+func TestTheShellInsideAgrees(t *testing.T) {
+	t.Parallel()
+	exe := fakehost(t)
+	for i, shell := range realShells() {
 		for k, kind := range kinds {
 			t.Run(shell[0]+" "+kind, func(t *testing.T) {
 				if i != k {
 					labtest.Long(t)
 				}
-				if _, err := exec.LookPath(shell[0]); err != nil {
-					t.Skipf("%s is not installed", shell[0])
-				}
-				s := &suite{t: t, exe: exe, kind: kind, shell: shell, until: time.Now().Add(time.Hour), cases: map[string]int{}}
-				calls := s.plainly()
-				if labtest.Short(t.Name()) == "" { // else TestKilledAnywhere has some
-					s.killed(calls, 67)
-				}
-				t.Logf("%v, %d programs called", s.cases, calls)
+				lacksShell(t, shell)
+				agrees(t, exe, kind, shell, (i+k)%2 == 0 || i == k)
 			})
 		}
 	}
 }
 
-// The shell inside does what sh does: it prints the same, calls as many programs and leaves the
-// same, also where it is killed.
-func TestTheShellInsideAgrees(t *testing.T) {
-	t.Parallel()
-	exe := fakehost(t)
-	for _, kind := range kinds {
-		ours, theirs := newBox(t, exe, kind, inside, true), newBox(t, exe, kind, []string{"sh"}, true)
-		wait := (&suite{kind: kind}).apply()
-		for i, verb := range [][]string{wait, {"status"}, {"undo"}, wait, {"undo"}} {
-			var env []string
-			if i == 3 {
-				env = []string{killAt + "=75"}
-			}
-			out, code := ours.run(env, verb...)
-			want, wantCode := theirs.run(env, verb...)
-			out, want = strings.ReplaceAll(out, ours.dir, "DIR"), strings.ReplaceAll(want, theirs.dir, "DIR")
-			if out != want || code != wantCode || ours.calls() != theirs.calls() || !maps.Equal(ours.values(), theirs.values()) {
-				t.Errorf("%s, %v: %d, %d calls, sh has %d, %d calls\n%s\nsh:\n%s\n%v\nsh: %v", kind, verb, code, ours.calls(), wantCode, theirs.calls(), out, want, ours.values(), theirs.values())
-			}
+func agrees(t *testing.T, exe, kind string, shell []string, keep bool) {
+	t.Helper()
+	ours, theirs := newBox(t, exe, kind, inside, keep), newBox(t, exe, kind, shell, keep)
+	wait := []string{"apply", "5"}
+	one := (&suite{kind: kind}).apply()
+	for i, verb := range [][]string{wait, one, {"status"}, one, {"confirm"}, {"undo"}, {"undo"}, one, {"unconfirmed"}, one, one, {"undo"}} {
+		var env []string
+		if i == 9 {
+			env = []string{killAt + "=75"}
+		}
+		out, code := ours.run(env, verb...)
+		want, wantCode := theirs.run(env, verb...)
+		out, want = strings.ReplaceAll(out, ours.dir, "DIR"), strings.ReplaceAll(want, theirs.dir, "DIR")
+		if out != want || code != wantCode || ours.calls() != theirs.calls() || !maps.Equal(ours.values(), theirs.values()) {
+			t.Errorf("%s, %v: %d, %d calls, %v has %d, %d calls\n%s\n%v:\n%s\n%v\n%v: %v",
+				kind, verb, code, ours.calls(), shell, wantCode, theirs.calls(), out, shell, want, ours.values(), shell, theirs.values())
 		}
 	}
 }

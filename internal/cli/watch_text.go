@@ -11,13 +11,13 @@ import (
 	"linerate/internal/unit"
 )
 
-// watchPage draws the pictures of one moment, with the timelines that there are, and what changed
+// watchPage draws the pictures of one moment, with what there is beneath them, and what changed
 // lately.
-func watchPage(all []watch.Picture, strips map[string]watch.Strip, changes []string) document.Document {
+func watchPage(all []watch.Picture, under map[string]beneath, changes []string) document.Document {
 	var d document.Document
 	seen := map[string]bool{}
 	for _, p := range all {
-		d.Sections = append(d.Sections, pathSection(p, strips[p.Path]))
+		d.Sections = append(d.Sections, pathSection(p, under[p.Path]))
 	}
 	for _, p := range all {
 		for _, h := range p.Hosts {
@@ -36,7 +36,7 @@ func watchPage(all []watch.Picture, strips map[string]watch.Strip, changes []str
 	return d
 }
 
-func pathSection(p watch.Picture, lately watch.Strip) document.Section {
+func pathSection(p watch.Picture, under beneath) document.Section {
 	s := document.Section{Title: p.Path}
 	s.Add(document.Block{Strong: stateText(p)})
 	if p.Shown.State == watch.Moving || p.Shown.State == watch.CannotTell {
@@ -47,10 +47,11 @@ func pathSection(p watch.Picture, lately watch.Strip) document.Section {
 	} else {
 		s.Add(document.Block{Text: p.Why})
 	}
-	s.Add(timelineBlocks(lately)...)
+	s.Add(timelineBlocks(under.lately)...)
 	if len(p.Conns) > 0 {
 		s.Add(connTable(p.Conns).Block())
 	}
+	s.Add(ladderBlocks(under.ladder)...)
 	return s
 }
 

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"linerate/internal/app/runs"
 	"linerate/internal/app/watch"
+	"linerate/internal/report"
 	"linerate/internal/report/document"
 	"linerate/internal/unit"
 )
@@ -142,4 +144,26 @@ func markLine(m watch.Mark) string {
 		to = "–"
 	}
 	return fmt.Sprintf("%s  %s: %s: %s → %s%s", at, m.Host, m.What, from, to, by)
+}
+
+// ladderBlocks draws the rungs that a kept run measured of a path, or says that none did.
+func ladderBlocks(c runs.Climbed) []document.Block {
+	if c.Run == "" {
+		return []document.Block{{Note: c.Why}}
+	}
+	var seen []document.Rung
+	var unseen []string
+	for _, r := range report.Rungs(c.Rungs, c.Ceiling) {
+		if r.Meter == nil {
+			unseen = append(unseen, r.Name)
+			continue
+		}
+		r.Method = "" // the report has it
+		seen = append(seen, r)
+	}
+	out := []document.Block{{Text: fmt.Sprintf("Ladder, not live: measured %s by linerate %s (linerate report %s)", c.At.Local().Format("2006-01-02 15:04"), c.Command, c.Run)}, {Rungs: seen}}
+	if len(unseen) > 0 {
+		out = append(out, document.Block{Note: "not measured: " + strings.Join(unseen, ", ")})
+	}
+	return out
 }

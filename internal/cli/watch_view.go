@@ -19,10 +19,18 @@ type view struct {
 	trail  watch.Trail    // of the paths that have a timeline
 	lately []happening
 
-	live   bool // the present is shown: runs that are kept meanwhile are marked
-	ran    []watch.Mark
-	ranErr error     // why kept runs are not marked
-	looked time.Time // for kept runs
+	live   bool           // the present is shown: kept runs are looked for
+	old    []runs.Summary // those that were there before, newest first
+	fresh  []runs.Summary // those that were kept since, newest first
+	began  time.Time
+	looked time.Time
+	unread error // why kept runs are not known
+}
+
+// beneath is what stands beneath a path beside its picture.
+type beneath struct {
+	lately watch.Strip
+	ladder runs.Climbed
 }
 
 // happening is a change of what is shown, or on a host, in a line.
@@ -41,7 +49,7 @@ func newView(env *environment, once, live bool) *view {
 
 const (
 	mostEvents    = 8                // changes that a picture lists
-	mostTimelines = 8                // paths that have a timeline
+	mostTimelines = 8                // paths that have a timeline and a ladder
 	ranEvery      = 10 * time.Second // for how long the list of kept runs is not read again
 )
 
@@ -97,9 +105,9 @@ func (v *view) print(all []watch.Picture, fresh []happening) error {
 		return nil
 	case v.screen != nil:
 		_, width, height := terminalSize(v.env.out.Stream())
-		return v.screen.Draw(watchPage(all, v.strips(all, width), v.listed()), v.env.color, width, height)
+		return v.screen.Draw(watchPage(all, v.beneath(all, width), v.listed()), v.env.color, width, height)
 	case v.once:
-		return printDocument(v.env, watchPage(all, nil, v.listed()))
+		return printDocument(v.env, watchPage(all, v.beneath(all, v.env.width), v.listed()))
 	}
 	for _, h := range fresh {
 		if err := printDocument(v.env, saying(h.line)); err != nil {
@@ -109,46 +117,50 @@ func (v *view) print(all []watch.Picture, fresh []happening) error {
 	return nil
 }
 
-// strips are the timelines of the first paths, by their names.
-func (v *view) strips(all []watch.Picture, width int) map[string]watch.Strip {
+// beneath is what stands beneath the first paths, by their names.
+func (v *view) beneath(all []watch.Picture, width int) map[string]beneath {
 	all = all[:min(len(all), mostTimelines)]
 	v.trail.Add(all)
-	out := map[string]watch.Strip{}
+	v.seeRuns()
+	out := map[string]beneath{}
 	for _, p := range all {
 		s := v.trail.Strip(p.Path, min(width, 120)-stripMargin)
-		v.seeRuns(s)
-		for _, m := range v.ran {
-			if s.Column(m.At) >= 0 {
-				s.Marks = append(s.Marks, m)
-			}
+		s.Marks = append(s.Marks, runs.Marks(v.fresh, s.From, s.To())...)
+		b := beneath{lately: s}
+		if v.live && v.unread == nil {
+			b.ladder = runs.LastLadder(append(slices.Clone(v.fresh), v.old...), p.Path)
 		}
-		out[p.Path] = s
+		out[p.Path] = b
 	}
 	return out
 }
 
-// seeRuns looks now and then which runs were kept since a strip begins.
-func (v *view) seeRuns(s watch.Strip) {
+// seeRuns reads which runs were kept: all once, and then now and then those of this view's time.
+func (v *view) seeRuns() {
 	now := v.env.Now()
-	if !v.live || len(s.Columns) == 0 || now.Sub(v.looked) < ranEvery {
-		return
+	switch {
+	case !v.live:
+	case v.looked.IsZero():
+		v.looked, v.began = now, now
+		_, v.old, v.unread = runs.List(v.env.Env)
+	case now.Sub(v.looked) >= ranEvery:
+		v.looked = now
+		v.fresh, v.unread = runs.Since(v.env.Env, v.began)
 	}
-	v.looked = now
-	v.ran, v.ranErr = runs.Ran(v.env.Env, s.From, now)
 }
 
 // listed are the last changes, with the kept runs among them.
 func (v *view) listed() (lines []string) {
 	all := slices.Clone(v.lately)
-	for _, m := range v.ran {
+	for _, m := range runs.Marks(v.fresh, v.began, v.looked) {
 		all = append(all, happening{m.At, markLine(m)})
 	}
 	slices.SortStableFunc(all, func(a, b happening) int { return a.at.Compare(b.at) })
 	for _, h := range all[max(0, len(all)-mostEvents):] {
 		lines = append(lines, h.line)
 	}
-	if v.ranErr != nil {
-		lines = append(lines, "kept runs are not marked: "+failure.FirstLine(v.ranErr))
+	if v.unread != nil {
+		lines = append(lines, "kept runs are not shown: "+failure.FirstLine(v.unread))
 	}
 	return lines
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linerate/internal/app"
+	"linerate/internal/app/runs"
 	"linerate/internal/model"
 	"linerate/internal/report/document"
 	"linerate/internal/unit"
@@ -110,25 +111,29 @@ func TestALogSaysWhatChangedOnHosts(t *testing.T) {
 	}
 }
 
-// Runs that are kept while a path is watched are marked in its timeline; why they are not is said.
-func TestTimelineMarksKeptRuns(t *testing.T) {
+// Runs that are kept while a path is watched are marked in its timeline, and what was measured of its
+// rungs stands beneath it; why they are not known is said.
+func TestViewShowsKeptRuns(t *testing.T) {
 	data := t.TempDir()
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	env := &environment{Env: app.Env{Now: func() time.Time { return now }, Getenv: func(k string) string {
 		return map[string]string{"XDG_DATA_HOME": data}[k]
 	}}, out: document.NewScreen(&bytes.Buffer{})}
 	v := newView(env, false, true)
-	for range 5 {
+	step := func() beneath {
 		now = now.Add(time.Second)
-		v.strips([]watch.Picture{{At: now, Path: "a – b"}}, 80)
+		return v.beneath([]watch.Picture{{At: now, Path: "a – b"}}, 80)["a – b"]
 	}
-	if v.ran != nil || v.ranErr != nil || len(v.listed()) > 0 {
-		t.Errorf("%v %v", v.ran, v.ranErr)
+	for range 5 {
+		step()
 	}
-	v.ran = []watch.Mark{{At: now.Add(-2 * time.Second), Kind: watch.MarkRun, What: "load tcp a b", To: "20261126-115958-load-abcd"}, {At: now.Add(-time.Hour)}}
-	s := v.strips([]watch.Picture{{At: now.Add(time.Second), Path: "a – b"}}, 80)["a – b"]
-	if len(s.Marks) != 1 || !strings.Contains(fmt.Sprint(v.listed()), "ran linerate load tcp a b (linerate report 20261126-115958-load-abcd)") {
-		t.Errorf("%+v %v", s.Marks, v.listed())
+	if b := step(); v.unread != nil || len(v.listed()) > 0 || b.ladder.Run != "" || !strings.Contains(b.ladder.Why, "linerate explain a b --load") {
+		t.Errorf("%+v %v", b.ladder, v.unread)
+	}
+	v.fresh = []runs.Summary{{ID: "20261126-115958-load-abcd", State: runs.Complete, Created: now.Add(-2 * time.Second), Command: "load tcp a b"}, {Created: now.Add(-time.Hour)}}
+	v.looked = now
+	if b := step(); len(b.lately.Marks) != 1 || !strings.Contains(fmt.Sprint(v.listed()), "ran linerate load tcp a b (linerate report 20261126-115958-load-abcd)") {
+		t.Errorf("%+v %v", b.lately.Marks, v.listed())
 	}
 	if err := os.MkdirAll(filepath.Join(data, "linerate"), 0o755); err != nil {
 		t.Fatal(err)
@@ -137,8 +142,22 @@ func TestTimelineMarksKeptRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(ranEvery)
-	v.strips([]watch.Picture{{At: now, Path: "a – b"}}, 80)
-	if v.ranErr == nil || !strings.Contains(fmt.Sprint(v.listed()), "kept runs are not marked: ") {
-		t.Errorf("%v %v", v.ranErr, v.listed())
+	if b := step(); v.unread == nil || b.ladder.Run+b.ladder.Why != "" || !strings.Contains(fmt.Sprint(v.listed()), "kept runs are not shown: ") {
+		t.Errorf("%v %v", v.unread, v.listed())
+	}
+}
+
+func TestLadderBeneathAPath(t *testing.T) {
+	ceiling, measured := unit.Gbit, 400*unit.Mbit
+	c := runs.Climbed{Run: "20261126-1", At: time.Date(2026, 11, 25, 10, 2, 0, 0, time.Local), Command: "explain a b --load", Ceiling: &ceiling, Rungs: []model.Rung{
+		{Rung: "memory", How: "copy"}, {Rung: "one TCP stream", Seen: true, Measured: &measured, Ceiling: &ceiling, Method: "TCP for 3 s"}}}
+	var b bytes.Buffer
+	if err := (document.Document{Sections: []document.Section{{Blocks: ladderBlocks(c)}}}).Text(&b, false, 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"measured 2026-11-25 10:02 by linerate explain a b --load (linerate report 20261126-1)", "400 Mbit/s of 1 Gbit/s, 40%", "not measured: memory"} {
+		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), text) {
+			t.Errorf("not said: %s\n%s", text, b.String())
+		}
 	}
 }

@@ -18,14 +18,15 @@ func ladderSection(r *model.Results) document.Section {
 		s.Blocks = []document.Block{{For: document.Page, Note: "No ladder was climbed in this run."}}
 		return s
 	}
-	s.Blocks = []document.Block{{For: document.Page, Text: ladderLead}, {Rungs: ladderOf(r)}}
+	s.Blocks = []document.Block{{For: document.Page, Text: ladderLead}, {Rungs: Rungs(r.Ladder, r.Verdict.Ceiling)}}
 	return s
 }
 
-func ladderOf(r *model.Results) []document.Rung {
-	scale := ladderScale(r)
+// Rungs draws the rungs of a ladder to one scale; ceiling is the path's, nil where it is not known.
+func Rungs(ladder []model.Rung, ceiling *unit.BitRate) []document.Rung {
+	scale := ladderScale(ladder, ceiling)
 	var out []document.Rung
-	for i, rung := range r.Ladder {
+	for i, rung := range ladder {
 		v := document.Rung{Name: rung.Rung, Measured: "not seen"}
 		if number(rung.Predicted) != nil {
 			v.Predicted = rate(rung.Predicted)
@@ -67,14 +68,14 @@ func measuredWords(r model.Rung) string {
 // ladderScale is what every rung's bar is drawn to: the path's ceiling with
 // some room. Memory moves many times that and would leave nothing to see of
 // the rungs that matter, so it is cut off there.
-func ladderScale(r *model.Results) float64 {
-	if c := number(r.Verdict.Ceiling); c != nil && *c > 0 {
+func ladderScale(ladder []model.Rung, ceiling *unit.BitRate) float64 {
+	if c := number(ceiling); c != nil && *c > 0 {
 		return *c * 1.15
 	}
-	if most := mostOf(r.Ladder, func(name string) bool { return name != "memory" && name != "local loopback" }); most > 0 {
+	if most := mostOf(ladder, func(name string) bool { return name != "memory" && name != "local loopback" }); most > 0 {
 		return most * 1.05
 	}
-	return mostOf(r.Ladder, func(string) bool { return true }) * 1.05
+	return mostOf(ladder, func(string) bool { return true }) * 1.05
 }
 
 // mostOf is the largest figure of the seen rungs whose name is taken.

@@ -53,7 +53,7 @@ func paperOf(r *model.Results, samples map[string]map[string][]model.Sample, fac
 // ladder has the ceiling and the measured rate of each part of the path.
 func (w *paperWriter) ladder() document.Section {
 	s := document.Section{Title: "The ladder"}
-	if rungs := ladderOf(w.r); len(rungs) > 0 {
+	if rungs := Rungs(w.r.Ladder, w.r.Verdict.Ceiling); len(rungs) > 0 {
 		s.Blocks = []document.Block{{Text: ladderLead}, {Rungs: rungs}}
 	}
 	return s

@@ -13,6 +13,7 @@ import (
 
 	"linerate/internal/conf"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // State tells whether a listed bundle can be opened.
@@ -39,6 +40,10 @@ type Summary struct {
 	// ShareOfCeiling and Ratio are null if the run had none.
 	ShareOfCeiling *float64 `json:"share_of_ceiling"`
 	Ratio          *float64 `json:"ratio"`
+	// Ladder has what the run measured of its rungs, for LastLadder.
+	Ladder  []model.Rung `json:"-"`
+	hosts   []string
+	ceiling *unit.BitRate
 }
 
 // List returns the bundles below the data directory root, newest first. A damaged one is listed
@@ -86,6 +91,7 @@ func summarize(dir string) Summary {
 	}
 	s.Created, s.Command = m.Created, m.Command
 	s.Verdict, s.Limiter, s.ShareOfCeiling = r.Verdict.Line, r.Verdict.Limiter, r.Verdict.ShareOfCeiling
+	s.Ladder, s.hosts, s.ceiling = r.Ladder, r.Hosts, r.Verdict.Ceiling
 	if r.Proof != nil {
 		s.Ratio = r.Proof.Ratio
 	}

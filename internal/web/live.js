@@ -240,6 +240,7 @@ const draw = (m) => {
   document.getElementById("history").textContent = m.history;
   drawWaits(m.pending || []);
   if (window.timelineOf) window.timelineOf(chosen);
+  if (window.ladderOf) window.ladderOf(chosen);
   if (m.again || m.events.length) {
     events = (m.again ? m.events : events.concat(m.events)).slice(-200);
     put("events", ...[...events].reverse().map(drawEvent));

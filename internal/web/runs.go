@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linerate/internal/report"
+	"linerate/internal/store"
 	"linerate/internal/unit"
 	"linerate/internal/watch"
 	"linerate/internal/watch/past"
@@ -34,6 +35,8 @@ type Runs interface {
 	Report(w io.Writer, id string) (bool, error)
 	// Samples is what one of All carried, by its samples; false: there is none of that id.
 	Samples(id string) (Samples, bool, error)
+	// Ladder is what they last measured of the rungs of a path.
+	Ladder(path string) (store.Climbed, error)
 }
 
 // Samples is what a run carried from one sample to the next, in order of time.
@@ -112,6 +115,20 @@ func (v *View) samplesOf(one *sync.Mutex) http.HandlerFunc {
 			send(w, "application/json", append(b, '\n'))
 		}
 	}
+}
+
+// ladder answers /ladder?path=NAME.
+func (v *View) ladder(w http.ResponseWriter, r *http.Request) {
+	l, err := v.runs.Ladder(r.URL.Query().Get("path"))
+	var b []byte
+	if err == nil {
+		b, err = json.Marshal(l)
+	}
+	if err != nil {
+		http.Error(w, "look for kept runs: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	send(w, "application/json", append(b, '\n'))
 }
 
 // KeepRuns has pages list runs and open their reports. It is called before the view is served.

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"linerate/internal/model"
 	"linerate/internal/report"
+	"linerate/internal/store"
 	"linerate/internal/unit"
 )
 
@@ -19,6 +21,15 @@ type someRuns struct{}
 
 func (someRuns) All() ([]Run, error) {
 	return []Run{{ID: "20261125-1", Created: time.Unix(0, 0), Command: "explain <b>", Says: "path-loss", Whole: true}, {ID: "20261125-0", Says: "damaged"}}, nil
+}
+
+func (someRuns) Ladder(path string) (store.Climbed, error) {
+	if path == "broken" {
+		return store.Climbed{}, errors.New("no folder")
+	}
+	rate := unit.Gbit
+	return store.Climbed{V: 1, Path: path, Run: "20261125-1", At: noon, Command: "explain <b>", Ceiling: &rate, Rungs: []model.Rung{
+		{Rung: "memory", How: "<i>"}, {Rung: "one TCP stream", Seen: true, Measured: &rate, Ceiling: &rate}}}, nil
 }
 
 func (someRuns) Samples(id string) (Samples, bool, error) {
@@ -145,5 +156,28 @@ func TestSamplesOfARun(t *testing.T) {
 	}
 	if none := (Samples{}).stretch("x", time.Time{}, time.Time{}); len(none.Rows) != 0 {
 		t.Errorf("%+v", none)
+	}
+}
+
+func TestLadderOfAPath(t *testing.T) {
+	v := NewView("a", "linerate test")
+	v.KeepRuns(someRuns{})
+	h, err := v.Handler(Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "/ladder?path="+url.QueryEscape(path), nil)
+		r.Host = "localhost"
+		h.ServeHTTP(w, r)
+		return w
+	}
+	var got store.Climbed
+	if err := json.Unmarshal(ask("a – b").Body.Bytes(), &got); err != nil || got.Path != "a – b" || got.Run != "20261125-1" || len(got.Rungs) != 2 || *got.Rungs[1].Measured != unit.Gbit {
+		t.Errorf("%+v %v", got, err)
+	}
+	if w := ask("broken"); w.Code != 500 || !strings.Contains(w.Body.String(), "no folder") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

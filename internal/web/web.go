@@ -26,7 +26,7 @@ import (
 	"linerate/internal/watch/past"
 )
 
-//go:embed page.html.tmpl runs.html.tmpl enter.html enter.js change.html change.js live.js worker.js timeline.js live.css
+//go:embed page.html.tmpl runs.html.tmpl enter.html enter.js change.html change.js live.js worker.js timeline.js ladder.js live.css
 var files embed.FS
 
 const (
@@ -124,7 +124,7 @@ func (v *View) message() ([]byte, error) {
 	return b, nil
 }
 
-// Handler answers for the page, its parts, /events, /pictures, /history, /runs, /change and /metrics, to those
+// Handler answers for the page, its parts, /events, /pictures, /history, /runs, /ladder, /change and /metrics, to those
 // who have access.
 func (v *View) Handler(access Access) (http.Handler, error) {
 	page, err := v.page()
@@ -137,7 +137,7 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { send(w, "text/html; charset=utf-8", page) })
-	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "worker.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
+	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "worker.js": "text/javascript; charset=utf-8", "timeline.js": "text/javascript; charset=utf-8", "ladder.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8",
 		"enter.js": "text/javascript; charset=utf-8", "change.js": "text/javascript; charset=utf-8"} {
 		b, err := files.ReadFile(name)
 		if err != nil {
@@ -154,6 +154,7 @@ func (v *View) Handler(access Access) (http.Handler, error) {
 			return nil, fmt.Errorf("read page: %w", err)
 		}
 		mux.HandleFunc("GET /runs", v.listRuns(list))
+		mux.HandleFunc("GET /ladder", v.ladder)
 		var one sync.Mutex // both read all samples of a run: one at a time
 		mux.HandleFunc("GET /runs/{id}", v.reportOf(&one))
 		mux.HandleFunc("GET /runs/{id}/samples", v.samplesOf(&one))

@@ -8,16 +8,17 @@ import (
 	"linerate/internal/watch"
 )
 
-// Ran are the runs that were kept between two times, as marks of a timeline. Earlier ones are not
-// read.
-func Ran(e app.Env, from, to time.Time) ([]watch.Mark, error) {
+// Since lists the runs that were kept since a time, newest first. Earlier ones are not read.
+func Since(e app.Env, from time.Time) ([]Summary, error) {
 	root, err := store.DataDir(e.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	list, err := store.ListSince(root, from)
-	return Marks(list, from, to), err
+	return store.ListSince(root, from)
 }
+
+// LastLadder is what the runs of a list, newest first, last measured of the rungs of a path.
+func LastLadder(list []Summary, path string) Climbed { return store.LastLadder(list, path) }
 
 // Marks are those of a list of runs that were made between two times.
 func Marks(list []Summary, from, to time.Time) (out []watch.Mark) {

@@ -17,6 +17,8 @@ type (
 	Bundle = store.Bundle
 	// Samples are those of a bundle, by run and host.
 	Samples = store.Samples
+	// Climbed is what a kept run measured of the rungs of a path.
+	Climbed = store.Climbed
 )
 
 // Complete is the state of a Summary whose bundle is whole.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"sync"
+	"time"
 
 	"linerate/internal/app"
 	"linerate/internal/app/runs"
@@ -12,10 +14,30 @@ import (
 )
 
 // kept are the runs of this user, for the page.
-type kept struct{ env app.Env }
+type kept struct {
+	env app.Env
+
+	mu     sync.Mutex
+	list   []runs.Summary // for Ladder, which every page asks for
+	looked time.Time
+}
+
+// Ladder implements web.Runs. A run that was kept within the last minute may be missing.
+func (k *kept) Ladder(path string) (runs.Climbed, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := k.env.Now(); now.Sub(k.looked) > runsAge {
+		_, all, err := runs.List(k.env)
+		if err != nil {
+			return runs.Climbed{}, err
+		}
+		k.list, k.looked = all, now
+	}
+	return runs.LastLadder(k.list, path), nil
+}
 
 // All implements web.Runs.
-func (k kept) All() ([]web.Run, error) {
+func (k *kept) All() ([]web.Run, error) {
 	_, all, err := runs.List(k.env)
 	if err != nil {
 		return nil, err
@@ -28,7 +50,7 @@ func (k kept) All() ([]web.Run, error) {
 }
 
 // Report implements web.Runs.
-func (k kept) Report(w io.Writer, id string) (bool, error) {
+func (k *kept) Report(w io.Writer, id string) (bool, error) {
 	b, samples, err := k.open(id)
 	if b == nil || err != nil {
 		return false, err
@@ -37,7 +59,7 @@ func (k kept) Report(w io.Writer, id string) (bool, error) {
 }
 
 // Samples implements web.Runs. The runs of a study follow one another.
-func (k kept) Samples(id string) (out web.Samples, ok bool, err error) {
+func (k *kept) Samples(id string) (out web.Samples, ok bool, err error) {
 	b, samples, err := k.open(id)
 	if b == nil || err != nil {
 		return out, false, err
@@ -52,7 +74,7 @@ func (k kept) Samples(id string) (out web.Samples, ok bool, err error) {
 
 // open opens a whole run with its samples; nil: there is none of that id. Only what the list has is
 // opened: an id comes from a browser, and may be a path.
-func (k kept) open(id string) (*runs.Bundle, runs.Samples, error) {
+func (k *kept) open(id string) (*runs.Bundle, runs.Samples, error) {
 	_, all, err := runs.List(k.env)
 	if err != nil {
 		return nil, nil, err

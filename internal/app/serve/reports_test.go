@@ -20,7 +20,7 @@ func TestSamplesOfKeptRuns(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, id), os.DirFS(filepath.Join("../../store/testdata/v1", id))); err != nil {
 		t.Fatal(err)
 	}
-	k := kept{app.Env{Now: time.Now, Getenv: func(string) string { return data }}}
+	k := &kept{env: app.Env{Now: time.Now, Getenv: func(string) string { return data }}}
 	s, ok, err := k.Samples(id)
 	if err != nil || !ok {
 		t.Fatalf("%v %v", ok, err)

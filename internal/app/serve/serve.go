@@ -58,7 +58,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 		return fmt.Errorf("serve on %s: %w; choose another address with a free port", o.Listen, err)
 	}
 	view := web.NewView(o.Title, e.Build)
-	view.KeepRuns(kept{e})
+	view.KeepRuns(&kept{env: e})
 	o.Watch.Looked = view.Looked
 	o.Watch.Show = view.Show
 	group, ctx := errgroup.WithContext(ctx)

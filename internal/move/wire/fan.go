@@ -47,9 +47,13 @@ func (f *fan) begin() error {
 			return f.serve(c)
 		})
 	}
-	if f.s.o.Streams == 0 {
-		f.g.Go(func() error { f.grow(); return nil })
-	}
+	f.g.Go(func() error {
+		if f.s.o.Streams == 0 {
+			f.grow()
+		}
+		f.try()
+		return nil
+	})
 	return nil
 }
 

@@ -68,6 +68,18 @@ func Judge(c Case) model.Verdict {
 	return v
 }
 
+// Carried is what a verdict on a case says that the path carried, and what it could have carried (nil:
+// not known), for who needs no verdict: it takes a small part of the work.
+func Carried(c Case) (goodput unit.BitRate, ceiling *unit.BitRate) {
+	seen := look(c)
+	if c.Unreached == nil {
+		seen.shortFlows() // where those moved most, the interface tells how much
+	}
+	v := model.Verdict{Ceiling: seen.link.Rate, Measured: unit.BitRate(seen.goodput)}
+	clean(&v)
+	return v.Measured, v.Ceiling
+}
+
 // judge names the limiter: that of a connection that did not come up, else the
 // one that the connections elect, unless the calls that they carry tell more.
 func (v *views) judge() model.Verdict {

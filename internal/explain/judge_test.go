@@ -130,6 +130,9 @@ func checkVerdict(t testing.TB, c Case, v model.Verdict) {
 	if (c.Sender == nil || c.Receiver == nil) && len(v.CouldNotSee) == 0 {
 		t.Error("an unseen end is not listed")
 	}
+	if goodput, ceiling := Carried(c); goodput != v.Measured || (ceiling == nil) != (v.Ceiling == nil) || ceiling != nil && *ceiling != *v.Ceiling {
+		t.Errorf("carried %v, measured %v", goodput, v.Measured)
+	}
 	if n := len(Ladder(c, v)); n != 9 {
 		t.Errorf("%d rungs", n)
 	}

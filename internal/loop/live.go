@@ -144,7 +144,7 @@ func (l *Live) look() []watch.Picture {
 	switch {
 	case l.Apart || len(l.ends) == 1:
 		for i, e := range l.ends {
-			show([2]int{i, i}, e.Path, l.alone(e), hosts[i])
+			show([2]int{i, i}, e.Path, l.alone([2]int{i, i}, e), hosts[i])
 		}
 	default:
 		for _, k := range l.pairs() {
@@ -154,7 +154,7 @@ func (l *Live) look() []watch.Picture {
 				show(k, x.Name, j, hosts[k[0]])
 				continue
 			}
-			if j := l.between(x, y); j.State != watch.Unused || len(l.ends) == 2 {
+			if j := l.between(k, x, y); j.State != watch.Unused || len(l.ends) == 2 {
 				show(k, x.Name+" – "+y.Name, j, hosts[k[0]], hosts[k[1]])
 			}
 		}
@@ -175,7 +175,7 @@ func (l *Live) path(of [2]int, name string) *watch.Path {
 }
 
 // alone judges the path of a single end.
-func (l *Live) alone(e *liveEnd) watch.Judgement {
+func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if j, not := e.unfit(l.elapsed()); not {
 		return j
 	}
@@ -196,11 +196,11 @@ func (l *Live) alone(e *liveEnd) watch.Judgement {
 	if e.Target.serves(judged) {
 		c.Protocol = e.Target.protocol()
 	}
-	return l.judged(c, samples, watch.Conns(e.Name, samples, judged))
+	return l.judged(key, c, samples, watch.Conns(e.Name, samples, judged))
 }
 
 // between judges the connections that two of the ends have to each other.
-func (l *Live) between(a, b *liveEnd) watch.Judgement {
+func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	for _, e := range []*liveEnd{a, b} {
 		if j, not := e.unfit(l.elapsed()); not {
 			return j
@@ -240,7 +240,7 @@ func (l *Live) between(a, b *liveEnd) watch.Judgement {
 	if !moves {
 		return a.quiet(len(seen))
 	}
-	return l.judged(c, x.Samples, seen)
+	return l.judged(key, c, x.Samples, seen)
 }
 
 // has tells whether an address is the host's.
@@ -272,8 +272,12 @@ func mirrored(samples, other []model.Sample) {
 }
 
 // judged is the verdict on a window in which data moved.
-func (l *Live) judged(c explain.Case, samples []model.Sample, seen []watch.Conn) watch.Judgement {
+func (l *Live) judged(key [2]int, c explain.Case, samples []model.Sample, seen []watch.Conn) watch.Judgement {
 	c.LineRate = l.lineRate(c)
+	if l.passes(key) {
+		goodput, ceiling := explain.Carried(c)
+		return watch.Judgement{Named: watch.Named{State: watch.CannotTell}, Goodput: goodput, Ceiling: ceiling, Conns: seen}
+	}
 	for _, e := range []*explain.End{c.Sender, c.Receiver} {
 		if e != nil && e.Facts != nil {
 			c.Findings = append(c.Findings, rules.Check(e.Facts, rules.Context{LineRate: c.LineRate.Or(0), RTT: minRTT(samples)})...)

@@ -14,6 +14,9 @@ const (
 	lookApart    = time.Minute     // between two looks, the least
 	lookAgain    = 5 * time.Minute // the most, where data moves
 	mostLooks    = 32              // paths at once
+	// slowJudging is how often slow samples are judged: a verdict on them is never shown, and of a
+	// thousand hosts verdicts are most of the work.
+	slowJudging = 3 * time.Second
 	// A window of more than closely samples a second can be judged; one of more than slowly has some
 	// of the quicker reading in it.
 	closely = 4.0
@@ -31,6 +34,9 @@ type glance struct {
 	// something else since.
 	after *watch.Named
 	other int
+	// judged is when slow samples were judged last; passed: they were not in this step.
+	judged time.Duration
+	passed bool
 }
 
 // slowest is how often hosts are read that nobody looks at.
@@ -39,6 +45,27 @@ func (l *Live) slowest() time.Duration {
 		return sampleInterval
 	}
 	return slowInterval
+}
+
+// passes tells that a path is not judged in this step, since what would be found is not shown.
+func (l *Live) passes(key [2]int) bool {
+	g := l.glances[key]
+	if l.Looked == nil || g == nil {
+		return false
+	}
+	now := l.elapsed()
+	if least, _ := l.densities(key); least >= closely || now-g.judged >= slowJudging {
+		g.judged, g.passed = now, false
+		return false
+	}
+	g.passed = true
+	return true
+}
+
+// densities are how many samples a second the windows of a path's ends have, the least and the most.
+func (l *Live) densities(key [2]int) (least, most float64) {
+	a, b := l.ends[key[0]].density(), l.ends[key[1]].density()
+	return min(a, b), max(a, b)
 }
 
 // settle decides what a judgement is worth, and how often the path's hosts are read from now on.
@@ -52,15 +79,15 @@ func (l *Live) settle(key [2]int, p *watch.Path, j watch.Judgement) watch.Judgem
 		g = &glance{}
 		l.glances[key] = g
 	}
-	now, least, most := l.elapsed(), ends[0].density(), ends[0].density()
-	least, most = min(least, ends[1].density()), max(most, ends[1].density())
+	now := l.elapsed()
+	least, most := l.densities(key)
 	switch {
 	case j.State != watch.Moving && j.State != watch.CannotTell:
 		*g = glance{} // what comes after it is something new
 	case least >= closely:
 		*g = glance{known: j, has: true, at: l.Now(), when: now, until: g.until}
 	default:
-		if most <= slowly {
+		if most <= slowly && !g.passed {
 			g.compare(j.Named)
 		}
 		if now >= g.until && g.due(now, l.Hold) && l.looks(now) < mostLooks {

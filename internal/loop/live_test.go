@@ -325,6 +325,47 @@ func TestPathsNobodyLooksAtAreJudgedClosely(t *testing.T) {
 	}
 }
 
+// Slow samples are judged every third second; what the path carries is current all the same.
+func TestSlowSamplesAreSeldomJudged(t *testing.T) {
+	now, began := time.Duration(0), time.Unix(0, 0)
+	l := &Live{Window: LiveWindow, Step: LiveStep, Hold: LiveHold, glances: map[[2]int]*glance{}, paths: map[[2]int]*watch.Path{}, began: began,
+		Now: func() time.Time { return began.Add(now) }, Looked: func() map[string]bool { return nil }}
+	addrs := []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")}
+	for i, name := range []string{"a", "b"} {
+		e := &liveEnd{LiveEnd: LiveEnd{Name: name, Addrs: addrs[i : i+1]}, facts: &model.Facts{}, reached: true, paced: make(chan struct{}, 1)}
+		e.window.Span = LiveWindow
+		l.ends = append(l.ends, e)
+	}
+	key, judged := [2]int{0, 1}, 0
+	var last watch.Picture
+	for n := range 60 {
+		now = time.Duration(n) * time.Second
+		ports := [2]netip.AddrPort{netip.AddrPortFrom(addrs[0], 700), netip.AddrPortFrom(addrs[1], 2049)}
+		moved := int64(n*n) * 1e6
+		for i, e := range l.ends { // they go on as slowly
+			c := model.Conn{Local: ports[i], Remote: ports[1-i], Inode: 1, RTT: time.Millisecond, MinRTT: time.Millisecond}
+			if c.BytesAcked, c.BytesSent = moved, moved; i == 1 {
+				c.BytesAcked, c.BytesSent, c.BytesReceived = 0, 0, moved
+			}
+			e.window.Add(model.Sample{At: now, Conns: []model.Conn{c}}, now)
+		}
+		p := l.look()[0]
+		if n < 15 {
+			last = p
+			continue
+		}
+		if !(p.Goodput > last.Goodput) || len(p.Conns) == 0 || p.Verdict.Limiter != "" {
+			t.Errorf("second %d: %s after %s, %+v", n, p.Goodput, last.Goodput, p.Verdict.Limiter)
+		}
+		if last = p; !l.glances[key].passed {
+			judged++
+		}
+	}
+	if judged != 15 {
+		t.Errorf("judged in %d of 45 seconds", judged)
+	}
+}
+
 // An agent that does not answer in time may be there again: only its end is the end.
 func TestLateIsNotGone(t *testing.T) {
 	for err, want := range map[error]bool{

@@ -15,6 +15,7 @@ import (
 
 const (
 	mostSeconds = 15 * 60 // records of a second that are kept in memory
+	mostRecent  = 90_000  // paths in them, half a kilobyte each: of a thousand paths a minute and a half is kept
 	mostRows    = 400     // of an answer
 	mostMarks   = 500
 	mostStretch = 400 * 24 * time.Hour
@@ -34,9 +35,24 @@ func (v *View) Keep(p Past) { v.past = p }
 
 func (v *View) kept() string {
 	if v.past == nil {
-		return "no history is kept: the last 15 minutes are in memory"
+		text := "no history is kept: the last 15 minutes are in memory"
+		if n := len(v.recent); n > 0 && mostSeconds*len(v.recent[n-1].Paths) > mostRecent {
+			text = fmt.Sprintf("no history is kept: of so many paths the last %d seconds are in memory", n)
+		}
+		return text
 	}
 	return v.past.Kept()
+}
+
+// tooOld is how many records are kept no longer.
+func tooOld(records []past.Record) int {
+	paths := 0
+	for i, r := range slices.Backward(records) {
+		if paths += len(r.Paths); paths > mostRecent || len(records)-i > mostSeconds {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Stretch is the answer of /history: what a path did in a stretch of time.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -86,5 +87,36 @@ func TestHistoryOfNonsenseIsRefused(t *testing.T) {
 	}
 	if got := ask(t, s.URL, noon, noon.Add(time.Hour)); got.Rows == nil || len(got.Rows) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What is in memory is bounded by time, and of many paths by how many records of theirs that is.
+func TestWhatMemoryKeeps(t *testing.T) {
+	for _, c := range []struct{ seconds, paths, want int }{
+		{900, 1, 900}, {1000, 1, 900}, {1000, 100, 900}, {1000, 500, 180}, {10, 1000, 10}, {1000, 1000, 90}, {3, mostRecent + 1, 0},
+	} {
+		records := make([]past.Record, c.seconds)
+		for i := range records {
+			records[i].Paths = make([]past.Path, c.paths)
+			if i > 0 && c.paths > 1000 {
+				records[i].Paths = records[0].Paths
+			}
+		}
+		if got := c.seconds - tooOld(records); got != c.want {
+			t.Errorf("%d records of %d paths: %d are kept, want %d", c.seconds, c.paths, got, c.want)
+		}
+	}
+	v := NewView("title", "build")
+	for i := range 200 {
+		all := make([]watch.Picture, 1000)
+		for k := range all {
+			all[k] = watch.Picture{At: noon.Add(time.Duration(i) * time.Second), Path: fmt.Sprint(k), Shown: watch.Named{State: watch.Idle}}
+		}
+		if err := v.Show(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(v.recent) != 90 || !strings.Contains(v.kept(), "of so many paths the last 90 seconds") {
+		t.Errorf("%d records: %s", len(v.recent), v.kept())
 	}
 }

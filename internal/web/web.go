@@ -46,7 +46,7 @@ type View struct {
 	pages   map[*tab]bool
 	waits   map[string]*waits  // by path, since the view began
 	dropped map[string]float64 // by host: series that were left out of answers to Prometheus
-	second  past.Gather        // of records of a second
+	second  past.Gather        // of records of a second, in which pages look for paths alone
 	recent  []past.Record      // the last quarter of an hour of them
 	past    Past               // nil: none is kept
 	runs    Runs               // nil: none are shown
@@ -59,7 +59,7 @@ type View struct {
 // NewView makes a view with a title; build is of the program.
 func NewView(title, build string) *View {
 	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[*tab]bool{},
-		waits: map[string]*waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second}}
+		waits: map[string]*waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second, PathsOnly: true}}
 }
 
 // message is the answer of /pictures.
@@ -77,7 +77,7 @@ func (v *View) Show(all []watch.Picture) error {
 	v.last = all
 	v.grid.next(all)
 	v.recent = append(v.recent, v.second.Add(all)...)
-	v.recent = slices.Clone(v.recent[max(0, len(v.recent)-mostSeconds):])
+	v.recent = slices.Clone(v.recent[tooOld(v.recent):])
 	fresh := []watch.Event{}
 	for _, p := range all {
 		fresh = append(fresh, p.Events...)

@@ -14,8 +14,10 @@ const longest = 3 * time.Second
 // Gather makes records of pictures. The zero value with a Span is ready.
 type Gather struct {
 	Span time.Duration // of a record
+	// PathsOnly has records say nothing of what hosts did, which is most of them.
+	PathsOnly bool
 
-	open Record
+	open indexed
 	last time.Time
 	seen map[string]bool // what the pictures before this showed: paths, and hosts behind a zero byte
 }
@@ -35,7 +37,7 @@ func (g *Gather) Add(all []watch.Picture) (ended []Record) {
 		slot := from.Truncate(g.Span)
 		if !slot.Equal(g.open.At) {
 			ended = append(ended, g.Close()...)
-			g.open = Record{At: slot, Span: g.Span}
+			g.open = indexed{Record: Record{At: slot, Span: g.Span}}
 		}
 		to := slot.Add(g.Span)
 		if !to.Before(at) {
@@ -59,7 +61,7 @@ func (g *Gather) show(all []watch.Picture, seen map[string]bool, long time.Durat
 		}
 		for _, h := range p.Hosts {
 			name := "\x00" + h.Name
-			if g.seen[name] = true; seen[name] && !hosts[name] {
+			if g.seen[name] = true; seen[name] && !hosts[name] && !g.PathsOnly {
 				g.open.host(h.Name).show(h, long)
 			}
 			hosts[name] = true
@@ -86,8 +88,8 @@ func (g *Gather) changes(all []watch.Picture) {
 
 // Close returns the record of the slot that is not over yet, if anything is in it.
 func (g *Gather) Close() []Record {
-	r := g.open
-	g.open = Record{At: r.At, Span: r.Span}
+	r := g.open.Record
+	g.open = indexed{Record: Record{At: r.At, Span: r.Span}}
 	if len(r.Paths)+len(r.Hosts)+len(r.Events)+len(r.Marks) == 0 {
 		return nil
 	}

@@ -74,6 +74,20 @@ func TestGapsStayGaps(t *testing.T) {
 	}
 }
 
+// Records of paths alone are those of all, without their hosts.
+func TestRecordsOfPathsOnly(t *testing.T) {
+	all, paths := Gather{Span: 10 * time.Second}, Gather{Span: 10 * time.Second, PathsOnly: true}
+	fill(&all, noon, 9*time.Second, time.Second, loss, unit.Gbit)
+	fill(&paths, noon, 9*time.Second, time.Second, loss, unit.Gbit)
+	want, got := all.Close()[0], paths.Close()[0]
+	if want.Hosts == nil || got.Hosts != nil {
+		t.Errorf("hosts: %+v, of paths alone %+v", want.Hosts, got.Hosts)
+	}
+	if want.Hosts = nil; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // What is lost carried nothing that is known, and lowers no mean.
 func TestLostTimeIsInNoMean(t *testing.T) {
 	g := Gather{Span: time.Minute}

@@ -119,7 +119,7 @@ type Op struct {
 
 // Merge adds records up to one of a wider slot. What lies in none of them stays out.
 func Merge(at time.Time, span time.Duration, all ...Record) Record {
-	out := Record{At: at, Span: span}
+	out := indexed{Record: Record{At: at, Span: span}}
 	for _, r := range all {
 		for _, p := range r.Paths {
 			out.path(p.Name).add(p)
@@ -130,7 +130,7 @@ func Merge(at time.Time, span time.Duration, all ...Record) Record {
 		out.Events, out.Marks = append(out.Events, r.Events...), append(out.Marks, r.Marks...)
 	}
 	out.order()
-	return out
+	return out.Record
 }
 
 // order gives the lists an order that does not depend on what was added first.
@@ -142,8 +142,12 @@ func (r *Record) order() {
 	slices.SortFunc(r.Hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// find is the element of a list that fits, which is made where there is none.
-func find[T any](list *[]T, fits func(T) bool, made T) *T {
+// find is the element of a list that fits, which is made where there is none. It is looked for at one
+// place first: where it stood in what is added.
+func find[T any](list *[]T, near int, fits func(T) bool, made T) *T {
+	if near < len(*list) && fits((*list)[near]) {
+		return &(*list)[near]
+	}
 	i := slices.IndexFunc(*list, fits)
 	if i < 0 {
 		i = len(*list)
@@ -152,12 +156,31 @@ func find[T any](list *[]T, fits func(T) bool, made T) *T {
 	return &(*list)[i]
 }
 
-func (r *Record) path(name string) *Path {
-	return find(&r.Paths, func(p Path) bool { return p.Name == name }, Path{Name: name, Least: -1})
+// indexed is a record that is made, with the places of its paths and hosts: there may be thousands.
+type indexed struct {
+	Record
+	paths, hosts map[string]int
 }
 
-func (r *Record) host(name string) *Host {
-	return find(&r.Hosts, func(h Host) bool { return h.Name == name }, Host{Name: name})
+func (r *indexed) path(name string) *Path {
+	return named(&r.Paths, &r.paths, name, Path{Name: name, Least: -1})
+}
+
+func (r *indexed) host(name string) *Host {
+	return named(&r.Hosts, &r.hosts, name, Host{Name: name})
+}
+
+// named is the element of a name, which is made where there is none.
+func named[T any](list *[]T, places *map[string]int, name string, made T) *T {
+	i, ok := (*places)[name]
+	if !ok {
+		if *places == nil {
+			*places = map[string]int{}
+		}
+		i = len(*list)
+		*list, (*places)[name] = append(*list, made), i
+	}
+	return &(*list)[i]
 }
 
 func (p *Path) add(q Path) {
@@ -174,7 +197,7 @@ func (p *Path) add(q Path) {
 }
 
 func (p *Path) part(n watch.Named) *Part {
-	return find(&p.Parts, func(x Part) bool { return x.Named == n }, Part{Named: n})
+	return find(&p.Parts, 0, func(x Part) bool { return x.Named == n }, Part{Named: n})
 }
 
 func (p *Path) bounds(least, most unit.BitRate) {
@@ -186,14 +209,14 @@ func (p *Path) bounds(least, most unit.BitRate) {
 
 func (h *Host) add(g Host) {
 	h.Seen += g.Seen
-	for _, c := range g.Cores {
-		d := find(&h.Cores, func(x Core) bool { return x[0] == c[0] }, Core{c[0]})
-		for i := 1; i < len(c); i++ {
-			d[i] += c[i]
+	for i, c := range g.Cores {
+		d := find(&h.Cores, i, func(x Core) bool { return x[0] == c[0] }, Core{c[0]})
+		for k := 1; k < len(c); k++ {
+			d[k] += c[k]
 		}
 	}
-	for _, n := range g.NICs {
-		m := find(&h.NICs, func(x NIC) bool { return x.Name == n.Name }, NIC{Name: n.Name})
+	for i, n := range g.NICs {
+		m := find(&h.NICs, i, func(x NIC) bool { return x.Name == n.Name }, NIC{Name: n.Name})
 		m.In, m.Out, m.Drops, m.Errors = m.In+n.In, m.Out+n.Out, m.Drops+n.Drops, m.Errors+n.Errors
 		if n.Pauses != nil {
 			all := *n.Pauses
@@ -203,8 +226,8 @@ func (h *Host) add(g Host) {
 			m.Pauses = &all
 		}
 	}
-	for _, o := range g.Ops {
-		p := find(&h.Ops, func(x Op) bool { return x.Name == o.Name }, Op{Name: o.Name})
+	for i, o := range g.Ops {
+		p := find(&h.Ops, i, func(x Op) bool { return x.Name == o.Name }, Op{Name: o.Name})
 		p.Count, p.Time, p.Queue = p.Count+o.Count, p.Time+o.Time, p.Queue+o.Queue
 	}
 }

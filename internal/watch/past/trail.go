@@ -43,7 +43,7 @@ func (t *Trail) Add(all []watch.Picture) {
 // covered is a record of pictures that know how long they stand for.
 func covered(all []watch.Picture) Record {
 	long := all[0].Covers
-	g := Gather{Span: long, open: Record{At: all[0].At.Add(-long), Span: long}}
+	g := Gather{Span: long, open: indexed{Record: Record{At: all[0].At.Add(-long), Span: long}}}
 	for _, p := range all {
 		g.open.path(p.Path).show(p, long)
 	}

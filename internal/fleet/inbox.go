@@ -5,10 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of what waits to be proven and read, in bytes: of one session, and of a link.
+// Bounds of what waits to be proven and read, in bytes of memory: of one session, and of a link. They
+// are not exceeded by a message either.
 const (
 	maxInbox = 64 << 20
 	maxHeld  = 256 << 20
+	// messageCost is what a message takes beside its bytes.
+	messageCost = 512
 )
 
 // message is what a host says, not proven yet.
@@ -31,7 +34,7 @@ type inbox struct {
 func newInbox(all *atomic.Int64) *inbox { return &inbox{all: all, more: make(chan struct{}, 1)} }
 
 func (b *inbox) put(m message) {
-	size := int64(len(m.head.Grant) + len(m.frame.head) + len(m.body))
+	size := int64(2*len(m.frame.head) + len(m.sig) + len(m.body) + messageCost) // the head was read, too
 	b.mu.Lock()
 	if b.bytes+size <= maxInbox && b.all.Load()+size <= maxHeld {
 		b.queue, b.bytes = append(b.queue, m), b.bytes+size

@@ -33,7 +33,7 @@ func TestWithIDKeepsTheRest(t *testing.T) {
 // What nobody takes is bounded, for a session and for all of them.
 func TestInboxHasRoomForSoMuch(t *testing.T) {
 	var all atomic.Int64
-	m := message{frame: frame{body: make([]byte, 1<<20)}}
+	m := message{frame: frame{body: make([]byte, 1<<20-messageCost)}}
 	var full []*inbox
 	for range maxHeld/maxInbox + 1 {
 		b := newInbox(&all)

@@ -109,16 +109,39 @@ func (s *served) push(body []byte) {
 		}
 		return
 	}
+	s.mu.Unlock()
+	s.a.room(len(body))
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := time.Now()
 	s.out.put(body, now)
-	freed := s.out.old(now)
-	// What is over the bound goes from the session that adds to it, the oldest first.
-	over := s.holds(len(body)-freed) - keepBytes
-	for over > 0 && len(s.out.list) > 1 {
-		over = s.holds(-s.out.drop()) - keepBytes
-	}
+	s.held.Add(int64(len(body)))
+	s.holds(-s.out.old(now))
 	s.pump()
-	s.mu.Unlock()
+}
+
+// room counts something that is about to be kept, and has what is over the bound forgotten for it:
+// of the session that keeps most, the oldest first, so that a controller which is gone takes nothing
+// from one that reads.
+func (a *agent) room(size int) {
+	for over := a.keeping.Add(int64(size)) > keepBytes; over; over = a.keeping.Load() > keepBytes {
+		a.mu.Lock()
+		var most *served
+		for _, s := range a.sessions {
+			if most == nil || s.held.Load() > most.held.Load() {
+				most = s
+			}
+		}
+		a.mu.Unlock()
+		if most == nil || most.held.Load() == 0 {
+			return // what sessions keep that have ended goes with them
+		}
+		most.mu.Lock()
+		if len(most.out.list) > 0 {
+			most.holds(-most.out.drop())
+		}
+		most.mu.Unlock()
+	}
 }
 
 // pump sends what may be on its way; s.mu is held. What the broker does not take now is sent later.
@@ -174,9 +197,9 @@ func (s *served) forget() {
 	s.out = outbox{}
 }
 
-// holds counts what is kept, and returns how much all sessions keep. Its numbers are read without
-// the session's lock, which is held while something is sent.
-func (s *served) holds(more int) int64 {
+// holds counts what is kept. Its numbers are read without the session's lock, which is held while
+// something is sent.
+func (s *served) holds(more int) {
 	s.held.Add(int64(more))
-	return s.a.keeping.Add(int64(more))
+	s.a.keeping.Add(int64(more))
 }

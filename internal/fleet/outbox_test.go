@@ -53,7 +53,7 @@ func TestOutboxKeepsWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// All sessions of an agent keep so much together; what is over goes from the one that adds, the
+// All sessions of an agent keep so much together; what is over goes from the one that keeps most, the
 // oldest first, and what it sends next tells from which number on it has all.
 func TestAgentKeepsSoMuch(t *testing.T) {
 	k, err := NewKeys()
@@ -62,6 +62,7 @@ func TestAgentKeepsSoMuch(t *testing.T) {
 	}
 	a := &agent{keys: k, seq: map[string]uint64{}, Host: Host{Now: time.Now, Log: func(string) {}}}
 	one, two := newServed(a, "one", Grant{}), newServed(a, "two", Grant{})
+	a.sessions = map[string]*served{"one": one, "two": two}
 	one.keep()
 	two.keep()
 	const each = 512 << 10
@@ -70,6 +71,13 @@ func TestAgentKeepsSoMuch(t *testing.T) {
 		two.push(make([]byte, each))
 	}
 	if got := a.keeping.Load(); got != keepBytes || len(one.out.list) != 1 || two.out.list[0].n != 12 {
+		t.Errorf("%d bytes are kept, of the first session %d pieces, of the second from %d on", got, len(one.out.list), two.out.list[0].n)
+	}
+	// One that has all there is room for takes nothing from one that reads.
+	for range 5 {
+		one.push(make([]byte, each-1))
+	}
+	if got := a.keeping.Load(); got > keepBytes || got <= keepBytes-each || len(one.out.list) != 6 || two.out.list[0].n != 17 {
 		t.Errorf("%d bytes are kept, of the first session %d pieces, of the second from %d on", got, len(one.out.list), two.out.list[0].n)
 	}
 	two.push(make([]byte, maxPart+1)) // no broker takes it

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,8 +70,9 @@ func (e Endpoint) command() []string {
 
 // Options of a Client.
 type Options struct {
-	Log func(line string) // gets the lines of agents' stderr; nil drops them
-	Now func() time.Time  // the controller's clock; nil is time.Now
+	Log   func(line string) // gets the lines of agents' stderr; nil drops them
+	Now   func() time.Time  // the controller's clock; nil is time.Now
+	Types *Types            // nil: its own
 	// CallTimeout bounds each call that has no bound of its own; 0 is 30 s.
 	CallTimeout time.Duration
 
@@ -106,8 +108,8 @@ type Client struct {
 	closeErr  error
 
 	decoding sync.Mutex
-	fields   map[reflect.Type]map[string]reflect.Type // held by decoding: a cache of weighed
-	strays   atomic.Int64                             // unexpected messages
+	types    *Types
+	strays   atomic.Int64 // unexpected messages
 
 	mu       sync.Mutex
 	samples  map[int]*collected
@@ -135,7 +137,7 @@ func Dial(ctx context.Context, ep Endpoint, o Options) (*Client, error) {
 	if len(ep.Self) == 0 && ep.session == nil && ep.Join == nil {
 		return nil, fmt.Errorf("reach %s: no program named to start there", ep.Name)
 	}
-	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
+	c := &Client{ep: ep, o: o, ended: make(chan struct{}), samples: map[int]*collected{}, types: cmp.Or(o.Types, &Types{})}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reach %s: %w", ep.Name, err), ep.Discard(ctx))
 	}
@@ -295,7 +297,7 @@ func (c *Client) decode(rsp *jrpc2.Response, result any) error {
 	c.decoding.Lock()
 	defer c.decoding.Unlock()
 	text := rsp.ResultString()
-	if _, err := weighed([]byte(text), reflect.TypeOf(result).Elem(), c.fields); err != nil {
+	if _, err := weighed([]byte(text), reflect.TypeOf(result).Elem(), c.types); err != nil {
 		return err
 	}
 	return decodeStrict(text, result)

@@ -15,7 +15,7 @@ import (
 // Samples that are read after the one before are those that were sent, are weighed as if they had
 // been read alone, and share what did not change. One that cannot be read is refused in any case.
 func TestSamplesAreReadAfterTheOneBefore(t *testing.T) {
-	c := &Client{samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
+	c := &Client{samples: map[int]*collected{}, types: &Types{}}
 	s := c.adopt(1)
 	pack := &delta.Writer{}
 	send := func(n int, text string) error {

@@ -12,7 +12,7 @@ import (
 // Samples that are lost on their way are a gap: what comes after it is read from the next batch on
 // that needs nothing before it, and it is known up to where samples came.
 func TestBatchesThatAreLost(t *testing.T) {
-	c := &Client{samples: map[int]*collected{}, fields: map[reflect.Type]map[string]reflect.Type{}}
+	c := &Client{samples: map[int]*collected{}, types: &Types{}}
 	s := c.adopt(1)
 	pack := &delta.Writer{}
 	for n, b := range []struct{ fresh, lost, unread bool }{

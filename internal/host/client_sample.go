@@ -205,7 +205,7 @@ func (c *Client) sample(s *collected, text []byte) (x model.Sample, bytes int64,
 	if x, ok := s.like.Read(text); ok {
 		return x, s.learnt.bytes + max(0, int64(len(text))-s.learnt.text), nil // texts in it may be longer
 	}
-	if bytes, err = weighed(text, reflect.TypeFor[model.Sample](), c.fields); err == nil {
+	if bytes, err = weighed(text, reflect.TypeFor[model.Sample](), c.types); err == nil {
 		err = decodeStrict(string(text), &x)
 	}
 	if err != nil || bytes > mostLearnt {

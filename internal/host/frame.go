@@ -14,8 +14,12 @@ import (
 // below it, and no peer can make this process hold more.
 const MaxMessage = 16 << 20
 
-// keptBuffer is the size up to which a buffer is reused for the next message.
-const keptBuffer = 64 << 10
+// Sizes of buffers, in bytes: of what is read at once, and up to which one is used again for the next
+// message. A controller may have a thousand streams.
+const (
+	readBuffer = 16 << 10
+	keptBuffer = 16 << 10
+)
 
 // lines frames messages as lines, as a jrpc2 channel.
 type lines struct {
@@ -26,7 +30,7 @@ type lines struct {
 }
 
 func newLines(r io.Reader, w io.WriteCloser) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 64<<10), w: w, max: MaxMessage}
+	return &lines{r: bufio.NewReaderSize(r, readBuffer), w: w, max: MaxMessage}
 }
 
 // Send implements channel.Channel.

@@ -207,7 +207,7 @@ func TestWeighIsAboveWhatIsTaken(t *testing.T) {
 		{times, &[]block.Times{}},
 		{`{"a":` + list("{}", 1<<16) + `,"A":` + list("1", 1<<16) + `}`, &map[string][]tune.Entry{}},
 	} {
-		s := scales{text: []byte(tt.text), left: 1 << 40, fields: map[reflect.Type]map[string]reflect.Type{}}
+		s := scales{text: []byte(tt.text), left: 1 << 40, types: &Types{}}
 		if err := s.value(reflect.TypeOf(tt.into).Elem(), 0); err != nil {
 			t.Fatal(err)
 		}

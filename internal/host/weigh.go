@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"linerate/internal/load/block"
 )
@@ -33,23 +34,48 @@ var (
 // errs on the high side, and fails if the sum exceeds maxDecoded or the values nest too
 // deeply. Text that is not JSON may pass; decoding it fails.
 func weigh(text []byte, t reflect.Type) (int64, error) {
-	return weighed(text, t, map[reflect.Type]map[string]reflect.Type{})
+	return weighed(text, t, &Types{})
 }
 
-// weighed is weigh with a cache of the fields of types, for one goroutine at a time.
-func weighed(text []byte, t reflect.Type, fields map[reflect.Type]map[string]reflect.Type) (int64, error) {
-	s := scales{text: text, left: maxDecoded, fields: fields}
+// Types is what is known of the types that messages decode into. Clients may share one: of a thousand
+// each would otherwise hold a hundred kilobytes of it. The zero value is ready.
+type Types struct{ all sync.Map } // fields, by reflect.Type
+
+// fields are those of a struct, by their names and their folded names.
+type fields map[string]reflect.Type
+
+// of are the fields of a struct.
+func (y *Types) of(t reflect.Type) fields {
+	if known, ok := y.all.Load(t); ok {
+		return known.(fields)
+	}
+	known := fields{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			name = f.Name
+		}
+		if f.IsExported() && name != "-" {
+			known[folded(name)], known[name] = f.Type, f.Type
+		}
+	}
+	y.all.Store(t, known)
+	return known
+}
+
+// weighed is weigh with what is known of types.
+func weighed(text []byte, t reflect.Type, types *Types) (int64, error) {
+	s := scales{text: text, left: maxDecoded, types: types}
 	err := s.value(t, 0)
 	return maxDecoded - s.left, err
 }
 
 // scales walks a JSON text together with the type that it is decoded into.
 type scales struct {
-	text []byte
-	at   int
-	left int64
-	// fields caches the fields of each struct that was met, by their names and their folded names.
-	fields map[reflect.Type]map[string]reflect.Type
+	text  []byte
+	at    int
+	left  int64
+	types *Types
 }
 
 // Costs that the types do not show, in bytes.
@@ -129,12 +155,22 @@ func (s *scales) own(t reflect.Type) error {
 
 func (s *scales) word() error {
 	from := s.at
-	for ; s.at < len(s.text) && !strings.ContainsRune(" \t\r\n,:]}", rune(s.text[s.at])); s.at++ {
+	for s.at < len(s.text) && !endsWord(s.text[s.at]) {
+		s.at++
 	}
 	if s.at == from {
 		return errJSON
 	}
 	return nil
+}
+
+// endsWord tells whether a number or a name ends before a byte.
+func endsWord(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', ',', ':', ']', '}':
+		return true
+	}
+	return false
 }
 
 // quoted walks a string.
@@ -195,6 +231,10 @@ func (s *scales) object(t reflect.Type, depth int) error {
 		s.at++
 		return nil
 	}
+	var known fields
+	if t != nil && t.Kind() == reflect.Struct {
+		known = s.types.of(t)
+	}
 	for {
 		if s.space() != '"' {
 			return errJSON
@@ -203,7 +243,7 @@ func (s *scales) object(t reflect.Type, depth int) error {
 		if err := s.quoted(); err != nil {
 			return err
 		}
-		inner, cost := s.memberOf(t, s.text[from:s.at])
+		inner, cost := memberOf(t, known, s.text[from:s.at])
 		if s.space() != ':' {
 			return errJSON
 		}
@@ -235,7 +275,7 @@ func (s *scales) next(end byte) (done bool, err error) {
 
 // memberOf returns the type that the value of a key is decoded into (nil for a key that is
 // skipped) and the memory for the key itself.
-func (s *scales) memberOf(t reflect.Type, quoted []byte) (reflect.Type, int64) {
+func memberOf(t reflect.Type, known fields, quoted []byte) (reflect.Type, int64) {
 	if t == nil {
 		return nil, 0
 	}
@@ -245,27 +285,13 @@ func (s *scales) memberOf(t reflect.Type, quoted []byte) (reflect.Type, int64) {
 	case reflect.Interface:
 		return t, mapEntry + int64(len(quoted)) + looseNode
 	case reflect.Struct:
-		return s.fieldOf(t, quoted), 0
+		return known.find(quoted), 0
 	}
 	return nil, 0
 }
 
-// fieldOf finds a field as encoding/json does: by its name, ignoring case.
-func (s *scales) fieldOf(t reflect.Type, quoted []byte) reflect.Type {
-	known := s.fields[t]
-	if known == nil {
-		known = map[string]reflect.Type{}
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" {
-				name = f.Name
-			}
-			if f.IsExported() && name != "-" {
-				known[folded(name)], known[name] = f.Type, f.Type
-			}
-		}
-		s.fields[t] = known
-	}
+// find finds a field as encoding/json does: by its name, ignoring case.
+func (known fields) find(quoted []byte) reflect.Type {
 	if f := known[string(quoted[1:len(quoted)-1])]; f != nil {
 		return f // as this program spells it
 	}

@@ -53,7 +53,11 @@ func (d Dialler) Dial(ctx context.Context, n host.Name) (*host.Client, error) {
 }
 
 func (d Dialler) start(ctx context.Context, n host.Name, ep host.Endpoint) (*host.Client, error) {
-	c, err := host.Dial(ctx, ep, host.Options{Log: d.Log, Now: d.Now})
+	o := host.Options{Log: d.Log, Now: d.Now}
+	if d.Sites != nil {
+		o.Types = &d.Sites.types
+	}
+	c, err := host.Dial(ctx, ep, o)
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", n, err)
 	}

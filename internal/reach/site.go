@@ -20,6 +20,7 @@ import (
 // Sites are the sites kept on this machine, as far as this process has joined them: one
 // connection to a site's brokers carries the sessions with all of its hosts.
 type Sites struct {
+	types  host.Types // of what all hosts answer
 	mu     sync.Mutex
 	joined map[string]*member // by the site's directory
 }

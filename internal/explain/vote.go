@@ -28,6 +28,9 @@ const (
 	groupsFrom = 3
 )
 
+// poorConnections is the metric of the evidence that only some connections are worse off.
+const poorConnections = "poor_connections"
+
 type ballot struct {
 	weight float64
 	scene  *scene
@@ -161,7 +164,7 @@ func (g *groups) tell(f *finding) {
 	}
 	n := len(g.full) + len(g.poor)
 	at := len(f.evidence)
-	f.say("", "poor_connections", float64(len(g.poor)), "connections", g.poor[0].scene.n(), "%d of %d connections carry %s each while the others carry %s, and %s", len(g.poor), n, rate(g.poor), rate(g.full), g.why)
+	f.say("", poorConnections, float64(len(g.poor)), "connections", g.poor[0].scene.n(), "%d of %d connections carry %s each while the others carry %s, and %s", len(g.poor), n, rate(g.poor), rate(g.full), g.why)
 	f.evidence = append([]model.Evidence{f.evidence[at]}, f.evidence[:at]...)
 	f.advice = "some connections are worse off than others between the same hosts: links are shared out by a hash of addresses and ports (a bond, LACP, ECMP), and one member is bad. Compare the counters of its members; open connections from other ports: which are poor then changes with the ports"
 	f.alts = slices.DeleteFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == model.CongestionControl })

@@ -149,7 +149,7 @@ func (c *Climb) network(ctx context.Context) (judged, error) {
 			found = judge(c.caseSeen(run, false))
 		}
 		if seen && c.stopped == nil {
-			if err := c.paced(ctx, &found); err != nil {
+			if err := c.probed(ctx, &found); err != nil {
 				return found, err
 			}
 		}
@@ -171,22 +171,24 @@ func (c *Climb) unreachedOr(ctx context.Context, err error) (judged, error) {
 	return j, nil
 }
 
-// paced runs the paced probe under guard. A probe that has to stop does not change the
-// judgement.
-func (c *Climb) paced(ctx context.Context, j *judged) error {
-	found, err := c.Loop.paced(ctx, c.rec, *j, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
+// probed runs the probes that the verdict calls for, under guard. One that has to stop does not
+// change the judgement.
+func (c *Climb) probed(ctx context.Context, j *judged) error {
+	during := ""
+	found, err := c.Loop.probes(ctx, c.rec, *j, func(ctx context.Context, label string, w model.Workload, d, warmup time.Duration) (run model.Run, err error) {
+		during = label
 		err = c.guarded(ctx, func(ctx context.Context, each func(string, model.Sample)) (err error) {
-			run, err = c.tcp(ctx, pacedLabel, c.Sender, c.Receiver, w, d, warmup, each)
+			run, err = c.tcp(ctx, label, c.Sender, c.Receiver, w, d, warmup, each)
 			return err
 		})
 		return run, err
 	})
+	*j = found
 	var stopped *measure.StoppedError
 	if errors.As(err, &stopped) {
-		c.stop("the paced probe", stopped)
+		c.stop("the probe ("+during+")", stopped)
 		return nil
 	}
-	*j = found
 	return err
 }
 

@@ -9,18 +9,21 @@ import (
 	"linerate/internal/model"
 )
 
-// pacedLabel is the label of the paced probe's run in a bundle.
-const pacedLabel = "paced probe"
+// Labels of the probes' runs in a bundle.
+const (
+	pacedLabel = "paced probe"
+	portsLabel = "other ports"
+)
 
 // runner makes one run of a workload, for this time.
-type runner func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error)
+type runner func(ctx context.Context, label string, w model.Workload, d, warmup time.Duration) (model.Run, error)
 
-// probe runs the one experiment that distinguishes the named limiter from another that looks
-// like it.
+// probe runs the experiments that distinguish the named limiter from others that look like it.
 func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
-	j, err := l.paced(ctx, rec, judged{c, rec.Results.Verdict}, func(ctx context.Context, w model.Workload, d, warmup time.Duration) (model.Run, error) {
-		return l.measureAs(ctx, w, pacedLabel, d, warmup)
-	})
+	run := func(ctx context.Context, label string, w model.Workload, d, warmup time.Duration) (model.Run, error) {
+		return l.measureAs(ctx, w, label, d, warmup)
+	}
+	j, err := l.probes(ctx, rec, judged{c, rec.Results.Verdict}, run)
 	if err == nil && !l.Prove && !l.climbs { // a proof shows how far the path goes without this limiter
 		j, err = l.several(ctx, rec, j)
 	}
@@ -30,6 +33,34 @@ func (l *Loop) probe(ctx context.Context, rec *Record, c explain.Case) error {
 	}
 	rec.Results.Verdict = j.verdict
 	return err
+}
+
+// probes runs those that load one direction as the diagnosis did, each where the verdict calls
+// for it.
+func (l *Loop) probes(ctx context.Context, rec *Record, j judged, run runner) (judged, error) {
+	j, err := l.paced(ctx, rec, j, run)
+	if err != nil {
+		return j, err
+	}
+	return l.ports(ctx, rec, j, run)
+}
+
+// ports opens as many connections again, from other ports, if only some were worse off.
+func (l *Loop) ports(ctx context.Context, rec *Record, j judged, run runner) (judged, error) {
+	plan, ok := explain.PlanPorts(j.kase, j.verdict)
+	if !ok {
+		return j, nil
+	}
+	l.say("load: some connections are worse off than others: %d new ones, from other ports, for %s", plan.Streams, explain.PortsTime)
+	w := l.Workload
+	w.Streams, w.From, w.To = plan.Streams, l.Sender.Addr, l.Receiver.Addr
+	got, err := run(ctx, portsLabel, w, explain.PortsTime, explain.PortsWarmup)
+	if err != nil {
+		return j, fmt.Errorf("run connections from other ports: %w", err)
+	}
+	rec.Results.Runs = append(rec.Results.Runs, got)
+	rec.Results.Warnings = append(rec.Results.Warnings, got.Warnings...)
+	return j.after(plan.Seen(l.caseOf(rec, got))), nil
 }
 
 // severalLabel is the label of the run with several connections in a bundle.
@@ -68,7 +99,7 @@ func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (ju
 	l.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
 	w := l.Workload
 	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, l.Sender.Addr, l.Receiver.Addr
-	got, err := run(ctx, w, plan.Duration, plan.Warmup)
+	got, err := run(ctx, pacedLabel, w, plan.Duration, plan.Warmup)
 	if err != nil {
 		return j, fmt.Errorf("run the paced probe: %w", err)
 	}

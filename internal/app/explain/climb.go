@@ -106,7 +106,7 @@ func (o ClimbOptions) loads(names []host.Name) string {
 	t, r := loop.DefaultTiming(), loop.DefaultRungTime()
 	s := fmt.Sprintf("TCP at full speed between %s and %s for %s, and %s each in several streams both ways; before that a copy of memory (%s) and TCP inside each host (%s)",
 		names[0], names[1], t.Diagnosis, r.Streams, r.Copy, 2*r.Loopback)
-	s += fmt.Sprintf("; where losses have two possible causes, TCP once more, evenly at the rate reached, for at most %s", explain.LongestPaced())
+	s += fmt.Sprintf("; where losses have two possible causes, TCP once more, evenly at the rate reached, for at most %s, and where only some connections are worse off as many again from other ports for %s", explain.LongestPaced(), explain.PortsTime)
 	if names[1].Path != "" {
 		s += fmt.Sprintf("; then it reads one file of the export, on the server and over the mount, for at most %s each", r.Read)
 	}

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,7 @@ import (
 	"linerate/internal/app/lab"
 	"linerate/internal/app/profile"
 	"linerate/internal/app/runs"
+	"linerate/internal/app/site"
 	"linerate/internal/app/study"
 	"linerate/internal/guide"
 )
@@ -28,6 +31,7 @@ func completions(env *environment) map[string][]offers {
 	}
 	mounts := func(*cobra.Command) []string { return explain.Mounts() }
 	ran := func(*cobra.Command) []string { return runNames(env) }
+	enrolled := func(cmd *cobra.Command) []string { return enrolledHosts(cmd, env) }
 	studies := func(*cobra.Command) []string { return studyNames(env) }
 	faults := func(*cobra.Command) []string {
 		var out []string
@@ -48,9 +52,11 @@ func completions(env *environment) map[string][]offers {
 		return func(cmd *cobra.Command) []string { return append(a(cmd), b(cmd)...) }
 	}
 	name := func(*cobra.Command) []string { return nil }
+	ends := []offers{either(mounts, hosts), hosts}
 	return map[string][]offers{
-		"check": {hosts}, "fix": {hosts, hosts}, "explain": {either(mounts, hosts), hosts}, "leave": {hosts},
+		"check": {hosts}, "fix": {hosts, hosts}, "explain": ends, "watch": ends, "serve": ends, "leave": {hosts},
 		"tune": {hosts}, "tune plan": {hosts}, "tune apply": {hosts}, "tune confirm": {hosts}, "tune undo": {hosts}, "tune history": {hosts},
+		"tune script": {hosts}, "agent revoke": {enrolled},
 		"guide audit": {hosts}, "guide show": {guideNames}, "setting": {settingNames},
 		"report": {ran}, "compare": {ran, ran}, "study show": {studies}, "study resume": {studies}, "study new": {templateNames},
 		"profile show": {profiles}, "profile diff": {profiles, profiles}, "profile export": {profiles}, "profile save": {name, hosts},
@@ -68,7 +74,7 @@ func complete(env *environment, root *cobra.Command) {
 		if places, ok := all[path]; ok {
 			c.ValidArgsFunction = offering(places)
 		}
-		for flag, what := range map[string]offers{"profile": all["profile show"][0], "mine": all["profile show"][0], "to": all["check"][0]} {
+		for flag, what := range map[string]offers{"profile": all["profile show"][0], "mine": all["profile show"][0], "to": all["check"][0], "replay": all["report"][0]} {
 			f := c.Flags().Lookup(flag)
 			if _, there := c.GetFlagCompletionFunc(flag); f != nil && f.Value.Type() == "string" && !there {
 				_ = c.RegisterFlagCompletionFunc(flag, offering([]offers{what}))
@@ -97,6 +103,20 @@ func runNames(env *environment) []string {
 	_, all, _ := runs.List(env.Env)
 	for _, r := range all {
 		out = append(out, r.ID+"\t"+r.Command)
+	}
+	return out
+}
+
+// completionWaits is how long somebody who pressed a key waits for another process to answer.
+const completionWaits = time.Second
+
+// enrolledHosts are those of the sites that this machine keeps.
+func enrolledHosts(cmd *cobra.Command, env *environment) (out []string) {
+	ctx, stop := context.WithTimeout(cmd.Context(), completionWaits)
+	defer stop()
+	all, _ := site.Hosts(ctx, env.Env, "")
+	for _, h := range all.Hosts {
+		out = append(out, h.Name)
 	}
 	return out
 }

@@ -8,8 +8,11 @@ import (
 
 // Mounts lists where network file systems are mounted here, to offer them; what cannot be
 // read is empty.
-func Mounts() []string {
-	b, err := kernel.Root("/").ReadFile("/proc/self/mountinfo")
+func Mounts() []string { return mountsBelow("/") }
+
+// mountsBelow are the mounts of the machine whose files lie below root.
+func mountsBelow(root kernel.Root) []string {
+	b, err := root.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil
 	}

@@ -158,7 +158,7 @@ func siteOutcome(doc tune.SitePlan) document.Document {
 	for _, s := range []struct {
 		state tune.State
 		words string
-	}{{tune.Planned, "as planned"}, {tune.Before, "as before"}, {tune.Nothing, "without a change in the plan"}, {tune.Unknown, "not known"}} {
+	}{{tune.Planned, "as planned"}, {tune.Before, "as before"}, {tune.Nothing, "without a change in the plan"}, {tune.UndoneSince, "undone since"}, {tune.Unknown, "not known"}} {
 		if n := len(by[s.state]); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.words))
 		}

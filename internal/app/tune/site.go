@@ -66,7 +66,10 @@ const (
 	Planned State = "as-planned"
 	Nothing State = "no-change" // the plan has no change for it
 	Unknown State = "unknown"   // it could not be asked
-	changed State = "changing"  // only in a record: the wave was not ended
+	// UndoneSince: it was as planned, and is no longer. What somebody undid, or a restart ended, is not
+	// made again.
+	UndoneSince State = "undone-since"
+	changed     State = "changing" // only in a record: the wave was not ended
 )
 
 // Group is hosts with equal plans.

@@ -86,7 +86,7 @@ func (r *rollout) put(ended bool) error {
 
 // end lets the record go; whole: there is nothing to resume.
 func (r *rollout) end(whole bool) error {
-	err := r.put(whole || r.countPlanned() == r.countChanged())
+	err := r.put(whole || r.count(Planned)+r.count(UndoneSince) == r.countChanged())
 	if r.lock != nil {
 		// The file stays: were it removed, who has it open already could lock it, and somebody else a
 		// new one of that name.
@@ -104,8 +104,8 @@ func (r *rollout) countChanged() (n int) {
 }
 
 // Resume goes on with a change of many hosts that was stopped, interrupted or killed; without an
-// ID with the newest that is not at its end. First it asks each host that is not known to be
-// changed what is so: a plan that waits to be confirmed is put back there.
+// ID with the newest that is not at its end. First it asks each host what is so: a plan that waits
+// to be confirmed is put back there, and what was undone since it was confirmed is left so.
 func Resume(ctx context.Context, e app.Env, id string, p app.Progress) (SitePlan, error) {
 	dir, err := recordsDir(e)
 	if err != nil {
@@ -185,43 +185,53 @@ func findRecord(dir, id string) (*record, error) {
 	return nil, failure.Of(failure.Nothing, "no change of many hosts was begun here that is not at its end")
 }
 
-// settle finds out what is so on each host that is not known to be changed.
+// settle finds out what is so on each host, whatever the record says.
 func (r *rollout) settle(ctx context.Context) error {
-	var ask []*member
-	for _, m := range r.members {
-		if m.State != Planned {
-			ask = append(ask, m)
+	r.tell.Say("%s: asking %d hosts how far they are", r.id, len(r.members))
+	err := r.all(ctx, r.members, func(ctx context.Context, m *member) error {
+		if m.State == UndoneSince {
+			return nil
 		}
-	}
-	r.tell.Say("%s: asking %d hosts how far they are", r.id, len(ask))
-	err := r.all(ctx, ask, func(ctx context.Context, m *member) error {
-		agent, err := r.dial(ctx, m.host)
-		if err != nil {
-			m.State, m.why = Unknown, failure.FirstLine(err)
-			return err
+		was := m.State
+		if m.err = r.settleHost(ctx, m); m.err == nil {
+			return nil
 		}
-		m.agent = agent
-		defer func() { _ = agent.Close(); m.agent = nil }() // it has told what we want to know
-		in, waits, err := r.standing(ctx, m)
-		switch {
-		case err != nil:
-			m.State, m.why = Unknown, failure.FirstLine(err)
-			return err
-		case in == len(m.Plan.Changes) && !waits:
-			m.State = Planned
-		case in > 0:
-			m.State = Before
-			if err := r.takeBack(ctx, m); err != nil {
-				m.State, m.why = Unknown, failure.FirstLine(err)
-				return err
-			}
-		default:
-			m.State = Before
+		err := m.err
+		m.err = nil // it was looked at when the plan was made
+		if was == Planned {
+			m.why = "confirmed before, and not asked again: " + failure.FirstLine(err)
+			return nil
 		}
-		return nil
+		m.State, m.why = Unknown, failure.FirstLine(err)
+		return err
 	})
 	if err != nil {
 		return failure.Of(failure.Failed, "ask how far hosts are: %w; nothing was begun; a host undoes by itself what was not confirmed", err)
 	}
 	return r.keep()
+}
+
+// settleHost sets what is so on one host. A plan that is there in part, or waits, is put back.
+func (r *rollout) settleHost(ctx context.Context, m *member) (err error) {
+	if m.agent, err = r.dial(ctx, m.host); err != nil {
+		m.agent = nil
+		return err
+	}
+	defer func() { _ = m.agent.Close(); m.agent = nil }() // it has told what we want to know
+	in, waits, err := r.standing(ctx, m)
+	all := len(m.Plan.Changes)
+	switch {
+	case err != nil:
+		return err
+	case in == all && !waits:
+		m.State, m.why = Planned, ""
+	case m.State == Planned && !waits:
+		m.State, m.why = UndoneSince, fmt.Sprintf("%d of its %d changes are in force no longer, since they were undone or the host was restarted; it is left so", all-in, all)
+	case in > 0:
+		m.State = Before
+		return r.takeBack(ctx, m)
+	default:
+		m.State = Before
+	}
+	return nil
 }

@@ -295,6 +295,39 @@ func TestSettleAsksTheHosts(t *testing.T) {
 	}
 }
 
+// What somebody undid after it was confirmed is said, and not made again. Who was confirmed and
+// cannot be asked now stays as recorded, with the reason.
+func TestResumeLeavesWhatWasUndone(t *testing.T) {
+	r, agents := siteOf(t, 6)
+	for _, m := range append(slices.Clone(r.waves[0]), r.waves[1][:2]...) {
+		m.State = Planned
+	}
+	agents["n000"].inForce = true // n001 was undone, n002 is silent
+	dial := r.dial
+	r.dial = func(ctx context.Context, n host.Name) (waveAgent, error) {
+		if n.Host == "n002" {
+			return nil, errors.New("no route to it")
+		}
+		return dial(ctx, n)
+	}
+	if err := r.settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := r.finish(t.Context())
+	if got := inForce(agents); err != nil || !slices.Equal(got, []string{"n000", "n003", "n004", "n005"}) {
+		t.Errorf("%v, in force on %v", err, got)
+	}
+	if h := doc.Hosts[1]; h.State != UndoneSince || !strings.Contains(h.Why, "left so") {
+		t.Errorf("%+v", h)
+	}
+	if h := doc.Hosts[2]; h.State != Planned || !strings.Contains(h.Why, "no route to it") {
+		t.Errorf("%+v", h)
+	}
+	if rec, err := findRecord(mustDir(t, r), "p"); failure.KindOf(err) != failure.Nothing {
+		t.Errorf("the record is not at its end: %+v, %v", rec, err)
+	}
+}
+
 func TestOneProcessGoesOnWithARecord(t *testing.T) {
 	r, _ := siteOf(t, 2)
 	if _, err := Resume(t.Context(), r.env, "p", silentProgress{}); failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "another process") {

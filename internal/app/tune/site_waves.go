@@ -121,10 +121,10 @@ func (r *rollout) finish(ctx context.Context) (doc SitePlan, err error) {
 	return doc, r.lostError()
 }
 
-// left are the hosts of a wave that are not changed yet.
+// left are the hosts of a wave that are to be changed yet.
 func left(w []*member) (out []*member) {
 	for _, m := range w {
-		if m.State != Planned {
+		if m.State != Planned && m.State != UndoneSince {
 			out = append(out, m)
 		}
 	}
@@ -267,8 +267,11 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 	if err := r.keep(); err != nil {
 		r.tell.Say("%v", err)
 	}
-	kept := r.countPlanned()
+	kept := r.count(Planned)
 	what := fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, the others as before", n, len(r.waves), cause, kept)
+	if u := r.count(UndoneSince); u > 0 {
+		what = fmt.Sprintf("wave %d of %d stopped and was put back (%v); %d hosts are as planned, %d were undone since, the others are as before", n, len(r.waves), cause, kept, u)
+	}
 	if len(unknown) > 0 {
 		return failure.Of(failure.NotRestored, "wave %d of %d stopped (%w), and what is so on %d of its hosts is not known: %s: %s; each undoes by itself what was not confirmed; linerate tune resume looks again", n, len(r.waves), cause, len(unknown), unknown[0].Name, unknown[0].why)
 	}
@@ -278,9 +281,9 @@ func (r *rollout) stop(ctx context.Context, n int, wave []*member, cause error) 
 	return failure.Of(failure.Failed, "%s; linerate tune resume goes on once that is mended, linerate tune undo --site %s --plan %s takes all back", what, r.o.Site, r.id)
 }
 
-func (r *rollout) countPlanned() (n int) {
+func (r *rollout) count(s State) (n int) {
 	for _, m := range r.members {
-		if m.State == Planned {
+		if m.State == s {
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -33,6 +34,13 @@ const (
 	shortestProbe = 2 * time.Second
 	longestProbe  = 8 * time.Second
 	probeWarmup   = time.Second / 2
+	// Linux sends what a connection that is paced may send in this time at once, up to 64 KiB
+	// (sk_pacing_shift and tcp_tso_autosize, net/ipv4/tcp_output.c): a queue that is shorter
+	// drops of that too. Up to pacedEven a connection sends some 4 segments at once.
+	pacedTick   = 1.0 / 1024 // seconds
+	pacedAtMost = 64 << 10   // bytes
+	pacedEven   = 50e6       // bit/s
+	pacedMost   = 16         // connections
 	// settled is the confidence in a limiter once a probe has excluded the other.
 	settled = 0.9
 	// settledBelow is the same where the probe ran below half of the ceiling and met no
@@ -47,6 +55,7 @@ func LongestPaced() time.Duration { return longestProbe + probeWarmup }
 
 // Paced is the run that the paced probe takes.
 type Paced struct {
+	Streams  int
 	Rate     unit.BitRate // per stream
 	Duration time.Duration
 	Warmup   time.Duration
@@ -77,7 +86,9 @@ func PlanPaced(c Case, v model.Verdict) (Paced, bool) {
 	if !(lost > 0) {
 		return Paced{}, false
 	}
-	p.Rate /= unit.BitRate(streams)
+	// More connections, each slower, send shorter bursts.
+	p.Streams = max(streams, int(min(pacedMost, math.Ceil(float64(p.Rate)/pacedEven))))
+	p.Rate /= unit.BitRate(p.Streams)
 	seconds := max(expectLosses/lost, shortestProbe.Seconds())
 	if seconds > longestProbe.Seconds() {
 		return Paced{}, false
@@ -97,23 +108,27 @@ func (p Paced) Seen(c Case) Trial {
 
 func (p Paced) after(v model.Verdict, c Case) model.Verdict {
 	lost, expect, moved, n := 0.0, 0.0, 0.0, 0
-	seen := look(c)
-	for _, s := range seen.scenes {
+	together, sent := 0.0, 0.0 // segments: lost at a time, and sent at once
+	for _, s := range look(c).scenes {
 		if s.snd == nil || s.mss() == 0 {
 			continue
 		}
 		lost += s.snd.resent
 		expect += p.Share * s.snd.acked / float64(s.mss())
 		moved, n = moved+s.snd.rate, n+s.n()
+		together = math.Max(together, s.snd.dispersion)
+		sent = math.Max(sent, min(pacedAtMost, float64(p.Rate)/8*pacedTick)/float64(s.mss()))
 	}
 	from := ratio(lost, expect)
 	e := finding{}
 	host := c.Sender.host()
-	switch asked := float64(p.Rate) * float64(len(seen.flows)); {
+	switch asked := float64(p.Rate) * float64(p.Streams); {
 	case !(moved >= 0.8*asked) || !(expect >= expectLosses/2):
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe reached only %s of %s and settles nothing", bits(moved), bits(asked)))
+	case from >= lossesStay && together >= burstLeast && sent >= burstLeast:
+		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses stay, some %.0f at a time, but the host sends up to %.0f segments at once even when it paces, and a queue that is shorter drops of those too", together, sent))
 	case from >= lossesStay:
-		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): they are random", bits(asked), lost, expect)
+		e.say(host, "paced_losses", from, "ratio", n, "evenly paced at %s, losses stay (%.0f where %.0f were to be expected): bursts do not cause them", bits(asked), lost, expect)
 		v = settle(v, model.PathLoss, model.PathQueue, e.evidence, settles(v, settled))
 	case from <= lossesGo && expect < leastBursts*p.Burst:
 		v.Notes = append(v.Notes, fmt.Sprintf("the paced probe settles nothing: losses come about %.0f at a time, so that it may have met none of them by chance", p.Burst))

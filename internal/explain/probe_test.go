@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // lossy is a stream of 100 Mbit/s that a loss-based sender cannot raise, at the
@@ -19,7 +20,7 @@ func TestPlanPaced(t *testing.T) {
 	v := Judge(c)
 	p, ok := PlanPaced(c, v)
 	// 90 Mbit/s are 7770 segments a second, of which 7.8 are lost.
-	if !ok || p.Rate < 89e6 || p.Rate > 91e6 || p.Share < 0.9e-3 || p.Share > 1.1e-3 || p.Duration != shortestProbe+p.Warmup {
+	if all := p.Rate * unit.BitRate(p.Streams); !ok || all < 89e6 || all > 91e6 || p.Streams != 2 || p.Share < 0.9e-3 || p.Share > 1.1e-3 || p.Duration != shortestProbe+p.Warmup {
 		t.Fatalf("%v %+v for %s", ok, p, v.Line)
 	}
 	c = lossy(3e-4).build()
@@ -33,6 +34,56 @@ func TestPlanPaced(t *testing.T) {
 	c = knobs{}.build()
 	if _, ok := PlanPaced(c, Judge(c)); ok {
 		t.Error("a probe of a healthy path was planned")
+	}
+}
+
+// A fast probe goes in many connections: one that may send 760 Mbit/s sends 64 KiB at once, which
+// a shallow queue drops of as well.
+func TestPacedProbeIsEven(t *testing.T) {
+	k := lossy(1e-3)
+	k.rate, k.cwnd = 0.8e9, 700
+	c := k.build()
+	v := Judge(c)
+	v.Probe = &model.Probe{Do: pacedProbe}
+	p, ok := PlanPaced(c, v)
+	if !ok || p.Streams < 14 || p.Streams > 16 || float64(p.Rate) > pacedEven || float64(p.Rate)*float64(p.Streams) < 0.71e9 {
+		t.Fatalf("%v, %d connections of %s", ok, p.Streams, p.Rate)
+	}
+	few := lossy(1e-3)
+	few.streams = 3
+	slow := few.build()
+	if p, ok := PlanPaced(slow, Judge(slow)); !ok || p.Streams != 3 {
+		t.Errorf("a slow probe: %v, %+v", ok, p)
+	}
+}
+
+// Losses that stay, many at a time, are no proof where the probe itself sends many at once.
+func TestPacedProbeInBursts(t *testing.T) {
+	before := lossy(1e-3).build()
+	v := Judge(before)
+	p, _ := PlanPaced(before, v)
+	p.Share = 0.01
+	k := lossy(0.01)
+	k.rate, k.samples = 0.09e9, 40
+	c := k.build()
+	for i := range c.Sender.Samples { // all of a second's losses at once
+		x := &c.Sender.Samples[i].Conns[0]
+		x.TotalRetrans = c.Sender.Samples[i-i%10].Conns[0].TotalRetrans
+	}
+	if got := p.after(v, c); got.Confidence != settled || got.Limiter != model.PathLoss {
+		t.Errorf("5 segments at once: %s %.2f %q", got.Limiter, got.Confidence, got.Notes)
+	}
+	fast := p
+	fast.Streams, fast.Rate = 1, 600e6 // as if it had only one connection
+	k.rate = 0.6e9
+	c = k.build()
+	for i := range c.Sender.Samples {
+		x := &c.Sender.Samples[i].Conns[0]
+		x.TotalRetrans = c.Sender.Samples[i-i%10].Conns[0].TotalRetrans
+	}
+	got := fast.after(v, c)
+	if got.Confidence != v.Confidence || !strings.Contains(strings.Join(got.Notes, " "), "segments at once") {
+		t.Errorf("50 segments at once: %s %.2f %q", got.Limiter, got.Confidence, got.Notes)
 	}
 }
 

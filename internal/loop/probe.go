@@ -7,6 +7,7 @@ import (
 
 	"linerate/internal/explain"
 	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // Labels of the probes' runs in a bundle.
@@ -96,9 +97,9 @@ func (l *Loop) paced(ctx context.Context, rec *Record, j judged, run runner) (ju
 	if !ok {
 		return j, nil
 	}
-	l.say("load: telling %s from what looks like it: sending evenly at %s for %s", j.verdict.Limiter, plan.Rate, plan.Duration.Round(100*time.Millisecond))
+	l.say("load: telling %s from what looks like it: sending evenly at %s in each of %s for %s", j.verdict.Limiter, plan.Rate, unit.CountInWords(plan.Streams, "connection"), plan.Duration.Round(100*time.Millisecond))
 	w := l.Workload
-	w.MaxPacing, w.Rate, w.From, w.To = plan.Rate, 0, l.Sender.Addr, l.Receiver.Addr
+	w.Streams, w.MaxPacing, w.Rate, w.From, w.To = plan.Streams, plan.Rate, 0, l.Sender.Addr, l.Receiver.Addr
 	got, err := run(ctx, pacedLabel, w, plan.Duration, plan.Warmup)
 	if err != nil {
 		return j, fmt.Errorf("run the paced probe: %w", err)

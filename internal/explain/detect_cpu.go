@@ -30,8 +30,9 @@ const (
 	// packets can matter.
 	coreWorks = 0.30
 	// dearestPacket is more CPU time, in seconds, than any stack takes for a
-	// packet: 1.7 µs were measured on a veth, some 20 µs in an emulated machine.
-	dearestPacket = 100e-6
+	// packet: 1.7 µs were measured on a veth, some 20 µs in an emulated machine. A core that is
+	// busier than its packets can make it does something else.
+	dearestPacket = 40e-6
 )
 
 // starvedWriter tells whether the sending task has all the CPU it can get and

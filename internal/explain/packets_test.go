@@ -154,3 +154,15 @@ func TestAllPacketsOnOneCore(t *testing.T) {
 		})
 	}
 }
+
+// A full core that has some thousands of packets a second to pass is full of something else: no
+// stack takes 70 µs for a packet.
+func TestPacketsBoundWhatTheyCost(t *testing.T) {
+	full := &hostView{busy: 0.91, kernel: 0.63}
+	for rate, want := range map[float64]bool{92.4e6: false, 900e6: true} {
+		s := look(knobs{rate: rate, rtt: 10 * time.Millisecond}.build()).scenes[0]
+		if got := s.packetsCost(full); got != want {
+			t.Errorf("at %.0f bit/s packets can fill the core: %v", rate, got)
+		}
+	}
+}

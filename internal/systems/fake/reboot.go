@@ -46,7 +46,45 @@ func Reboot(system, state, root string, n int) error {
 			}
 		}
 	}
+	if err := h.interfaces(filepath.Join(root, "etc/rc.conf")); err != nil {
+		return err
+	}
 	return h.again(system)
+}
+
+// interfaces sets what FreeBSD's rc.conf gives ifconfig: as sh does, with each assignment that uses
+// the one before it.
+func (h host) interfaces(file string) error {
+	b, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("restart the fake: %w", err)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), `="`)
+		value, _, ended := strings.Cut(value, `"`)
+		if ok && ended && strings.HasPrefix(name, "ifconfig_") {
+			all[name] = strings.NewReplacer("${"+name+"}", all[name], "$"+name, all[name]).Replace(value)
+		}
+	}
+	for name, value := range all {
+		at, words := strings.TrimPrefix(name, "ifconfig_")+":", strings.Fields(value)
+		for i, w := range words {
+			word := strings.TrimPrefix(w, "-")
+			switch {
+			case w == "mtu" && i+1 < len(words):
+				err = h.write(at+"mtu", words[i+1])
+			case word == "lro" || word == "tso4" || word == "tso6":
+				err = h.write(at+word, map[bool]string{true: "on", false: "off"}[w == word])
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // outlasts tells which values of the state a restart keeps.

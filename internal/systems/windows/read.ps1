@@ -95,11 +95,12 @@ Read-Frame 'ip' {
 Read-Frame 'addresses' {
     Select-Raw (Get-NetIPAddress) @('InterfaceIndex', 'IPAddress', 'IPv4Address', 'IPv6Address', 'PrefixLength')
 }
+# A value that is not there is false, which no value of the registry is.
 Read-Frame 'interfaces' {
     foreach ($one in (Select-Raw (Get-NetAdapter) @('Name', 'InterfaceGuid'))) {
         $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces\' + $one['InterfaceGuid']
         foreach ($value in @('TcpAckFrequency', 'TCPNoDelay')) {
-            $one[$value] = [Microsoft.Win32.Registry]::GetValue($key, $value, 'absent')
+            $one[$value] = [Microsoft.Win32.Registry]::GetValue($key, $value, $false)
         }
         $one
     }

@@ -84,10 +84,9 @@ func (r reading) interfaces() {
 			switch v := one[value].(type) {
 			case nil:
 				why = "the registry has no key for this adapter"
-			case string:
-				if v != "absent" {
-					why = fmt.Sprintf("it is %q, and not a number", v)
-				}
+			case bool: // false
+			default:
+				why = fmt.Sprintf("it is %q, and no number that Windows takes", fmt.Sprint(v))
 			}
 			r.set(id, one.text("Name"), model.Unknown[string](model.Absent, why))
 		}

@@ -96,6 +96,7 @@ func newBoxOf(t *testing.T, exe, kind string, shell []string, keep bool, pick fu
 		}
 	}
 	b.write("etc/system", "* a comment\nset nfs:nfs3_nra=16\n")
+	b.write("etc/rc.conf", "hostname=\"freenas\"\nifconfig_ix0=\"inet 10.0.0.8 netmask 255.255.255.0\" # SAN\nsshd_enable=\"YES\"\n")
 	b.write("etc/sysctl.conf", "# of the host\nnet.inet.tcp.recvbuf_inc=65536\n")
 	if shell[0] != inside[0] {
 		err := fake.Install(b.bin, exe)

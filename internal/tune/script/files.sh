@@ -57,6 +57,24 @@ file_lines() {
 	done <"$1"
 }
 
+# file_says FILE MARK NAME: outside the block a line assigns something to NAME that is not empty.
+file_says() {
+	[ -r "$1" ] || return 1
+	place=outside
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		"$2 linerate: begin") place=inside ;;
+		"$2 linerate: end") place=outside ;;
+		esac
+		[ "$place" = outside ] || continue
+		joined "$line"
+		case $text in
+		"$3="[!\"\']* | "$3="[\"\'][!\"\']*) return 0 ;;
+		esac
+	done <"$1"
+	return 1
+}
+
 # copy_file FROM TO: a copy with owner, mode and times, and with the ACL and extended attributes
 # where the system's cp has a way; it is whole or is not there.
 copy_file() {

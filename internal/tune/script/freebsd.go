@@ -138,7 +138,7 @@ func (k FreeBSD) Keep(setting, target string) (Mechanism, string, error) {
 	case setting == "freebsd.nfsd.threads":
 		return Mechanism{}, "", fmt.Errorf("%s is kept by nfs_server_flags in /etc/rc.conf, with other options: add \"--maxthreads\" there by hand", setting)
 	case strings.HasPrefix(setting, "freebsd.ifconfig."):
-		return Mechanism{}, "", fmt.Errorf("%s is kept by ifconfig_… in /etc/rc.conf, with the interface's addresses: change that line by hand", setting)
+		return rcInterface(setting, strings.TrimPrefix(target, "if:")), rcConf, nil
 	}
 	return line("/etc/sysctl.conf", "#", name+"=", "", name+"="), "/etc/sysctl.conf", nil
 }

@@ -209,10 +209,14 @@ func (r registryRig) as(at int, name, want string) {
 
 // Undo would make a number of a text: the plan is refused.
 func TestARegistryValueOfAnotherTypeIsRefused(t *testing.T) {
-	r := newRegistryRig(t, "/v", "TcpAckFrequency", "/t", "REG_SZ", "/d", "2", "/f")
-	before := values(t)
-	out, code, _ := r.do(0, "apply")
-	if code != Refused || !strings.Contains(out, "is no REG_DWORD") || values(t) != before {
-		t.Errorf("%d, %s, was %s\n%s", code, values(t), before, out)
+	for _, text := range []string{"2", "absent"} {
+		t.Run(text, func(t *testing.T) {
+			r := newRegistryRig(t, "/v", "TcpAckFrequency", "/t", "REG_SZ", "/d", text, "/f")
+			before := values(t)
+			out, code, _ := r.do(0, "apply")
+			if code != Refused || !strings.Contains(out, "is no REG_DWORD") || values(t) != before {
+				t.Errorf("%d, %s, was %s\n%s", code, values(t), before, out)
+			}
+		})
 	}
 }

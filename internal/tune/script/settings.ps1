@@ -80,13 +80,15 @@ function Test-Carries {
 $interfaces = 'SYSTEM\CurrentControlSet\Services\Tcpip\Parameters\Interfaces\'
 
 # Read-Interface is a number, or "absent": then the system has its default, which is not 0. A value of
-# another type than the number that is written could not be put back as it was.
+# another type than the number that is written could not be put back as it was, also if it is the
+# text "absent". No value of the registry is a Boolean: that one stands for none.
 function Read-Interface {
     param([string]$Guid, [string]$Name)
-    $value = [Microsoft.Win32.Registry]::GetValue("HKEY_LOCAL_MACHINE\$interfaces$Guid", $Name, 'absent')
+    $value = [Microsoft.Win32.Registry]::GetValue("HKEY_LOCAL_MACHINE\$interfaces$Guid", $Name, $false)
     if ($null -eq $value) { throw 'the registry has no key for this adapter' }
     $type = $value.GetType().FullName
-    if (($type -ne 'System.Int32') -and ([string]$value -ne 'absent')) { throw "$Name is no REG_DWORD but a $type, which Windows ignores: delete it by hand" }
+    if ($type -eq 'System.Boolean') { return 'absent' }
+    if ($type -ne 'System.Int32') { throw "$Name is no REG_DWORD but a $type, which Windows ignores: delete it by hand" }
     return [string]$value
 }
 

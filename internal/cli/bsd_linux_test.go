@@ -42,7 +42,8 @@ func TestFreeBSDOverSSH(t *testing.T) {
 	set(2, "freebsd.sysctl.dev.ix.N.fc@ix1=0", "dev.ix.1.fc is 3, and the system lets nobody write it while it runs")
 	set(2, "freebsd.sysctl.net.inet.tcp.recvbuf_inc=1", "linerate does not set")
 	set(2, "freebsd.nfsd.threads=1;reboot", "want a number")
-	hasAll(t, ran(t, 2, "tune", "apply", "freenas", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "change that line by hand")
+	hasAll(t, ran(t, 1, "tune", "apply", "freenas", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "/etc/rc.conf has no ifconfig_ix0= of its own", "give it a line there first")
+	hasAll(t, ran(t, 2, "tune", "apply", "freenas", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
 	hasAll(t, ran(t, 0, "tune", "script", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
 	leftNothing(t, tmp)
 }

@@ -91,6 +91,9 @@ func TestAWindowsHostReadsAndChangesItself(t *testing.T) {
 	hasAll(t, said(t, here, 2, "leave"), `%ProgramData%\linerate\plans`)
 	hasAll(t, said(t, here, 0, "tune", "undo"), "9014 -> 1514 again", "1 -> absent again")
 	hasAll(t, said(t, here, 0, "check", "localhost"), "MTU 1500")
+	dir := filepath.Join(t.TempDir(), "recorded")
+	hasAll(t, said(t, here, 0, "check", "--snapshot", dir), "windows-host.frames", "look")
+	hasAll(t, said(t, here, 0, "check", "--from", dir), "Windows 10.0.20348", "SAN1 10 Gbit/s MTU 1500")
 }
 
 func TestAWindowsHostThatCannotReadItselfSaysWhy(t *testing.T) {

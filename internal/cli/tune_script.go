@@ -11,7 +11,7 @@ func tuneScriptCommand(env *environment) *cobra.Command {
 	var o tuneOptions
 	cmd := &cobra.Command{
 		Use:   "script [HOST]",
-		Short: "Write a plan as a script for a host on which linerate does not run, to read and run by hand; changes nothing",
+		Short: "Write a plan as a script for a host that is not Linux, to read and run by hand; changes nothing",
 		Long: `script makes the plan that tune plan shows, for a host that is read by its own
 commands (illumos, FreeBSD, macOS, OneFS, Windows; docs/systems.md), over ssh or by
 linerate there, and prints it as one script in the host's shell. It applies, confirms, undoes and tells:

@@ -179,7 +179,9 @@ func eachMount(f *model.Facts, check func(m model.NetMount, o options) *model.Fi
 
 func isNFS(m model.NetMount) bool { return m.Type == "nfs" || m.Type == "nfs4" }
 
-func isSMB(m model.NetMount) bool { return m.Type == "cifs" || m.Type == "smb3" || m.Type == "smbfs" }
+func isSMB(m model.NetMount) bool {
+	return m.Type == "cifs" || m.Type == "smb3" || m.Type == "smbfs" || m.Type == "smb"
+}
 
 // otherSystem tells that the host is known not to run Linux.
 func otherSystem(f *model.Facts) bool { return f.OS != "" && f.OS != "linux" }

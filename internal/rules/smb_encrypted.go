@@ -20,7 +20,7 @@ func smbEncrypted() Rule {
 					Severity: Info, Title: "a core encrypts each byte of " + m.Point,
 					Observed: fmt.Sprintf("%s: seal, by a port of %s", m.Point, speedTo(f, m)),
 					Fix:      "keep it where the network is not trusted; spread it with multichannel",
-					Source:   bySystem(f, map[string]string{"": "mount.cifs(8) (seal)", "macos": "smbutil(1) of macOS (ENCRYPTION_REQUIRED)"}),
+					Source:   bySystem(f, map[string]string{"": "mount.cifs(8) (seal)", "macos": "smbutil(1) of macOS (ENCRYPTION_REQUIRED)", "windows": "Get-SmbConnection (Encrypted)"}),
 				}
 			})
 		},

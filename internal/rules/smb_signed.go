@@ -23,7 +23,7 @@ func smbSigned() Rule {
 					Severity: Info, Title: "a core signs each byte of " + m.Point,
 					Observed: m.Point + ": signing is on",
 					Fix:      "keep it unless the network is trusted; dialect 3.1.1 with AES-GMAC, and several channels, make it cheaper",
-					Source:   bySystem(f, map[string]string{"": "mount.cifs(8) (sign)", "macos": "smbutil(1) of macOS (SIGNING_ON); nsmb.conf(5) (signing_required)"}) + "; MS-SMB2 section 3.1.4.1",
+					Source:   bySystem(f, map[string]string{"": "mount.cifs(8) (sign)", "macos": "smbutil(1) of macOS (SIGNING_ON); nsmb.conf(5) (signing_required)", "windows": "Get-SmbConnection (Signed)"}) + "; MS-SMB2 section 3.1.4.1",
 				}
 				if sec != "" {
 					out.Observed = fmt.Sprintf("%s: sec=%s", m.Point, sec)

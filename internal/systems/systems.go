@@ -1,5 +1,5 @@
-// Package systems reads hosts on which linerate does not run: a fixed script goes to their shell
-// by ssh, and what its commands print becomes the facts that rules know. Nothing is copied
+// Package systems reads hosts that are not Linux: a fixed script goes to their shell, by ssh or on
+// the very host, and what its commands print becomes the facts that rules know. Nothing is copied
 // there and no value is ever put into a script. Each system is a folder: its script and its
 // parser. The package refuses to change anything: room
 // tune/script does that.

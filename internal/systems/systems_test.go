@@ -209,3 +209,38 @@ func TestRecordings(t *testing.T) {
 		}
 	}
 }
+
+// docs/systems.md says of each system how far it was tried, no more than the program does.
+func TestTheDocumentSaysHowFarEachSystemWasTried(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/systems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(doc), "\n## How far this was tried\n")
+	if !ok {
+		t.Fatal("no such chapter")
+	}
+	columns := -1
+	for _, s := range All() {
+		row := ""
+		for line := range strings.Lines(table) {
+			if head, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |"); strings.HasPrefix(line, "| ") && strings.EqualFold(head, s.Name()) && row == "" {
+				row = line
+			}
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
+		if columns < 0 {
+			columns = len(cells)
+		}
+		if row == "" || len(cells) != columns || columns < 4 {
+			t.Errorf("%s: its row has %d cells: %s", s.Name(), len(cells), row)
+			continue
+		}
+		for _, cell := range cells[1:] {
+			built, never := strings.Contains(cell, "built"), strings.Contains(cell, "never run")
+			if strings.Contains(s.Tried(), "never on") && built && !never {
+				t.Errorf("%s was %s, and the document says %q", s.Name(), s.Tried(), cell)
+			}
+		}
+	}
+}

@@ -6,11 +6,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"linerate/internal/model"
+	"linerate/internal/rules"
 	"linerate/internal/systems/fake/winhost"
 	"linerate/internal/systems/frame"
 	"linerate/internal/unit"
@@ -40,6 +42,67 @@ func readWindows(t *testing.T, answer []byte) *model.Facts {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// Shares in use are judged as mounts, each once, and nobody's name is read.
+func TestSharesThatWindowsUsesAreJudged(t *testing.T) {
+	answer := askWindows(t, "")
+	f := readWindows(t, answer)
+	if bytes.Contains(answer, []byte("FIRMA")) {
+		t.Error("the answer has a user's name")
+	}
+	want := []string{`\\nas1\media smb invalid IP:445 tcp by "" vers=3.1.1 sign`, `\\192.0.2.44\alt smb 192.0.2.44:445 tcp by "" vers=2.0`}
+	if got := mountLines(f); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var got []string
+	for _, found := range rules.Check(f, rules.Context{}) {
+		if strings.HasPrefix(found.Rule, "smb-") {
+			got = append(got, found.Severity+" "+found.Rule+" "+found.Observed)
+			if strings.Contains(found.Source, "cifs") {
+				t.Errorf("%s cites a manual of Linux: %s", found.Rule, found.Source)
+			}
+		}
+	}
+	if want := []string{`medium smb-old-dialect \\192.0.2.44\alt: vers=2.0`, `info smb-signed \\nas1\media: signing is on`}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	none := bytes.Replace(answer, []byte(`"Dialect":"3.1.1"`), []byte(`"Dialect":"x.1.1"`), 1)
+	if odd := readWindows(t, none); len(odd.Storage) != 2 || len(odd.CouldNotSee) != len(f.CouldNotSee)+1 {
+		t.Errorf("%+v", odd.CouldNotSee)
+	}
+}
+
+// A recording that may be shared names neither the computer nor its cards, and is read as the
+// computer was.
+func TestAShareableRecordingOfWindowsNamesNobody(t *testing.T) {
+	whole := askWindows(t, "denied:get-smbserverconfiguration")
+	shared, err := frame.ShareWindows(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"WINFILER", "90E2BA", "11111111-2222", "Müller", "M\\u00fcller", "2001:db8:1", "nas1", "192.0.2.44"} {
+		if strings.Contains(strings.ToLower(string(shared)), strings.ToLower(secret)) {
+			t.Errorf("%q stays: %s", secret, shared)
+		}
+	}
+	was, now := readWindows(t, whole), readWindows(t, shared)
+	if now.Hostname != "host" || len(now.NICs) != len(was.NICs) || len(now.Settings) != len(was.Settings) || len(now.CouldNotSee) != len(was.CouldNotSee)+1 {
+		t.Errorf("%q, %d adapters, %d settings, not seen %+v", now.Hostname, len(now.NICs), len(now.Settings), now.CouldNotSee)
+	}
+	for id, v := range was.Settings {
+		if now.Settings[id] != v {
+			t.Errorf("%s is %v, was %v", id, now.Settings[id], v)
+		}
+	}
+	for i, n := range now.NICs {
+		if w := was.NICs[i]; n.Name != w.Name || n.Speed != w.Speed || n.MTU != w.MTU || len(n.Addrs) != len(w.Addrs) || n.Device == w.Device {
+			t.Errorf("%+v, was %+v", n, w)
+		}
+	}
+	if _, err := frame.ShareWindows(whole[:len(whole)/2]); !errors.Is(err, frame.ErrCut) {
+		t.Errorf("half of it: %v", err)
+	}
 }
 
 func TestWindowsIsRead(t *testing.T) {

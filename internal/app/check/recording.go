@@ -138,14 +138,15 @@ func RecordForeign(ctx context.Context, e app.Env, name, dir string, p app.Progr
 	if !ok {
 		return Recording{}, err
 	}
-	if system.Name() == "windows" { // nobody has looked what of its answers names whom
-		return Recording{}, failure.Of(failure.Usage, "record a snapshot of %s: of Windows linerate records nothing yet: docs/systems.md tells how to do it by hand", name)
+	share := frame.Share
+	if system.Name() == "windows" {
+		share = frame.ShareWindows
 	}
 	answer, err := e.Reach(p).Ask(ctx, n, system.Name(), system.Script(), frame.Most)
 	if err != nil {
 		return Recording{}, err
 	}
-	if answer, err = frame.Share(answer); err != nil {
+	if answer, err = share(answer); err != nil {
 		return Recording{}, fmt.Errorf("record a snapshot of %s: %w", name, err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

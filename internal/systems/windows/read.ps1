@@ -117,6 +117,10 @@ Read-Frame 'smbclient' {
 Read-Frame 'smbserver' {
     Select-Raw (Get-SmbServerConfiguration) @('EnableMultiChannel', 'Smb2CreditsMin', 'Smb2CreditsMax', 'RequireSecuritySignature', 'EncryptData')
 }
+# Whose connections they are stays out.
+Read-Frame 'smbconnections' {
+    Select-Raw (Get-SmbConnection) @('ServerName', 'ShareName', 'Dialect', 'Encrypted', 'Signed')
+}
 Read-Frame 'power' {
     Select-Raw (Get-CimInstance -Namespace 'root\cimv2\power' -ClassName Win32_PowerPlan) @('InstanceID', 'IsActive')
 }

@@ -60,6 +60,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.interfaces()
 	r.tcp()
 	r.smb()
+	r.shares()
 	r.power()
 	return r.f
 }

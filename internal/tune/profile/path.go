@@ -154,7 +154,7 @@ func Fits(f *model.Facts) []Fit {
 	}
 	nfs, smb := 0, 0
 	for _, m := range f.Storage {
-		if m.Type == "cifs" || m.Type == "smb3" || m.Type == "smbfs" {
+		if m.Type == "cifs" || m.Type == "smb3" || m.Type == "smbfs" || m.Type == "smb" {
 			smb++
 		} else {
 			nfs++

@@ -30,7 +30,7 @@ func rcInterface(setting, name string) Mechanism {
 	// The last assignment counts: one of somebody else's behind linerate's makes those unset.
 	m.Read = "last=$(file_get " + at + " " + Quote(variable+"=") + ` '') && case $last in ` + Quote(reference) + `[a-z-]* | ` + Quote("${"+variable+"}") + `mtu* | ` + Quote("$"+variable) + `[a-z-]*) ;; *) echo unset; return ;; esac && ` +
 		"got=$(" + m.Read + `) && ` + valueOf(value)
-	m.Ready = "{ " + m.Ready + "; } && { file_says " + at + " '#' " + variable + ` || { echo "` + rcConf + " has no " + variable + `= of its own, and what the interface starts with now would be lost"; false; }; } && ` +
+	m.Ready = "{ " + m.Ready + "; } && { file_says " + at + " '#' " + variable + ` || { echo "` + rcConf + " has no " + variable + `= of its own, and what the interface starts with now would be lost: give it a line there first"; false; }; } && ` +
 		`for other in rc.conf.local rc.conf.d/netif rc.conf.d/network; do if file_says "$root/etc/$other" '#' ` + variable + `; then echo "/etc/$other has ` + variable + `= too, which is read later: change it there"; false; return; fi; done`
 	return m
 }

@@ -27,6 +27,7 @@ func (h *Host) cmdlets() map[string]powershell.Cmdlet {
 		"get-netoffloadglobalsetting":    reader(h.offload),
 		"get-smbclientconfiguration":     reader(func() []any { return h.smb("client") }),
 		"get-smbserverconfiguration":     reader(func() []any { return h.smb("server") }),
+		"get-smbconnection":              reader(smbConnections),
 		"get-netadapterstatistics":       reader(h.statistics),
 		"get-ciminstance":                {Params: []string{"Namespace", "ClassName"}, Run: h.cimInstance},
 	}
@@ -132,6 +133,17 @@ func (h *Host) smb(end string) []any {
 		pairs = append(pairs, name, v)
 	}
 	return []any{cim("MSFT_Smb", pairs...)}
+}
+
+// smbConnections are two users' of one share, and one of an old server.
+func smbConnections() (out []any) {
+	for _, c := range []struct {
+		server, share, user, dialect string
+		signed                       bool
+	}{{"nas1", "media", `FIRMA\Müller`, "3.1.1", true}, {"nas1", "media", `FIRMA\anna`, "3.1.1", true}, {"192.0.2.44", "alt", `FIRMA\anna`, "2.0.2", false}} {
+		out = append(out, cim("MSFT_SmbConnection", "ServerName", c.server, "ShareName", c.share, "UserName", c.user, "Dialect", c.dialect, "NumOpens", int64(2), "Encrypted", false, "Signed", c.signed))
+	}
+	return out
 }
 
 func (h *Host) statistics() (out []any) {

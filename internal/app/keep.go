@@ -12,11 +12,12 @@ import (
 // Record is what a pass of the loop leaves behind.
 type Record = loop.Record
 
-// Keep writes the bundle of a pass; the path of its report is then in the
-// results. It is there before they are written, so that report.html and
-// results.json agree.
+// Keep writes the bundle of a pass, with the version of this program; the path
+// of its report is then in the results. It is there before they are written, so
+// that report.html and results.json agree.
 func Keep(e Env, rec *Record) (err error) {
 	Normalise(&rec.Results)
+	rec.Results.Build = e.Build
 	defer func() {
 		if err != nil {
 			rec.Results.Report = ""

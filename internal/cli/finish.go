@@ -30,7 +30,7 @@ func saysYes(env *environment, question string) bool {
 // conclude keeps the bundle of a pass that a command made, and prints its outcome. A
 // report that cannot be written does not hide the verdict: it is printed, then the error.
 func conclude(env *environment, command string, rec *app.Record) error {
-	rec.Results.Command, rec.Results.Build = command, env.Build
+	rec.Results.Command = command
 	kept := app.Keep(env.Env, rec)
 	var err error
 	if env.json {

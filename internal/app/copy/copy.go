@@ -271,7 +271,7 @@ func (r *Result) Keep(e app.Env, started time.Time, command, text string) error 
 		line += ": " + r.Error
 	}
 	rec := &app.Record{Facts: map[string]*model.Facts{}, Results: model.Results{
-		Started: started, Took: time.Duration(r.TookNs), Hosts: []string{"local"}, Command: command, Build: e.Build,
+		Started: started, Took: time.Duration(r.TookNs), Hosts: []string{"local"}, Command: command,
 		Load: &model.Load{V: model.LoadVersion, Kind: "copy", Line: line, Text: text, Series: []model.LoadSeries{}, Data: data},
 	}}
 	rec.Results.V, rec.Results.Restored, rec.Results.Verdict.Line = model.OutcomeVersion, true, line

@@ -66,7 +66,7 @@ func (m *Made) Keep(e app.Env, command, text string) (report string, err error) 
 	if r.Load.Data, err = json.Marshal(m.Value); err != nil {
 		return "", fmt.Errorf("write results: %w", err)
 	}
-	r.Command, r.Build, r.Load.Text = command, e.Build, text
+	r.Command, r.Load.Text = command, text
 	err = app.Keep(e, m.record)
 	m.Value.keptAt(r.Report)
 	return r.Report, err

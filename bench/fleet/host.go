@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,91 +20,148 @@ import (
 	"linerate/internal/fleet"
 	"linerate/internal/host"
 	"linerate/internal/kernel"
+	"linerate/internal/model"
+	"linerate/internal/unit"
 )
 
 // answers are what a simulated host says, by method.
 type answers map[string]json.RawMessage
 
-// recorded reads this machine once.
+// recorded reads this machine once, and gives it an interface of its own.
 func recorded() (answers, error) {
 	f, err := facts.Read(context.Background(), kernel.Live{}, "bench", time.Now())
 	if err != nil {
 		return nil, err
 	}
-	a := answers{}
-	for method, v := range map[string]any{
-		"facts": f,
-		"hello": host.Hello{Protocol: host.Protocol, Build: "bench", BootID: "bench", OS: "linux", Arch: "amd64", Capabilities: []string{}, Clock: time.Now()},
-	} {
-		if a[method], err = json.Marshal(v); err != nil {
-			return nil, err
-		}
+	f.Hostname = anyName
+	f.NICs = append(f.NICs, model.NIC{Name: "data0", Up: true, MTU: 1500, Speed: model.Known(unit.Gbit), Addrs: []netip.Prefix{netip.PrefixFrom(ownAddress(anyHost), 16)}})
+	a := answers{"journal.history": json.RawMessage("[]"), "switch.hear": json.RawMessage("{}")}
+	if a["facts"], err = json.Marshal(f); err != nil {
+		return nil, err
 	}
-	return a, nil
+	a["hello"], err = json.Marshal(host.Hello{Protocol: host.Protocol, Build: "bench", BootID: "bench", OS: "linux", Arch: "amd64", Capabilities: []string{}, Clock: time.Now()})
+	return a, err
 }
+
+// What stands in the recorded facts for the name and the address of a host.
+const (
+	anyName = "name-of-a-host"
+	anyHost = 0xfffe
+)
 
 // simulated is a host: what it answers, and the samples that it sends.
 type simulated struct {
 	answers
-	name  string
+	i     int
+	moves bool // it has a connection to the host beside it
 	beats *beats
 }
 
+// hostName is what a host is called.
+func hostName(i int) string { return fmt.Sprintf("n%04d", i) }
+
 // host is what its agent is given.
 func (s simulated) host() fleet.Host {
-	return fleet.Host{Serve: s.serve, Reads: host.Reads, Boot: "bench", Build: "bench", Now: time.Now, Log: func(string) {}}
+	now := func() time.Time { return time.Now().Add(ahead(s.i, 0)) }
+	return fleet.Host{Serve: s.serve, Reads: host.Reads, Boot: "bench", Build: "bench", Now: now, Log: func(string) {}}
+}
+
+// own are the facts of this machine with a name and an address that no other host has.
+func (s simulated) own() json.RawMessage {
+	text := bytes.Replace(s.answers["facts"], []byte(anyName), []byte(hostName(s.i)), 1)
+	return bytes.Replace(text, []byte(ownAddress(anyHost).String()+"/"), []byte(ownAddress(s.i).String()+"/"), 1)
+}
+
+// asked is one session with a host.
+type asked struct {
+	simulated
+	write func(line []byte) error
+	runs  map[int]sampling // by their ids
+	last  int
+}
+
+// sampling is one that goes on.
+type sampling struct {
+	stop  func()
+	ended chan tally
 }
 
 func (s simulated) serve(ctx context.Context, in io.Reader, out io.WriteCloser, _ string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
-	write := func(line []byte) error {
+	x := &asked{simulated: s, runs: map[int]sampling{}, write: func(line []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		_, err := out.Write(append(line, '\n'))
 		return err
-	}
-	ended := make(chan int, 1)
-	sampling, stop := context.WithCancel(ctx)
-	defer stop()
+	}}
+	defer func() {
+		cancel()
+		for _, r := range x.runs {
+			<-r.ended
+		}
+	}()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
+			Params struct {
+				ID int `json:"id"`
+			} `json:"params"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return err
 		}
-		result, ok := s.answers[r.Method]
-		switch r.Method {
-		case "sample.start":
-			result, ok = json.RawMessage(`{"id":1}`), true
-			go func() { ended <- s.beats.send(sampling, s.name, write) }()
-		case "sample.stop":
-			stop()
-			result, ok = fmt.Appendf(nil, `{"count":%d}`, <-ended), true
+		result, err := x.answer(ctx, r.Method, r.Params.ID)
+		if err != nil {
+			return err
 		}
-		if !ok {
-			return fmt.Errorf("a simulated host was asked for %s", r.Method)
-		}
-		if err := write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)); err != nil {
+		if err := x.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
 }
 
+func (x *asked) answer(ctx context.Context, method string, id int) (json.RawMessage, error) {
+	switch method {
+	case "facts":
+		return x.own(), nil
+	case "sample.start":
+		x.last++
+		ctx, stop := context.WithCancel(ctx)
+		r, id := sampling{stop, make(chan tally, 1)}, x.last
+		x.runs[id] = r
+		go func() { r.ended <- x.beats.send(ctx, x.simulated, id, x.write) }()
+		return fmt.Appendf(nil, `{"id":%d}`, id), nil
+	case "sample.stop":
+		r := x.runs[id]
+		delete(x.runs, id)
+		r.stop()
+		t := <-r.ended
+		return fmt.Appendf(nil, `{"count":%d,"dropped":%d}`, t.sent, t.dropped), nil
+	}
+	if result, ok := x.answers[method]; ok {
+		return result, nil
+	}
+	return nil, fmt.Errorf("a simulated host was asked for %s", method)
+}
+
 // process is the one with all agents.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
-	end func() error
+	out io.ReadCloser
+	end func() (total, error)
 }
 
-func startAgents(creds []fleet.Credential) (*process, error) {
+// total is what all simulated hosts have sent, and what they dropped by themselves.
+type total struct{ Sent, Dropped int64 }
+
+func startAgents(creds []fleet.Credential, t task) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -111,16 +171,23 @@ func startAgents(creds []fleet.Credential) (*process, error) {
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
+	if p.out, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.end = sync.OnceValue(func() error {
+	p.end = sync.OnceValues(func() (t total, err error) {
 		if err := p.in.Close(); err != nil {
-			return err
+			return t, err
 		}
-		return p.cmd.Wait()
+		err = json.NewDecoder(p.out).Decode(&t)
+		return t, cmp.Or(p.cmd.Wait(), err)
 	})
 	e := json.NewEncoder(p.in)
+	if err := e.Encode(t); err != nil {
+		return nil, err
+	}
 	for _, c := range creds {
 		if err := e.Encode(c); err != nil {
 			return nil, err
@@ -175,17 +242,29 @@ func (x *bench) agentsCost() (cost, error) {
 	return costOf(x.agents.cmd.Process.Pid)
 }
 
+// brokersCost is the cost of all brokers together.
+func (x *bench) brokersCost() (sum cost, err error) {
+	for _, b := range x.brokers {
+		c, err := costOf(b.PID())
+		if err != nil {
+			return sum, err
+		}
+		sum.cpu, sum.rss = sum.cpu+c.cpu, sum.rss+c.rss
+	}
+	return sum, nil
+}
+
 // measure prints a row of the table: what it took to do something.
 func (x *bench) measure(what string, do func() error) error {
 	me, err := costOf(os.Getpid())
 	if err != nil {
 		return err
 	}
-	pid := x.b.PID()
-	its, err := costOf(pid)
+	its, err := x.brokersCost()
 	if err != nil {
 		return err
 	}
+	killed := x.killed
 	hosts, err := x.agentsCost()
 	if err != nil {
 		return err
@@ -199,7 +278,7 @@ func (x *bench) measure(what string, do func() error) error {
 	if err != nil {
 		return err
 	}
-	b, err := costOf(x.b.PID())
+	b, err := x.brokersCost()
 	if err != nil {
 		return err
 	}
@@ -207,7 +286,7 @@ func (x *bench) measure(what string, do func() error) error {
 	if err != nil {
 		return err
 	}
-	if x.b.PID() != pid {
+	if x.killed != killed { // what it had used is gone with it
 		its.cpu = 0
 	}
 	fmt.Printf("| %s | %.1f s | %.2f | %d | %.2f | %d | %.2f | %d |\n", what, took.Seconds(), (after.cpu - me.cpu).Seconds(), after.rss/1e6,

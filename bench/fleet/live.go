@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,199 +21,107 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linerate/internal/host"
-	"linerate/internal/host/delta"
-	"linerate/internal/kernel"
 	"linerate/internal/measure"
 	"linerate/internal/model"
+	"linerate/internal/reach"
 )
 
-// beat is between two samples of a simulated host, and freshBeats how many of them make a stream.
-const (
-	beat       = time.Second
-	freshBeats = 10
-)
+// follower follows the samples of all hosts.
+type follower struct {
+	clients []*host.Client
+	stops   []func() ([]model.Sample, error)
 
-// beats makes a sample of this machine's once a beat, packed once for all simulated hosts: what they
-// cost is no part of the figures. Each host sends it at a moment of its own within the beat.
-type beats struct {
-	mu   sync.Mutex
-	list map[chan beaten]bool
+	came, gaps, here atomic.Int64
+	mu               sync.Mutex
+	took             []float64 // seconds from when a sample was due to where it is here
 }
 
-// beaten is one sample, as a batch of its own.
-type beaten struct {
-	at    time.Time
-	n     int
-	batch delta.Batch
-}
-
-// phase is how long after a beat a host sends its sample.
-func phase(of string) time.Duration {
-	h := 0
-	for _, c := range of {
-		h = (h*31 + int(c)) % 997
-	}
-	return time.Duration(h) * beat / 1000
-}
-
-// run reads and packs until ctx ends.
-func (b *beats) run(ctx context.Context) error {
-	reader, err := measure.NewSampler(kernel.Live{}, measure.Watch{}, time.Now)
-	if err != nil {
+// follow begins with one host.
+func (f *follower) follow(ctx, dialling context.Context, d reach.Dialler, i int) (err error) {
+	if f.clients[i], err = d.Dial(dialling, host.Name{Reach: host.Site, Host: hostName(i)}); err != nil {
 		return err
 	}
-	pack := &delta.Writer{}
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+	last := time.Duration(-1)
+	f.stops[i], err = f.clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
+		due := s.HostAt.Add(phase(i) - ahead(i, int(s.At/beat)))
+		late := time.Since(due).Seconds()
+		if last < 0 {
+			f.here.Add(1)
+		} else {
+			f.gaps.Add(int64((s.At-last)/beat) - 1)
 		}
-		s, err := reader.Read(ctx)
-		if err != nil {
-			return err
-		}
-		s.At, s.HostAt = time.Duration(n)*beat, time.Now()
-		text, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		made, err := pack.Pack([][]byte{text}, n%freshBeats == 0)
-		if err != nil {
-			return err
-		}
-		made.Data = slices.Clone(made.Data)
-		b.mu.Lock()
-		for c := range b.list {
-			select {
-			case c <- beaten{s.HostAt, n, made}:
-			default: // that host does not come to send it: the gap shows
+		last = s.At
+		f.came.Add(1)
+		f.mu.Lock()
+		f.took = append(f.took, late)
+		f.mu.Unlock()
+	})
+	return err
+}
+
+// end stops all samplings, and tells how many had an end that could not be seen.
+func (f *follower) end() (lost int64, err error) {
+	var n atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(128)
+	for i := range f.clients {
+		group.Go(func() error {
+			if _, err := f.stops[i](); err != nil {
+				n.Add(1)
+				fmt.Fprintln(os.Stderr, err)
 			}
-		}
-		b.mu.Unlock()
+			return f.clients[i].Close()
+		})
 	}
-}
-
-func (b *beats) join() (c chan beaten, leave func()) {
-	c = make(chan beaten, 16)
-	b.mu.Lock()
-	b.list[c] = true
-	b.mu.Unlock()
-	return c, func() {
-		b.mu.Lock()
-		delete(b.list, c)
-		b.mu.Unlock()
-	}
-}
-
-// send is a sampling of one simulated host, until ctx ends; it returns how many samples it sent.
-func (b *beats) send(ctx context.Context, name string, write func(line []byte) error) int {
-	in, leave := b.join()
-	defer leave()
-	first, sent := -1, 0
-	for {
-		var x beaten
-		select {
-		case <-ctx.Done():
-			return sent
-		case x = <-in:
-		}
-		if first < 0 && !x.batch.Fresh {
-			continue
-		}
-		if first < 0 {
-			first = x.n
-		}
-		select {
-		case <-ctx.Done():
-			return sent
-		case <-time.After(time.Until(x.at.Add(phase(name)))):
-		}
-		line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "samples", "params": map[string]any{
-			"id": 1, "n": x.n - first, "count": 1, "fresh": x.batch.Fresh, "bytes": x.batch.Bytes, "data": x.batch.Data}})
-		if err != nil || write(line) != nil {
-			return sent
-		}
-		sent = x.n - first + 1
-	}
+	err = group.Wait()
+	return n.Load(), err
 }
 
 // live follows the samples of all hosts for a while, as a view does, and tells how long each took
 // from when it was due to where a page is made of it, and how many did not come.
 func (x *bench) live(ctx context.Context, lasts time.Duration) error {
+	f := &follower{clients: make([]*host.Client, x.n), stops: make([]func() ([]model.Sample, error), x.n)}
 	d := x.env.Reach(silent{})
-	var mu sync.Mutex
-	var took []float64 // seconds
-	var came, gaps, here atomic.Int64
-	clients := make([]*host.Client, x.n)
-	stops := make([]func() ([]model.Sample, error), x.n)
 	group, all := errgroup.WithContext(ctx)
 	group.SetLimit(128)
-	for i := range clients {
-		group.Go(func() (err error) {
-			name := fmt.Sprintf("n%04d", i)
-			if clients[i], err = d.Dial(all, host.Name{Reach: host.Site, Host: name}); err != nil {
-				return err
-			}
-			last := time.Duration(-1)
-			stops[i], err = clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
-				late := time.Since(s.HostAt.Add(phase(name))).Seconds()
-				if last >= 0 && s.At > last+beat {
-					gaps.Add(int64((s.At-last)/beat) - 1)
-				}
-				if last < 0 {
-					here.Add(1)
-				}
-				last = s.At
-				came.Add(1)
-				mu.Lock()
-				took = append(took, late)
-				mu.Unlock()
-			})
-			return err
-		})
+	for i := range f.clients {
+		group.Go(func() error { return f.follow(ctx, all, d, i) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for here.Load() < int64(x.n) && ctx.Err() == nil { // each begins when a stream does
+	for f.here.Load() < int64(x.n) && ctx.Err() == nil { // each begins when a stream does
 		time.Sleep(100 * time.Millisecond)
 	}
-	begun := came.Load()
-	mu.Lock()
-	took = took[:0]
-	mu.Unlock()
+	begun := f.came.Load()
+	f.mu.Lock()
+	f.took = f.took[:0]
+	f.mu.Unlock()
 	err := x.measure(fmt.Sprintf("live samples of %d hosts, once a second, for %v", x.n, lasts), func() error { time.Sleep(lasts); return nil })
-	mu.Lock()
-	slices.Sort(took)
+	f.mu.Lock()
+	slices.Sort(f.took)
 	at := func(q float64) float64 {
-		if len(took) == 0 {
+		if len(f.took) == 0 {
 			return 0
 		}
-		return took[min(len(took)-1, int(q*float64(len(took))))]
+		return f.took[min(len(f.took)-1, int(q*float64(len(f.took))))]
 	}
-	fmt.Printf("\n%d samples came in %v, %.0f a second; %d are known to be missing; from sample to view p50 %.3f s, p99 %.3f s, the longest %.3f s\n",
-		len(took), lasts, float64(came.Load()-begun)/lasts.Seconds(), gaps.Load(), at(0.5), at(0.99), at(1))
-	mu.Unlock()
-	var lost atomic.Int64
-	var end errgroup.Group
-	end.SetLimit(128)
-	for i := range clients {
-		end.Go(func() error {
-			if _, err := stops[i](); err != nil {
-				lost.Add(1)
-				fmt.Fprintln(os.Stderr, err)
-			}
-			return clients[i].Close()
-		})
+	fmt.Printf("\n%d samples came in %v, %.0f a second; from sample to view p50 %.3f s, p99 %.3f s, the longest %.3f s\n",
+		len(f.took), lasts, float64(f.came.Load()-begun)/lasts.Seconds(), at(0.5), at(0.99), at(1))
+	f.mu.Unlock()
+	lost, cerr := f.end()
+	x.came, x.gaps = f.came.Load(), f.gaps.Load()
+	fmt.Printf("of %d samplings %d ended with less than their host had sent, and said so\n\n", x.n, lost)
+	return cmp.Or(err, cerr)
+}
+
+// unsaid tells, once the agents have ended, whether samples were lost that nothing shows.
+func (x *bench) unsaid(t total) {
+	if x.came == 0 {
+		return
 	}
-	if cerr := end.Wait(); err == nil {
-		err = cerr
-	}
-	fmt.Printf("of %d samplings %d ended with less than their host had sent, and said so\n\n", x.n, lost.Load())
-	return err
+	missing := t.Sent + t.Dropped - x.came - x.gaps
+	fmt.Printf("hosts sent %d samples and dropped %d; %d came, and %d are known to be missing: of %d nothing is said\n", t.Sent, t.Dropped, x.came, x.gaps, missing)
 }
 
 // beside measures Prometheus as it scrapes as many hosts once a second: what each answers is what

@@ -43,6 +43,10 @@ func main() {
 	idle := flag.Duration("idle", time.Minute, "how long the site is watched while nobody asks anything")
 	lasts := flag.Duration("live", 0, "for how long live samples of all hosts are taken; 0: not")
 	prometheus := flag.Bool("prometheus", false, "have Prometheus scrape as many hosts for as long, in the same run")
+	serve := flag.Duration("serve", 0, "for how long linerate serve shows all hosts, with its history; 0: not")
+	moving := flag.Int("moving", 0, "how many of the hosts move data to the host beside them")
+	faults := flag.Uint64("faults", 0, "seed of faults: samples that are late, that a host drops, and connections that break; 0: none")
+	brokers := flag.Int("brokers", 1, "how many brokers, as a cluster")
 	same := flag.Int("same", 0, "compare so many hosts over ssh and as a site over three brokers instead; 0: do not")
 	flag.Parse()
 	var err error
@@ -52,12 +56,12 @@ func main() {
 	case brokerRole:
 		err = broker.Main(context.Background(), os.Stdin, os.Stdout)
 	case agentsRole:
-		err = agents(os.Stdin)
+		err = agents(os.Stdin, os.Stdout)
 	case "":
 		if *same > 0 {
 			err = compare(context.Background(), *same)
 		} else {
-			err = run(*n, *idle, *lasts, *prometheus)
+			err = run(options{*n, *brokers, *idle, *lasts, *serve, *prometheus, task{*faults, *moving}})
 		}
 	default:
 		err = fmt.Errorf("%q is no role of this program", flag.Arg(0))
@@ -68,18 +72,36 @@ func main() {
 	}
 }
 
-// bench is one that goes on.
-type bench struct {
-	n      int
-	env    app.Env
-	d      *desk.Desk
-	task   fleet.BrokerTask
-	argv   []string
-	b      *desk.Child
-	agents *process
+// options is what is wanted of a bench.
+type options struct {
+	n, brokers         int
+	idle, lasts, serve time.Duration
+	prometheus         bool
+	task
 }
 
-func run(n int, idle, lasts time.Duration, prometheus bool) error {
+// task is what the process of the agents is told first.
+type task struct {
+	Faults uint64
+	Moving int
+}
+
+// bench is one that goes on.
+type bench struct {
+	options
+	env     app.Env
+	d       *desk.Desk
+	tasks   []fleet.BrokerTask
+	argv    []string
+	brokers []*desk.Child
+	killed  int
+	agents  *process
+	served  context.CancelFunc // ends linerate serve
+
+	came, gaps int64 // samples
+}
+
+func run(o options) error {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
 		return err
@@ -87,50 +109,69 @@ func run(n int, idle, lasts time.Duration, prometheus bool) error {
 	defer os.RemoveAll(dir)
 	sites := &reach.Sites{}
 	defer sites.Close()
-	x := &bench{n: n, env: app.Env{Build: "bench", Now: time.Now, Sites: sites, Getenv: func(k string) string {
-		return map[string]string{"XDG_STATE_HOME": dir, "USER": "bench"}[k]
+	x := &bench{options: o, env: app.Env{Build: "bench", Now: time.Now, Sites: sites, Getenv: func(k string) string {
+		return map[string]string{"XDG_STATE_HOME": dir, "XDG_DATA_HOME": dir, "USER": "bench"}[k]
 	}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if err := x.start(ctx, dir); err != nil {
 		return err
 	}
-	defer func() { _ = x.b.Close() }() // it may have been killed
-	kit.Head(os.Stdout, "what", "time", "controller and desk: CPU s", "RSS MB", "broker: CPU s", "RSS MB", "all agents: CPU s", "bytes a host")
+	defer func() {
+		for _, b := range x.brokers {
+			_ = b.Close() // it may have been killed
+		}
+	}()
+	kit.Head(os.Stdout, "what", "time", "controller and desk: CPU s", "RSS MB", "brokers: CPU s", "RSS MB", "all agents: CPU s", "bytes a host")
 	creds, err := x.enrol(ctx)
 	if err != nil {
 		return err
 	}
-	steps := []struct {
-		what string
-		do   func(context.Context) error
-	}{
-		{fmt.Sprintf("%d agents connect", n), func(ctx context.Context) error {
-			var err error
-			if x.agents, err = startAgents(creds); err != nil {
-				return err
-			}
-			return x.allHere(ctx)
-		}},
-		{fmt.Sprintf("%v in which nobody asks", idle), func(context.Context) error { time.Sleep(idle); return nil }},
-		{"check --site all", x.check},
-		{"check --site all, again", x.check},
-		{"the broker is killed and started: all are back", x.restart},
-	}
-	for _, s := range steps {
+	for _, s := range x.steps(creds) {
 		if err := x.measure(s.what, func() error { return s.do(ctx) }); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	if lasts > 0 {
-		if err := x.live(ctx, lasts); err != nil {
+	if x.lasts > 0 {
+		if err := x.live(ctx, x.lasts); err != nil {
 			return fmt.Errorf("live samples: %w", err)
 		}
 	}
-	if err := x.agents.end(); err != nil || !prometheus {
+	t, err := x.agents.end()
+	if err != nil {
 		return err
 	}
-	return x.beside(ctx, max(lasts, beat))
+	x.unsaid(t)
+	if !x.prometheus {
+		return nil
+	}
+	return x.beside(ctx, max(x.lasts, beat))
+}
+
+// step is one that is measured.
+type step struct {
+	what string
+	do   func(context.Context) error
+}
+
+func (x *bench) steps(creds []fleet.Credential) []step {
+	all := []step{
+		{fmt.Sprintf("%d agents connect", x.n), func(ctx context.Context) (err error) {
+			if x.agents, err = startAgents(creds, x.task); err != nil {
+				return err
+			}
+			return x.allHere(ctx)
+		}},
+		{fmt.Sprintf("%v in which nobody asks", x.idle), func(context.Context) error { time.Sleep(x.idle); return nil }},
+		{"check --site all", x.check},
+		{"check --site all, again", x.check},
+		{"a broker is killed and started: all are back", x.restart},
+	}
+	if x.serve > 0 {
+		all = append(all, step{fmt.Sprintf("serve begins to show %d hosts", x.n), x.beginServing},
+			step{fmt.Sprintf("serve shows %d hosts, %d of which move data, for %v", x.n, x.Moving, x.serve), x.serving})
+	}
+	return all
 }
 
 // start makes the site.
@@ -140,26 +181,39 @@ func (x *bench) start(ctx context.Context, dir string) error {
 		return err
 	}
 	x.argv = []string{self, brokerRole}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	at := ln.Addr().(*net.TCPAddr)
-	if err := ln.Close(); err != nil {
-		return err
+	var servers, routes []string
+	var ports [][2]int
+	for range x.options.brokers {
+		a, err := freePort()
+		if err != nil {
+			return err
+		}
+		b, err := freePort()
+		if err != nil {
+			return err
+		}
+		servers, routes, ports = append(servers, fmt.Sprintf("nats://127.0.0.1:%d", a)), append(routes, fmt.Sprintf("nats://127.0.0.1:%d", b)), append(ports, [2]int{a, b})
 	}
 	root, err := reach.SitesDir(os.Geteuid(), x.env.Getenv)
 	if err != nil {
 		return err
 	}
-	if x.d, err = desk.Open(filepath.Join(root, "bench"), "bench", []string{"nats://" + at.String()}, time.Now); err != nil {
+	if x.d, err = desk.Open(filepath.Join(root, "bench"), "bench", servers, time.Now); err != nil {
 		return err
 	}
-	if x.task, err = x.d.Task("127.0.0.1", at.Port); err != nil {
-		return err
-	}
-	if x.b, err = desk.StartBroker(ctx, x.argv, x.task); err != nil {
-		return err
+	for _, p := range ports {
+		t, err := x.d.Task("127.0.0.1", p[0])
+		if err != nil {
+			return err
+		}
+		if len(ports) > 1 {
+			t.Cluster, t.Routes = fmt.Sprintf("127.0.0.1:%d", p[1]), routes
+		}
+		b, err := desk.StartBroker(ctx, x.argv, t)
+		if err != nil {
+			return err
+		}
+		x.tasks, x.brokers = append(x.tasks, t), append(x.brokers, b)
 	}
 	if _, err := x.d.Attach(x, func(err error) { fmt.Fprintln(os.Stderr, err) }); err != nil {
 		return err
@@ -172,8 +226,24 @@ func (x *bench) start(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Account implements desk.Brokers: the broker is another one after its restart.
-func (x *bench) Account(jwt string) error { return x.b.Account(jwt) }
+// freePort is a port of the loopback that nobody has.
+func freePort() (int, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return ln.Addr().(*net.TCPAddr).Port, ln.Close()
+}
+
+// Account implements desk.Brokers: one is another after its restart.
+func (x *bench) Account(jwt string) error {
+	for _, b := range x.brokers {
+		if err := b.Account(jwt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // enrol enrols all hosts, 32 at a time, each with a token of its own.
 func (x *bench) enrol(ctx context.Context) ([]fleet.Credential, error) {
@@ -183,7 +253,7 @@ func (x *bench) enrol(ctx context.Context) ([]fleet.Credential, error) {
 		group.SetLimit(32)
 		for i := range creds {
 			group.Go(func() (err error) {
-				creds[i], err = x.enrolOne(ctx, fmt.Sprintf("n%04d", i))
+				creds[i], err = x.enrolOne(ctx, hostName(i))
 				return err
 			})
 		}
@@ -237,18 +307,19 @@ func (x *bench) check(ctx context.Context) error {
 	return nil
 }
 
-// restart kills the broker, starts it anew, and waits until the desk has heard all hosts again. An
+// restart kills a broker, starts it anew, and waits until the desk has heard all hosts again. An
 // agent that comes back says so at once; one that never noticed would within fleet.LiveTime.
 func (x *bench) restart(ctx context.Context) error {
-	p, err := os.FindProcess(x.b.PID())
+	p, err := os.FindProcess(x.brokers[0].PID())
 	if err == nil {
 		err = p.Kill()
 	}
 	if err != nil {
 		return err
 	}
-	<-x.b.Ended()
-	if x.b, err = desk.StartBroker(ctx, x.argv, x.task); err != nil {
+	<-x.brokers[0].Ended()
+	x.killed++
+	if x.brokers[0], err = desk.StartBroker(ctx, x.argv, x.tasks[0]); err != nil {
 		return err
 	}
 	return x.allHere(ctx)
@@ -264,35 +335,34 @@ func (silent) Live() bool          { return false }
 func (silent) End()                {}
 func (silent) Started() time.Time  { return time.Time{} }
 
-// agents runs an agent for each credential of in, one a line, until in ends.
-func agents(in io.Reader) error {
+// agents runs an agent for each credential of in, one a line after their task, until in ends, and
+// tells what they have sent.
+func agents(in io.Reader, out io.Writer) error {
 	answers, err := recorded()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	group, ctx := errgroup.WithContext(ctx)
 	lines := json.NewDecoder(in)
-	all := &beats{list: map[chan beaten]bool{}}
+	var t task
+	if err := lines.Decode(&t); err != nil {
+		return err
+	}
+	all := &beats{seed: t.Faults, list: map[chan beaten]bool{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return all.run(ctx) })
-	for {
+	for i := 0; ; i++ {
 		var c fleet.Credential
-		err := lines.Decode(&c)
-		if errors.Is(err, io.EOF) {
+		if err = lines.Decode(&c); err != nil {
 			break
 		}
-		if err != nil {
-			cancel()
-			return errors.Join(err, group.Wait())
-		}
-		g, err := c.Granted()
-		if err != nil {
-			cancel()
-			return errors.Join(err, group.Wait())
-		}
-		one := simulated{answers, g.Name, all}
-		group.Go(func() error { return fleet.Run(ctx, c, one.host()) })
+		one := simulated{answers, i, i < t.Moving, all}
+		group.Go(func() error { return fleet.Run(ctx, c, one.host(), one.breaks()...) })
 	}
 	cancel()
-	return group.Wait()
+	if werr := group.Wait(); !errors.Is(err, io.EOF) || werr != nil {
+		return errors.Join(err, werr)
+	}
+	return json.NewEncoder(out).Encode(total{all.sent.Load(), all.dropped.Load()})
 }

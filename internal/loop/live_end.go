@@ -251,9 +251,7 @@ func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
 func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 	samples := e.window.Samples()
 	h := watch.Look(e.Name, samples)
-	if h.Facts = e.facts; len(samples) > 0 {
-		h.Last = &samples[len(samples)-1]
-	}
+	h.Facts, h.Last = e.facts, watch.Newest(samples)
 	for _, s := range e.heard {
 		if name := cmp.Or(s.System, s.Chassis); !slices.Contains(h.Switches, name) {
 			h.Switches = append(h.Switches, name)

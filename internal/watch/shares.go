@@ -45,7 +45,7 @@ func Look(name string, samples []model.Sample) Host {
 	if !ok {
 		return h
 	}
-	h.Cores, h.NICs = cores(s), nics(s)
+	h.Cores, h.NICs = cores(s), nics(s, samples)
 	h.Ops = ops(s)
 	return h
 }
@@ -64,7 +64,7 @@ func cores(s span) []Core {
 	return out
 }
 
-func nics(s span) []NIC {
+func nics(s span, samples []model.Sample) []NIC {
 	out := []NIC{}
 	for _, l := range s.last.NICs {
 		i := slices.IndexFunc(s.first.NICs, func(f model.NICCount) bool { return f.Name == l.Name })
@@ -75,14 +75,57 @@ func nics(s span) []NIC {
 		n := NIC{Name: l.Name, In: s.bits(f.RxBytes, l.RxBytes), Out: s.bits(f.TxBytes, l.TxBytes),
 			Drops:  s.perSecond(f.RxDropped+f.TxDropped+f.RxMissed, l.RxDropped+l.TxDropped+l.RxMissed),
 			Errors: s.perSecond(f.RxErrors+f.TxErrors+f.RxCRC, l.RxErrors+l.TxErrors+l.RxCRC)}
-		if f.Pause != nil && l.Pause != nil {
-			p := s.perSecond(f.Pause.Rx+f.Pause.Tx, l.Pause.Rx+l.Pause.Tx)
-			n.Pauses = &p
-		}
+		n.Pauses = paused(samples, l.Name)
 		n.QdiscDrops, n.Backlog = qdisc(s, l.Name)
 		out = append(out, n)
 	}
 	return out
+}
+
+// paused is how many pause frames an interface counted a second, between the first and the last sample
+// that have them: drivers are asked less often than samples are taken. Null: fewer than two have them.
+func paused(samples []model.Sample, dev string) *float64 {
+	var first, last *model.Sample
+	for i := range samples {
+		if pauseOf(samples[i], dev) == nil {
+			continue
+		}
+		if last = &samples[i]; first == nil {
+			first = last
+		}
+	}
+	if first == last || last.At <= first.At {
+		return nil
+	}
+	a, b := pauseOf(*first, dev), pauseOf(*last, dev)
+	p := span{took: last.At - first.At}.perSecond(a.Rx+a.Tx, b.Rx+b.Tx)
+	return &p
+}
+
+// pauseOf are the pause frames of an interface that a sample has; nil: none.
+func pauseOf(s model.Sample, dev string) *model.PauseCount {
+	for _, n := range s.NICs {
+		if n.Name == dev {
+			return n.Pause
+		}
+	}
+	return nil
+}
+
+// Newest is the last of some samples, with the pause frames of the last that has them; nil: there is
+// none.
+func Newest(samples []model.Sample) *model.Sample {
+	if len(samples) == 0 {
+		return nil
+	}
+	out := samples[len(samples)-1]
+	out.NICs = slices.Clone(out.NICs)
+	for i := range out.NICs {
+		for k := len(samples) - 1; k >= 0 && out.NICs[i].Pause == nil; k-- {
+			out.NICs[i].Pause = pauseOf(samples[k], out.NICs[i].Name)
+		}
+	}
+	return &out
 }
 
 // qdisc is what an interface's queueing discipline dropped a second, and what waits in it.

@@ -267,3 +267,37 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// Drivers are asked for pause frames once a second, at any sample of ten: what counts is from the first
+// to the last that have them, and the newest sample keeps the last that were told.
+func TestPauseFramesOfSomeSamples(t *testing.T) {
+	for _, c := range []struct {
+		from, every int
+		want        float64 // a second; negative: not known
+		newest      int64
+	}{{0, 1, 60, 300}, {3, 10, 60, 258}, {9, 10, 60, 294}, {3, 100, -1, 18}, {0, 0, -1, -1}} {
+		var samples []model.Sample
+		for i := range 51 {
+			s := sampleAt(time.Duration(i) * 100 * time.Millisecond)
+			s.NICs = []model.NICCount{{Name: "lo"}, {Name: "eth0"}}
+			if c.every > 0 && i%c.every == c.from%c.every && i >= c.from {
+				s.NICs[1].Pause = &model.PauseCount{Rx: int64(2 * i), Tx: int64(4 * i)}
+			}
+			samples = append(samples, s)
+		}
+		got := Look("a", samples).NICs
+		if got[0].Pauses != nil || (got[1].Pauses == nil) != (c.want < 0) || c.want >= 0 && *got[1].Pauses != c.want {
+			t.Errorf("every %dth from %d: %+v", c.every, c.from, got[1].Pauses)
+		}
+		newest := Newest(samples)
+		if p := newest.NICs[1].Pause; newest.At != 5*time.Second || newest.NICs[0].Pause != nil || (p == nil) != (c.newest < 0) || p != nil && p.Rx+p.Tx != c.newest {
+			t.Errorf("every %dth from %d: the newest has %+v", c.every, c.from, p)
+		}
+		if last := samples[len(samples)-1].NICs[1].Pause; (c.every == 1) != (last != nil) {
+			t.Errorf("the samples themselves were changed: %+v", last)
+		}
+	}
+	if Newest(nil) != nil {
+		t.Error("the newest of none")
+	}
+}

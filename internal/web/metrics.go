@@ -59,9 +59,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			gauge(state, one(p.Shown.State == s), p.Path, string(s))
 		}
 		out <- prometheus.MustNewConstMetric(changes, prometheus.CounterValue, c.v.changes[p.Path], p.Path)
-		if w := c.v.waits[p.Path]; w != nil {
-			w.collect(p.Path, out)
-		}
+		c.v.waits[p.Path].collect(p.Path, out)
 		if t := heard(p.Hosts); t > 0 {
 			gauge(observed, t, p.Path)
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -25,41 +26,74 @@ var (
 )
 
 // waits is for how long the connections of a path waited for what.
-type waits struct {
-	last                          time.Time
-	busy, window, buffer, nothing float64 // seconds
+type waits struct{ busy, window, buffer, nothing time.Duration }
+
+// ends is a connection of a host.
+type ends struct {
+	host          string
+	local, remote netip.AddrPort
 }
 
-// longestStep is the longest time that one picture may account for; a longer gap counts as not
-// observed.
-const longestStep = 3 * time.Second
+// counters are what a host's kernel had counted of a connection at a time.
+type counters struct {
+	inode                    uint32
+	at, busy, window, buffer time.Duration
+}
 
-// wait adds what a picture says of its connections for the time since the one before.
-func (v *View) wait(p watch.Picture) {
-	w := v.waits[p.Path]
-	if w == nil {
-		w = &waits{last: p.At}
+// wait adds to each path what its connections counted since the pictures before. Between two pictures
+// the kernel's own counters are subtracted, so that nothing is counted twice and, but for what a
+// connection did after its last sample, nothing is left out. A connection counts from the first
+// picture that its host's newest sample has it in.
+func (v *View) wait(all []watch.Picture) {
+	now, grown := map[ends]counters{}, map[ends]waits{}
+	taken := map[*model.Sample]bool{}
+	silent := map[string]bool{}
+	for _, p := range all {
+		for _, h := range p.Hosts {
+			switch {
+			case h.Stale:
+				silent[h.Name] = true
+			case h.Last != nil && !taken[h.Last]:
+				taken[h.Last] = true
+				v.count(h, now, grown)
+			}
+		}
+	}
+	for e, c := range v.counted { // what went on while a host was silent is counted when it is heard again
+		if _, known := now[e]; silent[e.host] && !known {
+			now[e] = c
+		}
+	}
+	v.counted = now
+	for _, p := range all {
+		w := v.waits[p.Path]
+		for _, c := range p.Conns {
+			if c.Busy != nil {
+				g := grown[ends{c.Host, c.Local, c.Remote}]
+				w.busy, w.window, w.buffer, w.nothing = w.busy+g.busy, w.window+g.window, w.buffer+g.buffer, w.nothing+g.nothing
+			}
+		}
 		v.waits[p.Path] = w
 	}
-	step := p.At.Sub(w.last)
-	w.last = p.At
-	if step <= 0 || step > longestStep {
-		return
-	}
-	for _, c := range p.Conns {
-		if c.Busy != nil {
-			w.busy += *c.Busy * step.Seconds()
-			w.window += *c.Window * step.Seconds()
-			w.buffer += *c.Buffer * step.Seconds()
-			w.nothing += *c.ByApp * step.Seconds()
+}
+
+// count takes the counters of a host's connections, and by how much they grew.
+func (v *View) count(h watch.Host, now map[ends]counters, grown map[ends]waits) {
+	for _, c := range h.Last.Conns {
+		e := ends{h.Name, c.Local, c.Remote}
+		n := counters{c.Inode, h.Last.At, c.Busy, c.RwndLimited, c.SndbufLimited}
+		now[e] = n
+		if b, ok := v.counted[e]; ok && b.inode == n.inode && n.busy >= b.busy {
+			busy := n.busy - b.busy
+			grown[e] = waits{busy, max(0, n.window-b.window), max(0, n.buffer-b.buffer), max(0, n.at-b.at-busy)}
 		}
 	}
 }
 
-func (w *waits) collect(path string, out chan<- prometheus.Metric) {
-	out <- prometheus.MustNewConstMetric(busy, prometheus.CounterValue, w.busy, path)
-	for id, seconds := range map[model.LimiterID]float64{model.ReceiverWindow: w.window, model.SendBuffer: w.buffer, model.ApplicationSource: w.nothing} {
-		out <- prometheus.MustNewConstMetric(limited, prometheus.CounterValue, seconds, path, string(id))
+func (w waits) collect(path string, out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(busy, prometheus.CounterValue, w.busy.Seconds(), path)
+	for id, long := range map[model.LimiterID]time.Duration{model.ReceiverWindow: w.window, model.SendBuffer: w.buffer, model.ApplicationSource: w.nothing} {
+		out <- prometheus.MustNewConstMetric(limited, prometheus.CounterValue, long.Seconds(), path, string(id))
 	}
 }
 

@@ -27,11 +27,15 @@ func whole(t *testing.T) *httptest.Server {
 	v, s := serve(t)
 	p := picture(watch.Moving, model.PathLoss)
 	one, none := 1.0, 0.0
-	p.Conns = []watch.Conn{{Busy: &one, Window: &one, Buffer: &none, ByPath: &none, ByApp: &none}}
+	p.Conns = []watch.Conn{{Host: hostile, Busy: &one, Window: &one, Buffer: &none, ByPath: &none, ByApp: &none}}
 	p.Hosts[0].Facts = &model.Facts{OS: "linux", Kernel: "6.1"}
 	p.Hosts[0].Last = &model.Sample{CPUs: []model.CPUTime{{CPU: 3, User: 5 * time.Second}, {CPU: 3}},
 		NICs: []model.NICCount{{Name: "eth0", RxErrors: 2, Pause: &model.PauseCount{Rx: 7}}, {Name: "lo"}}}
-	for range 3 {
+	for i := range 3 {
+		last := *p.Hosts[0].Last // of every second another
+		last.At, last.Conns = time.Duration(i)*time.Second, []model.Conn{{Busy: time.Duration(i) * time.Second, RwndLimited: time.Duration(i) * time.Second}}
+		p.Hosts = []watch.Host{p.Hosts[0], p.Hosts[1]}
+		p.Hosts[0].Last = &last
 		if err := v.Show([]watch.Picture{p}); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,8 @@ type View struct {
 	events  []watch.Event
 	changes map[string]float64 // by path, since the view began
 	pages   map[*tab]bool
-	waits   map[string]*waits  // by path, since the view began
+	waits   map[string]waits   // by path, since the view began
+	counted map[ends]counters  // as of the last pictures
 	dropped map[string]float64 // by host: series that were left out of answers to Prometheus
 	second  past.Gather        // of records of a second, in which pages look for paths alone
 	recent  []past.Record      // the last quarter of an hour of them
@@ -59,7 +60,7 @@ type View struct {
 // NewView makes a view with a title; build is of the program.
 func NewView(title, build string) *View {
 	return &View{title: title, build: build, last: []watch.Picture{}, events: []watch.Event{}, changes: map[string]float64{}, pages: map[*tab]bool{},
-		waits: map[string]*waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second, PathsOnly: true}}
+		waits: map[string]waits{}, dropped: map[string]float64{}, second: past.Gather{Span: time.Second, PathsOnly: true}}
 }
 
 // message is the answer of /pictures.
@@ -82,8 +83,8 @@ func (v *View) Show(all []watch.Picture) error {
 	for _, p := range all {
 		fresh = append(fresh, p.Events...)
 		v.changes[p.Path] += float64(len(p.Events))
-		v.wait(p)
 	}
+	v.wait(all)
 	v.events = append(v.events, fresh...)
 	v.events = slices.Clone(v.events[max(0, len(v.events)-mostEvents):])
 	return v.send(fresh)

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"linerate/internal/model"
+	"linerate/internal/watch"
+)
+
+// counting is a view that is fed with what a kernel counts of one connection.
+type counting struct {
+	v          *View
+	at         time.Duration
+	inode      uint32
+	busy, rwnd time.Duration
+	stale      bool
+	closed     bool // the connection is gone, and still in the picture's window
+}
+
+// pass lets time go on, in which the connection was busy and waited for the window, and shows two
+// paths of the host, one of which has the connection.
+func (c *counting) pass(t *testing.T, long, busy, rwnd time.Duration) {
+	t.Helper()
+	c.at, c.busy, c.rwnd = c.at+long, c.busy+busy, c.rwnd+rwnd
+	share := 1.0
+	from, to := netip.MustParseAddrPort("10.0.0.1:5000"), netip.MustParseAddrPort("10.0.0.2:2049")
+	h := watch.Host{Name: "a", Stale: c.stale, Last: &model.Sample{At: c.at, Conns: []model.Conn{{Local: from, Remote: to, Inode: c.inode, Busy: c.busy, RwndLimited: c.rwnd}}}}
+	if c.closed {
+		h.Last.Conns = nil
+	}
+	conn := watch.Conn{Host: "a", Local: from, Remote: to, Busy: &share, Window: &share, Buffer: &share, ByApp: &share}
+	p := watch.Picture{At: noon.Add(c.at), Path: "with", Hosts: []watch.Host{h}, Conns: []watch.Conn{conn}}
+	q := watch.Picture{At: noon.Add(c.at), Path: "without", Hosts: []watch.Host{h}}
+	if err := c.v.Show([]watch.Picture{q, p}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *counting) want(t *testing.T, when string, busy, rwnd, nothing float64) {
+	t.Helper()
+	w := c.v.waits["with"]
+	if got := [3]float64{w.busy.Seconds(), w.window.Seconds(), w.nothing.Seconds()}; got != [3]float64{busy, rwnd, nothing} {
+		t.Errorf("%s: busy, receive window and nothing to send are %v s", when, got)
+	}
+	if w := c.v.waits["without"]; w != (waits{}) {
+		t.Errorf("%s: a path without the connection has %+v", when, w)
+	}
+}
+
+// The time that connections waited is what their kernels counted, once.
+func TestWaitsAreWhatKernelsCounted(t *testing.T) {
+	v, _ := serve(t)
+	c := &counting{v: v, inode: 7, busy: time.Hour, rwnd: time.Minute}
+	c.pass(t, time.Second, 0, 0)
+	c.want(t, "what was before the view", 0, 0, 0)
+	c.pass(t, time.Second, time.Second/2, time.Second/4)
+	c.want(t, "a second", 0.5, 0.25, 0.5)
+	c.pass(t, 4*time.Second, 3*time.Second, 0) // a picture that came late
+	c.want(t, "four seconds", 3.5, 0.25, 1.5)
+	c.stale = true
+	c.pass(t, 10*time.Second, 5*time.Second, 5*time.Second)
+	c.want(t, "a silent host", 3.5, 0.25, 1.5)
+	c.stale = false
+	c.pass(t, time.Second, 0, 0)
+	c.want(t, "it is heard again", 8.5, 5.25, 7.5)
+	c.closed = true
+	c.pass(t, time.Second, 0, 0)
+	c.pass(t, time.Second, 0, 0)
+	c.want(t, "a connection that is closed", 8.5, 5.25, 7.5)
+	c.closed, c.inode, c.busy, c.rwnd = false, 8, 0, 0 // another of the same ends
+	c.pass(t, time.Second, time.Second, 0)
+	c.want(t, "another connection", 8.5, 5.25, 7.5)
+	c.pass(t, time.Second, time.Second, 0)
+	c.want(t, "another connection, a second later", 9.5, 5.25, 7.5)
+	c.busy = 0 // counters that go back
+	c.pass(t, time.Second, 0, 0)
+	c.want(t, "counters that go back", 9.5, 5.25, 7.5)
+	if n := len(v.counted); n != 1 {
+		t.Errorf("%d connections are remembered", n)
+	}
+}

@@ -49,7 +49,13 @@ flow: {from: [client1], to: server1, via: eth0}
 
 // inLab prints how long watch takes in a lab to name each fault, and which limiters it names on
 // a healthy path in the same time.
-func inLab(ctx context.Context, healthy time.Duration) error {
+// only are the faults to try; none: all.
+func inLab(ctx context.Context, healthy time.Duration, only []string) error {
+	for _, id := range only {
+		if !slices.Contains(slices.Concat(during, before), id) {
+			return fmt.Errorf("%s is none of the faults that are tried: %s", id, strings.Join(slices.Concat(during, before), ", "))
+		}
+	}
 	return kit.WithUser(ctx, "", "", func(u kit.User) error {
 		file := filepath.Join(u.Home, "road.yaml")
 		if err := os.WriteFile(file, []byte(road), 0o600); err != nil {
@@ -59,6 +65,9 @@ func inLab(ctx context.Context, healthy time.Duration) error {
 		fmt.Println("|---|---|---|---|---|---|")
 		var bind, inTime [2]int // of all, of those that a setting cures
 		for i, id := range slices.Concat(during, before) {
+			if len(only) > 0 && !slices.Contains(only, id) {
+				continue
+			}
 			c := named{user: u, id: id, later: i < len(during)}
 			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx) }); err != nil {
 				return fmt.Errorf("%s: %w", id, err)

@@ -8,7 +8,7 @@
 //	go run ./bench/watch
 //	go run ./bench/watch -reading [-exporter PROGRAM] [-for 60s]
 //	go run ./bench/watch -page [-for 60s]
-//	go run ./bench/watch -lab [-healthy 60s]
+//	go run ./bench/watch -lab [-healthy 60s] [-faults policer,small-queue]
 //	go run ./bench/watch -agent [-pairs 16] [-run 5s]
 package main
 
@@ -23,6 +23,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,6 +43,7 @@ func main() {
 	pages := flag.Bool("page", false, "measure the page in chromium")
 	long := flag.Duration("for", time.Minute, "with -reading and -page: how long each is looked at")
 	healthy := flag.Duration("healthy", time.Minute, "with -lab: how long to look at a healthy path")
+	faults := flag.String("faults", "", "with -lab: try these alone, with commas between")
 	agents := flag.Bool("agent", false, "measure in a lab what the agents cost the goodput")
 	pairs := flag.Int("pairs", 16, "with -agent: pairs of runs")
 	each := flag.Duration("run", 5*time.Second, "with -agent: how long each run is")
@@ -49,7 +51,7 @@ func main() {
 	kit.Main("watch", func(ctx context.Context) error {
 		switch {
 		case *labs:
-			return inLab(ctx, *healthy)
+			return inLab(ctx, *healthy, strings.FieldsFunc(*faults, func(r rune) bool { return r == ',' }))
 		case *agents:
 			return agentEffect(ctx, *pairs, *each)
 		case *reading:

@@ -68,6 +68,7 @@ report, compare, study history and watch --replay read it.`,
 	cmd.Flags().StringVar(&so.key, "tls-key", "", "file with its key, PEM")
 	cmd.Flags().StringVar(&so.token, "token-file", "", "file with the token that a reader needs, 32 letters or more")
 	cmd.Flags().BoolVar(&so.change, "allow-change", false, "offer what linerate tune does, to who has the address that is printed; what nobody confirms is undone")
+	cmd.Flags().BoolVar(&so.queues, "metrics-per-queue", false, "add to /metrics each transmit queue of an interface, and what each core receives")
 	cmd.Flags().StringVar(&so.hosts, "hosts", "", "YAML file that names the hosts to watch (docs/watch.md)")
 	cmd.Flags().StringVar(&so.nats, "nats", "", "keep a site of hosts whose agents call out: `embedded` is the broker that linerate brings, nats://a:4222,b:4222,c:4222 are the site's own")
 	cmd.Flags().StringVar(&so.site, "site", "", "with --nats: the site's name")
@@ -84,6 +85,7 @@ type serveOptions struct {
 	key     string
 	token   string
 	change  bool
+	queues  bool
 
 	nats, site, natsListen string // of a site
 }
@@ -105,7 +107,7 @@ func runServe(ctx context.Context, env *environment, o watchOptions, so serveOpt
 	}
 	p := newProgress(env)
 	defer p.End()
-	sv := serve.Options{Listen: so.listen, TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, AllowChange: so.change}
+	sv := serve.Options{Listen: so.listen, TLSCert: so.cert, TLSKey: so.key, TokenFile: so.token, AllowChange: so.change, PerQueue: so.queues}
 	w, err := o.live(ctx, env, args, p)
 	if errors.Is(err, watch.ErrNoMount) { // there may be one later
 		sv.Mounts = func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error) {

@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -147,14 +149,60 @@ func routesOf(r netlink.Route, family int, names map[int]string) []model.Route {
 	return out
 }
 
-// Qdiscs lists the root queueing discipline of every interface.
-func (l Live) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error) {
+func allQdiscs(ctx context.Context) ([]netlink.Qdisc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	list, err := netlink.QdiscList(nil)
 	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
 		return nil, fmt.Errorf("list queueing disciplines by rtnetlink: %w", err)
+	}
+	return list, nil
+}
+
+// TxQueues implements QueueSource.
+func (l Live) TxQueues(ctx context.Context) (map[int][]model.QueueCount, error) {
+	list, err := allQdiscs(ctx)
+	return txQueues(list), err
+}
+
+// txQueues are the disciplines below those roots that have one for each transmit queue: the minor
+// number of a class is that of its queue and one (net/sched/sch_mq.c, sch_mqprio.c).
+func txQueues(list []netlink.Qdisc) map[int][]model.QueueCount {
+	roots := map[int]uint32{} // handles, by link
+	for _, q := range list {
+		if a := q.Attrs(); a.Parent == netlink.HANDLE_ROOT && (q.Type() == "mq" || q.Type() == "mqprio") {
+			roots[a.LinkIndex] = a.Handle
+		}
+	}
+	out := map[int][]model.QueueCount{}
+	for _, q := range list {
+		a := q.Attrs()
+		root, ok := roots[a.LinkIndex]
+		major, minor := netlink.MajorMinor(a.Parent)
+		if of, _ := netlink.MajorMinor(root); !ok || a.Parent == netlink.HANDLE_ROOT || major != of || minor == 0 {
+			continue
+		}
+		c := model.QueueCount{Queue: int(minor) - 1}
+		if s := a.Statistics; s != nil && s.Basic != nil {
+			c.Bytes, c.Packets = int64(s.Basic.Bytes), int64(s.Basic.Packets)
+		}
+		if s := a.Statistics; s != nil && s.Queue != nil {
+			c.Drops, c.Backlog = int64(s.Queue.Drops), int64(s.Queue.Backlog)
+		}
+		out[a.LinkIndex] = append(out[a.LinkIndex], c)
+	}
+	for _, all := range out {
+		slices.SortFunc(all, func(a, b model.QueueCount) int { return cmp.Compare(a.Queue, b.Queue) })
+	}
+	return out
+}
+
+// Qdiscs lists the root queueing discipline of every interface.
+func (l Live) Qdiscs(ctx context.Context) (map[int]model.QdiscCount, error) {
+	list, err := allQdiscs(ctx)
+	if err != nil {
+		return nil, err
 	}
 	out := map[int]model.QdiscCount{}
 	for _, q := range list {

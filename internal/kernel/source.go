@@ -48,6 +48,13 @@ type Source interface {
 	Pauses(ifname string) *model.PauseCount
 }
 
+// QueueSource is a Source that also counts by transmit queue.
+type QueueSource interface {
+	// TxQueues lists the transmit queues of the interfaces whose root queueing discipline has one
+	// for each (mq, mqprio), by link index and in their order.
+	TxQueues(ctx context.Context) (map[int][]model.QueueCount, error)
+}
+
 // Live is the running host, seen from the calling thread's namespaces. Its Root is where /proc
 // and /sys are; the empty one is "/".
 type Live struct{ Root }

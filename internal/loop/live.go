@@ -78,6 +78,8 @@ type Live struct {
 	// Looked tells which paths somebody looks at now. The hosts of others are read once a second, and
 	// more often for as long as a verdict takes when there is reason to. nil: all are looked at.
 	Looked func() map[string]bool
+	// Queues has what each transmit queue counts in the samples.
+	Queues bool
 
 	began   time.Time
 	ends    []*liveEnd
@@ -93,7 +95,7 @@ func (l *Live) Run(ctx context.Context) error {
 	defer cancel()
 	l.began, l.paths, l.glances = l.Now(), map[[2]int]*watch.Path{}, map[[2]int]*glance{}
 	for _, e := range l.Ends {
-		x := &liveEnd{LiveEnd: e, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1)}
+		x := &liveEnd{LiveEnd: e, queues: l.Queues, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1)}
 		x.every.Store(int64(l.slowest()))
 		x.window.Span = l.Window
 		l.ends = append(l.ends, x)

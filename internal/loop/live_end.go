@@ -62,6 +62,7 @@ func (q *arrivals) take() []arrival {
 // liveEnd is one host while it is watched. follow fills in, everything else belongs to the view.
 type liveEnd struct {
 	LiveEnd
+	queues  bool // are counted
 	in      arrivals
 	done    chan struct{}
 	now     func() time.Duration
@@ -194,6 +195,7 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 // it has seen already.
 func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
 	w := e.Target.watch()
+	w.Queues = e.queues
 	if e.Peers != nil {
 		w.Addrs = e.Peers()
 	}

@@ -40,6 +40,8 @@ type Watch struct {
 	Share string `json:"share,omitempty"`
 	// Disk is the block device to watch, e.g. sda; empty is none.
 	Disk string `json:"disk,omitempty"`
+	// Queues adds what each transmit queue of the interfaces counts.
+	Queues bool `json:"queues,omitempty"`
 	// Serves is the storage that the host serves; nil is none.
 	Serves *Serving `json:"serves,omitempty"`
 	// CgroupDir is the directory of the control group whose CPU quota is
@@ -167,6 +169,9 @@ func (s *Sampler) views() []view {
 	if s.watch.Disk != "" {
 		v = append(v, view{"statistics of the disk " + s.watch.Disk, "how many requests are under way, and for how long", s.readDisk})
 	}
+	if s.watch.Queues {
+		v = append(v, view{"transmit queues", "which queue of an interface carries the data, and which drops", s.readQueues})
+	}
 	if s.watch.Serves != nil {
 		v = append(v, view{"the storage that this host serves", "whether its disk, or the threads of its NFS server, are what requests wait for", s.readServer})
 	}
@@ -276,6 +281,21 @@ func (s *Sampler) readQdiscs(ctx context.Context, out *model.Sample) error {
 		if q, ok := qdiscs[l.Index]; ok {
 			q.Dev = l.Name
 			out.Qdiscs = append(out.Qdiscs, q)
+		}
+	}
+	return err
+}
+
+func (s *Sampler) readQueues(ctx context.Context, out *model.Sample) error {
+	src, ok := s.src.(kernel.QueueSource)
+	if !ok {
+		return fmt.Errorf("transmit queues: %w", errors.ErrUnsupported)
+	}
+	queues, err := src.TxQueues(ctx)
+	for _, l := range s.links {
+		for _, q := range queues[l.Index] {
+			q.Dev = l.Name
+			out.Queues = append(out.Queues, q)
 		}
 	}
 	return err

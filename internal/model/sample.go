@@ -29,6 +29,8 @@ type Sample struct {
 	NICs    []NICCount    `json:"nics,omitempty"`
 	Qdiscs  []QdiscCount  `json:"qdiscs,omitempty"`
 	Softnet []Softnet     `json:"softnet,omitempty"`
+	// Queues are the transmit queues of interfaces that have several, where that was asked for.
+	Queues []QueueCount `json:"queues,omitempty"`
 	// SNMP counters, "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets", …
 	SNMP map[string]int64 `json:"snmp,omitempty"`
 	// Throttled is the CPU-quota throttling of this host's cgroup.
@@ -218,6 +220,16 @@ type QdiscCount struct {
 	Drops      int64  `json:"drops"`
 	Overlimits int64  `json:"overlimits"`
 	Backlog    int64  `json:"backlog"` // bytes
+}
+
+// QueueCount is one transmit queue of an interface, as its own queueing discipline counts.
+type QueueCount struct {
+	Dev     string `json:"dev"`
+	Queue   int    `json:"queue"` // its number, from 0
+	Bytes   int64  `json:"bytes"`
+	Packets int64  `json:"packets"`
+	Drops   int64  `json:"drops"`
+	Backlog int64  `json:"backlog"` // bytes
 }
 
 // Softnet is one core's line of /proc/net/softnet_stat.

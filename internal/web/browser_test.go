@@ -40,8 +40,8 @@ type page struct {
 // TestBrowser has one browser for all that is seen in it, each in a tab of its own.
 func TestBrowser(t *testing.T) {
 	browser := browse(t)
-	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "tabs": tabsShareAStream, "thousand": pageOfAThousandHosts,
-		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts, "zoom": pageZoomsToSamples} {
+	for name, look := range map[string]func(*testing.T, *page){"page": pageLives, "restart": pageOutlivesTheServer, "tabs": tabsShareAStream, "hundred": pageOfHosts(100), "thousand": pageOfHosts(1000),
+		"names": pageOfHostileNames, "access": pageIsForThoseWhoMaySeeIt, "change": pageChangesHosts, "zoom": pageZoomsToSamples, "ladder": pageHasALadder} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := chromedp.NewContext(browser)
 			defer end()
@@ -316,27 +316,29 @@ func (remembered) Kept() string { return "kept" }
 
 // Of a thousand paths each is a tile, and one is open: the first, or that which the address or a
 // click names.
-func pageOfAThousandHosts(t *testing.T, p *page) {
-	v, s := serve(t)
-	l := live(t, v, 1000)
-	p.do(chromedp.Navigate(s.URL))
-	p.until(isLive + ` && document.querySelectorAll(".tile").length === 1000`)
-	const open = `document.querySelector(".path h3").textContent`
-	p.until(open + ` === "client0 – nas" && document.querySelectorAll("#hosts h3").length === 2`)
-	p.do(chromedp.Click(chromedp.CSS(".tile:nth-child(3)")))
-	p.until(open + ` === "client2 – nas" && document.querySelector(".tile[aria-pressed=true] b").textContent === "client2 – nas"`)
-	link := p.value(`location.href`)
-	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
-	p.until(isLive + ` && ` + open + ` === "client2 – nas"`)
-	l.set(false, func(q *watch.Picture) {
-		if q.Path == "client7 – nas" {
-			q.Shown = watch.Named{State: watch.Lost}
-		}
-	})
-	p.until(`document.querySelector("#kinds button:last-child").textContent === "1 stale or lost"`)
-	p.do(chromedp.Click(chromedp.CSS("#kinds button:last-child")))
-	p.until(`[...document.querySelectorAll(".tile:not([hidden]) b")].map((e) => e.textContent).join() === "client7 – nas"`)
-	p.quiet()
+func pageOfHosts(n int) func(*testing.T, *page) {
+	return func(t *testing.T, p *page) {
+		v, s := serve(t)
+		l := live(t, v, n)
+		p.do(chromedp.Navigate(s.URL))
+		p.until(isLive + fmt.Sprintf(` && document.querySelectorAll(".tile").length === %d`, n))
+		const open = `document.querySelector(".path h3").textContent`
+		p.until(open + ` === "client0 – nas" && document.querySelectorAll("#hosts h3").length === 2`)
+		p.do(chromedp.Click(chromedp.CSS(".tile:nth-child(3)")))
+		p.until(open + ` === "client2 – nas" && document.querySelector(".tile[aria-pressed=true] b").textContent === "client2 – nas"`)
+		link := p.value(`location.href`)
+		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link))
+		p.until(isLive + ` && ` + open + ` === "client2 – nas"`)
+		l.set(false, func(q *watch.Picture) {
+			if q.Path == "client7 – nas" {
+				q.Shown = watch.Named{State: watch.Lost}
+			}
+		})
+		p.until(`document.querySelector("#kinds button:last-child").textContent === "1 stale or lost"`)
+		p.do(chromedp.Click(chromedp.CSS("#kinds button:last-child")))
+		p.until(`[...document.querySelectorAll(".tile:not([hidden]) b")].map((e) => e.textContent).join() === "client7 – nas"`)
+		p.quiet()
+	}
 }
 
 // What hosts are called is text, however long and in whatever direction.

@@ -29,7 +29,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{build, goodput, ceiling, limiter, state, confidence, changes, observed, busy, limited, cpuTime, pauses, nicErrors, hostInfo, dropped} {
+	for _, d := range []*prometheus.Desc{build, goodput, ceiling, limiter, state, confidence, changes, observed, busy, limited, cpuTime, pauses, nicErrors, hostInfo, dropped, queueBytes, queueDrops, queueWaits, received, receiveDrops, squeezed} {
 		out <- d
 	}
 }

@@ -16,13 +16,19 @@ import (
 const mostSeries = 2000
 
 var (
-	busy      = describe("linerate_tcp_busy_seconds_total", "Time in which the path's connections had something to send, summed over those whose sender is watched.", "path")
-	limited   = describe("linerate_tcp_limited_seconds_total", "Time in which the path's connections waited for the receiver's window, for their own send buffer, or for their application to write, summed likewise.", "path", "limiter")
-	cpuTime   = describe("linerate_cpu_seconds_total", "Time of each core by what it did, since its host started.", "host", "cpu", "mode")
-	pauses    = describe("linerate_nic_pause_frames_total", "Ethernet pause frames that an interface received and sent; absent where it does not count them.", "host", "nic", "direction")
-	nicErrors = describe("linerate_nic_errors_total", "Frames that an interface received or sent with an error.", "host", "nic")
-	hostInfo  = describe("linerate_host_info", "What a host runs; always 1.", "host", "os", "kernel")
-	dropped   = describe("linerate_series_dropped_total", "Series of a host that were left out of answers because it has more than may be.", "host")
+	busy         = describe("linerate_tcp_busy_seconds_total", "Time in which the path's connections had something to send, summed over those whose sender is watched.", "path")
+	limited      = describe("linerate_tcp_limited_seconds_total", "Time in which the path's connections waited for the receiver's window, for their own send buffer, or for their application to write, summed likewise.", "path", "limiter")
+	cpuTime      = describe("linerate_cpu_seconds_total", "Time of each core by what it did, since its host started.", "host", "cpu", "mode")
+	pauses       = describe("linerate_nic_pause_frames_total", "Ethernet pause frames that an interface received and sent; absent where it does not count them.", "host", "nic", "direction")
+	nicErrors    = describe("linerate_nic_errors_total", "Frames that an interface received or sent with an error.", "host", "nic")
+	hostInfo     = describe("linerate_host_info", "What a host runs; always 1.", "host", "os", "kernel")
+	queueBytes   = describe("linerate_nic_queue_bytes_total", "Bytes that a transmit queue of an interface has sent.", "host", "nic", "queue")
+	queueDrops   = describe("linerate_nic_queue_drops_total", "Packets that a transmit queue of an interface has dropped.", "host", "nic", "queue")
+	queueWaits   = describe("linerate_nic_queue_backlog_bytes", "What waits in a transmit queue of an interface.", "host", "nic", "queue")
+	received     = describe("linerate_softnet_packets_total", "Packets that a core took from the receive queues of interfaces.", "host", "cpu")
+	receiveDrops = describe("linerate_softnet_drops_total", "Packets that a core dropped because its backlog was full.", "host", "cpu")
+	squeezed     = describe("linerate_softnet_squeezes_total", "How often a core left packets in a receive queue because its time or budget was over.", "host", "cpu")
+	dropped      = describe("linerate_series_dropped_total", "Series of a host that were left out of answers because it has more than may be.", "host")
 )
 
 // waits is for how long the connections of a path waited for what.
@@ -108,6 +114,9 @@ func (c collector) hosts(out chan<- prometheus.Metric) {
 			}
 			seen[h.Name] = true
 			all := hostSeries(h)
+			if c.v.queues {
+				all = append(all, queueSeries(h)...)
+			}
 			c.v.dropped[h.Name] += float64(max(0, len(all)-mostSeries))
 			for _, m := range all[:min(len(all), mostSeries)] {
 				out <- m
@@ -145,6 +154,37 @@ func hostSeries(h watch.Host) (out []prometheus.Metric) {
 		cores[t.CPU] = true
 		for mode, d := range map[string]time.Duration{"user": t.User, "system": t.System, "softirq": t.SoftIRQ + t.IRQ, "steal": t.Steal, "idle": t.Idle, "iowait": t.IOWait} {
 			add(cpuTime, prometheus.CounterValue, d.Seconds(), strconv.Itoa(t.CPU), mode)
+		}
+	}
+	return out
+}
+
+// queueSeries are those of a host's transmit queues and of its receiving cores.
+func queueSeries(h watch.Host) (out []prometheus.Metric) {
+	add := func(d *prometheus.Desc, kind prometheus.ValueType, value int64, labels ...string) {
+		out = append(out, prometheus.MustNewConstMetric(d, kind, float64(value), append([]string{h.Name}, labels...)...))
+	}
+	type queue struct {
+		dev string
+		n   int
+	}
+	queues, cores := map[queue]bool{}, map[int]bool{}
+	for _, q := range h.Last.Queues {
+		if is := (queue{q.Dev, q.Queue}); !queues[is] {
+			queues[is] = true
+			n := strconv.Itoa(q.Queue)
+			add(queueBytes, prometheus.CounterValue, q.Bytes, q.Dev, n)
+			add(queueDrops, prometheus.CounterValue, q.Drops, q.Dev, n)
+			add(queueWaits, prometheus.GaugeValue, q.Backlog, q.Dev, n)
+		}
+	}
+	for _, s := range h.Last.Softnet {
+		if !cores[s.CPU] {
+			cores[s.CPU] = true
+			n := strconv.Itoa(s.CPU)
+			add(received, prometheus.CounterValue, s.Processed, n)
+			add(receiveDrops, prometheus.CounterValue, s.Dropped, n)
+			add(squeezed, prometheus.CounterValue, s.Squeezed, n)
 		}
 	}
 	return out

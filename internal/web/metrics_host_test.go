@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,5 +80,50 @@ func TestWaitsAreWhatKernelsCounted(t *testing.T) {
 	c.want(t, "counters that go back", 9.5, 5.25, 7.5)
 	if n := len(v.counted); n != 1 {
 		t.Errorf("%d connections are remembered", n)
+	}
+}
+
+// Queues have series only where that is asked for, each once, and they are the first to be cut.
+func TestQueuesHaveSeriesByOption(t *testing.T) {
+	p := picture(watch.Moving, model.PathLoss)
+	p.Hosts = p.Hosts[:1]
+	p.Hosts[0].Name = "a"
+	p.Hosts[0].Last = &model.Sample{CPUs: []model.CPUTime{{CPU: 0}}, Softnet: []model.Softnet{{CPU: 1, Processed: 7, Dropped: 2, Squeezed: 3}, {CPU: 1}}}
+	for q := range 700 {
+		p.Hosts[0].Last.Queues = append(p.Hosts[0].Last.Queues, model.QueueCount{Dev: "eth0", Queue: q, Bytes: 100, Drops: 4, Backlog: 5}, model.QueueCount{Dev: "eth0", Queue: q})
+	}
+	for _, asked := range []bool{false, true} {
+		v, s := serve(t)
+		if asked {
+			v.PerQueue()
+		}
+		if err := v.Show([]watch.Picture{p}); err != nil {
+			t.Fatal(err)
+		}
+		_, body := get(t, s.URL+"/metrics", nil)
+		for _, series := range []string{`linerate_nic_queue_bytes_total{host="a",nic="eth0",queue="3"} 100`, `linerate_nic_queue_drops_total{host="a",nic="eth0",queue="3"} 4`, `linerate_nic_queue_backlog_bytes{host="a",nic="eth0",queue="3"} 5`} {
+			if strings.Contains(body, series+"\n") != asked {
+				t.Errorf("asked for: %v; %s", asked, series)
+			}
+		}
+		cut := "0" // of 6 of a core, 2,100 of queues and 3 of a core that receives
+		if asked {
+			cut = "109"
+		}
+		if !strings.Contains(body, `linerate_series_dropped_total{host="a"} `+cut+"\n") || !strings.Contains(body, `linerate_cpu_seconds_total{cpu="0",host="a",mode="idle"} 0`) {
+			t.Errorf("asked for: %v: %s are not cut", asked, cut)
+		}
+	}
+	p.Hosts[0].Last.Queues = nil
+	v, s := serve(t)
+	v.PerQueue()
+	if err := v.Show([]watch.Picture{p}); err != nil {
+		t.Fatal(err)
+	}
+	_, body := get(t, s.URL+"/metrics", nil)
+	for _, series := range []string{`linerate_softnet_packets_total{cpu="1",host="a"} 7`, `linerate_softnet_drops_total{cpu="1",host="a"} 2`, `linerate_softnet_squeezes_total{cpu="1",host="a"} 3`} {
+		if !strings.Contains(body, series+"\n") {
+			t.Errorf("no %s", series)
+		}
 	}
 }

@@ -51,6 +51,7 @@ type View struct {
 	recent  []past.Record      // the last quarter of an hour of them
 	past    Past               // nil: none is kept
 	runs    Runs               // nil: none are shown
+	queues  bool               // have series of their own
 	hint    string             // what to do where there is no path
 
 	changer     Changer // nil: the page is read-only
@@ -89,6 +90,10 @@ func (v *View) Show(all []watch.Picture) error {
 	v.events = slices.Clone(v.events[max(0, len(v.events)-mostEvents):])
 	return v.send(fresh)
 }
+
+// PerQueue has /metrics tell of each transmit queue and of each core that receives. It is called before
+// the view is served.
+func (v *View) PerQueue() { v.queues = true }
 
 // Hint has pages without a path say what to do.
 func (v *View) Hint(text string) {

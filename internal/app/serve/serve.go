@@ -33,6 +33,8 @@ type Options struct {
 	Mounts func(ctx context.Context, p app.Progress) ([]explain.WatchOptions, error)
 	// Keep is how much history is kept; 0: none.
 	Keep unit.Bytes
+	// PerQueue adds series of each transmit queue, and of each core that receives.
+	PerQueue bool
 	// AllowChange has the page offer what linerate tune does; Changing is then called with the
 	// address at which, which nobody else may learn.
 	AllowChange bool
@@ -60,6 +62,10 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	view := web.NewView(o.Title, e.Build)
 	view.KeepRuns(&kept{env: e})
 	o.Watch.Looked = view.Looked
+	if o.PerQueue {
+		o.Watch.Queues = true
+		view.PerQueue()
+	}
 	o.Watch.Show = view.Show
 	group, ctx := errgroup.WithContext(ctx)
 	if o.Keep > 0 {

@@ -91,6 +91,8 @@ type Options struct {
 	Show     func([]Picture) error
 	// Looked tells which paths somebody looks at; nil: all of them.
 	Looked func() map[string]bool
+	// Queues has pictures carry what each transmit queue counts, for metrics.
+	Queues bool
 }
 
 // ErrNoMount is of a host without a mount that can be watched.
@@ -119,7 +121,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 
 // Live shows what goes on, until ctx ends or Show fails.
 func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
-	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked}
+	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked, Queues: o.Queues}
 	if len(o.Here) > 0 {
 		l.Apart = true
 		for _, h := range o.Here {

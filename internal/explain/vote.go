@@ -55,9 +55,15 @@ func elect(scenes []*scene) model.Verdict {
 	}
 	win, agree := winner(ballots)
 	if g != nil {
-		g.tell(win.first)
-		if rest, _ := winner(g.full); win.next == nil && rest.first.id != win.first.id && !claimsNothing(rest.first.id) {
-			win.next = rest.first // what then holds all of them alike
+		switch rest, _ := winner(g.full); {
+		case rest.first.id == win.first.id: // it holds all of them alike, and the poor ones lose besides
+			win, agree = winner(all)
+			g.say(win.first)
+		default:
+			g.tell(win.first)
+			if win.next == nil && !claimsNothing(rest.first.id) {
+				win.next = rest.first // what then holds all of them alike
+			}
 		}
 	}
 	v := verdict(win, agree, len(all))
@@ -153,8 +159,17 @@ func (g *groups) differ() bool {
 	return true
 }
 
-// tell adds to the elected finding that only some connections are poor.
+// tell makes it the first thing about the elected finding that only some connections are poor.
 func (g *groups) tell(f *finding) {
+	at := len(f.evidence)
+	g.say(f)
+	f.evidence = append([]model.Evidence{f.evidence[at]}, f.evidence[:at]...)
+	f.advice = "some connections are worse off than others between the same hosts: links are shared out by a hash of addresses and ports (a bond, LACP, ECMP), and one member is bad. Compare the counters of its members; open connections from other ports: which are poor then changes with the ports"
+	f.alts = slices.DeleteFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == model.CongestionControl })
+}
+
+// say adds what was seen of the poor connections.
+func (g *groups) say(f *finding) {
 	rate := func(of []ballot) unit.BitRate {
 		sum := 0.0
 		for _, b := range of {
@@ -163,11 +178,7 @@ func (g *groups) tell(f *finding) {
 		return unit.BitRate(sum / float64(len(of)))
 	}
 	n := len(g.full) + len(g.poor)
-	at := len(f.evidence)
 	f.say("", poorConnections, float64(len(g.poor)), "connections", g.poor[0].scene.n(), "%d of %d connections carry %s each while the others carry %s, and %s", len(g.poor), n, rate(g.poor), rate(g.full), g.why)
-	f.evidence = append([]model.Evidence{f.evidence[at]}, f.evidence[:at]...)
-	f.advice = "some connections are worse off than others between the same hosts: links are shared out by a hash of addresses and ports (a bond, LACP, ECMP), and one member is bad. Compare the counters of its members; open connections from other ports: which are poor then changes with the ports"
-	f.alts = slices.DeleteFunc(f.alts, func(a model.Alternative) bool { return a.Limiter == model.CongestionControl })
 }
 
 // wanting: the sender had data waiting to be sent nearly all the time.

@@ -52,6 +52,24 @@ func TestPoorConnections(t *testing.T) {
 	}
 }
 
+// Where one cause holds all connections, and some lose besides, it is named for all of them; that
+// some are poor is said after its evidence.
+func TestPoorConnectionsBesideACommonCause(t *testing.T) {
+	k := knobs{rate: 0.6e9, rtt: 15 * time.Millisecond, streams: 8}
+	c := someLose(k, 2, 0.4, 0.09)
+	for i := range c.Sender.Samples {
+		for n := range 8 {
+			x := &c.Sender.Samples[i].Conns[n]
+			x.RTT, x.Unacked, x.SndWnd, x.Cwnd = x.MinRTT, 96, 96*1448, 200
+			x.RwndLimited = time.Duration(float64(x.Busy) * 0.9)
+		}
+	}
+	v := Judge(c)
+	if v.Limiter != model.ReceiverWindow || len(v.Evidence) == 0 || v.Evidence[0].Metric == poorConnections || poorOf(v) != 2 || strings.Contains(v.Fix.Advice, "other ports") {
+		t.Errorf("%.2f, %d poor: %s %+v", v.Confidence, poorOf(v), v.Line, v.Evidence)
+	}
+}
+
 // A connection that is left idle has no say in what holds the busy one.
 func TestIdleConnectionsHaveNoSay(t *testing.T) {
 	c := knobs{rate: 0.5e9, rtt: 18 * time.Millisecond, streams: 4}.build()

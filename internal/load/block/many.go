@@ -131,6 +131,7 @@ func (r *Result) merge(o Result) error {
 	r.Failures = append(r.Failures, o.Failures...)
 	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
 	r.Waited += o.Waited
+	r.NoCore += o.NoCore
 	r.Requests += o.Requests
 	r.UserCPU, r.SystemCPU = max(r.UserCPU, o.UserCPU), max(r.SystemCPU, o.SystemCPU)
 	if r.Fetched >= 0 && o.Fetched >= 0 {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"linerate/internal/kernel"
 	"linerate/internal/load/ring"
 	"linerate/internal/load/shape"
 	"linerate/internal/unit"
@@ -41,6 +42,9 @@ type Result struct {
 	// Waited is how long the threads had nothing to do but wait for the
 	// target, added up: a generator that never waits is what limits the run.
 	Waited time.Duration
+	// NoCore is how long the threads were ready to go on and had no core, warm-up included; 0
+	// where the system does not tell.
+	NoCore time.Duration
 	// CPU is what this process took in user mode and in the kernel during the
 	// whole run, warm-up included, and Requests what it was spent on. The
 	// kernel's own threads that work for a ring count as the process.
@@ -227,6 +231,7 @@ func fetchedWithin(t *Target, start time.Time, p *phases, measured time.Duration
 type outcome struct {
 	rec      *recorder
 	waited   time.Duration
+	noCore   time.Duration
 	requests int64
 	until    time.Duration
 	stopped  bool
@@ -266,11 +271,27 @@ func one(ctx context.Context, s Spec, t *Target, i, threads, depth int, phase *p
 	}
 	d.began(start)
 	held.add(w)
+	before := runDelay()
 	err = w.run(ctx)
+	out.noCore = max(0, runDelay()-before)
 	errors.As(err, &out.stuck) // it is returned, too
 	out.until, out.stopped = w.clock(), w.stopped
 	out.rec, out.waited, out.requests = w.rec, w.idle, w.ended
 	return err
+}
+
+// runDelay is how long this thread, which is locked, was runnable without a core since it began; 0
+// where the system does not tell.
+func runDelay() time.Duration {
+	b, err := kernel.Root("/").ReadFile("/proc/thread-self/schedstat")
+	if err != nil {
+		return 0
+	}
+	_, delay, err := kernel.ParseSchedstat(b)
+	if err != nil {
+		return 0
+	}
+	return delay
 }
 
 func newQueue(e Engine, t *Target, d *data, depth int) (queue, error) {
@@ -308,6 +329,7 @@ func sum(s Spec, threads, depth int, outs []outcome, from time.Duration) (Result
 		r.Measured = max(r.Measured, min(o.until-from, s.Duration))
 		r.Took = max(r.Took, o.until)
 		r.Waited += o.waited
+		r.NoCore += o.noCore
 		r.Requests += o.requests
 		r.Failed += o.rec.failed
 		r.NotStarted += o.rec.unbegun

@@ -311,7 +311,7 @@ func runWithoutLockedMemory(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	s := spec()
-	s.Path, s.Duration, s.Depth = path, 50*time.Millisecond, 8
+	s.Path, s.Duration, s.Requests, s.Depth = path, 10*time.Second, 20, 8 // however busy this machine is
 	target, s, err := Open(s, "")
 	if err != nil {
 		t.Fatal(err)

@@ -124,6 +124,9 @@ const (
 	// waiting is the share of its time that a generator waits at least when
 	// the target is what it waits for.
 	waiting = 0.05
+	// noCore is the share of its time that a generator may be without a core: more, and the rate
+	// is that of what others left it.
+	noCore = 0.2
 	// mostlyCached is the share from which a result is the page cache's.
 	mostlyCached = 0.05
 	// whole is the share of its size that a file occupies at least where nothing
@@ -186,13 +189,25 @@ func (s *Summary) generator(r Result, w Witness) {
 		waited = r.Waited.Seconds() / run
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("the %s waited for the target %.0f%% of the time", unit.CountInWords(r.Threads, "thread"), 100*min(waited, 1)))
+	if share := ratioOf(r.NoCore, r.Took, r.Threads); share >= noCore {
+		s.GeneratorLimited = true
+		s.Evidence = append(s.Evidence, fmt.Sprintf("the %s could have gone on %.0f%% of the time and had no core: others use this host's CPU", unit.CountInWords(r.Threads, "thread"), 100*share))
+	}
 	if w.Null <= 0 {
 		s.Evidence = append(s.Evidence, "what the generator does alone was not measured")
 		return
 	}
 	share := s.IOPS / w.Null
-	s.GeneratorLimited = share >= generatorShare && waited < waiting
+	s.GeneratorLimited = s.GeneratorLimited || share >= generatorShare && waited < waiting
 	s.Evidence = append(s.Evidence, fmt.Sprintf("on a target that does nothing the same workload makes %.0f requests per second: this run reached %.0f%% of that", w.Null, 100*share))
+}
+
+// ratioOf is the share that a time of all threads is of what they ran, at most 1.
+func ratioOf(d, took time.Duration, threads int) float64 {
+	if took <= 0 || threads < 1 {
+		return 0
+	}
+	return min(1, d.Seconds()/took.Seconds()/float64(threads))
 }
 
 // schedule says what the target was behind with when the run was over.

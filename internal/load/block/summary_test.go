@@ -58,6 +58,7 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		"read only":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered = 0, true }, without: "a rate of memory"},
 		"synced":     {change: func(r *Result, w *Witness) { r.WrittenBytes = 1 }, without: "a rate of memory"},
 		"generator":  {change: func(r *Result, w *Witness) { w.Null, r.Waited = 1500, 0 }, want: "this run reached 67% of that"},
+		"starved":    {change: func(r *Result, w *Witness) { w.Null, r.Took, r.NoCore = 1e6, time.Second, 300*time.Millisecond }, want: "had no core"},
 		"no witness": {change: func(*Result, *Witness) {}, want: "what the generator does alone was not measured"},
 	} {
 		r, w := resultOf(t, 1000), Witness{Occupied: -1}
@@ -70,7 +71,7 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		if !strings.Contains(all, c.want) || c.without != "" && strings.Contains(all, c.without) {
 			t.Errorf("%s: %s", name, all)
 		}
-		if s.GeneratorLimited != (name == "generator") {
+		if s.GeneratorLimited != (name == "generator" || name == "starved") {
 			t.Errorf("%s: generator limited is %v", name, s.GeneratorLimited)
 		}
 	}

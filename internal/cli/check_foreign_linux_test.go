@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -88,8 +89,13 @@ func fakehost(t *testing.T) string {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(filepath.Dir(linerate), "fakehost")
-	if _, err := os.Stat(exe); err != nil {
-		build(t, exe, "./testdata/fakehost")
+	if _, err := os.Stat(exe); err == nil {
+		return exe
+	}
+	own := exe + "." + rand.Text() // others may build theirs at the same time
+	build(t, own, "./testdata/fakehost")
+	if err := os.Rename(own, exe); err != nil {
+		t.Fatal(err)
 	}
 	return exe
 }

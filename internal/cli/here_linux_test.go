@@ -59,12 +59,8 @@ func windowsHere(t *testing.T, how string) reach.ThisHost {
 func unixHere(t *testing.T, goos, system, set string) reach.ThisHost {
 	t.Helper()
 	bin, state := t.TempDir(), t.TempDir()
-	exe, err := os.Executable()
-	if err == nil {
-		err = fake.Install(bin, exe)
-	}
 	mount, notFound := exec.LookPath("mount") // the real one
-	if err != nil {
+	if err := fake.Install(bin, fakehost(t)); err != nil {
 		t.Fatal(err)
 	}
 	return reach.ThisHost{GOOS: goos, Run: func(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {

@@ -75,13 +75,6 @@ func wireBlocks(w *copy.Wire) []document.Block {
 	}
 	protection := map[string]string{"tls": "encrypted (AEAD, keys of TLS 1.3)", "none": "NOT encrypted (--plain)"}[w.Encryption]
 	out := []document.Block{{Text: fmt.Sprintf("Way: %s → %s, %s, %s, %s", w.From, w.To, w.Way, unit.Count(w.Streams, "stream"), protection)}}
-	if t := w.Congestion; t != nil {
-		text := fmt.Sprintf("Congestion control: %s instead of %s, tried after losses: %v, with %s %v", t.To, t.From, unit.BitRate(t.After), t.From, unit.BitRate(t.Before))
-		if !t.Kept {
-			text += "; that is too little: " + t.From + " again"
-		}
-		out = append(out, document.Block{Text: text})
-	}
 	for i, e := range w.Ends {
 		out = append(out, document.Block{Text: fmt.Sprintf("%s: %s, CPU %.2f s", []string{"Sender", "Receiver"}[i], e.Name, e.CPUSec)})
 	}

@@ -50,8 +50,6 @@ type Wire struct {
 	MovedNs int64    `json:"moved_ns"`
 	Again   int64    `json:"blocks_again"`
 	Ends    []FarEnd `json:"ends"` // who sends, who receives
-	// Congestion is another congestion control that the connections were given after losses.
-	Congestion *wire.Trial `json:"congestion,omitempty"`
 }
 
 // FarEnd is one host's part.

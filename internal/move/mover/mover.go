@@ -241,9 +241,6 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 			src = m.src
 		}
 		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full}
-		if m.task.Do == Copying {
-			o.Congestion = allowed()
-		}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}
@@ -290,7 +287,7 @@ func (m *mover) work() Work {
 	if len(m.task.Spread) > 0 {
 		w.Pairs, w.Look = m.pairWork()
 	} else if len(m.stats) > 0 {
-		w.Look, w.Sockets, w.Trial = m.stats[0].Look(), m.stats[0].Sockets(), m.stats[0].Trial()
+		w.Look, w.Sockets = m.stats[0].Look(), m.stats[0].Sockets()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

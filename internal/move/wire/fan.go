@@ -47,13 +47,9 @@ func (f *fan) begin() error {
 			return f.serve(c)
 		})
 	}
-	f.g.Go(func() error {
-		if f.s.o.Streams == 0 {
-			f.grow()
-		}
-		f.try()
-		return nil
-	})
+	if f.s.o.Streams == 0 {
+		f.g.Go(func() error { f.grow(); return nil })
+	}
 	return nil
 }
 

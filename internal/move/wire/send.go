@@ -28,9 +28,6 @@ type Options struct {
 	// Ask has the target asked which small files it has as they are: of those no data are read.
 	// The sink has to be a move.Finder.
 	Ask bool
-	// Congestion are the congestion controls of TCP that any user of this host may set: one of them
-	// is tried where losses hold the data back.
-	Congestion []string
 	// Met hears, before the source is scanned, how the target can be asked what it has. It may
 	// be nil.
 	Met func(move.Finder)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -26,22 +25,4 @@ func (s *Sockets) look(c net.Conn) {
 		cc, _ := unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION) // not told: empty
 		s.add(one{busy: i.Busy_time, rwnd: i.Rwnd_limited, sndbuf: i.Sndbuf_limited, retrans: uint64(i.Total_retrans), sent: uint64(i.Data_segs_out), rtt: i.Min_rtt, cc: cc})
 	})
-}
-
-// setCongestion gives a connection a congestion control; no other connection of the host has it
-// then, and it ends with this one.
-func setCongestion(c net.Conn, name string) error {
-	t, ok := c.(*net.TCPConn)
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	raw, err := t.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var serr error
-	err = raw.Control(func(fd uintptr) {
-		serr = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-	})
-	return errors.Join(err, serr)
 }

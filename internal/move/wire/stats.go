@@ -20,7 +20,6 @@ type Stats struct {
 	conns []*Conn
 	// sockets is the last that was seen of all.
 	sockets Sockets
-	trial   *Trial
 }
 
 func (s *Stats) add(c *Conn) {

@@ -24,6 +24,7 @@ func copyFarFlags(cmd *cobra.Command, f *copyFlags) {
 	flags.StringVar(&f.Far.Via, "via", "", "between hosts: data address of the end that listens (the other host; of two other hosts the target)")
 	flags.Uint16Var(&f.Far.Port, "port", 0, "between hosts: TCP port for the data; default: any that is free")
 	flags.BoolVar(&f.Far.ThroughSSH, "through-ssh", false, "between hosts: send the data through ssh, which is slow, where no port can be opened")
+	flags.StringVar(&f.Far.Congestion, "congestion", "", "between hosts: congestion control of the connections that send, as bbr; default: the host's own")
 	timeFlag(cmd, &f.Far.Mem, "mem", "copy no files, but memory to memory for so long: linerate copy --mem 60s [FROM] TO")
 }
 
@@ -60,8 +61,12 @@ func (f *copyFlags) checkFar() error {
 		return failure.Of(failure.Usage, "--mem %v: want above 0 and at most %v", o.Mem, maxMem)
 	case o.Streams < 0 || o.Streams > copy.MaxStreams:
 		return failure.Of(failure.Usage, "--streams %d: want 1 to %d", o.Streams, copy.MaxStreams)
+	case o.Congestion != "" && !copy.MaybeCongestion(o.Congestion):
+		return failure.Of(failure.Usage, "--congestion %q: want the name of a congestion control, as bbr or cubic", o.Congestion)
 	case !far && f.spread == "" && o != (copy.Far{}):
-		return failure.Of(failure.Usage, "--streams, --plain, --via, --port and --through-ssh are for copies between hosts: both ends are on this one")
+		return failure.Of(failure.Usage, "--streams, --plain, --congestion, --via, --port and --through-ssh are for copies between hosts: both ends are on this one")
+	case o.ThroughSSH && o.Congestion != "":
+		return failure.Of(failure.Usage, "--congestion is of connections between the hosts, and --through-ssh makes none: leave one out")
 	case o.ThroughSSH && (o.Via != "" || o.Port != 0):
 		return failure.Of(failure.Usage, "--through-ssh uses no address and no port: leave out --via and --port")
 	}
@@ -76,7 +81,11 @@ func wireBlocks(w *copy.Wire) []document.Block {
 	protection := map[string]string{"tls": "encrypted (AEAD, keys of TLS 1.3)", "none": "NOT encrypted (--plain)"}[w.Encryption]
 	out := []document.Block{{Text: fmt.Sprintf("Way: %s → %s, %s, %s, %s", w.From, w.To, w.Way, unit.Count(w.Streams, "stream"), protection)}}
 	for i, e := range w.Ends {
-		out = append(out, document.Block{Text: fmt.Sprintf("%s: %s, CPU %.2f s", []string{"Sender", "Receiver"}[i], e.Name, e.CPUSec)})
+		text := fmt.Sprintf("%s: %s, CPU %.2f s", []string{"Sender", "Receiver"}[i], e.Name, e.CPUSec)
+		if cc := e.Sockets.Congestion; i == 0 && cc != "" && w.Way != copy.ThroughSSH {
+			text += ", congestion control " + cc
+		}
+		out = append(out, document.Block{Text: text})
 	}
 	return out
 }

@@ -34,7 +34,13 @@ type Far struct {
 	Via        string        // data address of the other host
 	Port       uint16        // to listen on; 0: any
 	Mem        time.Duration // no files: memory to memory for so long
+	// Congestion is the congestion control that the connections of the sending end get; "": the
+	// host's own.
+	Congestion string
 }
+
+// ThroughSSH is the Way of data that the agents' channel carried.
+const ThroughSSH = "through ssh"
 
 // Wire is how the data of a copy between hosts went.
 type Wire struct {
@@ -45,6 +51,8 @@ type Wire struct {
 	From    string `json:"from"` // data addresses, of who sends and who receives
 	To      string `json:"to"`
 	Streams int    `json:"streams"`
+	// Congestion is what was asked for; what the connections had is in Ends.
+	Congestion string `json:"congestion,omitempty"`
 	// MovedNs is the time since the ends met; Again counts blocks that arrived with another
 	// hash than they were read with, and were sent again.
 	MovedNs int64    `json:"moved_ns"`
@@ -173,6 +181,7 @@ func (b *between) tasks() (from, to mover.Task, err error) {
 	from.Limit, from.Exclude, to.Setuid = int64(o.Limit), move.Raws(o.Exclude), o.Setuid
 	from.Count = b.p.Live() && !mem && b.do == mover.Copying
 	from.Send, to.Delete, to.MaxDelete = mem, o.Delete, o.MaxDelete
+	from.Congestion = wire.Congestion(o.Far.Congestion)
 	b.from, b.to = &side{}, &side{}
 	for i, arg := range o.Sources {
 		n, path, err := placeOf(arg, mem)

@@ -20,12 +20,12 @@ var errUnreached = errors.New("the port could not be connected to")
 func (b *between) move(ctx context.Context) error {
 	dialler, listener := b.roles()
 	b.watch(ctx)
-	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String()}
+	b.out.Wire = &Wire{Encryption: "tls", Way: "direct", From: b.from.addr.String(), To: b.to.addr.String(), Congestion: b.o.Far.Congestion}
 	if b.o.Far.Plain {
 		b.out.Wire.Encryption = "none"
 	}
 	if b.o.Far.ThroughSSH {
-		b.out.Wire.Way = "through ssh"
+		b.out.Wire.Way = ThroughSSH
 		b.p.Say("data go through ssh, which is slow: open a port between the hosts for more")
 		return b.through(ctx, dialler, listener)
 	}

@@ -44,6 +44,7 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	if b.seen != nil {
 		b.seen.close()
 		r.Limiter = b.seen.limiter()
+		b.seen.advise(r.Limiter, from.Sockets.Congestion)
 		r.HeldBy = r.Limiter.Text
 	}
 	if mem {

@@ -60,6 +60,8 @@ type SpreadPair struct {
 	To    string  `json:"to"`
 	Bytes int64   `json:"bytes"`
 	Rate  float64 `json:"rate_bps"`
+	// Congestion is the congestion control that its connections had; "": not known.
+	Congestion string `json:"congestion,omitempty"`
 }
 
 // spreadEnd is one end of a spread.
@@ -94,7 +96,8 @@ type spreading struct {
 	out    *Result
 	ends   []*spreadEnd // sources, then targets
 	pairs  []*spreadPair
-	bytes  map[[2]int]int64 // of rounds that are over
+	bytes  map[[2]int]int64  // of rounds that are over
+	had    map[[2]int]string // congestion controls, of the last round
 	agents map[host.Name]*host.Client
 	spare  []*host.Client // of hosts that were logged in to again
 	before int64          // bytes of earlier rounds
@@ -121,7 +124,7 @@ func (s *spreading) targets() []*spreadEnd {
 // copySpread copies to several targets, or plans that, or compares. What was done comes with the
 // error, where there is one.
 func copySpread(ctx context.Context, e app.Env, o Options, p app.Progress, do mover.Deed) (*Result, error) {
-	s := &spreading{env: e, p: p, o: o, do: do, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}}
+	s := &spreading{env: e, p: p, o: o, do: do, report: move.NewReport(nil), agents: map[host.Name]*host.Client{}, told: map[string]bool{}, bytes: map[[2]int]int64{}, had: map[[2]int]string{}}
 	s.out = &Result{V: resultVersion, Sources: o.Sources, Warnings: []string{}, Spread: &Spreading{}}
 	defer s.close()
 	began := e.Now()

@@ -42,6 +42,9 @@ func (s *spreading) count(first bool) {
 		if w := p.to.last.Pairs; p.i < len(w) {
 			s.bytes[[2]int{p.from.number, p.to.number}] += w[p.i].Bytes
 		}
+		if w := p.from.last.Pairs; p.j < len(w) {
+			s.had[[2]int{p.from.number, p.to.number}] = w[p.j].Congestion
+		}
 	}
 	for _, e := range s.ends {
 		e.last = mover.Work{}
@@ -107,7 +110,7 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 			if !from.source || to.source {
 				continue
 			}
-			p := SpreadPair{From: from.as, To: to.as, Bytes: s.bytes[[2]int{from.number, to.number}]}
+			p := SpreadPair{From: from.as, To: to.as, Bytes: s.bytes[[2]int{from.number, to.number}], Congestion: s.had[[2]int{from.number, to.number}]}
 			if secs > 0 {
 				p.Rate = 8 * float64(p.Bytes) / secs
 			}

@@ -120,6 +120,7 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 		e.over, e.failed, e.doomed, e.answered, e.last, e.work = false, false, nil, false, mover.Work{}, nil
 		if e.source {
 			e.task.Limit, e.task.Streams, e.task.Exclude, e.task.Count = each, s.o.Far.Streams, move.Raws(s.o.Exclude), s.p.Live()
+			e.task.Congestion = wire.Congestion(s.o.Far.Congestion)
 		} else {
 			e.task.Setuid, e.task.Empty = s.o.Setuid, empty && s.do != mover.Comparing
 			// In a further round an end has failed: what it had is not known, and nothing is deleted.

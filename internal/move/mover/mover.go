@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linerate/internal/failure"
+	"linerate/internal/kernel"
 	"linerate/internal/move"
 	"linerate/internal/move/place"
 	"linerate/internal/move/route"
@@ -71,6 +72,9 @@ func (m *mover) main(ctx context.Context, in *bufio.Reader) error {
 	}
 	if m.task, err = DecodeTask(line); err != nil {
 		return err
+	}
+	if err := m.task.Congestion.Check(kernel.Root("/")); err != nil {
+		return failure.As(failure.Usage, err)
 	}
 	self, err := wire.NewIdentity()
 	if err != nil {
@@ -240,7 +244,7 @@ func (m *mover) session(ctx context.Context, p wire.Party) error {
 		if m.src != nil {
 			src = m.src
 		}
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}

@@ -262,7 +262,7 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 	m.mu.Unlock()
 	if s.from != nil {
 		part := s.from.Part(i)
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Ask: m.task.Do == Copying && !m.task.Full}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Ask: m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion}
 		return wire.Send(ctx, p, part, m.report, o, &m.stats[i])
 	}
 	return wire.Receive(ctx, p, s.to[i], m.report, &m.stats[i])
@@ -272,7 +272,7 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 func (m *mover) pairWork() (out []PairWork, sum wire.Look) {
 	for i := range m.stats {
 		l := m.stats[i].Look()
-		out = append(out, PairWork{Bytes: l.Sent + l.Received, Streams: l.Streams})
+		out = append(out, PairWork{Bytes: l.Sent + l.Received, Streams: l.Streams, Congestion: m.stats[i].Sockets().Congestion})
 		sum = sum.Plus(l)
 	}
 	return out, sum

@@ -67,6 +67,8 @@ type Task struct {
 	MaxDelete int   `json:"max_delete,omitempty"`
 	Limit     int64 `json:"limit,omitempty"`   // bytes per second
 	Streams   int   `json:"streams,omitempty"` // 0: as many as bring something
+	// Congestion is of the end that sends: what its data connections are given.
+	Congestion wire.Congestion `json:"congestion,omitempty"`
 
 	Plain  bool        `json:"plain,omitempty"`
 	Run    wire.Run    `json:"run"`
@@ -127,6 +129,8 @@ func (t *Task) Check() error {
 		return errors.New("to delete where nothing is written")
 	case t.Streams < 0 || t.Streams > wire.MaxStreams:
 		return fmt.Errorf("%d streams, want at most %d", t.Streams, wire.MaxStreams)
+	case t.Congestion != "" && (!t.Congestion.IsName() || !t.sends()):
+		return fmt.Errorf("congestion control %q, which cannot be had, or of an end that sends no data", t.Congestion)
 	case len(t.Spread) > share.MaxTargets:
 		return fmt.Errorf("%d other ends, want at most %d", len(t.Spread), share.MaxTargets)
 	case len(t.Spread) > 0 && (t.Mem != 0 || t.Scratch):
@@ -257,8 +261,9 @@ type Work struct {
 
 // PairWork is what went between this end and one of several others.
 type PairWork struct {
-	Bytes   int64 `json:"bytes"`
-	Streams int   `json:"streams"`
+	Bytes      int64  `json:"bytes"`
+	Streams    int    `json:"streams"`
+	Congestion string `json:"congestion,omitempty"` // of the end that sends: what its connections have
 }
 
 // decode reads one line; an unknown field and data after it are errors.

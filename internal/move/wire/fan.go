@@ -74,7 +74,7 @@ func (f *fan) open(n uint32) (*Conn, error) {
 		return nil, fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}
 	f.s.stats.add(c)
-	return c, nil
+	return c, f.s.o.Congestion.set(c.raw)
 }
 
 // more opens one more stream.

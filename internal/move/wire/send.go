@@ -28,6 +28,8 @@ type Options struct {
 	// Ask has the target asked which small files it has as they are: of those no data are read.
 	// The sink has to be a move.Finder.
 	Ask bool
+	// Congestion is what the data connections are given, before the first data.
+	Congestion Congestion
 	// Met hears, before the source is scanned, how the target can be asked what it has. It may
 	// be nil.
 	Met func(move.Finder)

@@ -72,7 +72,7 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	write(filepath.Join(dir, "known_hosts"), fmt.Sprintf("[127.0.0.1]:%d %s", port, pub), 0o600)
 	more = strings.ReplaceAll(more, "BIN", bin)
 	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s\n%[6]s", port, dir, tmp, bin, strings.Join(variables, " "), more), 0o600)
-	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", port, dir, me.Username), 0o600)
+	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  %[4]s\n", port, dir, me.Username, labtest.KeyExchange), 0o600)
 	write(filepath.Join(ssh, "ssh"), "#!/bin/sh\nexec /usr/bin/ssh -F "+dir+"/ssh_config \"$@\"\n", 0o700)
 	t.Setenv("PATH", ssh+":"+os.Getenv("PATH"))
 	// Plans keep their records below /var/lib: not in this machine's.

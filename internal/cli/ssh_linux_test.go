@@ -45,7 +45,7 @@ func sshInLab(t testing.TB, l *lab.Lab) []string {
 	}
 	write("known_hosts", addr+" "+string(pub))
 	write("sshd_config", fmt.Sprintf("ListenAddress %s\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv TMPDIR=%[2]s %[3]s=1\n", addr, dir, asProgram))
-	write("ssh_config", fmt.Sprintf("Host *\n  User root\n  IdentityFile %[1]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[1]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", dir))
+	write("ssh_config", fmt.Sprintf("Host *\n  User root\n  IdentityFile %[1]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[1]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  %[2]s\n", dir, labtest.KeyExchange))
 	serveSSH(t, append(l.Enter("server1"), "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")))
 	return append(l.Enter("client1"), "/usr/bin/ssh", "-F", filepath.Join(dir, "ssh_config"))
 }

@@ -88,7 +88,8 @@ SetEnv HOME=%[2]s TMPDIR=%[2]s/tmp %[3]s
   UserKnownHostsFile %[2]s/known_hosts
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-`, port, s.dir, userName(t)))
+  %[4]s
+`, port, s.dir, userName(t), labtest.KeyExchange))
 }
 
 func (s *sshd) write(t *testing.T, name, text string) string {

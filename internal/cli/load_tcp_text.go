@@ -43,7 +43,7 @@ func cpuTable(r *load.TCPResult) document.Table {
 	t := document.Table{Head: document.Columns("", "#threads", "#machine: interrupts", "#machine: busy", "#busiest thread")}
 	for _, d := range r.Directions {
 		for _, e := range []load.End{d.Sender, d.Receiver} {
-			t.Row(e.Name, perGB(e.Threads), perGB(e.SoftIRQ), perGB(e.Busy), fmt.Sprintf("%.0f%% of a core", 100*e.Busiest))
+			t.Row(e.Name, perGB(e.Threads), perGB(e.SoftIRQ), perGB(e.Busy), busiest(e))
 		}
 	}
 	return t
@@ -54,12 +54,25 @@ func streamTable(r *load.TCPResult) document.Table {
 	t := document.Table{Head: document.Columns("Stream", "#Rate", "#Retrans", "#RTT", "#Busy", "#Receive window", "#Send buffer", "Control")}
 	share := func(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
 	for _, d := range r.Directions {
+		if len(d.Streams) == 0 {
+			t.Row("of "+d.From+": not known", "", "", "", "", "", "", "")
+		}
 		for _, s := range d.Streams[:min(len(d.Streams), 16)] {
 			t.Row(fmt.Sprintf("%v → %v", s.Local, s.Remote), unit.BitRate(s.Rate).String(), strconv.FormatInt(int64(s.Retrans), 10), s.RTT.Round(time.Microsecond).String(),
 				share(s.Busy), share(s.RwndLimited), share(s.SndbufLimited), s.CC)
 		}
 	}
 	return t
+}
+
+func busiest(e load.End) string {
+	switch {
+	case e.Busiest != nil:
+		return fmt.Sprintf("%.0f%% of a core", 100**e.Busiest)
+	case e.Process != nil:
+		return fmt.Sprintf("not known (all: %.0f%%)", 100**e.Process)
+	}
+	return "not known"
 }
 
 func perGB(v *float64) string {

@@ -202,6 +202,7 @@ func (a *agent) methods() handlers {
 	serve(h, methodWaiting, a.waiting)
 	serve(h, methodProbe, probePath)
 	serve(h, methodToward, a.lookToward)
+	serve(h, methodSource, a.sourceTo)
 	serve(h, methodJournal, a.openJournal)
 	serve(h, methodHistory, a.history)
 	serve(h, methodLeave, a.leave)

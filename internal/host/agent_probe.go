@@ -69,3 +69,9 @@ func (a *agent) lookToward(_ context.Context, p towardParams) (probe.Toward, err
 	macs, err := kernel.HardwareAddrs()
 	return probe.Toward{Leaving: l, MACs: macs}, err
 }
+
+// sourceTo asks the system which address it would send from; it sends nothing.
+func (a *agent) sourceTo(_ context.Context, p towardParams) (sourceResult, error) {
+	from, err := kernel.SourceTo(p.To)
+	return sourceResult{from}, err
+}

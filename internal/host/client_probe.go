@@ -40,3 +40,13 @@ func (c *Client) ProbeClose(ctx context.Context, id int) error {
 func (c *Client) LookToward(ctx context.Context, from, to netip.Addr) (probe.Toward, error) {
 	return ask(ctx, c, methodToward, towardParams{from, to})
 }
+
+// SourceTo is the address that the host would send from to another one.
+func (c *Client) SourceTo(ctx context.Context, to netip.Addr) (netip.Addr, error) {
+	r, err := ask(ctx, c, methodSource, towardParams{To: to})
+	return r.From, err
+}
+
+// Samples tells whether the host can be sampled; where it cannot, what a load's own processes
+// count is all that there is.
+func (c *Client) Samples() bool { return c.hello.OS == "linux" }

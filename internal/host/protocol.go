@@ -62,6 +62,7 @@ var (
 	methodWaiting     = method[none, waitingResult]{"plan.waiting", reads, soon}
 	methodProbe       = method[probeParams, none]{"path.probe", loads, soon}
 	methodToward      = method[towardParams, probe.Toward]{"path.toward", reads, soon}
+	methodSource      = method[towardParams, sourceResult]{"path.source", reads, soon}
 	methodJournal     = method[none, []tune.Entry]{"journal.open", reads, soon}
 	methodHistory     = method[none, []tune.Entry]{"journal.history", reads, soon}
 	methodLeave       = method[none, tune.LeaveResult]{"leave", writes, soon}
@@ -248,6 +249,11 @@ type Plugged struct {
 type towardParams struct {
 	From netip.Addr `json:"from"`
 	To   netip.Addr `json:"to"`
+}
+
+// sourceResult is the host's own address towards the To of towardParams.
+type sourceResult struct {
+	From netip.Addr `json:"from"`
 }
 
 // moverResult is what a mover has said since it was last asked.

@@ -114,7 +114,6 @@ func SetThreadAffinity(int, []int) error { return unsupported("bind to CPUs") }
 func SetNice(int, int) error             { return unsupported("set nice value") }
 func RunFirst() error                    { return unsupported("set real-time priority") }
 func PreciseTimers() error               { return unsupported("set timer slack") }
-func CPUUsed() (time.Duration, error)    { return 0, unsupported("read own CPU time") }
 
 type PacketPort struct{}
 

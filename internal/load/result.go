@@ -27,10 +27,14 @@ type Alone struct {
 type Result struct {
 	// Bytes is everything read or written; BytesAfterWarmup what was moved
 	// in Window, which begins with the end of the warm-up.
-	Bytes            int64          `json:"bytes"`
-	BytesAfterWarmup int64          `json:"bytes_after_warmup"`
-	Window           time.Duration  `json:"window"`
-	Streams          []StreamResult `json:"streams"`
+	Bytes            int64         `json:"bytes"`
+	BytesAfterWarmup int64         `json:"bytes_after_warmup"`
+	Window           time.Duration `json:"window"`
+	// CPU is what all threads of this process used in Window; nil: not known, or no streams.
+	CPU *time.Duration `json:"cpu,omitempty"`
+	// PerSecond is what a sink read in each whole second after the warm-up.
+	PerSecond []int64        `json:"per_second,omitempty"`
+	Streams   []StreamResult `json:"streams"`
 	// Unacked is what a source had written and the peer's kernel had not
 	// acknowledged when the run ended; RecvSpace the receive buffers of a sink.
 	Unacked   int64 `json:"unacked,omitempty"`

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"runtime"
 	"time"
+
+	"linerate/internal/kernel"
 )
 
 // limits are the times a load gives others; tests shorten them.
@@ -108,17 +110,42 @@ func (w *load) measure(ctx context.Context, s *session) (Result, error) {
 	if err := s.waitUntil(ctx, start.Add(w.spec.Warmup)); err != nil {
 		return Result{}, err
 	}
-	warm, from := s.counts(), time.Now()
-	if err := s.waitUntil(ctx, start.Add(w.spec.Duration)); err != nil {
+	warm, used, from := s.counts(), cpuUsed(), time.Now()
+	perSecond, err := s.eachSecond(ctx, start.Add(w.spec.Warmup), start.Add(w.spec.Duration))
+	if err != nil {
 		return Result{}, err
 	}
 	end, read := s.counts(), time.Now()
+	cpu := used.until(cpuUsed())
 	to, early := s.windowEnd(read, start.Add(w.spec.Duration))
 	if w.spec.Role == Sink {
 		s.drain(ctx, w.lim.drain)
 	}
 	s.halt()
 	res := s.result(warm, end)
-	res.Window, res.Early = to.Sub(from), early
+	res.Window, res.Early, res.CPU = to.Sub(from), early, cpu
+	if w.spec.Role == Sink {
+		res.PerSecond = perSecond
+	}
 	return res, nil
+}
+
+// used is CPU time of this process; nil: the system did not tell.
+type used struct{ cpu *time.Duration }
+
+func cpuUsed() used {
+	d, err := kernel.CPUUsed()
+	if err != nil {
+		return used{}
+	}
+	return used{&d}
+}
+
+// until is what was used between two readings.
+func (u used) until(later used) *time.Duration {
+	if u.cpu == nil || later.cpu == nil {
+		return nil
+	}
+	d := *later.cpu - *u.cpu
+	return &d
 }

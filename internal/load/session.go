@@ -275,6 +275,55 @@ func (s *session) waitUntil(ctx context.Context, t time.Time) error {
 	return nil
 }
 
+// eachSecond returns at a time, or before it once all streams have ended, with what was moved in
+// each whole second from the first time on.
+func (s *session) eachSecond(ctx context.Context, from, until time.Time) ([]int64, error) {
+	c := course{at: from, before: s.total(), next: from.Add(time.Second), until: until}
+	for {
+		if err := s.waitUntil(ctx, c.next); err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		c.read(now, s.total())
+		select {
+		case <-s.ended:
+			return c.seconds, nil
+		default:
+		}
+		if c.next.After(until) {
+			return c.seconds, s.waitUntil(ctx, until)
+		}
+	}
+}
+
+// course is what was moved in each second.
+type course struct {
+	seconds     []int64
+	at          time.Time // of the last reading
+	before      int64     // what had been moved then
+	next, until time.Time // end of the second that is under way, and of the last one
+	owed        float64   // moved in it before the last reading
+}
+
+// read takes a reading of what has been moved. One that comes late is of its own moment: what it
+// shows is spread evenly over the time that it covers.
+func (c *course) read(now time.Time, moved int64) {
+	rate := float64(moved-c.before) / max(float64(now.Sub(c.at)), 1)
+	for !now.Before(c.next) && !c.next.After(c.until) {
+		c.seconds = append(c.seconds, int64(c.owed+rate*float64(c.next.Sub(c.at))))
+		c.at, c.next, c.owed = c.next, c.next.Add(time.Second), 0
+	}
+	c.owed += rate * float64(now.Sub(c.at))
+	c.at, c.before = now, moved
+}
+
+func (s *session) total() (n int64) {
+	for _, st := range s.streams {
+		n += st.moved.Load()
+	}
+	return n
+}
+
 // drain lets the sources end the streams, so that the bytes of both ends can
 // be compared; it waits no longer than d.
 func (s *session) drain(ctx context.Context, d time.Duration) {

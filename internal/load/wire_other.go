@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"linerate/internal/unit"
 )
 
 const canDiscard = false
@@ -46,7 +48,7 @@ func ending(err error) error {
 	switch {
 	case err == nil, errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), wasCut(err):
 		return errEnded
 	}
 	return err
@@ -73,17 +75,74 @@ func (w *wire) close() {
 	_ = w.c.Close()
 }
 
-func (w *wire) unacked() int64     { return 0 }
-func (w *wire) recvSpace() int64   { return 0 }
-func (w *wire) congestion() string { return "" }
+// unacked and recvSpace are not told here: the bytes of both ends are compared on Linux alone.
+func (w *wire) unacked() int64   { return 0 }
+func (w *wire) recvSpace() int64 { return 0 }
 
+// congestion is the congestion control in force, empty if the system does not say.
+func (w *wire) congestion() string {
+	cc := ""
+	_ = w.control(func(fd uintptr) error { cc = congestionOf(fd); return nil }) // of a closed one it is not known
+	return cc
+}
+
+func (w *wire) control(f func(fd uintptr) error) error {
+	c, ok := w.c.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("reach socket: %T has no descriptor", w.c)
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return controlled(raw, f)
+}
+
+func controlled(c syscall.RawConn, f func(fd uintptr) error) error {
+	var err error
+	if cerr := c.Control(func(fd uintptr) { err = f(fd) }); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// socketOptions returns a net.Dialer.Control that asks for the congestion control, the buffers and
+// the pacing before the handshake, as far as the system has them.
 func (s *Spec) socketOptions() func(network, address string, c syscall.RawConn) error {
-	if s.CC == "" && s.SendBuffer == 0 && s.RecvBuffer == 0 && s.MaxPacing == 0 {
-		return nil
+	return func(_, _ string, c syscall.RawConn) error {
+		return controlled(c, s.setOptions)
 	}
-	return func(_, _ string, _ syscall.RawConn) error {
-		return Refuse("set congestion control, buffers or pacing of a socket: unsupported on %s; leave them to the host", runtime.GOOS)
+}
+
+func (s *Spec) setOptions(fd uintptr) error {
+	if s.CC != "" {
+		if err := setCongestion(fd, s.CC); err != nil {
+			return Refuse("set congestion control %q: %v", s.CC, err)
+		}
 	}
+	if s.MaxPacing > 0 {
+		if err := setPacing(fd, int(min(s.MaxPacing/8, 1<<31-1))); err != nil {
+			return Refuse("pace a socket: %v", err)
+		}
+	}
+	for _, o := range []struct {
+		name string
+		size unit.Bytes
+		set  func(fd uintptr, bytes int) error
+	}{{"send buffer", s.SendBuffer, setSendBuffer}, {"receive buffer", s.RecvBuffer, setRecvBuffer}} {
+		if o.size <= 0 {
+			continue
+		}
+		if err := o.set(fd, int(o.size)); err != nil {
+			return fmt.Errorf("set %s of socket to %d bytes: %w", o.name, o.size, err)
+		}
+	}
+	return nil
+}
+
+// lacking is what to answer where the system has no such option for a socket.
+func lacking(leave string) error {
+	return fmt.Errorf("%s has no such option for a socket; leave it to the host: without %s", runtime.GOOS, leave)
 }
 
 func newBuffer(n int) ([]byte, error) { return make([]byte, n), nil }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sort"
 	"time"
 
@@ -26,6 +27,10 @@ type End interface {
 	// with At unset; it does not block for long.
 	StartSampling(ctx context.Context, w Watch, interval time.Duration) (stop func() ([]model.Sample, error), err error)
 }
+
+// sampled is an End whose host it may not be possible to sample: its system is not Linux. Then
+// StartSampling is not called.
+type sampled interface{ Samples() bool }
 
 // Worker is one load generator on an End.
 type Worker interface {
@@ -126,6 +131,9 @@ func (r *running) do(ctx context.Context) error {
 		return err
 	}
 	r.run.Bytes, r.run.Window = unit.Bytes(got.BytesAfterWarmup), got.Window
+	if len(r.run.Unsampled) > 0 {
+		r.run.Counted = model.Counted{PerSecond: got.PerSecond, SenderCPU: sent.CPU, SenderWindow: sent.Window, ReceiverCPU: got.CPU, ReceiverWindow: got.Window}
+	}
 	for _, st := range sent.Streams {
 		r.run.ZeroSends, r.run.ZeroCopied = r.run.ZeroSends+st.ZeroSends, r.run.ZeroCopied+st.ZeroCopied
 	}
@@ -230,6 +238,10 @@ func (r *running) task(role load.Role, token load.Token, peer netip.AddrPort) wo
 func (r *running) startSampling(ctx context.Context) error {
 	r.samples = map[string][]model.Sample{}
 	for _, e := range r.hosts() {
+		if s, ok := e.end.(sampled); ok && !s.Samples() {
+			r.unsampled(e.name)
+			continue
+		}
 		var each func(model.Sample)
 		if r.o.Each != nil {
 			each = func(s model.Sample) { r.o.Each(e.name, s) }
@@ -261,6 +273,13 @@ func (r *running) stopSampling() error {
 	}
 	r.stops = nil
 	return err
+}
+
+// unsampled notes a host of which only the run's own process can be seen.
+func (r *running) unsampled(name string) {
+	if !slices.Contains(r.run.Unsampled, name) {
+		r.run.Unsampled = append(r.run.Unsampled, name)
+	}
 }
 
 // move passes the barrier and waits for both results. The sink passes first: the source then

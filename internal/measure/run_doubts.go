@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"linerate/internal/load"
@@ -34,6 +35,9 @@ func (r *running) doubts(sent, got load.Result) []model.Warning {
 	}
 	out = append(out, r.doubtBefore()...)
 	for _, e := range r.hosts() {
+		if slices.Contains(r.run.Unsampled, e.name) {
+			continue
+		}
 		samples := r.run.Samples[e.name]
 		out = append(out, doubtSampling(e.name, samples, r.o.Interval, r.w.Duration)...)
 		out = append(out, doubtGenerator(e.name, samples, e.worker.PID(), r.w.Warmup)...)

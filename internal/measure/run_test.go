@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type stage struct {
 	start  time.Time
 	live   int // workers and samplings under way
 	ready  func(context.Context) error
+	unseen bool // the sender cannot be sampled
 }
 
 func newStage() *stage {
@@ -64,6 +66,7 @@ func (s *stage) count(d int) {
 
 type fakeEnd struct {
 	*stage
+	unseen bool // its host cannot be sampled
 	name   string
 	offset time.Duration
 }
@@ -71,6 +74,8 @@ type fakeEnd struct {
 func (e *fakeEnd) Clock(ctx context.Context) (model.Clock, error) {
 	return model.Clock{Offset: e.offset, Error: time.Millisecond}, e.step(ctx, e.name+" clock")
 }
+
+func (e *fakeEnd) Samples() bool { return !e.unseen }
 
 func (e *fakeEnd) StartSampling(ctx context.Context, w Watch, _ time.Duration) (func() ([]model.Sample, error), error) {
 	if err := e.step(ctx, e.name+" sample"); err != nil {
@@ -128,7 +133,7 @@ func (s *stage) run(ctx context.Context) (model.Run, error) {
 		Sender: "client1", Receiver: "server1", From: netip.MustParseAddr("192.0.2.1"), To: netip.MustParseAddr("192.0.2.2"),
 		Streams: 1, Duration: time.Second, Warmup: 500 * time.Millisecond, CC: "cubic", SourceUse: model.SourceUse{Rate: 5},
 	}
-	ends := Ends{&fakeEnd{s, "client1", 5 * time.Second}, &fakeEnd{s, "server1", -time.Hour}}
+	ends := Ends{&fakeEnd{s, s.unseen, "client1", 5 * time.Second}, &fakeEnd{s, false, "server1", -time.Hour}}
 	return Run(ctx, w, ends, Options{Label: "pair 1", Now: func() time.Time { return s.start }, Barrier: s.ready})
 }
 
@@ -158,6 +163,30 @@ func TestRun(t *testing.T) {
 	}
 	if s.live != 0 {
 		t.Errorf("%d things are left running", s.live)
+	}
+}
+
+// Of a host that cannot be sampled there is what the run's own processes count, and no more.
+func TestRunWithAHostThatCannotBeSampled(t *testing.T) {
+	s := newStage()
+	s.unseen = true
+	cpu := 300 * time.Millisecond
+	sent, got := s.result[load.Source], s.result[load.Sink]
+	sent.CPU, got.PerSecond = &cpu, []int64{7}
+	s.result[load.Source], s.result[load.Sink] = sent, got
+	run, err := s.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.Counted{PerSecond: []int64{7}, SenderCPU: &cpu, SenderWindow: time.Second, ReceiverWindow: 500 * time.Millisecond}
+	if !reflect.DeepEqual(run.Counted, want) || !slices.Equal(run.Unsampled, []string{"client1"}) {
+		t.Errorf("counted %+v, not sampled %v", run.Counted, run.Unsampled)
+	}
+	if len(run.Samples["client1"]) != 0 || len(run.Samples["server1"]) == 0 || slices.Contains(s.log, "client1 sample") {
+		t.Errorf("samples of %d hosts after %v", len(run.Samples), s.log)
+	}
+	if len(run.Warnings) != 0 {
+		t.Errorf("doubts about a clean run: %+v", run.Warnings)
 	}
 }
 

@@ -85,8 +85,24 @@ type Run struct {
 	// as complete, and ZeroCopied how many of these it copied all the same.
 	ZeroSends  int64 `json:"zero_sends,omitempty"`
 	ZeroCopied int64 `json:"zero_copied,omitempty"`
+	// Unsampled are the ends whose host cannot be sampled. Counted is what the run's own processes
+	// counted, where there is such an end.
+	Counted   Counted  `json:"counted,omitzero"`
+	Unsampled []string `json:"unsampled,omitempty"`
 	// Samples by host name; written to samples/<host>.jsonl.zst.
 	Samples map[string][]Sample `json:"-"`
+}
+
+// Counted is what the processes of a run count of themselves on every system.
+type Counted struct {
+	// PerSecond is what the receiver's program read in each whole second after the warm-up, bytes.
+	PerSecond []int64 `json:"per_second_bytes,omitempty"`
+	// SenderCPU and ReceiverCPU are what all threads of each process used in its window, and
+	// SenderWindow and ReceiverWindow those windows; null: not known.
+	SenderCPU      *time.Duration `json:"sender_cpu_ns"`
+	SenderWindow   time.Duration  `json:"sender_window_ns"`
+	ReceiverCPU    *time.Duration `json:"receiver_cpu_ns"`
+	ReceiverWindow time.Duration  `json:"receiver_window_ns"`
 }
 
 // Clock relates a host's clock to the controller's.

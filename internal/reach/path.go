@@ -21,9 +21,15 @@ func (e *NoRouteError) Error() string { return fmt.Sprintf("no route to %s", e.T
 
 // Path chooses the addresses that carry the data from the first host to the
 // second: via where it is not empty, else the lab's, else what the second's
-// name resolves to; and the first's on the same network.
+// name resolves to; and the first's on the same network, which off Linux its system names.
 func Path(ctx context.Context, via string, names []host.Name, agents []*host.Client) (from, to netip.Addr, err error) {
 	if to, err = Receiver(ctx, via, names[1], agents[1]); err != nil {
+		return from, to, err
+	}
+	if os := agents[0].Hello().OS; os != "linux" {
+		if from, err = agents[0].SourceTo(ctx, to); err != nil {
+			err = fmt.Errorf("find the data path from %s: %w", names[0], err)
+		}
 		return from, to, err
 	}
 	from, _, err = Sender(ctx, names[0], agents[0], to)

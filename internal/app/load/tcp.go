@@ -239,6 +239,9 @@ func (m *mover) place(ctx context.Context, cpus [2]CPUs) error {
 				continue
 			}
 			a := d.agents[k]
+			if !a.Samples() {
+				continue // neither its cards nor its threads' CPUs are linerate's to see and choose
+			}
 			if seen[a] == nil {
 				f, err := a.Facts(ctx)
 				if err != nil {

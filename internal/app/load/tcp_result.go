@@ -90,6 +90,7 @@ func summarise(runs []model.Run, directions []tcpEnds, o TCPOptions) TCPResult {
 		r.Directions = append(r.Directions, d)
 		r.Load.Goodput += d.Goodput
 		r.zeroCopy(d)
+		r.notSeen(run.Unsampled)
 		limited, evidence := d.GeneratorLimited()
 		r.Load.GeneratorLimited = r.Load.GeneratorLimited || limited
 		r.Load.Evidence = append(r.Load.Evidence, evidence...)
@@ -126,6 +127,13 @@ func (r *TCPResult) place(d tcpEnds) {
 		if len(d.cpus[i]) > 0 {
 			r.say("%s %s on CPUs %s", d.names[i], does, unit.CPUList(d.cpus[i]))
 		}
+	}
+}
+
+// notSeen says what these figures lack of hosts that are not sampled.
+func (r *TCPResult) notSeen(hosts []string) {
+	for _, h := range hosts {
+		r.say("%s does not run Linux: what its system counts of each connection (losses, round trip, windows), of interrupts and of other programs is not known", h)
 	}
 }
 

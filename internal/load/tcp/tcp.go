@@ -26,7 +26,8 @@ type Figures struct {
 	Bytes   int64         `json:"bytes"`
 	Window  time.Duration `json:"window_ns"` // what Goodput is the mean of
 	// PerSecond is payload that arrived in each whole second after the warm-up,
-	// in bytes, by the receiver's tcp_info; empty where that was not to be read.
+	// in bytes, by the receiver's tcp_info, or, where its system shows none, what its
+	// program read; empty where neither is known.
 	PerSecond []int64  `json:"per_second_bytes"`
 	Sender    End      `json:"sender"`
 	Receiver  End      `json:"receiver"`
@@ -53,12 +54,15 @@ type End struct {
 	// account interrupts apart counts part of SoftIRQ in Threads, too.
 	SoftIRQ *float64 `json:"softirq_s_per_gb"`
 	Busy    *float64 `json:"machine_busy_s_per_gb"`
+	// Process is the share of a core that all threads of the generator's process took
+	// together; nil: not known, and not asked where each thread is seen.
+	Process *float64 `json:"process,omitempty"`
 	// Busiest is the share of a core that the busiest thread took.
-	Busiest float64 `json:"busiest_thread"`
+	Busiest *float64 `json:"busiest_thread"`
 	// Waited is the largest share of its time for which a thread was ready to run and had
 	// no core, and Wanted the largest share that a thread ran or waited so.
-	Waited float64 `json:"waiting_thread"`
-	Wanted float64 `json:"wanting_thread"`
+	Waited *float64 `json:"waiting_thread"`
+	Wanted *float64 `json:"wanting_thread"`
 }
 
 // Stream is one connection, by its sender's tcp_info, after the warm-up. The
@@ -83,7 +87,14 @@ func Summarise(r model.Run) Figures {
 		PerSecond: []int64{}, Streams: []Stream{}}
 	sent, got := after(r.Samples[f.From], r.Workload.Warmup), after(r.Samples[f.To], r.Workload.Warmup)
 	f.Sender, f.Receiver = end(f.From, sent, f.Goodput/8), end(f.To, got, f.Goodput/8)
+	if slices.Contains(r.Unsampled, f.From) {
+		f.Sender.counted(r.Counted.SenderCPU, r.Counted.SenderWindow, f.Goodput/8)
+	}
 	f.PerSecond = append(f.PerSecond, seconds(got, r.Workload.Warmup, r.Workload.Duration)...)
+	if slices.Contains(r.Unsampled, f.To) {
+		f.Receiver.counted(r.Counted.ReceiverCPU, r.Counted.ReceiverWindow, f.Goodput/8)
+		f.PerSecond = append(f.PerSecond, r.Counted.PerSecond...)
+	}
 	f.Streams = append(f.Streams, streams(sent)...)
 	if r.Workload.ZeroCopy {
 		f.ZeroCopy = &ZeroCopy{r.ZeroSends, r.ZeroCopied}
@@ -123,6 +134,19 @@ func end(name string, samples []model.Sample, rate float64) End {
 	return e
 }
 
+// counted enters what a process used by its own account, at a rate in bytes per second.
+func (e *End) counted(cpu *time.Duration, window time.Duration, rate float64) {
+	if cpu == nil || window <= 0 {
+		return
+	}
+	share := cpu.Seconds() / window.Seconds()
+	e.Process = &share
+	if rate > 0 {
+		perGB := share / rate * 1e9
+		e.Threads = &perGB
+	}
+}
+
 // threads adds up what the generator's threads took between the first and the last sample
 // that shows each, and enters the largest shares.
 func (e *End) threads(samples []model.Sample) (sum time.Duration, ok bool) {
@@ -141,12 +165,18 @@ func (e *End) threads(samples []model.Sample) (sum time.Duration, ok bool) {
 		took, waited := l.cpu-f.cpu, l.wait-f.wait
 		sum += took
 		if d := float64(l.at - f.at); d > 0 {
-			e.Busiest = max(e.Busiest, float64(took)/d)
-			e.Waited = max(e.Waited, float64(waited)/d)
-			e.Wanted = max(e.Wanted, float64(took+waited)/d)
+			raise(&e.Busiest, float64(took)/d)
+			raise(&e.Waited, float64(waited)/d)
+			raise(&e.Wanted, float64(took+waited)/d)
 		}
 	}
 	return sum, len(last) > 0
+}
+
+func raise(most **float64, v float64) {
+	if *most == nil || v > **most {
+		*most = &v
+	}
 }
 
 // machine is the interrupt time and the time that was not idle of all cores.
@@ -264,15 +294,27 @@ func (f Figures) GeneratorLimited() (bool, []string) {
 		End
 		does string
 	}{{f.Sender, "sends"}, {f.Receiver, "receives"}} {
-		if e.Threads == nil {
-			evidence = append(evidence, fmt.Sprintf("what the threads of the end that %s took on %s is not known", e.does, e.Name))
-			continue
-		}
-		evidence = append(evidence, fmt.Sprintf("the busiest thread that %s took %.0f%% of a core of %s", e.does, 100*e.Busiest, e.Name))
-		if e.Waited >= keptWaiting {
-			evidence = append(evidence, fmt.Sprintf("a thread that %s waited for a core of %s for %.0f%% of the time: that machine has more to do than cores", e.does, e.Name, 100*e.Waited))
-		}
-		limited = limited || e.Wanted >= busyThread || e.Waited >= keptWaiting
+		said, is := e.limited(e.does)
+		evidence, limited = append(evidence, said...), limited || is
 	}
 	return limited, evidence
+}
+
+// limited judges one end, which sends or receives.
+func (e End) limited(does string) (evidence []string, limited bool) {
+	say := func(format string, args ...any) { evidence = append(evidence, fmt.Sprintf(format, args...)) }
+	switch {
+	case e.Busiest != nil:
+		say("the busiest thread that %s took %.0f%% of a core of %s", does, 100**e.Busiest, e.Name)
+		if *e.Waited >= keptWaiting {
+			say("a thread that %s waited for a core of %s for %.0f%% of the time: that machine has more to do than cores", does, e.Name, 100**e.Waited)
+		}
+		return evidence, *e.Wanted >= busyThread || *e.Waited >= keptWaiting
+	case e.Process != nil:
+		// Which thread took how much of it is not seen: one may have taken a whole core.
+		say("all threads that %s took %.0f%% of a core of %s together; the busiest one, and whether any waited for a core, cannot be seen there", does, 100**e.Process, e.Name)
+		return evidence, *e.Process >= busyThread
+	}
+	say("what the threads of the end that %s took on %s is not known", does, e.Name)
+	return evidence, false
 }

@@ -89,6 +89,8 @@ type Conn struct {
 	c   net.Conn // records, or the same as raw
 	raw net.Conn
 	in  *bufio.Reader
+	// body is where the bytes of in are from, if that is raw; records have their own.
+	body *bulk
 
 	sending  sync.Mutex
 	sendMAC  *blake3.Hasher
@@ -109,7 +111,13 @@ type Conn struct {
 }
 
 func newConn(c, raw net.Conn, n uint32, sendKey, recvKey [32]byte) *Conn {
-	out := &Conn{n: n, c: c, raw: raw, in: bufio.NewReaderSize(c, 64<<10)}
+	out := &Conn{n: n, c: c, raw: raw}
+	var from io.Reader = c
+	if c == raw {
+		out.body = newBulk(raw)
+		from = out.body
+	}
+	out.in = bufio.NewReaderSize(from, 64<<10)
 	// 32 bytes is the one length that a key may have.
 	out.sendMAC, _ = blake3.NewKeyed(sendKey[:])
 	out.recvMAC, _ = blake3.NewKeyed(recvKey[:])
@@ -272,6 +280,7 @@ func (c *Conn) data(b []byte) error {
 
 // full reads all of b: an end within a frame is no end.
 func (c *Conn) full(b []byte) error {
+	c.body.expect(len(b) - c.in.Buffered())
 	_, err := io.ReadFull(c.in, b)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

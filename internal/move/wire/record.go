@@ -94,6 +94,7 @@ func (s *sealer) next() ([]byte, error) {
 // in the middle of a record is for good.
 type records struct {
 	net.Conn
+	body      *bulk // what comes
 	in        *bufio.Reader
 	out, from *sealer
 	sealed    []byte // the record that is being sent
@@ -107,7 +108,8 @@ func newRecords(c net.Conn, s suite, sendKey, recvKey []byte) (*records, error) 
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("make keys: %w", err)
 	}
-	return &records{Conn: c, in: bufio.NewReaderSize(c, 32<<10), out: out, from: in}, nil
+	body := newBulk(c)
+	return &records{Conn: c, body: body, in: bufio.NewReaderSize(body, 32<<10), out: out, from: in}, nil
 }
 
 // Write seals b in records of at most recordSize.
@@ -173,6 +175,7 @@ func (r *records) open(b []byte) (n int, err error) {
 		r.taken = make([]byte, need)
 	}
 	r.taken = r.taken[:size+recordTag]
+	r.body.expect(len(r.taken) - r.in.Buffered())
 	if _, err := io.ReadFull(r.in, r.taken); err != nil {
 		return 0, unexpected(err)
 	}

@@ -31,15 +31,21 @@ type follower struct {
 	clients []*host.Client
 	stops   []func() ([]model.Sample, error)
 
-	came, gaps, here atomic.Int64
+	came, gaps, here, silent atomic.Int64
 	mu               sync.Mutex
 	took             []float64 // seconds from when a sample was due to where it is here
 }
 
-// follow begins with one host.
+// follow begins with one host. One that gives no answer in time is counted, and left out.
 func (f *follower) follow(ctx, dialling context.Context, d reach.Dialler, i int) (err error) {
 	if f.clients[i], err = d.Dial(dialling, host.Name{Reach: host.Site, Host: hostName(i)}); err != nil {
-		return err
+		if dialling.Err() != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, err)
+		f.silent.Add(1)
+		f.clients[i] = nil
+		return nil
 	}
 	last := time.Duration(-1)
 	f.stops[i], err = f.clients[i].PassSampling(ctx, measure.Watch{}, beat, func(s model.Sample) {
@@ -65,6 +71,9 @@ func (f *follower) end() (lost int64, err error) {
 	var group errgroup.Group
 	group.SetLimit(128)
 	for i := range f.clients {
+		if f.clients[i] == nil {
+			continue
+		}
 		group.Go(func() error {
 			if _, err := f.stops[i](); err != nil {
 				n.Add(1)
@@ -90,7 +99,8 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for f.here.Load() < int64(x.n) && ctx.Err() == nil { // each begins when a stream does
+	answered := int64(x.n) - f.silent.Load()
+	for f.here.Load() < answered && ctx.Err() == nil { // each begins when a stream does
 		time.Sleep(100 * time.Millisecond)
 	}
 	begun := f.came.Load()
@@ -111,13 +121,14 @@ func (x *bench) live(ctx context.Context, lasts time.Duration) error {
 	f.mu.Unlock()
 	lost, cerr := f.end()
 	x.came, x.gaps = f.came.Load(), f.gaps.Load()
-	fmt.Printf("of %d samplings %d ended with less than their host had sent, and said so\n\n", x.n, lost)
+	fmt.Printf("%d of %d hosts gave no answer in time and were left out; of the others' samplings %d ended with less than their host had sent, and said so\n\n", f.silent.Load(), x.n, lost)
 	return cmp.Or(err, cerr)
 }
 
-// unsaid tells, once the agents have ended, whether samples were lost that nothing shows.
+// unsaid tells, once the agents have ended, whether samples were lost that nothing shows. Agents
+// count all that they sent: what serve was sent and judged at once cannot be told from what is lost.
 func (x *bench) unsaid(t total) {
-	if x.came == 0 {
+	if x.came == 0 || x.serve > 0 {
 		return
 	}
 	missing := t.Sent + t.Dropped - x.came - x.gaps

@@ -32,8 +32,8 @@ type follower struct {
 	stops   []func() ([]model.Sample, error)
 
 	came, gaps, here, silent atomic.Int64
-	mu               sync.Mutex
-	took             []float64 // seconds from when a sample was due to where it is here
+	mu                       sync.Mutex
+	took                     []float64 // seconds from when a sample was due to where it is here
 }
 
 // follow begins with one host. One that gives no answer in time is counted, and left out.

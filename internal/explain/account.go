@@ -199,7 +199,10 @@ func (s *scene) stateOf(a, b obs, queued bool) state {
 	dt, two := b.at-a.at, 2*int64(max(c.SndMSS, 1))
 	flight := ratio(float64(c.Unacked), float64(c.Cwnd))
 	deep := ratio(c.RTT.Seconds(), s.minRTT.Seconds())
-	behind := deep >= queuedPath && queued
+	behindOf := func(held float64) bool {
+		return deep >= queuedPath && queued && !s.ownBurst(held, (c.RTT-s.minRTT).Seconds(), swing(c, s.minRTT))
+	}
+	behindWindow, behindBuffer := behindOf(sndWnd(b)), behindOf(float64(c.SndBuf))
 	chrono := func(x, y int64, least float64) bool {
 		return has(c, infoChrono) && float64(y-x) >= least*float64(dt)
 	}
@@ -212,15 +215,15 @@ func (s *scene) stateOf(a, b obs, queued bool) state {
 		return stalledState
 	case s.unreadAt(b):
 		return unreadState
-	case !behind && (float64(c.Unacked)*float64(c.SndMSS) >= windowFull*sndWnd(b) || chrono(int64(a.c.RwndLimited), int64(c.RwndLimited), rwndShare)):
+	case !behindWindow && (float64(c.Unacked)*float64(c.SndMSS) >= windowFull*sndWnd(b) || chrono(int64(a.c.RwndLimited), int64(c.RwndLimited), rwndShare)):
 		return windowState
-	case !behind && (s.bufferIsFull() && c.NotSent < two && float64(c.SendQ) >= bufferFull*float64(c.SndBuf) || chrono(int64(a.c.SndbufLimited), int64(c.SndbufLimited), sndbufShare)):
+	case !behindBuffer && (s.bufferIsFull() && c.NotSent < two && float64(c.SendQ) >= bufferFull*float64(c.SndBuf) || chrono(int64(a.c.SndbufLimited), int64(c.SndbufLimited), sndbufShare)):
 		return bufferState
 	case c.NotSent < two && (flight < 0.9 || c.AppLimited):
 		return sourceState
 	case c.MaxPacing > 0 && 8*float64(c.BytesAcked-a.c.BytesAcked) >= pacedShare*float64(c.MaxPacing)*dt.Seconds():
 		return pacedState
-	case queued && (deep >= queueMoment || s.modelBased()) && (flight >= least || behind):
+	case queued && (deep >= queueMoment || s.modelBased()) && (flight >= least || behindWindow && behindBuffer):
 		return queueState
 	case flight >= least:
 		return congestionState

@@ -51,7 +51,7 @@ func (s *scene) bufferIsFull() bool {
 // congestion window tells.
 func seeSendBuffer(s *scene) *finding {
 	v := s.snd
-	if v == nil || s.behindQueue() || s.carries(calc.SendShare*float64(v.last.SndBuf)) {
+	if v == nil || s.behindQueue(float64(v.last.SndBuf)) || s.carries(calc.SendShare*float64(v.last.SndBuf)) {
 		return nil
 	}
 	quiet := s.nothingWaits() && s.bufferIsFull()

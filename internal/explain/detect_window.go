@@ -11,6 +11,7 @@ const (
 	// Model-based senders pace through most of that time, so a tenth is much.
 	rwndShare  = 0.10
 	windowFull = 0.90
+	alwaysHeld = 0.90
 	// queuedShare of the window in the receive queue: the reader is behind.
 	queuedShare = 0.30
 	// queuedPath: with this much standing queue the window or buffer is
@@ -41,6 +42,13 @@ func (f *finding) windowEvidence(s *scene) {
 	if len(f.evidence) == 2 && !(v.window >= windowFull) {
 		f.evidence[0], f.evidence[1] = f.evidence[1], f.evidence[0]
 	}
+}
+
+// windowTakesRest: hardly a moment passes in which the sender does not wait for the receive window,
+// which is full with no queue behind it. Near the ceiling, too, that is what takes what is missing.
+func (s *scene) windowTakesRest() bool {
+	v := s.snd
+	return v != nil && v.rwnd >= alwaysHeld && v.window >= windowFull && v.queue < standingQueue
 }
 
 // carries tells whether a window of that many bytes is large enough for the known
@@ -107,7 +115,7 @@ func slowReaderSeen(s *scene) *finding {
 
 // seeReceiveBuffer: the window is full and the reader keeps up.
 func seeReceiveBuffer(s *scene) *finding {
-	if !s.windowBound() || s.behindQueue() || s.carries(s.snd.wndMid) {
+	if !s.windowBound() || s.behindQueue(s.snd.wndMid) || s.carries(s.snd.wndMid) {
 		return nil
 	}
 	f := &finding{id: model.ReceiverWindow, host: s.c.Receiver.host(), margin: s.windowMargin()}

@@ -39,3 +39,49 @@ func TestLossesInAShortView(t *testing.T) {
 		}
 	}
 }
+
+// A window or buffer that is sent at once in each round trip waits in a queue of its own making: the
+// round trip swings, and no longer than the line takes for it. What a slow link adds stays put, or is
+// more. Values as a lab of 200 Mbit/s and 30 ms had them.
+func TestTheQueueOfOnesOwnBursts(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		held, ceiling float64
+		rtt, swing    time.Duration
+		behind        bool
+	}{
+		{"send buffer of 512 KiB, bursts", 512 << 10, 188e6, 41700 * time.Microsecond, 3900 * time.Microsecond, false},
+		{"the same behind a link of 95 Mbit/s", 512 << 10, 188e6, 54400 * time.Microsecond, 7900 * time.Microsecond, true},
+		{"window of 700 KB behind a link of 95 Mbit/s", 700e3, 188e6, 59 * time.Millisecond, 300 * time.Microsecond, true},
+		{"as long as of bursts, but steady", 512 << 10, 188e6, 41700 * time.Microsecond, 300 * time.Microsecond, true},
+		{"no line rate is known", 512 << 10, unknown(), 41700 * time.Microsecond, 3900 * time.Microsecond, true},
+		{"no queue", 512 << 10, 188e6, 31 * time.Millisecond, 100 * time.Microsecond, false},
+	} {
+		least := 30100 * time.Microsecond
+		o := model.Conn{RTT: c.rtt, RTTVar: c.swing}
+		s := &scene{ceiling: c.ceiling, minRTT: least, snd: &sndView{queue: ratio(c.rtt.Seconds(), least.Seconds()), swing: swing(o, least), minRTT: least}}
+		if got := s.behindQueue(c.held); got != c.behind {
+			t.Errorf("%s: behind a queue %v, want %v", c.name, got, c.behind)
+		}
+	}
+}
+
+// Near the ceiling a window that hardly ever has room takes what is missing; one that is full now
+// and then does not.
+func TestAFullWindowNearTheCeiling(t *testing.T) {
+	for _, c := range []struct {
+		rwnd, rate float64
+		rtt        time.Duration
+		want       model.LimiterID
+	}{
+		{0.98, 0.88e9, 10300 * time.Microsecond, model.ReceiverWindow},
+		{0.98, 0.94e9, 10300 * time.Microsecond, model.None},
+		{0.40, 0.88e9, 10300 * time.Microsecond, model.None},
+		{0.98, 0.88e9, 13 * time.Millisecond, model.None},
+	} {
+		v := Judge(knobs{rate: c.rate, rwnd: c.rwnd, rtt: c.rtt, wnd: int64(c.rate / 8 * 0.0101), full: true}.build())
+		if v.Limiter != c.want {
+			t.Errorf("%.0f Mbit/s, %.0f%% of the time at the window, round trip %v: %s (%s), want %s", c.rate/1e6, 100*c.rwnd, c.rtt, v.Limiter, v.Line, c.want)
+		}
+	}
+}

@@ -98,10 +98,10 @@ func (s *scene) readSocket(id model.Sign) signal {
 	v := s.snd
 	switch id {
 	case model.WindowFull:
-		full := s.windowBound() && !s.behindQueue() && !s.carries(v.wndMid)
+		full := s.windowBound() && !s.behindQueue(v.wndMid) && !s.carries(v.wndMid)
 		return s.reads(full, "data in flight fills %s of the advertised window of %s", pct(v.window), size(v.wndMid))
 	case model.BufferFull:
-		small := !s.behindQueue() && !s.carries(calc.SendShare*float64(v.last.SndBuf))
+		small := !s.behindQueue(float64(v.last.SndBuf)) && !s.carries(calc.SendShare*float64(v.last.SndBuf))
 		full := v.sndbuf >= sndbufShare || s.nothingWaits() && s.bufferIsFull()
 		return s.reads(small && full, "the send queue fills %s of the send buffer of %s", pct(v.fillMid), size(float64(v.last.SndBuf)))
 	case model.NothingToSend:
@@ -116,7 +116,8 @@ func (s *scene) readSocket(id model.Sign) signal {
 			least = modelFull
 		}
 		// Behind a queue a full window or buffer only bounds how much stands in it.
-		behind := s.behindQueue() && (s.windowBound() || v.sndbuf >= sndbufShare || s.bufferIsFull())
+		behind := s.windowBound() && s.behindQueue(v.wndMid) ||
+			(v.sndbuf >= sndbufShare || s.bufferIsFull()) && s.behindQueue(float64(v.last.SndBuf))
 		return s.reads(v.inflight >= least || behind, "data in flight is %s of the congestion window", pct(v.inflight))
 	}
 	return signal{}

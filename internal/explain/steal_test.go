@@ -30,7 +30,7 @@ func TestStolenCPUIsNotALink(t *testing.T) {
 		if got := seeSlowLink(s) != nil; got != c.link {
 			t.Errorf("steal %.2f, spread %.1f: link blamed %v, want %v", c.steal, c.spread, got, c.link)
 		}
-		if got := s.behindQueue(); got != c.behind {
+		if got := s.behindQueue(unknown()); got != c.behind {
 			t.Errorf("steal %.2f, queue %.1f: behind a queue %v, want %v", c.steal, c.queue, got, c.behind)
 		}
 	}

@@ -29,8 +29,11 @@ type sndView struct {
 	// queueTop is its 90% quantile: a model-based sender fills a link's queue for an
 	// eighth of its time only, when it probes for more (draft-cardwell-ccwg-bbr).
 	queueTop float64
-	spread   float64 // of the rate between samples: its 90% over its 25% quantile
-	top      float64 // that 90% quantile, bit/s
+	// swing is the median of the smoothed deviation of the RTT over what it is above its minimum: about
+	// 0.5 where each round trip sends a burst, next to 0 behind a queue that stands.
+	swing  float64
+	spread float64 // of the rate between samples: its 90% over its 25% quantile
+	top    float64 // that 90% quantile, bit/s
 
 	rwnd, sndbuf, busy float64 // chronograph shares
 	window             float64 // median of data in flight over the peer's window
@@ -166,6 +169,7 @@ func (v *sndView) levels(os []obs) {
 	two := func(c model.Conn) int64 { return 2 * int64(max(c.SndMSS, 1)) }
 	trips := each(os, func(o obs) float64 { return ratio(o.c.RTT.Seconds(), v.minRTT.Seconds()) })
 	v.queue, v.queueTop = median(trips), quantile(trips, 0.9)
+	v.swing = median(each(os, func(o obs) float64 { return swing(o.c, v.minRTT) }))
 	v.inflight = median(each(os, func(o obs) float64 { return ratio(float64(o.c.Unacked), float64(o.c.Cwnd)) }))
 	v.dry = share(os, func(o obs) bool { return o.c.NotSent < two(o.c) })
 	v.drained = share(os, func(o obs) bool { return o.c.SendQ < two(o.c) })
@@ -193,6 +197,14 @@ func (v *sndView) levels(os []obs) {
 	if p := float64(v.last.MaxPacing); p > 0 {
 		v.maxPacing = p
 	}
+}
+
+// swing is unknown where the round trip is at its minimum.
+func swing(c model.Conn, least time.Duration) float64 {
+	if c.RTT <= least {
+		return unknown()
+	}
+	return ratio(float64(c.RTTVar), float64(c.RTT-least))
 }
 
 // fixedBuffer: in all samples with more queued than the buffer allows it has one size.

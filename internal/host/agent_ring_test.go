@@ -41,11 +41,7 @@ func TestRingDropsTheOldestUpToABeginning(t *testing.T) {
 			}
 			r.trim(at)
 			r.end()
-			read, err := delta.NewReader()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer read.Close()
+			read := delta.NewReader(&delta.Decoder{})
 			got := 0
 			for b, ok := r.next(); ok; b, ok = r.next() {
 				err := read.Unpack(delta.Batch{Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data[:len(b.Data)-c.data]}, func(text []byte) error {

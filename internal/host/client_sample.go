@@ -167,11 +167,7 @@ func (c *Client) batch(p batchPush) error {
 		return errNobodyAsked
 	}
 	if s.unpack == nil {
-		r, err := delta.NewReader()
-		if err != nil {
-			return err
-		}
-		s.unpack = r
+		s.unpack = delta.NewReader(&c.types.unpack)
 	}
 	defer s.heard(p.N + p.Count)
 	if p.N != s.next && (!p.Fresh || p.N < s.next) {
@@ -238,16 +234,6 @@ func (c *Client) expecting(id int, bytes int64) (s *collected, room int64) {
 	}
 	c.early += bytes
 	return s, earlyRoom
-}
-
-// close gives back what reading took; decoding is held by whoever reads.
-func (s *collected) close(decoding *sync.Mutex) {
-	decoding.Lock()
-	defer decoding.Unlock()
-	if s.unpack != nil {
-		s.unpack.Close()
-		s.unpack = nil
-	}
 }
 
 func newCollected() *collected { return &collected{more: make(chan struct{}, 1)} }
@@ -337,7 +323,6 @@ func (c *Client) stopSampling(ctx context.Context, id int, s *collected) ([]mode
 		c.mu.Lock()
 		delete(c.samples, id)
 		c.mu.Unlock()
-		s.close(&c.decoding)
 	}()
 	r, err := ask(ctx, c, methodSampleStop, idParams{id})
 	if err != nil {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,23 +13,26 @@ import (
 // below it, and no peer can make this process hold more.
 const MaxMessage = 16 << 20
 
-// Sizes of buffers, in bytes: of what is read at once, and up to which one is used again for the next
-// message. A controller may have a thousand streams.
+// Sizes of buffers, in bytes: the least, and up to which one is used again for the next message. A
+// controller may have a thousand streams.
 const (
-	readBuffer = 16 << 10
-	keptBuffer = 16 << 10
+	leastBuffer = 4 << 10
+	keptBuffer  = 16 << 10
 )
 
 // lines frames messages as lines, as a jrpc2 channel.
 type lines struct {
-	r   *bufio.Reader
+	r   io.Reader
 	w   io.WriteCloser
 	max int
-	buf []byte
+
+	buf []byte // what was read; from at on it was not handed over
+	at  int
+	end error // of the stream, once all of it was read
 }
 
 func newLines(r io.Reader, w io.WriteCloser) *lines {
-	return &lines{r: bufio.NewReaderSize(r, readBuffer), w: w, max: MaxMessage}
+	return &lines{r: r, w: w, max: MaxMessage}
 }
 
 // Send implements channel.Channel.
@@ -47,29 +49,56 @@ func (l *lines) Send(msg []byte) error {
 
 // Recv implements channel.Channel. An end of the stream within a message is an error.
 func (l *lines) Recv() ([]byte, error) {
-	l.buf = l.buf[:0]
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if len(l.buf)+len(part) > l.max+1 {
-			return nil, fmt.Errorf("receive message: more than %d bytes", l.max)
+	for looked := 0; ; {
+		i := bytes.IndexByte(l.buf[l.at+looked:], '\n')
+		looked += i
+		if i < 0 {
+			looked = len(l.buf) - l.at
 		}
-		l.buf = append(l.buf, part...)
 		switch {
-		case err == nil:
-			// The receiver keeps the message, so that a large one is not copied.
-			msg := l.buf[:len(l.buf)-1]
-			if len(msg) > keptBuffer {
-				l.buf = nil
-				return msg, nil
-			}
-			return bytes.Clone(msg), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(l.buf) > 0:
+		case looked > l.max:
+			return nil, fmt.Errorf("receive message: more than %d bytes", l.max)
+		case i >= 0:
+			return l.cut(looked), nil
+		case l.end == nil:
+			l.fill()
+		case errors.Is(l.end, io.EOF) && looked > 0:
 			return nil, io.ErrUnexpectedEOF
 		default:
-			return nil, err
+			return nil, l.end
 		}
 	}
+}
+
+// cut hands over a message of so many bytes. The receiver keeps it, so that a large one is not copied.
+func (l *lines) cut(size int) []byte {
+	msg, rest := l.buf[l.at:l.at+size:l.at+size], l.buf[l.at+size+1:]
+	if size > keptBuffer {
+		l.buf, l.at = bytes.Clone(rest), 0
+		return msg
+	}
+	msg = bytes.Clone(msg)
+	if l.at += size + 1; len(rest) == 0 {
+		l.buf, l.at = l.buf[:0], 0
+		if cap(l.buf) > 2*keptBuffer {
+			l.buf = nil
+		}
+	}
+	return msg
+}
+
+// fill reads more. What lies before it is moved to the front or, where there is no room, to a larger
+// buffer.
+func (l *lines) fill() {
+	unread := l.buf[l.at:]
+	if cap(l.buf)-len(unread) >= leastBuffer/8 {
+		l.buf = l.buf[:copy(l.buf[:cap(l.buf)], unread)]
+	} else {
+		l.buf = append(make([]byte, 0, max(leastBuffer, min(2*cap(l.buf), l.max+leastBuffer))), unread...)
+	}
+	l.at = 0
+	n, err := l.r.Read(l.buf[len(l.buf):cap(l.buf)])
+	l.buf, l.end = l.buf[:len(l.buf)+n], err
 }
 
 // decodeStrict reads one JSON value and refuses fields that v does not have.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"linerate/internal/host/delta"
 	"linerate/internal/load/block"
 )
 
@@ -37,9 +38,12 @@ func weigh(text []byte, t reflect.Type) (int64, error) {
 	return weighed(text, t, &Types{})
 }
 
-// Types is what is known of the types that messages decode into. Clients may share one: of a thousand
-// each would otherwise hold a hundred kilobytes of it. The zero value is ready.
-type Types struct{ all sync.Map } // fields, by reflect.Type
+// Types is what is known of the types that messages decode into, and what unpacks samples. Clients may
+// share one: of a thousand each would otherwise hold a hundred kilobytes of it. The zero value is ready.
+type Types struct {
+	all    sync.Map // fields, by reflect.Type
+	unpack delta.Decoder
+}
 
 // fields are those of a struct, by their names and their folded names.
 type fields map[string]reflect.Type

@@ -3,8 +3,11 @@ package alike
 import (
 	"encoding"
 	"encoding/json"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
+	"unique"
 )
 
 // compiler walks a text, of which it is known that it decodes, together with the type of its value.
@@ -15,6 +18,9 @@ type compiler struct {
 	plan   *plan
 	fields map[reflect.Type]map[string]*member
 	shared map[within]*field // so that the elements of a list have the same
+	in     map[*holder]uint16
+	places map[*field]uint16
+	large  bool // a number does not fit into a token
 }
 
 // within is a field of what another is.
@@ -35,7 +41,8 @@ func planOf(text []byte, t reflect.Type) (*plan, error) {
 	if len(places) > maxTokens {
 		return nil, errUnlike
 	}
-	c := &compiler{text: text, plan: &plan{places: places, next: make([]span, len(places))}, fields: map[reflect.Type]map[string]*member{}, shared: map[within]*field{}}
+	c := &compiler{text: text, plan: &plan{places: places, next: make([]span, len(places))}, fields: map[reflect.Type]map[string]*member{}, shared: map[within]*field{}, in: map[*holder]uint16{}, places: map[*field]uint16{}}
+	c.plan.in, c.plan.fields = []*holder{nil}, []*field{nil}
 	if err := c.value(t, &holder{kind: t.Kind()}, 0, nil); err != nil {
 		return nil, err
 	}
@@ -44,6 +51,10 @@ func planOf(text []byte, t reflect.Type) (*plan, error) {
 		return nil, errUnlike // what follows a value is not looked at when it is decoded
 	}
 	c.names(int32(len(places)))
+	if c.large {
+		return nil, errUnlike
+	}
+	c.plan.tokens, c.plan.keys = slices.Clone(c.plan.tokens), slices.Clone(c.plan.keys) // without what lists have to grow
 	return c.plan, nil
 }
 
@@ -61,7 +72,7 @@ func (c *compiler) space() byte {
 // names has all runs of digits up to one that are no value's stay as they are.
 func (c *compiler) names(to int32) {
 	if c.next < to {
-		c.plan.tokens = append(c.plan.tokens, token{from: c.next, to: to})
+		c.plan.tokens = append(c.plan.tokens, token{from: c.next, runs: c.small(to - c.next)})
 		c.next = to
 	}
 }
@@ -80,11 +91,28 @@ func (c *compiler) token(from int, w way, in *holder, elem int32, f *field) {
 	if c.next = last; first == last {
 		return
 	}
-	t := token{from: first, to: last, pre: places[first].from - int32(from), post: int32(c.at) - places[last-1].to, way: w, elem: elem, in: in, field: f}
+	t := token{from: first, runs: c.small(last - first), pre: c.small(places[first].from - int32(from)), post: c.small(int32(c.at) - places[last-1].to), way: w, elem: elem,
+		in: numbered(c, c.in, &c.plan.in, in), field: numbered(c, c.places, &c.plan.fields, f)}
 	if w == number && (last > first+1 || t.post > 0 || t.pre > 0 && c.text[from] != '-') {
 		t.way = whole
 	}
 	c.plan.tokens = append(c.plan.tokens, t)
+}
+
+// small is a number as a token has it.
+func (c *compiler) small(n int32) uint16 {
+	c.large = c.large || n > math.MaxUint16
+	return uint16(n)
+}
+
+// numbered is the place of something in a list, to which it is added the first time; nil is the first.
+func numbered[T any](c *compiler, known map[*T]uint16, list *[]*T, x *T) uint16 {
+	n, ok := known[x]
+	if !ok && x != nil {
+		n = c.small(int32(len(*list)))
+		known[x], *list = n, append(*list, x)
+	}
+	return n
 }
 
 // value walks one value, which belongs into a place of a holder.
@@ -181,7 +209,7 @@ func (c *compiler) table(t reflect.Type, h *holder) error {
 			return errUnlike
 		}
 		seen[name] = true
-		c.plan.keys = append(c.plan.keys, reflect.ValueOf(name).Convert(t.Key()))
+		c.plan.keys = append(c.plan.keys, unique.Make(name))
 		c.space()
 		from := c.at
 		if err := c.skip(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"strconv"
+	"unique"
 )
 
 // plan says what each run of digits of a text belongs to.
@@ -13,8 +14,10 @@ type plan struct {
 	places []span // the runs of digits in the text before
 	next   []span // those of the text that is read
 	tokens []token
-	keys   []reflect.Value // of maps
-	round  uint64          // counts the texts that were read
+	in     []*holder               // what tokens lie in; the first is nil
+	fields []*field                // likewise
+	keys   []unique.Handle[string] // of maps: of a thousand hosts most have the same
+	round  uint64                  // counts the texts that were read
 }
 
 // way is how a token is read.
@@ -26,14 +29,12 @@ const (
 	whole             // by encoding/json
 )
 
-// token is a JSON value with digits in it, and where it belongs.
+// token is a JSON value with digits in it, and where it belongs. A text may have thousands: it is small.
 type token struct {
-	from, to  int32 // of the runs of digits
-	pre, post int32 // its bytes before the first and after the last of them
-	way       way
-	elem      int32   // of a list, or the number of a map's key
-	in        *holder // what it lies in; nil: it is fixed
-	field     *field  // within that, or within the element; nil: itself
+	from, elem      int32  // the first of its runs of digits; the element of a list, or number of a map's key
+	runs, pre, post uint16 // how many there are; its bytes before the first and after the last of them
+	in, field       uint16 // what it lies in, 0: it is fixed; and within that, or the element, 0: itself
+	way             way
 }
 
 // field is one of a struct, or of a struct within it.
@@ -50,6 +51,7 @@ type holder struct {
 	round  uint64        // of the copy
 	v      reflect.Value // the copy; of a pointer, what it points to
 	counts map[string]int64
+	named  bool // its names are shared
 }
 
 // apply reads a text into a value, which has what the text before says. After an error the value is
@@ -67,7 +69,8 @@ func (p *plan) apply(text, before []byte, value reflect.Value) error {
 		if t.way == fixed {
 			return errUnlike
 		}
-		if err := p.set(t, text[p.next[t.from].from-t.pre:p.next[t.to-1].to+t.post], value); err != nil {
+		from, to := p.next[t.from].from-int32(t.pre), p.next[t.from+int32(t.runs)-1].to+int32(t.post)
+		if err := p.set(t, text[from:to], value); err != nil {
 			return err
 		}
 	}
@@ -94,7 +97,7 @@ func (p *plan) match(text, before []byte) bool {
 }
 
 func (p *plan) changed(t *token, text, before []byte) bool {
-	for k := t.from; k < t.to; k++ {
+	for k := t.from; k < t.from+int32(t.runs); k++ {
 		a, b := p.places[k], p.next[k]
 		if !bytes.Equal(before[a.from:a.to], text[b.from:b.to]) {
 			return true
@@ -105,21 +108,22 @@ func (p *plan) changed(t *token, text, before []byte) bool {
 
 // set writes what a token says.
 func (p *plan) set(t *token, text []byte, value reflect.Value) error {
-	base := t.in.own(p.round, value)
-	if t.in.counts != nil {
+	in := p.in[t.in]
+	base := in.own(p.round, value)
+	if in.counts != nil {
 		n, err := integer(text)
-		t.in.counts[p.keys[t.elem].String()] = n
+		in.counts[p.keys[t.elem].Value()] = n
 		return err
 	}
-	if t.in.kind == reflect.Map {
+	if in.kind == reflect.Map {
 		v := reflect.New(base.Type().Elem()).Elem()
 		if err := read(t.way, text, v); err != nil {
 			return err
 		}
-		base.SetMapIndex(p.keys[t.elem], v)
+		base.SetMapIndex(reflect.ValueOf(p.keys[t.elem].Value()).Convert(base.Type().Key()), v)
 		return nil
 	}
-	return read(t.way, text, t.in.at(base, t.elem, t.field))
+	return read(t.way, text, in.at(base, t.elem, p.fields[t.field]))
 }
 
 // at is a place within a holder.
@@ -156,7 +160,7 @@ func (h *holder) own(round uint64, value reflect.Value) reflect.Value {
 		h.v = made
 	default:
 		if counts, ok := slot.Interface().(map[string]int64); ok {
-			h.counts = maps.Clone(counts)
+			h.counts = h.copied(counts)
 			h.v = reflect.ValueOf(h.counts)
 		} else {
 			h.v = cloned(slot)
@@ -164,6 +168,19 @@ func (h *holder) own(round uint64, value reflect.Value) reflect.Value {
 		slot.Set(h.v)
 	}
 	return h.v
+}
+
+// copied is a copy of counts, the first time with names that all values of a process share.
+func (h *holder) copied(counts map[string]int64) map[string]int64 {
+	if h.named {
+		return maps.Clone(counts)
+	}
+	h.named = true
+	out := make(map[string]int64, len(counts))
+	for name, n := range counts {
+		out[unique.Make(name).Value()] = n
+	}
+	return out
 }
 
 func cloned(m reflect.Value) reflect.Value {

@@ -1,7 +1,8 @@
 // Package delta packs texts that resemble each other, as samples of one host do: of a text that
 // differs from the one before in its numbers alone it keeps by how much each of them grew. What is
-// left goes into one stream of zstd (RFC 8878) that is flushed after each batch, so that a batch can
-// be read when it arrives, and what came before it is known to both ends.
+// left of a batch becomes one frame of zstd (RFC 8878). A frame looks back on no other: that would
+// save a third of the few bytes that growth takes, and cost who reads a thousand hosts 60 KB or more
+// for each.
 //
 // It refuses texts with a zero byte, which it needs itself, and batches that unpack to more than
 // their bounds: what comes out of a Reader is bounded whatever goes in. It knows nothing of JSON.
@@ -12,8 +13,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -22,10 +24,6 @@ import (
 const (
 	MaxText = 2 << 20 // of one text
 	MaxRaw  = 4 << 20 // of a batch before it is compressed
-	// Bounds on what zstd looks back on, at both ends. A reader holds twice as much for as long as
-	// its stream goes on, and a controller may read a thousand of them.
-	leastWindow = 16 << 10
-	window      = 128 << 10
 	// mostDigits is the longest number that is told by its growth.
 	mostDigits = 18
 )
@@ -42,11 +40,10 @@ type Batch struct {
 
 // Writer packs texts. The zero value is ready; it is for one goroutine at a time.
 type Writer struct {
-	out    bytes.Buffer
-	enc    *zstd.Encoder // nil: no stream was begun
-	window int
-	state  numbers
-	raw    []byte
+	enc   *zstd.Encoder // nil: no stream was begun
+	state numbers
+	raw   []byte
+	out   []byte
 }
 
 // numbers is the text before, as its frame and its numbers; one that is no int64 keeps what stood there.
@@ -55,33 +52,18 @@ type numbers struct {
 	last  []int64
 }
 
-// begin begins a stream. Its window is several times the first text, which stands in it whole.
-func (w *Writer) begin(texts [][]byte) error {
-	size := leastWindow
-	for len(texts) > 0 && size < min(window, 4*len(texts[0])) {
-		size *= 2
-	}
-	w.state = numbers{}
-	if w.enc != nil && size == w.window {
-		w.enc.Reset(&w.out)
-		return nil
-	}
-	enc, err := zstd.NewWriter(&w.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(size), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return fmt.Errorf("pack texts: %w", err)
-	}
-	w.enc, w.window = enc, size
-	return nil
-}
-
 // Pack makes one batch of texts; fresh begins a new stream with it, as the first batch does anyway.
 // After an error the next batch has to be fresh.
 func (w *Writer) Pack(texts [][]byte, fresh bool) (Batch, error) {
-	w.out.Reset()
 	if fresh = fresh || w.enc == nil; fresh {
-		if err := w.begin(texts); err != nil {
-			return Batch{}, err
+		w.state = numbers{}
+	}
+	if w.enc == nil {
+		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return Batch{}, fmt.Errorf("pack texts: %w", err)
 		}
+		w.enc = enc
 	}
 	w.raw = w.raw[:0]
 	for _, t := range texts {
@@ -93,13 +75,8 @@ func (w *Writer) Pack(texts [][]byte, fresh bool) (Batch, error) {
 	if len(w.raw) > MaxRaw {
 		return Batch{}, fmt.Errorf("pack %d texts: they are more than %d bytes", len(texts), MaxRaw)
 	}
-	if _, err := w.enc.Write(w.raw); err != nil {
-		return Batch{}, fmt.Errorf("pack texts: %w", err)
-	}
-	if err := w.enc.Flush(); err != nil {
-		return Batch{}, fmt.Errorf("pack texts: %w", err)
-	}
-	return Batch{Fresh: fresh, Bytes: len(w.raw), Data: bytes.Clone(w.out.Bytes())}, nil
+	w.out = w.enc.EncodeAll(w.raw, w.out[:0])
+	return Batch{Fresh: fresh, Bytes: len(w.raw), Data: bytes.Clone(w.out)}, nil
 }
 
 // pack appends a text: the length of its frame and one, and the frame; or 0 where that is the same.
@@ -156,79 +133,81 @@ func plain(digits []byte) (int64, bool) {
 	return v, true
 }
 
-// Reader unpacks what a Writer packed. It is for one goroutine at a time.
-type Reader struct {
-	in    feed
-	dec   *zstd.Decoder
-	state numbers
-	begun bool
-	err   error  // until a fresh batch comes
-	buf   []byte // of a batch
-	text  []byte
+// Decoder is what readers share: none of them needs it for longer than a batch. The zero value is ready.
+type Decoder struct {
+	once    sync.Once
+	dec     *zstd.Decoder
+	err     error
+	buffers sync.Pool // of *buffers
 }
 
-// feed is what of the compressed stream has come in.
-type feed struct{ bytes.Reader }
+// buffers hold a batch, and one text of it.
+type buffers struct{ raw, text []byte }
+
+// mostBuffers is how much of what is used again is kept, in bytes.
+const mostBuffers = 128 << 10
+
+// Reader unpacks what a Writer packed. It is for one goroutine at a time.
+type Reader struct {
+	by    *Decoder
+	state numbers
+	begun bool
+	err   error // until a fresh batch comes
+}
 
 // ErrBroken is of a batch that cannot be read, and of all after it up to a fresh one.
 var ErrBroken = errors.New("a batch of texts is broken")
 
-// NewReader makes a reader. Close it: it holds memory.
-func NewReader() (*Reader, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
-	if err != nil {
-		return nil, fmt.Errorf("unpack texts: %w", err)
-	}
-	return &Reader{dec: dec}, nil
-}
-
-// Close gives its memory back.
-func (r *Reader) Close() { r.dec.Close() }
+// NewReader makes a reader that shares a decoder with others.
+func NewReader(by *Decoder) *Reader { return &Reader{by: by} }
 
 // Unpack hands over each text of a batch, which is valid until the next; an error of each ends it.
 func (r *Reader) Unpack(b Batch, each func(text []byte) error) error {
 	switch {
 	case b.Fresh:
-		r.state, r.err, r.begun = numbers{}, nil, false
+		r.state, r.err, r.begun = numbers{}, nil, true
 	case r.err != nil:
 		return r.err
 	case !r.begun:
 		return fmt.Errorf("%w: the stream's beginning is missing", ErrBroken)
 	}
-	raw, err := r.raw(b)
+	own, _ := r.by.buffers.Get().(*buffers)
+	if own == nil {
+		own = &buffers{}
+	}
+	raw, err := r.by.raw(b, own)
 	for err == nil && len(raw) > 0 {
-		if r.text, raw, err = r.state.unpack(r.text[:0], raw); err == nil {
-			err = each(r.text)
+		if own.text, raw, err = r.state.unpack(own.text[:0], raw); err == nil {
+			err = each(own.text)
 		}
 	}
 	r.err = err
-	if cap(r.buf)+cap(r.text) > mostBuffers {
-		r.buf, r.text = nil, nil
+	if cap(own.raw)+cap(own.text) <= mostBuffers {
+		r.by.buffers.Put(own)
 	}
 	return err
 }
 
-// mostBuffers is how much of what is used again stays with a Reader, in bytes.
-const mostBuffers = 128 << 10
-
 // raw uncompresses a batch.
-func (r *Reader) raw(b Batch) ([]byte, error) {
+func (d *Decoder) raw(b Batch, own *buffers) ([]byte, error) {
 	if b.Bytes < 0 || b.Bytes > MaxRaw {
 		return nil, fmt.Errorf("%w: it unpacks to %d bytes", ErrBroken, b.Bytes)
 	}
-	r.in.Reset(b.Data)
-	if !r.begun {
-		if err := r.dec.Reset(&r.in.Reader); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
-		}
-		r.begun = true
+	d.once.Do(func() {
+		d.dec, d.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(min(4, runtime.GOMAXPROCS(0))), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxRaw), zstd.WithDecodeAllCapLimit(true))
+	})
+	if d.err != nil {
+		return nil, fmt.Errorf("unpack texts: %w", d.err)
 	}
-	if b.Bytes > cap(r.buf) {
-		r.buf = make([]byte, b.Bytes)
+	if b.Bytes > cap(own.raw) {
+		own.raw = make([]byte, b.Bytes)
 	}
-	raw := r.buf[:b.Bytes]
-	if _, err := io.ReadFull(r.dec, raw); err != nil {
+	raw, err := d.dec.DecodeAll(b.Data, own.raw[:0:b.Bytes]) // not beyond what it says
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	if len(raw) != b.Bytes {
+		return nil, fmt.Errorf("%w: it unpacks to %d bytes, and says %d", ErrBroken, len(raw), b.Bytes)
 	}
 	return raw, nil
 }

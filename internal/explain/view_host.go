@@ -242,14 +242,26 @@ func (v *hostView) carried(in []model.Sample, out bool) {
 	}
 }
 
+// Counters are the SNMP counters that verdicts read: of samples that are kept for a verdict alone no
+// others are needed.
+func Counters() []string {
+	return []string{"TcpExt.TCPMemoryPressures", "TcpExt.PruneCalled", "TcpExt.RcvPruned", "TcpExt.OfoPruned", "TcpExt.TCPOFODrop",
+		"TcpExt.TCPRcvQDrop", "TcpExt.TCPAbortOnMemory", "TcpExt.TCPMTUPSuccess", "TcpExt.TCPOFOQueue",
+		"TcpExt.TCPBacklogDrop", "TcpExt.TCPZeroWindowDrop", "Tcp.ActiveOpens", "Tcp.PassiveOpens"}
+}
+
+// growth is by how much each of the Counters grew, from the first sample that has it to the last.
 func growth(all []model.Sample) map[string]int64 {
-	first, out := map[string]int64{}, map[string]int64{}
-	for _, s := range all {
-		for k, x := range s.SNMP {
-			if _, ok := first[k]; !ok {
-				first[k] = x
+	out := map[string]int64{}
+	for _, name := range Counters() {
+		first, known := int64(0), false
+		for _, s := range all {
+			if x, ok := s.SNMP[name]; ok {
+				if !known {
+					first, known = x, true
+				}
+				out[name] = x - first
 			}
-			out[k] = x - first[k]
 		}
 	}
 	return out

@@ -33,7 +33,7 @@ func (l *Live) Replay(ctx context.Context, r Played) error {
 	var rest [][]model.Sample
 	for _, name := range hostsOf(r.Run) {
 		e := &liveEnd{LiveEnd: LiveEnd{Name: name, Path: r.Run.Label}, facts: r.Facts[name], reached: true}
-		e.window.Span = l.Window
+		e.window.Span, e.window.Counters = l.Window, explain.Counters()
 		l.ends, rest = append(l.ends, e), append(rest, r.Run.Samples[name])
 	}
 	if len(l.ends) == 0 {

@@ -19,6 +19,9 @@ const drift = 200e-6
 // with a Span is ready.
 type Window struct {
 	Span time.Duration
+	// Counters are the names of the SNMP counters that are kept of a sample; nil: all of them. A kernel
+	// has hundreds, which are most of what a sample takes.
+	Counters []string
 	// Jumps is by how much the host's clock was set while it was watched, summed.
 	Jumps time.Duration
 
@@ -31,15 +34,15 @@ type Window struct {
 // Add takes the next sample of the host, that came in at a time of the controller's clock, counted
 // from any beginning that is the same for all hosts. The sample's own time is At, counted from the
 // beginning of its agent by a clock that nobody sets; one that is not later than the newest was seen
-// before, and is left out. A sample that was long on its way lies where it was taken.
-func (w *Window) Add(s model.Sample, arrived time.Duration) {
+// before, and is left out: false. A sample that was long on its way lies where it was taken.
+func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 	late := arrived - s.At
 	if n := len(w.samples); n == 0 {
 		w.base = late
 	} else {
 		step := s.At - w.own[n-1]
 		if step <= 0 {
-			return
+			return false
 		}
 		if set := s.HostAt.Sub(w.samples[n-1].HostAt) - step; set.Abs() > clockSlack {
 			w.Jumps += set
@@ -50,11 +53,28 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) {
 		// The quickest sample tells what lies between the clocks: others were delayed on their way.
 		w.base = min(w.base+time.Duration(drift*float64(arrived-w.arrived)), late)
 	}
+	if w.Counters != nil {
+		s.SNMP = some(s.SNMP, w.Counters)
+	}
 	w.samples, w.own, w.arrived = append(w.samples, s), append(w.own, s.At), arrived
 	for i := range w.samples {
 		w.samples[i].At = w.own[i] + w.base
 	}
 	w.forget(w.samples[len(w.samples)-1].At - w.Span)
+	return true
+}
+
+// some are those counters that have one of the names; none: nil.
+func some(counters map[string]int64, names []string) (out map[string]int64) {
+	for _, name := range names {
+		if n, ok := counters[name]; ok {
+			if out == nil {
+				out = make(map[string]int64, len(names))
+			}
+			out[name] = n
+		}
+	}
+	return out
 }
 
 // forget drops what is older than a time, but for one sample to count from.
@@ -71,6 +91,26 @@ func (w *Window) forget(before time.Duration) {
 // Samples are those that the window keeps, oldest first. The caller may change the list and the
 // times in it, not what the samples point to.
 func (w *Window) Samples() []model.Sample { return slices.Clone(w.samples) }
+
+// Own are the samples with the times that they came with; Base is what lies between those and the
+// controller's.
+func (w *Window) Own() []model.Sample {
+	out := slices.Clone(w.samples)
+	for i := range out {
+		out[i].At = w.own[i]
+	}
+	return out
+}
+
+// Base is what lies between the times that samples came with and those of the controller.
+func (w *Window) Base() time.Duration { return w.base }
+
+// Newest is the newest sample with the time that it came with; there has to be one.
+func (w *Window) Newest() model.Sample {
+	s := w.samples[len(w.samples)-1]
+	s.At = w.own[len(w.own)-1]
+	return s
+}
 
 // Last is when the newest sample was taken; false before the first.
 func (w *Window) Last() (time.Duration, bool) {

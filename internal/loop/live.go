@@ -80,6 +80,11 @@ type Live struct {
 	Looked func() map[string]bool
 	// Queues has what each transmit queue counts in the samples.
 	Queues bool
+	// Late gets what a path would have been shown as while it was stale, once the samples of that time
+	// have come: pictures in order, of which the first is from before, and each other stands for the
+	// time since the one before it. They have the hosts of which nothing else was shown then. Late is
+	// called beside Show. nil: nobody wants them.
+	Late func(run []watch.Picture)
 
 	began   time.Time
 	ends    []*liveEnd
@@ -87,6 +92,7 @@ type Live struct {
 	paths   map[[2]int]*watch.Path
 	glances map[[2]int]*glance
 	looked  map[string]bool
+	late    lateness
 }
 
 // Run watches until ctx ends, which is no error, or Show fails.
@@ -97,12 +103,16 @@ func (l *Live) Run(ctx context.Context) error {
 	for _, e := range l.Ends {
 		x := &liveEnd{LiveEnd: e, queues: l.Queues, done: make(chan struct{}), now: l.elapsed, paced: make(chan struct{}, 1)}
 		x.every.Store(int64(l.slowest()))
-		x.window.Span = l.Window
+		x.window.Span, x.window.Counters = l.Window, explain.Counters()
 		l.ends = append(l.ends, x)
-		go x.follow(ctx)
+	}
+	endLate := l.beginLate(ctx)
+	for _, e := range l.ends {
+		go e.follow(ctx)
 	}
 	defer func() {
 		cancel()
+		endLate()
 		for _, e := range l.ends {
 			<-e.done
 		}
@@ -133,13 +143,16 @@ func (l *Live) look() []watch.Picture {
 		if e.Own != nil {
 			e.Addrs = e.Own()
 		}
-		hosts = append(hosts, e.host(l.began, l.elapsed()))
+		h := e.host(l.began, l.elapsed())
+		e.stale.note(h.Stale, l.late.before, now)
+		hosts = append(hosts, h)
 	}
 	if l.Looked != nil {
 		l.looked = l.Looked()
 	}
 	var out []watch.Picture
 	show := func(key [2]int, name string, j watch.Judgement, of ...watch.Host) {
+		l.noteLate(key, j, now)
 		p := l.path(key, name)
 		out = append(out, p.Step(now, l.Window, l.settle(key, p, j), of))
 	}
@@ -161,6 +174,7 @@ func (l *Live) look() []watch.Picture {
 			}
 		}
 	}
+	l.endLate(now)
 	for _, e := range l.ends {
 		e.pace(l.slowest())
 	}

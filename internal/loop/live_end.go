@@ -79,6 +79,8 @@ type liveEnd struct {
 	marks   []watch.Mark
 	heard   []model.SwitchPort // the switch ports that the host is plugged into
 	factsAt time.Duration      // when the facts came in
+	stale   staleness
+	memory  memory
 }
 
 // The least and the most time between two tries to reach a host that is lost.
@@ -229,9 +231,12 @@ func (e *liveEnd) add(a arrival) {
 	case a.heard != nil:
 		e.heard = a.heard
 	case a.sample != nil:
-		e.window.Add(*a.sample, a.at)
+		if e.window.Add(*a.sample, a.at) {
+			e.memory.keep(e.window.Newest())
+		}
 	default:
 		e.lost, e.lostAt = a.lost, a.at
+		e.memory.giveUp() // what the host had kept is gone
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	Lost       State = "lost"        // the host cannot be reached
 )
 
+// Known tells that it is known what the path carries.
+func (s State) Known() bool { return s == Moving || s == CannotTell || s == Idle || s == Unused }
+
 // Named is a state with what is named in it.
 type Named struct {
 	State   State           `json:"state"`

@@ -23,7 +23,7 @@ import (
 type keeper struct {
 	env   app.Env
 	store *history.Store
-	in    chan past.Record
+	in    chan []past.Record // one, or late ones of a path
 
 	gather past.Gather
 
@@ -40,6 +40,9 @@ const LeastHistory = 16 * unit.MiB
 // mostWaiting is how many records may wait for the disk: ten minutes of them.
 const mostWaiting = 60
 
+// lateAtOnce is how many late records are written at once, which become a file.
+const lateAtOnce = 10_000
+
 // newKeeper opens the history of a set of hosts.
 func newKeeper(e app.Env, set string, limit unit.Bytes) (*keeper, error) {
 	data, err := store.DataDir(e.Getenv)
@@ -53,17 +56,39 @@ func newKeeper(e app.Env, set string, limit unit.Bytes) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keeper{env: e, store: s, in: make(chan past.Record, mostWaiting), gather: past.Gather{Span: history.Finest}}, nil
+	return &keeper{env: e, store: s, in: make(chan []past.Record, mostWaiting), gather: past.Gather{Span: history.Finest}}, nil
 }
 
 // show takes the pictures of one moment.
 func (k *keeper) show(all []watch.Picture) {
-	for _, r := range k.gather.Add(all) {
+	k.hand(k.gather.Add(all))
+}
+
+// hand hands records to the writer, which may be slow.
+func (k *keeper) hand(all []past.Record) {
+	for _, r := range all {
 		select {
-		case k.in <- r:
+		case k.in <- []past.Record{r}:
 		default:
 			k.note(errors.New("the disk is too slow"))
 		}
+	}
+}
+
+// late takes what a path would have been shown as while it was stale. It waits for the writer: who
+// calls it holds nothing up.
+func (k *keeper) late(run []watch.Picture) {
+	g := past.Gather{Span: history.Finest}
+	var all []past.Record
+	for _, p := range run {
+		all = append(all, g.Add([]watch.Picture{p})...)
+	}
+	all = append(all, g.Close()...)
+	for i := range all {
+		all[i].Late = true
+	}
+	if len(all) > 0 {
+		k.in <- all
 	}
 }
 
@@ -71,26 +96,41 @@ func (k *keeper) show(all []watch.Picture) {
 func (k *keeper) run(ctx context.Context) error {
 	for {
 		select {
-		case r := <-k.in:
-			k.note(k.store.Add(r))
+		case all := <-k.in:
+			k.write(all)
 		case <-ctx.Done():
 			for len(k.in) > 0 {
-				k.note(k.store.Add(<-k.in))
+				k.write(<-k.in)
 			}
 			return k.store.Close()
 		}
 	}
 }
 
-// last hands the record that is still incomplete to the writer once the view has ended.
-func (k *keeper) last() {
-	for _, r := range k.gather.Close() {
-		select {
-		case k.in <- r:
-		default:
-			k.note(errors.New("the disk is too slow"))
+// write writes records, and late ones with those late ones that wait already: of an outage there are
+// as many as paths.
+func (k *keeper) write(all []past.Record) {
+	if !all[0].Late {
+		k.note(k.store.Add(all[0]))
+		return
+	}
+	var rest [][]past.Record
+	for len(k.in) > 0 && len(all) < lateAtOnce {
+		if next := <-k.in; next[0].Late {
+			all = append(all, next...)
+		} else {
+			rest = append(rest, next)
 		}
 	}
+	for _, r := range rest {
+		k.note(k.store.Add(r[0]))
+	}
+	k.note(k.store.AddLate(all))
+}
+
+// last hands the record that is still incomplete to the writer once the view has ended.
+func (k *keeper) last() {
+	k.hand(k.gather.Close())
 }
 
 func (k *keeper) note(err error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -42,6 +43,10 @@ type Options struct {
 	// Serving is called with the page's address once it can be opened.
 	Serving func(url string)
 }
+
+// heapGrowth is by how many percent the heap grows before garbage is collected: what lives is most of
+// it, and collecting it is a small part of the work.
+const heapGrowth = 50
 
 // Serve shows what goes on until ctx ends.
 func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
@@ -78,6 +83,7 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 				k.show(all)
 				return view.Show(all)
 			}
+			o.Watch.Late = k.late
 			writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 			kept := make(chan error, 1)
 			go func() { kept <- k.run(writing) }()
@@ -104,6 +110,9 @@ func Serve(ctx context.Context, e app.Env, o Options, p app.Progress) error {
 	o.Serving(access.URL(ln.Addr()))
 	if o.AllowChange {
 		o.Changing(access.URL(ln.Addr()) + "change#token=" + token)
+	}
+	if e.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(heapGrowth))
 	}
 	group.Go(func() error {
 		if err := o.live(ctx, e, view, p); err != nil {

@@ -131,7 +131,7 @@ func TestKeeperSaysWhatIsNotKept(t *testing.T) {
 			k.show([]watch.Picture{{At: now.Add(time.Duration(i) * time.Second), Path: "p", Shown: watch.Named{State: watch.Idle}}})
 		}
 		for len(k.in) > 0 {
-			k.note(k.store.Add(<-k.in))
+			k.note(k.store.Add((<-k.in)[0]))
 		}
 	}
 	dirs, err := filepath.Glob(filepath.Join(data, "linerate", "history", "*", "10s"))

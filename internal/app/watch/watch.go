@@ -93,6 +93,9 @@ type Options struct {
 	Looked func() map[string]bool
 	// Queues has pictures carry what each transmit queue counts, for metrics.
 	Queues bool
+	// Late gets what paths would have been shown as while they were stale, once samples of that time
+	// have come, as loop.Live has it; nil: nobody wants it.
+	Late func(run []Picture)
 }
 
 // ErrNoMount is of a host without a mount that can be watched.
@@ -121,7 +124,7 @@ func Mounts(ctx context.Context, e app.Env, p app.Progress) ([]explain.WatchOpti
 
 // Live shows what goes on, until ctx ends or Show fails.
 func Live(ctx context.Context, e app.Env, o Options, p app.Progress) error {
-	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked, Queues: o.Queues}
+	l := loop.Live{LineRate: o.LineRate, Window: o.Window, Step: loop.LiveStep, Hold: loop.LiveHold, Now: e.Now, Show: o.Show, Looked: o.Looked, Queues: o.Queues, Late: o.Late}
 	if len(o.Here) > 0 {
 		l.Apart = true
 		for _, h := range o.Here {

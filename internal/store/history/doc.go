@@ -6,4 +6,8 @@
 // those of an hour. While it lasts each record is appended as a block of its own; when it is over
 // all blocks are written anew as one, which replaces them. A block has a checksum, a segment a
 // version. What a crash tore, or a disk spoiled, is skipped and said; the rest is read.
+//
+// Late records take the place of time that was stale in the others. They are added in parts of their
+// own, of the segments that they belong to and of wider ones that have them already, and become one
+// with the others when the segment is sealed, or read.
 package history

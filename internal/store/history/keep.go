@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"linerate/internal/unit"
@@ -44,7 +45,7 @@ func (s *Store) sealOne(l level, name string, files []file) error {
 	if err != nil {
 		return err
 	}
-	h := header{V: Version, Set: s.set}
+	h := header{V: withoutLate, Set: s.set}
 	for _, f := range files {
 		seg, err := open(f.path)
 		if err != nil || len(seg.spoiled) > 0 {
@@ -54,14 +55,7 @@ func (s *Store) sealOne(l level, name string, files []file) error {
 			h.Replaces = append(h.Replaces, filepath.Base(f.path))
 		}
 	}
-	b, err := appendHeader(nil, h)
-	if err != nil {
-		return err
-	}
-	if b, err = appendBlock(s.zstd, b, past.Slots(l.span, records)...); err != nil {
-		return err
-	}
-	if err := replace(filepath.Join(s.root, l.dir, name+sealedEnd), b); err != nil {
+	if err := s.whole(filepath.Join(s.root, l.dir, name+sealedEnd), h, past.Slots(l.span, records)); err != nil {
 		return err
 	}
 	for _, part := range h.Replaces {
@@ -70,6 +64,21 @@ func (s *Store) sealOne(l level, name string, files []file) error {
 		}
 	}
 	return nil
+}
+
+// whole writes a segment as one block.
+func (s *Store) whole(path string, h header, records []past.Record) error {
+	if slices.ContainsFunc(records, func(r past.Record) bool { return r.Late }) {
+		h.V = Version
+	}
+	b, err := appendHeader(nil, h)
+	if err != nil {
+		return err
+	}
+	if b, err = appendBlock(s.zstd, b, records...); err != nil {
+		return err
+	}
+	return replace(path, b)
 }
 
 // replace has a file hold b, or what it held before, whatever happens meanwhile.

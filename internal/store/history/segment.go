@@ -14,8 +14,13 @@ import (
 	"linerate/internal/watch/past"
 )
 
-// Version is the version of the segments that this build writes.
-const Version = 1
+// Versions of segments: Version is the newest that this build writes, and reads. Version 2 may have late
+// records, which earlier builds would count beside those whose place they take; without such records a
+// segment is of version 1.
+const (
+	Version     = 2
+	withoutLate = 1
+)
 
 // ErrNewer is of a segment that a later linerate wrote.
 var ErrNewer = errors.New("written by a later linerate")
@@ -87,7 +92,7 @@ type segment struct {
 
 // decoders are the readers of all versions, of what follows the header.
 func decoders() map[int]func(*segment, []byte) error {
-	return map[int]func(*segment, []byte) error{1: (*segment).blocks}
+	return map[int]func(*segment, []byte) error{withoutLate: (*segment).blocks, Version: (*segment).blocks}
 }
 
 // readSegment reads what it can of a segment.
@@ -111,7 +116,7 @@ func readSegment(b []byte) (segment, error) {
 	return s, decode(&s, rest)
 }
 
-// blocks reads the blocks of version 1.
+// blocks reads the blocks of versions 1 and 2.
 func (s *segment) blocks(b []byte) error {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock))
 	if err != nil {

@@ -34,6 +34,7 @@ type Store struct {
 	lock *os.File
 	zstd *zstd.Encoder
 	own  string           // number of the parts that this writer makes
+	late int              // how many late ones it has made
 	part map[string]*part // by level
 	// added is up to where each wider level has been added up.
 	added map[string]time.Time
@@ -98,8 +99,12 @@ func (s *Store) begin(now time.Time) error {
 			for _, f := range all[max(0, len(all)-4):] { // the newest; a segment may have several parts
 				if records, err := l.read(s.root, f.from, f.to, &Read{}); err != nil {
 					return err
-				} else if n := len(records); n > 0 {
-					s.added[l.dir] = later(s.added[l.dir], records[n-1].End())
+				} else {
+					for _, r := range records {
+						if !r.Late { // those come for what was added up
+							s.added[l.dir] = later(s.added[l.dir], r.End())
+						}
+					}
 				}
 			}
 		}
@@ -177,7 +182,7 @@ func (s *Store) write(l level, r past.Record) error {
 		}
 		p = &part{name, f}
 		s.part[l.dir] = p
-		if b, err = appendHeader(nil, header{V: Version, Set: s.set}); err != nil {
+		if b, err = appendHeader(nil, header{V: withoutLate, Set: s.set}); err != nil {
 			return err
 		}
 	}

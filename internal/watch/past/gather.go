@@ -108,7 +108,7 @@ func (p *Path) show(q watch.Picture, long time.Duration) {
 	}
 	x := p.part(q.Shown)
 	x.For += long
-	if !known(q.Shown.State) {
+	if !q.Shown.State.Known() {
 		return
 	}
 	bytes := float64(q.Goodput) / 8 * sec

@@ -158,3 +158,33 @@ func TestHistogramsMerge(t *testing.T) {
 		t.Error("a quantile of nothing")
 	}
 }
+
+// Late records take the place of stale time, whatever is added up in which order, and never of any other.
+func TestLateRecordsTakeThePlaceOfStaleTime(t *testing.T) {
+	stale := watch.Named{State: watch.Stale}
+	record := func(at time.Time, late bool, parts ...Part) Record {
+		return Record{At: at, Span: 10 * time.Second, Late: late, Paths: []Path{{Name: "a – b", Least: 1, Most: 2, Parts: parts}}}
+	}
+	first := record(noon, false, Part{loss, 4 * time.Second, 4e6}, Part{stale, 6 * time.Second, 0})
+	second := record(noon.Add(10*time.Second), false, Part{stale, 3 * time.Second, 0}, Part{loss, 7 * time.Second, 7e6})
+	lateFirst := record(noon, true, Part{loss, 6 * time.Second, 6e6})
+	lateSecond := record(noon.Add(10*time.Second), true, Part{loss, 2 * time.Second, 2e6})
+	want := []Part{{loss, 19 * time.Second, 19e6}, {stale, time.Second, 0}}
+	for name, all := range map[string][]Record{
+		"in order":       {first, lateFirst, second, lateSecond},
+		"late first":     {lateSecond, lateFirst, second, first},
+		"in two steps":   {Merge(noon, 20*time.Second, first, lateFirst), Merge(noon, 20*time.Second, second, lateSecond)},
+		"late by itself": {Merge(noon, 20*time.Second, lateFirst, lateSecond), Merge(noon, 20*time.Second, first, second)},
+	} {
+		got := Merge(noon, 20*time.Second, all...)
+		if got.Late || len(got.Paths) != 1 || !reflect.DeepEqual(got.Paths[0].Parts, want) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := Merge(noon, 10*time.Second, lateFirst); !got.Late {
+		t.Error("late records alone are late no more")
+	}
+	if got := Merge(noon, 10*time.Second, record(noon, false, Part{loss, 10 * time.Second, 1e6}), lateFirst); got.Paths[0].Parts[0].For != 16*time.Second {
+		t.Errorf("it took time that was not stale: %+v", got.Paths)
+	}
+}

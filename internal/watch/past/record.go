@@ -11,10 +11,13 @@ import (
 
 // Record is what was shown in one slot of time. All in it is a sum over the time that was seen.
 type Record struct {
-	At    time.Time     `json:"at"` // begin of the slot
-	Span  time.Duration `json:"span"`
-	Paths []Path        `json:"paths,omitempty"`
-	Hosts []Host        `json:"hosts,omitempty"`
+	At   time.Time     `json:"at"` // begin of the slot
+	Span time.Duration `json:"span"`
+	// Late has it take the place of time in which its paths were stale: it came when the samples of
+	// that time did. What hosts did then is in no other record.
+	Late  bool   `json:"late,omitempty"`
+	Paths []Path `json:"paths,omitempty"`
+	Hosts []Host `json:"hosts,omitempty"`
 	// Events are changes of what was shown, without their evidence; Marks what changed on hosts.
 	Events []watch.Event `json:"events,omitempty"`
 	Marks  []watch.Mark  `json:"marks,omitempty"`
@@ -51,15 +54,11 @@ type Part struct {
 // Known is for how long it was known what the path carried, and Bytes how much that was.
 func (p Path) Known() (long time.Duration, bytes float64) {
 	for _, x := range p.Parts {
-		if known(x.State) {
+		if x.State.Known() {
 			long, bytes = long+x.For, bytes+x.Bytes
 		}
 	}
 	return long, bytes
-}
-
-func known(s watch.State) bool {
-	return s == watch.Moving || s == watch.CannotTell || s == watch.Idle || s == watch.Unused
 }
 
 // Seen is for how long anything was shown.
@@ -117,20 +116,41 @@ type Op struct {
 	Queue time.Duration `json:"queue,omitempty"`
 }
 
-// Merge adds records up to one of a wider slot. What lies in none of them stays out.
+// Merge adds records up to one of a wider slot. What lies in none of them stays out. Late ones take
+// the place of stale time of the others; where there are no others, what comes out is late itself.
 func Merge(at time.Time, span time.Duration, all ...Record) Record {
-	out := indexed{Record: Record{At: at, Span: span}}
+	out := indexed{Record: Record{At: at, Span: span, Late: len(all) > 0}}
+	late := map[string]time.Duration{}
 	for _, r := range all {
+		out.Late = out.Late && r.Late
 		for _, p := range r.Paths {
 			out.path(p.Name).add(p)
+			if r.Late {
+				late[p.Name] += p.Seen()
+			}
 		}
 		for _, h := range r.Hosts {
 			out.host(h.Name).add(h)
 		}
 		out.Events, out.Marks = append(out.Events, r.Events...), append(out.Marks, r.Marks...)
 	}
+	for name, long := range late {
+		if !out.Late {
+			out.path(name).fresh(long)
+		}
+	}
 	out.order()
 	return out.Record
+}
+
+// fresh takes so much away from the time in which the path was stale.
+func (p *Path) fresh(long time.Duration) {
+	p.Parts = slices.DeleteFunc(p.Parts, func(x Part) bool { return x.State == watch.Stale && x.For <= long })
+	for i := range p.Parts {
+		if p.Parts[i].State == watch.Stale {
+			p.Parts[i].For -= long
+		}
+	}
 }
 
 // order gives the lists an order that does not depend on what was added first.

@@ -395,3 +395,29 @@ func takesText(f *ast.FuncDecl) bool {
 	}
 	return false
 }
+
+// What is copied to hosts, and what people run, has no server of a message system in it: that is
+// linerate-broker's alone.
+func TestOnlyTheBrokerCarriesAServer(t *testing.T) {
+	const server, broker = "github.com/nats-io/nats-server/", "linerate/internal/fleet/broker"
+	carries := 0
+	for _, s := range sources(t) {
+		dir := path.Dir(s.file)
+		if s.test || strings.HasPrefix(dir, "bench/") {
+			continue
+		}
+		for _, p := range s.imports() {
+			switch {
+			case strings.HasPrefix(p, server) && dir != "internal/fleet/broker":
+				t.Errorf("%s imports %s", s.file, p)
+			case p == broker && dir != "cmd/linerate-broker":
+				t.Errorf("%s imports %s", s.file, p)
+			case p == broker:
+				carries++
+			}
+		}
+	}
+	if carries != 1 {
+		t.Errorf("%d files of linerate-broker import %s", carries, broker)
+	}
+}

@@ -41,6 +41,7 @@ func (b *bench) kinds() []fault {
 		{"on the wire: stalled for some seconds; strangers; a replay", 6, b.stalled},
 		{"target full: blocks or inodes", 8, b.full},
 		{quotaName, 3, b.quota},
+		{badDiskName, 10, b.badDisk},
 		{"source appended to, cut, replaced, deleted meanwhile", 6, b.changed},
 		{"target edited after a copy was killed", 6, b.edited},
 		{"one file of many unreadable", 2, b.unreadable},
@@ -64,9 +65,11 @@ func (b *bench) faults(ctx context.Context, n int, wanted *regexp.Regexp) error 
 		b.far = far
 	}
 	kinds := slices.DeleteFunc(b.kinds(), func(k fault) bool { return !wanted.MatchString(k.name) })
-	if why := b.noQuota(ctx); why != nil {
-		fmt.Printf("left out: target's quota reached: %v\n\n", why)
-		kinds = slices.DeleteFunc(kinds, func(k fault) bool { return k.name == quotaName })
+	for name, why := range map[string]error{quotaName: b.noQuota(ctx), badDiskName: b.noFUSE()} {
+		if why != nil {
+			fmt.Printf("left out: %s: %v\n\n", name, why)
+			kinds = slices.DeleteFunc(kinds, func(k fault) bool { return k.name == name })
+		}
 	}
 	tallies := make([]tally, len(kinds))
 	defer func() { printTallies(kinds, tallies) }()

@@ -3,7 +3,6 @@ package place
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -24,7 +23,11 @@ type batch struct {
 
 // pend adds a file; whoever fills the batch makes it durable, and the next batch waits.
 func (p *Place) pend(ctx context.Context, f *file) error {
-	if err := f.close(); err != nil {
+	var err error
+	if f.d.eachSynced {
+		err = f.sync(unix.Fsync)
+	}
+	if err = errors.Join(err, f.close()); err != nil {
 		return errors.Join(err, f.Abort(false))
 	}
 	p.batch.mu.Lock()
@@ -53,7 +56,7 @@ func (p *Place) flush(ctx context.Context) error {
 	synced := map[uint64]error{}
 	for _, f := range files {
 		if _, ok := synced[f.d.dev]; !ok {
-			synced[f.d.dev] = unix.Syncfs(f.d.fd)
+			synced[f.d.dev] = p.syncFS(f.d.dev)
 		}
 	}
 	var g errgroup.Group
@@ -86,7 +89,7 @@ func byDirectory(files []*file) map[*dir][]*file {
 func (p *Place) settle(ctx context.Context, f *file, synced error) error {
 	err := ctx.Err()
 	if err == nil && synced != nil {
-		err = fmt.Errorf("make durable: %w", sinkError(synced))
+		err = synced
 	}
 	if err == nil {
 		err = p.name(f)

@@ -41,7 +41,7 @@ func (f *file) Clone(ctx context.Context, src *os.File) (bool, error) {
 			return false, nil // the engine reads and writes instead
 		}
 		if err != nil {
-			return false, sinkError(err)
+			return false, f.p.sinkError(err)
 		}
 		if n == 0 {
 			return false, move.ErrChanged

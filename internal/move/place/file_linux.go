@@ -37,6 +37,8 @@ type file struct {
 	mu      sync.Mutex
 	blocks  map[int64]written
 	syncing sync.Mutex // held while fd is used by who does not write to it
+	// lost is why data that were written may be lost; nil: they are not.
+	lost atomic.Pointer[error]
 }
 
 // Put implements move.Sink.
@@ -126,11 +128,11 @@ func (f *file) create() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(f.d.fd, f.temp, flags, f.firstMode())
 	if err != nil {
-		return fmt.Errorf("make file: %w", sinkError(err))
+		return fmt.Errorf("make file: %w", f.p.sinkError(err))
 	}
 	f.fd = fd
 	if err := f.allocate(); err != nil {
-		return errors.Join(fmt.Errorf("make room for %d bytes: %w", f.e.Size, sinkError(err)), f.discard())
+		return errors.Join(fmt.Errorf("make room for %d bytes: %w", f.e.Size, f.p.sinkError(err)), f.discard())
 	}
 	f.openDirect()
 	return nil
@@ -190,6 +192,9 @@ func (f *file) Write(ctx context.Context, b move.Block) error {
 func (f *file) store(b move.Block) error {
 	n, large := int64(len(b.Data)), f.e.Size >= aloneFrom
 	if large {
+		if err := f.isLost(); err != nil {
+			return err
+		}
 		if err := f.room(n); err != nil {
 			return err
 		}
@@ -207,7 +212,7 @@ func (f *file) put(b move.Block) error {
 	rest := b.Data
 	for _, x := range b.Extents {
 		if err := f.writeAt(rest[:x.Length], x.Offset); err != nil {
-			return fmt.Errorf("write at %d: %w", x.Offset, sinkError(err))
+			return fmt.Errorf("write at %d: %w", x.Offset, f.p.sinkError(err))
 		}
 		rest = rest[x.Length:]
 	}
@@ -311,10 +316,7 @@ func (f *file) commit(ctx context.Context) error {
 	if f.e.Size < aloneFrom {
 		return f.p.pend(ctx, f)
 	}
-	err := unix.Fsync(f.fd)
-	if err != nil {
-		err = fmt.Errorf("make durable: %w", sinkError(err))
-	}
+	err := f.sync(unix.Fsync)
 	if err == nil {
 		err = f.prove()
 	}
@@ -360,7 +362,7 @@ func (f *file) close() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close: %w", sinkError(err))
+		return fmt.Errorf("close: %w", f.p.sinkError(err))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (p *Place) special(d *dir, temp string, e *move.Entry) (err error) {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("%w: %v: %w", move.ErrUnmade, e.Kind, err)
 	}
-	return fmt.Errorf("make %v: %w", e.Kind, sinkError(err))
+	return fmt.Errorf("make %v: %w", e.Kind, p.sinkError(err))
 }
 
 // directory makes a directory that only we may use, until Finish sets its metadata.
@@ -98,7 +98,7 @@ func (p *Place) directory(e *move.Entry) error {
 		}
 		if action != Same {
 			if err := unix.Mkdirat(d.fd, name, 0o700); err != nil {
-				return fmt.Errorf("make directory: %w", sinkError(err))
+				return fmt.Errorf("make directory: %w", p.sinkError(err))
 			}
 			d.named(name)
 			p.mu.Lock()
@@ -185,7 +185,7 @@ func (p *Place) linked(d *dir, name string, e *move.Entry) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("link: %w", sinkError(err))
+		return fmt.Errorf("link: %w", p.sinkError(err))
 	}
 	if err := p.give(d, temp, name); err != nil {
 		return errors.Join(err, unix.Unlinkat(d.fd, temp, 0))

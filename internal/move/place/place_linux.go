@@ -30,13 +30,14 @@ type Place struct {
 	mu    sync.Mutex // of what follows
 	cache map[string]*dir
 	dirs  spool.Spool
-	done  map[string]bool // names that further ones may be linked to
-	fresh map[string]bool // directories that were made and not used yet
-	devs  map[uint64]*dir // a directory of every file system that was written to
+	done  map[string]bool        // names that further ones may be linked to
+	fresh map[string]bool        // directories that were made and not used yet
+	devs  map[uint64]*fileSystem // those that were written to
 	// temps are the temporary names in use: what has one of them is nobody else's.
 	temps map[string]bool
 
 	batch batch
+	bad   atomic.Int64 // input/output errors
 }
 
 // dir is an open directory of the target.
@@ -47,6 +48,8 @@ type dir struct {
 	folds bool
 	refs  int
 	fresh bool // this run has made it: what it holds is this run's
+	// eachSynced: files, and directories, of its file system are made durable one by one.
+	eachSynced bool
 	// hands tells whether it hands attributes down to files that are made in it.
 	hands atomic.Int32
 
@@ -65,7 +68,7 @@ const cachedDirs = 256
 
 // Open opens the directory root, which is the user's own path: links in it are followed.
 func Open(root string, o Options, r *move.Report) (*Place, error) {
-	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*dir{}, fresh: map[string]bool{}, temps: map[string]bool{}}
+	p := &Place{o: o, report: r, root: -1, cache: map[string]*dir{}, done: map[string]bool{}, devs: map[uint64]*fileSystem{}, fresh: map[string]bool{}, temps: map[string]bool{}}
 	if o.Run == "" {
 		p.o.Run = strings.ToLower(rand.Text()[:8])
 	}
@@ -152,9 +155,8 @@ func (p *Place) dir(path string) (*dir, error) {
 	delete(p.fresh, path)
 	p.evict()
 	p.cache[path] = d
-	if p.devs[d.dev] == nil && !p.o.Plan {
-		d.refs++ // stays open for its syncfs
-		p.devs[d.dev] = d
+	if !p.o.Plan {
+		p.onDevice(d)
 	}
 	return d, nil
 }
@@ -341,7 +343,7 @@ func (p *Place) Finish(ctx context.Context) error {
 		}
 		defer p.release(d)
 		p.describe(d.fd, e)
-		return nil
+		return p.syncDir(d)
 	})
 	if err = errors.Join(err, p.sweep(), p.sync()); err == nil {
 		p.finished = true
@@ -368,30 +370,4 @@ func (p *Place) at(point string) {
 	if p.o.At != nil {
 		p.o.At(point)
 	}
-}
-
-// sync makes durable what was written to every file system of the target.
-func (p *Place) sync() error {
-	p.mu.Lock()
-	devs := make([]*dir, 0, len(p.devs))
-	for _, d := range p.devs {
-		devs = append(devs, d)
-	}
-	p.mu.Unlock()
-	for _, d := range devs {
-		if err := unix.Syncfs(d.fd); err != nil {
-			return fmt.Errorf("make durable: %w", sinkError(err))
-		}
-	}
-	return nil
-}
-
-// sinkError marks errors after which nothing more can be written.
-func sinkError(err error) error {
-	for _, end := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ESTALE, unix.ENODEV} {
-		if errors.Is(err, end) {
-			return fmt.Errorf("%w: %w", move.ErrSink, err)
-		}
-	}
-	return err
 }

@@ -38,7 +38,7 @@ func (f *file) readBack(blocks []written) error {
 	for _, w := range blocks {
 		data, err := readExtents(fd, direct, buf, f.extents(w.index, w.extents))
 		if err != nil {
-			return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, sinkError(err))
+			return fmt.Errorf("read again at %d: %w", w.index*move.BlockSize, f.p.sinkError(err))
 		}
 		if move.Sum(f.p.o.Verify, f.extents(w.index, w.extents), data) != w.hash {
 			return fmt.Errorf("block %d at %d: the target holds something else than was written", w.index, w.index*move.BlockSize)

@@ -254,7 +254,7 @@ func (f *file) journalled() error {
 		b = m.log.AppendBlocks(b, m.next, had)
 	}
 	if _, err := m.f.Write(b); err != nil {
-		return fmt.Errorf("write journal: %w", sinkError(err))
+		return fmt.Errorf("write journal: %w", f.p.sinkError(err))
 	}
 	return nil
 }
@@ -324,25 +324,21 @@ func (p *Place) remembered(list map[*file]uint64) error {
 	m := p.journal
 	var b []byte
 	for f, no := range list {
-		more, err := f.durable(no)
-		if err != nil {
-			return err
-		}
-		b = append(b, more...)
+		b = append(b, f.durable(no)...)
 	}
 	if len(b) == 0 {
 		return nil
 	}
 	p.at("append")
 	if _, err := m.f.Write(b); err != nil {
-		return fmt.Errorf("write journal: %w", sinkError(err))
+		return fmt.Errorf("write journal: %w", p.sinkError(err))
 	}
 	if err := unix.Fdatasync(int(m.f.Fd())); err != nil {
-		return fmt.Errorf("make journal durable: %w", sinkError(err))
+		return fmt.Errorf("make journal durable: %w", p.sinkError(err))
 	}
 	if !m.begun {
 		if err := unix.Fsync(p.root); err != nil {
-			return fmt.Errorf("make journal durable: %w", sinkError(err))
+			return fmt.Errorf("make journal durable: %w", p.sinkError(err))
 		}
 		m.begun = true
 	}
@@ -350,12 +346,12 @@ func (p *Place) remembered(list map[*file]uint64) error {
 }
 
 // durable makes the data of one file durable, and gives the record of the blocks that were
-// written before it began to.
-func (f *file) durable(no uint64) ([]byte, error) {
+// written before it began to: none of a file of which data may be lost.
+func (f *file) durable(no uint64) []byte {
 	f.syncing.Lock() // the file is not closed meanwhile
 	defer f.syncing.Unlock()
-	if f.fd < 0 {
-		return nil, nil
+	if f.fd < 0 || f.isLost() != nil {
+		return nil
 	}
 	f.mu.Lock()
 	var list []journal.Block
@@ -366,11 +362,11 @@ func (f *file) durable(no uint64) ([]byte, error) {
 	}
 	f.mu.Unlock()
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
 	f.p.at("fdatasync")
-	if err := unix.Fdatasync(f.fd); err != nil {
-		return nil, fmt.Errorf("make durable: %w", sinkError(err))
+	if f.syncHeld(unix.Fdatasync) != nil {
+		return nil // its own next step fails; what is known of others stays true
 	}
 	f.mu.Lock()
 	for _, x := range list {
@@ -381,7 +377,7 @@ func (f *file) durable(no uint64) ([]byte, error) {
 		f.blocks[x.Leaf.Index] = w
 	}
 	f.mu.Unlock()
-	return f.p.journal.log.AppendBlocks(nil, no, list), nil
+	return f.p.journal.log.AppendBlocks(nil, no, list)
 }
 
 // leave ends the record of a file; kept: an earlier append may be of use to a later run.
@@ -398,7 +394,7 @@ func (m *memory) leave(f *file, kept bool) error {
 		return nil
 	}
 	if _, err := m.f.Write(m.log.AppendEnd(nil, no)); err != nil {
-		return fmt.Errorf("write journal: %w", sinkError(err))
+		return fmt.Errorf("write journal: %w", f.p.sinkError(err))
 	}
 	return nil
 }

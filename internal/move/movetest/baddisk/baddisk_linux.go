@@ -1,0 +1,226 @@
+// Package baddisk is a file system that hands everything on to a directory and fails where it is
+// told to, as disks do: a block that cannot be read, a write that is refused, data that are lost
+// when they are to be made durable. It is for tests and benches, and refuses to mount over what
+// holds anything. It takes root, or the program fusermount3.
+package baddisk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// Op is what a Fault is of.
+type Op string
+
+// The operations.
+const (
+	Read   Op = "read"
+	Write  Op = "write"
+	Sync   Op = "sync" // fsync, fdatasync
+	Create Op = "create"
+)
+
+// Fault has operations fail with an error.
+type Fault struct {
+	Op   Op
+	Name string // part of the file's name at that time; "": of every file
+	// From and To bound the bytes that a read or a write has to touch; To 0: any.
+	From, To int64
+	After    int // so many of these operations are right before
+	Times    int // so many fail then; 0: all
+	Err      syscall.Errno
+}
+
+// Disk is a mounted one.
+type Disk struct {
+	server *fuse.Server
+
+	mu     sync.Mutex
+	faults []Fault
+	failed int
+	dirty  map[uint64][]extent // not durable yet, by inode
+}
+
+type extent struct{ at, length int64 }
+
+// Mount mounts one at a directory that is empty, over the directory below.
+func Mount(at, below string) (*Disk, error) {
+	if held, err := os.ReadDir(at); err != nil || len(held) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("mount at %s: it is not there, or not empty", at))
+	}
+	root, err := fs.NewLoopbackRoot(below)
+	if err != nil {
+		return nil, err
+	}
+	d := &Disk{dirty: map[uint64][]extent{}}
+	o := &fs.Options{MountOptions: fuse.MountOptions{FsName: "baddisk", Name: "baddisk", DirectMount: true, AllowOther: os.Geteuid() == 0, MaxWrite: 1 << 20, DisableSplice: true}}
+	if d.server, err = fs.Mount(at, &node{root.(*fs.LoopbackNode), d}, o); err != nil {
+		return nil, fmt.Errorf("mount a FUSE file system: %w", err)
+	}
+	return d, nil
+}
+
+// Close unmounts it.
+func (d *Disk) Close() error { return d.server.Unmount() }
+
+// Set has these faults from now on, and no others.
+func (d *Disk) Set(faults ...Fault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults, d.failed = append([]Fault{}, faults...), 0
+}
+
+// Failed is how many operations have failed since Set.
+func (d *Disk) Failed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+// meets tells whether the operation is one of the fault's.
+func (f *Fault) meets(op Op, name string, from, to int64) bool {
+	return f.Op == op && strings.Contains(name, f.Name) && (f.To == 0 || from < f.To && to > f.From)
+}
+
+// fails is what an operation fails with, 0: it does not. d.mu is held.
+func (d *Disk) fails(op Op, name string, from, to int64) syscall.Errno {
+	for i := range d.faults {
+		f := &d.faults[i]
+		if !f.meets(op, name, from, to) {
+			continue
+		}
+		if f.After > 0 {
+			f.After--
+			continue
+		}
+		if f.Times > 0 {
+			if f.Times--; f.Times == 0 {
+				f.Op = "" // it is over
+			}
+		}
+		d.failed++
+		return f.Err
+	}
+	return 0
+}
+
+func (d *Disk) fault(op Op, name string, from, to int64) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fails(op, name, from, to)
+}
+
+// node is a file or a directory.
+type node struct {
+	*fs.LoopbackNode
+	d *Disk
+}
+
+// name is its last one: the latest that it was given.
+func (n *node) name() string {
+	name, _ := n.Parent()
+	return name
+}
+
+// WrapChild implements fs.NodeWrapChilder.
+func (n *node) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedder {
+	return &node{ops.(*fs.LoopbackNode), n.d}
+}
+
+// Open implements fs.NodeOpener. The buffers of requests are not aligned as O_DIRECT wants them.
+func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	f, more, errno := n.LoopbackNode.Open(ctx, flags&^syscall.O_DIRECT)
+	if errno != 0 {
+		return nil, 0, errno
+	}
+	return &handle{f.(*fs.LoopbackFile), n}, more, 0
+}
+
+// Create implements fs.NodeCreater.
+func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	if errno := n.d.fault(Create, name, 0, 0); errno != 0 {
+		return nil, nil, 0, errno
+	}
+	in, f, more, errno := n.LoopbackNode.Create(ctx, name, flags&^syscall.O_DIRECT, mode, out)
+	if errno != 0 {
+		return nil, nil, 0, errno
+	}
+	return in, &handle{f.(*fs.LoopbackFile), in.Operations().(*node)}, more, 0
+}
+
+// handle is an open file.
+type handle struct {
+	*fs.LoopbackFile
+	n *node
+}
+
+// PassthroughFd implements fs.FilePassthroughFder: nothing passes by.
+func (*handle) PassthroughFd() (int, bool) { return 0, false }
+
+// Read implements fs.FileReader.
+func (h *handle) Read(ctx context.Context, buf []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	if errno := h.n.d.fault(Read, h.n.name(), off, off+int64(len(buf))); errno != 0 {
+		return nil, errno
+	}
+	return h.LoopbackFile.Read(ctx, buf, off)
+}
+
+// Write implements fs.FileWriter.
+func (h *handle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
+	d := h.n.d
+	d.mu.Lock()
+	errno := d.fails(Write, h.n.name(), off, off+int64(len(data)))
+	if errno == 0 {
+		ino := h.n.StableAttr().Ino
+		d.dirty[ino] = append(d.dirty[ino], extent{off, int64(len(data))})
+	}
+	d.mu.Unlock()
+	if errno != 0 {
+		return 0, errno
+	}
+	return h.LoopbackFile.Write(ctx, data, off)
+}
+
+// Writev implements fs.FileWritever.
+func (h *handle) Writev(ctx context.Context, data [][]byte, off int64) (n uint32, errno syscall.Errno) {
+	for _, part := range data {
+		m, errno := h.Write(ctx, part, off+int64(n))
+		if n += m; errno != 0 {
+			return n, errno
+		}
+	}
+	return n, 0
+}
+
+// Fsync implements fs.FileFsyncer. One that fails has lost what was written since the one before,
+// and the next says nothing of that, as of kernels: the bytes are zeros then.
+func (h *handle) Fsync(ctx context.Context, flags uint32) syscall.Errno {
+	d, ino := h.n.d, h.n.StableAttr().Ino
+	d.mu.Lock()
+	errno := d.fails(Sync, h.n.name(), 0, 0)
+	dirty := d.dirty[ino]
+	delete(d.dirty, ino)
+	d.mu.Unlock()
+	if errno == 0 {
+		return h.LoopbackFile.Fsync(ctx, flags)
+	}
+	zeros := make([]byte, 1<<20)
+	for _, x := range dirty {
+		for x.length > 0 {
+			m, werr := h.LoopbackFile.Write(ctx, zeros[:min(x.length, int64(len(zeros)))], x.at)
+			if werr != 0 {
+				return werr
+			}
+			x.at, x.length = x.at+int64(m), x.length-int64(m)
+		}
+	}
+	return errno
+}

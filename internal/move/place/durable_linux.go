@@ -1,0 +1,154 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"linerate/internal/move"
+)
+
+// fileSystem is one that is written to. The kernel tells of data that it could not write back once
+// to each open file, and only to those that were open by then: it is asked at the directory that
+// was opened first, which stays open. After an error nothing on it is taken for durable any more:
+// whose data were lost is not told, and the next answer is silent about them.
+type fileSystem struct {
+	first *dir
+
+	mu   sync.Mutex
+	lost error
+}
+
+// onDevice notes the file system of a directory; p.mu is held.
+func (p *Place) onDevice(d *dir) {
+	if s := p.devs[d.dev]; s != nil {
+		d.eachSynced = s.first.eachSynced
+		return
+	}
+	d.refs++
+	d.eachSynced = !tells(d.fd)
+	p.devs[d.dev] = &fileSystem{first: d}
+}
+
+// fuse and v9fs are types of file systems (include/uapi/linux/magic.h).
+const fuse, v9fs = 0x65735546, 0x01021997
+
+// tellsLosses tells whether syncfs makes all of a file system durable and says what it could not
+// write, by the kernel's release: it does from Linux 5.8 on (commit 735e4ae5ba28). Of the server
+// of a FUSE or a 9p mount it asks nothing.
+func tellsLosses(release string, fsType int64) bool {
+	major, minor := 0, 0
+	if n, err := fmt.Sscanf(release, "%d.%d", &major, &minor); n != 2 || err != nil {
+		return false
+	}
+	return (major > 5 || major == 5 && minor >= 8) && fsType != fuse && fsType != v9fs
+}
+
+// tells tells so of the file system of a directory.
+func tells(fd int) bool {
+	var st unix.Statfs_t
+	var name unix.Utsname
+	if unix.Fstatfs(fd, &st) != nil || unix.Uname(&name) != nil {
+		return false
+	}
+	return tellsLosses(unix.ByteSliceToString(name.Release[:]), int64(st.Type))
+}
+
+// syncFS makes durable what was written to a file system.
+func (p *Place) syncFS(dev uint64) error {
+	p.mu.Lock()
+	s := p.devs[dev]
+	p.mu.Unlock()
+	return s.sync()
+}
+
+func (s *fileSystem) sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost == nil {
+		if err := unix.Syncfs(s.first.fd); err != nil {
+			// Of whatever kind it is: nothing more is taken for durable here.
+			s.lost = fmt.Errorf("make durable: %w: %w", move.ErrSink, err)
+		}
+	}
+	return s.lost
+}
+
+// sync makes durable what was written to every file system of the target.
+func (p *Place) sync() error {
+	p.mu.Lock()
+	devs := make([]*fileSystem, 0, len(p.devs))
+	for _, s := range p.devs {
+		devs = append(devs, s)
+	}
+	p.mu.Unlock()
+	for _, s := range devs {
+		if err := errors.Join(s.sync(), p.syncDir(s.first)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes the names in a directory durable, where syncfs does not.
+func (p *Place) syncDir(d *dir) error {
+	if !d.eachSynced {
+		return nil
+	}
+	err := unix.Fsync(d.fd)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
+		return nil // a server that knows no such request
+	}
+	if err != nil {
+		return fmt.Errorf("make names durable: %w", p.sinkError(err))
+	}
+	return nil
+}
+
+// sync makes a file's data durable by fsync or fdatasync.
+func (f *file) sync(how func(int) error) error {
+	f.syncing.Lock()
+	defer f.syncing.Unlock()
+	return f.syncHeld(how)
+}
+
+// syncHeld does so; f.syncing is held. An error is kept: the kernel tells of it once, drops what it
+// could not write, and calls the rest durable.
+func (f *file) syncHeld(how func(int) error) error {
+	if err := f.isLost(); err != nil {
+		return err
+	}
+	err := how(f.fd)
+	if err != nil {
+		err = fmt.Errorf("make durable: %w", f.p.sinkError(err))
+		f.lost.Store(&err)
+	}
+	return err
+}
+
+// isLost is why data of the file may be lost.
+func (f *file) isLost() error {
+	if err := f.lost.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// badPlaces is how many files an input/output error may cost: a disk with some bad places keeps
+// the others. One more ends the copy.
+const badPlaces = 8
+
+// sinkError marks errors after which nothing more can be written.
+func (p *Place) sinkError(err error) error {
+	if errors.Is(err, unix.EIO) && p.bad.Add(1) <= badPlaces {
+		return err
+	}
+	for _, end := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO, unix.ESTALE, unix.ENODEV} {
+		if errors.Is(err, end) {
+			return fmt.Errorf("%w: %w", move.ErrSink, err)
+		}
+	}
+	return err
+}

@@ -115,6 +115,9 @@ type Witness struct {
 	// Size of the file, and the room that it Occupies after the run; below 0:
 	// not known, or it is a device.
 	Size, Occupied unit.Bytes
+	// Unproven says why it is not certain that the page cache was passed by, as was asked; empty: it
+	// is, or was not asked.
+	Unproven string `json:",omitempty"`
 }
 
 const (
@@ -160,6 +163,9 @@ func Summarise(name string, r Result, w Witness) (Summary, error) {
 	s.generator(r, w)
 	s.schedule(r)
 	s.cache(r)
+	if w.Unproven != "" {
+		s.Evidence = append(s.Evidence, w.Unproven)
+	}
 	s.buffered(r, w)
 	s.memory(w)
 	s.sparse(r, w)

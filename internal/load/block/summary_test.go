@@ -57,6 +57,7 @@ func TestSummaryNamesWhatSpeaksAgainstIt(t *testing.T) {
 		"not known":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered, w.Dirty = 1, true, -1 }, want: "how much of it still stands there is not known"},
 		"read only":  {change: func(r *Result, w *Witness) { r.WrittenBytes, w.Buffered = 0, true }, without: "a rate of memory"},
 		"synced":     {change: func(r *Result, w *Witness) { r.WrittenBytes = 1 }, without: "a rate of memory"},
+		"not proven": {change: func(_ *Result, w *Witness) { w.Unproven = "asked, and not told" }, want: "asked, and not told"},
 		"generator":  {change: func(r *Result, w *Witness) { w.Null, r.Waited = 1500, 0 }, want: "this run reached 67% of that"},
 		"starved":    {change: func(r *Result, w *Witness) { w.Null, r.Took, r.NoCore = 1e6, time.Second, 300*time.Millisecond }, want: "had no core"},
 		"no witness": {change: func(*Result, *Witness) {}, want: "what the generator does alone was not measured"},

@@ -224,7 +224,7 @@ func (h Hooks) one(ctx context.Context, s block.Spec, t *block.Target, name stri
 
 // measured tries the generator alone, then makes the runs of the Specs, which are alike.
 func (h Hooks) measured(ctx context.Context, specs []block.Spec, run func() (block.Result, error)) (Measured, error) {
-	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1, Dirty: -1, Buffered: specs[0].Buffered()}}
+	m := Measured{Spec: specs[0], Witness: block.Witness{Occupied: -1, Dirty: -1, Buffered: specs[0].Buffered(), Unproven: specs[0].Unproven()}}
 	if err := h.roomFor(specs...); err != nil {
 		return m, err
 	}

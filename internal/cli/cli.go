@@ -184,6 +184,7 @@ Start with one of these:
 		publishedCommand(env),
 		versionCommand(env),
 	)
+	refuseElsewhere(env, root)
 	complete(env, root)
 	return root
 }

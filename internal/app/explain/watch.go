@@ -37,10 +37,6 @@ type WatchOptions struct {
 
 // Watch watches a transfer from this host and judges it.
 func Watch(ctx context.Context, e app.Env, o WatchOptions, p app.Progress) (*app.Record, error) {
-	if os := e.Local.OS(); os != "linux" {
-		return nil, failure.Of(failure.Failed, "explain watches what the kernel knows of each TCP connection, its mounts and its disks, which linerate reads on Linux alone: on this host (%s) it sees none of it. "+
-			"If the other end of the transfer runs Linux, run linerate explain --attach there with this host's address. What this host is set to, linerate check shows here", os)
-	}
 	target, err := o.target(ctx, e)
 	if err != nil {
 		return nil, err

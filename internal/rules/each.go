@@ -186,7 +186,7 @@ func isSMB(m model.NetMount) bool {
 // otherSystem tells that the host is known not to run Linux.
 func otherSystem(f *model.Facts) bool { return f.OS != "" && f.OS != "linux" }
 
-// bySystem are words for the host's system (freebsd, macos); those of "" are for Linux.
+// bySystem are words for the host's system (freebsd, macos, illumos); those of "" are for Linux.
 func bySystem(f *model.Facts, words map[string]string) string {
 	if w, ok := words[f.OS]; ok {
 		return w
@@ -196,7 +196,7 @@ func bySystem(f *model.Facts, words map[string]string) string {
 
 // mountManual is where a mount option of NFS is described.
 func mountManual(f *model.Facts, option string) string {
-	return bySystem(f, map[string]string{"": "nfs(5)", "freebsd": "mount_nfs(8) of FreeBSD", "macos": "mount_nfs(8) of macOS"}) + " (" + option + ")"
+	return bySystem(f, map[string]string{"": "nfs(5)", "freebsd": "mount_nfs(8) of FreeBSD", "macos": "mount_nfs(8) of macOS", "illumos": "mount_nfs(8) of illumos"}) + " (" + option + ")"
 }
 
 // speedTo is the speed of the interface that leads to a mount's server; 0 if it is unknown.

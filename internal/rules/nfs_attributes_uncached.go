@@ -11,8 +11,8 @@ func nfsUncached() Rule {
 		Doc:    "Without attribute caching every stat of a file goes to the server, and noac makes every write synchronous.",
 		Check: func(f *model.Facts, _ Context) []model.Finding {
 			return eachMount(f, func(m model.NetMount, o options) *model.Finding {
-				// Elsewhere than on Linux noac leaves writes as they are.
-				noac, zero := o.has("noac") && !otherSystem(f), o.has("noac") || o["acregmax"] == "0" || o["actimeo"] == "0"
+				// On FreeBSD and macOS noac leaves writes as they are.
+				noac, zero := o.has("noac") && (!otherSystem(f) || f.OS == "illumos"), o.has("noac") || o["acregmax"] == "0" || o["actimeo"] == "0"
 				if !isNFS(m) || !noac && !zero {
 					return nil
 				}

@@ -19,8 +19,8 @@ func nfsUDP() Rule {
 				return &model.Finding{
 					Severity: Medium, Title: m.Point + " is mounted over UDP",
 					Observed: fmt.Sprintf("%s: proto=udp, rsize %d", m.Point, o.number("rsize")),
-					Fix:      "mount " + m.Point + " with " + bySystem(f, map[string]string{"": "proto=tcp", "freebsd": "tcp", "macos": "tcp"}),
-					Source:   bySystem(f, map[string]string{"": "nfs(5) (using NFS over UDP on high-speed links)", "freebsd": "mount_nfs(8) of FreeBSD (udp)", "macos": "mount_nfs(8) of macOS (udp)"}) + "; RFC 8900",
+					Fix:      "mount " + m.Point + " with " + bySystem(f, map[string]string{"": "proto=tcp", "freebsd": "tcp", "macos": "tcp", "illumos": "proto=tcp"}),
+					Source:   bySystem(f, map[string]string{"": "nfs(5) (using NFS over UDP on high-speed links)", "freebsd": "mount_nfs(8) of FreeBSD (udp)", "macos": "mount_nfs(8) of macOS (udp)", "illumos": "mount_nfs(8) of illumos (proto)"}) + "; RFC 8900",
 				}
 			})
 		},

@@ -24,6 +24,7 @@ func nfsTransfer() Rule {
 						"":        "take rsize and wsize out of the mount options: client and server then agree on the largest (1 MiB on Linux); if it stays small the server limits it",
 						"freebsd": "take rsize and wsize out of the mount options: client and server then agree on the largest that both have. FreeBSD's own is vfs.maxbcachebuf in /boot/loader.conf (up to kern.maxphys), which wants a larger kern.ipc.maxsockbuf; nfsstat -m shows what is in effect",
 						"macos":   "mount with a larger rsize and wsize, such as 131072, as far as the server grants it: nfsstat -m shows what is in effect",
+						"illumos": "take rsize and wsize out of the mount options: client and server then agree on the largest that both have. illumos's own are nfs:nfs3_max_transfer_size, nfs3_bsize, nfs4_max_transfer_size and nfs4_bsize in /etc/system; nfsstat -m shows what is in effect",
 					}),
 					Source: mountManual(f, "rsize, wsize"),
 				}

@@ -158,6 +158,17 @@ func TestMountsOfABSDAreReadAndJudged(t *testing.T) {
 			"medium nfs-readahead-blocks /mnt/by name", "medium nfs-readahead-blocks /mnt/six", "medium nfs-sync", "medium nfs-transfer-small /mnt/by name", "low nfs-transfer-small /mnt/media", "low nfs-transfer-small /mnt/six",
 			"low nfs-attributes-uncached", "info nfs-soft /mnt/by name", "info nfs-encrypted /mnt/fast", "info nfs-old-version /mnt/six", "medium smb-old-dialect /mnt/old",
 		}},
+		"illumos": {[]string{
+			`/mnt/media nfs 10.0.0.8:2049 tcp by "ixgbe0" vers=3 rsize=32768 wsize=32768 acregmax=60 sec=sys hard`,
+			`/mnt/by name nfs invalid IP:20049 udp by "" vers=3 rsize=32768 wsize=32768 acregmax=60 sec=sys soft ro`,
+			`/mnt/fast nfs4 10.0.1.8:2049 tcp by "ixgbe1" vers=4 rsize=1048576 wsize=1048576 acregmax=60 sec=sys hard`,
+			`/mnt/either nfs 10.0.1.8:2049 tcp by "ixgbe1" vers=3 rsize=1048576 wsize=1048576 acregmax=60 sec=sys hard ro`,
+			`/mnt/six nfs4 2001:db8::9:2049 tcp by "" vers=4 rsize=131072 wsize=131072 acregmax=0 sec=krb5p hard`,
+			`/mnt/gone nfs invalid IP:2049  by ""`,
+			`/mnt/smb smbfs invalid IP:445 tcp by ""`,
+		}, []string{
+			"medium nfs-over-udp", "medium nfs-transfer-small /mnt/media", "medium nfs-transfer-small /mnt/by name", "low nfs-transfer-small /mnt/six", "medium nfs-attributes-uncached /mnt/six: mount option noac",
+		}},
 		"macos": {[]string{
 			`/Volumes/media nfs 10.0.0.9:2049 tcp by "en0" vers=3 rsize=131072 wsize=32768 readahead=16 acregmax=60 sec=sys hard`,
 			`/Volumes/Scratch 2 nfs4 10.0.0.9:2049 tcp by "en0" vers=4.0 rsize=1048576 wsize=1048576 readahead=16 acregmax=0 sec=sys soft sync`,
@@ -208,6 +219,9 @@ func TestAMountThatIsHalfReadIsTold(t *testing.T) {
 		{"macos", fake.How + "=half:nfsstat", "what is in effect at /Volumes/media"},
 		{"macos", fake.How + "=missing:smbutil", "names no share of it"},
 		{"freebsd", fake.How + "=empty:mount", "printed nothing and reported success"},
+		{"illumos", fake.How + "=half:nfsstat", "nfsstat -m does not tell of it"},
+		{"illumos", fake.How + "=empty:nfsstat", "nfsstat -m does not tell of it"},
+		{"illumos", fake.How + "=missing:nfsstat", "no such program"},
 	} {
 		f := readAs(t, c.system, askFor(t, c.system, []string{"sh"}, c.env))
 		if !slices.ContainsFunc(f.CouldNotSee, func(b model.Blind) bool { return strings.Contains(b.How, c.want) }) {

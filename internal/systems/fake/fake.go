@@ -116,7 +116,7 @@ func (h host) files(system string) []string {
 	case "macos":
 		return []string{"/etc/sysctl.conf", "/etc/nsmb.conf"}
 	}
-	return []string{"/etc/system", "/kernel/drv/ixgbe.conf"}
+	return []string{"/etc/system", "/kernel/drv/ixgbe.conf", "/etc/mnttab"}
 }
 
 func (h host) illumos(name string, args []string) (string, int) {
@@ -172,8 +172,12 @@ func (h host) answer(name, args string) (string, bool) {
 		"sharectl get -p lockd_servers nfs": "lockd_servers=" + h.value("lockd_servers", "256") + "\n",
 		"stmfadm list-lu -v " + unit: "LU Name: " + unit + "\n    Operational Status: Online\n    Writeback Cache   : " +
 			map[bool]string{true: "Disabled", false: "Enabled"}[h.value("tank:wcd", "true") == "true"] + "\n    Access State      : Active\n",
-		"sharectl get nfs":           "servers=" + h.value("servers", "1024") + "\nlockd_servers=" + h.value("lockd_servers", "256") + "\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
-		"cat /etc/system":            "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
+		"sharectl get nfs": "servers=" + h.value("servers", "1024") + "\nlockd_servers=" + h.value("lockd_servers", "256") + "\nserver_versmin=2\nserver_versmax=4\nnfsmapid_domain=\n",
+		"cat /etc/system":  "* comment\nset zfs:zfs_arc_max=0x400000000\nset nfs:nfs3_nra=16\nforceload: drv/sd\n",
+		"cat /etc/mnttab": "rpool/ROOT/omnios\t/\tzfs\tdev=4350002\t0\nswap\t/tmp\ttmpfs\txattr,dev=4540002\t1764000000\n" +
+			"10.0.0.8:/export/media\t/mnt/media\tnfs\trw,xattr,rsize=1048576,dev=4900003\t1764000100\n",
+		"nfsstat -m": "/mnt/media from 10.0.0.8:/export/media\n Flags:\t\tvers=3,proto=tcp,sec=sys,hard,intr,link,symlink,acl,rsize=32768,wsize=32768,retrans=5,timeo=600\n" +
+			" Attr cache:\tacregmin=3,acregmax=60,acdirmin=30,acdirmax=60\n\n",
 		"cat /kernel/drv/ixgbe.conf": "cat: /kernel/drv/ixgbe.conf: No such file or directory\n",
 	}[name+" "+args]
 	return a, ok

@@ -11,7 +11,7 @@ import (
 
 // private are the commands whose answers name other machines and people's directories; nothing in
 // them is judged, so that a recording does without.
-var private = []string{"mounts", "nfs", "smb", "exports", "nsmb"}
+var private = []string{"mounts", "nfs", "nfsmounts", "smb", "exports", "nsmb"}
 
 var (
 	macs      = regexp.MustCompile(`\b[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\b`)

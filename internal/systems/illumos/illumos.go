@@ -1,5 +1,5 @@
 // Package illumos reads illumos hosts (OmniOS, SmartOS, OpenIndiana) by the commands of their
-// base system: ipadm, dladm, sharectl, zfs, kstat. It is pure: the script that it sends is
+// base system: ipadm, dladm, sharectl, zfs, kstat, nfsstat. It is pure: the script that it sends is
 // fixed, and it judges texts. It refuses to guess: a line that it does not understand is told.
 package illumos
 
@@ -44,6 +44,7 @@ func (System) Facts(frames frame.Frames) *model.Facts {
 	r.host()
 	r.links()
 	r.addresses()
+	r.mounts()
 	r.tcp()
 	r.sharectl()
 	r.files()

@@ -24,6 +24,8 @@ look addr ipadm show-addr -p -o addrobj,type,state,addr
 look tcp ipadm show-prop -c -o proto,property,perm,current,persistent,default,possible tcp
 look tcp_private ipadm show-prop -c -o proto,property,perm,current,persistent,default,possible -p _cwnd_max,_deferred_acks_max,_naglim_def tcp
 look nfs sharectl get nfs
+look mounts cat /etc/mnttab
+look nfsmounts nfsstat -m
 look zfs zfs get -Hp -t filesystem -o name,property,value,source sync,recordsize,compression,dedup,primarycache,atime
 look system cat /etc/system
 look ixgbe cat /kernel/drv/ixgbe.conf

@@ -9,43 +9,44 @@ import (
 )
 
 func TestFreeBSDOverSSH(t *testing.T) {
-	tmp := foreignHostOf(t, "freebsd", "", "", ":")
+	t.Parallel()
+	h := foreignHostOf(t, "freebsd", "", "", ":")
 	path := []string{"--rtt", "10ms", "--line-rate", "10Gbit"}
-	hasAll(t, ran(t, 0, append([]string{"check", "freenas"}, path...)...),
+	hasAll(t, h.ran(t, 0, append([]string{"check", "freenas"}, path...)...),
 		"recvbuf_max = 2097152: at most 1.68 Gbit/s at 10ms", "[buffer-ceiling]", "freebsd.boot.net.inet.tcp.recvbuf_inc", "never on a real FreeBSD host", "FreeBSD 14.1-RELEASE-p5, 8 CPUs, ix0 10 Gbit/s MTU 1500")
 	recorded := t.TempDir() + "/recorded"
-	hasAll(t, ran(t, 0, "check", "freenas", "--snapshot", recorded), "freebsd-host.frames")
+	hasAll(t, h.ran(t, 0, "check", "freenas", "--snapshot", recorded), "freebsd-host.frames")
 	text, err := os.ReadFile(recorded + "/freebsd-host.frames")
 	if err != nil || strings.Contains(string(text), "freenas") || strings.Contains(string(text), "a0:36:9f") || !strings.Contains(string(text), "kern.ipc.maxsockbuf=2097152") {
 		t.Errorf("%v: %s", err, text)
 	}
 	profile := append([]string{"freenas", "--profile", "nfs-server"}, path...)
-	plan := ran(t, 0, append([]string{"tune", "plan"}, profile...)...)
+	plan := h.ran(t, 0, append([]string{"tune", "plan"}, profile...)...)
 	hasAll(t, plan, "freebsd.sysctl.kern.ipc.maxsockbuf", "2097152 → 25000000", "freebsd.sysctl.net.inet.tcp.recvbuf_max")
 	if strings.Contains(plan, "linux.") || strings.Contains(plan, "macos.") {
 		t.Errorf("settings of other systems: %s", plan)
 	}
-	hasAll(t, ran(t, 0, append([]string{"tune", "script"}, profile...)...), "#!/bin/sh", `sysctl kern.ipc.maxsockbuf="$value"`, "kern.boot_id")
-	hasAll(t, ran(t, 0, append([]string{"tune", "apply"}, append(profile, "--confirm-within", "5m")...)...), "applied: yes", "undone by itself in 5 minutes")
-	hasAll(t, ran(t, 0, "tune", "confirm", "freenas"), "are in force")
-	hasAll(t, ran(t, 0, append([]string{"tune", "plan"}, profile...)...), "No change")
-	hasAll(t, ran(t, 0, "tune", "undo", "freenas"), "freebsd.sysctl.kern.ipc.maxsockbuf: 25000000 -> 2097152 again")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "script"}, profile...)...), "#!/bin/sh", `sysctl kern.ipc.maxsockbuf="$value"`, "kern.boot_id")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply"}, append(profile, "--confirm-within", "5m")...)...), "applied: yes", "undone by itself in 5 minutes")
+	hasAll(t, h.ran(t, 0, "tune", "confirm", "freenas"), "are in force")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "plan"}, profile...)...), "No change")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "freenas"), "freebsd.sysctl.kern.ipc.maxsockbuf: 25000000 -> 2097152 again")
 	set := func(want int, value string, say ...string) {
 		t.Helper()
-		hasAll(t, ran(t, want, "tune", "apply", "freenas", "--set", value), say...)
+		hasAll(t, h.ran(t, want, "tune", "apply", "freenas", "--set", value), say...)
 	}
 	// Each line of the table of docs/systems.md, in one plan.
-	hasAll(t, ran(t, 0, append([]string{"tune", "apply", "freenas", "--confirm-within", "0"}, sets("freebsd.sysctl.net.inet.tcp.cc.algorithm=newreno", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "freebsd.nfsd.threads=128",
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "freenas", "--confirm-within", "0"}, sets("freebsd.sysctl.net.inet.tcp.cc.algorithm=newreno", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "freebsd.nfsd.threads=128",
 		"freebsd.ifconfig.mtu@ix0=9000", "freebsd.ifconfig.offload@ix0=lro=off,tso4=on,tso6=on", "freebsd.sysctl.dev.ix.N.fc@ix0=0", "any.zfs.atime@tank/media=off")...)...), "applied: yes")
-	hasAll(t, ran(t, 0, "tune", "undo", "freenas"), "newreno -> cubic again", "0 -> 1 again", "128 -> 64 again", "9000 -> 1500 again", "lro=off,tso4=on,tso6=on -> lro=on,tso4=on,tso6=on again", "0 -> 3 again")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "freenas"), "newreno -> cubic again", "0 -> 1 again", "128 -> 64 again", "9000 -> 1500 again", "lro=off,tso4=on,tso6=on -> lro=on,tso4=on,tso6=on again", "0 -> 3 again")
 	set(1, "freebsd.sysctl.net.inet.tcp.cc.algorithm=bbr", "No such process", "put back")
 	set(2, "freebsd.sysctl.dev.ix.N.fc@ix1=0", "dev.ix.1.fc is 3, and the system lets nobody write it while it runs")
 	set(2, "freebsd.sysctl.net.inet.tcp.recvbuf_inc=1", "linerate does not set")
 	set(2, "freebsd.nfsd.threads=1;reboot", "want a number")
-	hasAll(t, ran(t, 1, "tune", "apply", "freenas", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "/etc/rc.conf has no ifconfig_ix0= of its own", "give it a line there first")
-	hasAll(t, ran(t, 2, "tune", "apply", "freenas", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
-	hasAll(t, ran(t, 0, "tune", "script", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
-	leftNothing(t, tmp)
+	hasAll(t, h.ran(t, 1, "tune", "apply", "freenas", "--set", "freebsd.ifconfig.mtu@ix0=9000", "--persist"), "/etc/rc.conf has no ifconfig_ix0= of its own", "give it a line there first")
+	hasAll(t, h.ran(t, 2, "tune", "apply", "freenas", "--set", "freebsd.nfsd.threads=128", "--persist"), "there by hand")
+	hasAll(t, h.ran(t, 0, "tune", "script", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/sysctl.conf", "from='unset'")
+	leftNothing(t, h.tmp)
 }
 
 // sets are values of --set.
@@ -65,72 +66,75 @@ func leftNothing(t *testing.T, dir string) {
 }
 
 func TestMacOSOverSSH(t *testing.T) {
-	tmp := foreignHostOf(t, "macos", "net.inet.tcp.doautorcvbuf=0", "", ":")
+	t.Parallel()
+	h := foreignHostOf(t, "macos", "net.inet.tcp.doautorcvbuf=0", "", ":")
 	path := []string{"--rtt", "10ms", "--line-rate", "10Gbit"}
-	hasAll(t, ran(t, 0, append([]string{"check", "macmini"}, path...)...),
+	hasAll(t, h.ran(t, 0, append([]string{"check", "macmini"}, path...)...),
 		"autorcvbufmax = 4194304: at most 3.36 Gbit/s at 10ms", "macos.sysctl.net.inet.tcp.doautorcvbuf = 0", "never on a real Mac", "macOS 24.1.0 (macOS 15.1), 12 CPUs, en0 10 Gbit/s MTU 1500")
-	plan := ran(t, 0, append([]string{"tune", "plan", "macmini", "--profile", "media-client"}, path...)...)
+	plan := h.ran(t, 0, append([]string{"tune", "plan", "macmini", "--profile", "media-client"}, path...)...)
 	hasAll(t, plan, "8388608 → 25000000", "macos.sysctl.net.inet.tcp.autorcvbufmax")
-	hasAll(t, ran(t, 0, append([]string{"tune", "apply", "macmini", "--profile", "media-client", "--confirm-within", "2m"}, path...)...), "applied: yes", "undone by itself in 2 minutes")
-	hasAll(t, ran(t, 0, "tune", "confirm", "macmini"), "are in force")
-	hasAll(t, ran(t, 0, append([]string{"tune", "apply", "macmini", "--confirm-within", "0"}, sets("macos.sysctl.net.inet.tcp.delayed_ack=0", "macos.sysctl.net.inet.tcp.win_scale_factor=4",
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "macmini", "--profile", "media-client", "--confirm-within", "2m"}, path...)...), "applied: yes", "undone by itself in 2 minutes")
+	hasAll(t, h.ran(t, 0, "tune", "confirm", "macmini"), "are in force")
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "apply", "macmini", "--confirm-within", "0"}, sets("macos.sysctl.net.inet.tcp.delayed_ack=0", "macos.sysctl.net.inet.tcp.win_scale_factor=4",
 		"macos.sysctl.net.inet.tcp.doautorcvbuf=1", "macos.sysctl.net.inet.tcp.sendspace=262144", "macos.sysctl.net.inet.tcp.recvspace=262144", "macos.link.mtu@en0=9000")...)...), "applied: yes")
-	hasAll(t, ran(t, 0, "tune", "undo", "macmini"), "0 -> 3 again", "4 -> 3 again", "1 -> 0 again", "9000 -> 1500 again", "25000000 -> 8388608 again")
-	hasAll(t, ran(t, 1, "tune", "apply", "macmini", "--set", "macos.link.mtu@en0=16000"), "not a valid MTU", "put back")
-	hasAll(t, ran(t, 2, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "does not set")
-	hasAll(t, ran(t, 2, "tune", "apply", "macmini", "--set", "macos.file.nsmb_conf=x"), "by hand")
-	hasAll(t, ran(t, 2, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist", "--confirm-within", "2m"), "before you confirm")
-	hasAll(t, ran(t, 0, "tune", "script", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/linerate.sysctl.sh", "org.linerate.sysctl")
-	leftNothing(t, tmp)
+	hasAll(t, h.ran(t, 0, "tune", "undo", "macmini"), "0 -> 3 again", "4 -> 3 again", "1 -> 0 again", "9000 -> 1500 again", "25000000 -> 8388608 again")
+	hasAll(t, h.ran(t, 1, "tune", "apply", "macmini", "--set", "macos.link.mtu@en0=16000"), "not a valid MTU", "put back")
+	hasAll(t, h.ran(t, 2, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.rfc1323=1"), "does not set")
+	hasAll(t, h.ran(t, 2, "tune", "apply", "macmini", "--set", "macos.file.nsmb_conf=x"), "by hand")
+	hasAll(t, h.ran(t, 2, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist", "--confirm-within", "2m"), "before you confirm")
+	hasAll(t, h.ran(t, 0, "tune", "script", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0", "--persist"), "/etc/linerate.sysctl.sh", "org.linerate.sysctl")
+	leftNothing(t, h.tmp)
 }
 
 // Of OneFS a script is written, and none is run: nothing public has its names.
 func TestOneFSOverSSH(t *testing.T) {
-	tmp := foreignHostOf(t, "onefs", "", "", ":")
-	hasAll(t, ran(t, 0, "check", "isilon"), "names are from a paper", "never on a real cluster", "v9.5.0.0, 16 CPUs, 10gige-1 10 Gbit/s MTU 1500")
+	t.Parallel()
+	h := foreignHostOf(t, "onefs", "", "", ":")
+	hasAll(t, h.ran(t, 0, "check", "isilon"), "names are from a paper", "never on a real cluster", "v9.5.0.0, 16 CPUs, 10gige-1 10 Gbit/s MTU 1500")
 	all := sets("onefs.sysctl.efs.bam.fnprefetch.enable_streaming=1", "onefs.file.access_pattern@/ifs/data=streaming", "onefs.network.mtu@groupnet0.subnet0=9000", "onefs.network.aggregation@groupnet0.subnet0.pool0=lacp")
-	hasAll(t, ran(t, 0, append([]string{"tune", "script", "isilon"}, all...)...), `sysctl efs.bam.fnprefetch.enable_streaming="$value"`, "isi set -l", "from='concurrency'; to='streaming'")
-	hasAll(t, ran(t, 2, append([]string{"tune", "apply", "isilon"}, all...)...), "from a paper, not verified, and linerate does not run them")
-	leftNothing(t, tmp)
+	hasAll(t, h.ran(t, 0, append([]string{"tune", "script", "isilon"}, all...)...), `sysctl efs.bam.fnprefetch.enable_streaming="$value"`, "isi set -l", "from='concurrency'; to='streaming'")
+	hasAll(t, h.ran(t, 2, append([]string{"tune", "apply", "isilon"}, all...)...), "from a paper, not verified, and linerate does not run them")
+	leftNothing(t, h.tmp)
 }
 
 // What a login may do to us: print before the answer, have csh, be no root, be no shell.
 func TestLoginsThatAreNotPlain(t *testing.T) {
+	t.Parallel()
 	t.Run("greeting", func(t *testing.T) {
-		foreignHostOf(t, "freebsd", "", "ForceCommand /bin/sh -c 'echo Welcome to TrueNAS; echo begin x 0 1; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"'\n", ":")
-		hasAll(t, ran(t, 0, "check", "freenas"), "FreeBSD 14.1-RELEASE-p5")
-		hasAll(t, ran(t, 0, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0"), "applied: yes")
-		hasAll(t, ran(t, 0, "tune", "undo", "freenas"), "0 -> 1 again")
+		h := foreignHostOf(t, "freebsd", "", "ForceCommand /bin/sh -c 'echo Welcome to TrueNAS; echo begin x 0 1; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"'\n", ":")
+		hasAll(t, h.ran(t, 0, "check", "freenas"), "FreeBSD 14.1-RELEASE-p5")
+		hasAll(t, h.ran(t, 0, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0"), "applied: yes")
+		hasAll(t, h.ran(t, 0, "tune", "undo", "freenas"), "0 -> 1 again")
 	})
 	t.Run("csh", func(t *testing.T) {
 		labtest.Needs(t, "csh")
-		foreignHostOf(t, "freebsd", "", "", `mkdir /var/lib/etc && sed 's|^\(root:.*:\)[^:]*$|\1/usr/bin/csh|' /etc/passwd >/var/lib/etc/passwd && mount --bind /var/lib/etc/passwd /etc/passwd`)
-		hasAll(t, ran(t, 0, "check", "freenas"), "FreeBSD 14.1-RELEASE-p5")
-		hasAll(t, ran(t, 0, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0"), "applied: yes")
-		hasAll(t, ran(t, 0, "tune", "undo", "freenas"), "0 -> 1 again")
+		h := foreignHostOf(t, "freebsd", "", "", `mkdir /var/lib/etc && sed 's|^\(root:.*:\)[^:]*$|\1/usr/bin/csh|' /etc/passwd >/var/lib/etc/passwd && mount --bind /var/lib/etc/passwd /etc/passwd`)
+		hasAll(t, h.ran(t, 0, "check", "freenas"), "FreeBSD 14.1-RELEASE-p5")
+		hasAll(t, h.ran(t, 0, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0"), "applied: yes")
+		hasAll(t, h.ran(t, 0, "tune", "undo", "freenas"), "0 -> 1 again")
 	})
 	t.Run("no root", func(t *testing.T) {
-		foreignHostOf(t, "macos", "uid=501", "", ":")
-		hasAll(t, ran(t, 0, "check", "macmini"), "macOS 24.1.0")
-		code, out, errs := runHere("tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0")
+		h := foreignHostOf(t, "macos", "uid=501", "", ":")
+		hasAll(t, h.ran(t, 0, "check", "macmini"), "macOS 24.1.0")
+		code, out, errs := h.run(t, "tune", "apply", "macmini", "--set", "macos.sysctl.net.inet.tcp.delayed_ack=0")
 		hasAll(t, strings.Join(strings.Fields(out+errs), " "), "it takes root, and we are user 501 there")
 		if code == 0 {
 			t.Error("it says that it did it")
 		}
 	})
 	t.Run("appliance", func(t *testing.T) {
-		foreignHostOf(t, "freebsd", "", "ForceCommand /bin/sh -c 'echo \"%% Unknown command: $SSH_ORIGINAL_COMMAND\"'\n", ":")
-		code, out, errs := runHere("check", "appliance")
+		h := foreignHostOf(t, "freebsd", "", "ForceCommand /bin/sh -c 'echo \"%% Unknown command: $SSH_ORIGINAL_COMMAND\"'\n", ":")
+		code, out, errs := h.run(t, "check", "appliance")
 		if text := out + errs; code == 0 || strings.Contains(text, "FreeBSD 14") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
-		code, out, errs = runHere("tune", "apply", "appliance", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0")
+		code, out, errs = h.run(t, "tune", "apply", "appliance", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0")
 		if code == 0 {
 			t.Errorf("applied: %s%s", out, errs)
 		}
 	})
 	t.Run("no atrun", func(t *testing.T) {
-		foreignHostOf(t, "freebsd", "atrun=off", "", ":")
-		hasAll(t, ran(t, 1, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--confirm-within", "5m"), "does not take a job for later", "nothing was changed")
+		h := foreignHostOf(t, "freebsd", "atrun=off", "", ":")
+		hasAll(t, h.ran(t, 1, "tune", "apply", "freenas", "--set", "freebsd.sysctl.net.inet.tcp.delayed_ack=0", "--confirm-within", "5m"), "does not take a job for later", "nothing was changed")
 	})
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,37 +11,64 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"linerate/internal/lab/labtest"
 	"linerate/internal/systems/fake"
 )
 
+// sshHost is a host behind a real sshd.
+type sshHost struct {
+	tmp  string // its directory for what does not last
+	home string // of who calls linerate here
+	path string // of programs here: the ssh in it reaches the host by any name
+}
+
+// run is what a command says, of somebody who reaches the host.
+func (h sshHost) run(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	cmd := program(t, h.home, args...)
+	cmd.Env = append(cmd.Env, "PATH="+h.path)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var ee *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ee) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// ran is what a command that ends so says, in one line.
+func (h sshHost) ran(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	code, out, errs := h.run(t, args...)
+	if code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
+	}
+	return strings.Join(strings.Fields(out+errs), " ")
+}
+
 // foreignHost is an illumos host behind a real sshd.
-func foreignHost(t *testing.T, set string) (tmp string) {
+func foreignHost(t *testing.T, set string) sshHost {
 	t.Helper()
 	return foreignHostOf(t, "illumos", set, "", ":")
 }
 
 // foreignHostOf is that of a system; more are lines of sshd's configuration, and before is what
 // the shell that starts sshd, in a mount namespace of its own, does first.
-func foreignHostOf(t *testing.T, system, set, more, before string) (tmp string) {
+func foreignHostOf(t *testing.T, system, set, more, before string) sshHost {
 	t.Helper()
 	return hostBehindSSHD(t, fake.Install, more, before, fake.Set+"="+set, fake.State+"="+t.TempDir(), fake.OS+"="+system)
 }
 
 // hostBehindSSHD starts a real sshd whose sessions find a fake's programs first, with variables
-// such as "NAME=value", and puts an ssh that reaches it by any name first into this process's
-// PATH. In more, BIN is the directory of the programs.
-func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, before string, variables ...string) (tmp string) {
+// such as "NAME=value". In more, BIN is the directory of the programs.
+func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, before string, variables ...string) sshHost {
 	t.Helper()
 	labtest.Needs(t, "sshd", "ssh", "ssh-keygen", "unshare")
 	needRoot(t)
-	if err := os.Mkdir("/run/sshd", 0o755); err == nil { // sshd will not start without
-		t.Cleanup(func() { _ = os.Remove("/run/sshd") }) // another test may use it by now
-	}
-	dir, bin, ssh := t.TempDir(), t.TempDir(), t.TempDir()
-	tmp = t.TempDir()
+	dir, bin, ssh, tmp := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	if err := install(bin, fakehost(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,16 +103,22 @@ func hostBehindSSHD(t *testing.T, install func(dir, exe string) error, more, bef
 	write(filepath.Join(dir, "sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %[2]s/host_key\nAuthorizedKeysFile %[2]s/user_key.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nSetEnv HOME=%[3]s TMPDIR=%[3]s PATH=%[4]s:/usr/bin:/bin %[5]s\n%[6]s", port, dir, tmp, bin, strings.Join(variables, " "), more), 0o600)
 	write(filepath.Join(dir, "ssh_config"), fmt.Sprintf("Host *\n  HostName 127.0.0.1\n  Port %d\n  User %[3]s\n  IdentityFile %[2]s/user_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile %[2]s/known_hosts\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  %[4]s\n", port, dir, me.Username, labtest.KeyExchange), 0o600)
 	write(filepath.Join(ssh, "ssh"), "#!/bin/sh\nexec /usr/bin/ssh -F "+dir+"/ssh_config \"$@\"\n", 0o700)
-	t.Setenv("PATH", ssh+":"+os.Getenv("PATH"))
-	// Plans keep their records below /var/lib: not in this machine's.
-	serveSSH(t, []string{"unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /var/lib && " + before + " && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
-	return tmp
+	// Plans keep their records below /var/lib: not in this machine's. sshd will not start without
+	// /run/sshd.
+	own := "mount -t tmpfs tmpfs /var/lib && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
+	serveSSH(t, []string{"unshare", "-m", "sh", "-c", own + before + " && exec \"$@\"", "sh", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "sshd_config")})
+	return sshHost{tmp, home(t), ssh + ":" + os.Getenv("PATH")}
 }
+
+// fakehostIsBuilt is held by the test that builds it.
+var fakehostIsBuilt sync.Mutex
 
 // fakehost is the program that a fake's commands are. It is built once, beside the one that
 // scripts run, and goes with it.
 func fakehost(t *testing.T) string {
 	t.Helper()
+	fakehostIsBuilt.Lock()
+	defer fakehostIsBuilt.Unlock()
 	linerate, err := exec.LookPath("linerate")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +127,7 @@ func fakehost(t *testing.T) string {
 	if _, err := os.Stat(exe); err == nil {
 		return exe
 	}
-	own := exe + "." + rand.Text() // others may build theirs at the same time
+	own := exe + "." + rand.Text() // other processes may build theirs at the same time
 	build(t, own, "./testdata/fakehost")
 	if err := os.Rename(own, exe); err != nil {
 		t.Fatal(err)
@@ -103,8 +138,9 @@ func fakehost(t *testing.T) string {
 // A host on which this build does not run is read by its system's own commands, over a real
 // ssh; nothing is left there.
 func TestCheckReadsAnIllumosHostOverSSH(t *testing.T) {
-	tmp := foreignHost(t, "sync=disabled")
-	code, out, errs := runHere("check", "omnios", "--line-rate", "10Gbit", "--rtt", "1ms")
+	t.Parallel()
+	h := foreignHost(t, "sync=disabled")
+	code, out, errs := h.run(t, "check", "omnios", "--line-rate", "10Gbit", "--rtt", "1ms")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
@@ -117,10 +153,7 @@ func TestCheckReadsAnIllumosHostOverSSH(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	left, err := os.ReadDir(tmp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	leftNothing(t, h.tmp)
 }
 
 func hasAll(t *testing.T, text string, all ...string) {
@@ -132,28 +165,12 @@ func hasAll(t *testing.T, text string, all ...string) {
 	}
 }
 
-// ran is what a command that ends so says, in one line.
-func ran(t *testing.T, want int, args ...string) string {
-	t.Helper()
-	code, out, errs := runHere(args...)
-	if code != want {
-		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
-	}
-	return strings.Join(strings.Fields(out+errs), " ")
-}
-
 // A host on which linerate does not run is changed by a script, over a real ssh, and is as it was
 // after undo.
 func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
-	tmp := foreignHost(t, "")
-	run := func(want int, args ...string) string {
-		t.Helper()
-		code, out, errs := runHere(args...)
-		if code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
-		}
-		return strings.Join(strings.Fields(out+errs), " ")
-	}
+	t.Parallel()
+	h := foreignHost(t, "")
+	run := func(want int, args ...string) string { t.Helper(); return h.ran(t, want, args...) }
 	has := func(text string, all ...string) { t.Helper(); hasAll(t, text, all...) }
 	path := []string{"--profile", "zfs-filer", "--rtt", "1ms", "--line-rate", "10Gbit"}
 	plan := run(0, append([]string{"tune", "plan", "omnios"}, path...)...)
@@ -183,8 +200,5 @@ func TestTuneChangesAnIllumosHostOverSSH(t *testing.T) {
 	has(run(1, "tune", "apply", "omnios", "--set", "illumos.dladm.mtu@ixgbe0=9000"), "link busy", "put back")
 	has(run(0, "tune", "script", "omnios", "--set", "illumos.system.zfs.l2arc_noprefetch=0", "--set", "illumos.driver.ixgbe.intr_throttling=0"), "/etc/system", "/kernel/drv/ixgbe.conf")
 	has(run(2, "tune", "plan", "omnios", "--set", "illumos.system.sd.sd_io_time=8;9"), "want a number")
-	left, err := os.ReadDir(tmp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	leftNothing(t, h.tmp)
 }

@@ -8,15 +8,16 @@ import (
 )
 
 // windowsHost is a Windows host behind a real sshd, whose default shell is cmd.exe.
-func windowsHost(t *testing.T, how string) {
+func windowsHost(t *testing.T, how string) sshHost {
 	t.Helper()
-	hostBehindSSHD(t, winhost.Install, "ForceCommand BIN/cmd\n", ":", winhost.How+"="+how, winhost.State+"="+t.TempDir())
+	return hostBehindSSHD(t, winhost.Install, "ForceCommand BIN/cmd\n", ":", winhost.How+"="+how, winhost.State+"="+t.TempDir())
 }
 
 // A host whose login shell knows no sh is asked whether it runs Windows, and read by PowerShell.
 func TestCheckReadsAWindowsHostOverSSH(t *testing.T) {
-	windowsHost(t, "")
-	code, out, errs := runHere("check", "winfiler", "--line-rate", "10Gbit", "--rtt", "1ms")
+	t.Parallel()
+	h := windowsHost(t, "")
+	code, out, errs := h.run(t, "check", "winfiler", "--line-rate", "10Gbit", "--rtt", "1ms")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
@@ -34,6 +35,7 @@ func TestCheckReadsAWindowsHostOverSSH(t *testing.T) {
 }
 
 func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string]string{
 		"version:2.0":                   "version 2.0, and 5.1 is needed",
 		"language:ConstrainedLanguage":  "language mode is ConstrainedLanguage",
@@ -43,8 +45,8 @@ func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
 		"denied:get-netadapter,noadmin": "log in as an administrator",
 	} {
 		t.Run(how, func(t *testing.T) {
-			windowsHost(t, how)
-			_, out, errs := runHere("check", "winfiler")
+			h := windowsHost(t, how)
+			_, out, errs := h.run(t, "check", "winfiler")
 			if text := strings.Join(strings.Fields(out+errs), " "); !strings.Contains(text, want) {
 				t.Errorf("no %q in: %s", want, text)
 			}
@@ -55,23 +57,10 @@ func TestAWindowsHostThatCannotBeReadSaysWhy(t *testing.T) {
 // A Windows host is changed by a script in PowerShell, over a real ssh, and is as it was after
 // undo.
 func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
-	windowsHost(t, "")
-	run := func(want int, args ...string) string {
-		t.Helper()
-		code, out, errs := runHere(args...)
-		if code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, errs)
-		}
-		return strings.Join(strings.Fields(out+errs), " ")
-	}
-	has := func(text string, all ...string) {
-		t.Helper()
-		for _, want := range all {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q in: %s", want, text)
-			}
-		}
-	}
+	t.Parallel()
+	h := windowsHost(t, "")
+	run := func(want int, args ...string) string { t.Helper(); return h.ran(t, want, args...) }
+	has := func(text string, all ...string) { t.Helper(); hasAll(t, text, all...) }
 	set := []string{"--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.receive_buffers@SAN 2 (Büro)=4096", "--set", "windows.tcp.delayed_ack@SAN1=1", "--set", "windows.tcp.autotuning@InternetCustom=restricted"}
 	with := func(words ...string) []string { return append(words, set...) }
 	has(run(0, with("tune", "script", "winfiler")...), "-File change.ps1 apply", "Write-Keyword '{11111111-2222-3333-4444-00000000000A}' '*JumboPacket'", "From = '1514'")
@@ -81,19 +70,20 @@ func TestTuneChangesAWindowsHostOverSSH(t *testing.T) {
 	has(run(0, "check", "winfiler"), "SAN1 10 Gbit/s MTU 9000")
 	has(run(0, "tune", "undo", "winfiler"), "9014 -> 1514 again", "1 -> absent again")
 	has(run(1, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=9000"), "takes only 1514, 4088, 9014")
-	_, out, errs := runHere("tune", "plan", "winfiler", "--set", "windows.tcp.chimney=enabled")
+	_, out, errs := h.run(t, "tune", "plan", "winfiler", "--set", "windows.tcp.chimney=enabled")
 	has(strings.Join(strings.Fields(out+errs), " "), "no longer has it")
 }
 
 func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string]string{
 		"noadmin":                         "it takes an administrator",
 		"missing:register-scheduledtask":  "nothing would undo the plan by itself",
 		"fail:set-smbclientconfiguration": "could not be set to false",
 	} {
 		t.Run(how, func(t *testing.T) {
-			windowsHost(t, how)
-			code, out, errs := runHere("tune", "apply", "winfiler", "--set", "windows.smb.multichannel@client=false", "--confirm-within", "2m")
+			h := windowsHost(t, how)
+			code, out, errs := h.run(t, "tune", "apply", "winfiler", "--set", "windows.smb.multichannel@client=false", "--confirm-within", "2m")
 			if text := strings.Join(strings.Fields(out+errs), " "); code == 0 || !strings.Contains(text, want) {
 				t.Errorf("%d: no %q in: %s", code, want, text)
 			}

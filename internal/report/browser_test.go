@@ -16,8 +16,16 @@ import (
 	"linerate/internal/lab/labtest"
 )
 
-// chromium starts a browser with a tab, which a test has for all of its pages: to start one takes
-// longer than to lay a page out.
+// TestInABrowser has one tab for all that is seen in it: to start a browser takes longer than to
+// lay a page out.
+func TestInABrowser(t *testing.T) {
+	tab := chromium(t)
+	t.Run("paper", func(t *testing.T) { paperIsWhole(t, tab) })
+	t.Run("print", func(t *testing.T) { paperPrints(t, tab) })
+	t.Run("pages", func(t *testing.T) { pagesAreLaidOut(t, tab) })
+}
+
+// chromium starts a browser with a tab.
 func chromium(t *testing.T) (tab context.Context) {
 	t.Helper()
 	path := ""
@@ -85,13 +93,11 @@ addEventListener("load", () => {
 
 var csp = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
-// TestPagesInABrowser lays every page out, on a wide and on a narrow screen:
-// nothing is wider than the page, every drawing has a size, and no label lies
-// over another or is cut off.
-func TestPagesInABrowser(t *testing.T) {
+// pagesAreLaidOut lays every page out, on a wide and on a narrow screen: nothing is wider than the
+// page, every drawing has a size, and no label lies over another or is cut off.
+func pagesAreLaidOut(t *testing.T, tab context.Context) {
 	all := cases()
 	all["load"] = renderCase{loadRun(), nil, nil}
-	tab := chromium(t)
 	for _, name := range []string{"study", "study-paper", "study-clients", "study-windows", "study-frames", "window", "load"} {
 		page := render(t, all[name])
 		file := filepath.Join(t.TempDir(), name+".html")
@@ -123,14 +129,13 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePaperInABrowser looks at the page itself, with its own policy: every
-// section is there.
-func TestThePaperInABrowser(t *testing.T) {
+// paperIsWhole looks at the page itself, with its own policy: every section is there.
+func paperIsWhole(t *testing.T, tab context.Context) {
 	file := filepath.Join(t.TempDir(), "paper.html")
 	if err := os.WriteFile(file, []byte(render(t, cases()["study"])), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dom := got(t, chromium(t), file, chromedp.OuterHTML(chromedp.CSS("html")))
+	dom := got(t, tab, file, chromedp.OuterHTML(chromedp.CSS("html")))
 	for _, title := range []string{"Recommended settings", "Set-up", "Method", "Effect of each change", "Processors against retransmits", "Rate over time", "CPU per core", "Latency", "The ladder",
 		"What did nothing, cost something, or has no answer", "Noise: equal runs, discarded runs, drift", "What was changed and put back", "Threats to validity", "Every run", "Hosts", "Provenance"} {
 		if !strings.Contains(dom, "<h2>"+title+"</h2>") {
@@ -139,10 +144,10 @@ func TestThePaperInABrowser(t *testing.T) {
 	}
 }
 
-// TestThePaperPrints prints the page: sheets start where they should, and what
-// a screen folds is printed too.
-func TestThePaperPrints(t *testing.T) {
-	page, tab := render(t, cases()["study"]), chromium(t)
+// paperPrints prints the page: sheets start where they should, and what a screen folds is printed
+// too. Its drawings take most of the time of printing and are left out: the text shows both.
+func paperPrints(t *testing.T, tab context.Context) {
+	page := regexp.MustCompile(`(?s)<svg .*?</svg>`).ReplaceAllString(render(t, cases()["study"]), "")
 	pages := func(name, text string) int {
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

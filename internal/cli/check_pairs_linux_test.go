@@ -115,8 +115,8 @@ func TestPairsInTheLab(t *testing.T) {
 				t.Errorf("%s: %+v", what, p)
 			}
 		}
+		healthy("before")
 		for i, f := range lab.faults {
-			healthy("before " + f.add[0])
 			u.run(t, append([]string{"lab", "fault", "add"}, f.add...)...)
 			p := look(f.add[0])
 			// Which port's answer is the first one is a race that a busy machine may decide.

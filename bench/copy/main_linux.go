@@ -7,6 +7,7 @@
 // it, for any of them.
 //
 //	go run ./bench/copy -dir /var/tmp
+//	go run ./bench/copy -only tree -tree 1000000 -dir /dev/shm
 //	go run ./bench/copy -faults 1000 -labs 10 -dir /var/tmp
 //
 // With -faults it kills copies at random instants, spoils what is on the wire, fills their
@@ -39,6 +40,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "rounds of each row")
 	size := flag.Int("mib", 1024, "of the large file; a quarter of it over 16 ms")
 	files := flag.Int("files", 5000, "of 16 KiB; a fifth of them over 16 ms")
+	many := flag.Int("tree", 100000, "empty files of the tree on which memory is looked at")
 	only := flag.String("only", "", "the parts, or with -faults the kinds, whose names match this expression; parts: "+strings.Join(partNames(), ", "))
 	programs := flag.String("programs", "", "of the others only those whose names match this expression, e.g. rsync: some take an hour for 20000 files over 16 ms")
 	binary := flag.String("binary", "", "a linerate that is there; default: this tree's is built")
@@ -46,7 +48,7 @@ func main() {
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
 	flag.Parse()
-	b := &bench{rounds: *rounds, mib: *size, files: *files, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
+	b := &bench{rounds: *rounds, mib: *size, files: *files, many: *many, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
 	kit.Main("copy", func(ctx context.Context) error {
 		wanted, err := regexp.Compile(*only)
 		if err != nil {
@@ -69,6 +71,7 @@ func main() {
 type bench struct {
 	kit.User
 	rounds, mib, files, labs int
+	many                     int // files of the tree
 	rand                     *rand.Rand
 	programs                 *regexp.Regexp // which of the others run
 	src, dst                 string
@@ -96,7 +99,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"hostile", (*bench).hostile}, {"here", (*bench).hereRows}, {"ssh", (*bench).sshRows}, {"mem", (*bench).memory},
-		{"resume", (*bench).resume}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
+		{"resume", (*bench).resume}, {"tree", (*bench).tree}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
 	}
 }
 

@@ -272,7 +272,7 @@ func TestACopyIsInterruptedWithinARecord(t *testing.T) {
 			r := &receiver{side: side{stats: &Stats{}, party: given{c}}, files: map[uint64]*takenFile{}}
 			r.pool.New = func() any { b := make([]byte, MaxData); return &b }
 			done := make(chan error, 1)
-			go func() { done <- r.stream(ctx, 1) }()
+			go func() { done <- r.stream(ctx, ctx, 1) }()
 			until(t, "it waits for much", func() bool { return markOf(t, near) > 1 })
 			cancel(errOver)
 			if err := <-done; !errors.Is(err, errOver) && !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -60,6 +60,11 @@ var errEnough = errors.New("the copy is about to finish")
 func (f *fan) announce() (uint32, error) {
 	f.s.announcing.Lock()
 	defer f.s.announcing.Unlock()
+	return f.tell()
+}
+
+// tell is announce, with s.announcing held.
+func (f *fan) tell() (uint32, error) {
 	if f.s.isFinishing() {
 		return 0, errEnough
 	}
@@ -77,15 +82,18 @@ func (f *fan) open(n uint32) (*Conn, error) {
 	return c, f.s.o.Congestion.set(c.raw)
 }
 
-// more opens one more stream.
+// more opens one more stream. The other end waits for what it was told of: it hears where that does
+// not come, as through a firewall that bounds the connections of a host. That is before finish.
 func (f *fan) more() error {
-	n, err := f.announce()
+	f.s.announcing.Lock()
+	defer f.s.announcing.Unlock()
+	n, err := f.tell()
 	if err != nil {
 		return err
 	}
 	c, err := f.open(n)
 	if err != nil {
-		return err
+		return errors.Join(err, f.s.control.send(frame{kind: kindLess, meta: binary.AppendUvarint(nil, uint64(n))}))
 	}
 	f.g.Go(func() error { return f.serve(c) })
 	return nil

@@ -3,7 +3,12 @@ package wire
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"linerate/internal/move"
 )
 
 // lateParty has its stream 2 only after a channel was closed.
@@ -45,6 +50,57 @@ func TestAStreamThatOpensLateHoldsUpNothing(t *testing.T) {
 	same(t, m, s.memorySink)
 	wantFailures(t, sent)
 	wantFailures(t, received)
+}
+
+// fewParty has no stream from number less on.
+type fewParty struct {
+	Party
+	less uint32
+}
+
+var errFew = errors.New("no more connections")
+
+func (p fewParty) Stream(ctx context.Context, n uint32) (*Conn, error) {
+	if n >= p.less {
+		return nil, errFew
+	}
+	return p.Party.Stream(ctx, n)
+}
+
+// A further stream that does not come is not waited for: the copy goes on with those that it has,
+// and ends.
+func TestAStreamThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+	l, d := parties(t, true)
+	done := make(chan error, 1)
+	go func() { done <- Receive(t.Context(), l, Nothing{}, move.NewReport(nil), &Stats{}) }()
+	s := &sender{side: side{party: fewParty{d, 3}, stats: &Stats{}}, o: Options{Streams: 2}, out: make(chan outgoing), finished: make(chan string, 1)}
+	if err := s.meet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g, ctx := errgroup.WithContext(t.Context())
+	g.Go(func() error {
+		if err := s.listen(ctx); !errors.Is(err, errFinished) {
+			return err
+		}
+		return nil
+	})
+	f := s.fan(ctx, g)
+	if err := f.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.more(); err == nil || !strings.Contains(err.Error(), errFew.Error()) {
+		t.Errorf("the third stream: %v", err)
+	}
+	f.enough()
+	if err := s.finish(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(g.Wait(), s.control.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error("the receiver:", err)
+	}
 }
 
 // No stream is announced once the other end was told that nothing follows: it does not listen

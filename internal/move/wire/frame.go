@@ -61,6 +61,7 @@ const (
 	kindLook                     // sender: what is there of these entries?
 	kindLooked                   // receiver: that
 	kindKept                     // sender: the metadata of a small file that the receiver has
+	kindLess                     // sender: a stream that was told of does not come
 	kinds                        // how many there are
 )
 

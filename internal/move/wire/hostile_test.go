@@ -348,6 +348,7 @@ func FuzzMessages(f *testing.F) {
 		_, _ = parseCommit(text)
 		_, _ = parseDone(text)
 		_, _ = parsePair(text)
+		_, _ = parseStream(text)
 		if s, err := parseText(text); err == nil && len(s) > 4*maxText {
 			t.Error("a text without a bound")
 		}

@@ -291,6 +291,16 @@ func parsePair(b []byte) (m pairMessage, err error) {
 	return m, p.done()
 }
 
+// parseStream reads the number of a data stream.
+func parseStream(b []byte) (uint32, error) {
+	p := parser{b: b}
+	n := p.number(MaxStreams)
+	if err := p.done(); err != nil || n == 0 {
+		return 0, errMessage
+	}
+	return uint32(n), nil
+}
+
 func appendText(b []byte, s string) []byte {
 	s = s[:min(len(s), maxText)]
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +14,8 @@ type receiver struct {
 	side
 	sink    move.Sink
 	streams uint32 // that were asked for
+	// waits end the waiting for those that are not open yet; used by who hears the control stream.
+	waits map[uint32]context.CancelFunc
 	// own is why the sink did not finish. The other end is told before this one returns, so
 	// that streams may break first: that is no cause then.
 	own error
@@ -40,7 +41,7 @@ type takenFile struct {
 // It returns once the sink has finished. After an error what was written stays for a next
 // run, and no file stands half under its name.
 func Receive(ctx context.Context, p Party, sink move.Sink, rep *move.Report, stats *Stats) error {
-	r := &receiver{side: side{rep: rep, party: p, stats: stats}, sink: sink, files: map[uint64]*takenFile{}}
+	r := &receiver{side: side{rep: rep, party: p, stats: stats}, sink: sink, files: map[uint64]*takenFile{}, waits: map[uint32]context.CancelFunc{}}
 	if err := r.meet(ctx); err != nil {
 		return err
 	}
@@ -156,12 +157,22 @@ func (r *receiver) hear(ctx context.Context, g *errgroup.Group, k kind, meta []b
 		}
 		return r.abort(m.a, m.b == 1)
 	case kindMore:
-		n, size := binary.Uvarint(meta)
-		if size != len(meta) || n != uint64(r.streams)+1 || n > MaxStreams {
+		n, err := parseStream(meta)
+		if err != nil || n != r.streams+1 {
 			return errMessage
 		}
 		r.streams++
-		g.Go(func() error { return r.stream(ctx, uint32(n)) })
+		wait, cancel := context.WithCancel(ctx)
+		r.waits[n] = cancel
+		g.Go(func() error { return r.stream(ctx, wait, n) })
+		return nil
+	case kindLess:
+		n, err := parseStream(meta)
+		if err != nil || r.waits[n] == nil {
+			return errMessage
+		}
+		r.waits[n]()
+		delete(r.waits, n)
 		return nil
 	case kindFail:
 		return farWhy(meta)

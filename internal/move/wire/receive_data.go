@@ -20,9 +20,12 @@ type arrived struct {
 }
 
 // stream takes what comes on data stream n: while one frame is written the next is
-// received.
-func (r *receiver) stream(ctx context.Context, n uint32) error {
-	c, err := r.party.Stream(ctx, n)
+// received. The end of wait without that of ctx: it does not come.
+func (r *receiver) stream(ctx, wait context.Context, n uint32) error {
+	c, err := r.party.Stream(wait, n)
+	if err != nil && wait.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("open data stream: %v", err) // the other end was reached: no UnreachedError
 	}

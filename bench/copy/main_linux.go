@@ -48,7 +48,7 @@ func main() {
 	labs := flag.Int("labs", 0, "with -faults: so many cases of each kind that takes a lab")
 	seed := flag.Uint64("seed", 1, "of the order, of the data and of the faults")
 	flag.Parse()
-	b := &bench{rounds: *rounds, mib: *size, files: *files, many: *many, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
+	b := &bench{rounds: *rounds, mib: *size, files: *files, manyFiles: *many, labs: *labs, rand: rand.New(rand.NewPCG(*seed, 0))}
 	kit.Main("copy", func(ctx context.Context) error {
 		wanted, err := regexp.Compile(*only)
 		if err != nil {
@@ -71,7 +71,7 @@ func main() {
 type bench struct {
 	kit.User
 	rounds, mib, files, labs int
-	many                     int // files of the tree
+	manyFiles                int // files of the tree
 	rand                     *rand.Rand
 	programs                 *regexp.Regexp // which of the others run
 	src, dst                 string
@@ -99,7 +99,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"hostile", (*bench).hostile}, {"here", (*bench).hereRows}, {"ssh", (*bench).sshRows}, {"mem", (*bench).memory},
-		{"resume", (*bench).resume}, {"tree", (*bench).tree}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
+		{"resume", (*bench).resume}, {"tree", (*bench).many}, {"wan", (*bench).wan}, {"mounts", (*bench).mounts},
 	}
 }
 

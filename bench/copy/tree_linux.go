@@ -19,19 +19,19 @@ const treeGoal = 256 << 20
 // perDirectory is how many files of the tree lie in one directory, and directories in one above.
 const perDirectory = 1000
 
-// tree holds the memory of linerate's processes against the number of files: empty ones, so that
+// many holds the memory of linerate's processes against the number of files: empty ones, so that
 // nothing but their number counts. One run each; what follows another finds what that has left.
-func (b *bench) tree(ctx context.Context) error {
+func (b *bench) many(ctx context.Context) error {
 	if b.group == nil {
 		return errors.New("memory is told by a control group, and none can be made here")
 	}
 	begun := time.Now()
-	if err := b.empties(b.many); err != nil {
+	if err := b.empties(b.manyFiles); err != nil {
 		return err
 	}
 	defer func() { _, _ = os.RemoveAll(b.src), os.RemoveAll(b.dst) }() // others make their own
 	to := b.far.name() + ":" + b.dst
-	fmt.Printf("**A tree of %d empty files**, made in %v; goal: at most %d MiB that a process has to itself\n\n", b.many, time.Since(begun).Round(time.Second), treeGoal>>20)
+	fmt.Printf("**A tree of %d empty files**, made in %v; goal: at most %d MiB that a process has to itself\n\n", b.manyFiles, time.Since(begun).Round(time.Second), treeGoal>>20)
 	kit.Head(os.Stdout, "what", "files/s", "CPU-s, both ends", "most MiB of a process")
 	over := false
 	for _, s := range []struct {
@@ -63,7 +63,7 @@ func (b *bench) tree(ctx context.Context) error {
 		}
 		after, _ := b.group.cpu()
 		over = over || most > treeGoal
-		fmt.Printf("| %s | %.0f | %.1f | %d |\n", s.name, float64(b.many)/took.Seconds(), (after - before).Seconds(), most>>20)
+		fmt.Printf("| %s | %.0f | %.1f | %d |\n", s.name, float64(b.manyFiles)/took.Seconds(), (after - before).Seconds(), most>>20)
 	}
 	fmt.Println()
 	if over {

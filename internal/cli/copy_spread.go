@@ -71,8 +71,6 @@ func (f *copyFlags) checkSpread() error {
 		return failure.Of(failure.Usage, "--mem moves no files, which --spread would divide: name two hosts, one pair after another")
 	case o.Via != "" || o.Port != 0:
 		return failure.Of(failure.Usage, "--via and --port are of one pair of hosts, and --spread has several: every host is reached by the address that its name has; leave them out")
-	case o.ThroughSSH:
-		return failure.Of(failure.Usage, "--through-ssh leads the data of one pair of hosts by way of this one: with --spread leave it out")
 	case f.Delete && f.Spread.Guessed:
 		return failure.Of(failure.Usage, "--delete deletes at every target: say how many of the paths, at the end, are targets, as --spread=%d", len(f.Spread.Targets))
 	}
@@ -103,9 +101,9 @@ func spreadBlocks(s *copy.Spreading) []document.Block {
 		}
 	}
 	out := []document.Block{t.Block()}
-	p := document.Table{Head: document.Columns("from", "to", "#data", "#rate")}
+	p := document.Table{Head: document.Columns("from", "to", "#data", "#rate", "")}
 	for _, x := range s.Pairs {
-		p.Row(x.From, x.To, unit.Bytes(x.Bytes).String(), unit.Bytes(x.Rate/8).String()+"/s")
+		p.Row(x.From, x.To, unit.Bytes(x.Bytes).String(), unit.Bytes(x.Rate/8).String()+"/s", x.Way)
 	}
 	return append(out, p.Block())
 }

@@ -86,7 +86,7 @@ func AgentMain(ctx context.Context, stdin io.Reader, stdout io.WriteCloser, o Ag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := jrpc2.NewServer(a.methods(), &jrpc2.ServerOptions{
-		AllowPush: true, DisableBuiltin: true, Concurrency: 2*maxWorkers + maxSamplers + maxProbes + 2*maxTunnels + 16,
+		AllowPush: true, DisableBuiltin: true, Concurrency: 2*maxWorkers + maxSamplers + maxProbes + 2*MaxTunnels + 16,
 		NewContext: func() context.Context { return ctx },
 	})
 	a.push = srv.Notify
@@ -139,7 +139,7 @@ func newAgent(o AgentOptions) (*agent, error) {
 	a.workers.max, a.workers.what = maxWorkers, "workers"
 	a.samples.max, a.samples.what = maxSamplers, "samplings"
 	a.probes.max, a.probes.what = maxProbes, "probes"
-	a.tunnels.max, a.tunnels.what = maxTunnels, "tunnels"
+	a.tunnels.max, a.tunnels.what = MaxTunnels, "tunnels"
 	a.tuner = &tune.Tuner{Dir: o.StateDir, BootID: a.bootID(), By: o.By, Setters: a.setters(), Now: o.Now, RunScript: kernel.Run, Uptime: kernel.Root("").Uptime}
 	if len(o.Self) > 0 {
 		a.tuner.Program = o.Self[0]

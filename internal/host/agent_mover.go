@@ -21,7 +21,7 @@ const (
 // moverEvents are the events of a mover that were not taken yet: it says much, each once.
 type moverEvents struct {
 	waiting []moverEvent
-	port    uint16 // it listens on, if it does
+	ports   map[int]uint16 // it listens on, by the other end that it listens for
 }
 
 type moverEvent struct {
@@ -34,7 +34,7 @@ func (a *agent) startMover(ctx context.Context, t mover.Task) (startedResult, er
 	if err := t.Check(); err != nil {
 		return startedResult{}, fmt.Errorf("start mover: %w", err)
 	}
-	r, err := a.started(spawn(order{a.o.Self, mover.Role, t, mover.MaxEvent, moverEnding, a.o.Log}, &moverEvents{}))
+	r, err := a.started(spawn(order{a.o.Self, mover.Role, t, mover.MaxEvent, moverEnding, a.o.Log}, &moverEvents{ports: map[int]uint16{}}))
 	if err != nil {
 		return r, err
 	}
@@ -51,7 +51,7 @@ func (m *moverEvents) add(line []byte) error {
 		return err
 	}
 	if e.Addr.IsValid() {
-		m.port = e.Addr.Port()
+		m.ports[e.Pair] = e.Addr.Port()
 	}
 	// Of what it has done so far the last word is enough.
 	if n := len(m.waiting); e.Kind == mover.Seen && n > 0 && m.waiting[n-1].Kind == mover.Seen {

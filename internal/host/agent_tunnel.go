@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// maxTunnels bounds the streams of copies whose data go through the agent.
-const maxTunnels = 40
+// MaxTunnels bounds the streams of copies whose data go through one agent.
+const MaxTunnels = 40
 
 // openTunnel connects to the port of a mover of this agent, over loopback: there is no other
 // that it could be led to.
-func (a *agent) openTunnel(ctx context.Context, p idParams) (idResult, error) {
+func (a *agent) openTunnel(ctx context.Context, p tunnelParams) (idResult, error) {
 	m, events, err := processOf[*moverEvents](a, p.ID)
 	if err != nil {
 		return idResult{}, err
 	}
 	m.mu.Lock()
-	port := events.port
+	port := events.ports[p.Pair]
 	m.mu.Unlock()
 	if port == 0 {
 		return idResult{}, errors.New("open tunnel: the mover does not listen")

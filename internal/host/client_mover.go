@@ -42,12 +42,12 @@ func (m *Mover) Events(ctx context.Context) ([]mover.Event, error) {
 	return r.Events, err
 }
 
-// Tunnel passes what comes from near on to the port that the mover listens on, and back,
-// through the agent's channel, until one of them ends. It is slow: everything goes as text
+// Tunnel passes what comes from near on to the port that the mover listens on for the other end of
+// this number (0 where there is one), and back, through the agent's channel, until one of them ends. It is slow: everything goes as text
 // in messages, one after the other.
-func (m *Mover) Tunnel(ctx context.Context, near io.ReadWriteCloser) error {
+func (m *Mover) Tunnel(ctx context.Context, pair int, near io.ReadWriteCloser) error {
 	defer near.Close()
-	r, err := ask(ctx, m.c, methodTunnelOpen, idParams{m.r.ID})
+	r, err := ask(ctx, m.c, methodTunnelOpen, tunnelParams{m.r.ID, pair})
 	if err != nil {
 		return err
 	}

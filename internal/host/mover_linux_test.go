@@ -128,7 +128,7 @@ func TestACopyGoesThroughTheAgentsChannel(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { _ = m.to.Tunnel(t.Context(), c) }() // the copy tells whether it worked
+			go func() { _ = m.to.Tunnel(t.Context(), 0, c) }() // the copy tells whether it worked
 		}
 	}()
 	tellMover(t, m.from, mover.Command{Order: mover.Dial, At: netip.MustParseAddrPort(l.Addr().String()), Peer: m.pins[1]})

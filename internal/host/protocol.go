@@ -83,7 +83,7 @@ var (
 	methodMoverTell   = method[commandParams, none]{"mover.tell", moves, soon}
 	methodMoverEvents = method[idParams, moverResult]{"mover.events", reads, open}
 
-	methodTunnelOpen    = method[idParams, idResult]{"tunnel.open", loads, soon}
+	methodTunnelOpen    = method[tunnelParams, idResult]{"tunnel.open", loads, soon}
 	methodTunnelSend    = method[pieceParams, none]{"tunnel.send", loads, open}
 	methodTunnelReceive = method[idParams, pieceResult]{"tunnel.receive", reads, open}
 	methodTunnelClose   = method[idParams, none]{"tunnel.close", loads, soon}
@@ -264,6 +264,12 @@ type moverResult struct {
 type commandParams struct {
 	ID      int           `json:"id"`
 	Command mover.Command `json:"command"`
+}
+
+// tunnelParams name a mover, and which of its other ends a tunnel is for.
+type tunnelParams struct {
+	ID   int `json:"id"`
+	Pair int `json:"pair,omitempty"`
 }
 
 // pieceParams is a piece of what goes through a tunnel; no data at all is its end.

@@ -77,7 +77,7 @@ func (o Options) IsFar() bool {
 type end interface {
 	Tell(ctx context.Context, c mover.Command) error
 	Events(ctx context.Context) ([]mover.Event, error)
-	Tunnel(ctx context.Context, near io.ReadWriteCloser) error
+	Tunnel(ctx context.Context, pair int, near io.ReadWriteCloser) error
 	Stop(ctx context.Context) error
 	PID() int
 }

@@ -14,6 +14,9 @@ import (
 	"linerate/internal/move/wire"
 )
 
+// saySlow is said before data go through ssh.
+const saySlow = "data go through ssh, which is slow: open a port between the hosts for more"
+
 var errUnreached = errors.New("the port could not be connected to")
 
 // move has both ends meet, and waits until they are done.
@@ -26,7 +29,7 @@ func (b *between) move(ctx context.Context) error {
 	}
 	if b.o.Far.ThroughSSH {
 		b.out.Wire.Way = ThroughSSH
-		b.p.Say("data go through ssh, which is slow: open a port between the hosts for more")
+		b.p.Say("%s", saySlow)
 		return b.through(ctx, dialler, listener)
 	}
 	b.p.Say("data path: %s (%s) → %s (%s), %s", b.from.as, b.from.addr, b.to.as, b.to.addr, b.protection())
@@ -82,25 +85,35 @@ func (b *between) through(ctx context.Context, near, far *side) error {
 	if _, err := b.listen(ctx, far, near.pin); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", netip.AddrPortFrom(near.addr, 0).String())
+	l, at, err := tunnel(ctx, near.addr, far.m, 0)
 	if err != nil {
-		return fmt.Errorf("listen for the data of this host: %w", err)
+		return err
 	}
 	defer l.Close()
+	return b.dial(ctx, near, far, mover.Command{Order: mover.Dial, At: at, Peer: far.pin})
+}
+
+// tunnel listens at an address of this host, and hands connections to a far end that listens for its
+// other end of this number.
+func tunnel(ctx context.Context, at netip.Addr, far end, pair int) (net.Listener, netip.AddrPort, error) {
+	l, err := net.Listen("tcp", netip.AddrPortFrom(at, 0).String())
+	if err != nil {
+		return nil, netip.AddrPort{}, fmt.Errorf("listen for the data of this host: %w", err)
+	}
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return // closed
 			}
-			go func() { _ = far.m.Tunnel(ctx, c) }() // the ends tell what became of their streams
+			go func() { _ = far.Tunnel(ctx, pair, c) }() // the ends tell what became of their streams
 		}
 	}()
-	at, err := netip.ParseAddrPort(l.Addr().String())
+	addr, err := netip.ParseAddrPort(l.Addr().String())
 	if err != nil {
-		return err
+		return nil, addr, errors.Join(err, l.Close())
 	}
-	return b.dial(ctx, near, far, mover.Command{Order: mover.Dial, At: at, Peer: far.pin})
+	return l, addr, nil
 }
 
 // partingTime is how long the other end may take to say what it has, once one has ended.

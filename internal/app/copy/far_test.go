@@ -65,9 +65,11 @@ func (f *fakeEnd) Events(ctx context.Context) ([]mover.Event, error) {
 	}
 }
 
-func (f *fakeEnd) Tunnel(context.Context, io.ReadWriteCloser) error { return errors.New("no tunnel") }
-func (f *fakeEnd) PID() int                                         { return 1 }
-func (f *fakeEnd) Stop(context.Context) error                       { return nil }
+func (f *fakeEnd) Tunnel(context.Context, int, io.ReadWriteCloser) error {
+	return errors.New("no tunnel")
+}
+func (f *fakeEnd) PID() int                   { return 1 }
+func (f *fakeEnd) Stop(context.Context) error { return nil }
 
 func (f *fakeEnd) orders() (out []mover.Order) {
 	for _, c := range f.told {

@@ -60,6 +60,8 @@ type SpreadPair struct {
 	To    string  `json:"to"`
 	Bytes int64   `json:"bytes"`
 	Rate  float64 `json:"rate_bps"`
+	// Way is "through ssh", or empty: the hosts have connections with each other.
+	Way string `json:"way,omitempty"`
 	// Congestion is the congestion control that its connections had; "": not known.
 	Congestion string `json:"congestion,omitempty"`
 }
@@ -194,7 +196,13 @@ func (s *spreading) read() error {
 		e.number, e.as = i, strings.Join(e.paths, ", ")
 		e.sum = SpreadEnd{Name: e.as, State: "done"}
 	}
-	return nil
+	var pairs []*spreadPair
+	for _, from := range s.sources() {
+		for _, to := range s.targets() {
+			pairs = append(pairs, &spreadPair{from: from, to: to})
+		}
+	}
+	return s.through(pairs)
 }
 
 // comesTo refuses two sources that come to lie at one name: which of them counts would depend

@@ -111,6 +111,9 @@ func (s *spreading) ended(ctx context.Context, began time.Time, err error) (*Res
 				continue
 			}
 			p := SpreadPair{From: from.as, To: to.as, Bytes: s.bytes[[2]int{from.number, to.number}], Congestion: s.had[[2]int{from.number, to.number}]}
+			if s.isThrough(from, to) {
+				p.Way, p.Congestion = ThroughSSH, "" // of the loopback
+			}
 			if secs > 0 {
 				p.Rate = 8 * float64(p.Bytes) / secs
 			}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,6 +28,8 @@ type spreadPair struct {
 	// dials and listens are who does so now; turned: it was tried the other way before.
 	dials, listens *spreadEnd
 	turned         bool
+	through        bool         // ssh: who listens is another host, who dials is this one
+	tunnel         net.Listener // of who dials then; nil: nobody has dialled yet
 	over           bool
 	err            string
 }
@@ -66,6 +68,9 @@ func (s *spreading) round(ctx context.Context) (more bool, err error) {
 	}
 	if err := s.paths(ctx); err != nil {
 		return false, err
+	}
+	if first && s.o.Far.ThroughSSH {
+		s.p.Say("%s", saySlow)
 	}
 	if first && s.do == mover.Copying {
 		s.p.Say("spread: %s over %s; every file comes to lie at one of them", several(len(s.o.Sources), "source"), several(len(targets), "target"))
@@ -138,7 +143,7 @@ func (s *spreading) tasks(sources, targets []*spreadEnd) error {
 			s.pairs = append(s.pairs, &spreadPair{from: from, to: to, i: i, j: j})
 		}
 	}
-	return nil
+	return s.through(s.pairs)
 }
 
 // start has all movers open their files. One that cannot is out.
@@ -252,13 +257,9 @@ func (e *spreadEnd) fail(err error) {
 func (s *spreading) paths(ctx context.Context) error {
 	loop := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	for _, p := range s.pairs {
-		// The other host listens, as servers do; where both are other hosts, the target.
-		p.dials, p.listens = p.from, p.to
-		if p.to.here() && !p.from.here() {
-			p.dials, p.listens = p.to, p.from
-		}
+		p.dials, p.listens = p.roles()
 		a, b := loop, loop
-		if p.from.agent != p.to.agent && p.from.name != p.to.name {
+		if p.through = s.isThrough(p.from, p.to); !p.through && p.from.agent != p.to.agent && p.from.name != p.to.name {
 			var err error
 			if a, b, err = reach.Path(ctx, "", []host.Name{p.dials.name, p.listens.name}, []*host.Client{p.dials.agent, p.listens.agent}); err != nil {
 				return fmt.Errorf("data path between %s and %s: %w", p.from.as, p.to.as, err)
@@ -271,21 +272,6 @@ func (s *spreading) paths(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// blamed is why an end parted from the other, with the name of the one that said so first.
-func (p *spreadPair) blamed(e *spreadEnd, text string) string {
-	if _, told, far := strings.Cut(text, "the other end: "); far {
-		return p.other(e).as + ": " + told
-	}
-	return e.as + ": " + text
-}
-
-func (p *spreadPair) addr(e *spreadEnd) netip.Addr {
-	if e == p.from {
-		return p.fromAddr
-	}
-	return p.toAddr
 }
 
 // endEvent is what an end says.
@@ -344,6 +330,11 @@ func (s *spreading) move(ctx context.Context) error {
 		}
 	}
 	stop()
+	for _, p := range s.pairs {
+		if p.tunnel != nil {
+			_ = p.tunnel.Close() // nobody dials any more
+		}
+	}
 	for _, e := range s.ends {
 		if e.m != nil {
 			e.seen()
@@ -389,8 +380,7 @@ func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 		}
 		switch e.Kind {
 		case mover.Listening:
-			s.order(ctx, p.dials, mover.Command{Order: mover.Dial, Pair: p.of(p.dials), Peer: p.listens.pin,
-				At: netip.AddrPortFrom(p.addr(p.listens), e.Addr.Port()), From: p.addr(p.dials)})
+			s.dialPair(ctx, p, netip.AddrPortFrom(p.addr(p.listens), e.Addr.Port()))
 		case mover.Unreached:
 			s.turn(ctx, p, clean(e.Text))
 		case mover.Parted:
@@ -402,9 +392,9 @@ func (s *spreading) hears(ctx context.Context, e endEvent) (last bool) {
 	return false
 }
 
-// turn has a pair meet the other way round.
+// turn has a pair meet the other way round. Through ssh there is one way.
 func (s *spreading) turn(ctx context.Context, p *spreadPair, why string) {
-	if p.turned {
+	if p.turned || p.through {
 		s.order(ctx, p.dials, mover.Command{Order: mover.Drop, Pair: p.of(p.dials)})
 		s.giveUp(ctx, p, p.dials, fmt.Sprintf("neither %s nor %s reaches the other's port (%s)", p.from.as, p.to.as, why))
 		return

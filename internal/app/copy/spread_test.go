@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"linerate/internal/app"
+	"linerate/internal/failure"
 	"linerate/internal/move"
+	"linerate/internal/move/wire"
 )
 
 // A target that failed has got files that others get too: none is counted twice.
@@ -48,6 +50,38 @@ func TestTheSourcesOfASpreadShareItsLimit(t *testing.T) {
 	}
 	if targets[0].task.Limit != 0 {
 		t.Error("a target has a limit, and sends nothing")
+	}
+}
+
+// Data go through ssh only by way of this host, and no more streams than an agent passes on.
+func TestASpreadThroughSSHNeedsThisHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		sources, targets []string
+		streams, want    int // 0: it is refused
+	}{
+		"from here":            {[]string{"/a"}, []string{"d1:/x", "d2:/y"}, 0, wire.FirstStreams},
+		"to here":              {[]string{"s1:/a", "s2:/b"}, []string{"/x", "/y"}, 3, 3},
+		"many of one host":     {[]string{"/a"}, []string{"d:/1", "d:/2", "d:/3", "d:/4", "d:/5", "d:/6", "d:/7", "d:/8", "d:/9", "d:/10"}, 0, 3},
+		"within one host":      {[]string{"s1:/a"}, []string{"s1:/x", "s1:/y"}, 30, 30},
+		"one pair is far":      {[]string{"/a", "s1:/b"}, []string{"d1:/x"}, 0, 0},
+		"far, on two":          {[]string{"s1:/b"}, []string{"d1:/x", "/y"}, 0, 0},
+		"too many streams":     {[]string{"/a"}, []string{"d:/x", "d:/y"}, 20, 0},
+		"as many as there are": {[]string{"/a"}, []string{"d:/x", "d:/y"}, 19, 19},
+	} {
+		s := &spreading{p: mute{}, o: Options{Sources: c.sources, Far: Far{ThroughSSH: true, Streams: c.streams}, Spread: Spread{Targets: c.targets}}}
+		err := s.read()
+		if c.want == 0 {
+			if failure.KindOf(err) != failure.Usage {
+				t.Errorf("%s: %v, want a refusal", name, err)
+			}
+			continue
+		}
+		if err == nil {
+			err = s.tasks(s.sources(), s.targets())
+		}
+		if err != nil || s.sources()[0].task.Streams != c.want {
+			t.Errorf("%s: %d streams, want %d: %v", name, s.sources()[0].task.Streams, c.want, err)
+		}
 	}
 }
 

@@ -172,7 +172,7 @@ func TestAgentEndsWithItsController(t *testing.T) {
 		t.Fatal(err)
 	}
 	var id idResult
-	if err := rpc.CallResult(t.Context(), methodSample.name, sampleParams{measure.Watch{}, minInterval, mostKeep}, &id); err != nil {
+	if err := rpc.CallResult(t.Context(), methodSample.name, sampleParams{Interval: minInterval, Keep: mostKeep}, &id); err != nil {
 		t.Fatal(err)
 	}
 	// Both pipes at once, as when the process is gone.

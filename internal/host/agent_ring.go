@@ -90,6 +90,13 @@ func (r *ring) next() (batchPush, bool) {
 	}
 }
 
+// waits is how many batches wait.
+func (r *ring) waits() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue)
+}
+
 func (r *ring) lost() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

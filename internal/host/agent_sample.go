@@ -24,6 +24,7 @@ const (
 	batchTime  = 500 * time.Millisecond
 	batchBytes = 256 << 10 // of text, beyond which one does not wait
 	streamTime = 30 * time.Second
+	briefTime  = 10 * time.Minute // of a stream of brief samples, whose beginning is long, while they are taken
 	mostKeep   = 10 * time.Minute
 )
 
@@ -43,7 +44,8 @@ type sampling struct {
 	n     int       // number of the next batch's first sample
 	since time.Time // when the last batch was made
 	begun time.Time // when its stream began
-	read  error     // read it only after done
+	brief brief
+	read  error // read it only after done
 
 	count int   // of samples that were sent; read it and sent only after done
 	sent  error // why no more could be
@@ -62,7 +64,7 @@ func (a *agent) startSampling(ctx context.Context, p sampleParams) (idResult, er
 		return idResult{}, err
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}}
+	s := &sampling{cancel: cancel, done: make(chan struct{}), reader: reader, ring: newRing(p.Keep), pack: &delta.Writer{}, brief: brief{most: p.Brief}}
 	if s.id, err = a.samples.add(s); err != nil {
 		cancel()
 		return idResult{}, err
@@ -107,6 +109,9 @@ func (s *sampling) loop(ctx context.Context, a *agent, first model.Sample, inter
 // add takes a sample into the next batch. Its place is a time that no setting of the clock moves.
 func (s *sampling) add(a *agent, sample model.Sample) error {
 	sample.At = time.Since(a.began)
+	if s.brief.most > 0 {
+		return s.addBrief(sample)
+	}
 	text, err := json.Marshal(sample)
 	if err != nil {
 		return fmt.Errorf("write sample: %w", err)
@@ -124,7 +129,16 @@ func (s *sampling) flush() error {
 		return nil
 	}
 	now := time.Now()
-	fresh := s.ring.trim(now) || s.begun.IsZero() || now.Sub(s.begun) > streamTime
+	return s.batch(now, s.begins(now, streamTime), turns{})
+}
+
+// begins tells whether the next batch has to begin a stream, of those that last so long.
+func (s *sampling) begins(now time.Time, last time.Duration) bool {
+	return s.ring.trim(now) || s.begun.IsZero() || now.Sub(s.begun) > last
+}
+
+// batch makes a batch of the samples that have come together.
+func (s *sampling) batch(now time.Time, fresh bool, t turns) error {
 	if fresh {
 		s.begun = now
 	}
@@ -132,7 +146,7 @@ func (s *sampling) flush() error {
 	if err != nil {
 		return err
 	}
-	s.ring.put(batchPush{ID: s.id, N: s.n, Count: len(s.texts), Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data}, now)
+	s.ring.put(batchPush{ID: s.id, N: s.n, Count: len(s.texts), Fresh: b.Fresh, Bytes: b.Bytes, Data: b.Data, turns: t}, now)
 	s.n += len(s.texts)
 	s.texts, s.size, s.since = nil, 0, now
 	return nil

@@ -2,15 +2,12 @@ package host
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"linerate/internal/host/delta"
 )
@@ -82,21 +79,13 @@ func pushBatch(w io.Writer, b batchPush) {
 
 // bomb is a batch whose first text is of bytes that repeat, and all others are that text again.
 func bomb(n int) batchPush {
-	frame := `{"v":1,"snmp":{"x":` + strings.Repeat(" ", delta.MaxText/2) + "1}}"
-	raw := append(binary.AppendUvarint(nil, uint64(len(frame))+1), frame...)
-	raw = append(raw, make([]byte, 1<<20)...) // a million times the same
-	var out bytes.Buffer
-	z, err := zstd.NewWriter(&out, zstd.WithWindowSize(128<<10))
+	text := []byte(`{"v":1,"snmp":{"x":` + strings.Repeat(" ", delta.MaxText/2) + "1}}")
+	b, err := (&delta.Writer{}).Pack(slices.Repeat([][]byte{text}, 3), true)
 	if err != nil {
 		panic(err)
 	}
-	if _, err := z.Write(raw); err != nil {
-		panic(err)
-	}
-	if err := z.Close(); err != nil {
-		panic(err)
-	}
-	return batchPush{ID: 7, N: n, Count: 1 << 30, Fresh: true, Bytes: len(raw), Data: out.Bytes()}
+	b.Data[4] = 120 // texts
+	return batchPush{ID: 7, N: n, Count: 1 << 30, Fresh: true, Bytes: b.Bytes, Data: b.Data}
 }
 
 // otherVersion is an agent of another build, that means no harm.

@@ -170,6 +170,9 @@ func (c *Client) batch(p batchPush) error {
 		s.unpack = delta.NewReader(&c.types.unpack)
 	}
 	defer s.heard(p.N + p.Count)
+	if p.Told < 0 || p.From < 0 || p.Told > 0 && p.Count != 1 {
+		return fmt.Errorf("sample %d tells %d units from %d on", p.N, p.Told, p.From)
+	}
 	if p.N != s.next && (!p.Fresh || p.N < s.next) {
 		return fmt.Errorf("sample %d comes where %d was to come", p.N, s.next)
 	}
@@ -182,7 +185,7 @@ func (c *Client) batch(p batchPush) error {
 		if err != nil {
 			return err
 		}
-		one := numbered{n, sample}
+		one := numbered{n, p.only(sample)}
 		n++
 		// The sample is kept in a slice, whose capacity may be twice its length.
 		bytes += 2 * int64(reflect.TypeFor[numbered]().Size())
@@ -287,17 +290,25 @@ func (c *Client) StartSampling(ctx context.Context, w measure.Watch, interval ti
 
 // FollowSampling implements measure.Follower.
 func (c *Client) FollowSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval, mostKeep})
+	s, id, err := c.sampleOnce(ctx, sampleParams{Watch: w, Interval: interval, Keep: mostKeep})
 	if err != nil {
 		return nil, err
 	}
 	return c.following(ctx, s, id, each), nil
 }
 
+// briefFrom is how seldom a view reads a host at least that nobody looks at.
+const briefFrom = time.Second
+
 // PassSampling is FollowSampling for who needs each sample once, for as long as a view lasts: none is
-// kept, and the returned function returns none.
+// kept, and the returned function returns none. Samples of a second and more may be Partial, so that
+// none takes more than BriefBytes on its way.
 func (c *Client) PassSampling(ctx context.Context, w measure.Watch, interval time.Duration, each func(model.Sample)) (func() ([]model.Sample, error), error) {
-	s, id, err := c.sampleOnce(ctx, sampleParams{w, interval, mostKeep})
+	p := sampleParams{Watch: w, Interval: interval, Keep: mostKeep}
+	if interval >= briefFrom {
+		p.Brief = BriefBytes
+	}
+	s, id, err := c.sampleOnce(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; both ends must have the same.
-const Protocol = 4
+const Protocol = 5
 
 // effect is what a method does on its host.
 type effect string
@@ -166,6 +166,9 @@ type sampleParams struct {
 	// Keep is how long samples wait at the host that cannot be sent, while the controller or the way
 	// to it stands still; the oldest are dropped first.
 	Keep time.Duration `json:"keep"`
+	// Brief is how many bytes the message of a sample may have, where some of it is to be told in turns so
+	// that it has no more (see turns); 0: all is told. A sample that begins a stream tells all.
+	Brief int `json:"brief,omitempty"`
 }
 
 // batchPush carries Count samples of sampling ID from number N on, counted from 0, as JSON texts
@@ -177,6 +180,8 @@ type batchPush struct {
 	Fresh bool   `json:"fresh,omitempty"` // it begins a stream
 	Bytes int    `json:"bytes"`           // of Data, uncompressed
 	Data  []byte `json:"data"`
+	// of the samples; not all only where Count is 1
+	turns
 }
 
 // sampledResult has the number of samples that were pushed, how many more were dropped, what could

@@ -30,6 +30,8 @@ const (
 	// turn is how long one sampling lasts before another takes its place: a host and its
 	// controller keep the samples of one.
 	turn = time.Minute
+	// slowTurn is how long one may last that is read seldom, of which nobody keeps samples.
+	slowTurn = 10 * time.Minute
 	// refresh is how often the facts of a host are read again.
 	refresh = 30 * time.Second
 )
@@ -199,6 +201,7 @@ func (l *Live) alone(key [2]int, e *liveEnd) watch.Judgement {
 	if at, ok := watch.Turn(samples, func(netip.Addr) bool { return true }); ok {
 		samples = watch.After(samples, at)
 	}
+	samples = watch.Whole(samples)
 	peers := traffic(samples)
 	if idle(peers, samples) {
 		return e.quiet(conns(peers))
@@ -233,6 +236,7 @@ func (l *Live) between(key [2]int, a, b *liveEnd) watch.Judgement {
 	if at, ok := watch.Turn(x.Samples, b.has); ok {
 		x.Samples, y.Samples = watch.After(x.Samples, at), watch.After(y.Samples, at)
 	}
+	x.Samples, y.Samples = watch.Whole(x.Samples), watch.Whole(y.Samples)
 	var seen []watch.Conn
 	for _, e := range []struct {
 		end   *explain.End

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"linerate/internal/failure"
+	"linerate/internal/measure"
 	"linerate/internal/model"
 	"linerate/internal/tune"
 	"linerate/internal/watch"
@@ -81,6 +83,8 @@ type liveEnd struct {
 	factsAt time.Duration      // when the facts came in
 	stale   staleness
 	memory  memory
+	asked   measure.Watch // of the sampling that runs, of follow alone
+	askedAt time.Duration
 }
 
 // The least and the most time between two tries to reach a host that is lost.
@@ -150,7 +154,9 @@ func (e *liveEnd) session(ctx context.Context) (heard bool, err error) {
 		case <-e.paced:
 			stop, err = e.anew(ctx, agent, stop)
 		case <-again.C:
-			stop, err = e.anew(ctx, agent, stop)
+			if e.overdue() {
+				stop, err = e.anew(ctx, agent, stop)
+			}
 		}
 		if err != nil && !late(err) {
 			return true, err
@@ -193,14 +199,27 @@ func (e *liveEnd) look(ctx context.Context, agent LiveAgent) error {
 	return nil
 }
 
-// sample starts a sampling. While one takes the place of another both send; the view drops what
-// it has seen already.
-func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
+// asks is what is to be sampled now.
+func (e *liveEnd) asks() measure.Watch {
 	w := e.Target.watch()
 	w.Queues = e.queues
 	if e.Peers != nil {
 		w.Addrs = e.Peers()
 	}
+	return w
+}
+
+// overdue tells that another sampling has to take the place of the one that runs: where a host is read
+// seldom, a sampling begins with more than it sends in many seconds, so that it lasts longer.
+func (e *liveEnd) overdue() bool {
+	return time.Duration(e.every.Load()) < slowInterval || e.now()-e.askedAt > slowTurn || !reflect.DeepEqual(e.asked, e.asks())
+}
+
+// sample starts a sampling. While one takes the place of another both send; the view drops what
+// it has seen already.
+func (e *liveEnd) sample(ctx context.Context, agent LiveAgent) (stop func() ([]model.Sample, error), err error) {
+	w := e.asks()
+	e.asked, e.askedAt = w, e.now()
 	return agent.FollowSampling(ctx, w, time.Duration(e.every.Load()), func(s model.Sample) {
 		e.in.put(arrival{at: e.now(), sample: &s})
 	})
@@ -257,8 +276,9 @@ func (e *liveEnd) unfit(now time.Duration) (watch.Judgement, bool) {
 // host is what the end did in its window.
 func (e *liveEnd) host(began time.Time, now time.Duration) watch.Host {
 	samples := e.window.Samples()
-	h := watch.Look(e.Name, samples)
-	h.Facts, h.Last = e.facts, watch.Newest(samples)
+	older := e.window.Older()
+	h := watch.Look(e.Name, older, samples)
+	h.Facts, h.Last = e.facts, watch.Newest(older, samples)
 	for _, s := range e.heard {
 		if name := cmp.Or(s.System, s.Chassis); !slices.Contains(h.Switches, name) {
 			h.Switches = append(h.Switches, name)

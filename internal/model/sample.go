@@ -22,13 +22,16 @@ type Sample struct {
 	// read until the interfaces had been read: what passed meanwhile is in the interfaces'
 	// counters alone. On a busy host that is much. It is written where it is 0, too: a sample with
 	// another field than the one before takes far more room on its way.
-	Spread  time.Duration `json:"spread"`
-	Conns   []Conn        `json:"conns,omitempty"`
-	CPUs    []CPUTime     `json:"cpus,omitempty"`
-	Tasks   []Task        `json:"tasks,omitempty"`
-	NICs    []NICCount    `json:"nics,omitempty"`
-	Qdiscs  []QdiscCount  `json:"qdiscs,omitempty"`
-	Softnet []Softnet     `json:"softnet,omitempty"`
+	Spread time.Duration `json:"spread"`
+	// Partial tells that CPUs, Softnet and Queues have some of what there is alone. So it is of views
+	// that nobody looks at; such a sample is never kept.
+	Partial bool         `json:"-"`
+	Conns   []Conn       `json:"conns,omitempty"`
+	CPUs    []CPUTime    `json:"cpus,omitempty"`
+	Tasks   []Task       `json:"tasks,omitempty"`
+	NICs    []NICCount   `json:"nics,omitempty"`
+	Qdiscs  []QdiscCount `json:"qdiscs,omitempty"`
+	Softnet []Softnet    `json:"softnet,omitempty"`
 	// Queues are the transmit queues of interfaces that have several, where that was asked for.
 	Queues []QueueCount `json:"queues,omitempty"`
 	// SNMP counters, "Tcp.RetransSegs", "TcpExt.TCPTimeouts", "IpExt.InOctets", …

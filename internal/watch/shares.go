@@ -25,6 +25,9 @@ func spanOf(samples []model.Sample) (span, bool) {
 	return s, s.took > 0
 }
 
+// spanFor is one of which only its length is known.
+func spanFor(took time.Duration) span { return span{took: took} }
+
 // perSecond is by how much a counter rose a second; one that went back was reset and says nothing.
 func (s span) perSecond(first, last int64) float64 {
 	return float64(max(0, last-first)) / s.took.Seconds()
@@ -38,14 +41,17 @@ func (s span) share(first, last time.Duration) float64 {
 	return min(1, max(0, (last-first).Seconds()/s.took.Seconds()))
 }
 
-// Look is what a host did in a window of its samples.
-func Look(name string, samples []model.Sample) Host {
+// Look is what a host did in a window of its samples, by those and older ones that tell of cores in
+// turns.
+func Look(name string, older, samples []model.Sample) Host {
 	h := Host{Name: name, Cores: []Core{}, NICs: []NIC{}}
 	s, ok := spanOf(samples)
 	if !ok {
 		return h
 	}
-	h.Cores, h.NICs = cores(s), nics(s, samples)
+	if h.Cores, h.NICs = cores(s), nics(s, samples); partial(samples) {
+		h.Cores = coresInTurns(append(slices.Clone(older), samples...), s.took)
+	}
 	h.Ops = ops(s)
 	return h
 }
@@ -57,11 +63,14 @@ func cores(s span) []Core {
 		if i < 0 {
 			continue
 		}
-		f := s.first.CPUs[i]
-		out = append(out, Core{CPU: l.CPU, User: s.share(f.User, l.User), System: s.share(f.System, l.System),
-			SoftIRQ: s.share(f.SoftIRQ+f.IRQ, l.SoftIRQ+l.IRQ), Steal: s.share(f.Steal, l.Steal)})
+		out = append(out, coreOf(s.first.CPUs[i], l, s))
 	}
 	return out
+}
+
+func coreOf(f, l model.CPUTime, s span) Core {
+	return Core{CPU: l.CPU, User: s.share(f.User, l.User), System: s.share(f.System, l.System),
+		SoftIRQ: s.share(f.SoftIRQ+f.IRQ, l.SoftIRQ+l.IRQ), Steal: s.share(f.Steal, l.Steal)}
 }
 
 func nics(s span, samples []model.Sample) []NIC {
@@ -112,13 +121,16 @@ func pauseOf(s model.Sample, dev string) *model.PauseCount {
 	return nil
 }
 
-// Newest is the last of some samples, with the pause frames of the last that has them; nil: there is
-// none.
-func Newest(samples []model.Sample) *model.Sample {
+// Newest is the last of some samples, with the pause frames of the last that has them, and where cores
+// are told in turns with what was told of each last, by older samples too; nil: there is none.
+func Newest(older, samples []model.Sample) *model.Sample {
 	if len(samples) == 0 {
 		return nil
 	}
 	out := samples[len(samples)-1]
+	if out.Partial {
+		out = whole(out, append(slices.Clone(older), samples...))
+	}
 	out.NICs = slices.Clone(out.NICs)
 	for i := range out.NICs {
 		for k := len(samples) - 1; k >= 0 && out.NICs[i].Pause == nil; k-- {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -196,7 +197,7 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	if c.Out != 8e6 || *c.Busy != 0.5 || *c.Window != 0.25 || *c.Buffer != 0.125 || *c.ByPath != 0.125 || *c.ByApp != 0.5 || c.Resent != 0.01 {
 		t.Errorf("%+v", c)
 	}
-	h := Look("h", samples)
+	h := Look("h", nil, samples)
 	if len(h.NICs) != 2 || h.NICs[0].Out != 8.4e6 || h.NICs[0].Drops != 2 || h.NICs[0].Pauses != nil {
 		t.Errorf("%+v", h.NICs)
 	}
@@ -209,7 +210,7 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	if all := Conns("h", samples, netip.Addr{}); len(all) != 2 || all[0].Remote != remote {
 		t.Errorf("%+v", all)
 	}
-	if alone := Look("h", samples[:1]); len(alone.NICs) != 0 || alone.Cores == nil {
+	if alone := Look("h", nil, samples[:1]); len(alone.NICs) != 0 || alone.Cores == nil {
 		t.Errorf("of one sample: %+v", alone)
 	}
 }
@@ -231,7 +232,7 @@ func TestRequestsHaveTheirMeans(t *testing.T) {
 	nfs := func(ops int64, rtt, queue time.Duration) *model.NFSCount {
 		return &model.NFSCount{Ops: map[string]model.NFSOp{"READ": {Ops: ops, RTT: rtt, Queue: queue}, "GETATTR": {Ops: 7}}}
 	}
-	h := Look("h", []model.Sample{{NFS: nfs(10, 0, 0)}, {At: 2 * time.Second, NFS: nfs(20, 40*time.Millisecond, 10*time.Millisecond)}})
+	h := Look("h", nil, []model.Sample{{NFS: nfs(10, 0, 0)}, {At: 2 * time.Second, NFS: nfs(20, 40*time.Millisecond, 10*time.Millisecond)}})
 	if want := []Op{{"READ", 5, 4 * time.Millisecond, time.Millisecond}}; !slices.Equal(h.Ops, want) {
 		t.Errorf("%+v", h.Ops)
 	}
@@ -285,11 +286,11 @@ func TestPauseFramesOfSomeSamples(t *testing.T) {
 			}
 			samples = append(samples, s)
 		}
-		got := Look("a", samples).NICs
+		got := Look("a", nil, samples).NICs
 		if got[0].Pauses != nil || (got[1].Pauses == nil) != (c.want < 0) || c.want >= 0 && *got[1].Pauses != c.want {
 			t.Errorf("every %dth from %d: %+v", c.every, c.from, got[1].Pauses)
 		}
-		newest := Newest(samples)
+		newest := Newest(nil, samples)
 		if p := newest.NICs[1].Pause; newest.At != 5*time.Second || newest.NICs[0].Pause != nil || (p == nil) != (c.newest < 0) || p != nil && p.Rx+p.Tx != c.newest {
 			t.Errorf("every %dth from %d: the newest has %+v", c.every, c.from, p)
 		}
@@ -297,7 +298,56 @@ func TestPauseFramesOfSomeSamples(t *testing.T) {
 			t.Errorf("the samples themselves were changed: %+v", last)
 		}
 	}
-	if Newest(nil) != nil {
+	if Newest(nil, nil) != nil {
 		t.Error("the newest of none")
+	}
+}
+
+// Cores that are told in turns have their shares between what was told of them twice, however long ago
+// within what is remembered, each over its own time; what is not known twice is left out.
+func TestCoresThatAreToldInTurns(t *testing.T) {
+	const n = 40
+	at := func(i int) model.Sample {
+		s := sampleAt(time.Duration(i) * time.Second)
+		s.Partial = true
+		for c := range n {
+			if c/4 != i%10 { // four of forty at once, so that each is told every ten seconds
+				continue
+			}
+			busy := time.Duration(i*c) * 20 * time.Millisecond // core c is busy for c/50 of the time
+			s.CPUs = append(s.CPUs, model.CPUTime{CPU: c, User: busy, Idle: time.Duration(i)*time.Second - busy})
+			s.Softnet = append(s.Softnet, model.Softnet{CPU: c, Processed: int64(1000 * i)})
+			s.Queues = append(s.Queues, model.QueueCount{Dev: "eth0", Queue: c, Bytes: int64(i)})
+		}
+		return s
+	}
+	w := Window{Span: 10 * time.Second}
+	for i := range 60 {
+		w.Add(at(i), time.Duration(i)*time.Second)
+		h := Look("a", w.Older(), w.Samples())
+		if want := min(4*max(0, i-9), n); len(h.Cores) != want {
+			t.Errorf("second %d: %d cores, want %d", i, len(h.Cores), want)
+		}
+		for _, c := range h.Cores {
+			if got := float64(c.CPU) / 50; math.Abs(c.Busy()-got) > 1e-9 {
+				t.Errorf("second %d: core %d is busy %g of the time, want %g", i, c.CPU, c.Busy(), got)
+			}
+		}
+	}
+	last := Newest(w.Older(), w.Samples())
+	if len(last.CPUs) != n || len(last.Softnet) != n || len(last.Queues) != n || last.Softnet[3].Processed != 50000 || last.CPUs[39].CPU != 39 || last.CPUs[39].Idle+last.CPUs[39].User != 59*time.Second {
+		t.Errorf("%d cores, %+v", len(last.CPUs), last.CPUs)
+	}
+	judged := Whole(w.Samples())
+	if len(judged[0].CPUs) != n || judged[0].Softnet[36].Processed != 49000 || len(judged[len(judged)-1].CPUs) != n || len(w.Samples()[0].CPUs) != 4 {
+		t.Errorf("%+v", judged[0].Softnet)
+	}
+	all := []model.Sample{sampleAt(0), sampleAt(time.Second)}
+	if got := Whole(all); &got[0] != &all[0] {
+		t.Error("whole samples were copied")
+	}
+	w.Add(model.Sample{At: time.Hour, HostAt: noon.Add(time.Hour)}, time.Hour)
+	if len(w.Older()) > 0 {
+		t.Error("what was before a gap is remembered")
 	}
 }

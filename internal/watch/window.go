@@ -29,7 +29,13 @@ type Window struct {
 	own     []time.Duration // their times since the host's agent began
 	arrived time.Duration   // of the newest
 	base    time.Duration   // what lies between those times and the controller's
+	// older has of samples before those what they tell of cores and queues, as far as others tell of them
+	// in turns, at their own times.
+	older []model.Sample
 }
+
+// turnSpans is for how many Spans what was told of a core in turns is remembered.
+const turnSpans = 3
 
 // Add takes the next sample of the host, that came in at a time of the controller's clock, counted
 // from any beginning that is the same for all hosts. The sample's own time is At, counted from the
@@ -83,6 +89,15 @@ func (w *Window) forget(before time.Duration) {
 	for n+1 < len(w.samples) && w.samples[n+1].At <= before {
 		n++
 	}
+	for i, s := range w.samples[:n] {
+		if !s.Partial { // it tells all, and later
+			w.older = nil
+		}
+		w.older = append(w.older, model.Sample{At: w.own[i], CPUs: s.CPUs, Softnet: s.Softnet, Queues: s.Queues, Partial: s.Partial})
+	}
+	for len(w.older) > 1 && w.older[0].At < w.own[len(w.own)-1]-turnSpans*w.Span {
+		w.older = w.older[1:]
+	}
 	if n > 0 {
 		w.samples, w.own = slices.Delete(w.samples, 0, n), slices.Delete(w.own, 0, n)
 	}
@@ -91,6 +106,16 @@ func (w *Window) forget(before time.Duration) {
 // Samples are those that the window keeps, oldest first. The caller may change the list and the
 // times in it, not what the samples point to.
 func (w *Window) Samples() []model.Sample { return slices.Clone(w.samples) }
+
+// Older are samples before those, oldest first, that have nothing but what they tell of cores and
+// queues: that of hosts which tell of them in turns.
+func (w *Window) Older() []model.Sample {
+	out := slices.Clone(w.older)
+	for i := range out {
+		out[i].At += w.base
+	}
+	return out
+}
 
 // Own are the samples with the times that they came with; Base is what lies between those and the
 // controller's.
@@ -132,4 +157,4 @@ func (w *Window) Covers() time.Duration {
 }
 
 // Clear forgets all samples: after a gap nothing is counted across it.
-func (w *Window) Clear() { w.samples, w.own = nil, nil }
+func (w *Window) Clear() { w.samples, w.own, w.older = nil, nil, nil }

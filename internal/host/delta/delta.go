@@ -1,8 +1,7 @@
 // Package delta packs texts that resemble each other, as samples of one host do: of a text that
-// differs from the one before in its numbers alone it keeps by how much each of them grew. What is
-// left of a batch becomes one frame of zstd (RFC 8878). A frame looks back on no other: that would
-// save a third of the few bytes that growth takes, and cost who reads a thousand hosts 60 KB or more
-// for each.
+// differs from the one before in its numbers alone it keeps by how much each of them grew, in a range
+// coder that learns how they do. What is left of a batch becomes one frame of zstd (RFC 8878). A frame
+// looks back on no other, which would cost who reads a thousand hosts 60 KB or more for each.
 //
 // It refuses texts with a zero byte, which it needs itself, and batches that unpack to more than
 // their bounds: what comes out of a Reader is bounded whatever goes in. It knows nothing of JSON.
@@ -13,7 +12,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -23,9 +24,7 @@ import (
 // Bounds, in bytes. A sample of 128 cores and 100 connections is 100 kB of text.
 const (
 	MaxText = 2 << 20 // of one text
-	MaxRaw  = 4 << 20 // of a batch before it is compressed
-	// mostDigits is the longest number that is told by its growth.
-	mostDigits = 18
+	MaxRaw  = 4 << 20 // of the texts of a batch, and of what of it is no growth
 )
 
 // place stands for a number in a frame, which is a text without its numbers.
@@ -34,103 +33,123 @@ const place = 0
 // Batch is some texts on their way.
 type Batch struct {
 	Fresh bool   // it begins a stream: nothing before it is needed
-	Bytes int    // before it was compressed
-	Data  []byte // compressed
+	Bytes int    // of what is no growth, before it was compressed
+	Data  []byte // see seal
 }
 
 // Writer packs texts. The zero value is ready; it is for one goroutine at a time.
 type Writer struct {
 	enc   *zstd.Encoder // nil: no stream was begun
-	state numbers
+	state state
 	raw   []byte
 	out   []byte
 }
 
-// numbers is the text before, as its frame and its numbers; one that is no int64 keeps what stood there.
-type numbers struct {
-	frame []byte
-	last  []int64
+// state is the text before, as its frame and its numbers, and what is known of how they grow.
+type state struct {
+	frame   []byte
+	slots   []slot
+	chances *chances
+}
+
+func newState() state { return state{chances: newChances()} }
+
+func (s state) clone() state {
+	c := *s.chances
+	return state{s.frame, slices.Clone(s.slots), &c}
 }
 
 // Pack makes one batch of texts; fresh begins a new stream with it, as the first batch does anyway.
 // After an error the next batch has to be fresh.
 func (w *Writer) Pack(texts [][]byte, fresh bool) (Batch, error) {
-	if fresh = fresh || w.enc == nil; fresh {
-		w.state = numbers{}
+	if fresh = fresh || w.state.chances == nil; fresh {
+		w.state = newState()
+	}
+	w.raw = w.raw[:0]
+	p, sum, all := newPacker(), uint32(0), 0
+	for _, t := range texts {
+		if all += len(t); len(t) > MaxText || bytes.IndexByte(t, place) >= 0 {
+			return Batch{}, fmt.Errorf("pack a text of %d bytes: it may have %d, and no zero byte", len(t), MaxText)
+		}
+		w.raw = w.state.pack(&p, w.raw, t)
+		sum = crc32.Update(sum, crc32.IEEETable, t)
+	}
+	if max(all, len(w.raw)) > MaxRaw {
+		return Batch{}, fmt.Errorf("pack %d texts: they are more than %d bytes", len(texts), MaxRaw)
+	}
+	rest, err := w.compressed(w.raw)
+	return Batch{Fresh: fresh, Bytes: len(w.raw), Data: seal(sum, len(texts), rest, p.end())}, err
+}
+
+// compressed is valid until the next call.
+func (w *Writer) compressed(raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, nil
 	}
 	if w.enc == nil {
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 		if err != nil {
-			return Batch{}, fmt.Errorf("pack texts: %w", err)
+			return nil, fmt.Errorf("pack texts: %w", err)
 		}
 		w.enc = enc
 	}
-	w.raw = w.raw[:0]
-	for _, t := range texts {
-		if len(t) > MaxText || bytes.IndexByte(t, place) >= 0 {
-			return Batch{}, fmt.Errorf("pack a text of %d bytes: it may have %d, and no zero byte", len(t), MaxText)
-		}
-		w.raw = w.state.pack(w.raw, t)
-	}
-	if len(w.raw) > MaxRaw {
-		return Batch{}, fmt.Errorf("pack %d texts: they are more than %d bytes", len(texts), MaxRaw)
-	}
-	w.out = w.enc.EncodeAll(w.raw, w.out[:0])
-	return Batch{Fresh: fresh, Bytes: len(w.raw), Data: bytes.Clone(w.out)}, nil
+	w.out = w.enc.EncodeAll(raw, w.out[:0])
+	return w.out, nil
 }
 
-// pack appends a text: the length of its frame and one, and the frame; or 0 where that is the same.
-// Then each number: how much it grew, zigzag and one; or 0, its length and its digits.
-func (n *numbers) pack(to, text []byte) []byte {
+// seal is a batch's data: the CRC-32 (IEEE) of its texts, their number, how long what follows is that
+// zstd made, that, and the growths.
+func seal(sum uint32, texts int, rest, growths []byte) []byte {
+	out := binary.BigEndian.AppendUint32(make([]byte, 0, 12+len(rest)+len(growths)), sum)
+	out = binary.AppendUvarint(binary.AppendUvarint(out, uint64(texts)), uint64(len(rest)))
+	return append(append(out, rest...), growths...)
+}
+
+// Size is how many bytes a text would take as the next batch, which is not begun with it.
+func (w *Writer) Size(text []byte) (int, error) {
+	p, s := newPacker(), newState()
+	if w.state.chances != nil {
+		s = w.state.clone()
+	}
+	w.raw = s.pack(&p, w.raw[:0], text)
+	rest, err := w.compressed(w.raw)
+	return len(seal(0, 1, rest, p.end())), err
+}
+
+// pack appends of a text what is no growth: of a frame that is another than the one before how many bytes
+// at its beginning and at its end are the same, and what is between after its length; and each number
+// that has no growth, as its digits, after their number. The growths go to the packer.
+func (s *state) pack(p *packer, rest, text []byte) []byte {
 	frame, found := split(text)
-	if bytes.Equal(frame, n.frame) && len(n.frame) > 0 {
-		to = append(to, 0)
+	if same := bytes.Equal(frame, s.frame) && len(s.frame) > 0; same {
+		p.bit(&s.chances.same[0], 0)
 	} else {
-		to = binary.AppendUvarint(to, uint64(len(frame))+1)
-		to = append(to, frame...)
-		n.frame, n.last = frame, make([]int64, len(found))
+		p.bit(&s.chances.same[0], 1)
+		head, tail := shared(s.frame, frame)
+		between := frame[head : len(frame)-tail]
+		rest = binary.AppendUvarint(binary.AppendUvarint(rest, uint64(head)), uint64(tail))
+		rest = append(binary.AppendUvarint(rest, uint64(len(between))), between...)
+		s.slots = carry(s.slots, frame[:head], frame[len(frame)-tail:], len(found))
+		s.frame = frame
 	}
 	for i, digits := range found {
-		v, ok := plain(digits)
-		if !ok {
-			to = append(binary.AppendUvarint(append(to, 0), uint64(len(digits))), digits...)
+		n := &s.slots[i]
+		v, ok := number(digits)
+		if n.literal = uint8(p.bit(&s.chances.literal[n.literal], flag(!ok))); !ok {
+			rest = append(binary.AppendUvarint(rest, uint64(len(digits))), digits...)
 			continue
 		}
-		d := v - n.last[i]
-		to = binary.AppendUvarint(to, uint64(d<<1^d>>63)+1)
-		n.last[i] = v
+		s.chances.growth(p, n, v-n.last)
+		n.last = v
 	}
-	return to
+	return rest
 }
 
-// split takes a text apart.
-func split(text []byte) (frame []byte, found [][]byte) {
-	frame = make([]byte, 0, len(text))
-	for i := 0; i < len(text); {
-		from := i
-		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-			i++
-		}
-		if i > from {
-			frame, found = append(frame, place), append(found, text[from:i])
-			continue
-		}
-		frame = append(frame, text[i])
-		i++
+func flag(b bool) uint {
+	if b {
+		return 1
 	}
-	return frame, found
-}
-
-// plain is the number of digits that are its only spelling.
-func plain(digits []byte) (int64, bool) {
-	if len(digits) > mostDigits || len(digits) > 1 && digits[0] == '0' {
-		return 0, false
-	}
-	v := int64(0)
-	for _, d := range digits {
-		v = 10*v + int64(d-'0')
-	}
-	return v, true
+	return 0
 }
 
 // Decoder is what readers share: none of them needs it for longer than a batch. The zero value is ready.
@@ -141,8 +160,8 @@ type Decoder struct {
 	buffers sync.Pool // of *buffers
 }
 
-// buffers hold a batch, and one text of it.
-type buffers struct{ raw, text []byte }
+// buffers hold what of a batch is no growth, and its texts.
+type buffers struct{ raw, texts []byte }
 
 // mostBuffers is how much of what is used again is kept, in bytes.
 const mostBuffers = 128 << 10
@@ -150,8 +169,7 @@ const mostBuffers = 128 << 10
 // Reader unpacks what a Writer packed. It is for one goroutine at a time.
 type Reader struct {
 	by    *Decoder
-	state numbers
-	begun bool
+	state state
 	err   error // until a fresh batch comes
 }
 
@@ -161,37 +179,83 @@ var ErrBroken = errors.New("a batch of texts is broken")
 // NewReader makes a reader that shares a decoder with others.
 func NewReader(by *Decoder) *Reader { return &Reader{by: by} }
 
-// Unpack hands over each text of a batch, which is valid until the next; an error of each ends it.
+// Unpack hands over each text of a batch, which is valid until the next; an error of each ends it. None
+// is handed over before all of them are known to be what was packed.
 func (r *Reader) Unpack(b Batch, each func(text []byte) error) error {
 	switch {
 	case b.Fresh:
-		r.state, r.err, r.begun = numbers{}, nil, true
+		r.state, r.err = newState(), nil
 	case r.err != nil:
 		return r.err
-	case !r.begun:
+	case r.state.chances == nil:
 		return fmt.Errorf("%w: the stream's beginning is missing", ErrBroken)
 	}
 	own, _ := r.by.buffers.Get().(*buffers)
 	if own == nil {
 		own = &buffers{}
 	}
-	raw, err := r.by.raw(b, own)
-	for err == nil && len(raw) > 0 {
-		if own.text, raw, err = r.state.unpack(own.text[:0], raw); err == nil {
-			err = each(own.text)
+	var ends []int
+	ends, r.err = r.unpack(b, own)
+	from := 0
+	for _, to := range ends {
+		if r.err == nil {
+			r.err = each(own.texts[from:to])
 		}
+		from = to
 	}
-	r.err = err
-	if cap(own.raw)+cap(own.text) <= mostBuffers {
+	if cap(own.raw)+cap(own.texts) <= mostBuffers {
 		r.by.buffers.Put(own)
 	}
-	return err
+	return r.err
 }
 
-// raw uncompresses a batch.
-func (d *Decoder) raw(b Batch, own *buffers) ([]byte, error) {
-	if b.Bytes < 0 || b.Bytes > MaxRaw {
-		return nil, fmt.Errorf("%w: it unpacks to %d bytes", ErrBroken, b.Bytes)
+// unpack has the texts of a batch one behind the other, and where each ends.
+func (r *Reader) unpack(b Batch, own *buffers) (ends []int, err error) {
+	sum, texts, packed, growths, err := unseal(b.Data)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := r.by.raw(b.Bytes, packed, own)
+	u := newUnpacker(growths)
+	for own.texts = own.texts[:0]; err == nil && texts > 0; texts-- {
+		if own.texts, rest, err = r.state.unpack(&u, own.texts, rest); len(own.texts) > MaxRaw || len(ends) > MaxRaw {
+			err = fmt.Errorf("%w: its texts are longer than %d bytes", ErrBroken, MaxRaw)
+		}
+		ends = append(ends, len(own.texts))
+	}
+	if err == nil && (crc32.ChecksumIEEE(own.texts) != sum || len(rest) > 0) {
+		err = fmt.Errorf("%w: it is not what was packed", ErrBroken)
+	}
+	return ends, err
+}
+
+// unseal takes a batch's data apart.
+func unseal(data []byte) (sum uint32, texts uint64, rest, growths []byte, err error) {
+	if len(data) < 4 {
+		return 0, 0, nil, nil, fmt.Errorf("%w: it has %d bytes", ErrBroken, len(data))
+	}
+	sum, data = binary.BigEndian.Uint32(data), data[4:]
+	texts, data, err = length(data)
+	var size uint64
+	if err == nil {
+		size, data, err = length(data)
+	}
+	if err == nil && size > uint64(len(data)) {
+		err = fmt.Errorf("%w: a part is longer than it", ErrBroken)
+	}
+	if err != nil {
+		return 0, 0, nil, nil, err
+	}
+	return sum, texts, data[:size], data[size:], nil
+}
+
+// raw uncompresses what of a batch is no growth.
+func (d *Decoder) raw(size int, packed []byte, own *buffers) ([]byte, error) {
+	if size < 0 || size > MaxRaw {
+		return nil, fmt.Errorf("%w: it unpacks to %d bytes", ErrBroken, size)
+	}
+	if size == 0 && len(packed) == 0 {
+		return nil, nil
 	}
 	d.once.Do(func() {
 		d.dec, d.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(min(4, runtime.GOMAXPROCS(0))), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxRaw), zstd.WithDecodeAllCapLimit(true))
@@ -199,83 +263,95 @@ func (d *Decoder) raw(b Batch, own *buffers) ([]byte, error) {
 	if d.err != nil {
 		return nil, fmt.Errorf("unpack texts: %w", d.err)
 	}
-	if b.Bytes > cap(own.raw) {
-		own.raw = make([]byte, b.Bytes)
+	if size > cap(own.raw) {
+		own.raw = make([]byte, size)
 	}
-	raw, err := d.dec.DecodeAll(b.Data, own.raw[:0:b.Bytes]) // not beyond what it says
+	raw, err := d.dec.DecodeAll(packed, own.raw[:0:size]) // not beyond what it says
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	if len(raw) != b.Bytes {
-		return nil, fmt.Errorf("%w: it unpacks to %d bytes, and says %d", ErrBroken, len(raw), b.Bytes)
+	if len(raw) != size {
+		return nil, fmt.Errorf("%w: it unpacks to %d bytes, and says %d", ErrBroken, len(raw), size)
 	}
 	return raw, nil
 }
 
-// unpack reads one text into a buffer, and returns what follows it.
-func (n *numbers) unpack(to, raw []byte) (text, rest []byte, err error) {
-	size, raw, err := number(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	if size > 0 {
-		if size--; size > uint64(len(raw)) || size > MaxText {
-			return nil, nil, fmt.Errorf("%w: its frame is longer than it", ErrBroken)
+// unpack appends one text to a buffer, and returns what follows of the rest.
+func (s *state) unpack(u *unpacker, to, rest []byte) (text, _ []byte, err error) {
+	if u.bit(&s.chances.same[0], 0) == 1 {
+		if rest, err = s.another(rest); err != nil {
+			return nil, nil, err
 		}
-		n.frame, raw = bytes.Clone(raw[:size]), raw[size:]
-		n.last = make([]int64, bytes.Count(n.frame, []byte{place}))
 	}
-	text = to
-	if text == nil {
-		text = make([]byte, 0, len(n.frame)+len(n.frame)/2)
-	}
-	for i, frame := 0, n.frame; ; i++ {
+	text, begin := to, len(to)
+	for i, frame := 0, s.frame; ; i++ {
 		at := bytes.IndexByte(frame, place)
 		if at < 0 {
 			at = len(frame)
 		}
-		if len(text)+at > MaxText {
+		if text = append(text, frame[:at]...); len(text)-begin > MaxText {
 			return nil, nil, fmt.Errorf("%w: a text is longer than %d bytes", ErrBroken, MaxText)
 		}
-		if text = append(text, frame[:at]...); at == len(frame) {
-			break
+		if at == len(frame) {
+			return text, rest, nil
 		}
-		if text, raw, err = n.next(text, raw, i); err != nil {
+		if text, rest, err = s.next(u, &s.slots[i], text, rest); err != nil {
 			return nil, nil, err
 		}
 		frame = frame[at+1:]
 	}
-	return text, raw, nil
 }
 
-// next appends number i to a text.
-func (n *numbers) next(text, raw []byte, i int) (_, rest []byte, err error) {
-	d, raw, err := number(raw)
+// another takes the frame of the next text from the rest.
+func (s *state) another(rest []byte) ([]byte, error) {
+	head, rest, err := length(rest)
+	var tail uint64
+	var between []byte
+	if err == nil {
+		tail, rest, err = length(rest)
+	}
+	if err == nil {
+		between, rest, err = piece(rest)
+	}
+	if n := uint64(len(s.frame)); err == nil && (head > n || tail > n-head || head+tail+uint64(len(between)) > MaxText) {
+		err = fmt.Errorf("%w: more of a frame is the same than there is", ErrBroken)
+	}
+	if err != nil {
+		return nil, err
+	}
+	begins, ends := s.frame[:head], s.frame[uint64(len(s.frame))-tail:]
+	frame := slices.Concat(begins, between, ends)
+	s.slots = carry(s.slots, begins, ends, bytes.Count(frame, []byte{place}))
+	s.frame = frame
+	return rest, nil
+}
+
+// next appends the next number to a text.
+func (s *state) next(u *unpacker, n *slot, text, rest []byte) (_, _ []byte, err error) {
+	if n.literal = uint8(u.bit(&s.chances.literal[n.literal], 0)); n.literal == 1 {
+		digits, rest, err := piece(rest)
+		return append(text, digits...), rest, err
+	}
+	n.last += s.chances.growth(u, n, 0)
+	return strconv.AppendInt(text, n.last, 10), rest, nil
+}
+
+// piece is a part of the rest after its length.
+func piece(rest []byte) (part, _ []byte, err error) {
+	size, rest, err := length(rest)
+	if err == nil && size > min(uint64(len(rest)), MaxText) {
+		err = fmt.Errorf("%w: a part is longer than it", ErrBroken)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if d > 0 {
-		if len(text) > MaxText {
-			return nil, nil, fmt.Errorf("%w: a text is longer than %d bytes", ErrBroken, MaxText)
-		}
-		d--
-		n.last[i] += int64(d>>1) ^ -int64(d&1)
-		return strconv.AppendInt(text, n.last[i], 10), raw, nil
-	}
-	size, raw, err := number(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	if size > uint64(len(raw)) || len(text)+int(size) > MaxText {
-		return nil, nil, fmt.Errorf("%w: a number is longer than it", ErrBroken)
-	}
-	return append(text, raw[:size]...), raw[size:], nil
+	return rest[:size], rest[size:], nil
 }
 
-func number(raw []byte) (v uint64, rest []byte, err error) {
-	v, size := binary.Uvarint(raw)
+func length(b []byte) (v uint64, rest []byte, err error) {
+	v, size := binary.Uvarint(b)
 	if size <= 0 {
 		return 0, nil, fmt.Errorf("%w: it ends within a number", ErrBroken)
 	}
-	return v, raw[size:], nil
+	return v, b[size:], nil
 }

@@ -139,14 +139,56 @@ func TestBoundsOfABatch(t *testing.T) {
 		}
 	}
 	// A frame of places, each of them a number of 18 digits.
-	state := numbers{frame: make([]byte, MaxText/2), last: make([]int64, MaxText/2)}
-	var raw []byte
-	raw = append(raw, 0)
-	for range MaxText / 2 {
-		raw = append(raw, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)
+	frame := bytes.Repeat([]byte{place}, MaxText/2)
+	state := state{frame: frame, slots: make([]slot, len(frame)), chances: newChances()}
+	p, from := newPacker(), state.clone()
+	p.bit(&from.chances.same[0], 0)
+	for i := range from.slots {
+		p.bit(&from.chances.literal[0], 0)
+		from.chances.growth(&p, &from.slots[i], 123456789012345678)
 	}
-	if text, _, err := state.unpack(nil, raw); !errors.Is(err, ErrBroken) {
+	u := newUnpacker(p.end())
+	if text, _, err := state.unpack(&u, nil, nil); !errors.Is(err, ErrBroken) {
 		t.Errorf("a text of %d bytes, %v", len(text), err)
+	}
+}
+
+// Every growth comes out as it went in, whatever came before it.
+func TestGrowths(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var in []int64
+	for i := range 20000 {
+		d := rng.Int64N(1 << rng.IntN(60))
+		in = append(in, 0, d, -d, d/1e3*1e3, d/1e7*1e7, int64(i))
+	}
+	p, k := newPacker(), newChances()
+	slots := make([]slot, 7)
+	for i, d := range in {
+		k.growth(&p, &slots[i%len(slots)], d)
+	}
+	u, back := newUnpacker(p.end()), newChances()
+	slots = make([]slot, 7)
+	for i, d := range in {
+		if got := back.growth(&u, &slots[i%len(slots)], 0); got != d {
+			t.Fatalf("growth %d: %d became %d", i, d, got)
+		}
+	}
+}
+
+// A frame that lost or got a part in its middle keeps what is known of the numbers before and after it.
+func TestNumbersAreCarriedToAnotherFrame(t *testing.T) {
+	frame := func(s string) []byte { return []byte(strings.ReplaceAll(s, "0", "\x00")) }
+	old := []slot{{last: 1}, {last: 2}, {last: 3}, {last: 4}}
+	for now, want := range map[string]string{"a0b0c0d0": "1 2 3 4", "a0c0d0": "1 3 4", "a0b0x0c0d0": "1 2 0 3 4", "0": "4", "": "", "a0b0c0d0e": "1 2 3 4", "x": ""} {
+		var got []string
+		f := frame(now)
+		head, tail := shared(frame("a0b0c0d0"), f)
+		for _, s := range carry(old, f[:head], f[len(f)-tail:], strings.Count(now, "0")) {
+			got = append(got, fmt.Sprint(s.last))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", now, text, want)
+		}
 	}
 }
 
@@ -169,18 +211,25 @@ func FuzzPack(f *testing.F) {
 }
 
 func FuzzUnpack(f *testing.F) {
-	f.Add([]byte("\x03a\x00\x05"), uint8(1))
-	f.Fuzz(func(t *testing.T, raw []byte, _ uint8) {
-		var n numbers
-		for len(raw) > 0 {
-			text, rest, err := n.unpack(nil, raw)
-			if err != nil {
-				return
-			}
-			if len(text) > MaxText+20 || len(rest) >= len(raw) {
-				t.Fatalf("%d bytes of text, %d of %d left", len(text), len(rest), len(raw))
-			}
-			raw = rest
+	w := &Writer{}
+	for _, text := range texts(2) {
+		b, err := w.Pack([][]byte{text}, true)
+		if err != nil {
+			f.Fatal(err)
 		}
+		f.Add(b.Bytes, b.Data)
+	}
+	f.Fuzz(func(t *testing.T, size int, data []byte) {
+		r := NewReader(&Decoder{})
+		n := 0
+		_ = r.Unpack(Batch{Fresh: true, Bytes: size, Data: data}, func(text []byte) error { // refused or not, it is bounded
+			if n++; len(text) > MaxText+mostDigits+2 {
+				t.Fatalf("%d bytes of text", len(text))
+			}
+			if n > 100 {
+				return errors.New("enough")
+			}
+			return nil
+		})
 	})
 }

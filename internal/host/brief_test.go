@@ -1,0 +1,188 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"linerate/internal/host/delta"
+	"linerate/internal/model"
+	"linerate/internal/unit"
+)
+
+// working is a host whose cores, interfaces and connections all work, each as counters of Linux do: cores in
+// ticks, interfaces and connections by what went through them.
+type working struct {
+	rng *rand.Rand
+	s   model.Sample
+}
+
+func newWorking(cores, nics, conns int) *working {
+	h := &working{rng: rand.New(rand.NewPCG(1, uint64(cores))), s: model.Sample{V: 1, SNMP: map[string]int64{}, Pressure: &model.Pressure{}}}
+	for i := range cores {
+		h.s.CPUs = append(h.s.CPUs, model.CPUTime{CPU: i, User: h.ticks(1e6), System: h.ticks(1e6), SoftIRQ: h.ticks(1e5), Idle: h.ticks(1e8), IOWait: h.ticks(1e4)})
+		h.s.Softnet = append(h.s.Softnet, model.Softnet{CPU: i, Processed: h.rng.Int64N(1e10), Squeezed: h.rng.Int64N(1e4)})
+	}
+	for i := range nics {
+		name := fmt.Sprintf("enp%ds0f%d", i/2, i%2)
+		h.s.NICs = append(h.s.NICs, model.NICCount{Name: name, RxBytes: h.rng.Int64N(1e15), TxBytes: h.rng.Int64N(1e15), RxPackets: h.rng.Int64N(1e12), TxPackets: h.rng.Int64N(1e12)})
+		h.s.Qdiscs = append(h.s.Qdiscs, model.QdiscCount{Dev: name, Kind: "mq", Bytes: h.rng.Int64N(1e15), Packets: h.rng.Int64N(1e12)})
+	}
+	for i := range conns {
+		h.s.Conns = append(h.s.Conns, model.Conn{Local: netip.MustParseAddrPort(fmt.Sprintf("10.0.0.1:%d", 700+i)), Remote: netip.MustParseAddrPort("10.0.0.2:2049"), Inode: 900000 + uint32(i), CC: "cubic", InfoLen: 248,
+			State: 1, Options: 7, SndWScale: 11, RcvWScale: 12, RTO: 201 * time.Millisecond, SndMSS: 8948, RcvMSS: 8948, AdvMSS: 8948, PMTU: 9000, Ssthresh: 212, SndBuf: 4194304, RcvBuf: 6291456, MaxPacing: -1})
+	}
+	for i := range 260 {
+		h.s.SNMP[fmt.Sprintf("TcpExt.Counter%d", i)] = h.rng.Int64N(1e9)
+	}
+	for i := range 8 {
+		h.s.Tasks = append(h.s.Tasks, model.Task{PID: 4000, TID: 4000 + i, Name: "nfsd", State: "S"})
+	}
+	return h
+}
+
+func (h *working) ticks(most int64) time.Duration {
+	return time.Duration(h.rng.Int64N(most)) * 10 * time.Millisecond
+}
+
+// about is a number of events of which so many are expected.
+func (h *working) about(n float64) int64 {
+	return max(0, int64(math.Round(n+math.Sqrt(n)*h.rng.NormFloat64())))
+}
+
+// second is the host's next sample.
+func (h *working) second() model.Sample {
+	s := &h.s
+	s.HostAt = time.Unix(1795000000, 0).UTC().Add(s.At + time.Duration(h.rng.IntN(1e6)))
+	s.At += time.Second + time.Duration(h.rng.IntN(1e6))
+	s.CPUs, s.Softnet = append([]model.CPUTime(nil), s.CPUs...), append([]model.Softnet(nil), s.Softnet...)
+	tick := 10 * time.Millisecond
+	for i := range s.CPUs {
+		user, system, soft, wait := h.about(18), h.about(25), h.about(7), h.about(0.3)
+		c := &s.CPUs[i]
+		c.User, c.System, c.SoftIRQ, c.IOWait = c.User+time.Duration(user)*tick, c.System+time.Duration(system)*tick, c.SoftIRQ+time.Duration(soft)*tick, c.IOWait+time.Duration(wait)*tick
+		c.Idle += time.Duration(max(0, 100-user-system-soft-wait)) * tick
+		s.Softnet[i].Processed += h.about(4000)
+		s.Softnet[i].Squeezed += h.about(0.5)
+	}
+	for i := range s.NICs {
+		n, q := &s.NICs[i], &s.Qdiscs[i]
+		rx, tx := h.about(90000), h.about(60000)
+		n.RxPackets, n.RxBytes, n.TxPackets, n.TxBytes = n.RxPackets+rx, n.RxBytes+rx*8900, n.TxPackets+tx, n.TxBytes+tx*66
+		q.Packets, q.Bytes = q.Packets+tx, q.Bytes+tx*66
+	}
+	for i := range s.Conns {
+		h.send(&s.Conns[i])
+	}
+	for i := range 40 { // of which the protocols count, on a busy host
+		s.SNMP[fmt.Sprintf("TcpExt.Counter%d", 6*i)] += h.about(math.Pow(10, float64(i%6)))
+	}
+	for i := range s.Tasks {
+		s.Tasks[i].CPU, s.Tasks[i].Wait, s.Tasks[i].Core = s.Tasks[i].CPU+time.Duration(h.rng.IntN(3e8)), s.Tasks[i].Wait+time.Duration(h.rng.IntN(1e7)), h.rng.IntN(len(s.CPUs))
+	}
+	s.Pressure.CPU += time.Duration(h.rng.IntN(100000)) * time.Microsecond
+	s.Conns, s.Tasks = append([]model.Conn(nil), s.Conns...), append([]model.Task(nil), s.Tasks...)
+	return *s
+}
+
+// send has a connection send for a second.
+func (h *working) send(c *model.Conn) {
+	segs := h.about(12000)
+	c.BytesSent, c.BytesAcked, c.SegsOut, c.DataSegsOut, c.Delivered = c.BytesSent+segs*8948, c.BytesAcked+segs*8948, c.SegsOut+segs, c.DataSegsOut+segs, c.Delivered+segs
+	acks := h.about(4000)
+	c.SegsIn, c.BytesReceived, c.DataSegsIn = c.SegsIn+acks, c.BytesReceived+acks/8*120, c.DataSegsIn+acks/8
+	c.RTT, c.RTTVar, c.MinRTT = time.Duration(200+h.rng.IntN(300))*time.Microsecond, time.Duration(20+h.rng.IntN(40))*time.Microsecond, 180*time.Microsecond
+	c.Cwnd, c.Unacked = 200+h.rng.IntN(30), h.rng.IntN(200)
+	c.DeliveryRate, c.PacingRate = unit.BitRate(8*(1e8+h.rng.IntN(1e7))), unit.BitRate(8*(2e8+h.rng.IntN(1e7)))
+	c.Busy, c.SndbufLimited = c.Busy+time.Duration(990+h.rng.IntN(10))*time.Millisecond, c.SndbufLimited+time.Duration(h.rng.IntN(100))*time.Millisecond
+	c.SndWnd, c.RcvWnd, c.SendQ, c.WmemQueued, c.NotSent = 3<<20+8948*h.rng.Int64N(30), 3<<20, 8948*h.rng.Int64N(400), 9472*h.rng.Int64N(400), 8948*h.rng.Int64N(100)
+}
+
+// learning is how many samples a stream begins with.
+const learning = 3
+
+// told is what a brief sampling of a host sent.
+type told struct {
+	first, most, mean int           // bytes of messages: of the first learning, in which it is learnt how counters grow, and of each after
+	longest, oldest   time.Duration // for which a core was not told; and a round trip
+}
+
+// follows has an agent send a host's samples, reads them, and compares what was told with what was.
+func follows(t *testing.T, h *working, seconds int) (out told) {
+	t.Helper()
+	a := &agent{began: time.Now()}
+	s := &sampling{id: 7, ring: newRing(mostKeep), pack: &delta.Writer{}, brief: brief{most: BriefBytes}}
+	c := &Client{samples: map[int]*collected{}, types: &Types{}}
+	var came []model.Sample
+	c.adopt(7).follow(func(x model.Sample) { came = append(came, x) })
+	last, rtts := map[int]int{}, map[int]map[time.Duration]int{}
+	for n := range seconds {
+		was := h.second()
+		if err := s.add(a, was); err != nil {
+			t.Fatal(err)
+		}
+		b, ok := s.ring.next()
+		message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": notifySamples, "params": b})
+		if err == nil {
+			err = c.batch(b)
+		}
+		if !ok || err != nil || len(came) != n+1 {
+			t.Fatalf("second %d: %d samples came: %v", n, len(came), err)
+		}
+		if n < learning {
+			out.first += len(message) + 1
+		} else {
+			out.most, out.mean = max(out.most, len(message)+1), out.mean+(len(message)+1)
+		}
+		is := came[n]
+		for _, x := range is.CPUs {
+			if x != was.CPUs[x.CPU] {
+				t.Fatalf("second %d: core %d was told as %+v, and had %+v", n, x.CPU, x, was.CPUs[x.CPU])
+			}
+			out.longest, last[x.CPU] = max(out.longest, time.Duration(n-last[x.CPU])*time.Second), n
+		}
+		for _, x := range is.Softnet {
+			if x != was.Softnet[x.CPU] {
+				t.Fatalf("second %d: the packets of core %d were told as %+v, and it had %+v", n, x.CPU, x, was.Softnet[x.CPU])
+			}
+		}
+		for i, x := range is.Conns {
+			if onlyCounters(was.Conns[i], []model.Conn{x}) != x {
+				t.Fatalf("second %d: a connection was told as %+v, and is %+v", n, x, was.Conns[i])
+			}
+			age, known := n-rtts[i][x.RTT], rtts[i] != nil
+			if rtts[i] == nil {
+				rtts[i] = map[time.Duration]int{}
+			}
+			if rtts[i][was.Conns[i].RTT] = n; known && x.RTT != was.Conns[i].RTT {
+				out.oldest = max(out.oldest, time.Duration(age)*time.Second)
+			}
+		}
+		if all := len(is.CPUs) == len(was.CPUs); !all && !is.Partial || !reflect.DeepEqual(is.NICs, was.NICs) || len(is.Conns) != len(was.Conns) || !reflect.DeepEqual(is.SNMP, was.SNMP) {
+			t.Fatalf("second %d: something else than cores was left out", n)
+		}
+	}
+	out.mean /= seconds - learning
+	return out
+}
+
+// While nobody looks at a host, none of its samples takes more than BriefBytes on its way, however many
+// cores it has; what is left out of one is in another soon, and nothing is told that was not so.
+func TestABriefSampleIsBrief(t *testing.T) {
+	for _, c := range []struct {
+		cores, nics, conns int
+		within             time.Duration // each core is told
+	}{{4, 1, 2, time.Second}, {16, 2, 2, time.Second}, {64, 4, 2, 5 * time.Second}, {128, 6, 2, 10 * time.Second}, {256, 8, 2, 15 * time.Second},
+		{4, 1, 16, 5 * time.Second}, {16, 2, 8, 5 * time.Second}, {64, 4, 16, 15 * time.Second}, {16, 2, 100, time.Hour}} {
+		got := follows(t, newWorking(c.cores, c.nics, c.conns), 90)
+		t.Logf("%d cores, %d interfaces, %d connections: %+v", c.cores, c.nics, c.conns, got)
+		if got.most > BriefBytes && c.conns <= 16 || got.first > 30e3 || got.longest > c.within {
+			t.Errorf("%d cores, %d interfaces, %d connections: %+v, want at most %d bytes and %v", c.cores, c.nics, c.conns, got, BriefBytes, c.within)
+		}
+	}
+}

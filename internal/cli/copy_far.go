@@ -85,6 +85,12 @@ func wireBlocks(w *copy.Wire) []document.Block {
 		if cc := e.Sockets.Congestion; i == 0 && cc != "" && w.Way != copy.ThroughSSH {
 			text += ", congestion control " + cc
 		}
+		if n := e.Placement; n != nil && n.Disk != nil {
+			text += fmt.Sprintf("; files on CPUs %s (NUMA node %d, of %s)", unit.CPUList(n.Disk.CPUs), n.Disk.Node, n.Disk.Of)
+		}
+		if n := e.Placement; n != nil && n.Net != nil {
+			text += fmt.Sprintf("; connections on CPUs %s (NUMA node %d, of %s)", unit.CPUList(n.Net.CPUs), n.Net.Node, n.Net.Of)
+		}
 		out = append(out, document.Block{Text: text})
 	}
 	return out

@@ -61,7 +61,7 @@ func parseLinkSpeed(s string) (float64, error) {
 	return v, nil
 }
 
-func readNUMA(src kernel.Source, dir string) model.Fact[int] {
+func readNUMA(src kernel.Files, dir string) model.Fact[int] {
 	b, err := src.ReadFile(dir + "numa_node")
 	if err != nil {
 		return lost[int](err)

@@ -65,6 +65,8 @@ type FarEnd struct {
 	Name    string       `json:"name"`
 	CPUSec  float64      `json:"cpu_s"`
 	Sockets wire.Sockets `json:"sockets"`
+	// Placement is where threads ran, on a host of several NUMA nodes, or why anywhere.
+	Placement *mover.Near `json:"placement,omitempty"`
 }
 
 // IsFar tells whether an argument, or a run from memory to memory, takes other hosts.

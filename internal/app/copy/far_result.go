@@ -23,7 +23,7 @@ func (b *between) ended(ctx context.Context, err error) (*Result, error) {
 	r.Times.Read, r.Times.Write, r.Times.Commit = from.Reading, to.Writing, to.Committing
 	if w := r.Wire; w != nil {
 		w.Streams, w.MovedNs, w.Again = max(from.Streams, to.Streams), int64(to.Took), to.Again
-		w.Ends = []FarEnd{{b.from.as, from.CPU.Seconds(), from.Sockets}, {b.to.as, to.CPU.Seconds(), to.Sockets}}
+		w.Ends = []FarEnd{{b.from.as, from.CPU.Seconds(), from.Sockets, from.Near}, {b.to.as, to.CPU.Seconds(), to.Sockets, to.Near}}
 	}
 	state := map[mover.Deed]string{mover.Copying: "done", mover.Planning: "planned", mover.Comparing: "different"}[b.do]
 	r, err = s.ended(ctx, state, err)

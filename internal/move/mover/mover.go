@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"runtime"
 	"sync"
 	"time"
@@ -43,9 +44,11 @@ type mover struct {
 
 	mu    sync.Mutex // of what follows
 	total *Total
-	out   io.Writer
-	lost  []Loss
-	steps []Step
+	// nearTo is where threads run; nil: that was not decided.
+	nearTo *Near
+	out    io.Writer
+	lost   []Loss
+	steps  []Step
 }
 
 // Main is a whole mover. The end of stdin ends it, without an error.
@@ -210,7 +213,9 @@ func (m *mover) meet(ctx context.Context, c Command, listening Event) (*meeting,
 		keys.Run, keys.Secret = m.task.Spread[c.Pair].Run, m.task.Spread[c.Pair].Secret
 	}
 	var party wire.Party
+	at := c.At.Addr() // of this end
 	if c.Order == Dial {
+		at = c.From
 		party = &wire.Dialler{Keys: &keys, Connect: wire.To(c.At, c.From), Ahead: cmp.Or(m.task.Streams, wire.FirstStreams)}
 	} else {
 		l, err := wire.Listen(c.At, &keys)
@@ -226,7 +231,7 @@ func (m *mover) meet(ctx context.Context, c Command, listening Event) (*meeting,
 	ctx, cancel := context.WithCancelCause(ctx)
 	g := &meeting{cancel, make(chan error, 1)}
 	go func() {
-		session := m.session
+		session := func(ctx context.Context, p wire.Party) error { return m.session(ctx, p, at) }
 		if len(m.task.Spread) > 0 {
 			session = func(ctx context.Context, p wire.Party) error { return m.pair(ctx, c.Pair, p) }
 		}
@@ -237,21 +242,25 @@ func (m *mover) meet(ctx context.Context, c Command, listening Event) (*meeting,
 }
 
 // session is the copy itself.
-func (m *mover) session(ctx context.Context, p wire.Party) error {
+func (m *mover) session(ctx context.Context, p wire.Party, at netip.Addr) error {
+	near := m.near(at)
+	m.mu.Lock()
+	m.nearTo = near
+	m.mu.Unlock()
 	defer m.begin(ctx)()
 	if m.task.sends() {
 		var src move.Source = wire.Nothing{}
 		if m.src != nil {
 			src = m.src
 		}
-		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion}
+		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Mem: m.task.Mem, Plan: m.task.Do == Planning, Ask: m.src != nil && m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion, Near: near.wire()}
 		return wire.Send(ctx, p, src, m.report, o, &m.stats[0])
 	}
 	var dst move.Sink = wire.Nothing{}
 	if m.dst != nil {
 		dst = m.dst
 	}
-	return wire.Receive(ctx, p, dst, m.report, &m.stats[0])
+	return wire.Receive(ctx, p, dst, m.report, near.wire(), &m.stats[0])
 }
 
 // begin has the work told from now on, until what is returned is called.
@@ -296,6 +305,9 @@ func (m *mover) work() Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w.Total = m.total
+	if w.Near = m.nearTo; w.Near != nil {
+		w.CPUs = w.Near.cpus()
+	}
 	if !m.began.IsZero() {
 		w.Took = time.Since(m.began)
 	}

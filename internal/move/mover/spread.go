@@ -265,7 +265,7 @@ func (m *mover) pair(ctx context.Context, i int, p wire.Party) error {
 		o := wire.Options{Streams: m.task.Streams, Pace: m.pace, Met: part.Met, Plan: m.task.Do == Planning, Ask: m.task.Do == Copying && !m.task.Full, Congestion: m.task.Congestion}
 		return wire.Send(ctx, p, part, m.report, o, &m.stats[i])
 	}
-	return wire.Receive(ctx, p, s.to[i], m.report, &m.stats[i])
+	return wire.Receive(ctx, p, s.to[i], m.report, wire.Near{}, &m.stats[i])
 }
 
 // pairWork is what each of the other ends got or gave, and all of it.

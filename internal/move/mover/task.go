@@ -252,6 +252,7 @@ type Work struct {
 	Total *Total       `json:"total,omitempty"` // where it was asked for
 	wire.Look
 	Sockets wire.Sockets  `json:"sockets"`
+	Near    *Near         `json:"near,omitempty"`
 	CPU     time.Duration `json:"cpu_ns"`
 	CPUs    int           `json:"cpus"`    // that it may use
 	Took    time.Duration `json:"took_ns"` // since the ends met

@@ -82,7 +82,7 @@ func TestTheSendersDataConnectionsHaveTheCongestionControlThatWasAskedFor(t *tes
 			done := make(chan error, 1)
 			s := newMemorySink()
 			s.spoil = func(string, *move.Block) { sent.Sockets() } // looks while they are open
-			go func() { done <- Receive(ctx, to, s, move.NewReport(nil), &got) }()
+			go func() { done <- Receive(ctx, to, s, move.NewReport(nil), Near{}, &got) }()
 			if err := Send(ctx, from, sampleTree(3), move.NewReport(nil), Options{Streams: 2, Congestion: other}, &sent); err != nil {
 				t.Fatal(err)
 			}

@@ -39,13 +39,13 @@ func (f *fan) begin() error {
 		if err != nil {
 			return err
 		}
-		f.g.Go(func() error {
+		f.g.Go(bound(f.s.o.Near.Net, func() error {
 			c, err := f.open(n)
 			if err != nil {
 				return err
 			}
 			return f.serve(c)
-		})
+		}))
 	}
 	if f.s.o.Streams == 0 {
 		f.g.Go(func() error { f.grow(); return nil })
@@ -95,7 +95,7 @@ func (f *fan) more() error {
 	if err != nil {
 		return errors.Join(err, f.s.control.send(frame{kind: kindLess, meta: binary.AppendUvarint(nil, uint64(n))}))
 	}
-	f.g.Go(func() error { return f.serve(c) })
+	f.g.Go(bound(f.s.o.Near.Net, func() error { return f.serve(c) }))
 	return nil
 }
 

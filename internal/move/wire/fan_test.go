@@ -72,7 +72,7 @@ func (p fewParty) Stream(ctx context.Context, n uint32) (*Conn, error) {
 func TestAStreamThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	l, d := parties(t, true)
 	done := make(chan error, 1)
-	go func() { done <- Receive(t.Context(), l, Nothing{}, move.NewReport(nil), &Stats{}) }()
+	go func() { done <- Receive(t.Context(), l, Nothing{}, move.NewReport(nil), Near{}, &Stats{}) }()
 	s := &sender{side: side{party: fewParty{d, 3}, stats: &Stats{}}, o: Options{Streams: 2}, out: make(chan outgoing), finished: make(chan string, 1)}
 	if err := s.meet(t.Context()); err != nil {
 		t.Fatal(err)

@@ -296,7 +296,7 @@ func runEnds(t testing.TB, from, to Party, m move.Source, s move.Sink, o Options
 	defer cancel()
 	sent, received = move.NewReport(nil), move.NewReport(nil)
 	done := make(chan error, 1)
-	go func() { done <- Receive(ctx, to, s, received, &Stats{}) }()
+	go func() { done <- Receive(ctx, to, s, received, Near{}, &Stats{}) }()
 	send = Send(ctx, from, m, sent, o, &Stats{})
 	if send != nil {
 		// What never came to the other end has no other end.

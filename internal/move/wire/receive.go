@@ -13,6 +13,7 @@ import (
 type receiver struct {
 	side
 	sink    move.Sink
+	near    Near
 	streams uint32 // that were asked for
 	// waits end the waiting for those that are not open yet; used by who hears the control stream.
 	waits map[uint32]context.CancelFunc
@@ -39,9 +40,9 @@ type takenFile struct {
 
 // Receive takes what the run's other end sends, which is at Send, and hands it to a sink.
 // It returns once the sink has finished. After an error what was written stays for a next
-// run, and no file stands half under its name.
-func Receive(ctx context.Context, p Party, sink move.Sink, rep *move.Report, stats *Stats) error {
-	r := &receiver{side: side{rep: rep, party: p, stats: stats}, sink: sink, files: map[uint64]*takenFile{}, waits: map[uint32]context.CancelFunc{}}
+// run, and no file stands half under its name. near is where its threads run.
+func Receive(ctx context.Context, p Party, sink move.Sink, rep *move.Report, near Near, stats *Stats) error {
+	r := &receiver{side: side{rep: rep, party: p, stats: stats}, sink: sink, near: near, files: map[uint64]*takenFile{}, waits: map[uint32]context.CancelFunc{}}
 	if err := r.meet(ctx); err != nil {
 		return err
 	}

@@ -33,18 +33,18 @@ func (r *receiver) stream(ctx, wait context.Context, n uint32) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, c.stop)() // who receives returns ctx's cause
 	queue := make(chan arrived, 1)
-	g.Go(func() error {
+	g.Go(bound(r.near.Net, func() error {
 		defer close(queue)
 		return r.fill(ctx, c, queue)
-	})
-	g.Go(func() error {
+	}))
+	g.Go(bound(r.near.Disk, func() error {
 		for a := range queue {
 			if err := r.take(ctx, a); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}))
 	return g.Wait()
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Ask bool
 	// Congestion is what the data connections are given, before the first data.
 	Congestion Congestion
+	// Near is where threads run.
+	Near Near
 	// Met hears, before the source is scanned, how the target can be asked what it has. It may
 	// be nil.
 	Met func(move.Finder)
@@ -108,7 +110,7 @@ func (s *sender) run(ctx context.Context) error {
 	heard := make(chan struct{})
 	parted := s.control.part(work, heard, s.isFinished)
 	for range Readers {
-		g.Go(func() error { return s.read(work) })
+		g.Go(bound(s.o.Near.Disk, func() error { return s.read(work) }))
 	}
 	var listened error
 	go func() {
@@ -148,7 +150,7 @@ func (s *sender) work(ctx context.Context) error {
 		g.Go(func() error { return each(inner, large, s.sendLarge) })
 	}
 	for range smallReaders {
-		g.Go(func() error { return each(inner, small, s.sendSmall) })
+		g.Go(bound(s.o.Near.Disk, func() error { return each(inner, small, s.sendSmall) }))
 	}
 	links := make([]*move.Entry, 0, 16)
 	var busy sync.WaitGroup // entries that were handed on

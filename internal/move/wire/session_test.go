@@ -169,7 +169,7 @@ func TestAnEndThatIsInterruptedTellsTheOther(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.spoil = func(string, *move.Block) { cancel() }
 	done := make(chan error, 1)
-	go func() { done <- Receive(t.Context(), l, s, move.NewReport(nil), &Stats{}) }()
+	go func() { done <- Receive(t.Context(), l, s, move.NewReport(nil), Near{}, &Stats{}) }()
 	send := Send(ctx, d, m, move.NewReport(nil), Options{}, &Stats{})
 	receive := <-done
 	if send == nil || receive == nil || s.finished {

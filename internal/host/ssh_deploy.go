@@ -58,7 +58,9 @@ func parseProbe(out string) (place, error) {
 
 // Of the binary these many bytes go first, as they are. Where the rest would take longer than
 // sendTime at their rate it goes compressed, to some 40 %: faster paths lose more by the time
-// that compressing takes here, and its undoing there, than by the bytes.
+// that compressing takes here, and its undoing there, than by the bytes. That is known before they
+// have all arrived, and the rest is compressed meanwhile: what TCP's slow start adds to their time
+// then costs nothing.
 const (
 	sampleSize = 4 << 20
 	sendTime   = 1200 * time.Millisecond
@@ -108,23 +110,52 @@ func (s Ssh) transfer(ctx context.Context, n Name, x *sshSession, p place, b []b
 		return out.String(), err
 	}
 	first := min(len(b), sampleSize)
-	begun := time.Now()
+	word, rest := wordPlain, b[first:]
+	small := func() ([]byte, bool, error) { return nil, false, nil }
+	if p.tools == toolsGzip {
+		small = compressedAfter(slowAfter(first, len(rest)), rest)
+	}
 	if _, err := x.send(ctx, wordFirst, b[:first]); err != nil {
+		_, _, _ = small() // nobody needs it any more
 		return "", x.why(err)
 	}
-	word, rest := wordPlain, b[first:]
-	if p.tools == toolsGzip && time.Duration(len(rest)/max(1, first))*time.Since(begun) > sendTime {
-		small, err := compressed(rest)
-		if err != nil {
-			return "", err
-		}
-		word, rest = wordGzip, small
+	z, slow, err := small()
+	switch {
+	case err != nil:
+		return "", err
+	case slow:
+		word, rest = wordGzip, z
 	}
 	out, err := x.send(ctx, word, rest)
 	if err != nil {
 		return "", x.why(err)
 	}
 	return out, nil
+}
+
+// slowAfter is the time of the first bytes after which the rest, at their rate, takes longer than
+// sendTime.
+func slowAfter(first, rest int) time.Duration {
+	return time.Duration(float64(sendTime) * float64(first) / float64(max(1, rest)))
+}
+
+// compressedAfter begins to compress b after a time, unless it is asked before; slow tells whether
+// it has begun.
+func compressedAfter(after time.Duration, b []byte) (ask func() (z []byte, slow bool, err error)) {
+	done := make(chan struct{})
+	var z []byte
+	var err error
+	t := time.AfterFunc(after, func() {
+		defer close(done)
+		z, err = compressed(b)
+	})
+	return func() ([]byte, bool, error) {
+		if t.Stop() {
+			return nil, false, nil
+		}
+		<-done
+		return z, true, err
+	}
 }
 
 // compressed is b as gzip reads it: several members, one of each core.

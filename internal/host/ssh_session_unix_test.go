@@ -14,7 +14,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"linerate/internal/lab/labtest"
 )
@@ -87,6 +90,41 @@ func TestSessionTakesTheBinary(t *testing.T) {
 		}
 		if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
 			t.Errorf("%s: the directory is still there: %v", word, err)
+		}
+	}
+}
+
+// What takes long is compressed while its first part is on its way; what does not, not at all.
+func TestTheRestIsCompressedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := someProgram()
+		after := slowAfter(4<<20, 20<<20)
+		ask := compressedAfter(after, b)
+		time.Sleep(after - 1)
+		if z, slow, err := ask(); len(z) > 0 || slow || err != nil {
+			t.Errorf("a fast path: %d bytes, %v, %v", len(z), slow, err)
+		}
+		ask = compressedAfter(after, b)
+		time.Sleep(after)
+		synctest.Wait()
+		z, slow, err := ask()
+		if !slow || err != nil {
+			t.Fatal(slow, err)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(z))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%d bytes of %d, %v", len(got), len(b), err)
+		}
+	})
+	for _, c := range []struct {
+		first, rest int
+		want        time.Duration
+	}{{4 << 20, 20 << 20, sendTime / 5}, {4 << 20, 1 << 20, 4 * sendTime}, {1000, 0, 1000 * sendTime}} {
+		if got := slowAfter(c.first, c.rest); got != c.want {
+			t.Errorf("after %d bytes, with %d to come: %v, want %v", c.first, c.rest, got, c.want)
 		}
 	}
 }

@@ -228,6 +228,7 @@ func awaitEnd(t *testing.T, pid int) {
 // An ordinary user's commands run inside through the keeper, with their own
 // streams, exit code and signals.
 func TestExecAsAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	u := newLabUser(t, 65534)
 	u.run(t, "lab", "up", "back-to-back")
 	cmd := u.command("lab", "exec", "server1", "--", "cat")
@@ -247,6 +248,7 @@ func TestExecAsAnOrdinaryUser(t *testing.T) {
 
 // Data goes over the router only where it has to.
 func TestRoutedPath(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	u := newLabUser(t, 0)
 	u.run(t, "lab", "up", "dual-homed")

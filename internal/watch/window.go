@@ -89,6 +89,18 @@ func (w *Window) forget(before time.Duration) {
 	for n+1 < len(w.samples) && w.samples[n+1].At <= before {
 		n++
 	}
+	w.remember(n)
+	if n > 0 {
+		w.samples, w.own = slices.Delete(w.samples, 0, n), slices.Delete(w.own, 0, n)
+	}
+}
+
+// remember keeps of the first n samples, which are to be forgotten, what the others may lack.
+func (w *Window) remember(n int) {
+	if !partial(w.samples) {
+		w.older = nil
+		return
+	}
 	for i, s := range w.samples[:n] {
 		if !s.Partial { // it tells all, and later
 			w.older = nil
@@ -97,9 +109,6 @@ func (w *Window) forget(before time.Duration) {
 	}
 	for len(w.older) > 1 && w.older[0].At < w.own[len(w.own)-1]-turnSpans*w.Span {
 		w.older = w.older[1:]
-	}
-	if n > 0 {
-		w.samples, w.own = slices.Delete(w.samples, 0, n), slices.Delete(w.own, 0, n)
 	}
 }
 

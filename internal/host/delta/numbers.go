@@ -38,7 +38,7 @@ type chances struct {
 	still   [8]uint16 // that a number does not change, after what it did three times
 	scale   [4][4]uint16
 	minus   [2]uint16
-	size    [sizes][64]uint16
+	size    [sizes / 2][64]uint16
 	top     [topSizes][1 << topBits][1 << topBits]uint16
 }
 
@@ -104,7 +104,7 @@ func scaled(d int64) (at uint, m uint64, minus uint) {
 
 // magnitude passes a number above 0: how many bits it has, the highest of them, and the others.
 func (k *chances) magnitude(c coder, s *slot, m uint64) uint64 {
-	size := int(tree(c, k.size[min(s.size, sizes-1)][:], uint(bits.Len64(m)), 6))
+	size := int(tree(c, k.size[min(s.size, sizes-1)/2][:], uint(bits.Len64(m)), 6))
 	s.size = uint8(size)
 	if size == 0 { // no packer writes that
 		return 0

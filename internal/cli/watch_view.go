@@ -128,7 +128,7 @@ func (v *view) beneath(all []watch.Picture, width int) map[string]beneath {
 		s.Marks = append(s.Marks, runs.Marks(v.fresh, s.From, s.To())...)
 		b := beneath{lately: s}
 		if v.live && v.unread == nil {
-			b.ladder = runs.LastLadder(append(slices.Clone(v.fresh), v.old...), p.Path)
+			b.ladder = runs.LastLadder(append(slices.Clone(v.fresh), v.old...), runs.PlaceOf(p))
 		}
 		out[p.Path] = b
 	}

@@ -9,6 +9,7 @@ import (
 
 	"linerate/internal/model"
 	"linerate/internal/unit"
+	"linerate/internal/watch"
 )
 
 func TestLastLadder(t *testing.T) {
@@ -37,12 +38,17 @@ func TestLastLadder(t *testing.T) {
 		run("earlier", "explain --attach=nas1:2049", 1, "filer"),
 		run("mount before", "explain /mnt/nas", 1, "filer"),
 		run("other", "explain /mnt/nas2", 1, "filer"),
+		run("of the export", "explain localhost me@nas1:/films --load", 6, "nas1", "localhost"),
+		run("of it by name", "explain desk nas2:/films --load", 6, "nas2", "desk"),
+		run("of another export", "explain localhost nas1:/other --load", 6, "nas1", "localhost"),
+		run("of another client", "explain desk2 nas3:/films --load", 6, "nas3", "desk2"),
+		run("of a lab", "explain lab:desk lab:nas4:/films --load", 6, "lab:nas4", "lab:desk"),
 	}
 	for path, want := range map[string]string{
 		"a – b": "export", "b – a": "export", "you@a – b": "export", "lab:b – lab:a": "lab", "/mnt/nas": "mount", "nas1:2049": "earlier",
 		"a – c": "", "lab:x/a – lab:x/b": "", "/mnt": "", "/mnt/nas2": "other", "": "",
 	} {
-		got := LastLadder(list, path)
+		got := LastLadder(list, Place{Path: path})
 		if got.Run != want || got.Path != path || got.V != ClimbedVersion || (got.Run == "") != strings.Contains(got.Why, "linerate explain") || got.Rungs == nil {
 			t.Errorf("%q: %+v", path, got)
 		}
@@ -50,11 +56,40 @@ func TestLastLadder(t *testing.T) {
 			t.Errorf("%q: %+v", path, got)
 		}
 	}
-	if got := LastLadder(list[:3], "a – b"); got.Run != "watched" {
+	if got := LastLadder(list[:3], Place{Path: "a – b"}); got.Run != "watched" {
 		t.Errorf("of one rung alone: %+v", got)
 	}
-	if got := LastLadder(nil, "a – b"); !strings.HasSuffix(got.Why, "linerate explain a b --load") {
+	for of, want := range map[Place]string{
+		{"/mnt/films", "desk", "nas1:/films"}: "of the export", {"/mnt/films/new", "desk", "nas2:/films"}: "of it by name", {"/mnt/films", "other", "nas2:/films"}: "",
+		{"/mnt/films", "desk", "nas3:/films"}: "", {"/mnt/films", "", "nas1:/films"}: "", {"/mnt/films", "desk", "nas4:/films"}: "", {"/mnt/films", "desk", "nas1:/film"}: "",
+		{"nas1:2049", "desk", ""}: "of the export", {"nas2:2049", "desk", ""}: "of it by name", {"nas2:2049", "", ""}: "", {"nas9:2049", "desk", ""}: "", {"/mnt/nas", "desk", "nas1:/nas"}: "mount",
+	} {
+		if got := LastLadder(list, of); got.Run != want {
+			t.Errorf("%+v: %q, want %q", of, got.Run, want)
+		}
+	}
+	if got := LastLadder(nil, Place{"/mnt/films", "desk", "nas1:/films"}); !strings.HasSuffix(got.Why, "linerate explain localhost nas1:/films --load") {
 		t.Errorf("%q", got.Why)
+	}
+	if got := LastLadder(nil, Place{Path: "a – b"}); !strings.HasSuffix(got.Why, "linerate explain a b --load") {
+		t.Errorf("%q", got.Why)
+	}
+}
+
+// What is mounted where a path lies is known by the facts of its host.
+func TestPlaceOfAPicture(t *testing.T) {
+	facts := &model.Facts{Mounts: []model.Mount{{Point: "/", Source: "/dev/sda1"}, {Point: "/mnt/films", Source: "nas1:/films"}, {Point: "/mnt/films2", Source: "nas2:/films"}}}
+	desk := watch.Host{Name: "desk", Facts: facts}
+	for path, want := range map[string]string{"/mnt/films": "nas1:/films", "/mnt/films/new": "nas1:/films", "/mnt/films2": "nas2:/films", "/mnt/films3": "/dev/sda1", "nas1:2049": ""} {
+		if got := PlaceOf(watch.Picture{Path: path, Hosts: []watch.Host{desk}}); got != (Place{path, "desk", want}) {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+	if got := PlaceOf(watch.Picture{Path: "/mnt", Hosts: []watch.Host{{Name: "desk"}}}); got != (Place{"/mnt", "desk", ""}) {
+		t.Errorf("%+v", got)
+	}
+	if got := PlaceOf(watch.Picture{Path: "desk – nas1", Hosts: []watch.Host{desk, desk}}); got != (Place{Path: "desk – nas1"}) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -36,7 +36,7 @@ type Runs interface {
 	// Samples is what one of All carried, by its samples; false: there is none of that id.
 	Samples(id string) (Samples, bool, error)
 	// Ladder is what they last measured of the rungs of a path.
-	Ladder(path string) (store.Climbed, error)
+	Ladder(of store.Place) (store.Climbed, error)
 }
 
 // Samples is what a run carried from one sample to the next, in order of time.
@@ -119,7 +119,7 @@ func (v *View) samplesOf(one *sync.Mutex) http.HandlerFunc {
 
 // ladder answers /ladder?path=NAME.
 func (v *View) ladder(w http.ResponseWriter, r *http.Request) {
-	l, err := v.runs.Ladder(r.URL.Query().Get("path"))
+	l, err := v.runs.Ladder(v.place(r.URL.Query().Get("path")))
 	var b []byte
 	if err == nil {
 		b, err = json.Marshal(l)
@@ -129,6 +129,16 @@ func (v *View) ladder(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	send(w, "application/json", append(b, '\n'))
+}
+
+// place is what is known of a path.
+func (v *View) place(path string) store.Place {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if i := slices.IndexFunc(v.last, func(p watch.Picture) bool { return p.Path == path }); i >= 0 {
+		return store.PlaceOf(v.last[i])
+	}
+	return store.Place{Path: path}
 }
 
 // KeepRuns has pages list runs and open their reports. It is called before the view is served.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"linerate/internal/report"
 	"linerate/internal/store"
 	"linerate/internal/unit"
+	"linerate/internal/watch"
 )
 
 type someRuns struct{}
@@ -23,12 +25,12 @@ func (someRuns) All() ([]Run, error) {
 	return []Run{{ID: "20261125-1", Created: time.Unix(0, 0), Command: "explain <b>", Says: "path-loss", Whole: true}, {ID: "20261125-0", Says: "damaged"}}, nil
 }
 
-func (someRuns) Ladder(path string) (store.Climbed, error) {
-	if path == "broken" {
+func (someRuns) Ladder(of store.Place) (store.Climbed, error) {
+	if of.Path == "broken" {
 		return store.Climbed{}, errors.New("no folder")
 	}
 	rate := unit.Gbit
-	return store.Climbed{V: 1, Path: path, Run: "20261125-1", At: noon, Command: "explain <b>", Ceiling: &rate, Rungs: []model.Rung{
+	return store.Climbed{V: 1, Path: of.Path, Run: "20261125-1", At: noon, Command: cmp.Or(strings.TrimSpace(of.Here+" "+of.Source), "explain <b>"), Ceiling: &rate, Rungs: []model.Rung{
 		{Rung: "memory", How: "<i>"}, {Rung: "one TCP stream", Seen: true, Measured: &rate, Ceiling: &rate}}}, nil
 }
 
@@ -176,6 +178,13 @@ func TestLadderOfAPath(t *testing.T) {
 	var got store.Climbed
 	if err := json.Unmarshal(ask("a – b").Body.Bytes(), &got); err != nil || got.Path != "a – b" || got.Run != "20261125-1" || len(got.Rungs) != 2 || *got.Rungs[1].Measured != unit.Gbit {
 		t.Errorf("%+v %v", got, err)
+	}
+	p := watch.Picture{Path: "/mnt/nas", Hosts: []watch.Host{{Name: "desk", Facts: &model.Facts{Mounts: []model.Mount{{Point: "/mnt/nas", Source: "nas1:/x"}}}}}}
+	if err := v.Show([]watch.Picture{p}); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(ask("/mnt/nas").Body.Bytes(), &got); err != nil || got.Command != "desk nas1:/x" {
+		t.Errorf("what is mounted there is not known: %+v %v", got, err)
 	}
 	if w := ask("broken"); w.Code != 500 || !strings.Contains(w.Body.String(), "no folder") {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -18,7 +18,10 @@ func Since(e app.Env, from time.Time) ([]Summary, error) {
 }
 
 // LastLadder is what the runs of a list, newest first, last measured of the rungs of a path.
-func LastLadder(list []Summary, path string) Climbed { return store.LastLadder(list, path) }
+func LastLadder(list []Summary, of store.Place) Climbed { return store.LastLadder(list, of) }
+
+// PlaceOf is the path of a picture, as LastLadder finds it.
+func PlaceOf(p watch.Picture) store.Place { return store.PlaceOf(p) }
 
 // Marks are those of a list of runs that were made between two times.
 func Marks(list []Summary, from, to time.Time) (out []watch.Mark) {

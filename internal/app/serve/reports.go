@@ -10,6 +10,7 @@ import (
 	"linerate/internal/app"
 	"linerate/internal/app/runs"
 	"linerate/internal/report"
+	"linerate/internal/store"
 	"linerate/internal/web"
 )
 
@@ -23,7 +24,7 @@ type kept struct {
 }
 
 // Ladder implements web.Runs. A run that was kept within the last minute may be missing.
-func (k *kept) Ladder(path string) (runs.Climbed, error) {
+func (k *kept) Ladder(of store.Place) (runs.Climbed, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := k.env.Now(); now.Sub(k.looked) > runsAge {
@@ -33,7 +34,7 @@ func (k *kept) Ladder(path string) (runs.Climbed, error) {
 		}
 		k.list, k.looked = all, now
 	}
-	return runs.LastLadder(k.list, path), nil
+	return runs.LastLadder(k.list, of), nil
 }
 
 // All implements web.Runs.

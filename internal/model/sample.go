@@ -208,6 +208,10 @@ type NICCount struct {
 	Pause *PauseCount `json:"pause,omitempty"`
 }
 
+// Errors are the frames that were damaged, both ways. Those with a wrong checksum are among those received
+// with an error (struct rtnl_link_stats64), but for drivers that count them apart alone.
+func (n NICCount) Errors() int64 { return max(n.RxErrors, n.RxCRC) + n.TxErrors }
+
 // PauseCount are Ethernet flow control's frames (IEEE 802.3 Annex 31B).
 type PauseCount struct {
 	Rx int64 `json:"rx"` // received from the peer

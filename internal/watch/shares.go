@@ -83,7 +83,7 @@ func nics(s span, samples []model.Sample) []NIC {
 		f := s.first.NICs[i]
 		n := NIC{Name: l.Name, In: s.bits(f.RxBytes, l.RxBytes), Out: s.bits(f.TxBytes, l.TxBytes),
 			Drops:  s.perSecond(f.RxDropped+f.TxDropped+f.RxMissed, l.RxDropped+l.TxDropped+l.RxMissed),
-			Errors: s.perSecond(f.RxErrors+f.TxErrors+f.RxCRC, l.RxErrors+l.TxErrors+l.RxCRC)}
+			Errors: s.perSecond(f.Errors(), l.Errors())}
 		n.Pauses = paused(samples, l.Name)
 		n.QdiscDrops, n.Backlog = qdisc(s, l.Name)
 		out = append(out, n)

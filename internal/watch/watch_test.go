@@ -187,7 +187,7 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	samples := []model.Sample{
 		{At: 0, Conns: []model.Conn{conn(0, 0, 0, 0), other}, NICs: []model.NICCount{{Name: "eth0"}, {Name: "eth1", TxBytes: 1 << 40}}, Qdiscs: []model.QdiscCount{{Dev: "eth0", Drops: 10}}},
 		{At: 2 * time.Second, Conns: []model.Conn{conn(2_000_000, time.Second, 500*time.Millisecond, 250*time.Millisecond), other},
-			NICs: []model.NICCount{{Name: "eth0", TxBytes: 2_100_000, RxDropped: 4}, reset}, Qdiscs: []model.QdiscCount{{Dev: "eth1", Drops: 7}, {Dev: "eth0", Drops: 16, Backlog: 3000}}},
+			NICs: []model.NICCount{{Name: "eth0", TxBytes: 2_100_000, RxDropped: 4, RxErrors: 8, RxCRC: 6, TxErrors: 2}, reset}, Qdiscs: []model.QdiscCount{{Dev: "eth1", Drops: 7}, {Dev: "eth0", Drops: 16, Backlog: 3000}}},
 	}
 	got := Conns("h", samples, remote.Addr())
 	if len(got) != 1 {
@@ -200,6 +200,9 @@ func TestConnsAreWhatCountersSay(t *testing.T) {
 	h := Look("h", nil, samples)
 	if len(h.NICs) != 2 || h.NICs[0].Out != 8.4e6 || h.NICs[0].Drops != 2 || h.NICs[0].Pauses != nil {
 		t.Errorf("%+v", h.NICs)
+	}
+	if h.NICs[0].Errors != 5 { // frames with a wrong checksum are among those with an error
+		t.Errorf("%g damaged frames a second, want 5", h.NICs[0].Errors)
 	}
 	if *h.NICs[0].QdiscDrops != 3 || *h.NICs[0].Backlog != 3000 || h.NICs[1].QdiscDrops != nil || h.NICs[1].Backlog != nil {
 		t.Errorf("queueing disciplines: %+v", h.NICs)

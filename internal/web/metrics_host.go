@@ -140,7 +140,7 @@ func hostSeries(h watch.Host) (out []prometheus.Metric) {
 			continue
 		}
 		nics[n.Name] = true
-		add(nicErrors, prometheus.CounterValue, float64(n.RxErrors+n.TxErrors+n.RxCRC), n.Name)
+		add(nicErrors, prometheus.CounterValue, float64(n.Errors()), n.Name)
 		if n.Pause != nil {
 			add(pauses, prometheus.CounterValue, float64(n.Pause.Rx), n.Name, "received")
 			add(pauses, prometheus.CounterValue, float64(n.Pause.Tx), n.Name, "sent")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"linerate/internal/app/watch"
@@ -16,6 +15,9 @@ import (
 func watchPage(all []watch.Picture, under map[string]beneath, changes []string) document.Document {
 	var d document.Document
 	seen := map[string]bool{}
+	if len(all) > 1 {
+		d.Sections = append(d.Sections, gridSection(all))
+	}
 	for _, p := range all {
 		d.Sections = append(d.Sections, pathSection(p, under[p.Path]))
 	}
@@ -46,6 +48,9 @@ func pathSection(p watch.Picture, under beneath) document.Section {
 		s.Add(document.Block{Text: p.Verdict.Line})
 	} else {
 		s.Add(document.Block{Text: p.Why})
+	}
+	if way := wayText(p); way != "" {
+		s.Add(document.Block{Text: way})
 	}
 	s.Add(timelineBlocks(under.lately)...)
 	if len(p.Conns) > 0 {
@@ -102,6 +107,7 @@ func watchMeter(p watch.Picture) document.Rung {
 	c := float64(*p.Ceiling)
 	m.Scale, m.Ceiling = max(v, c), &c
 	r.Words, r.Share = r.Words+" of "+p.Ceiling.String(), fmt.Sprintf("%.0f%%", 100*v/c)
+	r.Class = grade(p, v/c)
 	return r
 }
 
@@ -124,10 +130,14 @@ func connTable(conns []watch.Conn) document.Table {
 func hostSection(h watch.Host) document.Section {
 	s := document.Section{Title: h.Name}
 	if h.Stale {
-		s.Add(document.Block{Strong: "stale: what follows is old"})
+		at := "not heard yet"
+		if !h.Heard.IsZero() {
+			at = "what follows is old, last heard " + h.Heard.Local().Format(time.TimeOnly)
+		}
+		s.Add(document.Block{Strong: "stale: " + at})
 	}
 	if len(h.Cores) > 0 {
-		s.Add(document.Block{Pairs: []document.Pair{{Name: "cores", Value: coreStrip(h.Cores)}}})
+		s.Add(document.Block{Pairs: coreStrips(h.Cores)})
 	}
 	for _, n := range h.NICs {
 		if n.Name == "lo" && n.In < unit.Mbit {
@@ -161,21 +171,6 @@ func hostSection(h watch.Host) document.Section {
 		s.Add(document.Block{Pairs: []document.Pair{{Name: o.Name, Value: text}}})
 	}
 	return s
-}
-
-// coreStrip is one block a core, the fuller the busier, with the busiest in figures.
-func coreStrip(cores []watch.Core) string {
-	const shades = " ▁▂▃▄▅▆▇█"
-	var strip strings.Builder
-	busiest := cores[0]
-	for _, c := range cores {
-		strip.WriteRune([]rune(shades)[min(8, int(8*c.Busy()+0.5))])
-		if c.Busy() > busiest.Busy() {
-			busiest = c
-		}
-	}
-	return fmt.Sprintf("[%s] busiest is core %d: user %.0f%%, system %.0f%%, softirq %.0f%%, steal %.0f%%", strip.String(), busiest.CPU,
-		100*busiest.User, 100*busiest.System, 100*busiest.SoftIRQ, 100*busiest.Steal)
 }
 
 // eventLine is a change of what is shown, in one line.

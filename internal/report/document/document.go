@@ -105,9 +105,9 @@ type Observation struct {
 }
 
 // Rung is what was measured against what is possible. Without a Meter it was not
-// seen: Why, or Show, what would.
+// seen: Words say so, or Why, or Show, what would. Class colours the bar of a terminal: well, part or little.
 type Rung struct {
-	Name                         string
+	Name, Class                  string
 	Meter                        *chart.Meter
 	Words                        string // measured of ceiling
 	Measured, Predicted, Ceiling string

@@ -16,6 +16,9 @@ const (
 	sgrReset = "\x1b[0m"
 )
 
+// barColors are the colours of how much of what is possible is reached.
+var barColors = map[string]string{"well": "\x1b[32m", "part": "\x1b[33m", "little": "\x1b[31m"}
+
 // tagColors are the colours of how grave a finding is.
 var tagColors = map[string]string{"high": "\x1b[1;31m", "medium": "\x1b[33m", "low": "\x1b[36m"}
 
@@ -244,6 +247,8 @@ func (t *terminal) ladder(rungs []Rung) {
 		label := "  " + pad(Plain(r.Name), name) + "  "
 		margin := pad("", length(label))
 		switch {
+		case r.Meter == nil && r.Words != "":
+			t.put(t.style(sgrDim, label+Plain(r.Words)))
 		case r.Meter == nil: // what was not looked at, with the step that would
 			why := joined("not seen", prefixed(": ", r.Why), prefixed("; to see it: ", r.Show), bracketed(prefixed("predicted ", r.Predicted)))
 			for i, l := range wrap(why, max(t.width-length(label), 20)) {
@@ -253,7 +258,7 @@ func (t *terminal) ladder(rungs []Rung) {
 			t.put(label)
 			t.lines(r.tail(), "    ", "")
 		default:
-			t.put(label + drawBar(*r.Meter, bar) + "  " + Plain(r.tail()))
+			t.put(label + t.style(barColors[r.Class], drawBar(*r.Meter, bar)) + "  " + Plain(r.tail()))
 			t.lines(r.Method, margin, sgrDim)
 		}
 	}

@@ -48,13 +48,18 @@ func (r *release) contents(t target) ([]file, error) {
 	return all, nil
 }
 
+// archiveName is the name of an archive without its ending, and of the directory in it.
+func archiveName(version string, t target) string {
+	return strings.Join([]string{"linerate", version, t.os, t.arch}, "_")
+}
+
 // archive makes the tar.gz of a system, or the zip of Windows.
 func (r *release) archive(t target) error {
 	files, err := r.contents(t)
 	if err != nil {
 		return err
 	}
-	base := strings.Join([]string{"linerate", r.version, t.os, t.arch}, "_")
+	base := archiveName(r.version, t)
 	name, write := base+".tar.gz", r.tarball
 	if t.os == "windows" {
 		name, write = base+".zip", r.zipfile

@@ -56,12 +56,12 @@ func (r *release) versionOf(binary string) (string, error) {
 // add notes a file that was made.
 func (r *release) add(name string) { r.made = append(r.made, name) }
 
-// container writes the recipe of an image that holds the program alone.
+// container writes the recipe of an image that holds what the archive for Linux does, and nothing else.
 func (r *release) container() error {
-	text := "# Build beside the binary of this release: docker build -t linerate -f Containerfile .\n" +
+	base := archiveName(r.version, target{"linux", "amd64"})
+	text := "# Build beside the archive of this release: buildah bud -t linerate -f Containerfile .\n" +
 		"# It sees the host that it is to look at with: --net host --pid host --privileged\n" +
-		"FROM scratch\nADD linerate_" + r.version + "_linux_amd64.tar.gz /\n" +
-		"ENTRYPOINT [\"/linerate_" + r.version + "_linux_amd64/linerate\"]\n"
+		"FROM scratch\nADD " + base + ".tar.gz /\nENTRYPOINT [\"/" + base + "/linerate\"]\n"
 	r.add("Containerfile")
 	return os.WriteFile(filepath.Join(r.out, "Containerfile"), []byte(text), 0o644)
 }

@@ -252,6 +252,9 @@ func (s *Session) Write(b []byte) (int, error) {
 		whole = append(whole, bytes.Clone(s.line[:i]))
 		s.line = s.line[i+1:]
 	}
+	if len(s.line) == 0 {
+		s.line = nil // what was written is not kept for what will be
+	}
 	over := s.over
 	s.mu.Unlock()
 	if over {

@@ -13,11 +13,11 @@ import (
 // below it, and no peer can make this process hold more.
 const MaxMessage = 16 << 20
 
-// Sizes of buffers, in bytes: the least, and up to which one is used again for the next message. A
-// controller may have a thousand streams.
+// Sizes, in bytes: of the least buffer, which is the one that is used again for the next message, and of
+// the longest message that is copied. A controller may have a thousand streams.
 const (
 	leastBuffer = 4 << 10
-	keptBuffer  = 16 << 10
+	mostCopied  = 16 << 10
 )
 
 // lines frames messages as lines, as a jrpc2 channel.
@@ -73,14 +73,14 @@ func (l *lines) Recv() ([]byte, error) {
 // cut hands over a message of so many bytes. The receiver keeps it, so that a large one is not copied.
 func (l *lines) cut(size int) []byte {
 	msg, rest := l.buf[l.at:l.at+size:l.at+size], l.buf[l.at+size+1:]
-	if size > keptBuffer {
+	if size > mostCopied {
 		l.buf, l.at = bytes.Clone(rest), 0
 		return msg
 	}
 	msg = bytes.Clone(msg)
 	if l.at += size + 1; len(rest) == 0 {
 		l.buf, l.at = l.buf[:0], 0
-		if cap(l.buf) > 2*keptBuffer {
+		if cap(l.buf) > leastBuffer { // most messages of a view fit into that
 			l.buf = nil
 		}
 	}

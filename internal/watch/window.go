@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -61,6 +62,9 @@ func (w *Window) Add(s model.Sample, arrived time.Duration) bool {
 	}
 	if w.Counters != nil {
 		s.SNMP = some(s.SNMP, w.Counters)
+		if n := len(w.samples); n > 0 && maps.Equal(s.SNMP, w.samples[n-1].SNMP) {
+			s.SNMP = w.samples[n-1].SNMP // of most hosts they stand still
+		}
 	}
 	w.samples, w.own, w.arrived = append(w.samples, s), append(w.own, s.At), arrived
 	for i := range w.samples {

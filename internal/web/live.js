@@ -88,7 +88,7 @@ const drawWay = (p) => {
   const way = el("ol", "way");
   way.setAttribute("aria-label", "the path, from where data comes");
   for (const [kind, name, here] of stations) {
-    const s = el("li", here ? "here" : stale.has(name) ? "old" : "", el("small", "", kind), el("b", "", name), el("span", "", here ? "▲ " + p.shown.limiter : stale.has(name) ? "✕ stale" : ""));
+    const s = el("li", here ? (app ? "here app" : "here") : stale.has(name) ? "old" : "", el("small", "", kind), el("b", "", name), el("span", "", here ? "▲ " + p.shown.limiter : stale.has(name) ? "✕ stale" : ""));
     way.append(s);
   }
   return way;

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostTiles = 20 // paths that the grid lists
-	mostName  = 30 // characters of a path's name in it; below it stands whole
+	mostName  = 29 // characters of a path's name in it; below it stands whole
 )
 
 // gridSection lists several paths, those first that want to be looked at: each with its share of the

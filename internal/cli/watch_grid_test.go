@@ -131,7 +131,8 @@ func TestCoreStripsShowWhatCoresDo(t *testing.T) {
 	}
 }
 
-// Whatever hosts are called and however much there is of them, no line is longer than a narrow terminal.
+// Whatever hosts are called and however much there is of them, no line is longer than a narrow
+// terminal, but for a name that is longer itself: it stands whole, in a line of its own.
 func TestAPictureFitsSixtyColumns(t *testing.T) {
 	share, frames, waits := 0.5, 12345.678, 12*unit.MiB
 	for _, name := range []string{"client", strings.Repeat("long", 75), "\u202eemanesrever", "<script>\x1b[31m"} {
@@ -154,7 +155,7 @@ func TestAPictureFitsSixtyColumns(t *testing.T) {
 			t.Errorf("%q steers the terminal", name)
 		}
 		for l := range strings.Lines(b.String()) {
-			if n := len([]rune(strings.TrimRight(l, "\n"))); n > 60 {
+			if n := len([]rune(strings.TrimRight(l, "\n"))); n > 60 && len(strings.Fields(l)) > 1 {
 				t.Errorf("%d columns: %q", n, l)
 			}
 		}

@@ -146,8 +146,8 @@ func TestLateRecordsAreThereAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestFixtureOfLateRecords makes the fixture of a version: run it once when a version is new.
-func TestFixtureOfLateRecords(t *testing.T) {
+// TestRecord makes the fixture of a version: run it once when a version is new.
+func TestRecord(t *testing.T) {
 	if os.Getenv("LINERATE_WRITE_FIXTURE") == "" {
 		t.Skip("it writes testdata/v2.seg where LINERATE_WRITE_FIXTURE is set")
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	mostTiles = 20 // paths that the grid lists
-	mostName  = 29 // characters of a path's name in it; below it stands whole
+	mostName  = 22 // characters of a name in it, as many as have a column; below it stands whole
 )
 
 // gridSection lists several paths, those first that want to be looked at: each with its share of the
@@ -80,7 +80,9 @@ func tally(all []watch.Picture) string {
 }
 
 func tile(p watch.Picture) document.Rung {
-	r := document.Rung{Name: shortened(p.Path, mostName), Words: sign(p.Shown) + " " + wordsOf(p.Shown)}
+	shown := p.Shown
+	shown.Host = shortened(shown.Host, mostName) // a long one would take the bars of all paths away
+	r := document.Rung{Name: shortened(p.Path, mostName), Words: sign(shown) + " " + wordsOf(shown)}
 	if urgency(p) == gone {
 		if at := heard(p.Hosts); !at.IsZero() {
 			r.Words += ", last heard " + at.Local().Format(time.TimeOnly)

@@ -82,6 +82,27 @@ func TestGridShowsFirstWhatIsWrong(t *testing.T) {
 	}
 }
 
+// One path with a long name neither moves the bars of the others nor takes them away.
+func TestGridLinesUpWhateverAPathIsCalled(t *testing.T) {
+	long := strings.Repeat("long", 30)
+	short, other := pathIn(limitedBy(model.PathLoss, model.AtPath, ""), 0.2), pathIn(limitedBy(model.ReceiverWindow, model.AtReceiver, long), 0.6)
+	other.Path = long + " – nas"
+	d := document.Document{Sections: []document.Section{gridSection([]watch.Picture{short, other})}}
+	var b bytes.Buffer
+	if err := d.Text(&b, false, 100); err != nil {
+		t.Fatal(err)
+	}
+	var at []int
+	for l := range strings.Lines(b.String()) {
+		if before, _, found := strings.Cut(l, "█"); found {
+			at = append(at, len([]rune(before)))
+		}
+	}
+	if len(at) != 2 || at[0] != at[1] {
+		t.Errorf("bars begin at %v:\n%s", at, b.String())
+	}
+}
+
 // The stations of a path are there from where its data come, and the limiter's place is marked.
 func TestWayOfAPath(t *testing.T) {
 	local, remote := netip.MustParseAddrPort("10.0.0.1:700"), netip.MustParseAddrPort("10.0.0.2:2049")

@@ -90,3 +90,19 @@ func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// Two cards of one host take other values, and one lacks a setting: each is planned by itself.
+func TestTuneOfAWindowsHostKeepsItsCardsApart(t *testing.T) {
+	t.Parallel()
+	h := windowsHost(t, "unlike")
+	const two = "@SAN 2 (Büro)="
+	hasAll(t, h.ran(t, 0, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=9014", "--set", "windows.adapter.jumbo"+two+"16128"), "1514 → 9014", "1514 → 16128", "applied: yes")
+	hasAll(t, h.ran(t, 0, "tune", "undo", "winfiler"), "9014 -> 1514 again", "16128 -> 1514 again")
+	hasAll(t, h.ran(t, 1, "tune", "apply", "winfiler", "--set", "windows.adapter.jumbo@SAN1=16128"), "takes only 1514, 9014", "nothing was changed")
+	code, out, errs := h.run(t, "tune", "apply", "winfiler", "--set", "windows.adapter.receive_buffers@SAN1=4096", "--set", "windows.adapter.receive_buffers"+two+"4096")
+	hasAll(t, strings.Join(strings.Fields(out+errs), " "), "the adapter SAN 2 (Büro) has no *ReceiveBuffers")
+	if code == 0 || strings.Contains(out, "applied") {
+		t.Errorf("%d: %s", code, out)
+	}
+	hasAll(t, h.ran(t, 0, "tune", "plan", "winfiler", "--set", "windows.adapter.receive_buffers@SAN1=4096"), "512 → 4096")
+}

@@ -151,6 +151,38 @@ func TestWindowsIsRead(t *testing.T) {
 	}
 }
 
+// Two cards of other vendors are each read by their own keywords. What a driver lacks is said, and
+// no keyword of its own, whatever it is called for people, is taken for it.
+func TestEachCardIsReadByItsOwnKeywords(t *testing.T) {
+	f := readWindows(t, askWindows(t, "unlike"))
+	lacks := func(keyword string) model.Fact[string] {
+		return model.Unknown[string](model.Unsupported, "the driver of this adapter has no "+keyword)
+	}
+	const two = "@SAN 2 (Büro)"
+	for id, want := range map[string]model.Fact[string]{
+		"windows.adapter.jumbo@SAN1":             model.Known("1514"),
+		"windows.adapter.receive_buffers@SAN1":   model.Known("512"),
+		"windows.adapter.transmit_buffers@SAN1":  model.Known("512"),
+		"windows.adapter.rss_profile@SAN1":       model.Known("4"),
+		"windows.adapter.jumbo" + two:            model.Known("1514"),
+		"windows.adapter.receive_buffers" + two:  lacks("*ReceiveBuffers"),
+		"windows.adapter.transmit_buffers" + two: model.Known("1024"),
+		"windows.adapter.rss_profile" + two:      lacks("*RSSProfile"),
+	} {
+		if f.Settings[id] != want {
+			t.Errorf("%s is %v, want %v", id, f.Settings[id], want)
+		}
+	}
+	if _, ok := f.Settings["windows.adapter.rsc@Ethernet"]; ok {
+		t.Error("a virtual adapter is asked for what only cards have")
+	}
+	for id := range readWindows(t, askWindows(t, "unlike,denied:get-netadapteradvancedproperty")).Settings {
+		if strings.HasPrefix(id, "windows.adapter.jumbo") {
+			t.Errorf("%s has a value or lacks one, and was not read", id)
+		}
+	}
+}
+
 // A cmdlet that fails in its own way leaves the rest readable, and is told; in what language it
 // says so does not matter.
 func TestWhatACmdletDoesNotSayIsTold(t *testing.T) {

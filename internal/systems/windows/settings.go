@@ -29,14 +29,18 @@ func Keywords() map[string]string {
 // set keeps a value of one device as "ID@DEVICE", in the words of tune's --set.
 func (r reading) set(id, of string, v model.Fact[string]) { r.f.Settings[id+"@"+of] = v }
 
-// keywords are the properties of each adapter. What RSS and RSC really do is told by cmdlets of
-// their own, which overrule the keyword.
+// keywords are the properties of each adapter, each by its own. What RSS and RSC really do is told
+// by cmdlets of their own, which overrule the keyword.
 func (r reading) keywords() {
 	ids := map[string]string{}
 	for id, keyword := range Keywords() {
 		ids[strings.ToLower(keyword)] = id
 	}
-	for _, one := range r.rows("keywords", "the settings of each adapter", false) {
+	rows := r.rows("keywords", "the settings of each adapter", false)
+	if len(rows) > 0 {
+		r.lacking()
+	}
+	for _, one := range rows {
 		id, name := ids[strings.ToLower(one.text("RegistryKeyword"))], one.text("Name")
 		if id == "" || r.nic(name) < 0 {
 			continue
@@ -58,6 +62,18 @@ func (r reading) keywords() {
 	}
 	for _, one := range r.rows("rsc", "whether RSC is on", true) {
 		r.inForce("windows.adapter.rsc", one, "IPv4Enabled")
+	}
+}
+
+// lacking notes for each card what its driver may not have, until a keyword shows that it does: it
+// may keep such a setting under a name of its own, of which nobody knows what its values mean.
+func (r reading) lacking() {
+	for _, n := range r.f.NICs {
+		for id, keyword := range Keywords() {
+			if n.Kind != "virtual" {
+				r.set(id, n.Name, model.Unknown[string](model.Unsupported, "the driver of this adapter has no "+keyword))
+			}
+		}
 	}
 }
 

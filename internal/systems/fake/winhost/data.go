@@ -13,6 +13,7 @@ type keyword struct {
 	Valid          []string
 	Min, Max, Step string
 	Default        string
+	Display        string // its name for people, as the driver translates it
 }
 
 // adapter is a network adapter.
@@ -131,6 +132,8 @@ func (a adapter) mtu() int64 {
 		return 4074
 	case "9014":
 		return 9000
+	case "16128":
+		return 16114
 	}
 	return 1500
 }

@@ -54,7 +54,10 @@ func (h *Host) advanced() (out []any) {
 	for _, a := range h.data.Adapters {
 		for _, name := range slices.Sorted(maps.Keys(a.Keywords)) {
 			k := a.Keywords[name]
-			out = append(out, cim("MSFT_NetAdapterAdvancedPropertySettingData", "Name", a.Name, "RegistryKeyword", name, "RegistryValue", []any{k.Value},
+			if h.told("without", name) {
+				continue
+			}
+			out = append(out, cim("MSFT_NetAdapterAdvancedPropertySettingData", "Name", a.Name, "DisplayName", k.Display, "DisplayValue", k.Value, "RegistryKeyword", name, "RegistryValue", []any{k.Value},
 				"DefaultRegistryValue", k.Default, "ValidRegistryValues", list(k.Valid), "NumericParameterMinValue", orNull(k.Min),
 				"NumericParameterMaxValue", orNull(k.Max), "NumericParameterStepValue", orNull(k.Step)))
 		}

@@ -26,7 +26,8 @@ import (
 const (
 	// How is a comma-separated list of what is wrong: "empty:CMDLET" gives nothing and succeeds,
 	// "denied:CMDLET" lacks the right, "missing:CMDLET" is not there, "hang:CMDLET" never ends,
-	// "noadmin", "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
+	// "unlike" is a new host whose adapters are of two vendors, "without:KEYWORD" is a driver
+	// that no longer has it, "noadmin", "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
 	// nothing and succeeds, "cut:N" ends after N bytes.
 	How = "LINERATE_FAKE_WINDOWS_HOW"
 	// State is a directory that holds what was changed; without it nothing can be.
@@ -95,6 +96,9 @@ type Host struct {
 // Open loads a host, which is new where its directory is.
 func Open(dir, how string) (*Host, error) {
 	h := &Host{dir: dir, how: strings.Split(how, ","), data: fresh(), effects: map[string]int{}, env: map[string]string{"programdata": `C:\ProgramData`, "computername": "WINFILER"}}
+	if slices.Contains(h.how, "unlike") {
+		unlike(&h.data)
+	}
 	if dir == "" {
 		return h, nil
 	}
@@ -115,6 +119,9 @@ func Open(dir, how string) (*Host, error) {
 
 // Setenv sets a variable of the environment of what runs there.
 func (h *Host) Setenv(name, value string) { h.env[strings.ToLower(name)] = value }
+
+// Keep writes down a host as it is.
+func (h *Host) Keep() error { return h.save() }
 
 func (h *Host) save() error {
 	if h.state == "" {

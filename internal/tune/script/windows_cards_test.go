@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -118,5 +119,22 @@ func TestUndoAfterAKeywordWentSaysSo(t *testing.T) {
 	r.want(0, "undo")
 	if now := r.values("windows.adapter.jumbo"); now != "1514 1514" {
 		t.Error(now)
+	}
+}
+
+// A plan goes the same way in German as in English, also where the host refuses it.
+func TestTheLanguageOfWindowsChangesNoPlan(t *testing.T) {
+	run := func(how string, args ...string) string {
+		r := twoVendors(t, cardStep(t, "windows.adapter.jumbo", cardTwo, "1514", "16128"), cardStep(t, "windows.tcp.autotuning", "InternetCustom", "normal", "restricted"))
+		out, code := r.run(how+"", args...)
+		now := r.values("windows.adapter.jumbo")
+		r.want(0, "undo")
+		return strings.Join([]string{out, fmt.Sprint(code), now, r.values("windows.adapter.jumbo")}, "\n")
+	}
+	for _, how := range []string{"", "fail:set-nettcpsetting", "ignore:set-nettcpsetting", "denied:get-nettcpsetting"} {
+		german, english := run(how, "apply"), run(how+",english", "apply")
+		if german = strings.Replace(german, "Zugriff verweigert f\\u00fcr M\\u00fcller", "Access denied for Miller", 1); german != english {
+			t.Errorf("%s: in German\n%s\nin English\n%s", how, german, english)
+		}
 	}
 }

@@ -42,10 +42,11 @@ func (h *Host) netAdapter() (out []any) {
 		if a.Up {
 			state, media = 1, 1
 		}
+		said, wire, speed := h.looks(a)
 		out = append(out, cim("MSFT_NetAdapter", "Name", a.Name, "InterfaceDescription", a.Description, "InterfaceGuid", a.GUID,
 			"InterfaceIndex", a.Index, "InterfaceType", int64(6), "HardwareInterface", a.Hardware, "Virtual", !a.Hardware, "PermanentAddress", a.MAC,
 			"DriverName", a.Driver, "DriverVersionString", "4.1.199.0", "FullDuplex", true, "ReceiveLinkSpeed", a.Speed, "TransmitLinkSpeed", a.Speed,
-			"InterfaceOperationalStatus", state, "MediaConnectState", media, "MtuSize", a.mtu()))
+			"InterfaceOperationalStatus", state, "MediaConnectState", media, "Status", said, "MediaConnectionState", wire, "LinkSpeed", speed, "MtuSize", a.mtu()))
 	}
 	return out
 }
@@ -57,7 +58,7 @@ func (h *Host) advanced() (out []any) {
 			if h.told("without", name) {
 				continue
 			}
-			out = append(out, cim("MSFT_NetAdapterAdvancedPropertySettingData", "Name", a.Name, "DisplayName", k.Display, "DisplayValue", k.Value, "RegistryKeyword", name, "RegistryValue", []any{k.Value},
+			out = append(out, cim("MSFT_NetAdapterAdvancedPropertySettingData", "Name", a.Name, "DisplayName", h.shown(name, k), "DisplayValue", h.value(name, k), "RegistryKeyword", name, "RegistryValue", []any{k.Value},
 				"DefaultRegistryValue", k.Default, "ValidRegistryValues", list(k.Valid), "NumericParameterMinValue", orNull(k.Min),
 				"NumericParameterMaxValue", orNull(k.Max), "NumericParameterStepValue", orNull(k.Step)))
 		}
@@ -164,7 +165,7 @@ func (h *Host) cimInstance(args map[string]any) ([]any, error) {
 		utc := powershell.Object("System.DateTime")
 		utc.Methods["tostring"] = func(a []any) (any, error) {
 			if len(a) != 2 || powershell.Text(a[1]) != "invariant" {
-				return "25.11.2026 09:00", nil
+				return h.in("25.11.2026 09:00", "11/25/2026 9:00 AM"), nil
 			}
 			return "20261125080000", nil
 		}

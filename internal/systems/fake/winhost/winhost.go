@@ -27,7 +27,7 @@ const (
 	// How is a comma-separated list of what is wrong: "empty:CMDLET" gives nothing and succeeds,
 	// "denied:CMDLET" lacks the right, "missing:CMDLET" is not there, "hang:CMDLET" never ends,
 	// "unlike" is a new host whose adapters are of two vendors, "without:KEYWORD" is a driver
-	// that no longer has it, "noadmin", "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
+	// that no longer has it, "english" is its language, and else German, "noadmin", "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
 	// nothing and succeeds, "cut:N" ends after N bytes.
 	How = "LINERATE_FAKE_WINDOWS_HOW"
 	// State is a directory that holds what was changed; without it nothing can be.
@@ -245,7 +245,7 @@ func (h *Host) cmdlet(name string) (powershell.Cmdlet, bool) {
 		case h.told("hang", name):
 			time.Sleep(time.Hour)
 		case h.told("denied", name):
-			return nil, denied("Zugriff verweigert für Müller")
+			return nil, denied(h.in("Zugriff verweigert für Müller", "Access denied for Miller"))
 		case h.told("empty", name):
 			return nil, nil
 		}

@@ -92,12 +92,16 @@ func script(text, dir string) string {
 
 // run executes one fixed script on the host. It and log are where ssh is started.
 func (s Ssh) run(ctx context.Context, n Name, command string, stdin io.Reader, stdout io.Writer) error {
+	return s.hear(ctx, n, command, stdin, stdout, &tail{})
+}
+
+// hear is run for one who wants to know what was said, too.
+func (s Ssh) hear(ctx context.Context, n Name, command string, stdin io.Reader, stdout io.Writer, said *tail) error {
 	ctx, cancel := context.WithTimeout(ctx, sshStep)
 	defer cancel()
 	cmd := kernel.Exec(ctx, append(s.argv(n), command)...)
 	cmd.SysProcAttr = ownGroup()
-	var said tail
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, said
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		if last := printable(said.last()); last != "" {
@@ -132,11 +136,10 @@ func (s Ssh) Ask(ctx context.Context, n Name, in Shell, text string, most int) (
 		command = powershellCommand()
 	}
 	var out bytes.Buffer
-	err := s.run(ctx, n, command, strings.NewReader(text), &limited{w: &out, left: most})
+	var said tail
+	err := s.hear(ctx, n, command, strings.NewReader(text), &limited{w: &out, left: most}, &said)
 	if in == PowerShell {
-		if why := refusal(out.Bytes()); why != nil {
-			err = why
-		}
+		err = powershellError(err, out.Bytes(), said.all())
 	}
 	if err != nil {
 		return out.Bytes(), fmt.Errorf("ask %s by ssh: %w", n.Host, err)

@@ -68,6 +68,29 @@ func foreignWindows() error {
 	return &Foreign{GOOS: "windows", Err: errors.New("it runs Windows, to which linerate sends no agent: linerate check reads it, linerate tune changes it; for all else start linerate there")}
 }
 
+// powershellError is what became of a script for PowerShell: err is what its process ended with.
+func powershellError(err error, out []byte, said string) error {
+	if why := refusal(out); why != nil {
+		return why
+	}
+	if why := forbidden(out, said); err != nil && why != nil {
+		return why
+	}
+	return err
+}
+
+// forbidden is the error of a PowerShell that printed nothing but that an execution policy forbids
+// it to run scripts; nil: it did not say so. The text is translated and wrapped at some width: only
+// the name of the help topic, the number of the link and the type are the same everywhere.
+func forbidden(out []byte, said string) error {
+	said = strings.Join(strings.Fields(said), "")
+	named := func(mark string) bool { return strings.Contains(said, mark) }
+	if len(bytes.TrimSpace(out)) > 0 || !named("about_Execution_Policies") && !named("LinkID=135170") && !named("PSSecurityException") {
+		return nil
+	}
+	return fmt.Errorf("%w: it says that an execution policy forbids scripts: Get-ExecutionPolicy -List shows there which scope says so; MachinePolicy and UserPolicy are group policies, the others an administrator changes with Set-ExecutionPolicy; nothing was done", ErrRefused)
+}
+
 // refusal is why PowerShell did not execute the script; nil: it did.
 func refusal(out []byte) error {
 	for line := range strings.Lines(string(out[:min(len(out), maxTalk)])) {

@@ -43,3 +43,25 @@ func TestAnShOnWindowsIsWindows(t *testing.T) {
 		}
 	}
 }
+
+// An execution policy is named where PowerShell says nothing else, in any language and width.
+func TestAnExecutionPolicyIsNamed(t *testing.T) {
+	failed := errors.New("exit status 1")
+	for _, c := range []struct {
+		name, out, said string
+		err             error
+		want            bool
+	}{
+		{"in English", "", "File x.ps1 cannot be loaded because running scripts is disabled, see about_Execution_Policies at https:/go.microsoft.com/fwlink/?LinkID=135170.\r\n    + FullyQualifiedErrorId : UnauthorizedAccess\r\n", failed, true},
+		{"in German, wrapped", "\r\n", "kann nicht geladen werden, da die Ausf\x81hrung von Skripts deaktiviert ist (about_Execution_Po\r\nlicies)\r\n    + FullyQualifiedErrorId : UnauthorizedAccess\r\n", failed, true},
+		{"only the type", "", "    + CategoryInfo : Sicherheitsfehler: (:) [], PSSecurityException", failed, true},
+		{"of a profile, and the script ran", "linerate-frames 1\n", "about_Execution_Policies", failed, false},
+		{"of a profile, without an error", "", "about_Execution_Policies", nil, false},
+		{"another failure", "", "    + FullyQualifiedErrorId : System.UnauthorizedAccessException", failed, false},
+	} {
+		err := powershellError(c.err, []byte(c.out), c.said)
+		if got := errors.Is(err, ErrRefused); got != c.want || !got && !errors.Is(err, c.err) || got && !strings.Contains(err.Error(), "Get-ExecutionPolicy -List") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

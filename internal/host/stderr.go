@@ -25,6 +25,13 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// all is what it kept.
+func (t *tail) all() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}
+
 // last is the last line written.
 func (t *tail) last() string {
 	t.mu.Lock()

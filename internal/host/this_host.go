@@ -57,10 +57,10 @@ func (h ThisHost) Ask(ctx context.Context, in Shell, text string, most int) ([]b
 	if last := printable(said.last()); err != nil && last != "" {
 		err = fmt.Errorf("%w: %s", err, last)
 	}
-	switch why := refusal(out.Bytes()); {
-	case in == PowerShell && why != nil:
-		err = why
-	case err == nil && len(bytes.TrimSpace(out.Bytes())) == 0:
+	if in == PowerShell {
+		err = powershellError(err, out.Bytes(), said.all())
+	}
+	if err == nil && len(bytes.TrimSpace(out.Bytes())) == 0 {
 		err = errSilent
 	}
 	if err != nil {

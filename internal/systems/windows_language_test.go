@@ -79,3 +79,22 @@ func TestWordsForPeopleAreNotRead(t *testing.T) {
 		}
 	}
 }
+
+// What an execution policy keeps from being read is told as that, and not as a missing cmdlet.
+func TestACmdletThatAPolicyForbidsIsNotMissing(t *testing.T) {
+	for how, want := range map[string]string{
+		"forbidden:get-nettcpsetting":          "an execution policy forbids",
+		"forbidden:get-nettcpsetting,english":  "an execution policy forbids",
+		"unloadable:get-nettcpsetting":         "did not load its module",
+		"unloadable:get-nettcpsetting,english": "did not load its module",
+	} {
+		f := readWindows(t, askWindows(t, how))
+		told := false
+		for _, b := range f.CouldNotSee {
+			told = told || strings.Contains(b.How, want) && !strings.Contains(b.How, "no such cmdlet")
+		}
+		if _, ok := f.Settings["windows.tcp.autotuning@Internet"]; ok || !told {
+			t.Errorf("%s: %+v", how, f.CouldNotSee)
+		}
+	}
+}

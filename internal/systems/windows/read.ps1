@@ -17,13 +17,14 @@ function Send-Frame {
     $script:frames = $script:frames + 1
 }
 
-# Codes: 0 it is read, 127 no such cmdlet, 13 denied, 3 there is none, 1 all else.
+# Codes: 0 it is read, 126 its module is not loaded, 127 no such cmdlet, 13 denied, 3 there is none, 1 all else.
 function Send-Failure {
     param([string]$Name, $Record)
     $code = 1
     $type = $Record.Exception.GetType().FullName
     $category = [string]$Record.CategoryInfo.Category
-    if ($type -eq 'System.Management.Automation.CommandNotFoundException') { $code = 127 }
+    if ([string]$Record.FullyQualifiedErrorId -eq 'CouldNotAutoLoadModule') { $code = 126 }
+    elseif ($type -eq 'System.Management.Automation.CommandNotFoundException') { $code = 127 }
     elseif ($category -eq 'PermissionDenied') { $code = 13 }
     elseif ($type -eq 'System.UnauthorizedAccessException') { $code = 13 }
     elseif ($type -eq 'System.Security.SecurityException') { $code = 13 }

@@ -105,10 +105,14 @@ func (r reading) rows(name, shows string, optional bool) []row {
 
 // Codes that the script gives a failure.
 const (
-	codeNone    = 3
-	codeDenied  = 13
-	codeMissing = 127
+	codeNone     = 3
+	codeDenied   = 13
+	codeUnloaded = 126
+	codeMissing  = 127
 )
+
+// byPolicyType is the type of the error of an execution policy.
+const byPolicyType = "System.Management.Automation.PSSecurityException"
 
 // text is what a frame holds, or why it holds nothing.
 func (r reading) text(name string) (text, why string) {
@@ -117,6 +121,10 @@ func (r reading) text(name string) (text, why string) {
 	switch {
 	case !asked:
 		return "", "it was not asked"
+	case f.Code != 0 && strings.HasPrefix(said, byPolicyType):
+		return "", "an execution policy forbids PowerShell to load the cmdlet (Get-ExecutionPolicy -List shows which scope says so; MachinePolicy and UserPolicy are group policies): " + said
+	case f.Code == codeUnloaded:
+		return "", "the host has the cmdlet, and PowerShell did not load its module (Import-Module says there why; an execution policy or AppLocker may forbid it): " + said
 	case f.Code == codeMissing:
 		return "", "the host has no such cmdlet: " + said
 	case f.Code == codeDenied:

@@ -157,6 +157,15 @@ function Register-Undo {
     Register-Run "linerate-$plan" 'unconfirmed' $Minutes 10
 }
 
+# Get-Policy says where a group policy forbids a task to run the script's file, which no argument of
+# PowerShell changes. The names of scopes and policies are never translated.
+function Get-Policy {
+    $policy = ''
+    try { $policy = [string](Get-ExecutionPolicy -Scope MachinePolicy) } catch { return '' }
+    if (@('AllSigned', 'Restricted') -notcontains $policy) { return '' }
+    return " (a group policy sets the execution policy to $policy, under which it runs no change.ps1: apply without minutes, which runs no file when linerate does it, or have that policy changed)"
+}
+
 # Start-Deadman has the plan undone later, once a task of the same kind has shown that it runs.
 function Start-Deadman {
     param([int]$Minutes)
@@ -174,7 +183,7 @@ function Start-Deadman {
     } finally {
         Unregister-Run "linerate-try-$plan"
     }
-    if (-not $ran) { throw 'the task did not run' }
+    if (-not $ran) { throw "the task did not run$(Get-Policy)" }
     Register-Undo $Minutes
 }
 

@@ -48,6 +48,7 @@ type Error struct {
 	Message  string
 	Type     string // full name of the exception's
 	Category string // of the error record
+	ID       string // FullyQualifiedErrorId; empty: the category
 }
 
 // Error implements error.
@@ -55,7 +56,7 @@ func (e *Error) Error() string { return e.Message }
 
 // Errorf makes an error of the kind that most cmdlets have.
 func Errorf(format string, args ...any) *Error {
-	return &Error{fmt.Sprintf(format, args...), "System.Management.Automation.RuntimeException", "NotSpecified"}
+	return &Error{fmt.Sprintf(format, args...), "System.Management.Automation.RuntimeException", "NotSpecified", ""}
 }
 
 // ErrSyntax is that of a text that this package does not read.

@@ -8,7 +8,7 @@ import (
 
 func noMember(v any, name string) error {
 	return &Error{fmt.Sprintf("The property '%s' cannot be found on this object (%T).", name, v),
-		"System.Management.Automation.PropertyNotFoundException", "NotSpecified"}
+		"System.Management.Automation.PropertyNotFoundException", "NotSpecified", ""}
 }
 
 // member is a property; strict mode has no others than there are.
@@ -210,7 +210,7 @@ func index(c *context, of, key expression) (any, error) {
 			n += int64(len(v))
 		}
 		if n < 0 || n >= int64(len(v)) {
-			return nil, &Error{"Index was outside the bounds of the array.", "System.IndexOutOfRangeException", "OperationStopped"}
+			return nil, &Error{"Index was outside the bounds of the array.", "System.IndexOutOfRangeException", "OperationStopped", ""}
 		}
 		return v[n], nil
 	case string:

@@ -315,10 +315,14 @@ func (p *parser) try() statement {
 }
 
 func record(e *Error) any {
+	id := e.ID
+	if id == "" {
+		id = e.Category
+	}
 	r := Object("System.Management.Automation.ErrorRecord",
 		"Exception", Object(e.Type, "Message", e.Message),
 		"CategoryInfo", Object("CategoryInfo", "Category", e.Category),
-		"FullyQualifiedErrorId", e.Category)
+		"FullyQualifiedErrorId", id)
 	r.Text = e.Message
 	return r
 }
@@ -345,7 +349,7 @@ func (p *parser) leave(how string) statement {
 			}
 			return exit{int(n)}
 		case "throw":
-			return &Error{Text(v), "System.Management.Automation.RuntimeException", "OperationStopped"}
+			return &Error{Text(v), "System.Management.Automation.RuntimeException", "OperationStopped", ""}
 		}
 		emit(out, v)
 		return &returned{}

@@ -51,7 +51,7 @@ func (c *context) get(name string) (any, error) {
 			return v, nil
 		}
 	}
-	return nil, &Error{"The variable '$" + name + "' cannot be retrieved because it has not been set.", "System.Management.Automation.RuntimeException", "InvalidOperation"}
+	return nil, &Error{"The variable '$" + name + "' cannot be retrieved because it has not been set.", "System.Management.Automation.RuntimeException", "InvalidOperation", ""}
 }
 
 // values are those of arguments that have no names.
@@ -117,7 +117,7 @@ func (c *context) call(name string, args []argument) (any, error) {
 	}
 	if !ok {
 		return nil, &Error{fmt.Sprintf("The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program.", name),
-			"System.Management.Automation.CommandNotFoundException", "ObjectNotFound"}
+			"System.Management.Automation.CommandNotFoundException", "ObjectNotFound", ""}
 	}
 	bound, err := c.bind(name, cmdlet, args)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *context) bind(name string, cmdlet Cmdlet, args []argument) (map[string]
 		param, inline := strings.CutSuffix(a.name, ":")
 		if !known(cmdlet.Params, param) && param != "erroraction" {
 			return nil, &Error{fmt.Sprintf("%s: A parameter cannot be found that matches parameter name '%s'.", name, param),
-				"System.Management.Automation.ParameterBindingException", "InvalidArgument"}
+				"System.Management.Automation.ParameterBindingException", "InvalidArgument", ""}
 		}
 		switch {
 		case inline:

@@ -165,7 +165,7 @@ func number(v any) (int64, error) {
 	case string:
 		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 		if err != nil {
-			return 0, &Error{"cannot convert value \"" + v + "\" to type \"System.Int64\"", "System.InvalidCastException", "InvalidArgument"}
+			return 0, &Error{"cannot convert value \"" + v + "\" to type \"System.Int64\"", "System.InvalidCastException", "InvalidArgument", ""}
 		}
 		return n, nil
 	}
@@ -196,7 +196,7 @@ func cast(c *context, typ string, v any) (any, error) {
 		}
 		r := []rune(Text(v))
 		if len(r) != 1 {
-			return nil, &Error{"cannot convert to one character", "System.InvalidCastException", "InvalidArgument"}
+			return nil, &Error{"cannot convert to one character", "System.InvalidCastException", "InvalidArgument", ""}
 		}
 		return Char(r[0]), nil
 	case "ordered", "scriptblock", "hashtable", "object", "switch":

@@ -29,6 +29,7 @@ func (h *Host) cmdlets() map[string]powershell.Cmdlet {
 		"get-smbserverconfiguration":     reader(func() []any { return h.smb("server") }),
 		"get-smbconnection":              reader(smbConnections),
 		"get-netadapterstatistics":       reader(h.statistics),
+		"get-executionpolicy":            {Params: []string{"Scope"}, Run: h.executionPolicy},
 		"get-ciminstance":                {Params: []string{"Namespace", "ClassName"}, Run: h.cimInstance},
 	}
 	maps.Copy(all, h.writers())

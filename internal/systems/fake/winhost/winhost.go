@@ -27,7 +27,10 @@ const (
 	// How is a comma-separated list of what is wrong: "empty:CMDLET" gives nothing and succeeds,
 	// "denied:CMDLET" lacks the right, "missing:CMDLET" is not there, "hang:CMDLET" never ends,
 	// "unlike" is a new host whose adapters are of two vendors, "without:KEYWORD" is a driver
-	// that no longer has it, "english" is its language, and else German, "noadmin", "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
+	// that no longer has it, "english" is its language, and else German, "noadmin",
+	// "policy:AllSigned" is a group policy under which no script's file runs, "profile" is a shell
+	// whose own profile it refuses, "forbidden:CMDLET" is one whose module it refuses and
+	// "unloadable:CMDLET" one whose module is not loaded, "version:2", "language:ConstrainedLanguage", "nothing" is a PowerShell that prints
 	// nothing and succeeds, "cut:N" ends after N bytes.
 	How = "LINERATE_FAKE_WINDOWS_HOW"
 	// State is a directory that holds what was changed; without it nothing can be.
@@ -53,6 +56,9 @@ func Is(argv0 string) bool { return slices.Contains(Names(), filepath.Base(argv0
 // Main is one of its programs; it returns the exit code.
 func Main(args []string, env func(string) string, in io.Reader, out, errs io.Writer) int {
 	words := args[1:]
+	if slices.Contains(strings.Split(env(How), ","), "profile") {
+		fmt.Fprint(errs, refusal("C:\\Users\\Admin\\profile.ps1", false))
+	}
 	if filepath.Base(args[0]) == "cmd" {
 		words = strings.Fields(env("SSH_ORIGINAL_COMMAND"))
 		if len(words) == 0 || words[0] != "powershell" {
@@ -186,6 +192,9 @@ func (h *Host) PowerShell(args []string, in io.Reader, out io.Writer) (int, erro
 			return 1, fmt.Errorf("powershell: unknown parameter %q", args[i])
 		}
 	}
+	if path != "" && h.setting("policy", "") != "" {
+		return 1, &policyError{refusal(path, slices.Contains(h.how, "english"))}
+	}
 	if path != "" {
 		b, err := os.ReadFile(h.real(path))
 		if err != nil {
@@ -246,6 +255,10 @@ func (h *Host) cmdlet(name string) (powershell.Cmdlet, bool) {
 			time.Sleep(time.Hour)
 		case h.told("denied", name):
 			return nil, denied(h.in("Zugriff verweigert für Müller", "Access denied for Miller"))
+		case h.told("forbidden", name):
+			return nil, forbidden(slices.Contains(h.how, "english"))
+		case h.told("unloadable", name):
+			return nil, h.unloadable(name)
 		case h.told("empty", name):
 			return nil, nil
 		}

@@ -78,7 +78,6 @@ func TestAWindowsHostThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
 		"noadmin":                         "it takes an administrator",
-		"policy:AllSigned":                "a group policy sets the execution policy to AllSigned",
 		"missing:register-scheduledtask":  "nothing would undo the plan by itself",
 		"fail:set-smbclientconfiguration": "could not be set to false",
 	} {

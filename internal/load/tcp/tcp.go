@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"linerate/internal/model"
@@ -312,7 +313,7 @@ func (e End) limited(does string) (evidence []string, limited bool) {
 		return evidence, *e.Wanted >= busyThread || *e.Waited >= keptWaiting
 	case e.Process != nil:
 		// Which thread took how much of it is not seen: one may have taken a whole core.
-		say("all threads that %s took %.0f%% of a core of %s together; the busiest one, and whether any waited for a core, cannot be seen there", does, 100**e.Process, e.Name)
+		say("all threads that %s took %.0f%% of a core of %s together; the busiest one, and whether any waited for a core, cannot be seen there", strings.TrimSuffix(does, "s"), 100**e.Process, e.Name)
 		return evidence, *e.Process >= busyThread
 	}
 	say("what the threads of the end that %s took on %s is not known", does, e.Name)

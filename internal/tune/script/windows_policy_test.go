@@ -9,24 +9,27 @@ import (
 // the plan is refused, and it is said why.
 func TestAPolicyThatForbidsTheTaskIsNamed(t *testing.T) {
 	for _, how := range []string{"policy:AllSigned", "policy:Restricted,english"} {
-		r := newWindowsRig(t)
-		text, err := Windows{}.System().Carry(winScript(t), "apply", "5")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out strings.Builder
-		if _, err := r.open(how).Run(text, &out); err != nil {
-			t.Fatalf("%v: %s", err, out.String())
-		}
-		said, code, err := Outcome([]byte(out.String()))
-		words := strings.Join(said, " ")
-		policy, _, _ := strings.Cut(strings.TrimPrefix(how, "policy:"), ",")
-		if err != nil || code != Refused || Applied(plan, said) || !strings.Contains(words, "sets the execution policy to "+policy) || !strings.Contains(words, "nothing was changed") {
-			t.Errorf("%s: %d, %v: %s", how, code, err, words)
-		}
-		r.has(before)
-		if tasks := r.open("").Tasks(); len(tasks) != 0 {
-			t.Errorf("tasks %v", tasks)
-		}
+		t.Run(how, func(t *testing.T) {
+			t.Parallel() // the script waits half a minute for the task
+			r := newWindowsRig(t)
+			text, err := Windows{}.System().Carry(winScript(t), "apply", "5")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if _, err := r.open(how).Run(text, &out); err != nil {
+				t.Fatalf("%v: %s", err, out.String())
+			}
+			said, code, err := Outcome([]byte(out.String()))
+			words := strings.Join(said, " ")
+			policy, _, _ := strings.Cut(strings.TrimPrefix(how, "policy:"), ",")
+			if err != nil || code != Refused || Applied(plan, said) || !strings.Contains(words, "sets the execution policy to "+policy) || !strings.Contains(words, "nothing was changed") {
+				t.Errorf("%s: %d, %v: %s", how, code, err, words)
+			}
+			r.has(before)
+			if tasks := r.open("").Tasks(); len(tasks) != 0 {
+				t.Errorf("tasks %v", tasks)
+			}
+		})
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Terminal codes (ECMA-48, and xterm's for the second screen) of pages that replace each other.
+// Terminal codes (ECMA-48, and xterm's for the second screen) of pages that replace each other. The
+// terminal does not wrap meanwhile (?7l): a name longer than a line would push the first lines out.
 const (
-	liveOpen  = "\x1b[?1049h\x1b[?25l"
-	liveClose = "\x1b[?25h\x1b[?1049l"
+	liveOpen  = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	liveClose = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	liveHome  = "\x1b[H"
 	eraseLine = "\x1b[K"
 	eraseRest = "\x1b[J"

@@ -46,3 +46,12 @@ func TestLivePagesReplaceEachOther(t *testing.T) {
 		t.Errorf("%q %v", b.String(), err)
 	}
 }
+
+// A name that is longer than a line stands on one line: if the terminal wrapped it, the page would be
+// longer than the terminal, and its beginning would be lost.
+func TestLiveKeepsTheTerminalFromWrapping(t *testing.T) {
+	const wraps, wrapsNot = "\x1b[?7h", "\x1b[?7l"
+	if !strings.Contains(liveOpen, wrapsNot) || !strings.HasPrefix(liveClose, wraps) {
+		t.Errorf("%q %q", liveOpen, liveClose)
+	}
+}

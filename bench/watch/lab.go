@@ -33,6 +33,9 @@ const (
 	wanted  = 10 * time.Second // in which it should have its name
 	// binds is the share of the goodput that a fault has to take for it to have a name.
 	binds = 0.05
+	// longest is how long a healthy path may be looked at: the load on it begins before, and lasts an
+	// hour at most.
+	longest = 59 * time.Minute
 )
 
 // road is a path of 30 ms, with what a small machine carries while it is looked at.
@@ -51,6 +54,9 @@ flow: {from: [client1], to: server1, via: eth0}
 // a healthy path in the same time.
 // only are the faults to try; none: all.
 func inLab(ctx context.Context, healthy time.Duration, only []string) error {
+	if healthy > longest {
+		return fmt.Errorf("-healthy %v: a load lasts an hour, so %v at most", healthy, longest)
+	}
 	for _, id := range only {
 		if !slices.Contains(slices.Concat(during, before), id) {
 			return fmt.Errorf("%s is none of the faults that are tried: %s", id, strings.Join(slices.Concat(during, before), ", "))

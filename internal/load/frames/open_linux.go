@@ -1,26 +1,12 @@
 package frames
 
 import (
-	"errors"
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"linerate/internal/unit"
 )
-
-// openFile opens a file, past the page cache if asked.
-func openFile(path string, flags int, direct bool) (*os.File, error) {
-	if direct {
-		flags |= unix.O_DIRECT
-	}
-	f, err := os.OpenFile(path, flags, 0o600)
-	if direct && errors.Is(err, unix.EINVAL) {
-		return nil, fmt.Errorf("%w: %w", ErrNoDirect, err)
-	}
-	return f, err
-}
 
 // forget asks the page cache to drop a file that is durable.
 func forget(f *os.File) error { return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }

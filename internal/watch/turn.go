@@ -20,12 +20,91 @@ const (
 	turnSigmas = 4
 )
 
-// Turn is where the rate at which a window's connections to some peers moved data changed for good:
+// Turn is where a window turns into another one: other connections carry its data than before, or the
+// rate changed for good, as Begun and Changed find it. False: it does neither.
+func Turn(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
+	begun, other := Begun(samples, serves)
+	if other {
+		samples = After(samples, begun)
+	}
+	if at, ok := Changed(samples, serves); ok {
+		return at, true
+	}
+	return begun, other
+}
+
+// minor is the share of what a part of a window moved below which a connection does not count.
+const minor = 0.01
+
+// Begun is where the connections to some peers that carry the data now began, if those that carried it
+// before are gone: what these did tells nothing of the others, whose windows and buffers are of their
+// own. False: some of them carried data before, or they began too lately to be judged. Where samples tell
+// of connections in turns their beginning is not seen, and it is false.
+func Begun(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
+	if len(samples) < 2 || partial(samples) {
+		return 0, false
+	}
+	last := samples[len(samples)-1].At
+	now := carriers(After(samples, last-turnAfter*turnBin), serves)
+	if len(now) == 0 {
+		return 0, false
+	}
+	began := slices.IndexFunc(samples, func(s model.Sample) bool {
+		return slices.ContainsFunc(s.Conns, func(c model.Conn) bool { return now[keyOf(c)] })
+	})
+	at := samples[began].At
+	if began == 0 || last-at < turnAfter*turnBin {
+		return 0, false
+	}
+	before := carriers(samples[:began+1], serves)
+	for k := range carriers(samples[began:], serves) {
+		if before[k] {
+			return 0, false
+		}
+	}
+	return at, len(before) > 0
+}
+
+// connKey is what tells a connection from others, also from one that had its ports before it.
+type connKey struct {
+	local, remote netip.AddrPort
+	inode         uint32
+}
+
+func keyOf(c model.Conn) connKey { return connKey{c.Local, c.Remote, c.Inode} }
+
+// carriers are the connections to some peers that moved more than a minor share of what samples show.
+func carriers(samples []model.Sample, serves func(netip.Addr) bool) map[connKey]bool {
+	first, moved, sum := map[connKey]int64{}, map[connKey]int64{}, int64(0)
+	for _, s := range samples {
+		for _, c := range s.Conns {
+			if !serves(c.Remote.Addr().Unmap()) {
+				continue
+			}
+			k, n := keyOf(c), c.BytesAcked+c.BytesReceived
+			from, seen := first[k]
+			if !seen {
+				first[k], from = n, n
+			}
+			sum += n - from - moved[k]
+			moved[k] = n - from
+		}
+	}
+	out := map[connKey]bool{}
+	for k, n := range moved {
+		if n > 0 && float64(n) >= minor*float64(sum) {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+// Changed is where the rate at which a window's connections to some peers moved data changed for good:
 // what came before tells of another path than the one that is there now, and would keep a fault
 // unnamed until it is outweighed. False: it did not change, or not long enough ago to be judged by
 // what came after. The place is that of the two rates that differ most for their scatter (the
 // likelihood of one step in a mean).
-func Turn(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
+func Changed(samples []model.Sample, serves func(netip.Addr) bool) (time.Duration, bool) {
 	bins, first := binned(samples, serves)
 	best, at := 0.0, 0
 	for k := turnBefore; k+turnAfter <= len(bins); k++ {
@@ -58,20 +137,19 @@ func binned(samples []model.Sample, serves func(netip.Addr) bool) (bins []float6
 	if len(samples) < 2 {
 		return nil, 0
 	}
-	type ends struct{ local, remote netip.AddrPort }
 	first = samples[0].At
 	bins = make([]float64, int((samples[len(samples)-1].At-first)/turnBin))
-	before := map[ends]model.Conn{}
+	before := map[connKey]model.Conn{}
 	for i, s := range samples {
 		moved := 0.0
-		now := make(map[ends]model.Conn, len(s.Conns))
+		now := make(map[connKey]model.Conn, len(s.Conns))
 		for _, c := range s.Conns {
 			if !serves(c.Remote.Addr().Unmap()) {
 				continue
 			}
-			k := ends{c.Local, c.Remote}
+			k := keyOf(c)
 			now[k] = c
-			if b, ok := before[k]; ok && b.Inode == c.Inode {
+			if b, ok := before[k]; ok {
 				moved += float64(max(0, c.BytesAcked-b.BytesAcked, c.BytesReceived-b.BytesReceived))
 			}
 		}

@@ -70,3 +70,54 @@ func TestTurn(t *testing.T) {
 		t.Error("of nothing")
 	}
 }
+
+// carrying is a window of ten seconds of connections, by port: from when, until when, and how much each
+// moved a second.
+func carrying(conns map[uint16][3]float64) (out []model.Sample) {
+	for t := 0.0; t < 10.05; t += 0.1 {
+		s := model.Sample{At: time.Duration(t*1000) * time.Millisecond}
+		for port, c := range conns {
+			if t >= c[0] && t <= c[1] {
+				s.Conns = append(s.Conns, model.Conn{Local: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), port),
+					Remote: netip.MustParseAddrPort("10.0.0.2:2"), Inode: uint32(port), BytesAcked: int64(c[2] * (t - c[0]))})
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestOtherConnectionsBegin(t *testing.T) {
+	for name, c := range map[string]struct {
+		conns map[uint16][3]float64
+		want  time.Duration // 0: none
+	}{
+		"one":                            {map[uint16][3]float64{1: {0, 10, 1e8}}, 0},
+		"one after another":              {map[uint16][3]float64{1: {0, 4, 1e8}, 2: {4.5, 10, 9e7}}, 4500 * time.Millisecond},
+		"four after four":                {map[uint16][3]float64{1: {0, 4, 1e8}, 2: {0, 4, 1e8}, 3: {5, 10, 9e7}, 4: {5.2, 10, 9e7}}, 5 * time.Second},
+		"too lately":                     {map[uint16][3]float64{1: {0, 7, 1e8}, 2: {8, 10, 9e7}}, 0},
+		"one besides":                    {map[uint16][3]float64{1: {0, 10, 1e8}, 2: {4.5, 10, 9e7}}, 0},
+		"one that goes on for long":      {map[uint16][3]float64{1: {0, 6, 1e8}, 2: {4, 10, 9e7}}, 0},
+		"the first":                      {map[uint16][3]float64{2: {4.5, 10, 9e7}}, 0},
+		"a control connection all along": {map[uint16][3]float64{1: {0, 4, 1e8}, 2: {4.5, 10, 9e7}, 3: {0, 10, 1e4}}, 4500 * time.Millisecond},
+		"one that waited":                {map[uint16][3]float64{1: {0, 10, 0}, 2: {4.5, 10, 9e7}}, 0},
+		"a pool, used in turns":          {map[uint16][3]float64{1: {0, 10, 1e8}, 2: {0, 10, 1e8}}, 0},
+	} {
+		at, ok := Begun(carrying(c.conns), func(netip.Addr) bool { return true })
+		if ok != (c.want > 0) || ok && (at-c.want).Abs() > 150*time.Millisecond {
+			t.Errorf("%s: %v %v, want %v", name, at, ok, c.want)
+		}
+		turn, turned := Turn(carrying(c.conns), func(netip.Addr) bool { return true })
+		if ok && (!turned || turn < at) {
+			t.Errorf("%s: the window turns at %v (%v)", name, turn, turned)
+		}
+	}
+	s := carrying(map[uint16][3]float64{1: {0, 4, 1e8}, 2: {4.5, 10, 9e7}})
+	if _, ok := Begun(s, func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.3") }); ok {
+		t.Error("another peer's connections")
+	}
+	s[20].Partial = true
+	if _, ok := Begun(s, func(netip.Addr) bool { return true }); ok {
+		t.Error("samples that tell of connections in turns show no beginning")
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -21,10 +22,11 @@ import (
 )
 
 // What is tried: faults of the catalogue that change a path under traffic, and those that connections
-// take from their start, for which the load begins anew after the fault.
+// take from their start, for which the load begins anew after the fault. Those that a setting cures are
+// tried at each severity, the others at their middle one.
 var (
-	during = []string{"loss-random", "loss-bursty", "loss-reverse", "link-rate", "reverse-rate", "small-queue", "policer", "reordering", "jitter", "receiver-cpu", "sender-cpu", "local-shaper"}
-	before = []string{"rcv-window-sysctl", "rcv-autotuning-off", "window-scaling-off", "send-buffer"}
+	during = []string{"loss-random", "loss-bursty", "loss-reverse", "link-rate", "reverse-rate", "small-queue", "policer", "reordering", "jitter", "receiver-cpu", "sender-cpu", "local-shaper", "offloads-off"}
+	before = []string{"rcv-window-sysctl", "rcv-autotuning-off", "window-scaling-off", "send-buffer", "sack-off"}
 )
 
 const (
@@ -50,6 +52,58 @@ links:
 flow: {from: [client1], to: server1, via: eth0}
 `
 
+// street is a path faster than one core passes packets one by one.
+const street = `name: street
+title: two hosts beside each other
+about: A bench's, where the cost of a packet binds.
+hosts:
+  client1: {interfaces: {eth0: {address: 10.93.0.1/24}}}
+  server1: {interfaces: {eth0: {address: 10.93.0.2/24}}}
+links:
+  - {between: [client1.eth0, server1.eth0], rate: 20Gbit/s, direct: true}
+flow: {from: [client1], to: server1, via: eth0}
+`
+
+// places are the topologies, in files of a user's, and the line rates of their paths.
+type places struct{ road, street string }
+
+func (p places) of(f fault.Fault) (file, rate string) {
+	if f.Road == fault.FastRoad {
+		return p.street, "20Gbit"
+	}
+	return p.road, roadRate
+}
+
+const roadRate = "200Mbit"
+
+// placesOf writes them.
+func placesOf(u kit.User) (p places, err error) {
+	p = places{filepath.Join(u.Home, "road.yaml"), filepath.Join(u.Home, "street.yaml")}
+	return p, errors.Join(os.WriteFile(p.road, []byte(road), 0o600), os.WriteFile(p.street, []byte(street), 0o600))
+}
+
+// cases are what is tried of the faults: of only those, if there are any.
+func cases(u kit.User, only []string) (out []named, err error) {
+	for i, id := range slices.Concat(during, before) {
+		if len(only) > 0 && !slices.Contains(only, id) {
+			continue
+		}
+		f, err := fault.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		curable := slices.ContainsFunc(model.Limiters(), func(l model.Limiter) bool { return l.ID == f.Limiter && l.Fix == model.FixSetting })
+		levels := f.Severities
+		if !curable {
+			levels = levels[len(levels)/2:][:1]
+		}
+		for _, level := range levels {
+			out = append(out, named{user: u, fault: f, level: level, later: i < len(during), curable: curable})
+		}
+	}
+	return out, nil
+}
+
 // inLab prints how long watch takes in a lab to name each fault, and which limiters it names on
 // a healthy path in the same time.
 // only are the faults to try; none: all.
@@ -63,20 +117,21 @@ func inLab(ctx context.Context, healthy time.Duration, only []string) error {
 		}
 	}
 	return kit.WithUser(ctx, "", "", func(u kit.User) error {
-		file := filepath.Join(u.Home, "road.yaml")
-		if err := os.WriteFile(file, []byte(road), 0o600); err != nil {
+		tried, err := cases(u, only)
+		if err != nil {
+			return err
+		}
+		at, err := placesOf(u)
+		if err != nil {
 			return err
 		}
 		fmt.Println("| fault | limiter | goodput without and with | seen after | named after | named otherwise before |")
 		fmt.Println("|---|---|---|---|---|---|")
 		var bind, inTime [2]int // of all, of those that a setting cures
-		for i, id := range slices.Concat(during, before) {
-			if len(only) > 0 && !slices.Contains(only, id) {
-				continue
-			}
-			c := named{user: u, id: id, later: i < len(during)}
-			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx) }); err != nil {
-				return fmt.Errorf("%s: %w", id, err)
+		for _, c := range tried {
+			file, rate := at.of(c.fault)
+			if err := u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return c.run(ctx, rate) }); err != nil {
+				return fmt.Errorf("%s: %w", c.fault.ID, err)
 			}
 			for n, counts := range []bool{c.binds, c.binds && c.curable} {
 				if counts {
@@ -88,29 +143,30 @@ func inLab(ctx context.Context, healthy time.Duration, only []string) error {
 			}
 		}
 		fmt.Printf("\n%d of %d faults that took 5%% or more of the goodput had their name within %v; of those that a setting cures %d of %d.\n", inTime[0], bind[0], wanted, inTime[1], bind[1])
-		return u.Lab(ctx, []string{file, "--full-rate"}, func(lab.Status) error { return calm(ctx, u, healthy) })
+		return u.Lab(ctx, []string{at.road, "--full-rate"}, func(lab.Status) error { return calm(ctx, u, healthy) })
 	})
 }
 
 // named is one fault and when it got its name.
 type named struct {
-	user  kit.User
-	id    string
-	later bool // the fault comes while the load runs
+	user    kit.User
+	fault   fault.Fault
+	level   fault.Severity
+	later   bool // the fault comes while the load runs
+	curable bool // by a setting
 
 	binds bool          // it took goodput
 	after time.Duration // until it had its name; 0: it had not
-
-	curable bool // by a setting
 }
 
-func (c *named) run(ctx context.Context) error {
-	f, err := fault.Find(c.id)
-	if err != nil {
-		return err
+func (c *named) run(ctx context.Context, lineRate string) error {
+	f := c.fault
+	if f.Beside != "" {
+		if _, err := c.user.Run(ctx, append([]string{"lab", "fault", "add"}, strings.Fields(f.Beside)...)...); err != nil {
+			return err
+		}
 	}
-	c.curable = slices.ContainsFunc(model.Limiters(), func(l model.Limiter) bool { return l.ID == f.Limiter && l.Fix == model.FixSetting })
-	v, err := look(ctx, c.user)
+	v, err := look(ctx, c.user, lineRate)
 	if err != nil {
 		return err
 	}
@@ -124,7 +180,7 @@ func (c *named) run(ctx context.Context) error {
 	if !c.later {
 		load.end()
 	}
-	if _, err := c.user.Run(ctx, "lab", "fault", "add", c.id); err != nil {
+	if _, err := c.user.Run(ctx, "lab", "fault", "add", f.ID, c.level.Name); err != nil {
 		return err
 	}
 	at := time.Now()
@@ -158,7 +214,7 @@ func (c *named) run(ctx context.Context) error {
 		}
 	}
 	c.binds, c.after = seen > 0 && float64(with) < (1-binds)*float64(without), after
-	fmt.Printf("| %s | %s | %v, %v | %s | %s | %s |\n", c.id, f.Limiter, without, with, whole(seen), whole(after), strings.Join(others, ", "))
+	fmt.Printf("| %s %s | %s | %v, %v | %s | %s | %s |\n", f.ID, c.level.Name, f.Limiter, without, with, whole(seen), whole(after), strings.Join(others, ", "))
 	return nil
 }
 
@@ -172,7 +228,7 @@ func whole(d time.Duration) string {
 
 // calm prints what a healthy path was called.
 func calm(ctx context.Context, u kit.User, d time.Duration) error {
-	v, err := look(ctx, u)
+	v, err := look(ctx, u, roadRate)
 	if err != nil {
 		return err
 	}
@@ -208,8 +264,8 @@ type looker struct {
 	lines *json.Decoder
 }
 
-func look(ctx context.Context, u kit.User) (*looker, error) {
-	cmd := u.Command(ctx, "watch", "lab:client1", "lab:server1", "--line-rate", "200Mbit", "--json")
+func look(ctx context.Context, u kit.User, lineRate string) (*looker, error) {
+	cmd := u.Command(ctx, "watch", "lab:client1", "lab:server1", "--line-rate", lineRate, "--json")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
